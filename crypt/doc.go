@@ -1,4 +1,4 @@
-// Package crypt has the keys that what a store holds is encrypted with.
+// Package crypt has the keys that encrypt a store.
 //
 // A [Keyring] is a posthouse.Cipher with its keys in memory. To rotate, open the
 // Ledger with a ring that has one more key as the current one, and rewrap:
@@ -8,9 +8,9 @@
 //	done, err := crypt.Rewrap(ctx, led)
 //
 // Each generation of each thread has a data key of its own, wrapped by one of the
-// Cipher's keys: rewrapping touches no entry and changes no hash. [KeyUse] says which
-// keys are still needed, [Status] whether a store is encrypted, and [WriteInClear] puts
-// on record that it may be written in the clear.
+// Cipher's keys. So rewrapping touches no entry and changes no hash. [KeyUse] says which
+// keys are still needed, [Status] whether a store is encrypted, and [WriteInClear]
+// records that it may be written in the clear.
 //
 // This package imports the root and internal/core, which seals and opens bodies.
 package crypt

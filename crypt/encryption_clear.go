@@ -7,24 +7,21 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// Status returns whether the store is encrypted, as it has it on record. A
-// store of a version that kept no such record is looked through, once. It needs no
-// Cipher.
+// Status returns the store's record of whether it is encrypted. It searches a store of an
+// older version, which has no such record, once. It needs no Cipher.
 func Status(ctx context.Context, led core.Ledger) (*posthouse.Encryption, error) {
 	l := led.Core()
-
 	return core.FindEncryption(ctx, l.Store, l.Config.Now())
 }
 
-// WriteInClear puts on record that an encrypted store may be written in the clear
-// from now on. Without it a Ledger that has no Cipher is refused, whichever thread it
-// writes to. What is sealed stays so, and threads that have been sealed still need
-// their keys. A Ledger with a Cipher that writes later marks the store as encrypted
-// again. d.At is the time of the decision. [posthouse.ErrInvalid] without By or Reason, or
-// where c, the Cipher of the Ledger that is to write, is not nil. A store that may be written in the clear already is left as it is.
+// WriteInClear records that an encrypted store may be written in the clear from now on.
+// Without that record the store refuses every write of a Ledger that has no Cipher. Sealed
+// bodies stay sealed, and threads with sealed bodies still need their keys. A Ledger with
+// a Cipher that writes later marks the store as encrypted again. WriteInClear sets d.At. It
+// changes nothing if the store may be written in the clear already. It fails with
+// [posthouse.ErrInvalid] without By or Reason, or if the Ledger has a Cipher.
 func WriteInClear(ctx context.Context, led core.Ledger, d posthouse.ClearDecision) (*posthouse.Encryption, error) {
 	l := led.Core()
-
 	if err := core.CheckClearDecision(&d); err != nil {
 		return nil, err
 	}

@@ -9,18 +9,18 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// A Keyring is a [posthouse.Cipher] with its keys in memory. It does not change: to
-// rotate, open the Ledger with a ring that has one more key as the current one,
-// and call [Rewrap].
+// A Keyring is a [posthouse.Cipher] with its keys in memory. It never changes. To rotate,
+// open the Ledger with a ring that has one more key as the current one, and call
+// [Rewrap].
 type Keyring struct {
 	current string
 	keys    map[string]cipher.AEAD
 }
 
-// NewKeyring returns a ring of 32-byte keys by their ids. New data keys are
-// wrapped with the current one; the others open what was wrapped before.
-// [posthouse.ErrInvalid] for an id that is not 1 to 200 bytes of text, for another
-// length, for a key of zeros and for a current one that is not there.
+// NewKeyring returns a ring of 32-byte keys by their ids. It wraps new data keys with the
+// current key; the others unwrap older ones. It fails with [posthouse.ErrInvalid] for an id
+// that is not 1 to 200 bytes of text, a key of another length or of zeros, and a current
+// key that is not in keys.
 func NewKeyring(keys map[string][]byte, current string) (*Keyring, error) {
 	r := &Keyring{current: current, keys: make(map[string]cipher.AEAD, len(keys))}
 	for id, key := range keys {
@@ -53,8 +53,9 @@ func (r *Keyring) Wrap(_ context.Context, key string, dataKey, binding []byte) (
 	return k.Seal(nil, nil, dataKey, binding), nil
 }
 
-// Unwrap implements [posthouse.Cipher]. [posthouse.ErrSealed] if the ring does not have the key, or
-// has another of that name, or the bytes were tampered with or belong elsewhere.
+// Unwrap implements [posthouse.Cipher]. It fails with [posthouse.ErrSealed] if the ring does
+// not have the key or has another of that name, or if the bytes were changed or belong to
+// another thread.
 func (r *Keyring) Unwrap(_ context.Context, key string, wrapped, binding []byte) ([]byte, error) {
 	k, err := r.key(key)
 	if err != nil {

@@ -1,6 +1,7 @@
 package crypt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -11,21 +12,20 @@ import (
 // A Rewrapped counts data keys.
 type Rewrapped struct {
 	Keys    int `json:"keys"`    // wrapped with the current key now
-	Current int `json:"current"` // that were before
-	Failed  int `json:"failed"`  // that could not be unwrapped; they stay as they are
+	Current int `json:"current"` // wrapped with it before
+	Failed  int `json:"failed"`  // left as they are, because they could not be unwrapped
 }
 
-// Rewrap wraps every data key with the Cipher's current key, where it is
-// wrapped with another: afterwards the other keys can be removed, which
-// [KeyUse] confirms. No entry is touched, no hash changes, and threads
-// stay in use meanwhile. It may be killed at any point and called again: what
-// is done is done. First see that no process still wraps with the old key.
+// Rewrap wraps every data key with the Cipher's current key, if another key wraps it now.
+// Afterwards the other keys can be removed, which [KeyUse] confirms. It touches no entry
+// and changes no hash, and threads may be in use. It may be killed at any point and called
+// again. First make sure that no process still wraps with the old key.
 //
-// A data key that cannot be unwrapped is counted, and does not stop the others;
-// the error, [posthouse.ErrSealed], is of the first. [posthouse.ErrUnsupported] without a Cipher.
+// A data key that cannot be unwrapped is counted and does not stop the others. The error
+// is [posthouse.ErrSealed] for the first of them, and [posthouse.ErrUnsupported] without a
+// Cipher.
 func Rewrap(ctx context.Context, led core.Ledger) (*Rewrapped, error) {
 	l := led.Core()
-
 	if l.Config.Cipher == nil {
 		return nil, &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this ledger has no keys", Hint: "set Options.Cipher"}
 	}
@@ -35,17 +35,12 @@ func Rewrap(ctx context.Context, led core.Ledger) (*Rewrapped, error) {
 		err := rewrap(ctx, l.Store, l.Config.Cipher, of, done)
 		if errors.Is(err, posthouse.ErrSealed) {
 			done.Failed++
-			if failed == nil {
-				failed = err
-			}
+			failed = cmp.Or(failed, err)
 			return nil
 		}
 		return err
 	})
-	if err == nil {
-		err = failed
-	}
-	return done, err
+	return done, cmp.Or(err, failed)
 }
 
 func rewrap(ctx context.Context, s posthouse.Store, c posthouse.Cipher, of core.DataKeyOf, done *Rewrapped) error {
@@ -80,11 +75,10 @@ func rewrap(ctx context.Context, s posthouse.Store, c posthouse.Cipher, of core.
 	return &posthouse.Error{Code: posthouse.CodeConflict, Message: "the data key of thread " + of.Thread + " is being wrapped elsewhere", Hint: "try again"}
 }
 
-// KeyUse counts the store's data keys by the key they are wrapped with. A key
-// that is not in it can be removed. It needs no Cipher.
+// KeyUse counts the store's data keys by the key that wraps them. A key that is not in
+// the result can be removed. It needs no Cipher.
 func KeyUse(ctx context.Context, led core.Ledger) (map[string]int, error) {
 	l := led.Core()
-
 	use := map[string]int{}
 	err := eachDataKey(ctx, l.Store, func(of core.DataKeyOf) error {
 		w, _, err := core.ReadWrappedKey(ctx, l.Store, of)
@@ -99,7 +93,7 @@ func KeyUse(ctx context.Context, led core.Ledger) (map[string]int, error) {
 	return use, err
 }
 
-// eachDataKey calls do for every data key that there may be.
+// eachDataKey calls do for every data key that may exist.
 func eachDataKey(ctx context.Context, s posthouse.Store, do func(core.DataKeyOf) error) error {
 	for t, err := range s.Threads(ctx, posthouse.ThreadQuery{}) {
 		if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// maxSources bounds how many forks back an ancestor is looked for: a source is
-// what whoever saved the checkpoint says.
+// maxSources bounds how many forks back an ancestor is searched, because a checkpoint's
+// source is not verified.
 const maxSources = 1000
 
-// ancestor returns the newest kept checkpoint that a and b derive from; "" if
-// there is none. What was forked or copied derives from its source.
+// ancestor returns the newest kept checkpoint from which a and b derive, "" without one.
+// A fork or copy derives from its source.
 func ancestor(ctx context.Context, l *core.Core, a, b *posthouse.Header) (posthouse.ID, error) {
 	c := &ancestorWalk{l: l, ctx: ctx, readers: map[string]*core.Reader{}, ahead: climbAhead}
-	if a.Thread == b.Thread && a.Generation == b.Generation { // then nobody need know where the thread came from
+	if a.Thread == b.Thread && a.Generation == b.Generation { // the sources of the thread may not matter
 		if h, err := c.meet(a, b); err != nil || h != nil {
 			return kept(h), err
 		}
@@ -50,16 +50,16 @@ func kept(h *posthouse.Header) posthouse.ID {
 	return h.ID
 }
 
-// An ancestorWalk goes from checkpoints to those they derive from.
+// An ancestorWalk follows checkpoints to their ancestors.
 type ancestorWalk struct {
 	l       *core.Core
 	ctx     context.Context
 	readers map[string]*core.Reader
-	ahead   uint64 // entries that are read at once; more, the further it is
+	ahead   uint64 // entries to read at once, which grows with the distance
 }
 
-// line returns a checkpoint, then what its ancestry was forked or copied from,
-// what that was forked from, and so on.
+// line returns a checkpoint, then the source of its ancestry, the source of that, and so
+// on.
 func (c *ancestorWalk) line(h *posthouse.Header) ([]*posthouse.Header, error) {
 	out := []*posthouse.Header{h}
 	seen := map[posthouse.ID]bool{h.ID: true}
@@ -70,7 +70,7 @@ func (c *ancestorWalk) line(h *posthouse.Header) ([]*posthouse.Header, error) {
 		}
 		src, err := c.l.GetHeader(c.ctx, s.ID)
 		if errors.Is(err, posthouse.ErrNotFound) || errors.Is(err, posthouse.ErrInvalid) {
-			return out, nil // removed since
+			return out, nil // it was removed
 		}
 		if err != nil {
 			return nil, err
@@ -81,8 +81,8 @@ func (c *ancestorWalk) line(h *posthouse.Header) ([]*posthouse.Header, error) {
 	return out, nil
 }
 
-// source climbs to the nearest checkpoint that was taken from elsewhere: a copy,
-// or a root that is a fork.
+// source returns the source of the nearest ancestor that was copied or forked from another
+// thread, or of the root.
 func (c *ancestorWalk) source(h *posthouse.Header) (*posthouse.Source, error) {
 	for h.ParentSeq != 0 && (h.Source == nil || h.Source.Thread == h.Thread) {
 		p, err := c.parent(h)
@@ -94,7 +94,7 @@ func (c *ancestorWalk) source(h *posthouse.Header) (*posthouse.Source, error) {
 	return h.Source, nil
 }
 
-// How many entries are read at once on the way up, at first and at most.
+// How many entries are read at once, at first and at most.
 const (
 	climbAhead    = 64
 	maxClimbAhead = 1024
@@ -119,28 +119,22 @@ func (c *ancestorWalk) parent(h *posthouse.Header) (*posthouse.Header, error) {
 	return r.Header(h.ParentSeq)
 }
 
-// meet climbs from two checkpoints of one generation, always from the later
-// one, until they are the same and it is kept; nil if they never are.
+// meet follows two checkpoints of one generation to their newest kept common ancestor,
+// always from the later one. It returns nil if they have none.
 func (c *ancestorWalk) meet(a, b *posthouse.Header) (*posthouse.Header, error) {
 	for {
-		if a.Seq == b.Seq {
-			if ref, err := c.l.Store.Find(c.ctx, a.ID); err == nil && ref == (posthouse.Ref{Thread: a.Thread, Seq: a.Seq}) {
-				return a, nil
-			} else if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
-				return nil, err
-			}
-			if a.ParentSeq == 0 {
-				return nil, nil
-			}
-			p, err := c.parent(a)
-			if err != nil {
-				return nil, err
-			}
-			a, b = p, p
-			continue
-		}
 		if a.Seq < b.Seq {
 			a, b = b, a
+		}
+		same := a.Seq == b.Seq
+		if same {
+			ref, err := c.l.Store.Find(c.ctx, a.ID)
+			if err == nil && ref == (posthouse.Ref{Thread: a.Thread, Seq: a.Seq}) {
+				return a, nil
+			}
+			if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+				return nil, err
+			}
 		}
 		if a.ParentSeq == 0 {
 			return nil, nil
@@ -148,6 +142,9 @@ func (c *ancestorWalk) meet(a, b *posthouse.Header) (*posthouse.Header, error) {
 		var err error
 		if a, err = c.parent(a); err != nil {
 			return nil, err
+		}
+		if same {
+			b = a
 		}
 	}
 }

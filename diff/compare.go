@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// What happened to a part, or to a value within one.
+// The ways in which a part, or a value within one, differs.
 const (
 	DiffAdded   = "added"
 	DiffRemoved = "removed"
@@ -25,9 +25,9 @@ const (
 type Comparison struct {
 	A        posthouse.ID  `json:"a"`
 	B        posthouse.ID  `json:"b"`
-	Ancestor posthouse.ID  `json:"ancestor,omitempty"` // the newest checkpoint that both derive from, across forks and copies; "" if there is none
+	Ancestor posthouse.ID  `json:"ancestor,omitempty"` // the newest common one, across forks and copies; "" without one
 	Fields   []FieldChange `json:"fields"`             // of the headers
-	Parts    []PartChange  `json:"parts"`              // those that differ, by name; the metadata is "$meta"
+	Parts    []PartChange  `json:"parts"`              // the parts that differ, by name; the metadata is "$meta"
 }
 
 // A FieldChange is a field of the header that differs, as text.
@@ -47,16 +47,16 @@ type PartChange struct {
 	More   int          `json:"more,omitempty"`  // changes beyond those
 }
 
-// A PartSide is a part as one of the two has it.
+// A PartSide is a part in one of the two checkpoints.
 type PartSide struct {
 	Codec string          `json:"codec"`
 	Size  int             `json:"size"` // bytes
 	Hash  posthouse.Hash  `json:"hash"`
-	Value json.RawMessage `json:"value,omitempty"` // up to 64 KiB: JSON as it is, text of other codecs as a string
+	Value json.RawMessage `json:"value,omitempty"` // JSON as it is, text of other codecs as a string; none above 64 KiB
 }
 
-// A PathChange is a change within a JSON value. Elements of lists are matched
-// from both ends, so that an appended one shows as one addition.
+// A PathChange is a change within a JSON value. Elements of lists are matched from both
+// ends, so an appended element is one addition.
 type PathChange struct {
 	Path   string          `json:"path"`   // JSON pointer, empty for the whole value
 	Change string          `json:"change"` // [DiffAdded], [DiffRemoved] or [DiffChanged]
@@ -69,11 +69,10 @@ const (
 	maxPaths = 1000
 )
 
-// Compare says how checkpoint b differs from a: of any threads, also of
-// released versions. [posthouse.ErrNotFound].
+// Compare says how checkpoint b differs from a. They may be of different threads and of
+// released versions. It fails with [posthouse.ErrNotFound].
 func Compare(ctx context.Context, led core.Ledger, a, b posthouse.ID) (*Comparison, error) {
 	l := led.Core()
-
 	ca, err := l.Get(ctx, a)
 	if err != nil {
 		return nil, err
@@ -87,8 +86,7 @@ func Compare(ctx context.Context, led core.Ledger, a, b posthouse.ID) (*Comparis
 	return c, err
 }
 
-// States is [Compare] for checkpoints at hand; it knows no
-// ancestor.
+// States is [Compare] for checkpoints in memory, without their ancestor.
 func States(a, b *posthouse.Checkpoint) *Comparison {
 	c := &Comparison{A: a.ID, B: b.ID, Fields: compareFields(&a.Header, &b.Header), Parts: []PartChange{}}
 	sa, sb := withMetadata(a), withMetadata(b)
@@ -170,14 +168,13 @@ func side(v posthouse.Value) *PartSide {
 	return s
 }
 
-// shown encodes a value for people to read, also where it has the characters
-// that HTML escapes.
+// shown encodes a value for people to read: it does not escape characters for HTML.
 func shown(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return json.RawMessage("null") // values that were decoded from JSON do encode
+		return json.RawMessage("null") // cannot happen: the value was decoded from JSON
 	}
 	return bytes.TrimSpace(b.Bytes())
 }

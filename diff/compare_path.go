@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// comparePaths returns what changed within two JSON values; nothing for other
-// codecs, or for JSON that differs in its writing only.
+// comparePaths returns what changed within two JSON values. It returns nothing for other
+// codecs, and for JSON that differs only in its formatting.
 func comparePaths(a, b posthouse.Value) (paths []PathChange, more int) {
 	var va, vb any
 	if a.Codec != posthouse.JSON.Name() || b.Codec != posthouse.JSON.Name() || decodeExact(a.Data, &va) != nil || decodeExact(b.Data, &vb) != nil {
@@ -23,9 +23,9 @@ func comparePaths(a, b posthouse.Value) (paths []PathChange, more int) {
 	return d.out, d.more
 }
 
-// JSON returns where two JSON texts differ, in order. It shows 1000 differences and
-// counts the rest. No text at all is null. Texts that are
-// no JSON are compared as a whole.
+// JSON returns where two JSON texts differ, in order. It shows 1,000 differences and
+// counts the rest in more. An empty text is null. Texts that are not JSON are compared as
+// a whole.
 func JSON(a, b json.RawMessage) (paths []PathChange, more int) {
 	var vs [2]any
 	for i, text := range []json.RawMessage{a, b} {
@@ -52,7 +52,7 @@ type pathDiffer struct {
 	more int
 }
 
-// absentValue is not a JSON value: there is none on this side.
+// absentValue stands for a value that one side lacks. It is not a JSON value.
 type absentValue struct{}
 
 func (d *pathDiffer) add(path, change string, a, b any) {
@@ -70,8 +70,7 @@ func (d *pathDiffer) add(path, change string, a, b any) {
 	d.out = append(d.out, c)
 }
 
-// value compares two decoded values. Their depth is bounded by what the Ledger
-// accepts.
+// value compares two decoded values, whose depth the Ledger bounds.
 func (d *pathDiffer) value(path string, a, b any) {
 	switch va := a.(type) {
 	case map[string]any:
@@ -110,8 +109,8 @@ func (d *pathDiffer) object(path string, a, b map[string]any) {
 	}
 }
 
-// array leaves out the equal elements at both ends, pairs what is in between
-// by place, and reports the rest as added or removed.
+// array skips equal elements at both ends, compares those in between by index, and reports
+// the rest as added or removed.
 func (d *pathDiffer) array(path string, a, b []any) {
 	lo := 0
 	for lo < len(a) && lo < len(b) && sameValue(a[lo], b[lo]) {

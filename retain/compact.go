@@ -10,12 +10,11 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// Compact takes away for good what removal records attest, and lets the store
-// rewrite the rest into fewer bytes: [posthouse.ErrUnsupported], once the first is done,
-// if the store cannot. Being killed at any point loses nothing.
+// Compact removes what removal records attest and an earlier removal left behind. Then it
+// lets the store rewrite the rest into fewer bytes, which is [posthouse.ErrUnsupported]
+// if the store cannot. It may be killed at any point and loses nothing.
 func Compact(ctx context.Context, led core.Ledger) (posthouse.Compacted, error) {
 	l := led.Core()
-
 	for t, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{}) {
 		if err != nil {
 			return posthouse.Compacted{}, err
@@ -34,8 +33,8 @@ func Compact(ctx context.Context, led core.Ledger) (posthouse.Compacted, error) 
 	return c.Compact(ctx)
 }
 
-// sweepThread takes what removal records attest and a failure left behind: a deleted
-// thread's entries, bodies of removed checkpoints that nothing needs any more.
+// sweepThread removes what removal records attest and a failure left behind: the entries
+// of a deleted thread, and bodies of removed checkpoints that nothing needs any more.
 func sweepThread(ctx context.Context, c *core.Core, thread string) error {
 	tree, err := c.Tree(ctx, thread, 0)
 	if err != nil {
@@ -60,7 +59,7 @@ func sweepThread(ctx context.Context, c *core.Core, thread string) error {
 	if len(unlisted) > 0 {
 		err := recordUnneeded(ctx, c, thread)
 		switch {
-		case errors.Is(err, posthouse.ErrBusy), errors.Is(err, posthouse.ErrForbidden): // the next compaction takes them
+		case errors.Is(err, posthouse.ErrBusy), errors.Is(err, posthouse.ErrForbidden): // the next compaction removes them
 			gone = slices.DeleteFunc(gone, func(b posthouse.BodyRef) bool { return !tree.Listed[b] })
 		case err != nil:
 			return err
@@ -73,8 +72,8 @@ func sweepThread(ctx context.Context, c *core.Core, thread string) error {
 	return err
 }
 
-// takeDropped takes the entries of dropped releases that are still there, and
-// their keys.
+// takeDropped removes the entries of dropped releases that are still there, and their
+// keys.
 func takeDropped(ctx context.Context, c *core.Core, t *core.Tree) (took bool, err error) {
 	for _, s := range t.Dropped {
 		if s.Held {
@@ -90,9 +89,9 @@ func takeDropped(ctx context.Context, c *core.Core, t *core.Tree) (took bool, er
 	return took, nil
 }
 
-// recordUnneeded records the bodies that removed checkpoints left behind and that no
-// removal record lists yet: those of evicted ones, and those that other
-// checkpoints needed and no longer do.
+// recordUnneeded adds a removal record for bodies of removed checkpoints that no record
+// lists yet: bodies of evicted checkpoints, and bodies that another checkpoint no longer
+// needs.
 func recordUnneeded(ctx context.Context, c *core.Core, thread string) error {
 	t, err := c.Lock(thread)
 	if err != nil {
@@ -111,13 +110,7 @@ func recordUnneeded(ctx context.Context, c *core.Core, thread string) error {
 		if len(unlisted) == 0 {
 			return core.ErrNothing
 		}
-		body, err := json.Marshal(posthouse.RemovedList{Bodies: unlisted})
-		if err != nil {
-			return err
-		}
-		tx.Sign = true
-		tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: &posthouse.RemovalInfo{Reason: "compaction", By: "posthouse"}}, body)
-		return nil
+		return addRemoval(tx, &posthouse.RemovalInfo{Reason: "compaction", By: "posthouse"}, posthouse.RemovedList{Bodies: unlisted})
 	})
 	if errors.Is(err, core.ErrNothing) {
 		return nil
@@ -125,8 +118,19 @@ func recordUnneeded(ctx context.Context, c *core.Core, thread string) error {
 	return err
 }
 
-// unneeded returns the bodies of removed checkpoints that nothing is rebuilt
-// from, and among them those that no removal record lists.
+// addRemoval adds a signed removal record with the list of what it removes.
+func addRemoval(tx *core.Tx, info *posthouse.RemovalInfo, list posthouse.RemovedList) error {
+	body, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	tx.Sign = true
+	tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
+	return nil
+}
+
+// unneeded returns the bodies of removed checkpoints from which nothing is rebuilt.
+// unlisted are those that no removal record lists.
 func unneeded(t *core.Tree) (gone, unlisted []posthouse.BodyRef) {
 	var need map[posthouse.BodyRef]bool
 	for _, seq := range t.Seqs {

@@ -2,7 +2,6 @@ package retain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,13 +13,13 @@ import (
 	"github.com/posthouse/posthouse/internal/text"
 )
 
-// A DeleteMode says what becomes of a checkpoint's children.
+// A DeleteMode says what happens to a deleted checkpoint's children.
 type DeleteMode string
 
 // The modes.
 const (
 	DeleteRefuse  DeleteMode = ""        // a checkpoint with children is not deleted: ErrConflict
-	DeleteOrphan  DeleteMode = "orphan"  // they stay, their parent's id leads nowhere
+	DeleteOrphan  DeleteMode = "orphan"  // they stay, and their parent's id is not found
 	DeleteSubtree DeleteMode = "subtree" // they are deleted too
 )
 
@@ -44,25 +43,27 @@ func (o *DeleteOptions) check() (*DeleteOptions, error) {
 	return o, posthouse.CheckPerson("by", o.By)
 }
 
-// A Deleted says what a deletion took.
+// A Deleted counts what a deletion removed.
 type Deleted struct {
 	Checkpoints int   `json:"checkpoints"`
 	Gates       int   `json:"gates"`  // open gates that were cancelled with them
-	Bodies      int   `json:"bodies"` // of records, gone for good
-	Kept        int   `json:"kept"`   // bodies that stay since other checkpoints are rebuilt from them
+	Bodies      int   `json:"bodies"` // bodies of records that were removed
+	Kept        int   `json:"kept"`   // bodies that stay, since other checkpoints are rebuilt from them
 	Bytes       int64 `json:"bytes"`
 }
 
-// Delete removes a checkpoint. A record in the log attests it; the bodies that
-// no kept checkpoint needs are gone for good. Deleting a branch's head moves
-// the head to its parent, which then waits to be resumed, and cancels its
-// gates; a branch that loses its first checkpoint ends. [posthouse.ErrNotFound];
-// [posthouse.ErrConflict] for one with children unless o.Mode says what becomes of them, and
-// for one of a released version, which goes as a whole ([DropRelease]); as for all that removes, [posthouse.ErrForbidden] while the thread is under legal hold and
-// [posthouse.ErrBusy] while it is run.
+// Delete removes a checkpoint. A record in the log attests it. Bodies that no kept
+// checkpoint needs are removed for good. Deleting a branch's head cancels its gates and
+// moves the head to its parent, which then waits to be resumed. A branch that loses its
+// first checkpoint ends.
+//
+// It fails with [posthouse.ErrNotFound] for an unknown checkpoint, and with
+// [posthouse.ErrConflict] for a checkpoint that has children, unless o.Mode allows it, or
+// that belongs to a released version, which can only be dropped ([DropRelease]). Like all
+// removals it fails with [posthouse.ErrForbidden] while the thread is under legal hold and
+// with [posthouse.ErrBusy] while the thread runs.
 func Delete(ctx context.Context, led core.Ledger, id posthouse.ID, o *DeleteOptions) (*Deleted, error) {
 	l := led.Core()
-
 	ref, err := l.Find(ctx, id)
 	if err != nil {
 		return nil, err
@@ -95,8 +96,8 @@ func Delete(ctx context.Context, led core.Ledger, id posthouse.ID, o *DeleteOpti
 	return del, err
 }
 
-// deleteIn removes the checkpoints of a thread's current generation that choose
-// picks. [posthouse.ErrConflict] for an entry of a version before it; 0 is none.
+// deleteIn removes the checkpoints of a thread's current generation that choose returns.
+// It fails with [posthouse.ErrConflict] if at.Seq is set and belongs to an earlier version.
 func deleteIn(ctx context.Context, c *core.Core, at posthouse.Ref, o *DeleteOptions, choose func(*core.Tree) ([]uint64, error)) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
@@ -138,7 +139,7 @@ func deleteIn(ctx context.Context, c *core.Core, at posthouse.Ref, o *DeleteOpti
 	return del, err
 }
 
-// closedVersion is why a checkpoint of a released version is not deleted.
+// closedVersion is the error for deleting a checkpoint of a released version.
 func closedVersion(ctx context.Context, c *core.Core, at posthouse.Ref) error {
 	version := "VERSION"
 	for r, err := range core.Releases(ctx, c, at.Thread) {
@@ -180,7 +181,7 @@ func remove(tx *core.Tx, tree *core.Tree, targets []uint64, o *DeleteOptions) (D
 	for _, b := range tx.Thread.Info.Branches {
 		if slices.Contains(targets, b.Seq) {
 			info.Heads = append(info.Heads, newHead(tree, b, tx.Thread.Info))
-		} else if b.Status == posthouse.StatusWaiting && countUnasked(tx.Thread.Info, b.Branch, info.Gates) {
+		} else if b.Status == posthouse.StatusWaiting && losesLastGate(tx.Thread.Info, b.Branch, info.Gates) {
 			b.Status = posthouse.StatusInterrupted
 			info.Heads = append(info.Heads, b)
 		}
@@ -193,17 +194,12 @@ func remove(tx *core.Tx, tree *core.Tree, targets []uint64, o *DeleteOptions) (D
 			list.Bodies = append(list.Bodies, b)
 		}
 	}
-	body, err := json.Marshal(list)
-	if err != nil {
-		return Deleted{}, nil, err
-	}
-	tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
-	tx.Sign = true
-	return Deleted{Checkpoints: len(targets), Gates: len(info.Gates), Kept: kept}, list.Bodies, nil
+	del := Deleted{Checkpoints: len(targets), Gates: len(info.Gates), Kept: kept}
+	return del, list.Bodies, addRemoval(tx, info, list)
 }
 
-// countUnasked reports whether a branch loses its last open question with the gates.
-func countUnasked(t *posthouse.ThreadInfo, branch string, gates []posthouse.ID) bool {
+// losesLastGate reports whether the gates are the last open ones of a branch.
+func losesLastGate(t *posthouse.ThreadInfo, branch string, gates []posthouse.ID) bool {
 	lost := false
 	for _, w := range t.Waiting {
 		if w.Branch == branch {
@@ -216,7 +212,8 @@ func countUnasked(t *posthouse.ThreadInfo, branch string, gates []posthouse.ID) 
 	return lost
 }
 
-// newHead walks up from a removed head to what is left of its branch.
+// newHead returns the nearest kept ancestor of a removed head on its branch, as the new
+// head. Without one the branch ends.
 func newHead(t *core.Tree, b posthouse.BranchHead, info *posthouse.ThreadInfo) posthouse.BranchHead {
 	for seq := b.Seq; ; {
 		n := t.Nodes[seq]
@@ -240,16 +237,16 @@ func newHead(t *core.Tree, b posthouse.BranchHead, info *posthouse.ThreadInfo) p
 	}
 }
 
-// DeleteThread removes a thread, its releases included. One record stays of it:
-// signed, it attests how far the log went. A new root under the same name starts
-// a new generation behind it. Threads whose end it waited for ([posthouse.GateThread]) are
-// cancelled; an error with a result names those of which this failed, or that it
-// cannot be told for damage or for want of the key, and the thread is gone.
-// [posthouse.ErrNotFound], also for one that was deleted before, and as for
-// [Delete]; o.Mode is not heeded.
+// DeleteThread removes a thread and its releases. One signed record stays, which attests
+// how far the log went. A new root under the same name begins a new generation after it.
+// o.Mode is ignored.
+//
+// Threads that the thread waited for ([posthouse.GateThread]) are cancelled. An error
+// together with a result says which could not be cancelled, or that damage or a missing
+// key hides which they are; the thread is deleted all the same. Other errors are those of
+// [Delete]; a thread that was deleted before is [posthouse.ErrNotFound].
 func DeleteThread(ctx context.Context, led core.Ledger, thread string, o *DeleteOptions) (*Deleted, error) {
 	l := led.Core()
-
 	del, err := DeleteWholeThread(ctx, l, thread, o, nil)
 	if del != nil {
 		l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Thread: thread, Count: del.Checkpoints})
@@ -257,8 +254,8 @@ func DeleteThread(ctx context.Context, led core.Ledger, thread string, o *Delete
 	return del, err
 }
 
-// deleteThread also cancels what the thread waited for. It fails with errNothing
-// if that does not pass all.
+// DeleteWholeThread is [DeleteThread] without the event for observers. It fails with
+// [core.ErrNothing] and removes nothing if all is not nil and reports false.
 func DeleteWholeThread(ctx context.Context, l *core.Core, thread string, o *DeleteOptions, all func(*core.Tree) bool) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
@@ -275,8 +272,7 @@ func DeleteWholeThread(ctx context.Context, l *core.Core, thread string, o *Dele
 	return del, err
 }
 
-// removeThread is deleteThread but for what the thread waited for, which it
-// returns.
+// removeThread removes a thread and returns the threads that it waited for.
 func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOptions, all func(*core.Tree) bool) (_ *Deleted, called []string, err error) {
 	if s, err := c.Summary(ctx, thread); err != nil {
 		return nil, nil, err
@@ -322,7 +318,7 @@ func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOpt
 		del = Deleted{Checkpoints: info.Count + info.Archived, Gates: len(info.Gates)}
 		called, unread = commit.WaitedFor(ctx, c, calls)
 		if unread != nil && !errors.Is(unread, posthouse.ErrCorrupt) && !errors.Is(unread, posthouse.ErrSealed) {
-			return unread // it may be known when asked again, and is not once the thread is gone
+			return unread // a second try may find out; once the thread is gone, nothing can
 		}
 		tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, nil)
 		tx.Sign = true
@@ -344,15 +340,16 @@ func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOpt
 	return &del, called, err
 }
 
-// DeleteCoordination removes the checkpoints that carry a coordination's label:
-// whole threads where all of theirs do. Counts are sums; none is no error. When
-// it fails in the middle, the sums say what is gone. What [DeleteThread]
-// returns with a result does not stop it, and is part of the error. So is an
+// DeleteCoordination removes the checkpoints that carry a coordination's label. It removes
+// the whole thread if all its checkpoints carry it. It returns sums over the threads,
+// zeros if there are no such checkpoints.
+//
+// If it fails in the middle, the sums count what was removed. An error that [DeleteThread]
+// returns with a result does not stop it, and is part of its own error. So is
 // [posthouse.ErrConflict] for each thread that stays and has checkpoints of the label in
-// released versions: those are closed, and go as a whole ([DropRelease]).
+// released versions, which can only be dropped ([DropRelease]).
 func DeleteCoordination(ctx context.Context, led core.Ledger, name string, o *DeleteOptions) (*Deleted, error) {
 	l := led.Core()
-
 	if err := posthouse.ValidateName("coordination", name); err != nil {
 		return nil, err
 	}
@@ -389,8 +386,8 @@ func DeleteCoordination(ctx context.Context, led core.Ledger, name string, o *De
 	return &sum, errors.Join(errs...)
 }
 
-// deleteLabelled removes a thread's checkpoints of a coordination, and the
-// thread if there are no others.
+// deleteLabelled removes a thread's checkpoints of a coordination, or the whole thread if
+// it has no others.
 func deleteLabelled(ctx context.Context, c *core.Core, thread, name string, o *DeleteOptions) (*Deleted, error) {
 	labelled := func(t *core.Tree) (seqs []uint64) {
 		for _, seq := range t.ByID {

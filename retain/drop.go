@@ -2,7 +2,6 @@ package retain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -11,15 +10,16 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// DropRelease removes all that a released version holds; its record stays, and
-// a record of the current generation attests what went. Forks of it in other
-// places have all they need. o.Mode is not heeded. [posthouse.ErrNotFound] for an unknown
-// version; dropping one again takes nothing. [posthouse.ErrBusy] while the thread is run;
-// [posthouse.ErrConflict] if the version records what was removed, or that a hold was
-// lifted, in an older one that is still there, which has to go first.
+// DropRelease removes all entries of a released version except the release record. A
+// record of the current generation attests it. Forks of the version stay complete.
+// Dropping a version again removes nothing. o.Mode is ignored.
+//
+// It fails with [posthouse.ErrNotFound] for an unknown version, with [posthouse.ErrBusy]
+// while the thread runs, and with [posthouse.ErrConflict] if an older version must be
+// dropped first: one that is still there, and about which this version records a removal
+// or a lifted hold.
 func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag string, o *DeleteOptions) (*Deleted, error) {
 	l := led.Core()
-
 	o, err := o.check()
 	if err != nil {
 		return nil, err
@@ -46,8 +46,7 @@ func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag stri
 		}
 		last, del = drop.last, Deleted{Checkpoints: info.Archived}
 		info.Left = t.Info.Archived - info.Archived
-		tx.Sign = true
-		return errors.Join(dropped(tx, info, last), keepReferenced(tx, drop, info))
+		return errors.Join(addRemoval(tx, info, posthouse.RemovedList{Bodies: last}), keepReferenced(tx, drop, info))
 	})
 	if errors.Is(err, core.ErrNothing) {
 		return &Deleted{}, nil
@@ -73,18 +72,8 @@ func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag stri
 	return &del, nil
 }
 
-// dropped adds the record of a removed version.
-func dropped(tx *core.Tx, info *posthouse.RemovalInfo, last []posthouse.BodyRef) error {
-	body, err := json.Marshal(posthouse.RemovedList{Bodies: last})
-	if err != nil {
-		return err
-	}
-	tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
-	return nil
-}
-
-// keepReferenced records again what versions a dropped one recorded as removed: who
-// verifies the log must still find why they are not there.
+// keepReferenced repeats the removals of versions that a dropped version recorded, so that
+// verification still finds why those are missing.
 func keepReferenced(tx *core.Tx, d *versionDrop, info *posthouse.RemovalInfo) error {
 	for r, err := range core.Releases(tx.Ctx, tx.Core, tx.Thread.Name) {
 		if err != nil {
@@ -98,7 +87,7 @@ func keepReferenced(tx *core.Tx, d *versionDrop, info *posthouse.RemovalInfo) er
 		if err != nil {
 			return err
 		}
-		if err := dropped(tx, again, bodiesOf(e.Seq, e.Recs)); err != nil {
+		if err := addRemoval(tx, again, posthouse.RemovedList{Bodies: bodiesOf(e.Seq, e.Recs)}); err != nil {
 			return err
 		}
 	}
@@ -114,17 +103,17 @@ func bodiesOf(seq uint64, recs []posthouse.Record) (refs []posthouse.BodyRef) {
 	return refs
 }
 
-// A versionDrop is what dropping a version takes.
+// A versionDrop is what dropping a version removes, and must record again.
 type versionDrop struct {
 	last  []posthouse.BodyRef // the bodies in the entry that stays
-	carry map[uint32]bool     // versions whose removal it records
-	older map[uint64]bool     // older entries of which it records that something was removed
+	carry map[uint32]bool     // versions whose removal the version records
+	older map[uint64]bool     // older entries about which it records a removal
 	lifts bool                // it records that a hold was lifted
 }
 
-// dropVersion takes a version's ids out of the index and counts the checkpoints
-// among them; errNothing if all is gone already. Older versions in without are
-// taken for gone.
+// dropVersion takes a version's ids out of the index and counts the checkpoints among
+// them. It fails with [core.ErrNothing] if all are removed already. It takes the older
+// versions in without for removed.
 func dropVersion(tx *core.Tx, r *posthouse.Release, info *posthouse.RemovalInfo, without map[uint32]bool) (*versionDrop, error) {
 	d := &versionDrop{carry: map[uint32]bool{}, older: map[uint64]bool{}}
 	seen, held := map[posthouse.ID]bool{}, false
@@ -138,7 +127,7 @@ func dropVersion(tx *core.Tx, r *posthouse.Release, info *posthouse.RemovalInfo,
 			return false, nil
 		}
 		if err != nil || ref.Thread != tx.Thread.Name || ref.Seq < r.First || ref.Seq > r.Seq {
-			return false, err // taken anew since it was deleted here
+			return false, err // the id was used again since it was deleted here
 		}
 		tx.Drop = append(tx.Drop, id)
 		return true, nil
@@ -187,7 +176,7 @@ func dropVersion(tx *core.Tx, r *posthouse.Release, info *posthouse.RemovalInfo,
 	return d, olderGone(tx, d, r, without)
 }
 
-// checkRecorded notes what a removal in the version says about older ones.
+// checkRecorded collects what a removal in the version says about older versions.
 func checkRecorded(tx *core.Tx, d *versionDrop, r *posthouse.Release, seq uint64, m *posthouse.RemovalInfo) error {
 	if m.Version != 0 {
 		d.carry[m.Version] = true
@@ -210,8 +199,8 @@ func checkRecorded(tx *core.Tx, d *versionDrop, r *posthouse.Release, seq uint64
 	return nil
 }
 
-// olderGone makes sure that nothing is left of what only this version tells
-// about.
+// olderGone checks that the older entries about which only this version has records are
+// removed.
 func olderGone(tx *core.Tx, d *versionDrop, r *posthouse.Release, without map[uint32]bool) error {
 	if len(d.older) == 0 && !d.lifts || r.First <= 1 {
 		return nil
@@ -225,7 +214,7 @@ func olderGone(tx *core.Tx, d *versionDrop, r *posthouse.Release, without map[ui
 		if err != nil {
 			return err
 		}
-		hole := e.Seq > before+1 // this is all that is left of a version
+		hole := e.Seq > before+1 // only this entry is left of its version
 		before = e.Seq
 		if without[e.Generation] {
 			continue

@@ -27,14 +27,13 @@ func (o *HoldOptions) check() error {
 	return posthouse.CheckPerson("by", o.By)
 }
 
-// Hold puts a thread under legal hold, also while a run has it: until
-// [Unhold] nothing of it can be removed. Deleting fails with
-// [posthouse.ErrForbidden], retention and compaction pass it over. Work goes on as before.
-// The hold is a signed record of the log. A thread that is held already stays
-// held by whom it was, which is returned. [posthouse.ErrNotFound].
+// Hold puts a thread under legal hold: nothing of it can be removed until [Unhold].
+// Deleting fails with [posthouse.ErrForbidden]; retention and compaction skip the thread.
+// Runs go on as before. The hold is a signed record of the log. If the thread is held
+// already, Hold returns that hold and changes nothing. It fails with
+// [posthouse.ErrNotFound] for an unknown thread.
 func Hold(ctx context.Context, led core.Ledger, thread string, o HoldOptions) (*posthouse.Hold, error) {
 	l := led.Core()
-
 	info, err := hold(ctx, l, thread, posthouse.SignalHold, o)
 	if err != nil {
 		return nil, err
@@ -42,11 +41,11 @@ func Hold(ctx context.Context, led core.Ledger, thread string, o HoldOptions) (*
 	return &info.Hold, nil
 }
 
-// Unhold lifts a thread's legal hold; the record of who held it and of who
-// lifted it stays. Lifting none is no error. [posthouse.ErrNotFound].
+// Unhold lifts a thread's legal hold. The records of who held it and who lifted it stay.
+// It returns nil if the thread is not held, [posthouse.ErrNotFound] if there is no such
+// thread.
 func Unhold(ctx context.Context, led core.Ledger, thread string, o HoldOptions) error {
 	l := led.Core()
-
 	_, err := hold(ctx, l, thread, posthouse.SignalUnhold, o)
 	return err
 }
@@ -64,7 +63,7 @@ func hold(ctx context.Context, c *core.Core, thread, name string, o HoldOptions)
 		return nil, err
 	}
 	defer c.Unlock(t)
-	t.Invalidate() // what another process did must not make this a no-op
+	t.Invalidate() // another process may have changed the hold
 	err = c.Append(ctx, t, func(tx *core.Tx) error {
 		if t.Info.Gone() && t.Info.Releases == 0 {
 			return posthouse.NotFound("thread", thread)

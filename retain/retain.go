@@ -2,7 +2,6 @@ package retain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -13,25 +12,28 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// A Policy says what of the threads may go, and what stays all the same.
-// Whatever it says, branch heads, checkpoints whose gates wait, what the kept
-// ones are rebuilt from, and threads under legal hold stay.
+// A Policy says which checkpoints and versions to remove. It never removes branch heads,
+// checkpoints whose gates wait, what kept checkpoints are rebuilt from, or anything of a
+// thread under legal hold.
 type Policy struct {
-	MaxAge       time.Duration // checkpoints older than this go; 0: however old
-	MaxPerThread int           // of a thread that has more, the oldest go; 0: however many
+	MaxAge       time.Duration // remove checkpoints older than this; 0: no limit
+	MaxPerThread int           // remove the oldest checkpoints of a thread that has more; 0: no limit
 
-	KeepLast     int               // the newest so many of each branch stay
-	KeepBranches []string          // checkpoints of these branches stay
-	KeepLabels   map[string]string // checkpoints with one of these labels stay; "" is any value
-	DropSources  bool              // what a fork was made from goes too; else it stays, with its version, as long as the fork's first checkpoint
+	KeepLast     int               // keep this many of the newest checkpoints of each branch
+	KeepBranches []string          // keep the checkpoints of these branches
+	KeepLabels   map[string]string // keep checkpoints with one of these labels; "" is any value
 
-	Released     time.Duration // versions released longer ago go whole, but for the record of the release; 0: never
-	KeepVersions int           // the newest so many versions of each thread stay
-	KeepTags     []string      // versions with one of these tags stay
+	// DropSources also removes checkpoints that forks were made from. Otherwise such a
+	// checkpoint, and its version, stay as long as the fork's first checkpoint.
+	DropSources bool
 
-	Prefix       string // only threads whose names start so
+	Released     time.Duration // drop versions released longer ago, see [DropRelease]; 0: never
+	KeepVersions int           // keep this many of the newest versions of each thread
+	KeepTags     []string      // keep versions with one of these tags
+
+	Prefix       string // only threads whose names begin with it
 	Graph        string // only threads of this program
-	Coordination string // only threads of this coordination: their newest checkpoint belongs to it
+	Coordination string // only threads whose newest checkpoint belongs to this coordination
 }
 
 func (r *Policy) validate() error {
@@ -52,7 +54,7 @@ func (r *Policy) validate() error {
 	return nil
 }
 
-// String says the policy in a line, as its removal records do.
+// String returns the policy in one line, as its removal records have it.
 func (r *Policy) String() string {
 	var s []string
 	if r.MaxAge > 0 {
@@ -67,38 +69,36 @@ func (r *Policy) String() string {
 	return "retention: " + strings.Join(s, ", ")
 }
 
-// Options refine Retain. Nil is the zero value.
+// Options refine [Run]. Nil is the zero value.
 type Options struct {
-	DryRun   bool          // say what would go, and take nothing
-	By       string        // goes on record; default "posthouse"
+	DryRun   bool          // count what would be removed, and remove nothing
+	By       string        // who removes, on record; default "posthouse"
 	Progress func(*Report) // called after each thread
 }
 
-// A Report says what a retention took, or in a dry run would take.
+// A Report counts what a retention removed, or would remove in a dry run.
 type Report struct {
-	Threads     int   `json:"threads"`     // looked at
-	Changed     int   `json:"changed"`     // of which something went
-	Checkpoints int   `json:"checkpoints"` // that went
-	Versions    int   `json:"versions"`    // released ones that went whole
-	Bodies      int   `json:"bodies"`      // of records, gone for good
-	Bytes       int64 `json:"bytes"`       // of those bodies, and of versions' entries
-	Kept        int   `json:"kept"`        // bodies of what went that kept checkpoints are rebuilt from
-	Held        int   `json:"held"`        // threads passed over: under legal hold
-	Busy        int   `json:"busy"`        // threads passed over: being run; the next pass takes them
+	Threads     int   `json:"threads"`     // threads examined
+	Changed     int   `json:"changed"`     // threads from which something was removed
+	Checkpoints int   `json:"checkpoints"` // checkpoints removed
+	Versions    int   `json:"versions"`    // released versions dropped
+	Bodies      int   `json:"bodies"`      // bodies of records removed
+	Bytes       int64 `json:"bytes"`       // bytes of those bodies and of dropped entries
+	Kept        int   `json:"kept"`        // bodies that stay, since kept checkpoints are rebuilt from them
+	Held        int   `json:"held"`        // threads skipped: under legal hold
+	Busy        int   `json:"busy"`        // threads skipped until the next pass: they run
 	DryRun      bool  `json:"dryRun,omitempty"`
 }
 
-// Run applies a policy, thread by thread. What goes is attested by a signed
-// removal record before a byte of it is removed, so that it can be killed at any
-// point: nothing else is lost, and the next pass takes what this one left. Each
-// checkpoint that went is told to Observer.Evicted. The bytes are those of the
-// records; the store gives them back to the disk when it is compacted.
+// Run applies a policy, thread by thread. It adds a signed removal record before it
+// removes a byte. So it can be killed at any point: nothing else is lost, and the next
+// pass removes the rest. Observers get an event for each removed checkpoint. The space
+// on disk is free once the store is compacted.
 //
-// A thread that cannot be read is passed over and is part of the error; the
-// counts say what was done all the same.
+// Run skips a thread that cannot be read and joins the reason to its error. The report
+// is returned with the error, and counts what was done.
 func Run(ctx context.Context, led core.Ledger, r Policy, o *Options) (*Report, error) {
 	l := led.Core()
-
 	if o == nil {
 		o = &Options{}
 	}
@@ -136,12 +136,11 @@ func Run(ctx context.Context, led core.Ledger, r Policy, o *Options) (*Report, e
 	return &p.done, failed
 }
 
-// Every applies a policy at once and then at each interval, until ctx ends; then it
-// returns nil. What fails is logged and made good by the next pass.
-// [posthouse.ErrInvalid], at once, for a policy that is none or a time that is not positive.
+// Every applies a policy at once and then at each interval. It returns nil when ctx ends.
+// It logs a pass that fails; the next one repeats the work. It fails at once with
+// [posthouse.ErrInvalid] if the policy is not valid or the interval not positive.
 func Every(ctx context.Context, led core.Ledger, r Policy, every time.Duration) error {
 	l := led.Core()
-
 	if err := r.validate(); err != nil {
 		return err
 	}
@@ -168,12 +167,12 @@ func Every(ctx context.Context, led core.Ledger, r Policy, every time.Duration) 
 	}
 }
 
-// A pass is one pass of a policy.
+// A pass applies a policy once.
 type pass struct {
 	Policy
 	l       *core.Core
 	opt     Options
-	sources map[posthouse.ID][]posthouse.Ref // checkpoints that forks were made from, and where the forks are
+	sources map[posthouse.ID][]posthouse.Ref // the forks of each checkpoint that has any
 	done    Report
 }
 
@@ -193,11 +192,11 @@ func (p *pass) findSources(ctx context.Context) error {
 	return nil
 }
 
-// A retainPlan is what goes from one thread.
+// A retainPlan is what a pass removes from one thread.
 type retainPlan struct {
 	gone   []*posthouse.Header
-	bodies []posthouse.BodyRef // that go with them, or went before and are needed no more
-	kept   int                 // bodies of gone that are needed
+	bodies []posthouse.BodyRef // of removed checkpoints, and no longer needed
+	kept   int                 // bodies of gone that are still needed
 }
 
 // thread applies the policy to one thread.
@@ -214,9 +213,9 @@ func (p *pass) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
 		return err
 	}
 	defer p.l.Unlock(t)
-	t.Invalidate() // by now another process may have done more here
+	t.Invalidate() // another process may have appended
 	var plan *retainPlan
-	var left []posthouse.BodyRef // what an earlier removal lists, and a kill left there
+	var left []posthouse.BodyRef // bodies that an earlier removal lists and did not remove
 	err = p.l.Append(ctx, t, func(tx *core.Tx) error {
 		plan, left = nil, nil
 		if err := tx.Removable(); err != nil {
@@ -248,7 +247,7 @@ func (p *pass) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
 	return p.removeBodies(ctx, t.Name, plan, append(left, plan.bodies...))
 }
 
-// plan chooses what goes; it takes it out of the tree.
+// plan chooses what to remove, and takes it out of the tree.
 func (p *pass) plan(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) *retainPlan {
 	plan := &retainPlan{}
 	for _, seq := range p.targets(tree, info, now) {
@@ -260,10 +259,7 @@ func (p *pass) plan(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) 
 	if len(plan.gone) == 0 {
 		return plan
 	}
-	goes := map[posthouse.BodyRef]bool{}
-	for _, b := range plan.bodies {
-		goes[b] = true
-	}
+	goes := setOf(plan.bodies)
 	for _, h := range plan.gone {
 		for _, seq := range tree.Revisions[h.ID] {
 			for _, b := range tree.Nodes[seq].Bodies(seq) {
@@ -276,7 +272,7 @@ func (p *pass) plan(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) 
 	return plan
 }
 
-// targets returns the checkpoints that may go and do, oldest first.
+// targets returns the checkpoints to remove, oldest first.
 func (p *pass) targets(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) (seqs []uint64) {
 	var kept []uint64 // of this generation, ascending
 	for _, seq := range tree.Seqs {
@@ -322,23 +318,25 @@ func (p *pass) keeps(h *posthouse.Header) bool {
 	return false
 }
 
-// record adds the removal record.
+// record adds the plan's removal record.
 func (plan *retainPlan) record(tx *core.Tx, r *Policy, by string) error {
 	list := posthouse.RemovedList{Bodies: plan.bodies}
 	for _, h := range plan.gone {
 		list.Checkpoints = append(list.Checkpoints, posthouse.RemovedCheckpoint{ID: h.ID, Seq: h.Seq})
 		tx.Drop = append(tx.Drop, h.ID)
 	}
-	body, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	tx.Sign = true
-	tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: &posthouse.RemovalInfo{Reason: r.String(), By: by, Count: len(plan.gone)}}, body)
-	return nil
+	return addRemoval(tx, &posthouse.RemovalInfo{Reason: r.String(), By: by, Count: len(plan.gone)}, list)
 }
 
-// removeBodies removes what the plan's record lists, or counts it.
+func setOf(bodies []posthouse.BodyRef) map[posthouse.BodyRef]bool {
+	set := make(map[posthouse.BodyRef]bool, len(bodies))
+	for _, b := range bodies {
+		set[b] = true
+	}
+	return set
+}
+
+// removeBodies removes the bodies, or only counts them in a dry run.
 func (p *pass) removeBodies(ctx context.Context, thread string, plan *retainPlan, bodies []posthouse.BodyRef) error {
 	var removed posthouse.Removed
 	var err error
@@ -365,12 +363,9 @@ func (p *pass) removeBodies(ctx context.Context, thread string, plan *retainPlan
 	return err
 }
 
-// sizeOf says what removing the bodies would take.
+// sizeOf counts what removing the bodies would remove.
 func sizeOf(ctx context.Context, c *core.Core, thread string, bodies []posthouse.BodyRef) (r posthouse.Removed, err error) {
-	want := map[posthouse.BodyRef]bool{}
-	for _, b := range bodies {
-		want[b] = true
-	}
+	want := setOf(bodies)
 	for e, err := range c.Store.Read(ctx, thread, posthouse.Range{Headers: true}) {
 		if err != nil {
 			return r, err
@@ -388,9 +383,8 @@ func sizeOf(ctx context.Context, c *core.Core, thread string, bodies []posthouse
 	return r, nil
 }
 
-// unfinished returns the bodies that the thread's newest removal lists and that
-// are there all the same, since whoever wrote it was killed before it removed
-// them.
+// unfinished returns the bodies that the thread's newest removal lists and that are still
+// there, because the process was killed before it removed them.
 func unfinished(ctx context.Context, c *core.Core, thread string, t *core.Tree) (left []posthouse.BodyRef, err error) {
 	if t.Removal == 0 {
 		return nil, nil
@@ -400,11 +394,11 @@ func unfinished(ctx context.Context, c *core.Core, thread string, t *core.Tree) 
 		return nil, err
 	}
 	var seqs []uint64
-	listed := map[posthouse.BodyRef]bool{}
 	for _, b := range list.Bodies {
-		seqs, listed[b] = append(seqs, b.Seq), true
+		seqs = append(seqs, b.Seq)
 	}
 	slices.Sort(seqs)
+	listed := setOf(list.Bodies)
 	for e, err := range c.Store.Read(ctx, thread, posthouse.Range{Seqs: slices.Compact(seqs)}) {
 		if err != nil {
 			return nil, err

@@ -25,7 +25,7 @@ func (p *pass) versions(ctx context.Context, thread string) error {
 		}
 	}
 	gone := map[uint32]bool{}
-	for _, r := range slices.Backward(old) { // a version may have to wait for an older one
+	for _, r := range slices.Backward(old) { // oldest first: a version may require it
 		forked, err := p.forkedFrom(ctx, r)
 		if err == nil && !forked {
 			if err = p.version(ctx, r, gone); err == nil {
@@ -33,7 +33,7 @@ func (p *pass) versions(ctx context.Context, thread string) error {
 			}
 		}
 		switch {
-		case errors.Is(err, posthouse.ErrConflict): // it tells about an older one that stays
+		case errors.Is(err, posthouse.ErrConflict): // it has records about an older version that stays
 		case errors.Is(err, posthouse.ErrBusy):
 			p.done.Busy++
 			return nil
@@ -62,7 +62,7 @@ func (p *pass) forkedFrom(ctx context.Context, r *posthouse.Release) (bool, erro
 	return false, nil
 }
 
-// version drops one, or counts what that would take if those in gone were.
+// version drops a version. In a dry run it counts what that would remove after those in gone.
 func (p *pass) version(ctx context.Context, r *posthouse.Release, gone map[uint32]bool) error {
 	var del *Deleted
 	var err error
@@ -83,7 +83,7 @@ func (p *pass) version(ctx context.Context, r *posthouse.Release, gone map[uint3
 	return nil
 }
 
-// sizeOfVersion says what dropping a version would take.
+// sizeOfVersion counts what dropping a version would remove.
 func sizeOfVersion(ctx context.Context, c *core.Core, r *posthouse.Release, gone map[uint32]bool) (*Deleted, error) {
 	t, err := c.Lock(r.Thread)
 	if err != nil {

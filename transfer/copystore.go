@@ -13,42 +13,43 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// CopyStoreOptions refine CopyStore. Nil is the zero value.
+// CopyStoreOptions refine [CopyStore]. Nil is the zero value.
 type CopyStoreOptions struct {
-	Slots    []string           // steps whose slots go along, where the source is no [posthouse.SlotLister]
+	Slots    []string           // steps whose slots to copy if the source is no [posthouse.SlotLister]
 	Workers  int                // threads copied at once; default 8
 	Progress func(*StoreCopied) // called after each thread, one call at a time
 }
 
-// A StoreCopied says how far a copy got.
+// A StoreCopied counts what a copy has done.
 type StoreCopied struct {
 	Threads  int   `json:"threads"`
 	Entries  int   `json:"entries"` // copied now
-	Skipped  int   `json:"skipped"` // entries that were there from an earlier copy
+	Skipped  int   `json:"skipped"` // entries that the target had from an earlier copy
 	Slots    int   `json:"slots"`
 	Bytes    int64 `json:"bytes"`    // of entries and bodies copied now
 	Verified int   `json:"verified"` // threads read back and compared
 }
 
-// CopyStore puts all threads of a store into another, of whatever kind, as
-// they are: entries, hashes, signatures, slots; processes' liveness excepted.
-// It uses nothing but the contract of [posthouse.Store]. A copy that was interrupted goes
-// on where it stopped when it is asked for again, and one that is asked for
-// again later takes what is new. A target that is a [posthouse.BulkAppender] is given many
-// entries at once. At the end every thread is read back from the
-// target and compared with the source. The source may be in use; what is
-// appended while its thread is copied is left for the next time. Of a thread
-// that is damaged in a body, the entries before it are copied; of one that is
-// damaged elsewhere, in headers or in the list of a removal, nothing is. Either
-// is part of the error, [posthouse.ErrCorrupt]; so is one that the target has another log
-// of, or that was deleted in the source since, [posthouse.ErrConflict]: it is left as it
-// is, slots included. The others are copied all the same, so that a backup can
-// take what came after it from the store it was made of. Signatures are copied and
-// not checked: sign.Verify does that, on either store. The message names up to
-// 100 threads of each kind. [posthouse.ErrExists] if an id is taken.
+// CopyStore copies all threads of a store into another store of any kind, as they are:
+// entries, hashes, signatures and slots, except the heartbeats of processes. Then it reads
+// each thread back from the target and compares it with the source. Signatures are not
+// checked: sign.Verify does that, on either store.
 //
-// A copy of an encrypted store is marked as encrypted. [posthouse.ErrSealed], before
-// anything is copied, if the target is encrypted and the source is not.
+// It can be called again, after an interruption or later, and copies what the target
+// lacks. The source may be in use. Entries that are appended to a thread while it is
+// copied are left for the next call.
+//
+// A thread that cannot be copied does not stop the others, and is part of the error. The
+// error names up to 100 threads of each kind:
+//
+//   - [posthouse.ErrCorrupt]: the thread is damaged. If a body is damaged, the entries
+//     before it are copied. If a header or the list of a removal is, nothing is copied.
+//   - [posthouse.ErrConflict]: the target has another log of the thread, or one that was
+//     deleted in the source. It stays as it is, slots included.
+//
+// CopyStore fails with [posthouse.ErrExists] if an id is taken in the target. A copy of an
+// encrypted store is marked as encrypted. It fails with [posthouse.ErrSealed], before it
+// copies anything, if the target is encrypted and the source is not.
 func CopyStore(ctx context.Context, from, to posthouse.Store, o *CopyStoreOptions) (*StoreCopied, error) {
 	if o == nil {
 		o = &CopyStoreOptions{}
@@ -60,13 +61,12 @@ func CopyStore(ctx context.Context, from, to posthouse.Store, o *CopyStoreOption
 	if c.opt.Workers == 0 {
 		c.opt.Workers = 8
 	}
-	err := core.CopyMark(ctx, from, to)
-	if err != nil {
+	if err := core.CopyMark(ctx, from, to); err != nil {
 		return nil, err
 	}
-	err = c.each(ctx, c.whole)
+	err := c.each(ctx, c.whole)
 	if err == nil {
-		err = c.deleteStrays(ctx)
+		err = c.looseSlots(ctx)
 	}
 	var unsound errorList
 	if checker, ok := to.(posthouse.Checker); ok && err == nil {
@@ -77,7 +77,7 @@ func CopyStore(ctx context.Context, from, to posthouse.Store, o *CopyStoreOption
 	return &c.done, errors.Join(c.corrupt.join("damaged threads"), c.conflict.join("threads that differ"), err, unsound.join("errors of the target"))
 }
 
-// errorList are the first of any number of errors.
+// An errorList keeps the first errors and counts the rest.
 type errorList struct {
 	kept []error
 	more int
@@ -93,7 +93,7 @@ func (s *errorList) add(err error) {
 	}
 }
 
-// join returns them as one error, which says how many more there were.
+// join returns the errors as one, which says how many more there were.
 func (s *errorList) join(what string) error {
 	errs := slices.Clone(s.kept)
 	if s.more > 0 {
@@ -108,7 +108,7 @@ type storeCopier struct {
 
 	mu                sync.Mutex
 	done              StoreCopied
-	corrupt, conflict errorList // of threads that were passed over
+	corrupt, conflict errorList // of threads that were skipped
 }
 
 func (c *storeCopier) count(f func(*StoreCopied)) {
@@ -117,8 +117,8 @@ func (c *storeCopier) count(f func(*StoreCopied)) {
 	f(&c.done)
 }
 
-// each calls f for every thread, several at once, until one fails by more than
-// what is the matter with that thread.
+// each calls f for every thread, several at once. It stops at an error that is about more
+// than one thread.
 func (c *storeCopier) each(ctx context.Context, f func(context.Context, string) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -151,7 +151,7 @@ func (c *storeCopier) each(ctx context.Context, f func(context.Context, string) 
 	return context.Cause(ctx)
 }
 
-// passes reports whether err is about one thread only, and keeps it then.
+// passes reports whether err is about one thread only. It keeps such an error.
 func (c *storeCopier) passes(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,30 +166,32 @@ func (c *storeCopier) passes(err error) bool {
 	return true
 }
 
-// whole copies a thread and reads it back; again, if something was removed from
-// it in the source while it was copied.
+// whole copies a thread and reads it back. It tries once more if the copy differs, because
+// something may have been removed from the source meanwhile.
 func (c *storeCopier) whole(ctx context.Context, name string) error {
-	err := c.thread(ctx, name)
-	if err == nil {
-		if err = c.verify(ctx, name); errors.Is(err, posthouse.ErrCorrupt) {
-			if err = c.thread(ctx, name); err == nil {
-				err = c.verify(ctx, name)
-			}
+	for try := 1; ; try++ {
+		if err := c.thread(ctx, name); err != nil {
+			return err
+		}
+		err := c.verify(ctx, name)
+		if err == nil {
+			break
+		}
+		if try == 2 || !errors.Is(err, posthouse.ErrCorrupt) {
+			return err
 		}
 	}
-	if err == nil {
-		c.count(func(d *StoreCopied) {
-			d.Threads, d.Verified = d.Threads+1, d.Verified+1
-			if c.opt.Progress != nil {
-				progress := *d
-				c.opt.Progress(&progress)
-			}
-		})
-	}
-	return err
+	c.count(func(d *StoreCopied) {
+		d.Threads, d.Verified = d.Threads+1, d.Verified+1
+		if c.opt.Progress != nil {
+			progress := *d
+			c.opt.Progress(&progress)
+		}
+	})
+	return nil
 }
 
-// thread copies one thread as far as its log goes now.
+// thread copies one thread up to the current end of its log.
 func (c *storeCopier) thread(ctx context.Context, name string) error {
 	bodies := func(seq uint64) ([][]byte, error) {
 		for e, err := range c.from.Read(ctx, name, posthouse.Range{Seqs: []uint64{seq}}) {
@@ -222,12 +224,12 @@ func (c *storeCopier) thread(ctx context.Context, name string) error {
 	if err := first.reached(name, tail); err != nil || first.info == nil {
 		return err
 	}
-	if !met { // before anything is written: a slot may hold what opens the target's log
+	if !met { // before anything is written: a slot may hold the key of the target's log
 		return differs(name, have, first.first > have.Seq)
 	}
 	slots, err := slotsOf(ctx, c.from, name, c.opt.Slots)
 	if err == nil {
-		err = c.slots(ctx, slots) // before the entries: they may hold what opens them
+		err = c.slots(ctx, slots) // before the entries: slots may hold their keys
 	}
 	if err != nil {
 		return err
@@ -235,8 +237,8 @@ func (c *storeCopier) thread(ctx context.Context, name string) error {
 	return c.entries(ctx, name, first, have, bodies)
 }
 
-// differs is the error for a thread whose log in the target is no beginning of
-// the source's.
+// differs is the error for a thread whose log in the target is not the beginning of that
+// in the source.
 func differs(thread string, have posthouse.Position, deleted bool) error {
 	message := "thread " + thread + " has another log in the target than in the source"
 	if deleted {
@@ -255,7 +257,7 @@ func tailOf(ctx context.Context, s posthouse.Store, thread string) (tail posthou
 	return tail, nil
 }
 
-// entries appends what the target does not have.
+// entries appends the entries that the target lacks.
 func (c *storeCopier) entries(ctx context.Context, name string, first *replay, have posthouse.Position, bodies func(uint64) ([][]byte, error)) error {
 	p := first.again()
 	out := &core.Bulk{Ctx: ctx, Store: c.to, Took: func(bs []*posthouse.Batch) {
@@ -307,9 +309,9 @@ func (c *storeCopier) slots(ctx context.Context, slots []*posthouse.SlotItem) er
 	return nil
 }
 
-// deleteStrays copies the slots of what has no log, such as sessions. Where the target
-// has one they are none of its slots.
-func (c *storeCopier) deleteStrays(ctx context.Context) error {
+// looseSlots copies slots that belong to no log, such as those of sessions. It reports a
+// conflict if the target has a log of that name.
+func (c *storeCopier) looseSlots(ctx context.Context) error {
 	lister, ok := c.from.(posthouse.SlotLister)
 	if !ok {
 		return nil

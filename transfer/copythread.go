@@ -14,30 +14,27 @@ import (
 	"github.com/posthouse/posthouse/retain"
 )
 
-// CopyOptions refine a copy. Nil is the zero value.
+// CopyOptions refine [CopyThread]. Nil is the zero value.
 type CopyOptions struct {
-	Version uint32 // copy this released version; 0: the current generation
-	Run     string // label of the copying as holder of the new thread; default "copy"
+	Version uint32 // the released version to copy; 0: the current generation
+	Run     string // the run that holds the new thread meanwhile; default "copy"
 }
 
-// CopyThread makes a new thread with the whole visible history of another:
-// every kept checkpoint under a new id, its Source naming the original, with
-// its branch, parent, count of steps and time. Gates are put again under new
-// ids; those that the history answered are answered as they were, those that a
-// branch ends at are open again, whatever was decided since. Results recorded
-// for executions go along, so nothing runs twice; signals and votes do not. As
-// with a fork, what could run is interrupted, and runs when it is resumed.
+// CopyThread makes a new thread with the whole visible history of another. Each kept
+// checkpoint gets a new id and keeps its branch, parent, step count and time; its Source
+// names the original. Gates get new ids too. A gate that the history answered has the same
+// answer. A gate at the end of a branch is open again, whatever was decided since.
+// Recorded results are copied, so nothing runs twice. Signals and votes are not. As after
+// a fork, a checkpoint that could run is interrupted, and runs when it is resumed.
 //
-// What is read of the source has its hashes checked, as in any read; signatures are
-// not, and the copy is signed by this Ledger's key, as what it wrote itself: verify
-// first what it may not vouch for.
+// Hashes of the source are checked, as in any read. Signatures are not, and the copy is
+// signed with this Ledger's key, so verify a source that is not trusted first.
 //
-// The source may be in use: the copy is of what it was at the start. A copy
-// that fails in the middle takes its thread away again. [posthouse.ErrNotFound] for the
-// source, [posthouse.ErrExists] if there is a thread of the new name.
+// The source may be in use: CopyThread copies it as it was at the start. If it fails in
+// the middle, it deletes the new thread. It fails with [posthouse.ErrNotFound] if there is
+// no source and with [posthouse.ErrExists] if the new thread exists.
 func CopyThread(ctx context.Context, led core.Ledger, from, to string, o *CopyOptions) (*posthouse.ThreadInfo, error) {
 	l := led.Core()
-
 	if o == nil {
 		o = &CopyOptions{}
 	}
@@ -53,7 +50,7 @@ func CopyThread(ctx context.Context, led core.Ledger, from, to string, o *CopyOp
 	if claim.Found() != nil {
 		err = &posthouse.Error{Code: posthouse.CodeExists, Message: "thread " + to + " exists", Hint: "choose another name, or release it first"}
 	} else if err = c.all(); err != nil && c.begun {
-		defer func() { // after the claim is given back
+		defer func() { // after the claim is released
 			if _, e := retain.DeleteWholeThread(context.WithoutCancel(ctx), l, to, &retain.DeleteOptions{By: "posthouse", Reason: "its copying failed"}, nil); e != nil && !errors.Is(e, posthouse.ErrNotFound) {
 				l.Config.Logger.Error("what a failed copy left is still there", "thread", to, "error", e)
 			}
@@ -75,7 +72,7 @@ func CopyThread(ctx context.Context, led core.Ledger, from, to string, o *CopyOp
 	return info, nil
 }
 
-// A threadCopier is a thread on its way into another.
+// A threadCopier copies one thread.
 type threadCopier struct {
 	l           *core.Core
 	ctx         context.Context
@@ -83,19 +80,19 @@ type threadCopier struct {
 	claim       *core.Claim
 	r           *core.Reader
 	tree        *core.Tree
-	heads       map[string]uint64 // where the source's branches end, by entry
+	heads       map[string]uint64 // the entries where the source's branches end
 	first, last uint64
 
 	decisions map[posthouse.ID]*posthouse.Decision // of the source's gates
-	ids       map[posthouse.ID]posthouse.ID        // checkpoints, from the source's to the copy's
+	ids       map[posthouse.ID]posthouse.ID        // the copy's checkpoints by the source's
 	open      map[string][]openGate                // by branch
-	asked     []posthouse.ID                       // originals of the gates in the draft
+	asked     []posthouse.ID                       // originals of the gates in the plan
 	programs  map[uint64]posthouse.State           // of copied checkpoints, by the source's entry
-	begun     bool
+	begun     bool                                 // something may be on record
 
 	pending []*commit.Plan          // not on record yet
 	size    int                     // bytes of their states and results
-	ends    map[string]posthouse.ID // the copy's branches with those, by name
+	ends    map[string]posthouse.ID // the copy's branch heads including pending, by name
 }
 
 // An openGate is a gate of the copy that waits, and its original.
@@ -171,7 +168,7 @@ func (c *threadCopier) each(do func(*posthouse.Entry, []posthouse.Record) error)
 	return nil
 }
 
-// all copies entry by entry, and puts them on record many at once.
+// all copies entry by entry, and commits many at once.
 func (c *threadCopier) all() error {
 	lost := core.MissingBodies{}
 	if err := c.each(func(e *posthouse.Entry, recs []posthouse.Record) error {
@@ -181,7 +178,7 @@ func (c *threadCopier) all() error {
 		}
 		if ch := p.Checkpoint; ch != nil {
 			if c.ends[p.Branch] != ch.Parent {
-				if err := c.flush(); err != nil { // the parent of a new branch is looked up in the store
+				if err := c.flush(); err != nil { // the parent of a new branch is read from the store
 					return err
 				}
 			}
@@ -205,7 +202,7 @@ func (c *threadCopier) all() error {
 	return c.r.Account(lost)
 }
 
-// flush puts what is pending on record.
+// flush commits the pending plans.
 func (c *threadCopier) flush() error {
 	if len(c.pending) == 0 {
 		return nil
@@ -216,7 +213,7 @@ func (c *threadCopier) flush() error {
 	return err
 }
 
-// size returns the bytes of what the draft's checkpoint and steps hold.
+// size returns the bytes of the states and results in a plan.
 func size(p *commit.Plan) (n int) {
 	for i := range p.Steps {
 		n += len(p.Steps[i].Value.Data)
@@ -232,7 +229,7 @@ func size(p *commit.Plan) (n int) {
 	return n
 }
 
-// draft returns what an entry of the source is in the copy, nil for nothing.
+// draft returns the plan for an entry of the source, nil if nothing is copied.
 func (c *threadCopier) draft(e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) (*commit.Plan, error) {
 	p := &commit.Plan{Thread: c.to, Claim: c.claim, Copy: true}
 	for i := range recs {
@@ -244,7 +241,7 @@ func (c *threadCopier) draft(e *posthouse.Entry, recs []posthouse.Record, lost c
 		case rec.Checkpoint != nil:
 			seq, kept := c.tree.ByID[rec.Checkpoint.ID]
 			if !kept || seq > c.last || c.tree.FirstRevision(seq) != e.Seq {
-				continue // removed, or a later revision, which is copied in the place of the first
+				continue // removed, or a later revision, which is copied in place of the first
 			}
 			if err := c.checkpoint(p, seq); err != nil {
 				return nil, err
@@ -260,8 +257,8 @@ func (c *threadCopier) draft(e *posthouse.Entry, recs []posthouse.Record, lost c
 	return p, c.gates(p, c.tree.ByID[p.Checkpoint.Source.ID], lost)
 }
 
-// decidedAtOnce puts the questions into the draft that a policy of the program
-// decided as they were asked, in an entry without a checkpoint.
+// decidedAtOnce copies gates that the program's policy decided when they were opened, in an
+// entry without a checkpoint.
 func (c *threadCopier) decidedAtOnce(p *commit.Plan, e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) error {
 	for i := range recs {
 		rec := &recs[i]
@@ -282,14 +279,14 @@ func (c *threadCopier) decidedAtOnce(p *commit.Plan, e *posthouse.Entry, recs []
 	return nil
 }
 
-// overtaken reports whether a result belongs to an execution that went on after
-// an answer to the question that its branch ends at: the copy asks that again.
+// overtaken reports whether an entry comes after the waiting head of its branch. It belongs
+// to an execution after the answer, and the copy asks the question again.
 func (c *threadCopier) overtaken(branch string, seq uint64) bool {
 	head := c.heads[branch]
 	return head != 0 && seq > head && c.tree.Nodes[head] != nil && c.tree.Nodes[head].Header.Status == posthouse.StatusWaiting
 }
 
-// checkpoint puts a checkpoint of the source into the draft.
+// checkpoint adds a checkpoint of the source to the plan.
 func (c *threadCopier) checkpoint(p *commit.Plan, seq uint64) error {
 	b, err := c.r.Rebuild(seq)
 	if err != nil {
@@ -319,7 +316,7 @@ func (c *threadCopier) checkpoint(p *commit.Plan, seq uint64) error {
 	if ch.Root = parent == 0; !ch.Root {
 		ch.Parent = c.ids[c.tree.Nodes[parent].Header.ID]
 	}
-	delete(src.Program, posthouse.SignalsPart) // they are entries of the source
+	delete(src.Program, posthouse.SignalsPart) // signals are entries of the source
 	for name := range c.programs[parent] {
 		if _, ok := src.Program[name]; !ok {
 			ch.Program = append(ch.Program, posthouse.Part{Name: name, Drop: true})
@@ -334,7 +331,7 @@ func (c *threadCopier) checkpoint(p *commit.Plan, seq uint64) error {
 	return nil
 }
 
-// parent returns the nearest kept ancestor, 0 if there is none.
+// parent returns the nearest kept ancestor's entry, 0 without one.
 func (c *threadCopier) parent(seq uint64) uint64 {
 	for n := c.tree.Nodes[seq]; n != nil; n = c.tree.Nodes[seq] {
 		if !n.Removed {
@@ -345,9 +342,8 @@ func (c *threadCopier) parent(seq uint64) uint64 {
 	return 0
 }
 
-// gates puts the questions that a checkpoint opened into the draft, and says
-// what becomes of those of its branch that are open: they keep waiting, or were
-// answered before it.
+// gates adds the gates that a checkpoint opened to the plan. For each open gate of its
+// branch it says whether the gate was answered before the checkpoint or keeps waiting.
 func (c *threadCopier) gates(p *commit.Plan, seq uint64, lost core.MissingBodies) error {
 	p.Answers, c.asked = map[posthouse.ID]*posthouse.Decision{}, nil
 	var still []openGate

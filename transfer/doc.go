@@ -7,10 +7,10 @@
 //	info, err := transfer.CopyThread(ctx, led, "order-42", "order-43", nil)
 //
 // Export, Import and CopyStore keep sequence numbers, hashes and signatures, byte for
-// byte; an import is checked before anything of it is visible, and one that was
-// interrupted goes on where it was. CopyThread makes a new thread: its entries are
-// hashed anew and name the checkpoints that they came from.
+// byte. An import is checked before anything of it is visible, and resumes where it was
+// interrupted. CopyThread makes a new thread, whose entries have new hashes and name the
+// checkpoints that they were copied from.
 //
-// This package imports the root, internal/core, internal/commit, and retain for taking
-// back a copy that failed. It never imports package ledger.
+// This package imports the root, internal/core, internal/commit, and retain to remove a
+// copy that failed. It never imports package ledger.
 package transfer

@@ -8,21 +8,21 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// A replay makes of a log's entries the batches that put it into another store
-// as it is. It is run twice: the first time to check the log and learn which
-// ids lead to it in the end, the second time, with those, to write.
+// A replay turns a log's entries into the batches that copy it to another store. It runs
+// twice: first to check the log and learn which ids lead to it at its end, then to write
+// with those ids.
 type replay struct {
 	info   *posthouse.ThreadInfo    // as of the last entry; nil before the first
 	live   map[posthouse.ID]idPlace // ids that the index has as of the last entry
-	final  map[posthouse.ID]idPlace // those that it has in the end; nil in the first run
+	final  map[posthouse.ID]idPlace // ids that it has at the end of the log; nil in the first run
 	absent map[posthouse.BodyRef]bool
 	listed map[posthouse.BodyRef]bool // bodies that a removal says may be absent
 	spans  map[uint32]core.Span       // of the releases
-	holes  map[uint32]bool            // releases whose entries are not there, and no removal so far says why
+	holes  map[uint32]bool            // releases whose entries are missing, not yet attested by a removal
 	first  uint64                     // the entry that the log begins with
 
 	entries, checkpoints int
-	sealed, clear        bool // there are bodies that were sealed; that were not, and would be
+	sealed, clear        bool // it has sealed bodies; it has bodies in the clear that encryption would seal
 }
 
 // An idPlace is where an id leads.
@@ -38,8 +38,8 @@ func newReplay(final map[posthouse.ID]idPlace) *replay {
 	}
 }
 
-// next checks that e follows and returns its batch. bodies reads the entry's
-// bodies where e was read without them.
+// next checks that e follows the entry before it and returns its batch. bodies reads an
+// entry's bodies if e was read without them.
 func (p *replay) next(e *posthouse.Entry, bodies func(seq uint64) ([][]byte, error)) (*posthouse.Batch, error) {
 	recs, err := e.CheckRecords()
 	if err != nil {
@@ -81,8 +81,8 @@ func (p *replay) next(e *posthouse.Entry, bodies func(seq uint64) ([][]byte, err
 	return b, nil
 }
 
-// begin returns what the first entry follows: nothing, or a part of the log
-// that it says was removed.
+// begin returns the summary before the first entry, which may attest that what came before
+// was removed.
 func (p *replay) begin(e *posthouse.Entry, recs []posthouse.Record) (*posthouse.ThreadInfo, error) {
 	if e.Seq == 1 {
 		if e.Generation != 1 || !e.Prev.IsZero() {
@@ -108,8 +108,8 @@ func releaseOf(recs []posthouse.Record) *posthouse.ReleaseInfo {
 	return nil
 }
 
-// index adds what a record does to the index. What no longer leads here in the
-// end is left out, since it may lead elsewhere by now.
+// index adds a record's changes of the index. It leaves out ids that no longer lead here at
+// the end of the log, since they may lead elsewhere.
 func (p *replay) index(b *posthouse.Batch, r *posthouse.Record, i int, bodies func(uint64) ([][]byte, error)) error {
 	add := func(id posthouse.IndexedID) error {
 		if err := id.ID.Validate(); err != nil {
@@ -187,8 +187,7 @@ func (p *replay) drop(b *posthouse.Batch, id posthouse.ID) {
 	}
 }
 
-// checkComplete is the error for a body or a version that is not there, and no removal
-// says that it may be gone.
+// checkComplete fails if a body or a version is missing that no removal lists.
 func (p *replay) checkComplete() error {
 	for b := range p.absent {
 		if !p.listed[b] {
@@ -201,8 +200,7 @@ func (p *replay) checkComplete() error {
 	return nil
 }
 
-// reached makes sure that the log went as far as the summary said before it was
-// read.
+// reached fails if the log ends before the end that its summary gave.
 func (p *replay) reached(thread string, tail posthouse.Position) error {
 	last := uint64(0)
 	if p.info != nil {
@@ -214,5 +212,5 @@ func (p *replay) reached(thread string, tail posthouse.Position) error {
 	return nil
 }
 
-// again returns the second run.
+// again returns the replay for the second run.
 func (p *replay) again() *replay { return newReplay(maps.Clone(p.live)) }

@@ -9,29 +9,30 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/canon"
 )
 
-// A thread file is a thread as it is: docs/format.md, section 10.
+// The format of a thread file is in docs/format.md, section 10.
 const (
-	fileMagic = "posthouse-thread/1\n"
-	fileName  = "posthouse-thread/" // what every version begins with
+	fileName  = "posthouse-thread/" // every version of the format begins with it
+	fileMagic = fileName + "1\n"
 
 	frameEnd   = 0
 	frameSlot  = 1
 	frameEntry = 2
 
 	maxFrame     = 1 << 30 // bytes
-	maxSlotValue = 1 << 20 // bytes, as the Store's contract has it
+	maxSlotValue = 1 << 20 // bytes, the limit of the Store's contract
 )
 
-// A ThreadFile says what a thread file holds.
+// A ThreadFile describes the content of a thread file.
 type ThreadFile struct {
 	Thread      string             `json:"thread"`
 	Entries     int                `json:"entries"`
-	Checkpoints int                `json:"checkpoints"` // in its log, removed ones included
+	Checkpoints int                `json:"checkpoints"` // in its log, also removed ones
 	Slots       int                `json:"slots"`
 	Bytes       int64              `json:"bytes"` // of the file
 	Tail        posthouse.Position `json:"tail"`
@@ -107,30 +108,28 @@ func (f *fileWriter) end(t *ThreadFile) error {
 	return f.w.Flush()
 }
 
-// A fileReader reads a thread file, frame by frame. What it hands out is good
-// until the next call.
+// A fileReader reads a thread file, frame by frame. Its results are valid until the next
+// call.
 type fileReader struct {
 	r      *bufio.Reader
 	sum    hash.Hash
 	n      int64
 	thread string
-	digest posthouse.Hash // of the whole file, once its end was read
+	digest posthouse.Hash // of the whole file, set at its end
 
 	slots, entries int
-	step           string // of the slot before
+	step           string // of the slot read last
 	buf            bytes.Buffer
 }
 
 func newFileReader(r io.Reader) (*fileReader, error) {
 	f := &fileReader{r: bufio.NewReaderSize(r, 64<<10), sum: sha256.New()}
 	magic, err := f.raw(len(fileMagic))
-	switch {
-	case err != nil && !bytes.HasPrefix([]byte(fileMagic), magic):
-		return nil, posthouse.Invalid("file", "is no thread file")
-	case err != nil:
+	switch text := string(magic); {
+	case err != nil && strings.HasPrefix(fileMagic, text):
 		return nil, err
-	case string(magic) == fileMagic:
-	case bytes.HasPrefix(magic, []byte(fileName)):
+	case text == fileMagic:
+	case err == nil && strings.HasPrefix(text, fileName):
 		return nil, &posthouse.Error{Code: posthouse.CodeNewer, Message: fmt.Sprintf("the thread file has the format %.40q", magic), Hint: "use the version of posthouse that wrote it"}
 	default:
 		return nil, posthouse.Invalid("file", "is no thread file")
@@ -146,7 +145,7 @@ func newFileReader(r io.Reader) (*fileReader, error) {
 	return f, nil
 }
 
-// ReadByte is for binary.ReadUvarint.
+// ReadByte implements [io.ByteReader] for binary.ReadUvarint.
 func (f *fileReader) ReadByte() (byte, error) {
 	c, err := f.r.ReadByte()
 	if err != nil {
@@ -164,19 +163,19 @@ func (f *fileReader) failed(err error) error {
 	return err
 }
 
-// raw reads n bytes, making room for them as they come.
+// raw reads n bytes. It allocates only for bytes that are there.
 func (f *fileReader) raw(n int) ([]byte, error) {
 	f.buf.Reset()
 	got, err := io.CopyN(&f.buf, f.r, int64(n))
 	f.n += got
 	f.sum.Write(f.buf.Bytes())
 	if err != nil {
-		return f.buf.Bytes(), f.failed(err)
+		err = f.failed(err)
 	}
-	return f.buf.Bytes(), nil
+	return f.buf.Bytes(), err
 }
 
-// bytes reads a length and as many bytes.
+// bytes reads a length and that many bytes.
 func (f *fileReader) bytes(limit uint64) ([]byte, error) {
 	at := f.n
 	n, err := binary.ReadUvarint(f)
@@ -194,7 +193,7 @@ func (f *fileReader) bytes(limit uint64) ([]byte, error) {
 	return f.raw(int(n))
 }
 
-// next returns the next slot or the next entry; both nil at the file's end.
+// next returns the next slot or entry, both nil at the end of the file.
 func (f *fileReader) next() (*posthouse.SlotItem, *posthouse.Entry, error) {
 	at := f.n
 	kind, err := f.ReadByte()
@@ -271,7 +270,7 @@ func (f *fileReader) readEntry(r *canon.Reader) *posthouse.Entry {
 	return e
 }
 
-// end checks what follows the last frame.
+// end checks the sum after the last frame, and that nothing follows it.
 func (f *fileReader) end() error {
 	want := f.sum.Sum(nil)
 	have, err := f.raw(len(want))

@@ -12,23 +12,22 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// importSlot marks a thread that is being imported, by the sum of the file.
+// importSlot is a slot that marks a thread during its import. It holds the file's sum.
 const importSlot = "$import"
 
-// ExportOptions refine Export. Nil is the zero value.
+// ExportOptions refine [Export]. Nil is the zero value.
 type ExportOptions struct {
-	Slots []string // steps whose slots go along, where the store is no [posthouse.SlotLister]; elsewhere all do
+	Slots []string // steps whose slots to export if the store is no [posthouse.SlotLister], which exports all
 }
 
-// Export writes a thread to a file as it is: entries, hashes, signatures and
-// slots, so that [Import] puts the same thread into another store, where
-// it verifies with the same keys. Everything is checked on the way out. It may
-// run beside those who use the thread. The file holds what the store holds: it
-// is as secret as that, and with encryption it is sealed by the same keys.
-// [posthouse.ErrNotFound], [posthouse.ErrCorrupt]. Format: docs/format.md.
+// Export writes a thread to a file as it is: entries, hashes, signatures and slots.
+// [Import] puts the same thread into another store, where it verifies with the same keys.
+// Export checks all hashes. The thread may be in use meanwhile. The file is as secret as
+// the store; sealed bodies stay sealed by the same keys. docs/format.md has the format.
+// Export fails with [posthouse.ErrNotFound] for an unknown thread and with
+// [posthouse.ErrCorrupt] for a damaged one.
 func Export(ctx context.Context, led core.Ledger, thread string, w io.Writer, o *ExportOptions) (*ThreadFile, error) {
 	l := led.Core()
-
 	info, err := l.Summary(ctx, thread)
 	if err == nil && info.Gone() && info.Releases == 0 {
 		err = posthouse.NotFound("thread", thread)
@@ -70,7 +69,7 @@ func Export(ctx context.Context, led core.Ledger, thread string, w io.Writer, o 
 			from, more = e.Seq+1, true
 		}
 		if p.checkComplete() == nil {
-			break // else a removal came in between, and its record is still to be read
+			break // else something was removed meanwhile, and the record of that is still to be read
 		}
 	}
 	if err := p.reached(thread, info.Tail); err != nil {
@@ -83,8 +82,8 @@ func Export(ctx context.Context, led core.Ledger, thread string, w io.Writer, o 
 	return out, f.end(out)
 }
 
-// slotsOf returns a thread's slots by name, as far as the store can say: those
-// of its data keys and of the given names in any case.
+// slotsOf returns a thread's slots by name. If the store cannot list them, these are the
+// slots of its data keys and of the given names.
 func slotsOf(ctx context.Context, s posthouse.Store, thread string, names []string) (slots []*posthouse.SlotItem, err error) {
 	if lister, ok := s.(posthouse.SlotLister); ok {
 		for item, err := range lister.Slots(ctx, thread) {
@@ -96,70 +95,67 @@ func slotsOf(ctx context.Context, s posthouse.Store, thread string, names []stri
 			}
 		}
 	} else {
-		keys, err := core.KeySlots(ctx, s, thread) // the runtime's own
+		keys, err := core.KeySlots(ctx, s, thread)
 		if err != nil {
 			return nil, err
 		}
 		names = slices.Concat(names, keys)
 		slices.Sort(names)
 		for _, step := range slices.Compact(names) {
-			slot, err := s.Slot(ctx, posthouse.SlotKey{Thread: thread, Step: step}, posthouse.SlotOp{Verb: posthouse.SlotGet})
-			if errors.Is(err, posthouse.ErrNotFound) {
-				continue
-			}
-			if err != nil {
+			key := posthouse.SlotKey{Thread: thread, Step: step}
+			slot, err := s.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotGet})
+			if err == nil {
+				slots = append(slots, &posthouse.SlotItem{Key: key, Slot: slot})
+			} else if !errors.Is(err, posthouse.ErrNotFound) {
 				return nil, err
 			}
-			slots = append(slots, &posthouse.SlotItem{Key: posthouse.SlotKey{Thread: thread, Step: step}, Slot: slot})
 		}
 	}
 	slices.SortFunc(slots, func(a, b *posthouse.SlotItem) int { return strings.Compare(a.Key.Step, b.Key.Step) })
 	return slots, nil
 }
 
-// ImportOptions refine Import. Nil is the zero value.
+// ImportOptions refine [Import]. Nil is the zero value.
 type ImportOptions struct {
-	Thread string // the file must hold this thread: [posthouse.ErrInvalid] if not
+	Thread string // the thread that the file must hold, else [posthouse.ErrInvalid]; default any
 
-	// Clear admits a thread in the clear to a store that is encrypted, and goes
-	// on record there ([crypt.Status]). Default: such a file is ErrSealed.
+	// Clear admits a thread in the clear to an encrypted store, which records the
+	// decision ([crypt.Status]). Default: such a file is refused with ErrSealed.
 	Clear *posthouse.ClearDecision
 
-	// Check is called with each entry in the file's order, and with nil at its
-	// end, before anything is written; its error refuses the file. Hashes are
-	// checked in any case. Default: that of Options.Verifier.
+	// Check is called with each entry in the file's order, and with nil at its end, before
+	// anything is written. Its error refuses the file. Hashes are always checked.
+	// Default: the check of Options.Verifier.
 	Check func(*posthouse.Entry) error
 
-	// Unverified admits a file whoever signed it, if anybody did: Options.Verifier
-	// is not asked, and Interrupt is implied.
+	// Unverified admits a file with any or no signatures. It skips Options.Verifier and
+	// implies Interrupt.
 	Unverified bool
 
-	// Interrupt puts a checkpoint with status interrupted on each branch that
-	// would run by itself, so that nothing of the thread runs until somebody
-	// resumes it: for a file that cannot be verified.
+	// Interrupt adds a checkpoint with status interrupted to each branch that would run by
+	// itself, so that nothing of the thread runs before it is resumed. Use it for a file
+	// that cannot be verified.
 	Interrupt bool
 }
 
-// Import puts a thread into the store as a file has it that [Export]
-// wrote: byte for byte, under the same name, which its hashes cover; to have it
-// under another, import it and copy it. r is read twice, first to check all of
-// it, so that a damaged file ([posthouse.ErrCorrupt]) changes nothing. Neither does one
-// whose thread, or one of whose ids, is there already: [posthouse.ErrExists]. Rules are
-// not asked: what is imported was written before.
+// Import puts the thread of a file that [Export] wrote into the store, byte for byte. The
+// thread keeps its name, which its hashes cover; to rename it, copy it afterwards. Import
+// reads r twice, first to check it. It changes nothing if the file is damaged
+// ([posthouse.ErrCorrupt]), or if the thread or one of its ids exists
+// ([posthouse.ErrExists]). Rules do not apply to imported records.
 //
-// What is checked: the file's own sum, the hash of each entry and body, and that
-// the entries follow each other, always; signatures, if the Ledger has a key or
-// Options.Verifier, or o a Check: with a key of package sign a file is
-// [posthouse.ErrForbidden] unless all of it that has to be signed is, by that key or one of
-// the Verifier's. A Ledger without either checks no signature: whoever made the
-// file can have put any decision into it, in anybody's name.
+// Import always checks the file's sum, the hash of each entry and body, and that the
+// entries follow each other. It checks signatures if the Ledger has a key or
+// Options.Verifier, or if o has a Check. With a key of package sign it fails with
+// [posthouse.ErrForbidden] unless all records that need a signature have one, by that key
+// or one of the Verifier's. Without a key or Verifier it checks no signature: the author
+// of the file could have put any decision into it, in any name.
 //
-// A failure in between takes back what was written. A process that was killed
-// leaves the beginning of the thread; importing the same file again goes on
-// from there, unless somebody has appended to it.
+// If Import fails while it writes, it removes what it wrote. A process that is killed
+// leaves the beginning of the thread. Importing the same file again goes on from there,
+// unless the thread has new entries.
 func Import(ctx context.Context, led core.Ledger, r io.ReadSeeker, o *ImportOptions) (*ThreadFile, error) {
 	l := led.Core()
-
 	in := &importer{l: l, ctx: ctx, r: r}
 	if o != nil {
 		in.opt = *o
@@ -170,6 +166,9 @@ func Import(ctx context.Context, led core.Ledger, r io.ReadSeeker, o *ImportOpti
 	case in.opt.Check == nil && l.Config.Verifier != nil:
 		in.opt.Check = l.Config.Verifier.ImportCheck()
 	}
+	if in.opt.Check == nil {
+		in.opt.Check = func(*posthouse.Entry) error { return nil }
+	}
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -179,7 +178,7 @@ func Import(ctx context.Context, led core.Ledger, r io.ReadSeeker, o *ImportOpti
 			Hint: "a thread keeps its name, which its hashes cover; import it and copy it",
 		}
 	}
-	t, err := l.Lock(in.file.Thread) // until it is all there, so that nothing of this process runs a part of it
+	t, err := l.Lock(in.file.Thread) // until the import ends, so that this process runs no part of the thread
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +206,7 @@ func Import(ctx context.Context, led core.Ledger, r io.ReadSeeker, o *ImportOpti
 	return in.file, nil
 }
 
-// An importer is one import at work.
+// An importer is the state of one import.
 type importer struct {
 	l      *core.Core
 	opt    ImportOptions
@@ -217,8 +216,8 @@ type importer struct {
 	digest posthouse.Hash
 	first  *replay
 	slots  []*posthouse.SlotItem
-	at     posthouse.Position // what is there already, from an import that was killed
-	wrote  posthouse.Position // the last entry this import put there
+	at     posthouse.Position // where an import that was killed has left the thread
+	wrote  posthouse.Position // the last entry that this import wrote
 }
 
 // check reads the whole file.
@@ -228,29 +227,18 @@ func (in *importer) check() error {
 		return err
 	}
 	in.first = newReplay(nil)
-	for {
+	for more := true; more; {
 		slot, e, err := f.next()
-		switch {
-		case err != nil:
-			return err
-		case slot != nil:
+		if slot != nil {
 			in.slots = append(in.slots, slot)
-			continue
-		case e != nil:
-			if _, err := in.first.next(e, nil); err != nil {
-				return err
-			}
-			if in.opt.Check != nil {
-				if err := in.opt.Check(e); err != nil {
-					return err
-				}
-			}
-			continue
 		}
-		break
-	}
-	if in.opt.Check != nil {
-		if err := in.opt.Check(nil); err != nil {
+		if e != nil {
+			_, err = in.first.next(e, nil)
+		}
+		if more = slot != nil || e != nil; err == nil && slot == nil {
+			err = in.opt.Check(e) // with nil at the end
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -271,7 +259,7 @@ func (in *importer) marker() posthouse.SlotKey {
 	return posthouse.SlotKey{Thread: in.file.Thread, Step: importSlot}
 }
 
-// place makes sure that nothing is in the way.
+// place checks that the store has neither the thread nor its ids nor its slots.
 func (in *importer) place() error {
 	exists := func(message string) error {
 		return &posthouse.Error{Code: posthouse.CodeExists, Message: message, Hint: "nothing was written; import into another store"}
@@ -316,7 +304,7 @@ func (in *importer) place() error {
 	return err
 }
 
-// interrupt stops each branch that a runner would move. Callers hold t.mu, so
+// interrupt stops each branch that a runner would run. Callers have locked the thread, so
 // that no run of this process comes first.
 func (in *importer) interrupt(t *core.Thread) error {
 	t.Invalidate()
@@ -340,7 +328,7 @@ func (in *importer) interrupt(t *core.Thread) error {
 			return err
 		}
 		if err := in.l.Append(in.ctx, t, func(tx *core.Tx) error {
-			tx.Thread.Info.Lease.Held = false // of a run where it comes from
+			tx.Thread.Info.Lease.Held = false // of a run in the store it comes from
 			_, err := commit.Write(tx, p)
 			return err
 		}); err != nil {
@@ -355,7 +343,7 @@ func (in *importer) overtakenError() error {
 	return &posthouse.Error{Code: posthouse.CodeConflict, Tail: &in.at, Message: "somebody has appended to thread " + in.file.Thread + " since its import was interrupted"}
 }
 
-// write reads the file again and puts what it holds into the store.
+// write reads the file again and writes its content to the store.
 func (in *importer) write() error {
 	if _, err := in.r.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -410,8 +398,7 @@ func (in *importer) append(out *core.Bulk, p *replay, e *posthouse.Entry) error 
 	return out.Add(b)
 }
 
-// undo takes back what a failed import has written, unless somebody has built
-// on it.
+// undo removes what a failed import has written, unless others have appended to it.
 func (in *importer) undo(cause error) error {
 	ctx := context.WithoutCancel(in.ctx)
 	for t, err := range in.l.Store.Threads(ctx, posthouse.ThreadQuery{Thread: in.file.Thread}) {
@@ -426,10 +413,9 @@ func (in *importer) undo(cause error) error {
 	return err
 }
 
-// admitImport sees to it that a thread from a file leaves the store's mark true:
-// one that is sealed, or was begun in the clear and is now, marks the store; one
-// in the clear is refused where the store is encrypted, or the decision to have it
-// goes on record.
+// admitImport keeps the store's encryption mark true. A thread with sealed bodies marks the
+// store as encrypted. A thread in the clear is refused by an encrypted store, unless the
+// decision to admit it is given, which goes on record.
 func admitImport(ctx context.Context, c *core.Core, p *replay, clear *posthouse.ClearDecision) error {
 	switch {
 	case p.sealed:

@@ -3,7 +3,7 @@
 //
 //	keys, err := keyfile.LoadOrCreate("encryption.keys") // mode 0600
 //	cipher, err := keys.Keyring()
-//	ledger, err := posthouse.Open(store, &posthouse.Options{Cipher: cipher})
+//	led, err := ledger.Open(store, &ledger.Options{Cipher: cipher})
 //
 // Without the file nothing that it encrypts can be read: keep a copy elsewhere.
 //

@@ -16,10 +16,9 @@ import (
 	"github.com/posthouse/posthouse/internal/secretfile"
 )
 
-// Keys are the content of a file with encryption keys: those that
-// wrap the data keys of threads. The last one is the current one. An id is
-// "aes256:" and 16 hexadecimal digits of the key's SHA-256, so that a name
-// always means the same key.
+// Keys are the content of a key file: the keys that wrap the data keys of threads. The
+// last one is the current one. An id is "aes256:" and 16 hexadecimal digits of the key's
+// SHA-256, so an id always means the same key.
 type Keys struct {
 	ids  []string // in the file's order
 	keys map[string][]byte
@@ -36,18 +35,18 @@ func keyID(key []byte) string {
 	return "aes256:" + hex.EncodeToString(sum[:8])
 }
 
-// IDs returns the ids, the oldest first, the current one last.
+// IDs returns the ids from the oldest to the current one.
 func (k *Keys) IDs() []string { return slices.Clone(k.ids) }
 
 // Current returns the id of the current key.
 func (k *Keys) Current() string { return k.ids[len(k.ids)-1] }
 
-// Keyring returns the cipher that the keys make.
+// Keyring returns a cipher with the keys.
 func (k *Keys) Keyring() (*crypt.Keyring, error) {
 	return crypt.NewKeyring(k.keys, k.Current())
 }
 
-// Parse reads the content of a key file: PEM blocks of 32 bytes.
+// Parse reads the content of a key file: PEM blocks of 32 bytes. It fails with
 // [posthouse.ErrInvalid].
 func Parse(data []byte) (*Keys, error) {
 	k := &Keys{keys: map[string][]byte{}}
@@ -88,16 +87,16 @@ func (k *Keys) encode() []byte {
 	return b.Bytes()
 }
 
-// Load loads a key file. [posthouse.ErrNotFound],
-// [posthouse.ErrInvalid] if it does not parse or others may read it.
+// Load loads a key file. It fails with [posthouse.ErrNotFound] if there is none, and with
+// [posthouse.ErrInvalid] if it does not parse or other users may read it.
 func Load(path string) (*Keys, error) {
 	return secretfile.LoadSecret(path, maxFile, Parse)
 }
 
-// LoadOrCreate loads the key file, or makes one with one key:
-// mode 0600, complete or absent, and on disk when it returns. Of several
-// processes that start at once, one makes the key and all load it. Keep a copy
-// of the file elsewhere: without it nothing that it encrypts can be read.
+// LoadOrCreate loads the key file, or makes one with one key. A new file has mode 0600, is
+// complete or absent, and is on disk when LoadOrCreate returns. If several processes start
+// at once, one makes the key and all load it. Keep a copy of the file elsewhere: without
+// it nothing that it encrypts can be read.
 func LoadOrCreate(path string) (*Keys, error) {
 	k, err := Load(path)
 	if !errors.Is(err, posthouse.ErrNotFound) {
@@ -117,10 +116,9 @@ func newKey() []byte {
 	return key
 }
 
-// Rotate adds a new current key to the file and returns its id.
-// Processes that run go on with the one before until they are restarted; then
-// [crypt.Rewrap], and Retire for the old one. Change one
-// key file by one process at a time.
+// Rotate adds a new current key to the file and returns its id. Running processes use the
+// key before it until they are restarted. Then call [crypt.Rewrap], and [Retire] for the
+// old key. Only one process at a time may change a key file.
 func Rotate(path string) (id string, err error) {
 	k, err := Load(path)
 	if err != nil {
@@ -130,8 +128,8 @@ func Rotate(path string) (id string, err error) {
 	return id, secretfile.Replace(path, k.encode(), 0o600)
 }
 
-// Retire takes a key out of the file, for good: see with
-// [crypt.KeyUse] that nothing is wrapped with it. [posthouse.ErrNotFound],
+// Retire removes a key from the file, for good. First check with [crypt.KeyUse] that it
+// wraps nothing. It fails with [posthouse.ErrNotFound] for an unknown key and with
 // [posthouse.ErrConflict] for the current one.
 func Retire(path, id string) error {
 	k, err := Load(path)
