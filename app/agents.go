@@ -116,7 +116,7 @@ func outputText(v any) (string, error) {
 	return string(data), err
 }
 
-// A telling is what one request's client is told.
+// A telling sends what a run says to the client of one request.
 type telling struct {
 	options *server.HandleOptions
 	thread  string
@@ -124,7 +124,7 @@ type telling struct {
 	said    strings.Builder
 }
 
-// hear hands on one event of a run.
+// hear sends one event of a run.
 func (t *telling) hear(h *posthouse.Header, text string, value any) {
 	if h.ID != "" {
 		t.head = h.ID
@@ -149,8 +149,8 @@ func (t *telling) reply(head posthouse.ID, status posthouse.Status, waiting []po
 	return r
 }
 
-// failed answers for a run that ended with err. A request that is on record was
-// taken, so that is a reply.
+// failed answers for a run that ended with err. It is a reply if the request is on
+// record, since it was taken then.
 func (t *telling) failed(err error, ended bool) (*server.Reply, error) {
 	if t.head == "" {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 // is a server without programs.
 type Programs struct {
 	// Open makes the programs over the Ledger of a server that starts. It is
-	// called once for each start, before the server listens to anybody; its
-	// error is the start's. Nil: there are no programs.
+	// called once for each start, before the server takes requests; its error ends
+	// the start. Nil: there are no programs.
 	Open func(ctx context.Context, env *Env) (*Set, error)
 
 	// OpenStore opens the store that --store or Options.Store names; all.Open
@@ -48,7 +48,7 @@ type Env struct {
 	Logger *slog.Logger   // the server's
 }
 
-// A Set is the programs of one Ledger. A server needs none of its fields.
+// A Set is the programs of one Ledger. All fields are optional.
 type Set struct {
 	// Programs are kept moving by the runner: App.Programs of a graph, the App of
 	// a flow, a coordinator. A coordinator takes requests under its name as well.
@@ -66,7 +66,7 @@ type Set struct {
 	Next  string   // command to type first, as in `send order "one lamp"`; default inbox
 }
 
-// opener hands open to the inner packages.
+// opener converts open for package host.
 func opener(open func(context.Context, *Env) (*Set, error)) func(context.Context, *host.Env) (*host.Set, error) {
 	if open == nil {
 		return nil

@@ -58,7 +58,7 @@ type Options struct {
 	MaxState int64
 
 	Logger *slog.Logger // default: what goes wrong, as text, on standard error
-	Ready  func(*Info)  // called once, when the server is about to take requests; nil: nobody is told
+	Ready  func(*Info)  // called once, when the server is about to take requests; may be nil
 }
 
 // An Info says where a server is.
@@ -89,13 +89,13 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Serve serves the programs over HTTP until ctx ends, and returns nil then, or
-// until something breaks, and returns that. It makes what is missing: directory,
-// store, signing key, first token. When ctx ends it closes streams, waits at most
-// ten seconds for agents, lets the runner drain, and closes the store.
+// Serve serves the programs over HTTP until ctx ends, and then returns nil. If
+// something breaks before, it ends with that error. It makes what is missing:
+// directory, store, signing key, first token. When ctx ends it closes streams, waits
+// at most ten seconds for agents, drains the runner, and closes the store.
 //
-// [posthouse.ErrInvalid] names the option at fault; [posthouse.ErrLocked] means
-// that the address or the store is another process's.
+// [posthouse.ErrInvalid] names the option at fault. [posthouse.ErrLocked] says that
+// another process has the address or the store.
 func Serve(ctx context.Context, o *Options) error {
 	if o == nil {
 		o = &Options{}

@@ -51,7 +51,7 @@ func (s *Server) agentRoutes() []*api.Route {
 			Notes: "Each text message is a request. Frames are JSON: {\"type\":\"text\",\"text\"}, {\"type\":\"event\",\"event\"}, {\"type\":\"reply\",\"reply\"} and {\"type\":\"error\",\"error\": a problem}. " +
 				"A tool that needs an approval asks by the event {\"type\":\"approval_required\",\"id\",\"tool\",\"arguments\",\"message\",\"expiresInSeconds\"}; the message /__approval/{id}/approve, deny or respond answers it. Closing denies it. " +
 				"With a session, the first frame is {\"type\":\"session\",\"event\": as GET /api/session answers}. " +
-				"Frames of a request have an id. Whoever connects again with the header " + runHeader + ", also " + runHeaderOf + ", or with run, and with after, the last id it saw, gets the rest of that request first, behind {\"type\":\"gap\",\"event\":{\"missed\": n}} if some is not kept. " +
+				"Frames of a request have an id. A client that connects again with the header " + runHeader + ", also " + runHeaderOf + ", or with run, and with after, the last id it has, gets the rest of that request first, behind {\"type\":\"gap\",\"event\":{\"missed\": n}} if some is not kept. " +
 				"The token comes as the subprotocol posthouse.bearer.TOKEN beside posthouse, in the header Authorization, or in the first message: {\"token\":\"...\"}.",
 			Query:   []api.Param{{Name: "thread", Kind: api.NameParam, Help: "work on this thread; each request has its own unless given"}, runParam, runParamOf, runAfter, sessionParam, sessionParamOf},
 			Answers: []api.Answer{{Status: http.StatusSwitchingProtocols, Help: "a WebSocket", Body: nil, Media: "application/octet-stream"}},

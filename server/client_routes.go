@@ -50,7 +50,7 @@ type sessionBody struct {
 
 func (s *Server) clientRoutes() []*api.Route {
 	const path = "/api/session"
-	const notes = "The session is told by the header X-Posthouse-Session, also X-Atmosphere-Session-Token, or the parameter. " +
+	const notes = "The header X-Posthouse-Session, also X-Atmosphere-Session-Token, or the parameter names the session. " +
 		"One that is unknown, expired or another's is a new session, never an error. It ends when its client was not connected, and it was not used, for 24 hours."
 	answers := []api.Answer{{Status: http.StatusOK, Help: "the session", Body: SessionInfo{}, Media: ""}}
 	return []*api.Route{

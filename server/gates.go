@@ -25,8 +25,8 @@ var verbs = []verb{
 	{"cancel", posthouse.Cancel, "Cancel: withdraw the question"},
 }
 
-const decideNotes = "The decision is on record before anything it sets off, and is taken once: whoever comes later, " +
-	"the same client with the same body included, gets 409 with the decision that stands. " +
+const decideNotes = "The decision is on record before anything that follows from it, and is taken once: a later one, " +
+	"also from the same client with the same body, gets 409 with the first decision. " +
 	"On a gate with a quorum this is one vote: 202 with how many are missing, until the vote that decides. Then the answer waits for what follows: " +
 	"200 with the checkpoint that follows the one decided, or 202 with where to look if that takes longer. " +
 	"If-Match with the ETag of the gate or checkpoint, or shown, binds the decision to what was seen."

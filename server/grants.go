@@ -21,9 +21,9 @@ type Grant struct {
 	Licenses   int                   `json:"licenses" doc:"how many effects an approval licenses; 0: none, the answer is one to a question"`
 	ValidUntil time.Time             `json:"validUntil,omitzero" doc:"the approval is asked for again from then on"`
 	Content    json.RawMessage       `json:"content,omitempty" doc:"what was approved: as it was shown, or as it was edited"`
-	Uses       []Use                 `json:"uses" doc:"what ran under the decision, in the order it was let go"`
+	Uses       []Use                 `json:"uses" doc:"what ran under the decision, in the order it began"`
 	Before     *AskedBefore          `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
-	AskAgain   bool                  `json:"askAgain" doc:"nobody answered it, and whoever asks may have it asked again"`
+	AskAgain   bool                  `json:"askAgain" doc:"nobody answered it, and the caller may have it asked again"`
 }
 
 // A Use is an effect that ran, or may have run, under a decision.
@@ -49,7 +49,7 @@ func (s *Server) grantRoutes() []*api.Route {
 		{
 			Method: http.MethodGet, Path: "/api/gates/{id}/grant", Role: tokens.Viewer, Summary: "Show what became of a gate's decision", Handle: api.Show(s.getGrant),
 			Notes: "An approval of what gate.Propose shows licenses effects, on the branch where it was given: " +
-				"proposed (it waits), decided (nothing ran yet), released (let go, and a run is at it), executed, or unknown (let go, and nobody knows what became of it).",
+				"proposed (it waits), decided (nothing ran yet), released (begun, and still running), executed, or unknown (begun, and no outcome is on record).",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate, the content approved, and what ran under it", Body: Grant{}, Media: ""}},
 		},
 		{

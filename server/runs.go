@@ -163,7 +163,7 @@ func (s *Server) runRoutes() []*api.Route {
 		Method: http.MethodGet, Path: "/api/run", Role: tokens.Operator, Summary: "Take up a request again", Handle: s.followRun, Style: api.Stream,
 		Notes: "For a client that lost the answer of POST /api/agents/{agent} or its WebSocket: the events of the request from where it was, while an agent works on it and for five minutes after. " +
 			"The request is named by the header " + runHeader + ", also " + runHeaderOf + ", or by Last-Event-ID alone; unless given it is that of the session's thread. " +
-			"Who did not send it does not find it. The event gap says how many events are not kept any more.",
+			"Only its sender finds it. The event gap says how many events are not kept any more.",
 		Query: []api.Param{runParam, runParamOf, runAfter, sessionParam, sessionParamOf},
 		Answers: []api.Answer{
 			{Status: http.StatusOK, Help: "the events text, event, and at last done (the reply) or error (a problem)", Body: nil, Media: "text/event-stream"},

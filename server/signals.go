@@ -43,7 +43,7 @@ func (s *Server) signalRoutes() []*api.Route {
 			Notes: "A branch that nobody runs ends at once, its gates are cancelled. A run is asked to stop and ends its branch. What is done or cancelled stays as it is.",
 			Body:  cancelBody{}, Answers: []api.Answer{
 				{Status: http.StatusOK, Help: "the branch's head: it has ended", Body: posthouse.Header{}, Media: ""},
-				{Status: http.StatusAccepted, Help: "whoever runs it was asked", Body: CancelAsked{}, Media: ""},
+				{Status: http.StatusAccepted, Help: "the run was asked to stop", Body: CancelAsked{}, Media: ""},
 			},
 		},
 	}

@@ -41,8 +41,8 @@ type PartSize struct {
 // A Gate is a gate as the inbox lists it.
 type Gate struct {
 	posthouse.Gate
-	May    []posthouse.Verdict `json:"may" doc:"the verdicts that whoever asks may give in their own name"`
-	Barred string              `json:"barred,omitempty" doc:"why they may not give the others that the gate allows"`
+	May    []posthouse.Verdict `json:"may" doc:"the verdicts that the caller may give in their own name"`
+	Barred string              `json:"barred,omitempty" doc:"why the caller may not give the others that the gate allows"`
 	Before *AskedBefore        `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
 	Error  *problem.Details    `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
 }

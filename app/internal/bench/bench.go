@@ -157,8 +157,8 @@ type side struct {
 	run  func() (measure, error)
 }
 
-// interleave runs the sides in turns, the order swapped each round, and returns
-// the measures of each by round. A first round of each is thrown away.
+// interleave runs the sides in turns and returns the measures of each by round. The
+// order is swapped each round, and a first round of each is thrown away.
 func (s *session) interleave(sides ...side) ([][]measure, error) {
 	all := make([][]measure, len(sides))
 	for round := -1; round < s.opt.Rounds; round++ {

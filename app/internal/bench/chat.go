@@ -154,7 +154,7 @@ func chatStep(s *session) error {
 	return nil
 }
 
-// growth is whether the size is linear.
+// growth measures whether the size grows linearly.
 func growth(s *session) error {
 	var sizes []float64
 	for _, n := range []int{500, 2000} {

@@ -27,7 +27,7 @@ func (m *measure) cpuRate() float64 {
 	return float64(m.steps) / m.cpu.Seconds()
 }
 
-// clock measures a piece of work, the garbage of what was before collected.
+// clock measures work, after a garbage collection.
 func (s *session) clock(steps int, work func() error) (measure, error) {
 	runtime.GC()
 	cpu, at := cpuTime(), s.opt.Now()
@@ -47,8 +47,8 @@ func median[T any](all []T, of func(*T) float64) float64 {
 	return 0
 }
 
-// ratio is the median of one measure over the other's in the same round. What
-// disturbed the machine for a while disturbed both.
+// ratio is the median, over the rounds, of one measure over the other. What disturbs
+// the machine for a while disturbs both.
 func ratio(ours, base []measure, of func(*measure) float64) float64 {
 	pairs := make([]float64, min(len(ours), len(base)))
 	for i := range pairs {

@@ -23,10 +23,10 @@ type bareCount struct{ n int }
 
 func (c *bareCount) run(m map[string]int) { c.n++; m["count"] = c.n }
 
-// nodes is what a node costs besides itself if it makes no checkpoint.
+// nodes measures what a node that makes no checkpoint costs besides itself.
 func nodes(s *session) error {
 	const runs, calls = 100, 5_000_000
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // or the collector's idle hands on other cores are counted, too
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that idle collectors on other cores are not counted
 	n := s.n(1000)
 	var c bareNode = &bareCount{}
 	counting := loop(n, func(_ context.Context, s *small) error { s.Count++; return nil }, func(s *small) bool { return s.Count < n })
@@ -64,8 +64,7 @@ func nodes(s *session) error {
 	return nil
 }
 
-// A fan is the state of a fan-out, a task's with something that only lives as
-// long as the task.
+// A fan is the state of a fan-out. Scratch is a task's alone and lives as long as it.
 type fan struct {
 	Sends   int
 	Sum     int    `posthouse:"sum"`
@@ -73,7 +72,7 @@ type fan struct {
 	Scratch []byte `posthouse:"-"`
 }
 
-// fanOut sends inputs to tasks, which tell who watches them.
+// fanOut sends inputs to tasks. watch, if not nil, is called by each.
 func fanOut(watch func(in int, out *fan) (over func())) compiler[fan] {
 	g := graph.New[fan]("fan")
 	graph.Task(g, "add", func(_ context.Context, in int, out *fan) error {
@@ -94,7 +93,7 @@ func fanOut(watch func(in int, out *fan) (over func())) compiler[fan] {
 	return func(l *ledger.Ledger) (*graph.App[fan], error) { return g.Compile(l, nil) }
 }
 
-// fanOnce runs a fan-out so often, and checks what came of it.
+// fanOnce measures runs of a fan-out, and checks their results.
 func (s *session) fanOnce(sends, runs int, watch func(int, *fan) func()) (measure, error) {
 	return timed(s, s.inMemory, fanOut(watch), sends*runs, func(app *graph.App[fan]) error {
 		for i := range runs {
@@ -110,7 +109,8 @@ func (s *session) fanOnce(sends, runs int, watch func(int, *fan) func()) (measur
 	})
 }
 
-// fanout is whether a fan-out costs by its sends, and holds by its concurrency.
+// fanout measures whether a fan-out's time grows with its sends alone, and its memory
+// with its concurrency alone.
 func fanout(s *session) error {
 	few, many := s.n(1000), s.n(10_000)
 	all, err := s.interleave(
@@ -165,7 +165,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// A large is a state of which one field of 100 bytes changes.
+// A large is a large state. A step changes one field of 100 bytes.
 type large struct {
 	Messages []message `posthouse:"append"`
 	Manual   string
@@ -207,7 +207,7 @@ func (s *session) stateOnce(kb, steps int) (m measure, err error) {
 	return e.measured(m, err)
 }
 
-// state is whether a step costs by what changes, and not by the state.
+// state measures whether a step's cost depends on what changes, not on the state.
 func state(s *session) error {
 	n := s.n(2000)
 	all, err := s.interleave(

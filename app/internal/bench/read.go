@@ -56,16 +56,15 @@ func (s *session) rawHistory(n int) (string, error) {
 	return path, errors.Join(err, db.Close())
 }
 
-// How often a round of latest opens a store, and how many raw rows it reads as
-// often. A single opening takes less than what the collection before a round
-// leaves behind: cold caches and stacks that grow again.
+// A round of latest opens a store this often, and reads this many raw rows each time.
+// A single opening takes less time than the cold caches and growing stacks that the
+// garbage collection before a round leaves behind.
 const (
 	openings = 20
 	reads    = 50
 )
 
-// openLatest opens the store and reads the newest state, as often as openings
-// says. Closing is not part of coming back, and not measured.
+// openLatest measures opening the store and reading the newest state, without closing.
 func (s *session) openLatest(path string) (measure, error) {
 	runtime.GC()
 	m := measure{steps: openings}
@@ -84,7 +83,7 @@ func (s *session) openLatest(path string) (measure, error) {
 	return m, nil
 }
 
-// latest is what it costs to come back.
+// latest measures the return to a thread.
 func latest(s *session) error {
 	few, err := s.history(s.n(100))
 	if err != nil {
@@ -127,7 +126,7 @@ func latest(s *session) error {
 	return nil
 }
 
-// headers is what a list costs.
+// headers measures a list.
 func headers(s *session) error {
 	n := s.n(1000)
 	path, err := s.history(n)

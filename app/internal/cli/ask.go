@@ -10,11 +10,8 @@ import (
 	"github.com/posthouse/posthouse/app/internal/rest"
 )
 
-// A runner is what a command does.
-type runner func(cmd *cobra.Command, args []string) error
-
-// online returns a runner that hands fn the way to the server.
-func (a *app) online(fn func(ctx context.Context, c *rest.Client, args []string) error) runner {
+// online returns a RunE that calls fn with a client of the server.
+func (a *app) online(fn func(ctx context.Context, c *rest.Client, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := a.client()
 		if err != nil {
@@ -24,7 +21,7 @@ func (a *app) online(fn func(ctx context.Context, c *rest.Client, args []string)
 	}
 }
 
-// parent makes cmd a command that has others below it and prints its help.
+// parent adds the commands below cmd, which prints its help.
 func parent(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(below...)
@@ -46,7 +43,7 @@ func get[T any](ctx context.Context, a *app, c *rest.Client, path string, query 
 	return ask(ctx, a, c, http.MethodGet, path, query, nil, show)
 }
 
-// start sends a request that sets a program going, and prints what it led to.
+// start sends a request that starts work, and prints what it led to.
 func (a *app) start(ctx context.Context, c *rest.Client, path string, body any) error {
 	var led followed
 	if err := c.Do(ctx, http.MethodPost, path, nil, body, &led); err != nil {
@@ -64,8 +61,8 @@ func (a *app) answer(v any, show func()) error {
 	return nil
 }
 
-// list prints at most limit items of a list: as JSON, or as a row each below
-// head. Without items it prints none. It returns the items.
+// list prints at most limit items of a list and returns them. They are printed as JSON,
+// or as rows below head; the text none takes the place of an empty table.
 func list[T any](ctx context.Context, a *app, c *rest.Client, path string, query url.Values, limit int, none string, head []string, row func(T) []string) ([]T, error) {
 	items, more, err := upTo[T](ctx, c, path, query, limit)
 	if err != nil {
@@ -84,17 +81,14 @@ func list[T any](ctx context.Context, a *app, c *rest.Client, path string, query
 	})
 }
 
-// reasonFlag adds --reason.
 func reasonFlag(cmd *cobra.Command, reason *string) {
 	cmd.Flags().StringVar(reason, "reason", "", "why; goes on record")
 }
 
-// yesFlag adds --yes.
 func yesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
-// branchFlag adds --branch.
 func branchFlag(cmd *cobra.Command, branch *string) {
 	cmd.Flags().StringVar(branch, "branch", "", "branch of the thread (default main)")
 }

@@ -101,7 +101,7 @@ func figureRow(f *bench.Figure) []string {
 	return []string{f.Workload, f.Name, float(f.Ours), base, f.Unit, float(f.Value), limit, term.Strip(mark)}
 }
 
-// float writes a number with as many digits as tell something.
+// float formats a number with the digits that matter.
 func float(v float64) string {
 	switch {
 	case v >= 1000:

@@ -175,7 +175,6 @@ parent and cancels its gates. The removal goes on record.`,
 	return cmd
 }
 
-// agentOrNode says who made a checkpoint.
 func agentOrNode(h *posthouse.Header) string {
 	return cmp.Or(h.Agent, h.Node)
 }

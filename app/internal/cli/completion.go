@@ -16,7 +16,7 @@ import (
 	"github.com/posthouse/posthouse/retain"
 )
 
-// What a shell shows at most, and for how long somebody who pressed tab waits.
+// How many choices a shell is given, and how long they may take.
 const (
 	maxCompletions = 100
 	completionTime = 2 * time.Second
@@ -26,7 +26,7 @@ const (
 // nothing: a shell has nowhere to show an error.
 type completer func(context.Context, *app) []string
 
-// completers has one for each name of an argument in a usage line.
+// completers are by the name of an argument in a usage line.
 var completers = map[string]completer{
 	"GATE":       offer("/api/gates", func(g *posthouse.Gate) (string, string) { return string(g.ID), question(g) }),
 	"THREAD":     offer("/api/threads", func(t *posthouse.ThreadInfo) (string, string) { return t.Thread, t.Graph + " " + string(t.Status) }),
@@ -60,8 +60,8 @@ func workloads() []string {
 	return names
 }
 
-// offer returns the completer that lists what the server has. show returns a
-// value and what it is.
+// offer returns a completer that lists what the server has. show returns the value of
+// an item and a description.
 func offer[T any](path string, show func(T) (value, about string)) completer {
 	return func(ctx context.Context, a *app) (out []string) {
 		c, err := a.client()
@@ -111,7 +111,8 @@ func (a *app) complete(cmd *cobra.Command) {
 	}
 }
 
-// values are those of a noun, or of the first of several that has any.
+// values returns the choices for a noun. Of several nouns the first that has a
+// completer counts.
 func (a *app) values(cmd *cobra.Command, noun string) []string {
 	if a.fromEnvironment(cmd.Flags()) != nil {
 		return nil

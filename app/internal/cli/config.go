@@ -19,8 +19,7 @@ import (
 // ourName is the name of the command in all texts.
 const ourName = "posthouse"
 
-// A Config is what a binary brings to its command line. The zero value is one
-// without programs.
+// A Config is what a binary adds to the command line. The zero value has no programs.
 type Config struct {
 	Name      string      // of the binary, in help and in hints; default posthouse
 	Version   string      // default what Go recorded
@@ -51,7 +50,6 @@ func Main(ctx context.Context, args []string, c *Config) int {
 
 func (a *app) name() string { return cmp.Or(a.Name, ourName) }
 
-// openURL opens the store that a URL names.
 func (a *app) openURL(ctx context.Context, url string, o *local.Options) (posthouse.Store, error) {
 	if a.OpenStore != nil {
 		return a.OpenStore(ctx, url, o)
@@ -59,7 +57,7 @@ func (a *app) openURL(ctx context.Context, url string, o *local.Options) (postho
 	return local.Open(ctx, url, o)
 }
 
-// commandLine is a command line of ours in a text.
+// commandLine matches our command lines in a text.
 var commandLine = regexp.MustCompile(`\bposthouse( --?[a-z]| [a-z][a-z-]+)`)
 
 // named replaces our name by the binary's in the command lines of a text. Without

@@ -101,8 +101,7 @@ func (a *app) decide(ctx context.Context, id string, d *deciding) error {
 	return a.follow(&answer)
 }
 
-// orThread improves the error of an unknown id. If the id is a thread's, it says
-// what to type instead.
+// orThread returns err, with what to type instead if the unknown id is a thread's.
 func (a *app) orThread(ctx context.Context, c *rest.Client, id string, d *deciding, err error) error {
 	var e *posthouse.Error
 	var t posthouse.ThreadInfo
@@ -184,8 +183,8 @@ func (a *app) confirmDecision(ctx context.Context, c *rest.Client, path, id stri
 	return ok, err
 }
 
-// A followed is the answer of a request that set something going. It is a
-// checkpoint, or where to look for it.
+// A followed is the answer to a request that started work: a checkpoint, or where to
+// look for it.
 type followed struct {
 	server.Checkpoint
 	Location string `json:"look,omitempty"`

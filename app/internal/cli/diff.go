@@ -73,7 +73,7 @@ func (a *app) showComparison(d *diff.Comparison, full bool) {
 	}
 }
 
-// valueOf is a part's value, or what is to be said of one that is not shown.
+// valueOf returns a part's value, or a description of one that is not shown.
 func valueOf(s *diff.PartSide) json.RawMessage {
 	if s == nil {
 		return nil

@@ -84,8 +84,8 @@ needed to read what it wraps.`,
 	return cmd
 }
 
-// keyUse returns how many data keys each key wraps, and the store's own record
-// of being encrypted.
+// keyUse returns how many data keys each key wraps, and the store's record of being
+// encrypted.
 func (a *app) keyUse(ctx context.Context, url string) (use map[string]int, mark *posthouse.Encryption, err error) {
 	mark, err = withLedger(ctx, url, a.openToRead, nil, func(led *ledger.Ledger) (*posthouse.Encryption, error) {
 		var err error

@@ -37,7 +37,7 @@ func (a *app) showGrant(v *server.Grant) {
 	g := v.Gate
 	status, until := string(v.Status), tree.Time(v.ValidUntil)
 	if v.Status == posthouse.GrantUnknown {
-		status += ": it was let go, and nobody knows what became of it"
+		status += ": it began, and no outcome is on record"
 	}
 	licenses := ""
 	switch {
@@ -82,7 +82,7 @@ func (a *app) showGrant(v *server.Grant) {
 	a.afterGrant(v)
 }
 
-// afterGrant says what can be done about a gate.
+// afterGrant says what can be done about a gate next.
 func (a *app) afterGrant(v *server.Grant) {
 	switch d := v.Gate.Decision; {
 	case v.AskAgain:
@@ -101,7 +101,7 @@ func shownOf(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// whyAgain says why a gate asks in the place of an earlier one.
+// whyAgain returns why a gate supersedes an earlier one.
 func whyAgain(g *posthouse.Gate, b *server.AskedBefore) string {
 	if b != nil && b.Changed {
 		return "asked again: what is asked has changed"

@@ -56,8 +56,8 @@ func (a *app) inboxCmd() *cobra.Command {
 	return cmd
 }
 
-// unreadIn ends a list: exit code 8, and where to look, if an item of it cannot
-// be read.
+// unreadIn returns exit code 8, and says where to look, if an item of a list cannot be
+// read.
 func unreadIn[T any](a *app, items []T, problem func(T) *problem.Details) error {
 	for _, item := range items {
 		if p := problem(item); p != nil {
@@ -106,7 +106,7 @@ func (a *app) showInbox(gates []*server.Gate, more bool) {
 	}
 }
 
-// votes says how far a quorum is.
+// votes returns how many votes of a quorum there are.
 func votes(g *posthouse.Gate) string {
 	if g.Quorum == nil {
 		return ""

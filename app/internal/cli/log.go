@@ -20,7 +20,7 @@ type history struct {
 	Thread      *posthouse.ThreadInfo `json:"thread"`
 	Checkpoints []*posthouse.Header   `json:"checkpoints"`
 	Gates       []*posthouse.Gate     `json:"gates"`
-	Effects     []*server.Effect      `json:"effects"` // what acted on the world, and by whose leave
+	Effects     []*server.Effect      `json:"effects"` // what acted on the world, and who approved it
 	Removals    []*posthouse.Event    `json:"removals,omitempty"`
 	Release     *posthouse.Release    `json:"release,omitempty"` // that the version was closed with
 }
@@ -32,7 +32,7 @@ func (a *app) logCmd() *cobra.Command {
 		Short: "Draw a thread: its checkpoints, branches and decisions",
 		Long: `Draw a thread: its checkpoints from the first down, branches set off to the
 right, and between a checkpoint and the next the gates it opened and how they
-were decided, and what acted on the world, with whoever approved it (posthouse
+were decided, and what acted on the world, with who approved it (posthouse
 grant GATE says more). The branch a checkpoint heads stands in brackets. With
 --version it is the thread as it was released, by number or tag.`,
 		Example: `  posthouse log order-1234
@@ -49,7 +49,7 @@ grant GATE says more). The branch a checkpoint heads stands in brackets. With
 	return cmd
 }
 
-// begin reads what the history is of: the thread as it is, or a version.
+// begin reads the thread as it is now, or a version of it.
 func (h *history) begin(ctx context.Context, c *rest.Client, thread, version string) error {
 	if version == "" {
 		return c.Get(ctx, rest.Thread(thread), nil, &h.Thread)
@@ -78,8 +78,9 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 		return nil, err
 	}
 	gates := map[posthouse.ID]*posthouse.Gate{}
-	gate := func(id posthouse.ID) *posthouse.Gate { return cmp.Or(gates[id], new(posthouse.Gate)) } // one that is not shown takes anything
-	var behind url.Values                                                                           // what is before this generation
+	// A gate that is not shown is a new one: what is noted there is dropped.
+	gate := func(id posthouse.ID) *posthouse.Gate { return cmp.Or(gates[id], new(posthouse.Gate)) }
+	var behind url.Values // skips the generations before
 	if first := h.Thread.First; first > 1 {
 		behind = params("cursor", strconv.FormatUint(first-1, 10))
 	}
@@ -148,7 +149,7 @@ func (a *app) drawHistory(h *history) {
 	}
 }
 
-// after sets a text off from what is before it; nothing stays nothing.
+// after returns the text behind a mark, or "" for an empty text.
 func after(mark, text string) string {
 	if text == "" {
 		return ""

@@ -86,7 +86,7 @@ func (a *app) threadDrop() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "drop THREAD VERSION", Short: "Remove all that a released version holds",
-		Long:    `Remove all that a released version, told by its number or a tag, holds. Its record stays.`,
+		Long:    `Remove all that a released version holds. VERSION is its number or a tag. Its record stays.`,
 		Example: `  posthouse thread drop order-1234 3 --reason "kept a year"`,
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			if ok, err := a.Confirm(yes, "remove version %s of thread %s?", args[1], args[0]); err != nil || !ok {

@@ -35,8 +35,7 @@ Exit code 1 if it fails again.`,
 	return cmd
 }
 
-// startPath is where a verb goes that starts at a checkpoint, named by its id or
-// a gate's.
+// startPath returns the path of a verb on a checkpoint, given its id or a gate's.
 func startPath(id, verb string) string {
 	if strings.HasPrefix(id, "gate-") {
 		return "/api/gates" + rest.Path(id, verb)
@@ -44,8 +43,8 @@ func startPath(id, verb string) string {
 	return "/api/checkpoints" + rest.Path(id, verb)
 }
 
-// headOf returns the head of a thread's branch. Any other id is taken for that of
-// a checkpoint or a gate.
+// headOf returns the head of a thread's branch. An id that is not a thread's is
+// returned as it is, for a checkpoint's or a gate's.
 func headOf(ctx context.Context, c *rest.Client, id, branch string) (string, error) {
 	var t posthouse.ThreadInfo
 	err := c.Get(ctx, rest.Thread(id), nil, &t)

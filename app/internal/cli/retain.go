@@ -88,7 +88,7 @@ give the space back.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !r.set() {
 				return &posthouse.Error{
-					Code: posthouse.CodeInvalid, Field: "retention", Message: "lets nothing go",
+					Code: posthouse.CodeInvalid, Field: "retention", Message: "removes nothing",
 					Hint: "give --max-age, --max-per-thread or --released",
 				}
 			}
@@ -150,9 +150,9 @@ func (a *app) retain(ctx context.Context, url string, r retain.Policy, dry, allo
 	})
 }
 
-// signer returns the data directory's signing key, for records that a command
-// writes itself. Without the key it is nil where nothing is signed, and an error
-// where a record that nothing signs would be a fault to verify.
+// signer returns the data directory's signing key, for records that a command writes
+// itself. Without the key it is nil if the store has no signatures; otherwise it is an
+// error, since verify reports unsigned records of a signed store as faults.
 func signer(ctx context.Context, store posthouse.Store, dir datadir.Dir, allowUnsigned bool) (posthouse.Signer, error) {
 	key, err := sign.Load(dir.Key())
 	switch {
@@ -178,8 +178,8 @@ func signer(ctx context.Context, store posthouse.Store, dir datadir.Dir, allowUn
 	}
 }
 
-// signed reports whether the store has signed records: a Ledger with a key
-// signs the first entry of each thread.
+// signed reports whether the store has signed records. A Ledger with a key signs the
+// first entry of each thread.
 func signed(ctx context.Context, store posthouse.Store) (bool, error) {
 	for info, err := range store.Threads(ctx, posthouse.ThreadQuery{}) {
 		if err != nil {

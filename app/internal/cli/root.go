@@ -34,12 +34,11 @@ type app struct {
 	server    string
 	tokenFile string
 
-	where string // the flags that said so on the command line, for the next command
+	where string // the flags of the command line that the next command needs, too
 }
 
 const defaultServer = "http://" + host.DefaultAddr
 
-// root builds the whole tree of commands.
 func (a *app) root() *cobra.Command {
 	asked := false // for the version
 	cmd := &cobra.Command{
@@ -88,7 +87,6 @@ else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 f
 	return cmd
 }
 
-// begin says how to begin.
 func (a *app) begin() string {
 	if a.Dev == nil {
 		return `Begin with "posthouse serve": a server on this machine with its programs.`
@@ -181,7 +179,7 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 	return e.Code.ExitCode()
 }
 
-// An exitError ends the command with a code and no further word.
+// An exitError ends the command with a code and prints nothing.
 type exitError struct{ code int }
 
 func (e *exitError) Error() string { return "posthouse: the answer above is not a good one" }
@@ -224,7 +222,7 @@ func where(flags *pflag.FlagSet) (line string) {
 	return line
 }
 
-// quoted returns a word as a shell takes it.
+// quoted returns a word quoted for a shell.
 func quoted(word string) string {
 	if plainWord.MatchString(word) {
 		return word
@@ -252,10 +250,10 @@ func (a *app) fromEnvironment(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// pathFlags name files, whose names are any bytes.
+// pathFlags are flags that name files. File names may be any bytes.
 var pathFlags = []string{"data-dir", "dir", "key", "keys", "out", "store", "tls-cert", "tls-key", "token-file", "witness"}
 
-// flagsAreText refuses what JSON would carry to the server as something else.
+// flagsAreText refuses flags that are not UTF-8, which JSON would change.
 func flagsAreText(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		if err == nil && !slices.Contains(pathFlags, f.Name) {
@@ -272,7 +270,6 @@ func isText[T ~string | ~[]byte](field string, v T) error {
 	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: "is not UTF-8", Hint: "convert it first, as with iconv"}
 }
 
-// dir returns the data directory.
 func (a *app) dir() (datadir.Dir, error) {
 	if a.dataDir != "" {
 		return datadir.Dir(a.dataDir), nil
@@ -280,9 +277,9 @@ func (a *app) dir() (datadir.Dir, error) {
 	return datadir.Default(a.env)
 }
 
-// client returns the way to the server. The token comes from the file that was
-// named, else from POSTHOUSE_TOKEN, else from the data directory; without one
-// the server decides.
+// client returns a client of the server. Its token is from the file that was named,
+// else from POSTHOUSE_TOKEN, else from the data directory. Without one the server
+// decides.
 func (a *app) client() (*rest.Client, error) {
 	token, err := a.token()
 	if err != nil {
@@ -300,7 +297,7 @@ func (a *app) token() (string, error) {
 	}
 	dir, err := a.dir()
 	if err != nil || !rest.Local(a.server) {
-		return "", err // the token of this machine's server is for no other
+		return "", err // no other server gets the token of this machine's
 	}
 	token, err := datadir.ReadToken(dir.Token())
 	if errors.Is(err, posthouse.ErrNotFound) {

@@ -83,7 +83,7 @@ func (a *app) serve(ctx context.Context, s *serveFlags) error {
 	return h.Run(ctx)
 }
 
-// hostOptions says by the flags what is to be opened.
+// hostOptions returns the host's options by the flags.
 func (a *app) hostOptions(s *serveFlags) (*host.Options, error) {
 	log, err := a.logger(s.logLevel)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *app) logger(level string) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: l})), nil
 }
 
-// banner says where everything is, and what to type next.
+// banner prints where everything is, and what to type next.
 func (a *app) banner(h *host.Host) {
 	lines := map[string]string{
 		"api": h.URL + "/api", "page": h.URL + "/", "docs": h.URL + "/docs", "store": h.StoreURL, "token": h.TokenFile,

@@ -48,7 +48,7 @@ func (a *app) openToRead(ctx context.Context, url string) (posthouse.Store, data
 // A storeOpener opens a store and names its data directory.
 type storeOpener func(context.Context, string) (posthouse.Store, datadir.Dir, error)
 
-// withStore opens a store by open, closes it behind fn and returns what fn does.
+// withStore opens a store, calls fn with it, closes it, and returns what fn returned.
 func withStore[T any](ctx context.Context, url string, open storeOpener, fn func(posthouse.Store, datadir.Dir) (T, error)) (T, error) {
 	store, dir, err := open(ctx, url)
 	if err != nil {
@@ -71,7 +71,7 @@ func withLedger[T any](ctx context.Context, url string, open storeOpener, o *led
 	})
 }
 
-// stopFirst is what to do where another process has the store, most likely.
+// stopFirst is the hint if another process has the store.
 const stopFirst = "stop the server of this data directory first"
 
 // openToWrite opens a store to write. It must be closed.
@@ -91,5 +91,5 @@ func (a *app) openExisting(ctx context.Context, url string) (posthouse.Store, da
 	case errors.Is(err, posthouse.ErrNotFound), errors.Is(err, posthouse.ErrCorrupt):
 		return nil, "", err
 	}
-	return a.openToWrite(ctx, url) // what else is wrong with it, this says too
+	return a.openToWrite(ctx, url) // any other error is this one's as well
 }

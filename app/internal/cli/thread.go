@@ -125,7 +125,6 @@ func (a *app) threadDelete() *cobra.Command {
 	return cmd
 }
 
-// showDeleted prints what went.
 func (a *app) showDeleted(d *retain.Deleted) {
 	a.Line("deleted: checkpoints %d, gates %d, bodies %d, %s", d.Checkpoints, d.Gates, d.Bodies, size(d.Bytes))
 	if d.Kept > 0 {
@@ -133,7 +132,7 @@ func (a *app) showDeleted(d *retain.Deleted) {
 	}
 }
 
-// minute is a time that is known to the minute.
+// minute formats a time that is known to the minute.
 func minute(m posthouse.Millis) string {
 	return strings.TrimSuffix(stamp(m), ":00")
 }

@@ -24,7 +24,7 @@ viewer reads, approver decides as well, operator does everything and may act
 for others. A running server notices changes at once. Secrets are shown once;
 the data directory keeps their hashes, and when each was last used, to the minute.
 
-Whoever holds the data directory needs no token for this: if no operator's token is
+Who holds the data directory needs no token for this: if no operator's token is
 good any more, make another here.`,
 		Example: `  posthouse token create --name alice --role approver --out alice.token
   posthouse token create --name ci --role viewer --expires 30d
@@ -32,7 +32,6 @@ good any more, make another here.`,
 	}, a.tokenCreate(), a.tokenList(), a.tokenRevoke())
 }
 
-// tokens opens the list of the data directory.
 func (a *app) tokens() (*tokens.List, error) {
 	dir, err := a.dir()
 	if err != nil {
@@ -95,8 +94,8 @@ no expiry is good until it is revoked.`,
 	return cmd
 }
 
-// createToken makes the file first: a secret that cannot be handed over is
-// revoked again.
+// createToken makes the file first. If the secret cannot be written there, the token
+// is revoked again.
 func (a *app) createToken(ts *tokens.List, name string, role tokens.Role, o *tokens.CreateOptions, out string) (string, error) {
 	if out == "" {
 		return ts.Create(name, role, o)

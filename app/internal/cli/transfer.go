@@ -102,7 +102,7 @@ refused. The server must be stopped.`,
 	storeFlag(cmd, &url)
 	cmd.Flags().StringVar(&thread, "thread", "", "refuse the file unless it holds this thread")
 	cmd.Flags().StringVar(&key, "key", "", "file with the public keys to check it with (default: those of the data directory)")
-	cmd.Flags().BoolVar(&unverified, "unverified", false, "import it whoever signed it, if anybody did, and interrupt what would run")
+	cmd.Flags().BoolVar(&unverified, "unverified", false, "import it with any signatures or none, and interrupt what would run")
 	return cmd
 }
 

@@ -39,7 +39,7 @@ finds a store that was put back to an older state.
 What a server signs (questions, decisions, removals, ends of runs, and something
 in each second of work) must be covered by a valid signature, and there must be
 public keys to check them with. A program that writes without a key is verified
-with --allow-unsigned: then whoever can write to the store can rewrite it.
+with --allow-unsigned: then anybody who can write to the store can rewrite it.
 
 It counts what acted on the world under somebody's approval (gate.Act), and lists
 steps and nodes of class external that nobody approved; with --require-grants those
@@ -166,7 +166,7 @@ func (a *app) showUngranted(r *sign.Report) {
 	}
 }
 
-// count says a number of things, in the singular where it is one.
+// count returns a number with its noun, in the plural unless it is 1.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -17,8 +17,8 @@ func (a *app) versionCmd() *cobra.Command {
 	}
 }
 
-// versionFlag is the flag that does the same. No variable sets it:
-// POSTHOUSE_VERSION is what others call the version they install.
+// versionFlag is the flag that does the same. No variable sets it, since others use
+// POSTHOUSE_VERSION for the version they install.
 const versionFlag = "version"
 
 func (a *app) showVersion() error {

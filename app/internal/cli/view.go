@@ -21,7 +21,6 @@ import (
 	"github.com/posthouse/posthouse/server"
 )
 
-// showCheckpoint prints a checkpoint with its state.
 func (a *app) showCheckpoint(c *server.Checkpoint) {
 	a.showHeader(&c.Header)
 	if c.Decision != nil {
@@ -57,7 +56,6 @@ func (a *app) showHeader(h *posthouse.Header) {
 	)
 }
 
-// showJSON prints JSON indented.
 func (a *app) showJSON(raw json.RawMessage) {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {
@@ -74,7 +72,7 @@ func badAnswer(err error) error {
 	}
 }
 
-// problemOf returns the error that an answer has beside what was done, nil for none.
+// problemOf returns the error that an answer has beside its result, or nil.
 func problemOf(document json.RawMessage) error {
 	if document == nil {
 		return nil
@@ -82,7 +80,7 @@ func problemOf(document json.RawMessage) error {
 	return rest.Problem(document)
 }
 
-// size says bytes in a unit a person can compare.
+// size formats bytes in a unit that a person can compare.
 func size(n int64) string {
 	switch {
 	case n < 1<<10:
@@ -115,7 +113,7 @@ func members(pairs ...string) map[string]any {
 	return body
 }
 
-// ifSet is the value of a parameter for a flag that is either set or not.
+// ifSet returns the value of a parameter for a flag without a value.
 func ifSet(flag bool) string {
 	if flag {
 		return "true"
@@ -130,8 +128,7 @@ func (a *app) next(format string, args ...any) {
 	}
 }
 
-// upTo reads a list, at most limit items of it, and reports whether it has more;
-// 0 is all.
+// upTo reads at most limit items of a list, 0 for all, and reports whether it has more.
 func upTo[T any](ctx context.Context, c *rest.Client, path string, query url.Values, limit int) (items []T, more bool, err error) {
 	ask := limit
 	if limit > 0 {
@@ -147,13 +144,10 @@ func upTo[T any](ctx context.Context, c *rest.Client, path string, query url.Val
 // A limit is how many items of a list are shown; 0 is all.
 type limit int
 
-// String implements [pflag.Value].
 func (l *limit) String() string { return strconv.Itoa(int(*l)) }
 
-// Type implements [pflag.Value].
 func (l *limit) Type() string { return "int" }
 
-// Set implements [pflag.Value].
 func (l *limit) Set(v string) error {
 	n, err := strconv.ParseUint(v, 10, 31)
 	if err != nil {
@@ -168,7 +162,6 @@ func limitFlag(cmd *cobra.Command, n *int) {
 	cmd.Flags().Var((*limit)(n), "limit", "how many; 0 is all")
 }
 
-// more says below a table that it does not show everything.
 func (a *app) more(more bool) {
 	if more {
 		a.Line("\nthere are more: --limit 0 shows all")

@@ -17,8 +17,8 @@ import (
 // A Dir is the path of a data directory.
 type Dir string
 
-// Default returns the directory used unless one is named. It is posthouse below
-// XDG_DATA_HOME, by default ~/.local/share, and below %LocalAppData% on Windows.
+// Default returns the directory that is used unless another is named: posthouse below
+// XDG_DATA_HOME, by default ~/.local/share, or below %LocalAppData% on Windows.
 func Default(env func(string) string) (Dir, error) {
 	if base := env("XDG_DATA_HOME"); filepath.IsAbs(base) {
 		return Dir(filepath.Join(base, "posthouse")), nil
@@ -50,7 +50,7 @@ func (d Dir) StoreURL() string { return "sqlite:" + filepath.Join(string(d), "po
 // Key returns the path of the signing key.
 func (d Dir) Key() string { return filepath.Join(string(d), "signing.key") }
 
-// EncryptionKeys returns the path of the encryption keys, which there need not be.
+// EncryptionKeys returns the path of the encryption keys. The file may be missing.
 func (d Dir) EncryptionKeys() string { return filepath.Join(string(d), "encryption.keys") }
 
 // Token returns the path of the operator's token.

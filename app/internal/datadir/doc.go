@@ -1,5 +1,5 @@
-// Package datadir knows the files of a data directory: the store, the signing
-// key with its ring of public keys, the access token.
+// Package datadir has the paths of a data directory's files: the store, the signing key
+// with its ring of public keys, and the access token.
 //
 //	<dir>/            0700
 //	  posthouse.db    the store, SQLite with its -wal and -shm beside it

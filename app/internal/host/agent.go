@@ -9,8 +9,8 @@ import (
 	"github.com/posthouse/posthouse/server"
 )
 
-// agents returns who takes requests: those that the set names, and each of its
-// coordinators by its name.
+// agents returns the agents that the set names, and each of its coordinators by its
+// name.
 func (s *Set) agents() (map[string]server.Agent, error) {
 	all := maps.Clone(s.Agents)
 	if all == nil {
@@ -32,7 +32,7 @@ func (s *Set) agents() (map[string]server.Agent, error) {
 	return all, nil
 }
 
-// A coordinator lets requests from outside in to a coordinator.
+// A coordinator makes a coordinator an agent.
 type coordinator struct{ c *coord.Coordinator }
 
 // Handle implements [server.Agent].

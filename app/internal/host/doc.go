@@ -1,10 +1,10 @@
-// Package host puts a server together: the store, the Ledger with its keys, the
-// programs with the runner that moves them, and the HTTP API in front.
+// Package host opens a server: the store, the Ledger with its keys, the programs with
+// their runner, and the HTTP API.
 //
 //	h, err := host.Open(ctx, &host.Options{Dir: dir, Addr: "127.0.0.1:8095", Programs: open})
 //	err = h.Run(ctx) // until ctx ends, then closes in order
 //
-// It is the wiring under app.Serve and the commands serve and dev, so it imports
-// whatever they need: the root package, gate, runner, coord, server, sign, and
-// no driver of a store.
+// It is the wiring under app.Serve and the commands serve and dev. So it imports what
+// they need (the root package, gate, runner, coord, server, sign), and no driver of a
+// store.
 package host

@@ -18,8 +18,8 @@ func KeysPath(path string, dir datadir.Dir) string {
 	return cmp.Or(path, dir.EncryptionKeys())
 }
 
-// cipher returns what a server encrypts with: always, once there is a key file.
-// rotating says that there is more than one key in it.
+// cipher returns the cipher of the key file, nil without such a file. rotating says that
+// the file has more than one key.
 func (o *Options) cipher() (_ posthouse.Cipher, rotating bool, err error) {
 	load := keyfile.Load
 	if o.Encrypt {
@@ -36,7 +36,7 @@ func (o *Options) cipher() (_ posthouse.Cipher, rotating bool, err error) {
 	return ring, len(keys.IDs()) > 1, err
 }
 
-// unsealed refuses to start in the clear over a store that is encrypted: the
+// unsealed refuses to start without keys over a store that is encrypted, since the
 // Ledger would refuse each write.
 func unsealed(ctx context.Context, l *ledger.Ledger, path string) error {
 	if l.EncryptionStatus().EncryptsAtRest {
@@ -52,15 +52,15 @@ func unsealed(ctx context.Context, l *ledger.Ledger, path string) error {
 	return err
 }
 
-// Rewrap ends a rotation of keys beside what is running. Failures are logged;
-// the next start goes on with them.
+// Rewrap wraps all data keys with the current key while the server runs. Failures are
+// logged, and the next start tries again.
 func (h *Host) Rewrap(ctx context.Context) {
 	if !h.rotating {
 		return
 	}
 	done, err := crypt.Rewrap(ctx, h.Ledger)
 	switch {
-	case ctx.Err() != nil: // the next start goes on with it
+	case ctx.Err() != nil:
 	case err != nil:
 		h.log.Error("data keys could not be wrapped with the current key", "failed", done.Failed, "error", err)
 	case done.Keys > 0:

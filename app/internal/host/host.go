@@ -20,11 +20,11 @@ import (
 	"github.com/posthouse/posthouse/sign"
 )
 
-// stopTime is for what is running when a host is asked to end.
+// stopTime is how long a host that is asked to end waits for running work.
 const stopTime = 10 * time.Second
 
-// A Host is what one server has open. Make one with [Open]; end it with
-// [Host.Run] or [Host.Close].
+// A Host is a server with all that it has open. [Open] makes one; [Host.Run] or
+// [Host.Close] ends it.
 type Host struct {
 	Ledger    *ledger.Ledger
 	Server    *server.Server
@@ -103,7 +103,7 @@ func (h *Host) openTokens(dir datadir.Dir) (*tokens.List, error) {
 	return ts, nil
 }
 
-// assemble puts the programs, what keeps them moving and the server together.
+// assemble makes the programs, their runner and the server.
 func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err error) {
 	if o.Retain.MaxAge != 0 || o.Retain.MaxPerThread != 0 || o.Retain.Released != 0 {
 		h.retain = func(ctx context.Context) error { return retain.Every(ctx, h.Ledger, o.Retain, o.RetainEvery) }
@@ -173,7 +173,7 @@ func (h *Host) Run(ctx context.Context) error {
 	return err
 }
 
-// Close gives back what is open.
+// Close closes what is open.
 func (h *Host) Close() (err error) {
 	if h.Listener != nil {
 		if e := h.Listener.Close(); e != nil && !errors.Is(e, net.ErrClosed) {

@@ -63,7 +63,7 @@ type Options struct {
 
 	Logger  *slog.Logger // required
 	Version string
-	// Programs makes the programs, once, over the Ledger that was opened. Nil:
-	// there are none.
+	// Programs makes the programs, once, over the Ledger that was opened. Nil makes
+	// no programs.
 	Programs func(context.Context, *Env) (*Set, error)
 }

@@ -37,8 +37,8 @@ func (s *Source) OpenStore(ctx context.Context) (posthouse.Store, error) {
 	return store, nil
 }
 
-// vanished refuses to make a store where one is gone or empty. One was there if
-// the key has signed and the lock file is left.
+// vanished refuses to make a store where one is gone or empty. There was one if the
+// signing key and the store's lock file are there.
 func (s *Source) vanished() error {
 	scheme, path, _ := strings.Cut(s.URL, ":")
 	path = strings.TrimSpace(strings.TrimPrefix(path, "//"))

@@ -125,8 +125,8 @@ func withQuery(path string, q url.Values) string {
 	return path + "?" + q.Encode()
 }
 
-// Do sends body, if any, as JSON and reads the answer into out, if any. An
-// answer of 400 and above is returned as the [posthouse.Error] it reports.
+// Do sends body, if not nil, as JSON and reads the answer into out, if not nil. An
+// answer of 300 and above is returned as the [posthouse.Error] it reports.
 func (c *Client) Do(ctx context.Context, method, path string, query url.Values, body, out any) error {
 	_, err := c.do(ctx, method, path, query, body, out)
 	return err
@@ -285,8 +285,8 @@ func Problem(data []byte) error {
 	return &posthouse.Error{Code: posthouse.CodeUnknown, Message: "the server reports an error that cannot be read"}
 }
 
-// parseProblem returns nil for what is no problem document. The status counts
-// where the document does not have its own.
+// parseProblem returns nil for data that is not a problem document. The status counts
+// if the document has none of its own.
 func parseProblem(data []byte, status int) *posthouse.Error {
 	var p struct {
 		posthouse.Error
@@ -308,7 +308,7 @@ func parseProblem(data []byte, status int) *posthouse.Error {
 	return &e
 }
 
-// codeOf is for answers that do not say their code.
+// codeOf returns the code for an answer that has none.
 func codeOf(status int) posthouse.Code {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:

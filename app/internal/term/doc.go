@@ -1,10 +1,9 @@
-// Package term writes for people and for programs: aligned tables, JSON, a
-// question with yes or no.
+// Package term writes for people and for programs: aligned tables, JSON, and questions
+// with yes or no.
 //
-// What is printed came from data: names, states, reasons, model output. Any of
-// it may hold an escape sequence that moves the cursor, renames the window or
-// hides half a line, so nothing reaches the terminal but through [Strip],
-// [StripText] or [EscapeJSON].
+// Names, states, reasons and model output may hold escape sequences that move the
+// cursor, rename the window or hide half a line. So all that is printed goes through
+// [Strip], [StripText] or [EscapeJSON].
 //
 // It imports the standard library only.
 package term

@@ -15,7 +15,7 @@ type Progress struct {
 	width int
 }
 
-// Progress begins to watch a piece of work.
+// Progress returns the progress of work that begins now.
 func (t *Term) Progress(now func() time.Time) *Progress {
 	at := now()
 	return &Progress{t: t, now: now, start: at, last: at}
@@ -42,8 +42,7 @@ func (p *Progress) Update(format string, args ...any) {
 	p.width = max(p.width, Width(line))
 }
 
-// During runs work of unknown length, and shows each second how long it has
-// taken.
+// During runs work and shows each second how long it has taken.
 func (t *Term) During(now func() time.Time, what string, work func() error) error {
 	p := t.Progress(now)
 	done := make(chan error, 1)

@@ -36,7 +36,7 @@ func IsTerminal(f *os.File) bool {
 // Line prints one line. The arguments are stripped, the format is not.
 func (t *Term) Line(format string, args ...any) { fmt.Fprintf(t.Out, format+"\n", stripped(args)...) }
 
-// Note prints one line to Err: progress, hints, what is not the answer.
+// Note prints one line to Err, for what is not the answer: progress and hints.
 func (t *Term) Note(format string, args ...any) { fmt.Fprintf(t.Err, format+"\n", stripped(args)...) }
 
 func stripped(args []any) []any {
@@ -133,8 +133,8 @@ func (t *Term) Table(head []string, rows [][]string) {
 	}
 }
 
-// Confirm asks before what cannot be undone. Without a person to ask it is
-// granted: a script said what it meant.
+// Confirm asks a person before what cannot be undone. It returns true if yes is set or
+// nobody is at the terminal, as in a script.
 func (t *Term) Confirm(yes bool, format string, args ...any) (bool, error) {
 	if yes || !t.Interactive {
 		return true, nil

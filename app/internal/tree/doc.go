@@ -1,6 +1,6 @@
-// Package tree draws a thread: its checkpoints from the roots down, branches
-// set off to the right, and between a checkpoint and its children the gates it
-// opened and how they were decided.
+// Package tree draws a thread: its checkpoints from the roots down, with branches set
+// off to the right. Between a checkpoint and its children are the gates it opened and
+// how they were decided.
 //
 //	● 019a…01  node analyzer     waiting   2026-11-21 04:00:01
 //	│ ? gate-019a…02  refund: Refund order 1234?
@@ -8,8 +8,8 @@
 //	├─● 019a…07  fork            saved     2026-11-21 09:00:00  [what-if]
 //	● 019a…05  node approver     done      2026-11-21 08:14:40  [main]
 //
-// The branch a checkpoint heads stands in brackets behind it. A line that goes
-// straight down is the branch its parent was on.
+// The branch that a checkpoint heads is in brackets behind it. A line that goes
+// straight down is the branch of its parent.
 //
 // It imports the root package, and term beside it.
 package tree

@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 )
 
-// before returns the checkpoint of its branch that an effect followed. If there
-// is none it returns the first behind the effect, or "".
+// before returns the last checkpoint of an effect's branch before the effect, else the
+// first after it, else "".
 func before(all []*posthouse.Header, e *Effect) (id posthouse.ID) {
 	var best *posthouse.Header
 	for _, h := range all {
@@ -24,7 +24,7 @@ func before(all []*posthouse.Header, e *Effect) (id posthouse.ID) {
 	return best.ID
 }
 
-// EffectLine says in one line what acted on the world, and by whose leave.
+// EffectLine returns one line about what acted on the world and who approved it.
 func EffectLine(e *Effect) string {
 	s := "→ " + term.Clip(term.Strip(e.Name), 60)
 	if e.Occurrence > 0 {

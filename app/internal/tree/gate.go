@@ -38,7 +38,7 @@ func (d *drawing) gate(g *posthouse.Gate, indent string) {
 	d.t.Line("%s%s", indent, Decision(g.Decision))
 }
 
-// again says in the place of which gate one asks, and how what is asked has changed.
+// again prints which gate another one supersedes, and how the question has changed.
 func (d *drawing) again(g *posthouse.Gate, indent string) {
 	for _, gates := range d.gates {
 		for _, old := range gates {
@@ -54,7 +54,7 @@ func (d *drawing) again(g *posthouse.Gate, indent string) {
 	d.t.Line("%sasked again, in the place of %s", indent, g.Supersedes)
 }
 
-// A Change is how a question differs from the one it asks in the place of.
+// A Change is how a question differs from the one that it supersedes.
 type Change struct {
 	From, To string // the texts
 	Paths    []diff.PathChange
@@ -84,10 +84,10 @@ func Changed(t *term.Term, indent string, c *Change) {
 	}
 }
 
-// Vote says a vote in one line.
+// Vote returns one line about a vote.
 func Vote(v *posthouse.Decision) string { return "vote: " + Decision(v) }
 
-// Assignment says in one line who may decide from then on.
+// Assignment returns one line about who may decide from then on.
 func Assignment(a *posthouse.Assignment) string {
 	s := a.By + " handed it to "
 	if a.Escalation {
@@ -104,7 +104,7 @@ func Assignment(a *posthouse.Assignment) string {
 	return s
 }
 
-// Decision says a decision in one line.
+// Decision returns one line about a decision.
 func Decision(dec *posthouse.Decision) string {
 	mark, verb := "✓", "approved"
 	switch dec.Verdict {

@@ -25,7 +25,7 @@ type Effect struct {
 	Decision *posthouse.Decision // nil: unknown or missing
 }
 
-// timeFormat is to the second, in UTC, so that two people see the same page.
+// timeFormat is to the second. Times are in UTC, so that two people see the same page.
 const timeFormat = "2006-01-02 15:04:05"
 
 // Time formats a time as all commands do.
@@ -117,7 +117,7 @@ func (d *drawing) line(h *posthouse.Header, indent string) {
 	}
 }
 
-// branch draws a line whose first checkpoint stands behind a fork mark.
+// branch draws a line whose first checkpoint is behind a fork mark.
 func (d *drawing) branch(h *posthouse.Header, indent string) {
 	var b strings.Builder
 	sub := *d
