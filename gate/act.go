@@ -13,21 +13,20 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// ActOptions refine [Act]. The zero value is an effect that is not idempotent, and
-// whose unknown outcome people look into.
+// ActOptions refine [Act]. The zero value is an effect that is not idempotent. People are
+// asked about an unknown outcome.
 type ActOptions[T, Out any] struct {
 	// Idempotent says that the effect happens once for a key (step.Key), however
 	// often it is done. After a crash it runs again at once.
 	Idempotent bool
 
-	// Expect is what the program believes was approved. If something else is on
-	// record, Act returns [posthouse.ErrConflict] before anything runs. Nil: any
-	// content.
+	// Expect is what the program believes was approved. If something else was, Act
+	// returns [posthouse.ErrConflict] before anything runs. Nil: any content.
 	Expect *T
 
-	// Check says whether the approval still holds, beside the Ledger's policy. A
-	// mandate may be revoked, or a price have moved. After its error the question
-	// is asked again.
+	// Check returns an error if the approval no longer holds, as when a mandate was
+	// revoked or a price moved. The question is then asked again. The Ledger's policy is
+	// checked, too.
 	Check func(ctx context.Context, g *posthouse.Gate) error
 
 	// Reconcile finds out what became of an effect whose outcome is unknown. It
@@ -41,22 +40,21 @@ type ActOptions[T, Out any] struct {
 // a recorded step that names the gate.
 //
 // A decision licenses as many effects as its question's Uses say, on the branch
-// where it was given. The same step tried again is the same use; one more is
-// [posthouse.ErrForbidden]. Where the approval does not hold here or now (on a
-// fork or a copy, after ValidFor, if the Ledger's policy or Check refuses),
-// people are asked again about the same content. They approve or reject it as it
-// is; Act returns [posthouse.ErrWaiting] meanwhile. A rejection, a response, a
-// question bound by name and one asked by [Ask] license nothing: ErrForbidden.
+// where it was given. Another attempt of the same step is the same use; one use
+// more is [posthouse.ErrForbidden]. The approval may not hold here and now: on a fork
+// or a copy, after ValidFor, or if the Ledger's policy or Check refuses. Then people
+// are asked to approve or reject the same content again, and Act returns
+// [posthouse.ErrWaiting]. A rejection, a response, a question bound by name and
+// one asked by [Ask] license nothing: ErrForbidden.
 //
 // Before fn runs, the attempt is put on record. If fn returns an error, nothing
 // happened and the next attempt may run. An error of a context that ended, or one
-// that wraps [posthouse.ErrUnknown], leaves the outcome open, as a crash does. An
-// attempt whose outcome is open never runs again by itself unless it is
-// Idempotent: it is reconciled, or people are asked. They can say that it
-// happened (respond, with its result), that it did not (approve: it runs), or
-// give it up (reject, for good). They are shown its content; if something else is
-// licensed by then, that runs only where the first did not happen, and is
-// [posthouse.ErrConflict] where it did.
+// that wraps [posthouse.ErrUnknown], leaves the outcome unknown, as a crash does. Such
+// an attempt never runs again by itself unless it is Idempotent: it is reconciled, or
+// people are asked. They are shown its content and say that it happened (respond,
+// with its result), that it did not (approve: it runs), or give it up (reject, for
+// good). If other content is licensed by then, it runs only if the first effect did
+// not happen; if it did, Act returns [posthouse.ErrConflict].
 //
 // A name that ends like the number of a call, as in "pay[1]", is ErrInvalid.
 func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx context.Context, content T) (Out, error), o ...ActOptions[T, Out]) (Out, error) {
@@ -65,9 +63,9 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 	if err != nil {
 		return none, err
 	}
-	task, ok := engine.From(ctx)
-	if !ok {
-		return none, noTask("gate.Act")
+	task, err := engine.TaskOf(ctx, "gate.Act")
+	if err != nil {
+		return none, err
 	}
 	if fn == nil {
 		return none, posthouse.Invalid("fn", "of effect %.40q is nil", name)
@@ -102,8 +100,8 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 type keyGranted struct{}
 
 // Granted returns the gate whose decision licenses the effect that [Act] runs with
-// ctx: who approved it, and when. Nil outside of its function. It must not be
-// changed.
+// ctx. It says who approved, and when. It must not be changed. Outside of that function
+// it is nil.
 func Granted(ctx context.Context) *posthouse.Gate {
 	g, _ := ctx.Value(keyGranted{}).(*posthouse.Gate)
 	return g
@@ -117,7 +115,7 @@ type action[T, Out any] struct {
 	opt  ActOptions[T, Out]
 	use  *engine.Effect
 
-	other *posthouse.Gate // under which the effect turned out to have happened, on another content
+	other *posthouse.Gate // under which the effect had happened, on other content
 }
 
 func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value, error) {
@@ -149,7 +147,7 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	if err := a.use.Release(ctx, g); err != nil {
 		return posthouse.Value{}, err
 	}
-	out, err := a.fn(context.WithValue(ctx, keyGranted{}, copyOf(g)), content)
+	out, err := a.fn(context.WithValue(ctx, keyGranted{}, g.Clone()), content)
 	if err != nil {
 		if !open && !engine.OutcomeUnknown(ctx, err) {
 			if e := a.use.Failed(context.WithoutCancel(ctx), err); e != nil {
@@ -161,8 +159,8 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	return posthouse.Encode(nil, out)
 }
 
-// same refuses the result of an effect that ran on other content than the grant
-// licenses. The changed content was approved and never done.
+// same refuses the recorded result if the effect ran on other content than the grant
+// licenses, which was approved but never done.
 func (a *action[T, Out]) same(ctx context.Context, grant Grant) error {
 	ran := a.use.Ran()
 	if ran == "" || ran == posthouse.ID(grant) {
@@ -261,8 +259,8 @@ func (a *action[T, Out]) expected(g *posthouse.Gate, content T) error {
 	}
 }
 
-// current returns the gate whose decision holds here and now. That is the grant's
-// own, or that of the question asked again about the same content.
+// current returns the gate whose decision holds here and now: the grant's own, or that of
+// the question asked again about the same content.
 func (a *action[T, Out]) current(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, error) {
 	for {
 		why := a.stale(ctx, g)
@@ -299,7 +297,7 @@ func (a *action[T, Out]) stale(ctx context.Context, g *posthouse.Gate) error {
 	if a.opt.Check == nil {
 		return nil
 	}
-	return engine.Guard(func() error { return a.opt.Check(ctx, copyOf(g)) })
+	return engine.Guard(func() error { return a.opt.Check(ctx, g.Clone()) })
 }
 
 // again is the question about what a gate licenses: yes or no. An edit would

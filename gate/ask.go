@@ -17,7 +17,7 @@ type Answer[T any] struct {
 	Gate    posthouse.ID      // the question's id
 	Verdict posthouse.Verdict // approve, reject, edit, respond, expire or cancel
 	Value   T                 // of an edit or a response; the zero T otherwise
-	Raw     json.RawMessage   // Value as it was given; nil without one, null where null was the answer
+	Raw     json.RawMessage   // Value as it was given; nil without one, null where that was the answer
 
 	// By is who decided: a person, "posthouse" for a passed deadline, or
 	// "policy:..." for [Auto]. Of a quorum it is whose vote decided.
@@ -38,20 +38,16 @@ func (a Answer[T]) Approved() bool {
 // open: return that, wrapped or not. It can be called below a node, flow or
 // handler, also inside a step.
 //
-// A deadline that passes is the verdict expire, a withdrawn question cancel:
-// both are answers, not errors. Errors: [posthouse.ErrInvalid] for a malformed
-// question, outside any task, and for a recorded value that T cannot hold;
-// [posthouse.ErrUnsupported] for a question that takes a value with a schema, over a
-// Ledger that has no validator ([ledger.Ledger.Commit]); and
+// A deadline that passes is the verdict expire, a withdrawn question cancel: both are
+// answers, not errors. Errors: [posthouse.ErrInvalid] for a malformed question, outside
+// any task, and for a recorded value that T cannot hold; [posthouse.ErrUnsupported] for a
+// question with a schema over a Ledger without a validator ([ledger.Ledger.Commit]); and
 // those of reading and writing the log.
 func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 	var a Answer[T]
-	task, ok := engine.From(ctx)
-	if !ok {
-		return a, &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "context", Message: "of question " + q.Name + " carries no task",
-			Hint: "call gate.Ask below a node, flow or handler, with the context it was given",
-		}
+	task, err := engine.TaskOf(ctx, "question "+q.Name)
+	if err != nil {
+		return a, err
 	}
 	g, err := q.asGate(ctx, task, reflect.TypeFor[T]())
 	if err != nil {
@@ -72,8 +68,7 @@ func (q *Question) asGate(ctx context.Context, task *engine.Task, t reflect.Type
 	return g, err
 }
 
-// decided returns the gate with its decision: of people, on record, or of the
-// question's policy.
+// decided returns the gate with its decision, which people or the question's policy took.
 func (q *Question) decided(ctx context.Context, task *engine.Task, g posthouse.Gate) (*posthouse.Gate, error) {
 	if number, before := task.Gates().Asked(ctx, g); !before { // else it is with people already
 		decided, err := q.Auto.decide(ctx, task, number, &g)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -17,26 +16,25 @@ import (
 // DefaultThreshold is the confidence from which a judgement stands.
 const DefaultThreshold = 0.7
 
-// Auto decides a question without a person, where it can; otherwise the question
-// is put as it would be without. Each automatic decision is on record before Ask
-// returns it: a gate that was decided as it was opened, by "policy:accept",
-// "policy:reject", "policy:judge" or "policy:timeout". What a judge said of a
-// content is on record too, below "policy:<question>". Once a question is with
-// people, it stays with them.
+// Auto decides a question without a person where it can. Other questions go to people,
+// and stay with them. Each automatic decision is on record before Ask returns it, as a
+// gate that was decided when it was opened, by "policy:accept", "policy:reject",
+// "policy:judge" or "policy:timeout". What a judge said of a content is on record too,
+// below "policy:<question>".
 //
 // At most one of Accept, Reject and Judge. None of them goes with a quorum.
 type Auto struct {
 	Accept bool   // approve
 	Reject string // reject, for this reason
 
-	// Judge decides if it is sure enough. What it says is recorded, so that it is
-	// asked once; an error, a panic, and less confidence than Threshold leave the
-	// question to people, whose gate's Note says what it said.
+	// Judge decides if it is sure enough. It is asked once: what it says is recorded. An
+	// error, a panic, or less confidence than Threshold leaves the question to people,
+	// and the gate's Note says what the judge said.
 	Judge     func(ctx context.Context, g *posthouse.Gate) (Judgement, error)
 	Threshold float64 // above 0, at most 1; default [DefaultThreshold]
 
-	// Guards look at each automatic approval before it counts. An error makes it a
-	// question for people, who are told the error; after the deadline, a no.
+	// Guards check each automatic approval before it counts. After an error the question
+	// goes to people, with the error in its Note; after the deadline it is rejected.
 	Guards    []func(ctx context.Context, g *posthouse.Gate, d *posthouse.Decision) error
 	Unguarded bool // approve without asking the guards
 
@@ -88,16 +86,16 @@ func (a *Auto) validate(several bool) error {
 	return posthouse.Invalid("Auto.OnTimeout", "%.40q is not one of accept, reject, error or empty", a.OnTimeout)
 }
 
-// An outcome is the record of what a judge said. Earlier versions recorded
-// automatic decisions as outcomes, too.
+// An outcome is the record of what a judge said. Earlier versions also recorded automatic
+// decisions as outcomes.
 type outcome struct {
 	Gate      posthouse.Gate `json:"gate"` // with its decision, if there is one
 	Judgement *Judgement     `json:"judgement,omitempty"`
 	Note      string         `json:"note,omitempty"` // why people are asked
 }
 
-// decide returns the question with its automatic decision, or nil if it is for
-// people; then its note says why.
+// decide returns the question with its automatic decision. It returns nil if the question
+// is for people, and its note then says why.
 func (a *Auto) decide(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) (*posthouse.Gate, error) {
 	if a == nil {
 		return nil, nil
@@ -120,8 +118,7 @@ func (a *Auto) decide(ctx context.Context, task *engine.Task, number uint32, g *
 	return task.Gates().Settle(ctx, on, nil)
 }
 
-// groupOf returns the number of the group that holds what was recorded about the
-// very content that g shows.
+// groupOf returns the number of the group of records about the content that g shows.
 func groupOf(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) uint32 {
 	content := g.Content()
 	return task.Records().Group(ctx, posthouse.PolicyPrefix+g.Name, number, func(v posthouse.Value) bool {
@@ -130,16 +127,16 @@ func groupOf(ctx context.Context, task *engine.Task, number uint32, g *posthouse
 	})
 }
 
-// earlier returns what an earlier version recorded of an automatic decision. That
-// is the decision, or that a guard left the question to people.
+// earlier returns an automatic decision that an earlier version recorded. Done with no
+// decision means that a guard left the question to people.
 func earlier(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) (decided *posthouse.Gate, done bool, err error) {
 	v, ok := task.Records().Earlier(ctx, posthouse.PolicyPrefix+g.Name, number, "decision")
 	if !ok {
 		return nil, false, nil
 	}
-	var o outcome
-	if err := json.Unmarshal(v.Data, &o); err != nil {
-		return nil, true, undecodable(g.Name, err)
+	o, err := decodeOutcome(g.Name, v)
+	if err != nil {
+		return nil, true, err
 	}
 	if o.Gate.Decision == nil {
 		g.Note = o.Note
@@ -151,7 +148,7 @@ func earlier(ctx context.Context, task *engine.Task, number uint32, g *posthouse
 	return &o.Gate, true, nil
 }
 
-// proposed returns the decision before any guard has seen it, or none and why.
+// proposed returns the decision before the guards, or why there is none.
 func (a *Auto) proposed(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) (d *posthouse.Decision, note string, err error) {
 	switch {
 	case a.Accept:
@@ -161,9 +158,17 @@ func (a *Auto) proposed(ctx context.Context, task *engine.Task, number uint32, g
 	case a.Judge == nil:
 		return nil, "", nil
 	}
-	said, err := recorded(ctx, task, number, g.Name, "judge", posthouse.EffectRead, func(ctx context.Context) (*outcome, error) {
-		return a.judge(ctx, g)
+	v, err := task.Records().Decided(ctx, posthouse.PolicyPrefix+g.Name, number, "judge", posthouse.EffectRead, func(ctx context.Context) (v posthouse.Value, err error) {
+		o, err := a.judge(ctx, g)
+		if err != nil {
+			return v, err
+		}
+		return posthouse.Encode(nil, o)
 	})
+	if err != nil {
+		return nil, "", err
+	}
+	said, err := decodeOutcome(g.Name, v)
 	if err != nil {
 		return nil, "", err
 	}
@@ -177,11 +182,11 @@ func (a *Auto) proposed(ctx context.Context, task *engine.Task, number uint32, g
 	return &posthouse.Decision{Verdict: j.Verdict, By: "policy:judge", Reason: j.Reason}, "", nil
 }
 
-// judge asks the judge. Only a run that ends leaves no record of what it said.
+// judge asks the judge. Its errors are recorded as an outcome, except where the run ends.
 func (a *Auto) judge(ctx context.Context, g *posthouse.Gate) (*outcome, error) {
 	var j Judgement
 	err := engine.Guard(func() (err error) {
-		j, err = a.Judge(ctx, copyOf(g))
+		j, err = a.Judge(ctx, g.Clone())
 		return err
 	})
 	switch {
@@ -205,16 +210,14 @@ func (a *Auto) guard(ctx context.Context, g *posthouse.Gate, d *posthouse.Decisi
 		return nil
 	}
 	for _, guard := range a.Guards {
-		said := *d
-		said.Value = slices.Clone(d.Value)
-		if err := engine.Guard(func() error { return guard(ctx, copyOf(g), &said) }); err != nil {
+		if err := engine.Guard(func() error { return guard(ctx, g.Clone(), d.Clone()) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// late returns what a question whose deadline passed comes to.
+// late returns the answer of a question whose deadline has passed.
 func (a *Auto) late(ctx context.Context, task *engine.Task, asked posthouse.Gate, g *posthouse.Gate) (*posthouse.Gate, error) {
 	if a == nil || a.OnTimeout == TimeoutAnswer {
 		return g, nil
@@ -225,9 +228,9 @@ func (a *Auto) late(ctx context.Context, task *engine.Task, asked posthouse.Gate
 		}
 	}
 	if v, ok := task.Records().Earlier(ctx, posthouse.PolicyPrefix+asked.Name, g.Occurrence, "timeout"); ok && !g.Digested() { // of an earlier version
-		var o outcome
-		if err := json.Unmarshal(v.Data, &o); err != nil {
-			return nil, undecodable(asked.Name, err)
+		o, err := decodeOutcome(asked.Name, v)
+		if err != nil {
+			return nil, err
 		}
 		return &o.Gate, nil
 	}
@@ -245,31 +248,17 @@ func (a *Auto) late(ctx context.Context, task *engine.Task, asked posthouse.Gate
 	return task.Gates().Settle(ctx, asked, g)
 }
 
-// recorded returns what fn says, or said when it was asked before.
-func recorded(ctx context.Context, task *engine.Task, number uint32, question, what string, effect posthouse.Effect, fn func(context.Context) (*outcome, error)) (*outcome, error) {
-	v, err := task.Records().Decided(ctx, posthouse.PolicyPrefix+question, number, what, effect, func(ctx context.Context) (posthouse.Value, error) {
-		o, err := fn(ctx)
-		if err != nil {
-			return posthouse.Value{}, err
-		}
-		return posthouse.Encode(nil, o)
-	})
-	if err != nil {
-		return nil, err
-	}
+// decodeOutcome reads what is on record of a policy's decision about a question.
+func decodeOutcome(question string, v posthouse.Value) (*outcome, error) {
 	o := &outcome{}
 	if err := json.Unmarshal(v.Data, o); err != nil {
-		return nil, undecodable(question, err)
+		return nil, &posthouse.Error{Code: posthouse.CodeCorrupt, Message: "what policy:" + question + " decided does not decode", Err: err}
 	}
 	return o, nil
 }
 
-func undecodable(question string, err error) error {
-	return &posthouse.Error{Code: posthouse.CodeCorrupt, Message: "what policy:" + question + " decided does not decode", Err: err}
-}
-
-// afterPeople is the policy for a question that people had a say in. It keeps
-// what a passed deadline means, and the guards.
+// afterPeople is the policy for a question that people have answered once: the meaning of
+// a passed deadline, and the guards.
 func (a *Auto) afterPeople() *Auto {
 	if a == nil {
 		return nil

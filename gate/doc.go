@@ -1,5 +1,5 @@
-// Package gate puts a question to a person, a program or a policy from inside a
-// node, flow or handler, and waits for the answer without holding anything.
+// Package gate asks a person, a program or a policy from inside a node, flow or handler.
+// It waits for the answer without holding anything.
 //
 //	a, err := gate.Ask[Edit](ctx, gate.Question{
 //		Name: "refund", Text: "Refund order 1234?", Show: order, Expires: 48 * time.Hour,
@@ -12,30 +12,27 @@
 //	}
 //
 // The first time, Ask returns [posthouse.ErrWaiting]; return it. The runtime
-// commits a waiting checkpoint with the question and lets go of everything. When
+// commits a waiting checkpoint with the question and frees the thread. When
 // [ledger.Ledger.Decide] has recorded a decision, the node runs again from
-// its start, with its recorded steps, and Ask returns the [Answer]. Whether
-// that is a minute or a month and a new version of the program later makes no
-// difference.
+// its start, with its recorded steps, and Ask returns the [Answer]. That may be a
+// month and a new version of the program later.
 //
 // # Answers
 //
 // The verdict says what was decided. Only Approve and Edit are a yes; Reject,
-// Expire and Cancel are a no, and silence is never a yes. Edit and Respond
-// carry a value: it was checked against the question's schema before it was
-// recorded, and is decoded into the T of Ask. null is a value. Without a Schema
-// of its own a question takes the one that its T has, in which fields without
-// omitempty are required and unknown ones refused: an edit states the whole T.
-// Ask[any] takes any JSON.
+// Expire and Cancel are a no. Edit and Respond carry a value, which may be null. It was
+// checked against the question's schema before it was recorded, and is decoded
+// into the T of Ask. Without a Schema of its own a question takes that of its T, in
+// which fields without omitempty are required and unknown ones refused: an edit
+// states the whole T. Ask[any] takes any JSON.
 //
 // # Several questions
 //
 // A node may ask any number of questions, one after the other, or several at
 // once by asking all before it returns ErrWaiting. Each has its own id, which never
-// changes. An answer is found by what was asked, in whatever order a program asks:
-// the question's name, text and payload, and its number among those that show the
-// same. A question that has changed is asked again. Bind says where an answer holds
-// for the name alone.
+// changes. An answer is found by the question's name, text and payload, and its number
+// among those that show the same, in whatever order a program asks. A question that has
+// changed is asked again. With Bind an answer holds for the name alone.
 //
 // # Effects
 //
@@ -51,27 +48,26 @@
 //
 // # Who may decide
 //
-// Assignees limits who; without it, anyone whose role allows. A question below a
-// graph, a flow or a coordinator is the request of whoever sent the input
-// (RunOptions.By, coord.HandleOptions.By) unless RequestedBy names somebody else,
-// and nobody approves, edits or answers their own request, though they may reject
-// it. AllowRequester lifts that for a question; where nobody is known to have
-// asked, and where a question takes no approve and no edit, it does not apply.
-// An assignee may hand the right on ([ledger.Ledger.Delegate]), and Escalate
-// gives it to more people after a while. With Quorum or FourEyes several people
-// vote, each once: the vote that meets the rule is the decision. The rules are
-// kept by the Ledger, whoever calls it.
+// Assignees limits who; without it, anyone may whose role allows. A question below a
+// graph, a flow or a coordinator is the request of the input's sender
+// (RunOptions.By, coord.HandleOptions.By) unless RequestedBy names somebody else.
+// Nobody approves, edits or answers their own request, but they may reject it, unless
+// AllowRequester is set. That rule does not apply where the requester is unknown, or
+// where a question takes no approve and no edit. An assignee may hand the right on
+// ([ledger.Ledger.Delegate]), and Escalate gives it to more people after a while. With
+// Quorum or FourEyes several people vote, each once: the vote that meets the rule is
+// the decision. The Ledger keeps these rules, whatever calls it.
 //
 // # Without people
 //
-// Auto decides where it can: always, by a judge that is sure enough, or when
-// nobody did in time. What it decides is on record as a gate that was decided as it
-// was opened; what it does not, people are asked.
+// Auto decides where it can: always, by a judge that is sure enough, or when nobody did
+// in time. Its decision is on record as a gate that was decided when it was opened.
+// People are asked the rest.
 //
 // # In a session
 //
-// [Require] wraps a tool, so that each call is approved on the connection that
-// its caller talks over, within seconds, by a message or by id:
+// [Require] wraps a tool, so that each call is approved on its caller's connection, within
+// seconds, by a message or by id:
 //
 //	pay = gate.Require(pay, gate.Approval{Tool: "pay", Message: "Pay this order?"})
 //
@@ -81,10 +77,10 @@
 //	...
 //	chat.Receive("/__approval/apr_.../approve", "alice")
 //
-// With SessionOptions.Ledger a [Relay] in any process over the same store answers
-// it, too. Nothing of it outlives the session but the answers of people: below a node,
-// flow or handler they are recorded steps, and hold for the same call in the name
-// of the same principal. Without a session the tool does not run.
+// With SessionOptions.Ledger a [Relay] in any process over the same store answers it,
+// too. Only the answers of people outlive the session: below a node, flow or handler
+// they are recorded steps, and hold for the same call in the name of the same
+// principal. Without a session the tool does not run.
 //
 // # Setting up
 //

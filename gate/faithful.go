@@ -12,11 +12,10 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// read decodes a content of which people saw the JSON. It refuses one that is not
-// what they saw once it is read: with a member more or less, with a number that
-// lost digits, or under a key that is there twice or spelled otherwise. What was
-// written by a person, and not by the type itself, may leave out members that are
-// empty and spell numbers and texts in its own way.
+// read decodes a content whose JSON people saw. It refuses one that differs from what they
+// saw once it is decoded: by a member, by digits of a number, or by a key that is there
+// twice or spelled otherwise. JSON that a person wrote may leave out empty members and
+// spell numbers and texts in its own way.
 func read[T any](data json.RawMessage, byHand bool) (content T, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -59,8 +58,7 @@ func whole(path string) string {
 // A faith compares what was said with what it was read as.
 type faith struct{ byHand bool }
 
-// keeps reports whether is says no more and no less than said, and otherwise
-// where it does.
+// keeps reports whether the two say the same. If not, at is the first difference.
 func (f faith) keeps(path string, said, is any) (at string, ok bool) {
 	switch s := said.(type) {
 	case map[string]any:
@@ -112,7 +110,7 @@ func (f faith) members(path string, said, is map[string]any) (at string, ok bool
 	return "", true
 }
 
-// empty reports whether a value is what is there if nothing is said.
+// empty reports whether a value is the zero value of its type.
 func empty(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:

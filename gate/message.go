@@ -11,14 +11,14 @@ import (
 // MessagePrefix begins each answer that comes as a message of a chat.
 const MessagePrefix = "/__approval/"
 
-// A Message is an answer to an approval as a chat carries it:
+// A Message is an answer to an approval, sent as a message of a chat:
 //
 //	/__approval/<id>/<verb>[?by=<name>] [payload]
 //
 // The verb is approve (or yes), respond, or anything else, which denies. With
 // approve a payload holds changed arguments, as a JSON object or within
-// {"arguments":{...},"reason":"..."}; with respond it is the answer, as JSON or
-// as text; after a denial it is the reason. What is malformed denies.
+// {"arguments":{...},"reason":"..."}. With respond it is the answer, as JSON or
+// as text; after a denial it is the reason. A malformed message denies.
 type Message struct {
 	ID      posthouse.ID
 	By      string // in whose name, "" for the sender's own
@@ -92,7 +92,7 @@ func (m *Message) respond(payload string) {
 	case json.Valid([]byte(payload)):
 		m.Value = json.RawMessage(payload)
 	default:
-		m.Value = quote(payload)
+		m.Value, _ = json.Marshal(payload) // text always encodes
 	}
 	m.Verdict = posthouse.Respond
 }
@@ -104,13 +104,4 @@ func clip(s string) string {
 		s = strings.ToValidUTF8(s[:maxText], "")
 	}
 	return s
-}
-
-// quote makes a JSON string of text.
-func quote(s string) json.RawMessage {
-	b, err := json.Marshal(s)
-	if err != nil {
-		panic("gate: a string does not encode: " + err.Error())
-	}
-	return b
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -18,11 +17,11 @@ import (
 // unknown outcome.
 const KindOutcome = "outcome"
 
-// What settling an attempt comes to.
+// The outcomes of an attempt, once it is settled.
 const (
 	undone     = iota // it did not happen
 	happened          // it did, with a result
-	repeatable        // done again, with the same key and content, it is the same
+	repeatable        // unknown, but doing it again with the same key and content is safe
 )
 
 // settle finds out what became of an attempt whose outcome is unknown. The
@@ -105,18 +104,4 @@ func (a *action[T, Out]) reconcile(ctx context.Context, q posthouse.Gate, asked 
 		return out, false, nil
 	}
 	return out, false, refused(decided)
-}
-
-// copyOf returns a gate for code that must not change the one on record.
-func copyOf(g *posthouse.Gate) *posthouse.Gate {
-	c := *g
-	c.Payload, c.Schema = slices.Clone(g.Payload), slices.Clone(g.Schema)
-	c.Verdicts, c.Assignees, c.Labels = slices.Clone(g.Verdicts), slices.Clone(g.Assignees), maps.Clone(g.Labels)
-	c.Votes = slices.Clone(g.Votes)
-	if g.Decision != nil {
-		d := *g.Decision
-		d.Value = slices.Clone(d.Value)
-		c.Decision = &d
-	}
-	return &c
 }

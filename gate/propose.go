@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A Grant is the id of a gate whose decision licenses effects: what [Propose]
-// returns and [Act] takes. It may stand in the state.
+// A Grant is the id of a gate whose decision licenses effects. [Propose] returns it and
+// [Act] takes it. It may be kept in the state.
 type Grant posthouse.ID
 
 // maxEdits bounds how often an edit may be judged again.
@@ -21,13 +21,13 @@ const maxEdits = 100
 // is or edited. Until then it returns [posthouse.ErrWaiting]. [Act] runs on what
 // was approved, not on the state.
 //
-// The question's verdicts are approve, reject and edit unless it names fewer; a
-// response licenses nothing, and Show is content's. A decision counts for this
-// content, on the branch where it was given: a fork proposes anew. Content that
-// changes when it is read back from its JSON is [posthouse.ErrInvalid]. An edit
-// is new content, judged again by the question's rules and its guards; if those
-// ask for more than the decision brought, the edited content is proposed in turn.
-// See [ProposeFor] for rules that depend on the content.
+// The question's verdicts are approve, reject and edit unless it names fewer; respond is
+// not allowed, and Show must be empty. A decision counts for this content, on the branch
+// where it was given: a fork proposes anew. Content that changes when it is read back
+// from its JSON is [posthouse.ErrInvalid]. An edit is new content, judged again by the
+// question's rules and its guards. If those ask for more than the decision brought, the
+// edited content is proposed in turn. See [ProposeFor] for rules that depend on the
+// content.
 //
 // A rejection is [posthouse.ErrForbidden], a deadline that passed
 // [posthouse.ErrExpired], a withdrawal [posthouse.ErrCancelled]: Error.Decision says
@@ -40,9 +40,9 @@ func Propose[T any](ctx context.Context, q Question, content T) (Grant, error) {
 // judged by the rules of the edited content: an amount raised beyond a limit
 // needs that amount's quorum.
 func ProposeFor[T any](ctx context.Context, content T, question func(content T) Question) (Grant, error) {
-	task, ok := engine.From(ctx)
-	if !ok {
-		return "", noTask("gate.Propose")
+	task, err := engine.TaskOf(ctx, "gate.Propose")
+	if err != nil {
+		return "", err
 	}
 	note := ""
 	for range maxEdits {
@@ -77,29 +77,24 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 }
 
 // proposal returns the question about a content, and its gate.
-func proposal[T any](ctx context.Context, task *engine.Task, content T, question func(T) Question) (Question, posthouse.Gate, error) {
-	q := question(content)
-	if q.Show != nil {
-		return q, posthouse.Gate{}, posthouse.Invalid("Show", "of question %.40q is the content that is proposed; leave it out", q.Name)
-	}
-	if q.Bind != posthouse.ByContent {
-		return q, posthouse.Gate{}, posthouse.Invalid("Bind", "of question %.40q is by name, and such an answer licenses no effect", q.Name)
-	}
-	if q.Uses < 0 || q.ValidFor < 0 {
-		return q, posthouse.Gate{}, posthouse.Invalid("Uses", "and ValidFor of question %.40q must not be negative", q.Name)
-	}
-	several := q.Quorum != nil || q.FourEyes
-	switch {
+func proposal[T any](ctx context.Context, task *engine.Task, content T, question func(T) Question) (q Question, g posthouse.Gate, err error) {
+	q = question(content)
+	switch several := q.Quorum != nil || q.FourEyes; {
+	case q.Show != nil:
+		return q, g, posthouse.Invalid("Show", "of question %.40q is the content that is proposed; leave it out", q.Name)
+	case q.Bind != posthouse.ByContent:
+		return q, g, posthouse.Invalid("Bind", "of question %.40q is by name, and such an answer licenses no effect", q.Name)
+	case q.Uses < 0 || q.ValidFor < 0:
+		return q, g, posthouse.Invalid("Uses", "and ValidFor of question %.40q must not be negative", q.Name)
 	case slices.Contains(q.Verdicts, posthouse.Respond):
-		return q, posthouse.Gate{}, posthouse.Invalid("Verdicts", "of question %.40q has respond, which licenses nothing", q.Name)
+		return q, g, posthouse.Invalid("Verdicts", "of question %.40q has respond, which licenses nothing", q.Name)
 	case len(q.Verdicts) == 0 && several:
 		q.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
 	case len(q.Verdicts) == 0:
 		q.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit}
 	}
 	q.Show = content
-	g, err := q.asGate(ctx, task, reflect.TypeFor[T]())
-	if err != nil {
+	if g, err = q.asGate(ctx, task, reflect.TypeFor[T]()); err != nil {
 		return q, g, err
 	}
 	if _, err := read[T](g.Payload, false); err != nil {
@@ -112,8 +107,7 @@ func proposal[T any](ctx context.Context, task *engine.Task, content T, question
 	return q, g, nil
 }
 
-// judgeEdit returns why a decision is not enough for what it made of the content,
-// nil if it is.
+// judgeEdit returns why a decision is not enough for the content it edited, nil if it is.
 func judgeEdit[T any](ctx context.Context, task *engine.Task, decided *posthouse.Gate, edited T, question func(T) Question) (why, err error) {
 	q, g, err := proposal(ctx, task, edited, question)
 	if err != nil {
@@ -138,7 +132,7 @@ func judgeEdit[T any](ctx context.Context, task *engine.Task, decided *posthouse
 	return why, ctx.Err()
 }
 
-// licensed returns the content of a decision's record: what was shown, or the edit.
+// licensed returns the content of a decision: what was shown, or the edit.
 func licensed[T any](g *posthouse.Gate) (content T, err error) {
 	edited := g.Decision != nil && g.Decision.Verdict == posthouse.Edit
 	if content, err = read[T](g.Licensed(), edited); err == nil {
@@ -173,11 +167,4 @@ func refused(g *posthouse.Gate) error {
 		e.Message += ": " + d.Reason
 	}
 	return e
-}
-
-func noTask(what string) error {
-	return &posthouse.Error{
-		Code: posthouse.CodeInvalid, Field: "context", Message: "of " + what + " carries no task",
-		Hint: "call " + what + " below a node, flow or handler, with the context it was given",
-	}
 }

@@ -31,19 +31,18 @@ type Question struct {
 	Escalate       *Escalation         // more people from some time on; needs Assignees
 	Auto           *Auto               // what is decided without a person; default: nothing
 
-	// Bind says what an answer is good for. By default it is this name, text and
+	// Bind says what an answer holds for. By default that is this name, text and
 	// payload; with [posthouse.ByName] it is any question of the name, as in
 	// "what next?". An answer bound by name licenses no effect.
 	Bind posthouse.Binding
 
-	// Uses is how many effects an approval licenses, of a question that is put by
-	// [Propose]; default 1. ValidFor is for how long, from the decision; default
-	// without end.
+	// For [Propose]: how many effects an approval licenses, default 1, and for how long
+	// after the decision, default without end.
 	Uses     int
 	ValidFor time.Duration
 }
 
-// An Escalation widens the circle of deciders while a question waits.
+// An Escalation lets more people decide a question that waits for long.
 type Escalation struct {
 	After   time.Duration // from now; before Expires
 	To      []string      // 1 to 1,000
@@ -59,10 +58,9 @@ const (
 // people are the verdicts a question may name.
 var people = [...]posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit, posthouse.Respond}
 
-// waits are the kinds that no question has.
+// waits are the kinds of gates that are no questions.
 var waits = [...]string{posthouse.GateTimer, posthouse.GateSignal, posthouse.GateThread, posthouse.GateSession}
 
-// validate names the field at fault.
 func (q *Question) validate() error {
 	if err := engine.CheckName("question", q.Name); err != nil {
 		return err
@@ -88,8 +86,7 @@ func (q *Question) validate() error {
 		return posthouse.Invalid("Assignees", "are %d; the limit is %d", len(q.Assignees), maxAssignees)
 	case len(q.Labels) > maxLabels:
 		return posthouse.Invalid("Labels", "are %d; the limit is %d", len(q.Labels), maxLabels)
-	}
-	if q.Bind != posthouse.ByContent && q.Bind != posthouse.ByName {
+	case q.Bind != posthouse.ByContent && q.Bind != posthouse.ByName:
 		return posthouse.Invalid("Bind", "is %.40q; it is empty or %q", q.Bind, posthouse.ByName)
 	}
 	if err := q.validateRule(); err != nil {
@@ -120,8 +117,8 @@ func (q *Question) validate() error {
 	return nil
 }
 
-// validateRule checks what the Ledger, which checks the rest of the rule when
-// the gate is opened, cannot see.
+// validateRule checks what the Ledger cannot see. It checks the rest of the rule when the
+// gate is opened.
 func (q *Question) validateRule() error {
 	if err := q.Auto.validate(q.Quorum != nil || q.FourEyes); err != nil {
 		return err
@@ -143,8 +140,8 @@ func (q *Question) validateRule() error {
 	return nil
 }
 
-// gate returns the question as it is recorded. T is the type of its values; one
-// without fields has none, so that yes and no are the answers.
+// gate returns the question as it is recorded. t is the type of its values. For a struct
+// without fields the answers are yes and no.
 func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
 	if len(q.Verdicts) == 0 && len(q.Schema) == 0 && t.Kind() == reflect.Struct && t.NumField() == 0 {
 		q.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}

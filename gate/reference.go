@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// checkReferences refuses schemas that a validator could not survive. A schema
-// that refers to itself without going down into the value would recurse for ever;
-// a reference out of the document would need the network.
+// checkReferences refuses schemas that would harm a validator. A schema that refers to
+// itself without going down into the value would recurse for ever. A reference out of the
+// document would need the network.
 func checkReferences(schema json.RawMessage) error {
 	var root any
 	if err := json.Unmarshal(schema, &root); err != nil {
@@ -36,8 +36,7 @@ const (
 	done
 )
 
-// references are the schemas of a document, by their JSON pointers, and how
-// they apply each other.
+// references are the schemas of a document, by their JSON pointers.
 type references struct {
 	root    any
 	schemas []string            // objects that may be schemas
@@ -79,7 +78,7 @@ func (c *references) collect(v any, at string) error {
 	return nil
 }
 
-// follow goes through what applies in place of the schema at a pointer.
+// follow visits the schemas that apply to the same value as the one at a pointer.
 func (c *references) follow(at string) error {
 	switch c.state[at] {
 	case open:

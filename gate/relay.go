@@ -14,10 +14,10 @@ import (
 // other processes too, where [SessionOptions].Ledger is set.
 type Relay struct{ Ledger *ledger.Ledger }
 
-// Decide is [Session.Decide] for an approval that waits in any session over the
-// ledger. One answer is taken; all others get [posthouse.ErrNotFound]. A value
-// that does not fit the tool denies, since only the session knows its tool. If
-// the session is gone the answer is on record, and nobody acts on it.
+// Decide is [Session.Decide] for an approval that waits in any session over the ledger.
+// One answer counts; all others get [posthouse.ErrNotFound]. A value that does not fit the
+// tool denies, since only the session knows its tool. If the session is gone the answer is
+// on record without effect.
 func (r Relay) Decide(ctx context.Context, id posthouse.ID, d posthouse.Decision) (*posthouse.Gate, error) {
 	g, err := r.Ledger.Gate(ctx, id)
 	if err != nil {
@@ -39,8 +39,8 @@ func (r Relay) Answer(ctx context.Context, m Message, by, actor string) (*postho
 	return m.answer(by, actor, func(d posthouse.Decision) (*posthouse.Gate, error) { return r.Decide(ctx, m.ID, d) })
 }
 
-// gone is the error of an answer that came to nothing: the approval does not
-// wait any more, or err.
+// gone is the error of an answer that did not count: the approval does not wait any more,
+// or err.
 func gone(id posthouse.ID, err error) error {
 	for _, target := range []error{posthouse.ErrNotFound, posthouse.ErrDecided, posthouse.ErrExpired} {
 		if errors.Is(err, target) {
@@ -58,8 +58,7 @@ type relayed struct {
 	stop   func() // of listening, and waits for the end of it
 }
 
-// watchAgain is how long a session whose watch broke off waits before it begins
-// another.
+// watchAgain is how long a session waits after its watch broke off.
 const watchAgain = time.Second
 
 // relay puts an approval on record and listens for its answer. ctx is the
@@ -117,15 +116,14 @@ func (r *relayed) listen(ctx context.Context, watch iter.Seq2[*posthouse.Event, 
 	}
 }
 
-// hear takes an answer that is on record.
+// hear delivers an answer that is on record.
 func (s *Session) hear(p *pending, d *posthouse.Decision) {
 	if d = p.fitting(d); s.take(p.gate.ID) != nil {
 		s.deliver(p, d)
 	}
 }
 
-// fitting returns the answer on record as it counts: one that does not fit the
-// tool denies.
+// fitting returns the answer on record as it counts: it denies if it does not fit the tool.
 func (p *pending) fitting(d *posthouse.Decision) *posthouse.Decision {
 	heard := *d
 	if heard.Verdict == posthouse.Expire || heard.Verdict == posthouse.Cancel {
@@ -137,8 +135,8 @@ func (p *pending) fitting(d *posthouse.Decision) *posthouse.Decision {
 	return &heard
 }
 
-// end closes the approval's thread. It returns d, which the session has heard or
-// says itself, unless another decision was on record first.
+// end closes the approval's thread. It returns d, the session's decision, unless another
+// one was on record first.
 func (r *relayed) end(p *pending, d *posthouse.Decision) (*posthouse.Decision, error) {
 	r.stop()
 	_, err := r.ledger.Commit(p.ctx, &ledger.Draft{ // what is still open is cancelled with it

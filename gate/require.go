@@ -51,18 +51,18 @@ func (a *Approval) validate() error {
 // [Session] in the context asks, on the same connection, within seconds. An
 // answer may change the arguments (edit) or replace the tool's result (respond).
 //
-// The call fails, and the tool does not run, with [posthouse.ErrForbidden] if it
-// is denied, the connection closes, or there is no session; with
-// [posthouse.ErrExpired] if nobody answers in time; with [posthouse.ErrConflict] if
+// If the call is not approved the tool does not run. The error is
+// [posthouse.ErrForbidden] if it is denied, the connection closes, or there is no
+// session; [posthouse.ErrExpired] if nobody answers in time; [posthouse.ErrConflict] if
 // the arguments were changed while they were looked at. Error.Decision says who
 // denied and why. Errors of the tool itself are returned as they are.
 //
-// Below a node, flow or handler the answer is on record before the tool runs: a
-// step of [posthouse.EffectHuman]. When the task runs again after a crash, the
-// same call, with the same message and arguments and in the name of the same
-// principal, has its answer without asking again: a denial always, any other if
-// its verdict is still allowed and its value still fits. That nobody answered is
-// never recorded.
+// Below a node, flow or handler the answer is on record before the tool runs, as a
+// step of [posthouse.EffectHuman]. When the task runs again after a crash, the same
+// call has its answer without asking again: the one with the same message and arguments
+// in the name of the same principal. A denial always counts; any other answer if its
+// verdict is still allowed and its value still fits. That nobody answered is never
+// recorded.
 func Require[In, Out any](tool func(context.Context, In) (Out, error), a Approval) func(context.Context, In) (Out, error) {
 	a.Verdicts, a.Assignees = slices.Clone(a.Verdicts), slices.Clone(a.Assignees)
 	a.Timeout = cmp.Or(a.Timeout, DefaultTimeout)
@@ -126,7 +126,7 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	return out, denied(g, d)
 }
 
-// check refuses values that the tool could not take or have returned.
+// check refuses values that the tool could not take or return.
 func (r *required[In, Out]) check(d *posthouse.Decision) error {
 	wrong := func(err error) error {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "value", Message: "does not fit tool " + r.approval.Tool, Err: err}
@@ -165,9 +165,8 @@ func decodeAnswer[Out any](value json.RawMessage, out *Out) error {
 	return posthouse.JSON.Unmarshal(value, out)
 }
 
-// approval returns the decision of a call: the policy's, the recorded one, or a
-// new one by the session. A new one is recorded. Without a session only what is
-// on record counts.
+// approval returns the decision of a call: the policy's, the recorded one, or a new one by
+// the session, which it records. Without a session only what is on record counts.
 func (s *Session) approval(ctx context.Context, g *posthouse.Gate, timeout time.Duration, check func(*posthouse.Decision) error) (*posthouse.Decision, error) {
 	how := s.handling(ctx, g)
 	decide := func(ctx context.Context) (*posthouse.Decision, error) {
@@ -199,9 +198,8 @@ func (s *Session) approval(ctx context.Context, g *posthouse.Gate, timeout time.
 	}
 }
 
-// recorded returns the n-th answer to a call, from the record or freshly decided
-// and then recorded. errUnheard, with nothing on record, means that nobody
-// answered.
+// recorded returns the n-th answer to a call, from the record or fresh. It records a fresh
+// one. errUnheard means that nobody answered, which is not recorded.
 func (s *Session) recorded(ctx context.Context, task *engine.Task, g *posthouse.Gate, n uint32, how Handling, decide func(context.Context) (*posthouse.Decision, error)) (on posthouse.Gate, fresh bool, err error) {
 	group, key := "approval:"+g.Name, callKey(g, how)
 	// Earlier versions recorded the answer under the payload alone.
@@ -232,8 +230,8 @@ func (s *Session) recorded(ctx context.Context, task *engine.Task, g *posthouse.
 	return on, false, nil
 }
 
-// counts reports whether an answer on record is good for the call as it is now. A
-// denial is final.
+// counts reports whether an answer on record holds for the call as it is now. A denial is
+// final.
 func counts(g *posthouse.Gate, d *posthouse.Decision, check func(*posthouse.Decision) error) bool {
 	return d.Verdict == posthouse.Reject || g.Allows(d.Verdict) && check(d) == nil
 }
@@ -256,8 +254,7 @@ func keyOf(g *posthouse.Gate, how Handling, shown []byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// sameCall reports whether an answer is on record under a key and was to what the
-// call shows now.
+// sameCall reports whether the answer on record under a key is to what the call shows now.
 func sameCall(ctx context.Context, task *engine.Task, group, key string, g *posthouse.Gate) bool {
 	v, ok := task.Records().Earlier(ctx, group, 0, key)
 	if !ok {
@@ -284,8 +281,7 @@ func denied(g *posthouse.Gate, d *posthouse.Decision) error {
 	return e
 }
 
-// unfit is the error of an answer on record that the tool, changed since, does
-// not take.
+// unfit is the error of an answer on record that the tool does not take any more.
 func unfit(g *posthouse.Gate, d *posthouse.Decision, err error) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeForbidden, Decision: d, Err: err, Message: "the answer to the approval of tool " + g.Name + " does not fit it any more",

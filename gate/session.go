@@ -1,12 +1,12 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,7 +28,7 @@ const (
 	Deny                     // refuse it
 )
 
-// A Policy says how to handle a call, by its tool (Gate.Name) and arguments
+// A Policy decides how a call is handled, by its tool (Gate.Name) and arguments
 // (Gate.Payload). It is asked at each call, also where an answer is on record.
 type Policy func(ctx context.Context, g *posthouse.Gate) Handling
 
@@ -40,9 +40,9 @@ func DenyAll(context.Context, *posthouse.Gate) Handling { return Deny }
 
 // SessionOptions say who is at the other end of a session.
 type SessionOptions struct {
-	By       string                      // the principal in whose name tools run; default: whose request the run is
-	Announce func(*posthouse.Gate) error // shows an approval to people, without blocking; an error denies. Nil: nobody can be asked
-	Decided  func(*posthouse.Gate)       // is told of each answer before the call goes on; must not block
+	By       string                      // the principal in whose name tools run; default: the run's
+	Announce func(*posthouse.Gate) error // shows an approval to people, must not block; an error denies. Nil denies all
+	Decided  func(*posthouse.Gate)       // gets each answer before the call goes on; must not block
 	Policy   Policy                      // default: ask for every call
 	Now      func() time.Time            // default [time.Now]
 
@@ -51,7 +51,7 @@ type SessionOptions struct {
 	Ledger *ledger.Ledger
 }
 
-// A Session is where the approvals of one open connection wait. They are in
+// A Session holds the approvals that wait on one open connection. They are in
 // memory, and also on record where SessionOptions.Ledger is set. At most 1,000
 // wait at once; the next is denied. It is safe for concurrent use.
 type Session struct {
@@ -111,16 +111,13 @@ func (s *Session) Waiting() []*posthouse.Gate {
 		list = append(list, &g)
 	}
 	slices.SortFunc(list, func(a, b *posthouse.Gate) int {
-		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
-			return c
-		}
-		return strings.Compare(string(a.ID), string(b.ID))
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return list
 }
 
-// Close denies every approval that waits and all that would come, and returns
-// how many waited. Closing twice returns 0.
+// Close denies every approval that waits, and all later ones. It returns how many waited.
+// Closing twice returns 0.
 func (s *Session) Close() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,24 +177,20 @@ func (s *Session) await(ctx context.Context, p *pending, timeout time.Duration) 
 			Code: posthouse.CodeForbidden, Message: "the approval of tool " + g.Name + " could not be announced, so nobody can give it", Err: err,
 		}
 	}
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	var late posthouse.Decision
+	var late *posthouse.Decision
+	var ended error
 	select {
 	case d := <-p.done:
 		return d, nil
-	case <-timer.C:
-		late = posthouse.Decision{Gate: g.ID, Verdict: posthouse.Expire, By: "posthouse", Reason: "no answer within " + timeout.String(), At: s.opt.Now().UTC()}
+	case <-time.After(timeout):
+		late = &posthouse.Decision{Gate: g.ID, Verdict: posthouse.Expire, By: "posthouse", Reason: "no answer within " + timeout.String(), At: s.opt.Now().UTC()}
 	case <-ctx.Done():
-		if s.take(g.ID) == nil {
-			return <-p.done, nil
-		}
-		return nil, context.Cause(ctx)
+		ended = context.Cause(ctx)
 	}
 	if s.take(g.ID) == nil {
 		return <-p.done, nil // somebody was just in time
 	}
-	return &late, nil
+	return late, ended
 }
 
 func (s *Session) register(p *pending) error {
@@ -213,7 +206,7 @@ func (s *Session) register(p *pending) error {
 	return nil
 }
 
-// take removes an approval; the caller that gets it decides it.
+// take removes an approval. The caller that gets it decides it.
 func (s *Session) take(id posthouse.ID) *pending {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,12 +215,11 @@ func (s *Session) take(id posthouse.ID) *pending {
 	return p
 }
 
-// Decide answers an approval that waits and lets its call go on. By and Verdict
-// are required. [posthouse.ErrNotFound] for an id that does not wait here: it
-// was answered, ran out, or is another session's; [posthouse.ErrForbidden] if
-// By is not among the assignees; [posthouse.ErrInvalid] for a verdict that is
-// not allowed and a value that does not fit the tool. After an error it still
-// waits.
+// Decide answers an approval that waits and continues its call. By and Verdict are
+// required. After an error it still waits. [posthouse.ErrNotFound] for an id that does
+// not wait here: it was answered, ran out, or is another session's;
+// [posthouse.ErrForbidden] if By is not among the assignees; [posthouse.ErrInvalid] for a
+// verdict that is not allowed and a value that does not fit the tool.
 func (s *Session) Decide(id posthouse.ID, d posthouse.Decision) (*posthouse.Gate, error) {
 	s.mu.Lock()
 	p := s.open[id]
@@ -250,18 +242,18 @@ func (s *Session) Decide(id posthouse.ID, d posthouse.Decision) (*posthouse.Gate
 	g.Decision = &d
 	if s.take(id) != nil {
 		s.deliver(p, &d)
-	} else if s.opt.Ledger == nil { // else it was heard of first
+	} else if s.opt.Ledger == nil { // else the watch delivered it first
 		return nil, notWaiting(id)
 	}
 	return &g, nil
 }
 
-// deliver lets the call of an approval go on that was taken.
+// deliver continues the call of an approval that was taken.
 func (s *Session) deliver(p *pending, d *posthouse.Decision) {
 	if s.opt.Decided != nil {
 		shown, told := *p.gate, *d
 		shown.Decision = &told
-		_ = engine.Guard(func() error { s.opt.Decided(&shown); return nil }) // who listens does not decide
+		_ = engine.Guard(func() error { s.opt.Decided(&shown); return nil }) // a listener's panic changes nothing
 	}
 	sent := *d
 	p.done <- &sent
@@ -284,8 +276,8 @@ func (p *pending) mayDecide(d *posthouse.Decision) error {
 	return p.check(d)
 }
 
-// Answer is [Session.Decide] with a message of the chat. What does not fit
-// denies, such as the changed arguments of an edit.
+// Answer is [Session.Decide] with a message of the chat. A message that does not fit
+// denies, such as an edit with malformed arguments.
 func (s *Session) Answer(m Message, by, actor string) (*posthouse.Gate, error) {
 	return m.answer(by, actor, func(d posthouse.Decision) (*posthouse.Gate, error) { return s.Decide(m.ID, d) })
 }
@@ -312,8 +304,8 @@ const (
 	Resolved                   // it answered an approval
 )
 
-// Receive takes a text from a sender and answers the approval it is about, if
-// any. With several sessions, ask the next one until one says Resolved.
+// Receive takes a text from a sender and answers the approval that it names, if it names
+// one. With several sessions, call each until one returns Resolved.
 func (s *Session) Receive(text, by string) Routing {
 	m, ok := ParseMessage(text)
 	if !ok {

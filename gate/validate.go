@@ -135,8 +135,7 @@ func check(s *jsonschema.Resolved, value json.RawMessage) error {
 	return explain(err)
 }
 
-// explain turns the validator's account, which is the chain of schemas it went
-// through, into a path within the value.
+// explain turns the validator's error, a chain of schemas, into a path within the value.
 func explain(err error) *SchemaError {
 	const maxReason = 300
 	var path strings.Builder
@@ -168,8 +167,8 @@ func explain(err error) *SchemaError {
 // nulls undoes how the validator prints a null, alone and inside a value.
 var nulls = strings.NewReplacer("<invalid reflect.Value>", "null", "<nil>", "null")
 
-// step adds to path what one keyword of a schema means for the place in the
-// value. Most keywords stay where they are.
+// step adds to path the place in the value that a keyword of a schema stands for. Most
+// keywords stand for the same place.
 func step(path *strings.Builder, down string) {
 	keyword, name, _ := strings.Cut(down, "/")
 	switch keyword {
