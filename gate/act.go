@@ -159,8 +159,8 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	return posthouse.Encode(nil, out)
 }
 
-// same refuses the recorded result if the effect ran on other content than the grant
-// licenses, which was approved but never done.
+// same refuses the recorded result of an effect that ran on other content than the grant
+// licenses.
 func (a *action[T, Out]) same(ctx context.Context, grant Grant) error {
 	ran := a.use.Ran()
 	if ran == "" || ran == posthouse.ID(grant) {

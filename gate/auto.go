@@ -148,7 +148,7 @@ func earlier(ctx context.Context, task *engine.Task, number uint32, g *posthouse
 	return &o.Gate, true, nil
 }
 
-// proposed returns the decision before the guards, or why there is none.
+// proposed returns the decision before the guards. Without one, note says why.
 func (a *Auto) proposed(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) (d *posthouse.Decision, note string, err error) {
 	switch {
 	case a.Accept:

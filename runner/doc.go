@@ -11,21 +11,19 @@
 //
 // The log is the truth: a sweep asks the store each Options.Poll which threads
 // can run and which deadlines have passed. Hints only make it faster: the
-// runner watches a store that is a [posthouse.Watcher], and [Runner.Kick] tells
-// it that a thread may have something to do. A hint that is lost, doubled or late
-// changes nothing but the time it takes: at most Options.Poll until a worker is
-// asked for. That is also how long it takes over any other store, which the
-// runner does not watch: a sweep reads what can run or is due, while a watch of
-// it would read every thread's summary, five times a second by default.
+// runner watches a store that is a [posthouse.Watcher], and [Runner.Kick] says
+// that a thread may have something to do. A hint that is lost, doubled or late
+// changes only the time it takes, at most Options.Poll. Any other store the runner
+// does not watch: that would read every thread's summary, five times a second by
+// default, while a sweep reads only what can run or is due.
 //
 // A thread belongs to the program that its checkpoint names. Threads of other
 // programs are left alone: several processes with different programs, or the same
 // ones, may share a store. A runner holds the lease of a thread that it runs, and
-// the Ledger keeps the lease alive. If a process falls silent for the lease's
-// time, the next sweep of another takes its threads.
+// the Ledger renews it. If a process is silent for the lease's time, the next sweep
+// of another takes its threads.
 //
-// A program that is a [Sweeper] also looks, each hour, after threads of its that
-// cannot run.
+// A program that is a [Sweeper] also looks after its threads that cannot run, each hour.
 //
 // # Failures
 //
@@ -43,7 +41,7 @@
 // # Waiting for the outcome
 //
 // [Runner.Settled] waits until a branch has parked or ended, for callers that
-// decide a gate and want to answer with what came of it.
+// decide a gate and answer with the outcome.
 //
 // The package imports the root package and internal/engine.
 package runner

@@ -63,7 +63,7 @@ func (r *Runner) unread(ctx context.Context, thread string, err error) outcome {
 	return outcome{retry: maxPause}
 }
 
-// judge compares a thread before and after some of its branches were advanced.
+// judge derives the outcome from a thread before and after branches were advanced.
 func (r *Runner) judge(ctx context.Context, before, after *posthouse.ThreadInfo, ran map[posthouse.BranchHead]error, retry time.Duration) outcome {
 	if engine.Draining(ctx) {
 		return outcome{} // the next runner goes on
@@ -118,9 +118,8 @@ func (r *Runner) wrote(ctx context.Context, before, after *posthouse.ThreadInfo)
 	return false
 }
 
-// elsewhere reports that somebody else has the thread. A conflict says so where
-// the thread went on and did not fail: nodes and merges fail with conflicts of
-// their own, and one of a thread that stands still will not go away by itself.
+// elsewhere reports whether somebody else has the thread. A conflict says so if the thread
+// went on and did not fail. Otherwise it is a node's or a merge's own, and stays.
 func elsewhere(err error, now posthouse.Status, wrote bool) bool {
 	if errors.Is(err, posthouse.ErrBusy) || errors.Is(err, posthouse.ErrFenced) {
 		return true

@@ -14,10 +14,10 @@ type Options struct {
 	Programs    []posthouse.Program // what to keep moving; names must differ
 	Concurrency int                 // threads moved at once; default 16
 	Logger      *slog.Logger        // what failed and what is tried again; default: discarded
-	Poll        time.Duration       // between sweeps, and so the longest that work waits to be found without a hint; default 1 s
-	Drain       time.Duration       // how long running nodes may take to finish once Run's ctx has ended; default 10 s
+	Poll        time.Duration       // between sweeps: how late work is found without a hint; default 1 s
+	Drain       time.Duration       // how long running nodes may go on once Run's ctx has ended; default 10 s
 
-	// NoWatch finds work by sweeps and Kick only, as over a store that is no
+	// NoWatch finds work by sweeps and Kick only, as over a store that is not a
 	// Watcher. It saves reading each entry that is written.
 	NoWatch bool
 }

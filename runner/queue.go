@@ -24,8 +24,7 @@ type queue struct {
 	sweeps  uint64
 }
 
-// A job is what the queue knows of a thread. Threads with nothing to tell have
-// none.
+// A job is what the queue knows of a thread. Most threads have none.
 type job struct {
 	queued, running bool
 	again           bool          // something happened while it was running
@@ -36,11 +35,11 @@ type job struct {
 	seen            uint64 // the last sweep that found it
 }
 
-// An outcome says what came of moving a thread.
+// An outcome is the result of moving a thread.
 type outcome struct {
 	again  bool          // there is more to do at once
 	retry  time.Duration // if set, try again after a pause that grows up to this
-	tail   uint64        // if set, nothing came of it, nor will before the log goes on from here
+	tail   uint64        // if set, nothing moved, nor will before the log goes on from here
 	resign bool          // with tail: because its programs are not ours
 	err    error         // of a forced move that left nothing in the log
 }
@@ -65,7 +64,7 @@ func (q *queue) start(ctx context.Context) {
 	}
 }
 
-// stop begins nothing more. The channel is closed when nothing runs any more.
+// stop ends the queue. The channel is closed when the last worker has left.
 func (q *queue) stop() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,8 +93,8 @@ func (q *queue) push(thread string) {
 	q.add(thread)
 }
 
-// found pushes a thread that a sweep found. It skips one that pauses, or that was
-// moved in vain at this end of its log.
+// found pushes a thread that a sweep found. It skips one that pauses, or that moved
+// nowhere from this end of its log before.
 func (q *queue) found(thread string, tail uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -177,7 +176,7 @@ func (q *queue) hire() {
 	}
 }
 
-// work moves threads until none is left.
+// work moves threads until the queue is empty.
 func (q *queue) work() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -225,7 +224,7 @@ func (q *queue) tell(thread string) {
 	}
 }
 
-// listen returns a channel that gets word each time a thread was moved, until
+// listen returns a channel that is sent to each time a thread was moved, until
 // the function is called.
 func (q *queue) listen(thread string) (<-chan struct{}, func()) {
 	c := make(chan struct{}, 1)
@@ -242,8 +241,8 @@ func (q *queue) listen(thread string) (<-chan struct{}, func()) {
 	}
 }
 
-// about returns what is known of a thread. It is queued, being moved or pausing,
-// moving it last had some outcome, and the queue may have stopped.
+// about returns whether a thread is queued, being moved or pausing, the outcome of its last
+// move, and whether the queue has stopped.
 func (q *queue) about(thread string) (busy bool, last outcome, stopped bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

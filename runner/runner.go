@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -20,8 +21,8 @@ type Runner struct {
 	opt      Options
 
 	queue queue
-	wake  chan struct{} // a deadline may have come nearer
-	once  sync.Once
+	wake  chan struct{} // a new deadline may come before the next sweep
+	ran   atomic.Bool
 }
 
 // New returns a runner over the ledger. [posthouse.ErrInvalid] for no ledger, two
@@ -48,15 +49,12 @@ func New(l *ledger.Ledger, o *Options) (*Runner, error) {
 	return r, nil
 }
 
-// Run keeps the programs moving until ctx ends, drains, and returns nil. If
-// programs do not stop within twice Options.Drain it returns an error that
-// counts them; their threads are free for others after the lease's time, and
-// what they still write is refused from then on. A Runner runs once; a second
-// Run is [posthouse.ErrClosed].
+// Run keeps the programs moving until ctx ends, drains, and returns nil. If programs do
+// not stop within twice Options.Drain it returns an error with their number. Their
+// threads are free for others after the lease's time; what they write after that is
+// refused. A Runner runs once; a second Run is [posthouse.ErrClosed].
 func (r *Runner) Run(ctx context.Context) error {
-	first := false
-	r.once.Do(func() { first = true })
-	if !first {
+	if r.ran.Swap(true) {
 		return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the runner has run", Hint: "make another"}
 	}
 	// Work outlives ctx: it is asked to stop first, and only then made to.
@@ -67,11 +65,19 @@ func (r *Runner) Run(ctx context.Context) error {
 	if !r.opt.NoWatch {
 		helpers.Go(func() { r.watch(ctx) })
 	}
-	r.sweepers(ctx, &helpers)
+	for name, p := range r.programs {
+		if s, ok := p.(Sweeper); ok {
+			helpers.Go(func() { r.keepSweeping(ctx, name, s) })
+		}
+	}
 
 	r.queue.start(engine.WithDrain(work, drain))
 	for ctx.Err() == nil {
-		r.wait(ctx, r.sweep(ctx))
+		select {
+		case <-time.After(r.sweep(ctx)):
+		case <-r.wake:
+		case <-ctx.Done():
+		}
 	}
 
 	idle := r.queue.stop()
@@ -84,39 +90,25 @@ func (r *Runner) Run(ctx context.Context) error {
 	return err
 }
 
-// wait sleeps until the next sweep.
-func (r *Runner) wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-r.wake:
-	case <-ctx.Done():
-	}
-}
-
-// drain waits for running programs, first patiently, then with their context
-// ended.
+// drain waits for running programs. After Options.Drain it ends their context and waits as
+// long again.
 func (r *Runner) drain(idle <-chan struct{}, stop func()) error {
-	t := time.NewTimer(r.opt.Drain)
-	defer t.Stop()
 	for range 2 {
 		select {
 		case <-idle:
 			return nil
-		case <-t.C:
+		case <-time.After(r.opt.Drain):
 			stop()
-			t.Reset(r.opt.Drain)
 		}
 	}
 	return fmt.Errorf("runner: %d threads did not stop", r.queue.active())
 }
 
-// Kick tells the runner that a thread may have something to do. It does not
-// block and needs no truth to it.
+// Kick tells the runner that a thread may have something to do. It never blocks. A false
+// hint is harmless.
 func (r *Runner) Kick(thread string) { r.queue.push(thread) }
 
-// forget removes the liveness of a process that holds nothing any more.
+// forget removes the liveness slot of this process, which holds nothing any more.
 func (r *Runner) forget(ctx context.Context) {
 	_, err := r.ledger.Store().Slot(context.WithoutCancel(ctx),
 		posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: r.ledger.Core().Config.Owner},
@@ -129,7 +121,7 @@ func (r *Runner) forget(ctx context.Context) {
 // watch turns what is written into hints until ctx ends.
 func (r *Runner) watch(ctx context.Context) {
 	if _, ok := r.ledger.Store().(posthouse.Watcher); !ok {
-		return // sweeps find everything, too; a watch by polling would read all summaries at each look
+		return // a watch by polling would read all summaries each time; sweeps find everything, too
 	}
 	for ctx.Err() == nil {
 		for e, err := range r.ledger.Watch(ctx, ledger.WatchQuery{Cursor: "now"}) {
@@ -143,14 +135,14 @@ func (r *Runner) watch(ctx context.Context) {
 				}
 				break
 			}
-			r.hear(e)
+			r.hint(e)
 		}
-		r.pause(ctx)
+		pause(ctx, r.opt.Poll)
 	}
 }
 
-// hear takes a hint from what somebody wrote.
-func (r *Runner) hear(e *posthouse.Event) {
+// hint takes a hint from an event.
+func (r *Runner) hint(e *posthouse.Event) {
 	switch {
 	case e.Decision != nil, e.Signal != nil && strings.HasPrefix(e.Signal.Name, "$"):
 		r.Kick(e.Thread)
@@ -164,11 +156,10 @@ func (r *Runner) hear(e *posthouse.Event) {
 	}
 }
 
-func (r *Runner) pause(ctx context.Context) {
-	t := time.NewTimer(r.opt.Poll)
-	defer t.Stop()
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

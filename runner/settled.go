@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// Settled waits until a branch has parked, ended or failed, and returns its head.
-// The thread's log has reached the sequence number after by then, and this runner
-// has nothing more to do for the thread. Decide a gate, then call it with the
-// decision's Seq. A branch whose program still waits for another gate keeps its
-// head.
+// Settled waits until a branch has parked, ended or failed, and returns its head. By then
+// the thread's log has reached the sequence number after, and this runner has nothing
+// more to do for the thread. Call it with the Seq of a decision. A branch that still
+// waits for another gate keeps its head.
 //
 // It returns ctx's error if that ends first, [posthouse.ErrNotFound] for an
 // unknown thread or branch, [posthouse.ErrClosed] if the runner stopped before
@@ -25,8 +25,7 @@ func (r *Runner) Settled(ctx context.Context, thread, branch string, after uint6
 	poll := time.NewTicker(r.opt.Poll)
 	defer poll.Stop()
 	for kick := true; ; {
-		// What is known of the thread first, so that it is not newer than the log
-		// then read.
+		// First, so that it is not newer than the log that is read then.
 		busy, last, stopped := r.queue.about(thread)
 		info, err := r.ledger.Thread(ctx, thread)
 		switch {
@@ -38,7 +37,7 @@ func (r *Runner) Settled(ctx context.Context, thread, branch string, after uint6
 		b, ok := info.Branch(branch)
 		switch {
 		case !ok:
-			return nil, &posthouse.Error{Code: posthouse.CodeNotFound, Message: "thread " + thread + " has no branch " + branch}
+			return nil, engine.UnknownThread(thread, branch)
 		case busy || info.Tail.Seq < after:
 		case !b.Status.Runnable() && b.Seq <= after && last.err != nil:
 			return nil, last.err
@@ -60,9 +59,8 @@ func (r *Runner) Settled(ctx context.Context, thread, branch string, after uint6
 	}
 }
 
-// Resume makes a branch go on that does not by itself: one that was interrupted
-// or failed. It returns when that is under way; see [Runner.Settled] for the
-// outcome. [posthouse.ErrNotFound] for an unknown thread or branch,
+// Resume resumes a branch that was interrupted or failed. It returns once that is under
+// way; see [Runner.Settled] for the outcome. [posthouse.ErrNotFound] for an unknown thread or branch,
 // [posthouse.ErrUnsupported] if its program is not one of this runner's,
 // [posthouse.ErrClosed] if the runner is not running.
 func (r *Runner) Resume(ctx context.Context, thread, branch string) error {
@@ -72,7 +70,7 @@ func (r *Runner) Resume(ctx context.Context, thread, branch string) error {
 	}
 	b, ok := info.Branch(branch)
 	if !ok {
-		return &posthouse.Error{Code: posthouse.CodeNotFound, Message: "thread " + thread + " has no branch " + branch}
+		return engine.UnknownThread(thread, branch)
 	}
 	h, err := r.ledger.GetHeader(ctx, b.Head)
 	if err != nil {
