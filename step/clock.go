@@ -14,8 +14,8 @@ const (
 	stepID  = "id"
 )
 
-// Now returns the Ledger's time and records it: executed again, the program
-// sees the time of then. Code that decides by the clock asks it here.
+// Now returns the Ledger's time and records it: executed again, the program gets the same
+// time. Code that depends on the clock calls it.
 func Now(ctx context.Context) (time.Time, error) {
 	return DoWith(ctx, stepNow, Options{Effect: posthouse.EffectRead}, func(ctx context.Context) (time.Time, error) {
 		task, _ := engine.From(ctx)

@@ -1,6 +1,6 @@
-// Package step runs a unit of work once: its result is on record before it is
-// returned, and whenever the node, flow or handler around it is executed again
-// (after a wait, a failure, a crash) the recorded result is returned instead.
+// Package step runs a unit of work once: its result is on record before it is returned.
+// Whenever the node, flow or handler around it is executed again, after a wait, a failure
+// or a crash, the recorded result is returned instead.
 //
 //	reply, err := step.Do(ctx, "llm", func(ctx context.Context) (Message, error) {
 //		return llm.Complete(ctx, messages)
@@ -9,20 +9,18 @@
 //		return err // nothing is recorded: the step runs again with the node
 //	}
 //
-// A result is known by the execution it belongs to, its name, and how many calls
-// of that name came before. Call steps in the same order each time: the state,
-// earlier results and the answers of gates are the same in each execution, but
-// a clock, a random number and the order of a map are not: [Now] and [NewID]
-// are recorded.
-// A replay that asks for another step than the recorded one fails before it
-// runs anything, naming both.
+// A result is found by the execution it belongs to, its name, and how many calls of that
+// name came before. Call steps in the same order each time. The state, earlier results
+// and the answers of gates are the same in each execution; a clock, a random number and
+// the order of a map are not. [Now] and [NewID] are recorded. A replay that asks for
+// another step than the recorded one fails before it runs anything, and names both.
 //
 // # What is promised
 //
 // A recorded result is never computed again. A function that failed, or whose
-// process died before its result was on record, runs again. So it runs at least
-// once and is recorded at most once; give an API that acts on the world
-// [Key] as its idempotency key, and it acts once.
+// process died before its result was on record, runs again: it runs at least once
+// and is recorded at most once. Give an API that acts on the world [Key] as its
+// idempotency key, and it acts once.
 //
 // The value that Do returns was decoded from its recorded bytes, in the first
 // execution too: what does not survive its codec (unexported fields, a nil map
@@ -59,18 +57,18 @@
 // a time that does not change between executions (from the state, or from a
 // step), or the replay may find it in another place.
 //
-// # Telling what goes on
+// # Reporting progress
 //
-// [Token], [Writer] and [Emit] hand text and values to whoever reads the run's
-// stream along. They are not on record; where nobody listens they do nothing.
+// [Token], [Writer] and [Emit] send text and values to the reader of the run's stream.
+// They are not on record. Without a reader they do nothing.
 //
 // # Caveats
 //
-// Goroutines of a node that call steps themselves, without a Group, must say so:
-// give them the context of [Unordered]. A step may call steps and ask gates itself, with the context its
-// function was given. Names are 1 to 200 bytes of UTF-8 without control
-// characters and '>'. In a loop that goes on past failures, put the item into
-// the name, so that a reader of the log knows which is which.
+// Give goroutines of a node that call steps themselves, without a Group, the context of
+// [Unordered]. A step may call steps and ask gates itself, with the context that its
+// function was given. Names are 1 to 200 bytes of UTF-8 without control characters and
+// '>'. In a loop that goes on past failures, put the item into the name, so that the
+// log says which is which.
 //
 // The package imports the root package and internal/engine.
 package step

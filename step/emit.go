@@ -25,9 +25,9 @@ func Token(ctx context.Context, text string) {
 	engine.Emit(ctx, engine.Emission{Text: text})
 }
 
-// Writer returns a writer whose text goes where [Token] would send it. It
-// always takes everything. A character that is cut by the end of a write waits
-// for its other half. It is not safe for concurrent use.
+// Writer returns a writer that sends its text as [Token] does. A write never fails. A
+// character that the end of a write cuts is sent with the next. It is not safe for
+// concurrent use.
 func Writer(ctx context.Context) io.Writer { return &writer{ctx: ctx} }
 
 type writer struct {

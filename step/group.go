@@ -19,13 +19,13 @@ type GroupOptions struct {
 	Options     // of each step
 }
 
-// A Group is steps that run beside each other, below a node, flow or handler.
-// Each is a step like any other: recorded by itself as soon as it is done, and
-// never run again. One that fails stops no other.
+// A Group runs steps beside each other, below a node, flow or handler. Each is a step
+// like any other: recorded by itself as soon as it is done, and never run again. A step
+// that fails stops no other.
 //
-// A replay must begin the same steps in the same order; in what order they end
-// does not matter. Steps may ask questions and sleep: those that wait keep none
-// of the others from finishing, and all their questions are open at once.
+// A replay must begin the same steps in the same order; they may end in any order. Steps
+// may ask questions and sleep: the others run on meanwhile, and all their questions are
+// open at once.
 type Group struct {
 	ctx   context.Context
 	opt   GroupOptions
@@ -33,7 +33,7 @@ type Group struct {
 	wg    sync.WaitGroup
 
 	mu   sync.Mutex
-	errs []error // by place; nil for those that did not fail
+	errs []error // of the steps in their order; nil where a step did not fail
 }
 
 // NewGroup returns an empty group. ctx is what the node, flow or handler was
@@ -66,9 +66,9 @@ func (f *Future[T]) Value() T {
 	return f.value
 }
 
-// Go begins a step of the group. It waits while as many run as may at once, and
-// returns when the step has begun. Call it from one goroutine, the one that runs
-// the node, flow or handler, and do not return before [Group.Wait] did.
+// Go begins a step of the group. It waits while Limit steps run, and returns when the step
+// has begun. Call it from the goroutine that runs the node, flow or handler, and do not
+// return before [Group.Wait] did.
 func Go[T any](g *Group, name string, fn func(context.Context) (T, error)) *Future[T] {
 	f := &Future[T]{done: make(chan struct{})}
 	place := g.place()
@@ -84,9 +84,7 @@ func Go[T any](g *Group, name string, fn func(context.Context) (T, error)) *Futu
 		return f
 	}
 	g.slots <- struct{}{}
-	g.wg.Add(1)
-	go func() {
-		defer g.wg.Done()
+	g.wg.Go(func() {
 		defer func() { <-g.slots }()
 		var v posthouse.Value
 		err := engine.Guard(func() (err error) { v, err = run(g.ctx, c, name, &o, fn); return err })
@@ -94,7 +92,7 @@ func Go[T any](g *Group, name string, fn func(context.Context) (T, error)) *Futu
 			f.value, err = posthouse.Decode[T](v, g.opt.codec())
 		}
 		f.end(g, place, err)
-	}()
+	})
 	return f
 }
 
@@ -125,27 +123,24 @@ func (g *Group) Wait() error {
 	return errors.Join(g.errs...)
 }
 
-// Map runs a step for each item, beside each other, and returns their results
-// in the order of the items. The n-th is the n-th use of the name: keep the
-// order of the items, and append new ones. Items whose step failed have the
-// zero R, and the joined errors are returned with them.
+// Map runs a step for each item, beside each other, and returns the results in the
+// order of the items. The n-th item is the n-th use of the name: keep the order of the
+// items, and append new ones. Where a step failed the result is the zero R; the joined
+// errors are returned with the results.
 func Map[T, R any](ctx context.Context, name string, items []T, fn func(context.Context, T) (R, error), o ...GroupOptions) ([]R, error) {
-	if len(o) > 1 {
-		return nil, posthouse.Invalid("options", "are given more than once")
+	opt, err := engine.One(o)
+	if err != nil {
+		return nil, err
 	}
 	if fn == nil {
 		return nil, posthouse.Invalid("fn", "of step %s is nil", name)
 	}
-	var opt *GroupOptions
-	if len(o) == 1 {
-		opt = &o[0]
-	}
-	g := NewGroup(ctx, opt)
+	g := NewGroup(ctx, &opt)
 	futures := make([]*Future[R], len(items))
 	for i := range items {
 		futures[i] = Go(g, name, func(ctx context.Context) (R, error) { return fn(ctx, items[i]) })
 	}
-	err := g.Wait()
+	err = g.Wait()
 	results := make([]R, len(items))
 	for i, f := range futures {
 		results[i] = f.value

@@ -10,10 +10,10 @@ import (
 )
 
 // A Retry says how often a step that failed is tried again. The zero value
-// means never. A failed attempt and when the next is due are on record before
-// the wait for it begins: a restart neither forgets nor hastens it. A short
-// wait is spent in the step; a longer one parks the thread: the step then
-// returns [posthouse.ErrWaiting]. Its fields:
+// means never. A failed attempt is on record before the wait for the next begins, with
+// the time of that: a restart neither forgets nor hastens it. The step itself waits for
+// a short time. A longer wait parks the thread: the step then returns
+// [posthouse.ErrWaiting]. Its fields:
 //
 //	Max      int              // attempts behind the first; at most 100,000. 0: as flow.Options.Retry says; -1: none
 //	Delay    time.Duration    // before the first retry; default 500 ms, negative: none
@@ -38,7 +38,7 @@ const (
 	Fixed       = engine.Fixed       // Delay
 )
 
-// A TimeoutError is an attempt of a step that took longer than Options.Timeout.
+// A TimeoutError says that an attempt of a step took longer than Options.Timeout.
 // It matches [context.DeadlineExceeded].
 type TimeoutError struct {
 	Step      string

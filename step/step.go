@@ -12,7 +12,7 @@ import (
 // Options refine [DoWith]. The zero value is what [Do] uses.
 type Options struct {
 	Effect posthouse.Effect // what doing the step again would do to the world; kept with the result
-	Codec  posthouse.Codec  // encodes the result; default [posthouse.JSON]. Keep it: a recorded result is decoded by it
+	Codec  posthouse.Codec  // encodes the result, and decodes a recorded one; default [posthouse.JSON]
 	Retry  Retry            // of a step that fails; default: that of the flow, or else it is not tried again
 
 	// Timeout limits one attempt, whose context then ends with a [TimeoutError].
@@ -20,16 +20,9 @@ type Options struct {
 	Timeout time.Duration
 }
 
-func (o *Options) validate(name string) error {
-	if p := o.Retry.Validate(); p != "" {
-		return posthouse.Invalid("retry", "of step %s: %s", name, p)
-	}
-	return nil
-}
-
-// Do returns the recorded result of this call, or runs fn and records what it
-// returns before returning it. An error of fn is returned as it is and nothing
-// is recorded. The size limit of a result is the Ledger's MaxState.
+// Do returns the recorded result of this call. Without one it runs fn and records the
+// result before it returns it. An error of fn is returned as it is, and nothing is
+// recorded. The size limit of a result is the Ledger's MaxState.
 //
 // Errors of its own: [posthouse.ErrInvalid] outside any task, for a bad name,
 // for a replay in another order, and for a value that its codec does not take;
@@ -53,16 +46,15 @@ func DoWith[T any](ctx context.Context, name string, o Options, fn func(context.
 	return posthouse.Decode[T](v, o.codec())
 }
 
-// begin counts the call and finds its result. It fills in what o leaves to the
-// defaults.
+// begin counts the call and finds its result. It fills in the defaults of o.
 func begin(ctx context.Context, name string, o *Options, empty bool) (*engine.Call, error) {
 	if empty {
 		return nil, posthouse.Invalid("fn", "of step %s is nil", name)
 	}
-	if err := o.validate(name); err != nil {
-		return nil, err
+	if p := o.Retry.Validate(); p != "" {
+		return nil, posthouse.Invalid("retry", "of step %s: %s", name, p)
 	}
-	task, err := taskOf(ctx, "step", name)
+	task, err := engine.TaskOf(ctx, "step "+name)
 	if err != nil {
 		return nil, err
 	}
@@ -102,14 +94,14 @@ func (o *Options) codec() posthouse.Codec {
 
 // Key returns an idempotency key for the step whose function ctx was given to. It
 // is "thread/task/name/occurrence", the same at each attempt and different from
-// any other step's; a branch other than main adds "~branch" to the thread.
+// any other step's. A branch other than main adds "~branch" to the thread.
 // Outside a step it is "".
 func Key(ctx context.Context) string {
 	key, _ := engine.StepKey(ctx)
 	return key
 }
 
-// Unordered returns a context for steps that run at once. Each needs a name of
-// its own, since the order of their calls means nothing; nor is order checked
-// after them in the same execution.
+// Unordered returns a context for steps that run at once. Each needs a name of its own,
+// since the order of their calls means nothing. After them order is not checked in the
+// same execution.
 func Unordered(ctx context.Context) context.Context { return engine.Unordered(ctx) }

@@ -18,17 +18,17 @@ import (
 // cancelled the wait; [posthouse.ErrInvalid] outside any task, for a bad name
 // (1 to 194 bytes), and for a replay in another order.
 func Sleep(ctx context.Context, name string, d time.Duration) error {
-	task, err := taskOf(ctx, "sleep", name)
+	task, err := engine.TaskOf(ctx, "sleep "+name)
 	if err != nil {
 		return err
 	}
 	return task.Until(ctx, name, task.Session().Ledger().Now().Add(d))
 }
 
-// Until is [Sleep] up to a time by the Ledger's clock. The time of the first
-// call counts; one that has come returns nil at once and records nothing.
+// Until is [Sleep] up to a time by the Ledger's clock. The time of the first call counts. If
+// it has come, Until returns nil at once and records nothing.
 func Until(ctx context.Context, name string, at time.Time) error {
-	task, err := taskOf(ctx, "until", name)
+	task, err := engine.TaskOf(ctx, "until "+name)
 	if err != nil {
 		return err
 	}
@@ -42,19 +42,18 @@ type SignalOptions struct {
 	Timeout time.Duration // 0: none; at most 100 years
 }
 
-// Signal waits for a signal of this name, which [ledger.Ledger.Signal]
-// sends, and returns its value. Signals that came before are taken at once,
-// oldest first; each is for one call on a branch. With Latch it returns the
-// newest one's value, as often as it is called. A fork takes again what was
-// taken behind its fork point.
+// Signal waits for a signal of this name and returns its value. [ledger.Ledger.Signal]
+// sends signals. Those that came before are taken at once, oldest first, each by one call
+// on a branch. With Latch it returns the newest one's value, as often as it is called. A
+// fork takes again what was taken behind its fork point.
 //
-// While there is none it returns [posthouse.ErrWaiting], which parks the
-// thread. Errors: [posthouse.ErrExpired] after the timeout, also when the
-// program runs again; [posthouse.ErrInvalid] for a value that T cannot hold;
-// and as for [Sleep]; the name has 1 to 193 bytes.
+// Until a signal comes it returns [posthouse.ErrWaiting], which parks the thread. Errors:
+// [posthouse.ErrExpired] after the timeout, also when the program runs again;
+// [posthouse.ErrInvalid] for a value that T cannot hold; and as for [Sleep]. The name has
+// 1 to 193 bytes.
 func Signal[T any](ctx context.Context, name string, o SignalOptions) (T, error) {
 	var v T
-	task, err := taskOf(ctx, "signal", name)
+	task, err := engine.TaskOf(ctx, "signal "+name)
 	if err != nil {
 		return v, err
 	}
@@ -73,15 +72,4 @@ func Signal[T any](ctx context.Context, name string, o SignalOptions) (T, error)
 		}
 	}
 	return v, nil
-}
-
-func taskOf(ctx context.Context, verb, name string) (*engine.Task, error) {
-	task, ok := engine.From(ctx)
-	if !ok {
-		return nil, &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "context", Message: "of " + verb + " " + name + " carries no task",
-			Hint: "call it below a node, flow or handler, with the context it was given",
-		}
-	}
-	return task, nil
 }
