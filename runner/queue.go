@@ -241,8 +241,8 @@ func (q *queue) listen(thread string) (<-chan struct{}, func()) {
 	}
 }
 
-// about returns whether a thread is queued, being moved or pausing. It also returns the outcome of its last
-// move, and whether the queue has stopped.
+// about returns whether a thread is queued, being moved or pausing, and the outcome of its
+// last move. It also says whether the queue has stopped.
 func (q *queue) about(thread string) (busy bool, last outcome, stopped bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
