@@ -17,7 +17,7 @@ func (s *Server) pageRoutes() []*api.Route {
 	return []*api.Route{
 		{Method: http.MethodGet, Path: "/{$}", Role: tokens.Viewer, Style: api.Page, Summary: "The inbox page", Handle: s.servePage("index.html"), Answers: html},
 		{Method: http.MethodGet, Path: "/gates/{id}", Role: tokens.Viewer, Style: api.Page, Summary: "The page of a gate: who decided it, and what ran under the decision", Handle: s.servePage("gate.html"), Answers: html},
-		{Method: http.MethodGet, Path: "/docs", Role: tokens.Viewer, Style: api.Page, Summary: "This description, for people", Handle: s.docs, Answers: html},
+		{Method: http.MethodGet, Path: "/docs", Role: tokens.Viewer, Style: api.Page, Summary: "This description, for people", Handle: s.servePage("docs.html"), Answers: html},
 		{Method: http.MethodGet, Path: "/login", Style: api.Page, Summary: "The login page", Handle: s.loginPage, Answers: html},
 		{
 			Method: http.MethodPost, Path: "/login", Style: api.Page, Form: true, Summary: "Log in with an access token", Handle: s.login,
@@ -37,18 +37,13 @@ func (s *Server) pageRoutes() []*api.Route {
 	}
 }
 
-// servePage answers with an embedded file. A browser asks each time whether
-// it changed: a new version of the server must not run an old page.
+// servePage answers with a page or a file of one. A browser asks each time whether it
+// has changed, so a new version of the server never runs an old page.
 func (s *Server) servePage(name string) func(http.ResponseWriter, *api.Request) error {
 	return func(w http.ResponseWriter, r *api.Request) error {
 		s.pages.Serve(w, r.Request, name)
 		return nil
 	}
-}
-
-func (s *Server) docs(w http.ResponseWriter, _ *api.Request) error {
-	s.pages.Docs(w)
-	return nil
 }
 
 func (s *Server) loginPage(w http.ResponseWriter, _ *api.Request) error {

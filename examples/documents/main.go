@@ -1,8 +1,8 @@
 // Command documents publishes contracts. Your problem: a document goes through
-// many hands. A scanner fails now and then, and for some files always; two of
-// three reviewers must agree within two days, the one who is away hands on
-// their say; what costs much needs a second pair of eyes, and nobody signs what
-// they asked for themselves. Who decided what must be known years later.
+// many hands. A scanner fails at times, and for some files always. Two of three
+// reviewers must agree within two days, and one who is away delegates. What costs
+// much needs four eyes, and nobody signs what they asked for themselves. Who decided
+// what must be known years later.
 //
 //	go run ./examples/documents submit 5000
 //	go run ./examples/documents type zoe "we rent you a lamp"   # the scanner is broken
@@ -13,8 +13,8 @@
 //	go run ./examples/documents vote gus approve
 //	go run ./examples/documents trail
 //
-// The rules are in the questions and kept by the Ledger, whichever door an
-// answer comes through: this program, `posthouse approve`, REST, a page.
+// The rules are in the questions. The Ledger keeps them for every answer, of this
+// program, `posthouse approve`, REST or a page.
 package main
 
 import (
@@ -73,7 +73,7 @@ func documents(scan scanner) *graph.Graph[Document] {
 	return g
 }
 
-// typeIn is what is left when the retries are used up: somebody types it in.
+// typeIn has somebody type the document in once the retries are used up.
 func typeIn(ctx context.Context, d *Document, failed error) (graph.Command, error) {
 	if e, ok := errors.AsType[*graph.NodeError](failed); ok {
 		failed = e.Err // without where: that is known here
@@ -186,7 +186,7 @@ func (o *office) answer(ctx context.Context, thread string, d posthouse.Decision
 	return o.goOn(ctx, thread)
 }
 
-// delegate hands somebody's say to somebody else.
+// delegate lets somebody decide in another's place.
 func (o *office) delegate(ctx context.Context, thread, by, to string) error {
 	q, err := o.question(ctx, thread)
 	if err != nil {
@@ -196,8 +196,8 @@ func (o *office) delegate(ctx context.Context, thread, by, to string) error {
 	return err
 }
 
-// goOn goes on with a document, if it can, and says where it stands. In a
-// server package runner does this, and minds the deadlines.
+// goOn resumes a document, if it can, and prints its status. In a server package
+// runner does this, and keeps the deadlines.
 func (o *office) goOn(ctx context.Context, thread string) error {
 	out, err := o.app.Resume(ctx, thread)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Command partitions runs a team of agents that share a state without treading
-// on each other. Your problem: agents work side by side, and each writes what
+// Command partitions runs a team of agents that share a state. Your problem: agents work side by side, and each writes what
 // it found, what it made, what it thinks and what it cost. Some of that adds
 // up, some may be there once only. When two agents disagree you want to know
 // it, and which two, rather than have the last one win.

@@ -1,16 +1,16 @@
 // Command research reads many sources at once and makes one report of them.
-// Your problem: a hundred calls to slow services, some of which fail for a
-// while, and a process that may die in the middle. What has been read must not
-// be read again, and not all at once.
+// Your problem: a hundred calls to slow services that fail for a while, in a process
+// that may die in the middle. What has been read must not be read again, and not all
+// at once.
 //
 //	go run ./examples/research tea coffee cocoa
 //	go run ./examples/research --stop-after 2 tea coffee cocoa   # die in the middle
 //	go run ./examples/research --resume                          # and go on
 //
-// The graph: plan sends a task for each topic (the map), four of which run at
-// once; each task's result is on record as soon as it is there. What they
-// leave is merged by the rules in the tags of [Research] (the reduce). A
-// subgraph then writes the report and reviews it until it is good enough.
+// The node plan sends a task for each topic (the map). Four of them run at once, and
+// each result is on record as soon as it is there. The results are merged by the
+// rules in the tags of [Research] (the reduce). A subgraph then writes the report and
+// reviews it until it is good enough.
 package main
 
 import (

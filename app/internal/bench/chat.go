@@ -93,17 +93,17 @@ func chat(s *session) error {
 	}
 	base, ours := all[0], all[1]
 	s.atLeast("steps", "steps/s", median(ours, (*measure).rate), median(base, (*measure).rate), ratio(ours, base, (*measure).rate), 0.7)
-	late := median(ours, func(m *measure) float64 { return slice(m.times, 0.9, 1).Seconds() * 1e6 })
-	early := median(ours, func(m *measure) float64 { return slice(m.times, 0.1, 0.2).Seconds() * 1e6 })
+	late := median(ours, func(m *measure) float64 { return micros(m.times, 0.9, 1) })
+	early := median(ours, func(m *measure) float64 { return micros(m.times, 0.1, 0.2) })
 	s.atMost("p50 of the last tenth over the second", "µs/step", late, early, late/early, 1.25)
 	s.sizes(ours, base, payload, 1.5)
 	return s.compacted(msgs, payload)
 }
 
-// slice is the p50 of the steps from one share of the run to another.
-func slice(ts []time.Duration, from, to float64) time.Duration {
+// micros is the median of the steps from one share of the run to another.
+func micros(ts []time.Duration, from, to float64) float64 {
 	n := float64(len(ts))
-	return p50(ts[int(n*from):int(n*to)])
+	return median(ts[int(n*from):int(n*to)], func(d *time.Duration) float64 { return d.Seconds() * 1e6 })
 }
 
 func (s *session) sizes(ours, base []measure, payload int64, limit float64) {

@@ -59,15 +59,6 @@ func ratio(ours, base []measure, of func(*measure) float64) float64 {
 	return median(pairs, func(f *float64) float64 { return *f })
 }
 
-func p50(ds []time.Duration) time.Duration {
-	ds = slices.Clone(ds)
-	slices.Sort(ds)
-	if len(ds) == 0 {
-		return 0
-	}
-	return ds[len(ds)/2]
-}
-
 // fileSize returns the bytes of a database whose store is closed, its
 // write-ahead log included if one is left.
 func fileSize(path string) (n int64, err error) {

@@ -15,9 +15,6 @@ func Strip(s string) string { return strip(s, false) }
 func StripText(s string) string { return strip(s, true) }
 
 func strip(s string, lines bool) string {
-	if clean(s, lines) {
-		return s
-	}
 	var b strings.Builder
 	b.Grow(len(s))
 	for i := 0; i < len(s); {
@@ -37,20 +34,9 @@ func strip(s string, lines bool) string {
 	return b.String()
 }
 
-func clean(s string, lines bool) bool {
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		i += n
-		if hidden(r) && !(lines && (r == '\n' || r == '\t')) || r == utf8.RuneError && n == 1 {
-			return false
-		}
-	}
-	return true
-}
-
-// hidden reports characters that act on a terminal or reorder what it shows.
-// Those are C0, DEL, C1, line and paragraph separators, direction marks,
-// invisible characters and the byte order mark.
+// hidden reports whether a character acts on a terminal or reorders what it shows: C0,
+// DEL, C1, line and paragraph separators, direction marks, invisible characters and
+// the byte order mark.
 func hidden(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r <= 0x9f:
@@ -63,12 +49,9 @@ func hidden(r rune) bool {
 	return false
 }
 
-// EscapeJSON writes the characters Strip takes out as \u escapes, which leaves
-// the JSON equal. encoding/json escapes those below U+0020 by itself.
+// EscapeJSON writes the characters that Strip removes as \u escapes, which leaves the
+// JSON equal. encoding/json escapes those below U+0020 itself.
 func EscapeJSON(data []byte) []byte {
-	if clean(string(data), true) {
-		return data
-	}
 	out := make([]byte, 0, len(data)+16)
 	for i := 0; i < len(data); {
 		r, n := utf8.DecodeRune(data[i:])

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -22,15 +23,9 @@ func FromEnv(getenv func(string) string) (Model, error) {
 	c := Config{Dialect: Dialect(dialect), Model: name}
 	switch c.Dialect {
 	case OpenAI:
-		c.URL, c.Key = "https://api.openai.com/v1", getenv("OPENAI_API_KEY")
-		if url := getenv("OPENAI_BASE_URL"); url != "" {
-			c.URL = url
-		}
+		c.URL, c.Key = cmp.Or(getenv("OPENAI_BASE_URL"), "https://api.openai.com/v1"), getenv("OPENAI_API_KEY")
 	case Anthropic:
-		c.URL, c.Key = "https://api.anthropic.com/v1", getenv("ANTHROPIC_API_KEY")
-		if url := getenv("ANTHROPIC_BASE_URL"); url != "" {
-			c.URL = url
-		}
+		c.URL, c.Key = cmp.Or(getenv("ANTHROPIC_BASE_URL"), "https://api.anthropic.com/v1"), getenv("ANTHROPIC_API_KEY")
 	}
 	m, err := New(c)
 	if err != nil {

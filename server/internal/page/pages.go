@@ -20,12 +20,11 @@ import (
 // script or style, no frame around it and no form that goes elsewhere.
 const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-// Pages holds the embedded files and the pages made from templates.
+// Pages holds the embedded files, and docs.html made of its template.
 type Pages struct {
 	files     map[string][]byte
 	tags      map[string]string // ETags
 	loginForm *template.Template
-	docPage   []byte
 }
 
 // New reads the embedded files, and describes the routes for people.
@@ -40,8 +39,7 @@ func New(routes []*api.Route) (*Pages, error) {
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(data)
-		p.files[e.Name()], p.tags[e.Name()] = data, `"`+hex.EncodeToString(sum[:8])+`"`
+		p.add(e.Name(), data)
 	}
 	if p.loginForm, err = template.New("login").Parse(string(p.files["login.html"])); err != nil {
 		return nil, err
@@ -54,8 +52,13 @@ func New(routes []*api.Route) (*Pages, error) {
 	if err := docs.Execute(&b, docRows(routes)); err != nil {
 		return nil, err
 	}
-	p.docPage = b.Bytes()
+	p.add("docs.html", b.Bytes())
 	return p, nil
+}
+
+func (p *Pages) add(name string, data []byte) {
+	sum := sha256.Sum256(data)
+	p.files[name], p.tags[name] = data, `"`+hex.EncodeToString(sum[:8])+`"`
 }
 
 // A docRow is a route as the documentation page shows it.
@@ -127,12 +130,6 @@ func (p *Pages) Serve(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	_, _ = w.Write(p.files[name]) // the client may be gone: nobody else to tell
-}
-
-// Docs answers with the description of all routes.
-func (p *Pages) Docs(w http.ResponseWriter) {
-	pageHeaders(w, "text/html; charset=utf-8")
-	_, _ = w.Write(p.docPage) // the client may be gone: nobody else to tell
 }
 
 // Login shows the login page, with what was wrong the last time.
