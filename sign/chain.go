@@ -8,42 +8,45 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A chain follows the entries of one thread, in order, and collects what is
-// wrong with them. It trusts nothing but the ring.
+// A chain follows the entries of one thread, in order, and collects what is wrong with
+// them. It trusts nothing but the ring.
 type chain struct {
 	thread string
 	ring   *Ring
-	absent bool // bodies may be absent without a record that says why: they were not asked for
+	absent bool // bodies may be missing without a removal record
 	report Report
 
-	next    uint64         // sequence number expected; 0: the first entry
+	next    uint64         // expected sequence number; 0 before the first entry
 	prev    posthouse.Hash // what the next entry's Prev must be
-	linked  bool           // prev can be told
-	first   uint64         // first entry there is
+	linked  bool           // prev is known
+	first   uint64         // first entry of the log
 	from    uint64         // first entry of the unbroken run
 	signed  uint64         // newest entry with a valid signature in that run
 	covered uint64         // newest entry that a valid signature covers
 	holes   int            // entries of that run that went with a dropped version
-	since   time.Time      // of the run's newest signature, or its first entry; zero: not known yet
+	since   time.Time      // time of the run's newest signature, or its first entry; zero if unknown
 	overdue bool           // a signature has been due since
-	damaged bool           // something is wrong: what follows from it is not reported again
+	damaged bool           // a fault was found; its consequences are not reported
 
 	unknown map[string]bool // keys reported as unknown
-	pending []Fault         // questions and decisions that no signature covers yet
+	pending []Fault         // records that no signature covers yet
 	records *records
 	grants  *grants
 	info    posthouse.ThreadInfo // the fold of the entries
 
 	seen    ThreadHead // what the witness saw
 	wasSeen bool
-	met     bool // the entry the witness saw, or another in its place
+	met     bool // the chain has reached the place of the entry that the witness saw
 }
 
-func newChain(thread string, ring *Ring) *chain {
-	return &chain{
+// newChain begins a chain before a thread's first entry. witness may be nil.
+func newChain(thread string, ring *Ring, witness *Head) *chain {
+	c := &chain{
 		thread: thread, ring: ring, report: Report{Threads: 1, Keys: []KeyReport{}, Faults: []Fault{}}, unknown: map[string]bool{},
 		records: newRecords(), grants: newGrants(), info: posthouse.ThreadInfo{Thread: thread},
 	}
+	c.seen, c.wasSeen = witness.of(thread)
+	return c
 }
 
 func (c *chain) fault(kind FaultKind, seq uint64, record int, id posthouse.ID, format string, args ...any) {
@@ -52,13 +55,13 @@ func (c *chain) fault(kind FaultKind, seq uint64, record int, id posthouse.ID, f
 	})
 }
 
-// damage is fault for what leaves a hole in what later entries build on.
+// damage reports a fault of an entry that later entries build on.
 func (c *chain) damage(kind FaultKind, seq uint64, format string, args ...any) {
 	c.fault(kind, seq, -1, "", format, args...)
 	c.damaged = true
 }
 
-// entry takes in the next entry.
+// entry checks the next entry.
 func (c *chain) entry(x *examined) {
 	e, recs, err := x.Entry, x.recs, x.err
 	c.report.Entries++
@@ -79,15 +82,14 @@ func (c *chain) entry(x *examined) {
 		c.bodies(x)
 	}
 	sound = c.signature(x, sound) && sound
-	c.prev, c.linked = e.Link(), sound // if not, it is reported: whether the next entry follows cannot be told
+	c.prev, c.linked = e.Link(), sound // after a damaged entry, whether the next one follows is unknown
 	if err == nil && !c.damaged {
 		c.fold(e, recs)
 	}
 	c.next = e.Seq + 1
 }
 
-// place checks that e stands where it should, and reports whether it is to be
-// looked at.
+// place checks that e follows the entry before it. It reports whether to check e further.
 func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
 	switch {
 	case e.Thread != c.thread:
@@ -104,7 +106,9 @@ func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
 		c.damage(FaultChain, e.Seq, "it comes again, or out of order: entry %d was expected", c.next)
 		return false
 	case c.next != 0 && e.Seq > c.next:
-		c.gap(e.Seq)
+		c.missing(c.next, e.Seq-1, "")
+		c.linked = false
+		c.breakRun(e.Seq)
 	case c.linked && c.prev != e.Prev:
 		c.damage(FaultChain, e.Seq, "it does not follow entry %d: one of the two is not the one that was written", e.Seq-1)
 		c.breakRun(e.Seq)
@@ -115,13 +119,7 @@ func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
 	return true
 }
 
-// gap reports the entries before seq as missing.
-func (c *chain) gap(seq uint64) {
-	c.missing(c.next, seq-1, "")
-	c.linked = false
-	c.breakRun(seq)
-}
-
+// missing reports that entries are missing.
 func (c *chain) missing(from, to uint64, why string) {
 	are := "it is"
 	if from < to {
@@ -131,21 +129,22 @@ func (c *chain) missing(from, to uint64, why string) {
 	c.report.Faults[len(c.report.Faults)-1].Through = to
 }
 
-// breakRun ends a run of entries that hang together: a signature covers what
-// is before it in its own run only.
+// breakRun begins a new run of entries at seq. A signature covers only the entries before
+// it in its own run.
 func (c *chain) breakRun(seq uint64) {
-	c.settle()
+	c.countCovered()
 	c.from, c.signed, c.holes, c.since, c.overdue = seq, 0, 0, time.Time{}, false
 }
 
-// settle counts what the signatures of the run cover.
-func (c *chain) settle() {
+// countCovered counts the entries that the signatures of the run cover.
+func (c *chain) countCovered() {
 	if c.signed != 0 {
 		c.report.Covered += int(c.signed-c.from+1) - c.holes
 		c.covered = c.signed
 	}
 }
 
+// bodies checks the bodies of an entry.
 func (c *chain) bodies(x *examined) {
 	e, recs := x.Entry, x.recs
 	if len(e.Bodies) != len(recs) && (e.Bodies != nil || !c.absent) {
@@ -186,8 +185,8 @@ func idOf(r *posthouse.Record) posthouse.ID {
 	return ""
 }
 
-// signature checks the entry's signature, if it has one, and reports false if
-// it is damaged. That of an entry whose content is not sound covers nothing.
+// signature checks the entry's signature, if it has one. It reports false if the signature
+// is damaged. The signature of an entry that is not sound covers nothing.
 func (c *chain) signature(x *examined, sound bool) bool {
 	e, id, key, ok := x.Entry, x.sig.id, &x.sig.key, x.sig.known
 	c.due(e)
@@ -202,7 +201,7 @@ func (c *chain) signature(x *examined, sound bool) bool {
 	k.Signatures++
 	k.Known = ok
 	switch {
-	case !ok && len(c.ring.Keys()) == 0: // signatures are not being checked
+	case !ok && len(c.ring.Keys()) == 0: // signatures are not checked
 	case !ok && !c.unknown[id]:
 		c.unknown[id] = true
 		c.fault(FaultUnknownKey, e.Seq, -1, "", "it is signed by %.200q, which the ring does not have: this and what else the key signed in the thread is unverifiable", id)
@@ -222,12 +221,12 @@ func (c *chain) signature(x *examined, sound bool) bool {
 	return true
 }
 
-// maxUnsigned is how long a writer with a key leaves entries of a thread
-// unsigned, rounded up: the times of entries are cut to milliseconds.
+// maxUnsigned is how long a writer with a key leaves entries of a thread unsigned. It is
+// rounded up, because the times of entries are cut to milliseconds.
 const maxUnsigned = time.Second
 
-// due notes when a signature should have been made, and was not. Where entries
-// went with a dropped version, so did what the writer counted from.
+// due reports an entry that should have been signed. It begins to count again where entries
+// of a dropped version are missing.
 func (c *chain) due(e *posthouse.Entry) {
 	at := e.Time()
 	switch {
@@ -244,9 +243,9 @@ func (c *chain) due(e *posthouse.Entry) {
 	}
 }
 
-// end settles the counts once the last entry was taken in.
+// end completes the report after the last entry.
 func (c *chain) end(requireSigned bool) {
-	c.settle()
+	c.countCovered()
 	c.holesAttested()
 	r := &c.report
 	r.Uncovered = r.Entries - r.Covered
@@ -260,7 +259,7 @@ func (c *chain) end(requireSigned bool) {
 	c.countEffects()
 }
 
-// summary is what is to be said about the thread as a whole.
+// summary returns the report about the thread.
 func (c *chain) summary() *ThreadReport {
 	return &ThreadReport{
 		Thread: c.thread, Entries: c.report.Entries, Last: max(c.next, 1) - 1, Signed: c.covered, Faults: len(c.report.Faults),

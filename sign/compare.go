@@ -13,7 +13,7 @@ import (
 func (c *chain) compare(info *posthouse.ThreadInfo) {
 	want, have := c.info, *info
 	if want.Lease == (posthouse.Lease{}) && have.Lease.Owner == "" && !have.Lease.Held {
-		want.Lease.Fence = have.Lease.Fence // it outlives the entries of a deleted thread
+		want.Lease.Fence = have.Lease.Fence // the summary of a deleted thread keeps the fence
 	}
 	a, errA := want.MarshalBinary()
 	b, errB := have.MarshalBinary()
@@ -51,10 +51,10 @@ func difference(want, have *posthouse.ThreadInfo) string {
 	return "branches or open gates"
 }
 
-// index checks that lists show the checkpoints as the log has them, and that every
-// kept checkpoint and gate is found where it is. What a store lists where it is and
-// checks its own index for is not looked up once more. Places behind the chain's
-// end are newer than the walk.
+// index checks that lists show the checkpoints of the log, and that each kept checkpoint
+// and gate is found by its id. It does not look up a listed checkpoint if the store checks
+// its own index. It ignores places after the end of the chain, which are newer than the
+// walk.
 func (v *verifier) index(c *chain) error {
 	last := c.info.Tail.Seq
 	trusts := v.ownCheck() != nil
@@ -99,8 +99,8 @@ type indexedID struct {
 	seq uint64
 }
 
-// indexed returns what the index must have, in the log's order, but for the
-// checkpoints that are known to be there.
+// indexed returns what the index must have, in the log's order, without the checkpoints
+// that were found.
 func (s *records) indexed(there map[posthouse.ID]bool) []indexedID {
 	ids := make([]indexedID, 0, len(s.checkpoints)-len(there)+len(s.gates))
 	for id, p := range s.checkpoints {
@@ -128,7 +128,7 @@ func (v *verifier) find(c *chain, id indexedID, last uint64) error {
 	return nil
 }
 
-// unreadable notes an entry that the store could not give out.
+// unreadable reports an entry that the store could not read, and skips it.
 func (c *chain) unreadable(seq uint64, err error) {
 	c.damage(FaultStore, seq, "the store cannot read it: %s", reason(err))
 	if c.next == 0 {

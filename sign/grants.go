@@ -7,20 +7,20 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// maxUngranted is how many effects without a grant a report lists.
+// maxUngranted bounds the effects without a grant that a report lists.
 const maxUngranted = 10_000
 
 // A license is a gate whose decision may license effects.
 type license struct {
 	branch  string
-	uses    int  // how many; -1: its body is sealed or gone
-	byName  bool // what licenses nothing
+	uses    int  // effects that it licenses; -1: its body is sealed or removed
+	byName  bool // it is bound by name, so it licenses nothing
 	verdict posthouse.Verdict
 	by      string
 	used    map[useKey]bool
 
 	none      bool // its question licenses nothing
-	elsewhere bool // it is not of this thread
+	elsewhere bool // it belongs to another thread
 }
 
 type useKey struct {
@@ -28,26 +28,25 @@ type useKey struct {
 	occurrence uint32
 }
 
-// grants is what a thread's entries have said about effects on the world.
+// grants collects what a thread's entries say about effects on the world.
 type grants struct {
 	uses     *posthouse.UseGatherer
 	licenses map[posthouse.ID]*license
 	carried  []carried
 }
 
-// A carried effect names a gate that the thread does not have: a copy or a fork took
-// it along from another.
+// A carried effect names a gate of another thread, from which a copy or fork took it.
 type carried struct {
 	gate  posthouse.ID
 	key   useKey
-	fault Fault // where it is
+	fault Fault // its place
 }
 
 func newGrants() *grants {
 	return &grants{uses: posthouse.GatherUses(), licenses: map[posthouse.ID]*license{}}
 }
 
-// opened notes a gate. read reports whether its content is known.
+// opened adds a gate. read says whether its content is known.
 func (g *grants) opened(info *posthouse.GateInfo, content *posthouse.Gate, read bool) {
 	switch {
 	case !read:
@@ -63,8 +62,7 @@ func (g *grants) decided(d *posthouse.DecideInfo) {
 	}
 }
 
-// effects looks at the effects that an entry is about, once its other records were
-// taken in.
+// effects checks the effects of an entry, after its other records.
 func (c *chain) effects(e *posthouse.Entry, recs []posthouse.Record) {
 	g, fork := c.grants, false
 	for i := range recs {
@@ -82,7 +80,7 @@ func (c *chain) effects(e *posthouse.Entry, recs []posthouse.Record) {
 			l = &license{none: here, elsewhere: !here}
 			g.licenses[id] = l
 		}
-		if l.used[key] || fork && !l.elsewhere { // tried again, or taken along by a fork
+		if l.used[key] || fork && !l.elsewhere { // a retry, or taken along by a fork
 			continue
 		}
 		why := l.refuses(recs[i].Step.Branch, key)
@@ -96,7 +94,7 @@ func (c *chain) effects(e *posthouse.Entry, recs []posthouse.Record) {
 	}
 }
 
-// refuses returns why a gate does not license an effect, and counts it.
+// refuses counts an effect and returns why the gate does not license it, "" if it does.
 func (l *license) refuses(branch string, key useKey) string {
 	if l.used == nil {
 		l.used = map[useKey]bool{}
@@ -119,7 +117,7 @@ func (l *license) refuses(branch string, key useKey) string {
 	return ""
 }
 
-// countEffects counts the effects of a thread, and lists those that nobody approved.
+// countEffects counts the effects of a thread and lists those without a grant.
 func (c *chain) countEffects() {
 	for _, u := range c.grants.uses.Uses(false) {
 		if u.Grant != "" {
@@ -142,10 +140,10 @@ func (r *Report) ungranted(f Fault) {
 	}
 }
 
-// origins looks for the effects that threads took along from others: whether the
-// gate that each names licensed it there.
+// origins checks that each carried effect ran under the gate that it names, in the gate's
+// own thread.
 func (v *verifier) origins(all []carried) error {
-	ran := map[posthouse.ID]map[useKey]bool{} // what ran under each gate; nil: it is gone
+	ran := map[posthouse.ID]map[useKey]bool{} // effects by gate; nil if the gate is gone
 	for _, x := range all {
 		keys, known := ran[x.gate]
 		if !known {
@@ -167,8 +165,8 @@ func (v *verifier) origins(all []carried) error {
 	return nil
 }
 
-// ranUnder returns the effects that name a gate in its own thread, nil if there is
-// no such gate.
+// ranUnder returns the effects that name a gate in the gate's own thread, nil if the gate
+// is unknown.
 func (v *verifier) ranUnder(id posthouse.ID) (map[useKey]bool, error) {
 	ref, err := v.store.Find(v.ctx, id)
 	if errors.Is(err, posthouse.ErrNotFound) || isDamage(err) {
@@ -180,7 +178,7 @@ func (v *verifier) ranUnder(id posthouse.ID) (map[useKey]bool, error) {
 	keys, uses := map[useKey]bool{}, posthouse.GatherUses()
 	for e, err := range v.store.Read(v.ctx, ref.Thread, posthouse.Range{From: ref.Seq, Headers: true}) {
 		if isDamage(err) {
-			return keys, nil // which is reported where it is
+			return keys, nil // the damage is reported with its thread
 		}
 		if err != nil {
 			return nil, err
@@ -198,7 +196,7 @@ func (v *verifier) ranUnder(id posthouse.ID) (map[useKey]bool, error) {
 	return keys, nil
 }
 
-// require makes faults of the effects without a grant.
+// require turns the effects without a grant into faults.
 func (r *Report) require() {
 	r.Faults = append(r.Faults, r.Ungranted...)
 	if r.UngrantedMore > 0 {

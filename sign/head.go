@@ -8,16 +8,16 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A Head says where every thread of a store ended at one time. Kept away from
-// the store, it is the witness that finds a store put back to an older state.
-// Package statement makes one, and reads it back from its envelope.
+// A Head says where every thread of a store ended at one time. Kept apart from the store, it
+// is the witness that finds a store put back to an older state. Package statement makes
+// heads and reads them.
 type Head struct {
 	Format  int          `json:"format"` // 1
 	At      time.Time    `json:"at"`
 	Threads []ThreadHead `json:"threads"` // by name, ascending
 
 	KeyID    string `json:"-"` // of the key that signed it
-	Envelope []byte `json:"-"` // the head as it was signed: a DSSE envelope, to be kept in a file
+	Envelope []byte `json:"-"` // the signed head, a DSSE envelope to keep in a file
 }
 
 // A ThreadHead is where one thread ended.
@@ -27,7 +27,7 @@ type ThreadHead struct {
 	Hash   posthouse.Hash `json:"hash"`
 }
 
-// of returns where a thread ended.
+// of returns where a thread ended. A nil head knows no thread.
 func (h *Head) of(thread string) (ThreadHead, bool) {
 	if h == nil {
 		return ThreadHead{}, false
@@ -41,10 +41,7 @@ func (h *Head) of(thread string) (ThreadHead, bool) {
 
 func (h *Head) date() string { return h.At.UTC().Format(time.RFC3339) }
 
-// witness notes what was seen of the thread before.
-func (c *chain) witness(h *Head) { c.seen, c.wasSeen = h.of(c.thread) }
-
-// meet compares an entry with what the witness saw in its place.
+// meet compares an entry with the one that the witness saw in its place.
 func (c *chain) meet(e *posthouse.Entry) {
 	if c.wasSeen && e.Seq == c.seen.Seq {
 		c.met = true
@@ -56,16 +53,16 @@ func (c *chain) meet(e *posthouse.Entry) {
 	}
 }
 
-// ended says what became of a log that no longer reaches what the witness saw.
+// ended reports a log that no longer has the entry that the witness saw.
 func (c *chain) ended(h *Head) {
 	switch {
 	case !c.wasSeen || c.met:
 	case c.next <= c.seen.Seq:
 		c.fault(FaultRewound, max(c.next, 1)-1, -1, "", "the log ends here; the witness of %s saw entry %d", h.date(), c.seen.Seq)
 	case c.lacks(c.seen.Seq) && c.covered > c.seen.Seq:
-		c.report.Witnessed = 1 // dropped since with its version, and signed for
+		c.report.Witnessed = 1 // dropped with its version, by a signed record
 	case c.first > c.seen.Seq && c.covered >= c.first:
-		c.report.Witnessed = 1 // removed since, and signed for
+		c.report.Witnessed = 1 // removed, by a signed record
 	case c.first > c.seen.Seq:
 		c.fault(FaultVanished, c.first, -1, "", "the entries that the witness of %s saw were removed, and no signature covers the record that says so", h.date())
 	}

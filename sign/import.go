@@ -7,19 +7,23 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// ImportCheck returns a check for [transfer.ImportOptions]: a thread is refused
-// unless every signature in it is by a key of the ring and valid, and whatever a
-// Ledger with a key leaves to no later signature is covered by one, and so is each
-// checkpoint that would run at once: what a lost run wrote in its last second may
-// be covered by none. So nobody brings in a decision in another's name. [posthouse.ErrForbidden], which says
-// what could not be verified; with an empty or nil ring nothing can. It is good
-// for one import.
-func ImportCheck(ring *Ring) func(*posthouse.Entry) error {
+// ImportCheck returns a check for one import, see transfer.ImportOptions: it makes a ring
+// a [posthouse.Verifier]. The check refuses a thread with [posthouse.ErrForbidden], which
+// says what could not be verified, unless
+//
+//   - each signature in it is valid and by a key of the ring,
+//   - signatures cover all records that a Ledger with a key always covers, so that
+//     nobody imports a decision in another's name, and
+//   - a signature covers each checkpoint that would run at once. What a lost run wrote in
+//     its last second may have none.
+//
+// An empty or nil ring refuses every thread.
+func (r *Ring) ImportCheck() func(*posthouse.Entry) error {
 	var c *chain
 	return func(e *posthouse.Entry) error {
 		if e != nil {
 			if c == nil {
-				c = newChain(e.Thread, ring)
+				c = newChain(e.Thread, r, nil)
 			}
 			c.entry(examine(e, c.ring))
 			return nil
@@ -28,7 +32,7 @@ func ImportCheck(ring *Ring) func(*posthouse.Entry) error {
 			return nil
 		}
 		c.end(true)
-		if len(ring.Keys()) == 0 {
+		if len(r.Keys()) == 0 {
 			return unverified(c.thread, "there are no public keys to check it with")
 		}
 		for _, k := range c.report.Keys {
@@ -48,18 +52,14 @@ func ImportCheck(ring *Ring) func(*posthouse.Entry) error {
 	}
 }
 
-// ImportCheck is [ImportCheck] with the ring: it makes a ring a
-// [posthouse.Verifier].
-func (r *Ring) ImportCheck() func(*posthouse.Entry) error { return ImportCheck(r) }
-
-// ImportCheck is [ImportCheck] with the key alone, so that a Ledger that signs with
-// it takes by default what it signed itself: a [posthouse.Verifier].
+// ImportCheck is [Ring.ImportCheck] for a ring of this key. So a Ledger that signs with a
+// key admits by default what it signed itself.
 func (k *Key) ImportCheck() func(*posthouse.Entry) error {
 	ring, err := NewRing(k.public)
 	if err != nil {
 		return func(*posthouse.Entry) error { return err }
 	}
-	return ImportCheck(ring)
+	return ring.ImportCheck()
 }
 
 func unverified(thread, why string) error {

@@ -25,7 +25,7 @@ func TestImportOfUnknownSignatures(t *testing.T) {
 		for _, to := range []posthouse.Store{memstore.New(), must[*sqlitestore.Store](t)(sqlitestore.Open(ctx, t.TempDir()+"/x.db", nil))} {
 			t.Cleanup(func() { _ = to.Close() }) // closing twice is no error
 			l := openLedger(t, to, ours, nil)
-			_, err := transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), &transfer.ImportOptions{Check: sign.ImportCheck(ringOf(t, ours))})
+			_, err := transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), &transfer.ImportOptions{Check: ringOf(t, ours).ImportCheck()})
 			if signer == posthouse.Signer(ours) {
 				if err != nil {
 					t.Errorf("signed by %s: %v", name, err)
@@ -52,7 +52,7 @@ func TestImportOfUnknownSignatures(t *testing.T) {
 		if info := must[*posthouse.ThreadInfo](t)(control.Thread(ctx, "t")); !info.Runnable() {
 			t.Error("unchecked it would not run either: the test says nothing")
 		}
-		if _, err := transfer.Import(ctx, openLedger(t, memstore.New(), ours, nil), bytes.NewReader(file.Bytes()), &transfer.ImportOptions{Check: sign.ImportCheck(nil)}); !errors.Is(err, posthouse.ErrForbidden) {
+		if _, err := transfer.Import(ctx, openLedger(t, memstore.New(), ours, nil), bytes.NewReader(file.Bytes()), &transfer.ImportOptions{Check: (*sign.Ring)(nil).ImportCheck()}); !errors.Is(err, posthouse.ErrForbidden) {
 			t.Errorf("signed by %s, no keys: %v", name, err)
 		}
 	}

@@ -22,12 +22,12 @@ type Key struct {
 	public  Public
 }
 
-// A Public is the public half of a key, and when it was in use.
+// A Public is the public half of a key, with the time in which its signatures count.
 type Public struct {
 	ID        string            // [KeyID] of Key
 	Key       ed25519.PublicKey // 32 bytes
-	NotBefore time.Time         // signatures on entries made earlier do not count; zero: open
-	NotAfter  time.Time         // nor those made later: the key was retired; zero: in use
+	NotBefore time.Time         // when it came into use; zero: no limit
+	NotAfter  time.Time         // when it was retired; zero: in use
 }
 
 // Generate makes a new key.
@@ -45,8 +45,8 @@ func newKey(private ed25519.PrivateKey) *Key {
 
 func newPublic(key ed25519.PublicKey) Public { return Public{ID: KeyID(key), Key: key} }
 
-// KeyID returns the name of a public key: "ed25519:" and the first 16 hex
-// digits of the SHA-256 of its SubjectPublicKeyInfo (DER).
+// KeyID returns the id of a public key: "ed25519:" and the first 16 hex digits of the
+// SHA-256 of its SubjectPublicKeyInfo (DER).
 func KeyID(key ed25519.PublicKey) string {
 	spki, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
@@ -62,10 +62,10 @@ func (k *Key) KeyID() string { return k.public.ID }
 // Public returns the public half.
 func (k *Key) Public() Public { return k.public }
 
-// Sign returns the 64-byte Ed25519 signature over message. It does not fail.
+// Sign returns the 64-byte Ed25519 signature over message. The error is always nil.
 func (k *Key) Sign(message []byte) ([]byte, error) { return ed25519.Sign(k.private, message), nil }
 
-// InUse reports whether the key was in use at a time: what it signed then counts.
+// InUse reports whether the key was in use at a time, so that its signature counts.
 func (p *Public) InUse(at time.Time) bool {
 	return (p.NotBefore.IsZero() || !at.Before(p.NotBefore)) && (p.NotAfter.IsZero() || !at.After(p.NotAfter))
 }
@@ -88,8 +88,8 @@ func (k *Key) encode() ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: pemPrivate, Bytes: der}), nil
 }
 
-// ParseKey reads a private key: one PEM block with an unencrypted PKCS #8
-// Ed25519 key and nothing else. [posthouse.ErrInvalid].
+// ParseKey reads a private key: one PEM block with an unencrypted PKCS #8 Ed25519 key and
+// nothing else. It fails with [posthouse.ErrInvalid].
 func ParseKey(data []byte) (*Key, error) {
 	block, rest := pem.Decode(data)
 	if block == nil || strings.TrimSpace(string(rest)) != "" || len(block.Headers) > 0 || block.Type != pemPrivate {

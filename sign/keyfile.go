@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"time"
@@ -9,16 +10,15 @@ import (
 	"github.com/posthouse/posthouse/internal/secretfile"
 )
 
-// PublicSuffix is added to a key file's path to get that of its ring.
+// PublicSuffix is added to the path of a key file for the path of its ring.
 const PublicSuffix = ".pub"
 
-// LoadOrCreate loads the private key in the file, or makes one there if there
-// is none: mode 0600, complete or absent whatever happens meanwhile, and on
-// disk when it returns. Of several processes that start at once, one makes the
-// key and all load it. The directory must exist. The ring with the public key
-// is written beside it, to path.pub, if the key is not in it yet.
+// LoadOrCreate loads the private key in the file, or makes a key if the file is missing. A
+// new file has mode 0600, is complete or absent, and is on disk when LoadOrCreate returns.
+// If several processes start at once, one makes the key and all load it. The directory
+// must exist. LoadOrCreate adds the public key to the ring in path.pub if it is missing.
 //
-// A file that others may read is an [posthouse.ErrInvalid] that says so.
+// It fails with [posthouse.ErrInvalid] if other users may read the file.
 func LoadOrCreate(path string) (*Key, error) {
 	key, err := Load(path)
 	if errors.Is(err, posthouse.ErrNotFound) {
@@ -39,8 +39,8 @@ func LoadOrCreate(path string) (*Key, error) {
 	return key, extend(path+PublicSuffix, ring, key.Public())
 }
 
-// Load loads the private key in the file. [posthouse.ErrNotFound],
-// [posthouse.ErrInvalid] if it is no key or others may read it.
+// Load loads the private key in the file. It fails with [posthouse.ErrNotFound] if there is
+// no file, and with [posthouse.ErrInvalid] if it holds no key or other users may read it.
 func Load(path string) (*Key, error) {
 	return secretfile.LoadSecret(path, 1<<16, ParseKey)
 }
@@ -56,18 +56,18 @@ func create(path string) error {
 	}
 	err = secretfile.WriteNew(path, data, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was first: its key counts
+		return nil // another process was first, so its key is used
 	}
 	return err
 }
 
-// LoadRing loads a ring from a file. [posthouse.ErrNotFound],
-// [posthouse.ErrInvalid].
+// LoadRing loads a ring from a file. It fails with [posthouse.ErrNotFound] or, if the file
+// is not a ring, with [posthouse.ErrInvalid].
 func LoadRing(path string) (*Ring, error) {
 	return secretfile.Load(path, maxRing, ParseRing)
 }
 
-// loadRing is LoadRing, with an empty ring where there is no file.
+// loadRing is LoadRing, with an empty ring if there is no file.
 func loadRing(path string) (*Ring, error) {
 	ring, err := LoadRing(path)
 	if errors.Is(err, posthouse.ErrNotFound) {
@@ -94,30 +94,26 @@ type RotateOptions struct {
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 
-	// Overlap is how long the old key may still sign, for processes that have
-	// it loaded, and how far a clock may be behind; default 24 hours.
+	// Overlap is how long the old key may still sign, in processes that have loaded it, and
+	// how far a clock may be behind; default 24 hours.
 	Overlap time.Duration
 }
 
-// Rotate replaces the private key in the file by a new one and returns it. The
-// ring in path.pub gets the new key first and the end of the old one last, so
-// whatever interrupts it, the key in the file is in the ring. Processes that
-// run go on with the old key until they are restarted. The old private key is
-// gone; what it signed stays verifiable. Rotate one key file by one process at
-// a time.
+// Rotate replaces the private key in the file by a new one and returns it. It adds the new
+// key to the ring in path.pub first and the end of the old key last, so the key in the file
+// is in the ring at any time. Running processes use the old key until they are restarted.
+// The old private key is lost, and what it signed stays verifiable. Only one process at a
+// time may rotate a key file.
 func Rotate(path string, o *RotateOptions) (*Key, error) {
 	if o == nil {
 		o = &RotateOptions{}
 	}
-	now, overlap := time.Now, 24*time.Hour
+	if o.Overlap < 0 {
+		return nil, posthouse.Invalid("Overlap", "is negative")
+	}
+	now := time.Now
 	if o.Now != nil {
 		now = o.Now
-	}
-	switch {
-	case o.Overlap < 0:
-		return nil, posthouse.Invalid("Overlap", "is negative")
-	case o.Overlap > 0:
-		overlap = o.Overlap
 	}
 	at := now().UTC().Truncate(time.Second)
 	old, err := Load(path)
@@ -128,7 +124,7 @@ func Rotate(path string, o *RotateOptions) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := rotate(path, old.Public(), key, at, overlap); err != nil {
+	if err := rotate(path, old.Public(), key, at, cmp.Or(o.Overlap, 24*time.Hour)); err != nil {
 		return nil, err
 	}
 	return key, nil

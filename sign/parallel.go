@@ -12,16 +12,16 @@ import (
 const (
 	maxWorkers = 64
 
-	// Entries of a thread are hashed in chunks, a few at once, so that what is in
-	// memory is bounded: per thread some chunks of 1 MiB, or of one larger entry.
+	// Entries of a thread are hashed in chunks, a few at once. This bounds the memory: a
+	// thread has some chunks of 1 MiB, or of one larger entry.
 	chunkEntries  = 128
 	chunkBytes    = 1 << 20
 	chunksAtOnce  = 4
 	meterInterval = 1000 // entries
 )
 
-// each verifies the threads, several at once, and calls done for each that is
-// there, in the order of the names.
+// each verifies the threads, several at once. It calls done for each one that exists, in
+// the order of the names.
 func (v *verifier) each(names []string, done func(string, *chain)) error {
 	workers := v.opt.Workers
 	if workers == 0 {
@@ -36,32 +36,28 @@ func (v *verifier) each(names []string, done func(string, *chain)) error {
 	for i := range results {
 		results[i] = make(chan result, 1)
 	}
-	next := make(chan int)
+	slots := make(chan struct{}, workers)
 	var group sync.WaitGroup
-	for range min(workers, len(names)) {
-		group.Go(func() {
-			for i := range next {
-				c, err := v.thread(names[i])
-				if c != nil {
-					v.meter.done(v.opt.Walked)
-					c.records = nil // what is left is small, however far ahead the others are
-				}
-				results[i] <- result{c, err}
-			}
-		})
-	}
-	go func() {
-		defer close(next)
-		for i := range names {
+	defer group.Wait()
+	defer stop()
+	group.Go(func() {
+		for i, name := range names {
 			select {
-			case next <- i:
+			case slots <- struct{}{}:
 			case <-ctx.Done():
 				return
 			}
+			group.Go(func() {
+				defer func() { <-slots }()
+				c, err := v.thread(name)
+				if c != nil {
+					v.meter.add(1, 0, 0, v.opt.Walked)
+					c.records = nil // to free memory while the result waits for those before it
+				}
+				results[i] <- result{c, err}
+			})
 		}
-	}()
-	defer group.Wait()
-	defer stop() // hands out no more
+	})
 	for i, name := range names {
 		select {
 		case r := <-results[i]:
@@ -82,48 +78,40 @@ func (v *verifier) each(names []string, done func(string, *chain)) error {
 type meter struct {
 	mu   sync.Mutex
 	at   Verified
-	told int // entries, when it last told
+	told int // entries at the last call of tell
 }
 
-func (m *meter) add(entries int, bytes int64, tell func(Verified)) {
+// add counts, and calls tell after each thread and each meterInterval of entries.
+func (m *meter) add(threads, entries int, bytes int64, tell func(Verified)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.at.Entries, m.at.Bytes = m.at.Entries+entries, m.at.Bytes+bytes
-	if tell != nil && m.at.Entries-m.told >= meterInterval {
+	m.at.Threads, m.at.Entries, m.at.Bytes = m.at.Threads+threads, m.at.Entries+entries, m.at.Bytes+bytes
+	if tell != nil && (threads > 0 || m.at.Entries-m.told >= meterInterval) {
 		m.told = m.at.Entries
 		tell(m.at)
 	}
 }
 
-func (m *meter) done(tell func(Verified)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.at.Threads++
-	if tell != nil {
-		tell(m.at)
-	}
-}
-
-// An examined entry is one with all that can be said of it by itself.
+// An examined entry has the results of all checks that need no other entry.
 type examined struct {
 	*posthouse.Entry
 	recs   []posthouse.Record
 	err    error // why it does not decode
 	sum    posthouse.Hash
-	bodies []bool // whether each body that is there has its hash
+	bodies []bool // whether each body has its hash
 	sig    signature
 }
 
-// A signature is what an entry's says, if it has one.
+// A signature is the signature of an entry, decoded and checked.
 type signature struct {
 	id     string
 	err    error // it does not decode
 	key    Public
 	known  bool
-	verify bool // by the key, if that is known
+	verify bool // it verifies by the key, if that is known
 }
 
-// examine does what takes time, and needs nothing of other entries.
+// examine does the checks that take time and need no other entry.
 func examine(e *posthouse.Entry, ring *Ring) *examined {
 	x := &examined{Entry: e, sum: e.Sum()}
 	if x.recs, x.err = e.Records(); x.err == nil && len(e.Bodies) == len(x.recs) {
@@ -153,8 +141,8 @@ type chunk struct {
 	done    chan []*examined
 }
 
-// feed reads a range and hands the chain its entries, in order. While they are
-// read, those before are examined, several chunks at once.
+// feed reads a range and passes its entries to the chain, in order. While it reads, it
+// examines the entries before, several chunks at once.
 func (v *verifier) feed(c *chain, r posthouse.Range) error {
 	chunks := make(chan *chunk, chunksAtOnce)
 	fed := make(chan struct{})
@@ -165,7 +153,7 @@ func (v *verifier) feed(c *chain, r posthouse.Range) error {
 			for _, x := range <-k.done {
 				c.entry(x)
 			}
-			v.meter.add(len(k.entries), c.report.Bytes-bytes, v.opt.Walked)
+			v.meter.add(0, len(k.entries), c.report.Bytes-bytes, v.opt.Walked)
 		}
 	}()
 	send := func(k *chunk) {

@@ -11,27 +11,26 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// records is what a thread's entries have said so far: what a later record may
-// refer to, and what the index must lead to.
+// records collects what later records may refer to, and what the index must have.
 type records struct {
 	checkpoints map[posthouse.ID]place     // kept ones, by their newest revision
-	at          map[uint64]posthouse.ID    // checkpoints by entry, removed ones too
-	gates       map[posthouse.ID]gatePlace // those the index has
+	at          map[uint64]posthouse.ID    // checkpoints by entry, also removed ones
+	gates       map[posthouse.ID]gatePlace // gates that the index must have
 	removed     map[posthouse.BodyRef]bool // bodies that a removal record lists
 	absent      []absence
 	fence       uint64
-	signals     map[uint64]string  // names by entry
-	newest      map[string]uint64  // entries by name
-	releases    map[uint32]stretch // where each released version is, or was
-	dropped     map[uint32]bool    // versions that a removal record says may be gone
-	holes       []hole             // versions that are not there, in the log's order
+	signals     map[uint64]string       // names by entry
+	newest      map[string]uint64       // entries by name
+	releases    map[uint32]versionRange // the entries of each released version
+	dropped     map[uint32]bool         // versions whose removal is on record
+	holes       []hole                  // versions that are missing, in the log's order
 }
 
 type place struct {
 	seq      uint64
 	revision uint32
 	branch   string
-	digest   [32]byte // of the header, as lists show it
+	digest   [32]byte // of the header
 }
 
 type gatePlace struct {
@@ -42,7 +41,7 @@ type gatePlace struct {
 	closed bool
 }
 
-// An absence is a body that is not there.
+// An absence is a missing body.
 type absence struct {
 	ref  posthouse.BodyRef
 	id   posthouse.ID
@@ -54,22 +53,17 @@ func newRecords() *records {
 		checkpoints: map[posthouse.ID]place{}, at: map[uint64]posthouse.ID{},
 		gates: map[posthouse.ID]gatePlace{}, removed: map[posthouse.BodyRef]bool{},
 		signals: map[uint64]string{}, newest: map[string]uint64{},
-		releases: map[uint32]stretch{}, dropped: map[uint32]bool{},
+		releases: map[uint32]versionRange{}, dropped: map[uint32]bool{},
 	}
 }
 
-// isFloor reports whether the records attest that everything before went.
+// isFloor reports whether the records attest the removal of everything before them.
 func isFloor(recs []posthouse.Record) bool {
-	for _, r := range recs {
-		if r.Removal != nil && r.Removal.Whole {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(recs, func(r posthouse.Record) bool { return r.Removal != nil && r.Removal.Whole })
 }
 
-// fold takes in the records of an intact entry, checking each against those
-// before it, and then takes the summary over the entry.
+// fold checks the records of an intact entry against those before, and applies the entry to
+// the summary.
 func (c *chain) fold(e *posthouse.Entry, recs []posthouse.Record) {
 	for i := range recs {
 		var b []byte
@@ -140,8 +134,8 @@ func (c *chain) checkpoint(e *posthouse.Entry, i int, h *posthouse.Header) {
 	s.at[e.Seq] = h.ID
 }
 
-// digest is over all that a list shows of a checkpoint; JSON would take most of
-// the time that a verification of small entries has.
+// digest hashes all fields of a header. JSON would take most of the time that verifying
+// small entries takes.
 func digest(h *posthouse.Header) [32]byte {
 	b := make([]byte, 0, 512)
 	num := func(u uint64) { b = binary.AppendUvarint(b, u) }
@@ -234,8 +228,8 @@ func (c *chain) assignment(e *posthouse.Entry, i int, a *posthouse.AssignInfo, b
 	}
 }
 
-// trail checks that a vote or assignment follows the one before it on an open
-// gate, so that none can be left out.
+// trail checks that a vote or assignment of an open gate follows the one before it, so that
+// none can be left out.
 func (c *chain) trail(e *posthouse.Entry, i int, id posthouse.ID, opened, prior uint64, what string) {
 	g, ok := c.records.gates[id]
 	switch {
@@ -253,7 +247,7 @@ func (c *chain) trail(e *posthouse.Entry, i int, id posthouse.ID, opened, prior 
 	c.unsigned(e.Seq, i, id, "the "+what)
 }
 
-// unsigned notes what VerifyOptions.RequireSigned wants covered.
+// unsigned adds a record that VerifyOptions.RequireSigned wants covered.
 func (c *chain) unsigned(seq uint64, record int, id posthouse.ID, what string) {
 	if c.signed != seq {
 		c.pending = append(c.pending, Fault{
@@ -276,7 +270,7 @@ func (c *chain) claim(e *posthouse.Entry, i int, claim *posthouse.ClaimInfo) {
 func (c *chain) signal(e *posthouse.Entry, i int, g *posthouse.SignalInfo) {
 	s := c.records
 	if strings.HasPrefix(g.Name, "$") {
-		return // a request to the runtime: nobody takes it
+		return // a request to the runtime, which is never taken
 	}
 	if g.Prev != s.newest[g.Name] {
 		c.wrong(e.Seq, i, g.ID, "it follows signal %s of entry %d, but the newest is that of entry %d", g.Name, g.Prev, s.newest[g.Name])
@@ -308,7 +302,7 @@ func (c *chain) removal(e *posthouse.Entry, i int, m *posthouse.RemovalInfo, bod
 		delete(s.gates, id)
 	}
 	if len(body) == 0 {
-		return // its absence is reported
+		return // the missing body is reported
 	}
 	var list posthouse.RemovedList
 	if err := json.Unmarshal(body, &list); err != nil {
@@ -330,7 +324,7 @@ func (c *chain) removal(e *posthouse.Entry, i int, m *posthouse.RemovalInfo, bod
 	}
 }
 
-// end reports the bodies that are absent though no removal lists them.
+// end reports missing bodies that no removal lists.
 func (s *records) end(c *chain) {
 	for _, a := range s.absent {
 		if s.removed[a.ref] {

@@ -7,19 +7,19 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A stretch is where the entries of a released version are, or were: from the
-// first of its generation to its release, which is always there.
-type stretch struct{ first, release uint64 }
+// A versionRange is the entries of a released version: from the first of its generation to
+// its release, which is never removed.
+type versionRange struct{ first, release uint64 }
 
-// A hole is a stretch whose entries are gone.
+// A hole is a version whose entries are missing.
 type hole struct {
-	stretch
+	versionRange
 	version uint32
 }
 
-// bridge reports whether entries are missing before e since the version that it
-// releases was dropped: then the release itself says what it follows. That they
-// may be gone has to be attested by a later record.
+// bridge reports whether entries before e are missing because the version that e releases
+// was dropped. The release itself then says what it follows, and a later record must attest
+// the removal.
 func (c *chain) bridge(e *posthouse.Entry, recs []posthouse.Record) bool {
 	if len(recs) == 0 || recs[len(recs)-1].Release == nil {
 		return false
@@ -30,16 +30,16 @@ func (c *chain) bridge(e *posthouse.Entry, recs []posthouse.Record) bool {
 	}
 	c.holes += int(e.Seq - r.First)
 	if c.next == 0 {
-		c.holes = 0 // nothing is counted from before the first entry there is
+		c.holes = 0 // entries before the first one are not counted
 	}
 	c.linked = false // the release says what it follows, not what was before it
-	at := stretch{r.First, e.Seq}
+	at := versionRange{r.First, e.Seq}
 	c.records.releases[r.Version] = at
 	c.records.holes = append(c.records.holes, hole{at, r.Version})
 	return true
 }
 
-// lacks reports whether an entry is one of a dropped version's.
+// lacks reports whether an entry belongs to a dropped version.
 func (c *chain) lacks(seq uint64) bool {
 	hs := c.records.holes
 	i := sort.Search(len(hs), func(i int) bool { return hs[i].release > seq })
@@ -54,13 +54,13 @@ func (c *chain) release(e *posthouse.Entry, i int, r *posthouse.ReleaseInfo) {
 		s.fence = r.Fence
 		return
 	}
-	s.releases[r.Version] = stretch{r.First, e.Seq}
+	s.releases[r.Version] = versionRange{r.First, e.Seq}
 	heads := map[string]uint64{}
 	for _, b := range c.info.Branches {
 		heads[b.Branch] = b.Seq
 	}
 	if id, ok := s.at[e.Seq]; ok {
-		heads[s.checkpoints[id].branch] = e.Seq // it came with its release
+		heads[s.checkpoints[id].branch] = e.Seq // the checkpoint is in the same entry
 	}
 	same := len(heads) == len(r.Heads)
 	for _, b := range r.Heads {
@@ -74,7 +74,7 @@ func (c *chain) release(e *posthouse.Entry, i int, r *posthouse.ReleaseInfo) {
 	}
 }
 
-// drop forgets what a removed version held.
+// drop forgets the records of a removed version.
 func (c *chain) drop(e *posthouse.Entry, i int, m *posthouse.RemovalInfo) {
 	s := c.records
 	h, ok := s.releases[m.Version]
@@ -99,8 +99,7 @@ func (c *chain) drop(e *posthouse.Entry, i int, m *posthouse.RemovalInfo) {
 	}
 }
 
-// holesAttested reports the entries of released versions that are not there
-// though no removal says so.
+// holesAttested reports missing versions whose removal is not on record.
 func (c *chain) holesAttested() {
 	for _, h := range c.records.holes {
 		if !c.records.dropped[h.version] {

@@ -34,14 +34,14 @@ const (
 	FaultVanished   FaultKind = "vanished"    // the witness saw a thread that is not there
 )
 
-// A Fault is one thing that is wrong, as exactly as it can be named.
+// A Fault is one thing that is wrong, with its place as exactly as it is known.
 type Fault struct {
 	Kind    FaultKind    `json:"kind"`
 	Thread  string       `json:"thread,omitempty"`
 	Seq     uint64       `json:"seq,omitempty"`     // of the entry
-	Through uint64       `json:"through,omitempty"` // of the last, where several entries are missing
+	Through uint64       `json:"through,omitempty"` // of the last entry, if several are missing
 	Record  int          `json:"record"`            // its index in the entry; -1: the entry itself
-	ID      posthouse.ID `json:"id,omitempty"`      // of the checkpoint or gate, where the record is one
+	ID      posthouse.ID `json:"id,omitempty"`      // of the checkpoint or gate that the record is about
 	Message string       `json:"message"`
 }
 
@@ -71,19 +71,22 @@ type Report struct {
 	Threads     int         `json:"threads"`
 	Entries     int         `json:"entries"`
 	Records     int         `json:"records"`
-	Checkpoints int         `json:"checkpoints"` // that are kept
+	Checkpoints int         `json:"checkpoints"` // kept ones
 	Bytes       int64       `json:"bytes"`       // of headers and bodies that were hashed
-	Removed     int         `json:"removed"`     // bodies that are gone, as a removal record says
+	Removed     int         `json:"removed"`     // bodies that removal records attest as removed
 	Covered     int         `json:"covered"`     // entries that a valid signature covers
 	Uncovered   int         `json:"uncovered"`   // entries since a thread's last signature, or of an unsigned thread
 	Unsigned    int         `json:"unsigned"`    // threads without any valid signature
-	Keys        []KeyReport `json:"keys"`        // those met, by id
-	Witnessed   int         `json:"witnessed"`   // threads that still hold what the witness saw
+	Keys        []KeyReport `json:"keys"`        // keys with signatures, by id
+	Witnessed   int         `json:"witnessed"`   // threads that still have what the witness saw
 	Faults      []Fault     `json:"faults"`      // in the order they were found
 
-	Granted       int     `json:"granted"`                 // effects on the world under a decision
-	Ungranted     []Fault `json:"ungranted"`               // effects of class external without one: no fault, unless VerifyOptions.RequireGrants; the first 10,000
-	UngrantedMore int     `json:"ungrantedMore,omitempty"` // how many more there are
+	Granted int `json:"granted"` // effects on the world that a decision licenses
+
+	// Ungranted are the first 10,000 effects of class external without a grant, and
+	// UngrantedMore counts the rest. They are faults only with VerifyOptions.RequireGrants.
+	Ungranted     []Fault `json:"ungranted"`
+	UngrantedMore int     `json:"ungrantedMore,omitempty"`
 }
 
 // A KeyReport counts the signatures of one key.
@@ -106,7 +109,7 @@ type ThreadReport struct {
 // OK reports whether nothing is wrong.
 func (r *Report) OK() bool { return len(r.Faults) == 0 }
 
-// add takes in what was found in one thread.
+// add adds the report of one thread.
 func (r *Report) add(t *Report) {
 	r.Threads += t.Threads
 	r.Entries += t.Entries
@@ -132,7 +135,7 @@ func (r *Report) add(t *Report) {
 	}
 }
 
-// key returns the counts of one key, kept by id.
+// key returns the counts of one key.
 func (r *Report) key(id string) *KeyReport {
 	i, ok := slices.BinarySearchFunc(r.Keys, id, func(k KeyReport, id string) int { return cmp.Compare(k.ID, id) })
 	if !ok {
@@ -141,11 +144,10 @@ func (r *Report) key(id string) *KeyReport {
 	return &r.Keys[i]
 }
 
-// reason returns what an error says, without the advice to do what is being
-// done.
+// reason returns an error's message without its hint, which would advise to verify.
 func reason(err error) string {
-	var e *posthouse.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*posthouse.Error](err)
+	if !ok {
 		return err.Error()
 	}
 	plain := *e

@@ -14,8 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/secretfile"
 )
 
-// A Ring is the public keys that signatures are checked against, those of the
-// past included. A Ring is not changed once made.
+// A Ring is the public keys that verify signatures, including past keys. It never changes.
 type Ring struct{ keys []Public }
 
 const (
@@ -24,8 +23,8 @@ const (
 	maxRing         = 1 << 20 // bytes of a ring's file
 )
 
-// NewRing returns a ring of the keys. [posthouse.ErrInvalid] if a key is not 32
-// bytes long, does not have its id, or two share one.
+// NewRing returns a ring of the keys. It fails with [posthouse.ErrInvalid] if a key is not
+// 32 bytes long or does not have its [KeyID], or if two have one id.
 func NewRing(keys ...Public) (*Ring, error) {
 	r := &Ring{keys: slices.Clone(keys)}
 	slices.SortFunc(r.keys, func(a, b Public) int { return cmp.Compare(a.ID, b.ID) })
@@ -68,8 +67,8 @@ func (r *Ring) with(k Public) (*Ring, error) {
 	return NewRing(append(keys, k)...)
 }
 
-// MarshalText writes the ring as PEM: one PUBLIC KEY block a key, with its id
-// in a comment above it and the times, where set, as headers of the block.
+// MarshalText writes the ring as PEM. Each key is a PUBLIC KEY block, with its id in a
+// comment above it and its times, if set, as headers.
 func (r *Ring) MarshalText() ([]byte, error) {
 	var b bytes.Buffer
 	for _, k := range r.Keys() {
@@ -89,10 +88,10 @@ func (r *Ring) MarshalText() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ParseRing reads what [Ring.MarshalText] wrote. A plain public key file, as
-// openssl writes it, is a ring of one key. Between the blocks only blank lines
-// and lines that start with # may stand: a damaged block is an error, not one
-// key less. [posthouse.ErrInvalid].
+// ParseRing reads what [Ring.MarshalText] wrote. A plain public key file, as openssl writes
+// it, is a ring of one key. Between blocks only blank lines and lines that begin with # may
+// appear, so a damaged block is an error and not a missing key. It fails with
+// [posthouse.ErrInvalid].
 func ParseRing(data []byte) (*Ring, error) {
 	if len(data) > maxRing {
 		return nil, posthouse.Invalid("ring", "is larger than 1 MiB")

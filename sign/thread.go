@@ -2,22 +2,22 @@ package sign
 
 import "github.com/posthouse/posthouse"
 
-// A ThreadCheck verifies the entries of one thread as they come, without a store.
-// Bodies may be left out of them.
+// A ThreadCheck verifies the entries of one thread one by one, without a store. Entries may
+// lack their bodies.
 type ThreadCheck struct{ c *chain }
 
-// CheckThread begins with a thread's first entry. With an empty or nil ring
-// signatures are counted, and nothing is covered.
+// CheckThread begins a check before a thread's first entry. With an empty or nil ring it
+// counts signatures, which then cover nothing.
 func CheckThread(thread string, ring *Ring) *ThreadCheck {
-	c := newChain(thread, ring)
+	c := newChain(thread, ring, nil)
 	c.absent = true
 	return &ThreadCheck{c}
 }
 
-// Add takes in the next entry.
+// Add checks the next entry.
 func (t *ThreadCheck) Add(e *posthouse.Entry) { t.c.entry(examine(e, t.c.ring)) }
 
-// End returns what was found, once the last entry was added.
+// End returns the report, after the last entry.
 func (t *ThreadCheck) End() *Report {
 	t.c.end(false)
 	return &t.c.report

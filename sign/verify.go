@@ -3,7 +3,6 @@ package sign
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -11,34 +10,40 @@ import (
 
 // VerifyOptions refine [Verify]. Nil is the zero value.
 type VerifyOptions struct {
-	Thread        string              // only this thread; else all, and the store's own check
-	Witness       *Head               // a head seen before: finds a store put back to an older state
-	RequireSigned bool                // what a Ledger with a key leaves to no later signature must be covered: questions, decisions, removals, releases, ends of runs, and the first entry after each second
-	RequireGrants bool                // an effect of class external without a grant is a fault; else the report lists it
-	Progress      func(*ThreadReport) // called after each thread, in the order of names, one call at a time
-	Walked        func(Verified)      // called every thousand entries or so, and after each thread, one call at a time
-	Workers       int                 // threads verified at once, 1 to 64; default the number of processors, at least 2 and at most 8
+	Thread  string // only this thread; default all, and the store's own check
+	Witness *Head  // a head from an earlier time, to find a store put back to an older state
+
+	// RequireSigned makes it a fault if no signature covers a question, decision, removal,
+	// release, end of a run, or the first entry after each second. A Ledger with a key signs
+	// all of these.
+	RequireSigned bool
+
+	// RequireGrants makes an effect of class external without a grant a fault. Otherwise the
+	// report lists it.
+	RequireGrants bool
+
+	Progress func(*ThreadReport) // called after each thread, in the order of names, one call at a time
+	Walked   func(Verified)      // called about every thousand entries and after each thread, one call at a time
+	Workers  int                 // threads verified at once, 1 to 64; default the processors, 2 to 8
 }
 
-// Verified says how far a verification is.
+// Verified is the progress of a verification.
 type Verified struct {
-	Threads int   // that are done
+	Threads int   // completed
 	Entries int   // walked
 	Bytes   int64 // of their headers and bodies
 }
 
-// Verify walks every thread of the store, or one, from its first entry to its
-// last, and collects all that is wrong: every hash, the chain, every body that
-// is there, the removal records of those that are not, signatures, whether the
-// records agree with each other, and whether summaries and index agree with
-// the log. It needs public keys only. With an empty or nil ring signatures are
-// counted, and nothing is covered.
+// Verify walks every thread of the store, or one, and collects all that is wrong. It checks
+// hashes, the chain, bodies, the removal records of missing bodies, signatures, that the
+// records agree with each other, and that summaries and index agree with the log. It needs
+// public keys only. With an empty or nil ring it counts signatures, which then cover
+// nothing.
 //
-// It only reads, and may run while others write: each thread is verified up to
-// where it ended when its turn came. Several threads are walked at once, beside the
-// store's own check, and the entries of each are hashed several at once. The error is about the verification
-// itself, for example [posthouse.ErrNotFound] for an unknown thread; what is
-// wrong with the store is in the report.
+// Verify only reads, and the store may be in use: it verifies each thread up to its end at
+// that time. It walks several threads at once, beside the store's own check. The error is
+// about the verification itself, for example [posthouse.ErrNotFound] for an unknown thread.
+// The report has what is wrong with the store.
 func Verify(ctx context.Context, store posthouse.Store, ring *Ring, o *VerifyOptions) (*Report, error) {
 	if o == nil {
 		o = &VerifyOptions{}
@@ -53,7 +58,7 @@ func Verify(ctx context.Context, store posthouse.Store, ring *Ring, o *VerifyOpt
 	checked := v.check()
 	err := v.threads()
 	if err != nil {
-		stop() // nobody asks any more
+		stop() // the result of the store's check is not needed
 	}
 	v.report.Faults = append(v.report.Faults, <-checked...)
 	if err = errors.Join(ctx.Err(), err); err != nil {
@@ -81,11 +86,11 @@ func (v *verifier) threads() error {
 		return err
 	}
 	there := make(map[string]bool, len(names))
-	var far []carried
+	var all []carried
 	err = v.each(names, func(name string, c *chain) {
 		there[name] = true
 		v.report.add(&c.report)
-		far = append(far, c.grants.carried...)
+		all = append(all, c.grants.carried...)
 		if v.opt.Progress != nil {
 			v.opt.Progress(c.summary())
 		}
@@ -95,15 +100,14 @@ func (v *verifier) threads() error {
 	}
 	_, seen := v.opt.Witness.of(v.opt.Thread)
 	if v.opt.Thread != "" && !there[v.opt.Thread] && !seen {
-		return &posthouse.Error{Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no thread %q", v.opt.Thread)}
+		return posthouse.NotFound("thread", v.opt.Thread)
 	}
 	v.vanished(there)
-	return v.origins(far)
+	return v.origins(all)
 }
 
-// names lists the threads, all before the first is read: a store need not allow
-// reads while it lists. Where a summary is damaged, threads are found by their
-// checkpoints.
+// names lists all threads before the first is read, because a store need not allow reads
+// while it lists. If a summary is damaged, it finds threads by their checkpoints.
 func (v *verifier) names() ([]string, error) {
 	var names []string
 	var failed error
@@ -125,7 +129,7 @@ func (v *verifier) names() ([]string, error) {
 	v.report.Faults = append(v.report.Faults, Fault{Kind: FaultSummary, Record: -1, Message: "the list of threads breaks off: " + reason(failed)})
 	for h, err := range v.store.List(v.ctx, posthouse.Query{}) {
 		if isDamage(err) {
-			break // what the list lacks, the store's own check names
+			break // the store's own check reports what the list lacks
 		}
 		if err != nil {
 			return nil, err
@@ -136,8 +140,8 @@ func (v *verifier) names() ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// vanished reports the threads that the witness saw and the store lacks. A
-// deleted thread leaves the record of its deletion.
+// vanished reports the threads that the witness saw and that the store lacks. A deleted
+// thread would have left the record of its deletion.
 func (v *verifier) vanished(there map[string]bool) {
 	if v.opt.Witness == nil {
 		return
@@ -152,11 +156,11 @@ func (v *verifier) vanished(there map[string]bool) {
 	}
 }
 
-// maxTries bounds how often a thread is verified again because it changed
-// while faults were found, which may then have been none.
+// maxTries bounds how often a thread is verified again. If it changed meanwhile, the faults
+// found may not be real.
 const maxTries = 5
 
-// thread verifies one thread; nil if it is gone by now.
+// thread verifies one thread. It returns nil if the thread is gone.
 func (v *verifier) thread(name string) (*chain, error) {
 	info, err := v.summary(name)
 	if isDamage(err) {
@@ -177,7 +181,7 @@ func (v *verifier) thread(name string) (*chain, error) {
 	}
 }
 
-// summary returns a thread's summary, nil if there is none.
+// summary returns a thread's summary, nil if the thread does not exist.
 func (v *verifier) summary(thread string) (*posthouse.ThreadInfo, error) {
 	for info, err := range v.store.Threads(v.ctx, posthouse.ThreadQuery{Thread: thread}) {
 		return info, err
@@ -185,11 +189,9 @@ func (v *verifier) summary(thread string) (*posthouse.ThreadInfo, error) {
 	return nil, nil
 }
 
-// unsummarised verifies the log of a thread whose summary cannot be read, as
-// far as it goes.
+// unsummarised verifies the log of a thread whose summary cannot be read.
 func (v *verifier) unsummarised(name string, damage error) (*chain, error) {
-	c := newChain(name, v.ring)
-	c.witness(v.opt.Witness)
+	c := newChain(name, v.ring, v.opt.Witness)
 	c.fault(FaultSummary, 0, -1, "", "the thread's summary cannot be read: %s", reason(damage))
 	last := uint64(0)
 	for e, err := range v.store.Read(v.ctx, name, posthouse.Range{Reverse: true, Limit: 1, Headers: true}) {
@@ -210,10 +212,9 @@ func (v *verifier) unsummarised(name string, damage error) (*chain, error) {
 	return c, nil
 }
 
-// walk follows the log to where the summary ends, and compares.
+// walk follows the log to the end of the summary and compares the two.
 func (v *verifier) walk(info *posthouse.ThreadInfo) (*chain, error) {
-	c := newChain(info.Thread, v.ring)
-	c.witness(v.opt.Witness)
+	c := newChain(info.Thread, v.ring, v.opt.Witness)
 	if err := v.read(c, info.Tail.Seq); err != nil {
 		return nil, err
 	}
@@ -223,7 +224,7 @@ func (v *verifier) walk(info *posthouse.ThreadInfo) (*chain, error) {
 	}
 	c.ended(v.opt.Witness)
 	if c.damaged {
-		return c, nil // what is derived from a damaged log says nothing new
+		return c, nil // what is derived from a damaged log differs for that reason
 	}
 	if err := v.beyond(c, info); err != nil {
 		return nil, err
@@ -232,8 +233,8 @@ func (v *verifier) walk(info *posthouse.ThreadInfo) (*chain, error) {
 	return c, v.index(c)
 }
 
-// read feeds the entries up to last to the chain. Where the store itself finds
-// an entry damaged, that is a fault, and reading goes on behind it.
+// read feeds the entries up to last to the chain. It reports an entry that the store cannot
+// read, and goes on after it.
 func (v *verifier) read(c *chain, last uint64) error {
 	for from := uint64(1); from <= last; from = c.next {
 		err := v.feed(c, posthouse.Range{From: from, To: last})
@@ -241,7 +242,7 @@ func (v *verifier) read(c *chain, last uint64) error {
 			return err
 		}
 		seq := max(c.next, from)
-		for ; seq <= last; seq++ { // to find which entry it is
+		for ; seq <= last; seq++ { // to find the entry
 			if err = v.feed(c, posthouse.Range{Seqs: []uint64{seq}}); err != nil {
 				break
 			}
@@ -258,8 +259,7 @@ func isDamage(err error) bool {
 	return errors.Is(err, posthouse.ErrCorrupt) || errors.Is(err, posthouse.ErrNewer)
 }
 
-// beyond looks for entries behind the end that the summary names, unless the
-// thread is growing.
+// beyond reports entries after the end of the summary, unless the thread is growing.
 func (v *verifier) beyond(c *chain, info *posthouse.ThreadInfo) error {
 	for e, err := range v.store.Read(v.ctx, c.thread, posthouse.Range{From: info.Tail.Seq + 1, Limit: 1, Headers: true}) {
 		if isDamage(err) {
@@ -278,8 +278,8 @@ func (v *verifier) beyond(c *chain, info *posthouse.ThreadInfo) error {
 	return nil
 }
 
-// ownCheck returns the store's own check of all that is in it, nil if it has none
-// or only one thread is verified.
+// ownCheck returns the store's own check. It returns nil if the store has none, or if only
+// one thread is verified.
 func (v *verifier) ownCheck() posthouse.Checker {
 	if v.opt.Thread != "" {
 		return nil
@@ -288,7 +288,7 @@ func (v *verifier) ownCheck() posthouse.Checker {
 	return checker
 }
 
-// check begins the store's own check, and sends what it found at its end.
+// check runs the store's own check and sends its result when it ends.
 func (v *verifier) check() <-chan []Fault {
 	done := make(chan []Fault, 1)
 	checker := v.ownCheck()

@@ -1,10 +1,10 @@
 package statement
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
@@ -23,7 +23,7 @@ type envelopeSignature struct {
 	Sig   string `json:"sig"` // base64
 }
 
-// pae is DSSE's pre-authentication encoding: what is signed.
+// pae returns the bytes that are signed, DSSE's pre-authentication encoding.
 func pae(payloadType string, payload []byte) []byte {
 	b := fmt.Appendf(nil, "DSSEv1 %d %s %d ", len(payloadType), payloadType, len(payload))
 	return append(b, payload...)
@@ -42,8 +42,8 @@ func wrap(payloadType string, payload []byte, signer posthouse.Signer) ([]byte, 
 	return append(data, '\n'), err
 }
 
-// unwrap returns the payload and a key of the ring that signed it. A signature
-// by a key that the ring has must verify; one such signature is enough.
+// unwrap returns the payload and the key of the ring that signed it. One signature by a key
+// of the ring is enough, and all of them must verify.
 func unwrap(data []byte, payloadType string, ring *sign.Ring) ([]byte, sign.Public, error) {
 	var env envelope
 	if err := json.Unmarshal(data, &env); err != nil {
@@ -87,9 +87,9 @@ func unknownKey(names []string) error {
 	}
 }
 
-// decode64 reads standard or URL-safe base64, as DSSE asks of verifiers.
+// decode64 reads standard or URL-safe base64, as DSSE requires of verifiers.
 func decode64(s string) ([]byte, error) {
-	if bytes.ContainsAny([]byte(s), "-_") {
+	if strings.ContainsAny(s, "-_") {
 		return base64.URLEncoding.Strict().DecodeString(s)
 	}
 	return base64.StdEncoding.Strict().DecodeString(s)

@@ -22,12 +22,13 @@ const MaxExport = 512 << 20
 
 // ExportOptions configure [Export].
 type ExportOptions struct {
-	States bool             // with the states and the step results; else only questions, decisions and removals have their bodies
+	// States includes the bodies of states and step results. Otherwise the export has only
+	// those of questions, decisions, votes, assignments, signals and removals.
+	States bool
 	Now    func() time.Time // the clock; default time.Now
 }
 
-// A Trail is one thread's audit trail, as [Export] wrote it and [OpenExport]
-// checked it.
+// A Trail is one thread's audit trail, which [OpenExport] has checked.
 type Trail struct {
 	Thread  string
 	At      time.Time // when it was exported
@@ -36,8 +37,7 @@ type Trail struct {
 	Report  *sign.Report
 }
 
-// A trail is an export's payload. What a reader is shown beside the hashed
-// bytes is never read back.
+// A trail is an export's payload. Its views are for people and are never read back.
 type trail struct {
 	Format  int           `json:"format"`
 	Thread  string        `json:"thread"`
@@ -58,7 +58,7 @@ type trailEntry struct {
 	View       any            `json:"view,omitempty"` // a *trailView, ignored when read
 }
 
-// A trailView shows an entry's header and its JSON bodies to a person.
+// A trailView shows an entry's header and its JSON bodies to people.
 type trailView struct {
 	Time    time.Time    `json:"time"`
 	Records []recordView `json:"records"`
@@ -69,13 +69,15 @@ type recordView struct {
 	Content json.RawMessage `json:"content,omitempty"`
 }
 
-// Export writes one thread's audit trail as a DSSE envelope signed with the
-// key: every entry with its hashes and signatures, so that [OpenExport] can
-// check the chain without the store, a readable view of each, and what acted on the
-// world, with who approved it and what.
-// [posthouse.ErrNotFound] for an unknown thread, [posthouse.ErrTooLarge] beyond
-// [MaxExport], [posthouse.ErrCorrupt] for a log that ends before its summary
-// says. It writes what is stored; other damage is found on opening.
+// Export writes one thread's audit trail as a DSSE envelope signed with the key. It has every
+// entry with its hashes and signatures, so that [OpenExport] can check the chain without
+// the store. It also has a readable view of each entry, and the effects on the world with
+// who approved them.
+//
+// Export fails with [posthouse.ErrNotFound] for an unknown thread, with
+// [posthouse.ErrTooLarge] above [MaxExport] bytes, and with [posthouse.ErrCorrupt] for a log
+// that ends before its summary says. It does not look for other damage, which OpenExport
+// finds.
 func Export(ctx context.Context, store posthouse.Store, thread string, signer posthouse.Signer, w io.Writer, o *ExportOptions) error {
 	if o == nil {
 		o = &ExportOptions{}
@@ -107,7 +109,7 @@ func Export(ctx context.Context, store posthouse.Store, thread string, signer po
 	}
 	switch n := len(p.Entries); {
 	case n == 0 && last.Seq == 0:
-		return &posthouse.Error{Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no thread %q", thread)}
+		return posthouse.NotFound("thread", thread)
 	case n == 0 || p.Entries[n-1].Seq < last.Seq:
 		return headMismatch(thread, last.Seq, "is not there")
 	}
@@ -136,9 +138,9 @@ func exportTooLarge() error {
 	}
 }
 
-// size estimates what the entry takes once encoded twice in base64.
+// size estimates the bytes of the entry once it is encoded twice in base64.
 func (e *trailEntry) size() int {
-	n := 400 + 4*len(e.Header) // the view takes about as much again
+	n := 400 + 4*len(e.Header) // with the view
 	for _, b := range e.Bodies {
 		n += len(b)
 	}
@@ -175,12 +177,11 @@ func newTrailEntry(e *posthouse.Entry, states bool, effects *effectViews) (*trai
 	return te, nil
 }
 
-// OpenExport reads an export and checks it offline: the envelope's signature,
-// then the chain and the signatures of the entries. Errors are those of
-// [ParseHead]; if the envelope is sound and the entries are not, the trail
-// comes together with an [posthouse.ErrCorrupt], and its Report lists what is
-// wrong. The view is not looked at: what the Trail says comes from the bytes
-// that were hashed.
+// OpenExport reads an export and checks it offline: the envelope's signature, then the chain
+// and the signatures of the entries. It ignores the views: the Trail comes from hashed
+// bytes. Errors are those of [ParseHead]. If the envelope is sound and the entries are not,
+// it returns the trail together with [posthouse.ErrCorrupt], and its Report lists what is
+// wrong.
 func OpenExport(r io.Reader, ring *sign.Ring) (*Trail, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxExport+1))
 	if err != nil {

@@ -6,18 +6,18 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// An effectView shows a reader of an export what acted on the world, who approved
-// it, and what exactly. Like all that is shown, it is never read back.
+// An effectView shows people an effect on the world, who approved it, and what exactly was
+// approved. It is never read back.
 type effectView struct {
 	posthouse.Use
 	Question string              `json:"question,omitempty"`
-	Verdict  posthouse.Verdict   `json:"verdict,omitempty"` // none: nobody approved it, or the gate is of another thread
+	Verdict  posthouse.Verdict   `json:"verdict,omitempty"` // empty if nobody approved it, or the gate is of another thread
 	By       string              `json:"by,omitempty"`
 	Decision *posthouse.Decision `json:"decision,omitempty"`
 	Content  json.RawMessage     `json:"content,omitempty"` // what was approved, unless it is sealed
 }
 
-// effectViews collects them from the entries of one thread.
+// effectViews collects the effects of one thread.
 type effectViews struct {
 	uses  *posthouse.UseGatherer
 	gates map[posthouse.ID]*gateView
@@ -40,7 +40,7 @@ func (v *effectViews) add(e *posthouse.Entry, recs []posthouse.Record) {
 		case r.Gate != nil:
 			g := &gateView{gate: posthouse.Gate{Name: r.Gate.Name}}
 			if json.Unmarshal(e.Bodies[i], &g.gate) != nil || r.Sealed {
-				g.gate = posthouse.Gate{Name: r.Gate.Name} // sealed, or damaged: which verifying says
+				g.gate = posthouse.Gate{Name: r.Gate.Name} // sealed, or damaged, which the check reports
 			}
 			g.gate.Decision = nil
 			v.gates[r.Gate.ID] = g

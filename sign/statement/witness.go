@@ -16,7 +16,7 @@ import (
 const (
 	headType   = "application/vnd.posthouse.head+json"
 	headFormat = 1
-	maxHead    = 256 << 20 // bytes of a head's file: two million threads
+	maxHead    = 256 << 20 // bytes of a head's file, enough for two million threads
 )
 
 // WitnessOptions configure [Witness].
@@ -24,10 +24,10 @@ type WitnessOptions struct {
 	Now func() time.Time // the clock; default time.Now
 }
 
-// Witness makes a signed statement of where every thread ends. It reads the
-// last entry of each and checks its hash, not the chain before it: run [sign.Verify]
-// for that. Threads may grow meanwhile. [posthouse.ErrCorrupt] if a thread does
-// not end where its summary says.
+// Witness makes a signed statement of where every thread ends. It checks the hash of each
+// thread's last entry, but not the chain before it, which [sign.Verify] does. Threads may
+// grow meanwhile. It fails with [posthouse.ErrCorrupt] if a thread does not end where its
+// summary says.
 func Witness(ctx context.Context, store posthouse.Store, signer posthouse.Signer, o *WitnessOptions) (*sign.Head, error) {
 	now := time.Now
 	if o != nil && o.Now != nil {
@@ -55,8 +55,8 @@ func Witness(ctx context.Context, store posthouse.Store, signer posthouse.Signer
 	return h, err
 }
 
-// endsAt checks that the log has the entry its summary calls the last. It
-// reports false if the thread was deleted meanwhile.
+// endsAt checks that the log has the last entry of its summary. It reports false if the
+// thread was deleted meanwhile.
 func endsAt(ctx context.Context, store posthouse.Store, thread string, tail posthouse.Position) (bool, error) {
 	for e, err := range store.Read(ctx, thread, posthouse.Range{From: tail.Seq, To: tail.Seq, Headers: true}) {
 		if err != nil {
@@ -86,9 +86,8 @@ func headMismatch(thread string, seq uint64, what string) error {
 	}
 }
 
-// SaveHead writes a head's envelope to a file, durably, in the place of one that is
-// there. [posthouse.ErrInvalid] for a head that was neither made by [Witness] nor
-// parsed.
+// SaveHead writes a head's envelope to a file, durably, and replaces an existing file. It
+// fails with [posthouse.ErrInvalid] for a head that neither [Witness] nor [ParseHead] made.
 func SaveHead(path string, h *sign.Head) error {
 	if h.Envelope == nil {
 		return posthouse.Invalid("head", "is not signed; make it with Witness")
@@ -101,9 +100,9 @@ func LoadHead(path string, ring *sign.Ring) (*sign.Head, error) {
 	return secretfile.Load(path, maxHead, func(data []byte) (*sign.Head, error) { return ParseHead(data, ring) })
 }
 
-// ParseHead reads a head and checks its signature: [posthouse.ErrInvalid] if it
-// is none, [posthouse.ErrCorrupt] if it was changed, [posthouse.ErrForbidden]
-// if the ring does not have its key or the key was not in use.
+// ParseHead reads a head and checks its signature. It fails with [posthouse.ErrInvalid] if
+// data is not a head, with [posthouse.ErrCorrupt] if it was changed, and with
+// [posthouse.ErrForbidden] if the ring does not have its key or the key was not in use.
 func ParseHead(data []byte, ring *sign.Ring) (*sign.Head, error) {
 	payload, by, err := unwrap(data, headType, ring)
 	if err != nil {
@@ -124,8 +123,7 @@ func ParseHead(data []byte, ring *sign.Ring) (*sign.Head, error) {
 	return h, nil
 }
 
-// checkSigned checks what every signed statement has: its format, and a time at
-// which the key was in use.
+// checkSigned checks the format of a statement, and that its key was in use at its time.
 func checkSigned(by sign.Public, format, known int, at time.Time) error {
 	switch {
 	case format > known:

@@ -116,7 +116,7 @@ func (a *app) importCheck(key string) (func(*posthouse.Entry) error, error) {
 	if errors.Is(err, posthouse.ErrNotFound) && key == "" {
 		ring, err = nil, nil
 	}
-	return sign.ImportCheck(ring), host.Hinted(err, posthouse.CodeNotFound, "give the file of public keys of where the thread comes from")
+	return ring.ImportCheck(), host.Hinted(err, posthouse.CodeNotFound, "give the file of public keys of where the thread comes from")
 }
 
 func (a *app) transferred(t *transfer.ThreadFile, file string) error {
