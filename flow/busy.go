@@ -11,29 +11,27 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// OnBusy says what a run does when another one has its thread. The other may
-// be in this process or in another; a process that died has a thread until its
-// lease is over.
+// OnBusy says what a run does when another one has its thread, in this process or in
+// another. A process that died has a thread until its lease is over.
 type OnBusy = engine.OnBusy
 
 // The strategies.
 //
-// Enqueue serves first come, first served within this process; behind a run of
-// another process it looks again at least each second, and whoever looks first
-// has the thread. A flow must not enqueue a run of its own thread: it would wait
+// Enqueue serves first come, first served within this process. Behind a run of
+// another process each caller looks again at least each second, and the first to look
+// gets the thread. A flow must not enqueue a run of its own thread: it would wait
 // for itself.
 //
 // Interrupt and Rollback cancel the other run as [ledger.Ledger.Cancel] does
-// and wait until it has ended; a run of another process learns of it at its
-// next commit. If the other ends by itself first, that stands. They are for
-// calls with an input. Either way the new run is an execution of its own:
-// Interrupt leaves [Previous] what the last execution that was done returned.
+// and wait until it has ended. A run of another process learns of it at its
+// next commit. If the other ends by itself first, its result counts. Both are for
+// calls with an input, whose run is an execution of its own. With Interrupt [Previous]
+// is what the last execution that was done returned.
 //
-// Rollback then takes the branch back to what it was before the input of the
-// cancelled run. History stays as it is: a checkpoint of kind update, whose
-// Source is the earlier one, restores its state, and the new input follows it.
-// What steps did to the world is not undone, and gates that the input had
-// cancelled stay cancelled.
+// Rollback also takes the branch back to what it was before the input of the
+// cancelled run. A checkpoint of kind update, whose Source is the earlier one, restores
+// its state, and the new input follows it; nothing leaves the history. What steps did
+// to the world is not undone, and gates that the input had cancelled stay cancelled.
 const (
 	Reject    = engine.Reject    // fail with [posthouse.ErrBusy]
 	Enqueue   = engine.Enqueue   // wait in line
@@ -41,8 +39,8 @@ const (
 	Rollback  = engine.Rollback  // cancel the other and go on from before its input
 )
 
-// Repeated returns the result of the execution that RunOptions.Run names, nil
-// if the branch has none. Another input than it had is [posthouse.ErrExists].
+// Repeated returns the result of the execution that RunOptions.Run names, nil if the
+// branch has none. [posthouse.ErrExists] for another input than it had.
 func (r *run[In, Out]) Repeated(ctx context.Context, in *In) (*Result[Out], error) {
 	h := r.sess.Head()
 	if h == nil {
@@ -66,7 +64,7 @@ func (a *App[In, Out]) sameInput(ctx context.Context, h *posthouse.Header, in *I
 	}
 	was, ok := c.State[partInput]
 	if !ok {
-		return nil // it is not a flow's; whoever goes on says so
+		return nil // it is not a flow's, which is reported later
 	}
 	now, err := posthouse.Encode(a.codec, *in)
 	if err != nil || bytes.Equal(was.Data, now.Data) {
@@ -102,8 +100,8 @@ func (a *App[In, Out]) earlierResult(ctx context.Context, head *posthouse.Header
 	return nil, nil
 }
 
-// runningElsewhere returns the result of an execution that somebody else runs, nil if
-// that is not the one of c. Another input than it had is [posthouse.ErrExists].
+// runningElsewhere returns the result of an execution that another caller runs, nil if
+// that is not the one of c. [posthouse.ErrExists] for another input than it had.
 func (a *App[In, Out]) runningElsewhere(ctx context.Context, thread string, c *engine.Invocation, in *In, cause error) (*Result[Out], error) {
 	res := &Result[Out]{Thread: thread, Branch: cmp.Or(c.Branch, posthouse.MainBranch), Run: c.Run, Status: posthouse.StatusRunning}
 	info, err := a.ledger.Thread(ctx, thread)

@@ -25,11 +25,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// errStopped is what steps return once the run was asked to drain. It does not
-// leave the package.
+// errStopped is what steps return once the run was asked to drain. Run never returns it.
 var errStopped = errors.New("flow: asked to stop before the next step; the thread goes on when it is resumed")
 
-// isOrder reports whether the function's steps came in another order than on record.
+// isOrder reports whether the function's steps came in another order than the recorded.
 func isOrder(err error) bool {
 	var order *engine.OrderError
 	return errors.As(err, &order)

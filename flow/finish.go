@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// commitDone commits the output. The second result is why it cannot be.
+// commitDone commits the output. Failed says why the output cannot be committed.
 func (r *run[In, Out]) commitDone(ctx context.Context, task *engine.Task, out Out) (res *Result[Out], failed, err error) {
 	v, err := posthouse.Encode(r.app.codec, out)
 	if of := reflect.TypeFor[Out](); err == nil && v.Codec == posthouse.JSON.Name() && engine.HoldsInterface(of) {
@@ -37,8 +37,8 @@ func (r *run[In, Out]) commitDone(ctx context.Context, task *engine.Task, out Ou
 	return res, nil, nil
 }
 
-// commitFailure commits why the function failed, and returns it. What it asked before
-// stays open.
+// commitFailure commits the failure of the function, and returns it. Its questions stay
+// open.
 func (r *run[In, Out]) commitFailure(ctx context.Context, task *engine.Task, cause error) error {
 	e := &Error{Flow: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Err: cause}
 	c := r.newChange(posthouse.KindFail, posthouse.StatusFailed, r.app.node)
@@ -53,7 +53,7 @@ func (r *run[In, Out]) commitFailure(ctx context.Context, task *engine.Task, cau
 	return e
 }
 
-// leaveInterrupted keeps what is done and lets the thread be resumed.
+// leaveInterrupted commits what is done, so that the thread can be resumed.
 func (r *run[In, Out]) leaveInterrupted(ctx context.Context, task *engine.Task) (*Result[Out], error) {
 	if held := task.Records().Held(); len(held) > 0 {
 		if _, err := r.sess.Commit(ctx, &ledger.Draft{Steps: held}); err != nil {

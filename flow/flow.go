@@ -11,8 +11,8 @@ import (
 )
 
 // A Func is a flow's function. It is executed again from its top whenever the
-// thread is resumed; steps, waits and questions that are on record answer at
-// once, so it must come by them in the same order each time.
+// thread is resumed. Recorded steps, waits and questions return at once, so it must call
+// them in the same order each time.
 //
 // It returns its output when it is done, an error that wraps
 // [posthouse.ErrWaiting] (from gate.Ask, step.Sleep and the like) to park, and
@@ -33,17 +33,21 @@ func New[In, Out any](name string, fn Func[In, Out]) *Flow[In, Out] {
 
 // Options refine an App. Nil is the zero value.
 type Options struct {
-	// Steps without checkpoints: only the input, waits, failures and the end
-	// make one. The results of steps are recorded all the same.
+	// FewCheckpoints makes no checkpoints of steps: only the input, waits, failures and
+	// the end make one. The results of steps are recorded all the same.
 	FewCheckpoints bool
 
-	HoldFor time.Duration   // a sleep or retry that is due sooner is waited for by the run itself, a later one only parks the thread; default 10 s, negative: none
+	// HoldFor is how long the run itself waits for a sleep or a retry. A later one parks
+	// the thread. Default 10 s; negative: none.
+	HoldFor time.Duration
+
 	Codec   posthouse.Codec // of input and output; default [posthouse.JSON]
+	Release AutoRelease     // when a run releases its thread; default never
 
-	Release AutoRelease // when a run releases its thread; default never
-
-	Retry   Retry         // of steps that say nothing themselves (step.Options.Retry), steps within steps aside; default: none
-	Timeout time.Duration // of one attempt of such a step; default: none
+	// Retry and Timeout, of one attempt, are those of steps that say nothing themselves
+	// (step.Options). Steps within steps have neither. Default: none.
+	Retry   Retry
+	Timeout time.Duration
 }
 
 // A Retry says how often a step that failed is tried again: it is step.Retry.
@@ -114,10 +118,13 @@ type Result[Out any] struct {
 	Thread     string
 	Branch     string
 	Run        string
-	Checkpoint posthouse.ID     // the branch's head; "" before the first
-	Status     posthouse.Status // done, waiting, cancelled; running if it was asked to drain, or if somebody else runs it; ready, failed or interrupted where it was not resumed
-	Waiting    []posthouse.Gate // what it waits for, if Status is waiting
-	Error      string           // why it failed, if Status is failed
+	Checkpoint posthouse.ID // the branch's head; "" before the first
+
+	// Status is done, waiting or cancelled; running if it was asked to drain, or another
+	// caller runs it; ready, failed or interrupted where it was not resumed.
+	Status  posthouse.Status
+	Waiting []posthouse.Gate // what it waits for, if Status is waiting
+	Error   string           // why it failed, if Status is failed
 
 	Release *posthouse.Release // that the run made of the thread at its end, see [AutoRelease]; otherwise nil
 }

@@ -9,8 +9,8 @@ import (
 // A Reason says how a run ended.
 type Reason = engine.Reason
 
-// The reasons. What is on record decides: of a run that was cancelled while it
-// completed, the first of both to be recorded.
+// The reasons. What is on record decides: where a run completed while it was cancelled,
+// the first of both that was recorded.
 const (
 	Running   = engine.Running   // it has not ended
 	Done      = engine.Done      // it is done, or parked: the result says which
@@ -18,8 +18,8 @@ const (
 	Failed    = engine.Failed    // it returned an error
 )
 
-// A Handle is a hold on a run that goes on by itself. It is safe for concurrent
-// use, and need not be kept. Its methods:
+// A Handle is a run in the background. It is safe for concurrent use, and need not be
+// kept. Its methods:
 //
 //	Done() <-chan struct{}                    // closed when the run has ended and given the thread back
 //	Result() (*Result[Out], error)            // waits for the end, and returns what Run would have
@@ -29,18 +29,18 @@ const (
 //
 // Cancel asks to cancel the run, by [ledger.Ledger.Cancel]: the contexts of the
 // function and its steps end, no other step begins, and the branch gets a
-// checkpoint of status cancelled. Steps that are done stay on record. It does not
-// wait for that: see Done. Its error says that the request could not be put on
-// record. A run that was cancelled has a result of that status and no error; one
-// that was cancelled before it began is [posthouse.ErrCancelled]. Cancelling or
-// draining again, or what has ended, does nothing.
+// checkpoint of status cancelled. Steps that are done stay on record. Cancel does not
+// wait for that; use Done. Its error says that the request could not be put on
+// record. A cancelled run has a result of that status and no error, except one that was
+// cancelled before it began: [posthouse.ErrCancelled]. Cancelling or draining again, or
+// what has ended, does nothing.
 type Handle[Out any] = engine.Background[*Result[Out]]
 
-// Start is [App.Run] in the background: it returns once the thread is claimed,
-// or, with OnBusy other than Reject or an id of its own, once the run has its
-// place in line: then [posthouse.ErrBusy] comes with the result. One with the id
-// of a run that goes on in this process waits for that one's end, whose result
-// it has. Ending ctx ends the run as it does Run's.
+// Start is [App.Run] in the background. It returns once the thread is claimed. With
+// OnBusy other than Reject, or an id of its own, it returns once the run has its place
+// in line; [posthouse.ErrBusy] then comes with the result. With the id of a run that
+// goes on in this process it waits for the end of that run and has its result. Ending ctx
+// ends the run.
 func (a *App[In, Out]) Start(ctx context.Context, thread string, in In, o ...RunOptions) (*Handle[Out], error) {
 	return a.front.Launch(ctx, thread, &in, o)
 }

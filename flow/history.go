@@ -15,7 +15,7 @@ import (
 type Snapshot[In, Out any] struct {
 	posthouse.Header
 	Input    In
-	Output   Out // of the execution that is done with it; in the middle of one, what the one before it returned
+	Output   Out // of this execution if it is done, otherwise of the one before it
 	Metadata map[string]string
 }
 
@@ -120,12 +120,12 @@ type ForkOptions struct {
 }
 
 // Fork begins a branch, or a thread, at any checkpoint and returns its first
-// checkpoint; Source says where it came from. Nothing runs until it is resumed:
-// the function is then executed with the steps recorded up to the checkpoint,
-// and what it did behind it is done anew.
+// checkpoint, whose Source is that one. Nothing runs until it is resumed. The function
+// is then executed with the steps recorded up to the checkpoint; what it did behind it
+// is done anew.
 //
-// change, if not nil, edits the input. Steps on record are kept all the same: to
-// do them anew with another input, fork at the checkpoint of kind input.
+// change, if not nil, edits the input. Recorded steps are kept all the same: to do them
+// anew with another input, fork at the checkpoint of kind input.
 func (a *App[In, Out]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(in *In), o ...ForkOptions) (*Snapshot[In, Out], error) {
 	opt, err := engine.One(o)
 	if err != nil {

@@ -13,11 +13,10 @@ type previous struct {
 	codec posthouse.Codec
 }
 
-// Previous returns what the function returned in the execution of the thread
-// before this one, for a function that goes on from there; false if there was
-// none that was done. It is the same each time the function is executed.
+// Previous returns what the function returned in the thread's last execution before this
+// one. It is false if none was done. It is the same each time the function is executed.
 //
-// [posthouse.ErrInvalid] outside of a flow; and if the output does not fit T.
+// [posthouse.ErrInvalid] outside of a flow, and if the output does not fit T.
 func Previous[T any](ctx context.Context) (out T, ok bool, err error) {
 	p, ok := ctx.Value(previousKey{}).(*previous)
 	switch {

@@ -11,24 +11,23 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// An AutoRelease says when a run releases its thread by itself. A run that
-// waits never does, and none while another branch of the thread is not over. A
-// process that dies between the end and the release leaves the thread done: then
-// [App.Resume] releases it. Ids of runs and [Previous] do not reach beyond a
-// release.
+// An AutoRelease says when a run releases its thread by itself. A run that waits never
+// does, nor does any while another branch of the thread is not over. If the process dies
+// between the end and the release, [App.Resume] releases the thread. Ids of runs and
+// [Previous] do not reach beyond a release.
 type AutoRelease struct {
 	Done   bool     // when the function is done
 	Failed bool     // when it fails; the release says so. Without this the thread can be resumed
 	Tags   []string // of the release
 }
 
-// A Version is a released thread: its [posthouse.Release] and, as State, the
-// snapshot that it ended in, the head of main or of the first branch there was.
+// A Version is a released thread: its [posthouse.Release] and, as State, its last snapshot,
+// the head of main or of its first branch.
 type Version[In, Out any] = engine.Version[Snapshot[In, Out]]
 
-// Release closes what the thread has on record as a version that can still be
-// read, and frees its name: what runs under it next begins anew. Errors are
-// those of [ledger.Ledger.Release]; with a version they say that it stands.
+// Release closes what the thread has on record as a version that can still be read, and
+// frees its name: the next run begins anew. Errors are those of [ledger.Ledger.Release].
+// An error with a version comes after the thread was released.
 func (a *App[In, Out]) Release(ctx context.Context, thread string, o *ledger.ReleaseOptions) (*Version[In, Out], error) {
 	return a.front.Release(ctx, thread, o)
 }
@@ -39,14 +38,13 @@ func (a *App[In, Out]) Versions(ctx context.Context, thread string) iter.Seq2[*p
 	return a.front.Versions(ctx, thread)
 }
 
-// Version returns a released version by its number in decimal or a tag, or the
-// last if neither is given, with what it ended in. HistoryOptions and
-// StateOptions read the rest of it. [posthouse.ErrNotFound].
+// Version returns a released version by its number in decimal or by a tag, the last one for
+// "". HistoryOptions and StateOptions read the rest of it. [posthouse.ErrNotFound].
 func (a *App[In, Out]) Version(ctx context.Context, thread, versionOrTag string) (*Version[In, Out], error) {
 	return a.front.Version(ctx, thread, versionOrTag)
 }
 
-// Release releases the thread of a run that came to this, if it was told so.
+// Release releases the thread of the ended run, if its options say so.
 func (r *run[In, Out]) Release(ctx context.Context, res *Result[Out], err error) error {
 	auto := r.app.release
 	if r.opt.Release != nil {
@@ -77,9 +75,8 @@ func (a *App[In, Out]) Branches(ctx context.Context, thread string) ([]posthouse
 	return a.front.Branches(ctx, thread)
 }
 
-// Copy makes a new thread with the whole history of another and returns the
-// head of its main branch. Nothing of it runs until it is resumed. See
-// [transfer.CopyThread].
+// Copy makes a new thread with the whole history of another and returns the head of its
+// main branch. It does not run until it is resumed. See [transfer.CopyThread].
 func (a *App[In, Out]) Copy(ctx context.Context, from, to string, o *transfer.CopyOptions) (*Snapshot[In, Out], error) {
 	return a.front.Copy(ctx, from, to, o)
 }

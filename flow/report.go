@@ -26,8 +26,7 @@ func (a *App[In, Out]) reportEnd(ctx context.Context, h *engine.Hub, res *Result
 	return nil
 }
 
-// reportCommit reports what was just committed. It is called by one commit at a
-// time.
+// reportCommit reports what was just committed.
 func (r *run[In, Out]) reportCommit(d *ledger.Draft, c *posthouse.Committed, began time.Time) {
 	if c.Checkpoint != nil {
 		r.reportCheckpoint(began)
@@ -55,8 +54,8 @@ func (r *run[In, Out]) reportCheckpoint(began time.Time) {
 	r.hub.Send(engine.Notice{Kind: engine.EventCheckpoint, Mode: mode, Node: h.Node, Checkpoint: *h, At: now, Took: now.Sub(began)})
 }
 
-// reportResult reports the input, the result of a step or the output, to those who
-// want updates and to those who want values.
+// reportResult reports the input, the result of a step or the output, as an update and as
+// values.
 func (r *run[In, Out]) reportResult(kind engine.EventKind, node, call string, updates map[string]posthouse.Value) {
 	n := engine.Notice{Mode: r.hub.Wants(engine.StreamUpdates), Node: node, Step: call, Task: r.key, Checkpoint: *r.sess.Head()}
 	if n.Mode != "" && updates != nil {
@@ -117,7 +116,7 @@ func (r *run[In, Out]) taskNotice(kind engine.EventKind, mode engine.StreamMode,
 	return engine.Notice{Kind: kind, Mode: mode, Node: r.app.node, Task: r.key, Attempt: r.passes, At: at}
 }
 
-// emitter returns what hands on what the function emits, nil if nobody listens.
+// emitter returns the emitter of the function, nil if nobody listens.
 func (r *run[In, Out]) emitter() *engine.Emitter {
 	return r.hub.Emitter(func(e *engine.Emission) engine.Notice {
 		n := engine.Notice{Node: r.app.node, Task: r.key, Attempt: r.passes}

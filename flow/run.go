@@ -102,8 +102,8 @@ func (r *run[In, Out]) Resume(ctx context.Context) (*Result[Out], error) {
 	return r.loop(ctx, false)
 }
 
-// loop executes the function until it ends or waits for something that does
-// not come while the run waits for it.
+// loop executes the function until it ends, or waits for something that the run does not
+// wait for itself.
 func (r *run[In, Out]) loop(ctx context.Context, fresh bool) (*Result[Out], error) {
 	r.key = r.sess.Key(r.app.name)
 	for {
@@ -122,7 +122,7 @@ func (r *run[In, Out]) loop(ctx context.Context, fresh bool) (*Result[Out], erro
 	}
 }
 
-// execute executes the function once and commits what came of it.
+// execute executes the function once and commits the outcome.
 func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out], again bool, err error) {
 	task, err := r.sess.TaskWithKey(ctx, r.key, fresh)
 	if err != nil {
@@ -171,7 +171,6 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 	return nil, false, r.commitFailure(ctx, task, failed)
 }
 
-// callFunction calls the function.
 func (r *run[In, Out]) callFunction(ctx context.Context, task *engine.Task, in In) (out Out, err error) {
 	if em := r.emitter(); em != nil {
 		defer em.Close()
@@ -196,8 +195,8 @@ func (r *run[In, Out]) newChange(kind string, status posthouse.Status, node stri
 	return &posthouse.Change{Kind: kind, Status: status, Run: r.id, Graph: r.app.name, Node: node, Next: []string{r.app.name}}
 }
 
-// addToDraft gives a step's result a checkpoint, so that history shows it and a fork
-// can begin behind it.
+// addToDraft gives a step's result a checkpoint: history shows it, and a fork can begin
+// behind it.
 func (r *run[In, Out]) addToDraft(task *engine.Task, d *ledger.Draft) {
 	if name := task.Records().Completed(d.Steps); name != "" {
 		d.Checkpoint = r.newChange(posthouse.KindEvent, posthouse.StatusRunning, name)
@@ -205,8 +204,8 @@ func (r *run[In, Out]) addToDraft(task *engine.Task, d *ledger.Draft) {
 	}
 }
 
-// newResult says where the branch stands. One that waited, and has come further
-// since without a checkpoint, does not any more.
+// newResult says where the branch stands. A branch that waited and came further since,
+// without a checkpoint, is running.
 func (r *run[In, Out]) newResult(waiting []posthouse.Gate) *Result[Out] {
 	h := r.sess.Head()
 	res := &Result[Out]{

@@ -9,8 +9,8 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A StreamMode is something to read along while a flow runs. Choose any number
-// by RunOptions.Modes.
+// A StreamMode chooses what a stream yields while a flow runs. RunOptions.Modes takes any
+// number of them.
 type StreamMode = engine.StreamMode
 
 // The modes.
@@ -61,30 +61,37 @@ type Event[In, Out any] struct {
 	Output     Out              // with values of the function itself, and the last event; a copy
 	Result     *Result[Out]     // of the run, with EventPark and EventEnd
 
-	Task    string                     // the key of the execution, as in "1/order"; with updates, tasks and text, and with values but of the input
-	Attempt int                        // with tasks and text: of the step, from 1; of the function, how often this run has executed it
-	Updates map[string]posthouse.Value // with EventUpdate: what is on record now, by the step's name; the output is "output"
+	// Task is the key of the execution, as in "1/order". It comes with updates, tasks and
+	// text, and with values except those of the input.
+	Task string
+
+	// Attempt comes with tasks and text. Of a step it counts from 1; of the function it is
+	// how often this run has executed it.
+	Attempt int
+
+	// Step is the call of the step, as in "price[2]" for the third; "" outside of steps. It
+	// comes with values, updates, tasks and text.
+	Step string
+
+	Updates map[string]posthouse.Value // with EventUpdate: what is on record now, by the step's name or "output"
 	Text    string                     // with EventMessage
 	Value   any                        // with EventCustom: not a copy, do not change it
-	Step    string                     // with values, updates, tasks and text: the call of the step, as in "price[2]" for the third; "" outside of steps
-	Seq     uint64                     // with EventMessage and EventCustom: counts what this execution of the function emitted, from 1
+	Seq     uint64                     // with messages and custom values: counts those of this execution, from 1
 	Err     error                      // with EventTaskRetry, EventTaskError and EventTaskStop
 	Due     time.Time                  // with EventTaskRetry
 	At      time.Time                  // with tasks and checkpoints: when
 	Took    time.Duration              // with tasks that ended: the attempt; with checkpoints: the commit
 }
 
-// Stream is Run as a sequence: by default an event after the input, after each
-// step and at the end, else what RunOptions.Modes chooses; and a last one with
-// the result, also if the run parked. A failure is an error in place of the last
-// event.
+// Stream is Run as a sequence of events. By default one comes after the input, after each
+// step and at the end; RunOptions.Modes chooses others. The last one has the result, also
+// if the run parked. A failure is an error in place of the last event.
 //
 // The run goes on in goroutines of its own, but waits with each event until the
-// reader asks for the next. Only text and values that the function emits go
-// through a buffer of 64; one that emits more waits. A reader that leaves stops
-// the run: the function's context ends, no step begins any more, and those that
-// run are waited for. What is done is on record, and the thread can be resumed.
-// Steps that are on record are not run again and so tell nothing. The last event
+// reader asks for the next. Only emitted text and values go through a buffer, of 64.
+// A reader that leaves stops the run: the function's context ends, no step begins any
+// more, and running steps are waited for. What is done is on record, and the thread can
+// be resumed. Recorded steps are not run again and yield no events. The last event
 // comes once the run has given the thread back. Iterating twice runs twice.
 func (a *App[In, Out]) Stream(ctx context.Context, thread string, in In, o ...RunOptions) iter.Seq2[Event[In, Out], error] {
 	return engine.ReadAlong(ctx, a.front, thread, &in, o, typed[In, Out])
@@ -96,7 +103,6 @@ func (a *App[In, Out]) ResumeStream(ctx context.Context, thread string, o ...Run
 	return engine.ReadAlong(ctx, a.front, thread, nil, o, typed[In, Out])
 }
 
-// A values is what an event of values shows.
 type values[In, Out any] struct {
 	in  In
 	out Out
