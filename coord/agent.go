@@ -14,12 +14,12 @@ type Agent struct {
 	Skills      map[string]Skill // by names like the agent's
 }
 
-// A Skill is one thing an agent can do. Its error is the agent's failure, which
-// the coordinator sees as a [Result] without Success; an error that wraps
+// A Skill is one thing an agent can do. Its error is the agent's failure, which the
+// coordinator sees as a [Result] without Success. An error that wraps
 // [posthouse.ErrWaiting] parks the whole request instead.
 //
-// A skill may be run again after a crash until its completion is on record:
-// what must happen once belongs in step.Do with this ctx.
+// Until its completion is on record a skill may run again after a crash. What must happen
+// once belongs in step.Do with this ctx.
 type Skill func(ctx context.Context, call Call) (Result, error)
 
 // A Call is what a skill is asked.
@@ -39,7 +39,7 @@ func (c Call) Bind(v any) error {
 	return posthouse.JSON.Unmarshal(c.Args, v)
 }
 
-// A Result is what a call came to.
+// A Result is the outcome of a call.
 type Result struct {
 	Success bool            `json:"success"` // set by the fleet
 	Text    string          `json:"text,omitempty"`

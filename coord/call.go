@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,22 +14,20 @@ import (
 // Call asks the agent for a skill and returns its result. On re-execution the
 // recorded result of the same call is returned and the agent does not run.
 //
-// Args is encoded as JSON; nil is none. An agent that fails, or panics, is no
-// error but a Result without Success whose Text says why. The failure is on
-// record from the moment the handler does something else about it (calls,
-// steps, asks), and is then answered from the record like a success; a request
-// that ends with the failure has failed, and runs the agent again when it is
-// resumed.
+// Args is encoded as JSON; nil sends nothing. If the agent fails or panics, Call returns a
+// Result without Success whose Text says why. The failure is recorded once the handler
+// calls, steps or asks again, and then answered from the record like a success. A request
+// that ends with the failure has failed, and runs the agent again when it is resumed.
 //
-// An error means that the handler has to return it: [posthouse.ErrWaiting] if the
-// agent asked something, the cause of a cancelled ctx, a save that failed, or
-// [posthouse.ErrNotFound] for an agent or skill that is not in the fleet.
+// The handler must return an error: [posthouse.ErrWaiting] if the agent asked something,
+// the cause of a cancelled ctx, a save that failed, or [posthouse.ErrNotFound] for an
+// agent or skill that is not in the fleet.
 func (a *AgentRef) Call(ctx context.Context, skill string, args any) (Result, error) {
 	return a.CallWith(ctx, skill, args, nil)
 }
 
-// CallWith is [AgentRef.Call] with options. A call that is cancelled has failed:
-// the agent's ctx ends, and what it returns does not count.
+// CallWith is [AgentRef.Call] with options. A cancelled call has failed: the agent's ctx
+// ends, and its result does not count.
 func (a *AgentRef) CallWith(ctx context.Context, skill string, args any, o *CallOptions) (Result, error) {
 	f, err := handlerFrame(ctx)
 	if err != nil {
@@ -103,7 +102,7 @@ func (r *run) mayCall(ctx context.Context) error {
 	return r.sessionError()
 }
 
-// recordAnswer emits what came of a call and holds its result.
+// recordAnswer emits the outcome of a call and holds its result.
 func (r *run) recordAnswer(ctx context.Context, sent Event, step posthouse.Step, res Result, failed error) (Result, error) {
 	res.Success = failed == nil
 	if failed != nil {
@@ -136,7 +135,7 @@ func (r *run) recordAnswer(ctx context.Context, sent Event, step posthouse.Step,
 	return res, nil
 }
 
-// recordOutcome records who had what done for whom.
+// recordOutcome emits the commitment of a call.
 func (r *run) recordOutcome(ctx context.Context, sent Event, outcome string) error {
 	e := r.event(CommitmentRecorded, sent.ID)
 	e.Agent = sent.Agent
@@ -168,13 +167,8 @@ func Emit(ctx context.Context, e Event) (posthouse.ID, error) {
 	if ok {
 		return posthouse.Decode[posthouse.ID](rec.Value)
 	}
-	own := f.run.event(e.Kind, f.cause)
-	if e.Cause != "" {
-		own.Cause = e.Cause
-	}
-	if own.Agent = e.Agent; own.Agent == "" {
-		own.Agent = f.agent
-	}
+	own := f.run.event(e.Kind, cmp.Or(e.Cause, f.cause))
+	own.Agent = cmp.Or(e.Agent, f.agent)
 	own.Skill, own.To, own.By, own.Args, own.Text, own.Data, own.Error, own.ElapsedMS =
 		e.Skill, e.To, e.By, e.Args, e.Text, e.Data, e.Error, e.ElapsedMS
 	if rec.Value, err = posthouse.Encode(nil, own.ID); err != nil {

@@ -8,10 +8,9 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A Handle cancels a request or a call that is in flight, and tells how it
-// ended: done, cancelled or failed, whichever came first. Make one with
-// [NewHandle], give it to [HandleOptions], [ResumeOptions] or [CallOptions], and
-// keep it.
+// A Handle cancels a request or a call that is in flight and says how it ended: done,
+// cancelled or failed, what came first. Make one with [NewHandle] and give it to
+// [HandleOptions], [ResumeOptions] or [CallOptions].
 type Handle = engine.Handle
 
 // A Reason says how it ended.
@@ -33,11 +32,10 @@ type CallOptions struct {
 	Handle *Handle // cancels this call
 }
 
-// errCallCancelled is what a cancelled call comes to.
+// errCallCancelled is the failure of a cancelled call.
 var errCallCancelled = errors.New("the call was cancelled")
 
-// run runs a skill under the call's handle. What a cancelled call returns does
-// not count.
+// run runs a skill under the call's handle. The result of a cancelled call does not count.
 func (o *CallOptions) run(ctx context.Context, fn Skill, c Call) (res Result, cancelled bool, err error) {
 	var h *Handle
 	if o != nil {
@@ -61,9 +59,9 @@ func (r *run) isCancelled(ctx context.Context) bool {
 	return engine.IsCancelled(ctx) || errors.Is(r.sessionError(), posthouse.ErrCancelled)
 }
 
-// finishCancelled ends the request: what completed is kept, as far as it can be, and
-// the branch gets its last checkpoint. Nothing is written of a request that has
-// nothing on record and of which no agent completed.
+// finishCancelled ends the request. It keeps what completed, as far as it can, and commits
+// the branch's last checkpoint. It writes nothing if nothing is on record and no agent
+// completed.
 func (r *run) finishCancelled(ctx context.Context) (*Reply, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,8 +74,7 @@ func (r *run) finishCancelled(ctx context.Context) (*Reply, error) {
 		Code: posthouse.CodeCancelled, Message: "the request of thread " + r.sess.Thread() + " was cancelled",
 	}
 	if r.opening != nil {
-		p := &Reply{Thread: r.sess.Thread(), Status: posthouse.StatusCancelled, Text: r.session.Text()}
-		return p, cause
+		return &Reply{Thread: r.sess.Thread(), Status: posthouse.StatusCancelled, Text: r.session.Text()}, cause
 	}
 	if _, err := r.sess.FinishCancelled(ctx); err != nil {
 		return nil, err

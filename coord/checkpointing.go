@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,11 +14,10 @@ import (
 // A CheckpointingJournal turns selected events into checkpoints of their
 // threads, on top of another journal.
 //
-// An event of a coordinator's own run becomes a checkpoint in the entry that
-// also holds what follows it; see the package comment. Any other event becomes
-// one at once: a child of the thread's newest checkpoint, as the store has it,
-// so that a chain goes on where it ended before a restart and events recorded
-// at the same time follow one another. Either way a save that fails is an error.
+// An event of a coordinator's own run becomes a checkpoint in the entry that also holds
+// what follows it; see the package comment. Any other event becomes one at once, behind
+// the newest checkpoint of its thread in the store. So a chain goes on after a restart,
+// and concurrent events follow one another. A save that fails is an error.
 type CheckpointingJournal struct {
 	journal Journal
 	ledger  *ledger.Ledger
@@ -25,9 +25,9 @@ type CheckpointingJournal struct {
 	extract Extractor
 }
 
-// Checkpointing returns a journal that records in j, then makes a checkpoint of
-// each event that the filter selects, with the state that the extractor makes
-// of it. All four are required: [posthouse.ErrInvalid] names one that is nil.
+// Checkpointing returns a journal that records in j and makes checkpoints of events. The
+// filter selects the events, and the extractor makes their states. All four are required:
+// [posthouse.ErrInvalid] names one that is nil.
 func Checkpointing(j Journal, l *ledger.Ledger, filter Filter, extract Extractor) (*CheckpointingJournal, error) {
 	switch {
 	case j == nil:
@@ -44,10 +44,10 @@ func Checkpointing(j Journal, l *ledger.Ledger, filter Filter, extract Extractor
 
 // Record records the event, then makes a checkpoint of it if the filter selects
 // it. An event without id or time gets them from the ledger. A ForkCreated is
-// never selected: the fork's first checkpoint is there already.
+// never selected: the fork has its first checkpoint already.
 //
 // Outside of a run it fails with [posthouse.ErrConflict] if the thread waits for a
-// decision or can be run: a checkpoint in between would pass its gates over.
+// decision or can run: a checkpoint in between would skip its gates.
 func (j *CheckpointingJournal) Record(ctx context.Context, e Event) error {
 	if e.thread() == "" {
 		return posthouse.Invalid("event", "names neither a coordination nor a thread")
@@ -76,15 +76,11 @@ func (j *CheckpointingJournal) Record(ctx context.Context, e Event) error {
 
 // owns reports whether the event belongs to the run's own branch.
 func (r *run) owns(l *ledger.Ledger, e *Event) bool {
-	branch := e.Branch
-	if branch == "" {
-		branch = posthouse.MainBranch
-	}
-	return l == r.c.ledger && e.thread() == r.sess.Thread() && branch == r.sess.Branch()
+	return l == r.c.ledger && e.thread() == r.sess.Thread() && cmp.Or(e.Branch, posthouse.MainBranch) == r.sess.Branch()
 }
 
-// change returns the checkpoint that the event becomes. Its label "event" holds
-// the event's id.
+// change returns the checkpoint that the event becomes. Its label "event" is the event's
+// id.
 func (j *CheckpointingJournal) change(ctx context.Context, e Event) (*posthouse.Change, error) {
 	state, err := j.extract(ctx, e)
 	if err != nil {
@@ -103,8 +99,8 @@ func (j *CheckpointingJournal) change(ctx context.Context, e Event) (*posthouse.
 	return ch, nil
 }
 
-// append commits a checkpoint behind the newest head there is. It tries again
-// only if the head moved: another conflict would not go away.
+// append commits a checkpoint behind the newest head. It tries again only if the head has
+// moved: any other conflict would stay.
 func (j *CheckpointingJournal) append(ctx context.Context, e *Event, ch *posthouse.Change) error {
 	head, err := j.head(ctx, e)
 	for err == nil {
@@ -149,8 +145,8 @@ func (j *CheckpointingJournal) Events(ctx context.Context, q EventQuery) iter.Se
 	return j.journal.Events(ctx, q)
 }
 
-// LastCheckpoint returns the newest checkpoint of a coordination, over all its
-// threads, as the store has it. [posthouse.ErrNotFound].
+// LastCheckpoint returns the newest checkpoint of a coordination in the store, over all its
+// threads. [posthouse.ErrNotFound].
 func (j *CheckpointingJournal) LastCheckpoint(ctx context.Context, coordination string) (*posthouse.Checkpoint, error) {
 	return j.ledger.Latest(ctx, ledger.LatestQuery{Coordination: coordination})
 }

@@ -8,17 +8,17 @@ import (
 
 type contextKey struct{}
 
-// A frame is where in a run a context belongs.
+// A frame is the place in a run that a context belongs to.
 type frame struct {
 	run   *run
 	agent string       // the agent being called, "" in the handler
 	cause posthouse.ID // the event that what happens now follows from
 
-	done *completion // in the context of the one Record that may checkpoint it
+	done *completion // only in the context of the Record that may checkpoint it
 }
 
-// A completion is an agent's result on its way to the record: it goes into the
-// entry of the checkpoint that its event becomes, or into the next one.
+// A completion is an agent's result that is not on record yet. It goes into the entry of
+// the checkpoint that its event becomes, or into the next one.
 type completion struct {
 	step  posthouse.Step
 	fail  bool // the agent failed: recorded only if the handler goes on
@@ -34,7 +34,7 @@ func frameFrom(ctx context.Context) *frame {
 	return f
 }
 
-// handlerFrame is frameFrom for what only works inside a coordinator.
+// handlerFrame is frameFrom, with an error outside of a coordinator.
 func handlerFrame(ctx context.Context) (*frame, error) {
 	if f := frameFrom(ctx); f != nil {
 		return f, nil

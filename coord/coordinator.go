@@ -13,11 +13,10 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// A Handler answers a request by calling agents. It is executed from its start
-// again whenever the request goes on after a question or a crash; agents that
-// answered are not called again but answer from the record. So it must call in
-// the same order for the same answers, and what acts on the world belongs in an
-// agent or a step.
+// A Handler answers a request by calling agents. After a question or a crash it is
+// executed again from its start, and agents that answered answer from the record. So it
+// must call in the same order for the same answers, and what acts on the world belongs
+// in an agent or a step.
 //
 // It returns nil when the request is answered, an error that wraps
 // [posthouse.ErrWaiting] (from gate.Ask, or handed on from an agent) to park it,
@@ -34,9 +33,9 @@ type Options struct {
 	Parked func(Reply) string
 }
 
-// A Coordinator takes requests and answers them with a fleet of agents. Each
-// request is a thread of its own, or continues one that has ended; all carry the
-// coordinator's name as their coordination. Name and Advance make it a program for package runner.
+// A Coordinator takes requests and answers them with a fleet of agents. Each request is a
+// thread of its own, or continues one that has ended. All have the coordinator's name as
+// their coordination. Name and Advance make it a program for package runner.
 type Coordinator struct {
 	ledger   *ledger.Ledger
 	instance string // see posthouse.Gate.Instance
@@ -107,17 +106,18 @@ type request struct {
 
 // Handle runs a new request until it is answered, parks or fails. Until its
 // first commit (a gate opened, an agent called after another, a step below one,
-// the end) the request exists in memory only, and a crash means it was never
-// made; from then on any process can go on with it.
+// the end) the request exists in memory only, and a crash loses it. From then on any
+// process can go on with it.
 //
 // An error of the handler is returned with a Reply that says where the thread
-// stands; with any other error the Reply is nil: [posthouse.ErrTooLarge] beyond
+// stands. With any other error the Reply is nil: [posthouse.ErrTooLarge] beyond
 // [MaxMessage], [posthouse.ErrConflict] if the thread has something else to finish,
-// [posthouse.ErrBusy] if it is being run, or the save that failed. Cancelling ctx
-// leaves what is on record to be resumed; the request's Handle, and
-// [ledger.Ledger.Cancel], end it: the answer is then [posthouse.ErrCancelled]
-// with a Reply, and nothing is on record of a request of which no agent completed.
-func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptions) (reply *Reply, err error) {
+// [posthouse.ErrBusy] if it is being run, or the save that failed.
+//
+// Cancelling ctx leaves what is on record to be resumed. The request's Handle and
+// [ledger.Ledger.Cancel] end it: Handle then returns [posthouse.ErrCancelled] with a
+// Reply, and a request without a completed agent leaves nothing on record.
+func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptions) (*Reply, error) {
 	if o == nil {
 		o = &HandleOptions{}
 	}
@@ -128,25 +128,27 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 	if thread == "" {
 		thread = string(c.ledger.Core().NewID())
 	}
-	s, err := engine.Begin(ctx, c.ledger, engine.SessionOptions{Thread: thread, Instance: c.instance})
+	return c.claim(ctx, thread, "", func(s *engine.Session) (*Reply, error) {
+		if err := c.checkIdle(s.Head()); err != nil {
+			return nil, err
+		}
+		req := &request{Message: message, Event: c.ledger.Core().NewID(), By: o.By, Labels: o.Labels}
+		return c.execute(ctx, s, req, o.Stream, o.Handle)
+	})
+}
+
+// claim calls run while it holds the thread's lease.
+func (c *Coordinator) claim(ctx context.Context, thread, branch string, run func(*engine.Session) (*Reply, error)) (reply *Reply, err error) {
+	s, err := engine.Begin(ctx, c.ledger, engine.SessionOptions{Thread: thread, Branch: branch, Instance: c.instance})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = giveBack(ctx, s, err) }()
-	if err := c.checkIdle(s.Head()); err != nil {
-		return nil, err
-	}
-	req := &request{Message: message, Event: c.ledger.Core().NewID(), By: o.By, Labels: o.Labels}
-	return c.execute(ctx, s, req, o.Stream, o.Handle)
-}
-
-// giveBack ends the session; a lease that could not be given back is an error,
-// after the run's own.
-func giveBack(ctx context.Context, s *engine.Session, err error) error {
-	if e := s.End(ctx); e != nil {
-		return errors.Join(err, e)
-	}
-	return err
+	defer func() {
+		if e := s.End(ctx); e != nil {
+			err = errors.Join(err, e)
+		}
+	}()
+	return run(s)
 }
 
 func (o *HandleOptions) validate(message string) error {
@@ -168,11 +170,7 @@ func (o *HandleOptions) validate(message string) error {
 
 // finished reports whether nothing is left to do behind the head.
 func finished(h *posthouse.Header) bool {
-	switch h.Status {
-	case posthouse.StatusSaved, posthouse.StatusDone, posthouse.StatusCancelled:
-		return true
-	}
-	return false
+	return h.Status == posthouse.StatusSaved || h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled
 }
 
 // checkIdle refuses a request to a thread that has something to finish.
@@ -210,34 +208,31 @@ type ResumeOptions struct {
 	Handle *Handle           // cancels the request while this call runs it
 }
 
-// Resume goes on with a thread's request: after a decision, a crash, a failure,
-// or on a fork. What ended stays ended, and one whose gates are all open stays
-// waiting; neither is an error. [posthouse.ErrNotFound], [posthouse.ErrBusy],
-// [posthouse.ErrConflict] if the thread is another program's.
-func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOptions) (reply *Reply, err error) {
+// Resume goes on with a thread's request: after a decision, a crash, a failure, or on a
+// fork. A request that has ended, or whose gates are all open, is returned as it is.
+// [posthouse.ErrNotFound], [posthouse.ErrBusy], [posthouse.ErrConflict] if the thread is
+// another program's.
+func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOptions) (*Reply, error) {
 	if o == nil {
 		o = &ResumeOptions{}
 	}
-	s, err := engine.Begin(ctx, c.ledger, engine.SessionOptions{Thread: thread, Branch: o.Branch, Instance: c.instance})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = giveBack(ctx, s, err) }()
-	head := s.Head()
-	if head == nil {
-		return nil, engine.UnknownThread(thread, s.Branch())
-	}
-	if err := c.checkOwner(head); err != nil {
-		return nil, err
-	}
-	if finished(head) {
-		return &Reply{Thread: thread, Checkpoint: head.ID, Status: head.Status}, nil
-	}
-	return c.execute(ctx, s, nil, o.Stream, o.Handle)
+	return c.claim(ctx, thread, o.Branch, func(s *engine.Session) (*Reply, error) {
+		head := s.Head()
+		if head == nil {
+			return nil, engine.UnknownThread(thread, s.Branch())
+		}
+		if err := c.checkOwner(head); err != nil {
+			return nil, err
+		}
+		if finished(head) {
+			return &Reply{Thread: thread, Checkpoint: head.ID, Status: head.Status}, nil
+		}
+		return c.execute(ctx, s, nil, o.Stream, o.Handle)
+	})
 }
 
-// Advance is Resume for a runner; a request that was cancelled under it is no
-// error.
+// Advance is Resume for a runner. It returns nil for a request that was cancelled
+// meanwhile.
 func (c *Coordinator) Advance(ctx context.Context, thread, branch string) error {
 	if engine.Draining(ctx) {
 		return nil
@@ -278,8 +273,8 @@ func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *reque
 	return reply, err
 }
 
-// begin finds or records the request. One execution spans all the checkpoints
-// of its request, so the task is named by the step that its end will make.
+// begin finds the request on record, or prepares its record. One execution spans all
+// checkpoints of its request, so the task is named by the step that its end will make.
 func (c *Coordinator) begin(ctx context.Context, s *engine.Session, req *request) (*run, error) {
 	r := &run{c: c, sess: s, began: c.ledger.Now()}
 	step := uint64(1)

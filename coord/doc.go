@@ -23,7 +23,7 @@
 //
 // # What is on record, and when
 //
-// Each request is a thread of its own; the coordinator's name is the thread's
+// Each request is a thread of its own. The coordinator's name is the thread's
 // coordination, so that one list shows all requests. The handler is one step of
 // the thread, however many checkpoints it makes. An agent's completion is
 // committed together with what follows it:
@@ -34,13 +34,13 @@
 //	approver.Call begins, a step.Do inside it    the step's result
 //	approver.Call returns, the handler returns   approver's result, checkpoint (approver, done)
 //
-// so the first agent's checkpoint is the root of its thread, and each later one
+// So the first agent's checkpoint is the root of its thread, and each later one
 // is the child of the one before. The request itself is a recorded step in the
 // first entry: any process that has the ledger can execute the handler again.
-// When an agent or the handler begins a step before there is any checkpoint, the
-// request is committed first, as a checkpoint of the coordinator's own (see
-// [RequestState]), because what acts must be resumable. A crash before the first
-// entry means that nothing happened, and nothing was acknowledged.
+// What acts must be resumable: when an agent or the handler begins a step before
+// there is any checkpoint, the request is committed first, as a checkpoint of the
+// coordinator's own (see [RequestState]). After a crash before the first entry
+// nothing happened, and nothing was acknowledged.
 //
 // # Resuming
 //
@@ -50,29 +50,27 @@
 // beyond what is on record. A fork of a waiting checkpoint is resumed the same
 // way; [Fleet.Resumed] gives the handler its state, which may have been edited.
 //
-// A failed agent is never taken for one that answered. If the request ended with
-// the failure, its status is failed and Resume runs the agent again. If the
-// handler did something else about it, that is history, and the failure is
-// answered from the record as the failure it was.
+// If a request ended with an agent's failure, its status is failed and Resume runs the
+// agent again. If the handler went on after the failure, the failure is on record and
+// is returned again.
 //
 // # Events and journals
 //
 // Everything that happens is an [Event], given to the coordinator's [Journal] and
-// streamed to whoever is connected. By default the journal is [Discard]; a
-// [MemoryJournal] keeps the newest events of this process. [Checkpointing] turns
-// selected events into checkpoints whose state an [Extractor] makes: without it
-// a coordinator still records its requests, results and questions, but its
-// checkpoints hold no agent's state. An error of the journal or of a save ends the
-// run, also if the handler swallows it.
+// streamed to the client. By default the journal is [Discard]; a [MemoryJournal]
+// keeps the newest events of this process. [Checkpointing] turns selected events
+// into checkpoints whose state an [Extractor] makes. Without it a coordinator still
+// records its requests, results and questions, but its checkpoints hold no agent's
+// state. An error of the journal or of a save ends the run, also if the handler
+// swallows it.
 //
 // # Caveats
 //
 // Call in the same order for the same answers: results are found by agent, skill
 // and number of the call. A handler's own effects happen on each execution; put
-// them into an agent or a step. Agents may be called from several goroutines; the
-// order of two calls of the same skill is then not the handler's own, and the
-// caller must not care which result is whose. A checkpoint edited by hand behind
-// the handler's back ends its execution: fork instead.
+// them into an agent or a step. Agents may be called from several goroutines; two
+// calls of the same skill may then get each other's results. A checkpoint that was
+// edited by hand ends the handler's execution: fork instead.
 //
 // The package imports the root package and internal/engine, and no store or
 // other model.

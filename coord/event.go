@@ -2,6 +2,7 @@ package coord
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -29,7 +30,7 @@ const (
 	AgentActivityChanged  Kind = "AgentActivityChanged"  // what an agent is doing: Text
 	CircuitStateChanged   Kind = "CircuitStateChanged"   // an agent's circuit breaker moved: Text is the new state
 	ForkCreated           Kind = "ForkCreated"           // another line of work began: Fork
-	CommitmentRecorded    Kind = "CommitmentRecorded"    // who had what done for whom: Commitment
+	CommitmentRecorded    Kind = "CommitmentRecorded"    // an agent did something for somebody: Commitment
 )
 
 // An Event is one thing that happened in a coordination. Fields that do not
@@ -59,9 +60,9 @@ type Event struct {
 	Fork       *ForkLink   `json:"fork,omitempty"`       // of ForkCreated
 }
 
-// A Commitment says who had what done for whom, and how it came out. It holds
-// no signature of its own: where a journal checkpoints it, the thread's hash
-// chain and its signatures cover it like every record.
+// A Commitment says which agent did what for whom, and with what outcome. It holds no
+// signature of its own: where a journal checkpoints it, the thread's hash chain and its
+// signatures cover it like every record.
 type Commitment struct {
 	Issuer    string `json:"issuer"`              // "coordinator:" and its name
 	Principal string `json:"principal,omitempty"` // on whose behalf: who sent the request
@@ -99,10 +100,7 @@ func (e Event) clone() Event {
 
 // thread is the thread the event belongs to.
 func (e *Event) thread() string {
-	if e.Thread != "" {
-		return e.Thread
-	}
-	return e.Coordination
+	return cmp.Or(e.Thread, e.Coordination)
 }
 
 // String returns the event as one line for a log: time, kind, coordination,
@@ -110,10 +108,10 @@ func (e *Event) thread() string {
 func (e Event) String() string {
 	var b strings.Builder
 	b.WriteString(e.At.UTC().Format("2006-01-02T15:04:05.000Z"))
-	fmt.Fprintf(&b, " %-21s %s", unescapeName(string(e.Kind)), unescapeName(e.Coordination))
+	fmt.Fprintf(&b, " %-21s %s", quoteWord(string(e.Kind)), quoteWord(e.Coordination))
 	field := func(name, value string) {
 		if value != "" {
-			b.WriteString(" " + name + "=" + unescapeName(value))
+			b.WriteString(" " + name + "=" + quoteWord(value))
 		}
 	}
 	field("thread", e.Thread)
@@ -143,9 +141,9 @@ func (e Event) String() string {
 	return b.String()
 }
 
-// unescapeName quotes what would break a line of words apart or reach a terminal as a
-// control character.
-func unescapeName(s string) string {
+// quoteWord quotes what would break a line of words apart, or reach a terminal as a control
+// character.
+func quoteWord(s string) string {
 	for _, r := range s {
 		if r <= ' ' || r == '"' || r == '=' || !strconv.IsPrint(r) {
 			return strconv.Quote(s)

@@ -8,7 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// commitEnd commits what the handler came to.
+// commitEnd commits the outcome of the handler.
 func (r *run) commitEnd(ctx context.Context, failed error) (*Reply, error) {
 	if r.isCancelled(ctx) {
 		return r.finishCancelled(ctx)
@@ -35,7 +35,7 @@ func (r *run) commitEnd(ctx context.Context, failed error) (*Reply, error) {
 	return r.commitResult(ctx, failed)
 }
 
-// leaveInterrupted keeps what completed and lets the request be resumed.
+// leaveInterrupted commits what completed, so that the request can be resumed.
 func (r *run) leaveInterrupted(ctx context.Context, cause error) (*Reply, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +47,7 @@ func (r *run) leaveInterrupted(ctx context.Context, cause error) (*Reply, error)
 	return r.reply(), cause
 }
 
-// park opens the questions together with what was held.
+// park commits the questions together with what was held.
 func (r *run) park(ctx context.Context) (*Reply, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *run) park(ctx context.Context) (*Reply, error) {
 	return p, nil
 }
 
-// interrupt stops a request that asks differently each time: a person has to look.
+// interrupt stops a request that asks differently each time, for a person to look at it.
 // Callers hold r.mu.
 func (r *run) interrupt(ctx context.Context, cause error) (*Reply, error) {
 	ch, err := r.change(posthouse.KindFail)
@@ -94,26 +94,18 @@ func (r *run) interrupt(ctx context.Context, cause error) (*Reply, error) {
 	return r.reply(), cause
 }
 
-// stillWaiting returns the reply if the branch waits for the same gates as
-// before and there is nothing to add to that. A branch that one of several
-// decisions made ready gets a new waiting checkpoint instead.
+// stillWaiting returns the reply if the branch still waits for the same gates. A branch
+// that one of several decisions made ready gets a new waiting checkpoint instead.
 func (r *run) stillWaiting(ctx context.Context) (*Reply, error) {
-	info, err := r.c.ledger.Thread(ctx, r.sess.Thread())
-	if err != nil {
+	if parked, err := r.sess.Parked(ctx); !parked || err != nil {
 		return nil, err
 	}
-	if b, _ := info.Branch(r.sess.Branch()); b.Status != posthouse.StatusWaiting {
-		return nil, nil
-	}
-	r.gates = nil
-	for _, g := range r.task.Gates().Open() {
-		r.gates = append(r.gates, g.ID)
-	}
+	r.listOpenGates()
 	return r.reply(), nil
 }
 
-// commitResult commits the request's last checkpoint: that of the agent which completed
-// last, or else one of the coordinator's own.
+// commitResult commits the request's last checkpoint: that of the agent that completed
+// last, or one of the coordinator's own.
 func (r *run) commitResult(ctx context.Context, failed error) (*Reply, error) {
 	r.mu.Lock()
 	r.ending = true
@@ -179,12 +171,11 @@ func (r *run) lastChange(ctx context.Context, e Event, trouble string) (*posthou
 	return ch, nil
 }
 
-// Conclude says what a request came to, for a handler that ends without an
-// agent's completion: it becomes the text and data of CoordinationCompleted and
-// the state of the last checkpoint, see [RequestState]. A handler that concludes
-// after an agent failed has dealt with that failure. Without it, what the handler
-// streamed is the text. [posthouse.ErrInvalid] outside of a handler, or for Data
-// that is not JSON.
+// Conclude sets the result of a request, for a handler that ends without an agent's
+// completion. It becomes the text and data of CoordinationCompleted and the state of the
+// last checkpoint, see [RequestState]. After an agent's failure it says that the handler
+// has dealt with that. Without it the text is what the handler streamed.
+// [posthouse.ErrInvalid] outside of a handler, or for Data that is not JSON.
 func Conclude(ctx context.Context, result Result) error {
 	f, err := handlerFrame(ctx)
 	if err != nil {

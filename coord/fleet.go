@@ -14,9 +14,9 @@ type Fleet struct {
 	agents map[string]Agent
 }
 
-// NewFleet returns a fleet of the agents. [posthouse.ErrInvalid] for a name
-// that is malformed or there twice, a skill without function, and two that would
-// be on record under one name ("a.b" of agent "x", and "b" of agent "x.a").
+// NewFleet returns a fleet of the agents. [posthouse.ErrInvalid] for a name that is
+// malformed or there twice, a skill without function, and two skills that would be
+// recorded under one name ("a.b" of agent "x", and "b" of agent "x.a").
 func NewFleet(agents ...Agent) (*Fleet, error) {
 	f := &Fleet{agents: make(map[string]Agent, len(agents))}
 	steps := map[string]string{}
@@ -63,8 +63,7 @@ func (f *Fleet) Agents() []Agent {
 	return list
 }
 
-// Agent returns a handle to call an agent by. Whether the fleet has it shows
-// when it is called.
+// Agent returns a reference to call an agent by. An unknown agent is an error of the call.
 func (f *Fleet) Agent(name string) *AgentRef { return &AgentRef{fleet: f, name: name} }
 
 // An AgentRef calls one agent of a fleet.

@@ -22,11 +22,11 @@ type Forked struct {
 	Event      Event                 // the ForkCreated that is the root of its events
 }
 
-// Fork begins a new thread of a coordination at an event of the journal, and
-// records a ForkCreated there. The new thread inherits the results recorded up
-// to that event and asks the questions open there anew; [Coordinator.Resume]
-// goes on with it. [posthouse.ErrNotFound] if the journal does not have the event,
-// or no checkpoint was made of it; [posthouse.ErrExists] if the thread is there.
+// Fork begins a new thread of a coordination at an event of the journal. It records a
+// ForkCreated there. The new thread inherits the results recorded up to that event and
+// asks its open questions anew; [Coordinator.Resume] goes on with it.
+// [posthouse.ErrNotFound] if the journal does not have the event, or no checkpoint was
+// made of it; [posthouse.ErrExists] if the thread exists.
 func Fork(ctx context.Context, j Journal, l *ledger.Ledger, o ForkOptions) (*Forked, error) {
 	from, err := findEvent(ctx, j, o.Event)
 	if err != nil {

@@ -42,8 +42,7 @@ func (q *EventQuery) Match(e *Event) bool {
 		(q.Since.IsZero() || !e.At.Before(q.Since)) && (q.Until.IsZero() || !e.At.After(q.Until))
 }
 
-// A Discard journal keeps nothing. It is what a coordinator has unless it is
-// given another.
+// A Discard journal keeps nothing. It is a coordinator's default.
 type Discard struct{}
 
 // Record does nothing.
@@ -54,8 +53,7 @@ func (Discard) Events(context.Context, EventQuery) iter.Seq2[Event, error] {
 	return func(func(Event, error) bool) {}
 }
 
-// DefaultMaxEvents is how many events a [MemoryJournal] keeps unless told
-// otherwise.
+// DefaultMaxEvents is how many events a [MemoryJournal] keeps by default.
 const DefaultMaxEvents = 10_000
 
 // A MemoryJournal keeps the newest events in memory. The zero MemoryJournal is

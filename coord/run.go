@@ -20,9 +20,9 @@ const (
 	stepAgent   = "agent:" // and agent.skill
 )
 
-// A run is one execution of a handler. Checkpoints and results are held until
-// something follows them, so that an agent's completion and what the handler
-// makes of it become durable at once.
+// A run is one execution of a handler. Checkpoints and results are held until something
+// follows them, so that an agent's completion and what the handler does with it are one
+// entry.
 type run struct {
 	c       *Coordinator
 	sess    *engine.Session
@@ -48,7 +48,7 @@ type run struct {
 type held struct {
 	change  *posthouse.Change // nil: the journal selected no event
 	steps   []posthouse.Step
-	failure *posthouse.Step // of the agent whose failure it is; recorded only if the handler goes on
+	failure *posthouse.Step // of the agent that failed; recorded only if the handler goes on
 }
 
 // event returns an event of this run.
@@ -63,8 +63,8 @@ func (r *run) event(kind Kind, cause posthouse.ID) Event {
 	return e
 }
 
-// emit journals an event and sends it. What it completes, if anything, is held
-// with the checkpoint that a journal makes of it.
+// emit journals an event and sends it. A completion is held with the checkpoint that the
+// journal makes of the event.
 func (r *run) emit(ctx context.Context, e Event, done *completion) error {
 	f := *frameFrom(ctx)
 	f.done = done
@@ -81,8 +81,8 @@ func (r *run) emit(ctx context.Context, e Event, done *completion) error {
 	return err
 }
 
-// holdChange keeps the checkpoint that a journal made of an event. An earlier one is
-// committed now: what followed it is this.
+// holdChange holds the checkpoint that a journal made of an event. It commits an earlier
+// one first.
 func (r *run) holdChange(ctx context.Context, ch *posthouse.Change) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +118,7 @@ func (r *run) flushDue(ctx context.Context) error {
 	return r.flush(ctx)
 }
 
-// beforeStep makes the request and all that happened durable before a step acts.
+// beforeStep commits the request and all that is held before a step acts.
 func (r *run) beforeStep(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,12 +160,9 @@ func (r *run) commit(ctx context.Context, ch *posthouse.Change, gates []posthous
 		r.held, r.due = held{}, false
 		return nil
 	}
-	r.gates = nil
-	for _, g := range r.task.Gates().Open() {
-		r.gates = append(r.gates, g.ID)
-	}
+	r.listOpenGates()
 	switch {
-	case r.ending: // nobody goes on behind it
+	case r.ending: // nothing follows it
 	case ch != nil && ch.Status == posthouse.StatusWaiting:
 		d.Keep = r.task.Gates().Pending()
 	default:
@@ -186,7 +183,15 @@ func (r *run) commit(ctx context.Context, ch *posthouse.Change, gates []posthous
 	return nil
 }
 
-// complete fills in what all the request's checkpoints have in common.
+// listOpenGates sets the gates that the request waits for already.
+func (r *run) listOpenGates() {
+	r.gates = nil
+	for _, g := range r.task.Gates().Open() {
+		r.gates = append(r.gates, g.ID)
+	}
+}
+
+// complete fills in what all checkpoints of the request have in common.
 func (r *run) complete(ch *posthouse.Change) {
 	ch.Coordination, ch.Graph, ch.Node = r.c.name, r.c.name, posthouse.EscapeName(r.c.name)
 	if len(r.req.Labels) > 0 {
@@ -199,9 +204,9 @@ func (r *run) complete(ch *posthouse.Change) {
 	}
 }
 
-// A RequestState is the state of the checkpoints that a coordinator makes by
-// itself, where no event was selected: the first of a request that begins with
-// a step or a question, and the last of one that ends without an agent.
+// A RequestState is the state of the checkpoints that a coordinator makes itself, where no
+// event was selected. Those are the first of a request that begins with a step or a
+// question, and the last of one that ends without an agent.
 type RequestState struct {
 	Request string          `json:"request"`          // the message
 	Result  string          `json:"result,omitempty"` // of [Conclude], or else the text streamed last
@@ -220,8 +225,8 @@ func (r *run) change(kind string) (*posthouse.Change, error) {
 	return ch, err
 }
 
-// sessionError returns the save that failed, if one did. A program that swallows its
-// error ends all the same.
+// sessionError returns the error of a failed save. A run whose handler swallows it ends all
+// the same.
 func (r *run) sessionError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,11 +16,10 @@ type Frame struct {
 	Reply *Reply `json:"reply,omitempty"`
 }
 
-// A Session streams to whoever is connected. A nil Session, or one whose client
-// went away, takes everything and sends nothing: a run never fails for want of
-// a listener. While a handler is executed again over what is on record, its
-// session is silent: the client of then has heard it. It may be used from many
-// goroutines; frames are sent one by one.
+// A Session streams to a client. A nil Session, or one whose client went away, sends
+// nothing: a run never fails without a listener. While a handler is executed again over
+// what is on record, its session is silent. It may be used from many goroutines; frames
+// are sent one by one.
 type Session struct {
 	mu     sync.Mutex
 	send   func(Frame) error
@@ -29,9 +28,8 @@ type Session struct {
 	text   strings.Builder
 }
 
-// NewSession returns a session that hands each frame to send. After its first
-// error send is not called again. It is called under a lock and should hand the
-// frame on rather than block.
+// NewSession returns a session that passes each frame to send. After its first error send
+// is not called again. It is called under a lock and should not block.
 func NewSession(send func(Frame) error) *Session { return &Session{send: send} }
 
 // Stream sends text, a line of its own.
@@ -92,7 +90,7 @@ func (s *Session) emit(f Frame) {
 	}
 }
 
-// A Reply is what a request came to, for now.
+// A Reply says where a request stands.
 type Reply struct {
 	Thread     string           `json:"thread"`
 	Checkpoint posthouse.ID     `json:"checkpoint,omitempty"` // the branch's head
