@@ -2,7 +2,6 @@ package retain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -93,12 +92,7 @@ func takeDropped(ctx context.Context, c *core.Core, t *core.Tree) (took bool, er
 // lists yet: bodies of evicted checkpoints, and bodies that another checkpoint no longer
 // needs.
 func recordUnneeded(ctx context.Context, c *core.Core, thread string) error {
-	t, err := c.Lock(thread)
-	if err != nil {
-		return err
-	}
-	defer c.Unlock(t)
-	err = c.Append(ctx, t, func(tx *core.Tx) error {
+	return c.AppendTo(ctx, thread, func(tx *core.Tx) error {
 		if err := tx.Removable(); err != nil {
 			return err
 		}
@@ -110,23 +104,8 @@ func recordUnneeded(ctx context.Context, c *core.Core, thread string) error {
 		if len(unlisted) == 0 {
 			return core.ErrNothing
 		}
-		return addRemoval(tx, &posthouse.RemovalInfo{Reason: "compaction", By: "posthouse"}, posthouse.RemovedList{Bodies: unlisted})
+		return tx.AddRemoval(&posthouse.RemovalInfo{Reason: "compaction", By: "posthouse"}, posthouse.RemovedList{Bodies: unlisted})
 	})
-	if errors.Is(err, core.ErrNothing) {
-		return nil
-	}
-	return err
-}
-
-// addRemoval adds a signed removal record with the list of what it removes.
-func addRemoval(tx *core.Tx, info *posthouse.RemovalInfo, list posthouse.RemovedList) error {
-	body, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	tx.Sign = true
-	tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
-	return nil
 }
 
 // unneeded returns the bodies of removed checkpoints from which nothing is rebuilt.

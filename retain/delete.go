@@ -195,7 +195,7 @@ func remove(tx *core.Tx, tree *core.Tree, targets []uint64, o *DeleteOptions) (D
 		}
 	}
 	del := Deleted{Checkpoints: len(targets), Gates: len(info.Gates), Kept: kept}
-	return del, list.Bodies, addRemoval(tx, info, list)
+	return del, list.Bodies, tx.AddRemoval(info, list)
 }
 
 // losesLastGate reports whether the gates are the last open ones of a branch.
@@ -285,7 +285,7 @@ func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOpt
 	}
 	defer c.Unlock(t)
 	var del Deleted
-	var sealed bool
+	var sealed, keeps bool
 	var unread error
 	err = c.Append(ctx, t, func(tx *core.Tx) error {
 		if err := tx.Removable(); err != nil {
@@ -297,7 +297,7 @@ func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOpt
 		if all != nil {
 			if tree, err := c.Tree(ctx, thread, 0); err != nil {
 				return err
-			} else if !all(tree) {
+			} else if keeps = !all(tree); keeps {
 				return core.ErrNothing
 			}
 		}
@@ -326,6 +326,9 @@ func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOpt
 	})
 	if err != nil {
 		return nil, nil, err
+	}
+	if keeps {
+		return nil, nil, core.ErrNothing
 	}
 	t.Heads = map[string]*core.Head{}
 	c.Cap.Deleted(del.Checkpoints)

@@ -32,6 +32,7 @@ func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag stri
 	var r *posthouse.Release
 	var del Deleted
 	var last []posthouse.BodyRef
+	dropped := false
 	err = l.Append(ctx, t, func(tx *core.Tx) error {
 		if err := tx.Removable(); err != nil {
 			return err
@@ -44,15 +45,15 @@ func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag stri
 		if err != nil {
 			return err
 		}
-		last, del = drop.last, Deleted{Checkpoints: info.Archived}
+		last, del, dropped = drop.last, Deleted{Checkpoints: info.Archived}, true
 		info.Left = t.Info.Archived - info.Archived
-		return errors.Join(addRemoval(tx, info, posthouse.RemovedList{Bodies: last}), keepReferenced(tx, drop, info))
+		return errors.Join(tx.AddRemoval(info, posthouse.RemovedList{Bodies: last}), keepReferenced(tx, drop, info))
 	})
-	if errors.Is(err, core.ErrNothing) {
-		return &Deleted{}, nil
-	}
 	if err != nil {
 		return nil, err
+	}
+	if !dropped {
+		return &Deleted{}, nil
 	}
 	l.Cap.Deleted(del.Checkpoints)
 	for _, gone := range []posthouse.Removal{{Thread: thread, From: r.First, Below: r.Seq}, {Thread: thread, Bodies: last}} {
@@ -87,7 +88,7 @@ func keepReferenced(tx *core.Tx, d *versionDrop, info *posthouse.RemovalInfo) er
 		if err != nil {
 			return err
 		}
-		if err := addRemoval(tx, again, posthouse.RemovedList{Bodies: bodiesOf(e.Seq, e.Recs)}); err != nil {
+		if err := tx.AddRemoval(again, posthouse.RemovedList{Bodies: bodiesOf(e.Seq, e.Recs)}); err != nil {
 			return err
 		}
 	}

@@ -187,8 +187,8 @@ func FuzzRebuild(f *testing.F) {
 			h, err := l.GetHeader(ctx, id)
 			told("GetHeader", err)
 			if h != nil {
-				_, err = l.Core().Execution(ctx, h, "1/n")
-				told("Execution", err)
+				_, err = l.Core().Executions(ctx, h)
+				told("Executions", err)
 			}
 			if c != nil {
 				_, err = l.Fork(ctx, id, nil)

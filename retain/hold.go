@@ -3,7 +3,6 @@ package retain
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
@@ -75,7 +74,7 @@ func hold(ctx context.Context, c *core.Core, thread, name string, o HoldOptions)
 		tx.Sign = true
 		return nil
 	})
-	if err != nil && !errors.Is(err, core.ErrNothing) {
+	if err != nil {
 		return nil, err
 	}
 	info := *t.Info

@@ -241,7 +241,7 @@ func (p *pass) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
 	case errors.Is(err, posthouse.ErrBusy):
 		p.done.Busy++
 		return nil
-	case err != nil && !errors.Is(err, core.ErrNothing):
+	case err != nil:
 		return err
 	}
 	return p.removeBodies(ctx, t.Name, plan, append(left, plan.bodies...))
@@ -325,7 +325,7 @@ func (plan *retainPlan) record(tx *core.Tx, r *Policy, by string) error {
 		list.Checkpoints = append(list.Checkpoints, posthouse.RemovedCheckpoint{ID: h.ID, Seq: h.Seq})
 		tx.Drop = append(tx.Drop, h.ID)
 	}
-	return addRemoval(tx, &posthouse.RemovalInfo{Reason: r.String(), By: by, Count: len(plan.gone)}, list)
+	return tx.AddRemoval(&posthouse.RemovalInfo{Reason: r.String(), By: by, Count: len(plan.gone)}, list)
 }
 
 func setOf(bodies []posthouse.BodyRef) map[posthouse.BodyRef]bool {

@@ -85,13 +85,8 @@ func (p *pass) version(ctx context.Context, r *posthouse.Release, gone map[uint3
 
 // sizeOfVersion counts what dropping a version would remove.
 func sizeOfVersion(ctx context.Context, c *core.Core, r *posthouse.Release, gone map[uint32]bool) (*Deleted, error) {
-	t, err := c.Lock(r.Thread)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Unlock(t)
 	del, info := &Deleted{}, &posthouse.RemovalInfo{}
-	err = c.Append(ctx, t, func(tx *core.Tx) error {
+	err := c.AppendTo(ctx, r.Thread, func(tx *core.Tx) error {
 		if err := tx.Removable(); err != nil {
 			return err
 		}
@@ -100,7 +95,7 @@ func sizeOfVersion(ctx context.Context, c *core.Core, r *posthouse.Release, gone
 		}
 		return core.ErrNothing
 	})
-	if err != nil && !errors.Is(err, core.ErrNothing) {
+	if err != nil {
 		return nil, err
 	}
 	del.Checkpoints = info.Archived

@@ -153,11 +153,8 @@ func cancel(ctx context.Context, c *core.Core, t *core.Thread, o Cancellation) (
 		h, written = &tx.Next.Header, true
 		return nil
 	})
-	if told && t.Claim != nil && (err == nil || errors.Is(err, core.ErrNothing)) {
+	if told && t.Claim != nil && err == nil {
 		t.Claim.Cancel(o.Branch, o.Reason)
-	}
-	if errors.Is(err, core.ErrNothing) {
-		err = nil
 	}
 	if written && err == nil {
 		h = h.Clone()

@@ -3,7 +3,6 @@ package commit
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -60,14 +59,9 @@ func Assign(ctx context.Context, c *core.Core, id posthouse.ID, build func(*core
 	if err != nil {
 		return nil, err
 	}
-	t, err := c.Lock(ref.Thread)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Unlock(t)
 	var g *posthouse.Gate
 	var trail uint64 // the entry's number, if it holds a vote or an assignment
-	err = c.Append(ctx, t, func(tx *core.Tx) error {
+	err = c.AppendTo(ctx, ref.Thread, func(tx *core.Tx) (err error) {
 		if g, err = openGate(tx, id); err != nil {
 			return err
 		}
@@ -80,7 +74,7 @@ func Assign(ctx context.Context, c *core.Core, id posthouse.ID, build func(*core
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, core.ErrNothing) {
+	if err != nil {
 		return nil, err
 	}
 	if trail > 0 {

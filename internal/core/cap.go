@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sync"
 
@@ -189,14 +188,9 @@ func Protects(t *posthouse.ThreadInfo, h *posthouse.Header) bool {
 // waiting ones stay. If the thread was released or deleted since, all stay until the
 // next pass.
 func (c *Core) evictFrom(ctx context.Context, was *posthouse.ThreadInfo, hs []*posthouse.Header) ([]*posthouse.Header, error) {
-	thread := was.Thread
-	t, err := c.Lock(thread)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Unlock(t)
 	var gone []*posthouse.Header
-	err = c.Append(ctx, t, func(tx *Tx) error {
+	err := c.AppendTo(ctx, was.Thread, func(tx *Tx) error {
+		t := tx.Thread
 		gone = nil
 		if t.Info.Generation != was.Generation || t.Info.Hold.Seq != 0 {
 			return ErrNothing
@@ -208,7 +202,7 @@ func (c *Core) evictFrom(ctx context.Context, was *posthouse.ThreadInfo, hs []*p
 			if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 				return err
 			}
-			if err != nil || ref != (posthouse.Ref{Thread: thread, Seq: h.Seq}) || Protects(t.Info, h) {
+			if err != nil || ref != (posthouse.Ref{Thread: t.Name, Seq: h.Seq}) || Protects(t.Info, h) {
 				continue // gone, replaced or a head since it was listed
 			}
 			gone = append(gone, h)
@@ -219,17 +213,8 @@ func (c *Core) evictFrom(ctx context.Context, was *posthouse.ThreadInfo, hs []*p
 		if len(gone) == 0 {
 			return ErrNothing
 		}
-		body, err := json.Marshal(list)
-		if err != nil {
-			return err
-		}
-		tx.Sign = true
-		tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
-		return nil
+		return tx.AddRemoval(info, list)
 	})
-	if errors.Is(err, ErrNothing) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -28,30 +28,17 @@ type Execution struct {
 // For a question that a fork asks again, it is the place of the original.
 func (x *Execution) StepsBefore(gate posthouse.ID) int { return min(x.Before[gate], len(x.Steps)) }
 
-// Execution returns what is on record of a task on the branch of head, which is the
-// branch's newest checkpoint. It covers what was recorded since the execution began: on
+// Executions returns what is on record of each task on the branch of head, which is the
+// branch's newest checkpoint. It covers what was recorded since the executions began: on
 // this branch and, before the fork, on its source. It does not see what another branch
 // recorded after the fork.
-func (c *Core) Execution(ctx context.Context, head *posthouse.Header, task string) (*Execution, error) {
-	all, err := c.executions(ctx, head, func(t string) bool { return t == task })
-	if x := all[task]; x != nil || err != nil {
-		return x, err
-	}
-	return &Execution{}, nil
-}
-
-// Executions returns what is on record of each task, in one read of the log.
 func (c *Core) Executions(ctx context.Context, head *posthouse.Header) (map[string]*Execution, error) {
-	return c.executions(ctx, head, func(string) bool { return true })
-}
-
-func (c *Core) executions(ctx context.Context, head *posthouse.Header, want func(task string) bool) (map[string]*Execution, error) {
 	r := c.Reader(ctx, head.Thread)
 	line, err := r.Lineage(head)
 	if err != nil {
 		return nil, err
 	}
-	g := executionCollector{line: line, want: want, tasks: map[string]*Execution{}, gates: map[posthouse.ID]*posthouse.Gate{}, lost: MissingBodies{}}
+	g := executionCollector{line: line, tasks: map[string]*Execution{}, gates: map[posthouse.ID]*posthouse.Gate{}, lost: MissingBodies{}}
 	for e, err := range c.InOrder(ctx, head.Thread, posthouse.Range{From: line[len(line)-1].From}) {
 		if err != nil {
 			return nil, err
@@ -82,7 +69,6 @@ func (c *Core) executions(ctx context.Context, head *posthouse.Header, want func
 // An executionCollector collects executions from the entries of a log.
 type executionCollector struct {
 	line    Lineage
-	want    func(task string) bool
 	tasks   map[string]*Execution
 	gates   map[posthouse.ID]*posthouse.Gate
 	lost    MissingBodies
@@ -157,7 +143,7 @@ func (g *executionCollector) task(name string) *Execution {
 
 func (g *executionCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record) (err error) {
 	switch {
-	case rec.Step != nil && g.want(rec.Step.Task) && g.line.Sees(rec.Step.Branch, e.Seq):
+	case rec.Step != nil && g.line.Sees(rec.Step.Branch, e.Seq):
 		if g.lost.Note(e, i, rec) {
 			return nil
 		}
@@ -167,7 +153,7 @@ func (g *executionCollector) record(e *posthouse.Entry, i int, rec *posthouse.Re
 		if len(s.Value.Data) >= MinRef {
 			g.recents = append(g.recents, Result{e.Seq, i, s.Value.Data})
 		}
-	case rec.Gate != nil && g.want(rec.Gate.Task) && g.line.Sees(rec.Gate.Branch, e.Seq):
+	case rec.Gate != nil && g.line.Sees(rec.Gate.Branch, e.Seq):
 		if g.lost.Note(e, i, rec) {
 			return nil
 		}

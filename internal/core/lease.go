@@ -159,24 +159,15 @@ func (c *Claim) Persist(ctx context.Context) (bool, error) {
 	if l.exclusive() {
 		return false, nil
 	}
-	t, err := l.Lock(c.Thread)
-	if err != nil {
-		return false, err
-	}
-	defer l.Unlock(t)
-	err = l.Append(ctx, t, func(tx *Tx) error {
-		if err := tx.CheckLease(c); err != nil {
-			return err
+	wrote := false
+	err := l.AppendTo(ctx, c.Thread, func(tx *Tx) error {
+		err := tx.CheckLease(c)
+		if wrote = tx.Claim != nil; err == nil && !wrote {
+			err = ErrNothing
 		}
-		if tx.Claim == nil {
-			return ErrNothing
-		}
-		return nil
+		return err
 	})
-	if errors.Is(err, ErrNothing) {
-		return false, nil
-	}
-	return err == nil, err
+	return wrote && err == nil, err
 }
 
 // Release gives the thread back. A run that parked or ended has recorded that in its
@@ -196,7 +187,7 @@ func (c *Claim) Release(ctx context.Context) error {
 	if c.Fence == 0 {
 		return nil // never tried to get on record
 	}
-	err = l.Append(ctx, t, func(tx *Tx) error {
+	return l.Append(ctx, t, func(tx *Tx) error {
 		have := t.Info.Lease
 		if !have.Held || have.Fence != c.Fence || have.Owner != l.Config.Owner || have.Run != c.Run {
 			return ErrNothing
@@ -204,12 +195,8 @@ func (c *Claim) Release(ctx context.Context) error {
 		tx.Add(posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: have.Owner, Fence: have.Fence, Run: have.Run, Unclaim: true}}, nil)
 		return nil
 	})
-	if errors.Is(err, ErrNothing) {
-		return nil
-	}
-	return err
 }
 
-// ErrNothing ends an append that has nothing to write. It has changed nothing that
-// is known of the thread.
+// ErrNothing ends an append that has nothing to write, and has changed nothing that is
+// known of the thread.
 var ErrNothing = errors.New("nothing to append")

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -83,7 +84,8 @@ func (tx *Tx) Add(r posthouse.Record, body []byte) int {
 
 // Append builds an entry with build, appends it, and applies it to t. If another append
 // won, or build failed on stale data, Append reloads and calls build again: build must
-// check its conditions each time. Callers hold t.mu.
+// check its conditions each time. With [ErrNothing] from build it appends nothing, and
+// succeeds. Callers hold t.mu.
 func (c *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) error {
 	var last error
 	for range MaxRetries {
@@ -94,7 +96,7 @@ func (c *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) err
 		if err := build(a); err != nil {
 			if errors.Is(err, ErrNothing) {
 				a.Recycle()
-				return err
+				return nil
 			}
 			if stale, e := c.reloadIfStale(ctx, t); e != nil || !stale {
 				return err
@@ -113,6 +115,27 @@ func (c *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) err
 		last = err
 	}
 	return last
+}
+
+// AppendTo is [Core.Append] to a thread that it locks meanwhile.
+func (c *Core) AppendTo(ctx context.Context, thread string, build func(*Tx) error) error {
+	t, err := c.Lock(thread)
+	if err != nil {
+		return err
+	}
+	defer c.Unlock(t)
+	return c.Append(ctx, t, build)
+}
+
+// AddRemoval adds a signed removal record with the list of what it removes.
+func (tx *Tx) AddRemoval(info *posthouse.RemovalInfo, list posthouse.RemovedList) error {
+	body, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	tx.Sign = true
+	tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
+	return nil
 }
 
 // reloadIfStale reads the thread again and reports whether its log had grown. It drops
