@@ -366,7 +366,7 @@ func TestTwoProcessesMakeOneDataKey(t *testing.T) {
 		}
 		l := over(t, s, keyring(t, "k1"))
 		c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))
-		if x := must[*core.Execution](t)(l.Core().Execution(ctx, &c.Header, "1/n")); len(x.Steps) > 3 {
+		if x := must[*core.Execution](t)(executionOf(ctx, l, &c.Header, "1/n")); len(x.Steps) > 3 {
 			t.Fatalf("%d steps", len(x.Steps))
 		}
 	}

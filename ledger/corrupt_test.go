@@ -113,7 +113,7 @@ func readAll(l *ledger.Ledger) (string, error) {
 	}
 	for h, err := range l.List(ctx, posthouse.Query{Thread: "t"}) {
 		if err == nil {
-			x, err := l.Core().Execution(ctx, h, fmt.Sprint(h.Step+1, "/a"))
+			x, err := executionOf(ctx, l, h, fmt.Sprint(h.Step+1, "/a"))
 			note(x, err)
 			again, err := l.GetHeader(ctx, h.ID)
 			note(again, err)

@@ -133,7 +133,7 @@ func TestEveryStoreErrorIsTold(t *testing.T) {
 			return err
 		},
 		"execution": func(l *ledger.Ledger, w *waitingThread) error {
-			_, err := l.Core().Execution(ctx, &posthouse.Header{ID: w.waiting, Thread: "t", Branch: "main", Seq: w.seq, ParentSeq: w.seq - 2, Kind: posthouse.KindWait}, "2/a")
+			_, err := executionOf(ctx, l, &posthouse.Header{ID: w.waiting, Thread: "t", Branch: "main", Seq: w.seq, ParentSeq: w.seq - 2, Kind: posthouse.KindWait}, "2/a")
 			return err
 		},
 		"save": func(l *ledger.Ledger, w *waitingThread) error {

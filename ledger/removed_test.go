@@ -72,7 +72,7 @@ func TestLostBodyIsNoRemoval(t *testing.T) {
 	l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
 	_, wait := askedThread(t, l)
 	must[posthouse.Removed](t)(store.Remove(ctx, posthouse.Removal{Thread: "t", Bodies: []posthouse.BodyRef{{Seq: 2}}}))
-	if _, err := l.Core().Execution(ctx, wait.Checkpoint, "2/n"); !errors.Is(err, posthouse.ErrCorrupt) {
+	if _, err := executionOf(ctx, l, wait.Checkpoint, "2/n"); !errors.Is(err, posthouse.ErrCorrupt) {
 		t.Errorf("a step without its body: %v, want ErrCorrupt", err)
 	}
 	if _, err := l.Fork(ctx, wait.Checkpoint.ID, &ledger.ForkOptions{Thread: "other"}); !errors.Is(err, posthouse.ErrCorrupt) {
@@ -176,4 +176,13 @@ func TestCompactLeavesARunningThread(t *testing.T) {
 	if n := bodies(); n >= before {
 		t.Errorf("%d bodies before, %d after the run was over", before, n)
 	}
+}
+
+// executionOf returns what is on record of one task at a branch's head.
+func executionOf(ctx context.Context, l *ledger.Ledger, head *posthouse.Header, task string) (*ledger.Execution, error) {
+	all, err := ledger.Executions(ctx, l, head)
+	if x := all[task]; x != nil || err != nil {
+		return x, err
+	}
+	return &ledger.Execution{}, nil
 }

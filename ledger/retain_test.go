@@ -233,7 +233,7 @@ func (w *world) executions(info *posthouse.ThreadInfo) string {
 	for _, b := range info.Branches {
 		h, err := w.l.GetHeader(w.ctx, b.Head)
 		w.ok(err)
-		x, err := w.l.Core().Execution(w.ctx, h, "1/n")
+		x, err := executionOf(w.ctx, w.l, h, "1/n")
 		w.ok(err)
 		fmt.Fprintf(&s, "%s %d steps %d gates; ", b.Branch, len(x.Steps), len(x.Gates))
 	}

@@ -174,7 +174,7 @@ func ledgerRecordLacksNothing(t *desk.T) {
 		t.OK(err)
 	}
 	look := func(d *desk.Desk) (string, error) {
-		x, err := d.Core().Execution(t.Ctx, &head.Header, "1/n")
+		x, err := desk.ExecutionOf(t.Ctx, d.Ledger, &head.Header, "1/n")
 		if err != nil {
 			return "", err
 		}

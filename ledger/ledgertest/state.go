@@ -74,7 +74,7 @@ func ledgerStoresResultOnce(t *desk.T) {
 		if restart {
 			d = t.Desk(ledger.Options{})
 		}
-		x, err := d.Core().Execution(t.Ctx, first.Checkpoint, "2/n")
+		x, err := desk.ExecutionOf(t.Ctx, d.Ledger, first.Checkpoint, "2/n")
 		t.OK(err)
 		if len(x.Steps) != 1 || !bytes.Equal(x.Steps[0].Value.Data, result) {
 			t.Fatalf("recorded: %+v", x.Steps)

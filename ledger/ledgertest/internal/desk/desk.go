@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -165,4 +166,13 @@ func (d *Desk) MustRelease(thread string, o *ledger.ReleaseOptions) *posthouse.R
 	r, err := d.Release(d.Ctx, thread, o)
 	d.OK(err)
 	return r
+}
+
+// ExecutionOf returns what is on record of one task at a branch's head.
+func ExecutionOf(ctx context.Context, l *ledger.Ledger, head *posthouse.Header, task string) (*ledger.Execution, error) {
+	all, err := ledger.Executions(ctx, l, head)
+	if x := all[task]; x != nil || err != nil {
+		return x, err
+	}
+	return &ledger.Execution{}, nil
 }

@@ -137,7 +137,7 @@ func copyGates(t *desk.T) {
 	head, _ := info.Branch("")
 	h, err := d.GetHeader(t.Ctx, head.Head)
 	t.OK(err)
-	x, err := t.Desk(ledger.Options{}).Core().Execution(t.Ctx, h, "1/n")
+	x, err := desk.ExecutionOf(t.Ctx, t.Desk(ledger.Options{}).Ledger, h, "1/n")
 	t.OK(err)
 	if len(x.Steps) != 1 || len(x.Gates) != 2 || x.Gates[1].Decision != nil {
 		t.Fatalf("%d steps and gates %+v on record", len(x.Steps), x.Gates)
@@ -176,7 +176,7 @@ func copyExecutions(t *desk.T) {
 	}
 	h, err := d.GetHeader(t.Ctx, head.Head)
 	t.OK(err)
-	x, err := t.Desk(ledger.Options{}).Core().Execution(t.Ctx, h, "2/n")
+	x, err := desk.ExecutionOf(t.Ctx, t.Desk(ledger.Options{}).Ledger, h, "2/n")
 	t.OK(err)
 	if len(x.Steps) != 2 || x.Steps[0].Name != "a" || string(x.Steps[1].Value.Data) != "result of b" {
 		t.Errorf("on record is %+v", x.Steps)

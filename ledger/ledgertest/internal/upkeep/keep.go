@@ -27,7 +27,7 @@ func firstExecution(t *desk.T) {
 	d := t.Desk(ledger.Options{})
 	d.Step("t", "1/flow", "a")
 	w := d.Wait("t", "1/flow", nil)
-	x, err := t.Desk(ledger.Options{}).Core().Execution(t.Ctx, w.Checkpoint, "1/flow")
+	x, err := desk.ExecutionOf(t.Ctx, t.Desk(ledger.Options{}).Ledger, w.Checkpoint, "1/flow")
 	t.OK(err)
 	if len(x.Steps) != 1 || len(x.Gates) != 1 {
 		t.Errorf("%d steps and %d gates on record, want one of each", len(x.Steps), len(x.Gates))
@@ -110,7 +110,7 @@ func keepsExecution(t *desk.T) {
 	}
 	check := func(h *posthouse.Header, decided int) {
 		t.Helper()
-		x, err := t.Desk(ledger.Options{}).Core().Execution(t.Ctx, h, "2/n")
+		x, err := desk.ExecutionOf(t.Ctx, t.Desk(ledger.Options{}).Ledger, h, "2/n")
 		t.OK(err)
 		n := 0
 		for _, g := range x.Gates {
@@ -162,7 +162,7 @@ func updatesInStep(t *desk.T) {
 	fork, err := d.Fork(t.Ctx, again.Checkpoint.ID, &ledger.ForkOptions{Thread: "copy"})
 	t.OK(err)
 	for _, h := range []*posthouse.Header{again.Checkpoint, &fork.Header} {
-		x, err := t.Desk(ledger.Options{}).Core().Execution(t.Ctx, h, "2/n")
+		x, err := desk.ExecutionOf(t.Ctx, t.Desk(ledger.Options{}).Ledger, h, "2/n")
 		t.OK(err)
 		x.Gates = slices.DeleteFunc(x.Gates, (*posthouse.Gate).Withdrawn) // known, as what is asked anew replaces it
 		if len(x.Steps) != 2 || len(x.Gates) != 1 || x.Gates[0].Decision == nil || x.Gates[0].Decision.By != "alice" {

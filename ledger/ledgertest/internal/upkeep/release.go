@@ -234,7 +234,7 @@ func releasedFork(t *desk.T) {
 		f.Metadata["note"] != "note" || desk.Content(f) != "old" {
 		t.Errorf("the fork is %+v", f)
 	}
-	x, err := t.Desk(ledger.Options{}).Core().Execution(t.Ctx, &f.Header, "2/n")
+	x, err := desk.ExecutionOf(t.Ctx, t.Desk(ledger.Options{}).Ledger, &f.Header, "2/n")
 	t.OK(err)
 	if len(x.Steps) != 1 || len(x.Gates) != 1 || x.Gates[0].Decision != nil || x.Gates[0].ID == asked.Gates[0].ID {
 		t.Errorf("%d steps and gates %+v on record", len(x.Steps), x.Gates)
@@ -305,7 +305,7 @@ func releaseExecutions(t *desk.T) {
 	d.MustRelease("t", nil)
 	d.Step("t", "1/flow", "after")
 	w := d.Wait("t", "1/flow", nil)
-	x, err := t.Desk(ledger.Options{}).Core().Execution(t.Ctx, w.Checkpoint, "1/flow")
+	x, err := desk.ExecutionOf(t.Ctx, t.Desk(ledger.Options{}).Ledger, w.Checkpoint, "1/flow")
 	t.OK(err)
 	if len(x.Steps) != 1 || x.Steps[0].Name != "after" {
 		t.Errorf("on record is %+v", x.Steps)

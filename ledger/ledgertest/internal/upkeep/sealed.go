@@ -69,7 +69,7 @@ func sealsAll(t *desk.T) {
 	if string(g.Payload) != `"`+desk.Secret+`"` || g.Decision == nil || g.Decision.Reason != desk.Secret {
 		t.Errorf("the gate comes back as %+v", g)
 	}
-	x, err := again.Core().Execution(t.Ctx, &c.Header, "2/n")
+	x, err := desk.ExecutionOf(t.Ctx, again.Ledger, &c.Header, "2/n")
 	t.OK(err)
 	if len(x.Steps) != 1 || !strings.HasPrefix(string(x.Steps[0].Value.Data), desk.Secret) {
 		t.Errorf("on record: %+v", x.Steps)
@@ -114,7 +114,7 @@ func wrongKeys(t *desk.T) {
 		refused("decide", err)
 		_, err = l.Fork(t.Ctx, w.Checkpoint.ID, &ledger.ForkOptions{Thread: "elsewhere"})
 		refused("fork", err)
-		_, err = l.Core().Execution(t.Ctx, w.Checkpoint, "2/n")
+		_, err = desk.ExecutionOf(t.Ctx, l, w.Checkpoint, "2/n")
 		refused("execution", err)
 		_, err = l.Commit(t.Ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Root: true, State: desk.State("in the clear?")}})
 		refused("commit", err)
