@@ -109,8 +109,8 @@ func (d *pathDiffer) object(path string, a, b map[string]any) {
 	}
 }
 
-// array skips equal elements at both ends, compares those in between by index, and reports
-// the rest as added or removed.
+// array skips equal elements at both ends and compares those in between by index. The rest
+// was added or removed.
 func (d *pathDiffer) array(path string, a, b []any) {
 	lo := 0
 	for lo < len(a) && lo < len(b) && sameValue(a[lo], b[lo]) {

@@ -383,8 +383,8 @@ func sizeOf(ctx context.Context, c *core.Core, thread string, bodies []posthouse
 	return r, nil
 }
 
-// unfinished returns the bodies that the thread's newest removal lists and that are still
-// there, because the process was killed before it removed them.
+// unfinished returns the bodies that the thread's newest removal lists and that still exist.
+// The process was killed before it removed them.
 func unfinished(ctx context.Context, c *core.Core, thread string, t *core.Tree) (left []posthouse.BodyRef, err error) {
 	if t.Removal == 0 {
 		return nil, nil

@@ -51,8 +51,8 @@ func difference(want, have *posthouse.ThreadInfo) string {
 	return "branches or open gates"
 }
 
-// index checks that lists show the checkpoints of the log, and that each kept checkpoint
-// and gate is found by its id. It does not look up a listed checkpoint if the store checks
+// index checks that lists show the checkpoints of the log. Each kept checkpoint and gate
+// must also be found by its id. It does not look up a listed checkpoint if the store checks
 // its own index. It ignores places after the end of the chain, which are newer than the
 // walk.
 func (v *verifier) index(c *chain) error {

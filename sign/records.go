@@ -228,8 +228,8 @@ func (c *chain) assignment(e *posthouse.Entry, i int, a *posthouse.AssignInfo, b
 	}
 }
 
-// trail checks that a vote or assignment of an open gate follows the one before it, so that
-// none can be left out.
+// trail checks that a vote or assignment of an open gate follows the one before it. So none
+// can be left out.
 func (c *chain) trail(e *posthouse.Entry, i int, id posthouse.ID, opened, prior uint64, what string) {
 	g, ok := c.records.gates[id]
 	switch {

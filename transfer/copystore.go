@@ -237,8 +237,7 @@ func (c *storeCopier) thread(ctx context.Context, name string) error {
 	return c.entries(ctx, name, first, have, bodies)
 }
 
-// differs is the error for a thread whose log in the target is not the beginning of that
-// in the source.
+// differs is the error for a thread whose log in the target does not begin the source's log.
 func differs(thread string, have posthouse.Position, deleted bool) error {
 	message := "thread " + thread + " has another log in the target than in the source"
 	if deleted {

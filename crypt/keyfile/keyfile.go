@@ -87,7 +87,7 @@ func (k *Keys) encode() []byte {
 	return b.Bytes()
 }
 
-// Load loads a key file. It fails with [posthouse.ErrNotFound] if there is none, and with
+// Load loads a key file. It fails with [posthouse.ErrNotFound] if there is no file, and with
 // [posthouse.ErrInvalid] if it does not parse or other users may read it.
 func Load(path string) (*Keys, error) {
 	return secretfile.LoadSecret(path, maxFile, Parse)

@@ -19,17 +19,15 @@ type Stopwatch interface {
 	ReportAllocs()
 }
 
-// A Bencher is a Stopwatch that has others of its own kind below, as *testing.B
-// has.
+// A Bencher is a Stopwatch with sub-benchmarks of its own type, such as *testing.B.
 type Bencher[B any] interface {
 	Stopwatch
 	Run(name string, f func(B)) bool
 }
 
-// Bench measures a store below the Ledger, and what the Ledger does over it where
-// the number of what is stored must not count. Figures of different stores
-// compare; for ratios against a raw driver and for whole runs see the command
-// posthouse bench.
+// Bench measures a store below the Ledger, and operations of the Ledger whose cost must not
+// grow with the store. Its figures compare stores. The command posthouse bench measures
+// ratios against a raw driver, and whole runs.
 func Bench[B Bencher[B]](b B, h storetest.Harness, o *Options) {
 	if o == nil {
 		o = &Options{}
@@ -73,8 +71,7 @@ func waits(thread string, gates ...posthouse.Gate) *ledger.Draft {
 	}, Gates: gates}
 }
 
-// fillInbox makes n threads wait: for nobody in particular, but for one in fifty,
-// which wait for bob.
+// fillInbox makes n threads wait. One in fifty waits for bob, the others for anybody.
 func fillInbox(b Stopwatch, l *ledger.Ledger, n int) {
 	var wg sync.WaitGroup
 	for g := range 64 {
@@ -110,7 +107,7 @@ func benchInbox(b Stopwatch, l *ledger.Ledger, q ledger.GateQuery) {
 	}
 }
 
-// benchDecide decides one of n gates that a checkpoint asks.
+// benchDecide decides one of n gates of a checkpoint.
 func benchDecide(b Stopwatch, l *ledger.Ledger, n int) {
 	var open []posthouse.ID
 	round := 0

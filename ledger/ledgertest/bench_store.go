@@ -28,7 +28,7 @@ func benchContract[B Bencher[B]](b B, h storetest.Harness) {
 	}
 }
 
-// benchStore opens a store that holds n checkpoints of 200 bytes in thread t1.
+// benchStore opens a store with n checkpoints of 200 bytes in thread t1.
 func benchStore(b Stopwatch, h storetest.Harness, n int) (posthouse.Store, *storetest.Log) {
 	b.Helper()
 	s := h.Open(b, b.TempDir())
@@ -46,7 +46,7 @@ func benchStore(b Stopwatch, h storetest.Harness, n int) (posthouse.Store, *stor
 	return s, l
 }
 
-// batches builds the next n batches, so that building them is not measured.
+// batches builds the next n batches, outside what is measured.
 func batches(l *storetest.Log, n, size int) []*posthouse.Batch {
 	next := make([]*posthouse.Batch, n)
 	for i := range next {

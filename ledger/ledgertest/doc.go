@@ -1,14 +1,13 @@
-// Package ledgertest proves what a Ledger promises over a [posthouse.Store]. One
-// line is the whole use of it, beside the one for package storetest:
+// Package ledgertest tests what a Ledger promises over a [posthouse.Store]. One line is
+// enough to use it, beside the one for package storetest:
 //
 //	func TestStore(t *testing.T)  { storetest.Run(t, harness) }
 //	func TestLedger(t *testing.T) { ledgertest.Run(t, harness, nil) }
 //
 //	func BenchmarkStore(b *testing.B) { ledgertest.Bench(b, harness, nil) }
 //
-// A store that keeps the contract of storetest passes: the rules here are the
-// Ledger's, and each store has its own way of getting one wrong. Cases are
-// subtests named after their rule, on a store of their own:
+// A store that keeps the contract of storetest should pass: the rules here are the
+// Ledger's. Cases are subtests named after their rule, each on a store of its own:
 //
 //   - theme ledger: saves, lists, forks, deletion, gates and votes, leases,
 //     events, releases, copies, signals, encryption;

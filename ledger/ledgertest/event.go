@@ -26,8 +26,7 @@ func ledgerEventCases() []desk.Case {
 	}
 }
 
-// observed is a desk whose events are noted; want compares those since it was
-// asked last.
+// observed is a desk that records events. want compares the events since its last call.
 func observedDesk(t *desk.T) (d *desk.Desk, want func(events ...string)) {
 	var mu sync.Mutex
 	var got []string
@@ -176,8 +175,8 @@ func ledgerWatches(t *desk.T) {
 	}
 }
 
-// ledgerWatchesInside leaves a watch behind each event in turn and goes on
-// from its cursor, in a Ledger that has seen nothing.
+// ledgerWatchesInside ends a watch after each event in turn. A new Ledger goes on from the
+// cursor.
 func ledgerWatchesInside(t *desk.T) {
 	d := t.Desk(ledger.Options{})
 	var gates []posthouse.Gate
@@ -261,7 +260,7 @@ func cursorInside(t *desk.T, d *desk.Desk, thread string) (cursor string) {
 	return cursor
 }
 
-// ledgerPolls hides what the store can do beyond the contract.
+// ledgerPolls hides the optional interfaces of the store.
 func ledgerPolls(t *desk.T) {
 	d := t.DeskOn(struct{ posthouse.Store }{t.Store}, ledger.Options{Poll: time.Millisecond})
 	watch := func(q ledger.WatchQuery, n int, want string, meanwhile func()) (cursor string) {

@@ -32,8 +32,8 @@ func faultCases() (cases []desk.Case) {
 	return cases
 }
 
-// failEach runs the script again and again, the fault one call further each
-// time, until it runs through without meeting it; with -short, five calls further.
+// failEach runs the script repeatedly and moves the fault one call further each time, with
+// -short five calls. It ends when the script runs without the fault.
 func failEach(t *desk.T, o FaultOptions) {
 	want := runScript(t, t.Store, "none", false)
 	further := 1
@@ -56,7 +56,7 @@ func failEach(t *desk.T, o FaultOptions) {
 	}
 }
 
-// A scripted run: ids and threads carry the run's name.
+// A scripted is a run of the script: ids and threads carry the run's name.
 type scripted struct {
 	*desk.T
 	store  posthouse.Store
@@ -65,7 +65,7 @@ type scripted struct {
 	ledger *ledger.Ledger
 }
 
-// script does something of everything and returns what is then in the store.
+// script does all kinds of operations and returns the content of the store.
 func runScript(t *desk.T, s posthouse.Store, name string, anew bool) string {
 	t.Helper()
 	r := &scripted{T: t, store: s, name: name, anew: anew}
@@ -95,8 +95,8 @@ func (r *scripted) open() {
 
 func (r *scripted) id(s string) posthouse.ID { return posthouse.ID(r.name + ":" + s) }
 
-// do tries until the operation succeeds. After the first try it may find what
-// an earlier try did; done says so.
+// do tries until the operation succeeds. A later try may find what an earlier try did, which
+// done reports.
 func (r *scripted) do(what string, op func(context.Context, *ledger.Ledger) error, done func(error) bool) {
 	r.Helper()
 	for try := range 20 {
@@ -114,7 +114,7 @@ func (r *scripted) do(what string, op func(context.Context, *ledger.Ledger) erro
 	r.Fatalf("%v: %s does not succeed", r.store, what)
 }
 
-// commit commits a checkpoint behind the head it names.
+// commit commits a checkpoint after the head that it names.
 func (r *scripted) commit(id, head, branch string, c posthouse.Change, steps []posthouse.Step, gates ...posthouse.Gate) {
 	r.Helper()
 	parent := posthouse.ID("")
@@ -228,7 +228,7 @@ func (r *scripted) removals() {
 	r.do("beat", func(ctx context.Context, l *ledger.Ledger) error { return l.Core().Heartbeat(ctx) }, nil)
 }
 
-// dump writes down all there is of the run, its name left out.
+// dump prints all content of the run without its name.
 func (r *scripted) dump() string {
 	var b strings.Builder
 	for info, err := range r.store.Threads(r.Ctx, posthouse.ThreadQuery{Prefix: r.name}) {

@@ -12,14 +12,13 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// ErrInjected is what a call that [Faulty] refuses fails with, unless
-// FaultOptions.Err says otherwise.
+// ErrInjected is the error of a call that [Faulty] refuses, unless FaultOptions.Err is set.
 var ErrInjected = errors.New("ledgertest: injected fault")
 
-// A Fault is a way for a call to go wrong.
+// A Fault is a way in which a call fails.
 type Fault int
 
-// The faults. An iterator that loses its answer fails behind its first element.
+// The faults. An iterator that loses its answer fails after its first element.
 const (
 	FaultRefuse     Fault = iota // the call is not made, and the error says so
 	FaultLoseCall                // the call is not made, and nobody knows: [posthouse.ErrUnknown]
@@ -32,7 +31,7 @@ func (f Fault) String() string {
 	return [...]string{"refuse", "lose the call", "lose the answer", "delay"}[f]
 }
 
-// FaultOptions say which calls go wrong, and how. Calls are counted from 1.
+// FaultOptions say which calls fail, and how. Calls are counted from 1.
 type FaultOptions struct {
 	Method string // only calls of this method count: "Append", "Read", "Find", "List", "Threads", "Slot", "Remove"; "": all
 	Fault  Fault
@@ -45,8 +44,8 @@ type FaultOptions struct {
 	Delay time.Duration // for FaultDelay
 }
 
-// A FaultStore is a store whose calls go wrong as its options say. It is a
-// [posthouse.Store] and nothing more, whatever the store below is.
+// A FaultStore is a store whose calls fail as its options say. It has no optional
+// interface, whatever the store below has.
 type FaultStore struct {
 	store posthouse.Store
 	opt   FaultOptions
@@ -57,7 +56,7 @@ type FaultStore struct {
 	fired int
 }
 
-// Faulty wraps a store. The caller still closes it: Close goes through.
+// Faulty wraps a store. Its Close closes the store below.
 func Faulty(s posthouse.Store, o *FaultOptions) *FaultStore {
 	f := &FaultStore{store: s}
 	if o != nil {
@@ -73,20 +72,20 @@ func Faulty(s posthouse.Store, o *FaultOptions) *FaultStore {
 	return f
 }
 
-// Fired returns how many calls went wrong.
+// Fired returns how many calls failed.
 func (f *FaultStore) Fired() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.fired
 }
 
-// String says what goes wrong, for a test's failure.
+// String returns the fault and its call, for a failure message.
 func (f *FaultStore) String() string {
 	o := f.opt
 	return fmt.Sprintf("%s of %d calls from call %d of method %q, rate %g, seed %d", o.Fault, o.Times, o.Nth, o.Method, o.Rate, o.Seed)
 }
 
-// strikes counts a call and reports whether it goes wrong.
+// strikes counts a call and reports whether it fails.
 func (f *FaultStore) strikes(method string) bool {
 	if f.opt.Method != "" && f.opt.Method != method {
 		return false
@@ -104,7 +103,7 @@ func (f *FaultStore) strikes(method string) bool {
 	return hit
 }
 
-// call makes a call, or what becomes of it.
+// call makes a call, or fails it.
 func (f *FaultStore) call(ctx context.Context, method string, made func() error) error {
 	if !f.strikes(method) {
 		return made()
@@ -138,7 +137,7 @@ func (f *FaultStore) wait(ctx context.Context) error {
 	}
 }
 
-// faultyIter is call for what is read element by element.
+// faultyIter is call for an iterator.
 func faultyIter[V any](ctx context.Context, f *FaultStore, method string, seq iter.Seq2[V, error]) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		var none V
@@ -216,5 +215,5 @@ func (f *FaultStore) Remove(ctx context.Context, r posthouse.Removal) (done post
 	return done, err
 }
 
-// Close closes the store below; it never goes wrong.
+// Close closes the store below. It never fails by a fault.
 func (f *FaultStore) Close() error { return f.store.Close() }

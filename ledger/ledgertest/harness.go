@@ -9,10 +9,9 @@ import (
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-// Options are for [Run] and [Bench]; nil is as good as their zero value.
+// Options are for [Run] and [Bench]. Nil is the zero value.
 type Options struct {
-	// Cipher is what the Ledger seals bodies with: the rules hold with one as
-	// they do without. Default: none.
+	// Cipher seals the Ledger's bodies. The rules hold with and without one. Default: none.
 	Cipher posthouse.Cipher
 }
 
@@ -28,14 +27,14 @@ func Cases(o *Options) []storetest.Case {
 	return cases
 }
 
-// Run runs the suite over a store: *testing.T calls it as it calls
-// [storetest.Run], under the same conditions.
+// Run runs the suite over a store. It is called like [storetest.Run], under the same
+// conditions.
 func Run[R storetest.Runner[R]](t R, h storetest.Harness, o *Options) {
 	storetest.RunCases(t, h, Cases(o))
 }
 
-// ledgerCases are the rules that the Ledger keeps on top of any store: the
-// behaviour of the origins' checkpoint stores, where it is ours too.
+// ledgerCases are the rules that the Ledger keeps on top of any store. They include the
+// behaviour of the checkpoint stores of other systems where ours is the same.
 func ledgerCases() []desk.Case {
 	return slices.Concat(
 		ledgerSaveCases(), ledgerListCases(), ledgerForkCases(),

@@ -23,7 +23,7 @@ func ledgerInboxCases() []desk.Case {
 
 var inboxPeople = []string{"alice", "bob", "carol", "dave", "boss"}
 
-// stir has people do things with open gates that may be refused.
+// stir makes people act on open gates, which may be refused.
 func stir(d *desk.Desk, rnd *rand.Rand, ids []posthouse.ID) {
 	d.Helper()
 	id, who := ids[rnd.IntN(len(ids))], inboxPeople[rnd.IntN(len(inboxPeople))]
@@ -123,7 +123,7 @@ func inboxOf(d *desk.Desk, q ledger.GateQuery) (gates []*posthouse.Gate) {
 	return gates
 }
 
-// A countingStore counts what is asked of a store.
+// A countingStore counts the calls of a store.
 type countingStore struct {
 	posthouse.Store
 	entries, threads int

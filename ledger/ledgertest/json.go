@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 )
 
-// ledgerDoubledJSON sends JSON that two readers may take differently to every door
-// that takes JSON from outside.
+// ledgerDoubledJSON sends JSON that readers may understand differently to every function that
+// takes JSON from outside.
 func ledgerDoubledJSON(t *desk.T) {
 	d := t.Desk(ledger.Options{})
 	j := func(s string) posthouse.State { return posthouse.State{"s": {Codec: "json", Data: []byte(s)}} }

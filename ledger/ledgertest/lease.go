@@ -18,7 +18,7 @@ func ledgerLeaseCases() []desk.Case {
 	}
 }
 
-// running is a run's step: a checkpoint with status s under claim c.
+// running returns the draft of a run's step: a checkpoint with status s under claim c.
 func running(c *ledger.Claim, s posthouse.Status) *ledger.Draft {
 	return &ledger.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Status: s, Next: []string{"n"}, Parts: []posthouse.Part{{Name: "p", Codec: "raw", Data: []byte("x")}},
@@ -143,7 +143,7 @@ func ledgerDecideBeside(t *desk.T) {
 	t.OK(err)
 }
 
-// A frozen is the store of a process that does not say that it lives.
+// A frozen store is that of a process whose heartbeat has stopped.
 type frozen struct{ posthouse.Store }
 
 func (f frozen) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {

@@ -23,7 +23,7 @@ func ledgerLogCases() []desk.Case {
 	}
 }
 
-// A lossy store has lost entries of a thread.
+// A lossy store lacks some entries of a thread.
 type lossy struct {
 	posthouse.Store
 	thread string
@@ -48,7 +48,7 @@ func (s *lossy) Read(ctx context.Context, thread string, r posthouse.Range) iter
 	}
 }
 
-// Find finds nothing in entries that are lost.
+// Find does not find ids of lost entries.
 func (s *lossy) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
 	ref, err := s.Store.Find(ctx, id)
 	if err == nil && ref.Thread == s.thread && s.lost(ref.Seq) {
@@ -57,8 +57,7 @@ func (s *lossy) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error
 	return ref, err
 }
 
-// logs makes threads that went through everything that leaves gaps, and returns
-// their names.
+// logs makes threads with all kinds of gaps and returns their names.
 func logsOf(d *desk.Desk) []string {
 	d.Helper()
 	d.Derive(d.Derive(d.Root("plain", "", "0"), "1"), "2")
@@ -81,7 +80,7 @@ func logsOf(d *desk.Desk) []string {
 	return []string{"plain", "released", "dropped", "first gone", "deleted"}
 }
 
-// ranges are ways to read a log that ends at last.
+// ranges returns ranges of a log that ends at last.
 func ranges(last uint64) (all []posthouse.Range) {
 	for _, r := range []posthouse.Range{{}, {From: 1}, {From: 2}, {From: 3, To: last - 1}, {From: last}, {To: last + 9}, {From: last + 1}, {To: 2}, {Limit: 2}, {From: 2, Limit: 3}, {Limit: int(last)}} {
 		for _, back := range []bool{false, true} {
@@ -105,7 +104,7 @@ func seqsOf(d *desk.Desk, thread string, r posthouse.Range) (seqs []uint64, err 
 	return seqs, nil
 }
 
-// losses are sets of entries of a log to lose.
+// losses returns sets of entries to lose.
 func losses(seqs []uint64) map[string]func(uint64) bool {
 	sets := map[string]func(uint64) bool{}
 	for i, at := range seqs {

@@ -26,7 +26,7 @@ func nameCases() []desk.Case {
 	}
 }
 
-// badNames are none.
+// badNames are not valid.
 var badNames = map[string]string{
 	"empty": "", "201 bytes": strings.Repeat("x", 201), "201 bytes in 67 characters": strings.Repeat("日", 67),
 	"half a character": "a\xe6\x97", "latin-1": "caf\xe9", "a lone byte": "\xff", "too long a form": "\xc0\xaf", "half a pair": "\xed\xa0\x80", "beyond Unicode": "\xf4\x90\x80\x80",

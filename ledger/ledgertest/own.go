@@ -73,7 +73,7 @@ func ledgerStaysUnknown(t *desk.T) {
 	d.WantErr(err, posthouse.ErrUnknown)
 }
 
-// A racing store lets somebody act once behind a look-up that found nothing.
+// A racing store runs a function once, after a look-up that found nothing.
 type racing struct {
 	posthouse.Store
 	act func()

@@ -6,7 +6,7 @@ import (
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-// A property is a test as rapid asks for it. Nothing in the suite is skipped.
+// A property is a test for rapid. It skips nothing.
 type property struct{ storetest.TB }
 
 func (p property) Log(args ...any)                  { p.Logf("%s", fmt.Sprint(args...)) }

@@ -23,9 +23,9 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// ledgerScribbles drives a Ledger whose every argument and result is changed
-// once a call is over, as are the arguments of its observers, rules and policy.
-// A Ledger opened anew has to read what was told before.
+// ledgerScribbles overwrites every argument and result of a Ledger's calls after the call,
+// and the arguments of its observers, rules and policy. A new Ledger must still read what
+// was written.
 func ledgerScribbles(t *desk.T) {
 	n, passed, enough := 0, 0, 20
 	if t.Harness.Short {
@@ -51,7 +51,7 @@ func ledgerScribbles(t *desk.T) {
 	})
 }
 
-// A scribbler knows, as text, what it told the Ledger.
+// A scribbler keeps, as text, what it wrote.
 type scribbler struct {
 	t      *desk.T
 	rt     *rapid.T
@@ -83,8 +83,8 @@ func (m *scribbler) thread() string {
 	return m.prefix + rapid.SampledFrom([]string{"a", "b"}).Draw(m.rt, "thread")
 }
 
-// blob is text that often turns up again, so that results are referred to; one
-// is what another is when it was scribbled over.
+// blob returns one of a few texts, so that states refer to results. One of them is what
+// another becomes when it is overwritten.
 func (m *scribbler) blob() []byte {
 	return []byte(strings.Repeat(rapid.SampledFrom([]string{"A", "@", "xyz"}).Draw(m.rt, "text"), rapid.SampledFrom([]int{3, 100, 900}).Draw(m.rt, "times")))
 }
@@ -115,7 +115,7 @@ func (m *scribbler) same(what, got, want string) {
 	}
 }
 
-// change draws a change of the head's state, and says what comes of it.
+// change draws a change of the head's state and returns the state after it.
 func (m *scribbler) change(thread string) (*posthouse.Change, string) {
 	c := &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Node: "n", Next: []string{"n"}, Labels: map[string]string{"l": "v"}, Metadata: map[string]string{"k": "v"}}
 	want := posthouse.State{}
@@ -243,7 +243,7 @@ func (m *scribbler) decide(*rapid.T) {
 	}
 }
 
-// fresh is a gate as a Ledger opened anew reads it.
+// fresh returns a gate as a new Ledger reads it.
 func (m *scribbler) fresh(id posthouse.ID) string {
 	g, err := m.t.Desk(ledger.Options{}).Gate(m.t.Ctx, id)
 	m.ok(err)
@@ -339,8 +339,7 @@ func (m *scribbler) retain(*rapid.T) {
 
 func (m *scribbler) reopen(*rapid.T) { m.live = m.t.Desk(m.options()) }
 
-// check reads everything twice through the Ledger that is scribbled over, and
-// once through a new one.
+// check reads everything twice with the Ledger under test and once with a new one.
 func (m *scribbler) check(*rapid.T) {
 	fresh := m.t.Desk(ledger.Options{})
 	for id, want := range m.states {
@@ -369,7 +368,7 @@ func (m *scribbler) check(*rapid.T) {
 	m.same("the second look", m.view(m.live), want)
 }
 
-// view is all that can be read, as text; what was read is scribbled over.
+// view returns all that can be read, as text, and overwrites what it read.
 func (m *scribbler) view(d *desk.Desk) string {
 	var b strings.Builder
 	note := func(what string, v any, err error) {
@@ -448,12 +447,12 @@ func (m *scribbler) viewThread(d *desk.Desk, thread string, note func(string, an
 	return events
 }
 
-// sent compares a signal on record with what was told.
+// sent compares a signal on record with the one that was sent.
 func (m *scribbler) sent(e *posthouse.Event) {
 	if e.Signal != nil && m.values[e.Signal.ID] != "" {
 		m.same("signal "+string(e.Signal.ID), printed(e.Signal.Value), m.values[e.Signal.ID])
 	}
 }
 
-// overwrite is [storetest.Overwrite], but for claims: those are handles.
+// overwrite is [storetest.Overwrite], except for claims, which are handles.
 func overwrite(v any) { storetest.Overwrite(v, reflect.TypeFor[*ledger.Claim]()) }

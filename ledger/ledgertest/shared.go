@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse/retain"
 )
 
-// ledgerSharedCases have several Ledgers, as of several processes, work on one
-// store, or several goroutines on one Ledger.
+// ledgerSharedCases let several Ledgers, like those of several processes, use one store, or
+// several goroutines use one Ledger.
 func ledgerSharedCases() []desk.Case {
 	return []desk.Case{
 		{Name: "ledger/what another ledger wrote is believed", Rule: "A ledger that remembers an older head or lease asks the store before it refuses: no conflict, no busy that is not there.", Run: ledgerBelieves},
@@ -196,7 +196,7 @@ func ledgerRacingThreadDeletes(t *desk.T) {
 		errs := make([]error, 8)
 		var wg sync.WaitGroup
 		for i := range errs {
-			// Each under its own name: entries that are equal to the byte are one entry.
+			// Each has its own name, because equal entries are one entry.
 			wg.Go(func() {
 				_, errs[i] = retain.DeleteThread(t.Ctx, ledgers[i%2].Ledger, thread, &retain.DeleteOptions{By: fmt.Sprint("p", i)})
 			})

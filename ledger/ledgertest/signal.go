@@ -39,8 +39,8 @@ func sendSignal(d *desk.Desk, thread, name, value string) *posthouse.Signal {
 	return s
 }
 
-// waitFor commits a checkpoint that waits for signals of these names; a name
-// that ends in ! latches.
+// waitFor commits a checkpoint that waits for signals of these names. A name that ends in !
+// latches.
 func waitForSignal(d *desk.Desk, thread, branch string, c *ledger.Claim, names ...string) *posthouse.Committed {
 	d.Helper()
 	draft := &ledger.Draft{Thread: thread, Branch: branch, Claim: c, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}}
@@ -53,7 +53,7 @@ func waitForSignal(d *desk.Desk, thread, branch string, c *ledger.Claim, names .
 	return done
 }
 
-// wantAnswers compares the answers of a commit's gates, - for none.
+// wantAnswers compares the answers of a commit's gates. A dash means no answer.
 func wantAnswers(d *desk.Desk, c *posthouse.Committed, want string) {
 	d.Helper()
 	var got []string

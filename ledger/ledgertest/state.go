@@ -108,7 +108,7 @@ type stateMachine struct {
 
 func (m *stateMachine) ids() []posthouse.ID { return slices.Sorted(maps.Keys(m.want)) }
 
-// pick draws a kept checkpoint; while there is none, it makes a root.
+// pick draws a kept checkpoint. It makes a root if there is no checkpoint.
 func (m *stateMachine) pick(rt *rapid.T) *posthouse.Checkpoint {
 	if len(m.want) == 0 {
 		m.root(rt)

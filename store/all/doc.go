@@ -3,8 +3,8 @@
 //
 //	store, err := all.Open(ctx, "sqlite:/var/lib/posthouse/posthouse.db", nil)
 //
-// A program that knows its store imports that store's package instead and
-// does without the others.
+// A program that knows its store imports that store's package instead, and does not link
+// the others.
 //
 // The package may import the root package and every store.
 package all

@@ -7,14 +7,13 @@ import (
 	"github.com/posthouse/posthouse/store/local"
 )
 
-// Options are those of [local.Open], so that [Open] is given where its like is
-// taken, as in app.Programs.
+// Options are those of [local.Open], so that both functions have one type, as
+// app.Programs requires.
 type Options = local.Options
 
-// Open opens the store that a URL names: memory: for one that is gone with the
-// process, sqlite:PATH for a file. Space around the URL and the case of the
-// scheme do not matter. Anything else is an [posthouse.ErrInvalid] that lists
-// what is known.
+// Open opens the store that a URL names: memory: for a store that ends with the process,
+// sqlite:PATH for a file. Space around the URL and the case of the scheme do not matter.
+// Open fails with [posthouse.ErrInvalid], which lists the known stores, for any other URL.
 func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) {
 	return local.Open(ctx, url, o)
 }

@@ -1,10 +1,9 @@
-// Package local opens a store of this machine by its address: memory, or a
-// file.
+// Package local opens a store on this machine by its address: memory or a file.
 //
 //	store, err := local.Open(ctx, "sqlite:/var/lib/posthouse/posthouse.db", nil)
 //
-// Package store/all opens these and every other; it links every driver. A
-// program that knows its store imports that store's package instead.
+// Package store/all opens every store, and links every driver. A program that knows its
+// store imports that store's package instead.
 //
 // The package may import the root package, store/memstore and
 // store/sqlitestore.

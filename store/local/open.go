@@ -9,19 +9,18 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
-// Options are what every store understands, also those of store/all. Nil is the zero value.
+// Options apply to every store, also those of store/all. Nil is the zero value.
 type Options struct {
-	// ReadOnly opens the store for reading, beside a process that writes. A
-	// store in memory belongs to one process and is refused.
+	// ReadOnly opens the store for reading, while another process may write. A store in
+	// memory belongs to one process and is refused.
 	ReadOnly bool
 }
 
 const known = "known are memory: and sqlite:PATH"
 
-// Open opens the store that a URL names: memory: for one that is gone with the
-// process, sqlite:PATH for a file. Space around the URL and the case of the
-// scheme do not matter. Anything else is an [posthouse.ErrInvalid] that lists
-// what is known.
+// Open opens the store that a URL names: memory: for a store that ends with the process,
+// sqlite:PATH for a file. Space around the URL and the case of the scheme do not matter.
+// Open fails with [posthouse.ErrInvalid], which lists the known stores, for any other URL.
 func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) {
 	if o == nil {
 		o = &Options{}

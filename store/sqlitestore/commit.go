@@ -20,8 +20,8 @@ type request struct {
 	alone   func(*writer) error // a write that begins its own transactions
 }
 
-// The cost of a group is bounded, so that its first caller does not wait for megabytes
-// of others, and so that of a thousand callers some compute while others commit.
+// The cost of a group is bounded. So its first caller does not wait for megabytes of
+// others, and of a thousand callers some compute while others commit.
 const (
 	maxGroupCost = 512
 	bytesPerCost = 16 << 10

@@ -118,8 +118,8 @@ func (s *Store) openWrite(ctx context.Context) (err error) {
 	return nil
 }
 
-// setUp checks that the database is ours, makes its schema or brings it up to date, and
-// turns the write-ahead log on.
+// setUp checks that the database is ours, brings its schema up to date, and turns the
+// write-ahead log on.
 func (s *Store) setUp(ctx context.Context, c *db.Conn) error {
 	if err := s.identify(c); err != nil {
 		return err

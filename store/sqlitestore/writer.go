@@ -110,8 +110,8 @@ func (w *writer) append(b *posthouse.Batch, last bool) error {
 	return nil
 }
 
-// settled returns nil if the log already has the entry of an append that does not meet
-// the tail, and [posthouse.ErrConflict] otherwise.
+// settled decides an append that does not meet the tail. It returns nil if the log already
+// has the entry, else [posthouse.ErrConflict].
 func (w *writer) settled(t *thread, b *posthouse.Batch) error {
 	if t.tail == (posthouse.Position{Seq: b.Entry.Seq, Hash: b.Entry.Hash}) {
 		return nil // even if its bytes were removed since

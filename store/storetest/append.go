@@ -177,7 +177,7 @@ func appendConflict(t *T) {
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
 }
 
-// wantTail fails unless an error tells where the log ends.
+// wantTail fails unless an error carries the end of the log.
 func (t *T) wantTail(what string, err error, tail posthouse.Position) {
 	t.Helper()
 	var e *posthouse.Error

@@ -16,7 +16,7 @@ func (h Harness) Fails(t TB, c Case) bool {
 	return try(t, func(a *attempt) { h.withDefaults().run(a, c) }).Failed()
 }
 
-// An attempt is a test whose failure is looked at, and is not the caller's own.
+// An attempt is a test whose failure does not fail the caller's test.
 type attempt struct {
 	TB
 	said strings.Builder // what it was told, for the report
@@ -45,7 +45,7 @@ func try(t TB, run func(a *attempt)) *attempt {
 	return a
 }
 
-// cleanup takes the function that is to run next at the end, nil after the last.
+// cleanup returns the next function to run at the end, nil after the last.
 func (a *attempt) cleanup() func(*attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

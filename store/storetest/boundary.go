@@ -20,7 +20,7 @@ func boundaryCases() []Case {
 	}
 }
 
-// delicate is a batch with something in every field that points elsewhere.
+// delicate returns a batch with content behind every pointer.
 func (t *T) delicate() (l *Log, b *posthouse.Batch, gate posthouse.ID) {
 	l, gate = t.Builder.Log("t1"), t.Builder.GateID()
 	h := posthouse.Header{
@@ -30,7 +30,7 @@ func (t *T) delicate() (l *Log, b *posthouse.Batch, gate posthouse.ID) {
 	return l, l.Signed(Filler(70, "sig"), l.Checkpoint(h, "state"), l.Gate(gate, t.Builder.Now()), l.Step("s", []byte("result"))), gate
 }
 
-// copyOf is a deep copy to compare with.
+// copyOf returns a deep copy to compare with.
 func copyOf(e *posthouse.Entry) *posthouse.Entry {
 	c := *e
 	c.Header, c.Sig = bytes.Clone(e.Header), bytes.Clone(e.Sig)

@@ -11,15 +11,14 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A Builder makes well-formed batches the way a Ledger does, but with times
-// and ids that are the same in each run. It is safe for concurrent use; the
-// [Log]s it makes are not.
+// A Builder makes well-formed batches as a Ledger does, with times and ids that are
+// the same in each run. It is safe for concurrent use; its [Log]s are not.
 type Builder struct {
 	clock Clock
 	n     atomic.Uint64
 }
 
-// NewBuilder returns a Builder whose clock stands at a fixed time.
+// NewBuilder returns a Builder with a fixed time.
 func NewBuilder() *Builder {
 	return &Builder{clock: Clock{now: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)}}
 }
@@ -27,11 +26,11 @@ func NewBuilder() *Builder {
 // Now returns the Builder's time.
 func (b *Builder) Now() time.Time { return b.clock.Now() }
 
-// Advance moves the clock on, or back.
+// Advance moves the clock by d, which may be negative.
 func (b *Builder) Advance(d time.Duration) { b.clock.Advance(d) }
 
-// Key returns an order key that sorts after all before it, however the clock
-// goes within a millisecond.
+// Key returns an order key that sorts after all earlier ones, even within a
+// millisecond.
 func (b *Builder) Key() (k posthouse.OrderKey) {
 	n := b.n.Add(1)
 	binary.BigEndian.PutUint64(k[:], uint64(b.Now().UnixMilli())<<16|7<<12|n>>46)
@@ -51,7 +50,7 @@ func (b *Builder) GateID() posthouse.ID {
 	return "gate-" + id
 }
 
-// Log returns a thread that is empty at first.
+// Log returns a new, empty thread.
 func (b *Builder) Log(thread string) *Log {
 	return &Log{Info: &posthouse.ThreadInfo{Thread: thread}, b: b}
 }
@@ -68,7 +67,7 @@ type Log struct {
 	b    *Builder
 }
 
-// An Item is one record of an entry to be.
+// An Item is one record of a future entry.
 type Item struct {
 	Record posthouse.Record
 	Body   []byte
@@ -76,11 +75,11 @@ type Item struct {
 	Drop   []posthouse.ID
 }
 
-// Next returns the batch that follows the log's end. The log stays where it
-// is until [Log.Took].
+// Next returns the batch that follows the log's end. The log does not change
+// until [Log.Took].
 func (l *Log) Next(items ...Item) *posthouse.Batch { return l.Signed(nil, items...) }
 
-// Signed is Next with a signature, which a store keeps without a look at it.
+// Signed is Next with a signature, which a store does not check.
 func (l *Log) Signed(sig []byte, items ...Item) *posthouse.Batch {
 	records, bodies := make([]posthouse.Record, len(items)), make([][]byte, len(items))
 	b := &posthouse.Batch{After: l.Info.Tail}
@@ -105,7 +104,7 @@ func (l *Log) Signed(sig []byte, items ...Item) *posthouse.Batch {
 	return b
 }
 
-// Took moves the log behind a batch that a store has taken.
+// Took moves the log past a batch that a store has taken.
 func (l *Log) Took(b *posthouse.Batch) {
 	info := *b.Thread
 	if info.Generation != l.Info.Generation && info.First > 1 {
@@ -114,22 +113,22 @@ func (l *Log) Took(b *posthouse.Batch) {
 	l.Info = &info
 }
 
-// headers decodes the headers of an entry's checkpoints anew.
+// headers decodes the headers of an entry's checkpoints.
 func headers(e *posthouse.Entry) []posthouse.Header {
 	hs, err := e.Checkpoints()
 	must(err)
 	return hs
 }
 
-// must holds for what the suite itself has made.
+// must panics at an error in what the suite itself has made.
 func must(err error) {
 	if err != nil {
 		panic("storetest made an entry that is not well-formed: " + err.Error())
 	}
 }
 
-// Checkpoint is an item that holds a checkpoint. An empty ID gets a new one;
-// an id that is not Posthouse's gets an order key unless h has one.
+// Checkpoint returns an item with a checkpoint. It sets an empty ID, and an order
+// key for an id that is not Posthouse's unless h has one.
 func (l *Log) Checkpoint(h posthouse.Header, body string) Item {
 	if h.ID == "" {
 		h.ID, h.Order = l.b.ID()
@@ -153,7 +152,7 @@ func (l *Log) Checkpoint(h posthouse.Header, body string) Item {
 	}
 }
 
-// Step is an item that holds a step's result.
+// Step returns an item with a step's result.
 func (l *Log) Step(name string, body []byte) Item {
 	return Item{
 		Record: posthouse.Record{Kind: posthouse.RecordStep, Step: &posthouse.StepInfo{
@@ -163,12 +162,12 @@ func (l *Log) Step(name string, body []byte) Item {
 	}
 }
 
-// Gate is an item that opens a gate; a zero time never expires.
+// Gate returns an item that opens a gate, which never expires if the time is zero.
 func (l *Log) Gate(id posthouse.ID, expires time.Time) Item {
 	return l.GateOf(id, posthouse.GateInfo{ExpiresAt: expires})
 }
 
-// GateOf is Gate with more of what its header says.
+// GateOf is Gate with all fields of the header.
 func (l *Log) GateOf(id posthouse.ID, g posthouse.GateInfo) Item {
 	g.ID, g.Name, g.Branch = id, "approve", posthouse.MainBranch
 	return Item{
@@ -178,7 +177,7 @@ func (l *Log) GateOf(id posthouse.ID, g posthouse.GateInfo) Item {
 	}
 }
 
-// Audience is an item that says who may decide an open gate.
+// Audience returns an item that says who may decide an open gate.
 func (l *Log) Audience(gate posthouse.ID, people ...string) Item {
 	m := &posthouse.AudienceInfo{Gate: gate}
 	for _, name := range people {
@@ -188,8 +187,8 @@ func (l *Log) Audience(gate posthouse.ID, people ...string) Item {
 	return Item{Record: posthouse.Record{Kind: posthouse.RecordAudience, Audience: m}}
 }
 
-// Decision is an item that answers a gate; from then on the gate's id leads to
-// it, as it does in the Ledger.
+// Decision returns an item that answers a gate. From then on the gate's id leads to
+// the decision, as in the Ledger.
 func (l *Log) Decision(gate posthouse.ID) Item {
 	d := &posthouse.DecideInfo{Gate: gate, Verdict: posthouse.Approve, By: "alice"}
 	for _, w := range l.Info.Waiting {
@@ -203,14 +202,14 @@ func (l *Log) Decision(gate posthouse.ID) Item {
 	}
 }
 
-// Claim is an item that takes or gives back the lease.
+// Claim returns an item that takes or releases the lease.
 func (l *Log) Claim(owner string, fence uint64, unclaim bool) Item {
 	return Item{Record: posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{
 		Owner: owner, Fence: fence, Run: "run-1", Unclaim: unclaim,
 	}}}
 }
 
-// Removal is an item that attests that checkpoints or gates went.
+// Removal returns an item that attests the removal of checkpoints or gates.
 func (l *Log) Removal(gone ...posthouse.ID) Item {
 	return Item{
 		Record: posthouse.Record{Kind: posthouse.RecordRemoval, Removal: &posthouse.RemovalInfo{
@@ -221,7 +220,7 @@ func (l *Log) Removal(gone ...posthouse.ID) Item {
 	}
 }
 
-// Release is an item that closes the generation; it is an entry's last.
+// Release returns an item that closes the generation. It must be an entry's last.
 func (l *Log) Release() Item {
 	m := &posthouse.ReleaseInfo{
 		First: max(l.Info.First, 1), Base: l.base, Fence: l.Info.Lease.Fence, Checkpoints: l.Info.Checkpoints, Heads: l.Info.Branches,
@@ -229,7 +228,7 @@ func (l *Log) Release() Item {
 	return Item{Record: posthouse.Record{Kind: posthouse.RecordRelease, Release: m}}
 }
 
-// Filler returns n bytes that do not repeat soon.
+// Filler returns n bytes with a long period.
 func Filler(n int, seed string) []byte {
 	b := make([]byte, 0, n+len(seed)+24)
 	for i := int64(0); len(b) < n; i++ {

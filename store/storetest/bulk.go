@@ -213,8 +213,8 @@ func bulkWatched(t *T) {
 	}
 }
 
-// bulkRace lets writers that bring two, three or four entries at once, or one,
-// race for a thread. Each bulk has an entry that says how many there are.
+// bulkRace lets writers of one to four entries at once race for a thread. An entry of
+// each bulk says how many there are.
 func bulkRace(t *T) {
 	const writers, rounds, room = 6, 20, 8
 	first := t.Builder.Log("t1")

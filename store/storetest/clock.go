@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// A Clock stands still until it is told to move. It is safe for concurrent use.
+// A Clock moves only when Advance is called. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a clock that stands at a time.
+// NewClock returns a clock with the given time.
 func NewClock(at time.Time) *Clock { return &Clock{now: at} }
 
 // Now returns the clock's time.
@@ -21,7 +21,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the clock on, or back.
+// Advance moves the clock by d, which may be negative.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -45,7 +45,7 @@ func collect[V any](t *T, seq iter.Seq2[V, error]) (vs []V, failed error) {
 	return vs, failed
 }
 
-// take appends the items as the log's next entry, and returns that.
+// take appends the items as the log's next entry and returns the entry.
 func (t *T) take(l *Log, items ...Item) *posthouse.Entry {
 	t.Helper()
 	b := l.Next(items...)
@@ -78,7 +78,7 @@ func (t *T) threads(q posthouse.ThreadQuery) []*posthouse.ThreadInfo {
 	return all(t, t.Store.Threads(t.ctx, q))
 }
 
-// wantPlace fails unless an id is at a place; no place is sequence 0.
+// wantPlace fails unless an id leads to a sequence number; 0 means to nothing.
 func (t *T) wantPlace(id posthouse.ID, thread string, seq uint64) {
 	t.Helper()
 	ref, err := t.Store.Find(t.ctx, id)
@@ -112,8 +112,8 @@ func seqs(es []*posthouse.Entry) []uint64 {
 	return ns
 }
 
-// diffEntry names the first field that differs, cursors aside. A body of no
-// bytes must come back as nil: there is no hash for it.
+// diffEntry names the first field that differs, except the cursor. An empty body must
+// come back as nil, since it has no hash.
 func diffEntry(got, want *posthouse.Entry) string {
 	switch {
 	case got.Thread != want.Thread:
@@ -170,7 +170,7 @@ func ids(hs []*posthouse.Header) []posthouse.ID {
 	return s
 }
 
-// brief keeps a failure readable.
+// brief shortens a value for a failure message.
 func brief[V any](vs []V) string {
 	if len(vs) <= 12 {
 		return fmt.Sprint(vs)

@@ -1,5 +1,5 @@
-// Package storetest proves that a [posthouse.Store] keeps its contract. One
-// test is the whole use of it:
+// Package storetest tests that a [posthouse.Store] keeps its contract. One test is
+// enough to use it:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, storetest.Harness{
@@ -21,14 +21,13 @@
 //     heads are linearizable (porcupine), with a broken store as control;
 //   - durable stores: another process writes and is killed, this one reads.
 //
-// What the Ledger promises on top of a store is proved by package ledgertest,
-// in one more line.
+// Package ledgertest tests what the Ledger promises on top of a store, in one more
+// line.
 //
-// What a store lacks is said in its [Harness] and printed by the suite; nothing
-// is passed over in silence. A store that implements [posthouse.Watcher] or
-// [posthouse.Checker] is tested as one.
+// A [Harness] says what a store lacks, and the suite prints what it skips. A store
+// that implements [posthouse.Watcher] or [posthouse.Checker] is tested as one.
 //
-// [Run] takes a *testing.T, or anything of a command's own that is a [Runner]: the
-// suite does not link package testing. It may import the standard library but for
-// testing, the root package, porcupine, and no store.
+// [Run] takes a *testing.T or another [Runner], such as a command's own. The suite does
+// not link package testing. It may import the standard library except testing, the root
+// package and porcupine, but no store.
 package storetest

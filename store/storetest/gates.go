@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// foundGates is what a query for open gates means.
+// foundGates returns what a query for open gates must find.
 func foundGates(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*posthouse.ThreadInfo) {
 	for _, info := range all {
 		for i := range info.Waiting {
@@ -30,8 +30,7 @@ func foundGates(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*po
 	return out
 }
 
-// desks fills the store with n threads that wait for people and other things,
-// and returns their summaries.
+// desks fills the store with n waiting threads and returns their summaries.
 func (t *T) desks(n int) (all []*posthouse.ThreadInfo) {
 	t.Helper()
 	kinds := []string{"", posthouse.GateTimer, "choice", posthouse.GateSession, posthouse.GateThread, ""}

@@ -11,38 +11,37 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A Harness says how to get at a store and what to expect of it.
+// A Harness says how to open a store and what to expect of it.
 type Harness struct {
-	// Open opens a store whose data is in dir, a directory that belongs to one
-	// case and is empty at first; a store that keeps its data elsewhere takes
-	// dir as a name for it. It is called again with the same dir, after Close
-	// or from another process, for the same data. It fails the test rather
-	// than return nil. The suite closes what it opened. Required.
+	// Open opens a store whose data is in dir, a directory of one case that is empty at
+	// first. A store that keeps its data elsewhere uses dir as a name for it. The suite
+	// calls Open again with the same dir for the same data, after Close or from another
+	// process. Open must fail the test rather than return nil. The suite closes the
+	// store. Required.
 	Open func(t TB, dir string) posthouse.Store
 
-	// Durable says that what was acknowledged is there after Close and after
-	// the process was killed.
+	// Durable says that an acknowledged write survives Close and a killed process.
 	Durable bool
 
-	// MaxEntry is the largest entry the store takes, in bytes. Default 16 MiB;
-	// the contract asks for room for a state of 8 MiB.
+	// MaxEntry is the largest entry that the store takes, in bytes; default 16 MiB. The
+	// contract requires room for a state of 8 MiB.
 	MaxEntry int
 
 	// Only selects cases whose name contains it. Default: all.
 	Only string
 
-	// Short leaves out what only repeats a case with other numbers. In a test
-	// binary the flag -short sets it too.
+	// Short skips repetitions of a case with other numbers. In a test binary the flag
+	// -short sets it too.
 	Short bool
 
-	// Seed makes the random histories the same in each run. Default: another
-	// one each time, which a failure prints.
+	// Seed determines the random histories. Default: a new seed each time, which a failure
+	// prints.
 	Seed uint64
 
-	// Again starts this program anew, so that it calls Run with this harness
-	// in another process, whose environment the suite sets. Default: the test
-	// binary, with the running test selected. A program that is no test binary
-	// needs it for a durable store.
+	// Again starts this program again, so that it calls Run with this harness in another
+	// process, whose environment the suite sets. Default: the test binary, with the
+	// running test selected. A durable store needs it in a program that is not a test
+	// binary.
 	Again func(ctx context.Context) *exec.Cmd
 }
 
@@ -54,10 +53,10 @@ type Case struct {
 	Needs Need // default: the rule applies to every store
 }
 
-// A Need is what a store must have for a rule to apply to it.
+// A Need is something that a store must have for a rule to apply.
 type Need int
 
-// The needs: an optional interface of the store, or what its harness says.
+// The needs: an optional interface of the store, or a field of its harness.
 const (
 	NeedNothing      Need = iota
 	NeedWatcher           // the store is a [posthouse.Watcher]
@@ -82,13 +81,13 @@ func Cases() []Case {
 	)
 }
 
-// Run runs the suite. In a test binary it must be called from a test function,
-// or from a subtest whose name has no odd characters, since the durable cases
-// start the binary anew to run this same test in another process.
+// Run runs the suite. In a test binary call it from a test function, or from a subtest
+// whose name has no special characters: the durable cases start the binary again to run
+// the same test in another process.
 func Run[R Runner[R]](t R, h Harness) { RunCases(t, h, Cases()) }
 
-// RunCases runs cases of the caller's own the way Run runs the suite: each as a
-// subtest, on a store of its own. Package ledgertest does.
+// RunCases runs the caller's own cases as Run does: each as a subtest, on a store of its
+// own. Package ledgertest uses it.
 func RunCases[R Runner[R]](t R, h Harness, cases []Case) {
 	if h.Open == nil {
 		t.Fatal("storetest: Harness.Open is not set")
@@ -124,7 +123,7 @@ func (h Harness) withDefaults() Harness {
 	return h
 }
 
-// abilities tells which needs the store meets.
+// abilities returns the needs that the store meets.
 func (h Harness) abilities(t TB) map[Need]bool {
 	s := h.Open(t, t.TempDir())
 	_, watches := s.(posthouse.Watcher)
@@ -139,7 +138,7 @@ func (h Harness) abilities(t TB) map[Need]bool {
 	}
 }
 
-// patience is how long a case may take before what it waits for is given up.
+// patience is how long a case may take before its context ends.
 const patience = 5 * time.Minute
 
 func (h Harness) run(t TB, c Case) {
@@ -158,7 +157,7 @@ func (h Harness) run(t TB, c Case) {
 	}
 }
 
-// Check asks a store that is a [posthouse.Checker] what it thinks of itself.
+// Check runs the check of a store that is a [posthouse.Checker].
 func (t *T) Check(s posthouse.Store) {
 	t.Helper()
 	ch, ok := s.(posthouse.Checker)

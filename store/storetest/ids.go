@@ -121,7 +121,7 @@ func idsDrop(t *T) {
 	t.wantPlace(moved.ID, "t2", 2)
 }
 
-// oddNames are valid, and easy to mix up.
+// oddNames are valid and easy to mix up.
 var oddNames = []string{
 	"a", "A", "a.b", "a-b", "a_b", "a:b", "a$b", "a..b", ".", "..", "...", "-", "--", "_", "$", "$a", ":", "a:", ":a",
 	"0", "00", "-1", "1e3", "null", "NULL", "con", "$process", "a.b.c", "a.b-c", "_a", "__",

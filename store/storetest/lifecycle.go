@@ -32,7 +32,7 @@ func lifecycleCases() []Case {
 	}
 }
 
-// calls is every method once, to see how each fails.
+// calls calls every method once, to see how each fails.
 func (t *T) calls(ctx context.Context, s posthouse.Store) map[string]error {
 	t.Helper()
 	l := t.Builder.Log("calls")

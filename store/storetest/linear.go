@@ -30,13 +30,13 @@ type headOp struct {
 	next   posthouse.Position
 }
 
-// A headAnswer is whether an append was taken, and the tail otherwise.
+// A headAnswer says whether an append was taken, or else where the log ends.
 type headAnswer struct {
 	taken bool
 	tail  posthouse.Position
 }
 
-// headModel is what a log's tail may do.
+// headModel describes how the tail of a log may change.
 var headModel = porcupine.Model{
 	Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
 		at := map[string]int{}
@@ -70,7 +70,7 @@ func linearHeads(t *T) {
 	}
 }
 
-// blind takes every append for good, without comparing.
+// blind is a store that accepts every append without comparing.
 type blind struct{ posthouse.Store }
 
 func (s blind) Append(ctx context.Context, b *posthouse.Batch) error {
@@ -81,8 +81,8 @@ func (s blind) Append(ctx context.Context, b *posthouse.Batch) error {
 	return err
 }
 
-// linearizable records a history of heads and checks it. Its clock counts
-// events, which orders whatever really came one after the other.
+// linearizable records a history of heads and checks it. Its clock counts events, which
+// orders all events that did not overlap.
 func (t *T) linearizable(s posthouse.Store) porcupine.CheckResult {
 	const clients, ops = 8, 60
 	on := *t
@@ -109,8 +109,8 @@ func (t *T) linearizable(s posthouse.Store) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(headModel, history, time.Minute)
 }
 
-// headOp prepares a client's next operation. Each begins with an append to the
-// same empty log, so that there is a conflict whatever the scheduler does.
+// headOp prepares a client's next operation. The first is an append to the same empty
+// log, so that there is a conflict under every schedule.
 func (t *T) headOp(client, n int, rnd *rand.Rand) (headOp, func() (headAnswer, error)) {
 	op := headOp{thread: fmt.Sprint("t", rnd.IntN(2)), append: n == 0 || rnd.IntN(2) == 0}
 	if !op.append {

@@ -56,8 +56,8 @@ func listCases() []Case {
 	}
 }
 
-// archive fills the store with checkpoints that differ in every field a query
-// can see, and returns their headers in the order of appending.
+// archive fills the store with checkpoints that differ in every field of a query. It
+// returns their headers in the order of appending.
 func (t *T) archive(n int) (hs []*posthouse.Header) {
 	t.Helper()
 	logs := map[string]*Log{}
@@ -88,7 +88,7 @@ func (t *T) archive(n int) (hs []*posthouse.Header) {
 	return hs
 }
 
-// listed is what a query means.
+// listed returns what a query must find.
 func listed(hs []*posthouse.Header, q posthouse.Query) (out []*posthouse.Header) {
 	for _, h := range hs {
 		if q.Match(h) {
@@ -204,7 +204,7 @@ func listThreadOrder(t *T) {
 	}
 }
 
-// pages reads a query to its end, so many at a time.
+// pages reads a query to its end, n results at a time.
 func (t *T) pages(q posthouse.Query, size int, between func()) (hs []*posthouse.Header) {
 	t.Helper()
 	for q.Limit = size; ; q.After = hs[len(hs)-1].Cursor() {

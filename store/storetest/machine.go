@@ -122,7 +122,7 @@ func (m *machine) log() *Log {
 	return m.logs[name]
 }
 
-// append does the same to both and wants the same answer.
+// append appends to both and wants the same answer.
 func (m *machine) append(l *Log, b *posthouse.Batch) {
 	got, want := m.Store.Append(m.ctx, b), m.model.Append(m.ctx, b)
 	m.wantError("Append", got, want)
@@ -135,7 +135,7 @@ func (m *machine) append(l *Log, b *posthouse.Batch) {
 	}
 }
 
-// wantError compares codes, and tails where the log has moved on.
+// wantError compares codes, and for a conflict the tails.
 func (m *machine) wantError(what string, got, want error) {
 	if want == nil {
 		if got != nil {
@@ -244,7 +244,7 @@ func (m *machine) actTakeID() {
 	}
 }
 
-// actLate appends behind a place that may be past, or never was.
+// actLate appends after a position that may be old or never existed.
 func (m *machine) actLate() {
 	l := m.log()
 	info := *l.Info
@@ -285,8 +285,8 @@ func (m *machine) actRemove() {
 	}
 }
 
-// version draws a released version and returns its entries, but for the
-// release; nothing where there is none.
+// version draws a released version and returns its entries without the release. It
+// returns nothing if no version was released.
 func (m *machine) version(l *Log) (from, below uint64) {
 	var spans [][2]uint64
 	for _, e := range all(m.T, m.model.Read(m.ctx, l.Info.Thread, posthouse.Range{Headers: true})) {

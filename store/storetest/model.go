@@ -12,9 +12,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A Model is the contract written as plainly as can be: a [posthouse.Store]
-// without any index, that looks at everything it has for each answer. The suite
-// compares other stores with it.
+// A Model is a reference implementation of [posthouse.Store] without any index: it reads
+// all its data for each answer. The suite compares other stores with it.
 type Model struct {
 	mu      sync.Mutex
 	closed  bool
@@ -353,7 +352,7 @@ func (m *Model) Close() error {
 	return nil
 }
 
-// wantSame compares everything two stores say; ids are those ever used.
+// wantSame compares all answers of two stores. ids are all ids ever used.
 func (t *T) wantSame(got posthouse.Store, want *Model, ids []posthouse.ID) {
 	t.Helper()
 	for _, q := range []posthouse.ThreadQuery{{}, {Waiting: true}, {Runnable: true}, {Leased: true}, {Released: true}, {DueBefore: 1 << 50}, {Gates: true}, {Gates: true, People: true, Person: "bob", Descending: true}} {

@@ -31,8 +31,8 @@ func nameCases() []Case {
 	}
 }
 
-// Names returns valid names that are easy to lose or to mix up: by a file system, a
-// subject, a pattern, a query, a collation, a normal form or an address.
+// Names returns valid names that are easy to lose or to mix up in a file system, a subject,
+// a pattern, a query, a collation, a normal form or an address.
 func Names() []string { return slices.Clone(names) }
 
 var names = []string{
@@ -86,7 +86,7 @@ func namesKept(t *T) {
 	}
 }
 
-// meant is what a query means, by the order keys.
+// meant returns what a query must find, by the order keys.
 func meant(all map[string]*posthouse.Header, q posthouse.Query) (out []*posthouse.Header) {
 	for _, h := range all {
 		if q.Match(h) {

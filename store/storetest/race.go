@@ -114,7 +114,7 @@ func raceRetry(t *T) {
 	t.chained(es)
 }
 
-// tail returns a log that goes on from a thread's summary.
+// tail returns a log that continues a thread's summary.
 func (t *T) tail(thread string) (*Log, error) {
 	infos, err := collect(t, t.Store.Threads(t.ctx, posthouse.ThreadQuery{Thread: thread}))
 	if err != nil || len(infos) == 0 {
@@ -123,7 +123,7 @@ func (t *T) tail(thread string) (*Log, error) {
 	return t.Builder.Resume(infos[0]), nil
 }
 
-// chained wants a whole log.
+// chained fails unless the log is whole.
 func (t *T) chained(es []*posthouse.Entry) {
 	t.Helper()
 	var info posthouse.ThreadInfo
@@ -213,8 +213,8 @@ func raceReaders(t *T) {
 	})
 }
 
-// glance compares what the store says of a thread in different ways while it
-// grows. It runs on several goroutines, so it does not stop the test.
+// glance compares the store's different answers about a thread that grows. It runs on
+// several goroutines, so it does not stop the test.
 func (t *T) glance(thread string) {
 	l, err := t.tail(thread)
 	if err != nil {

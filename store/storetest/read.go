@@ -53,7 +53,7 @@ func (t *T) log(thread string, n int) (l *Log, es []*posthouse.Entry) {
 	return l, es
 }
 
-// selected is what a range means.
+// selected returns what a range must read.
 func selected(es []*posthouse.Entry, r posthouse.Range) (out []*posthouse.Entry) {
 	if r.Seqs != nil {
 		for _, seq := range r.Seqs {

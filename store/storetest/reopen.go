@@ -28,8 +28,7 @@ func reopenCases() []Case {
 	}
 }
 
-// A history is a fixed list of operations with something of everything. It is
-// the same in each process.
+// A history is a fixed list of all kinds of operations, the same in each process.
 func history(b *Builder) (ops []func(context.Context, posthouse.Store) error, ids []posthouse.ID) {
 	add := func(l *Log, items ...Item) {
 		batch := l.Next(items...)
@@ -106,7 +105,7 @@ func history(b *Builder) (ops []func(context.Context, posthouse.Store) error, id
 	return ops, ids
 }
 
-// after returns the model that part of the history leads to.
+// after returns the model after a part of the history.
 func (t *T) after(ops []func(context.Context, posthouse.Store) error) *Model {
 	t.Helper()
 	m := NewModel()
@@ -130,7 +129,7 @@ func reopenHere(t *T) {
 	t.goesOn(s)
 }
 
-// goesOn wants that old places hold and new ones can be taken.
+// goesOn fails unless old entries are there and new ones can be appended.
 func (t *T) goesOn(s posthouse.Store) {
 	t.Helper()
 	t.Store = s
@@ -174,7 +173,7 @@ func reopenKilled(t *T) {
 	t.Check(s)
 }
 
-// again starts this program anew, at the test that runs the suite.
+// again starts this program again, at the test that runs the suite.
 func (t *T) again() *exec.Cmd {
 	t.Helper()
 	if t.Harness.Again != nil {
@@ -193,8 +192,7 @@ func (t *T) again() *exec.Cmd {
 	return exec.CommandContext(t.ctx, exe, "-test.run="+strings.Join(run, "/"), "-test.count=1")
 }
 
-// child is the other process: it opens the store twice, and never closes the
-// second.
+// child is the other process. It opens the store twice and never closes the second.
 func (h Harness) child(t TB, dir string) {
 	ops, _ := history(NewBuilder())
 	s := h.Open(t, dir)

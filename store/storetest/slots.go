@@ -87,7 +87,7 @@ func slotsListed(t *T) {
 	}
 }
 
-// put writes a slot that must be written.
+// put writes a slot, which must succeed.
 func (t *T) put(key posthouse.SlotKey, value string, revision, fence uint64) posthouse.Slot {
 	t.Helper()
 	s, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte(value), Revision: revision, Fence: fence})
@@ -95,7 +95,7 @@ func (t *T) put(key posthouse.SlotKey, value string, revision, fence uint64) pos
 	return s
 }
 
-// wantSlot reads a slot that must be there.
+// wantSlot reads a slot, which must exist.
 func (t *T) wantSlot(key posthouse.SlotKey, value string, revision uint64) posthouse.Slot {
 	t.Helper()
 	s, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotGet})

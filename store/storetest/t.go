@@ -24,16 +24,15 @@ type TB interface {
 	Failed() bool
 }
 
-// A Runner is a TB that has subtests of its own kind, as *testing.T has. Run
-// reports whether the subtest passed. A Runner with a method Parallel is asked
-// to run each case beside the others.
+// A Runner is a TB with subtests of its own type, such as *testing.T. Run reports whether
+// the subtest passed. The suite calls the method Parallel of a Runner that has it, in
+// each case.
 type Runner[R any] interface {
 	TB
 	Run(name string, f func(R)) bool
 }
 
-// A T is one case at work: a test, a store that is empty at first, and a
-// builder of entries.
+// A T is what one case uses: a test, an empty store, and a builder of entries.
 type T struct {
 	TB
 	Harness Harness
@@ -71,7 +70,7 @@ func (t *T) Fresh() posthouse.Store {
 	return t.OpenStore(dir)
 }
 
-// OK stops the case at an error that should not be.
+// OK stops the case if err is not nil.
 func (t *T) OK(err error) {
 	t.Helper()
 	if err != nil {
@@ -79,8 +78,7 @@ func (t *T) OK(err error) {
 	}
 }
 
-// testFlag returns the value of a flag of package testing, "" where that is not
-// linked.
+// testFlag returns the value of a flag of package testing, "" if that is not linked.
 func testFlag(name string) string {
 	if f := flag.Lookup("test." + name); f != nil {
 		return f.Value.String()

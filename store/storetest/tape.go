@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A tape is the numbers that a random history is made of, act by act. It draws
-// them, or plays those of an earlier history again.
+// A tape has the numbers of a random history, act by act. It draws them, or replays
+// those of an earlier history.
 type tape struct {
 	rnd    *rand.Rand // nil to play acts again
 	acts   [][]int
@@ -25,7 +25,7 @@ func (p *tape) steps() int {
 	return 10 + p.rnd.IntN(41)
 }
 
-// next goes on to the next act, and reports whether there is one.
+// next moves to the next act and reports whether there is one.
 func (p *tape) next(steps int) bool {
 	if p.done == steps {
 		return false
@@ -37,8 +37,8 @@ func (p *tape) next(steps int) bool {
 	return true
 }
 
-// number returns a number below n. A history that is played again gets 0 where
-// it asks for more numbers than before.
+// number returns a number below n. A replayed history gets 0 where it draws more numbers
+// than before.
 func (p *tape) number(n int) int {
 	act := &p.acts[p.done-1]
 	if p.rnd != nil {
@@ -55,8 +55,8 @@ func (p *tape) number(n int) int {
 func (p *tape) begin(act string)          { fmt.Fprintf(&p.played, "\n  %s:", act) }
 func (p *tape) note(what string, got any) { fmt.Fprintf(&p.played, " %s=%.80q", what, fmt.Sprint(got)) }
 
-// shorten leaves out acts, more of them at once first, and then sets numbers to
-// 0, as long as what is left fails.
+// shorten removes acts, many at once at first, and then sets numbers to 0, as long as the
+// rest fails.
 func shorten(acts [][]int, fails func([][]int) bool) [][]int {
 	for size := len(acts); size > 0; size /= 2 {
 		for i := 0; i+size <= len(acts); {

@@ -106,7 +106,7 @@ func (t *T) crowd(n int) (all []*posthouse.ThreadInfo) {
 	return all
 }
 
-// found is what a query for threads means.
+// found returns what a query for threads must find.
 func found(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*posthouse.ThreadInfo) {
 	if q.Gates {
 		return foundGates(all, q)

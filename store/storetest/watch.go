@@ -61,7 +61,7 @@ func (t *T) watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.Entry
 	return t.Store.(posthouse.Watcher).Watch(ctx, cursor)
 }
 
-// watched takes the next n entries after a cursor.
+// watched reads the next n entries after a cursor.
 func (t *T) watched(cursor string, n int) (es []*posthouse.Entry) {
 	t.Helper()
 	for e, err := range t.watch(t.ctx, cursor) {

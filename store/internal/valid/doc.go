@@ -1,4 +1,4 @@
-// Package valid refuses what no store takes: the checks that are the same for all.
+// Package valid has the checks of input that are the same for all stores.
 //
 // It may import the standard library and the root package.
 package valid

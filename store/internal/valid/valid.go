@@ -6,14 +6,14 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Limits of what a store keeps.
+// Limits of a store.
 const (
 	MaxSeq  = 1<<63 - 1 // the highest sequence number
 	MaxSlot = 1 << 20   // the largest value of a slot, in bytes
 )
 
-// Batch refuses what no Ledger sends and what would break the log's order:
-// [posthouse.ErrInvalid], with the field at fault.
+// Batch refuses a batch that would break the log's order, with [posthouse.ErrInvalid] and
+// the field at fault. No Ledger sends such a batch.
 func Batch(b *posthouse.Batch) error {
 	switch {
 	case b.Entry == nil || b.Thread == nil:
@@ -28,8 +28,8 @@ func Batch(b *posthouse.Batch) error {
 	return nil
 }
 
-// Batches is [Batch] for those of a [posthouse.BulkAppender]: they are of one thread,
-// and each follows the one before it.
+// Batches is [Batch] for the batches of a [posthouse.BulkAppender]. They must be of one
+// thread, and each must follow the one before it.
 func Batches(bs []*posthouse.Batch) error {
 	for i, b := range bs {
 		if err := Batch(b); err != nil {
@@ -42,8 +42,8 @@ func Batches(bs []*posthouse.Batch) error {
 	return nil
 }
 
-// Conflict is the [posthouse.ErrConflict] for a batch that does not meet the end of
-// the log.
+// Conflict returns the [posthouse.ErrConflict] for a batch that does not meet the end of the
+// log.
 func Conflict(b *posthouse.Batch, tail posthouse.Position) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeConflict, Tail: &tail,
@@ -52,9 +52,9 @@ func Conflict(b *posthouse.Batch, tail posthouse.Position) error {
 	}
 }
 
-// Slot refuses what is no use of a slot: [posthouse.ErrInvalid] for a key without a
-// thread or a step and for an unknown verb, [posthouse.ErrTooLarge] for a value above
-// [MaxSlot].
+// Slot refuses an operation that no store does. It returns [posthouse.ErrInvalid] for a key
+// without a thread or a step and for an unknown verb, and [posthouse.ErrTooLarge] for a
+// value above [MaxSlot].
 func Slot(key posthouse.SlotKey, op *posthouse.SlotOp) error {
 	switch {
 	case len(op.Value) > MaxSlot:

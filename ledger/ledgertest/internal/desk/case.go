@@ -15,7 +15,7 @@ type Case struct {
 	Needs storetest.Need // default: the rule applies over every store
 }
 
-// A T is one case at work: a case of storetest, and the suite's cipher.
+// A T is what one case uses: a T of storetest, and the suite's cipher.
 type T struct {
 	*storetest.T
 	Cipher posthouse.Cipher // nil: none
@@ -23,7 +23,7 @@ type T struct {
 	Ctx context.Context
 }
 
-// Over returns the case as one of a store, below a Ledger with the cipher.
+// Over returns the case as one of storetest, whose Ledgers use the cipher.
 func (c Case) Over(cipher posthouse.Cipher) storetest.Case {
 	return storetest.Case{Name: c.Name, Rule: c.Rule, Needs: c.Needs, Run: func(t *storetest.T) {
 		c.Run(&T{T: t, Cipher: cipher, Ctx: t.Context()})

@@ -12,20 +12,21 @@ import (
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-// A Desk is a Ledger with short ways to do things to it.
+// A Desk is a Ledger with helpers for cases.
 type Desk struct {
 	*T
 	*ledger.Ledger
 	Clock *storetest.Clock
 }
 
-// Desk opens a Ledger over the store under test, with a clock of its own and the suite's cipher unless o has others.
+// Desk opens a Ledger over the store under test. It has its own clock and the suite's
+// cipher unless o sets others.
 func (t *T) Desk(o ledger.Options) *Desk {
 	t.Helper()
 	return t.DeskOn(t.Store, o)
 }
 
-// DeskOn is desk over a store that wraps the one under test.
+// DeskOn is Desk over a store that wraps the one under test.
 func (t *T) DeskOn(s posthouse.Store, o ledger.Options) *Desk {
 	t.Helper()
 	c := storetest.NewClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
@@ -40,12 +41,12 @@ func (t *T) DeskOn(s posthouse.Store, o ledger.Options) *Desk {
 	return &Desk{t, l, c}
 }
 
-// State is a state of one opaque part.
+// State returns a state of one opaque part.
 func State(v string) posthouse.State {
 	return posthouse.State{posthouse.OpaquePart: {Codec: "raw", Data: []byte(v)}}
 }
 
-// Content is what [State] was given.
+// Content returns what [State] was given.
 func Content(c *posthouse.Checkpoint) string { return string(c.State[posthouse.OpaquePart].Data) }
 
 // MustSave saves a checkpoint.
@@ -120,7 +121,7 @@ func (d *Desk) Ask(thread string, gates ...posthouse.Gate) *posthouse.Committed 
 	return done
 }
 
-// Numbered returns the prefix with the numbers from 0 to below n.
+// Numbered returns the prefix with each number from 0 to n-1.
 func Numbered(prefix string, n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -143,7 +144,7 @@ func (d *Desk) Step(thread, task, name string) {
 	d.OK(err)
 }
 
-// Wait parks a thread in a task: with a new question, or on those it keeps.
+// Wait makes a task of a thread wait, for a new question or for the kept ones.
 func (d *Desk) Wait(thread, task string, keep []posthouse.ID, metadata ...string) *posthouse.Committed {
 	d.Helper()
 	draft := &ledger.Draft{Thread: thread, Keep: keep, Checkpoint: &posthouse.Change{

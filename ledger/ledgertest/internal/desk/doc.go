@@ -1,5 +1,5 @@
-// Package desk is what the cases of package ledgertest are written with: a case, and a
-// Ledger over the store under test with short ways to do things to it.
+// Package desk has what the cases of package ledgertest use: a case, and a Ledger over the
+// store under test with helpers.
 //
 // It may import the standard library, the root package, the packages ledger and crypt
 // and package storetest.

@@ -8,7 +8,7 @@ import (
 	"github.com/posthouse/posthouse/crypt"
 )
 
-// Ring returns test keys; the first named is the current one.
+// Ring returns test keys. The first one is current.
 func (t *T) Ring(ids ...string) *crypt.Keyring {
 	t.Helper()
 	keys := map[string][]byte{}
@@ -22,7 +22,7 @@ func (t *T) Ring(ids ...string) *crypt.Keyring {
 	return r
 }
 
-// Secret is in everything that a sealed thread of the cases holds.
+// Secret is part of all content of a sealed thread in the cases.
 const Secret = "sesame-4711"
 
 // InClear names the places of a thread where the secret can be read.

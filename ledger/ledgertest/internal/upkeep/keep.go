@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/retain"
 )
 
-// keepCases are about what must outlive the removal of something else.
+// keepCases are about what must stay when something else is removed.
 func keepCases() []desk.Case {
 	return []desk.Case{
 		{Name: "ledger/retention keeps what an execution has on record", Rule: "Evicting and compacting the earlier waits of an unfinished execution takes neither its results nor its answers: nothing runs again.", Run: keepsExecution},

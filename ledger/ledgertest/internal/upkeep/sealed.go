@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/retain"
 )
 
-// sealedCases are about a Ledger with a cipher, whatever the harness has.
+// sealedCases are about a Ledger with a cipher, also if the harness has none.
 func sealedCases() []desk.Case {
 	return []desk.Case{
 		{Name: "ledger/with a cipher nothing is stored in the clear", Rule: "State, metadata, gates, decisions, signals and step results are in no entry, summary or slot of the store, and come back whole.", Run: sealsAll},
@@ -27,7 +27,7 @@ func sealedCases() []desk.Case {
 	}
 }
 
-// sealedThread puts the secret wherever one can be.
+// sealedThread puts the secret into every place that is sealed.
 func sealedThread(d *desk.Desk, thread string) *posthouse.Committed {
 	d.Helper()
 	long := strings.Repeat(desk.Secret+" ", 40)
@@ -241,8 +241,7 @@ func sealedForks(t *desk.T) {
 	again.WantErr(err, posthouse.ErrNotFound)
 }
 
-// beforeSealed fills a store with plain threads whose names sort before those
-// that are sealed.
+// beforeSealed fills a store with plain threads whose names sort before the sealed ones.
 func beforeSealed(t *desk.T, plain int) *desk.Desk {
 	t.Helper()
 	l, err := ledger.Open(t.Store, nil)
@@ -255,8 +254,8 @@ func beforeSealed(t *desk.T, plain int) *desk.Desk {
 	return p
 }
 
-// refusesClear fails the case unless whatever a Ledger without keys writes is
-// refused, and the store stays as it is.
+// refusesClear fails the case unless each write of a Ledger without keys is refused and
+// changes nothing.
 func refusesClear(t *desk.T) {
 	t.Helper()
 	l, err := ledger.Open(t.Store, nil)
@@ -331,7 +330,7 @@ func findsEncryption(t *desk.T) {
 	}
 }
 
-// slotsOf lists a thread's slots, of a store that can.
+// slotsOf lists a thread's slots, if the store can list them.
 func slotsOf(t *desk.T, thread string) iter.Seq2[*posthouse.SlotItem, error] {
 	if l, ok := t.Store.(posthouse.SlotLister); ok {
 		return l.Slots(t.Ctx, thread)

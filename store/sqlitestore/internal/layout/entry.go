@@ -26,8 +26,8 @@ func ScanHead(stmt *sqlite.Stmt, thread string) (*posthouse.Entry, error) {
 	return e, ReadHead(e, db.Bytes(stmt, colHead))
 }
 
-// IsCurrent reports whether the row has the id k in its own column, which makes it the
-// newest place of k.
+// IsCurrent reports whether the row has the id k in its own column. Such a row is the newest
+// place of k.
 func IsCurrent(stmt *sqlite.Stmt, k *Key) bool {
 	var b [16]byte
 	return k.n == 16 && stmt.ColumnBytes(ColCID, b[:]) == 16 && b == [16]byte(k.blob[:16])

@@ -6,8 +6,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Refused reports whether err is one of ours, about the request alone, so that others in
-// its group can go on.
+// Refused reports whether err is one of ours, about the request alone. Then others in its
+// group can go on.
 func Refused(err error) bool {
 	_, own := errors.AsType[*posthouse.Error](err)
 	return own

@@ -55,9 +55,9 @@ func ScanSummary(c *db.Conn, stmt *sqlite.Stmt) (*Summary, error) {
 	return s, bringUp(c, s)
 }
 
-// Refold makes a summary from the log where the stored one does not decode, so that one
-// damaged row does not keep the other threads from being listed. The store's check
-// reports the row, and the next append overwrites it.
+// Refold makes a summary from the log where the stored one does not decode. So one damaged
+// row does not keep the other threads from being listed. The store's check reports the
+// row, and the next append overwrites it.
 func Refold(c *db.Conn, s *Summary) error {
 	name := ""
 	if _, err := c.Row(SelectThreadName, func(stmt *sqlite.Stmt) { name = stmt.ColumnText(0) }, s.ID); err != nil {
@@ -85,8 +85,8 @@ func StoredSummary(stmt *sqlite.Stmt) (*Summary, error) {
 	return s, readState(db.Bytes(stmt, 5), &s.Top, s.Info)
 }
 
-// sumMark follows the order key in the state of a thread that has a checksum, which
-// covers the rest of the state. No ThreadInfo.MarshalBinary begins with it.
+// sumMark follows the order key in a thread's state if a checksum comes next. The checksum
+// covers the rest of the state. No ThreadInfo.MarshalBinary begins with sumMark.
 const sumMark = 0xff
 
 // AppendState encodes a thread's highest order key and its summary.

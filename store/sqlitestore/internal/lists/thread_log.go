@@ -192,8 +192,8 @@ func (t *threadLog) headers(ctx context.Context) iter.Seq2[[]*posthouse.Header, 
 	}
 }
 
-// next returns the next entry and the checkpoints in it that the index leads to, a nil
-// entry at the end. The entry and the slice are valid until the next call.
+// next returns the next entry and the checkpoints in it that the index leads to. The entry
+// is nil at the end. Entry and slice are valid until the next call.
 func (t *threadLog) next(ctx context.Context) (heads []*posthouse.Header, e *posthouse.Entry, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
