@@ -8,14 +8,14 @@ import (
 
 // An Agent takes requests: a coordinator, behind an adapter.
 type Agent interface {
-	// Handle works on one message until the thread waits or ends, and says how
-	// far it came. A failure of the agent's own is a Reply whose Text tells of
-	// it; an error means that the request was not taken. ctx does not end when
+	// Handle works on one message until the thread waits or ends, and returns
+	// where that left it. A failure of the agent is a Reply whose Text says what
+	// failed; an error means that the request was not taken. ctx does not end when
 	// the client goes away, only when the server closes or Limits.Call is over.
 	Handle(ctx context.Context, message string, o *HandleOptions) (*Reply, error)
 }
 
-// HandleOptions say whose request it is and where what happens is told. The
+// HandleOptions say whose request it is, and how the agent sends what happens. The
 // funcs are never nil, never block, and may be called from any goroutine until
 // Handle returns.
 type HandleOptions struct {
@@ -31,7 +31,7 @@ type AgentEvent struct {
 	Data any    `json:"data,omitempty"` // encoded as JSON
 }
 
-// A Reply is what a request came to, for now.
+// A Reply is the outcome of a request so far.
 type Reply struct {
 	Thread     string       `json:"thread" doc:"the line of work"`
 	Checkpoint posthouse.ID `json:"checkpoint,omitempty" doc:"its newest checkpoint"`
@@ -43,13 +43,13 @@ type Reply struct {
 
 // A Runner moves threads. Package runner's does, behind an adapter.
 type Runner interface {
-	// Settled waits until a branch stands and returns its head. It stands when
-	// nobody runs it and either its head's sequence number is above after or
-	// nothing behind that number is left to run. The error is ctx's when that
-	// ends first.
+	// Settled waits until a branch is settled and returns its head. A branch is
+	// settled when nobody runs it, and its head's sequence number is above after or
+	// nothing behind that number is left to run. The error is that of ctx if it ends
+	// first.
 	Settled(ctx context.Context, thread, branch string, after uint64) (*posthouse.Header, error)
 
-	// Resume makes a branch that was interrupted, failed or crashed go on. It
-	// returns when that is under way, not when it is done.
+	// Resume starts a branch again that was interrupted, failed or crashed. It does
+	// not wait for the outcome.
 	Resume(ctx context.Context, thread, branch string) error
 }

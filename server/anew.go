@@ -10,14 +10,14 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// An Anew is what a step that is taken anew left behind.
+// An Anew is the outcome of beginning an unfinished step anew.
 type Anew struct {
 	Checkpoint posthouse.Header `json:"checkpoint" doc:"it is interrupted: resume it"`
 	Dropped    []Result         `json:"dropped" doc:"results that do not count any more"`
 	Kept       []Result         `json:"kept" doc:"effects on the world and people's answers: they happened, and nobody does them twice"`
 }
 
-// A Result is what is on record of a step, without its value.
+// A Result is a recorded step without its value.
 type Result struct {
 	Task       string       `json:"task"`
 	Name       string       `json:"name"`

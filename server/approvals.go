@@ -75,7 +75,7 @@ func (a *approvals) each(id posthouse.ID, answer func(*gate.Session) (*posthouse
 	return nil, e
 }
 
-// approvalEvent is what the client of a conversation is told of an approval.
+// An approvalEvent tells the client of a conversation about an approval.
 type approvalEvent struct {
 	Type      string              `json:"type"` // approval_required, approval_resolved or approval_refused
 	ID        posthouse.ID        `json:"id"`

@@ -110,7 +110,7 @@ func (s *Server) noteUse(x tokens.Token) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed { // Close writes the last
+	if s.closed { // Close writes them once more
 		return
 	}
 	s.running.Go(s.saveUsed)

@@ -103,7 +103,7 @@ func (s *Server) start(m message) (*call, error) {
 	return c, nil
 }
 
-// newFeed makes the feed of a call that is yet to begin.
+// newFeed makes the feed of a new call.
 func (s *Server) newFeed() *feed.Feed { return feed.New(string(s.ledger.Core().NewID())) }
 
 func (s *Server) run(a Agent, m message) (reply *Reply, err error) {

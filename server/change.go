@@ -31,8 +31,8 @@ func (s *Server) deleteCheckpoint(w http.ResponseWriter, r *api.Request) error {
 	return nil
 }
 
-// A forkBody says what a fork changes. State and patch have the form in which
-// the checkpoint is shown.
+// A forkBody says what a fork changes. State and Patch have the form in which a
+// checkpoint is shown.
 type forkBody struct {
 	State  json.RawMessage            `json:"state,omitempty" doc:"the whole new state, in the form in which the checkpoint's state is shown"`
 	Patch  map[string]json.RawMessage `json:"patch,omitempty" doc:"members to replace in the state as it is shown; the others stay"`
@@ -77,7 +77,7 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *api.Request, b *forkBo
 	return writeCheckpoint(w, c)
 }
 
-// forkState reads the body's state or patch by the shape of the source's state.
+// forkState reads the body's state or patch into o, by the shape of the source's state.
 func (s *Server) forkState(r *api.Request, id posthouse.ID, b *forkBody, o *ledger.ForkOptions) (err error) {
 	src, err := s.ledger.Get(r.Context(), id)
 	if err != nil {

@@ -154,7 +154,7 @@ func (s *Server) recoverable(r *api.Request, g *posthouse.Gate, d *posthouse.Dec
 // more and its head is above the sequence number after.
 type pending struct {
 	checkpoint *posthouse.Header
-	decision   *posthouse.Decision // what set it going, if a decision did
+	decision   *posthouse.Decision // that started the work, or nil
 	after      uint64
 }
 
@@ -219,8 +219,8 @@ func (s *Server) accepted(w http.ResponseWriter, r *api.Request, t *pending) err
 	})
 }
 
-// afterDecision adds to a later failure that the decision stands. Such a failure
-// is never the client's fault.
+// afterDecision adds the decision, which stands, to a later failure. Such a failure is
+// never the client's fault.
 func afterDecision(err error, d *posthouse.Decision) error {
 	if d == nil {
 		return err

@@ -59,7 +59,7 @@ func (s *Server) readyz(r *api.Request) (statusBody, error) {
 		if problem.Status(code) < 500 {
 			code = posthouse.CodeUnknown
 		}
-		// Nobody is authenticated here: what is wrong is named, not described.
+		// This path needs no token, so the answer has no details.
 		return statusBody{}, &posthouse.Error{Code: code, Message: "the store does not work as it should", Hint: "the server's log says more", Err: err}
 	}
 	return statusBody{"ok"}, nil
@@ -69,8 +69,8 @@ func (s *Server) posture(*api.Request) (ledger.EncryptionStatus, error) {
 	return s.ledger.EncryptionStatus(), nil
 }
 
-// probe reads from the store and writes to it: this process's liveness slot,
-// which it renews anyway. A store that was poisoned refuses that.
+// probe reads from the store and writes to it. It writes this process's liveness slot,
+// which is renewed anyway. A store that a failed write has poisoned refuses that.
 func (s *Server) probe(ctx context.Context) error {
 	for _, err := range s.ledger.Threads(ctx, posthouse.ThreadQuery{Limit: 1}) {
 		if err != nil {

@@ -41,9 +41,8 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 	})
 }
 
-// screen refuses what no client of ours sends. That is a foreign Host (DNS
-// rebinding), a request that a foreign page makes, and a path that means
-// something else once decoded.
+// screen refuses a foreign Host (DNS rebinding), a request that a page of another
+// origin makes, and a path that means something else once decoded.
 func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) error {
 	if !s.hosts.Allows(r.Host) {
 		return &posthouse.Error{
@@ -63,7 +62,7 @@ func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) erro
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
 	default:
-		// A link may lead here: the cookie, being strict, does not come along.
+		// A link may lead here: the strict cookie does not come along.
 		if r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document" || strings.HasPrefix(r.URL.Path, "/api/") {
 			return foreign
 		}

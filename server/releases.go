@@ -52,7 +52,6 @@ type Released struct {
 	Error *problem.Details `json:"error,omitempty" doc:"what failed once the version was made, such as cancelling what the thread waited for"`
 }
 
-// A releaseBody says how to release.
 type releaseBody struct {
 	Tags   []string `json:"tags,omitempty" doc:"names for the version beside its number"`
 	Reason string   `json:"reason,omitempty" doc:"goes on record"`
@@ -104,7 +103,6 @@ func (s *Server) dropRelease(r *api.Request) (*retain.Deleted, error) {
 	return retain.DropRelease(r.Context(), s.ledger, r.Name("id"), r.Name("version"), deleteOptions(r))
 }
 
-// A copyBody says where a copy goes.
 type copyBody struct {
 	Thread  string `json:"thread" doc:"the new thread's name"`
 	Version uint32 `json:"version,omitempty" doc:"copy this released version instead of the current generation"`

@@ -171,7 +171,7 @@ func (s *Server) runRoutes() []*api.Route {
 	}}
 }
 
-// followRun answers with what a call tells, from where its client was.
+// followRun answers with a call's events, behind the last one that the client has.
 func (s *Server) followRun(w http.ResponseWriter, r *api.Request) error {
 	p, err := positionOf(r)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Server) followRun(w http.ResponseWriter, r *api.Request) error {
 	return s.streamFeed(w, r, c.feed.Listen(after), who, session)
 }
 
-// streamFeed answers with a stream of what a call tells.
+// streamFeed answers with a stream of a call's events.
 func (s *Server) streamFeed(w http.ResponseWriter, r *api.Request, l *feed.Listener, who *client, session *SessionInfo) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

@@ -28,14 +28,14 @@ type Options struct {
 	Agents map[string]Agent // who takes requests, by name
 	Runner Runner           // moves threads; nil: a decision is recorded and answered with 202
 
-	// Recover says what request a waiting checkpoint is about. It is asked
-	// before an approval that gives no request is recorded; ok false means that
-	// the program needs one and the state does not have it, and is answered 400.
-	// For programs that need none it returns "", true. Nil: none needs one.
+	// Recover returns the request that a waiting checkpoint is about. It is called
+	// before an approval without a request is recorded. With ok false the approval is
+	// refused with 400: the program needs a request, and the state has none. For other
+	// programs it returns "", true. Nil: no program needs a request.
 	Recover func(*posthouse.Checkpoint) (request string, ok bool)
 
-	// Ready is asked, at most once a second, whether the store works. Nil: a
-	// thread is looked up and this process's liveness slot is written.
+	// Ready reports why the store does not work. It is called at most once a second.
+	// Nil: a thread is looked up and this process's liveness slot is written.
 	Ready func(context.Context) error
 
 	AllowedHosts []string         // names, with or without port, that Host may have beside loopback's
@@ -51,7 +51,7 @@ type Limits struct {
 	Body    int64         // bytes of a request's body; default 1 MiB
 	State   int64         // bytes of a body that carries state or a decided value; default 12 MiB: 8 MiB in base64
 	Page    int           // bytes of states on one page of a list, at least one checkpoint; default 16 MiB
-	Wait    time.Duration // how long an answer waits for what it set off; default 30 s
+	Wait    time.Duration // how long an answer waits for the outcome; default 30 s
 	Call    time.Duration // how long one agent may work on a request; default 15 min
 	Calls   int           // requests that agents work on at once; default 100
 	Streams int           // open event streams and WebSockets; default 1,000
@@ -62,8 +62,8 @@ type Limits struct {
 	// Clients is how many sessions of clients the store keeps. Each first digit
 	// of their hash has a sixteenth of them. Default: 10,000.
 	Clients int
-	Client  time.Duration // how long one is kept that is not seen; default 24 h
-	Token   time.Duration // how long a WebSocket may take to say its token in a message; default 10 s
+	Client  time.Duration // how long one is kept that is not used; default 24 h
+	Token   time.Duration // how long a WebSocket may take to send its token in a message; default 10 s
 }
 
 func (l Limits) withDefaults() (Limits, error) {

@@ -109,8 +109,8 @@ func (c *conversation) tell(e approvalEvent) error {
 
 var errGone = errors.New("server: the client is gone")
 
-// answer handles a text that answers an approval, and reports whether it was one.
-// The message whose tool asked is still being worked on.
+// answer takes a text that answers an approval, and reports whether it was one. The
+// message whose tool asked is still worked on.
 func (c *conversation) answer(ctx context.Context, text string) bool {
 	m, ok := gate.ParseMessage(text)
 	c.mu.Lock()

@@ -12,11 +12,7 @@ func MarshalPlain(v any) ([]byte, bool) {
 	switch v := v.(type) {
 	case *int:
 		if v != nil {
-			var room [20]byte
-			digits := strconv.AppendInt(room[:0], int64(*v), 10)
-			data := make([]byte, len(digits))
-			copy(data, digits)
-			return data, true
+			return strconv.AppendInt(nil, int64(*v), 10), true
 		}
 	case *string:
 		if v != nil && isPlain(*v) {

@@ -70,8 +70,8 @@ type Details struct {
 
 const problemType = "https://github.com/posthouse/posthouse/blob/main/docs/errors.md#"
 
-// Of says what the client may know of err. An error that is not one of
-// ours, and the cause within one that is, stays in the log.
+// Of returns what the client may know of err. The cause within an error of ours, and an
+// error of another package, stay in the log.
 func Of(err error, requestID string) *Details {
 	e := Client(err)
 	s := Status(e.Code)

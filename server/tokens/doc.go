@@ -1,5 +1,5 @@
-// Package tokens keeps the access tokens of a data directory: who a client is,
-// and what it may do.
+// Package tokens keeps the access tokens of a data directory. A token says who a client
+// is and what it may do.
 //
 //	ts, err := tokens.Open(dir, nil)
 //	path, made, err := ts.First()                         // an operator's, at the first start
@@ -12,10 +12,10 @@
 // everything. It may expire. The directory keeps the hashes of the secrets, in the
 // file [File], mode 0600, and when each was last used, to the minute.
 //
-// Several processes may use one directory: a change takes a lock of the operating
-// system, and each look at a token sees what others changed. After a file is
-// damaged nobody is let in until it is mended; a file of a later version, or one
-// that other users can reach, is refused.
+// Several processes may use one directory. A change takes a lock of the operating
+// system, and each check of a token sees what others changed. While the file is
+// damaged nobody is authenticated. A file of a later version, or one that other users
+// can reach, is refused.
 //
 // The package may import the root package, internal/filelock, internal/secretfile and
 // server/internal/strict.

@@ -15,9 +15,9 @@ import (
 	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
-// The versions of the file. The later one is written only while a token expires: a
-// program that does not know of that refuses it, and does not let such a token in
-// for ever.
+// The versions of the file. The later one is written only while a token has an expiry.
+// A program that does not know expiries refuses it, rather than take such a token for
+// ever.
 const (
 	format         = 1
 	formatExpiring = 2
@@ -31,8 +31,8 @@ type document struct {
 	Tokens  []Token `json:"tokens"`
 }
 
-// change reads the file afresh, applies f and puts the outcome in its place.
-// A lock keeps other processes out, so none undoes another's change.
+// change reads the file, applies f and replaces the file. A lock keeps other processes
+// out, so that no change is lost.
 func (t *List) change(f func([]Token) ([]Token, error)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -26,17 +26,17 @@ const (
 // prefix lets people and scanners tell a token when they see one.
 const prefix = "ph_"
 
-// A Token is what is known of an access token. The secret itself is shown once
-// and never kept.
+// A Token is what is on record of an access token. The secret is shown once and never
+// kept.
 type Token struct {
 	Name      string         `json:"name"` // who it speaks for: the actor of what is done with it
 	Role      Role           `json:"role"`
 	Hash      posthouse.Hash `json:"hash"` // SHA-256 of the secret
 	CreatedAt time.Time      `json:"createdAt"`
-	ExpiresAt time.Time      `json:"expiresAt,omitzero"` // nobody is let in from then on; zero: never
+	ExpiresAt time.Time      `json:"expiresAt,omitzero"` // it is refused from then on; zero: never
 
 	// LastUsedAt is when the token was last used, to the minute, at any server of
-	// the directory. Zero: never, or not known. Only List fills it.
+	// the directory. Zero: never, or not known. Only All sets it.
 	LastUsedAt time.Time `json:"-"`
 }
 
@@ -62,10 +62,9 @@ type Options struct {
 	Now func() time.Time // default time.Now
 }
 
-// Open reads the tokens below dir, which must exist. A file that is
-// missing is an empty list; one that is damaged is an [posthouse.ErrInvalid], one
-// that a later version wrote an [posthouse.ErrNewer], and one that other users may
-// read or write an [posthouse.ErrForbidden].
+// Open reads the tokens below dir, which must exist. A missing file is an empty list.
+// Errors: [posthouse.ErrInvalid] for a damaged file, [posthouse.ErrNewer] for one of a
+// later version, [posthouse.ErrForbidden] for one that other users may read or write.
 func Open(dir string, o *Options) (*List, error) {
 	t := &List{dir: dir, now: time.Now, usage: usage{seen: map[posthouse.Hash]time.Time{}}}
 	if o != nil && o.Now != nil {
@@ -126,10 +125,10 @@ type RevokeOptions struct {
 	LastOperator bool // revoke it even if no other operator's token is good
 }
 
-// Revoke takes a token away, also from servers that are running and from their
-// sessions. [posthouse.ErrNotFound]; [posthouse.ErrConflict] for the last token of
-// an operator that is good, unless the options say so: without one nobody may run
-// agents or act for others, until somebody with the directory makes another.
+// Revoke removes a token, also from servers that are running and from their sessions.
+// Errors: [posthouse.ErrNotFound]; [posthouse.ErrConflict] for the last good token of
+// an operator, unless the options allow it. Without one nobody may run agents or act
+// for others until another is made in the directory.
 func (t *List) Revoke(name string, o *RevokeOptions) error {
 	return t.change(func(ts []Token) ([]Token, error) {
 		i := slices.IndexFunc(ts, func(x Token) bool { return x.Name == name })
@@ -152,7 +151,7 @@ func (t *List) Revoke(name string, o *RevokeOptions) error {
 	})
 }
 
-// All returns the tokens by name, those that expired too.
+// All returns the tokens by name, with those that have expired.
 func (t *List) All() ([]Token, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,9 +196,9 @@ func (t *List) First() (path string, created bool, err error) {
 // errUnchanged leaves the file as it is.
 var errUnchanged = errors.New("unchanged")
 
-// Authenticate returns the token whose secret this is. ok is false for a wrong
-// one, and for one that expired, which is returned for the refusal's sake; an error
-// means that nobody can be told apart now.
+// Authenticate returns the token of a secret. ok is false for a wrong secret, and for a
+// token that has expired, which is returned all the same. After an error nobody can be
+// authenticated until the file is mended.
 func (t *List) Authenticate(secret string) (tok Token, ok bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -207,7 +206,7 @@ func (t *List) Authenticate(secret string) (tok Token, ok bool, err error) {
 		return Token{}, false, err
 	}
 	sum := sha256.Sum256([]byte(secret))
-	for _, x := range t.tokens { // all of them: how long it takes tells nothing
+	for _, x := range t.tokens { // all of them, so that the time it takes reveals nothing
 		if subtle.ConstantTimeCompare(sum[:], x.Hash[:]) == 1 {
 			tok, ok = x, true
 		}
