@@ -13,7 +13,6 @@ import (
 // graph's own interrupts. Nil is nowhere.
 type breakpoints struct{ before, after []bool }
 
-// breakpointsOf returns where a call's options stop.
 func (a *plan[S]) breakpointsOf(o *RunOptions) (s breakpoints, err error) {
 	if s.before, err = a.Set("InterruptBefore", o.InterruptBefore, a.Real); err != nil {
 		return s, err

@@ -140,7 +140,6 @@ func (e *edit[S]) sortTasks() error {
 	return nil
 }
 
-// mergeRecorded merges what completed tasks wrote.
 func (e *edit[S]) mergeRecorded() error {
 	if len(e.done) == 0 {
 		return nil
@@ -227,7 +226,6 @@ func (e *edit[S]) keepsPlace() bool {
 	return e.opt.AsNode == "" && e.opt.Goto == "" && len(e.as)+len(e.done) == 0
 }
 
-// change makes the child.
 func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	a := e.app
 	g, err := e.next()
@@ -254,12 +252,8 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	if c.SameStep = e.keepsPlace(); c.SameStep {
 		c.Skipped = 0
 	}
-	p, _, changed, err := g.Part(frontier.PlanPart, e.base.Program[frontier.PlanPart].Data)
-	if err != nil {
+	if c.Program, _, err = g.Change(frontier.PlanPart, e.base.Program[frontier.PlanPart].Data); err != nil {
 		return nil, err
-	}
-	if changed {
-		c.Program = append(c.Program, p)
 	}
 	c.Program = append(c.Program, subparts.Change(e.base.Program, subparts.WithoutOrphans(e.program, &g))...)
 	for _, d := range e.done {

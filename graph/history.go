@@ -47,7 +47,6 @@ func (a *App[S]) Version(ctx context.Context, thread, versionOrTag string) (*Ver
 	return a.front.Version(ctx, thread, versionOrTag)
 }
 
-// autoRelease returns when the run releases its thread.
 func (r *run[S]) autoRelease() AutoRelease {
 	if r.opt.Release != nil {
 		return *r.opt.Release

@@ -32,7 +32,6 @@ func Merge[S, T any](g *Graph[S], field string, fn func(base T, writes []T) (T, 
 	g.merges = append(g.merges, m)
 }
 
-// mergeError returns the error of merging what tasks of a graph wrote.
 func mergeError(graph string, err error) error {
 	if c, ok := err.(*state.Conflict); ok {
 		return &MergeError{Graph: graph, Part: c.Part, Key: c.Key, Nodes: c.Tasks, Err: c.Err}

@@ -31,7 +31,6 @@ func checkLabels(labels map[string]string) error {
 	return nil
 }
 
-// effects returns the labels of a checkpoint that these tasks completed.
 func effects[S any](done []*outcome[S]) map[string]string {
 	var seen []posthouse.Effect
 	for _, o := range done {

@@ -12,7 +12,6 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// repeatStep repeats the step, with what was decided since.
 func (r *run[S]) repeatStep(ctx context.Context) error {
 	r.sess.Refresh()
 	r.budget.steps-- // the step is the same

@@ -96,13 +96,11 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *ledger.Draft) (*post
 		}
 		return r.sess.Commit(ctx, &ledger.Draft{Steps: d.Steps})
 	}
-	p, enc, changed, err := r.frontier.Part(subparts.PlanName(n.path), rec.plan)
+	change, plan, err := r.frontier.Change(subparts.PlanName(n.path), rec.plan)
 	if err != nil {
 		return nil, err
 	}
-	if changed {
-		parts = append(parts, p)
-	}
+	parts = append(parts, change...)
 	where := n.path
 	if c.Node != "" {
 		where += "/" + c.Node
@@ -112,7 +110,7 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *ledger.Draft) (*post
 		Node: subparts.Shorten(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts,
 	}})
 	if err == nil {
-		rec.plan, rec.uncommitted, rec.uncommittedProgram, rec.hasUncommitted = enc, nil, nil, false
+		rec.plan, rec.uncommitted, rec.uncommittedProgram, rec.hasUncommitted = plan, nil, nil, false
 		r.NoteParts(parts)
 	}
 	return done, err
@@ -122,7 +120,7 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *ledger.Draft) (*post
 // plan. It returns the plan as it will be on record.
 func (rec *recorder[S]) addUncommitted() ([]byte, error) {
 	r := rec.run
-	p, enc, changed, err := r.frontier.Part(frontier.PlanPart, rec.plan)
+	change, plan, err := r.frontier.Change(frontier.PlanPart, rec.plan)
 	if err != nil {
 		return nil, err
 	}
@@ -133,11 +131,9 @@ func (rec *recorder[S]) addUncommitted() ([]byte, error) {
 	if len(rec.uncommittedProgram) > 0 {
 		c.Program = state.JoinParts(slices.Clone(rec.uncommittedProgram), c.Program)
 	}
-	if changed {
-		c.Program = append(c.Program, p)
-	}
+	c.Program = append(c.Program, change...)
 	r.interrupted = c.Status == posthouse.StatusInterrupted
-	return enc, nil
+	return plan, nil
 }
 
 // markCommitted notes that rec.change is, or will be, on record.

@@ -80,53 +80,41 @@ func (p *reporter[S]) updates(done []*outcome[S]) {
 	}
 }
 
-// taskStart reports that an attempt begins, and remembers when.
-func (p *reporter[S]) taskStart(o *outcome[S]) {
-	r := p.run
-	if mode := p.hub.Wants(StreamTasks, StreamDebug); mode != "" {
-		o.began = r.app.ledger.Now()
-		p.hub.Send(p.taskNotice(o, EventTaskStart, mode))
-	}
-}
-
-// taskRetry reports a failed attempt that is not the end of its task.
-func (p *reporter[S]) taskRetry(o *outcome[S], past recorded.Attempts, err error) {
+// task reports that an attempt begins, or what became of it. It notes in o when the
+// attempt began.
+func (p *reporter[S]) task(o *outcome[S], kind EventKind, err error, due time.Time) {
 	mode := p.hub.Wants(StreamTasks, StreamDebug)
 	if mode == "" {
 		return
 	}
-	n := p.taskNotice(o, EventTaskRetry, mode)
-	n.Err, n.Due = err, past.Due
-	if past.Failed != nil {
-		n.Kind, n.Due = EventTaskError, time.Time{}
+	n := engine.Notice{
+		Kind: kind, Mode: mode, Path: p.path(), Node: posthouse.EscapeName(o.task.node.Name), Task: o.task.key.String(), Attempt: o.attempt,
+		At: p.run.app.ledger.Now(), Err: err, Due: due,
+	}
+	switch {
+	case kind == EventTaskStart:
+		o.began = n.At
+	case !o.began.IsZero():
+		n.Took = n.At.Sub(o.began)
 	}
 	p.hub.Send(n)
 }
 
-// taskEnd reports what became of a task.
-func (p *reporter[S]) taskEnd(o *outcome[S]) {
-	mode := p.hub.Wants(StreamTasks, StreamDebug)
-	if mode == "" {
-		return
+// taskRetry reports a failed attempt, after which another one or the handler follows.
+func (p *reporter[S]) taskRetry(o *outcome[S], past recorded.Attempts) {
+	if past.Failed != nil {
+		p.task(o, EventTaskError, o.err, time.Time{})
+	} else {
+		p.task(o, EventTaskRetry, o.err, past.Due)
 	}
+}
+
+func (p *reporter[S]) taskEnd(o *outcome[S]) {
 	kinds := [...]EventKind{
 		taskDone: EventTaskFinish, taskWaits: EventTaskWait, taskHalts: EventTaskStop, taskIdle: EventTaskStop,
 		taskFailed: EventTaskError, taskStopped: EventTaskStop,
 	}
-	n := p.taskNotice(o, kinds[o.kind], mode)
-	n.Err = o.err
-	p.hub.Send(n)
-}
-
-func (p *reporter[S]) taskNotice(o *outcome[S], kind EventKind, mode StreamMode) engine.Notice {
-	r := p.run
-	n := engine.Notice{
-		Kind: kind, Mode: mode, Path: p.path(), Node: posthouse.EscapeName(o.task.node.Name), Task: o.task.key.String(), Attempt: o.attempt, At: r.app.ledger.Now(),
-	}
-	if kind != EventTaskStart && !o.began.IsZero() {
-		n.Took = n.At.Sub(o.began)
-	}
-	return n
+	p.task(o, kinds[o.kind], o.err, time.Time{})
 }
 
 // result makes the result of a run that parked or ended, and reports it.

@@ -237,7 +237,6 @@ func (r *run[S]) Resume(ctx context.Context) (*Result[S], error) {
 	return r.loop(ctx)
 }
 
-// loop takes steps until the branch parks or ends.
 func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 	if err := r.followInterrupted(ctx); err != nil {
 		return nil, err

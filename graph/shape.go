@@ -49,16 +49,16 @@ type PartShape struct {
 }
 
 // Shape returns the graph as data.
-func (a *App[S]) Shape() *Shape {
-	s := &Shape{Name: a.name, Fingerprint: a.fingerprint}
-	s.addTransitions(Start, a.Graph.Start)
-	for _, n := range a.order {
-		v := NodeShape{
-			Name: n.Name, Kind: "node", Defer: n.opt.Defer, InterruptBefore: n.Before, InterruptAfter: n.After,
-		}
+func (a *App[S]) Shape() *Shape { return shapeOf(a.Graph) }
+
+func shapeOf(g *topology.Graph) *Shape {
+	s := &Shape{Name: g.Title, Fingerprint: g.Fingerprint()}
+	s.addTransitions(Start, g.Start)
+	for _, n := range g.Order {
+		v := NodeShape{Name: n.Name, Kind: "node", Defer: n.Defer, InterruptBefore: n.Before, InterruptAfter: n.After}
 		switch {
-		case n.sub != nil:
-			v.Kind, v.Sub = "subgraph", n.sub.outline()
+		case n.Subgraph != nil:
+			v.Kind, v.Sub = "subgraph", shapeOf(n.Subgraph.Graph)
 		case n.Input != nil:
 			v.Kind, v.Input = "task", n.Input.String()
 		case n.Decides:
@@ -68,19 +68,19 @@ func (a *App[S]) Shape() *Shape {
 		s.addTransitions(n.Name, n.Transitions)
 		if n.Leads() {
 			s.addEdges(n.Name, "command", n.Targets)
-		} else if n.onError != nil && len(n.Targets) > 0 {
+		} else if n.Handled && len(n.Targets) > 0 {
 			s.addEdges(n.Name, "error", n.Targets)
 		}
 	}
-	for _, n := range a.order {
+	for _, n := range g.Order {
 		if n.Join != nil {
 			for _, from := range n.Join.From {
 				s.Edges = append(s.Edges, EdgeShape{from, n.Name, "join"})
 			}
 		}
 	}
-	for i := range a.schema.Fields {
-		f := &a.schema.Fields[i]
+	for i := range g.Schema.Fields {
+		f := &g.Schema.Fields[i]
 		merge := string(f.Merge)
 		if f.Appends() {
 			merge = "append"
@@ -89,9 +89,6 @@ func (a *App[S]) Shape() *Shape {
 	}
 	return s
 }
-
-// outline returns the shape of a subgraph.
-func (in *inner[S, T]) outline() *Shape { return in.app.Shape() }
 
 func (s *Shape) addTransitions(from string, ws []*topology.Transition) {
 	ws = slices.Clone(ws)

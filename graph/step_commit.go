@@ -72,7 +72,6 @@ func (s *step[S]) checkpointOrSkip(ctx context.Context, program []posthouse.Part
 	return r.record.commit(ctx, held)
 }
 
-// makesCheckpoint reports whether a step that completed makes a checkpoint.
 func (s *step[S]) makesCheckpoint(status posthouse.Status) bool {
 	r := s.run
 	if status != posthouse.StatusRunning {

@@ -72,7 +72,6 @@ func Subgraph[S, T any](g *Graph[S], name string, sub *Graph[T], o *SubOptions[S
 type subgraph[S any] interface {
 	compile(l *ledger.Ledger, o *CompileOptions) (subgraph[S], error)
 	call(ctx context.Context, r *run[S], o *outcome[S]) (Command, error)
-	outline() *Shape
 	programs() []posthouse.Program
 	topology() (fingerprint string, sub *topology.Subgraph)
 }
@@ -116,7 +115,6 @@ func (in *inner[S, T]) topology() (string, *topology.Subgraph) {
 	return fmt.Sprintf(" subgraph %d%s %s", life, own, in.app.fingerprint), sub
 }
 
-// input returns the input of a call.
 func (in *inner[S, T]) input(s *S) (input T, err error) {
 	if in.opt.In != nil {
 		err = engine.Guard(func() error { input = in.opt.In(s); return nil })
@@ -187,7 +185,6 @@ type subgraphEnd struct {
 
 func (e *subgraphEnd) Error() string { return "graph: a subgraph is interrupted" }
 
-// pathTo returns the path of a node.
 func (r *run[S]) pathTo(name string) string {
 	if r.subrun == nil {
 		return name

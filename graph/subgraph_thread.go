@@ -18,7 +18,6 @@ import (
 // called went on. The thread's program wakes it earlier, unless its process was lost.
 const lookAgain = 24 * time.Hour
 
-// callThread runs the subgraph in a thread of its own, or goes on with it.
 func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
 	thread := calls.ThreadName(r.sess.Head(), o.task.key.String(), uint8(in.opt.Lifetime), in.opt.Lifetime == PerCall)
 	opt := RunOptions{

@@ -26,7 +26,6 @@ type task[S any] struct {
 	key     engine.TaskKey // as in "7/approve", or "7/fetch#3" for the third task of its step if it was sent an input
 }
 
-// label names a task within its step.
 func (t *task[S]) label() string { return t.Target.Label(t.Target.Node, t.index) }
 
 // title is label for people, with the name as it is.
@@ -37,7 +36,6 @@ func (t *task[S]) title() string {
 	return t.node.Name + "#" + strconv.Itoa(t.index+1)
 }
 
-// An outcomeKind says how a task ended.
 type outcomeKind uint8
 
 const (
@@ -86,7 +84,7 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 			return o.end(taskFailed, err)
 		}
 		if again {
-			r.report.taskRetry(o, past, o.err)
+			r.report.taskRetry(o, past)
 			o.err = nil
 		}
 		// Before the wait, since nobody needs what the last attempt left.
@@ -99,7 +97,7 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 			}
 		}
 		o.attempt = past.Number()
-		if r.report.taskStart(o); ctx.Err() != nil {
+		if r.report.task(o, EventTaskStart, nil, time.Time{}); ctx.Err() != nil {
 			return o.end(taskStopped, context.Cause(ctx))
 		}
 		o.lead = Command{}

@@ -147,19 +147,19 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 	return a.snapshot(c)
 }
 
-// edited returns the parts of a checkpoint's state after a change.
 func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.Part, error) {
-	s, err := a.snapshot(c)
+	c, err := a.current(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := applyChange(change, &s.State); err != nil {
+	s := new(S)
+	if err := a.schema.Read(c, s); err != nil {
 		return nil, err
 	}
-	if c, err = a.current(c); err != nil {
+	if err := applyChange(change, s); err != nil {
 		return nil, err
 	}
-	return a.schema.Write(&s.State, c.State)
+	return a.schema.Write(s, c.State)
 }
 
 // forkMigrated forks a checkpoint of another version, and commits the migrated and

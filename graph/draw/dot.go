@@ -72,7 +72,7 @@ func (d *drawing) dotLines(b *strings.Builder) {
 	}
 }
 
-// dotText quotes a text. Nothing in it is taken for an escape or for HTML.
+// dotText quotes a text, so that Graphviz reads no escape and no HTML in it.
 func dotText(s string) string {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`

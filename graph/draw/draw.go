@@ -12,9 +12,9 @@ type Options struct {
 	LeftRight bool // from left to right; default downwards
 }
 
-// Mermaid returns a graph as the text of a Mermaid flowchart, with the progress
-// of a thread in it. A nil progress draws the graph alone. The text is the same
-// for the same outline and progress.
+// Mermaid returns a graph as the text of a Mermaid flowchart, with the progress of a
+// thread in it. A nil progress draws the graph alone. The same outline and progress give
+// the same text.
 func Mermaid(s *graph.Shape, p graph.Progress, o *Options) string {
 	return draw(s, p, o).mermaid()
 }
@@ -34,10 +34,11 @@ func draw(s *graph.Shape, p graph.Progress, o *Options) *drawing {
 // A drawing is a graph to be written down. Boxes are numbered through all
 // clusters.
 type drawing struct {
-	name      string
-	boxes     []*box
-	lines     []line
-	leftRight bool
+	name       string
+	boxes      []*box
+	start, end *box // two of the boxes
+	lines      []line
+	leftRight  bool
 }
 
 type boxKind uint8
@@ -47,7 +48,6 @@ const (
 	boxStart
 	boxEnd
 	boxAnywhere
-	boxSub
 )
 
 type box struct {
@@ -74,12 +74,12 @@ func newDrawing(s *graph.Shape, path string, p graph.Progress, n *int) *drawing 
 		d.boxes = append(d.boxes, b)
 		return b
 	}
-	by := map[string]*box{graph.Start: add(&box{kind: boxStart, name: "start"})}
+	d.start = add(&box{kind: boxStart, name: "start"})
+	by := map[string]*box{graph.Start: d.start}
 	for _, v := range s.Nodes {
 		b := add(&box{name: v.Name, round: v.Kind == "command", mark: p[path+posthouse.EscapeName(v.Name)]})
 		switch {
 		case v.Sub != nil:
-			b.kind = boxSub
 			b.sub = newDrawing(v.Sub, path+posthouse.EscapeName(v.Name)+"/", p, n)
 		case v.Kind == "task":
 			b.note = "task"
@@ -88,7 +88,8 @@ func newDrawing(s *graph.Shape, path string, p graph.Progress, n *int) *drawing 
 		}
 		by[v.Name] = b
 	}
-	by[graph.End] = add(&box{kind: boxEnd, name: "end"})
+	d.end = add(&box{kind: boxEnd, name: "end"})
+	by[graph.End] = d.end
 	for _, e := range s.Edges {
 		from, to := by[e.From], by[e.To]
 		if e.To == "" {
@@ -106,22 +107,18 @@ func newDrawing(s *graph.Shape, path string, p graph.Progress, n *int) *drawing 
 	return d
 }
 
-// first and last are where lines to and from a box are tied.
+// first returns the box at which lines to b end.
 func (b *box) first() *box {
 	if b.sub != nil {
-		return b.sub.boxes[0].first()
+		return b.sub.start
 	}
 	return b
 }
 
+// last returns the box at which lines from b begin.
 func (b *box) last() *box {
-	if b.sub == nil {
-		return b
+	if b.sub != nil {
+		return b.sub.end
 	}
-	for _, in := range b.sub.boxes {
-		if in.kind == boxEnd {
-			return in
-		}
-	}
-	return b.sub.boxes[0]
+	return b
 }

@@ -74,7 +74,6 @@ func (d *drawing) mermaidLines(b *strings.Builder) {
 	}
 }
 
-// marked returns the ids of the boxes with a mark.
 func (d *drawing) marked(m graph.Mark) (ids []string) {
 	for _, x := range d.boxes {
 		if x.mark == m {

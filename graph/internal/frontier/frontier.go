@@ -99,12 +99,13 @@ func ReadFrontier(next []string, program posthouse.State, part string) (Frontier
 	return g, nil
 }
 
-// Part returns the part to commit, if its bytes are not those on record.
-func (g *Frontier) Part(part string, known []byte) (p posthouse.Part, enc []byte, changed bool, err error) {
-	if enc, err = g.EncodePlan(); err != nil || bytes.Equal(enc, known) {
-		return p, known, false, err
+// Change returns the plan and what commits it as a part. known is the plan on record: if
+// it is the same there is nothing to commit.
+func (g *Frontier) Change(part string, known []byte) (change []posthouse.Part, plan []byte, err error) {
+	if plan, err = g.EncodePlan(); err != nil || bytes.Equal(plan, known) {
+		return nil, known, err
 	}
-	return posthouse.Part{Name: part, Codec: posthouse.JSON.Name(), Data: enc, Drop: enc == nil}, enc, true, nil
+	return []posthouse.Part{{Name: part, Codec: posthouse.JSON.Name(), Data: plan, Drop: plan == nil}}, plan, nil
 }
 
 // Nodes returns the names of the nodes of the tasks, each once.

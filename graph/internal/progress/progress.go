@@ -111,7 +111,6 @@ func stepProgressOf(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoi
 	return s, err
 }
 
-// count adds the tasks of a frontier.
 func (s *stepProgress) count(within string, g *frontier.Frontier) {
 	if !s.Latest {
 		return

@@ -20,7 +20,6 @@ import (
 // Done is the name under which a task that completed is on record.
 const Done = "$done"
 
-// A resultJSON is the record of a completed task.
 type resultJSON struct {
 	Writes []writeJSON         `json:"writes,omitempty"`
 	Next   []frontier.TaskJSON `json:"next,omitempty"`
@@ -30,7 +29,6 @@ type resultJSON struct {
 	Program []programJSON `json:"program,omitempty"`
 }
 
-// A programJSON is a change of a program's part.
 type programJSON struct {
 	Name   string `json:"name"`
 	Codec  string `json:"codec,omitempty"`

@@ -22,7 +22,6 @@ type Live[S any] struct {
 	out     []posthouse.Part // reused from step to step
 }
 
-// A part is one part of a live state.
 type part struct {
 	*Field
 	now              reflect.Value // the field in the live state

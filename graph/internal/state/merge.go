@@ -355,7 +355,6 @@ func (l *Live[S]) Merge(done []Result) error {
 	return nil
 }
 
-// writtenBy decodes what the tasks of a step wrote in a part.
 func (q *part) writtenBy(done []Result, codec posthouse.Codec) (ws []written, err error) {
 	for i := range done {
 		r := &done[i]
@@ -378,7 +377,6 @@ func (q *part) writtenBy(done []Result, codec posthouse.Codec) (ws []written, er
 	return ws, nil
 }
 
-// conflict returns the error of a merge of the part.
 func (q *part) conflict(ws []written, err error) error {
 	if c, ok := err.(*Conflict); ok {
 		return c

@@ -8,10 +8,8 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/migrate"
 )
 
-// A ChangedError says that this version of a graph cannot go on with a thread that
-// another one left. The thread is untouched: run it with the version that left
-// it, register a Migration, or move it by App.Update with Goto. It matches
-// [posthouse.ErrInvalid].
+// A ChangedError says that this version of a graph cannot go on with a thread of another
+// one, see graph.ChangedError. It matches [posthouse.ErrInvalid].
 type ChangedError struct {
 	Graph, Thread, Branch string
 	Checkpoint            posthouse.ID

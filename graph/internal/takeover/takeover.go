@@ -128,22 +128,17 @@ func (t *Plan) Draft(ctx context.Context) (*ledger.Draft, error) {
 		return nil, err
 	}
 	b, _ := info.Branch(c.Branch)
-	p, _, changed, err := t.Frontier.Part(frontier.PlanPart, c.Program[frontier.PlanPart].Data)
+	plan, _, err := t.Frontier.Change(frontier.PlanPart, c.Program[frontier.PlanPart].Data)
 	if err != nil {
 		return nil, err
 	}
-	d := &ledger.Draft{Keep: openGates(info, c.Branch), Checkpoint: &posthouse.Change{
+	return &ledger.Draft{Keep: openGates(info, c.Branch), Checkpoint: &posthouse.Change{
 		Parent: c.ID, Kind: posthouse.KindMigrate, Status: b.Status, Graph: a.Title, Fingerprint: a.Fingerprint,
 		Node: migrate.Nodes(t.Used, c.Node), Error: c.Error, Next: a.NextNames(&t.Frontier), State: t.State,
-	}}
-	d.Checkpoint.Program = subparts.Change(t.From.Program, t.Program)
-	if changed {
-		d.Checkpoint.Program = append(d.Checkpoint.Program, p)
-	}
-	return d, nil
+		Program: append(subparts.Change(c.Program, t.Program), plan...),
+	}}, nil
 }
 
-// openGates returns the gates that are open on a branch.
 func openGates(info *posthouse.ThreadInfo, branch string) (ids []posthouse.ID) {
 	for _, w := range info.Waiting {
 		if w.Branch == branch {
@@ -182,8 +177,8 @@ func (t *Plan) innerMisfits(a *topology.Graph, within string, g *frontier.Fronti
 	return nil
 }
 
-// replaced notes a call that has begun, of a subgraph that is now a plain node or keeps
-// its state elsewhere.
+// replaced notes a begun call of a subgraph that is now a plain node, or keeps its state
+// elsewhere.
 func (t *Plan) replaced(path, how string) {
 	t.tasks = append(t.tasks, migrate.Misfit(migrate.MismatchSubgraph, path, nil, "a call of subgraph %q has begun, %s", path, how))
 }

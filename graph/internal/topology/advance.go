@@ -90,7 +90,6 @@ func (a *Graph) leadsStraightOn(c *Completion) bool {
 	return len(c.Next) == 0 || len(c.Next) == 1 && (c.Next[0].Input != nil || c.Next[0].Edges || !a.Node(&c.Next[0]).Defer)
 }
 
-// addNode puts a node on the frontier, once.
 func (a *Graph) addNode(g *frontier.Frontier, seen map[string]bool, name string) {
 	switch {
 	case a.Nodes[name].Defer:
@@ -133,8 +132,8 @@ func (a *Graph) unmetJoin(g *frontier.Frontier) error {
 	return fmt.Errorf("graph: arrivals at unknown joins: %v", g.Arrived)
 }
 
-// A JoinError says that nothing is left to run while a join still waits for
-// nodes that did not complete. It matches [posthouse.ErrInvalid].
+// A JoinError is a join that keeps a run from ending, see graph.JoinError. It matches
+// [posthouse.ErrInvalid].
 type JoinError struct {
 	Graph, Node      string
 	Arrived, Missing []string // of the join's sources
