@@ -5,7 +5,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
-	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -19,7 +18,6 @@ type App[S any] struct {
 	front       *engine.Front[RunOptions, S, Result[S], Snapshot[S]]
 	ledger      *ledger.Ledger
 	fingerprint string
-	schema      *state.Schema
 	migrations  []migrate.Migration
 }
 
@@ -67,7 +65,7 @@ func (a *App[S]) snapshot(c *posthouse.Checkpoint) (*Snapshot[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.schema.Read(c, &s.State); err != nil {
+	if err := a.Schema.Read(c, &s.State); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -98,7 +98,7 @@ func (e *edit[S]) mergeUpdates(us []NodeUpdate[S]) error {
 		}
 		n := e.app.nodes[us[i].Node]
 		t := &task[S]{Target: &n.Self[0], node: n}
-		live, err := branchOf(e.live, e.app.schema, t)
+		live, err := branchOf(e.live, e.app.Schema, t)
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func (r *run[S]) Repeated(ctx context.Context, in *S) (*Result[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := recorded.SameInput(r.app.schema, began, in); err != nil {
+	if err := recorded.SameInput(r.app.Schema, began, in); err != nil {
 		return nil, err
 	}
 	newest, err := lastOf(ctx, l, posthouse.Query{Thread: thread, Branch: first.Branch, Kind: posthouse.KindInput})

@@ -39,7 +39,7 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 	for _, h := range g.handlers {
 		c.handler(h)
 	}
-	c.app.schema.Register(g.merges, c.Problem)
+	c.app.Schema.Register(g.merges, c.Problem)
 	if len(c.app.start) == 0 {
 		c.Problem("it has no entry: add an edge or a route from graph.Start")
 	}

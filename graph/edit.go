@@ -101,11 +101,11 @@ func (a *App[S]) recordedTasks(ctx context.Context, h *posthouse.Header, g *fron
 	if p.All, err = a.ledger.Core().Executions(ctx, h); err != nil {
 		return nil, err
 	}
-	return p.Tasks(a.schema, g)
+	return p.Tasks(a.Schema, g)
 }
 
 func (e *edit[S]) decode() (err error) {
-	e.live, err = state.Decode[S](e.app.schema, &posthouse.Checkpoint{Header: e.base.Header, State: e.state})
+	e.live, err = state.Decode[S](e.app.Schema, &posthouse.Checkpoint{Header: e.base.Header, State: e.state})
 	return err
 }
 
@@ -165,7 +165,7 @@ func (e *edit[S]) mergeRecorded() error {
 
 // merge merges what tasks wrote into the state to go on from.
 func (e *edit[S]) merge(all []*outcome[S], names []string) error {
-	if err := merge(e.live, e.app.name, all, names); err != nil {
+	if err := merge(e.live, all, names); err != nil {
 		return err
 	}
 	if _, err := e.live.Delta(); err != nil {
@@ -260,7 +260,7 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 		c.Program = state.JoinParts(c.Program, d.Program)
 	}
 	e.frontier = g
-	if c.Parts, err = a.schema.Write(e.live.Value, e.state); err != nil || !e.migrated {
+	if c.Parts, err = a.Schema.Write(e.live.Value, e.state); err != nil || !e.migrated {
 		return c, err
 	}
 	c.State, c.Parts = state.Overlay(e.state, c.Parts), nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
+	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/takeover"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -71,33 +72,11 @@ func (e *RecursionError) Error() string {
 // Node of the join, the sources that completed (Arrived) and the others (Missing).
 type JoinError = topology.JoinError
 
-// A MergeError says that tasks of one step left values in a part that its rule
-// does not merge. It matches [posthouse.ErrConflict].
-type MergeError struct {
-	Graph, Part string
-	Key         string   // of a map with the rule merge; otherwise ""
-	Nodes       []string // the tasks that disagree, as in "draft", or "fetch#2" for one that was sent an input
-	Err         error    // what a merge function returned; nil for two replaces
-}
-
-// Error names the tasks and what to do.
-func (e *MergeError) Error() string {
-	what := "part " + e.Part
-	if e.Key != "" {
-		what = "key " + e.Key + " of " + what
-	}
-	if e.Err != nil {
-		return fmt.Sprintf("posthouse: %s of graph %q cannot be merged from %s: %v", what, e.Graph, strings.Join(e.Nodes, ", "), e.Err)
-	}
-	return fmt.Sprintf("posthouse: %s were run in one step of graph %q and gave %s different values "+
-		"(give the part a merge rule, or let one of them write it)", strings.Join(e.Nodes, " and "), e.Graph, what)
-}
-
-// Is matches [posthouse.ErrConflict].
-func (e *MergeError) Is(target error) bool { return target == posthouse.ErrConflict }
-
-// Unwrap returns what a merge function returned.
-func (e *MergeError) Unwrap() error { return e.Err }
+// A MergeError says that tasks of one step left values in a part that its rule does not
+// merge. It matches [posthouse.ErrConflict]. Its fields are the Graph, the Part, the Key
+// of a map with the rule merge, the Nodes that disagree, as in "draft" or, for a task
+// that was sent an input, "fetch#2", and as Err what a merge function returned.
+type MergeError = state.MergeError
 
 // A TimeoutError ends an attempt of a node that took longer than NodeOptions.Timeout, or
 // gave no heartbeat for NodeOptions.IdleTimeout (Idle). Its other fields are the Node,

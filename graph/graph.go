@@ -241,10 +241,9 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 	}
 	o.inside = append(slices.Clip(o.inside), any(g))
 	codec := cmp.Or(o.Codec, posthouse.JSON)
-	var bad []string
-	a.schema, bad = newSchema(reflect.TypeFor[S](), codec, o.Check)
+	schema, bad := newSchema[S](g.name, codec, o.Check)
 	a.Graph = &topology.Graph{
-		Title: g.name, Codec: codec, Schema: a.schema, Nodes: make(map[string]*topology.Node, len(g.nodes)),
+		Title: g.name, Codec: codec, Schema: schema, Nodes: make(map[string]*topology.Node, len(g.nodes)),
 		Aliases: maps.Clone(g.aliases), To: map[string][]frontier.Target{End: nil},
 	}
 	c.Checker = topology.Checker{Graph: a.Graph, List: append(c.List, bad...)}
@@ -261,6 +260,6 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 }
 
 // newSchema returns how a state type is stored, and everything that is wrong with it.
-func newSchema(t reflect.Type, codec posthouse.Codec, check bool) (*state.Schema, []string) {
-	return state.NewSchema(t, state.Options{Codec: codec, Check: check, IsLog: isLog, Mean: reflect.TypeFor[Mean]()})
+func newSchema[S any](graph string, codec posthouse.Codec, check bool) (*state.Schema, []string) {
+	return state.NewSchema(reflect.TypeFor[S](), state.Options{Graph: graph, Codec: codec, Check: check, IsLog: isLog, Mean: reflect.TypeFor[Mean]()})
 }

@@ -23,8 +23,8 @@ type AutoRelease struct {
 	Tags   []string // of the release
 }
 
-// A Version is a released thread: its [posthouse.Release] and, as State, the
-// snapshot that it ended in, the head of main or of the first branch there was.
+// A Version is a released thread: its [posthouse.Release] and, as State, the last
+// snapshot. That is the head of main, or of the first branch if there was no main.
 type Version[S any] = engine.Version[Snapshot[S]]
 
 // Release closes what the thread has on record as a version that can still be read.
@@ -104,7 +104,7 @@ func (a *App[S]) Compare(ctx context.Context, from, to posthouse.ID) (*Compariso
 	if err != nil {
 		return nil, err
 	}
-	return &Comparison[S]{c.Comparison, c.From, c.To, a.schema.Diff(&c.From.State, &c.To.State)}, nil
+	return &Comparison[S]{c.Comparison, c.From, c.To, a.Schema.Diff(&c.From.State, &c.To.State)}, nil
 }
 
 // StateOptions say which state is wanted. The zero value is the head of main.
@@ -138,7 +138,7 @@ type HistoryOptions struct {
 	Until   time.Time
 	Version uint32 // of this released version; 0: of the current generation
 	Oldest  bool   // oldest first
-	After   string // go on behind the snapshot with this Cursor
+	After   string // go on after the snapshot with this Cursor
 	Limit   int    // 0: no limit
 }
 

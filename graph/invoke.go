@@ -28,11 +28,11 @@ func (a *App[S]) Run(ctx context.Context, thread string, input S, o ...RunOption
 	return a.front.Call(ctx, thread, &input, o)
 }
 
-// Resume goes on from the head of the thread's branch: after an interrupt, in a node
-// that waited or failed (it runs again from its start, with its recorded steps), or
-// where a process died. For a finished or cancelled thread it returns the state and
-// runs nothing. A thread whose gates are all undecided waits on.
-// [posthouse.ErrNotFound] for an unknown thread; otherwise as [App.Run].
+// Resume goes on from the head of the thread's branch: after an interrupt, or where a
+// process died. A node that waited or failed runs again from its start, with its
+// recorded steps. For a finished or cancelled thread Resume returns the state and runs
+// nothing. A thread whose gates are all undecided waits on. [posthouse.ErrNotFound] for
+// an unknown thread; otherwise as [App.Run].
 func (a *App[S]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[S], error) {
 	return a.front.Call(ctx, thread, nil, o)
 }

@@ -32,16 +32,9 @@ func Merge[S, T any](g *Graph[S], field string, fn func(base T, writes []T) (T, 
 	g.merges = append(g.merges, m)
 }
 
-func mergeError(graph string, err error) error {
-	if c, ok := err.(*state.Conflict); ok {
-		return &MergeError{Graph: graph, Part: c.Part, Key: c.Key, Nodes: c.Tasks, Err: c.Err}
-	}
-	return err
-}
-
 // merge merges what the tasks of a step wrote into a state. names, if not nil, replace
 // the titles of the tasks.
-func merge[S any](into *state.Live[S], graph string, done []*outcome[S], names []string) error {
+func merge[S any](into *state.Live[S], done []*outcome[S], names []string) error {
 	results := make([]state.Result, len(done))
 	for i, o := range done {
 		results[i] = state.Result{Task: o.task.title(), Empty: o.task.Input != nil, Writes: o.writes}
@@ -49,7 +42,7 @@ func merge[S any](into *state.Live[S], graph string, done []*outcome[S], names [
 			results[i].Task = names[i]
 		}
 	}
-	return mergeError(graph, into.Merge(results))
+	return into.Merge(results)
 }
 
 // branchOf returns the state that a task works on beside others. It is empty for a task
@@ -61,9 +54,8 @@ func branchOf[S any](live *state.Live[S], schema *state.Schema, t *task[S]) (*st
 	return live.Branch()
 }
 
-// Overwrite sets a field of a node's state, whatever the rule of the field's part
-// says: a max may fall, an append part may lose or change elements. field points to it,
-// as in
+// Overwrite sets a field of a node's state, whatever the rule of the field's part says.
+// A max may fall, an append part may lose or change elements. field points to it, as in
 //
 //	err := graph.Overwrite(ctx, &s.Messages, s.Messages[len(s.Messages)-10:])
 //

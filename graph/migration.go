@@ -17,8 +17,8 @@ import (
 type Migration struct {
 	From string // the fingerprint that it begins at, see [App.Fingerprint]; "": any
 
-	// Nodes are new names of nodes by the old ones, or by the old path of a node in a
-	// subgraph, as in "research/plan": "outline". Write a name with a slash or an escape
+	// Nodes are the new names of nodes, by the old ones. The key of a node in a subgraph
+	// is its old path, as in "research/plan": "outline". Write a name with a slash or an escape
 	// in it ("a/b", "a%2Fb") as [posthouse.EscapeName] does, here and in Inputs.
 	//
 	// A renamed node keeps what it has on record: steps, attempts, open and decided
@@ -67,13 +67,11 @@ func (r *run[S]) renames() frontier.Renames {
 func escapeMigrations(ms []Migration) []migrate.Migration {
 	out := make([]migrate.Migration, len(ms))
 	for i, m := range ms {
-		if m.Nodes != nil {
-			nodes := make(map[string]string, len(m.Nodes))
-			for path, name := range m.Nodes {
-				nodes[migrate.EscapePath(path)] = posthouse.EscapeName(name)
-			}
-			m.Nodes = nodes
+		nodes := make(map[string]string, len(m.Nodes))
+		for path, name := range m.Nodes {
+			nodes[migrate.EscapePath(path)] = posthouse.EscapeName(name)
 		}
+		m.Nodes = nodes
 		out[i] = migrate.Migration(m)
 	}
 	return out

@@ -18,6 +18,14 @@ func (r *run[S]) repeatStep(ctx context.Context) error {
 	return r.load(ctx)
 }
 
+// park ends a run with the state that it has now.
+func (r *run[S]) park(ctx context.Context) (*Result[S], error) {
+	if err := r.record.flush(ctx); err != nil {
+		return nil, err
+	}
+	return r.report.result(EventPark, *r.live.Value, nil), nil
+}
+
 // parkedResult ends a run whose head waits, with the state of the head.
 func (r *run[S]) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*Result[S], error) {
 	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)

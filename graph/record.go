@@ -257,6 +257,6 @@ func (r *run[S]) reload(ctx context.Context) (err error) {
 	if err := state.ApplyParts(c.State, r.record.uncommitted); err != nil {
 		return err
 	}
-	r.live, err = state.Decode[S](r.app.schema, c)
+	r.live, err = state.Decode[S](r.app.Schema, c)
 	return err
 }

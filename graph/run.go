@@ -106,7 +106,7 @@ func (a *App[S]) newCall(s *engine.Session, o *RunOptions, h *engine.Hub) engine
 	return r
 }
 
-// load takes up the state and the frontier of the head.
+// load reads the state and the frontier of the head.
 func (r *run[S]) load(ctx context.Context) error {
 	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
 	if err != nil {
@@ -125,7 +125,7 @@ func (r *run[S]) load(ctx context.Context) error {
 	if c, err = r.app.current(c); err != nil {
 		return err
 	}
-	r.live, err = state.Decode[S](r.app.schema, c)
+	r.live, err = state.Decode[S](r.app.Schema, c)
 	return err
 }
 
@@ -138,7 +138,7 @@ func (r *run[S]) Start(ctx context.Context, in *S) (*Result[S], error) {
 	if r.subrun != nil {
 		r.frontier.Call = r.subrun.call
 	} else if r.sess.Head() == nil {
-		r.live = state.New[S](a.schema)
+		r.live = state.New[S](a.Schema)
 	} else if err := r.load(ctx); err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (r *run[S]) Start(ctx context.Context, in *S) (*Result[S], error) {
 		if err != nil {
 			return nil, err
 		}
-		input, err := recorded.InputParts(r.app.schema, r.opt.Run, in, r.program)
+		input, err := recorded.InputParts(r.app.Schema, r.opt.Run, in, r.program)
 		if err != nil {
 			return nil, err
 		}
@@ -252,10 +252,7 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 			}
 			return r.report.result(EventEnd, *r.live.Value, nil), nil
 		case r.interrupted, engine.Closed(drain):
-			if err := r.record.flush(ctx); err != nil {
-				return nil, err
-			}
-			return r.report.result(EventPark, *r.live.Value, nil), nil
+			return r.park(ctx)
 		}
 		if ctx.Err() != nil {
 			return nil, errors.Join(context.Cause(ctx), r.record.flush(ctx))

@@ -119,7 +119,7 @@ type ProgressOptions struct {
 // "research/write". A node without a mark has not run since the newest input.
 type Progress map[string]Mark
 
-// A Mark says where a node stands in a thread.
+// A Mark says how far a thread is at a node.
 type Mark = progress.Mark
 
 // The marks. Done counts from the thread's newest input.

@@ -55,11 +55,13 @@ func (s *step[S]) advance(ctx context.Context) (*Result[S], error) {
 	if err := s.execute(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.merge(); err != nil {
-		return nil, err
-	}
-	if err := s.commit(ctx); err != nil {
-		return nil, err
+	if s.isDone() {
+		if err := s.merge(); err != nil {
+			return nil, err
+		}
+		if err := s.commit(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return s.route(ctx)
 }

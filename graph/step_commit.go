@@ -12,7 +12,7 @@ import (
 // commit commits a step whose tasks completed, or keeps what it changed for the
 // next checkpoint. If it cannot, the frontier and what tasks hold are as before.
 func (s *step[S]) commit(ctx context.Context) error {
-	if !s.isDone() || s.failed != nil {
+	if s.failed != nil {
 		return nil
 	}
 	r := s.run

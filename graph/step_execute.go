@@ -111,7 +111,7 @@ func (w *workers[S]) loop(ctx context.Context) {
 func (s *step[S]) runBranch(ctx context.Context, t *task[S]) (o *outcome[S]) {
 	r := s.run
 	err := engine.Guard(func() error {
-		o = t.perform(ctx, func(bool) (*state.Live[S], error) { return branchOf(r.live, r.app.schema, t) })
+		o = t.perform(ctx, func(bool) (*state.Live[S], error) { return branchOf(r.live, r.app.Schema, t) })
 		return nil
 	})
 	if err != nil {

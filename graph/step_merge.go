@@ -5,12 +5,9 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/topology"
 )
 
-// merge merges what the tasks wrote into the state of the run once all of them
-// completed. It works out the frontier after the step.
+// merge merges what the completed tasks wrote into the state of the run. It works out
+// the frontier after the step.
 func (s *step[S]) merge() error {
-	if !s.isDone() {
-		return nil
-	}
 	r := s.run
 	if !s.single && r.sess.Err() != nil {
 		return r.sess.Err()
@@ -24,7 +21,7 @@ func (s *step[S]) merge() error {
 func (s *step[S]) mergeState() (err error) {
 	r := s.run
 	if !s.single {
-		if err := merge(r.live, r.app.name, s.outcomes, nil); err != nil {
+		if err := merge(r.live, s.outcomes, nil); err != nil {
 			return err
 		}
 	}

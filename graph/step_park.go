@@ -15,30 +15,25 @@ func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
 	r := s.run
 	var waiting, asked []posthouse.Gate
 	var names []*outcome[S]
+	var open []*posthouse.Gate
 	var stale []posthouse.ID
 	var changed error
 	for _, o := range s.ended() {
 		if o.kind != taskWaits {
 			continue
 		}
-		names = append(names, o)
-		if err := o.exec.Gates().Changed(); err != nil {
+		gates := o.exec.Gates()
+		names, open = append(names, o), append(open, o.open...)
+		if err := gates.Changed(); err != nil {
 			changed = err
 		}
-		asked, stale = append(asked, o.exec.Gates().New()...), append(stale, o.exec.Gates().Stale()...)
-		for _, g := range append(o.exec.Gates().Open(), o.open...) {
+		asked, stale = append(asked, gates.New()...), append(stale, gates.Stale()...)
+		for _, g := range append(gates.Open(), o.open...) {
 			waiting = append(waiting, *g)
 		}
 	}
 	if r.subrun != nil {
-		if err := r.record.flush(ctx); err != nil {
-			return nil, err
-		}
-		e := &subgraphEnd{kind: taskWaits}
-		for _, o := range names {
-			e.open = append(e.open, o.open...)
-		}
-		return nil, e
+		return nil, s.leaveSubgraph(ctx, taskWaits, open)
 	}
 	if changed != nil {
 		held, _ := s.unfinished()
@@ -89,10 +84,7 @@ func (s *step[S]) mayHaveMoreGates() bool {
 func (s *step[S]) parkInterrupted(ctx context.Context) (*Result[S], error) {
 	r := s.run
 	if r.subrun != nil {
-		if err := r.record.flush(ctx); err != nil {
-			return nil, err
-		}
-		return nil, &subgraphEnd{kind: taskHalts}
+		return nil, s.leaveSubgraph(ctx, taskHalts, nil)
 	}
 	held, _ := s.unfinished()
 	r.record.newChange(posthouse.KindWait, posthouse.StatusInterrupted, joinNodes(s.ended()))
@@ -100,6 +92,14 @@ func (s *step[S]) parkInterrupted(ctx context.Context) (*Result[S], error) {
 		return nil, err
 	}
 	return r.parkedResult(ctx, nil)
+}
+
+// leaveSubgraph commits what a subgraph did, and returns its end.
+func (s *step[S]) leaveSubgraph(ctx context.Context, kind outcomeKind, open []*posthouse.Gate) error {
+	if err := s.run.record.flush(ctx); err != nil {
+		return err
+	}
+	return &subgraphEnd{kind: kind, open: open}
 }
 
 // unfinished returns the steps that unfinished tasks hold, and their open gates.

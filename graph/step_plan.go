@@ -111,7 +111,7 @@ func (s *step[S]) recallTask(ctx context.Context, t *task[S]) (o *outcome[S], er
 		}
 		return nil, nil
 	}
-	d, err := recorded.Read(r.app.schema, rec.Value.Data, r.renames(), r.fingerprint)
+	d, err := recorded.Read(r.app.Schema, rec.Value.Data, r.renames(), r.fingerprint)
 	if err == nil {
 		o.writes, o.next, o.parent, o.program = d.Writes, d.Next, d.Parent, d.Program
 	}

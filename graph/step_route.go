@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// route decides what follows the step: the next one, the same again, or the end of the
-// run, which parks, fails or drains.
+// route decides what follows: the next step, the same again, or the end of the run, which
+// parks, fails or drains.
 func (s *step[S]) route(ctx context.Context) (*Result[S], error) {
 	r := s.run
 	switch {
@@ -32,10 +32,7 @@ func (s *step[S]) route(ctx context.Context) (*Result[S], error) {
 	if res != nil || err != nil || slices.ContainsFunc(s.ended(), func(o *outcome[S]) bool { return o.kind != taskDone }) {
 		return res, err // both nil: what a task waited for has come, and the step is taken again
 	}
-	if err := r.record.flush(ctx); err != nil { // it was asked to drain: not every task was run
-		return nil, err
-	}
-	return r.report.result(EventPark, *r.live.Value, nil), nil
+	return r.park(ctx) // it was asked to drain: not every task was run
 }
 
 // ended returns the outcomes of the tasks that were run, or are on record.
@@ -52,19 +49,14 @@ func (s *step[S]) routeOutcomes(ctx context.Context) (*Result[S], error) {
 	r := s.run
 	var failed []*outcome[S]
 	var stopped *outcome[S]
-	waits, halts, idle := false, false, false
+	var has [taskStopped + 1]bool
 	for _, o := range s.ended() {
+		has[o.kind] = true
 		switch {
 		case o.kind == taskFailed:
 			failed = append(failed, o)
 		case o.kind == taskStopped && (stopped == nil || errors.Is(stopped.err, errSibling)):
 			stopped = o
-		case o.kind == taskWaits:
-			waits = true
-		case o.kind == taskHalts:
-			halts = true
-		case o.kind == taskIdle:
-			idle = true
 		}
 	}
 	switch {
@@ -80,18 +72,14 @@ func (s *step[S]) routeOutcomes(ctx context.Context) (*Result[S], error) {
 	case stopped != nil:
 		held, _ := s.unfinished()
 		return nil, s.commitHeld(ctx, held, stopped.err)
-	case waits:
+	case has[taskWaits]:
 		return s.parkWaiting(ctx)
-	case halts:
+	case has[taskHalts]:
 		return s.parkInterrupted(ctx)
-	case idle:
-		if err := r.record.flush(ctx); err != nil {
-			return nil, err
-		}
-		if r.subrun != nil {
-			return nil, &subgraphEnd{kind: taskIdle}
-		}
-		return r.report.result(EventPark, *r.live.Value, nil), nil
+	case has[taskIdle] && r.subrun != nil:
+		return nil, s.leaveSubgraph(ctx, taskIdle, nil)
+	case has[taskIdle]:
+		return r.park(ctx)
 	}
 	return nil, nil
 }

@@ -3,7 +3,6 @@ package graph
 import (
 	"cmp"
 	"context"
-	"reflect"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
@@ -106,7 +105,7 @@ func subgraphState[T any](ctx context.Context, l *ledger.Ledger, id posthouse.ID
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	p, bad := newSchema(reflect.TypeFor[T](), cmp.Or(opt.Codec, posthouse.JSON), false)
+	p, bad := newSchema[T]("", cmp.Or(opt.Codec, posthouse.JSON), false)
 	if len(bad) > 0 {
 		return nil, nil, nil, posthouse.Invalid("state", "%s", bad[0])
 	}

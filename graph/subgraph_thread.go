@@ -149,8 +149,8 @@ func (in *inner[S, T]) parkForChild(ctx context.Context, o *outcome[S], res *Res
 	}
 }
 
-// Programs returns what a runner needs to keep threads of the graph moving: the
-// App itself and the subgraphs that run in threads of their own.
+// Programs returns what a runner needs to move threads of the graph. These are the App
+// itself and the subgraphs that run in threads of their own.
 func (a *App[S]) Programs() []posthouse.Program {
 	programs := []posthouse.Program{a}
 	for _, n := range a.order {

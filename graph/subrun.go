@@ -19,7 +19,7 @@ type rootState struct {
 	subparts.Record
 }
 
-// A subrun is where a run of a subgraph stands in the run around it.
+// A subrun is the place of a subgraph's run in the run around it.
 type subrun struct {
 	path     string // as in "research/plan"
 	call     string // the key of the execution that called it
@@ -35,14 +35,14 @@ type subrun struct {
 // led elsewhere.
 func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 	n := r.subrun
-	r.live = state.New[S](r.app.schema)
+	r.live = state.New[S](r.app.Schema)
 	if n.unkept {
 		return false, r.reloadInner(ctx)
 	}
 	if err := r.sess.Flush(); err != nil {
 		return false, err
 	}
-	if planned, kept := r.rootState.Begun(n.path); !planned && !kept {
+	if !r.HasCall(n.path) {
 		return false, nil
 	}
 	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
@@ -59,7 +59,7 @@ func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 	if !stands && n.lifetime != PerThread {
 		return false, nil
 	}
-	r.live, err = state.Decode[S](r.app.schema, subparts.Within(c, n.path))
+	r.live, err = state.Decode[S](r.app.Schema, subparts.Within(c, n.path))
 	return stands, err
 }
 
@@ -80,6 +80,6 @@ func (r *run[S]) reloadInner(ctx context.Context) (err error) {
 	if err := state.ApplyParts(in.State, r.record.uncommitted); err != nil {
 		return err
 	}
-	r.live, err = state.Decode[S](r.app.schema, in)
+	r.live, err = state.Decode[S](r.app.Schema, in)
 	return err
 }

@@ -153,7 +153,6 @@ func (t *task[S]) leadOn(o *outcome[S], may []string) (err error) {
 // takeWrites notes what a node wrote, and applies the rules of parts to it. Its
 // transitions then see what the next node would see if the task were alone.
 func (t *task[S]) takeWrites(o *outcome[S]) (err error) {
-	r := t.run
 	if t.parallel {
 		if o.writes, err = o.live.Writes(); err != nil {
 			return err
@@ -162,7 +161,7 @@ func (t *task[S]) takeWrites(o *outcome[S]) (err error) {
 	if t.Input != nil {
 		return nil // it began with nothing
 	}
-	return mergeError(r.app.name, o.live.ApplyRules(t.node.Name, t.parallel))
+	return o.live.ApplyRules(t.node.Name, t.parallel)
 }
 
 func (o *outcome[S]) end(kind outcomeKind, err error) *outcome[S] {
@@ -206,7 +205,7 @@ func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past recorded.Atte
 		return t.runNode(ctx, o, s, sent, lead)
 	})
 	if err != nil && t.node.sub != nil {
-		o.program = nil // its time was up, whatever it came to
+		o.program = nil // its time was up, even if it ended meanwhile
 	}
 	return err
 }

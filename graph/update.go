@@ -17,12 +17,12 @@ type UpdateOptions struct {
 	Checkpoint posthouse.ID // or this checkpoint, on a new branch unless it is its branch's head
 	NewBranch  string       // the new branch's name; default update-1, update-2, ...; if set, a head, too, gets a new branch
 
-	// AsNode is the node, or Start, that counts as having made the change: the thread
-	// goes on where it leads, beside what else was to run.
+	// AsNode is the node, or Start, that counts as having made the change. The thread
+	// goes on where it leads, and with what else was to run.
 	AsNode string
 
-	// Task says, with the AsNode of a task that was sent several inputs, which of them
-	// completed, as in its key "7/fetch#3". 0: all.
+	// Task says which task of AsNode completed, if that was sent several inputs: 3 for
+	// the key "7/fetch#3". 0: all.
 	Task int
 
 	Goto string // the thread goes on at this node, or is done if it is End
@@ -46,7 +46,7 @@ type UpdateOptions struct {
 // Where several nodes were to run at once, those that completed count: what they wrote
 // is in the state that change sees, and they do not run again. They do if Goto or Start
 // leaves the step, or if their writes do not merge. Those that did not complete begin
-// anew, without what they recorded. Update never guesses which node made the change:
+// again, without what they recorded. Update never guesses which node made the change:
 // without AsNode the same nodes are next.
 //
 // [posthouse.ErrBusy] while the thread is being run, [posthouse.ErrConflict] if
@@ -153,13 +153,13 @@ func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.P
 		return nil, err
 	}
 	s := new(S)
-	if err := a.schema.Read(c, s); err != nil {
+	if err := a.Schema.Read(c, s); err != nil {
 		return nil, err
 	}
 	if err := applyChange(change, s); err != nil {
 		return nil, err
 	}
-	return a.schema.Write(s, c.State)
+	return a.Schema.Write(s, c.State)
 }
 
 // forkMigrated forks a checkpoint of another version, and commits the migrated and

@@ -90,7 +90,7 @@ const PositionStep = "$child"
 // own have such parts. A fork of the caller goes on from there.
 const KeptPrefix = "$own/"
 
-// A Position is where the thread of a subgraph stands.
+// A Position is a checkpoint in the thread of a subgraph.
 type Position struct {
 	Thread     string       `json:"thread"`
 	Checkpoint posthouse.ID `json:"checkpoint"`

@@ -70,21 +70,16 @@ func (p *Program) cancelOrphan(ctx context.Context, thread, branch string) (bool
 	if err != nil || call == nil {
 		return false, err
 	}
-	how := ""
+	how := "is gone"
 	info, err := p.ledger.Thread(ctx, call[LabelParent])
-	switch {
-	case errors.Is(err, posthouse.ErrNotFound):
+	if errors.Is(err, posthouse.ErrNotFound) {
 		if gone, err := wasRemoved(ctx, p.ledger, call[LabelParent]); err != nil || !gone {
 			return false, err
 		}
-		how = "is gone"
-	case err != nil:
+	} else if err != nil {
 		return false, err
-	default:
-		b, ok := info.Branch(cmp.Or(call[LabelBranch], posthouse.MainBranch))
+	} else if b, ok := info.Branch(cmp.Or(call[LabelBranch], posthouse.MainBranch)); ok {
 		switch {
-		case !ok:
-			how = "is gone"
 		case b.Status == posthouse.StatusCancelled:
 			how = "was cancelled"
 		case b.Status == posthouse.StatusDone && !info.Lease.Held:
@@ -98,7 +93,7 @@ func (p *Program) cancelOrphan(ctx context.Context, thread, branch string) (bool
 }
 
 // wakeCaller ends the waits of the caller of a thread, unless the thread waits itself.
-// It goes on behind a gate that cannot be read, and returns the error.
+// A gate that cannot be read does not keep the others open; its error is returned.
 func (p *Program) wakeCaller(ctx context.Context, thread string) error {
 	info, err := p.ledger.Thread(ctx, thread)
 	if err != nil || info.Status == posthouse.StatusWaiting {

@@ -16,8 +16,8 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A Frontier is what a graph has yet to run: the tasks of the next step, and
-// what waits for other tasks first.
+// A Frontier is what a graph has yet to run: the tasks of the next step, and what waits
+// for other tasks.
 type Frontier struct {
 	Tasks    []Target            `json:"-"`                  // End alone: a subgraph was stopped after its last node
 	Arrived  map[string][]string `json:"arrived,omitempty"`  // by the node of a join: the sources that completed
@@ -36,7 +36,7 @@ type Frontier struct {
 	Names   Names   `json:"names,omitempty"`   // of the whole graph
 }
 
-// endName is the name of the place behind the last node.
+// endName is the name of the place after the last node.
 const endName = "$end"
 
 // Ends reports whether only the end is left.
@@ -99,8 +99,8 @@ func ReadFrontier(next []string, program posthouse.State, part string) (Frontier
 	return g, nil
 }
 
-// Change returns the plan and what commits it as a part. known is the plan on record: if
-// it is the same there is nothing to commit.
+// Change returns the plan and the part that commits it. There is nothing to commit if
+// the plan is known, the one on record.
 func (g *Frontier) Change(part string, known []byte) (change []posthouse.Part, plan []byte, err error) {
 	if plan, err = g.EncodePlan(); err != nil || bytes.Equal(plan, known) {
 		return nil, known, err

@@ -39,8 +39,8 @@ func From(all []Migration, fingerprint, current string) []Migration {
 	return all[at:]
 }
 
-// Nodes returns which nodes made a checkpoint, with their new names: a node's path, or
-// those of several nodes that made it together, joined by a plus.
+// Nodes returns the new name of what made a checkpoint: the path of a node, or the paths
+// of several that made it together, joined by a plus.
 func Nodes(ms []Migration, name string) string {
 	within, last := frontier.SplitPath(name)
 	names := frontier.MapNames(strings.Split(last, "+"), func(n string) string { return renameIn(ms, within, n) })
@@ -192,8 +192,8 @@ func guardedCall[T any](fn func() (T, error)) (v T, err error) {
 	return v, err
 }
 
-// Program renames the parts in which subgraphs keep their state and where they stand,
-// and what the latter name.
+// Program renames the parts in which subgraphs keep their states and plans, and the nodes
+// that the plans name.
 func Program(ms []Migration, program posthouse.State) (posthouse.State, error) {
 	now := posthouse.State{}
 	for _, name := range slices.Sorted(maps.Keys(program)) {

@@ -20,7 +20,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// A Mark says where a node stands in a thread.
+// A Mark says how far a thread is at a node.
 type Mark string
 
 // The marks.

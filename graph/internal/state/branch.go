@@ -67,16 +67,16 @@ func (l *Live[S]) Writes() ([]Write, error) {
 		case q.untouched() && (q.stored || q.now.IsZero()):
 			continue
 		}
-		enc, err := q.encode(l.schema.codec, from)
+		enc, err := q.encode(l.schema.Codec, from)
 		if err != nil {
 			return nil, err
 		}
 		if q.stored && !q.overwritten && q.encoding != byAppend && bytes.Equal(enc, q.enc) {
 			continue
 		}
-		ws = append(ws, Write{Field: q.Field, Codec: l.schema.codec.Name(), Data: enc, Over: q.overwritten})
+		ws = append(ws, Write{Field: q.Field, Codec: l.schema.Codec.Name(), Data: enc, Over: q.overwritten})
 	}
-	if l.schema.check {
+	if l.schema.Check {
 		return ws, l.Verify()
 	}
 	return ws, nil

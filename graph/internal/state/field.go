@@ -80,7 +80,7 @@ func (p *Schema) Read(c *posthouse.Checkpoint, ptr any) error {
 		if !ok {
 			continue
 		}
-		if err := Unmarshal(p.codec, v, f.pointer(state)); err != nil {
+		if err := Unmarshal(p.Codec, v, f.pointer(state)); err != nil {
 			return &posthouse.Error{
 				Code: posthouse.CodeInvalid, Field: "state", Err: err,
 				Message: fmt.Sprintf("part %q of checkpoint %s does not fit the field %s of type %s", f.Part, c.ID, f.Name, f.Type),
@@ -125,11 +125,11 @@ func (p *Schema) Write(ptr any, recorded posthouse.State) ([]posthouse.Part, err
 		if _, ok := recorded[f.Part]; !ok && state.FieldByIndex(f.index).IsZero() {
 			continue
 		}
-		enc, err := f.encode(p.codec, f.pointer(state))
+		enc, err := f.encode(p.Codec, f.pointer(state))
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, posthouse.Part{Name: f.Part, Codec: p.codec.Name(), Data: enc})
+		parts = append(parts, posthouse.Part{Name: f.Part, Codec: p.Codec.Name(), Data: enc})
 	}
 	return parts, nil
 }

@@ -44,7 +44,7 @@ func New[S any](p *Schema) *Live[S] {
 		q.nowBits, q.oldBits = bits(q.now), bits(old.FieldByIndex(f.index))
 		q.ptr = q.now.Addr().Interface()
 		if f.encoding == byAppend {
-			q.appended = newAppendTracker(f, q.now, p.codec)
+			q.appended = newAppendTracker(f, q.now, p.Codec)
 		}
 		l.parts[i], l.reduces = q, l.reduces || f.Merge.reduces()
 	}
@@ -76,9 +76,9 @@ func Decode[S any](p *Schema, c *posthouse.Checkpoint) (*Live[S], error) {
 			}
 			continue
 		}
-		if q.enc = v.Data; v.Codec != p.codec.Name() { // a person edited it
+		if q.enc = v.Data; v.Codec != p.Codec.Name() { // a person edited it
 			var err error
-			if q.enc, err = p.codec.Marshal(q.ptr); err != nil {
+			if q.enc, err = p.Codec.Marshal(q.ptr); err != nil {
 				return nil, encodeError(q.Field, err)
 			}
 		}
@@ -113,7 +113,7 @@ func (l *Live[S]) Delta() ([]posthouse.Part, error) {
 		if q.stored && q.untouched() {
 			continue
 		}
-		enc, err := q.encode(l.schema.codec, q.ptr)
+		enc, err := q.encode(l.schema.Codec, q.ptr)
 		if err != nil {
 			return nil, err
 		}
@@ -126,12 +126,12 @@ func (l *Live[S]) Delta() ([]posthouse.Part, error) {
 		q.enc, q.stored = enc, true
 		l.out = append(l.out, posthouse.Part{})
 		p := &l.out[len(l.out)-1] // in place: a node in a hundred nanoseconds counts copies
-		p.Name, p.Codec, p.Data = q.Part, l.schema.codec.Name(), enc
+		p.Name, p.Codec, p.Data = q.Part, l.schema.Codec.Name(), enc
 	}
 	if !same {
 		*l.old = *l.Value
 	}
-	if l.schema.check {
+	if l.schema.Check {
 		return l.out, l.Verify()
 	}
 	return l.out, nil
@@ -209,7 +209,7 @@ func (l *Live[S]) decodeAgain(all bool) error {
 			err = q.appended.detach()
 		} else {
 			q.now.SetZero()
-			err = l.schema.codec.Unmarshal(q.enc, q.ptr)
+			err = l.schema.Codec.Unmarshal(q.enc, q.ptr)
 		}
 		if err != nil {
 			return encodeError(q.Field, err)
@@ -235,7 +235,7 @@ func (l *Live[S]) Copy() (S, error) {
 			q.appended.copyTo(f)
 		case q.encoding == byBytes && !q.untouched():
 			f.SetZero()
-			if err := l.schema.codec.Unmarshal(q.enc, f.Addr().Interface()); err != nil {
+			if err := l.schema.Codec.Unmarshal(q.enc, f.Addr().Interface()); err != nil {
 				return c, encodeError(q.Field, err)
 			}
 		}

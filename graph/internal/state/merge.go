@@ -43,22 +43,33 @@ type Merger struct {
 	Func  func(base reflect.Value, writes []reflect.Value) (reflect.Value, error)
 }
 
-// A Conflict says that tasks of one step left values in a part that its rule does
-// not merge.
-type Conflict struct {
-	Part  string
-	Key   string   // of a map with the rule merge; otherwise ""
-	Tasks []string // that disagree
-	Err   error    // what a merge function returned; nil if two values differ
+// A MergeError says that tasks of one step left values in a part that its rule does not
+// merge, see graph.MergeError. It matches [posthouse.ErrConflict].
+type MergeError struct {
+	Graph, Part string
+	Key         string   // of a map with the rule merge; otherwise ""
+	Nodes       []string // the tasks that disagree
+	Err         error    // what a merge function returned; nil if two values differ
 }
 
-// Error names the part and the tasks.
-func (c *Conflict) Error() string {
-	return fmt.Sprintf("part %s cannot be merged from %s: %v", c.Part, strings.Join(c.Tasks, ", "), c.Err)
+// Error names the tasks and what to do.
+func (e *MergeError) Error() string {
+	what := "part " + e.Part
+	if e.Key != "" {
+		what = "key " + e.Key + " of " + what
+	}
+	if e.Err != nil {
+		return fmt.Sprintf("posthouse: %s of graph %q cannot be merged from %s: %v", what, e.Graph, strings.Join(e.Nodes, ", "), e.Err)
+	}
+	return fmt.Sprintf("posthouse: %s were run in one step of graph %q and gave %s different values "+
+		"(give the part a merge rule, or let one of them write it)", strings.Join(e.Nodes, " and "), e.Graph, what)
 }
+
+// Is matches [posthouse.ErrConflict].
+func (e *MergeError) Is(target error) bool { return target == posthouse.ErrConflict }
 
 // Unwrap returns what a merge function returned.
-func (c *Conflict) Unwrap() error { return c.Err }
+func (e *MergeError) Unwrap() error { return e.Err }
 
 // fits reports whether a rule can merge values of a type, and if not what it
 // needs.
@@ -132,7 +143,7 @@ func (f *Field) combine(base reflect.Value, absent bool, writes []written) (v re
 func (f *Field) agreed(writes []written) (v reflect.Value, err error) {
 	for i := range writes[1:] {
 		if !reflect.DeepEqual(writes[0].value.Interface(), writes[i+1].value.Interface()) {
-			return v, &Conflict{Part: f.Part, Tasks: []string{writes[0].task, writes[i+1].task}}
+			return v, &MergeError{Part: f.Part, Nodes: []string{writes[0].task, writes[i+1].task}}
 		}
 	}
 	return writes[0].value, nil
@@ -157,7 +168,7 @@ func (f *Field) combineKeys(base reflect.Value, writes []written) (reflect.Value
 	change := func(task string, k, v reflect.Value) error {
 		key := k.Interface()
 		if w, ok := by[key]; ok && (w.value.IsValid() != v.IsValid() || v.IsValid() && !reflect.DeepEqual(w.value.Interface(), v.Interface())) {
-			return &Conflict{Part: f.Part, Key: fmt.Sprint(key), Tasks: []string{w.task, task}}
+			return &MergeError{Part: f.Part, Key: fmt.Sprint(key), Nodes: []string{w.task, task}}
 		}
 		by[key] = written{task: task, value: v}
 		out.SetMapIndex(k, v) // an invalid value deletes
@@ -320,11 +331,11 @@ type Result struct {
 }
 
 // Merge merges what the tasks of a step wrote into the state. An error of a rule
-// is a [*Conflict].
+// is a [*MergeError].
 func (l *Live[S]) Merge(done []Result) error {
 	for i := range l.parts {
 		q := &l.parts[i]
-		ws, err := q.writtenBy(done, l.schema.codec)
+		ws, err := q.writtenBy(done, l.schema.Codec)
 		if err != nil {
 			return err
 		}
@@ -334,7 +345,7 @@ func (l *Live[S]) Merge(done []Result) error {
 		if over := slices.DeleteFunc(slices.Clone(ws), func(w written) bool { return !w.over }); len(over) > 0 {
 			v, err := q.agreed(over)
 			if err != nil {
-				return q.conflict(over, err)
+				return l.schema.mergeError(q, over, err)
 			}
 			q.overwrite(v)
 			continue
@@ -348,7 +359,7 @@ func (l *Live[S]) Merge(done []Result) error {
 		}
 		v, err := q.combine(q.now, q.absent(), ws)
 		if err != nil {
-			return q.conflict(ws, err)
+			return l.schema.mergeError(q, ws, err)
 		}
 		q.now.Set(v)
 	}
@@ -377,13 +388,15 @@ func (q *part) writtenBy(done []Result, codec posthouse.Codec) (ws []written, er
 	return ws, nil
 }
 
-func (q *part) conflict(ws []written, err error) error {
-	if c, ok := err.(*Conflict); ok {
-		return c
+// mergeError returns the error of a merge of a part.
+func (p *Schema) mergeError(q *part, ws []written, err error) error {
+	e, ok := err.(*MergeError)
+	if !ok {
+		e = &MergeError{Part: q.Part, Err: err}
+		for _, w := range ws {
+			e.Nodes = append(e.Nodes, w.task)
+		}
 	}
-	c := &Conflict{Part: q.Part, Err: err}
-	for _, w := range ws {
-		c.Tasks = append(c.Tasks, w.task)
-	}
-	return c
+	e.Graph = p.Graph
+	return e
 }

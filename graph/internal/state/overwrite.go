@@ -34,9 +34,9 @@ func (q *part) overwrite(v reflect.Value) {
 	q.now.Set(v)
 }
 
-// ApplyRules applies the rules of parts to what one task left, as Merge does for many
-// tasks: what it began with counts, too. Where others run beside it, what cannot be
-// merged stays as it is, and the merge of all reports it. An error is a [*Conflict].
+// ApplyRules applies the rules of parts to what one task left. As in Merge, what the task
+// began with counts, too. Where others run beside it, what cannot be
+// merged stays as it is, and the merge of all reports it. An error is a [*MergeError].
 func (l *Live[S]) ApplyRules(task string, parallel bool) error {
 	if !l.reduces {
 		return nil
@@ -59,7 +59,7 @@ func (l *Live[S]) ApplyRules(task string, parallel bool) error {
 		case err == nil:
 			q.now.Set(v)
 		case !parallel:
-			return q.conflict(ws, err)
+			return l.schema.mergeError(q, ws, err)
 		}
 	}
 	return nil
@@ -73,16 +73,16 @@ func (l *Live[S]) change(q *part) (base, own reflect.Value, err error) {
 		own.Set(q.now)
 		return reflect.ValueOf(l.old).Elem().FieldByIndex(q.index), own, nil
 	}
-	enc, err := q.encode(l.schema.codec, q.ptr)
+	enc, err := q.encode(l.schema.Codec, q.ptr)
 	if err != nil || q.stored && bytes.Equal(enc, q.enc) || q.absent() {
 		return base, own, err
 	}
 	was, is := reflect.New(q.Type), reflect.New(q.Type)
 	if q.stored {
-		if err := l.schema.codec.Unmarshal(q.enc, was.Interface()); err != nil {
+		if err := l.schema.Codec.Unmarshal(q.enc, was.Interface()); err != nil {
 			return base, own, err
 		}
 	}
-	err = l.schema.codec.Unmarshal(enc, is.Interface())
+	err = l.schema.Codec.Unmarshal(enc, is.Interface())
 	return was.Elem(), is.Elem(), err
 }

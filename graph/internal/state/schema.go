@@ -15,6 +15,7 @@ import (
 
 // Options say how a schema stores states, and which types mean something to it.
 type Options struct {
+	Graph string // the graph's name, for errors
 	Codec posthouse.Codec
 	Check bool // compare append parts in full after every change
 
@@ -25,11 +26,10 @@ type Options struct {
 // A Schema says how a state type becomes parts. It is made once, and safe for
 // concurrent use.
 type Schema struct {
+	Options
 	Fields []Field
 
-	codec   posthouse.Codec
-	check   bool
-	carried [][]int // fields tagged "-": handed from node to node, never stored
+	carried [][]int // fields tagged "-": passed from node to node, never stored
 }
 
 // Part returns the field of a part by its name, or nil.
@@ -49,7 +49,7 @@ func NewSchema(t reflect.Type, o Options) (*Schema, []string) {
 	if t.Kind() != reflect.Struct {
 		return nil, []string{fmt.Sprintf("the state is a %s; it must be a struct whose exported fields are the parts", t)}
 	}
-	b := &builder{Schema: Schema{codec: o.Codec, check: o.Check}, opt: o, strict: o.Codec.Name() == posthouse.JSON.Name()}
+	b := &builder{Schema: Schema{Options: o}}
 	b.addStruct(t, nil)
 	return &b.Schema, b.problems
 }
@@ -57,8 +57,6 @@ func NewSchema(t reflect.Type, o Options) (*Schema, []string) {
 // A builder makes a schema and notes what is wrong with the type.
 type builder struct {
 	Schema
-	opt      Options
-	strict   bool // the codec is JSON: what it cannot encode is known
 	problems []string
 }
 
@@ -91,7 +89,7 @@ func (b *builder) addStruct(t reflect.Type, path []int) {
 
 // promotes reports whether an embedded type's fields become parts of their own.
 func (b *builder) promotes(t reflect.Type) bool {
-	if t.Kind() != reflect.Struct || encodesItself(t) || b.opt.IsLog(t) {
+	if t.Kind() != reflect.Struct || encodesItself(t) || b.IsLog(t) {
 		return false
 	}
 	for i := range t.NumField() {
@@ -103,7 +101,7 @@ func (b *builder) promotes(t reflect.Type) bool {
 }
 
 func (b *builder) addField(f reflect.StructField, index []int, tag string) {
-	p := Field{Part: f.Name, Name: f.Name, Type: f.Type, Merge: Replace, index: index, encoding: byBytes, loose: engine.HoldsInterface(f.Type), log: b.opt.IsLog(f.Type)}
+	p := Field{Part: f.Name, Name: f.Name, Type: f.Type, Merge: Replace, index: index, encoding: byBytes, loose: engine.HoldsInterface(f.Type), log: b.IsLog(f.Type)}
 	appends := p.log
 	for word := range strings.SplitSeq(tag, ",") {
 		name, isName := strings.CutPrefix(word, "name=")
@@ -126,10 +124,10 @@ func (b *builder) addField(f reflect.StructField, index []int, tag string) {
 			b.problem("the fields %s and %s are both the part %s: give one a name by `posthouse:\"name=...\"`", other.Name, f.Name, p.Part)
 		}
 	}
-	if f.Type == b.opt.Mean && p.Merge == Replace {
+	if f.Type == b.Mean && p.Merge == Replace {
 		p.Merge = Mean
 	}
-	if needs, ok := p.Merge.fits(f.Type, b.opt.Mean); !ok {
+	if needs, ok := p.Merge.fits(f.Type, b.Mean); !ok {
 		b.problem("the field %s is a %s and cannot be tagged %s, which needs %s", f.Name, f.Type, p.Merge, needs)
 	}
 	switch {
@@ -140,7 +138,7 @@ func (b *builder) addField(f reflect.StructField, index []int, tag string) {
 	case isFlat(f.Type):
 		p.encoding = byBits
 	}
-	if b.strict {
+	if b.Codec.Name() == posthouse.JSON.Name() { // of another codec nobody knows what it cannot encode
 		b.checkJSON(p.Name, p.Type, map[reflect.Type]bool{})
 	}
 	b.Fields = append(b.Fields, p)
@@ -246,13 +244,10 @@ func (b *builder) checkJSON(path string, t reflect.Type, seen map[reflect.Type]b
 	case reflect.Pointer, reflect.Slice, reflect.Array:
 		b.checkJSON(path, t.Elem(), seen)
 	case reflect.Map:
-		switch k := t.Key(); k.Kind() {
-		case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-			reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		default:
-			if !k.Implements(typeText) || !reflect.PointerTo(k).Implements(typeTextOut) {
-				b.problem("%s is a %s, whose keys cannot be stored", path, t)
-			}
+		k := t.Key()
+		plain := k.Kind() == reflect.String || k.Kind() >= reflect.Int && k.Kind() <= reflect.Uint64
+		if !plain && (!k.Implements(typeText) || !reflect.PointerTo(k).Implements(typeTextOut)) {
+			b.problem("%s is a %s, whose keys cannot be stored", path, t)
 		}
 		b.checkJSON(path, t.Elem(), seen)
 	case reflect.Struct:

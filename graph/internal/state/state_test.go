@@ -156,8 +156,8 @@ func TestMergeOfBranches(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, y := run("x", func(d *doc) { d.Title = "x" }), run("y", func(d *doc) { d.Title = "y" })
-	var c *state.Conflict
-	if err := l.Merge([]state.Result{x, y}); !errors.As(err, &c) || c.Part != "Title" || !slices.Equal(c.Tasks, []string{"x", "y"}) {
+	var c *state.MergeError
+	if err := l.Merge([]state.Result{x, y}); !errors.As(err, &c) || c.Part != "Title" || !slices.Equal(c.Nodes, []string{"x", "y"}) {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,5 +1,5 @@
 // Package subparts names and tracks what subgraphs keep in the program's parts of a
-// checkpoint: their state, where they stand, and where calls of other threads ended.
+// checkpoint: their states and plans, and where calls of other threads ended.
 //
 // It knows no node and no state's type. The package imports
 // the root package, ledger and the graph's own calls, child and frontier.
@@ -20,7 +20,7 @@ import (
 // statePrefix begins the names of the parts of subgraphs' states.
 const statePrefix = "$sub/"
 
-// PlanName names the part that says where the subgraph at a path stands.
+// PlanName names the part that keeps the frontier of the subgraph at a path.
 func PlanName(path string) string { return frontier.PlanPart + "/" + path }
 
 // StateName returns the prefix of the parts of a subgraph's state.
@@ -170,8 +170,8 @@ func (t *Record) NoteParts(parts []posthouse.Part) {
 	}
 }
 
-// Below returns the names on record that are name itself or within it.
-func (t *Record) Below(name string) []string {
+// below returns the names on record that are name itself or within it.
+func (t *Record) below(name string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var names []string
@@ -190,10 +190,10 @@ func (t *Record) Called() []string {
 	return slices.Clone(t.called)
 }
 
-// Completion returns what completing the node around a call does to the program's parts.
-// left is what the call left, which the next call begins with if keep is set.
+// Completion returns how the program's parts change when the node around a call
+// completes. left is what the call left. With keep, the next call begins with it.
 func (t *Record) Completion(path string, left []posthouse.Part, keep bool) []posthouse.Part {
-	gone, parts := t.Below(PlanName(path)), left
+	gone, parts := t.below(PlanName(path)), left
 	if !keep {
 		parts = nil
 		for _, p := range left {
@@ -201,7 +201,7 @@ func (t *Record) Completion(path string, left []posthouse.Part, keep bool) []pos
 				parts = append(parts, p)
 			}
 		}
-		gone = append(gone, t.Below(statePrefix+path)...)
+		gone = append(gone, t.below(statePrefix+path)...)
 	}
 	for _, name := range gone {
 		parts = slices.DeleteFunc(parts, func(p posthouse.Part) bool { return p.Name == name })
@@ -210,10 +210,9 @@ func (t *Record) Completion(path string, left []posthouse.Part, keep bool) []pos
 	return parts
 }
 
-// Begun reports whether a call of the subgraph at a path has begun, and whether it may
-// have a state.
-func (t *Record) Begun(path string) (planned, kept bool) {
-	return len(t.Below(PlanName(path))) > 0, len(t.Below(statePrefix+path)) > 0
+// HasCall reports whether a call of the subgraph at a path has begun, or left a state.
+func (t *Record) HasCall(path string) bool {
+	return len(t.below(PlanName(path)))+len(t.below(statePrefix+path)) > 0
 }
 
 // Orphans returns what drops the plans of all subgraphs.

@@ -186,15 +186,14 @@ func (t *Plan) replaced(path, how string) {
 // subgraphMisfits notes what a subgraph has on record that it cannot go on with.
 // stands says that a call has begun.
 func (t *Plan) subgraphMisfits(in *topology.Subgraph, path string, stands bool) (err error) {
-	own, kept := in.OwnThread, in.Kept
 	switch {
-	case stands && own:
+	case stands && in.OwnThread:
 		t.replaced(path, "and it has a thread of its own now")
 		return nil
-	case stands && !kept:
+	case stands && !in.Kept:
 		t.replaced(path, "and it is not kept now")
 		return nil
-	case own, !kept, !stands && !in.PerThread:
+	case in.OwnThread, !in.Kept, !stands && !in.PerThread:
 		return nil // nothing of it is taken up
 	}
 	var g frontier.Frontier

@@ -90,8 +90,8 @@ func (c *Checker) AddJoin(j Join) {
 	}
 }
 
-// Reach finds nodes that no transition leads to. It finds none if a route or command
-// does not say where it leads, since that may be anywhere.
+// Reach finds nodes that no transition leads to. A route or command that does not say
+// where it leads may lead to all of them.
 func (c *Checker) Reach() {
 	if len(c.Start) == 0 {
 		return

@@ -13,9 +13,9 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
-// Fingerprint returns a short stable hash of the graph's shape: its nodes, what they
-// are sent, where they lead, and the parts of its state with their types. It does not
-// depend on the order in which they were added, or on what the functions do.
+// Fingerprint returns a short stable hash of the graph's shape. It covers the nodes,
+// what they are sent, where they lead, and the parts of the state with their types. It
+// does not depend on the order in which they were added, or on what the functions do.
 func (a *Graph) Fingerprint() string {
 	lines := []string{"start " + describeTransitions(a.Start), "codec " + a.Codec.Name()}
 	for _, n := range a.Order {

@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
-// Start and End are the places before the first and behind the last node.
+// Start and End are the places before the first and after the last node.
 const (
 	Start = "$start"
 	End   = "$end"
