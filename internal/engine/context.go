@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -22,7 +23,22 @@ const (
 // With returns a context that carries the task to [From]. It is called once.
 func (t *Task) With(ctx context.Context) context.Context {
 	t.around = ctx
-	return context.WithValue(ctx, keyTask, t)
+	return (*taskContext)(t)
+}
+
+// A taskContext is a task as the context of its code, so that a node that records nothing
+// allocates no context. It answers like the context around, except for keyTask.
+type taskContext Task
+
+func (c *taskContext) Deadline() (time.Time, bool) { return c.around.Deadline() }
+func (c *taskContext) Done() <-chan struct{}       { return c.around.Done() }
+func (c *taskContext) Err() error                  { return c.around.Err() }
+
+func (c *taskContext) Value(key any) any {
+	if key == keyTask {
+		return (*Task)(c)
+	}
+	return c.around.Value(key)
 }
 
 // From returns the task that a model put into ctx.
