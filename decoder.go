@@ -116,7 +116,6 @@ func (s *shared) since(from int) []string {
 	return s.names[from:n:n]
 }
 
-// sameSteady sets the steady fields if they equal those of the header before.
 func (d *decoder) sameSteady(c *Header, flags uint64) bool {
 	s := d.shared
 	if s == nil || flags != s.flags || len(s.steady) == 0 || !d.Consume(s.steady) {
@@ -126,7 +125,6 @@ func (d *decoder) sameSteady(c *Header, flags uint64) bool {
 	return true
 }
 
-// likeBefore sets the steady fields to those of the header before.
 func (s *shared) likeBefore(c *Header) {
 	l := &s.like
 	c.Coordination, c.Branch, c.Run, c.Graph, c.Fingerprint = l.Coordination, l.Branch, l.Run, l.Graph, l.Fingerprint

@@ -202,7 +202,6 @@ const (
 // MaxRecords bounds an entry.
 const MaxRecords = 1 << 16
 
-// An entryHeader is what an entry's Header encodes.
 type entryHeader struct {
 	time    time.Time
 	records []Record
@@ -227,7 +226,6 @@ func (h *entryHeader) format() byte {
 	return entryFormat
 }
 
-// release returns the release in the entry, or nil.
 func (h *entryHeader) release() *ReleaseInfo {
 	if n := len(h.records); n > 0 {
 		return h.records[n-1].Release

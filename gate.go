@@ -104,7 +104,6 @@ func EncodeGate(g *Gate) ([]byte, error) {
 	return json.Marshal(gateBody{g, g.Record.Followed, g.Record.Salt})
 }
 
-// A gateBody is a gate as its record's body holds it.
 type gateBody struct {
 	*Gate
 	Followed int    `json:"followed,omitempty"`

@@ -27,7 +27,6 @@ const (
 	flagsEnd
 )
 
-// checkpointFlags returns which optional fields a checkpoint's record holds.
 func checkpointFlags(c *Header) (flags uint64) {
 	set := func(cond bool, flag uint64) {
 		if cond {
@@ -150,7 +149,6 @@ func readCheckpoint(r *decoder) (c *Header, own bool) {
 	return c, true
 }
 
-// readSteady reads the fields of flagsSteady.
 func readSteady(r *decoder, c *Header, flags uint64) {
 	text := func(flag uint64) string {
 		if flags&flag == 0 || r.Err() != nil {

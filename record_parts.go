@@ -80,7 +80,6 @@ func (l *PartList) append(b []byte) []byte {
 	return b
 }
 
-// farthest is the longest distance in the list.
 func (l *PartList) farthest() uint64 { return max(l.Manifest, l.far, l.farthestPart()) }
 
 func (l *PartList) farthestPart() (far uint64) {
@@ -124,7 +123,6 @@ func (l *PartList) read(r *decoder) {
 	}
 }
 
-// readRest reads what follows the distance to the manifest.
 func (l *PartList) readRest(r *decoder) {
 	l.Total = readInt(r)
 	for range r.Items() {

@@ -57,7 +57,6 @@ func readRelease(r *decoder) *ReleaseInfo {
 	return m
 }
 
-// check checks a release against its entry.
 func (m *ReleaseInfo) check(e *Entry, r *decoder) {
 	if m.First == 0 || m.First > e.Seq || (m.First == 1) != m.Base.IsZero() {
 		r.Fail("a release from entry %d on", m.First)

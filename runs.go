@@ -13,7 +13,6 @@ type Runs struct {
 	by map[string]*running
 }
 
-// A running is a run of a thread, with its Ledger.
 type running struct {
 	owner any
 	lease Lease

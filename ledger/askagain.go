@@ -93,7 +93,6 @@ func (l *Ledger) askInPlace(ctx context.Context, g *posthouse.Gate, by string) (
 	return &done.Gates[0], nil
 }
 
-// askOnFork opens the question on a new branch.
 func (l *Ledger) askOnFork(ctx context.Context, g *posthouse.Gate, by string) (*posthouse.Gate, error) {
 	f, err := l.Fork(ctx, g.Checkpoint, &ForkOptions{By: by})
 	if err != nil {

@@ -27,7 +27,6 @@ func (l *Ledger) Commit(ctx context.Context, d *Draft) (*posthouse.Committed, er
 	return l.commit(ctx, d.plan())
 }
 
-// commit commits any plan.
 func (l *Ledger) commit(ctx context.Context, p *commit.Plan) (*posthouse.Committed, error) {
 	made, err := commit.Run(ctx, l.core, p)
 	if err != nil {

@@ -32,7 +32,6 @@ type Draft struct {
 	Release *ReleaseOptions
 }
 
-// plan returns the draft as the stages of a commit take it.
 func (d *Draft) plan() *commit.Plan {
 	return &commit.Plan{
 		Thread: d.Thread, Branch: d.Branch, Claim: d.Claim, Head: d.Head, Checkpoint: d.Checkpoint, Steps: d.Steps, Takes: d.Takes,

@@ -199,7 +199,6 @@ func forkDraft(r *core.Reader, c *posthouse.Checkpoint, o *ForkOptions, released
 	return p, inherit(r, p, c, changed)
 }
 
-// state returns the fork's whole state.
 func (o *ForkOptions) state(c *posthouse.Checkpoint) (posthouse.State, error) {
 	if o.Replace != nil {
 		if o.Patch != nil || o.Merge != nil {
@@ -275,7 +274,6 @@ func inherit(r *core.Reader, p *commit.Plan, c *posthouse.Checkpoint, changed bo
 	return nil
 }
 
-// A forkCollector collects what a fork inherits.
 type forkCollector struct {
 	draft *commit.Plan
 	line  core.Lineage

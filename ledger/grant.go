@@ -44,7 +44,6 @@ func ReadGrant(ctx context.Context, led core.Ledger, gate posthouse.ID) (*postho
 	return grant, nil
 }
 
-// readResult reads the outcome of an effect that ran.
 func readResult(ctx context.Context, c *core.Core, thread string, u *posthouse.Use) error {
 	for e, err := range c.Store.Read(ctx, thread, posthouse.Range{Seqs: []uint64{u.Seq}}) {
 		if err != nil {

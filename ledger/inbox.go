@@ -54,7 +54,6 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*posthouse.Ga
 	}
 }
 
-// An inbox is a running query for gates.
 type inbox struct {
 	GateQuery
 	l       *core.Core

@@ -70,7 +70,6 @@ func (o *Options) withDefaults() (Options, error) {
 	return c, checkRules(c.Rules)
 }
 
-// config returns the options as the core takes them.
 func (o *Options) config() core.Config {
 	return core.Config{
 		Now: o.Now, Signer: o.Signer, Verifier: o.Verifier, Cipher: o.Cipher, Logger: o.Logger, Observer: o.Observer, Policy: o.Policy,

@@ -53,7 +53,6 @@ func (l *Ledger) latest(ctx context.Context, q LatestQuery) (*posthouse.Checkpoi
 	}
 }
 
-// newest finds the checkpoint for [Ledger.Latest].
 func (l *Ledger) newest(ctx context.Context, q LatestQuery) (posthouse.Ref, error) {
 	if q.Thread != "" && q.Coordination == "" && q.Node == "" {
 		info, err := l.Thread(ctx, q.Thread)

@@ -37,7 +37,6 @@ func (l *Ledger) Release(ctx context.Context, thread string, o *ReleaseOptions) 
 	return r, commit.CancelOrphans(ctx, l.core, thread, left, o.By)
 }
 
-// closing returns the options in a commit's form.
 func (o *ReleaseOptions) closing() *commit.Closing {
 	if o == nil {
 		return nil

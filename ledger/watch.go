@@ -68,7 +68,6 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 // each.
 const maxWatched = 1 << 14
 
-// A watch is one running call of [Ledger.Watch].
 type watch struct {
 	l     *core.Core
 	ctx   context.Context

@@ -67,7 +67,6 @@ func (l *Ledger) pollStart(ctx context.Context, q WatchQuery) (pollCursor, error
 	return parsePollCursor(q.Cursor)
 }
 
-// parsePollCursor parses what String wrote.
 func parsePollCursor(s string) (pollCursor, error) {
 	bad := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "cursor", Message: "is not one this store's watch gave out", Hint: "watch from the start, or from now"}
 	encoded, ok := strings.CutPrefix(s, pollPrefix)
@@ -121,7 +120,6 @@ func (l *Ledger) poll(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.En
 	}
 }
 
-// A poller is one running watch by polling.
 type poller struct {
 	l       *core.Core
 	thread  string // "": all

@@ -139,7 +139,6 @@ func deleteIn(ctx context.Context, c *core.Core, at posthouse.Ref, o *DeleteOpti
 	return del, err
 }
 
-// closedVersion is the error for deleting a checkpoint of a released version.
 func closedVersion(ctx context.Context, c *core.Core, at posthouse.Ref) error {
 	version := "VERSION"
 	for r, err := range core.Releases(ctx, c, at.Thread) {

@@ -167,7 +167,6 @@ func Every(ctx context.Context, led core.Ledger, r Policy, every time.Duration) 
 	}
 }
 
-// A pass applies a policy once.
 type pass struct {
 	Policy
 	l       *core.Core
@@ -192,14 +191,12 @@ func (p *pass) findSources(ctx context.Context) error {
 	return nil
 }
 
-// A retainPlan is what a pass removes from one thread.
 type retainPlan struct {
 	gone   []*posthouse.Header
 	bodies []posthouse.BodyRef // of removed checkpoints, and no longer needed
 	kept   int                 // bodies of gone that are still needed
 }
 
-// thread applies the policy to one thread.
 func (p *pass) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
 	switch {
 	case info.Hold.Seq != 0:
@@ -272,7 +269,6 @@ func (p *pass) plan(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) 
 	return plan
 }
 
-// targets returns the checkpoints to remove, oldest first.
 func (p *pass) targets(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) (seqs []uint64) {
 	var kept []uint64 // of this generation, ascending
 	for _, seq := range tree.Seqs {
@@ -318,7 +314,6 @@ func (p *pass) keeps(h *posthouse.Header) bool {
 	return false
 }
 
-// record adds the plan's removal record.
 func (plan *retainPlan) record(tx *core.Tx, r *Policy, by string) error {
 	list := posthouse.RemovedList{Bodies: plan.bodies}
 	for _, h := range plan.gone {

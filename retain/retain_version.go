@@ -83,7 +83,6 @@ func (p *pass) version(ctx context.Context, r *posthouse.Release, gone map[uint3
 	return nil
 }
 
-// sizeOfVersion counts what dropping a version would remove.
 func sizeOfVersion(ctx context.Context, c *core.Core, r *posthouse.Release, gone map[uint32]bool) (*Deleted, error) {
 	del, info := &Deleted{}, &posthouse.RemovalInfo{}
 	err := c.AppendTo(ctx, r.Thread, func(tx *core.Tx) error {

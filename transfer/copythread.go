@@ -72,7 +72,6 @@ func CopyThread(ctx context.Context, led core.Ledger, from, to string, o *CopyOp
 	return info, nil
 }
 
-// A threadCopier copies one thread.
 type threadCopier struct {
 	l           *core.Core
 	ctx         context.Context

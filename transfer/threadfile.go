@@ -45,7 +45,6 @@ func badFile(format string, args ...any) *posthouse.Error {
 	}
 }
 
-// A fileWriter writes a thread file.
 type fileWriter struct {
 	w   *bufio.Writer
 	sum hash.Hash

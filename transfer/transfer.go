@@ -206,7 +206,6 @@ func Import(ctx context.Context, led core.Ledger, r io.ReadSeeker, o *ImportOpti
 	return in.file, nil
 }
 
-// An importer is the state of one import.
 type importer struct {
 	l      *core.Core
 	opt    ImportOptions
@@ -220,7 +219,6 @@ type importer struct {
 	wrote  posthouse.Position // the last entry that this import wrote
 }
 
-// check reads the whole file.
 func (in *importer) check() error {
 	f, err := newFileReader(in.r)
 	if err != nil {

@@ -162,7 +162,6 @@ func cancel(ctx context.Context, c *core.Core, t *core.Thread, o Cancellation) (
 	return h, written, err
 }
 
-// A cancelRequest is the value of the signal that asks a run to cancel.
 type cancelRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
@@ -209,7 +208,6 @@ func cancelBranch(tx *core.Tx, o Cancellation) error {
 	return err
 }
 
-// checkCancelled refuses a plan whose branch somebody asked to cancel.
 func (c *Commit) checkCancelled() error {
 	tx, p := c.tx, c.plan
 	asked := tx.Thread.Info.CancelMark(p.Branch) != nil || p.Claim != nil && p.Claim.IsCancelled(p.Branch)

@@ -127,7 +127,6 @@ func (m *Made) Header() *posthouse.Header {
 
 func (c *Commit) checkLease() error { return c.tx.CheckLease(c.plan.Claim) }
 
-// checkHead refuses a plan for another head than the branch has.
 func (c *Commit) checkHead() error {
 	tx, p := c.tx, c.plan
 	tx.Branch = p.Branch
@@ -142,7 +141,6 @@ func (c *Commit) checkHead() error {
 	}
 }
 
-// closeGeneration adds the last record of a thread's generation.
 func (c *Commit) closeGeneration() error {
 	done, err := closeGeneration(c.tx, c.plan.Release)
 	if err != nil {

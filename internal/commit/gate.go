@@ -10,7 +10,6 @@ import (
 	"github.com/posthouse/posthouse/internal/text"
 )
 
-// validateKind checks what the gate waits for.
 func validateKind(g *posthouse.Gate) error {
 	if len(g.Kind) > posthouse.MaxID || !text.Valid(g.Kind) {
 		return posthouse.Invalid("kind", "of gate %.40q must be at most %d bytes of text", g.Name, posthouse.MaxID)

@@ -52,7 +52,6 @@ func (c *Commit) openGates() error {
 	return nil
 }
 
-// addDecided adds a gate with its decision.
 func (c *Commit) addDecided(asked *posthouse.Gate) error {
 	tx := c.tx
 	g, err := AddGate(tx, c.plan, *asked.Clone())

@@ -29,7 +29,6 @@ func Reconsider(c *core.Core, g *posthouse.Gate) error {
 	return nil
 }
 
-// kindOf returns the change's kind, or "" without a change.
 func kindOf(c *posthouse.Change) string {
 	if c == nil {
 		return ""

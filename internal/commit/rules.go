@@ -83,7 +83,6 @@ func derivedCheckpoint(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint,
 	return out, errors.Join(applyParts(out.State, c.Parts), applyParts(out.Program, c.Program))
 }
 
-// applyParts applies the changed parts to s.
 func applyParts(s posthouse.State, parts []posthouse.Part) error {
 	for _, p := range parts {
 		switch {

@@ -26,7 +26,6 @@ func taken(tx *core.Tx, branch, name string) uint64 {
 	return tx.Thread.Info.TakenSignal(branch, name)
 }
 
-// takeSignals adds the signals that the plan takes.
 func (c *Commit) takeSignals() error {
 	tx, p := c.tx, c.plan
 	for _, k := range p.Takes {

@@ -63,7 +63,6 @@ func validateLabel(name, value string) error {
 	return posthouse.ValidateName("labels", value)
 }
 
-// validateNames checks the fields that name something.
 func validateNames(c *posthouse.Change) error {
 	for _, f := range []struct{ field, s string }{{"id", string(c.ID)}, {"parent", string(c.Parent)}} {
 		if f.s != "" {

@@ -123,7 +123,6 @@ func (c *Core) evict(threads, bytes int) {
 	}
 }
 
-// uncount takes the bytes of a thread off the count.
 func (c *Core) uncount(t *Thread) {
 	c.cached -= t.counted
 	t.counted = 0

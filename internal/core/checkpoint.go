@@ -122,7 +122,6 @@ func (e *Encoder) Change(c *posthouse.Change, kept posthouse.State) error {
 	return e.Set(posthouse.MetaPart, posthouse.Value{Codec: "json", Data: data})
 }
 
-// part encodes one changed part.
 func (e *Encoder) part(p *posthouse.Part) error {
 	codec := cmp.Or(p.Codec, "json")
 	switch {

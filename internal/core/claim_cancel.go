@@ -7,14 +7,12 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A cancelSignal tells a run that a branch is to be cancelled.
 type cancelSignal struct {
 	ch     chan struct{}
 	done   bool
 	reason string
 }
 
-// cancelSignals are the requests to cancel branches of a claim's thread.
 type cancelSignals struct {
 	mu   sync.Mutex
 	ends map[string]*cancelSignal

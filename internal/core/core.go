@@ -102,7 +102,6 @@ type Head struct {
 	cached   int         // bytes that parts and recent hold
 }
 
-// count updates cached.
 func (h *Head) count() {
 	h.cached = 0
 	for i := range h.Parts {

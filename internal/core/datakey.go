@@ -53,7 +53,6 @@ func (k DataKeyOf) binding(key string) []byte {
 	return canon.AppendString(b, key)
 }
 
-// A wrappedKey is the content of a key slot.
 type wrappedKey struct {
 	Format  int    `json:"format"` // 1
 	Key     string `json:"key"`    // what it is wrapped with
@@ -62,7 +61,6 @@ type wrappedKey struct {
 
 const maxWrapped = 16 << 10
 
-// A dataKey seals and opens bodies.
 type dataKey struct {
 	cipher.AEAD
 	wrappedBy string // when it was read; for messages
@@ -102,7 +100,6 @@ func Unwrap(ctx context.Context, c posthouse.Cipher, of DataKeyOf, w wrappedKey)
 	return raw, nil
 }
 
-// refused returns the error of a Cipher about a key.
 func (k DataKeyOf) refused(ctx context.Context, key, verb string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

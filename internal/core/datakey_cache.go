@@ -53,7 +53,6 @@ func (c *dataKeys) ForgetThread(thread string) {
 	maps.DeleteFunc(c.have, func(of DataKeyOf, _ *dataKey) bool { return of.Thread == thread })
 }
 
-// dataKey returns an existing data key.
 func (c *Core) dataKey(ctx context.Context, of DataKeyOf) (*dataKey, error) {
 	if k := c.Keys.Get(of); k != nil {
 		return k, nil

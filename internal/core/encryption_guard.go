@@ -8,7 +8,6 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// An encryptionGuard caches what the store's mark allows.
 type encryptionGuard struct {
 	sealed atomic.Bool  // the store is marked as encrypted; with a Cipher
 	looked atomic.Bool  // the store was looked through: from then on its mark is complete

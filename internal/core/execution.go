@@ -66,7 +66,6 @@ func (c *Core) Executions(ctx context.Context, head *posthouse.Header) (map[stri
 	return g.tasks, c.keepRecent(ctx, head, g.recents)
 }
 
-// An executionCollector collects executions from the entries of a log.
 type executionCollector struct {
 	line    Lineage
 	tasks   map[string]*Execution

@@ -32,7 +32,6 @@ type heartbeat struct {
 	closed bool
 }
 
-// claimed counts a claim.
 func (p *heartbeat) claimed(c *Core) {
 	if c.exclusive() {
 		return
@@ -49,7 +48,6 @@ func (p *heartbeat) claimed(c *Core) {
 	}
 }
 
-// released counts a claim that was given back.
 func (p *heartbeat) released() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

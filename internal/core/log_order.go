@@ -74,7 +74,6 @@ func (b Mark) Follows(a Mark) bool {
 	return b.Seq == a.Seq+1 && (a.Link.IsZero() || b.Link.IsZero() || b.Prev == a.Link) && (b.Seq != 1 || b.Prev.IsZero())
 }
 
-// next checks the next entry.
 func (o *LogOrder) next(e *posthouse.Entry) error {
 	m := Mark{e.Seq, e.Prev, e.Link()}
 	before, behind := o.last, m
@@ -221,18 +220,15 @@ func (o *LogOrder) removed(before, behind Mark) (bool, error) {
 	return o.gone.explain(before.Seq, behind.Seq), nil
 }
 
-// removals are what records of a log say was removed from it.
 type removals struct {
 	whole    uint64 // all before this entry
 	versions []Span // but the last entry of each
 }
 
-// explain reports whether everything between two entries was removed.
 func (r *removals) explain(before, behind uint64) bool {
 	return behind <= r.whole || slices.ContainsFunc(r.versions, func(s Span) bool { return s.First <= before+1 && behind <= s.Last })
 }
 
-// removedMeanwhile returns the error of a thread that was removed while it was read.
 func (o *LogOrder) removedMeanwhile() error {
 	return &posthouse.Error{
 		Code: posthouse.CodeConflict, Message: fmt.Sprintf("thread %q was removed while it was read", o.Thread),

@@ -18,7 +18,6 @@ func (c *Core) Gate(ctx context.Context, id posthouse.ID) (g *posthouse.Gate, er
 	return g, err
 }
 
-// trailOf adds the votes and assignments of an open gate.
 func (c *Core) trailOf(ctx context.Context, g *posthouse.Gate) error {
 	t, err := c.Thread(ctx, g.Thread)
 	if err != nil {

@@ -35,7 +35,6 @@ type ReadEntry struct {
 	bodies bool
 }
 
-// size returns the bytes that the entry holds in memory.
 func (e *ReadEntry) size() int {
 	n := len(e.Header)
 	for _, b := range e.Bodies {
@@ -100,7 +99,6 @@ func (r *Reader) Entry(seq uint64, bodies bool) (*ReadEntry, error) {
 	return nil, posthouse.Corrupt("entry %d of thread %q is missing", seq, r.Thread)
 }
 
-// checkpoint returns the checkpoint record of an entry and its index.
 func (e *ReadEntry) checkpoint() (*posthouse.Record, int, error) {
 	for i := range e.Recs {
 		if e.Recs[i].Checkpoint != nil {

@@ -20,7 +20,6 @@ func (k DataKeyOf) place(seq uint64, record int, kind posthouse.RecordKind) []by
 	return append(b, byte(kind), sealedGCM)
 }
 
-// sealBodies compresses and seals the bodies of the entry.
 func (tx *Tx) sealBodies() error {
 	of := DataKeyOf{tx.Thread.Name, max(tx.Thread.Info.Generation, 1)}
 	var key *dataKey

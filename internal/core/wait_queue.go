@@ -19,7 +19,6 @@ type Ticket struct {
 	turn   chan struct{} // sent when it may be its turn, or the thread may be free
 }
 
-// waitQueues are the queues of a Ledger, by thread.
 type waitQueues struct {
 	mu sync.Mutex
 	of map[string][]*Ticket
@@ -97,7 +96,6 @@ func (p *Ticket) isFirst() bool {
 	return len(line) > 0 && line[0] == p
 }
 
-// wake makes the ticket look again.
 func (p *Ticket) wake() {
 	select {
 	case p.turn <- struct{}{}:
