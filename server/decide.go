@@ -31,7 +31,7 @@ type Accepted struct {
 	Vote       *posthouse.Decision `json:"vote,omitempty" doc:"in place of the decision: on a gate that asks several people"`
 	Missing    int                 `json:"missing,omitempty" doc:"how many approvals the gate still needs"`
 	Gates      []posthouse.ID      `json:"gates,omitempty" doc:"of the checkpoint, that still wait for people: nothing may follow before they are decided too"`
-	Location   string              `json:"look" doc:"where the outcome will show"`
+	Location   string              `json:"location" doc:"where the outcome will show"`
 }
 
 // decide puts the decision of an open gate on record and answers with what it

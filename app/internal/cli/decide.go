@@ -187,7 +187,7 @@ func (a *app) confirmDecision(ctx context.Context, c *rest.Client, path, id stri
 // look for it.
 type followed struct {
 	server.Checkpoint
-	Location string `json:"look,omitempty"`
+	Location string `json:"location,omitempty"`
 
 	Vote    *posthouse.Decision `json:"vote,omitempty"`
 	Missing int                 `json:"missing,omitempty"`
