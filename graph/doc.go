@@ -200,6 +200,6 @@
 //   - Threads remember the names of their graph and its nodes. A thread whose next node
 //     is gone cannot be resumed until Update with Goto moves it.
 //
-// The package imports the root package, internal/engine and its own internal
-// packages and nothing else of this module.
+// The package imports the root package, ledger, diff, transfer, internal/commit,
+// internal/engine and its own internal packages.
 package graph
