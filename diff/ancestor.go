@@ -50,7 +50,6 @@ func kept(h *posthouse.Header) posthouse.ID {
 	return h.ID
 }
 
-// An ancestorWalk follows checkpoints to their ancestors.
 type ancestorWalk struct {
 	l       *core.Core
 	ctx     context.Context

@@ -61,7 +61,6 @@ func (c *chain) damage(kind FaultKind, seq uint64, format string, args ...any) {
 	c.damaged = true
 }
 
-// entry checks the next entry.
 func (c *chain) entry(x *examined) {
 	e, recs, err := x.Entry, x.recs, x.err
 	c.report.Entries++
@@ -119,7 +118,6 @@ func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
 	return true
 }
 
-// missing reports that entries are missing.
 func (c *chain) missing(from, to uint64, why string) {
 	are := "it is"
 	if from < to {
@@ -144,7 +142,6 @@ func (c *chain) countCovered() {
 	}
 }
 
-// bodies checks the bodies of an entry.
 func (c *chain) bodies(x *examined) {
 	e, recs := x.Entry, x.recs
 	if len(e.Bodies) != len(recs) && (e.Bodies != nil || !c.absent) {
@@ -259,7 +256,6 @@ func (c *chain) end(requireSigned bool) {
 	c.countEffects()
 }
 
-// summary returns the report about the thread.
 func (c *chain) summary() *ThreadReport {
 	return &ThreadReport{
 		Thread: c.thread, Entries: c.report.Entries, Last: max(c.next, 1) - 1, Signed: c.covered, Faults: len(c.report.Faults),

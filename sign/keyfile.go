@@ -76,7 +76,6 @@ func loadRing(path string) (*Ring, error) {
 	return ring, err
 }
 
-// extend writes the ring with k in it.
 func extend(path string, ring *Ring, k Public) error {
 	ring, err := ring.with(k)
 	if err != nil {

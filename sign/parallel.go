@@ -74,7 +74,6 @@ func (v *verifier) each(names []string, done func(string, *chain)) error {
 	return nil
 }
 
-// A meter counts what was walked.
 type meter struct {
 	mu   sync.Mutex
 	at   Verified
@@ -134,7 +133,6 @@ func examine(e *posthouse.Entry, ring *Ring) *examined {
 	return x
 }
 
-// A chunk is entries that are examined together.
 type chunk struct {
 	entries []*posthouse.Entry
 	size    int

@@ -41,7 +41,6 @@ type gatePlace struct {
 	closed bool
 }
 
-// An absence is a missing body.
 type absence struct {
 	ref  posthouse.BodyRef
 	id   posthouse.ID

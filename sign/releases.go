@@ -74,7 +74,6 @@ func (c *chain) release(e *posthouse.Entry, i int, r *posthouse.ReleaseInfo) {
 	}
 }
 
-// drop forgets the records of a removed version.
 func (c *chain) drop(e *posthouse.Entry, i int, m *posthouse.RemovalInfo) {
 	s := c.records
 	h, ok := s.releases[m.Version]

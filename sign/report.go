@@ -109,7 +109,6 @@ type ThreadReport struct {
 // OK reports whether nothing is wrong.
 func (r *Report) OK() bool { return len(r.Faults) == 0 }
 
-// add adds the report of one thread.
 func (r *Report) add(t *Report) {
 	r.Threads += t.Threads
 	r.Entries += t.Entries
@@ -135,7 +134,6 @@ func (r *Report) add(t *Report) {
 	}
 }
 
-// key returns the counts of one key.
 func (r *Report) key(id string) *KeyReport {
 	i, ok := slices.BinarySearchFunc(r.Keys, id, func(k KeyReport, id string) int { return cmp.Compare(k.ID, id) })
 	if !ok {

@@ -132,7 +132,6 @@ func newThreadCopier(ctx context.Context, l *core.Core, from, to string, o *Copy
 	return c, c.decided()
 }
 
-// decided collects the source's decisions.
 func (c *threadCopier) decided() error {
 	return c.each(func(e *posthouse.Entry, recs []posthouse.Record) error {
 		for i := range recs {
@@ -201,7 +200,6 @@ func (c *threadCopier) all() error {
 	return c.r.Account(lost)
 }
 
-// flush commits the pending plans.
 func (c *threadCopier) flush() error {
 	if len(c.pending) == 0 {
 		return nil
@@ -285,7 +283,6 @@ func (c *threadCopier) overtaken(branch string, seq uint64) bool {
 	return head != 0 && seq > head && c.tree.Nodes[head] != nil && c.tree.Nodes[head].Header.Status == posthouse.StatusWaiting
 }
 
-// checkpoint adds a checkpoint of the source to the plan.
 func (c *threadCopier) checkpoint(p *commit.Plan, seq uint64) error {
 	b, err := c.r.Rebuild(seq)
 	if err != nil {

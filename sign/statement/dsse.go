@@ -29,7 +29,6 @@ func pae(payloadType string, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// wrap signs a payload.
 func wrap(payloadType string, payload []byte, signer posthouse.Signer) ([]byte, error) {
 	sig, err := signer.Sign(pae(payloadType, payload))
 	if err != nil {

@@ -198,7 +198,6 @@ func (s *Store) unindex(id posthouse.ID, p place) {
 	}
 }
 
-// summarise replaces the thread's summary.
 func (s *Store) summarise(t *thread, info *posthouse.ThreadInfo) {
 	was, is := isActive(&t.info), isActive(info)
 	s.reopen(t, info)

@@ -45,7 +45,6 @@ var (
 	_ posthouse.BulkAppender = (*Store)(nil)
 )
 
-// A thread is one log with its summary.
 type thread struct {
 	info    posthouse.ThreadInfo
 	first   uint64        // sequence of entries[0]

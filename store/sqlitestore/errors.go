@@ -43,7 +43,6 @@ func (s *Store) closedError() error {
 	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store " + s.path + " was closed"}
 }
 
-// fileError wraps an error of the operating system about a path.
 func fileError(doing, path string, err error) error {
 	e := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "store", Message: "cannot " + doing + " " + path, Err: err}
 	if errors.Is(err, fs.ErrNotExist) {

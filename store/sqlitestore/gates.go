@@ -104,34 +104,33 @@ const maxGateLists = 6
 // A gateWalk is a query for open gates and its position.
 type gateWalk struct {
 	posthouse.ThreadQuery
+	ctx   context.Context
 	begun bool
 }
 
-func (w *gateWalk) next(ctx context.Context) func(*db.Conn, *db.Page[*posthouse.ThreadInfo]) (bool, error) {
-	return func(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (bool, error) {
-		threads := map[int64]*waitingThread{} // gates of one thread are often neighbours
-		for stmt, err := range w.open(c) {
-			if err != nil {
-				return false, err
-			}
-			if p.Full() {
-				return true, nil
-			}
-			id := stmt.ColumnText(0)
-			if w.begun && id == w.After {
-				continue // the gate is in two of the lists
-			}
-			w.begun, w.After = true, id
-			t, err := waitingAt(c, threads, stmt.ColumnInt64(1))
-			if err = cmp.Or(err, ctx.Err()); err != nil {
-				return false, err
-			}
-			if g := t.gates[posthouse.ID(id)]; g != nil && w.MatchGate(g) && w.Match(t.info) {
-				p.Add(t.info.OfGate(g), 256)
-			}
+func (w *gateWalk) next(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (more bool, err error) {
+	threads := map[int64]*waitingThread{} // gates of one thread are often neighbours
+	for stmt, err := range w.open(c) {
+		if err != nil {
+			return false, err
 		}
-		return false, nil
+		if p.Full() {
+			return true, nil
+		}
+		id := stmt.ColumnText(0)
+		if w.begun && id == w.After {
+			continue // the gate is in two of the lists
+		}
+		w.begun, w.After = true, id
+		t, err := waitingAt(c, threads, stmt.ColumnInt64(1))
+		if err = cmp.Or(err, w.ctx.Err()); err != nil {
+			return false, err
+		}
+		if g := t.gates[posthouse.ID(id)]; g != nil && w.MatchGate(g) && w.Match(t.info) {
+			p.Add(t.info.OfGate(g), 256)
+		}
 	}
+	return false, nil
 }
 
 func (w *gateWalk) open(c *db.Conn) iter.Seq2[*sqlite.Stmt, error] {
@@ -141,14 +140,12 @@ func (w *gateWalk) open(c *db.Conn) iter.Seq2[*sqlite.Stmt, error] {
 			bound = "\x7f" // ids are ASCII without it
 		}
 	}
-	args := append(make([]any, 0, 1+maxGateLists), bound)
-	lists := w.GateLists()
-	for i := range maxGateLists {
-		list := int64(0) // no list
-		if i < len(lists) {
-			list = int64(lists[i])
-		}
-		args = append(args, list)
+	args := []any{bound}
+	for _, list := range w.GateLists() {
+		args = append(args, int64(list))
+	}
+	for len(args) < 1+maxGateLists {
+		args = append(args, int64(0)) // no list
 	}
 	return c.Rows(sql, args...)
 }

@@ -57,7 +57,6 @@ func (t *thread) mark(flag int64) {
 	}
 }
 
-// addID adds an id to table ids.
 func (w *writer) addID(t *thread, k *layout.Key) error {
 	if k.IsV7() {
 		// The id may already be in a row of entries. From now on each of them is looked up.
@@ -152,7 +151,6 @@ func (w *writer) unindexHead(k *layout.Key, p layout.Place, h *posthouse.Header)
 	return nil
 }
 
-// order adds or drops a row of orders.
 func (w *writer) order(sql string, coordination int64, o posthouse.OrderKey, entry int64) error {
 	return w.Run(sql, coordination, o[:], entry)
 }

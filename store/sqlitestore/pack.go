@@ -193,7 +193,6 @@ func (s *Store) plan(w *writer, rows []*row) (*repacking, error) {
 	return p, nil
 }
 
-// repack writes the new packs and drops the old ones.
 func (s *Store) repack(w *writer, p *repacking) error {
 	for _, n := range p.packs {
 		id, err := w.addPack(n.data)

@@ -99,7 +99,6 @@ func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 	return w.setSummary(t, info, fresh)
 }
 
-// setSummary writes the summary of a thread's last entry.
 func (w *writer) setSummary(t *thread, info *posthouse.ThreadInfo, fresh bool) error {
 	var err error
 	if w.buf, err = layout.AppendState(w.buf[:0], &t.top, info); err != nil {

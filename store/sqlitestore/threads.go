@@ -23,11 +23,11 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 			yield(nil, posthouse.Invalid("after", "cannot be joined with a due time: that order has no cursor"))
 			return
 		}
-		next := (&threadWalk{ThreadQuery: q, name: q.After}).next
+		next := (&threadWalk{ThreadQuery: q, ctx: ctx, name: q.After}).next
 		if q.Gates {
-			next = (&gateWalk{ThreadQuery: q, begun: q.After != ""}).next
+			next = (&gateWalk{ThreadQuery: q, ctx: ctx, begun: q.After != ""}).next
 		}
-		for t, err := range db.Pages(ctx, s.read, "list threads", q.Limit, next(ctx)) {
+		for t, err := range db.Pages(ctx, s.read, "list threads", q.Limit, next) {
 			if !yield(t, err) {
 				return
 			}
@@ -47,18 +47,16 @@ func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.S
 			yield(nil, err)
 			return
 		}
-		var found []*posthouse.ThreadInfo
 		switch {
 		case have == nil:
 		case q.Gates:
-			found = q.GatesOf(have.Info)
-		case q.Match(have.Info) && q.Behind(have.Info.Thread):
-			found = append(found, have.Info)
-		}
-		for _, t := range found {
-			if !yield(t, nil) {
-				return
+			for _, t := range q.GatesOf(have.Info) {
+				if !yield(t, nil) {
+					return
+				}
 			}
+		case q.Match(have.Info) && q.Behind(have.Info.Thread):
+			yield(have.Info, nil)
 		}
 	}
 }
@@ -66,39 +64,38 @@ func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.S
 // A threadWalk is a query and its position.
 type threadWalk struct {
 	posthouse.ThreadQuery
+	ctx  context.Context
 	name string // of the last thread seen
 	due  posthouse.Millis
 }
 
-func (w *threadWalk) next(ctx context.Context) func(*db.Conn, *db.Page[*posthouse.ThreadInfo]) (bool, error) {
-	return func(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (bool, error) {
-		for stmt, err := range w.open(c) {
-			if err != nil {
-				return false, err
+func (w *threadWalk) next(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (more bool, err error) {
+	for stmt, err := range w.open(c) {
+		if err != nil {
+			return false, err
+		}
+		if p.Full() {
+			return true, nil
+		}
+		s, err := layout.ScanSummary(c, stmt)
+		if err = cmp.Or(err, w.ctx.Err()); err != nil {
+			return false, err
+		}
+		t := s.Info
+		if w.DueBefore == 0 {
+			if !w.Descending && t.Thread <= w.name && w.name != "" {
+				continue
 			}
-			if p.Full() {
-				return true, nil
-			}
-			s, err := layout.ScanSummary(c, stmt)
-			if err = cmp.Or(err, ctx.Err()); err != nil {
-				return false, err
-			}
-			t := s.Info
-			if w.DueBefore == 0 {
-				if !w.Descending && t.Thread <= w.name && w.name != "" {
-					continue
-				}
-				if !strings.HasPrefix(t.Thread, w.Prefix) {
-					return false, nil
-				}
-			}
-			w.name, w.due = t.Thread, t.Due
-			if w.Match(t) {
-				p.Add(t, 256)
+			if !strings.HasPrefix(t.Thread, w.Prefix) {
+				return false, nil
 			}
 		}
-		return false, nil
+		w.name, w.due = t.Thread, t.Due
+		if w.Match(t) {
+			p.Add(t, 256)
+		}
 	}
+	return false, nil
 }
 
 // open walks the index with the fewest candidates.

@@ -119,7 +119,6 @@ type threadCheck struct {
 	terms    lists.Terms           // index terms already looked up
 }
 
-// thread checks one thread.
 func (k *checker) thread(c *db.Conn, id int64) error {
 	t := &threadCheck{checker: k, c: c, id: id, missing: map[posthouse.ID]bool{}, terms: lists.Terms{}}
 	if err := t.load(); err != nil || t.info == nil {
@@ -320,7 +319,6 @@ func (t *threadCheck) meet() {
 	}
 }
 
-// compare compares the thread's rows with its log.
 func (t *threadCheck) compare() {
 	info := t.info
 	if t.row != layout.RowOf(info, t.row.Flags) {

@@ -1,7 +1,7 @@
 package layout
 
 import (
-	"encoding/hex"
+	"strings"
 
 	"zombiezen.com/go/sqlite"
 
@@ -10,8 +10,6 @@ import (
 
 // gateMark is the first byte of a gate's key.
 const gateMark = 0xff
-
-const gatePrefix = "gate-"
 
 // A Key is an id as the ids table keeps it: 16 bytes for a UUID, 17 for
 // gate-UUID, the text itself for any other id.
@@ -23,16 +21,26 @@ type Key struct {
 
 // KeyOf returns the key of an id.
 func KeyOf(id posthouse.ID) (k Key) {
-	s := string(id)
-	if len(s) == 36 && parseUUID(k.blob[:16], s) {
+	if u, ok := uuidOf(id); ok {
+		copy(k.blob[:], u[:])
 		k.n = 16
 		return k
 	}
-	if len(s) == 41 && s[:5] == gatePrefix && parseUUID(k.blob[1:], s[5:]) {
-		k.blob[0], k.n = gateMark, 17
-		return k
+	if rest, ok := strings.CutPrefix(string(id), posthouse.GatePrefix); ok {
+		if u, ok := uuidOf(posthouse.ID(rest)); ok {
+			k.blob[0] = gateMark
+			copy(k.blob[1:], u[:])
+			k.n = 17
+			return k
+		}
 	}
-	return Key{text: s}
+	return Key{text: string(id)}
+}
+
+// uuidOf returns the bytes of a canonical lower-case UUID of any version.
+func uuidOf(id posthouse.ID) (posthouse.OrderKey, bool) {
+	u, ok := id.UUID()
+	return u, ok || len(id) == 36 && u.ID() == id
 }
 
 // Bind sets a parameter of a statement to the key.
@@ -65,51 +73,9 @@ func ScanKey(stmt *sqlite.Stmt, col int) (k Key) {
 func (k *Key) ID() posthouse.ID {
 	switch k.n {
 	case 16:
-		return posthouse.ID(formatUUID(k.blob[:16]))
+		return posthouse.OrderKey(k.blob[:16]).ID()
 	case 17:
-		return posthouse.ID(gatePrefix + formatUUID(k.blob[1:]))
+		return posthouse.GatePrefix + posthouse.OrderKey(k.blob[1:]).ID()
 	}
 	return posthouse.ID(k.text)
-}
-
-// parseUUID reads a UUID in its canonical lower-case form, of any version.
-func parseUUID(dst []byte, s string) bool {
-	if s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
-		return false
-	}
-	at := 0
-	for i := range 16 {
-		if at == 8 || at == 13 || at == 18 || at == 23 {
-			at++
-		}
-		hi, lo := digits[s[at]], digits[s[at+1]]
-		if hi|lo == 0xff {
-			return false
-		}
-		dst[i] = hi<<4 | lo
-		at += 2
-	}
-	return true
-}
-
-// digits maps a lower-case hexadecimal digit to its value, anything else to 0xff.
-var digits = func() (t [256]byte) {
-	for i := range t {
-		t[i] = 0xff
-	}
-	for i, c := range "0123456789abcdef" {
-		t[c] = byte(i)
-	}
-	return t
-}()
-
-func formatUUID(b []byte) string {
-	var s [36]byte
-	hex.Encode(s[0:8], b[0:4])
-	hex.Encode(s[9:13], b[4:6])
-	hex.Encode(s[14:18], b[6:8])
-	hex.Encode(s[19:23], b[8:10])
-	hex.Encode(s[24:36], b[10:16])
-	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
-	return string(s[:])
 }

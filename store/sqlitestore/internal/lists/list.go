@@ -102,7 +102,6 @@ func (l *listing) order(a posthouse.OrderKey, aseq uint64, b posthouse.OrderKey,
 	return c
 }
 
-// bySeq lists one thread.
 func (l *listing) bySeq(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Header]) (more bool, err error) {
 	from, to := min(l.From, valid.MaxSeq), uint64(valid.MaxSeq)
 	if l.To != 0 {
@@ -162,7 +161,6 @@ func threadRow(c *db.Conn, thread string) (id, flags int64, err error) {
 	return id, flags, err
 }
 
-// byOrder lists across threads.
 func (l *listing) byOrder(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Header]) (more bool, err error) {
 	m, err := l.sources(ctx, c)
 	if err != nil {

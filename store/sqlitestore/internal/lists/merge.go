@@ -104,7 +104,6 @@ func (m *merge) close() {
 	}
 }
 
-// An indexSource reads an index of order keys.
 type indexSource struct{ stmt *sqlite.Stmt }
 
 func (s *indexSource) next(ctx context.Context) (r ref, ok bool, err error) {
@@ -155,7 +154,6 @@ func (l *listing) beyond(o posthouse.OrderKey) bool {
 	return d > 0 || d == 0 && !l.Descending
 }
 
-// openOwn reads the log of the coordination's own thread.
 func (l *listing) openOwn(c *db.Conn, from, to uint64, back bool, patience int) (*logSource, error) {
 	if l.reader == nil {
 		l.reader = &posthouse.HeaderReader{Query: posthouse.Query{Coordination: l.Coordination}}
@@ -206,7 +204,6 @@ func checkpointFrom(c *db.Conn, ctx context.Context, thread string, from uint64)
 	return 0, o, nil
 }
 
-// A logSource reads a thread's log.
 type logSource struct {
 	log     *threadLog
 	pending []*posthouse.Header

@@ -41,7 +41,6 @@ func (s *search) looked(matches bool) {
 // due reports whether to count the segments.
 func (s *search) due() bool { return s.segments == nil && len(s.terms) > 0 && s.wasted >= s.budget }
 
-// across lists across threads.
 func (l *listing) across(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Header]) (more bool, err error) {
 	s := &l.search
 	s.commits = l.source.Commits()
@@ -181,7 +180,6 @@ type segments struct {
 	commits uint64 // of the store, when the pending matches were read
 }
 
-// byIndexTerm lists across threads by segments.
 func (l *listing) byIndexTerm(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Header]) (more bool, err error) {
 	m := l.search.segments
 	if err := m.refresh(ctx, c); err != nil {
