@@ -135,7 +135,6 @@ func (r *run) recordAnswer(ctx context.Context, sent Event, step posthouse.Step,
 	return res, nil
 }
 
-// recordOutcome emits the commitment of a call.
 func (r *run) recordOutcome(ctx context.Context, sent Event, outcome string) error {
 	e := r.event(CommitmentRecorded, sent.ID)
 	e.Agent = sent.Agent

@@ -32,7 +32,6 @@ type CallOptions struct {
 	Handle *Handle // cancels this call
 }
 
-// errCallCancelled is the failure of a cancelled call.
 var errCallCancelled = errors.New("the call was cancelled")
 
 // run runs a skill under the call's handle. The result of a cancelled call does not count.
@@ -54,7 +53,6 @@ func (o *CallOptions) run(ctx context.Context, fn Skill, c Call) (res Result, ca
 	return res, h != nil && h.Reason() == Cancelled, err
 }
 
-// isCancelled reports whether somebody cancelled the request.
 func (r *run) isCancelled(ctx context.Context) bool {
 	return engine.IsCancelled(ctx) || errors.Is(r.sessionError(), posthouse.ErrCancelled)
 }

@@ -74,7 +74,6 @@ func (j *CheckpointingJournal) Record(ctx context.Context, e Event) error {
 	return j.append(ctx, &e, ch)
 }
 
-// owns reports whether the event belongs to the run's own branch.
 func (r *run) owns(l *ledger.Ledger, e *Event) bool {
 	return l == r.c.ledger && e.thread() == r.sess.Thread() && cmp.Or(e.Branch, posthouse.MainBranch) == r.sess.Branch()
 }

@@ -299,9 +299,10 @@ func (c *Coordinator) begin(ctx context.Context, s *engine.Session, req *request
 			Hint: "the thread was changed by hand: send the request anew, to a thread of its own",
 		}
 	}
-	r.req = *req
-	rec.Value, err = posthouse.Encode(nil, r.req)
-	r.opening = &rec.Step
+	r.req, r.opening = *req, &rec.Step
+	if rec.Value, err = posthouse.Encode(nil, r.req); err == nil {
+		r.first, err = posthouse.Opaque(nil, RequestState{Request: r.req.Message})
+	}
 	return r, err
 }
 

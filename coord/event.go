@@ -98,7 +98,6 @@ func (e Event) clone() Event {
 	return e
 }
 
-// thread is the thread the event belongs to.
 func (e *Event) thread() string {
 	return cmp.Or(e.Thread, e.Coordination)
 }

@@ -63,10 +63,7 @@ func (r *run) park(ctx context.Context) (*Reply, error) {
 	}
 	ch := r.held.change
 	if ch == nil {
-		var err error
-		if ch, err = r.change(posthouse.KindWait); err != nil {
-			return nil, err
-		}
+		ch = r.change(posthouse.KindWait)
 	}
 	ch.Status, ch.Next = posthouse.StatusWaiting, []string{r.c.name}
 	if err := r.commit(ctx, ch, questions); err != nil {
@@ -83,10 +80,7 @@ func (r *run) park(ctx context.Context) (*Reply, error) {
 // interrupt stops a request that asks differently each time, for a person to look at it.
 // Callers hold r.mu.
 func (r *run) interrupt(ctx context.Context, cause error) (*Reply, error) {
-	ch, err := r.change(posthouse.KindFail)
-	if err != nil {
-		return nil, err
-	}
+	ch := r.change(posthouse.KindFail)
 	ch.Status, ch.Next, ch.Error = posthouse.StatusInterrupted, []string{r.c.name}, strings.ToValidUTF8(cause.Error(), "\uFFFD")
 	if err := r.commit(ctx, ch, nil); err != nil {
 		return nil, err
@@ -148,27 +142,22 @@ func (r *run) lastChange(ctx context.Context, e Event, trouble string) (*posthou
 		}
 		ch = nil
 	}
-	var err error
-	switch {
-	case ch == nil && bad:
-		if ch, err = r.change(posthouse.KindFail); err != nil {
-			return nil, err
+	if bad {
+		if ch == nil {
+			ch = r.change(posthouse.KindFail)
 		}
-	case ch == nil:
+		ch.Kind, ch.Status, ch.Error, ch.Next = posthouse.KindFail, posthouse.StatusFailed, trouble, []string{r.c.name}
+		return ch, nil
+	}
+	var err error
+	if ch == nil {
 		ch = &posthouse.Change{}
 		ch.State, err = posthouse.Opaque(nil, RequestState{
 			Request: r.req.Message, Result: strings.ToValidUTF8(e.Text, "\uFFFD"), Data: e.Data,
 		})
-		if err != nil {
-			return nil, err
-		}
 	}
-	if bad {
-		ch.Kind, ch.Status, ch.Error, ch.Next = posthouse.KindFail, posthouse.StatusFailed, trouble, []string{r.c.name}
-	} else {
-		ch.Kind, ch.Status, ch.Next = posthouse.KindNode, posthouse.StatusDone, nil
-	}
-	return ch, nil
+	ch.Kind, ch.Status, ch.Next = posthouse.KindNode, posthouse.StatusDone, nil
+	return ch, err
 }
 
 // Conclude sets the result of a request, for a handler that ends without an agent's

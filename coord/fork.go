@@ -64,7 +64,6 @@ func findEvent(ctx context.Context, j Journal, id posthouse.ID) (*Event, error) 
 	}
 }
 
-// eventCheckpoint returns the checkpoint that an event became.
 func eventCheckpoint(ctx context.Context, l *ledger.Ledger, e *Event) (posthouse.ID, error) {
 	for h, err := range l.List(ctx, posthouse.Query{Thread: e.thread(), Label: labelEvent, LabelValue: string(e.ID), Limit: 1}) {
 		if err != nil {

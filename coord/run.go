@@ -32,8 +32,9 @@ type run struct {
 	resumed *posthouse.Header // the head this execution went on from; nil for a new request
 	began   time.Time
 
-	mu         sync.Mutex // commits in the order of events: parallel ones become a chain
-	opening    *posthouse.Step
+	mu         sync.Mutex      // commits in the order of events: parallel ones become a chain
+	opening    *posthouse.Step // the request's record, until it is committed
+	first      posthouse.State // of the request's first checkpoint, if no event is that
 	held       held
 	due        bool   // held is to be committed before anything else is done
 	failure    string // of an agent, if none completed since
@@ -51,7 +52,6 @@ type held struct {
 	failure *posthouse.Step // of the agent that failed; recorded only if the handler goes on
 }
 
-// event returns an event of this run.
 func (r *run) event(kind Kind, cause posthouse.ID) Event {
 	e := Event{
 		ID: r.c.ledger.Core().NewID(), Kind: kind, Cause: cause, Coordination: r.c.name,
@@ -132,10 +132,7 @@ func (r *run) beforeStep(ctx context.Context) error {
 func (r *run) flush(ctx context.Context) error {
 	ch := r.held.change
 	if ch == nil && r.opening != nil {
-		var err error
-		if ch, err = r.change(posthouse.KindEvent); err != nil {
-			return err
-		}
+		ch = r.change(posthouse.KindEvent)
 	}
 	if ch != nil {
 		ch.Status, ch.Next = posthouse.StatusRunning, []string{r.c.name}
@@ -216,13 +213,12 @@ type RequestState struct {
 
 // change returns a checkpoint of the coordinator's own. The first of a request
 // has the request as its state, others keep their parent's.
-func (r *run) change(kind string) (*posthouse.Change, error) {
+func (r *run) change(kind string) *posthouse.Change {
 	ch := &posthouse.Change{Kind: kind}
-	var err error
 	if r.opening != nil {
-		ch.State, err = posthouse.Opaque(nil, RequestState{Request: r.req.Message})
+		ch.State = r.first
 	}
-	return ch, err
+	return ch
 }
 
 // sessionError returns the error of a failed save. A run whose handler swallows it ends all
@@ -236,7 +232,6 @@ func (r *run) sessionError() error {
 	return r.err
 }
 
-// reply says where the branch stands.
 func (r *run) reply() *Reply {
 	p := &Reply{Thread: r.sess.Thread(), Text: r.session.Text()}
 	if head := r.sess.Head(); head != nil {

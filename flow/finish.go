@@ -90,7 +90,6 @@ func (r *run[In, Out]) RollBack(ctx context.Context) error {
 	return err
 }
 
-// park commits what the function waits for.
 func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result[Out], again bool, err error) {
 	if err := task.Gates().Changed(); err != nil {
 		return nil, false, r.commitFailure(ctx, task, err)

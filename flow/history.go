@@ -46,7 +46,6 @@ func (a *App[In, Out]) Result(ctx context.Context, thread string, o ...StateOpti
 	return a.resultOf(ctx, s)
 }
 
-// result is Result of a checkpoint.
 func (a *App[In, Out]) result(ctx context.Context, id posthouse.ID) (*Result[Out], error) {
 	s, err := a.front.At(ctx, id)
 	if err != nil {

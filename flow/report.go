@@ -9,7 +9,6 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// reportEnd reports the result of a run that parked or ended.
 func (a *App[In, Out]) reportEnd(ctx context.Context, h *engine.Hub, res *Result[Out]) error {
 	n := engine.Notice{Kind: engine.EventPark, Result: res}
 	if res.Status == posthouse.StatusDone || res.Status == posthouse.StatusCancelled {
@@ -26,7 +25,6 @@ func (a *App[In, Out]) reportEnd(ctx context.Context, h *engine.Hub, res *Result
 	return nil
 }
 
-// reportCommit reports what was just committed.
 func (r *run[In, Out]) reportCommit(d *ledger.Draft, c *posthouse.Committed, began time.Time) {
 	if c.Checkpoint != nil {
 		r.reportCheckpoint(began)
@@ -116,7 +114,6 @@ func (r *run[In, Out]) taskNotice(kind engine.EventKind, mode engine.StreamMode,
 	return engine.Notice{Kind: kind, Mode: mode, Node: r.app.node, Task: r.key, Attempt: r.passes, At: at}
 }
 
-// emitter returns the emitter of the function, nil if nobody listens.
 func (r *run[In, Out]) emitter() *engine.Emitter {
 	return r.hub.Emitter(func(e *engine.Emission) engine.Notice {
 		n := engine.Notice{Node: r.app.node, Task: r.key, Attempt: r.passes}

@@ -122,7 +122,6 @@ func (r *run[In, Out]) loop(ctx context.Context, fresh bool) (*Result[Out], erro
 	}
 }
 
-// execute executes the function once and commits the outcome.
 func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out], again bool, err error) {
 	task, err := r.sess.TaskWithKey(ctx, r.key, fresh)
 	if err != nil {

@@ -184,7 +184,6 @@ func (a *action[T, Out]) same(ctx context.Context, grant Grant) error {
 	return a.conflict(before, grant)
 }
 
-// conflict is the error of an effect that happened on another content.
 func (a *action[T, Out]) conflict(before *posthouse.Gate, grant Grant) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeConflict, Field: "content", Gate: before.ID, Decision: before.Decision,
@@ -193,7 +192,6 @@ func (a *action[T, Out]) conflict(before *posthouse.Gate, grant Grant) error {
 	}
 }
 
-// sameContent reports whether two decisions license the same.
 func sameContent(a, b *posthouse.Gate) bool {
 	of := func(g *posthouse.Gate) []byte {
 		data := g.Licensed()

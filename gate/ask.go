@@ -54,7 +54,10 @@ func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 		return a, err
 	}
 	decided, err := q.decided(ctx, task, g)
-	return answer[T](decided, err)
+	if err != nil {
+		return a, err
+	}
+	return answer[T](decided)
 }
 
 // asGate returns the question as a task puts it.
@@ -83,10 +86,7 @@ func (q *Question) decided(ctx context.Context, task *engine.Task, g posthouse.G
 	return decided, err
 }
 
-func answer[T any](g *posthouse.Gate, err error) (Answer[T], error) {
-	if err != nil {
-		return Answer[T]{}, err
-	}
+func answer[T any](g *posthouse.Gate) (Answer[T], error) {
 	d := g.Decision
 	a := Answer[T]{Gate: g.ID, Verdict: d.Verdict, Raw: d.Value, By: d.By, For: d.For, Votes: g.Votes, Reason: d.Reason, At: d.At}
 	if len(d.Value) == 0 {

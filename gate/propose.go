@@ -76,7 +76,6 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 	return "", posthouse.Invalid("content", "was edited more than %d times", maxEdits)
 }
 
-// proposal returns the question about a content, and its gate.
 func proposal[T any](ctx context.Context, task *engine.Task, content T, question func(T) Question) (q Question, g posthouse.Gate, err error) {
 	q = question(content)
 	switch several := q.Quorum != nil || q.FourEyes; {
@@ -149,7 +148,6 @@ func licensed[T any](g *posthouse.Gate) (content T, err error) {
 	return content, e
 }
 
-// refused is the error of a proposal that was not approved.
 func refused(g *posthouse.Gate) error {
 	d := g.Decision
 	e := &posthouse.Error{

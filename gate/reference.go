@@ -118,7 +118,6 @@ func (c *references) follow(at string) error {
 	return nil
 }
 
-// applied returns the pointers of the schemas that a keyword holds.
 func applied(keyword string, v any, at string) (list []string) {
 	switch v := v.(type) {
 	case []any:
@@ -136,7 +135,6 @@ func applied(keyword string, v any, at string) (list []string) {
 	return list
 }
 
-// targets returns the pointers a reference may lead to.
 func (c *references) targets(ref string) ([]string, error) {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	if !ok {

@@ -264,7 +264,6 @@ func sameCall(ctx context.Context, task *engine.Task, group, key string, g *post
 	return err == nil && on.Content() == g.Content()
 }
 
-// denied is the error of a call that was not approved.
 func denied(g *posthouse.Gate, d *posthouse.Decision) error {
 	e := &posthouse.Error{Code: posthouse.CodeForbidden, Decision: d, Message: "the call of tool " + g.Name + " was denied by " + d.By}
 	switch d.Verdict {

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"cmp"
-	"io"
 	"log/slog"
 	"time"
 
@@ -27,22 +26,17 @@ func (o *Options) withDefaults() (Options, error) {
 	if o != nil {
 		c = *o
 	}
-	for _, f := range []struct {
-		name string
-		d    *time.Duration
-		def  time.Duration
-	}{{"Poll", &c.Poll, time.Second}, {"Drain", &c.Drain, 10 * time.Second}} {
-		if *f.d < 0 {
-			return c, posthouse.Invalid(f.name, "is negative")
-		}
-		*f.d = cmp.Or(*f.d, f.def)
-	}
-	if c.Concurrency < 0 {
+	switch {
+	case c.Poll < 0:
+		return c, posthouse.Invalid("Poll", "is negative")
+	case c.Drain < 0:
+		return c, posthouse.Invalid("Drain", "is negative")
+	case c.Concurrency < 0:
 		return c, posthouse.Invalid("Concurrency", "is negative")
 	}
-	c.Concurrency = cmp.Or(c.Concurrency, 16)
+	c.Poll, c.Drain, c.Concurrency = cmp.Or(c.Poll, time.Second), cmp.Or(c.Drain, 10*time.Second), cmp.Or(c.Concurrency, 16)
 	if c.Logger == nil {
-		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c, nil
 }

@@ -17,10 +17,8 @@ type Sweeper interface {
 	Sweep(ctx context.Context) error
 }
 
-// sweepEvery is how often programs sweep.
 const sweepEvery = time.Hour
 
-// keepSweeping sweeps until ctx ends.
 func (r *Runner) keepSweeping(ctx context.Context, name string, s Sweeper) {
 	soon := r.opt.Poll
 	for ctx.Err() == nil {

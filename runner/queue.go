@@ -168,7 +168,6 @@ func (j *job) wake() {
 
 func (j *job) busy() bool { return j.queued || j.running || j.timer != nil }
 
-// hire starts a worker if one more is allowed.
 func (q *queue) hire() {
 	if q.ctx != nil && q.workers < q.limit {
 		q.workers++

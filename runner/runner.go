@@ -141,7 +141,6 @@ func (r *Runner) watch(ctx context.Context) {
 	}
 }
 
-// hint takes a hint from an event.
 func (r *Runner) hint(e *posthouse.Event) {
 	switch {
 	case e.Decision != nil, e.Signal != nil && strings.HasPrefix(e.Signal.Name, "$"):

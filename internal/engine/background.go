@@ -30,11 +30,7 @@ type Background[R any] struct {
 // Launch is Call in the background. It returns once the thread is claimed, or, where
 // the run may have to wait for it, once it has its place in line. Ending ctx ends the run.
 func (f *Front[O, In, R, C]) Launch(ctx context.Context, thread string, in *In, o []O) (*Background[*R], error) {
-	opt, err := One(o)
-	if err != nil {
-		return nil, err
-	}
-	c, err := f.check(&opt, in != nil)
+	opt, c, err := f.options(o, in != nil)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,6 @@ type ChangedError struct {
 	Before, Now  string       // it, as recorded and as asked now
 }
 
-// newChangedError names the first field in which a question differs from the one on record.
 func newChangedError(t *Task, g, recorded *posthouse.Gate) *ChangedError {
 	e := &ChangedError{Thread: t.session.thread, Task: t.Key(), Question: g.Name, Gate: recorded.ID}
 	if g.Text != recorded.Text {

@@ -83,7 +83,7 @@ func (f *Front[O, In, R, C]) Call(ctx context.Context, thread string, in *In, o 
 
 // Do is Call with the hub of a reader; h may be nil.
 func (f *Front[O, In, R, C]) Do(ctx context.Context, thread string, o *O, h *Hub, in *In) (*R, error) {
-	c, err := f.check(o, in != nil)
+	_, c, err := f.options([]O{*o}, in != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -99,21 +99,20 @@ func (f *Front[O, In, R, C]) Do(ctx context.Context, thread string, o *O, h *Hub
 	return nil, err
 }
 
-func (f *Front[O, In, R, C]) check(o *O, input bool) (Invocation, error) {
-	c, err := f.Check(o, input)
-	if err == nil {
+// options returns the checked options of a call.
+func (f *Front[O, In, R, C]) options(o []O, input bool) (opt O, c Invocation, err error) {
+	if opt, err = One(o); err != nil {
+		return opt, c, err
+	}
+	if c, err = f.Check(&opt, input); err == nil {
 		err = c.Check(input)
 	}
-	return c, err
+	return opt, c, err
 }
 
 // Replay runs again from a past checkpoint, on a new branch.
 func (f *Front[O, In, R, C]) Replay(ctx context.Context, checkpoint posthouse.ID, o []O) (*R, error) {
-	opt, err := One(o)
-	if err != nil {
-		return nil, err
-	}
-	c, err := f.check(&opt, false)
+	opt, c, err := f.options(o, false)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +189,6 @@ func isOver(s posthouse.Status) bool {
 	return s == posthouse.StatusDone || s == posthouse.StatusCancelled
 }
 
-// dispatch does what the call is for.
 func dispatch[In, R any](ctx context.Context, s *Session, r Run[In, R], c *Invocation, in *In) (*R, error) {
 	if in == nil {
 		return r.Resume(ctx)
@@ -211,11 +209,7 @@ func dispatch[In, R any](ctx context.Context, s *Session, r Run[In, R], c *Invoc
 // ReadAlong is Call as a sequence of events, which event makes of the run's notices.
 func ReadAlong[E, O, In, R, C any](ctx context.Context, f *Front[O, In, R, C], thread string, in *In, o []O, event func(*Notice) E) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
-		opt, err := One(o)
-		var c Invocation
-		if err == nil {
-			c, err = f.Check(&opt, in != nil)
-		}
+		opt, c, err := f.options(o, in != nil)
 		if err != nil {
 			var none E
 			yield(none, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/posthouse/posthouse"
@@ -12,8 +13,17 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// Owns refuses a thread that another program runs.
-func (f *Front[O, In, R, C]) Owns(h *posthouse.Header) error { return Owns(f.Kind, f.Name, h) }
+// Owns refuses a thread that another program runs: [posthouse.ErrInvalid].
+func (f *Front[O, In, R, C]) Owns(h *posthouse.Header) error {
+	if h.Graph == "" || h.Graph == f.Name {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "thread",
+		Message: fmt.Sprintf("%q belongs to %q and is not run by %s %q", h.Thread, h.Graph, f.Kind, f.Name),
+		Hint:    "use another thread, or the program that the thread names",
+	}
+}
 
 // State returns the checkpoint that o asks for. [posthouse.ErrNotFound].
 func (f *Front[O, In, R, C]) State(ctx context.Context, thread string, o StateOptions) (*C, error) {

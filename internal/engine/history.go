@@ -24,7 +24,14 @@ func StateOf(ctx context.Context, l *ledger.Ledger, thread string, o StateOption
 	thread = cmp.Or(thread, posthouse.DefaultThread)
 	switch {
 	case o.Checkpoint != "":
-		return CheckpointOf(ctx, l, thread, o.Checkpoint)
+		c, err := l.Get(ctx, o.Checkpoint)
+		if err == nil && c.Thread != thread {
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeNotFound, Message: "checkpoint " + string(c.ID) + " is not of thread " + thread,
+				Hint: "it belongs to thread " + c.Thread,
+			}
+		}
+		return c, err
 	case o.Version == 0:
 		return l.Latest(ctx, ledger.LatestQuery{Thread: thread, Branch: o.Branch, Node: o.Node})
 	case o.Node != "":
@@ -63,7 +70,6 @@ type HistoryOptions struct {
 	Limit   int
 }
 
-// query returns what to ask a Ledger for.
 func (o *HistoryOptions) query(thread string) posthouse.Query {
 	q := posthouse.Query{
 		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: o.Branch, Node: o.Node, Kind: o.Kind, Status: o.Status, Run: o.Run,

@@ -24,20 +24,26 @@ type question struct {
 
 func (q *question) last() *posthouse.Gate { return q.gates[len(q.gates)-1] }
 
-// addQuestion adds a gate of an execution.
 func (r *replay) addQuestion(g *posthouse.Gate) {
 	content, n := g.Content(), g.Occurrence
 	if !g.Digested() {
 		n = r.legacyNumber(g, content)
 	}
-	for _, q := range r.asked {
-		if q.name == g.Name && q.n == n && q.content == content {
-			q.gates = append(q.gates, g)
-			return
-		}
+	if q := r.find(g.Name, content, n); q != nil {
+		q.gates = append(q.gates, g)
+		return
 	}
 	r.left += outermost(g.Name)
 	r.asked = append(r.asked, &question{name: g.Name, content: content, n: n, old: !g.Digested(), gates: []*posthouse.Gate{g}})
+}
+
+func (r *replay) find(name string, content posthouse.Hash, n uint32) *question {
+	for _, q := range r.asked {
+		if q.name == name && q.n == n && q.content == content {
+			return q
+		}
+	}
+	return nil
 }
 
 // legacyNumber returns the number of an earlier version's gate among questions of one
@@ -61,12 +67,7 @@ func (r *replay) question(g *posthouse.Gate, content posthouse.Hash, n uint32) *
 	if r == nil {
 		return nil
 	}
-	for _, q := range r.asked {
-		if q.name == g.Name && q.n == n && q.content == content {
-			return q
-		}
-	}
-	if q := r.questionWithNote(g, n); q != nil {
+	if q := cmp.Or(r.find(g.Name, content, n), r.questionWithNote(g, n)); q != nil {
 		return q
 	}
 	if g.Bind == posthouse.ByName {
@@ -391,7 +392,6 @@ func (t *Task) predecessor(g *posthouse.Gate, before []posthouse.Gate) *question
 	return nil
 }
 
-// isSuperseded reports whether another gate on record replaces g.
 func (r *replay) isSuperseded(g *posthouse.Gate) bool {
 	return slices.ContainsFunc(r.asked, func(q *question) bool {
 		return slices.ContainsFunc(q.gates, func(o *posthouse.Gate) bool { return o.Supersedes == g.ID })

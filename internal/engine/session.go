@@ -121,7 +121,6 @@ func Begin(ctx context.Context, l *ledger.Ledger, o SessionOptions) (*Session, e
 	return s, nil
 }
 
-// findHead looks up the head.
 func (s *Session) findHead(ctx context.Context) error {
 	info := s.claim.Found()
 	if info == nil {
@@ -289,7 +288,6 @@ func (s *Session) applyCommit(d *ledger.Draft, c *posthouse.Committed) {
 	}
 }
 
-// execution returns what a task has on record, to add to it.
 func (s *Session) execution(task string) *core.Execution {
 	x := s.executions[task]
 	if x == nil {

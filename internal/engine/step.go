@@ -151,7 +151,6 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 	}
 }
 
-// attempt runs the function once.
 func (c *Call) attempt(ctx context.Context, n int, fn Work) (posthouse.Value, error) {
 	c.reportStep(ctx, StepEvent{Kind: EventTaskStart, Attempt: n})
 	return fn(c.task.inside(ctx, c.name, c.occurrence, n))

@@ -17,7 +17,6 @@ const MaxBehind = 64
 type writeBehind struct {
 	queue   chan *ledger.Draft
 	pending sync.WaitGroup
-	ended   sync.WaitGroup
 	mu      sync.Mutex
 	err     error // of the first that failed: none is written after it
 }
@@ -32,7 +31,7 @@ func (s *Session) CommitLater(ctx context.Context, d ledger.Draft) error {
 	if s.behind == nil {
 		l := &writeBehind{queue: make(chan *ledger.Draft, MaxBehind)}
 		s.behind = l
-		l.ended.Go(func() { s.writeNext(ctx, l) })
+		go s.writeNext(ctx, l)
 	}
 	l := s.behind
 	s.mu.Unlock()
@@ -87,7 +86,6 @@ func (s *Session) Flush() error {
 	return l.failed()
 }
 
-// stopWriteBehind ends the writer, if there is one.
 func (s *Session) stopWriteBehind() {
 	s.mu.Lock()
 	l := s.behind
@@ -95,6 +93,6 @@ func (s *Session) stopWriteBehind() {
 	s.mu.Unlock()
 	if l != nil {
 		close(l.queue)
-		l.ended.Wait()
+		l.pending.Wait()
 	}
 }
