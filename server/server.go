@@ -119,10 +119,10 @@ type Server struct {
 	abandon context.CancelFunc
 	mu      sync.Mutex
 	closed  bool
+	shares  map[string]int // open streams by the token's name
 	running sync.WaitGroup
 	calls   chan struct{} // one for each running call
 	streams chan struct{} // one for each open stream
-	shares  shares        // of the streams, by token
 
 	// One for each WebSocket that has not sent its token yet. They have slots of
 	// their own, a tenth of the streams, so that they cannot keep others out.
@@ -168,7 +168,7 @@ func New(o Options) (*Server, error) {
 	s.clients = session.NewClients(s.ledger.Store(), s.now, limits.Client, limits.Clients)
 	s.runs = &runs{now: s.now, limit: limits.Calls, of: map[string]*call{}}
 	s.approvals = approvals{ledger: shared(s.ledger), open: map[*gate.Session]bool{}}
-	s.shares.of = map[string]int{}
+	s.shares = map[string]int{}
 	s.ready = &readiness{now: s.now, probe: o.Ready}
 	if o.Ready == nil {
 		s.ready.probe = s.probe

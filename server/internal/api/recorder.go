@@ -32,23 +32,19 @@ func (w *Recorder) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController and WebSocket reach the connection.
 func (w *Recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// NoteRoute tells the log line which route the request took.
-func NoteRoute(w http.ResponseWriter, r *Route) {
+// recorder returns the Recorder that w is, or one that nobody reads.
+func recorder(w http.ResponseWriter) *Recorder {
 	if rec, ok := w.(*Recorder); ok {
-		rec.Route = r
+		return rec
 	}
+	return new(Recorder)
 }
+
+// NoteRoute tells the log line which route the request took.
+func NoteRoute(w http.ResponseWriter, r *Route) { recorder(w).Route = r }
 
 // NoteActor tells the log line who sent the request.
-func NoteActor(w http.ResponseWriter, name string) {
-	if rec, ok := w.(*Recorder); ok {
-		rec.Actor = name
-	}
-}
+func NoteActor(w http.ResponseWriter, name string) { recorder(w).Actor = name }
 
 // NoteError tells the log line what failed.
-func NoteError(w http.ResponseWriter, err error) {
-	if rec, ok := w.(*Recorder); ok {
-		rec.Err = err
-	}
-}
+func NoteError(w http.ResponseWriter, err error) { recorder(w).Err = err }
