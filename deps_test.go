@@ -79,7 +79,7 @@ var laws = []law{
 	{"graph/internal/progress", []string{".", "ledger", "graph/internal/child", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded"}, nil, "how far a thread is stands in the log"},
 	{"graph/internal/subparts", []string{".", "ledger", "graph/internal/child", "graph/internal/calls", "graph/internal/frontier"}, nil, "what subgraphs keep has names on record, whatever runs them"},
 	{"graph/internal/migrate", []string{".", "graph/internal/calls", "graph/internal/frontier", "internal/engine"}, nil, "a migration changes names and parts, and runs no node"},
-	{"graph/internal/takeover", []string{".", "ledger", "graph/internal/calls", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded", "graph/internal/subparts", "graph/internal/topology"}, nil, "what another version left is judged from names and types, before a node runs"},
+	{"graph/internal/upgrade", []string{".", "ledger", "graph/internal/calls", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded", "graph/internal/subparts", "graph/internal/topology"}, nil, "what another version left is judged from names and types, before a node runs"},
 	{"graph/internal/topology", []string{".", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded", "graph/internal/state"}, nil, "where a graph leads is data, whatever the nodes do"},
 	{"graph/internal/recorded", []string{".", "internal/core", "internal/engine", "graph/internal/frontier", "graph/internal/state", "graph/internal/subparts"}, nil, "what a task left is a record, whoever takes it up"},
 	{"graph/internal/frontier", []string{".", "internal/engine"}, nil, "what is yet to run is data, whatever the nodes are"},

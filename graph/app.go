@@ -59,7 +59,7 @@ type Snapshot[S any] struct {
 	Metadata map[string]string
 }
 
-func (a *App[S]) snapshot(c *posthouse.Checkpoint) (*Snapshot[S], error) {
+func newSnapshot[S any](a *App[S], c *posthouse.Checkpoint) (*Snapshot[S], error) {
 	s := &Snapshot[S]{Header: c.Header, Metadata: c.Metadata}
 	c, err := a.current(c)
 	if err != nil {

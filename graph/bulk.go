@@ -34,7 +34,7 @@ func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUp
 	case len(steps) == 0:
 		return nil, posthouse.Invalid("steps", "are none")
 	}
-	base, err := a.updated(ctx, thread, &opt)
+	base, err := updateBase(a, ctx, thread, &opt)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func (a *App[S]) Check(ctx context.Context, o *CheckOptions) iter.Seq2[*Finding,
 				return
 			}
 			for _, b := range t.Branches {
-				f, err := a.find(ctx, o, b)
+				f, err := findMisfit(a, ctx, o, b)
 				switch {
 				case errors.Is(err, posthouse.ErrNotFound):
 					continue // removed meanwhile
@@ -67,8 +67,8 @@ func (a *App[S]) Check(ctx context.Context, o *CheckOptions) iter.Seq2[*Finding,
 	}
 }
 
-// find looks at one branch. It returns nil if the options leave the branch out.
-func (a *App[S]) find(ctx context.Context, o *CheckOptions, b posthouse.BranchHead) (*Finding, error) {
+// findMisfit looks at one branch. It returns nil if the options leave the branch out.
+func findMisfit[S any](a *App[S], ctx context.Context, o *CheckOptions, b posthouse.BranchHead) (*Finding, error) {
 	ended := posthouse.IsOver(b.Status)
 	if ended && !o.Ended {
 		return nil, nil
@@ -90,7 +90,7 @@ func (a *App[S]) find(ctx context.Context, o *CheckOptions, b posthouse.BranchHe
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.version().Of(ctx, c, true)
+	t, err := upgradeVersion(a).Of(ctx, c, true)
 	if err != nil {
 		return nil, err
 	}

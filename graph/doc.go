@@ -74,7 +74,7 @@
 // # Changing a graph
 //
 // Each checkpoint has the fingerprint of its graph. A run checks a thread that another
-// version left. If it fits, the run goes on. Otherwise the thread is untouched, and the
+// upgradeVersion left. If it fits, the run goes on. Otherwise the thread is untouched, and the
 // error is one [ChangedError] with all reasons. A [Migration] renames nodes and reshapes
 // the state and what was sent; recorded steps, results and gates stay. Run [App.Check]
 // before a deploy: it reports what would become of every open thread.

@@ -66,7 +66,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 		}
 		latest, lost = child.OnHead(info, base, ""), info.Lease.Held
 	}
-	t, err := a.version().Of(ctx, base, latest)
+	t, err := upgradeVersion(a).Of(ctx, base, latest)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 		return e, nil
 	}
 	if recorded {
-		if e.done, err = a.recordedTasks(ctx, &base.Header, &t.Frontier, latest); err != nil {
+		if e.done, err = recordedTasks(a, ctx, &base.Header, &t.Frontier, latest); err != nil {
 			return nil, err
 		}
 	}
@@ -93,7 +93,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 
 // recordedTasks returns the tasks of a frontier that completed beside unfinished ones.
 // latest says that h is its branch's head.
-func (a *App[S]) recordedTasks(ctx context.Context, h *posthouse.Header, g *frontier.Frontier, latest bool) (done []*recorded.Task, err error) {
+func recordedTasks[S any](a *App[S], ctx context.Context, h *posthouse.Header, g *frontier.Frontier, latest bool) (done []*recorded.Task, err error) {
 	if g.IsAlone() {
 		return nil, nil
 	}
@@ -236,12 +236,12 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 		g.Epoch = e.base.Step + 1 + uint64(e.frontier.Skipped)
 	}
 	if bad := a.FrontierMisfits(&g); len(bad) > 0 {
-		return nil, a.version().Refuse(e.base, bad)
+		return nil, upgradeVersion(a).Refuse(e.base, bad)
 	}
 	c := &posthouse.Change{
 		Parent: e.base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
 		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.frontier.Skipped, By: by, Next: a.NextNames(&g),
-		Node: migrate.Nodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node),
+		Node: migrate.Nodes(migrationsFrom(a, e.base.Fingerprint), e.base.Node),
 	}
 	if len(e.as) > 0 {
 		c.Node = frontier.JoinNames(frontier.MapNames(e.as, func(n nodeTask) string { return n.node }))

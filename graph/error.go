@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
 	"github.com/posthouse/posthouse/graph/internal/state"
-	"github.com/posthouse/posthouse/graph/internal/takeover"
 	"github.com/posthouse/posthouse/graph/internal/topology"
+	"github.com/posthouse/posthouse/graph/internal/upgrade"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -90,7 +90,7 @@ type TimeoutError = engine.TimeoutError
 // [posthouse.ErrInvalid]. Its fields are the Graph, the Thread, Branch and Checkpoint,
 // the fingerprints of the checkpoint (From) and of this graph (To), whether it was
 // Migrated, and all Mismatches.
-type ChangedError = takeover.ChangedError
+type ChangedError = upgrade.ChangedError
 
 // A MismatchKind says what of a checkpoint does not fit the graph.
 type MismatchKind = migrate.Kind

@@ -254,7 +254,9 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 	a.fingerprint = a.Graph.Fingerprint()
 	a.front = &engine.Front[RunOptions, S, Result[S], Snapshot[S]]{
 		Ledger: led, Kind: "graph", Name: a.name, Instance: string(led.Core().NewID()), Hold: a.hold,
-		Check: a.checkCall, NewRun: a.newCall, Snapshot: a.snapshot, Status: func(res *Result[S]) posthouse.Status { return res.Status },
+		Check: a.checkCall, NewRun: a.newCall,
+		Snapshot: func(c *posthouse.Checkpoint) (*Snapshot[S], error) { return newSnapshot(a, c) },
+		Status:   func(res *Result[S]) posthouse.Status { return res.Status },
 	}
 	return a, nil
 }

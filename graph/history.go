@@ -24,7 +24,7 @@ type AutoRelease struct {
 }
 
 // A Version is a released thread: its [posthouse.Release] and, as State, the last
-// snapshot. That is the head of main, or of the first branch if there was no main.
+// newSnapshot. That is the head of main, or of the first branch if there was no main.
 type Version[S any] = engine.Version[Snapshot[S]]
 
 // Release closes what the thread has on record as a version that can still be read.

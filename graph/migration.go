@@ -6,14 +6,14 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
-	"github.com/posthouse/posthouse/graph/internal/takeover"
+	"github.com/posthouse/posthouse/graph/internal/upgrade"
 )
 
 // A Migration changes what an earlier version of the graph has on record for a later
 // one. The first of CompileOptions.Migrations whose From is a checkpoint's fingerprint
 // is applied, or else the first without one, and then all after it: keep them in the
 // order in which the graph changed. They are not applied to a checkpoint of this same
-// version, or to one without a fingerprint, which was saved by hand.
+// upgradeVersion, or to one without a fingerprint, which was saved by hand.
 type Migration struct {
 	From string // the fingerprint that it begins at, see [App.Fingerprint]; "": any
 
@@ -37,13 +37,13 @@ type Migration struct {
 	Inputs func(node string, in posthouse.Value) (posthouse.Value, error)
 }
 
-func (a *App[S]) migrationsFrom(fingerprint string) []migrate.Migration {
+func migrationsFrom[S any](a *App[S], fingerprint string) []migrate.Migration {
 	return migrate.From(a.migrations, fingerprint, a.fingerprint)
 }
 
 // current returns a checkpoint with the state that migrations make of it.
 func (a *App[S]) current(c *posthouse.Checkpoint) (*posthouse.Checkpoint, error) {
-	ms := a.migrationsFrom(c.Fingerprint)
+	ms := migrationsFrom(a, c.Fingerprint)
 	if len(ms) == 0 {
 		return c, nil
 	}
@@ -77,8 +77,8 @@ func escapeMigrations(ms []Migration) []migrate.Migration {
 	return out
 }
 
-func (a *App[S]) version() *takeover.Version {
-	return &takeover.Version{Graph: a.Graph, Fingerprint: a.fingerprint, Migrations: a.migrations, Ledger: a.ledger}
+func upgradeVersion[S any](a *App[S]) *upgrade.Version {
+	return &upgrade.Version{Graph: a.Graph, Fingerprint: a.fingerprint, Migrations: a.migrations, Ledger: a.ledger}
 }
 
 // migrateHead checks that the head fits this version of the graph, and commits its
@@ -92,7 +92,7 @@ func (r *run[S]) migrateHead(ctx context.Context, pending bool) error {
 	if err != nil {
 		return err
 	}
-	t, err := r.app.version().Of(ctx, c, true)
+	t, err := upgradeVersion(r.app).Of(ctx, c, true)
 	if err != nil {
 		return err
 	}

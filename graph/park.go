@@ -32,7 +32,7 @@ func (r *run[S]) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*R
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.app.snapshot(c)
+	s, err := newSnapshot(r.app, c)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	if err != nil {
 		return nil, err
 	}
-	base, err := a.updated(ctx, thread, &opt)
+	base, err := updateBase(a, ctx, thread, &opt)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	return a.State(ctx, h.Thread, StateOptions{Checkpoint: h.ID})
 }
 
-// updated returns the checkpoint that an update changes.
-func (a *App[S]) updated(ctx context.Context, thread string, o *UpdateOptions) (*posthouse.Checkpoint, error) {
+// updateBase returns the checkpoint that an update changes.
+func updateBase[S any](a *App[S], ctx context.Context, thread string, o *UpdateOptions) (*posthouse.Checkpoint, error) {
 	if err := checkLabels(o.Labels); err != nil {
 		return nil, err
 	}
@@ -131,10 +131,10 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 		if err != nil {
 			return nil, err
 		}
-		if len(a.migrationsFrom(c.Fingerprint)) > 0 {
-			return a.forkMigrated(ctx, c, fork, change)
+		if len(migrationsFrom(a, c.Fingerprint)) > 0 {
+			return forkMigrated(a, ctx, c, fork, change)
 		}
-		parts, err := a.edited(c, change)
+		parts, err := editedParts(a, c, change)
 		if err != nil {
 			return nil, err
 		}
@@ -144,10 +144,10 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 	if err != nil {
 		return nil, err
 	}
-	return a.snapshot(c)
+	return newSnapshot(a, c)
 }
 
-func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.Part, error) {
+func editedParts[S any](a *App[S], c *posthouse.Checkpoint, change func(*S)) ([]posthouse.Part, error) {
 	c, err := a.current(c)
 	if err != nil {
 		return nil, err
@@ -163,16 +163,16 @@ func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.P
 }
 
 // forkMigrated forks a checkpoint of another version, and commits the migrated and
-// edited state after it.
-func (a *App[S]) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *ledger.ForkOptions, change func(*S)) (*Snapshot[S], error) {
-	t, err := a.version().Of(ctx, c, false)
+// editedParts state after it.
+func forkMigrated[S any](a *App[S], ctx context.Context, c *posthouse.Checkpoint, o *ledger.ForkOptions, change func(*S)) (*Snapshot[S], error) {
+	t, err := upgradeVersion(a).Of(ctx, c, false)
 	if err != nil {
 		return nil, err
 	}
 	if e := t.Err(true); e != nil {
 		return nil, e
 	}
-	parts, err := a.edited(c, change)
+	parts, err := editedParts(a, c, change)
 	if err != nil {
 		return nil, err
 	}
