@@ -80,15 +80,15 @@ func (t *ThreadInfo) Apply(e *Entry) error {
 	if err != nil {
 		return err
 	}
-	return t.follow(e, &h)
+	return t.applyNext(e, &h)
 }
 
 // ApplyRecords applies an entry whose records were decoded with [Entry.Records].
 func (t *ThreadInfo) ApplyRecords(e *Entry, records []Record) error {
-	return t.follow(e, &entryHeader{time: e.Time(), records: records})
+	return t.applyNext(e, &entryHeader{time: e.Time(), records: records})
 }
 
-func (t *ThreadInfo) follow(e *Entry, h *entryHeader) error {
+func (t *ThreadInfo) applyNext(e *Entry, h *entryHeader) error {
 	follows := e.Seq == t.Tail.Seq+1 && e.Prev == t.Link
 	if r := h.release(); r != nil && e.Seq > r.First && r.First == t.Tail.Seq+1 {
 		follows = r.Base == t.Link
@@ -135,22 +135,22 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 			t.applyRemoval(r.Removal)
 			if r.Removal.Whole {
 				t.Releases, t.Archived = 0, 0
-				t.begin(at)
+				t.startGeneration(at)
 			}
 		case r.Release != nil:
 			t.Releases, t.Archived, t.Lease.Fence = t.Releases+1, t.Archived+r.Release.Checkpoints, r.Release.Fence
 			hold := t.Hold
-			t.begin(at)
+			t.startGeneration(at)
 			t.Hold = hold // it is the thread's
 		}
 	}
-	t.settle()
+	t.deriveStatus()
 }
 
-// begin makes t the summary of the next generation, which the next save under this name
+// startGeneration makes t the summary of the next generation, which the next save under this name
 // begins. It must depend on the release record alone, so that it can be rebuilt when
 // only that is left. Fence numbers keep growing.
-func (t *ThreadInfo) begin(at Millis) {
+func (t *ThreadInfo) startGeneration(at Millis) {
 	*t = ThreadInfo{
 		Thread: t.Thread, Generation: t.Generation + 1, First: t.Tail.Seq + 1, Releases: t.Releases, Archived: t.Archived,
 		Tail: t.Tail, Link: t.Link, Lease: Lease{Fence: t.Lease.Fence}, Created: at, Updated: max(t.Updated, at), Signed: t.Signed,
@@ -255,9 +255,9 @@ func (t *ThreadInfo) setBranch(h BranchHead) {
 	t.Branches = bs
 }
 
-// settle derives the thread's status and due time: from open gates first, then from
+// deriveStatus derives the thread's status and due time: from open gates first, then from
 // what can run, then from main.
-func (t *ThreadInfo) settle() {
+func (t *ThreadInfo) deriveStatus() {
 	t.Status, t.Due = StatusSaved, 0
 	for i := range t.Branches {
 		s := t.Branches[i].Status

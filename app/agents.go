@@ -33,7 +33,7 @@ func GraphAgent[S any](env *Env, a *graph.App[S], decode func(message string) (S
 			if err != nil {
 				return t.failed(err, errors.As(err, &failed))
 			}
-			t.hear(&e.Checkpoint, e.Text, e.Value)
+			t.record(&e.Checkpoint, e.Text, e.Value)
 			if r := e.Result; r != nil {
 				return t.reply(r.Checkpoint, r.Status, r.Waiting), nil
 			}
@@ -58,7 +58,7 @@ func FlowAgent[In, Out any](env *Env, a *flow.App[In, Out], decode func(message 
 			if err != nil {
 				return t.failed(err, errors.As(err, &failed))
 			}
-			t.hear(&e.Checkpoint, e.Text, e.Value)
+			t.record(&e.Checkpoint, e.Text, e.Value)
 			r := e.Result
 			if r == nil {
 				continue
@@ -124,8 +124,8 @@ type telling struct {
 	said    strings.Builder
 }
 
-// hear sends one event of a run.
-func (t *telling) hear(h *posthouse.Header, text string, value any) {
+// record sends one event of a run.
+func (t *telling) record(h *posthouse.Header, text string, value any) {
 	if h.ID != "" {
 		t.head = h.ID
 	}

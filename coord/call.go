@@ -66,7 +66,7 @@ func (r *run) call(ctx context.Context, fn Skill, c Call, step posthouse.Step, o
 	if err := r.flushDue(ctx); err != nil {
 		return Result{}, err
 	}
-	if err := r.task.Secure(ctx); err != nil {
+	if err := r.task.PersistClaim(ctx); err != nil {
 		return Result{}, err
 	}
 	waited := r.task.Waiting()

@@ -251,7 +251,7 @@ func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *reque
 		free()
 		h.Settle(err)
 	}()
-	r, err := c.begin(ctx, s, req)
+	r, err := c.startRun(ctx, s, req)
 	if err != nil {
 		return nil, err
 	}
@@ -273,9 +273,9 @@ func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *reque
 	return reply, err
 }
 
-// begin finds the request on record, or prepares its record. One execution spans all
+// startRun finds the request on record, or prepares its record. One execution spans all
 // checkpoints of its request, so the task is named by the step that its end will make.
-func (c *Coordinator) begin(ctx context.Context, s *engine.Session, req *request) (*run, error) {
+func (c *Coordinator) startRun(ctx context.Context, s *engine.Session, req *request) (*run, error) {
 	r := &run{c: c, sess: s, began: c.ledger.Now()}
 	step := uint64(1)
 	if head := s.Head(); head != nil {

@@ -66,7 +66,7 @@ func (r *run) park(ctx context.Context) (*Reply, error) {
 		ch = r.change(posthouse.KindWait)
 	}
 	ch.Status, ch.Next = posthouse.StatusWaiting, []string{r.c.name}
-	if err := r.commit(ctx, ch, questions); err != nil {
+	if err := r.writeEntry(ctx, ch, questions); err != nil {
 		return nil, err
 	}
 	p := r.reply()
@@ -82,7 +82,7 @@ func (r *run) park(ctx context.Context) (*Reply, error) {
 func (r *run) interrupt(ctx context.Context, cause error) (*Reply, error) {
 	ch := r.change(posthouse.KindFail)
 	ch.Status, ch.Next, ch.Error = posthouse.StatusInterrupted, []string{r.c.name}, strings.ToValidUTF8(cause.Error(), "\uFFFD")
-	if err := r.commit(ctx, ch, nil); err != nil {
+	if err := r.writeEntry(ctx, ch, nil); err != nil {
 		return nil, err
 	}
 	return r.reply(), cause
@@ -127,7 +127,7 @@ func (r *run) commitResult(ctx context.Context, failed error) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.commit(ctx, ch, nil); err != nil {
+	if err := r.writeEntry(ctx, ch, nil); err != nil {
 		return nil, err
 	}
 	return r.reply(), failed

@@ -137,11 +137,11 @@ func (r *run) flush(ctx context.Context) error {
 	if ch != nil {
 		ch.Status, ch.Next = posthouse.StatusRunning, []string{r.c.name}
 	}
-	return r.commit(ctx, ch, nil)
+	return r.writeEntry(ctx, ch, nil)
 }
 
-// commit makes one entry of ch, the gates and what is held. Callers hold r.mu.
-func (r *run) commit(ctx context.Context, ch *posthouse.Change, gates []posthouse.Gate) error {
+// writeEntry makes one entry of ch, the gates and what is held. Callers hold r.mu.
+func (r *run) writeEntry(ctx context.Context, ch *posthouse.Change, gates []posthouse.Gate) error {
 	if r.err != nil {
 		return r.err
 	}

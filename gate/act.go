@@ -132,7 +132,7 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	}
 	open := false // an earlier attempt, whose outcome stays unknown
 	if attempt, unknown := a.use.Unknown(); unknown {
-		v, how, err := a.settle(ctx, g, attempt)
+		v, how, err := a.resolveOutcome(ctx, g, attempt)
 		if err != nil || how == happened {
 			return v, err
 		}

@@ -159,7 +159,7 @@ func (a *Auto) proposed(ctx context.Context, task *engine.Task, number uint32, g
 		return nil, "", nil
 	}
 	v, err := task.Records().Decided(ctx, posthouse.PolicyPrefix+g.Name, number, "judge", posthouse.EffectRead, func(ctx context.Context) (v posthouse.Value, err error) {
-		o, err := a.judge(ctx, g)
+		o, err := a.askJudge(ctx, g)
 		if err != nil {
 			return v, err
 		}
@@ -182,8 +182,8 @@ func (a *Auto) proposed(ctx context.Context, task *engine.Task, number uint32, g
 	return &posthouse.Decision{Verdict: j.Verdict, By: "policy:judge", Reason: j.Reason}, "", nil
 }
 
-// judge asks the judge. Its errors are recorded as an outcome, except where the run ends.
-func (a *Auto) judge(ctx context.Context, g *posthouse.Gate) (*outcome, error) {
+// askJudge asks the judge. Its errors are recorded as an outcome, except where the run ends.
+func (a *Auto) askJudge(ctx context.Context, g *posthouse.Gate) (*outcome, error) {
 	var j Judgement
 	err := engine.Guard(func() (err error) {
 		j, err = a.Judge(ctx, g.Clone())

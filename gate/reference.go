@@ -21,7 +21,7 @@ func checkReferences(schema json.RawMessage) error {
 		return err
 	}
 	for _, at := range c.schemas {
-		if err := c.follow(at); err != nil {
+		if err := c.resolve(at); err != nil {
 			return err
 		}
 	}
@@ -78,8 +78,8 @@ func (c *references) collect(v any, at string) error {
 	return nil
 }
 
-// follow visits the schemas that apply to the same value as the one at a pointer.
-func (c *references) follow(at string) error {
+// resolve visits the schemas that apply to the same value as the one at a pointer.
+func (c *references) resolve(at string) error {
 	switch c.state[at] {
 	case open:
 		return fmt.Errorf("#%s refers to itself", at)
@@ -98,7 +98,7 @@ func (c *references) follow(at string) error {
 			return err
 		}
 		for _, t := range targets {
-			if err := c.follow(t); err != nil {
+			if err := c.resolve(t); err != nil {
 				return err
 			}
 		}
@@ -109,7 +109,7 @@ func (c *references) follow(at string) error {
 			continue
 		}
 		for _, t := range applied(k, sub, at+"/"+k) {
-			if err := c.follow(t); err != nil {
+			if err := c.resolve(t); err != nil {
 				return err
 			}
 		}

@@ -82,7 +82,7 @@ func (s *Session) relay(ctx context.Context, p *pending) (*relayed, error) {
 	go func() {
 		defer close(ended)
 		if d := r.listen(listen, watch); d != nil {
-			s.hear(p, d)
+			s.onDecision(p, d)
 		}
 	}()
 	r.stop = func() { cancel(); <-ended }
@@ -116,9 +116,9 @@ func (r *relayed) listen(ctx context.Context, watch iter.Seq2[*posthouse.Event, 
 	}
 }
 
-// hear delivers an answer that is on record.
-func (s *Session) hear(p *pending, d *posthouse.Decision) {
-	if d = p.fitting(d); s.take(p.gate.ID) != nil {
+// onDecision delivers an answer that is on record.
+func (s *Session) onDecision(p *pending, d *posthouse.Decision) {
+	if d = p.fitting(d); s.removePending(p.gate.ID) != nil {
 		s.deliver(p, d)
 	}
 }
@@ -135,9 +135,9 @@ func (p *pending) fitting(d *posthouse.Decision) *posthouse.Decision {
 	return &heard
 }
 
-// end closes the approval's thread. It returns d, the session's decision, unless another
+// closeThread closes the approval's thread. It returns d, the session's decision, unless another
 // one was on record first.
-func (r *relayed) end(p *pending, d *posthouse.Decision) (*posthouse.Decision, error) {
+func (r *relayed) closeThread(p *pending, d *posthouse.Decision) (*posthouse.Decision, error) {
 	r.stop()
 	_, err := r.ledger.Commit(p.ctx, &ledger.Draft{ // what is still open is cancelled with it
 		Thread: string(r.id), Checkpoint: &posthouse.Change{Status: posthouse.StatusDone},

@@ -149,7 +149,7 @@ func (s *Session) ask(ctx context.Context, g *posthouse.Gate, timeout time.Durat
 	}
 	r, err := s.relay(ctx, p)
 	if err != nil {
-		s.take(g.ID)
+		s.removePending(g.ID)
 		return nil, err
 	}
 	d, err := s.await(ctx, p, timeout)
@@ -157,7 +157,7 @@ func (s *Session) ask(ctx context.Context, g *posthouse.Gate, timeout time.Durat
 	if err != nil {
 		said = &posthouse.Decision{Gate: g.ID, Verdict: posthouse.Cancel}
 	}
-	first, ended := r.end(p, said)
+	first, ended := r.closeThread(p, said)
 	if ended != nil {
 		return nil, errors.Join(err, ended)
 	}
@@ -172,7 +172,7 @@ func (s *Session) await(ctx context.Context, p *pending, timeout time.Duration) 
 	g := p.gate
 	shown := *g
 	if err := engine.Guard(func() error { return s.opt.Announce(&shown) }); err != nil {
-		s.take(g.ID)
+		s.removePending(g.ID)
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeForbidden, Message: "the approval of tool " + g.Name + " could not be announced, so nobody can give it", Err: err,
 		}
@@ -187,7 +187,7 @@ func (s *Session) await(ctx context.Context, p *pending, timeout time.Duration) 
 	case <-ctx.Done():
 		ended = context.Cause(ctx)
 	}
-	if s.take(g.ID) == nil {
+	if s.removePending(g.ID) == nil {
 		return <-p.done, nil // somebody was just in time
 	}
 	return late, ended
@@ -206,8 +206,8 @@ func (s *Session) register(p *pending) error {
 	return nil
 }
 
-// take removes an approval. The caller that gets it decides it.
-func (s *Session) take(id posthouse.ID) *pending {
+// removePending removes an approval. The caller that gets it decides it.
+func (s *Session) removePending(id posthouse.ID) *pending {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.open[id]
@@ -240,7 +240,7 @@ func (s *Session) Decide(id posthouse.ID, d posthouse.Decision) (*posthouse.Gate
 	}
 	g := *p.gate
 	g.Decision = &d
-	if s.take(id) != nil {
+	if s.removePending(id) != nil {
 		s.deliver(p, &d)
 	} else if s.opt.Ledger == nil { // else the watch delivered it first
 		return nil, notWaiting(id)

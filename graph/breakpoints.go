@@ -64,7 +64,7 @@ func (s *step[S]) commitOverrun(ctx context.Context, n *node[S]) error {
 		err = r.record.flush(ctx)
 	} else {
 		r.record.newChange(posthouse.KindFail, posthouse.StatusFailed, "").Error = e.Error()
-		err = r.record.commit(ctx, nil)
+		err = r.record.commitSteps(ctx, nil)
 	}
 	if err != nil {
 		return errors.Join(e, err)

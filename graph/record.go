@@ -36,8 +36,8 @@ func (rec *recorder[S]) newChange(kind string, status posthouse.Status, node str
 	return &rec.change
 }
 
-// commit commits rec.change, the plan, and step results with it.
-func (rec *recorder[S]) commit(ctx context.Context, steps []posthouse.Step) error {
+// commitSteps commits rec.change, the plan, and step results with it.
+func (rec *recorder[S]) commitSteps(ctx context.Context, steps []posthouse.Step) error {
 	_, err := rec.commitDraft(ctx, &ledger.Draft{Steps: steps})
 	return err
 }

@@ -184,7 +184,7 @@ func (r *run[S]) Start(ctx context.Context, in *S) (*Result[S], error) {
 	if c.Labels == nil {
 		c.Labels = r.opt.Labels
 	}
-	if err := r.record.commit(ctx, nil); err != nil {
+	if err := r.record.commitSteps(ctx, nil); err != nil {
 		return nil, err
 	}
 	if err := r.report.values(EventInput); err != nil {

@@ -69,7 +69,7 @@ func (s *step[S]) checkpointOrSkip(ctx context.Context, program []posthouse.Part
 	if r.opt.Durability == Async && r.report.hub == nil && r.subrun == nil && status == posthouse.StatusRunning {
 		return r.record.commitLater(ctx, held)
 	}
-	return r.record.commit(ctx, held)
+	return r.record.commitSteps(ctx, held)
 }
 
 func (s *step[S]) makesCheckpoint(status posthouse.Status) bool {

@@ -115,7 +115,7 @@ func (s *step[S]) runBranch(ctx context.Context, t *task[S]) (o *outcome[S]) {
 		return nil
 	})
 	if err != nil {
-		o = t.outcome.end(taskFailed, err)
+		o = t.outcome.finish(taskFailed, err)
 	}
 	o.live = nil
 	return o

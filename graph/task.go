@@ -73,7 +73,7 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 	for again := false; ; again = true {
 		exec, err := r.sess.TaskFor(ctx, t.key)
 		if err != nil {
-			return o.end(taskStopped, err)
+			return o.finish(taskStopped, err)
 		}
 		o.exec = exec
 		if r.subrun != nil {
@@ -81,7 +81,7 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 		}
 		past, err := recorded.ReadAttempts(exec)
 		if err != nil {
-			return o.end(taskFailed, err)
+			return o.finish(taskFailed, err)
 		}
 		if again {
 			r.report.taskRetry(o, past)
@@ -89,16 +89,16 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 		}
 		// Before the wait, since nobody needs what the last attempt left.
 		if o.live, err = state(again); err != nil {
-			return o.end(taskStopped, err)
+			return o.finish(taskStopped, err)
 		}
 		if past.Failed == nil && !past.Due.IsZero() {
 			if kind, err := t.awaitAttempt(ctx, exec, past); kind != taskDone {
-				return o.end(kind, err)
+				return o.finish(kind, err)
 			}
 		}
 		o.attempt = past.Number()
 		if r.report.task(o, EventTaskStart, nil, time.Time{}); ctx.Err() != nil {
-			return o.end(taskStopped, context.Cause(ctx))
+			return o.finish(taskStopped, context.Cause(ctx))
 		}
 		o.lead = Command{}
 		err = t.attempt(ctx, o, past)
@@ -111,24 +111,24 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 		switch {
 		case ended && r.sess.Err() == nil:
 			o.open = within.open
-			return o.end(within.kind, nil)
+			return o.finish(within.kind, nil)
 		case r.sess.Err() != nil, err != nil && ctx.Err() != nil && !exec.Waiting():
-			return o.end(taskStopped, err)
+			return o.finish(taskStopped, err)
 		case exec.Waiting():
-			return o.end(taskWaits, nil)
+			return o.finish(taskWaits, nil)
 		case err != nil && errors.Is(err, posthouse.ErrWaiting):
 			err = posthouse.Invalid("node", "%q returned ErrWaiting without asking anything", t.Target.Node)
 		}
 		if err == nil {
 			if err := t.takeWrites(o); err != nil {
-				return o.end(taskFailed, err)
+				return o.finish(taskFailed, err)
 			}
 			if err = t.leadOn(o, may); err == nil {
 				return o
 			}
 		}
 		if again, e := t.recordAttempt(ctx, exec, past, err); !again {
-			return o.end(taskFailed, errors.Join(err, e))
+			return o.finish(taskFailed, errors.Join(err, e))
 		}
 		o.err = err
 	}
@@ -164,7 +164,7 @@ func (t *task[S]) takeWrites(o *outcome[S]) (err error) {
 	return o.live.ApplyRules(t.node.Name, t.parallel)
 }
 
-func (o *outcome[S]) end(kind outcomeKind, err error) *outcome[S] {
+func (o *outcome[S]) finish(kind outcomeKind, err error) *outcome[S] {
 	o.kind, o.err = kind, err
 	return o
 }

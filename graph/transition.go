@@ -80,7 +80,7 @@ func Stop() Command { return Command{Goto: []string{End}} }
 
 func (c *Command) isZero() bool { return len(c.Goto)+len(c.Send) == 0 && !c.Parent }
 
-func (a *plan[S]) follow(w *transition[S], s *S) ([]frontier.Target, error) {
+func (a *plan[S]) targetsOf(w *transition[S], s *S) ([]frontier.Target, error) {
 	var to []string
 	var sends []Send
 	switch w.Kind {
@@ -126,7 +126,7 @@ func (a *plan[S]) route(from string, ways []*transition[S], may []string, cmd *C
 	}
 	var all []frontier.Target
 	for _, w := range ways {
-		ts, err := a.follow(w, s)
+		ts, err := a.targetsOf(w, s)
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +145,7 @@ func (r *run[S]) followInterrupted(ctx context.Context) error {
 	if r.frontier.Ends() {
 		r.frontier.Tasks = nil
 		r.record.newChange(posthouse.KindNode, posthouse.StatusDone, r.sess.Head().Node)
-		return r.record.commit(ctx, nil)
+		return r.record.commitSteps(ctx, nil)
 	}
 	var ends []topology.Completion
 	var names []string
@@ -179,5 +179,5 @@ func (r *run[S]) followInterrupted(ctx context.Context) error {
 		return nil
 	}
 	r.record.newChange(posthouse.KindNode, posthouse.StatusDone, frontier.JoinNames(names))
-	return r.record.commit(ctx, nil)
+	return r.record.commitSteps(ctx, nil)
 }

@@ -24,10 +24,10 @@ func (l *Ledger) Commit(ctx context.Context, d *Draft) (*posthouse.Committed, er
 			return nil, err
 		}
 	}
-	return l.commit(ctx, d.plan())
+	return l.commitPlan(ctx, d.plan())
 }
 
-func (l *Ledger) commit(ctx context.Context, p *commit.Plan) (*posthouse.Committed, error) {
+func (l *Ledger) commitPlan(ctx context.Context, p *commit.Plan) (*posthouse.Committed, error) {
 	made, err := commit.Run(ctx, l.core, p)
 	if err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptio
 
 // commitSaved commits p and returns the checkpoint, whose whole content is in p.
 func (l *Ledger) commitSaved(ctx context.Context, p *commit.Plan) (*posthouse.Checkpoint, error) {
-	done, err := l.commit(ctx, p)
+	done, err := l.commitPlan(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func (r *Runner) move(ctx context.Context, thread string, forced []string) (out 
 	if err != nil {
 		return r.unread(ctx, thread, err)
 	}
-	changed, retry := r.settle(ctx, info)
+	changed, retry := r.recordOverdue(ctx, info)
 	if changed {
 		if info, err = r.ledger.Thread(ctx, thread); err != nil {
 			return r.unread(ctx, thread, err)
@@ -52,7 +52,7 @@ func (r *Runner) move(ctx context.Context, thread string, forced []string) (out 
 	if err != nil {
 		return r.unread(ctx, thread, err)
 	}
-	return r.judge(ctx, info, now, ran, out.retry)
+	return r.compare(ctx, info, now, ran, out.retry)
 }
 
 func (r *Runner) unread(ctx context.Context, thread string, err error) outcome {
@@ -63,8 +63,8 @@ func (r *Runner) unread(ctx context.Context, thread string, err error) outcome {
 	return outcome{retry: maxPause}
 }
 
-// judge derives the outcome from a thread before and after branches were advanced.
-func (r *Runner) judge(ctx context.Context, before, after *posthouse.ThreadInfo, ran map[posthouse.BranchHead]error, retry time.Duration) outcome {
+// compare derives the outcome from a thread before and after branches were advanced.
+func (r *Runner) compare(ctx context.Context, before, after *posthouse.ThreadInfo, ran map[posthouse.BranchHead]error, retry time.Duration) outcome {
 	if engine.Draining(ctx) {
 		return outcome{} // the next runner goes on
 	}

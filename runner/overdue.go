@@ -10,10 +10,10 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// settle records what is due on a thread: passed deadlines, escalations, and requests to
+// recordOverdue records what is due on a thread: passed deadlines, escalations, and requests to
 // cancel that no run follows. It reports whether the thread's summary changed, and after
 // which pause to look again, 0 for none.
-func (r *Runner) settle(ctx context.Context, t *posthouse.ThreadInfo) (changed bool, retry time.Duration) {
+func (r *Runner) recordOverdue(ctx context.Context, t *posthouse.ThreadInfo) (changed bool, retry time.Duration) {
 	now := r.ledger.Now()
 	var err error
 	for _, w := range t.Waiting {

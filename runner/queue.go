@@ -72,7 +72,7 @@ func (q *queue) stop() <-chan struct{} {
 	for thread, j := range q.jobs {
 		j.queued, j.forced = false, nil
 		j.wake()
-		q.tell(thread)
+		q.wakeWaiters(thread)
 	}
 	if q.workers == 0 {
 		close(q.idle)
@@ -210,11 +210,11 @@ func (q *queue) finish(thread string, j *job, out outcome) {
 	case out.tail == 0 && out.err == nil:
 		delete(q.jobs, thread)
 	}
-	q.tell(thread)
+	q.wakeWaiters(thread)
 }
 
-// tell wakes those who wait for news of a thread.
-func (q *queue) tell(thread string) {
+// wakeWaiters wakes those who wait for news of a thread.
+func (q *queue) wakeWaiters(thread string) {
 	for _, c := range q.waiters[thread] {
 		select {
 		case c <- struct{}{}:

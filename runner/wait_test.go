@@ -29,7 +29,7 @@ func sleeping(d time.Duration, woke func(thread string) error) func(context.Cont
 		if err := task.Until(ctx, "nap", time.Now().Add(d)); err != nil {
 			return err
 		}
-		if err := task.Secure(ctx); err != nil { // it acts without a step
+		if err := task.PersistClaim(ctx); err != nil { // it acts without a step
 			return err
 		}
 		return woke(thread)

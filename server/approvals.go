@@ -34,7 +34,7 @@ func shared(l *ledger.Ledger) *ledger.Ledger {
 	return l
 }
 
-func (a *approvals) begin(o *gate.SessionOptions) *gate.Session {
+func (a *approvals) openSession(o *gate.SessionOptions) *gate.Session {
 	o.Ledger = a.ledger
 	s := gate.NewSession(o)
 	a.mu.Lock()
@@ -43,8 +43,8 @@ func (a *approvals) begin(o *gate.SessionOptions) *gate.Session {
 	return s
 }
 
-// end closes a session and denies what still waits in it.
-func (a *approvals) end(s *gate.Session) {
+// closeSession closes a session and denies what still waits in it.
+func (a *approvals) closeSession(s *gate.Session) {
 	a.mu.Lock()
 	delete(a.open, s)
 	a.mu.Unlock()

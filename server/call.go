@@ -85,10 +85,10 @@ func (s *Server) start(m message) (*call, error) {
 		m.feed = s.newFeed()
 	}
 	c := &call{thread: m.thread, by: m.by, feed: m.feed, done: make(chan struct{})}
-	s.runs.begin(c)
+	s.runs.add(c)
 	go func() {
 		defer done()
-		defer s.runs.end(c)
+		defer s.runs.remove(c)
 		defer close(c.done)
 		if c.reply, c.err = s.run(agent, m); c.err != nil {
 			m.feed.Send("error", c.err, 0)

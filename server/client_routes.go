@@ -184,8 +184,8 @@ func (c *client) info(ctx context.Context) (*SessionInfo, error) {
 	return i, nil
 }
 
-// note changes the session on record, also after the client has gone.
-func (c *client) note(change func(*session.Session)) {
+// updateSession changes the session on record, also after the client has gone.
+func (c *client) updateSession(change func(*session.Session)) {
 	if c == nil {
 		return
 	}
@@ -201,23 +201,23 @@ func (c *client) keepAlive() {
 		return
 	}
 	c.touched = c.s.now()
-	c.note(func(*session.Session) {})
+	c.updateSession(func(*session.Session) {})
 }
 
 // working notes the thread that a message is worked on.
 func (c *client) working(thread string) {
-	c.note(func(x *session.Session) { x.Thread, x.Checkpoint, x.Gate = thread, "", "" })
+	c.updateSession(func(x *session.Session) { x.Thread, x.Checkpoint, x.Gate = thread, "", "" })
 }
 
 // replied notes where a reply left the thread.
 func (c *client) replied(r *Reply) {
-	c.note(func(x *session.Session) { x.Thread, x.Checkpoint, x.Gate = r.Thread, r.Checkpoint, r.Gate })
+	c.updateSession(func(x *session.Session) { x.Thread, x.Checkpoint, x.Gate = r.Thread, r.Checkpoint, r.Gate })
 }
 
 // saw notes the last event that was sent.
 func (c *client) saw(cursor string) {
 	if cursor != "" {
-		c.note(func(x *session.Session) { x.Cursor = cursor })
+		c.updateSession(func(x *session.Session) { x.Cursor = cursor })
 	}
 }
 

@@ -91,7 +91,7 @@ type watcher struct {
 func (s *Server) relay(c *watcher, found <-chan watched) {
 	tick, stop := s.tick(api.HeartbeatInterval)
 	defer stop()
-	defer c.note()
+	defer c.savePlace()
 	for {
 		select {
 		case x, ok := <-found:
@@ -102,7 +102,7 @@ func (s *Server) relay(c *watcher, found <-chan watched) {
 			if !s.tokenValid(c.actor) || c.es.Heartbeat() != nil {
 				return // revoked, expired, or gone
 			}
-			c.note()
+			c.savePlace()
 			c.who.keepAlive()
 		}
 	}
@@ -129,8 +129,8 @@ func (c *watcher) send(x watched) bool {
 	return true
 }
 
-// note records the last event in the client's session.
-func (c *watcher) note() {
+// savePlace records the last event in the client's session.
+func (c *watcher) savePlace() {
 	if c.last != c.noted {
 		c.who.saw(c.last)
 		c.noted = c.last

@@ -72,7 +72,7 @@ type keys struct {
 func (k *keys) start(ctx context.Context, key string, m message) (c *call, thread string, again bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	rec, again, err := k.take(ctx, key, &m)
+	rec, again, err := k.reserve(ctx, key, &m)
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -93,8 +93,8 @@ func (k *keys) start(ctx context.Context, key string, m message) (c *call, threa
 	return c, rec.Thread, false, err
 }
 
-// take finds the key's request, or keeps this one under it.
-func (k *keys) take(ctx context.Context, key string, m *message) (rec *keptRequest, again bool, err error) {
+// reserve finds the key's request, or keeps this one under it.
+func (k *keys) reserve(ctx context.Context, key string, m *message) (rec *keptRequest, again bool, err error) {
 	sum := sha256.Sum256([]byte(m.by + "\x00" + m.agent + "\x00" + key))
 	name, digest := hex.EncodeToString(sum[1:]), m.digest(key)
 	slot := posthouse.SlotKey{Thread: keysThread, Step: hex.EncodeToString(sum[:1])}

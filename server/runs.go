@@ -44,7 +44,7 @@ type runs struct {
 	begun uint64
 }
 
-func (rs *runs) begin(c *call) {
+func (rs *runs) add(c *call) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	rs.begun++
@@ -53,7 +53,7 @@ func (rs *runs) begin(c *call) {
 	rs.sweep()
 }
 
-func (rs *runs) end(c *call) {
+func (rs *runs) remove(c *call) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	c.endedAt = rs.now()

@@ -69,7 +69,7 @@ type conversation struct {
 
 // admit notes who the client is.
 func (c *conversation) admit(t tokens.Token) {
-	tools := c.s.approvals.begin(&gate.SessionOptions{By: t.Name, Announce: c.announce, Decided: c.decided, Now: c.s.now})
+	tools := c.s.approvals.openSession(&gate.SessionOptions{By: t.Name, Announce: c.announce, Decided: c.decided, Now: c.s.now})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.actor, c.tools = t, tools
@@ -77,7 +77,7 @@ func (c *conversation) admit(t tokens.Token) {
 
 // announce tells the client of an approval that it is asked for.
 func (c *conversation) announce(g *posthouse.Gate) error {
-	return c.tell(approvalEvent{
+	return c.sendApproval(approvalEvent{
 		Type: "approval_required", ID: g.ID, Tool: g.Name, Arguments: g.Payload, Message: g.Text,
 		Expires: int(g.ExpiresAt.Sub(g.CreatedAt).Seconds()),
 	})
@@ -85,11 +85,11 @@ func (c *conversation) announce(g *posthouse.Gate) error {
 
 // decided tells the client of an approval's answer, before what follows from it.
 func (c *conversation) decided(g *posthouse.Gate) {
-	_ = c.tell(approvalEvent{Type: "approval_resolved", ID: g.ID, Decision: g.Decision}) // the answer counts all the same
+	_ = c.sendApproval(approvalEvent{Type: "approval_resolved", ID: g.ID, Decision: g.Decision}) // the answer counts all the same
 }
 
-// tell sends an event between the other frames of the message that is worked on.
-func (c *conversation) tell(e approvalEvent) error {
+// sendApproval sends an event between the other frames of the message that is worked on.
+func (c *conversation) sendApproval(e approvalEvent) error {
 	c.mu.Lock()
 	l := c.listener
 	c.mu.Unlock()
@@ -168,7 +168,7 @@ func (s *Server) socket(w http.ResponseWriter, r *api.Request) error {
 	}
 	defer func() {
 		if c.tools != nil {
-			s.approvals.end(c.tools)
+			s.approvals.closeSession(c.tools)
 		}
 	}()
 	// The origin was checked before; Accept checks it again.
@@ -210,7 +210,7 @@ func (c *conversation) talk() {
 	for {
 		select {
 		case text := <-inbox:
-			if !c.take(ctx, text) {
+			if !c.handleMessage(ctx, text) {
 				return
 			}
 		case <-tick:
@@ -262,8 +262,8 @@ func (c *conversation) read(ctx context.Context, inbox chan<- string) {
 	}
 }
 
-// take handles one message and reports whether to go on.
-func (c *conversation) take(ctx context.Context, text string) bool {
+// handleMessage handles one message and reports whether to go on.
+func (c *conversation) handleMessage(ctx context.Context, text string) bool {
 	if c.actor.Name == "" {
 		return c.login(text)
 	}

@@ -240,8 +240,8 @@ func (c *chain) due(e *posthouse.Entry) {
 	}
 }
 
-// end completes the report after the last entry.
-func (c *chain) end(requireSigned bool) {
+// finish completes the report after the last entry.
+func (c *chain) finish(requireSigned bool) {
 	c.countCovered()
 	c.holesAttested()
 	r := &c.report
@@ -252,7 +252,7 @@ func (c *chain) end(requireSigned bool) {
 	if requireSigned {
 		r.Faults = append(r.Faults, c.pending...)
 	}
-	c.records.end(c)
+	c.records.reportMissing(c)
 	c.countEffects()
 }
 

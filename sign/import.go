@@ -31,7 +31,7 @@ func (r *Ring) ImportCheck() func(*posthouse.Entry) error {
 		if c == nil {
 			return nil
 		}
-		c.end(true)
+		c.finish(true)
 		if len(r.Keys()) == 0 {
 			return unverified(c.thread, "there are no public keys to check it with")
 		}

@@ -87,7 +87,7 @@ func (c *chain) fold(e *posthouse.Entry, recs []posthouse.Record) {
 		case r.Signal != nil:
 			c.signal(e, i, r.Signal)
 		case r.Take != nil:
-			c.take(e, i, r.Take)
+			c.checkTake(e, i, r.Take)
 		case r.Release != nil:
 			c.release(e, i, r.Release)
 		}
@@ -277,7 +277,7 @@ func (c *chain) signal(e *posthouse.Entry, i int, g *posthouse.SignalInfo) {
 	s.newest[g.Name], s.signals[e.Seq] = e.Seq, g.Name
 }
 
-func (c *chain) take(e *posthouse.Entry, i int, k *posthouse.TakeInfo) {
+func (c *chain) checkTake(e *posthouse.Entry, i int, k *posthouse.TakeInfo) {
 	if name, ok := c.records.signals[k.Signal]; !ok || name != k.Name {
 		c.wrong(e.Seq, i, "", "it takes signal %s from entry %d, which does not hold it", k.Name, k.Signal)
 	}
@@ -323,8 +323,8 @@ func (c *chain) removal(e *posthouse.Entry, i int, m *posthouse.RemovalInfo, bod
 	}
 }
 
-// end reports missing bodies that no removal lists.
-func (s *records) end(c *chain) {
+// reportMissing reports missing bodies that no removal lists.
+func (s *records) reportMissing(c *chain) {
 	for _, a := range s.absent {
 		if s.removed[a.ref] {
 			c.report.Removed++

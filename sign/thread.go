@@ -19,6 +19,6 @@ func (t *ThreadCheck) Add(e *posthouse.Entry) { t.c.entry(examine(e, t.c.ring)) 
 
 // End returns the report, after the last entry.
 func (t *ThreadCheck) End() *Report {
-	t.c.end(false)
+	t.c.finish(false)
 	return &t.c.report
 }

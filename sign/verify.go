@@ -207,7 +207,7 @@ func (v *verifier) unsummarised(name string, damage error) (*chain, error) {
 	if err := v.read(c, last); err != nil {
 		return nil, err
 	}
-	c.end(v.opt.RequireSigned)
+	c.finish(v.opt.RequireSigned)
 	c.ended(v.opt.Witness)
 	return c, nil
 }
@@ -218,7 +218,7 @@ func (v *verifier) walk(info *posthouse.ThreadInfo) (*chain, error) {
 	if err := v.read(c, info.Tail.Seq); err != nil {
 		return nil, err
 	}
-	c.end(v.opt.RequireSigned)
+	c.finish(v.opt.RequireSigned)
 	if last := max(c.next, 1) - 1; last < info.Tail.Seq {
 		c.missing(last+1, info.Tail.Seq, ", though the summary says so")
 	}

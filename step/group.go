@@ -73,14 +73,14 @@ func Go[T any](g *Group, name string, fn func(context.Context) (T, error)) *Futu
 	f := &Future[T]{done: make(chan struct{})}
 	place := g.place()
 	o := g.opt.Options
-	c, err := begin(g.ctx, name, &o, fn == nil)
+	c, err := beginCall(g.ctx, name, &o, fn == nil)
 	if err != nil {
-		f.end(g, place, err)
+		f.complete(g, place, err)
 		return f
 	}
 	if v, ok := c.Recorded(); ok {
 		f.value, err = posthouse.Decode[T](v, g.opt.codec())
-		f.end(g, place, err)
+		f.complete(g, place, err)
 		return f
 	}
 	g.slots <- struct{}{}
@@ -91,12 +91,12 @@ func Go[T any](g *Group, name string, fn func(context.Context) (T, error)) *Futu
 		if err == nil {
 			f.value, err = posthouse.Decode[T](v, g.opt.codec())
 		}
-		f.end(g, place, err)
+		f.complete(g, place, err)
 	})
 	return f
 }
 
-func (f *Future[T]) end(g *Group, place int, err error) {
+func (f *Future[T]) complete(g *Group, place int, err error) {
 	f.err = err
 	if err != nil {
 		g.mu.Lock()

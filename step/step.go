@@ -35,7 +35,7 @@ func Do[T any](ctx context.Context, name string, fn func(context.Context) (T, er
 // DoWith is [Do] with options.
 func DoWith[T any](ctx context.Context, name string, o Options, fn func(context.Context) (T, error)) (T, error) {
 	var zero T
-	c, err := begin(ctx, name, &o, fn == nil)
+	c, err := beginCall(ctx, name, &o, fn == nil)
 	if err != nil {
 		return zero, err
 	}
@@ -46,8 +46,8 @@ func DoWith[T any](ctx context.Context, name string, o Options, fn func(context.
 	return posthouse.Decode[T](v, o.codec())
 }
 
-// begin counts the call and finds its result. It fills in the defaults of o.
-func begin(ctx context.Context, name string, o *Options, empty bool) (*engine.Call, error) {
+// beginCall counts the call and finds its result. It fills in the defaults of o.
+func beginCall(ctx context.Context, name string, o *Options, empty bool) (*engine.Call, error) {
 	if empty {
 		return nil, posthouse.Invalid("fn", "of step %s is nil", name)
 	}

@@ -46,7 +46,7 @@ func (p *replay) next(e *posthouse.Entry, bodies func(seq uint64) ([][]byte, err
 		return nil, err
 	}
 	if p.info == nil {
-		if p.info, err = p.begin(e, recs); err != nil {
+		if p.info, err = p.startAfter(e, recs); err != nil {
 			return nil, err
 		}
 		p.first = e.Seq
@@ -81,9 +81,9 @@ func (p *replay) next(e *posthouse.Entry, bodies func(seq uint64) ([][]byte, err
 	return b, nil
 }
 
-// begin returns the summary before the first entry, which may attest that what came before
+// startAfter returns the summary before the first entry, which may attest that what came before
 // was removed.
-func (p *replay) begin(e *posthouse.Entry, recs []posthouse.Record) (*posthouse.ThreadInfo, error) {
+func (p *replay) startAfter(e *posthouse.Entry, recs []posthouse.Record) (*posthouse.ThreadInfo, error) {
 	if e.Seq == 1 {
 		if e.Generation != 1 || !e.Prev.IsZero() {
 			return nil, posthouse.Corrupt("the first entry of thread %q says that another came before", e.Thread)

@@ -95,7 +95,7 @@ func (f *fileWriter) entry(e *posthouse.Entry) error {
 	return f.frame(frameEntry, b)
 }
 
-func (f *fileWriter) end(t *ThreadFile) error {
+func (f *fileWriter) writeEnd(t *ThreadFile) error {
 	b := canon.AppendUint(canon.AppendUint(nil, uint64(t.Slots)), uint64(t.Entries))
 	if err := f.frame(frameEnd, b); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (f *fileReader) next() (*posthouse.SlotItem, *posthouse.Entry, error) {
 		return nil, nil, badFile("has a bad frame at byte %d: %v", at, err)
 	}
 	if kind == frameEnd {
-		return nil, nil, f.end()
+		return nil, nil, f.readEnd()
 	}
 	return slot, entry, nil
 }
@@ -269,8 +269,8 @@ func (f *fileReader) readEntry(r *canon.Reader) *posthouse.Entry {
 	return e
 }
 
-// end checks the sum after the last frame, and that nothing follows it.
-func (f *fileReader) end() error {
+// readEnd checks the sum after the last frame, and that nothing follows it.
+func (f *fileReader) readEnd() error {
 	want := f.sum.Sum(nil)
 	have, err := f.raw(len(want))
 	if err != nil {

@@ -79,7 +79,7 @@ func Export(ctx context.Context, led core.Ledger, thread string, w io.Writer, o 
 		return nil, err
 	}
 	out.Entries, out.Checkpoints, out.Tail = p.entries, p.checkpoints, p.info.Tail
-	return out, f.end(out)
+	return out, f.writeEnd(out)
 }
 
 // slotsOf returns a thread's slots by name. If the store cannot list them, these are the

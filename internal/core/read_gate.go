@@ -25,7 +25,7 @@ func (c *Core) trailOf(ctx context.Context, g *posthouse.Gate) error {
 	}
 	for _, w := range t.Waiting {
 		if w.ID == g.ID {
-			return c.Reader(ctx, g.Thread).follow(g, w.Trail)
+			return c.Reader(ctx, g.Thread).readTrail(g, w.Trail)
 		}
 	}
 	return posthouse.Corrupt("the summary of thread %q does not hold the open gate %s", g.Thread, g.ID)
@@ -35,7 +35,7 @@ func (c *Core) trailOf(ctx context.Context, g *posthouse.Gate) error {
 func (r *Reader) WaitingGate(w *posthouse.WaitingGate) (*posthouse.Gate, error) {
 	g, err := r.GateAt(w.ID, w.Seq)
 	if err == nil && g.Decision == nil {
-		err = r.follow(g, w.Trail)
+		err = r.readTrail(g, w.Trail)
 	}
 	return g, err
 }
@@ -63,7 +63,7 @@ func (r *Reader) GateAt(id posthouse.ID, seq uint64) (*posthouse.Gate, error) {
 				gate.Decision = d
 			}
 			if err == nil && d != nil {
-				err = r.follow(gate, d.Trail)
+				err = r.readTrail(gate, d.Trail)
 			}
 			return gate, err
 		}
@@ -112,8 +112,8 @@ func (tx *Tx) WaitingGate(w *posthouse.WaitingGate) (*posthouse.Gate, error) {
 	return g, err
 }
 
-// follow reads a gate's votes and assignments, back from the newest.
-func (r *Reader) follow(g *posthouse.Gate, newest uint64) error {
+// readTrail reads a gate's votes and assignments, back from the newest.
+func (r *Reader) readTrail(g *posthouse.Gate, newest uint64) error {
 	g.Record.Trail = newest
 	for seq := newest; seq != 0; {
 		e, err := r.Entry(seq, true)

@@ -104,7 +104,7 @@ func (c *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) err
 			last = err
 			continue
 		}
-		err := c.put(ctx, t, a)
+		err := c.appendTx(ctx, t, a)
 		if err == nil {
 			return nil
 		}
@@ -147,8 +147,8 @@ func (c *Core) reloadIfStale(ctx context.Context, t *Thread) (bool, error) {
 	return err == nil && t.Info.Tail != known, err
 }
 
-// put seals, signs and appends the transaction.
-func (c *Core) put(ctx context.Context, t *Thread, tx *Tx) error {
+// appendTx seals, signs and appends the transaction.
+func (c *Core) appendTx(ctx context.Context, t *Thread, tx *Tx) error {
 	if err := tx.Seal(t); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (d Dirs) MakeAll(dir string, mode fs.FileMode) error {
 	case err == nil && !info.IsDir():
 		return &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("is a file")}
 	case err == nil:
-		return d.settle(dir)
+		return d.syncParents(dir)
 	case parent == dir:
 		return err
 	}
@@ -57,9 +57,9 @@ func (d Dirs) MakeAll(dir string, mode fs.FileMode) error {
 	return d.Sync(parent)
 }
 
-// settle makes the names of a directory that is there, and of those above it,
+// syncParents makes the names of a directory that is there, and of those above it,
 // durable where it can.
-func (d Dirs) settle(dir string) error {
+func (d Dirs) syncParents(dir string) error {
 	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
 		if err := d.Sync(parent); errors.Is(err, syscall.EIO) {
 			return err

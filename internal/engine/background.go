@@ -47,7 +47,7 @@ func (f *Front[O, In, R, C]) Launch(ctx context.Context, thread string, in *In, 
 	var s *Session
 	var place *ledger.Ticket
 	if c.OnBusy == Reject && c.Run == "" {
-		if s, err = f.begin(ctx, thread, &c, in != nil, nil); err != nil {
+		if s, err = f.openSession(ctx, thread, &c, in != nil, nil); err != nil {
 			h.stopWaiting(nil)
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (f *Front[O, In, R, C]) Launch(ctx context.Context, thread string, in *In, 
 		defer h.stopWaiting(nil)
 		if s == nil {
 			defer place.Leave()
-			s, err = f.begin(ctx, thread, &c, in != nil, place)
+			s, err = f.openSession(ctx, thread, &c, in != nil, place)
 			if h.err = h.markBegun(ctx, s, err); h.err != nil {
 				return
 			}

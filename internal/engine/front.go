@@ -87,7 +87,7 @@ func (f *Front[O, In, R, C]) Do(ctx context.Context, thread string, o *O, h *Hub
 	if err != nil {
 		return nil, err
 	}
-	s, err := f.begin(ctx, thread, &c, in != nil, nil)
+	s, err := f.openSession(ctx, thread, &c, in != nil, nil)
 	if err == nil {
 		return f.drive(ctx, s, f.NewRun(s, o, h), &c, in)
 	}
@@ -125,7 +125,7 @@ func (f *Front[O, In, R, C]) Replay(ctx context.Context, checkpoint posthouse.ID
 	}
 	branch := c.Branch
 	c.Branch = source.Branch
-	s, err := f.begin(ctx, source.Thread, &c, false, nil) // first, so that a thread that is busy gets no branch
+	s, err := f.openSession(ctx, source.Thread, &c, false, nil) // first, so that a thread that is busy gets no branch
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +135,8 @@ func (f *Front[O, In, R, C]) Replay(ctx context.Context, checkpoint posthouse.ID
 	return f.drive(ctx, s, f.NewRun(s, &opt, nil), &c, nil)
 }
 
-// begin claims the thread. place may be nil.
-func (f *Front[O, In, R, C]) begin(ctx context.Context, thread string, c *Invocation, input bool, place *ledger.Ticket) (*Session, error) {
+// openSession claims the thread. place may be nil.
+func (f *Front[O, In, R, C]) openSession(ctx context.Context, thread string, c *Invocation, input bool, place *ledger.Ticket) (*Session, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

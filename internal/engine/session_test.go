@@ -243,7 +243,7 @@ func TestOnlyOneBeginsToAct(t *testing.T) {
 		if _, err := j.do(ctx, ta, "llm", nil); !errors.Is(err, want) {
 			t.Fatal(err)
 		}
-		if err := ta.Secure(ctx); !errors.Is(err, want) || len(j.ran) != 1 {
+		if err := ta.PersistClaim(ctx); !errors.Is(err, want) || len(j.ran) != 1 {
 			t.Fatal(err, j.ran)
 		}
 	}

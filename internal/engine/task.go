@@ -148,11 +148,11 @@ func (t *Task) Session() *Session { return t.session }
 // makes durable there what it holds back. An error of fn becomes the step's.
 func (t *Task) Before(fn func(context.Context) error) { t.before = fn }
 
-// Secure makes sure that no other process runs the thread, before something acts that is
+// PersistClaim makes sure that no other process runs the thread, before something acts that is
 // not a [Task.Do]. Where others could and the session has committed nothing yet, it puts
 // the claim on record. [posthouse.ErrBusy] or [posthouse.ErrConflict] if another process
 // was faster; then the session is over.
-func (t *Task) Secure(ctx context.Context) error { return t.session.persistClaim(ctx) }
+func (t *Task) PersistClaim(ctx context.Context) error { return t.session.persistClaim(ctx) }
 
 // mayAct runs what must come before something of the execution acts.
 func (t *Task) mayAct(ctx context.Context) error {
@@ -161,7 +161,7 @@ func (t *Task) mayAct(ctx context.Context) error {
 			return err
 		}
 	}
-	return t.Secure(ctx)
+	return t.PersistClaim(ctx)
 }
 
 // recordStep commits the result of a call with everything that goes before it.

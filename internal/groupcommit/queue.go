@@ -110,7 +110,7 @@ func (q *Queue[T]) withdraw(c *Call[T]) bool {
 // lead runs the group at the head of the queue, which c belongs to, and then has the
 // next caller lead.
 func (q *Queue[T]) lead(c *Call[T]) {
-	group, returned := q.take(), false
+	group, returned := q.nextGroup(), false
 	defer func() {
 		if !returned {
 			for _, f := range group {
@@ -146,7 +146,7 @@ func (q *Queue[T]) handOn(c *Call[T], group []*Call[T]) {
 	q.mu.Unlock()
 }
 
-func (q *Queue[T]) take() []*Call[T] {
+func (q *Queue[T]) nextGroup() []*Call[T] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n, sum := 0, 0

@@ -89,14 +89,14 @@ func (s *Store) commitGroup(group []*groupcommit.Call[request]) {
 		return
 	}
 	if f := group[0].Work.alone; f != nil {
-		group[0].Err = s.judge(f(s.writer))
+		group[0].Err = s.classify(f(s.writer))
 		return
 	}
 	for !s.transact(group) {
 		// A request was refused after it had written: run the others again.
 		s.forget()
 	}
-	s.news.tell()
+	s.news.wake()
 }
 
 // transact runs the requests of the group that have not failed in one transaction. It
@@ -104,7 +104,7 @@ func (s *Store) commitGroup(group []*groupcommit.Call[request]) {
 func (s *Store) transact(group []*groupcommit.Call[request]) bool {
 	w := s.writer
 	if err := w.Run(db.Begin); err != nil {
-		failAll(group, s.judge(err))
+		failAll(group, s.classify(err))
 		return true
 	}
 	w.first = w.next
@@ -117,11 +117,11 @@ func (s *Store) transact(group []*groupcommit.Call[request]) bool {
 		switch {
 		case call.Err == nil:
 		case !layout.Refused(call.Err):
-			failAll(group, s.judge(s.rollback(call.Err)))
+			failAll(group, s.classify(s.rollback(call.Err)))
 			return true
 		case w.wrote:
 			if err := s.rollback(nil); err != nil {
-				failAll(group, s.judge(err))
+				failAll(group, s.classify(err))
 				return true
 			}
 			return false
@@ -172,10 +172,10 @@ func (s *Store) oversized(err error) error {
 	return err
 }
 
-// judge decides what an error before the commit means for the store. The transaction is
+// classify decides what an error before the commit means for the store. The transaction is
 // rolled back. Unless the error was a full disk, a lock or an interrupt, the store takes
 // no more writes, because the file cannot be trusted.
-func (s *Store) judge(err error) error {
+func (s *Store) classify(err error) error {
 	if err == nil || layout.Refused(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}

@@ -50,7 +50,7 @@ func (s *Store) readRange(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 		if p.Full() {
 			return true, nil
 		}
-		e, err := s.take(ctx, c, p, stmt, thread, r.Headers)
+		e, err := s.readRow(ctx, c, p, stmt, thread, r.Headers)
 		if err != nil {
 			return false, err
 		}
@@ -63,8 +63,8 @@ func (s *Store) readRange(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 	return false, nil
 }
 
-// take adds the entry in the statement's row to the page.
-func (s *Store) take(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], stmt *sqlite.Stmt, thread string, headers bool) (*posthouse.Entry, error) {
+// readRow adds the entry in the statement's row to the page.
+func (s *Store) readRow(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], stmt *sqlite.Stmt, thread string, headers bool) (*posthouse.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (s *Store) readSeqs(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.
 		}
 		for stmt, err := range c.Rows(k, thread, seq) {
 			if err == nil {
-				_, err = s.take(ctx, c, p, stmt, thread, r.Headers)
+				_, err = s.readRow(ctx, c, p, stmt, thread, r.Headers)
 			}
 			if err != nil {
 				return false, err

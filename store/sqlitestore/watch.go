@@ -79,7 +79,7 @@ func (s *Store) watchPage(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 		if err != nil || p.Full() {
 			return err
 		}
-		e, err := s.take(ctx, c, p, stmt, stmt.ColumnText(layout.ColBody+1), false)
+		e, err := s.readRow(ctx, c, p, stmt, stmt.ColumnText(layout.ColBody+1), false)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (n *news) wait() <-chan struct{} {
 	return n.ch
 }
 
-func (n *news) tell() {
+func (n *news) wake() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ch != nil && !n.closed {
@@ -119,7 +119,7 @@ func (n *news) tell() {
 
 // close wakes all watchers, who then find the store closed.
 func (n *news) close() {
-	n.tell()
+	n.wake()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.closed = true

@@ -88,7 +88,7 @@ func appendCopy(t *T) {
 	t.OK(t.Store.Append(t.ctx, second))
 	other.Took(second)
 	want := []*posthouse.Entry{first.Entry, second.Entry}
-	want = append(want, t.take(other, other.Checkpoint(posthouse.Header{}, "written here")))
+	want = append(want, t.mustAppend(other, other.Checkpoint(posthouse.Header{}, "written here")))
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), want)
 	t.wantPlace(headers(first.Entry)[0].ID, "t1", 41)
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), other.Info)
@@ -143,10 +143,10 @@ func appendRoundTrip(t *T) {
 
 func appendConflict(t *T) {
 	l := t.Builder.Log("t1")
-	t.take(l, l.Step("a", []byte("a")))
+	t.mustAppend(l, l.Step("a", []byte("a")))
 	old := *l.Info
-	t.take(l, l.Step("b", []byte("b")))
-	t.take(l, l.Step("c", []byte("c")))
+	t.mustAppend(l, l.Step("b", []byte("b")))
+	t.mustAppend(l, l.Step("c", []byte("c")))
 
 	other := old
 	other.Tail.Hash[0] ^= 1
@@ -234,7 +234,7 @@ func appendOther(t *T) {
 
 func appendWrongSequence(t *T) {
 	l := t.Builder.Log("t1")
-	t.take(l, l.Step("a", []byte("a")))
+	t.mustAppend(l, l.Step("a", []byte("a")))
 	for _, seq := range []uint64{0, 1, 3, 99} {
 		b := l.Next(l.Step("b", []byte("b")))
 		e, info := *b.Entry, *b.Thread
@@ -260,7 +260,7 @@ func appendAtomic(t *T) {
 	l := t.Builder.Log("t1")
 	first := t.checkpoint(l, posthouse.Header{}, "first")
 	gate := t.Builder.GateID()
-	t.take(l, l.Gate(gate, t.Builder.Now()))
+	t.mustAppend(l, l.Gate(gate, t.Builder.Now()))
 	before := *l.Info
 
 	fails := func(what string, b *posthouse.Batch, code posthouse.Code) {
@@ -301,7 +301,7 @@ func appendAtomic(t *T) {
 	if got := t.Read("new", posthouse.Range{}); len(got) != 0 {
 		t.Errorf("a failed first append left entries %v", seqs(got))
 	}
-	t.take(l, l.Step("next", []byte("the thread goes on")))
+	t.mustAppend(l, l.Step("next", []byte("the thread goes on")))
 }
 
 func appendBig(t *T) {
@@ -313,7 +313,7 @@ func appendBig(t *T) {
 		t.OK(t.Store.Append(t.ctx, b))
 		l.Took(b)
 		want = append(want, b.Entry)
-		t.take(small, small.Step("s", []byte("small")))
+		t.mustAppend(small, small.Step("s", []byte("small")))
 	}
 	t.WantEntries("Read", t.Read("big", posthouse.Range{}), want)
 	for _, e := range t.Read("big", posthouse.Range{Headers: true}) {
@@ -338,7 +338,7 @@ func appendManyRecords(t *T) {
 		}
 		items = append(items, l.Step(fmt.Sprint("step-", i), body))
 	}
-	e := t.take(l, items...)
+	e := t.mustAppend(l, items...)
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), []*posthouse.Entry{e})
 }
 
@@ -350,7 +350,7 @@ func appendInterleaved(t *T) {
 	}
 	for i := range 8 {
 		for _, l := range logs {
-			want[l.Info.Thread] = append(want[l.Info.Thread], t.take(l, l.Step("s", []byte(fmt.Sprint(l.Info.Thread, i)))))
+			want[l.Info.Thread] = append(want[l.Info.Thread], t.mustAppend(l, l.Step("s", []byte(fmt.Sprint(l.Info.Thread, i)))))
 		}
 	}
 	for name, es := range want {

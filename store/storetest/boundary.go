@@ -114,5 +114,5 @@ func boundaryOut(t *T) {
 	}
 	t.wantDelicate("after scribbling over the answers", b.Entry, l.Info, gate)
 	t.wantSlot(posthouse.SlotKey{Thread: "t1", Step: "s"}, "value", s.Revision)
-	t.take(l, l.Step("next", []byte("the log goes on")))
+	t.mustAppend(l, l.Step("next", []byte("the log goes on")))
 }

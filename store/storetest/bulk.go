@@ -96,7 +96,7 @@ func bulkSame(t *T) {
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
 	t.wantThreads("open gates", t.threads(posthouse.ThreadQuery{Gates: true}), all(t, model.Threads(t.ctx, posthouse.ThreadQuery{Gates: true}))...)
 	t.wantSame(t.Store, model, ids)
-	t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
+	t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
 }
 
 func bulkAtomic(t *T) {
@@ -139,9 +139,9 @@ func bulkAtomic(t *T) {
 
 func bulkConflict(t *T) {
 	l := t.Builder.Log("t1")
-	t.take(l, l.Step("a", []byte("a")))
+	t.mustAppend(l, l.Step("a", []byte("a")))
 	old := *l.Info
-	t.take(l, l.Step("b", []byte("b")))
+	t.mustAppend(l, l.Step("b", []byte("b")))
 	late := t.Builder.Resume(&old)
 	bs := late.bulkOf(3, "late")
 	err := appendAll(t.ctx, t.Store, bs...)
@@ -186,7 +186,7 @@ func bulkWatched(t *T) {
 		return
 	}
 	l := t.Builder.Log("t1")
-	want := []*posthouse.Entry{t.take(l, l.Step("a", nil))}
+	want := []*posthouse.Entry{t.mustAppend(l, l.Step("a", nil))}
 	bs := l.bulkOf(100, "x")
 	for _, b := range bs {
 		want = append(want, b.Entry)
@@ -218,7 +218,7 @@ func bulkWatched(t *T) {
 func bulkRace(t *T) {
 	const writers, rounds, room = 6, 20, 8
 	first := t.Builder.Log("t1")
-	t.take(first, first.Step("begin", nil))
+	t.mustAppend(first, first.Step("begin", nil))
 	var group sync.WaitGroup
 	for w := range writers {
 		group.Go(func() {

@@ -45,8 +45,8 @@ func collect[V any](t *T, seq iter.Seq2[V, error]) (vs []V, failed error) {
 	return vs, failed
 }
 
-// take appends the items as the log's next entry and returns the entry.
-func (t *T) take(l *Log, items ...Item) *posthouse.Entry {
+// mustAppend appends the items as the log's next entry and returns the entry.
+func (t *T) mustAppend(l *Log, items ...Item) *posthouse.Entry {
 	t.Helper()
 	b := l.Next(items...)
 	t.OK(t.Store.Append(t.ctx, b))
@@ -57,7 +57,7 @@ func (t *T) take(l *Log, items ...Item) *posthouse.Entry {
 // checkpoint appends a checkpoint and returns its header.
 func (t *T) checkpoint(l *Log, h posthouse.Header, body string) *posthouse.Header {
 	t.Helper()
-	return &headers(t.take(l, l.Checkpoint(h, body)))[0]
+	return &headers(t.mustAppend(l, l.Checkpoint(h, body)))[0]
 }
 
 // Read reads a range of a thread.

@@ -51,7 +51,7 @@ func (t *T) desks(n int) (all []*posthouse.ThreadInfo) {
 		if i%5 == 1 {
 			items = append(items, l.Claim("host-1", 1, false))
 		}
-		t.take(l, items...)
+		t.mustAppend(l, items...)
 		all = append(all, l.Info)
 	}
 	return all
@@ -90,7 +90,7 @@ func gatePages(t *T) {
 		for i := range 30 {
 			l := t.Builder.Log(fmt.Sprintf("pages-%v-%v-%s-%02d", q.People, q.Descending, q.Person, i))
 			id := t.Builder.GateID()
-			t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(id, time.Time{}), l.Audience(id, "alice", "page"))
+			t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(id, time.Time{}), l.Audience(id, "alice", "page"))
 			if logs[id] = l; i%3 == 0 {
 				gone = append(gone, id)
 			} else {
@@ -112,11 +112,11 @@ func gatePages(t *T) {
 			}
 			if len(gone) > 0 { // often the one at the cursor
 				l := logs[gone[0]]
-				t.take(l, l.Decision(gone[0]))
+				t.mustAppend(l, l.Decision(gone[0]))
 				gone = gone[1:]
 			}
 			l := t.Builder.Log(fmt.Sprintf("later-%v-%v-%s-%02d", q.People, q.Descending, q.Person, len(got)))
-			t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(t.Builder.GateID(), time.Time{}))
+			t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(t.Builder.GateID(), time.Time{}))
 			if len(got) > 1000 {
 				t.Fatalf("%+v: the pages have no end", q)
 			}
@@ -147,21 +147,21 @@ func gatesLeave(t *T) {
 			t.wantThreads(fmt.Sprintf("after %s: %+v", after, q), t.threads(q), found([]*posthouse.ThreadInfo{l.Info, other.Info}, q)...)
 		}
 	}
-	t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(ids[0], time.Time{}), l.Gate(ids[1], time.Time{}), l.Gate(ids[2], time.Time{}))
-	t.take(other, other.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), other.Gate(ids[3], time.Time{}))
+	t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(ids[0], time.Time{}), l.Gate(ids[1], time.Time{}), l.Gate(ids[2], time.Time{}))
+	t.mustAppend(other, other.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), other.Gate(ids[3], time.Time{}))
 	expect("three questions and one")
-	t.take(l, l.Audience(ids[1], "alice"), l.Audience(ids[2], "alice", "bob"))
+	t.mustAppend(l, l.Audience(ids[1], "alice"), l.Audience(ids[2], "alice", "bob"))
 	expect("an audience")
-	t.take(l, l.Audience(ids[2], "bob"))
+	t.mustAppend(l, l.Audience(ids[2], "bob"))
 	expect("another")
-	t.take(l, l.Claim("host-1", 1, false)) // from here the summary may lag
-	t.take(l, l.Decision(ids[1]))
+	t.mustAppend(l, l.Claim("host-1", 1, false)) // from here the summary may lag
+	t.mustAppend(l, l.Decision(ids[1]))
 	expect("a decision")
-	t.take(l, l.Audience(ids[2]))
+	t.mustAppend(l, l.Audience(ids[2]))
 	expect("an audience of nobody")
-	t.take(l, l.Checkpoint(posthouse.Header{}, "y"), l.Decision(ids[0]))
+	t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "y"), l.Decision(ids[0]))
 	expect("a step")
-	t.take(l, l.Release())
+	t.mustAppend(l, l.Release())
 	expect("a release")
 	_, err := t.Store.Remove(t.ctx, posthouse.Removal{Thread: "t2", All: true})
 	t.OK(err)

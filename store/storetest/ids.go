@@ -35,8 +35,8 @@ func idCases() []Case {
 func idsFind(t *T) {
 	l := t.Builder.Log("t1")
 	gate := t.Builder.GateID()
-	t.take(l, l.Step("a", []byte("a")))
-	e := t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(gate, t.Builder.Now()))
+	t.mustAppend(l, l.Step("a", []byte("a")))
+	e := t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(gate, t.Builder.Now()))
 	h := headers(e)[0]
 	t.wantPlace(h.ID, "t1", 2)
 	t.wantPlace(gate, "t1", 2)
@@ -48,7 +48,7 @@ func idsFind(t *T) {
 func idsTaken(t *T) {
 	l, m := t.Builder.Log("t1"), t.Builder.Log("t2")
 	gate := t.Builder.GateID()
-	e := t.take(l, l.Checkpoint(posthouse.Header{}, "x"), l.Gate(gate, t.Builder.Now()))
+	e := t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "x"), l.Gate(gate, t.Builder.Now()))
 	h := headers(e)[0]
 	again := posthouse.Header{ID: h.ID, Order: h.Order}
 	for _, seq := range []uint64{0, 1} {
@@ -62,7 +62,7 @@ func idsTaken(t *T) {
 			t.Fatalf("the log moved")
 		}
 		if seq == 0 {
-			t.take(m, m.Step("a", []byte("a"))) // the same again, in a thread that is there
+			t.mustAppend(m, m.Step("a", []byte("a"))) // the same again, in a thread that is there
 		}
 	}
 	t.wantPlace(h.ID, "t1", 1)
@@ -96,14 +96,14 @@ func idsReplace(t *T) {
 func idsDrop(t *T) {
 	l, m := t.Builder.Log("t1"), t.Builder.Log("t2")
 	gate := t.Builder.GateID()
-	e := t.take(l, l.Checkpoint(posthouse.Header{}, "x"), l.Gate(gate, t.Builder.Now()))
+	e := t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "x"), l.Gate(gate, t.Builder.Now()))
 	gone := headers(e)[0]
 	kept := t.checkpoint(l, posthouse.Header{}, "kept")
 	revised := t.checkpoint(l, posthouse.Header{ID: gone.ID, Order: gone.Order, Revision: 1}, "x2")
 	theirs := t.checkpoint(m, posthouse.Header{}, "theirs")
 	unknown, _ := t.Builder.ID()
 
-	t.take(l, l.Removal(gone.ID, gate, unknown))
+	t.mustAppend(l, l.Removal(gone.ID, gate, unknown))
 	t.wantPlace(gone.ID, "", 0) // it does not fall back to the earlier revision
 	t.wantPlace(gate, "", 0)
 	t.wantPlace(kept.ID, "t1", 2)
@@ -114,10 +114,10 @@ func idsDrop(t *T) {
 	}
 
 	moved := t.checkpoint(m, posthouse.Header{ID: revised.ID, Order: revised.Order}, "elsewhere")
-	t.take(l, l.Gate(gate, t.Builder.Now()))
+	t.mustAppend(l, l.Gate(gate, t.Builder.Now()))
 	t.wantPlace(moved.ID, "t2", 2)
 	t.wantPlace(gate, "t1", 5)
-	t.take(l, l.Removal(moved.ID)) // another thread's now: not this thread's to drop
+	t.mustAppend(l, l.Removal(moved.ID)) // another thread's now: not this thread's to drop
 	t.wantPlace(moved.ID, "t2", 2)
 }
 

@@ -114,7 +114,7 @@ func cancelled(t *T) {
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es)
 	t.WantEntries("Read", t.Read("calls", posthouse.Range{}), nil)
 	t.wantNoSlot(posthouse.SlotKey{Thread: "calls", Step: "s"})
-	t.take(l, l.Step("next", []byte("the store goes on")))
+	t.mustAppend(l, l.Step("next", []byte("the store goes on")))
 }
 
 func cancelDuring(t *T) {

@@ -304,9 +304,9 @@ func firstDiff[V comparable](a, b []V) int {
 func listNewest(t *T) {
 	l, m := t.Builder.Log("t1"), t.Builder.Log("t2")
 	for i := range 1000 {
-		t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Agent: "a", Labels: map[string]string{"n": fmt.Sprint(i % 2)}}, "old"))
+		t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Agent: "a", Labels: map[string]string{"n": fmt.Sprint(i % 2)}}, "old"))
 		if i%100 == 0 {
-			t.take(m, m.Checkpoint(posthouse.Header{}, "beside it"))
+			t.mustAppend(m, m.Checkpoint(posthouse.Header{}, "beside it"))
 		}
 	}
 	newest := t.checkpoint(l, posthouse.Header{Status: posthouse.StatusWaiting, Agent: "a", Labels: map[string]string{"n": "9"}}, "new")

@@ -41,7 +41,7 @@ type modelSlot struct {
 // NewModel returns an empty model.
 func NewModel() *Model { return &Model{slots: map[posthouse.SlotKey]*modelSlot{}} }
 
-func (m *Model) begin(ctx context.Context) error {
+func (m *Model) usable(ctx context.Context) error {
 	if m.closed {
 		return posthouse.ErrClosed
 	}
@@ -61,7 +61,7 @@ func (m *Model) thread(name string) *modelThread {
 func (m *Model) Append(ctx context.Context, b *posthouse.Batch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.begin(ctx); err != nil {
+	if err := m.usable(ctx); err != nil {
 		return err
 	}
 	return m.append(b)
@@ -71,7 +71,7 @@ func (m *Model) Append(ctx context.Context, b *posthouse.Batch) error {
 func (m *Model) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.begin(ctx); err != nil {
+	if err := m.usable(ctx); err != nil {
 		return err
 	}
 	for i := 1; i < len(bs); i++ {
@@ -150,7 +150,7 @@ func (m *Model) unindex(gone func(modelID) bool) { m.ids = slices.DeleteFunc(m.i
 func answer[V any](ctx context.Context, m *Model, clone func(V) V, choose func() ([]V, error)) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		m.mu.Lock()
-		err := m.begin(ctx)
+		err := m.usable(ctx)
 		var vs []V
 		if err == nil {
 			vs, err = choose()
@@ -185,7 +185,7 @@ func (m *Model) Read(ctx context.Context, thread string, r posthouse.Range) iter
 func (m *Model) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.begin(ctx); err != nil {
+	if err := m.usable(ctx); err != nil {
 		return posthouse.Ref{}, err
 	}
 	for _, have := range m.ids {
@@ -239,7 +239,7 @@ func copyOfThread(t *posthouse.ThreadInfo) *posthouse.ThreadInfo {
 func (m *Model) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.begin(ctx); err != nil {
+	if err := m.usable(ctx); err != nil {
 		return posthouse.Slot{}, err
 	}
 	s := m.slots[key]
@@ -297,7 +297,7 @@ func (m *Model) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 func (m *Model) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.begin(ctx); err != nil {
+	if err := m.usable(ctx); err != nil {
 		return done, err
 	}
 	take := func(b []byte) {

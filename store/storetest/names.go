@@ -106,7 +106,7 @@ func namesListed(t *T) {
 		if i%2 == 0 {
 			items = []Item{l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(t.Builder.GateID(), t.Builder.Now())}
 		}
-		t.take(l, items...)
+		t.mustAppend(l, items...)
 		all = append(all, l.Info)
 		for n := 1; n <= min(len(name), 4); n++ {
 			prefixes[name[:n]] = true

@@ -48,7 +48,7 @@ func (t *T) log(thread string, n int) (l *Log, es []*posthouse.Entry) {
 	t.Helper()
 	l = t.Builder.Log(thread)
 	for i := range n {
-		es = append(es, t.take(l, l.Step("s", []byte(fmt.Sprint("result ", i+1)))))
+		es = append(es, t.mustAppend(l, l.Step("s", []byte(fmt.Sprint("result ", i+1)))))
 	}
 	return l, es
 }
@@ -162,8 +162,8 @@ func readEarly(t *T) {
 			if n++; n == 3 {
 				break
 			}
-			t.take(l, l.Step("within", []byte(fmt.Sprint(i, e.Seq))))
-			t.take(u, u.Checkpoint(posthouse.Header{}, "within"))
+			t.mustAppend(l, l.Step("within", []byte(fmt.Sprint(i, e.Seq))))
+			t.mustAppend(u, u.Checkpoint(posthouse.Header{}, "within"))
 			for h, err := range t.Store.List(t.ctx, posthouse.Query{}) {
 				t.OK(err)
 				for _, err := range t.Store.Threads(t.ctx, posthouse.ThreadQuery{}) {

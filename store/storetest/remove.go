@@ -75,7 +75,7 @@ func removeBodies(t *T) {
 	l := t.Builder.Log("t1")
 	var es []*posthouse.Entry
 	for range 5 {
-		es = append(es, t.take(l, l.Checkpoint(posthouse.Header{}, "state"), l.Step("none", nil), l.Step("s", []byte("result"))))
+		es = append(es, t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "state"), l.Step("none", nil), l.Step("s", []byte("result"))))
 	}
 	_, others := t.log("t2", 3)
 	before := t.list(posthouse.Query{})
@@ -88,7 +88,7 @@ func removeBodies(t *T) {
 	t.wantHeaders("List", t.list(posthouse.Query{}), before...)
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
 
-	es = append(es, t.take(l, l.Step("next", []byte("the log goes on"))))
+	es = append(es, t.mustAppend(l, l.Step("next", []byte("the log goes on"))))
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es)
 }
 
@@ -98,7 +98,7 @@ func removeBelow(t *T) {
 	var gates []posthouse.ID
 	for range 6 {
 		gate := t.Builder.GateID()
-		e := t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "state"), l.Gate(gate, t.Builder.Now()))
+		e := t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "state"), l.Gate(gate, t.Builder.Now()))
 		hs, gates = append(hs, &headers(e)[0]), append(gates, gate)
 	}
 	hs[1] = t.checkpoint(l, posthouse.Header{ID: hs[1].ID, Order: hs[1].Order, Revision: 1}, "again") // its newest place stays
@@ -123,7 +123,7 @@ func removeBelow(t *T) {
 	t.wantHeaders("List across threads", t.list(posthouse.Query{}), hs[1], hs[3], hs[4], hs[5])
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
 
-	e := t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
+	e := t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{From: 7}), []*posthouse.Entry{es[6], e})
 }
 
@@ -136,7 +136,7 @@ func removeHole(t *T) {
 		if i == 3 || i == 293 {
 			items = append(items, l.Release())
 		}
-		e := t.take(l, items...)
+		e := t.mustAppend(l, items...)
 		hs, all = append(hs, &headers(e)[0]), append(all, e)
 	}
 	_, others := t.log("t2", 3)
@@ -171,7 +171,7 @@ func removeHole(t *T) {
 	if done := t.remove(posthouse.Removal{Thread: "t1", From: 5, Below: 294}); done != (posthouse.Removed{}) {
 		t.Errorf("removing again took %+v", done)
 	}
-	e := t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
+	e := t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{From: 294}), slices.Concat(all[293:], []*posthouse.Entry{e}))
 	t.remove(posthouse.Removal{Thread: "t1", Below: 294})
 	t.WantEntries("Read of the rest", t.Read("t1", posthouse.Range{}), slices.Concat(all[293:], []*posthouse.Entry{e}))
@@ -179,11 +179,11 @@ func removeHole(t *T) {
 
 func removeHoleOfARevision(t *T) {
 	l := t.Builder.Log("t1")
-	first := &headers(t.take(l, l.Checkpoint(posthouse.Header{}, "first"), l.Release()))[0]
+	first := &headers(t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "first"), l.Release()))[0]
 	again := posthouse.Header{ID: first.ID, Order: first.Order, Revision: first.Revision + 1}
-	t.take(l, l.Checkpoint(again, "replaced"))
-	t.take(l, l.Step("s", []byte("result")), l.Release())
-	e := t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
+	t.mustAppend(l, l.Checkpoint(again, "replaced"))
+	t.mustAppend(l, l.Step("s", []byte("result")), l.Release())
+	e := t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
 	t.remove(posthouse.Removal{Thread: "t1", From: 2, Below: 3})
 	t.wantPlace(first.ID, "", 0)
 	t.wantHeaders("List", t.list(posthouse.Query{Thread: "t1"}), &headers(e)[0])
@@ -192,10 +192,10 @@ func removeHoleOfARevision(t *T) {
 
 func removeHighest(t *T) {
 	l, low := t.Builder.Log("t1"), t.Builder.Key()
-	t.take(l, l.Checkpoint(posthouse.Header{}, "first"), l.Release())
-	t.take(l, l.Checkpoint(posthouse.Header{}, "highest"))
-	t.take(l, l.Step("s", []byte("result")), l.Release())
-	e := t.take(l, l.Checkpoint(posthouse.Header{ID: "late", Order: low}, "the log goes on"))
+	t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "first"), l.Release())
+	t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "highest"))
+	t.mustAppend(l, l.Step("s", []byte("result")), l.Release())
+	e := t.mustAppend(l, l.Checkpoint(posthouse.Header{ID: "late", Order: low}, "the log goes on"))
 	t.remove(posthouse.Removal{Thread: "t1", From: 2, Below: 3})
 	t.wantHeaders("List", t.list(posthouse.Query{Thread: "t1", From: 2}), &headers(e)[0])
 }
@@ -212,14 +212,14 @@ func removeBelowAll(t *T) {
 	err := t.Store.Append(t.ctx, t.Builder.Log("t1").Next(l.Step("s", []byte("from the start"))))
 	t.WantCode("an append from the start", err, posthouse.CodeConflict)
 	t.wantTail("an append from the start", err, l.Info.Tail)
-	e := t.take(l, l.Step("next", []byte("the log goes on")))
+	e := t.mustAppend(l, l.Step("next", []byte("the log goes on")))
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), []*posthouse.Entry{e})
 }
 
 func removeAll(t *T) {
 	l, other := t.Builder.Log("t1"), t.Builder.Log("t1.x")
 	gate := t.Builder.GateID()
-	e := t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Coordination: "desk"}, "state"), l.Gate(gate, t.Builder.Now()))
+	e := t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Coordination: "desk"}, "state"), l.Gate(gate, t.Builder.Now()))
 	h := headers(e)[0]
 	kept := t.checkpoint(other, posthouse.Header{Coordination: "desk"}, "state")
 	t.put(posthouse.SlotKey{Thread: "t1", Step: "s"}, "x", 0, 0)
@@ -237,7 +237,7 @@ func removeAll(t *T) {
 	t.wantNoSlot(posthouse.SlotKey{Thread: "t1", Step: "s"})
 
 	again := t.Builder.Log("t1")
-	t.take(again, again.Checkpoint(posthouse.Header{ID: h.ID, Order: h.Order}, "anew"), again.Gate(gate, t.Builder.Now()))
+	t.mustAppend(again, again.Checkpoint(posthouse.Header{ID: h.ID, Order: h.Order}, "anew"), again.Gate(gate, t.Builder.Now()))
 	t.wantPlace(h.ID, "t1", 1)
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), again.Info)
 }
@@ -269,7 +269,7 @@ func removeAgain(t *T) {
 func removeCounts(t *T) {
 	l := t.Builder.Log("t1")
 	for range 6 {
-		t.take(l, l.Step("a", Filler(1000, "a")), l.Step("none", nil), l.Step("b", Filler(3000, "b")))
+		t.mustAppend(l, l.Step("a", Filler(1000, "a")), l.Step("none", nil), l.Step("b", Filler(3000, "b")))
 	}
 	done := t.remove(posthouse.Removal{Thread: "t1", Bodies: []posthouse.BodyRef{{Seq: 1}, {Seq: 1, Record: 1}, {Seq: 5, Record: 2}}})
 	if want := (posthouse.Removed{Bodies: 2, Bytes: done.Bytes}); done != want || done.Bytes <= 0 {

@@ -144,7 +144,7 @@ func (t *T) goesOn(s posthouse.Store) {
 	err = s.Append(t.ctx, t.Builder.Resume(&stale).Next(l.Step("s", []byte("stale"))))
 	t.WantCode("a stale append", err, posthouse.CodeConflict)
 	t.wantTail("a stale append", err, info.Tail)
-	t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
+	t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
 
 	key := posthouse.SlotKey{Thread: "thread-9", Step: "s"}
 	t.slotFails("a put under an old fence", key, posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Fence: 8}, posthouse.CodeFenced)

@@ -71,7 +71,7 @@ func threadsNewest(t *T) {
 	for i, step := range steps {
 		t.Builder.Advance(time.Minute)
 		l, items := step()
-		t.take(l, items...)
+		t.mustAppend(l, items...)
 		want := []*posthouse.ThreadInfo{a.Info, b.Info}
 		if i == 0 {
 			want = want[:1]
@@ -100,7 +100,7 @@ func (t *T) crowd(n int) (all []*posthouse.ThreadInfo) {
 		if i%4 == 1 {
 			items = append(items, l.Claim("host-1", 1, false))
 		}
-		t.take(l, items...)
+		t.mustAppend(l, items...)
 		all = append(all, l.Info)
 	}
 	return all
@@ -156,7 +156,7 @@ func threadsPrefix(t *T) {
 	var all []*posthouse.ThreadInfo
 	for _, name := range names {
 		l := t.Builder.Log(name)
-		t.take(l, l.Step("s", []byte("x")))
+		t.mustAppend(l, l.Step("s", []byte("x")))
 		all = append(all, l.Info)
 	}
 	for _, prefix := range append(names, "a%", "a?", "a*", "%", "_", "zzzz", "\U0010ffff") {
@@ -172,11 +172,11 @@ func threadsDue(t *T) {
 	var all []*posthouse.ThreadInfo
 	for i, minutes := range []int{5, 1, 3, 1, 0, 9, 3} {
 		l := t.Builder.Log(fmt.Sprint("t", 9-i))
-		t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(t.Builder.GateID(), now.Add(time.Duration(minutes)*time.Minute)))
+		t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(t.Builder.GateID(), now.Add(time.Duration(minutes)*time.Minute)))
 		all = append(all, l.Info)
 	}
 	never := t.Builder.Log("never")
-	t.take(never, never.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), never.Gate(t.Builder.GateID(), time.Time{}))
+	t.mustAppend(never, never.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), never.Gate(t.Builder.GateID(), time.Time{}))
 	all = append(all, never.Info)
 	for _, minutes := range []int{-1, 0, 1, 3, 4, 100} {
 		at := posthouse.Millis(now.Add(time.Duration(minutes) * time.Minute).UnixMilli())
@@ -209,7 +209,7 @@ func threadsPages(t *T) {
 					name = fmt.Sprint("zAdded-", n)
 				}
 				l := t.Builder.Log(name)
-				t.take(l, l.Step("s", []byte("x")))
+				t.mustAppend(l, l.Step("s", []byte("x")))
 				n++
 			}
 			got = slices.DeleteFunc(got, func(name string) bool { return strings.Contains(name, "Added-") })
@@ -237,19 +237,19 @@ func threadsLeave(t *T) {
 			}
 		}
 	}
-	t.take(l, l.Claim("host-1", 1, false))
+	t.mustAppend(l, l.Claim("host-1", 1, false))
 	expect("a claim", "leased")
-	t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "x"))
+	t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "x"))
 	expect("a step", "leased", "runnable")
-	t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(gate, due))
+	t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(gate, due))
 	expect("a question", "waiting", "due")
-	t.take(l, l.Decision(gate))
+	t.mustAppend(l, l.Decision(gate))
 	expect("a decision", "runnable")
-	t.take(l, l.Claim("host-2", 2, false))
+	t.mustAppend(l, l.Claim("host-2", 2, false))
 	expect("a claim", "runnable", "leased")
-	t.take(l, l.Claim("host-2", 2, true))
+	t.mustAppend(l, l.Claim("host-2", 2, true))
 	expect("a claim given back", "runnable")
-	t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusDone}, "x"))
+	t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusDone}, "x"))
 	expect("the end", "done")
 	_, err := t.Store.Remove(t.ctx, posthouse.Removal{Thread: "t1", All: true})
 	t.OK(err)

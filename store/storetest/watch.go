@@ -84,7 +84,7 @@ func (t *T) mixed(n int) (es []*posthouse.Entry) {
 	logs := []*Log{t.Builder.Log("a"), t.Builder.Log("b"), t.Builder.Log("c")}
 	for i := range n {
 		l := logs[(i+i/2)%len(logs)]
-		es = append(es, t.take(l, l.Checkpoint(posthouse.Header{}, fmt.Sprint("state ", i)), l.Step("none", nil)))
+		es = append(es, t.mustAppend(l, l.Checkpoint(posthouse.Header{}, fmt.Sprint("state ", i)), l.Step("none", nil)))
 	}
 	return es
 }
@@ -131,7 +131,7 @@ func watchNow(t *T) {
 		case <-t.ctx.Done():
 			t.Fatal("the watcher sees nothing")
 		default:
-			t.take(l, l.Step("s", []byte("new")))
+			t.mustAppend(l, l.Step("s", []byte("new")))
 		}
 	}
 }
@@ -164,7 +164,7 @@ func watchWakes(t *T) {
 	defer cancel()
 	l := t.Builder.Log("t1")
 	for range n {
-		want := t.take(l, l.Step("s", []byte("x")))
+		want := t.mustAppend(l, l.Step("s", []byte("x")))
 		for i := range seen {
 			select {
 			case got := <-seen[i]:

@@ -49,8 +49,8 @@ grant GATE says more). The branch a checkpoint heads stands in brackets. With
 	return cmd
 }
 
-// begin reads the thread as it is now, or a version of it.
-func (h *history) begin(ctx context.Context, c *rest.Client, thread, version string) error {
+// load reads the thread as it is now, or a version of it.
+func (h *history) load(ctx context.Context, c *rest.Client, thread, version string) error {
 	if version == "" {
 		return c.Get(ctx, rest.Thread(thread), nil, &h.Thread)
 	}
@@ -68,7 +68,7 @@ func (h *history) begin(ctx context.Context, c *rest.Client, thread, version str
 
 func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*history, error) {
 	h := &history{Gates: []*posthouse.Gate{}}
-	if err := h.begin(ctx, c, thread, version); err != nil {
+	if err := h.load(ctx, c, thread, version); err != nil {
 		return nil, err
 	}
 	generation := strconv.Itoa(int(h.Thread.Generation))

@@ -46,7 +46,7 @@ func (a *app) root() *cobra.Command {
 		Short: "Durable checkpoints and approvals for agent workflows",
 		Long: `Durable checkpoints and approvals for agent workflows.
 
-` + a.begin() + `
+` + a.firstStep() + `
 It prints the next command to type.
 
 Every flag can be set by an environment variable: POSTHOUSE_ and the flag's
@@ -87,7 +87,7 @@ else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 f
 	return cmd
 }
 
-func (a *app) begin() string {
+func (a *app) firstStep() string {
 	if a.Dev == nil {
 		return `Begin with "posthouse serve": a server on this machine with its programs.`
 	}

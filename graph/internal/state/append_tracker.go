@@ -41,7 +41,7 @@ func newAppendTracker(f *Field, v reflect.Value, codec posthouse.Codec) *appendT
 // loaded takes the slice, just decoded from v, as committed.
 func (t *appendTracker) loaded(v posthouse.Value) error {
 	t.setSize(v.Data)
-	return t.commit(nil)
+	return t.accept(nil)
 }
 
 func (t *appendTracker) setSize(data []byte) {
@@ -49,9 +49,9 @@ func (t *appendTracker) setSize(data []byte) {
 	t.array = t.size > 1 && data[0] == '[' && data[t.size-1] == ']'
 }
 
-// commit takes the elements after the known ones as committed. sums are the hashes
+// accept takes the elements after the known ones as committed. sums are the hashes
 // of their encodings; commit computes those that are missing.
-func (t *appendTracker) commit(sums []uint64) error {
+func (t *appendTracker) accept(sums []uint64) error {
 	n := t.slice.Len()
 	if t.deep {
 		for i := t.count + len(sums); i < n; i++ {
@@ -115,7 +115,7 @@ func (t *appendTracker) delta(stored bool) (posthouse.Part, bool, error) {
 		}
 		part.Data, t.reset = enc, false
 		t.setSize(enc)
-		return part, true, t.commit(nil)
+		return part, true, t.accept(nil)
 	}
 	return t.splice(part, stored)
 }
@@ -151,7 +151,7 @@ func (t *appendTracker) splice(part posthouse.Part, stored bool) (posthouse.Part
 		part.Splice, part.Prefix, part.Suffix = true, t.size-1, 1
 		t.size += len(part.Data)
 	}
-	return part, true, t.commit(sums)
+	return part, true, t.accept(sums)
 }
 
 // length returns how many elements there are. It refuses known ones that were taken

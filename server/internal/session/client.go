@@ -78,20 +78,20 @@ func (c *Clients) Create(ctx context.Context, principal string) (token string, x
 		if len(shard) >= max(c.limit/len(shards), 1) {
 			return false, &posthouse.Error{Code: problem.CodeTooMany, Message: "there are too many sessions", Hint: "sessions that are not used end by themselves; try again later"}
 		}
-		shard[key] = c.end(x)
+		shard[key] = c.expiresAt(x)
 		return true, nil
 	})
 	if err == nil {
-		err = c.put(ctx, key, x, posthouse.AnyRevision)
+		err = c.write(ctx, key, x, posthouse.AnyRevision)
 	}
 	return token, x, err
 }
 
-func (c *Clients) end(x *Session) posthouse.Millis {
+func (c *Clients) expiresAt(x *Session) posthouse.Millis {
 	return posthouse.Millis(x.LastSeen.Add(c.ttl).UnixMilli())
 }
 
-func (c *Clients) put(ctx context.Context, key string, x *Session, revision uint64) error {
+func (c *Clients) write(ctx context.Context, key string, x *Session, revision uint64) error {
 	value, err := json.Marshal(x)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *Clients) get(ctx context.Context, key string) (x *Session, revision uin
 		return nil, 0, err
 	}
 	x = &Session{}
-	if json.Unmarshal(slot.Value, x) != nil || posthouse.Millis(c.now().UnixMilli()) >= c.end(x) {
+	if json.Unmarshal(slot.Value, x) != nil || posthouse.Millis(c.now().UnixMilli()) >= c.expiresAt(x) {
 		return nil, slot.Revision, nil
 	}
 	return x, slot.Revision, nil
@@ -137,7 +137,7 @@ func (c *Clients) Update(ctx context.Context, token string, change func(*Session
 		}
 		change(x)
 		x.LastSeen = c.now().UTC()
-		if err := c.put(ctx, key, x, revision); r.over(err, revision) {
+		if err := c.write(ctx, key, x, revision); r.over(err, revision) {
 			return err
 		}
 	}
@@ -186,7 +186,7 @@ func (c *Clients) RemoveExpired(ctx context.Context) (n int, err error) {
 					return false, err
 				}
 				if x != nil {
-					shard[key] = c.end(x)
+					shard[key] = c.expiresAt(x)
 					continue
 				}
 				op := posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: revision}

@@ -176,7 +176,7 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := t.follow(e, records); err != nil {
+	if err := t.apply(e, records); err != nil {
 		return err
 	}
 	id, cid := stmt.ColumnInt64(layout.ColID), false
@@ -226,8 +226,8 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 	return nil
 }
 
-// follow applies one more entry to the fold.
-func (t *threadCheck) follow(e *posthouse.Entry, records []posthouse.Record) error {
+// apply applies one more entry to the fold.
+func (t *threadCheck) apply(e *posthouse.Entry, records []posthouse.Record) error {
 	if !t.begun {
 		t.begun, t.whole = true, e.Seq == 1
 		if !t.whole {
