@@ -133,7 +133,7 @@ resumed it asks anew, about its own state. --run resumes it at once.`,
 // forked prints a fork, and how it goes on.
 func (a *app) forked(source string, run bool, f *followed) error {
 	if run && (f.Location != "" || f.Kind != posthouse.KindFork) {
-		return a.waitFor(f)
+		return a.printOutcome(f)
 	}
 	if err := a.answer(&f.Checkpoint, func() { a.showCheckpoint(&f.Checkpoint) }); err != nil {
 		return err

@@ -98,7 +98,7 @@ func (a *app) decide(ctx context.Context, id string, d *deciding) error {
 	if err := c.Do(ctx, http.MethodPost, path+rest.Path(id, d.verb), nil, body, &answer); err != nil {
 		return a.orThread(ctx, c, id, d, err)
 	}
-	return a.waitFor(&answer)
+	return a.printOutcome(&answer)
 }
 
 // orThread returns err, with what to type instead if the unknown id is a thread's.
@@ -194,8 +194,8 @@ type followed struct {
 	At      posthouse.ID        `json:"checkpoint,omitempty"`
 }
 
-// waitFor prints what a decision, a resume or a replay led to.
-func (a *app) waitFor(f *followed) error {
+// printOutcome prints what a decision, a resume or a replay led to.
+func (a *app) printOutcome(f *followed) error {
 	switch {
 	case a.JSON && f.Location != "":
 		return a.Encode(&server.Accepted{Thread: f.Thread, Branch: f.Branch, Checkpoint: f.At, Decision: f.Decision, Location: f.Location, Vote: f.Vote, Missing: f.Missing})
