@@ -176,10 +176,8 @@ func Emit(ctx context.Context, e Event) (posthouse.ID, error) {
 	return own.ID, f.run.emit(ctx, own, &completion{step: rec.Step})
 }
 
-// Resumed returns the checkpoint that this execution of the handler went on
-// from, with its state: the one that waited, or a fork of it, whose state may
-// have been changed by hand. It is nil while a request is executed for the first
-// time.
+// Resumed returns the checkpoint that this execution continues, with its state. The state of
+// a fork may have been edited. It is nil on a request's first execution.
 func (f *Fleet) Resumed(ctx context.Context) (*posthouse.Checkpoint, error) {
 	fr, err := handlerFrame(ctx)
 	if err != nil || fr.run.resumed == nil {

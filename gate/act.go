@@ -257,8 +257,8 @@ func (a *action[T, Out]) expected(g *posthouse.Gate, content T) error {
 	}
 }
 
-// current returns the gate whose decision holds here and now: the grant's own, or that of
-// the question asked again about the same content.
+// current returns the gate whose decision applies now: the grant's, or that of the question
+// that asked again about the same content.
 func (a *action[T, Out]) current(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, error) {
 	for {
 		why := a.stale(ctx, g)

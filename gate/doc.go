@@ -87,7 +87,7 @@
 // The Ledger checks values with what [ledger.Options].Validate holds; without
 // it, a value for a question with a schema is refused:
 //
-//	ledger, err := posthouse.Open(store, &posthouse.Options{Validate: gate.Validator()})
+//	led, err := ledger.Open(store, &ledger.Options{Validate: gate.Validator()})
 //
 // The package imports the root package, internal/engine and
 // github.com/google/jsonschema-go.

@@ -161,15 +161,15 @@ func (w *witness) completed(ctx context.Context, name string) {
 }
 
 // A stretch is a part of a line of history: a branch up to an entry.
-type stretch struct {
+type segment struct {
 	thread, branch string
 	first, to      uint64 // first is the branch's first checkpoint, and what that inherits
 }
 
 // ancestry returns the stretches of a line of history, the newest first.
-func ancestry(ctx context.Context, l *ledger.Ledger, thread, branch string) (all []stretch, err error) {
+func ancestry(ctx context.Context, l *ledger.Ledger, thread, branch string) (all []segment, err error) {
 	for to := ^uint64(0); thread != ""; {
-		s := stretch{thread, branch, 0, to}
+		s := segment{thread, branch, 0, to}
 		thread = ""
 		for h, err := range l.List(ctx, posthouse.Query{Thread: s.thread, Branch: s.branch, Limit: 1}) {
 			if err != nil {
@@ -191,7 +191,7 @@ func ancestry(ctx context.Context, l *ledger.Ledger, thread, branch string) (all
 
 // recorded returns the names of the steps on record in stretches, each as often
 // as it is there.
-func recorded(ctx context.Context, l *ledger.Ledger, all []stretch) (names []string, err error) {
+func recorded(ctx context.Context, l *ledger.Ledger, all []segment) (names []string, err error) {
 	for _, s := range all {
 		for e, err := range l.Log(ctx, s.thread, posthouse.Range{To: s.to}) {
 			if err != nil {

@@ -107,7 +107,7 @@ func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, 
 			return false, "", err
 		}
 		labels = maps.Clone(labels)
-		delete(labels, calls.LabelCall) // that is still to begin
+		delete(labels, calls.LabelCall) // the copy's call has not begun
 	}
 	if was.Thread == "" || was.Thread == thread {
 		return false, "", nil

@@ -372,8 +372,8 @@ func TestTwoProcessesMakeOneDataKey(t *testing.T) {
 	}
 }
 
-// TestPosture checks that what protects a store can be asked.
-func TestPosture(t *testing.T) {
+// TestEncryptionStatus checks that what protects a store can be asked.
+func TestEncryptionStatus(t *testing.T) {
 	signer := newSigner(t)
 	l := must[*ledger.Ledger](t)(ledger.Open(memstore.New(), &ledger.Options{Cipher: keyring(t, "k7"), Signer: signer}))
 	if p := l.EncryptionStatus(); p != (ledger.EncryptionStatus{EncryptsAtRest: true, EncryptionKey: "k7", Signs: true, SigningKey: signer.KeyID()}) || !l.EncryptionStatus().EncryptsAtRest {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/base64"
 	"errors"
 	"maps"
 	"math"
@@ -11,7 +12,7 @@ import (
 
 func FuzzPollCursor(f *testing.F) {
 	f.Add(pollPrefix)
-	f.Add(pollCursor{pollKeyOf("t"): {seq: 7, hash: [4]byte{1, 2, 3, 4}}, pollKeyOf("u"): {seq: math.MaxUint64}}.String())
+	f.Add(pollCursor{pollKeyOf("t"): {seq: 7, hash: [4]byte{1, 2, 3, 4}}, pollKeyOf("u"): {seq: math.MaxUint64}}.text())
 	f.Fuzz(func(t *testing.T, s string) {
 		c, err := parsePollCursor(s)
 		if err != nil {
@@ -20,8 +21,8 @@ func FuzzPollCursor(f *testing.F) {
 			}
 			return
 		}
-		if again, err := parsePollCursor(c.String()); err != nil || !maps.Equal(again, c) {
-			t.Fatalf("%q is %v; written again %q: %v, %v", s, c, c.String(), again, err)
+		if again, err := parsePollCursor(c.text()); err != nil || !maps.Equal(again, c) {
+			t.Fatalf("%q is %v; written again %q: %v, %v", s, c, c.text(), again, err)
 		}
 	})
 }
@@ -41,4 +42,12 @@ func FuzzInsideCursor(f *testing.F) {
 			t.Errorf("%q is read as %+v", s, c)
 		}
 	})
+}
+
+func (c pollCursor) text() string {
+	b := []byte{}
+	for k, m := range c {
+		b = m.append(b, k)
+	}
+	return pollPrefix + base64.RawURLEncoding.EncodeToString(b)
 }

@@ -39,14 +39,19 @@ func pollKeyOf(thread string) pollKey {
 
 func markOf(p posthouse.Position) pollMark { return pollMark{p.Seq, [4]byte(p.Hash[:4])} }
 
-func (c pollCursor) String() string {
+// encode returns the marks of all threads but one, in no order.
+func (c pollCursor) encode(without pollKey) []byte {
 	b := make([]byte, 0, 16*len(c))
-	for _, k := range slices.SortedFunc(maps.Keys(c), func(a, b pollKey) int { return slices.Compare(a[:], b[:]) }) {
-		m := c[k]
-		b = append(append(b, k[:]...), m.hash[:]...)
-		b = binary.AppendUvarint(b, m.seq)
+	for k, m := range c {
+		if k != without {
+			b = m.append(b, k)
+		}
 	}
-	return pollPrefix + base64.RawURLEncoding.EncodeToString(b)
+	return b
+}
+
+func (m pollMark) append(b []byte, k pollKey) []byte {
+	return binary.AppendUvarint(append(append(b, k[:]...), m.hash[:]...), m.seq)
 }
 
 // pollStart reads a cursor.
@@ -155,7 +160,7 @@ func (p *poller) catchUp(ctx context.Context, key pollKey, t *posthouse.ThreadIn
 	if last.seq > t.Tail.Seq {
 		last = pollMark{}
 	}
-	again := false
+	again, others := false, p.seen.encode(key)
 	for e, err := range p.l.Store.Read(ctx, t.Thread, posthouse.Range{From: last.seq}) {
 		if err != nil {
 			return err
@@ -168,7 +173,7 @@ func (p *poller) catchUp(ctx context.Context, key pollKey, t *posthouse.ThreadIn
 			continue
 		}
 		p.seen[key] = mark
-		e.Cursor = p.seen.String()
+		e.Cursor = pollPrefix + base64.RawURLEncoding.EncodeToString(mark.append(slices.Clip(others), key))
 		if !p.yield(e, nil) {
 			p.stopped = true
 			return nil

@@ -21,7 +21,7 @@ type decideBody struct {
 	Shown   *posthouse.Hash `json:"shown,omitempty" doc:"hash of what the decider saw; refused with 409 if it is not what the gate asks about"`
 }
 
-// Accepted answers a request that is on record while what follows from it is not.
+// Accepted answers a recorded request whose outcome is not known yet.
 // Location is where the outcome will be.
 type Accepted struct {
 	Thread     string              `json:"thread"`
@@ -150,8 +150,8 @@ func (s *Server) recoverable(r *api.Request, g *posthouse.Gate, d *posthouse.Dec
 	}
 }
 
-// pending is what an answer waits for: that nobody runs the checkpoint's branch any
-// more and its head is above the sequence number after.
+// A pending answer waits until no run holds the checkpoint's branch and its head has
+// passed the sequence number after.
 type pending struct {
 	checkpoint *posthouse.Header
 	decision   *posthouse.Decision // that started the work, or nil

@@ -151,7 +151,7 @@ func (s *Server) decideCheckpoint(v posthouse.Verdict) func(http.ResponseWriter,
 		}
 		switch open := stillOpen(asked); len(open) {
 		case 0:
-			return s.decide(w, r, asked[0], v) // which tells of the first decision
+			return s.decide(w, r, asked[0], v) // reports the first decision
 		case 1:
 			return s.decide(w, r, open[0], v)
 		default:

@@ -24,9 +24,9 @@ func (s *Server) systemRoutes() []*api.Route {
 			Notes: "503 with the store's code otherwise, for example read-only after a failed write.", Answers: ok,
 		},
 		{
-			Method: http.MethodGet, Path: "/api/posture", Role: tokens.Viewer, Summary: "How is what is stored protected?", Handle: api.Show(s.posture),
-			Notes:   "Whether it is encrypted and signed, and by the ids of which keys. Of what is written from now on; a thread's summary says of itself whether it is sealed.",
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "the posture", Body: ledger.EncryptionStatus{}, Media: ""}},
+			Method: http.MethodGet, Path: "/api/encryption", Role: tokens.Viewer, Summary: "How is stored data protected?", Handle: api.Show(s.encryptionStatus),
+			Notes:   "The encryption and signing keys used for new entries. Each thread's summary says whether it is sealed.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "how stored data is encrypted and signed", Body: ledger.EncryptionStatus{}, Media: ""}},
 		},
 		{
 			Method: http.MethodGet, Path: "/api/me", Role: tokens.Viewer, Summary: "Who am I?", Handle: api.Show(s.me),
@@ -65,7 +65,7 @@ func (s *Server) readyz(r *api.Request) (statusBody, error) {
 	return statusBody{"ok"}, nil
 }
 
-func (s *Server) posture(*api.Request) (ledger.EncryptionStatus, error) {
+func (s *Server) encryptionStatus(*api.Request) (ledger.EncryptionStatus, error) {
 	return s.ledger.EncryptionStatus(), nil
 }
 

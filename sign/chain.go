@@ -45,7 +45,7 @@ func newChain(thread string, ring *Ring, witness *Head) *chain {
 		thread: thread, ring: ring, report: Report{Threads: 1, Keys: []KeyReport{}, Faults: []Fault{}}, unknown: map[string]bool{},
 		records: newRecords(), grants: newGrants(), info: posthouse.ThreadInfo{Thread: thread},
 	}
-	c.seen, c.wasSeen = witness.of(thread)
+	c.seen, c.wasSeen = witness.thread(thread)
 	return c
 }
 
@@ -75,7 +75,7 @@ func (c *chain) entry(x *examined) {
 	case err != nil:
 		c.damage(FaultFormat, e.Seq, "%s", reason(err))
 	}
-	c.meet(e)
+	c.compareWitness(e)
 	c.report.Records += len(recs)
 	if err == nil {
 		c.bodies(x)

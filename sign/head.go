@@ -27,8 +27,8 @@ type ThreadHead struct {
 	Hash   posthouse.Hash `json:"hash"`
 }
 
-// of returns where a thread ended. A nil head knows no thread.
-func (h *Head) of(thread string) (ThreadHead, bool) {
+// thread returns the recorded end of a thread. A nil head has none.
+func (h *Head) thread(thread string) (ThreadHead, bool) {
 	if h == nil {
 		return ThreadHead{}, false
 	}
@@ -41,8 +41,8 @@ func (h *Head) of(thread string) (ThreadHead, bool) {
 
 func (h *Head) date() string { return h.At.UTC().Format(time.RFC3339) }
 
-// meet compares an entry with the one that the witness saw in its place.
-func (c *chain) meet(e *posthouse.Entry) {
+// compareWitness compares an entry with the one that the witness saw in its place.
+func (c *chain) compareWitness(e *posthouse.Entry) {
 	if c.wasSeen && e.Seq == c.seen.Seq {
 		c.met = true
 		if e.Hash == c.seen.Hash {

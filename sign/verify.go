@@ -98,7 +98,7 @@ func (v *verifier) threads() error {
 	if err != nil {
 		return err
 	}
-	_, seen := v.opt.Witness.of(v.opt.Thread)
+	_, seen := v.opt.Witness.thread(v.opt.Thread)
 	if v.opt.Thread != "" && !there[v.opt.Thread] && !seen {
 		return posthouse.NotFound("thread", v.opt.Thread)
 	}

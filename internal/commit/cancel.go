@@ -154,7 +154,7 @@ func cancel(ctx context.Context, c *core.Core, t *core.Thread, o Cancellation) (
 		return nil
 	})
 	if told && t.Claim != nil && err == nil {
-		t.Claim.Cancel(o.Branch, o.Reason)
+		t.Claim.Cancel(o.Branch)
 	}
 	if written && err == nil {
 		h = h.Clone()

@@ -111,7 +111,7 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	} else if bh, ok := tx.Thread.Info.Branch(p.Branch); ok {
 		g.Checkpoint = bh.Head
 	}
-	g.Hash, g.Seq, g.Decision, g.Votes, g.Assignments, g.Record.Trail = posthouse.Hash{}, 0, nil, nil, nil, 0 // told by the log
+	g.Hash, g.Seq, g.Decision, g.Votes, g.Assignments, g.Record.Trail = posthouse.Hash{}, 0, nil, nil, nil, 0 // the log provides these
 	g.Record.Salt = nil
 	if g.AsksPeople() {
 		g.Record.Salt = make([]byte, posthouse.SaltSize)

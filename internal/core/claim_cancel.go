@@ -7,60 +7,51 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-type cancelSignal struct {
-	ch     chan struct{}
-	done   bool
-	reason string
-}
-
+// cancelSignals are closed by requests to cancel branches of a claim's thread.
 type cancelSignals struct {
 	mu   sync.Mutex
-	ends map[string]*cancelSignal
-}
-
-func (c *cancelSignals) signal(branch string) *cancelSignal {
-	branch = cmp.Or(branch, posthouse.MainBranch)
-	if c.ends == nil {
-		c.ends = map[string]*cancelSignal{}
-	}
-	if c.ends[branch] == nil {
-		c.ends[branch] = &cancelSignal{ch: make(chan struct{})}
-	}
-	return c.ends[branch]
+	ends map[string]chan struct{}
 }
 
 // Cancelled returns a channel that is closed when somebody asks to cancel the branch. A
 // request in this process, or one from before the claim, closes it at once, others at
 // the next commit.
-func (c *Claim) Cancelled(branch string) <-chan struct{} {
-	c.ends.mu.Lock()
-	defer c.ends.mu.Unlock()
-	return c.ends.signal(branch).ch
-}
-
-// CancelReason returns the reason that was given in this process, if any.
-func (c *Claim) CancelReason(branch string) string {
-	c.ends.mu.Lock()
-	defer c.ends.mu.Unlock()
-	return c.ends.signal(branch).reason
-}
+func (c *Claim) Cancelled(branch string) <-chan struct{} { return c.cancelSignal(branch, false) }
 
 // IsCancelled reports whether somebody asked to cancel the branch.
 func (c *Claim) IsCancelled(branch string) bool {
 	c.ends.mu.Lock()
 	defer c.ends.mu.Unlock()
-	return c.ends.ends != nil && c.ends.signal(branch).done
+	return isClosed(c.ends.ends[cmp.Or(branch, posthouse.MainBranch)])
 }
 
 // Cancel asks the run to cancel the branch.
-func (c *Claim) Cancel(branch, reason string) {
+func (c *Claim) Cancel(branch string) { c.cancelSignal(branch, true) }
+
+func (c *Claim) cancelSignal(branch string, end bool) chan struct{} {
 	c.ends.mu.Lock()
 	defer c.ends.mu.Unlock()
-	e := c.ends.signal(branch)
-	e.reason = cmp.Or(e.reason, reason)
-	if !e.done {
-		e.done = true
-		close(e.ch)
+	branch = cmp.Or(branch, posthouse.MainBranch)
+	ch := c.ends.ends[branch]
+	if ch == nil {
+		if c.ends.ends == nil {
+			c.ends.ends = map[string]chan struct{}{}
+		}
+		ch = make(chan struct{})
+		c.ends.ends[branch] = ch
+	}
+	if end && !isClosed(ch) {
+		close(ch)
+	}
+	return ch
+}
+
+func isClosed(ch chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -70,6 +61,6 @@ func (t *Thread) notifyCancelled() {
 		return
 	}
 	for _, m := range t.Info.Cancelling {
-		t.Claim.Cancel(m.Branch, "")
+		t.Claim.Cancel(m.Branch)
 	}
 }

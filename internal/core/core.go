@@ -28,7 +28,7 @@ type Core struct {
 	transactions sync.Pool // of *Tx
 
 	owners     ownerWatch
-	pulse      heartbeat
+	heartbeat  heartbeat
 	lines      waitQueues
 	Keys       dataKeys
 	encryption encryptionGuard
@@ -65,7 +65,7 @@ func (c *Core) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	c.pulse.stop()
+	c.heartbeat.stop()
 	if r := c.runs(); r != nil {
 		r.GiveAll(c)
 	}

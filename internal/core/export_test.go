@@ -8,17 +8,17 @@ import (
 
 // Cached returns how many threads the Ledger knows of, and the bytes of state
 // and step results that it reckons they hold.
-func (l *Core) Cached() (threads, bytes int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.threads), l.cached
+func (c *Core) Cached() (threads, bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.threads), c.cached
 }
 
 // EvictIdle does what the Ledger does when it holds too much.
-func (l *Core) EvictIdle() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.evict(0, 0)
+func (c *Core) EvictIdle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.evict(0, 0)
 }
 
 // MaxThreads is how many threads a Ledger knows of at most, claimed ones aside.
@@ -26,8 +26,8 @@ const MaxThreads = maxThreads
 
 // FetchAll reads a thread's log with bodies, then without, by one reader, and
 // returns how many entries have their bodies and how many bytes are counted.
-func (l *Core) FetchAll(ctx context.Context, thread string) (withBodies, size int, err error) {
-	r := l.Reader(ctx, thread)
+func (c *Core) FetchAll(ctx context.Context, thread string) (withBodies, size int, err error) {
+	r := c.Reader(ctx, thread)
 	for _, headers := range []bool{false, true, false} {
 		if err := r.Fetch(posthouse.Range{Headers: headers}); err != nil {
 			return 0, 0, err

@@ -67,7 +67,7 @@ func (c *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 		found := *t.Info // the next append changes it
 		t.Claim.found = &found
 	}
-	c.pulse.claimed(c)
+	c.heartbeat.claimed(c)
 	t.notifyCancelled()
 	return t.Claim, nil
 }
@@ -83,7 +83,7 @@ func (c *Core) FreeClaim(t *Thread) {
 		r.Give(c, t.Name)
 	}
 	c.lines.wakeFirst(t.Name)
-	c.pulse.released()
+	c.heartbeat.released()
 }
 
 // Busy returns the error of a thread that another run has.

@@ -11,7 +11,7 @@ import (
 // A reference says that bytes of a value are those of a recent result.
 type reference struct {
 	at     int // where in the value
-	result int // which
+	result int // index in the results
 }
 
 // indexFrom is the product of results and bytes from which an index pays.

@@ -28,7 +28,7 @@ type Tx struct {
 
 	Next    *Head    // the branch's new head
 	Recents []Result // step results for the branch's head
-	Branch  string   // theirs
+	Branch  string   // that Recents belong to
 	Sign    bool     // this entry is one that is always signed
 
 	Enc    Encoder
@@ -36,7 +36,7 @@ type Tx struct {
 	entry  posthouse.Entry
 	info   posthouse.ThreadInfo // the thread's summary with it
 	Batch  posthouse.Batch
-	spare  *Head // memory for next
+	spare  *Head // reused by the next Head
 }
 
 // NewTx returns an empty transaction based on what is known of t. Its memory is reused:
@@ -56,7 +56,7 @@ const maxSpare = 64 << 10
 // Recycle keeps the transaction's memory for the next one. A failed one must not be
 // recycled: others may still read it.
 func (tx *Tx) Recycle() {
-	l := tx.Core
+	c := tx.Core
 	tx.Core, tx.Ctx, tx.Thread, tx.Claim, tx.Next = nil, nil, nil, nil, nil
 	tx.Drop, tx.Recents, tx.Branch, tx.Sign = nil, nil, "", false
 	tx.Records, tx.Bodies, tx.IDs = emptied(tx.Records), emptied(tx.Bodies), emptied(tx.IDs)
@@ -66,7 +66,7 @@ func (tx *Tx) Recycle() {
 	if cap(tx.entry.Header) > maxSpare {
 		tx.entry.Header = nil
 	}
-	l.transactions.Put(tx)
+	c.transactions.Put(tx)
 }
 
 // emptied returns s without its elements, which it zeroes.

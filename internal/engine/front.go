@@ -29,9 +29,8 @@ type Front[O, In, R, C any] struct {
 	Status   func(*R) posthouse.Status                       // of a result
 	End      func(ctx context.Context, h *Hub, res *R) error // reports the end of a run to its reader; nil: the run does so itself
 
-	// Elsewhere returns the result of the run of an id where another caller runs it, nil
-	// if the thread runs something else. Without it a second call with the id waits for
-	// the first.
+	// Elsewhere returns the result of a run that another caller is executing under the
+	// same id, or nil. Without it a second call with the id waits for the first.
 	Elsewhere func(ctx context.Context, thread string, c *Invocation, in *In, busy error) (*R, error)
 }
 

@@ -23,8 +23,8 @@ func Principal(ctx context.Context) string {
 	return by
 }
 
-// SentBy returns the change of the program's parts that makes an input's run, and those that
-// resume it, act for by. "" is nobody. program is what is on record before.
+// SentBy returns the changed program parts that set whom an input's run, and those that resume
+// it, act for. An empty by means nobody. program holds the recorded parts.
 func SentBy(by string, program posthouse.State) ([]posthouse.Part, error) {
 	known, ok := program[partBy]
 	if by == "" {

@@ -376,8 +376,8 @@ func (v Gates) Changed() error {
 	return nil
 }
 
-// predecessor finds what a new question replaces: the first of its name that this run did
-// not ask, and that no earlier one replaces. Callers hold t.mu.
+// predecessor returns the recorded question that g replaces: the first of its name that this
+// run did not ask and that no earlier question replaces. Callers hold t.mu.
 func (t *Task) predecessor(g *posthouse.Gate, before []posthouse.Gate) *question {
 	if t.replay == nil || !g.AsksPeople() || g.Supersedes != "" {
 		return nil

@@ -34,8 +34,8 @@ type Task struct {
 	state  *taskState
 }
 
-// A taskState is what the code of an execution did so far, nil for nothing: most code
-// takes no step and asks nothing. The task's mutex guards it.
+// A taskState counts what the code of an execution has done. It is nil until the first step
+// or question, which most code never reaches. The task's mutex guards it.
 type taskState struct {
 	steps     map[string]uint32 // calls, by name
 	asks      map[string]uint32 // questions, by name; those for people by what they show, too

@@ -26,7 +26,7 @@ func ledgerEventCases() []desk.Case {
 	}
 }
 
-// observed is a desk that records events. want compares the events since its last call.
+// observedDesk is a desk that records events. want compares the events since its last call.
 func observedDesk(t *desk.T) (d *desk.Desk, want func(events ...string)) {
 	var mu sync.Mutex
 	var got []string
@@ -246,7 +246,7 @@ func ledgerWatchesInside(t *desk.T) {
 	}
 }
 
-// inside returns the cursor of the second event of a thread.
+// cursorInside returns the cursor of the second event of a thread.
 func cursorInside(t *desk.T, d *desk.Desk, thread string) (cursor string) {
 	t.Helper()
 	n := 0

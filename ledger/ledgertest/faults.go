@@ -65,7 +65,7 @@ type scripted struct {
 	ledger *ledger.Ledger
 }
 
-// script does all kinds of operations and returns the content of the store.
+// runScript does all kinds of operations and returns the content of the store.
 func runScript(t *desk.T, s posthouse.Store, name string, anew bool) string {
 	t.Helper()
 	r := &scripted{T: t, store: s, name: name, anew: anew}

@@ -57,7 +57,7 @@ func (s *lossy) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error
 	return ref, err
 }
 
-// logs makes threads with all kinds of gaps and returns their names.
+// logsOf makes threads with all kinds of gaps and returns their names.
 func logsOf(d *desk.Desk) []string {
 	d.Helper()
 	d.Derive(d.Derive(d.Root("plain", "", "0"), "1"), "2")
@@ -93,7 +93,7 @@ func ranges(last uint64) (all []posthouse.Range) {
 	return all
 }
 
-// seqs reads a log, as far as it goes.
+// seqsOf reads a log, as far as it goes.
 func seqsOf(d *desk.Desk, thread string, r posthouse.Range) (seqs []uint64, err error) {
 	for e, err := range d.Log(d.Ctx, thread, r) {
 		if err != nil {

@@ -101,7 +101,7 @@ func ledgerNames(t *desk.T) {
 	}
 }
 
-// all lists the threads.
+// allThreads lists the threads.
 func allThreads(d *desk.Desk) (out []*posthouse.ThreadInfo) {
 	d.Helper()
 	for info, err := range d.Threads(d.Ctx, posthouse.ThreadQuery{}) {

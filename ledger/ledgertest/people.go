@@ -33,7 +33,7 @@ func yes(by string) posthouse.Decision {
 
 func no(by string) posthouse.Decision { return posthouse.Decision{Verdict: posthouse.Reject, By: by} }
 
-// vote decides, and fails unless more votes are needed.
+// castVote decides, and fails unless more votes are needed.
 func castVote(d *desk.Desk, id posthouse.ID, dec posthouse.Decision) *posthouse.Gate {
 	d.Helper()
 	g, err := d.Decide(d.Ctx, id, dec)
@@ -44,7 +44,7 @@ func castVote(d *desk.Desk, id posthouse.ID, dec posthouse.Decision) *posthouse.
 	return g
 }
 
-// settle decides, and fails unless that was the last vote.
+// settleGate decides, and fails unless that was the last vote.
 func settleGate(d *desk.Desk, id posthouse.ID, dec posthouse.Decision, want posthouse.Verdict) *posthouse.Gate {
 	d.Helper()
 	g, err := d.Decide(d.Ctx, id, dec)
@@ -55,7 +55,7 @@ func settleGate(d *desk.Desk, id posthouse.ID, dec posthouse.Decision, want post
 	return g
 }
 
-// same fails unless the returned gate is the one that is read.
+// wantSame fails unless the returned gate is the one that is read.
 func wantSame(d *desk.Desk, g *posthouse.Gate) {
 	d.Helper()
 	for _, l := range []*desk.Desk{d, d.T.Desk(ledger.Options{Now: d.Clock.Now})} {

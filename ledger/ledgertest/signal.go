@@ -39,7 +39,7 @@ func sendSignal(d *desk.Desk, thread, name, value string) *posthouse.Signal {
 	return s
 }
 
-// waitFor commits a checkpoint that waits for signals of these names. A name that ends in !
+// waitForSignal commits a checkpoint that waits for signals of these names. A name that ends in !
 // latches.
 func waitForSignal(d *desk.Desk, thread, branch string, c *ledger.Claim, names ...string) *posthouse.Committed {
 	d.Helper()

@@ -63,7 +63,7 @@ type Details struct {
 	Tail     *posthouse.Position `json:"tail,omitempty"`
 	Head     posthouse.ID        `json:"head,omitempty"`
 	Lease    *posthouse.Lease    `json:"lease,omitempty"`
-	Gate     posthouse.ID        `json:"gate,omitempty"`     // that asks in place of the one named
+	Gate     posthouse.ID        `json:"gate,omitempty"`     // the gate that replaced the one named
 	Decision *posthouse.Decision `json:"decision,omitempty"` // the one that stands
 	Gates    []posthouse.ID      `json:"gates,omitempty"`    // those to choose from
 }

@@ -15,7 +15,7 @@ import (
 
 func cpuNanos(m *measure) float64 { return float64(m.cpu.Nanoseconds()) / float64(m.steps) }
 
-// A bare node is the yardstick of a node: a call through an interface and one
+// A bareNode is the yardstick of a node: a call through an interface and one
 // write to a map.
 type bareNode interface{ run(m map[string]int) }
 

@@ -56,7 +56,7 @@ import (
 //	  cipherRoundTripsAndDbHoldsOnlyCiphertext ........... ledger/with a cipher nothing is stored in the clear; sqlitestore.TestNothingInTheClearOnDisk
 //	  legacyPlaintextRowsStayReadable .................... ledger/plain records of before stay readable
 //	  wrongKeyFailsClosed ................................ ledger/without the right key nothing opens
-//	  defaultStoreStaysPlaintext ......................... ledger.TestPosture
+//	  defaultStoreStaysPlaintext ......................... ledger.TestEncryptionStatus
 //	SchemaMigrationsTest
 //	  fresh, reopen is a no-op ........................... sqlschema.TestMigrateRunsWhatIsMissing
 //	  adopt unstamped, independent components (here a file that is not a ledger's is refused)  sqlitestore.TestOpenRefuses

@@ -137,7 +137,7 @@ func (c *Clients) Update(ctx context.Context, token string, change func(*Session
 		}
 		change(x)
 		x.LastSeen = c.now().UTC()
-		if err := c.write(ctx, key, x, revision); r.over(err, revision) {
+		if err := c.write(ctx, key, x, revision); r.shouldStop(err, revision) {
 			return err
 		}
 	}
@@ -231,21 +231,21 @@ func (c *Clients) index(ctx context.Context, digit string, change func(shardInde
 			return err
 		}
 		_, err = c.store.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: slot.Revision})
-		if r.over(err, slot.Revision) {
+		if r.shouldStop(err, slot.Revision) {
 			return err
 		}
 	}
 }
 
-// A race is the tries to write a slot that others write, too.
+// A race counts tries to write a slot that others write, too.
 type race struct {
 	tried bool
 	last  uint64 // the revision that the last try found
 }
 
-// over reports whether to stop trying: the last try succeeded, failed otherwise than
-// by a conflict, or found the revision that the try before found.
-func (r *race) over(err error, revision uint64) bool {
+// shouldStop reports success, an error other than a conflict, or a revision that did not
+// change since the last try.
+func (r *race) shouldStop(err error, revision uint64) bool {
 	stuck := r.tried && r.last == revision
 	r.tried, r.last = true, revision
 	return stuck || !errors.Is(err, posthouse.ErrConflict)

@@ -29,7 +29,7 @@ func releaseCases() []desk.Case {
 	}
 }
 
-// versions lists a thread's versions as "number: checkpoints".
+// versionsOf lists a thread's versions as "number: checkpoints".
 func versionsOf(d *desk.Desk, thread string) (out []string) {
 	d.Helper()
 	for r, err := range d.Releases(d.Ctx, thread) {

@@ -13,8 +13,8 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// TestPosture asks an encrypting server and one that does not encrypt.
-func TestPosture(t *testing.T) {
+// TestEncryptionStatus asks an encrypting server and one that does not encrypt.
+func TestEncryptionStatus(t *testing.T) {
 	ring, err := crypt.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1")
 	check(t, err)
 	for _, c := range []posthouse.Cipher{nil, ring} {
@@ -23,7 +23,7 @@ func TestPosture(t *testing.T) {
 			check(t, err)
 		})
 		var p ledger.EncryptionStatus
-		check(t, json.Unmarshal(h.get("/api/posture").want(http.StatusOK).body, &p))
+		check(t, json.Unmarshal(h.get("/api/encryption").want(http.StatusOK).body, &p))
 		if p.EncryptsAtRest != (c != nil) || (p.EncryptionKey == "k1") != (c != nil) {
 			t.Errorf("%+v", p)
 		}

@@ -17,7 +17,7 @@ func waits(*posthouse.Error) error { return nil }
 
 // Places are served in order, one that is first before all others; who leaves
 // is passed over.
-func TestLine(t *testing.T) {
+func TestWaitQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := ledger.Open(memstore.New(), nil)
 		if err != nil {
@@ -90,7 +90,7 @@ func TestLineGivesUp(t *testing.T) {
 }
 
 // However a run gives its thread back, the next in line gets it.
-func TestLineGoesOnBehindARelease(t *testing.T) {
+func TestWaitQueueAfterARelease(t *testing.T) {
 	release := &ledger.ReleaseOptions{By: "a"}
 	for name, end := range map[string]func(*ledger.Ledger, *ledger.Claim) error{
 		"by a commit": func(l *ledger.Ledger, c *ledger.Claim) error {
