@@ -15,12 +15,20 @@ import (
 // All methods must be safe for concurrent use. Slices that are passed in belong to the
 // caller again when the call returns; slices that are returned belong to the caller. An
 // iterator that fails yields one error as its last element. Errors are [Error]s with
-// the codes named below. A write whose outcome is not known (a timeout, a lost
-// connection) is [ErrUnknown]. After a failed commit or fsync every later write is
-// [ErrReadOnly] until the store is reopened.
+// the codes named below.
+//
+// A write whose outcome is not known (a timeout, a lost connection) is [ErrUnknown]: the
+// caller asks again. If local files may not hold what they should, after a failed commit
+// or fsync, or if a server reports damage, every later write is [ErrReadOnly] until the
+// store is reopened. Writes may share a commit; a refusal of one never fails the others.
 type Store interface {
-	// Append adds one entry to one thread: the entry, the index and the summary appear
-	// together or not at all, and are durable when it returns nil.
+	// Append adds one entry to one thread: the entry, its ids in the index, and the
+	// summary. To readers they appear together or not at all. They are durable when it
+	// returns nil.
+	//
+	// A store without transactions writes the index before the entry, and verifies what
+	// it reads: an id whose entry never came leads nowhere and is free, and a summary
+	// that is behind the log is brought up from its tail.
 	//
 	// It fails with ErrConflict, with the tail in Error.Tail, unless the log ends at
 	// b.After. Appending an entry again that is there already (same thread, sequence

@@ -190,6 +190,20 @@ var mutants = []mutant{
 	{"does not look at the context", "cancel/a cancelled context stops each call", func(m *Model) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error { return m.Append(context.Background(), b) }}
 	}},
+	{"fails the append behind a refused one", "race/a refusal is of one append", func(m *Model) posthouse.Store {
+		var mu sync.Mutex
+		var refused error
+		return appendMutant{m, func(b *posthouse.Batch) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if err := refused; err != nil {
+				refused = nil
+				return err
+			}
+			refused = m.Append(context.Background(), b)
+			return refused
+		}}
+	}},
 	{"compares and appends in two steps", "race/one winner at each position", func(m *Model) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
 			if err := m.Append(context.Background(), b); !isCode(err, posthouse.CodeConflict) || b.After.Seq == 0 {

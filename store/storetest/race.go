@@ -25,6 +25,10 @@ func raceCases() []Case {
 			Rule: "Of racing appends to different threads that bring the same id exactly one succeeds; the others get ErrExists and leave nothing.",
 			Run:  raceID,
 		}, {
+			Name: "race/a refusal is of one append",
+			Rule: "Of appends that come at once, and may share a commit, each is judged alone: one that conflicts or brings a taken id fails with its own error and leaves nothing, and the others succeed.",
+			Run:  raceRefusals,
+		}, {
 			Name: "race/parallel threads lose nothing",
 			Rule: "8 goroutines with 100 checkpoints each, every one on its own thread: all are there, in the logs, the index and the lists.",
 			Run:  raceThreads,
@@ -161,6 +165,49 @@ func raceID(t *T) {
 			t.Fatalf("round %d: there are %d threads", round, n)
 		}
 	}
+}
+
+func raceRefusals(t *T) {
+	const racers, rounds = 12, 20
+	first := t.Builder.Log("taken")
+	taken := first.Next(first.Checkpoint(posthouse.Header{}, "first"))
+	if err := t.Store.Append(t.ctx, taken); err != nil {
+		t.Fatalf("append: %v", err)
+	}
+	for round := range rounds {
+		batches, errs := make([]*posthouse.Batch, racers), make([]error, racers)
+		for i := range racers {
+			l := t.Builder.Log(fmt.Sprintf("r%d-%d", round, i))
+			h := posthouse.Header{}
+			if i%3 == 1 {
+				h.ID, h.Order = taken.IDs[0].ID, taken.IDs[0].Header.Order
+			}
+			b := l.Next(l.Checkpoint(h, fmt.Sprint("racer ", i)))
+			if i%3 == 2 { // behind an entry that is not there
+				l.Took(b)
+				b = l.Next(l.Step("late", nil))
+			}
+			batches[i] = b
+		}
+		together(racers, func(i int) { errs[i] = t.Store.Append(t.ctx, batches[i]) })
+		for i, err := range errs {
+			what, log := fmt.Sprintf("round %d: racer %d", round, i), t.Read(batches[i].Entry.Thread, posthouse.Range{})
+			switch i % 3 {
+			case 0:
+				if err != nil || len(log) != 1 {
+					t.Errorf("%s: %v, %d entries; want its append to succeed", what, err, len(log))
+				}
+				t.wantPlace(batches[i].IDs[0].ID, batches[i].Entry.Thread, 1)
+			case 1:
+				t.WantCode(what, err, posthouse.CodeExists)
+				t.WantEntries(what, log, nil)
+			case 2:
+				t.WantCode(what, err, posthouse.CodeConflict)
+				t.WantEntries(what, log, nil)
+			}
+		}
+	}
+	t.wantPlace(taken.IDs[0].ID, "taken", 1)
 }
 
 func raceThreads(t *T) {
