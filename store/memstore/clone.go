@@ -1,11 +1,6 @@
 package memstore
 
-import (
-	"maps"
-	"slices"
-
-	"github.com/posthouse/posthouse"
-)
+import "github.com/posthouse/posthouse"
 
 // cloneEntry copies all bytes into one piece of memory. It drops a body of no bytes,
 // which the record's size attests.
@@ -34,31 +29,4 @@ func cloneEntry(e *posthouse.Entry, bodies bool) posthouse.Entry {
 		}
 	}
 	return c
-}
-
-func cloneHeader(h *posthouse.Header) posthouse.Header {
-	c := *h
-	c.Next, c.Gates, c.Labels = slices.Clone(h.Next), slices.Clone(h.Gates), maps.Clone(h.Labels)
-	if h.Source != nil {
-		s := *h.Source
-		c.Source = &s
-	}
-	return c
-}
-
-func cloneRows(ids []posthouse.IndexedID) []*row {
-	rows := make([]*row, len(ids))
-	for i, id := range ids {
-		if id.Header != nil {
-			rows[i] = &row{cloneHeader(id.Header)}
-		}
-	}
-	return rows
-}
-
-func cloneInfo(t *posthouse.ThreadInfo) *posthouse.ThreadInfo {
-	c := *t
-	c.Branches, c.Waiting = slices.Clone(t.Branches), slices.Clone(t.Waiting)
-	c.Signals, c.Taken, c.Cancelling = slices.Clone(t.Signals), slices.Clone(t.Taken), slices.Clone(t.Cancelling)
-	return &c
 }

@@ -11,10 +11,11 @@
 // [Noop] is a store that keeps nothing at all, for programs that want to run
 // without checkpoints and without a special case for it.
 //
-// One lock guards the entries, a map of ids, and lists of rows sorted by order key,
-// which are cheap to extend at their end. The store copies every byte that it takes or
-// gives out. An iterator holds no lock while the caller's code runs: it goes on from
-// its position, and shows what was appended meanwhile if that sorts after it.
+// Package memindex has the index, whose lock guards the entries too. The store copies
+// every byte that it takes or gives out. An iterator holds no lock while the caller's
+// code runs: it goes on from its position, and shows what was appended meanwhile if that
+// sorts after it.
 //
-// The package may import the standard library and the root package.
+// The package may import the standard library, the root package, store/internal/memindex
+// and store/internal/valid.
 package memstore

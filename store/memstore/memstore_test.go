@@ -1,79 +1,15 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/storetest"
 )
-
-func TestOrderedKeepsItsOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		o := ordered[int]{cmp: cmp.Compare[int]}
-		var want []int
-		many := rapid.IntRange(0, 3*blockSize).Draw(t, "at once")
-		for i := range many { // fill some blocks first
-			o.add(i * 10)
-			want = append(want, i*10)
-		}
-		for _, v := range rapid.SliceOf(rapid.IntRange(-5, 35*blockSize)).Draw(t, "items") {
-			i, there := slices.BinarySearch(want, v)
-			if o.remove(v) != there {
-				t.Fatalf("remove(%d): want %v", v, there)
-			}
-			if there {
-				want = slices.Delete(want, i, i+1)
-			} else {
-				o.add(v)
-				want = slices.Insert(want, i, v)
-			}
-		}
-		from := rapid.IntRange(-10, 40*blockSize).Draw(t, "from")
-		at, _ := slices.BinarySearch(want, from)
-		var up, down []int
-		for v := range o.from(func(v int) bool { return v >= from }, false).all() {
-			if up = append(up, v); len(up) == 600 {
-				break
-			}
-		}
-		for v := range o.from(func(v int) bool { return v < from }, true).all() {
-			if down = append(down, v); len(down) == 600 {
-				break
-			}
-		}
-		if w := want[at:]; !slices.Equal(up, w[:min(len(w), 600)]) {
-			t.Fatalf("ascending from %d: got %v", from, up)
-		}
-		w := slices.Clone(want[:at])
-		slices.Reverse(w)
-		if !slices.Equal(down, w[:min(len(w), 600)]) {
-			t.Fatalf("descending from %d: got %v", from, down)
-		}
-		for _, b := range o.blocks {
-			if len(b) == 0 || len(b) > blockSize {
-				t.Fatalf("a block of %d", len(b))
-			}
-		}
-	})
-}
-
-func TestOrderedFillsItsBlocksWhenAppendedTo(t *testing.T) {
-	o := ordered[int]{cmp: cmp.Compare[int]}
-	for i := range 4 * blockSize {
-		o.add(i)
-	}
-	if len(o.blocks) != 4 {
-		t.Errorf("%d items in order take %d blocks, want 4", 4*blockSize, len(o.blocks))
-	}
-}
 
 // filled returns a store with a thread of three checkpoints.
 func filled(t *testing.T) (*Store, *storetest.Log) {
@@ -87,41 +23,6 @@ func filled(t *testing.T) (*Store, *storetest.Log) {
 		l.Took(b)
 	}
 	return s, l
-}
-
-func TestCheckNamesWhatDiffers(t *testing.T) {
-	for name, spoil := range map[string]func(*Store, *thread){
-		"a flipped bit in a body":      func(_ *Store, th *thread) { th.entries[1].Bodies[0][0] ^= 1 },
-		"a flipped bit in a header":    func(_ *Store, th *thread) { th.entries[1].Header[3] ^= 1 },
-		"a missing entry":              func(_ *Store, th *thread) { th.entries = slices.Delete(th.entries, 1, 2) },
-		"a missing tail":               func(_ *Store, th *thread) { th.entries = th.entries[:2] },
-		"a summary that says too much": func(_ *Store, th *thread) { th.info.Checkpoints++ },
-		"an index that leads astray": func(s *Store, th *thread) {
-			th.entries[1].ids = append(th.entries[1].ids, "x")
-			s.ids["x"] = place{th, 2, nil}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, _ := filled(t)
-			for err := range s.Check(t.Context()) {
-				t.Errorf("before: %v", err)
-			}
-			spoil(s, s.threads["t1"])
-			n := 0
-			for err := range s.Check(t.Context()) {
-				n++
-				if !errors.Is(err, posthouse.ErrCorrupt) {
-					t.Errorf("got %v, want code corrupt", err)
-				}
-			}
-			if n == 0 {
-				t.Error("nothing was found")
-			}
-			for range s.Check(t.Context()) {
-				break // may be left early
-			}
-		})
-	}
 }
 
 func TestAppendRefusesWhatNoLedgerSends(t *testing.T) {
@@ -142,16 +43,6 @@ func TestAppendRefusesWhatNoLedgerSends(t *testing.T) {
 	}
 	if _, err := s.Slot(t.Context(), posthouse.SlotKey{}, posthouse.SlotOp{Verb: 9}); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("an unknown verb: got %v, want code invalid", err)
-	}
-}
-
-func TestRemovalLetsGoOfMemory(t *testing.T) {
-	s, _ := filled(t)
-	if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "t1", All: true}); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(s.commits) + len(s.ids) + len(s.threads) + len(s.rows.blocks) + len(s.coords) + len(s.names.blocks) + len(s.active.blocks); n != 0 {
-		t.Errorf("%d things are left", n)
 	}
 }
 

@@ -24,9 +24,9 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	if err := valid.Slot(key, &op); err != nil {
 		return posthouse.Slot{}, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil {
+	s.index.Lock()
+	defer s.index.Unlock()
+	if err := s.index.Usable(ctx); err != nil {
 		return posthouse.Slot{}, err
 	}
 	have := s.slots[key.Thread][key.Step]
@@ -73,9 +73,9 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 }
 
 func (s *Store) slotsOf(ctx context.Context, thread string) (items []*posthouse.SlotItem, err error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.usable(ctx); err != nil {
+	s.index.RLock()
+	defer s.index.RUnlock()
+	if err := s.index.Usable(ctx); err != nil {
 		return nil, err
 	}
 	for name, steps := range s.slots {

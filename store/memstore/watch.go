@@ -1,11 +1,9 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -18,28 +16,15 @@ import (
 func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.Entry, error] {
 	start, bad := s.parseCursor(cursor) // "now" is when Watch is called
 	return func(yield func(*posthouse.Entry, error) bool) {
-		after, err := start, bad
-		for err == nil {
-			var page []*entry
-			var wake <-chan struct{}
-			if page, wake, err = s.watchPage(ctx, after); err != nil {
-				break
-			}
-			for _, e := range page {
-				c := cloneEntry(&e.Entry, true)
-				c.Cursor = s.life + "-" + strconv.FormatUint(e.commit, 10)
-				if after = e.commit; !yield(&c, nil) {
-					return
-				}
-			}
-			if wake != nil {
-				select {
-				case <-wake:
-				case <-ctx.Done():
-				}
-			}
+		if bad != nil {
+			yield(nil, bad)
+			return
 		}
-		yield(nil, err)
+		s.index.Watch(ctx, start, nil, func(e *entry) (*posthouse.Entry, error) {
+			c := cloneEntry(e.Data, true)
+			c.Cursor = s.life + "-" + strconv.FormatUint(e.Commit, 10)
+			return &c, nil
+		})(yield)
 	}
 }
 
@@ -48,9 +33,9 @@ func (s *Store) parseCursor(cursor string) (uint64, error) {
 	case "":
 		return 0, nil
 	case "now":
-		s.mu.RLock()
-		defer s.mu.RUnlock()
-		return s.last, nil
+		s.index.RLock()
+		defer s.index.RUnlock()
+		return s.index.Last(), nil
 	}
 	life, num, _ := strings.Cut(cursor, "-")
 	n, err := strconv.ParseUint(num, 10, 64)
@@ -61,37 +46,4 @@ func (s *Store) parseCursor(cursor string) (uint64, error) {
 		}
 	}
 	return n, nil
-}
-
-// watchPage returns the entries after a commit, or a channel that is closed at the
-// next commit.
-func (s *Store) watchPage(ctx context.Context, after uint64) (page []*entry, wake <-chan struct{}, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil {
-		return nil, nil, err
-	}
-	i, _ := slices.BinarySearchFunc(s.commits, after+1, byCommit)
-	for ; i < len(s.commits) && len(page) < pageResults; i++ {
-		if !s.commits[i].gone {
-			page = append(page, s.commits[i])
-		}
-	}
-	if len(page) > 0 {
-		return page, nil, nil
-	}
-	if s.wake == nil {
-		s.wake = make(chan struct{})
-	}
-	return nil, s.wake, nil
-}
-
-func byCommit(e *entry, commit uint64) int { return cmp.Compare(e.commit, commit) }
-
-// wakeAll wakes all watchers. Callers hold s.mu.
-func (s *Store) wakeAll() {
-	if s.wake != nil {
-		close(s.wake)
-		s.wake = nil
-	}
 }

@@ -1,4 +1,4 @@
-package memstore
+package memindex
 
 import (
 	"bytes"
@@ -10,13 +10,13 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Check implements [posthouse.Checker]. It verifies each entry, folds the log into a
-// summary, and compares the summary and the index with the stored ones.
-func (s *Store) Check(ctx context.Context) iter.Seq[error] {
+// Check verifies each entry, folds each log into a summary, and compares the summary and
+// the index with it. load makes an entry of what the store keeps of it; nil if it is gone.
+func (ix *Index[D]) Check(ctx context.Context, load func(*Entry[D]) (*posthouse.Entry, error)) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		after := ""
 		for {
-			t, err := s.checkNext(ctx, after)
+			t, err := ix.checkNext(ctx, after)
 			if err != nil {
 				yield(err)
 			}
@@ -24,7 +24,7 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 				return
 			}
 			after = t.info.Thread
-			for _, err := range t.check() {
+			for _, err := range t.check(load) {
 				if !yield(err) {
 					return
 				}
@@ -34,25 +34,24 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 }
 
 // A snapshot is a thread as it was at one moment.
-type snapshot struct {
+type snapshot[D any] struct {
 	info    *posthouse.ThreadInfo
-	entries []*entry
+	entries []*Entry[D]
 	ids     map[posthouse.ID]uint64
 }
 
 // checkNext returns the first thread after a name, nil if there are no more.
-func (s *Store) checkNext(ctx context.Context, after string) (*snapshot, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.usable(ctx); err != nil {
+func (ix *Index[D]) checkNext(ctx context.Context, after string) (*snapshot[D], error) {
+	if err := ix.read(ctx); err != nil {
 		return nil, err
 	}
-	for t := range s.names.from(func(t *thread) bool { return t.info.Thread > after }, false).all() {
-		snap := &snapshot{cloneInfo(&t.info), slices.Clone(t.entries), map[posthouse.ID]uint64{}}
-		snap.entries = slices.DeleteFunc(snap.entries, func(e *entry) bool { return e == nil })
+	defer ix.RUnlock()
+	for t := range ix.names.from(func(t *thread[D]) bool { return t.info.Thread > after }, false).all() {
+		snap := &snapshot[D]{CloneInfo(&t.info), slices.Clone(t.entries), map[posthouse.ID]uint64{}}
+		snap.entries = slices.DeleteFunc(snap.entries, func(e *Entry[D]) bool { return e == nil })
 		for _, e := range snap.entries {
-			for _, id := range e.ids {
-				if p := s.ids[id]; p.thread == t {
+			for _, id := range e.IDs {
+				if p := ix.ids[id]; p.thread == t {
 					snap.ids[id] = p.seq
 				}
 			}
@@ -62,37 +61,49 @@ func (s *Store) checkNext(ctx context.Context, after string) (*snapshot, error) 
 	return nil, nil
 }
 
-func (t *snapshot) check() (errs []error) {
+func (t *snapshot[D]) check(load func(*Entry[D]) (*posthouse.Entry, error)) (errs []error) {
 	differs := func(format string, args ...any) {
 		errs = append(errs, &posthouse.Error{
 			Code: posthouse.CodeCorrupt, Message: fmt.Sprintf("thread %q: ", t.info.Thread) + fmt.Sprintf(format, args...),
 		})
 	}
 	var fold posthouse.ThreadInfo
-	for i, e := range t.entries {
-		if err := e.Check(); err != nil {
+	begun, whole := false, false
+	for _, have := range t.entries {
+		e, err := load(have)
+		if err == nil && e == nil {
+			return errs // removed since
+		}
+		if err == nil {
+			err = e.Check()
+		}
+		if err != nil {
 			errs = append(errs, err)
 		}
-		if i == 0 && e.Seq > 1 { // what came before was removed
+		if e == nil {
+			return errs // what follows cannot be folded
+		}
+		if !begun && e.Seq > 1 { // what came before was removed
 			fold.Tail.Seq, fold.Link, fold.Generation = e.Seq-1, e.Prev, e.Generation
 		}
-		if err := fold.Apply(&e.Entry); err != nil {
+		begun, whole = true, whole || e.Seq == 1
+		if err := fold.Apply(e); err != nil {
 			errs = append(errs, err)
 		}
-		for _, id := range e.ids {
-			if seq, ok := t.ids[id]; ok && seq == e.Seq && !mentions(&e.Entry, id) {
+		for _, id := range have.IDs {
+			if seq, ok := t.ids[id]; ok && seq == e.Seq && !mentions(e, id) {
 				differs("the index leads from %q to entry %d, which does not have it", id, seq)
 			}
 		}
 	}
-	if len(t.entries) == 0 {
+	if !begun {
 		return errs
 	}
 	if fold.Tail != t.info.Tail {
 		differs("the summary ends at entry %d, the log at %d", t.info.Tail.Seq, fold.Tail.Seq)
 		return errs
 	}
-	if t.entries[0].Seq == 1 {
+	if whole {
 		have, _ := t.info.MarshalBinary()
 		if want, _ := fold.MarshalBinary(); !bytes.Equal(have, want) {
 			differs("the summary is not what its log says")

@@ -1,0 +1,21 @@
+// Package memindex is the index of a store that keeps its index in memory: the threads'
+// summaries, ids, checkpoints and open gates, and the order of commits. A store says what
+// it keeps for each entry, the content itself or where it lies:
+//
+//	ix := memindex.New[place]()
+//	plan := ix.Plan()
+//	fresh, err := plan.Admit(batches, true) // a conflict, a taken id
+//	... make the entries durable ...
+//	ix.Lock()
+//	ix.Add(memindex.Take(batch, where))
+//	ix.Unlock()
+//
+// The index answers Find, List, Threads and the order of a watch by itself. The lock
+// guards all of it; reads take it for one page at a time, and never while the caller's
+// code runs. The store makes sure that only one goroutine writes.
+//
+// A checkpoint takes about 1 KB of memory (BenchmarkMemory).
+//
+// The package may import the standard library, the root package and
+// store/internal/valid.
+package memindex

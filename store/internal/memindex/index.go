@@ -1,0 +1,210 @@
+package memindex
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An Index knows the threads of a store. D is what the store keeps for an entry. Writers
+// hold the lock; the methods that read take it themselves.
+type Index[D any] struct {
+	sync.RWMutex
+	// Refresh, if set, is called without the lock before each page is read: a store
+	// that follows another process brings the index up to date in it.
+	Refresh func(context.Context) error
+
+	closed bool
+	content[D]
+	wake chan struct{} // closed at the next commit; nil while nobody waits
+}
+
+// content is what an index holds, to be replaced as a whole.
+type content[D any] struct {
+	threads map[string]*thread[D]
+	ids     map[posthouse.ID]place[D]
+
+	rows   ordered[*row]             // all checkpoints, by order key
+	coords map[string]*ordered[*row] // the same, by coordination
+	names  ordered[*thread[D]]       // all threads, by name
+	active ordered[*thread[D]]       // threads that queries for work may match
+	due    ordered[*thread[D]]       // threads with something due, by due time
+	gates  map[posthouse.GateList]*ordered[*openGate[D]]
+
+	commits []*Entry[D] // in commit order, some of them gone
+	gone    int         // how many of commits are gone
+	last    uint64      // number of the newest commit
+}
+
+// A thread is one log with its summary.
+type thread[D any] struct {
+	info    posthouse.ThreadInfo
+	first   uint64         // sequence of entries[0]
+	entries []*Entry[D]    // nil where a released version was dropped
+	rows    ordered[*row]  // its checkpoints, by sequence
+	open    []*openGate[D] // as info.Waiting
+}
+
+// An Entry is an entry of a log as the index knows it. Data and Gone change under the
+// lock, the rest never.
+type Entry[D any] struct {
+	Thread string
+	Seq    uint64
+	Hash   posthouse.Hash
+	Commit uint64         // its number in the order of commits
+	IDs    []posthouse.ID // that it brought to the index
+	Gone   bool           // removed
+	Data   D
+}
+
+// A row is an indexed checkpoint. It never changes.
+type row struct {
+	posthouse.Header
+}
+
+// A place is where an id's newest revision is.
+type place[D any] struct {
+	thread *thread[D]
+	seq    uint64
+	row    *row // nil for a gate
+}
+
+// New returns an empty index.
+func New[D any]() *Index[D] { return &Index[D]{content: empty[D]()} }
+
+func empty[D any]() content[D] {
+	return content[D]{
+		threads: map[string]*thread[D]{},
+		ids:     map[posthouse.ID]place[D]{},
+		rows:    ordered[*row]{cmp: byOrder},
+		coords:  map[string]*ordered[*row]{},
+		names:   ordered[*thread[D]]{cmp: byName[D]},
+		active:  ordered[*thread[D]]{cmp: byName[D]},
+		due:     ordered[*thread[D]]{cmp: byDue[D]},
+		gates:   map[posthouse.GateList]*ordered[*openGate[D]]{},
+	}
+}
+
+func byOrder(a, b *row) int {
+	if c := byKey(a, b); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Thread, b.Thread)
+}
+
+func byKey(a, b *row) int {
+	if c := bytes.Compare(a.Order[:], b.Order[:]); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Seq, b.Seq)
+}
+
+func bySeq(a, b *row) int {
+	if c := cmp.Compare(a.Seq, b.Seq); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.ID, b.ID)
+}
+
+func byDue[D any](a, b *thread[D]) int {
+	return cmp.Or(cmp.Compare(a.info.Due, b.info.Due), byName(a, b))
+}
+
+func byName[D any](a, b *thread[D]) int { return strings.Compare(a.info.Thread, b.info.Thread) }
+
+// Close empties the index. It reports whether it was open. Later calls and running
+// watches fail with [posthouse.ErrClosed].
+func (ix *Index[D]) Close() bool {
+	ix.Lock()
+	defer ix.Unlock()
+	if ix.closed {
+		return false
+	}
+	ix.closed, ix.content = true, empty[D]()
+	ix.wakeAll()
+	return true
+}
+
+// Replace gives the index the content of another, which is not used any more.
+func (ix *Index[D]) Replace(by *Index[D]) {
+	ix.Lock()
+	defer ix.Unlock()
+	if !ix.closed {
+		ix.content = by.content
+		ix.wakeAll()
+	}
+}
+
+// Usable returns why a call cannot be served, or nil. Callers hold the lock.
+func (ix *Index[D]) Usable(ctx context.Context) error {
+	if ix.closed {
+		return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store is closed"}
+	}
+	return ctx.Err()
+}
+
+// read takes the lock for one page. The caller gives it back unless there is an error.
+func (ix *Index[D]) read(ctx context.Context) error {
+	if err := ix.refresh(ctx); err != nil {
+		return err
+	}
+	ix.RLock()
+	err := ix.Usable(ctx)
+	if err != nil {
+		ix.RUnlock()
+	}
+	return err
+}
+
+func (ix *Index[D]) refresh(ctx context.Context) error {
+	if ix.Refresh == nil {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return ix.Refresh(ctx)
+}
+
+// Last returns the number of the newest commit. Callers hold the lock.
+func (ix *Index[D]) Last() uint64 { return ix.last }
+
+// Tail returns where a thread's log ends, zero if it has none. Callers hold the lock.
+func (ix *Index[D]) Tail(name string) posthouse.Position { return ix.threads[name].tail() }
+
+// tail returns where the log ends: zero for a nil thread.
+func (t *thread[D]) tail() posthouse.Position {
+	if t == nil {
+		return posthouse.Position{}
+	}
+	return t.info.Tail
+}
+
+// has reports whether the log has the entry, or had it as its tail before its bytes
+// were removed.
+func (t *thread[D]) has(seq uint64, hash posthouse.Hash) bool {
+	if t == nil {
+		return false
+	}
+	if e := t.at(seq); e != nil {
+		return e.Hash == hash
+	}
+	return t.info.Tail == posthouse.Position{Seq: seq, Hash: hash}
+}
+
+// at returns an entry, or nil.
+func (t *thread[D]) at(seq uint64) *Entry[D] {
+	if seq < t.first || seq-t.first >= uint64(len(t.entries)) {
+		return nil
+	}
+	return t.entries[seq-t.first]
+}
+
+// isActive reports whether a query for work may match the thread.
+func isActive(t *posthouse.ThreadInfo) bool {
+	return len(t.Waiting) > 0 || t.Lease.Held || t.Due != 0 || t.Runnable()
+}

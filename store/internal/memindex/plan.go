@@ -1,0 +1,115 @@
+package memindex
+
+import (
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/valid"
+)
+
+// A Plan judges the appends of a group, each as if those before it were in the index
+// already. Only the goroutine that writes to the index may use it.
+type Plan[D any] struct {
+	ix     *Index[D]
+	tails  map[string]posthouse.Position    // of threads that the group appends to
+	hashes map[posthouse.Ref]posthouse.Hash // of its entries
+	owners map[posthouse.ID]owner           // of ids that it moves
+}
+
+// An owner is the thread that an id leads to.
+type owner struct {
+	thread string
+	there  bool
+}
+
+// Plan returns a plan for one group.
+func (ix *Index[D]) Plan() *Plan[D] { return &Plan[D]{ix: ix} }
+
+// Admit returns those of bs that are not in the log yet. bs passed [valid.Batches]. It
+// fails with [posthouse.ErrConflict] or [posthouse.ErrExists], and then the plan is as
+// before. last says that no other append of the group follows.
+func (p *Plan[D]) Admit(bs []*posthouse.Batch, last bool) ([]*posthouse.Batch, error) {
+	for len(bs) > 0 && p.has(bs[0].Entry) {
+		bs = bs[1:]
+	}
+	if len(bs) == 0 {
+		return nil, nil
+	}
+	thread := bs[0].Entry.Thread
+	if tail := p.tail(thread); tail != bs[0].After {
+		return nil, valid.Conflict(bs[0], tail)
+	}
+	moved := map[posthouse.ID]owner{} // by bs
+	for i, b := range bs {
+		for _, id := range b.IDs {
+			if o := p.owner(moved, id.ID); o.there && !(o.thread == thread && id.Replace) {
+				return nil, p.taken(id.ID, o, thread)
+			}
+		}
+		if last && i == len(bs)-1 {
+			return bs, nil
+		}
+		for _, id := range b.Drop {
+			if o := p.owner(moved, id); o.thread == thread {
+				moved[id] = owner{}
+			}
+		}
+		for _, id := range b.IDs {
+			moved[id.ID] = owner{thread, true}
+		}
+	}
+	p.note(bs, moved)
+	return bs, nil
+}
+
+// note makes what was admitted count for those that follow.
+func (p *Plan[D]) note(bs []*posthouse.Batch, moved map[posthouse.ID]owner) {
+	if p.tails == nil {
+		p.tails, p.hashes, p.owners = map[string]posthouse.Position{}, map[posthouse.Ref]posthouse.Hash{}, moved
+	} else {
+		for id, o := range moved {
+			p.owners[id] = o
+		}
+	}
+	for _, b := range bs {
+		p.hashes[posthouse.Ref{Thread: b.Entry.Thread, Seq: b.Entry.Seq}] = b.Entry.Hash
+		p.tails[b.Entry.Thread] = b.Thread.Tail
+	}
+}
+
+func (p *Plan[D]) has(e *posthouse.Entry) bool {
+	if hash, ok := p.hashes[posthouse.Ref{Thread: e.Thread, Seq: e.Seq}]; ok {
+		return hash == e.Hash
+	}
+	return p.ix.threads[e.Thread].has(e.Seq, e.Hash)
+}
+
+func (p *Plan[D]) tail(thread string) posthouse.Position {
+	if tail, ok := p.tails[thread]; ok {
+		return tail
+	}
+	return p.ix.threads[thread].tail()
+}
+
+func (p *Plan[D]) owner(moved map[posthouse.ID]owner, id posthouse.ID) owner {
+	if o, ok := moved[id]; ok {
+		return o
+	}
+	if o, ok := p.owners[id]; ok {
+		return o
+	}
+	if at, ok := p.ix.ids[id]; ok {
+		return owner{at.thread.info.Thread, true}
+	}
+	return owner{}
+}
+
+func (p *Plan[D]) taken(id posthouse.ID, o owner, thread string) error {
+	message := fmt.Sprintf("%q is brought twice to thread %q", id, thread)
+	if at, ok := p.ix.ids[id]; ok {
+		message = fmt.Sprintf("%q is already entry %d of thread %q", id, at.seq, at.thread.info.Thread)
+	} else if o.thread != thread {
+		message = fmt.Sprintf("%q is already in thread %q", id, o.thread)
+	}
+	return &posthouse.Error{Code: posthouse.CodeExists, Message: message}
+}

@@ -1,0 +1,263 @@
+package memindex
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An iterator takes one page each time it holds the lock. These limits bound a page.
+const (
+	pageResults    = 256
+	pageCandidates = 4096 // rows it looks at
+	firstGates     = 64   // results of the first page of open gates
+)
+
+// Pages yields what next returns, page by page, until there is no more. It converts each
+// result when it is wanted, and holds no lock while the caller's code runs. limit 0 is
+// none.
+func Pages[S, T any](limit int, next func(n int) (page []S, more bool, err error), convert func(S) T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		left := noLimit(limit)
+		for more := true; more && left > 0; {
+			var page []S
+			var err error
+			if page, more, err = next(left); err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			left -= len(page)
+			for _, item := range page {
+				if !yield(convert(item), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// noLimit turns 0 into no limit.
+func noLimit(n int) int {
+	if n <= 0 {
+		return math.MaxInt
+	}
+	return n
+}
+
+// Entries returns up to n entries of a thread, at most a page, and moves the range past
+// them.
+func (ix *Index[D]) Entries(ctx context.Context, thread string, r *posthouse.Range, n int) (page []*Entry[D], more bool, err error) {
+	if err := ix.read(ctx); err != nil {
+		return nil, false, err
+	}
+	defer ix.RUnlock()
+	n = min(n, pageResults)
+	t := ix.threads[thread]
+	if t == nil {
+		return nil, false, nil
+	}
+	if r.Seqs != nil {
+		take := min(len(r.Seqs), pageCandidates)
+		for i, seq := range r.Seqs[:take] {
+			if e := t.at(seq); e != nil {
+				if page = append(page, e); len(page) == n {
+					take = i + 1
+					break
+				}
+			}
+		}
+		r.Seqs = r.Seqs[take:]
+		return page, len(r.Seqs) > 0, nil
+	}
+	from, to := max(r.From, t.first), t.info.Tail.Seq
+	if r.To != 0 {
+		to = min(to, r.To)
+	}
+	if from > to {
+		return nil, false, nil
+	}
+	if count := to - from + 1; count > uint64(n) {
+		more = true
+		if r.Reverse {
+			from = to - uint64(n) + 1
+		} else {
+			to = from + uint64(n) - 1
+		}
+	}
+	for _, e := range t.entries[from-t.first : to-t.first+1] {
+		if e != nil {
+			page = append(page, e)
+		}
+	}
+	if r.Reverse {
+		slices.Reverse(page)
+		r.To = from - 1
+	} else {
+		r.From = to + 1
+	}
+	return page, more, nil
+}
+
+// Find is that of [posthouse.Store].
+func (ix *Index[D]) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
+	if err := ix.read(ctx); err != nil {
+		return posthouse.Ref{}, err
+	}
+	defer ix.RUnlock()
+	p, ok := ix.ids[id]
+	if !ok {
+		return posthouse.Ref{}, posthouse.NotFound("checkpoint or gate", id)
+	}
+	return posthouse.Ref{Thread: p.thread.info.Thread, Seq: p.seq}, nil
+}
+
+// List is that of [posthouse.Store].
+func (ix *Index[D]) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
+	next := func(n int) ([]*row, bool, error) { return ix.listPage(ctx, &q, min(n, pageResults)) }
+	return Pages(q.Limit, next, func(r *row) *posthouse.Header {
+		return cloneHeader(&r.Header)
+	})
+}
+
+// listPage returns up to n headers and moves the query's cursor past them.
+func (ix *Index[D]) listPage(ctx context.Context, q *posthouse.Query, n int) (page []*row, more bool, err error) {
+	if err := ix.read(ctx); err != nil {
+		return nil, false, err
+	}
+	defer ix.RUnlock()
+	rows, behind, err := ix.candidates(q)
+	if err != nil || rows == nil {
+		return nil, false, err
+	}
+	// The rows of a thread are in order of sequence, so the walk can begin and end at the query's bounds.
+	begun := func(r *row) bool { return q.Thread == "" || r.Seq >= q.From }
+	within := func(r *row) bool { return q.Thread == "" || q.To == 0 || r.Seq <= q.To }
+	if q.Descending {
+		begun, within = within, begun
+	}
+	looked := 0
+	for r := range rows.from(func(r *row) bool { return begun(r) && behind(r) }, q.Descending).all() {
+		if !within(r) {
+			break
+		}
+		if q.Match(&r.Header) {
+			page = append(page, r)
+		}
+		if looked++; len(page) == n || looked == pageCandidates {
+			q.After = r.Cursor()
+			return page, true, nil
+		}
+	}
+	return page, false, nil
+}
+
+// candidates returns the shortest list that holds all matches. behind reports
+// whether a row comes after the query's cursor.
+func (ix *Index[D]) candidates(q *posthouse.Query) (rows *ordered[*row], behind func(*row) bool, err error) {
+	var at row
+	if q.After != "" {
+		if at.Order, at.Seq, err = posthouse.ParseCursor(q.After); err != nil {
+			return nil, nil, err
+		}
+	}
+	compare := byKey
+	switch {
+	case q.Thread != "":
+		if t := ix.threads[q.Thread]; t != nil {
+			rows = &t.rows
+		}
+		compare = func(a, b *row) int { return cmp.Compare(a.Seq, b.Seq) }
+	case q.Coordination != "":
+		rows = ix.coords[q.Coordination]
+	default:
+		rows = &ix.rows
+	}
+	return rows, func(r *row) bool {
+		c := compare(r, &at)
+		return q.After == "" || q.Descending && c < 0 || !q.Descending && c > 0
+	}, nil
+}
+
+// Threads is that of [posthouse.Store].
+func (ix *Index[D]) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	size := pageResults
+	if q.Gates {
+		size = firstGates
+	}
+	next := func(n int) ([]*posthouse.ThreadInfo, bool, error) {
+		n = min(n, size)
+		size = min(4*size, pageResults)
+		return ix.threadsPage(ctx, &q, n)
+	}
+	return Pages(q.Limit, next, func(t *posthouse.ThreadInfo) *posthouse.ThreadInfo { return t })
+}
+
+// threadsPage returns up to n summaries and moves the query's cursor past them.
+func (ix *Index[D]) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool, err error) {
+	if err := ix.read(ctx); err != nil {
+		return nil, false, err
+	}
+	defer ix.RUnlock()
+	named := ix.threads[q.Thread]
+	switch {
+	case q.DueBefore != 0:
+		return ix.dueBy(q), false, nil
+	case q.Gates && q.Thread == "":
+		page, more = ix.gatesPage(q, n)
+		return page, more, nil
+	case q.Thread != "" && named == nil:
+		return nil, false, nil
+	case q.Gates:
+		for _, one := range q.GatesOf(&named.info) {
+			page = append(page, CloneInfo(one))
+		}
+		return page, false, nil
+	case q.Thread != "":
+		if q.Match(&named.info) && q.Behind(q.Thread) {
+			page = append(page, CloneInfo(&named.info))
+		}
+		return page, false, nil
+	}
+	names := &ix.names
+	if q.Waiting || q.Runnable || q.Leased {
+		names = &ix.active
+	}
+	behind := func(t *thread[D]) bool {
+		name := t.info.Thread
+		return q.Behind(name) && (!q.Descending && name >= q.Prefix || q.Descending && (name < q.Prefix || strings.HasPrefix(name, q.Prefix)))
+	}
+	looked := 0
+	for t := range names.from(behind, q.Descending).all() {
+		if !strings.HasPrefix(t.info.Thread, q.Prefix) {
+			break
+		}
+		if q.Match(&t.info) {
+			page = append(page, CloneInfo(&t.info))
+		}
+		if looked++; len(page) == n || looked == pageCandidates {
+			q.After = t.info.Thread
+			return page, true, nil
+		}
+	}
+	return page, false, nil
+}
+
+// dueBy returns all matches at once, since there is no cursor by due time.
+func (ix *Index[D]) dueBy(q *posthouse.ThreadQuery) (all []*posthouse.ThreadInfo) {
+	n := noLimit(q.Limit)
+	for t := range ix.due.from(func(*thread[D]) bool { return true }, false).all() {
+		if t.info.Due > q.DueBefore || len(all) == n {
+			break
+		}
+		if q.Match(&t.info) {
+			all = append(all, CloneInfo(&t.info))
+		}
+	}
+	return all
+}

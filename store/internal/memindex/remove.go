@@ -1,0 +1,92 @@
+package memindex
+
+import "slices"
+
+// RemoveAll takes a thread out with its summary and ids, and returns the entries it had.
+// Callers hold the lock.
+func (ix *Index[D]) RemoveAll(name string) []*Entry[D] {
+	t := ix.threads[name]
+	if t == nil {
+		return nil
+	}
+	gone := ix.RemoveEntries(name, 0, t.info.Tail.Seq+1)
+	none := t.info
+	none.Waiting = nil
+	ix.reopen(t, &none)
+	if t.info.Due != 0 {
+		ix.due.remove(t)
+	}
+	ix.names.remove(t)
+	if isActive(&t.info) {
+		ix.active.remove(t)
+	}
+	delete(ix.threads, name)
+	return gone
+}
+
+// RemoveEntries takes out entries from one sequence number to below another, and the ids
+// that lead to them. It returns them. In the middle of a log this leaves a gap. Callers
+// hold the lock.
+func (ix *Index[D]) RemoveEntries(name string, from, below uint64) (gone []*Entry[D]) {
+	t := ix.threads[name]
+	if t == nil {
+		return nil
+	}
+	index := func(seq uint64) uint64 { return min(max(seq, t.first)-t.first, uint64(len(t.entries))) }
+	for i := index(from); i < index(below); i++ {
+		e := t.entries[i]
+		if e == nil {
+			continue
+		}
+		for _, id := range e.IDs {
+			if p := ix.ids[id]; p.thread == t && p.seq == e.Seq {
+				ix.unindex(id, p)
+			}
+		}
+		e.Gone = true
+		t.entries[i] = nil
+		gone = append(gone, e)
+	}
+	n := 0
+	for n < len(t.entries) && t.entries[n] == nil {
+		n++
+	}
+	if n > 0 {
+		t.entries, t.first = slices.Clone(t.entries[n:]), t.first+uint64(n)
+	}
+	if ix.gone += len(gone); ix.gone > len(ix.commits)/2 {
+		ix.commits = slices.DeleteFunc(ix.commits, func(e *Entry[D]) bool { return e.Gone })
+		ix.gone = 0
+	}
+	return gone
+}
+
+// Entry returns an entry of a log, or nil. Callers hold the lock.
+func (ix *Index[D]) Entry(name string, seq uint64) *Entry[D] {
+	t := ix.threads[name]
+	if t == nil {
+		return nil
+	}
+	return t.at(seq)
+}
+
+// Leads returns those of the entry's ids that lead to it now. Callers hold the lock.
+func (ix *Index[D]) Leads(e *Entry[D]) (ids []int) {
+	for i, id := range e.IDs {
+		if p := ix.ids[id]; p.thread != nil && p.seq == e.Seq && p.thread.info.Thread == e.Thread {
+			ids = append(ids, i)
+		}
+	}
+	return ids
+}
+
+// Swap puts an entry with other data in the place of one, which stays as it is for those
+// who read it. Callers hold the lock.
+func (ix *Index[D]) Swap(e *Entry[D], data D) {
+	fresh := *e
+	fresh.Data = data
+	t := ix.threads[e.Thread]
+	t.entries[e.Seq-t.first] = &fresh
+	i, _ := slices.BinarySearchFunc(ix.commits, e.Commit, byCommit[D])
+	ix.commits[i] = &fresh
+}

@@ -1,0 +1,75 @@
+package memindex
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Watch yields entries in commit order, those behind the commit after first, and blocks
+// for more until ctx ends. load makes an entry of what the store keeps of it; nil if it is
+// gone. again, if set, wakes the watch too. Watch ends with an error.
+func (ix *Index[D]) Watch(ctx context.Context, after uint64, again func() <-chan struct{}, load func(*Entry[D]) (*posthouse.Entry, error)) iter.Seq2[*posthouse.Entry, error] {
+	return func(yield func(*posthouse.Entry, error) bool) {
+		for {
+			page, wake, err := ix.watchPage(ctx, after)
+			for _, e := range page {
+				after = e.Commit
+				var full *posthouse.Entry
+				if full, err = load(e); err != nil {
+					break
+				}
+				if full != nil && !yield(full, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if wake == nil {
+				continue
+			}
+			var other <-chan struct{}
+			if again != nil {
+				other = again()
+			}
+			select {
+			case <-wake:
+			case <-other:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// watchPage returns the entries after a commit, or a channel that is closed at the
+// next commit.
+func (ix *Index[D]) watchPage(ctx context.Context, after uint64) (page []*Entry[D], wake <-chan struct{}, err error) {
+	if err := ix.refresh(ctx); err != nil {
+		return nil, nil, err
+	}
+	ix.Lock()
+	defer ix.Unlock()
+	if err := ix.Usable(ctx); err != nil {
+		return nil, nil, err
+	}
+	i, _ := slices.BinarySearchFunc(ix.commits, after+1, byCommit[D])
+	for ; i < len(ix.commits) && len(page) < pageResults; i++ {
+		if !ix.commits[i].Gone {
+			page = append(page, ix.commits[i])
+		}
+	}
+	if len(page) > 0 {
+		return page, nil, nil
+	}
+	if ix.wake == nil {
+		ix.wake = make(chan struct{})
+	}
+	return nil, ix.wake, nil
+}
+
+func byCommit[D any](e *Entry[D], commit uint64) int { return cmp.Compare(e.Commit, commit) }
