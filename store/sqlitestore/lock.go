@@ -1,7 +1,6 @@
 package sqlitestore
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,9 +23,6 @@ type fileLock struct {
 	wal *os.File // nil before guard, and on Windows, where an open file cannot be deleted
 }
 
-// lockSize is the length of the lock file, whose text has at most 57 bytes.
-const lockSize = 64
-
 func acquire(path string) (*fileLock, error) {
 	name := path + ".lock"
 	f, err := filelock.Take(name)
@@ -42,10 +38,7 @@ func acquire(path string) (*fileLock, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	// The length is fixed, so that this overwrites the last owner. Truncating the file
-	// first would make the file system flush it when it is closed.
-	owner := fmt.Sprintf("%-*s\n", lockSize-1, fmt.Sprintf("pid %d\nboot %s", os.Getpid(), bootID()))
-	if _, err := f.WriteAt([]byte(owner), 0); err != nil {
+	if err := filelock.Name(f); err != nil {
 		_ = l.release()
 		return nil, fileError("write", name, err)
 	}
@@ -96,16 +89,9 @@ func (l *fileLock) release() error {
 }
 
 func lockedError(path, name string) error {
-	holder := "another process"
-	if b, err := os.ReadFile(name); err == nil {
-		line, _, _ := bytes.Cut(b, []byte("\n"))
-		if pid, ok := bytes.CutPrefix(line, []byte("pid ")); ok && len(pid) < 20 {
-			holder = fmt.Sprintf("process %s", pid)
-		}
-	}
 	return &posthouse.Error{
 		Code:    posthouse.CodeLocked,
-		Message: fmt.Sprintf("%s has the store %s open for writing", holder, path),
+		Message: fmt.Sprintf("%s has the store %s open for writing", filelock.Holder(name), path),
 		Hint:    "stop that process, talk to it over HTTP, or choose another data directory; reading needs no lock",
 	}
 }

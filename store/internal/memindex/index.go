@@ -129,10 +129,9 @@ func (ix *Index[D]) Close() bool {
 	return true
 }
 
-// Replace gives the index the content of another, which is not used any more.
+// Replace gives the index the content of another, which is not used any more. Callers
+// hold the lock.
 func (ix *Index[D]) Replace(by *Index[D]) {
-	ix.Lock()
-	defer ix.Unlock()
 	if !ix.closed {
 		ix.content = by.content
 		ix.wakeAll()
@@ -173,8 +172,13 @@ func (ix *Index[D]) refresh(ctx context.Context) error {
 // Last returns the number of the newest commit. Callers hold the lock.
 func (ix *Index[D]) Last() uint64 { return ix.last }
 
-// Tail returns where a thread's log ends, zero if it has none. Callers hold the lock.
-func (ix *Index[D]) Tail(name string) posthouse.Position { return ix.threads[name].tail() }
+// Info returns a thread's summary, to be read only, or nil. Callers hold the lock.
+func (ix *Index[D]) Info(name string) *posthouse.ThreadInfo {
+	if t := ix.threads[name]; t != nil {
+		return &t.info
+	}
+	return nil
+}
 
 // tail returns where the log ends: zero for a nil thread.
 func (t *thread[D]) tail() posthouse.Position {

@@ -59,7 +59,7 @@ func (ix *Index[D]) Entries(ctx context.Context, thread string, r *posthouse.Ran
 	defer ix.RUnlock()
 	n = min(n, pageResults)
 	t := ix.threads[thread]
-	if t == nil {
+	if t == nil || len(t.entries) == 0 {
 		return nil, false, nil
 	}
 	if r.Seqs != nil {
@@ -75,7 +75,7 @@ func (ix *Index[D]) Entries(ctx context.Context, thread string, r *posthouse.Ran
 		r.Seqs = r.Seqs[take:]
 		return page, len(r.Seqs) > 0, nil
 	}
-	from, to := max(r.From, t.first), t.info.Tail.Seq
+	from, to := max(r.From, t.first), t.first+uint64(len(t.entries))-1
 	if r.To != 0 {
 		to = min(to, r.To)
 	}

@@ -1,4 +1,4 @@
-package sqlitestore
+package filelock
 
 // bootID is unknown on this system.
 func bootID() string { return "unknown" }

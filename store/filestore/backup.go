@@ -1,0 +1,109 @@
+package filestore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/durable"
+)
+
+// Backup implements [posthouse.Backuper]. The copy is a directory that can be opened like
+// the store's own. Writers wait while it runs.
+func (s *Store) Backup(ctx context.Context, path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return fileError("find", path, err)
+	}
+	return s.submit(ctx, "back up the store", &request{alone: func() error {
+		s.drains.wait()
+		if err := s.drainAll(); err != nil {
+			return err
+		}
+		return s.copyTo(ctx, path)
+	}})
+}
+
+// copyTo copies all files to a directory beside path, which then gets that name.
+func (s *Store) copyTo(ctx context.Context, path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
+			return fileError("look for", path, err)
+		}
+		return &posthouse.Error{Code: posthouse.CodeExists, Message: path + " exists already", Hint: "choose another name for the backup"}
+	}
+	part := path + ".part"
+	if err := os.RemoveAll(part); err != nil {
+		return fileError("remove", part, err)
+	}
+	dirs := map[string]bool{part: true}
+	err := durable.Dirs{}.MakeAll(part, dirMode)
+	if err == nil {
+		err = s.walk(func(name string) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			to := filepath.Join(part, filepath.FromSlash(name))
+			for dir := filepath.Dir(to); dir != filepath.Dir(part); dir = filepath.Dir(dir) {
+				dirs[dir] = true
+			}
+			if err := os.MkdirAll(filepath.Dir(to), dirMode); err != nil {
+				return err
+			}
+			return s.copyFile(name, to)
+		})
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(part, threadsDir), dirMode)
+	}
+	for dir := range dirs {
+		if err == nil {
+			err = durable.Dirs{}.Sync(dir)
+		}
+	}
+	if err == nil {
+		err = os.Rename(part, path)
+	}
+	if err == nil {
+		err = durable.Dirs{}.Sync(filepath.Dir(path))
+	}
+	if err != nil {
+		_ = os.RemoveAll(part)
+		return fileError("write the backup", path, err)
+	}
+	return nil
+}
+
+// copyFile copies a file durably.
+func (s *Store) copyFile(name, to string) (err error) {
+	from, err := s.system.Open(name, false)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	size, err := from.Size()
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, f.Close()) }()
+	buf := make([]byte, min(size, 1<<20))
+	for at := int64(0); at < size; {
+		n, err := from.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
+		if n == 0 {
+			return err
+		}
+		if _, err := f.WriteAt(buf[:n], at); err != nil {
+			return err
+		}
+		at += int64(n)
+	}
+	return f.Sync()
+}

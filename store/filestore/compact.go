@@ -1,0 +1,86 @@
+package filestore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Compact implements [posthouse.Compacter]. It drains the journal and writes the slots'
+// log anew, where older writes take room. Threads' logs have nothing dead: a removal
+// writes them anew at once. Writers wait while it runs.
+func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err error) {
+	err = s.submit(ctx, "compact the store", &request{alone: func() error {
+		s.drains.wait()
+		var err error
+		if done.Before, err = s.size(); err != nil {
+			return err
+		}
+		if err = s.drainAll(); err == nil && s.slotLog.end > 0 {
+			err = s.rewriteSlots()
+		}
+		if err == nil {
+			err = s.seal() // who follows the journal reads the logs again
+		}
+		if err == nil {
+			err = s.drainAll()
+		}
+		if err != nil {
+			return err
+		}
+		done.After, err = s.size()
+		return err
+	}})
+	if err != nil {
+		return posthouse.Compacted{}, err
+	}
+	return done, nil
+}
+
+// size returns the bytes of the store's files.
+func (s *Store) size() (n int64, err error) {
+	err = s.walk(func(name string) error {
+		f, err := s.system.Open(name, false)
+		if err != nil {
+			return err
+		}
+		size, err := f.Size()
+		n += size
+		return cmp.Or(err, f.Close())
+	})
+	return n, err
+}
+
+// walk calls f for each file of the store but the lock.
+func (s *Store) walk(f func(name string) error) error {
+	names := []string{formatName, slotsName}
+	dirs := []string{journalDir}
+	under, err := s.system.List(threadsDir)
+	if err != nil {
+		return err
+	}
+	for _, dir := range under {
+		dirs = append(dirs, threadsDir+"/"+dir)
+	}
+	for _, dir := range dirs {
+		files, err := s.system.List(dir)
+		if err != nil {
+			return err
+		}
+		for _, name := range files {
+			if path.Ext(name) == logSuffix {
+				names = append(names, dir+"/"+name)
+			}
+		}
+	}
+	for _, name := range names {
+		if err := f(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package filestore
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// The names in a store's directory.
+const (
+	lockName    = "LOCK"
+	formatName  = "format"
+	journalDir  = "journal"
+	threadsDir  = "threads"
+	slotsName   = "slots.log"
+	logSuffix   = ".log"
+	freshSuffix = ".new" // of a file that is renamed once it is whole
+)
+
+// format is what the format file says. A later version has a higher number.
+const (
+	formatText = "posthouse files "
+	version    = 1
+)
+
+// threadFile returns the name of a thread's log.
+func threadFile(thread string) string {
+	sum := sha256.Sum256([]byte(thread))
+	name := hex.EncodeToString(sum[:])
+	return threadsDir + "/" + name[:2] + "/" + name + logSuffix
+}
+
+func segmentFile(number uint64) string {
+	return fmt.Sprintf("%s/%08d%s", journalDir, number, logSuffix)
+}
+
+// segmentNumber returns the number in the name of a segment.
+func segmentNumber(name string) (uint64, bool) {
+	n, err := strconv.ParseUint(strings.TrimSuffix(name, logSuffix), 10, 64)
+	return n, err == nil && segmentFile(n) == journalDir+"/"+name
+}
+
+// segments returns the numbers of the journal's segments, oldest first.
+func (s *Store) segments() (numbers []uint64, err error) {
+	names, err := s.system.List(journalDir)
+	for _, name := range names {
+		if n, ok := segmentNumber(name); ok {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, err
+}
+
+// identify checks that the directory is a store of this version. New reports that it is
+// empty.
+func (s *Store) identify() (isNew bool, err error) {
+	text, err := s.readFile(formatName)
+	if errors.Is(err, fs.ErrNotExist) {
+		names, err := s.system.List(".")
+		if err != nil {
+			return false, fileError("read", s.path, err)
+		}
+		for _, name := range names {
+			switch name {
+			case lockName, formatName + freshSuffix, journalDir, threadsDir:
+				continue
+			}
+			return false, &posthouse.Error{
+				Code: posthouse.CodeCorrupt, Message: s.path + " is a directory with other files: it has no file named format",
+				Hint: "choose an empty directory, or restore the store's from a backup",
+			}
+		}
+		return true, s.noLogs()
+	}
+	if err != nil {
+		return false, fileError("read", s.path+"/"+formatName, err)
+	}
+	number, ok := strings.CutPrefix(strings.TrimSuffix(string(text), "\n"), formatText)
+	n, err := strconv.Atoi(number)
+	switch {
+	case !ok || err != nil || n < 1 || string(text) != fmt.Sprintf("%s%d\n", formatText, n):
+		return false, s.corrupt(formatName, errors.New("it says no format"))
+	case n > version:
+		return false, &posthouse.Error{
+			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the store %s has format %d; this version knows %d", s.path, n, version),
+			Hint: "use the version of posthouse that wrote it, or a later one",
+		}
+	}
+	return false, nil
+}
+
+// noLogs refuses a store that lost its format file.
+func (s *Store) noLogs() error {
+	for _, dir := range []string{journalDir, threadsDir} {
+		names, err := s.system.List(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fileError("read", s.path+"/"+dir, err)
+		}
+		if dir == threadsDir && len(names) > 0 || len(names) > 1 {
+			return s.corrupt(formatName, errors.New("it is missing"))
+		}
+	}
+	return nil
+}
+
+// create makes the files of a new store. The format file is last, so that a process
+// killed on the way leaves a directory that is made anew.
+func (s *Store) create() error {
+	for _, dir := range []string{journalDir, threadsDir} {
+		if err := s.system.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fileError("create", s.path+"/"+dir, err)
+		}
+	}
+	f, err := s.newSegment(1, 1)
+	if err == nil {
+		err = cmp.Or(f.Close(), s.system.SyncDir("."))
+	}
+	if err == nil {
+		err = s.replace(formatName, ".", func(f file) error {
+			_, err := f.WriteAt(fmt.Appendf(nil, "%s%d\n", formatText, version), 0)
+			return err
+		})
+	}
+	if err != nil {
+		return fileError("create a store in", s.path, err)
+	}
+	return nil
+}
+
+// replace writes a file under another name and renames it once it is durable.
+func (s *Store) replace(name, dir string, write func(file) error) error {
+	f, err := s.system.Create(name + freshSuffix)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = cmp.Or(err, f.Close()); err == nil {
+		err = s.system.Rename(name+freshSuffix, name)
+	}
+	if err == nil {
+		err = s.system.SyncDir(dir)
+	}
+	return err
+}
+
+// readFile returns the content of a small file.
+func (s *Store) readFile(name string) ([]byte, error) {
+	f, err := s.system.Open(name, false)
+	if err != nil {
+		return nil, err
+	}
+	b, err := readAll(f)
+	return b, cmp.Or(err, f.Close())
+}
+
+func readAll(f file) ([]byte, error) {
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, size)
+	if n, err := f.ReadAt(b, 0); n < len(b) {
+		return nil, err
+	}
+	return b, nil
+}

@@ -1,0 +1,340 @@
+package filestore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/store/internal/memindex"
+)
+
+// loaded is what the files of a store say.
+type loaded struct {
+	s        *Store
+	index    *memindex.Index[place]
+	logs     map[string]*logFile
+	slots    map[posthouse.SlotKey]*slot
+	slotLog  logFile
+	segments []*segment // oldest first, all of them open for nothing
+	dirs     map[string]bool
+	last     uint64 // commit
+
+	// floor is the first commit of the journal. What logs have from it on may not be whole:
+	// it was being drained, and the journal has it.
+	floor   uint64
+	torn    map[string]error // by file: the damage that a log ends with
+	headers posthouse.HeaderReader
+}
+
+// load reads the logs and the journal. [errMoved] if another process has drained a part of
+// the journal meanwhile.
+func (s *Store) load(ctx context.Context) (*loaded, error) {
+	l := &loaded{
+		s: s, index: memindex.New[place](), logs: map[string]*logFile{}, slots: map[posthouse.SlotKey]*slot{},
+		dirs: map[string]bool{}, torn: map[string]error{},
+	}
+	oldest, err := l.findFloor()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.readLogs(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.readSlots(); err != nil {
+		return nil, err
+	}
+	numbers, err := s.segments()
+	if err != nil {
+		return nil, err
+	}
+	if len(numbers) == 0 || oldest != numbers[0] {
+		return nil, errMoved
+	}
+	newest := l.last
+	l.last = l.floor - 1
+	if err := l.readJournal(numbers); err != nil {
+		return nil, err
+	}
+	for name, damage := range l.torn { // the journal does not have what is missing
+		return nil, s.corrupt(name, damage)
+	}
+	if l.last < newest {
+		return nil, s.corrupt(journalDir, fmt.Errorf("it ends at commit %d, and logs have commit %d", l.last, newest))
+	}
+	l.index.Sort()
+	return l, nil
+}
+
+// errMoved says that another process drained the journal while it was read.
+var errMoved = errors.New("the journal was drained meanwhile")
+
+// findFloor reads where the journal begins, and returns its oldest segment.
+func (l *loaded) findFloor() (oldest uint64, err error) {
+	numbers, err := l.s.segments()
+	if err != nil {
+		return 0, err
+	}
+	if len(numbers) == 0 {
+		return 0, l.s.corrupt(journalDir, errors.New("it has no segment"))
+	}
+	b, err := l.s.readFile(segmentFile(numbers[0]))
+	if err != nil {
+		if l.s.opts.ReadOnly && errors.Is(err, fs.ErrNotExist) {
+			return 0, errMoved
+		}
+		return 0, err
+	}
+	head, _, err := readSegment(b, numbers[0])
+	if err != nil {
+		return 0, l.s.corrupt(segmentFile(numbers[0]), err)
+	}
+	l.floor = head.First
+	return numbers[0], nil
+}
+
+// readSegment reads the first frame of a segment, and returns where the next one begins.
+func readSegment(b []byte, number uint64) (head framelog.Segment, end int64, err error) {
+	f, err := framelog.Parse(b, true)
+	if err == nil {
+		err = head.Read(f.Head)
+	}
+	if err == nil && (head.Number != number || head.First == 0) {
+		err = fmt.Errorf("it is segment %d", head.Number)
+	}
+	return head, f.Size(), err
+}
+
+// readLogs reads the logs of all threads, and removes what a killed process had not
+// renamed yet.
+func (l *loaded) readLogs(ctx context.Context) error {
+	dirs, err := l.s.system.List(threadsDir)
+	if err != nil {
+		return err
+	}
+	slices.Sort(dirs)
+	for _, dir := range dirs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		dir = threadsDir + "/" + dir
+		names, err := l.s.system.List(dir)
+		if err != nil {
+			return err
+		}
+		l.dirs[dir] = true
+		for _, name := range names {
+			name = dir + "/" + name
+			switch {
+			case strings.HasSuffix(name, freshSuffix) && !l.s.opts.ReadOnly:
+				err = l.s.system.Remove(name)
+			case strings.HasSuffix(name, logSuffix):
+				err = l.readLog(name)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readLog reads the heads of a thread's log.
+func (l *loaded) readLog(name string) error {
+	f, err := l.s.system.Open(name, false)
+	if err != nil {
+		if l.s.opts.ReadOnly && errors.Is(err, fs.ErrNotExist) {
+			return nil // removed meanwhile
+		}
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	scan := framelog.Scan(f, 0, size, false)
+	frame, err := scan.Next()
+	var head framelog.Thread
+	if err == io.EOF || isDamage(err) {
+		l.torn[name] = fmt.Errorf("it does not begin with a thread's name: %w", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := head.Read(frame.Head); err != nil || threadFile(head.Name) != name {
+		return l.s.corrupt(name, cmp.Or(err, fmt.Errorf("it is the log of thread %q", head.Name)))
+	}
+	info := posthouse.ThreadInfo{}
+	if len(head.Summary) > 0 {
+		if err := info.UnmarshalBinary(head.Summary); err != nil {
+			return l.s.corrupt(name, err)
+		}
+	}
+	end, err := l.readEntries(name, scan, head.Name, &info)
+	if err != nil {
+		return l.s.corrupt(name, err)
+	}
+	if info.Tail.Seq > 0 {
+		l.index.Summarise(&info)
+	}
+	l.logs[head.Name] = &logFile{end: end}
+	return nil
+}
+
+// readEntries indexes the entries of a log up to where the journal has them, and applies
+// those that the summary does not have. It returns where it stopped.
+func (l *loaded) readEntries(name string, scan *framelog.Scanner, thread string, info *posthouse.ThreadInfo) (int64, error) {
+	base, seq, commit := info.Tail.Seq, uint64(0), uint64(0)
+	for {
+		frame, err := scan.Next()
+		if err == io.EOF {
+			return scan.At(), nil
+		}
+		if isDamage(err) {
+			l.torn[name] = err
+			return scan.At(), nil
+		}
+		var e framelog.Entry
+		if err == nil {
+			err = e.Read(frame.Head)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if e.Entry.Thread != thread || e.Entry.Seq <= seq || e.Commit <= commit {
+			return 0, &framelog.Damage{At: frame.At, Why: "does not follow the one before"}
+		}
+		if e.Commit >= l.floor {
+			l.last = max(l.last, e.Commit)
+			return frame.At, nil
+		}
+		if e.Entry.Seq > base {
+			if err := follow(info, &e); err != nil {
+				return 0, err
+			}
+		}
+		e.Entry.Thread, seq, commit = thread, e.Entry.Seq, e.Commit
+		if err := l.add(&e, place{at: frame.At, head: uint32(len(frame.Head)), body: uint32(frame.BodySize)}, nil); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func isDamage(err error) bool {
+	var damage *framelog.Damage
+	return errors.As(err, &damage)
+}
+
+// follow applies an entry to the summary of its log.
+func follow(info *posthouse.ThreadInfo, e *framelog.Entry) error {
+	if e.After != info.Tail.Seq {
+		return posthouse.Corrupt("entry %d of thread %q follows entry %d, and the one before is %d", e.Entry.Seq, e.Entry.Thread, e.After, info.Tail.Seq)
+	}
+	if len(e.Summary) == 0 {
+		return info.Apply(&e.Entry)
+	}
+	if err := info.UnmarshalBinary(e.Summary); err != nil {
+		return err
+	}
+	if info.Thread != e.Entry.Thread || info.Tail != (posthouse.Position{Seq: e.Entry.Seq, Hash: e.Entry.Hash}) {
+		return posthouse.Corrupt("the summary with entry %d of thread %q is of another entry", e.Entry.Seq, e.Entry.Thread)
+	}
+	return nil
+}
+
+// add indexes an entry.
+func (l *loaded) add(e *framelog.Entry, at place, info *posthouse.ThreadInfo) error {
+	l.last = max(l.last, e.Commit)
+	return addTo(l.index, &l.headers, e, at, info)
+}
+
+func addTo(index *memindex.Index[place], headers *posthouse.HeaderReader, e *framelog.Entry, at place, info *posthouse.ThreadInfo) error {
+	in := &memindex.Incoming[place]{
+		Entry: &entry{Thread: e.Entry.Thread, Seq: e.Entry.Seq, Hash: e.Entry.Hash, Commit: e.Commit, Data: at},
+		Info:  info, Drop: e.Drop,
+	}
+	if len(e.IDs) > 0 {
+		in.Entry.IDs, in.Rows = make([]posthouse.ID, len(e.IDs)), make([]*posthouse.Header, len(e.IDs))
+	}
+	var heads []*posthouse.Header
+	if slices.Contains(e.Headers, true) {
+		var err error
+		if heads, err = headers.Read(&e.Entry); err != nil {
+			return err
+		}
+	}
+	for i, id := range e.IDs {
+		if e.Headers[i] {
+			at := slices.IndexFunc(heads, func(h *posthouse.Header) bool { return h.ID == id })
+			if at < 0 {
+				return posthouse.Corrupt("entry %d of thread %q does not have checkpoint %q", e.Entry.Seq, e.Entry.Thread, id)
+			}
+			in.Entry.IDs[i], in.Rows[i] = heads[at].ID, heads[at]
+			continue
+		}
+		in.Entry.IDs[i] = posthouse.ID(strings.Clone(string(id)))
+	}
+	index.Add(in)
+	return nil
+}
+
+// readSlots reads the heads of the slots' log.
+func (l *loaded) readSlots() error {
+	f, err := l.s.system.Open(slotsName, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	scan := framelog.Scan(f, 0, size, false)
+	for {
+		frame, err := scan.Next()
+		if err == io.EOF {
+			break
+		}
+		if isDamage(err) {
+			l.torn[slotsName] = err
+			break
+		}
+		var head framelog.Slot
+		if err == nil {
+			err = head.Read(frame.Head)
+		}
+		if err != nil {
+			return l.s.corrupt(slotsName, err)
+		}
+		if head.Commit >= l.floor {
+			l.last = max(l.last, head.Commit)
+			l.slotLog.end = frame.At
+			return nil
+		}
+		l.keepSlot(&head, place{at: frame.At, head: uint32(len(frame.Head)), body: uint32(frame.BodySize)})
+	}
+	l.slotLog.end = scan.At()
+	return nil
+}
+
+// keepSlot keeps what a write made of a slot, unless a newer one is known.
+func (l *loaded) keepSlot(head *framelog.Slot, at place) (kept slot, news bool) {
+	l.last = max(l.last, head.Commit)
+	if have := l.slots[head.Key]; have != nil && have.commit >= head.Commit {
+		return slot{}, false
+	}
+	kept = slot{Slot: posthouse.Slot{Revision: head.Revision, Fence: head.Fence}, there: head.There, commit: head.Commit, place: at}
+	l.slots[head.Key] = &kept
+	return kept, true
+}

@@ -1,0 +1,227 @@
+package filestore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/durable"
+	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/store/internal/memindex"
+)
+
+// A Store keeps threads in the files of one directory. Besides [posthouse.Store] it is
+// a Watcher, Compacter, Backuper, Excluder, Checker, SlotLister and BulkAppender.
+type Store struct {
+	path   string
+	opts   Options
+	system system
+	lock   *os.File // nil when read-only
+	runs   posthouse.Runs
+
+	index   *memindex.Index[place]
+	logs    map[string]*logFile // by thread; this and the slots are guarded by the index's lock
+	slots   map[posthouse.SlotKey]*slot
+	slotLog logFile
+	version uint64 // the newest of a log
+
+	queue   *groupcommit.Queue[*request]
+	commits atomic.Uint64
+	journal journal // of the leader of the queue
+	drains  drains
+	follows follower // read-only
+
+	closed   atomic.Bool
+	poisoned atomic.Pointer[posthouse.Error]
+}
+
+var (
+	_ posthouse.Store        = (*Store)(nil)
+	_ posthouse.Watcher      = (*Store)(nil)
+	_ posthouse.SlotLister   = (*Store)(nil)
+	_ posthouse.BulkAppender = (*Store)(nil)
+	_ posthouse.Compacter    = (*Store)(nil)
+	_ posthouse.Backuper     = (*Store)(nil)
+	_ posthouse.Excluder     = (*Store)(nil)
+	_ posthouse.Checker      = (*Store)(nil)
+)
+
+// An entry is one that the index knows.
+type entry = memindex.Entry[place]
+
+// A place is where an entry or a slot is: in memory until it is drained, then in a log.
+type place struct {
+	frame []byte // nil once it is in its log
+	at    int64  // the offset there
+	head  uint32 // the length of the frame's head
+	body  uint32
+}
+
+func (p place) size() int64 { return framelogHeader + int64(p.head) + int64(p.body) }
+
+// A logFile is what the store knows of a log besides its content.
+type logFile struct {
+	end     int64  // where the next frame goes
+	version uint64 // grows when the file is written anew, so that offsets change
+}
+
+// Open opens the store in a directory. It makes the directory, and the store, if they are
+// missing. It fails with [posthouse.ErrLocked] if another process has the store open for
+// writing, with [posthouse.ErrNewer] if a newer version wrote it, and with
+// [posthouse.ErrCorrupt] if a file is damaged or the directory is no store. It reads the
+// heads of all entries.
+func Open(ctx context.Context, dir string, o *Options) (*Store, error) {
+	opts, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if dir == "" {
+		return nil, posthouse.Invalid("store", "no directory is named; for a store in memory use memory:")
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, fileError("find", dir, err)
+	}
+	s := &Store{path: dir, opts: opts, system: opts.system, index: memindex.New[place]()}
+	if s.system == nil {
+		if s.system, err = openDir(dir, opts.ReadOnly); err != nil {
+			return nil, err
+		}
+	}
+	if opts.ReadOnly {
+		err = s.openRead(ctx)
+	} else {
+		err = s.openWrite(ctx)
+	}
+	if err != nil {
+		_ = s.release()
+		return nil, s.wrap("open the store", err)
+	}
+	return s, nil
+}
+
+func openDir(dir string, readOnly bool) (system, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && !info.IsDir():
+		return nil, posthouse.Invalid("store", "%s is a file; name a directory", dir)
+	case errors.Is(err, fs.ErrNotExist) && readOnly:
+		return nil, noStore(dir, err)
+	case errors.Is(err, fs.ErrNotExist):
+		err = durable.Dirs{}.MakeAll(dir, dirMode)
+	}
+	if err != nil {
+		return nil, fileError("create the directory", dir, err)
+	}
+	sys, err := openRoot(dir)
+	if err != nil {
+		return nil, fileError("open", dir, err)
+	}
+	return sys, nil
+}
+
+func noStore(dir string, err error) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeNotFound, Message: "there is no store at " + dir, Err: err,
+		Hint: "name the directory of a store that was opened for writing once",
+	}
+}
+
+func (s *Store) openWrite(ctx context.Context) error {
+	isNew, err := s.identify()
+	if err != nil {
+		return err
+	}
+	if s.opts.system == nil {
+		if s.lock, err = acquire(s.path); err != nil {
+			return err
+		}
+		isNew, err = s.identify() // another process may have made it meanwhile
+	}
+	if err == nil && isNew {
+		err = s.create()
+	}
+	if err != nil {
+		return err
+	}
+	l, err := s.load(ctx)
+	if err == nil {
+		err = s.takeOver(l)
+	}
+	if err != nil {
+		return err
+	}
+	s.queue = groupcommit.New(maxGroupCost, (*request).cost, s.commit)
+	s.startDraining()
+	return nil
+}
+
+// takeOver makes the loaded journal the one that is written.
+func (s *Store) takeOver(l *loaded) error {
+	s.index, s.logs, s.slots, s.slotLog, s.drains.dirs = l.index, l.logs, l.slots, l.slotLog, l.dirs
+	s.journal.last = l.last
+	n := len(l.segments) - 1
+	s.drains.sealed = l.segments[:n]
+	current := l.segments[n]
+	f, err := s.system.Open(segmentFile(current.number), true)
+	if err != nil {
+		return s.wrap("open the journal", err)
+	}
+	s.journal.current = current
+	current.file = f
+	size, err := f.Size()
+	if err == nil && size != current.end { // what is behind was never acknowledged
+		err = cmp.Or(f.Truncate(current.end), f.Sync())
+	}
+	return s.wrap("cut off the end of the journal", err)
+}
+
+// Exclusive reports true: no other process has the store open for writing.
+func (s *Store) Exclusive() bool { return !s.opts.ReadOnly }
+
+// Runs implements [posthouse.Excluder].
+func (s *Store) Runs() *posthouse.Runs { return &s.runs }
+
+// Commits returns how many commits the journal has taken since the store was opened.
+// Each was one sync, so appends divided by commits is how many appends shared one.
+func (s *Store) Commits() uint64 { return s.commits.Load() }
+
+// Close waits for writes in progress, drains the journal and closes the store.
+// Acknowledged writes are durable without it. A second call returns nil.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	if s.queue != nil {
+		_ = s.queue.Do(context.Background(), &request{alone: func() error { return nil }}) // waits for the group before it
+		s.drains.wait()
+		if s.poisoned.Load() == nil {
+			_ = s.drainAll() // nothing is lost without it
+		}
+	}
+	s.index.Close()
+	if err := s.release(); err != nil {
+		return fileError("close the store", s.path, err)
+	}
+	return nil
+}
+
+// release closes what is open.
+func (s *Store) release() error {
+	var errs []error
+	if c := s.journal.current; c != nil && c.file != nil {
+		errs = append(errs, c.file.Close())
+	}
+	s.follows.close()
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	if s.system != nil && s.opts.system == nil {
+		errs = append(errs, s.system.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,27 @@
+package filestore_test
+
+import (
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger/ledgertest"
+	"github.com/posthouse/posthouse/store/filestore"
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+func harness() storetest.Harness {
+	return storetest.Harness{
+		Open: func(t storetest.TB, dir string) posthouse.Store {
+			s, err := filestore.Open(t.Context(), dir, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		Durable: true,
+	}
+}
+
+func TestStore(t *testing.T) { storetest.Run(t, harness()) }
+
+func TestLedger(t *testing.T) { ledgertest.Run(t, harness(), nil) }
