@@ -19,6 +19,7 @@ const (
 	KindSlot    Kind = 3
 	KindSegment Kind = 4 // the first of a segment of the journal
 	KindGroup   Kind = 5 // one commit of the journal
+	KindRemoval Kind = 6 // in a group: a removal begins
 )
 
 // KindOf returns the frame's kind, 0 if it has no head.
@@ -53,19 +54,41 @@ func (t *Thread) Read(head []byte) error {
 type Segment struct {
 	Number uint64 // as in its name
 	First  uint64 // the number that its first commit has, or will have
+	Before Digest // of what all commits before it left
+}
+
+// A Digest tells sets of entries and slots apart: it is the sum of its members. So a log
+// that is missing, cut off or from another time is noticed.
+type Digest struct {
+	Count uint64
+	Sum   posthouse.Hash // exclusive or of the members' hashes
+}
+
+// Add puts a member in.
+func (d *Digest) Add(h posthouse.Hash) { d.Count++; d.mix(h) }
+
+// Drop takes a member out.
+func (d *Digest) Drop(h posthouse.Hash) { d.Count--; d.mix(h) }
+
+func (d *Digest) mix(h posthouse.Hash) {
+	for i := range h {
+		d.Sum[i] ^= h[i]
+	}
 }
 
 // Append appends the frame to b.
 func (s *Segment) Append(b []byte) []byte {
 	return frame(b, nil, func(b []byte) []byte {
-		return canon.AppendUint(canon.AppendUint(append(b, byte(KindSegment)), s.Number), s.First)
+		b = canon.AppendUint(canon.AppendUint(append(b, byte(KindSegment)), s.Number), s.First)
+		return append(canon.AppendUint(b, s.Before.Count), s.Before.Sum[:]...)
 	})
 }
 
 // Read reads the head of a frame of this kind. [posthouse.ErrCorrupt].
 func (s *Segment) Read(head []byte) error {
 	r := reader(head, KindSegment)
-	*s = Segment{r.Uint(), r.Uint()}
+	*s = Segment{Number: r.Uint(), First: r.Uint(), Before: Digest{Count: r.Uint()}}
+	copy(s.Before.Sum[:], r.Raw(32))
 	return done(r)
 }
 
@@ -112,6 +135,27 @@ func FindGroup(b []byte, after uint64) bool {
 	}
 }
 
+// A Removal says that a removal begins: until the next segment the logs may lack more
+// than the digest of this one says.
+type Removal struct {
+	Commit uint64
+	Thread string
+}
+
+// Append appends the frame to b.
+func (m *Removal) Append(b []byte) []byte {
+	return frame(b, nil, func(b []byte) []byte {
+		return canon.AppendString(binary.LittleEndian.AppendUint64(append(b, byte(KindRemoval)), m.Commit), m.Thread)
+	})
+}
+
+// Read reads the head of a frame of this kind. [posthouse.ErrCorrupt].
+func (m *Removal) Read(head []byte) error {
+	r := reader(head, KindRemoval)
+	*m = Removal{fixed(r), r.String()}
+	return done(r)
+}
+
 // A Slot is a slot as one write left it. Its value is the body.
 type Slot struct {
 	Commit   uint64
@@ -119,6 +163,13 @@ type Slot struct {
 	Revision uint64
 	Fence    uint64
 	There    bool // it has a value
+}
+
+// Hash tells this write of the slot from every other, for a [Digest].
+func (s *Slot) Hash() posthouse.Hash {
+	var commit [8]byte
+	binary.LittleEndian.PutUint64(commit[:], s.Commit)
+	return canon.Hash("posthouse/slot/1", []byte(s.Key.Thread), []byte(s.Key.Step), commit[:])
 }
 
 // Append appends the frame to b.

@@ -131,6 +131,7 @@ func (s *Store) commitGroup(group []*groupcommit.Call[*request]) {
 	defer s.index.Unlock()
 	for _, in := range g.incoming {
 		s.index.Add(in)
+		s.digest.Add(in.Entry.Hash)
 		seg.entries = append(seg.entries, in.Entry)
 	}
 	for key, change := range g.slots {

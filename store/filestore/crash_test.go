@@ -178,16 +178,17 @@ func same(ctx context.Context, d *disk, model posthouse.Store, next *change) err
 }
 
 // TestPowerCut cuts the power before each operation of a small workload, several times
-// with other luck for what was not synced: nothing acknowledged is lost. The control arm,
-// which acknowledges before the sync, must lose something.
+// with other luck for what was not synced: nothing acknowledged is lost. The control arms,
+// which acknowledge before the sync or sync no directory, must lose something.
 func TestPowerCut(t *testing.T) {
 	ctx := t.Context()
 	all := workload()
-	lost := func(early bool, seeds int) (lost, cuts int) {
+	lost := func(early, names bool, seeds int) (lost, cuts int) {
+		bad := early || names
 		for cut := 1; ; cut++ {
 			for seed := range seeds {
 				d, model := newDisk(), storetest.NewModel()
-				d.cut = cut
+				d.cut, d.careless = cut, names
 				s, err := openOn(ctx, d, early)
 				done := 0
 				if err == nil {
@@ -202,10 +203,18 @@ func TestPowerCut(t *testing.T) {
 				if done < len(all) {
 					next = &all[done]
 				}
-				left := d.after(rand.New(rand.NewPCG(uint64(seed), uint64(cut))))
-				if bad := same(ctx, left, model, next); bad != nil {
-					if lost++; !early {
-						t.Errorf("cut %d (%s) after %d changes, seed %d (%v): %v", cut, d.failed, done, seed, err, bad)
+				rnd := rand.New(rand.NewPCG(uint64(seed), uint64(cut)))
+				left := d.after(rnd)
+				if seed%2 == 1 { // the power goes again while the store is opened
+					left.cut = 1 + rnd.IntN(12)
+					if s, err := openOn(ctx, left, false); err == nil {
+						_ = s.Close()
+					}
+					left = left.after(rnd)
+				}
+				if why := same(ctx, left, model, next); why != nil {
+					if lost++; !bad {
+						t.Errorf("cut %d (%s) after %d changes, seed %d (%v): %v", cut, d.failed, done, seed, err, why)
 						if lost > 3 {
 							return lost, cuts
 						}
@@ -214,15 +223,17 @@ func TestPowerCut(t *testing.T) {
 			}
 		}
 	}
-	n, cuts := lost(false, 5)
+	n, cuts := lost(false, false, 6)
 	t.Logf("%d cuts, %d lost something", cuts, n)
 	if cuts < 500 {
 		t.Errorf("only %d cuts", cuts)
 	}
-	n, cuts = lost(true, 1)
-	t.Logf("acknowledged before the sync: %d cuts, %d lost something", cuts, n)
-	if n < 10 {
-		t.Errorf("the control arm lost something in %d cuts of %d: the test cannot see what it is for", n, cuts)
+	for what, arm := range map[string][2]bool{"acknowledged before the sync": {true, false}, "directories are not synced": {false, true}} {
+		n, cuts = lost(arm[0], arm[1], 1)
+		t.Logf("%s: %d cuts, %d lost something", what, cuts, n)
+		if n < 10 {
+			t.Errorf("%s: something is lost in %d cuts of %d: the test cannot see what it is for", what, n, cuts)
+		}
 	}
 }
 

@@ -47,6 +47,9 @@ func (s *Store) loadAgain(ctx context.Context) error {
 			break
 		}
 	}
+	if errors.Is(err, errMoved) {
+		err = s.corrupt(journalDir, err) // it does not move that often
+	}
 	if err != nil {
 		return s.wrap("read the store", err)
 	}

@@ -23,9 +23,10 @@ type segment struct {
 	end     int64
 	entries []*entry
 	slots   map[posthouse.SlotKey]slot // as the segment's last write left them
+	removal bool                       // one began
 }
 
-func (g *segment) empty() bool { return len(g.entries) == 0 && len(g.slots) == 0 }
+func (g *segment) empty() bool { return len(g.entries) == 0 && len(g.slots) == 0 && !g.removal }
 
 // newSegment makes a durable segment whose first commit is first.
 func (s *Store) newSegment(number, first uint64) (file, error) {
@@ -34,7 +35,7 @@ func (s *Store) newSegment(number, first uint64) (file, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := framelog.Segment{Number: number, First: first}
+	head := framelog.Segment{Number: number, First: first, Before: s.digest}
 	if _, err = f.WriteAt(head.Append(nil), 0); err == nil {
 		if err = cmp.Or(f.Sync(), s.system.SyncDir(journalDir)); err != nil && !isFull(err) {
 			err = s.poison(err)

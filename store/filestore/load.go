@@ -29,6 +29,8 @@ type loaded struct {
 	// floor is the first commit of the journal. What logs have from it on may not be whole:
 	// it was being drained, and the journal has it.
 	floor   uint64
+	before  framelog.Digest // of what the commits before it left
+	digest  framelog.Digest
 	torn    map[string]error // by file: the damage that a log ends with
 	headers posthouse.HeaderReader
 }
@@ -57,7 +59,7 @@ func (s *Store) load(ctx context.Context) (*loaded, error) {
 	if len(numbers) == 0 || oldest != numbers[0] {
 		return nil, errMoved
 	}
-	newest := l.last
+	newest, logs := l.last, l.digest
 	l.last = l.floor - 1
 	if err := l.readJournal(numbers); err != nil {
 		return nil, err
@@ -65,11 +67,23 @@ func (s *Store) load(ctx context.Context) (*loaded, error) {
 	for name, damage := range l.torn { // the journal does not have what is missing
 		return nil, s.corrupt(name, damage)
 	}
+	removal := slices.ContainsFunc(l.segments, func(g *segment) bool { return g.removal })
+	if logs != l.before && !removal {
+		if s.opts.ReadOnly {
+			return nil, errMoved // or one began meanwhile
+		}
+		return nil, s.lacking(logs, l.before)
+	}
 	if l.last < newest {
 		return nil, s.corrupt(journalDir, fmt.Errorf("it ends at commit %d, and logs have commit %d", l.last, newest))
 	}
 	l.index.Sort()
 	return l, nil
+}
+
+// lacking is the error for logs that do not have what the journal says they had.
+func (s *Store) lacking(have, want framelog.Digest) error {
+	return s.corrupt(threadsDir, fmt.Errorf("the logs have %d entries and slots, and not the %d that the journal says", have.Count, want.Count))
 }
 
 // errMoved says that another process drained the journal while it was read.
@@ -95,7 +109,7 @@ func (l *loaded) findFloor() (oldest uint64, err error) {
 	if err != nil {
 		return 0, l.s.corrupt(segmentFile(numbers[0]), err)
 	}
-	l.floor = head.First
+	l.floor, l.before = head.First, head.Before
 	return numbers[0], nil
 }
 
@@ -253,6 +267,7 @@ func follow(info *posthouse.ThreadInfo, e *framelog.Entry) error {
 // add indexes an entry.
 func (l *loaded) add(e *framelog.Entry, at place, info *posthouse.ThreadInfo) error {
 	l.last = max(l.last, e.Commit)
+	l.digest.Add(e.Entry.Hash)
 	return addTo(l.index, &l.headers, e, at, info)
 }
 
@@ -322,7 +337,9 @@ func (l *loaded) readSlots() error {
 			l.slotLog.end = frame.At
 			return nil
 		}
-		l.keepSlot(&head, place{at: frame.At, head: uint32(len(frame.Head)), body: uint32(frame.BodySize)})
+		if _, news := l.keepSlot(&head, place{at: frame.At, head: uint32(len(frame.Head)), body: uint32(frame.BodySize)}); !news {
+			return l.s.corrupt(slotsName, &framelog.Damage{At: frame.At, Why: "is there already"})
+		}
 	}
 	l.slotLog.end = scan.At()
 	return nil
@@ -335,6 +352,10 @@ func (l *loaded) keepSlot(head *framelog.Slot, at place) (kept slot, news bool) 
 		return slot{}, false
 	}
 	kept = slot{Slot: posthouse.Slot{Revision: head.Revision, Fence: head.Fence}, there: head.There, commit: head.Commit, place: at}
+	if have := l.slots[head.Key]; have != nil {
+		l.digest.Drop(have.hash(head.Key))
+	}
+	l.digest.Add(head.Hash())
 	l.slots[head.Key] = &kept
 	return kept, true
 }

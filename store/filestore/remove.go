@@ -45,6 +45,11 @@ func (s *Store) remove(r posthouse.Removal) (done posthouse.Removed, err error) 
 	if err := s.drainAll(); err != nil {
 		return done, err
 	}
+	begins := framelog.Removal{Commit: s.journal.last + 1, Thread: r.Thread}
+	if err := s.write([][]byte{begins.Append(nil)}); err != nil {
+		return done, err
+	}
+	s.journal.current.removal = true
 	if slots > 0 {
 		if err := s.removeSlots(r.Thread); err != nil {
 			return done, err
@@ -53,11 +58,8 @@ func (s *Store) remove(r posthouse.Removal) (done posthouse.Removed, err error) 
 	if info != nil {
 		done, err = s.removeEntries(r)
 	}
-	if err == nil && (done != posthouse.Removed{} || slots > 0 || r.All) {
-		// Who follows the journal sees by this that logs have changed.
-		if err = s.seal(); err == nil {
-			err = s.drainAll()
-		}
+	if err == nil { // who follows the journal sees by this that logs have changed
+		err = s.drainAll()
 	}
 	return done, err
 }
@@ -79,8 +81,14 @@ func (s *Store) removeSlots(thread string) error {
 		s.index.Lock()
 		s.slots = old
 		s.index.Unlock()
+		return err
 	}
-	return err
+	for key, have := range old {
+		if key.Thread == thread {
+			s.digest.Drop(have.hash(key))
+		}
+	}
+	return nil
 }
 
 func (s *Store) removeEntries(r posthouse.Removal) (done posthouse.Removed, err error) {
@@ -102,7 +110,7 @@ func (s *Store) removeEntries(r posthouse.Removal) (done posthouse.Removed, err 
 			return done, err
 		}
 		s.index.Lock()
-		s.index.RemoveAll(r.Thread)
+		s.forget(s.index.RemoveAll(r.Thread))
 		delete(s.logs, r.Thread)
 		s.index.Unlock()
 		if err := s.system.SyncDir(path.Dir(name)); err != nil {
@@ -113,9 +121,16 @@ func (s *Store) removeEntries(r posthouse.Removal) (done posthouse.Removed, err 
 	}
 	return done, s.rewrite(r.Thread, goes, strip, func() {
 		if r.Below > 0 {
-			s.index.RemoveEntries(r.Thread, r.From, r.Below)
+			s.forget(s.index.RemoveEntries(r.Thread, r.From, r.Below))
 		}
 	})
+}
+
+// forget takes entries out of the digest.
+func (s *Store) forget(gone []*entry) {
+	for _, e := range gone {
+		s.digest.Drop(e.Hash)
+	}
 }
 
 // count counts what a removal takes.

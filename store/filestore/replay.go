@@ -113,6 +113,15 @@ func (l *loaded) replayFrame(g *segment, frame []byte, f *framelog.Frame) error 
 			}
 			g.slots[head.Key] = kept
 		}
+	case framelog.KindRemoval:
+		var head framelog.Removal
+		if err := head.Read(f.Head); err != nil {
+			return err
+		}
+		if head.Commit != l.last+1 {
+			return fmt.Errorf("commit %d follows commit %d", head.Commit, l.last)
+		}
+		l.last, g.removal = head.Commit, true
 	default:
 		return fmt.Errorf("a frame of kind %d is in a group", kind)
 	}

@@ -24,6 +24,11 @@ type slot struct {
 	place          place
 }
 
+func (s *slot) hash(key posthouse.SlotKey) posthouse.Hash {
+	head := framelog.Slot{Commit: s.commit, Key: key}
+	return head.Hash()
+}
+
 // Slot implements [posthouse.Store].
 func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
 	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
@@ -148,6 +153,10 @@ func placeOf(frame []byte, body int) place {
 
 // keepSlot makes a durable change of a slot visible. Callers hold the index's lock.
 func (s *Store) keepSlot(g *segment, key posthouse.SlotKey, change slot) {
+	if have := s.slots[key]; have != nil {
+		s.digest.Drop(have.hash(key))
+	}
+	s.digest.Add(change.hash(key))
 	s.slots[key] = &change
 	if g.slots == nil {
 		g.slots = map[posthouse.SlotKey]slot{}

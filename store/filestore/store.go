@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/durable"
+	"github.com/posthouse/posthouse/internal/framelog"
 	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 )
@@ -28,7 +29,8 @@ type Store struct {
 	logs    map[string]*logFile // by thread; this and the slots are guarded by the index's lock
 	slots   map[posthouse.SlotKey]*slot
 	slotLog logFile
-	version uint64 // the newest of a log
+	version uint64          // the newest of a log
+	digest  framelog.Digest // of entries and slots; of the leader
 
 	queue   *groupcommit.Queue[*request]
 	commits atomic.Uint64
@@ -163,7 +165,7 @@ func (s *Store) openWrite(ctx context.Context) error {
 // takeOver makes the loaded journal the one that is written.
 func (s *Store) takeOver(l *loaded) error {
 	s.index, s.logs, s.slots, s.slotLog, s.drains.dirs = l.index, l.logs, l.slots, l.slotLog, l.dirs
-	s.journal.last = l.last
+	s.journal.last, s.digest = l.last, l.digest
 	n := len(l.segments) - 1
 	s.drains.sealed = l.segments[:n]
 	current := l.segments[n]
