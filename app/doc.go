@@ -30,13 +30,13 @@
 //
 // # Stores
 //
-// memory: and sqlite:PATH are linked. Another store is given as
+// memory:, file:DIR and sqlite:PATH are linked. Another store is given as
 // Programs.OpenStore, which has the signature of Open in package store/all:
 // that one opens every store, and links every driver.
 //
 // # Caveats
 //
-// One process writes to a SQLite store. The functions of graphs and flows are
+// One process writes to a SQLite store, or to one of files. The functions of graphs and flows are
 // code: a run that was begun by one version of the binary is resumed by the
 // next, so change them as docs/graph.md and docs/flows.md say.
 //

@@ -21,7 +21,8 @@ type Programs struct {
 	Open func(ctx context.Context, env *Env) (*Set, error)
 
 	// OpenStore opens the store that --store or Options.Store names; all.Open
-	// of package store/all fits. Nil: memory: and sqlite:PATH.
+	// of package store/all fits. Nil: memory:, file:DIR and
+	// sqlite:PATH.
 	OpenStore func(ctx context.Context, url string, o *local.Options) (posthouse.Store, error)
 
 	Name    string // of the binary, in help and hints; default the name of its file

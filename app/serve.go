@@ -27,7 +27,7 @@ type Options struct {
 	// looks as well.
 	Dir string
 
-	// Store is the address of the store, as in sqlite:PATH or memory:. Default:
+	// Store is the address of the store, as in sqlite:PATH, file:DIR or memory:. Default:
 	// posthouse.db in Dir.
 	Store string
 

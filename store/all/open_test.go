@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/all"
+	"github.com/posthouse/posthouse/store/filestore"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -38,13 +39,26 @@ func TestOpen(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	for _, url := range []string{"file:" + filepath.Join(dir, "files"), " File://" + filepath.Join(dir, "files")} {
+		s, err := all.Open(t.Context(), url, nil)
+		if _, ok := s.(*filestore.Store); err != nil || !ok {
+			t.Fatalf("%q: %T %v", url, s, err)
+		}
+		r, err := all.Open(t.Context(), url, &all.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	}
 	if _, err := os.Stat(path); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestOpenRefuses(t *testing.T) {
-	for _, url := range []string{"", "memory", "postgres://localhost/x", "file:///tmp/x", "memory:x", "sqlite:", "sqlite: ", "sqlite://", "/tmp/x.db", "sqlite3:/tmp/x"} {
+	for _, url := range []string{"", "memory", "postgres://localhost/x", "memory:x", "file:", "file://", "sqlite:", "sqlite: ", "sqlite://", "/tmp/x.db", "sqlite3:/tmp/x"} {
 		s, err := all.Open(t.Context(), url, nil)
 		if !errors.Is(err, posthouse.ErrInvalid) || s != nil ||
 			!strings.Contains(err.Error(), "memory:") || !strings.Contains(err.Error(), "sqlite:PATH") {
@@ -78,5 +92,5 @@ func ExampleOpen() {
 	fmt.Println(err)
 	// Output:
 	// order-1234 <nil>
-	// posthouse: store "tape:7" names no store (known are memory: and sqlite:PATH)
+	// posthouse: store "tape:7" names no store (known are memory:, file:DIR and sqlite:PATH)
 }

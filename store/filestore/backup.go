@@ -13,23 +13,50 @@ import (
 )
 
 // Backup implements [posthouse.Backuper]. The copy is a directory that can be opened like
-// the store's own. Writers wait while it runs.
+// the store's own. Writers wait while it runs. A store that only reads copies beside the
+// process that writes, and begins anew when that drained the journal meanwhile.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return fileError("find", path, err)
+	}
+	if s.opts.ReadOnly {
+		return s.backupBeside(ctx, path)
 	}
 	return s.submit(ctx, "back up the store", &request{alone: func() error {
 		s.drains.wait()
 		if err := s.drainAll(); err != nil {
 			return err
 		}
-		return s.copyTo(ctx, path)
+		return s.copyTo(ctx, path, nil)
 	}})
 }
 
-// copyTo copies all files to a directory beside path, which then gets that name.
-func (s *Store) copyTo(ctx context.Context, path string) error {
+// backupBeside copies the journal first: all that logs have or get meanwhile is in it, or
+// was in them before, until its oldest segment goes.
+func (s *Store) backupBeside(ctx context.Context, path string) error {
+	for range attempts {
+		before, err := s.segments()
+		if err != nil {
+			return s.wrap("back up the store", err)
+		}
+		still := func() (bool, error) {
+			now, err := s.segments()
+			return err == nil && len(now) > 0 && len(before) > 0 && now[0] == before[0], err
+		}
+		if err = s.copyTo(ctx, path, still); !errors.Is(err, errMoved) {
+			return err
+		}
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeBusy, Message: "the store " + s.path + " is written so fast that no copy of it is whole",
+		Hint: "try again when there is less to do",
+	}
+}
+
+// copyTo copies all files to a directory beside path, which then gets that name. [errMoved]
+// if still, when it is set, says that the copy is not whole.
+func (s *Store) copyTo(ctx context.Context, path string, still func() (bool, error)) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err != nil {
 			return fileError("look for", path, err)
@@ -60,6 +87,12 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 	if err == nil {
 		err = os.MkdirAll(filepath.Join(part, threadsDir), dirMode)
 	}
+	if err == nil && still != nil {
+		var same bool
+		if same, err = still(); err == nil && !same {
+			err = errMoved
+		}
+	}
 	for dir := range dirs {
 		if err == nil {
 			err = durable.Dirs{}.Sync(dir)
@@ -73,6 +106,9 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 	}
 	if err != nil {
 		_ = os.RemoveAll(part)
+		if errors.Is(err, errMoved) {
+			return err
+		}
 		return fileError("write the backup", path, err)
 	}
 	return nil

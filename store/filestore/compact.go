@@ -57,8 +57,8 @@ func (s *Store) size() (n int64, err error) {
 
 // walk calls f for each file of the store but the lock.
 func (s *Store) walk(f func(name string) error) error {
-	names := []string{formatName, slotsName}
-	dirs := []string{journalDir}
+	var names []string
+	dirs := []string{journalDir} // first: see backupBeside
 	under, err := s.system.List(threadsDir)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *Store) walk(f func(name string) error) error {
 			}
 		}
 	}
-	for _, name := range names {
+	for _, name := range append(names, formatName, slotsName) {
 		if err := f(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

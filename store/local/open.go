@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/filestore"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -16,10 +17,10 @@ type Options struct {
 	ReadOnly bool
 }
 
-const known = "known are memory: and sqlite:PATH"
+const known = "known are memory:, file:DIR and sqlite:PATH"
 
 // Open opens the store that a URL names: memory: for a store that ends with the process,
-// sqlite:PATH for a file. Space around the URL and the case of the scheme do not matter.
+// file:DIR for a directory, sqlite:PATH for a file. Space around the URL and the case of the scheme do not matter.
 // Open fails with [posthouse.ErrInvalid], which lists the known stores, for any other URL.
 func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) {
 	if o == nil {
@@ -36,6 +37,19 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 			return nil, badURL("a store in memory cannot be opened beside the process that has it")
 		}
 		return memstore.New(), nil
+	case "file":
+		dir := strings.TrimSpace(rest)
+		if after, ok := strings.CutPrefix(dir, "//"); ok {
+			dir = after
+		}
+		if dir == "" {
+			return nil, badURL("%q names no directory; write file:DIR", url)
+		}
+		store, err := filestore.Open(ctx, dir, &filestore.Options{ReadOnly: o.ReadOnly})
+		if err != nil {
+			return nil, err // not a nil store in a non-nil interface
+		}
+		return store, nil
 	case "sqlite":
 		path := strings.TrimSpace(strings.TrimPrefix(rest, "//"))
 		if path == "" {

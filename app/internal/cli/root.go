@@ -111,7 +111,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	add("Decide", append(a.decideCmds(), a.inboxCmd(), a.delegateCmd(), a.askAgainCmd())...)
 	add("Look and change", a.threadCmd(), a.checkpointCmd(), a.logCmd(), a.grantCmd(), a.diffCmd())
 	add("Prove", a.verifyCmd(), a.witnessCmd(), a.exportCmd(), a.keyCmd(), a.encryptionCmd())
-	add("Operate", a.tokenCmd(), a.retainCmd(), a.compactCmd(), a.backupCmd(), a.storeCmd(), a.benchCmd(), a.versionCmd())
+	add("Operate", a.tokenCmd(), a.retainCmd(), a.compactCmd(), a.backupCmd(), a.storeCmd(), a.catCmd(), a.benchCmd(), a.versionCmd())
 	root.SetHelpCommandGroupID("Operate")
 	root.SetCompletionCommandGroupID("Operate")
 }

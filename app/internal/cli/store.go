@@ -15,7 +15,7 @@ import (
 
 // storeFlag adds --store, for commands that open a store themselves.
 func storeFlag(cmd *cobra.Command, url *string) {
-	cmd.Flags().StringVar(url, "store", "", "address of the store: memory: or sqlite:PATH (default: the data directory's own)")
+	cmd.Flags().StringVar(url, "store", "", "address of the store: memory:, file:DIR or sqlite:PATH (default: the data directory's own)")
 }
 
 // storeURL returns the address that was given, else the data directory's own.
