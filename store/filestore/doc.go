@@ -50,7 +50,8 @@
 // # Caveats
 //
 // A store that only reads follows the journal before each read. When the other process
-// has drained a segment it reads all heads again.
+// has drained a segment it reads all heads again. It may see a commit just before its sync
+// has returned.
 //
 // The last commit before a crash cannot be told from one that a power loss tore: if its
 // bytes rot before the store is opened again, it is missing, and no error says so. After

@@ -78,6 +78,9 @@ func (s *Store) fetch(ctx context.Context, thread string, page []*entry, headers
 // store that only reads, that it may have been.
 func (s *Store) tryFetch(thread string, page []*entry, headers bool) (full []*posthouse.Entry, again bool, err error) {
 	places, log := s.places(thread, page)
+	if s.closed.Load() {
+		return nil, false, s.closedError()
+	}
 	var f file
 	for i, p := range places {
 		if p == nil {

@@ -113,8 +113,11 @@ func openDir(dir string, readOnly bool) (system, error) {
 		return nil, posthouse.Invalid("store", "%s is a file; name a directory", dir)
 	case errors.Is(err, fs.ErrNotExist) && readOnly:
 		return nil, noStore(dir, err)
-	case errors.Is(err, fs.ErrNotExist):
-		err = durable.Dirs{}.MakeAll(dir, dirMode)
+	case errors.Is(err, fs.ErrNotExist), err == nil:
+		err = nil
+		if !readOnly {
+			err = durable.Dirs{}.MakeAll(dir, dirMode)
+		}
 	}
 	if err != nil {
 		return nil, fileError("create the directory", dir, err)
