@@ -219,7 +219,14 @@ func TestReaderBesideAWriter(t *testing.T) {
 	}
 	stop()
 	group.Wait()
-	if err := r.Append(ctx, logs[0].Next(logs[0].Step("s", nil))); !errors.Is(err, posthouse.ErrReadOnly) {
+	afterRemovals(t, w, r, logs[0])
+}
+
+// afterRemovals removes from both threads and closes the writer.
+func afterRemovals(t *testing.T, w, r *filestore.Store, l *storetest.Log) {
+	t.Helper()
+	ctx := t.Context()
+	if err := r.Append(ctx, l.Next(l.Step("s", nil))); !errors.Is(err, posthouse.ErrReadOnly) {
 		t.Errorf("an append of the reader: %v", err)
 	}
 	if _, err := w.Remove(ctx, posthouse.Removal{Thread: "a", Below: 20}); err != nil {
