@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/durable"
@@ -35,7 +37,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 // backupBeside copies the journal first: all that logs have or get meanwhile is in it, or
 // was in them before, until its oldest segment goes.
 func (s *Store) backupBeside(ctx context.Context, path string) error {
-	for range attempts {
+	for range 4 * attempts {
 		before, err := s.segments()
 		if err != nil {
 			return s.wrap("back up the store", err)
@@ -67,36 +69,18 @@ func (s *Store) copyTo(ctx context.Context, path string, still func() (bool, err
 	if err := os.RemoveAll(part); err != nil {
 		return fileError("remove", part, err)
 	}
-	dirs := map[string]bool{part: true}
-	err := durable.Dirs{}.MakeAll(part, dirMode)
-	if err == nil {
-		err = s.walk(func(name string) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			to := filepath.Join(part, filepath.FromSlash(name))
-			for dir := filepath.Dir(to); dir != filepath.Dir(part); dir = filepath.Dir(dir) {
-				dirs[dir] = true
-			}
-			if err := os.MkdirAll(filepath.Dir(to), dirMode); err != nil {
-				return err
-			}
-			return s.copyFile(name, to)
-		})
-	}
-	if err == nil {
-		err = os.MkdirAll(filepath.Join(part, threadsDir), dirMode)
-	}
+	files, dirs, err := s.copyAll(ctx, part)
 	if err == nil && still != nil {
 		var same bool
 		if same, err = still(); err == nil && !same {
 			err = errMoved
 		}
 	}
-	for dir := range dirs {
-		if err == nil {
-			err = durable.Dirs{}.Sync(dir)
-		}
+	if err == nil {
+		err = each(files, syncFile)
+	}
+	if err == nil {
+		err = each(dirs, durable.Dirs{}.Sync)
 	}
 	if err == nil {
 		err = os.Rename(part, path)
@@ -114,7 +98,42 @@ func (s *Store) copyTo(ctx context.Context, path string, still func() (bool, err
 	return nil
 }
 
-// copyFile copies a file durably.
+// copyAll copies the store's files to a new directory. It returns what is to be synced.
+func (s *Store) copyAll(ctx context.Context, to string) (files, dirs []string, err error) {
+	if err := (durable.Dirs{}).MakeAll(to, dirMode); err != nil {
+		return nil, nil, err
+	}
+	seen := map[string]bool{to: true, filepath.Join(to, threadsDir): true}
+	if err := os.Mkdir(filepath.Join(to, threadsDir), dirMode); err != nil {
+		return nil, nil, err
+	}
+	err = s.walk(func(name string) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		path := filepath.Join(to, filepath.FromSlash(name))
+		seen[filepath.Dir(path)] = true
+		if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
+			return err
+		}
+		err := s.copyFile(name, path)
+		if err == nil {
+			files = append(files, path)
+		}
+		return err
+	})
+	return files, slices.Collect(maps.Keys(seen)), err
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, fileMode)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(f.Sync(), f.Close())
+}
+
+// copyFile copies a file. It does not sync it, so that a copy beside a writer is quick.
 func (s *Store) copyFile(name, to string) (err error) {
 	from, err := s.system.Open(name, false)
 	if err != nil {
@@ -141,5 +160,5 @@ func (s *Store) copyFile(name, to string) (err error) {
 		}
 		at += int64(n)
 	}
-	return f.Sync()
+	return nil
 }

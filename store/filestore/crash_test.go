@@ -62,10 +62,17 @@ func workload() (all []change) {
 			return err
 		})
 	}
+	copied := b.Resume(&posthouse.ThreadInfo{Thread: "d", Generation: 2, Tail: posthouse.Position{Seq: 40, Hash: posthouse.Hash{1}}, Link: posthouse.Hash{2}})
+	first := copied.Next(copied.Checkpoint(posthouse.Header{}, "gone"), copied.Step("s", []byte("kept")))
+	first.Copy, first.After, first.Entry.Bodies[0] = true, posthouse.Position{}, nil
+	copied.Took(first)
+	add("copy to d", func(ctx context.Context, s posthouse.Store) error { return s.Append(ctx, first) })
+	entry(copied, copied.Step("next", []byte("written here")))
 	for round := range 3 {
 		for i, l := range logs {
 			entry(l, l.Checkpoint(posthouse.Header{Node: fmt.Sprint("n", round), Status: posthouse.StatusRunning}, fmt.Sprint("state ", round, i)), l.Step("s", storetest.Filler(300*(i+1), "result")))
 			slot(l.Info.Thread, fmt.Sprint("value ", round))
+			slot(l.Info.Thread, string(storetest.Filler(150, fmt.Sprint("value ", round))))
 		}
 		entry(logs[0], logs[0].Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "asks"), logs[0].Gate(b.GateID(), b.Now()))
 		bulk(logs[round], 4)
@@ -120,7 +127,7 @@ func content(ctx context.Context, s posthouse.Store) (string, error) {
 		out = append(append(out, b...), '\n')
 		return err
 	}
-	for _, thread := range []string{"a", "b", "c"} {
+	for _, thread := range []string{"a", "b", "c", "d"} {
 		for e, err := range s.Read(ctx, thread, posthouse.Range{}) {
 			if err := note(e, err); err != nil {
 				return "", err
@@ -272,6 +279,34 @@ func TestFailingSync(t *testing.T) {
 		}
 		if err := same(ctx, d.after(rand.New(rand.NewPCG(1, uint64(fail)))), model, next); err != nil {
 			t.Errorf("sync %d (%s) failed after %d changes: %v", fail, d.failed, done, err)
+		}
+	}
+}
+
+// TestFailingOperation fails each operation that changes a file or a name once: what was
+// acknowledged is there when the store is opened again.
+func TestFailingOperation(t *testing.T) {
+	ctx := t.Context()
+	all := workload()
+	for bad := 1; ; bad++ {
+		d, model := newDisk(), storetest.NewModel()
+		d.bad = bad
+		s, err := openOn(ctx, d, false)
+		done := 0
+		if err == nil {
+			done, err = run(ctx, s, model, all)
+			_ = s.Close()
+		}
+		if d.failed == "" {
+			t.Logf("%d operations", bad-1)
+			return
+		}
+		var next *change
+		if done < len(all) {
+			next = &all[done]
+		}
+		if why := same(ctx, d.after(rand.New(rand.NewPCG(2, uint64(bad)))), model, next); why != nil {
+			t.Errorf("operation %d (%s) failed after %d changes (%v): %v", bad, d.failed, done, err, why)
 		}
 	}
 }

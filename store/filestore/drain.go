@@ -87,16 +87,20 @@ func (s *Store) drainOldest() error {
 	}
 	g := d.sealed[0]
 	d.mu.Unlock()
-	if err := s.drain(g); err != nil {
-		if !isFull(err) {
-			return s.poison(err)
-		}
-		return s.wrap("drain the journal", err)
+	if e := s.poisoned.Load(); e != nil {
+		return e // what the logs hold is not known
 	}
-	d.mu.Lock()
-	d.sealed = d.sealed[1:]
-	d.mu.Unlock()
-	return nil
+	err := s.drain(g)
+	if err == nil {
+		d.mu.Lock()
+		d.sealed = d.sealed[1:]
+		d.mu.Unlock()
+		err = s.tidySlots()
+	}
+	if err != nil && !isFull(err) {
+		return s.poison(err)
+	}
+	return s.wrap("drain the journal", err)
 }
 
 // A thread's share of a segment.
@@ -110,6 +114,20 @@ type share struct {
 // drain moves a segment's content to the logs, and removes the segment when all of it is
 // durable there.
 func (s *Store) drain(g *segment) error {
+	if !g.drained {
+		if err := s.copyOut(g); err != nil {
+			return err
+		}
+		g.drained = true
+	}
+	if err := s.system.Remove(segmentFile(g.number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return s.system.SyncDir(journalDir)
+}
+
+// copyOut makes a segment's content durable in the logs.
+func (s *Store) copyOut(g *segment) error {
 	shares := s.shares(g)
 	if err := s.makeDirs(shares); err != nil {
 		return err
@@ -149,13 +167,7 @@ func (s *Store) drain(g *segment) error {
 	}
 	s.slotLog.end = max(s.slotLog.end, end)
 	s.index.Unlock()
-	if err := s.tidySlots(); err != nil {
-		return err
-	}
-	if err := s.system.Remove(segmentFile(g.number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return s.system.SyncDir(journalDir)
+	return nil
 }
 
 // shares divides a segment's entries by thread.

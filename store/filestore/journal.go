@@ -24,6 +24,7 @@ type segment struct {
 	entries []*entry
 	slots   map[posthouse.SlotKey]slot // as the segment's last write left them
 	removal bool                       // one began
+	drained bool                       // all of it is in the logs
 }
 
 func (g *segment) empty() bool { return len(g.entries) == 0 && len(g.slots) == 0 && !g.removal }

@@ -26,6 +26,7 @@ type disk struct {
 	cut      int // the power goes before this one; 0: never
 	fail     int // this sync fails; 0: none
 	full     int // writes from this operation on find no room
+	bad      int // this operation fails; 0: none
 	syncs    int
 	careless bool   // directories are not synced
 	failed   string // what cut, fail or full met
@@ -54,6 +55,10 @@ func (d *disk) change(what string, writes bool) error {
 			d.failed = what
 		}
 		return errCut
+	}
+	if d.bad > 0 && d.ops == d.bad {
+		d.failed = what
+		return errSync
 	}
 	if d.full > 0 && d.ops >= d.full && writes {
 		if d.failed == "" {

@@ -201,13 +201,11 @@ func (s *Store) drainSlots(g *segment) (moved map[posthouse.SlotKey]slot, end in
 	return moved, end + int64(buf.Len()), err
 }
 
-// slotsGarbage is how much of the slots' log may be of older writes before a drain
-// writes it anew, in bytes.
-const slotsGarbage = 4 << 20
-
-// tidySlots writes the slots' log anew if most of it is of older writes.
+// tidySlots writes the slots' log anew if most of it is of older writes, and more than
+// half a segment.
 func (s *Store) tidySlots() error {
-	if s.slotLog.end < slotsGarbage {
+	garbage := s.opts.segment / 2
+	if s.slotLog.end < garbage {
 		return nil
 	}
 	live := int64(0)
@@ -216,7 +214,7 @@ func (s *Store) tidySlots() error {
 		live += have.place.size()
 	}
 	s.index.RUnlock()
-	if s.slotLog.end < slotsGarbage+2*live {
+	if s.slotLog.end < garbage+2*live {
 		return nil
 	}
 	return s.rewriteSlots()
