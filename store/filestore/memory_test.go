@@ -22,11 +22,12 @@ type disk struct {
 	names map[string]*inode
 	saved map[string]*inode // the names that are durable
 
-	ops      int // that change something
-	cut      int // the power goes before this one; 0: never
-	fail     int // this sync fails; 0: none
-	full     int // writes from this operation on find no room
-	bad      int // this operation fails; 0: none
+	segment  int64 // size of the store's segments; 0: small
+	ops      int   // that change something
+	cut      int   // the power goes before this one; 0: never
+	fail     int   // this sync fails; 0: none
+	full     int   // writes from this operation on find no room
+	bad      int   // this operation fails; 0: none
 	syncs    int
 	careless bool   // directories are not synced
 	failed   string // what cut, fail or full met
