@@ -1,0 +1,90 @@
+// Package terms hashes the fields of checkpoints by which lists find them: run, graph,
+// node, agent, labels, and statuses other than running, which most steps have.
+//
+// Two values may share a hash, so match what an index of terms finds with the query. The
+// hashes are stored and never change.
+//
+// It may import the standard library and the root package.
+package terms
+
+import (
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// The field that a term is about.
+const (
+	run    = 'r'
+	graph  = 'g'
+	node   = 'n'
+	agent  = 'a'
+	label  = 'l'
+	status = 's'
+)
+
+func term(field byte, name, value string) int64 {
+	var room [128]byte
+	b := append(append(room[:0], field), name...)
+	b = append(append(b, 0), value...)
+	h := fnv.New64a()
+	_, _ = h.Write(b)
+	return int64(h.Sum64())
+}
+
+// Hash returns a hash of a name, for an index of names.
+func Hash(name string) int64 { return term('c', name, "") }
+
+// Of returns the terms by which lists find the checkpoint, sorted, each once. A node has
+// one for each way in which [posthouse.Query] names it.
+func Of(h *posthouse.Header) []int64 {
+	ts := fields(h)
+	if h.Node != "" {
+		ts = append(ts, term(node, h.Node, ""))
+		if strings.ContainsAny(h.Node, "+%") {
+			for written := range strings.SplitSeq(h.Node, "+") {
+				ts = append(ts, term(node, written, ""))
+				if name, err := posthouse.UnescapeName(written); err == nil {
+					ts = append(ts, term(node, name, ""))
+				}
+			}
+		}
+	}
+	slices.Sort(ts)
+	return slices.Compact(ts)
+}
+
+// In returns the terms that every checkpoint has that the query matches.
+func In(q *posthouse.Query) []int64 {
+	h := posthouse.Header{Run: q.Run, Graph: q.Graph, Agent: q.Agent, Status: q.Status}
+	if q.Label != "" {
+		h.Labels = map[string]string{q.Label: q.LabelValue}
+	}
+	ts := fields(&h)
+	if q.Node != "" {
+		ts = append(ts, term(node, q.Node, ""))
+	}
+	return ts
+}
+
+func fields(h *posthouse.Header) []int64 {
+	ts := make([]int64, 0, 8)
+	rare := h.Status
+	if rare == posthouse.StatusRunning {
+		rare = ""
+	}
+	for _, f := range [...]struct {
+		field byte
+		value string
+	}{{run, h.Run}, {graph, h.Graph}, {agent, h.Agent}, {status, string(rare)}} {
+		if f.value != "" {
+			ts = append(ts, term(f.field, f.value, ""))
+		}
+	}
+	for k, v := range h.Labels {
+		ts = append(ts, term(label, k, v))
+	}
+	return ts
+}

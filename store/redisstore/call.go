@@ -1,0 +1,148 @@
+package redisstore
+
+import (
+	"context"
+	_ "embed" // the scripts
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+//go:embed lua/index.lua
+var indexText string
+
+//go:embed lua/append.lua
+var appendText string
+
+//go:embed lua/remove.lua
+var removeText string
+
+//go:embed lua/bodies.lua
+var bodiesText string
+
+//go:embed lua/slot.lua
+var slotText string
+
+//go:embed lua/open.lua
+var openText string
+
+//go:embed lua/read.lua
+var readText string
+
+//go:embed lua/list.lua
+var listText string
+
+//go:embed lua/threads.lua
+var threadsText string
+
+//go:embed lua/watch.lua
+var watchText string
+
+// The scripts. The server keeps them by their hashes; one that has forgotten a script gets
+// its text again.
+var (
+	appendScript  = rueidis.NewLuaScript(indexText + appendText)
+	removeScript  = rueidis.NewLuaScript(indexText + removeText)
+	bodiesScript  = rueidis.NewLuaScript(bodiesText)
+	slotScript    = rueidis.NewLuaScript(slotText)
+	openScript    = rueidis.NewLuaScript(openText)
+	readScript    = rueidis.NewLuaScript(readText)
+	listScript    = rueidis.NewLuaScript(listText)
+	threadsScript = rueidis.NewLuaScript(threadsText)
+	watchScript   = rueidis.NewLuaScript(watchText)
+)
+
+// A reply is the array that a script or command returns.
+type reply []rueidis.RedisMessage
+
+// text returns an element, "" for one that is not there.
+func (r reply) text(i int) string {
+	v, _ := r[i].ToString()
+	return v
+}
+
+func (r reply) number(i int) int {
+	v, _ := r[i].AsInt64()
+	return int(v)
+}
+
+// run calls a script once.
+func (s *Store) run(ctx context.Context, script *rueidis.Lua, args ...string) rueidis.RedisResult {
+	return script.Exec(ctx, s.client, []string{s.prefix}, args)
+}
+
+// ask calls a script that returns an array and may run any number of times.
+func (s *Store) ask(ctx context.Context, doing string, script *rueidis.Lua, args ...string) (r reply, err error) {
+	err = s.settle(ctx, doing, func(ctx context.Context) error {
+		r, err = s.run(ctx, script, args...).ToArray()
+		return err
+	})
+	return r, err
+}
+
+// write is ask for a script that writes. The caller cannot take back what was sent, so the
+// end of its context does not end the call.
+func (s *Store) write(ctx context.Context, doing string, script *rueidis.Lua, args ...string) (reply, error) {
+	if err := s.writable(ctx); err != nil {
+		return nil, err
+	}
+	return s.ask(context.WithoutCancel(ctx), doing, script, args...)
+}
+
+// get calls one command that reads.
+func (s *Store) get(ctx context.Context, doing string, command func() rueidis.Completed) (m rueidis.RedisMessage, err error) {
+	err = s.settle(ctx, doing, func(ctx context.Context) error {
+		m, err = s.client.Do(ctx, command()).ToMessage()
+		if rueidis.IsRedisNil(err) {
+			err = nil
+		}
+		return err
+	})
+	return m, err
+}
+
+// settle calls fn until the server answers, for as long as Options.Timeout.
+func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	var lost error
+	for wait := (backoff{}); ; {
+		if err := s.usable(ctx); err != nil {
+			return err
+		}
+		err := s.wrap(doing, fn(within))
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil && !s.closed.Load():
+			return ctx.Err()
+		case !isLost(err):
+			if lost != nil && isRefusal(err) {
+				return s.unreachable(doing, lost) // the first attempt may have been done
+			}
+			return err
+		case !wait.next(within):
+			return err
+		}
+		lost = err
+		s.opts.Logger.Warn("posthouse: asking Redis again", "store", s.where, "doing", doing, "err", err)
+	}
+}
+
+// A backoff waits longer each time, up to half a second.
+type backoff struct{ tries int }
+
+// next reports false when ctx ends first.
+func (b *backoff) next(ctx context.Context) bool {
+	d := min(5*time.Millisecond<<min(b.tries, 7), 500*time.Millisecond)
+	b.tries++
+	t := time.NewTimer(d/2 + rand.N(d/2))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

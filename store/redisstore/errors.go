@@ -1,0 +1,82 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/posthouse/posthouse"
+)
+
+// wrap turns an error of the driver into one of ours. doing says what failed, such as
+// "read thread \"a\"". It passes on errors that are ours already.
+func (s *Store) wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var ours *posthouse.Error
+	if errors.As(err, &ours) {
+		return ours
+	}
+	if redis, ok := rueidis.IsRedisErr(err); ok && !redis.IsNil() {
+		return s.refusal(doing, redis)
+	}
+	if s.closed.Load() && errors.Is(err, rueidis.ErrClosing) {
+		return s.closedError()
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return s.unreachable(doing, err)
+}
+
+// refusal is the error for an answer of the server. Nothing was written.
+func (s *Store) refusal(doing string, redis *rueidis.RedisError) error {
+	e := &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "cannot " + doing + " in " + s.where, Err: redis}
+	code, _, _ := strings.Cut(redis.Error(), " ")
+	switch code {
+	case "OOM":
+		e.Code, e.Hint = posthouse.CodeFull, "nothing was written; remove threads or raise the server's maxmemory, and try again"
+	case "MISCONF":
+		e.Hint = "the server cannot write to its disk: free space there and look into its log; it takes writes again by itself"
+	case "READONLY":
+		e.Hint = "the server is a replica; connect to the primary"
+	case "NOREPLICAS":
+		e.Hint = "the server has fewer replicas than min-replicas-to-write asks for"
+	case "NOAUTH", "WRONGPASS", "NOPERM":
+		e.Code, e.Hint = posthouse.CodeForbidden, "check user and password, and that the user may use the commands and keys that the package's documentation names"
+	case "WRONGTYPE":
+		e.Code, e.Hint = posthouse.CodeCorrupt, "something else writes keys with the store's prefix; choose another prefix"
+	case "MOVED", "CROSSSLOT", "CLUSTERDOWN":
+		e.Code, e.Hint = posthouse.CodeUnsupported, "the server belongs to a cluster; use one that does not"
+	case "LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN":
+		return s.unreachable(doing, redis)
+	default:
+		e.Hint = "look into the server's log"
+	}
+	return e
+}
+
+// unreachable is the error for a connection that cannot be had or was lost. Of a write
+// nobody knows the outcome.
+func (s *Store) unreachable(doing string, err error) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeUnknown, Message: "cannot " + doing + ": the server " + s.where + " does not answer", Err: err,
+		Hint: "try again once the server can be reached: repeating is safe",
+	}
+}
+
+// isLost reports whether an error says that the server did not answer, so that asking
+// again may do.
+func isLost(err error) bool { return errors.Is(err, posthouse.ErrUnknown) }
+
+// isRefusal reports whether the server refused a write for now.
+func isRefusal(err error) bool {
+	return errors.Is(err, posthouse.ErrFull) || errors.Is(err, posthouse.ErrReadOnly) || errors.Is(err, posthouse.ErrForbidden)
+}
+
+func (s *Store) closedError() error {
+	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store in " + s.where + " was closed"}
+}

@@ -1,0 +1,159 @@
+package redisstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/valid"
+)
+
+// A slotValue keeps its revision and fence when its value is deleted.
+type slotValue struct {
+	posthouse.Slot
+	there bool // it has a value
+}
+
+func (v *slotValue) encode() string {
+	b := []byte{'0'}
+	if v.there {
+		b[0] = '1'
+	}
+	b = binary.BigEndian.AppendUint64(b, v.Revision)
+	return string(append(binary.BigEndian.AppendUint64(b, v.Fence), v.Value...))
+}
+
+// readSlot decodes a slot. "" is one that was never written.
+func readSlot(key posthouse.SlotKey, text string) (v slotValue, err error) {
+	if text == "" {
+		return v, nil
+	}
+	if len(text) < 17 {
+		return v, posthouse.Corrupt("slot %q of thread %q is cut off", key.Step, key.Thread)
+	}
+	v.there = text[0] == '1'
+	v.Revision, v.Fence = number64(text[1:9]), number64(text[9:17])
+	if len(text) > 17 {
+		v.Value = []byte(text[17:])
+	}
+	return v, nil
+}
+
+// Slot implements [posthouse.Store]. A write reads the slot first and then depends on what
+// it has read. It is not repeated if the connection is lost: [posthouse.ErrUnknown].
+func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	usable := s.usable
+	if op.Verb != posthouse.SlotGet {
+		usable = s.writable
+	}
+	if err := usable(ctx); err != nil {
+		return posthouse.Slot{}, err
+	}
+	if err := valid.Slot(key, &op); err != nil {
+		return posthouse.Slot{}, err
+	}
+	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
+	for {
+		m, err := s.get(ctx, doing, func() rueidis.Completed {
+			return s.client.B().Hget().Key(s.prefix + "slots:" + key.Thread).Field(key.Step).Build()
+		})
+		if err != nil {
+			return posthouse.Slot{}, err
+		}
+		text, _ := m.ToString()
+		have, err := readSlot(key, text)
+		switch {
+		case err != nil:
+			return posthouse.Slot{}, err
+		case op.Verb == posthouse.SlotGet && !have.there:
+			return posthouse.Slot{}, posthouse.NotFound(fmt.Sprintf("slot %q of thread", key.Step), key.Thread)
+		case op.Verb == posthouse.SlotGet:
+			return have.Slot, nil
+		}
+		if err := op.Admits(key, have.Slot, have.there); err != nil {
+			return posthouse.Slot{}, err
+		}
+		next := slotValue{posthouse.Slot{Revision: have.Revision, Fence: max(have.Fence, op.Fence)}, false}
+		if op.Verb == posthouse.SlotPut {
+			next.Revision++
+			next.Value, next.there = bytes.Clone(op.Value), true
+		}
+		if done, err := s.changeSlot(ctx, doing, key, text, next.encode()); err != nil || done {
+			return next.Slot, err
+		}
+	}
+}
+
+// changeSlot reports false if the slot is not as it was read any more.
+func (s *Store) changeSlot(ctx context.Context, doing string, key posthouse.SlotKey, old, new string) (bool, error) {
+	if err := s.writable(ctx); err != nil {
+		return false, err
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
+	defer cancel()
+	n, err := s.run(within, slotScript, key.Thread, key.Step, old, new).ToInt64()
+	return n == 1, s.wrap(doing, err)
+}
+
+// Slots implements [posthouse.SlotLister].
+func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.SlotItem, error] {
+	return func(yield func(*posthouse.SlotItem, error) bool) {
+		at := "-"
+		for item, err := range pages(0, func(int) (page []*posthouse.SlotItem, more bool, err error) {
+			if thread != "" {
+				page, err = s.slotsOf(ctx, thread)
+				return page, false, err
+			}
+			m, err := s.get(ctx, "list slots", func() rueidis.Completed {
+				return s.client.B().Zrangebylex().Key(s.prefix+"slotted").Min(at).Max("+").Limit(0, 1).Build()
+			})
+			if err != nil {
+				return nil, false, err
+			}
+			names, err := m.AsStrSlice()
+			if err != nil || len(names) == 0 {
+				return nil, false, s.wrap("list slots", err)
+			}
+			at = "(" + names[0]
+			page, err = s.slotsOf(ctx, names[0])
+			return page, true, err
+		}) {
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
+}
+
+// slotsOf returns the slots of one thread.
+func (s *Store) slotsOf(ctx context.Context, thread string) (items []*posthouse.SlotItem, err error) {
+	m, err := s.get(ctx, "list slots", func() rueidis.Completed {
+		return s.client.B().Hgetall().Key(s.prefix + "slots:" + thread).Build()
+	})
+	if err != nil {
+		return nil, err
+	}
+	steps, err := m.AsStrMap()
+	if err != nil {
+		return nil, s.wrap("list slots", err)
+	}
+	for step, text := range steps {
+		key := posthouse.SlotKey{Thread: thread, Step: step}
+		have, err := readSlot(key, text)
+		if err != nil {
+			return nil, err
+		}
+		if have.there {
+			items = append(items, &posthouse.SlotItem{Key: key, Slot: have.Slot})
+		}
+	}
+	slices.SortFunc(items, func(a, b *posthouse.SlotItem) int { return strings.Compare(a.Key.Step, b.Key.Step) })
+	return items, nil
+}

@@ -1,0 +1,128 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"sync/atomic"
+
+	"github.com/redis/rueidis"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Store keeps threads in one database of a Redis server, under keys with one prefix.
+// Besides [posthouse.Store] it is a Watcher, Checker, SlotLister and BulkAppender. Any
+// number of Stores, in any number of processes, may use the same prefix.
+type Store struct {
+	opts   Options
+	where  string // the server's address, for messages
+	prefix string // of all keys, with their hash tag
+	client rueidis.Client
+	life   string // in cursors: commit numbers of another store start at 1 again
+
+	news   news
+	listen listener
+	closed atomic.Bool
+}
+
+var (
+	_ posthouse.Store        = (*Store)(nil)
+	_ posthouse.Watcher      = (*Store)(nil)
+	_ posthouse.Checker      = (*Store)(nil)
+	_ posthouse.SlotLister   = (*Store)(nil)
+	_ posthouse.BulkAppender = (*Store)(nil)
+)
+
+// Open connects to the server that a URL names, redis://user:password@host:port/database,
+// or rediss: for TLS. It fails with [posthouse.ErrUnsupported] on a cluster, and on a
+// server whose settings lose acknowledged writes, unless Options.AllowWeak is set; with
+// [posthouse.ErrReadOnly] on a replica; with [posthouse.ErrNewer] if a newer version has
+// written the store.
+func Open(ctx context.Context, url string, o *Options) (*Store, error) {
+	opts := o.withDefaults()
+	cfg, err := opts.configure(url)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{opts: opts, where: cfg.InitAddress[0], prefix: "{" + opts.Prefix + "}:"}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if s.client, err = rueidis.NewClient(cfg); err != nil {
+		return nil, s.wrap("connect", err)
+	}
+	if err := s.setUp(ctx); err != nil {
+		s.client.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// format is the number of the layout of keys and values.
+const format = 1
+
+// setUp refuses an unsafe server, and makes the store or finds it.
+func (s *Store) setUp(ctx context.Context) error {
+	if err := s.judge(ctx); err != nil {
+		return err
+	}
+	life := ""
+	if !s.opts.ReadOnly {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // never fails: crypto/rand aborts the program instead
+		life = hex.EncodeToString(b[:])
+	}
+	r, err := s.ask(ctx, "open the store", openScript, "1", life)
+	if err != nil {
+		return err
+	}
+	have, err := r[0].AsInt64()
+	switch {
+	case r[0].IsNil() && s.opts.ReadOnly:
+		return posthouse.NotFound("store in "+s.where+" with the prefix", s.opts.Prefix)
+	case err != nil || have < format:
+		return posthouse.Corrupt("the store in %s does not say its format", s.where)
+	case have > format:
+		return &posthouse.Error{
+			Code: posthouse.CodeNewer, Message: "the store in " + s.where + " was written by a newer version",
+			Hint: "use that version or a newer one; nothing was changed",
+		}
+	}
+	s.life, err = r[1].ToString()
+	return s.wrap("open the store", err)
+}
+
+// Close waits for calls in progress and closes the connections. Acknowledged writes are
+// durable without it. A second call returns nil.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	s.listen.stop()
+	s.news.close()
+	s.client.Close()
+	return nil
+}
+
+// usable returns why a call cannot be served, or nil.
+func (s *Store) usable(ctx context.Context) error {
+	if s.closed.Load() {
+		return s.closedError()
+	}
+	return ctx.Err()
+}
+
+// writable returns why the store takes no writes, or nil.
+func (s *Store) writable(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if s.opts.ReadOnly {
+		return &posthouse.Error{
+			Code: posthouse.CodeReadOnly, Message: "the store in " + s.where + " was opened for reading only",
+			Hint: "send the change to a process that has it open for writing",
+		}
+	}
+	return nil
+}

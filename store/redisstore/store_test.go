@@ -1,0 +1,42 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/ledger/ledgertest"
+	"github.com/posthouse/posthouse/store/redisstore"
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(redistest.Main{M: m}) }
+
+// harness has a prefix for each directory.
+func harness(t testing.TB) storetest.Harness {
+	url := redistest.URL(t)
+	return storetest.Harness{
+		Open: func(t storetest.TB, dir string) posthouse.Store {
+			s, err := redisstore.Open(t.Context(), url, &redisstore.Options{Prefix: prefixOf(dir)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		Durable: true,
+	}
+}
+
+func prefixOf(name string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return fmt.Sprintf("test:%x", h.Sum64())
+}
+
+func TestStore(t *testing.T) { storetest.Run(t, harness(t)) }
+
+func TestLedger(t *testing.T) { ledgertest.Run(t, harness(t), nil) }
