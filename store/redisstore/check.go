@@ -296,7 +296,9 @@ func (s *Store) checkPlace(ctx context.Context, id, at string) (wrong, err error
 		}
 	}
 	for i, r := range s.client.DoMulti(ctx, commands...) {
-		switch n, err := r.AsFloat64(); {
+		m, err := r.ToMessage()
+		n, _ := m.AsInt64()
+		switch {
 		case rueidis.IsRedisNil(err):
 			return posthouse.Corrupt("checkpoint %q of thread %q is not in all its lists", id, ref.Thread), nil
 		case err != nil:
