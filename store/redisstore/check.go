@@ -92,6 +92,7 @@ type threadCheck struct {
 	name  string
 	fold  posthouse.ThreadInfo // as the log says, so far
 	whole bool                 // the log begins at its first entry
+	seqs  []uint64
 	ids   map[posthouse.ID]*idCheck
 	found []error
 }
@@ -139,7 +140,57 @@ func (s *Store) checkThread(ctx context.Context, name string) ([]error, error) {
 		}
 	}
 	t.compare(info)
+	if err := s.checkOwn(ctx, t, info); err != nil {
+		return nil, err
+	}
 	return t.found, s.checkIDs(ctx, t)
+}
+
+// checkOwn looks for the thread in the lists of threads, gates and commits. A row too many
+// does no harm: what a list finds is matched.
+func (s *Store) checkOwn(ctx context.Context, t *threadCheck, info *posthouse.ThreadInfo) error {
+	lists := [][2]string{} // key after the prefix, member
+	if info != nil && isActive(info) {
+		lists = append(lists, [2]string{"active", t.name})
+	}
+	if info != nil && info.Due != 0 {
+		lists = append(lists, [2]string{"due", t.name})
+	}
+	if info != nil {
+		for i := range info.Waiting {
+			w := &info.Waiting[i]
+			for _, list := range w.Lists() {
+				lists = append(lists, [2]string{"g:" + key64(uint64(list)), string(w.ID) + "\x00" + t.name})
+			}
+		}
+	}
+	for _, seq := range t.seqs {
+		lists = append(lists, [2]string{"commits", key64(seq) + t.name})
+	}
+	for some := range slices.Chunk(lists, maxRows) {
+		if err := s.settle(ctx, "check", func(ctx context.Context) error {
+			commands := make([]rueidis.Completed, len(some)) // the client takes them apart again
+			for i, l := range some {
+				commands[i] = s.client.B().Zscore().Key(s.prefix + l[0]).Member(l[1]).Build()
+			}
+			for i, r := range s.client.DoMulti(ctx, commands...) {
+				switch err := r.Error(); {
+				case rueidis.IsRedisNil(err):
+					t.differs("thread %q is missing from list %q, which should have %q", t.name, some[i][0], some[i][1])
+				case err != nil:
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	m, err := s.get(ctx, "check", func() rueidis.Completed { return s.client.B().Hlen().Key(s.prefix + "e:" + t.name).Build() })
+	if n, _ := m.AsInt64(); err == nil && int(n) != len(t.seqs) {
+		t.differs("thread %q has %d entries, and %d in the list of its log", t.name, n, len(t.seqs))
+	}
+	return err
 }
 
 // visit folds one entry and notes the ids that it has.
@@ -147,6 +198,7 @@ func (t *threadCheck) visit(e *storedEntry) error {
 	if e.Sum() != e.Hash {
 		return posthouse.Corrupt("entry %d of thread %q does not have the hash it was written with", e.Seq, e.Thread)
 	}
+	t.seqs = append(t.seqs, e.Seq)
 	records, err := e.Records()
 	if err != nil {
 		return err
@@ -286,7 +338,9 @@ func (s *Store) checkPlace(ctx context.Context, id, at string) (wrong, err error
 		return posthouse.Corrupt("the index leads from %q to no place", id), nil
 	}
 	seq, b := key64(ref.Seq), s.client.B
-	commands := []rueidis.Completed{b().Hexists().Key(s.prefix + "e:" + ref.Thread).Field(seq).Build()}
+	commands := []rueidis.Completed{
+		b().Hexists().Key(s.prefix + "e:" + ref.Thread).Field(seq).Build(), b().Zscore().Key(s.prefix + "names").Member(ref.Thread).Build(),
+	}
 	if len(at) > 10+len(ref.Thread) {
 		lists, order := at[10:len(at)-len(ref.Thread)-16], at[len(at)-len(ref.Thread)-16:len(at)-len(ref.Thread)]
 		commands = append(commands,
@@ -300,7 +354,7 @@ func (s *Store) checkPlace(ctx context.Context, id, at string) (wrong, err error
 		n, _ := m.AsInt64()
 		switch {
 		case rueidis.IsRedisNil(err):
-			return posthouse.Corrupt("checkpoint %q of thread %q is not in all its lists", id, ref.Thread), nil
+			return posthouse.Corrupt("%q of thread %q is not in all its lists", id, ref.Thread), nil
 		case err != nil:
 			return nil, err
 		case i == 0 && n == 0:

@@ -26,8 +26,13 @@ func (s *Store) wrap(doing string, err error) error {
 	if s.closed.Load() && errors.Is(err, rueidis.ErrClosing) {
 		return s.closedError()
 	}
-	if errors.Is(err, context.Canceled) {
+	switch {
+	case errors.Is(err, context.Canceled):
 		return err
+	case rueidis.IsParseErr(err), rueidis.IsRedisNil(err):
+		e := posthouse.Corrupt("cannot %s in %s: something else writes keys with the store's prefix", doing, s.where)
+		e.Err = err
+		return e
 	}
 	return s.unreachable(doing, err)
 }
