@@ -212,6 +212,15 @@ func (t *threadCheck) visit(e *storedEntry) error {
 	if err := t.fold.ApplyRecords(e.Entry, records); err != nil {
 		return err
 	}
+	kept := 0
+	for i := range records {
+		if records[i].Size > 0 && !e.gone.Has(i) {
+			kept++
+		}
+	}
+	if kept != e.kept {
+		t.differs("entry %d of thread %q counts %d bodies, and has %d", e.Seq, t.name, e.kept, kept)
+	}
 	for _, id := range e.ids {
 		c := &idCheck{seq: e.Seq}
 		met := false

@@ -65,6 +65,7 @@ type storedEntry struct {
 	*posthouse.Entry
 	ids  []posthouse.ID
 	gone bodies.Gone
+	kept int // bodies that it has
 }
 
 func decodeEntry(thread string, seq uint64, value string) (*storedEntry, error) {
@@ -87,6 +88,10 @@ func decodeEntry(thread string, seq uint64, value string) (*storedEntry, error) 
 	}
 	if err := r.Done(); err != nil {
 		return nil, posthouse.Corrupt("entry %d of thread %q does not decode: %v", seq, thread, err)
+	}
+	e.kept = int(binary.BigEndian.Uint32(b[32:]))
+	if size := binary.BigEndian.Uint32(b[36:]); size != uint32(len(e.Sig)+len(e.Header)) {
+		return nil, posthouse.Corrupt("entry %d of thread %q has another size than it says", seq, thread)
 	}
 	return e, nil
 }

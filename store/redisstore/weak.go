@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -26,7 +27,8 @@ func (s *Store) Weak(ctx context.Context) (weak []string, err error) {
 	for _, want := range settings {
 		m, err := s.get(ctx, "read settings", func() rueidis.Completed { return s.client.B().ConfigGet().Parameter(want.name).Build() })
 		if err != nil {
-			if e, ok := rueidis.IsRedisErr(err); ok && !isLost(err) {
+			var e *rueidis.RedisError // it does not know the command, or does not let us
+			if errors.As(err, &e) && !isLost(err) {
 				return []string{"the server does not tell its settings: " + e.Error()}, nil
 			}
 			return nil, err
