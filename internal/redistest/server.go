@@ -175,7 +175,8 @@ func (s *Server) ping() bool {
 		return false
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	patience := time.AfterFunc(5*time.Second, func() { _ = c.Close() })
+	defer patience.Stop()
 	if _, err := c.Write([]byte("PING\r\nINFO server\r\n")); err != nil {
 		return false
 	}

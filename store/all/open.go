@@ -2,18 +2,42 @@ package all
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/store/redisstore"
 )
 
 // Options are those of [local.Open], so that both functions have one type, as
 // app.Programs requires.
 type Options = local.Options
 
+const known = "known are memory:, file:DIR, sqlite:PATH and redis://HOST:PORT"
+
 // Open opens the store that a URL names: memory: for a store that ends with the process,
-// file:DIR for a directory, sqlite:PATH for a file. Space around the URL and the case of the scheme do not matter.
-// Open fails with [posthouse.ErrInvalid], which lists the known stores, for any other URL.
+// file:DIR for a directory, sqlite:PATH for a file, and redis://HOST:PORT, or rediss: for
+// TLS, for a Redis server, under the prefix that ?prefix=NAME names. Space around the URL
+// and the case of the scheme do not matter. Open fails with [posthouse.ErrInvalid], which
+// lists the known stores, for any other URL.
 func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) {
-	return local.Open(ctx, url, o)
+	if o == nil {
+		o = &Options{}
+	}
+	url = strings.TrimSpace(url)
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch scheme = strings.ToLower(scheme); scheme {
+	case "redis", "rediss":
+		store, err := redisstore.Open(ctx, scheme+":"+rest, &redisstore.Options{ReadOnly: o.ReadOnly})
+		if err != nil {
+			return nil, err // not a nil store in a non-nil interface
+		}
+		return store, nil
+	}
+	store, err := local.Open(ctx, url, o)
+	if e := (*posthouse.Error)(nil); errors.As(err, &e) && e.Code == posthouse.CodeInvalid && e.Field == "store" {
+		e.Hint = known // more than local knows
+	}
+	return store, err
 }

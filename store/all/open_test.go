@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/redistest"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/all"
 	"github.com/posthouse/posthouse/store/filestore"
 	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
@@ -57,6 +59,27 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+func TestOpenRedis(t *testing.T) {
+	url := redistest.URL(t) + "?prefix=all"
+	for _, url := range []string{url, " Redis" + strings.TrimPrefix(url, "redis")} {
+		s, err := all.Open(t.Context(), url, nil)
+		if _, ok := s.(*redisstore.Store); err != nil || !ok {
+			t.Fatalf("%q: %T %v", url, s, err)
+		}
+		r, err := all.Open(t.Context(), url, &all.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	s, err := all.Open(t.Context(), "rediss"+strings.TrimPrefix(url, "redis"), nil)
+	if !errors.Is(err, posthouse.ErrUnknown) || s != nil {
+		t.Errorf("TLS to a server without: %v", err)
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	for _, url := range []string{"", "memory", "postgres://localhost/x", "memory:x", "file:", "file://", "sqlite:", "sqlite: ", "sqlite://", "/tmp/x.db", "sqlite3:/tmp/x"} {
 		s, err := all.Open(t.Context(), url, nil)
@@ -92,5 +115,5 @@ func ExampleOpen() {
 	fmt.Println(err)
 	// Output:
 	// order-1234 <nil>
-	// posthouse: store "tape:7" names no store (known are memory:, file:DIR and sqlite:PATH)
+	// posthouse: store "tape:7" names no store (known are memory:, file:DIR, sqlite:PATH and redis://HOST:PORT)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -96,7 +97,7 @@ func TestDamage(t *testing.T) {
 		l := b.Log(fmt.Sprint("t", i))
 		take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r", Labels: map[string]string{"a": "b"}}, "state"), l.Step("s", []byte("result")))
 		h := l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Coordination: "desk"}, "waits")
-		take(t, s, l, h)
+		take(t, s, l, h, l.Gate(b.GateID(), b.Now().Add(time.Hour)))
 	}
 	before, err := look(t, s)
 	if err != nil {
