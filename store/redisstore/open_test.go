@@ -110,7 +110,7 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	for _, url := range []string{"http://localhost", "redis://localhost/x", "redis://a:pw@[::1"} {
+	for _, url := range []string{"http://localhost", "redis:x", "redis://localhost/x", "redis://a:pw@[::1"} {
 		if _, err := redisstore.Open(t.Context(), url, nil); !errors.Is(err, posthouse.ErrInvalid) || strings.Contains(err.Error(), "pw") {
 			t.Errorf("%q: %v", url, err)
 		}

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"log/slog"
 	"net/url"
 	"regexp"
@@ -60,6 +61,9 @@ func (o *Options) withDefaults() Options {
 // configure reads the URL. What it says of our own settings fills in what o does not.
 func (o *Options) configure(text string) (client rueidis.ClientOption, err error) {
 	u, err := url.Parse(text)
+	if err == nil && u.Opaque != "" {
+		err = errors.New("no host")
+	}
 	if err == nil {
 		q := u.Query()
 		if o.Prefix == "" {

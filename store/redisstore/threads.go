@@ -105,7 +105,10 @@ func (w *threadWalk) page(ctx context.Context, n int) (page []*posthouse.ThreadI
 // behindPrefix returns the first name behind all that begin with a prefix, "" if there is
 // none.
 func behindPrefix(prefix string) string {
-	end := []byte(strings.TrimRight(prefix, behind))
+	end := []byte(prefix)
+	for len(end) > 0 && end[len(end)-1] == 0xff {
+		end = end[:len(end)-1]
+	}
 	if len(end) > 0 {
 		end[len(end)-1]++
 	}
