@@ -5,7 +5,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/internal/redistest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(redistest.Main{M: m}) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(redistest.Main{M: pgtest.Main{M: m}})
+}

@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/internal/redistest"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/all"
 	"github.com/posthouse/posthouse/store/filestore"
 	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -25,6 +27,20 @@ func TestOpen(t *testing.T) {
 		s, err := all.Open(t.Context(), url, nil)
 		if _, ok := s.(*memstore.Store); err != nil || !ok {
 			t.Errorf("%q: %T %v", url, s, err)
+		}
+	}
+	server := pgtest.URL(t) + "&schema=all"
+	for _, url := range []string{server, " Postgres" + strings.TrimPrefix(server, "postgres"), "postgresql" + strings.TrimPrefix(server, "postgres")} {
+		s, err := all.Open(t.Context(), url, nil)
+		if _, ok := s.(*pgstore.Store); err != nil || !ok {
+			t.Fatalf("%q: %T %v", url, s, err)
+		}
+		r, err := all.Open(t.Context(), url, &all.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.Close(), s.Close()); err != nil {
+			t.Error(err)
 		}
 	}
 	path := filepath.Join(dir, "a", "posthouse.db")
@@ -81,7 +97,7 @@ func TestOpenRedis(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	for _, url := range []string{"", "memory", "postgres://localhost/x", "memory:x", "file:", "file://", "sqlite:", "sqlite: ", "sqlite://", "/tmp/x.db", "sqlite3:/tmp/x"} {
+	for _, url := range []string{"", "memory", "memory:x", "file:", "file://", "sqlite:", "sqlite: ", "sqlite://", "/tmp/x.db", "sqlite3:/tmp/x"} {
 		s, err := all.Open(t.Context(), url, nil)
 		if !errors.Is(err, posthouse.ErrInvalid) || s != nil ||
 			!strings.Contains(err.Error(), "memory:") || !strings.Contains(err.Error(), "sqlite:PATH") {
@@ -115,5 +131,5 @@ func ExampleOpen() {
 	fmt.Println(err)
 	// Output:
 	// order-1234 <nil>
-	// posthouse: store "tape:7" names no store (known are memory:, file:DIR, sqlite:PATH and redis://HOST:PORT)
+	// posthouse: store "tape:7" names no store (known are memory:, file:DIR, sqlite:PATH, postgres://USER@HOST/DATABASE and redis://HOST:PORT)
 }

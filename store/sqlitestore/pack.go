@@ -200,14 +200,14 @@ func (s *Store) repack(w *writer, p *repacking) error {
 			return err
 		}
 		for i, r := range n.rows {
-			if err := w.Run(qSetPacked, r.id, r.body.Gone, id<<8|int64(i)); err != nil {
+			if err := w.Run(qSetPacked, r.id, []byte(r.body.Gone), id<<8|int64(i)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, r := range p.rows {
 		if len(r.body.Body) == 0 && (r.was.Pack != 0 || r.gone) {
-			if err := w.Run(qSetBody, r.id, r.body.Gone, nil); err != nil {
+			if err := w.Run(qSetBody, r.id, []byte(r.body.Gone), nil); err != nil {
 				return err
 			}
 		}

@@ -145,7 +145,7 @@ func (w *writer) unindexEntry(e *posthouse.Entry, id int64, b *layout.Stored, te
 	done.Bytes += int64(len(e.Header) + len(e.Sig))
 	for i := range records {
 		r := &records[i]
-		if r.Size > 0 && !b.IsGone(i) {
+		if r.Size > 0 && !b.Gone.Has(i) {
 			done.Bodies++
 			done.Bytes += int64(r.Size)
 		}
@@ -205,7 +205,7 @@ func (s *Store) removeFromBlock(w *writer, t *thread, seq uint64, refs []posthou
 	}
 	for _, r := range rows {
 		if r.gone {
-			if err := w.Run(qSetBody, r.id, r.body.Gone, r.body.Body); err != nil {
+			if err := w.Run(qSetBody, r.id, []byte(r.body.Gone), r.body.Body); err != nil {
 				return err
 			}
 		}
@@ -228,7 +228,7 @@ func (r *row) cut(refs []posthouse.BodyRef, done *posthouse.Removed) error {
 		done.Bodies++
 		done.Bytes += int64(len(r.e.Bodies[ref.Record]))
 		r.e.Bodies[ref.Record], r.gone = nil, true
-		r.body.SetGone(ref.Record)
+		r.body.Gone.Set(ref.Record)
 	}
 	if r.gone {
 		r.body.Body = bytes.Join(r.e.Bodies, nil)

@@ -6,6 +6,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/bodies"
 	"github.com/posthouse/posthouse/store/internal/valid"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
@@ -133,7 +134,7 @@ func (w *writer) settled(t *thread, b *posthouse.Batch) error {
 // insert writes the entry's row. cid is the id that the row itself resolves, or nil.
 func (w *writer) insert(thread int64, b *posthouse.Batch, cid *layout.Key) error {
 	e := b.Entry
-	gone, err := absent(b)
+	gone, err := bodies.Absent(b)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (w *writer) insert(thread int64, b *posthouse.Batch, cid *layout.Key) error
 		place = cid
 	}
 	w.buf = layout.AppendHead(w.buf[:0], e, cid != nil)
-	if err := w.Run(qAddEntry, w.next, thread, e.Seq, place, w.buf, w.joined(e.Bodies), gone); err != nil {
+	if err := w.Run(qAddEntry, w.next, thread, e.Seq, place, w.buf, w.joined(e.Bodies), []byte(gone)); err != nil {
 		return err
 	}
 	if w.Changes() == 1 {
@@ -156,26 +157,11 @@ func (w *writer) insert(thread int64, b *posthouse.Batch, cid *layout.Key) error
 	return posthouse.Corrupt("thread %q has an entry behind its tail", e.Thread)
 }
 
-// absent returns the bitmap of the bodies that a copied entry lacks.
-func absent(b *posthouse.Batch) ([]byte, error) {
-	if !b.Copy {
-		return nil, nil
-	}
-	records, err := b.Entry.Records()
-	var s layout.Stored
-	for i := range records {
-		if records[i].Size > 0 && (i >= len(b.Entry.Bodies) || len(b.Entry.Bodies[i]) == 0) {
-			s.SetGone(i)
-		}
-	}
-	return s.Gone, err
-}
-
 // joined returns the bodies in one slice, valid until the next call, nil if they are
 // empty.
-func (w *writer) joined(bodies [][]byte) (all []byte) {
+func (w *writer) joined(parts [][]byte) (all []byte) {
 	n := 0
-	for _, b := range bodies {
+	for _, b := range parts {
 		if len(b) > 0 {
 			all = b
 			n++
@@ -188,7 +174,7 @@ func (w *writer) joined(bodies [][]byte) (all []byte) {
 		w.body = nil
 	}
 	w.body = w.body[:0]
-	for _, b := range bodies {
+	for _, b := range parts {
 		w.body = append(w.body, b...)
 	}
 	return w.body

@@ -2,5 +2,6 @@
 // the keys of ids, where an id leads, bodies as they are stored, a thread's summary
 // and the columns that go with it.
 //
-// It may import the root package, internal/db beside it and the SQLite driver.
+// It may import the root package, store/internal/bodies, internal/db beside it and the
+// SQLite driver.
 package layout

@@ -6,6 +6,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/bodies"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 )
 
@@ -35,8 +36,8 @@ func IsCurrent(stmt *sqlite.Stmt, k *Key) bool {
 
 // A Stored body is the part of a row that holds an entry's bodies.
 type Stored struct {
-	Gone []byte // bitmap of the records whose bodies were removed
-	Pack int64  // where the bytes are packed; 0: they are in Body
+	Gone bodies.Gone
+	Pack int64 // where the bytes are packed; 0: they are in Body
 	Body []byte
 }
 
@@ -45,42 +46,8 @@ func ScanBody(stmt *sqlite.Stmt) Stored {
 	return Stored{db.Bytes(stmt, ColGone), stmt.ColumnInt64(ColPack), db.Bytes(stmt, ColBody)}
 }
 
-// IsGone reports whether a record's body was removed.
-func (b *Stored) IsGone(record int) bool {
-	return record/8 < len(b.Gone) && b.Gone[record/8]&(1<<(record%8)) != 0
-}
-
-// SetGone marks a record's body as removed.
-func (b *Stored) SetGone(record int) {
-	for len(b.Gone) <= record/8 {
-		b.Gone = append(b.Gone, 0)
-	}
-	b.Gone[record/8] |= 1 << (record % 8)
-}
-
 // Split cuts the joined bodies apart, by the sizes in the entry's header.
-func (b *Stored) Split(e *posthouse.Entry) error {
-	records, err := e.Records()
-	if err != nil {
-		return err
-	}
-	e.Bodies = make([][]byte, len(records))
-	rest := b.Body
-	for i := range records {
-		n := records[i].Size
-		if n == 0 || b.IsGone(i) {
-			continue
-		}
-		if n > len(rest) {
-			return posthouse.Corrupt("entry %d of thread %q has fewer bytes than its header says", e.Seq, e.Thread)
-		}
-		e.Bodies[i], rest = rest[:n:n], rest[n:]
-	}
-	if len(rest) > 0 {
-		return posthouse.Corrupt("entry %d of thread %q has more bytes than its header says", e.Seq, e.Thread)
-	}
-	return nil
-}
+func (b *Stored) Split(e *posthouse.Entry) error { return bodies.Split(e, b.Body, b.Gone) }
 
 // EntryAt reads one entry's head by its id and checks that it is sound. It fails with
 // [posthouse.ErrCorrupt] if there is no such entry, since an index led there.

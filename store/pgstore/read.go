@@ -1,0 +1,241 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/bodies"
+	"github.com/posthouse/posthouse/store/internal/valid"
+)
+
+// An iterator takes one page at a time, and no connection in between. These limits bound
+// a page: it begins small, and grows while its rows are.
+const (
+	firstRows = 16
+	maxRows   = 512
+	enough    = 1 << 20 // bytes, from which on a page grows no more
+)
+
+// pages yields what next returns, page by page, until there is no more. It holds no
+// connection while the caller's code runs.
+func pages[T any](limit int, next func(left int) (page []T, more bool, err error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		left := limit
+		if left <= 0 {
+			left = math.MaxInt
+		}
+		for more := true; more && left > 0; {
+			var page []T
+			var err error
+			page, more, err = next(left)
+			for _, item := range page { // also those before one that cannot be read
+				if left--; !yield(item, nil) || left == 0 {
+					return
+				}
+			}
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+		}
+	}
+}
+
+// A pace is how many rows the next page asks for.
+type pace struct{ rows int }
+
+func (p *pace) next(left int) int {
+	if p.rows == 0 {
+		p.rows = firstRows
+	}
+	return min(p.rows, left)
+}
+
+// paceFor begins with a page that may be all that is asked for, of rows that are small.
+func paceFor(limit int) pace {
+	if limit <= 0 {
+		limit = maxRows
+	}
+	return pace{min(max(limit, firstRows), maxRows/2)}
+}
+
+// took adapts the pace to a page of so many bytes.
+func (p *pace) took(bytes int) {
+	switch {
+	case bytes < enough/4:
+		p.rows = min(4*p.rows, maxRows)
+	case bytes > enough:
+		p.rows = max(p.rows/4, 1)
+	}
+}
+
+const entryColumns = "e.seq, e.generation, e.prev, e.hash, e.sig, e.header"
+
+// ofThread is the number of the thread that the first argument names.
+const ofThread = "(SELECT t.id FROM posthouse.threads t WHERE t.name = $1)"
+
+// rangeOf returns the statement that reads a range. Its arguments are the thread's name, the
+// bounds or numbers, and a limit.
+func rangeOf(r *posthouse.Range) string {
+	columns := entryColumns
+	if !r.Headers {
+		columns += ", e.gone, e.bodies"
+	}
+	switch {
+	case r.Seqs != nil:
+		return "SELECT " + columns + " FROM unnest($2::bigint[]) WITH ORDINALITY AS s(seq, n) JOIN posthouse.entries e ON e.thread = " +
+			ofThread + " AND e.seq = s.seq ORDER BY s.n"
+	case r.Reverse:
+		return "SELECT " + columns + " FROM posthouse.entries e WHERE e.thread = " + ofThread +
+			" AND e.seq BETWEEN $2 AND $3 ORDER BY e.seq DESC LIMIT $4"
+	}
+	return "SELECT " + columns + " FROM posthouse.entries e WHERE e.thread = " + ofThread +
+		" AND e.seq BETWEEN $2 AND $3 ORDER BY e.seq LIMIT $4"
+}
+
+// Read implements [posthouse.Store].
+func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	if r.To == 0 || r.To > valid.MaxSeq {
+		r.To = valid.MaxSeq
+	}
+	return func(yield func(*posthouse.Entry, error) bool) {
+		at, p := r, pace{}
+		for e, err := range pages(r.Limit, func(left int) ([]*posthouse.Entry, bool, error) {
+			return s.readPage(ctx, thread, &at, &p, left)
+		}) {
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// readPage reads a page and moves the range past it.
+func (s *Store) readPage(ctx context.Context, thread string, r *posthouse.Range, p *pace, left int) (page []*posthouse.Entry, more bool, err error) {
+	if r.Seqs == nil && r.From > r.To {
+		return nil, false, s.usable(ctx)
+	}
+	n := p.next(left)
+	args := []any{[]byte(thread), int64(r.From), int64(r.To), int64(n)}
+	if r.Seqs != nil {
+		n = min(p.rows, len(r.Seqs))
+		seqs := make([]int64, 0, n)
+		for _, seq := range r.Seqs[:n] {
+			if seq <= valid.MaxSeq {
+				seqs = append(seqs, int64(seq))
+			}
+		}
+		args = []any{[]byte(thread), seqs}
+	}
+	size, name := 0, []byte(thread)
+	err = s.read(ctx, fmt.Sprintf("read thread %q", thread), func(ctx context.Context, c *conn) error {
+		page, size = nil, 0
+		return c.each(ctx, rangeOf(r), args, func(rows pgx.Rows) error {
+			e, bytes, err := scanEntry(rows, &name, r.Headers)
+			if err != nil {
+				return err
+			}
+			page, size = append(page, e), size+bytes
+			return nil
+		})
+	})
+	p.took(size)
+	if err != nil {
+		return page, false, err
+	}
+	if r.Seqs != nil {
+		r.Seqs = r.Seqs[n:]
+		return page, len(r.Seqs) > 0, nil
+	}
+	if more = len(page) == n; more {
+		if last := page[n-1].Seq; r.Reverse {
+			r.To = last - 1
+			more = last > 0
+		} else {
+			r.From = last + 1
+		}
+	}
+	return page, more, nil
+}
+
+// scanEntry reads the columns of rangeOf, and more columns behind them. The thread's name
+// may be among those.
+func scanEntry(rows pgx.Rows, thread *[]byte, headers bool, more ...any) (e *posthouse.Entry, size int, err error) {
+	e = &posthouse.Entry{}
+	var seq, generation int64
+	var prev, hash, gone, joined []byte
+	into := []any{&seq, &generation, &prev, &hash, &e.Sig, &e.Header}
+	if !headers {
+		into = append(into, &gone, &joined)
+	}
+	if err := rows.Scan(append(into, more...)...); err != nil {
+		return nil, 0, err
+	}
+	e.Thread, e.Seq, e.Generation = string(*thread), uint64(seq), uint32(generation)
+	if len(hash) != len(e.Hash) || prev != nil && len(prev) != len(e.Prev) {
+		return nil, 0, posthouse.Corrupt("entry %d of thread %q has no hash", seq, e.Thread)
+	}
+	copy(e.Hash[:], hash)
+	copy(e.Prev[:], prev)
+	if !headers {
+		err = bodies.Split(e, joined, gone)
+	}
+	return e, len(e.Header) + len(joined), err
+}
+
+const selectPlace = "SELECT t.name, i.seq FROM posthouse.ids i JOIN posthouse.threads t ON t.id = i.thread WHERE i.id = $1"
+
+// Find implements [posthouse.Store].
+func (s *Store) Find(ctx context.Context, id posthouse.ID) (ref posthouse.Ref, err error) {
+	err = s.read(ctx, fmt.Sprintf("find %q", id), func(ctx context.Context, c *conn) error {
+		var thread []byte
+		var seq int64
+		found, err := c.one(ctx, selectPlace, []any{keyOf(id)}, &thread, &seq)
+		if err == nil && !found {
+			err = posthouse.NotFound("checkpoint or gate", id)
+		}
+		ref = posthouse.Ref{Thread: string(thread), Seq: uint64(seq)}
+		return err
+	})
+	if err != nil {
+		return posthouse.Ref{}, err
+	}
+	return ref, nil
+}
+
+// fold makes a summary from a log, up to its entry at to.
+func (c *conn) fold(ctx context.Context, thread string, to uint64) (*posthouse.ThreadInfo, error) {
+	info, name := &posthouse.ThreadInfo{Thread: thread}, []byte(thread)
+	for from := uint64(0); from <= to; {
+		r := posthouse.Range{Headers: true}
+		n := 0
+		err := c.each(ctx, rangeOf(&r), []any{name, int64(from), int64(to), int64(maxRows)}, func(rows pgx.Rows) error {
+			e, _, err := scanEntry(rows, &name, true)
+			if err == nil {
+				err = info.Apply(e)
+			}
+			if err == nil {
+				n, from = n+1, e.Seq+1
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if n < maxRows {
+			break
+		}
+	}
+	if info.Tail.Seq == 0 {
+		return nil, posthouse.Corrupt("the summary of thread %q does not decode, and its log is gone", thread)
+	}
+	info.Waiting = slices.Clip(info.Waiting)
+	return info, nil
+}

@@ -1,0 +1,138 @@
+package pgstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/valid"
+)
+
+const (
+	selectSlot = "SELECT revision, fence, value FROM posthouse.slots WHERE thread = $1 AND step = $2"
+	insertSlot = `INSERT INTO posthouse.slots (thread, step, revision, fence, value)
+		VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`
+	updateSlot = `UPDATE posthouse.slots SET revision = $3, fence = $4, value = $5
+		WHERE thread = $1 AND step = $2 AND revision = $6 AND fence = $7 AND (value IS NULL) = $8`
+	selectSlots = `SELECT thread, step, revision, fence, value FROM posthouse.slots
+		WHERE (thread, step) > ($1, $2) AND ($3 OR thread = $4) AND value IS NOT NULL ORDER BY thread, step LIMIT 16`
+)
+
+// A slotRow keeps its revision and fence when its value is deleted.
+type slotRow struct {
+	posthouse.Slot
+	row   bool // there is a row
+	there bool // it has a value
+}
+
+// Slot implements [posthouse.Store]. A write reads the slot first and then depends on what
+// it has read.
+func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	usable := s.usable
+	if op.Verb != posthouse.SlotGet {
+		usable = s.writable
+	}
+	if err := usable(ctx); err != nil {
+		return posthouse.Slot{}, err
+	}
+	if err := valid.Slot(key, &op); err != nil {
+		return posthouse.Slot{}, err
+	}
+	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
+	for {
+		var have slotRow
+		err := s.read(ctx, doing, func(ctx context.Context, c *conn) (err error) {
+			have, err = c.slot(ctx, key)
+			return err
+		})
+		switch {
+		case err != nil:
+			return posthouse.Slot{}, err
+		case op.Verb == posthouse.SlotGet && !have.there:
+			return posthouse.Slot{}, posthouse.NotFound(fmt.Sprintf("slot %q of thread", key.Step), key.Thread)
+		case op.Verb == posthouse.SlotGet:
+			return have.Slot, nil
+		}
+		if err := op.Admits(key, have.Slot, have.there); err != nil {
+			return posthouse.Slot{}, err
+		}
+		next, done, err := s.changeSlot(ctx, doing, key, &op, have)
+		if err != nil || done {
+			return next, err
+		}
+	}
+}
+
+func (c *conn) slot(ctx context.Context, key posthouse.SlotKey) (have slotRow, err error) {
+	var revision, fence int64
+	have.row, err = c.one(ctx, selectSlot, []any{[]byte(key.Thread), []byte(key.Step)}, &revision, &fence, &have.Value)
+	have.Revision, have.Fence, have.there = uint64(revision), uint64(fence), have.Value != nil
+	return have, err
+}
+
+// changeSlot writes what op makes of the slot. It reports false if that is not as it was
+// read any more. A write whose connection was lost is not repeated: it may have been done.
+func (s *Store) changeSlot(ctx context.Context, doing string, key posthouse.SlotKey, op *posthouse.SlotOp, have slotRow) (next posthouse.Slot, done bool, err error) {
+	next = posthouse.Slot{Revision: have.Revision, Fence: max(have.Fence, op.Fence)}
+	var value []byte // nil is NULL, which marks a deleted value
+	if op.Verb == posthouse.SlotPut {
+		next.Revision++
+		next.Value, value = bytes.Clone(op.Value), orEmpty(op.Value)
+	}
+	args := []any{[]byte(key.Thread), []byte(key.Step), int64(next.Revision), int64(next.Fence), value}
+	sql := insertSlot
+	if have.row {
+		sql = updateSlot
+		args = append(args, int64(have.Revision), int64(have.Fence), !have.there)
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
+	defer cancel()
+	err = s.lend(within, doing, func(ctx context.Context, c *conn) error {
+		tag, err := c.Exec(ctx, s.sql(sql), args...)
+		done = tag.RowsAffected() == 1
+		return err
+	})
+	if err = s.overdue(doing, err); err != nil {
+		s.poison(err)
+		return posthouse.Slot{}, false, err
+	}
+	return next, done, nil
+}
+
+// Slots implements [posthouse.SlotLister].
+func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.SlotItem, error] {
+	return func(yield func(*posthouse.SlotItem, error) bool) {
+		at := posthouse.SlotKey{Thread: thread}
+		for item, err := range pages(0, func(int) (page []*posthouse.SlotItem, more bool, err error) {
+			err = s.read(ctx, "list slots", func(ctx context.Context, c *conn) error {
+				page = nil
+				args := []any{[]byte(at.Thread), []byte(at.Step), thread == "", []byte(thread)}
+				return c.each(ctx, selectSlots, args, func(rows pgx.Rows) error {
+					var name, step []byte
+					var revision, fence int64
+					item := &posthouse.SlotItem{}
+					err := rows.Scan(&name, &step, &revision, &fence, &item.Value)
+					item.Key = posthouse.SlotKey{Thread: string(name), Step: string(step)}
+					item.Revision, item.Fence = uint64(revision), uint64(fence)
+					if len(item.Value) == 0 {
+						item.Value = nil
+					}
+					page = append(page, item)
+					return err
+				})
+			})
+			if len(page) > 0 {
+				at = page[len(page)-1].Key
+			}
+			return page, len(page) > 0, err
+		}) {
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/groupcommit"
+)
+
+// A Store keeps threads in one schema of a Postgres database. Besides [posthouse.Store]
+// it is a Watcher, Checker, SlotLister and BulkAppender. Any number of Stores, in any
+// number of processes, may use the same schema.
+type Store struct {
+	opts  Options
+	where string // host and database, for messages
+	pool  *pgxpool.Pool
+	texts sync.Map // SQL as it is written here, and with the schema's name in it
+	era   int64
+
+	queue  *groupcommit.Queue[*request]
+	news   news
+	bell   bell
+	listen listener
+
+	closed   atomic.Bool
+	poisoned atomic.Pointer[posthouse.Error]
+}
+
+var (
+	_ posthouse.Store        = (*Store)(nil)
+	_ posthouse.Watcher      = (*Store)(nil)
+	_ posthouse.Checker      = (*Store)(nil)
+	_ posthouse.SlotLister   = (*Store)(nil)
+	_ posthouse.BulkAppender = (*Store)(nil)
+)
+
+// Open connects to the database that a URL names, and makes the schema or brings it up to
+// date. Many may do so at once. The URL is postgres://user:password@host/database, or
+// anything that libpq takes. Open fails with [posthouse.ErrNewer] if a newer version has
+// changed the schema, which it leaves as it is. It fails with [posthouse.ErrUnsupported]
+// on a server whose settings lose acknowledged writes, unless Options.AllowUnsafe is set.
+func Open(ctx context.Context, url string, o *Options) (*Store, error) {
+	opts := o.withDefaults()
+	cfg, err := opts.configure(url)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{opts: opts, where: fmt.Sprintf("%s/%s", cfg.ConnConfig.Host, cfg.ConnConfig.Database)}
+	if !opts.Pooler {
+		cfg.AfterConnect = s.prepare
+	}
+	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+		return nil, s.wrap("connect", err)
+	}
+	if err := s.setUp(ctx); err != nil {
+		s.pool.Close()
+		return nil, err
+	}
+	s.queue = groupcommit.New(maxGroupCost, (*request).cost, s.commit)
+	s.bell.start(s)
+	s.listen.config = cfg.ConnConfig
+	return s, nil
+}
+
+// setUp refuses an unsafe server and migrates the schema. Then it makes sure that the
+// numbers by which entries are watched go on ascending.
+func (s *Store) setUp(ctx context.Context) error {
+	if err := s.lend(ctx, "connect", s.judgeServer); err != nil {
+		return err
+	}
+	if err := s.migrate(ctx); err != nil {
+		return err
+	}
+	return s.rewind(ctx)
+}
+
+// Close waits for calls in progress and closes the connections. Acknowledged writes are
+// durable without it. A second call returns nil.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	s.news.close()
+	s.listen.stop()
+	s.bell.stop()
+	// It waits for the group that is being committed. All queued requests, this one
+	// included, fail since the store is closed.
+	_ = s.queue.Do(context.Background(), &request{})
+	s.pool.Close()
+	return nil
+}
+
+// usable returns why a call cannot be served, or nil.
+func (s *Store) usable(ctx context.Context) error {
+	if s.closed.Load() {
+		return s.closedError()
+	}
+	return ctx.Err()
+}
+
+// writable returns why the store takes no writes, or nil.
+func (s *Store) writable(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if s.opts.ReadOnly {
+		return &posthouse.Error{
+			Code: posthouse.CodeReadOnly, Message: "the store " + s.where + " was opened for reading only",
+			Hint: "send the change to a process that has it open for writing",
+		}
+	}
+	if e := s.poisoned.Load(); e != nil {
+		return &posthouse.Error{
+			Code: posthouse.CodeReadOnly, Message: "the store " + s.where + " takes no more writes since its server reported damage", Err: e,
+			Hint: "check the server, then open the store again and run posthouse verify",
+		}
+	}
+	return nil
+}

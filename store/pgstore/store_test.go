@@ -1,0 +1,56 @@
+package pgstore_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/ledger/ledgertest"
+	"github.com/posthouse/posthouse/store/pgstore"
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main{M: m}) }
+
+// harness has a schema for each directory.
+func harness(t testing.TB, o pgstore.Options) storetest.Harness {
+	url := pgtest.URL(t)
+	return storetest.Harness{
+		Open: func(t storetest.TB, dir string) posthouse.Store {
+			o := o
+			o.Schema = schemaOf(dir)
+			s, err := pgstore.Open(t.Context(), url, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		Durable: true,
+	}
+}
+
+func schemaOf(name string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return fmt.Sprintf("test_%x", h.Sum64())
+}
+
+func TestStore(t *testing.T) { storetest.Run(t, harness(t, pgstore.Options{})) }
+
+// TestPooledStore is the contract with what works behind a pooler of transactions, but for
+// the themes that only repeat others at random or at once.
+func TestPooledStore(t *testing.T) {
+	cases := slices.DeleteFunc(storetest.Cases(), func(c storetest.Case) bool {
+		theme, _, _ := strings.Cut(c.Name, "/")
+		return slices.Contains([]string{"machine", "race", "linear", "reopen", "close", "cancel"}, theme)
+	})
+	storetest.RunCases(t, harness(t, pgstore.Options{Pooler: true}), cases)
+}
+
+func TestLedger(t *testing.T) { ledgertest.Run(t, harness(t, pgstore.Options{}), nil) }

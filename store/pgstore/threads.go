@@ -1,0 +1,254 @@
+package pgstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/posthouse/posthouse"
+)
+
+const selectThread = "SELECT t.id, t.name, t.seq, t.state FROM posthouse.threads t WHERE "
+
+// Threads implements [posthouse.Store].
+func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	return func(yield func(*posthouse.ThreadInfo, error) bool) {
+		if q.After != "" && q.DueBefore != 0 && q.Thread == "" {
+			yield(nil, posthouse.Invalid("after", "cannot be joined with a due time: that order has no cursor"))
+			return
+		}
+		next := (&threadWalk{ThreadQuery: q, pace: paceFor(q.Limit)}).page
+		switch {
+		case q.Thread != "":
+			next = (&threadWalk{ThreadQuery: q}).named
+		case q.Gates:
+			next = (&gateWalk{ThreadQuery: q, pace: paceFor(q.Limit)}).page
+		}
+		for t, err := range pages(q.Limit, func(left int) ([]*posthouse.ThreadInfo, bool, error) { return next(ctx, s, left) }) {
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
+// A threadWalk is a query and its position.
+type threadWalk struct {
+	posthouse.ThreadQuery
+	pace  pace
+	begun bool
+	due   posthouse.Millis // of the last thread seen, whose name is in After
+}
+
+// named answers a query for one thread.
+func (w *threadWalk) named(ctx context.Context, s *Store, _ int) (page []*posthouse.ThreadInfo, more bool, err error) {
+	found, err := s.summaries(ctx, selectThread+"t.name = $1", []byte(w.Thread))
+	for _, t := range found {
+		switch {
+		case w.Gates:
+			page = w.GatesOf(t.info)
+		case w.Match(t.info) && w.Behind(t.info.Thread):
+			page = append(page, t.info)
+		}
+	}
+	return page, false, err
+}
+
+func (w *threadWalk) page(ctx context.Context, s *Store, _ int) (page []*posthouse.ThreadInfo, more bool, err error) {
+	n := w.pace.next(maxRows)
+	sql, args := w.build(n)
+	found, err := s.summaries(ctx, sql, args...)
+	for _, t := range found {
+		if w.Match(t.info) {
+			page = append(page, t.info)
+		}
+		w.begun, w.After, w.due = true, t.name, t.due
+	}
+	w.pace.took(0)
+	return page, len(found) == n, err
+}
+
+// build walks the index with the fewest candidates.
+func (w *threadWalk) build(n int) (string, []any) {
+	var b statement
+	limit := fmt.Sprintf(" LIMIT %d", n)
+	if w.DueBefore != 0 {
+		b.and("t.due <= %s", int64(w.DueBefore))
+		if w.begun {
+			b.and("(t.due, t.name) > (%s::bigint, %s::bytea)", int64(w.due), []byte(w.After))
+		}
+		return strings.Replace(selectThread, "t.state", "t.state, t.due", 1) + strings.Join(b.where, " AND ") + " ORDER BY t.due, t.name" + limit, b.args
+	}
+	direction, compare := "", ">"
+	if w.Descending {
+		direction, compare = " DESC", "<"
+	}
+	b.and("true")
+	if w.After != "" {
+		b.and("t.name "+compare+" %s", []byte(w.After))
+	}
+	if w.Prefix != "" {
+		b.and("t.name >= %s", []byte(w.Prefix))
+		if end := behind(w.Prefix); end != nil {
+			b.and("t.name < %s", end)
+		}
+	}
+	switch {
+	case w.Runnable || w.Leased:
+		b.and("t.live")
+	case w.Waiting:
+		b.and("t.gates <> 0")
+	}
+	return selectThread + strings.Join(b.where, " AND ") + " ORDER BY t.name" + direction + limit, b.args
+}
+
+// behind returns the first name behind all that begin with a prefix, nil if they are the last.
+func behind(prefix string) []byte {
+	end := bytes.TrimRight([]byte(prefix), "\xff")
+	if len(end) > 0 {
+		end[len(end)-1]++
+		return end
+	}
+	return nil
+}
+
+// A summary is a row of table threads.
+type summary struct {
+	id   int64
+	name string
+	due  posthouse.Millis
+	info *posthouse.ThreadInfo
+}
+
+// summaries reads rows of selectThread. One that does not decode is made from the log, so
+// that one damaged row does not keep the other threads from being listed. Check reports
+// it, and the next append overwrites it.
+func (s *Store) summaries(ctx context.Context, sql string, args ...any) (found []*summary, err error) {
+	err = s.read(ctx, "list threads", func(ctx context.Context, c *conn) error {
+		found = nil
+		var damaged []*summary
+		tails := map[*summary]uint64{}
+		err := c.each(ctx, sql, args, func(rows pgx.Rows) error {
+			t := &summary{}
+			var name, state []byte
+			var seq, due int64
+			into := []any{&t.id, &name, &seq, &state}
+			if len(rows.FieldDescriptions()) > len(into) {
+				into = append(into, &due)
+			}
+			if err := rows.Scan(into...); err != nil {
+				return err
+			}
+			t.name, t.due = string(name), posthouse.Millis(due)
+			var err error
+			t.info, err = readState(state)
+			if err != nil || t.info.Thread != t.name {
+				damaged, tails[t] = append(damaged, t), uint64(seq)
+				if err != nil && !errors.Is(err, posthouse.ErrCorrupt) {
+					return err
+				}
+			}
+			found = append(found, t)
+			return nil
+		})
+		for _, t := range damaged {
+			if err == nil {
+				t.info, err = c.fold(ctx, t.name, tails[t])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// A gateWalk is a query for open gates and its position.
+type gateWalk struct {
+	posthouse.ThreadQuery
+	pace pace
+}
+
+type openGate struct {
+	id     string
+	thread int64
+}
+
+// page merges the lists that hold the gates, from the cursor on, and then reads the
+// summaries of their threads.
+func (w *gateWalk) page(ctx context.Context, s *Store, _ int) (page []*posthouse.ThreadInfo, more bool, err error) {
+	n := w.pace.next(maxRows)
+	sql, args := w.build(n)
+	var gates []openGate
+	err = s.read(ctx, "list open gates", func(ctx context.Context, c *conn) error {
+		gates = nil
+		return c.each(ctx, sql, args, func(rows pgx.Rows) error {
+			var id []byte
+			var g openGate
+			err := rows.Scan(&id, &g.thread)
+			g.id = string(id)
+			gates = append(gates, g)
+			return err
+		})
+	})
+	if err != nil || len(gates) == 0 {
+		return nil, false, err
+	}
+	var ids []int64
+	threads := map[int64]map[posthouse.ID]*posthouse.ThreadInfo{}
+	for _, g := range gates {
+		if threads[g.thread] == nil {
+			ids, threads[g.thread] = append(ids, g.thread), map[posthouse.ID]*posthouse.ThreadInfo{}
+		}
+	}
+	found, err := s.summaries(ctx, selectThread+"t.id = ANY ($1::bigint[])", ids)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, t := range found {
+		if !w.Match(t.info) {
+			continue
+		}
+		for i := range t.info.Waiting {
+			if g := &t.info.Waiting[i]; w.MatchGate(g) {
+				threads[t.id][g.ID] = t.info.OfGate(g)
+			}
+		}
+	}
+	for _, g := range gates {
+		if g.id == w.After {
+			continue // the gate is in two of the lists
+		}
+		w.After = g.id
+		if info := threads[g.thread][posthouse.ID(g.id)]; info != nil {
+			page = append(page, info)
+		}
+	}
+	w.pace.took(0)
+	return page, len(gates) == n, nil
+}
+
+func (w *gateWalk) build(n int) (string, []any) {
+	direction, compare := "", ">"
+	if w.Descending {
+		direction, compare = " DESC", "<"
+	}
+	var b statement
+	var each []string
+	for _, list := range w.GateLists() {
+		b.where = nil
+		b.and("g.list = %s", int64(list))
+		if w.After != "" {
+			b.and("g.gate "+compare+" %s", []byte(w.After))
+		}
+		each = append(each, "(SELECT g.gate, g.thread FROM posthouse.gates g WHERE "+strings.Join(b.where, " AND ")+
+			fmt.Sprintf(" ORDER BY g.gate%s LIMIT %d)", direction, n))
+	}
+	return "SELECT g.gate, g.thread FROM (" + strings.Join(each, " UNION ALL ") + ") g" + fmt.Sprintf(" ORDER BY g.gate%s LIMIT %d", direction, n), b.args
+}
