@@ -147,7 +147,7 @@ func (c *trial) copy() error {
 		return err
 	}
 	c.copies = append(c.copies, name)
-	names, err := recorded(c.ctx, c.ledger, []stretch{{name, posthouse.MainBranch, ^uint64(0), ^uint64(0)}})
+	names, err := recorded(c.ctx, c.ledger, []segment{{name, posthouse.MainBranch, ^uint64(0), ^uint64(0)}})
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
 	where := name + "~" + posthouse.MainBranch

@@ -160,7 +160,7 @@ func (w *witness) completed(ctx context.Context, name string) {
 	w.done[w.line(ctx)+" "+name] = w.life
 }
 
-// A stretch is a part of a line of history: a branch up to an entry.
+// A segment is a part of a line of history: a branch up to an entry.
 type segment struct {
 	thread, branch string
 	first, to      uint64 // first is the branch's first checkpoint, and what that inherits
