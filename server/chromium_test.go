@@ -68,7 +68,7 @@ func startBrowser(ctx context.Context, path string) (b *browser, err error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, _, err := websocket.Dial(ctx, address, nil) //nolint:bodyclose // a WebSocket's answer has none
+	conn, _, err := websocket.Dial(ctx, address, nil)
 	if err != nil {
 		return nil, err
 	}
