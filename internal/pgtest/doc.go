@@ -9,5 +9,5 @@
 // found the test is skipped, or fails if POSTHOUSE_REQUIRE_SERVICES is set. Where
 // POSTHOUSE_TEST_POSTGRES has the URL of a server, tests share that one.
 //
-// It may import the standard library only.
+// It may import internal/service.
 package pgtest

@@ -2,60 +2,36 @@ package pgtest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sync"
 	"syscall"
-	"time"
+
+	"github.com/posthouse/posthouse/internal/service"
 )
 
 // A TB is what the package needs of a test.
-type TB interface {
-	Helper()
-	Cleanup(func())
-	Fatalf(format string, args ...any)
-	Skipf(format string, args ...any)
-}
+type TB = service.TB
 
-// sharedEnv has the URL of the server that tests share. A test binary that is started
-// again by one of its tests finds that of its parent there.
-const sharedEnv = "POSTHOUSE_TEST_POSTGRES"
-
-var shared struct {
-	sync.Mutex
-	server *Server
-}
+var shared = service.Shared{Env: "POSTHOUSE_TEST_POSTGRES"}
 
 // URL returns the URL of a server that all tests of this process share. [Stop] ends it.
 func URL(t TB) string {
 	t.Helper()
-	shared.Lock()
-	defer shared.Unlock()
-	if url := os.Getenv(sharedEnv); url != "" {
-		return url
-	}
-	s := start(t)
-	shared.server = s
-	if err := os.Setenv(sharedEnv, s.URL()); err != nil {
-		t.Fatalf("pgtest: %v", err)
-	}
-	return s.URL()
+	return shared.URL(t, func() (string, func()) {
+		s := start(t)
+		return s.URL(), s.remove
+	})
 }
 
 // Stop ends the shared server, if there is one, after the last test.
-func Stop() {
-	shared.Lock()
-	defer shared.Unlock()
-	if s := shared.server; s != nil {
-		s.remove()
-		shared.server = nil
-		_ = os.Unsetenv(sharedEnv)
-	}
-}
+func Stop() { shared.Stop() }
+
+// Main returns what runs the tests of m and then ends the shared server, as in
+// goleak.VerifyTestMain(pgtest.Main(m)).
+func Main(m interface{ Run() int }) service.Main { return service.Main{Tests: m, Then: Stop} }
 
 // Start starts a server for one test, with settings as in "fsync=off". It ends with the
 // test.
@@ -68,11 +44,10 @@ func Start(t TB, settings ...string) *Server {
 
 // A Server is a running Postgres.
 type Server struct {
+	service.Process
 	dir      string // of the socket, with the data below
 	bin      string
 	settings []string
-	cmd      *exec.Cmd
-	ended    chan struct{}
 	log      *os.File
 }
 
@@ -83,12 +58,10 @@ func start(t TB, settings ...string) *Server {
 	t.Helper()
 	bin := find()
 	if bin == "" {
-		if os.Getenv("POSTHOUSE_REQUIRE_SERVICES") != "" {
-			t.Fatalf("pgtest: no Postgres is installed: initdb is neither in PATH nor below /usr/lib/postgresql")
-		}
-		t.Skipf("no Postgres is installed; set POSTHOUSE_REQUIRE_SERVICES to make this an error")
+		service.Missing(t, "Postgres", "initdb is neither in PATH nor below /usr/lib/postgresql")
 	}
 	s := &Server{bin: bin, settings: settings}
+	s.Process = service.Process{Start: s.command, Ready: s.answers, End: syscall.SIGQUIT}
 	err := s.create()
 	if err == nil {
 		err = s.run()
@@ -139,63 +112,32 @@ func (s *Server) create() (err error) {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// run starts the server and returns once it takes connections.
-func (s *Server) run() error {
+func (s *Server) command() *exec.Cmd {
 	args := []string{"-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=300"}
 	for _, v := range s.settings {
 		args = append(args, "-c", v)
 	}
-	s.cmd = exec.Command(filepath.Join(s.bin, "postgres"), args...)
-	s.cmd.SysProcAttr, s.cmd.Dir = attributes(), s.dir
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	s.ended = make(chan struct{})
-	begun := make(chan error)
-	go func(cmd *exec.Cmd, ended chan struct{}) {
-		forever() // the server ends with the thread that started it
-		err := cmd.Start()
-		begun <- err
-		if err == nil {
-			_ = cmd.Wait()
-		}
-		close(ended)
-	}(s.cmd, s.ended)
-	if err := <-begun; err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		ready := exec.CommandContext(ctx, filepath.Join(s.bin, "pg_isready"), "-q", "-h", s.dir)
-		if ready.Run() == nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-s.ended:
-			return s.failure("it ended")
-		case <-ctx.Done():
-			return s.failure("it does not answer")
-		}
-	}
+	cmd := exec.Command(filepath.Join(s.bin, "postgres"), args...)
+	cmd.SysProcAttr, cmd.Dir = attributes(), s.dir
+	cmd.Stdout, cmd.Stderr = s.log, s.log
+	return cmd
 }
 
-func (s *Server) failure(what string) error {
-	out, _ := os.ReadFile(s.log.Name())
-	return fmt.Errorf("the server in %s: %s\n%s", s.dir, what, out)
+func (s *Server) answers() bool {
+	return exec.Command(filepath.Join(s.bin, "pg_isready"), "-q", "-h", s.dir).Run() == nil
 }
 
-// Kill ends the server as a crash does: it aborts what runs, and recovers at its next
-// start.
-func (s *Server) Kill() {
-	if s.cmd != nil && s.cmd.Process != nil {
-		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
-		<-s.ended
+func (s *Server) run() error {
+	err := s.Run()
+	if err != nil {
+		text, _ := os.ReadFile(s.log.Name())
+		return fmt.Errorf("the server in %s: %w\n%s", s.dir, err, text)
 	}
+	return nil
 }
 
-// Restart starts the server again after [Server.Kill].
+// Restart starts the server again after [Server.Kill], which ends it as a crash does: it
+// aborts what runs, and recovers at its next start.
 func (s *Server) Restart(t TB) {
 	t.Helper()
 	if err := s.run(); err != nil {
@@ -211,14 +153,4 @@ func (s *Server) remove() {
 	if s.dir != "" {
 		_ = os.RemoveAll(s.dir)
 	}
-}
-
-// A Main runs the tests of a package and then ends the shared server. It goes where a
-// *testing.M goes, as in goleak.VerifyTestMain(pgtest.Main{m}).
-type Main struct{ M interface{ Run() int } }
-
-// Run runs the tests.
-func (m Main) Run() int {
-	defer Stop()
-	return m.M.Run()
 }

@@ -3,7 +3,6 @@ package pgtest
 import (
 	"os"
 	"os/user"
-	"runtime"
 	"strconv"
 	"syscall"
 )
@@ -32,14 +31,11 @@ func own(dir string) error {
 	return os.Chown(dir, uid, gid)
 }
 
-// attributes make a process end when the thread that started it does.
+// attributes make a process run as that user.
 func attributes() *syscall.SysProcAttr {
-	a := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
-	if uid, gid := account(); os.Geteuid() == 0 {
-		a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	if os.Geteuid() != 0 {
+		return nil
 	}
-	return a
+	uid, gid := account()
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 }
-
-// forever keeps the thread of this goroutine for as long as that runs.
-func forever() { runtime.LockOSThread() }

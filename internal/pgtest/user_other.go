@@ -7,5 +7,3 @@ import "syscall"
 func own(string) error { return nil }
 
 func attributes() *syscall.SysProcAttr { return nil }
-
-func forever() {}

@@ -9,53 +9,32 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
+	"syscall"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/service"
 )
 
 // A TB is what the package needs of a test.
-type TB interface {
-	Helper()
-	Cleanup(func())
-	Fatalf(format string, args ...any)
-	Skipf(format string, args ...any)
-}
+type TB = service.TB
 
-// sharedEnv has the URL of the server that tests share. A test binary that is started
-// again by one of its tests finds that of its parent there.
-const sharedEnv = "POSTHOUSE_TEST_REDIS"
-
-var shared struct {
-	sync.Mutex
-	server *Server
-}
+var shared = service.Shared{Env: "POSTHOUSE_TEST_REDIS"}
 
 // URL returns the URL of a server that all tests of this process share. [Stop] ends it.
 func URL(t TB) string {
 	t.Helper()
-	shared.Lock()
-	defer shared.Unlock()
-	if url := os.Getenv(sharedEnv); url != "" {
-		return url
-	}
-	s := start(t)
-	shared.server = s
-	if err := os.Setenv(sharedEnv, s.URL()); err != nil {
-		t.Fatalf("redistest: %v", err)
-	}
-	return s.URL()
+	return shared.URL(t, func() (string, func()) {
+		s := start(t)
+		return s.URL(), s.remove
+	})
 }
 
 // Stop ends the shared server, if there is one, after the last test.
-func Stop() {
-	shared.Lock()
-	defer shared.Unlock()
-	if s := shared.server; s != nil {
-		s.remove()
-		shared.server = nil
-		_ = os.Unsetenv(sharedEnv)
-	}
-}
+func Stop() { shared.Stop() }
+
+// Main returns what runs the tests of m and then ends the shared server, as in
+// goleak.VerifyTestMain(redistest.Main(m)).
+func Main(m interface{ Run() int }) service.Main { return service.Main{Tests: m, Then: Stop} }
 
 // Start starts a server for one test, with settings as in "appendfsync", "no". It ends
 // with the test.
@@ -68,10 +47,9 @@ func Start(t TB, settings ...string) *Server {
 
 // A Server is a running Redis.
 type Server struct {
+	service.Process
 	bin, dir, addr string
 	settings       []string
-	cmd            *exec.Cmd
-	ended          chan struct{}
 }
 
 // Addr returns its host and port.
@@ -84,12 +62,10 @@ func start(t TB, settings ...string) *Server {
 	t.Helper()
 	bin, err := exec.LookPath("redis-server")
 	if err != nil {
-		if os.Getenv("POSTHOUSE_REQUIRE_SERVICES") != "" {
-			t.Fatalf("redistest: no Redis is installed: redis-server is not in PATH")
-		}
-		t.Skipf("no Redis is installed; set POSTHOUSE_REQUIRE_SERVICES to make this an error")
+		service.Missing(t, "Redis", "redis-server is not in PATH")
 	}
 	s := &Server{bin: bin, settings: settings}
+	s.Process = service.Process{Start: s.command, Ready: s.ping, End: syscall.SIGKILL}
 	if s.dir, err = os.MkdirTemp("", "redis"); err == nil {
 		err = s.listen()
 	}
@@ -119,53 +95,27 @@ func (s *Server) listen() (err error) {
 	return err
 }
 
-// run starts the server and returns once it takes commands.
-func (s *Server) run() error {
-	_, port, err := net.SplitHostPort(s.addr)
-	if err != nil {
-		return err
-	}
-	logFile := filepath.Join(s.dir, "log")
+func (s *Server) log() string { return filepath.Join(s.dir, "log") }
+
+func (s *Server) command() *exec.Cmd {
+	host, port, _ := strings.Cut(s.addr, ":")
 	args := []string{
-		"--port", port, "--bind", "127.0.0.1", "--dir", s.dir, "--logfile", logFile, "--save", "", "--maxmemory-policy", "noeviction",
+		"--port", port, "--bind", host, "--dir", s.dir, "--logfile", s.log(), "--save", "", "--maxmemory-policy", "noeviction",
 		"--appendonly", "yes", "--appendfsync", "always",
 	}
 	for i := 0; i+1 < len(s.settings); i += 2 {
 		args = append(args, "--"+s.settings[i], s.settings[i+1])
 	}
-	s.cmd = exec.Command(s.bin, args...)
-	s.cmd.SysProcAttr = attributes()
-	s.ended = make(chan struct{})
-	begun := make(chan error)
-	go func(cmd *exec.Cmd, ended chan struct{}) {
-		forever() // the server ends with the thread that started it
-		err := cmd.Start()
-		begun <- err
-		if err == nil {
-			_ = cmd.Wait()
-		}
-		close(ended)
-	}(s.cmd, s.ended)
-	if err := <-begun; err != nil {
-		return err
+	return exec.Command(s.bin, args...)
+}
+
+func (s *Server) run() error {
+	err := s.Run()
+	if err != nil {
+		text, _ := os.ReadFile(s.log())
+		return fmt.Errorf("the server in %s: %w\n%s", s.dir, err, text)
 	}
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	patience := time.NewTimer(time.Minute)
-	defer patience.Stop()
-	for {
-		if s.ping() {
-			return nil
-		}
-		select {
-		case <-tick.C:
-			continue
-		case <-s.ended:
-		case <-patience.C:
-		}
-		text, _ := os.ReadFile(logFile)
-		return fmt.Errorf("the server in %s does not answer\n%s", s.dir, text)
-	}
+	return nil
 }
 
 // ping reports whether this server, and no other on its port, has loaded its data.
@@ -189,21 +139,13 @@ func (s *Server) ping() bool {
 		case strings.HasPrefix(line, "-"):
 			return false
 		case strings.HasPrefix(line, "process_id:"):
-			return pong && line == "process_id:"+strconv.Itoa(s.cmd.Process.Pid)
+			return pong && line == "process_id:"+strconv.Itoa(s.PID())
 		}
 	}
 	return false
 }
 
-// Kill ends the server as SIGKILL does.
-func (s *Server) Kill() {
-	if s.cmd != nil && s.cmd.Process != nil {
-		_ = s.cmd.Process.Kill()
-		<-s.ended
-	}
-}
-
-// Restart starts the server again after [Server.Kill].
+// Restart starts the server again after [Server.Kill], which ends it as SIGKILL does.
 func (s *Server) Restart(t TB) {
 	t.Helper()
 	if err := s.run(); err != nil {
@@ -216,14 +158,4 @@ func (s *Server) remove() {
 	if s.dir != "" {
 		_ = os.RemoveAll(s.dir)
 	}
-}
-
-// A Main runs the tests of a package and then ends the shared server. It goes where a
-// *testing.M goes, as in goleak.VerifyTestMain(redistest.Main{m}).
-type Main struct{ M interface{ Run() int } }
-
-// Run runs the tests.
-func (m Main) Run() int {
-	defer Stop()
-	return m.M.Run()
 }

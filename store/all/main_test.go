@@ -10,5 +10,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(redistest.Main{M: pgtest.Main{M: m}})
+	goleak.VerifyTestMain(redistest.Main(pgtest.Main(m)))
 }

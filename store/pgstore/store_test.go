@@ -16,7 +16,7 @@ import (
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main{M: m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 // harness has a schema for each directory.
 func harness(t testing.TB, o pgstore.Options) storetest.Harness {

@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(redistest.Main{M: m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(redistest.Main(m)) }
 
 // harness has a prefix for each directory.
 func harness(t testing.TB) storetest.Harness {
