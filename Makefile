@@ -1,7 +1,7 @@
 # Nothing here is needed to use Posthouse: `go run ./cmd/posthouse dev` and
 # `go test ./...` are enough. These are the longer commands, by name.
 
-.PHONY: build test race vet lint fmt cover bench fuzz check
+.PHONY: build test long race vet lint fmt cover bench fuzz check
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 1000000x
@@ -11,6 +11,9 @@ build: ## bin/posthouse, static
 
 test: ## the README's second command
 	go test ./...
+
+long: ## both suites over every store with 1,000 rounds of each race and history
+	POSTHOUSE_LONG=1 go test -timeout 0 -run 'TestStore|TestLedger' ./store/...
 
 race:
 	go test -race ./...

@@ -17,7 +17,7 @@ func ledgerGateCases() []desk.Case {
 	return []desk.Case{
 		{Name: "ledger/one gate, one decision", Rule: "The first decision is recorded and makes the branch ready; later ones get ErrDecided with it, also from a new process.", Run: ledgerOneDecision},
 		{Name: "ledger/a session's approval ends with its decision", Rule: "Deciding the last open gate of a branch whose kind is session, or its deadline, makes the branch done, not ready: who asked waits in memory, or is gone.", Run: ledgerSessionGate},
-		{Name: "ledger/racing deciders: one winner", Rule: "Of 100 racing deciders over two ledgers one wins; all others get the winner's decision.", Run: ledgerRacingDeciders},
+		{Name: "ledger/racing deciders: one winner", Rule: "Of 100 racing deciders over two ledgers one wins, round after round; all others get the winner's decision.", Run: ledgerRacingDeciders},
 		{Name: "ledger/who may decide what", Rule: "Verdicts, assignees, the requester rule, the hash shown, and the policy are checked before anything is written.", Run: ledgerWhoMayDecide},
 		{Name: "ledger/an expired gate is never an approval", Rule: "A decision after the deadline records expire, once, and is ErrExpired; Expire does the same; before the deadline it is ErrConflict.", Run: ledgerExpires},
 		{Name: "ledger/the inbox", Rule: "Gates lists what waits, oldest first unless Newest, filtered by thread, coordination, checkpoint and assignee, behind a cursor; a decided one leaves.", Run: ledgerInbox},
@@ -77,7 +77,11 @@ func ledgerSessionGate(t *desk.T) {
 
 func ledgerRacingDeciders(t *desk.T) {
 	ledgers := []*desk.Desk{t.Desk(ledger.Options{}), t.Desk(ledger.Options{})}
-	for round := range 5 {
+	rounds := 50
+	if t.Harness.Long {
+		rounds = 1000
+	}
+	for round := range rounds {
 		gate := ledgers[0].Ask(fmt.Sprint("t", round), posthouse.Gate{Name: "ok?"}).Gates[0].ID
 		errs := make([]error, 100)
 		var wg sync.WaitGroup

@@ -27,15 +27,7 @@ import (
 // and the arguments of its observers, rules and policy. A new Ledger must still read what
 // was written.
 func ledgerScribbles(t *desk.T) {
-	n, passed, enough := 0, 0, 20
-	if t.Harness.Short {
-		enough = 5
-	}
-	rapid.Check(property{t.TB}, func(rt *rapid.T) {
-		if n++; n > enough && passed == n-1 {
-			passed++
-			return // each run takes a while; once one failed, all count
-		}
+	checkProperty(t, 5, 20, func(rt *rapid.T, n int) {
 		m := &scribbler{
 			t: t, rt: rt, prefix: fmt.Sprintf("s%d-", n), states: map[posthouse.ID]string{}, gates: map[posthouse.ID]string{},
 			decisions: map[posthouse.ID]string{}, steps: map[string]string{}, values: map[posthouse.ID]string{},
@@ -47,7 +39,6 @@ func ledgerScribbles(t *desk.T) {
 			"release": m.release, "copy": m.copy, "delete": m.remove, "retain": m.retain, "reopen": m.reopen, "look": m.check,
 		})
 		m.check(rt)
-		passed++
 	})
 }
 

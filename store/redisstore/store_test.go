@@ -28,6 +28,7 @@ func harness(t testing.TB) storetest.Harness {
 			return s
 		},
 		Durable: true,
+		Short:   true, // each write is a sync; POSTHOUSE_LONG=1 runs it whole
 	}
 }
 

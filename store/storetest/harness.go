@@ -34,6 +34,10 @@ type Harness struct {
 	// -short sets it too.
 	Short bool
 
+	// Long repeats races and random histories for minutes. POSTHOUSE_LONG=1 sets it too. It
+	// goes before Short.
+	Long bool
+
 	// Seed determines the random histories. Default: a new seed each time, which a failure
 	// prints.
 	Seed uint64
@@ -119,7 +123,8 @@ func (h Harness) withDefaults() Harness {
 	if h.MaxEntry == 0 {
 		h.MaxEntry = 16 << 20
 	}
-	h.Short = h.Short || testFlag("short") == "true"
+	h.Long = h.Long || os.Getenv("POSTHOUSE_LONG") != ""
+	h.Short = !h.Long && (h.Short || testFlag("short") == "true")
 	return h
 }
 
@@ -138,11 +143,16 @@ func (h Harness) abilities(t TB) map[Need]bool {
 	}
 }
 
-// patience is how long a case may take before its context ends.
-const patience = 5 * time.Minute
+// patience returns how long a case may take before its context ends.
+func (h Harness) patience() time.Duration {
+	if h.Long {
+		return time.Hour
+	}
+	return 5 * time.Minute
+}
 
 func (h Harness) run(t TB, c Case) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), h.patience())
 	t.Cleanup(cancel)
 	t.Cleanup(func() {
 		if t.Failed() {

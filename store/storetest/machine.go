@@ -22,8 +22,11 @@ func machineCases() []Case {
 // machines runs random histories. The first that fails is shortened and printed.
 func (t *T) machines() {
 	n, seed := 100, t.Harness.Seed
-	if t.Harness.Short {
+	switch {
+	case t.Harness.Short:
 		n = 20
+	case t.Harness.Long:
+		n = 1000
 	}
 	if seed == 0 {
 		seed = rand.Uint64()
