@@ -19,6 +19,7 @@ func harness() storetest.Harness {
 			return s
 		},
 		Durable: true,
+		Short:   true, // each write is a sync; POSTHOUSE_LONG=1 runs it whole
 	}
 }
 
