@@ -94,7 +94,7 @@ func TestLongStepsKeepTheirThread(t *testing.T) {
 				t.Fatal(err)
 			}
 			beats := p.store.beats.Load()
-			if want := int64(5 * time.Minute / min(time.Second, ttl/4)); beats < want-1 || beats > want {
+			if want := int64(5 * time.Minute / min(time.Second, ttl/6)); beats < want-1 || beats > want {
 				t.Errorf("%d beats in five minutes with a lease of %v, want %d", beats, ttl, want)
 			}
 			if <-time.After(time.Hour); p.store.beats.Load() != beats {

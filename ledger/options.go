@@ -28,8 +28,13 @@ type Options struct {
 	MaxState       int              // bytes of one checkpoint's state; default 8 MiB
 	MaxCheckpoints int              // retention cap over the whole store; 0: none. Heads and waiting checkpoints always stay
 	Owner          string           // names this process in leases; default: random
-	LeaseTTL       time.Duration    // a silent owner's threads are free after it; default 10 s
-	Poll           time.Duration    // interval of [Ledger.Watch] over a store that is no [posthouse.Watcher]; default 200 ms
+	// LeaseTTL is how long an owner has to be silent until another process may take its
+	// threads; default 3 s, all processes of a store the same. A living owner renews six
+	// times in it, so by default it keeps its threads over a store that stalls each call
+	// for 2 s, and loses them within 5 s once it is gone. Make it longer for a store that
+	// stalls for longer: it stands a stall of five sixths of it.
+	LeaseTTL time.Duration
+	Poll     time.Duration // interval of [Ledger.Watch] over a store that is no [posthouse.Watcher]; default 200 ms
 }
 
 func (o *Options) withDefaults() (Options, error) {
@@ -50,7 +55,7 @@ func (o *Options) withDefaults() (Options, error) {
 		c.MaxState = posthouse.DefaultMaxState
 	}
 	if c.LeaseTTL == 0 {
-		c.LeaseTTL = 10 * time.Second
+		c.LeaseTTL = 3 * time.Second
 	}
 	if c.Poll == 0 {
 		c.Poll = 200 * time.Millisecond

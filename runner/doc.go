@@ -20,8 +20,10 @@
 // A thread belongs to the program that its checkpoint names. Threads of other
 // programs are left alone: several processes with different programs, or the same
 // ones, may share a store. A runner holds the lease of a thread that it runs, and
-// the Ledger renews it. If a process is silent for the lease's time, the next sweep
-// of another takes its threads.
+// the Ledger renews it. If a process is silent for the lease's time, another takes its
+// threads: with the default lease of 3 s and Poll of 1 s, within 5 s. While others have
+// threads that could run here, a runner reads the liveness of each of these processes
+// twice a second, however many threads they have.
 //
 // A program that is a [Sweeper] also looks after its threads that cannot run, each hour.
 //

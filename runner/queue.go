@@ -94,13 +94,14 @@ func (q *queue) push(thread string) {
 }
 
 // found pushes a thread that a sweep found. It skips one that pauses, or that moved
-// nowhere from this end of its log before.
-func (q *queue) found(thread string, tail uint64) {
+// nowhere from this end of its log before. One that is left by a process that is gone
+// pauses no longer.
+func (q *queue) found(thread string, tail uint64, left bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	j := q.job(thread)
 	j.seen = q.sweeps
-	if j.timer == nil && !j.running && (j.last.tail == 0 || j.last.tail != tail) {
+	if (j.timer == nil || left) && !j.running && (j.last.tail == 0 || j.last.tail != tail) {
 		q.add(thread)
 	}
 }
@@ -210,6 +211,14 @@ func (q *queue) finish(thread string, j *job, out outcome) {
 	case out.tail == 0 && out.err == nil:
 		delete(q.jobs, thread)
 	}
+	q.wakeWaiters(thread)
+}
+
+// heard wakes those who wait for news of a thread: something was written to it, perhaps
+// by another process.
+func (q *queue) heard(thread string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.wakeWaiters(thread)
 }
 

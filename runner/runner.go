@@ -23,6 +23,8 @@ type Runner struct {
 	queue queue
 	wake  chan struct{} // a new deadline may come before the next sweep
 	ran   atomic.Bool
+
+	others map[string]bool // owners elsewhere of what could run here, at the last sweep
 }
 
 // New returns a runner over the ledger. [posthouse.ErrInvalid] for no ledger, two
@@ -35,7 +37,7 @@ func New(l *ledger.Ledger, o *Options) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Runner{ledger: l, programs: map[string]posthouse.Program{}, opt: opt, wake: make(chan struct{}, 1)}
+	r := &Runner{ledger: l, programs: map[string]posthouse.Program{}, opt: opt, wake: make(chan struct{}, 1), others: map[string]bool{}}
 	for _, p := range opt.Programs {
 		if p == nil || p.Name() == "" {
 			return nil, posthouse.Invalid("Programs", "has one without a name")
@@ -73,11 +75,7 @@ func (r *Runner) Run(ctx context.Context) error {
 
 	r.queue.start(engine.WithDrain(work, drain))
 	for ctx.Err() == nil {
-		select {
-		case <-time.After(r.sweep(ctx)):
-		case <-r.wake:
-		case <-ctx.Done():
-		}
+		r.rest(ctx, r.sweep(ctx))
 	}
 
 	idle := r.queue.stop()
@@ -142,6 +140,7 @@ func (r *Runner) watch(ctx context.Context) {
 }
 
 func (r *Runner) hint(e *posthouse.Event) {
+	r.queue.heard(e.Thread)
 	switch {
 	case e.Decision != nil, e.Signal != nil && strings.HasPrefix(e.Signal.Name, "$"):
 		r.Kick(e.Thread)

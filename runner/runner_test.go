@@ -257,11 +257,11 @@ func TestTakesOverFromTheDead(t *testing.T) {
 		// a is killed here, holding the lease.
 		b := &program{name: "p", l: open(t, store, "b"), last: 2, node: a.node}
 		run(t, b.l, runner.Options{Programs: []posthouse.Program{b}})
-		sleep(9 * time.Second)
+		sleep(2900 * time.Millisecond)
 		if s := status(t, b.l, "t"); s != posthouse.StatusRunning {
 			t.Fatal("taken too early:", s)
 		}
-		sleep(5 * time.Second)
+		sleep(time.Second)
 		if s := status(t, b.l, "t"); s != posthouse.StatusDone {
 			t.Fatal("not taken over:", s)
 		}

@@ -12,6 +12,7 @@ import (
 func (r *Runner) sweep(ctx context.Context) time.Duration {
 	next := r.opt.Poll
 	now := r.ledger.Now()
+	clear(r.others)
 	horizon := posthouse.Millis(now.Add(next).UnixMilli())
 	for t, err := range r.ledger.Threads(ctx, posthouse.ThreadQuery{DueBefore: horizon}) {
 		if err != nil {
@@ -29,10 +30,59 @@ func (r *Runner) sweep(ctx context.Context) time.Duration {
 			r.missed(ctx, err)
 			return next
 		}
-		r.queue.found(t.Thread, t.Tail.Seq)
+		held, err := r.ledger.Core().Owners.HaveTaken(ctx, t)
+		if err != nil {
+			r.missed(ctx, err)
+			return next
+		}
+		if held {
+			r.others[t.Lease.Owner] = true
+			continue
+		}
+		r.queue.found(t.Thread, t.Tail.Seq, t.Lease.Held && t.Lease.Owner != r.ledger.Core().Config.Owner)
 	}
 	r.queue.swept()
 	return next
+}
+
+// rest waits until the next sweep: for d, until a new deadline may come before, or until
+// another process is gone that has threads of ours to give.
+func (r *Runner) rest(ctx context.Context, d time.Duration) {
+	sweep := time.NewTimer(d)
+	defer sweep.Stop()
+	for {
+		look := (<-chan time.Time)(nil)
+		if len(r.others) > 0 {
+			look = time.After(r.ledger.Core().Config.RenewEvery())
+		}
+		select {
+		case <-sweep.C:
+			return
+		case <-r.wake:
+			return
+		case <-ctx.Done():
+			return
+		case <-look:
+			if r.isOneGone(ctx) {
+				return
+			}
+		}
+	}
+}
+
+// isOneGone reports whether one of the processes is silent that the last sweep found to
+// have threads. One read of the store a process, however many threads it has.
+func (r *Runner) isOneGone(ctx context.Context) bool {
+	for owner := range r.others {
+		switch silent, err := r.ledger.Core().Owners.IsSilent(ctx, owner); {
+		case err != nil:
+			r.missed(ctx, err)
+			return false
+		case silent:
+			return true
+		}
+	}
+	return false
 }
 
 func (r *Runner) missed(ctx context.Context, err error) {

@@ -25,3 +25,18 @@ type Config struct {
 	Owner          string        // "": a random one
 	LeaseTTL       time.Duration // a silent owner's threads are free after it
 }
+
+// RenewEvery returns the time between two renewals of this process's liveness, and
+// between two looks at another's: a sixth of LeaseTTL, between a millisecond and a second.
+//
+// With the default LeaseTTL of 3 s it is 0.5 s, from which follows what a lease stands
+// and how soon it ends:
+//   - A store that stalls every call for 2 s lets 0.5 + 2 = 2.5 s pass between two
+//     renewals at most, which is less than 3 s: the owner keeps its threads.
+//   - Another process sees the last renewal 0.5 s late at most, waits for 3 s, and looks
+//     again 0.5 s later at most: an owner that is gone loses its threads within 4 s. If
+//     it was gone before a sweep of a runner first saw its claim, that is Poll (1 s)
+//     instead of the first 0.5 s.
+func (c *Config) RenewEvery() time.Duration {
+	return max(min(time.Second, c.LeaseTTL/6), time.Millisecond)
+}

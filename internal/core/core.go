@@ -17,6 +17,7 @@ type Core struct {
 	Config  Config
 	Observe Observing
 	IDs     IDSource
+	Owners  Owners
 
 	mu      sync.Mutex
 	threads map[string]*Thread // what this process knows of each thread
@@ -27,7 +28,6 @@ type Core struct {
 
 	transactions sync.Pool // of *Tx
 
-	owners     ownerWatch
 	heartbeat  heartbeat
 	lines      waitQueues
 	Keys       dataKeys
@@ -48,6 +48,7 @@ const (
 // New returns the core of a Ledger over the store.
 func New(store posthouse.Store, c Config) *Core {
 	l := &Core{Store: store, Config: c, Observe: Observing{c.Observer, c.Logger}, threads: map[string]*Thread{}, idle: list.New(), held: list.New()}
+	l.Owners.core = l
 	if l.Config.Owner == "" {
 		l.Config.Owner = string(l.NewID())
 	}

@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -13,9 +12,8 @@ import (
 // Heartbeat renews this process's liveness slot. While that happens more often than
 // LeaseTTL, others leave this process's threads alone.
 //
-// The Ledger calls it while runs have threads: each second, or four times per lease if
-// that is shorter. It does not on a store that only this process has open, where nobody
-// looks.
+// The Ledger calls it while runs have threads, each [Config.RenewEvery]. It does not on a
+// store that only this process has open, where nobody looks.
 func (c *Core) Heartbeat(ctx context.Context) error {
 	_, err := c.Store.Slot(ctx, posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: c.Config.Owner}, posthouse.SlotOp{
 		Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: strconv.AppendInt(nil, c.Config.Now().UnixMilli(), 10),
@@ -25,6 +23,10 @@ func (c *Core) Heartbeat(ctx context.Context) error {
 
 // A heartbeat renews the liveness of a process while it has claims. Between two
 // renewals it is a timer, not a goroutine. A run shorter than that writes nothing.
+//
+// A renewal begins on time even where the one before has no answer yet. So a store that
+// stalls delays each renewal by its stall, never by the sum, and a lost one is followed
+// by the next.
 type heartbeat struct {
 	mu     sync.Mutex
 	claims int
@@ -42,9 +44,9 @@ func (p *heartbeat) claimed(c *Core) {
 	switch {
 	case p.closed || p.claims > 1:
 	case p.timer == nil:
-		p.timer = time.AfterFunc(c.heartbeatEvery(), func() { p.renew(c) })
+		p.timer = time.AfterFunc(c.Config.RenewEvery(), func() { p.renew(c) })
 	default:
-		p.timer.Reset(c.heartbeatEvery())
+		p.timer.Reset(c.Config.RenewEvery())
 	}
 }
 
@@ -76,58 +78,25 @@ func (p *heartbeat) isOn() bool {
 }
 
 func (p *heartbeat) renew(c *Core) {
+	p.mu.Lock()
+	on := p.claims > 0 && !p.closed
+	if on {
+		p.timer.Reset(c.Config.RenewEvery())
+	}
+	p.mu.Unlock()
+	if !on {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.Config.LeaseTTL)
 	defer cancel()
 	if err := c.Heartbeat(ctx); err != nil && p.isOn() {
 		c.Config.Logger.Warn("cannot renew this process's liveness: others may take its threads", "error", err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.claims > 0 && !p.closed {
-		p.timer.Reset(c.heartbeatEvery())
-	}
-}
-
-func (c *Core) heartbeatEvery() time.Duration {
-	return max(min(time.Second, c.Config.LeaseTTL/4), time.Millisecond)
 }
 
 // exclusive reports whether only this process has the store open for writing.
 func (c *Core) exclusive() bool {
 	return c.runs() != nil
-}
-
-// An ownerWatch remembers when it saw each owner's liveness slot change, by this
-// process's monotonic clock. It never compares clocks of two processes.
-type ownerWatch struct {
-	mu   sync.Mutex
-	seen map[string]ownerSighting
-}
-
-const maxOwners = 10000
-
-type ownerSighting struct {
-	revision uint64
-	at       time.Time
-}
-
-func (w *ownerWatch) gone(ctx context.Context, c *Core, owner string) (bool, error) {
-	slot, err := c.Store.Slot(ctx, posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: owner}, posthouse.SlotOp{Verb: posthouse.SlotGet})
-	if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
-		return false, err
-	}
-	now := c.Config.Now()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last, ok := w.seen[owner]
-	if !ok || last.revision != slot.Revision {
-		if len(w.seen) >= maxOwners || w.seen == nil {
-			w.seen = map[string]ownerSighting{} // the others' threads then wait once more
-		}
-		w.seen[owner] = ownerSighting{slot.Revision, now}
-		return false, nil
-	}
-	return now.Sub(last.at) >= c.Config.LeaseTTL, nil
 }
 
 // runs returns the store's Runs if only this process has it open for writing, else nil.

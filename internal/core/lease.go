@@ -110,7 +110,7 @@ func (c *Core) leaseFree(ctx context.Context, info *posthouse.ThreadInfo) error 
 	if !lease.Held || lease.Owner == c.Config.Owner {
 		return nil
 	}
-	gone, err := c.owners.gone(ctx, c, lease.Owner)
+	gone, err := c.Owners.gone(ctx, info.Thread, &lease, 0)
 	if err != nil {
 		return err
 	}

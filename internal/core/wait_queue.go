@@ -45,8 +45,7 @@ func (c *Core) NewTicket(thread string, first bool) *Ticket {
 // Claim waits for its turn and for the thread to be free, claims it as
 // [ledger.Ledger.Claim] does, and leaves the queue. When its turn has come and another
 // run has the thread, it calls busy with that run's error; an error of busy ends the
-// wait. It looks for a holder in another process each second, or twice per lease if
-// that is shorter. It fails as [ledger.Ledger.Claim] does, except with
+// wait. It looks for a holder in another process each [Config.RenewEvery]. It fails as [ledger.Ledger.Claim] does, except with
 // [posthouse.ErrBusy], or as the context does.
 func (p *Ticket) Claim(ctx context.Context, run string, busy func(*posthouse.Error) error) (*Claim, error) {
 	defer p.Leave()
@@ -62,7 +61,7 @@ func (p *Ticket) Claim(ctx context.Context, run string, busy func(*posthouse.Err
 				return nil, err
 			}
 			if e.Lease.Owner != p.ledger.Config.Owner {
-				wait = time.After(min(time.Second, p.ledger.Config.LeaseTTL/2))
+				wait = time.After(p.ledger.Config.RenewEvery())
 			}
 		}
 		select {
