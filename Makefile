@@ -1,10 +1,12 @@
 # Nothing here is needed to use Posthouse: `go run ./cmd/posthouse dev` and
 # `go test ./...` are enough. These are the longer commands, by name.
 
-.PHONY: build test long race vet lint fmt cover bench fuzz check
+.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills check
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 1000000x
+GOAL ?= 1000
+SEED ?= 0
 
 build: ## bin/posthouse, static
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/posthouse ./cmd/posthouse
@@ -39,6 +41,12 @@ fuzz: ## every fuzz target, FUZZTIME executions each
 			echo "== $$pkg $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
 		done; \
 	done
+
+powercut: ## power cuts on every store until the record has GOAL of each; STORES=file,sqlite, SEED=7
+	go run ./internal/powercut/cmd/powercut -goal $(GOAL) -seed $(SEED) $(if $(STORES),-stores $(STORES))
+
+kills: ## the same with SIGKILL of processes that write, and of servers
+	go run ./internal/powercut/cmd/powercut -kills -goal $(GOAL) -seed $(SEED) $(if $(STORES),-stores $(STORES))
 
 check: ## what CI runs
 	.ci/run

@@ -45,7 +45,8 @@ func Start(t TB, settings ...string) *Server {
 // A Server is a running Postgres.
 type Server struct {
 	service.Process
-	dir      string // of the socket, with the data below
+	dir      string // of the socket and the log, and unless place is set of the data
+	place    string // of the data
 	bin      string
 	settings []string
 	log      *os.File
@@ -95,22 +96,39 @@ func isThere(path string) bool {
 
 // create makes the data directory.
 func (s *Server) create() (err error) {
+	if err = s.settle(); err != nil {
+		return err
+	}
+	return initdb(s.bin, s.data(), s.dir)
+}
+
+// settle makes the directory of the socket and the log.
+func (s *Server) settle() (err error) {
 	if s.dir, err = os.MkdirTemp("", "pg"); err != nil { // short: a socket's path has 107 bytes
 		return err
 	}
 	if err = own(s.dir); err != nil {
 		return err
 	}
-	initdb := exec.Command(filepath.Join(s.bin, "initdb"), "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-	initdb.SysProcAttr, initdb.Dir = attributes(), s.dir
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, out)
-	}
 	s.log, err = os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	return err
 }
 
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+func initdb(bin, data, dir string) error {
+	cmd := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	cmd.SysProcAttr, cmd.Dir = attributes(), dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func (s *Server) data() string {
+	if s.place != "" {
+		return s.place
+	}
+	return filepath.Join(s.dir, "data")
+}
 
 func (s *Server) command() *exec.Cmd {
 	args := []string{"-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=300"}

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -49,6 +50,7 @@ func Start(t TB, settings ...string) *Server {
 type Server struct {
 	service.Process
 	bin, dir, addr string
+	logFile        string // unless it is in dir
 	settings       []string
 }
 
@@ -95,7 +97,7 @@ func (s *Server) listen() (err error) {
 	return err
 }
 
-func (s *Server) log() string { return filepath.Join(s.dir, "log") }
+func (s *Server) log() string { return cmp.Or(s.logFile, filepath.Join(s.dir, "log")) }
 
 func (s *Server) command() *exec.Cmd {
 	host, port, _ := strings.Cut(s.addr, ":")

@@ -1,0 +1,167 @@
+package trial
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// A Line is what one part found, as it is recorded.
+type Line struct {
+	Date         string         `json:"date"`   // such as 2026-11-23
+	Commit       string         `json:"commit"` // of what was tried
+	Harness      Harness        `json:"harness"`
+	Store        string         `json:"store"`
+	Model        string         `json:"model,omitempty"`
+	Seed         uint64         `json:"seed"`
+	Cuts         int            `json:"cuts,omitempty"`
+	Kills        int            `json:"kills,omitempty"`
+	Acknowledged int            `json:"acknowledged"`
+	Lost         int            `json:"lost"`               // acknowledged and not there afterwards
+	Corrupt      int            `json:"corrupt"`            // rounds after which the store did not open or verify
+	Repaired     int            `json:"repaired,omitempty"` // times that a server's own tool had to cut off a torn end
+	Arms         map[string]Arm `json:"arms,omitempty"`     // the control arms by name
+}
+
+// An Arm is what a control arm lost.
+type Arm struct {
+	Rounds int `json:"rounds"`
+	Lost   int `json:"lost"`
+}
+
+func (l *Line) rounds() int { return l.Cuts + l.Kills }
+
+// Append adds a line to a record.
+func Append(path string, l *Line) error {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.Write(append(text, '\n'))
+	return err
+}
+
+// Read reads a record. A record that is not there is empty.
+func Read(path string) ([]Line, error) {
+	text, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Line
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		var l Line
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, len(all)+1, err)
+		}
+		all = append(all, l)
+	}
+	return all, lines.Err()
+}
+
+// Sums adds up lines by harness, store and model, in the order of their names. Of the
+// control arms it has how many parts caught each.
+func Sums(lines []Line) []Line {
+	sums := map[[3]string]*Line{}
+	for _, l := range lines {
+		key := [3]string{string(l.Harness), l.Store, l.Model}
+		s := sums[key]
+		if s == nil {
+			s = &Line{Harness: l.Harness, Store: l.Store, Model: l.Model, Arms: map[string]Arm{}}
+			sums[key] = s
+		}
+		s.Cuts += l.Cuts
+		s.Kills += l.Kills
+		s.Acknowledged += l.Acknowledged
+		s.Lost += l.Lost
+		s.Corrupt += l.Corrupt
+		s.Repaired += l.Repaired
+		for name, a := range l.Arms {
+			have := s.Arms[name]
+			s.Arms[name] = Arm{have.Rounds + a.Rounds, have.Lost + a.Lost}
+		}
+	}
+	var all []Line
+	for _, s := range sums {
+		all = append(all, *s)
+	}
+	slices.SortFunc(all, func(a, b Line) int {
+		return cmp.Or(cmp.Compare(b.Harness, a.Harness), cmp.Compare(a.Store, b.Store), cmp.Compare(a.Model, b.Model))
+	})
+	return all
+}
+
+// Table is the sums of a record as docs/guarantees.md quotes them.
+func Table(lines []Line) string {
+	var b strings.Builder
+	b.WriteString("| Store | What happened | How often | Acknowledged | Lost | Damaged | Repaired | Control arms: lost in rounds |\n|---|---|---|---|---|---|---|---|\n")
+	for _, l := range Sums(lines) {
+		what, n := "processes killed", l.Kills
+		if l.Harness == Power {
+			what, n = "power cuts, "+l.Model+" names", l.Cuts
+		}
+		var arms []string
+		for _, name := range slices.Sorted(maps.Keys(l.Arms)) {
+			arms = append(arms, fmt.Sprintf("%s: %d in %d", name, l.Arms[name].Lost, l.Arms[name].Rounds))
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d | %d | %s |\n", l.Store, what, grouped(n), grouped(l.Acknowledged), l.Lost, l.Corrupt, l.Repaired, strings.Join(arms, "; "))
+	}
+	return b.String()
+}
+
+// grouped writes a number with commas.
+func grouped(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// The block of a page between these lines is written by [Quote].
+const (
+	quoteFrom = "<!-- sums of docs/record/durability.jsonl -->\n"
+	quoteTo   = "<!-- end of sums -->\n"
+)
+
+// Quote writes the table of a record into a page, between its two marks.
+func Quote(page string, lines []Line) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(text), quoteFrom)
+	_, after, end := strings.Cut(rest, quoteTo)
+	if !ok || !end {
+		return fmt.Errorf("%s has no place for the sums", page)
+	}
+	return os.WriteFile(page, []byte(before+quoteFrom+Table(lines)+quoteTo+after), 0o644)
+}
+
+// Quoted returns the table that a page has between its marks.
+func Quoted(page string) (string, error) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return "", err
+	}
+	_, rest, ok := strings.Cut(string(text), quoteFrom)
+	table, _, end := strings.Cut(rest, quoteTo)
+	if !ok || !end {
+		return "", fmt.Errorf("%s has no place for the sums", page)
+	}
+	return table, nil
+}
