@@ -168,6 +168,8 @@ var laws = []law{
 	{"app/internal/tree", []string{".", "app/internal/term", "diff"}, nil, "drawing a thread needs its nouns and a terminal"},
 	{"app/internal/host", []string{".", "ledger", "retain", "crypt", "crypt/keyfile", "app/internal/datadir", "coord", "gate", "runner", "server", "server/tokens", "sign", "store/local"}, nil,
 		"how a server is put together is the same for app.Serve and for the commands"},
+	{"app/internal/conform", []string{".", "ledger", "store/storetest"}, nil, "a store is judged by its contract, whatever opens it"},
+	{"app/internal/conform", []string{".", "ledger", "store/storetest"}, nil, "a store is judged by its contract, whatever opens it"},
 	{"app/internal/bench", []string{"*"}, []string{"*"}, "it measures everything"},
 	{"app/internal/cli", []string{".", "ledger", "retain", "transfer", "diff", "crypt", "crypt/keyfile", "app/internal/", "internal/framelog", "server", "server/problem", "server/tokens", "sign", "sign/statement", "store/local"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		"a command works on a server, or on a store by its contract: never on a model or a driver"},

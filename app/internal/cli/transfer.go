@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
-	"github.com/posthouse/posthouse/store/local"
 	"github.com/posthouse/posthouse/transfer"
 )
 
@@ -123,62 +121,4 @@ func (a *app) transferred(t *transfer.ThreadFile, file string) error {
 	return a.answer(t, func() {
 		a.Line("%s: thread %s, %s, %s, %s", file, t.Thread, count(t.Entries, "entry"), count(t.Slots, "slot"), size(t.Bytes))
 	})
-}
-
-func (a *app) storeCmd() *cobra.Command {
-	return parent(&cobra.Command{
-		Use:     "store",
-		Short:   "Copy a store into another",
-		Example: `  posthouse store copy sqlite:posthouse.db sqlite:/new/posthouse.db`,
-	}, a.storeCopy())
-}
-
-func (a *app) storeCopy() *cobra.Command {
-	return &cobra.Command{
-		Use:   "copy FROM TO",
-		Short: "Copy every thread and slot, and read all of it back",
-		Long: `Copy every thread and slot into another store, of whatever kind, and read all
-of it back.
-
-Entries, hashes and signatures stay what they are. A copy that was stopped goes on
-where it was when it is asked for again; one asked for again later takes what is
-new. FROM may be in use, TO may not. Keys and tokens are not in it.
-
-A thread that is damaged is named (exit code 8): of one damaged in a body, a state
-say, the entries before it are copied, of any other nothing. So is one that TO has
-another log of, which is left as it is (exit code 4). The others are copied all the
-same; so a copy of a backup takes what came after it from the store that was damaged.`,
-		Example: `  posthouse store copy sqlite:posthouse.db sqlite:/new/posthouse.db`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			done, err := a.copyStore(cmd.Context(), args[0], args[1])
-			if done == nil || err != nil && !errors.Is(err, posthouse.ErrCorrupt) && !errors.Is(err, posthouse.ErrConflict) {
-				return err
-			}
-			return errors.Join(a.answer(done, func() {
-				a.Line("copied: %s, %s, %s, %s", count(done.Threads, "thread"), count(done.Entries, "entry"), count(done.Slots, "slot"), size(done.Bytes))
-				if done.Skipped > 0 {
-					a.Line("%s were there already", count(done.Skipped, "entry"))
-				}
-				a.Line("verified: %s read back and compared", count(done.Verified, "thread"))
-				a.next("posthouse verify --store %s", quoted(args[1]))
-			}), err)
-		},
-	}
-}
-
-func (a *app) copyStore(ctx context.Context, from, to string) (*transfer.StoreCopied, error) {
-	src, err := a.openURL(ctx, from, &local.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	dst, err := a.openURL(ctx, to, nil)
-	if err != nil {
-		return nil, errors.Join(host.Hinted(err, posthouse.CodeLocked, stopFirst), src.Close())
-	}
-	p := a.Progress(time.Now)
-	done, err := transfer.CopyStore(ctx, src, dst, &transfer.CopyStoreOptions{Progress: func(c *transfer.StoreCopied) {
-		p.Update("copied and verified: threads %d, entries %d, %s", c.Verified, c.Entries, size(c.Bytes))
-	}})
-	p.Done()
-	return done, errors.Join(err, dst.Close(), src.Close())
 }

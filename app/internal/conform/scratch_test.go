@@ -1,0 +1,42 @@
+package conform
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestScratch: a namespace is beside what the address names, never in it.
+func TestScratch(t *testing.T) {
+	for url, want := range map[string]string{
+		"memory:":                     "memory:",
+		"file:/data/log":              "file:/data/*",
+		"file:/data/log/":             "file:/data/*",
+		"file:log":                    "file:*",
+		"sqlite:/data/x.db":           "sqlite:/data/*/posthouse.db",
+		"postgres://u:p@h/db?x=1":     "postgres://u:p@h/db?schema=*&x=1",
+		"postgres:///db?schema=desk":  "postgres:///db?schema=*",
+		"redis://h:1/2?prefix=desk":   "redis://h:1/2?prefix=*",
+		"nats://h:1?prefix=desk":      "nats://h:1?prefix=*",
+		"s3://bucket/desk?region=eu":  "s3://bucket/desk/*?region=eu",
+		" Rediss://h:1":               "rediss://h:1?prefix=*",
+		"s3://bucket":                 "s3://bucket/*",
+		"postgres:///postgres?host=/": "postgres:///postgres?host=%2F&schema=*",
+	} {
+		at, _, err := scratch(url, "one")
+		before, after, _ := strings.Cut(want, "*")
+		if err != nil || !strings.HasPrefix(at, before) || !strings.HasSuffix(at, after) || strings.Contains(want, "*") && !strings.Contains(at, "posthouse_check_") {
+			t.Errorf("%s: %s, %v, want %s", url, at, err, want)
+		}
+		again, _, _ := scratch(url, "one")
+		other, _, _ := scratch(url, "two")
+		if again != at || other == at && strings.Contains(want, "*") {
+			t.Errorf("%s: %s, then %s, and for another name %s", url, at, again, other)
+		}
+	}
+}
+
+func TestWithoutPassword(t *testing.T) {
+	if got := withoutPassword("redis://me:secret@h:1"); strings.Contains(got, "secret") {
+		t.Error(got)
+	}
+}
