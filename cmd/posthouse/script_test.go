@@ -14,9 +14,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/posthouse/posthouse/app"
+	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/internal/redistest"
 )
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"posthouse": main}) }
+func TestMain(m *testing.M) {
+	testscript.Main(redistest.Main(pgtest.Main(m)), map[string]func(){"posthouse": main})
+}
 
 // TestScript runs the walks in testdata/script. Each has a server of its own,
 // in this process, on a data directory of its own.
