@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/framelog"
 	"github.com/posthouse/posthouse/store/internal/memindex"
+	"github.com/posthouse/posthouse/store/internal/replay"
 )
 
 // loaded is what the files of a store say.
@@ -231,7 +232,7 @@ func (l *loaded) readEntries(name string, scan *framelog.Scanner, thread string,
 			return frame.At, nil
 		}
 		if e.Entry.Seq > base {
-			if err := follow(info, &e); err != nil {
+			if err := replay.Follow(info, &e); err != nil {
 				return 0, err
 			}
 		}
@@ -247,58 +248,11 @@ func isDamage(err error) bool {
 	return errors.As(err, &damage)
 }
 
-// follow applies an entry to the summary of its log.
-func follow(info *posthouse.ThreadInfo, e *framelog.Entry) error {
-	if e.After != info.Tail.Seq {
-		return posthouse.Corrupt("entry %d of thread %q follows entry %d, and the one before is %d", e.Entry.Seq, e.Entry.Thread, e.After, info.Tail.Seq)
-	}
-	if len(e.Summary) == 0 {
-		return info.Apply(&e.Entry)
-	}
-	if err := info.UnmarshalBinary(e.Summary); err != nil {
-		return err
-	}
-	if info.Thread != e.Entry.Thread || info.Tail != (posthouse.Position{Seq: e.Entry.Seq, Hash: e.Entry.Hash}) {
-		return posthouse.Corrupt("the summary with entry %d of thread %q is of another entry", e.Entry.Seq, e.Entry.Thread)
-	}
-	return nil
-}
-
 // add indexes an entry.
 func (l *loaded) add(e *framelog.Entry, at place, info *posthouse.ThreadInfo) error {
 	l.last = max(l.last, e.Commit)
 	l.digest.Add(e.Entry.Hash)
-	return addTo(l.index, &l.headers, e, at, info)
-}
-
-func addTo(index *memindex.Index[place], headers *posthouse.HeaderReader, e *framelog.Entry, at place, info *posthouse.ThreadInfo) error {
-	in := &memindex.Incoming[place]{
-		Entry: &entry{Thread: e.Entry.Thread, Seq: e.Entry.Seq, Hash: e.Entry.Hash, Commit: e.Commit, Data: at},
-		Info:  info, Drop: e.Drop,
-	}
-	if len(e.IDs) > 0 {
-		in.Entry.IDs, in.Rows = make([]posthouse.ID, len(e.IDs)), make([]*posthouse.Header, len(e.IDs))
-	}
-	var heads []*posthouse.Header
-	if slices.Contains(e.Headers, true) {
-		var err error
-		if heads, err = headers.Read(&e.Entry); err != nil {
-			return err
-		}
-	}
-	for i, id := range e.IDs {
-		if e.Headers[i] {
-			at := slices.IndexFunc(heads, func(h *posthouse.Header) bool { return h.ID == id })
-			if at < 0 {
-				return posthouse.Corrupt("entry %d of thread %q does not have checkpoint %q", e.Entry.Seq, e.Entry.Thread, id)
-			}
-			in.Entry.IDs[i], in.Rows[i] = heads[at].ID, heads[at]
-			continue
-		}
-		in.Entry.IDs[i] = posthouse.ID(strings.Clone(string(id)))
-	}
-	index.Add(in)
-	return nil
+	return replay.Add(l.index, &l.headers, e, at, info)
 }
 
 // readSlots reads the heads of the slots' log.

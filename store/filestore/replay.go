@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/store/internal/replay"
 )
 
 // readJournal indexes what the journal has. The end of the newest segment may be a commit
@@ -90,7 +91,7 @@ func (l *loaded) replayFrame(g *segment, frame []byte, f *framelog.Frame) error 
 		if have := l.index.Info(e.Entry.Thread); have != nil {
 			info = *have
 		}
-		if err := follow(&info, &e); err != nil {
+		if err := replay.Follow(&info, &e); err != nil {
 			return err
 		}
 		delete(l.torn, threadFile(e.Entry.Thread))

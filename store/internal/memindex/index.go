@@ -212,3 +212,12 @@ func (t *thread[D]) at(seq uint64) *Entry[D] {
 func isActive(t *posthouse.ThreadInfo) bool {
 	return len(t.Waiting) > 0 || t.Lease.Held || t.Due != 0 || t.Runnable()
 }
+
+// Place returns where an id leads. Callers hold the lock.
+func (ix *Index[D]) Place(id posthouse.ID) (ref posthouse.Ref, ok bool) {
+	p, ok := ix.ids[id]
+	if !ok {
+		return ref, false
+	}
+	return posthouse.Ref{Thread: p.thread.info.Thread, Seq: p.seq}, true
+}

@@ -1,0 +1,63 @@
+// Package replay builds an index in memory from the frames of a log.
+//
+// It may import the root package, internal/framelog and store/internal/memindex.
+package replay
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/store/internal/memindex"
+)
+
+// Follow applies an entry to the summary of its log. [posthouse.ErrCorrupt] if it does not
+// follow the entry that the summary ends with.
+func Follow(info *posthouse.ThreadInfo, e *framelog.Entry) error {
+	if e.After != info.Tail.Seq {
+		return posthouse.Corrupt("entry %d of thread %q follows entry %d, and the one before is %d", e.Entry.Seq, e.Entry.Thread, e.After, info.Tail.Seq)
+	}
+	if len(e.Summary) == 0 {
+		return info.Apply(&e.Entry)
+	}
+	if err := info.UnmarshalBinary(e.Summary); err != nil {
+		return err
+	}
+	if info.Thread != e.Entry.Thread || info.Tail != (posthouse.Position{Seq: e.Entry.Seq, Hash: e.Entry.Hash}) {
+		return posthouse.Corrupt("the summary with entry %d of thread %q is of another entry", e.Entry.Seq, e.Entry.Thread)
+	}
+	return nil
+}
+
+// Add indexes an entry, which shares nothing with the index then. info is the summary
+// with it, which the index keeps, or nil. Callers hold the index's lock.
+func Add[D any](index *memindex.Index[D], headers *posthouse.HeaderReader, e *framelog.Entry, data D, info *posthouse.ThreadInfo) error {
+	in := &memindex.Incoming[D]{
+		Entry: &memindex.Entry[D]{Thread: e.Entry.Thread, Seq: e.Entry.Seq, Hash: e.Entry.Hash, Commit: e.Commit, Data: data},
+		Info:  info, Drop: e.Drop,
+	}
+	if len(e.IDs) > 0 {
+		in.Entry.IDs, in.Rows = make([]posthouse.ID, len(e.IDs)), make([]*posthouse.Header, len(e.IDs))
+	}
+	var heads []*posthouse.Header
+	if slices.Contains(e.Headers, true) {
+		var err error
+		if heads, err = headers.Read(&e.Entry); err != nil {
+			return err
+		}
+	}
+	for i, id := range e.IDs {
+		if e.Headers[i] {
+			at := slices.IndexFunc(heads, func(h *posthouse.Header) bool { return h.ID == id })
+			if at < 0 {
+				return posthouse.Corrupt("entry %d of thread %q does not have checkpoint %q", e.Entry.Seq, e.Entry.Thread, id)
+			}
+			in.Entry.IDs[i], in.Rows[i] = heads[at].ID, heads[at]
+			continue
+		}
+		in.Entry.IDs[i] = posthouse.ID(strings.Clone(string(id)))
+	}
+	index.Add(in)
+	return nil
+}

@@ -1,0 +1,219 @@
+package natsstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/store/internal/valid"
+)
+
+// Append implements [posthouse.Store]. It is one message, which the server takes if the
+// thread's last one is that which this process knows. Where the connection is lost it asks
+// again, and fails with [posthouse.ErrUnknown] after Options.Timeout.
+func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
+	if err := valid.Batch(b); err != nil {
+		return err
+	}
+	return s.append(ctx, []*posthouse.Batch{b})
+}
+
+// AppendAll implements [posthouse.BulkAppender], with one message.
+func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
+	if err := valid.Batches(bs); err != nil {
+		return err
+	}
+	if len(bs) == 0 {
+		return s.writable(ctx)
+	}
+	if len(bs) > posthouse.MaxBulk {
+		return posthouse.TooLarge("batches", len(bs), posthouse.MaxBulk)
+	}
+	return s.append(ctx, bs)
+}
+
+func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
+	if err := s.writable(ctx); err != nil {
+		return err
+	}
+	thread := bs[0].Entry.Thread
+	doing := fmt.Sprintf("append to thread %q", thread)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout) // what was sent cannot be taken back
+	defer cancel()
+	var out outgoing
+	for wait := 5 * time.Millisecond; ; {
+		fresh, expected, err := s.admit(within, bs)
+		if err != nil || len(fresh) == 0 {
+			s.discard(within, &out)
+			return err
+		}
+		if err := s.prepare(within, &out, fresh); err != nil {
+			return err
+		}
+		once, done := context.WithTimeout(within, attempt)
+		seq, err := s.publish(once, out.msg, expected)
+		done()
+		if err == nil {
+			return s.settled(within, &out, doing, seq)
+		}
+		if err := s.wrap(doing, err); !hasMoved(err) && !isLost(err) {
+			return err
+		}
+		if !hasMoved(err) {
+			out.sent = true // it may have been taken
+			s.opts.Logger.Warn("posthouse: asking NATS again", "store", s.where, "doing", doing, "err", err)
+			if !s.pause(within, &wait) {
+				return s.wrap(doing, err)
+			}
+		}
+		if err := s.look(within, thread, expected); err != nil {
+			return s.wrap(doing, err)
+		}
+	}
+}
+
+// admit judges an append by what this process knows. Before it refuses it brings that up
+// to date. It returns what is not in the log yet, and the thread's last message.
+func (s *Store) admit(ctx context.Context, bs []*posthouse.Batch) (fresh []*posthouse.Batch, expected uint64, err error) {
+	for current := false; ; current = true {
+		if err := s.writable(ctx); err != nil {
+			return nil, 0, err
+		}
+		s.index.RLock()
+		if err = s.state.err; err == nil {
+			fresh, err = s.index.Plan().Admit(bs, true)
+		}
+		if sub := s.subjects[bs[0].Entry.Thread]; sub != nil {
+			expected = sub.last
+		}
+		s.index.RUnlock()
+		if err == nil || current || s.own != nil {
+			return fresh, expected, err
+		}
+		if err := s.catchUp(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// An outgoing message is made once for all attempts to append the same entries.
+type outgoing struct {
+	n      int // of entries
+	msg    *nats.Msg
+	chunks []uint64
+	sent   bool // nobody knows whether the server has it, so its chunks stay
+}
+
+// prepare makes the message for entries.
+func (s *Store) prepare(ctx context.Context, out *outgoing, bs []*posthouse.Batch) error {
+	if out.msg != nil && out.n == len(bs) {
+		return nil
+	}
+	s.discard(ctx, out)
+	m := &message{thread: bs[0].Entry.Thread}
+	for _, b := range bs {
+		frame, _ := framelog.Of(b).Append(nil)
+		p, err := s.partOf(ctx, frame)
+		if err != nil {
+			return err
+		}
+		out.chunks = append(out.chunks, p.chunks...)
+		m.parts = append(m.parts, p)
+	}
+	data, chunks, err := s.encode(ctx, m)
+	out.n, out.sent = len(bs), false
+	out.msg, out.chunks = &nats.Msg{Subject: s.names.logSubject(m.thread), Data: data}, append(out.chunks, chunks...)
+	return err
+}
+
+// partOf makes a part of a frame, with large bodies in chunks.
+func (s *Store) partOf(ctx context.Context, frame []byte) (p part, err error) {
+	head := headLength(frame)
+	if p.frame = frame; len(frame)-head > min(maxInline, s.room/2) {
+		p.frame = frame[:head]
+		p.chunks, err = s.putChunks(ctx, frame[head:])
+	}
+	return p, err
+}
+
+// encode encodes a message, in chunks if it is too large.
+func (s *Store) encode(ctx context.Context, m *message) (data []byte, chunks []uint64, err error) {
+	if data = m.encode(); len(data) <= s.room {
+		return data, nil, nil
+	}
+	if chunks, err = s.putChunks(ctx, data); err != nil {
+		return nil, nil, err
+	}
+	return encodeChunked(chunks), chunks, nil
+}
+
+// discard deletes the chunks of a message that was not taken. Those that are left behind
+// by a lost connection are found by [Store.Compact].
+func (s *Store) discard(ctx context.Context, out *outgoing) {
+	if len(out.chunks) > 0 && !out.sent {
+		_ = s.erase(ctx, s.aside, out.chunks)
+	}
+	*out = outgoing{}
+}
+
+// settled returns what became of a message that the server took.
+func (s *Store) settled(ctx context.Context, out *outgoing, doing string, seq uint64) error {
+	if err := s.await(ctx, seq); err != nil {
+		return s.wrap(doing, err) // durable, but not judged yet
+	}
+	s.index.RLock()
+	err := s.voids[seq]
+	s.index.RUnlock()
+	if err == nil {
+		s.testifySometimes(ctx, seq)
+	}
+	return err
+}
+
+// look finds out why the server did not take a message.
+func (s *Store) look(ctx context.Context, thread string, expected uint64) error {
+	if err := s.catchUp(ctx); err != nil {
+		return err
+	}
+	s.index.RLock()
+	sub := s.subjects[thread]
+	moved := sub != nil && sub.last != expected
+	s.index.RUnlock()
+	if moved {
+		return nil
+	}
+	m, _, err := s.newest(ctx, "read the end of a thread", s.names.log(), s.names.logSubject(thread))
+	if err != nil && err != errNone {
+		return err
+	}
+	last := uint64(0) // a message that counted for nothing was deleted
+	if err == nil {
+		last = m.Seq
+	}
+	s.index.Lock()
+	defer s.index.Unlock()
+	if sub := s.subjects[thread]; sub != nil && last <= s.applied && sub.last == expected {
+		sub.last = last
+	}
+	return nil
+}
+
+// pause waits longer each time, up to half a second. It reports false when there is no
+// more time.
+func (s *Store) pause(ctx context.Context, wait *time.Duration) bool {
+	t := time.NewTimer(*wait)
+	defer t.Stop()
+	*wait = min(2**wait, 500*time.Millisecond)
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	case <-s.ctx.Done():
+		return true
+	}
+}

@@ -1,0 +1,74 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Chunks are the bytes of what is too large for one message, or for those that every
+// process receives. They are in a stream of their own, before what refers to them.
+
+// putChunks writes bytes, and returns where they are.
+func (s *Store) putChunks(ctx context.Context, b []byte) (seqs []uint64, err error) {
+	for chunk := range slices.Chunk(b, s.room) {
+		err := s.settle(ctx, "write a large body", func(ctx context.Context) error {
+			ack, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: s.names.chunkSubject(), Data: chunk}, jetstream.WithRetryAttempts(0))
+			if err == nil {
+				seqs = append(seqs, ack.Sequence)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return seqs, nil
+}
+
+// readChunks reads what putChunks wrote. Whoever wrote it knows its checksum.
+func (s *Store) readChunks(ctx context.Context, seqs []uint64) (b []byte, err error) {
+	for _, seq := range seqs {
+		m, err := s.getMessage(ctx, s.aside, seq)
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, m.Data...)
+	}
+	return b, nil
+}
+
+// getMessage reads a message by its sequence. [posthouse.ErrCorrupt] if it is not there.
+func (s *Store) getMessage(ctx context.Context, stream jetstream.Stream, seq uint64) (m *jetstream.RawStreamMsg, err error) {
+	err = s.settle(ctx, "read a message", func(ctx context.Context) error {
+		m, err = stream.GetMsg(ctx, seq)
+		return err
+	})
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, s.lost("message %d of stream %s is missing", seq, stream.CachedInfo().Config.Name)
+	}
+	return m, err
+}
+
+// erase deletes messages for good: the server writes over their bytes. What is gone
+// already is passed over.
+func (s *Store) erase(ctx context.Context, stream jetstream.Stream, seqs []uint64) error {
+	for _, seq := range seqs {
+		err := s.settle(ctx, "delete what was removed", func(ctx context.Context) error {
+			err := stream.SecureDeleteMsg(ctx, seq)
+			var api *jetstream.APIError
+			if errors.As(err, &api) && strings.Contains(api.Description, "no message found") {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/posthouse/posthouse"
+)
+
+// chunkGrace is how old a chunk is, by the server's clock, before it is taken for one that
+// was left behind: what refers to it comes within Options.Timeout.
+const chunkGrace = time.Hour
+
+// Compact implements [posthouse.Compacter]. It deletes large bodies older than an hour that
+// belong to no entry and no slot. A lost connection or a killed process leaves them behind.
+func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err error) {
+	if err := s.writable(ctx); err != nil {
+		return done, err
+	}
+	if done.Before, err = s.asideSize(ctx); err != nil {
+		return done, err
+	}
+	chunks, err := s.oldChunks(ctx)
+	if err != nil {
+		return done, s.wrap("compact", err)
+	}
+	kept, err := s.keptChunks(ctx) // after what was old was read
+	if err != nil {
+		return done, s.wrap("compact", err)
+	}
+	var left []uint64
+	for _, c := range chunks {
+		if !kept[c] {
+			left = append(left, c)
+		}
+	}
+	if err := s.erase(ctx, s.aside, left); err != nil {
+		return done, err
+	}
+	done.After, err = s.asideSize(ctx)
+	return done, err
+}
+
+func (s *Store) asideSize(ctx context.Context) (bytes int64, err error) {
+	err = s.settle(ctx, "look at large bodies", func(ctx context.Context) error {
+		info, err := s.aside.Info(ctx)
+		if err == nil {
+			bytes = int64(info.State.Bytes)
+		}
+		return err
+	})
+	return bytes, err
+}
+
+// oldChunks returns the chunks that are past their grace.
+func (s *Store) oldChunks(ctx context.Context) (old []uint64, err error) {
+	info, err := s.aside.Info(ctx, jetstream.WithSubjectFilter(s.names.chunkSubject()))
+	if err != nil || info.State.Subjects[s.names.chunkSubject()] == 0 {
+		return nil, err
+	}
+	c, err := s.aside.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{FilterSubjects: []string{s.names.chunkSubject()}, HeadersOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	messages, err := c.Messages(jetstream.PullHeartbeat(time.Second), jetstream.PullExpiry(10*time.Second))
+	if err != nil {
+		return nil, err
+	}
+	defer messages.Stop()
+	stop := context.AfterFunc(ctx, messages.Stop)
+	defer stop()
+	for {
+		m, err := messages.Next()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if errors.Is(err, jetstream.ErrNoHeartbeat) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return nil, err
+		}
+		if info.TimeStamp.Sub(meta.Timestamp) > s.grace() {
+			old = append(old, meta.Sequence.Stream)
+		}
+		if meta.NumPending == 0 {
+			return old, nil
+		}
+	}
+}
+
+func (s *Store) grace() time.Duration {
+	if s.opts.grace != 0 {
+		return s.opts.grace
+	}
+	return chunkGrace
+}
+
+// keptChunks returns the chunks that an entry or a slot refers to.
+func (s *Store) keptChunks(ctx context.Context) (map[uint64]bool, error) {
+	if err := s.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	kept := map[uint64]bool{}
+	s.index.RLock()
+	for _, chunks := range s.chunks {
+		for _, c := range chunks {
+			kept[c] = true
+		}
+	}
+	s.index.RUnlock()
+	keys, err := s.slotKeys(ctx, "")
+	for _, key := range keys {
+		have, err := s.readSlot(ctx, "compact", key)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range have.chunks {
+			kept[c] = true
+		}
+	}
+	return kept, err
+}

@@ -1,0 +1,2 @@
+// Package natsstore keeps threads in NATS.
+package natsstore

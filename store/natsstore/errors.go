@@ -1,0 +1,93 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Codes of a server's answers that the client has no name for.
+const (
+	codeAccountFull  jetstream.ErrorCode = 10002
+	codeInsufficient jetstream.ErrorCode = 10023
+	codeStorageFull  jetstream.ErrorCode = 10047
+
+	codeStoreFailed jetstream.ErrorCode = 10077
+	codeStreamFull  jetstream.ErrorCode = 10122
+)
+
+// wrap turns an error of the client or server into one of ours. doing says what failed,
+// such as "read thread \"a\"". It passes on errors that are ours already.
+func (s *Store) wrap(doing string, err error) error {
+	var ours *posthouse.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &ours):
+		return err
+	case s.closed.Load():
+		return s.closedError()
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	e := &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "cannot " + doing + " in " + s.where, Err: err}
+	var api *jetstream.APIError
+	switch {
+	case errors.As(err, &api):
+		return s.refusal(e, api)
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrPermissionViolation):
+		e.Code, e.Hint = posthouse.CodeForbidden, "check user and password, and that the user may use the streams that the package's documentation names"
+	default:
+		e.Code, e.Message = posthouse.CodeUnknown, "cannot "+doing+": the server "+s.where+" does not answer"
+		e.Hint = "try again once the server can be reached: repeating is safe"
+	}
+	return e
+}
+
+// refusal is the error for an answer of the server. Nothing was written.
+func (s *Store) refusal(e *posthouse.Error, api *jetstream.APIError) error {
+	switch api.ErrorCode {
+	case codeAccountFull, codeInsufficient, codeStorageFull, codeStreamFull:
+		e.Code, e.Hint = posthouse.CodeFull, "nothing was written; remove threads or give the server more room, and try again"
+	case codeStoreFailed:
+		e.Hint = "look into the server's log and at its disk, then open the store again"
+		s.poisoned.CompareAndSwap(nil, e)
+	case jetstream.JSErrCodeStreamNotFound:
+		e.Code, e.Hint = posthouse.CodeCorrupt, "data loss detected: a stream of the store is gone; restore the server's files from a backup"
+	case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
+		e.Code, e.Hint = posthouse.CodeUnsupported, "enable JetStream on the server and for the account"
+	default:
+		if api.Code == 503 || api.Code == 408 {
+			e.Code, e.Hint = posthouse.CodeUnknown, "try again: repeating is safe"
+			break
+		}
+		e.Hint = "look into the server's log"
+	}
+	return e
+}
+
+// isLost reports whether an error says that the server did not answer, so that asking
+// again may do.
+func isLost(err error) bool { return errors.Is(err, posthouse.ErrUnknown) }
+
+// hasMoved reports whether a conditional message was refused for its condition.
+func hasMoved(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+func (s *Store) closedError() error {
+	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store in " + s.where + " was closed"}
+}
+
+// lost is the error for messages that a server acknowledged and does not have any more.
+func (s *Store) lost(format string, args ...any) error {
+	e := posthouse.Corrupt(format, args...)
+	e.Message = "data loss detected in " + s.where + ": " + e.Message
+	e.Hint = "restore the server's files from a backup; its log may say what it dropped"
+	return e
+}

@@ -1,0 +1,15 @@
+package natsstore
+
+import "time"
+
+// Lazy makes a server in this process sync every other minute, as NATS does by itself.
+func (o Options) Lazy() *Options {
+	o.lazy = true
+	return &o
+}
+
+// Grace makes chunks count as left behind at another age.
+func (o Options) Grace(d time.Duration) *Options {
+	o.grace = d
+	return &o
+}

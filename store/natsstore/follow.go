@@ -1,0 +1,422 @@
+package natsstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/store/internal/replay"
+)
+
+// A feed yields the messages of the log's stream in order, from one on.
+type feed struct {
+	messages jetstream.MessagesContext
+}
+
+func (s *Store) feed(ctx context.Context, from uint64) (*feed, error) {
+	f := &feed{}
+	err := s.settle(ctx, "read the log", func(ctx context.Context) error {
+		c, err := s.log.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from})
+		if err == nil {
+			f.messages, err = c.Messages(jetstream.PullExpiry(10*time.Second), jetstream.PullHeartbeat(time.Second))
+		}
+		return err
+	})
+	return f, err
+}
+
+// receive reads a message of the stream.
+func (s *Store) receive(ctx context.Context, subject string, seq uint64, data []byte) (*received, error) {
+	r := &received{seq: seq, item: itemOf(seq, data)}
+	damaged := func(err error) error { return s.lost("message %d of the log: %v", seq, err) }
+	m, chunks, err := decode(data)
+	if err == nil && m == nil {
+		var whole []byte
+		if whole, err = s.readChunks(ctx, chunks); err != nil {
+			return nil, err
+		}
+		r.spill = chunks
+		if m, _, err = decode(whole); err == nil && m == nil {
+			err = posthouse.Corrupt("its chunks have no message")
+		}
+	}
+	if err == nil && s.names.logSubject(m.thread) != subject {
+		err = posthouse.Corrupt("it is of thread %q", m.thread)
+	}
+	if err != nil {
+		return nil, damaged(err)
+	}
+	r.msg = m
+	for i := range m.parts {
+		p := &m.parts[i]
+		e, err := p.read()
+		if err == nil && e.Entry.Thread != m.thread {
+			err = posthouse.Corrupt("it has an entry of thread %q", e.Entry.Thread)
+		}
+		if err != nil {
+			return nil, damaged(err)
+		}
+		r.parts = append(r.parts, e)
+	}
+	return r, nil
+}
+
+// begin reads all of the log, and then follows it.
+func (s *Store) begin(ctx context.Context) error {
+	var f *feed
+	err := errRace
+	for range 5 { // another process may delete what it removed meanwhile
+		if f, err = s.load(ctx); !errors.Is(err, errRace) {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if !s.opts.ReadOnly && len(s.left.messages) > 0 {
+		if err = s.finish(ctx, s.left); err != nil {
+			f.messages.Stop()
+			return err
+		}
+	}
+	s.work.Go(func() { s.follow(f) })
+	return nil
+}
+
+// errRace says that the log was not what the witness says, and that the witness is new.
+var errRace = errors.New("another process removes from the log meanwhile")
+
+// load reads what is there, verifies it against the witness, and indexes it.
+func (s *Store) load(ctx context.Context) (*feed, error) {
+	w, err := s.readWitness(ctx)
+	if err != nil {
+		return nil, err
+	}
+	info, err := s.streamInfo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.feed(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	l := loading{s: s, witness: w}
+	s.state = newState()
+	s.applied = info.State.LastSeq
+	if info.State.Msgs > 0 {
+		err = l.collect(ctx, f)
+	}
+	if err == nil {
+		err = l.verify(ctx, info.State.LastSeq)
+	}
+	if err == nil {
+		err = l.index()
+	}
+	if err != nil {
+		f.messages.Stop()
+		return nil, err
+	}
+	return f, nil
+}
+
+// loading is a log that is read from its beginning.
+type loading struct {
+	s       *Store
+	witness witness
+	all     []*received
+	gone    map[uint64]uint64 // messages that do not count, with that which says so
+	judged  uint64            // the newest message whose ids were looked at
+}
+
+// collect receives the messages that are there now.
+func (l *loading) collect(ctx context.Context, f *feed) error {
+	stop := context.AfterFunc(ctx, f.messages.Stop)
+	defer stop()
+	for {
+		m, err := f.messages.Next()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			if errors.Is(err, jetstream.ErrNoHeartbeat) {
+				continue
+			}
+			return err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return err
+		}
+		r, err := l.s.receive(ctx, m.Subject(), meta.Sequence.Stream, m.Data())
+		if err != nil {
+			return err
+		}
+		for i := range r.msg.parts { // let go of the bodies
+			p := &r.msg.parts[i]
+			p.frame = slices.Clone(p.frame[:headLength(p.frame)])
+			if err := r.parts[i].Read(p.frame[framelog.HeaderSize:]); err != nil {
+				return err
+			}
+		}
+		l.all = append(l.all, r)
+		if meta.NumPending == 0 {
+			return nil
+		}
+	}
+}
+
+// verify compares what was received with the witness: up to its message the digest must
+// be the same, and behind it no message may be missing.
+func (l *loading) verify(ctx context.Context, last uint64) error {
+	l.gone = map[uint64]uint64{}
+	w := &l.witness
+	for _, r := range l.all {
+		for _, g := range r.msg.gone {
+			l.gone[g] = r.seq
+		}
+		last = max(last, r.seq)
+	}
+	var digest framelog.Digest
+	next := w.seq + 1
+	for _, r := range l.all {
+		if by, ok := l.gone[r.seq]; r.seq <= w.seq && (!ok || by > w.seq) {
+			digest.Add(r.item)
+		}
+		if r.seq == next {
+			next++
+		}
+	}
+	var problem error
+	switch {
+	case last < w.seq:
+		problem = l.s.lost("the log ends at message %d, and had message %d", last, w.seq)
+	case digest != w.digest:
+		problem = l.s.lost("the log has %d messages up to message %d, and not the %d that it had", digest.Count, w.seq, w.digest.Count)
+	case next <= last:
+		problem = l.s.lost("message %d of the log is missing", next)
+	default:
+		return l.s.verifySlots(ctx, w)
+	}
+	now, err := l.s.readWitness(ctx)
+	if err == nil && now != *w {
+		return errRace
+	}
+	return problem
+}
+
+// index applies the messages in the order of commits: an entry that was written again
+// comes where it was first.
+func (l *loading) index() error {
+	s := l.s
+	type written struct {
+		r      *received
+		part   int // -1: a removal
+		commit uint64
+	}
+	newest := map[uint64]written{} // of entries that were written again
+	var all []written
+	last := s.applied
+	for _, r := range l.all {
+		s.left.chunks = append(s.left.chunks, s.count(r)...)
+		if _, ok := l.gone[r.seq]; ok {
+			s.left.messages = append(s.left.messages, r.seq)
+			continue
+		}
+		if r.msg.removal != nil {
+			all = append(all, written{r, -1, commitOf(r.seq, 0)})
+		}
+		for i := range r.parts {
+			if c := r.parts[i].Commit; c != 0 {
+				newest[c] = written{r, i, c}
+			} else {
+				all = append(all, written{r, i, commitOf(r.seq, i)})
+			}
+		}
+	}
+	s.applied = max(last, s.applied)
+	for _, w := range newest {
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(a, b written) int { return cmp.Compare(a.commit, b.commit) })
+	infos := map[string]*posthouse.ThreadInfo{}
+	s.index.Lock()
+	defer s.index.Unlock()
+	for _, w := range all {
+		if w.part < 0 {
+			if err := l.remove(w.r, infos); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := l.add(w.r, w.part, w.commit, infos); err != nil {
+			return err
+		}
+	}
+	for _, info := range infos {
+		s.index.Summarise(info)
+	}
+	s.index.Wake()
+	return nil
+}
+
+// remove takes over the summary that a removal has. What it removed is not there.
+func (l *loading) remove(r *received, infos map[string]*posthouse.ThreadInfo) error {
+	m := r.msg.removal
+	if m.all || l.s.subjects[r.msg.thread].removal != r.seq {
+		return nil
+	}
+	info := &posthouse.ThreadInfo{}
+	if err := info.UnmarshalBinary(m.summary); err != nil {
+		return l.s.lost("message %d of the log: %v", r.seq, err)
+	}
+	infos[r.msg.thread] = info
+	return nil
+}
+
+// add indexes an entry.
+func (l *loading) add(r *received, part int, commit uint64, infos map[string]*posthouse.ThreadInfo) error {
+	s, e := l.s, &r.parts[part]
+	if _, ok := s.voids[r.seq]; ok {
+		return nil
+	}
+	if commit>>8 == r.seq && l.judged != r.seq { // the message brought it
+		l.judged = r.seq
+		if err := s.taken(r.parts); err != nil {
+			s.voids[r.seq] = err
+			return nil
+		}
+	}
+	e.Commit = commit
+	thread := e.Entry.Thread
+	if commit > commitOf(s.subjects[thread].removal, 0) { // else the removal has the summary
+		info := infos[thread]
+		if info == nil {
+			info = &posthouse.ThreadInfo{}
+			infos[thread] = info
+		}
+		if err := replay.Follow(info, e); err != nil {
+			return s.lost("message %d of the log: %v", r.seq, err)
+		}
+	}
+	return replay.Add(s.index, &s.headers, e, place{r.seq, part}, nil)
+}
+
+// follow applies what is appended to the stream, until the store closes.
+func (s *Store) follow(f *feed) {
+	for {
+		err := s.followFeed(f)
+		f.messages.Stop()
+		if s.ctx.Err() != nil {
+			return
+		}
+		var ours *posthouse.Error
+		if errors.As(err, &ours) && !isLost(err) {
+			s.index.Lock()
+			s.state.err = err
+			s.tell()
+			s.index.Unlock()
+			s.poisoned.CompareAndSwap(nil, ours)
+			s.opts.Logger.Error("posthouse: the log cannot be followed", "store", s.where, "err", err)
+			return
+		}
+		s.opts.Logger.Warn("posthouse: following the log again", "store", s.where, "err", err)
+		for s.ctx.Err() == nil {
+			s.index.RLock()
+			from := s.applied + 1
+			s.index.RUnlock()
+			if f, err = s.feed(s.ctx, from); err == nil {
+				break
+			}
+		}
+		if s.ctx.Err() != nil {
+			if err == nil {
+				f.messages.Stop()
+			}
+			return
+		}
+	}
+}
+
+func (s *Store) followFeed(f *feed) error {
+	stop := context.AfterFunc(s.ctx, f.messages.Stop)
+	defer stop()
+	for {
+		m, err := f.messages.Next()
+		if err != nil {
+			return err
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return err
+		}
+		seq := meta.Sequence.Stream
+		s.index.RLock()
+		known := seq <= s.applied
+		s.index.RUnlock()
+		if known {
+			continue
+		}
+		r, err := s.receive(s.ctx, m.Subject(), seq, m.Data())
+		if err == nil {
+			err = s.apply(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) streamInfo(ctx context.Context) (info *jetstream.StreamInfo, err error) {
+	err = s.settle(ctx, "ask for the end of the log", func(ctx context.Context) error {
+		info, err = s.log.Info(ctx)
+		return err
+	})
+	return info, err
+}
+
+// refresh brings the index to the end of the log, unless only this process writes to it.
+func (s *Store) refresh(ctx context.Context) error {
+	if s.own != nil {
+		return s.sound(ctx)
+	}
+	return s.catchUp(ctx)
+}
+
+// sound returns why nothing can be read, or nil.
+func (s *Store) sound(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	s.index.RLock()
+	defer s.index.RUnlock()
+	return s.state.err
+}
+
+// catchUp brings the index to the end of the log.
+func (s *Store) catchUp(ctx context.Context) error {
+	if err := s.sound(ctx); err != nil {
+		return err
+	}
+	info, err := s.streamInfo(ctx)
+	if err != nil {
+		return err
+	}
+	return s.reach(ctx, "read the log", info.State.LastSeq)
+}
+
+// reach waits until the index has a message, for as long as Options.Timeout.
+func (s *Store) reach(ctx context.Context, doing string, seq uint64) error {
+	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	err := s.await(within, seq)
+	if ctx.Err() != nil && !s.closed.Load() {
+		return ctx.Err()
+	}
+	return s.wrap(doing, err)
+}

@@ -1,0 +1,236 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/store/internal/memindex"
+)
+
+// pageEntries bounds a page of entries. Their messages are asked for at once.
+const pageEntries = 32
+
+// Read implements [posthouse.Store].
+func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	size := 4
+	next := func(n int) ([]*posthouse.Entry, bool, error) {
+		page, more, err := s.index.Entries(ctx, thread, &r, min(n, size))
+		if size = pageEntries; err != nil {
+			return nil, false, err
+		}
+		full, err := s.fetch(ctx, page, !r.Headers)
+		return full, more, err
+	}
+	return memindex.Pages(r.Limit, next, func(e *posthouse.Entry) *posthouse.Entry { return e })
+}
+
+// fetch returns the entries of a page. It leaves out those that were removed since.
+func (s *Store) fetch(ctx context.Context, page []*entry, bodies bool) (full []*posthouse.Entry, err error) {
+	frames, err := s.frames(ctx, page, bodies)
+	for _, f := range frames {
+		if f != nil {
+			full = append(full, &f.Entry)
+		}
+	}
+	return full, err
+}
+
+// frames returns what the log has of entries, nil for those that were removed since.
+func (s *Store) frames(ctx context.Context, page []*entry, bodies bool) ([]*framelog.Entry, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	type wanted struct {
+		once sync.Once
+		m    *message
+		err  error
+	}
+	full, messages := make([]*framelog.Entry, len(page)), map[uint64]*wanted{}
+	for _, e := range page {
+		messages[e.Data.message] = &wanted{}
+	}
+	var group sync.WaitGroup
+	one := func(i int) {
+		w := messages[page[i].Data.message]
+		w.once.Do(func() { w.m, w.err = s.message(ctx, page[i].Data.message) })
+		f, err := s.frame(ctx, page[i], w.m, w.err, bodies)
+		if err != nil {
+			cancel(err)
+		}
+		full[i] = f
+	}
+	for i := range page[min(1, len(page)):] {
+		group.Go(func() { one(i + 1) })
+	}
+	if len(page) > 0 {
+		one(0)
+	}
+	group.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return full, nil
+}
+
+// message reads a message of the log.
+func (s *Store) message(ctx context.Context, seq uint64) (*message, error) {
+	m, err := s.getMessage(ctx, s.log, seq)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.receive(ctx, m.Subject, seq, m.Data)
+	if err != nil {
+		return nil, err
+	}
+	return r.msg, nil
+}
+
+// frame takes an entry out of its message, which was read with an error or not. The entry
+// may have been written again or removed since it was looked up.
+func (s *Store) frame(ctx context.Context, e *entry, m *message, err error, bodies bool) (*framelog.Entry, error) {
+	at := e.Data
+	for {
+		var f *framelog.Entry
+		if err == nil {
+			f, err = s.takeOut(ctx, e, m, at.part, bodies)
+		}
+		if err == nil || !errors.Is(err, posthouse.ErrCorrupt) {
+			return f, err
+		}
+		if cerr := s.refresh(ctx); cerr != nil {
+			return nil, cerr
+		}
+		s.index.RLock()
+		now := s.index.Entry(e.Thread, e.Seq)
+		s.index.RUnlock()
+		if now == nil || now.Hash != e.Hash {
+			return nil, nil
+		}
+		if now.Data == at {
+			return nil, err
+		}
+		at = now.Data
+		m, err = s.message(ctx, at.message)
+	}
+}
+
+func (s *Store) takeOut(ctx context.Context, want *entry, m *message, i int, bodies bool) (*framelog.Entry, error) {
+	if i >= len(m.parts) {
+		return nil, s.lost("entry %d of thread %q is not in its message", want.Seq, want.Thread)
+	}
+	p := &m.parts[i]
+	frame := p.frame
+	if bodies && len(p.chunks) > 0 {
+		body, err := s.readChunks(ctx, p.chunks)
+		if err != nil {
+			return nil, err
+		}
+		frame = append(frame[:len(frame):len(frame)], body...)
+	}
+	parsed, err := framelog.Parse(frame, bodies)
+	var f framelog.Entry
+	if err == nil {
+		err = f.Read(parsed.Head)
+	}
+	if err == nil && (f.Entry.Thread != want.Thread || f.Entry.Seq != want.Seq || f.Entry.Hash != want.Hash) {
+		err = fmt.Errorf("it is entry %d of thread %q", f.Entry.Seq, f.Entry.Thread)
+	}
+	if err == nil && bodies {
+		err = f.Fill(parsed.Body)
+	}
+	if err != nil {
+		return nil, s.lost("entry %d of thread %q: %v", want.Seq, want.Thread, err)
+	}
+	return &f, nil
+}
+
+// one returns an entry, nil if it was removed since.
+func (s *Store) one(ctx context.Context, e *entry) (*posthouse.Entry, error) {
+	full, err := s.fetch(ctx, []*entry{e}, true)
+	if err != nil || len(full) == 0 {
+		return nil, err
+	}
+	return full[0], nil
+}
+
+// Find implements [posthouse.Store].
+func (s *Store) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
+	return s.index.Find(ctx, id)
+}
+
+// List implements [posthouse.Store].
+func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
+	return s.index.List(ctx, q)
+}
+
+// Threads implements [posthouse.Store].
+func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	return s.index.Threads(ctx, q)
+}
+
+// Check implements [posthouse.Checker]. It reads each entry from the server, folds each
+// log into a summary, and compares the summary and the index with it. It reads each slot
+// too, and compares the log with what it must have.
+func (s *Store) Check(ctx context.Context) iter.Seq[error] {
+	return func(yield func(error) bool) {
+		for err := range s.index.Check(ctx, func(e *entry) (*posthouse.Entry, error) { return s.one(ctx, e) }) {
+			if !yield(err) {
+				return
+			}
+		}
+		for _, err := range s.Slots(ctx, "") {
+			if err != nil && !yield(err) {
+				return
+			}
+		}
+		if err := s.checkStream(ctx); err != nil {
+			yield(err)
+		}
+	}
+}
+
+// checkStream looks for messages that the server does not have any more.
+func (s *Store) checkStream(ctx context.Context) error {
+	info, err := s.streamInfo(ctx)
+	if err != nil {
+		return err
+	}
+	s.index.RLock()
+	live, applied := uint64(len(s.live)), s.applied
+	s.index.RUnlock()
+	if info.State.Msgs < live && info.State.LastSeq <= applied || info.State.LastSeq < applied {
+		return s.lost("the log has %d messages up to %d, and not the %d up to %d that it had", info.State.Msgs, info.State.LastSeq, live, applied)
+	}
+	w, err := s.readWitness(ctx)
+	if err != nil {
+		return err
+	}
+	return s.verifySlots(ctx, &w)
+}
+
+// verifySlots compares the ends of the buckets with a witness.
+func (s *Store) verifySlots(ctx context.Context, w *witness) error {
+	for i, thread := range []string{"", posthouse.ProcessThread} {
+		bucket := s.names.bucket(thread)
+		err := s.settle(ctx, "look at the slots", func(ctx context.Context) error {
+			stream, err := s.js.Stream(ctx, "KV_"+bucket)
+			if errors.Is(err, jetstream.ErrStreamNotFound) {
+				return s.lost("the bucket %s is gone", bucket)
+			}
+			if err == nil && stream.CachedInfo().State.LastSeq < w.slots[i] {
+				return s.lost("the bucket %s ends at message %d, and had message %d", bucket, stream.CachedInfo().State.LastSeq, w.slots[i])
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+package natsstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/framelog"
+)
+
+// A rest is what must be deleted once the log says that it is gone.
+type rest struct {
+	messages []uint64 // of the log
+	chunks   []uint64
+}
+
+// A cut is one message of a removal, and what it takes.
+type cut struct {
+	out  *message
+	last uint64 // the thread's message that it follows
+	done posthouse.Removed
+	rest rest
+}
+
+// A page of entries and bytes bounds the message of a removal of bodies.
+const (
+	cutEntries = 256
+	cutBytes   = 256 << 10
+)
+
+// Remove implements [posthouse.Store]. It says in the log what is gone, with what is left
+// of messages of which a part goes, and then has the server write over the old messages.
+// A process that is killed between leaves the second to the next that opens the store.
+func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
+	if err := s.writable(ctx); err != nil {
+		return done, err
+	}
+	s.removing.Lock()
+	defer s.removing.Unlock()
+	doing := fmt.Sprintf("remove from thread %q", r.Thread)
+	ctx = context.WithoutCancel(ctx)
+	var left rest
+	for more := true; more; {
+		var c *cut
+		if c, err = s.cutOnce(ctx, doing, r); err != nil {
+			return done, s.wrap(doing, err)
+		}
+		if more = c != nil; more {
+			done.Entries, done.Bodies, done.Bytes = done.Entries+c.done.Entries, done.Bodies+c.done.Bodies, done.Bytes+c.done.Bytes
+			left.messages, left.chunks = append(left.messages, c.rest.messages...), append(left.chunks, c.rest.chunks...)
+			more = c.out.removal == nil
+		}
+	}
+	if r.All {
+		if err := s.removeSlots(ctx, r.Thread); err != nil {
+			return done, s.wrap(doing, err)
+		}
+	}
+	if len(left.messages) > 0 {
+		err = s.finish(ctx, left)
+	}
+	return done, s.wrap(doing, err)
+}
+
+// cutOnce plans and publishes the next message of a removal until the server takes it. It
+// returns nil if there is nothing to remove any more.
+func (s *Store) cutOnce(ctx context.Context, doing string, r posthouse.Removal) (*cut, error) {
+	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	var sent *cut // nobody knows whether the server has it
+	for wait := 5 * time.Millisecond; ; {
+		if err := s.catchUp(within); err != nil {
+			return nil, err
+		}
+		if sent != nil && s.superseded(sent.rest.messages) {
+			return sent, nil
+		}
+		c, err := s.plan(within, r)
+		if err != nil || c == nil {
+			return nil, err
+		}
+		data, chunks, err := s.encode(within, c.out)
+		if err != nil {
+			return nil, err
+		}
+		once, done := context.WithTimeout(within, attempt)
+		seq, err := s.publish(once, &nats.Msg{Subject: s.names.logSubject(r.Thread), Data: data}, c.last)
+		done()
+		if err == nil {
+			return c, s.await(within, seq)
+		}
+		if hasMoved(err) {
+			if err = s.erase(within, s.aside, append(chunks, c.fresh()...)); err == nil {
+				err = s.look(within, r.Thread, c.last)
+			}
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err = s.wrap(doing, err); !isLost(err) || !s.pause(within, &wait) {
+			return nil, err
+		}
+		sent = c
+	}
+}
+
+// superseded reports whether no message counts any more.
+func (s *Store) superseded(messages []uint64) bool {
+	s.index.RLock()
+	defer s.index.RUnlock()
+	return !slices.ContainsFunc(messages, func(m uint64) bool { _, ok := s.live[m]; return ok })
+}
+
+// fresh returns the chunks that were written for this message only.
+func (c *cut) fresh() (chunks []uint64) {
+	for _, p := range c.out.parts {
+		chunks = append(chunks, p.chunks...)
+	}
+	return slices.DeleteFunc(chunks, func(n uint64) bool { return slices.Contains(c.rest.chunks, n) })
+}
+
+// finish deletes what the log says is gone. Before, a witness says so too: else a log
+// without these messages would look like one that has lost them.
+func (s *Store) finish(ctx context.Context, left rest) error {
+	if err := s.testify(ctx); err != nil {
+		return err
+	}
+	if err := s.erase(ctx, s.aside, left.chunks); err != nil {
+		return err
+	}
+	return s.erase(ctx, s.log, left.messages)
+}
+
+// plan makes the next message of a removal, nil if there is nothing to do any more.
+func (s *Store) plan(ctx context.Context, r posthouse.Removal) (*cut, error) {
+	s.index.RLock()
+	info := s.index.Info(r.Thread)
+	var summary []byte
+	if info != nil {
+		summary, _ = info.MarshalBinary() // never fails
+	}
+	s.index.RUnlock()
+	if info == nil {
+		return nil, nil
+	}
+	entries, err := s.entriesOf(ctx, r.Thread)
+	if err != nil {
+		return nil, err
+	}
+	p := planning{s: s, r: r, entries: entries}
+	if r.All || r.Below > 0 {
+		return p.entriesGo(ctx, summary)
+	}
+	return p.bodiesGo(ctx)
+}
+
+// entriesOf returns all entries of a thread.
+func (s *Store) entriesOf(ctx context.Context, thread string) (all []*entry, err error) {
+	var r posthouse.Range
+	for more := true; more; {
+		var page []*entry
+		if page, more, err = s.index.Entries(ctx, thread, &r, cutEntries); err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+	}
+	return all, nil
+}
+
+// planning is a message of a removal that is being made.
+type planning struct {
+	s       *Store
+	r       posthouse.Removal
+	entries []*entry // all of the thread
+	cut     cut
+	size    int
+}
+
+// entriesGo plans a removal of entries.
+func (p *planning) entriesGo(ctx context.Context, summary []byte) (*cut, error) {
+	s, r := p.s, p.r
+	p.cut.out = &message{thread: r.Thread, removal: &removal{all: r.All, from: r.From, below: r.Below}}
+	if !r.All {
+		p.cut.out.removal.summary = summary
+	}
+	goes := func(e *entry) bool { return r.All || e.Seq >= r.From && e.Seq < r.Below }
+	messages := map[uint64]bool{}
+	for _, e := range p.entries {
+		if goes(e) {
+			messages[e.Data.message] = true
+		}
+	}
+	if len(messages) == 0 && !r.All {
+		return nil, nil
+	}
+	for page := range slices.Chunk(p.entries, pageEntries) {
+		page = slices.DeleteFunc(slices.Clone(page), func(e *entry) bool { return !goes(e) && !messages[e.Data.message] && !p.misleads(e) })
+		frames, err := s.frames(ctx, page, true)
+		if err != nil {
+			return nil, err
+		}
+		for i, f := range frames {
+			switch {
+			case f == nil:
+				return nil, &posthouse.Error{Code: posthouse.CodeUnknown, Message: "entries were removed meanwhile", Hint: "try again"}
+			case goes(page[i]):
+				p.count(f)
+			default:
+				messages[page[i].Data.message] = true
+				if err := p.again(ctx, page[i], f); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return p.end(messages), nil
+}
+
+// misleads reports whether an entry before a hole brings ids that do not lead to it any
+// more. What took them away may be what goes.
+func (p *planning) misleads(e *entry) bool {
+	if p.r.All || e.Seq >= p.r.From {
+		return false
+	}
+	p.s.index.RLock()
+	defer p.s.index.RUnlock()
+	return len(p.s.index.Leads(e)) < len(e.IDs)
+}
+
+// bodiesGo plans a removal of bodies, up to a page of them.
+func (p *planning) bodiesGo(ctx context.Context) (*cut, error) {
+	p.cut.out = &message{thread: p.r.Thread}
+	strip := map[uint64][]int{}
+	for _, ref := range p.r.Bodies {
+		strip[ref.Seq] = append(strip[ref.Seq], ref.Record)
+	}
+	for group := range byMessage(p.entries) {
+		if !slices.ContainsFunc(group, func(e *entry) bool { return strip[e.Seq] != nil }) {
+			continue
+		}
+		frames, err := p.s.frames(ctx, group, true)
+		if err != nil {
+			return nil, err
+		}
+		before := p.cut.done.Bodies
+		for i, f := range frames {
+			if f == nil {
+				return nil, &posthouse.Error{Code: posthouse.CodeUnknown, Message: "entries were removed meanwhile", Hint: "try again"}
+			}
+			for _, record := range strip[group[i].Seq] {
+				if record >= 0 && record < len(f.Entry.Bodies) && f.Entry.Bodies[record] != nil {
+					p.cut.done.Bodies++
+					p.cut.done.Bytes += int64(len(f.Entry.Bodies[record]))
+					f.Entry.Bodies[record] = nil
+				}
+			}
+		}
+		if p.cut.done.Bodies == before {
+			continue
+		}
+		p.cut.rest.messages = append(p.cut.rest.messages, group[0].Data.message)
+		for i, f := range frames {
+			if err := p.again(ctx, group[i], f); err != nil {
+				return nil, err
+			}
+		}
+		if len(p.cut.out.parts) >= cutEntries || p.size >= cutBytes {
+			break
+		}
+	}
+	if p.cut.done.Bodies == 0 {
+		return nil, nil
+	}
+	return p.end(nil), nil
+}
+
+// byMessage yields entries that are in one message together.
+func byMessage(entries []*entry) func(func([]*entry) bool) {
+	sorted := slices.SortedStableFunc(slices.Values(entries), func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.Data.message, b.Data.message), cmp.Compare(a.Data.part, b.Data.part))
+	})
+	return func(yield func([]*entry) bool) {
+		for i := 0; i < len(sorted); {
+			j := i + 1
+			for j < len(sorted) && sorted[j].Data.message == sorted[i].Data.message {
+				j++
+			}
+			if !yield(sorted[i:j]) {
+				return
+			}
+			i = j
+		}
+	}
+}
+
+// count counts an entry that goes.
+func (p *planning) count(f *framelog.Entry) {
+	p.cut.done.Entries++
+	p.cut.done.Bytes += int64(len(f.Entry.Header) + len(f.Entry.Sig))
+	for _, b := range f.Entry.Bodies {
+		if len(b) > 0 {
+			p.cut.done.Bodies++
+			p.cut.done.Bytes += int64(len(b))
+		}
+	}
+}
+
+// again writes an entry again, as it is now and with the ids that lead to it.
+func (p *planning) again(ctx context.Context, e *entry, f *framelog.Entry) error {
+	p.s.index.RLock()
+	leads := p.s.index.Leads(e)
+	p.s.index.RUnlock()
+	var ids []posthouse.ID
+	var headers []bool
+	for _, i := range leads {
+		if at := slices.Index(f.IDs, e.IDs[i]); at >= 0 {
+			ids, headers = append(ids, f.IDs[at]), append(headers, f.Headers[at])
+		}
+	}
+	f.IDs, f.Headers, f.Commit = ids, headers, e.Commit
+	frame, _ := f.Append(nil)
+	out, err := p.s.partOf(ctx, frame)
+	p.cut.out.parts = append(p.cut.out.parts, out)
+	p.size += len(frame)
+	return err
+}
+
+// end completes the message with what is gone by it: the messages that it takes or writes
+// again, and those that count for nothing.
+func (p *planning) end(messages map[uint64]bool) *cut {
+	s, c := p.s, &p.cut
+	for m := range messages {
+		c.rest.messages = append(c.rest.messages, m)
+	}
+	s.index.RLock()
+	defer s.index.RUnlock()
+	sub := s.subjects[p.r.Thread]
+	c.last = sub.last
+	if c.out.removal != nil && sub.removal != 0 && !slices.ContainsFunc(p.entries, func(e *entry) bool {
+		return e.Data.message == sub.removal && !messages[sub.removal]
+	}) && !slices.Contains(c.rest.messages, sub.removal) {
+		c.rest.messages = append(c.rest.messages, sub.removal)
+	}
+	for m := range s.voids {
+		c.rest.messages = append(c.rest.messages, m)
+	}
+	slices.Sort(c.rest.messages)
+	for _, m := range c.rest.messages {
+		c.rest.chunks = append(c.rest.chunks, s.chunks[m]...)
+	}
+	c.out.gone = c.rest.messages
+	return c
+}

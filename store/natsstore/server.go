@@ -1,0 +1,179 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/durable"
+	"github.com/posthouse/posthouse/internal/filelock"
+)
+
+// An ownServer is a NATS server in this process. It listens on nothing, and keeps its
+// files in a directory that no other process may use meanwhile.
+type ownServer struct {
+	dir    string
+	lock   *os.File
+	server *server.Server
+	said   *serverLog
+	made   bool // the directory has had a store
+}
+
+const (
+	dirMode  = 0o700
+	lockName = "lock"
+	madeName = "posthouse" // says that the streams were made
+)
+
+// maxPayload of a server in this process: a slot fits, and the server warns above 8 MiB.
+const maxPayload = 2 << 20
+
+func startServer(dir string, o *Options) (own *ownServer, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, dirError("find", dir, err)
+	}
+	switch info, err := os.Stat(dir); {
+	case err == nil && !info.IsDir():
+		return nil, posthouse.Invalid("store", "%s is a file; name a directory", dir)
+	case errors.Is(err, fs.ErrNotExist) && o.ReadOnly:
+		return nil, posthouse.NotFound("store in the directory", dir)
+	}
+	if err := (durable.Dirs{}).MakeAll(dir, dirMode); err != nil {
+		return nil, dirError("make the directory", dir, err)
+	}
+	own = &ownServer{dir: dir, said: &serverLog{to: o.Logger}}
+	defer func() {
+		if err != nil {
+			own.stop()
+		}
+	}()
+	if err := own.acquire(); err != nil {
+		return own, err
+	}
+	_, err = os.Stat(filepath.Join(dir, madeName))
+	if own.made = err == nil; !own.made && o.ReadOnly {
+		return own, posthouse.NotFound("store in the directory", dir)
+	}
+	own.server, err = server.NewServer(&server.Options{
+		ServerName: "posthouse", JetStream: true, StoreDir: dir, SyncAlways: !o.lazy, DontListen: true, NoSigs: true, MaxPayload: maxPayload,
+	})
+	if err != nil {
+		return own, dirError("start a server in", dir, err)
+	}
+	own.server.SetLoggerV2(own.said, false, false, false)
+	own.server.Start()
+	if !own.server.ReadyForConnections(time.Minute) || !own.server.JetStreamEnabled() {
+		return own, &posthouse.Error{
+			Code: posthouse.CodeCorrupt, Message: "the server in this process cannot use " + dir + own.said.last(), Hint: "look at the directory and its disk",
+		}
+	}
+	return own, nil
+}
+
+// acquire keeps other processes from the directory. The operating system gives the lock
+// back when this process ends.
+func (own *ownServer) acquire() error {
+	name := filepath.Join(own.dir, lockName)
+	f, err := filelock.Take(name)
+	if errors.Is(err, filelock.ErrHeld) {
+		return &posthouse.Error{
+			Code:    posthouse.CodeLocked,
+			Message: fmt.Sprintf("%s has the store %s open", filelock.Holder(name), own.dir),
+			Hint:    "stop that process, talk to it over HTTP, or choose another data directory",
+		}
+	}
+	if err == nil {
+		own.lock = f
+		err = filelock.Name(f)
+	}
+	if err != nil {
+		return dirError("lock", name, err)
+	}
+	return nil
+}
+
+// sync makes the names of all files and directories durable, which the server leaves to
+// the file system, and then says that the streams are there.
+func (own *ownServer) sync() error {
+	err := filepath.WalkDir(own.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			err = durable.Dirs{}.Sync(path)
+		}
+		return err
+	})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(own.dir, madeName), []byte("a store in the streams of NATS\n"), 0o600)
+	}
+	if err == nil {
+		err = durable.Dirs{}.Sync(own.dir)
+	}
+	if err != nil {
+		return dirError("sync", own.dir, err)
+	}
+	own.made = true
+	return nil
+}
+
+func (own *ownServer) stop() {
+	if own.server != nil {
+		own.server.Shutdown()
+		own.server.WaitForShutdown()
+	}
+	if own.lock != nil {
+		_ = own.lock.Close()
+		own.lock = nil
+	}
+}
+
+// dirError wraps an error about a directory before there is a store.
+func dirError(doing, path string, err error) error {
+	e := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "store", Message: "cannot " + doing + " " + path, Err: err}
+	if errors.Is(err, fs.ErrPermission) {
+		e.Code, e.Hint = posthouse.CodeForbidden, "run as the user who owns it, or choose another data directory"
+	}
+	return e
+}
+
+// A serverLog passes on what a server warns about, and keeps it for errors.
+type serverLog struct {
+	to    *slog.Logger
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *serverLog) say(level slog.Level, format string, v ...any) {
+	line := strings.TrimSpace(fmt.Sprintf(format, v...))
+	l.to.Log(context.Background(), level, "posthouse: NATS in this process", "says", line)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lines = append(l.lines, line); len(l.lines) > 8 {
+		l.lines = l.lines[1:]
+	}
+}
+
+// last returns the newest lines, for the end of a message.
+func (l *serverLog) last() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.lines) == 0 {
+		return ""
+	}
+	return "; it says: " + strings.Join(l.lines, "; ")
+}
+
+func (l *serverLog) Noticef(string, ...any)         {}
+func (l *serverLog) Debugf(string, ...any)          {}
+func (l *serverLog) Tracef(string, ...any)          {}
+func (l *serverLog) Warnf(format string, v ...any)  { l.say(slog.LevelWarn, format, v...) }
+func (l *serverLog) Errorf(format string, v ...any) { l.say(slog.LevelError, format, v...) }
+func (l *serverLog) Fatalf(format string, v ...any) { l.say(slog.LevelError, format, v...) }

@@ -1,0 +1,252 @@
+package natsstore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/valid"
+)
+
+// A slot is a key of a bucket, whose value is the slot's own, so that other clients can
+// read it. What else belongs to it is in the message's headers. A deleted slot keeps its
+// revision and fence in a marker, as deleted keys of buckets have one.
+const (
+	headRevision  = "Posthouse-Revision"
+	headFence     = "Posthouse-Fence"
+	headSum       = "Posthouse-Sum"    // CRC-32C of key, revision, fence and value
+	headChunks    = "Posthouse-Chunks" // where a value is that is too large for one message
+	headOperation = "KV-Operation"
+)
+
+// A storedSlot is a slot as its bucket has it.
+type storedSlot struct {
+	posthouse.Slot
+	there  bool
+	last   uint64 // its message; 0: none
+	chunks []uint64
+}
+
+func (v *storedSlot) sum(key posthouse.SlotKey) string {
+	b := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, v.Revision), v.Fence)
+	b = append(append(append(b, key.Thread...), 0), key.Step...)
+	if v.there {
+		b = append(b, 1)
+	}
+	return strconv.FormatUint(uint64(crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, v.Value)), 16)
+}
+
+// Slot implements [posthouse.Store]. A write reads the slot first and then depends on what
+// it has read. It is not repeated if the connection is lost: [posthouse.ErrUnknown].
+func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	usable := s.usable
+	if op.Verb != posthouse.SlotGet {
+		usable = s.writable
+	}
+	if err := usable(ctx); err != nil {
+		return posthouse.Slot{}, err
+	}
+	if err := valid.Slot(key, &op); err != nil {
+		return posthouse.Slot{}, err
+	}
+	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
+	for {
+		have, err := s.readSlot(ctx, doing, key)
+		switch {
+		case err != nil:
+			return posthouse.Slot{}, err
+		case op.Verb == posthouse.SlotGet && !have.there:
+			return posthouse.Slot{}, posthouse.NotFound(fmt.Sprintf("slot %q of thread", key.Step), key.Thread)
+		case op.Verb == posthouse.SlotGet:
+			return have.Slot, nil
+		}
+		if err := op.Admits(key, have.Slot, have.there); err != nil {
+			return posthouse.Slot{}, err
+		}
+		next := storedSlot{Slot: posthouse.Slot{Revision: have.Revision, Fence: max(have.Fence, op.Fence)}}
+		if op.Verb == posthouse.SlotPut {
+			next.Revision++
+			next.Value, next.there = bytes.Clone(op.Value), true
+		}
+		err = s.writeSlot(ctx, key, &next, have)
+		switch {
+		case err == nil:
+			return next.Slot, nil
+		case !hasMoved(err):
+			return posthouse.Slot{}, s.wrap(doing, err)
+		}
+	}
+}
+
+// readSlot asks for a slot. One that was never written has the zero value.
+func (s *Store) readSlot(ctx context.Context, doing string, key posthouse.SlotKey) (v storedSlot, err error) {
+	for last := uint64(0); ; last = v.last {
+		m, header, err := s.newest(ctx, doing, "KV_"+s.names.bucket(key.Thread), s.names.slotSubject(key))
+		if errors.Is(err, errNone) {
+			return storedSlot{}, nil
+		}
+		if err != nil {
+			return v, err
+		}
+		v = storedSlot{there: header.Get(headOperation) == "", last: m.Seq}
+		damaged := s.lost("slot %q of thread %q", key.Step, key.Thread)
+		revision, err1 := strconv.ParseUint(header.Get(headRevision), 10, 64)
+		fence, err2 := strconv.ParseUint(header.Get(headFence), 10, 64)
+		if v.Revision, v.Fence = revision, fence; err1 != nil || err2 != nil {
+			return v, damaged
+		}
+		if v.there && len(m.Data) > 0 {
+			v.Value = m.Data
+		}
+		for one := range strings.FieldsSeq(header.Get(headChunks)) {
+			seq, err := strconv.ParseUint(one, 10, 64)
+			if err != nil {
+				return v, damaged
+			}
+			v.chunks = append(v.chunks, seq)
+		}
+		if len(v.chunks) > 0 {
+			v.Value, err = s.readChunks(ctx, v.chunks)
+			if errors.Is(err, posthouse.ErrCorrupt) && v.last != last {
+				continue // it was written again, and the chunks are gone
+			}
+			if err != nil {
+				return v, err
+			}
+		}
+		if v.sum(key) != header.Get(headSum) {
+			return v, damaged
+		}
+		return v, nil
+	}
+}
+
+// writeSlot writes a slot in the place of what it was.
+func (s *Store) writeSlot(ctx context.Context, key posthouse.SlotKey, next *storedSlot, have storedSlot) error {
+	m := &nats.Msg{Subject: s.names.slotSubject(key), Data: next.Value, Header: nats.Header{}}
+	m.Header.Set(headRevision, strconv.FormatUint(next.Revision, 10))
+	m.Header.Set(headFence, strconv.FormatUint(next.Fence, 10))
+	m.Header.Set(headSum, next.sum(key))
+	if !next.there {
+		m.Header.Set(headOperation, "DEL")
+	}
+	if len(next.Value) > s.room {
+		chunks, err := s.putChunks(ctx, next.Value)
+		if err != nil {
+			return err
+		}
+		m.Header.Set(headChunks, strings.Trim(fmt.Sprint(chunks), "[]"))
+		m.Data, next.chunks = nil, chunks
+	}
+	if err := s.writable(ctx); err != nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
+	defer cancel()
+	_, err := s.publish(within, m, have.last)
+	switch {
+	case err == nil && len(have.chunks) > 0:
+		_ = s.erase(within, s.aside, have.chunks)
+	case hasMoved(err) && len(next.chunks) > 0:
+		_ = s.erase(within, s.aside, next.chunks)
+	}
+	return err
+}
+
+// Slots implements [posthouse.SlotLister]. It yields the slots that there are when the
+// first is asked for, each as it is when it is asked for.
+func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.SlotItem, error] {
+	return func(yield func(*posthouse.SlotItem, error) bool) {
+		keys, err := s.slotKeys(ctx, thread)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, key := range keys {
+			have, err := s.readSlot(ctx, "list slots", key)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if have.there && !yield(&posthouse.SlotItem{Key: key, Slot: have.Slot}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// slotKeys returns the keys of a thread's slots, or of all for "", deleted ones too.
+func (s *Store) slotKeys(ctx context.Context, thread string) (keys []posthouse.SlotKey, err error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	of := map[string]string{s.names.bucket(thread): "*"}
+	if thread == "" {
+		of[s.names.bucket(posthouse.ProcessThread)] = "*"
+	} else {
+		of[s.names.bucket(thread)] = escape(thread)
+	}
+	for bucket, token := range of {
+		err := s.settle(ctx, "list slots", func(ctx context.Context) error {
+			stream, err := s.js.Stream(ctx, "KV_"+bucket)
+			if err != nil {
+				return err
+			}
+			info, err := stream.Info(ctx, jetstream.WithSubjectFilter("$KV."+bucket+"."+token+".*"))
+			if err != nil {
+				return err
+			}
+			for subject := range info.State.Subjects {
+				key, ok := slotKey(subject)
+				if !ok {
+					return s.lost("the bucket %s has %.80q", bucket, subject)
+				}
+				keys = append(keys, key)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(keys, func(a, b posthouse.SlotKey) int {
+		return cmp.Or(strings.Compare(a.Thread, b.Thread), strings.Compare(a.Step, b.Step))
+	})
+	return keys, nil
+}
+
+// removeSlots deletes the slots of a thread, with what they kept when they were deleted.
+func (s *Store) removeSlots(ctx context.Context, thread string) error {
+	keys, err := s.slotKeys(ctx, thread)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	bucket, err := s.js.Stream(ctx, "KV_"+s.names.bucket(thread))
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		have, err := s.readSlot(ctx, "remove slots", key)
+		if err == nil && have.last != 0 {
+			if err = s.erase(ctx, s.aside, have.chunks); err == nil {
+				err = s.erase(ctx, bucket, []uint64{have.last})
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/memindex"
+)
+
+// A Store keeps threads in the streams of a NATS server or cluster. Besides
+// [posthouse.Store] it is a Watcher, Checker, SlotLister, BulkAppender and Compacter.
+// With a server in this process it is an Excluder too; any number of Stores, in any
+// number of processes, may use the same streams of another server.
+type Store struct {
+	opts  Options
+	names names
+	where string     // the servers' addresses or the directory, for messages
+	own   *ownServer // nil for a server elsewhere
+	conn  *nats.Conn
+	js    jetstream.JetStream
+	log   jetstream.Stream
+	aside jetstream.Stream
+	room  int    // the largest message, in bytes
+	life  string // in cursors: another store counts from 1 again
+	runs  posthouse.Runs
+
+	index *memindex.Index[place]
+	state // guarded by the index's lock
+
+	removing sync.Mutex
+	witness  keptWitness
+
+	ctx      context.Context // ends when the store closes
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+	closed   atomic.Bool
+	poisoned atomic.Pointer[posthouse.Error]
+}
+
+var (
+	_ posthouse.Store        = (*Store)(nil)
+	_ posthouse.Watcher      = (*Store)(nil)
+	_ posthouse.Checker      = (*Store)(nil)
+	_ posthouse.SlotLister   = (*Store)(nil)
+	_ posthouse.BulkAppender = (*Store)(nil)
+	_ posthouse.Compacter    = (*Store)(nil)
+	_ posthouse.Excluder     = (*Store)(nil)
+)
+
+// An entry is one that the index knows.
+type entry = memindex.Entry[place]
+
+// Open opens the store on the servers that a URL names, nats://user:password@host:port or
+// tls:, several with commas between, or with a server in this process that keeps its
+// files in a directory, nats:DIR. It makes directory and streams if they are missing, and
+// reads all of the log.
+//
+// It fails with [posthouse.ErrLocked] if another process has the directory open, with
+// [posthouse.ErrCorrupt] if acknowledged messages are gone or damaged, with
+// [posthouse.ErrUnsupported] on streams that lose acknowledged writes, unless
+// Options.AllowWeak is set, and with [posthouse.ErrNewer] if a newer version has written
+// the store.
+func Open(ctx context.Context, url string, o *Options) (*Store, error) {
+	opts := o.withDefaults()
+	servers, dir, err := opts.configure(url)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := &Store{opts: opts, names: names{opts.Prefix}, index: memindex.New[place](), state: newState()}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.index.Refresh = s.refresh
+	if err := s.open(ctx, servers, dir); err != nil {
+		s.release()
+		return nil, s.wrap("open the store", err)
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, servers, dir string) (err error) {
+	options := []nats.Option{
+		nats.Name("posthouse"), nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond),
+		nats.ReconnectBufSize(-1), nats.Timeout(min(s.opts.Timeout, 5*time.Second)),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			s.opts.Logger.Warn("posthouse: NATS", "store", s.where, "err", err)
+		}),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if !s.closed.Load() {
+				s.opts.Logger.Warn("posthouse: the connection to NATS is lost", "store", s.where, "err", err)
+			}
+		}),
+	}
+	if dir != "" {
+		if s.own, err = startServer(dir, &s.opts); err != nil {
+			return err
+		}
+		s.where = s.own.dir
+		options = append(options, nats.InProcessServer(s.own.server))
+	} else {
+		s.where = withoutPasswords(servers)
+		if s.opts.Credentials != "" {
+			options = append(options, nats.UserCredentials(s.opts.Credentials))
+		}
+	}
+	if s.conn, err = nats.Connect(servers, options...); err != nil {
+		return err
+	}
+	s.room = int(s.conn.MaxPayload()) - 1024 // for the headers
+	if s.js, err = jetstream.New(s.conn); err != nil {
+		return err
+	}
+	if err := s.setUp(ctx); err != nil {
+		return err
+	}
+	return s.begin(ctx)
+}
+
+// Exclusive reports whether no other process can have the store open: true for a server in
+// this process.
+func (s *Store) Exclusive() bool { return s.own != nil && !s.opts.ReadOnly }
+
+// Runs implements [posthouse.Excluder].
+func (s *Store) Runs() *posthouse.Runs { return &s.runs }
+
+// Close waits for calls in progress and closes the connection, and the server if it is in
+// this process. Acknowledged writes are durable without it. A second call returns nil.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	if !s.opts.ReadOnly && s.poisoned.Load() == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), min(s.opts.Timeout, 2*time.Second))
+		_ = s.testify(ctx) // nothing is lost without it
+		cancel()
+	}
+	s.index.Close()
+	s.release()
+	return nil
+}
+
+// release closes what is open.
+func (s *Store) release() {
+	s.closed.Store(true)
+	s.cancel()
+	s.work.Wait()
+	if s.conn != nil {
+		s.conn.Close()
+	}
+	if s.own != nil {
+		s.own.stop()
+	}
+}
+
+// usable returns why a call cannot be served, or nil.
+func (s *Store) usable(ctx context.Context) error {
+	if s.closed.Load() {
+		return s.closedError()
+	}
+	return ctx.Err()
+}
+
+// writable returns why the store takes no writes, or nil.
+func (s *Store) writable(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if s.opts.ReadOnly {
+		return &posthouse.Error{
+			Code: posthouse.CodeReadOnly, Message: "the store in " + s.where + " was opened for reading only",
+			Hint: "send the change to a process that has it open for writing",
+		}
+	}
+	if e := s.poisoned.Load(); e != nil {
+		return &posthouse.Error{
+			Code: posthouse.CodeReadOnly, Message: "the store in " + s.where + " takes no more writes after an error", Err: e,
+			Hint: "look at the server's disk and log, then open the store again and run posthouse verify",
+		}
+	}
+	return nil
+}
+
+// attempt bounds one request to a server.
+const attempt = 2 * time.Second
+
+// settle calls fn until the server answers, for as long as Options.Timeout.
+func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+		if err := s.usable(ctx); err != nil {
+			return err
+		}
+		once, done := context.WithTimeout(within, attempt)
+		err := s.wrap(doing, fn(once))
+		done()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil && !s.closed.Load():
+			return ctx.Err()
+		case !isLost(err):
+			return err
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-within.Done():
+			t.Stop()
+			return err
+		case <-s.ctx.Done():
+			t.Stop()
+		}
+		s.opts.Logger.Warn("posthouse: asking NATS again", "store", s.where, "doing", doing, "err", err)
+	}
+}
+
+// publish sends a message that the server takes if expected is the sequence of the last
+// one with its subject. It returns its sequence.
+func (s *Store) publish(ctx context.Context, m *nats.Msg, expected uint64) (uint64, error) {
+	ack, err := s.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(expected), jetstream.WithRetryAttempts(0))
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}
+
+var errNone = errors.New("there is no such message")

@@ -1,0 +1,32 @@
+package natsstore_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger/ledgertest"
+	"github.com/posthouse/posthouse/store/natsstore"
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// harness has a server in this process for each directory.
+func harness() storetest.Harness {
+	return storetest.Harness{
+		Open: func(t storetest.TB, dir string) posthouse.Store {
+			s, err := natsstore.Open(t.Context(), "nats:"+dir, natsstore.Options{}.Lazy())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		Durable: true,
+	}
+}
+
+func TestStore(t *testing.T) { storetest.Run(t, harness()) }
+
+func TestLedger(t *testing.T) { ledgertest.Run(t, harness(), nil) }

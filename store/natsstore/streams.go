@@ -1,0 +1,260 @@
+package natsstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/posthouse/posthouse"
+)
+
+// configs are those of the store's streams. Each keeps everything until it is removed,
+// but of a slot the last write only.
+func (s *Store) configs() (all []jetstream.StreamConfig) {
+	replicas := s.opts.Replicas
+	if replicas == 0 {
+		if replicas = 1; s.conn.ConnectedClusterName() != "" {
+			replicas = 3
+		}
+	}
+	common := jetstream.StreamConfig{
+		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage, Replicas: replicas,
+		MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1, MaxConsumers: -1, MaxMsgsPerSubject: -1, AllowDirect: true,
+	}
+	log := common
+	log.Name, log.Subjects = s.names.log(), []string{s.names.prefix + ".log.*"}
+	log.Description = "threads of Posthouse"
+	all = append(all, log)
+	for _, thread := range []string{"", posthouse.ProcessThread} {
+		slots := common
+		bucket := s.names.bucket(thread)
+		slots.Name, slots.Subjects = "KV_"+bucket, []string{"$KV." + bucket + ".>"}
+		slots.MaxMsgsPerSubject, slots.AllowRollup = 1, true
+		slots.Description = "slots of Posthouse"
+		all = append(all, slots)
+	}
+	aside := common
+	aside.Name, aside.Subjects, aside.AllowRollup = s.names.aside(), []string{s.names.chunkSubject(), s.names.witnessSubject()}, true
+	aside.Description = "large bodies of Posthouse, and what the log must have"
+	return append(all, aside)
+}
+
+// setUp finds the store's streams, or makes them. The last of them has a witness when
+// all are there.
+func (s *Store) setUp(ctx context.Context) error {
+	there := 0
+	configs := s.configs()
+	for _, c := range configs {
+		err := s.settle(ctx, "open the store", func(ctx context.Context) error {
+			stream, err := s.js.Stream(ctx, c.Name)
+			if errors.Is(err, jetstream.ErrStreamNotFound) {
+				return nil
+			}
+			if err == nil {
+				there++
+				s.use(stream)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	w, err := s.readWitness(ctx)
+	switch {
+	case err == nil && there < len(configs), err != nil && errors.Is(err, errNone) && s.own != nil && s.own.made:
+		said := ""
+		if s.own != nil {
+			said = s.own.said.last()
+		}
+		return s.lost("%d of the store's %d streams are there%s", there, len(configs), said)
+	case err == nil:
+		return s.setDown(ctx, w)
+	case !errors.Is(err, errNone):
+		return err
+	case s.opts.ReadOnly:
+		return posthouse.NotFound("store in "+s.where+" with the prefix", s.opts.Prefix)
+	}
+	return s.create(ctx, configs)
+}
+
+// setDown takes over what is known of a store that is there.
+func (s *Store) setDown(ctx context.Context, w witness) error {
+	if w.format > format {
+		return &posthouse.Error{
+			Code: posthouse.CodeNewer, Message: "the store in " + s.where + " was written by a newer version",
+			Hint: "use that version or a newer one; nothing was changed",
+		}
+	}
+	s.life = w.life
+	return s.judge(ctx)
+}
+
+// create makes the streams. Others may do so at the same time.
+func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) error {
+	for _, c := range configs {
+		err := s.settle(ctx, "make the store", func(ctx context.Context) error {
+			stream, err := s.js.CreateStream(ctx, c)
+			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+				stream, err = s.js.Stream(ctx, c.Name)
+			}
+			if err == nil {
+				s.use(stream)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.judge(ctx); err != nil {
+		return err
+	}
+	if s.log.CachedInfo().State.Msgs > 0 {
+		return s.lost("the log has messages, and nothing says what it must have")
+	}
+	var life [4]byte
+	_, _ = rand.Read(life[:]) // never fails: crypto/rand aborts the program instead
+	err := s.putWitness(ctx, witness{format: format, life: hex.EncodeToString(life[:])})
+	if err != nil {
+		return err
+	}
+	w, err := s.readWitness(ctx)
+	if s.life = w.life; err == nil && s.own != nil {
+		err = s.own.sync()
+	}
+	return err
+}
+
+func (s *Store) use(stream jetstream.Stream) {
+	switch stream.CachedInfo().Config.Name {
+	case s.names.log():
+		s.log = stream
+	case s.names.aside():
+		s.aside = stream
+	}
+}
+
+// Weak returns by what the store may lose acknowledged writes, such as "posthouse-log has
+// 1 replica in a cluster: the loss of a server loses it". For a server in this process it
+// is empty. Another server does not tell its clients whether it syncs each write, so for
+// one this is always among the answers.
+func (s *Store) Weak(ctx context.Context) (weak []string, err error) {
+	weak, err = s.weakStreams(ctx)
+	if s.own == nil && err == nil {
+		weak = append(weak, "the server does not tell its sync_interval: unless it is always on each server, a power cut loses what was not synced yet")
+	}
+	return weak, err
+}
+
+func (s *Store) weakStreams(ctx context.Context) (weak []string, err error) {
+	for _, want := range s.configs() {
+		var have jetstream.StreamConfig
+		err := s.settle(ctx, "read the settings of streams", func(ctx context.Context) error {
+			stream, err := s.js.Stream(ctx, want.Name)
+			if err == nil {
+				have = stream.CachedInfo().Config
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range []struct {
+			is  bool
+			why string
+		}{
+			{have.Storage != jetstream.FileStorage, "is kept in memory: a restart loses it"},
+			{have.PersistMode == jetstream.AsyncPersistMode, "has persist_mode async: a power cut loses what was not synced yet"},
+			{s.conn.ConnectedClusterName() != "" && have.Replicas < 3, fmt.Sprintf("has %d replica in a cluster: the loss of a server loses it", have.Replicas)},
+			{have.Retention != jetstream.LimitsPolicy || have.MaxAge != 0 || have.MaxMsgsPerSubject != want.MaxMsgsPerSubject, "has limits by which the server deletes messages"},
+			{have.Discard != jetstream.DiscardNew && (have.MaxMsgs > 0 || have.MaxBytes > 0), "has limits by which the server deletes messages"},
+		} {
+			if w.is {
+				weak = append(weak, want.Name+" "+w.why)
+			}
+		}
+	}
+	return weak, nil
+}
+
+// judge refuses streams that lose acknowledged writes.
+func (s *Store) judge(ctx context.Context) error {
+	weak, err := s.weakStreams(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(weak) > 0 && !s.opts.AllowWeak:
+		return &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Message: "the store in " + s.where + " loses acknowledged writes: " + strings.Join(weak, "; "),
+			Hint: "change the streams with nats stream edit, or set Options.AllowWeak",
+		}
+	}
+	if weak, err = s.Weak(ctx); err == nil && len(weak) > 0 {
+		s.opts.Logger.Warn("posthouse: NATS may lose acknowledged writes", "store", s.where, "weak", weak)
+	}
+	return err
+}
+
+// A stored message is one that a stream's leader has.
+type stored struct {
+	Seq  uint64 `json:"seq"`
+	Hdrs []byte `json:"hdrs"`
+	Data []byte `json:"data"`
+}
+
+// newest asks the leader of a stream, never a copy that may be behind, for the last
+// message with a subject. [errNone] if there is none, or no stream.
+func (s *Store) newest(ctx context.Context, doing, stream, subject string) (m *stored, header nats.Header, err error) {
+	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
+	if err != nil {
+		return nil, nil, err
+	}
+	err = s.settle(ctx, doing, func(ctx context.Context) error {
+		r, err := s.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, ask)
+		if err != nil {
+			return err
+		}
+		var answer struct {
+			Error   *jetstream.APIError `json:"error"`
+			Message *stored             `json:"message"`
+		}
+		if err := json.Unmarshal(r.Data, &answer); err != nil {
+			return err
+		}
+		if m = answer.Message; answer.Error != nil {
+			return answer.Error
+		}
+		return nil
+	})
+	var api *jetstream.APIError
+	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeMessageNotFound || api.ErrorCode == jetstream.JSErrCodeStreamNotFound) {
+		return nil, nil, errNone
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(m.Hdrs) > 0 {
+		header, err = nats.DecodeHeadersMsg(m.Hdrs)
+	}
+	return m, header, s.wrap(doing, err)
+}
+
+// withoutPasswords returns what of the servers' URLs may be shown.
+func withoutPasswords(servers string) string {
+	var hosts []string
+	for one := range strings.SplitSeq(servers, ",") {
+		if u, err := url.Parse(one); err == nil {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	return strings.Join(hosts, ",")
+}

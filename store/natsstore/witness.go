@@ -1,0 +1,133 @@
+package natsstore
+
+import (
+	"context"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/framelog"
+)
+
+// format is the number of the layout of streams and messages.
+const format = 1
+
+// A witness says, in another stream, what the log had at some message. A server that has
+// dropped messages of the log, as it does behind a flipped bit, cannot hide it: the log's
+// end or its digest is another.
+type witness struct {
+	format uint64
+	life   string
+	seq    uint64 // the message
+	digest framelog.Digest
+	slots  [2]uint64 // the last messages of the buckets
+}
+
+// keptWitness is the newest witness that this process knows.
+type keptWitness struct {
+	sync.Mutex
+	seq  uint64 // of its message; 0: none
+	have witness
+}
+
+// witnessEvery is after how many messages of the log a witness is written.
+const witnessEvery = 512
+
+func (w *witness) encode() []byte {
+	b := canon.AppendString(canon.AppendUint(nil, w.format), w.life)
+	b = canon.AppendUint(canon.AppendUint(b, w.seq), w.digest.Count)
+	b = append(b, w.digest.Sum[:]...)
+	return seal(canon.AppendUint(canon.AppendUint(b, w.slots[0]), w.slots[1]))
+}
+
+func (w *witness) decode(data []byte) error {
+	b, err := unseal(data)
+	if err != nil {
+		return err
+	}
+	r := canon.NewReader(b)
+	if *w = (witness{format: r.Uint()}); w.format > format {
+		return nil
+	}
+	w.life, w.seq = r.String(), r.Uint()
+	w.digest.Count = r.Uint()
+	copy(w.digest.Sum[:], r.Raw(len(w.digest.Sum)))
+	w.slots = [2]uint64{r.Uint(), r.Uint()}
+	return r.Done()
+}
+
+// readWitness asks for the newest witness. [errNone].
+func (s *Store) readWitness(ctx context.Context) (w witness, err error) {
+	m, _, err := s.newest(ctx, "read what the log must have", s.names.aside(), s.names.witnessSubject())
+	if err != nil {
+		return w, err
+	}
+	if err := w.decode(m.Data); err != nil {
+		return w, s.lost("what says what the log must have is damaged: %v", err)
+	}
+	s.witness.Lock()
+	defer s.witness.Unlock()
+	s.witness.seq, s.witness.have = m.Seq, w
+	return w, nil
+}
+
+// putWitness writes a witness, unless there is one already that is as new.
+func (s *Store) putWitness(ctx context.Context, w witness) error {
+	s.witness.Lock()
+	defer s.witness.Unlock()
+	for s.witness.seq == 0 || s.witness.have.seq < w.seq {
+		m := &nats.Msg{Subject: s.names.witnessSubject(), Data: w.encode(), Header: nats.Header{}}
+		m.Header.Set("Nats-Rollup", jetstream.MsgRollupSubject)
+		var seq uint64
+		err := s.settle(ctx, "write what the log must have", func(ctx context.Context) (err error) {
+			seq, err = s.publish(ctx, m, s.witness.seq)
+			return err
+		})
+		if err == nil {
+			s.witness.seq, s.witness.have = seq, w
+			return nil
+		}
+		if !hasMoved(err) {
+			return err
+		}
+		s.witness.Unlock()
+		_, err = s.readWitness(ctx)
+		s.witness.Lock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// testify writes a witness of all that this process knows.
+func (s *Store) testify(ctx context.Context) error {
+	s.index.RLock()
+	w := witness{format: format, life: s.life, seq: s.applied, digest: s.digest}
+	err := s.state.err
+	s.index.RUnlock()
+	if err != nil {
+		return err
+	}
+	for i, thread := range []string{"", posthouse.ProcessThread} {
+		stream, err := s.js.Stream(ctx, "KV_"+s.names.bucket(thread))
+		if err != nil {
+			return err
+		}
+		w.slots[i] = stream.CachedInfo().State.LastSeq
+	}
+	return s.putWitness(ctx, w)
+}
+
+// testifySometimes writes a witness after every so many messages of the log.
+func (s *Store) testifySometimes(ctx context.Context, seq uint64) {
+	if seq%witnessEvery != 0 {
+		return
+	}
+	if err := s.testify(ctx); err != nil {
+		s.opts.Logger.Warn("posthouse: cannot write what the log must have", "store", s.where, "err", err)
+	}
+}
