@@ -104,8 +104,8 @@ func (own *ownServer) acquire() error {
 
 // sync makes the names of all files and directories durable, which the server leaves to
 // the file system, and then says that the streams are there.
-func (own *ownServer) sync() error {
-	err := filepath.WalkDir(own.dir, func(path string, d fs.DirEntry, err error) error {
+func (own *ownServer) sync() (err error) {
+	err = filepath.WalkDir(own.dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			err = durable.Dirs{}.Sync(path)
 		}

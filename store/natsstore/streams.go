@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -50,24 +51,20 @@ func (s *Store) configs() (all []jetstream.StreamConfig) {
 // setUp finds the store's streams, or makes them. The last of them has a witness when
 // all are there.
 func (s *Store) setUp(ctx context.Context) error {
-	there := 0
 	configs := s.configs()
-	for _, c := range configs {
-		err := s.settle(ctx, "open the store", func(ctx context.Context) error {
-			stream, err := s.js.Stream(ctx, c.Name)
-			if errors.Is(err, jetstream.ErrStreamNotFound) {
+	have := make([]jetstream.Stream, len(configs))
+	err := each(len(configs), func(i int) error {
+		return s.settle(ctx, "open the store", func(ctx context.Context) (err error) {
+			if have[i], err = s.js.Stream(ctx, configs[i].Name); errors.Is(err, jetstream.ErrStreamNotFound) {
 				return nil
-			}
-			if err == nil {
-				there++
-				s.use(stream)
 			}
 			return err
 		})
-		if err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
+	there := s.use(have)
 	w, err := s.readWitness(ctx)
 	switch {
 	case err == nil && there < len(configs), err != nil && errors.Is(err, errNone) && s.own != nil && s.own.made:
@@ -100,21 +97,19 @@ func (s *Store) setDown(ctx context.Context, w witness) error {
 
 // create makes the streams. Others may do so at the same time.
 func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) error {
-	for _, c := range configs {
-		err := s.settle(ctx, "make the store", func(ctx context.Context) error {
-			stream, err := s.js.CreateStream(ctx, c)
-			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-				stream, err = s.js.Stream(ctx, c.Name)
-			}
-			if err == nil {
-				s.use(stream)
+	have := make([]jetstream.Stream, len(configs))
+	err := each(len(configs), func(i int) error {
+		return s.settle(ctx, "make the store", func(ctx context.Context) (err error) {
+			if have[i], err = s.js.CreateStream(ctx, configs[i]); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+				have[i], err = s.js.Stream(ctx, configs[i].Name)
 			}
 			return err
 		})
-		if err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
+	s.use(have)
 	if err := s.judge(ctx); err != nil {
 		return err
 	}
@@ -123,7 +118,7 @@ func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) er
 	}
 	var life [4]byte
 	_, _ = rand.Read(life[:]) // never fails: crypto/rand aborts the program instead
-	err := s.putWitness(ctx, witness{format: format, life: hex.EncodeToString(life[:])})
+	err = s.putWitness(ctx, witness{format: format, life: hex.EncodeToString(life[:])})
 	if err != nil {
 		return err
 	}
@@ -134,13 +129,32 @@ func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) er
 	return err
 }
 
-func (s *Store) use(stream jetstream.Stream) {
-	switch stream.CachedInfo().Config.Name {
-	case s.names.log():
-		s.log = stream
-	case s.names.aside():
-		s.aside = stream
+// use takes over the streams that are there, and counts them.
+func (s *Store) use(streams []jetstream.Stream) (n int) {
+	for _, stream := range streams {
+		if stream == nil {
+			continue
+		}
+		n++
+		switch stream.CachedInfo().Config.Name {
+		case s.names.log():
+			s.log = stream
+		case s.names.aside():
+			s.aside = stream
+		}
 	}
+	return n
+}
+
+// each calls f for 0 to n-1 at once, and returns the errors.
+func each(n int, f func(i int) error) error {
+	errs := make([]error, n)
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { errs[i] = f(i) })
+	}
+	group.Wait()
+	return errors.Join(errs...)
 }
 
 // Weak returns by what the store may lose acknowledged writes, such as "posthouse-log has
@@ -149,25 +163,34 @@ func (s *Store) use(stream jetstream.Stream) {
 // one this is always among the answers.
 func (s *Store) Weak(ctx context.Context) (weak []string, err error) {
 	weak, err = s.weakStreams(ctx)
-	if s.own == nil && err == nil {
-		weak = append(weak, "the server does not tell its sync_interval: unless it is always on each server, a power cut loses what was not synced yet")
+	return append(weak, s.untold()...), err
+}
+
+// untold returns what the server does not tell its clients.
+func (s *Store) untold() []string {
+	if s.own != nil {
+		return nil
 	}
-	return weak, err
+	return []string{"the server does not tell its sync_interval: unless it is always on each server, a power cut loses what was not synced yet"}
 }
 
 func (s *Store) weakStreams(ctx context.Context) (weak []string, err error) {
-	for _, want := range s.configs() {
-		var have jetstream.StreamConfig
-		err := s.settle(ctx, "read the settings of streams", func(ctx context.Context) error {
-			stream, err := s.js.Stream(ctx, want.Name)
+	configs := s.configs()
+	haves := make([]jetstream.StreamConfig, len(configs))
+	err = each(len(configs), func(i int) error {
+		return s.settle(ctx, "read the settings of streams", func(ctx context.Context) error {
+			stream, err := s.js.Stream(ctx, configs[i].Name)
 			if err == nil {
-				have = stream.CachedInfo().Config
+				haves[i] = stream.CachedInfo().Config
 			}
 			return err
 		})
-		if err != nil {
-			return nil, err
-		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, want := range configs {
+		have := haves[i]
 		for _, w := range []struct {
 			is  bool
 			why string
@@ -198,10 +221,10 @@ func (s *Store) judge(ctx context.Context) error {
 			Hint: "change the streams with nats stream edit, or set Options.AllowWeak",
 		}
 	}
-	if weak, err = s.Weak(ctx); err == nil && len(weak) > 0 {
+	if weak = append(weak, s.untold()...); len(weak) > 0 {
 		s.opts.Logger.Warn("posthouse: NATS may lose acknowledged writes", "store", s.where, "weak", weak)
 	}
-	return err
+	return nil
 }
 
 // A stored message is one that a stream's leader has.
