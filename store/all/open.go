@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/redisstore"
 )
@@ -15,12 +16,14 @@ import (
 // app.Programs requires.
 type Options = local.Options
 
-const known = "known are memory:, file:DIR, sqlite:PATH, postgres://USER@HOST/DATABASE and redis://HOST:PORT"
+const known = "known are memory:, file:DIR, sqlite:PATH, postgres://USER@HOST/DATABASE, redis://HOST:PORT, nats:DIR and nats://HOST:PORT"
 
 // Open opens the store that a URL names: memory: for a store that ends with the process,
 // file:DIR for a directory, sqlite:PATH for a file. postgres://USER@HOST/DATABASE, or
 // postgresql:, is for a database, in the schema that ?schema=NAME names.
 // redis://HOST:PORT, or rediss: for TLS, is for a Redis server, under the prefix that
+// ?prefix=NAME names. nats:DIR is for a NATS server in this process with its files in a
+// directory, nats://HOST:PORT, or tls: for TLS, for one elsewhere, in the streams that
 // ?prefix=NAME names. Space around the URL and the case of the scheme do not matter. Open
 // fails with [posthouse.ErrInvalid], which lists the known stores, for any other URL.
 func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) {
@@ -38,6 +41,12 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 		return store, nil
 	case "redis", "rediss":
 		store, err := redisstore.Open(ctx, scheme+":"+rest, &redisstore.Options{ReadOnly: o.ReadOnly})
+		if err != nil {
+			return nil, err // not a nil store in a non-nil interface
+		}
+		return store, nil
+	case "nats", "tls":
+		store, err := natsstore.Open(ctx, scheme+":"+rest, &natsstore.Options{ReadOnly: o.ReadOnly})
 		if err != nil {
 			return nil, err // not a nil store in a non-nil interface
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/store/all"
 	"github.com/posthouse/posthouse/store/filestore"
 	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -96,6 +97,34 @@ func TestOpenRedis(t *testing.T) {
 	}
 }
 
+func TestOpenNATS(t *testing.T) {
+	dir := t.TempDir()
+	for _, url := range []string{"nats:" + dir, " NATS:" + dir + "?prefix=posthouse", "nats://" + dir} {
+		s, err := all.Open(t.Context(), url, nil)
+		if _, ok := s.(*natsstore.Store); err != nil || !ok {
+			t.Fatalf("%q: %T %v", url, s, err)
+		}
+		if r, err := all.Open(t.Context(), url, &all.Options{ReadOnly: true}); !errors.Is(err, posthouse.ErrLocked) || r != nil {
+			t.Errorf("a directory that is open: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		r, err := all.Open(t.Context(), url, &all.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, url := range []string{"nats://127.0.0.1:1", "tls://127.0.0.1:1"} {
+		if s, err := all.Open(t.Context(), url, nil); !errors.Is(err, posthouse.ErrUnknown) || s != nil {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	for _, url := range []string{"", "memory", "memory:x", "file:", "file://", "sqlite:", "sqlite: ", "sqlite://", "/tmp/x.db", "sqlite3:/tmp/x"} {
 		s, err := all.Open(t.Context(), url, nil)
@@ -131,5 +160,5 @@ func ExampleOpen() {
 	fmt.Println(err)
 	// Output:
 	// order-1234 <nil>
-	// posthouse: store "tape:7" names no store (known are memory:, file:DIR, sqlite:PATH, postgres://USER@HOST/DATABASE and redis://HOST:PORT)
+	// posthouse: store "tape:7" names no store (known are memory:, file:DIR, sqlite:PATH, postgres://USER@HOST/DATABASE, redis://HOST:PORT, nats:DIR and nats://HOST:PORT)
 }

@@ -1,2 +1,57 @@
-// Package natsstore keeps threads in NATS.
+// Package natsstore keeps threads in NATS JetStream: on the servers that a team runs
+// already, for any number of processes, or with a server in this process.
+//
+//	store, err := natsstore.Open(ctx, "nats://localhost:4222", nil) // or "nats:/var/lib/desk"
+//	if err != nil { ... }
+//	defer store.Close()
+//	led, err := ledger.Open(store, nil)
+//
+// # What is where
+//
+// The log is one stream, posthouse-log, with a subject for each thread. An append is one
+// message, which the server takes only if the thread's last message is the one that this
+// process knows: that comparison is the conditional append, and one synced write is all an
+// append costs. Bodies above 32 KB are written before it, in chunks, to posthouse-aside.
+// Slots are keys of the bucket checkpoints, {thread}.{step} with all bytes but letters,
+// digits, _ and - written as = and two hexadecimal digits; other clients read a slot's
+// bytes as the key's value. Slots of processes are in checkpoints-process. Nothing expires.
+//
+// Every process reads the whole log when it opens the store, keeps an index of it in memory,
+// and follows it. All apply the same messages in the same order, so all have the same
+// index: of two processes that bring one id to two threads at once the first counts, and
+// the other's message counts for nothing. A read of servers elsewhere asks for the end of
+// the log first, one round trip, so it sees what any process had acknowledged. With the
+// server in this process nobody else writes, and lists and lookups ask nobody.
+//
+// What is removed is written over by the server, once the log says that it is gone.
+//
+// # What the server must be set to
+//
+// A NATS server answers before it syncs, unless it is told not to. A server in this process
+// is. One elsewhere needs, on each server of a cluster,
+//
+//	jetstream { sync_interval: always }
+//
+// and does not tell its clients whether it has that: [Store.Weak] says so, and Open tells
+// Options.Logger. Open refuses what it can see: streams in memory, with persist_mode async,
+// with limits that delete messages, or with fewer than three replicas in a cluster.
+//
+// # When not to choose it
+//
+// A server that finds a damaged block of a stream drops what is behind the damage, without
+// an error. So a witness in another stream says what the log must have. Opening the store
+// compares the two, and says "data loss detected", [posthouse.ErrCorrupt], where messages
+// are gone. The witness is written every 512 messages, before messages are deleted and by
+// Close: the loss of what was appended behind the last one, at the very end, is not noticed.
+// Where a lost disk or a flipped bit may cost nothing, take Postgres, SQLite or files.
+//
+// A checkpoint takes about one kilobyte of memory in every process, and opening reads
+// everything: some 100,000 checkpoints are fine, millions are not. The server in this
+// process does not group commits: a thousand threads at once append little faster than one.
+//
+// A user for the store needs to publish to posthouse.>, $KV.checkpoints.>,
+// $KV.checkpoints-process.> and $JS.API.>. Names begin with Options.Prefix.
+//
+// The package may import the root package, internal/canon, internal/durable,
+// internal/filelock, internal/framelog and store/internal.
 package natsstore

@@ -80,8 +80,9 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.index.Refresh = s.refresh
 	if err := s.open(ctx, servers, dir); err != nil {
+		err = s.wrap("open the store", err)
 		s.release()
-		return nil, s.wrap("open the store", err)
+		return nil, err
 	}
 	return s, nil
 }

@@ -24,6 +24,7 @@ func harness() storetest.Harness {
 			return s
 		},
 		Durable: true,
+		Short:   true, // each case has a server of its own; POSTHOUSE_LONG=1 runs it whole
 	}
 }
 
