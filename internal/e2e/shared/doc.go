@@ -1,0 +1,6 @@
+// Package shared holds tests of several processes on one store: a process that serves
+// HTTP and two that run programs, over Postgres and Redis. Processes are killed, frozen
+// and cut off from the store while they run a step, and the store's server stops.
+//
+// It holds tests only, and may import everything.
+package shared
