@@ -103,7 +103,7 @@ func (s *Server) command() *exec.Cmd {
 	host, port, _ := strings.Cut(s.addr, ":")
 	args := []string{
 		"--port", port, "--bind", host, "--dir", s.dir, "--logfile", s.log(), "--save", "", "--maxmemory-policy", "noeviction",
-		"--appendonly", "yes", "--appendfsync", "always",
+		"--appendonly", "yes", "--appendfsync", "always", "--aof-load-truncated", "no",
 	}
 	for i := 0; i+1 < len(s.settings); i += 2 {
 		args = append(args, "--"+s.settings[i], s.settings[i+1])

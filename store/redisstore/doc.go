@@ -18,6 +18,7 @@
 //	appendonly yes
 //	appendfsync always
 //	no-appendfsync-on-rewrite no
+//	aof-load-truncated no
 //	maxmemory-policy noeviction
 //
 // and refuses anything else with [posthouse.ErrUnsupported], also if the server does not
@@ -25,6 +26,16 @@
 // had acknowledged, and with another policy a full server deletes threads. [Store.Weak]
 // says what is weak at any time. With appendfsync always the server syncs its file before
 // it answers, so WAITAOF would add nothing.
+//
+// A power cut may tear the end of that file. Nobody had an answer for what is torn, but the
+// server then does not start, and says so in its log: run
+//
+//	redis-check-aof --fix appendonlydir/appendonly.aof.manifest
+//
+// which cuts the torn append off. With aof-load-truncated yes, which is Redis's default,
+// the server starts at once and keeps the first half of the append in its file. What it
+// acknowledges behind that is lost when the file is repaired later, or is applied together
+// with the half.
 //
 // # Caveats
 //

@@ -23,6 +23,7 @@ func TestWeakServer(t *testing.T) {
 	for _, set := range [][3]string{
 		{"appendfsync", "everysec", "always"}, {"appendfsync", "no", "always"},
 		{"no-appendfsync-on-rewrite", "yes", "no"}, {"maxmemory-policy", "allkeys-lru", "noeviction"}, {"appendonly", "no", "yes"},
+		{"aof-load-truncated", "yes", "no"},
 	} {
 		do(t, c, "CONFIG", "SET", set[0], set[1])
 		_, err := redisstore.Open(t.Context(), server.URL(), nil)

@@ -17,6 +17,7 @@ var settings = [...]struct{ name, want, why string }{
 	{"appendonly", "yes", "a crash loses what came after the last snapshot"},
 	{"appendfsync", "always", "a power cut loses what was not synced yet"},
 	{"no-appendfsync-on-rewrite", "no", "a power cut during a rewrite loses what was not synced yet"},
+	{"aof-load-truncated", "no", "after a power cut it goes on behind half of an append, and what it acknowledges then may be lost"},
 	{"maxmemory-policy", "noeviction", "a full server deletes keys"},
 }
 
