@@ -100,6 +100,9 @@ func TestGuaranteesQuoteTheRecord(t *testing.T) {
 		if l.Commit == "" || l.Date == "" || l.Harness != Power && l.Harness != Kill || l.Cuts+l.Kills == 0 {
 			t.Errorf("a line does not say what was done: %+v", l)
 		}
+		if l.Lost+l.Corrupt > 0 && l.Fixed == "" {
+			t.Errorf("a loss that nobody has explained: %+v", l)
+		}
 		for name, a := range l.Arms {
 			if a.Lost == 0 {
 				t.Errorf("the control arm %q of %s lost nothing", name, l.Store)

@@ -24,7 +24,7 @@ import (
 type config struct {
 	stores, record, doc, keep, commit string
 	models                            string
-	kills                             bool
+	kills, page                       bool
 	goal, more, part                  int
 	seed                              uint64
 	now                               func() time.Time
@@ -49,6 +49,7 @@ func main() {
 	flag.Uint64Var(&c.seed, "seed", 0, "of the first part; 0: any")
 	flag.StringVar(&c.record, "record", "docs/record/durability.jsonl", "the file to append to")
 	flag.StringVar(&c.doc, "doc", "docs/guarantees.md", "the page that quotes the record; empty: none")
+	flag.BoolVar(&c.page, "page", false, "write the page anew, and run nothing")
 	flag.StringVar(&c.keep, "keep", "", "a directory for disks that lost something")
 	flag.StringVar(&c.commit, "commit", "", "what the record says was tried; default: git describe")
 	flag.Parse()
@@ -61,6 +62,9 @@ func main() {
 }
 
 func (c *config) run(ctx context.Context) error {
+	if c.page {
+		return c.quote()
+	}
 	if c.commit == "" {
 		out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
 		if err != nil {
@@ -82,6 +86,18 @@ func (c *config) run(ctx context.Context) error {
 		}
 	}
 	return bad
+}
+
+// quote writes the sums of the record into the page.
+func (c *config) quote() error {
+	if c.doc == "" {
+		return nil
+	}
+	lines, err := trial.Read(c.record)
+	if err != nil {
+		return err
+	}
+	return trial.Quote(c.doc, lines)
 }
 
 // store runs parts with one store until the record has enough.
@@ -136,13 +152,7 @@ func (c *config) one(ctx context.Context, p *trial.Part) (*trial.Line, error) {
 	if rerr := trial.Append(c.record, line); rerr != nil {
 		return line, errors.Join(err, rerr)
 	}
-	if c.doc != "" {
-		lines, rerr := trial.Read(c.record)
-		if rerr == nil {
-			rerr = trial.Quote(c.doc, lines)
-		}
-		err = errors.Join(err, rerr)
-	}
+	err = errors.Join(err, c.quote())
 	fmt.Printf("%s %s: %d cuts, %d kills, %d acknowledged, %d lost, %d corrupt\n", line.Store, line.Model, line.Cuts, line.Kills, line.Acknowledged, line.Lost, line.Corrupt)
 	if line.Lost+line.Corrupt > 0 {
 		err = errors.Join(err, fmt.Errorf("%s lost %d of what it acknowledged, and was damaged %d times", line.Store, line.Lost, line.Corrupt))
