@@ -59,8 +59,12 @@ func (s *Server) readyz(r *api.Request) (statusBody, error) {
 		if problem.Status(code) < 500 {
 			code = posthouse.CodeUnknown
 		}
+		message := "the store does not work as it should"
+		if code == posthouse.CodeUnknown {
+			message = "the store does not answer"
+		}
 		// This path needs no token, so the answer has no details.
-		return statusBody{}, &posthouse.Error{Code: code, Message: "the store does not work as it should", Hint: "the server's log says more", Err: err}
+		return statusBody{}, &posthouse.Error{Code: code, Message: message, Hint: "the server's log says more", Err: err}
 	}
 	return statusBody{"ok"}, nil
 }

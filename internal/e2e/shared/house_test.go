@@ -230,7 +230,7 @@ func (p *process) begin(thread string) {
 func (p *process) follow(thread string) <-chan string {
 	p.h.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	resp, err := p.request(ctx, http.MethodGet, "/api/events?thread="+thread, "")
+	resp, err := p.request(ctx, http.MethodGet, "/api/events?after=start&thread="+thread, "")
 	if err != nil || resp.StatusCode != http.StatusOK {
 		cancel()
 		p.h.Fatal(err, resp)
