@@ -10,13 +10,14 @@ import (
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/redisstore"
+	"github.com/posthouse/posthouse/store/s3store"
 )
 
 // Options are those of [local.Open], so that both functions have one type, as
 // app.Programs requires.
 type Options = local.Options
 
-const known = "known are memory:, file:DIR, sqlite:PATH, postgres://USER@HOST/DATABASE, redis://HOST:PORT, nats:DIR and nats://HOST:PORT"
+const known = "known are memory:, file:DIR, sqlite:PATH, postgres://USER@HOST/DATABASE, redis://HOST:PORT, nats:DIR, nats://HOST:PORT and s3://BUCKET/PREFIX"
 
 // Open opens the store that a URL names: memory: for a store that ends with the process,
 // file:DIR for a directory, sqlite:PATH for a file. postgres://USER@HOST/DATABASE, or
@@ -24,8 +25,9 @@ const known = "known are memory:, file:DIR, sqlite:PATH, postgres://USER@HOST/DA
 // redis://HOST:PORT, or rediss: for TLS, is for a Redis server, under the prefix that
 // ?prefix=NAME names. nats:DIR is for a NATS server in this process with its files in a
 // directory, nats://HOST:PORT, or tls: for TLS, for one elsewhere, in the streams that
-// ?prefix=NAME names. Space around the URL and the case of the scheme do not matter. Open
-// fails with [posthouse.ErrInvalid], which lists the known stores, for any other URL.
+// ?prefix=NAME names. s3://BUCKET/PREFIX?endpoint=HOST&region=NAME is for a bucket. Space
+// around the URL and the case of the scheme do not matter. Open fails with
+// [posthouse.ErrInvalid], which lists the known stores, for any other URL.
 func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) {
 	if o == nil {
 		o = &Options{}
@@ -47,6 +49,12 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 		return store, nil
 	case "nats", "tls":
 		store, err := natsstore.Open(ctx, scheme+":"+rest, &natsstore.Options{ReadOnly: o.ReadOnly})
+		if err != nil {
+			return nil, err // not a nil store in a non-nil interface
+		}
+		return store, nil
+	case "s3":
+		store, err := s3store.Open(ctx, scheme+":"+rest, &s3store.Options{ReadOnly: o.ReadOnly})
 		if err != nil {
 			return nil, err // not a nil store in a non-nil interface
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/s3test"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/all"
 	"github.com/posthouse/posthouse/store/filestore"
@@ -19,6 +20,7 @@ import (
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/redisstore"
+	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
@@ -125,6 +127,28 @@ func TestOpenNATS(t *testing.T) {
 	}
 }
 
+func TestOpenS3(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
+	url := s3test.New(t).URL("bucket", "all")
+	for _, url := range []string{url, " S3" + strings.TrimPrefix(url, "s3") + "\n"} {
+		s, err := all.Open(t.Context(), url, nil)
+		if _, ok := s.(*s3store.Store); err != nil || !ok {
+			t.Fatalf("%q: %T %v", url, s, err)
+		}
+		r, err := all.Open(t.Context(), url, &all.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	if s, err := all.Open(t.Context(), "s3:", nil); !errors.Is(err, posthouse.ErrInvalid) || s != nil {
+		t.Errorf("no bucket: %v", err)
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	for _, url := range []string{"", "memory", "memory:x", "file:", "file://", "sqlite:", "sqlite: ", "sqlite://", "/tmp/x.db", "sqlite3:/tmp/x"} {
 		s, err := all.Open(t.Context(), url, nil)
@@ -160,5 +184,5 @@ func ExampleOpen() {
 	fmt.Println(err)
 	// Output:
 	// order-1234 <nil>
-	// posthouse: store "tape:7" names no store (known are memory:, file:DIR, sqlite:PATH, postgres://USER@HOST/DATABASE, redis://HOST:PORT, nats:DIR and nats://HOST:PORT)
+	// posthouse: store "tape:7" names no store (known are memory:, file:DIR, sqlite:PATH, postgres://USER@HOST/DATABASE, redis://HOST:PORT, nats:DIR, nats://HOST:PORT and s3://BUCKET/PREFIX)
 }

@@ -1,6 +1,11 @@
 package memindex
 
-import "slices"
+import (
+	"math"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
 
 // RemoveAll takes a thread out with its summary and ids, and returns the entries it had.
 // Callers hold the lock.
@@ -9,7 +14,7 @@ func (ix *Index[D]) RemoveAll(name string) []*Entry[D] {
 	if t == nil {
 		return nil
 	}
-	gone := ix.RemoveEntries(name, 0, t.info.Tail.Seq+1)
+	gone := ix.RemoveEntries(name, 0, math.MaxUint64)
 	none := t.info
 	none.Waiting = nil
 	ix.reopen(t, &none)
@@ -89,4 +94,23 @@ func (ix *Index[D]) Swap(e *Entry[D], data D) {
 	t.entries[e.Seq-t.first] = &fresh
 	i, _ := slices.BinarySearchFunc(ix.commits, e.Commit, byCommit[D])
 	ix.commits[i] = &fresh
+}
+
+// Forget takes ids out of the index that lead to the thread. Callers hold the lock.
+func (ix *Index[D]) Forget(name string, ids []string) {
+	for _, text := range ids {
+		id := posthouse.ID(text)
+		if p, ok := ix.ids[id]; ok && p.thread.info.Thread == name {
+			ix.unindex(id, p)
+		}
+	}
+}
+
+// First returns the lowest sequence number in a log, 0 if it has no entries. Callers hold
+// the lock.
+func (ix *Index[D]) First(name string) uint64 {
+	if t := ix.threads[name]; t != nil && len(t.entries) > 0 {
+		return t.first
+	}
+	return 0
 }

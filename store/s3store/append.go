@@ -1,0 +1,253 @@
+package s3store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	mathrand "math/rand/v2"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/store/internal/memindex"
+	"github.com/posthouse/posthouse/store/internal/valid"
+)
+
+// A request is a write that waits for the leader: appends to one thread, or a removal.
+type request struct {
+	batches  []*posthouse.Batch
+	frames   [][]byte // one for each batch
+	incoming []*memindex.Incoming[place]
+	removal  *posthouse.Removal
+}
+
+// The cost of a group is bounded, so that an object has megabytes at most.
+const (
+	maxGroupCost = 512
+	bytesPerCost = 16 << 10
+)
+
+func (r *request) cost() (n int) {
+	if r.batches == nil {
+		return maxGroupCost
+	}
+	for _, f := range r.frames {
+		n += 1 + len(f)/bytesPerCost
+	}
+	return n
+}
+
+// Append implements [posthouse.Store]. Appends that arrive while a commit is on its way
+// share the next one, of any threads.
+func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
+	if err := valid.Batch(b); err != nil {
+		return err
+	}
+	return s.append(ctx, []*posthouse.Batch{b})
+}
+
+// AppendAll implements [posthouse.BulkAppender].
+func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
+	if err := valid.Batches(bs); err != nil || len(bs) == 0 {
+		return err
+	}
+	return s.append(ctx, bs)
+}
+
+func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) error {
+	if err := s.writable(ctx); err != nil {
+		return err
+	}
+	r := &request{batches: bs, incoming: make([]*memindex.Incoming[place], len(bs)), frames: make([][]byte, len(bs))}
+	for i, b := range bs {
+		size := b.Entry.Size()
+		if size > maxEntry {
+			return posthouse.TooLarge("entry", size, maxEntry)
+		}
+		frame, head := framelog.Of(b).Append(nil)
+		r.frames[i] = frame
+		r.incoming[i] = memindex.Take(b, place{head: uint32(head), body: uint32(len(frame) - framelog.HeaderSize - head)})
+	}
+	return s.submit(ctx, "append to the log", r)
+}
+
+// maxEntry keeps an object within what a service takes in one request.
+const maxEntry = 1 << 30
+
+// submit waits until the request is durable or refused.
+func (s *Store) submit(ctx context.Context, doing string, r *request) error {
+	err := s.writes.Do(ctx, r)
+	if errors.Is(err, groupcommit.ErrAborted) {
+		return &posthouse.Error{Code: posthouse.CodeUnknown, Message: "cannot " + doing + " in " + s.where, Err: err, Hint: "try again: repeating is safe"}
+	}
+	return s.wrap(doing, err)
+}
+
+// A proposal is the commit that a group is going to write.
+type proposal struct {
+	commitHead
+	at       uint64 // the commit that it was judged by
+	frames   [][]byte
+	incoming []*memindex.Incoming[place]
+	removal  *removal
+	refused  bool // one of the group's calls
+}
+
+// commit runs one group: it writes what the index says may be written as the next commit.
+// If another process was first, it takes that one's commit in and judges anew. So what is
+// refused is refused by all that was acknowledged.
+func (s *Store) commit(group []*groupcommit.Call[*request]) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Timeout)
+	defer cancel()
+	pause(ctx, s.begin.Sub(s.opts.now()))
+	for fresh := false; ; fresh = true {
+		p := s.judge(group)
+		err := s.writable(ctx)
+		won := false
+		switch {
+		case err != nil:
+		case p.frames != nil:
+			if won, err = s.propose(ctx, p); won {
+				s.adopt(ctx, p)
+			}
+		case !p.refused || fresh:
+			return
+		default:
+			err = s.refresh(ctx)
+		}
+		if err != nil {
+			for _, call := range group {
+				call.Err = err // also of those refused: what they were refused for may not be there
+			}
+		}
+		if err != nil || won {
+			return
+		}
+	}
+}
+
+// judge says of each call whether it is to be written.
+func (s *Store) judge(group []*groupcommit.Call[*request]) *proposal {
+	s.index.RLock()
+	defer s.index.RUnlock()
+	p := &proposal{at: s.at, commitHead: commitHead{number: s.at + 1, before: s.id}}
+	plan := s.index.Plan()
+	for i, call := range group {
+		r := call.Work
+		var fresh []*posthouse.Batch
+		if r.removal != nil {
+			if p.removal = s.judgeRemoval(r.removal); p.removal == nil {
+				p.refused = true // unless another process has what goes
+			}
+		} else if fresh, call.Err = plan.Admit(r.batches, i == len(group)-1); call.Err != nil {
+			p.refused = true
+		}
+		first := len(r.batches) - len(fresh)
+		p.frames = append(p.frames, r.frames[first:]...)
+		p.incoming = append(p.incoming, r.incoming[first:]...)
+	}
+	if p.removal != nil {
+		p.removal.commit = p.number * perCommit
+		p.frames = [][]byte{p.removal.append(nil)}
+	}
+	return p
+}
+
+// build makes the object of the commit.
+func (p *proposal) build() []byte {
+	_, _ = rand.Read(p.id[:]) // never fails: crypto/rand aborts the program instead
+	p.commitHead.frames = len(p.frames)
+	data := p.append(nil)
+	for i, f := range p.frames {
+		if p.removal == nil {
+			in := p.incoming[i].Entry
+			in.Commit, in.Data.at = p.number*perCommit+uint64(i), uint32(len(data))
+			framelog.Number(f, in.Commit)
+		}
+		data = append(data, f...)
+	}
+	return data
+}
+
+// propose writes the commit unless there is one of its number. It reports whether it did,
+// and asks again for as long as the service does not say.
+func (s *Store) propose(ctx context.Context, p *proposal) (won bool, err error) {
+	data := p.build()
+	s.index.Lock()
+	s.awaited, s.mine = p.commitHead, false
+	s.index.Unlock()
+	key, doubt := s.commitKey(p.number), false
+	for wait := (backoff{}); ; {
+		began := s.opts.now()
+		err := s.attempt(ctx, func(ctx context.Context) error {
+			_, err := s.bucket.put(ctx, key, data, "")
+			return err
+		})
+		s.took = s.opts.now().Sub(began)
+		switch {
+		case err == nil:
+			s.cache.put(p.number, span{0, data})
+			return true, nil
+		case errors.Is(err, errTaken): // perhaps by an attempt of ours whose answer was lost
+			if err := s.refresh(ctx); err != nil {
+				return false, s.unsure(err)
+			}
+			s.index.RLock()
+			defer s.index.RUnlock()
+			return s.mine, nil
+		case !s.lost(err):
+			if doubt {
+				err = s.unsure(err)
+			}
+			return false, s.wrap("commit", err)
+		case !wait.next(ctx):
+			return false, s.unsure(err)
+		}
+		doubt = true
+		s.opts.Logger.Warn("posthouse: asking the service again", "store", s.where, "doing", "commit", "err", err)
+	}
+}
+
+func (s *Store) unsure(err error) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeUnknown, Message: "cannot commit: " + s.where + " does not answer", Err: err,
+		Hint: "try again once the service can be reached: repeating is safe",
+	}
+}
+
+// adopt puts a commit that was written here into the index, unless a reader already has.
+func (s *Store) adopt(ctx context.Context, p *proposal) {
+	s.index.Lock()
+	took := s.at == p.at
+	if took {
+		for _, in := range p.incoming {
+			s.index.Add(in)
+		}
+		if p.removal != nil {
+			_ = s.applyRemoval(p.removal) // never fails: the summary is our own
+		}
+		s.at, s.id = p.number, p.id
+		s.advance(bareOf(p), true)
+		s.index.Wake()
+	}
+	contended := s.opts.now().Sub(s.foreign) < time.Second
+	s.index.Unlock()
+	if s.begin = (time.Time{}); contended { // let others have the next one
+		s.begin = s.opts.now().Add(mathrand.N(2*min(s.took, 250*time.Millisecond) + 1))
+	}
+	s.writeManifests(ctx)
+}
+
+// bareOf returns the commit without bodies.
+func bareOf(p *proposal) []byte {
+	b := p.append(nil)
+	for i, f := range p.frames {
+		n := len(f)
+		if p.removal == nil {
+			n = framelog.HeaderSize + int(p.incoming[i].Entry.Data.head)
+		}
+		b = append(b, f[:n]...)
+	}
+	return b
+}

@@ -1,0 +1,146 @@
+package s3store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// settle calls fn until the service answers, for as long as Options.Timeout. fn may run
+// any number of times.
+func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	for wait := (backoff{}); ; {
+		if err := s.usable(ctx); err != nil {
+			return err
+		}
+		err := s.attempt(within, fn)
+		switch {
+		case err == nil || isAnswer(err):
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !s.lost(err):
+			return s.wrap(doing, err)
+		}
+		s.opts.Logger.Warn("posthouse: asking the service again", "store", s.where, "doing", doing, "err", err)
+		if !wait.next(within) {
+			return s.wrap(doing, err)
+		}
+	}
+}
+
+// attempt gives one request a part of the time, so that one that hangs is asked again.
+func (s *Store) attempt(ctx context.Context, fn func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout/3)
+	defer cancel()
+	return fn(ctx)
+}
+
+// isAnswer reports whether an error is one that the caller looks for.
+func isAnswer(err error) bool {
+	return errors.Is(err, errAbsent) || errors.Is(err, errTaken) || errors.Is(err, errRange)
+}
+
+// lost reports whether the error leaves open what became of a request.
+func (s *Store) lost(err error) bool {
+	var ours *posthouse.Error
+	return err != nil && !isAnswer(err) && !errors.Is(err, errRefused) && !errors.As(err, &ours)
+}
+
+// wrap turns an error of the client into one of ours. doing says what failed. It passes on
+// errors that are ours already.
+func (s *Store) wrap(doing string, err error) error {
+	var ours *posthouse.Error
+	var refused *refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &ours):
+		return ours
+	case s.closed.Load():
+		return s.closedError()
+	case errors.Is(err, context.Canceled):
+		return err
+	case !errors.As(err, &refused):
+		return &posthouse.Error{
+			Code: posthouse.CodeUnknown, Message: "cannot " + doing + ": " + s.where + " does not answer", Err: err,
+			Hint: "try again once the service can be reached: repeating is safe",
+		}
+	}
+	e := &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "cannot " + doing + " in " + s.where, Err: err, Hint: "look at what the service says"}
+	r := refused.answer
+	switch {
+	case r.Code == "NoSuchBucket":
+		e.Code, e.Hint = posthouse.CodeNotFound, "create the bucket, or check its name, the endpoint and the region"
+	case r.StatusCode == http.StatusNotImplemented:
+		e.Code, e.Hint = posthouse.CodeUnsupported, "use a service that has conditional writes (If-None-Match and If-Match)"
+	case r.StatusCode == http.StatusInsufficientStorage, r.Code == "QuotaExceeded", r.Code == "XMinioStorageFull":
+		e.Code, e.Hint = posthouse.CodeFull, "nothing was written; free space or raise the quota, and try again"
+	case r.StatusCode == http.StatusUnauthorized, r.StatusCode == http.StatusForbidden:
+		e.Code, e.Hint = posthouse.CodeForbidden, "check the credentials, and that they may get, put, delete and list objects under the prefix"
+	}
+	return e
+}
+
+func (s *Store) closedError() error {
+	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store " + s.where + " was closed"}
+}
+
+// corrupt is damage in one of the store's objects.
+func (s *Store) corrupt(key string, format string, args ...any) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeCorrupt, Message: "the object " + key + " of the store " + s.where + " is damaged", Err: fmt.Errorf(format, args...),
+		Hint: "stop writing, and restore the object from a backup",
+	}
+}
+
+// usable returns why a call cannot be served, or nil.
+func (s *Store) usable(ctx context.Context) error {
+	if s.closed.Load() {
+		return s.closedError()
+	}
+	return ctx.Err()
+}
+
+// writable returns why the store takes no writes, or nil.
+func (s *Store) writable(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	if s.opts.ReadOnly {
+		return &posthouse.Error{
+			Code: posthouse.CodeReadOnly, Message: "the store " + s.where + " was opened for reading only",
+			Hint: "send the change to a process that has it open for writing",
+		}
+	}
+	return nil
+}
+
+// A backoff waits longer each time, up to a second.
+type backoff struct{ tries int }
+
+// next reports false when ctx ends first.
+func (b *backoff) next(ctx context.Context) bool {
+	d := min(10*time.Millisecond<<min(b.tries, 7), time.Second)
+	b.tries++
+	return pause(ctx, d/2+rand.N(d/2))
+}
+
+// pause reports false when ctx ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

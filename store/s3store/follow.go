@@ -1,0 +1,263 @@
+package s3store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/store/internal/replay"
+)
+
+// parallel is how many requests one call has on their way at most.
+const parallel = 16
+
+func (s *Store) commitKey(number uint64) string { return fmt.Sprintf("%slog/%016x", s.prefix, number) }
+
+// refresh brings the index up to what was acknowledged when it was called. Calls that come
+// while one asks share the next answer.
+func (s *Store) refresh(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	return s.pulls.Do(ctx, struct{}{})
+}
+
+func (s *Store) pullGroup(group []*groupcommit.Call[struct{}]) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*s.opts.Timeout)
+	defer cancel()
+	if err := s.pull(ctx); err != nil {
+		for _, call := range group {
+			call.Err = err
+		}
+	}
+}
+
+// pull takes in commits until there is no next one. It looks for one at first, and for
+// more at once the more there are.
+func (s *Store) pull(ctx context.Context) error {
+	var missing uint64 // a commit that was not there though a later one was
+	for rounds, window := 1, 1; ; rounds++ {
+		s.index.RLock()
+		next, partial, err := s.at+1, len(s.partial) > 0, s.damage
+		s.index.RUnlock()
+		if err != nil {
+			return err
+		}
+		found, behind, err := s.fetchCommits(ctx, next, window)
+		if err == nil && len(found) == 0 && (partial || next == missing) {
+			err = s.corrupt(s.commitKey(next), "it is missing, and later commits are there")
+		}
+		if err == nil {
+			err = s.take(found, true)
+		}
+		switch {
+		case err != nil:
+			return s.fail(err)
+		case behind:
+			missing, window = next+uint64(len(found)), 1
+		case len(found) < window && !s.isPartial():
+			return nil
+		case len(found) < window || rounds == 1:
+			window = 1
+		default:
+			window = min(4*window, 64)
+		}
+	}
+}
+
+// isPartial reports whether a thread lacks entries whose removal is not in the index yet.
+func (s *Store) isPartial() bool {
+	s.index.RLock()
+	defer s.index.RUnlock()
+	return len(s.partial) > 0
+}
+
+// fail remembers damage: what the index has may not be whole.
+func (s *Store) fail(err error) error {
+	if !errors.Is(err, posthouse.ErrCorrupt) {
+		return err
+	}
+	s.index.Lock()
+	defer s.index.Unlock()
+	if s.damage == nil {
+		s.damage = err
+	}
+	return err
+}
+
+// fetchCommits reads up to n commits from one on, those before the first that is absent.
+// behind reports that one behind it is there.
+func (s *Store) fetchCommits(ctx context.Context, from uint64, n int) (found []*commit, behind bool, err error) {
+	got := make([]*commit, n)
+	err = each(n, func(i int) error {
+		c, err := s.readCommit(ctx, from+uint64(i))
+		if errors.Is(err, errAbsent) {
+			return nil
+		}
+		got[i] = c
+		return err
+	})
+	end := slices.Index(got, nil)
+	if end < 0 {
+		end = n
+	}
+	for _, c := range got[end:] {
+		behind = behind || c != nil
+	}
+	return got[:end], behind, err
+}
+
+// each calls fn for each number below n, some at once, and returns the first error.
+func each(n int, fn func(i int) error) error {
+	if n == 1 {
+		return fn(0)
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, n)
+	room := make(chan struct{}, parallel)
+	for i := range n {
+		room <- struct{}{}
+		wg.Go(func() {
+			errs[i] = fn(i)
+			<-room
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readCommit reads one commit whole. errAbsent if there is none.
+func (s *Store) readCommit(ctx context.Context, number uint64) (*commit, error) {
+	o, err := s.get(ctx, "read the log", s.commitKey(number), 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.parseCommit(number, o.data)
+	if err == nil {
+		s.cache.put(number, span{0, o.data})
+	}
+	return c, err
+}
+
+func (s *Store) parseCommit(number uint64, data []byte) (*commit, error) {
+	c, _, err := readCommit(data, false)
+	if err == nil && c.number != number {
+		err = fmt.Errorf("it is commit %d", c.number)
+	}
+	if err != nil {
+		return nil, s.corrupt(s.commitKey(number), "%w", err)
+	}
+	return c, nil
+}
+
+// take puts commits into the index, all of them at once to readers. logged says that they
+// are from the log, so that they may lack a manifest.
+func (s *Store) take(commits []*commit, logged bool) error {
+	s.index.Lock()
+	defer s.index.Unlock()
+	defer s.index.Wake()
+	for _, c := range commits {
+		if c.number <= s.at {
+			continue // adopted meanwhile
+		}
+		if err := s.apply(c); err != nil {
+			return s.corrupt(s.commitKey(c.number), "%w", err)
+		}
+		own := c.id == s.awaited.id
+		if own {
+			s.mine = true
+		} else {
+			s.foreign = s.opts.now()
+		}
+		if s.at, s.id = c.number, c.id; logged {
+			s.advance(c.bare(nil), own || s.loading)
+		}
+	}
+	return nil
+}
+
+// advance keeps the newest commit without its bodies. The process that wrote the last commit of a span
+// makes the span's manifest, and so does one that finds it missing when it opens the store.
+// Callers hold the lock.
+func (s *Store) advance(bare []byte, make bool) {
+	if s.opts.ReadOnly {
+		return
+	}
+	s.recent = append(s.recent, bare)
+	if s.at%firstSpan == 0 {
+		if make && len(s.recent) == firstSpan {
+			s.ready = append(s.ready, manifest{s.at - firstSpan + 1, s.at, s.recent})
+		}
+		s.recent = nil
+	}
+}
+
+// apply indexes one commit. Callers hold the lock.
+func (s *Store) apply(c *commit) error {
+	if c.before != s.id || c.number != s.at+1 {
+		return fmt.Errorf("commit %d does not follow commit %d", c.number, s.at)
+	}
+	for i := range c.pieces {
+		p := &c.pieces[i]
+		var err error
+		switch kind := p.KindOf(); kind {
+		case framelog.KindEntry:
+			err = s.applyEntry(c, p)
+		case kindRemoval:
+			var m removal
+			if err = m.read(p.Head); err == nil {
+				err = s.applyRemoval(&m)
+			}
+		case kindGone:
+			var g gone
+			if err = g.read(p.Head); err == nil {
+				s.index.Forget(g.thread, g.ids)
+			}
+		default:
+			err = fmt.Errorf("a frame of kind %d is in it", kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) applyEntry(c *commit, p *piece) error {
+	var e framelog.Entry
+	if err := e.Read(p.Head); err != nil {
+		return err
+	}
+	if e.Commit/perCommit != c.number || e.Commit <= s.index.Last() {
+		return fmt.Errorf("it has entry %d of thread %q from elsewhere", e.Entry.Seq, e.Entry.Thread)
+	}
+	thread := e.Entry.Thread
+	info := &posthouse.ThreadInfo{}
+	if have := s.index.Info(thread); have != nil {
+		*info = *have
+	}
+	if s.partial[thread] || e.After != info.Tail.Seq && len(e.Summary) == 0 {
+		if e.After < info.Tail.Seq {
+			return fmt.Errorf("entry %d of thread %q is there twice", e.Entry.Seq, thread)
+		}
+		s.partial[thread] = true // what came before was removed, which a later commit says
+		info = nil
+	} else if err := replay.Follow(info, &e); err != nil {
+		return err
+	}
+	return replay.Add(s.index, &s.headers, &e, p.place(), info)
+}
+
+func (p *piece) place() place {
+	return place{uint32(p.At), uint32(len(p.Head)), uint32(p.BodySize)}
+}

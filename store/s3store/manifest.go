@@ -1,0 +1,279 @@
+package s3store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse/internal/framelog"
+)
+
+// A manifest has a span of commits without bodies, so that a store is opened with few
+// requests. The first ones span firstSpan commits. Each spansPer of them that follow each
+// other become one, as long as it is not too large.
+const (
+	firstSpan   = 64
+	spansPer    = 16
+	maxManifest = 16 << 20 // bytes
+	maxSpan     = firstSpan * spansPer * spansPer
+)
+
+// A manifest is one that is known or to be written.
+type manifest struct {
+	first, last uint64
+	commits     [][]byte
+}
+
+const manifestPrefix = "heads/"
+
+func (s *Store) manifestKey(first, last uint64) string {
+	return fmt.Sprintf("%s%s%016x-%016x", s.prefix, manifestPrefix, first, last)
+}
+
+func (m *manifest) data() []byte {
+	head := manifestHead{m.first, m.last}
+	return slices.Concat(append([][]byte{head.append(nil)}, m.commits...)...)
+}
+
+// manifests lists those that there are, by their first commits, the longest first.
+func (s *Store) manifests(ctx context.Context) (all []manifest, err error) {
+	keys, err := s.list(ctx, "list manifests", manifestPrefix, "", 0)
+	for _, key := range keys {
+		var m manifest
+		name := strings.TrimPrefix(key, s.prefix+manifestPrefix)
+		if n, _ := fmt.Sscanf(name, "%016x-%016x", &m.first, &m.last); n == 2 && s.manifestKey(m.first, m.last) == key {
+			all = append(all, m)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b manifest) int {
+		switch {
+		case a.first != b.first:
+			return int(int64(a.first - b.first))
+		}
+		return int(int64(b.last - a.last))
+	})
+	return all, err
+}
+
+// read reads the manifest's commits. errAbsent; what is damaged is an error of any kind.
+func (s *Store) readManifest(ctx context.Context, m manifest) (commits []*commit, tag string, err error) {
+	o, err := s.get(ctx, "read a manifest", s.manifestKey(m.first, m.last), 0, 0)
+	if err != nil {
+		return nil, "", err
+	}
+	damaged := func(err error) ([]*commit, string, error) {
+		return nil, o.tag, s.corrupt(s.manifestKey(m.first, m.last), "%w", err)
+	}
+	f, err := framelog.Parse(o.data, true)
+	var head manifestHead
+	if err == nil {
+		err = head.read(f.Head)
+	}
+	if err == nil && head != (manifestHead{m.first, m.last}) {
+		err = errors.New("it is another manifest")
+	}
+	if err != nil {
+		return damaged(err)
+	}
+	rest := o.data[f.Size():]
+	for n := m.first; n <= m.last; n++ {
+		var c *commit
+		if c, rest, err = readCommit(rest, true); err == nil && c.number != n {
+			err = fmt.Errorf("it has commit %d in the place of commit %d", c.number, n)
+		}
+		if err != nil {
+			return damaged(err)
+		}
+		commits = append(commits, c)
+	}
+	if len(rest) > 0 {
+		return damaged(errors.New("it has more commits than it says"))
+	}
+	return commits, o.tag, nil
+}
+
+// load brings the index up from the manifests and the commits behind them.
+func (s *Store) load(ctx context.Context) error {
+	for range 8 {
+		all, err := s.manifests(ctx)
+		if err != nil {
+			return err
+		}
+		again, err := s.loadManifests(ctx, all)
+		if err != nil {
+			return err
+		}
+		if !again {
+			break
+		}
+	}
+	if err := s.pull(ctx); err != nil {
+		return err
+	}
+	if err := s.findHole(ctx); err != nil {
+		return err
+	}
+	s.index.Lock()
+	s.loading = false
+	var unfinished []string
+	for thread := range s.dirty {
+		unfinished = append(unfinished, thread)
+	}
+	s.index.Unlock()
+	if s.opts.ReadOnly {
+		return nil
+	}
+	s.writeManifests(ctx)
+	for _, thread := range unfinished { // another process died while it removed
+		if _, err := s.purge(ctx, thread, s.dirtyOf(thread)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadManifests takes in what manifests have. again says that one was merged meanwhile.
+func (s *Store) loadManifests(ctx context.Context, all []manifest) (again bool, err error) {
+	var chain []manifest
+	for next := s.at + 1; ; next = chain[len(chain)-1].last + 1 {
+		i := slices.IndexFunc(all, func(m manifest) bool { return m.first == next && m.last >= next })
+		if i < 0 {
+			break
+		}
+		chain = append(chain, all[i])
+	}
+	for some := range slices.Chunk(chain, parallel) {
+		read := make([][]*commit, len(some))
+		errs := make([]error, len(some))
+		_ = each(len(some), func(i int) error {
+			read[i], _, errs[i] = s.readManifest(ctx, some[i])
+			return nil
+		})
+		for i, err := range errs {
+			switch {
+			case errors.Is(err, errAbsent):
+				return true, nil
+			case isCorrupt(err): // the commits have what it had
+				s.opts.Logger.Warn("posthouse: a manifest is damaged; reading its commits one by one", "store", s.where, "err", err)
+				return false, s.discard(ctx, some[i])
+			case err != nil:
+				return false, err
+			}
+			if err := s.take(read[i], false); err != nil {
+				return false, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// discard removes a damaged manifest, so that it is made again.
+func (s *Store) discard(ctx context.Context, m manifest) error {
+	if s.opts.ReadOnly {
+		return nil
+	}
+	return s.remove(ctx, "remove a manifest", s.manifestKey(m.first, m.last))
+}
+
+// findHole looks whether commits follow one that is missing.
+func (s *Store) findHole(ctx context.Context) error {
+	later, err := s.list(ctx, "list the log", "log/", s.commitKey(s.newest()), 1)
+	if err != nil || len(later) == 0 {
+		return err
+	}
+	if err := s.pull(ctx); err != nil {
+		return err
+	}
+	if at := s.newest(); later[0] > s.commitKey(at) {
+		return s.fail(s.corrupt(s.commitKey(at+1), "it is missing, and later commits are there"))
+	}
+	return nil
+}
+
+func (s *Store) newest() uint64 {
+	s.index.RLock()
+	defer s.index.RUnlock()
+	return s.at
+}
+
+// writeManifests writes those that are ready. A manifest that cannot be written is made by
+// who opens the store next.
+func (s *Store) writeManifests(ctx context.Context) {
+	s.index.Lock()
+	ready, removals := s.ready, s.removals
+	s.ready = nil
+	s.index.Unlock()
+	for _, m := range ready {
+		err := s.writeManifest(ctx, m, removals)
+		for span := uint64(firstSpan * spansPer); err == nil && span <= maxSpan && m.last%span == 0; span *= spansPer {
+			err = s.merge(ctx, m.last-span+1, m.last)
+		}
+		if err != nil {
+			s.opts.Logger.Warn("posthouse: cannot write a manifest", "store", s.where, "err", err)
+		}
+	}
+}
+
+// writeManifest writes one that was made when there had been so many removals. If there
+// are more, what they removed is taken out of it.
+func (s *Store) writeManifest(ctx context.Context, m manifest, removals int) error {
+	_, err := s.put(ctx, "write a manifest", s.manifestKey(m.first, m.last), m.data(), "")
+	if err != nil && !errors.Is(err, errTaken) {
+		return err
+	}
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	s.index.RLock()
+	same := removals == s.removals
+	s.index.RUnlock()
+	if same {
+		return nil
+	}
+	return s.purgeManifest(ctx, m, nil)
+}
+
+// merge makes one manifest of those between two commits.
+func (s *Store) merge(ctx context.Context, first, last uint64) error {
+	s.index.RLock()
+	removals := s.removals
+	s.index.RUnlock()
+	all, err := s.manifests(ctx)
+	if err != nil {
+		return err
+	}
+	whole := manifest{first: first, last: last}
+	var parts []manifest
+	size := 0
+	for next := first; next <= last; next = parts[len(parts)-1].last + 1 {
+		i := slices.IndexFunc(all, func(m manifest) bool { return m.first == next && m.last <= last })
+		if i < 0 {
+			return nil // one is missing
+		}
+		commits, _, err := s.readManifest(ctx, all[i])
+		if err != nil {
+			return err
+		}
+		for _, c := range commits {
+			b := c.bare(nil)
+			whole.commits, size = append(whole.commits, b), size+len(b)
+		}
+		if parts = append(parts, all[i]); size > maxManifest {
+			return nil
+		}
+	}
+	if len(parts) < 2 {
+		return nil
+	}
+	if err := s.writeManifest(ctx, whole, removals); err != nil {
+		return err
+	}
+	for _, m := range parts {
+		if err := s.remove(ctx, "remove a manifest", s.manifestKey(m.first, m.last)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package s3store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/store/s3store"
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+func TestOpenRefuses(t *testing.T) {
+	for url, want := range map[string]string{
+		"":                              "s3://bucket/prefix",
+		"s3:":                           "s3://bucket/prefix",
+		"s3:///prefix":                  "s3://bucket/prefix",
+		"http://bucket/prefix":          "s3://bucket/prefix",
+		"s3://key:geheim@bucket/prefix": "credentials come from",
+		"s3://bucket/?what=ever":        "endpoint, region and insecure",
+		"s3://bucket/?insecure=perhaps": "true or false",
+		"s3://bucket/" + strings.Repeat("x", 300): "limit",
+	} {
+		_, err := s3store.Open(t.Context(), url, nil)
+		if !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+	for _, o := range []s3store.Options{{Poll: -1}, {Timeout: -1}, {Endpoint: "not a host"}} {
+		if _, err := s3store.Open(t.Context(), "s3://bucket", &o); !errors.Is(err, posthouse.ErrInvalid) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+func TestNewerFormat(t *testing.T) {
+	server := s3test.New(t)
+	text := []byte(`{"format":2,"life":"x"}`)
+	server.Set(bucket, prefix+"posthouse.json", text)
+	if _, err := tryOpen(t, server, bucket, s3store.Options{}); !errors.Is(err, posthouse.ErrNewer) {
+		t.Errorf("Open: %v", err)
+	}
+	if got := server.Get(bucket, prefix+"posthouse.json"); string(got) != string(text) {
+		t.Errorf("it was changed to %s", got)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	server := s3test.New(t)
+	if _, err := tryOpen(t, server, bucket, s3store.Options{ReadOnly: true}); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("nothing there: %v", err)
+	}
+	s, l := open(t, server, s3store.Options{}), storetest.NewBuilder().Log("a")
+	take(t, s, l)
+	r := open(t, server, s3store.Options{ReadOnly: true})
+	server.Counts()
+	take(t, s, l)
+	wantSound(t, r, "a", 2)
+	b := l.Next()
+	_, slot := r.Slot(t.Context(), posthouse.SlotKey{Thread: "a", Step: "s"}, posthouse.SlotOp{Verb: posthouse.SlotPut})
+	_, removed := r.Remove(t.Context(), posthouse.Removal{Thread: "a", All: true})
+	for _, err := range []error{r.Append(t.Context(), b), slot, removed} {
+		if !errors.Is(err, posthouse.ErrReadOnly) {
+			t.Errorf("%v, want code read-only", err)
+		}
+	}
+	if got := server.Counts(); got["PUT"] != 1 || got["DELETE"] != 0 {
+		t.Errorf("requests %v", got)
+	}
+}
+
+// TestWatchAcrossProcesses watches what another store writes.
+func TestWatchAcrossProcesses(t *testing.T) {
+	server := s3test.New(t)
+	s, l := open(t, server, s3store.Options{}), storetest.NewBuilder().Log("a")
+	beside := open(t, server, s3store.Options{Poll: time.Millisecond})
+	go func() {
+		for range 3 {
+			b := l.Next(l.Checkpoint(posthouse.Header{}, "x"))
+			if err := s.Append(t.Context(), b); err != nil {
+				t.Error(err)
+			}
+			l.Took(b)
+		}
+	}()
+	seq, cursor := uint64(0), ""
+	for range 3 { // one at a time, from the cursor
+		for e, err := range beside.Watch(t.Context(), cursor) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seq++; e.Seq != seq || string(e.Bodies[0]) != "x" {
+				t.Errorf("got entry %d, want %d", e.Seq, seq)
+			}
+			cursor = e.Cursor
+			break
+		}
+	}
+}

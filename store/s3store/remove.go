@@ -1,0 +1,369 @@
+package s3store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/framelog"
+)
+
+// Remove implements [posthouse.Store]. A commit says what goes, so that no process serves
+// it any more; then the objects that have it are written anew without it, each on the
+// condition that it has not changed. A removal that was broken off is finished by asking
+// again, and by the next process that opens the store for writing. The objects stay, with
+// about 100 bytes if everything in them was removed.
+func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
+	if err := s.writable(ctx); err != nil {
+		return done, err
+	}
+	if err := s.submit(ctx, "remove from the log", &request{removal: &r}); err != nil {
+		return done, err
+	}
+	if r.All {
+		if err := s.removeSlots(ctx, r.Thread); err != nil {
+			return done, err
+		}
+	}
+	numbers := s.dirtyOf(r.Thread)
+	s.index.RLock()
+	for _, ref := range bodiesOf(&r) {
+		if e := s.index.Entry(r.Thread, ref.Seq); e != nil {
+			numbers = append(numbers, e.Commit/perCommit)
+		}
+	}
+	s.index.RUnlock()
+	return s.purge(ctx, r.Thread, numbers)
+}
+
+// bodiesOf returns the bodies that a removal takes by themselves.
+func bodiesOf(r *posthouse.Removal) []posthouse.BodyRef {
+	if r.All || r.Below > 0 {
+		return nil
+	}
+	return r.Bodies
+}
+
+// dirtyOf returns the commits whose objects may have what was removed from a thread.
+func (s *Store) dirtyOf(thread string) (numbers []uint64) {
+	s.index.RLock()
+	defer s.index.RUnlock()
+	for n := range s.dirty[thread] {
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// judgeRemoval returns what a commit must say, nil if nothing is left to remove. Callers
+// hold the lock.
+func (s *Store) judgeRemoval(r *posthouse.Removal) *removal {
+	info := s.index.Info(r.Thread)
+	if info == nil {
+		return nil
+	}
+	m := &removal{what: *r}
+	if r.All {
+		return m
+	}
+	m.summary, _ = info.MarshalBinary() // never fails
+	if r.Below > 0 {
+		first := s.index.First(r.Thread)
+		for seq := max(first, r.From); first > 0 && seq < min(r.Below, info.Tail.Seq+1); seq++ {
+			if s.index.Entry(r.Thread, seq) != nil {
+				return m
+			}
+		}
+		return nil
+	}
+	m.what.Bodies = nil
+	for _, ref := range r.Bodies {
+		if e := s.index.Entry(r.Thread, ref.Seq); e != nil && ref.Record >= 0 && ref.Record < maxRecords && !s.gone[e.Commit].Has(ref.Record) {
+			m.what.Bodies = append(m.what.Bodies, ref)
+		}
+	}
+	if len(m.what.Bodies) == 0 {
+		return nil
+	}
+	return m
+}
+
+// maxRecords bounds what a wrong reference to a body costs in memory.
+const maxRecords = 1 << 20
+
+// applyRemoval takes out of the index what a commit removes. Callers hold the lock.
+func (s *Store) applyRemoval(m *removal) error {
+	r := &m.what
+	var out []*entry
+	switch {
+	case r.All:
+		out = s.index.RemoveAll(r.Thread)
+	case r.Below > 0:
+		out = s.index.RemoveEntries(r.Thread, r.From, r.Below)
+	}
+	if len(m.summary) > 0 {
+		var info posthouse.ThreadInfo
+		if err := info.UnmarshalBinary(m.summary); err != nil {
+			return err
+		}
+		s.index.Summarise(&info)
+	}
+	delete(s.partial, r.Thread)
+	s.removals++
+	for _, ref := range bodiesOf(r) {
+		if e := s.index.Entry(r.Thread, ref.Seq); e != nil {
+			g := slices.Clone(s.gone[e.Commit]) // readers may have the old one
+			g.Set(ref.Record)
+			s.gone[e.Commit] = g
+			if !s.loading {
+				s.markDirty(r.Thread, e.Commit/perCommit)
+			}
+		}
+	}
+	for _, e := range out {
+		delete(s.gone, e.Commit)
+		s.markDirty(r.Thread, e.Commit/perCommit)
+	}
+	return nil
+}
+
+func (s *Store) markDirty(thread string, number uint64) {
+	if s.dirty[thread] == nil {
+		s.dirty[thread] = map[uint64]bool{}
+	}
+	s.dirty[thread][number] = true
+}
+
+// purge writes the objects of commits anew without what was removed, and counts what it
+// took from the thread.
+func (s *Store) purge(ctx context.Context, thread string, numbers []uint64) (done posthouse.Removed, err error) {
+	if len(numbers) == 0 {
+		return done, nil
+	}
+	s.purging.Lock()
+	defer s.purging.Unlock()
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	counts := make([]posthouse.Removed, len(numbers))
+	if err := each(len(numbers), func(i int) (err error) {
+		counts[i], err = s.purgeCommit(ctx, thread, numbers[i])
+		return err
+	}); err != nil {
+		return done, err
+	}
+	all, err := s.manifests(ctx)
+	if err != nil {
+		return done, err
+	}
+	for _, m := range all {
+		from, _ := slices.BinarySearch(numbers, m.first)
+		to, _ := slices.BinarySearch(numbers, m.last+1)
+		if from == to {
+			continue
+		}
+		if err := s.purgeManifest(ctx, m, numbers[from:to]); err != nil {
+			return done, err
+		}
+	}
+	for _, c := range counts {
+		done.Entries, done.Bodies, done.Bytes = done.Entries+c.Entries, done.Bodies+c.Bodies, done.Bytes+c.Bytes
+	}
+	s.index.Lock()
+	defer s.index.Unlock()
+	for _, n := range numbers {
+		delete(s.dirty[thread], n)
+	}
+	if len(s.dirty[thread]) == 0 {
+		delete(s.dirty, thread)
+	}
+	return done, nil
+}
+
+// purgeCommit writes one commit's object anew.
+func (s *Store) purgeCommit(ctx context.Context, thread string, number uint64) (done posthouse.Removed, err error) {
+	key := s.commitKey(number)
+	for {
+		o, err := s.get(ctx, "remove from the log", key, 0, 0)
+		if errors.Is(err, errAbsent) {
+			err = s.corrupt(key, "it is missing")
+		}
+		if err != nil {
+			return done, err
+		}
+		c, err := s.parseCommit(number, o.data)
+		if err != nil {
+			return done, err
+		}
+		data, now, err := s.strip(c, thread, false)
+		if err != nil {
+			return done, err
+		}
+		if done.Entries+done.Bodies == 0 {
+			done = now // an attempt whose answer was lost may have done it
+		}
+		if data == nil {
+			return done, nil
+		}
+		if _, err = s.put(ctx, "remove from the log", key, data, o.tag); err == nil {
+			fresh, err := s.parseCommit(number, data)
+			if err == nil {
+				s.move(fresh, data)
+			}
+			return done, err
+		}
+		if !errors.Is(err, errTaken) {
+			return done, err
+		}
+	}
+}
+
+// strip returns a commit without what is not in the index any more, nil if it has none of
+// it, and what goes of the thread.
+func (s *Store) strip(c *commit, thread string, bare bool) (out []byte, done posthouse.Removed, err error) {
+	s.index.RLock()
+	defer s.index.RUnlock()
+	changed := false
+	var frames [][]byte
+	for i := range c.pieces {
+		p := &c.pieces[i]
+		if p.KindOf() != framelog.KindEntry {
+			frames = append(frames, p.raw)
+			continue
+		}
+		var e framelog.Entry
+		if err := e.Read(p.Head); err != nil {
+			return nil, done, s.corrupt(s.commitKey(c.number), "%w", err)
+		}
+		have := s.index.Entry(e.Entry.Thread, e.Entry.Seq)
+		gone := have == nil || have.Commit != e.Commit
+		n := 0
+		for i, size := range e.Sizes {
+			if size == 0 || !gone && (bare || !s.gone[e.Commit].Has(i)) {
+				continue
+			}
+			n++
+			if e.Entry.Thread == thread {
+				done.Bodies++
+				done.Bytes += int64(size)
+			}
+		}
+		switch {
+		case gone:
+			changed = true
+			if e.Entry.Thread == thread {
+				done.Entries++
+				done.Bytes += int64(len(e.Entry.Header) + len(e.Entry.Sig))
+			}
+			if g := s.taken(&e); len(g.ids) > 0 {
+				frames = append(frames, g.append(nil))
+			}
+		case n > 0:
+			changed = true
+			f, err := framelog.Parse(p.raw, true)
+			if err == nil {
+				err = e.Fill(f.Body)
+			}
+			if err != nil {
+				return nil, done, s.corrupt(s.commitKey(c.number), "%w", err)
+			}
+			for i := range e.Entry.Bodies {
+				if s.gone[e.Commit].Has(i) {
+					e.Entry.Bodies[i] = nil
+				}
+			}
+			b, _ := e.Append(nil)
+			frames = append(frames, b)
+		default:
+			frames = append(frames, p.raw)
+		}
+	}
+	if !changed {
+		return nil, done, nil
+	}
+	h := c.commitHead
+	h.frames = len(frames)
+	return append(h.append(nil), bytes.Join(frames, nil)...), done, nil
+}
+
+// taken returns the ids that an entry took away from older ones that are still there.
+func (s *Store) taken(e *framelog.Entry) (g gone) {
+	g.thread = e.Entry.Thread
+	first := s.index.First(g.thread)
+	if first == 0 || first >= e.Entry.Seq {
+		return g
+	}
+	mine := map[posthouse.ID]bool{}
+	for _, id := range slices.Concat(e.IDs, e.Drop) {
+		mine[id] = true
+	}
+	for seq := first; seq < e.Entry.Seq; seq++ {
+		older := s.index.Entry(g.thread, seq)
+		if older == nil {
+			continue
+		}
+		for _, id := range older.IDs {
+			if mine[id] && !slices.Contains(g.ids, string(id)) {
+				g.ids = append(g.ids, string(id))
+			}
+		}
+	}
+	return g
+}
+
+// move notes where the entries of a commit are after its object was written anew.
+func (s *Store) move(c *commit, data []byte) {
+	s.cache.put(c.number, span{0, data})
+	s.index.Lock()
+	defer s.index.Unlock()
+	for i := range c.pieces {
+		p := &c.pieces[i]
+		var e framelog.Entry
+		if p.KindOf() != framelog.KindEntry || e.Read(p.Head) != nil {
+			continue
+		}
+		if have := s.index.Entry(e.Entry.Thread, e.Entry.Seq); have != nil && have.Commit == e.Commit {
+			have.Data = p.place()
+		}
+	}
+}
+
+// purgeManifest writes a manifest anew without what was removed from some of its commits,
+// all of them for nil. One that was merged meanwhile is clean: who merges looks for
+// removals afterwards.
+func (s *Store) purgeManifest(ctx context.Context, m manifest, numbers []uint64) error {
+	for {
+		commits, tag, err := s.readManifest(ctx, m)
+		if errors.Is(err, errAbsent) {
+			return nil
+		}
+		if isCorrupt(err) {
+			return s.discard(ctx, m)
+		}
+		if err != nil {
+			return err
+		}
+		changed := false
+		m.commits = nil
+		for _, c := range commits {
+			var b []byte
+			if _, some := slices.BinarySearch(numbers, c.number); some || numbers == nil {
+				if b, _, err = s.strip(c, "", true); err != nil {
+					return err
+				}
+			}
+			if changed = changed || b != nil; b == nil {
+				b = c.bare(nil)
+			}
+			m.commits = append(m.commits, b)
+		}
+		if !changed {
+			return nil
+		}
+		if _, err = s.put(ctx, "remove from a manifest", s.manifestKey(m.first, m.last), m.data(), tag); !errors.Is(err, errTaken) {
+			return err
+		}
+	}
+}
+
+func isCorrupt(err error) bool { return errors.Is(err, posthouse.ErrCorrupt) }

@@ -1,0 +1,221 @@
+package s3store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/store/internal/bodies"
+	"github.com/posthouse/posthouse/store/internal/memindex"
+)
+
+// A Store keeps threads as objects under one prefix of a bucket. Besides
+// [posthouse.Store] it is a Watcher, Checker, SlotLister and BulkAppender. Any number of
+// Stores, in any number of processes, may use the same prefix.
+type Store struct {
+	opts   Options
+	where  string // for messages
+	prefix string
+	bucket bucket
+	life   string // in cursors: commits of another store start at 1 again
+
+	index   *memindex.Index[place]
+	state   // guarded by the index's lock
+	headers posthouse.HeaderReader
+	pulls   *groupcommit.Queue[struct{}] // readers share what asks for the next commit
+	writes  *groupcommit.Queue[*request]
+	begin   time.Time // when the next write may begin; of the leader
+	took    time.Duration
+	purging sync.Mutex
+	cache   cache
+	closed  atomic.Bool
+}
+
+// state is what the store knows besides its index.
+type state struct {
+	at       uint64     // the newest commit in the index
+	id       token      // of it
+	awaited  commitHead // the commit that is being written here
+	mine     bool       // it is in the index
+	foreign  time.Time  // when another process's commit was last seen
+	recent   [][]byte   // the newest commits without bodies, of a span that has no manifest yet
+	ready    []manifest // to be written
+	loading  bool
+	gone     map[uint64]bodies.Gone     // removed bodies, by the entry's number
+	dirty    map[string]map[uint64]bool // by thread: commits that may have what was removed
+	partial  map[string]bool            // threads whose older entries are gone, until their removal is met
+	removals int
+	damage   error
+}
+
+var (
+	_ posthouse.Store        = (*Store)(nil)
+	_ posthouse.Watcher      = (*Store)(nil)
+	_ posthouse.Checker      = (*Store)(nil)
+	_ posthouse.SlotLister   = (*Store)(nil)
+	_ posthouse.BulkAppender = (*Store)(nil)
+)
+
+// An entry is one that the index knows.
+type entry = memindex.Entry[place]
+
+// A place is where an entry is in the object of its commit.
+type place struct{ at, head, body uint32 }
+
+// perCommit is how many entries a commit has room for: an entry's number is its commit's
+// times perCommit, and its place in it.
+const perCommit = 1 << 16
+
+// Open opens the store under a URL, s3://bucket/prefix?endpoint=host&region=name. The
+// bucket must exist. Open fails with [posthouse.ErrUnsupported] if the service does not
+// heed conditions of writes, or if the bucket keeps old versions and Options.AllowVersions
+// is not set; with [posthouse.ErrNewer] if a newer version has written the store; with
+// [posthouse.ErrCorrupt] if a commit is missing or damaged. It reads the heads of all
+// entries.
+func Open(ctx context.Context, url string, o *Options) (*Store, error) {
+	opts := o.withDefaults()
+	t, err := opts.configure(url)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{opts: opts, where: t.String(), prefix: t.prefix, index: memindex.New[place]()}
+	s.state = state{
+		gone: map[uint64]bodies.Gone{}, dirty: map[string]map[uint64]bool{}, partial: map[string]bool{},
+	}
+	if s.bucket, err = opts.connect(t); err != nil {
+		return nil, posthouse.Invalid("store", "%v", err)
+	}
+	s.pulls = groupcommit.New(1<<20, func(struct{}) int { return 1 }, s.pullGroup)
+	s.writes = groupcommit.New(maxGroupCost, (*request).cost, s.commit)
+	s.loading = true
+	err = s.identify(ctx)
+	if err == nil {
+		err = s.load(ctx)
+	}
+	if err != nil {
+		s.bucket.close()
+		return nil, s.wrap("open the store", err)
+	}
+	s.index.Refresh = s.refresh
+	return s, nil
+}
+
+// format is the number of the layout of objects.
+const format = 1
+
+// An identity is the object that makes a prefix a store.
+type identity struct {
+	Format int    `json:"format"`
+	Life   string `json:"life"`
+}
+
+// identify makes the store or finds it, and proves the service's conditions by writes of
+// the same bytes, which it must refuse.
+func (s *Store) identify(ctx context.Context) error {
+	key := s.prefix + "posthouse.json"
+	have, err := s.get(ctx, "open the store", key, 0, 0)
+	if errors.Is(err, errAbsent) {
+		if s.opts.ReadOnly {
+			return posthouse.NotFound("store at", s.where)
+		}
+		var life [8]byte
+		_, _ = rand.Read(life[:]) // never fails: crypto/rand aborts the program instead
+		text, _ := json.Marshal(identity{format, hex.EncodeToString(life[:])})
+		if _, err = s.put(ctx, "create the store", key, text, ""); err == nil || errors.Is(err, errTaken) {
+			have, err = s.get(ctx, "open the store", key, 0, 0)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var id identity
+	if err := json.Unmarshal(have.data, &id); err != nil || id.Format < 1 || id.Life == "" {
+		return s.corrupt(key, "it does not say the store's format")
+	}
+	if id.Format > format {
+		return &posthouse.Error{
+			Code: posthouse.CodeNewer, Message: "the store " + s.where + " was written by a newer version",
+			Hint: "use that version or a newer one; nothing was changed",
+		}
+	}
+	s.life = id.Life
+	if s.opts.ReadOnly {
+		return nil
+	}
+	return s.prove(ctx, key, have)
+}
+
+// prove refuses a service that does not heed conditions, and a bucket that keeps versions.
+func (s *Store) prove(ctx context.Context, key string, have object) error {
+	for condition, tag := range map[string]string{"If-None-Match": "", "If-Match": "0123456789abcdef0123456789abcdef"} {
+		if _, err := s.put(ctx, "open the store", key, have.data, tag); !errors.Is(err, errTaken) {
+			if err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
+				return err
+			}
+			return &posthouse.Error{
+				Code: posthouse.CodeUnsupported, Message: fmt.Sprintf("the service of %s does not heed the condition %s of a write", s.where, condition), Err: err,
+				Hint: "use a service that has conditional writes: without them two processes overwrite each other's commits",
+			}
+		}
+	}
+	if !s.opts.AllowVersions && (have.version != "" && have.version != "null" || s.bucket.versions(ctx)) {
+		return &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Message: "the bucket of " + s.where + " keeps old versions, so what is removed stays",
+			Hint: "use a bucket without versions, or set Options.AllowVersions and a rule that ends old versions",
+		}
+	}
+	return nil
+}
+
+// Close waits for writes in progress and closes the connections. Acknowledged writes are
+// durable without it. A second call returns nil.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	_ = s.writes.Do(context.Background(), &request{}) // waits for the group before it
+	s.purging.Lock()
+	defer s.purging.Unlock()
+	s.index.Close()
+	s.bucket.close()
+	return nil
+}
+
+// get reads an object, or a part of it.
+func (s *Store) get(ctx context.Context, doing, key string, from, n int64) (o object, err error) {
+	err = s.settle(ctx, doing, func(ctx context.Context) error {
+		o, err = s.bucket.get(ctx, key, from, n)
+		return err
+	})
+	return o, err
+}
+
+// put writes an object that any attempt may have written: of the same bytes each time.
+// errTaken may be of an earlier attempt.
+func (s *Store) put(ctx context.Context, doing, key string, data []byte, tag string) (o object, err error) {
+	err = s.settle(ctx, doing, func(ctx context.Context) error {
+		o, err = s.bucket.put(ctx, key, data, tag)
+		return err
+	})
+	return o, err
+}
+
+func (s *Store) remove(ctx context.Context, doing, key string) error {
+	return s.settle(ctx, doing, func(ctx context.Context) error { return s.bucket.remove(ctx, key) })
+}
+
+func (s *Store) list(ctx context.Context, doing, prefix, after string, n int) (keys []string, err error) {
+	err = s.settle(ctx, doing, func(ctx context.Context) error {
+		keys, err = s.bucket.list(ctx, s.prefix+prefix, after, n)
+		return err
+	})
+	return keys, err
+}
