@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -55,13 +54,13 @@ func (s *suite) measure(ctx context.Context) (d *Durability, err error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(name) }()
-	store, err := s.open(ctx, name)
+	store, err := s.server.Make(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		err = errors.Join(err, store.Close())
-		if e := s.drop(context.WithoutCancel(ctx), name); e != nil && err == nil {
+		if e := s.server.Drop(context.WithoutCancel(ctx), name); e != nil && err == nil {
 			s.report.LeftBehind = append(s.report.LeftBehind, e.Error())
 		}
 	}()
@@ -117,12 +116,4 @@ func pace(ctx context.Context, led *ledger.Ledger, threads, n int) (Pace, error)
 		PerSecond: float64(len(all)) / time.Since(begun).Seconds(),
 		Median:    all[len(all)/2], P99: all[len(all)*99/100],
 	}, nil
-}
-
-// withoutPassword returns an address to show.
-func withoutPassword(address string) string {
-	if u, err := url.Parse(address); err == nil && u.User != nil {
-		return u.Redacted()
-	}
-	return address
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/scratch"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
@@ -61,7 +62,7 @@ const parallel = 4
 // Run runs the suite and measures what a write costs. A store that breaks a rule is no
 // error: the report names the rule. It fails if the store cannot be opened.
 func Run(ctx context.Context, o *Options) (*Report, error) {
-	s := &suite{Options: o, seats: make(chan struct{}, parallel), report: &Report{Store: withoutPassword(o.URL), Failed: []Case{}, Skipped: []string{}}}
+	s := &suite{Options: o, server: &scratch.Server{URL: o.URL, Open: o.Open}, seats: make(chan struct{}, parallel), report: &Report{Store: scratch.WithoutPassword(o.URL), Failed: []Case{}, Skipped: []string{}}}
 	for _, c := range storetest.Cases() {
 		if strings.Contains(c.Name, o.Only) {
 			s.of++
@@ -92,6 +93,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 // A suite is one run.
 type suite struct {
 	*Options
+	server  *scratch.Server
 	seats   chan struct{} // one for each case that runs beside others
 	running sync.WaitGroup
 	of      int
@@ -115,15 +117,15 @@ func (s *suite) openCase(t storetest.TB, dir string) posthouse.Store {
 		t.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 			defer cancel()
-			if err := s.drop(ctx, dir); err != nil {
+			if err := s.server.Drop(ctx, dir); err != nil {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				at, _, _ := scratch(s.URL, dir)
-				s.report.LeftBehind = append(s.report.LeftBehind, withoutPassword(at)+": "+err.Error())
+				at, _, _ := s.server.At(dir)
+				s.report.LeftBehind = append(s.report.LeftBehind, scratch.WithoutPassword(at)+": "+err.Error())
 			}
 		})
 	}
-	store, err := s.open(t.Context(), dir)
+	store, err := s.server.Make(t.Context(), dir)
 	if err != nil {
 		t.Fatalf("the store cannot be opened: %v", err)
 	}

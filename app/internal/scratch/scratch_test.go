@@ -1,4 +1,4 @@
-package conform
+package scratch
 
 import (
 	"strings"
@@ -22,13 +22,13 @@ func TestScratch(t *testing.T) {
 		"s3://bucket":                 "s3://bucket/*",
 		"postgres:///postgres?host=/": "postgres:///postgres?host=%2F&schema=*",
 	} {
-		at, _, err := scratch(url, "one")
+		at, _, err := (&Server{URL: url}).At("one")
 		before, after, _ := strings.Cut(want, "*")
 		if err != nil || !strings.HasPrefix(at, before) || !strings.HasSuffix(at, after) || strings.Contains(want, "*") && !strings.Contains(at, "posthouse_check_") {
 			t.Errorf("%s: %s, %v, want %s", url, at, err, want)
 		}
-		again, _, _ := scratch(url, "one")
-		other, _, _ := scratch(url, "two")
+		again, _, _ := (&Server{URL: url}).At("one")
+		other, _, _ := (&Server{URL: url}).At("two")
 		if again != at || other == at && strings.Contains(want, "*") {
 			t.Errorf("%s: %s, then %s, and for another name %s", url, at, again, other)
 		}
@@ -36,7 +36,7 @@ func TestScratch(t *testing.T) {
 }
 
 func TestWithoutPassword(t *testing.T) {
-	if got := withoutPassword("redis://me:secret@h:1"); strings.Contains(got, "secret") {
+	if got := WithoutPassword("redis://me:secret@h:1"); strings.Contains(got, "secret") {
 		t.Error(got)
 	}
 }

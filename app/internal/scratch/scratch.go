@@ -1,4 +1,4 @@
-package conform
+package scratch
 
 import (
 	"context"
@@ -19,14 +19,20 @@ type dropper interface {
 	Drop(ctx context.Context) error
 }
 
-// scratch returns the address of the namespace that a name has on the server, or beside
-// the file, of a URL. It has the directory too if the namespace is one. The same name
-// gives the same address in every process.
-func scratch(address, name string) (at, dir string, err error) {
+// A Server is where namespaces are made.
+type Server struct {
+	URL  string                                                         // the address of a store
+	Open func(ctx context.Context, url string) (posthouse.Store, error) // opens any address
+}
+
+// At returns the address of the namespace that a name has on the server, or beside the
+// file. It has the directory too if the namespace is one. The same name gives the same
+// address in every process.
+func (s *Server) At(name string) (at, dir string, err error) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
 	space := fmt.Sprintf("posthouse_check_%016x", h.Sum64())
-	scheme, rest, _ := strings.Cut(strings.TrimSpace(address), ":")
+	scheme, rest, _ := strings.Cut(strings.TrimSpace(s.URL), ":")
 	switch scheme = strings.ToLower(scheme); scheme {
 	case "memory":
 		return "memory:", "", nil
@@ -37,7 +43,7 @@ func scratch(address, name string) (at, dir string, err error) {
 		dir = filepath.Join(filepath.Dir(strings.TrimPrefix(rest, "//")), space)
 		return "sqlite:" + filepath.Join(dir, "posthouse.db"), dir, nil
 	}
-	u, err := url.Parse(strings.TrimSpace(address))
+	u, err := url.Parse(strings.TrimSpace(s.URL))
 	if err != nil {
 		return "", "", posthouse.Invalid("store", "is not a URL: %v", err)
 	}
@@ -54,9 +60,10 @@ func scratch(address, name string) (at, dir string, err error) {
 	return u.String(), "", nil
 }
 
-// open opens the namespace of a name. It makes the directory if there is one.
-func (s *suite) open(ctx context.Context, name string) (posthouse.Store, error) {
-	at, dir, err := scratch(s.URL, name)
+// Make opens the namespace of a name, and makes its directory if it is one. It fails with
+// [posthouse.ErrInvalid] if there is no directory to make it in.
+func (s *Server) Make(ctx context.Context, name string) (posthouse.Store, error) {
+	at, dir, err := s.At(name)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +78,9 @@ func (s *suite) open(ctx context.Context, name string) (posthouse.Store, error) 
 	return s.Open(ctx, at)
 }
 
-// drop removes the namespace of a name with all that is in it.
-func (s *suite) drop(ctx context.Context, name string) error {
-	at, dir, err := scratch(s.URL, name)
+// Drop removes the namespace of a name with all that is in it.
+func (s *Server) Drop(ctx context.Context, name string) error {
+	at, dir, err := s.At(name)
 	switch {
 	case err != nil || at == "memory:":
 		return err
@@ -90,4 +97,12 @@ func (s *suite) drop(ctx context.Context, name string) error {
 		return &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "the store cannot drop " + at}
 	}
 	return d.Drop(ctx)
+}
+
+// WithoutPassword returns an address to show.
+func WithoutPassword(address string) string {
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+	return address
 }
