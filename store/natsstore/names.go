@@ -14,6 +14,9 @@ type names struct{ prefix string }
 func (n names) log() string   { return n.prefix + "-log" }
 func (n names) aside() string { return n.prefix + "-aside" }
 
+// baseline names the bucket of [Store.Baseline].
+func (n names) baseline() string { return n.prefix + "-baseline" }
+
 func (n names) logSubject(thread string) string { return n.prefix + ".log." + escape(thread) }
 func (n names) chunkSubject() string            { return n.prefix + ".chunk" }
 func (n names) witnessSubject() string          { return n.prefix + ".witness" }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/scratch"
 )
 
 // Options configure [Run]. Nil is the zero value.
@@ -21,7 +22,11 @@ type Options struct {
 	Scale    int                          // divides the number of steps, for a quick look whose figures mean little; default 1
 	Cipher   posthouse.Cipher             // seals what the engine stores; nil: nothing does
 	Progress func(workload, doing string) // told what is going on
-	Now      func() time.Time             // default time.Now
+
+	// Server is where the workloads of a store run instead, each round in a namespace of
+	// its own. Nil: SQLite and memory on this machine.
+	Server *scratch.Server
+	Now    func() time.Time // default time.Now
 }
 
 // A Figure is one thing that was measured.
@@ -61,9 +66,24 @@ func workloads() []workload {
 	}
 }
 
+// storeWorkloads are those of Options.Server.
+func storeWorkloads() []workload {
+	return []workload{
+		{"writer", "500 steps of a state of 1 KB in one thread, signed", writer},
+		{"writers", "1,000 threads of 10 steps at once", writers},
+	}
+}
+
+func (o *Options) workloads() []workload {
+	if o != nil && o.Server != nil {
+		return storeWorkloads()
+	}
+	return workloads()
+}
+
 // Names returns the workloads with what each is about, in the order they run.
 func Names() (names, about []string) {
-	for _, w := range workloads() {
+	for _, w := range slices.Concat(workloads(), storeWorkloads()) {
 		names, about = append(names, w.name), append(about, w.about)
 	}
 	return names, about
@@ -76,7 +96,7 @@ func Run(ctx context.Context, o *Options) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range workloads() {
+	for _, w := range s.opt.workloads() {
 		if len(s.opt.Only) > 0 && !slices.Contains(s.opt.Only, w.name) {
 			continue
 		}
@@ -109,7 +129,10 @@ func newSession(ctx context.Context, o *Options) (*session, error) {
 	if s.opt.Progress == nil {
 		s.opt.Progress = func(string, string) {}
 	}
-	names, _ := Names()
+	var names []string
+	for _, w := range s.opt.workloads() {
+		names = append(names, w.name)
+	}
 	for _, n := range s.opt.Only {
 		if !slices.Contains(names, n) {
 			return nil, &posthouse.Error{

@@ -1,18 +1,37 @@
 package bench
 
 import (
+	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/scratch"
+	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/store/memstore"
 )
 
 // TestAll runs every workload, small: what it measures then means nothing, but
 // all of it works.
 func TestAll(t *testing.T) {
-	figures, err := Run(t.Context(), &Options{Rounds: 1, Scale: 100, Dir: t.TempDir()})
+	o := &Options{Rounds: 1, Scale: 100, Dir: t.TempDir()}
+	figures, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
+	}
+	disk := t.TempDir()
+	for _, url := range []string{"sqlite:" + filepath.Join(disk, "x.db"), "file:" + filepath.Join(disk, "log")} {
+		o.Server = &scratch.Server{URL: url, Open: func(ctx context.Context, url string) (posthouse.Store, error) { return local.Open(ctx, url, nil) }}
+		more, err := Run(t.Context(), o)
+		if err != nil || len(more) != 4 {
+			t.Fatalf("%s: %v, %v", url, more, err)
+		}
+		figures = append(figures, more...)
+	}
+	if left, err := os.ReadDir(disk); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 	seen := map[string]bool{}
 	for _, f := range figures {
@@ -30,8 +49,14 @@ func TestAll(t *testing.T) {
 }
 
 func TestUnknownWorkload(t *testing.T) {
-	if _, err := Run(t.Context(), &Options{Only: []string{"w9"}}); !errors.Is(err, posthouse.ErrInvalid) {
-		t.Errorf("%v", err)
+	for _, o := range []*Options{{Only: []string{"w9"}}, {Only: []string{"writer"}}, {Only: []string{"w1"}, Server: &scratch.Server{}}} {
+		if _, err := Run(t.Context(), o); !errors.Is(err, posthouse.ErrInvalid) {
+			t.Errorf("%v", err)
+		}
+	}
+	o := &Options{Rounds: 1, Scale: 100, Server: &scratch.Server{URL: "memory:", Open: func(context.Context, string) (posthouse.Store, error) { return memstore.New(), nil }}}
+	if _, err := Run(t.Context(), o); !errors.Is(err, posthouse.ErrUnsupported) {
+		t.Errorf("a store with nothing to compare it with: %v", err)
 	}
 }
 

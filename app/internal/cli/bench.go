@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/rand"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/bench"
+	"github.com/posthouse/posthouse/app/internal/scratch"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/crypt"
 )
@@ -16,6 +18,7 @@ import (
 func (a *app) benchCmd() *cobra.Command {
 	var o bench.Options
 	var encrypt bool
+	var url string
 	names, about := bench.Names()
 	var list strings.Builder
 	for i, n := range names {
@@ -32,15 +35,25 @@ that. Rounds of both are interleaved; figures are medians, and the ratio is what
 counts. Workloads:
 
 ` + list.String() + `
+With --store the last two run against a store of yours, in namespaces that are dropped
+after each round, beside a bare client of the same server: one row a step, one round
+trip, one sync.
+
 A figure that misses its limit is marked; the exit code is 1 then.`,
 		Example: `  posthouse bench
   posthouse bench --only w1,chat --rounds 15
+  posthouse bench --store postgres://posthouse@db.example.com/posthouse
   posthouse bench --json > bench.json`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if encrypt {
 				if o.Cipher, err = benchKeys(); err != nil {
 					return err
 				}
+			}
+			if url != "" {
+				o.Server = &scratch.Server{URL: url, Open: func(ctx context.Context, url string) (posthouse.Store, error) {
+					return a.openURL(ctx, url, nil)
+				}}
 			}
 			return a.bench(cmd, &o)
 		},
@@ -49,6 +62,7 @@ A figure that misses its limit is marked; the exit code is 1 then.`,
 	f.StringSliceVar(&o.Only, "only", nil, "these workloads only")
 	f.IntVar(&o.Rounds, "rounds", 7, "rounds of each")
 	f.IntVar(&o.Scale, "scale", 1, "divide the number of steps, for a quick look whose figures mean little")
+	f.StringVar(&url, "store", "", "measure this store, beside a bare client of the same server")
 	f.StringVar(&o.Dir, "dir", "", "where to make databases (default: the system's temporary directory)")
 	f.BoolVar(&encrypt, "encrypt", false, "encrypt what posthouse stores, with a key made for the occasion; limits are those without")
 	return cmd

@@ -43,6 +43,10 @@ func (s *Server) At(name string) (at, dir string, err error) {
 		dir = filepath.Join(filepath.Dir(strings.TrimPrefix(rest, "//")), space)
 		return "sqlite:" + filepath.Join(dir, "posthouse.db"), dir, nil
 	}
+	if path, _, _ := strings.Cut(rest, "?"); scheme == "nats" && !strings.HasPrefix(rest, "//") {
+		dir = filepath.Join(filepath.Dir(filepath.Clean(path)), space)
+		return "nats:" + dir, dir, nil
+	}
 	u, err := url.Parse(strings.TrimSpace(s.URL))
 	if err != nil {
 		return "", "", posthouse.Invalid("store", "is not a URL: %v", err)

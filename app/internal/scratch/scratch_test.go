@@ -16,6 +16,7 @@ func TestScratch(t *testing.T) {
 		"postgres://u:p@h/db?x=1":     "postgres://u:p@h/db?schema=*&x=1",
 		"postgres:///db?schema=desk":  "postgres:///db?schema=*",
 		"redis://h:1/2?prefix=desk":   "redis://h:1/2?prefix=*",
+		"nats:/data/nats?prefix=desk": "nats:/data/*",
 		"nats://h:1?prefix=desk":      "nats://h:1?prefix=*",
 		"s3://bucket/desk?region=eu":  "s3://bucket/desk/*?region=eu",
 		" Rediss://h:1":               "rediss://h:1?prefix=*",
