@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/s3test"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/all"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -20,12 +21,16 @@ import (
 // TestCopyThroughAll copies a store from kind to kind. Each copy is stopped after its first
 // thread and asked for again. What comes out of the last is what went into the first.
 func TestCopyThroughAll(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
 	dir := t.TempDir()
 	urls := []string{
 		"file:" + filepath.Join(dir, "log"),
 		"sqlite:" + filepath.Join(dir, "x.db"),
 		pgtest.URL(t) + "&schema=copied",
 		redistest.URL(t) + "?prefix=copied",
+		"nats:" + filepath.Join(dir, "nats"),
+		s3test.New(t).URL("bucket", "copied"),
 		"memory:",
 	}
 	from := posthouse.Store(memstore.New())
