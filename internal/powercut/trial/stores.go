@@ -51,6 +51,7 @@ func Stores() []*Store {
 			{name: "synchronous_commit=off", weak: "synchronous_commit=off"}, {name: "fsync=off", weak: "fsync=off"},
 		}},
 		{Name: "redis", open: openRedis, service: newRedis, arms: []arm{{name: "appendfsync everysec", weak: "everysec"}}},
+		{Name: "nats", url: below("nats:", "nats"), open: open, arms: []arm{lying, early}},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // cuts are the power cuts of one run of the tests, 200 in all; make powercut makes more.
-var cuts = map[string]int{"file": 84, "sqlite": 92, "redis": 16, "postgres": 8}
+var cuts = map[string]int{"file": 80, "sqlite": 88, "redis": 14, "nats": 12, "postgres": 6}
 
 // TestPowerCuts cuts the power of each store at random, in both models of names. Nothing
 // acknowledged is lost, and each control arm loses something.
