@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -64,6 +65,11 @@ func startServer(dir string, o *Options) (own *ownServer, err error) {
 	if own.made = err == nil; !own.made && o.ReadOnly {
 		return own, posthouse.NotFound("store in the directory", dir)
 	}
+	if !o.ReadOnly {
+		if err := own.sweep(); err != nil {
+			return own, err
+		}
+	}
 	own.server, err = server.NewServer(&server.Options{
 		ServerName: "posthouse", JetStream: true, StoreDir: dir, SyncAlways: !o.lazy, DontListen: true, NoSigs: true, MaxPayload: maxPayload,
 	})
@@ -98,6 +104,31 @@ func (own *ownServer) acquire() error {
 	}
 	if err != nil {
 		return dirError("lock", name, err)
+	}
+	return nil
+}
+
+// sweep removes streams that the server had only begun to make when the power went: with
+// no checksum of their description, and no message. The server passes over such a stream,
+// makes another in its place without the checksum, and passes over that at its next start.
+func (own *ownServer) sweep() error {
+	const checksum = "meta.sum"
+	streams, err := filepath.Glob(filepath.Join(own.dir, server.JetStreamStoreDir, "*", "streams", "*"))
+	for _, dir := range streams {
+		if _, serr := os.Stat(filepath.Join(dir, checksum)); !errors.Is(serr, fs.ErrNotExist) {
+			continue
+		}
+		blocks, _ := filepath.Glob(filepath.Join(dir, "msgs", "*.blk"))
+		empty := !slices.ContainsFunc(blocks, func(path string) bool {
+			info, err := os.Stat(path)
+			return err != nil || info.Size() > 0
+		})
+		if empty {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	if err != nil {
+		return dirError("clean up", own.dir, err)
 	}
 	return nil
 }
