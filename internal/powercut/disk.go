@@ -51,6 +51,7 @@ type Disk struct {
 	journal []naming // changes of names that are not durable, oldest first
 	faults  Faults
 	stats   Stats
+	inOrder bool // a file's changes are kept in their order
 	off     bool // the power is gone
 	cut     chan struct{}
 }
@@ -60,6 +61,14 @@ func New(model Model) *Disk {
 	d := &Disk{model: model, cut: make(chan struct{})}
 	d.root = d.newNode(folder, 0o755, 0, 0)
 	return d
+}
+
+// KeepOrder makes cuts keep the changes of each file in their order: what is lost is its
+// newest ones. Without it any change may be kept behind one that is lost.
+func (d *Disk) KeepOrder() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.inOrder = true
 }
 
 // Arm sets what goes wrong from now on, and counts from zero. The channel is closed when
@@ -129,7 +138,7 @@ func (d *Disk) lose(rnd *rand.Rand, keep float64) {
 		}
 		seen[n], n.links = true, 1
 		if n.kind == file {
-			n.lose(rnd, keep)
+			n.lose(rnd, keep, d.inOrder)
 			return
 		}
 		n.entries = make(map[string]*node, len(n.names))

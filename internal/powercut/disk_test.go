@@ -264,3 +264,29 @@ func TestLyingDisk(t *testing.T) {
 		t.Errorf("a file whose sync did nothing: %v", err)
 	}
 }
+
+// TestKeepOrder keeps some of a file's changes: those that are kept are its first ones.
+func TestKeepOrder(t *testing.T) {
+	d := New(Ext4)
+	d.KeepOrder()
+	n, err := d.create(d.root, "f", file, 0o600, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.settle(n, d.marks)
+	for i := range 20 {
+		if err := d.write(n, []byte{byte(i + 1)}, int64(i)*pieceSize, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Cut(rand.New(rand.NewPCG(1, 1)), 0.9)
+	kept := int(n.now.size-1)/pieceSize + 1
+	if kept < 1 || kept > 19 {
+		t.Fatalf("%d are kept: the chances prove nothing", kept)
+	}
+	for i := range kept {
+		if b := n.now.blocks[i]; b == nil || b[0] != byte(i+1) {
+			t.Errorf("change %d of %d is lost", i, kept)
+		}
+	}
+}

@@ -98,13 +98,13 @@ func (n *node) forget(upTo uint64) {
 }
 
 // lose decides which changes of a file are kept.
-func (n *node) lose(rnd *rand.Rand, keep float64) {
+func (n *node) lose(rnd *rand.Rand, keep float64, inOrder bool) {
 	for i := range n.pending {
 		p := &n.pending[i]
 		if rnd.Float64() < keep {
 			p.apply(&n.synced)
-		} else if p.truncate {
-			break // what came behind it was written to the truncated file
+		} else if p.truncate || inOrder {
+			break // of a truncation: what came behind it was written to the truncated file
 		}
 	}
 	n.pending, n.now = nil, n.synced.clone()

@@ -26,7 +26,7 @@ type Line struct {
 	Lost         int            `json:"lost"`               // acknowledged and not there afterwards
 	Corrupt      int            `json:"corrupt"`            // rounds after which the store did not open or verify
 	Repaired     int            `json:"repaired,omitempty"` // times that a server's own tool had to cut off a torn end
-	Fixed        string         `json:"fixed,omitempty"`    // of a part that found a defect: what was changed then
+	Note         string         `json:"note,omitempty"`     // what sets a part apart, such as a defect that was there still
 	Arms         map[string]Arm `json:"arms,omitempty"`     // the control arms by name
 }
 
@@ -74,15 +74,15 @@ func Read(path string) ([]Line, error) {
 	return all, lines.Err()
 }
 
-// Sums adds up lines by harness, store, model and what was fixed, in the order of their names. Of the
+// Sums adds up lines by harness, store, model and note, in the order of their names. Of the
 // control arms it has how many parts caught each.
 func Sums(lines []Line) []Line {
 	sums := map[[4]string]*Line{}
 	for _, l := range lines {
-		key := [4]string{string(l.Harness), l.Store, l.Model, l.Fixed}
+		key := [4]string{string(l.Harness), l.Store, l.Model, l.Note}
 		s := sums[key]
 		if s == nil {
-			s = &Line{Harness: l.Harness, Store: l.Store, Model: l.Model, Fixed: l.Fixed, Arms: map[string]Arm{}}
+			s = &Line{Harness: l.Harness, Store: l.Store, Model: l.Model, Note: l.Note, Arms: map[string]Arm{}}
 			sums[key] = s
 		}
 		s.Cuts += l.Cuts
@@ -101,7 +101,7 @@ func Sums(lines []Line) []Line {
 		all = append(all, *s)
 	}
 	slices.SortFunc(all, func(a, b Line) int {
-		return cmp.Or(cmp.Compare(b.Harness, a.Harness), cmp.Compare(a.Store, b.Store), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Fixed, b.Fixed))
+		return cmp.Or(cmp.Compare(b.Harness, a.Harness), cmp.Compare(a.Store, b.Store), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Note, b.Note))
 	})
 	return all
 }
@@ -115,8 +115,8 @@ func Table(lines []Line) string {
 		if l.Harness == Power {
 			what, n = "power cuts, "+l.Model+" names", l.Cuts
 		}
-		if l.Fixed != "" {
-			what += ", before " + l.Fixed
+		if l.Note != "" {
+			what += ", " + l.Note
 		}
 		var arms []string
 		for _, name := range slices.Sorted(maps.Keys(l.Arms)) {

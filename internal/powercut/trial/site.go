@@ -44,6 +44,9 @@ func newSite(p *Part, a arm, base string, number int) (s *site, err error) {
 	}
 	if p.Harness == Power {
 		s.disk = powercut.New(p.Model)
+		if p.Store.inOrder {
+			s.disk.KeepOrder()
+		}
 	}
 	if p.Store.service != nil {
 		s.service = p.Store.service()

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/powercut"
 	"github.com/posthouse/posthouse/store/all"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/redisstore"
@@ -17,17 +16,13 @@ import (
 type Store struct {
 	Name string
 
-	url       func(dir string) string                                              // of a store without a server; nil: of the server
-	open      func(ctx context.Context, url, weak string) (posthouse.Store, error) // weak is an arm's setting, or ""
-	service   func() service                                                       // nil: the store has no server
-	arms      []arm                                                                // settings that lose at a power cut
-	starts    int                                                                  // changes of the disk while a server recovers; 0: few
-	needsExt4 bool                                                                 // it loses everything where a name is not synced with its file
+	url     func(dir string) string                                              // of a store without a server; nil: of the server
+	open    func(ctx context.Context, url, weak string) (posthouse.Store, error) // weak is an arm's setting, or ""
+	service func() service                                                       // nil: the store has no server
+	arms    []arm                                                                // settings that lose at a power cut
+	starts  int                                                                  // changes of the disk while a server recovers; 0: few
+	inOrder bool                                                                 // its files have no checksums, so pages of one must reach the disk in their order
 }
-
-// survives reports whether the store promises to lose nothing where names are durable as
-// the model says.
-func (s *Store) survives(m powercut.Model) bool { return m == powercut.Ext4 || !s.needsExt4 }
 
 // An arm is a setting that is known to lose what it acknowledges.
 type arm struct {
@@ -50,7 +45,7 @@ func Stores() []*Store {
 		{Name: "postgres", open: openPostgres, service: newPostgres, starts: 3000, arms: []arm{
 			{name: "synchronous_commit=off", weak: "synchronous_commit=off"}, {name: "fsync=off", weak: "fsync=off"},
 		}},
-		{Name: "redis", open: openRedis, service: newRedis, arms: []arm{{name: "appendfsync everysec", weak: "everysec"}}},
+		{Name: "redis", open: openRedis, service: newRedis, inOrder: true, arms: []arm{{name: "appendfsync everysec", weak: "everysec"}}},
 		{Name: "nats", url: below("nats:", "nats"), open: open, arms: []arm{lying, early}},
 	}
 }
