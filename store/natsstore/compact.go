@@ -2,7 +2,6 @@ package natsstore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -70,30 +69,13 @@ func (s *Store) oldChunks(ctx context.Context) (old []uint64, err error) {
 		return nil, err
 	}
 	defer messages.Stop()
-	stop := context.AfterFunc(ctx, messages.Stop)
-	defer stop()
-	for {
-		m, err := messages.Next()
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if errors.Is(err, jetstream.ErrNoHeartbeat) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return nil, err
-		}
+	err = drain(ctx, messages, func(_ jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		if info.TimeStamp.Sub(meta.Timestamp) > s.grace() {
 			old = append(old, meta.Sequence.Stream)
 		}
-		if meta.NumPending == 0 {
-			return old, nil
-		}
-	}
+		return nil
+	})
+	return old, err
 }
 
 func (s *Store) grace() time.Duration {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/posthouse/posthouse"
@@ -136,23 +137,7 @@ type loading struct {
 
 // collect receives the messages that are there now.
 func (l *loading) collect(ctx context.Context, f *feed) error {
-	stop := context.AfterFunc(ctx, f.messages.Stop)
-	defer stop()
-	for {
-		m, err := f.messages.Next()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			if errors.Is(err, jetstream.ErrNoHeartbeat) {
-				continue
-			}
-			return err
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return err
-		}
+	return drain(ctx, f.messages, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		r, err := l.s.receive(ctx, m.Subject(), meta.Sequence.Stream, m.Data())
 		if err != nil {
 			return err
@@ -165,10 +150,40 @@ func (l *loading) collect(ctx context.Context, f *feed) error {
 			}
 		}
 		l.all = append(l.all, r)
-		if meta.NumPending == 0 {
-			return nil
+		return nil
+	})
+}
+
+// stalls is how often a server may let [patience] pass without a message that it says it
+// has. It skips what it cannot read, and then waits for more.
+const (
+	stalls   = 3
+	patience = 500 * time.Millisecond
+)
+
+// drain calls f for each message until there are no more, or the server gives none.
+func drain(ctx context.Context, messages jetstream.MessagesContext, f func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
+	for silent := 0; silent < stalls; {
+		m, err := messages.Next(jetstream.NextMaxWait(patience))
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrNoHeartbeat):
+			silent++
+			continue
+		case err != nil:
+			return err
+		}
+		silent = 0
+		meta, err := m.Metadata()
+		if err == nil {
+			err = f(m, meta)
+		}
+		if err != nil || meta.NumPending == 0 {
+			return err
 		}
 	}
+	return nil
 }
 
 // verify compares what was received with the witness: up to its message the digest must

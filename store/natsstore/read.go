@@ -7,8 +7,6 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/framelog"
 	"github.com/posthouse/posthouse/store/internal/memindex"
@@ -212,25 +210,4 @@ func (s *Store) checkStream(ctx context.Context) error {
 		return err
 	}
 	return s.verifySlots(ctx, &w)
-}
-
-// verifySlots compares the ends of the buckets with a witness.
-func (s *Store) verifySlots(ctx context.Context, w *witness) error {
-	for i, thread := range []string{"", posthouse.ProcessThread} {
-		bucket := s.names.bucket(thread)
-		err := s.settle(ctx, "look at the slots", func(ctx context.Context) error {
-			stream, err := s.js.Stream(ctx, "KV_"+bucket)
-			if errors.Is(err, jetstream.ErrStreamNotFound) {
-				return s.lost("the bucket %s is gone", bucket)
-			}
-			if err == nil && stream.CachedInfo().State.LastSeq < w.slots[i] {
-				return s.lost("the bucket %s ends at message %d, and had message %d", bucket, stream.CachedInfo().State.LastSeq, w.slots[i])
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

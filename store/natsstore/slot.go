@@ -100,37 +100,42 @@ func (s *Store) readSlot(ctx context.Context, doing string, key posthouse.SlotKe
 		if err != nil {
 			return v, err
 		}
-		v = storedSlot{there: header.Get(headOperation) == "", last: m.Seq}
-		damaged := s.lost("slot %q of thread %q", key.Step, key.Thread)
-		revision, err1 := strconv.ParseUint(header.Get(headRevision), 10, 64)
-		fence, err2 := strconv.ParseUint(header.Get(headFence), 10, 64)
-		if v.Revision, v.Fence = revision, fence; err1 != nil || err2 != nil {
-			return v, damaged
+		v, err = s.parseSlot(ctx, key, m, header)
+		if errors.Is(err, posthouse.ErrCorrupt) && v.last != last {
+			continue // it may have been written again, with its chunks gone
 		}
-		if v.there && len(m.Data) > 0 {
-			v.Value = m.Data
-		}
-		for one := range strings.FieldsSeq(header.Get(headChunks)) {
-			seq, err := strconv.ParseUint(one, 10, 64)
-			if err != nil {
-				return v, damaged
-			}
-			v.chunks = append(v.chunks, seq)
-		}
-		if len(v.chunks) > 0 {
-			v.Value, err = s.readChunks(ctx, v.chunks)
-			if errors.Is(err, posthouse.ErrCorrupt) && v.last != last {
-				continue // it was written again, and the chunks are gone
-			}
-			if err != nil {
-				return v, err
-			}
-		}
-		if v.sum(key) != header.Get(headSum) {
-			return v, damaged
-		}
-		return v, nil
+		return v, err
 	}
+}
+
+// parseSlot reads a slot's message.
+func (s *Store) parseSlot(ctx context.Context, key posthouse.SlotKey, m *stored, header nats.Header) (v storedSlot, err error) {
+	v = storedSlot{there: header.Get(headOperation) == "", last: m.Seq}
+	damaged := s.lost("slot %q of thread %q", key.Step, key.Thread)
+	revision, err1 := strconv.ParseUint(header.Get(headRevision), 10, 64)
+	fence, err2 := strconv.ParseUint(header.Get(headFence), 10, 64)
+	if v.Revision, v.Fence = revision, fence; err1 != nil || err2 != nil {
+		return v, damaged
+	}
+	if v.there && len(m.Data) > 0 {
+		v.Value = m.Data
+	}
+	for one := range strings.FieldsSeq(header.Get(headChunks)) {
+		seq, err := strconv.ParseUint(one, 10, 64)
+		if err != nil {
+			return v, damaged
+		}
+		v.chunks = append(v.chunks, seq)
+	}
+	if len(v.chunks) > 0 {
+		if v.Value, err = s.readChunks(ctx, v.chunks); err != nil {
+			return v, err
+		}
+	}
+	if v.sum(key) != header.Get(headSum) {
+		return v, damaged
+	}
+	return v, nil
 }
 
 // writeSlot writes a slot in the place of what it was.
@@ -229,11 +234,16 @@ func (s *Store) slotKeys(ctx context.Context, thread string) (keys []posthouse.S
 
 // removeSlots deletes the slots of a thread, with what they kept when they were deleted.
 func (s *Store) removeSlots(ctx context.Context, thread string) error {
+	s.slotting.Lock()
+	defer s.slotting.Unlock()
 	keys, err := s.slotKeys(ctx, thread)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
 	bucket, err := s.js.Stream(ctx, "KV_"+s.names.bucket(thread))
+	if err == nil {
+		err = s.testifyWithout(ctx, thread, uint64(len(keys))) // else they would look lost
+	}
 	if err != nil {
 		return err
 	}

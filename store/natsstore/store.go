@@ -36,6 +36,7 @@ type Store struct {
 
 	removing sync.Mutex
 	witness  keptWitness
+	slotting sync.Mutex // held while slots are removed, or counted for a witness
 
 	ctx      context.Context // ends when the store closes
 	cancel   context.CancelFunc

@@ -7,7 +7,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/canon"
 	"github.com/posthouse/posthouse/internal/framelog"
 )
@@ -23,8 +22,12 @@ type witness struct {
 	life   string
 	seq    uint64 // the message
 	digest framelog.Digest
-	slots  [2]uint64 // the last messages of the buckets
+	slots  [2]slotEnd // the buckets
 }
+
+// A slotEnd is how far a bucket is: its last message, and how many keys it has at least. Of
+// a bucket that others write to, the number of keys is not known: 0.
+type slotEnd struct{ last, keys uint64 }
 
 // keptWitness is the newest witness that this process knows.
 type keptWitness struct {
@@ -40,7 +43,10 @@ func (w *witness) encode() []byte {
 	b := canon.AppendString(canon.AppendUint(nil, w.format), w.life)
 	b = canon.AppendUint(canon.AppendUint(b, w.seq), w.digest.Count)
 	b = append(b, w.digest.Sum[:]...)
-	return seal(canon.AppendUint(canon.AppendUint(b, w.slots[0]), w.slots[1]))
+	for _, end := range w.slots {
+		b = canon.AppendUint(canon.AppendUint(b, end.last), end.keys)
+	}
+	return seal(b)
 }
 
 func (w *witness) decode(data []byte) error {
@@ -55,7 +61,9 @@ func (w *witness) decode(data []byte) error {
 	w.life, w.seq = r.String(), r.Uint()
 	w.digest.Count = r.Uint()
 	copy(w.digest.Sum[:], r.Raw(len(w.digest.Sum)))
-	w.slots = [2]uint64{r.Uint(), r.Uint()}
+	for i := range w.slots {
+		w.slots[i] = slotEnd{r.Uint(), r.Uint()}
+	}
 	return r.Done()
 }
 
@@ -78,7 +86,7 @@ func (s *Store) readWitness(ctx context.Context) (w witness, err error) {
 func (s *Store) putWitness(ctx context.Context, w witness) error {
 	s.witness.Lock()
 	defer s.witness.Unlock()
-	for s.witness.seq == 0 || s.witness.have.seq < w.seq {
+	for s.witness.seq == 0 || s.witness.have.seq <= w.seq && s.witness.have != w {
 		m := &nats.Msg{Subject: s.names.witnessSubject(), Data: w.encode(), Header: nats.Header{}}
 		m.Header.Set("Nats-Rollup", jetstream.MsgRollupSubject)
 		var seq uint64
@@ -105,19 +113,29 @@ func (s *Store) putWitness(ctx context.Context, w witness) error {
 
 // testify writes a witness of all that this process knows.
 func (s *Store) testify(ctx context.Context) error {
+	s.slotting.Lock()
+	defer s.slotting.Unlock()
+	return s.testifyWithout(ctx, "", 0)
+}
+
+// testifyWithout writes a witness by which the bucket of a thread may lack some keys.
+// Callers hold slotting.
+func (s *Store) testifyWithout(ctx context.Context, thread string, keys uint64) error {
+	ends, err := s.slotEnds(ctx)
+	if err != nil {
+		return s.wrap("look at the slots", err)
+	}
+	for i := range ends {
+		if s.names.bucket(slotThreads[i]) == s.names.bucket(thread) {
+			ends[i].keys -= min(keys, ends[i].keys)
+		}
+	}
 	s.index.RLock()
-	w := witness{format: format, life: s.life, seq: s.applied, digest: s.digest}
-	err := s.state.err
+	w := witness{format: format, life: s.life, seq: s.applied, digest: s.digest, slots: ends}
+	err = s.state.err
 	s.index.RUnlock()
 	if err != nil {
 		return err
-	}
-	for i, thread := range []string{"", posthouse.ProcessThread} {
-		stream, err := s.js.Stream(ctx, "KV_"+s.names.bucket(thread))
-		if err != nil {
-			return err
-		}
-		w.slots[i] = stream.CachedInfo().State.LastSeq
 	}
 	return s.putWitness(ctx, w)
 }

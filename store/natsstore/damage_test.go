@@ -1,0 +1,129 @@
+package natsstore_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/natsstore"
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+// filled makes a store of a few threads in a directory.
+func filled(t *testing.T, dir string) string {
+	s := openAt(t, "nats:"+dir, natsstore.Options{}.Lazy())
+	b := storetest.NewBuilder()
+	for i := range 3 {
+		l := b.Log(fmt.Sprint("t", i))
+		take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r", Labels: map[string]string{"a": "b"}}, "state"), l.Step("s", []byte("result")))
+		take(t, s, l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "waits"), l.Gate(b.GateID(), b.Now().Add(time.Hour)))
+		take(t, s, l, l.Step("large", storetest.Filler(40<<10, "large")))
+		key := posthouse.SlotKey{Thread: "t1", Step: fmt.Sprint("s", i)}
+		if _, err := s.Slot(t.Context(), key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("slot"), Fence: 7}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "t2", Bodies: []posthouse.BodyRef{{Seq: 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := look(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// opened returns what a store in a copy of dir says once a file was changed.
+func opened(t *testing.T, dir, name string, change func([]byte) []byte) (string, error) {
+	room, err := os.MkdirTemp(t.TempDir(), "copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(room)
+	if err := os.CopyFS(filepath.Join(room, "x"), os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(room, "x", name)
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, change(b), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := natsstore.Open(t.Context(), "nats:"+filepath.Join(room, "x"), natsstore.Options{Timeout: 3 * time.Second}.Lazy())
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	return look(t, s)
+}
+
+// TestDamage flips bytes of each file of the server, some hundred of them, all with
+// POSTHOUSE_LONG=1, and cuts files off. It is found, or changes nothing of what is read.
+func TestDamage(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	want := filled(t, dir)
+	found, harmless := 0, map[string]int{}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	var tryOne func(name, what string, change func([]byte) []byte)
+	room := make(chan struct{}, 16) // most of the time a server is waited for
+	try := func(name, what string, change func([]byte) []byte) {
+		room <- struct{}{}
+		group.Go(func() { tryOne(name, what, change); <-room })
+	}
+	tryOne = func(name, what string, change func([]byte) []byte) {
+		got, err := opened(t, dir, name, change)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == nil && got != want:
+			t.Errorf("%s of %s: served as if nothing had happened", what, name)
+		case err == nil:
+			harmless[filepath.Base(name)]++
+		default:
+			found++
+		}
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(dir, path)
+		if err != nil || d.IsDir() || name == "lock" || name == "posthouse" {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		step := max(1, len(b)/12)
+		if strings.Contains(name, "log") && strings.HasSuffix(name, ".blk") {
+			step = max(1, len(b)/60)
+		}
+		if os.Getenv("POSTHOUSE_LONG") != "" {
+			step = 1
+		}
+		for at := 0; at < len(b); at += step {
+			try(name, fmt.Sprint("byte ", at), func(b []byte) []byte { b[at] ^= 1 << (at % 8); return b })
+		}
+		for _, n := range []int{0, len(b) / 2, len(b) - 1} {
+			if n >= 0 {
+				try(name, fmt.Sprint("all behind byte ", n), func(b []byte) []byte { return b[:n] })
+			}
+		}
+		return err
+	})
+	group.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d were found; read as before: %v", found, harmless)
+	if found == 0 {
+		t.Error("nothing was found")
+	}
+}

@@ -1,0 +1,91 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/posthouse/posthouse"
+)
+
+// slotThreads are a thread of each bucket.
+var slotThreads = [2]string{"", posthouse.ProcessThread}
+
+// verifySlots reads all slots, and compares the buckets with a witness.
+func (s *Store) verifySlots(ctx context.Context, w *witness) error {
+	for i, thread := range slotThreads {
+		bucket := s.names.bucket(thread)
+		var stream jetstream.Stream
+		err := s.settle(ctx, "look at the slots", func(ctx context.Context) (err error) {
+			if stream, err = s.js.Stream(ctx, "KV_"+bucket); errors.Is(err, jetstream.ErrStreamNotFound) {
+				return s.lost("the bucket %s is gone", bucket)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		state := stream.CachedInfo().State
+		if have := w.slots[i]; state.LastSeq < have.last || state.NumSubjects < have.keys {
+			return s.lost("the bucket %s has %d keys up to message %d, and had %d up to %d", bucket, state.NumSubjects, state.LastSeq, have.keys, have.last)
+		}
+		n, err := s.verifyBucket(ctx, stream)
+		if err != nil {
+			return s.wrap("look at the slots", err)
+		}
+		if n < state.NumSubjects {
+			if now, err := stream.Info(ctx); err != nil || n < now.State.NumSubjects { // else keys were removed meanwhile
+				return errors.Join(err, s.lost("%d of %d keys of the bucket %s can be read", n, state.NumSubjects, bucket))
+			}
+		}
+	}
+	return nil
+}
+
+// verifyBucket reads all slots of a bucket, and returns how many there are.
+func (s *Store) verifyBucket(ctx context.Context, stream jetstream.Stream) (uint64, error) {
+	if stream.CachedInfo().State.Msgs == 0 {
+		return 0, nil
+	}
+	c, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		return 0, err
+	}
+	messages, err := c.Messages(jetstream.PullHeartbeat(time.Second), jetstream.PullExpiry(10*time.Second))
+	if err != nil {
+		return 0, err
+	}
+	defer messages.Stop()
+	seen := map[string]bool{}
+	err = drain(ctx, messages, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
+		key, ok := slotKey(m.Subject())
+		if !ok {
+			return s.lost("a bucket has %.80q", m.Subject())
+		}
+		if _, err := s.parseSlot(ctx, key, &stored{Seq: meta.Sequence.Stream, Data: m.Data()}, m.Headers()); err != nil {
+			_, err = s.readSlot(ctx, "look at the slots", key) // it may have been written again
+			if err != nil {
+				return err
+			}
+		}
+		seen[m.Subject()] = true
+		return nil
+	})
+	return uint64(len(seen)), err
+}
+
+// slotEnds returns how far the buckets are.
+func (s *Store) slotEnds(ctx context.Context) (ends [2]slotEnd, err error) {
+	for i, thread := range slotThreads {
+		stream, err := s.js.Stream(ctx, "KV_"+s.names.bucket(thread))
+		if err != nil {
+			return ends, err
+		}
+		if ends[i].last = stream.CachedInfo().State.LastSeq; s.own != nil {
+			ends[i].keys = stream.CachedInfo().State.NumSubjects
+		}
+	}
+	return ends, nil
+}
