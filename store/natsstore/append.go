@@ -162,6 +162,9 @@ func (s *Store) discard(ctx context.Context, out *outgoing) {
 
 // settled returns what became of a message that the server took.
 func (s *Store) settled(ctx context.Context, out *outgoing, doing string, seq uint64) error {
+	if err := s.applyOwn(ctx, out.msg, seq); err != nil {
+		return s.wrap(doing, err)
+	}
 	if err := s.await(ctx, seq); err != nil {
 		return s.wrap(doing, err) // durable, but not judged yet
 	}
@@ -172,6 +175,22 @@ func (s *Store) settled(ctx context.Context, out *outgoing, doing string, seq ui
 		s.testifySometimes(ctx, seq)
 	}
 	return err
+}
+
+// applyOwn applies a message of this process if it is the next one, so that the process
+// need not wait until it gets it back.
+func (s *Store) applyOwn(ctx context.Context, m *nats.Msg, seq uint64) error {
+	s.index.RLock()
+	next := s.applied+1 == seq
+	s.index.RUnlock()
+	if !next {
+		return nil
+	}
+	r, err := s.receive(ctx, m.Subject, seq, m.Data)
+	if err != nil {
+		return err
+	}
+	return s.apply(r)
 }
 
 // look finds out why the server did not take a message.
