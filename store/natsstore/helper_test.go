@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -152,3 +155,22 @@ func look(t testing.TB, s *natsstore.Store) (string, error) {
 
 // A counter counts across goroutines.
 type counter = atomic.Int64
+
+// contains returns the name of a file below dir that has the text, or "".
+func contains(t testing.TB, dir, text string) (found string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(text)) {
+			found = path
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

@@ -1,6 +1,7 @@
 package natsstore_test
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -11,7 +12,13 @@ import (
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childEnv); dir != "" {
+		child(dir)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // harness has a server in this process for each directory.
 func harness() storetest.Harness {
