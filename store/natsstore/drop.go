@@ -3,6 +3,9 @@ package natsstore
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -13,10 +16,16 @@ func (s *Store) Drop(ctx context.Context) error {
 	if err := s.writable(ctx); err != nil {
 		return err
 	}
+	if s.own != nil {
+		if err := os.Remove(filepath.Join(s.own.dir, madeName)); err != nil {
+			return dirError("drop the store in", s.own.dir, err)
+		}
+	}
 	names := []string{"KV_" + s.names.baseline()}
 	for _, config := range s.configs() {
 		names = append(names, config.Name)
 	}
+	slices.Reverse(names) // the stream that says that all are there goes first
 	for _, name := range names {
 		err := s.settle(ctx, "drop the store", func(ctx context.Context) error {
 			if err := s.js.DeleteStream(ctx, name); !errors.Is(err, jetstream.ErrStreamNotFound) {

@@ -164,3 +164,26 @@ func TestLeftBehind(t *testing.T) {
 	}
 	wantSound(t, s, "a", 1)
 }
+
+// TestDrop drops a store, and leaves another on the same server.
+func TestDrop(t *testing.T) {
+	server := startServer(t, t.TempDir())
+	stays := openAt(t, server.ClientURL(), nil)
+	take(t, stays, storetest.NewBuilder().Log("a"))
+	for _, url := range []string{server.ClientURL() + "?prefix=goes", "nats:" + t.TempDir()} {
+		for range 2 { // the second finds nothing of the first
+			s := openAt(t, url, nil)
+			if text, err := look(t, s); err != nil || text != "" {
+				t.Fatalf("%q %v", text, err)
+			}
+			take(t, s, storetest.NewBuilder().Log("a"))
+			if err := s.Drop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	wantSound(t, stays, "a", 1)
+}

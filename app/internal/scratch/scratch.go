@@ -42,10 +42,12 @@ func (s *Server) At(name string) (at, dir string, err error) {
 	case "sqlite":
 		dir = filepath.Join(filepath.Dir(strings.TrimPrefix(rest, "//")), space)
 		return "sqlite:" + filepath.Join(dir, "posthouse.db"), dir, nil
-	}
-	if path, _, _ := strings.Cut(rest, "?"); scheme == "nats" && !strings.HasPrefix(rest, "//") {
-		dir = filepath.Join(filepath.Dir(filepath.Clean(path)), space)
-		return "nats:" + dir, dir, nil
+	case "nats":
+		path, _, _ := strings.Cut(rest, "?")
+		if path = strings.TrimPrefix(path, "//"); !strings.HasPrefix(rest, "//") || strings.HasPrefix(path, "/") { // no server's address
+			dir = filepath.Join(filepath.Dir(filepath.Clean(path)), space)
+			return "nats:" + dir, dir, nil
+		}
 	}
 	u, err := url.Parse(strings.TrimSpace(s.URL))
 	if err != nil {

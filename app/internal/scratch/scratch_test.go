@@ -18,6 +18,8 @@ func TestScratch(t *testing.T) {
 		"redis://h:1/2?prefix=desk":   "redis://h:1/2?prefix=*",
 		"nats:/data/nats?prefix=desk": "nats:/data/*",
 		"nats://h:1?prefix=desk":      "nats://h:1?prefix=*",
+		"nats:/data/desk":             "nats:/data/*",
+		"nats:///data/desk?prefix=x":  "nats:/data/*",
 		"s3://bucket/desk?region=eu":  "s3://bucket/desk/*?region=eu",
 		" Rediss://h:1":               "rediss://h:1?prefix=*",
 		"s3://bucket":                 "s3://bucket/*",
