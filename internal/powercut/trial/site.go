@@ -29,8 +29,8 @@ type site struct {
 
 // newSite makes a place for a store. A server has started there once, long ago: what its
 // first start wrote is durable.
-func newSite(p *Part, a arm, base string, number int) (s *site, err error) {
-	s = &site{store: p.Store, arm: a, dir: filepath.Join(base, fmt.Sprint("site-", number))}
+func newSite(p *Part, a arm, base string, number int) (_ *site, err error) {
+	s := &site{store: p.Store, arm: a, dir: filepath.Join(base, fmt.Sprint("site-", number))}
 	if err := os.MkdirAll(filepath.Join(s.dir, "disk"), 0o755); err != nil {
 		return nil, err
 	}
