@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/powercut"
 	"github.com/posthouse/posthouse/store/all"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/redisstore"
@@ -16,13 +17,18 @@ import (
 type Store struct {
 	Name string
 
-	url     func(dir string) string                                              // of a store without a server; nil: of the server
-	open    func(ctx context.Context, url, weak string) (posthouse.Store, error) // weak is an arm's setting, or ""
-	service func() service                                                       // nil: the store has no server
-	arms    []arm                                                                // settings that lose at a power cut
-	starts  int                                                                  // changes of the disk while a server recovers; 0: few
-	inOrder bool                                                                 // its files have no checksums, so pages of one must reach the disk in their order
+	url       func(dir string) string                                              // of a store without a server; nil: of the server
+	open      func(ctx context.Context, url, weak string) (posthouse.Store, error) // weak is an arm's setting, or ""
+	service   func() service                                                       // nil: the store has no server
+	arms      []arm                                                                // settings that lose at a power cut
+	starts    int                                                                  // changes of the disk while a server recovers; 0: few
+	inOrder   bool                                                                 // its files have no checksums, so pages of one must reach the disk in their order
+	needsExt4 bool                                                                 // it promises nothing where a name is not durable by any sync
 }
+
+// Promises reports whether the store is to lose nothing where names are durable as the
+// model says, or under kills, which have no model.
+func (s *Store) Promises(m powercut.Model) bool { return m != powercut.Strict || !s.needsExt4 }
 
 // An arm is a setting that is known to lose what it acknowledges.
 type arm struct {
@@ -46,7 +52,7 @@ func Stores() []*Store {
 			{name: "synchronous_commit=off", weak: "synchronous_commit=off"}, {name: "fsync=off", weak: "fsync=off"},
 		}},
 		{Name: "redis", open: openRedis, service: newRedis, inOrder: true, arms: []arm{{name: "appendfsync everysec", weak: "everysec"}}},
-		{Name: "nats", url: below("nats:", "nats"), open: open, arms: []arm{lying, early}},
+		{Name: "nats", url: below("nats:", "nats"), open: open, needsExt4: true, arms: []arm{lying, early}},
 	}
 }
 
