@@ -21,7 +21,6 @@ type oracle struct {
 
 type oracleNode struct {
 	dir   bool
-	id    int
 	data  [][]byte                 // the file at its last sync, and after each change since; the last is what it holds
 	names []map[string]*oracleNode // a directory likewise
 }
