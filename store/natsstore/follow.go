@@ -327,7 +327,7 @@ func (s *Store) follow(f *feed) {
 	for {
 		err := s.followFeed(f)
 		f.messages.Stop()
-		if s.ctx.Err() != nil {
+		if s.ctx.Err() != nil || s.closed.Load() {
 			return
 		}
 		var ours *posthouse.Error

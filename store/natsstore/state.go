@@ -94,7 +94,10 @@ func (st *state) count(r *received) (garbage []uint64) {
 func (s *Store) apply(r *received) error {
 	s.index.Lock()
 	defer s.index.Unlock()
-	if r.seq <= s.applied {
+	switch {
+	case s.closed.Load():
+		return s.closedError() // the index may be empty already
+	case r.seq <= s.applied:
 		return nil
 	}
 	s.count(r)
