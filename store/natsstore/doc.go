@@ -45,9 +45,9 @@
 // Close: the loss of what was appended behind the last one, at the very end, is not noticed.
 // Where a lost disk or a flipped bit may cost nothing, take Postgres, SQLite or files.
 //
-// A checkpoint takes about one kilobyte of memory in every process, and opening reads
-// everything: some 100,000 checkpoints are fine, millions are not. The server in this
-// process does not group commits: a thousand threads at once append little faster than one.
+// Every process keeps an index of all checkpoints in memory, and opening reads everything:
+// some 100,000 checkpoints are fine, millions are not. The server in this process does not
+// group commits: a thousand threads at once append little faster than one.
 //
 // A user for the store needs to publish to posthouse.>, $KV.checkpoints.>,
 // $KV.checkpoints-process.> and $JS.API.>. Names begin with Options.Prefix.

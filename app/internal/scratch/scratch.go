@@ -49,21 +49,23 @@ func (s *Server) At(name string) (at, dir string, err error) {
 			return "nats:" + dir, dir, nil
 		}
 	}
-	u, err := url.Parse(strings.TrimSpace(s.URL))
+	rest, query, _ := strings.Cut(rest, "?") // not url.Parse, which takes one host only
+	q, err := url.ParseQuery(query)
 	if err != nil {
-		return "", "", posthouse.Invalid("store", "is not a URL: %v", err)
+		return "", "", posthouse.Invalid("store", "is not a URL") // without the cause, which may have the password
 	}
-	q := u.Query()
 	switch scheme {
 	case "postgres", "postgresql":
 		q.Set("schema", space)
 	case "s3":
-		u.Path = strings.TrimSuffix(u.Path, "/") + "/" + space
+		rest = strings.TrimSuffix(rest, "/") + "/" + space
 	default:
 		q.Set("prefix", space)
 	}
-	u.RawQuery = q.Encode()
-	return u.String(), "", nil
+	if len(q) == 0 {
+		return scheme + ":" + rest, "", nil
+	}
+	return scheme + ":" + rest + "?" + q.Encode(), "", nil
 }
 
 // Make opens the namespace of a name, and makes its directory if it is one. It fails with
@@ -105,10 +107,23 @@ func (s *Server) Drop(ctx context.Context, name string) error {
 	return d.Drop(ctx)
 }
 
-// WithoutPassword returns an address to show.
+// WithoutPassword returns an address to show: passwords in it are xxxxx, before the host
+// and among the parameters.
 func WithoutPassword(address string) string {
-	if u, err := url.Parse(address); err == nil && u.User != nil {
-		return u.Redacted()
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		scheme, _, _ := strings.Cut(address, ":")
+		return scheme + ":"
 	}
-	return address
+	q := u.Query()
+	for name := range q {
+		if strings.Contains(strings.ToLower(name), "password") {
+			q.Set(name, "xxxxx")
+			u.RawQuery = q.Encode()
+		}
+	}
+	if u.User == nil && u.RawQuery == "" {
+		return address
+	}
+	return u.Redacted()
 }

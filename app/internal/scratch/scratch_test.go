@@ -22,6 +22,7 @@ func TestScratch(t *testing.T) {
 		"nats:///data/desk?prefix=x":  "nats:/data/*",
 		"s3://bucket/desk?region=eu":  "s3://bucket/desk/*?region=eu",
 		" Rediss://h:1":               "rediss://h:1?prefix=*",
+		"postgres://a:1,b:2/db":       "postgres://a:1,b:2/db?schema=*",
 		"s3://bucket":                 "s3://bucket/*",
 		"postgres:///postgres?host=/": "postgres:///postgres?host=%2F&schema=*",
 	} {
@@ -38,8 +39,21 @@ func TestScratch(t *testing.T) {
 	}
 }
 
+// TestWithoutPassword: no way of writing a password into an address is shown.
 func TestWithoutPassword(t *testing.T) {
-	if got := WithoutPassword("redis://me:secret@h:1"); strings.Contains(got, "secret") {
-		t.Error(got)
+	for _, url := range []string{
+		"redis://me:secret@h:1", "postgres:///db?password=secret&x=1", "postgres:///db?sslPassword=secret", "postgres://me:secret@h:bad/db", "redis://me:secret%zz@h",
+	} {
+		if got := WithoutPassword(url); strings.Contains(got, "secret") {
+			t.Errorf("%s is shown as %s", url, got)
+		}
+		if _, _, err := (&Server{URL: url}).At("x"); err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	for _, url := range []string{"file:/data/log", "sqlite:/data/a b.db", "memory:"} {
+		if got := WithoutPassword(url); got != url {
+			t.Errorf("%s is shown as %s", url, got)
+		}
 	}
 }
