@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,10 +47,11 @@ func linger(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// at returns d at each call; a list of several is gone through again and again.
+// at returns d at each call; a list of several is gone through again and again. Renewals
+// overlap, so it can be called by several at once.
 func at(ds ...time.Duration) func() time.Duration {
-	n := 0
-	return func() time.Duration { n++; return ds[n%len(ds)] }
+	var n atomic.Int64
+	return func() time.Duration { return ds[n.Add(1)%int64(len(ds))] }
 }
 
 // leased has owner "a" run thread "t" with the default lease over a store, and returns a
@@ -106,8 +108,8 @@ func TestTheLivingStandAStall(t *testing.T) {
 				store := memstore.New()
 				slow := &stalling{Store: store, before: tc.before, after: tc.after}
 				if tc.lose {
-					n := 0
-					slow.lose = func() bool { n++; return n%2 == 0 }
+					var n atomic.Int64
+					slow.lose = func() bool { return n.Add(1)%2 == 0 }
 				}
 				mine, others := posthouse.Store(slow), posthouse.Store(store)
 				if tc.others {

@@ -54,4 +54,9 @@ func TestPooledStore(t *testing.T) {
 	storetest.RunCases(t, harness(t, pgstore.Options{Pooler: true}), cases)
 }
 
-func TestLedger(t *testing.T) { ledgertest.Run(t, harness(t, pgstore.Options{}), nil) }
+func TestLedger(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the Ledger over a store in memory has the same rules")
+	}
+	ledgertest.Run(t, harness(t, pgstore.Options{}), nil)
+}

@@ -205,13 +205,13 @@ func code(err error) string {
 }
 
 // rounds is how often a test of chance is repeated: SQLITESTORE_ROUNDS, or n,
-// or with -short a fifth of that.
+// or with -short a twentieth of that.
 func rounds(n int) int {
 	if v, err := strconv.Atoi(strings.TrimSpace(os.Getenv("SQLITESTORE_ROUNDS"))); err == nil && v > 0 {
 		return v
 	}
 	if testing.Short() {
-		return (n + 4) / 5
+		return (n + 19) / 20
 	}
 	return n
 }

@@ -25,6 +25,9 @@ func keyring(t testing.TB) *crypt.Keyring {
 
 // TestLedgerRulesWithACipher runs what the Ledger promises with all bodies sealed.
 func TestLedgerRulesWithACipher(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the Ledger over a store in memory has the same rules")
+	}
 	h := harness()
 	h.Only = "ledger/"
 	ledgertest.Run(t, h, &ledgertest.Options{Cipher: keyring(t)})

@@ -25,4 +25,9 @@ func harness() storetest.Harness {
 
 func TestStore(t *testing.T) { storetest.Run(t, harness()) }
 
-func TestLedger(t *testing.T) { ledgertest.Run(t, harness(), nil) }
+func TestLedger(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the Ledger over a store in memory has the same rules")
+	}
+	ledgertest.Run(t, harness(), nil)
+}
