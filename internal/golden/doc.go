@@ -3,9 +3,10 @@
 //
 // testdata has a directory for each version that wrote stores, named by its
 // commit. In it are SQLite files, thread files as transfer.Export wrote them, for
-// each store its answers, and the program that wrote them all. The tests open
-// copies: every answer of then must be given today, on SQLite and in memory, and
-// the programs whose threads wait in the stores must go on with them.
+// each store its answers, and the program that wrote them all; or the same content as
+// every other kind of store keeps it. The tests open copies: every answer of then must
+// be given today, on each kind and in memory, and the programs whose threads wait in
+// the stores must go on with them.
 //
 // Answers are plain JSON. A later version may add to an answer; what it changes
 // or leaves out fails the tests. The answers of a version are never written anew:

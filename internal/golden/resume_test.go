@@ -266,56 +266,52 @@ var continuations = []continuation{
 	{"coord-fork", answered("approve", "mia", ""), `done | map[state:{json "receipt 2"}] | ran execute x1`},
 }
 
-// TestProgramsGoOn resumes the threads of each store, on SQLite and in memory.
+// TestProgramsGoOn resumes the threads of each store.
 func TestProgramsGoOn(t *testing.T) {
-	for _, g := range goldenStores(t) {
-		for how, open := range opened {
-			t.Run(g.name()+"/"+how, func(t *testing.T) {
-				w := g.world(t, open(g, t))
-				for _, c := range continuations {
-					if c.first != nil {
-						c.first(w, c.thread)
-					}
-					if got := w.resume(c.thread, "main"); got != c.want {
-						t.Errorf("%s:\n got %s\nwant %s", c.thread, got, c.want)
-					}
+	for _, o := range openings(t) {
+		t.Run(o.name, func(t *testing.T) {
+			w := o.world(t, o.open(t))
+			for _, c := range continuations {
+				if c.first != nil {
+					c.first(w, c.thread)
 				}
-				report, err := sign.Verify(t.Context(), w.l.Store(), g.ring(t), &sign.VerifyOptions{RequireSigned: g.signed()})
-				if err != nil || !report.OK() {
-					t.Errorf("what went on does not verify: %v, %+v", err, report)
+				if got := w.resume(c.thread, "main"); got != c.want {
+					t.Errorf("%s:\n got %s\nwant %s", c.thread, got, c.want)
 				}
-			})
-		}
+			}
+			report, err := sign.Verify(t.Context(), w.l.Store(), o.ring(t), &sign.VerifyOptions{RequireSigned: o.signed()})
+			if err != nil || !report.OK() {
+				t.Errorf("what went on does not verify: %v, %+v", err, report)
+			}
+		})
 	}
 }
 
 // TestALostSessionIsAnswered decides the approval whose process was lost while
 // it waited on a connection: within its time, and once.
 func TestALostSessionIsAnswered(t *testing.T) {
-	for _, g := range goldenStores(t) {
-		for how, open := range opened {
-			t.Run(g.name()+"/"+how, func(t *testing.T) {
-				l, c := g.ledger(t, open(g, t))
-				var asked []*posthouse.Gate
-				for q, err := range l.Gates(t.Context(), ledger.GateQuery{Kind: posthouse.GateSession}) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					asked = append(asked, q)
+	for _, o := range openings(t) {
+		t.Run(o.name, func(t *testing.T) {
+			l, c := o.ledger(t, o.open(t))
+			var asked []*posthouse.Gate
+			for q, err := range l.Gates(t.Context(), ledger.GateQuery{Kind: posthouse.GateSession}) {
+				if err != nil {
+					t.Fatal(err)
 				}
-				if len(asked) != 1 || string(asked[0].Payload) != "700" {
-					t.Fatalf("%d approvals wait in sessions: %+v", len(asked), asked)
-				}
-				relay, no := gate.Relay{Ledger: l}, posthouse.Decision{Verdict: posthouse.Reject, By: "alice"}
-				c.forward(asked[0].CreatedAt.Add(time.Minute).Sub(c.now()))
-				decided, err := relay.Decide(t.Context(), asked[0].ID, no)
-				if err != nil || decided.Decision == nil || decided.Decision.Verdict != posthouse.Reject {
-					t.Errorf("in time: %+v, %v", decided, err)
-				}
-				if _, err := relay.Decide(t.Context(), asked[0].ID, no); !errors.Is(err, posthouse.ErrNotFound) {
-					t.Errorf("a second answer: %v, want ErrNotFound", err)
-				}
-			})
-		}
+				asked = append(asked, q)
+			}
+			if len(asked) != 1 || string(asked[0].Payload) != "700" {
+				t.Fatalf("%d approvals wait in sessions: %+v", len(asked), asked)
+			}
+			relay, no := gate.Relay{Ledger: l}, posthouse.Decision{Verdict: posthouse.Reject, By: "alice"}
+			c.forward(asked[0].CreatedAt.Add(time.Minute).Sub(c.now()))
+			decided, err := relay.Decide(t.Context(), asked[0].ID, no)
+			if err != nil || decided.Decision == nil || decided.Decision.Verdict != posthouse.Reject {
+				t.Errorf("in time: %+v, %v", decided, err)
+			}
+			if _, err := relay.Decide(t.Context(), asked[0].ID, no); !errors.Is(err, posthouse.ErrNotFound) {
+				t.Errorf("a second answer: %v, want ErrNotFound", err)
+			}
+		})
 	}
 }

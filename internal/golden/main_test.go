@@ -1,0 +1,11 @@
+package golden_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/posthouse/posthouse/internal/pgtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
