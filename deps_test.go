@@ -2,6 +2,7 @@ package posthouse_test
 
 import (
 	"bytes"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -209,10 +211,21 @@ func (f *goFile) at(pos token.Pos) string {
 	return f.path + ":" + strconv.Itoa(f.fset.Position(pos).Line)
 }
 
+// goFiles returns the files of this module, which are read once.
 func goFiles(t *testing.T) []*goFile {
 	t.Helper()
-	var files []*goFile
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	if testing.Short() {
+		t.Skip("one goroutine reads the whole source")
+	}
+	files, err := readGoFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+var readGoFiles = sync.OnceValues(func() (files []*goFile, err error) {
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -238,14 +251,11 @@ func goFiles(t *testing.T) []*goFile {
 		files = append(files, f)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
+	if err == nil && len(files) == 0 {
+		err = errors.New("found no Go files")
 	}
-	if len(files) == 0 {
-		t.Fatal("found no Go files")
-	}
-	return files
-}
+	return files, err
+})
 
 func lawFor(pkg string) *law {
 	for i := range laws {

@@ -191,6 +191,9 @@ func TestHeaderReaderRefusesWhatRecordsRefuses(t *testing.T) {
 	}
 	for _, e := range es {
 		for i, b := range e.Header {
+			if testing.Short() && i%8 != 0 {
+				continue
+			}
 			all := [][]byte{
 				e.Header[:i], changed(e.Header, i, 0xff), changed(e.Header, i, 0), changed(e.Header, i), changed(e.Header, i, b, 0),
 				changed(e.Header, i, b|0x80, 0), changed(e.Header, i, b|0x80, 0x7f), changed(e.Header, i, b|0x80, 0xff, 0xff, 0xff, 0xff, 0x7f),
