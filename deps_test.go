@@ -84,8 +84,8 @@ var laws = []law{
 		"it loses what every store kept, by tests and commands of its own only"},
 	{"internal/s3test", nil, nil,
 		"a service of buckets is the same for all tests, and for tests only"},
-	{"internal/golden", []string{".", "ledger", "crypt", "internal/commit", "sign"}, nil,
-		"what is asked of stores of earlier versions is asked through the front, whatever is below"},
+	{"internal/golden", []string{".", "ledger", "crypt", "internal/commit", "sign"}, []string{"github.com/jackc/pgx", "github.com/redis/rueidis"},
+		"what is asked of stores of earlier versions is asked through the front, whatever is below; a server is given a backup by its client"},
 	{"internal/e2e/", []string{"*"}, []string{"*"},
 		"walks through the whole house"},
 
