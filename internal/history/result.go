@@ -18,6 +18,7 @@ type Result struct {
 	Verdicts   map[string]porcupine.CheckResult
 	Operations map[string]int
 	Unknown    map[string]int // of them without an answer
+	Refused    map[string]int // of them, by model and code
 
 	Kills    int // of crews
 	Stops    int // of crews, until others have gone on
@@ -29,7 +30,7 @@ type Result struct {
 
 func newResult() *Result {
 	return &Result{
-		Verdicts: map[string]porcupine.CheckResult{}, Operations: map[string]int{}, Unknown: map[string]int{},
+		Verdicts: map[string]porcupine.CheckResult{}, Operations: map[string]int{}, Unknown: map[string]int{}, Refused: map[string]int{},
 		bad: map[string][]porcupine.Operation{},
 	}
 }
@@ -62,6 +63,9 @@ func (r *Result) check(lines []line) {
 			case model.Tail, model.Log, model.Get, model.Inbox, model.Read, model.Lease:
 				continue // who got no answer has seen nothing
 			}
+		}
+		if code := op.Output.(model.Answer).Code; code != model.OK && code != model.Unknown {
+			r.Refused[in.Model+": "+code]++
 		}
 		ops[in.Model] = append(ops[in.Model], *op)
 	}

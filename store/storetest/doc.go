@@ -29,5 +29,5 @@
 //
 // [Run] takes a *testing.T or another [Runner], such as a command's own. The suite does
 // not link package testing. It may import the standard library except testing, the root
-// package and porcupine, but no store.
+// package, internal/history/model and porcupine, but no store.
 package storetest

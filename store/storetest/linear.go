@@ -12,6 +12,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/history/model"
 )
 
 func linearCases() []Case {
@@ -20,45 +21,6 @@ func linearCases() []Case {
 		Rule: "For appends and reads of the tail by 8 clients there is one order that explains every answer and agrees with real time. A store that takes appends without comparing must be caught by the same check.",
 		Run:  linearHeads,
 	}}
-}
-
-// A headOp is an append, or a read of the tail.
-type headOp struct {
-	thread string
-	append bool
-	after  posthouse.Position
-	next   posthouse.Position
-}
-
-// A headAnswer says whether an append was taken, or else where the log ends.
-type headAnswer struct {
-	taken bool
-	tail  posthouse.Position
-}
-
-// headModel describes how the tail of a log may change.
-var headModel = porcupine.Model{
-	Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
-		at := map[string]int{}
-		for _, op := range history {
-			thread := op.Input.(headOp).thread
-			i, ok := at[thread]
-			if !ok {
-				i = len(parts)
-				at[thread], parts = i, append(parts, nil)
-			}
-			parts[i] = append(parts[i], op)
-		}
-		return parts
-	},
-	Init: func() any { return posthouse.Position{} },
-	Step: func(state, input, output any) (bool, any) {
-		tail, in, out := state.(posthouse.Position), input.(headOp), output.(headAnswer)
-		if in.append && out.taken {
-			return tail == in.after, in.next
-		}
-		return tail == out.tail && (!in.append || tail != in.after), tail
-	},
 }
 
 func linearHeads(t *T) {
@@ -106,44 +68,52 @@ func (t *T) linearizable(s posthouse.Store) porcupine.CheckResult {
 			mu.Unlock()
 		}
 	})
-	return porcupine.CheckOperationsTimeout(headModel, history, time.Minute)
+	return porcupine.CheckOperationsTimeout(model.Heads(), history, time.Minute)
 }
 
 // headOp prepares a client's next operation. The first is an append to the same empty
 // log, so that there is a conflict under every schedule.
-func (t *T) headOp(client, n int, rnd *rand.Rand) (headOp, func() (headAnswer, error)) {
-	op := headOp{thread: fmt.Sprint("t", rnd.IntN(2)), append: n == 0 || rnd.IntN(2) == 0}
-	if !op.append {
-		return op, func() (headAnswer, error) { return t.readTail(op.thread, n%2 == 0) }
+func (t *T) headOp(client, n int, rnd *rand.Rand) (model.Op, func() (model.Answer, error)) {
+	op := model.Op{Do: model.Tail, Key: fmt.Sprint("t", rnd.IntN(2))}
+	if n > 0 && rnd.IntN(2) == 0 {
+		return op, func() (model.Answer, error) { return t.readTail(op.Key, n%2 == 0) }
 	}
 	l := t.Builder.Log("t0")
 	if n > 0 {
 		var err error
-		if l, err = t.tail(op.thread); err != nil {
-			return op, func() (headAnswer, error) { return headAnswer{}, err }
+		if l, err = t.tail(op.Key); err != nil {
+			return op, func() (model.Answer, error) { return model.Answer{}, err }
 		}
 	}
 	b := l.Next(l.Step("s", fmt.Append(nil, client, n)))
-	op.thread, op.after, op.next = l.Info.Thread, b.After, b.Thread.Tail
-	return op, func() (headAnswer, error) {
+	op = model.Op{Do: model.Append, Key: l.Info.Thread, After: position(b.After), Next: position(b.Thread.Tail)}
+	return op, func() (model.Answer, error) {
 		err := t.Store.Append(t.ctx, b)
 		var e *posthouse.Error
 		if errors.As(err, &e) && e.Code == posthouse.CodeConflict && e.Tail != nil {
-			return headAnswer{tail: *e.Tail}, nil
+			return model.Answer{Code: model.Conflict, Tail: position(*e.Tail)}, nil
 		}
-		return headAnswer{taken: true}, err
+		return model.Answer{}, err
 	}
 }
 
 // readTail reads where a log ends, from the summary or from the log.
-func (t *T) readTail(thread string, summary bool) (headAnswer, error) {
+func (t *T) readTail(thread string, summary bool) (model.Answer, error) {
 	if summary {
 		l, err := t.tail(thread)
-		return headAnswer{tail: l.Info.Tail}, err
+		return model.Answer{Tail: position(l.Info.Tail)}, err
 	}
 	es, err := collect(t, t.Store.Read(t.ctx, thread, posthouse.Range{Reverse: true, Limit: 1, Headers: true}))
 	if err != nil || len(es) == 0 {
-		return headAnswer{}, err
+		return model.Answer{}, err
 	}
-	return headAnswer{tail: posthouse.Position{Seq: es[0].Seq, Hash: es[0].Hash}}, nil
+	return model.Answer{Tail: position(posthouse.Position{Seq: es[0].Seq, Hash: es[0].Hash})}, nil
+}
+
+// position writes a place in a log, "" for the end of an empty one.
+func position(p posthouse.Position) string {
+	if p == (posthouse.Position{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d:%s", p.Seq, p.Hash)
 }

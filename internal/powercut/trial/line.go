@@ -1,15 +1,13 @@
 package trial
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
+
+	"github.com/posthouse/posthouse/internal/record"
 )
 
 // A Line is what one part found, as it is recorded.
@@ -37,42 +35,6 @@ type Arm struct {
 }
 
 func (l *Line) rounds() int { return l.Cuts + l.Kills }
-
-// Append adds a line to a record.
-func Append(path string, l *Line) error {
-	text, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = f.Write(append(text, '\n'))
-	return err
-}
-
-// Read reads a record. A record that is not there is empty.
-func Read(path string) ([]Line, error) {
-	text, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var all []Line
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for lines.Scan() {
-		var l Line
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", path, len(all)+1, err)
-		}
-		all = append(all, l)
-	}
-	return all, lines.Err()
-}
 
 // Sums adds up lines by harness, store, model and note, in the order of their names. Of the
 // control arms it has how many parts caught each.
@@ -122,50 +84,10 @@ func Table(lines []Line) string {
 		for _, name := range slices.Sorted(maps.Keys(l.Arms)) {
 			arms = append(arms, fmt.Sprintf("%s: %d in %d", name, l.Arms[name].Lost, l.Arms[name].Rounds))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d | %d | %s |\n", l.Store, what, grouped(n), grouped(l.Acknowledged), l.Lost, l.Corrupt, l.Repaired, strings.Join(arms, "; "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d | %d | %s |\n", l.Store, what, record.Grouped(n), record.Grouped(l.Acknowledged), l.Lost, l.Corrupt, l.Repaired, strings.Join(arms, "; "))
 	}
 	return b.String()
 }
 
-// grouped writes a number with commas.
-func grouped(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// The block of a page between these lines is written by [Quote].
-const (
-	quoteFrom = "<!-- sums of docs/record/durability.jsonl -->\n"
-	quoteTo   = "<!-- end of sums -->\n"
-)
-
-// Quote writes the table of a record into a page, between its two marks.
-func Quote(page string, lines []Line) error {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := strings.Cut(string(text), quoteFrom)
-	_, after, end := strings.Cut(rest, quoteTo)
-	if !ok || !end {
-		return fmt.Errorf("%s has no place for the sums", page)
-	}
-	return os.WriteFile(page, []byte(before+quoteFrom+Table(lines)+quoteTo+after), 0o644)
-}
-
-// Quoted returns the table that a page has between its marks.
-func Quoted(page string) (string, error) {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return "", err
-	}
-	_, rest, ok := strings.Cut(string(text), quoteFrom)
-	table, _, end := strings.Cut(rest, quoteTo)
-	if !ok || !end {
-		return "", fmt.Errorf("%s has no place for the sums", page)
-	}
-	return table, nil
-}
+// Record is the file of lines, from the top of the module.
+const Record = "docs/record/durability.jsonl"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/internal/powercut"
+	"github.com/posthouse/posthouse/internal/record"
 )
 
 // cuts are the power cuts of one run of the tests, 200 in all; make powercut makes more.
@@ -84,14 +85,14 @@ func try(t *testing.T, p Part) *Line {
 // what is on record.
 func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	docs := filepath.Join("..", "..", "..", "docs")
-	lines, err := Read(filepath.Join(docs, "record", "durability.jsonl"))
+	lines, err := record.Read[Line](filepath.Join(docs, "..", Record))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(lines) == 0 {
 		t.Fatal("nothing is on record")
 	}
-	have, err := Quoted(filepath.Join(docs, "guarantees.md"))
+	have, err := record.Quoted(filepath.Join(docs, "guarantees.md"), Record)
 	if err != nil {
 		t.Fatal(err)
 	}

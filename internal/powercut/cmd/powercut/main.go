@@ -18,6 +18,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/powercut"
 	"github.com/posthouse/posthouse/internal/powercut/trial"
+	"github.com/posthouse/posthouse/internal/record"
 )
 
 // A config is what the flags say.
@@ -47,7 +48,7 @@ func main() {
 	flag.IntVar(&c.more, "more", 0, "run so many, whatever the record has")
 	flag.IntVar(&c.part, "part", 250, "rounds for each line of the record")
 	flag.Uint64Var(&c.seed, "seed", 0, "of the first part; 0: any")
-	flag.StringVar(&c.record, "record", "docs/record/durability.jsonl", "the file to append to")
+	flag.StringVar(&c.record, "record", trial.Record, "the file to append to")
 	flag.StringVar(&c.doc, "doc", "docs/guarantees.md", "the page that quotes the record; empty: none")
 	flag.BoolVar(&c.page, "page", false, "write the page anew, and run nothing")
 	flag.StringVar(&c.keep, "keep", "", "a directory for disks that lost something")
@@ -93,11 +94,11 @@ func (c *config) quote() error {
 	if c.doc == "" {
 		return nil
 	}
-	lines, err := trial.Read(c.record)
+	lines, err := record.Read[trial.Line](c.record)
 	if err != nil {
 		return err
 	}
-	return trial.Quote(c.doc, lines)
+	return record.Quote(c.doc, trial.Record, trial.Table(lines))
 }
 
 // store runs parts with one store until the record has enough.
@@ -107,7 +108,7 @@ func (c *config) store(ctx context.Context, s *trial.Store) error {
 		harness, models = trial.Kill, []string{""}
 	}
 	for done := 0; ctx.Err() == nil; {
-		lines, err := trial.Read(c.record)
+		lines, err := record.Read[trial.Line](c.record)
 		if err != nil {
 			return err
 		}
@@ -149,7 +150,7 @@ func (c *config) one(ctx context.Context, p *trial.Part) (*trial.Line, error) {
 		return line, err
 	}
 	line.Date, line.Commit = c.now().UTC().Format(time.DateOnly), c.commit
-	if rerr := trial.Append(c.record, line); rerr != nil {
+	if rerr := record.Append(c.record, line); rerr != nil {
 		return line, errors.Join(err, rerr)
 	}
 	err = errors.Join(err, c.quote())
