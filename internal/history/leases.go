@@ -44,12 +44,12 @@ func (s *leases) play() (err error) {
 	if err := s.open(); err != nil {
 		return skip(err)
 	}
-	thread := fmt.Sprint("l", s.rnd.IntN(2))
-	if s.n == 0 {
-		thread = "l0" // all begin with the same thread
+	thread := "l0" // most want the same, and all at first
+	if s.n > 0 && s.rnd.IntN(6) == 0 {
+		thread = "l1"
 	}
 	switch {
-	case s.claim == nil && s.n > 0 && s.rnd.IntN(3) == 0:
+	case s.claim == nil && s.n > 0 && s.rnd.IntN(6) == 0:
 		return s.read(thread)
 	case s.claim == nil:
 		s.claim, err = s.l.Claim(s.ctx, thread, "run")
@@ -59,7 +59,7 @@ func (s *leases) play() (err error) {
 			return nil
 		}
 		return skip(err)
-	case s.rnd.IntN(4) == 0:
+	case s.rnd.IntN(8) == 0:
 		return s.release()
 	}
 	return s.commit()

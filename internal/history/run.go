@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/history/model"
 	"github.com/posthouse/posthouse/internal/site"
 )
 
@@ -50,8 +51,9 @@ type making struct {
 	mu    sync.Mutex
 	news  *sync.Cond
 	lines []line
-	of    map[int]int // lines, by crew
-	over  int         // crews that have ended
+	of    map[int]int  // lines, by crew
+	holds map[int]bool // whether a lease was a crew's when it last said so
+	over  int          // crews that have ended
 	err   error
 }
 
@@ -63,7 +65,7 @@ func (r *Run) Do(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	m := &making{
-		Run: r, ctx: ctx, name: fmt.Sprintf("h%x_%d", r.Seed, names.Add(1)), pipe: write, of: map[int]int{}, out: newResult(), ops: ops, lot: clients,
+		Run: r, ctx: ctx, name: fmt.Sprintf("h%x_%d", r.Seed, names.Add(1)), pipe: write, of: map[int]int{}, holds: map[int]bool{}, out: newResult(), ops: ops, lot: clients,
 	}
 	if r.Small {
 		m.ops = ops / 2
@@ -104,6 +106,7 @@ func (m *making) fail(err error) {
 
 // read reads lines until every process that has the pipe is gone.
 func (m *making) read(from io.Reader) {
+	last := map[int]string{} // what each client called last
 	text := bufio.NewScanner(from)
 	for text.Scan() {
 		var l line
@@ -117,6 +120,12 @@ func (m *making) read(from io.Reader) {
 		m.mu.Lock()
 		m.lines = append(m.lines, l)
 		m.of[l.Client/100]++
+		switch {
+		case l.Op != nil:
+			last[l.Client] = l.Op.Do
+		case last[l.Client] == model.Commit || last[l.Client] == model.Release:
+			m.holds[l.Client/100] = last[l.Client] == model.Commit && l.Out != nil && l.Out.Code == model.OK
+		}
 		m.mu.Unlock()
 		m.news.Broadcast()
 	}
@@ -159,8 +168,8 @@ func (m *making) plans(rnd *rand.Rand) []plan {
 			plans[i].kills = append([]int{1 + rnd.IntN(m.all()*3/4)}, plans[i].kills...)
 		}
 	}
-	if kind.Shared && m.Control == "" && rnd.IntN(3) == 0 {
-		plans[0].stop = 1 + rnd.IntN(m.all()/2)
+	if kind.Shared && m.Control == "" && rnd.IntN(2) == 0 {
+		plans[0] = plan{kills: []int{0}, stop: 1 + rnd.IntN(m.all()/3)}
 	}
 	return plans
 }
@@ -249,8 +258,8 @@ func (m *making) process(o *order, kill, stop int) error {
 	ended, killed := false, false
 	var faults sync.WaitGroup
 	faults.Go(func() {
-		if stop > 0 {
-			m.await(func() bool { return ended || m.of[o.Crew] >= stop })
+		if stop > 0 { // while it has a lease
+			m.await(func() bool { return ended || m.of[o.Crew] >= stop && m.holds[o.Crew] })
 			m.stopped(cmd.Process, func() bool { return ended }, o.Crew)
 		}
 		if kill > 0 {
@@ -275,7 +284,8 @@ func (m *making) process(o *order, kill, stop int) error {
 	return nil
 }
 
-// stopped stops a process until others have gone on without it for a while.
+// stopped stops a process until others have gone on without it for a while, and may have
+// taken its leases.
 func (m *making) stopped(p *os.Process, ended func() bool, crew int) {
 	m.mu.Lock()
 	others := len(m.lines) - m.of[crew]
@@ -285,6 +295,7 @@ func (m *making) stopped(p *os.Process, ended func() bool, crew int) {
 	}
 	m.mu.Unlock()
 	if off {
+		pause(3 * leaseTTL)
 		m.await(func() bool { return len(m.lines)-m.of[crew] > others+60 || m.over > 0 })
 		halt(p, false)
 	}
