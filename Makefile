@@ -1,11 +1,12 @@
 # Nothing here is needed to use Posthouse: `go run ./cmd/posthouse dev` and
 # `go test ./...` are enough. These are the longer commands, by name.
 
-.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills check
+.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories check
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 1000000x
 GOAL ?= 1000
+HISTORIES ?= 100
 SEED ?= 0
 
 build: ## bin/posthouse, static
@@ -47,6 +48,9 @@ powercut: ## power cuts on every store until the record has GOAL of each; STORES
 
 kills: ## the same with SIGKILL of processes that write, and of servers
 	go run ./internal/powercut/cmd/powercut -kills -goal $(GOAL) -seed $(SEED) $(if $(STORES),-stores $(STORES))
+
+histories: ## clients at once on every store until the record has HISTORIES of each; STORES=file,redis, SEED=7 MORE=1
+	go run ./internal/history/cmd/histories -goal $(HISTORIES) -seed $(SEED) $(if $(MORE),-more $(MORE)) $(if $(STORES),-stores $(STORES))
 
 check: ## what CI runs
 	.ci/run

@@ -3,12 +3,14 @@ package history_test
 import (
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
 
 	"github.com/posthouse/posthouse/internal/history"
+	"github.com/posthouse/posthouse/internal/record"
 	"github.com/posthouse/posthouse/internal/site"
 )
 
@@ -22,6 +24,7 @@ func TestHistories(t *testing.T) {
 	}
 	for _, kind := range site.Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
+			t.Parallel() // most of it waits for disks
 			s := start(t, kind)
 			for range n {
 				run := history.Run{Site: s, Seed: seed(t), Small: true}
@@ -101,4 +104,29 @@ func seed(t *testing.T) uint64 {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees.md with the sums of
+// what is on record.
+func TestGuaranteesQuoteTheRecord(t *testing.T) {
+	top := filepath.Join("..", "..")
+	lines, err := record.Read[history.Line](filepath.Join(top, history.Record))
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := record.Quoted(filepath.Join(top, "docs", "guarantees.md"), history.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := history.Table(lines); have != want {
+		t.Errorf("docs/guarantees.md says\n%s\nand the record\n%s\nmake histories writes it anew", have, want)
+	}
+	for _, l := range lines {
+		if l.Commit == "" || l.Date == "" || site.Find(l.Store) == nil || l.Histories == 0 {
+			t.Errorf("a line does not say what was done: %+v", l)
+		}
+		if err := l.Bad(); err != nil {
+			t.Error(err)
+		}
+	}
 }
