@@ -125,6 +125,8 @@ var laws = []law{
 	{"sign", []string{".", "internal/secretfile"}, nil, "a verifier must be small enough to be read in one sitting"},
 	{"sign/statement", []string{".", "sign", "internal/secretfile"}, nil, "what is signed about a store is made of what a verifier knows"},
 	{"store/internal/valid", []string{"."}, nil, "what no store takes is refused alike by all"},
+	{"store/internal/away", []string{"."}, nil, "what a server that is gone makes of an error is the same for all stores on one"},
+	{"store/internal/awaytest", []string{".", "store/internal/away"}, nil, "a server that is gone is asked the same for all stores on one, for tests only"},
 	{"store/internal/bodies", []string{"."}, nil, "how bodies are one value is the same for all that keep rows"},
 	{"store/internal/terms", []string{"."}, nil, "by what lists find a checkpoint is the same for all that index it"},
 	{"store/internal/memindex", []string{".", "store/internal/valid"}, nil, "an index in memory is the same wherever the entries are"},

@@ -33,6 +33,7 @@ const (
 	CodeFull        Code = "full"         // no space left
 	CodeNewer       Code = "newer-schema" // written by a newer version
 	CodeUnknown     Code = "unknown"      // the outcome of a write is not known; retrying is safe
+	CodeUnavailable Code = "unavailable"  // the store cannot be reached, so nothing was read; try again
 	CodeClosed      Code = "closed"       // used after Close
 )
 
@@ -59,6 +60,7 @@ var (
 	ErrFull        = &Error{Code: CodeFull}
 	ErrNewer       = &Error{Code: CodeNewer}
 	ErrUnknown     = &Error{Code: CodeUnknown}
+	ErrUnavailable = &Error{Code: CodeUnavailable}
 	ErrClosed      = &Error{Code: CodeClosed}
 )
 
@@ -165,6 +167,7 @@ var errorTable = map[Code]struct{ status, exit int }{
 	CodeReadOnly:    {503, ExitUnavailable},
 	CodeLocked:      {503, ExitUnavailable},
 	CodeUnknown:     {503, ExitUnavailable},
+	CodeUnavailable: {503, ExitUnavailable},
 	CodeClosed:      {503, ExitUnavailable},
 	CodeFull:        {507, ExitUnavailable},
 }
@@ -178,7 +181,7 @@ const (
 	ExitConflict    = 4 // something else won: exists, conflict, fenced, busy, decided, ambiguous, cancelled
 	ExitExpired     = 5
 	ExitForbidden   = 6 // not allowed, or no valid token
-	ExitUnavailable = 7 // the store cannot be used now: locked, sealed, read-only, full, closed, unknown, newer-schema
+	ExitUnavailable = 7 // the store cannot be used now: locked, sealed, read-only, full, closed, unknown, unavailable, newer-schema
 	ExitCorrupt     = 8 // damage, or verify found faults
 )
 

@@ -18,7 +18,8 @@ import (
 // the codes named below.
 //
 // A write whose outcome is not known (a timeout, a lost connection) is [ErrUnknown]: the
-// caller asks again. If local files may not hold what they should, after a failed commit
+// caller asks again. A read of a server that cannot be reached is [ErrUnavailable], as is
+// opening it. If local files may not hold what they should, after a failed commit
 // or fsync, or if a server reports damage, every later write is [ErrReadOnly] until the
 // store is reopened. Writes may share a commit; a refusal of one never fails the others.
 type Store interface {
@@ -350,6 +351,12 @@ type Backuper interface {
 	// Backup writes the copy to a new file at path, complete and durable when it
 	// returns nil. ErrExists if the file exists.
 	Backup(ctx context.Context, path string) error
+}
+
+// A Weaker is a Store whose server may be set to lose acknowledged writes.
+type Weaker interface {
+	// Weak says by what it may lose them now, for people; nothing if it is durable.
+	Weak(ctx context.Context) ([]string, error)
 }
 
 // An Excluder is a Store that only one process can have open for writing. A lease of

@@ -21,7 +21,9 @@ func (s *Server) systemRoutes() []*api.Route {
 		},
 		{
 			Method: http.MethodGet, Path: "/readyz", Summary: "Does the store answer and take writes?", Handle: api.Show(s.readyz),
-			Notes: "503 with the store's code otherwise, for example read-only after a failed write.", Answers: ok,
+			Notes: "503 with the store's code otherwise: unavailable where its server does not answer, read-only after a failed write. " +
+				"With weak settings the store works, but may lose what it acknowledged.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "yes", Body: readyBody{}, Media: ""}},
 		},
 		{
 			Method: http.MethodGet, Path: "/api/encryption", Role: tokens.Viewer, Summary: "How is stored data protected?", Handle: api.Show(s.encryptionStatus),
@@ -43,6 +45,11 @@ type statusBody struct {
 	Status string `json:"status"` // "ok"
 }
 
+type readyBody struct {
+	Status string   `json:"status"`         // "ok"
+	Weak   []string `json:"weak,omitempty"` // by what the store may lose acknowledged writes, for people
+}
+
 type meBody struct {
 	Name string      `json:"name"`
 	Role tokens.Role `json:"role"` // viewer, approver or operator
@@ -52,21 +59,22 @@ func (s *Server) me(r *api.Request) (meBody, error) { return meBody{r.Actor.Name
 
 func (s *Server) healthz(*api.Request) (statusBody, error) { return statusBody{"ok"}, nil }
 
-func (s *Server) readyz(r *api.Request) (statusBody, error) {
-	if err := s.ready.check(context.WithoutCancel(r.Context())); err != nil {
+func (s *Server) readyz(r *api.Request) (readyBody, error) {
+	weak, err := s.ready.check(context.WithoutCancel(r.Context()))
+	if err != nil {
 		s.log.Warn("not ready", "error", err)
 		code := problem.Client(err).Code
-		if problem.Status(code) < 500 {
-			code = posthouse.CodeUnknown
+		if problem.Status(code) < 500 || code == posthouse.CodeUnknown {
+			code = posthouse.CodeUnavailable
 		}
 		message := "the store does not work as it should"
-		if code == posthouse.CodeUnknown {
+		if code == posthouse.CodeUnavailable {
 			message = "the store does not answer"
 		}
 		// This path needs no token, so the answer has no details.
-		return statusBody{}, &posthouse.Error{Code: code, Message: message, Hint: "the server's log says more", Err: err}
+		return readyBody{}, &posthouse.Error{Code: code, Message: message, Hint: "the server's log says more", Err: err}
 	}
-	return statusBody{"ok"}, nil
+	return readyBody{"ok", weak}, nil
 }
 
 func (s *Server) encryptionStatus(*api.Request) (ledger.EncryptionStatus, error) {
@@ -84,14 +92,25 @@ func (s *Server) probe(ctx context.Context) error {
 	return s.ledger.Core().Heartbeat(ctx)
 }
 
+// weak asks the store by what it may lose acknowledged writes: settings of its server,
+// which may change while that runs.
+func (s *Server) weak(ctx context.Context) ([]string, error) {
+	if w, ok := s.ledger.Store().(posthouse.Weaker); ok {
+		return w.Weak(ctx)
+	}
+	return nil, nil
+}
+
 // readiness keeps the outcome of a probe for a second, so that frequent requests do
 // not load the store.
 type readiness struct {
 	now   func() time.Time
 	probe func(context.Context) error
+	weak  func(context.Context) ([]string, error) // nil: nobody is asked
 
 	mu    sync.Mutex
 	asked time.Time
+	found []string // that is weak
 	err   error
 }
 
@@ -100,15 +119,18 @@ const (
 	readyPatience = 5 * time.Second
 )
 
-func (r *readiness) check(ctx context.Context) error {
+func (r *readiness) check(ctx context.Context) ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := r.now(); r.asked.IsZero() || now.Sub(r.asked) >= readyFor || now.Before(r.asked) {
 		ctx, cancel := context.WithTimeout(ctx, readyPatience)
 		defer cancel()
-		r.err, r.asked = r.probe(ctx), now
+		r.found, r.err, r.asked = nil, r.probe(ctx), now
+		if r.weak != nil && r.err == nil {
+			r.found, r.err = r.weak(ctx)
+		}
 	}
-	return r.err
+	return r.found, r.err
 }
 
 func (s *Server) describe(w http.ResponseWriter, _ *api.Request) error {

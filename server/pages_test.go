@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"os"
@@ -149,9 +150,19 @@ func TestHealthAndReadiness(t *testing.T) {
 	failure = os.ErrPermission
 	now = now.Add(time.Second)
 	h.send(ask{method: "GET", path: "/readyz", as: "-"}).refused(problem.CodeInternal)
+	for _, failure = range []error{posthouse.ErrUnavailable, posthouse.ErrUnknown, context.DeadlineExceeded, posthouse.ErrBusy} {
+		now = now.Add(time.Second)
+		a := h.send(ask{method: "GET", path: "/readyz", as: "-"})
+		if a.refused(posthouse.CodeUnavailable); !strings.Contains(string(a.body), "does not answer") || a.header.Get("Retry-After") == "" {
+			t.Errorf("%v: it says %s", failure, a.body)
+		}
+	}
 	failure = nil
+	h.server.ready.weak = func(context.Context) ([]string, error) { return []string{"it forgets"}, nil }
 	now = now.Add(time.Second)
-	h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK)
+	if a := h.send(ask{method: "GET", path: "/readyz", as: "-"}); !strings.Contains(string(a.want(http.StatusOK).body), `"weak":["it forgets"]`) {
+		t.Errorf("it says %s", a.body)
+	}
 	h.send(ask{method: "GET", path: "/healthz", as: "-"}).want(http.StatusOK)
 
 	check(t, h.store.Close())

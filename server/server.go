@@ -169,7 +169,7 @@ func New(o Options) (*Server, error) {
 	s.runs = &runs{now: s.now, limit: limits.Calls, of: map[string]*call{}}
 	s.approvals = approvals{ledger: shared(s.ledger), open: map[*gate.Session]bool{}}
 	s.shares = map[string]int{}
-	s.ready = &readiness{now: s.now, probe: o.Ready}
+	s.ready = &readiness{now: s.now, probe: o.Ready, weak: s.weak}
 	if o.Ready == nil {
 		s.ready.probe = s.probe
 	}

@@ -205,7 +205,7 @@ func (c *threadCopier) flush() error {
 		return nil
 	}
 	err := commit.RunAll(c.ctx, c.l, c.pending)
-	c.begun = c.begun || err == nil || errors.Is(err, posthouse.ErrUnknown)
+	c.begun = c.begun || err == nil || errors.Is(err, posthouse.ErrUnknown) || errors.Is(err, posthouse.ErrUnavailable)
 	c.pending, c.size = nil, 0
 	return err
 }

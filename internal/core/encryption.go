@@ -67,9 +67,12 @@ func readMark(ctx context.Context, s posthouse.Store) (m EncryptionMark, revisio
 // ChangeMark writes the mark that change makes of the current one. If change returns
 // false it writes nothing. After a concurrent change it starts over.
 func ChangeMark(ctx context.Context, s posthouse.Store, change func(*EncryptionMark, bool) (bool, error)) (m EncryptionMark, err error) {
+	var lost error // a write before, whose outcome is not known
 	for range MaxTries {
 		var revision uint64
-		if m, revision, err = readMark(ctx, s); err != nil {
+		if m, revision, err = readMark(ctx, s); err != nil && lost != nil {
+			return m, lost
+		} else if err != nil {
 			return m, err
 		}
 		changed, err := change(&m, revision > 0)
@@ -84,6 +87,9 @@ func ChangeMark(ctx context.Context, s posthouse.Store, change func(*EncryptionM
 		_, err = s.Slot(ctx, encryptionSlot, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: revision})
 		if err == nil || !errors.Is(err, posthouse.ErrConflict) && !errors.Is(err, posthouse.ErrUnknown) {
 			return m, err
+		}
+		if lost = nil; errors.Is(err, posthouse.ErrUnknown) {
+			lost = err
 		}
 	}
 	return m, &posthouse.Error{Code: posthouse.CodeConflict, Message: "the store's mark of being encrypted is being changed elsewhere", Hint: "try again"}

@@ -171,7 +171,7 @@ func (s *Session) Licenses(ctx context.Context, g *posthouse.Gate) error {
 
 // OutcomeUnknown reports whether an error leaves open if an effect happened.
 func OutcomeUnknown(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, posthouse.ErrUnknown) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return ctx.Err() != nil || errors.Is(err, posthouse.ErrUnknown) || errors.Is(err, posthouse.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // BaseName returns the name of a question without the steps that it was asked

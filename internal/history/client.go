@@ -72,7 +72,7 @@ func codeOf(err error) string {
 	switch {
 	case err == nil:
 		return model.OK
-	case errors.Is(err, posthouse.ErrUnknown), errors.Is(err, posthouse.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, posthouse.ErrUnknown), errors.Is(err, posthouse.ErrUnavailable), errors.Is(err, posthouse.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return model.Unknown
 	case errors.As(err, &e):
 		return string(e.Code)

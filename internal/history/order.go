@@ -115,7 +115,7 @@ func (o *order) open(ctx context.Context) (posthouse.Store, error) {
 	defer tick.Stop()
 	for range 500 {
 		s, err := site.Open(ctx, o.URL, o.Timeout)
-		if err == nil || !errors.Is(err, posthouse.ErrUnknown) && !errors.Is(err, posthouse.ErrLocked) {
+		if err == nil || !errors.Is(err, posthouse.ErrUnavailable) && !errors.Is(err, posthouse.ErrLocked) {
 			return s, err
 		}
 		<-tick.C

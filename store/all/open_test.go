@@ -94,7 +94,7 @@ func TestOpenRedis(t *testing.T) {
 		}
 	}
 	s, err := all.Open(t.Context(), "rediss"+strings.TrimPrefix(url, "redis"), nil)
-	if !errors.Is(err, posthouse.ErrUnknown) || s != nil {
+	if !errors.Is(err, posthouse.ErrUnavailable) || s != nil {
 		t.Errorf("TLS to a server without: %v", err)
 	}
 }
@@ -121,7 +121,7 @@ func TestOpenNATS(t *testing.T) {
 		}
 	}
 	for _, url := range []string{"nats://127.0.0.1:1", "tls://127.0.0.1:1"} {
-		if s, err := all.Open(t.Context(), url, nil); !errors.Is(err, posthouse.ErrUnknown) || s != nil {
+		if s, err := all.Open(t.Context(), url, nil); !errors.Is(err, posthouse.ErrUnavailable) || s != nil {
 			t.Errorf("%q: %v", url, err)
 		}
 	}

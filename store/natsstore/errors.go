@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 )
 
 // Codes of a server's answers that the client has no name for.
@@ -72,7 +73,7 @@ func (s *Store) refusal(e *posthouse.Error, api *jetstream.APIError) error {
 
 // isLost reports whether an error says that the server did not answer, so that asking
 // again may do.
-func isLost(err error) bool { return errors.Is(err, posthouse.ErrUnknown) }
+func isLost(err error) bool { return away.Is(err) }
 
 // hasMoved reports whether a conditional message was refused for its condition.
 func hasMoved(err error) bool {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/awaytest"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -102,27 +103,16 @@ func TestServerThatIsGone(t *testing.T) {
 	l := storetest.NewBuilder().Log("a")
 	take(t, s, l)
 	server.stop()
-	b := l.Next()
-	if err := s.Append(t.Context(), b); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Append: %v", err)
+	next := l.Next()
+	awaytest.Gone(t, s, next)
+	if s, err := natsstore.Open(t.Context(), server.ClientURL(), nil); !errors.Is(err, posthouse.ErrUnavailable) || s != nil {
+		t.Errorf("Open: %v", err)
 	}
-	if _, err := s.Find(t.Context(), "x"); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Find: %v", err)
-	}
-	key := posthouse.SlotKey{Thread: "a", Step: "s"}
-	if _, err := s.Slot(t.Context(), key, posthouse.SlotOp{Verb: posthouse.SlotPut}); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Slot: %v", err)
+	if _, err := s.Weak(t.Context()); !errors.Is(err, posthouse.ErrUnavailable) {
+		t.Errorf("Weak: %v", err)
 	}
 	server.start(t)
-	err := s.Append(t.Context(), b)
-	for errors.Is(err, posthouse.ErrUnknown) {
-		err = s.Append(t.Context(), b)
-	}
-	if err != nil {
-		t.Errorf("Append, asked again: %v", err)
-	}
-	for errors.Is(s.Append(t.Context(), b), posthouse.ErrUnknown) {
-	}
+	awaytest.Back(t, s, next)
 	wantSound(t, s, "a", 2)
 }
 

@@ -37,7 +37,8 @@ type Options struct {
 	Credentials string
 
 	// Timeout is how long a call tries to reach a server that does not answer; default
-	// 10 s. A write whose outcome is not known by then is ErrUnknown.
+	// 10 s. A write whose outcome is not known by then is ErrUnknown, a
+	// read ErrUnavailable.
 	Timeout time.Duration
 
 	// Logger is told of lost connections and weak settings, and of what the server in this

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 )
 
@@ -24,7 +25,7 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 			return nil, false, err
 		}
 		full, err := s.fetch(ctx, page, !r.Headers)
-		return full, more, err
+		return full, more, away.Read(err)
 	}
 	return memindex.Pages(r.Limit, next, func(e *posthouse.Entry) *posthouse.Entry { return e })
 }
@@ -176,7 +177,7 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 // log into a summary, and compares the summary and the index with it. It reads each slot
 // too, and compares the log with what it must have.
 func (s *Store) Check(ctx context.Context) iter.Seq[error] {
-	return func(yield func(error) bool) {
+	return away.Checks(func(yield func(error) bool) {
 		for err := range s.index.Check(ctx, func(e *entry) (*posthouse.Entry, error) { return s.one(ctx, e) }) {
 			if !yield(err) {
 				return
@@ -190,7 +191,7 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 		if err := s.checkStream(ctx); err != nil {
 			yield(err)
 		}
-	}
+	})
 }
 
 // checkStream looks for messages that the server does not have any more.

@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
 
@@ -65,6 +66,8 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	for {
 		have, err := s.readSlot(ctx, doing, key)
 		switch {
+		case err != nil && op.Verb == posthouse.SlotGet:
+			return posthouse.Slot{}, away.Read(err)
 		case err != nil:
 			return posthouse.Slot{}, err
 		case op.Verb == posthouse.SlotGet && !have.there:
@@ -173,7 +176,7 @@ func (s *Store) writeSlot(ctx context.Context, key posthouse.SlotKey, next *stor
 // Slots implements [posthouse.SlotLister]. It yields the slots that there are when the
 // first is asked for, each as it is when it is asked for.
 func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.SlotItem, error] {
-	return func(yield func(*posthouse.SlotItem, error) bool) {
+	return away.Reads(func(yield func(*posthouse.SlotItem, error) bool) {
 		keys, err := s.slotKeys(ctx, thread)
 		if err != nil {
 			yield(nil, err)
@@ -189,7 +192,7 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 				return
 			}
 		}
-	}
+	})
 }
 
 // slotKeys returns the keys of a thread's slots, or of all for "", deleted ones too.

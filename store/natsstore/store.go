@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 )
 
@@ -79,9 +80,9 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	}
 	s := &Store{opts: opts, names: names{opts.Prefix}, index: memindex.New[place](), state: newState()}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.index.Refresh = s.refresh
+	s.index.Refresh = func(ctx context.Context) error { return away.Read(s.refresh(ctx)) }
 	if err := s.open(ctx, servers, dir); err != nil {
-		err = s.wrap("open the store", err)
+		err = away.Read(s.wrap("open the store", err))
 		s.release()
 		return nil, err
 	}

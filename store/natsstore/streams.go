@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 )
 
 // configs are those of the store's streams. Each keeps everything until it is removed,
@@ -163,7 +164,7 @@ func each(n int, f func(i int) error) error {
 // one this is always among the answers.
 func (s *Store) Weak(ctx context.Context) (weak []string, err error) {
 	weak, err = s.weakStreams(ctx)
-	return append(weak, s.untold()...), err
+	return append(weak, s.untold()...), away.Read(err)
 }
 
 // untold returns what the server does not tell its clients.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 )
 
 // Watch implements [posthouse.Watcher]. It goes on by itself when the server was away. It
@@ -48,7 +49,7 @@ func (s *Store) parseCursor(ctx context.Context, cursor string) (uint64, error) 
 	}
 	if cursor == "now" {
 		if err := s.refresh(ctx); err != nil {
-			return 0, err
+			return 0, away.Read(err)
 		}
 		s.index.RLock()
 		defer s.index.RUnlock()

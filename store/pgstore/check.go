@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/terms"
 )
 
@@ -63,10 +64,10 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 
 // snapshot calls fn in a transaction that sees one moment and writes nothing.
 func (s *Store) snapshot(ctx context.Context, fn func(context.Context, *conn) error) error {
-	return s.lend(ctx, "check", func(ctx context.Context, c *conn) error {
+	return away.Read(s.lend(ctx, "check", func(ctx context.Context, c *conn) error {
 		o := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 		return pgx.BeginTxFunc(ctx, c, o, func(pgx.Tx) error { return fn(ctx, c) })
-	})
+	}))
 }
 
 // A threadCheck folds one thread's log and compares it with the thread's rows.

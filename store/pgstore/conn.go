@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 )
 
 // A conn runs statements of this package, whose tables are named posthouse.x.
@@ -104,9 +105,14 @@ func (s *Store) lend(ctx context.Context, doing string, fn func(context.Context,
 	return err
 }
 
-// read calls fn with a connection, and again with another while that is lost. fn must
-// begin anew each time.
+// read is repeat for calls that write nothing.
 func (s *Store) read(ctx context.Context, doing string, fn func(context.Context, *conn) error) error {
+	return away.Read(s.repeat(ctx, doing, fn))
+}
+
+// repeat calls fn with a connection, and again with another while that is lost. fn must
+// begin anew each time.
+func (s *Store) repeat(ctx context.Context, doing string, fn func(context.Context, *conn) error) error {
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	for wait := (backoff{}); ; {

@@ -15,7 +15,8 @@
 //
 // A lost connection, a restart and a failover cost time, not data. Reads are repeated.
 // An append is asked again, since one that is there already succeeds. After
-// Options.Timeout a call fails with [posthouse.ErrUnknown], and the caller may ask again.
+// Options.Timeout a write fails with [posthouse.ErrUnknown] and a read with
+// [posthouse.ErrUnavailable], and the caller may ask again.
 // A write to a slot is not repeated, because it may have been done. A server that reports
 // damaged data makes the store refuse writes until it is opened again.
 //

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/puddle/v2"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 )
 
 // wrap turns an error of the driver into one of ours. doing says what failed, such as
@@ -76,7 +77,7 @@ var errStandby = errors.New("the server is in recovery")
 // do.
 func isLost(err error) bool {
 	var ours *posthouse.Error
-	return errors.As(err, &ours) && (ours.Code == posthouse.CodeUnknown || errors.Is(ours.Err, errStandby))
+	return errors.As(err, &ours) && (away.Is(ours) || errors.Is(ours.Err, errStandby))
 }
 
 // isDemoted reports whether the server takes no writes. A connection from before a

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/store/internal/awaytest"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -154,29 +155,21 @@ func sum(counts []int) (n int) {
 	return n
 }
 
-// TestServerThatIsGone asks a store whose server never comes back.
+// TestServerThatIsGone asks a store whose server is away, and then back.
 func TestServerThatIsGone(t *testing.T) {
 	server := pgtest.Start(t)
-	s := openAt(t, server.URL(), pgstore.Options{Timeout: 2 * time.Second})
+	s := openAt(t, server.URL(), pgstore.Options{Timeout: 200 * time.Millisecond})
 	l := storetest.NewBuilder().Log("t")
 	take(t, s, l, l.Step("s", []byte("x")))
 	server.Kill()
-	err := s.Append(t.Context(), l.Next(l.Step("s", []byte("y"))))
-	if !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Append: %v", err)
-	}
-	if _, err := s.Find(t.Context(), "x"); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Find: %v", err)
-	}
-	if _, err := s.Slot(t.Context(), posthouse.SlotKey{Thread: "t", Step: "s"}, posthouse.SlotOp{Verb: posthouse.SlotPut}); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Slot: %v", err)
-	}
-	if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "t", All: true}); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Remove: %v", err)
-	}
-	if s, err := pgstore.Open(t.Context(), server.URL(), nil); !errors.Is(err, posthouse.ErrUnknown) || s != nil {
+	next := l.Next(l.Step("s", []byte("y")))
+	awaytest.Gone(t, s, next)
+	if s, err := pgstore.Open(t.Context(), server.URL(), nil); !errors.Is(err, posthouse.ErrUnavailable) || s != nil {
 		t.Errorf("Open: %v", err)
 	}
+	server.Restart(t)
+	awaytest.Back(t, s, next)
+	wantSound(t, s, "t", 2)
 }
 
 // TestRefusedInAGroup appends what must be refused together with what must not: each gets

@@ -115,7 +115,7 @@ func TestOpenRefuses(t *testing.T) {
 		good + "&schema=No":                   posthouse.ErrInvalid,
 		good + "&pooler=perhaps":              posthouse.ErrInvalid,
 		good + "&dbname=none":                 posthouse.ErrNotFound,
-		"postgres:///x?host=/tmp/no-postgres": posthouse.ErrUnknown,
+		"postgres:///x?host=/tmp/no-postgres": posthouse.ErrUnavailable,
 	} {
 		if s, err := pgstore.Open(t.Context(), url, nil); !errors.Is(err, want) || s != nil {
 			t.Errorf("%s: got %v, want %v", url, err, want)

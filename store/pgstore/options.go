@@ -47,7 +47,8 @@ type Options struct {
 	Poll time.Duration
 
 	// Timeout is how long a call tries to reach a server that does not answer; default
-	// 10 s. A write whose outcome is not known by then is ErrUnknown.
+	// 10 s. A write whose outcome is not known by then is ErrUnknown, a
+	// read ErrUnavailable.
 	Timeout time.Duration
 
 	// Logger is told of lost connections; default: nobody.

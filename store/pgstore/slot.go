@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
 
@@ -45,11 +46,13 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
 	for {
 		var have slotRow
-		err := s.read(ctx, doing, func(ctx context.Context, c *conn) (err error) {
+		err := s.repeat(ctx, doing, func(ctx context.Context, c *conn) (err error) {
 			have, err = c.slot(ctx, key)
 			return err
 		})
 		switch {
+		case err != nil && op.Verb == posthouse.SlotGet:
+			return posthouse.Slot{}, away.Read(err)
 		case err != nil:
 			return posthouse.Slot{}, err
 		case op.Verb == posthouse.SlotGet && !have.there:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/store/internal/away"
 )
 
 // A Store keeps threads in one schema of a Postgres database. Besides [posthouse.Store]
@@ -55,11 +56,11 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		cfg.AfterConnect = s.prepare
 	}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
-		return nil, s.wrap("connect", err)
+		return nil, away.Read(s.wrap("connect", err))
 	}
 	if err := s.setUp(ctx); err != nil {
 		s.pool.Close()
-		return nil, err
+		return nil, away.Read(err)
 	}
 	s.queue = groupcommit.New(maxGroupCost, (*request).cost, s.commit)
 	s.bell.start(s)

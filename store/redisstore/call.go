@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/posthouse/posthouse/store/internal/away"
 )
 
 //go:embed lua/index.lua
@@ -72,8 +74,14 @@ func (s *Store) run(ctx context.Context, script *rueidis.Lua, args ...string) ru
 	return script.Exec(ctx, s.client, []string{s.prefix}, args)
 }
 
-// ask calls a script that returns an array and may run any number of times.
-func (s *Store) ask(ctx context.Context, doing string, script *rueidis.Lua, args ...string) (r reply, err error) {
+// ask is call for a script that only reads, or opens the store.
+func (s *Store) ask(ctx context.Context, doing string, script *rueidis.Lua, args ...string) (reply, error) {
+	r, err := s.call(ctx, doing, script, args...)
+	return r, away.Read(err)
+}
+
+// call calls a script that returns an array and may run any number of times.
+func (s *Store) call(ctx context.Context, doing string, script *rueidis.Lua, args ...string) (r reply, err error) {
 	err = s.settle(ctx, doing, func(ctx context.Context) error {
 		r, err = s.run(ctx, script, args...).ToArray()
 		return err
@@ -81,17 +89,23 @@ func (s *Store) ask(ctx context.Context, doing string, script *rueidis.Lua, args
 	return r, err
 }
 
-// write is ask for a script that writes. The caller cannot take back what was sent, so the
+// write is call for a script that writes. The caller cannot take back what was sent, so the
 // end of its context does not end the call.
 func (s *Store) write(ctx context.Context, doing string, script *rueidis.Lua, args ...string) (reply, error) {
 	if err := s.writable(ctx); err != nil {
 		return nil, err
 	}
-	return s.ask(context.WithoutCancel(ctx), doing, script, args...)
+	return s.call(context.WithoutCancel(ctx), doing, script, args...)
 }
 
 // get calls one command that reads.
-func (s *Store) get(ctx context.Context, doing string, command func() rueidis.Completed) (m rueidis.RedisMessage, err error) {
+func (s *Store) get(ctx context.Context, doing string, command func() rueidis.Completed) (rueidis.RedisMessage, error) {
+	m, err := s.do(ctx, doing, command)
+	return m, away.Read(err)
+}
+
+// do calls one command that may run any number of times.
+func (s *Store) do(ctx context.Context, doing string, command func() rueidis.Completed) (m rueidis.RedisMessage, err error) {
 	err = s.settle(ctx, doing, func(ctx context.Context) error {
 		m, err = s.client.Do(ctx, command()).ToMessage()
 		if rueidis.IsRedisNil(err) {

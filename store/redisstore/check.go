@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 )
 
 // Check implements [posthouse.Checker]. Each log must chain and have the hashes it was
@@ -19,7 +20,7 @@ import (
 // which posthouse verify does. Writers may go on: what differs is looked at again, and
 // counts if it still does.
 func (s *Store) Check(ctx context.Context) iter.Seq[error] {
-	return func(yield func(error) bool) {
+	return away.Checks(func(yield func(error) bool) {
 		checks := []func(context.Context) ([]error, error){s.checkIndex, s.checkLists}
 		walk := &threadWalk{s: s}
 		for more := true; more; {
@@ -40,7 +41,7 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 				return
 			}
 		}
-	}
+	})
 }
 
 // confirm yields what a check finds each of three times. It reports false if it is to end.

@@ -13,7 +13,7 @@ func (s *Store) Drop(ctx context.Context) error {
 		return err
 	}
 	for cursor := uint64(0); ; {
-		m, err := s.get(ctx, "drop the store", func() rueidis.Completed {
+		m, err := s.do(ctx, "drop the store", func() rueidis.Completed {
 			return s.client.B().Scan().Cursor(cursor).Match(s.prefix + "*").Count(1000).Build()
 		})
 		if err != nil {
@@ -24,7 +24,7 @@ func (s *Store) Drop(ctx context.Context) error {
 			return s.wrap("drop the store", err)
 		}
 		if len(page.Elements) > 0 {
-			_, err := s.get(ctx, "drop the store", func() rueidis.Completed { return s.client.B().Unlink().Key(page.Elements...).Build() })
+			_, err := s.do(ctx, "drop the store", func() rueidis.Completed { return s.client.B().Unlink().Key(page.Elements...).Build() })
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 )
 
 // wrap turns an error of the driver into one of ours. doing says what failed, such as
@@ -75,7 +76,7 @@ func (s *Store) unreachable(doing string, err error) error {
 
 // isLost reports whether an error says that the server did not answer, so that asking
 // again may do.
-func isLost(err error) bool { return errors.Is(err, posthouse.ErrUnknown) }
+func isLost(err error) bool { return away.Is(err) }
 
 // isRefusal reports whether the server refused a write for now.
 func isRefusal(err error) bool {

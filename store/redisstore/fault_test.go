@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/store/internal/awaytest"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -101,21 +102,16 @@ func TestServerThatIsGone(t *testing.T) {
 	l := storetest.NewBuilder().Log("a")
 	take(t, s, l)
 	server.Kill()
-	b := l.Next()
-	if err := s.Append(t.Context(), b); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Append: %v", err)
+	next := l.Next()
+	awaytest.Gone(t, s, next)
+	if s, err := redisstore.Open(t.Context(), server.URL(), nil); !errors.Is(err, posthouse.ErrUnavailable) || s != nil {
+		t.Errorf("Open: %v", err)
 	}
-	if _, err := s.Find(t.Context(), "x"); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Find: %v", err)
-	}
-	key := posthouse.SlotKey{Thread: "a", Step: "s"}
-	if _, err := s.Slot(t.Context(), key, posthouse.SlotOp{Verb: posthouse.SlotPut}); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Slot: %v", err)
+	if _, err := s.Weak(t.Context()); !errors.Is(err, posthouse.ErrUnavailable) {
+		t.Errorf("Weak: %v", err)
 	}
 	server.Restart(t)
-	if err := s.Append(t.Context(), b); err != nil {
-		t.Errorf("Append, asked again: %v", err)
-	}
+	awaytest.Back(t, s, next)
 	wantSound(t, s, "a", 2)
 }
 

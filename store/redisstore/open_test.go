@@ -119,7 +119,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	if _, err := redisstore.Open(t.Context(), url+"?prefix=none", &redisstore.Options{ReadOnly: true}); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("nothing there: %v", err)
 	}
-	if _, err := redisstore.Open(t.Context(), "redis://127.0.0.1:1", nil); !errors.Is(err, posthouse.ErrUnknown) {
+	if _, err := redisstore.Open(t.Context(), "redis://127.0.0.1:1", nil); !errors.Is(err, posthouse.ErrUnavailable) {
 		t.Errorf("no server: %v", err)
 	}
 }

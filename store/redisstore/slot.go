@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
 
@@ -61,9 +62,12 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	}
 	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
 	for {
-		m, err := s.get(ctx, doing, func() rueidis.Completed {
+		m, err := s.do(ctx, doing, func() rueidis.Completed {
 			return s.client.B().Hget().Key(s.prefix + "slots:" + key.Thread).Field(key.Step).Build()
 		})
+		if op.Verb == posthouse.SlotGet {
+			err = away.Read(err)
+		}
 		if err != nil {
 			return posthouse.Slot{}, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 )
 
 // A Store keeps threads in one database of a Redis server, under keys with one prefix.
@@ -50,11 +51,11 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		return nil, err
 	}
 	if s.client, err = rueidis.NewClient(cfg); err != nil {
-		return nil, s.wrap("connect", err)
+		return nil, away.Read(s.wrap("connect", err))
 	}
 	if err := s.setUp(ctx); err != nil {
 		s.client.Close()
-		return nil, err
+		return nil, away.Read(err)
 	}
 	return s, nil
 }

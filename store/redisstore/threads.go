@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 )
 
 // Threads implements [posthouse.Store].
@@ -208,7 +209,7 @@ func (w *threadWalk) openGates(ctx context.Context, n int) (gates []string, more
 	if more = more || len(gates) > n; w.Descending {
 		slices.Reverse(gates)
 	}
-	return gates[:min(n, len(gates))], more, err
+	return gates[:min(n, len(gates))], more, away.Read(err)
 }
 
 // summaries reads the summaries of threads. Those that are not there are left out.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/store/internal/awaytest"
 	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -92,25 +93,14 @@ func TestServiceThatIsGone(t *testing.T) {
 	server := s3test.New(t)
 	s, l := open(t, server, s3store.Options{Timeout: soon}), storetest.NewBuilder().Log("a")
 	take(t, s, l)
-	b := l.Next()
+	next := l.Next()
 	server.SetFault(func(*http.Request) s3test.Fault { return s3test.Before })
-	if err := s.Append(t.Context(), b); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Append: %v", err)
-	}
-	if _, err := s.Find(t.Context(), "x"); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Find: %v", err)
-	}
-	key := posthouse.SlotKey{Thread: "a", Step: "s"}
-	if _, err := s.Slot(t.Context(), key, posthouse.SlotOp{Verb: posthouse.SlotPut}); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Slot: %v", err)
-	}
-	if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "a", All: true}); !errors.Is(err, posthouse.ErrUnknown) {
-		t.Errorf("Remove: %v", err)
+	awaytest.Gone(t, s, next)
+	if s, err := tryOpen(t, server, bucket, s3store.Options{Timeout: soon}); !errors.Is(err, posthouse.ErrUnavailable) || s != nil {
+		t.Errorf("Open: %v", err)
 	}
 	server.SetFault(nil)
-	if err := s.Append(t.Context(), b); err != nil {
-		t.Errorf("Append, asked again: %v", err)
-	}
+	awaytest.Back(t, s, next)
 	wantSound(t, s, "a", 2)
 }
 

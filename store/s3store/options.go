@@ -45,7 +45,8 @@ type Options struct {
 	Poll time.Duration
 
 	// Timeout is how long a call tries to reach a service that does not answer; default
-	// 30 s. A write whose outcome is not known by then is ErrUnknown.
+	// 30 s. A write whose outcome is not known by then is ErrUnknown, a
+	// read ErrUnavailable.
 	Timeout time.Duration
 
 	// Logger is told of lost answers; default: nobody.

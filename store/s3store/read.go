@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/bodies"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 )
@@ -35,7 +36,7 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 			return nil, false, s.wrap("read", err)
 		}
 		full, err := s.fetch(ctx, page, r.Headers, true)
-		return full, more, s.wrap(fmt.Sprintf("read thread %q", thread), err)
+		return full, more, away.Read(s.wrap(fmt.Sprintf("read thread %q", thread), err))
 	}
 	return memindex.Pages(r.Limit, next, func(e *posthouse.Entry) *posthouse.Entry { return e })
 }
@@ -220,7 +221,7 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 // log into a summary, and compares the summary and the index with it. It reads each slot
 // and each manifest too.
 func (s *Store) Check(ctx context.Context) iter.Seq[error] {
-	return func(yield func(error) bool) {
+	return away.Checks(func(yield func(error) bool) {
 		for err := range s.index.Check(ctx, func(e *entry) (*posthouse.Entry, error) { return s.one(ctx, e, false) }) {
 			if !yield(err) {
 				return
@@ -240,7 +241,7 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 				return
 			}
 		}
-	}
+	})
 }
 
 // one returns an entry, nil if it was removed since.

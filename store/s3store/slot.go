@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
 
@@ -66,7 +67,7 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 		err = s.corrupt(s.slotKey(key), "it is another slot")
 	}
 	if err != nil {
-		return posthouse.Slot{}, err
+		return posthouse.Slot{}, away.Read(err)
 	}
 	return have.content(), nil
 }
@@ -168,7 +169,7 @@ func (s *Store) removeSlots(ctx context.Context, thread string) error {
 
 // Slots implements [posthouse.SlotLister].
 func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.SlotItem, error] {
-	return func(yield func(*posthouse.SlotItem, error) bool) {
+	return away.Reads(func(yield func(*posthouse.SlotItem, error) bool) {
 		items, err := s.slotsOf(ctx, thread)
 		for _, item := range items {
 			have, err := s.readSlot(ctx, "read slots", s.slotKey(item))
@@ -186,7 +187,7 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 		if err != nil {
 			yield(nil, err)
 		}
-	}
+	})
 }
 
 // slotsOf returns the keys of slots, sorted.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/bodies"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 )
@@ -102,9 +103,9 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	}
 	if err != nil {
 		s.bucket.close()
-		return nil, s.wrap("open the store", err)
+		return nil, away.Read(s.wrap("open the store", err))
 	}
-	s.index.Refresh = s.refresh
+	s.index.Refresh = func(ctx context.Context) error { return away.Read(s.refresh(ctx)) }
 	return s, nil
 }
 

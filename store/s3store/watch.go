@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/away"
 )
 
 // Watch implements [posthouse.Watcher]. Besides what is appended through this Store, which
@@ -24,6 +25,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 		}
 		s.index.Watch(ctx, start, func() <-chan struct{} { return after(ctx, s.opts.Poll) }, func(e *entry) (*posthouse.Entry, error) {
 			full, err := s.one(ctx, e, true)
+			err = away.Read(err)
 			if full != nil {
 				full.Cursor = s.life + "-" + strconv.FormatUint(e.Commit, 10)
 			}
@@ -45,7 +47,7 @@ func (s *Store) parseCursor(ctx context.Context, cursor string) (uint64, error) 
 		return 0, nil
 	case "now":
 		if err := s.refresh(ctx); err != nil {
-			return 0, err
+			return 0, away.Read(err)
 		}
 		s.index.RLock()
 		defer s.index.RUnlock()

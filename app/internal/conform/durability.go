@@ -37,11 +37,6 @@ type Pace struct {
 	P99       time.Duration `json:"p99Nanos"`
 }
 
-// A weaker is a store that knows what settings of its server lose acknowledged writes.
-type weaker interface {
-	Weak(ctx context.Context) ([]string, error)
-}
-
 const (
 	writers = 32
 	saves   = 256 // of one writer, and of all writers together twice that
@@ -65,7 +60,7 @@ func (s *suite) measure(ctx context.Context) (d *Durability, err error) {
 		}
 	}()
 	d = &Durability{Kept: !strings.HasPrefix(strings.ToLower(strings.TrimSpace(s.URL)), "memory:"), Weak: []string{}}
-	if w, ok := store.(weaker); ok {
+	if w, ok := store.(posthouse.Weaker); ok {
 		weak, err := w.Weak(ctx)
 		if err != nil {
 			return nil, err

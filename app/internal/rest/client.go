@@ -322,7 +322,7 @@ func codeOf(status int) posthouse.Code {
 	case http.StatusRequestEntityTooLarge:
 		return posthouse.CodeTooLarge
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return posthouse.CodeClosed
+		return posthouse.CodeUnavailable
 	}
 	if status >= 500 {
 		return posthouse.CodeUnknown

@@ -53,7 +53,7 @@ func TestProblems(t *testing.T) {
 		{409, `{"title":"decided","code":"decided","message":"the gate has its decision","decision":{"gate":"g","verdict":"approve","by":"bob"}}`, posthouse.ErrDecided, "the gate has its decision"},
 		{404, `{"title":"Not Found","detail":"there is no checkpoint \"x\""}`, posthouse.ErrNotFound, `there is no checkpoint "x"`},
 		{401, `{"title":"Unauthorized"}`, posthouse.ErrForbidden, "--token-file"},
-		{502, `<html>bad gateway`, posthouse.ErrClosed, "is it a posthouse server?"},
+		{502, `<html>bad gateway`, posthouse.ErrUnavailable, "is it a posthouse server?"},
 		{302, ``, posthouse.ErrInvalid, "302"},
 	} {
 		cl := client(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -41,7 +41,7 @@ func (w *writer) work(ctx context.Context) error {
 		case err == nil:
 		case failed > patience:
 			return fmt.Errorf("%d times in a row: %w", failed, err)
-		case !errors.Is(err, posthouse.ErrFull) && !errors.Is(err, posthouse.ErrUnknown):
+		case !errors.Is(err, posthouse.ErrFull) && !errors.Is(err, posthouse.ErrUnknown) && !errors.Is(err, posthouse.ErrUnavailable):
 			return err
 		}
 		if w.few > 0 && n*10 >= w.few {
