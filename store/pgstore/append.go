@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -21,6 +22,11 @@ type request struct {
 	row   *row
 	err   error // what the server said, once the transaction is committed
 }
+
+// lanes is how many groups a process commits at once. A thread is always in the same lane.
+// While the server works on one group the process encodes another, and the server
+// uses a second core. More lanes make smaller groups.
+const lanes = 2
 
 // The cost of a group is bounded. Its first caller does not wait for megabytes of others,
 // and of a thousand callers some compute while others commit.
@@ -40,8 +46,8 @@ func (r *request) cost() int {
 	return 1 + size/bytesPerCost
 }
 
-// Append implements [posthouse.Store]. Appends that wait at the same time share a
-// transaction; a refused one does not fail the others. Where the connection is lost it
+// Append implements [posthouse.Store]. Appends that wait at the same time share one of two
+// transactions; a refused one does not fail the others. Where the connection is lost it
 // asks again with another, and fails with [posthouse.ErrUnknown] after Options.Timeout.
 func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
 	if err := s.writable(ctx); err != nil {
@@ -54,14 +60,15 @@ func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
 	if err != nil {
 		return err
 	}
-	err = s.queue.Do(ctx, &request{batch: b, row: row})
+	lane := s.lanes[maphash.String(s.seed, b.Entry.Thread)%lanes]
+	err = lane.Do(ctx, &request{batch: b, row: row})
 	if errors.Is(err, groupcommit.ErrAborted) {
 		return s.unreachable("append", err)
 	}
 	return err
 }
 
-// commit runs one group in one transaction. The queue never calls it twice at once.
+// commit runs one group in one transaction. A lane never calls it twice at once.
 func (s *Store) commit(group []*groupcommit.Call[*request]) {
 	if s.closed.Load() {
 		for _, call := range group {

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
@@ -23,7 +24,8 @@ type Store struct {
 	texts sync.Map // SQL as it is written here, and with the schema's name in it
 	era   int64
 
-	queue  *groupcommit.Queue[*request]
+	lanes  [lanes]*groupcommit.Queue[*request]
+	seed   maphash.Seed // picks a thread's lane
 	news   news
 	bell   bell
 	listen listener
@@ -62,7 +64,10 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		s.pool.Close()
 		return nil, away.Read(err)
 	}
-	s.queue = groupcommit.New(maxGroupCost, (*request).cost, s.commit)
+	s.seed = maphash.MakeSeed()
+	for i := range s.lanes {
+		s.lanes[i] = groupcommit.New(maxGroupCost, (*request).cost, s.commit)
+	}
 	s.bell.start(s)
 	s.listen.config = cfg.ConnConfig
 	return s, nil
@@ -89,9 +94,11 @@ func (s *Store) Close() error {
 	s.news.close()
 	s.listen.stop()
 	s.bell.stop()
-	// It waits for the group that is being committed. All queued requests, this one
+	// It waits for the groups that are being committed. All queued requests, these
 	// included, fail since the store is closed.
-	_ = s.queue.Do(context.Background(), &request{})
+	for _, lane := range s.lanes {
+		_ = lane.Do(context.Background(), &request{})
+	}
 	s.pool.Close()
 	return nil
 }
