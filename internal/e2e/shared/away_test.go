@@ -5,9 +5,13 @@ package shared
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/internal/redistest"
 )
 
 // TestServerAway cuts all processes off from the server of their store while one runs a
@@ -15,7 +19,11 @@ import (
 // the run goes on from what is on record. Nothing is lost, nor done twice.
 func TestServerAway(t *testing.T) {
 	for _, s := range backends {
+		if testing.Short() && s.name != "redis" {
+			continue
+		}
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			name := fmt.Sprint("away", stores.Add(1))
 			direct, network, addr := s.at(t, name)
 			h := newHouse(t, direct)
@@ -44,6 +52,80 @@ func TestServerAway(t *testing.T) {
 			}
 			h.checkLog("first by a", "last by a")
 		})
+	}
+}
+
+// TestServerStopped stops the server of a store while a process runs a step, for longer
+// than that process has its thread, and starts it again: for a minute on each kind with
+// POSTHOUSE_LONG=1, which is also longer than any call waits, else for 5 s on Redis. All
+// say the whole time that they are not ready, and why. Then the run goes on, nothing is
+// lost, and nothing is on record twice.
+func TestServerStopped(t *testing.T) {
+	type server interface {
+		URL() string
+		Kill()
+		Restart(redistest.TB)
+	}
+	absence := 5 * time.Second
+	starts := map[string]func(*testing.T) server{"redis": func(t *testing.T) server { return redistest.Start(t) }}
+	if os.Getenv("POSTHOUSE_LONG") != "" {
+		absence = time.Minute
+		starts["postgres"] = func(t *testing.T) server { return pgtest.Start(t) }
+	}
+	for name, start := range starts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			h := newHouse(t, s.URL())
+			web, a := h.start("web", s.URL(), false), h.start("a", s.URL(), true)
+			h.start("b", s.URL(), true)
+			h.ready(web, http.StatusOK)
+			a.begin("t")
+			begun := h.next(true, "first")
+			s.Kill()
+			for end := time.Now().Add(absence); time.Now().Before(end); {
+				for _, p := range []*process{web, a} {
+					if said := h.ready(p, http.StatusServiceUnavailable); !strings.Contains(said, `"unavailable"`) || !strings.Contains(said, "does not answer") {
+						t.Fatalf("process %s is not ready, and says %s", p.name, said)
+					}
+				}
+				if begun.conn != nil {
+					h.goOn(begun) // its result cannot be written
+					begun.conn = nil
+				}
+			}
+			s.Restart(t)
+			h.ready(web, http.StatusOK)
+			h.ready(a, http.StatusOK)
+			first := h.done("first")
+			h.await(web.follow("t"), "gate")
+			answer := approve(h, web)
+			last := h.done("last")
+			if got := <-answer; got.status != http.StatusOK {
+				t.Errorf("approving: %d %s", got.status, got.body)
+			}
+			h.checkLog("first by "+first, "last by "+last)
+		})
+	}
+}
+
+// done lets a step run wherever it is begun, until a process says that it is on record.
+func (h *house) done(step string) (by string) {
+	h.Helper()
+	for {
+		select {
+		case r := <-h.reports:
+			switch {
+			case r.Begins && r.Step == step:
+				h.goOn(r)
+			case r.Step == step && r.Code == "":
+				return r.Process
+			default:
+				h.Logf("process %s: step %s: %q", r.Process, r.Step, r.Code)
+			}
+		case <-h.ctx.Done():
+			h.Fatalf("step %s is never on record", step)
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/site"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/all"
@@ -39,6 +40,7 @@ type config struct {
 }
 
 func TestMain(m *testing.M) {
+	site.Serving()
 	if text := os.Getenv(childEnv); text != "" {
 		if err := child(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/site"
 )
 
 // A backend is a kind of store that processes share.
@@ -48,6 +49,19 @@ var backends = []backend{
 			return "redis://" + u.Host + "?prefix=" + name, "tcp", u.Host
 		},
 		func(name, addr string) string { return "redis://" + addr + "?prefix=" + name },
+	},
+	{
+		"nats",
+		func(t *testing.T, name string) (string, string, string) {
+			s, err := site.Find("nats").Start(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.Close)
+			network, addr := s.Addr()
+			return s.URL(name, ""), network, addr
+		},
+		func(name, addr string) string { return "nats://" + addr + "?prefix=" + name },
 	},
 }
 
