@@ -1,6 +1,9 @@
 package natsstore
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Lazy makes a server in this process sync every other minute, as NATS does by itself.
 func (o Options) Lazy() *Options {
@@ -13,3 +16,7 @@ func (o Options) Grace(d time.Duration) *Options {
 	o.grace = d
 	return &o
 }
+
+// MakeLate makes the streams of a store that is open as a process does that found none just
+// before another made them.
+func (s *Store) MakeLate(ctx context.Context) error { return s.create(ctx, s.configs()) }

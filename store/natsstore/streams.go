@@ -53,20 +53,16 @@ func (s *Store) configs() (all []jetstream.StreamConfig) {
 // all are there.
 func (s *Store) setUp(ctx context.Context) error {
 	configs := s.configs()
-	have := make([]jetstream.Stream, len(configs))
-	err := each(len(configs), func(i int) error {
-		return s.settle(ctx, "open the store", func(ctx context.Context) (err error) {
-			if have[i], err = s.js.Stream(ctx, configs[i].Name); errors.Is(err, jetstream.ErrStreamNotFound) {
-				return nil
-			}
-			return err
-		})
-	})
+	there, err := s.findStreams(ctx, configs)
 	if err != nil {
 		return err
 	}
-	there := s.use(have)
 	w, err := s.readWitness(ctx)
+	if err == nil && there < len(configs) { // another process may have made them meanwhile
+		if there, err = s.findStreams(ctx, configs); err != nil {
+			return err
+		}
+	}
 	switch {
 	case err == nil && there < len(configs), err != nil && errors.Is(err, errNone) && s.own != nil && s.own.made:
 		said := ""
@@ -82,6 +78,20 @@ func (s *Store) setUp(ctx context.Context) error {
 		return posthouse.NotFound("store in "+s.where+" with the prefix", s.opts.Prefix)
 	}
 	return s.create(ctx, configs)
+}
+
+// findStreams finds the streams that are there, and counts them.
+func (s *Store) findStreams(ctx context.Context, configs []jetstream.StreamConfig) (there int, err error) {
+	have := make([]jetstream.Stream, len(configs))
+	err = each(len(configs), func(i int) error {
+		return s.settle(ctx, "open the store", func(ctx context.Context) (err error) {
+			if have[i], err = s.js.Stream(ctx, configs[i].Name); errors.Is(err, jetstream.ErrStreamNotFound) {
+				return nil
+			}
+			return err
+		})
+	})
+	return s.use(have), err
 }
 
 // setDown takes over what is known of a store that is there.
@@ -115,7 +125,14 @@ func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) er
 		return err
 	}
 	if s.log.CachedInfo().State.Msgs > 0 {
-		return s.lost("the log has messages, and nothing says what it must have")
+		w, err := s.readWitness(ctx) // who has made it meanwhile wrote one before the first message
+		if errors.Is(err, errNone) {
+			return s.lost("the log has messages, and nothing says what it must have")
+		}
+		if err != nil {
+			return err
+		}
+		return s.setDown(ctx, w)
 	}
 	var life [4]byte
 	_, _ = rand.Read(life[:]) // never fails: crypto/rand aborts the program instead
