@@ -1,12 +1,13 @@
 # Nothing here is needed to use Posthouse: `go run ./cmd/posthouse dev` and
 # `go test ./...` are enough. These are the longer commands, by name.
 
-.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories check
+.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential check
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 1000000x
 GOAL ?= 1000
 HISTORIES ?= 100
+SEQUENCES ?= 10000
 SEED ?= 0
 
 build: ## bin/posthouse, static
@@ -51,6 +52,9 @@ kills: ## the same with SIGKILL of processes that write, and of servers
 
 histories: ## clients at once on every store until the record has HISTORIES of each; STORES=file,redis, SEED=7 MORE=1
 	go run ./internal/history/cmd/histories -goal $(HISTORIES) -seed $(SEED) $(if $(MORE),-more $(MORE)) $(if $(STORES),-stores $(STORES))
+
+differential: ## the same random operations on every store until the record has SEQUENCES; SEED=7 MORE=25
+	go run ./internal/differential/cmd/differential -goal $(SEQUENCES) -seed $(SEED) $(if $(MORE),-more $(MORE)) $(if $(STORES),-stores $(STORES))
 
 check: ## what CI runs
 	.ci/run
