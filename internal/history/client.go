@@ -65,8 +65,8 @@ func (c *client) do(op model.Op, act func() (model.Answer, error)) (model.Answer
 	return out, known(op, err)
 }
 
-// codeOf returns an answer's code. A store that closes, or a call that ends, leaves the
-// outcome unknown.
+// codeOf returns an answer's code. A store that closes or cannot be reached, or a call that
+// ends, leaves the outcome unknown: a Ledger reads behind a write, too.
 func codeOf(err error) string {
 	var e *posthouse.Error
 	switch {
