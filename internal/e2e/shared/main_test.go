@@ -76,7 +76,10 @@ func child(text string) error {
 			}
 			return &app.Set{
 				Programs: []posthouse.Program{walk},
-				Agents:   map[string]server.Agent{"walk": app.GraphAgent[trail](env, walk, func(string) (trail, error) { return trail{}, nil })},
+				Agents: map[string]server.Agent{
+					"walk":    app.GraphAgent[trail](env, walk, func(string) (trail, error) { return trail{}, nil }),
+					"cashier": cashier{c.Name},
+				},
 			}, nil
 		}
 	}
