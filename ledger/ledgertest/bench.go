@@ -33,13 +33,13 @@ func Bench[B Bencher[B]](b B, h storetest.Harness, o *Options) {
 		o = &Options{}
 	}
 	benchContract(b, h)
-	for _, n := range []int{100, 100_000} {
-		b.Run(fmt.Sprintf("inbox/a page of 50 of %d", n), func(b B) {
+	for _, n := range []int{1000, 100_000} {
+		b.Run(fmt.Sprintf("among=%d", n), func(b B) {
 			l := benchLedger(b, h, o)
 			fillInbox(b, l, n)
-			for _, q := range []ledger.GateQuery{{Newest: true}, {Assignee: "alice"}, {Assignee: "bob", Newest: true}} {
-				q.Limit = 50
-				b.Run(fmt.Sprintf("assignee=%s", q.Assignee), func(b B) { benchInbox(b, l, q) })
+			fillHistory(b, l, n)
+			for _, r := range pagesOf(b, l, n) {
+				b.Run(r.name, r.run)
 			}
 		})
 	}
@@ -71,17 +71,22 @@ func waits(thread string, gates ...posthouse.Gate) *ledger.Draft {
 	}, Gates: gates}
 }
 
-// fillInbox makes n threads wait. One in fifty waits for bob, the others for anybody.
+// fillInbox makes n threads wait. One in twenty waits for bob, the others for alice. One in
+// twenty has the label that is listed.
 func fillInbox(b Stopwatch, l *ledger.Ledger, n int) {
 	var wg sync.WaitGroup
 	for g := range 64 {
 		wg.Go(func() {
 			for i := g; i < n; i += 64 {
 				gate := posthouse.Gate{Name: "ok?", Text: "Pay the order?", Assignees: []string{"alice"}}
-				if i%50 == 0 {
+				if i%20 == 0 {
 					gate.Assignees = []string{"bob"}
 				}
-				if _, err := l.Commit(b.Context(), waits(fmt.Sprint("t", i), gate)); err != nil {
+				d := waits(fmt.Sprint("t", i), gate)
+				if i%20 == 0 {
+					d.Checkpoint.Labels = map[string]string{"customer": "7"}
+				}
+				if _, err := l.Commit(b.Context(), d); err != nil {
 					b.Error(err)
 					return
 				}
@@ -89,22 +94,6 @@ func fillInbox(b Stopwatch, l *ledger.Ledger, n int) {
 		})
 	}
 	wg.Wait()
-}
-
-// benchInbox reads a page.
-func benchInbox(b Stopwatch, l *ledger.Ledger, q ledger.GateQuery) {
-	for b.Loop() {
-		found := 0
-		for _, err := range l.Gates(b.Context(), q) {
-			if err != nil {
-				b.Fatal(err)
-			}
-			found++
-		}
-		if found == 0 {
-			b.Fatal("nothing waits")
-		}
-	}
 }
 
 // benchDecide decides one of n gates of a checkpoint.

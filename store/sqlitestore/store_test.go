@@ -31,3 +31,5 @@ func TestLedger(t *testing.T) {
 	}
 	ledgertest.Run(t, harness(), nil)
 }
+
+func BenchmarkStore(b *testing.B) { ledgertest.Bench(b, harness(), nil) }
