@@ -29,7 +29,7 @@
 // An append is one round trip: the call of a function in the database. It moves the
 // thread's row on if that is at the expected position, and writes entry, ids, summary and
 // open gates with it. Appends that wait at the same time are sent together and share a
-// transaction and its sync. One that is refused writes nothing and does not fail the
+// transaction and its sync. A process commits two such groups at once. One that is refused writes nothing and does not fail the
 // others. Two processes that append to one thread wait for each other at its row.
 //
 // Lists are answered by the planner of Postgres, from an index of order keys, one of
