@@ -25,10 +25,9 @@ func TestMain(m *testing.M) {
 // TestSameTrace gives all stores the same 200 random sequences. make differential runs more;
 // POSTHOUSE_SEED repeats a seed.
 func TestSameTrace(t *testing.T) {
-	const each = 25
-	n := 200
+	n, each := 200, 25
 	if testing.Short() {
-		n = 25
+		n, each = 10, 10
 	}
 	s := start(t)
 	first := seed(t)

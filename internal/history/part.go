@@ -31,6 +31,7 @@ type Line struct {
 	Restarts        int            `json:"restarts"`        // of servers that were killed
 	Cuts            int            `json:"cuts"`            // of connections
 	Controls        map[string]int `json:"controls"`        // histories until each was caught, by control and model; 0: it was not
+	Note            string         `json:"note,omitempty"`  // what sets the part apart, such as why it ended early
 }
 
 // Part makes so many histories on a site, and tries each control. say is told what happens.
