@@ -20,6 +20,7 @@ type client struct {
 	rnd    *rand.Rand
 	number int // of the client, in all crews
 	n      int // of its operations
+	open   int // of them without an answer
 }
 
 // A player is a client of one model.
@@ -44,13 +45,17 @@ func (c *client) run(newPlayer func(*client) player, ops int) {
 			c.r.write(line{Client: c.number, Failed: fmt.Sprintf("%s: %.2000v", p.name(), err)})
 		}
 	}
-	for tries := 0; c.n < ops && tries < 50*ops; tries++ {
+	for tries := 0; c.n < ops && c.open < maxOpen && tries < 50*ops; tries++ {
 		if err := p.play(); err != nil {
 			c.r.write(line{Client: c.number, Failed: fmt.Sprintf("%s: %.2000v", p.name(), err)})
 			return
 		}
 	}
 }
+
+// maxOpen is how many operations of a client may have no answer: each doubles what a check
+// has to try.
+const maxOpen = 4
 
 // do records one operation. What of it cannot be known is an operation without an answer,
 // and a read of which nothing is known says nothing.
@@ -59,6 +64,7 @@ func (c *client) do(op model.Op, act func() (model.Answer, error)) (model.Answer
 	c.r.write(line{Client: c.number, N: c.n, Op: &op})
 	out, err := act()
 	if out.Code = codeOf(err); out.Code == model.Unknown {
+		c.open++
 		return out, nil
 	}
 	c.r.write(line{Client: c.number, N: c.n, Out: &out})
