@@ -25,6 +25,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	if s.opts.ReadOnly {
 		return s.backupBeside(ctx, path)
 	}
+	s.awaitReaders(ctx)
 	return s.submit(ctx, "back up the store", &request{alone: func() error {
 		s.drains.wait()
 		if err := s.drainAll(); err != nil {
@@ -37,7 +38,8 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 // backupBeside copies the journal first: all that logs have or get meanwhile is in it, or
 // was in them before, until its oldest segment goes.
 func (s *Store) backupBeside(ctx context.Context, path string) error {
-	for range 4 * attempts {
+	defer s.holdJournal()()
+	for range attempts {
 		before, err := s.segments()
 		if err != nil {
 			return s.wrap("back up the store", err)

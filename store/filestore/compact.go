@@ -14,6 +14,7 @@ import (
 // log anew, where older writes take room. Threads' logs have nothing dead: a removal
 // writes them anew at once. Writers wait while it runs.
 func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err error) {
+	s.awaitReaders(ctx)
 	err = s.submit(ctx, "compact the store", &request{alone: func() error {
 		s.drains.wait()
 		var err error

@@ -28,6 +28,7 @@
 // # How it is laid out
 //
 //	LOCK                   the lock, with the process that has it
+//	READING                locked while another process reads all of the store
 //	format                 "posthouse files 1"
 //	journal/00000007.log   commits that are not in their logs yet
 //	threads/ab/ab12….log   one log per thread, named by the SHA-256 of the thread's name

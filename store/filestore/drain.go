@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/posthouse/posthouse/internal/framelog"
 )
@@ -16,6 +18,7 @@ type drains struct {
 	mu      sync.Mutex
 	sealed  []*segment // oldest first
 	running bool
+	hurry   atomic.Bool // set while somebody waits for those that are drained
 
 	work sync.WaitGroup
 	one  sync.Mutex      // held while a segment is drained
@@ -34,7 +37,12 @@ func (d *drains) waiting() int {
 	return len(d.sealed)
 }
 
-func (d *drains) wait() { d.work.Wait() }
+// wait waits until nothing is drained beside the commits. Readers are not waited for.
+func (d *drains) wait() {
+	d.hurry.Store(true)
+	defer d.hurry.Store(false)
+	d.work.Wait()
+}
 
 // startDraining drains what is sealed, beside the commits.
 func (s *Store) startDraining() {
@@ -47,6 +55,9 @@ func (s *Store) startDraining() {
 	d.running = true
 	d.work.Go(func() {
 		for {
+			for s.held() && d.waiting() < maxSealedRead && !s.closed.Load() && !d.hurry.Load() {
+				<-time.After(heldPause)
+			}
 			err := s.drainOldest()
 			d.mu.Lock()
 			if err != nil || len(d.sealed) == 0 || s.closed.Load() {

@@ -16,7 +16,8 @@ import (
 
 // The names in a store's directory.
 const (
-	lockName    = "LOCK"
+	lockName    = "LOCK"    // taken by the process that writes
+	readingName = "READING" // taken by one that reads all of the store
 	formatName  = "format"
 	journalDir  = "journal"
 	threadsDir  = "threads"
@@ -71,7 +72,7 @@ func (s *Store) identify() (isNew bool, err error) {
 		}
 		for _, name := range names {
 			switch name {
-			case lockName, formatName + freshSuffix, journalDir, threadsDir:
+			case lockName, readingName, formatName + freshSuffix, journalDir, threadsDir:
 				continue
 			}
 			return false, &posthouse.Error{

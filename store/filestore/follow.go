@@ -40,23 +40,9 @@ func (s *Store) openRead(ctx context.Context) error {
 
 // loadAgain reads all of the store. Callers hold follows.mu.
 func (s *Store) loadAgain(ctx context.Context) error {
-	var l *loaded
-	err := errMoved
-	for range attempts {
-		if l, err = s.load(ctx); !errors.Is(err, errMoved) {
-			break
-		}
-	}
-	if errors.Is(err, errMoved) {
-		err = s.corrupt(journalDir, err) // it does not move that often
-	}
+	l, f, err := s.loadUnmoved(ctx)
 	if err != nil {
 		return s.wrap("read the store", err)
-	}
-	newest := l.segments[len(l.segments)-1]
-	f, err := s.system.Open(segmentFile(newest.number), false)
-	if err != nil {
-		return s.wrap("read the journal", err)
 	}
 	s.index.Lock()
 	s.index.Replace(l.index)
@@ -70,6 +56,32 @@ func (s *Store) loadAgain(ctx context.Context) error {
 	l.index = s.index
 	s.follows.loaded, s.follows.oldest, s.follows.file = l, l.segments[0].number, f
 	return nil
+}
+
+// loadUnmoved reads all of the store while the process that writes leaves its journal as it
+// is, as long as that can; else again, a few times.
+func (s *Store) loadUnmoved(ctx context.Context) (*loaded, file, error) {
+	defer s.holdJournal()()
+	for range attempts {
+		if l, f, err := s.loadToFollow(ctx); !errors.Is(err, errMoved) {
+			return l, f, err
+		}
+	}
+	return nil, nil, s.corrupt(journalDir, errMoved) // it does not move that often
+}
+
+// loadToFollow reads all of the store, and opens the newest segment. It fails with errMoved
+// where the process that writes drained that meanwhile.
+func (s *Store) loadToFollow(ctx context.Context) (*loaded, file, error) {
+	l, err := s.load(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := s.system.Open(segmentFile(l.segments[len(l.segments)-1].number), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errMoved
+	}
+	return l, f, err
 }
 
 // refresh brings a store that only reads up to date.

@@ -69,14 +69,18 @@ func (s *Store) seal() error {
 	return nil
 }
 
-// maxSealed is how many segments may wait to be drained before commits wait for them.
-const maxSealed = 4
+// How many segments may wait to be drained before commits wait for them, and how many may
+// while another process reads the journal.
+const (
+	maxSealed     = 4
+	maxSealedRead = 32
+)
 
 // write makes a group durable in the journal. An error that leaves the outcome open is
 // [posthouse.ErrUnknown], and the store takes no more writes.
 func (s *Store) write(frames [][]byte) error {
 	if s.journal.current.end >= s.opts.segment {
-		if s.drains.waiting() >= maxSealed {
+		if n := s.drains.waiting(); n >= maxSealedRead || n >= maxSealed && !s.held() {
 			if err := s.drainOldest(); err != nil {
 				return err
 			}

@@ -1,10 +1,12 @@
 package filestore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/filelock"
@@ -23,7 +25,11 @@ func acquire(dir string) (*os.File, error) {
 		}
 	}
 	if err == nil {
-		if err = filelock.Name(f); err != nil {
+		err = filelock.Name(f)
+		if err == nil {
+			err = makeReading(dir)
+		}
+		if err != nil {
 			_ = f.Close()
 		}
 	}
@@ -31,4 +37,57 @@ func acquire(dir string) (*os.File, error) {
 		return nil, fileError("lock", name, err)
 	}
 	return f, nil
+}
+
+// makeReading makes the file that processes lock while they read the journal.
+func makeReading(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, readingName), os.O_CREATE|os.O_RDONLY, fileMode)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// holdJournal asks the process that writes to leave its journal as it is until the function
+// it returns is called. Without it, reading a large store could begin anew for ever. It is
+// a request: nothing is asked where this process may not write, and where another one
+// reads too. The process that writes stops listening when its journal becomes too long.
+func (s *Store) holdJournal() (release func()) {
+	if s.opts.system == nil {
+		if f, err := filelock.TakeBeside(filepath.Join(s.path, readingName)); err == nil && f != nil {
+			return func() { _ = f.Close() }
+		}
+	}
+	return func() {}
+}
+
+// held reports whether another process reads the journal.
+func (s *Store) held() bool {
+	if s.opts.system != nil {
+		return false
+	}
+	f, err := filelock.TakeBeside(filepath.Join(s.path, readingName))
+	if f != nil {
+		_ = f.Close()
+	}
+	return errors.Is(err, filelock.ErrHeld)
+}
+
+// A process that reads for longer than heldLongest, or was stopped meanwhile, reads again.
+const (
+	heldPause   = 10 * time.Millisecond
+	heldLongest = 5 * time.Second
+)
+
+// awaitReaders waits, but not for long, until no other process reads the journal. Who is
+// about to drain all of it calls this before commits have to wait.
+func (s *Store) awaitReaders(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, heldLongest)
+	defer cancel()
+	for ctx.Err() == nil && s.held() {
+		select {
+		case <-time.After(heldPause):
+		case <-ctx.Done():
+		}
+	}
 }

@@ -17,6 +17,7 @@ import (
 // and puts it in the place of the old one, so that a process killed on the way leaves one
 // of the two.
 func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
+	s.awaitReaders(ctx)
 	err = s.submit(ctx, "remove from the log", &request{alone: func() error {
 		done, err = s.remove(r)
 		return err
