@@ -1,9 +1,12 @@
 package natsstore_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,6 +103,38 @@ func TestLostStream(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+}
+
+// TestOpensBesideWriters opens a store while another process writes its slots again and
+// again: a key that is not where it was when the reading began is not lost.
+func TestOpensBesideWriters(t *testing.T) {
+	server := startServer(t, t.TempDir())
+	s := openAt(t, server.ClientURL(), natsstore.Options{}.Lazy())
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	for w := range 4 {
+		group.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				key := posthouse.SlotKey{Thread: "t", Step: fmt.Sprint(w, "-", n%20)}
+				if _, err := s.Slot(t.Context(), key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("x"), Revision: uint64(n / 20)}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 30 {
+		beside, err := natsstore.Open(t.Context(), server.ClientURL(), nil)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if err := beside.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	stop()
+	group.Wait()
 }
 
 // TestErased looks for removed bytes in the server's files.

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"iter"
 	"slices"
 	"strconv"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
+	"github.com/posthouse/posthouse/store/internal/slotsum"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
 
@@ -41,12 +40,7 @@ type storedSlot struct {
 }
 
 func (v *storedSlot) sum(key posthouse.SlotKey) string {
-	b := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, v.Revision), v.Fence)
-	b = append(append(append(b, key.Thread...), 0), key.Step...)
-	if v.there {
-		b = append(b, 1)
-	}
-	return strconv.FormatUint(uint64(crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, v.Value)), 16)
+	return strconv.FormatUint(uint64(slotsum.Of(key, &v.Slot, v.there)), 16)
 }
 
 // Slot implements [posthouse.Store]. A write reads the slot first and then depends on what

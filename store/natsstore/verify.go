@@ -31,34 +31,67 @@ func (s *Store) verifySlots(ctx context.Context, w *witness) error {
 		if have := w.slots[i]; state.LastSeq < have.last || state.NumSubjects < have.keys {
 			return s.lost("the bucket %s has %d keys up to message %d, and had %d up to %d", bucket, state.NumSubjects, state.LastSeq, have.keys, have.last)
 		}
-		n, err := s.verifyBucket(ctx, stream)
+		seen, err := s.verifyBucket(ctx, stream)
+		if err == nil {
+			err = s.verifyUnseen(ctx, stream, seen)
+		}
 		if err != nil {
 			return s.wrap("look at the slots", err)
-		}
-		if n < state.NumSubjects {
-			if now, err := stream.Info(ctx); err != nil || n < now.State.NumSubjects { // else keys were removed meanwhile
-				return errors.Join(err, s.lost("%d of %d keys of the bucket %s can be read", n, state.NumSubjects, bucket))
-			}
 		}
 	}
 	return nil
 }
 
-// verifyBucket reads all slots of a bucket, and returns how many there are.
-func (s *Store) verifyBucket(ctx context.Context, stream jetstream.Stream) (uint64, error) {
+// verifyUnseen looks for the keys of a bucket that were not seen when it was read: they were
+// written again meanwhile, or they are lost.
+func (s *Store) verifyUnseen(ctx context.Context, stream jetstream.Stream, seen map[string]bool) error {
+	if uint64(len(seen)) >= stream.CachedInfo().State.NumSubjects {
+		return nil
+	}
+	now, err := stream.Info(ctx, jetstream.WithSubjectFilter(">"))
+	if err != nil {
+		return err
+	}
+	for subject := range now.State.Subjects {
+		if seen[subject] {
+			continue
+		}
+		key, ok := slotKey(subject)
+		if !ok {
+			return s.lost("a bucket has %.80q", subject)
+		}
+		if v, err := s.readSlot(ctx, "look at the slots", key); err != nil {
+			return err
+		} else if v.last > 0 {
+			continue
+		}
+		// removed meanwhile, or lost
+		again, err := stream.Info(ctx, jetstream.WithSubjectFilter(subject))
+		if err != nil {
+			return err
+		}
+		if again.State.Subjects[subject] > 0 {
+			return s.lost("the slot %q of thread %q", key.Step, key.Thread)
+		}
+	}
+	return nil
+}
+
+// verifyBucket reads all slots of a bucket, and returns the subjects it saw.
+func (s *Store) verifyBucket(ctx context.Context, stream jetstream.Stream) (seen map[string]bool, err error) {
 	if stream.CachedInfo().State.Msgs == 0 {
-		return 0, nil
+		return nil, nil
 	}
 	c, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	messages, err := c.Messages(jetstream.PullHeartbeat(time.Second), jetstream.PullExpiry(10*time.Second))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer messages.Stop()
-	seen := map[string]bool{}
+	seen = map[string]bool{}
 	err = drain(ctx, messages, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		key, ok := slotKey(m.Subject())
 		if !ok {
@@ -73,7 +106,7 @@ func (s *Store) verifyBucket(ctx context.Context, stream jetstream.Stream) (uint
 		seen[m.Subject()] = true
 		return nil
 	})
-	return uint64(len(seen)), err
+	return seen, err
 }
 
 // slotEnds returns how far the buckets are.
