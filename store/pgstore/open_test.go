@@ -84,7 +84,7 @@ func TestNewerSchema(t *testing.T) {
 			t.Errorf("ReadOnly %v: %v", o.ReadOnly, err)
 		}
 	}
-	if n := run(t, c, "UPDATE posthouse.meta SET version = 1 WHERE version = 99"); n != 1 {
+	if n := run(t, c, "UPDATE posthouse.meta SET version = 2 WHERE version = 99"); n != 1 {
 		t.Error("the version was changed")
 	}
 }

@@ -2,7 +2,9 @@ package pgstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"iter"
 
@@ -10,16 +12,17 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
+	"github.com/posthouse/posthouse/store/internal/slotsum"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
 
 const (
-	selectSlot = "SELECT revision, fence, value FROM posthouse.slots WHERE thread = $1 AND step = $2"
-	insertSlot = `INSERT INTO posthouse.slots (thread, step, revision, fence, value)
-		VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`
-	updateSlot = `UPDATE posthouse.slots SET revision = $3, fence = $4, value = $5
-		WHERE thread = $1 AND step = $2 AND revision = $6 AND fence = $7 AND (value IS NULL) = $8`
-	selectSlots = `SELECT thread, step, revision, fence, value FROM posthouse.slots
+	selectSlot = "SELECT revision, fence, value, sum FROM posthouse.slots WHERE thread = $1 AND step = $2"
+	insertSlot = `INSERT INTO posthouse.slots (thread, step, revision, fence, value, sum)
+		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
+	updateSlot = `UPDATE posthouse.slots SET revision = $3, fence = $4, value = $5, sum = $6
+		WHERE thread = $1 AND step = $2 AND revision = $7 AND fence = $8 AND (value IS NULL) = $9`
+	selectSlots = `SELECT thread, step, revision, fence, value, sum FROM posthouse.slots
 		WHERE (thread, step) > ($1, $2) AND ($3 OR thread = $4) AND value IS NOT NULL ORDER BY thread, step LIMIT 16`
 )
 
@@ -72,9 +75,26 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 
 func (c *conn) slot(ctx context.Context, key posthouse.SlotKey) (have slotRow, err error) {
 	var revision, fence int64
-	have.row, err = c.one(ctx, selectSlot, []any{[]byte(key.Thread), []byte(key.Step)}, &revision, &fence, &have.Value)
+	var sum []byte
+	have.row, err = c.one(ctx, selectSlot, []any{[]byte(key.Thread), []byte(key.Step)}, &revision, &fence, &have.Value, &sum)
 	have.Revision, have.Fence, have.there = uint64(revision), uint64(fence), have.Value != nil
+	if err == nil {
+		err = checkSlot(key, &have.Slot, have.there, sum)
+	}
 	return have, err
+}
+
+// checkSlot compares a slot with its checksum. One that was last written before there were
+// checksums has none, and is taken as it is.
+func checkSlot(key posthouse.SlotKey, slot *posthouse.Slot, there bool, sum []byte) error {
+	if sum == nil || bytes.Equal(sum, slotSum(key, slot, there)) {
+		return nil
+	}
+	return posthouse.Corrupt("slot %q of thread %q does not have its checksum", key.Step, key.Thread)
+}
+
+func slotSum(key posthouse.SlotKey, slot *posthouse.Slot, there bool) []byte {
+	return binary.BigEndian.AppendUint32(nil, slotsum.Of(key, slot, there))
 }
 
 // changeSlot writes what op makes of the slot. It reports false if that is not as it was
@@ -86,7 +106,7 @@ func (s *Store) changeSlot(ctx context.Context, doing string, key posthouse.Slot
 		next.Revision++
 		next.Value, value = bytes.Clone(op.Value), orEmpty(op.Value)
 	}
-	args := []any{[]byte(key.Thread), []byte(key.Step), int64(next.Revision), int64(next.Fence), value}
+	args := []any{[]byte(key.Thread), []byte(key.Step), int64(next.Revision), int64(next.Fence), value, slotSum(key, &next, value != nil)}
 	sql := insertSlot
 	if have.row {
 		sql = updateSlot
@@ -117,15 +137,16 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 				return c.each(ctx, selectSlots, args, func(rows pgx.Rows) error {
 					var name, step []byte
 					var revision, fence int64
+					var sum []byte
 					item := &posthouse.SlotItem{}
-					err := rows.Scan(&name, &step, &revision, &fence, &item.Value)
+					err := rows.Scan(&name, &step, &revision, &fence, &item.Value, &sum)
 					item.Key = posthouse.SlotKey{Thread: string(name), Step: string(step)}
 					item.Revision, item.Fence = uint64(revision), uint64(fence)
 					if len(item.Value) == 0 {
 						item.Value = nil
 					}
 					page = append(page, item)
-					return err
+					return cmp.Or(err, checkSlot(item.Key, &item.Slot, true, sum))
 				})
 			})
 			if len(page) > 0 {

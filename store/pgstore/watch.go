@@ -25,10 +25,14 @@ const (
 		) e JOIN posthouse.threads t ON t.id = e.thread ORDER BY e.watch, e.thread, e.seq`
 	// What is there already beyond xmin is waiting for others to end.
 	watchHeld  = "SELECT EXISTS (SELECT FROM posthouse.entries WHERE watch >= txid_snapshot_xmin(txid_current_snapshot()))"
-	watchNow   = "SELECT txid_snapshot_xmin(txid_current_snapshot())"
 	watchAhead = "SELECT $1::bigint >= txid_snapshot_xmax(txid_current_snapshot())"
-	watchTails = `SELECT txid_snapshot_xmin(txid_current_snapshot()), e.thread, max(e.seq) FROM posthouse.entries e
-		WHERE e.watch >= txid_snapshot_xmin(txid_current_snapshot()) GROUP BY e.thread`
+	// One statement, so that xmin and the tails beyond it are of one snapshot. It yields a row
+	// without a thread where nothing is beyond xmin.
+	watchTails = `SELECT txid_snapshot_xmin(txid_current_snapshot()), coalesce(e.thread, 0), coalesce(e.seq, 0)
+		FROM (VALUES (1)) here LEFT JOIN (
+			SELECT thread, max(seq) seq FROM posthouse.entries
+			WHERE watch >= txid_snapshot_xmin(txid_current_snapshot()) GROUP BY thread
+		) e ON true`
 )
 
 // A watchCursor is a place in the order of watching.
@@ -113,9 +117,6 @@ func (s *Store) startWatch(ctx context.Context, cursor string) (at watchCursor, 
 			return s.foreign(cursor)
 		}
 		at.known = map[int64]int64{}
-		if _, err := c.one(ctx, watchNow, nil, &at.watch); err != nil {
-			return err
-		}
 		return c.each(ctx, watchTails, nil, func(rows pgx.Rows) error {
 			var thread, seq int64
 			err := rows.Scan(&at.watch, &thread, &seq)

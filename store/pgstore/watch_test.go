@@ -162,6 +162,43 @@ func TestWatchNowIsExact(t *testing.T) {
 	}
 }
 
+// TestWatchNowBesideTransactions begins to watch while others' transactions end, each of
+// which held back what was committed before.
+func TestWatchNowBesideTransactions(t *testing.T) {
+	s := open(t, pgstore.Options{})
+	url := pgtest.URL(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	for range 4 {
+		conn := connect(t, url)
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := conn.Exec(t.Context(), "SELECT txid_current(), pg_sleep(0.002)"); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	l := storetest.NewBuilder().Log("t")
+	for range 150 {
+		take(t, s, l, l.Step("before", []byte("x")))
+		seq := s.Watch(t.Context(), "now")
+		take(t, s, l, l.Step("after", []byte("x")))
+		for e, err := range seq {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Seq%2 != 0 {
+				t.Fatalf("saw entry %d, which was there before", e.Seq)
+			}
+			break
+		}
+	}
+}
+
 // TestWatchIsNotified wakes a watch of another store, which does not poll.
 func TestWatchIsNotified(t *testing.T) {
 	writer, watcher := open(t, pgstore.Options{}), open(t, pgstore.Options{Poll: time.Hour})

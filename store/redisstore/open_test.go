@@ -98,7 +98,7 @@ func TestReplica(t *testing.T) {
 func TestNewerFormat(t *testing.T) {
 	open(t, redisstore.Options{})
 	c := connect(t, redistest.URL(t))
-	do(t, c, "HSET", "{"+prefixOf(t.Name())+"}:meta", "format", "2")
+	do(t, c, "HSET", "{"+prefixOf(t.Name())+"}:meta", "format", "3")
 	if _, err := redisstore.Open(t.Context(), redistest.URL(t), &redisstore.Options{Prefix: prefixOf(t.Name())}); !errors.Is(err, posthouse.ErrNewer) {
 		t.Errorf("a newer format: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
+	"github.com/posthouse/posthouse/store/internal/slotsum"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
 
@@ -22,13 +23,25 @@ type slotValue struct {
 	there bool // it has a value
 }
 
-func (v *slotValue) encode() string {
-	b := []byte{'0'}
+// What a slot begins with. Format 1 has no checksum; its second byte begins a revision,
+// which is never so high, so that no change of one byte makes either format the other.
+const (
+	slotHas     = "S\xff"
+	slotDeleted = "D\xff"
+	slotHas1    = '1'
+	slotGone1   = '0'
+)
+
+// encode returns mark, revision, fence, checksum and value.
+func (v *slotValue) encode(key posthouse.SlotKey) string {
+	b := []byte(slotDeleted)
 	if v.there {
-		b[0] = '1'
+		b = []byte(slotHas)
 	}
 	b = binary.BigEndian.AppendUint64(b, v.Revision)
-	return string(append(binary.BigEndian.AppendUint64(b, v.Fence), v.Value...))
+	b = binary.BigEndian.AppendUint64(b, v.Fence)
+	b = binary.BigEndian.AppendUint32(b, slotsum.Of(key, &v.Slot, v.there))
+	return string(append(b, v.Value...))
 }
 
 // readSlot decodes a slot. "" is one that was never written.
@@ -36,13 +49,23 @@ func readSlot(key posthouse.SlotKey, text string) (v slotValue, err error) {
 	if text == "" {
 		return v, nil
 	}
-	if len(text) < 17 {
-		return v, posthouse.Corrupt("slot %q of thread %q is cut off", key.Step, key.Thread)
+	const size1, size = 1 + 8 + 8, 2 + 8 + 8 + 4
+	var rest string
+	switch {
+	case len(text) >= size && (text[:2] == slotHas || text[:2] == slotDeleted):
+		v.there = text[:2] == slotHas
+		v.Revision, v.Fence, rest = number64(text[2:10]), number64(text[10:18]), text[size:]
+	case len(text) >= size1 && (text[0] == slotHas1 || text[0] == slotGone1) && text[1] != slotHas[1]:
+		v.there = text[0] == slotHas1
+		v.Revision, v.Fence, rest = number64(text[1:9]), number64(text[9:17]), text[size1:]
+	default:
+		return slotValue{}, posthouse.Corrupt("slot %q of thread %q is cut off or damaged", key.Step, key.Thread)
 	}
-	v.there = text[0] == '1'
-	v.Revision, v.Fence = number64(text[1:9]), number64(text[9:17])
-	if len(text) > 17 {
-		v.Value = []byte(text[17:])
+	if len(rest) > 0 {
+		v.Value = []byte(rest)
+	}
+	if text[1] == slotHas[1] && binary.BigEndian.Uint32([]byte(text[18:])) != slotsum.Of(key, &v.Slot, v.there) {
+		return slotValue{}, posthouse.Corrupt("slot %q of thread %q does not have its checksum", key.Step, key.Thread)
 	}
 	return v, nil
 }
@@ -89,7 +112,7 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 			next.Revision++
 			next.Value, next.there = bytes.Clone(op.Value), true
 		}
-		if done, err := s.changeSlot(ctx, doing, key, text, next.encode()); err != nil || done {
+		if done, err := s.changeSlot(ctx, doing, key, text, next.encode(key)); err != nil || done {
 			return next.Slot, err
 		}
 	}

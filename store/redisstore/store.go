@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/redis/rueidis"
@@ -60,8 +61,9 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// format is the number of the layout of keys and values.
-const format = 1
+// format is the number of the layout of keys and values. Since 2 slots have checksums.
+// Opening for writing raises the number, so that a program that knows only 1 is refused.
+const format = 2
 
 // setUp refuses an unsafe server, and makes the store or finds it.
 func (s *Store) setUp(ctx context.Context) error {
@@ -74,7 +76,7 @@ func (s *Store) setUp(ctx context.Context) error {
 		_, _ = rand.Read(b[:]) // never fails: crypto/rand aborts the program instead
 		life = hex.EncodeToString(b[:])
 	}
-	r, err := s.ask(ctx, "open the store", openScript, "1", life)
+	r, err := s.ask(ctx, "open the store", openScript, strconv.Itoa(format), life)
 	if err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (s *Store) setUp(ctx context.Context) error {
 	switch {
 	case r[0].IsNil() && s.opts.ReadOnly:
 		return posthouse.NotFound("store in "+s.where+" with the prefix", s.opts.Prefix)
-	case err != nil || have < format:
+	case err != nil || have < 1:
 		return posthouse.Corrupt("the store in %s does not say its format", s.where)
 	case have > format:
 		return &posthouse.Error{
