@@ -99,7 +99,7 @@ func fillGates(ctx context.Context, c *db.Conn) error {
 }
 
 // maxGateLists is how many lists the statements of a walk merge.
-const maxGateLists = 6
+const maxGateLists = 7
 
 // A gateWalk is a query for open gates and its position.
 type gateWalk struct {

@@ -53,13 +53,15 @@ const (
 		UNION ALL SELECT id, thread FROM gates WHERE list = ?4 AND id > ?1
 		UNION ALL SELECT id, thread FROM gates WHERE list = ?5 AND id > ?1
 		UNION ALL SELECT id, thread FROM gates WHERE list = ?6 AND id > ?1
-		UNION ALL SELECT id, thread FROM gates WHERE list = ?7 AND id > ?1 ORDER BY id`
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?7 AND id > ?1
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?8 AND id > ?1 ORDER BY id`
 	qGatesDown = `SELECT id, thread FROM gates WHERE list = ?2 AND id < ?1
 		UNION ALL SELECT id, thread FROM gates WHERE list = ?3 AND id < ?1
 		UNION ALL SELECT id, thread FROM gates WHERE list = ?4 AND id < ?1
 		UNION ALL SELECT id, thread FROM gates WHERE list = ?5 AND id < ?1
 		UNION ALL SELECT id, thread FROM gates WHERE list = ?6 AND id < ?1
-		UNION ALL SELECT id, thread FROM gates WHERE list = ?7 AND id < ?1 ORDER BY id DESC`
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?7 AND id < ?1
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?8 AND id < ?1 ORDER BY id DESC`
 	qAddGate  = `INSERT INTO gates (list, id, thread) VALUES (?1, ?2, ?3) ON CONFLICT (list, id) DO UPDATE SET thread = ?3`
 	qDropGate = `DELETE FROM gates WHERE list = ?1 AND id = ?2 AND thread = ?3`
 

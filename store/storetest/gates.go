@@ -33,7 +33,7 @@ func foundGates(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*po
 // desks fills the store with n waiting threads and returns their summaries.
 func (t *T) desks(n int) (all []*posthouse.ThreadInfo) {
 	t.Helper()
-	kinds := []string{"", posthouse.GateTimer, "choice", posthouse.GateSession, posthouse.GateThread, ""}
+	kinds := []string{"", posthouse.GateTimer, "choice", posthouse.GateSession, posthouse.GateThread, "", posthouse.GateTask}
 	for i := range n {
 		l := t.Builder.Log(fmt.Sprintf("%s-%02d", []string{"desk", "Desk"}[i%2], i*29%n))
 		items := []Item{l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Graph: []string{"", "refund"}[i%2]}, "x")}
