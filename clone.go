@@ -19,6 +19,11 @@ func (g *Gate) Clone() *Gate {
 		e.To = slices.Clone(e.To)
 		c.Escalation = &e
 	}
+	if g.Call != nil {
+		call := *g.Call
+		call.Continued, call.Trace = slices.Clone(call.Continued), maps.Clone(call.Trace)
+		c.Call = &call
+	}
 	c.Record.Salt = slices.Clone(g.Record.Salt)
 	c.Votes = slices.Clone(g.Votes)
 	for i := range c.Votes {

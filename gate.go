@@ -76,6 +76,8 @@ type Gate struct {
 	// decision; 0 is forever.
 	ValidFor time.Duration `json:"validFor,omitempty"`
 
+	Call *TaskCall `json:"call,omitempty"` // of [GateTask]: what a worker is to do
+
 	Votes       []Decision   `json:"votes,omitempty"`       // of a quorum, oldest first
 	Assignments []Assignment `json:"assignments,omitempty"` // how the right to decide moved, oldest first
 
@@ -120,15 +122,16 @@ const (
 	GateTimer   = "timer"  // waits until ExpiresAt: a sleep, a retry
 	GateSignal  = "signal" // waits for the signal that [Gate.Signal] names
 	GateThread  = "thread" // waits for the end of another thread, which [Gate.Text] names; looks again at ExpiresAt
+	GateTask    = "task"   // waits for the worker that does what [Gate.Call] says, with the payload as its input
 )
 
 // AsksPeople reports whether people decide the gate. The runtime decides those of kind
-// [GateTimer], [GateSignal] and [GateThread].
+// [GateTimer], [GateSignal], [GateThread] and [GateTask].
 func (g *Gate) AsksPeople() bool { return AsksPeople(g.Kind) }
 
 // AsksPeople reports whether people decide gates of a kind; see [Gate.AsksPeople].
 func AsksPeople(kind string) bool {
-	return kind != GateTimer && kind != GateSignal && kind != GateThread
+	return kind != GateTimer && kind != GateSignal && kind != GateThread && kind != GateTask
 }
 
 func (g *GateInfo) waiting(seq uint64) WaitingGate {

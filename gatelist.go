@@ -29,7 +29,7 @@ func listOfKind(kind string) GateList {
 }
 
 // outsideInbox are the kinds of gates that the inbox does not show.
-var outsideInbox = [...]string{GateTimer, GateSignal, GateThread, GateSession}
+var outsideInbox = [...]string{GateTimer, GateSignal, GateThread, GateSession, GateTask}
 
 // Lists returns the lists that the gate is in, each once.
 func (w *WaitingGate) Lists() []GateList {

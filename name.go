@@ -41,70 +41,22 @@ func invalidName(field, format string, args ...any) *Error {
 	return e
 }
 
-// escapes are the signs that separate joined names, and the sign that begins an escape.
-const escapes = "%+/#>"
-
 // EscapeName returns a name as it is written where several are joined. That is in the
 // node of a checkpoint that several made ("a+b"), in the path of a subgraph
 // ("outer/inner"), and in the name of an execution ("3/fetch#2>1/get"). The bytes % + /
 // # > become %25 %2B %2F %23 %3E; others stay. [UnescapeName] is the inverse.
-func EscapeName(name string) string {
-	at := strings.IndexAny(name, escapes)
-	if at < 0 {
-		return name
-	}
-	b := make([]byte, 0, len(name)+8)
-	for b = append(b, name[:at]...); at < len(name); at++ {
-		if c := name[at]; strings.IndexByte(escapes, c) >= 0 {
-			b = append(b, '%', upperHex[c>>4], upperHex[c&15])
-		} else {
-			b = append(b, c)
-		}
-	}
-	return string(b)
-}
-
-const upperHex = "0123456789ABCDEF"
+func EscapeName(name string) string { return text.Escape(name) }
 
 // UnescapeName returns the name that [EscapeName] wrote as s. Each name has one form;
 // [ErrInvalid] for any other.
 func UnescapeName(s string) (string, error) {
-	if !strings.ContainsAny(s, escapes) {
-		return s, nil
+	name, at := text.Unescape(s)
+	if at < 0 {
+		return name, nil
 	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '%' {
-			if len(s)-i < 3 {
-				return "", badEscape(s, i)
-			}
-			if c = unescaped(s[i+1 : i+3]); c == 0 {
-				return "", badEscape(s, i)
-			}
-			i += 2
-		} else if strings.IndexByte(escapes, c) >= 0 {
-			return "", badEscape(s, i)
-		}
-		b = append(b, c)
-	}
-	return string(b), nil
-}
-
-// unescaped returns the byte that two digits encode, or 0 for one never escaped.
-func unescaped(digits string) byte {
-	for i := range len(escapes) {
-		if c := escapes[i]; digits[0] == upperHex[c>>4] && digits[1] == upperHex[c&15] {
-			return c
-		}
-	}
-	return 0
-}
-
-func badEscape(s string, at int) error {
 	e := Invalid("name", "%.80q is not as names are written among others, at byte %d", s, at)
 	e.Hint = "% + / # > in a name are written %25 %2B %2F %23 %3E"
-	return e
+	return "", e
 }
 
 // isNode reports whether a checkpoint's node is the one asked for. A joined node

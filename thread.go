@@ -184,7 +184,7 @@ func (t *ThreadInfo) applyCheckpoint(c *Header, seq uint64) {
 
 // applyDecision makes the branch ready, unless its own entry opened the gate: then a
 // fork copied question and answer. A session's answer makes nothing ready: who asked
-// waits in memory, or is gone.
+// waits in memory, or is gone. Nor does a task's, where its entry opened the next attempt.
 func (t *ThreadInfo) applyDecision(d *DecideInfo, seq uint64) {
 	i := slices.IndexFunc(t.Waiting, func(w WaitingGate) bool { return w.ID == d.Gate })
 	if i < 0 {
@@ -192,6 +192,10 @@ func (t *ThreadInfo) applyDecision(d *DecideInfo, seq uint64) {
 	}
 	w := t.Waiting[i]
 	t.Waiting = slices.Delete(slices.Clone(t.Waiting), i, i+1)
+	attempt := func(o WaitingGate) bool { return o.Kind == GateTask && o.Seq == seq && o.Branch == w.Branch }
+	if w.Kind == GateTask && slices.ContainsFunc(t.Waiting, attempt) {
+		return
+	}
 	if b, ok := t.Branch(w.Branch); ok && b.Status == StatusWaiting && w.Seq != seq {
 		b.Status = StatusReady
 		if w.Kind == GateSession && !slices.ContainsFunc(t.Waiting, func(o WaitingGate) bool { return o.Branch == w.Branch }) {

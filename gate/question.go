@@ -59,7 +59,7 @@ const (
 var people = [...]posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit, posthouse.Respond}
 
 // waits are the kinds of gates that are no questions.
-var waits = [...]string{posthouse.GateTimer, posthouse.GateSignal, posthouse.GateThread, posthouse.GateSession}
+var waits = [...]string{posthouse.GateTimer, posthouse.GateSignal, posthouse.GateThread, posthouse.GateSession, posthouse.GateTask}
 
 func (q *Question) validate() error {
 	if err := engine.CheckName("question", q.Name); err != nil {

@@ -45,7 +45,7 @@ func Decide(ctx context.Context, l *core.Core, id posthouse.ID, choose func(*cor
 			return err
 		}
 		d.Gate, d.At, d.Trail = id, posthouse.ToMillis(tx.At), g.Record.Trail
-		if len(tx.Records) > 0 {
+		if hasTrail(tx) {
 			d.Trail = tx.Seq // its vote, or an escalation
 		}
 		AddDecision(tx, d, g.Seq)

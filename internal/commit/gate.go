@@ -17,6 +17,11 @@ func validateKind(g *posthouse.Gate) error {
 	if (g.Kind == posthouse.GateTimer || g.Kind == posthouse.GateThread) && g.ExpiresAt.IsZero() {
 		return posthouse.Invalid("expiresAt", "of gate %.40q is required to wait for a %s", g.Name, g.Kind)
 	}
+	if g.Kind == posthouse.GateTask || g.Call != nil {
+		if err := validateCall(g); err != nil {
+			return err
+		}
+	}
 	if g.Kind != posthouse.GateSignal {
 		if g.Signal != "" || g.Latch {
 			return posthouse.Invalid("signal", "goes with gates of kind signal, not with %.40q", g.Name)
@@ -93,6 +98,7 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	if g.Kind == "" {
 		g.Kind = posthouse.GateApproval
 	}
+	settleCall(tx, &g)
 	if g.ExpiresAt.UnixMilli() > posthouse.MaxMillis {
 		return g, posthouse.Invalid("expiresAt", "of gate %.40q is beyond the year 9999", g.Name)
 	}

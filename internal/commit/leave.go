@@ -30,6 +30,12 @@ func (c *Commit) cancelLeftGates() error {
 			dec.Gate, dec.Shown, dec.Signal, dec.Trail = w.ID, posthouse.Hash{}, 0, w.Trail
 			AddDecision(tx, &dec, w.Seq)
 		default:
+			if later, err := c.takesPlaceOf(&w); later || err != nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
 			if leaves && w.Kind == posthouse.GateThread {
 				c.made.Left = append(c.made.Left, w.ID)
 			}

@@ -69,7 +69,7 @@ func Assign(ctx context.Context, c *core.Core, id posthouse.ID, build func(*core
 			return err
 		}
 		trail = 0
-		if slices.ContainsFunc(tx.Records, func(r posthouse.Record) bool { return r.Vote != nil || r.Assignment != nil }) {
+		if hasTrail(tx) {
 			trail = tx.Seq
 		}
 		return nil
@@ -81,6 +81,11 @@ func Assign(ctx context.Context, c *core.Core, id posthouse.ID, build func(*core
 		g.Record.Trail = trail
 	}
 	return g, nil
+}
+
+// hasTrail reports whether the entry has a vote or an assignment.
+func hasTrail(tx *core.Tx) bool {
+	return slices.ContainsFunc(tx.Records, func(r posthouse.Record) bool { return r.Vote != nil || r.Assignment != nil })
 }
 
 func escalated(g *posthouse.Gate) bool {

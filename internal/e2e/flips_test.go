@@ -25,7 +25,7 @@ import (
 func TestFlippedBytes(t *testing.T) {
 	flips := 1500
 	if testing.Short() {
-		flips = 150
+		flips = 30
 	}
 	path, ring := sampleStore(t)
 	whole, err := os.ReadFile(path)

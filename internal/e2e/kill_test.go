@@ -30,7 +30,7 @@ const (
 func TestKill(t *testing.T) {
 	kills := 200
 	if testing.Short() {
-		kills = 20
+		kills = 5
 	}
 	lost := killOften(t, kills, false)
 	for _, l := range lost {
@@ -41,6 +41,9 @@ func TestKill(t *testing.T) {
 // TestKillCatchesHaste is the control: a writer that acknowledges before the
 // commit must be found out, or TestKill proves nothing.
 func TestKillCatchesHaste(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestKill is not whole either")
+	}
 	if lost := killOften(t, 20, true); len(lost) == 0 {
 		t.Error("20 kills of a writer that acknowledges first, and nothing was lost: the test cannot see what it is for")
 	}

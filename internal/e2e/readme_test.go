@@ -21,6 +21,9 @@ const readme = "../../README.md"
 // TestReadme runs the walk of README.md and compares what it says with what
 // the commands say, ids, times and hashes aside.
 func TestReadme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the commands do one thing at a time, in processes of their own")
+	}
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ var retainPolicy = retain.Policy{MaxPerThread: 2, Released: time.Nanosecond, Kee
 func TestKillRetention(t *testing.T) {
 	kills := 40
 	if testing.Short() {
-		kills = 8
+		kills = 3
 	}
 	r := rand.New(rand.NewPCG(815, 0))
 	dir := t.TempDir()

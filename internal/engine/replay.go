@@ -111,7 +111,7 @@ func (r *replay) addGates(e *core.Execution, branch string) map[int][]*posthouse
 			continue
 		}
 		k := occurrence{g.Name, g.Occurrence}
-		if isWait(g) && outermost(g.Name) > 0 {
+		if isWait(g) && outermost(g.Name) > 0 && g.Supersedes == "" { // a task's later attempt has the place of its first
 			n := e.StepsBefore(g.ID)
 			waits[n] = append(waits[n], &posthouse.StepRecord{Seq: g.Seq, Step: posthouse.Step{
 				Task: g.Task, Name: g.Name, Occurrence: g.Occurrence, Value: posthouse.Value{Codec: codecWait},
@@ -199,7 +199,7 @@ func (r *replay) takeOfGroup(name string, n uint32) *posthouse.StepRecord {
 // isWait reports whether the gate is a wait of the program itself. Its place in the order
 // counts like that of a step.
 func isWait(g *posthouse.Gate) bool {
-	return g != nil && (g.Kind == posthouse.GateTimer || g.Kind == posthouse.GateSignal)
+	return g != nil && (g.Kind == posthouse.GateTimer || g.Kind == posthouse.GateSignal || g.Kind == posthouse.GateTask)
 }
 
 func (r *replay) takeGate(name string, n uint32) *posthouse.Gate {

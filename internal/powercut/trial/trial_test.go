@@ -25,6 +25,7 @@ func TestPowerCuts(t *testing.T) {
 	}
 	for _, s := range Stores() {
 		t.Run(s.Name, func(t *testing.T) {
+			onlyFiles(t, s)
 			n := cuts[s.Name]
 			if testing.Short() {
 				n = (n + 7) / 8
@@ -50,6 +51,7 @@ func TestPowerCuts(t *testing.T) {
 func TestKills(t *testing.T) {
 	for _, s := range Stores() {
 		t.Run(s.Name, func(t *testing.T) {
+			onlyFiles(t, s)
 			n := 8
 			if testing.Short() {
 				n = 2
@@ -58,6 +60,14 @@ func TestKills(t *testing.T) {
 				t.Errorf("%d kills", line.Kills)
 			}
 		})
+	}
+}
+
+// onlyFiles leaves other stores out of the short run: what they try is in other processes.
+func onlyFiles(t *testing.T, s *Store) {
+	t.Helper()
+	if testing.Short() && s.Name != "file" {
+		t.Skip("the harness is the same for each store")
 	}
 }
 

@@ -1,0 +1,255 @@
+package commit
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/text"
+)
+
+// Limits of a task, where its caller names none, and the largest that it may name.
+const (
+	defaultAttempts   = 3
+	maxAttempts       = 1000
+	defaultBackoff    = time.Second
+	defaultMaxBackoff = time.Minute
+	defaultIterations = 1000
+	maxIterations     = 1_000_000
+	maxTaskTime       = 100 * 365 * 24 * time.Hour
+	maxTrace          = 8
+)
+
+// validateCall checks what a gate asks of a worker.
+func validateCall(g *posthouse.Gate) error {
+	c := g.Call
+	switch {
+	case g.Kind != posthouse.GateTask:
+		return posthouse.Invalid("call", "goes with gates of kind task, not with %.40q", g.Name)
+	case c == nil:
+		return posthouse.Invalid("call", "of gate %.40q is required", g.Name)
+	case len(c.Failure) > posthouse.MaxText || !text.IsUTF8(c.Failure):
+		return posthouse.Invalid("failure", "of gate %.40q must be at most %d bytes of text", g.Name, posthouse.MaxText)
+	case len(c.Trace) > maxTrace:
+		return posthouse.Invalid("trace", "of gate %.40q has %d values; the limit is %d", g.Name, len(c.Trace), maxTrace)
+	case c.NotBefore.UnixMilli() > posthouse.MaxMillis:
+		return posthouse.Invalid("notBefore", "of gate %.40q is beyond the year 9999", g.Name)
+	}
+	for _, n := range []struct {
+		field, name string
+		empty       bool
+	}{{"task", c.Task, false}, {"group", c.Group, true}, {"paused", c.Paused, true}} {
+		if n.empty && n.name == "" {
+			continue
+		}
+		if err := posthouse.ValidateName(n.field, n.name); err != nil {
+			return err
+		}
+	}
+	for name, v := range c.Trace {
+		if name == "" || len(name) > posthouse.MaxID || len(v) > posthouse.MaxID*4 || !text.Valid(name) || !text.Valid(v) {
+			return posthouse.Invalid("trace", "value %.40q must have a name of 1 to %d bytes and at most %d bytes of text", name, posthouse.MaxID, posthouse.MaxID*4)
+		}
+	}
+	if len(c.Continued) > 0 {
+		if err := posthouse.CheckJSON("continued", c.Continued); err != nil {
+			return err
+		}
+	}
+	return CheckTaskLimits(&c.Limits)
+}
+
+// CheckTaskLimits checks what bounds a task. [posthouse.ErrInvalid] names the limit.
+func CheckTaskLimits(l *posthouse.TaskLimits) error {
+	for _, n := range []struct {
+		field    string
+		have, to int
+	}{{"attempts", l.Attempts, maxAttempts}, {"iterations", l.Iterations, maxIterations}} {
+		if n.have < 0 || n.have > n.to {
+			return posthouse.Invalid(n.field, "of a task is %d; it is 1 to %d, or 0 for the default", n.have, n.to)
+		}
+	}
+	for _, d := range []struct {
+		field string
+		have  time.Duration
+	}{
+		{"backoff", l.Backoff}, {"maxBackoff", l.MaxBackoff}, {"timeout", l.Timeout}, {"duration", l.Duration}, {"loopDelay", l.LoopDelay},
+	} {
+		if d.have < 0 || d.have > maxTaskTime {
+			return posthouse.Invalid(d.field, "of a task is %s; it is 0 to 100 years", d.have)
+		}
+	}
+	return nil
+}
+
+// settleCall fills in what a new gate's call does not say.
+func settleCall(tx *core.Tx, g *posthouse.Gate) {
+	if g.Kind != posthouse.GateTask || g.Call == nil {
+		return
+	}
+	c := *g.Call
+	g.Call = &c
+	c.ID, c.Attempt = cmp.Or(c.ID, g.ID), max(c.Attempt, 1)
+	if c.Began.IsZero() {
+		c.Began = tx.At
+	}
+	c.Began = posthouse.ToMillis(c.Began)
+	if !c.NotBefore.IsZero() {
+		c.NotBefore = posthouse.ToMillis(c.NotBefore.Add(time.Millisecond - 1))
+	}
+}
+
+// A TaskOutcome is what became of one execution of a task.
+type TaskOutcome struct {
+	By     string          // the worker, as "worker:NAME"
+	Output json.RawMessage // of a task that is complete
+	Failed string          // why no further attempt is made, "" for a task that is complete
+
+	// Next, if set, is the call that goes on in place of this one: another attempt, the
+	// same one behind a pause, or the next iteration. Why says which.
+	Next *posthouse.TaskCall
+	Why  string
+}
+
+// ResolveTask decides the gate of a task by the outcome of an execution, and in the same
+// entry opens the gate of the next one, if there is to be one. It returns the decided gate,
+// and the next one or nil.
+//
+// [posthouse.ErrDecided] if the gate was decided before, [posthouse.ErrConflict] if another
+// attempt has taken its place, [posthouse.ErrExpired] behind its deadline.
+func ResolveTask(ctx context.Context, c *core.Core, id posthouse.ID, o *TaskOutcome) (g, next *posthouse.Gate, err error) {
+	if err := o.check(c); err != nil {
+		return nil, nil, err
+	}
+	g, err = Decide(ctx, c, id, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
+		next = nil
+		switch {
+		case g.Kind != posthouse.GateTask:
+			return nil, posthouse.Invalid("gate", "%s waits for a %s, not for a worker", id, g.Kind)
+		case !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt):
+			return Expired(g), nil
+		case o.Next == nil && o.Failed != "":
+			return &posthouse.Decision{Verdict: posthouse.Reject, By: o.By, Reason: o.Failed}, nil
+		case o.Next == nil:
+			return &posthouse.Decision{Verdict: posthouse.Respond, By: o.By, Value: o.Output}, nil
+		}
+		opened, err := openNext(tx, g, o.Next)
+		if err != nil {
+			return nil, err
+		}
+		next = &opened
+		return &posthouse.Decision{Verdict: posthouse.Cancel, By: o.By, Reason: o.Why, Successor: opened.ID}, nil
+	})
+	if err != nil {
+		return g, nil, err
+	}
+	if next != nil {
+		if next, err = c.Gate(ctx, next.ID); err != nil {
+			return g, nil, err
+		}
+	}
+	return g, next, nil
+}
+
+// openNext opens the gate that takes the place of a task's. It must come before the
+// decision in its entry, so that the branch goes on waiting.
+func openNext(tx *core.Tx, g *posthouse.Gate, call *posthouse.TaskCall) (posthouse.Gate, error) {
+	again := *g.Clone()
+	again.ID, again.Supersedes, again.Origin = "", g.ID, ""
+	again.Call = call
+	call.ID, call.Began = g.Call.ID, g.Call.Began
+	return AddGate(tx, &Plan{Thread: g.Thread, Branch: g.Branch}, again)
+}
+
+func (o *TaskOutcome) check(c *core.Core) error {
+	switch {
+	case o.By == "":
+		return posthouse.Invalid("by", "is required: the worker's name")
+	case len(o.Failed) > posthouse.MaxText || len(o.Why) > posthouse.MaxText:
+		return posthouse.Invalid("failed", "must be at most %d bytes of text", posthouse.MaxText)
+	case o.Next == nil && o.Failed == "" && len(o.Output) == 0:
+		return posthouse.Invalid("output", "is required; null is an output")
+	case len(o.Output) > c.Config.MaxState:
+		return posthouse.TooLarge("output", len(o.Output), c.Config.MaxState)
+	case len(o.Output) > 0:
+		return posthouse.CheckStrict("output", o.Output)
+	}
+	return nil
+}
+
+// NextAttempt returns the call that tries again behind a failure, after wait or, where
+// that is 0, after the task's backoff. It returns nil if no attempt is left.
+func NextAttempt(c *posthouse.TaskCall, now time.Time, failure string, wait time.Duration) *posthouse.TaskCall {
+	if c.Attempt >= cmp.Or(c.Limits.Attempts, defaultAttempts) {
+		return nil
+	}
+	next := *c
+	if wait == 0 {
+		wait = cmp.Or(c.Limits.Backoff, defaultBackoff)
+		most := cmp.Or(c.Limits.MaxBackoff, defaultMaxBackoff)
+		for n := 1; n < c.Attempt && wait < most; n++ {
+			wait *= 2
+		}
+		wait = min(wait, most)
+	}
+	next.Attempt, next.Failure, next.Paused, next.NotBefore = c.Attempt+1, failure, "", now.Add(wait)
+	return &next
+}
+
+// NextIteration returns the call of the next iteration, which goes on with a value. It
+// fails with [posthouse.ErrTooLarge] beyond the task's iterations, and with
+// [posthouse.ErrExpired] beyond its duration.
+func NextIteration(c *posthouse.TaskCall, now time.Time, value json.RawMessage) (*posthouse.TaskCall, error) {
+	next := *c
+	next.Iteration, next.Continued = c.Iteration+1, value
+	next.Attempt, next.Failure, next.Paused, next.NotBefore = 1, "", "", time.Time{}
+	if c.Limits.LoopDelay > 0 {
+		next.NotBefore = now.Add(c.Limits.LoopDelay)
+	}
+	if most := cmp.Or(c.Limits.Iterations, defaultIterations); next.Iteration >= most {
+		return nil, posthouse.TooLarge("iterations", next.Iteration+1, most)
+	}
+	if d := c.Limits.Duration; d > 0 && now.Sub(c.Began) > d {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeExpired, Field: "duration", Message: "the task " + c.Task + " has run for more than " + d.String(),
+			Hint: "let the handler complete sooner, or raise the limit",
+		}
+	}
+	return &next, nil
+}
+
+// Pause returns the call that goes on behind a pause.
+func Pause(c *posthouse.TaskCall, now time.Time, name string, wait time.Duration) *posthouse.TaskCall {
+	next := *c
+	next.Paused, next.NotBefore = name, now.Add(wait)
+	return &next
+}
+
+// takesPlaceOf reports whether an open gate is a later attempt of a task whose gate the
+// plan keeps open, as far as it knows.
+func (c *Commit) takesPlaceOf(w *posthouse.WaitingGate) (bool, error) {
+	if w.Kind != posthouse.GateTask {
+		return false, nil
+	}
+	g, err := c.tx.WaitingGate(w)
+	if err != nil {
+		return false, err
+	}
+	for _, id := range c.plan.Keep {
+		kept, err := c.tx.Core.Gate(c.tx.Ctx, id)
+		if errors.Is(err, posthouse.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if kept.Call != nil && kept.Call.ID == g.Call.ID {
+			return true, nil
+		}
+	}
+	return false, nil
+}

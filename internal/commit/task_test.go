@@ -1,0 +1,198 @@
+package commit_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+func newLedger(t *testing.T) *ledger.Ledger {
+	t.Helper()
+	l, err := ledger.Open(memstore.New(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// open opens a gate in a new checkpoint of a thread.
+func open(t *testing.T, l *ledger.Ledger, g posthouse.Gate) (*posthouse.Gate, error) {
+	t.Helper()
+	done, err := l.Commit(t.Context(), &ledger.Draft{
+		Thread: "t", Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &done.Gates[0], nil
+}
+
+func TestCallsAreChecked(t *testing.T) {
+	l := newLedger(t)
+	good := func() posthouse.Gate {
+		return posthouse.Gate{Name: "task:x", Kind: posthouse.GateTask, Call: &posthouse.TaskCall{Task: "x"}}
+	}
+	long := strings.Repeat("x", 10_000)
+	for field, spoil := range map[string]func(*posthouse.Gate){
+		"call":       func(g *posthouse.Gate) { g.Kind = posthouse.GateApproval },
+		"task":       func(g *posthouse.Gate) { g.Call.Task = "" },
+		"group":      func(g *posthouse.Gate) { g.Call.Group = long },
+		"paused":     func(g *posthouse.Gate) { g.Call.Paused = "\x00" },
+		"failure":    func(g *posthouse.Gate) { g.Call.Failure = long },
+		"trace":      func(g *posthouse.Gate) { g.Call.Trace = map[string]string{"a": long} },
+		"notBefore":  func(g *posthouse.Gate) { g.Call.NotBefore = time.UnixMilli(posthouse.MaxMillis + 1) },
+		"continued":  func(g *posthouse.Gate) { g.Call.Continued = json.RawMessage("{") },
+		"attempts":   func(g *posthouse.Gate) { g.Call.Limits.Attempts = 1001 },
+		"iterations": func(g *posthouse.Gate) { g.Call.Limits.Iterations = -1 },
+		"backoff":    func(g *posthouse.Gate) { g.Call.Limits.Backoff = -1 },
+		"maxBackoff": func(g *posthouse.Gate) { g.Call.Limits.MaxBackoff = -1 },
+		"timeout":    func(g *posthouse.Gate) { g.Call.Limits.Timeout = 1 << 62 },
+		"duration":   func(g *posthouse.Gate) { g.Call.Limits.Duration = -1 },
+		"loopDelay":  func(g *posthouse.Gate) { g.Call.Limits.LoopDelay = -1 },
+	} {
+		g := good()
+		spoil(&g)
+		var e *posthouse.Error
+		if _, err := open(t, l, g); !errors.As(err, &e) || e.Code != posthouse.CodeInvalid || e.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	none, many := good(), good()
+	none.Call, many.Call.Trace = nil, map[string]string{}
+	for i := range 9 {
+		many.Call.Trace[strings.Repeat("x", i+1)] = "v"
+	}
+	for _, g := range []posthouse.Gate{none, many} {
+		if _, err := open(t, l, g); !errors.Is(err, posthouse.ErrInvalid) {
+			t.Errorf("%+v: %v", g.Call, err)
+		}
+	}
+}
+
+func TestOutcomesAreChecked(t *testing.T) {
+	l := newLedger(t)
+	g, err := open(t, l, posthouse.Gate{Name: "task:x", Kind: posthouse.GateTask, Call: &posthouse.TaskCall{Task: "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, o := range map[string]commit.TaskOutcome{
+		"by":     {Output: json.RawMessage("1")},
+		"failed": {By: "worker:w", Failed: strings.Repeat("x", 10_000)},
+		"output": {By: "worker:w"},
+	} {
+		var e *posthouse.Error
+		if _, _, err := commit.ResolveTask(t.Context(), l.Core(), g.ID, &o); !errors.As(err, &e) || e.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	for _, output := range []string{"{", `{"a":1,"a":2}`} {
+		if _, _, err := commit.ResolveTask(t.Context(), l.Core(), g.ID, &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage(output)}); !errors.Is(err, posthouse.ErrInvalid) {
+			t.Errorf("%s: %v", output, err)
+		}
+	}
+	large := json.RawMessage(`"` + strings.Repeat("x", 9<<20) + `"`)
+	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), g.ID, &commit.TaskOutcome{By: "worker:w", Output: large}); !errors.Is(err, posthouse.ErrTooLarge) {
+		t.Errorf("a large output: %v", err)
+	}
+	asked, err := open(t, l, posthouse.Gate{Name: "ship?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), asked.ID, &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage("1")}); !errors.Is(err, posthouse.ErrInvalid) {
+		t.Errorf("a worker answers what people are asked: %v", err)
+	}
+	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), "gate-x", &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage("1")}); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTasksExpire(t *testing.T) {
+	now := time.Now()
+	l, err := ledger.Open(memstore.New(), &ledger.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	g, err := open(t, l, posthouse.Gate{Name: "task:x", Kind: posthouse.GateTask, Call: &posthouse.TaskCall{Task: "x"}, ExpiresAt: now.Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(2 * time.Hour)
+	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), g.ID, &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage("1")}); !errors.Is(err, posthouse.ErrExpired) {
+		t.Errorf("%v", err)
+	}
+	if g, err = l.Gate(t.Context(), g.ID); err != nil || g.Decision == nil || g.Decision.Verdict != posthouse.Expire {
+		t.Errorf("%+v, %v", g, err)
+	}
+}
+
+// TestTheNextAttemptTakesTheGatesPlace: in one entry, while the branch waits.
+func TestTheNextAttemptTakesTheGatesPlace(t *testing.T) {
+	l := newLedger(t)
+	g, err := open(t, l, posthouse.Gate{Name: "task:x", Kind: posthouse.GateTask, Payload: json.RawMessage("7"), Call: &posthouse.TaskCall{Task: "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := l.Thread(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, next, err := commit.ResolveTask(t.Context(), l.Core(), g.ID, &commit.TaskOutcome{
+		By: "worker:w", Why: "no route", Next: commit.NextAttempt(g.Call, l.Now(), "no route", 0),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := l.Thread(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case after.Tail.Seq != before.Tail.Seq+1, after.Status != posthouse.StatusWaiting, len(after.Waiting) != 1, after.Waiting[0].ID != next.ID:
+		t.Errorf("%+v", after)
+	case old.Decision.Successor != next.ID, old.Decision.Reason != "no route", old.Decision.By != "worker:w":
+		t.Errorf("%+v", old.Decision)
+	case next.Supersedes != g.ID, next.Call.ID != g.ID, next.Call.Attempt != 2, string(next.Payload) != "7", next.Decision != nil:
+		t.Errorf("%+v %+v", next, next.Call)
+	}
+}
+
+func TestAttemptsAndIterations(t *testing.T) {
+	now := time.Unix(1000, 0)
+	c := &posthouse.TaskCall{Task: "x", Attempt: 1, Began: now, Limits: posthouse.TaskLimits{Attempts: 10, MaxBackoff: 5 * time.Second, Duration: time.Hour, Iterations: 2}}
+	var waits []time.Duration
+	for next := c; next != nil; {
+		if next = commit.NextAttempt(next, now, "x", 0); next != nil {
+			waits = append(waits, next.NotBefore.Sub(now))
+		}
+	}
+	if len(waits) != 9 || waits[0] != time.Second || waits[1] != 2*time.Second || waits[2] != 4*time.Second || waits[8] != 5*time.Second {
+		t.Errorf("%v", waits)
+	}
+	p := commit.Pause(c, now, "nap", time.Minute)
+	if p.Paused != "nap" || p.Attempt != 1 || !p.NotBefore.Equal(now.Add(time.Minute)) {
+		t.Errorf("%+v", p)
+	}
+	n, err := commit.NextIteration(p, now, json.RawMessage("1"))
+	if err != nil || n.Iteration != 1 || n.Paused != "" || !n.NotBefore.IsZero() {
+		t.Errorf("%+v, %v", n, err)
+	}
+	if _, err := commit.NextIteration(n, now, nil); !errors.Is(err, posthouse.ErrTooLarge) {
+		t.Errorf("%v", err)
+	}
+	if _, err := commit.NextIteration(c, now.Add(2*time.Hour), nil); !errors.Is(err, posthouse.ErrExpired) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,60 @@
+package text
+
+import "strings"
+
+// escapes are the signs that separate joined names, and the sign that begins an escape.
+const escapes = "%+/#>"
+
+const upperHex = "0123456789ABCDEF"
+
+// Escape writes % + / # > as %25 %2B %2F %23 %3E. Other bytes stay.
+func Escape(s string) string {
+	at := strings.IndexAny(s, escapes)
+	if at < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s)+8)
+	for b = append(b, s[:at]...); at < len(s); at++ {
+		if c := s[at]; strings.IndexByte(escapes, c) >= 0 {
+			b = append(b, '%', upperHex[c>>4], upperHex[c&15])
+		} else {
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// Unescape returns what [Escape] wrote as s. Where it never writes that, bad is the place
+// of the first such byte, else -1.
+func Unescape(s string) (text string, bad int) {
+	if !strings.ContainsAny(s, escapes) {
+		return s, -1
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '%' {
+			if len(s)-i < 3 {
+				return "", i
+			}
+			if c = unescaped(s[i+1 : i+3]); c == 0 {
+				return "", i
+			}
+			i += 2
+		} else if strings.IndexByte(escapes, c) >= 0 {
+			return "", i
+		}
+		b = append(b, c)
+	}
+	return string(b), -1
+}
+
+// unescaped returns the byte that two digits encode, or 0 for one never escaped.
+func unescaped(digits string) byte {
+	for i := range len(escapes) {
+		if c := escapes[i]; digits[0] == upperHex[c>>4] && digits[1] == upperHex[c&15] {
+			return c
+		}
+	}
+	return 0
+}

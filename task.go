@@ -1,0 +1,44 @@
+package posthouse
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A TaskCall says what a worker is to do for a gate of kind [GateTask]. The gate's payload
+// is the input. A worker answers with [Respond] and its output, or with [Reject] and the
+// reason, when no attempt is left. Each attempt that failed, each pause and each iteration
+// opens a gate of its own, in the entry that decides the one before.
+type TaskCall struct {
+	// ID is that of the call's first gate. It is the same for all attempts and iterations,
+	// so that a handler may use it as a key that keeps an effect from happening twice.
+	ID ID `json:"id,omitempty"`
+
+	Task  string `json:"task"`            // the handler's name, 1 to 200 bytes
+	Group string `json:"group,omitempty"` // of workers; "" is any
+
+	Attempt   int             `json:"attempt,omitempty"`   // from 1
+	Iteration int             `json:"iteration,omitempty"` // from 0
+	Continued json.RawMessage `json:"continued,omitempty"` // what the last iteration went on with
+	Paused    string          `json:"paused,omitempty"`    // the pause it comes back from
+	Failure   string          `json:"failure,omitempty"`   // of the last attempt
+	Began     time.Time       `json:"began,omitzero"`      // when the first gate was opened
+	NotBefore time.Time       `json:"notBefore,omitzero"`  // when a worker may take it
+
+	Limits TaskLimits        `json:"limits,omitzero"`
+	Trace  map[string]string `json:"trace,omitempty"` // of whoever asked, as W3C Trace Context names it
+}
+
+// TaskLimits bound the attempts and iterations of a task.
+type TaskLimits struct {
+	Attempts   int           `json:"attempts,omitempty"`   // 1 to 1,000; 0 is 3
+	Backoff    time.Duration `json:"backoff,omitempty"`    // before the second attempt, doubled for each more; 0 is a second
+	MaxBackoff time.Duration `json:"maxBackoff,omitempty"` // 0 is a minute
+	Timeout    time.Duration `json:"timeout,omitempty"`    // of one attempt; 0 is none
+
+	Iterations int           `json:"iterations,omitempty"` // at most; 0 is 1,000
+	Duration   time.Duration `json:"duration,omitempty"`   // from Began until the last iteration begins; 0 is none
+	LoopDelay  time.Duration `json:"loopDelay,omitempty"`  // between iterations
+
+	NoSlot bool `json:"noSlot,omitempty"` // handlers keep nothing between attempts
+}
