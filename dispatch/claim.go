@@ -1,0 +1,238 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/task"
+)
+
+// A holding is a claim of a session here.
+type holding struct {
+	id       task.ClaimID
+	gate     *posthouse.Gate
+	session  *session
+	since    time.Time // when it was claimed, or this process heard of it
+	deadline time.Time // of the attempt; zero for none
+	lost     bool      // the gate was decided, but not by this session; guarded by Dispatcher.mu
+}
+
+// Claim implements [task.Engine].
+func (d *Dispatcher) Claim(ctx context.Context, id string) (*task.Claim, error) {
+	s, err := d.session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	over := time.NewTimer(d.opt.Wait)
+	defer over.Stop()
+	for {
+		t, ready, news := d.next(s, d.core.Now())
+		if t != nil {
+			c, err := d.claim(ctx, s, t)
+			if c != nil || err != nil {
+				return c, err
+			}
+			continue
+		}
+		var due <-chan time.Time
+		if !ready.IsZero() {
+			due = time.After(max(ready.Sub(d.core.Now()), time.Millisecond))
+		}
+		select {
+		case <-news:
+		case <-due:
+		case <-over.C:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// unreadablePause is how long a task waits whose gate or slot is damaged, or encrypted with a
+// key that is not at hand.
+const unreadablePause = time.Minute
+
+// claim tries to give a task to a session. It returns nil if the task is gone, or somebody
+// else has it. On an error it is in its queue again.
+func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *task.Claim, err error) {
+	var again time.Duration // until the task is looked at again; 0 for never
+	defer func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		switch {
+		case d.open[t.gate] != t: // dropped meanwhile
+		case errors.Is(err, posthouse.ErrCorrupt), errors.Is(err, posthouse.ErrSealed): // others can be claimed
+			d.opt.Logger.Warn("a task cannot be claimed", "gate", t.gate, "thread", t.thread, "error", err)
+			t.ready, err = d.core.Now().Add(unreadablePause), nil
+			d.enqueue(t)
+		case err != nil || again > 0:
+			t.ready = d.core.Now().Add(max(again, d.core.Config.RenewEvery()))
+			d.enqueue(t)
+		default:
+			delete(d.open, t.gate)
+		}
+	}()
+	g, err := d.ledger.Gate(ctx, t.gate)
+	if errors.Is(err, posthouse.ErrNotFound) || err == nil && g.Decision != nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !g.ExpiresAt.IsZero() && !d.core.Now().Before(g.ExpiresAt) {
+		return nil, nil // the runtime decides it
+	}
+	r, slot, err := d.readSlot(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	if r.Gate == g.ID && r.Session != "" {
+		switch alive, err := d.isAlive(ctx, r.Session); {
+		case err != nil:
+			return nil, err
+		case alive:
+			again = d.core.Config.RenewEvery()
+			return nil, nil
+		}
+		d.failAttempt(ctx, g, "worker "+r.Worker+" was silent for "+d.lease().String())
+		return nil, nil
+	}
+	r.Gate, r.Session, r.Worker = g.ID, s.id, s.hello.Worker
+	id := task.ClaimID{Gate: g.ID, Fence: slot.Fence + 1}
+	if _, err := d.writeSlot(ctx, g, &r, slot.Revision, id.Fence); err != nil {
+		if errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrFenced) {
+			again = d.core.Config.RenewEvery() // somebody else was faster, and may be gone soon
+			return nil, nil
+		}
+		return nil, err
+	}
+	h := d.newHolding(id, g, s)
+	d.mu.Lock()
+	d.held[g.ID] = h
+	over := d.sessions[s.id] != s
+	d.mu.Unlock()
+	if over { // it ended meanwhile
+		return nil, errors.Join(sessionOver(s.id), d.giveBack(ctx, h))
+	}
+	return newClaim(g, id), nil
+}
+
+// newHolding begins a claim here. The time of an attempt that began elsewhere counts from
+// now on.
+func (d *Dispatcher) newHolding(id task.ClaimID, g *posthouse.Gate, s *session) *holding {
+	h := &holding{id: id, gate: g, session: s, since: d.core.Now()}
+	if limit := g.Call.Limits.Timeout; limit > 0 {
+		h.deadline = h.since.Add(limit)
+	}
+	return h
+}
+
+func newClaim(g *posthouse.Gate, id task.ClaimID) *task.Claim {
+	c := g.Call
+	return &task.Claim{
+		ID: id, Thread: g.Thread, Step: stepOf(g), Call: c.ID, Task: c.Task, Group: c.Group, Input: g.Payload,
+		Attempt: c.Attempt, Iteration: c.Iteration, Continued: c.Continued, Paused: c.Paused, Failure: c.Failure,
+		Timeout: c.Limits.Timeout, NoSlot: c.Limits.NoSlot, Trace: c.Trace,
+	}
+}
+
+// isAlive reports whether a session, here or at another process, has sent a heartbeat in
+// its lease.
+func (d *Dispatcher) isAlive(ctx context.Context, session string) (bool, error) {
+	d.mu.Lock()
+	_, here := d.sessions[session]
+	d.mu.Unlock()
+	if here {
+		return true, nil
+	}
+	_, err := d.core.Store.Slot(ctx, livenessOf(session), posthouse.SlotOp{Verb: posthouse.SlotGet})
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return false, nil // it was ended
+	}
+	if err != nil {
+		return false, err
+	}
+	silent, err := d.core.Owners.IsSilent(ctx, session)
+	return !silent, err
+}
+
+// holds returns a session's claim, also one that it has from another process.
+func (d *Dispatcher) holds(ctx context.Context, id task.ClaimID) (*holding, record, error) {
+	d.mu.Lock()
+	h := d.held[id.Gate]
+	lost := h != nil && (h.lost || h.id != id)
+	d.mu.Unlock()
+	if lost {
+		return nil, record{}, claimLost(id)
+	}
+	var g *posthouse.Gate
+	var err error
+	if h != nil {
+		g = h.gate
+	} else if g, err = d.ledger.Gate(ctx, id.Gate); err != nil {
+		return nil, record{}, err
+	}
+	if g.Call == nil {
+		return nil, record{}, posthouse.Invalid("gate", "%s is not a task's", id.Gate)
+	}
+	if g.Decision != nil {
+		return nil, record{}, claimLost(id)
+	}
+	r, slot, err := d.readSlot(ctx, g)
+	if err != nil {
+		return nil, r, err
+	}
+	if slot.Fence != id.Fence || r.Gate != id.Gate || r.Session == "" {
+		return nil, r, claimLost(id)
+	}
+	if h != nil {
+		return h, r, nil
+	}
+	s, err := d.session(ctx, r.Session)
+	if err != nil {
+		return nil, r, claimLost(id)
+	}
+	h = d.newHolding(id, g, s)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if have := d.held[id.Gate]; have != nil {
+		return have, r, nil
+	}
+	d.held[id.Gate] = h
+	return h, r, nil
+}
+
+func claimLost(id task.ClaimID) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Gate: id.Gate, Message: "this worker does not have the task of gate " + string(id.Gate) + " any more",
+		Hint: "stop the handler: the task was resolved, cancelled or given to another worker",
+	}
+}
+
+// forget forgets a claim that is over.
+func (d *Dispatcher) forget(h *holding) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.held[h.id.Gate] == h {
+		delete(d.held, h.id.Gate)
+	}
+}
+
+// giveBack frees a claim, so that its attempt is made by another.
+func (d *Dispatcher) giveBack(ctx context.Context, h *holding) error {
+	defer d.add(h.gate)
+	defer d.forget(h)
+	r, slot, err := d.readSlot(ctx, h.gate)
+	if err != nil {
+		return err
+	}
+	if slot.Fence != h.id.Fence || r.Gate != h.id.Gate {
+		return nil
+	}
+	r.Session = ""
+	_, err = d.writeSlot(ctx, h.gate, &r, slot.Revision, h.id.Fence)
+	return err
+}

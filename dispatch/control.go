@@ -1,0 +1,187 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/task"
+)
+
+var _ task.Control = (*Dispatcher)(nil)
+
+// Tasks implements [task.Control]. It reads a slot for each task.
+func (d *Dispatcher) Tasks(ctx context.Context, q task.Query) iter.Seq2[*task.Info, error] {
+	return func(yield func(*task.Info, error) bool) {
+		for g, err := range d.ledger.Gates(ctx, ledger.GateQuery{Kind: posthouse.GateTask, Thread: q.Thread, Newest: q.Newest, After: q.After}) {
+			if g == nil {
+				yield(nil, err)
+				return
+			}
+			if err != nil || g.Call == nil {
+				if !yield(&task.Info{ID: g.ID, Thread: g.Thread, Branch: g.Branch}, err) {
+					return
+				}
+				continue
+			}
+			if q.Task != "" && q.Task != g.Call.Task {
+				continue
+			}
+			if !yield(d.info(ctx, g)) {
+				return
+			}
+		}
+	}
+}
+
+// Task implements [task.Control].
+func (d *Dispatcher) Task(ctx context.Context, gate posthouse.ID) (*task.Info, error) {
+	g, err := d.gate(ctx, gate)
+	if err != nil {
+		return nil, err
+	}
+	return d.info(ctx, g)
+}
+
+func (d *Dispatcher) gate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, error) {
+	g, err := d.ledger.Gate(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if g.Call == nil {
+		e := posthouse.NotFound("task", id)
+		e.Hint = "the gate of that id asks for something else"
+		return nil, e
+	}
+	return g, nil
+}
+
+// info says where a task is. With an error, it says what it could find out.
+func (d *Dispatcher) info(ctx context.Context, g *posthouse.Gate) (*task.Info, error) {
+	i := &task.Info{
+		ID: g.ID, Thread: g.Thread, Branch: g.Branch, Step: stepOf(g), State: d.stateOf(g), Call: *g.Call, Input: g.Payload,
+		CreatedAt: g.CreatedAt, ExpiresAt: g.ExpiresAt, Decision: g.Decision,
+	}
+	r, _, err := d.readSlot(ctx, g)
+	if err != nil {
+		return i, err
+	}
+	i.Worker, i.Saved = r.Worker, len(r.value)
+	if r.Gate == g.ID && r.Session != "" && g.Decision == nil {
+		i.State, i.Session = task.Claimed, r.Session
+	}
+	return i, nil
+}
+
+// stateOf says what a task waits for that nobody has.
+func (d *Dispatcher) stateOf(g *posthouse.Gate) task.State {
+	switch {
+	case g.Decision != nil:
+		return task.Decided
+	case !d.core.Now().Before(g.Call.NotBefore):
+		return task.Ready
+	case g.Call.Paused != "":
+		return task.Paused
+	}
+	return task.Delayed
+}
+
+// Slot implements [task.Control].
+func (d *Dispatcher) Slot(ctx context.Context, gate posthouse.ID) ([]byte, error) {
+	g, err := d.gate(ctx, gate)
+	if err != nil {
+		return nil, err
+	}
+	r, _, err := d.readSlot(ctx, g)
+	return r.value, err
+}
+
+// ClearSlot implements [task.Control].
+func (d *Dispatcher) ClearSlot(ctx context.Context, gate posthouse.ID) error {
+	g, r, slot, err := d.free(ctx, gate)
+	damaged := g != nil && errors.Is(err, posthouse.ErrCorrupt)
+	if damaged {
+		slot.Fence++ // whoever has the task loses it
+	} else if err != nil || r.value == nil {
+		return err
+	}
+	r.value = nil
+	_, err = d.writeSlot(ctx, g, &r, slot.Revision, slot.Fence)
+	if errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrFenced) {
+		return isClaimed(g.ID, "a worker")
+	}
+	return err
+}
+
+// Resume implements [task.Control]. The gate's decision says who did it.
+func (d *Dispatcher) Resume(ctx context.Context, gate posthouse.ID, by string) (*task.Info, error) {
+	g, _, _, err := d.free(ctx, gate)
+	if err != nil {
+		return nil, err
+	}
+	if d.stateOf(g) == task.Ready {
+		return d.info(ctx, g)
+	}
+	next := *g.Call
+	next.NotBefore = d.core.Now().Truncate(time.Millisecond) // what is on record must not be later than now
+	_, opened, err := commit.ResolveTask(ctx, d.core, g.ID, &commit.TaskOutcome{By: by, Next: &next, Why: "resumed before its time"})
+	if err != nil {
+		return nil, err
+	}
+	d.drop(g.ID)
+	d.add(opened)
+	return d.info(ctx, opened)
+}
+
+// free returns an open task that no worker has. With [posthouse.ErrCorrupt], its slot is
+// damaged.
+func (d *Dispatcher) free(ctx context.Context, gate posthouse.ID) (g *posthouse.Gate, r record, slot posthouse.Slot, err error) {
+	if g, err = d.gate(ctx, gate); err != nil {
+		return nil, r, slot, err
+	}
+	if g.Decision != nil {
+		return nil, r, slot, &posthouse.Error{
+			Code: posthouse.CodeConflict, Gate: cmp.Or(g.Decision.Successor, g.ID), Decision: g.Decision, Message: "task " + string(g.ID) + " is not open",
+			Hint: "list the open ones: a task that goes on has another gate",
+		}
+	}
+	if r, slot, err = d.readSlot(ctx, g); err == nil && r.Gate == g.ID && r.Session != "" {
+		err = isClaimed(g.ID, "worker "+r.Worker)
+	}
+	return g, r, slot, err
+}
+
+func isClaimed(gate posthouse.ID, who string) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Gate: gate, Message: who + " has the task of gate " + string(gate), Hint: "wait for its verdict, or cancel the thread",
+	}
+}
+
+// Workers implements [task.Control].
+func (d *Dispatcher) Workers(context.Context) []task.WorkerInfo {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := make([]task.WorkerInfo, 0, len(d.sessions))
+	for id, s := range d.sessions {
+		w := task.WorkerInfo{
+			Session: id, Worker: s.hello.Worker, Group: s.hello.Group, Tasks: s.hello.Tasks, AtOnce: s.hello.AtOnce, Heard: s.heard, Claims: []posthouse.ID{},
+		}
+		for _, h := range d.held {
+			if h.session == s && !h.lost {
+				w.Claims = append(w.Claims, h.id.Gate)
+			}
+		}
+		slices.Sort(w.Claims)
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(a, b task.WorkerInfo) int {
+		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Session, b.Session))
+	})
+	return all
+}

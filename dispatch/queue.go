@@ -1,0 +1,131 @@
+package dispatch
+
+import (
+	"cmp"
+	"container/heap"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An openTask is a task that nobody here has claimed.
+type openTask struct {
+	gate   posthouse.ID
+	thread string
+	name   string
+	group  string
+	ready  time.Time // when it may be claimed, or when its claim elsewhere is looked at again
+	place  int       // in its queue, -1 while it is in none
+}
+
+// A queue holds the tasks of one name, the first that is ready at the front.
+type queue []*openTask
+
+func (q queue) Len() int { return len(q) }
+
+func (q queue) Less(i, j int) bool {
+	return cmp.Or(q[i].ready.Compare(q[j].ready), cmp.Compare(q[i].gate, q[j].gate)) < 0
+}
+
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i, j
+}
+
+// Push implements [heap.Interface].
+func (q *queue) Push(x any) {
+	t := x.(*openTask)
+	t.place = len(*q)
+	*q = append(*q, t)
+}
+
+// Pop implements [heap.Interface].
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	t := (*q)[last]
+	(*q)[last] = nil
+	*q, t.place = (*q)[:last], -1
+	return t
+}
+
+// add notes an open task.
+func (d *Dispatcher) add(g *posthouse.Gate) {
+	if g.Decision != nil || g.Call == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cursor = max(d.cursor, g.ID)
+	if d.open[g.ID] != nil || d.held[g.ID] != nil {
+		return
+	}
+	t := &openTask{gate: g.ID, thread: g.Thread, name: g.Call.Task, group: g.Call.Group, ready: g.Call.NotBefore}
+	d.open[g.ID] = t
+	d.enqueue(t)
+}
+
+// enqueue puts a task into its queue. Callers hold d.mu.
+func (d *Dispatcher) enqueue(t *openTask) {
+	q := d.queues[t.name]
+	if q == nil {
+		q = &queue{}
+		d.queues[t.name] = q
+	}
+	heap.Push(q, t)
+	d.wake()
+}
+
+// wake has all that wait for a task look again. Callers hold d.mu.
+func (d *Dispatcher) wake() {
+	close(d.news)
+	d.news = make(chan struct{})
+}
+
+// drop forgets a task whose gate was decided. A session that has it is told.
+func (d *Dispatcher) drop(gate posthouse.ID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t := d.open[gate]; t != nil {
+		if t.place >= 0 {
+			heap.Remove(d.queues[t.name], t.place)
+		}
+		delete(d.open, gate)
+	}
+	if h := d.held[gate]; h != nil {
+		h.lost = true
+	}
+}
+
+// next takes the first task out of its queue that a session may have at a time. Without one
+// it says when there is one, zero for not known, and a channel that is closed when a
+// task comes.
+func (d *Dispatcher) next(s *session, now time.Time) (t *openTask, ready time.Time, news <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var best *openTask
+	for _, name := range s.hello.Tasks {
+		q := d.queues[name]
+		if q == nil {
+			continue
+		}
+		for _, o := range *q {
+			if o.group != "" && o.group != s.hello.Group {
+				continue
+			}
+			if best == nil || o.ready.Before(best.ready) || o.ready.Equal(best.ready) && o.gate < best.gate {
+				best = o
+			}
+			if o.place == 0 {
+				break // the front of the queue is its first
+			}
+		}
+	}
+	if best == nil {
+		return nil, time.Time{}, d.news
+	}
+	if now.Before(best.ready) {
+		return nil, best.ready, d.news
+	}
+	heap.Remove(d.queues[best.name], best.place)
+	return best, now, nil
+}

@@ -1,0 +1,193 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/task"
+)
+
+// WorkerPrefix begins the name under which a worker's verdict is on record.
+const WorkerPrefix = "worker:"
+
+// Resolve implements [task.Engine].
+func (d *Dispatcher) Resolve(ctx context.Context, id task.ClaimID, v task.Verdict) error {
+	if err := v.Check(); err != nil {
+		return err
+	}
+	h, r, err := d.holds(ctx, id)
+	if err != nil {
+		if errors.Is(err, posthouse.ErrConflict) && d.isRecorded(ctx, id, &v) {
+			return nil
+		}
+		return err
+	}
+	if v.Action == task.Interrupt {
+		return d.giveBack(ctx, h)
+	}
+	err = d.resolve(ctx, h.gate, d.outcome(h.gate.Call, r.Worker, &v))
+	if err == nil || errors.Is(err, posthouse.ErrDecided) || errors.Is(err, posthouse.ErrExpired) || errors.Is(err, posthouse.ErrConflict) {
+		d.forget(h)
+	}
+	if errors.Is(err, posthouse.ErrDecided) || errors.Is(err, posthouse.ErrExpired) || errors.Is(err, posthouse.ErrConflict) {
+		if d.isRecorded(ctx, id, &v) {
+			return nil
+		}
+		return claimLost(id)
+	}
+	return err
+}
+
+// resolve records an outcome, and adds the task that goes on from there.
+func (d *Dispatcher) resolve(ctx context.Context, g *posthouse.Gate, o *commit.TaskOutcome) error {
+	_, next, err := commit.ResolveTask(ctx, d.core, g.ID, o)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	if t := d.open[g.ID]; t != nil && t.place < 0 {
+		delete(d.open, g.ID)
+	}
+	d.mu.Unlock()
+	if next != nil {
+		d.add(next)
+	}
+	return nil
+}
+
+// outcome says what a verdict makes of a task.
+func (d *Dispatcher) outcome(c *posthouse.TaskCall, worker string, v *task.Verdict) *commit.TaskOutcome {
+	now := d.core.Now()
+	o := &commit.TaskOutcome{By: WorkerPrefix + worker, Why: whyOf(v)}
+	switch v.Action {
+	case task.Complete:
+		o.Output = v.Output
+	case task.FailPermanent:
+		o.Failed = v.Reason
+	case task.Fail, task.RetryAfter:
+		if o.Next = commit.NextAttempt(c, now, v.Reason, v.Delay); o.Next == nil {
+			o.Failed = v.Reason
+		}
+	case task.Pause:
+		o.Next = commit.Pause(c, now, v.Name, v.Delay)
+	case task.Continue:
+		var err error
+		if o.Next, err = commit.NextIteration(c, now, v.Output); err != nil {
+			o.Failed = err.Error()
+		}
+	}
+	return o
+}
+
+// whyOf is what the log says of a verdict behind which the task goes on.
+func whyOf(v *task.Verdict) string {
+	switch v.Action {
+	case task.Pause:
+		return "paused: " + v.Name
+	case task.Continue:
+		return "goes on with the next iteration"
+	}
+	return v.Reason
+}
+
+// failAttempt ends an attempt whose worker is gone. The next one begins at once.
+func (d *Dispatcher) failAttempt(ctx context.Context, g *posthouse.Gate, why string) {
+	o := &commit.TaskOutcome{By: posthouse.RuntimeActor, Why: why}
+	if o.Next = commit.NextAttempt(g.Call, d.core.Now(), why, time.Millisecond); o.Next == nil {
+		o.Failed = why
+	}
+	err := d.resolve(ctx, g, o)
+	if err != nil && !errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrConflict) && !errors.Is(err, posthouse.ErrExpired) {
+		d.opt.Logger.Warn("cannot end an attempt", "gate", g.ID, "why", why, "error", err)
+		d.add(g) // it is looked at again
+	}
+}
+
+// isRecorded reports whether the task has this worker's verdict already: its answer was
+// lost on the way, or another call brought it.
+func (d *Dispatcher) isRecorded(ctx context.Context, id task.ClaimID, v *task.Verdict) bool {
+	g, err := d.ledger.Gate(ctx, id.Gate)
+	if err != nil || g.Call == nil || g.Decision == nil {
+		return false
+	}
+	r, slot, err := d.readSlot(ctx, g)
+	if err != nil || r.Gate == id.Gate && slot.Fence != id.Fence || g.Decision.By != WorkerPrefix+r.Worker && r.Gate == id.Gate {
+		return false
+	}
+	switch dec := g.Decision; v.Action {
+	case task.Complete:
+		return dec.Verdict == posthouse.Respond && bytes.Equal(dec.Value, v.Output)
+	case task.FailPermanent:
+		return dec.Verdict == posthouse.Reject && dec.Reason == v.Reason
+	case task.Interrupt:
+		return false
+	case task.Fail, task.RetryAfter:
+		return dec.Reason == v.Reason && (dec.Verdict == posthouse.Reject || dec.Successor != "")
+	default:
+		return dec.Reason == whyOf(v) && dec.Successor != ""
+	}
+}
+
+// Load implements [task.Engine].
+func (d *Dispatcher) Load(ctx context.Context, id task.ClaimID) ([]byte, error) {
+	_, r, err := d.holds(ctx, id)
+	return r.value, err
+}
+
+// Save implements [task.Engine].
+func (d *Dispatcher) Save(ctx context.Context, id task.ClaimID, value []byte) error {
+	if len(value) > task.MaxSlot {
+		return posthouse.TooLarge("slot", len(value), task.MaxSlot)
+	}
+	h, r, err := d.holds(ctx, id)
+	if err != nil {
+		return err
+	}
+	if h.gate.Call.Limits.NoSlot {
+		return &posthouse.Error{Code: posthouse.CodeUnsupported, Field: "slot", Message: "the task " + h.gate.Call.Task + " has no slot", Hint: "unset NoSlot where it is handed out"}
+	}
+	if info, err := d.ledger.Thread(ctx, h.gate.Thread); err != nil || info.Sealed {
+		return errors.Join(err, &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Field: "slot", Message: "thread " + h.gate.Thread + " is encrypted, and slots are not",
+			Hint: "keep nothing between attempts, or encrypt it in the handler and keep it elsewhere",
+		})
+	}
+	r.value = value
+	_, err = d.writeSlot(ctx, h.gate, &r, posthouse.AnyRevision, id.Fence)
+	if errors.Is(err, posthouse.ErrFenced) {
+		return claimLost(id)
+	}
+	return err
+}
+
+// Signal implements [task.Engine].
+func (d *Dispatcher) Signal(ctx context.Context, id task.ClaimID, thread string, s posthouse.Signal) error {
+	if _, _, err := d.holds(ctx, id); err != nil {
+		return err
+	}
+	_, err := d.ledger.Signal(ctx, thread, s)
+	return err
+}
+
+// Stream implements [task.Engine].
+func (d *Dispatcher) Stream(ctx context.Context, id task.ClaimID, chunk json.RawMessage) error {
+	if len(chunk) > task.MaxChunk {
+		return posthouse.TooLarge("chunk", len(chunk), task.MaxChunk)
+	}
+	d.mu.Lock()
+	h := d.held[id.Gate]
+	lost := h == nil || h.lost || h.id != id
+	d.mu.Unlock()
+	if lost {
+		return claimLost(id)
+	}
+	if d.opt.Stream != nil {
+		d.opt.Stream(ctx, h.gate.Thread, stepOf(h.gate), chunk)
+	}
+	return nil
+}

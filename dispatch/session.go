@@ -1,0 +1,246 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/task"
+)
+
+// sessionPrefix begins the ids of sessions, which are beside the names of processes.
+const sessionPrefix = "worker-"
+
+// A session is a worker that talks to this process.
+type session struct {
+	id    string
+	hello task.Hello
+	heard time.Time // when its last heartbeat came
+
+	// revision is that of its liveness slot at the time. Another one says that the worker
+	// sends its heartbeats to another process now.
+	revision uint64
+}
+
+// Connect implements [task.Engine].
+func (d *Dispatcher) Connect(ctx context.Context, h task.Hello) (*task.Session, error) {
+	if err := h.Check(); err != nil {
+		return nil, err
+	}
+	h.Tasks = slices.Clone(h.Tasks)
+	s := &session{id: sessionPrefix + string(d.core.NewID()), hello: h, heard: d.core.Now()}
+	if err := d.renew(ctx, s); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	d.sessions[s.id] = s
+	d.mu.Unlock()
+	return &task.Session{ID: s.id, Lease: d.lease(), Wait: d.opt.Wait}, nil
+}
+
+// renew changes the liveness slot of a session. It holds what another process needs to take
+// the session over.
+func (d *Dispatcher) renew(ctx context.Context, s *session) error {
+	value, err := json.Marshal(s.hello)
+	if err != nil {
+		return err
+	}
+	slot, err := d.core.Store.Slot(ctx, livenessOf(s.id), posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: value})
+	if err == nil {
+		d.mu.Lock()
+		s.heard, s.revision = d.core.Now(), slot.Revision
+		d.mu.Unlock()
+	}
+	return err
+}
+
+func livenessOf(session string) posthouse.SlotKey {
+	return posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: session}
+}
+
+// session returns a session, also one that began at another process, which may be gone.
+func (d *Dispatcher) session(ctx context.Context, id string) (*session, error) {
+	d.mu.Lock()
+	s := d.sessions[id]
+	d.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	slot, err := d.core.Store.Slot(ctx, livenessOf(id), posthouse.SlotOp{Verb: posthouse.SlotGet})
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil, sessionOver(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s = &session{id: id, heard: d.core.Now(), revision: slot.Revision}
+	if err := json.Unmarshal(slot.Value, &s.hello); err != nil || s.hello.Check() != nil {
+		return nil, sessionOver(id)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if have := d.sessions[id]; have != nil {
+		return have, nil
+	}
+	d.sessions[id] = s
+	return s, nil
+}
+
+func sessionOver(id string) error {
+	e := posthouse.NotFound("session", posthouse.ID(id))
+	e.Hint = "connect again: its claims went to others"
+	return e
+}
+
+// Heartbeat implements [task.Engine].
+func (d *Dispatcher) Heartbeat(ctx context.Context, id string, have []task.ClaimID) (*task.Pulse, error) {
+	s, err := d.session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.renew(ctx, s); err != nil {
+		return nil, err
+	}
+	p := &task.Pulse{}
+	for _, c := range have {
+		lost, err := d.hasLost(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if lost {
+			p.Lost = append(p.Lost, c)
+		}
+	}
+	for _, h := range d.orphans(s, have) {
+		if err := d.giveBack(ctx, h); err != nil {
+			return nil, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.sessions[id] != s { // it was ended meanwhile
+		return nil, sessionOver(id)
+	}
+	return p, nil
+}
+
+// hasLost reports whether a worker's claim is lost. It asks the store only about one that
+// the worker brought from another process.
+func (d *Dispatcher) hasLost(ctx context.Context, id task.ClaimID) (bool, error) {
+	d.mu.Lock()
+	h := d.held[id.Gate]
+	known, lost := h != nil && h.id == id, h != nil && (h.lost || h.id != id)
+	d.mu.Unlock()
+	if known || lost {
+		return lost, nil
+	}
+	_, _, err := d.holds(ctx, id)
+	if errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrNotFound) {
+		return true, nil
+	}
+	return false, err
+}
+
+// orphans returns claims that a session was given a lease ago and does not know of: the
+// answer was lost.
+func (d *Dispatcher) orphans(s *session, have []task.ClaimID) (all []*holding) {
+	old := d.core.Now().Add(-d.lease())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, h := range d.held {
+		if h.session == s && h.since.Before(old) && !slices.Contains(have, h.id) {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// Disconnect implements [task.Engine].
+func (d *Dispatcher) Disconnect(ctx context.Context, id string) error {
+	d.mu.Lock()
+	s := d.sessions[id]
+	delete(d.sessions, id)
+	d.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	var failed error
+	for _, h := range d.claimsOf(s) {
+		failed = errors.Join(failed, d.giveBack(ctx, h))
+	}
+	_, err := d.core.Store.Slot(ctx, livenessOf(id), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+	return errors.Join(failed, err)
+}
+
+func (d *Dispatcher) claimsOf(s *session) (all []*holding) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, h := range d.held {
+		if h.session == s {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// endSilent ends sessions that were silent for their lease, and attempts that take longer
+// than they may. Their tasks are tried again by others.
+func (d *Dispatcher) endSilent(ctx context.Context) {
+	now := d.core.Now()
+	var silent []*session
+	var late []*holding
+	d.mu.Lock()
+	for id, s := range d.sessions {
+		if now.Sub(s.heard) > d.lease() {
+			silent = append(silent, s)
+			delete(d.sessions, id)
+		}
+	}
+	for _, h := range d.held {
+		if !h.deadline.IsZero() && now.After(h.deadline) && !h.lost {
+			late = append(late, h)
+		}
+	}
+	d.mu.Unlock()
+	for _, s := range silent {
+		d.endSession(ctx, s)
+	}
+	for _, h := range late {
+		d.failAttempt(ctx, h.gate, "the attempt took longer than "+h.gate.Call.Limits.Timeout.String())
+		d.mu.Lock()
+		h.lost = true // its worker hears of it
+		d.mu.Unlock()
+	}
+}
+
+// endSession fails the attempts of a session that is silent here, unless another process
+// hears of it.
+func (d *Dispatcher) endSession(ctx context.Context, s *session) {
+	slot, err := d.core.Store.Slot(ctx, livenessOf(s.id), posthouse.SlotOp{Verb: posthouse.SlotGet})
+	if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+		d.opt.Logger.Warn("cannot look for a silent worker", "session", s.id, "error", err)
+		d.mu.Lock()
+		d.sessions[s.id] = s // it is looked for again
+		d.mu.Unlock()
+		return
+	}
+	moved := err == nil && slot.Revision != s.revision
+	if !moved {
+		d.opt.Logger.Warn("a worker is silent: others take its tasks", "worker", s.hello.Worker, "session", s.id)
+	}
+	for _, h := range d.claimsOf(s) {
+		d.forget(h)
+		if !moved {
+			d.failAttempt(ctx, h.gate, "worker "+s.hello.Worker+" was silent for "+d.lease().String())
+		}
+	}
+	if moved || err != nil {
+		return
+	}
+	if _, err := d.core.Store.Slot(ctx, livenessOf(s.id), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: slot.Revision}); err != nil {
+		d.opt.Logger.Warn("cannot remove the liveness of a session", "session", s.id, "error", err)
+	}
+}

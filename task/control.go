@@ -1,0 +1,85 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Control shows and changes tasks for those who operate an engine. Workers do not have it.
+// Tasks are named by their gate; each attempt, pause and iteration has another.
+type Control interface {
+	// Tasks yields the open tasks, the oldest first unless the query says otherwise. One
+	// that cannot be read comes with the error, and the others follow.
+	Tasks(ctx context.Context, q Query) iter.Seq2[*Info, error]
+
+	// Task returns a task, open or not. [posthouse.ErrNotFound] if the gate is not a task's.
+	Task(ctx context.Context, gate posthouse.ID) (*Info, error)
+
+	// Slot returns what handlers keep between a task's attempts, nil for nothing.
+	Slot(ctx context.Context, gate posthouse.ID) ([]byte, error)
+
+	// ClearSlot has the next attempt of an open task find nothing. [posthouse.ErrConflict]
+	// while a worker has it: the handler may save again. A damaged slot is cleared anyway.
+	ClearSlot(ctx context.Context, gate posthouse.ID) error
+
+	// Resume has an open task that is paused, or waits for its next attempt, go on now. It
+	// returns the task that takes its place. [posthouse.ErrConflict] while a worker has it.
+	Resume(ctx context.Context, gate posthouse.ID, by string) (*Info, error)
+
+	// Workers returns the workers that talk to this engine, by name.
+	Workers(ctx context.Context) []WorkerInfo
+}
+
+// A Query selects open tasks. The zero value is all of them.
+type Query struct {
+	Thread string
+	Task   string       // the handler's name
+	Newest bool         // newest first
+	After  posthouse.ID // go on behind this gate
+}
+
+// A State says what an open task waits for.
+type State string
+
+// The states of tasks.
+const (
+	Ready   State = "ready"   // for a worker
+	Delayed State = "delayed" // for the time of its next attempt or iteration
+	Paused  State = "paused"  // for the end of the pause that its handler made
+	Claimed State = "claimed" // a worker has it
+	Decided State = "decided" // it is over, or goes on as another gate
+)
+
+// An Info says where a task is.
+type Info struct {
+	ID     posthouse.ID       `json:"id" doc:"of its gate"`
+	Thread string             `json:"thread"`
+	Branch string             `json:"branch"`
+	Step   string             `json:"step" doc:"names the slot in the thread"`
+	State  State              `json:"state" doc:"ready, delayed, paused, claimed or decided"`
+	Call   posthouse.TaskCall `json:"call"`
+	Input  json.RawMessage    `json:"input"`
+
+	Worker  string `json:"worker,omitempty" doc:"that has it, or had it last"`
+	Session string `json:"session,omitempty" doc:"of the worker that has it"`
+	Saved   int    `json:"saved" doc:"bytes in the slot"`
+
+	CreatedAt time.Time           `json:"createdAt"`
+	ExpiresAt time.Time           `json:"expiresAt,omitzero"`
+	Decision  *posthouse.Decision `json:"decision,omitempty"`
+}
+
+// A WorkerInfo says what a worker handles, and how much.
+type WorkerInfo struct {
+	Session string         `json:"session"`
+	Worker  string         `json:"worker"`
+	Group   string         `json:"group,omitempty"`
+	Tasks   []string       `json:"tasks" doc:"the names it handles"`
+	AtOnce  int            `json:"atOnce"`
+	Heard   time.Time      `json:"heard" doc:"when its last heartbeat came"`
+	Claims  []posthouse.ID `json:"claims" doc:"the gates of tasks that it has"`
+}

@@ -1,0 +1,113 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An Engine gives tasks to workers. Its methods are safe for concurrent use. An error that
+// is [posthouse.ErrUnavailable] or [posthouse.ErrUnknown] says that the call may be repeated:
+// all of them do the same when they are called again.
+type Engine interface {
+	// Connect begins a session. [posthouse.ErrInvalid] names the field that does not fit,
+	// [posthouse.ErrUnsupported] a protocol that the engine does not speak.
+	Connect(ctx context.Context, h Hello) (*Session, error)
+
+	// Claim waits for a task that the session's worker handles, at most as long as the
+	// session says, and claims it. It returns nil without one. [posthouse.ErrNotFound] if
+	// the session is over: connect again.
+	Claim(ctx context.Context, session string) (*Claim, error)
+
+	// Heartbeat keeps the session and the claims that the worker has, and says which of them
+	// are lost. A claim that the worker has not named for a lease never reached it, and goes
+	// to others. [posthouse.ErrNotFound] if the session is over: all its claims are lost.
+	Heartbeat(ctx context.Context, session string, have []ClaimID) (*Pulse, error)
+
+	// Load returns the task's slot, nil for one that nothing was saved to.
+	// [posthouse.ErrConflict] if the claim is lost, as for all that follow.
+	Load(ctx context.Context, id ClaimID) ([]byte, error)
+
+	// Save writes the task's slot, at most [MaxSlot] bytes: the next attempt or iteration
+	// finds it. [posthouse.ErrUnsupported] for a task without slots. Nil clears it.
+	Save(ctx context.Context, id ClaimID, value []byte) error
+
+	// Signal sends a signal to a thread. One with a key is sent once.
+	Signal(ctx context.Context, id ClaimID, thread string, s posthouse.Signal) error
+
+	// Stream sends a chunk to those who follow the thread now, at most [MaxChunk] bytes. It
+	// is not recorded.
+	Stream(ctx context.Context, id ClaimID, chunk json.RawMessage) error
+
+	// Resolve ends the claim with a verdict. The same verdict again does nothing.
+	// [posthouse.ErrConflict] if the claim is lost or had another verdict,
+	// [posthouse.ErrInvalid] for one that does not fit; then the claim stays.
+	Resolve(ctx context.Context, id ClaimID, v Verdict) error
+
+	// Disconnect ends the session. Its claims are free at once, and their attempts count as
+	// not made.
+	Disconnect(ctx context.Context, session string) error
+}
+
+// Limits of what workers send, in bytes.
+const (
+	MaxInput  = 1 << 20  // of a task's input, and of what an iteration goes on with
+	MaxOutput = 1 << 20  // of a verdict
+	MaxSlot   = 1 << 20  // of a slot
+	MaxChunk  = 64 << 10 // of a stream
+)
+
+// Protocol is the version of this interface that [Hello] names.
+const Protocol = 1
+
+// A Hello says who a worker is.
+type Hello struct {
+	Protocol int      `json:"protocol"`        // [Protocol]
+	Worker   string   `json:"worker"`          // its name, 1 to 200 bytes; several processes may share it
+	Group    string   `json:"group,omitempty"` // tasks for a group go to its workers only; those for none go to all
+	Tasks    []string `json:"tasks"`           // the names it handles, 1 to 1,000
+	AtOnce   int      `json:"atOnce"`          // how many it handles at once, 1 to 10,000
+}
+
+// A Session is a worker's connection.
+type Session struct {
+	ID    string        `json:"id"`
+	Lease time.Duration `json:"lease"` // without a heartbeat for so long, its claims go to others
+	Wait  time.Duration `json:"wait"`  // how long Claim waits for a task
+}
+
+// A ClaimID names one claim of a task.
+type ClaimID struct {
+	Gate  posthouse.ID `json:"gate"`
+	Fence uint64       `json:"fence"` // grows with each claim of the call
+}
+
+// A Claim is a task that a worker has. It has what the attempt needs.
+type Claim struct {
+	ID ClaimID `json:"id"`
+
+	Thread string       `json:"thread"` // the seed's run id
+	Step   string       `json:"step"`   // of the slot: the same for all attempts
+	Call   posthouse.ID `json:"call"`   // the same for all attempts: a key that keeps an effect from happening twice
+
+	Task      string            `json:"task"`
+	Group     string            `json:"group,omitempty"`
+	Input     json.RawMessage   `json:"input"`
+	Attempt   int               `json:"attempt"`             // from 1
+	Iteration int               `json:"iteration"`           // from 0
+	Continued json.RawMessage   `json:"continued,omitempty"` // what the last iteration went on with
+	Paused    string            `json:"paused,omitempty"`    // the pause it comes back from
+	Failure   string            `json:"failure,omitempty"`   // of the last attempt
+	Timeout   time.Duration     `json:"timeout,omitempty"`   // of this attempt; 0 is none
+	NoSlot    bool              `json:"noSlot,omitempty"`
+	Trace     map[string]string `json:"trace,omitempty"`
+}
+
+// A Pulse answers a heartbeat.
+type Pulse struct {
+	// Lost are claims of the session that it no longer has: the task was cancelled, its
+	// deadline passed, or its thread is gone. Their handlers should stop.
+	Lost []ClaimID `json:"lost,omitempty"`
+}

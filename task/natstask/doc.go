@@ -1,0 +1,16 @@
+// Package natstask carries tasks over NATS: requests of workers, and replies of engines.
+//
+//	stop, err := natstask.Serve(conn, dispatcher, nil) // at each engine
+//	engine, err := natstask.NewEngine(conn, nil)       // at a worker: worker.New(engine, ...)
+//
+// NATS carries messages and keeps none: what is lost on the way is asked for again. Engines
+// share the subject {prefix}.task.any.*, so that a worker reaches one of those that are
+// there; from then on it talks to that one, at {prefix}.task.{engine}.*, and goes to
+// another when that does not answer.
+//
+// A worker needs leave to publish below {prefix}.task.> and to have its replies
+// (_INBOX.>), and no access to streams or buckets. Messages are bounded by the server's
+// max_payload: with the default of 1 MiB, a slot has at most about 750 KiB over NATS.
+//
+// It imports the root package, task and task/wire.
+package natstask

@@ -1,0 +1,149 @@
+package natstask
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/wire"
+)
+
+// Options say which subjects are used. Nil is the zero value.
+type Options struct {
+	Prefix string // of subjects, 1 to 100 letters, digits, _ and -; default "posthouse"
+}
+
+const (
+	defaultPrefix = "posthouse"
+	maxPrefix     = 100
+	anyEngine     = "any"
+	queueGroup    = "engines"
+)
+
+// maxAtOnce bounds the requests that an engine answers at once. Others wait.
+const maxAtOnce = 10_000
+
+func (o *Options) prefix() (string, error) {
+	if o == nil {
+		return defaultPrefix, nil
+	}
+	p := cmp.Or(o.Prefix, defaultPrefix)
+	if len(p) > maxPrefix || strings.Trim(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+		return "", posthouse.Invalid("Prefix", "%.40q must be 1 to %d letters, digits, _ and -", p, maxPrefix)
+	}
+	return p, nil
+}
+
+// Serve answers workers' requests with an engine, until stop is called. Stop waits for
+// the answers of requests that have come.
+func Serve(conn *nats.Conn, e task.Engine, o *Options) (stop func(), err error) {
+	prefix, err := o.prefix()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	name := nats.NewInbox()[len(nats.InboxPrefix):]
+	s := &server{conn: conn, engine: e, name: name, places: make(chan struct{}, maxAtOnce)}
+	handle := func(m *nats.Msg) {
+		s.places <- struct{}{}
+		s.group.Go(func() {
+			defer func() { <-s.places }()
+			s.answer(ctx, m)
+		})
+	}
+	var subs []*nats.Subscription
+	stop = func() {
+		for _, sub := range subs {
+			_ = sub.Unsubscribe() // the connection may be closed
+		}
+		cancel()
+		s.group.Wait()
+	}
+	shared, err := conn.QueueSubscribe(subject(prefix, anyEngine, "*"), queueGroup, handle)
+	if err == nil {
+		subs = append(subs, shared)
+		var own *nats.Subscription
+		if own, err = conn.Subscribe(subject(prefix, name, "*"), handle); err == nil {
+			subs = append(subs, own)
+			err = conn.Flush()
+		}
+	}
+	if err != nil {
+		stop()
+		return nil, unavailable("subscribe to tasks", err)
+	}
+	return stop, nil
+}
+
+func subject(prefix, engine, method string) string { return prefix + ".task." + engine + "." + method }
+
+type server struct {
+	conn   *nats.Conn
+	engine task.Engine
+	name   string
+	places chan struct{}
+	group  sync.WaitGroup
+}
+
+// engineHeader names the engine that answered.
+const engineHeader = "Posthouse-Engine"
+
+func (s *server) answer(ctx context.Context, m *nats.Msg) {
+	method := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	r := nats.NewMsg(m.Reply)
+	r.Data = wire.Serve(ctx, s.engine, method, m.Data)
+	r.Header.Set(engineHeader, s.name)
+	if m.Reply != "" {
+		_ = s.conn.PublishMsg(r) // a worker without an answer asks again
+	}
+}
+
+// NewEngine returns the engine that a connection leads to. It fails with
+// [posthouse.ErrInvalid] for a bad prefix; whether an engine is there shows at the first call.
+func NewEngine(conn *nats.Conn, o *Options) (task.Engine, error) {
+	prefix, err := o.prefix()
+	if err != nil {
+		return nil, err
+	}
+	c := &client{conn: conn, prefix: prefix}
+	c.engine.Store(new(string))
+	return wire.NewClient(c.call), nil
+}
+
+type client struct {
+	conn   *nats.Conn
+	prefix string
+	engine atomic.Pointer[string] // that answered last; "" is any
+}
+
+// call sends a request to the engine that answered last, or to any.
+func (c *client) call(ctx context.Context, method string, body []byte) ([]byte, error) {
+	if most := c.conn.MaxPayload(); int64(len(body)) > most && most > 0 {
+		return nil, posthouse.TooLarge("request", len(body), int(most))
+	}
+	engine := c.engine.Load()
+	r, err := c.conn.RequestWithContext(ctx, subject(c.prefix, cmp.Or(*engine, anyEngine), method), body)
+	if errors.Is(err, nats.ErrNoResponders) && *engine != "" {
+		c.engine.CompareAndSwap(engine, new(string))
+		r, err = c.conn.RequestWithContext(ctx, subject(c.prefix, anyEngine, method), body)
+	}
+	if err != nil {
+		c.engine.CompareAndSwap(engine, new(string)) // another may answer
+		return nil, err
+	}
+	if name := r.Header.Get(engineHeader); name != "" && name != *engine {
+		c.engine.CompareAndSwap(engine, &name)
+	}
+	return r.Data, nil
+}
+
+func unavailable(doing string, err error) error {
+	return &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "cannot " + doing, Err: err, Hint: "check the connection to NATS"}
+}

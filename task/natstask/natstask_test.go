@@ -1,0 +1,204 @@
+package natstask_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"go.uber.org/goleak"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/dispatch"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runner"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/natstask"
+	"github.com/posthouse/posthouse/worker"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// startNATS starts a server in this process, and returns how to connect to it.
+func startNATS(t *testing.T) func() *nats.Conn {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{ServerName: "test", DontListen: true, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	return func() *nats.Conn {
+		c, err := nats.Connect("", nats.InProcessServer(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+}
+
+// An engine runs a program whose one step is a task.
+type engine struct {
+	l    *ledger.Ledger
+	app  *flow.App[int, int]
+	d    *dispatch.Dispatcher
+	stop func() // leaves NATS
+}
+
+func startEngine(t *testing.T, store posthouse.Store, conn *nats.Conn) *engine {
+	t.Helper()
+	l, err := ledger.Open(store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &engine{l: l}
+	if e.app, err = flow.New("f", func(ctx context.Context, in int) (int, error) {
+		return step.Remote[int](ctx, "double", "double", in)
+	}).Open(l, nil); err != nil {
+		t.Fatal(err)
+	}
+	if e.d, err = dispatch.New(l, &dispatch.Options{Poll: 50 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := runner.New(l, &runner.Options{Programs: []posthouse.Program{e.app}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.stop, err = natstask.Serve(conn, e.d, nil); err != nil {
+		t.Fatal(err)
+	}
+	run(t, e.d.Run, r.Run)
+	t.Cleanup(e.stop)
+	return e
+}
+
+func run(t *testing.T, fns ...func(context.Context) error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	for _, fn := range fns {
+		go func() { ended <- fn(ctx) }()
+	}
+	t.Cleanup(func() {
+		cancel()
+		for range fns {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// done waits for the end of a thread.
+func (e *engine) done(t *testing.T, thread string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for ev, err := range e.l.Watch(ctx, ledger.WatchQuery{Thread: thread}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Checkpoint != nil && ev.Checkpoint.Status == posthouse.StatusDone {
+			return
+		}
+	}
+	t.Fatalf("thread %s does not end", thread)
+}
+
+// TestWorkersOverNATS: 50 runs by two workers, whose engine leaves in the middle.
+func TestWorkersOverNATS(t *testing.T) {
+	connect, store := startNATS(t), memstore.New()
+	first := startEngine(t, store, connect())
+	second := startEngine(t, store, connect())
+	var handled atomic.Int32
+	for i := range 2 {
+		far, err := natstask.NewEngine(connect(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := worker.New(far, &worker.Options{Name: fmt.Sprint("w", i), AtOnce: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		worker.Handle(w, "double", func(t worker.Task, in int) (int, error) {
+			if err := worker.Save(t, in); err != nil {
+				return 0, err
+			}
+			kept, ok, err := worker.Load[int](t)
+			if err != nil || !ok || kept != in {
+				return 0, fmt.Errorf("kept %d, %v, %v", kept, ok, err)
+			}
+			if handled.Add(1) == 20 {
+				first.stop()
+			}
+			return 2 * in, nil
+		})
+		run(t, w.Run)
+	}
+	const n = 50
+	for i := range n {
+		if _, err := second.app.Run(t.Context(), fmt.Sprint("t", i), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		second.done(t, fmt.Sprint("t", i))
+	}
+	if h := handled.Load(); h != n {
+		t.Errorf("handled %d of %d", h, n)
+	}
+}
+
+// TestMessagesThatDoNotFit are answered with the reason.
+func TestMessagesThatDoNotFit(t *testing.T) {
+	connect := startNATS(t)
+	startEngine(t, memstore.New(), connect())
+	conn := connect()
+	for method, bodies := range map[string][]string{
+		"connect":  {"", "{", `{"hello":null}`, `{"hello":{"protocol":1},"hello":{"protocol":2}}`, `{"hello":{"protocol":1,"worker":"w","tasks":["x"],"atOnce":1},"more":1}`},
+		"claim":    {"{}", `{"session":"` + strings.Repeat("x", 201) + `"}`},
+		"load":     {`{"claim":{"gate":"","fence":1}}`, `{}`},
+		"resolve":  {`{"claim":{"gate":"gate-x","fence":1}}`, `{"claim":{"gate":"gate-x","fence":1},"verdict":{"action":"maybe"}}`},
+		"nonsense": {"{}"},
+	} {
+		for _, body := range bodies {
+			m, err := conn.Request("posthouse.task.any."+method, []byte(body), 10*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var reply struct{ Error *posthouse.Error }
+			if err := json.Unmarshal(m.Data, &reply); err != nil || reply.Error == nil || reply.Error.Code != posthouse.CodeInvalid || reply.Error.Field == "" {
+				t.Errorf("%s %.40q: %s", method, body, m.Data)
+			}
+		}
+	}
+}
+
+func TestWithoutAnEngine(t *testing.T) {
+	connect := startNATS(t)
+	e, err := natstask.NewEngine(connect(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Connect(t.Context(), task.Hello{}); !errors.Is(err, posthouse.ErrUnavailable) {
+		t.Errorf("%v", err)
+	}
+	if err := e.Save(t.Context(), task.ClaimID{Gate: "gate-x", Fence: 1}, make([]byte, task.MaxSlot)); !errors.Is(err, posthouse.ErrTooLarge) {
+		t.Errorf("a message above max_payload: %v", err)
+	}
+	if _, err := natstask.NewEngine(nil, &natstask.Options{Prefix: "a.b"}); !errors.Is(err, posthouse.ErrInvalid) {
+		t.Errorf("%v", err)
+	}
+}

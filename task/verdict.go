@@ -1,0 +1,135 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/text"
+)
+
+// An Action is what a verdict does with its task.
+type Action string
+
+// The actions.
+const (
+	Complete      Action = "complete"       // it is done; Output is its result
+	Fail          Action = "fail"           // this attempt failed; another is made after a backoff, if one is left
+	FailPermanent Action = "fail-permanent" // it failed, and no other attempt would help
+	RetryAfter    Action = "retry-after"    // as Fail, and the next attempt begins after Delay
+	Pause         Action = "pause"          // it goes on after Delay; this counts as no attempt
+	Continue      Action = "continue"       // another iteration begins, with Output
+	Interrupt     Action = "interrupt"      // the worker stops; the attempt counts as not made
+)
+
+// Bounds of the delay of [RetryAfter], to which it is clamped, and of [Pause].
+const (
+	MinRetry = 100 * time.Millisecond
+	MaxRetry = time.Hour
+	MinPause = time.Millisecond
+	MaxPause = 100 * 365 * 24 * time.Hour
+)
+
+// A Verdict says how one execution of a task ended.
+type Verdict struct {
+	Action Action          `json:"action"`
+	Output json.RawMessage `json:"output,omitempty"` // of Complete and Continue, at most [MaxOutput] bytes
+	Reason string          `json:"reason,omitempty"` // of Fail, FailPermanent and RetryAfter, at most 4,000 bytes
+	Delay  time.Duration   `json:"delay,omitempty"`  // of RetryAfter and Pause, in nanoseconds
+	Name   string          `json:"name,omitempty"`   // of Pause, 1 to 200 bytes
+}
+
+// ParseVerdict reads a verdict from JSON, strictly, and checks it.
+func ParseVerdict(data []byte) (Verdict, error) {
+	var v Verdict
+	if err := posthouse.CheckStrict("verdict", data); err != nil {
+		return v, err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		return v, posthouse.Invalid("verdict", "does not parse: %v", err)
+	}
+	return v, v.Check()
+}
+
+// Check returns [posthouse.ErrInvalid] or [posthouse.ErrTooLarge], which name the field that
+// does not fit its action. It clamps the delay of [RetryAfter], and completes an Output that
+// is missing to null.
+func (v *Verdict) Check() error {
+	reason := v.Action == Fail || v.Action == FailPermanent || v.Action == RetryAfter
+	output := v.Action == Complete || v.Action == Continue
+	delay := v.Action == RetryAfter || v.Action == Pause
+	switch {
+	case !reason && !output && v.Action != Pause && v.Action != Interrupt:
+		return posthouse.Invalid("action", "%.40q is not one of complete, fail, fail-permanent, retry-after, pause, continue, interrupt", v.Action)
+	case len(v.Output) > 0 && !output:
+		return posthouse.Invalid("output", "goes with complete and continue, not with %s", v.Action)
+	case v.Reason != "" && !reason:
+		return posthouse.Invalid("reason", "goes with fail, fail-permanent and retry-after, not with %s", v.Action)
+	case v.Delay != 0 && !delay:
+		return posthouse.Invalid("delay", "goes with retry-after and pause, not with %s", v.Action)
+	case v.Name != "" && v.Action != Pause:
+		return posthouse.Invalid("name", "goes with pause, not with %s", v.Action)
+	case reason && v.Reason == "":
+		return posthouse.Invalid("reason", "is required to %s", v.Action)
+	case len(v.Reason) > posthouse.MaxText || !text.IsUTF8(v.Reason):
+		return posthouse.Invalid("reason", "must be at most %d bytes of text", posthouse.MaxText)
+	case v.Delay < 0:
+		return posthouse.Invalid("delay", "is negative: %s", v.Delay)
+	}
+	if v.Action == Pause {
+		if err := posthouse.ValidateName("name", v.Name); err != nil {
+			return err
+		}
+		if v.Delay < MinPause || v.Delay > MaxPause {
+			return posthouse.Invalid("delay", "of a pause is %s; it is 1 ms to 100 years", v.Delay)
+		}
+	}
+	if v.Action == RetryAfter {
+		v.Delay = min(max(v.Delay, MinRetry), MaxRetry)
+	}
+	if !output {
+		return nil
+	}
+	if len(v.Output) == 0 {
+		v.Output = json.RawMessage("null")
+	}
+	if len(v.Output) > MaxOutput {
+		return posthouse.TooLarge("output", len(v.Output), MaxOutput)
+	}
+	return posthouse.CheckStrict("output", v.Output)
+}
+
+// Check returns [posthouse.ErrInvalid], which names the field that does not fit, or
+// [posthouse.ErrUnsupported] for another protocol.
+func (h *Hello) Check() error {
+	const maxTasks, maxAtOnce = 1000, 10_000
+	if h.Protocol != Protocol {
+		return &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Field: "protocol", Message: "is another version than this engine's",
+			Hint: "use the same release of posthouse on both sides",
+		}
+	}
+	if err := posthouse.ValidateName("worker", h.Worker); err != nil {
+		return err
+	}
+	if h.Group != "" {
+		if err := posthouse.ValidateName("group", h.Group); err != nil {
+			return err
+		}
+	}
+	if len(h.Tasks) == 0 || len(h.Tasks) > maxTasks {
+		return posthouse.Invalid("tasks", "are %d; a worker handles 1 to %d", len(h.Tasks), maxTasks)
+	}
+	for _, name := range h.Tasks {
+		if err := posthouse.ValidateName("tasks", name); err != nil {
+			return err
+		}
+	}
+	if h.AtOnce < 1 || h.AtOnce > maxAtOnce {
+		return posthouse.Invalid("atOnce", "is %d; it is 1 to %d", h.AtOnce, maxAtOnce)
+	}
+	return nil
+}

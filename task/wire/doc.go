@@ -1,0 +1,11 @@
+// Package wire carries the calls of a [task.Engine] as JSON, whatever transports them.
+//
+//	reply := wire.Serve(ctx, engine, method, body)        // at the engine
+//	engine := wire.NewClient(func(ctx, method, body) ...) // at the worker
+//
+// A request is an object with the call's arguments, read strictly. A reply has either a
+// result or an error, which is a [posthouse.Error] with its code, so that both sides mean the
+// same. A transport adds addresses and nothing else.
+//
+// It imports the root package and task.
+package wire

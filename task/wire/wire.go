@@ -1,0 +1,170 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/task"
+)
+
+// The methods, which a transport uses as addresses.
+const (
+	Connect    = "connect"
+	Claim      = "claim"
+	Heartbeat  = "heartbeat"
+	Load       = "load"
+	Save       = "save"
+	Signal     = "signal"
+	Stream     = "stream"
+	Resolve    = "resolve"
+	Disconnect = "disconnect"
+)
+
+// Methods are all methods.
+var Methods = []string{Connect, Claim, Heartbeat, Load, Save, Signal, Stream, Resolve, Disconnect}
+
+// MaxRequest bounds a request, in bytes: the largest is a slot, in base64.
+const MaxRequest = 2 << 20
+
+// A TaskRequest has the arguments of a call. Each method uses some of the fields.
+type TaskRequest struct {
+	Hello   *task.Hello       `json:"hello,omitempty" doc:"of connect: who the worker is"`
+	Session string            `json:"session,omitempty" doc:"of claim, heartbeat and disconnect"`
+	Have    []task.ClaimID    `json:"have,omitempty" doc:"of heartbeat: the claims that the worker has"`
+	Claim   *task.ClaimID     `json:"claim,omitempty" doc:"of all calls about a task"`
+	Value   []byte            `json:"value,omitempty" doc:"of save: the slot"`
+	Thread  string            `json:"thread,omitempty" doc:"of signal: to which thread"`
+	Signal  *posthouse.Signal `json:"signal,omitempty" doc:"of signal"`
+	Chunk   json.RawMessage   `json:"chunk,omitempty" doc:"of stream"`
+	Verdict json.RawMessage   `json:"verdict,omitempty" doc:"of resolve"`
+}
+
+// A TaskReply has what a call returns. Each method uses some of the fields.
+type TaskReply struct {
+	Session *task.Session `json:"session,omitempty" doc:"of connect; times are nanoseconds"`
+	Claim   *task.Claim   `json:"claim,omitempty" doc:"of claim; without one no task came"`
+	Pulse   *task.Pulse   `json:"pulse,omitempty" doc:"of heartbeat"`
+	Value   []byte        `json:"value,omitempty" doc:"of load: the slot"`
+	Saved   bool          `json:"saved,omitempty" doc:"of load: there is a value, which may be empty"`
+}
+
+// A reply has a result or an error.
+type reply struct {
+	TaskReply
+	Error *posthouse.Error `json:"error,omitempty"`
+}
+
+// Serve answers a request with the engine. A request that does not parse is answered with
+// [posthouse.ErrInvalid], an error of the engine with its code, any other with
+// [posthouse.ErrUnavailable]: the call may be repeated.
+func Serve(ctx context.Context, e task.Engine, method string, body []byte) []byte {
+	var out reply
+	in, err := parse(body)
+	if err == nil {
+		var done *TaskReply
+		if done, err = Do(ctx, e, method, in); err == nil {
+			out.TaskReply = *done
+		}
+	}
+	if err != nil {
+		if !errors.As(err, &out.Error) {
+			out.Error = &posthouse.Error{Code: posthouse.CodeUnavailable, Message: err.Error(), Hint: "try again"}
+		}
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		b, _ = json.Marshal(reply{Error: posthouse.Invalid("reply", "does not encode: %v", err)}) // text only
+	}
+	return b
+}
+
+// Do makes a call that a request asks for. [posthouse.ErrInvalid] names the field that the
+// method requires.
+func Do(ctx context.Context, e task.Engine, method string, in *TaskRequest) (*TaskReply, error) {
+	if err := in.check(method); err != nil {
+		return nil, err
+	}
+	var out TaskReply
+	var err error
+	switch method {
+	case Connect:
+		out.Session, err = e.Connect(ctx, *in.Hello)
+	case Claim:
+		out.Claim, err = e.Claim(ctx, in.Session)
+	case Heartbeat:
+		out.Pulse, err = e.Heartbeat(ctx, in.Session, in.Have)
+	case Disconnect:
+		err = e.Disconnect(ctx, in.Session)
+	case Load:
+		out.Value, err = e.Load(ctx, *in.Claim)
+		out.Saved = out.Value != nil
+	case Save:
+		err = e.Save(ctx, *in.Claim, append([]byte{}, in.Value...))
+	case Signal:
+		err = e.Signal(ctx, *in.Claim, in.Thread, *in.Signal)
+	case Stream:
+		err = e.Stream(ctx, *in.Claim, in.Chunk)
+	case Resolve:
+		var v task.Verdict
+		if v, err = task.ParseVerdict(in.Verdict); err == nil {
+			err = e.Resolve(ctx, *in.Claim, v)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+func parse(body []byte) (*TaskRequest, error) {
+	if len(body) > MaxRequest {
+		return nil, posthouse.TooLarge("request", len(body), MaxRequest)
+	}
+	if err := posthouse.CheckStrict("request", body); err != nil {
+		return nil, err
+	}
+	in := new(TaskRequest)
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(in); err != nil {
+		return nil, posthouse.Invalid("request", "does not parse: %v", err)
+	}
+	return in, nil
+}
+
+// check reports what a request lacks that its method needs.
+func (in *TaskRequest) check(method string) error {
+	required := func(field string, there bool) error {
+		if there {
+			return nil
+		}
+		return posthouse.Invalid(field, "is required to %s", method)
+	}
+	switch method {
+	case Connect:
+		return required("hello", in.Hello != nil)
+	case Claim, Heartbeat, Disconnect:
+		return required("session", in.Session != "" && len(in.Session) <= posthouse.MaxID)
+	case Load, Save, Signal, Stream, Resolve:
+		if err := required("claim", in.Claim != nil && in.Claim.Gate.Validate() == nil); err != nil {
+			return err
+		}
+	default:
+		return posthouse.Invalid("method", "%.40q is not known", method)
+	}
+	switch method {
+	case Signal:
+		if err := required("thread", in.Thread != ""); err != nil {
+			return err
+		}
+		return required("signal", in.Signal != nil)
+	case Stream:
+		return required("chunk", len(in.Chunk) > 0)
+	case Resolve:
+		return required("verdict", len(in.Verdict) > 0)
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/worker"
+)
+
+// maxUnread is how many answers may wait, beside what the pipe holds. When they are not
+// fewer after patience, the program does not read.
+const (
+	maxUnread = 1024
+	patience  = time.Second
+)
+
+// A dialogue reads what a program prints, and answers it.
+type dialogue struct {
+	task    worker.Task
+	answers chan<- []byte
+	log     *slog.Logger
+
+	given   bool
+	refused error
+}
+
+// read reads lines up to the end. It returns whether a verdict was taken, the last one that
+// was not, and an error for what is not a line of the protocol.
+func (d *dialogue) read(r io.ReadCloser) (given bool, refused, err error) {
+	defer r.Close()
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for n := 1; err == nil; n++ {
+		var line []byte
+		line, err = readLine(lines)
+		if err == nil || err == io.EOF {
+			if e := d.take(n, bytes.TrimSpace(line)); e != nil {
+				err = e
+			}
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	} else if d.given {
+		d.log.Warn("a program went on behind its verdict, and was ended", "error", err)
+	}
+	return d.given, d.refused, err
+}
+
+// readLine returns a line. [posthouse.ErrTooLarge] for one that is longer than [MaxLine].
+func readLine(r *bufio.Reader) (line []byte, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if line = append(line, part...); len(line) > MaxLine+1 {
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeTooLarge, Field: "output", Message: fmt.Sprintf("of the program has a line of more than %d bytes, which is the limit", MaxLine),
+				Hint: "keep large values elsewhere, and print a reference",
+			}
+		}
+		if err != bufio.ErrBufferFull {
+			return line, err
+		}
+	}
+}
+
+// take does what a line asks for, and answers it. An error ends the program.
+func (d *dialogue) take(n int, line []byte) error {
+	if len(line) == 0 {
+		return nil
+	}
+	done, err := d.do(line)
+	if done == "" {
+		e := posthouse.Invalid("output", "of the program, line %d, is %.80q: %v", n, line, err)
+		e.Hint = `print one JSON object on each line, with "action", "save", "stream" or "signal"; print everything else to standard error`
+		return e
+	}
+	answer := []byte("{\"ok\":true}\n")
+	if err != nil {
+		d.log.Warn("what a program asked for was refused", "request", done, "error", err)
+		answer = refusal(err)
+	}
+	select {
+	case d.answers <- answer:
+		return nil
+	case <-time.After(patience):
+		e := posthouse.Invalid("output", "of the program has had %d answers that it did not read", maxUnread)
+		e.Hint = "read a line from standard input behind each line that is printed"
+		return e
+	}
+}
+
+// A signal is what a program asks to be sent.
+type signal struct {
+	Thread string          `json:"thread"`
+	Name   string          `json:"name"`
+	Value  json.RawMessage `json:"value"`
+}
+
+// do does what a line asks for. It returns what that is, "" for a line that is no request.
+func (d *dialogue) do(line []byte) (request string, err error) {
+	var has map[string]json.RawMessage
+	if err := json.Unmarshal(line, &has); err != nil {
+		return "", err
+	}
+	for _, name := range []string{"action", "save", "stream", "signal"} {
+		if _, ok := has[name]; !ok {
+			continue
+		}
+		if name != "action" && len(has) > 1 {
+			return "", errors.New(name + " goes with nothing else")
+		}
+		if err := posthouse.CheckStrict("output", line); err != nil {
+			return "", err
+		}
+		request = name
+		break
+	}
+	switch request {
+	case "":
+		return "", errors.New("it has none of action, save, stream and signal")
+	case "save":
+		return request, d.task.Checkpoint(has["save"])
+	case "stream":
+		return request, d.task.Stream(has["stream"])
+	case "signal":
+		return request, d.signal(has["signal"])
+	}
+	err = d.verdict(line)
+	switch {
+	case err == nil:
+		d.given = true
+	case !d.given:
+		d.refused = err
+	}
+	return request, err
+}
+
+func (d *dialogue) signal(data []byte) error {
+	var s signal
+	r := json.NewDecoder(bytes.NewReader(data))
+	r.DisallowUnknownFields()
+	if err := r.Decode(&s); err != nil {
+		return posthouse.Invalid("signal", "does not parse: %v", err)
+	}
+	if s.Value == nil {
+		s.Value = json.RawMessage("null")
+	}
+	return d.task.SendSignal(s.Thread, s.Name, s.Value)
+}
+
+// verdict gives the verdict of a line.
+func (d *dialogue) verdict(line []byte) error {
+	v, err := task.ParseVerdict(line)
+	if err != nil {
+		return err
+	}
+	reason := errors.New(v.Reason)
+	switch v.Action {
+	case task.Complete:
+		return d.task.Complete(v.Output)
+	case task.Fail:
+		return d.task.Fail(reason)
+	case task.FailPermanent:
+		return d.task.FailPermanent(reason)
+	case task.RetryAfter:
+		return d.task.RetryAfter(reason, v.Delay)
+	case task.Pause:
+		return d.task.Pause(v.Name, v.Delay)
+	case task.Continue:
+		return d.task.Continue(v.Output)
+	}
+	return posthouse.Invalid("action", "%s is the worker's to give, not the program's", v.Action)
+}
+
+// refusal returns the answer to what was not done.
+func refusal(err error) []byte {
+	var own *posthouse.Error
+	if !errors.As(err, &own) { // the execution is over
+		own = &posthouse.Error{Code: posthouse.CodeConflict, Message: err.Error()}
+	}
+	b, err := json.Marshal(map[string]*posthouse.Error{"error": own})
+	if err != nil {
+		b = []byte(`{"error":{"code":"invalid","message":"the error does not encode"}}`)
+	}
+	return append(b, '\n')
+}
+
+// readOutput reads the output of a plain program.
+func readOutput(r io.ReadCloser) (json.RawMessage, error) {
+	defer r.Close()
+	b, err := io.ReadAll(io.LimitReader(r, task.MaxOutput+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(b) > task.MaxOutput:
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeTooLarge, Field: "output", Message: fmt.Sprintf("of the program has more than %d bytes, which is the limit", task.MaxOutput),
+			Hint: "keep large values elsewhere, and print a reference",
+		}
+	}
+	if b = bytes.TrimSpace(b); len(b) == 0 {
+		return json.RawMessage("null"), nil
+	}
+	return b, nil
+}

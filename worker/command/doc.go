@@ -1,0 +1,72 @@
+// Package command runs a program for each execution of a task, so that a handler may be
+// written in any language.
+//
+//	p, err := command.New([]string{"python3", "resize.py"}, nil)
+//	...
+//	w.HandleFunc("resize", p.Handle) // w is a worker.Worker
+//
+// The program is started without a shell, in a process group of its own. What it prints to
+// standard error goes to the log, and the end of it becomes the message of a failure.
+//
+// # The protocol
+//
+// Both sides write JSON, one value on each line, in UTF-8. A line has at most [MaxLine]
+// bytes. The first line on standard input is the task, a [Task]:
+//
+//	{"task":"resize","thread":"photo-1","step":"1/resize","key":"k3","attempt":1,"iteration":0,"input":{"url":"cat.png"}}
+//
+// The program prints requests to standard output:
+//
+//	{"save":{"row":73}}                                             keeps a value for the next attempt
+//	{"stream":"73 of 100"}                                          tells those who follow the thread
+//	{"signal":{"thread":"order-1","name":"paid","value":true}}      sends a signal to a thread
+//	{"action":"complete","output":{"width":64}}                     is the verdict
+//
+// Each of them is answered with a line on standard input, in their order:
+//
+//	{"ok":true}
+//	{"error":{"code":"too-large","field":"slot","message":"has 2000000 bytes; the limit is 1048576"}}
+//
+// A value is saved durably, and a verdict is on record, when {"ok":true} comes. A program
+// need not read the answers, as long as they are not more than some thousands.
+//
+// A verdict is what [task.ParseVerdict] reads, but for "interrupt", which is the worker's:
+//
+//	{"action":"complete","output":...}                              the task is done
+//	{"action":"fail","reason":"..."}                                another attempt is made, if one is left
+//	{"action":"fail-permanent","reason":"..."}                      no other attempt would help
+//	{"action":"retry-after","reason":"...","delay":5000000000}      as fail, and it begins after the delay, in nanoseconds
+//	{"action":"pause","name":"cool down","delay":60000000000}       the task goes on later
+//	{"action":"continue","output":...}                              another iteration begins
+//
+// An execution has one verdict. The first that is taken counts, however the program ends; a
+// second is answered with an error. One that does not fit is answered with an error, too, and
+// another may be given. A program that ends without a verdict has failed, whatever its exit
+// code. One that prints something else has failed and is ended.
+//
+// The verdict ends the execution, so the program should end soon: the worker is told of it
+// by its next heartbeat, and ends the program then.
+//
+// # Plain programs
+//
+// With Options.Plain the program reads the input, and nothing else, up to the end of standard
+// input. What it prints is the output: one JSON value of at most [task.MaxOutput] bytes, or
+// nothing, which is null. Exit code 0 completes the task; any other fails the attempt.
+//
+// # When it has to end
+//
+// When the worker loses the task, is cut off or stops, or the attempt takes too long, the
+// group gets SIGTERM, and after Options.Grace SIGKILL. What a program leaves running in its
+// group is killed when the program ends. If the worker itself is killed, standard input ends;
+// on Linux the program is killed with it. On Windows only the program itself is ended, at
+// once.
+//
+// # Environment
+//
+// A program has the worker's environment but for the variables that begin with POSTHOUSE_:
+// they have the worker's token. These are added: POSTHOUSE_TASK_NAME, POSTHOUSE_TASK_KEY,
+// POSTHOUSE_TASK_THREAD, POSTHOUSE_TASK_STEP, POSTHOUSE_TASK_ATTEMPT and
+// POSTHOUSE_TASK_ITERATION.
+//
+// It imports the root package, task and worker.
+package command

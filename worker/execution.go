@@ -1,0 +1,230 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/task"
+)
+
+// An execution is the [Task] of a handler that runs.
+type execution struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	run    *connection
+	claim  *task.Claim
+
+	mu      sync.Mutex
+	given   bool // the verdict
+	signals map[string]int
+}
+
+var _ Task = (*execution)(nil)
+
+// Context implements [Task].
+func (e *execution) Context() context.Context { return e.ctx }
+
+// Input implements [Task].
+func (e *execution) Input() json.RawMessage { return e.claim.Input }
+
+// RunID implements [Task].
+func (e *execution) RunID() string { return e.claim.Thread }
+
+// StepID implements [Task].
+func (e *execution) StepID() string { return e.claim.Step }
+
+// TaskName implements [Task].
+func (e *execution) TaskName() string { return e.claim.Task }
+
+// Attempt implements [Task].
+func (e *execution) Attempt() int { return e.claim.Attempt }
+
+// LastFailure implements [Task].
+func (e *execution) LastFailure() string { return e.claim.Failure }
+
+// Trace implements [Task].
+func (e *execution) Trace() map[string]string { return e.claim.Trace }
+
+// Key implements [Task].
+func (e *execution) Key() string { return string(e.claim.Call) }
+
+// Resumed implements [Task].
+func (e *execution) Resumed() string { return e.claim.Paused }
+
+// Iteration implements [Task].
+func (e *execution) Iteration() int { return e.claim.Iteration }
+
+// Continued implements [Task].
+func (e *execution) Continued() json.RawMessage { return e.claim.Continued }
+
+// Complete implements [Task].
+func (e *execution) Complete(output any) error { return e.giveOutput(task.Complete, output) }
+
+// Continue implements [Task].
+func (e *execution) Continue(value any) error { return e.giveOutput(task.Continue, value) }
+
+func (e *execution) giveOutput(action task.Action, output any) error {
+	b, err := json.Marshal(output)
+	if err != nil {
+		return posthouse.Invalid("output", "does not encode: %v", err)
+	}
+	return e.give(task.Verdict{Action: action, Output: b})
+}
+
+// Fail implements [Task].
+func (e *execution) Fail(err error) error {
+	return e.give(task.Verdict{Action: task.Fail, Reason: reasonOf(err)})
+}
+
+// FailPermanent implements [Task].
+func (e *execution) FailPermanent(err error) error {
+	return e.give(task.Verdict{Action: task.FailPermanent, Reason: reasonOf(err)})
+}
+
+// RetryAfter implements [Task].
+func (e *execution) RetryAfter(err error, d time.Duration) error {
+	return e.give(task.Verdict{Action: task.RetryAfter, Reason: reasonOf(err), Delay: d})
+}
+
+// Pause implements [Task].
+func (e *execution) Pause(name string, d time.Duration) error {
+	return e.give(task.Verdict{Action: task.Pause, Name: name, Delay: d})
+}
+
+// give sends a verdict, until the engine has answered or the session is over, even if the
+// execution has been cancelled. A verdict that does not fit does not count: another may
+// be given.
+func (e *execution) give(v task.Verdict) error {
+	if err := v.Check(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	if e.given {
+		e.mu.Unlock()
+		return ErrSecondVerdict
+	}
+	e.given = true
+	e.mu.Unlock()
+	err := e.run.repeat(e.run.ctx, func(ctx context.Context) error { return e.run.worker.engine.Resolve(ctx, e.claim.ID, v) })
+	if errors.Is(err, posthouse.ErrInvalid) || errors.Is(err, posthouse.ErrTooLarge) {
+		e.mu.Lock()
+		e.given = false
+		e.mu.Unlock()
+	}
+	return err
+}
+
+// Heartbeat implements [Task].
+func (e *execution) Heartbeat() error { return context.Cause(e.ctx) }
+
+// Checkpoint implements [Task].
+func (e *execution) Checkpoint(state []byte) error {
+	if state == nil {
+		state = []byte{}
+	}
+	return e.run.repeat(e.ctx, func(ctx context.Context) error { return e.run.worker.engine.Save(ctx, e.claim.ID, state) })
+}
+
+// LoadCheckpoint implements [Task].
+func (e *execution) LoadCheckpoint() (state []byte, err error) {
+	err = e.run.repeat(e.ctx, func(ctx context.Context) (err error) {
+		state, err = e.run.worker.engine.Load(ctx, e.claim.ID)
+		return err
+	})
+	return state, err
+}
+
+// Stream implements [Task].
+func (e *execution) Stream(chunk any) error {
+	b, err := json.Marshal(chunk)
+	if err != nil {
+		return posthouse.Invalid("chunk", "does not encode: %v", err)
+	}
+	return e.run.worker.engine.Stream(e.ctx, e.claim.ID, b)
+}
+
+// SendSignal implements [Task]. The signal's id is made of the task's key and iteration, its
+// name, and how many signals of that name the execution has sent the thread before.
+func (e *execution) SendSignal(thread, name string, value any) error {
+	b, err := json.Marshal(value)
+	if err != nil {
+		return posthouse.Invalid("value", "of signal %.40q does not encode: %v", name, err)
+	}
+	e.mu.Lock()
+	if e.signals == nil {
+		e.signals = map[string]int{}
+	}
+	n := e.signals[thread+"\x00"+name]
+	e.signals[thread+"\x00"+name]++
+	e.mu.Unlock()
+	s := posthouse.Signal{ID: signalID(e.claim, name, n), Name: name, Value: b}
+	return e.run.repeat(e.ctx, func(ctx context.Context) error { return e.run.worker.engine.Signal(ctx, e.claim.ID, thread, s) })
+}
+
+func signalID(c *task.Claim, name string, n int) posthouse.ID {
+	return posthouse.ID(string(c.Call) + "." + strconv.Itoa(c.Iteration) + "." + strconv.FormatUint(hashOf(name), 36) + "." + strconv.Itoa(n))
+}
+
+// handle runs the handler, and sees to it that the task has a verdict.
+func (e *execution) handle(h Handler) {
+	err := call(h, e)
+	e.mu.Lock()
+	given := e.given
+	e.mu.Unlock()
+	log := e.run.worker.opt.Logger.With("task", e.claim.Task, "thread", e.claim.Thread, "attempt", e.claim.Attempt)
+	cause := context.Cause(e.ctx)
+	switch {
+	case given && err != nil:
+		log.Warn("a handler returned an error behind its verdict", "error", err)
+		return
+	case given, errors.Is(cause, ErrLost), errors.Is(cause, ErrCutOff):
+		return
+	}
+	v := task.Verdict{Action: task.Interrupt}
+	switch {
+	case errors.Is(cause, ErrStopping) && (err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrStopping)):
+	case err == nil:
+		v = task.Verdict{Action: task.Fail, Reason: "the handler returned without a verdict"}
+	case cause != nil && errors.Is(err, context.DeadlineExceeded):
+		v = task.Verdict{Action: task.Fail, Reason: reasonOf(cause)}
+	default:
+		v = verdictOf(err)
+	}
+	if err := e.give(v); err != nil {
+		log.Warn("the verdict of a task was not taken", "action", v.Action, "error", err)
+	}
+}
+
+// call calls a handler. A panic is an error.
+func call(h Handler, e *execution) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.run.worker.opt.Logger.Error("a handler panicked", "task", e.claim.Task, "panic", v, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return h(e)
+}
+
+// reasonOf returns an error's text, cut to what a verdict may say.
+func reasonOf(err error) string {
+	if err == nil {
+		return "no reason was given"
+	}
+	text := strings.ToValidUTF8(err.Error(), "?")
+	if len(text) > posthouse.MaxText {
+		text = strings.ToValidUTF8(text[:posthouse.MaxText], "")
+	}
+	if text == "" {
+		return "no reason was given"
+	}
+	return text
+}
