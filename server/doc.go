@@ -63,6 +63,12 @@
 // (Last-Event-ID), or by the client's session. Only its sender finds it. An approval
 // that waited on the lost connection was denied with it.
 //
+// # Workers
+//
+// POST /api/worker/connect, claim, heartbeat, load, save, signal, stream, resolve and
+// disconnect are a [task.Engine] over HTTP, for Options.Tasks. Their role is
+// [tokens.Worker], which opens nothing else. A claim that waits is counted as a stream.
+//
 // # Errors
 //
 // An answer that is not a success is a [problem.Details], application/problem+json.
@@ -80,6 +86,6 @@
 //     server, only what a request recorded is there.
 //   - [Server.Close] waits for agents that work.
 //
-// Package server may import the root, gate, sign, ui, the packages below it and a
-// WebSocket library, never a store or a model: those come as interfaces.
+// Package server may import the root, gate, sign, task, task/wire, ui, the packages below
+// it and a WebSocket library, never a store or a model: those come as interfaces.
 package server

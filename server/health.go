@@ -52,7 +52,7 @@ type readyBody struct {
 
 type meBody struct {
 	Name string      `json:"name"`
-	Role tokens.Role `json:"role"` // viewer, approver or operator
+	Role tokens.Role `json:"role"` // viewer, approver, operator or worker
 }
 
 func (s *Server) me(r *api.Request) (meBody, error) { return meBody{r.Actor.Name, r.Actor.Role}, nil }

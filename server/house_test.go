@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/problem"
@@ -32,6 +33,7 @@ type house struct {
 	server  *Server
 	http    *httptest.Server
 	program *program
+	tasks   *dispatch.Dispatcher // finds tasks where a test runs it
 	log     *lockedBuffer
 	secrets map[tokens.Role]string
 	dir     string         // of the tokens
@@ -48,13 +50,15 @@ func open(t *testing.T, change func(*Options)) *house {
 	h.dir = t.TempDir()
 	h.tokens, err = tokens.Open(h.dir, nil)
 	check(t, err)
-	for _, r := range []tokens.Role{tokens.Viewer, tokens.Approver, tokens.Operator} {
+	for _, r := range tokens.Roles() {
 		h.secrets[r], err = h.tokens.Create(string(r)+"-token", r, nil)
 		check(t, err)
 	}
 	h.program = &program{ledger: h.ledger}
+	h.tasks, err = dispatch.New(h.ledger, nil)
+	check(t, err)
 	o := Options{
-		Ledger: h.ledger, Tokens: h.tokens, Agents: map[string]Agent{"dispatch": h.program}, Runner: h.program,
+		Ledger: h.ledger, Tasks: h.tasks, Tokens: h.tokens, Agents: map[string]Agent{"dispatch": h.program}, Runner: h.program,
 		Logger: slog.New(slog.NewJSONHandler(h.log, nil)), Version: "test", Limits: Limits{Wait: 10 * time.Second},
 	}
 	if change != nil {

@@ -80,7 +80,7 @@ func TestRoles(t *testing.T) {
 		if r.Role == "" {
 			continue
 		}
-		for _, role := range []tokens.Role{tokens.Viewer, tokens.Approver, tokens.Operator} {
+		for _, role := range tokens.Roles() {
 			if role.May(r.Role) || r.Style == api.Socket {
 				continue
 			}

@@ -27,6 +27,7 @@ type Options struct {
 
 	Agents map[string]Agent // who takes requests, by name
 	Runner Runner           // moves threads; nil: a decision is recorded and answered with 202
+	Tasks  Tasks            // gives tasks to workers, as dispatch.Dispatcher; nil: workers are refused
 
 	// Recover returns the request that a waiting checkpoint is about. It is called
 	// before an approval without a request is recorded. With ok false the approval is
@@ -54,7 +55,7 @@ type Limits struct {
 	Wait    time.Duration // how long an answer waits for the outcome; default 30 s
 	Call    time.Duration // how long one agent may work on a request; default 15 min
 	Calls   int           // requests that agents work on at once; default 100
-	Streams int           // open event streams and WebSockets; default 1,000
+	Streams int           // open event streams and WebSockets, and claims of workers that wait; default 1,000
 
 	TokenStreams int // of those for each token, so that none holds all; default a quarter of them, at least 2
 
@@ -94,6 +95,7 @@ type Server struct {
 	tokens   *tokens.List
 	agents   map[string]Agent
 	runner   Runner
+	tasks    Tasks
 	recovers func(*posthouse.Checkpoint) (string, bool)
 	limits   Limits
 	log      *slog.Logger
@@ -147,7 +149,7 @@ func New(o Options) (*Server, error) {
 		}
 	}
 	s := &Server{
-		ledger: o.Ledger, tokens: o.Tokens, agents: o.Agents, runner: o.Runner, recovers: o.Recover, limits: limits,
+		ledger: o.Ledger, tokens: o.Tokens, agents: o.Agents, runner: o.Runner, tasks: o.Tasks, recovers: o.Recover, limits: limits,
 		log: o.Logger, now: o.Now, wall: time.Now, tick: ticker,
 		calls: make(chan struct{}, limits.Calls), streams: make(chan struct{}, limits.Streams),
 		anonymous: make(chan struct{}, max(limits.Streams/10, 1)),

@@ -25,8 +25,15 @@ func TestMain(m *testing.M) {
 // TestScript runs the walks in testdata/script. Each has a server of its own,
 // in this process, on a data directory of its own.
 func TestScript(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() { // one command at a time, in processes of their own
+		scripts = []string{"testdata/script/walk.txtar"}
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:   "testdata/script",
+		Files: scripts,
 		Setup: setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"value": value,

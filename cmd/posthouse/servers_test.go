@@ -41,6 +41,9 @@ func command(t *testing.T, args ...string) string {
 // TestStoreCheck: a server is judged in namespaces of its own, by a process that is killed
 // among others, and nothing of them is left.
 func TestStoreCheck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what it runs is tested by app/internal/conform")
+	}
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
 			url := start(t)
@@ -64,6 +67,9 @@ func TestStoreCheck(t *testing.T) {
 
 // TestBenchStore: every kind of store is measured beside a bare client of its server.
 func TestBenchStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what it runs is tested by app/internal/bench")
+	}
 	for name, start := range servers {
 		t.Run(name, func(t *testing.T) {
 			var figures []struct{ Ours, Baseline float64 }

@@ -9,7 +9,7 @@
 //
 // A token has a name, under which what is done with it is recorded, and a [Role]:
 // a [Viewer] reads, an [Approver] also decides gates, an [Operator] does
-// everything. It may expire. The directory keeps the hashes of the secrets, in the
+// everything, a [Worker] handles tasks and nothing else. It may expire. The directory keeps the hashes of the secrets, in the
 // file [File], mode 0600, and when each was last used, to the minute.
 //
 // Several processes may use one directory. A change takes a lock of the operating

@@ -119,7 +119,7 @@ func parse(data []byte) ([]Token, error) {
 		case names[t.Name]:
 			return nil, posthouse.Invalid("name", "%.40q is there twice", t.Name)
 		case !t.Role.Valid():
-			return nil, posthouse.Invalid("role", "of %.40q is not one of viewer, approver, operator", t.Name)
+			return nil, posthouse.Invalid("role", "of %.40q is not one of viewer, approver, operator, worker", t.Name)
 		case t.Hash.IsZero():
 			return nil, posthouse.Invalid("hash", "of %.40q is missing", t.Name)
 		case !t.ExpiresAt.IsZero() && file.Version != formatExpiring:

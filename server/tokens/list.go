@@ -93,7 +93,7 @@ func (t *List) Create(name string, role Role, o *CreateOptions) (secret string, 
 		return "", err
 	}
 	if !role.Valid() {
-		return "", posthouse.Invalid("role", "%.40q is not one of viewer, approver, operator", string(role))
+		return "", posthouse.Invalid("role", "%.40q is not one of viewer, approver, operator, worker", string(role))
 	}
 	now := t.now()
 	var expires time.Time

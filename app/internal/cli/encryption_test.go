@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,7 @@ type encrypted struct {
 	env map[string]string
 }
 
-func (e *encrypted) app(out *bytes.Buffer) *app {
+func (e *encrypted) app(out io.Writer) *app {
 	a := &app{env: func(name string) string { return e.env[name] }}
 	a.Term = term.Term{In: strings.NewReader(""), Out: out, Err: out}
 	return a

@@ -110,6 +110,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	add("Run", run...)
 	add("Decide", append(a.decideCmds(), a.inboxCmd(), a.delegateCmd(), a.askAgainCmd())...)
 	add("Look and change", a.threadCmd(), a.checkpointCmd(), a.logCmd(), a.grantCmd(), a.diffCmd())
+	add("Hand out", a.taskCmd(), a.workerCmd())
 	add("Prove", a.verifyCmd(), a.witnessCmd(), a.exportCmd(), a.keyCmd(), a.encryptionCmd())
 	add("Operate", a.tokenCmd(), a.retainCmd(), a.compactCmd(), a.backupCmd(), a.storeCmd(), a.catCmd(), a.benchCmd(), a.versionCmd())
 	root.SetHelpCommandGroupID("Operate")

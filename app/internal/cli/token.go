@@ -21,7 +21,7 @@ func (a *app) tokenCmd() *cobra.Command {
 
 A token speaks for its name: what is done with it is recorded as theirs. Roles:
 viewer reads, approver decides as well, operator does everything and may act
-for others. A running server notices changes at once. Secrets are shown once;
+for others, worker handles tasks and reads nothing. A running server notices changes at once. Secrets are shown once;
 the data directory keeps their hashes, and when each was last used, to the minute.
 
 Who holds the data directory needs no token for this: if no operator's token is
@@ -88,7 +88,7 @@ no expiry is good until it is revoked.`,
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "whom it speaks for (required)")
-	cmd.Flags().StringVar(&role, "role", string(tokens.Approver), "viewer, approver or operator")
+	cmd.Flags().StringVar(&role, "role", string(tokens.Approver), "viewer, approver, operator or worker")
 	cmd.Flags().StringVar(&out, "out", "", "write the secret to this new file, mode 0600, instead of printing it")
 	cmd.Flags().Var(&until, "expires", "how long it is good, as in 30d, 2w or 12h, or until when, as in 2027-01-31T00:00:00Z (default: for ever)")
 	return cmd

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
@@ -37,6 +38,7 @@ type Host struct {
 
 	store    posthouse.Store
 	runner   *runner.Runner
+	tasks    *dispatch.Dispatcher
 	log      *slog.Logger
 	retain   func(context.Context) error // nil: there is no policy
 	rotating bool                        // there are encryption keys of the past
@@ -130,6 +132,10 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		return err
 	}
 	so.Runner = h.runner
+	if h.tasks, err = dispatch.New(h.Ledger, &dispatch.Options{Logger: h.log}); err != nil {
+		return err
+	}
+	so.Tasks = h.tasks
 	h.Server, err = server.New(so)
 	return err
 }
@@ -142,6 +148,11 @@ func (h *Host) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	work.Go(func() {
 		if err := h.runner.Run(ctx); err != nil {
+			cancel(err)
+		}
+	})
+	work.Go(func() {
+		if err := h.tasks.Run(ctx); err != nil {
 			cancel(err)
 		}
 	})

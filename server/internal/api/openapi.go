@@ -43,7 +43,7 @@ func OpenAPI(routes []*Route, version string) ([]byte, error) {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Posthouse", "version": cmp.Or(version, "dev"),
-			"description": "Durable checkpoints and approvals for agent workflows. Roles, weakest first: viewer reads, approver also decides gates, operator does everything.",
+			"description": "Durable checkpoints and approvals for agent workflows. Roles, weakest first: viewer reads, approver also decides gates, operator does everything. A worker handles tasks and reads nothing.",
 			"license":     object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
 		"paths":    paths,

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/problem"
+	"github.com/posthouse/posthouse/task"
+)
+
+func (a *app) taskCmd() *cobra.Command {
+	return parent(&cobra.Command{
+		Use:   "task",
+		Short: "Show and change what workers are to do",
+		Long: `Show and change what workers are to do.
+
+A task is named by its gate. Each attempt, pause and iteration has a gate of its
+own, so the name changes as the task goes on.`,
+		Example: `  posthouse task list
+  posthouse task resume gate-019a...`,
+	}, a.taskList(), a.taskShow(), a.taskSlot(), a.taskClear(), a.taskResume())
+}
+
+func (a *app) taskList() *cobra.Command {
+	var thread, name string
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Short: "List open tasks, newest first",
+		Example: `  posthouse task list --task transcribe
+  posthouse task list --json | jq -r '.[] | select(.state == "paused") | .id'`,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, _ []string) error {
+			head := []string{"TASK", "HANDLER", "STATE", "SINCE", "ATTEMPT", "WORKER", "THREAD"}
+			tasks, err := list(ctx, a, c, "/api/tasks", params("thread", thread, "task", name), limit, "no task is open", head, taskRow)
+			if err != nil {
+				return err
+			}
+			return unreadIn(a, tasks, func(t server.Task) *problem.Details { return t.Error })
+		}),
+	}
+	cmd.Flags().StringVar(&thread, "thread", "", "only of this thread")
+	cmd.Flags().StringVar(&name, "task", "", "only of this handler")
+	limitFlag(cmd, &limit)
+	return cmd
+}
+
+func taskRow(t server.Task) []string {
+	if t.Error != nil {
+		return []string{string(t.ID), cannotBeRead(t.Error), "", "", "", "", t.Thread}
+	}
+	state := string(t.State)
+	if t.State == task.Delayed || t.State == task.Paused {
+		state += " until " + tree.Time(t.Call.NotBefore)
+	}
+	return []string{string(t.ID), t.Call.Task, state, tree.Time(t.CreatedAt), strconv.Itoa(t.Call.Attempt), t.Worker, t.Thread}
+}
+
+func taskPath(gate string, below ...string) string {
+	return rest.Path(append([]string{"api", "tasks", gate}, below...)...)
+}
+
+func (a *app) taskShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show TASK", Short: "Show a task, open or not",
+		Example: `  posthouse task show gate-019a...`,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return get(ctx, a, c, taskPath(args[0]), nil, a.showTask)
+		}),
+	}
+}
+
+func (a *app) showTask(i *task.Info) {
+	rows := [][]string{
+		{"task", string(i.ID)}, {"handler", i.Call.Task}, {"group", i.Call.Group}, {"state", taskRow(server.Task{Info: *i})[2]},
+		{"thread", i.Thread}, {"branch", i.Branch}, {"step", i.Step},
+		{"attempt", strconv.Itoa(i.Call.Attempt)}, {"iteration", strconv.Itoa(i.Call.Iteration)}, {"paused", i.Call.Paused}, {"failure", i.Call.Failure},
+		{"worker", i.Worker}, {"session", i.Session}, {"slot", number(i.Saved) + " bytes"},
+		{"since", tree.Time(i.CreatedAt)}, {"expires", tree.Time(i.ExpiresAt)}, {"input", term.Clip(term.Strip(string(i.Input)), 200)},
+	}
+	for _, row := range rows {
+		if row[1] != "" {
+			a.Line("%-10s %s", row[0], term.Clip(term.Strip(row[1]), 400))
+		}
+	}
+	if d := i.Decision; d != nil && d.Successor != "" {
+		a.next("posthouse task show %s", d.Successor)
+	}
+}
+
+func (a *app) taskSlot() *cobra.Command {
+	return &cobra.Command{
+		Use: "slot TASK", Short: "Print what handlers keep between a task's attempts",
+		Long: `Print what handlers keep between a task's attempts.
+
+Without --json it is printed as it is, if it is text, and its length otherwise.`,
+		Example: `  posthouse task slot gate-019a...
+  posthouse task slot gate-019a... --json | jq -r .value | base64 -d`,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return get(ctx, a, c, taskPath(args[0], "slot"), nil, func(s *server.TaskSlot) {
+				switch {
+				case !s.Saved:
+					a.Line("nothing is saved")
+				case utf8.Valid(s.Value):
+					a.Line("%s", term.Strip(string(s.Value)))
+				default:
+					a.Line("%s bytes that are not text: --json has them", number(len(s.Value)))
+				}
+			})
+		}),
+	}
+}
+
+func (a *app) taskClear() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "clear TASK", Short: "Clear a task's slot: the next attempt begins from nothing",
+		Example: `  posthouse task clear gate-019a... --yes`,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if ok, err := a.Confirm(yes, "clear what task %s has saved?", args[0]); err != nil || !ok {
+				return err
+			}
+			if err := c.Do(ctx, http.MethodDelete, taskPath(args[0], "slot"), nil, nil, nil); err != nil {
+				return err
+			}
+			return a.answer(map[string]any{"task": args[0], "saved": false}, func() { a.Line("nothing is saved for task %s", args[0]) })
+		}),
+	}
+	yesFlag(cmd, &yes)
+	return cmd
+}
+
+func (a *app) taskResume() *cobra.Command {
+	return &cobra.Command{
+		Use: "resume TASK", Short: "Have a task go on now that is paused, or waits for its next attempt",
+		Example: `  posthouse task resume gate-019a...`,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return ask(ctx, a, c, http.MethodPost, taskPath(args[0], "resume"), url.Values{}, nil, func(i *task.Info) {
+				a.Line("task %s goes on as %s", args[0], i.ID)
+			})
+		}),
+	}
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/posthouse/posthouse/dispatch"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/task"
+)
+
+// handedOut returns a server's address, its engine, and the command line's directory. Thread
+// t1 has a task that worker w1 has, with 9 bytes in its slot.
+func handedOut(t *testing.T) (*encrypted, string, *dispatch.Dispatcher, *task.Claim) {
+	t.Helper()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := &encrypted{t: t, dir: t.TempDir()}
+	l, err := ledger.Open(memstore.New(), nil)
+	ok(err)
+	f, err := flow.New("f", func(ctx context.Context, in string) (string, error) {
+		return step.Remote[string](ctx, "get", "fetch", in)
+	}).Open(l, nil)
+	ok(err)
+	_, err = f.Run(t.Context(), "t1", "http://x")
+	ok(err)
+	d, err := dispatch.New(l, nil)
+	ok(err)
+	ts, err := tokens.Open(e.dir, nil)
+	ok(err)
+	_, _, err = ts.First()
+	ok(err)
+	s, err := server.New(server.Options{Ledger: l, Tokens: ts, Tasks: d})
+	ok(err)
+	web := httptest.NewServer(s)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		ok(<-ended)
+		ok(s.Close(context.Background()))
+		web.Close()
+		ok(l.Close())
+	})
+	session, err := d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Group: "gpu", Tasks: []string{"fetch"}, AtOnce: 4})
+	ok(err)
+	c, err := d.Claim(t.Context(), session.ID)
+	ok(err)
+	ok(d.Save(t.Context(), c.ID, []byte("73 of 100")))
+	return e, web.URL, d, c
+}
+
+// TestWorkerCommand handles a task with a command, and ends when it is asked to.
+func TestWorkerCommand(t *testing.T) {
+	e, url, d, c := handedOut(t)
+	if err := d.Disconnect(t.Context(), workerOf(t, d)); err != nil { // the task is free
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out lockedBuffer
+	ended := make(chan int)
+	go func() {
+		ended <- e.app(&out).run(ctx, []string{"worker", "--plain", "--name", "w2", "--task", "fetch=cat", "--server", url, "--data-dir", e.dir})
+	}()
+	for decided := false; !decided; {
+		i, err := d.Task(t.Context(), c.ID.Gate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if decided = i.Decision != nil; decided && (i.Decision.By != "worker:w2" || string(i.Decision.Value) != `"http://x"`) {
+			t.Errorf("%+v", i.Decision)
+		}
+	}
+	cancel()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code %d\n%s", code, out.String())
+	}
+	if s := out.String(); !strings.Contains(s, "handling fetch of "+url) || !strings.Contains(s, "handled") {
+		t.Error(s)
+	}
+	for _, bad := range [][]string{{}, {"--task", "fetch"}, {"--task", "=cat"}, {"--task", "fetch=no-such-program-anywhere"}, {"--task", "a=cat", "--task", "a=cat"}, {"--task", "a=cat", "--at-once", "-1"}} {
+		if out := e.cli(2, append(append([]string{"worker"}, bad...), "--server", url)...); !strings.Contains(out, "error:") {
+			t.Errorf("%q: %s", bad, out)
+		}
+	}
+}
+
+func workerOf(t *testing.T, d *dispatch.Dispatcher) string {
+	t.Helper()
+	ws := d.Workers(t.Context())
+	if len(ws) != 1 {
+		t.Fatalf("%+v", ws)
+	}
+	return ws[0].Session
+}
+
+// A lockedBuffer is read while a command writes to it.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// TestTaskCommands list, show, clear and resume what a worker had.
+func TestTaskCommands(t *testing.T) {
+	e, url, d, c := handedOut(t)
+	run := func(code int, args ...string) string { return e.cli(code, append(args, "--server", url)...) }
+	lacks := func(out string, all ...string) {
+		t.Helper()
+		for _, want := range all {
+			if !strings.Contains(out, want) {
+				t.Errorf("it lacks %q:\n%s", want, out)
+			}
+		}
+	}
+	gate := string(c.ID.Gate)
+	lacks(run(0, "task", "list"), gate, "fetch", "claimed", "w1", "t1")
+	lacks(run(0, "worker", "list"), "w1", "gpu", "fetch", "1 of 4")
+	lacks(run(0, "worker", "list", "--json"), `"claims"`, gate)
+	lacks(run(0, "task", "show", gate), "claimed", "w1", "9 bytes", `"http://x"`)
+	lacks(run(0, "task", "slot", gate), "73 of 100")
+	if out := run(4, "task", "resume", gate); !strings.Contains(out, "worker w1 has the task") {
+		t.Error(out)
+	}
+	run(4, "task", "clear", gate, "--yes")
+
+	if err := d.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Pause, Name: "cool down", Delay: 1 << 40}); err != nil {
+		t.Fatal(err)
+	}
+	lacks(run(0, "task", "show", gate), "decided", "next: posthouse task show gate-")
+	paused := ""
+	for i, err := range d.Tasks(t.Context(), task.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		paused = string(i.ID)
+	}
+	lacks(run(0, "task", "list", "--task", "fetch", "--thread", "t1"), paused, "paused until ")
+	lacks(run(0, "task", "list", "--task", "other"), "no task is open")
+	lacks(run(0, "task", "clear", paused, "--yes"), "nothing is saved for task "+paused)
+	lacks(run(0, "task", "slot", paused), "nothing is saved")
+	lacks(run(0, "task", "resume", paused), "goes on as gate-")
+	lacks(run(0, "task", "list", "--json"), `"state": "ready"`)
+	run(3, "task", "show", "gate-x")
+}

@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/task"
+)
+
+// handOut opens a task in each thread, which the Dispatcher of the house has found.
+func (h *house) handOut(threads ...string) {
+	h.t.Helper()
+	app, err := flow.New("f", func(ctx context.Context, in string) (string, error) {
+		return step.Remote[string](ctx, "get", "fetch", in)
+	}).Open(h.ledger, nil)
+	check(h.t, err)
+	for _, thread := range threads {
+		_, err := app.Run(h.t.Context(), thread, "http://x")
+		check(h.t, err)
+	}
+	ctx, cancel := context.WithCancel(h.t.Context())
+	ended := make(chan error)
+	go func() { ended <- h.tasks.Run(ctx) }()
+	h.t.Cleanup(func() { cancel(); check(h.t, <-ended) })
+}
+
+// list returns the open tasks.
+func (h *house) list(query string) (tasks []Task) {
+	h.t.Helper()
+	h.get("/api/tasks" + query).want(http.StatusOK).into(&tasks)
+	return tasks
+}
+
+// TestTasksOverHTTP lists, shows, clears and resumes what workers have and had.
+func TestTasksOverHTTP(t *testing.T) {
+	h := open(t, nil)
+	h.handOut("t1", "t2", "t3")
+	if l := h.list("?order=asc"); len(l) != 3 || l[0].Thread != "t1" || l[0].State != task.Ready || l[0].Call.Task != "fetch" || string(l[0].Input) != `"http://x"` {
+		t.Errorf("%+v", l)
+	}
+	if a := h.get("/api/tasks?limit=2"); a.header.Get("X-Next-Cursor") == "" {
+		t.Error("there is no next page")
+	} else if l := h.list("?limit=2&cursor=" + a.header.Get("X-Next-Cursor")); len(l) != 1 || l[0].Thread != "t1" {
+		t.Errorf("the next page: %+v", l)
+	}
+	if l := h.list("?task=other"); len(l) != 0 {
+		t.Errorf("%+v", l)
+	}
+
+	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, AtOnce: 1})
+	check(t, err)
+	c, err := h.tasks.Claim(t.Context(), s.ID)
+	check(t, err)
+	check(t, h.tasks.Save(t.Context(), c.ID, []byte("mine")))
+	path := "/api/tasks/" + string(c.ID.Gate)
+	var one task.Info
+	h.get(path).want(http.StatusOK).into(&one)
+	if one.State != task.Claimed || one.Worker != "w1" || one.Saved != 4 {
+		t.Errorf("%+v", one)
+	}
+	var ws []task.WorkerInfo
+	h.get("/api/workers").want(http.StatusOK).into(&ws)
+	if len(ws) != 1 || ws[0].Worker != "w1" || len(ws[0].Claims) != 1 {
+		t.Errorf("%+v", ws)
+	}
+	for _, a := range []ask{{method: "DELETE", path: path + "/slot"}, {method: "POST", path: path + "/resume"}} {
+		h.send(a).refused(posthouse.CodeConflict)
+		a.as = tokens.Approver
+		h.send(a).refused(posthouse.CodeForbidden)
+	}
+
+	check(t, h.tasks.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Pause, Name: "cool down", Delay: 1 << 40}))
+	paused := h.list("?thread=" + c.Thread)
+	if len(paused) != 1 || paused[0].State != task.Paused {
+		t.Fatalf("%+v", paused)
+	}
+	path = "/api/tasks/" + string(paused[0].ID)
+	var slot TaskSlot
+	h.get(path + "/slot").want(http.StatusOK).into(&slot)
+	if !slot.Saved || string(slot.Value) != "mine" {
+		t.Errorf("%+v", slot)
+	}
+	h.send(ask{method: "DELETE", path: path + "/slot"}).want(http.StatusNoContent)
+	slot = TaskSlot{}
+	if h.get(path + "/slot").want(http.StatusOK).into(&slot); slot.Saved {
+		t.Errorf("%+v", slot)
+	}
+	h.send(ask{method: "POST", path: path + "/resume"}).want(http.StatusOK).into(&one)
+	if one.State != task.Ready || one.ID == paused[0].ID {
+		t.Errorf("%+v", one)
+	}
+	if g, err := h.ledger.Gate(t.Context(), paused[0].ID); err != nil || g.Decision == nil || g.Decision.By != "operator-token" {
+		t.Errorf("%+v, %v", g, err)
+	}
+	h.send(ask{method: "POST", path: path + "/resume"}).refused(posthouse.CodeConflict)
+}
+
+// TestTasksWithDamagedSlots are listed beside the others, with what is wrong.
+func TestTasksWithDamagedSlots(t *testing.T) {
+	h := open(t, nil)
+	h.handOut("t1", "t2")
+	first := h.list("?order=asc")[0]
+	op := posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("nonsense"), Revision: posthouse.AnyRevision}
+	_, err := h.store.Slot(t.Context(), posthouse.SlotKey{Thread: "t1", Step: first.Step}, op)
+	check(t, err)
+	if l := h.list("?order=asc"); len(l) != 2 || l[0].Error == nil || l[0].Error.Code != posthouse.CodeCorrupt || l[0].ID != first.ID || l[1].Error != nil {
+		t.Errorf("%+v", l)
+	}
+}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/task/wire"
+)
+
+// workerCalls says what each call of the protocol is for.
+var workerCalls = map[string]struct{ summary, notes string }{
+	wire.Connect:    {"Connect a worker", "The answer names the session, its lease and how long a claim waits."},
+	wire.Claim:      {"Claim a task", "Waits until there is one for the session's worker, or its time is over; then the answer is empty, and the worker asks again."},
+	wire.Heartbeat:  {"Keep a session and its claims", "To be sent several times a lease. The answer names claims that the worker has no more."},
+	wire.Load:       {"Load a task's slot", ""},
+	wire.Save:       {"Save a task's slot", "The next attempt or iteration finds it. Without a value it is cleared."},
+	wire.Signal:     {"Send a signal for a task", "One with a key is sent once."},
+	wire.Stream:     {"Stream a chunk of a task", "Those who follow the thread now get it. It is not recorded."},
+	wire.Resolve:    {"Resolve a task", "With a verdict: its action is complete, fail, retry, pause or continue. The same verdict again does nothing."},
+	wire.Disconnect: {"Disconnect a worker", "Its claims are free at once, and their attempts count as not made."},
+}
+
+func (s *Server) workerRoutes() (rs []*api.Route) {
+	for _, method := range wire.Methods {
+		c := workerCalls[method]
+		rs = append(rs, &api.Route{
+			Method: http.MethodPost, Path: "/api/worker/" + method, Role: tokens.Worker, Summary: c.summary, Notes: c.notes, State: true,
+			Body: wire.TaskRequest{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "done", Body: wire.TaskReply{}, Media: ""}},
+			Handle: api.Reply(func(r *api.Request, in *wire.TaskRequest) (*wire.TaskReply, error) {
+				return s.workerCall(r, method, in)
+			}),
+		})
+	}
+	return rs
+}
+
+// workerCall makes a call of a worker. Claims wait, so each takes a place among the streams.
+func (s *Server) workerCall(r *api.Request, method string, in *wire.TaskRequest) (*wire.TaskReply, error) {
+	if err := s.noTasks(); err != nil {
+		return nil, err
+	}
+	ctx := r.Context()
+	if method == wire.Claim {
+		leave, err := s.beginStream(r.Actor.Name)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		waiting, cancel := context.WithTimeout(ctx, s.limits.Wait)
+		defer cancel()
+		defer context.AfterFunc(s.ctx, cancel)()
+		ctx = waiting
+	}
+	out, err := wire.Do(ctx, s.tasks, method, in)
+	if method == wire.Claim && err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		return &wire.TaskReply{}, nil // nothing came in that time
+	}
+	return out, err
+}
