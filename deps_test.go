@@ -114,6 +114,16 @@ var laws = []law{
 	{"graph/internal/state", []string{".", "internal/engine"}, nil, "how states become parts knows no node and no run"},
 	{"graph/draw", []string{".", "graph"}, nil, "a picture is made from what a graph exports of itself, so a graph never knows its pictures"},
 	{"flow", []string{".", "ledger", "diff", "transfer", "internal/engine"}, nil, "a model meets another only in the Ledger"},
+	{"task/wire", []string{".", "task"}, nil, "the calls of an engine as JSON, whatever transports them"},
+	{"task/httptask", []string{".", "server/problem", "task", "task/wire"}, nil, "a worker links no server: what went wrong there is read as any client reads it"},
+	{"task/natstask", []string{".", "task", "task/wire"}, []string{"github.com/nats-io/nats.go"},
+		"requests and replies over NATS: nothing is kept there"},
+	{"task", []string{".", "internal/text"}, nil, "what workers and engines share knows neither of them"},
+	{"worker/command", []string{".", "task", "worker"}, nil, "a handler in another language is a handler like others: it knows no engine and no transport"},
+	{"worker/workertest", []string{".", "task", "worker"}, nil, "a double of what handlers are given, for tests"},
+	{"worker", []string{".", "task"}, nil, "a handler's process needs an engine's address and nothing else"},
+	{"dispatch", []string{".", "internal/commit", "internal/core", "ledger", "task"}, nil,
+		"the engine's side of tasks is gates and slots: it knows no model, no transport and no worker"},
 	{"step", []string{".", "internal/engine"}, nil, "a model meets another only in the Ledger"},
 	{"coord", []string{".", "ledger", "internal/engine"}, nil, "a model meets another only in the Ledger"},
 	{"gate", []string{".", "ledger", "internal/commit", "internal/engine"}, []string{"github.com/google/jsonschema-go"},
@@ -128,6 +138,7 @@ var laws = []law{
 	{"store/internal/away", []string{"."}, nil, "what a server that is gone makes of an error is the same for all stores on one"},
 	{"store/internal/awaytest", []string{".", "store/internal/away"}, nil, "a server that is gone is asked the same for all stores on one, for tests only"},
 	{"store/internal/bodies", []string{"."}, nil, "how bodies are one value is the same for all that keep rows"},
+	{"store/internal/slotsum", []string{"."}, nil, "the checksum of a slot is the same for all that keep one"},
 	{"store/internal/terms", []string{"."}, nil, "by what lists find a checkpoint is the same for all that index it"},
 	{"store/internal/memindex", []string{".", "store/internal/valid"}, nil, "an index in memory is the same wherever the entries are"},
 	{"store/internal/bodies", []string{"."}, nil, "how bodies are one value is the same for all that keep rows"},
@@ -181,7 +192,7 @@ var laws = []law{
 		"who comes back is known by cookie or token, whatever they came for"},
 	{"server/internal/page", []string{"server/internal/api", "server/internal/strict", "server/problem", "ui"}, nil,
 		"pages are files and the table of routes"},
-	{"server", []string{".", "ledger", "retain", "transfer", "diff", "gate", "server/", "sign"}, []string{"github.com/coder/websocket"},
+	{"server", []string{".", "ledger", "retain", "transfer", "diff", "gate", "server/", "sign", "task", "task/wire"}, []string{"github.com/coder/websocket"},
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 
@@ -190,14 +201,14 @@ var laws = []law{
 	{"app/internal/datadir", []string{".", "internal/durable"}, nil, "where files are, and who may read them, is decided once for server and commands"},
 	{"app/internal/rest", []string{"."}, nil, "a client of the API needs the nouns, and nothing that serves them"},
 	{"app/internal/tree", []string{".", "app/internal/term", "diff"}, nil, "drawing a thread needs its nouns and a terminal"},
-	{"app/internal/host", []string{".", "ledger", "retain", "crypt", "crypt/keyfile", "app/internal/datadir", "coord", "gate", "runner", "server", "server/tokens", "sign", "store/local"}, nil,
+	{"app/internal/host", []string{".", "ledger", "retain", "crypt", "crypt/keyfile", "app/internal/datadir", "coord", "dispatch", "gate", "runner", "server", "server/tokens", "sign", "store/local"}, nil,
 		"how a server is put together is the same for app.Serve and for the commands"},
 	{"app/internal/scratch", []string{"."}, nil, "a user's data is left alone the same way by all that tries a server"},
 	{"app/internal/conform", []string{".", "ledger", "store/storetest", "app/internal/scratch"}, nil, "a store is judged by its contract, whatever opens it"},
 	{"app/internal/scratch", []string{"."}, nil, "a user's data is left alone the same way by all that tries a server"},
 	{"app/internal/conform", []string{".", "ledger", "store/storetest", "app/internal/scratch"}, nil, "a store is judged by its contract, whatever opens it"},
 	{"app/internal/bench", []string{"*"}, []string{"*"}, "it measures everything"},
-	{"app/internal/cli", []string{".", "ledger", "retain", "transfer", "diff", "crypt", "crypt/keyfile", "app/internal/", "internal/framelog", "server", "server/problem", "server/tokens", "sign", "sign/statement", "store/local"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	{"app/internal/cli", []string{".", "ledger", "retain", "transfer", "diff", "crypt", "crypt/keyfile", "app/internal/", "internal/framelog", "server", "server/problem", "server/tokens", "sign", "sign/statement", "store/local", "task", "task/httptask", "worker", "worker/command"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		"a command works on a server, or on a store by its contract: never on a model or a driver"},
 	{"app", []string{".", "ledger", "retain", "app/internal/", "coord", "flow", "graph", "server", "store/local"}, nil,
 		"wiring that users import: what it links, every binary of theirs links"},
@@ -208,6 +219,7 @@ var laws = []law{
 
 // testModules may be imported by tests.
 var testModules = []string{
+	"github.com/nats-io", // a server in this process, and the client that examples show
 	"github.com/klauspost/compress/zstd", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/rogpeppe/go-internal", "github.com/coder/websocket",
 }
 

@@ -129,10 +129,10 @@ func TestShop(t *testing.T) {
 	if decided.Head.Status != "done" || paid.State.Receipt != "40 for order 1234, approved by alice" {
 		t.Errorf("the approval comes to %+v, %+v", decided, paid)
 	}
-	for agent, want := range map[string]string{"restock": "lamps is ordered, no. 1", "desk": "You asked: lamps"} {
-		s.ask("POST", "/agents/"+agent, `{"message":"lamps"}`, &reply)
-		if reply.Status != "done" || reply.Text != want {
-			t.Errorf("%s says %+v", agent, reply)
+	for _, it := range []struct{ agent, want string }{{"restock", "lamps is ordered, no. 1"}, {"desk", "You asked: lamps"}} {
+		s.ask("POST", "/agents/"+it.agent, `{"message":"lamps"}`, &reply)
+		if reply.Status != "done" || reply.Text != it.want {
+			t.Errorf("%s says %+v", it.agent, reply)
 		}
 	}
 	log := s.run("log", reply.Thread)

@@ -1,0 +1,127 @@
+package snippets_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/dispatch"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/task/httptask"
+	"github.com/posthouse/posthouse/task/natstask"
+	"github.com/posthouse/posthouse/worker"
+	"github.com/posthouse/posthouse/worker/workertest"
+)
+
+type Video struct{ URL string }
+
+type Subtitles struct{ Lines int }
+
+//doc:handOut
+func subtitle(ctx context.Context, v Video) (Subtitles, error) {
+	return step.RemoteWith[Subtitles](ctx, "transcribe", "transcribe", v, step.RemoteOptions{
+		Group:  "gpu",
+		Limits: posthouse.TaskLimits{Attempts: 5, Timeout: 20 * time.Minute},
+	})
+}
+
+//doc:end
+
+//doc:handler
+func transcribe(t worker.Task, v Video) (Subtitles, error) {
+	done, _, err := worker.Load[int](t) // what the last attempt kept; 0 in the first
+	if err != nil {
+		return Subtitles{}, err
+	}
+	for ; done < 100; done++ {
+		if err := transcribeMinute(t.Context(), v, done); err != nil {
+			return Subtitles{}, err // another attempt begins here, at another worker
+		}
+		if err := worker.Save(t, done+1); err != nil {
+			return Subtitles{}, err // worker.ErrLost: another attempt has begun
+		}
+	}
+	return Subtitles{Lines: done}, nil
+}
+
+//doc:end
+
+func transcribeMinute(context.Context, Video, int) error { return nil }
+
+//doc:engine
+func engine(ctx context.Context, led *ledger.Ledger, conn *nats.Conn) error {
+	d, err := dispatch.New(led, nil)
+	if err != nil {
+		return err
+	}
+	stop, err := natstask.Serve(conn, d, nil)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return d.Run(ctx) // beside a runner, which resumes the programs
+}
+
+//doc:end
+
+//doc:worker
+func gpu(ctx context.Context, conn *nats.Conn) error {
+	engine, err := natstask.NewEngine(conn, nil)
+	if err != nil {
+		return err
+	}
+	w, err := worker.New(engine, &worker.Options{Name: "gpu-1", Group: "gpu", AtOnce: 2})
+	if err != nil {
+		return err
+	}
+	worker.Handle(w, "transcribe", transcribe)
+	return w.Run(ctx) // until ctx ends; then it drains
+}
+
+//doc:end
+
+func overHTTP(ctx context.Context, token string) error {
+	//doc:http
+	engine, err := httptask.NewEngine("https://posthouse.example", token, nil)
+	if err != nil {
+		return err
+	}
+	w, err := worker.New(engine, &worker.Options{Name: "gpu-1", Group: "gpu", AtOnce: 2})
+	//doc:end
+	if err != nil {
+		return err
+	}
+	return w.Run(ctx)
+}
+
+//doc:loop
+func chat(t worker.Task) error {
+	if t.Iteration() == 0 && t.Resumed() == "" {
+		return t.Pause("cool down", time.Minute) // nothing is held; it survives restarts
+	}
+	if t.Iteration() == 10 {
+		return t.Complete("said enough")
+	}
+	return t.Continue(map[string]int{"turn": t.Iteration()}) // the next iteration finds it in t.Continued()
+}
+
+//doc:end
+
+func Example_handlers() {
+	//doc:test
+	t := workertest.NewTask("hello")
+	fmt.Println(chat(t), t.Verdict().Action, t.Verdict().Delay)
+	t = t.Again()
+	fmt.Println(chat(t), t.Verdict().Action, string(t.Verdict().Output))
+	//doc:end
+	_, _, _ = flow.New("subtitle", subtitle), engine, gpu
+	_ = overHTTP
+	// Output:
+	// <nil> pause 1m0s
+	// <nil> continue {"turn":0}
+}
