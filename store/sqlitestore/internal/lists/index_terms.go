@@ -78,15 +78,22 @@ func writtenIndexTerms(ts []int64, h *posthouse.Header) []int64 {
 	return ts
 }
 
-// queryIndexTerms returns the terms that every matching checkpoint has.
+// queryIndexTerms returns the terms that every matching checkpoint has. The first is
+// likely to be the rarest.
 func queryIndexTerms(q *posthouse.Query) (ts []int64) {
-	h := posthouse.Header{Run: q.Run, Graph: q.Graph, Agent: q.Agent}
-	if q.Label != "" {
-		h.Labels = map[string]string{q.Label: q.LabelValue}
+	if q.Run != "" {
+		ts = append(ts, indexTermOf(termRun, q.Run, ""))
 	}
-	ts = writtenIndexTerms(nil, &h)
-	if q.Node != "" {
-		ts = append(ts, indexTermOf(termNode, q.Node, ""))
+	if q.Label != "" {
+		ts = append(ts, indexTermOf(termLabel, q.Label, q.LabelValue))
+	}
+	for _, f := range [...]struct {
+		field byte
+		name  string
+	}{{termAgent, q.Agent}, {termNode, q.Node}, {termGraph, q.Graph}} {
+		if f.name != "" {
+			ts = append(ts, indexTermOf(f.field, f.name, ""))
+		}
 	}
 	return ts
 }

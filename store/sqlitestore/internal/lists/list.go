@@ -168,6 +168,8 @@ func (l *listing) byOrder(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 	}
 	defer m.close()
 	var tie []*posthouse.Header // checkpoints with one order key, not yet in order of sequence
+	var at posthouse.OrderKey   // that key, if open
+	open := false
 	flush := func() {
 		slices.SortFunc(tie, l.compare)
 		for _, h := range tie {
@@ -180,10 +182,9 @@ func (l *listing) byOrder(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 				p.Add(h, 512)
 			}
 		}
-		if n := len(tie); n > 0 {
-			l.begun, l.ord, l.seq = true, tie[n-1].Order, tie[n-1].Seq
+		if tie = tie[:0]; open {
+			l.passed(at)
 		}
-		tie = tie[:0]
 	}
 	for {
 		r, ok, err := m.next(ctx)
@@ -191,19 +192,31 @@ func (l *listing) byOrder(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 			flush()
 			return false, err
 		}
-		if len(tie) > 0 && tie[0].Order != r.ord {
+		if open && at != r.ord {
 			if flush(); p.Full() || l.search.due() {
 				return true, nil
 			}
 		}
+		at, open = r.ord, true
+		if r.apart {
+			l.search.looked(false)
+			continue
+		}
 		h, err := headerAt(c, &r)
 		if err != nil {
+			open = false // it is read again
 			flush()
 			return false, err
 		}
-		if h != nil {
-			tie = append(tie, h)
-		}
+		tie = append(tie, h)
+	}
+}
+
+// passed moves the cursor past all checkpoints with an order key.
+func (l *listing) passed(at posthouse.OrderKey) {
+	l.begun, l.ord, l.seq = true, at, valid.MaxSeq
+	if l.Descending {
+		l.seq = 0
 	}
 }
 

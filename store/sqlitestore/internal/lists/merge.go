@@ -18,6 +18,7 @@ type ref struct {
 	ord   posthouse.OrderKey
 	entry int64
 	head  *posthouse.Header // nil if it was not read yet
+	apart bool              // the index of terms says that it does not match
 }
 
 // A source yields refs in order.
@@ -40,13 +41,18 @@ type merge struct {
 func (l *listing) sources(ctx context.Context, c *db.Conn) (*merge, error) {
 	m := &merge{back: l.Descending}
 	up, down, of := qAll, qAllBack, int64(0)
-	if l.Coordination != "" {
+	terms := l.search.terms
+	switch {
+	case l.Coordination != "":
+		terms = nil
 		up, down, of = qMembers, qMembersBack, layout.CoordinationKey(l.Coordination)
 		own, err := l.ownThread(ctx, c)
 		if err != nil {
 			return nil, err
 		}
 		m.sources = append(m.sources, own)
+	case len(terms) > 0:
+		up, down = qAllTerm, qAllTermBack
 	}
 	if l.Descending {
 		up = down
@@ -55,12 +61,16 @@ func (l *listing) sources(ctx context.Context, c *db.Conn) (*merge, error) {
 	if !l.begun && l.Descending {
 		from = posthouse.OrderKey(bytes.Repeat([]byte{0xff}, len(from)))
 	}
-	stmt, err := c.Stmt(up, of, from[:])
+	args := []any{of, from[:]}
+	if len(terms) > 0 {
+		args = append(args, terms[0])
+	}
+	stmt, err := c.Stmt(up, args...)
 	if err != nil {
 		m.close()
 		return nil, err
 	}
-	m.sources = append(m.sources, &indexSource{stmt})
+	m.sources = append(m.sources, &indexSource{stmt, len(terms) > 0})
 	m.heads, m.have = make([]ref, len(m.sources)), make([]bool, len(m.sources))
 	return m, nil
 }
@@ -104,7 +114,11 @@ func (m *merge) close() {
 	}
 }
 
-type indexSource struct{ stmt *sqlite.Stmt }
+// An indexSource reads one of the indexes of order keys.
+type indexSource struct {
+	stmt  *sqlite.Stmt
+	terms bool // it has a third column: whether the segment has the term
+}
 
 func (s *indexSource) next(ctx context.Context) (r ref, ok bool, err error) {
 	if err := ctx.Err(); err != nil {
@@ -114,6 +128,7 @@ func (s *indexSource) next(ctx context.Context) (r ref, ok bool, err error) {
 	if ok {
 		s.stmt.ColumnBytes(0, r.ord[:])
 		r.entry = s.stmt.ColumnInt64(1)
+		r.apart = s.terms && s.stmt.ColumnInt64(2) == 0
 	}
 	return r, ok, err
 }

@@ -18,6 +18,13 @@ const (
 		UNION ALL SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord >= ?2 ORDER BY ord, entry`
 	qAllBack = `SELECT cid AS ord, id AS entry FROM entries INDEXED BY entries_cid WHERE cid <= ?2
 		UNION ALL SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord <= ?2 ORDER BY ord DESC, entry DESC`
+	// The same with a third column: whether the entry's segment has an index term.
+	qAllTerm = `SELECT cid AS ord, id AS entry, EXISTS (SELECT 1 FROM terms WHERE term = ?3 AND thread = e.thread AND stretch = e.seq / 1024)
+		FROM entries e INDEXED BY entries_cid WHERE cid >= ?2
+		UNION ALL SELECT ord, entry, 1 FROM orders WHERE coordination = ?1 AND ord >= ?2 ORDER BY ord, entry`
+	qAllTermBack = `SELECT cid AS ord, id AS entry, EXISTS (SELECT 1 FROM terms WHERE term = ?3 AND thread = e.thread AND stretch = e.seq / 1024)
+		FROM entries e INDEXED BY entries_cid WHERE cid <= ?2
+		UNION ALL SELECT ord, entry, 1 FROM orders WHERE coordination = ?1 AND ord <= ?2 ORDER BY ord DESC, entry DESC`
 	// The same of one coordination, without the checkpoints of its own thread.
 	qMembers     = `SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord >= ?2 ORDER BY ord, entry`
 	qMembersBack = `SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord <= ?2 ORDER BY ord DESC, entry DESC`
