@@ -4,6 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,4 +76,36 @@ func TestPlainLedgerNotices(t *testing.T) {
 	if _, err := l.Save(ctx, posthouse.Root("q", opaque(t, 3)), nil); !errors.Is(err, posthouse.ErrSealed) {
 		t.Errorf("it goes on in the clear: %v", err)
 	}
+}
+
+// TestStoreIsLookedThroughOnce by a Ledger without a Cipher, however many commit first.
+func TestStoreIsLookedThroughOnce(t *testing.T) {
+	s := &lookedThrough{Store: memstore.New()}
+	l := must[*ledger.Ledger](t)(ledger.Open(s, nil))
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			if _, err := l.Save(t.Context(), posthouse.Root(fmt.Sprint("t", i), opaque(t, i)), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := s.times.Load(); n != 1 {
+		t.Errorf("it was looked through %d times", n)
+	}
+}
+
+// lookedThrough counts how often all threads of a store are read.
+type lookedThrough struct {
+	posthouse.Store
+	times atomic.Int32
+}
+
+func (s *lookedThrough) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	if q == (posthouse.ThreadQuery{}) {
+		s.times.Add(1)
+		runtime.Gosched() // let others begin meanwhile
+	}
+	return s.Store.Threads(ctx, q)
 }

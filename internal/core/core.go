@@ -48,6 +48,7 @@ const (
 // New returns the core of a Ledger over the store.
 func New(store posthouse.Store, c Config) *Core {
 	l := &Core{Store: store, Config: c, Observe: Observing{c.Observer, c.Logger}, threads: map[string]*Thread{}, idle: list.New(), held: list.New()}
+	l.encryption.turn = make(chan struct{}, 1)
 	l.Owners.core = l
 	if l.Config.Owner == "" {
 		l.Config.Owner = string(l.NewID())

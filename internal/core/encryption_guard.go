@@ -12,6 +12,10 @@ type encryptionGuard struct {
 	sealed atomic.Bool  // the store is marked as encrypted; with a Cipher
 	looked atomic.Bool  // the store was looked through: from then on its mark is complete
 	clear  atomic.Int64 // until when it may be written in the clear, in Unix milliseconds
+
+	// turn is held by the one who asks the store. Others wait for the answer: looking
+	// through a store costs as much as the store has threads.
+	turn chan struct{}
 }
 
 // Sealing marks the store as encrypted, before anything is sealed in it.
@@ -26,7 +30,17 @@ func (c *Core) Sealing(ctx context.Context) error {
 
 // mayWriteClear refuses bodies in the clear where the store is encrypted.
 func (c *Core) mayWriteClear(ctx context.Context, at time.Time) error {
-	if at.UnixMilli() < c.encryption.clear.Load() {
+	mayClear := func() bool { return at.UnixMilli() < c.encryption.clear.Load() }
+	if mayClear() {
+		return nil
+	}
+	select {
+	case c.encryption.turn <- struct{}{}:
+		defer func() { <-c.encryption.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if mayClear() {
 		return nil
 	}
 	found, err := c.encrypted(ctx, at)
