@@ -155,39 +155,3 @@ func BenchmarkManyThreads(b *testing.B) {
 	b.ReportMetric(1/median(ours), "steps/s")
 	b.ReportMetric(threads*each/commits, "steps/commit")
 }
-
-// BenchmarkOpen opens a store and tells what its index takes.
-func BenchmarkOpen(b *testing.B) {
-	for _, n := range []int{1000, 100_000} {
-		b.Run(fmt.Sprintf("checkpoints=%d", n), func(b *testing.B) {
-			dir, build := b.TempDir(), storetest.NewBuilder()
-			s := open(b, dir, nil)
-			for i := range n / 100 {
-				all := steps(build, fmt.Sprint("t", i), 100, 200)
-				if err := s.AppendAll(b.Context(), all); err != nil {
-					b.Fatal(err)
-				}
-			}
-			if err := s.Close(); err != nil {
-				b.Fatal(err)
-			}
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			for b.Loop() {
-				s, err := filestore.Open(b.Context(), dir, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.StopTimer()
-				runtime.GC()
-				runtime.ReadMemStats(&after)
-				if err := s.Close(); err != nil {
-					b.Fatal(err)
-				}
-				b.StartTimer()
-			}
-			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "B/checkpoint")
-		})
-	}
-}

@@ -33,3 +33,5 @@ func TestLedger(t *testing.T) {
 }
 
 func BenchmarkStore(b *testing.B) { ledgertest.Bench(b, harness(), nil) }
+
+func BenchmarkOpen(b *testing.B) { ledgertest.BenchOpen(b, harness(), 1000, 1_000_000) }

@@ -3,7 +3,6 @@ package natsstore_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
@@ -99,33 +97,6 @@ func BenchmarkAppend(b *testing.B) {
 	slices.Sort(ours)
 	b.ReportMetric(ratios[len(ratios)/2], "x-baseline")
 	b.ReportMetric(ours[len(ours)/2], "steps/s")
-}
-
-// BenchmarkOpen opens stores of so many checkpoints of 200 bytes.
-func BenchmarkOpen(b *testing.B) {
-	for _, n := range []int{1000, 20000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			dir := filepath.Join(b.TempDir(), "store")
-			s := openAt(b, "nats:"+dir, natsstore.Options{}.Lazy())
-			builder := storetest.NewBuilder()
-			for i := range n / 200 {
-				for bulk := range slices.Chunk(benchBatches(builder, fmt.Sprint("thread-", i), 200, benchState(200)), 1) {
-					if err := s.AppendAll(b.Context(), bulk); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-			if err := s.Close(); err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				s := openAt(b, "nats:"+dir, natsstore.Options{}.Lazy())
-				if err := s.Close(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }
 
 // BenchmarkRead reads where a thread ends, from a server elsewhere: one round trip to

@@ -43,3 +43,5 @@ func TestLedger(t *testing.T) {
 	}
 	ledgertest.Run(t, harness(), nil)
 }
+
+func BenchmarkOpen(b *testing.B) { ledgertest.BenchOpen(b, harness(), 1000, 1_000_000) }

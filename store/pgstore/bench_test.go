@@ -159,3 +159,7 @@ func report(b *testing.B, ratios, ours []float64) {
 }
 
 func BenchmarkStore(b *testing.B) { ledgertest.Bench(b, harness(b, pgstore.Options{}), nil) }
+
+func BenchmarkOpen(b *testing.B) {
+	ledgertest.BenchOpen(b, harness(b, pgstore.Options{}), 1000, 1_000_000)
+}

@@ -27,7 +27,7 @@ func options(o s3store.Options) *s3store.Options {
 }
 
 // harness has a prefix for each directory, on one server, which other processes reach too.
-func harness(t *testing.T) storetest.Harness {
+func harness(t testing.TB) storetest.Harness {
 	endpoint := os.Getenv(serverEnv)
 	if endpoint == "" {
 		endpoint = s3test.New(t).Endpoint()
@@ -60,3 +60,5 @@ func TestLedger(t *testing.T) {
 	}
 	ledgertest.Run(t, harness(t), nil)
 }
+
+func BenchmarkOpen(b *testing.B) { ledgertest.BenchOpen(b, harness(b), 1000, 100_000) }

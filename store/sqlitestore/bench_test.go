@@ -162,41 +162,6 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// BenchmarkOpen opens a store with a long or a short history and reads the
-// newest entry of its thread.
-func BenchmarkOpen(b *testing.B) {
-	for _, n := range []int{100, 20_000} {
-		b.Run(fmt.Sprintf("entries=%d", n), func(b *testing.B) {
-			path := filepath.Join(b.TempDir(), "posthouse.db")
-			s, err := sqlitestore.Open(b.Context(), path, &sqlitestore.Options{Sync: sqlitestore.SyncNormal})
-			if err != nil {
-				b.Fatal(err)
-			}
-			l := newLine("t", idSource())
-			fill(b, s, l, n, 200)
-			if err := s.Close(); err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				s, err := sqlitestore.Open(b.Context(), path, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
-				for e, err := range s.Read(b.Context(), "t", posthouse.Range{Reverse: true, Limit: 1}) {
-					if err != nil || e.Seq != uint64(n) {
-						b.Fatal(err)
-					}
-				}
-				b.StopTimer()
-				if err := s.Close(); err != nil {
-					b.Fatal(err)
-				}
-				b.StartTimer()
-			}
-		})
-	}
-}
-
 // BenchmarkListByIndexTerm lists, of 50,000 checkpoints in 1,000 threads, one run in
 // an old thread, a label that every hundredth thread has, and the newest of a
 // graph that all are of.
