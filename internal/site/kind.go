@@ -67,7 +67,8 @@ type Site struct {
 // A server is a process, or what is like one.
 type server interface {
 	addr() (network, addr string)
-	restart() error // ended as SIGKILL does, and started again
+	kill()        // as SIGKILL does
+	again() error // starts it again
 	close()
 }
 
@@ -101,8 +102,17 @@ func (s *Site) CanRestart() bool {
 	return s.server != nil && !inProcess
 }
 
+// Kill ends the server as SIGKILL does.
+func (s *Site) Kill() { s.server.kill() }
+
+// Again starts the server after Kill. It returns once the server answers.
+func (s *Site) Again() error { return s.server.again() }
+
 // Restart kills the server and starts it again. It returns once the server answers.
-func (s *Site) Restart() error { return s.server.restart() }
+func (s *Site) Restart() error {
+	s.Kill()
+	return s.Again()
+}
 
 // Close ends the server.
 func (s *Site) Close() {

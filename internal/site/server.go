@@ -62,10 +62,8 @@ func (p *postgres) addr() (network, addr string) {
 	return "unix", filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432")
 }
 
-func (p *postgres) restart() error {
-	p.KillAll()
-	return p.Again()
-}
+func (p *postgres) kill()        { p.KillAll() }
+func (p *postgres) again() error { return p.Again() }
 
 func (p *postgres) close() {
 	p.KillAll()
@@ -83,12 +81,9 @@ func startRedis(dir string) (server, error) {
 }
 
 func (r redis) addr() (network, addr string) { return "tcp", r.Addr() }
+func (r redis) kill()                        { r.Kill() }
+func (r redis) again() error                 { return r.Again() }
 func (r redis) close()                       { r.Kill() }
-
-func (r redis) restart() error {
-	r.Kill()
-	return r.Again()
-}
 
 // buckets is a service of buckets in this process.
 type buckets struct{ *s3test.Server }
@@ -98,8 +93,9 @@ func startS3(string) (server, error) { return &buckets{s3test.Start()}, nil }
 func (b *buckets) addr() (network, addr string) {
 	return "tcp", strings.TrimPrefix(b.Endpoint(), "http://")
 }
-func (b *buckets) restart() error { return nil }
-func (b *buckets) close()         { b.Close() }
+func (b *buckets) kill()        {}
+func (b *buckets) again() error { return nil }
+func (b *buckets) close()       { b.Close() }
 
 // servingEnv has what a server in another process is to do.
 const servingEnv = "POSTHOUSE_SITE_SERVER"
@@ -147,12 +143,9 @@ func startNATS(dir string) (server, error) {
 }
 
 func (n *nats) addr() (network, addr string) { return "tcp", fmt.Sprint("127.0.0.1:", n.Port) }
+func (n *nats) kill()                        { n.Kill() }
+func (n *nats) again() error                 { return n.Run() }
 func (n *nats) close()                       { n.Kill() }
-
-func (n *nats) restart() error {
-	n.Kill()
-	return n.Run()
-}
 
 // answers reports whether the server greets who connects.
 func (n *nats) answers() bool {

@@ -9,9 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/posthouse/posthouse/internal/pgtest"
-	"github.com/posthouse/posthouse/internal/redistest"
 )
 
 // TestServerAway cuts all processes off from the server of their store while one runs a
@@ -57,28 +54,22 @@ func TestServerAway(t *testing.T) {
 
 // TestServerStopped stops the server of a store while a process runs a step, for longer
 // than that process has its thread, and starts it again: for a minute on each kind with
-// POSTHOUSE_LONG=1, which is also longer than any call waits, else for 5 s on Redis. All
+// POSTHOUSE_LONG=1, which is also longer than any call waits, else for 5 s on Redis and NATS. All
 // say the whole time that they are not ready, and why. Then the run goes on, nothing is
 // lost, and nothing is on record twice.
 func TestServerStopped(t *testing.T) {
-	type server interface {
-		URL() string
-		Kill()
-		Restart(redistest.TB)
-	}
-	absence := 5 * time.Second
-	starts := map[string]func(*testing.T) server{"redis": func(t *testing.T) server { return redistest.Start(t) }}
+	absence, kinds := 5*time.Second, []string{"redis", "nats"}
 	if os.Getenv("POSTHOUSE_LONG") != "" {
-		absence = time.Minute
-		starts["postgres"] = func(t *testing.T) server { return pgtest.Start(t) }
+		absence, kinds = time.Minute, append(kinds, "postgres")
 	}
-	for name, start := range starts {
+	for _, name := range kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t)
-			h := newHouse(t, s.URL())
-			web, a := h.start("web", s.URL(), false), h.start("a", s.URL(), true)
-			h.start("b", s.URL(), true)
+			s := startSite(t, name)
+			at := s.URL("stopped", "")
+			h := newHouse(t, at)
+			web, a := h.start("web", at, false), h.start("a", at, true)
+			h.start("b", at, true)
 			h.ready(web, http.StatusOK)
 			a.begin("t")
 			begun := h.next(true, "first")
@@ -94,7 +85,9 @@ func TestServerStopped(t *testing.T) {
 					begun.conn = nil
 				}
 			}
-			s.Restart(t)
+			if err := s.Again(); err != nil {
+				t.Fatal(err)
+			}
 			h.ready(web, http.StatusOK)
 			h.ready(a, http.StatusOK)
 			first := h.done("first")

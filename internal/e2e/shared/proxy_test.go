@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/service"
 	"github.com/posthouse/posthouse/internal/site"
 )
 
@@ -53,16 +54,27 @@ var backends = []backend{
 	{
 		"nats",
 		func(t *testing.T, name string) (string, string, string) {
-			s, err := site.Find("nats").Start(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(s.Close)
+			s := startSite(t, "nats")
 			network, addr := s.Addr()
 			return s.URL(name, ""), network, addr
 		},
 		func(name, addr string) string { return "nats://" + addr + "?prefix=" + name },
 	},
+}
+
+// startSite starts a server of the test's own, of a kind of store.
+func startSite(t *testing.T, kind string) *site.Site {
+	t.Helper()
+	k := site.Find(kind)
+	if !k.Installed() {
+		service.Missing(t, k.Name, "its server is not installed")
+	}
+	s, err := k.Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
 }
 
 // A proxy is what lies between a process and a server. While it is cut, it takes bytes
