@@ -42,6 +42,7 @@ type Store struct {
 	ctx      context.Context // ends when the store closes
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
+	closing  atomic.Bool // Close was called; until closed it still writes
 	closed   atomic.Bool
 	poisoned atomic.Pointer[posthouse.Error]
 }
@@ -137,7 +138,7 @@ func (s *Store) Runs() *posthouse.Runs { return &s.runs }
 // Close waits for calls in progress and closes the connection, and the server if it is in
 // this process. Acknowledged writes are durable without it. A second call returns nil.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	if s.closing.Swap(true) {
 		return nil
 	}
 	if !s.opts.ReadOnly && s.poisoned.Load() == nil {
