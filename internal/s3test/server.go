@@ -85,6 +85,9 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
+// CutConnections ends all connections, with whatever is on its way in them.
+func (s *Server) CutConnections() { s.http.CloseClientConnections() }
+
 // URL returns the URL of a store in a bucket, which need not be made.
 func (s *Server) URL(bucket, prefix string) string {
 	return "s3://" + bucket + "/" + prefix + "?endpoint=" + url.QueryEscape(s.http.URL)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/s3test"
 )
 
 // A service is a server that keeps a store's data in a directory.
@@ -130,5 +131,34 @@ func (r *redis) close() {
 	r.kill()
 	if r.log != "" {
 		_ = os.Remove(r.log)
+	}
+}
+
+// buckets is a service of buckets in this process. It keeps what it was given whatever
+// happens to clients: killing it ends their connections.
+type buckets struct{ server *s3test.Server }
+
+func newBuckets() service { return &buckets{} }
+
+func (*buckets) installed() bool           { return true }
+func (*buckets) template(dir string) error { return os.Mkdir(dir, 0o700) }
+func (*buckets) repaired() int             { return 0 }
+
+func (b *buckets) start(string, string) (string, error) {
+	if b.server == nil {
+		b.server = s3test.Start()
+	}
+	return b.server.URL("bucket", "store"), nil
+}
+
+func (b *buckets) kill() {
+	if b.server != nil {
+		b.server.CutConnections()
+	}
+}
+
+func (b *buckets) close() {
+	if b.server != nil {
+		b.server.Close()
 	}
 }

@@ -7,9 +7,11 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/powercut"
+	"github.com/posthouse/posthouse/internal/s3test"
 	"github.com/posthouse/posthouse/store/all"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/redisstore"
+	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
@@ -24,7 +26,11 @@ type Store struct {
 	starts    int                                                                  // changes of the disk while a server recovers; 0: few
 	inOrder   bool                                                                 // its files have no checksums, so pages of one must reach the disk in their order
 	needsExt4 bool                                                                 // it promises nothing where a name is not durable by any sync
+	noDisk    bool                                                                 // it keeps nothing on a disk of ours: it is only killed
 }
+
+// Tries reports whether the harness says anything about the store.
+func (s *Store) Tries(h Harness) bool { return h != Power || !s.noDisk }
 
 // Promises reports whether the store is to lose nothing where names are durable as the
 // model says, or under kills, which have no model.
@@ -53,6 +59,7 @@ func Stores() []*Store {
 		}},
 		{Name: "redis", open: openRedis, service: newRedis, inOrder: true, arms: []arm{{name: "appendfsync everysec", weak: "everysec"}}},
 		{Name: "nats", url: below("nats:", "nats"), open: open, needsExt4: true, arms: []arm{lying, early}},
+		{Name: "s3", open: openS3, service: newBuckets, noDisk: true},
 	}
 }
 
@@ -93,6 +100,10 @@ func openRedis(ctx context.Context, url, weak string) (posthouse.Store, error) {
 		return open(ctx, url, weak)
 	}
 	return orNil(redisstore.Open(ctx, url, &redisstore.Options{AllowWeak: true}))
+}
+
+func openS3(ctx context.Context, url, _ string) (posthouse.Store, error) {
+	return orNil(s3store.Open(ctx, url, &s3store.Options{AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey}))
 }
 
 // orNil keeps a nil store from becoming an interface that is not nil.

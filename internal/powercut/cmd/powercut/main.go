@@ -107,7 +107,7 @@ func (c *config) store(ctx context.Context, s *trial.Store) error {
 	if c.kills {
 		harness, models = trial.Kill, []string{""}
 	}
-	for done := 0; ctx.Err() == nil; {
+	for done := 0; ctx.Err() == nil && s.Tries(harness); {
 		lines, err := record.Read[trial.Line](c.record)
 		if err != nil {
 			return err
