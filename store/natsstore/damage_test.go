@@ -32,7 +32,7 @@ func filled(t *testing.T, dir string) string {
 	if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "t2", Bodies: []posthouse.BodyRef{{Seq: 1}}}); err != nil {
 		t.Fatal(err)
 	}
-	text, err := look(t, s)
+	text, err := storetest.Dump(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func opened(t *testing.T, dir, name string, change func([]byte) []byte) (string,
 		return "", err
 	}
 	defer s.Close()
-	return look(t, s)
+	return storetest.Dump(t.Context(), s)
 }
 
 // TestDamage flips bytes of each file of the server, some hundred of them, all with

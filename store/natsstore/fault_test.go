@@ -234,12 +234,12 @@ func TestTwoStoresRace(t *testing.T) {
 		}
 	}
 	third := openAt(t, server.ClientURL(), nil)
-	want, err := look(t, stores[0])
+	want, err := storetest.Dump(t.Context(), stores[0])
 	if err != nil {
 		t.Error(err)
 	}
 	for _, s := range []*natsstore.Store{stores[1], third} {
-		if got, err := look(t, s); err != nil || got != want {
+		if got, err := storetest.Dump(t.Context(), s); err != nil || got != want {
 			t.Errorf("another store reads otherwise: %v", err)
 		}
 	}

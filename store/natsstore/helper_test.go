@@ -117,42 +117,6 @@ func wantSound(t testing.TB, s *natsstore.Store, thread string, n int) {
 	}
 }
 
-// look reads everything there is, and returns it as text, or the first error.
-func look(t testing.TB, s *natsstore.Store) (string, error) {
-	var b bytes.Buffer
-	for info, err := range s.Threads(t.Context(), posthouse.ThreadQuery{}) {
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "%+v\n", info)
-		for e, err := range s.Read(t.Context(), info.Thread, posthouse.Range{}) {
-			if err == nil {
-				err = e.Check()
-			}
-			if err != nil {
-				return "", err
-			}
-			fmt.Fprintf(&b, "%+v\n", e)
-		}
-	}
-	for h, err := range s.List(t.Context(), posthouse.Query{}) {
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "%+v\n", h)
-	}
-	for slot, err := range s.Slots(t.Context(), "") {
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "%+v\n", slot)
-	}
-	for err := range s.Check(t.Context()) {
-		return "", err
-	}
-	return b.String(), nil
-}
-
 // A counter counts across goroutines.
 type counter = atomic.Int64
 

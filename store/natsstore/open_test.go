@@ -208,7 +208,7 @@ func TestDrop(t *testing.T) {
 	for _, url := range []string{server.ClientURL() + "?prefix=goes", "nats:" + t.TempDir()} {
 		for range 2 { // the second finds nothing of the first
 			s := openAt(t, url, nil)
-			if text, err := look(t, s); err != nil || text != "" {
+			if text, err := storetest.Dump(t.Context(), s); err != nil || text != "" {
 				t.Fatalf("%q %v", text, err)
 			}
 			take(t, s, storetest.NewBuilder().Log("a"))

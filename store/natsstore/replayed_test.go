@@ -69,7 +69,7 @@ func filledServer(t *testing.T, dir string, witnessed bool) (text string) {
 			take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r", Status: posthouse.StatusWaiting}, fmt.Sprint("state ", i)), l.Gate(b.GateID(), b.Now().Add(time.Hour)))
 		}
 	}
-	if text, err = look(t, s); err != nil {
+	if text, err = storetest.Dump(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	if !witnessed {
@@ -131,7 +131,7 @@ func rewritten(t *testing.T, dir string, change func([]*jetstream.RawStreamMsg) 
 		return "", err
 	}
 	defer func() { _ = s.Close() }() // it may be damaged
-	return look(t, s)
+	return storetest.Dump(t.Context(), s)
 }
 
 // rewrite makes the log's stream anew.

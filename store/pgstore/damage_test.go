@@ -27,36 +27,6 @@ var tables = []struct {
 	{"gates", []string{"list", "gate", "thread"}, nil},
 }
 
-// look reads everything there is, and returns it as text, or the first error.
-func look(t testing.TB, s *pgstore.Store) (string, error) {
-	var b bytes.Buffer
-	for info, err := range s.Threads(t.Context(), posthouse.ThreadQuery{}) {
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "%+v\n", info)
-		for e, err := range s.Read(t.Context(), info.Thread, posthouse.Range{}) {
-			if err == nil {
-				err = e.Check()
-			}
-			if err != nil {
-				return "", err
-			}
-			fmt.Fprintf(&b, "%+v\n", e)
-		}
-	}
-	for h, err := range s.List(t.Context(), posthouse.Query{}) {
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "%+v\n", h)
-	}
-	for err := range s.Check(t.Context()) {
-		return "", err
-	}
-	return b.String(), nil
-}
-
 // A vandal changes rows of a small store, and looks what the store then says.
 type vandal struct {
 	*testing.T
@@ -74,7 +44,7 @@ func (v *vandal) change(sql string, args ...any) bool {
 
 func (v *vandal) try(kind, what string) {
 	v.Helper()
-	switch after, err := look(v.T, v.s); {
+	switch after, err := storetest.Dump(v.T.Context(), v.s); {
 	case err == nil && after != v.before:
 		v.Errorf("%s %s: served as if nothing had happened", kind, what)
 	case err == nil:
@@ -101,14 +71,14 @@ func TestMisplacedRows(t *testing.T) {
 	}
 	v.save("saved")
 	var err error
-	if v.before, err = look(t, v.s); err != nil {
+	if v.before, err = storetest.Dump(t.Context(), v.s); err != nil {
 		t.Fatal(err)
 	}
 	for i := range tables {
 		v.values(i)
 		v.rows(i)
 	}
-	if after, err := look(t, v.s); err != nil || after != v.before {
+	if after, err := storetest.Dump(t.Context(), v.s); err != nil || after != v.before {
 		t.Errorf("set back: %v", err)
 	}
 	t.Logf("found: %v; read as before: %v", v.found, v.harmless)

@@ -1,7 +1,6 @@
 package redisstore_test
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,40 +53,6 @@ func cells(t *testing.T, c rueidis.Client, prefix string) (values []cell, member
 	return values, members
 }
 
-// look reads everything there is, and returns it as text, or the first error.
-func look(t *testing.T, s *redisstore.Store) (string, error) {
-	var b bytes.Buffer
-	for info, err := range s.Threads(t.Context(), posthouse.ThreadQuery{}) {
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "%+v\n", info)
-		var fold posthouse.ThreadInfo
-		for e, err := range s.Read(t.Context(), info.Thread, posthouse.Range{}) {
-			if err == nil {
-				err = e.Check()
-			}
-			if err == nil {
-				err = fold.Apply(e)
-			}
-			if err != nil {
-				return "", err
-			}
-			fmt.Fprintf(&b, "%+v\n", e)
-		}
-	}
-	for h, err := range s.List(t.Context(), posthouse.Query{}) {
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "%+v\n", h)
-	}
-	for err := range s.Check(t.Context()) {
-		return "", err
-	}
-	return b.String(), nil
-}
-
 // TestDamage flips each byte of each value, and takes each member out of each list. It is
 // found by who reads everything, or changes nothing of what is read.
 func TestDamage(t *testing.T) {
@@ -99,7 +64,7 @@ func TestDamage(t *testing.T) {
 		h := l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Coordination: "desk"}, "waits")
 		take(t, s, l, h, l.Gate(b.GateID(), b.Now().Add(time.Hour)))
 	}
-	before, err := look(t, s)
+	before, err := storetest.Dump(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +84,7 @@ func TestDamage(t *testing.T) {
 			changed := []byte(v.value)
 			changed[at] ^= 1 << (at % 8)
 			v.set(string(changed))
-			after, err := look(t, s)
+			after, err := storetest.Dump(t.Context(), s)
 			switch {
 			case err == nil && after != before:
 				t.Errorf("byte %d of %s: served as if nothing had happened", at, v.name)
@@ -135,13 +100,13 @@ func TestDamage(t *testing.T) {
 		score := do(t, c, "ZSCORE", m[0], m[1])
 		n, _ := score.AsFloat64()
 		do(t, c, "ZREM", m[0], m[1])
-		if after, err := look(t, s); err == nil {
+		if after, err := storetest.Dump(t.Context(), s); err == nil {
 			t.Errorf("%q is missing from %q, and nobody says so; the same is read: %v", m[1], m[0], after == before)
 		}
 		do(t, c, "ZADD", m[0], fmt.Sprint(n), m[1])
 		lists[strings.TrimPrefix(m[0], prefix)[:1]] = true
 	}
-	if after, err := look(t, s); err != nil || after != before {
+	if after, err := storetest.Dump(t.Context(), s); err != nil || after != before {
 		t.Errorf("set back: %v", err)
 	}
 	kinds := []string{}

@@ -36,14 +36,14 @@ func TestMisplacedValues(t *testing.T) {
 		h := l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Coordination: "desk"}, "waits")
 		take(t, s, l, h, l.Gate(b.GateID(), b.Now().Add(1e9)))
 	}
-	before, err := look(t, s)
+	before, err := storetest.Dump(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	values := threadValues()
 	found, harmless := map[string]int{}, map[string]int{}
 	try := func(kind, what string) {
-		switch after, err := look(t, s); {
+		switch after, err := storetest.Dump(t.Context(), s); {
 		case err == nil && after != before:
 			t.Errorf("%s %s: served as if nothing had happened", kind, what)
 		case err == nil:
@@ -76,7 +76,7 @@ func TestMisplacedValues(t *testing.T) {
 		}
 		v.set(v.value)
 	}
-	if after, err := look(t, s); err != nil || after != before {
+	if after, err := storetest.Dump(t.Context(), s); err != nil || after != before {
 		t.Errorf("set back: %v", err)
 	}
 	t.Logf("found: %v; read as before: %v", found, harmless)

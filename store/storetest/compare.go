@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -227,4 +229,44 @@ func diffThread(got, want *posthouse.ThreadInfo) string {
 		return fmt.Sprintf("the summary of thread %q is %+v, want %+v", want.Thread, *got, *want)
 	}
 	return ""
+}
+
+// Dump returns all that a store serves as text: threads, entries, headers and slots. It
+// returns the first error instead, also of an entry that fails its checks or does not follow
+// the one before, and of the store's own check. Tests of damage compare two dumps: what was
+// changed is found, or the dump is the same.
+func Dump(ctx context.Context, s posthouse.Store) (string, error) {
+	var b bytes.Buffer
+	err := printAll(&b, s.Threads(ctx, posthouse.ThreadQuery{}), func(info *posthouse.ThreadInfo) error {
+		var fold posthouse.ThreadInfo
+		return printAll(&b, s.Read(ctx, info.Thread, posthouse.Range{}), func(e *posthouse.Entry) error {
+			return cmp.Or(e.Check(), fold.Apply(e))
+		})
+	})
+	if err == nil {
+		err = printAll(&b, s.List(ctx, posthouse.Query{}), nil)
+	}
+	if lister, ok := s.(posthouse.SlotLister); ok && err == nil {
+		err = printAll(&b, lister.Slots(ctx, ""), nil)
+	}
+	if checker, ok := s.(posthouse.Checker); ok && err == nil {
+		for err = range checker.Check(ctx) {
+			break
+		}
+	}
+	return b.String(), err
+}
+
+// printAll prints what a store yields, up to the first error, also one of more.
+func printAll[T any](b *bytes.Buffer, all iter.Seq2[T, error], more func(T) error) error {
+	for item, err := range all {
+		if err == nil && more != nil {
+			err = more(item)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "%+v\n", item)
+	}
+	return nil
 }
