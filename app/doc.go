@@ -34,11 +34,17 @@
 // Programs.OpenStore, which has the signature of Open in package store/all:
 // that one opens every store, and links every driver.
 //
+// # Workers
+//
+// Workers on other hosts come over HTTP. Where they shall come over NATS, too, give Open of
+// package task/natslink as Programs.OpenLink: serve and worker have --nats and
+// --nats-listen then.
+//
 // # Caveats
 //
 // One process writes to a SQLite store, or to one of files. The functions of graphs and flows are
 // code: a run that was begun by one version of the binary is resumed by the
 // next, so change them as docs/graph.md and docs/flows.md say.
 //
-// The package is wiring: it may import every package but store/all.
+// The package is wiring: it may import every package but store/all and task/natslink.
 package app

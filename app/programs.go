@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/task/link"
 )
 
 // Programs are what a binary serves, and what it is built with. The zero value
@@ -24,6 +25,11 @@ type Programs struct {
 	// of package store/all fits. Nil: memory:, file:DIR and
 	// sqlite:PATH.
 	OpenStore func(ctx context.Context, url string, o *local.Options) (posthouse.Store, error)
+
+	// OpenLink opens what --nats, --nats-listen or Options.Link name, where workers come
+	// beside HTTP; natslink.Open of package task/natslink fits, and links NATS. Nil: there
+	// are no such flags.
+	OpenLink link.Opener
 
 	Name    string // of the binary, in help and hints; default the name of its file
 	Version string // default what Go recorded in the binary

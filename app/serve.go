@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/task/link"
 )
 
 // Options say what [Serve] serves, from where, and to whom. The zero value, and
@@ -41,6 +42,11 @@ type Options struct {
 	AllowInsecure bool     // listen beyond this machine without TLS, behind a proxy that does it
 	AllowedHosts  []string // names by which clients may call the server, beside loopback's
 
+	// Link is where workers come beside HTTP, through Programs.OpenLink: servers at a URL, or a
+	// server in this process, which lets in whom the tokens in Dir do. Allow and Logger are
+	// filled in. Nil: workers come over HTTP only.
+	Link *link.Options
+
 	// Encrypt encrypts what is stored from now on, and makes a key file if it is
 	// missing. An existing key file is used anyway.
 	Encrypt bool
@@ -65,6 +71,7 @@ type Options struct {
 type Info struct {
 	URL       string // as in http://127.0.0.1:8095
 	StoreURL  string
+	LinkURL   string // where workers come beside HTTP; "" is nowhere
 	TokenFile string // holds the first token, an operator's, unless it was revoked or moved
 	Ledger    *ledger.Ledger
 }
@@ -112,7 +119,11 @@ func Serve(ctx context.Context, o *Options) error {
 		return err
 	}
 	if o.Ready != nil {
-		o.Ready(&Info{URL: h.URL, StoreURL: h.StoreURL, TokenFile: h.TokenFile, Ledger: h.Ledger})
+		info := &Info{URL: h.URL, StoreURL: h.StoreURL, TokenFile: h.TokenFile, Ledger: h.Ledger}
+		if h.Link != nil {
+			info.LinkURL = h.Link.Address()
+		}
+		o.Ready(info)
 	}
 	return h.Run(ctx)
 }
@@ -123,7 +134,7 @@ func (o *Options) host() (*host.Options, error) {
 		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore,
 		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
 		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: cmp.Or(o.RetainEvery, host.DefaultRetainEvery), MaxState: o.MaxState,
-		Logger: o.Logger, Version: o.Programs.Version, Programs: opener(o.Programs.Open),
+		Logger: o.Logger, Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link,
 	}
 	if o.Dir == "" {
 		dir, err := datadir.Default(os.Getenv)

@@ -8,12 +8,13 @@ import (
 	"github.com/posthouse/posthouse/app"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/refund"
 	"github.com/posthouse/posthouse/store/all"
+	"github.com/posthouse/posthouse/task/natslink"
 )
 
 // programs are those of this binary: serve has none, dev has the sample.
 func programs() app.Programs {
 	return app.Programs{
-		Name: "posthouse", Version: version, OpenStore: all.Open,
+		Name: "posthouse", Version: version, OpenStore: all.Open, OpenLink: natslink.Open,
 		Dev: &app.Dev{About: aboutSample, Open: openSample},
 	}
 }

@@ -8,8 +8,12 @@
 // there; from then on it talks to that one, at {prefix}.task.{engine}.*, and goes to
 // another when that does not answer.
 //
-// A worker needs leave to publish below {prefix}.task.> and to have its replies
-// (_INBOX.>), and no access to streams or buckets. Messages are bounded by the server's
+// A worker needs leave to publish to {prefix}.task.*.* and to have its replies (_INBOX.>), an
+// engine the reverse, and neither has access to streams or buckets. A worker that may
+// subscribe to {prefix}.task.> could answer for an engine.
+//
+// Both are connected to one cluster. What crosses from one cluster to another is refused with
+// [posthouse.ErrUnsupported]. Messages are bounded by the server's
 // max_payload: with the default of 1 MiB, a slot has at most about 750 KiB over NATS.
 //
 // It imports the root package, task and task/wire.

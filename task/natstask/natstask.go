@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -92,14 +93,20 @@ type server struct {
 	group  sync.WaitGroup
 }
 
-// engineHeader names the engine that answered.
-const engineHeader = "Posthouse-Engine"
+// Headers of replies: the engine that answered, and the cluster that it is connected to.
+const (
+	engineHeader  = "Posthouse-Engine"
+	clusterHeader = "Posthouse-Cluster"
+)
 
 func (s *server) answer(ctx context.Context, m *nats.Msg) {
 	method := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
 	r := nats.NewMsg(m.Reply)
 	r.Data = wire.Serve(ctx, s.engine, method, m.Data)
 	r.Header.Set(engineHeader, s.name)
+	if cluster := s.conn.ConnectedClusterName(); cluster != "" {
+		r.Header.Set(clusterHeader, cluster)
+	}
 	if m.Reply != "" {
 		_ = s.conn.PublishMsg(r) // a worker without an answer asks again
 	}
@@ -138,10 +145,27 @@ func (c *client) call(ctx context.Context, method string, body []byte) ([]byte, 
 		c.engine.CompareAndSwap(engine, new(string)) // another may answer
 		return nil, err
 	}
+	if err := c.sameCluster(r.Header.Get(clusterHeader)); err != nil {
+		return nil, err
+	}
 	if name := r.Header.Get(engineHeader); name != "" && name != *engine {
 		c.engine.CompareAndSwap(engine, &name)
 	}
 	return r.Data, nil
+}
+
+// sameCluster refuses an engine in another cluster: the call has crossed a gateway, or a
+// leaf node between clusters.
+func (c *client) sameCluster(theirs string) error {
+	ours := c.conn.ConnectedClusterName()
+	if ours == "" || theirs == "" || ours == theirs {
+		return nil
+	}
+	return &posthouse.Error{
+		Code:    posthouse.CodeUnsupported,
+		Message: fmt.Sprintf("the engine is in the NATS cluster %.100q and this worker in %.100q: superclusters are not supported", theirs, ours),
+		Hint:    "connect both to one cluster: between clusters a request may find no engine, or wait for another's heartbeat, for longer than a lease",
+	}
 }
 
 func unavailable(doing string, err error) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/task/link"
 )
 
 // ourName is the name of the command in all texts.
@@ -24,6 +25,7 @@ type Config struct {
 	Name      string      // of the binary, in help and in hints; default posthouse
 	Version   string      // default what Go recorded
 	OpenStore host.Opener // default [local.Open]
+	OpenLink  link.Opener // nil: workers come over HTTP only
 	Programs  func(context.Context, *host.Env) (*host.Set, error)
 	Dev       *Dev // nil: there is no command dev
 }

@@ -252,7 +252,7 @@ func (a *app) fromEnvironment(flags *pflag.FlagSet) (err error) {
 }
 
 // pathFlags are flags that name files. File names may be any bytes.
-var pathFlags = []string{"data-dir", "dir", "key", "keys", "out", "store", "tls-cert", "tls-key", "token-file", "witness"}
+var pathFlags = []string{"data-dir", "dir", "key", "keys", "nats-ca", "nats-cert", "nats-creds", "nats-key", "out", "store", "tls-cert", "tls-key", "token-file", "witness"}
 
 // flagsAreText refuses flags that are not UTF-8, which JSON would change.
 func flagsAreText(flags *pflag.FlagSet) (err error) {
@@ -289,7 +289,10 @@ func (a *app) client() (*rest.Client, error) {
 	return rest.New(a.server, token)
 }
 
-func (a *app) token() (string, error) {
+func (a *app) token() (string, error) { return a.tokenFor(rest.Local(a.server)) }
+
+// tokenFor returns the token for a server on this machine, or on another.
+func (a *app) tokenFor(local bool) (string, error) {
 	if a.tokenFile != "" {
 		return datadir.ReadToken(a.tokenFile)
 	}
@@ -297,7 +300,7 @@ func (a *app) token() (string, error) {
 		return t, nil
 	}
 	dir, err := a.dir()
-	if err != nil || !rest.Local(a.server) {
+	if err != nil || !local {
 		return "", err // no other server gets the token of this machine's
 	}
 	token, err := datadir.ReadToken(dir.Token())

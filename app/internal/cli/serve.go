@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/task/link"
 )
 
 // serveFlags are the flags of serve and dev.
@@ -27,6 +28,8 @@ type serveFlags struct {
 	retain    retention
 	every     span // how often
 	maxState  byteSize
+	nats      natsFlags
+	listen    string // for workers, over NATS
 
 	newStore bool // a store that is gone may be made anew
 	dev      bool // with the programs to try
@@ -41,7 +44,8 @@ func (a *app) serveCmd() *cobra.Command {
 
 The first start makes the data directory, the store, a signing key and an access
 token. It listens on this machine only unless it is given a certificate, or
---allow-insecure behind a proxy that does TLS.`,
+--allow-insecure behind a proxy that does TLS. Workers come over HTTP, with a token of
+the role worker, and over NATS where --nats or --nats-listen says so.`,
 		Example: `  posthouse serve
   posthouse serve --addr 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem --allowed-host posthouse.example.com`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), &s) },
@@ -67,6 +71,10 @@ func (a *app) serveFlags(cmd *cobra.Command, s *serveFlags) {
 	f.Var(&s.every, "retain-every", "how often the retention flags are applied")
 	s.maxState = posthouse.DefaultMaxState
 	f.Var(&s.maxState, "max-state", "most that one state, step result or value may have, as in 16MiB; of more, store a reference")
+	if a.OpenLink != nil {
+		s.nats.flags(f)
+		f.StringVar(&s.listen, "nats-listen", "", "let workers come to a NATS server in this process, at this address; needs a certificate beyond this machine")
+	}
 	f.StringVar(&s.logLevel, "log-level", "warn", "debug, info, warn or error; goes to standard error")
 }
 
@@ -77,7 +85,7 @@ func (a *app) serve(ctx context.Context, s *serveFlags) error {
 	}
 	h, err := host.Open(ctx, o)
 	if err != nil {
-		return err
+		return inFlags(err)
 	}
 	a.banner(h)
 	return h.Run(ctx)
@@ -104,6 +112,7 @@ func (a *app) hostOptions(s *serveFlags) (*host.Options, error) {
 		Addr: s.addr, Cert: s.cert, Key: s.key, AllowInsecure: s.insecure, AllowedHosts: s.hosts,
 		RetainEvery: time.Duration(s.every), MaxState: int64(s.maxState), Logger: log, Version: a.readVersion().Version, Programs: a.Programs,
 	}
+	o.OpenLink, o.Link = a.OpenLink, s.link()
 	if s.retain.set() {
 		o.Retain = s.retain.policy()
 	}
@@ -111,6 +120,20 @@ func (a *app) hostOptions(s *serveFlags) (*host.Options, error) {
 		o.Programs = a.Dev.Programs
 	}
 	return o, nil
+}
+
+// link says where workers come beside HTTP. A server in this process has the certificate
+// of the API unless it is given another.
+func (s *serveFlags) link() *link.Options {
+	if s.nats.url == "" && s.listen == "" {
+		return nil
+	}
+	o := s.nats.link()
+	o.Listen = s.listen
+	if o.Listen != "" && o.Cert == "" && o.Key == "" {
+		o.Cert, o.Key = s.cert, s.key
+	}
+	return o
 }
 
 func (a *app) logger(level string) (*slog.Logger, error) {
@@ -127,6 +150,9 @@ func (a *app) banner(h *host.Host) {
 		"api": h.URL + "/api", "page": h.URL + "/", "docs": h.URL + "/docs", "store": h.StoreURL, "token": h.TokenFile,
 		"pid": strconv.Itoa(os.Getpid()),
 	}
+	if h.Link != nil {
+		lines["nats"] = h.Link.Address()
+	}
 	next := a.named(a.nextCommand(h))
 	if p := h.Ledger.EncryptionStatus(); p.EncryptsAtRest {
 		lines["encryptionKey"] = p.EncryptionKey
@@ -141,6 +167,9 @@ func (a *app) banner(h *host.Host) {
 		store += " (gone when this process ends)"
 	}
 	fields := []string{"API", lines["api"], "Page", lines["page"], "Docs", lines["docs"], "Store", store}
+	if at := lines["nats"]; at != "" {
+		fields = append(fields, "NATS", at)
+	}
 	if id := lines["encryptionKey"]; id != "" {
 		fields = append(fields, "Encrypted", "with key "+id)
 	}

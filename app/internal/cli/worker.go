@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/rest"
@@ -19,6 +20,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/httptask"
+	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/worker"
 	"github.com/posthouse/posthouse/worker/command"
 )
@@ -31,6 +33,35 @@ type workerFlags struct {
 	drain    span // how long commands may go on when the worker is to end
 	grace    span // between SIGTERM and SIGKILL
 	logLevel string
+	nats     natsFlags
+}
+
+// natsFlags say where workers and engines meet over NATS, and as whom.
+type natsFlags struct{ url, creds, ca, cert, key string }
+
+func (n *natsFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&n.url, "nats", "", "URL of NATS servers, where tasks go over NATS; with a password in it, set POSTHOUSE_NATS instead")
+	f.StringVar(&n.creds, "nats-creds", "", "file with the NATS user's credentials")
+	f.StringVar(&n.ca, "nats-ca", "", "certificates that NATS servers are signed by, PEM (default: those of the system)")
+	f.StringVar(&n.cert, "nats-cert", "", "this side's certificate for NATS, PEM")
+	f.StringVar(&n.key, "nats-key", "", "its private key, PEM")
+}
+
+func (n *natsFlags) link() *link.Options {
+	return &link.Options{URL: n.url, Credentials: n.creds, CA: n.ca, Cert: n.cert, Key: n.key}
+}
+
+// natsFields are the flags by the options that they become.
+var natsFields = map[string]string{"URL": "nats", "Listen": "nats-listen", "Credentials": "nats-creds", "CA": "nats-ca", "Cert": "nats-cert", "Key": "nats-key"}
+
+// inFlags has an error about an option of a link name the flag.
+func inFlags(err error) error {
+	if e, ok := errors.AsType[*posthouse.Error](err); ok && natsFields[e.Field] != "" {
+		said := *e
+		said.Field = natsFields[e.Field]
+		return &said
+	}
+	return err
 }
 
 func (a *app) workerCmd() *cobra.Command {
@@ -44,10 +75,12 @@ command is split at spaces, and no shell sees it. It reads the task as one line 
 JSON, prints requests as lines of JSON, and reads an answer to each: docs/workers.md
 has the protocol. With --plain it reads the input and prints the output instead.
 
-The worker needs a token of the role worker. On SIGTERM it takes no more tasks,
+It talks to a server over HTTP, with a token of the role worker, or over NATS where --nats
+says so: with the same token where that is a posthouse with --nats-listen. On SIGTERM it takes no more tasks,
 lets commands go on for the time of --drain, and gives back what they leave.`,
 		Example: `  posthouse worker --task resize="python3 resize.py"
   posthouse worker --server https://posthouse.example --token-file gpu-1.token --group gpu --at-once 4 --task resize=./resize --task crop=./crop
+  posthouse worker --nats tls://a.example:4222,tls://b.example:4222 --nats-ca ca.pem --token-file gpu-1.token --task resize=./resize
   posthouse worker list`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.work(cmd.Context(), &w) },
 	}
@@ -61,6 +94,9 @@ lets commands go on for the time of --drain, and gives back what they leave.`,
 	f.Var(&w.drain, "drain", "how long commands may go on when the worker is to end")
 	f.Var(&w.grace, "grace", "between SIGTERM and SIGKILL of a command")
 	f.StringVar(&w.logLevel, "log-level", "info", "debug, info, warn or error; goes to standard error")
+	if a.OpenLink != nil {
+		w.nats.flags(f)
+	}
 	cmd.AddCommand(a.workerList())
 	return cmd
 }
@@ -75,14 +111,11 @@ func (a *app) work(ctx context.Context, f *workerFlags) error {
 	if err != nil {
 		return err
 	}
-	token, err := a.token()
-	if err != nil {
+	engine, at, leave, err := a.engine(ctx, f, log)
+	if err != nil || engine == nil {
 		return err
 	}
-	engine, err := httptask.NewEngine(a.server, token, nil)
-	if err != nil {
-		return err
-	}
+	defer leave()
 	f.Logger, f.Grace = log, time.Duration(f.drain)
 	w, err := worker.New(engine, &f.Options)
 	if err != nil {
@@ -92,11 +125,66 @@ func (a *app) work(ctx context.Context, f *workerFlags) error {
 		w.HandleFunc(name, logged(p.Handle, log))
 	}
 	names := slices.Sorted(maps.Keys(programs))
-	ready := map[string]any{"server": a.server, "tasks": names, "group": f.Group, "atOnce": f.AtOnce}
-	if err := a.answer(ready, func() { a.Line("handling %s of %s", strings.Join(names, ", "), a.server) }); err != nil {
+	ready := map[string]any{"server": at, "tasks": names, "group": f.Group, "atOnce": f.AtOnce}
+	if err := a.answer(ready, func() { a.Line("handling %s of %s", strings.Join(names, ", "), at) }); err != nil {
 		return err
 	}
 	return w.Run(ctx)
+}
+
+// engine returns the engine that the worker talks to, and where it is. It is nil if ctx ends
+// before there is a connection.
+func (a *app) engine(ctx context.Context, f *workerFlags, log *slog.Logger) (e task.Engine, at string, leave func(), err error) {
+	leave = func() {}
+	if f.nats.url == "" {
+		token, err := a.token()
+		if err != nil {
+			return nil, "", leave, err
+		}
+		e, err = httptask.NewEngine(a.server, token, nil)
+		return e, a.server, leave, err
+	}
+	o := f.nats.link()
+	o.Logger = log
+	if o.Credentials == "" {
+		if o.Token, err = a.tokenFor(onlyHere(o.URL)); err != nil {
+			return nil, "", leave, err
+		}
+	}
+	for {
+		l, err := a.OpenLink(ctx, o)
+		switch {
+		case err == nil:
+			e, err = l.Engine()
+			return e, l.Address(), func() { _ = l.Close() }, err
+		case ctx.Err() != nil:
+			return nil, "", leave, nil
+		case !errors.Is(err, posthouse.ErrUnavailable):
+			return nil, "", leave, inFlags(err)
+		}
+		log.Warn("cannot connect", "error", err)
+		select {
+		case <-time.After(connectAgain):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// connectAgain is how long a worker waits for a server that does not answer.
+const connectAgain = time.Second
+
+// onlyHere reports whether all servers of a URL are this machine's.
+func onlyHere(url string) bool {
+	servers, _, _ := strings.Cut(url, "?")
+	for one := range strings.SplitSeq(servers, ",") {
+		if _, host, ok := strings.Cut(one, "://"); ok {
+			one = host
+		}
+		if !rest.Local("nats://" + one) {
+			return false
+		}
+	}
+	return true
 }
 
 // programs are what handles tasks, by their name.

@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/task/link"
 )
 
 // stopTime is how long a host that is asked to end waits for running work.
@@ -32,9 +33,10 @@ type Host struct {
 	Listener  net.Listener
 	URL       string // of the server, as in http://127.0.0.1:8095
 	StoreURL  string
-	TokenFile string // of the first token
-	TokenGone bool   // what is in it was revoked, or has expired
-	Set       Set    // what runs
+	TokenFile string    // of the first token
+	TokenGone bool      // what is in it was revoked, or has expired
+	Set       Set       // what runs
+	Link      link.Link // beside HTTP, for workers; nil: none
 
 	store    posthouse.Store
 	runner   *runner.Runner
@@ -136,7 +138,32 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		return err
 	}
 	so.Tasks = h.tasks
+	if err := h.openLink(ctx, o, ts); err != nil {
+		return err
+	}
 	h.Server, err = server.New(so)
+	return err
+}
+
+// openLink connects to where workers come beside HTTP. Tokens let them in to a server in
+// this process, as they do over HTTP.
+func (h *Host) openLink(ctx context.Context, o *Options, ts *tokens.List) (err error) {
+	if o.Link == nil {
+		return nil
+	}
+	if o.OpenLink == nil {
+		return &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Message: "this binary is built without what links workers",
+			Hint: "give Programs.OpenLink, as natslink.Open of package task/natslink; or let workers come over HTTP",
+		}
+	}
+	lo := *o.Link
+	lo.Logger = h.log
+	lo.Allow = func(token string) (bool, error) {
+		who, ok, err := ts.Authenticate(token)
+		return ok && who.Role.May(tokens.Worker), err
+	}
+	h.Link, err = o.OpenLink(ctx, &lo)
 	return err
 }
 
@@ -146,6 +173,13 @@ func (h *Host) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var work sync.WaitGroup
+	if h.Link != nil {
+		leave, err := h.Link.Serve(h.tasks)
+		if err != nil {
+			return errors.Join(err, h.Close())
+		}
+		work.Go(func() { <-ctx.Done(); leave() })
+	}
 	work.Go(func() {
 		if err := h.runner.Run(ctx); err != nil {
 			cancel(err)
@@ -190,6 +224,9 @@ func (h *Host) Close() (err error) {
 		if e := h.Listener.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
 			err = errors.Join(err, e)
 		}
+	}
+	if h.Link != nil {
+		err = errors.Join(err, h.Link.Close())
 	}
 	if h.Ledger != nil {
 		err = errors.Join(err, h.Ledger.Close())

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/task/link"
 )
 
 // Defaults of [Options].
@@ -53,6 +54,9 @@ type Options struct {
 	Cert, Key     string // PEM files; both or none
 	AllowInsecure bool
 	AllowedHosts  []string
+
+	OpenLink link.Opener   // required with Link
+	Link     *link.Options // where workers come beside HTTP; nil: nowhere. Allow and Logger are filled in
 
 	Encrypt bool
 	Keys    string // file; "" is the data directory's own

@@ -1,0 +1,55 @@
+// Package link says how workers and engines find each other, whatever carries the calls
+// between them.
+//
+//	l, err := natslink.Open(ctx, &link.Options{URL: "tls://nats-1:4222,tls://nats-2:4222", Credentials: "worker.creds"})
+//	defer l.Close()
+//	engine, err := l.Engine()       // at a worker
+//	stop, err := l.Serve(dispatcher) // at an engine
+//
+// A binary that takes addresses on its command line is given what opens them, as it is given
+// what opens stores: so it links no carrier that it does not use.
+//
+// It imports package task.
+package link
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/posthouse/posthouse/task"
+)
+
+// A Link is a connection to where workers and engines meet.
+type Link interface {
+	// Serve answers workers with an engine, until stop is called or the Link is closed.
+	Serve(e task.Engine) (stop func(), err error)
+
+	// Engine returns the engine that answers a worker.
+	Engine() (task.Engine, error)
+
+	// Address is where workers connect, without secrets.
+	Address() string
+
+	// Close ends the connection, and the server if it is in this process.
+	Close() error
+}
+
+// Options say where to connect, or where to listen. One of URL and Listen is required.
+type Options struct {
+	URL    string // of servers elsewhere, several with commas between
+	Listen string // HOST:PORT of a server in this process; port 0 picks a free one
+
+	Credentials string // path of a file with a user's JWT and key, for URL
+	Token       string // for URL, where that names no user
+	CA          string // path, PEM: who signed the certificates of URL's servers; default: whom the system trusts
+	Cert, Key   string // paths, PEM: this side's certificate. Beyond loopback, Listen requires one
+
+	// Allow reports whether a worker that shows a token may connect to Listen's server. It is
+	// called for each connection, and again while that lasts. Listen requires it.
+	Allow func(token string) (bool, error)
+
+	Logger *slog.Logger // default: none
+}
+
+// An Opener opens a Link.
+type Opener func(ctx context.Context, o *Options) (Link, error)

@@ -1,0 +1,28 @@
+// Package natslink opens links for workers and engines over NATS: to servers elsewhere, or
+// with a server in this process.
+//
+//	l, err := natslink.Open(ctx, &link.Options{URL: "tls://nats-1:4222,tls://nats-2:4222", Credentials: "worker.creds"})
+//	engine, err := l.Engine()
+//	w, err := worker.New(engine, nil)
+//
+// Its Open is what package app takes as Programs.OpenLink.
+//
+// # Servers elsewhere
+//
+// A URL is nats://host:4222 or tls://host:4222, several with commas between, with a user and
+// password or a token before the @ where the server asks for them. ?prefix=NAME is that of
+// the subjects, on both sides. What users may do is up to those servers. Workers need to
+// publish to posthouse.task.*.* and to subscribe to _INBOX.>; engines the reverse. Neither
+// needs JetStream.
+//
+// # A server in this process
+//
+// It carries tasks and nothing else: no JetStream, no monitoring, no cluster. A worker shows
+// a token that Options.Allow knows. It may publish requests, and read its own answers at an
+// inbox that only it can name; so it can neither answer for an engine nor read what another
+// worker is told. When its token is good no more, it is disconnected within seconds.
+//
+// A store in package natsstore has another server in its process: no worker reaches that one.
+//
+// The package imports the root package, task, task/link and task/natstask.
+package natslink
