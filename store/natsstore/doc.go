@@ -36,6 +36,12 @@
 // Options.Logger. Open refuses what it can see: streams in memory, with persist_mode async,
 // with limits that delete messages, or with fewer than three replicas in a cluster.
 //
+// One cluster keeps the streams, and any of its servers may be lost. Superclusters are not
+// supported: Open fails with [posthouse.ErrUnsupported] where the streams are in another
+// cluster than the server it is connected to, and a process whose connection moves to another
+// cluster writes no more. NATS does not tell its clients of gateways that lead from their
+// own cluster to others; nothing of the store crosses those.
+//
 // # When not to choose it
 //
 // A server that finds a damaged block of a stream drops what is behind the damage, without

@@ -114,10 +114,11 @@ func (o *Options) configure(text string) (servers, dir string, err error) {
 		return "", "", bad()
 	case isURL && host != "" && host[0] != '/':
 		for one := range strings.SplitSeq(host, ",") {
-			if u, err := url.Parse(scheme + "://" + strings.TrimSpace(one)); err != nil || u.Host == "" || u.Path != "" && u.Path != "/" {
+			one = strings.TrimPrefix(strings.TrimSpace(one), scheme+"://") // some write it before each
+			if u, err := url.Parse(scheme + "://" + one); err != nil || u.Host == "" || u.Path != "" && u.Path != "/" {
 				return "", "", bad()
 			}
-			servers += "," + scheme + "://" + strings.TrimSuffix(strings.TrimSpace(one), "/")
+			servers += "," + scheme + "://" + strings.TrimSuffix(one, "/")
 		}
 		return servers[1:], "", nil
 	case scheme == "tls":

@@ -45,6 +45,7 @@ type Store struct {
 	closing  atomic.Bool // Close was called; until closed it still writes
 	closed   atomic.Bool
 	poisoned atomic.Pointer[posthouse.Error]
+	opened   chan struct{} // closed once the streams are known
 }
 
 var (
@@ -79,7 +80,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, names: names{opts.Prefix}, index: memindex.New[place](), state: newState()}
+	s := &Store{opts: opts, names: names{opts.Prefix}, index: memindex.New[place](), state: newState(), opened: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.index.Refresh = func(ctx context.Context) error { return away.Read(s.refresh(ctx)) }
 	if err := s.open(ctx, servers, dir); err != nil {
@@ -97,6 +98,7 @@ func (s *Store) open(ctx context.Context, servers, dir string) (err error) {
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			s.opts.Logger.Warn("posthouse: NATS", "store", s.where, "err", err)
 		}),
+		nats.ReconnectHandler(s.reconnected),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if !s.closed.Load() {
 				s.opts.Logger.Warn("posthouse: the connection to NATS is lost", "store", s.where, "err", err)
@@ -125,6 +127,7 @@ func (s *Store) open(ctx context.Context, servers, dir string) (err error) {
 	if err := s.setUp(ctx); err != nil {
 		return err
 	}
+	close(s.opened)
 	return s.begin(ctx)
 }
 

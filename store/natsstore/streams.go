@@ -227,8 +227,11 @@ func (s *Store) weakStreams(ctx context.Context) (weak []string, err error) {
 	return weak, nil
 }
 
-// judge refuses streams that lose acknowledged writes.
+// judge refuses streams that lose acknowledged writes, or are in another cluster.
 func (s *Store) judge(ctx context.Context) error {
+	if err := s.sameCluster(); err != nil {
+		return err
+	}
 	weak, err := s.weakStreams(ctx)
 	switch {
 	case err != nil:

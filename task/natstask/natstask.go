@@ -164,7 +164,7 @@ func (c *client) sameCluster(theirs string) error {
 	return &posthouse.Error{
 		Code:    posthouse.CodeUnsupported,
 		Message: fmt.Sprintf("the engine is in the NATS cluster %.100q and this worker in %.100q: superclusters are not supported", theirs, ours),
-		Hint:    "connect both to one cluster: between clusters a request may find no engine, or wait for another's heartbeat, for longer than a lease",
+		Hint:    "connect both to one cluster: leases of seconds need its short ways, and over gateways they are not proved",
 	}
 }
 

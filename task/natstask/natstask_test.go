@@ -60,7 +60,12 @@ type engine struct {
 
 func startEngine(t *testing.T, store posthouse.Store, conn *nats.Conn) *engine {
 	t.Helper()
-	l, err := ledger.Open(store, nil)
+	return startEngineWith(t, store, conn, nil)
+}
+
+func startEngineWith(t *testing.T, store posthouse.Store, conn *nats.Conn, o *ledger.Options) *engine {
+	t.Helper()
+	l, err := ledger.Open(store, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func TestNATSFlagsAreChecked(t *testing.T) {
 	e.dir += "2"
 	for want, args := range map[string][]string{
 		"nats-listen is reachable":   {"serve", "--nats-listen", "0.0.0.0:0"},
-		"nats-listen and a URL":        {"serve", "--nats-listen", "127.0.0.1:0", "--nats", "nats://h"},
+		"nats-listen and a URL":      {"serve", "--nats-listen", "127.0.0.1:0", "--nats", "nats://h"},
 		"nats is not the URL":        {"serve", "--nats", "http://h"},
 		"nats-creds cannot be used":  {"serve", "--nats", "nats://h", "--nats-creds", certs.CA + ".not"},
 		"nats-ca has no certificate": {"worker", "--task", "a=cat", "--nats", "tls://h", "--nats-ca", certs.Key},
