@@ -261,3 +261,30 @@ func TestRemoteIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// TestRetriedTaskKeepsItsPlace before the steps behind it, when the program runs again.
+func TestRetriedTaskKeepsItsPlace(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	l := w.ledger()
+	a := must(flow.New("fetch", func(ctx context.Context, url string) (string, error) {
+		page, err := step.Remote[string](ctx, "get", "fetch", url)
+		if err != nil {
+			return "", err
+		}
+		if _, err := step.Do(ctx, "store", func(context.Context) (string, error) { return w.effect("store"), nil }); err != nil {
+			return "", err
+		}
+		return step.Remote[string](ctx, "ship", "ship", page)
+	}).Open(l, nil))(t)
+	res, err := a.Run(ctx, "t", "http://x")
+	wantStatus(t, res, err, posthouse.StatusWaiting)
+	first := theTask(t, l, "t")
+	second := resolve(t, l, first, commit.TaskOutcome{Next: commit.NextAttempt(first.Call, l.Now(), "no route", 0), Why: "no route"})
+	resolve(t, l, second, commit.TaskOutcome{Output: json.RawMessage(`"page"`)})
+	res, err = a.Resume(ctx, "t")
+	wantStatus(t, res, err, posthouse.StatusWaiting)
+	resolve(t, l, theTask(t, l, "t"), commit.TaskOutcome{Output: json.RawMessage(`"shipped"`)})
+	res, err = a.Resume(ctx, "t")
+	wantStatus(t, res, err, posthouse.StatusDone)
+	w.want("[store]")
+}

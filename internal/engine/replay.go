@@ -111,7 +111,7 @@ func (r *replay) addGates(e *core.Execution, branch string) map[int][]*posthouse
 			continue
 		}
 		k := occurrence{g.Name, g.Occurrence}
-		if isWait(g) && outermost(g.Name) > 0 && g.Supersedes == "" { // a task's later attempt has the place of its first
+		if isWait(g) && outermost(g.Name) > 0 && !isWait(r.gates[k]) { // a task's later attempt has the place of its first
 			n := e.StepsBefore(g.ID)
 			waits[n] = append(waits[n], &posthouse.StepRecord{Seq: g.Seq, Step: posthouse.Step{
 				Task: g.Task, Name: g.Name, Occurrence: g.Occurrence, Value: posthouse.Value{Codec: codecWait},
