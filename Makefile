@@ -1,13 +1,14 @@
 # Nothing here is needed to use Posthouse: `go run ./cmd/posthouse dev` and
 # `go test ./...` are enough. These are the longer commands, by name.
 
-.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential check
+.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential chaos check
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 1000000x
 GOAL ?= 1000
 HISTORIES ?= 100
 SEQUENCES ?= 10000
+RUNS ?= 10000
 SEED ?= 0
 
 build: ## bin/posthouse, static
@@ -55,6 +56,9 @@ histories: ## clients at once on every store until the record has HISTORIES of e
 
 differential: ## the same random operations on every store until the record has SEQUENCES; SEED=7 MORE=25
 	go run ./internal/differential/cmd/differential -goal $(SEQUENCES) -seed $(SEED) $(if $(MORE),-more $(MORE)) $(if $(STORES),-stores $(STORES))
+
+chaos: ## RUNS runs on engines and workers that are killed and frozen, over servers that are; SEED=7
+	go run ./internal/chaos/cmd/chaos -runs $(RUNS) -seed $(SEED)
 
 check: ## what CI runs
 	.ci/run

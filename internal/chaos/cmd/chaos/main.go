@@ -1,0 +1,90 @@
+// Command chaos runs workflows on several processes, kills, freezes and restarts
+// everything at random, and appends what it found to the record:
+//
+//	go run ./internal/chaos/cmd/chaos -runs 10000 -seed 7
+//
+// It imports internal/chaos, internal/record and internal/site.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/chaos"
+	"github.com/posthouse/posthouse/internal/record"
+	"github.com/posthouse/posthouse/internal/site"
+)
+
+func main() {
+	site.Serving()
+	chaos.Child()
+	c := chaos.Config{Now: time.Now}
+	c.Progress = func(format string, a ...any) { fmt.Printf(c.Now().Format("15:04:05 ")+format+"\n", a...) }
+	flag.IntVar(&c.Runs, "runs", 10_000, "how many runs")
+	flag.DurationVar(&c.For, "for", 0, "begin no run later than that; 0: begin all")
+	flag.IntVar(&c.Engines, "engines", 2, "processes that own the programs")
+	flag.IntVar(&c.Workers, "workers", 4, "processes that handle tasks")
+	flag.Uint64Var(&c.Seed, "seed", 0, "of what is disturbed; 0: any")
+	path := flag.String("record", chaos.Record, "the file to append to; empty: none")
+	page := flag.String("doc", "docs/guarantees.md", "the page that quotes the record; empty: none")
+	flag.Parse()
+	if c.Seed == 0 {
+		c.Seed = rand.Uint64N(1 << 32)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, &c, *path, *page); err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", err)
+		os.Exit(1)
+	}
+}
+
+// run runs the control arm and the trial, and records both in one line.
+func run(ctx context.Context, c *chaos.Config, path, page string) error {
+	fmt.Println("seed", c.Seed)
+	commit, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
+	if err != nil {
+		return fmt.Errorf("git describe: %w", err)
+	}
+	arm, err := chaos.Run(ctx, &chaos.Config{Runs: 20, Seed: c.Seed, Calm: true, Control: true, Now: c.Now})
+	if err != nil {
+		return err
+	}
+	if arm.Violations == 0 {
+		return errors.New("the control arm was not caught: the trial cannot see what it is for")
+	}
+	line, err := chaos.Run(ctx, c)
+	if err != nil {
+		return err
+	}
+	line.Date, line.Commit, line.Control = c.Now().UTC().Format(time.DateOnly), strings.TrimSpace(string(commit)), arm.Violations
+	fmt.Printf("%d of %d runs complete in %d s, %+v, %d steps executed, %d again, %d though they were on record, %d other outputs\n",
+		line.Complete, line.Runs, line.Seconds, line.Disturbances, line.Executions, line.Again, line.Violations, line.Wrong)
+	if path != "" {
+		if err := record.Append(path, line); err != nil {
+			return err
+		}
+	}
+	if path != "" && page != "" {
+		lines, err := record.Read[chaos.Line](path)
+		if err == nil {
+			err = record.Quote(page, chaos.Record, chaos.Table(lines))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if bad := line.Bad(); len(bad) > 0 {
+		return errors.New(strings.Join(bad, "\n"))
+	}
+	return nil
+}

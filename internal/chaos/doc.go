@@ -1,0 +1,19 @@
+// Package chaos runs workflows on several processes and disturbs everything: engines and
+// workers are killed and frozen, and the servers of Postgres and NATS are killed and started
+// again, at random.
+//
+//	line, err := chaos.Run(ctx, &chaos.Config{Runs: 10_000, Seed: 7})
+//
+// Each run has ten steps. Five are tasks for workers, which reach engines over NATS; five
+// are executed by an engine. Engines share one store on Postgres. Each execution of a step
+// and each step that is on record is a line in a witness file outside of the store. In the
+// end all runs must be complete, each with the output of a run that nothing happened to,
+// and no step may have been executed after it was on record. A control arm does not record
+// the steps of engines, and must be caught.
+//
+// A [Line] says what a trial found; the lines are checked in as docs/record/chaos.jsonl.
+// The processes are this binary once more: its main function calls [Child].
+//
+// It imports the root package, the packages of engines and workers, store/pgstore,
+// internal/record and internal/site, and is for tests and their command.
+package chaos

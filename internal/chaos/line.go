@@ -1,0 +1,43 @@
+package chaos
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/posthouse/posthouse/internal/record"
+)
+
+// Record is the file of lines, from the top of the module.
+const Record = "docs/record/chaos.jsonl"
+
+// A Line is what one trial found, as it is recorded.
+type Line struct {
+	Date     string `json:"date"`   // such as 2026-11-23
+	Commit   string `json:"commit"` // of what was tried
+	Seed     uint64 `json:"seed"`
+	Runs     int    `json:"runs"`
+	Complete int    `json:"complete"`
+	Seconds  int    `json:"seconds"`
+	Disturbances
+	Executions int `json:"executions"` // of steps
+	Again      int `json:"again"`      // executions of steps that were not on record after an earlier one
+	Violations int `json:"violations"` // executions of steps that were on record
+	Wrong      int `json:"wrong"`      // runs that ended otherwise than a run that nothing happened to
+	Control    int `json:"control"`    // violations of the control arm
+
+	what []string
+}
+
+// Bad returns what the trial found that must not be; nothing is good.
+func (l *Line) Bad() []string { return l.what }
+
+// Table is the record as docs/guarantees.md quotes it.
+func Table(lines []Line) string {
+	var b strings.Builder
+	b.WriteString("| Runs | Complete | Processes killed, frozen | Postgres, NATS killed | Steps executed | Executed again, not on record | Executed again, on record | Another output | Control arm: executed again |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, l := range lines {
+		fmt.Fprintf(&b, "| %s | %s | %d, %d | %d, %d | %s | %d | %d | %d | %d |\n", record.Grouped(l.Runs), record.Grouped(l.Complete),
+			l.Kills, l.Freezes, l.Postgres, l.NATS, record.Grouped(l.Executions), l.Again, l.Violations, l.Wrong, l.Control)
+	}
+	return b.String()
+}

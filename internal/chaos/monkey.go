@@ -1,0 +1,81 @@
+package chaos
+
+import (
+	"context"
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/site"
+)
+
+// Disturbances counts what was done to a trial.
+type Disturbances struct {
+	Kills    int `json:"kills"`    // of engines and workers
+	Freezes  int `json:"freezes"`  // of engines and workers, for up to 6 s
+	Postgres int `json:"postgres"` // kills of the server
+	NATS     int `json:"nats"`
+}
+
+// A monkey disturbs a trial.
+type monkey struct {
+	rnd            *rand.Rand
+	processes      []*process
+	postgres, nats *site.Site
+	say            func(format string, a ...any)
+	done           Disturbances
+}
+
+// run disturbs until ctx ends, and leaves everything running.
+func (m *monkey) run(ctx context.Context) error {
+	for pause(ctx, time.Duration(100+m.rnd.IntN(900))*time.Millisecond) {
+		p := m.processes[m.rnd.IntN(len(m.processes))]
+		down := time.Duration(m.rnd.IntN(1000)) * time.Millisecond
+		var err error
+		switch m.rnd.IntN(12) {
+		case 0:
+			m.say("postgres is killed for %s", down)
+			m.done.Postgres++
+			err = m.restart(ctx, m.postgres, down)
+		case 1:
+			m.say("nats is killed for %s", down)
+			m.done.NATS++
+			err = m.restart(ctx, m.nats, down)
+		case 2, 3, 4, 5, 6:
+			m.say("%s is killed", p.order.Name)
+			m.done.Kills++
+			p.kill()
+			err = p.start()
+		default:
+			long := down * time.Duration(1+m.rnd.IntN(6)) // leases are 3 s
+			m.say("%s is frozen for %s", p.order.Name, long)
+			m.done.Freezes++
+			if err = p.signal(syscall.SIGSTOP); err == nil {
+				pause(ctx, long)
+				err = p.signal(syscall.SIGCONT)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *monkey) restart(ctx context.Context, s *site.Site, down time.Duration) error {
+	s.Kill()
+	pause(ctx, down)
+	return s.Again()
+}
+
+// pause waits, and reports whether ctx goes on.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,251 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/internal/site"
+	"github.com/posthouse/posthouse/ledger"
+)
+
+// A Config says how a trial is run.
+type Config struct {
+	Runs     int           // that are begun at most
+	For      time.Duration // no run is begun later than that after the first; 0: all are
+	Engines  int           // processes; default 2
+	Workers  int           // default 4
+	AtOnce   int           // runs that are begun and not complete; default 64
+	Seed     uint64
+	Calm     bool // nothing is disturbed
+	Control  bool // the control arm: engines do not record their steps
+	Progress func(format string, a ...any)
+	Now      func() time.Time // default time.Now
+}
+
+// patience is how long the last runs may take once nothing is disturbed any more.
+const patience = 2 * time.Minute
+
+// Run runs a trial in a directory of its own. The error is about the trial itself; what it
+// has found is in the line.
+func Run(ctx context.Context, c *Config) (line *Line, err error) {
+	t := &trial{Config: *c}
+	if t.Engines == 0 {
+		t.Engines = 2
+	}
+	if t.Workers == 0 {
+		t.Workers = 4
+	}
+	if t.AtOnce == 0 {
+		t.AtOnce = 64
+	}
+	if t.Progress == nil {
+		t.Progress = func(string, ...any) {}
+	}
+	if t.Now == nil {
+		t.Now = time.Now
+	}
+	if t.dir, err = os.MkdirTemp("", "chaos"); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(t.dir)) }()
+	defer t.down()
+	if err := t.up(ctx); err != nil {
+		return nil, err
+	}
+	return t.run(ctx)
+}
+
+// A trial is servers, processes and runs.
+type trial struct {
+	Config
+	dir            string
+	postgres, nats *site.Site
+	processes      []*process
+	witness        *witness
+	store          posthouse.Store
+	led            *ledger.Ledger
+	app            *flow.App[job, uint64]
+
+	begun, complete int
+	open            map[string]bool // runs that are begun
+	wrong           []string        // runs with another output, or that failed
+}
+
+func (t *trial) path(name string) string { return filepath.Join(t.dir, name) }
+
+// up starts everything.
+func (t *trial) up(ctx context.Context) (err error) {
+	if t.postgres, err = t.site("postgres"); err != nil {
+		return err
+	}
+	if t.nats, err = t.site("nats"); err != nil {
+		return err
+	}
+	url := t.postgres.URL("chaos", "")
+	_, addr := t.nats.Addr()
+	if t.witness, err = openWitness(t.path("witness")); err != nil {
+		return err
+	}
+	if t.store, err = openStore(ctx, url); err != nil {
+		return err
+	}
+	if t.led, err = ledger.Open(t.store, nil); err != nil {
+		return err
+	}
+	if t.app, err = open(t.led, t.witness, t.Control); err != nil {
+		return err
+	}
+	for i := range t.Engines + t.Workers {
+		o := order{Name: fmt.Sprint("worker ", i-t.Engines), NATS: "nats://" + addr, Witness: t.path("witness"), Forgetful: t.Control}
+		if i < t.Engines {
+			o.Name, o.Store = fmt.Sprint("engine ", i), url
+		}
+		p := &process{order: o}
+		if err := p.start(); err != nil {
+			return err
+		}
+		t.processes = append(t.processes, p)
+	}
+	return nil
+}
+
+// site starts a server in a directory of its own.
+func (t *trial) site(kind string) (*site.Site, error) {
+	dir := t.path(kind)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return site.Find(kind).Start(dir)
+}
+
+// down ends everything.
+func (t *trial) down() {
+	for _, p := range t.processes {
+		p.kill()
+	}
+	if t.led != nil {
+		_ = t.led.Close()
+	}
+	if t.store != nil {
+		_ = t.store.Close()
+	}
+	if t.witness != nil {
+		_ = t.witness.f.Close()
+	}
+	for _, s := range []*site.Site{t.nats, t.postgres} {
+		if s != nil {
+			s.Close()
+		}
+	}
+}
+
+// run disturbs the trial while runs are begun, then waits for the last ones.
+func (t *trial) run(ctx context.Context) (*Line, error) {
+	start := t.Now()
+	m := &monkey{rnd: rand.New(rand.NewPCG(t.Seed, 1)), processes: t.processes, postgres: t.postgres, nats: t.nats, say: t.Progress}
+	disturbing, calm := context.WithCancel(ctx)
+	defer calm()
+	ended := make(chan error, 1)
+	if t.Calm {
+		ended <- nil
+	} else {
+		go func() { ended <- m.run(disturbing) }()
+	}
+	t.open = map[string]bool{}
+	err := t.beginAll(ctx, start)
+	calm()
+	if err := errors.Join(err, <-ended); err != nil {
+		return nil, err
+	}
+	rest, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for len(t.open) > 0 && pause(rest, 100*time.Millisecond) {
+		t.look(rest)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	told, err := hear(t.path("witness"))
+	if err != nil {
+		return nil, err
+	}
+	line := &Line{
+		Seed: t.Seed, Runs: t.begun, Complete: t.complete, Seconds: int(t.Now().Sub(start).Seconds()), Disturbances: m.done,
+		Executions: told.Executions, Again: told.Again, Violations: len(told.Violations), Wrong: len(t.wrong),
+	}
+	line.what = append(told.Violations, t.wrong...)
+	for thread := range t.open {
+		line.what = append(line.what, "run "+thread+" is not complete")
+	}
+	return line, nil
+}
+
+// beginAll begins runs, as many at once as there may be, and waits for most of them.
+func (t *trial) beginAll(ctx context.Context, start time.Time) error {
+	said := start
+	for t.begun < t.Runs || len(t.open) > t.AtOnce/2 {
+		late := t.For > 0 && t.Now().Sub(start) > t.For
+		if late || len(t.wrong) > 0 {
+			break
+		}
+		for t.begun < t.Runs && len(t.open) < t.AtOnce {
+			thread := fmt.Sprint("run-", t.begun)
+			if !t.begin(ctx, thread) {
+				break // the server is away
+			}
+			t.begun++
+			t.open[thread] = true
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			return ctx.Err()
+		}
+		t.look(ctx)
+		if now := t.Now(); now.Sub(said) > 10*time.Second {
+			said = now
+			t.Progress("%d of %d runs complete", t.complete, t.Runs)
+		}
+	}
+	return nil
+}
+
+// begin begins a run, up to its first task. It reports whether the run is on record.
+func (t *trial) begin(ctx context.Context, thread string) bool {
+	within, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_, err := t.app.Run(within, thread, job{Thread: thread})
+	if err != nil {
+		_, err = t.app.Result(within, thread)
+	}
+	return err == nil
+}
+
+// look takes the runs off that are complete.
+func (t *trial) look(ctx context.Context) {
+	for thread := range t.open {
+		within, cancel := context.WithTimeout(ctx, 5*time.Second)
+		r, err := t.app.Result(within, thread)
+		cancel()
+		if err != nil {
+			return // the server is away
+		}
+		switch r.Status {
+		case posthouse.StatusDone:
+			if want := expected(thread); r.Output != want {
+				t.wrong = append(t.wrong, fmt.Sprintf("run %s: %d, want %d", thread, r.Output, want))
+			}
+		case posthouse.StatusFailed, posthouse.StatusCancelled:
+			t.wrong = append(t.wrong, fmt.Sprintf("run %s: %s %s", thread, r.Status, r.Error))
+		default:
+			continue
+		}
+		delete(t.open, thread)
+		t.complete++
+	}
+}

@@ -1,0 +1,74 @@
+package chaos
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// A witness is a file that all processes append to. A line is one write, so lines of several
+// processes do not mix, and their order is that in which things happened.
+type witness struct{ f *os.File }
+
+// A mark is what a line of the witness says.
+type mark byte
+
+const (
+	executed mark = 'x' // the step begins to be executed
+	recorded mark = 'r' // the program has gone on with what is on record
+)
+
+func openWitness(path string) (*witness, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	return &witness{f}, err
+}
+
+func (w *witness) write(m mark, thread string, step int) error {
+	_, err := fmt.Fprintf(w.f, "%c %s %d %d\n", m, thread, step, os.Getpid())
+	return err
+}
+
+// A testimony is what a witness file says about all runs.
+type testimony struct {
+	Executions int      // of steps
+	Again      int      // executions of a step that was executed before, and was not on record
+	Violations []string // executions of steps that were on record
+}
+
+// hear reads a witness file.
+func hear(path string) (t testimony, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	type place struct {
+		thread string
+		step   int
+	}
+	seen := map[place]mark{}
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		var m mark
+		var p place
+		var pid int
+		if _, err := fmt.Sscanf(lines.Text(), "%c %s %d %d", &m, &p.thread, &p.step, &pid); err != nil {
+			return t, fmt.Errorf("line %d of the witness: %w", n, err)
+		}
+		if m == recorded {
+			seen[p] = recorded
+			continue
+		}
+		t.Executions++
+		switch seen[p] {
+		case recorded:
+			t.Violations = append(t.Violations, fmt.Sprintf("line %d: process %d executes step %d of %s, which is on record", n, pid, p.step, p.thread))
+		case executed:
+			t.Again++
+		default:
+			seen[p] = executed
+		}
+	}
+	return t, lines.Err()
+}
