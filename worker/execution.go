@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,14 +124,18 @@ func (e *execution) give(v task.Verdict) error {
 }
 
 // Heartbeat implements [Task].
-func (e *execution) Heartbeat() error { return context.Cause(e.ctx) }
+func (e *execution) Heartbeat() error {
+	e.run.check()
+	return context.Cause(e.ctx)
+}
 
 // Checkpoint implements [Task].
 func (e *execution) Checkpoint(state []byte) error {
 	if state == nil {
 		state = []byte{}
 	}
-	return e.run.repeat(e.ctx, func(ctx context.Context) error { return e.run.worker.engine.Save(ctx, e.claim.ID, state) })
+	err := e.run.repeat(e.ctx, func(ctx context.Context) error { return e.run.worker.engine.Save(ctx, e.claim.ID, state) })
+	return cmp.Or(err, e.Heartbeat()) // what comes next must not come too late
 }
 
 // LoadCheckpoint implements [Task].
@@ -139,7 +144,7 @@ func (e *execution) LoadCheckpoint() (state []byte, err error) {
 		state, err = e.run.worker.engine.Load(ctx, e.claim.ID)
 		return err
 	})
-	return state, err
+	return state, cmp.Or(err, e.Heartbeat())
 }
 
 // Stream implements [Task].
@@ -175,6 +180,9 @@ func signalID(c *task.Claim, name string, n int) posthouse.ID {
 
 // handle runs the handler, and sees to it that the task has a verdict.
 func (e *execution) handle(h Handler) {
+	if errors.Is(e.Heartbeat(), ErrCutOff) {
+		return // the claim has waited in a process that was frozen
+	}
 	err := call(h, e)
 	e.mu.Lock()
 	given := e.given

@@ -26,6 +26,7 @@ const maxClaimers = 8
 type connection struct {
 	worker  *Worker
 	session *task.Session
+	lease   *lease
 	ctx     context.Context // ends when the session is over
 	end     context.CancelCauseFunc
 
@@ -67,8 +68,8 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // serve handles tasks in one session, until that or ctx is over.
 func (w *Worker) serve(ctx context.Context, session *task.Session, places chan struct{}, handlers *sync.WaitGroup) error {
-	c := &connection{worker: w, session: session, executions: map[task.ClaimID]*execution{}}
-	c.ctx, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	c := newConnection(ctx, w, session)
+	defer c.lease.stop()
 	var group sync.WaitGroup
 	group.Go(c.keepAlive)
 	claiming, stop := context.WithCancel(ctx)
@@ -84,6 +85,12 @@ func (w *Worker) serve(ctx context.Context, session *task.Session, places chan s
 	stop()
 	group.Wait()
 	return cause
+}
+
+func newConnection(ctx context.Context, w *Worker, session *task.Session) *connection {
+	c := &connection{worker: w, session: session, lease: newLease(session.Lease), executions: map[task.ClaimID]*execution{}}
+	c.ctx, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	return c
 }
 
 // claimTasks claims tasks one after the other, each into a free place.
@@ -128,10 +135,10 @@ func (c *connection) claim(ctx context.Context) (*task.Claim, error) {
 // begin notes an execution. Its context ends with the session.
 func (c *connection) begin(claim *task.Claim) *execution {
 	ctx, cancel := context.WithCancelCause(c.ctx)
-	e := &execution{ctx: ctx, cancel: cancel, run: c, claim: claim}
+	e := &execution{ctx: heldContext{ctx, c}, cancel: cancel, run: c, claim: claim}
 	if claim.Timeout > 0 {
 		timed, stop := context.WithTimeoutCause(ctx, claim.Timeout, ErrTimeout)
-		e.ctx = timed
+		e.ctx = heldContext{timed, c}
 		context.AfterFunc(timed, stop)
 	}
 	c.mu.Lock()
@@ -169,16 +176,13 @@ func (c *connection) keepAlive() {
 	every := max(c.session.Lease/6, time.Millisecond)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	limit := time.NewTimer(c.session.Lease * 2 / 3)
-	defer func() { limit.Stop() }()
 	answers := make(chan error, 1)
 	var asked *time.Timer // of the heartbeat that has no answer yet
 	for {
 		select {
 		case err := <-answers:
 			if err == nil {
-				limit.Stop()
-				limit = asked
+				c.lease.renew(asked)
 			} else {
 				asked.Stop()
 			}
@@ -188,10 +192,10 @@ func (c *connection) keepAlive() {
 			}
 		case <-tick.C:
 			if asked == nil {
-				asked = time.NewTimer(c.session.Lease * 2 / 3)
+				asked = c.lease.begin()
 				go func() { answers <- c.heartbeat() }()
 			}
-		case <-limit.C:
+		case <-c.lease.end():
 			c.over(ErrCutOff)
 		case <-c.ctx.Done():
 			if asked != nil {
@@ -278,6 +282,7 @@ func (w *Worker) leave(handlers *sync.WaitGroup) error {
 // repeat calls the engine until it has answered, or ctx is over.
 func (c *connection) repeat(ctx context.Context, call func(context.Context) error) error {
 	for pause := firstPause; ; {
+		c.check()
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
