@@ -140,13 +140,12 @@ func checkLog(t *testing.T, l *ledger.Ledger, thread string) {
 	}
 }
 
-// A mute is the store of a process that is frozen, or dead: it does not say
-// that it lives.
+// A mute is the store of a process that is frozen, or dead: its heartbeats do not arrive.
 type mute struct{ posthouse.Store }
 
 func (m mute) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
 	if op.Verb == posthouse.SlotPut && key.Thread == posthouse.ProcessThread {
-		return posthouse.Slot{}, nil
+		return posthouse.Slot{}, posthouse.ErrUnavailable
 	}
 	return m.Store.Slot(ctx, key, op)
 }
@@ -158,10 +157,14 @@ func TestFrozenProcess(t *testing.T) {
 		store := memstore.New()
 		thaw := make(chan struct{})
 		a := &program{name: "p", l: open(t, mute{store}, "a"), last: 2}
+		paid := false
 		a.node = func(ctx context.Context, _ string, _ int) error {
 			<-thaw
 			task, _ := engine.From(ctx)
-			_, err := task.Do(ctx, "pay", 0, func(context.Context) (posthouse.Value, error) { return posthouse.Value{Codec: "raw"}, nil })
+			_, err := task.Do(ctx, "pay", 0, func(context.Context) (posthouse.Value, error) {
+				paid = true
+				return posthouse.Value{Codec: "raw"}, nil
+			})
 			return err
 		}
 		a.start(t, "t")
@@ -188,6 +191,9 @@ func TestFrozenProcess(t *testing.T) {
 		close(thaw)
 		if err := <-frozen; !errors.Is(err, posthouse.ErrFenced) && !errors.Is(err, posthouse.ErrConflict) {
 			t.Fatal("it was not stopped:", err)
+		}
+		if paid {
+			t.Error("it executed a step of a thread that is done")
 		}
 		if now, err := b.l.Thread(t.Context(), "t"); err != nil || now.Tail != info.Tail {
 			t.Fatal("it wrote:", now, err)

@@ -182,7 +182,7 @@ func (t *trial) run(ctx context.Context) (*Line, error) {
 	}
 	line.what = append(told.Violations, t.wrong...)
 	for thread := range t.open {
-		line.what = append(line.what, "run "+thread+" is not complete")
+		line.what = append(line.what, "run "+thread+" is not complete: "+t.where(ctx, thread))
 	}
 	return line, nil
 }
@@ -224,6 +224,22 @@ func (t *trial) begin(ctx context.Context, thread string) bool {
 		_, err = t.app.Result(within, thread)
 	}
 	return err == nil
+}
+
+// where says where a run stands.
+func (t *trial) where(ctx context.Context, thread string) string {
+	r, err := t.app.Result(ctx, thread)
+	if err != nil {
+		return err.Error()
+	}
+	text := string(r.Status)
+	for _, g := range r.Waiting {
+		text += fmt.Sprintf(", waits for %s, gate %s, attempt %d, decided: %v", g.Name, g.ID, g.Call.Attempt, g.Decision != nil)
+	}
+	if info, err := t.led.Thread(ctx, thread); err == nil {
+		text += fmt.Sprintf(", %d entries, lease %+v, summary %+v", info.Tail.Seq, info.Lease, info)
+	}
+	return text
 }
 
 // look takes the runs off that are complete.

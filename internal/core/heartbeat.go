@@ -15,9 +15,13 @@ import (
 // The Ledger calls it while runs have threads, each [Config.RenewEvery]. It does not on a
 // store that only this process has open, where nobody looks.
 func (c *Core) Heartbeat(ctx context.Context) error {
+	now := c.Config.Now()
 	_, err := c.Store.Slot(ctx, posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: c.Config.Owner}, posthouse.SlotOp{
-		Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: strconv.AppendInt(nil, c.Config.Now().UnixMilli(), 10),
+		Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: strconv.AppendInt(nil, now.UnixMilli(), 10),
 	})
+	if err == nil {
+		c.heartbeat.took(now)
+	}
 	return err
 }
 
@@ -28,9 +32,10 @@ func (c *Core) Heartbeat(ctx context.Context) error {
 // stalls delays each renewal by its stall, never by the sum, and a lost one is followed
 // by the next.
 type heartbeat struct {
-	mu     sync.Mutex
-	claims int
-	timer  *time.Timer // nil: nothing was claimed yet
+	mu      sync.Mutex
+	renewed time.Time // when the newest renewal began that the store has taken, or the first claim
+	claims  int
+	timer   *time.Timer // nil: nothing was claimed yet
 	closed bool
 }
 
@@ -40,7 +45,9 @@ func (p *heartbeat) claimed(c *Core) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.claims++
+	if p.claims++; p.claims == 1 {
+		p.renewed = c.Config.Now()
+	}
 	switch {
 	case p.closed || p.claims > 1:
 	case p.timer == nil:
@@ -59,6 +66,26 @@ func (p *heartbeat) released() {
 	if p.claims--; p.claims == 0 {
 		p.timer.Stop()
 	}
+}
+
+// took notes a renewal that began at a time.
+func (p *heartbeat) took(begun time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if begun.After(p.renewed) {
+		p.renewed = begun
+	}
+}
+
+// isLate reports whether no renewal of the last two thirds of LeaseTTL has arrived: others
+// may take this process's threads soon, or have them.
+func (p *heartbeat) isLate(c *Core) bool {
+	if c.exclusive() {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.claims > 0 && c.Config.Now().Sub(p.renewed) > c.Config.LeaseTTL*2/3
 }
 
 // stop ends the heartbeat, even with claims.

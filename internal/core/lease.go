@@ -120,6 +120,31 @@ func (c *Core) leaseFree(ctx context.Context, info *posthouse.ThreadInfo) error 
 	return nil
 }
 
+// fenced is the error of a claim behind which a newer one is on record.
+func (c *Claim) fenced(have posthouse.Lease, tail posthouse.Position) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeFenced, Lease: &have, Tail: &tail,
+		Message: "the claim on thread " + c.Thread + " was overtaken by " + cmp.Or(have.Owner, "its release"),
+		Hint:    "stop this run; the newer one goes on from what is recorded",
+	}
+}
+
+// Confirm checks that a claim on record still holds, before something acts, if this process
+// may have lost it: it was frozen, or cut off from the store. Otherwise it asks nobody.
+// [posthouse.ErrFenced] if another process has the thread.
+func (c *Claim) Confirm(ctx context.Context) error {
+	l := c.core
+	if !c.Recorded || !l.heartbeat.isLate(l) {
+		return nil
+	}
+	renewed := l.Heartbeat(ctx) // from here on nobody takes the thread who has not yet
+	info, err := l.Summary(ctx, c.Thread)
+	if err == nil && (info.Lease.Fence != c.Fence || info.Lease.Owner != l.Config.Owner) {
+		return c.fenced(info.Lease, info.Tail)
+	}
+	return cmp.Or(renewed, err)
+}
+
 // CheckLease checks that an entry has the newest claim, or none while nobody runs the
 // thread. The first entry of a claim gets its record.
 func (tx *Tx) CheckLease(c *Claim) error {
@@ -134,12 +159,7 @@ func (tx *Tx) CheckLease(c *Claim) error {
 	case c.Recorded && c.Fence == have.Fence && have.Owner == tx.Core.Config.Owner:
 		return nil
 	case c.Recorded || tx.Thread.Claim != c:
-		newer := have
-		return &posthouse.Error{
-			Code: posthouse.CodeFenced, Lease: &newer, Tail: &tx.Thread.Info.Tail,
-			Message: "the claim on thread " + tx.Thread.Name + " was overtaken by " + cmp.Or(have.Owner, "its release"),
-			Hint:    "stop this run; the newer one goes on from what is recorded",
-		}
+		return c.fenced(have, tx.Thread.Info.Tail)
 	}
 	if err := tx.Core.leaseFree(tx.Ctx, tx.Thread.Info); err != nil {
 		return err

@@ -234,14 +234,29 @@ func (s *Session) OnDraft(fn func(*ledger.Draft)) {
 func (s *Session) persistClaim(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.Err(); s.claimPersisted || s.Head() == nil || err != nil {
+	if err := s.Err(); s.Head() == nil || err != nil {
 		return err
+	}
+	if s.claimPersisted {
+		return s.confirmClaim(ctx)
 	}
 	wrote, err := s.claim.Persist(context.WithoutCancel(ctx))
 	if err == nil && wrote {
 		err = s.checkUnmoved(ctx)
 	}
 	if s.claimPersisted = err == nil; err != nil {
+		s.markFailed(err)
+	}
+	return err
+}
+
+// confirmClaim fails if another process has the thread by now.
+func (s *Session) confirmClaim(ctx context.Context) error {
+	if s.claim == nil {
+		return nil
+	}
+	err := s.claim.Confirm(context.WithoutCancel(ctx))
+	if errors.Is(err, posthouse.ErrFenced) {
 		s.markFailed(err)
 	}
 	return err
