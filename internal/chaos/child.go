@@ -135,7 +135,7 @@ func (o *order) engine(ctx context.Context, wit *witness, conn *nats.Conn) (err 
 	if err != nil {
 		return err
 	}
-	stop, err := natstask.Serve(conn, d, nil)
+	stop, err := serve(ctx, conn, d)
 	if err != nil {
 		return err
 	}
@@ -157,6 +157,23 @@ func openStore(ctx context.Context, url string) (*pgstore.Store, error) {
 		s, err := pgstore.Open(ctx, url, nil)
 		if err == nil || !errors.Is(err, posthouse.ErrUnavailable) && !errors.Is(err, posthouse.ErrUnknown) {
 			return s, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// serve answers workers once NATS does.
+func serve(ctx context.Context, conn *nats.Conn, d *dispatch.Dispatcher) (stop func(), err error) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		stop, err := natstask.Serve(conn, d, nil)
+		if err == nil || !errors.Is(err, posthouse.ErrUnavailable) {
+			return stop, err
 		}
 		select {
 		case <-tick.C:
