@@ -36,7 +36,7 @@ type heartbeat struct {
 	renewed time.Time // when the newest renewal began that the store has taken, or the first claim
 	claims  int
 	timer   *time.Timer // nil: nothing was claimed yet
-	closed bool
+	closed  bool
 }
 
 func (p *heartbeat) claimed(c *Core) {
