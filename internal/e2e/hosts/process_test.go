@@ -24,6 +24,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
@@ -51,7 +52,7 @@ type settings struct {
 func TestMain(m *testing.M) {
 	role := os.Getenv(roleEnv)
 	if role == "" {
-		goleak.VerifyTestMain(m)
+		goleak.VerifyTestMain(pgtest.Main(m))
 		return
 	}
 	var s settings
