@@ -1,4 +1,4 @@
-// Command posthouse runs and operates durable agent workflows on one machine:
+// Command posthouse runs and operates durable agent workflows, on one machine or several:
 // a server with a bundled sample, the approvals of people, and a log that can
 // be proved.
 //
