@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"math/rand/v2"
-	"syscall"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/site"
@@ -50,9 +49,9 @@ func (m *monkey) run(ctx context.Context) error {
 			long := down * time.Duration(1+m.rnd.IntN(6)) // leases are 3 s
 			m.say("%s is frozen for %s", p.order.Name, long)
 			m.done.Freezes++
-			if err = p.signal(syscall.SIGSTOP); err == nil {
+			if err = p.halt(); err == nil {
 				pause(ctx, long)
-				err = p.signal(syscall.SIGCONT)
+				err = p.thaw()
 			}
 		}
 		if err != nil {

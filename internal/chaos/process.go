@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"sync"
-	"syscall"
 )
 
 // A process is an engine or a worker. It is started again when it is killed.
@@ -56,7 +55,7 @@ func (p *process) kill() {
 	p.cmd = nil
 }
 
-func (p *process) signal(s syscall.Signal) error {
+func (p *process) signal(s os.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cmd.Process.Signal(s)
