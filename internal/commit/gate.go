@@ -18,7 +18,7 @@ func validateKind(g *posthouse.Gate) error {
 		return posthouse.Invalid("expiresAt", "of gate %.40q is required to wait for a %s", g.Name, g.Kind)
 	}
 	if g.Kind == posthouse.GateTask || g.Call != nil {
-		if err := validateCall(g); err != nil {
+		if err := ValidateCall(g); err != nil {
 			return err
 		}
 	}

@@ -24,8 +24,8 @@ const (
 	maxTrace          = 8
 )
 
-// validateCall checks what a gate asks of a worker.
-func validateCall(g *posthouse.Gate) error {
+// ValidateCall checks what a gate asks of a worker. [posthouse.ErrInvalid] names the field.
+func ValidateCall(g *posthouse.Gate) error {
 	c := g.Call
 	switch {
 	case g.Kind != posthouse.GateTask:

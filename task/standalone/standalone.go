@@ -1,0 +1,134 @@
+package standalone
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/task"
+)
+
+// Name is the flow's name: what the threads of such tasks say they are run by.
+const Name = "posthouse.task"
+
+// Prefix begins the names of their threads. A key follows it, or a new id.
+const Prefix = "task-"
+
+// Limits of what a task is started with.
+const (
+	maxKey  = 190 // bytes
+	longest = 100 * 365 * 24 * time.Hour
+)
+
+// A Starter starts tasks over one Ledger. It is safe for concurrent use.
+type Starter struct {
+	ledger *ledger.Ledger
+	app    *flow.App[task.Start, json.RawMessage]
+}
+
+var _ task.Starter = (*Starter)(nil)
+
+// Open returns a Starter over a Ledger.
+func Open(l *ledger.Ledger) (*Starter, error) {
+	app, err := flow.New(Name, handOut).Open(l, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Starter{ledger: l, app: app}, nil
+}
+
+// handOut is the flow.
+func handOut(ctx context.Context, s task.Start) (json.RawMessage, error) {
+	return step.RemoteWith[json.RawMessage](ctx, "run", s.Task, s.Input, step.RemoteOptions{
+		Group: s.Group, Limits: s.Limits, Start: s.After, Expires: s.Expires, Trace: s.Trace,
+	})
+}
+
+// Program returns what a runner needs to end the threads of tasks that are over.
+func (s *Starter) Program() posthouse.Program { return s.app }
+
+// Start implements [task.Starter]. The task is on record when it returns.
+func (s *Starter) Start(ctx context.Context, start task.Start, by string) (*task.Started, error) {
+	if err := check(&start); err != nil {
+		return nil, err
+	}
+	id := start.Key
+	if id == "" {
+		id = string(ledger.NewID(s.ledger))
+	}
+	res, err := s.app.Run(ctx, Prefix+id, start, flow.RunOptions{Run: id, By: by, Coordination: start.Task})
+	var failed *flow.Error
+	if errors.As(err, &failed) { // it failed before, under this key
+		return s.Outcome(ctx, Prefix+id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return startedOf(res), nil
+}
+
+// check checks all that would otherwise fail the thread once it is on record.
+func check(s *task.Start) error {
+	if len(s.Input) == 0 {
+		s.Input = json.RawMessage("null")
+	}
+	if len(s.Input) > task.MaxInput {
+		return posthouse.TooLarge("input", len(s.Input), task.MaxInput)
+	}
+	if err := posthouse.CheckStrict("input", s.Input); err != nil {
+		return err
+	}
+	if s.Key != "" {
+		if err := posthouse.ValidateName("key", s.Key); err != nil {
+			return err
+		}
+		if len(s.Key) > maxKey {
+			return posthouse.TooLarge("key", len(s.Key), maxKey)
+		}
+	}
+	for _, d := range []struct {
+		field string
+		have  time.Duration
+	}{{"after", s.After}, {"expires", s.Expires}} {
+		if d.have < 0 || d.have > longest {
+			return posthouse.Invalid(d.field, "is %s; it is 0 to 100 years", d.have)
+		}
+	}
+	return commit.ValidateCall(&posthouse.Gate{
+		Kind: posthouse.GateTask, Name: s.Task, Call: &posthouse.TaskCall{Task: s.Task, Group: s.Group, Limits: s.Limits, Trace: s.Trace},
+	})
+}
+
+// Outcome implements [task.Starter].
+func (s *Starter) Outcome(ctx context.Context, thread string) (*task.Started, error) {
+	info, err := s.ledger.Thread(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	if info.Graph != Name {
+		e := posthouse.NotFound("task of thread", thread)
+		e.Hint = "a program of yours runs that thread: look at it there"
+		return nil, e
+	}
+	res, err := s.app.Result(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	return startedOf(res), nil
+}
+
+func startedOf(res *flow.Result[json.RawMessage]) *task.Started {
+	out := &task.Started{Thread: res.Thread, Status: res.Status, Output: res.Output, Error: res.Error}
+	for i := range res.Waiting {
+		if g := &res.Waiting[i]; g.Kind == posthouse.GateTask && g.Decision == nil {
+			out.Gate = g.ID
+		}
+	}
+	return out
+}
