@@ -42,16 +42,27 @@ func (s *Store) readChunks(ctx context.Context, seqs []uint64) (b []byte, err er
 	return b, nil
 }
 
-// getMessage reads a message by its sequence. [posthouse.ErrCorrupt] if it is not there.
-func (s *Store) getMessage(ctx context.Context, stream jetstream.Stream, seq uint64) (m *jetstream.RawStreamMsg, err error) {
-	err = s.settle(ctx, "read a message", func(ctx context.Context) error {
+// getMessage reads a message by its sequence. Any copy of the stream may answer, and one may
+// be behind, so the leader has the last word: [posthouse.ErrCorrupt] if it is not there either.
+func (s *Store) getMessage(ctx context.Context, stream jetstream.Stream, seq uint64) (*stored, error) {
+	const doing = "read a message"
+	var m *jetstream.RawStreamMsg
+	err := s.settle(ctx, doing, func(ctx context.Context) (err error) {
 		m, err = stream.GetMsg(ctx, seq)
 		return err
 	})
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, s.lost("message %d of stream %s is missing", seq, stream.CachedInfo().Config.Name)
+	if err == nil {
+		return &stored{Subject: m.Subject, Seq: m.Sequence, Data: m.Data}, nil
 	}
-	return m, err
+	if !errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, err
+	}
+	name := stream.CachedInfo().Config.Name
+	had, err := s.askLeader(ctx, doing, name, map[string]any{"seq": seq})
+	if errors.Is(err, errNone) {
+		return nil, s.lost("message %d of stream %s is missing", seq, name)
+	}
+	return had, err
 }
 
 // erase deletes messages for good: the server writes over their bytes. What is gone

@@ -127,3 +127,13 @@ func TestDamage(t *testing.T) {
 		t.Error("nothing was found")
 	}
 }
+
+// TestCopyThatIsBehind reads what only the leader of a stream has yet, large bodies too.
+func TestCopyThatIsBehind(t *testing.T) {
+	s := openAt(t, startServer(t, t.TempDir()).ClientURL(), nil)
+	l := storetest.NewBuilder().Log("a")
+	take(t, s, l)
+	take(t, s, l, l.Step("large", make([]byte, 2<<20)))
+	s.Behind()
+	wantSound(t, s, "a", 2)
+}

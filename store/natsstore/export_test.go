@@ -3,6 +3,8 @@ package natsstore
 import (
 	"context"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Lazy makes a server in this process sync every other minute, as NATS does by itself.
@@ -20,3 +22,13 @@ func (o Options) Grace(d time.Duration) *Options {
 // MakeLate makes the streams of a store that is open as a process does that found none just
 // before another made them.
 func (s *Store) MakeLate(ctx context.Context) error { return s.create(ctx, s.configs()) }
+
+// Behind makes the copies that answer this store's reads lack every message.
+func (s *Store) Behind() { s.log, s.aside = behind{s.log}, behind{s.aside} }
+
+// A behind stream is a copy that has not heard of its messages yet.
+type behind struct{ jetstream.Stream }
+
+func (behind) GetMsg(context.Context, uint64, ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
+	return nil, jetstream.ErrMsgNotFound
+}

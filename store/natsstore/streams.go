@@ -250,17 +250,30 @@ func (s *Store) judge(ctx context.Context) error {
 
 // A stored message is one that a stream's leader has.
 type stored struct {
-	Seq  uint64 `json:"seq"`
-	Hdrs []byte `json:"hdrs"`
-	Data []byte `json:"data"`
+	Subject string `json:"subject"`
+	Seq     uint64 `json:"seq"`
+	Hdrs    []byte `json:"hdrs"`
+	Data    []byte `json:"data"`
 }
 
-// newest asks the leader of a stream, never a copy that may be behind, for the last
-// message with a subject. [errNone] if there is none, or no stream.
+// newest asks the leader of a stream for the last message with a subject. [errNone] if
+// there is none, or no stream.
 func (s *Store) newest(ctx context.Context, doing, stream, subject string) (m *stored, header nats.Header, err error) {
-	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
-	if err != nil {
+	if m, err = s.askLeader(ctx, doing, stream, map[string]any{"last_by_subj": subject}); err != nil {
 		return nil, nil, err
+	}
+	if len(m.Hdrs) > 0 {
+		header, err = nats.DecodeHeadersMsg(m.Hdrs)
+	}
+	return m, header, s.wrap(doing, err)
+}
+
+// askLeader asks the leader of a stream for a message, never a copy that may be behind.
+// [errNone] if there is none, or no stream.
+func (s *Store) askLeader(ctx context.Context, doing, stream string, which map[string]any) (m *stored, err error) {
+	ask, err := json.Marshal(which)
+	if err != nil {
+		return nil, err
 	}
 	err = s.settle(ctx, doing, func(ctx context.Context) error {
 		r, err := s.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, ask)
@@ -281,15 +294,9 @@ func (s *Store) newest(ctx context.Context, doing, stream, subject string) (m *s
 	})
 	var api *jetstream.APIError
 	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeMessageNotFound || api.ErrorCode == jetstream.JSErrCodeStreamNotFound) {
-		return nil, nil, errNone
+		return nil, errNone
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(m.Hdrs) > 0 {
-		header, err = nats.DecodeHeadersMsg(m.Hdrs)
-	}
-	return m, header, s.wrap(doing, err)
+	return m, err
 }
 
 // withoutPasswords returns what of the servers' URLs may be shown.
