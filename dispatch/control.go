@@ -18,6 +18,9 @@ var _ task.Control = (*Dispatcher)(nil)
 
 // Tasks implements [task.Control]. It reads a slot for each task.
 func (d *Dispatcher) Tasks(ctx context.Context, q task.Query) iter.Seq2[*task.Info, error] {
+	if q.Failed {
+		return d.failedTasks(ctx, q)
+	}
 	return func(yield func(*task.Info, error) bool) {
 		for g, err := range d.ledger.Gates(ctx, ledger.GateQuery{Kind: posthouse.GateTask, Thread: q.Thread, Newest: q.Newest, After: q.After}) {
 			if g == nil {
@@ -82,6 +85,8 @@ func (d *Dispatcher) info(ctx context.Context, g *posthouse.Gate) (*task.Info, e
 // stateOf says what a task waits for that nobody has.
 func (d *Dispatcher) stateOf(g *posthouse.Gate) task.State {
 	switch {
+	case g.Decision != nil && g.Decision.Successor == "" && (g.Decision.Verdict == posthouse.Reject || g.Decision.Verdict == posthouse.Expire):
+		return task.Failed
 	case g.Decision != nil:
 		return task.Decided
 	case !d.core.Now().Before(g.Call.NotBefore):
@@ -130,7 +135,26 @@ func (d *Dispatcher) Resume(ctx context.Context, gate posthouse.ID, by string) (
 	}
 	next := *g.Call
 	next.NotBefore = d.core.Now().Truncate(time.Millisecond) // what is on record must not be later than now
-	_, opened, err := commit.ResolveTask(ctx, d.core, g.ID, &commit.TaskOutcome{By: by, Next: &next, Why: "resumed before its time"})
+	return d.replace(ctx, g, &next, by, "resumed before its time")
+}
+
+// Pause implements [task.Control]. The gate's decision says who did it.
+func (d *Dispatcher) Pause(ctx context.Context, gate posthouse.ID, wait time.Duration, by string) (*task.Info, error) {
+	g, _, _, err := d.free(ctx, gate)
+	if err != nil {
+		return nil, err
+	}
+	if wait < task.MinPause || wait > task.MaxPause {
+		return nil, posthouse.Invalid("for", "is %s; a pause is %s to 100 years", wait, task.MinPause)
+	}
+	next := *g.Call // a handler does not see this pause
+	next.NotBefore = d.core.Now().Add(wait)
+	return d.replace(ctx, g, &next, by, "paused")
+}
+
+// replace has a task that nobody has go on as another call.
+func (d *Dispatcher) replace(ctx context.Context, g *posthouse.Gate, next *posthouse.TaskCall, by, why string) (*task.Info, error) {
+	_, opened, err := commit.ResolveTask(ctx, d.core, g.ID, &commit.TaskOutcome{By: by, Next: next, Why: why})
 	if err != nil {
 		return nil, err
 	}

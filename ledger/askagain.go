@@ -99,12 +99,17 @@ func (l *Ledger) askOnFork(ctx context.Context, g *posthouse.Gate, by string) (*
 		return nil, err
 	}
 	content := g.Content()
+	return l.reopenedBy(ctx, f, g, func(again *posthouse.Gate) bool { return again.Content() == content })
+}
+
+// reopenedBy returns the gate of a fork that stands for g.
+func (l *Ledger) reopenedBy(ctx context.Context, f *posthouse.Checkpoint, g *posthouse.Gate, same func(*posthouse.Gate) bool) (*posthouse.Gate, error) {
 	for _, id := range f.Gates {
 		again, err := l.Gate(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		if again.Name == g.Name && again.Task == g.Task && again.Occurrence == g.Occurrence && again.Content() == content {
+		if again.Name == g.Name && again.Task == g.Task && again.Occurrence == g.Occurrence && same(again) {
 			return again, nil
 		}
 	}

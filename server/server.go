@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/task"
 )
 
 // Options configure a [Server]. Ledger and Tokens are required.
@@ -28,6 +29,10 @@ type Options struct {
 	Agents map[string]Agent // who takes requests, by name
 	Runner Runner           // moves threads; nil: a decision is recorded and answered with 202
 	Tasks  Tasks            // gives tasks to workers, as dispatch.Dispatcher; nil: workers are refused
+
+	// Starter starts tasks by themselves, as standalone.Starter of package
+	// task/standalone; its program must be among the runner's. Nil: none are started.
+	Starter task.Starter
 
 	// Recover returns the request that a waiting checkpoint is about. It is called
 	// before an approval without a request is recorded. With ok false the approval is
@@ -96,6 +101,7 @@ type Server struct {
 	agents   map[string]Agent
 	runner   Runner
 	tasks    Tasks
+	starter  task.Starter
 	recovers func(*posthouse.Checkpoint) (string, bool)
 	limits   Limits
 	log      *slog.Logger
@@ -149,7 +155,7 @@ func New(o Options) (*Server, error) {
 		}
 	}
 	s := &Server{
-		ledger: o.Ledger, tokens: o.Tokens, agents: o.Agents, runner: o.Runner, tasks: o.Tasks, recovers: o.Recover, limits: limits,
+		ledger: o.Ledger, tokens: o.Tokens, agents: o.Agents, runner: o.Runner, tasks: o.Tasks, starter: o.Starter, recovers: o.Recover, limits: limits,
 		log: o.Logger, now: o.Now, wall: time.Now, tick: ticker,
 		calls: make(chan struct{}, limits.Calls), streams: make(chan struct{}, limits.Streams),
 		anonymous: make(chan struct{}, max(limits.Streams/10, 1)),

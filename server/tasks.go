@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -36,6 +38,7 @@ func (s *Server) taskRoutes() []*api.Route {
 			Notes: "Each attempt, pause and iteration of a task has a gate of its own, which is the id here.",
 			Query: []api.Param{
 				threadParam, {Name: "task", Kind: api.TextParam, Help: "of this handler"},
+				{Name: "failed", Kind: api.BoolParam, Help: "those that failed for good, as long as their branches wait for somebody to retry them"},
 				orderParam, limitParam, {Name: "cursor", Kind: api.IDParam, Help: cursorParam.Help},
 			},
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of open tasks", Body: []Task{}, Media: ""}},
@@ -57,6 +60,30 @@ func (s *Server) taskRoutes() []*api.Route {
 			Method: http.MethodPost, Path: path + "/{id}/resume", Role: tokens.Operator, Summary: "Have a task go on now", Handle: api.Show(s.resumeTask),
 			Notes:   "One that is paused, or waits for its next attempt. The answer is the task that takes its place. 409 while a worker has it.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the task that goes on", Body: task.Info{}, Media: ""}},
+		},
+		{
+			Method: http.MethodPost, Path: path + "/{id}/pause", Role: tokens.Operator, Summary: "Have a task wait", Body: pauseBody{}, Handle: api.Reply(s.pauseTask),
+			Notes:   "Until its time is over or it is resumed. The answer is the task that takes its place. 409 while a worker has it.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the task that waits", Body: task.Info{}, Media: ""}},
+		},
+		{
+			Method: http.MethodPost, Path: path + "/{id}/retry", Role: tokens.Operator, Summary: "Retry a failed task", Handle: api.Show(s.retryTask),
+			Notes:   "With what handlers saved and all its attempts. If the thread went on since, that is on a new branch. 409 for a task that is open or has not failed.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the new task", Body: task.Info{}, Media: ""}},
+		},
+		{
+			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Give a failed task up", Handle: s.purgeTask,
+			Notes:   "Its slot is cleared, and the branch that failed with it is cancelled. 409 for a task that is open or has not failed.",
+			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is given up", Body: nil, Media: ""}},
+		},
+		{
+			Method: http.MethodPost, Path: path, Role: tokens.Operator, Summary: "Start a task by itself", Body: task.Start{}, State: true, Handle: api.Reply(s.startTask),
+			Notes:   "It has a thread of its own. Another start with the same key and content starts nothing, and answers with where the first stands. 409 for other content.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "where it stands", Body: task.Started{}, Media: ""}},
+		},
+		{
+			Method: http.MethodGet, Path: "/api/standalone/{thread}", Role: tokens.Viewer, Summary: "Show a task that was started by itself", Handle: api.Show(s.startedTask),
+			Notes: "With its output once it is done.", Answers: []api.Answer{{Status: http.StatusOK, Help: "where it stands", Body: task.Started{}, Media: ""}},
 		},
 		{
 			Method: http.MethodGet, Path: "/api/workers", Role: tokens.Viewer, Summary: "List workers", Handle: api.Show(s.listWorkers),
@@ -81,7 +108,7 @@ func (s *Server) listTasks(w http.ResponseWriter, r *api.Request) error {
 	}
 	tasks, limit, next := []Task{}, r.Number("limit", defaultLimit), ""
 	for i, err := range s.tasks.Tasks(r.Context(), task.Query{
-		Thread: r.Query["thread"], Task: r.Query["task"], Newest: r.Query["order"] != "asc", After: posthouse.ID(r.Query["cursor"]),
+		Thread: r.Query["thread"], Task: r.Query["task"], Newest: r.Query["order"] != "asc", Failed: r.Query["failed"] == "true", After: posthouse.ID(r.Query["cursor"]),
 	}) {
 		if i == nil {
 			return err
@@ -130,6 +157,60 @@ func (s *Server) resumeTask(r *api.Request) (*task.Info, error) {
 		return nil, err
 	}
 	return s.tasks.Resume(r.Context(), r.ID("id"), r.Actor.Name)
+}
+
+// A pauseBody says how long a task waits.
+type pauseBody struct {
+	For time.Duration `json:"for" doc:"nanoseconds, from 1 ms to 100 years"`
+}
+
+func (s *Server) pauseTask(r *api.Request, b *pauseBody) (*task.Info, error) {
+	if err := s.noTasks(); err != nil {
+		return nil, err
+	}
+	return s.tasks.Pause(r.Context(), r.ID("id"), b.For, r.Actor.Name)
+}
+
+func (s *Server) retryTask(r *api.Request) (*task.Info, error) {
+	if err := s.noTasks(); err != nil {
+		return nil, err
+	}
+	return s.tasks.Retry(r.Context(), r.ID("id"), r.Actor.Name)
+}
+
+func (s *Server) purgeTask(w http.ResponseWriter, r *api.Request) error {
+	if err := s.noTasks(); err != nil {
+		return err
+	}
+	if err := s.tasks.Purge(r.Context(), r.ID("id"), r.Actor.Name); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) noStarter() error {
+	if s.starter != nil {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeUnsupported, Message: "no tasks are started by themselves here", Hint: "ask a server that was started with a starter of tasks",
+	}
+}
+
+// startTask starts a task. A client that goes away does not undo it.
+func (s *Server) startTask(r *api.Request, start *task.Start) (*task.Started, error) {
+	if err := s.noStarter(); err != nil {
+		return nil, err
+	}
+	return s.starter.Start(context.WithoutCancel(r.Context()), *start, r.Actor.Name)
+}
+
+func (s *Server) startedTask(r *api.Request) (*task.Started, error) {
+	if err := s.noStarter(); err != nil {
+		return nil, err
+	}
+	return s.starter.Outcome(r.Context(), r.Name("thread"))
 }
 
 func (s *Server) listWorkers(r *api.Request) ([]task.WorkerInfo, error) {

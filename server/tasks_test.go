@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/standalone"
 )
 
 // handOut opens a task in each thread, which the Dispatcher of the house has found.
@@ -111,4 +112,97 @@ func TestTasksWithDamagedSlots(t *testing.T) {
 	if l := h.list("?order=asc"); len(l) != 2 || l[0].Error == nil || l[0].Error.Code != posthouse.CodeCorrupt || l[0].ID != first.ID || l[1].Error != nil {
 		t.Errorf("%+v", l)
 	}
+}
+
+// TestFailedTasksOverHTTP lists, retries and purges tasks that failed, and has one wait.
+func TestFailedTasksOverHTTP(t *testing.T) {
+	h := open(t, nil)
+	h.handOut("t1")
+	app, err := flow.New("f", func(ctx context.Context, in string) (string, error) {
+		return step.Remote[string](ctx, "get", "fetch", in)
+	}).Open(h.ledger, nil)
+	check(t, err)
+	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, AtOnce: 1})
+	check(t, err)
+	fail := func() string {
+		t.Helper()
+		c, err := h.tasks.Claim(t.Context(), s.ID)
+		check(t, err)
+		check(t, h.tasks.Resolve(t.Context(), c.ID, task.Verdict{Action: task.FailPermanent, Reason: "no such page"}))
+		if _, err := app.Resume(t.Context(), "t1"); err == nil {
+			t.Fatal("it did not fail")
+		}
+		l := h.list("?failed=true")
+		if len(l) != 1 || l[0].ID != c.ID.Gate || l[0].State != task.Failed || l[0].Decision.Reason != "no such page" {
+			t.Fatalf("%+v", l)
+		}
+		return "/api/tasks/" + string(c.ID.Gate)
+	}
+	path := fail()
+	for _, a := range []ask{{method: "POST", path: path + "/retry"}, {method: "DELETE", path: path}, {method: "POST", path: path + "/pause", body: `{"for":1000000000}`}} {
+		a.as = tokens.Approver
+		h.send(a).refused(posthouse.CodeForbidden)
+	}
+	var one task.Info
+	h.send(ask{method: "POST", path: path + "/retry"}).want(http.StatusOK).into(&one)
+	if one.State != task.Ready || one.Thread != "t1" || len(h.list("?failed=true")) != 0 {
+		t.Errorf("%+v", one)
+	}
+	open := "/api/tasks/" + string(one.ID)
+	for _, a := range []ask{{method: "POST", path: open + "/retry"}, {method: "DELETE", path: open}} {
+		h.send(a).refused(posthouse.CodeConflict)
+	}
+	h.send(ask{method: "POST", path: open + "/pause", body: `{"for":0}`}).refused(posthouse.CodeInvalid)
+	h.send(ask{method: "POST", path: open + "/pause", body: `{"for":3600000000000}`}).want(http.StatusOK).into(&one)
+	if one.State != task.Delayed {
+		t.Errorf("%+v", one)
+	}
+	h.send(ask{method: "POST", path: "/api/tasks/" + string(one.ID) + "/resume"}).want(http.StatusOK)
+	path = fail()
+	h.send(ask{method: "DELETE", path: path}).want(http.StatusNoContent)
+	if l := h.list("?failed=true"); len(l) != 0 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestStandaloneTasksOverHTTP starts a task once under its key, and shows its output.
+func TestStandaloneTasksOverHTTP(t *testing.T) {
+	var alone *standalone.Starter
+	h := open(t, func(o *Options) {
+		var err error
+		alone, err = standalone.Open(o.Ledger)
+		check(t, err)
+		o.Starter = alone
+	})
+	h.handOut()
+	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"echo"}, AtOnce: 1})
+	check(t, err)
+	const body = `{"task":"echo","input":{"n":1},"key":"k1"}`
+	var first, again task.Started
+	h.send(ask{method: "POST", path: "/api/tasks", body: body}).want(http.StatusOK).into(&first)
+	h.send(ask{method: "POST", path: "/api/tasks", body: body}).want(http.StatusOK).into(&again)
+	if first.Thread != "task-k1" || first.Gate == "" || first.Status != posthouse.StatusWaiting || again.Gate != first.Gate {
+		t.Errorf("%+v %+v", first, again)
+	}
+	h.send(ask{method: "POST", path: "/api/tasks", body: `{"task":"echo","key":"k1"}`}).refused(posthouse.CodeExists)
+	h.send(ask{method: "POST", path: "/api/tasks", body: `{"task":""}`}).refused(posthouse.CodeInvalid)
+	h.send(ask{method: "POST", path: "/api/tasks", body: `{"task":"echo","more":1}`}).refused(posthouse.CodeInvalid)
+	h.send(ask{method: "POST", path: "/api/tasks", body: body, as: tokens.Approver}).refused(posthouse.CodeForbidden)
+	c, err := h.tasks.Claim(t.Context(), s.ID)
+	check(t, err)
+	check(t, h.tasks.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: c.Input}))
+	check(t, alone.Program().Advance(t.Context(), "task-k1", posthouse.MainBranch))
+	var done task.Started
+	h.get("/api/standalone/task-k1").want(http.StatusOK).into(&done)
+	if done.Status != posthouse.StatusDone || string(done.Output) != `{"n":1}` {
+		t.Errorf("%+v", done)
+	}
+	h.get("/api/standalone/none").refused(posthouse.CodeNotFound)
+}
+
+// TestNoStarter says that nothing is started where nothing can be.
+func TestNoStarter(t *testing.T) {
+	h := open(t, nil)
+	h.send(ask{method: "POST", path: "/api/tasks", body: `{"task":"echo"}`}).refused(posthouse.CodeUnsupported)
+	h.get("/api/standalone/none").refused(posthouse.CodeUnsupported)
 }

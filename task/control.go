@@ -30,6 +30,21 @@ type Control interface {
 	// returns the task that takes its place. [posthouse.ErrConflict] while a worker has it.
 	Resume(ctx context.Context, gate posthouse.ID, by string) (*Info, error)
 
+	// Pause has an open task wait until d has passed, or until it is resumed; it counts as no
+	// attempt. It returns the task that takes its place. [posthouse.ErrConflict] while a
+	// worker has it.
+	Pause(ctx context.Context, gate posthouse.ID, d time.Duration, by string) (*Info, error)
+
+	// Retry opens a task anew that failed for good, with what handlers saved and all its
+	// attempts. Where the thread has gone on since, that is on a new branch. It returns the
+	// new task; [posthouse.ErrConflict] for one that is open or was replaced,
+	// [posthouse.ErrDecided] for one that did not fail.
+	Retry(ctx context.Context, gate posthouse.ID, by string) (*Info, error)
+
+	// Purge gives a task up that failed for good: it clears the slot, and cancels the branch
+	// that failed with it. Errors are those of Retry.
+	Purge(ctx context.Context, gate posthouse.ID, by string) error
+
 	// Workers returns the workers that talk to this engine, by name.
 	Workers(ctx context.Context) []WorkerInfo
 }
@@ -40,6 +55,10 @@ type Query struct {
 	Task   string       // the handler's name
 	Newest bool         // newest first
 	After  posthouse.ID // go on behind this gate
+
+	// Failed selects tasks that failed for good instead of open ones, as long as the branch
+	// that failed with them stays so. They come by thread. It reads each failed thread.
+	Failed bool
 }
 
 // A State says what an open task waits for.
@@ -48,10 +67,11 @@ type State string
 // The states of tasks.
 const (
 	Ready   State = "ready"   // for a worker
-	Delayed State = "delayed" // for the time of its next attempt or iteration
+	Delayed State = "delayed" // for the time of its next attempt or iteration, or one that an operator named
 	Paused  State = "paused"  // for the end of the pause that its handler made
 	Claimed State = "claimed" // a worker has it
 	Decided State = "decided" // it is over, or goes on as another gate
+	Failed  State = "failed"  // for good
 )
 
 // An Info says where a task is.
@@ -60,7 +80,7 @@ type Info struct {
 	Thread string             `json:"thread"`
 	Branch string             `json:"branch"`
 	Step   string             `json:"step" doc:"names the slot in the thread"`
-	State  State              `json:"state" doc:"ready, delayed, paused, claimed or decided"`
+	State  State              `json:"state" doc:"ready, delayed, paused, claimed, decided or failed"`
 	Call   posthouse.TaskCall `json:"call"`
 	Input  json.RawMessage    `json:"input"`
 

@@ -71,6 +71,8 @@ func engine(t *testing.T, h worker.Handler) (*standalone.Starter, *dispatch.Disp
 // await waits, in fake time, until the task is over.
 func await(t *testing.T, s *standalone.Starter, thread string) *task.Started {
 	t.Helper()
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
 	for range 1000 {
 		got, err := s.Outcome(t.Context(), thread)
 		if err != nil {
@@ -79,7 +81,7 @@ func await(t *testing.T, s *standalone.Starter, thread string) *task.Started {
 		if got.Status != posthouse.StatusWaiting && got.Status != posthouse.StatusReady {
 			return got
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-look.C
 	}
 	t.Fatalf("task of %s is not over", thread)
 	return nil

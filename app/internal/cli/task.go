@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -25,21 +26,32 @@ func (a *app) taskCmd() *cobra.Command {
 
 A task is named by its gate. Each attempt, pause and iteration has a gate of its
 own, so the name changes as the task goes on.`,
-		Example: `  posthouse task list
-  posthouse task resume gate-019a...`,
-	}, a.taskList(), a.taskShow(), a.taskSlot(), a.taskClear(), a.taskResume())
+		Example: `  posthouse task start transcribe '{"video": 7}' --wait
+  posthouse task list --failed
+  posthouse task retry gate-019a...`,
+	}, a.taskStart(), a.taskList(), a.taskShow(), a.taskSlot(), a.taskClear(), a.taskPause(), a.taskResume(), a.taskRetry(), a.taskPurge())
 }
 
 func (a *app) taskList() *cobra.Command {
 	var thread, name string
 	var limit int
+	var failed bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List open tasks, newest first",
+		Use: "list", Short: "List open tasks, newest first, or failed ones",
+		Long: `List open tasks, newest first, or failed ones.
+
+With --failed it lists those that failed for good, by thread, as long as their
+threads wait for somebody to retry them.`,
 		Example: `  posthouse task list --task transcribe
+  posthouse task list --failed
   posthouse task list --json | jq -r '.[] | select(.state == "paused") | .id'`,
 		RunE: a.online(func(ctx context.Context, c *rest.Client, _ []string) error {
+			none := "no task is open"
+			if failed {
+				none = "no task has failed"
+			}
 			head := []string{"TASK", "HANDLER", "STATE", "SINCE", "ATTEMPT", "WORKER", "THREAD"}
-			tasks, err := list(ctx, a, c, "/api/tasks", params("thread", thread, "task", name), limit, "no task is open", head, taskRow)
+			tasks, err := list(ctx, a, c, "/api/tasks", params("thread", thread, "task", name, "failed", ifSet(failed)), limit, none, head, taskRow)
 			if err != nil {
 				return err
 			}
@@ -48,6 +60,7 @@ func (a *app) taskList() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&thread, "thread", "", "only of this thread")
 	cmd.Flags().StringVar(&name, "task", "", "only of this handler")
+	cmd.Flags().BoolVar(&failed, "failed", false, "those that failed for good")
 	limitFlag(cmd, &limit)
 	return cmd
 }
@@ -81,7 +94,7 @@ func (a *app) showTask(i *task.Info) {
 	rows := [][]string{
 		{"task", string(i.ID)}, {"handler", i.Call.Task}, {"group", i.Call.Group}, {"state", taskRow(server.Task{Info: *i})[2]},
 		{"thread", i.Thread}, {"branch", i.Branch}, {"step", i.Step},
-		{"attempt", strconv.Itoa(i.Call.Attempt)}, {"iteration", strconv.Itoa(i.Call.Iteration)}, {"paused", i.Call.Paused}, {"failure", i.Call.Failure},
+		{"attempt", strconv.Itoa(i.Call.Attempt)}, {"iteration", strconv.Itoa(i.Call.Iteration)}, {"paused", i.Call.Paused}, {"failure", failureOf(i)},
 		{"worker", i.Worker}, {"session", i.Session}, {"slot", number(i.Saved) + " bytes"},
 		{"since", tree.Time(i.CreatedAt)}, {"expires", tree.Time(i.ExpiresAt)}, {"input", term.Clip(term.Strip(string(i.Input)), 200)},
 	}
@@ -90,9 +103,20 @@ func (a *app) showTask(i *task.Info) {
 			a.Line("%-10s %s", row[0], term.Clip(term.Strip(row[1]), 400))
 		}
 	}
-	if d := i.Decision; d != nil && d.Successor != "" {
+	switch d := i.Decision; {
+	case d != nil && d.Successor != "":
 		a.next("posthouse task show %s", d.Successor)
+	case i.State == task.Failed:
+		a.next("posthouse task retry %s", i.ID)
 	}
+}
+
+// failureOf returns why a task failed for good, or why its last attempt did.
+func failureOf(i *task.Info) string {
+	if i.State == task.Failed && i.Decision.Reason != "" {
+		return i.Decision.Reason
+	}
+	return i.Call.Failure
 }
 
 func (a *app) taskSlot() *cobra.Command {
@@ -147,4 +171,57 @@ func (a *app) taskResume() *cobra.Command {
 			})
 		}),
 	}
+}
+
+func (a *app) taskPause() *cobra.Command {
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use: "pause TASK", Short: "Keep a task from workers until its time is over, or it is resumed",
+		Example: `  posthouse task pause gate-019a... --for 2h`,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			body := map[string]time.Duration{"for": wait}
+			return ask(ctx, a, c, http.MethodPost, taskPath(args[0], "pause"), nil, body, func(i *task.Info) {
+				a.Line("task %s waits until %s as %s", args[0], tree.Time(i.Call.NotBefore), i.ID)
+				a.next("posthouse task resume %s", i.ID)
+			})
+		}),
+	}
+	cmd.Flags().DurationVar(&wait, "for", time.Hour, "how long")
+	return cmd
+}
+
+func (a *app) taskRetry() *cobra.Command {
+	return &cobra.Command{
+		Use: "retry TASK", Short: "Hand a failed task out again, with what its handlers saved",
+		Long: `Hand a failed task out again, with what its handlers saved.
+
+It has all its attempts again. Its thread goes on where it failed; if it has gone
+on since, the task runs on a new branch.`,
+		Example: `  posthouse task list --failed
+  posthouse task retry gate-019a...`,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return ask(ctx, a, c, http.MethodPost, taskPath(args[0], "retry"), nil, nil, func(i *task.Info) {
+				a.Line("task %s goes on as %s, on branch %s of thread %s", args[0], i.ID, i.Branch, i.Thread)
+			})
+		}),
+	}
+}
+
+func (a *app) taskPurge() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "purge TASK", Short: "Give a failed task up: clear its slot, and cancel what failed with it",
+		Example: `  posthouse task purge gate-019a... --yes`,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if ok, err := a.Confirm(yes, "give task %s up, and cancel the branch that failed with it?", args[0]); err != nil || !ok {
+				return err
+			}
+			if err := c.Do(ctx, http.MethodDelete, taskPath(args[0]), nil, nil, nil); err != nil {
+				return err
+			}
+			return a.answer(map[string]any{"task": args[0], "purged": true}, func() { a.Line("task %s is given up", args[0]) })
+		}),
+	}
+	yesFlag(cmd, &yes)
+	return cmd
 }

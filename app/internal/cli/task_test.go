@@ -8,14 +8,17 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/standalone"
 )
 
 // handedOut returns a server's address, its engine, and the command line's directory. Thread
@@ -43,14 +46,20 @@ func handedOut(t *testing.T) (*encrypted, string, *dispatch.Dispatcher, *task.Cl
 	ok(err)
 	_, _, err = ts.First()
 	ok(err)
-	s, err := server.New(server.Options{Ledger: l, Tokens: ts, Tasks: d})
+	alone, err := standalone.Open(l)
+	ok(err)
+	r, err := runner.New(l, &runner.Options{Programs: []posthouse.Program{f, alone.Program()}})
+	ok(err)
+	s, err := server.New(server.Options{Ledger: l, Tokens: ts, Tasks: d, Starter: alone})
 	ok(err)
 	web := httptest.NewServer(s)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- d.Run(ctx) }()
+	go func() { ended <- r.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
+		ok(<-ended)
 		ok(<-ended)
 		ok(s.Close(context.Background()))
 		web.Close()
@@ -168,4 +177,61 @@ func TestTaskCommands(t *testing.T) {
 	lacks(run(0, "task", "resume", paused), "goes on as gate-")
 	lacks(run(0, "task", "list", "--json"), `"state": "ready"`)
 	run(3, "task", "show", "gate-x")
+}
+
+// TestStartTask starts tasks by themselves, waits for them, and retries, pauses and purges
+// what fails.
+func TestStartTask(t *testing.T) {
+	e, url, d, c := handedOut(t)
+	run := func(code int, args ...string) string { return e.cli(code, append(args, "--server", url)...) }
+	wants := func(out string, all ...string) {
+		t.Helper()
+		for _, want := range all {
+			if !strings.Contains(out, want) {
+				t.Errorf("it lacks %q:\n%s", want, out)
+			}
+		}
+	}
+	if err := d.Resolve(t.Context(), c.ID, task.Verdict{Action: task.FailPermanent, Reason: "no film"}); err != nil {
+		t.Fatal(err)
+	}
+	session := workerOf(t, d)
+	handle := func(v task.Verdict) {
+		t.Helper()
+		c, err := d.Claim(t.Context(), session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Resolve(t.Context(), c.ID, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wants(run(0, "task", "start", "fetch", `{"n":1}`, "--key", "k1"), "is waiting in thread task-k1", "next: posthouse task show gate-")
+	handle(task.Verdict{Action: task.Complete, Output: []byte(`{"page":1}`)})
+	wants(run(0, "task", "start", "fetch", `{"n":1}`, "--key", "k1", "--wait"), `{"page":1}`)
+	wants(run(4, "task", "start", "fetch", "--key", "k1"), "error:")
+	run(2, "task", "start", "fetch", "{")
+	run(2, "task", "start")
+
+	run(0, "task", "start", "fetch", "--key", "k2")
+	handle(task.Verdict{Action: task.FailPermanent, Reason: "no film"})
+	wants(run(1, "task", "start", "fetch", "--key", "k2", "--wait"), "thread task-k2 failed", "no film")
+	failed := ""
+	for i, err := range d.Tasks(t.Context(), task.Query{Failed: true, Thread: "task-k2"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed = string(i.ID)
+	}
+	wants(run(0, "task", "list", "--failed"), failed, "failed")
+	wants(run(0, "task", "show", failed), "failed", "no film", "next: posthouse task retry "+failed)
+	again := run(0, "task", "retry", failed, "--json")
+	wants(again, `"state": "ready"`)
+	for i, err := range d.Tasks(t.Context(), task.Query{Thread: "task-k2"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		wants(run(0, "task", "pause", string(i.ID), "--for", "2h"), "waits until", "next: posthouse task resume gate-")
+	}
+	wants(run(4, "task", "purge", failed, "--yes"), "posthouse task list --failed")
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/task/link"
+	"github.com/posthouse/posthouse/task/standalone"
 )
 
 // stopTime is how long a host that is asked to end waits for running work.
@@ -130,7 +132,13 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 	if o.MaxState > 0 { // in base64, with room for what else a body says
 		so.Limits.State = max(o.MaxState*3/2, 1<<20)
 	}
-	if h.runner, err = runner.New(h.Ledger, &runner.Options{Programs: h.Set.Programs, Logger: h.log}); err != nil {
+	alone, err := standalone.Open(h.Ledger)
+	if err != nil {
+		return err
+	}
+	so.Starter = alone
+	programs := append(slices.Clone(h.Set.Programs), alone.Program())
+	if h.runner, err = runner.New(h.Ledger, &runner.Options{Programs: programs, Logger: h.log}); err != nil {
 		return err
 	}
 	so.Runner = h.runner

@@ -1,0 +1,121 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/task"
+)
+
+// failedTasks yields the tasks with which branches failed, thread by thread.
+func (d *Dispatcher) failedTasks(ctx context.Context, q task.Query) iter.Seq2[*task.Info, error] {
+	return func(yield func(*task.Info, error) bool) {
+		threads := posthouse.ThreadQuery{Thread: q.Thread, Status: posthouse.StatusFailed, Descending: q.Newest}
+		after := q.After
+		if after != "" {
+			g, err := d.gate(ctx, after)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			threads.After = g.Thread
+			if !d.failedOf(ctx, g.Thread, q, yield) { // the rest of the cursor's own thread
+				return
+			}
+		}
+		q.After = ""
+		for t, err := range d.ledger.Threads(ctx, threads) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !d.failedOf(ctx, t.Thread, q, yield) {
+				return
+			}
+		}
+	}
+}
+
+// failedOf yields those of a thread, behind the query's cursor. It reports whether to go on.
+func (d *Dispatcher) failedOf(ctx context.Context, thread string, q task.Query, yield func(*task.Info, error) bool) bool {
+	gates, err := d.failedGates(ctx, thread)
+	if err != nil {
+		return yield(&task.Info{Thread: thread}, err)
+	}
+	if i := slices.IndexFunc(gates, func(g *posthouse.Gate) bool { return g.ID == q.After }); i >= 0 {
+		gates = gates[i+1:]
+	}
+	for _, g := range gates {
+		if (q.Task == "" || q.Task == g.Call.Task) && !yield(d.info(ctx, g)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *Dispatcher) failedGates(ctx context.Context, thread string) (all []*posthouse.Gate, err error) {
+	t, err := d.ledger.Thread(ctx, thread)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil, nil // it is gone meanwhile
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range t.Branches {
+		if b.Status != posthouse.StatusFailed {
+			continue
+		}
+		head, err := d.ledger.GetHeader(ctx, b.Head)
+		if err != nil {
+			return nil, err
+		}
+		gates, err := ledger.FailedTasks(ctx, d.ledger, head)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, gates...)
+	}
+	slices.SortFunc(all, func(a, b *posthouse.Gate) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all, nil
+}
+
+// Retry implements [task.Control].
+func (d *Dispatcher) Retry(ctx context.Context, gate posthouse.ID, by string) (*task.Info, error) {
+	g, err := ledger.RetryTask(ctx, d.ledger, gate, by)
+	if err != nil {
+		return nil, err
+	}
+	d.add(g)
+	return d.info(ctx, g)
+}
+
+// Purge implements [task.Control].
+func (d *Dispatcher) Purge(ctx context.Context, gate posthouse.ID, by string) error {
+	g, err := d.gate(ctx, gate)
+	if err != nil {
+		return err
+	}
+	gates, err := d.failedGates(ctx, g.Thread)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(gates, func(f *posthouse.Gate) bool { return f.ID == gate }) {
+		return &posthouse.Error{
+			Code: posthouse.CodeConflict, Gate: gate, Message: "no branch waits for somebody to retry task " + string(gate),
+			Hint: "list those that failed: posthouse task list --failed",
+		}
+	}
+	if _, err := d.ledger.Cancel(ctx, g.Thread, &ledger.CancelOptions{Branch: g.Branch, By: by, Reason: "gave up task " + g.Call.Task}); err != nil {
+		return err
+	}
+	_, err = d.core.Store.Slot(ctx, slotKey(g), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,205 @@
+package dispatch_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/task"
+)
+
+// failed returns the ids of the tasks that failed for good.
+func (h *host) failed(q task.Query) (ids []posthouse.ID) {
+	h.Helper()
+	q.Failed = true
+	for i, err := range h.d.Tasks(h.Context(), q) {
+		if err != nil || i.State != task.Failed {
+			h.Fatalf("%+v, %v", i, err)
+		}
+		ids = append(ids, i.ID)
+	}
+	return ids
+}
+
+// fail hands a task of a thread out, and has a worker give it up with something saved.
+func (h *host) fail(thread, worker string) *task.Claim {
+	h.Helper()
+	h.run(thread)
+	c := h.claim(worker)
+	if err := h.d.Save(h.Context(), c.ID, []byte("half")); err != nil {
+		h.Fatal(err)
+	}
+	h.resolve(c, task.Verdict{Action: task.FailPermanent, Reason: "no such page"})
+	var e *flow.Error
+	if _, err := h.app.Resume(h.Context(), thread); !errors.As(err, &e) {
+		h.Fatal(err)
+	}
+	return c
+}
+
+// TestRetry hands a failed task out again in the place where it failed. The handler finds
+// the key, the failure and what was saved; the thread goes on from there.
+func TestRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, memstore.New(), step.RemoteOptions{Expires: time.Hour})
+		w := h.connect("w1")
+		c := h.fail("t", w)
+		if ids := h.failed(task.Query{}); len(ids) != 1 || ids[0] != c.ID.Gate {
+			t.Fatalf("%v", ids)
+		}
+		for _, q := range []task.Query{{Thread: "other"}, {Task: "other"}, {After: c.ID.Gate}} {
+			if ids := h.failed(q); len(ids) != 0 {
+				t.Errorf("%+v: %v", q, ids)
+			}
+		}
+		time.Sleep(2 * time.Hour) // its time counts anew
+		w = h.connect("w1")
+		again, err := h.d.Retry(t.Context(), c.ID.Gate, "alice")
+		if err != nil || again.State != task.Ready || again.Branch != posthouse.MainBranch || again.Call.Attempt != 1 || again.Call.ID != c.Call || again.Saved != 4 {
+			t.Fatalf("%+v, %v", again, err)
+		}
+		if !again.ExpiresAt.Equal(again.CreatedAt.Add(time.Hour)) {
+			t.Errorf("expires at %s", again.ExpiresAt)
+		}
+		if ids := h.failed(task.Query{}); len(ids) != 0 {
+			t.Errorf("%v", ids)
+		}
+		if _, err := h.d.Retry(t.Context(), again.ID, "alice"); !errors.Is(err, posthouse.ErrConflict) {
+			t.Errorf("an open task: %v", err)
+		}
+		got := h.claim(w)
+		if v, err := h.d.Load(t.Context(), got.ID); got.ID.Gate != again.ID || string(v) != "half" || err != nil || got.Failure != "no such page" {
+			t.Errorf("%+v, %q, %v", got, v, err)
+		}
+		h.resolve(got, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
+		h.wantOutput("t", "page")
+		if _, err := h.d.Retry(t.Context(), again.ID, "alice"); !errors.Is(err, posthouse.ErrDecided) {
+			t.Errorf("a complete task: %v", err)
+		}
+		if _, err := h.d.Retry(t.Context(), "gate-x", "alice"); !errors.Is(err, posthouse.ErrNotFound) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestRetryOfThreadThatWentOn hands the task out in a fork: what the program did behind the
+// failure stays.
+func TestRetryOfThreadThatWentOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		app, err := flow.New("careful", func(ctx context.Context, url string) (string, error) {
+			page, err := step.Remote[string](ctx, "get", "fetch", url)
+			var gone *step.RemoteError
+			if errors.As(err, &gone) {
+				return step.Do(ctx, "excuse", func(context.Context) (string, error) { return "no page", nil })
+			}
+			return page, err
+		}).Open(h.l, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := app.Run(t.Context(), "t", "http://x"); err != nil {
+			t.Fatal(err)
+		}
+		w := h.connect("w1")
+		c := h.claim(w)
+		h.resolve(c, task.Verdict{Action: task.FailPermanent, Reason: "no such page"})
+		if res, err := app.Resume(t.Context(), "t"); err != nil || res.Output != "no page" {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		if ids := h.failed(task.Query{}); len(ids) != 0 {
+			t.Errorf("the program dealt with the failure: %v", ids)
+		}
+		again, err := h.d.Retry(t.Context(), c.ID.Gate, "alice")
+		if err != nil || again.Branch == posthouse.MainBranch || again.State != task.Ready {
+			t.Fatalf("%+v, %v", again, err)
+		}
+		h.resolve(h.claim(w), task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
+		if res, err := app.Resume(t.Context(), "t", flow.RunOptions{Branch: again.Branch}); err != nil || res.Output != "page" {
+			t.Errorf("%+v, %v", res, err)
+		}
+		if res, err := app.Result(t.Context(), "t"); err != nil || res.Output != "no page" {
+			t.Errorf("%+v, %v", res, err)
+		}
+	})
+}
+
+// TestFailedTasksByPages lists failed tasks of many threads from a cursor on.
+func TestFailedTasksByPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		w := h.connect("w1")
+		var want []posthouse.ID
+		for _, thread := range []string{"a", "b", "c"} {
+			want = append(want, h.fail(thread, w).ID.Gate)
+		}
+		var got []posthouse.ID
+		for after := posthouse.ID(""); ; {
+			next := h.failed(task.Query{After: after})
+			if len(next) == 0 {
+				break
+			}
+			after = next[0]
+			got = append(got, after)
+		}
+		if len(got) != 3 || got[0] != want[0] || got[2] != want[2] {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
+}
+
+// TestPurge gives a failed task up: the thread is cancelled and the slot is gone.
+func TestPurge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		c := h.fail("t", h.connect("w1"))
+		if err := h.d.Purge(t.Context(), c.ID.Gate, "alice"); err != nil {
+			t.Fatal(err)
+		}
+		if ids := h.failed(task.Query{}); len(ids) != 0 {
+			t.Errorf("%v", ids)
+		}
+		if v, err := h.d.Slot(t.Context(), c.ID.Gate); err != nil || v != nil {
+			t.Errorf("%q, %v", v, err)
+		}
+		if info, err := h.l.Thread(t.Context(), "t"); err != nil || info.Status != posthouse.StatusCancelled {
+			t.Errorf("%+v, %v", info, err)
+		}
+		if err := h.d.Purge(t.Context(), c.ID.Gate, "alice"); !errors.Is(err, posthouse.ErrConflict) {
+			t.Errorf("twice: %v", err)
+		}
+	})
+}
+
+// TestPauseByHand keeps an open task from workers. The handler does not see it.
+func TestPauseByHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h.run("t")
+		i, err := h.d.Pause(t.Context(), h.only().ID, time.Hour, "alice")
+		if err != nil || i.State != task.Delayed {
+			t.Fatalf("%+v, %v", i, err)
+		}
+		for _, wait := range []time.Duration{0, -1, task.MaxPause + 1} {
+			var e *posthouse.Error
+			if _, err := h.d.Pause(t.Context(), i.ID, wait, "alice"); !errors.As(err, &e) || e.Field != "for" {
+				t.Errorf("%s: %v", wait, err)
+			}
+		}
+		begun := time.Now()
+		c := h.claim(h.connect("w1"))
+		if d := time.Since(begun); d < 59*time.Minute || c.Paused != "" || c.Attempt != 1 {
+			t.Errorf("after %s: %+v", d, c)
+		}
+		if _, err := h.d.Pause(t.Context(), c.ID.Gate, time.Hour, "alice"); !errors.Is(err, posthouse.ErrConflict) {
+			t.Errorf("while a worker has it: %v", err)
+		}
+	})
+}
