@@ -35,7 +35,7 @@ const (
 //	Factor   float64          // of Exponential; default 2
 //	MaxDelay time.Duration    // no delay is longer; default 128 s, negative: no limit
 //	Jitter   float64          // the share of each delay, 0 to 1, that is drawn at random and taken off
-//	On       func(error) bool // whether to try again; default: unless it was a panic or an ErrInvalid
+//	On       func(error) bool // whether to try again; default: unless it was a panic, an ErrInvalid or a RemoteError
 type Retry = engine.Retry
 
 // recordAttempt decides whether another attempt or the node's handler follows a failed

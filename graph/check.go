@@ -65,6 +65,9 @@ func (c *checker[S]) node(of *node[S]) {
 	if n.run == nil && n.sub == nil {
 		c.Problem("node %q has no function", n.Name)
 	}
+	if n.remote != nil {
+		c.remote(&n)
+	}
 	if n.sub != nil {
 		sub, err := n.sub.compile(c.app.ledger, c.opt)
 		if n.sub, n.Sub = sub, " subgraph"; err == nil {
@@ -104,10 +107,10 @@ func (c *checker[S]) node(of *node[S]) {
 }
 
 // defaults gives a node the defaults of what it does not say. A node that calls a
-// subgraph gets none: the nodes in the subgraph do.
+// subgraph gets none: the nodes in the subgraph do. Nor does a remote one.
 func (c *checker[S]) defaults(n *node[S]) {
 	d := NodeOptions{Retry: c.opt.Retry, Timeout: c.opt.Timeout, IdleTimeout: c.opt.IdleTimeout}
-	if n.sub != nil {
+	if n.sub != nil || n.remote != nil {
 		d = NodeOptions{}
 	}
 	n.opt.Retry = n.opt.Retry.Or(d.Retry)

@@ -114,6 +114,11 @@
 // runs in place of a node that failed for good. Without any of these the run
 // fails, once the tasks that were running have finished.
 //
+// # Nodes on other hosts
+//
+// [Graph.Remote] adds a node that a worker handles as a whole. The thread waits for it as
+// for a person: nothing is held, and engine and worker may end and come back meanwhile.
+//
 // # Graphs within graphs
 //
 // [Graph.Inline] adds the nodes of a graph of the same state. [Subgraph] runs a graph

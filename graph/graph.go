@@ -39,6 +39,7 @@ type node[S any] struct {
 	topology.Node
 	run         func(context.Context, *S, topology.Decoder, *Command) error
 	sub         subgraph[S]           // in place of run
+	remote      remote[S]             // whose work run hands out
 	names       []func(string) string // of an inlined node: the names in the graphs around, the nearest first
 	opt         NodeOptions
 	more        bool // options were given more than once

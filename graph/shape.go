@@ -24,8 +24,9 @@ type Shape struct {
 // A NodeShape is a node of a [Shape].
 type NodeShape struct {
 	Name            string `json:"name"`
-	Kind            string `json:"kind"`            // "node", "command", "task" or "subgraph"
-	Input           string `json:"input,omitempty"` // of a task: the Go type it is sent
+	Kind            string `json:"kind"`             // "node", "command", "task", "remote" or "subgraph"
+	Input           string `json:"input,omitempty"`  // of a task: the Go type it is sent
+	Remote          string `json:"remote,omitempty"` // of a remote node: its task, which is the name of the handler
 	Defer           bool   `json:"defer,omitempty"`
 	InterruptBefore bool   `json:"interruptBefore,omitempty"`
 	InterruptAfter  bool   `json:"interruptAfter,omitempty"`
@@ -61,6 +62,8 @@ func shapeOf(g *topology.Graph) *Shape {
 			v.Kind, v.Sub = "subgraph", shapeOf(n.Subgraph.Graph)
 		case n.Input != nil:
 			v.Kind, v.Input = "task", n.Input.String()
+		case n.Remote != "":
+			v.Kind, v.Remote = "remote", n.Remote
 		case n.Decides:
 			v.Kind = "command"
 		}

@@ -45,8 +45,8 @@ type ForkOptions struct {
 // were open there open again under new ids; those that ask people get a fresh deadline.
 // A fork of a checkpoint that could run does not run until it is resumed.
 //
-// A fork with another state never opens the source's questions: it is interrupted, and
-// its program asks anew when it is resumed. Timers beside the question then begin anew
+// A fork with another state never opens the source's questions and tasks: it is
+// interrupted, and its program asks anew when it is resumed. Timers beside them then begin anew
 // with their whole time. Gates that were opened by hand are dropped unless o.Gates
 // replaces them. A fork of a released checkpoint continues that version.
 //
@@ -348,11 +348,11 @@ func (in *forkCollector) anew() {
 }
 
 // putGates adds the gates to the plan: open ones if the source waits, and decided ones.
-// It does not open questions to people about another state: the branch asks when it is
-// resumed.
+// Of another state it opens no questions to people and no tasks for workers: the branch
+// asks when it is resumed.
 func (in *forkCollector) putGates(waiting bool) {
 	own := len(in.draft.Gates) > 0
-	if in.changed && waiting && slices.ContainsFunc(in.gates, func(g *posthouse.Gate) bool { return g.Decision == nil && g.AsksPeople() }) {
+	if in.changed && waiting && slices.ContainsFunc(in.gates, isAboutState) {
 		waiting = false
 		if !own {
 			in.draft.Checkpoint.Status = posthouse.StatusInterrupted
@@ -386,6 +386,11 @@ func (in *forkCollector) putGates(waiting bool) {
 			in.draft.Inherit = append(in.draft.Inherit, &again)
 		}
 	}
+}
+
+// isAboutState reports whether an open gate shows somebody what depends on the state.
+func isAboutState(g *posthouse.Gate) bool {
+	return g.Decision == nil && (g.AsksPeople() || g.Kind == posthouse.GateTask)
 }
 
 // renewDeadlines gives a gate that asks people as much time as it had when it opened.

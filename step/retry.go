@@ -21,7 +21,7 @@ import (
 //	Factor   float64          // of Exponential; default 2
 //	MaxDelay time.Duration    // no delay is longer; default 128 s, negative: no limit
 //	Jitter   float64          // the share of each delay, 0 to 1, that is drawn at random and taken off
-//	On       func(error) bool // whether to try again; default: unless it was a panic or an ErrInvalid
+//	On       func(error) bool // whether to try again; default: unless it was a panic, an ErrInvalid or a RemoteError
 //
 // When all attempts failed the last one's error is returned, and nothing is
 // recorded: executed again, the step is tried once more. What it recorded

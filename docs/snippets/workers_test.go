@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task/httptask"
@@ -22,12 +23,37 @@ type Video struct{ URL string }
 
 type Subtitles struct{ Lines int }
 
+type Film struct {
+	Video Video
+	Lines int
+}
+
 //doc:handOut
 func subtitle(ctx context.Context, v Video) (Subtitles, error) {
 	return step.RemoteWith[Subtitles](ctx, "transcribe", "transcribe", v, step.RemoteOptions{
 		Group:  "gpu",
 		Limits: posthouse.TaskLimits{Attempts: 5, Timeout: 20 * time.Minute},
 	})
+}
+
+//doc:end
+
+//doc:remote
+func subtitled() *graph.Graph[Film] {
+	g := graph.New[Film]("film")
+	g.Remote("subtitle", graph.Remote[Film, Video, Subtitles]{
+		Task:   "transcribe",
+		In:     func(f *Film) (Video, error) { return f.Video, nil }, // what the handler is given
+		Out:    func(f *Film, s Subtitles) error { f.Lines = s.Lines; return nil },
+		Group:  "gpu",
+		Limits: posthouse.TaskLimits{Attempts: 5, Timeout: 20 * time.Minute},
+	})
+	g.OnError("subtitle", func(ctx context.Context, f *Film, err error) (graph.Command, error) {
+		return graph.Command{}, nil // a film without subtitles
+	})
+	g.Edge(graph.Start, "subtitle")
+	g.Edge("subtitle", graph.End)
+	return g
 }
 
 //doc:end
@@ -120,7 +146,7 @@ func Example_handlers() {
 	fmt.Println(chat(t), t.Verdict().Action, string(t.Verdict().Output))
 	//doc:end
 	_, _, _ = flow.New("subtitle", subtitle), engine, gpu
-	_ = overHTTP
+	_, _ = overHTTP, subtitled
 	// Output:
 	// <nil> pause 1m0s
 	// <nil> continue {"turn":0}

@@ -83,6 +83,8 @@ func newDrawing(s *graph.Shape, path string, p graph.Progress, n *int) *drawing 
 			b.sub = newDrawing(v.Sub, path+posthouse.EscapeName(v.Name)+"/", p, n)
 		case v.Kind == "task":
 			b.note = "task"
+		case v.Kind == "remote":
+			b.note = "remote " + v.Remote
 		case v.Defer:
 			b.note = "deferred"
 		}

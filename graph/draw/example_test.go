@@ -12,6 +12,7 @@ var outline = &graph.Shape{
 	Name: "refund",
 	Nodes: []graph.NodeShape{
 		{Name: "triage", Kind: "command"},
+		{Name: "scan", Kind: "remote", Remote: "ocr"},
 		{Name: "approve", Kind: "subgraph", Sub: &graph.Shape{
 			Name:  "approve",
 			Nodes: []graph.NodeShape{{Name: "ask", Kind: "node"}},
@@ -21,6 +22,7 @@ var outline = &graph.Shape{
 	},
 	Edges: []graph.EdgeShape{
 		{From: graph.Start, To: "triage", Kind: "edge"}, {From: "triage", To: "", Kind: "command"},
+		{From: graph.Start, To: "scan", Kind: "edge"}, {From: "scan", To: graph.End, Kind: "edge"},
 		{From: "approve", To: "pay", Kind: "map"}, {From: "pay", To: graph.End, Kind: "edge"},
 	},
 }
@@ -34,24 +36,27 @@ func ExampleMermaid() {
 	// flowchart TD
 	//   n0(["start"])
 	//   n1{{"triage"}}
-	//   subgraph n2["approve"]
-	//     n3(["start"])
-	//     n4["ask"]
-	//     n5(["end"])
+	//   n2["scan<br/>remote ocr"]
+	//   subgraph n3["approve"]
+	//     n4(["start"])
+	//     n5["ask"]
+	//     n6(["end"])
 	//   end
-	//   n6["pay<br/>task"]
-	//   n7(["end"])
-	//   n8(("?"))
+	//   n7["pay<br/>task"]
+	//   n8(["end"])
+	//   n9(("?"))
 	//   n0 --> n1
-	//   n1 -.->|command| n8
-	//   n5 -.->|map| n6
-	//   n6 --> n7
-	//   n3 --> n4
+	//   n1 -.->|command| n9
+	//   n0 --> n2
+	//   n2 --> n8
+	//   n6 -.->|map| n7
+	//   n7 --> n8
 	//   n4 --> n5
+	//   n5 --> n6
 	//   classDef done fill:#dcfce7,stroke:#16a34a,stroke-width:2px
 	//   class n1 done
 	//   classDef waiting fill:#fef3c7,stroke:#d97706,stroke-width:2px
-	//   class n2,n4 waiting
+	//   class n3,n5 waiting
 }
 
 func ExampleDOT() {
@@ -63,20 +68,23 @@ func ExampleDOT() {
 	//   edge [color="#64748b", fontname="sans-serif", fontsize=10];
 	//   n0 [label="start", shape=oval];
 	//   n1 [label="triage", shape=hexagon, style=filled, fillcolor="#dcfce7", color="#16a34a", penwidth=2];
-	//   subgraph cluster_2 {
+	//   n2 [label="scan\nremote ocr"];
+	//   subgraph cluster_3 {
 	//     label="approve"; style=rounded; color="#d97706";
-	//     n3 [label="start", shape=oval];
-	//     n4 [label="ask", fillcolor="#fef3c7", color="#d97706", penwidth=2];
-	//     n5 [label="end", shape=oval];
+	//     n4 [label="start", shape=oval];
+	//     n5 [label="ask", fillcolor="#fef3c7", color="#d97706", penwidth=2];
+	//     n6 [label="end", shape=oval];
 	//   }
-	//   n6 [label="pay\ntask"];
-	//   n7 [label="end", shape=oval];
-	//   n8 [label="?", shape=circle];
+	//   n7 [label="pay\ntask"];
+	//   n8 [label="end", shape=oval];
+	//   n9 [label="?", shape=circle];
 	//   n0 -> n1;
-	//   n1 -> n8 [style=dashed, label="command"];
-	//   n5 -> n6 [style=dashed, label="map"];
-	//   n6 -> n7;
-	//   n3 -> n4;
+	//   n1 -> n9 [style=dashed, label="command"];
+	//   n0 -> n2;
+	//   n2 -> n8;
+	//   n6 -> n7 [style=dashed, label="map"];
+	//   n7 -> n8;
 	//   n4 -> n5;
+	//   n5 -> n6;
 	// }
 }

@@ -19,7 +19,7 @@ func FuzzPicture(f *testing.F) {
 		}
 		shape := func(name string) *graph.Shape {
 			return &graph.Shape{Name: name, Nodes: []graph.NodeShape{
-				{Name: name, Kind: "task"}, {Name: "sub:" + label, Sub: &graph.Shape{Name: label, Nodes: []graph.NodeShape{{Name: label}}, Edges: []graph.EdgeShape{{From: graph.Start, To: graph.End, Kind: "edge"}}}},
+				{Name: name, Kind: "remote", Remote: label}, {Name: "sub:" + label, Sub: &graph.Shape{Name: label, Nodes: []graph.NodeShape{{Name: label}}, Edges: []graph.EdgeShape{{From: graph.Start, To: graph.End, Kind: "edge"}}}},
 			}, Edges: []graph.EdgeShape{{From: graph.Start, To: name, Kind: "edge"}, {From: name, To: graph.End, Kind: "route"}, {From: name, To: "sub:" + label, Kind: "route"}, {From: name, To: name, Kind: "edge"}}}
 		}
 		done := graph.Progress{posthouse.EscapeName(name): graph.MarkDone}

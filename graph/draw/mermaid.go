@@ -37,7 +37,7 @@ func (d *drawing) mermaidBoxes(b *strings.Builder, indent string) {
 	for _, x := range d.boxes {
 		name := mermaidText(x.name)
 		if x.note != "" {
-			name += "<br/>" + x.note
+			name += "<br/>" + mermaidText(x.note)
 		}
 		switch {
 		case x.sub != nil:

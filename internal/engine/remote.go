@@ -2,45 +2,152 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
+	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 )
 
 // taskPrefix begins the names of tasks for workers on record.
 const taskPrefix = "task:"
 
-// Remote has a worker do something, and returns the gate with its answer: [posthouse.Respond]
-// with the output, or [posthouse.Reject] where no attempt is left. Until then it remembers
-// the wait and returns [posthouse.ErrWaiting], as [Gates.Ask] does. What is on record counts
-// when the program runs again, whatever call and input say then.
+// maxInput bounds the input of a task, in bytes. It travels with every claim.
+const maxInput = 1 << 20
+
+// A RemoteCall is what a worker is to do, and for how long it may take.
+type RemoteCall struct {
+	Task string // the name of the handler
+	RemoteOptions
+}
+
+// RemoteOptions refine a task for workers.
+type RemoteOptions struct {
+	Group   string               // of workers that may take it; "" is any
+	Limits  posthouse.TaskLimits // of attempts and iterations
+	Start   time.Duration        // from now until a worker may take it
+	Expires time.Duration        // from now until it fails with [posthouse.ErrExpired]; 0: never; at most 100 years
+	Trace   map[string]string    // given to the handler, for example a traceparent; at most 8 values
+}
+
+// A RemoteError says that a worker gave a task up, or that no attempt is left.
+type RemoteError struct {
+	Task     string       // the name of the handler
+	Gate     posthouse.ID // of the last attempt
+	Worker   string       // that made it, as in "worker:gpu-1"
+	Attempts int          // of the last iteration
+	Reason   string       // what the handler said
+}
+
+// Error names the task, its attempts and the handler's reason.
+func (e *RemoteError) Error() string {
+	return "task " + e.Task + " failed in attempt " + strconv.Itoa(e.Attempts) + " at " + e.Worker + ": " + e.Reason
+}
+
+// Check returns what is wrong with a call, before anything is known of its input.
+func (r *RemoteCall) Check() error {
+	const longest = 100 * 365 * 24 * time.Hour
+	for _, d := range []struct {
+		field string
+		have  time.Duration
+	}{{"Start", r.Start}, {"Expires", r.Expires}} {
+		if d.have < 0 || d.have > longest {
+			return posthouse.Invalid(d.field, "of task %.40q must be between 0 and 100 years", r.Task)
+		}
+	}
+	if err := posthouse.ValidateName("task", r.Task); err != nil {
+		return err
+	}
+	if r.Group != "" {
+		if err := posthouse.ValidateName("group", r.Group); err != nil {
+			return err
+		}
+	}
+	return commit.CheckTaskLimits(&r.Limits)
+}
+
+// Remote has a worker do something, and decodes its output into out, a pointer. Until then
+// it remembers the wait and returns [posthouse.ErrWaiting], as [Gates.Ask] does. What is on
+// record counts when the program runs again, whatever the call says then; so input is called
+// for a new task only.
 //
-// Call, Payload and ExpiresAt of g are used. Errors: [posthouse.ErrExpired] behind its
-// deadline, [posthouse.ErrCancelled] if somebody cancelled it, and as for [Task.Do].
-func (t *Task) Remote(ctx context.Context, name string, g posthouse.Gate) (*posthouse.Gate, error) {
+// Errors: a [*RemoteError] where no attempt is left, [posthouse.ErrExpired] behind its
+// deadline, [posthouse.ErrCancelled] if somebody cancelled it, [posthouse.ErrInvalid] and
+// [posthouse.ErrTooLarge] for what does not fit, and as for [Task.Do].
+func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input func() (any, error), out any) error {
 	if err := CheckName("task", name); err != nil {
-		return nil, err
+		return err
 	}
 	c := &call{}
 	if err := t.beginCall(ctx, taskPrefix+name, false, c); err != nil {
-		return nil, err
+		return err
 	}
 	defer t.endWait(c)
 	have, err := t.waitGate(ctx, c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if have == nil {
-		return nil, t.await(c, posthouse.Gate{Kind: posthouse.GateTask, Call: g.Call, Payload: g.Payload, ExpiresAt: g.ExpiresAt})
+		g, err := t.remoteGate(r, input)
+		if err != nil {
+			return err
+		}
+		return t.await(c, *g)
 	}
-	switch have.Decision.Verdict {
-	case posthouse.Respond, posthouse.Reject:
-		return have, nil
+	switch d := have.Decision; d.Verdict {
+	case posthouse.Respond:
+		return decodeOutput(have, out)
+	case posthouse.Reject:
+		return &RemoteError{Task: have.Call.Task, Gate: have.ID, Worker: d.By, Attempts: have.Call.Attempt, Reason: d.Reason}
 	case posthouse.Expire:
-		return nil, &posthouse.Error{
-			Code: posthouse.CodeExpired, Decision: have.Decision,
+		return &posthouse.Error{
+			Code: posthouse.CodeExpired, Decision: d,
 			Message: "no worker completed task " + have.Call.Task + " before " + have.ExpiresAt.Format(time.RFC3339), Hint: "look whether a worker handles it, or go on without",
 		}
 	}
-	return nil, withdrawn(have)
+	return withdrawn(have)
+}
+
+func decodeOutput(g *posthouse.Gate, out any) error {
+	err := posthouse.JSON.Unmarshal(g.Decision.Value, out)
+	if err == nil {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "output", Err: err,
+		Message: "of task " + g.Call.Task + " does not fit a " + reflect.TypeOf(out).Elem().String(),
+		Hint:    "read such outputs as any, or fork from before the task and handle it anew",
+	}
+}
+
+// remoteGate returns the gate that waits for a worker.
+func (t *Task) remoteGate(r *RemoteCall, input func() (any, error)) (*posthouse.Gate, error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	in, err := input()
+	if err != nil {
+		return nil, err
+	}
+	payload, err := json.Marshal(in)
+	if err != nil {
+		return nil, posthouse.Invalid("input", "of task %.40q does not encode: %v", r.Task, err)
+	}
+	if len(payload) > maxInput {
+		return nil, posthouse.TooLarge("input", len(payload), maxInput)
+	}
+	g := &posthouse.Gate{
+		Kind: posthouse.GateTask, Payload: payload,
+		Call: &posthouse.TaskCall{Task: r.Task, Group: r.Group, Limits: r.Limits, Trace: r.Trace},
+	}
+	now := t.session.ledger.Now()
+	if r.Start > 0 {
+		g.Call.NotBefore = now.Add(r.Start)
+	}
+	if r.Expires > 0 {
+		g.ExpiresAt = now.Add(r.Expires)
+	}
+	return g, nil
 }

@@ -30,7 +30,7 @@ type Retry struct {
 	Factor   float64          // of Exponential; default 2
 	MaxDelay time.Duration    // no delay is longer; default 128 s, negative: no limit
 	Jitter   float64          // the share of each delay, 0 to 1, that is drawn at random and taken off
-	On       func(error) bool // whether to try again; default: unless it was a panic or an ErrInvalid
+	On       func(error) bool // whether to try again; default: unless it was a panic, an ErrInvalid or a RemoteError
 }
 
 const maxRetry = 100_000
@@ -95,6 +95,7 @@ func (r *Retry) Wants(err error) bool {
 	if r.On != nil {
 		return r.On(err)
 	}
-	var p *PanicError
-	return !errors.As(err, &p) && !errors.Is(err, posthouse.ErrInvalid)
+	_, panicked := errors.AsType[*PanicError](err)
+	_, remote := errors.AsType[*RemoteError](err) // on record: another attempt would find it again
+	return !panicked && !remote && !errors.Is(err, posthouse.ErrInvalid)
 }

@@ -48,6 +48,7 @@ type Node struct {
 	Targets     []string // where its commands may lead; none: anywhere
 	Decides     bool     // its command says where it leads
 	Handled     bool     // it has an error handler, which may lead where its commands do
+	Remote      string   // the name of the handler that does it elsewhere
 	Sub         string   // of a subgraph: what of it is in the fingerprint
 	Subgraph    *Subgraph
 

@@ -1,0 +1,118 @@
+package graph
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/topology"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A Remote is a node that a worker handles. [Graph.Remote] adds it. Task, In and Out are
+// required.
+type Remote[S, In, Out any] struct {
+	Task string // the name of the handler
+
+	// In returns what the handler is given, encoded as JSON, at most 1 MiB. It is called
+	// when the task is dispatched, and what it changes of the state is discarded.
+	In func(s *S) (In, error)
+
+	// Out takes over what the handler returned, decoded from JSON, as any node changes
+	// the state.
+	Out func(s *S, out Out) error
+
+	Group   string                                  // of workers that may take it; "" is any
+	Limits  posthouse.TaskLimits                    // of attempts and iterations
+	Start   time.Duration                           // from the dispatch until a worker may take it
+	Expires time.Duration                           // from the dispatch until it fails with posthouse.ErrExpired; 0: never; at most 100 years
+	Trace   func(context.Context) map[string]string // given to the handler, for example a traceparent; at most 8 values
+}
+
+// A RemoteError says that a worker gave a task up, or that no attempt is left. Its fields:
+//
+//	Task     string       // the name of the handler
+//	Gate     posthouse.ID // of the last attempt
+//	Worker   string       // that made it, as in "worker:gpu-1"
+//	Attempts int          // of the last iteration
+//	Reason   string       // what the handler said
+type RemoteError = engine.RemoteError
+
+// remote is a [Remote] without the types of its input and output.
+type remote[S any] interface {
+	task() string
+	problems() []string
+	run(ctx context.Context, s *S) error
+}
+
+// Remote adds a node that a worker handles as a whole, a [Remote] of this state. The node
+// parks the thread until a worker has completed the task. No goroutine is held, and others of
+// its step go on. Its handler sees what In returns, never the state.
+//
+// A task that failed for good fails the node with a [*RemoteError]. [Graph.OnError] may go
+// on, and knows it as text ([RecordedError]). Limits say how often a task is tried, and how long. So Retry,
+// Timeout and IdleTimeout are refused in the options of the node, and those of
+// CompileOptions do not apply to it. The failure is on record: [App.Resume] finds it again,
+// until [ledger.RetryTask] opens the task anew. [App.Update] with Goto, a fork from before
+// it, and each new visit of the node dispatch a task of their own.
+func (g *Graph[S]) Remote(name string, r remote[S], o ...NodeOptions) {
+	n := g.add(name, o)
+	if r == nil {
+		return // Compile says so
+	}
+	n.remote, n.Remote = r, r.task()
+	n.run = func(ctx context.Context, s *S, _ topology.Decoder, _ *Command) error { return r.run(ctx, s) }
+}
+
+func (r Remote[S, In, Out]) task() string { return r.Task }
+
+func (r Remote[S, In, Out]) call() *engine.RemoteCall {
+	return &engine.RemoteCall{Task: r.Task, RemoteOptions: engine.RemoteOptions{Group: r.Group, Limits: r.Limits, Start: r.Start, Expires: r.Expires}}
+}
+
+// problems returns what is wrong with it, to be read behind the name of the node.
+func (r Remote[S, In, Out]) problems() (list []string) {
+	for _, f := range []struct {
+		name    string
+		missing bool
+	}{{"Task", r.Task == ""}, {"In", r.In == nil}, {"Out", r.Out == nil}} {
+		if f.missing {
+			list = append(list, "has no "+f.name)
+		}
+	}
+	if r.Task != "" {
+		if err := r.call().Check(); err != nil {
+			list = append(list, "cannot be dispatched: "+err.Error())
+		}
+	}
+	return list
+}
+
+func (r Remote[S, In, Out]) run(ctx context.Context, s *S) error {
+	t, err := engine.TaskOf(ctx, "task "+r.Task)
+	if err != nil {
+		return err
+	}
+	call, out := r.call(), *new(Out)
+	input := func() (any, error) {
+		if r.Trace != nil {
+			call.Trace = r.Trace(ctx)
+		}
+		return r.In(s)
+	}
+	// The name is the same whatever node and handler are called, so that both may be renamed.
+	if err := t.Remote(ctx, "remote", call, input, &out); err != nil {
+		return err
+	}
+	return r.Out(s, out)
+}
+
+// remote checks a remote node.
+func (c *checker[S]) remote(n *node[S]) {
+	for _, p := range n.remote.problems() {
+		c.Problem("remote node %q %s", n.Name, p)
+	}
+	if o := &n.opt; o.Retry.Max > 0 || o.Timeout > 0 || o.IdleTimeout > 0 {
+		c.Problem("remote node %q has a Retry, Timeout or IdleTimeout: bound its task by Limits and Expires", n.Name)
+	}
+}
