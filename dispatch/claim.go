@@ -94,11 +94,12 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 		case err != nil:
 			return nil, err
 		case alive:
-			again = d.core.Config.RenewEvery()
+			if !d.adopt(r.Session, task.ClaimID{Gate: g.ID, Fence: slot.Fence}, g) {
+				again = d.core.Config.RenewEvery()
+			}
 			return nil, nil
 		}
-		d.failAttempt(ctx, g, "worker "+r.Worker+" was silent for "+d.lease().String())
-		return nil, nil
+		return nil, d.failAttempt(ctx, g, "worker "+r.Worker+" was silent for "+d.lease().String())
 	}
 	r.Gate, r.Session, r.Worker = g.ID, s.id, s.hello.Worker
 	id := task.ClaimID{Gate: g.ID, Fence: slot.Fence + 1}
@@ -118,6 +119,19 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 		return nil, errors.Join(sessionOver(s.id), d.giveBack(ctx, h))
 	}
 	return newClaim(g, id), nil
+}
+
+// adopt notes a claim of a session here that the slot knows of and nobody here: its answer
+// was lost, or came from another process. If the worker does not name it in its heartbeats,
+// it is an orphan. It reports whether the session is here.
+func (d *Dispatcher) adopt(session string, id task.ClaimID, g *posthouse.Gate) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.sessions[session]
+	if have := d.held[g.ID]; s != nil && (have == nil || have.id.Fence < id.Fence) {
+		d.held[g.ID] = d.newHolding(id, g, s)
+	}
+	return s != nil
 }
 
 // newHolding begins a claim here. The time of an attempt that began elsewhere counts from

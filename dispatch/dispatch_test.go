@@ -81,7 +81,10 @@ func (h *host) connect(name string) string {
 // claim claims a task while the session sends heartbeats.
 func (h *host) claim(session string) *task.Claim {
 	h.Helper()
-	for {
+	for begun := time.Now(); ; {
+		if time.Since(begun) > 2*time.Hour {
+			h.Fatal("no task comes")
+		}
 		ctx, cancel := context.WithTimeout(h.Context(), time.Second)
 		c, err := h.d.Claim(ctx, session)
 		cancel()
@@ -434,5 +437,57 @@ func TestDamagedSlots(t *testing.T) {
 		if c := h.claim(h.connect("w2")); c.Thread != "other" {
 			t.Errorf("%+v", c)
 		}
+	})
+}
+
+// TestAWorkerThatMovedAndDied: the engine that it came from finds its claim, though the
+// other one is gone as well.
+func TestAWorkerThatMovedAndDied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a := newHost(t, store, step.RemoteOptions{})
+		l, err := ledger.Open(store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		b, err := dispatch.New(l, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := a.connect("w1")
+		a.run("t")
+		c := a.claim(w)
+		for range 10 {
+			time.Sleep(time.Second)
+			if _, err := b.Heartbeat(t.Context(), w, a.have[w]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		died := time.Now()
+		if again := a.claim(a.connect("w2")); again.Attempt != 2 || time.Since(died) > 5*time.Second {
+			t.Errorf("after %s: %+v", time.Since(died), again)
+		}
+		a.wantLost(c)
+	})
+}
+
+// TestStreamsAtAnotherEngine: whether a chunk counts is asked of the claim, not of what an
+// engine remembers.
+func TestStreamsAtAnotherEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		w := a.connect("w1")
+		a.run("t")
+		c := a.claim(w)
+		if err := b.d.Stream(t.Context(), c.ID, json.RawMessage("1")); err != nil {
+			t.Errorf("at an engine that has not heard of it: %v", err)
+		}
+		if err := b.d.Disconnect(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		b.claim(b.connect("w2"))
+		a.wantLost(c)
 	})
 }

@@ -95,17 +95,19 @@ func whyOf(v *task.Verdict) string {
 	return v.Reason
 }
 
-// failAttempt ends an attempt whose worker is gone. The next one begins at once.
-func (d *Dispatcher) failAttempt(ctx context.Context, g *posthouse.Gate, why string) {
+// failAttempt ends an attempt whose worker is gone. The next one begins at once. With an
+// error, the caller has to see to it that it is called again.
+func (d *Dispatcher) failAttempt(ctx context.Context, g *posthouse.Gate, why string) error {
 	o := &commit.TaskOutcome{By: posthouse.RuntimeActor, Why: why}
 	if o.Next = commit.NextAttempt(g.Call, d.core.Now(), why, time.Millisecond); o.Next == nil {
 		o.Failed = why
 	}
 	err := d.resolve(ctx, g, o)
-	if err != nil && !errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrConflict) && !errors.Is(err, posthouse.ErrExpired) {
-		d.opt.Logger.Warn("cannot end an attempt", "gate", g.ID, "why", why, "error", err)
-		d.add(g) // it is looked at again
+	if err == nil || errors.Is(err, posthouse.ErrDecided) || errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrExpired) {
+		return nil
 	}
+	d.opt.Logger.Warn("cannot end an attempt", "gate", g.ID, "why", why, "error", err)
+	return err
 }
 
 // isRecorded reports whether the task has this worker's verdict already: its answer was
@@ -179,12 +181,9 @@ func (d *Dispatcher) Stream(ctx context.Context, id task.ClaimID, chunk json.Raw
 	if len(chunk) > task.MaxChunk {
 		return posthouse.TooLarge("chunk", len(chunk), task.MaxChunk)
 	}
-	d.mu.Lock()
-	h := d.held[id.Gate]
-	lost := h == nil || h.lost || h.id != id
-	d.mu.Unlock()
-	if lost {
-		return claimLost(id)
+	h, _, err := d.holds(ctx, id)
+	if err != nil {
+		return err
 	}
 	if d.opt.Stream != nil {
 		d.opt.Stream(ctx, h.gate.Thread, stepOf(h.gate), chunk)

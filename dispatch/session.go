@@ -190,12 +190,12 @@ func (d *Dispatcher) claimsOf(s *session) (all []*holding) {
 // than they may. Their tasks are tried again by others.
 func (d *Dispatcher) endSilent(ctx context.Context) {
 	now := d.core.Now()
-	var silent []*session
+	silent := map[*session]uint64{} // and the revision of its liveness
 	var late []*holding
 	d.mu.Lock()
 	for id, s := range d.sessions {
 		if now.Sub(s.heard) > d.lease() {
-			silent = append(silent, s)
+			silent[s] = s.revision
 			delete(d.sessions, id)
 		}
 	}
@@ -205,20 +205,23 @@ func (d *Dispatcher) endSilent(ctx context.Context) {
 		}
 	}
 	d.mu.Unlock()
-	for _, s := range silent {
-		d.endSession(ctx, s)
+	for s, revision := range silent {
+		d.endSession(ctx, s, revision)
 	}
 	for _, h := range late {
-		d.failAttempt(ctx, h.gate, "the attempt took longer than "+h.gate.Call.Limits.Timeout.String())
+		if d.failAttempt(ctx, h.gate, "the attempt took longer than "+h.gate.Call.Limits.Timeout.String()) != nil {
+			continue // until the next look
+		}
 		d.mu.Lock()
 		h.lost = true // its worker hears of it
 		d.mu.Unlock()
 	}
 }
 
-// endSession fails the attempts of a session that is silent here, unless another process
-// hears of it.
-func (d *Dispatcher) endSession(ctx context.Context, s *session) {
+// endSession fails the attempts of a session that is silent here. If its liveness is not at
+// the revision that was heard of here, another process hears of it: then its claims are
+// looked at as others' are, because that process and the worker may be gone soon.
+func (d *Dispatcher) endSession(ctx context.Context, s *session, revision uint64) {
 	slot, err := d.core.Store.Slot(ctx, livenessOf(s.id), posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 		d.opt.Logger.Warn("cannot look for a silent worker", "session", s.id, "error", err)
@@ -227,14 +230,14 @@ func (d *Dispatcher) endSession(ctx context.Context, s *session) {
 		d.mu.Unlock()
 		return
 	}
-	moved := err == nil && slot.Revision != s.revision
+	moved := err == nil && slot.Revision != revision
 	if !moved {
 		d.opt.Logger.Warn("a worker is silent: others take its tasks", "worker", s.hello.Worker, "session", s.id)
 	}
 	for _, h := range d.claimsOf(s) {
 		d.forget(h)
-		if !moved {
-			d.failAttempt(ctx, h.gate, "worker "+s.hello.Worker+" was silent for "+d.lease().String())
+		if moved || d.failAttempt(ctx, h.gate, "worker "+s.hello.Worker+" was silent for "+d.lease().String()) != nil {
+			d.add(h.gate) // a claim finds out what has become of the worker
 		}
 	}
 	if moved || err != nil {

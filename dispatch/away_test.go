@@ -1,0 +1,155 @@
+package dispatch_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/dispatch"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/task"
+)
+
+// A closing is a store that takes no entries while it is shut, and may lose the answers to
+// writes of slots.
+type closing struct {
+	posthouse.Store
+	shut, mute atomic.Bool
+}
+
+// Slot implements [posthouse.Store].
+func (s *closing) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	slot, err := s.Store.Slot(ctx, key, op)
+	if s.mute.Load() && op.Verb == posthouse.SlotPut && key.Thread != posthouse.ProcessThread {
+		return posthouse.Slot{}, &posthouse.Error{Code: posthouse.CodeUnknown, Message: "the answer is lost"}
+	}
+	return slot, err
+}
+
+// Append implements [posthouse.Store].
+func (s *closing) Append(ctx context.Context, b *posthouse.Batch) error {
+	if s.shut.Load() {
+		return &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "the store is away"}
+	}
+	return s.Store.Append(ctx, b)
+}
+
+// TestAttemptsEndWhenTheStoreIsBack: of a worker that died, and of one that took too long
+// while the store took nothing.
+func TestAttemptsEndWhenTheStoreIsBack(t *testing.T) {
+	for name, alive := range map[string]bool{"dead": false, "late": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &closing{Store: memstore.New()}
+				h := newHost(t, store, step.RemoteOptions{Limits: posthouse.TaskLimits{Timeout: 5 * time.Second}})
+				first, second := h.connect("w1"), h.connect("w2")
+				h.run("t")
+				c := h.claim(first)
+				store.shut.Store(true)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if alive {
+					go beat(ctx, h.d, first, c.ID)
+				}
+				for range 10 {
+					time.Sleep(time.Second)
+					h.heartbeat(second)
+					ctx, cancel := context.WithTimeout(ctx, 700*time.Millisecond)
+					if c, _ := h.d.Claim(ctx, second); c != nil {
+						t.Fatalf("%+v", c)
+					}
+					cancel()
+				}
+				store.shut.Store(false)
+				back := time.Now()
+				if again := h.claim(second); again.Attempt != 2 || time.Since(back) > 5*time.Second {
+					t.Errorf("after %s: %+v", time.Since(back), again)
+				}
+				h.wantLost(c)
+			})
+		})
+	}
+}
+
+// beat sends heartbeats for a worker.
+func beat(ctx context.Context, d *dispatch.Dispatcher, session string, have ...task.ClaimID) {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		_, _ = d.Heartbeat(ctx, session, have)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// TestClaimsThatNeverArrivedElsewhere: the worker never had the claim, lives on, and sends
+// its heartbeats to another engine now.
+func TestClaimsThatNeverArrivedElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		w := a.connect("w1")
+		a.run("t")
+		lost := a.claim(w)
+		go beat(t.Context(), b.d, w)
+		begun := time.Now()
+		if c := b.claim(b.connect("w2")); c.Attempt != 1 || time.Since(begun) > 10*time.Second {
+			t.Errorf("after %s: %+v", time.Since(begun), c)
+		}
+		a.wantLost(lost)
+	})
+}
+
+// TestClaimsWhoseWriteIsUnknown: the store has the claim, and its answer was lost.
+func TestClaimsWhoseWriteIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &closing{Store: memstore.New()}
+		h := newHost(t, store, step.RemoteOptions{})
+		w := h.connect("w1")
+		go beat(t.Context(), h.d, w)
+		h.run("t")
+		store.mute.Store(true)
+		if c, err := h.d.Claim(t.Context(), w); !errors.Is(err, posthouse.ErrUnknown) {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		store.mute.Store(false)
+		begun := time.Now()
+		if c := h.claim(h.connect("w2")); c.Attempt != 1 || time.Since(begun) > 10*time.Second {
+			t.Errorf("after %s: %+v", time.Since(begun), c)
+		}
+	})
+}
+
+// TestClaimsThatMove: a worker that has its claim keeps it at another engine, whoever asks
+// for the task.
+func TestClaimsThatMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		w := a.connect("w1")
+		a.run("t")
+		c := a.claim(w)
+		go beat(t.Context(), b.d, w, c.ID)
+		for _, h := range []*host{a, b} {
+			other := h.connect("w2")
+			go beat(t.Context(), h.d, other)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			for ctx.Err() == nil {
+				if again, err := h.d.Claim(ctx, other); again != nil {
+					t.Errorf("%+v, %v", again, err)
+				}
+			}
+			cancel()
+		}
+		b.resolve(c, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
+		b.wantOutput("t", "page")
+	})
+}
