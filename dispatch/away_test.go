@@ -153,3 +153,45 @@ func TestClaimsThatMove(t *testing.T) {
 		b.wantOutput("t", "page")
 	})
 }
+
+// A meddling is a store where something happens before a task's slot is read, once.
+type meddling struct {
+	posthouse.Store
+	then atomic.Pointer[func()]
+}
+
+// Slot implements [posthouse.Store].
+func (s *meddling) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	if key.Thread != posthouse.ProcessThread && op.Verb == posthouse.SlotGet {
+		if then := s.then.Swap(nil); then != nil {
+			(*then)()
+		}
+	}
+	return s.Store.Slot(ctx, key, op)
+}
+
+// TestATaskThatGoesOnWhileItIsClaimed: an engine has read the gate when another one records
+// its verdict and gives the next iteration to a worker, which keeps it.
+func TestATaskThatGoesOnWhileItIsClaimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		late := &meddling{Store: store}
+		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, late, step.RemoteOptions{})
+		w, other := a.connect("w1"), b.connect("w2")
+		a.run("t")
+		var now *task.Claim
+		goOn := func() {
+			a.resolve(a.claim(w), task.Verdict{Action: task.Continue})
+			now = a.claim(w)
+		}
+		late.then.Store(&goOn)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if c, _ := b.d.Claim(ctx, other); c != nil || now == nil || now.Iteration != 1 {
+			t.Errorf("%+v, beside %+v", c, now)
+		}
+		if err := a.d.Save(t.Context(), now.ID, []byte("x")); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -101,6 +101,11 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 		}
 		return nil, d.failAttempt(ctx, g, "worker "+r.Worker+" was silent for "+d.lease().String())
 	}
+	if slot.Revision != 0 && r.Gate != g.ID { // a later gate's, if this one was decided meanwhile
+		if g, err = d.ledger.Gate(ctx, t.gate); err != nil || g.Decision != nil {
+			return nil, err
+		}
+	}
 	r.Gate, r.Session, r.Worker = g.ID, s.id, s.hello.Worker
 	id := task.ClaimID{Gate: g.ID, Fence: slot.Fence + 1}
 	if _, err := d.writeSlot(ctx, g, &r, slot.Revision, id.Fence); err != nil {
