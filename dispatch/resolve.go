@@ -30,17 +30,28 @@ func (d *Dispatcher) Resolve(ctx context.Context, id task.ClaimID, v task.Verdic
 	if v.Action == task.Interrupt {
 		return d.giveBack(ctx, h)
 	}
-	err = d.resolve(ctx, h.gate, d.outcome(h.gate.Call, r.Worker, &v))
-	if err == nil || errors.Is(err, posthouse.ErrDecided) || errors.Is(err, posthouse.ErrExpired) || errors.Is(err, posthouse.ErrConflict) {
+	o := d.outcome(h.gate.Call, r.Worker, &v)
+	if v.Action == task.Await {
+		if o.Waits, err = d.parked(v.Waits); err != nil {
+			return err
+		}
+	}
+	err = d.resolve(ctx, h.gate, o)
+	if err == nil || isOver(err) {
 		d.forget(h)
 	}
-	if errors.Is(err, posthouse.ErrDecided) || errors.Is(err, posthouse.ErrExpired) || errors.Is(err, posthouse.ErrConflict) {
+	if isOver(err) {
 		if d.isRecorded(ctx, id, &v) {
 			return nil
 		}
 		return claimLost(id)
 	}
 	return err
+}
+
+// isOver reports whether an error says that a task's gate is decided.
+func isOver(err error) bool {
+	return errors.Is(err, posthouse.ErrDecided) || errors.Is(err, posthouse.ErrExpired) || errors.Is(err, posthouse.ErrConflict)
 }
 
 // resolve records an outcome, and adds the task that goes on from there.
@@ -103,7 +114,7 @@ func (d *Dispatcher) failAttempt(ctx context.Context, g *posthouse.Gate, why str
 		o.Failed = why
 	}
 	err := d.resolve(ctx, g, o)
-	if err == nil || errors.Is(err, posthouse.ErrDecided) || errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrExpired) {
+	if err == nil || isOver(err) {
 		return nil
 	}
 	d.opt.Logger.Warn("cannot end an attempt", "gate", g.ID, "why", why, "error", err)
@@ -126,6 +137,8 @@ func (d *Dispatcher) isRecorded(ctx context.Context, id task.ClaimID, v *task.Ve
 		return dec.Verdict == posthouse.Respond && bytes.Equal(dec.Value, v.Output)
 	case task.FailPermanent:
 		return dec.Verdict == posthouse.Reject && dec.Reason == v.Reason
+	case task.Await:
+		return dec.Verdict == commit.Parked
 	case task.Interrupt:
 		return false
 	case task.Fail, task.RetryAfter:

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/handler"
 )
 
 // An Answer is what was decided.
@@ -45,6 +46,9 @@ func (a Answer[T]) Approved() bool {
 // those of reading and writing the log.
 func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 	var a Answer[T]
+	if h, ok := handler.From(ctx); ok {
+		return askInHandler[T](h, &q)
+	}
 	task, err := engine.TaskOf(ctx, "question "+q.Name)
 	if err != nil {
 		return a, err
@@ -84,6 +88,26 @@ func (q *Question) decided(ctx context.Context, task *engine.Task, g posthouse.G
 		return q.Auto.late(ctx, task, g, decided)
 	}
 	return decided, err
+}
+
+// askInHandler is [Ask] for a handler, whose engine asks when the task is parked. Policies
+// are for programs.
+func askInHandler[T any](h handler.Scope, q *Question) (a Answer[T], err error) {
+	if q.Auto != nil {
+		return a, &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Field: "Auto", Message: "of question " + q.Name + " is not for handlers",
+			Hint: "ask it in the program that hands the task out, or decide in the handler whether to ask",
+		}
+	}
+	g, err := q.gate(reflect.TypeFor[T](), handler.Epoch)
+	if err != nil {
+		return a, err
+	}
+	decided, err := h.Ask(g)
+	if err != nil {
+		return a, err
+	}
+	return answer[T](decided)
 }
 
 func answer[T any](g *posthouse.Gate) (Answer[T], error) {

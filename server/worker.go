@@ -19,7 +19,9 @@ var workerCalls = map[string]struct{ summary, notes string }{
 	wire.Save:       {"Save a task's slot", "The next attempt or iteration finds it. Without a value it is cleared."},
 	wire.Signal:     {"Send a signal for a task", "One with a key is sent once."},
 	wire.Stream:     {"Stream a chunk of a task", "Those who follow the thread now get it. It is not recorded."},
-	wire.Resolve:    {"Resolve a task", "With a verdict: its action is complete, fail, retry, pause or continue. The same verdict again does nothing."},
+	wire.Records:    {"Show what a task's handler has on record", "Results of its steps, and what it waited for."},
+	wire.Record:     {"Record the result of a handler's step", "The next run of the handler finds it."},
+	wire.Resolve:    {"Resolve a task", "With a verdict: its action is complete, fail, fail-permanent, retry-after, pause, continue, await or interrupt. The same verdict again does nothing."},
 	wire.Disconnect: {"Disconnect a worker", "Its claims are free at once, and their attempts count as not made."},
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/handler"
 )
 
 // Options refine [DoWith]. The zero value is what [Do] uses.
@@ -35,6 +36,9 @@ func Do[T any](ctx context.Context, name string, fn func(context.Context) (T, er
 // DoWith is [Do] with options.
 func DoWith[T any](ctx context.Context, name string, o Options, fn func(context.Context) (T, error)) (T, error) {
 	var zero T
+	if h, ok := handler.From(ctx); ok {
+		return doInHandler(ctx, h, name, &o, fn)
+	}
 	c, err := beginCall(ctx, name, &o, fn == nil)
 	if err != nil {
 		return zero, err
@@ -68,6 +72,11 @@ func run[T any](ctx context.Context, c *engine.Call, name string, o *Options, fn
 	if v, ok := c.Recorded(); ok {
 		return v, nil
 	}
+	return c.Run(ctx, workOf(name, o, fn))
+}
+
+// workOf returns a step's function with its result encoded.
+func workOf[T any](name string, o *Options, fn func(context.Context) (T, error)) engine.Work {
 	work := func(ctx context.Context) (posthouse.Value, error) {
 		t, err := fn(ctx)
 		if err != nil {
@@ -82,7 +91,7 @@ func run[T any](ctx context.Context, c *engine.Call, name string, o *Options, fn
 	if o.Timeout > 0 {
 		work = limited(name, o.Timeout, work)
 	}
-	return c.Run(ctx, work)
+	return work
 }
 
 func (o *Options) codec() posthouse.Codec {

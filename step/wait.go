@@ -53,14 +53,7 @@ type SignalOptions struct {
 // 1 to 193 bytes.
 func Signal[T any](ctx context.Context, name string, o SignalOptions) (T, error) {
 	var v T
-	task, err := engine.TaskOf(ctx, "signal "+name)
-	if err != nil {
-		return v, err
-	}
-	if o.Timeout < 0 || o.Timeout > 100*365*24*time.Hour {
-		return v, posthouse.Invalid("timeout", "of signal %s must be between 0 and 100 years", name)
-	}
-	data, err := task.Signal(ctx, name, o.Latch, o.Timeout)
+	data, err := signal(ctx, name, &o)
 	if err != nil {
 		return v, err
 	}

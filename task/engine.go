@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/handler"
 )
 
 // An Engine gives tasks to workers. Its methods are safe for concurrent use. An error that
@@ -41,6 +42,14 @@ type Engine interface {
 	// is not recorded.
 	Stream(ctx context.Context, id ClaimID, chunk json.RawMessage) error
 
+	// Records returns what the handler has on record: results of its steps, and the gates
+	// that it waited for.
+	Records(ctx context.Context, id ClaimID) (*Records, error)
+
+	// Record puts the result of a handler's step on record, under a name that Records gives.
+	// [posthouse.ErrInvalid] and [posthouse.ErrTooLarge] for what does not fit.
+	Record(ctx context.Context, id ClaimID, r StepResult) error
+
 	// Resolve ends the claim with a verdict. The same verdict again does nothing.
 	// [posthouse.ErrConflict] if the claim is lost or had another verdict,
 	// [posthouse.ErrInvalid] for one that does not fit; then the claim stays.
@@ -57,6 +66,7 @@ const (
 	MaxOutput = 1 << 20  // of a verdict
 	MaxSlot   = 1 << 20  // of a slot
 	MaxChunk  = 64 << 10 // of a stream
+	MaxWaits  = 100      // of a verdict; a number
 )
 
 // Protocol is the version of this interface that [Hello] names.
@@ -104,6 +114,27 @@ type Claim struct {
 	NoSlot    bool              `json:"noSlot,omitempty"`
 	Trace     map[string]string `json:"trace,omitempty"`
 }
+
+// Records are what handlers of a task have on record in this iteration.
+type Records struct {
+	Within string           `json:"within"` // begins all names, with ">" behind it
+	Steps  []StepResult     `json:"steps,omitempty"`
+	Gates  []posthouse.Gate `json:"gates,omitempty"` // questions and signals that were waited for
+
+	// Grants says that effects of class external need a grant, which handlers have none of.
+	Grants bool `json:"grants,omitempty"`
+}
+
+// A StepResult is the recorded result of one call of a step in a handler.
+type StepResult struct {
+	Name       string           `json:"name"` // in full
+	Occurrence uint32           `json:"occurrence,omitempty"`
+	Effect     posthouse.Effect `json:"effect,omitempty"`
+	Value      posthouse.Value  `json:"value"`
+}
+
+// A Wait is what a handler waits for: the answer of a question, or a signal.
+type Wait = handler.Wait
 
 // A Pulse answers a heartbeat.
 type Pulse struct {

@@ -20,6 +20,7 @@ const (
 	RetryAfter    Action = "retry-after"    // as Fail, and the next attempt begins after Delay
 	Pause         Action = "pause"          // it goes on after Delay; this counts as no attempt
 	Continue      Action = "continue"       // another iteration begins, with Output
+	Await         Action = "await"          // it goes on when Waits are over; this counts as no attempt
 	Interrupt     Action = "interrupt"      // the worker stops; the attempt counts as not made
 )
 
@@ -38,6 +39,7 @@ type Verdict struct {
 	Reason string          `json:"reason,omitempty"` // of Fail, FailPermanent and RetryAfter, at most 4,000 bytes
 	Delay  time.Duration   `json:"delay,omitempty"`  // of RetryAfter and Pause, in nanoseconds
 	Name   string          `json:"name,omitempty"`   // of Pause, 1 to 200 bytes
+	Waits  []Wait          `json:"waits,omitempty"`  // of Await, 1 to [MaxWaits]: all that the execution waited for, in order
 }
 
 // ParseVerdict reads a verdict from JSON, strictly, and checks it.
@@ -62,8 +64,8 @@ func (v *Verdict) Check() error {
 	output := v.Action == Complete || v.Action == Continue
 	delay := v.Action == RetryAfter || v.Action == Pause
 	switch {
-	case !reason && !output && v.Action != Pause && v.Action != Interrupt:
-		return posthouse.Invalid("action", "%.40q is not one of complete, fail, fail-permanent, retry-after, pause, continue, interrupt", v.Action)
+	case !reason && !output && v.Action != Pause && v.Action != Await && v.Action != Interrupt:
+		return posthouse.Invalid("action", "%.40q is not one of complete, fail, fail-permanent, retry-after, pause, continue, await, interrupt", v.Action)
 	case len(v.Output) > 0 && !output:
 		return posthouse.Invalid("output", "goes with complete and continue, not with %s", v.Action)
 	case v.Reason != "" && !reason:
@@ -72,6 +74,8 @@ func (v *Verdict) Check() error {
 		return posthouse.Invalid("delay", "goes with retry-after and pause, not with %s", v.Action)
 	case v.Name != "" && v.Action != Pause:
 		return posthouse.Invalid("name", "goes with pause, not with %s", v.Action)
+	case len(v.Waits) > 0 && v.Action != Await:
+		return posthouse.Invalid("waits", "go with await, not with %s", v.Action)
 	case reason && v.Reason == "":
 		return posthouse.Invalid("reason", "is required to %s", v.Action)
 	case len(v.Reason) > posthouse.MaxText || !text.IsUTF8(v.Reason):
@@ -87,6 +91,9 @@ func (v *Verdict) Check() error {
 			return posthouse.Invalid("delay", "of a pause is %s; it is 1 ms to 100 years", v.Delay)
 		}
 	}
+	if v.Action == Await {
+		return v.checkWaits()
+	}
 	if v.Action == RetryAfter {
 		v.Delay = min(max(v.Delay, MinRetry), MaxRetry)
 	}
@@ -100,6 +107,27 @@ func (v *Verdict) Check() error {
 		return posthouse.TooLarge("output", len(v.Output), MaxOutput)
 	}
 	return posthouse.CheckStrict("output", v.Output)
+}
+
+func (v *Verdict) checkWaits() error {
+	const longest = 100 * 365 * 24 * time.Hour
+	if len(v.Waits) == 0 || len(v.Waits) > MaxWaits {
+		return posthouse.Invalid("waits", "are %d; a verdict has 1 to %d", len(v.Waits), MaxWaits)
+	}
+	for i := range v.Waits {
+		w := &v.Waits[i]
+		switch {
+		case (w.Question == nil) == (w.Signal == ""):
+			return posthouse.Invalid("waits", "must each have a question or a signal")
+		case w.Timeout < 0 || w.Timeout > longest:
+			return posthouse.Invalid("timeout", "of signal %.40q must be between 0 and 100 years", w.Signal)
+		case w.Question != nil && !posthouse.AsksPeople(w.Question.Kind):
+			return posthouse.Invalid("question", "%.40q is of kind %.40q, which asks nobody", w.Question.Name, w.Question.Kind)
+		case w.Question != nil && (w.Question.ID != "" || w.Question.Decision != nil || w.Question.Uses != 0):
+			return posthouse.Invalid("question", "%.40q has an id, a decision or a license", w.Question.Name)
+		}
+	}
+	return nil
 }
 
 // Check returns [posthouse.ErrInvalid], which names the field that does not fit, or

@@ -23,6 +23,8 @@ type execution struct {
 	run    *connection
 	claim  *task.Claim
 
+	records records
+
 	mu      sync.Mutex
 	given   bool // the verdict
 	signals map[string]int
@@ -115,12 +117,17 @@ func (e *execution) give(v task.Verdict) error {
 	e.given = true
 	e.mu.Unlock()
 	err := e.run.repeat(e.run.ctx, func(ctx context.Context) error { return e.run.worker.engine.Resolve(ctx, e.claim.ID, v) })
-	if errors.Is(err, posthouse.ErrInvalid) || errors.Is(err, posthouse.ErrTooLarge) {
+	if isRefused(err) {
 		e.mu.Lock()
 		e.given = false
 		e.mu.Unlock()
 	}
 	return err
+}
+
+// isRefused reports whether an error says that a verdict does not fit.
+func isRefused(err error) bool {
+	return errors.Is(err, posthouse.ErrInvalid) || errors.Is(err, posthouse.ErrTooLarge) || errors.Is(err, posthouse.ErrUnsupported)
 }
 
 // Heartbeat implements [Task].
@@ -178,6 +185,11 @@ func signalID(c *task.Claim, name string, n int) posthouse.ID {
 	return posthouse.ID(string(c.Call) + "." + strconv.Itoa(c.Iteration) + "." + strconv.FormatUint(hashOf(name), 36) + "." + strconv.Itoa(n))
 }
 
+// WaitSignal implements [Task].
+func (e *execution) WaitSignal(name string, timeout time.Duration) (json.RawMessage, error) {
+	return e.records.Signal(name, false, timeout)
+}
+
 // handle runs the handler, and sees to it that the task has a verdict.
 func (e *execution) handle(h Handler) {
 	if errors.Is(e.Heartbeat(), ErrCutOff) {
@@ -197,7 +209,10 @@ func (e *execution) handle(h Handler) {
 		return
 	}
 	v := task.Verdict{Action: task.Interrupt}
+	waits := e.records.parked(err)
 	switch {
+	case waits != nil:
+		v = task.Verdict{Action: task.Await, Waits: waits}
 	case errors.Is(cause, ErrStopping) && (err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrStopping)):
 	case err == nil:
 		v = task.Verdict{Action: task.Fail, Reason: "the handler returned without a verdict"}
@@ -206,7 +221,12 @@ func (e *execution) handle(h Handler) {
 	default:
 		v = verdictOf(err)
 	}
-	if err := e.give(v); err != nil {
+	err = e.give(v)
+	if waits != nil && isRefused(err) { // a question that no engine asks
+		v = task.Verdict{Action: task.Fail, Reason: reasonOf(err)}
+		err = e.give(v)
+	}
+	if err != nil {
 		log.Warn("the verdict of a task was not taken", "action", v.Action, "error", err)
 	}
 }

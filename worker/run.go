@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -141,6 +142,8 @@ func (c *connection) begin(claim *task.Claim) *execution {
 		e.ctx = heldContext{timed, c}
 		context.AfterFunc(timed, stop)
 	}
+	e.records.e = e
+	e.ctx = handler.With(e.ctx, &e.records)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.executions[claim.ID] = e

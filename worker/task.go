@@ -74,13 +74,20 @@ type (
 		Stream(chunk any) error
 	}
 
-	// A SignalTask sends signals to threads.
+	// A SignalTask sends signals to threads, and waits for them.
 	SignalTask interface {
 		SimpleTask
 
 		// SendSignal sends a signal to a thread. The next attempt, if it sends the same one,
 		// does not send it twice.
 		SendSignal(thread, name string, value any) error
+
+		// WaitSignal takes the next signal of a name that the task's own thread gets, and
+		// returns its value. While there is none it returns [posthouse.ErrWaiting]: return
+		// that. The task is parked without holding anything, and the handler runs again from
+		// its top once the signal is there. A timeout of 0 is none; behind it the error is
+		// [posthouse.ErrExpired], also when the handler runs again.
+		WaitSignal(name string, timeout time.Duration) (json.RawMessage, error)
 	}
 )
 

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
@@ -134,6 +135,29 @@ func chat(t worker.Task) error {
 		return t.Complete("said enough")
 	}
 	return t.Continue(map[string]int{"turn": t.Iteration()}) // the next iteration finds it in t.Continued()
+}
+
+//doc:end
+
+type Purchase struct{ ID string }
+
+func chargeBack(context.Context, Purchase, string) (string, error) { return "receipt", nil }
+
+//doc:waits
+func refund(t worker.Task, o Purchase) (string, error) {
+	receipt, err := step.Do(t.Context(), "charge back", func(ctx context.Context) (string, error) { return chargeBack(ctx, o, t.Key()) })
+	if err != nil {
+		return "", err
+	}
+	a, err := gate.Ask[struct{}](t.Context(), gate.Question{Name: "tell the customer", Show: o, Expires: 48 * time.Hour})
+	if err != nil || !a.Approved() {
+		return receipt, err // posthouse.ErrWaiting: the task is parked
+	}
+	returned, err := t.WaitSignal("parcel returned", 30*24*time.Hour)
+	if err != nil {
+		return "", err
+	}
+	return receipt + " for " + string(returned), nil
 }
 
 //doc:end

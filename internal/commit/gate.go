@@ -66,13 +66,14 @@ func AddDecision(tx *core.Tx, d *posthouse.Decision, gateSeq uint64) {
 	tx.Sign = true
 }
 
-// AddGate checks a gate, completes it and adds its record.
-func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
+// ValidateGate checks a gate to be opened, except its id. What was kept elsewhere may have
+// JSON that readers take differently.
+func ValidateGate(g *posthouse.Gate, kept bool) error {
 	if g.Name == "" || len(g.Name) > posthouse.MaxTask || len(g.Task) > posthouse.MaxTask || !text.Valid(g.Name) {
-		return g, posthouse.Invalid("gate", "name %.40q must be 1 to %d bytes of text, its task at most %d", g.Name, posthouse.MaxTask, posthouse.MaxTask)
+		return posthouse.Invalid("gate", "name %.40q must be 1 to %d bytes of text, its task at most %d", g.Name, posthouse.MaxTask, posthouse.MaxTask)
 	}
 	check := posthouse.CheckStrict
-	if g.Record.Kept || p.Copy {
+	if kept {
 		check = posthouse.CheckJSON
 	}
 	for _, j := range []struct {
@@ -81,15 +82,29 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	}{{"payload", g.Payload}, {"schema", g.Schema}} {
 		if len(j.data) > 0 {
 			if err := check(j.field, j.data); err != nil {
-				return g, err
+				return err
 			}
 		}
 	}
 	for _, v := range g.Verdicts {
 		if !posthouse.KnownVerdict(v) {
-			return g, posthouse.Invalid("verdicts", "%q is not one of approve, reject, edit, respond", v)
+			return posthouse.Invalid("verdicts", "%q is not one of approve, reject, edit, respond", v)
 		}
 	}
+	if g.ExpiresAt.UnixMilli() > posthouse.MaxMillis {
+		return posthouse.Invalid("expiresAt", "of gate %.40q is beyond the year 9999", g.Name)
+	}
+	if err := validateKind(g); err != nil {
+		return err
+	}
+	if err := g.CheckPeople(); err != nil {
+		return err
+	}
+	return validateBound(g)
+}
+
+// AddGate checks a gate, completes it and adds its record.
+func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	if g.ID == "" {
 		g.ID = posthouse.GatePrefix + tx.Core.NewID()
 	} else if err := g.ID.Validate(); err != nil {
@@ -99,16 +114,7 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 		g.Kind = posthouse.GateApproval
 	}
 	settleCall(tx, &g)
-	if g.ExpiresAt.UnixMilli() > posthouse.MaxMillis {
-		return g, posthouse.Invalid("expiresAt", "of gate %.40q is beyond the year 9999", g.Name)
-	}
-	if err := validateKind(&g); err != nil {
-		return g, err
-	}
-	if err := g.CheckPeople(); err != nil {
-		return g, err
-	}
-	if err := validateBound(&g); err != nil {
+	if err := ValidateGate(&g, g.Record.Kept || p.Copy); err != nil {
 		return g, err
 	}
 	g.Thread, g.Branch, g.CreatedAt = p.Thread, p.Branch, posthouse.ToMillis(tx.At)

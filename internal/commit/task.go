@@ -109,10 +109,27 @@ type TaskOutcome struct {
 	Output json.RawMessage // of a task that is complete
 	Failed string          // why no further attempt is made, "" for a task that is complete
 
+	Waits json.RawMessage // what the handler waits for, as the program's engine reads it
+
 	// Next, if set, is the call that goes on in place of this one: another attempt, the
 	// same one behind a pause, or the next iteration. Why says which.
 	Next *posthouse.TaskCall
 	Why  string
+}
+
+// Parked is the verdict of a task whose handler waits for something. The value says for
+// what, and the program's engine opens the next gate once that is over.
+const Parked = posthouse.Edit
+
+// RecordInTask puts the result of a handler's step on record, within the call of its task.
+// Errors are those of [ResolveTask] for a gate that is not open.
+func RecordInTask(ctx context.Context, c *core.Core, id posthouse.ID, s posthouse.Step) error {
+	_, err := Assign(ctx, c, id, func(tx *core.Tx, g *posthouse.Gate) error {
+		s.Task = g.Task
+		p := &Plan{Thread: g.Thread, Branch: g.Branch, Steps: []posthouse.Step{s}}
+		return (&Commit{tx: tx, plan: p}).recordSteps()
+	})
+	return err
 }
 
 // ResolveTask decides the gate of a task by the outcome of an execution, and in the same
@@ -134,6 +151,8 @@ func ResolveTask(ctx context.Context, c *core.Core, id posthouse.ID, o *TaskOutc
 			return Expired(g), nil
 		case o.Next == nil && o.Failed != "":
 			return &posthouse.Decision{Verdict: posthouse.Reject, By: o.By, Reason: o.Failed}, nil
+		case len(o.Waits) > 0:
+			return &posthouse.Decision{Verdict: Parked, By: o.By, Value: o.Waits, Reason: "waits"}, nil
 		case o.Next == nil:
 			return &posthouse.Decision{Verdict: posthouse.Respond, By: o.By, Value: o.Output}, nil
 		}
@@ -171,8 +190,10 @@ func (o *TaskOutcome) check(c *core.Core) error {
 		return posthouse.Invalid("by", "is required: the worker's name")
 	case len(o.Failed) > posthouse.MaxText || len(o.Why) > posthouse.MaxText:
 		return posthouse.Invalid("failed", "must be at most %d bytes of text", posthouse.MaxText)
-	case o.Next == nil && o.Failed == "" && len(o.Output) == 0:
+	case o.Next == nil && o.Failed == "" && len(o.Output) == 0 && len(o.Waits) == 0:
 		return posthouse.Invalid("output", "is required; null is an output")
+	case len(o.Waits) > c.Config.MaxState:
+		return posthouse.TooLarge("waits", len(o.Waits), c.Config.MaxState)
 	case len(o.Output) > c.Config.MaxState:
 		return posthouse.TooLarge("output", len(o.Output), c.Config.MaxState)
 	case len(o.Output) > 0:

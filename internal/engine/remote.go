@@ -3,12 +3,14 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/handler"
 )
 
 // taskPrefix begins the names of tasks for workers on record.
@@ -101,6 +103,8 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 		return decodeOutput(have, out)
 	case posthouse.Reject:
 		return &RemoteError{Task: have.Call.Task, Gate: have.ID, Worker: d.By, Attempts: have.Call.Attempt, Reason: d.Reason}
+	case commit.Parked:
+		return t.awaitFor(ctx, c, have)
 	case posthouse.Expire:
 		return &posthouse.Error{
 			Code: posthouse.CodeExpired, Decision: d,
@@ -150,4 +154,42 @@ func (t *Task) remoteGate(r *RemoteCall, input func() (any, error)) (*posthouse.
 		g.ExpiresAt = now.Add(r.Expires)
 	}
 	return g, nil
+}
+
+// awaitFor waits for what the handler of a task waits for. Once all of that is over it hands
+// the task out again. So it returns [posthouse.ErrWaiting] until somebody cancels a wait.
+func (t *Task) awaitFor(ctx context.Context, c *call, have *posthouse.Gate) error {
+	var waits []handler.Wait
+	if err := json.Unmarshal(have.Decision.Value, &waits); err != nil {
+		return posthouse.Corrupt("what gate %s waits for does not parse: %v", have.ID, err)
+	}
+	ctx = t.Scope(ctx, handler.Within(c.name, c.occurrence, have.Call.Iteration), 0)
+	waiting := false
+	for i := range waits {
+		switch err := t.awaitOne(ctx, &waits[i]); {
+		case errors.Is(err, posthouse.ErrWaiting):
+			waiting = true
+		case err != nil:
+			return err
+		}
+	}
+	if waiting {
+		return posthouse.ErrWaiting
+	}
+	next := *have.Call
+	next.Paused, next.NotBefore = "", time.Time{}
+	return t.await(c, posthouse.Gate{Kind: posthouse.GateTask, Call: &next, Payload: have.Payload, ExpiresAt: have.ExpiresAt, Supersedes: have.ID})
+}
+
+// awaitOne returns nil for a wait that is over, however it ended: the handler finds that.
+func (t *Task) awaitOne(ctx context.Context, w *handler.Wait) error {
+	if w.Question != nil {
+		_, err := t.Gates().Ask(ctx, *w.Question)
+		return err
+	}
+	_, err := t.Signal(ctx, w.Signal, w.Latch, w.Timeout)
+	if errors.Is(err, posthouse.ErrExpired) {
+		return nil
+	}
+	return err
 }

@@ -100,6 +100,21 @@ func (c *Client) Stream(ctx context.Context, id task.ClaimID, chunk json.RawMess
 	return err
 }
 
+// Records implements [task.Engine].
+func (c *Client) Records(ctx context.Context, id task.ClaimID) (*task.Records, error) {
+	out, err := c.do(ctx, Records, TaskRequest{Claim: &id})
+	if err == nil && out.Records == nil {
+		err = noResult(Records)
+	}
+	return out.Records, err
+}
+
+// Record implements [task.Engine].
+func (c *Client) Record(ctx context.Context, id task.ClaimID, r task.StepResult) error {
+	_, err := c.do(ctx, Record, TaskRequest{Claim: &id, Step: &r})
+	return err
+}
+
 // Resolve implements [task.Engine].
 func (c *Client) Resolve(ctx context.Context, id task.ClaimID, v task.Verdict) error {
 	b, err := json.Marshal(v)

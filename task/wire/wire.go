@@ -19,12 +19,14 @@ const (
 	Save       = "save"
 	Signal     = "signal"
 	Stream     = "stream"
+	Records    = "records"
+	Record     = "record"
 	Resolve    = "resolve"
 	Disconnect = "disconnect"
 )
 
 // Methods are all methods.
-var Methods = []string{Connect, Claim, Heartbeat, Load, Save, Signal, Stream, Resolve, Disconnect}
+var Methods = []string{Connect, Claim, Heartbeat, Load, Save, Signal, Stream, Records, Record, Resolve, Disconnect}
 
 // MaxRequest bounds a request, in bytes: the largest is a slot, in base64.
 const MaxRequest = 2 << 20
@@ -39,6 +41,7 @@ type TaskRequest struct {
 	Thread  string            `json:"thread,omitempty" doc:"of signal: to which thread"`
 	Signal  *posthouse.Signal `json:"signal,omitempty" doc:"of signal"`
 	Chunk   json.RawMessage   `json:"chunk,omitempty" doc:"of stream"`
+	Step    *task.StepResult  `json:"step,omitempty" doc:"of record: the result of a handler's step"`
 	Verdict json.RawMessage   `json:"verdict,omitempty" doc:"of resolve"`
 }
 
@@ -48,6 +51,7 @@ type TaskReply struct {
 	Claim   *task.Claim   `json:"claim,omitempty" doc:"of claim; without one no task came"`
 	Pulse   *task.Pulse   `json:"pulse,omitempty" doc:"of heartbeat"`
 	Value   []byte        `json:"value,omitempty" doc:"of load: the slot"`
+	Records *task.Records `json:"records,omitempty" doc:"of records: what the handler has on record"`
 	Saved   bool          `json:"saved,omitempty" doc:"of load: there is a value, which may be empty"`
 }
 
@@ -107,6 +111,10 @@ func Do(ctx context.Context, e task.Engine, method string, in *TaskRequest) (*Ta
 		err = e.Signal(ctx, *in.Claim, in.Thread, *in.Signal)
 	case Stream:
 		err = e.Stream(ctx, *in.Claim, in.Chunk)
+	case Records:
+		out.Records, err = e.Records(ctx, *in.Claim)
+	case Record:
+		err = e.Record(ctx, *in.Claim, *in.Step)
 	case Resolve:
 		var v task.Verdict
 		if v, err = task.ParseVerdict(in.Verdict); err == nil {
@@ -148,7 +156,7 @@ func (in *TaskRequest) check(method string) error {
 		return required("hello", in.Hello != nil)
 	case Claim, Heartbeat, Disconnect:
 		return required("session", in.Session != "" && len(in.Session) <= posthouse.MaxID)
-	case Load, Save, Signal, Stream, Resolve:
+	case Load, Save, Signal, Stream, Records, Record, Resolve:
 		if err := required("claim", in.Claim != nil && in.Claim.Gate.Validate() == nil); err != nil {
 			return err
 		}
@@ -163,6 +171,8 @@ func (in *TaskRequest) check(method string) error {
 		return required("signal", in.Signal != nil)
 	case Stream:
 		return required("chunk", len(in.Chunk) > 0)
+	case Record:
+		return required("step", in.Step != nil)
 	case Resolve:
 		return required("verdict", len(in.Verdict) > 0)
 	}

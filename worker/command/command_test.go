@@ -121,10 +121,10 @@ func TestAnswers(t *testing.T) {
 	if s := task.Checkpoints(); len(s) != 1 || string(s[0]) != `{"row":1}` {
 		t.Errorf("%q", s)
 	}
-	if c := task.Chunks(); len(c) != 1 || string(c[0]) != `"half"` {
+	if c := task.Thread().Chunks(); len(c) != 1 || string(c[0]) != `"half"` {
 		t.Errorf("%s", c)
 	}
-	if s := task.Signals(); len(s) != 1 || s[0].Thread != "other" || s[0].Name != "paid" || string(s[0].Value) != "7" {
+	if s := task.Thread().Sent(); len(s) != 1 || s[0].Thread != "other" || s[0].Name != "paid" || string(s[0].Value) != "7" {
 		t.Errorf("%+v", s)
 	}
 	said := log.String()
@@ -313,7 +313,7 @@ func TestNothingIsCutOff(t *testing.T) {
 	if err := program(t, "in a hurry", command.Options{}).Handle(in); err != nil {
 		t.Fatal(err)
 	}
-	if v := in.Verdict(); v == nil || string(v.Output) != `"all was read"` || len(in.Chunks()) != 1 {
+	if v := in.Verdict(); v == nil || string(v.Output) != `"all was read"` || len(in.Thread().Chunks()) != 1 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -344,7 +344,7 @@ func TestPage(t *testing.T) {
 	if err := p.Handle(in); err != nil {
 		t.Fatal(err)
 	}
-	if v := in.Verdict(); v == nil || string(v.Output) != `{"rows":5,"skipped":3}` || len(in.Chunks()) != 2 {
-		t.Errorf("%+v, %s", v, in.Chunks())
+	if v := in.Verdict(); v == nil || string(v.Output) != `{"rows":5,"skipped":3}` || len(in.Thread().Chunks()) != 2 {
+		t.Errorf("%+v, %s", v, in.Thread().Chunks())
 	}
 }

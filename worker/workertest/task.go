@@ -7,7 +7,7 @@
 // A [Task] remembers what a handler does with it, and enforces what an engine would: one
 // verdict, limits, nothing behind the end.
 //
-// It imports the root package, task and worker.
+// It imports the root package, internal/handler, task and worker.
 package workertest
 
 import (
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/worker"
 )
@@ -45,6 +46,7 @@ type Task struct {
 	states  [][]byte
 	chunks  []json.RawMessage
 	signals []Sent
+	scope   *scope
 }
 
 var _ worker.Task = (*Task)(nil)
@@ -58,12 +60,19 @@ func NewTask(input any) *Task {
 	t := &Task{Claim: task.Claim{
 		ID: task.ClaimID{Gate: "gate-1", Fence: 1}, Thread: "thread", Step: "1/step", Call: "gate-1", Task: "task", Input: b, Attempt: 1,
 	}}
-	t.ctx, t.cancel = context.WithCancelCause(context.Background())
+	t.begin(&scope{steps: map[string]posthouse.Value{}})
 	return t
 }
 
-// Again returns the next attempt of a task that failed, or the next iteration or the way on
-// behind a pause, with what the handler kept.
+// begin begins an execution that finds what is in a scope.
+func (t *Task) begin(s *scope) {
+	s.calls = map[string]int{}
+	t.scope = s
+	t.ctx, t.cancel = context.WithCancelCause(handler.With(context.Background(), s))
+}
+
+// Again returns the next attempt of a task that failed, the next iteration, or the same
+// attempt behind a pause or a wait, with what the handler kept, recorded and was given.
 func (t *Task) Again() *Task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,6 +80,7 @@ func (t *Task) Again() *Task {
 	n.Claim.ID.Fence++
 	n.Claim.Paused = ""
 	switch v := t.verdict; {
+	case v == nil && t.scope.waits(): // the handler was parked
 	case v == nil:
 		n.Claim.Attempt++
 	case v.Action == task.Continue:
@@ -80,7 +90,7 @@ func (t *Task) Again() *Task {
 	default:
 		n.Claim.Attempt, n.Claim.Failure = t.Claim.Attempt+1, v.Reason
 	}
-	n.ctx, n.cancel = context.WithCancelCause(context.Background())
+	n.begin(t.scope.again(t.verdict != nil && t.verdict.Action == task.Continue))
 	return n
 }
 
@@ -99,20 +109,6 @@ func (t *Task) Checkpoints() [][]byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.states)
-}
-
-// Chunks returns what was streamed.
-func (t *Task) Chunks() []json.RawMessage {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clone(t.chunks)
-}
-
-// Signals returns what was sent.
-func (t *Task) Signals() []Sent {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clone(t.signals)
 }
 
 // Context implements [worker.Task].

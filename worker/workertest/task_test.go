@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/worker"
 	"github.com/posthouse/posthouse/worker/workertest"
@@ -84,5 +86,43 @@ func TestTaskEnforcesWhatAnEngineWould(t *testing.T) {
 	}
 	if d.Verdict() != nil {
 		t.Error("a lost task has a verdict")
+	}
+}
+
+// TestWaits runs a handler again that asks and waits: steps and answers come back, and the
+// attempt stays.
+func TestWaits(t *testing.T) {
+	done := 0
+	h := func(t worker.Task) error {
+		n, err := step.Do(t.Context(), "charge", func(context.Context) (int, error) { done++; return done, nil })
+		if err != nil {
+			return err
+		}
+		a, err := gate.Ask[struct{}](t.Context(), gate.Question{Name: "ship", Text: "Ship it?"})
+		if err != nil {
+			return err
+		}
+		paid, err := t.WaitSignal("paid", time.Hour)
+		if err != nil {
+			return err
+		}
+		return t.Complete(fmt.Sprint(n, a.By, string(paid)))
+	}
+	w := workertest.NewTask(nil)
+	if err := h(w); !errors.Is(err, posthouse.ErrWaiting) || len(w.Thread().Asked()) != 1 || w.Thread().Asked()[0].Text != "Ship it?" {
+		t.Fatalf("%v, %+v", err, w.Thread().Asked())
+	}
+	w.Thread().Answer("ship", posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	w = w.Again()
+	if err := h(w); !errors.Is(err, posthouse.ErrWaiting) {
+		t.Fatal(err)
+	}
+	w.Thread().Signal("paid", 20)
+	w = w.Again()
+	if err := h(w); err != nil || string(w.Verdict().Output) != `"1alice20"` || w.Attempt() != 1 {
+		t.Errorf("%v, attempt %d, %+v", err, w.Attempt(), w.Verdict())
+	}
+	if err := w.Again().Context().Err(); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,98 @@
+// Package handler says what steps, questions and waits find in the context of a handler, which
+// runs at a worker and has no ledger.
+//
+// Package worker puts a [Scope] there. Packages step and gate look for one where the context
+// carries no task of an engine. So a handler calls step.Do, step.Signal and gate.Ask as a
+// program does, and the engine keeps what they record under the names that [Within] gives.
+//
+// It imports the root package.
+package handler
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Scope keeps what a handler records, asks and waits for. A wait that is not over returns
+// [posthouse.ErrWaiting], which the handler returns: the task is parked, and the handler runs
+// again from its top when the wait is over.
+type Scope interface {
+	// Do returns the recorded result of the next call of this name. Without one it runs fn and
+	// records its result before it returns.
+	Do(ctx context.Context, name string, effect posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error)
+
+	// Ask returns the gate of a question with its decision. Times in g count from [Epoch].
+	Ask(g posthouse.Gate) (*posthouse.Gate, error)
+
+	// Signal returns the value of the next signal of a name, or with latch of the newest.
+	// [posthouse.ErrExpired] after the timeout; 0 is none.
+	Signal(name string, latch bool, timeout time.Duration) (json.RawMessage, error)
+}
+
+type key struct{}
+
+// With returns a context below which steps and questions go to the scope.
+func With(ctx context.Context, s Scope) context.Context { return context.WithValue(ctx, key{}, s) }
+
+// From returns the scope of a handler's context.
+func From(ctx context.Context) (Scope, bool) {
+	s, ok := ctx.Value(key{}).(Scope)
+	return s, ok
+}
+
+// A Wait is what a handler waits for: the answer of a question, or a signal.
+type Wait struct {
+	Question *posthouse.Gate `json:"question,omitempty"` // its times count from [Epoch]
+
+	Signal  string        `json:"signal,omitempty"`
+	Latch   bool          `json:"latch,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"`
+}
+
+// Epoch stands for the time at which an engine takes a question: a worker's clock does not
+// count.
+var Epoch = time.Unix(0, 0).UTC()
+
+// SignalPrefix begins the names of waits for signals on record.
+const SignalPrefix = "signal:"
+
+// Nested separates the names of a call and what is recorded within it.
+const Nested = ">"
+
+// Call names one call of a step, as in "price[2]" for the third.
+func Call(name string, n uint32) string {
+	if n == 0 {
+		return name
+	}
+	return name + "[" + strconv.FormatUint(uint64(n), 10) + "]"
+}
+
+// Within returns the call under whose name an iteration of a task keeps its records: that of
+// its gate, and the iteration behind the first.
+func Within(gate string, occurrence uint32, iteration int) string {
+	name := Call(gate, occurrence)
+	if iteration > 0 {
+		name += Nested + "iteration-" + strconv.Itoa(iteration)
+	}
+	return name
+}
+
+// CheckName checks the name of a step or question in a handler: 1 to 190 bytes without
+// control characters and '>', that do not begin with $. [posthouse.ErrInvalid] names the field.
+func CheckName(field, name string) error {
+	if err := posthouse.ValidateName(field, name); err != nil {
+		return err
+	}
+	if len(name) > maxName || strings.Contains(name, Nested) || strings.HasPrefix(name, "$") {
+		return posthouse.Invalid(field, "name %.40q must have at most %d bytes without '>', and not begin with $", name, maxName)
+	}
+	return nil
+}
+
+// maxName leaves room for the prefixes of waits, in bytes.
+const maxName = 190

@@ -1,0 +1,46 @@
+package step
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/handler"
+)
+
+// doInHandler is [DoWith] for a handler, whose steps go on record at its engine. Retries are
+// the task's: another attempt finds what is on record.
+func doInHandler[T any](ctx context.Context, h handler.Scope, name string, o *Options, fn func(context.Context) (T, error)) (T, error) {
+	var zero T
+	if fn == nil {
+		return zero, posthouse.Invalid("fn", "of step %s is nil", name)
+	}
+	if o.Retry.Max != 0 {
+		return zero, &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Field: "retry", Message: "of step " + name + " is not for handlers",
+			Hint: "let the handler fail: the task's next attempt finds the steps that are done",
+		}
+	}
+	v, err := h.Do(ctx, name, o.Effect, workOf(name, o, fn))
+	if err != nil {
+		return zero, err
+	}
+	return posthouse.Decode[T](v, o.codec())
+}
+
+// signal takes a signal for a program, or for a handler.
+func signal(ctx context.Context, name string, o *SignalOptions) (json.RawMessage, error) {
+	if o.Timeout < 0 || o.Timeout > 100*365*24*time.Hour {
+		return nil, posthouse.Invalid("timeout", "of signal %s must be between 0 and 100 years", name)
+	}
+	if h, ok := handler.From(ctx); ok {
+		return h.Signal(name, o.Latch, o.Timeout)
+	}
+	task, err := engine.TaskOf(ctx, "signal "+name)
+	if err != nil {
+		return nil, err
+	}
+	return task.Signal(ctx, name, o.Latch, o.Timeout)
+}

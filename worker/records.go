@@ -1,0 +1,188 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/task"
+)
+
+// records are what an execution finds on record, and what it waits for. They are loaded when
+// the handler first asks for one.
+type records struct {
+	e *execution
+
+	mu    sync.Mutex
+	have  *task.Records
+	calls map[string]uint32 // steps, signals and questions so far, by what they are counted by
+	waits []task.Wait       // all of them, in order, also those that are over
+	open  bool              // one of them is not over
+}
+
+var _ handler.Scope = (*records)(nil)
+
+// load returns what is on record. Callers hold r.mu.
+func (r *records) load() (*task.Records, error) {
+	if r.have != nil {
+		return r.have, nil
+	}
+	err := r.e.run.repeat(r.e.ctx, func(ctx context.Context) (err error) {
+		r.have, err = r.e.run.worker.engine.Records(ctx, r.e.claim.ID)
+		return err
+	})
+	if err != nil {
+		r.have = nil
+		return nil, err
+	}
+	r.calls = map[string]uint32{}
+	return r.have, nil
+}
+
+// count numbers a call among those that are counted together.
+func (r *records) count(key string) uint32 {
+	n := r.calls[key]
+	r.calls[key]++
+	return n
+}
+
+func (r *records) step(name string, n uint32) *task.StepResult {
+	for i := range r.have.Steps {
+		if s := &r.have.Steps[i]; s.Name == name && s.Occurrence == n {
+			return s
+		}
+	}
+	return nil
+}
+
+// Do implements [handler.Scope].
+func (r *records) Do(ctx context.Context, name string, effect posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error) {
+	if err := handler.CheckName("step", name); err != nil {
+		return posthouse.Value{}, err
+	}
+	r.mu.Lock()
+	have, err := r.load()
+	if err != nil {
+		r.mu.Unlock()
+		return posthouse.Value{}, err
+	}
+	s := task.StepResult{Name: have.Within + handler.Nested + name, Effect: effect}
+	s.Occurrence = r.count(s.Name)
+	recorded := r.step(s.Name, s.Occurrence)
+	r.mu.Unlock()
+	if recorded != nil {
+		return recorded.Value, nil
+	}
+	if effect == posthouse.EffectExternal && have.Grants {
+		return posthouse.Value{}, posthouse.NeedsGrant(s.Name)
+	}
+	if err := r.e.Heartbeat(); err != nil {
+		return posthouse.Value{}, err
+	}
+	if s.Value, err = fn(handler.With(ctx, inStep{})); err != nil {
+		return posthouse.Value{}, err
+	}
+	return s.Value, r.e.run.repeat(r.e.ctx, func(ctx context.Context) error { return r.e.run.worker.engine.Record(ctx, r.e.claim.ID, s) })
+}
+
+// Ask implements [handler.Scope]. Questions of one name are told apart by what they show.
+func (r *records) Ask(g posthouse.Gate) (*posthouse.Gate, error) {
+	if err := handler.CheckName("question", g.Name); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	have, err := r.load()
+	if err != nil {
+		return nil, err
+	}
+	asked := g
+	r.waits = append(r.waits, task.Wait{Question: &asked})
+	g.Name = have.Within + handler.Nested + g.Name
+	content := g.Content()
+	n := r.count(g.Name + "\x00" + string(content[:]))
+	var found *posthouse.Gate
+	for i := range have.Gates { // the last one counts
+		if o := &have.Gates[i]; o.Name == g.Name && o.Occurrence == n && o.AsksPeople() && o.Content() == content {
+			found = o
+		}
+	}
+	if found == nil || found.Decision == nil {
+		r.open = true
+		return nil, posthouse.ErrWaiting
+	}
+	return found, nil
+}
+
+// Signal implements [handler.Scope].
+func (r *records) Signal(name string, latch bool, timeout time.Duration) (json.RawMessage, error) {
+	if err := handler.CheckName("signal", name); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	have, err := r.load()
+	if err != nil {
+		return nil, err
+	}
+	r.waits = append(r.waits, task.Wait{Signal: name, Latch: latch, Timeout: timeout})
+	full := have.Within + handler.Nested + handler.SignalPrefix + name
+	n := r.count(full)
+	if s := r.step(full, n); s != nil {
+		return s.Value.Data, nil
+	}
+	for i := range have.Gates {
+		g := &have.Gates[i]
+		if g.Name != full || g.Occurrence != n || g.Decision == nil {
+			continue
+		}
+		switch g.Decision.Verdict {
+		case posthouse.Respond:
+			return g.Decision.Value, nil
+		case posthouse.Expire:
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeExpired, Decision: g.Decision,
+				Message: "no signal " + name + " came before " + g.ExpiresAt.Format(time.RFC3339), Hint: "wait again, or go on without",
+			}
+		}
+		return nil, &posthouse.Error{Code: posthouse.CodeCancelled, Decision: g.Decision, Message: "the wait for signal " + name + " was cancelled by " + g.Decision.By}
+	}
+	r.open = true
+	return nil, posthouse.ErrWaiting
+}
+
+// parked returns what the handler waits for, if it returned because of that.
+func (r *records) parked(err error) []task.Wait {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.open || !errors.Is(err, posthouse.ErrWaiting) {
+		return nil
+	}
+	return r.waits
+}
+
+// inStep refuses what a step's function records or waits for: its result stands for all.
+type inStep struct{}
+
+func nestedError(what, name string) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeUnsupported, Field: what, Message: name + " is within a step of a handler, whose result stands for all that it does",
+		Hint: "call it beside the step",
+	}
+}
+
+func (inStep) Do(_ context.Context, name string, _ posthouse.Effect, _ func(context.Context) (posthouse.Value, error)) (posthouse.Value, error) {
+	return posthouse.Value{}, nestedError("step", name)
+}
+
+func (inStep) Ask(g posthouse.Gate) (*posthouse.Gate, error) {
+	return nil, nestedError("question", g.Name)
+}
+
+func (inStep) Signal(name string, _ bool, _ time.Duration) (json.RawMessage, error) {
+	return nil, nestedError("signal", name)
+}

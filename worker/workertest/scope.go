@@ -1,0 +1,172 @@
+package workertest
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/handler"
+)
+
+// A scope has what a handler recorded and was answered in this iteration. [Task.Again] hands
+// it on.
+type scope struct {
+	mu      sync.Mutex
+	steps   map[string]posthouse.Value // by name and number
+	signals map[string][]json.RawMessage
+	answers map[string][]posthouse.Decision // by question
+	asked   []posthouse.Gate
+	calls   map[string]int
+	open    bool // a wait is not over
+}
+
+var _ handler.Scope = (*scope)(nil)
+
+// again returns what the next execution finds: another iteration finds no steps.
+func (s *scope) again(iteration bool) *scope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if iteration {
+		return &scope{steps: map[string]posthouse.Value{}}
+	}
+	return &scope{steps: maps.Clone(s.steps), signals: maps.Clone(s.signals), answers: maps.Clone(s.answers)}
+}
+
+func (s *scope) waits() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
+
+func (s *scope) count(name string) int {
+	n := s.calls[name]
+	s.calls[name]++
+	return n
+}
+
+// Do implements [handler.Scope].
+func (s *scope) Do(ctx context.Context, name string, _ posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error) {
+	if err := handler.CheckName("step", name); err != nil {
+		return posthouse.Value{}, err
+	}
+	s.mu.Lock()
+	key := handler.Call(name, uint32(s.count("step "+name)))
+	v, ok := s.steps[key]
+	s.mu.Unlock()
+	if ok {
+		return v, nil
+	}
+	v, err := fn(ctx)
+	if err != nil {
+		return v, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps[key] = v
+	return v, nil
+}
+
+// Ask implements [handler.Scope].
+func (s *scope) Ask(g posthouse.Gate) (*posthouse.Gate, error) {
+	if err := handler.CheckName("question", g.Name); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.count("question " + g.Name)
+	s.asked = append(s.asked, g)
+	if n >= len(s.answers[g.Name]) {
+		s.open = true
+		return nil, posthouse.ErrWaiting
+	}
+	d := s.answers[g.Name][n]
+	g.Decision = &d
+	return &g, nil
+}
+
+// Signal implements [handler.Scope].
+func (s *scope) Signal(name string, latch bool, _ time.Duration) (json.RawMessage, error) {
+	if err := handler.CheckName("signal", name); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	have := s.signals[name]
+	if latch && len(have) > 0 {
+		return have[len(have)-1], nil
+	}
+	n := s.count("signal " + name)
+	if n >= len(have) {
+		s.open = true
+		return nil, posthouse.ErrWaiting
+	}
+	return have[n], nil
+}
+
+// A Thread is what surrounds a task: who sends it signals, answers its questions and follows
+// it.
+type Thread struct{ t *Task }
+
+// Thread returns what surrounds the task.
+func (t *Task) Thread() Thread { return Thread{t} }
+
+// Signal makes the next wait for a signal of the name return a value. It panics if that does
+// not encode.
+func (th Thread) Signal(name string, value any) {
+	b, err := json.Marshal(value)
+	if err != nil {
+		panic("workertest: the signal does not encode: " + err.Error())
+	}
+	s := th.t.scope
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.signals == nil {
+		s.signals = map[string][]json.RawMessage{}
+	}
+	s.signals[name] = append(slices.Clone(s.signals[name]), b)
+}
+
+// Answer decides the next question of a name that the handler asks.
+func (th Thread) Answer(question string, d posthouse.Decision) {
+	s := th.t.scope
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answers == nil {
+		s.answers = map[string][]posthouse.Decision{}
+	}
+	s.answers[question] = append(slices.Clone(s.answers[question]), d)
+}
+
+// Asked returns the questions that this execution asked, also those that were answered.
+func (th Thread) Asked() []posthouse.Gate {
+	s := th.t.scope
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
+}
+
+// Chunks returns what this execution streamed.
+func (th Thread) Chunks() []json.RawMessage {
+	th.t.mu.Lock()
+	defer th.t.mu.Unlock()
+	return slices.Clone(th.t.chunks)
+}
+
+// Sent returns the signals that this execution sent.
+func (th Thread) Sent() []Sent {
+	th.t.mu.Lock()
+	defer th.t.mu.Unlock()
+	return slices.Clone(th.t.signals)
+}
+
+// WaitSignal implements [worker.Task].
+func (t *Task) WaitSignal(name string, timeout time.Duration) (json.RawMessage, error) {
+	if err := t.reach(); err != nil {
+		return nil, err
+	}
+	return t.scope.Signal(name, false, timeout)
+}
