@@ -168,6 +168,7 @@ type Decision struct {
 	Reason  string          `json:"reason,omitempty"` // at most 4,000 bytes
 	Value   json.RawMessage `json:"value,omitempty"`  // the edits of Edit, the answer of Respond
 	Shown   Hash            `json:"shown,omitzero"`   // hash of what the decider saw; must match where given
+	Token   Hash            `json:"token,omitzero"`   // SHA-256 of the approval token that carried it, made by Actor, or else By
 	Signal  uint64          `json:"signal,omitempty"` // the entry of the signal that answered, set by the Ledger
 
 	// Successor is the gate that replaced this one, when its question was withdrawn

@@ -21,6 +21,10 @@
 // an [tokens.Operator] does everything. What is recorded as the actor is the token's
 // name. An operator may act for others with by, which is recorded beside it.
 //
+// An approval token (POST /api/gates/{id}/token) is for a person without access: it
+// carries one decision of one gate to POST /api/gates/{id}/decide-by-token, the only
+// path that takes it. The rules of the gate hold for that person as for any.
+//
 // The Host must be loopback's or an allowed one, against DNS rebinding; requests
 // that a page of another origin makes are refused, on every path; there is no
 // CORS. Sizes, times and the number of streams and running requests are bounded

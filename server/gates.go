@@ -77,6 +77,7 @@ func (s *Server) gateRoutes() []*api.Route {
 	})
 	rs = append(rs, s.decideRoutes(path, s.decideGate)...)
 	rs = append(rs, s.delegateRoute(path))
+	rs = append(rs, s.gateTokenRoutes(path)...)
 	rs = append(rs, s.goOnRoutes(path, ", by a gate it asks or asked")...)
 	return append(rs, s.decideRoutes("/api/checkpoints", s.decideCheckpoint)...)
 }

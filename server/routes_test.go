@@ -37,13 +37,14 @@ func TestNothingAnswersWithoutAToken(t *testing.T) {
 			}
 			continue
 		}
-		if r.Role == "" {
+		if r.Role == "" && !r.Approval {
 			t.Errorf("%s answers without a token", name)
 		}
 		for _, header := range [][]string{
 			nil,
 			{"Authorization: Bearer ph_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
 			{"Authorization: Bearer"},
+			{"Authorization: Bearer " + tokens.NewApproval()},
 			{"Authorization: Basic b3BlcmF0b3I6b3BlcmF0b3I="},
 			{"Authorization: " + h.secrets[tokens.Operator]},
 			{"Cookie: posthouse_session=" + h.secrets[tokens.Operator]},
@@ -161,7 +162,7 @@ func TestBodies(t *testing.T) {
 	h := open(t, nil)
 	cp, g := h.waiting("t1")
 	for _, r := range h.server.routes {
-		if r.Body == nil {
+		if r.Body == nil || r.Approval {
 			continue
 		}
 		id := string(cp)

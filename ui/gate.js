@@ -19,8 +19,11 @@ function say(d) {
   if (d.for) {
     words.push(`for ${d.for}`);
   }
-  if (d.actor && d.actor !== d.by) {
-    words.push(`(sent by ${d.actor})`);
+  const sender = d.actor && d.actor !== d.by ? d.actor : "";
+  if (d.token) {
+    words.push(sender ? `(by an approval token of ${sender})` : "(by an approval token)");
+  } else if (sender) {
+    words.push(`(sent by ${sender})`);
   }
   return `${words.join(" ")}, ${new Date(d.at).toLocaleString()}${d.reason ? `: ${d.reason}` : ""}`;
 }

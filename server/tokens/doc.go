@@ -12,6 +12,9 @@
 // everything, a [Worker] handles tasks and nothing else. It may expire. The directory keeps the hashes of the secrets, in the
 // file [File], mode 0600, and when each was last used, to the minute.
 //
+// An approval token ([NewApproval]) is none of these. The server keeps its hash beside
+// the gate that it decides.
+//
 // Several processes may use one directory. A change takes a lock of the operating
 // system, and each check of a token sees what others changed. While the file is
 // damaged nobody is authenticated. A file of a later version, or one that other users

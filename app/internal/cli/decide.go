@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A deciding is the flags of one decision.
@@ -50,7 +51,8 @@ GATE is a gate's id, or that of a checkpoint that waits at one gate, or that of
 an approval (apr_...) that a tool waits for on its caller's connection. The
 decision is on record before anything it sets off, and there is one: who comes
 second gets exit code 4 and the first decision. The command then waits for the
-work that follows and prints the checkpoint it led to; exit code 1 if that failed.`,
+work that follows and prints the checkpoint it led to; exit code 1 if that failed.
+With an approval token (posthouse token approval) as the token it prints the decision.`,
 		Example: example,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("by") && d.by == "" { // as from a variable that is not set
@@ -83,6 +85,9 @@ func (a *app) decide(ctx context.Context, id string, d *deciding) error {
 		if body["value"], err = a.decisionValue(d); err != nil {
 			return err
 		}
+	}
+	if tokens.IsApproval(c.Token) {
+		return a.decideByToken(ctx, c, id, d, body)
 	}
 	if strings.HasPrefix(id, "apr_") {
 		return a.decideApproval(ctx, c, id, d, body)
@@ -120,6 +125,22 @@ func (a *app) orThread(ctx context.Context, c *rest.Client, id string, d *decidi
 		said.Hint = id + " is a thread: posthouse thread cancel " + quoted(id)
 	}
 	return &said
+}
+
+// decideByToken decides with an approval token, which cannot show what it is about.
+func (a *app) decideByToken(ctx context.Context, c *rest.Client, id string, d *deciding, body map[string]any) error {
+	if ok, err := a.Confirm(d.yes || !a.Interactive, "%s %s?", d.verb, id); err != nil || !ok {
+		return err
+	}
+	body["verdict"] = d.verb
+	return ask(ctx, a, c, http.MethodPost, "/api/gates"+rest.Path(id, "decide-by-token"), nil, body, func(t *server.TokenDecision) {
+		if t.Decision != nil {
+			a.Line("%s", tree.Decision(t.Decision))
+			return
+		}
+		a.Line("%s", tree.Vote(t.Vote))
+		a.Line("it is on record; approvals missing: %d", t.Missing)
+	})
 }
 
 // decideApproval answers an approval that waits in a session of the server.

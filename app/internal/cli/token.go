@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"net/http"
 	"os"
 	"strconv"
 	"time"
@@ -9,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -29,7 +33,59 @@ good any more, make another here.`,
 		Example: `  posthouse token create --name alice --role approver --out alice.token
   posthouse token create --name ci --role viewer --expires 30d
   posthouse token list`,
-	}, a.tokenCreate(), a.tokenList(), a.tokenRevoke())
+	}, a.tokenCreate(), a.tokenList(), a.tokenRevoke(), a.tokenApproval())
+}
+
+// tokenApproval is the one command below token that asks the server.
+func (a *app) tokenApproval() *cobra.Command {
+	var person, out string
+	var verdicts []string
+	var until expiry
+	cmd := &cobra.Command{
+		Use: "approval GATE", Short: "Make a token that decides one gate, once, and opens nothing else",
+		Long: `Make a token that decides one gate, once, and opens nothing else: 64 hexadecimal
+digits, for a person without access. The decision is recorded as theirs, with the
+hash of the token and who made it. It is good until the gate's deadline, at most 7
+days, and while the access token is that made it. Another one for the same person
+ends the first.
+
+They decide with it in the place of an access token: posthouse approve GATE
+--token-file FILE, or POST /api/gates/GATE/decide-by-token.`,
+		Example: `  posthouse token approval gate-019a... --for alice
+  posthouse token approval gate-019a... --for alice --verdict approve --expires 12h --out alice.token`,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			body := map[string]any{"for": person, "verdicts": verdicts}
+			if at := until.at(time.Now()); !at.IsZero() {
+				body["expiresAt"] = at
+			}
+			var made server.GateToken
+			err := writeSecret(out, func() (string, error) {
+				err := c.Do(ctx, http.MethodPost, "/api/gates"+rest.Path(args[0], "token"), nil, body, &made)
+				return made.Token, err
+			}, func() error { return nil }) // it ends by itself
+			if err != nil {
+				return err
+			}
+			if out != "" {
+				made.Token = ""
+			}
+			return a.answer(&made, func() {
+				if out == "" {
+					a.Line("%s", made.Token)
+					a.Note("this is the only time it is shown")
+				} else {
+					a.Line("the approval token is in %s", out)
+				}
+				a.Note("it decides %s for %s until %s", made.Gate, made.For, tree.Time(made.ExpiresAt))
+			})
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&person, "for", "", "whose decision it carries, if not the token's owner's (needs the role operator)")
+	f.StringSliceVar(&verdicts, "verdict", nil, "which it may give: approve, reject, edit, respond (default approve and reject)")
+	f.Var(&until, "expires", "how long it is good, as in 12h, or until when, as in 2027-01-31T00:00:00Z (default: the gate's deadline, at most 7 days)")
+	f.StringVar(&out, "out", "", "write it to this new file, mode 0600, instead of printing it")
+	return cmd
 }
 
 func (a *app) tokens() (*tokens.List, error) {
@@ -94,27 +150,36 @@ no expiry is good until it is revoked.`,
 	return cmd
 }
 
-// createToken makes the file first. If the secret cannot be written there, the token
-// is revoked again.
-func (a *app) createToken(ts *tokens.List, name string, role tokens.Role, o *tokens.CreateOptions, out string) (string, error) {
+func (a *app) createToken(ts *tokens.List, name string, role tokens.Role, o *tokens.CreateOptions, out string) (secret string, err error) {
+	err = writeSecret(out, func() (string, error) {
+		secret, err = ts.Create(name, role, o)
+		return secret, err
+	}, func() error { return ts.Revoke(name, &tokens.RevokeOptions{LastOperator: true}) })
+	return secret, err
+}
+
+// writeSecret writes what made returns to a new file; with out "" it writes nothing. It
+// makes the file first. If the secret cannot be written there, undo ends it.
+func writeSecret(out string, made func() (string, error), undo func() error) error {
 	if out == "" {
-		return ts.Create(name, role, o)
+		_, err := made()
+		return err
 	}
 	f, err := os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return "", &posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}
 	}
-	secret, err := ts.Create(name, role, o)
+	secret, err := made()
 	if err != nil {
-		return "", errors.Join(err, f.Close(), os.Remove(out))
+		return errors.Join(err, f.Close(), os.Remove(out))
 	}
 	if _, err = f.WriteString(secret + "\n"); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(&posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}, ts.Revoke(name, &tokens.RevokeOptions{LastOperator: true}))
+		return errors.Join(&posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}, undo())
 	}
-	return secret, nil
+	return nil
 }
 
 func (a *app) tokenList() *cobra.Command {

@@ -126,8 +126,13 @@ func Decision(dec *posthouse.Decision) string {
 	if dec.For != "" {
 		s += " for " + dec.For
 	}
-	if dec.Actor != "" && dec.Actor != dec.By {
+	switch sent := dec.Actor != "" && dec.Actor != dec.By; {
+	case sent && !dec.Token.IsZero():
+		s += " (by an approval token of " + dec.Actor + ")"
+	case sent:
 		s += " (sent by " + dec.Actor + ")"
+	case !dec.Token.IsZero():
+		s += " (by an approval token)"
 	}
 	if !dec.At.IsZero() {
 		s += ", " + Time(dec.At)

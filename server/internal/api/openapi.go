@@ -51,8 +51,9 @@ func OpenAPI(routes []*Route, version string) ([]byte, error) {
 		"components": object{
 			"schemas": d.schemas,
 			"securitySchemes": object{
-				"token":   object{"type": "http", "scheme": "bearer", "description": "an access token: posthouse token create"},
-				"session": object{"type": "apiKey", "in": "cookie", "name": SessionCookie, "description": "made by the login page"},
+				"token":    object{"type": "http", "scheme": "bearer", "description": "an access token: posthouse token create"},
+				"approval": object{"type": "http", "scheme": "bearer", "description": "an approval token of the gate: posthouse token approval"},
+				"session":  object{"type": "apiKey", "in": "cookie", "name": SessionCookie, "description": "made by the login page"},
 			},
 			"responses": object{"problem": object{
 				"description": "What went wrong, and what to do next",
@@ -70,9 +71,12 @@ func (d *describer) operation(r *Route) object {
 	if r.Notes != "" {
 		op["description"] = r.Notes
 	}
-	if r.Role == "" {
+	switch {
+	case r.Approval:
+		op["security"] = []object{{"approval": []string{}}}
+	case r.Role == "":
 		op["security"] = []object{}
-	} else {
+	default:
 		op["x-role"] = r.Role
 	}
 	var params []object

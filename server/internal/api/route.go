@@ -20,6 +20,11 @@ type Route struct {
 	Form    bool // the body is the login form
 	Keyed   bool // the header Idempotency-Key is taken
 	State   bool // the body may carry state: Limits.State holds instead of Limits.Body
+
+	// Approval routes take an approval token of the gate in the path, which their
+	// handler checks, and no access token. They have no Role.
+	Approval bool
+
 	Answers []Answer
 	Handle  Handler
 }

@@ -77,6 +77,9 @@ func docRows(routes []*api.Route) (rows []docRow) {
 			continue
 		}
 		row := docRow{Method: r.Method, Path: strings.TrimSuffix(r.Path, "{$}"), Summary: r.Summary, Notes: r.Notes, Role: string(r.Role)}
+		if r.Approval {
+			row.Role = "approval token"
+		}
 		for _, p := range r.Query {
 			help := p.Help
 			if len(p.Values) > 0 {
