@@ -211,7 +211,7 @@ var laws = []law{
 	{"app/internal/datadir", []string{".", "internal/durable"}, nil, "where files are, and who may read them, is decided once for server and commands"},
 	{"app/internal/rest", []string{"."}, nil, "a client of the API needs the nouns, and nothing that serves them"},
 	{"app/internal/tree", []string{".", "app/internal/term", "diff"}, nil, "drawing a thread needs its nouns and a terminal"},
-	{"app/internal/host", []string{".", "ledger", "retain", "crypt", "crypt/keyfile", "app/internal/datadir", "coord", "dispatch", "gate", "runner", "server", "server/tokens", "sign", "store/local", "task/link", "task/standalone"}, nil,
+	{"app/internal/host", []string{".", "ledger", "retain", "crypt", "crypt/keyfile", "app/internal/datadir", "coord", "dispatch", "gate", "runner", "server", "server/tokens", "sign", "store/local", "task", "task/link", "task/standalone"}, nil,
 		"how a server is put together is the same for app.Serve and for the commands"},
 	{"app/internal/scratch", []string{"."}, nil, "a user's data is left alone the same way by all that tries a server"},
 	{"app/internal/conform", []string{".", "ledger", "store/storetest", "app/internal/scratch"}, nil, "a store is judged by its contract, whatever opens it"},

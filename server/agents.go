@@ -28,6 +28,7 @@ func (s *Server) agentRoutes() []*api.Route {
 		{
 			Method: http.MethodGet, Path: "/api/events", Role: tokens.Viewer, Summary: "Follow what is recorded", Handle: s.events, Style: api.Stream,
 			Notes: "Server-sent events: the event is the record's kind, its id the cursor to go on from, its data the event as JSON. " +
+				"A chunk event without an id is what a worker's handler streams at that time; it is not recorded. " +
 				"An error event with a problem ends the stream, unless it has an id: then it is about that entry, and others follow. A comment comes every 15 seconds. " +
 				"With a session, the first event is session, and events go on behind the last one it saw.",
 			Query: []api.Param{

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/task"
 )
 
 // maxCursor bounds the cursor a client sends back, in bytes. Those over a store
@@ -39,6 +40,8 @@ func (s *Server) events(w http.ResponseWriter, r *api.Request) error {
 	// The watch begins before the headers go out, so a client that has them misses nothing.
 	found, stop := s.watch(ctx, ledger.WatchQuery{Thread: r.Query["thread"], Cursor: cursor})
 	defer stop()
+	chunks, leave := s.chunks.follow(r.Query["thread"])
+	defer leave()
 	es, err := api.NewEventStream(w, s.wall)
 	if err != nil {
 		return nil // the client is gone
@@ -46,7 +49,7 @@ func (s *Server) events(w http.ResponseWriter, r *api.Request) error {
 	if session != nil && es.Send("", "session", session) != nil {
 		return nil
 	}
-	s.relay(&watcher{es: es, w: w, who: who, actor: r.Actor}, found)
+	s.relay(&watcher{es: es, w: w, who: who, actor: r.Actor}, found, chunks)
 	return nil
 }
 
@@ -86,9 +89,9 @@ type watcher struct {
 	noted string // the cursor that its session has on record
 }
 
-// relay sends what a watch finds. It ends with the watch, the client or the
-// validity of its token.
-func (s *Server) relay(c *watcher, found <-chan watched) {
+// relay sends what a watch finds, and what handlers stream meanwhile. It ends with the
+// watch, the client or the validity of its token.
+func (s *Server) relay(c *watcher, found <-chan watched, chunks <-chan task.Chunk) {
 	tick, stop := s.tick(api.HeartbeatInterval)
 	defer stop()
 	defer c.savePlace()
@@ -96,6 +99,10 @@ func (s *Server) relay(c *watcher, found <-chan watched) {
 		select {
 		case x, ok := <-found:
 			if !ok || !c.send(x) {
+				return
+			}
+		case chunk := <-chunks: // without an id: nobody can go on from it
+			if c.es.Send("", "chunk", chunk) != nil {
 				return
 			}
 		case <-tick:

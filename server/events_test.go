@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/task"
 )
 
 // A feedReader reads server-sent events as a browser would.
@@ -238,4 +239,23 @@ func TestCloseEndsStreams(t *testing.T) {
 	h.get("/api/events").refused(posthouse.CodeClosed)
 	h.post("/api/agents/dispatch", `{"message":"x"}`).refused(posthouse.CodeClosed)
 	h.get("/api/gates").want(http.StatusOK)
+}
+
+// TestEventsHaveChunks sends what handlers stream to those who follow the thread, beside what
+// is recorded. A client that does not read holds nobody up.
+func TestEventsHaveChunks(t *testing.T) {
+	h := open(t, nil)
+	h.handOut("t1")
+	mine, all, slow := h.listen(ask{path: "/api/events?thread=t1"}), h.listen(ask{path: "/api/events"}), h.listen(ask{path: "/api/events"})
+	for range 10_000 {
+		h.server.Chunk(task.Chunk{Thread: "t2", Step: "1/f/get", Value: json.RawMessage("1")})
+	}
+	h.server.Chunk(task.Chunk{Thread: "t1", Step: "1/f/get", Value: json.RawMessage(`"half"`)})
+	for f, want := range map[*feedReader]string{mine: `{"thread":"t1","step":"1/f/get","value":"half"}`, all: `{"thread":"t2","step":"1/f/get","value":1}`} {
+		e, err := f.next()
+		if err != nil || e.event != "chunk" || e.id != "" || e.data != want {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+	slow.close()
 }

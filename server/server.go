@@ -120,6 +120,7 @@ type Server struct {
 	runs      *runs
 	approvals approvals
 	ready     *readiness
+	chunks    chunks
 
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc

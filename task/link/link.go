@@ -27,6 +27,13 @@ type Link interface {
 	// Engine returns the engine that answers a worker.
 	Engine() (task.Engine, error)
 
+	// Share sends a chunk to the other engines that meet here. It does not wait for them.
+	Share(c task.Chunk) error
+
+	// Follow calls fn with what other engines share, one chunk after the other, until stop is
+	// called or the Link is closed.
+	Follow(fn func(task.Chunk)) (stop func(), err error)
+
 	// Address is where workers connect, without secrets.
 	Address() string
 

@@ -25,6 +25,7 @@ import (
 type natsLink struct {
 	conn    *nats.Conn
 	tasks   natstask.Options
+	relay   *natstask.Relay
 	address string
 	own     *ownServer
 
@@ -64,6 +65,9 @@ func Open(ctx context.Context, o *link.Options) (link.Link, error) {
 	if err == nil {
 		l.conn, err = nats.Connect(servers, append(options, l.lasting(log)...)...)
 		err = l.connectError(err)
+	}
+	if err == nil {
+		l.relay, err = natstask.NewRelay(l.conn, &l.tasks)
 	}
 	if err != nil {
 		_ = l.Close() // nothing of it has been used
@@ -200,6 +204,14 @@ func (l *natsLink) Serve(e task.Engine) (stop func(), err error) {
 
 // Engine implements [link.Link].
 func (l *natsLink) Engine() (task.Engine, error) { return natstask.NewEngine(l.conn, &l.tasks) }
+
+// Share implements [link.Link].
+func (l *natsLink) Share(c task.Chunk) error { return l.relay.Share(c) }
+
+// Follow implements [link.Link].
+func (l *natsLink) Follow(fn func(task.Chunk)) (stop func(), err error) {
+	return l.relay.Follow(fn)
+}
 
 // Address implements [link.Link].
 func (l *natsLink) Address() string { return l.address }

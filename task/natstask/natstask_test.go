@@ -207,3 +207,55 @@ func TestWithoutAnEngine(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestRelay passes chunks to the other engines, not to the one that shares them, and passes
+// over what is no chunk.
+func TestRelay(t *testing.T) {
+	connect := startNATS(t)
+	conns := []*nats.Conn{connect(), connect()}
+	var relays []*natstask.Relay
+	got := []chan task.Chunk{make(chan task.Chunk, 10), make(chan task.Chunk, 10)}
+	for i, c := range conns {
+		r, err := natstask.NewRelay(c, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop, err := r.Follow(func(c task.Chunk) { got[i] <- c })
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(stop)
+		if err := c.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		relays = append(relays, r)
+	}
+	if err := conns[0].Publish("posthouse.chunk", []byte("no chunk")); err != nil {
+		t.Fatal(err)
+	}
+	want := task.Chunk{Thread: "t1", Step: "1/f/get", Value: json.RawMessage(`{"n":1}`)}
+	for _, r := range relays {
+		if err := r.Share(want); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range got {
+		select {
+		case c := <-got[i]:
+			if c.Thread != want.Thread || c.Step != want.Step || string(c.Value) != string(want.Value) {
+				t.Errorf("%+v", c)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("no chunk came")
+		}
+		if err := conns[i].Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if len(got[i]) != 0 {
+			t.Errorf("relay %d gets its own", i)
+		}
+	}
+	if _, err := natstask.NewRelay(conns[0], &natstask.Options{Prefix: "a.b"}); !errors.Is(err, posthouse.ErrInvalid) {
+		t.Error(err)
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/task/standalone"
 )
@@ -142,7 +143,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		return err
 	}
 	so.Runner = h.runner
-	if h.tasks, err = dispatch.New(h.Ledger, &dispatch.Options{Logger: h.log}); err != nil {
+	if h.tasks, err = dispatch.New(h.Ledger, &dispatch.Options{Logger: h.log, Stream: h.stream}); err != nil {
 		return err
 	}
 	so.Tasks = h.tasks
@@ -175,6 +176,18 @@ func (h *Host) openLink(ctx context.Context, o *Options, ts *tokens.List) (err e
 	return err
 }
 
+// stream sends a handler's chunk to clients here, and to the engines that share the link.
+func (h *Host) stream(_ context.Context, thread, step string, chunk []byte) {
+	c := task.Chunk{Thread: thread, Step: step, Value: chunk}
+	h.Server.Chunk(c)
+	if h.Link == nil {
+		return
+	}
+	if err := h.Link.Share(c); err != nil {
+		h.log.Debug("a chunk was not shared", "thread", thread, "error", err)
+	}
+}
+
 // Run serves until ctx ends or something breaks, then closes in order: streams,
 // what is running, the runner, the store.
 func (h *Host) Run(ctx context.Context) error {
@@ -186,7 +199,12 @@ func (h *Host) Run(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(err, h.Close())
 		}
-		work.Go(func() { <-ctx.Done(); leave() })
+		stop, err := h.Link.Follow(h.Server.Chunk)
+		if err != nil {
+			leave()
+			return errors.Join(err, h.Close())
+		}
+		work.Go(func() { <-ctx.Done(); stop(); leave() })
 	}
 	work.Go(func() {
 		if err := h.runner.Run(ctx); err != nil {
