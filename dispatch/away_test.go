@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -190,8 +191,77 @@ func TestATaskThatGoesOnWhileItIsClaimed(t *testing.T) {
 		if c, _ := b.d.Claim(ctx, other); c != nil || now == nil || now.Iteration != 1 {
 			t.Errorf("%+v, beside %+v", c, now)
 		}
-		if err := a.d.Save(t.Context(), now.ID, []byte("x")); err != nil {
+		if err := a.d.Save(t.Context(), now.ID, 0, []byte("x")); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// TestAnOlderClaimIsKnownElsewhere: an engine that knows of it asks the store about a newer
+// one, which another engine gave.
+func TestAnOlderClaimIsKnownElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		w := a.connect("w1")
+		a.run("t")
+		old := a.claim(w)
+		if err := b.d.Save(t.Context(), old.ID, 1, []byte("old")); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.d.Disconnect(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		c := a.claim(a.connect("w2"))
+		if err := b.d.Save(t.Context(), c.ID, 1, []byte("new")); err != nil || c.ID.Gate != old.ID.Gate {
+			t.Errorf("%+v: %v", c, err)
+		}
+		b.wantLost(old)
+	})
+}
+
+// TestAClaimThatWaitsWhereNoHeartbeatComes: it gets its task, because the worker lives.
+func TestAClaimThatWaitsWhereNoHeartbeatComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		w := a.connect("w1")
+		go beat(t.Context(), b.d, w)
+		time.AfterFunc(10*time.Second, func() { a.run("t") })
+		c, err := a.d.Claim(t.Context(), w)
+		if err != nil || c == nil {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		if err := b.d.Save(t.Context(), c.ID, 1, []byte("x")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestSavesOutOfOrder: one that comes behind a later one does nothing, whatever engine it
+// comes to; the next claim counts anew.
+func TestSavesOutOfOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		w := a.connect("w1")
+		a.run("t")
+		save := func(c *task.Claim, n uint64, want string) {
+			t.Helper()
+			for _, h := range []*host{a, b} {
+				if err := h.d.Save(t.Context(), c.ID, n, fmt.Append(nil, n)); err != nil {
+					t.Error(err)
+				}
+				if v, err := h.d.Load(t.Context(), c.ID); err != nil || string(v) != want {
+					t.Errorf("%q, %v, want %s", v, err, want)
+				}
+			}
+		}
+		c := a.claim(w)
+		save(c, 2, "2")
+		save(c, 1, "2")
+		save(c, 3, "3")
+		a.resolve(c, task.Verdict{Action: task.Continue})
+		save(a.claim(w), 1, "1")
 	})
 }

@@ -106,7 +106,7 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 			return nil, err
 		}
 	}
-	r.Gate, r.Session, r.Worker = g.ID, s.id, s.hello.Worker
+	r.Gate, r.Session, r.Worker, r.Saves = g.ID, s.id, s.hello.Worker, 0
 	id := task.ClaimID{Gate: g.ID, Fence: slot.Fence + 1}
 	if _, err := d.writeSlot(ctx, g, &r, slot.Revision, id.Fence); err != nil {
 		if errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrFenced) {
@@ -118,10 +118,13 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 	h := d.newHolding(id, g, s)
 	d.mu.Lock()
 	d.held[g.ID] = h
-	over := d.sessions[s.id] != s
 	d.mu.Unlock()
-	if over { // it ended meanwhile
-		return nil, errors.Join(sessionOver(s.id), d.giveBack(ctx, h))
+	if s, err := d.session(ctx, s.id); err != nil { // it ended meanwhile
+		return nil, errors.Join(err, d.giveBack(ctx, h))
+	} else if s != h.session { // and came back from another process
+		d.mu.Lock()
+		h.session = s
+		d.mu.Unlock()
 	}
 	return newClaim(g, id), nil
 }
@@ -180,10 +183,7 @@ func (d *Dispatcher) isAlive(ctx context.Context, session string) (bool, error) 
 
 // holds returns a session's claim, also one that it has from another process.
 func (d *Dispatcher) holds(ctx context.Context, id task.ClaimID) (*holding, record, error) {
-	d.mu.Lock()
-	h := d.held[id.Gate]
-	lost := h != nil && (h.lost || h.id != id)
-	d.mu.Unlock()
+	h, lost := d.known(id)
 	if lost {
 		return nil, record{}, claimLost(id)
 	}
@@ -217,11 +217,26 @@ func (d *Dispatcher) holds(ctx context.Context, id task.ClaimID) (*holding, reco
 	h = d.newHolding(id, g, s)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if have := d.held[id.Gate]; have != nil {
+	if have := d.held[id.Gate]; have != nil && have.id.Fence >= id.Fence {
 		return have, r, nil
 	}
 	d.held[id.Gate] = h
 	return h, r, nil
+}
+
+// known returns a claim that is known here, and whether it is lost. An older claim that is
+// known says nothing of one that was given by another process.
+func (d *Dispatcher) known(id task.ClaimID) (h *holding, lost bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h = d.held[id.Gate]
+	switch {
+	case h == nil:
+		return nil, false
+	case h.id.Fence < id.Fence:
+		return nil, h.lost // the gate is decided
+	}
+	return h, h.lost || h.id != id
 }
 
 func claimLost(id task.ClaimID) error {

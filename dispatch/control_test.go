@@ -39,7 +39,7 @@ func TestTasksAreShown(t *testing.T) {
 		}
 		w := h.connect("w1")
 		c := h.claim(w)
-		if err := h.d.Save(t.Context(), c.ID, []byte("mine")); err != nil {
+		if err := h.d.Save(t.Context(), c.ID, 0, []byte("mine")); err != nil {
 			t.Fatal(err)
 		}
 		if i := h.only(); i.State != task.Claimed || i.ID != c.ID.Gate || i.Worker != "w1" || i.Session != w || i.Saved != 4 || i.Step != c.Step {
@@ -83,7 +83,7 @@ func TestResumeBeforeItsTime(t *testing.T) {
 		if _, err := h.d.Resume(t.Context(), c.ID.Gate, "alice"); !errors.Is(err, posthouse.ErrConflict) {
 			t.Errorf("while a worker has it: %v", err)
 		}
-		if err := h.d.Save(t.Context(), c.ID, []byte("mine")); err != nil {
+		if err := h.d.Save(t.Context(), c.ID, 0, []byte("mine")); err != nil {
 			t.Fatal(err)
 		}
 		h.resolve(c, task.Verdict{Action: task.Pause, Name: "cool down", Delay: 100 * time.Hour})
@@ -124,7 +124,7 @@ func TestClearSlot(t *testing.T) {
 		w := h.connect("w1")
 		for _, damage := range []bool{false, true} {
 			c := h.claim(w)
-			if err := h.d.Save(t.Context(), c.ID, []byte("mine")); err != nil {
+			if err := h.d.Save(t.Context(), c.ID, 0, []byte("mine")); err != nil {
 				t.Fatal(err)
 			}
 			if err := h.d.ClearSlot(t.Context(), c.ID.Gate); !errors.Is(err, posthouse.ErrConflict) {

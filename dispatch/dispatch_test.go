@@ -122,7 +122,7 @@ func (h *host) resolve(c *task.Claim, v task.Verdict) {
 func (h *host) wantLost(c *task.Claim) {
 	h.Helper()
 	for what, err := range map[string]error{
-		"Save":    h.d.Save(h.Context(), c.ID, []byte("late")),
+		"Save":    h.d.Save(h.Context(), c.ID, 0, []byte("late")),
 		"Resolve": h.d.Resolve(h.Context(), c.ID, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"late"`)}),
 		"Stream":  h.d.Stream(h.Context(), c.ID, json.RawMessage("1")),
 		"Signal":  h.d.Signal(h.Context(), c.ID, c.Thread, posthouse.Signal{Name: "x", Value: json.RawMessage("1")}),
@@ -154,7 +154,7 @@ func TestATaskIsClaimedAndCompleted(t *testing.T) {
 			t.Errorf("%q, %v", v, err)
 		}
 		for _, v := range []string{"73", ""} {
-			if err := h.d.Save(t.Context(), c.ID, []byte(v)); err != nil {
+			if err := h.d.Save(t.Context(), c.ID, 0, []byte(v)); err != nil {
 				t.Error(err)
 			}
 			if have, err := h.d.Load(t.Context(), c.ID); err != nil || have == nil || string(have) != v {
@@ -176,7 +176,7 @@ func TestASilentWorkersTaskGoesToAnother(t *testing.T) {
 		first := h.connect("w1")
 		h.run("t")
 		c := h.claim(first)
-		if err := h.d.Save(t.Context(), c.ID, []byte("73 of 100")); err != nil {
+		if err := h.d.Save(t.Context(), c.ID, 0, []byte("73 of 100")); err != nil {
 			t.Fatal(err)
 		}
 		silent := time.Now()
@@ -207,7 +207,7 @@ func TestPausesAndIterations(t *testing.T) {
 		w := h.connect("w1")
 		h.run("t")
 		c := h.claim(w)
-		if err := h.d.Save(t.Context(), c.ID, []byte("mine")); err != nil {
+		if err := h.d.Save(t.Context(), c.ID, 0, []byte("mine")); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
@@ -321,7 +321,7 @@ func TestSessionsOutliveAnEngine(t *testing.T) {
 			}
 			cancel()
 		}
-		if err := b.d.Save(t.Context(), c.ID, []byte("x")); err != nil {
+		if err := b.d.Save(t.Context(), c.ID, 0, []byte("x")); err != nil {
 			t.Error(err)
 		}
 		b.resolve(c, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
@@ -409,7 +409,7 @@ func TestDamagedSlots(t *testing.T) {
 		w := h.connect("w1")
 		h.run("t")
 		c := h.claim(w)
-		if err := h.d.Save(t.Context(), c.ID, []byte("73 of 100")); err != nil {
+		if err := h.d.Save(t.Context(), c.ID, 0, []byte("73 of 100")); err != nil {
 			t.Fatal(err)
 		}
 		key := posthouse.SlotKey{Thread: "t", Step: c.Step}

@@ -33,7 +33,7 @@ func (h *host) fail(thread, worker string) *task.Claim {
 	h.Helper()
 	h.run(thread)
 	c := h.claim(worker)
-	if err := h.d.Save(h.Context(), c.ID, []byte("half")); err != nil {
+	if err := h.d.Save(h.Context(), c.ID, 0, []byte("half")); err != nil {
 		h.Fatal(err)
 	}
 	h.resolve(c, task.Verdict{Action: task.FailPermanent, Reason: "no such page"})

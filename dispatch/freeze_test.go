@@ -39,8 +39,9 @@ func TestFrozenWorkers(t *testing.T) {
 	})
 }
 
-// TestFrozenWorkersWithoutFences: over a store that ignores fences, the same test fails.
-func TestFrozenWorkersWithoutFences(t *testing.T) {
+// TestFrozenWorkersOverACarelessStore: where slots ignore fences and revisions, the same
+// test fails.
+func TestFrozenWorkersOverACarelessStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFreezer(t, rand.Uint64(), 5000, true)
 		f.run()
@@ -76,7 +77,7 @@ type save struct {
 	acked bool
 }
 
-func newFreezer(t *testing.T, seed uint64, goal int, noFences bool) *freezer {
+func newFreezer(t *testing.T, seed uint64, goal int, careless bool) *freezer {
 	f := &freezer{
 		T: t, rnd: rand.New(rand.NewPCG(seed, 1)), goal: goal,
 		newest: map[posthouse.ID]uint64{}, saves: map[posthouse.ID][]*save{}, outputs: map[string]string{},
@@ -92,7 +93,7 @@ func newFreezer(t *testing.T, seed uint64, goal int, noFences bool) *freezer {
 	}
 	f.app = app
 	for range 2 {
-		d, err := dispatch.New(f.open(&stalling{Store: store, f: f, noFences: noFences}), &dispatch.Options{Poll: 50 * time.Millisecond, Wait: 100 * time.Millisecond})
+		d, err := dispatch.New(f.open(&stalling{Store: store, f: f, careless: careless}), &dispatch.Options{Poll: 50 * time.Millisecond, Wait: 100 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,9 +258,9 @@ func (w *freezing) execute(ctx context.Context, c *task.Claim) {
 		if w.chance(50) {
 			w.freeze(c)
 		}
-		value := fmt.Sprintf("%s/%d/%d", c.Call, c.ID.Fence, n)
-		e.save(ctx, value)
+		e.save(ctx, n)
 		e.load(ctx)
+		e.record(ctx, n)
 		e.try("stream", func() error { return w.engine().Stream(ctx, c.ID, json.RawMessage(`1`)) })
 		if w.chance(10) {
 			signal := posthouse.Signal{Name: "x", Value: json.RawMessage(`1`)}
@@ -360,15 +361,25 @@ func (e *frozenExecution) lastAcked() int {
 	return -1
 }
 
-func (e *frozenExecution) save(ctx context.Context, value string) {
+func (e *frozenExecution) save(ctx context.Context, n int) {
+	value := fmt.Sprintf("%s/%d/%d", e.c.Call, e.c.ID.Fence, n)
 	s := &save{value: value}
 	e.mu.Lock()
 	e.saves[e.c.Call] = append(e.saves[e.c.Call], s)
 	e.mu.Unlock()
-	if e.try("save", func() error { return e.engine().Save(ctx, e.c.ID, []byte(value)) }) {
+	if e.try("save", func() error { return e.engine().Save(ctx, e.c.ID, uint64(n)+1, []byte(value)) }) {
 		e.mu.Lock()
 		s.acked, e.value = true, value
 		e.mu.Unlock()
+	}
+}
+
+// record puts a step on record.
+func (e *frozenExecution) record(ctx context.Context, n int) {
+	var have *task.Records
+	if e.try("records", func() (err error) { have, err = e.engine().Records(ctx, e.c.ID); return err }) {
+		s := task.StepResult{Name: fmt.Sprintf("%s>%d/%d", have.Within, e.c.ID.Fence, n), Value: posthouse.Value{Codec: "json", Data: []byte(`1`)}}
+		e.try("record", func() error { return e.engine().Record(ctx, e.c.ID, s) })
 	}
 }
 
@@ -405,7 +416,7 @@ func (e *frozenExecution) complete(ctx context.Context) {
 type stalling struct {
 	posthouse.Store
 	f        *freezer
-	noFences bool
+	careless bool
 }
 
 // Slot implements [posthouse.Store].
@@ -418,12 +429,12 @@ func (s *stalling) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse
 		}
 	}
 	slot, err := s.Store.Slot(ctx, key, op)
-	if s.noFences && errors.Is(err, posthouse.ErrFenced) {
+	if s.careless && (errors.Is(err, posthouse.ErrFenced) || errors.Is(err, posthouse.ErrConflict)) {
 		have, err := s.Store.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotGet})
 		if err != nil {
 			return have, err
 		}
-		op.Fence = have.Fence
+		op.Fence, op.Revision = max(op.Fence, have.Fence), posthouse.AnyRevision
 		return s.Store.Slot(ctx, key, op)
 	}
 	return slot, err

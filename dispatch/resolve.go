@@ -155,29 +155,45 @@ func (d *Dispatcher) Load(ctx context.Context, id task.ClaimID) ([]byte, error) 
 }
 
 // Save implements [task.Engine].
-func (d *Dispatcher) Save(ctx context.Context, id task.ClaimID, value []byte) error {
+func (d *Dispatcher) Save(ctx context.Context, id task.ClaimID, n uint64, value []byte) error {
 	if len(value) > task.MaxSlot {
 		return posthouse.TooLarge("slot", len(value), task.MaxSlot)
 	}
-	h, r, err := d.holds(ctx, id)
-	if err != nil {
-		return err
+	for {
+		h, r, err := d.holds(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := d.keepsSlot(ctx, h.gate); err != nil {
+			return err
+		}
+		if n != 0 && n <= r.Saves {
+			return nil
+		}
+		r.value, r.Saves = value, max(n, r.Saves)
+		_, err = d.writeSlot(ctx, h.gate, &r, r.revision, id.Fence)
+		if errors.Is(err, posthouse.ErrFenced) {
+			return claimLost(id)
+		}
+		if !errors.Is(err, posthouse.ErrConflict) { // with it, another save came first, or another claim
+			return err
+		}
 	}
-	if h.gate.Call.Limits.NoSlot {
-		return &posthouse.Error{Code: posthouse.CodeUnsupported, Field: "slot", Message: "the task " + h.gate.Call.Task + " has no slot", Hint: "unset NoSlot where it is handed out"}
+}
+
+// keepsSlot returns an error for a task that has no slot.
+func (d *Dispatcher) keepsSlot(ctx context.Context, g *posthouse.Gate) error {
+	if g.Call.Limits.NoSlot {
+		return &posthouse.Error{Code: posthouse.CodeUnsupported, Field: "slot", Message: "the task " + g.Call.Task + " has no slot", Hint: "unset NoSlot where it is handed out"}
 	}
-	if info, err := d.ledger.Thread(ctx, h.gate.Thread); err != nil || info.Sealed {
+	info, err := d.ledger.Thread(ctx, g.Thread)
+	if err != nil || info.Sealed {
 		return errors.Join(err, &posthouse.Error{
-			Code: posthouse.CodeUnsupported, Field: "slot", Message: "thread " + h.gate.Thread + " is encrypted, and slots are not",
+			Code: posthouse.CodeUnsupported, Field: "slot", Message: "thread " + g.Thread + " is encrypted, and slots are not",
 			Hint: "keep nothing between attempts, or encrypt it in the handler and keep it elsewhere",
 		})
 	}
-	r.value = value
-	_, err = d.writeSlot(ctx, h.gate, &r, posthouse.AnyRevision, id.Fence)
-	if errors.Is(err, posthouse.ErrFenced) {
-		return claimLost(id)
-	}
-	return err
+	return nil
 }
 
 // Signal implements [task.Engine].

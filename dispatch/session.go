@@ -119,10 +119,8 @@ func (d *Dispatcher) Heartbeat(ctx context.Context, id string, have []task.Claim
 			return nil, err
 		}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.sessions[id] != s { // it was ended meanwhile
-		return nil, sessionOver(id)
+	if _, err := d.session(ctx, id); err != nil { // it was ended meanwhile
+		return nil, err
 	}
 	return p, nil
 }
@@ -130,11 +128,8 @@ func (d *Dispatcher) Heartbeat(ctx context.Context, id string, have []task.Claim
 // hasLost reports whether a worker's claim is lost. It asks the store only about one that
 // the worker brought from another process.
 func (d *Dispatcher) hasLost(ctx context.Context, id task.ClaimID) (bool, error) {
-	d.mu.Lock()
-	h := d.held[id.Gate]
-	known, lost := h != nil && h.id == id, h != nil && (h.lost || h.id != id)
-	d.mu.Unlock()
-	if known || lost {
+	h, lost := d.known(id)
+	if h != nil || lost {
 		return lost, nil
 	}
 	_, _, err := d.holds(ctx, id)

@@ -20,8 +20,10 @@ type record struct {
 	Gate    posthouse.ID `json:"gate"`              // of the attempt that was claimed last
 	Session string       `json:"session,omitempty"` // that has it; "" is nobody
 	Worker  string       `json:"worker,omitempty"`
+	Saves   uint64       `json:"saves,omitempty"` // number of the claim's last save
 
-	value []byte // what the handler saved, nil for nothing; in the slot behind the JSON
+	revision uint64 // of the slot that it was read from
+	value    []byte // what the handler saved, nil for nothing; in the slot behind the JSON
 }
 
 // sumSize is how many bytes of a SHA-256 a slot begins with. Not every store has checksums
@@ -110,6 +112,7 @@ func (d *Dispatcher) readSlot(ctx context.Context, g *posthouse.Gate) (record, p
 	if r.Call != g.Call.ID {
 		r = empty
 	}
+	r.revision = slot.Revision
 	return r, slot, nil
 }
 

@@ -57,7 +57,7 @@ func TestTasksOverHTTP(t *testing.T) {
 	check(t, err)
 	c, err := h.tasks.Claim(t.Context(), s.ID)
 	check(t, err)
-	check(t, h.tasks.Save(t.Context(), c.ID, []byte("mine")))
+	check(t, h.tasks.Save(t.Context(), c.ID, 0, []byte("mine")))
 	path := "/api/tasks/" + string(c.ID.Gate)
 	var one task.Info
 	h.get(path).want(http.StatusOK).into(&one)

@@ -32,8 +32,10 @@ type Engine interface {
 	Load(ctx context.Context, id ClaimID) ([]byte, error)
 
 	// Save writes the task's slot, at most [MaxSlot] bytes: the next attempt or iteration
-	// finds it. [posthouse.ErrUnsupported] for a task without slots. Nil clears it.
-	Save(ctx context.Context, id ClaimID, value []byte) error
+	// finds it. [posthouse.ErrUnsupported] for a task without slots. Nil clears it. The n-th
+	// save of a claim, from 1, does nothing if a later one was written before: it was late,
+	// or was repeated. One with the number 0 is always written.
+	Save(ctx context.Context, id ClaimID, n uint64, value []byte) error
 
 	// Signal sends a signal to a thread. One with a key is sent once.
 	Signal(ctx context.Context, id ClaimID, thread string, s posthouse.Signal) error

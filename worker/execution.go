@@ -27,6 +27,7 @@ type execution struct {
 
 	mu      sync.Mutex
 	given   bool // the verdict
+	saves   uint64
 	signals map[string]int
 }
 
@@ -141,7 +142,11 @@ func (e *execution) Checkpoint(state []byte) error {
 	if state == nil {
 		state = []byte{}
 	}
-	err := e.run.repeat(e.ctx, func(ctx context.Context) error { return e.run.worker.engine.Save(ctx, e.claim.ID, state) })
+	e.mu.Lock()
+	e.saves++
+	n := e.saves
+	e.mu.Unlock()
+	err := e.run.repeat(e.ctx, func(ctx context.Context) error { return e.run.worker.engine.Save(ctx, e.claim.ID, n, state) })
 	return cmp.Or(err, e.Heartbeat()) // what comes next must not come too late
 }
 

@@ -79,7 +79,7 @@ type slowEngine struct {
 	takes func()
 }
 
-func (e *slowEngine) Save(context.Context, task.ClaimID, []byte) error {
+func (e *slowEngine) Save(context.Context, task.ClaimID, uint64, []byte) error {
 	e.takes()
 	return nil
 }

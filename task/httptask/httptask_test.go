@@ -171,7 +171,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := far.Heartbeat(t.Context(), "worker-x", nil); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("an unknown session: %v", err)
 	}
-	if err := far.Save(t.Context(), task.ClaimID{Gate: "gate-x", Fence: 1}, make([]byte, task.MaxSlot+1)); !errors.Is(err, posthouse.ErrTooLarge) && !errors.Is(err, posthouse.ErrNotFound) {
+	if err := far.Save(t.Context(), task.ClaimID{Gate: "gate-x", Fence: 1}, 0, make([]byte, task.MaxSlot+1)); !errors.Is(err, posthouse.ErrTooLarge) && !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("a slot above the limit: %v", err)
 	}
 	check(t, e.tokens.Revoke("w", nil))

@@ -200,7 +200,7 @@ func TestWithoutAnEngine(t *testing.T) {
 	if _, err := e.Connect(t.Context(), task.Hello{}); !errors.Is(err, posthouse.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
-	if err := e.Save(t.Context(), task.ClaimID{Gate: "gate-x", Fence: 1}, make([]byte, task.MaxSlot)); !errors.Is(err, posthouse.ErrTooLarge) {
+	if err := e.Save(t.Context(), task.ClaimID{Gate: "gate-x", Fence: 1}, 0, make([]byte, task.MaxSlot)); !errors.Is(err, posthouse.ErrTooLarge) {
 		t.Errorf("a message above max_payload: %v", err)
 	}
 	if _, err := natstask.NewEngine(nil, &natstask.Options{Prefix: "a.b"}); !errors.Is(err, posthouse.ErrInvalid) {

@@ -83,8 +83,8 @@ func (c *Client) Load(ctx context.Context, id task.ClaimID) ([]byte, error) {
 }
 
 // Save implements [task.Engine].
-func (c *Client) Save(ctx context.Context, id task.ClaimID, value []byte) error {
-	_, err := c.do(ctx, Save, TaskRequest{Claim: &id, Value: value})
+func (c *Client) Save(ctx context.Context, id task.ClaimID, n uint64, value []byte) error {
+	_, err := c.do(ctx, Save, TaskRequest{Claim: &id, N: n, Value: value})
 	return err
 }
 

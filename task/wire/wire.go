@@ -38,6 +38,7 @@ type TaskRequest struct {
 	Have    []task.ClaimID    `json:"have,omitempty" doc:"of heartbeat: the claims that the worker has"`
 	Claim   *task.ClaimID     `json:"claim,omitempty" doc:"of all calls about a task"`
 	Value   []byte            `json:"value,omitempty" doc:"of save: the slot"`
+	N       uint64            `json:"n,omitempty" doc:"of save: counts the saves of a claim from 1; one behind a later one does nothing. 0 is always written"`
 	Thread  string            `json:"thread,omitempty" doc:"of signal: to which thread"`
 	Signal  *posthouse.Signal `json:"signal,omitempty" doc:"of signal"`
 	Chunk   json.RawMessage   `json:"chunk,omitempty" doc:"of stream"`
@@ -106,7 +107,7 @@ func Do(ctx context.Context, e task.Engine, method string, in *TaskRequest) (*Ta
 		out.Value, err = e.Load(ctx, *in.Claim)
 		out.Saved = out.Value != nil
 	case Save:
-		err = e.Save(ctx, *in.Claim, append([]byte{}, in.Value...))
+		err = e.Save(ctx, *in.Claim, in.N, append([]byte{}, in.Value...))
 	case Signal:
 		err = e.Signal(ctx, *in.Claim, in.Thread, *in.Signal)
 	case Stream:

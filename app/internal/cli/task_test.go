@@ -69,7 +69,7 @@ func handedOut(t *testing.T) (*encrypted, string, *dispatch.Dispatcher, *task.Cl
 	ok(err)
 	c, err := d.Claim(t.Context(), session.ID)
 	ok(err)
-	ok(d.Save(t.Context(), c.ID, []byte("73 of 100")))
+	ok(d.Save(t.Context(), c.ID, 0, []byte("73 of 100")))
 	return e, web.URL, d, c
 }
 
