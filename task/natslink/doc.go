@@ -12,7 +12,8 @@
 // A URL is nats://host:4222 or tls://host:4222, several with commas between, with a user and
 // password or a token before the @ where the server asks for them. ?prefix=NAME is that of
 // the subjects, on both sides. What users may do is up to those servers. Workers need to
-// publish to posthouse.task.*.* and to subscribe to _INBOX.>; engines the reverse, and both of posthouse.chunk, where they pass on what handlers stream. Neither
+// publish to posthouse.task.*.* and to subscribe to _INBOX.>; engines the reverse, and both of
+// posthouse.chunk, where they pass on what handlers stream. Neither
 // needs JetStream.
 //
 // # A server in this process
