@@ -32,7 +32,12 @@ type host struct {
 // newHost starts one over a store, which others may have open, too.
 func newHost(t *testing.T, store posthouse.Store, o step.RemoteOptions) *host {
 	t.Helper()
-	l, err := ledger.Open(store, nil)
+	return newHostWith(t, store, nil, o)
+}
+
+func newHostWith(t *testing.T, store posthouse.Store, lo *ledger.Options, o step.RemoteOptions) *host {
+	t.Helper()
+	l, err := ledger.Open(store, lo)
 	if err != nil {
 		t.Fatal(err)
 	}

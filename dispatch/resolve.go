@@ -164,7 +164,7 @@ func (d *Dispatcher) Save(ctx context.Context, id task.ClaimID, n uint64, value 
 		if err != nil {
 			return err
 		}
-		if err := d.keepsSlot(ctx, h.gate); err != nil {
+		if r.Sealed, err = d.keepsSlot(ctx, h.gate); err != nil {
 			return err
 		}
 		if n != 0 && n <= r.Saves {
@@ -181,19 +181,20 @@ func (d *Dispatcher) Save(ctx context.Context, id task.ClaimID, n uint64, value 
 	}
 }
 
-// keepsSlot returns an error for a task that has no slot.
-func (d *Dispatcher) keepsSlot(ctx context.Context, g *posthouse.Gate) error {
+// keepsSlot returns an error for a task that has no slot, and the generation whose data key
+// seals the slot, 0 in a thread that is not encrypted.
+func (d *Dispatcher) keepsSlot(ctx context.Context, g *posthouse.Gate) (sealed uint32, err error) {
 	if g.Call.Limits.NoSlot {
-		return &posthouse.Error{Code: posthouse.CodeUnsupported, Field: "slot", Message: "the task " + g.Call.Task + " has no slot", Hint: "unset NoSlot where it is handed out"}
+		return 0, &posthouse.Error{Code: posthouse.CodeUnsupported, Field: "slot", Message: "the task " + g.Call.Task + " has no slot", Hint: "unset NoSlot where it is handed out"}
 	}
 	info, err := d.ledger.Thread(ctx, g.Thread)
-	if err != nil || info.Sealed {
-		return errors.Join(err, &posthouse.Error{
-			Code: posthouse.CodeUnsupported, Field: "slot", Message: "thread " + g.Thread + " is encrypted, and slots are not",
-			Hint: "keep nothing between attempts, or encrypt it in the handler and keep it elsewhere",
-		})
+	if err != nil {
+		return 0, err
 	}
-	return nil
+	if info.Sealed {
+		sealed = info.Generation
+	}
+	return sealed, nil
 }
 
 // Signal implements [task.Engine].

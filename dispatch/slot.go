@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
 )
 
 // A record is what a task's slot holds.
@@ -20,7 +21,8 @@ type record struct {
 	Gate    posthouse.ID `json:"gate"`              // of the attempt that was claimed last
 	Session string       `json:"session,omitempty"` // that has it; "" is nobody
 	Worker  string       `json:"worker,omitempty"`
-	Saves   uint64       `json:"saves,omitempty"` // number of the claim's last save
+	Saves   uint64       `json:"saves,omitempty"`  // number of the claim's last save
+	Sealed  uint32       `json:"sealed,omitempty"` // the generation whose data key the value is sealed with; 0: it is not
 
 	revision uint64 // of the slot that it was read from
 	value    []byte // what the handler saved, nil for nothing; in the slot behind the JSON
@@ -112,13 +114,25 @@ func (d *Dispatcher) readSlot(ctx context.Context, g *posthouse.Gate) (record, p
 	if r.Call != g.Call.ID {
 		r = empty
 	}
+	if r.Sealed > 0 && r.value != nil {
+		if r.value, err = core.OpenSlot(ctx, d.core, core.DataKeyOf{Thread: g.Thread, Generation: r.Sealed}, stepOf(g), r.value); err != nil {
+			return empty, slot, err
+		}
+	}
 	r.revision = slot.Revision
 	return r, slot, nil
 }
 
 // writeSlot writes a task's slot under a fence, on the expected revision.
 func (d *Dispatcher) writeSlot(ctx context.Context, g *posthouse.Gate, r *record, revision, fence uint64) (posthouse.Slot, error) {
-	value, err := r.encode()
+	kept := *r
+	if r.Sealed > 0 && r.value != nil {
+		var err error
+		if kept.value, err = core.SealSlot(ctx, d.core, core.DataKeyOf{Thread: g.Thread, Generation: r.Sealed}, stepOf(g), r.value); err != nil {
+			return posthouse.Slot{}, err
+		}
+	}
+	value, err := kept.encode()
 	if err != nil {
 		return posthouse.Slot{}, err
 	}

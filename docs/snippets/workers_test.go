@@ -143,6 +143,19 @@ type Purchase struct{ ID string }
 
 func chargeBack(context.Context, Purchase, string) (string, error) { return "receipt", nil }
 
+//doc:granted
+func pay(ctx context.Context, p Purchase) (string, error) {
+	grant, err := gate.Propose(ctx, gate.Question{Name: "pay", Text: "Pay this?"}, p)
+	if err != nil {
+		return "", err
+	}
+	return gate.Act(ctx, "pay", grant, func(ctx context.Context, approved Purchase) (string, error) {
+		return step.Remote[string](ctx, "pay", "pay", approved) // give t.Key() to the bank
+	})
+}
+
+//doc:end
+
 //doc:waits
 func refund(t worker.Task, o Purchase) (string, error) {
 	receipt, err := step.Do(t.Context(), "charge back", func(ctx context.Context) (string, error) { return chargeBack(ctx, o, t.Key()) })
