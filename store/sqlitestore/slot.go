@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -9,6 +10,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/slotsum"
 	"github.com/posthouse/posthouse/store/internal/valid"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 )
@@ -57,6 +59,9 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 				}
 				at = posthouse.SlotKey{Thread: stmt.ColumnText(0), Step: stmt.ColumnText(1)}
 				slot := posthouse.Slot{Value: db.Bytes(stmt, 2), Revision: uint64(stmt.ColumnInt64(3)), Fence: uint64(stmt.ColumnInt64(4))}
+				if err := checkSum(stmt, 5, at, &slot, true); err != nil {
+					return false, err
+				}
 				p.Add(&posthouse.SlotItem{Key: at, Slot: slot}, len(slot.Value))
 			}
 			return false, nil
@@ -76,12 +81,23 @@ type slotRow struct {
 }
 
 func slotAt(c *db.Conn, key posthouse.SlotKey) (have slotRow, err error) {
+	var damaged error
 	_, err = c.Row(qSlot, func(stmt *sqlite.Stmt) {
 		have.there = !stmt.ColumnIsNull(0)
 		have.Value = db.Bytes(stmt, 0)
 		have.Revision, have.Fence = uint64(stmt.ColumnInt64(1)), uint64(stmt.ColumnInt64(2))
+		damaged = checkSum(stmt, 3, key, &have.Slot, have.there)
 	}, key.Thread, key.Step)
-	return have, err
+	return have, cmp.Or(err, damaged)
+}
+
+// checkSum compares a slot with the checksum in a column. One without was written by an
+// earlier version.
+func checkSum(stmt *sqlite.Stmt, column int, key posthouse.SlotKey, slot *posthouse.Slot, there bool) error {
+	if stmt.ColumnIsNull(column) || stmt.ColumnInt64(column) == int64(slotsum.Of(key, slot, there)) {
+		return nil
+	}
+	return posthouse.Corrupt("slot %q of thread %q is not what its checksum says", key.Step, key.Thread)
 }
 
 func (w *writer) changeSlot(key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
@@ -101,5 +117,6 @@ func (w *writer) changeSlot(key posthouse.SlotKey, op posthouse.SlotOp) (posthou
 		have.Revision++
 		value = append([]byte{}, op.Value...)
 	}
-	return have.Slot, w.Run(qPutSlot, key.Thread, key.Step, have.Revision, have.Fence, value)
+	sum := slotsum.Of(key, &have.Slot, op.Verb == posthouse.SlotPut)
+	return have.Slot, w.Run(qPutSlot, key.Thread, key.Step, have.Revision, have.Fence, value, int64(sum))
 }

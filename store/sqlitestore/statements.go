@@ -65,11 +65,11 @@ const (
 	qAddGate  = `INSERT INTO gates (list, id, thread) VALUES (?1, ?2, ?3) ON CONFLICT (list, id) DO UPDATE SET thread = ?3`
 	qDropGate = `DELETE FROM gates WHERE list = ?1 AND id = ?2 AND thread = ?3`
 
-	qSlot  = `SELECT value, revision, fence FROM slots WHERE thread = ?1 AND step = ?2`
-	qSlots = `SELECT thread, step, value, revision, fence FROM slots WHERE thread >= ?1 AND (thread, step) > (?1, ?2) AND value IS NOT NULL
+	qSlot  = `SELECT value, revision, fence, sum FROM slots WHERE thread = ?1 AND step = ?2`
+	qSlots = `SELECT thread, step, value, revision, fence, sum FROM slots WHERE thread >= ?1 AND (thread, step) > (?1, ?2) AND value IS NOT NULL
 		ORDER BY thread, step`
-	qPutSlot = `INSERT INTO slots (thread, step, revision, fence, value) VALUES (?1, ?2, ?3, ?4, ?5)
-		ON CONFLICT (thread, step) DO UPDATE SET revision = ?3, fence = ?4, value = ?5`
+	qPutSlot = `INSERT INTO slots (thread, step, revision, fence, value, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+		ON CONFLICT (thread, step) DO UPDATE SET revision = ?3, fence = ?4, value = ?5, sum = ?6`
 
 	qNextInline = `SELECT e.seq FROM entries e WHERE e.thread = ?1 AND e.seq >= ?2 AND e.body IS NOT NULL ORDER BY e.seq LIMIT 1`
 
