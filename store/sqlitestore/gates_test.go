@@ -60,7 +60,9 @@ func TestOpenGatesAreIndexedWhenMigrated(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	inspect(t, path, func(c *sqlite.Conn) { script(t, c, "DROP TABLE gates; ALTER TABLE slots DROP COLUMN sum; PRAGMA user_version=2") })
+	inspect(t, path, func(c *sqlite.Conn) {
+		script(t, c, "DROP TABLE gates; ALTER TABLE slots DROP COLUMN sum; PRAGMA user_version=2")
+	})
 
 	s = open(t, path, nil)
 	check(s, "migrated")
