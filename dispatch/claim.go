@@ -74,6 +74,9 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 		default:
 			delete(d.open, t.gate)
 		}
+		if d.opt.AtOnce[t.name] > 0 {
+			d.wake() // it may have made room
+		}
 	}()
 	g, err := d.ledger.Gate(ctx, t.gate)
 	if errors.Is(err, posthouse.ErrNotFound) || err == nil && g.Decision != nil {
@@ -252,6 +255,9 @@ func (d *Dispatcher) forget(h *holding) {
 	defer d.mu.Unlock()
 	if d.held[h.id.Gate] == h {
 		delete(d.held, h.id.Gate)
+		if d.opt.AtOnce[h.gate.Call.Task] > 0 {
+			d.wake() // another one may be claimed
+		}
 	}
 }
 

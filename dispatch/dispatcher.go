@@ -20,6 +20,10 @@ type Options struct {
 	Wait   time.Duration // how long Claim waits for a task; 0 is 30 seconds, at most 5 minutes
 	Logger *slog.Logger  // default: none
 
+	// AtOnce bounds how many tasks of a name the workers of this process have at once. Other
+	// processes over the store count their own. Default: as many as workers take.
+	AtOnce map[string]int
+
 	// Stream gets the chunks of handlers, on the handler's call. Default: they are dropped.
 	Stream func(ctx context.Context, thread, step string, chunk []byte)
 }
@@ -69,6 +73,11 @@ func New(l *ledger.Ledger, o *Options) (*Dispatcher, error) {
 	}
 	if d.opt.Poll < 0 {
 		return nil, posthouse.Invalid("Poll", "is %s; it must not be negative", o.Poll)
+	}
+	for name, n := range d.opt.AtOnce {
+		if n < 1 {
+			return nil, posthouse.Invalid("AtOnce", "of task %.40q is %d; it is at least 1", name, n)
+		}
 	}
 	if d.opt.Wait < 0 || d.opt.Wait > maxWait {
 		return nil, posthouse.Invalid("Wait", "is %s; it is at most %s", o.Wait, maxWait)

@@ -4,15 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/worker"
 )
 
 // failed returns the ids of the tasks that failed for good.
@@ -174,6 +177,66 @@ func TestPurge(t *testing.T) {
 		}
 		if err := h.d.Purge(t.Context(), c.ID.Gate, "alice"); !errors.Is(err, posthouse.ErrConflict) {
 			t.Errorf("twice: %v", err)
+		}
+	})
+}
+
+// TestLimitOfATask gives workers no more tasks of a name at once than they may have. Each that
+// ends makes room for the next.
+func TestLimitOfATask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		if _, err := dispatch.New(h.l, &dispatch.Options{AtOnce: map[string]int{"fetch": 0}}); !errors.Is(err, posthouse.ErrInvalid) {
+			t.Error(err)
+		}
+		d, err := dispatch.New(h.l, &dispatch.Options{AtOnce: map[string]int{"fetch": 2, "other": 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- d.Run(ctx) }()
+		defer func() { stop(); <-ended }()
+		for _, thread := range []string{"a", "b", "c", "d", "e"} {
+			h.run(thread)
+		}
+		var mu sync.Mutex
+		now, most, done := 0, 0, 0
+		e, err := worker.New(d, &worker.Options{AtOnce: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.HandleFunc("fetch", func(w worker.Task) error {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			now--
+			done++
+			mu.Unlock()
+			return w.Complete("page")
+		})
+		working, cancel := context.WithCancel(t.Context())
+		over := make(chan error)
+		go func() { over <- e.Run(working) }()
+		begun := time.Now()
+		for range 600 {
+			mu.Lock()
+			all := done == 5
+			mu.Unlock()
+			if all {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if took := time.Since(begun); done != 5 || most != 2 || took < 3*time.Second || took > 8*time.Second {
+			t.Errorf("%d done, %d at once, in %s", done, most, took)
+		}
+		cancel()
+		if err := <-over; err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -105,7 +105,7 @@ func (d *Dispatcher) next(s *session, now time.Time) (t *openTask, ready time.Ti
 	var best *openTask
 	for _, name := range s.hello.Tasks {
 		q := d.queues[name]
-		if q == nil {
+		if q == nil || d.isFull(name) {
 			continue
 		}
 		for _, o := range *q {
@@ -128,4 +128,25 @@ func (d *Dispatcher) next(s *session, now time.Time) (t *openTask, ready time.Ti
 	}
 	heap.Remove(d.queues[best.name], best.place)
 	return best, now, nil
+}
+
+// isFull reports whether as many tasks of a name are claimed, or being claimed, as there may
+// be. Callers hold d.mu.
+func (d *Dispatcher) isFull(name string) bool {
+	most, ok := d.opt.AtOnce[name]
+	if !ok {
+		return false
+	}
+	n := 0
+	for _, h := range d.held {
+		if h.gate.Call.Task == name && !h.lost {
+			n++
+		}
+	}
+	for _, t := range d.open {
+		if t.name == name && t.place < 0 && d.held[t.gate] == nil {
+			n++
+		}
+	}
+	return n >= most
 }

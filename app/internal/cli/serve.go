@@ -30,6 +30,7 @@ type serveFlags struct {
 	maxState  byteSize
 	nats      natsFlags
 	listen    string // for workers, over NATS
+	atOnce    map[string]int
 
 	newStore bool // a store that is gone may be made anew
 	dev      bool // with the programs to try
@@ -71,6 +72,7 @@ func (a *app) serveFlags(cmd *cobra.Command, s *serveFlags) {
 	f.Var(&s.every, "retain-every", "how often the retention flags are applied")
 	s.maxState = posthouse.DefaultMaxState
 	f.Var(&s.maxState, "max-state", "most that one state, step result or value may have, as in 16MiB; of more, store a reference")
+	f.StringToIntVar(&s.atOnce, "task-limit", nil, "how many tasks of a name workers of this server have at once, as in transcribe=2; may be repeated")
 	if a.OpenLink != nil {
 		s.nats.flags(f)
 		f.StringVar(&s.listen, "nats-listen", "", "let workers come to a NATS server in this process, at this address; needs a certificate beyond this machine")
@@ -110,7 +112,7 @@ func (a *app) hostOptions(s *serveFlags) (*host.Options, error) {
 	o := &host.Options{
 		Dir: dir, Store: url, OpenStore: a.openURL, NewStore: s.newStore, Encrypt: s.encrypt, Keys: s.keys,
 		Addr: s.addr, Cert: s.cert, Key: s.key, AllowInsecure: s.insecure, AllowedHosts: s.hosts,
-		RetainEvery: time.Duration(s.every), MaxState: int64(s.maxState), Logger: log, Version: a.readVersion().Version, Programs: a.Programs,
+		RetainEvery: time.Duration(s.every), MaxState: int64(s.maxState), TaskLimits: s.atOnce, Logger: log, Version: a.readVersion().Version, Programs: a.Programs,
 	}
 	o.OpenLink, o.Link = a.OpenLink, s.link()
 	if s.retain.set() {

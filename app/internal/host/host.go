@@ -143,7 +143,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		return err
 	}
 	so.Runner = h.runner
-	if h.tasks, err = dispatch.New(h.Ledger, &dispatch.Options{Logger: h.log, Stream: h.stream}); err != nil {
+	if h.tasks, err = dispatch.New(h.Ledger, &dispatch.Options{Logger: h.log, Stream: h.stream, AtOnce: o.TaskLimits}); err != nil {
 		return err
 	}
 	so.Tasks = h.tasks
