@@ -265,3 +265,38 @@ func TestSavesOutOfOrder(t *testing.T) {
 		save(a.claim(w), 1, "1")
 	})
 }
+
+// TestResultsAreRecordedOnce: also when they come to several engines, or behind a restart.
+func TestResultsAreRecordedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		w := a.connect("w1")
+		a.run("t")
+		c := a.claim(w)
+		have, err := a.d.Records(t.Context(), c.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := func(h *host, name, value string) error {
+			return h.d.Record(t.Context(), c.ID, task.StepResult{Name: have.Within + ">" + name, Value: posthouse.Value{Codec: "json", Data: []byte(value)}})
+		}
+		for _, name := range []string{"x", "y", "x"} {
+			for _, h := range []*host{a, b, b, a} {
+				if err := record(h, name, "1"); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		for _, h := range []*host{a, b} {
+			if err := record(h, "x", "2"); !errors.Is(err, posthouse.ErrExists) {
+				t.Errorf("another result: %v", err)
+			}
+		}
+		if have, err = b.d.Records(t.Context(), c.ID); err != nil || len(have.Steps) != 2 || string(have.Steps[0].Value.Data) != "1" {
+			t.Errorf("%+v, %v", have, err)
+		}
+		a.resolve(c, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
+		a.wantOutput("t", "page")
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -16,7 +17,8 @@ type holding struct {
 	session  *session
 	since    time.Time // when it was claimed, or this process heard of it
 	deadline time.Time // of the attempt; zero for none
-	lost     bool      // the gate was decided, but not by this session; guarded by Dispatcher.mu
+	steps    commit.TaskSteps
+	lost     bool // the gate was decided, but not by this session; guarded by Dispatcher.mu
 }
 
 // Claim implements [task.Engine].

@@ -144,7 +144,8 @@ func newRound(t *testing.T, p *post) *round {
 	return r
 }
 
-// count saves three times in each of three iterations, and fails once in the second.
+// count saves three times in each of three iterations, records a step, and fails once in the
+// second.
 func (r *round) count(t worker.Task, n int) (int, error) {
 	done, _, err := worker.Load[int](t)
 	if err != nil {
@@ -168,6 +169,9 @@ func (r *round) count(t worker.Task, n int) (int, error) {
 		return 0, err
 	}
 	if err := t.SendSignal(t.RunID(), "done", done); err != nil {
+		return 0, err
+	}
+	if _, err := step.Do(t.Context(), "done", func(context.Context) (int, error) { return done, nil }); err != nil {
 		return 0, err
 	}
 	switch {

@@ -81,7 +81,7 @@ func (d *Dispatcher) Record(ctx context.Context, id task.ClaimID, r task.StepRes
 	if err := r.Value.Validate(name); err != nil {
 		return err
 	}
-	err = commit.RecordInTask(ctx, d.core, id.Gate, posthouse.Step{Name: r.Name, Occurrence: r.Occurrence, Effect: r.Effect, Value: r.Value})
+	err = h.steps.Record(ctx, d.core, id.Gate, posthouse.Step{Name: r.Name, Occurrence: r.Occurrence, Effect: r.Effect, Value: r.Value})
 	if isOver(err) {
 		d.forget(h)
 		return claimLost(id)

@@ -49,6 +49,7 @@ type Engine interface {
 	Records(ctx context.Context, id ClaimID) (*Records, error)
 
 	// Record puts the result of a handler's step on record, under a name that Records gives.
+	// The same again does nothing, and [posthouse.ErrExists] says that another result is there.
 	// [posthouse.ErrInvalid] and [posthouse.ErrTooLarge] for what does not fit.
 	Record(ctx context.Context, id ClaimID, r StepResult) error
 

@@ -121,17 +121,6 @@ type TaskOutcome struct {
 // what, and the program's engine opens the next gate once that is over.
 const Parked = posthouse.Edit
 
-// RecordInTask puts the result of a handler's step on record, within the call of its task.
-// Errors are those of [ResolveTask] for a gate that is not open.
-func RecordInTask(ctx context.Context, c *core.Core, id posthouse.ID, s posthouse.Step) error {
-	_, err := Assign(ctx, c, id, func(tx *core.Tx, g *posthouse.Gate) error {
-		s.Task = g.Task
-		p := &Plan{Thread: g.Thread, Branch: g.Branch, Steps: []posthouse.Step{s}}
-		return (&Commit{tx: tx, plan: p}).recordSteps()
-	})
-	return err
-}
-
 // ResolveTask decides the gate of a task by the outcome of an execution, and in the same
 // entry opens the gate of the next one, if there is to be one. It returns the decided gate,
 // and the next one or nil.
