@@ -112,7 +112,7 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 		}
 	}
 	r.Gate, r.Session, r.Worker, r.Saves = g.ID, s.id, s.hello.Worker, 0
-	id := task.ClaimID{Gate: g.ID, Fence: slot.Fence + 1}
+	id := task.ClaimID{Gate: g.ID, Fence: fenceBelow(g, slot) + 1}
 	if _, err := d.writeSlot(ctx, g, &r, slot.Revision, id.Fence); err != nil {
 		if errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrFenced) {
 			again = d.core.Config.RenewEvery() // somebody else was faster, and may be gone soon
@@ -132,6 +132,16 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 		d.mu.Unlock()
 	}
 	return newClaim(g, id), nil
+}
+
+// fenceBelow returns the fence that the next claim of a gate goes beyond. A slot that was
+// deleted refuses fences that it has seen, and does not tell them. They were below this one,
+// because the log has gone on since, and no gate is claimed a million times.
+func fenceBelow(g *posthouse.Gate, slot posthouse.Slot) uint64 {
+	if slot.Revision != 0 {
+		return slot.Fence
+	}
+	return g.Seq << 20
 }
 
 // adopt notes a claim of a session here that the slot knows of and nobody here: its answer
@@ -196,7 +206,9 @@ func (d *Dispatcher) holds(ctx context.Context, id task.ClaimID) (*holding, reco
 	var err error
 	if h != nil {
 		g = h.gate
-	} else if g, err = d.ledger.Gate(ctx, id.Gate); err != nil {
+	} else if g, err = d.ledger.Gate(ctx, id.Gate); errors.Is(err, posthouse.ErrNotFound) { // its thread was deleted
+		return nil, record{}, claimLost(id)
+	} else if err != nil {
 		return nil, record{}, err
 	}
 	if g.Call == nil {

@@ -27,6 +27,7 @@ type host struct {
 	d    *dispatch.Dispatcher
 	app  *flow.App[string, string]
 	have map[string][]task.ClaimID // by session
+	stop func()                    // ends the engine before the test does
 }
 
 // newHost starts one over a store, which others may have open, too.
@@ -51,11 +52,11 @@ func newHostWith(t *testing.T, store posthouse.Store, lo *ledger.Options, o step
 	if h.d, err = dispatch.New(l, nil); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- h.d.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
+	h.stop = sync.OnceFunc(func() {
+		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
@@ -63,6 +64,7 @@ func newHostWith(t *testing.T, store posthouse.Store, lo *ledger.Options, o step
 			t.Error(err)
 		}
 	})
+	t.Cleanup(h.stop)
 	return h
 }
 

@@ -139,6 +139,10 @@ func (d *Dispatcher) watch(ctx context.Context, events iter.Seq2[*posthouse.Even
 				d.add(e.Gate)
 			case e.Decision != nil:
 				d.drop(e.Decision.Gate)
+			case e.Removal != nil:
+				for _, gate := range e.Removal.Gates {
+					d.drop(gate)
+				}
 			}
 		}
 		select {

@@ -81,7 +81,7 @@ func (d *Dispatcher) wake() {
 	d.news = make(chan struct{})
 }
 
-// drop forgets a task whose gate was decided. A session that has it is told.
+// drop forgets a task whose gate was decided or removed. A session that has it is told.
 func (d *Dispatcher) drop(gate posthouse.ID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -33,7 +33,8 @@ func Compact(ctx context.Context, led core.Ledger) (posthouse.Compacted, error) 
 }
 
 // sweepThread removes what removal records attest and a failure left behind: the entries
-// of a deleted thread, and bodies of removed checkpoints that nothing needs any more.
+// and slots of a deleted thread, and bodies of removed checkpoints that nothing needs any
+// more.
 func sweepThread(ctx context.Context, c *core.Core, thread string) error {
 	tree, err := c.Tree(ctx, thread, 0)
 	if err != nil {
@@ -46,6 +47,11 @@ func sweepThread(ctx context.Context, c *core.Core, thread string) error {
 	}
 	if err := core.DropKeys(ctx, c, thread, tree.Gone); err != nil {
 		return err
+	}
+	if tree.Gone > 0 {
+		if err := sweepSlots(ctx, c, thread); err != nil {
+			return err
+		}
 	}
 	if took, err := takeDropped(ctx, c, tree); err != nil {
 		return err

@@ -236,9 +236,10 @@ func newHead(t *core.Tree, b posthouse.BranchHead, info *posthouse.ThreadInfo) p
 	}
 }
 
-// DeleteThread removes a thread and its releases. One signed record stays, which attests
-// how far the log went. A new root under the same name begins a new generation after it.
-// o.Mode is ignored.
+// DeleteThread removes a thread, its releases and its slots. One signed record stays, which
+// attests how far the log went. A new root under the same name begins a new generation
+// after it. o.Mode is ignored. Slots stay in a store that is no [posthouse.SlotLister], and
+// where damage hides them, which is an error together with a result.
 //
 // Threads that the thread waited for ([posthouse.GateThread]) are cancelled. An error
 // together with a result says which could not be cancelled, or that damage or a missing
@@ -284,6 +285,7 @@ func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOpt
 	}
 	defer c.Unlock(t)
 	var del Deleted
+	var slots slotList
 	var sealed, keeps bool
 	var unread error
 	err = c.Append(ctx, t, func(tx *core.Tx) error {
@@ -299,6 +301,10 @@ func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOpt
 			} else if keeps = !all(tree); keeps {
 				return core.ErrNothing
 			}
+		}
+		var err error
+		if slots, err = listSlots(ctx, c, thread); err != nil {
+			return err
 		}
 		sealed = sealed || t.Info.Sealed || t.Info.Releases > 0 || c.Config.Cipher != nil
 		info := &posthouse.RemovalInfo{Reason: o.Reason, By: o.By, Whole: true, Count: t.Info.Checkpoints, Archived: t.Info.Archived}
@@ -335,6 +341,9 @@ func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOpt
 	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
 	if err == nil && sealed {
 		err = core.DropKeys(ctx, c, thread, t.Info.Generation-1)
+	}
+	if err == nil {
+		err = slots.drop(ctx, c, thread)
 	}
 	if unread != nil {
 		err = errors.Join(err, fmt.Errorf("tell what thread %s, which was deleted, waited for: %w", thread, unread))

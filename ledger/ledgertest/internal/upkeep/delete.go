@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -17,6 +18,7 @@ func deleteCases() []desk.Case {
 		{Name: "ledger/a child survives the delete of what it is built on", Rule: "Bodies that kept checkpoints are rebuilt from stay, and are counted as kept; the others are gone from the log.", Run: childSurvives},
 		{Name: "ledger/deleting a waiting head cancels its gates", Rule: "The gates of a deleted checkpoint are gone from the inbox and cannot be decided.", Run: deletesWaitingHead},
 		{Name: "ledger/delete a thread, a coordination", Rule: "All that carry the label go, others stay; unknown names count 0 or are ErrNotFound; the name can be used anew.", Run: deletesThreads},
+		{Name: "ledger/slots go with their thread", Rule: "A deleted thread has no slots, others keep theirs. Compact ends a deletion that stopped between, and leaves a new thread of the name alone.", Run: deletesSlots},
 		{Name: "ledger/the cap evicts the oldest, never a head or a question", Rule: "With MaxCheckpoints the oldest go; branch heads and waiting checkpoints stay, also beyond the cap; each eviction is one event (A18).", Run: evicts},
 		{Name: "ledger/what was deleted does not count against the cap", Rule: "Deleting makes room: nothing is evicted for checkpoints that are gone.", Run: countsDeleted},
 		{Name: "ledger/a coordination is deleted from among others", Rule: "In a thread that several coordinations share only the labelled checkpoints go; what is saved meanwhile under another label stays.", Run: deletesFromAmongOthers},
@@ -131,6 +133,47 @@ func deletesThreads(t *desk.T) {
 	}
 	again := t.Desk(ledger.Options{})
 	again.WantStates(posthouse.Query{Thread: "t1"}, "anew")
+}
+
+func deletesSlots(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	put := func(thread string) {
+		t.Helper()
+		_, err := t.Store.Slot(t.Ctx, posthouse.SlotKey{Thread: thread, Step: "s"}, posthouse.SlotOp{
+			Verb: posthouse.SlotPut, Value: []byte(desk.Secret), Revision: posthouse.AnyRevision,
+		})
+		t.OK(err)
+	}
+	want := func(when, thread string, there bool) {
+		t.Helper()
+		_, err := t.Store.Slot(t.Ctx, posthouse.SlotKey{Thread: thread, Step: "s"}, posthouse.SlotOp{})
+		if !there && !errors.Is(err, posthouse.ErrNotFound) || there && err != nil {
+			t.Errorf("%s: the slot of %s: %v", when, thread, err)
+		}
+	}
+	_, lists := t.Store.(posthouse.SlotLister)
+	for _, thread := range []string{"t", "t2"} {
+		d.Root(thread, "", "0")
+		put(thread)
+	}
+	_, err := retain.DeleteThread(t.Ctx, d.Ledger, "t", nil)
+	t.OK(err)
+	want("behind the deletion", "t", !lists)
+	want("behind the deletion", "t2", true)
+	compact := func() {
+		t.Helper()
+		if _, err := retain.Compact(t.Ctx, d.Ledger); !errors.Is(err, posthouse.ErrUnsupported) {
+			t.OK(err)
+		}
+	}
+	put("t") // as if the deletion had stopped
+	compact()
+	want("compacted", "t", !lists)
+	want("compacted", "t2", true)
+	d.Root("t", "", "anew")
+	put("t")
+	compact()
+	want("anew", "t", true)
 }
 
 func evicts(t *desk.T) {
