@@ -86,12 +86,26 @@ func (d *Dispatcher) failedGates(ctx context.Context, thread string) (all []*pos
 
 // Retry implements [task.Control].
 func (d *Dispatcher) Retry(ctx context.Context, gate posthouse.ID, by string) (*task.Info, error) {
-	g, err := ledger.RetryTask(ctx, d.ledger, gate, by)
+	g, err := ledger.RetryTask(ctx, d.ledger, gate, &ledger.RetryOptions{By: by, Fork: d.copySlot})
 	if err != nil {
 		return nil, err
 	}
 	d.add(g)
 	return d.info(ctx, g)
+}
+
+// copySlot gives a task on another branch what its handlers saved. Where it has a slot, it has
+// been opened there before.
+func (d *Dispatcher) copySlot(ctx context.Context, failed, again *posthouse.Gate) error {
+	r, _, err := d.readSlot(ctx, failed)
+	if err != nil || r.value == nil {
+		return err
+	}
+	r = record{Call: r.Call, Sealed: r.Sealed, value: r.value}
+	if _, err = d.writeSlot(ctx, again, &r, 0, 0); errors.Is(err, posthouse.ErrConflict) {
+		return nil
+	}
+	return err
 }
 
 // Purge implements [task.Control].

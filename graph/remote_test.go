@@ -176,7 +176,7 @@ func TestRemoteNodeFails(t *testing.T) {
 		t.Errorf("In was called %d times", inputs)
 	}
 
-	g = must(ledger.RetryTask(ctx, l, g.ID, "alice"))(t) // in place: the node goes on with it
+	g = must(ledger.RetryTask(ctx, l, g.ID, nil))(t) // in place: the node goes on with it
 	if res := must(a.Resume(ctx, "t"))(t); res.Status != posthouse.StatusWaiting || theTask(t, l, "t").ID != g.ID || inputs != 1 {
 		t.Errorf("%+v, In was called %d times", res, inputs)
 	}

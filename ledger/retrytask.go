@@ -4,11 +4,24 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/handler"
 )
+
+// RetryOptions say how a task is retried. Nil is the zero value.
+type RetryOptions struct {
+	By string // who retries it; recorded in the new checkpoint
+
+	// Fork, if set, is called before the task opens on a new branch, with the gate that failed
+	// and the one to be opened, which has no id yet. An error ends the call.
+	Fork func(ctx context.Context, failed, again *posthouse.Gate) error
+}
 
 // RetryTask opens a task anew that failed for good: no attempt was left, a worker gave it
 // up, or its deadline passed. The new gate begins with the first attempt, under the task's
@@ -16,14 +29,19 @@ import (
 //
 // If the branch failed and did nothing since the task did, it waits for the new gate in
 // place, and goes on when that is decided. Otherwise the checkpoint that handed the task out
-// is forked, and the new branch waits: what followed the failure stays as it is.
+// is forked, and the new branch waits: what followed the failure stays as it is. It finds what
+// the handler's steps had recorded. Each failure is retried once, in one of the two ways.
 //
 // [posthouse.ErrNotFound]; [posthouse.ErrInvalid] for a gate that is not a task's;
 // [posthouse.ErrConflict] for one that is open, or that another gate replaced (Error.Gate);
+// [posthouse.ErrUnsupported] for one that the fork would not wait for;
 // [posthouse.ErrDecided] for a task that is complete, or was cancelled; and the errors of
 // [Ledger.Commit] and [Ledger.Fork].
-func RetryTask(ctx context.Context, l *Ledger, gate posthouse.ID, by string) (*posthouse.Gate, error) {
-	if err := posthouse.CheckPerson("by", by); err != nil {
+func RetryTask(ctx context.Context, l *Ledger, gate posthouse.ID, o *RetryOptions) (*posthouse.Gate, error) {
+	if o == nil {
+		o = &RetryOptions{}
+	}
+	if err := posthouse.CheckPerson("by", o.By); err != nil {
 		return nil, err
 	}
 	for try := 0; ; try++ {
@@ -34,14 +52,37 @@ func RetryTask(ctx context.Context, l *Ledger, gate posthouse.ID, by string) (*p
 		if err := checkRetry(g); err != nil {
 			return nil, err
 		}
-		again, err := l.retryInPlace(ctx, g, by)
-		if again != nil || err != nil && (!errors.Is(err, posthouse.ErrConflict) || try == core.MaxRetries) {
+		if by, err := l.retriedBy(ctx, g); by != "" || err != nil {
+			return nil, cmp.Or(err, g.Replaced(by))
+		}
+		again, err := l.retryInPlace(ctx, g, o.By)
+		if again == nil && err == nil {
+			again, err = l.retryOnFork(ctx, g, o)
+		}
+		faster := errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrExists) // another call
+		if !faster || try == core.MaxRetries {
 			return again, err
 		}
-		if err == nil {
-			return l.retryOnFork(ctx, g, by)
+	}
+}
+
+// retriedBy returns the gate that took the place of a failed one, "" for none.
+func (l *Ledger) retriedBy(ctx context.Context, g *posthouse.Gate) (posthouse.ID, error) {
+	for e, err := range l.core.InOrder(ctx, g.Thread, posthouse.Range{From: g.Decision.Seq + 1, Headers: true}) {
+		if err != nil {
+			return "", err
+		}
+		recs, err := e.Records()
+		if err != nil {
+			return "", err
+		}
+		for i := range recs {
+			if o := recs[i].Gate; o != nil && o.Supersedes == g.ID {
+				return o.ID, nil
+			}
 		}
 	}
+	return "", nil
 }
 
 func checkRetry(g *posthouse.Gate) error {
@@ -81,10 +122,6 @@ func FailedTasks(ctx context.Context, l *Ledger, head *posthouse.Header) (failed
 
 // failedIn returns the tasks that failed for good and that the execution did nothing behind.
 func failedIn(x *Execution) (failed []*posthouse.Gate) {
-	var last uint64
-	for i := range x.Steps {
-		last = max(last, x.Steps[i].Seq)
-	}
 	newest := map[posthouse.ID]posthouse.ID{} // gate by call
 	for _, g := range x.Gates {
 		if g.Call != nil {
@@ -92,11 +129,55 @@ func failedIn(x *Execution) (failed []*posthouse.Gate) {
 		}
 	}
 	for _, g := range x.Gates {
-		if checkRetry(g) == nil && newest[g.Call.ID] == g.ID && g.Decision.Seq > last {
+		if checkRetry(g) == nil && newest[g.Call.ID] == g.ID && !wentOn(x, g) {
 			failed = append(failed, g)
 		}
 	}
 	return failed
+}
+
+// wentOn reports whether an execution did something behind the failure of a task. What had
+// begun beside the task before does not count, and neither does that a call around it failed.
+func wentOn(x *Execution, g *posthouse.Gate) bool {
+	task := handler.Call(g.Name, g.Occurrence) + handler.Nested
+	return slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool {
+		if s.Seq < g.Decision.Seq || s.Value.Codec == core.CodecFailed {
+			return false
+		}
+		began := firstOf(x, besideCall(handler.Call(s.Name, s.Occurrence)+handler.Nested, task))
+		return began == 0 || began > g.Decision.Seq
+	})
+}
+
+// besideCall returns the outermost of the calls around a name that is not around a task, "" if
+// all of them are.
+func besideCall(name, task string) string {
+	for end := 0; end < len(name); {
+		end += strings.Index(name[end:], handler.Nested) + len(handler.Nested)
+		if !strings.HasPrefix(task, name[:end]) {
+			return name[:end]
+		}
+	}
+	return ""
+}
+
+// firstOf returns the entry of the first record within a call, 0 without one.
+func firstOf(x *Execution, call string) (seq uint64) {
+	if call == "" {
+		return 0
+	}
+	note := func(name string, n uint32, at uint64) {
+		if strings.HasPrefix(handler.Call(name, n)+handler.Nested, call) && (seq == 0 || at < seq) {
+			seq = at
+		}
+	}
+	for i := range x.Steps {
+		note(x.Steps[i].Name, x.Steps[i].Occurrence, x.Steps[i].Seq)
+	}
+	for _, g := range x.Gates {
+		note(g.Name, g.Occurrence, g.Seq)
+	}
+	return seq
 }
 
 // retryInPlace opens the task at its branch's head, if the branch failed with it. It returns
@@ -148,10 +229,72 @@ func retried(g *posthouse.Gate, now time.Time) posthouse.Gate {
 	return again
 }
 
-func (l *Ledger) retryOnFork(ctx context.Context, g *posthouse.Gate, by string) (*posthouse.Gate, error) {
-	f, err := l.Fork(ctx, g.Checkpoint, &ForkOptions{By: by})
+// retryBranch begins the names of branches on which a task is retried.
+const retryBranch = "retry-"
+
+// retryOnFork opens the task on a fork of the checkpoint that handed it out. The branch is
+// named after the gate, so there is one. [posthouse.ErrExists] if there is already.
+func (l *Ledger) retryOnFork(ctx context.Context, g *posthouse.Gate, o *RetryOptions) (*posthouse.Gate, error) {
+	c, err := l.core.ReadCheckpoint(ctx, g.Checkpoint)
 	if err != nil {
 		return nil, err
 	}
-	return l.reopenedBy(ctx, f, g, func(again *posthouse.Gate) bool { return again.Call != nil })
+	info, err := l.core.Summary(ctx, g.Thread)
+	if err != nil {
+		return nil, err
+	}
+	fork := &ForkOptions{Branch: retryBranch + strings.TrimPrefix(string(g.ID), posthouse.GatePrefix), By: o.By}
+	p, err := forkDraft(l.core.Reader(ctx, c.Thread), c, fork, c.Seq < info.First)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(p.Gates, func(f posthouse.Gate) bool {
+		return f.Call != nil && f.Call.ID == g.Call.ID
+	})
+	if i < 0 {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Head: c.ID, Message: "checkpoint " + string(c.ID) + " does not wait for task " + string(g.ID) + " any more",
+			Hint: "replay a checkpoint before it",
+		}
+	}
+	kept := p.Gates[i].Record
+	p.Gates[i] = retried(g, l.Now())
+	p.Gates[i].Record, p.Gates[i].Branch = kept, fork.Branch
+	if err := l.addHandlerSteps(ctx, p, c, g); err != nil {
+		return nil, err
+	}
+	if o.Fork != nil {
+		if err := o.Fork(ctx, g, &p.Gates[i]); err != nil {
+			return nil, err
+		}
+	}
+	h, err := l.commitFork(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	l.core.Observe.Checkpoint(posthouse.OpForked, h)
+	l.core.EnforceCap(ctx)
+	return l.reopenedBy(ctx, &posthouse.Checkpoint{Header: *h}, g, func(again *posthouse.Gate) bool { return again.Supersedes == g.ID })
+}
+
+// addHandlerSteps adds to a fork of a checkpoint what the task's handler recorded behind it.
+func (l *Ledger) addHandlerSteps(ctx context.Context, p *commit.Plan, c *posthouse.Checkpoint, g *posthouse.Gate) error {
+	prefix := handler.Call(g.Name, g.Occurrence) + handler.Nested
+	for e, err := range l.core.InOrder(ctx, g.Thread, posthouse.Range{From: c.Seq + 1, To: g.Decision.Seq}) {
+		if err != nil {
+			return err
+		}
+		recs, err := l.core.Opened(ctx, e)
+		if err != nil {
+			return err
+		}
+		for i := range recs {
+			s := recs[i].Step
+			if s == nil || s.Branch != g.Branch || s.Task != g.Task || !strings.HasPrefix(s.Name, prefix) || recs[i].Size > 0 && len(e.Bodies[i]) == 0 {
+				continue
+			}
+			p.Steps = append(p.Steps, core.ReadStep(e, &recs[i], e.Bodies[i]).Step)
+		}
+	}
+	return nil
 }

@@ -117,6 +117,10 @@ const (
 	RecordRequest = "coord:request" // what a coordinator was asked for
 )
 
+// CodecFailed marks a call that failed in a program that went on. The record has no result; it
+// says that the order may differ the next time.
+const CodecFailed = "posthouse-failed"
+
 // Completed reports whether the execution ended while others beside it did not.
 func (x *Execution) Completed() bool {
 	return slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool { return s.Name == recordDone })

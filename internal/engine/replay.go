@@ -35,9 +35,7 @@ func (e *OrderError) Error() string {
 // Is matches [posthouse.ErrInvalid].
 func (e *OrderError) Is(target error) bool { return target == posthouse.ErrInvalid }
 
-// codecFailed marks a call that failed in a program that went on. The record has no
-// result; it says that the order may differ the next time.
-const codecFailed = "posthouse-failed"
+const codecFailed = core.CodecFailed
 
 // codecWait stands for a wait in the order of a replay. It is not on record.
 const codecWait = "posthouse-wait"
