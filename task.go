@@ -25,8 +25,9 @@ type TaskCall struct {
 	Began     time.Time       `json:"began,omitzero"`      // when the first gate was opened
 	NotBefore time.Time       `json:"notBefore,omitzero"`  // when a worker may take it
 
-	Limits TaskLimits        `json:"limits,omitzero"`
-	Trace  map[string]string `json:"trace,omitempty"` // of whoever asked, as W3C Trace Context names it
+	Limits   TaskLimits        `json:"limits,omitzero"`
+	Metadata map[string]string `json:"metadata,omitempty"` // for the handler, beside its input; at most 32 values
+	Trace    map[string]string `json:"trace,omitempty"`    // of whoever asked, as W3C Trace Context names it
 }
 
 // TaskLimits bound the attempts and iterations of a task.

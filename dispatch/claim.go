@@ -172,7 +172,7 @@ func newClaim(g *posthouse.Gate, id task.ClaimID) *task.Claim {
 	return &task.Claim{
 		ID: id, Thread: g.Thread, Step: stepOf(g), Call: c.ID, Task: c.Task, Group: c.Group, Input: g.Payload,
 		Attempt: c.Attempt, Iteration: c.Iteration, Continued: c.Continued, Paused: c.Paused, Failure: c.Failure,
-		Timeout: c.Limits.Timeout, NoSlot: c.Limits.NoSlot, Trace: c.Trace,
+		Timeout: c.Limits.Timeout, NoSlot: c.Limits.NoSlot, Metadata: c.Metadata, Trace: c.Trace,
 	}
 }
 

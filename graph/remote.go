@@ -22,11 +22,12 @@ type Remote[S, In, Out any] struct {
 	// the state.
 	Out func(s *S, out Out) error
 
-	Group   string                                  // of workers that may take it; "" is any
-	Limits  posthouse.TaskLimits                    // of attempts and iterations
-	Start   time.Duration                           // from the dispatch until a worker may take it
-	Expires time.Duration                           // from the dispatch until it fails with posthouse.ErrExpired; 0: never; at most 100 years
-	Trace   func(context.Context) map[string]string // given to the handler, for example a traceparent; at most 8 values
+	Group    string                                  // of workers that may take it; "" is any
+	Limits   posthouse.TaskLimits                    // of attempts and iterations
+	Start    time.Duration                           // from the dispatch until a worker may take it
+	Expires  time.Duration                           // from the dispatch until it fails with posthouse.ErrExpired; 0: never; at most 100 years
+	Metadata map[string]string                       // given to the handler beside its input; at most 32 values
+	Trace    func(context.Context) map[string]string // given to the handler, for example a traceparent; at most 8 values
 }
 
 // A RemoteError says that a worker gave a task up, or that no attempt is left. Its fields:
@@ -67,7 +68,7 @@ func (g *Graph[S]) Remote(name string, r remote[S], o ...NodeOptions) {
 func (r Remote[S, In, Out]) task() string { return r.Task }
 
 func (r Remote[S, In, Out]) call() *engine.RemoteCall {
-	return &engine.RemoteCall{Task: r.Task, RemoteOptions: engine.RemoteOptions{Group: r.Group, Limits: r.Limits, Start: r.Start, Expires: r.Expires}}
+	return &engine.RemoteCall{Task: r.Task, RemoteOptions: engine.RemoteOptions{Group: r.Group, Limits: r.Limits, Metadata: r.Metadata, Start: r.Start, Expires: r.Expires}}
 }
 
 // problems returns what is wrong with it, to be read behind the name of the node.

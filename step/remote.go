@@ -12,6 +12,7 @@ import (
 //	Limits  posthouse.TaskLimits // of attempts and iterations
 //	Start   time.Duration        // from now until a worker may take it
 //	Expires time.Duration        // from now until it fails with posthouse.ErrExpired; 0: never; at most 100 years
+//	Metadata map[string]string   // given to the handler beside its input; at most 32 values
 //	Trace   map[string]string    // given to the handler, for example a traceparent; at most 8 values
 type RemoteOptions = engine.RemoteOptions
 

@@ -115,6 +115,7 @@ type Claim struct {
 	Failure   string            `json:"failure,omitempty"`   // of the last attempt
 	Timeout   time.Duration     `json:"timeout,omitempty"`   // of this attempt; 0 is none
 	NoSlot    bool              `json:"noSlot,omitempty"`
+	Metadata  map[string]string `json:"metadata,omitempty"`
 	Trace     map[string]string `json:"trace,omitempty"`
 }
 

@@ -17,10 +17,11 @@ type Start struct {
 	// Key makes a start idempotent: another with the same key and content starts nothing.
 	Key string `json:"key,omitempty" doc:"at most 190 bytes; a second start with it and the same content starts nothing"`
 
-	After   time.Duration        `json:"after,omitempty" doc:"nanoseconds until a worker may take it"`
-	Expires time.Duration        `json:"expires,omitempty" doc:"nanoseconds until it fails if no worker has completed it; 0: never"`
-	Limits  posthouse.TaskLimits `json:"limits,omitzero" doc:"of attempts and iterations"`
-	Trace   map[string]string    `json:"trace,omitempty" doc:"given to the handler; at most 8 values"`
+	After    time.Duration        `json:"after,omitempty" doc:"nanoseconds until a worker may take it"`
+	Expires  time.Duration        `json:"expires,omitempty" doc:"nanoseconds until it fails if no worker has completed it; 0: never"`
+	Limits   posthouse.TaskLimits `json:"limits,omitzero" doc:"of attempts and iterations"`
+	Metadata map[string]string    `json:"metadata,omitempty" doc:"given to the handler beside its input; at most 32 values"`
+	Trace    map[string]string    `json:"trace,omitempty" doc:"given to the handler; at most 8 values"`
 }
 
 // A Started says where a task stands that was started by itself.

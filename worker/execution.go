@@ -54,6 +54,9 @@ func (e *execution) Attempt() int { return e.claim.Attempt }
 // LastFailure implements [Task].
 func (e *execution) LastFailure() string { return e.claim.Failure }
 
+// Metadata implements [Task].
+func (e *execution) Metadata() map[string]string { return e.claim.Metadata }
+
 // Trace implements [Task].
 func (e *execution) Trace() map[string]string { return e.claim.Trace }
 

@@ -15,12 +15,13 @@ type (
 		Context() context.Context
 
 		Input() json.RawMessage
-		RunID() string            // the thread
-		StepID() string           // the step in it: the same for all attempts
-		TaskName() string         // under which the handler is registered
-		Attempt() int             // from 1
-		LastFailure() string      // of the attempt before, "" for the first
-		Trace() map[string]string // as whoever handed the task out gave it
+		RunID() string               // the thread
+		StepID() string              // the step in it: the same for all attempts
+		TaskName() string            // under which the handler is registered
+		Attempt() int                // from 1
+		LastFailure() string         // of the attempt before, "" for the first
+		Metadata() map[string]string // as whoever handed the task out gave it, beside the input
+		Trace() map[string]string    // as whoever handed the task out gave it
 
 		// Key is the same for all attempts and iterations of the task, and of no other. Give it
 		// to a service that does nothing twice under one key.

@@ -22,6 +22,7 @@ const (
 	maxIterations     = 1_000_000
 	maxTaskTime       = 100 * 365 * 24 * time.Hour
 	maxTrace          = 8
+	maxMetadata       = 32
 )
 
 // ValidateCall checks what a gate asks of a worker. [posthouse.ErrInvalid] names the field.
@@ -34,8 +35,6 @@ func ValidateCall(g *posthouse.Gate) error {
 		return posthouse.Invalid("call", "of gate %.40q is required", g.Name)
 	case len(c.Failure) > posthouse.MaxText || !text.IsUTF8(c.Failure):
 		return posthouse.Invalid("failure", "of gate %.40q must be at most %d bytes of text", g.Name, posthouse.MaxText)
-	case len(c.Trace) > maxTrace:
-		return posthouse.Invalid("trace", "of gate %.40q has %d values; the limit is %d", g.Name, len(c.Trace), maxTrace)
 	case c.NotBefore.UnixMilli() > posthouse.MaxMillis:
 		return posthouse.Invalid("notBefore", "of gate %.40q is beyond the year 9999", g.Name)
 	}
@@ -50,10 +49,11 @@ func ValidateCall(g *posthouse.Gate) error {
 			return err
 		}
 	}
-	for name, v := range c.Trace {
-		if name == "" || len(name) > posthouse.MaxID || len(v) > posthouse.MaxID*4 || !text.Valid(name) || !text.Valid(v) {
-			return posthouse.Invalid("trace", "value %.40q must have a name of 1 to %d bytes and at most %d bytes of text", name, posthouse.MaxID, posthouse.MaxID*4)
-		}
+	if err := checkValues("metadata", g.Name, c.Metadata, maxMetadata); err != nil {
+		return err
+	}
+	if err := checkValues("trace", g.Name, c.Trace, maxTrace); err != nil {
+		return err
 	}
 	if len(c.Continued) > 0 {
 		if err := posthouse.CheckJSON("continued", c.Continued); err != nil {
@@ -61,6 +61,19 @@ func ValidateCall(g *posthouse.Gate) error {
 		}
 	}
 	return CheckTaskLimits(&c.Limits)
+}
+
+// checkValues checks what a handler is given beside its input.
+func checkValues(field, gate string, values map[string]string, most int) error {
+	if len(values) > most {
+		return posthouse.Invalid(field, "of gate %.40q has %d values; the limit is %d", gate, len(values), most)
+	}
+	for name, v := range values {
+		if name == "" || len(name) > posthouse.MaxID || len(v) > posthouse.MaxID*4 || !text.Valid(name) || !text.Valid(v) {
+			return posthouse.Invalid(field, "value %.40q must have a name of 1 to %d bytes and at most %d bytes of text", name, posthouse.MaxID, posthouse.MaxID*4)
+		}
+	}
+	return nil
 }
 
 // CheckTaskLimits checks what bounds a task. [posthouse.ErrInvalid] names the limit.

@@ -27,11 +27,12 @@ type RemoteCall struct {
 
 // RemoteOptions refine a task for workers.
 type RemoteOptions struct {
-	Group   string               // of workers that may take it; "" is any
-	Limits  posthouse.TaskLimits // of attempts and iterations
-	Start   time.Duration        // from now until a worker may take it
-	Expires time.Duration        // from now until it fails with [posthouse.ErrExpired]; 0: never; at most 100 years
-	Trace   map[string]string    // given to the handler, for example a traceparent; at most 8 values
+	Group    string               // of workers that may take it; "" is any
+	Limits   posthouse.TaskLimits // of attempts and iterations
+	Start    time.Duration        // from now until a worker may take it
+	Expires  time.Duration        // from now until it fails with [posthouse.ErrExpired]; 0: never; at most 100 years
+	Metadata map[string]string    // given to the handler beside its input; at most 32 values
+	Trace    map[string]string    // given to the handler, for example a traceparent; at most 8 values
 }
 
 // A RemoteError says that a worker gave a task up, or that no attempt is left.
@@ -144,7 +145,7 @@ func (t *Task) remoteGate(r *RemoteCall, input func() (any, error)) (*posthouse.
 	}
 	g := &posthouse.Gate{
 		Kind: posthouse.GateTask, Payload: payload,
-		Call: &posthouse.TaskCall{Task: r.Task, Group: r.Group, Limits: r.Limits, Trace: r.Trace},
+		Call: &posthouse.TaskCall{Task: r.Task, Group: r.Group, Limits: r.Limits, Metadata: r.Metadata, Trace: r.Trace},
 	}
 	now := t.session.ledger.Now()
 	if r.Start > 0 {

@@ -46,7 +46,7 @@ func Open(l *ledger.Ledger) (*Starter, error) {
 // handOut is the flow.
 func handOut(ctx context.Context, s task.Start) (json.RawMessage, error) {
 	return step.RemoteWith[json.RawMessage](ctx, "run", s.Task, s.Input, step.RemoteOptions{
-		Group: s.Group, Limits: s.Limits, Start: s.After, Expires: s.Expires, Trace: s.Trace,
+		Group: s.Group, Limits: s.Limits, Start: s.After, Expires: s.Expires, Metadata: s.Metadata, Trace: s.Trace,
 	})
 }
 
@@ -101,7 +101,7 @@ func check(s *task.Start) error {
 		}
 	}
 	return commit.ValidateCall(&posthouse.Gate{
-		Kind: posthouse.GateTask, Name: s.Task, Call: &posthouse.TaskCall{Task: s.Task, Group: s.Group, Limits: s.Limits, Trace: s.Trace},
+		Kind: posthouse.GateTask, Name: s.Task, Call: &posthouse.TaskCall{Task: s.Task, Group: s.Group, Limits: s.Limits, Metadata: s.Metadata, Trace: s.Trace},
 	})
 }
 

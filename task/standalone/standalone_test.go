@@ -135,6 +135,21 @@ func TestKey(t *testing.T) {
 	})
 }
 
+// TestMetadata reaches the handler beside the input.
+func TestMetadata(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := engine(t, func(w worker.Task) error { return w.Complete(w.Metadata()) })
+		start := task.Start{Task: "echo", Metadata: map[string]string{"tenant": "42"}}
+		got, err := s.Start(t.Context(), start, "alice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = await(t, s, got.Thread); string(got.Output) != `{"tenant":"42"}` {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 func TestTaskFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := engine(t, func(w worker.Task) error { return errors.New("no film") })
@@ -203,6 +218,7 @@ func TestStartIsChecked(t *testing.T) {
 		"expires":  {Task: "a", Expires: 1 << 62},
 		"attempts": {Task: "a", Limits: posthouse.TaskLimits{Attempts: 1001}},
 		"trace":    {Task: "a", Trace: map[string]string{"": "x"}},
+		"metadata": {Task: "a", Metadata: map[string]string{"x": strings.Repeat("v", 801)}},
 	} {
 		var e *posthouse.Error
 		if _, err := s.Start(t.Context(), start, "alice"); !errors.As(err, &e) || e.Field != field {

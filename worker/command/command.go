@@ -189,6 +189,7 @@ type Task struct {
 	Resumed    string            `json:"resumed,omitempty"`    // the pause it comes back from
 	Failure    string            `json:"failure,omitempty"`    // of the last attempt
 	Checkpoint json.RawMessage   `json:"checkpoint,omitempty"` // what was saved last
+	Metadata   map[string]string `json:"metadata,omitempty"`
 	Trace      map[string]string `json:"trace,omitempty"`
 }
 
@@ -203,7 +204,7 @@ func firstLine(t worker.Task) ([]byte, error) {
 	}
 	b, err := json.Marshal(Task{
 		Task: t.TaskName(), Thread: t.RunID(), Step: t.StepID(), Key: t.Key(), Attempt: t.Attempt(), Iteration: t.Iteration(),
-		Input: t.Input(), Continued: t.Continued(), Resumed: t.Resumed(), Failure: t.LastFailure(), Checkpoint: saved, Trace: t.Trace(),
+		Input: t.Input(), Continued: t.Continued(), Resumed: t.Resumed(), Failure: t.LastFailure(), Checkpoint: saved, Metadata: t.Metadata(), Trace: t.Trace(),
 	})
 	if err != nil {
 		return nil, posthouse.Invalid("task", "does not encode: %v", err)

@@ -132,6 +132,9 @@ func (t *Task) Attempt() int { return t.Claim.Attempt }
 // LastFailure implements [worker.Task].
 func (t *Task) LastFailure() string { return t.Claim.Failure }
 
+// Metadata implements [worker.Task].
+func (t *Task) Metadata() map[string]string { return t.Claim.Metadata }
+
 // Trace implements [worker.Task].
 func (t *Task) Trace() map[string]string { return t.Claim.Trace }
 
