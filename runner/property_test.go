@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -197,6 +199,83 @@ func TestFrozenProcess(t *testing.T) {
 		}
 		if now, err := b.l.Thread(t.Context(), "t"); err != nil || now.Tail != info.Tail {
 			t.Fatal("it wrote:", now, err)
+		}
+		if err := s.End(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A late store answers a read that follows its first entry once the process is thawed.
+type late struct {
+	mute
+	wrote, held *atomic.Bool
+	thaw        chan struct{}
+}
+
+func (s late) Append(ctx context.Context, b *posthouse.Batch) error {
+	s.wrote.Store(true)
+	return s.mute.Append(ctx, b)
+}
+
+func (s late) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	var found []*posthouse.ThreadInfo
+	var failed error
+	for t, err := range s.mute.Threads(ctx, q) {
+		found, failed = append(found, t), errors.Join(failed, err)
+	}
+	if s.wrote.Load() && !s.held.Swap(true) {
+		<-s.thaw
+	}
+	return func(yield func(*posthouse.ThreadInfo, error) bool) {
+		for _, t := range found {
+			if !yield(t, failed) {
+				return
+			}
+		}
+	}
+}
+
+// A process that was frozen while it claimed a thread wakes up to find its thread done by
+// another: it executes nothing.
+func TestFrozenWhileItClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		frozen := late{mute{store}, new(atomic.Bool), new(atomic.Bool), make(chan struct{})}
+		frozen.held.Store(true) // not yet
+		a := &program{name: "p", l: open(t, frozen, "a"), last: 2}
+		paid := false
+		a.node = func(ctx context.Context, _ string, _ int) error {
+			task, _ := engine.From(ctx)
+			_, err := task.Do(ctx, "pay", 0, func(context.Context) (posthouse.Value, error) {
+				paid = true
+				return posthouse.Value{Codec: "raw"}, nil
+			})
+			return err
+		}
+		a.start(t, "t")
+		s, err := engine.Begin(t.Context(), a.l, engine.SessionOptions{Thread: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		frozen.wrote.Store(false)
+		frozen.held.Store(false)
+		ended := make(chan error, 1)
+		go func() { ended <- a.loop(t.Context(), s) }()
+		synctest.Wait()
+
+		b := &program{name: "p", l: open(t, store, "b"), last: 2, node: func(context.Context, string, int) error { return nil }}
+		run(t, b.l, runner.Options{Programs: []posthouse.Program{b}})
+		sleep(time.Minute)
+		if s := status(t, b.l, "t"); s != posthouse.StatusDone {
+			t.Fatal(s)
+		}
+		close(frozen.thaw)
+		if err := <-ended; err == nil {
+			t.Error("it was not stopped")
+		}
+		if paid {
+			t.Error("it executed a step of a thread that is done")
 		}
 		if err := s.End(t.Context()); err != nil {
 			t.Fatal(err)

@@ -14,32 +14,45 @@ import (
 type lease struct {
 	d time.Duration // two thirds of the session's
 
-	mu    sync.Mutex
-	limit *time.Timer // when it is over
-	past  bool
+	mu   sync.Mutex
+	held *term
+	past bool
+}
+
+// A term is the time that an answered heartbeat gives.
+type term struct {
+	limit *time.Timer // is over with it; only isOver receives from it
+	alarm *time.Timer // wakes who waits for its end
+}
+
+func (t *term) stop() {
+	t.limit.Stop()
+	t.alarm.Stop()
 }
 
 func newLease(session time.Duration) *lease {
 	l := &lease{d: session * 2 / 3}
-	l.limit = l.begin()
+	l.held = l.begin()
 	return l
 }
 
-// begin starts the time that renew takes once the heartbeat that begins now is answered.
-func (l *lease) begin() *time.Timer { return time.NewTimer(l.d) }
+// begin starts the term that renew takes once the heartbeat that begins now is answered.
+func (l *lease) begin() *term { return &term{time.NewTimer(l.d), time.NewTimer(l.d)} }
 
-func (l *lease) renew(asked *time.Timer) {
+// renew takes a term. A lease that is over stays so.
+func (l *lease) renew(asked *term) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.limit.Stop()
-	l.limit = asked
+	l.held.stop()
+	l.held = asked
 }
 
-// end returns a channel that gets something when the lease is over, if nobody asks before.
+// end returns a channel that gets something when the term is over. What counts then is
+// isOver.
 func (l *lease) end() <-chan time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.limit.C
+	return l.held.alarm.C
 }
 
 // isOver reports whether the lease is over.
@@ -47,7 +60,7 @@ func (l *lease) isOver() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
-	case <-l.limit.C: // it looks at the clock
+	case <-l.held.limit.C: // it looks at the clock
 		l.past = true
 	default:
 	}
@@ -57,7 +70,7 @@ func (l *lease) isOver() bool {
 func (l *lease) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.limit.Stop()
+	l.held.stop()
 }
 
 // A heldContext is the context of an execution: Err looks at the lease.

@@ -88,3 +88,17 @@ func (e *slowEngine) Load(context.Context, task.ClaimID) ([]byte, error) {
 	e.takes()
 	return json.Marshal(nil)
 }
+
+// TestEndOfALeaseIsSeenByAll: that one goroutine hears of the end hides it from no other.
+func TestEndOfALeaseIsSeenByAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLease(3 * time.Second)
+		defer l.stop()
+		<-l.end()
+		for range 2 {
+			if !l.isOver() {
+				t.Error("it goes on")
+			}
+		}
+	})
+}

@@ -180,14 +180,14 @@ func (c *connection) keepAlive() {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	answers := make(chan error, 1)
-	var asked *time.Timer // of the heartbeat that has no answer yet
+	var asked *term // of the heartbeat that has no answer yet
 	for {
 		select {
 		case err := <-answers:
 			if err == nil {
 				c.lease.renew(asked)
 			} else {
-				asked.Stop()
+				asked.stop()
 			}
 			asked = nil
 			if errors.Is(err, posthouse.ErrNotFound) {
@@ -202,7 +202,7 @@ func (c *connection) keepAlive() {
 			c.over(ErrCutOff)
 		case <-c.ctx.Done():
 			if asked != nil {
-				asked.Stop()
+				asked.stop()
 				<-answers
 			}
 			return

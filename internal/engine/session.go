@@ -246,8 +246,9 @@ func (s *Session) persistClaim(ctx context.Context) error {
 	}
 	if s.claimPersisted = err == nil; err != nil {
 		s.markFailed(err)
+		return err
 	}
-	return err
+	return s.confirmClaim(ctx) // the process may have been frozen meanwhile
 }
 
 // confirmClaim fails if another process has the thread by now.
