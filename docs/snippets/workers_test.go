@@ -2,6 +2,7 @@ package snippets_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -187,4 +188,19 @@ func Example_handlers() {
 	// Output:
 	// <nil> pause 1m0s
 	// <nil> continue {"turn":0}
+}
+
+// Handlers that record, ask and wait, as in the page.
+func Example_waits() {
+	t := workertest.NewTask(Purchase{"7"})
+	_, err := refund(t, Purchase{"7"})
+	fmt.Println(errors.Is(err, posthouse.ErrWaiting), t.Thread().Asked()[0].Name)
+
+	t.Thread().Answer("tell the customer", posthouse.Decision{Verdict: posthouse.Reject, By: "alice"})
+	fmt.Println(refund(t.Again(), Purchase{"7"}))
+	fmt.Println(flow.New("pay", pay) != nil)
+	// Output:
+	// true tell the customer
+	// receipt <nil>
+	// true
 }
