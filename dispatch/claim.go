@@ -71,7 +71,7 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 			t.ready, err = d.core.Now().Add(unreadablePause), nil
 			d.enqueue(t)
 		case err != nil || again > 0:
-			t.ready = d.core.Now().Add(max(again, d.core.Config.RenewEvery()))
+			t.ready, t.away = d.core.Now().Add(max(again, d.core.Config.RenewEvery())), t.away || again > 0
 			d.enqueue(t)
 		default:
 			delete(d.open, t.gate)

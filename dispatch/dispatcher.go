@@ -48,6 +48,8 @@ type Dispatcher struct {
 	held     map[posthouse.ID]*holding // claims of sessions here, by gate
 	news     chan struct{}             // closed when there may be something to claim
 	cursor   posthouse.ID              // the newest gate that a look for tasks has seen
+
+	retries, failed, silent uint64 // for Gauges
 }
 
 var _ task.Engine = (*Dispatcher)(nil)

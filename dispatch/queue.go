@@ -14,8 +14,11 @@ type openTask struct {
 	thread string
 	name   string
 	group  string
-	ready  time.Time // when it may be claimed, or when its claim elsewhere is looked at again
+	since  time.Time // when it may be claimed, as its gate says
+	ready  time.Time // since, or when its claim elsewhere is looked at again
 	place  int       // in its queue, -1 while it is in none
+	paused bool      // until since
+	away   bool      // a worker of another process had it when it was looked at
 }
 
 // A queue holds the tasks of one name, the first that is ready at the front.
@@ -59,7 +62,10 @@ func (d *Dispatcher) add(g *posthouse.Gate) {
 	if d.open[g.ID] != nil || d.held[g.ID] != nil {
 		return
 	}
-	t := &openTask{gate: g.ID, thread: g.Thread, name: g.Call.Task, group: g.Call.Group, ready: g.Call.NotBefore}
+	t := &openTask{gate: g.ID, thread: g.Thread, name: g.Call.Task, group: g.Call.Group, ready: g.Call.NotBefore, paused: g.Call.Paused != ""}
+	if t.since = t.ready; t.since.Before(g.CreatedAt) {
+		t.since = g.CreatedAt
+	}
 	d.open[g.ID] = t
 	d.enqueue(t)
 }

@@ -61,6 +61,12 @@ func (d *Dispatcher) resolve(ctx context.Context, g *posthouse.Gate, o *commit.T
 		return err
 	}
 	d.mu.Lock()
+	switch {
+	case o.Failed != "":
+		d.failed++
+	case o.Next != nil && o.Next.Attempt > g.Call.Attempt:
+		d.retries++
+	}
 	if t := d.open[g.ID]; t != nil && t.place < 0 {
 		delete(d.open, g.ID)
 	}

@@ -191,6 +191,7 @@ func (d *Dispatcher) endSilent(ctx context.Context) {
 	for id, s := range d.sessions {
 		if now.Sub(s.heard) > d.lease() {
 			silent[s] = s.revision
+			d.silent++
 			delete(d.sessions, id)
 		}
 	}
