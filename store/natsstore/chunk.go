@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -42,27 +43,44 @@ func (s *Store) readChunks(ctx context.Context, seqs []uint64) (b []byte, err er
 	return b, nil
 }
 
-// getMessage reads a message by its sequence. Any copy of the stream may answer, and one may
-// be behind, so the leader has the last word: [posthouse.ErrCorrupt] if it is not there either.
+// catchUpTime is how long copies of a stream have to get a message that another has sent.
+const catchUpTime = 2 * time.Second
+
+// getMessage reads a message that was seen, by its sequence. [posthouse.ErrCorrupt] if it is
+// not there. Any copy of the stream may answer, and any may be behind the one that sent it, also
+// the leader's; so where there are several they are asked again for a while.
 func (s *Store) getMessage(ctx context.Context, stream jetstream.Stream, seq uint64) (*stored, error) {
 	const doing = "read a message"
-	var m *jetstream.RawStreamMsg
-	err := s.settle(ctx, doing, func(ctx context.Context) (err error) {
-		m, err = stream.GetMsg(ctx, seq)
-		return err
-	})
-	if err == nil {
-		return &stored{Subject: m.Subject, Seq: m.Sequence, Data: m.Data}, nil
+	config := stream.CachedInfo().Config
+	late := time.NewTimer(catchUpTime)
+	defer late.Stop()
+	for wait := 5 * time.Millisecond; ; wait *= 2 {
+		var m *jetstream.RawStreamMsg
+		err := s.settle(ctx, doing, func(ctx context.Context) (err error) {
+			m, err = stream.GetMsg(ctx, seq)
+			return err
+		})
+		if err == nil {
+			return &stored{Subject: m.Subject, Seq: m.Sequence, Data: m.Data}, nil
+		}
+		if !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil, err
+		}
+		had, err := s.askLeader(ctx, doing, config.Name, map[string]any{"seq": seq})
+		if !errors.Is(err, errNone) {
+			return had, err
+		}
+		if config.Replicas > 1 {
+			select {
+			case <-time.After(wait):
+				continue
+			case <-late.C:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		return nil, s.lost("message %d of stream %s is missing", seq, config.Name)
 	}
-	if !errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, err
-	}
-	name := stream.CachedInfo().Config.Name
-	had, err := s.askLeader(ctx, doing, name, map[string]any{"seq": seq})
-	if errors.Is(err, errNone) {
-		return nil, s.lost("message %d of stream %s is missing", seq, name)
-	}
-	return had, err
 }
 
 // erase deletes messages for good: the server writes over their bytes. What is gone

@@ -62,7 +62,7 @@ func (s *Store) refusal(e *posthouse.Error, api *jetstream.APIError) error {
 	case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
 		e.Code, e.Hint = posthouse.CodeUnsupported, "enable JetStream on the server and for the account"
 	default:
-		if api.Code == 503 || api.Code == 408 {
+		if api.Code == 503 || api.Code == 408 || api.ErrorCode == streamOffline {
 			e.Code, e.Hint = posthouse.CodeUnknown, "try again: repeating is safe"
 			break
 		}
@@ -92,3 +92,7 @@ func (s *Store) lost(format string, args ...any) error {
 	e.Hint = "restore the server's files from a backup; its log may say what it dropped"
 	return e
 }
+
+// streamOffline is the error of a server that does not reach enough of a stream's copies, or
+// has not loaded its own yet.
+const streamOffline = 10118
