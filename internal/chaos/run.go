@@ -215,11 +215,12 @@ func (t *trial) beginAll(ctx context.Context, start time.Time) error {
 	return nil
 }
 
-// begin begins a run, up to its first task. It reports whether the run is on record.
+// begin begins a run, up to its first task. It reports whether the run is on record. Where the
+// answer was lost it is begun again, as the same run.
 func (t *trial) begin(ctx context.Context, thread string) bool {
 	within, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	_, err := t.app.Run(within, thread, job{Thread: thread})
+	_, err := t.app.Run(within, thread, job{Thread: thread}, flow.RunOptions{Run: thread})
 	if err != nil {
 		_, err = t.app.Result(within, thread)
 	}
