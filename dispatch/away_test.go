@@ -227,8 +227,13 @@ func TestAClaimThatWaitsWhereNoHeartbeatComes(t *testing.T) {
 		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
 		w := a.connect("w1")
 		go beat(t.Context(), b.d, w)
-		time.AfterFunc(10*time.Second, func() { a.run("t") })
+		handedOut := make(chan struct{})
+		time.AfterFunc(10*time.Second, func() {
+			defer close(handedOut)
+			a.run("t")
+		})
 		c, err := a.d.Claim(t.Context(), w)
+		<-handedOut
 		if err != nil || c == nil {
 			t.Fatalf("%+v, %v", c, err)
 		}

@@ -52,8 +52,16 @@ func (d *Dispatcher) Task(ctx context.Context, gate posthouse.ID) (*task.Info, e
 	return d.info(ctx, g)
 }
 
+// listHint says how to find a task.
+const listHint = "list them: posthouse task list"
+
 func (d *Dispatcher) gate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, error) {
 	g, err := d.ledger.Gate(ctx, id)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		e := posthouse.NotFound("task", id)
+		e.Hint = listHint
+		return nil, e
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -170,10 +178,11 @@ func (d *Dispatcher) free(ctx context.Context, gate posthouse.ID) (g *posthouse.
 		return nil, r, slot, err
 	}
 	if g.Decision != nil {
-		return nil, r, slot, &posthouse.Error{
-			Code: posthouse.CodeConflict, Gate: cmp.Or(g.Decision.Successor, g.ID), Decision: g.Decision, Message: "task " + string(g.ID) + " is not open",
-			Hint: "list the open ones: a task that goes on has another gate",
+		e := &posthouse.Error{Code: posthouse.CodeConflict, Gate: g.ID, Decision: g.Decision, Message: "task " + string(g.ID) + " is not open", Hint: listHint}
+		if next := g.Decision.Successor; next != "" {
+			e.Gate, e.Hint = next, "it goes on as another: posthouse task show "+string(next)
 		}
+		return nil, r, slot, e
 	}
 	if r, slot, err = d.readSlot(ctx, g); err == nil && r.Gate == g.ID && r.Session != "" {
 		err = isClaimed(g.ID, "worker "+r.Worker)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -66,6 +67,12 @@ func (s *Starter) Start(ctx context.Context, start task.Start, by string) (*task
 	var failed *flow.Error
 	if errors.As(err, &failed) { // it failed before, under this key
 		return s.Outcome(ctx, Prefix+id)
+	}
+	if errors.Is(err, posthouse.ErrExists) {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeExists, Field: "key", Message: fmt.Sprintf("%q is of another task, which has thread %s", start.Key, Prefix+id), Err: err,
+			Hint: "give what that task was given, or another --key",
+		}
 	}
 	if err != nil {
 		return nil, err

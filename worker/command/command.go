@@ -64,7 +64,7 @@ func New(argv []string, o *Options) (*Program, error) {
 	}
 	if err != nil {
 		return nil, &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "argv", Message: fmt.Sprintf("the program %q cannot be run", argv[0]), Err: err,
+			Code: posthouse.CodeInvalid, Field: "argv", Message: fmt.Sprintf("names the program %q, which cannot be run", argv[0]), Err: err,
 			Hint: "give its path, or install it where PATH finds it",
 		}
 	}

@@ -129,6 +129,9 @@ func (a *app) orThread(ctx context.Context, c *rest.Client, id string, d *decidi
 
 // decideByToken decides with an approval token, which cannot show what it is about.
 func (a *app) decideByToken(ctx context.Context, c *rest.Client, id string, d *deciding, body map[string]any) error {
+	if d.by != "" {
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "by", Message: "goes with an access token, not with an approval token", Hint: "leave --by out: the token says for whom it decides"}
+	}
 	if ok, err := a.Confirm(d.yes || !a.Interactive, "%s %s?", d.verb, id); err != nil || !ok {
 		return err
 	}

@@ -136,6 +136,9 @@ func TestApprovalToken(t *testing.T) {
 			t.Fatalf("the inbox has %+v, %v", gates, err)
 		}
 		cli(2, "token", "approval", gates[0].ID, "--for", "alice", "--expires", "30d")
+		if said := cli(2, "token", "approval", gates[0].ID, "--for", "alice", "--out", e.dir); !strings.Contains(said, "name a file that is not there yet") {
+			t.Errorf("it says %q", said)
+		}
 		if said := cli(0, "token", "approval", gates[0].ID, "--for", "alice", "--out", out); !strings.Contains(said, "the approval token is in "+out) || !strings.Contains(said, " for alice until ") {
 			t.Errorf("it says %q", said)
 		}
@@ -148,7 +151,9 @@ func TestApprovalToken(t *testing.T) {
 		gate, other := gates[0].ID, gates[1].ID
 		cli(6, "approve", other, "--token-file", out)
 		cli(6, "inbox", "--token-file", out)
-		cli(2, "approve", gate, "--token-file", out, "--by", "bob")
+		if said := cli(2, "approve", gate, "--token-file", out, "--by", "bob"); !strings.Contains(said, "leave --by out") {
+			t.Errorf("it says %q", said)
+		}
 		if said := cli(0, "approve", gate, "--token-file", out, "--reason", "fine"); !strings.Contains(said, "approved by alice (by an approval token of operator)") {
 			t.Errorf("it says %q", said)
 		}

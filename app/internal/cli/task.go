@@ -55,6 +55,9 @@ threads wait for somebody to retry them.`,
 			if err != nil {
 				return err
 			}
+			if failed && len(tasks) > 0 {
+				a.next("posthouse task show %s", tasks[0].ID)
+			}
 			return unreadIn(a, tasks, func(t server.Task) *problem.Details { return t.Error })
 		}),
 	}

@@ -176,7 +176,8 @@ func TestTaskCommands(t *testing.T) {
 	lacks(run(0, "task", "slot", paused), "nothing is saved")
 	lacks(run(0, "task", "resume", paused), "goes on as gate-")
 	lacks(run(0, "task", "list", "--json"), `"state": "ready"`)
-	run(3, "task", "show", "gate-x")
+	lacks(run(3, "task", "show", "gate-x"), `there is no task "gate-x"`, "posthouse task list")
+	lacks(run(4, "task", "pause", gate), "posthouse task show "+paused)
 }
 
 // TestStartTask starts tasks by themselves, waits for them, and retries, pauses and purges
@@ -209,13 +210,13 @@ func TestStartTask(t *testing.T) {
 	wants(run(0, "task", "start", "fetch", `{"n":1}`, "--key", "k1"), "is waiting in thread task-k1", "next: posthouse task show gate-")
 	handle(task.Verdict{Action: task.Complete, Output: []byte(`{"page":1}`)})
 	wants(run(0, "task", "start", "fetch", `{"n":1}`, "--key", "k1", "--wait"), `{"page":1}`)
-	wants(run(4, "task", "start", "fetch", "--key", "k1"), "error:")
+	wants(run(4, "task", "start", "fetch", "--key", "k1"), `key "k1"`, "another --key")
 	run(2, "task", "start", "fetch", "{")
 	run(2, "task", "start")
 
 	run(0, "task", "start", "fetch", "--key", "k2")
 	handle(task.Verdict{Action: task.FailPermanent, Reason: "no film"})
-	wants(run(1, "task", "start", "fetch", "--key", "k2", "--wait"), "thread task-k2 failed", "no film")
+	wants(run(1, "task", "start", "fetch", "--key", "k2", "--wait"), "thread task-k2 failed", "no film", "next: posthouse task list --failed --thread task-k2")
 	failed := ""
 	for i, err := range d.Tasks(t.Context(), task.Query{Failed: true, Thread: "task-k2"}) {
 		if err != nil {
@@ -223,7 +224,7 @@ func TestStartTask(t *testing.T) {
 		}
 		failed = string(i.ID)
 	}
-	wants(run(0, "task", "list", "--failed"), failed, "failed")
+	wants(run(0, "task", "list", "--failed"), failed, "failed", "next: posthouse task show "+failed)
 	wants(run(0, "task", "show", failed), "failed", "no film", "next: posthouse task retry "+failed)
 	again := run(0, "task", "retry", failed, "--json")
 	wants(again, `"state": "ready"`)

@@ -95,6 +95,9 @@ func (a *app) showStarted(s *task.Started, waited bool) {
 		a.Line("%s", term.Strip(string(s.Output)))
 	case s.Error != "":
 		a.Line("thread %s %s: %s", s.Thread, s.Status, term.Strip(s.Error))
+		if s.Status == posthouse.StatusFailed {
+			a.next("posthouse task list --failed --thread %s", quoted(s.Thread))
+		}
 	default:
 		a.Line("task %s is %s in thread %s", s.Gate, s.Status, s.Thread)
 		if s.Gate != "" && !waited {

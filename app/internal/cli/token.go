@@ -167,7 +167,7 @@ func writeSecret(out string, made func() (string, error), undo func() error) err
 	}
 	f, err := os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err, Hint: "name a file that is not there yet, in a directory that is"}
 	}
 	secret, err := made()
 	if err != nil {
