@@ -39,6 +39,6 @@ func ledgerCases() []desk.Case {
 	return slices.Concat(
 		ledgerSaveCases(), ledgerListCases(), ledgerForkCases(),
 		ledgerGateCases(), ledgerPeopleCases(), ledgerInboxCases(), ledgerLeaseCases(), ledgerEventCases(), ledgerStateCases(),
-		ledgerSharedCases(), ledgerSignalCases(), ledgerOwnCases(), ledgerLogCases(), upkeep.Cases(),
+		ledgerSharedCases(), ledgerSignalCases(), ledgerTaskCases(), ledgerOwnCases(), ledgerLogCases(), upkeep.Cases(),
 	)
 }
