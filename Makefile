@@ -1,7 +1,7 @@
 # Nothing here is needed to use Posthouse: `go run ./cmd/posthouse dev` and
 # `go test ./...` are enough. These are the longer commands, by name.
 
-.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential chaos check
+.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential deliveries chaos check
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 1000000x
@@ -17,8 +17,9 @@ build: ## bin/posthouse, static
 test: ## the README's second command
 	go test ./...
 
-long: ## both suites over every store with 1,000 rounds of each race and history
+long: ## both suites over every store with 1,000 rounds of each race and history; 1,000,000 deliveries
 	POSTHOUSE_LONG=1 go test -timeout 0 -run 'TestStore|TestLedger' ./store/...
+	POSTHOUSE_LONG=1 go test -timeout 0 -run 'TestDeliveries$$' ./dispatch
 
 race:
 	go test -race ./...
@@ -56,6 +57,9 @@ histories: ## clients at once on every store until the record has HISTORIES of e
 
 differential: ## the same random operations on every store until the record has SEQUENCES; SEED=7 MORE=25
 	go run ./internal/differential/cmd/differential -goal $(SEQUENCES) -seed $(SEED) $(if $(MORE),-more $(MORE)) $(if $(STORES),-stores $(STORES))
+
+deliveries: ## 1,000,000 deliveries of calls between workers and engines, put on record
+	POSTHOUSE_LONG=1 go test -timeout 0 -count 1 -run 'TestDeliveries$$' ./dispatch -record
 
 chaos: ## RUNS runs on engines and workers that are killed and frozen, over servers that are; SEED=7
 	go run ./internal/chaos/cmd/chaos -runs $(RUNS) -seed $(SEED)

@@ -25,7 +25,7 @@ import (
 
 // TestDeliveries: calls that come twice, late, in another order, to another engine, or whose
 // answers are lost leave what calls that come once do. POSTHOUSE_LONG=1 delivers 1,000,000,
-// in about two minutes.
+// in a few minutes, and -record puts a line about them on record.
 func TestDeliveries(t *testing.T) {
 	goal := int64(20_000)
 	switch {
@@ -34,10 +34,15 @@ func TestDeliveries(t *testing.T) {
 	case testing.Short():
 		goal = 5_000
 	}
+	line := &deliveries{}
+	if *recordDeliveries {
+		line.begin(t)
+	}
+	begun := time.Now()
 	want, wrong := deliverRound(t, &post{rnd: rand.New(rand.NewPCG(0, 1))})
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	p := &post{rnd: rand.New(rand.NewPCG(seed, 1)), twice: 30, late: 30, mute: 5}
+	line.Seed = rand.Uint64N(1 << 32)
+	t.Logf("seed %d", line.Seed)
+	p := &post{rnd: rand.New(rand.NewPCG(line.Seed, 1)), twice: 45, late: 30, mute: 5}
 	for p.delivered.Load() < goal && len(wrong) == 0 {
 		var have map[string]delivered
 		have, wrong = deliverRound(t, p)
@@ -46,19 +51,35 @@ func TestDeliveries(t *testing.T) {
 				wrong = append(wrong, fmt.Sprintf("%s: %+v, want %+v", thread, have[thread], w))
 			}
 		}
+		line.Tasks += len(want)
 	}
 	for _, w := range wrong {
 		t.Error(w)
 	}
-	t.Logf("%d calls, %d deliveries, %d of them again", p.calls.Load(), p.delivered.Load(), p.delivered.Load()-p.calls.Load())
+	line.Calls, line.Deliveries, line.Lost = p.calls.Load(), p.delivered.Load(), p.lost.Load()
+	line.Wrong, line.Seconds = len(wrong), int(time.Since(begun).Seconds())
+	t.Logf("%d calls, %d deliveries, %d of them again", line.Calls, line.Deliveries, line.again())
+	if 100*line.again() < 30*line.Deliveries {
+		t.Errorf("%d of %d deliveries are duplicates only", line.again(), line.Deliveries)
+	}
+	if *recordDeliveries {
+		line.end(t)
+	}
 }
 
 // TestDeliveriesOfSavesWithoutNumbers: a late save overwrites a later one.
 func TestDeliveriesOfSavesWithoutNumbers(t *testing.T) {
-	p := &post{rnd: rand.New(rand.NewPCG(rand.Uint64(), 1)), twice: 30, late: 30, unnumbered: true}
-	if _, wrong := deliverRound(t, p); len(wrong) == 0 {
+	if unnumberedSaves(t) == 0 {
 		t.Error("no late save was found")
 	}
+}
+
+// unnumberedSaves is the control arm of TestDeliveries. It returns how many executions did
+// not begin with what was saved.
+func unnumberedSaves(t *testing.T) int {
+	t.Helper()
+	_, wrong := deliverRound(t, &post{rnd: rand.New(rand.NewPCG(rand.Uint64(), 1)), twice: 45, late: 30, unnumbered: true})
+	return len(wrong)
 }
 
 // A delivered is what a run leaves.
@@ -226,6 +247,7 @@ type post struct {
 
 	ends             []*dispatch.Dispatcher
 	calls, delivered atomic.Int64
+	lost             atomic.Int64   // answers
 	last             sync.WaitGroup // of deliveries that nobody waits for
 
 	mu  sync.Mutex
@@ -280,6 +302,7 @@ func carry[T any](ctx context.Context, p *post, mute int, call func(context.Cont
 		if !lost {
 			return a.v, a.err
 		}
+		p.lost.Add(1)
 		return none, &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "no answer"}
 	case <-ctx.Done():
 		return none, context.Cause(ctx)

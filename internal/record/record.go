@@ -5,6 +5,8 @@
 //	lines, err := record.Read[Line]("docs/record/durability.jsonl")
 //	err = record.Quote("docs/guarantees.md", "docs/record/durability.jsonl", table(lines))
 //
+// [Commit] names what was tried, where that can be found again.
+//
 // It may import the standard library only.
 package record
 

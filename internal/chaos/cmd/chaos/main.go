@@ -3,6 +3,9 @@
 //
 //	go run ./internal/chaos/cmd/chaos -runs 10000 -seed 7
 //
+// The line names a commit, so a work tree that has changes is refused; -record "" runs there,
+// too, and keeps nothing.
+//
 // It imports internal/chaos, internal/record and internal/site.
 package main
 
@@ -13,7 +16,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -51,9 +53,12 @@ func main() {
 // run runs the control arm and the trial, and records both in one line.
 func run(ctx context.Context, c *chaos.Config, path, page string) error {
 	fmt.Println("seed", c.Seed)
-	commit, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
-	if err != nil {
-		return fmt.Errorf("git describe: %w", err)
+	commit := ""
+	if path != "" {
+		var err error
+		if commit, err = record.Commit(ctx, "."); err != nil {
+			return err
+		}
 	}
 	arm, err := chaos.Run(ctx, &chaos.Config{Runs: 20, Seed: c.Seed, Calm: true, Control: true, Now: c.Now})
 	if err != nil {
@@ -66,7 +71,7 @@ func run(ctx context.Context, c *chaos.Config, path, page string) error {
 	if err != nil {
 		return err
 	}
-	line.Date, line.Commit, line.Control = c.Now().UTC().Format(time.DateOnly), strings.TrimSpace(string(commit)), arm.Violations
+	line.Date, line.Commit, line.Control = c.Now().UTC().Format(time.DateOnly), commit, arm.Violations
 	fmt.Printf("%d of %d runs complete in %d s, %+v, %d steps executed, %d again, %d though they were on record, %d other outputs\n",
 		line.Complete, line.Runs, line.Seconds, line.Disturbances, line.Executions, line.Again, line.Violations, line.Wrong)
 	if path != "" {
