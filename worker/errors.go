@@ -12,7 +12,8 @@ var (
 	// ErrSecondVerdict says that the execution has its verdict.
 	ErrSecondVerdict = errors.New("worker: this execution has a verdict already")
 
-	// ErrLost says that the task was cancelled, or given to another worker.
+	// ErrLost says that the task was cancelled, or given to another worker, or that the engine
+	// does not know the session any more.
 	ErrLost = errors.New("worker: this worker does not have the task any more")
 
 	// ErrCutOff says that the engine has not answered for so long that it may give the task

@@ -140,6 +140,24 @@ func (e *execution) Heartbeat() error {
 	return context.Cause(e.ctx)
 }
 
+// lost returns why the worker does not have the task any more, nil while it has it: also
+// when it stops, or the attempt takes too long.
+func (e *execution) lost() error {
+	if cause := e.Heartbeat(); errors.Is(cause, ErrLost) || errors.Is(cause, ErrCutOff) {
+		return cause
+	}
+	return nil
+}
+
+// repeat calls the engine until it has answered, as long as the worker has the task. What a
+// handler has done when it is asked to end goes on record: nobody need do it again.
+func (e *execution) repeat(call func(context.Context) error) error {
+	if err := e.lost(); err != nil {
+		return err
+	}
+	return e.run.repeat(e.run.ctx, call)
+}
+
 // Checkpoint implements [Task].
 func (e *execution) Checkpoint(state []byte) error {
 	if state == nil {
@@ -149,17 +167,17 @@ func (e *execution) Checkpoint(state []byte) error {
 	e.saves++
 	n := e.saves
 	e.mu.Unlock()
-	err := e.run.repeat(e.ctx, func(ctx context.Context) error { return e.run.worker.engine.Save(ctx, e.claim.ID, n, state) })
-	return cmp.Or(err, e.Heartbeat()) // what comes next must not come too late
+	err := e.repeat(func(ctx context.Context) error { return e.run.worker.engine.Save(ctx, e.claim.ID, n, state) })
+	return cmp.Or(err, e.lost()) // what comes next must not come too late
 }
 
 // LoadCheckpoint implements [Task].
 func (e *execution) LoadCheckpoint() (state []byte, err error) {
-	err = e.run.repeat(e.ctx, func(ctx context.Context) (err error) {
+	err = e.repeat(func(ctx context.Context) (err error) {
 		state, err = e.run.worker.engine.Load(ctx, e.claim.ID)
 		return err
 	})
-	return state, cmp.Or(err, e.Heartbeat())
+	return state, cmp.Or(err, e.lost())
 }
 
 // Stream implements [Task].
@@ -186,7 +204,7 @@ func (e *execution) SendSignal(thread, name string, value any) error {
 	e.signals[thread+"\x00"+name]++
 	e.mu.Unlock()
 	s := posthouse.Signal{ID: signalID(e.claim, name, n), Name: name, Value: b}
-	return e.run.repeat(e.ctx, func(ctx context.Context) error { return e.run.worker.engine.Signal(ctx, e.claim.ID, thread, s) })
+	return e.repeat(func(ctx context.Context) error { return e.run.worker.engine.Signal(ctx, e.claim.ID, thread, s) })
 }
 
 func signalID(c *task.Claim, name string, n int) posthouse.ID {
@@ -200,7 +218,7 @@ func (e *execution) WaitSignal(name string, timeout time.Duration) (json.RawMess
 
 // handle runs the handler, and sees to it that the task has a verdict.
 func (e *execution) handle(h Handler) {
-	if errors.Is(e.Heartbeat(), ErrCutOff) {
+	if errors.Is(e.lost(), ErrCutOff) {
 		return // the claim has waited in a process that was frozen
 	}
 	err := call(h, e)

@@ -31,7 +31,7 @@ func (r *records) load() (*task.Records, error) {
 	if r.have != nil {
 		return r.have, nil
 	}
-	err := r.e.run.repeat(r.e.ctx, func(ctx context.Context) (err error) {
+	err := r.e.repeat(func(ctx context.Context) (err error) {
 		r.have, err = r.e.run.worker.engine.Records(ctx, r.e.claim.ID)
 		return err
 	})
@@ -86,7 +86,7 @@ func (r *records) Do(ctx context.Context, name string, effect posthouse.Effect, 
 	if s.Value, err = fn(handler.With(ctx, inStep{})); err != nil {
 		return posthouse.Value{}, err
 	}
-	return s.Value, r.e.run.repeat(r.e.ctx, func(ctx context.Context) error { return r.e.run.worker.engine.Record(ctx, r.e.claim.ID, s) })
+	return s.Value, r.e.repeat(func(ctx context.Context) error { return r.e.run.worker.engine.Record(ctx, r.e.claim.ID, s) })
 }
 
 // Ask implements [handler.Scope]. Questions of one name are told apart by what they show.

@@ -109,7 +109,7 @@ func (c *connection) claimTasks(ctx context.Context, places chan struct{}, handl
 			case ctx.Err() != nil:
 				return
 			case errors.Is(err, posthouse.ErrNotFound):
-				c.end(err)
+				c.over(ErrLost)
 				return
 			case err != nil:
 				pause = rest(ctx, pause)

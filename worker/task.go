@@ -39,7 +39,8 @@ type (
 		SimpleTask
 
 		// Checkpoint keeps state, at most [task.MaxSlot] bytes, for the next attempt or
-		// iteration. It is durable when it returns nil. [posthouse.ErrUnsupported] for a task
+		// iteration. It is durable when it returns nil, also once the context has ended because
+		// the worker stops or the attempt takes too long. [posthouse.ErrUnsupported] for a task
 		// without a slot, [posthouse.ErrConflict] once another attempt has begun.
 		Checkpoint(state []byte) error
 

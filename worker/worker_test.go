@@ -86,12 +86,22 @@ func (s *site) work(e task.Engine, name string, h worker.Handler) (stop func() e
 func (s *site) outcome(thread string) (any, error) {
 	s.Helper()
 	res, err := s.app.Run(s.Context(), thread, 7)
+	if err != nil {
+		return nil, err
+	}
+	return s.output(res)
+}
+
+// output runs a thread on to its end.
+func (s *site) output(res *flow.Result[any]) (any, error) {
+	s.Helper()
+	var err error
 	for n := 0; err == nil && res.Status == posthouse.StatusWaiting; n++ {
 		if n > 10_000 {
 			s.Fatal("it waits for ever")
 		}
 		<-time.After(100 * time.Millisecond)
-		res, err = s.app.Resume(s.Context(), thread)
+		res, err = s.app.Resume(s.Context(), res.Thread)
 	}
 	if err != nil {
 		return nil, err

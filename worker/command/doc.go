@@ -56,7 +56,8 @@
 // # When it has to end
 //
 // When the worker loses the task, is cut off or stops, or the attempt takes too long, the
-// group gets SIGTERM, and after Options.Grace SIGKILL. What a program leaves running in its
+// group gets SIGTERM, and after Options.Grace SIGKILL. In between the program may save, and
+// give its verdict, unless the task is lost. What a program leaves running in its
 // group is killed when the program ends. If the worker itself is killed, standard input ends;
 // on Linux the program is killed with it. On Windows only the program itself is ended, at
 // once.

@@ -163,6 +163,18 @@ var programs = map[string]func(t command.Task, in *bufio.Reader){
 		<-c
 		say(object{"action": "complete", "output": "in time"})
 	},
+	"thrifty": func(t command.Task, in *bufio.Reader) {
+		if t.Checkpoint != nil {
+			say(object{"action": "complete", "output": t.Checkpoint})
+			return
+		}
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGTERM)
+		say(object{"stream": "ready"})
+		<-c
+		_, _ = in.ReadString('\n')
+		say(object{"stream": ask(in, object{"save": "row 7"})})
+	},
 	"leaves a child": func(command.Task, *bufio.Reader) {
 		say(object{"stream": child("stubborn", false)})
 		say(object{"action": "complete", "output": "left"})

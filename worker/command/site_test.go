@@ -27,7 +27,8 @@ type site struct {
 	*testing.T
 	l     *ledger.Ledger
 	app   *flow.App[string, any]
-	leave func() error // stops the worker, which drains
+	work  func() (leave func() error) // starts another worker
+	leave func() error                // stops the worker, which drains
 
 	chunks chan string
 }
@@ -57,12 +58,15 @@ func newSite(t *testing.T, name string, grace time.Duration) *site {
 	}
 	s.start(d.Run)
 	s.start(r.Run)
-	w, err := worker.New(d, &worker.Options{Name: "w", Grace: grace})
-	if err != nil {
-		t.Fatal(err)
+	s.work = func() (leave func() error) {
+		w, err := worker.New(d, &worker.Options{Name: "w", Grace: grace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.HandleFunc("work", program(t, name, command.Options{Grace: time.Second}).Handle)
+		return s.start(w.Run)
 	}
-	w.HandleFunc("work", program(t, name, command.Options{Grace: time.Second}).Handle)
-	s.leave = s.start(w.Run)
+	s.leave = s.work()
 	return s
 }
 
@@ -176,5 +180,19 @@ func TestDrain(t *testing.T) {
 	}
 	if out := s.output("t"); out != "in time" {
 		t.Error(out)
+	}
+}
+
+// TestAProgramSavesWhenItIsToEnd: the next execution has what it saved then.
+func TestAProgramSavesWhenItIsToEnd(t *testing.T) {
+	s := newSite(t, "thrifty", 2*time.Second)
+	s.begin("t", "")
+	<-s.chunks
+	if err := s.leave(); err != nil {
+		t.Error(err)
+	}
+	s.work()
+	if out := s.output("t"); out != "row 7" {
+		t.Errorf("%q was saved", out)
 	}
 }
