@@ -29,6 +29,7 @@ type disk struct {
 	full     int   // writes from this operation on find no room
 	bad      int   // this operation fails; 0: none
 	syncs    int
+	reads    int    // of content
 	careless bool   // directories are not synced
 	failed   string // what cut, fail or full met
 }
@@ -203,6 +204,7 @@ type handle struct {
 func (h *handle) ReadAt(b []byte, at int64) (int, error) {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
+	h.d.reads++
 	if at >= int64(len(h.n.data)) {
 		return 0, io.EOF
 	}

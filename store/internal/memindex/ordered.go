@@ -14,6 +14,7 @@ const blockSize = 256
 type ordered[T any] struct {
 	cmp    func(a, b T) int
 	blocks [][]T // none empty
+	steps  *int  // counts the items that cursors pass, for tests; nil: nobody counts
 }
 
 // add inserts v, which is not in the list yet.
@@ -109,6 +110,9 @@ func (c *cursor[T]) item() (v T, ok bool) {
 
 // step moves to the next item. The cursor must be at an item.
 func (c *cursor[T]) step() {
+	if c.o.steps != nil {
+		*c.o.steps++
+	}
 	if c.down {
 		if c.i--; c.i < 0 {
 			if c.b--; c.b >= 0 {
