@@ -112,6 +112,9 @@ func (c *connection) claimTasks(ctx context.Context, places chan struct{}, handl
 				c.over(ErrLost)
 				return
 			case err != nil:
+				if isAnswer(err) {
+					c.worker.opt.Logger.Warn("cannot claim a task", "error", err)
+				}
 				pause = rest(ctx, pause)
 			}
 			continue

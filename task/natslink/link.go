@@ -52,6 +52,7 @@ func Open(ctx context.Context, o *link.Options) (link.Link, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	servers, options, err := "", []nats.Option(nil), error(nil)
+	l.tasks.Logger = log
 	switch {
 	case o.URL != "" && o.Listen != "":
 		return nil, invalid("Listen", "and a URL of other servers exclude each other", "connect to servers elsewhere, or listen in this process")

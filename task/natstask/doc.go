@@ -13,8 +13,10 @@
 // subscribe to {prefix}.task.> could answer for an engine.
 //
 // Both are connected to one cluster. What crosses from one cluster to another is refused with
-// [posthouse.ErrUnsupported]. Messages are bounded by the server's
-// max_payload: with the default of 1 MiB, a slot has at most about 750 KiB over NATS.
+// [posthouse.ErrUnsupported]. Messages are bounded by the servers'
+// max_payload: with the default of 1 MiB, a slot has at most about 750 KiB over NATS. A
+// request or an answer beyond that fails with [posthouse.ErrTooLarge]. A task that does not fit
+// is not given to a worker: its attempts fail for that reason.
 //
 // It imports the root package, task and task/wire.
 package natstask

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,9 +17,10 @@ import (
 	"github.com/posthouse/posthouse/task/wire"
 )
 
-// Options say which subjects are used. Nil is the zero value.
+// Options say which subjects are used, and who is told what went wrong. Nil is the zero value.
 type Options struct {
-	Prefix string // of subjects, 1 to 100 letters, digits, _ and -; default "posthouse"
+	Prefix string       // of subjects, 1 to 100 letters, digits, _ and -; default "posthouse"
+	Logger *slog.Logger // default: none
 }
 
 const (
@@ -42,6 +44,13 @@ func (o *Options) prefix() (string, error) {
 	return p, nil
 }
 
+func (o *Options) logger() *slog.Logger {
+	if o == nil || o.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Logger
+}
+
 // Serve answers workers' requests with an engine, until stop is called. Stop waits for
 // the answers of requests that have come.
 func Serve(conn *nats.Conn, e task.Engine, o *Options) (stop func(), err error) {
@@ -51,7 +60,7 @@ func Serve(conn *nats.Conn, e task.Engine, o *Options) (stop func(), err error) 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	name := nats.NewInbox()[len(nats.InboxPrefix):]
-	s := &server{conn: conn, engine: e, name: name, places: make(chan struct{}, maxAtOnce)}
+	s := &server{conn: conn, engine: e, log: o.logger(), name: name, places: make(chan struct{}, maxAtOnce)}
 	handle := func(m *nats.Msg) {
 		s.places <- struct{}{}
 		s.group.Go(func() {
@@ -88,6 +97,7 @@ func subject(prefix, engine, method string) string { return prefix + ".task." + 
 type server struct {
 	conn   *nats.Conn
 	engine task.Engine
+	log    *slog.Logger
 	name   string
 	places chan struct{}
 	group  sync.WaitGroup
@@ -99,16 +109,57 @@ const (
 	clusterHeader = "Posthouse-Cluster"
 )
 
+// answer answers a request. A worker without an answer asks again.
 func (s *server) answer(ctx context.Context, m *nats.Msg) {
 	method := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	out := wire.Serve(ctx, s.engine, method, m.Data)
+	if m.Reply == "" {
+		return
+	}
 	r := nats.NewMsg(m.Reply)
-	r.Data = wire.Serve(ctx, s.engine, method, m.Data)
 	r.Header.Set(engineHeader, s.name)
 	if cluster := s.conn.ConnectedClusterName(); cluster != "" {
 		r.Header.Set(clusterHeader, cluster)
 	}
-	if m.Reply != "" {
-		_ = s.conn.PublishMsg(r) // a worker without an answer asks again
+	r.Data = out.Encode()
+	if have, most := len(r.Data)+headerSize(r.Header), s.conn.MaxPayload(); int64(have) > most && most > 0 {
+		r.Data = s.refuse(ctx, method, out, have, most).Encode()
+	}
+	if err := s.conn.PublishMsg(r); err != nil {
+		s.log.Warn("a worker gets no answer", "method", method, "error", err)
+	}
+}
+
+// refuse returns the reply in place of one that no message carries. Each attempt of a task
+// that is not given for that reason fails, so that it does not come back for ever.
+func (s *server) refuse(ctx context.Context, method string, out *wire.Reply, have int, most int64) *wire.Reply {
+	e := tooLarge("reply", have, most)
+	if c := out.Claim; c != nil {
+		s.log.Warn("a task cannot be given to a worker: the attempt failed", "gate", c.ID.Gate, "thread", c.Thread, "task", c.Task, "error", e)
+		if err := s.engine.Resolve(ctx, c.ID, task.Verdict{Action: task.Fail, Reason: e.Error()}); err != nil {
+			s.log.Warn("the attempt cannot be ended: the task comes back when the lease is over", "gate", c.ID.Gate, "error", err)
+		}
+	} else {
+		s.log.Warn("an answer cannot be given to a worker", "method", method, "error", e)
+	}
+	return &wire.Reply{Error: e}
+}
+
+// headerSize is how many bytes of a message its header takes.
+func headerSize(h nats.Header) int {
+	n := len("NATS/1.0\r\n\r\n")
+	for name, values := range h {
+		for _, v := range values {
+			n += len(name) + len(": \r\n") + len(v)
+		}
+	}
+	return n
+}
+
+func tooLarge(what string, have int, most int64) *posthouse.Error {
+	return &posthouse.Error{
+		Code: posthouse.CodeTooLarge, Field: what, Message: fmt.Sprintf("has %d bytes; the NATS servers' max_payload is %d", have, most),
+		Hint: "raise max_payload, or keep large values elsewhere and hand out a reference",
 	}
 }
 
@@ -130,10 +181,14 @@ type client struct {
 	engine atomic.Pointer[string] // that answered last; "" is any
 }
 
+// inReplies is what a reply may have beside what a request brought, in bytes. A request leaves
+// room for it: what is saved or recorded shall be readable.
+const inReplies = 4 << 10
+
 // call sends a request to the engine that answered last, or to any.
 func (c *client) call(ctx context.Context, method string, body []byte) ([]byte, error) {
-	if most := c.conn.MaxPayload(); int64(len(body)) > most && most > 0 {
-		return nil, posthouse.TooLarge("request", len(body), int(most))
+	if most := c.conn.MaxPayload(); int64(len(body)+inReplies) > most && most > 0 {
+		return nil, tooLarge("request", len(body)+inReplies, most)
 	}
 	engine := c.engine.Load()
 	r, err := c.conn.RequestWithContext(ctx, subject(c.prefix, cmp.Or(*engine, anyEngine), method), body)

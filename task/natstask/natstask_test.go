@@ -65,14 +65,19 @@ func startEngine(t *testing.T, store posthouse.Store, conn *nats.Conn) *engine {
 
 func startEngineWith(t *testing.T, store posthouse.Store, conn *nats.Conn, o *ledger.Options) *engine {
 	t.Helper()
+	return startProgram(t, store, conn, o, nil, func(ctx context.Context, in int) (int, error) {
+		return step.Remote[int](ctx, "double", "double", in)
+	})
+}
+
+func startProgram(t *testing.T, store posthouse.Store, conn *nats.Conn, o *ledger.Options, no *natstask.Options, program func(context.Context, int) (int, error)) *engine {
+	t.Helper()
 	l, err := ledger.Open(store, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := &engine{l: l}
-	if e.app, err = flow.New("f", func(ctx context.Context, in int) (int, error) {
-		return step.Remote[int](ctx, "double", "double", in)
-	}).Open(l, nil); err != nil {
+	if e.app, err = flow.New("f", program).Open(l, nil); err != nil {
 		t.Fatal(err)
 	}
 	if e.d, err = dispatch.New(l, &dispatch.Options{Poll: 50 * time.Millisecond}); err != nil {
@@ -82,7 +87,7 @@ func startEngineWith(t *testing.T, store posthouse.Store, conn *nats.Conn, o *le
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.stop, err = natstask.Serve(conn, e.d, nil); err != nil {
+	if e.stop, err = natstask.Serve(conn, e.d, no); err != nil {
 		t.Fatal(err)
 	}
 	run(t, e.d.Run, r.Run)
@@ -106,8 +111,14 @@ func run(t *testing.T, fns ...func(context.Context) error) {
 	})
 }
 
-// done waits for the end of a thread.
+// done waits until a thread is done.
 func (e *engine) done(t *testing.T, thread string) {
+	t.Helper()
+	e.becomes(t, thread, posthouse.StatusDone)
+}
+
+// becomes waits until a thread has a status.
+func (e *engine) becomes(t *testing.T, thread string, status posthouse.Status) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -115,11 +126,11 @@ func (e *engine) done(t *testing.T, thread string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ev.Checkpoint != nil && ev.Checkpoint.Status == posthouse.StatusDone {
+		if ev.Checkpoint != nil && ev.Checkpoint.Status == status {
 			return
 		}
 	}
-	t.Fatalf("thread %s does not end", thread)
+	t.Fatalf("thread %s does not become %s", thread, status)
 }
 
 // TestWorkersOverNATS: 50 runs by two workers, whose engine leaves in the middle.

@@ -22,8 +22,8 @@ func NewClient(call Call) *Client { return &Client{call} }
 
 // do makes a call. Without a reply, or with one that does not parse, the error is
 // [posthouse.ErrUnavailable].
-func (c *Client) do(ctx context.Context, method string, in TaskRequest) (out reply, err error) {
-	body, err := json.Marshal(in)
+func (c *Client) do(ctx context.Context, method string, in TaskRequest) (out Reply, err error) {
+	body, err := encode(in)
 	if err != nil {
 		return out, posthouse.Invalid("request", "does not encode: %v", err)
 	}
@@ -36,15 +36,15 @@ func (c *Client) do(ctx context.Context, method string, in TaskRequest) (out rep
 	}
 	var own *posthouse.Error
 	if errors.As(err, &own) {
-		return reply{}, own
+		return Reply{}, own
 	}
 	if err != nil {
-		return reply{}, &posthouse.Error{
+		return Reply{}, &posthouse.Error{
 			Code: posthouse.CodeUnavailable, Message: "the engine gave no answer to " + method, Err: err, Hint: "try again: a call that is repeated does the same",
 		}
 	}
 	if out.Error != nil {
-		return reply{}, out.Error
+		return Reply{}, out.Error
 	}
 	return out, nil
 }
@@ -117,7 +117,7 @@ func (c *Client) Record(ctx context.Context, id task.ClaimID, r task.StepResult)
 
 // Resolve implements [task.Engine].
 func (c *Client) Resolve(ctx context.Context, id task.ClaimID, v task.Verdict) error {
-	b, err := json.Marshal(v)
+	b, err := encode(v)
 	if err != nil {
 		return posthouse.Invalid("verdict", "does not encode: %v", err)
 	}

@@ -1,6 +1,6 @@
 // Package wire carries the calls of a [task.Engine] as JSON, whatever transports them.
 //
-//	reply := wire.Serve(ctx, engine, method, body)        // at the engine
+//	wire.Serve(ctx, engine, method, body).Encode()        // at the engine
 //	engine := wire.NewClient(func(ctx, method, body) ...) // at the worker
 //
 // A request is an object with the call's arguments, read strictly. A reply has either a

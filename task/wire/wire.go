@@ -56,8 +56,8 @@ type TaskReply struct {
 	Saved   bool          `json:"saved,omitempty" doc:"of load: there is a value, which may be empty"`
 }
 
-// A reply has a result or an error.
-type reply struct {
+// A Reply has a result or an error.
+type Reply struct {
 	TaskReply
 	Error *posthouse.Error `json:"error,omitempty"`
 }
@@ -65,25 +65,37 @@ type reply struct {
 // Serve answers a request with the engine. A request that does not parse is answered with
 // [posthouse.ErrInvalid], an error of the engine with its code, any other with
 // [posthouse.ErrUnavailable]: the call may be repeated.
-func Serve(ctx context.Context, e task.Engine, method string, body []byte) []byte {
-	var out reply
+func Serve(ctx context.Context, e task.Engine, method string, body []byte) *Reply {
 	in, err := parse(body)
 	if err == nil {
 		var done *TaskReply
 		if done, err = Do(ctx, e, method, in); err == nil {
-			out.TaskReply = *done
+			return &Reply{TaskReply: *done}
 		}
 	}
-	if err != nil {
-		if !errors.As(err, &out.Error) {
-			out.Error = &posthouse.Error{Code: posthouse.CodeUnavailable, Message: err.Error(), Hint: "try again"}
-		}
+	var own *posthouse.Error
+	if !errors.As(err, &own) {
+		own = &posthouse.Error{Code: posthouse.CodeUnavailable, Message: err.Error(), Hint: "try again"}
 	}
-	b, err := json.Marshal(out)
+	return &Reply{Error: own}
+}
+
+// Encode returns the reply as JSON.
+func (r *Reply) Encode() []byte {
+	b, err := encode(r)
 	if err != nil {
-		b, _ = json.Marshal(reply{Error: posthouse.Invalid("reply", "does not encode: %v", err)}) // text only
+		b, _ = encode(&Reply{Error: posthouse.Invalid("reply", "does not encode: %v", err)}) // text only
 	}
 	return b
+}
+
+// encode writes JSON in which text is as long as it was: no reader takes it for HTML.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // Do makes a call that a request asks for. [posthouse.ErrInvalid] names the field that the

@@ -31,7 +31,7 @@ func newEngine(t testing.TB) task.Engine {
 func TestErrorsKeepTheirCode(t *testing.T) {
 	e := newEngine(t)
 	far := wire.NewClient(func(ctx context.Context, method string, body []byte) ([]byte, error) {
-		return wire.Serve(ctx, e, method, body), nil
+		return wire.Serve(ctx, e, method, body).Encode(), nil
 	})
 	for _, one := range []task.Engine{e, far} {
 		_, err := one.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"x"}, AtOnce: -1})
@@ -76,7 +76,7 @@ func FuzzServe(f *testing.F) {
 			name = wire.Methods[method]
 		}
 		var reply struct{ Error *posthouse.Error }
-		b := wire.Serve(t.Context(), e, name, body)
+		b := wire.Serve(t.Context(), e, name, body).Encode()
 		if err := json.Unmarshal(b, &reply); err != nil {
 			t.Fatalf("%s: %v", b, err)
 		}

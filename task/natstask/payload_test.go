@@ -1,0 +1,143 @@
+package natstask_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/natstask"
+	"github.com/posthouse/posthouse/worker"
+)
+
+// A diary keeps what is logged.
+type diary struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (d *diary) Write(b []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.text.Write(b)
+}
+
+func (d *diary) logger() *slog.Logger { return slog.New(slog.NewTextHandler(d, nil)) }
+
+func (d *diary) has(text string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return strings.Contains(d.text.String(), text)
+}
+
+// far returns an engine that is reached over NATS.
+func far(t *testing.T, conn *nats.Conn) task.Engine {
+	t.Helper()
+	e, err := natstask.NewEngine(conn, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// TestATaskThatNoMessageCarries fails with the reason, attempt for attempt, and both sides
+// log it.
+func TestATaskThatNoMessageCarries(t *testing.T) {
+	connect := startNATS(t)
+	var engines, workers diary
+	e := startProgram(t, memstore.New(), connect(), nil, &natstask.Options{Logger: engines.logger()}, func(ctx context.Context, in int) (int, error) {
+		return step.RemoteWith[int](ctx, "big", "big", strings.Repeat("x", in), step.RemoteOptions{
+			Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Millisecond},
+		})
+	})
+	w, err := worker.New(far(t, connect()), &worker.Options{Name: "w", Logger: workers.logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var handled atomic.Int32
+	worker.Handle(w, "big", func(worker.Task, string) (int, error) { return int(handled.Add(1)), nil })
+	run(t, w.Run)
+	if _, err := e.app.Run(t.Context(), "t", task.MaxInput-2); err != nil {
+		t.Fatal(err)
+	}
+	e.becomes(t, "t", posthouse.StatusFailed)
+	var failed *step.RemoteError
+	if _, err := e.app.Resume(t.Context(), "t"); !errors.As(err, &failed) || failed.Attempts != 2 || failed.Worker != "worker:w" || !strings.Contains(failed.Reason, "max_payload") {
+		t.Errorf("%v", err)
+	}
+	n := 0
+	for i, err := range e.d.Tasks(t.Context(), task.Query{Failed: true}) {
+		if n++; err != nil || i.Thread != "t" || i.State != task.Failed || !strings.Contains(i.Call.Failure, "max_payload") {
+			t.Errorf("%+v, %v", i, err)
+		}
+	}
+	if n != 1 || handled.Load() != 0 {
+		t.Errorf("%d tasks failed for good, %d were handled", n, handled.Load())
+	}
+	for side, said := range map[string]*diary{"engine": &engines, "worker": &workers} {
+		if !said.has("level=WARN") || !said.has("max_payload") {
+			t.Errorf("the %s says nothing", side)
+		}
+	}
+	if _, err := e.app.Run(t.Context(), "small", 1); err != nil { // nothing is in its way
+		t.Fatal(err)
+	}
+	e.done(t, "small")
+}
+
+// TestAnAnswerThatNoMessageCarries is an error at once, and what was sent over NATS can be
+// read over NATS.
+func TestAnAnswerThatNoMessageCarries(t *testing.T) {
+	connect := startNATS(t)
+	here := startEngine(t, memstore.New(), connect())
+	there := far(t, connect())
+	if _, err := here.app.Run(t.Context(), "t", 1); err != nil {
+		t.Fatal(err)
+	}
+	s, err := there.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, AtOnce: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := there.Claim(t.Context(), s.ID)
+	if err != nil || c == nil {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if err := here.d.Save(t.Context(), c.ID, 0, make([]byte, 1_000_000)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := there.Load(ctx, c.ID); !errors.Is(err, posthouse.ErrTooLarge) || !strings.Contains(err.Error(), "max_payload") {
+		t.Errorf("%v", err)
+	}
+	least, most := 700<<10, 800<<10 // the largest slot that can be saved is between them
+	for least+1 < most {
+		n := (least + most) / 2
+		err := there.Save(ctx, c.ID, 0, make([]byte, n))
+		switch {
+		case err == nil:
+			least = n
+		case errors.Is(err, posthouse.ErrTooLarge):
+			most = n
+		default:
+			t.Fatal(err)
+		}
+	}
+	if err := there.Save(ctx, c.ID, 0, make([]byte, least)); err != nil {
+		t.Fatal(err)
+	}
+	if have, err := there.Load(ctx, c.ID); err != nil || len(have) != least {
+		t.Errorf("%d bytes of %d: %v", len(have), least, err)
+	}
+}
