@@ -1,0 +1,11 @@
+// Package deadletter keeps messages that nobody can use, with the reason.
+//
+//	box := deadletter.NewMemory(nil)
+//	err := box.Put(ctx, deadletter.Letter{Kind: deadletter.Request, Subject: subject, Reason: err.Error(), Data: body})
+//
+// A message between engines, or from a worker, that does not parse or is too large is a
+// letter here; so it is shown to somebody, and not passed over. No task is lost with it: the
+// log is the truth. A task that failed for good is no letter; task.Query lists those.
+//
+// It imports the root package.
+package deadletter
