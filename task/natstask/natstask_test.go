@@ -31,7 +31,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // startNATS starts a server in this process, and returns how to connect to it.
 func startNATS(t *testing.T) func() *nats.Conn {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{ServerName: "test", DontListen: true, NoSigs: true, NoLog: true})
+	return startNATSWith(t, &server.Options{})
+}
+
+func startNATSWith(t *testing.T, o *server.Options) func() *nats.Conn {
+	t.Helper()
+	o.ServerName, o.DontListen, o.NoSigs, o.NoLog = "test", true, true, true
+	s, err := server.NewServer(o)
 	if err != nil {
 		t.Fatal(err)
 	}
