@@ -3,6 +3,7 @@ package natsstore
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -51,24 +52,34 @@ func (s *Store) wrap(doing string, err error) error {
 
 // refusal is the error for an answer of the server. Nothing was written.
 func (s *Store) refusal(e *posthouse.Error, api *jetstream.APIError) error {
-	switch api.ErrorCode {
-	case codeAccountFull, codeInsufficient, codeStorageFull, codeStreamFull:
-		e.Code, e.Hint = posthouse.CodeFull, "nothing was written; remove threads or give the server more room, and try again"
-	case codeStoreFailed:
+	switch {
+	case isFull(api):
+		e.Code, e.Hint = posthouse.CodeFull, "nothing was written; give the streams, the account or the server more room and try again, or remove threads, which needs a little room itself"
+	case api.ErrorCode == codeStoreFailed:
 		e.Hint = "look into the server's log and at its disk, then open the store again"
 		s.poisoned.CompareAndSwap(nil, e)
-	case jetstream.JSErrCodeStreamNotFound:
+	case api.ErrorCode == jetstream.JSErrCodeStreamNotFound:
 		e.Code, e.Hint = posthouse.CodeCorrupt, "data loss detected: a stream of the store is gone; restore the server's files from a backup"
-	case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
+	case api.ErrorCode == jetstream.JSErrCodeJetStreamNotEnabled, api.ErrorCode == jetstream.JSErrCodeJetStreamNotEnabledForAccount:
 		e.Code, e.Hint = posthouse.CodeUnsupported, "enable JetStream on the server and for the account"
+	case api.Code == 503, api.Code == 408, api.ErrorCode == streamOffline:
+		e.Code, e.Hint = posthouse.CodeUnknown, "try again: repeating is safe"
 	default:
-		if api.Code == 503 || api.Code == 408 || api.ErrorCode == streamOffline {
-			e.Code, e.Hint = posthouse.CodeUnknown, "try again: repeating is safe"
-			break
-		}
 		e.Hint = "look into the server's log"
 	}
 	return e
+}
+
+// isFull reports whether an answer says that there is no room. For a stream that has reached
+// a limit of its own the server uses the code of a disk that fails, and only the text differs.
+func isFull(api *jetstream.APIError) bool {
+	switch api.ErrorCode {
+	case codeAccountFull, codeInsufficient, codeStorageFull, codeStreamFull:
+		return true
+	case codeStoreFailed:
+		return strings.HasPrefix(api.Description, "maximum bytes exceeded") || strings.HasPrefix(api.Description, "maximum messages exceeded")
+	}
+	return false
 }
 
 // isLost reports whether an error says that the server did not answer, so that asking

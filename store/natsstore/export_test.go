@@ -32,3 +32,6 @@ type behind struct{ jetstream.Stream }
 func (behind) GetMsg(context.Context, uint64, ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
 	return nil, jetstream.ErrMsgNotFound
 }
+
+// NewerWitness is a witness as a later version writes it.
+func NewerWitness() []byte { return (&witness{format: format + 1, life: "later"}).encode() }
