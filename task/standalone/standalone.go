@@ -85,12 +85,17 @@ func check(s *task.Start) error {
 	if len(s.Input) == 0 {
 		s.Input = json.RawMessage("null")
 	}
-	if len(s.Input) > task.MaxInput {
-		return posthouse.TooLarge("input", len(s.Input), task.MaxInput)
-	}
 	if err := posthouse.CheckStrict("input", s.Input); err != nil {
 		return err
 	}
+	input, err := json.Marshal(s.Input) // as it will be on record: without spaces, with escapes
+	if err != nil {
+		return posthouse.Invalid("input", "does not encode: %v", err)
+	}
+	if len(input) > task.MaxInput {
+		return posthouse.TooLarge("input", len(input), task.MaxInput)
+	}
+	s.Input = input
 	if s.Key != "" {
 		if err := posthouse.ValidateName("key", s.Key); err != nil {
 			return err

@@ -233,6 +233,35 @@ func TestStartIsChecked(t *testing.T) {
 	}
 }
 
+// TestInputThatGrows: what counts is how large the input is on record, where "<" takes six
+// bytes. A start that is refused leaves its key free.
+func TestInputThatGrows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := engine(t, echo)
+		for name, input := range map[string]string{
+			"escaped": `"` + strings.Repeat("<", task.MaxInput/4) + `"`,
+			"nested":  strings.Repeat("[", posthouse.MaxDepth) + strings.Repeat("]", posthouse.MaxDepth),
+		} {
+			start := task.Start{Task: "echo", Key: name, Input: json.RawMessage(input)}
+			if got, err := s.Start(t.Context(), start, "alice"); !errors.Is(err, posthouse.ErrTooLarge) && !errors.Is(err, posthouse.ErrInvalid) {
+				t.Errorf("%s: %+v, %v", name, got, err)
+			}
+			start.Input = json.RawMessage(`"<"`)
+			got, err := s.Start(t.Context(), start, "alice")
+			if err != nil || got.Status != posthouse.StatusWaiting {
+				t.Fatalf("%s: %+v, %v", name, got, err)
+			}
+			if got = await(t, s, got.Thread); string(got.Output) != `"\u003c"` {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		start := task.Start{Task: "echo", Key: "spaces", Input: json.RawMessage("[" + strings.Repeat(" ", task.MaxInput) + "]")}
+		if got, err := s.Start(t.Context(), start, "alice"); err != nil || got.Status != posthouse.StatusWaiting {
+			t.Errorf("spaces: %+v, %v", got, err)
+		}
+	})
+}
+
 func Example() {
 	l, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
