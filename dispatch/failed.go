@@ -15,18 +15,17 @@ import (
 // failedTasks yields the tasks with which branches failed, thread by thread.
 func (d *Dispatcher) failedTasks(ctx context.Context, q task.Query) iter.Seq2[*task.Info, error] {
 	return func(yield func(*task.Info, error) bool) {
-		threads := posthouse.ThreadQuery{Thread: q.Thread, Status: posthouse.StatusFailed, Descending: q.Newest}
-		after := q.After
-		if after != "" {
-			g, err := d.gate(ctx, after)
+		threads := posthouse.ThreadQuery{Thread: q.Thread, Status: posthouse.StatusFailed, Descending: q.Newest, After: q.AfterThread}
+		if q.After != "" && q.AfterThread == "" {
+			g, err := d.gate(ctx, q.After)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 			threads.After = g.Thread
-			if !d.failedOf(ctx, g.Thread, q, yield) { // the rest of the cursor's own thread
-				return
-			}
+		}
+		if q.After != "" && !d.failedOf(ctx, threads.After, q, yield) { // the rest of the cursor's own thread
+			return
 		}
 		q.After = ""
 		for t, err := range d.ledger.Threads(ctx, threads) {
@@ -44,18 +43,31 @@ func (d *Dispatcher) failedTasks(ctx context.Context, q task.Query) iter.Seq2[*t
 // failedOf yields those of a thread, behind the query's cursor. It reports whether to go on.
 func (d *Dispatcher) failedOf(ctx context.Context, thread string, q task.Query, yield func(*task.Info, error) bool) bool {
 	gates, err := d.failedGates(ctx, thread)
+	var behind uint64
+	if err == nil && q.After != "" {
+		behind, err = d.placeOf(ctx, q.After)
+	}
 	if err != nil {
 		return yield(&task.Info{Thread: thread}, err)
 	}
-	if i := slices.IndexFunc(gates, func(g *posthouse.Gate) bool { return g.ID == q.After }); i >= 0 {
-		gates = gates[i+1:]
-	}
 	for _, g := range gates {
-		if (q.Task == "" || q.Task == g.Call.Task) && !yield(d.info(ctx, g)) {
+		if g.Seq > behind && (q.Task == "" || q.Task == g.Call.Task) && !yield(d.info(ctx, g)) {
 			return false
 		}
 	}
 	return true
+}
+
+// placeOf returns a gate's sequence number, 0 for one that is gone.
+func (d *Dispatcher) placeOf(ctx context.Context, gate posthouse.ID) (uint64, error) {
+	g, err := d.ledger.Gate(ctx, gate)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return g.Seq, nil
 }
 
 func (d *Dispatcher) failedGates(ctx context.Context, thread string) (all []*posthouse.Gate, err error) {

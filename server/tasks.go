@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -39,7 +40,7 @@ func (s *Server) taskRoutes() []*api.Route {
 			Query: []api.Param{
 				threadParam, {Name: "task", Kind: api.TextParam, Help: "of this handler"},
 				{Name: "failed", Kind: api.BoolParam, Help: "those that failed for good, as long as their branches wait for somebody to retry them"},
-				orderParam, limitParam, {Name: "cursor", Kind: api.IDParam, Help: cursorParam.Help},
+				orderParam, limitParam, cursorParam,
 			},
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of open tasks", Body: []Task{}, Media: ""}},
 		},
@@ -107,14 +108,16 @@ func (s *Server) listTasks(w http.ResponseWriter, r *api.Request) error {
 		return err
 	}
 	tasks, limit, next := []Task{}, r.Number("limit", defaultLimit), ""
-	for i, err := range s.tasks.Tasks(r.Context(), task.Query{
-		Thread: r.Query["thread"], Task: r.Query["task"], Newest: r.Query["order"] != "asc", Failed: r.Query["failed"] == "true", After: posthouse.ID(r.Query["cursor"]),
-	}) {
+	q := task.Query{Thread: r.Query["thread"], Task: r.Query["task"], Newest: r.Query["order"] != "asc", Failed: r.Query["failed"] == "true"}
+	if err := readTaskCursor(r.Query["cursor"], &q); err != nil {
+		return err
+	}
+	for i, err := range s.tasks.Tasks(r.Context(), q) {
 		if i == nil {
 			return err
 		}
 		if len(tasks) == limit {
-			next = string(tasks[limit-1].ID)
+			next = taskCursor(&tasks[limit-1], q.Failed)
 			break
 		}
 		t := Task{Info: *i}
@@ -124,6 +127,35 @@ func (s *Server) listTasks(w http.ResponseWriter, r *api.Request) error {
 		tasks = append(tasks, t)
 	}
 	return api.WritePage(w, r, tasks, next)
+}
+
+// taskCursor names a task as the last of a page: by its gate, and by gate@thread among those
+// that failed, where a thread that cannot be read has no gate.
+func taskCursor(t *Task, failed bool) string {
+	if failed {
+		return string(t.ID) + "@" + t.Thread
+	}
+	return string(t.ID)
+}
+
+// readTaskCursor has a query go on behind what a cursor names. No id has an @ in it.
+func readTaskCursor(cursor string, q *task.Query) error {
+	if cursor == "" {
+		return nil
+	}
+	gate, thread, found := strings.Cut(cursor, "@")
+	if gate != "" {
+		if err := posthouse.ValidateID("cursor", gate); err != nil {
+			return err
+		}
+	}
+	if found != q.Failed || found && thread == "" {
+		e := posthouse.Invalid("cursor", "%.80q is not one of this list", cursor)
+		e.Hint = "give X-Next-Cursor of the page before"
+		return e
+	}
+	q.After, q.AfterThread = posthouse.ID(gate), thread
+	return nil
 }
 
 func (s *Server) getTask(r *api.Request) (*task.Info, error) {

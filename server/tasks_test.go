@@ -3,10 +3,14 @@ package server
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"slices"
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
@@ -14,7 +18,7 @@ import (
 )
 
 // handOut opens a task in each thread, which the Dispatcher of the house has found.
-func (h *house) handOut(threads ...string) {
+func (h *house) handOut(threads ...string) *flow.App[string, string] {
 	h.t.Helper()
 	app, err := flow.New("f", func(ctx context.Context, in string) (string, error) {
 		return step.Remote[string](ctx, "get", "fetch", in)
@@ -28,6 +32,7 @@ func (h *house) handOut(threads ...string) {
 	ended := make(chan error)
 	go func() { ended <- h.tasks.Run(ctx) }()
 	h.t.Cleanup(func() { cancel(); check(h.t, <-ended) })
+	return app
 }
 
 // list returns the open tasks.
@@ -117,11 +122,7 @@ func TestTasksWithDamagedSlots(t *testing.T) {
 // TestFailedTasksOverHTTP lists, retries and purges tasks that failed, and has one wait.
 func TestFailedTasksOverHTTP(t *testing.T) {
 	h := open(t, nil)
-	h.handOut("t1")
-	app, err := flow.New("f", func(ctx context.Context, in string) (string, error) {
-		return step.Remote[string](ctx, "get", "fetch", in)
-	}).Open(h.ledger, nil)
-	check(t, err)
+	app := h.handOut("t1")
 	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, AtOnce: 1})
 	check(t, err)
 	fail := func() string {
@@ -163,6 +164,59 @@ func TestFailedTasksOverHTTP(t *testing.T) {
 	if l := h.list("?failed=true"); len(l) != 0 {
 		t.Errorf("%+v", l)
 	}
+}
+
+// TestPagesOfFailedTasks go on behind a thread that cannot be read, and behind one that was
+// deleted between two pages.
+func TestPagesOfFailedTasks(t *testing.T) {
+	var store *damagedStore
+	var d *dispatch.Dispatcher
+	h := open(t, func(o *Options) {
+		store = damaged(t, o)
+		var err error
+		d, err = dispatch.New(o.Ledger, nil)
+		check(t, err)
+		o.Tasks = d
+	})
+	h.tasks = d
+	threads := []string{"t1", "t2", "t3", "t4"}
+	app := h.handOut(threads...)
+	s, err := d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, AtOnce: 1})
+	check(t, err)
+	for range threads {
+		c, err := d.Claim(t.Context(), s.ID)
+		check(t, err)
+		check(t, d.Resolve(t.Context(), c.ID, task.Verdict{Action: task.FailPermanent, Reason: "no such page"}))
+		if _, err := app.Resume(t.Context(), c.Thread); err == nil {
+			t.Fatal("it did not fail")
+		}
+	}
+	store.thread.Store(&threads[1])
+	for _, gone := range []string{"", "t3"} { // a thread that is deleted once it was listed
+		var seen []string
+		for cursor := ""; len(seen) < 10; {
+			var page []Task
+			a := h.get("/api/tasks?failed=true&order=asc&limit=1&cursor=" + url.QueryEscape(cursor))
+			a.want(http.StatusOK).into(&page)
+			if len(page) != 1 || (page[0].Error != nil) != (page[0].Thread == "t2") {
+				t.Fatalf("behind %q: %+v", cursor, page)
+			}
+			seen = append(seen, page[0].Thread)
+			if page[0].Thread == gone {
+				_, err := retain.DeleteThread(t.Context(), h.ledger, gone, nil)
+				check(t, err)
+			}
+			if cursor = a.header.Get("X-Next-Cursor"); cursor == "" {
+				break
+			}
+		}
+		if !slices.Equal(seen, threads) {
+			t.Errorf("with %q deleted: %q", gone, seen)
+		}
+	}
+	h.get("/api/tasks?failed=true&cursor=gate-1").refused(posthouse.CodeInvalid)
+	h.get("/api/tasks?cursor=gate-1@t1").refused(posthouse.CodeInvalid)
+	h.get("/api/tasks?cursor=%20").refused(posthouse.CodeInvalid)
 }
 
 // TestStandaloneTasksOverHTTP starts a task once under its key, and shows its output.

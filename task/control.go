@@ -54,7 +54,11 @@ type Query struct {
 	Thread string
 	Task   string       // the handler's name
 	Newest bool         // newest first
-	After  posthouse.ID // go on behind this gate
+	After  posthouse.ID // go on behind this gate, which may be over or gone by now
+
+	// AfterThread is the thread of After, in a list of tasks that failed. Without After, that
+	// goes on behind the thread: one that could not be read has no gate to name.
+	AfterThread string
 
 	// Failed selects tasks that failed for good instead of open ones, as long as the branch
 	// that failed with them stays so. They come by thread. It reads each failed thread.
