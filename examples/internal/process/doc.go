@@ -1,0 +1,10 @@
+// Package process starts this program once more, as another process, and kills it as a
+// crash does, for examples whose point is that a process may die.
+//
+//	p, err := process.Start(ctx, "worker", "w1")
+//	line := <-p.Lines // the next that it prints
+//	err = p.Kill()    // SIGKILL: it gets no time for anything
+//
+// A test's main function calls the program's where [Started] says so. The package may
+// import the standard library only.
+package process
