@@ -95,9 +95,12 @@ func deliverRound(t *testing.T, p *post) (left map[string]delivered, wrong []str
 	synctest.Test(t, func(t *testing.T) {
 		r := newRound(t, p)
 		for i := range 200 {
-			if res, err := r.app.Run(t.Context(), fmt.Sprint("t", i), i); err != nil || res.Status != posthouse.StatusWaiting {
+			thread := fmt.Sprint("t", i)
+			res, err := r.app.Run(t.Context(), thread, i)
+			if err != nil || res.Status != posthouse.StatusWaiting {
 				t.Fatalf("%+v, %v", res, err)
 			}
+			r.gate[thread] = res.Waiting[0].ID
 		}
 		r.wait()
 		left, wrong = r.left(), r.wrong
