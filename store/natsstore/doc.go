@@ -51,6 +51,10 @@
 // Close: the loss of what was appended behind the last one, at the very end, is not noticed.
 // Where a lost disk or a flipped bit may cost nothing, take Postgres, SQLite or files.
 //
+// A damaged sequence number in a file of the server makes it count to that number, and take
+// all memory, when it starts. For the server in this process Open looks for such damage
+// before, and fails with [posthouse.ErrCorrupt].
+//
 // Every process keeps an index of all checkpoints in memory, and opening reads everything:
 // some 100,000 checkpoints are fine, millions are not. The server in this process does not
 // group commits: a thousand threads at once append little faster than one.
@@ -59,5 +63,6 @@
 // $KV.checkpoints-process.> and $JS.API.>. Names begin with Options.Prefix.
 //
 // The package may import the root package, internal/canon, internal/durable,
-// internal/filelock, internal/framelog and store/internal.
+// internal/filelock, internal/framelog, store/internal and, for the server's checksums,
+// highwayhash.
 package natsstore

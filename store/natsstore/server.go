@@ -70,6 +70,9 @@ func startServer(dir string, o *Options) (own *ownServer, err error) {
 			return own, err
 		}
 	}
+	if err := own.noLeaps(); err != nil {
+		return own, err
+	}
 	own.server, err = server.NewServer(&server.Options{
 		ServerName: "posthouse", JetStream: true, StoreDir: dir, SyncAlways: !o.lazy, DontListen: true, NoSigs: true, MaxPayload: maxPayload,
 	})
