@@ -1,7 +1,7 @@
 # Nothing here is needed to use Posthouse: `go run ./cmd/posthouse dev` and
 # `go test ./...` are enough. These are the longer commands, by name.
 
-.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential deliveries chaos check
+.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential deliveries chaos damage check
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 1000000x
@@ -17,9 +17,10 @@ build: ## bin/posthouse, static
 test: ## the README's second command
 	go test ./...
 
-long: ## both suites over every store with 1,000 rounds of each race and history; 1,000,000 deliveries
+long: ## both suites over every store with 1,000 rounds of each race and history; 1,000,000 deliveries; servers that are gone for a minute
 	POSTHOUSE_LONG=1 go test -timeout 0 -run 'TestStore|TestLedger' ./store/...
 	POSTHOUSE_LONG=1 go test -timeout 0 -run 'TestDeliveries$$' ./dispatch
+	POSTHOUSE_LONG=1 go test -timeout 0 -run 'TestServerStopped$$' ./internal/e2e/shared
 
 race:
 	go test -race ./...
@@ -63,6 +64,9 @@ deliveries: ## 1,000,000 deliveries of calls between workers and engines, put on
 
 chaos: ## RUNS runs on engines and workers that are killed and frozen, over servers that are; SEED=7
 	go run ./internal/chaos/cmd/chaos -runs $(RUNS) -seed $(SEED)
+
+damage: ## every byte of a small store of each kind, flipped and cut off, for hours; STORES=file,sqlite
+	nice go run ./internal/damage/cmd/damage $(if $(STORES),-stores $(STORES))
 
 check: ## what CI runs
 	.ci/run

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
@@ -68,23 +69,24 @@ func verdict(ctx context.Context, t *testing.T, d *disk, what string) (found boo
 func TestEveryFlippedByte(t *testing.T) {
 	ctx := t.Context()
 	base, want := filled(t, true)
-	n := 0
+	tally := damage.Begin(t)
+	step := 1
+	if testing.Short() {
+		step = damage.Step(7)
+	}
 	for _, name := range append(base.logsOf(), formatName) {
-		for at := range base.names[name].data {
-			if testing.Short() && at%7 != 0 {
-				continue
-			}
+		for at := 0; at < len(base.names[name].data); at += step {
 			d := base.clone()
 			b := slices.Clone(base.names[name].data)
 			b[at] ^= 1 << (at % 8)
 			d.names[name].data = b
-			n++
-			if found, text := verdict(ctx, t, d, name); !found {
-				t.Errorf("%s: byte %d is changed, and nobody notices (other content: %v)", name, at, text != want)
+			if found, text := verdict(ctx, t, d, name); found {
+				tally.Found("flipped")
+			} else {
+				tally.Served("flipped", "%s: byte %d is changed, and nobody notices (other content: %v)", name, at, text != want)
 			}
 		}
 	}
-	t.Logf("%d bytes", n)
 	if found, text := verdict(ctx, t, base, "as it was"); found || text != want {
 		t.Error("the undamaged store is not what it was")
 	}
@@ -95,19 +97,23 @@ func TestEveryFlippedByte(t *testing.T) {
 func TestEveryTruncation(t *testing.T) {
 	ctx := t.Context()
 	base, want := filled(t, true)
+	tally := damage.Begin(t)
+	step := 1
+	if testing.Short() {
+		step = damage.Step(7)
+	}
 	for _, name := range append(base.logsOf(), formatName) {
-		for size := -1; size < len(base.names[name].data); size++ {
-			if testing.Short() && size%7 != 0 && size != -1 {
-				continue
-			}
+		for size := -1; size < len(base.names[name].data); size += step {
 			d := base.clone()
 			if size < 0 {
 				delete(d.names, name)
 			} else {
 				d.names[name].data = d.names[name].data[:size]
 			}
-			if found, text := verdict(ctx, t, d, name); !found {
-				t.Errorf("%s: cut at byte %d, and nobody notices (other content: %v)", name, size, text != want)
+			if found, text := verdict(ctx, t, d, name); found {
+				tally.Found("cut off")
+			} else {
+				tally.Served("cut off", "%s: cut at byte %d, and nobody notices (other content: %v)", name, size, text != want)
 			}
 		}
 	}
@@ -124,9 +130,9 @@ func TestTornJournal(t *testing.T) {
 	}
 	name := segmentFile(numbers[len(numbers)-1])
 	whole := base.names[name].data
-	lacking := 0
+	tally := damage.Begin(t)
 	for at := range whole {
-		for _, flip := range []bool{false, true} {
+		for kind, flip := range map[string]bool{"journal cut off": false, "journal flipped": true} {
 			d := base.clone()
 			b := slices.Clone(whole)
 			if b[at] ^= 16; !flip {
@@ -136,19 +142,28 @@ func TestTornJournal(t *testing.T) {
 			found, text := verdict(ctx, t, d, name)
 			switch {
 			case found:
+				tally.Found(kind)
 			case text == want:
-				t.Errorf("byte %d, flip %v: all is as it was", at, flip)
+				tally.Served(kind, "byte %d, flip %v: all is as it was", at, flip)
 			default:
-				lacking++ // as if the commit had never been acknowledged
-				for line := range strings.Lines(text) {
-					if strings.HasPrefix(line, `{"Thread"`) && !strings.Contains(want, line) {
-						t.Errorf("byte %d, flip %v: it serves %s", at, flip, line)
-					}
+				if line := other(text, want); line != "" {
+					tally.Served(kind, "byte %d, flip %v: it serves %s", at, flip, line)
+				} else {
+					tally.Older(kind) // as if the commit had never been acknowledged
 				}
 			}
 		}
 	}
-	t.Logf("%d bytes; %d times the last commit is missing", len(whole), lacking)
+}
+
+// other returns an entry of a text that another text does not have.
+func other(text, want string) string {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, `{"Thread"`) && !strings.Contains(want, line) {
+			return line
+		}
+	}
+	return ""
 }
 
 // TestLogsFromAnotherTime puts older logs, logs of other threads and logs in double in
@@ -168,24 +183,27 @@ func TestLogsFromAnotherTime(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	tally := damage.Begin(t)
+	try := func(kind, what string, d *disk) {
+		t.Helper()
+		if found, _ := verdict(ctx, t, d, what); found {
+			tally.Found(kind)
+		} else {
+			tally.Served(kind, "%s is not noticed", what)
+		}
+	}
 	names := base.logsOf()
 	for i, name := range names {
 		if n := old.names[name]; n != nil && !bytes.Equal(n.data, base.names[name].data) && !strings.HasPrefix(name, journalDir) {
 			d := base.clone()
 			d.names[name] = n
-			if found, _ := verdict(ctx, t, d, name); !found {
-				t.Errorf("an older %s is taken for the new one", name)
-			}
+			try("older", "an older "+name, d)
 		}
 		d := base.clone()
 		d.names[name] = base.names[names[(i+1)%len(names)]]
-		if found, _ := verdict(ctx, t, d, name); !found {
-			t.Errorf("%s in the place of %s is not noticed", names[(i+1)%len(names)], name)
-		}
+		try("in another's place", names[(i+1)%len(names)]+" in the place of "+name, d)
 		d = base.clone()
 		d.names[name].data = slices.Concat(d.names[name].data, d.names[name].data)
-		if found, _ := verdict(ctx, t, d, name); !found {
-			t.Errorf("%s twice is not noticed", name)
-		}
+		try("in double", name+" twice", d)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -23,7 +24,9 @@ func filled(t *testing.T, dir string) string {
 		l := b.Log(fmt.Sprint("t", i))
 		take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r", Labels: map[string]string{"a": "b"}}, "state"), l.Step("s", []byte("result")))
 		take(t, s, l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "waits"), l.Gate(b.GateID(), b.Now().Add(time.Hour)))
-		take(t, s, l, l.Step("large", storetest.Filler(40<<10, "large")))
+		if i == 1 {
+			take(t, s, l, l.Step("large", storetest.Filler(40<<10, "large"))) // an object beside the log
+		}
 		key := posthouse.SlotKey{Thread: "t1", Step: fmt.Sprint("s", i)}
 		if _, err := s.Slot(t.Context(), key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("slot"), Fence: 7}); err != nil {
 			t.Fatal(err)
@@ -68,32 +71,27 @@ func opened(t *testing.T, dir, name string, change func([]byte) []byte) (string,
 	return storetest.Dump(t.Context(), s)
 }
 
-// TestDamage flips bytes of each file of the server, some hundred of them, all with
-// POSTHOUSE_LONG=1, and cuts files off. It is found, or changes nothing of what is read.
+// TestDamage flips bytes of each file of the server, some hundred or all of them,
+// and cuts files off. It is found, or changes nothing of what is read.
 func TestDamage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	want := filled(t, dir)
-	found, harmless := 0, map[string]int{}
-	var mu sync.Mutex
+	tally := damage.Begin(t)
 	var group sync.WaitGroup
-	var tryOne func(name, what string, change func([]byte) []byte)
 	room := make(chan struct{}, 16) // most of the time a server is waited for
-	try := func(name, what string, change func([]byte) []byte) {
+	try := func(kind, name string, at int, change func([]byte) []byte) {
 		room <- struct{}{}
-		group.Go(func() { tryOne(name, what, change); <-room })
-	}
-	tryOne = func(name, what string, change func([]byte) []byte) {
-		got, err := opened(t, dir, name, change)
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case err == nil && got != want:
-			t.Errorf("%s of %s: served as if nothing had happened", what, name)
-		case err == nil:
-			harmless[filepath.Base(name)]++
-		default:
-			found++
-		}
+		group.Go(func() {
+			defer func() { <-room }()
+			switch got, err := opened(t, dir, name, change); {
+			case err == nil && got != want:
+				tally.Served(kind, "%s at byte %d of %s: served as if nothing had happened", kind, at, name)
+			case err == nil:
+				tally.Same(kind)
+			default:
+				tally.Found(kind)
+			}
+		})
 	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(dir, path)
@@ -105,15 +103,13 @@ func TestDamage(t *testing.T) {
 		if strings.Contains(name, "log") && strings.HasSuffix(name, ".blk") {
 			step = max(1, len(b)/60)
 		}
-		if os.Getenv("POSTHOUSE_LONG") != "" {
-			step = 1
-		}
+		step = damage.Step(step)
 		for at := 0; at < len(b); at += step {
-			try(name, fmt.Sprint("byte ", at), func(b []byte) []byte { b[at] ^= 1 << (at % 8); return b })
+			try("flipped", name, at, func(b []byte) []byte { b[at] ^= 1 << (at % 8); return b })
 		}
 		for _, n := range []int{0, len(b) / 2, len(b) - 1} {
 			if n >= 0 {
-				try(name, fmt.Sprint("all behind byte ", n), func(b []byte) []byte { return b[:n] })
+				try("cut off", name, n, func(b []byte) []byte { return b[:n] })
 			}
 		}
 		return err
@@ -122,9 +118,10 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d were found; read as before: %v", found, harmless)
-	if found == 0 {
-		t.Error("nothing was found")
+	for _, kind := range []string{"flipped", "cut off"} {
+		if tally.Of(kind).Found == 0 {
+			t.Errorf("nothing that was %s was found", kind)
+		}
 	}
 }
 

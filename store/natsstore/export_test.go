@@ -35,5 +35,6 @@ func (behind) GetMsg(context.Context, uint64, ...jetstream.GetMsgOpt) (*jetstrea
 
 // NewerWitness is a witness as a later version writes it.
 func NewerWitness() []byte { return (&witness{format: format + 1, life: "later"}).encode() }
+
 // Leaps is leaps.
 func Leaps(name string, data []byte, far uint64) (at int, found bool) { return leaps(name, data, far) }

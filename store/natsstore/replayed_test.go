@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -24,23 +25,22 @@ func TestMisplacedMessages(t *testing.T) {
 		t.Run(fmt.Sprint("witnessed=", witnessed), func(t *testing.T) {
 			dir := t.TempDir()
 			want := filledServer(t, dir, witnessed)
-			found, harmless := map[string]int{}, map[string]int{}
+			tally := damage.Begin(t)
 			for _, c := range misplacements() {
 				got, err := rewritten(t, dir, c.change)
 				switch {
 				case err == nil && got != want && !witnessed && c.tail:
-					harmless["at the end, behind the witness"]++ // nothing says that it was there
+					tally.Older(c.kind) // nothing says that it was there
 				case err == nil && got != want:
-					t.Errorf("%s: served as if nothing had happened", c.what)
+					tally.Served(c.kind, "%s: served as if nothing had happened", c.what)
 				case err == nil:
-					harmless[c.kind]++
+					tally.Same(c.kind)
 				default:
-					found[c.kind]++
+					tally.Found(c.kind)
 				}
 			}
-			t.Logf("found: %v; read as before: %v", found, harmless)
 			for _, kind := range []string{"swapped", "missing", "in another's place"} {
-				if found[kind] == 0 {
+				if tally.Of(kind).Found == 0 {
 					t.Errorf("nothing that was %s was found", kind)
 				}
 			}

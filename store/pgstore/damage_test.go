@@ -3,13 +3,13 @@ package pgstore_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/storetest"
@@ -30,10 +30,11 @@ var tables = []struct {
 // A vandal changes rows of a small store, and looks what the store then says.
 type vandal struct {
 	*testing.T
-	s               *pgstore.Store
-	c               *pgx.Conn
-	before          string
-	found, harmless map[string]int
+	s      *pgstore.Store
+	c      *pgx.Conn
+	before string
+	tally  *damage.Tally
+	same   map[string]int // what is read as before, by place
 }
 
 // change runs a statement, which the server may refuse, and reports whether it did anything.
@@ -46,19 +47,20 @@ func (v *vandal) try(kind, what string) {
 	v.Helper()
 	switch after, err := storetest.Dump(v.T.Context(), v.s); {
 	case err == nil && after != v.before:
-		v.Errorf("%s %s: served as if nothing had happened", kind, what)
+		v.tally.Served(kind, "%s %s: served as if nothing had happened", kind, what)
 	case err == nil:
-		v.harmless[kind+" "+what]++
+		v.tally.Same(kind)
+		v.same[kind+" "+what]++
 	default:
-		v.found[kind]++
+		v.tally.Found(kind)
 	}
 }
 
-// TestMisplacedRows flips bytes of each value, a sample unless POSTHOUSE_LONG is set, cuts
+// TestMisplacedRows flips bytes of each value, a sample or all of them, cuts
 // values off, swaps rows, sets them back to what they were earlier and removes them. It
 // is found by who reads everything, or changes nothing of what is read.
 func TestMisplacedRows(t *testing.T) {
-	v := &vandal{T: t, s: open(t, pgstore.Options{}), c: connect(t, pgtest.URL(t)), found: map[string]int{}, harmless: map[string]int{}}
+	v := &vandal{T: t, s: open(t, pgstore.Options{}), c: connect(t, pgtest.URL(t)), tally: damage.Begin(t), same: map[string]int{}}
 	b := storetest.NewBuilder()
 	logs := []*storetest.Log{b.Log("t0"), b.Log("t1")}
 	for _, l := range logs {
@@ -81,9 +83,9 @@ func TestMisplacedRows(t *testing.T) {
 	if after, err := storetest.Dump(t.Context(), v.s); err != nil || after != v.before {
 		t.Errorf("set back: %v", err)
 	}
-	t.Logf("found: %v; read as before: %v", v.found, v.harmless)
+	t.Logf("read as before: %v", v.same)
 	for _, kind := range []string{"flipped", "cut off", "swapped", "older", "removed"} {
-		if v.found[kind] == 0 {
+		if v.tally.Of(kind).Found == 0 {
 			t.Errorf("nothing that was %s was found", kind)
 		}
 	}
@@ -115,9 +117,7 @@ func (v *vandal) values(i int) {
 	if testing.Short() {
 		step = 97
 	}
-	if os.Getenv("POSTHOUSE_LONG") != "" {
-		step = 1
-	}
+	step = damage.Step(step)
 	table := "posthouse." + tb.name
 	for _, place := range v.places(table) {
 		for _, column := range append(tb.key, tb.rest...) {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/internal/redistest"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/storetest"
@@ -70,38 +71,40 @@ func TestDamage(t *testing.T) {
 	}
 	prefix := "{" + prefixOf(t.Name()) + "}:"
 	values, members := cells(t, c, prefix)
-	flips, harmless := 0, map[string]int{}
+	tally := damage.Begin(t)
 	for _, v := range values {
 		if strings.HasPrefix(v.name, prefix+"meta") || v.name == prefix+"commit" {
 			continue // names the store, and counts: no part of a thread
 		}
 		step := 1
 		if testing.Short() {
-			step = 7
+			step = damage.Step(7)
 		}
 		for at := 0; at < len(v.value); at += step {
-			flips++
 			changed := []byte(v.value)
 			changed[at] ^= 1 << (at % 8)
 			v.set(string(changed))
 			after, err := storetest.Dump(t.Context(), s)
 			switch {
 			case err == nil && after != before:
-				t.Errorf("byte %d of %s: served as if nothing had happened", at, v.name)
+				tally.Served("flipped", "byte %d of %s: served as if nothing had happened", at, v.name)
 			case err == nil:
-				harmless[strings.Split(strings.TrimPrefix(v.name, prefix), " ")[0]]++
+				tally.Same("flipped")
+			default:
+				tally.Found("flipped")
 			}
 		}
 		v.set(v.value)
 	}
-	t.Logf("%d bytes flipped; of these read as before: %v", flips, harmless)
 	lists := map[string]bool{}
 	for _, m := range members {
 		score := do(t, c, "ZSCORE", m[0], m[1])
 		n, _ := score.AsFloat64()
 		do(t, c, "ZREM", m[0], m[1])
-		if after, err := storetest.Dump(t.Context(), s); err == nil {
-			t.Errorf("%q is missing from %q, and nobody says so; the same is read: %v", m[1], m[0], after == before)
+		if after, err := storetest.Dump(t.Context(), s); err != nil {
+			tally.Found("removed from a list")
+		} else {
+			tally.Served("removed from a list", "%q is missing from %q, and nobody says so; the same is read: %v", m[1], m[0], after == before)
 		}
 		do(t, c, "ZADD", m[0], fmt.Sprint(n), m[1])
 		lists[strings.TrimPrefix(m[0], prefix)[:1]] = true

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/internal/redistest"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/storetest"
@@ -41,20 +42,20 @@ func TestMisplacedValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := threadValues()
-	found, harmless := map[string]int{}, map[string]int{}
+	tally := damage.Begin(t)
 	try := func(kind, what string) {
 		switch after, err := storetest.Dump(t.Context(), s); {
 		case err == nil && after != before:
-			t.Errorf("%s %s: served as if nothing had happened", kind, what)
+			tally.Served(kind, "%s %s: served as if nothing had happened", kind, what)
 		case err == nil:
-			harmless[kind]++
+			tally.Same(kind)
 		default:
-			found[kind]++
+			tally.Found(kind)
 		}
 	}
 	step := 1
 	if testing.Short() {
-		step = 11
+		step = damage.Step(11)
 	}
 	for i, v := range values {
 		for n := 0; n < len(v.value); n += step {
@@ -79,9 +80,8 @@ func TestMisplacedValues(t *testing.T) {
 	if after, err := storetest.Dump(t.Context(), s); err != nil || after != before {
 		t.Errorf("set back: %v", err)
 	}
-	t.Logf("found: %v; read as before: %v", found, harmless)
 	for _, kind := range []string{"cut off", "swapped", "older"} {
-		if found[kind] == 0 {
+		if tally.Of(kind).Found == 0 {
 			t.Errorf("nothing that was %s was found", kind)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/internal/s3test"
 	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/storetest"
@@ -76,19 +77,32 @@ func content(t testing.TB, server *s3test.Server, bucket string) (string, error)
 	return b.String(), nil
 }
 
-// wantFound wants damage in the copy of a store to be found, or to change nothing.
-func wantFound(t testing.TB, server *s3test.Server, what, whole string) (found bool) {
-	t.Helper()
-	got, err := content(t, server, "copy")
+// A damager counts what becomes of damage in the copy of a store.
+type damager struct {
+	testing.TB
+	server *s3test.Server
+	whole  string // what the store has
+	tally  *damage.Tally
+}
+
+// try wants damage to be found, or to change nothing where that may be.
+func (d *damager) try(kind, what string, mayBeSame bool) {
+	d.Helper()
+	got, err := content(d.TB, d.server, "copy")
 	switch {
-	case err == nil && got != whole:
-		t.Errorf("%s is served: %s", what, got)
-	case err != nil && !errors.Is(err, posthouse.ErrCorrupt):
-		if !strings.Contains(what, "posthouse.json") {
-			t.Errorf("%s: %v", what, err)
+	case err == nil && got != d.whole:
+		d.tally.Served(kind, "%s %s is served: %s", what, kind, got)
+		return
+	case err == nil:
+		d.tally.Same(kind)
+		if !mayBeSame {
+			d.Errorf("%s %s is not found", what, kind)
 		}
+		return
+	case !errors.Is(err, posthouse.ErrCorrupt) && !strings.Contains(what, "posthouse.json"):
+		d.Errorf("%s: %v", what, err)
 	}
-	return err != nil
+	d.tally.Found(kind)
 }
 
 // TestDamagedObjects flips bytes of each object, and cuts it off: it is found, in the log
@@ -101,29 +115,25 @@ func TestDamagedObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Copy(bucket, "copy")
-	n := 0
+	d := &damager{t, server, whole, damage.Begin(t)}
+	flips, cuts := 1, damage.Step(16)
+	if testing.Short() {
+		flips = damage.Step(4)
+	}
 	for _, key := range server.Keys(bucket, "") {
 		data := server.Get(bucket, key)
-		for at := range data {
+		for at := 0; at < len(data); at += flips {
 			spoiled := bytes.Clone(data)
-			if spoiled[at] ^= 4; !testing.Short() || at%4 == 0 {
-				server.Set("copy", key, spoiled)
-				if !wantFound(t, server, fmt.Sprintf("%s with another byte %d", key, at), whole) && !strings.Contains(key, "json") {
-					t.Errorf("byte %d of %s is not found", at, key)
-				}
-				n++
-			}
-			if at%16 == 3 {
-				server.Set("copy", key, data[:at])
-				if !wantFound(t, server, fmt.Sprintf("%s cut off at %d", key, at), whole) {
-					t.Errorf("%s cut off at %d is not found", key, at)
-				}
-				n++
-			}
+			spoiled[at] ^= 4
+			server.Set("copy", key, spoiled)
+			d.try("flipped", fmt.Sprintf("%s at byte %d", key, at), strings.Contains(key, "json"))
+		}
+		for at := 0; at < len(data); at += cuts {
+			server.Set("copy", key, data[:at])
+			d.try("cut off", fmt.Sprintf("%s at byte %d", key, at), false)
 		}
 		server.Set("copy", key, data)
 	}
-	t.Logf("%d damaged stores", n)
 }
 
 // TestMisplacedObjects swaps objects, deletes them and puts others in their places.
@@ -136,6 +146,7 @@ func TestMisplacedObjects(t *testing.T) {
 	}
 	other := s3test.New(t)
 	small(t, other)
+	d := &damager{t, server, whole, damage.Begin(t)}
 	logs, slots := server.Keys(bucket, prefix+"log/"), server.Keys(bucket, prefix+"slots/")
 	for _, keys := range [][]string{logs, slots} {
 		for i, one := range keys {
@@ -143,23 +154,17 @@ func TestMisplacedObjects(t *testing.T) {
 				server.Copy(bucket, "copy")
 				server.Set("copy", one, server.Get(bucket, two))
 				server.Set("copy", two, server.Get(bucket, one))
-				if !wantFound(t, server, one+" swapped with "+two, whole) {
-					t.Errorf("%s swapped with %s is not found", one, two)
-				}
+				d.try("swapped", one+" and "+two, false)
 			}
 		}
 	}
 	for i, key := range logs {
 		server.Copy(bucket, "copy")
 		server.Set("copy", key, nil)
-		if found := wantFound(t, server, key+" missing", whole); !found && i < len(logs)-1 {
-			t.Errorf("%s missing is not found", key)
-		}
+		d.try("removed", key, i == len(logs)-1)
 		server.Copy(bucket, "copy")
 		server.Set("copy", key, other.Get(bucket, key))
-		if !wantFound(t, server, key+" of another store", whole) && i < len(logs)-1 {
-			t.Errorf("%s of another store is not found", key)
-		}
+		d.try("of another store", key, i == len(logs)-1)
 	}
 }
 

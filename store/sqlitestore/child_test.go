@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
@@ -203,6 +204,10 @@ func code(err error) string {
 	}
 	return fmt.Sprint(err)
 }
+
+// stride is how far apart the places in a file are that a test tries: so that there are
+// rounds(n), or all.
+func stride(size, n int) int { return max(1, damage.Step(size/rounds(n))) }
 
 // rounds is how often a test of chance is repeated: SQLITESTORE_ROUNDS, or n,
 // or with -short a twentieth of that.

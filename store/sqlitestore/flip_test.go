@@ -16,6 +16,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -59,34 +60,29 @@ func flipLists(t *testing.T, prepare func(*sqlite.Conn), summed bool) {
 	path := filepath.Join(dir, "posthouse.db")
 	const seed = 20260102
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	told, quiet, n := 0, 0, rounds(1500)
-	for range n {
-		at, bit := rnd.IntN(len(bytes)), byte(1)<<rnd.IntN(8)
+	tally := damage.Begin(t)
+	try := func(at int, bit byte) {
+		t.Helper()
 		b := slices.Clone(bytes)
 		b[at] ^= bit
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		got, faults := view(t, path)
-		for what, items := range got {
-			for _, item := range items {
-				if summary := !strings.Contains(what, "log") && !strings.Contains(what, "list"); summary && !summed {
-					continue // only their next append gives them a checksum
-				}
-				if !slices.Contains(truth[what], item) {
-					t.Errorf("seed %d, byte %d bit %d: %s has %s", seed, at, bit, what, item)
-				}
-			}
-			if len(items) == len(truth[what]) {
-				continue
-			}
-			if len(faults) > 0 {
-				continue
-			}
-			quiet++ // an index does not lead there any more: verify says so
-			if strings.HasPrefix(what, "log ") {
-				t.Errorf("seed %d, byte %d bit %d: %s lacks entries, and no error says so", seed, at, bit, what)
-			}
+		wrong, short := differs(got, truth, summed)
+		switch {
+		case wrong != "":
+			tally.Served("flipped, lists", "seed %d, byte %d bit %d: %s", seed, at, bit, wrong)
+		case len(faults) > 0:
+			tally.Found("flipped, lists")
+		case strings.HasPrefix(short, "log "):
+			tally.Served("flipped, lists", "seed %d, byte %d bit %d: %s lacks entries, and no error says so", seed, at, bit, short)
+		case short == "":
+			tally.Same("flipped, lists")
+		case checked(t, path) == nil: // an index does not lead there any more
+			tally.Served("flipped, lists", "seed %d, byte %d bit %d: %s lacks something, and Check does not say so", seed, at, bit, short)
+		default:
+			tally.Short("flipped, lists")
 		}
 		for _, err := range faults {
 			var e *posthouse.Error
@@ -94,13 +90,52 @@ func flipLists(t *testing.T, prepare func(*sqlite.Conn), summed bool) {
 				t.Errorf("seed %d, byte %d bit %d: %v has no code", seed, at, bit, err)
 			}
 		}
-		if len(faults) > 0 {
-			told++
-		}
 		_ = os.Remove(path + "-wal")
 		_ = os.Remove(path + "-shm")
 	}
-	t.Logf("seed %d: of %d flips %d were told of; %d lists lacked something in silence", seed, n, told, quiet)
+	if n := rounds(1500); damage.Step(n) == n {
+		for range n {
+			try(rnd.IntN(len(bytes)), byte(1)<<rnd.IntN(8))
+		}
+		return
+	}
+	for at := range bytes {
+		try(at, 1<<(at%8))
+	}
+}
+
+// differs says what of the items was never there, and where some are missing: in a log, if
+// in one.
+func differs(got, truth map[string][]string, summed bool) (wrong, short string) {
+	for what, items := range got {
+		summary := !strings.Contains(what, "log") && !strings.Contains(what, "list")
+		for _, item := range items {
+			if summary && !summed {
+				continue // only their next append gives them a checksum
+			}
+			if !slices.Contains(truth[what], item) {
+				return what + " has " + item, ""
+			}
+		}
+		if len(items) != len(truth[what]) && !strings.HasPrefix(short, "log ") {
+			short = what
+		}
+	}
+	return "", short
+}
+
+// checked returns the first difference that the check of a store finds.
+func checked(t testing.TB, path string) error {
+	t.Helper()
+	s, err := sqlitestore.Open(t.Context(), path, &sqlitestore.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	for err := range s.Check(t.Context()) {
+		return err
+	}
+	return nil
 }
 
 // view asks a store for its lists and logs, item by item, and collects errors.

@@ -12,6 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
@@ -127,9 +128,8 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 		t.Fatalf("the sample says %s", want)
 	}
 	path := filepath.Join(dir, "posthouse.db")
-	stride := len(bytes) / rounds(1500)
-	found := 0
-	for at := 0; at < len(bytes); at += max(stride, 1) {
+	tally := damage.Begin(t)
+	for at := 0; at < len(bytes); at += stride(len(bytes), 1500) {
 		b := slices.Clone(bytes)
 		b[at] ^= 1 << (at % 8)
 		if err := os.WriteFile(path, b, 0o600); err != nil {
@@ -137,14 +137,15 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 		}
 		switch got := answers(t, path); {
 		case strings.Contains(got, "error"):
-			found++
+			tally.Found("flipped")
 		case got != want:
-			t.Fatalf("byte %d changed the answers and nobody noticed:\n%s\nwant\n%s", at, got, want)
+			tally.Served("flipped", "byte %d changed the answers and nobody noticed:\n%s\nwant\n%s", at, got, want)
+		default:
+			tally.Same("flipped")
 		}
 		_ = os.Remove(path + "-wal")
 		_ = os.Remove(path + "-shm")
 	}
-	t.Logf("%d of %d flips were found, the others changed no answer", found, len(bytes)/max(stride, 1))
 }
 
 // answers is all that a store says of what it holds, and the errors it finds.

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/posthouse/posthouse/internal/damage"
 )
 
 // TestTruncatedFile cuts the database off at many lengths: it is found, or changes no
@@ -15,23 +17,23 @@ func TestTruncatedFile(t *testing.T) {
 	sample(t, base)
 	whole, want := contents(t, base), answers(t, base)
 	path := filepath.Join(dir, "posthouse.db")
-	stride, found, n := max(1, len(whole)/rounds(300)), 0, 0
-	for size := 0; size < len(whole); size += stride {
+	tally := damage.Begin(t)
+	for size := 0; size < len(whole); size += stride(len(whole), 300) {
 		if err := os.WriteFile(path, whole[:size], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		n++
 		switch got := answers(t, path); {
 		case strings.Contains(got, "error"):
-			found++
+			tally.Found("cut off")
 		case got != want:
-			t.Errorf("cut off at byte %d of %d: the answers are others and nobody noticed", size, len(whole))
+			tally.Served("cut off", "cut off at byte %d of %d: the answers are others and nobody noticed", size, len(whole))
+		default:
+			tally.Same("cut off")
 		}
 		_ = os.Remove(path + "-wal")
 		_ = os.Remove(path + "-shm")
 	}
-	t.Logf("%d of %d were found, the others changed no answer", found, n)
-	if found == 0 {
+	if tally.Of("cut off").Found == 0 {
 		t.Error("nothing was found")
 	}
 }
@@ -72,16 +74,17 @@ func TestTruncatedWAL(t *testing.T) {
 			t.Fatal(state)
 		}
 	}
-	found, earlier := 0, map[string]bool{}
-	for size := 0; size < len(wal); size += max(1, len(wal)/rounds(200)) {
+	tally, older := damage.Begin(t), map[string]bool{}
+	for size := 0; size < len(wal); size += stride(len(wal), 200) {
 		switch got := put(db, wal[:size]); {
 		case strings.Contains(got, "error"):
-			found++
+			tally.Found("log cut off")
 		case !states[got]:
-			t.Errorf("cut off at byte %d of %d: the store is as it never was", size, len(wal))
+			tally.Served("log cut off", "cut off at byte %d of %d: the store is as it never was", size, len(wal))
 		default:
-			earlier[got] = true
+			tally.Older("log cut off")
+			older[got] = true
 		}
 	}
-	t.Logf("%d were found, the others gave %d earlier states", found, len(earlier))
+	t.Logf("%d earlier states", len(older))
 }

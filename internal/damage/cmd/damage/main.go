@@ -1,0 +1,114 @@
+// Command damage damages a small store of each kind in every byte, and records what the
+// stores made of it: make damage. It is wiring and may import everything.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/damage"
+	"github.com/posthouse/posthouse/internal/record"
+)
+
+// A config is what the flags say.
+type config struct {
+	stores, record, doc, commit string
+	again, page                 bool
+	now                         func() time.Time
+}
+
+func main() {
+	c := config{now: time.Now}
+	flag.StringVar(&c.stores, "stores", "", "which stores, as in file,sqlite; default: all")
+	flag.BoolVar(&c.again, "again", false, "try stores that the record has at this commit, too")
+	flag.StringVar(&c.record, "record", damage.Record, "the file to append to")
+	flag.StringVar(&c.doc, "doc", "docs/guarantees.md", "the page that quotes the record; empty: none")
+	flag.BoolVar(&c.page, "page", false, "write the page anew, and try nothing")
+	flag.StringVar(&c.commit, "commit", "", "what the record says was tried; default: git describe")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := c.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "damage:", err)
+		os.Exit(1)
+	}
+}
+
+func (c *config) run(ctx context.Context) error {
+	if c.page {
+		return c.quote()
+	}
+	if c.commit == "" {
+		out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
+		if err != nil {
+			return fmt.Errorf("git describe: %w; say -commit", err)
+		}
+		c.commit = strings.TrimSpace(string(out))
+	}
+	stores, err := c.chosen()
+	if err != nil {
+		return err
+	}
+	for _, s := range stores {
+		if err := c.one(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chosen returns the stores that are asked for and not on record at this commit.
+func (c *config) chosen() (some []damage.Store, err error) {
+	lines, err := record.Read[damage.Line](c.record)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for name := range strings.SplitSeq(c.stores, ",") {
+		names[name] = true
+	}
+	for _, s := range damage.Stores() {
+		asked := c.stores == "" || names[s.Name]
+		delete(names, s.Name)
+		done := slices.ContainsFunc(lines, func(l damage.Line) bool { return l.Store == s.Name && l.Commit == c.commit })
+		if asked && (c.again || !done) {
+			some = append(some, s)
+		}
+	}
+	if c.stores != "" && len(names) > 0 {
+		return nil, fmt.Errorf("no tests of %v", slices.Collect(maps.Keys(names)))
+	}
+	return some, nil
+}
+
+// one makes a line of the record.
+func (c *config) one(ctx context.Context, s damage.Store) error {
+	line, err := damage.Run(ctx, s, func(text string) { fmt.Printf("%s %s: %s\n", c.now().Format("15:04:05"), s.Name, text) })
+	if line == nil {
+		return err
+	}
+	line.Date, line.Commit = c.now().UTC().Format(time.DateOnly), c.commit
+	return errors.Join(err, record.Append(c.record, line), c.quote())
+}
+
+// quote writes the newest lines of the record into the page.
+func (c *config) quote() error {
+	if c.doc == "" {
+		return nil
+	}
+	lines, err := record.Read[damage.Line](c.record)
+	if err != nil {
+		return err
+	}
+	return record.Quote(c.doc, damage.Record, damage.Table(lines))
+}
