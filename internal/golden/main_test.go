@@ -1,6 +1,8 @@
 package golden_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -8,4 +10,13 @@ import (
 	"github.com/posthouse/posthouse/internal/pgtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
+func TestMain(m *testing.M) {
+	if url := os.Getenv(openerEnv); url != "" {
+		if err := openAndUse(url); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(pgtest.Main(m))
+}
