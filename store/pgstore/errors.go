@@ -49,6 +49,8 @@ func (s *Store) refusal(doing string, pg *pgconn.PgError) error {
 		e.Code, e.Hint = posthouse.CodeTooLarge, "an entry must be smaller than 1 GB"
 	case "26000", "42P05", "08P01":
 		e.Hint = "behind a pooler of transactions set Options.Pooler, or add pooler=true to the URL"
+	case "55P03":
+		return s.unreachable(doing, pg) // the server's lock_timeout is over; later there may be none to wait for
 	case "23505":
 		e.Code, e.Hint = posthouse.CodeCorrupt, "the log has an entry behind its tail; run posthouse verify"
 	default:
