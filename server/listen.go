@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/internal/loopback"
 )
 
 // CheckListen reports whether a server may listen on addr. Loopback is always
@@ -21,7 +21,7 @@ func CheckListen(addr string, tls, allowInsecure bool) error {
 			Code: posthouse.CodeInvalid, Field: "addr", Message: "must be host:port", Hint: "for example 127.0.0.1:8095", Err: err,
 		}
 	}
-	if api.IsLoopback(host) || tls || allowInsecure {
+	if loopback.Is(host) || tls || allowInsecure {
 		return nil
 	}
 	return &posthouse.Error{

@@ -7,5 +7,5 @@
 // which may do nothing else. A claim waits at the server for about 30 seconds, so a proxy in
 // between must allow for a minute.
 //
-// It imports the root package, server/problem, task and task/wire.
+// It imports the root package, internal/loopback, server/problem, task and task/wire.
 package httptask

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/loopback"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/wire"
@@ -31,7 +32,7 @@ func NewEngine(server, token string, client *http.Client) (task.Engine, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
 		return nil, refused("server", fmt.Sprintf("%.200q is no address of a server", server), "write it as https://posthouse.example")
 	}
-	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
+	if u.Scheme == "http" && !loopback.Is(u.Hostname()) {
 		return nil, refused("server", "is another machine reached without TLS: the token could be read on the way", "use https, or a tunnel to this machine")
 	}
 	if token == "" || strings.ContainsAny(token, " \r\n") {
@@ -62,11 +63,6 @@ func newClient() *http.Client {
 		MaxIdleConnsPerHost: maxIdle,
 		IdleConnTimeout:     90 * time.Second,
 	}}
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 type caller struct {

@@ -25,5 +25,5 @@
 //
 // A store in package natsstore has another server in its process: no worker reaches that one.
 //
-// The package imports the root package, task, task/link and task/natstask.
+// The package imports the root package, internal/loopback, task, task/link and task/natstask.
 package natslink

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
-	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/loopback"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/task/natstask"
@@ -101,7 +101,7 @@ func (l *natsLink) lasting(log *slog.Logger) []nats.Option {
 func (l *natsLink) elsewhere(o *link.Options) (servers string, options []nats.Option, err error) {
 	at, query, _ := strings.Cut(strings.TrimSpace(o.URL), "?")
 	bad := func() error { // without the URL, which may have a password
-		return invalid("URL", "is not the URL of NATS servers", "write tls://host:4222, or nats://user:password@host:4222, several with commas between")
+		return invalid("URL", "is not the URL of NATS servers", "write tls://host:4222, or tls://user:password@host:4222, several with commas between")
 	}
 	q, err := url.ParseQuery(query)
 	if err != nil {
@@ -129,20 +129,24 @@ func (l *natsLink) elsewhere(o *link.Options) (servers string, options []nats.Op
 			return "", nil, bad()
 		}
 		all, hosts = append(all, strings.TrimSuffix(u.String(), "/")), append(hosts, scheme+"://"+u.Host)
-		user, beyond = user || u.User != nil, beyond || !isLoopback(u.Hostname())
+		user, beyond = user || u.User != nil, beyond || !loopback.Is(u.Hostname())
 	}
 	l.address = strings.Join(hosts, ",")
 	if options, err = certificates(o); err != nil {
 		return "", nil, err
 	}
+	const hint = "write tls:// instead of nats://"
+	clear := beyond && scheme != "tls" && o.CA == "" && o.Cert == "" // certificates require TLS, whatever the scheme
 	switch {
+	case user && clear:
+		return "", nil, invalid("URL", "is another machine reached without TLS: the user's password could be read on the way", hint)
 	case o.Credentials != "":
 		if _, err := os.Stat(o.Credentials); err != nil {
 			return "", nil, unreadable("Credentials", err)
 		}
 		options = append(options, nats.UserCredentials(o.Credentials))
-	case o.Token != "" && !user && beyond && scheme != "tls" && o.CA == "":
-		return "", nil, invalid("URL", "is another machine reached without TLS: the token could be read on the way", "write tls:// instead of nats://")
+	case o.Token != "" && !user && clear:
+		return "", nil, invalid("URL", "is another machine reached without TLS: the token could be read on the way", hint)
 	case o.Token != "" && !user:
 		options = append(options, nats.Token(o.Token), nats.CustomInboxPrefix(inboxOf(o.Token)))
 	}
@@ -229,11 +233,6 @@ func (l *natsLink) Close() error {
 		}
 	})
 	return nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func invalid(field, message, hint string) error {

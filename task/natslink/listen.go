@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/loopback"
 	"github.com/posthouse/posthouse/task/link"
 )
 
@@ -85,7 +86,7 @@ func serverOptions(o *link.Options) (*server.Options, error) {
 		return nil, invalid("Cert", "and Key belong together", "give both, or none")
 	case o.Credentials != "" || o.CA != "" || o.Token != "":
 		return nil, invalid("Credentials", "and CA go with URL, not with Listen", "workers show tokens of this server")
-	case o.Cert == "" && !isLoopback(host):
+	case o.Cert == "" && !loopback.Is(host):
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeForbidden, Field: "Listen", Message: "is reachable from other machines, and without TLS tokens and tasks would cross the network in the clear",
 			Hint: "listen on 127.0.0.1, or give a certificate and its key",

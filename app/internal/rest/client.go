@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/loopback"
 )
 
 // maxAnswer bounds what is read of one answer, in bytes.
@@ -41,7 +42,7 @@ func New(base, token string) (*Client, error) {
 			Hint: "write it as http://127.0.0.1:8095",
 		}
 	}
-	if u.Scheme == "http" && token != "" && !loopback(u.Hostname()) {
+	if u.Scheme == "http" && token != "" && !loopback.Is(u.Hostname()) {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "server", Message: "is another machine reached without TLS: the token could be read on the way",
 			Hint: "use https, or a tunnel to this machine",
@@ -64,15 +65,7 @@ func New(base, token string) (*Client, error) {
 // Local reports whether the address is this machine's.
 func Local(base string) bool {
 	u, err := url.Parse(base)
-	return err == nil && loopback(u.Hostname())
-}
-
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return err == nil && loopback.Is(u.Hostname())
 }
 
 // Path joins segments, each escaped: an id with odd characters stays one

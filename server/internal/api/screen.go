@@ -2,12 +2,12 @@ package api
 
 import (
 	"net"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/loopback"
 )
 
 // ScreenPath refuses empty and dot segments of a path as it was sent. A name may
@@ -71,14 +71,5 @@ func (l Hosts) Allows(host string) bool {
 	if name == "" {
 		return false
 	}
-	return IsLoopback(name) || l[name] || l["["+name+"]"]
-}
-
-// IsLoopback reports whether a name or address is this machine's own.
-func IsLoopback(name string) bool {
-	if name == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(name)
-	return err == nil && ip.Unmap().IsLoopback()
+	return loopback.Is(name) || l[name] || l["["+name+"]"]
 }
