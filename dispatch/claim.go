@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/hint"
 )
 
 // A holding is a claim of a session here.
@@ -18,7 +19,8 @@ type holding struct {
 	since    time.Time // when it was claimed, or this process heard of it
 	deadline time.Time // of the attempt; zero for none
 	steps    commit.TaskSteps
-	lost     bool // the gate was decided, but not by this session; guarded by Dispatcher.mu
+	lost     bool          // the gate was decided, but not by this session; guarded by Dispatcher.mu
+	delivery hint.Delivery // of the hint that told of the task; nil: no queue did, or it knows; guarded likewise
 }
 
 // Claim implements [task.Engine].
@@ -42,12 +44,17 @@ func (d *Dispatcher) Claim(ctx context.Context, id string) (*task.Claim, error) 
 		if !ready.IsZero() {
 			due = time.After(max(ready.Sub(d.core.Now()), time.Millisecond))
 		}
+		done := d.want(s)
 		select {
 		case <-news:
+			done()
 		case <-due:
+			done()
 		case <-over.C:
+			done()
 			return nil, nil
 		case <-ctx.Done():
+			done()
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -69,12 +76,19 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 		case errors.Is(err, posthouse.ErrCorrupt), errors.Is(err, posthouse.ErrSealed): // others can be claimed
 			d.opt.Logger.Warn("a task cannot be claimed", "gate", t.gate, "thread", t.thread, "error", err)
 			t.ready, err = d.core.Now().Add(unreadablePause), nil
+			if t.delivery != nil { // the queue is told again by the next look at all tasks
+				delete(d.open, t.gate)
+				d.settle(t)
+				break
+			}
 			d.enqueue(t)
 		case err != nil || again > 0:
 			t.ready, t.away = d.core.Now().Add(max(again, d.core.Config.RenewEvery())), t.away || again > 0
+			t.touched = t.ready
 			d.enqueue(t)
 		default:
 			delete(d.open, t.gate)
+			d.settle(t)
 		}
 		if d.opt.AtOnce[t.name] > 0 {
 			d.wake() // it may have made room
@@ -84,7 +98,7 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 	if errors.Is(err, posthouse.ErrNotFound) || err == nil && g.Decision != nil {
 		return nil, nil
 	}
-	if err != nil {
+	if err != nil || d.isWrong(t, g) {
 		return nil, err
 	}
 	if !g.ExpiresAt.IsZero() && !d.core.Now().Before(g.ExpiresAt) {
@@ -122,7 +136,7 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 	}
 	h := d.newHolding(id, g, s)
 	d.mu.Lock()
-	d.held[g.ID] = h
+	d.hold(h)
 	d.mu.Unlock()
 	if s, err := d.session(ctx, s.id); err != nil { // it ended meanwhile
 		return nil, errors.Join(err, d.giveBack(ctx, h))
@@ -152,7 +166,7 @@ func (d *Dispatcher) adopt(session string, id task.ClaimID, g *posthouse.Gate) b
 	defer d.mu.Unlock()
 	s := d.sessions[session]
 	if have := d.held[g.ID]; s != nil && (have == nil || have.id.Fence < id.Fence) {
-		d.held[g.ID] = d.newHolding(id, g, s)
+		d.hold(d.newHolding(id, g, s))
 	}
 	return s != nil
 }
@@ -174,6 +188,14 @@ func newClaim(g *posthouse.Gate, id task.ClaimID) *task.Claim {
 		Attempt: c.Attempt, Iteration: c.Iteration, Continued: c.Continued, Paused: c.Paused, Failure: c.Failure,
 		Timeout: c.Limits.Timeout, NoSlot: c.Limits.NoSlot, Metadata: c.Metadata, Trace: c.Trace,
 	}
+}
+
+// hold notes a claim, with the hint of an older one. Callers hold d.mu.
+func (d *Dispatcher) hold(h *holding) {
+	if old := d.held[h.id.Gate]; old != nil && h.delivery == nil {
+		h.delivery = old.delivery
+	}
+	d.held[h.id.Gate] = h
 }
 
 // isAlive reports whether a session, here or at another process, has sent a heartbeat in
@@ -237,7 +259,7 @@ func (d *Dispatcher) holds(ctx context.Context, id task.ClaimID) (*holding, reco
 	if have := d.held[id.Gate]; have != nil && have.id.Fence >= id.Fence {
 		return have, r, nil
 	}
-	d.held[id.Gate] = h
+	d.hold(h)
 	return h, r, nil
 }
 
@@ -269,6 +291,9 @@ func (d *Dispatcher) forget(h *holding) {
 	defer d.mu.Unlock()
 	if d.held[h.id.Gate] == h {
 		delete(d.held, h.id.Gate)
+		if h.delivery != nil {
+			h.delivery.Later(0)
+		}
 		if d.opt.AtOnce[h.gate.Call.Task] > 0 {
 			d.wake() // another one may be claimed
 		}
@@ -277,7 +302,7 @@ func (d *Dispatcher) forget(h *holding) {
 
 // giveBack frees a claim, so that its attempt is made by another.
 func (d *Dispatcher) giveBack(ctx context.Context, h *holding) error {
-	defer d.add(h.gate)
+	defer d.add(h.gate, true)
 	defer d.forget(h)
 	r, slot, err := d.readSlot(ctx, h.gate)
 	if err != nil {

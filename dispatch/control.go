@@ -167,7 +167,7 @@ func (d *Dispatcher) replace(ctx context.Context, g *posthouse.Gate, next *posth
 		return nil, err
 	}
 	d.drop(g.ID)
-	d.add(opened)
+	d.add(opened, false)
 	return d.info(ctx, opened)
 }
 

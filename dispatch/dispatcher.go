@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/hint"
 )
 
 // Options configure a [Dispatcher]. Nil is the zero value.
@@ -21,8 +22,14 @@ type Options struct {
 	Logger *slog.Logger  // default: none
 
 	// AtOnce bounds how many tasks of a name the workers of this process have at once. Other
-	// processes over the store count their own. Default: as many as workers take.
+	// processes over the store count their own, but see Hints. Default: as many as workers take.
 	AtOnce map[string]int
+
+	// Hints is a queue that engines over one store share. With it, the engine that has a worker
+	// for a task is told of it, and no other; and AtOnce holds for all of them together, by name
+	// and group. All say the same in AtOnce. While the queue is away, and without one, each
+	// engine finds all tasks in the store.
+	Hints hint.Queue
 
 	// Stream gets the chunks of handlers, on the handler's call. Default: they are dropped.
 	Stream func(ctx context.Context, thread, step string, chunk []byte)
@@ -48,6 +55,7 @@ type Dispatcher struct {
 	held     map[posthouse.ID]*holding // claims of sessions here, by gate
 	news     chan struct{}             // closed when there may be something to claim
 	cursor   posthouse.ID              // the newest gate that a look for tasks has seen
+	hints    hinter
 
 	retries, failed, silent uint64 // for Gauges
 }
@@ -63,6 +71,7 @@ func New(l *ledger.Ledger, o *Options) (*Dispatcher, error) {
 	d := &Dispatcher{
 		ledger: l, core: l.Core(), opt: *o, open: map[posthouse.ID]*openTask{}, queues: map[string]*queue{},
 		sessions: map[string]*session{}, held: map[posthouse.ID]*holding{}, news: make(chan struct{}),
+		hints: newHinter(o.Hints),
 	}
 	if d.opt.Poll == 0 {
 		d.opt.Poll = defaultPoll
@@ -100,20 +109,27 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		events := d.ledger.Watch(ctx, ledger.WatchQuery{Cursor: "now"}) // from before the first look
 		group.Go(func() { d.watch(ctx, events) })
 	}
+	if d.hints.queue != nil {
+		d.startHints(ctx, &group)
+	}
 	look, pulse := time.NewTicker(d.opt.Poll), time.NewTicker(d.core.Config.RenewEvery())
 	defer look.Stop()
 	defer pulse.Stop()
 	for n := 0; ; {
 		if err := d.look(ctx, n%wholeEvery == 0); err != nil && ctx.Err() == nil {
 			d.opt.Logger.Warn("cannot look for tasks", "error", err)
+		} else {
+			n++
 		}
-		n++
 		for again := false; !again; {
 			select {
 			case <-look.C:
 				again = true
 			case <-pulse.C:
 				d.endSilent(ctx)
+				d.handBack()
+			case <-d.hints.whole:
+				again, n = true, 0
 			case <-ctx.Done():
 				return nil
 			}
@@ -138,7 +154,7 @@ func (d *Dispatcher) watch(ctx context.Context, events iter.Seq2[*posthouse.Even
 				}
 			case err != nil:
 			case e.Gate != nil && e.Gate.Kind == posthouse.GateTask:
-				d.add(e.Gate)
+				d.add(e.Gate, false)
 			case e.Decision != nil:
 				d.drop(e.Decision.Gate)
 			case e.Removal != nil:
@@ -168,23 +184,33 @@ func (d *Dispatcher) look(ctx context.Context, whole bool) error {
 		}
 	}
 	d.mu.Unlock()
+	counts := map[line]told{}
 	for g, err := range d.ledger.Gates(ctx, ledger.GateQuery{Kind: posthouse.GateTask, After: after}) {
 		if g != nil {
 			delete(held, g.ID)
 		}
 		switch {
 		case err == nil:
-			d.add(g)
+			if d.add(g, whole) {
+				l := line{g.Call.Task, g.Call.Group}
+				counts[l] = counts[l].and(g)
+			}
 		case g == nil || !errors.Is(err, posthouse.ErrSealed) && !errors.Is(err, posthouse.ErrCorrupt):
 			return err
 		default:
 			d.opt.Logger.Warn("a task cannot be read", "gate", g.ID, "error", err)
 		}
 	}
-	if ctx.Err() == nil {
-		for gate := range held {
-			d.drop(gate)
-		}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	return ctx.Err()
+	for gate := range held {
+		d.drop(gate)
+	}
+	if whole {
+		d.mu.Lock()
+		d.hints.told = counts
+		d.mu.Unlock()
+	}
+	return nil
 }

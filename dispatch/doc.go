@@ -19,6 +19,15 @@
 // been silent for the Ledger's LeaseTTL (3 s unless set), its attempts count as failed, and
 // others make the next ones at once.
 //
+// # Hints
+//
+// Alone, each Dispatcher knows of all open tasks, and they race for the oldest. With
+// [Options.Hints] they share a queue. Each tells it of the tasks whose opening it hears of,
+// once they may be claimed, and asks it for as many as workers here wait for. What the queue
+// gives is claimed like any other task, after a look at its gate. The queue may lose
+// everything: at the start, when it comes back, and once a minute a Dispatcher tells it of all
+// that is open. While it is away, they work as without it.
+//
 // # Control
 //
 // A Dispatcher is a task.Control as well: it lists tasks and workers, and clears slots and
@@ -29,5 +38,5 @@
 // An open task takes about 300 bytes in memory and no goroutine. Slots in sealed threads are
 // refused: they would not be encrypted.
 //
-// It imports the root package, the ledger, its core and its commits, and task.
+// It imports the root package, the ledger, its core and its commits, task and task/hint.
 package dispatch

@@ -102,7 +102,7 @@ func (d *Dispatcher) Retry(ctx context.Context, gate posthouse.ID, by string) (*
 	if err != nil {
 		return nil, err
 	}
-	d.add(g)
+	d.add(g, false)
 	return d.info(ctx, g)
 }
 

@@ -11,7 +11,8 @@ var _ task.Gauged = (*Dispatcher)(nil)
 
 // Gauges implements [task.Gauged]. It goes once over the open tasks in memory, and reads
 // nothing: 10,000 take a few milliseconds, in which no task is claimed. A task that a
-// worker of another process has counts as ready until a claim here has looked at it.
+// worker of another process has counts as ready until a claim here has looked at it. With
+// [Options.Hints], tasks that the queue has count as at the last look at all, of each minute.
 func (d *Dispatcher) Gauges() task.Gauges {
 	type key struct{ task, group string }
 	d.mu.Lock()
@@ -40,6 +41,11 @@ func (d *Dispatcher) Gauges() task.Gauges {
 		default:
 			q.Delayed++
 		}
+	}
+	for l, t := range d.hints.told {
+		q := queue(l.task, l.group)
+		q.Ready += t.ready
+		q.Oldest = max(q.Oldest, now.Sub(t.oldest))
 	}
 	for _, h := range d.held {
 		if !h.lost {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/task/hint"
 )
 
 // An openTask is a task that nobody here has claimed.
@@ -18,7 +19,11 @@ type openTask struct {
 	ready  time.Time // since, or when its claim elsewhere is looked at again
 	place  int       // in its queue, -1 while it is in none
 	paused bool      // until since
+	later  bool      // the queue that engines share is told of it then; it is among those
 	away   bool      // a worker of another process had it when it was looked at
+
+	delivery hint.Delivery // of the hint that told of it; nil: no queue did
+	touched  time.Time     // when the delivery came, or is looked at again
 }
 
 // A queue holds the tasks of one name, the first that is ready at the front.
@@ -51,23 +56,28 @@ func (q *queue) Pop() any {
 	return t
 }
 
-// add notes an open task.
-func (d *Dispatcher) add(g *posthouse.Gate) {
+// add notes an open task, or tells the queue that engines share of it; then it returns true.
+// With again, the queue may have forgotten it.
+func (d *Dispatcher) add(g *posthouse.Gate, again bool) bool {
 	if g.Decision != nil || g.Call == nil {
-		return
+		return false
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.cursor = max(d.cursor, g.ID)
 	if d.open[g.ID] != nil || d.held[g.ID] != nil {
-		return
+		return false
 	}
-	t := &openTask{gate: g.ID, thread: g.Thread, name: g.Call.Task, group: g.Call.Group, ready: g.Call.NotBefore, paused: g.Call.Paused != ""}
+	t := &openTask{gate: g.ID, thread: g.Thread, name: g.Call.Task, group: g.Call.Group, ready: g.Call.NotBefore, place: -1, paused: g.Call.Paused != ""}
 	if t.since = t.ready; t.since.Before(g.CreatedAt) {
 		t.since = g.CreatedAt
 	}
+	if d.hints.up {
+		return d.tell(t, again)
+	}
 	d.open[g.ID] = t
 	d.enqueue(t)
+	return false
 }
 
 // enqueue puts a task into its queue. Callers hold d.mu.
@@ -81,6 +91,18 @@ func (d *Dispatcher) enqueue(t *openTask) {
 	d.wake()
 }
 
+// unqueue takes a task out of its queue, if it is in one. Callers hold d.mu.
+func (d *Dispatcher) unqueue(t *openTask) {
+	switch {
+	case t.place < 0:
+	case t.later:
+		heap.Remove(&d.hints.later, t.place)
+		t.later = false
+	default:
+		heap.Remove(d.queues[t.name], t.place)
+	}
+}
+
 // wake has all that wait for a task look again. Callers hold d.mu.
 func (d *Dispatcher) wake() {
 	close(d.news)
@@ -92,13 +114,19 @@ func (d *Dispatcher) drop(gate posthouse.ID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if t := d.open[gate]; t != nil {
-		if t.place >= 0 {
-			heap.Remove(d.queues[t.name], t.place)
-		}
+		d.unqueue(t)
 		delete(d.open, gate)
+		if t.delivery != nil {
+			t.delivery.Ack()
+			t.delivery = nil
+		}
 	}
 	if h := d.held[gate]; h != nil {
 		h.lost = true
+		if h.delivery != nil {
+			h.delivery.Ack()
+			h.delivery = nil
+		}
 	}
 }
 
@@ -132,7 +160,7 @@ func (d *Dispatcher) next(s *session, now time.Time) (t *openTask, ready time.Ti
 	if now.Before(best.ready) {
 		return nil, best.ready, d.news
 	}
-	heap.Remove(d.queues[best.name], best.place)
+	d.unqueue(best)
 	return best, now, nil
 }
 

@@ -69,10 +69,15 @@ func (d *Dispatcher) resolve(ctx context.Context, g *posthouse.Gate, o *commit.T
 	}
 	if t := d.open[g.ID]; t != nil && t.place < 0 {
 		delete(d.open, g.ID)
+		d.settle(t)
+	}
+	if h := d.held[g.ID]; h != nil && h.delivery != nil {
+		h.delivery.Ack()
+		h.delivery = nil
 	}
 	d.mu.Unlock()
 	if next != nil {
-		d.add(next)
+		d.add(next, false)
 	}
 	return nil
 }

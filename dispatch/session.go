@@ -231,10 +231,21 @@ func (d *Dispatcher) endSession(ctx context.Context, s *session, revision uint64
 		d.opt.Logger.Warn("a worker is silent: others take its tasks", "worker", s.hello.Worker, "session", s.id)
 	}
 	for _, h := range d.claimsOf(s) {
+		d.mu.Lock()
+		x := h.delivery
+		h.delivery = nil
+		d.mu.Unlock()
 		d.forget(h)
-		if moved || d.failAttempt(ctx, h.gate, "worker "+s.hello.Worker+" was silent for "+d.lease().String()) != nil {
-			d.add(h.gate) // a claim finds out what has become of the worker
+		if !moved && d.failAttempt(ctx, h.gate, "worker "+s.hello.Worker+" was silent for "+d.lease().String()) == nil {
+			if x != nil {
+				x.Ack()
+			}
+			continue
 		}
+		if x != nil {
+			x.Later(0)
+		}
+		d.add(h.gate, true) // a claim finds out what has become of the worker
 	}
 	if moved || err != nil {
 		return
