@@ -7,9 +7,10 @@
 // Each run has ten steps. Five are tasks for workers, which reach engines over NATS; five
 // are executed by an engine. Engines share one store on Postgres. Each execution of a step
 // and each step that is on record is a line in a witness file outside of the store. In the
-// end all runs must be complete, each with the output of a run that nothing happened to,
-// and no step may have been executed after it was on record. A control arm does not record
-// the steps of engines, and must be caught.
+// end all runs must be complete, and no step may have been executed after it was on record.
+// Then each run is made once more in this process over a store in memory, where nothing happens
+// to it, and both must have the same on record. A control arm does not record the steps of
+// engines, and must be caught.
 //
 // A [Line] says what a trial found; the lines are checked in as docs/record/chaos.jsonl.
 // The processes are this binary once more: its main function calls [Child].

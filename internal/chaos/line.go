@@ -23,7 +23,13 @@ type Line struct {
 	Again      int `json:"again"`      // executions of steps that were not on record after an earlier one
 	Violations int `json:"violations"` // executions of steps that were on record
 	Wrong      int `json:"wrong"`      // runs that ended otherwise than a run that nothing happened to
-	Control    int `json:"control"`    // violations of the control arm
+
+	// Records were compared with those of runs that nothing happened to, beside the output: steps,
+	// questions, answers, checkpoints and parts of the state. 0: nothing but the output was.
+	Records int `json:"records,omitempty"`
+
+	Control int    `json:"control"`        // violations of the control arm
+	Note    string `json:"note,omitempty"` // for who reads the line
 
 	what []string
 }
@@ -34,10 +40,14 @@ func (l *Line) Bad() []string { return l.what }
 // Table is the record as docs/guarantees.md quotes it.
 func Table(lines []Line) string {
 	var b strings.Builder
-	b.WriteString("| Runs | Complete | Processes killed, frozen | Postgres, NATS killed | Steps executed | Executed again, not on record | Executed again, on record | Another output | Control arm: executed again |\n|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| Runs | Complete | Processes killed, frozen | Postgres, NATS killed | Steps executed | Executed again, not on record | Executed again, on record | Records compared | Runs with another outcome | Control arm: executed again | Note |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, l := range lines {
-		fmt.Fprintf(&b, "| %s | %s | %d, %d | %d, %d | %s | %d | %d | %d | %d |\n", record.Grouped(l.Runs), record.Grouped(l.Complete),
-			l.Kills, l.Freezes, l.Postgres, l.NATS, record.Grouped(l.Executions), l.Again, l.Violations, l.Wrong, l.Control)
+		records := "outputs only"
+		if l.Records > 0 {
+			records = record.Grouped(l.Records)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d, %d | %d, %d | %s | %d | %d | %s | %d | %d | %s |\n", record.Grouped(l.Runs), record.Grouped(l.Complete),
+			l.Kills, l.Freezes, l.Postgres, l.NATS, record.Grouped(l.Executions), l.Again, l.Violations, records, l.Wrong, l.Control, l.Note)
 	}
 	return b.String()
 }

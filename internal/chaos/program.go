@@ -69,10 +69,11 @@ func open(l *ledger.Ledger, w *witness, forgetful bool) (*flow.App[job, uint64],
 	}).Open(l, nil)
 }
 
-// execute is what a step does: it tells the witness, and takes a while.
+// execute is what a step does: it tells the witness, and takes a while. Without a witness it
+// takes none.
 func (j job) execute(ctx context.Context, w *witness) (uint64, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
+	if err := ctx.Err(); err != nil || w == nil {
+		return j.next(), err
 	}
 	if err := w.write(executed, j.Thread, j.Step); err != nil {
 		return 0, err

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -73,9 +75,11 @@ type trial struct {
 	led            *ledger.Ledger
 	app            *flow.App[job, uint64]
 
-	begun, complete int
-	open            map[string]bool // runs that are begun
-	wrong           []string        // runs with another output, or that failed
+	begun   int
+	done    []string          // runs that are complete
+	open    map[string]bool   // runs that are begun
+	wrong   map[string]string // runs that failed, or have another output or other records, and which
+	records int               // lines of traces that were compared
 }
 
 func (t *trial) path(name string) string { return filepath.Join(t.dir, name) }
@@ -158,7 +162,7 @@ func (t *trial) run(ctx context.Context) (*Line, error) {
 	} else {
 		go func() { ended <- m.run(disturbing) }()
 	}
-	t.open = map[string]bool{}
+	t.open, t.wrong = map[string]bool{}, map[string]string{}
 	err := t.beginAll(ctx, start)
 	calm()
 	if err := errors.Join(err, <-ended); err != nil {
@@ -173,18 +177,42 @@ func (t *trial) run(ctx context.Context) (*Line, error) {
 		return nil, ctx.Err()
 	}
 	told, err := hear(t.path("witness"))
+	if err == nil {
+		err = t.compare(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
 	line := &Line{
-		Seed: t.Seed, Runs: t.begun, Complete: t.complete, Seconds: int(t.Now().Sub(start).Seconds()), Disturbances: m.done,
-		Executions: told.Executions, Again: told.Again, Violations: len(told.Violations), Wrong: len(t.wrong),
+		Seed: t.Seed, Runs: t.begun, Complete: len(t.done), Seconds: int(t.Now().Sub(start).Seconds()), Disturbances: m.done,
+		Executions: told.Executions, Again: told.Again, Violations: len(told.Violations), Wrong: len(t.wrong), Records: t.records,
 	}
-	line.what = append(told.Violations, t.wrong...)
+	line.what = slices.AppendSeq(told.Violations, maps.Values(t.wrong))
 	for thread := range t.open {
 		line.what = append(line.what, "run "+thread+" is not complete: "+t.where(ctx, thread))
 	}
 	return line, nil
+}
+
+// compare compares what runs have on record with what they have where nothing happens to them.
+func (t *trial) compare(ctx context.Context) error {
+	for some := range slices.Chunk(t.done, calmAtOnce) {
+		want, err := calmTraces(ctx, some)
+		if err != nil {
+			return err
+		}
+		for _, thread := range some {
+			have, err := traceOf(ctx, t.led, thread)
+			if err != nil {
+				return err
+			}
+			t.records += len(have)
+			if d := have.differs(want[thread]); d != "" {
+				t.wrong[thread] = "run " + thread + ": " + d
+			}
+		}
+	}
+	return nil
 }
 
 // beginAll begins runs, as many at once as there may be, and waits for most of them.
@@ -209,7 +237,7 @@ func (t *trial) beginAll(ctx context.Context, start time.Time) error {
 		t.look(ctx)
 		if now := t.Now(); now.Sub(said) > 10*time.Second {
 			said = now
-			t.Progress("%d of %d runs complete", t.complete, t.Runs)
+			t.Progress("%d of %d runs complete", len(t.done), t.Runs)
 		}
 	}
 	return nil
@@ -255,14 +283,14 @@ func (t *trial) look(ctx context.Context) {
 		switch r.Status {
 		case posthouse.StatusDone:
 			if want := expected(thread); r.Output != want {
-				t.wrong = append(t.wrong, fmt.Sprintf("run %s: %d, want %d", thread, r.Output, want))
+				t.wrong[thread] = fmt.Sprintf("run %s: %d, want %d", thread, r.Output, want)
 			}
 		case posthouse.StatusFailed, posthouse.StatusCancelled:
-			t.wrong = append(t.wrong, fmt.Sprintf("run %s: %s %s", thread, r.Status, r.Error))
+			t.wrong[thread] = fmt.Sprintf("run %s: %s %s", thread, r.Status, r.Error)
 		default:
 			continue
 		}
 		delete(t.open, thread)
-		t.complete++
+		t.done = append(t.done, thread)
 	}
 }

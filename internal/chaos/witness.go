@@ -24,7 +24,11 @@ func openWitness(path string) (*witness, error) {
 	return &witness{f}, err
 }
 
+// write adds a line. A nil witness hears nothing.
 func (w *witness) write(m mark, thread string, step int) error {
+	if w == nil {
+		return nil
+	}
 	_, err := fmt.Fprintf(w.f, "%c %s %d %d\n", m, thread, step, os.Getpid())
 	return err
 }

@@ -38,13 +38,20 @@ func main() {
 	flag.Uint64Var(&c.Seed, "seed", 0, "of what is disturbed; 0: any")
 	path := flag.String("record", chaos.Record, "the file to append to; empty: none")
 	page := flag.String("doc", "docs/guarantees.md", "the page that quotes the record; empty: none")
+	anew := flag.Bool("page", false, "write the page anew, and run nothing")
 	flag.Parse()
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64N(1 << 32)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, &c, *path, *page); err != nil {
+	err := error(nil)
+	if *anew {
+		err = quote(*path, *page)
+	} else {
+		err = run(ctx, &c, *path, *page)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		os.Exit(1)
 	}
@@ -64,7 +71,7 @@ func run(ctx context.Context, c *chaos.Config, path, page string) error {
 	if err != nil {
 		return err
 	}
-	if arm.Violations == 0 {
+	if arm.Violations == 0 || arm.Wrong < arm.Complete {
 		return errors.New("the control arm was not caught: the trial cannot see what it is for")
 	}
 	line, err := chaos.Run(ctx, c)
@@ -72,19 +79,15 @@ func run(ctx context.Context, c *chaos.Config, path, page string) error {
 		return err
 	}
 	line.Date, line.Commit, line.Control = c.Now().UTC().Format(time.DateOnly), commit, arm.Violations
-	fmt.Printf("%d of %d runs complete in %d s, %+v, %d steps executed, %d again, %d though they were on record, %d other outputs\n",
-		line.Complete, line.Runs, line.Seconds, line.Disturbances, line.Executions, line.Again, line.Violations, line.Wrong)
+	fmt.Printf("%d of %d runs complete in %d s, %+v, %d steps executed, %d again, %d though they were on record, %d records compared, %d runs with another outcome\n",
+		line.Complete, line.Runs, line.Seconds, line.Disturbances, line.Executions, line.Again, line.Violations, line.Records, line.Wrong)
 	if path != "" {
 		if err := record.Append(path, line); err != nil {
 			return err
 		}
 	}
 	if path != "" && page != "" {
-		lines, err := record.Read[chaos.Line](path)
-		if err == nil {
-			err = record.Quote(page, chaos.Record, chaos.Table(lines))
-		}
-		if err != nil {
+		if err := quote(path, page); err != nil {
 			return err
 		}
 	}
@@ -92,4 +95,13 @@ func run(ctx context.Context, c *chaos.Config, path, page string) error {
 		return errors.New(strings.Join(bad, "\n"))
 	}
 	return nil
+}
+
+// quote writes the record's table into the page.
+func quote(path, page string) error {
+	lines, err := record.Read[chaos.Line](path)
+	if err != nil {
+		return err
+	}
+	return record.Quote(page, chaos.Record, chaos.Table(lines))
 }
