@@ -17,7 +17,7 @@ import (
 // allRoutes is the whole surface of the server.
 func (s *Server) allRoutes() []*api.Route {
 	return api.Named(slices.Concat(
-		s.checkpointRoutes(), s.gateRoutes(), s.grantRoutes(), s.approvalRoutes(), s.threadRoutes(), s.releaseRoutes(), s.holdRoutes(), s.retainRoutes(), s.clientRoutes(), s.signalRoutes(), s.taskRoutes(), s.workerRoutes(),
+		s.checkpointRoutes(), s.gateRoutes(), s.grantRoutes(), s.approvalRoutes(), s.threadRoutes(), s.releaseRoutes(), s.holdRoutes(), s.retainRoutes(), s.clientRoutes(), s.signalRoutes(), s.taskRoutes(), s.letterRoutes(), s.workerRoutes(),
 		s.agentRoutes(), s.runRoutes(), s.systemRoutes(), s.pageRoutes(),
 	))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/deadletter"
 )
 
 // Options configure a [Server]. Ledger and Tokens are required.
@@ -33,6 +34,9 @@ type Options struct {
 	// Starter starts tasks by themselves, as standalone.Starter of package
 	// task/standalone; its program must be among the runner's. Nil: none are started.
 	Starter task.Starter
+
+	// Letters has messages about tasks that nobody could use; nil: none come here.
+	Letters deadletter.Box
 
 	// Recover returns the request that a waiting checkpoint is about. It is called
 	// before an approval without a request is recorded. With ok false the approval is
@@ -102,6 +106,7 @@ type Server struct {
 	runner   Runner
 	tasks    Tasks
 	starter  task.Starter
+	letters  deadletter.Box
 	recovers func(*posthouse.Checkpoint) (string, bool)
 	limits   Limits
 	log      *slog.Logger
@@ -156,7 +161,7 @@ func New(o Options) (*Server, error) {
 		}
 	}
 	s := &Server{
-		ledger: o.Ledger, tokens: o.Tokens, agents: o.Agents, runner: o.Runner, tasks: o.Tasks, starter: o.Starter, recovers: o.Recover, limits: limits,
+		ledger: o.Ledger, tokens: o.Tokens, agents: o.Agents, runner: o.Runner, tasks: o.Tasks, starter: o.Starter, letters: o.Letters, recovers: o.Recover, limits: limits,
 		log: o.Logger, now: o.Now, wall: time.Now, tick: ticker,
 		calls: make(chan struct{}, limits.Calls), streams: make(chan struct{}, limits.Streams),
 		anonymous: make(chan struct{}, max(limits.Streams/10, 1)),

@@ -1,6 +1,7 @@
 package deadletter_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -56,5 +57,69 @@ func TestWhatMayBeReplayed(t *testing.T) {
 	}
 	if err := (&deadletter.Letter{Kind: deadletter.Hint, Size: 1, Data: []byte("x")}).MayReplay(); err != nil {
 		t.Error(err)
+	}
+}
+
+// away is a box that takes nothing while it is away.
+type away struct {
+	*deadletter.Memory
+	err error
+}
+
+func (a *away) Put(ctx context.Context, l deadletter.Letter) error {
+	if a.err != nil {
+		return a.err
+	}
+	return a.Memory.Put(ctx, l)
+}
+
+func (a *away) Letters(ctx context.Context, n int) ([]deadletter.Letter, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	return a.Memory.Letters(ctx, n)
+}
+
+// TestBesideKeepsWhatCannotBeShared, shows it and takes it out.
+func TestBesideKeepsWhatCannotBeShared(t *testing.T) {
+	ctx, at := t.Context(), time.Unix(7, 0)
+	clock := func() time.Time { at = at.Add(time.Second); return at }
+	shared := &away{deadletter.NewMemory(clock), posthouse.ErrUnavailable}
+	b := deadletter.Beside(shared, clock)
+	if _, err := b.Letters(ctx, 10); !errors.Is(err, posthouse.ErrUnavailable) {
+		t.Error(err)
+	}
+	put := func(subject string) {
+		if err := b.Put(ctx, deadletter.Letter{Kind: deadletter.Request, Subject: subject}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("own")
+	if all, err := b.Letters(ctx, 10); err != nil || len(all) != 1 || all[0].Subject != "own" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	shared.err = nil
+	put("shared")
+	put("shared, too")
+	all, err := b.Letters(ctx, 10)
+	if err != nil || len(all) != 3 || all[0].Subject != "shared, too" || all[2].Subject != "own" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for _, l := range all[1:] {
+		if err := b.Replay(ctx, l.ID); !errors.Is(err, posthouse.ErrUnsupported) {
+			t.Errorf("%s: %v", l.ID, err)
+		}
+		if err := b.Remove(ctx, l.ID); err != nil {
+			t.Error(err)
+		}
+		if err := b.Remove(ctx, l.ID); !errors.Is(err, posthouse.ErrNotFound) {
+			t.Error(err)
+		}
+	}
+	shared.err = posthouse.ErrUnavailable
+	put("own again")
+	shared.err = nil
+	if n, err := b.Purge(ctx); n != 2 || err != nil {
+		t.Errorf("%d, %v", n, err)
 	}
 }

@@ -9,7 +9,7 @@
 // A binary that takes addresses on its command line is given what opens them, as it is given
 // what opens stores: so it links no carrier that it does not use.
 //
-// It imports package task.
+// It imports packages task, task/deadletter and task/hint.
 package link
 
 import (
@@ -17,6 +17,8 @@ import (
 	"log/slog"
 
 	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/deadletter"
+	"github.com/posthouse/posthouse/task/hint"
 )
 
 // A Link is a connection to where workers and engines meet.
@@ -33,6 +35,13 @@ type Link interface {
 	// Follow calls fn with what other engines share, one chunk after the other, until stop is
 	// called or the Link is closed.
 	Follow(fn func(task.Chunk)) (stop func(), err error)
+
+	// Queue returns the queue of hints that engines share here; nil where there can be one
+	// engine only.
+	Queue() hint.Queue
+
+	// Letters returns the messages of here that nobody could use.
+	Letters() deadletter.Box
 
 	// Address is where workers connect, without secrets.
 	Address() string

@@ -17,7 +17,10 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/loopback"
 	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/deadletter"
+	"github.com/posthouse/posthouse/task/hint"
 	"github.com/posthouse/posthouse/task/link"
+	"github.com/posthouse/posthouse/task/natshint"
 	"github.com/posthouse/posthouse/task/natstask"
 )
 
@@ -26,6 +29,7 @@ type natsLink struct {
 	conn    *nats.Conn
 	tasks   natstask.Options
 	relay   *natstask.Relay
+	queue   *natshint.Queue // nil with a server in this process, which one engine uses
 	address string
 	own     *ownServer
 
@@ -70,11 +74,27 @@ func Open(ctx context.Context, o *link.Options) (link.Link, error) {
 	if err == nil {
 		l.relay, err = natstask.NewRelay(l.conn, &l.tasks)
 	}
+	if err == nil {
+		err = l.letters(log)
+	}
 	if err != nil {
 		_ = l.Close() // nothing of it has been used
 		return nil, err
 	}
 	return l, nil
+}
+
+// letters opens the box of dead letters, and the queue where engines meet at servers elsewhere.
+// Neither asks the servers yet, because a worker may not use JetStream.
+func (l *natsLink) letters(log *slog.Logger) (err error) {
+	if l.own != nil {
+		l.tasks.Letters = deadletter.NewMemory(time.Now)
+		return nil
+	}
+	if l.queue, err = natshint.New(l.conn, &natshint.Options{Prefix: l.tasks.Prefix, Logger: log}); err == nil {
+		l.tasks.Letters = deadletter.Beside(l.queue, time.Now)
+	}
+	return err
 }
 
 // lasting are the options of a connection that is made again whenever it is lost.
@@ -217,6 +237,17 @@ func (l *natsLink) Share(c task.Chunk) error { return l.relay.Share(c) }
 func (l *natsLink) Follow(fn func(task.Chunk)) (stop func(), err error) {
 	return l.relay.Follow(fn)
 }
+
+// Queue implements [link.Link].
+func (l *natsLink) Queue() hint.Queue {
+	if l.queue == nil {
+		return nil
+	}
+	return l.queue
+}
+
+// Letters implements [link.Link].
+func (l *natsLink) Letters() deadletter.Box { return l.tasks.Letters }
 
 // Address implements [link.Link].
 func (l *natsLink) Address() string { return l.address }

@@ -18,5 +18,5 @@
 // request or an answer beyond that fails with [posthouse.ErrTooLarge]. A task that does not fit
 // is not given to a worker: its attempts fail for that reason.
 //
-// It imports the root package, task and task/wire.
+// It imports the root package, task, task/deadletter and task/wire.
 package natstask

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/deadletter"
 	"github.com/posthouse/posthouse/task/wire"
 )
 
@@ -21,6 +23,10 @@ import (
 type Options struct {
 	Prefix string       // of subjects, 1 to 100 letters, digits, _ and -; default "posthouse"
 	Logger *slog.Logger // default: none
+
+	// Letters keeps requests that are none: they do not parse, or are too large. Whoever asked
+	// is answered anyway, where it says how. Default: they are logged only.
+	Letters deadletter.Box
 }
 
 const (
@@ -29,6 +35,9 @@ const (
 	anyEngine     = "any"
 	queueGroup    = "engines"
 )
+
+// letterTime is how long keeping a dead letter may take.
+const letterTime = 5 * time.Second
 
 // maxAtOnce bounds the requests that an engine answers at once. Others wait.
 const maxAtOnce = 10_000
@@ -61,6 +70,9 @@ func Serve(conn *nats.Conn, e task.Engine, o *Options) (stop func(), err error) 
 	ctx, cancel := context.WithCancel(context.Background())
 	name := nats.NewInbox()[len(nats.InboxPrefix):]
 	s := &server{conn: conn, engine: e, log: o.logger(), name: name, places: make(chan struct{}, maxAtOnce)}
+	if o != nil {
+		s.letters = o.Letters
+	}
 	handle := func(m *nats.Msg) {
 		s.places <- struct{}{}
 		s.group.Go(func() {
@@ -101,6 +113,8 @@ type server struct {
 	name   string
 	places chan struct{}
 	group  sync.WaitGroup
+
+	letters deadletter.Box // nil: there is none
 }
 
 // Headers of replies: the engine that answered, and the cluster that it is connected to.
@@ -113,6 +127,9 @@ const (
 func (s *server) answer(ctx context.Context, m *nats.Msg) {
 	method := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
 	out := wire.Serve(ctx, s.engine, method, m.Data)
+	if out.Malformed {
+		defer s.bury(ctx, m, out.Error)
+	}
 	if m.Reply == "" {
 		return
 	}
@@ -127,6 +144,20 @@ func (s *server) answer(ctx context.Context, m *nats.Msg) {
 	}
 	if err := s.conn.PublishMsg(r); err != nil {
 		s.log.Warn("a worker gets no answer", "method", method, "error", err)
+	}
+}
+
+// bury keeps a request that is none among the dead letters.
+func (s *server) bury(ctx context.Context, m *nats.Msg, why error) {
+	s.log.Warn("a request cannot be used: it goes to the dead letters", "subject", m.Subject, "bytes", len(m.Data), "reason", why)
+	if s.letters == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letterTime)
+	defer cancel()
+	err := s.letters.Put(ctx, deadletter.Letter{Kind: deadletter.Request, Subject: m.Subject, Reason: why.Error(), Data: m.Data})
+	if err != nil {
+		s.log.Warn("a dead letter is lost", "subject", m.Subject, "error", err)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/deadletter"
 	"github.com/posthouse/posthouse/task/natstask"
 	"github.com/posthouse/posthouse/worker"
 )
@@ -183,11 +184,13 @@ func TestWorkersOverNATS(t *testing.T) {
 	}
 }
 
-// TestMessagesThatDoNotFit are answered with the reason.
+// TestMessagesThatDoNotFit are answered with the reason, and go to the dead letters with it,
+// also those that say nobody to answer.
 func TestMessagesThatDoNotFit(t *testing.T) {
 	connect := startNATS(t)
-	startEngine(t, memstore.New(), connect())
-	conn := connect()
+	box := deadletter.NewMemory(time.Now)
+	startProgram(t, memstore.New(), connect(), nil, &natstask.Options{Letters: box}, func(context.Context, int) (int, error) { return 0, nil })
+	conn, sent := connect(), 0
 	for method, bodies := range map[string][]string{
 		"connect":  {"", "{", `{"hello":null}`, `{"hello":{"protocol":1},"hello":{"protocol":2}}`, `{"hello":{"protocol":1,"worker":"w","tasks":["x"],"atOnce":1},"more":1}`},
 		"claim":    {"{}", `{"session":"` + strings.Repeat("x", 201) + `"}`},
@@ -204,6 +207,27 @@ func TestMessagesThatDoNotFit(t *testing.T) {
 			if err := json.Unmarshal(m.Data, &reply); err != nil || reply.Error == nil || reply.Error.Code != posthouse.CodeInvalid || reply.Error.Field == "" {
 				t.Errorf("%s %.40q: %s", method, body, m.Data)
 			}
+			if err := conn.Publish("posthouse.task.any."+method, []byte(body)); err != nil { // nobody waits
+				t.Fatal(err)
+			}
+			sent += 2
+		}
+	}
+	if err := conn.Publish("posthouse.task.any.heartbeat", []byte(`{"session":"worker-of-nobody"}`)); err != nil { // it parses
+		t.Fatal(err)
+	}
+	var all []deadletter.Letter
+	for deadline := time.After(time.Minute); len(all) < sent; {
+		all, _ = box.Letters(t.Context(), 100) // memory does not fail
+		select {
+		case <-deadline:
+			t.Fatalf("%d of %d letters", len(all), sent)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	for _, l := range all {
+		if l.Kind != deadletter.Request || l.Reason == "" || !strings.HasPrefix(l.Subject, "posthouse.task.any.") || strings.HasSuffix(l.Subject, "heartbeat") {
+			t.Errorf("%+v", l)
 		}
 	}
 }

@@ -44,6 +44,8 @@ type TaskRequest struct {
 	Chunk   json.RawMessage   `json:"chunk,omitempty" doc:"of stream"`
 	Step    *task.StepResult  `json:"step,omitempty" doc:"of record: the result of a handler's step"`
 	Verdict json.RawMessage   `json:"verdict,omitempty" doc:"of resolve"`
+
+	verdict task.Verdict // as it was parsed
 }
 
 // A TaskReply has what a call returns. Each method uses some of the fields.
@@ -60,6 +62,9 @@ type TaskReply struct {
 type Reply struct {
 	TaskReply
 	Error *posthouse.Error `json:"error,omitempty"`
+
+	// Malformed says that the request was none: it did not parse, or was too large.
+	Malformed bool `json:"-"`
 }
 
 // Serve answers a request with the engine. A request that does not parse is answered with
@@ -68,8 +73,12 @@ type Reply struct {
 func Serve(ctx context.Context, e task.Engine, method string, body []byte) *Reply {
 	in, err := parse(body)
 	if err == nil {
+		err = in.check(method)
+	}
+	malformed := err != nil
+	if err == nil {
 		var done *TaskReply
-		if done, err = Do(ctx, e, method, in); err == nil {
+		if done, err = in.do(ctx, e, method); err == nil {
 			return &Reply{TaskReply: *done}
 		}
 	}
@@ -77,7 +86,7 @@ func Serve(ctx context.Context, e task.Engine, method string, body []byte) *Repl
 	if !errors.As(err, &own) {
 		own = &posthouse.Error{Code: posthouse.CodeUnavailable, Message: err.Error(), Hint: "try again"}
 	}
-	return &Reply{Error: own}
+	return &Reply{Error: own, Malformed: malformed}
 }
 
 // Encode returns the reply as JSON.
@@ -104,6 +113,10 @@ func Do(ctx context.Context, e task.Engine, method string, in *TaskRequest) (*Ta
 	if err := in.check(method); err != nil {
 		return nil, err
 	}
+	return in.do(ctx, e, method)
+}
+
+func (in *TaskRequest) do(ctx context.Context, e task.Engine, method string) (*TaskReply, error) {
 	var out TaskReply
 	var err error
 	switch method {
@@ -129,10 +142,7 @@ func Do(ctx context.Context, e task.Engine, method string, in *TaskRequest) (*Ta
 	case Record:
 		err = e.Record(ctx, *in.Claim, *in.Step)
 	case Resolve:
-		var v task.Verdict
-		if v, err = task.ParseVerdict(in.Verdict); err == nil {
-			err = e.Resolve(ctx, *in.Claim, v)
-		}
+		err = e.Resolve(ctx, *in.Claim, in.verdict)
 	}
 	if err != nil {
 		return nil, err
@@ -187,7 +197,12 @@ func (in *TaskRequest) check(method string) error {
 	case Record:
 		return required("step", in.Step != nil)
 	case Resolve:
-		return required("verdict", len(in.Verdict) > 0)
+		if err := required("verdict", len(in.Verdict) > 0); err != nil {
+			return err
+		}
+		v, err := task.ParseVerdict(in.Verdict)
+		in.verdict = v
+		return err
 	}
 	return nil
 }

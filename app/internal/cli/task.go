@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/deadletter"
 )
 
 func (a *app) taskCmd() *cobra.Command {
@@ -29,7 +30,7 @@ own, so the name changes as the task goes on.`,
 		Example: `  posthouse task start transcribe '{"video": 7}' --wait
   posthouse task list --failed
   posthouse task retry gate-019a...`,
-	}, a.taskStart(), a.taskList(), a.taskShow(), a.taskSlot(), a.taskClear(), a.taskPause(), a.taskResume(), a.taskRetry(), a.taskPurge())
+	}, a.taskStart(), a.taskList(), a.taskShow(), a.taskSlot(), a.taskClear(), a.taskPause(), a.taskResume(), a.taskRetry(), a.taskPurge(), a.taskDead())
 }
 
 func (a *app) taskList() *cobra.Command {
@@ -223,6 +224,95 @@ func (a *app) taskPurge() *cobra.Command {
 				return err
 			}
 			return a.answer(map[string]any{"task": args[0], "purged": true}, func() { a.Line("task %s is given up", args[0]) })
+		}),
+	}
+	yesFlag(cmd, &yes)
+	return cmd
+}
+
+func (a *app) taskDead() *cobra.Command {
+	return parent(&cobra.Command{
+		Use: "dead", Short: "Show and take out messages about tasks that nobody could use",
+		Long: `Show and take out messages about tasks that nobody could use.
+
+Over NATS, a request of a worker or a hint of an engine that does not parse or is too
+large is a dead letter. No task is lost with it. A task that failed for good is no
+letter: posthouse task list --failed has those.`,
+		Example: `  posthouse task dead list
+  posthouse task dead replay 17
+  posthouse task dead purge --yes`,
+	}, a.deadList(), a.deadReplay(), a.deadPurge())
+}
+
+func letterPath(below ...string) string {
+	return rest.Path(append([]string{"api", "dead-letters"}, below...)...)
+}
+
+func (a *app) deadList() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Short: "List dead letters, newest first, with the reason",
+		Example: `  posthouse task dead list
+  posthouse task dead list --json | jq -r '.[0].data' | base64 -d`,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, _ []string) error {
+			return get(ctx, a, c, letterPath(), params("limit", strconv.Itoa(limit)), func(all *[]deadletter.Letter) {
+				if len(*all) == 0 {
+					a.Line("there is no dead letter")
+					return
+				}
+				var rows [][]string
+				for _, l := range *all {
+					rows = append(rows, []string{l.ID, string(l.Kind), tree.Time(l.At), number(l.Size), term.Clip(term.Strip(l.Reason), 80), term.Clip(term.Strip(l.Subject), 80)})
+				}
+				a.Table([]string{"LETTER", "KIND", "AT", "BYTES", "REASON", "SUBJECT"}, rows)
+			})
+		}),
+	}
+	cmd.Flags().IntVar(&limit, "limit", 100, "how many, 1 to 1,000")
+	return cmd
+}
+
+func (a *app) deadReplay() *cobra.Command {
+	return &cobra.Command{
+		Use: "replay LETTER", Short: "Send a hint to its queue again, and take the letter out",
+		Long: `Send a hint to its queue again, and take the letter out.
+
+That is for one which an engine of another release could not read. A request of a
+worker is not sent again: the worker was answered.`,
+		Example: `  posthouse task dead replay 17`,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if err := c.Do(ctx, http.MethodPost, letterPath(args[0], "replay"), nil, nil, nil); err != nil {
+				return err
+			}
+			return a.answer(map[string]any{"letter": args[0], "replayed": true}, func() { a.Line("letter %s is sent again", args[0]) })
+		}),
+	}
+}
+
+func (a *app) deadPurge() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "purge [LETTER]", Short: "Take a dead letter out, or all of them",
+		Example: `  posthouse task dead purge 17 --yes
+  posthouse task dead purge --yes`,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if len(args) == 1 {
+				if ok, err := a.Confirm(yes, "take dead letter %s out?", args[0]); err != nil || !ok {
+					return err
+				}
+				if err := c.Do(ctx, http.MethodDelete, letterPath(args[0]), nil, nil, nil); err != nil {
+					return err
+				}
+				return a.answer(map[string]any{"letter": args[0], "purged": 1}, func() { a.Line("letter %s is gone", args[0]) })
+			}
+			if ok, err := a.Confirm(yes, "take all dead letters out?"); err != nil || !ok {
+				return err
+			}
+			var done server.Purged
+			if err := c.Do(ctx, http.MethodDelete, letterPath(), nil, nil, &done); err != nil {
+				return err
+			}
+			return a.answer(done, func() { a.Line("%s letters are gone", number(done.Purged)) })
 		}),
 	}
 	yesFlag(cmd, &yes)

@@ -143,13 +143,17 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		return err
 	}
 	so.Runner = h.runner
-	if h.tasks, err = dispatch.New(h.Ledger, &dispatch.Options{Logger: h.log, Stream: h.stream, AtOnce: o.TaskLimits}); err != nil {
-		return err
-	}
-	so.Tasks = h.tasks
 	if err := h.openLink(ctx, o, ts); err != nil {
 		return err
 	}
+	do := dispatch.Options{Logger: h.log, Stream: h.stream, AtOnce: o.TaskLimits}
+	if h.Link != nil {
+		do.Hints, so.Letters = h.Link.Queue(), h.Link.Letters()
+	}
+	if h.tasks, err = dispatch.New(h.Ledger, &do); err != nil {
+		return err
+	}
+	so.Tasks = h.tasks
 	h.Server, err = server.New(so)
 	return err
 }

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	natsserver "github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"go.uber.org/goleak"
+
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/task/deadletter"
+	"github.com/posthouse/posthouse/task/natslink"
+)
+
+// TestDeadLettersOfAServer over servers with JetStream: what is no request and no hint is
+// listed with the reason, a hint is sent again, and the rest is taken out. A task goes to the
+// queue that engines share.
+func TestDeadLettersOfAServer(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	s, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer func() { s.Shutdown(); s.WaitForShutdown() }()
+	if !s.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	conn, err := nats.Connect(s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+
+	e := &encrypted{t: t, dir: t.TempDir()}
+	var counts *flow.App[string, int]
+	var served lockedBuffer
+	a := e.app(&served)
+	a.dataDir, a.Programs, a.OpenLink = e.dir, counting(&counts), natslink.Open
+	ctx, cancel := context.WithCancel(t.Context())
+	h, err := a.open(ctx, &serveFlags{addr: "127.0.0.1:0", ephemeral: true, logLevel: "error", nats: natsFlags{url: s.ClientURL()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	dead := func(code int, args ...string) string {
+		return e.cli(code, append(append([]string{"task", "dead"}, args...), "--server", h.URL)...)
+	}
+
+	if _, err := counts.Run(t.Context(), "t1", "one two"); err != nil {
+		t.Fatal(err)
+	}
+	send := func(subject, body, want string) {
+		t.Helper()
+		for deadline := time.After(time.Minute); ; {
+			m, err := conn.Request(subject, []byte(body), time.Second)
+			if err == nil && strings.Contains(string(m.Data), want) {
+				return
+			}
+			select {
+			case <-deadline:
+				t.Fatalf("%s is answered %+v, %v", subject, m, err)
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	send("posthouse.task.any.connect", "{", `"invalid"`)
+	send("posthouse.hint.words.=.gate-x", `{"gate":"gate-x","thread":"t","task":"words","more":1}`, `"posthouse-hints"`)
+	send("$JS.API.STREAM.INFO.posthouse-hints", "", `"messages":2`) // the task's, and that
+	w := e.app(&served)
+	w.OpenLink = natslink.Open
+	working := make(chan int, 1)
+	go func() {
+		working <- w.run(ctx, []string{"worker", "--plain", "--task", "words=wc -w", "--data-dir", e.dir, "--nats", s.ClientURL()})
+	}()
+	send("$JS.API.STREAM.INFO.posthouse-hints", "", `"messages":0`)
+	send("$JS.API.STREAM.INFO.posthouse-dead", "", `"messages":2`)
+
+	var all []deadletter.Letter
+	err = json.Unmarshal([]byte(dead(0, "list", "--json")), &all)
+	slices.SortFunc(all, func(a, b deadletter.Letter) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
+	if err != nil || len(all) != 2 || all[0].Kind != deadletter.Hint || all[1].Kind != deadletter.Request {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if out := dead(0, "list"); !strings.Contains(out, all[0].Reason[:40]) || !strings.Contains(out, "posthouse.task.any.connect") {
+		t.Error(out)
+	}
+	if out := dead(1, "replay", all[1].ID); !strings.Contains(out, "its sender was answered") {
+		t.Error(out)
+	}
+	if out := dead(0, "replay", all[0].ID); !strings.Contains(out, "is sent again") {
+		t.Error(out)
+	}
+	send("$JS.API.STREAM.INFO.posthouse-dead", "", `"last_seq":3`) // it is no better
+	if out := dead(0, "purge", all[1].ID, "--yes"); !strings.Contains(out, "is gone") {
+		t.Error(out)
+	}
+	if out := dead(0, "purge", "--yes", "--json"); !strings.Contains(out, `"purged": 1`) {
+		t.Error(out)
+	}
+	if out := dead(0, "list"); !strings.Contains(out, "there is no dead letter") {
+		t.Error(out)
+	}
+	cancel()
+	if code := <-working; code != 0 {
+		t.Errorf("exit code %d\n%s", code, served.String())
+	}
+}
