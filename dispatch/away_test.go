@@ -279,7 +279,7 @@ func TestResultsAreRecordedOnce(t *testing.T) {
 		w := a.connect("w1")
 		a.run("t")
 		c := a.claim(w)
-		have, err := a.d.Records(t.Context(), c.ID)
+		have, err := a.d.Records(t.Context(), c.ID, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +298,7 @@ func TestResultsAreRecordedOnce(t *testing.T) {
 				t.Errorf("another result: %v", err)
 			}
 		}
-		if have, err = b.d.Records(t.Context(), c.ID); err != nil || len(have.Steps) != 2 || string(have.Steps[0].Value.Data) != "1" {
+		if have, err = b.d.Records(t.Context(), c.ID, ""); err != nil || len(have.Steps) != 2 || string(have.Steps[0].Value.Data) != "1" {
 			t.Errorf("%+v, %v", have, err)
 		}
 		a.resolve(c, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})

@@ -3,10 +3,12 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/hint"
 )
@@ -19,8 +21,9 @@ type holding struct {
 	since    time.Time // when it was claimed, or this process heard of it
 	deadline time.Time // of the attempt; zero for none
 	steps    commit.TaskSteps
-	lost     bool          // the gate was decided, but not by this session; guarded by Dispatcher.mu
-	delivery hint.Delivery // of the hint that told of the task; nil: no queue did, or it knows; guarded likewise
+	found    atomic.Pointer[finding] // while a worker turns its pages
+	lost     bool                    // the gate was decided, but not by this session; guarded by Dispatcher.mu
+	delivery hint.Delivery           // of the hint that told of the task; nil: no queue did, or it knows; guarded likewise
 }
 
 // Claim implements [task.Engine].
@@ -175,6 +178,14 @@ func (d *Dispatcher) adopt(session string, id task.ClaimID, g *posthouse.Gate) b
 // now on.
 func (d *Dispatcher) newHolding(id task.ClaimID, g *posthouse.Gate, s *session) *holding {
 	h := &holding{id: id, gate: g, session: s, since: d.core.Now()}
+	h.steps.Within, h.steps.Limit = within(g)+handler.Nested, task.MaxSteps
+	h.steps.Earlier = func(ctx context.Context) ([]posthouse.StepRecord, error) {
+		x, err := d.execution(ctx, g)
+		if x == nil || err != nil {
+			return nil, err
+		}
+		return x.Steps, nil
+	}
 	if limit := g.Call.Limits.Timeout; limit > 0 {
 		h.deadline = h.since.Add(limit)
 	}

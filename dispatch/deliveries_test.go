@@ -351,8 +351,8 @@ func (p *post) Stream(ctx context.Context, id task.ClaimID, chunk json.RawMessag
 	return tell(ctx, p, func(ctx context.Context, e task.Engine) error { return e.Stream(ctx, id, chunk) })
 }
 
-func (p *post) Records(ctx context.Context, id task.ClaimID) (*task.Records, error) {
-	return carry(ctx, p, p.mute, func(ctx context.Context, e task.Engine) (*task.Records, error) { return e.Records(ctx, id) })
+func (p *post) Records(ctx context.Context, id task.ClaimID, after string) (*task.Records, error) {
+	return carry(ctx, p, p.mute, func(ctx context.Context, e task.Engine) (*task.Records, error) { return e.Records(ctx, id, after) })
 }
 
 func (p *post) Record(ctx context.Context, id task.ClaimID, r task.StepResult) error {

@@ -377,7 +377,7 @@ func (e *frozenExecution) save(ctx context.Context, n int) {
 // record puts a step on record.
 func (e *frozenExecution) record(ctx context.Context, n int) {
 	var have *task.Records
-	if e.try("records", func() (err error) { have, err = e.engine().Records(ctx, e.c.ID); return err }) {
+	if e.try("records", func() (err error) { have, err = e.engine().Records(ctx, e.c.ID, ""); return err }) {
 		s := task.StepResult{Name: fmt.Sprintf("%s>%d/%d", have.Within, e.c.ID.Fence, n), Value: posthouse.Value{Codec: "json", Data: []byte(`1`)}}
 		e.try("record", func() error { return e.engine().Record(ctx, e.c.ID, s) })
 	}

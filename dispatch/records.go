@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,46 +19,128 @@ func within(g *posthouse.Gate) string {
 	return handler.Within(g.Name, g.Occurrence, g.Call.Iteration)
 }
 
+// pageSize bounds a page of records, in bytes of JSON. With it, any step fits into a message.
+const pageSize = 512 << 10
+
+// A finding is what handlers of a task have on record in an iteration.
+type finding struct {
+	steps []task.StepResult
+	gates []posthouse.Gate
+}
+
 // Records implements [task.Engine]. It reads the unfinished execution that handed the task
-// out.
-func (d *Dispatcher) Records(ctx context.Context, id task.ClaimID) (*task.Records, error) {
+// out, for the first page: the claim keeps it until the last one.
+func (d *Dispatcher) Records(ctx context.Context, id task.ClaimID, after string) (*task.Records, error) {
+	at, err := parsePlace(after)
+	if err != nil {
+		return nil, err
+	}
 	h, _, err := d.holds(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	all := h.found.Load()
+	if after == "" || all == nil {
+		if all, err = d.find(ctx, h.gate); err != nil {
+			return nil, err
+		}
+	}
 	out := &task.Records{Within: within(h.gate), Grants: commit.RequiresGrants(d.core)}
-	info, err := d.ledger.Thread(ctx, h.gate.Thread)
+	if err := all.page(out, at); err != nil {
+		return nil, err
+	}
+	if out.Next == "" {
+		all = nil
+	}
+	h.found.Store(all)
+	return out, nil
+}
+
+func (d *Dispatcher) find(ctx context.Context, g *posthouse.Gate) (*finding, error) {
+	out := &finding{}
+	x, err := d.execution(ctx, g)
+	if x == nil || err != nil {
+		return out, err
+	}
+	prefix := within(g) + handler.Nested
+	for i := range x.Steps {
+		if s := &x.Steps[i]; strings.HasPrefix(s.Name, prefix) {
+			out.steps = append(out.steps, task.StepResult{Name: s.Name, Occurrence: s.Occurrence, Effect: s.Effect, Value: s.Value})
+		}
+	}
+	for _, g := range x.Gates {
+		if strings.HasPrefix(g.Name, prefix) {
+			out.gates = append(out.gates, *g)
+		}
+	}
+	return out, nil
+}
+
+// execution returns the unfinished execution that handed a task out, nil if nothing of it is
+// on record.
+func (d *Dispatcher) execution(ctx context.Context, g *posthouse.Gate) (*ledger.Execution, error) {
+	info, err := d.ledger.Thread(ctx, g.Thread)
 	if err != nil {
 		return nil, err
 	}
-	branch, ok := info.Branch(h.gate.Branch)
+	branch, ok := info.Branch(g.Branch)
 	if !ok {
-		return out, nil
+		return nil, nil
 	}
 	head, err := d.ledger.GetHeader(ctx, branch.Head)
 	if err != nil {
 		return nil, err
 	}
 	all, err := ledger.Executions(ctx, d.ledger, head)
-	if err != nil {
-		return nil, err
-	}
-	x := all[h.gate.Task]
-	if x == nil {
-		return out, nil
-	}
-	prefix := out.Within + handler.Nested
-	for i := range x.Steps {
-		if s := &x.Steps[i]; strings.HasPrefix(s.Name, prefix) {
-			out.Steps = append(out.Steps, task.StepResult{Name: s.Name, Occurrence: s.Occurrence, Effect: s.Effect, Value: s.Value})
+	return all[g.Task], err
+}
+
+// page adds what fits into a page that begins at a place, at least one step or gate if one is
+// left, and says where the next one begins.
+func (f *finding) page(out *task.Records, at place) error {
+	room := pageSize
+	fits := func(v any) (bool, error) {
+		b, err := json.Marshal(v)
+		if err != nil || len(b) > room && room < pageSize {
+			return false, err
 		}
+		room -= len(b)
+		return true, nil
 	}
-	for _, g := range x.Gates {
-		if strings.HasPrefix(g.Name, prefix) {
-			out.Gates = append(out.Gates, *g)
+	for ; at.steps < len(f.steps); at.steps++ {
+		if ok, err := fits(&f.steps[at.steps]); !ok {
+			out.Next = at.String()
+			return err
 		}
+		out.Steps = append(out.Steps, f.steps[at.steps])
 	}
-	return out, nil
+	for ; at.gates < len(f.gates); at.gates++ {
+		if ok, err := fits(&f.gates[at.gates]); !ok {
+			out.Next = at.String()
+			return err
+		}
+		out.Gates = append(out.Gates, f.gates[at.gates])
+	}
+	return nil
+}
+
+// A place is where a page begins: behind so many steps and gates. Both only grow while the
+// task is claimed.
+type place struct{ steps, gates int }
+
+func (p place) String() string { return strconv.Itoa(p.steps) + "." + strconv.Itoa(p.gates) }
+
+func parsePlace(after string) (place, error) {
+	if after == "" {
+		return place{}, nil
+	}
+	steps, gates, _ := strings.Cut(after, ".")
+	s, err := strconv.ParseUint(steps, 10, 31)
+	g, other := strconv.ParseUint(gates, 10, 31)
+	if err != nil || other != nil {
+		return place{}, posthouse.Invalid("after", "%.40q is not the next of a page of records", after)
+	}
+	return place{int(s), int(g)}, nil
 }
 
 // Record implements [task.Engine]. The result is refused once the task's gate is decided.
@@ -80,6 +163,11 @@ func (d *Dispatcher) Record(ctx context.Context, id task.ClaimID, r task.StepRes
 	}
 	if err := r.Value.Validate(name); err != nil {
 		return err
+	}
+	if n := len(r.Value.Data); n > task.MaxStep {
+		e := posthouse.TooLarge("step "+name, n, task.MaxStep)
+		e.Hint = "keep large values elsewhere and record a reference"
+		return e
 	}
 	err = h.steps.Record(ctx, d.core, id.Gate, posthouse.Step{Name: r.Name, Occurrence: r.Occurrence, Effect: r.Effect, Value: r.Value})
 	if isOver(err) {

@@ -116,7 +116,7 @@ func TestRetryOnAnotherBranch(t *testing.T) {
 		if err := h.d.Save(t.Context(), c.ID, 1, []byte("half")); err != nil {
 			t.Fatal(err)
 		}
-		have, err := h.d.Records(t.Context(), c.ID)
+		have, err := h.d.Records(t.Context(), c.ID, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestRetryOnAnotherBranch(t *testing.T) {
 		if v, err := h.d.Load(t.Context(), got.ID); string(v) != "half" || err != nil || got.Call != c.Call || got.Failure == "" || string(got.Continued) != "1" {
 			t.Errorf("%+v, %q, %v", got, v, err)
 		}
-		if have, err = h.d.Records(t.Context(), got.ID); err != nil || len(have.Steps) != 1 || have.Steps[0].Name != price.Name {
+		if have, err = h.d.Records(t.Context(), got.ID, ""); err != nil || len(have.Steps) != 1 || have.Steps[0].Name != price.Name {
 			t.Errorf("%+v, %v", have, err)
 		}
 		h.resolve(got, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
@@ -173,7 +173,7 @@ func TestRetryBesideAnotherHandler(t *testing.T) {
 		w := h.connect("w1")
 		first, second := h.claim(w), h.claim(w)
 		h.resolve(first, task.Verdict{Action: task.FailPermanent, Reason: "no such page"})
-		have, err := h.d.Records(t.Context(), second.ID)
+		have, err := h.d.Records(t.Context(), second.ID, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,8 +19,8 @@ var workerCalls = map[string]struct{ summary, notes string }{
 	wire.Save:       {"Save a task's slot", "The next attempt or iteration finds it. Without a value it is cleared."},
 	wire.Signal:     {"Send a signal for a task", "One with a key is sent once."},
 	wire.Stream:     {"Stream a chunk of a task", "Those who follow the thread now get it. It is not recorded."},
-	wire.Records:    {"Show what a task's handler has on record", "Results of its steps, and what it waited for."},
-	wire.Record:     {"Record the result of a handler's step", "The next run of the handler finds it."},
+	wire.Records:    {"Show what a task's handler has on record", "Results of its steps, and what it waited for, in pages: what the answer's `next` says is `after` in the request for the next one."},
+	wire.Record:     {"Record the result of a handler's step", "The next run of the handler finds it. A result has at most 512 KiB, those of an iteration 16 MiB together."},
 	wire.Resolve:    {"Resolve a task", "With a verdict: its action is complete, fail, fail-permanent, retry-after, pause, continue, await or interrupt. The same verdict again does nothing."},
 	wire.Disconnect: {"Disconnect a worker", "Its claims are free at once, and their attempts count as not made."},
 }

@@ -45,12 +45,14 @@ type Engine interface {
 	Stream(ctx context.Context, id ClaimID, chunk json.RawMessage) error
 
 	// Records returns what the handler has on record: results of its steps, and the gates
-	// that it waited for.
-	Records(ctx context.Context, id ClaimID) (*Records, error)
+	// that it waited for. It comes in pages: after is "" for the first, then the Next of
+	// the page before. [posthouse.ErrInvalid] for another.
+	Records(ctx context.Context, id ClaimID, after string) (*Records, error)
 
 	// Record puts the result of a handler's step on record, under a name that Records gives.
 	// The same again does nothing, and [posthouse.ErrExists] says that another result is there.
-	// [posthouse.ErrInvalid] and [posthouse.ErrTooLarge] for what does not fit.
+	// [posthouse.ErrInvalid] for what does not fit, and [posthouse.ErrTooLarge] for a result
+	// beyond [MaxStep], or with which those of the iteration are beyond [MaxSteps].
 	Record(ctx context.Context, id ClaimID, r StepResult) error
 
 	// Resolve ends the claim with a verdict. The same verdict again does nothing.
@@ -65,11 +67,13 @@ type Engine interface {
 
 // Limits of what workers send, in bytes.
 const (
-	MaxInput  = 1 << 20  // of a task's input, and of what an iteration goes on with
-	MaxOutput = 1 << 20  // of a verdict
-	MaxSlot   = 1 << 20  // of a slot
-	MaxChunk  = 64 << 10 // of a stream
-	MaxWaits  = 100      // of a verdict; a number
+	MaxInput  = 1 << 20   // of a task's input, and of what an iteration goes on with
+	MaxOutput = 1 << 20   // of a verdict
+	MaxSlot   = 1 << 20   // of a slot
+	MaxStep   = 512 << 10 // of the result of a handler's step: each message carries one
+	MaxSteps  = 16 << 20  // of all results of an iteration, with their names
+	MaxChunk  = 64 << 10  // of a stream
+	MaxWaits  = 100       // of a verdict; a number
 )
 
 // Protocol is the version of this interface that [Hello] names.
@@ -119,7 +123,8 @@ type Claim struct {
 	Trace     map[string]string `json:"trace,omitempty"`
 }
 
-// Records are what handlers of a task have on record in this iteration.
+// Records are a page of what handlers of a task have on record in this iteration. It has at
+// most half a MiB of JSON, or one step or gate that is larger.
 type Records struct {
 	Within string           `json:"within"` // begins all names, with ">" behind it
 	Steps  []StepResult     `json:"steps,omitempty"`
@@ -127,6 +132,8 @@ type Records struct {
 
 	// Grants says that effects of class external need a grant, which handlers have none of.
 	Grants bool `json:"grants,omitempty"`
+
+	Next string `json:"next,omitempty"` // begins the next page; "" on the last
 }
 
 // A StepResult is the recorded result of one call of a step in a handler.

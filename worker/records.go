@@ -19,27 +19,50 @@ type records struct {
 
 	mu    sync.Mutex
 	have  *task.Records
-	calls map[string]uint32 // steps, signals and questions so far, by what they are counted by
-	waits []task.Wait       // all of them, in order, also those that are over
-	open  bool              // one of them is not over
+	steps map[stepKey]posthouse.Value // of have
+	calls map[string]uint32           // steps, signals and questions so far, by what they are counted by
+	waits []task.Wait                 // all of them, in order, also those that are over
+	open  bool                        // one of them is not over
 }
 
 var _ handler.Scope = (*records)(nil)
+
+// A stepKey names the result of a step.
+type stepKey struct {
+	name       string
+	occurrence uint32
+}
 
 // load returns what is on record. Callers hold r.mu.
 func (r *records) load() (*task.Records, error) {
 	if r.have != nil {
 		return r.have, nil
 	}
-	err := r.e.repeat(func(ctx context.Context) (err error) {
-		r.have, err = r.e.run.worker.engine.Records(ctx, r.e.claim.ID)
-		return err
-	})
-	if err != nil {
-		r.have = nil
-		return nil, err
+	var have *task.Records
+	steps := map[stepKey]posthouse.Value{}
+	for after, more := "", true; more; more = after != "" {
+		var page *task.Records
+		err := r.e.repeat(func(ctx context.Context) (err error) {
+			page, err = r.e.run.worker.engine.Records(ctx, r.e.claim.ID, after)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Steps {
+			s := &page.Steps[i]
+			if _, ok := steps[stepKey{s.Name, s.Occurrence}]; !ok { // the first one counts
+				steps[stepKey{s.Name, s.Occurrence}] = s.Value
+			}
+		}
+		if have == nil {
+			have = page
+		} else {
+			have.Gates = append(have.Gates, page.Gates...)
+		}
+		after = page.Next
 	}
-	r.calls = map[string]uint32{}
+	r.have, r.steps, r.calls = have, steps, map[string]uint32{}
 	return r.have, nil
 }
 
@@ -48,15 +71,6 @@ func (r *records) count(key string) uint32 {
 	n := r.calls[key]
 	r.calls[key]++
 	return n
-}
-
-func (r *records) step(name string, n uint32) *task.StepResult {
-	for i := range r.have.Steps {
-		if s := &r.have.Steps[i]; s.Name == name && s.Occurrence == n {
-			return s
-		}
-	}
-	return nil
 }
 
 // Do implements [handler.Scope].
@@ -72,10 +86,10 @@ func (r *records) Do(ctx context.Context, name string, effect posthouse.Effect, 
 	}
 	s := task.StepResult{Name: have.Within + handler.Nested + name, Effect: effect}
 	s.Occurrence = r.count(s.Name)
-	recorded := r.step(s.Name, s.Occurrence)
+	recorded, ok := r.steps[stepKey{s.Name, s.Occurrence}]
 	r.mu.Unlock()
-	if recorded != nil {
-		return recorded.Value, nil
+	if ok {
+		return recorded, nil
 	}
 	if effect == posthouse.EffectExternal && have.Grants {
 		return posthouse.Value{}, posthouse.NeedsGrant(s.Name)
@@ -132,8 +146,8 @@ func (r *records) Signal(name string, latch bool, timeout time.Duration) (json.R
 	r.waits = append(r.waits, task.Wait{Signal: name, Latch: latch, Timeout: timeout})
 	full := have.Within + handler.Nested + handler.SignalPrefix + name
 	n := r.count(full)
-	if s := r.step(full, n); s != nil {
-		return s.Value.Data, nil
+	if v, ok := r.steps[stepKey{full, n}]; ok {
+		return v.Data, nil
 	}
 	for i := range have.Gates {
 		g := &have.Gates[i]

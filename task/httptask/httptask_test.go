@@ -139,6 +139,41 @@ func TestWorkersOverHTTP(t *testing.T) {
 	}
 }
 
+// TestManyStepsComeBack: the second attempt finds what the first recorded, though no answer
+// carries all of it, and runs none of the steps again.
+func TestManyStepsComeBack(t *testing.T) {
+	e := startEngine(t, true)
+	w, err := worker.New(e.reach("w", tokens.Worker), nil)
+	check(t, err)
+	const n = 8 // together more than an answer may have
+	var ran, attempts atomic.Int32
+	worker.Handle(w, "double", func(wt worker.Task, in int) (int, error) {
+		for i := range n {
+			have, err := step.Do(wt.Context(), "read", func(context.Context) (string, error) {
+				ran.Add(1)
+				return strings.Repeat(string(rune('a'+i)), task.MaxStep-2), nil
+			})
+			if err != nil {
+				return 0, err
+			}
+			if len(have) != task.MaxStep-2 || have[0] != byte('a'+i) {
+				return 0, worker.Permanent(errors.New("another result"))
+			}
+		}
+		if attempts.Add(1) == 1 {
+			return 0, errors.New("try again")
+		}
+		return 2 * in, nil
+	})
+	run(t, w.Run)
+	_, err = e.app.Run(t.Context(), "t", 1)
+	check(t, err)
+	e.done("t")
+	if attempts.Load() != 2 || ran.Load() != n {
+		t.Errorf("%d steps ran in %d attempts", ran.Load(), attempts.Load())
+	}
+}
+
 // done waits for the end of a thread.
 func (e *engine) done(thread string) {
 	e.t.Helper()

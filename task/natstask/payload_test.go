@@ -137,3 +137,44 @@ func TestAnAnswerThatNoMessageCarries(t *testing.T) {
 		t.Errorf("%d bytes of %d: %v", len(have), largest, err)
 	}
 }
+
+// TestManyStepsComeBack: the second attempt finds what the first recorded, though no message
+// carries all of it, and runs none of the steps again.
+func TestManyStepsComeBack(t *testing.T) {
+	connect := startNATS(t)
+	e := startProgram(t, memstore.New(), connect(), nil, nil, func(ctx context.Context, in int) (int, error) {
+		return step.RemoteWith[int](ctx, "big", "big", in, step.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: time.Millisecond}})
+	})
+	w, err := worker.New(far(t, connect()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 5
+	var ran, attempts atomic.Int32
+	worker.Handle(w, "big", func(wt worker.Task, _ int) (int, error) {
+		for i := range n {
+			have, err := step.Do(wt.Context(), "read", func(context.Context) (string, error) {
+				ran.Add(1)
+				return strings.Repeat(string(rune('a'+i)), task.MaxStep-2), nil
+			})
+			if err != nil {
+				return 0, err
+			}
+			if len(have) != task.MaxStep-2 || have[0] != byte('a'+i) {
+				return 0, worker.Permanent(errors.New("another result"))
+			}
+		}
+		if attempts.Add(1) == 1 {
+			return 0, errors.New("try again")
+		}
+		return 1, nil
+	})
+	run(t, w.Run)
+	if _, err := e.app.Run(t.Context(), "t", 1); err != nil {
+		t.Fatal(err)
+	}
+	e.done(t, "t")
+	if attempts.Load() != 2 || ran.Load() != n {
+		t.Errorf("%d steps ran in %d attempts", ran.Load(), attempts.Load())
+	}
+}

@@ -101,8 +101,8 @@ func (c *Client) Stream(ctx context.Context, id task.ClaimID, chunk json.RawMess
 }
 
 // Records implements [task.Engine].
-func (c *Client) Records(ctx context.Context, id task.ClaimID) (*task.Records, error) {
-	out, err := c.do(ctx, Records, TaskRequest{Claim: &id})
+func (c *Client) Records(ctx context.Context, id task.ClaimID, after string) (*task.Records, error) {
+	out, err := c.do(ctx, Records, TaskRequest{Claim: &id, After: after})
 	if err == nil && out.Records == nil {
 		err = noResult(Records)
 	}

@@ -43,6 +43,7 @@ type TaskRequest struct {
 	Signal  *posthouse.Signal `json:"signal,omitempty" doc:"of signal"`
 	Chunk   json.RawMessage   `json:"chunk,omitempty" doc:"of stream"`
 	Step    *task.StepResult  `json:"step,omitempty" doc:"of record: the result of a handler's step"`
+	After   string            `json:"after,omitempty" doc:"of records: the next of the page before, without one the first page"`
 	Verdict json.RawMessage   `json:"verdict,omitempty" doc:"of resolve"`
 
 	verdict task.Verdict // as it was parsed
@@ -54,7 +55,7 @@ type TaskReply struct {
 	Claim   *task.Claim   `json:"claim,omitempty" doc:"of claim; without one no task came"`
 	Pulse   *task.Pulse   `json:"pulse,omitempty" doc:"of heartbeat"`
 	Value   []byte        `json:"value,omitempty" doc:"of load: the slot"`
-	Records *task.Records `json:"records,omitempty" doc:"of records: what the handler has on record"`
+	Records *task.Records `json:"records,omitempty" doc:"of records: a page of what the handler has on record; its next, if any, asks for the next page"`
 	Saved   bool          `json:"saved,omitempty" doc:"of load: there is a value, which may be empty"`
 }
 
@@ -138,7 +139,7 @@ func (in *TaskRequest) do(ctx context.Context, e task.Engine, method string) (*T
 	case Stream:
 		err = e.Stream(ctx, *in.Claim, in.Chunk)
 	case Records:
-		out.Records, err = e.Records(ctx, *in.Claim)
+		out.Records, err = e.Records(ctx, *in.Claim, in.After)
 	case Record:
 		err = e.Record(ctx, *in.Claim, *in.Step)
 	case Resolve:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/task"
 )
 
 // A scope has what a handler recorded and was answered in this iteration. [Task.Again] hands
@@ -66,6 +67,16 @@ func (s *scope) Do(ctx context.Context, name string, _ posthouse.Effect, fn func
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	size := len(v.Data)
+	for name, have := range s.steps {
+		size += len(name) + len(have.Data)
+	}
+	switch {
+	case len(v.Data) > task.MaxStep:
+		return v, posthouse.TooLarge("step "+name, len(v.Data), task.MaxStep)
+	case size > task.MaxSteps:
+		return v, posthouse.TooLarge("steps", size, task.MaxSteps)
+	}
 	s.steps[key] = v
 	return v, nil
 }

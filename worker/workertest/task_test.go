@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +45,15 @@ func Example() {
 	// <nil> complete 3 1
 }
 
+// record records steps with results of so many bytes and two quotes.
+func record(t worker.Task, sizes ...int) (errs []error) {
+	for _, n := range sizes {
+		_, err := step.Do(t.Context(), "s", func(context.Context) (string, error) { return strings.Repeat("x", n), nil })
+		errs = append(errs, err)
+	}
+	return errs
+}
+
 func TestTaskEnforcesWhatAnEngineWould(t *testing.T) {
 	d := workertest.NewTask(1)
 	if err := d.Pause("nap", time.Hour); err != nil {
@@ -66,6 +77,14 @@ func TestTaskEnforcesWhatAnEngineWould(t *testing.T) {
 		if !errors.Is(err, posthouse.ErrInvalid) && !errors.Is(err, posthouse.ErrTooLarge) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+	for _, err := range record(d, task.MaxStep-1) {
+		if !errors.Is(err, posthouse.ErrTooLarge) {
+			t.Errorf("a large step: %v", err)
+		}
+	}
+	if errs := record(d, slices.Repeat([]int{task.MaxStep - 2}, 33)...); errors.Join(errs[:31]...) != nil || !errors.Is(errs[32], posthouse.ErrTooLarge) {
+		t.Errorf("many steps: %v", errs)
 	}
 	if err := errors.Join(d.Continue("x"), d.Again().Stream(1), d.Again().SendSignal("t", "s", 1)); err != nil {
 		t.Error(err)
