@@ -353,7 +353,7 @@ type Backuper interface {
 	Backup(ctx context.Context, path string) error
 }
 
-// A Weaker is a Store whose server may be set to lose acknowledged writes.
+// A Weaker is a Store that may be set to lose acknowledged writes, itself or its server.
 type Weaker interface {
 	// Weak says by what it may lose them now, for people; nothing if it is durable.
 	Weak(ctx context.Context) ([]string, error)

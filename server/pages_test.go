@@ -2,18 +2,24 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/store/pgstore"
+	"github.com/posthouse/posthouse/store/sqlitestore"
 	"github.com/posthouse/posthouse/ui"
 )
 
@@ -170,4 +176,36 @@ func TestHealthAndReadiness(t *testing.T) {
 	h.server.ready.probe = probe
 	h.send(ask{method: "GET", path: "/readyz", as: "-"}).refused(posthouse.CodeClosed)
 	h.send(ask{method: "GET", path: "/healthz", as: "-"}).want(http.StatusOK)
+}
+
+// TestReadinessNamesWeakStores asks servers over stores that are set to lose acknowledged
+// writes, and over one that is not.
+func TestReadinessNamesWeakStores(t *testing.T) {
+	sqlite := func(sync sqlitestore.Sync) (posthouse.Store, error) {
+		return sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "posthouse.db"), &sqlitestore.Options{Sync: sync})
+	}
+	for name, c := range map[string]struct {
+		open func() (posthouse.Store, error)
+		want string
+	}{
+		"sqlite, normal": {func() (posthouse.Store, error) { return sqlite(sqlitestore.SyncNormal) }, "SyncNormal"},
+		"sqlite, full":   {func() (posthouse.Store, error) { return sqlite(sqlitestore.SyncFull) }, ""},
+		"postgres": {func() (posthouse.Store, error) {
+			return pgstore.Open(t.Context(), pgtest.URL(t)+"&synchronous_commit=off", &pgstore.Options{Schema: "weak", AllowUnsafe: true})
+		}, "synchronous_commit is off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, err := c.open()
+			check(t, err)
+			led, err := ledger.Open(store, nil)
+			check(t, err)
+			t.Cleanup(func() { check(t, led.Close()); check(t, store.Close()) })
+			h := open(t, func(o *Options) { o.Ledger, o.Tasks, o.Runner, o.Agents = led, nil, nil, nil })
+			var ready struct{ Weak []string }
+			check(t, json.Unmarshal(h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK).body, &ready))
+			if (len(ready.Weak) > 0) != (c.want != "") || c.want != "" && !strings.Contains(ready.Weak[0], c.want) {
+				t.Errorf("it says %q", ready.Weak)
+			}
+		})
+	}
 }

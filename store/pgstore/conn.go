@@ -47,45 +47,37 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 	return s.judge(ctx, c)
 }
 
-func (s *Store) judgeServer(ctx context.Context, c *conn) error { return s.judge(ctx, c.Conn.Conn()) }
-
 // judge refuses a server that would lose acknowledged writes or take none.
 func (s *Store) judge(ctx context.Context, c *pgx.Conn) error {
-	var version int
-	var fsync, pages, commit string
-	var standby bool
-	err := c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
-		current_setting('full_page_writes'), current_setting('synchronous_commit'), pg_is_in_recovery()`).
-		Scan(&version, &fsync, &pages, &commit, &standby)
+	_, err := s.judged(ctx, c)
+	return err
+}
+
+// judged is judge, and returns the settings that are weak and accepted.
+func (s *Store) judged(ctx context.Context, c *pgx.Conn) (weak []string, err error) {
+	is, err := askServer(ctx, c)
 	switch {
 	case err != nil:
-		return err
-	case version < 120000:
-		return &posthouse.Error{
+		return nil, err
+	case is.version < 120000:
+		return nil, &posthouse.Error{
 			Code: posthouse.CodeUnsupported, Message: "the server " + s.where + " is older than Postgres 12", Hint: "use a newer server",
 		}
 	case s.opts.ReadOnly:
-		return nil
-	case standby:
-		return &posthouse.Error{
+		return nil, nil
+	case is.standby:
+		return nil, &posthouse.Error{
 			Code: posthouse.CodeReadOnly, Message: "the server " + s.where + " is a standby, which takes no writes", Err: errStandby,
 			Hint: "connect to the primary: name both hosts in the URL, with target_session_attrs=read-write",
 		}
 	}
-	var unsafe []string
-	for name, v := range map[string]string{"fsync": fsync, "full_page_writes": pages, "synchronous_commit": commit} {
-		if v == "off" {
-			unsafe = append(unsafe, name)
+	if weak = is.weak(); len(weak) > 0 && !s.opts.AllowUnsafe {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Message: "the server " + s.where + " loses acknowledged writes: " + strings.Join(weak, "; "),
+			Hint: "turn it on for this database or user, or accept it: Options.AllowUnsafe, --allow-weak-store on the command line",
 		}
 	}
-	if len(unsafe) > 0 && !s.opts.AllowUnsafe {
-		return &posthouse.Error{
-			Code:    posthouse.CodeUnsupported,
-			Message: "the server " + s.where + " loses acknowledged writes when it crashes: off is " + strings.Join(unsafe, ", "),
-			Hint:    "turn it on for this database or user, or set Options.AllowUnsafe",
-		}
-	}
-	return nil
+	return weak, nil
 }
 
 // lend calls fn with a connection, once.

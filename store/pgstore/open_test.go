@@ -1,8 +1,10 @@
 package pgstore_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,7 +17,7 @@ import (
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-// TestUnsafeServer is refused, unless that is wanted.
+// TestUnsafeServer is refused, unless that is wanted. Then the store says so, and the log.
 func TestUnsafeServer(t *testing.T) {
 	unsafe := pgtest.Start(t, "fsync=off").URL()
 	for setting, url := range map[string]string{
@@ -25,15 +27,47 @@ func TestUnsafeServer(t *testing.T) {
 		for _, o := range []pgstore.Options{{}, {Pooler: true}} {
 			o.Schema = schemaOf(t.Name())
 			s, err := pgstore.Open(t.Context(), url, &o)
-			if !errors.Is(err, posthouse.ErrUnsupported) || s != nil || !strings.Contains(err.Error(), setting) || !strings.Contains(err.Error(), "AllowUnsafe") {
+			if !errors.Is(err, posthouse.ErrUnsupported) || s != nil || !strings.Contains(err.Error(), setting) || !strings.Contains(err.Error(), "AllowUnsafe") || !strings.Contains(err.Error(), "--allow-weak-store") {
 				t.Errorf("%s off: %v", setting, err)
 			}
-			o.AllowUnsafe = true
+			var log bytes.Buffer
+			o.AllowUnsafe, o.Logger = true, slog.New(slog.NewTextHandler(&log, nil))
 			s = openAt(t, url, o)
+			weak, err := s.Weak(t.Context())
+			if err != nil || len(weak) != 1 || !strings.HasPrefix(weak[0], setting+" is off: ") || strings.Count(log.String(), weak[0]) != 1 {
+				t.Errorf("%s off: weak by %q, %v; the log says %s", setting, weak, err, &log)
+			}
 			if err := s.Append(t.Context(), first(o, setting)); err != nil {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// TestDurableServer is weak once it is set so while it is used.
+func TestDurableServer(t *testing.T) {
+	server := pgtest.Start(t)
+	s := openAt(t, server.URL(), pgstore.Options{MaxConns: 1})
+	if weak, err := s.Weak(t.Context()); err != nil || len(weak) > 0 {
+		t.Errorf("weak by %q, %v", weak, err)
+	}
+	c := connect(t, server.URL())
+	run(t, c, "ALTER SYSTEM SET full_page_writes = off")
+	run(t, c, "SELECT pg_reload_conf()")
+	for { // the server's processes hear of it one by one
+		weak, err := s.Weak(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(weak) == 1 && strings.HasPrefix(weak[0], "full_page_writes is off") {
+			break
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Weak(t.Context()); !errors.Is(err, posthouse.ErrClosed) {
+		t.Errorf("closed: %v", err)
 	}
 }
 

@@ -51,7 +51,7 @@ type Options struct {
 	// read ErrUnavailable.
 	Timeout time.Duration
 
-	// Logger is told of lost connections; default: nobody.
+	// Logger is told of lost connections and weak settings; default: nobody.
 	Logger *slog.Logger
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // A Store keeps threads in one schema of a Postgres database. Besides [posthouse.Store]
-// it is a Watcher, Checker, SlotLister and BulkAppender. Any number of Stores, in any
+// it is a Watcher, Checker, SlotLister, BulkAppender and Weaker. Any number of Stores, in any
 // number of processes, may use the same schema.
 type Store struct {
 	opts  Options
@@ -40,6 +40,7 @@ var (
 	_ posthouse.Checker      = (*Store)(nil)
 	_ posthouse.SlotLister   = (*Store)(nil)
 	_ posthouse.BulkAppender = (*Store)(nil)
+	_ posthouse.Weaker       = (*Store)(nil)
 )
 
 // Open connects to the database that a URL names, and makes the schema or brings it up to

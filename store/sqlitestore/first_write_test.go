@@ -103,7 +103,7 @@ func TestLockFileIsWrittenOver(t *testing.T) {
 	}
 }
 
-// TestWriterSettings reads back how the connection writes.
+// TestWriterSettings reads back how the connection writes, and what the store says of it.
 func TestWriterSettings(t *testing.T) {
 	for sync, want := range map[sqlitestore.Sync]int64{sqlitestore.SyncFull: 2, sqlitestore.SyncNormal: 1} {
 		s := open(t, filepath.Join(t.TempDir(), "posthouse.db"), &sqlitestore.Options{Sync: sync})
@@ -114,6 +114,10 @@ func TestWriterSettings(t *testing.T) {
 			if got, err := s.WriterPragma(t.Context(), pragma); err != nil || got != v {
 				t.Errorf("sync %d: %s is %d, %v; want %d", sync, pragma, got, err, v)
 			}
+		}
+		weak, err := s.Weak(t.Context())
+		if err != nil || len(weak) != int(sync) || sync == sqlitestore.SyncNormal && !strings.Contains(weak[0], "SyncNormal") {
+			t.Errorf("sync %d: weak by %q, %v", sync, weak, err)
 		}
 	}
 }

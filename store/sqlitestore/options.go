@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"context"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -66,4 +67,15 @@ func (o *Options) withDefaults() (Options, error) {
 		return v, posthouse.Invalid("Poll", "is negative")
 	}
 	return v, nil
+}
+
+// Weak returns by what the store loses acknowledged writes: nothing with [SyncFull].
+func (s *Store) Weak(ctx context.Context) ([]string, error) {
+	switch {
+	case s.closed.Load():
+		return nil, s.closedError()
+	case ctx.Err() != nil || s.opts.Sync == SyncFull:
+		return nil, ctx.Err()
+	}
+	return []string{"Options.Sync is SyncNormal: a power cut loses all since the last sync"}, nil
 }

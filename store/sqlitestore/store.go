@@ -20,7 +20,7 @@ import (
 )
 
 // A Store keeps threads in one SQLite database. Besides [posthouse.Store] it is
-// a Watcher, Compacter, Backuper, Excluder, Checker, SlotLister and BulkAppender.
+// a Watcher, Compacter, Backuper, Excluder, Checker, SlotLister, BulkAppender and Weaker.
 type Store struct {
 	path string
 	opts Options
@@ -51,6 +51,7 @@ var (
 	_ posthouse.Backuper     = (*Store)(nil)
 	_ posthouse.Excluder     = (*Store)(nil)
 	_ posthouse.Checker      = (*Store)(nil)
+	_ posthouse.Weaker       = (*Store)(nil)
 )
 
 // Open opens the database file at path and brings its schema up to date. It makes the
