@@ -36,6 +36,11 @@ type Options struct {
 	// Otherwise that is [posthouse.ErrNotFound]: a disk may be missing.
 	NewStore bool
 
+	// AllowWeakStore accepts a store on a server whose settings lose acknowledged writes,
+	// which /readyz, the pages and the log then say. Otherwise that is
+	// [posthouse.ErrUnsupported].
+	AllowWeakStore bool
+
 	Addr          string   // to listen on; port 0 picks a free one; default 127.0.0.1:8095
 	CertFile      string   // certificate, PEM; with KeyFile
 	KeyFile       string   // its private key, PEM
@@ -131,7 +136,7 @@ func Serve(ctx context.Context, o *Options) error {
 // host returns the options with their defaults.
 func (o *Options) host() (*host.Options, error) {
 	ho := &host.Options{
-		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore,
+		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore, AllowWeak: o.AllowWeakStore,
 		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
 		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: cmp.Or(o.RetainEvery, host.DefaultRetainEvery), MaxState: o.MaxState,
 		Logger: o.Logger, Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link,

@@ -36,25 +36,25 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch scheme = strings.ToLower(scheme); scheme {
 	case "postgres", "postgresql":
-		store, err := pgstore.Open(ctx, scheme+":"+rest, &pgstore.Options{ReadOnly: o.ReadOnly})
+		store, err := pgstore.Open(ctx, scheme+":"+rest, &pgstore.Options{ReadOnly: o.ReadOnly, AllowUnsafe: o.AllowWeak, Logger: o.Logger})
 		if err != nil {
 			return nil, err // not a nil store in a non-nil interface
 		}
 		return store, nil
 	case "redis", "rediss":
-		store, err := redisstore.Open(ctx, scheme+":"+rest, &redisstore.Options{ReadOnly: o.ReadOnly})
+		store, err := redisstore.Open(ctx, scheme+":"+rest, &redisstore.Options{ReadOnly: o.ReadOnly, AllowWeak: o.AllowWeak, Logger: o.Logger})
 		if err != nil {
 			return nil, err // not a nil store in a non-nil interface
 		}
 		return store, nil
 	case "nats", "tls":
-		store, err := natsstore.Open(ctx, scheme+":"+rest, &natsstore.Options{ReadOnly: o.ReadOnly})
+		store, err := natsstore.Open(ctx, scheme+":"+rest, &natsstore.Options{ReadOnly: o.ReadOnly, AllowWeak: o.AllowWeak, Logger: o.Logger})
 		if err != nil {
 			return nil, err // not a nil store in a non-nil interface
 		}
 		return store, nil
 	case "s3":
-		store, err := s3store.Open(ctx, scheme+":"+rest, &s3store.Options{ReadOnly: o.ReadOnly})
+		store, err := s3store.Open(ctx, scheme+":"+rest, &s3store.Options{ReadOnly: o.ReadOnly, Logger: o.Logger})
 		if err != nil {
 			return nil, err // not a nil store in a non-nil interface
 		}

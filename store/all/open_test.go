@@ -1,9 +1,11 @@
 package all_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,6 +98,31 @@ func TestOpenRedis(t *testing.T) {
 	s, err := all.Open(t.Context(), "rediss"+strings.TrimPrefix(url, "redis"), nil)
 	if !errors.Is(err, posthouse.ErrUnavailable) || s != nil {
 		t.Errorf("TLS to a server without: %v", err)
+	}
+}
+
+// TestOpenWeak opens what a server is set to lose, where that is accepted, and tells the
+// logger.
+func TestOpenWeak(t *testing.T) {
+	for setting, url := range map[string]string{
+		"appendfsync": redistest.Start(t, "appendfsync", "everysec").URL(), "synchronous_commit": pgtest.URL(t) + "&schema=weak&synchronous_commit=off",
+	} {
+		var log bytes.Buffer
+		o := &all.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		if s, err := all.Open(t.Context(), url, o); !errors.Is(err, posthouse.ErrUnsupported) || s != nil || !strings.Contains(err.Error(), setting) {
+			t.Errorf("%s: %v", setting, err)
+		}
+		o.AllowWeak = true
+		s, err := all.Open(t.Context(), url, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(log.String(), "may lose acknowledged writes") || !strings.Contains(log.String(), setting) {
+			t.Errorf("%s: the log says %s", setting, &log)
+		}
 	}
 }
 

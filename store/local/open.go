@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -15,6 +16,15 @@ type Options struct {
 	// ReadOnly opens the store for reading, while another process may write. A store in
 	// memory belongs to one process and is refused.
 	ReadOnly bool
+
+	// AllowWeak accepts a server whose settings lose acknowledged writes. Without it Open
+	// fails with [posthouse.ErrUnsupported]. What is weak can be asked of the store, see
+	// [posthouse.Weaker]. Memory, files and SQLite have no server.
+	AllowWeak bool
+
+	// Logger is told of weak settings, lost connections and what is asked again, by stores
+	// that have a server; default: nobody.
+	Logger *slog.Logger
 }
 
 const known = "known are memory:, file:DIR and sqlite:PATH"

@@ -48,7 +48,7 @@ func TestWeakStreams(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := natsstore.Open(t.Context(), server.ClientURL(), &natsstore.Options{Prefix: what})
-		if !errors.Is(err, posthouse.ErrUnsupported) || !strings.Contains(err.Error(), what) {
+		if !errors.Is(err, posthouse.ErrUnsupported) || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "--allow-weak-store") {
 			t.Errorf("%s: %v", what, err)
 		}
 		s := openAt(t, server.ClientURL(), &natsstore.Options{Prefix: what, AllowWeak: true})

@@ -236,10 +236,12 @@ func (s *Store) judge(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case s.opts.ReadOnly:
+		return nil // a reader loses nothing
 	case len(weak) > 0 && !s.opts.AllowWeak:
 		return &posthouse.Error{
 			Code: posthouse.CodeUnsupported, Message: "the store in " + s.where + " loses acknowledged writes: " + strings.Join(weak, "; "),
-			Hint: "change the streams with nats stream edit, or set Options.AllowWeak",
+			Hint: "change the streams with nats stream edit, or accept it: Options.AllowWeak, --allow-weak-store on the command line",
 		}
 	}
 	if weak = append(weak, s.untold()...); len(weak) > 0 {

@@ -27,7 +27,7 @@ func TestWeakServer(t *testing.T) {
 	} {
 		do(t, c, "CONFIG", "SET", set[0], set[1])
 		_, err := redisstore.Open(t.Context(), server.URL(), nil)
-		if !errors.Is(err, posthouse.ErrUnsupported) || !strings.Contains(err.Error(), set[0]) {
+		if !errors.Is(err, posthouse.ErrUnsupported) || !strings.Contains(err.Error(), set[0]) || !strings.Contains(err.Error(), "--allow-weak-store") {
 			t.Errorf("%s %s: %v", set[0], set[1], err)
 		}
 		if weak, err := s.Weak(t.Context()); err != nil || len(weak) != 1 || !strings.Contains(weak[0], set[0]+" is "+set[1]) {

@@ -82,7 +82,7 @@ func (s *Store) judge(ctx context.Context) error {
 	case err != nil:
 		return err
 	case len(weak) > 0 && !s.opts.AllowWeak:
-		return refuse(posthouse.CodeUnsupported, "loses acknowledged writes: "+strings.Join(weak, "; "), "change it with CONFIG SET and CONFIG REWRITE, or set Options.AllowWeak")
+		return refuse(posthouse.CodeUnsupported, "loses acknowledged writes: "+strings.Join(weak, "; "), "change it with CONFIG SET and CONFIG REWRITE, or accept it: Options.AllowWeak, --allow-weak-store on the command line")
 	case len(weak) > 0:
 		s.opts.Logger.Warn("posthouse: Redis may lose acknowledged writes", "store", s.where, "weak", weak)
 	}

@@ -43,7 +43,7 @@ The copy is a whole store of its own: verify it, or open it with
 			})
 		},
 	}
-	storeFlag(cmd, &url)
+	a.storeFlag(cmd, &url)
 	return cmd
 }
 

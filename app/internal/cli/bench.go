@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/scratch"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/store/local"
 )
 
 func (a *app) benchCmd() *cobra.Command {
@@ -52,7 +53,7 @@ A figure that misses its limit is marked; the exit code is 1 then.`,
 			}
 			if url != "" {
 				o.Server = &scratch.Server{URL: url, Open: func(ctx context.Context, url string) (posthouse.Store, error) {
-					return a.openURL(ctx, url, nil)
+					return a.openURL(ctx, url, &local.Options{AllowWeak: a.allowWeak})
 				}}
 			}
 			return a.bench(cmd, &o)
@@ -63,6 +64,7 @@ A figure that misses its limit is marked; the exit code is 1 then.`,
 	f.IntVar(&o.Rounds, "rounds", 7, "rounds of each")
 	f.IntVar(&o.Scale, "scale", 1, "divide the number of steps, for a quick look whose figures mean little")
 	f.StringVar(&url, "store", "", "measure this store, beside a bare client of the same server")
+	a.weakFlag(cmd)
 	f.StringVar(&o.Dir, "dir", "", "where to make databases (default: the system's temporary directory)")
 	f.BoolVar(&encrypt, "encrypt", false, "encrypt what posthouse stores, with a key made for the occasion; limits are those without")
 	return cmd

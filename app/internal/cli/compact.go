@@ -31,7 +31,7 @@ stopped.`,
 			})
 		},
 	}
-	storeFlag(cmd, &url)
+	a.storeFlag(cmd, &url)
 	return cmd
 }
 

@@ -79,7 +79,7 @@ needed to read what it wraps.`,
 			return a.showKeys(ids, use, mark)
 		},
 	}
-	storeFlag(cmd, &url)
+	a.storeFlag(cmd, &url)
 	keysFlag(cmd, &path)
 	return cmd
 }
@@ -176,7 +176,7 @@ and begun again.`,
 			return a.answer(done, func() { a.Line("wrapped %s anew; %d were before", count(done.Keys, "data key"), done.Current) })
 		},
 	}
-	storeFlag(cmd, &url)
+	a.storeFlag(cmd, &url)
 	keysFlag(cmd, &path)
 	return cmd
 }
@@ -235,7 +235,7 @@ does any other store that it is used for.`,
 		},
 	}
 	yesFlag(cmd, &yes)
-	storeFlag(cmd, &url)
+	a.storeFlag(cmd, &url)
 	keysFlag(cmd, &path)
 	return cmd
 }

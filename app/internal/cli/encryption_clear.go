@@ -47,6 +47,6 @@ or the next start takes it and encrypts again. The server must be stopped.`,
 	yesFlag(cmd, &yes)
 	cmd.Flags().StringVar(&d.By, "by", "", "who decides")
 	cmd.Flags().StringVar(&d.Reason, "reason", "", "why")
-	storeFlag(cmd, &url)
+	a.storeFlag(cmd, &url)
 	return cmd
 }

@@ -43,7 +43,7 @@ server.`,
 			return a.answer(map[string]any{"file": out, "bytes": len(data)}, func() { a.Line("%s: %s", out, size(int64(len(data)))) })
 		},
 	}
-	storeFlag(cmd, &url)
+	a.storeFlag(cmd, &url)
 	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
 	cmd.Flags().BoolVar(&states, "states", false, "with states and step results")
 	return cmd

@@ -100,7 +100,7 @@ give the space back.`,
 			return errors.Join(a.answer(done, func() { a.showRetained(done) }), err)
 		},
 	}
-	storeFlag(cmd, &url)
+	a.storeFlag(cmd, &url)
 	r.flags(cmd.Flags(), "")
 	cmd.Flags().StringVar(&r.Prefix, "prefix", "", "only threads whose names start so")
 	cmd.Flags().StringVar(&r.Graph, "graph", "", "only threads of this program")

@@ -33,6 +33,7 @@ type app struct {
 	dataDir   string
 	server    string
 	tokenFile string
+	allowWeak bool // a store that loses acknowledged writes
 
 	where string // the flags of the command line that the next command needs, too
 }

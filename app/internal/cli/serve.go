@@ -57,7 +57,7 @@ the role worker, and over NATS where --nats or --nats-listen says so.`,
 
 func (a *app) serveFlags(cmd *cobra.Command, s *serveFlags) {
 	f := cmd.Flags()
-	storeFlag(cmd, &s.store)
+	a.storeFlag(cmd, &s.store)
 	f.StringVar(&s.addr, "addr", host.DefaultAddr, "address to listen on; port 0 picks a free one")
 	f.BoolVar(&s.ephemeral, "ephemeral", false, "keep the store in memory: the same as --store memory:")
 	f.StringVar(&s.cert, "tls-cert", "", "certificate file, PEM")
@@ -110,7 +110,7 @@ func (a *app) hostOptions(s *serveFlags) (*host.Options, error) {
 		return nil, err
 	}
 	o := &host.Options{
-		Dir: dir, Store: url, OpenStore: a.openURL, NewStore: s.newStore, Encrypt: s.encrypt, Keys: s.keys,
+		Dir: dir, Store: url, OpenStore: a.openURL, NewStore: s.newStore, AllowWeak: a.allowWeak, Encrypt: s.encrypt, Keys: s.keys,
 		Addr: s.addr, Cert: s.cert, Key: s.key, AllowInsecure: s.insecure, AllowedHosts: s.hosts,
 		RetainEvery: time.Duration(s.every), MaxState: int64(s.maxState), TaskLimits: s.atOnce, Logger: log, Version: a.readVersion().Version, Programs: a.Programs,
 	}

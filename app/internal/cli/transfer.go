@@ -44,7 +44,7 @@ data directory and may run beside a server.`,
 			return a.transferred(done, out)
 		},
 	}
-	storeFlag(cmd, &url)
+	a.storeFlag(cmd, &url)
 	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
 	return cmd
 }
@@ -97,7 +97,7 @@ refused. The server must be stopped.`,
 			return err
 		},
 	}
-	storeFlag(cmd, &url)
+	a.storeFlag(cmd, &url)
 	cmd.Flags().StringVar(&thread, "thread", "", "refuse the file unless it holds this thread")
 	cmd.Flags().StringVar(&key, "key", "", "file with the public keys to check it with (default: those of the data directory)")
 	cmd.Flags().BoolVar(&unverified, "unverified", false, "import it with any signatures or none, and interrupt what would run")

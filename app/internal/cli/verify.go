@@ -53,7 +53,7 @@ Exit code 8 if anything is wrong; each fault names thread, entry and record.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.verify(cmd.Context(), &v) },
 	}
 	f := cmd.Flags()
-	storeFlag(cmd, &v.store)
+	a.storeFlag(cmd, &v.store)
 	f.StringVar(&v.thread, "thread", "", "only this thread")
 	f.StringVar(&v.witness, "witness", "", "a head seen before, made by posthouse witness")
 	f.StringVar(&v.key, "key", "", "file with the public keys (default: signing.key.pub in the data directory)")
@@ -198,7 +198,7 @@ itself. Handed to verify later, this file finds both. Keep it on another machine
 			return a.answer(map[string]any{"file": args[0], "at": head.At, "threads": len(head.Threads)}, func() { a.Line("%s: %s as of %s", args[0], count(len(head.Threads), "thread"), tree.Time(head.At)) })
 		},
 	}
-	storeFlag(cmd, &url)
+	a.storeFlag(cmd, &url)
 	return cmd
 }
 

@@ -66,7 +66,7 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 	if err := o.Dir.Create(); err != nil {
 		return nil, err
 	}
-	source := Source{URL: h.StoreURL, Dir: o.Dir, Open: o.OpenStore, New: o.NewStore}
+	source := Source{URL: h.StoreURL, Dir: o.Dir, Open: o.OpenStore, New: o.NewStore, AllowWeak: o.AllowWeak, Logger: h.log}
 	if h.store, err = source.OpenStore(ctx); err != nil { // a refused address leaves no keys behind
 		return nil, err
 	}

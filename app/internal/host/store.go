@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -20,6 +21,9 @@ type Source struct {
 	Open     Opener
 	ReadOnly bool
 	New      bool // one that is gone may be made anew
+
+	AllowWeak bool         // a server that loses acknowledged writes may be used
+	Logger    *slog.Logger // what the store tells; nil: nobody
 }
 
 // OpenStore opens the store. [posthouse.ErrNotFound] if there is nothing to read,
@@ -30,7 +34,7 @@ func (s *Source) OpenStore(ctx context.Context) (posthouse.Store, error) {
 			return nil, err
 		}
 	}
-	store, err := s.Open(ctx, s.URL, &local.Options{ReadOnly: s.ReadOnly})
+	store, err := s.Open(ctx, s.URL, &local.Options{ReadOnly: s.ReadOnly, AllowWeak: s.AllowWeak, Logger: s.Logger})
 	if err != nil {
 		return nil, Hinted(err, posthouse.CodeNotFound, "posthouse dev makes one; or say where it is with --data-dir or --store")
 	}
