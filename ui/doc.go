@@ -7,6 +7,7 @@
 //	gate.html   one gate: who decided it, what ran under the decision, ask again
 //	gate.js     fills it from /api/gates/{id}/grant
 //	shared.js   what these two pages share
+//	weak.js     says above every page what the store may lose, from /readyz
 //	json.js     reads and writes JSON without changing a number
 //	inbox.js    fills it from /api/gates and /api/approvals and keeps it current
 //	            with /api/events
