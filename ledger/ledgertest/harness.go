@@ -38,7 +38,7 @@ func Run[R storetest.Runner[R]](t R, h storetest.Harness, o *Options) {
 func ledgerCases() []desk.Case {
 	return slices.Concat(
 		ledgerSaveCases(), ledgerListCases(), ledgerForkCases(),
-		ledgerGateCases(), ledgerPeopleCases(), ledgerInboxCases(), ledgerLeaseCases(), ledgerEventCases(), ledgerStateCases(),
+		ledgerGateCases(), ledgerPeopleCases(), ledgerInboxCases(), ledgerLeaseCases(), ledgerClockCases(), ledgerEventCases(), ledgerStateCases(),
 		ledgerSharedCases(), ledgerSignalCases(), ledgerTaskCases(), ledgerOwnCases(), ledgerLogCases(), upkeep.Cases(),
 	)
 }
