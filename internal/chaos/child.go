@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/pgstore"
+	"github.com/posthouse/posthouse/task/natshint"
 	"github.com/posthouse/posthouse/task/natstask"
 	"github.com/posthouse/posthouse/worker"
 )
@@ -64,7 +65,7 @@ func (o *order) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	conn, err := nats.Connect(o.NATS, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+	conn, err := nats.Connect(o.NATS, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.ReconnectBufSize(-1))
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,11 @@ func (o *order) engine(ctx context.Context, wit *witness, conn *nats.Conn) (err 
 	if err != nil {
 		return err
 	}
-	d, err := dispatch.New(l, &dispatch.Options{Logger: o.log()})
+	q, err := natshint.New(conn, &natshint.Options{Logger: o.log()})
+	if err != nil {
+		return err
+	}
+	d, err := dispatch.New(l, &dispatch.Options{Logger: o.log(), Hints: q})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // Package chaos runs workflows on several processes and disturbs everything: engines and
-// workers are killed and frozen, and the servers of Postgres and NATS are killed and started
-// again, at random.
+// workers are killed and frozen, the servers of Postgres and NATS are killed and started
+// again, and the queue of hints between engines is purged and deleted, at random.
 //
 //	line, err := chaos.Run(ctx, &chaos.Config{Runs: 10_000, Seed: 7})
 //

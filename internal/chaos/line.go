@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse/internal/record"
@@ -40,14 +41,18 @@ func (l *Line) Bad() []string { return l.what }
 // Table is the record as docs/guarantees.md quotes it.
 func Table(lines []Line) string {
 	var b strings.Builder
-	b.WriteString("| Runs | Complete | Processes killed, frozen | Postgres, NATS killed | Steps executed | Executed again, not on record | Executed again, on record | Records compared | Runs with another outcome | Control arm: executed again | Note |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| Runs | Complete | Processes killed, frozen | Postgres, NATS killed, queue wiped | Steps executed | Executed again, not on record | Executed again, on record | Records compared | Runs with another outcome | Control arm: executed again | Note |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, l := range lines {
 		records := "outputs only"
 		if l.Records > 0 {
 			records = record.Grouped(l.Records)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d, %d | %d, %d | %s | %d | %d | %s | %d | %d | %s |\n", record.Grouped(l.Runs), record.Grouped(l.Complete),
-			l.Kills, l.Freezes, l.Postgres, l.NATS, record.Grouped(l.Executions), l.Again, l.Violations, records, l.Wrong, l.Control, l.Note)
+		wiped := "no queue"
+		if l.Queue > 0 {
+			wiped = strconv.Itoa(l.Queue)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d, %d | %d, %d, %s | %s | %d | %d | %s | %d | %d | %s |\n", record.Grouped(l.Runs), record.Grouped(l.Complete),
+			l.Kills, l.Freezes, l.Postgres, l.NATS, wiped, record.Grouped(l.Executions), l.Again, l.Violations, records, l.Wrong, l.Control, l.Note)
 	}
 	return b.String()
 }

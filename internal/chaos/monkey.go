@@ -14,6 +14,7 @@ type Disturbances struct {
 	Freezes  int `json:"freezes"`  // of engines and workers, for up to 6 s
 	Postgres int `json:"postgres"` // kills of the server
 	NATS     int `json:"nats"`
+	Queue    int `json:"queue,omitempty"` // times that the queue of hints was purged or deleted
 }
 
 // A monkey disturbs a trial.
@@ -21,6 +22,7 @@ type monkey struct {
 	rnd            *rand.Rand
 	processes      []*process
 	postgres, nats *site.Site
+	address        string // of nats
 	say            func(format string, a ...any)
 	done           Disturbances
 }
@@ -31,7 +33,7 @@ func (m *monkey) run(ctx context.Context) error {
 		p := m.processes[m.rnd.IntN(len(m.processes))]
 		down := time.Duration(m.rnd.IntN(1000)) * time.Millisecond
 		var err error
-		switch m.rnd.IntN(12) {
+		switch m.rnd.IntN(13) {
 		case 0:
 			m.say("postgres is killed for %s", down)
 			m.done.Postgres++
@@ -40,6 +42,9 @@ func (m *monkey) run(ctx context.Context) error {
 			m.say("nats is killed for %s", down)
 			m.done.NATS++
 			err = m.restart(ctx, m.nats, down)
+		case 12:
+			m.say("the queue is wiped")
+			err = m.wipe(ctx, m.rnd.IntN(2) == 0)
 		case 2, 3, 4, 5, 6:
 			m.say("%s is killed", p.order.Name)
 			m.done.Kills++

@@ -153,7 +153,8 @@ func (t *trial) down() {
 // run disturbs the trial while runs are begun, then waits for the last ones.
 func (t *trial) run(ctx context.Context) (*Line, error) {
 	start := t.Now()
-	m := &monkey{rnd: rand.New(rand.NewPCG(t.Seed, 1)), processes: t.processes, postgres: t.postgres, nats: t.nats, say: t.Progress}
+	_, address := t.nats.Addr()
+	m := &monkey{rnd: rand.New(rand.NewPCG(t.Seed, 1)), processes: t.processes, postgres: t.postgres, nats: t.nats, address: address, say: t.Progress}
 	disturbing, calm := context.WithCancel(ctx)
 	defer calm()
 	ended := make(chan error, 1)
