@@ -191,6 +191,8 @@ var laws = []law{
 		"the suite proves the contract of the root and nothing a store adds, and a command can run it"},
 	{"ledger/ledgertest/internal/desk", []string{".", "ledger", "crypt", "store/storetest"}, nil,
 		"what cases are written with is the same for all themes"},
+	{"ledger/ledgertest/internal/clocks", []string{".", "ledger", "internal/commit", "store/storetest", "ledger/ledgertest/internal/desk"}, nil,
+		"the cases about clocks; deadlines end as the runner ends them"},
 	{"ledger/ledgertest/internal/upkeep", []string{".", "ledger", "retain", "transfer", "crypt", "store/storetest", "ledger/ledgertest/internal/desk"}, nil,
 		"rules about what becomes of what is there need the Ledger's upkeep, and no other theme"},
 	{"ledger/ledgertest", []string{"ledger/ledgertest/internal/", ".", "ledger", "retain", "transfer", "diff", "crypt", "internal/commit", "store/storetest"}, []string{"pgregory.net/rapid"},

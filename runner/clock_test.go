@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -37,6 +38,7 @@ func TestTimersFollowTheTimeOfDay(t *testing.T) {
 				}
 				begun := time.Now()
 				due := begun.Add(2 * time.Hour)
+				var mu sync.Mutex
 				var woke []time.Duration
 				sleeper := &program{name: "sleeper", l: l, last: 2, node: func(ctx context.Context, _ string, n int) error {
 					if n != 1 {
@@ -46,6 +48,8 @@ func TestTimersFollowTheTimeOfDay(t *testing.T) {
 					if err := task.Until(ctx, "nap", due); err != nil {
 						return err
 					}
+					mu.Lock()
+					defer mu.Unlock()
 					woke = append(woke, time.Since(begun))
 					return nil
 				}}
@@ -60,10 +64,15 @@ func TestTimersFollowTheTimeOfDay(t *testing.T) {
 				offset.Store(int64(tc.set))
 				for range 4 * 60 { // minutes
 					sleep(time.Minute)
-					if len(woke) > 0 && time.Since(begun) > tc.fires+10*time.Minute {
+					mu.Lock()
+					fired := len(woke) > 0
+					mu.Unlock()
+					if fired && time.Since(begun) > tc.fires+10*time.Minute {
 						offset.Store(int64(-2 * time.Hour)) // what has fired does not fire again
 					}
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				if len(woke) != 1 || woke[0] < tc.fires || woke[0] > tc.fires+2*time.Second {
 					t.Errorf("it woke after %v, want once after %v", woke, tc.fires)
 				}

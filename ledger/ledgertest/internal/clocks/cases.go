@@ -1,6 +1,8 @@
-package ledgertest
+package clocks
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -11,11 +13,12 @@ import (
 	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 )
 
-func ledgerClockCases() []desk.Case {
+// Cases lists them.
+func Cases() []desk.Case {
 	return []desk.Case{
-		{Name: "ledger/clocks that jump: order", Rule: "Whatever the clocks of those who write a thread say, and however they jump, its entries follow each other by sequence: heads, histories, the log, signals and watches. The ids of a process ascend.", Run: ledgerClockOrder},
-		{Name: "ledger/clocks that jump: decisions", Rule: "A decision on record stands, whatever the clock says afterwards; so does the end of a deadline. By the clock of who decides, nothing ends before its deadline, and nothing twice.", Run: ledgerClockDecisions},
-		{Name: "ledger/clocks that jump: leases", Rule: "A process keeps its thread while it renews its liveness, though its clock, or that of who wants the thread, is an hour off or jumps by one. It loses it after its silence alone, by the clock of who claims.", Run: ledgerClockLeases},
+		{Name: "ledger/clocks that jump: order", Rule: "Whatever the clocks of those who write a thread say, and however they jump, its entries follow each other by sequence: heads, histories, the log, signals and watches. The ids of a process ascend.", Run: order},
+		{Name: "ledger/clocks that jump: decisions", Rule: "A decision on record stands, whatever the clock says afterwards; so does the end of a deadline. By the clock of who decides, nothing ends before its deadline, and nothing twice.", Run: decisions},
+		{Name: "ledger/clocks that jump: leases", Rule: "A process keeps its thread while it renews its liveness, though its clock, or that of who wants the thread, is an hour off or jumps by one. It loses it after its silence alone, by the clock of who claims.", Run: leases},
 	}
 }
 
@@ -24,12 +27,12 @@ func ledgerClockCases() []desk.Case {
 // processes, so a lease that was seen in their future would have to wait for that.
 var jumps = []time.Duration{-time.Hour, time.Hour, time.Hour, -2 * time.Hour, time.Second, 90 * time.Minute, -time.Hour, 2 * time.Hour}
 
-func ledgerClockOrder(t *desk.T) {
+func order(t *desk.T) {
 	d, fast := t.Desk(ledger.Options{}), t.Desk(ledger.Options{})
 	fast.Clock.Advance(time.Hour)
 	last := d.Root("t", "", "0")
 	ids, want := []posthouse.ID{last.ID}, []string{"0"}
-	waitForSignal(d, "signals", "", nil, "never")
+	waitForSignal(d, "never")
 	var sent []string
 	for i, jump := range jumps {
 		d.Clock.Advance(jump)
@@ -39,8 +42,10 @@ func ledgerClockOrder(t *desk.T) {
 				ids = append(ids, last.ID)
 			}
 		}
-		sendSignal(d, "signals", "go", fmt.Sprint(2*i))
-		sendSignal(fast, "signals", "go", fmt.Sprint(2*i+1))
+		for n, by := range []*desk.Desk{d, fast} {
+			_, err := by.Signal(t.Ctx, "signals", posthouse.Signal{Name: "go", Value: json.RawMessage(fmt.Sprint(2*i + n)), By: "alice"})
+			t.OK(err)
+		}
 		sent = append(sent, fmt.Sprint(2*i), fmt.Sprint(2*i+1))
 	}
 	if !slices.IsSorted(ids) {
@@ -77,12 +82,30 @@ func ledgerClockOrder(t *desk.T) {
 		}
 	}
 	for n := range sent { // each wait takes the oldest that is left
-		c := waitForSignal(again, "signals", "", nil, "go")
-		wantAnswers(again, c, sent[n])
+		g, err := again.Gate(t.Ctx, waitForSignal(again, "go").Gates[0].ID)
+		t.OK(err)
+		if g.Decision == nil || string(g.Decision.Value) != sent[n] {
+			t.Errorf("wait %d is answered by %+v, want %s", n, g.Decision, sent[n])
+		}
 	}
 }
 
-func ledgerClockDecisions(t *desk.T) {
+// waitForSignal commits a checkpoint of thread "signals" that waits for one.
+func waitForSignal(d *desk.Desk, name string) *posthouse.Committed {
+	d.Helper()
+	done, err := d.Commit(d.Ctx, &ledger.Draft{
+		Thread: "signals", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
+		Gates: []posthouse.Gate{{Name: "signal:" + name, Kind: posthouse.GateSignal, Signal: name}},
+	})
+	d.OK(err)
+	return done
+}
+
+func byAlice() posthouse.Decision {
+	return posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}
+}
+
+func decisions(t *desk.T) {
 	d, other := t.Desk(ledger.Options{}), t.Desk(ledger.Options{})
 	deadline := d.Clock.Now().Add(90 * time.Minute)
 	ask := func(thread string, kind string) posthouse.ID {
@@ -104,19 +127,21 @@ func ledgerClockDecisions(t *desk.T) {
 				t.Errorf("thread %s: its deadline again: %v", thread, late)
 			}
 		}
-		decisions := 0
+		n := 0
 		for e, err := range d.Log(t.Ctx, thread, posthouse.Range{}) {
 			t.OK(err)
 			for _, r := range e.Records {
 				if r.Decision != nil {
-					decisions++
+					n++
 				}
 			}
 		}
-		if decisions != 1 {
-			t.Errorf("thread %s has %d decisions", thread, decisions)
+		if n != 1 {
+			t.Errorf("thread %s has %d decisions", thread, n)
 		}
-		wantStatus(d, thread, posthouse.StatusReady)
+		if info, err := d.Thread(t.Ctx, thread); err != nil || info.Status != posthouse.StatusReady {
+			t.Errorf("thread %s is %+v, %v", thread, info, err)
+		}
 	}
 
 	early, open, late, raced, timer := ask("early", ""), ask("open", ""), ask("late", ""), ask("raced", ""), ask("timer", posthouse.GateTimer)
@@ -148,7 +173,24 @@ func ledgerClockDecisions(t *desk.T) {
 	}
 }
 
-func ledgerClockLeases(t *desk.T) {
+// A frozen store is that of a process whose heartbeat has stopped.
+type frozen struct{ posthouse.Store }
+
+func (f frozen) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	if op.Verb == posthouse.SlotPut && key.Thread == posthouse.ProcessThread {
+		return posthouse.Slot{}, nil
+	}
+	return f.Store.Slot(ctx, key, op)
+}
+
+// running returns the draft of a run's step under a claim.
+func running(c *ledger.Claim) *ledger.Draft {
+	return &ledger.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Next: []string{"n"}, Parts: []posthouse.Part{{Name: "p", Codec: "raw", Data: []byte("x")}},
+	}}
+}
+
+func leases(t *desk.T) {
 	x, ok := t.Store.(posthouse.Excluder)
 	exclusive := ok && x.Exclusive()
 	mine := posthouse.Store(frozen{t.Store}) // renewals are made by hand
@@ -168,7 +210,7 @@ func ledgerClockLeases(t *desk.T) {
 		t.OK(err)
 		step++
 	}
-	_, err = old.Commit(t.Ctx, running(c, posthouse.StatusRunning))
+	_, err = old.Commit(t.Ctx, running(c))
 	t.OK(err)
 	taken := func(after string) {
 		t.Helper()
@@ -207,9 +249,9 @@ func ledgerClockLeases(t *desk.T) {
 	}
 	c2, err := fresh.Claim(t.Ctx, "t", "run-2")
 	t.OK(err)
-	_, err = fresh.Commit(t.Ctx, running(c2, posthouse.StatusRunning))
+	_, err = fresh.Commit(t.Ctx, running(c2))
 	t.OK(err)
-	if _, err = old.Commit(t.Ctx, running(c, posthouse.StatusRunning)); !desk.IsCode(err, posthouse.CodeFenced) && !desk.IsCode(err, posthouse.CodeClosed) {
+	if _, err = old.Commit(t.Ctx, running(c)); !desk.IsCode(err, posthouse.CodeFenced) && !desk.IsCode(err, posthouse.CodeClosed) {
 		t.Errorf("a commit of the run that lost its thread: %v", err)
 	}
 }
