@@ -100,7 +100,11 @@ func (s *site) output(res *flow.Result[any]) (any, error) {
 		if n > 10_000 {
 			s.Fatal("it waits for ever")
 		}
-		<-time.After(100 * time.Millisecond)
+		pause := 100 * time.Millisecond
+		if n > 1000 { // hours may have to pass
+			pause = 10 * time.Second
+		}
+		<-time.After(pause)
 		res, err = s.app.Resume(s.Context(), res.Thread)
 	}
 	if err != nil {

@@ -78,7 +78,8 @@ func await(t *testing.T, s *standalone.Starter, thread string) *task.Started {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Status != posthouse.StatusWaiting && got.Status != posthouse.StatusReady {
+		switch got.Status {
+		case posthouse.StatusDone, posthouse.StatusFailed, posthouse.StatusCancelled:
 			return got
 		}
 		<-look.C

@@ -25,7 +25,7 @@
 // Each of them is answered with a line on standard input, in their order:
 //
 //	{"ok":true}
-//	{"error":{"code":"too-large","field":"slot","message":"has 2000000 bytes; the limit is 1048576"}}
+//	{"error":{"code":"too-large","field":"slot","message":"has 2000000 bytes; the limit is 1040384"}}
 //
 // A value is saved durably, and a verdict is on record, when {"ok":true} comes. A program
 // need not read the answers, as long as they are not more than some thousands.
