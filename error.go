@@ -69,6 +69,11 @@ var (
 // goroutines and lease.
 var ErrWaiting = fmt.Errorf("posthouse: waiting for a decision")
 
+// ErrOtherVersion is matched by the error of a [Program] of which this version cannot go on
+// with a thread that another version left. It has written nothing: a process with a version
+// that fits may go on.
+var ErrOtherVersion = fmt.Errorf("posthouse: another version of the program left the thread")
+
 // An Error is a failure that Posthouse itself reports.
 type Error struct {
 	Code    Code   `json:"code"`

@@ -87,7 +87,7 @@ type TimeoutError = engine.TimeoutError
 // A ChangedError says that this version of a graph cannot go on with a thread that
 // another one left. The thread is untouched: run it with the version that left it,
 // register a [Migration], or move it by [App.Update] with Goto. It matches
-// [posthouse.ErrInvalid]. Its fields are the Graph, the Thread, Branch and Checkpoint,
+// [posthouse.ErrInvalid] and [posthouse.ErrOtherVersion]. Its fields are the Graph, the Thread, Branch and Checkpoint,
 // the fingerprints of the checkpoint (From) and of this graph (To), whether it was
 // Migrated, and all Mismatches.
 type ChangedError = upgrade.ChangedError

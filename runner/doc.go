@@ -19,7 +19,9 @@
 //
 // A thread belongs to the program that its checkpoint names. Threads of other
 // programs are left alone: several processes with different programs, or the same
-// ones, may share a store. A runner holds the lease of a thread that it runs, and
+// ones, may share a store. So may versions of a program, while a deploy is under way: a thread
+// that this version cannot go on with ([posthouse.ErrOtherVersion]) is left to the processes
+// that can, and the log says so once for each version. A runner holds the lease of a thread that it runs, and
 // the Ledger renews it. If a process is silent for the lease's time, another takes its
 // threads: with the default lease of 3 s and Poll of 1 s, within 5 s. While others have
 // threads that could run here, a runner reads the liveness of each of these processes

@@ -3,12 +3,19 @@ package runner
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
 )
+
+// An advance is what became of a branch that a program was to go on with.
+type advance struct {
+	from *posthouse.Header // the head that it found
+	err  error
+}
 
 // move advances the branches of a thread that can run, and those that are
 // forced to.
@@ -24,7 +31,7 @@ func (r *Runner) move(ctx context.Context, thread string, forced []string) (out 
 		}
 	}
 	out.retry = retry
-	ran := map[posthouse.BranchHead]error{}
+	ran := map[posthouse.BranchHead]advance{}
 	foreign := false
 	for _, b := range info.Branches {
 		if !b.Status.Runnable() && !slices.Contains(forced, b.Branch) || engine.Draining(ctx) {
@@ -37,7 +44,7 @@ func (r *Runner) move(ctx context.Context, thread string, forced []string) (out 
 			continue
 		}
 		if p := r.programs[h.Graph]; p != nil {
-			ran[b] = engine.Guard(func() error { return p.Advance(ctx, thread, b.Branch) })
+			ran[b] = advance{h, engine.Guard(func() error { return p.Advance(ctx, thread, b.Branch) })}
 		} else {
 			foreign = true
 		}
@@ -64,19 +71,23 @@ func (r *Runner) unread(ctx context.Context, thread string, err error) outcome {
 }
 
 // compare derives the outcome from a thread before and after branches were advanced.
-func (r *Runner) compare(ctx context.Context, before, after *posthouse.ThreadInfo, ran map[posthouse.BranchHead]error, retry time.Duration) outcome {
+func (r *Runner) compare(ctx context.Context, before, after *posthouse.ThreadInfo, ran map[posthouse.BranchHead]advance, retry time.Duration) outcome {
 	if engine.Draining(ctx) {
 		return outcome{} // the next runner goes on
 	}
 	out := outcome{retry: retry}
-	stuck := false
-	for b, err := range ran {
+	stuck, left := false, false
+	for b, a := range ran {
+		err := a.err
 		now, _ := after.Branch(b.Branch)
 		moved := now.Head != b.Head || now.Seq != b.Seq
 		switch {
 		case elsewhere(err, now.Status, before.Tail != after.Tail): // until it parks, or its owner is gone
 			out.retry = max(out.retry, 2*r.opt.Poll)
 		case errors.Is(err, posthouse.ErrCancelled) && !now.Status.Runnable():
+		case errors.Is(err, posthouse.ErrOtherVersion) && (moved || now.Status.Runnable()):
+			r.leave(ctx, a.from, err)
+			left = true
 		case err != nil && !errors.Is(err, posthouse.ErrWaiting) && now.Status.Runnable():
 			r.log(ctx, "cannot go on with a thread; trying again", after.Thread, b.Branch, err)
 			out.retry = maxPause
@@ -94,10 +105,25 @@ func (r *Runner) compare(ctx context.Context, before, after *posthouse.ThreadInf
 			stuck = true // what it asks for is not all decided
 		}
 	}
-	if stuck && !out.again && out.retry == 0 {
+	switch {
+	case out.again || out.retry > 0:
+	case left: // another process may have gone on since
+		out.tail, out.resign = before.Tail.Seq, !stuck
+	case stuck:
 		out.tail = after.Tail.Seq
 	}
 	return out
+}
+
+// leave says that a thread is left to processes with another version of its program. It says
+// so once a version: while versions are changed there may be very many threads.
+func (r *Runner) leave(ctx context.Context, from *posthouse.Header, reason error) {
+	level := slog.LevelDebug
+	if _, said := r.versions.LoadOrStore(from.Graph+"\x00"+from.Fingerprint, true); !said {
+		level = slog.LevelInfo
+	}
+	r.opt.Logger.Log(ctx, level, "threads of another version of a program are left to processes that run it",
+		"program", from.Graph, "version", from.Fingerprint, "thread", from.Thread, "reason", reason)
 }
 
 // wrote reports whether anything but claims was written in between.

@@ -24,6 +24,8 @@ type Runner struct {
 	wake  chan struct{} // a new deadline may come before the next sweep
 	ran   atomic.Bool
 
+	versions sync.Map // of programs that are left to other processes, by name and fingerprint
+
 	others map[string]bool // owners elsewhere of what could run here, at the last sweep
 }
 

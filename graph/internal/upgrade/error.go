@@ -9,7 +9,8 @@ import (
 )
 
 // A ChangedError says that this version of a graph cannot go on with a thread of another
-// one, see graph.ChangedError. It matches [posthouse.ErrInvalid].
+// one, see graph.ChangedError. It matches [posthouse.ErrInvalid] and
+// [posthouse.ErrOtherVersion].
 type ChangedError struct {
 	Graph, Thread, Branch string
 	Checkpoint            posthouse.ID
@@ -33,8 +34,10 @@ func (e *ChangedError) Error() string {
 	return b.String()
 }
 
-// Is matches [posthouse.ErrInvalid].
-func (e *ChangedError) Is(target error) bool { return target == posthouse.ErrInvalid }
+// Is matches [posthouse.ErrInvalid] and [posthouse.ErrOtherVersion].
+func (e *ChangedError) Is(target error) bool {
+	return target == posthouse.ErrInvalid || target == posthouse.ErrOtherVersion
+}
 
 // Unwrap returns the causes of the mismatches.
 func (e *ChangedError) Unwrap() []error {
