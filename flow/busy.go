@@ -100,8 +100,9 @@ func (a *App[In, Out]) earlierResult(ctx context.Context, head *posthouse.Header
 	return nil, nil
 }
 
-// runningElsewhere returns the result of an execution that another caller runs, nil if
-// that is not the one of c. [posthouse.ErrExists] for another input than it had.
+// runningElsewhere returns the result of an execution that another caller runs, or ended a
+// moment ago, nil if that is not the one of c. [posthouse.ErrExists] for another input than it
+// had.
 func (a *App[In, Out]) runningElsewhere(ctx context.Context, thread string, c *engine.Invocation, in *In, cause error) (*Result[Out], error) {
 	res := &Result[Out]{Thread: thread, Branch: cmp.Or(c.Branch, posthouse.MainBranch), Run: c.Run, Status: posthouse.StatusRunning}
 	info, err := a.ledger.Thread(ctx, thread)
@@ -109,7 +110,11 @@ func (a *App[In, Out]) runningElsewhere(ctx context.Context, thread string, c *e
 		if b, ok := info.Branch(res.Branch); ok {
 			if h, err := a.ledger.GetHeader(ctx, b.Head); err == nil && h.Run == c.Run && a.front.Owns(h) == nil {
 				res.Checkpoint = h.ID
-				return res, a.sameInput(ctx, h, in)
+				err := a.sameInput(ctx, h, in)
+				if err == nil && (h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled) {
+					return a.result(ctx, h.ID) // whoever ran it has not given the thread back
+				}
+				return res, err
 			}
 		}
 	}

@@ -96,6 +96,27 @@ func TestRunIDOfARunningExecution(t *testing.T) {
 	w.want("[a]")
 }
 
+// The run that is done is told as done, though somebody still has its thread.
+func TestRunIDOfAnExecutionThatIsOver(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	a := app(w, func(ctx context.Context, _ int) (string, error) { return w.do(ctx, "a") }, nil)
+	must(a.Run(ctx, "t", 1, flow.RunOptions{Run: "r1"}))(t)
+	other := must(w.ledger().Claim(ctx, "t", "its resumption"))(t)
+	must(other.Persist(ctx))(t)
+	res, err := a.Run(ctx, "t", 1, flow.RunOptions{Run: "r1"})
+	if wantStatus(t, res, err, posthouse.StatusDone); res.Output != "a1" {
+		t.Errorf("%+v", res)
+	}
+	_, err = a.Run(ctx, "t", 2, flow.RunOptions{Run: "r1"})
+	wantCode(t, err, posthouse.ErrExists)
+	_, err = a.Run(ctx, "t", 1, flow.RunOptions{Run: "r2"})
+	wantCode(t, err, posthouse.ErrBusy)
+	if err := other.Release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.want("[a]")
+}
+
 // New input on a waiting thread begins a new execution and cancels what the old
 // one asked.
 func TestNewInputReplacesAWait(t *testing.T) {
