@@ -38,6 +38,6 @@ func TestDeadLettersOverHTTP(t *testing.T) {
 	if purged.Purged != 2 || len(all) != 0 {
 		t.Errorf("%+v, %+v", purged, all)
 	}
-	h = open(t, nil)
+	h = open(t, func(o *Options) { o.Letters = nil })
 	h.get(path).refused(posthouse.CodeUnsupported)
 }

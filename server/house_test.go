@@ -21,6 +21,7 @@ import (
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/task/deadletter"
 )
 
 // A house is a server over a ledger in memory with a small program: a request
@@ -58,7 +59,7 @@ func open(t *testing.T, change func(*Options)) *house {
 	h.tasks, err = dispatch.New(h.ledger, nil)
 	check(t, err)
 	o := Options{
-		Ledger: h.ledger, Tasks: h.tasks, Tokens: h.tokens, Agents: map[string]Agent{"dispatch": h.program}, Runner: h.program,
+		Ledger: h.ledger, Tasks: h.tasks, Letters: deadletter.NewMemory(time.Now), Tokens: h.tokens, Agents: map[string]Agent{"dispatch": h.program}, Runner: h.program,
 		Logger: slog.New(slog.NewJSONHandler(h.log, nil)), Version: "test", Limits: Limits{Wait: 10 * time.Second},
 	}
 	if change != nil {
