@@ -45,7 +45,8 @@
 // that has written something and stays open, anywhere on the server, also in another
 // database, holds back all watches until it ends. Look for it in pg_stat_activity, by
 // backend_xid. The other way, a row that numbers commits one by one, would let them wait
-// for each other: with eight writers there were three times as many commits without it.
+// for each other: with eight writers there were 2.6 times as many appends without it
+// (BenchmarkWatchOrder; docs/adr/0005 has what was measured).
 //
 // NOTIFY tells other processes that there is something new, and they poll each
 // Options.Poll besides. A process that watches has one more connection, which listens.
