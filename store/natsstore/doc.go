@@ -25,6 +25,21 @@
 //
 // What is removed is written over by the server, once the log says that it is gone.
 //
+// # What of NATS it does not use
+//
+// Much of NATS is not used that a store could be made of:
+//
+//   - No bucket has summaries or an index. An append would be two or three synced writes, of
+//     which a crash may leave the first, and lists would ask the server key by key. Every
+//     process derives both from the log. The price is memory, and a start that reads the log.
+//   - Large bodies are no objects of an object store, but chunks in a stream. An object has a
+//     second message that describes it, and so a second synced write; here the entry names
+//     its chunks and has their hash. Other clients cannot read a large body by a name.
+//   - There is no TTL, not as an option either. What expires by itself takes a waiting
+//     thread's slot with its fence, or an entry that later ones need, and no record says so.
+//     Package retain removes what is old, and what it removes is on record. Open refuses a
+//     stream that somebody has given an age.
+//
 // # What the server must be set to
 //
 // A NATS server answers before it syncs, unless it is told not to. A server in this process

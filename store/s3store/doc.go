@@ -16,7 +16,7 @@
 // whoever is too late reads it and judges anew. So an append is one request, a commit has
 // the entries of all threads that arrived during the one before it, and ids are unique
 // across threads and processes. Each process keeps an index of all of it in memory, about
-// 750 bytes a checkpoint. Before it answers a read it asks for the next commit, which is
+// 1,110 bytes a checkpoint. Before it answers a read it asks for the next commit, which is
 // one request, so it sees what any process was acknowledged.
 //
 // Every 64 commits a manifest repeats their heads, heads/first-last, and manifests are

@@ -91,3 +91,13 @@ func metric(name string) string {
 	}
 	return string(out)
 }
+
+// TestLimitsAreThoseOfTheServer: an address with TLS has the limits of one without.
+func TestLimitsAreThoseOfTheServer(t *testing.T) {
+	for url, same := range map[string]string{"tls://h:4222": "nats", "rediss://h": "redis", "postgresql://h/d": "postgres", " SQLite:x.db": "sqlite"} {
+		s := &session{opt: Options{Server: &scratch.Server{URL: url}}}
+		if have := s.limits(); have != limits[same] || have == [2]float64{} {
+			t.Errorf("%s: %v, want those of %s, %v", url, have, same, limits[same])
+		}
+	}
+}

@@ -94,7 +94,7 @@ func threads(s *session) error {
 		return err
 	}
 	base, ours := all[0], all[1]
-	s.atLeast("steps", "steps/s", median(ours, (*measure).rate), median(base, (*measure).rate), ratio(ours, base, (*measure).rate), 0.3)
+	s.atLeast("steps", "steps/s", median(ours, (*measure).rate), median(base, (*measure).rate), ratio(ours, base, (*measure).rate), limits["sqlite"][1])
 	s.note("CPU", "µs/step", median(ours, cpuMicros), median(base, cpuMicros))
 	shared := median(ours, func(m *measure) float64 { return float64(m.steps) / float64(max(m.commits, 1)) })
 	s.atLeast("steps a transaction", "steps", shared, 0, shared, 20)

@@ -21,7 +21,7 @@ type baseliner interface {
 // limits are the least shares of the bare client's steps, by the scheme of an address: of
 // one writer and of 1,000.
 var limits = map[string][2]float64{
-	"postgres": {0.5, 0.3}, "postgresql": {0.5, 0.3}, "file": {0.7, 0.3}, "nats": {0.35}, "redis": {0.5}, "rediss": {0.5}, "sqlite": {0, 0.35},
+	"postgres": {0.5, 0.3}, "postgresql": {0.5, 0.3}, "file": {0.7, 0.3}, "nats": {0.35}, "tls": {0.35}, "redis": {0.5}, "rediss": {0.5}, "sqlite": {0, 0.35},
 }
 
 func (s *session) limits() [2]float64 {

@@ -110,7 +110,7 @@ func TestGuaranteesQuoteTheRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := Table(lines); have != want {
-		t.Errorf("docs/guarantees.md says\n%s\nand the record\n%s\nmake durability-table writes it anew", have, want)
+		t.Errorf("docs/guarantees.md says\n%s\nand the record\n%s\nwrite it anew with: go run ./internal/powercut/cmd/powercut -page", have, want)
 	}
 	for _, l := range lines {
 		if l.Commit == "" || l.Date == "" || l.Harness != Power && l.Harness != Kill || l.Cuts+l.Kills == 0 {
