@@ -19,7 +19,9 @@ type Engine interface {
 
 	// Claim waits for a task that the session's worker handles, at most as long as the
 	// session says, and claims it. It returns nil without one. [posthouse.ErrNotFound] if
-	// the session is over: connect again.
+	// the session is over, or ends: connect again. Of the calls of a session that wait, the
+	// oldest ends with [posthouse.ErrUnavailable] if there are more than the worker handles
+	// tasks at once, or more than 100.
 	Claim(ctx context.Context, session string) (*Claim, error)
 
 	// Heartbeat keeps the session and the claims that the worker has, and says which of them

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,8 +38,12 @@ const (
 // letterTime is how long keeping a dead letter may take.
 const letterTime = 5 * time.Second
 
-// maxAtOnce bounds the requests that an engine answers at once. Others wait.
-const maxAtOnce = 10_000
+// An engine answers so many claims at once, which wait for tasks, and so many other requests
+// beside them. It refuses what is more: a request that waited would be late.
+const (
+	maxClaims = 10_000
+	maxOthers = 10_000
+)
 
 func (o *Options) prefix() (string, error) {
 	if o == nil {
@@ -69,30 +72,25 @@ func Serve(conn *nats.Conn, e task.Engine, o *Options) (stop func(), err error) 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	name := nats.NewInbox()[len(nats.InboxPrefix):]
-	s := &server{conn: conn, engine: e, log: o.logger(), name: name, places: make(chan struct{}, maxAtOnce)}
+	s := &server{
+		ctx: ctx, conn: conn, engine: e, log: o.logger(), name: name,
+		claims: make(chan struct{}, maxClaims), others: make(chan struct{}, maxOthers),
+	}
 	if o != nil {
 		s.letters = o.Letters
-	}
-	handle := func(m *nats.Msg) {
-		s.places <- struct{}{}
-		s.group.Go(func() {
-			defer func() { <-s.places }()
-			s.answer(ctx, m)
-		})
 	}
 	var subs []*nats.Subscription
 	stop = func() {
 		for _, sub := range subs {
 			_ = sub.Unsubscribe() // the connection may be closed
 		}
-		cancel()
-		s.group.Wait()
+		s.shift.end(cancel)
 	}
-	shared, err := conn.QueueSubscribe(subject(prefix, anyEngine, "*"), queueGroup, handle)
+	shared, err := conn.QueueSubscribe(subject(prefix, anyEngine, "*"), queueGroup, s.receive)
 	if err == nil {
 		subs = append(subs, shared)
 		var own *nats.Subscription
-		if own, err = conn.Subscribe(subject(prefix, name, "*"), handle); err == nil {
+		if own, err = conn.Subscribe(subject(prefix, name, "*"), s.receive); err == nil {
 			subs = append(subs, own)
 			err = conn.Flush()
 		}
@@ -107,14 +105,43 @@ func Serve(conn *nats.Conn, e task.Engine, o *Options) (stop func(), err error) 
 func subject(prefix, engine, method string) string { return prefix + ".task." + engine + "." + method }
 
 type server struct {
+	ctx    context.Context // until stop
 	conn   *nats.Conn
 	engine task.Engine
 	log    *slog.Logger
 	name   string
-	places chan struct{}
-	group  sync.WaitGroup
+	claims chan struct{} // has an element for each claim that is answered
+	others chan struct{} // likewise
+	shift  shift
 
 	letters deadletter.Box // nil: there is none
+}
+
+// receive has a request answered. It never waits, because nothing else is received meanwhile.
+func (s *server) receive(m *nats.Msg) {
+	method := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	places := s.others
+	if method == wire.Claim {
+		places = s.claims
+	}
+	select {
+	case places <- struct{}{}:
+	default:
+		s.reply(m, method, &wire.Reply{Error: &posthouse.Error{
+			Code: posthouse.CodeUnavailable, Message: fmt.Sprintf("the engine answers %d requests of this kind at once, and no more", cap(places)), Hint: "try again",
+		}})
+		return
+	}
+	if !s.shift.do(func() {
+		defer func() { <-places }()
+		out := wire.Serve(s.ctx, s.engine, method, m.Data)
+		s.reply(m, method, out)
+		if out.Malformed {
+			s.bury(m, out.Error)
+		}
+	}) {
+		<-places // another engine answers
+	}
 }
 
 // Headers of replies: the engine that answered, and the cluster that it is connected to.
@@ -123,13 +150,8 @@ const (
 	clusterHeader = "Posthouse-Cluster"
 )
 
-// answer answers a request. A worker without an answer asks again.
-func (s *server) answer(ctx context.Context, m *nats.Msg) {
-	method := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
-	out := wire.Serve(ctx, s.engine, method, m.Data)
-	if out.Malformed {
-		defer s.bury(ctx, m, out.Error)
-	}
+// reply sends the answer to a request. A worker that does not get it asks again.
+func (s *server) reply(m *nats.Msg, method string, out *wire.Reply) {
 	if m.Reply == "" {
 		return
 	}
@@ -140,7 +162,7 @@ func (s *server) answer(ctx context.Context, m *nats.Msg) {
 	}
 	r.Data = out.Encode()
 	if have, most := len(r.Data)+headerSize(r.Header), s.conn.MaxPayload(); int64(have) > most && most > 0 {
-		r.Data = s.refuse(ctx, method, out, have, most).Encode()
+		r.Data = s.refuse(method, out, have, most).Encode()
 	}
 	if err := s.conn.PublishMsg(r); err != nil {
 		s.log.Warn("a worker gets no answer", "method", method, "error", err)
@@ -148,12 +170,12 @@ func (s *server) answer(ctx context.Context, m *nats.Msg) {
 }
 
 // bury keeps a request that is none among the dead letters.
-func (s *server) bury(ctx context.Context, m *nats.Msg, why error) {
+func (s *server) bury(m *nats.Msg, why error) {
 	s.log.Warn("a request cannot be used: it goes to the dead letters", "subject", m.Subject, "bytes", len(m.Data), "reason", why)
 	if s.letters == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letterTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), letterTime)
 	defer cancel()
 	err := s.letters.Put(ctx, deadletter.Letter{Kind: deadletter.Request, Subject: m.Subject, Reason: why.Error(), Data: m.Data})
 	if err != nil {
@@ -163,11 +185,11 @@ func (s *server) bury(ctx context.Context, m *nats.Msg, why error) {
 
 // refuse returns the reply in place of one that no message carries. Each attempt of a task
 // that is not given for that reason fails, so that it does not come back for ever.
-func (s *server) refuse(ctx context.Context, method string, out *wire.Reply, have int, most int64) *wire.Reply {
+func (s *server) refuse(method string, out *wire.Reply, have int, most int64) *wire.Reply {
 	e := tooLarge("reply", have, most)
 	if c := out.Claim; c != nil {
 		s.log.Warn("a task cannot be given to a worker: the attempt failed", "gate", c.ID.Gate, "thread", c.Thread, "task", c.Task, "error", e)
-		if err := s.engine.Resolve(ctx, c.ID, task.Verdict{Action: task.Fail, Reason: e.Error()}); err != nil {
+		if err := s.engine.Resolve(s.ctx, c.ID, task.Verdict{Action: task.Fail, Reason: e.Error()}); err != nil {
 			s.log.Warn("the attempt cannot be ended: the task comes back when the lease is over", "gate", c.ID.Gate, "error", err)
 		}
 	} else {
