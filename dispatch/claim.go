@@ -26,43 +26,6 @@ type holding struct {
 	delivery hint.Delivery           // of the hint that told of the task; nil: no queue did, or it knows; guarded likewise
 }
 
-// Claim implements [task.Engine].
-func (d *Dispatcher) Claim(ctx context.Context, id string) (*task.Claim, error) {
-	s, err := d.session(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	over := time.NewTimer(d.opt.Wait)
-	defer over.Stop()
-	for {
-		t, ready, news := d.next(s, d.core.Now())
-		if t != nil {
-			c, err := d.claim(ctx, s, t)
-			if c != nil || err != nil {
-				return c, err
-			}
-			continue
-		}
-		var due <-chan time.Time
-		if !ready.IsZero() {
-			due = time.After(max(ready.Sub(d.core.Now()), time.Millisecond))
-		}
-		done := d.want(s)
-		select {
-		case <-news:
-			done()
-		case <-due:
-			done()
-		case <-over.C:
-			done()
-			return nil, nil
-		case <-ctx.Done():
-			done()
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
 // unreadablePause is how long a task waits whose gate or slot is damaged, or encrypted with a
 // key that is not at hand.
 const unreadablePause = time.Minute

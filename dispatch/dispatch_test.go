@@ -76,9 +76,12 @@ func (h *host) run(thread string) {
 	}
 }
 
-func (h *host) connect(name string) string {
+func (h *host) connect(name string) string { return h.connectFor(name, 1) }
+
+// connectFor connects a worker for so many tasks at once.
+func (h *host) connectFor(name string, atOnce int) string {
 	h.Helper()
-	s, err := h.d.Connect(h.Context(), task.Hello{Protocol: task.Protocol, Worker: name, Tasks: []string{"fetch"}, AtOnce: 1})
+	s, err := h.d.Connect(h.Context(), task.Hello{Protocol: task.Protocol, Worker: name, Tasks: []string{"fetch"}, AtOnce: atOnce})
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -23,6 +23,9 @@ type session struct {
 	// revision is that of its liveness slot at the time. Another one says that the worker
 	// sends its heartbeats to another process now.
 	revision uint64
+
+	claims []*claimer // calls of Claim that wait, the oldest first; guarded by Dispatcher.mu
+	over   bool       // it has been ended; guarded likewise
 }
 
 // Connect implements [task.Engine].
@@ -162,6 +165,7 @@ func (d *Dispatcher) Disconnect(ctx context.Context, id string) error {
 	if s == nil {
 		return nil
 	}
+	d.endClaims(s)
 	var failed error
 	for _, h := range d.claimsOf(s) {
 		failed = errors.Join(failed, d.giveBack(ctx, h))
@@ -228,6 +232,7 @@ func (d *Dispatcher) endSession(ctx context.Context, s *session, revision uint64
 	}
 	moved := err == nil && slot.Revision != revision
 	if !moved {
+		d.endClaims(s)
 		d.opt.Logger.Warn("a worker is silent: others take its tasks", "worker", s.hello.Worker, "session", s.id)
 	}
 	for _, h := range d.claimsOf(s) {
