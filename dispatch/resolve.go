@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -145,7 +144,7 @@ func (d *Dispatcher) isRecorded(ctx context.Context, id task.ClaimID, v *task.Ve
 	}
 	switch dec := g.Decision; v.Action {
 	case task.Complete:
-		return dec.Verdict == posthouse.Respond && bytes.Equal(dec.Value, v.Output)
+		return dec.Verdict == posthouse.Respond && commit.SameJSON(dec.Value, v.Output)
 	case task.FailPermanent:
 		return dec.Verdict == posthouse.Reject && dec.Reason == v.Reason
 	case task.Await:
@@ -154,6 +153,9 @@ func (d *Dispatcher) isRecorded(ctx context.Context, id task.ClaimID, v *task.Ve
 		return false
 	case task.Fail, task.RetryAfter:
 		return dec.Reason == v.Reason && (dec.Verdict == posthouse.Reject || dec.Successor != "")
+	case task.Continue:
+		next, err := d.ledger.Gate(ctx, dec.Successor)
+		return err == nil && dec.Reason == whyOf(v) && next.Call != nil && commit.SameJSON(next.Call.Continued, v.Output)
 	default:
 		return dec.Reason == whyOf(v) && dec.Successor != ""
 	}

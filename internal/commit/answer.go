@@ -52,7 +52,7 @@ func decidersOf(g *posthouse.Gate) []string {
 // checkValue checks the value of an earlier decision against a schema that has changed.
 func checkValue(c *core.Core, g, earlier *posthouse.Gate) error {
 	value := earlier.Decision.Value
-	if len(g.Schema) == 0 || len(value) == 0 || sameJSON(g.Schema, earlier.Schema) {
+	if len(g.Schema) == 0 || len(value) == 0 || SameJSON(g.Schema, earlier.Schema) {
 		return nil
 	}
 	if c.Config.Validate == nil {
@@ -61,8 +61,8 @@ func checkValue(c *core.Core, g, earlier *posthouse.Gate) error {
 	return c.Config.Validate(g.Schema, value)
 }
 
-// sameJSON reports whether two texts are the same JSON.
-func sameJSON(a, b []byte) bool {
+// SameJSON reports whether two texts are the same JSON.
+func SameJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
