@@ -271,6 +271,7 @@ func TestChunks(t *testing.T) {
 		if out, err := s.outcome("t"); err != nil || out != "done" {
 			t.Errorf("%v, %v", out, err)
 		}
+		synctest.Wait() // for the handler, which goes on behind its verdict
 		if want := []string{`t 1/f/do {"row":0}`, `t 1/f/do {"row":1}`, `t 1/f/do {"row":2}`}; !slices.Equal(got, want) || !errors.Is(late, posthouse.ErrConflict) {
 			t.Errorf("%q and %v, want %q", got, late, want)
 		}
