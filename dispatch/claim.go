@@ -39,7 +39,7 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 		defer d.mu.Unlock()
 		switch {
 		case d.open[t.gate] != t: // dropped meanwhile
-		case errors.Is(err, posthouse.ErrCorrupt), errors.Is(err, posthouse.ErrSealed): // others can be claimed
+		case isUnreadable(err): // others can be claimed
 			d.opt.Logger.Warn("a task cannot be claimed", "gate", t.gate, "thread", t.thread, "error", err)
 			t.ready, err = d.core.Now().Add(unreadablePause), nil
 			if t.delivery != nil { // the queue is told again by the next look at all tasks

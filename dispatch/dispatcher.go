@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"log/slog"
 	"sync"
@@ -195,7 +194,7 @@ func (d *Dispatcher) look(ctx context.Context, whole bool) error {
 				l := line{g.Call.Task, g.Call.Group}
 				counts[l] = counts[l].and(g)
 			}
-		case g == nil || !errors.Is(err, posthouse.ErrSealed) && !errors.Is(err, posthouse.ErrCorrupt):
+		case g == nil || !isUnreadable(err):
 			return err
 		default:
 			d.opt.Logger.Warn("a task cannot be read", "gate", g.ID, "error", err)

@@ -20,10 +20,10 @@ func (d *Dispatcher) Resolve(ctx context.Context, id task.ClaimID, v task.Verdic
 		return err
 	}
 	h, r, err := d.holds(ctx, id)
+	if errors.Is(err, posthouse.ErrConflict) {
+		return d.resolveAgain(ctx, id, &v)
+	}
 	if err != nil {
-		if errors.Is(err, posthouse.ErrConflict) && d.isRecorded(ctx, id, &v) {
-			return nil
-		}
 		return err
 	}
 	if v.Action == task.Interrupt {
@@ -40,10 +40,7 @@ func (d *Dispatcher) Resolve(ctx context.Context, id task.ClaimID, v task.Verdic
 		d.forget(h)
 	}
 	if isOver(err) {
-		if d.isRecorded(ctx, id, &v) {
-			return nil
-		}
-		return claimLost(id)
+		return d.resolveAgain(ctx, id, &v)
 	}
 	return err
 }
@@ -131,34 +128,60 @@ func (d *Dispatcher) failAttempt(ctx context.Context, g *posthouse.Gate, why str
 	return err
 }
 
-// isRecorded reports whether the task has this worker's verdict already: its answer was
-// lost on the way, or another call brought it.
-func (d *Dispatcher) isRecorded(ctx context.Context, id task.ClaimID, v *task.Verdict) bool {
+// resolveAgain returns nil if the task has this claim's verdict already: its answer was lost on
+// the way, or another call brought it. Otherwise the claim is lost.
+func (d *Dispatcher) resolveAgain(ctx context.Context, id task.ClaimID, v *task.Verdict) error {
 	g, err := d.ledger.Gate(ctx, id.Gate)
-	if err != nil || g.Call == nil || g.Decision == nil {
-		return false
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return claimLost(id)
+	}
+	if err != nil {
+		return err
+	}
+	if g.Call == nil || g.Decision == nil {
+		return claimLost(id)
 	}
 	r, slot, err := d.readSlot(ctx, g)
-	if err != nil || r.Gate == id.Gate && slot.Fence != id.Fence || g.Decision.By != WorkerPrefix+r.Worker && r.Gate == id.Gate {
-		return false
+	if err != nil && !isUnreadable(err) {
+		return err
 	}
-	switch dec := g.Decision; v.Action {
+	// A slot that the next attempt has does not say who made this one. Then the content tells.
+	another := r.Gate == id.Gate && (slot.Fence != id.Fence || g.Decision.By != WorkerPrefix+r.Worker)
+	if err != nil || another {
+		return claimLost(id)
+	}
+	same, err := d.isVerdict(ctx, g, v)
+	if err == nil && !same {
+		return claimLost(id)
+	}
+	return err
+}
+
+// isVerdict reports whether a task's decision is what a verdict makes of it.
+func (d *Dispatcher) isVerdict(ctx context.Context, g *posthouse.Gate, v *task.Verdict) (bool, error) {
+	dec := g.Decision
+	failed := dec.Verdict == posthouse.Reject
+	goesOn := dec.Successor != "" && dec.Reason == whyOf(v)
+	switch v.Action {
 	case task.Complete:
-		return dec.Verdict == posthouse.Respond && commit.SameJSON(dec.Value, v.Output)
+		return dec.Verdict == posthouse.Respond && commit.SameJSON(dec.Value, v.Output), nil
 	case task.FailPermanent:
-		return dec.Verdict == posthouse.Reject && dec.Reason == v.Reason
-	case task.Await:
-		return dec.Verdict == commit.Parked
-	case task.Interrupt:
-		return false
+		return failed && dec.Reason == v.Reason, nil
 	case task.Fail, task.RetryAfter:
-		return dec.Reason == v.Reason && (dec.Verdict == posthouse.Reject || dec.Successor != "")
+		return goesOn || failed && dec.Reason == v.Reason, nil
+	case task.Pause:
+		return goesOn, nil
+	case task.Await:
+		return dec.Verdict == commit.Parked, nil
 	case task.Continue:
-		next, err := d.ledger.Gate(ctx, dec.Successor)
-		return err == nil && dec.Reason == whyOf(v) && next.Call != nil && commit.SameJSON(next.Call.Continued, v.Output)
-	default:
-		return dec.Reason == whyOf(v) && dec.Successor != ""
+		if goesOn {
+			next, err := d.ledger.Gate(ctx, dec.Successor)
+			return err == nil && next.Call != nil && commit.SameJSON(next.Call.Continued, v.Output), err
+		}
+		_, err := commit.NextIteration(g.Call, dec.At, v.Output)
+		return failed && err != nil && dec.Reason == err.Error(), nil // it was the last iteration
 	}
+	return false, nil
 }
 
 // Load implements [task.Engine].

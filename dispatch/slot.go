@@ -123,6 +123,12 @@ func (d *Dispatcher) readSlot(ctx context.Context, g *posthouse.Gate) (record, p
 	return r, slot, nil
 }
 
+// isUnreadable reports whether an error says that stored bytes are damaged, or that their key
+// is not at hand: another look would find the same.
+func isUnreadable(err error) bool {
+	return errors.Is(err, posthouse.ErrCorrupt) || errors.Is(err, posthouse.ErrSealed)
+}
+
 // writeSlot writes a task's slot under a fence, on the expected revision.
 func (d *Dispatcher) writeSlot(ctx context.Context, g *posthouse.Gate, r *record, revision, fence uint64) (posthouse.Slot, error) {
 	kept := *r

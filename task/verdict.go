@@ -57,8 +57,9 @@ func ParseVerdict(data []byte) (Verdict, error) {
 }
 
 // Check returns [posthouse.ErrInvalid] or [posthouse.ErrTooLarge], which name the field that
-// does not fit its action. It clamps the delay of [RetryAfter], and completes an Output that
-// is missing to null.
+// does not fit its action. It clamps the delay of [RetryAfter], completes an Output that is
+// missing to null, and gives it the form of JSON that the log keeps: so a verdict that is
+// repeated is known again, and its size is that on record.
 func (v *Verdict) Check() error {
 	reason := v.Action == Fail || v.Action == FailPermanent || v.Action == RetryAfter
 	output := v.Action == Complete || v.Action == Continue
@@ -103,10 +104,19 @@ func (v *Verdict) Check() error {
 	if len(v.Output) == 0 {
 		v.Output = json.RawMessage("null")
 	}
-	if len(v.Output) > MaxOutput {
-		return posthouse.TooLarge("output", len(v.Output), MaxOutput)
+	if err := posthouse.CheckStrict("output", v.Output); err != nil {
+		return err
 	}
-	return posthouse.CheckStrict("output", v.Output)
+	kept, err := json.Marshal(v.Output)
+	if err != nil {
+		return posthouse.Invalid("output", "does not encode: %v", err)
+	}
+	if v.Output = kept; len(kept) > MaxOutput {
+		e := posthouse.TooLarge("output", len(kept), MaxOutput)
+		e.Hint = "keep large values elsewhere and return a reference"
+		return e
+	}
+	return nil
 }
 
 func (v *Verdict) checkWaits() error {

@@ -145,7 +145,7 @@ func TestManyStepsComeBack(t *testing.T) {
 	e := startEngine(t, true)
 	w, err := worker.New(e.reach("w", tokens.Worker), nil)
 	check(t, err)
-	const n = 8 // together more than an answer may have
+	const n = 7 // together more than an answer may have
 	var ran, attempts atomic.Int32
 	worker.Handle(w, "double", func(wt worker.Task, in int) (int, error) {
 		for i := range n {

@@ -149,7 +149,7 @@ func TestManyStepsComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const n = 3 // together more than a message may have
+	const n = 2 // together more than a message may have
 	var ran, attempts atomic.Int32
 	worker.Handle(w, "big", func(wt worker.Task, _ int) (int, error) {
 		for i := range n {
