@@ -118,8 +118,8 @@ func (d *Dispatcher) Heartbeat(ctx context.Context, id string, have []task.Claim
 		}
 	}
 	for _, h := range d.orphans(s, have) {
-		if err := d.giveBack(ctx, h); err != nil {
-			return nil, err
+		if err := d.giveBack(ctx, h); err != nil { // the next claim of the task looks at it again
+			d.opt.Logger.Warn("a claim that never reached its worker cannot be freed", "gate", h.id.Gate, "error", err)
 		}
 	}
 	if _, err := d.session(ctx, id); err != nil { // it was ended meanwhile
@@ -129,14 +129,19 @@ func (d *Dispatcher) Heartbeat(ctx context.Context, id string, have []task.Claim
 }
 
 // hasLost reports whether a worker's claim is lost. It asks the store only about one that
-// the worker brought from another process.
+// the worker brought from another process. One that cannot be read counts as lost, because
+// nothing that it still does would count.
 func (d *Dispatcher) hasLost(ctx context.Context, id task.ClaimID) (bool, error) {
 	h, lost := d.known(id)
 	if h != nil || lost {
 		return lost, nil
 	}
 	_, _, err := d.holds(ctx, id)
-	if errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrNotFound) {
+	switch {
+	case errors.Is(err, posthouse.ErrConflict), errors.Is(err, posthouse.ErrNotFound):
+		return true, nil
+	case isUnreadable(err), errors.Is(err, posthouse.ErrInvalid):
+		d.opt.Logger.Warn("a worker's claim cannot be read: it is lost", "gate", id.Gate, "error", err)
 		return true, nil
 	}
 	return false, err
