@@ -16,14 +16,22 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-func (h *host) record(c *task.Claim, name string, size int) error {
+// within returns what begins the names of a claim's records.
+func (h *host) within(c *task.Claim) string {
 	h.Helper()
 	have, err := h.d.Records(h.Context(), c.ID, "")
 	if err != nil {
 		h.Fatal(err)
 	}
-	value := fmt.Sprintf("%q", strings.Repeat("x", size-2))
-	return h.d.Record(h.Context(), c.ID, task.StepResult{Name: have.Within + ">" + name, Value: posthouse.Value{Codec: "json", Data: []byte(value)}})
+	return have.Within
+}
+
+// record records a step whose result has so many bytes.
+func (h *host) record(c *task.Claim, within, name string, size int) error {
+	h.Helper()
+	value := slices.Repeat([]byte("x"), size)
+	value[0], value[size-1] = '"', '"'
+	return h.d.Record(h.Context(), c.ID, task.StepResult{Name: within + ">" + name, Value: posthouse.Value{Codec: "json", Data: value}})
 }
 
 // TestRecordsComeInPages: each fits into a message, also one that another engine is asked for,
@@ -36,9 +44,10 @@ func TestRecordsComeInPages(t *testing.T) {
 		a.run("t")
 		c := a.claim(w)
 		var want []string
+		in := a.within(c)
 		for i, size := range []int{task.MaxStep, 100, 100_000, 100_000, 100_000, 100_000, 100_000, task.MaxStep, task.MaxStep} {
 			name := fmt.Sprint("s", i)
-			if err := a.record(c, name, size); err != nil {
+			if err := a.record(c, in, name, size); err != nil {
 				t.Fatal(err)
 			}
 			want = append(want, name)
@@ -114,10 +123,11 @@ func TestStepsAreBounded(t *testing.T) {
 			}
 			return i.Tail.Seq
 		}
-		tooLarge(a.record(c, "large", task.MaxStep+1), "step large")
+		in := a.within(c)
+		tooLarge(a.record(c, in, "large", task.MaxStep+1), "step large")
 		const half = task.MaxSteps / task.MaxStep / 2
 		for i := range half {
-			if err := a.record(c, fmt.Sprint("s", i), task.MaxStep); err != nil {
+			if err := a.record(c, in, fmt.Sprint("s", i), task.MaxStep); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -125,17 +135,17 @@ func TestStepsAreBounded(t *testing.T) {
 		c = a.claim(w)
 		for i := range half - 1 {
 			h := []*host{a, b}[i%2]
-			if err := h.record(c, fmt.Sprint("s", half+i), task.MaxStep); err != nil {
+			if err := h.record(c, in, fmt.Sprint("s", half+i), task.MaxStep); err != nil {
 				t.Fatal(err)
 			}
 		}
 		before := tail()
 		for _, h := range []*host{a, b} {
-			tooLarge(h.record(c, "last", task.MaxStep), "steps")
-			if err := h.record(c, "s0", task.MaxStep); err != nil {
+			tooLarge(h.record(c, in, "last", task.MaxStep), "steps")
+			if err := h.record(c, in, "s0", task.MaxStep); err != nil {
 				t.Errorf("a result that is on record since the first attempt: %v", err)
 			}
-			if err := h.record(c, "s0", 100); !errors.Is(err, posthouse.ErrExists) {
+			if err := h.record(c, in, "s0", 100); !errors.Is(err, posthouse.ErrExists) {
 				t.Errorf("another result: %v", err)
 			}
 		}
@@ -143,7 +153,8 @@ func TestStepsAreBounded(t *testing.T) {
 			t.Errorf("%d entries more", after-before)
 		}
 		a.resolve(c, task.Verdict{Action: task.Continue})
-		if err := a.record(a.claim(w), "last", task.MaxStep); err != nil {
+		c = a.claim(w)
+		if err := a.record(c, a.within(c), "last", task.MaxStep); err != nil {
 			t.Errorf("in the next iteration: %v", err)
 		}
 	})
