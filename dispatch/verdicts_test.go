@@ -48,7 +48,7 @@ func wantOnce(t *testing.T, name string, limits posthouse.TaskLimits, v task.Ver
 	h.run("t")
 	w := h.connect("w1")
 	c := h.claim(w)
-	time.Sleep(time.Millisecond)
+	<-time.After(time.Millisecond) // longer than a duration of a nanosecond
 	var tail uint64
 	for i := range 3 {
 		given := v
