@@ -75,16 +75,21 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 		return nil, err
 	}
 	if r.Gate == g.ID && r.Session != "" {
-		switch alive, err := d.isAlive(ctx, r.Session); {
-		case err != nil:
+		alive, revision, err := d.isAlive(ctx, r.Session)
+		if err != nil {
 			return nil, err
-		case alive:
+		}
+		if alive {
 			if !d.adopt(r.Session, task.ClaimID{Gate: g.ID, Fence: slot.Fence}, g) {
 				again = d.core.Config.RenewEvery()
 			}
 			return nil, nil
 		}
-		return nil, d.failAttempt(ctx, g, "worker "+r.Worker+" was silent for "+d.lease().String())
+		if err := d.failAttempt(ctx, g, "worker "+r.Worker+" was silent for "+d.lease().String()); err != nil {
+			return nil, err
+		}
+		d.dropLiveness(ctx, r.Session, revision)
+		return nil, nil
 	}
 	if slot.Revision != 0 && r.Gate != g.ID { // a later gate's, if this one was decided meanwhile
 		if g, err = d.ledger.Gate(ctx, t.gate); err != nil || g.Decision != nil {
@@ -173,23 +178,23 @@ func (d *Dispatcher) hold(h *holding) {
 }
 
 // isAlive reports whether a session, here or at another process, has sent a heartbeat in
-// its lease.
-func (d *Dispatcher) isAlive(ctx context.Context, session string) (bool, error) {
+// its lease. The revision is that of its liveness if it has not, 0 if there is none.
+func (d *Dispatcher) isAlive(ctx context.Context, session string) (alive bool, revision uint64, err error) {
 	d.mu.Lock()
 	_, here := d.sessions[session]
 	d.mu.Unlock()
 	if here {
-		return true, nil
+		return true, 0, nil
 	}
-	_, err := d.core.Store.Slot(ctx, livenessOf(session), posthouse.SlotOp{Verb: posthouse.SlotGet})
+	slot, err := d.core.Store.Slot(ctx, livenessOf(session), posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if errors.Is(err, posthouse.ErrNotFound) {
-		return false, nil // it was ended
+		return false, 0, nil // it was ended
 	}
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	silent, err := d.core.Owners.IsSilent(ctx, session)
-	return !silent, err
+	return !silent, slot.Revision, err
 }
 
 // holds returns a session's claim, also one that it has from another process.

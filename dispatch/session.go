@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -45,19 +46,34 @@ func (d *Dispatcher) Connect(ctx context.Context, h task.Hello) (*task.Session, 
 }
 
 // renew changes the liveness slot of a session. It holds what another process needs to take
-// the session over.
+// the session over. One that was ended meanwhile, here or elsewhere, stays so.
 func (d *Dispatcher) renew(ctx context.Context, s *session) error {
 	value, err := json.Marshal(s.hello)
 	if err != nil {
 		return err
 	}
-	slot, err := d.core.Store.Slot(ctx, livenessOf(s.id), posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: value})
-	if err == nil {
-		d.mu.Lock()
-		s.heard, s.revision = d.core.Now(), slot.Revision
-		d.mu.Unlock()
+	d.mu.Lock()
+	revision := s.revision // 0 for one that begins
+	d.mu.Unlock()
+	for {
+		slot, err := d.core.Store.Slot(ctx, livenessOf(s.id), posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: revision, Value: value})
+		if err == nil {
+			d.mu.Lock()
+			s.heard, s.revision = d.core.Now(), slot.Revision
+			d.mu.Unlock()
+		}
+		if !errors.Is(err, posthouse.ErrConflict) {
+			return err
+		}
+		slot, err = d.core.Store.Slot(ctx, livenessOf(s.id), posthouse.SlotOp{Verb: posthouse.SlotGet})
+		if errors.Is(err, posthouse.ErrNotFound) {
+			return sessionOver(s.id)
+		}
+		if err != nil {
+			return err
+		}
+		revision = slot.Revision // of a heartbeat that went to another process
 	}
-	return err
 }
 
 func livenessOf(session string) posthouse.SlotKey {
@@ -100,11 +116,16 @@ func sessionOver(id string) error {
 
 // Heartbeat implements [task.Engine].
 func (d *Dispatcher) Heartbeat(ctx context.Context, id string, have []task.ClaimID) (*task.Pulse, error) {
+	begun := d.core.Now() // have is not newer
 	s, err := d.session(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.renew(ctx, s); err != nil {
+	err = d.renew(ctx, s)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		d.ended(s)
+	}
+	if err != nil {
 		return nil, err
 	}
 	p := &task.Pulse{}
@@ -117,7 +138,7 @@ func (d *Dispatcher) Heartbeat(ctx context.Context, id string, have []task.Claim
 			p.Lost = append(p.Lost, c)
 		}
 	}
-	for _, h := range d.orphans(s, have) {
+	for _, h := range d.orphans(s, have, begun.Add(-d.lease())) {
 		if err := d.giveBack(ctx, h); err != nil { // the next claim of the task looks at it again
 			d.opt.Logger.Warn("a claim that never reached its worker cannot be freed", "gate", h.id.Gate, "error", err)
 		}
@@ -147,14 +168,13 @@ func (d *Dispatcher) hasLost(ctx context.Context, id task.ClaimID) (bool, error)
 	return false, err
 }
 
-// orphans returns claims that a session was given a lease ago and does not know of: the
+// orphans returns claims that a session was given before a time and does not know of: the
 // answer was lost.
-func (d *Dispatcher) orphans(s *session, have []task.ClaimID) (all []*holding) {
-	old := d.core.Now().Add(-d.lease())
+func (d *Dispatcher) orphans(s *session, have []task.ClaimID, before time.Time) (all []*holding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, h := range d.held {
-		if h.session == s && h.since.Before(old) && !slices.Contains(have, h.id) {
+		if h.session == s && h.since.Before(before) && !slices.Contains(have, h.id) {
 			all = append(all, h)
 		}
 	}
@@ -164,19 +184,62 @@ func (d *Dispatcher) orphans(s *session, have []task.ClaimID) (all []*holding) {
 // Disconnect implements [task.Engine].
 func (d *Dispatcher) Disconnect(ctx context.Context, id string) error {
 	d.mu.Lock()
-	s := d.sessions[id]
-	delete(d.sessions, id)
+	_, met := d.sessions[id]
 	d.mu.Unlock()
-	if s == nil {
+	s, err := d.session(ctx, id)
+	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	if !met {
+		if err := d.meet(ctx, s); err != nil {
+			return err
+		}
+	}
+	d.mu.Lock()
+	if d.sessions[id] == s {
+		delete(d.sessions, id)
+	}
+	d.mu.Unlock()
 	d.endClaims(s)
 	var failed error
 	for _, h := range d.claimsOf(s) {
 		failed = errors.Join(failed, d.giveBack(ctx, h))
 	}
-	_, err := d.core.Store.Slot(ctx, livenessOf(id), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+	_, err = d.core.Store.Slot(ctx, livenessOf(id), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+	if errors.Is(err, posthouse.ErrNotFound) {
+		err = nil // another call was faster
+	}
 	return errors.Join(failed, err)
+}
+
+// meet notes the claims that a session has from another process. It reads the slot of each
+// open task that its worker handles.
+func (d *Dispatcher) meet(ctx context.Context, s *session) error {
+	for g, err := range d.ledger.Gates(ctx, ledger.GateQuery{Kind: posthouse.GateTask}) {
+		if g == nil {
+			return err
+		}
+		if err != nil || g.Call == nil || !s.handles(g.Call) {
+			continue // one that cannot be read cannot be given back
+		}
+		r, slot, err := d.readSlot(ctx, g)
+		switch {
+		case isUnreadable(err):
+		case err != nil:
+			return err
+		case r.Gate == g.ID && r.Session == s.id:
+			d.adopt(s.id, task.ClaimID{Gate: g.ID, Fence: slot.Fence}, g)
+		}
+	}
+	return ctx.Err()
+}
+
+// handles reports whether a session's worker may have a task.
+func (s *session) handles(c *posthouse.TaskCall) bool {
+	return slices.Contains(s.hello.Tasks, c.Task) && (c.Group == "" || c.Group == s.hello.Group)
 }
 
 func (d *Dispatcher) claimsOf(s *session) (all []*holding) {
@@ -200,7 +263,6 @@ func (d *Dispatcher) endSilent(ctx context.Context) {
 	for id, s := range d.sessions {
 		if now.Sub(s.heard) > d.lease() {
 			silent[s] = s.revision
-			d.silent++
 			delete(d.sessions, id)
 		}
 	}
@@ -223,44 +285,80 @@ func (d *Dispatcher) endSilent(ctx context.Context) {
 	}
 }
 
-// endSession fails the attempts of a session that is silent here. If its liveness is not at
-// the revision that was heard of here, another process hears of it: then its claims are
-// looked at as others' are, because that process and the worker may be gone soon.
+// endSession ends a session that is silent here, and fails its attempts. If its liveness is not
+// at the revision that was heard of here, another process hears of it, or has ended it.
 func (d *Dispatcher) endSession(ctx context.Context, s *session, revision uint64) {
 	slot, err := d.core.Store.Slot(ctx, livenessOf(s.id), posthouse.SlotOp{Verb: posthouse.SlotGet})
-	if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+	switch {
+	case errors.Is(err, posthouse.ErrNotFound):
+		d.ended(s)
+		return
+	case err != nil:
 		d.opt.Logger.Warn("cannot look for a silent worker", "session", s.id, "error", err)
 		d.mu.Lock()
 		d.sessions[s.id] = s // it is looked for again
 		d.mu.Unlock()
 		return
+	case slot.Revision != revision:
+		d.release(s, func(*holding) error { return errMoved })
+		return
 	}
-	moved := err == nil && slot.Revision != revision
-	if !moved {
-		d.endClaims(s)
-		d.opt.Logger.Warn("a worker is silent: others take its tasks", "worker", s.hello.Worker, "session", s.id)
+	d.opt.Logger.Warn("a worker is silent: others take its tasks", "worker", s.hello.Worker, "session", s.id)
+	d.mu.Lock()
+	d.silent++
+	d.mu.Unlock()
+	d.endClaims(s)
+	d.release(s, func(h *holding) error {
+		return d.failAttempt(ctx, h.gate, "worker "+s.hello.Worker+" was silent for "+d.lease().String())
+	})
+	d.dropLiveness(ctx, s.id, slot.Revision)
+}
+
+// ended forgets a session that another process has ended.
+func (d *Dispatcher) ended(s *session) {
+	d.mu.Lock()
+	if d.sessions[s.id] == s {
+		delete(d.sessions, s.id)
 	}
+	d.mu.Unlock()
+	d.endClaims(s)
+	d.release(s, func(*holding) error { return errMoved })
+}
+
+// errMoved says that another process knows what has become of a claim.
+var errMoved = errors.New("moved")
+
+// release forgets the claims of a session, each once end has ended its attempt. Those whose
+// attempt goes on are looked at as others' are: the worker and who hears of it may be gone
+// soon, or another worker may have the task.
+func (d *Dispatcher) release(s *session, end func(*holding) error) {
 	for _, h := range d.claimsOf(s) {
 		d.mu.Lock()
 		x := h.delivery
 		h.delivery = nil
 		d.mu.Unlock()
 		d.forget(h)
-		if !moved && d.failAttempt(ctx, h.gate, "worker "+s.hello.Worker+" was silent for "+d.lease().String()) == nil {
-			if x != nil {
-				x.Ack()
-			}
-			continue
-		}
-		if x != nil {
+		err := end(h)
+		switch {
+		case err == nil && x != nil:
+			x.Ack()
+		case err != nil && x != nil:
 			x.Later(0)
 		}
-		d.add(h.gate, true) // a claim finds out what has become of the worker
+		if err != nil {
+			d.add(h.gate, true)
+		}
 	}
-	if moved || err != nil {
+}
+
+// dropLiveness removes the liveness of a session that is silent, unless it was heard of since the
+// revision. 0 is none.
+func (d *Dispatcher) dropLiveness(ctx context.Context, session string, revision uint64) {
+	if revision == 0 {
 		return
 	}
-	if _, err := d.core.Store.Slot(ctx, livenessOf(s.id), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: slot.Revision}); err != nil {
-		d.opt.Logger.Warn("cannot remove the liveness of a session", "session", s.id, "error", err)
+	_, err := d.core.Store.Slot(ctx, livenessOf(session), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: revision})
+	if err != nil && !errors.Is(err, posthouse.ErrConflict) && !errors.Is(err, posthouse.ErrNotFound) {
+		d.opt.Logger.Warn("cannot remove the liveness of a session", "session", session, "error", err)
 	}
 }
