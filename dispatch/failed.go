@@ -120,28 +120,59 @@ func (d *Dispatcher) copySlot(ctx context.Context, failed, again *posthouse.Gate
 	return err
 }
 
-// Purge implements [task.Control].
+// Purge implements [task.Control]. It does nothing if somebody has the task go on meanwhile.
 func (d *Dispatcher) Purge(ctx context.Context, gate posthouse.ID, by string) error {
 	g, err := d.gate(ctx, gate)
 	if err != nil {
 		return err
 	}
-	gates, err := d.failedGates(ctx, g.Thread)
+	head, err := d.failedHead(ctx, g)
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(gates, func(f *posthouse.Gate) bool { return f.ID == gate }) {
-		return &posthouse.Error{
-			Code: posthouse.CodeConflict, Gate: gate, Message: "no branch waits for somebody to retry task " + string(gate),
-			Hint: "list those that failed: posthouse task list --failed",
-		}
-	}
-	if _, err := d.ledger.Cancel(ctx, g.Thread, &ledger.CancelOptions{Branch: g.Branch, By: by, Reason: "gave up task " + g.Call.Task}); err != nil {
+	slot, err := d.core.Store.Slot(ctx, slotKey(g), posthouse.SlotOp{Verb: posthouse.SlotGet})
+	if err != nil && !errors.Is(err, posthouse.ErrNotFound) && !errors.Is(err, posthouse.ErrCorrupt) {
 		return err
 	}
-	_, err = d.core.Store.Slot(ctx, slotKey(g), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+	damaged := errors.Is(err, posthouse.ErrCorrupt)
+	if _, err := d.ledger.Cancel(ctx, g.Thread, &ledger.CancelOptions{Branch: g.Branch, Head: head, By: by, Reason: "gave up task " + g.Call.Task}); err != nil {
+		return err
+	}
+	if damaged {
+		slot.Revision = posthouse.AnyRevision
+	}
+	if slot.Revision == 0 {
+		return nil
+	}
+	_, err = d.core.Store.Slot(ctx, slotKey(g), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: slot.Revision})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil
 	}
 	return err
+}
+
+// failedHead returns the head with which a task's branch failed. [posthouse.ErrConflict] if it
+// did not fail with that task, or has gone on.
+func (d *Dispatcher) failedHead(ctx context.Context, g *posthouse.Gate) (posthouse.ID, error) {
+	t, err := d.ledger.Thread(ctx, g.Thread)
+	if err != nil {
+		return "", err
+	}
+	if b, ok := t.Branch(g.Branch); ok && b.Status == posthouse.StatusFailed {
+		head, err := d.ledger.GetHeader(ctx, b.Head)
+		if err != nil {
+			return "", err
+		}
+		gates, err := ledger.FailedTasks(ctx, d.ledger, head)
+		if err != nil {
+			return "", err
+		}
+		if slices.ContainsFunc(gates, func(f *posthouse.Gate) bool { return f.ID == g.ID }) {
+			return b.Head, nil
+		}
+	}
+	return "", &posthouse.Error{
+		Code: posthouse.CodeConflict, Gate: g.ID, Message: "no branch waits for somebody to retry task " + string(g.ID),
+		Hint: "list those that failed: posthouse task list --failed",
+	}
 }

@@ -181,6 +181,40 @@ func TestPurge(t *testing.T) {
 	})
 }
 
+// TestPurgeBesideARetry gives nothing up that somebody has go on in that moment.
+func TestPurgeBesideARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		late := &meddling{Store: store}
+		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, late, step.RemoteOptions{})
+		w := a.connect("w1")
+		a.run("t")
+		c := a.claim(w)
+		if err := a.d.Save(t.Context(), c.ID, 1, []byte("73 of 100")); err != nil {
+			t.Fatal(err)
+		}
+		a.resolve(c, task.Verdict{Action: task.FailPermanent, Reason: "no such page"})
+		if _, err := a.app.Resume(t.Context(), "t"); err == nil {
+			t.Fatal("the program goes on")
+		}
+		retry := func() {
+			if _, err := a.d.Retry(t.Context(), c.ID.Gate, "alice"); err != nil {
+				t.Error(err)
+			}
+		}
+		late.then.Store(&retry)
+		if err := b.d.Purge(t.Context(), c.ID.Gate, "bob"); !errors.Is(err, posthouse.ErrConflict) {
+			t.Errorf("%v", err)
+		}
+		c = a.claim(w)
+		if v, err := a.d.Load(t.Context(), c.ID); err != nil || string(v) != "73 of 100" {
+			t.Errorf("%q, %v", v, err)
+		}
+		a.resolve(c, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
+		a.wantOutput("t", "page")
+	})
+}
+
 // TestLimitOfATask gives workers no more tasks of a name at once than they may have. Each that
 // ends makes room for the next.
 func TestLimitOfATask(t *testing.T) {

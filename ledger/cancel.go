@@ -15,12 +15,16 @@ type CancelOptions struct {
 	By     string // who asks for it; at most 200 bytes
 	Reason string // at most 4,000 bytes
 	Claim  *Claim // set by the run that has the thread, to end itself
+
+	// Head, if set, cancels the branch only as it was when somebody looked at it:
+	// [posthouse.ErrConflict] if its head is another one.
+	Head posthouse.ID
 }
 
 func (o *CancelOptions) withDefaults() (commit.Cancellation, error) {
 	var c commit.Cancellation
 	if o != nil {
-		c = commit.Cancellation{Branch: o.Branch, By: o.By, Reason: o.Reason, Claim: o.Claim}
+		c = commit.Cancellation{Branch: o.Branch, By: o.By, Reason: o.Reason, Claim: o.Claim, Head: o.Head}
 	}
 	c.Branch = cmp.Or(c.Branch, posthouse.MainBranch)
 	if err := posthouse.ValidateName("branch", c.Branch); err != nil {

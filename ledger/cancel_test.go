@@ -37,6 +37,24 @@ func TestCancelEndsAParkedThread(t *testing.T) {
 	b.status(posthouse.StatusCancelled)
 }
 
+// TestCancelOfAHead changes nothing where the branch has gone on since, or is gone.
+func TestCancelOfAHead(t *testing.T) {
+	b := newBench(t)
+	seen := b.wait("", nil, "go").Checkpoint.ID
+	head := b.wait("", nil, "again").Checkpoint.ID
+	var e *posthouse.Error
+	if _, err := b.b.Cancel(t.Context(), "t", &ledger.CancelOptions{Head: seen}); !errors.As(err, &e) || e.Code != posthouse.CodeConflict || e.Head != head {
+		t.Errorf("%v", err)
+	}
+	if _, err := b.b.Cancel(t.Context(), "t", &ledger.CancelOptions{Branch: "nowhere", Head: seen}); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	b.status(posthouse.StatusWaiting)
+	if h, err := b.b.Cancel(t.Context(), "t", &ledger.CancelOptions{Head: head}); err != nil || h.Status != posthouse.StatusCancelled {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
 // TestCancelOfWhatIsDoneOrUnknown changes nothing.
 func TestCancelOfWhatIsDoneOrUnknown(t *testing.T) {
 	b := newBench(t)

@@ -15,7 +15,8 @@ type Cancellation struct {
 	Branch string
 	By     string
 	Reason string
-	Claim  *core.Claim // of the run that ends itself
+	Claim  *core.Claim  // of the run that ends itself
+	Head   posthouse.ID // that the branch must have; "" is any
 }
 
 // CancelThread cancels a branch of a thread, and the threads that it waits for.
@@ -110,7 +111,7 @@ func WaitedFor(ctx context.Context, c *core.Core, gates []posthouse.ID) (threads
 // CancelThreads cancels threads that were waited for. If one fails it goes on with the
 // others.
 func CancelThreads(ctx context.Context, c *core.Core, threads []string, o Cancellation, seen map[string]bool) (err error) {
-	o.Branch, o.Claim = posthouse.MainBranch, nil
+	o.Branch, o.Claim, o.Head = posthouse.MainBranch, nil, ""
 	for _, thread := range threads {
 		if seen[thread] {
 			continue
@@ -131,11 +132,15 @@ func cancel(ctx context.Context, c *core.Core, t *core.Thread, o Cancellation) (
 		b, ok := t.Info.Branch(o.Branch)
 		h.ID, h.Status = b.Head, b.Status
 		switch {
-		case !ok && t.Claim != nil:
+		case !ok && t.Claim != nil && o.Head == "":
 			told, h.Status = true, posthouse.StatusCancelled
 			return core.ErrNothing
 		case !ok:
 			return posthouse.NotFound("branch "+o.Branch+" of thread", t.Name)
+		case o.Head != "" && o.Head != b.Head:
+			return &posthouse.Error{
+				Code: posthouse.CodeConflict, Head: b.Head, Message: "branch " + o.Branch + " of thread " + t.Name + " has gone on", Hint: "look at it again",
+			}
 		case posthouse.IsOver(b.Status):
 			return core.ErrNothing
 		}
