@@ -1,11 +1,9 @@
 package dispatch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -22,6 +20,10 @@ func (d *Dispatcher) Tasks(ctx context.Context, q task.Query) iter.Seq2[*task.In
 		return d.failedTasks(ctx, q)
 	}
 	return func(yield func(*task.Info, error) bool) {
+		if err := d.findPeers(ctx, d.lease()); err != nil {
+			yield(nil, err)
+			return
+		}
 		for g, err := range d.ledger.Gates(ctx, ledger.GateQuery{Kind: posthouse.GateTask, Thread: q.Thread, Newest: q.Newest, After: q.After}) {
 			if g == nil {
 				yield(nil, err)
@@ -46,6 +48,9 @@ func (d *Dispatcher) Tasks(ctx context.Context, q task.Query) iter.Seq2[*task.In
 // Task implements [task.Control].
 func (d *Dispatcher) Task(ctx context.Context, gate posthouse.ID) (*task.Info, error) {
 	g, err := d.gate(ctx, gate)
+	if err == nil {
+		err = d.findPeers(ctx, d.lease())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +83,11 @@ func (d *Dispatcher) info(ctx context.Context, g *posthouse.Gate) (*task.Info, e
 	i := &task.Info{
 		ID: g.ID, Thread: g.Thread, Branch: g.Branch, Step: stepOf(g), State: d.stateOf(g), Call: *g.Call, Input: g.Payload,
 		CreatedAt: g.CreatedAt, ExpiresAt: g.ExpiresAt, Decision: g.Decision,
+	}
+	if g.Decision == nil {
+		d.mu.Lock()
+		i.Handlers = d.handlers(g.Call.Task, g.Call.Group)
+		d.mu.Unlock()
 	}
 	r, _, err := d.readSlot(ctx, g)
 	if err != nil {
@@ -194,27 +204,4 @@ func isClaimed(gate posthouse.ID, who string) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeConflict, Gate: gate, Message: who + " has the task of gate " + string(gate), Hint: "wait for its verdict, or cancel the thread",
 	}
-}
-
-// Workers implements [task.Control].
-func (d *Dispatcher) Workers(context.Context) []task.WorkerInfo {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	all := make([]task.WorkerInfo, 0, len(d.sessions))
-	for id, s := range d.sessions {
-		w := task.WorkerInfo{
-			Session: id, Worker: s.hello.Worker, Group: s.hello.Group, Tasks: s.hello.Tasks, AtOnce: s.hello.AtOnce, Heard: s.heard, Claims: []posthouse.ID{},
-		}
-		for _, h := range d.held {
-			if h.session == s && !h.lost {
-				w.Claims = append(w.Claims, h.id.Gate)
-			}
-		}
-		slices.Sort(w.Claims)
-		all = append(all, w)
-	}
-	slices.SortFunc(all, func(a, b task.WorkerInfo) int {
-		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Session, b.Session))
-	})
-	return all
 }

@@ -45,7 +45,7 @@ func TestTasksAreShown(t *testing.T) {
 		if i := h.only(); i.State != task.Claimed || i.ID != c.ID.Gate || i.Worker != "w1" || i.Session != w || i.Saved != 4 || i.Step != c.Step {
 			t.Errorf("%+v", i)
 		}
-		if ws := h.d.Workers(t.Context()); len(ws) != 1 || ws[0].Worker != "w1" || ws[0].Session != w || len(ws[0].Claims) != 1 || ws[0].Claims[0] != c.ID.Gate || ws[0].Heard.IsZero() {
+		if ws := h.workers(); len(ws) != 1 || ws[0].Worker != "w1" || ws[0].Session != w || len(ws[0].Claims) != 1 || ws[0].Claims[0] != c.ID.Gate || ws[0].Heard.IsZero() {
 			t.Errorf("%+v", ws)
 		}
 		h.resolve(c, task.Verdict{Action: task.Fail, Reason: "no route"})

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"log/slog"
 	"sync"
@@ -55,6 +56,8 @@ type Dispatcher struct {
 	news     chan struct{}             // closed when there may be something to claim
 	cursor   posthouse.ID              // the newest gate that a look for tasks has seen
 	hints    hinter
+	peers    map[string]*peer // sessions of other processes, as of peersAt
+	peersAt  time.Time
 
 	retries, failed, silent uint64 // for Gauges
 }
@@ -210,6 +213,9 @@ func (d *Dispatcher) look(ctx context.Context, whole bool) error {
 		d.mu.Lock()
 		d.hints.told = counts
 		d.mu.Unlock()
+		if err := d.sweepPeers(ctx); err != nil {
+			return fmt.Errorf("look for workers of other processes: %w", err)
+		}
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ var _ task.Gauged = (*Dispatcher)(nil)
 // Gauges implements [task.Gauged]. It goes once over the open tasks in memory, and reads
 // nothing: 10,000 take a few milliseconds, in which no task is claimed. A task that a
 // worker of another process has counts as ready until a claim here has looked at it. With
-// [Options.Hints], tasks that the queue has count as at the last look at all, of each minute.
+// [Options.Hints], tasks that the queue has count as at the last look at all, of each minute,
+// and so do always the workers of other processes.
 func (d *Dispatcher) Gauges() task.Gauges {
 	type key struct{ task, group string }
 	d.mu.Lock()
@@ -54,6 +55,7 @@ func (d *Dispatcher) Gauges() task.Gauges {
 	}
 	g := task.Gauges{Queues: make([]task.QueueGauge, 0, len(queues)), Sessions: len(d.sessions), Retries: d.retries, Failed: d.failed, Silent: d.silent}
 	for _, q := range queues {
+		q.Workers = d.handlers(q.Task, q.Group)
 		g.Queues = append(g.Queues, *q)
 	}
 	slices.SortFunc(g.Queues, func(a, b task.QueueGauge) int {

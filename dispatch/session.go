@@ -48,7 +48,7 @@ func (d *Dispatcher) Connect(ctx context.Context, h task.Hello) (*task.Session, 
 // renew changes the liveness slot of a session. It holds what another process needs to take
 // the session over. One that was ended meanwhile, here or elsewhere, stays so.
 func (d *Dispatcher) renew(ctx context.Context, s *session) error {
-	value, err := json.Marshal(s.hello)
+	value, err := json.Marshal(liveness{s.hello, d.engineName(), d.core.Now()})
 	if err != nil {
 		return err
 	}

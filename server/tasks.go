@@ -88,7 +88,7 @@ func (s *Server) taskRoutes() []*api.Route {
 		},
 		{
 			Method: http.MethodGet, Path: "/api/workers", Role: tokens.Viewer, Summary: "List workers", Handle: api.Show(s.listWorkers),
-			Notes:   "Those that talk to this server. Another server over the same store has others.",
+			Notes:   "Those that talk to this server, and to others over the same store.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the workers, by name", Body: []task.WorkerInfo{}, Media: ""}},
 		},
 	}
@@ -249,5 +249,5 @@ func (s *Server) listWorkers(r *api.Request) ([]task.WorkerInfo, error) {
 	if err := s.noTasks(); err != nil {
 		return nil, err
 	}
-	return s.tasks.Workers(r.Context()), nil
+	return s.tasks.Workers(r.Context())
 }

@@ -45,8 +45,8 @@ type Control interface {
 	// that failed with it. Errors are those of Retry.
 	Purge(ctx context.Context, gate posthouse.ID, by string) error
 
-	// Workers returns the workers that talk to this engine, by name.
-	Workers(ctx context.Context) []WorkerInfo
+	// Workers returns the workers of this engine, and of others over the same store, by name.
+	Workers(ctx context.Context) ([]WorkerInfo, error)
 }
 
 // A Query selects open tasks. The zero value is all of them.
@@ -88,6 +88,8 @@ type Info struct {
 	Call   posthouse.TaskCall `json:"call"`
 	Input  json.RawMessage    `json:"input"`
 
+	Handlers int `json:"handlers" doc:"how many workers take such tasks; an open task that none takes waits for one that does"`
+
 	Worker  string `json:"worker,omitempty" doc:"that has it, or had it last"`
 	Session string `json:"session,omitempty" doc:"of the worker that has it"`
 	Saved   int    `json:"saved" doc:"bytes in the slot"`
@@ -97,13 +99,16 @@ type Info struct {
 	Decision  *posthouse.Decision `json:"decision,omitempty"`
 }
 
-// A WorkerInfo says what a worker handles, and how much.
+// A WorkerInfo says what a worker handles, how much, and where.
 type WorkerInfo struct {
 	Session string         `json:"session"`
 	Worker  string         `json:"worker"`
 	Group   string         `json:"group,omitempty"`
 	Tasks   []string       `json:"tasks" doc:"the names it handles"`
 	AtOnce  int            `json:"atOnce"`
-	Heard   time.Time      `json:"heard" doc:"when its last heartbeat came"`
-	Claims  []posthouse.ID `json:"claims" doc:"the gates of tasks that it has"`
+	Engine  string         `json:"engine" doc:"the server that it talks to"`
+	Here    bool           `json:"here" doc:"that is the server which answers"`
+	Heard   time.Time      `json:"heard" doc:"when its last heartbeat came, by the clock of its server"`
+	Silent  bool           `json:"silent,omitempty" doc:"it has sent none for its lease, as far as the server which answers has seen; others take its tasks"`
+	Claims  []posthouse.ID `json:"claims" doc:"the gates of tasks that it has; null for a worker of another server"`
 }

@@ -30,4 +30,5 @@ type QueueGauge struct {
 	Delayed int           `json:"delayed"` // until their next attempt or iteration
 	Paused  int           `json:"paused"`
 	Claimed int           `json:"claimed"` // workers have them, here or at other processes
+	Workers int           `json:"workers"` // that take such tasks; tasks that nobody takes wait for one that does
 }

@@ -91,6 +91,12 @@ func (w *Owners) look(ctx context.Context, owner string, fresh time.Duration) (o
 	if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 		return ownerSighting{}, err
 	}
+	return w.note(owner, slot.Revision, begun), nil
+}
+
+// note takes the revision of an owner's slot from the answer to a question that began then.
+func (w *Owners) note(owner string, revision uint64, begun time.Time) ownerSighting {
+	c := w.core
 	now := c.Config.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,16 +109,16 @@ func (w *Owners) look(ctx context.Context, owner string, fresh time.Duration) (o
 		if len(w.owners) >= maxSightings {
 			forget(w.owners, func(s *ownerSighting) bool { return now.Sub(s.asked) > forgetAfter(c) })
 		}
-		s = &ownerSighting{slot.Revision, now, begun}
+		s = &ownerSighting{revision, now, begun}
 		if len(w.owners) < maxSightings {
 			w.owners[owner] = s
 		}
-	case s.revision != slot.Revision:
-		*s = ownerSighting{slot.Revision, now, begun}
+	case s.revision != revision:
+		*s = ownerSighting{revision, now, begun}
 	case begun.After(s.asked):
 		s.asked = begun
 	}
-	return *s, nil
+	return *s
 }
 
 func forgetAfter(c *Core) time.Duration { return 10*c.Config.LeaseTTL + time.Minute }
@@ -141,4 +147,11 @@ func (w *Owners) HaveTaken(ctx context.Context, t *posthouse.ThreadInfo) (bool, 
 func (w *Owners) IsSilent(ctx context.Context, owner string) (bool, error) {
 	s, err := w.look(ctx, owner, 0)
 	return err == nil && s.asked.Sub(s.since) >= w.core.Config.LeaseTTL, err
+}
+
+// Quiet returns for how long an owner's liveness has not changed, as far as this process has
+// seen. Its slot had this revision in the answer to a question that began then.
+func (w *Owners) Quiet(owner string, revision uint64, begun time.Time) time.Duration {
+	s := w.note(owner, revision, begun)
+	return s.asked.Sub(s.since)
 }

@@ -41,7 +41,8 @@ func (a *app) taskList() *cobra.Command {
 		Use: "list", Short: "List open tasks, newest first, or failed ones",
 		Long: `List open tasks, newest first, or failed ones.
 
-With --failed it lists those that failed for good, by thread, as long as their
+"ready, no worker" is a task whose handler no worker has, of its group if it has
+one: it waits for one that does. With --failed it lists those that failed for good, by thread, as long as their
 threads wait for somebody to retry them.`,
 		Example: `  posthouse task list --task transcribe
   posthouse task list --failed
@@ -76,6 +77,9 @@ func taskRow(t server.Task) []string {
 	state := string(t.State)
 	if t.State == task.Delayed || t.State == task.Paused {
 		state += " until " + tree.Time(t.Call.NotBefore)
+	}
+	if t.State == task.Ready && t.Handlers == 0 {
+		state += ", no worker"
 	}
 	return []string{string(t.ID), t.Call.Task, state, tree.Time(t.CreatedAt), strconv.Itoa(t.Call.Attempt), t.Worker, t.Thread}
 }

@@ -111,9 +111,9 @@ func TestWorkerCommand(t *testing.T) {
 
 func workerOf(t *testing.T, d *dispatch.Dispatcher) string {
 	t.Helper()
-	ws := d.Workers(t.Context())
-	if len(ws) != 1 {
-		t.Fatalf("%+v", ws)
+	ws, err := d.Workers(t.Context())
+	if len(ws) != 1 || err != nil {
+		t.Fatalf("%+v, %v", ws, err)
 	}
 	return ws[0].Session
 }
@@ -175,7 +175,15 @@ func TestTaskCommands(t *testing.T) {
 	lacks(run(0, "task", "clear", paused, "--yes"), "nothing is saved for task "+paused)
 	lacks(run(0, "task", "slot", paused), "nothing is saved")
 	lacks(run(0, "task", "resume", paused), "goes on as gate-")
-	lacks(run(0, "task", "list", "--json"), `"state": "ready"`)
+	lacks(run(0, "task", "list", "--json"), `"state": "ready"`, `"handlers": 1`)
+	if out := run(0, "task", "list"); strings.Contains(out, "no worker") {
+		t.Error(out)
+	}
+	if err := d.Disconnect(t.Context(), workerOf(t, d)); err != nil {
+		t.Fatal(err)
+	}
+	lacks(run(0, "task", "list"), "ready, no worker")
+	lacks(run(0, "worker", "list"), "no worker is connected")
 	lacks(run(3, "task", "show", "gate-x"), `there is no task "gate-x"`, "posthouse task list")
 	lacks(run(4, "task", "pause", gate), "posthouse task show "+paused)
 }

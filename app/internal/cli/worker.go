@@ -229,24 +229,36 @@ func logged(handle worker.Handler, log *slog.Logger) worker.Handler {
 	}
 }
 
-// workerList lists the workers of a server.
+// workerList lists the workers of a server, and of others over its store.
 func (a *app) workerList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the workers that talk to a server",
+		Use: "list", Short: "List workers, of all servers over one store",
+		Long: `List workers, of all servers over one store.
+
+What workers of other servers do at the moment is those servers' to say, so that
+is "? of 4" here. A worker that is silent is gone, or its server is; others take
+its tasks.`,
 		Example: `  posthouse worker list`,
 		RunE: a.online(func(ctx context.Context, c *rest.Client, _ []string) error {
 			return get(ctx, a, c, "/api/workers", nil, func(workers *[]task.WorkerInfo) {
 				if len(*workers) == 0 {
-					a.Line("no worker talks to this server")
+					a.Line("no worker is connected")
 					return
 				}
 				var rows [][]string
 				for _, w := range *workers {
+					busy, heard := "?", tree.Time(w.Heard)
+					if w.Here {
+						busy = strconv.Itoa(len(w.Claims))
+					}
+					if w.Silent {
+						heard += ", silent"
+					}
 					rows = append(rows, []string{
-						w.Worker, w.Group, term.Clip(strings.Join(w.Tasks, ", "), 60), strconv.Itoa(len(w.Claims)) + " of " + strconv.Itoa(w.AtOnce), tree.Time(w.Heard), w.Session,
+						w.Worker, w.Group, term.Clip(strings.Join(w.Tasks, ", "), 60), busy + " of " + strconv.Itoa(w.AtOnce), heard, w.Engine, w.Session,
 					})
 				}
-				a.Table([]string{"WORKER", "GROUP", "HANDLERS", "TASKS", "HEARD", "SESSION"}, rows)
+				a.Table([]string{"WORKER", "GROUP", "HANDLERS", "TASKS", "HEARD", "SERVER", "SESSION"}, rows)
 			})
 		}),
 	}
