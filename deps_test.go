@@ -30,11 +30,12 @@ type law struct {
 
 // laws holds the first match for each package, so the narrow ones come first.
 var laws = []law{
-	{".", []string{"internal/canon", "internal/strictjson", "internal/text"}, nil,
+	{".", []string{"internal/backoff", "internal/canon", "internal/strictjson", "internal/text"}, nil,
 		"nouns, encodings and contracts: all that a store, a verifier or a client needs, and nothing that does I/O"},
 	{"internal/core", []string{".", "internal/canon", "internal/delta", "internal/text"}, nil,
 		"what the Ledger and its upkeep share knows none of them, or there is a circle"},
-	{"internal/commit", []string{".", "internal/core", "internal/delta", "internal/text"}, nil,
+	{"internal/backoff", nil, nil, "steps and tasks wait alike between attempts, and whoever tries them again knows nothing of the other"},
+	{"internal/commit", []string{".", "internal/backoff", "internal/core", "internal/delta", "internal/text"}, nil,
 		"a draft, a fork, a copy and a cancellation are the same stages, so none of them may own the stages"},
 	{"ledger", []string{".", "internal/core", "internal/commit", "internal/handler", "internal/text"}, nil,
 		"the front of the house: upkeep is a function over it, so it knows no upkeep"},
@@ -69,7 +70,7 @@ var laws = []law{
 	{"internal/groupcommit", nil, nil,
 		"callers that share a commit are the same for every driver, and for the yardstick"},
 	{"internal/handler", []string{"."}, nil, "what a handler records goes to its engine, and steps and questions know no worker"},
-	{"internal/engine", []string{".", "ledger", "diff", "transfer", "internal/core", "internal/commit", "internal/handler"}, nil,
+	{"internal/engine", []string{".", "internal/backoff", "ledger", "diff", "transfer", "internal/core", "internal/commit", "internal/handler"}, nil,
 		"the loop and the leases are what all models share, so it may know none of them"},
 	{"internal/dying", []string{"."}, nil,
 		"a process that is lost at an append is the same for the tests of every model"},

@@ -40,6 +40,19 @@ func subtitle(ctx context.Context, v Video) (Subtitles, error) {
 
 //doc:end
 
+//doc:backoff
+func patient(ctx context.Context, v Video) (Subtitles, error) {
+	return step.RemoteWith[Subtitles](ctx, "transcribe", "transcribe", v, step.RemoteOptions{Limits: posthouse.TaskLimits{
+		Attempts:   10,
+		Backoff:    5 * time.Second,  // before the second attempt; a second, if nothing is said
+		Strategy:   posthouse.Linear, // 5 s, 10 s, 15 s; Fixed is always 5 s; Exponential, the default, is 5 s, 10 s, 20 s
+		MaxBackoff: time.Minute,      // no wait is longer; a minute, if nothing is said
+		Jitter:     0.2,              // up to a fifth of each wait is taken off at random: many tasks do not come back at once
+	}})
+}
+
+//doc:end
+
 //doc:remote
 func subtitled() *graph.Graph[Film] {
 	g := graph.New[Film]("film")
@@ -184,7 +197,7 @@ func Example_handlers() {
 	fmt.Println(chat(t), t.Verdict().Action, string(t.Verdict().Output))
 	//doc:end
 	_, _, _ = flow.New("subtitle", subtitle), engine, gpu
-	_, _ = overHTTP, subtitled
+	_, _, _ = overHTTP, subtitled, patient
 	// Output:
 	// <nil> pause 1m0s
 	// <nil> continue {"turn":0}

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/text"
 )
@@ -95,6 +97,12 @@ func CheckTaskLimits(l *posthouse.TaskLimits) error {
 		if d.have < 0 || d.have > maxTaskTime {
 			return posthouse.Invalid(d.field, "of a task is %s; it is 0 to 100 years", d.have)
 		}
+	}
+	switch {
+	case l.Strategy > posthouse.Fixed:
+		return posthouse.Invalid("strategy", "of a task is %s, which is not known; it is exponential, linear or fixed", l.Strategy)
+	case !(l.Jitter >= 0 && l.Jitter <= 1):
+		return posthouse.Invalid("jitter", "of a task is %g; it is 0 to 1", l.Jitter)
 	}
 	return nil
 }
@@ -205,19 +213,17 @@ func (o *TaskOutcome) check(c *core.Core) error {
 }
 
 // NextAttempt returns the call that tries again behind a failure, after wait or, where
-// that is 0, after the task's backoff. It returns nil if no attempt is left.
+// that is 0, as the task's limits say. It returns nil if no attempt is left.
 func NextAttempt(c *posthouse.TaskCall, now time.Time, failure string, wait time.Duration) *posthouse.TaskCall {
 	if c.Attempt >= cmp.Or(c.Limits.Attempts, defaultAttempts) {
 		return nil
 	}
 	next := *c
 	if wait == 0 {
-		wait = cmp.Or(c.Limits.Backoff, defaultBackoff)
-		most := cmp.Or(c.Limits.MaxBackoff, defaultMaxBackoff)
-		for n := 1; n < c.Attempt && wait < most; n++ {
-			wait *= 2
+		w := backoff.Waits{
+			First: cmp.Or(c.Limits.Backoff, defaultBackoff), Most: cmp.Or(c.Limits.MaxBackoff, defaultMaxBackoff), Strategy: c.Limits.Strategy, Jitter: c.Limits.Jitter,
 		}
-		wait = min(wait, most)
+		wait = w.Before(c.Attempt, rand.Float64())
 	}
 	next.Attempt, next.Failure, next.Paused, next.NotBefore = c.Attempt+1, failure, "", now.Add(wait)
 	return &next
@@ -225,20 +231,21 @@ func NextAttempt(c *posthouse.TaskCall, now time.Time, failure string, wait time
 
 // NextIteration returns the call of the next iteration, which goes on with a value. It
 // fails with [posthouse.ErrTooLarge] beyond the task's iterations, and with
-// [posthouse.ErrExpired] beyond its duration.
+// [posthouse.ErrExpired] where that would begin beyond its duration.
 func NextIteration(c *posthouse.TaskCall, now time.Time, value json.RawMessage) (*posthouse.TaskCall, error) {
 	next := *c
 	next.Iteration, next.Continued = c.Iteration+1, value
 	next.Attempt, next.Failure, next.Paused, next.NotBefore = 1, "", "", time.Time{}
+	begins := now.Add(c.Limits.LoopDelay)
 	if c.Limits.LoopDelay > 0 {
-		next.NotBefore = now.Add(c.Limits.LoopDelay)
+		next.NotBefore = begins
 	}
 	if most := cmp.Or(c.Limits.Iterations, defaultIterations); next.Iteration >= most {
 		return nil, posthouse.TooLarge("iterations", next.Iteration+1, most)
 	}
-	if d := c.Limits.Duration; d > 0 && now.Sub(c.Began) > d {
+	if d := c.Limits.Duration; d > 0 && begins.Sub(c.Began) > d {
 		return nil, &posthouse.Error{
-			Code: posthouse.CodeExpired, Field: "duration", Message: "the task " + c.Task + " has run for more than " + d.String(),
+			Code: posthouse.CodeExpired, Field: "duration", Message: "the task " + c.Task + " would begin another iteration more than " + d.String() + " behind its first",
 			Hint: "let the handler complete sooner, or raise the limit",
 		}
 	}

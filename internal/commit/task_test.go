@@ -3,6 +3,7 @@ package commit_test
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,8 @@ func TestCallsAreChecked(t *testing.T) {
 		"timeout":    func(g *posthouse.Gate) { g.Call.Limits.Timeout = 1 << 62 },
 		"duration":   func(g *posthouse.Gate) { g.Call.Limits.Duration = -1 },
 		"loopDelay":  func(g *posthouse.Gate) { g.Call.Limits.LoopDelay = -1 },
+		"strategy":   func(g *posthouse.Gate) { g.Call.Limits.Strategy = 3 },
+		"jitter":     func(g *posthouse.Gate) { g.Call.Limits.Jitter = math.NaN() },
 	} {
 		g := good()
 		spoil(&g)
@@ -169,6 +172,41 @@ func TestTheNextAttemptTakesTheGatesPlace(t *testing.T) {
 	}
 }
 
+// TestStrategies: the wait before each attempt is as the limits say, less what is drawn.
+func TestStrategies(t *testing.T) {
+	const s = time.Second
+	now := time.Unix(1000, 0)
+	for name, c := range map[string]struct {
+		limits posthouse.TaskLimits
+		want   []time.Duration
+	}{
+		"none":        {posthouse.TaskLimits{}, []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, time.Minute, time.Minute}},
+		"exponential": {posthouse.TaskLimits{Strategy: posthouse.Exponential, Backoff: 3 * s, MaxBackoff: 10 * s}, []time.Duration{3 * s, 6 * s, 10 * s}},
+		"linear":      {posthouse.TaskLimits{Strategy: posthouse.Linear, Backoff: 3 * s, MaxBackoff: 10 * s}, []time.Duration{3 * s, 6 * s, 9 * s, 10 * s}},
+		"fixed":       {posthouse.TaskLimits{Strategy: posthouse.Fixed, Backoff: 3 * s}, []time.Duration{3 * s, 3 * s, 3 * s}},
+	} {
+		for _, jitter := range []float64{0, 0.25, 1} {
+			c.limits.Attempts, c.limits.Jitter = 1000, jitter
+			call, shorter := &posthouse.TaskCall{Task: "x", Attempt: 1, Limits: c.limits}, false
+			for i, want := range c.want {
+				call = commit.NextAttempt(call, now, "x", 0)
+				wait := call.NotBefore.Sub(now)
+				if wait > want || wait < time.Duration(float64(want)*(1-jitter)) {
+					t.Errorf("%s with jitter %g: %s before attempt %d, want %s", name, jitter, wait, i+2, want)
+				}
+				shorter = shorter || wait < want
+			}
+			if shorter != (jitter > 0) {
+				t.Errorf("%s with jitter %g: shorter is %v", name, jitter, shorter)
+			}
+		}
+	}
+	c := &posthouse.TaskCall{Task: "x", Attempt: 1, Limits: posthouse.TaskLimits{Strategy: posthouse.Fixed, Jitter: 1}}
+	if n := commit.NextAttempt(c, now, "x", time.Hour); !n.NotBefore.Equal(now.Add(time.Hour)) {
+		t.Errorf("a wait that the handler named: %+v", n)
+	}
+}
+
 func TestAttemptsAndIterations(t *testing.T) {
 	now := time.Unix(1000, 0)
 	c := &posthouse.TaskCall{Task: "x", Attempt: 1, Began: now, Limits: posthouse.TaskLimits{Attempts: 10, MaxBackoff: 5 * time.Second, Duration: time.Hour, Iterations: 2}}
@@ -194,5 +232,12 @@ func TestAttemptsAndIterations(t *testing.T) {
 	}
 	if _, err := commit.NextIteration(c, now.Add(2*time.Hour), nil); !errors.Is(err, posthouse.ErrExpired) {
 		t.Errorf("%v", err)
+	}
+	c.Limits.LoopDelay = 30 * time.Minute
+	if n, err := commit.NextIteration(c, now.Add(30*time.Minute), nil); err != nil || !n.NotBefore.Equal(now.Add(time.Hour)) {
+		t.Errorf("one that begins in time: %+v, %v", n, err)
+	}
+	if _, err := commit.NextIteration(c, now.Add(31*time.Minute), nil); !errors.Is(err, posthouse.ErrExpired) {
+		t.Errorf("one that would begin too late: %v", err)
 	}
 }

@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/backoff"
 )
 
 // A Backoff says how the delays between attempts grow.
-type Backoff uint8
+type Backoff = posthouse.Backoff
 
 // The backoffs, for the n-th retry from 1.
 const (
-	Exponential Backoff = iota // Delay * Factor^(n-1)
-	Linear                     // Delay * n
-	Fixed                      // Delay
+	Exponential = posthouse.Exponential // Delay * Factor^(n-1)
+	Linear      = posthouse.Linear      // Delay * n
+	Fixed       = posthouse.Fixed       // Delay
 )
 
 // A Retry says how often a node or a step that failed is tried again. The zero value
@@ -68,26 +69,16 @@ func LimitOr(limit, d time.Duration) time.Duration { return max(0, cmp.Or(limit,
 // Wait returns how long to wait before the n-th retry, from 1. draw is a
 // random number in [0, 1).
 func (r *Retry) Wait(n int, draw float64) time.Duration {
-	base, limit := cmp.Or(r.Delay, 500*time.Millisecond), cmp.Or(r.MaxDelay, 128*time.Second)
-	if base < 0 {
+	w := backoff.Waits{
+		First: cmp.Or(r.Delay, 500*time.Millisecond), Most: cmp.Or(r.MaxDelay, 128*time.Second), Strategy: r.Backoff, Factor: r.Factor, Jitter: r.Jitter,
+	}
+	if w.First < 0 {
 		return 0
 	}
-	if limit < 0 {
-		limit = math.MaxInt64
+	if w.Most < 0 {
+		w.Most = math.MaxInt64
 	}
-	d := float64(base)
-	switch r.Backoff {
-	case Exponential:
-		d *= math.Pow(cmp.Or(r.Factor, 2), float64(n-1))
-	case Linear:
-		d *= float64(n)
-	}
-	d = min(d, float64(limit))
-	d -= d * r.Jitter * draw
-	if d >= math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return time.Duration(d)
+	return w.Before(n, draw)
 }
 
 // Wants reports whether another attempt is to follow one that failed with err.

@@ -64,6 +64,10 @@ With --wait the command waits for its end: exit code 1 if it fails.`,
 	f.DurationVar(&start.Expires, "expires", 0, "from now until it fails if no worker has completed it")
 	f.IntVar(&start.Limits.Attempts, "attempts", 0, "how often it is tried (default 3)")
 	f.DurationVar(&start.Limits.Timeout, "timeout", 0, "of one attempt")
+	f.DurationVar(&start.Limits.Backoff, "backoff", 0, "wait before the second attempt (default 1s)")
+	f.DurationVar(&start.Limits.MaxBackoff, "max-backoff", 0, "wait no longer before any (default 1m0s)")
+	f.TextVar(&start.Limits.Strategy, "strategy", posthouse.Exponential, "how --backoff grows: exponential, linear or fixed")
+	f.Float64Var(&start.Limits.Jitter, "jitter", 0, "share of each wait, 0 to 1, that is drawn at random and taken off")
 	f.BoolVar(&wait, "wait", false, "wait for its end")
 	return cmd
 }
