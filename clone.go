@@ -21,7 +21,7 @@ func (g *Gate) Clone() *Gate {
 	}
 	if g.Call != nil {
 		call := *g.Call
-		call.Continued, call.Trace = slices.Clone(call.Continued), maps.Clone(call.Trace)
+		call.Continued, call.Metadata, call.Trace = slices.Clone(call.Continued), maps.Clone(call.Metadata), maps.Clone(call.Trace)
 		c.Call = &call
 	}
 	c.Record.Salt = slices.Clone(g.Record.Salt)

@@ -1,8 +1,6 @@
 package posthouse
 
-import (
-	"time"
-)
+import "time"
 
 // An Encryption is what a store has on record about its encryption, and about
 // decisions to write in the clear.

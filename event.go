@@ -1,8 +1,6 @@
 package posthouse
 
-import (
-	"time"
-)
+import "time"
 
 // An Event is one record as it became durable.
 type Event struct {

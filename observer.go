@@ -1,8 +1,6 @@
 package posthouse
 
-import (
-	"time"
-)
+import "time"
 
 // An Observer is called once for each logical operation, after it is durable, alike on
 // every store. It runs on the caller's goroutine: it must be quick and safe for

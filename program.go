@@ -1,8 +1,6 @@
 package posthouse
 
-import (
-	"context"
-)
+import "context"
 
 // A Program can continue a thread from what is on record: a graph, a coordinator, a
 // flow. Package runner keeps programs moving.

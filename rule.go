@@ -1,8 +1,6 @@
 package posthouse
 
-import (
-	"context"
-)
+import "context"
 
 // A Rule decides whether a commit may be written. Each commit is checked by all of
 // Options.Rules, in their order, before anything is written. So a team keeps empty,

@@ -1,8 +1,6 @@
 package posthouse
 
-import (
-	"sync"
-)
+import "sync"
 
 // Runs are the threads that Ledgers of one process run over one handle of a store. A
 // Store that is an [Excluder] has one, so that a Ledger does not run a thread that
@@ -23,9 +21,8 @@ type running struct {
 func (r *Runs) Take(owner any, thread string, lease Lease) *Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if have := r.by[thread]; have != nil && have.owner != owner {
-		lease := have.lease
-		return &lease
+	if other := r.other(owner, thread); other != nil {
+		return other
 	}
 	if r.by == nil {
 		r.by = map[string]*running{}
@@ -38,6 +35,10 @@ func (r *Runs) Take(owner any, thread string, lease Lease) *Lease {
 func (r *Runs) Other(owner any, thread string) *Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.other(owner, thread)
+}
+
+func (r *Runs) other(owner any, thread string) *Lease {
 	if have := r.by[thread]; have != nil && have.owner != owner {
 		lease := have.lease
 		return &lease

@@ -1,8 +1,6 @@
 package posthouse
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Absent returns the error of a thread that is gone. It says where its versions are.
 func (t *ThreadInfo) Absent() *Error {

@@ -52,12 +52,16 @@ func RetryTask(ctx context.Context, l *Ledger, gate posthouse.ID, o *RetryOption
 		if err := checkRetry(g); err != nil {
 			return nil, err
 		}
+		seen, err := l.Thread(ctx, g.Thread) // what follows holds only as long as nothing is appended
+		if err != nil {
+			return nil, err
+		}
 		if by, err := l.retriedBy(ctx, g); by != "" || err != nil {
 			return nil, cmp.Or(err, g.Replaced(by))
 		}
-		again, err := l.retryInPlace(ctx, g, o.By)
+		again, err := l.retryInPlace(ctx, seen, g, o.By)
 		if again == nil && err == nil {
-			again, err = l.retryOnFork(ctx, g, o)
+			again, err = l.retryOnFork(ctx, seen, g, o)
 		}
 		faster := errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrExists) // another call
 		if !faster || try == core.MaxRetries {
@@ -182,12 +186,8 @@ func firstOf(x *Execution, call string) (seq uint64) {
 
 // retryInPlace opens the task at its branch's head, if the branch failed with it. It returns
 // nil if the branch has gone on.
-func (l *Ledger) retryInPlace(ctx context.Context, g *posthouse.Gate, by string) (*posthouse.Gate, error) {
-	info, err := l.Thread(ctx, g.Thread)
-	if err != nil {
-		return nil, err
-	}
-	branch, ok := info.Branch(g.Branch)
+func (l *Ledger) retryInPlace(ctx context.Context, seen *posthouse.ThreadInfo, g *posthouse.Gate, by string) (*posthouse.Gate, error) {
+	branch, ok := seen.Branch(g.Branch)
 	if !ok {
 		return nil, nil
 	}
@@ -203,8 +203,8 @@ func (l *Ledger) retryInPlace(ctx context.Context, g *posthouse.Gate, by string)
 		if f.ID != g.ID {
 			continue
 		}
-		done, err := l.Commit(ctx, &Draft{
-			Thread: g.Thread, Branch: g.Branch, Head: &branch.Head, KeepOpen: true, Gates: []posthouse.Gate{retried(g, l.Now())},
+		done, err := l.commitPlan(ctx, &commit.Plan{
+			Thread: g.Thread, Branch: g.Branch, Head: &branch.Head, Tail: seen.Tail.Seq, KeepOpen: true, Gates: []posthouse.Gate{retried(g, l.Now())},
 			Checkpoint: next(c, posthouse.KindWait, posthouse.StatusWaiting, by),
 		})
 		if err != nil {
@@ -234,17 +234,13 @@ const retryBranch = "retry-"
 
 // retryOnFork opens the task on a fork of the checkpoint that handed it out. The branch is
 // named after the gate, so there is one. [posthouse.ErrExists] if there is already.
-func (l *Ledger) retryOnFork(ctx context.Context, g *posthouse.Gate, o *RetryOptions) (*posthouse.Gate, error) {
+func (l *Ledger) retryOnFork(ctx context.Context, seen *posthouse.ThreadInfo, g *posthouse.Gate, o *RetryOptions) (*posthouse.Gate, error) {
 	c, err := l.core.ReadCheckpoint(ctx, g.Checkpoint)
 	if err != nil {
 		return nil, err
 	}
-	info, err := l.core.Summary(ctx, g.Thread)
-	if err != nil {
-		return nil, err
-	}
 	fork := &ForkOptions{Branch: retryBranch + strings.TrimPrefix(string(g.ID), posthouse.GatePrefix), By: o.By}
-	p, err := forkDraft(l.core.Reader(ctx, c.Thread), c, fork, c.Seq < info.First)
+	p, err := forkDraft(l.core.Reader(ctx, c.Thread), c, fork, c.Seq < seen.First)
 	if err != nil {
 		return nil, err
 	}
@@ -268,6 +264,7 @@ func (l *Ledger) retryOnFork(ctx context.Context, g *posthouse.Gate, o *RetryOpt
 			return nil, err
 		}
 	}
+	p.Tail = seen.Tail.Seq
 	h, err := l.commitFork(ctx, p)
 	if err != nil {
 		return nil, err

@@ -131,6 +131,9 @@ func (c *Commit) checkHead() error {
 	tx, p := c.tx, c.plan
 	tx.Branch = p.Branch
 	c.head, c.exists = tx.Thread.Info.Branch(p.Branch)
+	if tail := &tx.Thread.Info.Tail; p.Tail != 0 && p.Tail != tail.Seq {
+		return &posthouse.Error{Code: posthouse.CodeConflict, Tail: tail, Message: "thread " + p.Thread + " has moved on", Hint: "look at it again"}
+	}
 	if p.Head == nil || *p.Head == c.head.Head {
 		return nil
 	}

@@ -15,6 +15,10 @@ type Plan struct {
 	// Head, if set, is the expected head of the branch; "" expects no such branch.
 	Head *posthouse.ID
 
+	// Tail, if set, is the expected last entry of the thread: the plan depends on what is on record
+	// so far, on any branch.
+	Tail uint64
+
 	Checkpoint *posthouse.Change
 	Steps      []posthouse.Step
 	Takes      []posthouse.Take // signals whose values the steps are
