@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
@@ -86,7 +87,7 @@ func finish(t worker.Task) error {
 
 // TestActionsThatDoNotFit are refused with the field, and the claim stays as it is.
 func TestActionsThatDoNotFit(t *testing.T) {
-	e := startEngine(t, true)
+	e := startEngineWith(t, true, &ledger.Options{LeaseTTL: time.Minute}) // the session sends no heartbeats
 	far := e.reach("w", tokens.Worker)
 	_, err := e.app.Run(t.Context(), "t", 1)
 	check(t, err)

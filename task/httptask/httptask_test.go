@@ -40,9 +40,14 @@ type engine struct {
 
 func startEngine(t *testing.T, tasks bool) *engine {
 	t.Helper()
+	return startEngineWith(t, tasks, nil)
+}
+
+func startEngineWith(t *testing.T, tasks bool, o *ledger.Options) *engine {
+	t.Helper()
 	e := &engine{t: t}
 	var err error
-	e.ledger, err = ledger.Open(memstore.New(), nil)
+	e.ledger, err = ledger.Open(memstore.New(), o)
 	check(t, err)
 	e.app, err = flow.New("f", func(ctx context.Context, in int) (int, error) {
 		return step.Remote[int](ctx, "double", "double", in)
@@ -54,11 +59,11 @@ func startEngine(t *testing.T, tasks bool) *engine {
 	check(t, err)
 	e.tokens, err = tokens.Open(t.TempDir(), nil)
 	check(t, err)
-	o := server.Options{Ledger: e.ledger, Tokens: e.tokens, Runner: r}
+	so := server.Options{Ledger: e.ledger, Tokens: e.tokens, Runner: r}
 	if tasks {
-		o.Tasks = d
+		so.Tasks = d
 	}
-	s, err := server.New(o)
+	s, err := server.New(so)
 	check(t, err)
 	e.http = httptest.NewUnstartedServer(nil)
 	e.http.Config = s.HTTPServer("")
