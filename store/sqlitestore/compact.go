@@ -64,7 +64,11 @@ func (s *Store) compactThread(ctx context.Context, thread int64, done *posthouse
 	for seq := uint64(0); ; {
 		var found bool
 		err := s.read(ctx, "compact", func(c *db.Conn) (err error) {
+			from := seq
 			found, err = c.Row(qNextInline, func(stmt *sqlite.Stmt) { seq = uint64(stmt.ColumnInt64(0)) }, thread, seq)
+			if err == nil && seq < from {
+				err = layout.OutOfOrder("entries")
+			}
 			return err
 		})
 		if err != nil || !found {

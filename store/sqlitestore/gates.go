@@ -121,6 +121,9 @@ func (w *gateWalk) next(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (more boo
 		if w.begun && id == w.After {
 			continue // the gate is in two of the lists
 		}
+		if w.begun && (id < w.After) != w.Descending {
+			return false, layout.OutOfOrder("gates")
+		}
 		w.begun, w.After = true, id
 		t, err := waitingAt(c, threads, stmt.ColumnInt64(1))
 		if err = cmp.Or(err, w.ctx.Err()); err != nil {

@@ -54,6 +54,10 @@ func (s *Store) readRange(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 		if err != nil {
 			return false, err
 		}
+		if e.Seq < r.From || e.Seq > r.To {
+			p.Items = p.Items[:len(p.Items)-1]
+			return false, layout.OutOfOrder("entries")
+		}
 		if r.Reverse {
 			r.To = e.Seq - 1
 		} else {

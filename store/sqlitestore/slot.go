@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 
 	"zombiezen.com/go/sqlite"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/store/internal/slotsum"
 	"github.com/posthouse/posthouse/store/internal/valid"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // Slot implements [posthouse.Store].
@@ -57,7 +59,11 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 				if p.Full() {
 					return true, nil
 				}
+				was := at
 				at = posthouse.SlotKey{Thread: stmt.ColumnText(0), Step: stmt.ColumnText(1)}
+				if cmp.Or(strings.Compare(at.Thread, was.Thread), strings.Compare(at.Step, was.Step)) <= 0 {
+					return false, layout.OutOfOrder("slots")
+				}
 				slot := posthouse.Slot{Value: db.Bytes(stmt, 2), Revision: uint64(stmt.ColumnInt64(3)), Fence: uint64(stmt.ColumnInt64(4))}
 				if err := checkSum(stmt, 5, at, &slot, true); err != nil {
 					return false, err

@@ -79,6 +79,9 @@ func (s *Store) watchPage(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 		if err != nil || p.Full() {
 			return err
 		}
+		if stmt.ColumnInt64(layout.ColID) <= *after {
+			return layout.OutOfOrder("entries")
+		}
 		e, err := s.readRow(ctx, c, p, stmt, stmt.ColumnText(layout.ColBody+1), false)
 		if err != nil {
 			return err

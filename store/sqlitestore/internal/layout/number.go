@@ -28,9 +28,13 @@ func LastEntry(c *db.Conn) (int64, error) { return c.Number(qLastEntry) }
 // LastPack returns the highest id that a pack ever had.
 func LastPack(c *db.Conn) (int64, error) { return c.Number(qLastPack) }
 
-// NextThread returns the first thread id above another, 0 at the end.
+// NextThread returns the first thread id above another, 0 at the end. [posthouse.ErrCorrupt]
+// if the table is out of order, where it would go round for ever.
 func NextThread(c *db.Conn, after int64) (id int64, err error) {
-	_, err = c.Row(qNextThread, func(stmt *sqlite.Stmt) { id = stmt.ColumnInt64(0) }, after)
+	found, err := c.Row(qNextThread, func(stmt *sqlite.Stmt) { id = stmt.ColumnInt64(0) }, after)
+	if found && id <= after {
+		return 0, OutOfOrder("threads")
+	}
 	return id, err
 }
 

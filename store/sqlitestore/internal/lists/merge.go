@@ -70,7 +70,7 @@ func (l *listing) sources(ctx context.Context, c *db.Conn) (*merge, error) {
 		m.close()
 		return nil, err
 	}
-	m.sources = append(m.sources, &indexSource{stmt, len(terms) > 0})
+	m.sources = append(m.sources, &indexSource{stmt: stmt, terms: len(terms) > 0, back: l.Descending})
 	m.heads, m.have = make([]ref, len(m.sources)), make([]bool, len(m.sources))
 	return m, nil
 }
@@ -118,6 +118,9 @@ func (m *merge) close() {
 type indexSource struct {
 	stmt  *sqlite.Stmt
 	terms bool // it has a third column: whether the segment has the term
+	back  bool
+	last  posthouse.OrderKey // if begun
+	begun bool
 }
 
 func (s *indexSource) next(ctx context.Context) (r ref, ok bool, err error) {
@@ -127,6 +130,10 @@ func (s *indexSource) next(ctx context.Context) (r ref, ok bool, err error) {
 	ok, err = s.stmt.Step()
 	if ok {
 		s.stmt.ColumnBytes(0, r.ord[:])
+		if c := layout.CompareKeys(r.ord, s.last); s.begun && c != 0 && (c < 0) != s.back {
+			return r, false, layout.OutOfOrder("orders")
+		}
+		s.last, s.begun = r.ord, true
 		r.entry = s.stmt.ColumnInt64(1)
 		r.apart = s.terms && s.stmt.ColumnInt64(2) == 0
 	}

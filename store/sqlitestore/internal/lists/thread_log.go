@@ -122,6 +122,9 @@ func (t *threadLog) step() (row bool, err error) {
 	if t.placed = n > 0; !t.placed {
 		n = -n
 	}
+	if seq := uint64(n); seq < t.from || seq > t.to {
+		return false, layout.OutOfOrder("entries")
+	}
 	t.at(uint64(n))
 	t.head = db.CopyBytes(t.stmt, walkHead, t.head)
 	if err := layout.ReadHead(&t.entry, t.head); err != nil {
