@@ -24,7 +24,7 @@ type Store struct {
 func Stores() []Store {
 	return []Store{
 		{Name: "file", Package: "store/filestore", Tests: []string{"TestEveryFlippedByte", "TestEveryTruncation", "TestTornJournal", "TestLogsFromAnotherTime"}},
-		{Name: "sqlite", Package: "store/sqlitestore", Tests: []string{"TestEveryFlippedByteIsFound", "TestFlippedBytesInLists", "TestTruncatedFile", "TestTruncatedWAL"}},
+		{Name: "sqlite", Package: "store/sqlitestore", Tests: []string{"TestEveryFlippedByteIsFound", "TestFlippedBytesInLists", "TestTruncatedFile", "TestTruncatedWAL", "TestSwappedRows"}},
 		{Name: "postgres", Package: "store/pgstore", Tests: []string{"TestMisplacedRows"}},
 		{Name: "redis", Package: "store/redisstore", Tests: []string{"TestDamage", "TestMisplacedValues"}},
 		{Name: "s3", Package: "store/s3store", Tests: []string{"TestDamagedObjects", "TestMisplacedObjects"}},
