@@ -49,11 +49,10 @@ func (c *config) run(ctx context.Context) error {
 		return c.quote()
 	}
 	if c.commit == "" {
-		out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
-		if err != nil {
-			return fmt.Errorf("git describe: %w; say -commit", err)
+		var err error
+		if c.commit, err = tried(ctx); err != nil {
+			return fmt.Errorf("%w; say -commit", err)
 		}
-		c.commit = strings.TrimSpace(string(out))
 	}
 	stores, err := c.chosen()
 	if err != nil {
@@ -65,6 +64,24 @@ func (c *config) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// tried names the commit. What this command itself changes does not make it dirty, so that
+// the next run passes over what this one has tried.
+func tried(ctx context.Context) (string, error) {
+	commit, err := exec.CommandContext(ctx, "git", "describe", "--always").Output()
+	if err != nil {
+		return "", fmt.Errorf("git describe: %w", err)
+	}
+	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ".", ":!docs/record", ":!docs/guarantees.md").Output()
+	if err != nil {
+		return "", fmt.Errorf("git status: %w", err)
+	}
+	name := strings.TrimSpace(string(commit))
+	if len(changed) > 0 {
+		name += "-dirty"
+	}
+	return name, nil
 }
 
 // chosen returns the stores that are asked for and not on record at this commit.
