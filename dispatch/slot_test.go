@@ -37,3 +37,23 @@ func TestTheLargestSlot(t *testing.T) {
 		}
 	})
 }
+
+// TestAnEmptySlot is not one that nothing was saved to, nor one that was cleared.
+func TestAnEmptySlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h.run("t")
+		c := h.claim(h.connect("w"))
+		if have, err := h.d.Load(t.Context(), c.ID); err != nil || have != nil {
+			t.Errorf("nothing saved: %q, %v", have, err)
+		}
+		for n, want := range [][]byte{{}, []byte("x"), {}, nil} {
+			if err := h.d.Save(t.Context(), c.ID, uint64(n+1), want); err != nil {
+				t.Fatal(err)
+			}
+			if have, err := h.d.Load(t.Context(), c.ID); err != nil || string(have) != string(want) || (have == nil) != (want == nil) {
+				t.Errorf("saved %#v, loaded %#v, %v", want, have, err)
+			}
+		}
+	})
+}

@@ -44,7 +44,8 @@ type (
 		// without a slot, [posthouse.ErrConflict] once another attempt has begun.
 		Checkpoint(state []byte) error
 
-		// LoadCheckpoint returns what was kept last, nil for nothing.
+		// LoadCheckpoint returns what was kept last, nil for nothing. A state that was empty or
+		// nil when it was kept is empty, and not nil.
 		LoadCheckpoint() ([]byte, error)
 	}
 

@@ -134,3 +134,25 @@ func TestActionsThatDoNotFit(t *testing.T) {
 	check(t, far.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: json.RawMessage("2")}))
 	e.done("t")
 }
+
+// TestAnEmptySlotOverHTTP is told from none and from one that was cleared, as in process.
+func TestAnEmptySlotOverHTTP(t *testing.T) {
+	e := startEngine(t, true)
+	far := e.reach("w", tokens.Worker)
+	_, err := e.app.Run(t.Context(), "t", 1)
+	check(t, err)
+	s, err := far.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, AtOnce: 1})
+	check(t, err)
+	c, err := far.Claim(t.Context(), s.ID)
+	check(t, err)
+	if have, err := far.Load(t.Context(), c.ID); err != nil || have != nil {
+		t.Errorf("nothing saved: %#v, %v", have, err)
+	}
+	for n, want := range [][]byte{{}, []byte("x"), {}, nil} {
+		check(t, far.Save(t.Context(), c.ID, uint64(n+1), want))
+		if have, err := far.Load(t.Context(), c.ID); err != nil || string(have) != string(want) || (have == nil) != (want == nil) {
+			t.Errorf("saved %#v, loaded %#v, %v", want, have, err)
+		}
+	}
+	check(t, far.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: []byte("2")}))
+}

@@ -37,7 +37,7 @@ type TaskRequest struct {
 	Session string            `json:"session,omitempty" doc:"of claim, heartbeat and disconnect"`
 	Have    []task.ClaimID    `json:"have,omitempty" doc:"of heartbeat: the claims that the worker has"`
 	Claim   *task.ClaimID     `json:"claim,omitempty" doc:"of all calls about a task"`
-	Value   []byte            `json:"value,omitempty" doc:"of save: the slot"`
+	Value   []byte            `json:"value,omitzero" doc:"of save: the slot. An empty one is kept as such; without one the slot is cleared"`
 	N       uint64            `json:"n,omitempty" doc:"of save: counts the saves of a claim from 1; one behind a later one does nothing. 0 is always written"`
 	Thread  string            `json:"thread,omitempty" doc:"of signal: to which thread"`
 	Signal  *posthouse.Signal `json:"signal,omitempty" doc:"of signal"`
@@ -54,9 +54,9 @@ type TaskReply struct {
 	Session *task.Session `json:"session,omitempty" doc:"of connect; times are nanoseconds"`
 	Claim   *task.Claim   `json:"claim,omitempty" doc:"of claim; without one no task came"`
 	Pulse   *task.Pulse   `json:"pulse,omitempty" doc:"of heartbeat"`
-	Value   []byte        `json:"value,omitempty" doc:"of load: the slot"`
+	Value   []byte        `json:"value,omitempty" doc:"of load: the slot, which may be empty; see saved"`
 	Records *task.Records `json:"records,omitempty" doc:"of records: a page of what the handler has on record; its next, if any, asks for the next page"`
-	Saved   bool          `json:"saved,omitempty" doc:"of load: there is a value, which may be empty"`
+	Saved   bool          `json:"saved,omitempty" doc:"of load: there is a slot, also if value is empty or missing"`
 }
 
 // A Reply has a result or an error.
@@ -133,7 +133,7 @@ func (in *TaskRequest) do(ctx context.Context, e task.Engine, method string) (*T
 		out.Value, err = e.Load(ctx, *in.Claim)
 		out.Saved = out.Value != nil
 	case Save:
-		err = e.Save(ctx, *in.Claim, in.N, append([]byte{}, in.Value...))
+		err = e.Save(ctx, *in.Claim, in.N, in.Value) // nil without one
 	case Signal:
 		err = e.Signal(ctx, *in.Claim, in.Thread, *in.Signal)
 	case Stream:
