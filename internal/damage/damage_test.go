@@ -63,17 +63,19 @@ func TestTalliesBecomeALine(t *testing.T) {
 		fmt.Fprintf(&out, "=== RUN %s\n    x_test.go:7: %s\n", name, strings.Join(h.said, "\n    x_test.go:8: "))
 	}
 	told := 0
-	s := Store{Name: "x", Tests: []string{"TestOne", "TestTwo"}, Note: "n"}
-	l, err := read(strings.NewReader(out.String()), s, func(string) { told++ })
-	if err != nil {
-		t.Fatal(err)
+	tests := []string{"TestOne", "TestTwo"}
+	l := &Line{Kinds: map[string]Sum{}}
+	for range 2 { // as from two processes
+		if err := l.read(strings.NewReader(out.String()), tests, func(string) { told++ }); err != nil {
+			t.Fatal(err)
+		}
 	}
-	want := map[string]Sum{"flipped": {Tried: 3000, Found: 2997, Same: 3}, "cut off": {Tried: 7, Short: 3, Older: 3, Served: 1}}
-	if !maps.Equal(l.Kinds, want) || !slices.Equal(l.Tests, s.Tests) || l.Store != "x" || l.Note != "n" || told != 9 {
+	want := map[string]Sum{"flipped": {Tried: 6000, Found: 5994, Same: 6}, "cut off": {Tried: 14, Short: 6, Older: 6, Served: 2}}
+	if !maps.Equal(l.Kinds, want) || !slices.Equal(l.Tests, tests) || told != 18 {
 		t.Errorf("%+v, after %d lines", l, told)
 	}
-	if l, err := read(strings.NewReader(out.String()), Store{Tests: []string{"TestOne", "TestThree"}}, func(string) {}); err == nil || l != nil {
-		t.Errorf("a test that told nothing: %+v, %v", l, err)
+	if err := l.read(strings.NewReader(out.String()), []string{"TestOne", "TestThree"}, func(string) {}); err == nil {
+		t.Error("a test told nothing, and nobody says so")
 	}
 }
 
@@ -82,6 +84,22 @@ func TestStepIsASampleUnlessAllIsAskedFor(t *testing.T) {
 		t.Setenv(Whole, value)
 		if have := Step(29); have != want {
 			t.Errorf("%q: %d, want %d", value, have, want)
+		}
+	}
+}
+
+func TestPartsAreTheWhole(t *testing.T) {
+	for n := range 100 {
+		tried := 0
+		for _, part := range []string{"0/3", "1/3", "2/3"} {
+			t.Setenv(Part, part)
+			if Mine(n) {
+				tried++
+			}
+		}
+		t.Setenv(Part, "")
+		if tried != 1 || !Mine(n) {
+			t.Errorf("change %d is tried by %d parts", n, tried)
 		}
 	}
 }

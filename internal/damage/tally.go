@@ -2,12 +2,26 @@ package damage
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"sync"
 )
 
 // Whole is the environment variable that makes tests try every byte. Its value is "all".
 const Whole = "POSTHOUSE_DAMAGE"
+
+// Part is the environment variable that names the part of a test's changes that are tried,
+// such as 2/10 for the third of ten.
+const Part = "POSTHOUSE_DAMAGE_PART"
+
+// Mine reports whether the n-th change, from 0, is in the part to be tried.
+func Mine(n int) bool {
+	var part, parts int
+	if _, err := fmt.Sscanf(os.Getenv(Part), "%d/%d", &part, &parts); err != nil || parts < 1 {
+		return true
+	}
+	return n%parts == part
+}
 
 // Step is how far apart the places are that a test tries: 1 where all are asked for, else
 // sample.
