@@ -12,40 +12,46 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// interrupted is a store that calls then before the call at which left is down to 0.
+// interrupted is a store that calls then before the n-th call with a context that is marked.
 type interrupted struct {
 	posthouse.Store
-	left int
+	n    int
 	then func()
 }
 
-func (s *interrupted) count() {
-	if s.left--; s.left == 0 {
+// marked is the key of a context whose calls are counted.
+type marked struct{}
+
+func (s *interrupted) count(ctx context.Context) {
+	if ctx.Value(marked{}) == nil {
+		return
+	}
+	if s.n--; s.n == 0 {
 		s.then()
 	}
 }
 
 // Read implements [posthouse.Store].
 func (s *interrupted) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
-	s.count()
+	s.count(ctx)
 	return s.Store.Read(ctx, thread, r)
 }
 
 // Threads implements [posthouse.Store].
 func (s *interrupted) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
-	s.count()
+	s.count(ctx)
 	return s.Store.Threads(ctx, q)
 }
 
 // Find implements [posthouse.Store].
 func (s *interrupted) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
-	s.count()
+	s.count(ctx)
 	return s.Store.Find(ctx, id)
 }
 
 // Append implements [posthouse.Store].
 func (s *interrupted) Append(ctx context.Context, b *posthouse.Batch) error {
-	s.count()
+	s.count(ctx)
 	return s.Store.Append(ctx, b)
 }
 
@@ -59,13 +65,13 @@ func TestRetryBesideAnother(t *testing.T) {
 			late := &interrupted{Store: store}
 			a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, late, step.RemoteOptions{})
 			c := a.fail("t", a.connect("w1"))
-			late.left, late.then = n, func() {
+			late.n, late.then = n, func() {
 				reached = true
 				if _, err := a.d.Retry(t.Context(), c.ID.Gate, "alice"); err != nil {
 					t.Errorf("before call %d: %v", n, err)
 				}
 			}
-			_, err := b.d.Retry(t.Context(), c.ID.Gate, "bob")
+			_, err := b.d.Retry(context.WithValue(t.Context(), marked{}, true), c.ID.Gate, "bob")
 			if reached && !errors.Is(err, posthouse.ErrConflict) {
 				t.Errorf("before call %d: %v", n, err)
 			}

@@ -40,11 +40,13 @@ func TestWorkersOfAllEngines(t *testing.T) {
 				}
 			}
 		}
+		fresh := a.l.Core().Config.RenewEvery()
+		time.Sleep(fresh)
 		ws := a.workers()
 		if len(ws) != 3 || ws[0].Session != w1 || !ws[0].Here || ws[0].Engine != "a" || ws[0].Claims == nil || ws[0].Silent {
 			t.Fatalf("%+v", ws)
 		}
-		if w := ws[1]; w.Session != w2 || w.Here || w.Engine != "b" || w.Claims != nil || w.Silent || !w.Heard.Equal(time.Now()) || w.AtOnce != 1 || len(w.Tasks) != 1 {
+		if w := ws[1]; w.Session != w2 || w.Here || w.Engine != "b" || w.Claims != nil || w.Silent || !w.Heard.Equal(time.Now().Add(-fresh)) || w.AtOnce != 1 || len(w.Tasks) != 1 {
 			t.Errorf("%+v", w)
 		}
 		b.stop()
