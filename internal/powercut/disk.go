@@ -29,7 +29,8 @@ type Faults struct {
 	FullFor int // for so many changes
 
 	Lying bool          // syncs succeed and do nothing
-	Lag   time.Duration // a sync takes up to this
+	Slow  time.Duration // a sync takes this
+	Lag   time.Duration // and up to this
 }
 
 // Stats count what was done on a disk since [Disk.Arm].
@@ -200,8 +201,8 @@ func (d *Disk) sync(n *node) error {
 		}
 		return err
 	}
-	if d.faults.Lag > 0 {
-		patience, off := time.NewTimer(rand.N(d.faults.Lag)), d.cut
+	if lasts := d.faults.lasts(); lasts > 0 {
+		patience, off := time.NewTimer(lasts), d.cut
 		d.mu.Unlock()
 		select {
 		case <-patience.C:
@@ -217,6 +218,14 @@ func (d *Disk) sync(n *node) error {
 		d.settle(n, upTo)
 	}
 	return nil
+}
+
+// lasts returns how long a sync takes.
+func (f *Faults) lasts() time.Duration {
+	if f.Lag > 0 {
+		return f.Slow + rand.N(f.Lag)
+	}
+	return f.Slow
 }
 
 // settle makes changes durable up to a mark.

@@ -28,8 +28,10 @@ func startPostgres(dir string) (server, error) {
 	if err := openUp(dir); err != nil {
 		return nil, err
 	}
-	if err := pgtest.Init(data); err != nil {
-		return nil, err
+	if _, err := os.Stat(data); err != nil { // else a server has been here before
+		if err := pgtest.Init(data); err != nil {
+			return nil, err
+		}
 	}
 	s, err := pgtest.Open(data)
 	if err != nil {

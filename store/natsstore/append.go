@@ -42,6 +42,7 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
 	}
 	thread := bs[0].Entry.Thread
 	doing := fmt.Sprintf("append to thread %q", thread)
+	defer func() { err = s.wrap(doing, err) }()                                       // the end of our own time is no answer
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout) // what was sent cannot be taken back
 	defer cancel()
 	var out outgoing
@@ -54,9 +55,7 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
 		if err := s.prepare(within, &out, fresh); err != nil {
 			return err
 		}
-		once, done := context.WithTimeout(within, attempt)
-		seq, err := s.publish(once, out.msg, expected)
-		done()
+		seq, err := s.publishOnce(within, out.msg, expected)
 		if err == nil {
 			return s.settled(within, &out, doing, seq)
 		}
@@ -67,11 +66,11 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
 			out.sent = true // it may have been taken
 			s.opts.Logger.Warn("posthouse: asking NATS again", "store", s.where, "doing", doing, "err", err)
 			if !s.pause(within, &wait) {
-				return s.wrap(doing, err)
+				return err
 			}
 		}
 		if err := s.look(within, thread, expected); err != nil {
-			return s.wrap(doing, err)
+			return err
 		}
 	}
 }

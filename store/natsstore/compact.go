@@ -64,12 +64,12 @@ func (s *Store) oldChunks(ctx context.Context) (old []uint64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	messages, err := c.Messages(jetstream.PullHeartbeat(time.Second), jetstream.PullExpiry(10*time.Second))
+	messages, err := c.Messages(pulls()...)
 	if err != nil {
 		return nil, err
 	}
 	defer messages.Stop()
-	err = drain(ctx, messages, func(_ jetstream.Msg, meta *jetstream.MsgMetadata) error {
+	err = s.drain(ctx, messages, func(_ jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		if info.TimeStamp.Sub(meta.Timestamp) > s.grace() {
 			old = append(old, meta.Sequence.Stream)
 		}

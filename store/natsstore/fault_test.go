@@ -105,6 +105,13 @@ func TestServerThatIsGone(t *testing.T) {
 	server.stop()
 	next := l.Next()
 	awaytest.Gone(t, s, next)
+	large := l.Next(l.Step("s", storetest.Filler(300<<10, "in chunks")))
+	if err := s.Append(t.Context(), large); !errors.Is(err, posthouse.ErrUnknown) {
+		t.Errorf("Append of a large body: got %v, want %v", err, posthouse.ErrUnknown)
+	}
+	if err := s.AppendAll(t.Context(), []*posthouse.Batch{large}); !errors.Is(err, posthouse.ErrUnknown) {
+		t.Errorf("AppendAll of a large body: got %v, want %v", err, posthouse.ErrUnknown)
+	}
 	if s, err := natsstore.Open(t.Context(), server.ClientURL(), nil); !errors.Is(err, posthouse.ErrUnavailable) || s != nil {
 		t.Errorf("Open: %v", err)
 	}

@@ -15,6 +15,12 @@ import (
 	"github.com/posthouse/posthouse/store/internal/replay"
 )
 
+// pulls say how messages are asked for. A server that has said nothing for two heartbeats is
+// asked anew; the network may be slow.
+func pulls() []jetstream.PullMessagesOpt {
+	return []jetstream.PullMessagesOpt{jetstream.PullExpiry(10 * time.Second), jetstream.PullHeartbeat(3 * time.Second)}
+}
+
 // A feed yields the messages of the log's stream in order, from one on.
 type feed struct {
 	messages jetstream.MessagesContext
@@ -25,7 +31,7 @@ func (s *Store) feed(ctx context.Context, from uint64) (*feed, error) {
 	err := s.settle(ctx, "read the log", func(ctx context.Context) error {
 		c, err := s.log.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from})
 		if err == nil {
-			f.messages, err = c.Messages(jetstream.PullExpiry(10*time.Second), jetstream.PullHeartbeat(time.Second))
+			f.messages, err = c.Messages(pulls()...)
 		}
 		return err
 	})
@@ -137,7 +143,7 @@ type loading struct {
 
 // collect receives the messages that are there now.
 func (l *loading) collect(ctx context.Context, f *feed) error {
-	return drain(ctx, f.messages, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
+	return l.s.drain(ctx, f.messages, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		r, err := l.s.receive(ctx, m.Subject(), meta.Sequence.Stream, m.Data())
 		if err != nil {
 			return err
@@ -154,15 +160,15 @@ func (l *loading) collect(ctx context.Context, f *feed) error {
 	})
 }
 
-// stalls is how often a server may let [patience] pass without a message that it says it
-// has. It skips what it cannot read, and then waits for more.
+// stalls is how often a server may let [patience] pass, and answer something else, without a
+// message that it says it has. It skips what it cannot read, and then waits for more.
 const (
 	stalls   = 3
 	patience = 500 * time.Millisecond
 )
 
 // drain calls f for each message until there are no more, or the server gives none.
-func drain(ctx context.Context, messages jetstream.MessagesContext, f func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
+func (s *Store) drain(ctx context.Context, messages jetstream.MessagesContext, f func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
 	for silent := 0; silent < stalls; {
 		m, err := messages.Next(jetstream.NextMaxWait(patience))
 		switch {
@@ -170,6 +176,9 @@ func drain(ctx context.Context, messages jetstream.MessagesContext, f func(jetst
 			return ctx.Err()
 		case errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrNoHeartbeat):
 			silent++
+			if _, err := s.streamInfo(ctx); err != nil { // on a slow network its answer is behind the message
+				return err
+			}
 			continue
 		case err != nil:
 			return err

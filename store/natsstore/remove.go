@@ -88,9 +88,7 @@ func (s *Store) cutOnce(ctx context.Context, doing string, r posthouse.Removal) 
 		if err != nil {
 			return nil, err
 		}
-		once, done := context.WithTimeout(within, attempt)
-		seq, err := s.publish(once, &nats.Msg{Subject: s.names.logSubject(r.Thread), Data: data}, c.last)
-		done()
+		seq, err := s.publishOnce(within, &nats.Msg{Subject: s.names.logSubject(r.Thread), Data: data}, c.last)
 		if err == nil {
 			return c, s.await(within, seq)
 		}

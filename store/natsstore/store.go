@@ -28,8 +28,9 @@ type Store struct {
 	js    jetstream.JetStream
 	log   jetstream.Stream
 	aside jetstream.Stream
-	room  int    // the largest message, in bytes
-	life  string // in cursors: another store counts from 1 again
+	late  atomic.Int32 // how often the time that requests wait was doubled
+	room  int          // the largest message, in bytes
+	life  string       // in cursors: another store counts from 1 again
 	runs  posthouse.Runs
 
 	index *memindex.Index[place]
@@ -195,8 +196,28 @@ func (s *Store) writable(ctx context.Context) error {
 	return nil
 }
 
-// attempt bounds one request to a server.
-const attempt = 2 * time.Second
+// attempt is how long a request waits for its answer before it is sent again, unless answers
+// come later than that: then it is twice, four or eight times as long.
+const (
+	attempt  = 2 * time.Second
+	mostLate = 3
+)
+
+// once sends a request and waits for its answer, within ctx.
+func (s *Store) once(ctx context.Context, send func(context.Context) error) error {
+	late := s.late.Load()
+	waits, cancel := context.WithTimeout(ctx, attempt<<late)
+	defer cancel()
+	soon := time.NewTimer(attempt / 2)
+	err := send(waits)
+	switch {
+	case soon.Stop() && err == nil:
+		s.late.Store(0)
+	case err != nil && waits.Err() != nil && ctx.Err() == nil:
+		s.late.CompareAndSwap(late, min(late+1, mostLate))
+	}
+	return err
+}
 
 // settle calls fn until the server answers, for as long as Options.Timeout.
 func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
@@ -206,9 +227,7 @@ func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Co
 		if err := s.usable(ctx); err != nil {
 			return err
 		}
-		once, done := context.WithTimeout(within, attempt)
-		err := s.wrap(doing, fn(once))
-		done()
+		err := s.wrap(doing, s.once(within, fn))
 		switch {
 		case err == nil:
 			return nil
@@ -238,6 +257,15 @@ func (s *Store) publish(ctx context.Context, m *nats.Msg, expected uint64) (uint
 		return 0, err
 	}
 	return ack.Sequence, nil
+}
+
+// publishOnce is publish for a caller who looks for itself what became of the message.
+func (s *Store) publishOnce(ctx context.Context, m *nats.Msg, expected uint64) (seq uint64, err error) {
+	err = s.once(ctx, func(ctx context.Context) (err error) {
+		seq, err = s.publish(ctx, m, expected)
+		return err
+	})
+	return seq, err
 }
 
 var errNone = errors.New("there is no such message")

@@ -3,7 +3,6 @@ package natsstore
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -86,13 +85,13 @@ func (s *Store) verifyBucket(ctx context.Context, stream jetstream.Stream) (seen
 	if err != nil {
 		return nil, err
 	}
-	messages, err := c.Messages(jetstream.PullHeartbeat(time.Second), jetstream.PullExpiry(10*time.Second))
+	messages, err := c.Messages(pulls()...)
 	if err != nil {
 		return nil, err
 	}
 	defer messages.Stop()
 	seen = map[string]bool{}
-	err = drain(ctx, messages, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
+	err = s.drain(ctx, messages, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		key, ok := slotKey(m.Subject())
 		if !ok {
 			return s.lost("a bucket has %.80q", m.Subject())

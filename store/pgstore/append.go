@@ -48,7 +48,8 @@ func (r *request) cost() int {
 
 // Append implements [posthouse.Store]. Appends that wait at the same time share one of two
 // transactions; a refused one does not fail the others. Where the connection is lost it
-// asks again with another, and fails with [posthouse.ErrUnknown] after Options.Timeout.
+// asks again with another, and fails with [posthouse.ErrUnknown] after Options.Timeout, or
+// twice that if it waits for others first.
 func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
 	if err := s.writable(ctx); err != nil {
 		return err

@@ -24,7 +24,29 @@ func (s *Store) refresh(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	return s.pulls.Do(ctx, struct{}{})
+	if ctx.Done() == nil {
+		return s.pulls.Do(ctx, struct{}{})
+	}
+	s.index.RLock() // Close waits for those who began before it
+	err := s.index.Usable(ctx)
+	if err == nil {
+		s.asking.Add(1)
+	}
+	s.index.RUnlock()
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer s.asking.Done()
+		done <- s.pulls.Do(ctx, struct{}{})
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done(): // whoever asks for all goes on
+		return ctx.Err()
+	}
 }
 
 func (s *Store) pullGroup(group []*groupcommit.Call[struct{}]) {

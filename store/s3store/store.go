@@ -32,6 +32,7 @@ type Store struct {
 	state   // guarded by the index's lock
 	headers posthouse.HeaderReader
 	pulls   *groupcommit.Queue[struct{}] // readers share what asks for the next commit
+	asking  sync.WaitGroup               // those who do
 	writes  *groupcommit.Queue[*request]
 	begin   time.Time // when the next write may begin; of the leader
 	took    time.Duration
@@ -186,6 +187,7 @@ func (s *Store) Close() error {
 	s.purging.Lock()
 	defer s.purging.Unlock()
 	s.index.Close()
+	s.asking.Wait()
 	s.bucket.close()
 	return nil
 }
