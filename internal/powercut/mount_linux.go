@@ -26,6 +26,8 @@ func Available() bool {
 func (d *Disk) Mount(dir string) (*Mounted, error) {
 	fs := &filesystem{RawFileSystem: fuse.NewDefaultRawFileSystem(), disk: d}
 	fs.forgetAll()
+	syscall.ForkLock.RLock() // a program that is started would inherit a file of the disk, which go-fuse opens for a moment
+	defer syscall.ForkLock.RUnlock()
 	server, err := fuse.NewServer(fs, dir, &fuse.MountOptions{
 		FsName: "powercut", Name: "powercut", AllowOther: true, Options: []string{"default_permissions"},
 		DirectMountStrict: true, DisableXAttrs: true, DisableReadDirPlus: true, DisableSplice: true, MaxWrite: 1 << 20,

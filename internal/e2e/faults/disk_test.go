@@ -96,6 +96,7 @@ func (p *place) is(kinds ...string) bool { return slices.Contains(kinds, p.kind)
 // patience ends hears so, or the outcome, within the store's own time, and may ask again:
 // nothing is lost, nor written twice.
 func TestSlowDisk(t *testing.T) {
+	t.Parallel()
 	eachOnDisk(t, 0, func(p *place) {
 		p.wantWritten("before", 16, 100)
 		p.disk.Arm(powercut.Faults{Slow: 2 * time.Second, Lag: time.Second / 2})
@@ -152,6 +153,7 @@ func (p *place) wantCodes(when string, results []result, codes ...string) {
 // room: on files and SQLite in the same open store, elsewhere once the server, which ends
 // itself or stops writing, was started again.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	eachOnDisk(t, 3*time.Second, func(p *place) {
 		const size = 300 << 10 // no room is left over for it
 		p.wantWritten("before", 4, 100)
@@ -183,6 +185,7 @@ func TestFullDisk(t *testing.T) {
 // itself, Redis ends itself, and NATS stops writing: they are started again. Then all that
 // was acknowledged is there, and what was not known is repeated.
 func TestFailingSync(t *testing.T) {
+	t.Parallel()
 	eachOnDisk(t, 3*time.Second, func(p *place) {
 		p.wantWritten("before", 4, 100)
 		p.disk.Arm(powercut.Faults{SyncAt: 1})

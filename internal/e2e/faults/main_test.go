@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -18,6 +19,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "16"); err != nil { // most of the time all wait
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -66,6 +66,11 @@ func (l *line) serve(down net.Conn) {
 	l.mu.Lock()
 	l.conns[down], l.conns[up] = true, true
 	l.mu.Unlock()
+	select {
+	case <-l.done: // and nobody closes them any more
+		_, _ = down.Close(), up.Close()
+	default:
+	}
 	l.wg.Go(func() { l.pass(up, down, false) })
 	l.pass(down, up, true)
 }
