@@ -43,7 +43,7 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 			d.opt.Logger.Warn("a task cannot be claimed", "gate", t.gate, "thread", t.thread, "error", err)
 			t.ready, err = d.core.Now().Add(unreadablePause), nil
 			if t.delivery != nil { // the queue is told again by the next look at all tasks
-				delete(d.open, t.gate)
+				d.strike(t)
 				d.settle(t)
 				break
 			}
@@ -53,7 +53,7 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 			t.touched = t.ready
 			d.enqueue(t)
 		default:
-			delete(d.open, t.gate)
+			d.strike(t)
 			d.settle(t)
 		}
 		if d.opt.AtOnce[t.name] > 0 {
@@ -175,6 +175,7 @@ func (d *Dispatcher) hold(h *holding) {
 		h.delivery = old.delivery
 	}
 	d.held[h.id.Gate] = h
+	d.recount(h.gate.Call.Task, h.id.Gate)
 }
 
 // isAlive reports whether a session, here or at another process, has sent a heartbeat in
@@ -270,6 +271,7 @@ func (d *Dispatcher) forget(h *holding) {
 	defer d.mu.Unlock()
 	if d.held[h.id.Gate] == h {
 		delete(d.held, h.id.Gate)
+		d.recount(h.gate.Call.Task, h.id.Gate)
 		if h.delivery != nil {
 			h.delivery.Later(0)
 		}

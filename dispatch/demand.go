@@ -52,9 +52,11 @@ func (d *Dispatcher) ask(l line) {
 	if n <= 0 {
 		return
 	}
-	for _, t := range d.open {
-		if t.delivery != nil && t.place >= 0 && !t.away && t.name == l.task && t.group == l.group {
-			n--
+	if q := d.queues[l]; q != nil {
+		for _, t := range *q {
+			if t.delivery != nil && !t.away {
+				n--
+			}
 		}
 	}
 	if n <= 0 {
@@ -136,14 +138,14 @@ func (d *Dispatcher) handBack() {
 			h.delivery.InProgress()
 		}
 	}
-	for gate, t := range d.open {
+	for _, t := range d.open {
 		switch {
 		case t.delivery == nil:
 		case t.place < 0 || now.Sub(t.touched) < d.core.Config.RenewEvery():
 			t.delivery.InProgress()
 		default:
 			d.unqueue(t)
-			delete(d.open, gate)
+			d.strike(t)
 			t.delivery.Later(min(max(t.since.Sub(now), 0), maxHintWait))
 		}
 	}

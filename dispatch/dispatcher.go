@@ -50,7 +50,8 @@ type Dispatcher struct {
 
 	mu       sync.Mutex
 	open     map[posthouse.ID]*openTask // by gate: all that are known
-	queues   map[string]*queue          // by the name of the task
+	queues   map[line]*queue            // those that are not empty
+	busy     busyCount
 	sessions map[string]*session
 	held     map[posthouse.ID]*holding // claims of sessions here, by gate
 	news     chan struct{}             // closed when there may be something to claim
@@ -71,7 +72,7 @@ func New(l *ledger.Ledger, o *Options) (*Dispatcher, error) {
 		o = &Options{}
 	}
 	d := &Dispatcher{
-		ledger: l, core: l.Core(), opt: *o, open: map[posthouse.ID]*openTask{}, queues: map[string]*queue{},
+		ledger: l, core: l.Core(), opt: *o, open: map[posthouse.ID]*openTask{}, queues: map[line]*queue{}, busy: busyCount{},
 		sessions: map[string]*session{}, held: map[posthouse.ID]*holding{}, news: make(chan struct{}),
 		hints: newHinter(o.Hints),
 	}

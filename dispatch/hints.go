@@ -137,7 +137,7 @@ func (d *Dispatcher) hintsUp(said bool) {
 			continue
 		}
 		d.unqueue(t)
-		delete(d.open, t.gate)
+		d.strike(t)
 		d.tell(t, true)
 	}
 	signal(d.hints.whole) // others may have heard of more
@@ -233,7 +233,7 @@ func (d *Dispatcher) untold() (first, again []hint.Hint, due time.Duration) {
 		}
 		due = 0
 		heap.Pop(&h.later)
-		delete(d.open, t.gate)
+		d.strike(t)
 		h.untold = append(h.untold, hintOf(t))
 	}
 	first, again = h.untold, h.unheard

@@ -26,13 +26,21 @@ type openTask struct {
 	touched  time.Time     // when the delivery came, or is looked at again
 }
 
-// A queue holds the tasks of one name, the first that is ready at the front.
+// line returns where a task waits.
+func (t *openTask) line() line { return line{t.name, t.group} }
+
+// isBefore reports whether a task is to be claimed before another one.
+func (t *openTask) isBefore(o *openTask) bool {
+	return cmp.Or(t.ready.Compare(o.ready), cmp.Compare(t.gate, o.gate)) < 0
+}
+
+// A queue holds the tasks of one line, the first that is ready at the front.
 type queue []*openTask
 
 func (q queue) Len() int { return len(q) }
 
 func (q queue) Less(i, j int) bool {
-	return cmp.Or(q[i].ready.Compare(q[j].ready), cmp.Compare(q[i].gate, q[j].gate)) < 0
+	return q[i].isBefore(q[j])
 }
 
 func (q queue) Swap(i, j int) {
@@ -82,12 +90,13 @@ func (d *Dispatcher) add(g *posthouse.Gate, again bool) bool {
 
 // enqueue puts a task into its queue. Callers hold d.mu.
 func (d *Dispatcher) enqueue(t *openTask) {
-	q := d.queues[t.name]
+	q := d.queues[t.line()]
 	if q == nil {
 		q = &queue{}
-		d.queues[t.name] = q
+		d.queues[t.line()] = q
 	}
 	heap.Push(q, t)
+	d.recount(t.name, t.gate)
 	d.wake()
 }
 
@@ -99,8 +108,18 @@ func (d *Dispatcher) unqueue(t *openTask) {
 		heap.Remove(&d.hints.later, t.place)
 		t.later = false
 	default:
-		heap.Remove(d.queues[t.name], t.place)
+		q := d.queues[t.line()]
+		heap.Remove(q, t.place)
+		if q.Len() == 0 {
+			delete(d.queues, t.line())
+		}
 	}
+}
+
+// strike forgets an open task that is in no queue any more. Callers hold d.mu.
+func (d *Dispatcher) strike(t *openTask) {
+	delete(d.open, t.gate)
+	d.recount(t.name, t.gate)
 }
 
 // wake has all that wait for a task look again. Callers hold d.mu.
@@ -115,14 +134,14 @@ func (d *Dispatcher) drop(gate posthouse.ID) {
 	defer d.mu.Unlock()
 	if t := d.open[gate]; t != nil {
 		d.unqueue(t)
-		delete(d.open, gate)
+		d.strike(t)
 		if t.delivery != nil {
 			t.delivery.Ack()
 			t.delivery = nil
 		}
 	}
 	if h := d.held[gate]; h != nil {
-		h.lost = true
+		d.lose(h)
 		if h.delivery != nil {
 			h.delivery.Ack()
 			h.delivery = nil
@@ -130,28 +149,21 @@ func (d *Dispatcher) drop(gate posthouse.ID) {
 	}
 }
 
-// next takes the first task out of its queue that a session may have at a time. Without one
+// next takes the first task out of its queue that a session may have at a time. It looks at
+// the front of each of the session's lines, however many wait there or elsewhere. Without one
 // it says when there is one, zero for not known, and a channel that is closed when a
 // task comes.
 func (d *Dispatcher) next(s *session, now time.Time) (t *openTask, ready time.Time, news <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var best *openTask
-	for _, name := range s.hello.Tasks {
-		q := d.queues[name]
-		if q == nil || d.isFull(name) {
+	for _, l := range s.lines() {
+		q := d.queues[l]
+		if q == nil || d.isFull(l.task) {
 			continue
 		}
-		for _, o := range *q {
-			if o.group != "" && o.group != s.hello.Group {
-				continue
-			}
-			if best == nil || o.ready.Before(best.ready) || o.ready.Equal(best.ready) && o.gate < best.gate {
-				best = o
-			}
-			if o.place == 0 {
-				break // the front of the queue is its first
-			}
+		if first := (*q)[0]; best == nil || first.isBefore(best) {
+			best = first
 		}
 	}
 	if best == nil {
@@ -161,26 +173,6 @@ func (d *Dispatcher) next(s *session, now time.Time) (t *openTask, ready time.Ti
 		return nil, best.ready, d.news
 	}
 	d.unqueue(best)
+	d.recount(best.name, best.gate)
 	return best, now, nil
-}
-
-// isFull reports whether as many tasks of a name are claimed, or being claimed, as there may
-// be. Callers hold d.mu.
-func (d *Dispatcher) isFull(name string) bool {
-	most, ok := d.opt.AtOnce[name]
-	if !ok {
-		return false
-	}
-	n := 0
-	for _, h := range d.held {
-		if h.gate.Call.Task == name && !h.lost {
-			n++
-		}
-	}
-	for _, t := range d.open {
-		if t.name == name && t.place < 0 && d.held[t.gate] == nil {
-			n++
-		}
-	}
-	return n >= most
 }

@@ -64,7 +64,7 @@ func (d *Dispatcher) resolve(ctx context.Context, g *posthouse.Gate, o *commit.T
 		d.retries++
 	}
 	if t := d.open[g.ID]; t != nil && t.place < 0 {
-		delete(d.open, g.ID)
+		d.strike(t)
 		d.settle(t)
 	}
 	if h := d.held[g.ID]; h != nil && h.delivery != nil {

@@ -280,7 +280,7 @@ func (d *Dispatcher) endSilent(ctx context.Context) {
 			continue // until the next look
 		}
 		d.mu.Lock()
-		h.lost = true // its worker hears of it
+		d.lose(h) // its worker hears of it
 		d.mu.Unlock()
 	}
 }
