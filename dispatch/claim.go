@@ -32,34 +32,86 @@ const unreadablePause = time.Minute
 
 // claim tries to give a task to a session. It returns nil if the task is gone, or somebody
 // else has it. On an error it is in its queue again.
-func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *task.Claim, err error) {
-	var again time.Duration // until the task is looked at again; 0 for never
-	defer func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		switch {
-		case d.open[t.gate] != t: // dropped meanwhile
-		case isUnreadable(err): // others can be claimed
-			d.opt.Logger.Warn("a task cannot be claimed", "gate", t.gate, "thread", t.thread, "error", err)
-			t.ready, err = d.core.Now().Add(unreadablePause), nil
-			if t.delivery != nil { // the queue is told again by the next look at all tasks
-				d.strike(t)
-				d.settle(t)
-				break
-			}
-			d.enqueue(t)
-		case err != nil || again > 0:
-			t.ready, t.away = d.core.Now().Add(max(again, d.core.Config.RenewEvery())), t.away || again > 0
-			t.touched = t.ready
-			d.enqueue(t)
-		default:
+func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (*task.Claim, error) {
+	c, again, err := d.tryClaim(ctx, s, t)
+	return c, d.putBack(t, again, err)
+}
+
+// putBack forgets a task behind an attempt to claim it, or has it looked at again: after a
+// time, or behind an error. It returns the error unless others can be claimed in spite of it.
+func (d *Dispatcher) putBack(t *openTask, again time.Duration, err error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.opt.AtOnce[t.name] > 0 {
+		defer d.wake() // it may have made room
+	}
+	switch {
+	case d.open[t.gate] != t: // dropped meanwhile
+	case isUnreadable(err):
+		d.opt.Logger.Warn("a task cannot be claimed", "gate", t.gate, "thread", t.thread, "error", err)
+		err = nil
+		if t.delivery != nil { // the queue is told again by the next look at all tasks
 			d.strike(t)
 			d.settle(t)
+			break
 		}
-		if d.opt.AtOnce[t.name] > 0 {
-			d.wake() // it may have made room
+		t.ready = d.core.Now().Add(unreadablePause)
+		d.enqueue(t)
+	case err != nil || again > 0:
+		t.ready, t.away = d.core.Now().Add(max(again, d.core.Config.RenewEvery())), t.away || again > 0
+		t.touched = t.ready
+		d.enqueue(t)
+	default:
+		d.strike(t)
+		d.settle(t)
+	}
+	return err
+}
+
+// tryClaim writes a claim of a session into a task's slot. Without one, again says when the
+// task is to be looked at again, 0 for never.
+func (d *Dispatcher) tryClaim(ctx context.Context, s *session, t *openTask) (c *task.Claim, again time.Duration, err error) {
+	g, err := d.claimable(ctx, t)
+	if g == nil || err != nil {
+		return nil, 0, err
+	}
+	r, slot, err := d.readSlot(ctx, g)
+	if err != nil {
+		return nil, 0, err
+	}
+	if r.Gate == g.ID && r.Session != "" {
+		again, err := d.endDeadClaim(ctx, g, &r, slot.Fence)
+		return nil, again, err
+	}
+	if slot.Revision != 0 && r.Gate != g.ID { // a later gate's, if this one was decided meanwhile
+		if g, err = d.ledger.Gate(ctx, t.gate); err != nil || g.Decision != nil {
+			return nil, 0, err
 		}
-	}()
+	}
+	r.Gate, r.Session, r.Worker, r.Saves = g.ID, s.id, s.hello.Worker, 0
+	id := task.ClaimID{Gate: g.ID, Fence: fenceBelow(g, slot) + 1}
+	if _, err := d.writeSlot(ctx, g, &r, slot.Revision, id.Fence); err != nil {
+		if errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrFenced) {
+			return nil, d.core.Config.RenewEvery(), nil // somebody else was faster, and may be gone soon
+		}
+		return nil, 0, err
+	}
+	h := d.newHolding(id, g, s)
+	d.mu.Lock()
+	d.hold(h)
+	d.mu.Unlock()
+	if s, err := d.session(ctx, s.id); err != nil { // it ended meanwhile
+		return nil, 0, errors.Join(err, d.giveBack(ctx, h))
+	} else if s != h.session { // and came back from another process
+		d.mu.Lock()
+		h.session = s
+		d.mu.Unlock()
+	}
+	return newClaim(g, id), 0, nil
+}
+
+// claimable returns the gate of a task that may be claimed, nil for one that is gone.
+func (d *Dispatcher) claimable(ctx context.Context, t *openTask) (*posthouse.Gate, error) {
 	g, err := d.ledger.Gate(ctx, t.gate)
 	if errors.Is(err, posthouse.ErrNotFound) || err == nil && g.Decision != nil {
 		return nil, nil
@@ -70,53 +122,27 @@ func (d *Dispatcher) claim(ctx context.Context, s *session, t *openTask) (c *tas
 	if !g.ExpiresAt.IsZero() && !d.core.Now().Before(g.ExpiresAt) {
 		return nil, nil // the runtime decides it
 	}
-	r, slot, err := d.readSlot(ctx, g)
+	return g, nil
+}
+
+// endDeadClaim ends the attempt that a slot says is being made, if its session is silent.
+// Otherwise it notes the claim, where the session is here, or says when to look again.
+func (d *Dispatcher) endDeadClaim(ctx context.Context, g *posthouse.Gate, r *record, fence uint64) (again time.Duration, err error) {
+	alive, revision, err := d.isAlive(ctx, r.Session)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	if r.Gate == g.ID && r.Session != "" {
-		alive, revision, err := d.isAlive(ctx, r.Session)
-		if err != nil {
-			return nil, err
+	if alive {
+		if !d.adopt(r.Session, task.ClaimID{Gate: g.ID, Fence: fence}, g) {
+			again = d.core.Config.RenewEvery()
 		}
-		if alive {
-			if !d.adopt(r.Session, task.ClaimID{Gate: g.ID, Fence: slot.Fence}, g) {
-				again = d.core.Config.RenewEvery()
-			}
-			return nil, nil
-		}
-		if err := d.failAttempt(ctx, g, "worker "+r.Worker+" was silent for "+d.lease().String()); err != nil {
-			return nil, err
-		}
-		d.dropLiveness(ctx, r.Session, revision)
-		return nil, nil
+		return again, nil
 	}
-	if slot.Revision != 0 && r.Gate != g.ID { // a later gate's, if this one was decided meanwhile
-		if g, err = d.ledger.Gate(ctx, t.gate); err != nil || g.Decision != nil {
-			return nil, err
-		}
+	if err := d.failAttempt(ctx, g, "worker "+r.Worker+" was silent for "+d.lease().String()); err != nil {
+		return 0, err
 	}
-	r.Gate, r.Session, r.Worker, r.Saves = g.ID, s.id, s.hello.Worker, 0
-	id := task.ClaimID{Gate: g.ID, Fence: fenceBelow(g, slot) + 1}
-	if _, err := d.writeSlot(ctx, g, &r, slot.Revision, id.Fence); err != nil {
-		if errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrFenced) {
-			again = d.core.Config.RenewEvery() // somebody else was faster, and may be gone soon
-			return nil, nil
-		}
-		return nil, err
-	}
-	h := d.newHolding(id, g, s)
-	d.mu.Lock()
-	d.hold(h)
-	d.mu.Unlock()
-	if s, err := d.session(ctx, s.id); err != nil { // it ended meanwhile
-		return nil, errors.Join(err, d.giveBack(ctx, h))
-	} else if s != h.session { // and came back from another process
-		d.mu.Lock()
-		h.session = s
-		d.mu.Unlock()
-	}
-	return newClaim(g, id), nil
+	d.dropLiveness(ctx, r.Session, revision)
+	return 0, nil
 }
 
 // fenceBelow returns the fence that the next claim of a gate goes beyond. A slot that was
@@ -129,9 +155,9 @@ func fenceBelow(g *posthouse.Gate, slot posthouse.Slot) uint64 {
 	return g.Seq << 20
 }
 
-// adopt notes a claim of a session here that the slot knows of and nobody here: its answer
-// was lost, or came from another process. If the worker does not name it in its heartbeats,
-// it is an orphan. It reports whether the session is here.
+// adopt notes a claim that a task's slot names, and reports whether its session is here. A claim
+// that is noted already, or is older, changes nothing. Its answer was lost, or came from another
+// process: if the worker's heartbeats do not name it for a lease, it goes to others.
 func (d *Dispatcher) adopt(session string, id task.ClaimID, g *posthouse.Gate) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,7 +13,7 @@
 //
 // # Claims
 //
-// The slot of a task, {thread}.{step}, holds who has it and what the handler saved. Each
+// The slot of a task, {thread}/{step}, holds who has it and what the handler saved. Each
 // claim raises the slot's fence, so that the store refuses what an older claim saves. A
 // session is alive while its liveness slot changes, as a Ledger's process is. When it has
 // been silent for the Ledger's LeaseTTL (3 s unless set), its attempts count as failed, and
@@ -21,12 +21,13 @@
 //
 // # Hints
 //
-// Alone, each Dispatcher knows of all open tasks, and they race for the oldest. With
-// [Options.Hints] they share a queue. Each tells it of the tasks whose opening it hears of,
-// once they may be claimed, and asks it for as many as workers here wait for. What the queue
-// gives is claimed like any other task, after a look at its gate. The queue may lose
-// everything: at the start, when it comes back, and once a minute a Dispatcher tells it of all
-// that is open. While it is away, they work as without it.
+// Without a queue each Dispatcher knows of all open tasks, in lines by name and group, and
+// Dispatchers over one store race for the first of a line. With [Options.Hints] they share a
+// queue. Each tells it of the tasks whose opening it hears of, once they may be claimed, and
+// asks it for as many as workers here wait for. What the queue gives is claimed like any other
+// task, after a look at its gate. The queue may lose everything: at the start, when it comes
+// back, and once a minute a Dispatcher tells it of all that is open. While it is away, they
+// work as without it.
 //
 // # Control
 //
@@ -35,8 +36,8 @@
 //
 // # Limits
 //
-// An open task takes about 300 bytes in memory and no goroutine. Slots in sealed threads are
-// refused: they would not be encrypted.
+// An open task takes about 300 bytes in memory and no goroutine. Slots in encrypted threads are
+// encrypted with the thread's data key: without it their tasks wait, and others are claimed.
 //
 // It imports the root package, the ledger, its core and its commits, task and task/hint.
 package dispatch

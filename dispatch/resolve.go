@@ -142,12 +142,14 @@ func (d *Dispatcher) resolveAgain(ctx context.Context, id task.ClaimID, v *task.
 		return claimLost(id)
 	}
 	r, slot, err := d.readSlot(ctx, g)
-	if err != nil && !isUnreadable(err) {
-		return err
-	}
 	// A slot that the next attempt has does not say who made this one. Then the content tells.
-	another := r.Gate == id.Gate && (slot.Fence != id.Fence || g.Decision.By != WorkerPrefix+r.Worker)
-	if err != nil || another {
+	named := r.Gate == id.Gate
+	switch {
+	case isUnreadable(err):
+		return claimLost(id)
+	case err != nil:
+		return err
+	case named && slot.Fence != id.Fence, named && g.Decision.By != WorkerPrefix+r.Worker:
 		return claimLost(id)
 	}
 	same, err := d.isVerdict(ctx, g, v)
