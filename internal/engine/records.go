@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
 )
 
 // Records are the results of an execution: those on record, and those held back
@@ -101,7 +102,7 @@ func (v Records) Disorder(returned bool) error {
 	}
 	for _, s := range t.replay.order {
 		switch s.Value.Codec {
-		case codecFailed:
+		case core.CodecFailed:
 			return nil // the code went on differently
 		case codecWait:
 		default:

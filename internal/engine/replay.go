@@ -35,8 +35,6 @@ func (e *OrderError) Error() string {
 // Is matches [posthouse.ErrInvalid].
 func (e *OrderError) Is(target error) bool { return target == posthouse.ErrInvalid }
 
-const codecFailed = core.CodecFailed
-
 // codecWait stands for a wait in the order of a replay. It is not on record.
 const codecWait = "posthouse-wait"
 
@@ -78,14 +76,14 @@ func newReplay(e *core.Execution, branch string) *replay {
 		s := &e.Steps[i]
 		r.order = append(r.order, waits[i]...)
 		k := occurrence{s.Name, s.Occurrence}
-		if s.Value.Codec != codecFailed && r.results[k] == nil {
+		if s.Value.Codec != core.CodecFailed && r.results[k] == nil {
 			r.results[k] = s // the first result of a call stands
 			r.left += outermost(s.Name)
 		}
 		if !strings.Contains(s.Name, nested) && !s.Loose {
 			r.order = append(r.order, s)
 		}
-		if s.Value.Codec == codecFailed {
+		if s.Value.Codec == core.CodecFailed {
 			if r.failed == nil {
 				r.failed = map[occurrence]bool{}
 			}
@@ -170,7 +168,7 @@ func (r *replay) takeInOrder(name string, n uint32) (s, instead *posthouse.StepR
 			return nil, want
 		}
 		switch want.Value.Codec {
-		case codecFailed:
+		case core.CodecFailed:
 			r.order = nil // this time it may succeed: anything may follow
 		case codecWait:
 			r.order = r.order[1:]
@@ -187,7 +185,7 @@ func (r *replay) takeOfGroup(name string, n uint32) *posthouse.StepRecord {
 	}
 	if r.failed[occurrence{name, n}] {
 		i := slices.IndexFunc(r.order, func(s *posthouse.StepRecord) bool {
-			return s.Name == name && s.Occurrence == n && s.Value.Codec == codecFailed
+			return s.Name == name && s.Occurrence == n && s.Value.Codec == core.CodecFailed
 		})
 		r.order = r.order[:max(i, 0)] // this time it may succeed: anything may follow
 	}
@@ -297,7 +295,7 @@ func (t *Task) endCall(c *call) {
 		return
 	}
 	if !c.done {
-		mark := posthouse.Step{Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Value: posthouse.Value{Codec: codecFailed}}
+		mark := posthouse.Step{Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Value: posthouse.Value{Codec: core.CodecFailed}}
 		if m.survived = append(m.survived, mark); c.waits {
 			m.waitsIn = append(m.waitsIn, occurrence{c.name, c.occurrence})
 		}

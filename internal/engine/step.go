@@ -95,8 +95,8 @@ func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
 		c.waits = errors.Is(err, posthouse.ErrWaiting)
 		return posthouse.Value{}, err
 	}
-	if v.Codec == codecFailed {
-		return posthouse.Value{}, posthouse.Invalid("codec", "name %s is reserved", codecFailed)
+	if v.Codec == core.CodecFailed {
+		return posthouse.Value{}, posthouse.Invalid("codec", "name %s is reserved", core.CodecFailed)
 	}
 	if err := t.recordStep(ctx, &c.call, posthouse.Step{Effect: c.opt.Effect, Grant: c.opt.Grant, Value: v}); err != nil {
 		return posthouse.Value{}, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
 )
 
 // A StepEvent reports what becomes of a step whose function runs.
@@ -68,5 +69,5 @@ func Results(task string, steps []posthouse.Step) (results []posthouse.Step) {
 }
 
 func isResult(task string, s *posthouse.Step) bool {
-	return s.Task == task && s.Value.Codec != codecFailed && outermost(s.Name) > 0
+	return s.Task == task && s.Value.Codec != core.CodecFailed && outermost(s.Name) > 0
 }
