@@ -3,6 +3,7 @@ package tokens
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -107,8 +108,8 @@ func parse(data []byte) ([]Token, error) {
 	}
 	if file.Version != format && file.Version != formatExpiring {
 		return nil, &posthouse.Error{
-			Code: posthouse.CodeNewer, Message: "the tokens file is of a version that this program does not know",
-			Hint: "use the version of posthouse that wrote it",
+			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the tokens file has version %d; this program knows versions up to %d", file.Version, formatExpiring),
+			Hint: "use the version of posthouse that wrote it, or a newer one; nothing was changed",
 		}
 	}
 	names := map[string]bool{}

@@ -270,16 +270,6 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := filestore.Open(ctx, dir, &filestore.Options{Poll: -1}); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("a negative Poll: %v", err)
 	}
-	fresh := t.TempDir()
-	if err := open(t, fresh, nil).Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(fresh+"/format", []byte("posthouse files 2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := filestore.Open(ctx, fresh, nil); !errors.Is(err, posthouse.ErrNewer) {
-		t.Errorf("a newer format: %v", err)
-	}
 }
 
 func TestBackup(t *testing.T) {

@@ -92,8 +92,8 @@ func (s *Store) identify() (isNew bool, err error) {
 		return false, s.corrupt(formatName, errors.New("it says no format"))
 	case n > version:
 		return false, &posthouse.Error{
-			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the store %s has format %d; this version knows %d", s.path, n, version),
-			Hint: "use the version of posthouse that wrote it, or a later one",
+			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the store %s has format %d; this program knows formats up to %d", s.path, n, version),
+			Hint: "use the version of posthouse that wrote it, or a newer one; nothing was changed",
 		}
 	}
 	return false, nil

@@ -3,6 +3,7 @@ package natsstore_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -160,7 +161,7 @@ func TestNewerFormat(t *testing.T) {
 	}
 	before := ends()
 	for _, o := range []natsstore.Options{{}, {ReadOnly: true}, {AllowWeak: true}} {
-		if s, err := natsstore.Open(t.Context(), srv.ClientURL(), &o); !errors.Is(err, posthouse.ErrNewer) || s != nil {
+		if s, err := natsstore.Open(t.Context(), srv.ClientURL(), &o); !errors.Is(err, posthouse.ErrNewer) || s != nil || !strings.Contains(err.Error(), "format 2") || !strings.Contains(err.Error(), "up to 1") {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

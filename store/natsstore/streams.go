@@ -98,7 +98,7 @@ func (s *Store) findStreams(ctx context.Context, configs []jetstream.StreamConfi
 func (s *Store) setDown(ctx context.Context, w witness) error {
 	if w.format > format {
 		return &posthouse.Error{
-			Code: posthouse.CodeNewer, Message: "the store in " + s.where + " was written by a newer version",
+			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the store in %s has format %d; this program knows formats up to %d", s.where, w.format, format),
 			Hint: "use that version or a newer one; nothing was changed",
 		}
 	}

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -95,12 +96,36 @@ func TestReplica(t *testing.T) {
 	}
 }
 
+// TestNewerFormat opens what a newer version wrote: it is refused with both versions named, and
+// no key is changed.
 func TestNewerFormat(t *testing.T) {
-	open(t, redisstore.Options{})
-	c := connect(t, redistest.URL(t))
-	do(t, c, "HSET", "{"+prefixOf(t.Name())+"}:meta", "format", "3")
-	if _, err := redisstore.Open(t.Context(), redistest.URL(t), &redisstore.Options{Prefix: prefixOf(t.Name())}); !errors.Is(err, posthouse.ErrNewer) {
-		t.Errorf("a newer format: %v", err)
+	take(t, open(t, redisstore.Options{}), storetest.NewBuilder().Log("a"))
+	c, prefix := connect(t, redistest.URL(t)), prefixOf(t.Name())
+	do(t, c, "HSET", "{"+prefix+"}:meta", "format", "3")
+	dump := func() map[string]string {
+		t.Helper()
+		all := map[string]string{}
+		m := do(t, c, "KEYS", "{"+prefix+"}:*")
+		keys, err := m.AsStrSlice()
+		if err != nil || len(keys) < 3 {
+			t.Fatalf("keys %q: %v", keys, err)
+		}
+		for _, key := range keys {
+			m := do(t, c, "DUMP", key)
+			all[key], _ = m.ToString()
+		}
+		return all
+	}
+	before := dump()
+	for _, o := range []redisstore.Options{{}, {ReadOnly: true}} {
+		o.Prefix = prefix
+		_, err := redisstore.Open(t.Context(), redistest.URL(t), &o)
+		if !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "format 3") || !strings.Contains(err.Error(), "up to 2") {
+			t.Errorf("ReadOnly %v: %v", o.ReadOnly, err)
+		}
+	}
+	if !maps.Equal(before, dump()) {
+		t.Error("keys were changed")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"sync/atomic"
 
@@ -88,7 +89,7 @@ func (s *Store) setUp(ctx context.Context) error {
 		return posthouse.Corrupt("the store in %s does not say its format", s.where)
 	case have > format:
 		return &posthouse.Error{
-			Code: posthouse.CodeNewer, Message: "the store in " + s.where + " was written by a newer version",
+			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the store in %s has format %d; this program knows formats up to %d", s.where, have, format),
 			Hint: "use that version or a newer one; nothing was changed",
 		}
 	}

@@ -35,15 +35,22 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// TestNewerFormat opens what a newer version wrote: it is refused with both versions named, and
+// no object is written or deleted.
 func TestNewerFormat(t *testing.T) {
 	server := s3test.New(t)
-	text := []byte(`{"format":2,"life":"x"}`)
-	server.Set(bucket, prefix+"posthouse.json", text)
-	if _, err := tryOpen(t, server, bucket, s3store.Options{}); !errors.Is(err, posthouse.ErrNewer) {
-		t.Errorf("Open: %v", err)
+	s := open(t, server, s3store.Options{})
+	take(t, s, storetest.NewBuilder().Log("a"))
+	server.Set(bucket, prefix+"posthouse.json", []byte(`{"format":2,"life":"x"}`))
+	server.Counts()
+	for _, o := range []s3store.Options{{}, {ReadOnly: true}} {
+		_, err := tryOpen(t, server, bucket, o)
+		if !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "format 2") || !strings.Contains(err.Error(), "up to 1") {
+			t.Errorf("ReadOnly %v: %v", o.ReadOnly, err)
+		}
 	}
-	if got := server.Get(bucket, prefix+"posthouse.json"); string(got) != string(text) {
-		t.Errorf("it was changed to %s", got)
+	if n := server.Counts(); n["PUT"] != 0 || n["DELETE"] != 0 || n["GET"] == 0 {
+		t.Errorf("requests %v", n)
 	}
 }
 

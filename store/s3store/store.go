@@ -144,7 +144,7 @@ func (s *Store) identify(ctx context.Context) error {
 	}
 	if id.Format > format {
 		return &posthouse.Error{
-			Code: posthouse.CodeNewer, Message: "the store " + s.where + " was written by a newer version",
+			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the store %s has format %d; this program knows formats up to %d", s.where, id.Format, format),
 			Hint: "use that version or a newer one; nothing was changed",
 		}
 	}
