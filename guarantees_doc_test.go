@@ -19,21 +19,7 @@ func TestGuaranteesNameTheirTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, rules := map[string]bool{}, map[string]bool{}
-	for _, f := range goFiles(t) {
-		if !f.test {
-			continue
-		}
-		for _, d := range f.ast.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
-				name := fn.Name.Name
-				if f.pkg != "." {
-					name = f.pkg + "." + name
-				}
-				tests[name] = true
-			}
-		}
-	}
+	tests, rules := testNames(t), map[string]bool{}
 	for _, c := range storetest.Cases() {
 		rules[c.Name] = true
 	}
@@ -65,4 +51,25 @@ func TestGuaranteesNameTheirTests(t *testing.T) {
 			t.Errorf("guarantee %d names no test", i+1)
 		}
 	}
+}
+
+// testNames are the tests of all packages, as guarantees.md names them.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	for _, f := range goFiles(t) {
+		if !f.test {
+			continue
+		}
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+				name := fn.Name.Name
+				if f.pkg != "." {
+					name = f.pkg + "." + name
+				}
+				names[name] = true
+			}
+		}
+	}
+	return names
 }
