@@ -139,7 +139,7 @@ var laws = []law{
 		"workers that are Go programs link task/natstask without a server; this is for binaries that may listen"},
 	{"task/standalone", []string{".", "flow", "internal/commit", "ledger", "step", "task"}, nil, "a task by itself is a flow of one step: it needs no rule of its own"},
 	{"task", []string{".", "internal/handler", "internal/text"}, nil, "what workers and engines share knows neither of them"},
-	{"worker/command", []string{".", "task", "worker"}, nil, "a handler in another language is a handler like others: it knows no engine and no transport"},
+	{"worker/command", []string{".", "internal/handler", "task", "worker"}, nil, "a handler in another language is a handler like others: it knows no engine and no transport"},
 	{"worker/workertest", []string{".", "internal/handler", "task", "worker"}, nil, "a double of what handlers are given, for tests"},
 	{"worker", []string{".", "internal/handler", "task"}, nil, "a handler's process needs an engine's address and nothing else"},
 	{"dispatch", []string{".", "internal/commit", "internal/core", "internal/handler", "ledger", "task", "task/hint"}, nil,

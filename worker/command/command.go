@@ -114,8 +114,9 @@ func (p *Program) Handle(t worker.Task) error {
 		if p.opt.Plain {
 			output.plain, output.err = readOutput(c.stdout)
 		} else {
-			d := dialogue{task: t, answers: answers, log: log}
+			d := dialogue{task: t, answers: answers, log: log, records: newRecords()}
 			output.given, output.refused, output.err = d.read(c.stdout)
+			output.waiting = d.waiting
 		}
 		if output.err != nil {
 			close(bad)
@@ -142,6 +143,7 @@ type outcome struct {
 	plain   json.RawMessage // of a plain program
 	given   bool            // the verdict was taken
 	refused error           // the last verdict that was not
+	waiting bool            // it was told to end and wait
 	err     error           // what the output has no place for
 }
 
@@ -151,6 +153,8 @@ func (p *Program) judge(t worker.Task, c *process, o *outcome) error {
 	switch {
 	case o.given:
 		return nil // how it ended after that changes nothing
+	case o.waiting && o.err == nil && c.err == nil && o.refused == nil:
+		return posthouse.ErrWaiting
 	case cause != nil:
 		return withTail(cause, c)
 	case o.err != nil:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -30,12 +31,16 @@ type dialogue struct {
 
 	given   bool
 	refused error
+
+	records records
+	waiting bool // something that was asked for is not there yet
 }
 
 // read reads lines up to the end. It returns whether a verdict was taken, the last one that
 // was not, and an error for what is not a line of the protocol.
 func (d *dialogue) read(r io.ReadCloser) (given bool, refused, err error) {
 	defer r.Close()
+	defer d.records.end()
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for n := 1; err == nil; n++ {
 		var line []byte
@@ -75,13 +80,17 @@ func (d *dialogue) take(n int, line []byte) error {
 	if len(line) == 0 {
 		return nil
 	}
-	done, err := d.do(line)
+	done, out, err := d.do(line)
 	if done == "" {
 		e := posthouse.Invalid("output", "of the program, line %d, is %.80q: %v", n, line, err)
-		e.Hint = `print one JSON object on each line, with "action", "save", "stream" or "signal"; print everything else to standard error`
+		e.Hint = `print one JSON object on each line, with "action", "save", "stream", "signal", "step", "record", "ask" or "wait"; print everything else to standard error`
 		return e
 	}
-	answer := []byte("{\"ok\":true}\n")
+	if errors.Is(err, posthouse.ErrWaiting) {
+		d.waiting = true
+		out, err = reply{Waiting: true}, nil
+	}
+	answer := encode(out)
 	if err != nil {
 		d.log.Warn("what a program asked for was refused", "request", done, "error", err)
 		answer = refusal(err)
@@ -103,51 +112,66 @@ type signal struct {
 	Value  json.RawMessage `json:"value"`
 }
 
+// requests are the names of requests, beside that of a verdict.
+var requests = []string{"save", "stream", "signal", "step", "record", "ask", "wait"}
+
 // do does what a line asks for. It returns what that is, "" for a line that is no request.
-func (d *dialogue) do(line []byte) (request string, err error) {
+func (d *dialogue) do(line []byte) (request string, out reply, err error) {
 	var has map[string]json.RawMessage
 	if err := json.Unmarshal(line, &has); err != nil {
-		return "", err
+		return "", out, err
 	}
-	for _, name := range []string{"action", "save", "stream", "signal"} {
-		if _, ok := has[name]; !ok {
-			continue
-		}
-		if name != "action" && len(has) > 1 {
-			return "", errors.New(name + " goes with nothing else")
-		}
-		if err := posthouse.CheckStrict("output", line); err != nil {
-			return "", err
-		}
-		request = name
-		break
+	if _, ok := has["action"]; ok {
+		request = "action"
+	} else if i := slices.IndexFunc(requests, func(name string) bool { _, ok := has[name]; return ok }); i >= 0 {
+		request = requests[i]
 	}
+	switch {
+	case request == "":
+		return "", out, errors.New("it has none of action, save, stream, signal, step, record, ask and wait")
+	case request != "action" && len(has) > 1:
+		return "", out, errors.New(request + " goes with nothing else")
+	}
+	if err := posthouse.CheckStrict("output", line); err != nil {
+		return "", out, err
+	}
+	out, err = d.answer(request, has[request], line)
+	return request, out, err
+}
+
+// answer does a request with a value, which line has.
+func (d *dialogue) answer(request string, value json.RawMessage, line []byte) (reply, error) {
+	done := reply{OK: true}
 	switch request {
-	case "":
-		return "", errors.New("it has none of action, save, stream and signal")
 	case "save":
-		return request, d.task.Checkpoint(has["save"])
+		return done, d.task.Checkpoint(value)
 	case "stream":
-		return request, d.task.Stream(has["stream"])
+		return done, d.task.Stream(value)
 	case "signal":
-		return request, d.signal(has["signal"])
+		return done, d.signal(value)
+	case "step":
+		return d.step(value)
+	case "record":
+		return d.record(value)
+	case "ask":
+		return d.ask(value)
+	case "wait":
+		return d.wait(value)
 	}
-	err = d.verdict(line)
+	err := d.verdict(line)
 	switch {
 	case err == nil:
 		d.given = true
 	case !d.given:
 		d.refused = err
 	}
-	return request, err
+	return done, err
 }
 
 func (d *dialogue) signal(data []byte) error {
 	var s signal
-	r := json.NewDecoder(bytes.NewReader(data))
-	r.DisallowUnknownFields()
-	if err := r.Decode(&s); err != nil {
-		return posthouse.Invalid("signal", "does not parse: %v", err)
+	if err := parse("signal", data, &s); err != nil {
+		return err
 	}
 	if s.Value == nil {
 		s.Value = json.RawMessage("null")
@@ -185,9 +209,14 @@ func refusal(err error) []byte {
 	if !errors.As(err, &own) { // the execution is over
 		own = &posthouse.Error{Code: posthouse.CodeConflict, Message: err.Error()}
 	}
-	b, err := json.Marshal(map[string]*posthouse.Error{"error": own})
+	return encode(map[string]*posthouse.Error{"error": own})
+}
+
+// encode returns a line for the program.
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
 	if err != nil {
-		b = []byte(`{"error":{"code":"invalid","message":"the error does not encode"}}`)
+		b = []byte(`{"error":{"code":"invalid","message":"the answer does not encode"}}`)
 	}
 	return append(b, '\n')
 }

@@ -20,12 +20,24 @@
 //	{"save":{"row":73}}                                             keeps a value for the next attempt
 //	{"stream":"73 of 100"}                                          tells those who follow the thread
 //	{"signal":{"thread":"order-1","name":"paid","value":true}}      sends a signal to a thread
+//	{"step":"fetch"}                                                asks for a step that is on record
+//	{"record":{"step":"fetch","value":{"bytes":512}}}               puts that step on record
+//	{"ask":{"name":"keep it","text":"Keep it?","show":{}}}          asks people
+//	{"wait":{"signal":"paid","timeout":60000000000}}                takes a signal to the task's thread
 //	{"action":"complete","output":{"width":64}}                     is the verdict
 //
 // Each of them is answered with a line on standard input, in their order:
 //
 //	{"ok":true}
 //	{"error":{"code":"too-large","field":"slot","message":"has 2000000 bytes; the limit is 1040384"}}
+//	{"ok":true,"value":{"bytes":512}}                               of a step that is on record, and of a signal
+//	{"ok":true,"answer":{"gate":"...","verdict":"approve","by":"alice"}}
+//	{"waiting":true}
+//
+// A step without a value is not on record: the program does it, and records it. Behind
+// {"waiting":true} the program ends with exit code 0 and without a verdict. The task is parked,
+// and the program runs again, from its top, when the answer or signal is there: what it recorded
+// comes back. Each execution asks in the same order, because calls of one name are counted.
 //
 // A value is saved durably, and a verdict is on record, when {"ok":true} comes. A program
 // need not read the answers, as long as they are not more than some thousands.
@@ -69,5 +81,5 @@
 // POSTHOUSE_TASK_THREAD, POSTHOUSE_TASK_STEP, POSTHOUSE_TASK_ATTEMPT and
 // POSTHOUSE_TASK_ITERATION.
 //
-// It imports the root package, task and worker.
+// It imports the root package, task, worker and what a handler's context has.
 package command

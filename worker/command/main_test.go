@@ -188,6 +188,13 @@ var programs = map[string]func(t command.Task, in *bufio.Reader){
 		say(object{"stream": "between"})
 		say(object{"action": "complete", "output": "all was read"})
 	},
+	"refund":       refund,
+	"misfits":      misfits,
+	"finds a null": findsANull,
+	"waits and fails": func(_ command.Task, in *bufio.Reader) {
+		ask(in, object{"wait": object{"signal": "paid"}})
+		os.Exit(3)
+	},
 	"worker": func(command.Task, *bufio.Reader) {
 		p, err := command.New([]string{os.Args[0]}, &command.Options{Env: []string{"PROGRAM=stubborn"}})
 		if err != nil {

@@ -1,0 +1,262 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/task"
+)
+
+// A reply is the answer to a request that was done, or has to wait.
+type reply struct {
+	OK      bool            `json:"ok,omitempty"`
+	Waiting bool            `json:"waiting,omitempty"` // the program is to end, and runs again
+	Value   json.RawMessage `json:"value,omitempty"`   // of a step that is on record, and of a signal
+	Answer  *Answer         `json:"answer,omitempty"`  // to a question
+}
+
+// An Answer is what was decided of a program's question.
+type Answer struct {
+	Gate    posthouse.ID      `json:"gate"`
+	Verdict posthouse.Verdict `json:"verdict"` // approve, reject, edit, respond, expire or cancel
+	Value   json.RawMessage   `json:"value,omitempty"`
+	By      string            `json:"by"`
+	Reason  string            `json:"reason,omitempty"`
+}
+
+// A record is the result of a step that a program asks to put on record.
+type record struct {
+	Step  string          `json:"step"`
+	Value json.RawMessage `json:"value"`
+}
+
+// A question is what a program asks people.
+type question struct {
+	Name      string              `json:"name"`
+	Kind      string              `json:"kind"`
+	Text      string              `json:"text"`
+	Show      json.RawMessage     `json:"show"`
+	Schema    json.RawMessage     `json:"schema"`
+	Verdicts  []posthouse.Verdict `json:"verdicts"` // without them approve and reject, with a schema all four
+	Assignees []string            `json:"assignees"`
+	Labels    map[string]string   `json:"labels"`
+	Expires   time.Duration       `json:"expires"` // from now, in nanoseconds; 0 is never
+}
+
+// A wait is for a signal to the task's thread.
+type wait struct {
+	Signal  string        `json:"signal"`
+	Latch   bool          `json:"latch"`
+	Timeout time.Duration `json:"timeout"` // in nanoseconds; 0 is none
+}
+
+// records are the steps that a program has asked for and not put on record yet.
+type records struct {
+	open map[string]*openStep // by name
+	over chan struct{}        // closed when the program has nothing more to say
+}
+
+// An openStep is a call of a scope's Do, which waits for the step's result.
+type openStep struct {
+	result chan posthouse.Value
+	ended  chan struct{}
+	value  posthouse.Value // once it has ended
+	err    error
+}
+
+func newRecords() records {
+	return records{open: map[string]*openStep{}, over: make(chan struct{})}
+}
+
+// errUnrecorded ends the call of a step that the program did not record.
+var errUnrecorded = errors.New("the program ended before it recorded the step")
+
+// end ends the calls of steps that were not recorded.
+func (r *records) end() {
+	close(r.over)
+	for _, s := range r.open {
+		<-s.ended
+	}
+}
+
+// scope returns where the task's steps and waits are kept.
+func (d *dialogue) scope() (handler.Scope, error) {
+	s, ok := handler.From(d.task.Context())
+	if !ok {
+		return nil, &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "the task keeps no steps and waits", Hint: "run the program by a worker"}
+	}
+	return s, nil
+}
+
+// step returns the value of a step that is on record. Without one it is open, and the program
+// does it and records it.
+func (d *dialogue) step(data []byte) (reply, error) {
+	var name string
+	if err := json.Unmarshal(data, &name); err != nil {
+		return reply{}, posthouse.Invalid("step", "does not parse: %v", err)
+	}
+	if d.records.open[name] != nil {
+		return reply{}, &posthouse.Error{
+			Code: posthouse.CodeConflict, Field: "step", Message: "the program asked for step " + name + " before, and has not recorded it", Hint: "record it first",
+		}
+	}
+	scope, err := d.scope()
+	if err != nil {
+		return reply{}, err
+	}
+	s := &openStep{result: make(chan posthouse.Value), ended: make(chan struct{})}
+	missing := make(chan struct{})
+	ctx, over := d.task.Context(), d.records.over
+	go func() {
+		defer close(s.ended)
+		s.value, s.err = scope.Do(ctx, name, posthouse.EffectUnset, func(context.Context) (posthouse.Value, error) {
+			close(missing)
+			select {
+			case v := <-s.result:
+				return v, nil
+			case <-over:
+				return posthouse.Value{}, errUnrecorded
+			}
+		})
+	}()
+	select {
+	case <-missing:
+		d.records.open[name] = s
+		return reply{OK: true}, nil
+	case <-s.ended:
+	}
+	if s.err != nil {
+		return reply{}, s.err
+	}
+	if s.value.Codec != posthouse.JSON.Name() {
+		return reply{}, posthouse.Invalid("step", "%s is on record as %s: a handler in Go recorded it, and a program reads JSON only", name, s.value.Codec)
+	}
+	return reply{OK: true, Value: s.value.Data}, nil
+}
+
+// record puts the result of an open step on record. One that does not fit leaves it open.
+func (d *dialogue) record(data []byte) (reply, error) {
+	var r record
+	if err := parse("record", data, &r); err != nil {
+		return reply{}, err
+	}
+	s := d.records.open[r.Step]
+	if s == nil {
+		e := posthouse.Invalid("record", "is of step %.200q, which the program did not ask for", r.Step)
+		e.Hint = `print {"step":name} first: the step may be on record`
+		return reply{}, e
+	}
+	value, err := compact(r.Value)
+	if err != nil {
+		return reply{}, err
+	}
+	if len(value) > task.MaxStep {
+		return reply{}, posthouse.TooLarge("step "+r.Step, len(value), task.MaxStep)
+	}
+	s.result <- posthouse.Value{Codec: posthouse.JSON.Name(), Data: value}
+	<-s.ended
+	delete(d.records.open, r.Step)
+	return reply{OK: s.err == nil}, s.err
+}
+
+// ask returns the answer to a question, [posthouse.ErrWaiting] while there is none.
+func (d *dialogue) ask(data []byte) (reply, error) {
+	var q question
+	if err := parse("ask", data, &q); err != nil {
+		return reply{}, err
+	}
+	g, err := q.gate()
+	if err != nil {
+		return reply{}, err
+	}
+	scope, err := d.scope()
+	if err != nil {
+		return reply{}, err
+	}
+	decided, err := scope.Ask(g)
+	if err != nil {
+		return reply{}, err
+	}
+	v := decided.Decision
+	return reply{OK: true, Answer: &Answer{Gate: decided.ID, Verdict: v.Verdict, Value: v.Value, By: v.By, Reason: v.Reason}}, nil
+}
+
+// gate returns the question as an engine opens it. Its time counts from when that takes it.
+func (q *question) gate() (g posthouse.Gate, err error) {
+	g = posthouse.Gate{Name: q.Name, Kind: q.Kind, Text: q.Text, Verdicts: q.Verdicts, Assignees: q.Assignees, Labels: q.Labels}
+	if err := checkTime("expires", q.Expires); err != nil {
+		return g, err
+	}
+	if q.Expires > 0 {
+		g.ExpiresAt = handler.Epoch.Add(q.Expires)
+	}
+	if len(g.Verdicts) == 0 && len(q.Schema) == 0 {
+		g.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
+	}
+	for _, v := range g.Verdicts {
+		if !posthouse.KnownVerdict(v) {
+			return g, posthouse.Invalid("verdicts", "has %.40q, which is not one of approve, reject, edit, respond", v)
+		}
+	}
+	if !posthouse.AsksPeople(q.Kind) {
+		return g, posthouse.Invalid("kind", "%.40q asks nobody", q.Kind)
+	}
+	if len(q.Show) > 0 {
+		if g.Payload, err = compact(q.Show); err != nil {
+			return g, err
+		}
+	}
+	if len(q.Schema) > 0 {
+		if g.Schema, err = compact(q.Schema); err != nil {
+			return g, err
+		}
+	}
+	return g, g.CheckPeople()
+}
+
+// wait returns the next signal of a name, [posthouse.ErrWaiting] while there is none.
+func (d *dialogue) wait(data []byte) (reply, error) {
+	var w wait
+	if err := parse("wait", data, &w); err != nil {
+		return reply{}, err
+	}
+	if err := checkTime("timeout", w.Timeout); err != nil {
+		return reply{}, err
+	}
+	scope, err := d.scope()
+	if err != nil {
+		return reply{}, err
+	}
+	value, err := scope.Signal(w.Signal, w.Latch, w.Timeout)
+	return reply{OK: err == nil, Value: value}, err
+}
+
+// parse reads the value of a request strictly.
+func parse(field string, data []byte, v any) error {
+	r := json.NewDecoder(bytes.NewReader(data))
+	r.DisallowUnknownFields()
+	if err := r.Decode(v); err != nil {
+		return posthouse.Invalid(field, "does not parse: %v", err)
+	}
+	return nil
+}
+
+// compact returns JSON as it is recorded, null for none.
+func compact(data json.RawMessage) ([]byte, error) {
+	if len(data) == 0 {
+		return []byte("null"), nil
+	}
+	return posthouse.JSON.Marshal(data)
+}
+
+func checkTime(field string, d time.Duration) error {
+	if d < 0 || d > task.MaxPause {
+		return posthouse.Invalid(field, "is %s; it is 0 to 100 years", d)
+	}
+	return nil
+}
