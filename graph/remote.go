@@ -30,13 +30,8 @@ type Remote[S, In, Out any] struct {
 	Trace    func(context.Context) map[string]string // given to the handler, for example a traceparent; at most 8 values
 }
 
-// A RemoteError says that a worker gave a task up, or that no attempt is left. Its fields:
-//
-//	Task     string       // the name of the handler
-//	Gate     posthouse.ID // of the last attempt
-//	Worker   string       // that made it, as in "worker:gpu-1"
-//	Attempts int          // of the last iteration
-//	Reason   string       // what the handler said
+// A RemoteError says that a worker gave a task up, or that no attempt is left. It is the
+// RemoteError of package step, which names its fields.
 type RemoteError = engine.RemoteError
 
 // remote is a [Remote] without the types of its input and output.

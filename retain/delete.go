@@ -284,71 +284,84 @@ func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOpt
 		return nil, nil, err
 	}
 	defer c.Unlock(t)
-	var del Deleted
-	var slots slotList
-	var sealed, keeps bool
-	var unread error
-	err = c.Append(ctx, t, func(tx *core.Tx) error {
-		if err := tx.Removable(); err != nil {
-			return err
-		}
-		if t.Info.Gone() && t.Info.Releases == 0 {
-			return posthouse.NotFound("thread", thread)
-		}
-		if all != nil {
-			if tree, err := c.Tree(ctx, thread, 0); err != nil {
-				return err
-			} else if keeps = !all(tree); keeps {
-				return core.ErrNothing
-			}
-		}
-		var err error
-		if slots, err = listSlots(ctx, c, thread); err != nil {
-			return err
-		}
-		sealed = sealed || t.Info.Sealed || t.Info.Releases > 0 || c.Config.Cipher != nil
-		info := &posthouse.RemovalInfo{Reason: o.Reason, By: o.By, Whole: true, Count: t.Info.Checkpoints, Archived: t.Info.Archived}
-		if err := tx.DropAll(); err != nil {
-			return err
-		}
-		for _, b := range t.Info.Branches {
-			info.Heads = append(info.Heads, posthouse.BranchHead{Branch: b.Branch})
-		}
-		var calls []posthouse.ID
-		for _, w := range t.Info.Waiting {
-			if info.Gates = append(info.Gates, w.ID); w.Kind == posthouse.GateThread {
-				calls = append(calls, w.ID)
-			}
-		}
-		del = Deleted{Checkpoints: info.Count + info.Archived, Gates: len(info.Gates)}
-		called, unread = commit.WaitedFor(ctx, c, calls)
-		if unread != nil && !errors.Is(unread, posthouse.ErrCorrupt) && !errors.Is(unread, posthouse.ErrSealed) {
-			return unread // a second try may find out; once the thread is gone, nothing can
-		}
-		tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, nil)
-		tx.Sign = true
-		return nil
-	})
-	if err != nil {
+	w := wholeRemoval{thread: thread, opt: o, all: all}
+	if err := c.Append(ctx, t, func(tx *core.Tx) error { return w.draft(ctx, c, tx) }); err != nil {
 		return nil, nil, err
 	}
-	if keeps {
+	if w.keeps {
 		return nil, nil, core.ErrNothing
 	}
 	t.Heads = map[string]*core.Head{}
-	c.Cap.Deleted(del.Checkpoints)
+	c.Cap.Deleted(w.del.Checkpoints)
 	removed, err := c.Store.Remove(ctx, posthouse.Removal{Thread: thread, Below: t.Info.Tail.Seq})
-	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
-	if err == nil && sealed {
+	w.del.Bodies, w.del.Bytes = removed.Bodies, removed.Bytes
+	if err == nil && w.sealed {
 		err = core.DropKeys(ctx, c, thread, t.Info.Generation-1)
 	}
 	if err == nil {
-		err = slots.drop(ctx, c, thread)
+		err = w.slots.drop(ctx, c, thread)
 	}
-	if unread != nil {
-		err = errors.Join(err, fmt.Errorf("tell what thread %s, which was deleted, waited for: %w", thread, unread))
+	if w.unread != nil {
+		err = errors.Join(err, fmt.Errorf("tell what thread %s, which was deleted, waited for: %w", thread, w.unread))
 	}
-	return &del, called, err
+	return &w.del, w.called, err
+}
+
+// A wholeRemoval is the removal of a thread, and what its entry found out.
+type wholeRemoval struct {
+	thread string
+	opt    *DeleteOptions
+	all    func(*core.Tree) bool // nil, or whether the thread goes
+
+	del    Deleted
+	slots  slotList
+	sealed bool // it may have keys
+	keeps  bool // all said that it stays
+	called []string
+	unread error // why called may lack some
+}
+
+// draft makes the entry that removes the thread. It may be called again, on a newer log.
+func (w *wholeRemoval) draft(ctx context.Context, c *core.Core, tx *core.Tx) (err error) {
+	t := tx.Thread
+	if err := tx.Removable(); err != nil {
+		return err
+	}
+	if t.Info.Gone() && t.Info.Releases == 0 {
+		return posthouse.NotFound("thread", w.thread)
+	}
+	if w.all != nil {
+		if tree, err := c.Tree(ctx, w.thread, 0); err != nil {
+			return err
+		} else if w.keeps = !w.all(tree); w.keeps {
+			return core.ErrNothing
+		}
+	}
+	if w.slots, err = listSlots(ctx, c, w.thread); err != nil {
+		return err
+	}
+	w.sealed = w.sealed || t.Info.Sealed || t.Info.Releases > 0 || c.Config.Cipher != nil
+	info := &posthouse.RemovalInfo{Reason: w.opt.Reason, By: w.opt.By, Whole: true, Count: t.Info.Checkpoints, Archived: t.Info.Archived}
+	if err := tx.DropAll(); err != nil {
+		return err
+	}
+	for _, b := range t.Info.Branches {
+		info.Heads = append(info.Heads, posthouse.BranchHead{Branch: b.Branch})
+	}
+	var calls []posthouse.ID
+	for _, g := range t.Info.Waiting {
+		if info.Gates = append(info.Gates, g.ID); g.Kind == posthouse.GateThread {
+			calls = append(calls, g.ID)
+		}
+	}
+	w.del = Deleted{Checkpoints: info.Count + info.Archived, Gates: len(info.Gates)}
+	w.called, w.unread = commit.WaitedFor(ctx, c, calls)
+	if w.unread != nil && !errors.Is(w.unread, posthouse.ErrCorrupt) && !errors.Is(w.unread, posthouse.ErrSealed) {
+		return w.unread // a second try may find out; once the thread is gone, nothing can
+	}
+	tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, nil)
+	tx.Sign = true
+	return nil
 }
 
 // DeleteCoordination removes the checkpoints that carry a coordination's label. It removes

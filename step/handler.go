@@ -3,9 +3,9 @@ package step
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/handler"
 )
@@ -32,7 +32,7 @@ func doInHandler[T any](ctx context.Context, h handler.Scope, name string, o *Op
 
 // signal takes a signal for a program, or for a handler.
 func signal(ctx context.Context, name string, o *SignalOptions) (json.RawMessage, error) {
-	if o.Timeout < 0 || o.Timeout > 100*365*24*time.Hour {
+	if o.Timeout < 0 || o.Timeout > backoff.Longest {
 		return nil, posthouse.Invalid("timeout", "of signal %s must be between 0 and 100 years", name)
 	}
 	if h, ok := handler.From(ctx); ok {

@@ -16,5 +16,5 @@
 // others under higher fences, and nothing that it still does counts: its slot writes and its
 // verdict are refused with [posthouse.ErrConflict].
 //
-// It imports the root package, internal/handler and internal/text.
+// It imports the root package, internal/backoff, internal/handler and internal/text.
 package task

@@ -69,13 +69,13 @@ type Engine interface {
 
 // Limits of what workers send, in bytes.
 const (
-	MaxInput  = 1 << 20       // of a task's input, and of what an iteration goes on with
-	MaxOutput = 1 << 20       // of a verdict
-	MaxSlot   = 1<<20 - 8<<10 // of a slot: stores have 1 MiB for it and what the engine keeps with it
-	MaxStep   = 512 << 10     // of the result of a handler's step: each message carries one
-	MaxSteps  = 16 << 20      // of all results of an iteration, with their names
-	MaxChunk  = 64 << 10      // of a stream
-	MaxWaits  = 100           // of a verdict; a number
+	MaxInput  = handler.MaxInput // of a task's input, and of what an iteration goes on with
+	MaxOutput = 1 << 20          // of a verdict
+	MaxSlot   = 1<<20 - 8<<10    // of a slot: stores have 1 MiB for it and what the engine keeps with it
+	MaxStep   = 512 << 10        // of the result of a handler's step: each message carries one
+	MaxSteps  = 16 << 20         // of all results of an iteration, with their names
+	MaxChunk  = 64 << 10         // of a stream
+	MaxWaits  = 100              // of a verdict; a number
 )
 
 // Protocol is the version of this interface that [Hello] names.

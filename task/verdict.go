@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/internal/text"
 )
 
@@ -29,7 +30,7 @@ const (
 	MinRetry = 100 * time.Millisecond
 	MaxRetry = time.Hour
 	MinPause = time.Millisecond
-	MaxPause = 100 * 365 * 24 * time.Hour
+	MaxPause = backoff.Longest // 100 years
 )
 
 // A Verdict says how one execution of a task ended.
@@ -120,7 +121,6 @@ func (v *Verdict) Check() error {
 }
 
 func (v *Verdict) checkWaits() error {
-	const longest = 100 * 365 * 24 * time.Hour
 	if len(v.Waits) == 0 || len(v.Waits) > MaxWaits {
 		return posthouse.Invalid("waits", "are %d; a verdict has 1 to %d", len(v.Waits), MaxWaits)
 	}
@@ -129,7 +129,7 @@ func (v *Verdict) checkWaits() error {
 		switch {
 		case (w.Question == nil) == (w.Signal == ""):
 			return posthouse.Invalid("waits", "must each have a question or a signal")
-		case w.Timeout < 0 || w.Timeout > longest:
+		case w.Timeout < 0 || w.Timeout > backoff.Longest:
 			return posthouse.Invalid("timeout", "of signal %.40q must be between 0 and 100 years", w.Signal)
 		case w.Question != nil && !posthouse.AsksPeople(w.Question.Kind):
 			return posthouse.Invalid("question", "%.40q is of kind %.40q, which asks nobody", w.Question.Name, w.Question.Kind)

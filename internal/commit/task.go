@@ -22,7 +22,6 @@ const (
 	defaultMaxBackoff = time.Minute
 	defaultIterations = 1000
 	maxIterations     = 1_000_000
-	maxTaskTime       = 100 * 365 * 24 * time.Hour
 	maxTrace          = 8
 	maxMetadata       = 32
 )
@@ -94,7 +93,7 @@ func CheckTaskLimits(l *posthouse.TaskLimits) error {
 	}{
 		{"backoff", l.Backoff}, {"maxBackoff", l.MaxBackoff}, {"timeout", l.Timeout}, {"duration", l.Duration}, {"loopDelay", l.LoopDelay},
 	} {
-		if d.have < 0 || d.have > maxTaskTime {
+		if d.have < 0 || d.have > backoff.Longest {
 			return posthouse.Invalid(d.field, "of a task is %s; it is 0 to 100 years", d.have)
 		}
 	}

@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
 // taskPrefix begins the names of tasks for workers on record.
 const taskPrefix = "task:"
-
-// maxInput bounds the input of a task, in bytes. It travels with every claim.
-const maxInput = 1 << 20
 
 // A RemoteCall is what a worker is to do, and for how long it may take.
 type RemoteCall struct {
@@ -51,12 +49,11 @@ func (e *RemoteError) Error() string {
 
 // Check returns what is wrong with a call, before anything is known of its input.
 func (r *RemoteCall) Check() error {
-	const longest = 100 * 365 * 24 * time.Hour
 	for _, d := range []struct {
 		field string
 		have  time.Duration
 	}{{"Start", r.Start}, {"Expires", r.Expires}} {
-		if d.have < 0 || d.have > longest {
+		if d.have < 0 || d.have > backoff.Longest {
 			return posthouse.Invalid(d.field, "of task %.40q must be between 0 and 100 years", r.Task)
 		}
 	}
@@ -140,8 +137,8 @@ func (t *Task) remoteGate(r *RemoteCall, input func() (any, error)) (*posthouse.
 	if err != nil {
 		return nil, posthouse.Invalid("input", "of task %.40q does not encode: %v", r.Task, err)
 	}
-	if len(payload) > maxInput {
-		return nil, posthouse.TooLarge("input", len(payload), maxInput)
+	if len(payload) > handler.MaxInput {
+		return nil, posthouse.TooLarge("input", len(payload), handler.MaxInput)
 	}
 	g := &posthouse.Gate{
 		Kind: posthouse.GateTask, Payload: payload,

@@ -58,6 +58,9 @@ type Wait struct {
 // count.
 var Epoch = time.Unix(0, 0).UTC()
 
+// MaxInput bounds the input of a task, in bytes. It travels with every claim.
+const MaxInput = 1 << 20
+
 // SignalPrefix begins the names of waits for signals on record.
 const SignalPrefix = "signal:"
 

@@ -21,11 +21,8 @@ const Name = "posthouse.task"
 // Prefix begins the names of their threads. A key follows it, or a new id.
 const Prefix = "task-"
 
-// Limits of what a task is started with.
-const (
-	maxKey  = 190 // bytes
-	longest = 100 * 365 * 24 * time.Hour
-)
+// maxKey bounds a key, in bytes.
+const maxKey = 190
 
 // A Starter starts tasks over one Ledger. It is safe for concurrent use.
 type Starter struct {
@@ -108,7 +105,7 @@ func check(s *task.Start) error {
 		field string
 		have  time.Duration
 	}{{"after", s.After}, {"expires", s.Expires}} {
-		if d.have < 0 || d.have > longest {
+		if d.have < 0 || d.have > task.MaxPause {
 			return posthouse.Invalid(d.field, "is %s; it is 0 to 100 years", d.have)
 		}
 	}
