@@ -28,7 +28,7 @@ func (r *run[S]) park(ctx context.Context) (*Result[S], error) {
 
 // parkedResult ends a run whose head waits, with the state of the head.
 func (r *run[S]) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*Result[S], error) {
-	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
+	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
 	if err != nil {
 		return nil, err
 	}

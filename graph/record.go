@@ -250,7 +250,7 @@ func (r *run[S]) reload(ctx context.Context) (err error) {
 	if err := r.sess.Flush(); err != nil {
 		return err
 	}
-	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
+	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
 	if err != nil {
 		return err
 	}

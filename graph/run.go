@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // RunOptions refine one Run, Resume, Stream or Replay. The zero value is useful.
@@ -108,7 +109,7 @@ func (a *App[S]) newCall(s *engine.Session, o *RunOptions, h *engine.Hub) engine
 
 // load reads the state and the frontier of the head.
 func (r *run[S]) load(ctx context.Context) error {
-	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
+	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
 	if err != nil {
 		return err
 	}

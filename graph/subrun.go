@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A rootState is what a run and the subgraphs within it share.
@@ -45,7 +46,7 @@ func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 	if !r.HasCall(n.path) {
 		return false, nil
 	}
-	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
+	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
 	if err != nil {
 		return false, err
 	}
@@ -69,7 +70,7 @@ func (r *run[S]) reloadInner(ctx context.Context) (err error) {
 	n, c := r.subrun, &posthouse.Checkpoint{Program: posthouse.State{}}
 	switch {
 	case !n.unkept:
-		c, err = r.app.ledger.Get(ctx, r.sess.Head().ID)
+		c, err = ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
 	case n.lifetime == PerThread:
 		err = state.ApplyParts(c.Program, n.pending)
 	}

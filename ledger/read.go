@@ -34,6 +34,17 @@ func (l *Ledger) GetHeader(ctx context.Context, id posthouse.ID) (*posthouse.Hea
 	return l.core.GetHeader(ctx, id)
 }
 
+// HeadOf returns the head of a branch as a thread's summary names it, without its state.
+// [Ledger.GetHeader] would look for its id first, which is a call of its own to a server.
+func HeadOf(ctx context.Context, l *Ledger, thread string, b posthouse.BranchHead) (*posthouse.Header, error) {
+	return core.HeadOf(ctx, l.core, thread, b)
+}
+
+// GetOf returns the checkpoint of a header with its state, as [Ledger.Get] does.
+func GetOf(ctx context.Context, l *Ledger, h *posthouse.Header) (*posthouse.Checkpoint, error) {
+	return core.GetOf(ctx, l.core, h)
+}
+
 // Thread returns a thread's summary. [posthouse.ErrNotFound], also for a released
 // thread that has not begun anew: see [Ledger.Releases].
 func (l *Ledger) Thread(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {

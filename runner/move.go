@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // An advance is what became of a branch that a program was to go on with.
@@ -37,7 +38,7 @@ func (r *Runner) move(ctx context.Context, thread string, forced []string) (out 
 		if !b.Status.Runnable() && !slices.Contains(forced, b.Branch) || engine.Draining(ctx) {
 			continue
 		}
-		h, err := r.ledger.GetHeader(ctx, b.Head)
+		h, err := ledger.HeadOf(ctx, r.ledger, thread, b)
 		if err != nil {
 			r.log(ctx, "cannot read a head; trying again", thread, b.Branch, err)
 			out.retry = maxPause

@@ -9,7 +9,15 @@ import (
 
 // Get reads a checkpoint with its state, and calls the observer.
 func (l *Core) Get(ctx context.Context, id posthouse.ID) (*posthouse.Checkpoint, error) {
-	c, err := l.ReadCheckpoint(ctx, id)
+	return l.loaded(l.ReadCheckpoint(ctx, id))
+}
+
+// GetOf reads the checkpoint of a header with its state, as [Core.Get] does.
+func GetOf(ctx context.Context, l *Core, h *posthouse.Header) (*posthouse.Checkpoint, error) {
+	return l.loaded(l.readCheckpoint(ctx, h.ID, posthouse.Ref{Thread: h.Thread, Seq: h.Seq}))
+}
+
+func (l *Core) loaded(c *posthouse.Checkpoint, err error) (*posthouse.Checkpoint, error) {
 	if err == nil {
 		l.Observe.Checkpoint(posthouse.OpLoaded, &c.Header)
 	}
@@ -17,8 +25,12 @@ func (l *Core) Get(ctx context.Context, id posthouse.ID) (*posthouse.Checkpoint,
 }
 
 // ReadCheckpoint reads a checkpoint with its state.
-func (l *Core) ReadCheckpoint(ctx context.Context, id posthouse.ID) (c *posthouse.Checkpoint, err error) {
-	err = l.ReadAt(ctx, id, func(r *Reader, ref posthouse.Ref) error {
+func (l *Core) ReadCheckpoint(ctx context.Context, id posthouse.ID) (*posthouse.Checkpoint, error) {
+	return l.readCheckpoint(ctx, id, posthouse.Ref{})
+}
+
+func (l *Core) readCheckpoint(ctx context.Context, id posthouse.ID, known posthouse.Ref) (c *posthouse.Checkpoint, err error) {
+	err = l.readFrom(ctx, id, known, func(r *Reader, ref posthouse.Ref) error {
 		r.known = l.knownParts(ref.Thread, ref.Seq)
 		b, err := r.Rebuild(ref.Seq)
 		if err == nil && b.Header.ID != id {
@@ -59,6 +71,15 @@ func (c *Core) ReadAt(ctx context.Context, id posthouse.ID, read func(*Reader, p
 	return err
 }
 
+// readFrom is [Core.ReadAt] for an id whose place may be known, which spares a call. If it cannot
+// be read there, it is looked for.
+func (c *Core) readFrom(ctx context.Context, id posthouse.ID, known posthouse.Ref, read func(*Reader, posthouse.Ref) error) error {
+	if known.Seq != 0 && read(c.Reader(ctx, known.Thread), known) == nil {
+		return nil
+	}
+	return c.ReadAt(ctx, id, read)
+}
+
 // MayBeGone reports whether a removal in the middle of a read may have caused an error:
 // bodies are missing, or nothing opens them any more.
 func MayBeGone(err error) bool {
@@ -66,8 +87,17 @@ func MayBeGone(err error) bool {
 }
 
 // GetHeader reads a checkpoint without its state.
-func (c *Core) GetHeader(ctx context.Context, id posthouse.ID) (h *posthouse.Header, err error) {
-	err = c.ReadAt(ctx, id, func(r *Reader, ref posthouse.Ref) error {
+func (c *Core) GetHeader(ctx context.Context, id posthouse.ID) (*posthouse.Header, error) {
+	return c.getHeader(ctx, id, posthouse.Ref{})
+}
+
+// HeadOf reads the head of a thread's branch without its state.
+func HeadOf(ctx context.Context, c *Core, thread string, b posthouse.BranchHead) (*posthouse.Header, error) {
+	return c.getHeader(ctx, b.Head, posthouse.Ref{Thread: thread, Seq: b.Seq})
+}
+
+func (c *Core) getHeader(ctx context.Context, id posthouse.ID, known posthouse.Ref) (h *posthouse.Header, err error) {
+	err = c.readFrom(ctx, id, known, func(r *Reader, ref posthouse.Ref) error {
 		e, err := r.Entry(ref.Seq, false)
 		if err != nil {
 			return err

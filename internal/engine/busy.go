@@ -101,7 +101,7 @@ func (s *Session) RollBack(ctx context.Context, c *posthouse.Change) (*posthouse
 			return nil, err
 		}
 	}
-	now, err := s.ledger.Get(ctx, s.Head().ID)
+	now, err := ledger.GetOf(ctx, s.ledger, s.Head())
 	if err != nil {
 		return nil, err
 	}

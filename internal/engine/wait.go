@@ -188,10 +188,21 @@ func (s *Session) Parked(ctx context.Context) (bool, error) {
 	return b.Status == posthouse.StatusWaiting, nil
 }
 
+// foundParked is [Session.Parked] as the claim found it, which spares a call, unless this run has
+// gone on. A decision since then wakes the thread again.
+func (s *Session) foundParked(ctx context.Context) (bool, error) {
+	if found, head := s.claim.Found(), s.Head(); found != nil && head != nil {
+		if b, ok := found.Branch(s.branch); ok && b.Head == head.ID && b.Seq == head.Seq {
+			return b.Status == posthouse.StatusWaiting, nil
+		}
+	}
+	return s.Parked(ctx)
+}
+
 // Undecided returns the gates of a branch that waits for all of them still. Executed
 // again, its code would only ask again. It returns nil if the run is to wait itself.
 func (s *Session) Undecided(ctx context.Context) (waiting []posthouse.Gate, err error) {
-	if parked, err := s.Parked(ctx); !parked || err != nil {
+	if parked, err := s.foundParked(ctx); !parked || err != nil {
 		return nil, err
 	}
 	for g, err := range s.ledger.Gates(ctx, ledger.GateQuery{Thread: s.thread, All: true}) {
