@@ -24,7 +24,7 @@ func ledgerStateCases() []desk.Case {
 }
 
 func ledgerRebuilds(t *desk.T) {
-	checkProperty(t, 10, 100, func(rt *rapid.T, n int) {
+	checkProperty(t, 10, 40, func(rt *rapid.T, n int) {
 		m := &stateMachine{t: t, d: t.Desk(ledger.Options{}), thread: fmt.Sprint("t", n), want: map[posthouse.ID]posthouse.State{}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"root": m.root, "derive": m.derive, "edit": m.derive, "append": m.derive, "fork": m.fork, "delete": m.remove, "reopen": m.reopen, "": m.check,

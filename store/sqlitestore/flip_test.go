@@ -93,7 +93,7 @@ func flipLists(t *testing.T, prepare func(*sqlite.Conn), summed bool) {
 		_ = os.Remove(path + "-wal")
 		_ = os.Remove(path + "-shm")
 	}
-	if n := rounds(1500); damage.Step(n) == n {
+	if n := rounds(400); damage.Step(n) == n {
 		for range n {
 			try(rnd.IntN(len(bytes)), byte(1)<<rnd.IntN(8))
 		}

@@ -129,7 +129,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 	}
 	path := filepath.Join(dir, "posthouse.db")
 	tally := damage.Begin(t)
-	for at := 0; at < len(bytes); at += stride(len(bytes), 1500) {
+	for at := 0; at < len(bytes); at += stride(len(bytes), 400) {
 		b := slices.Clone(bytes)
 		b[at] ^= 1 << (at % 8)
 		if err := os.WriteFile(path, b, 0o600); err != nil {
