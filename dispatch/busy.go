@@ -41,4 +41,7 @@ func (d *Dispatcher) isFull(name string) bool {
 func (d *Dispatcher) lose(h *holding) {
 	h.lost = true
 	d.recount(h.gate.Call.Task, h.gate.ID)
+	if d.opt.AtOnce[h.gate.Call.Task] > 0 {
+		d.wake() // another one may be claimed
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/posthouse/posthouse/dispatch"
@@ -17,6 +18,7 @@ import (
 // A yard is a Dispatcher over a flow whose input is the group that its task is for.
 type yard struct {
 	testing.TB
+	l       *ledger.Ledger
 	d       *dispatch.Dispatcher
 	app     *flow.App[string, int]
 	session string // of a worker of group a
@@ -28,7 +30,7 @@ func newYard(t testing.TB, o *dispatch.Options) *yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &yard{TB: t}
+	y := &yard{TB: t, l: l}
 	y.app, err = flow.New("f", func(ctx context.Context, group string) (int, error) {
 		return step.RemoteWith[int](ctx, "get", "fetch", group, step.RemoteOptions{Group: group})
 	}).Open(l, nil)
@@ -158,4 +160,36 @@ func TestTheLimitIsOfTheName(t *testing.T) {
 	if c, err = y.d.Claim(t.Context(), other); err != nil || c == nil || c.Group != "b" {
 		t.Fatalf("below the limit: %+v, %v", c, err)
 	}
+}
+
+// TestACancelledTaskMakesRoom: a claim that waits because of the limit ends when the task that
+// fills it is cancelled, before its worker hears of that.
+func TestACancelledTaskMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newYard(t, &dispatch.Options{AtOnce: map[string]int{"fetch": 1}})
+		y.open("a", 1)
+		y.open("b", 1)
+		y.waiting("a", 1)
+		y.waiting("b", 1)
+		first, err := y.d.Claim(t.Context(), y.session)
+		if err != nil || first == nil {
+			t.Fatal(first, err)
+		}
+		other, next := y.connect("b"), make(chan *task.Claim)
+		go func() {
+			c, err := y.d.Claim(t.Context(), other)
+			if err != nil {
+				t.Error(err)
+			}
+			next <- c
+		}()
+		synctest.Wait()
+		begun := time.Now()
+		if _, err := y.l.Cancel(t.Context(), first.Thread, nil); err != nil {
+			t.Fatal(err)
+		}
+		if c := <-next; c == nil || c.Group != "b" || time.Since(begun) > time.Second {
+			t.Errorf("after %s: %+v", time.Since(begun), c)
+		}
+	})
 }
