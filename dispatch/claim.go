@@ -256,8 +256,11 @@ func (d *Dispatcher) holds(ctx context.Context, id task.ClaimID) (*holding, reco
 		return h, r, nil
 	}
 	s, err := d.session(ctx, r.Session)
-	if err != nil {
+	switch {
+	case errors.Is(err, posthouse.ErrNotFound), isUnreadable(err):
 		return nil, r, claimLost(id)
+	case err != nil: // the store does not say
+		return nil, r, err
 	}
 	h = d.newHolding(id, g, s)
 	d.mu.Lock()

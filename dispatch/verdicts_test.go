@@ -117,3 +117,38 @@ func TestWhetherAVerdictCountsIsNotKnown(t *testing.T) {
 		h.resolve(c, v)
 	})
 }
+
+// A deafStore does not answer for workers while it is deaf.
+type deafStore struct {
+	posthouse.Store
+	deaf atomic.Bool
+}
+
+func (s *deafStore) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	if s.deaf.Load() && key.Thread == posthouse.ProcessThread {
+		return posthouse.Slot{}, &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "away"}
+	}
+	return s.Store.Slot(ctx, key, op)
+}
+
+// TestAClaimIsNotLostWhileItsWorkerCannotBeLookedFor: an engine that has not met the worker
+// takes the verdict once the store answers.
+func TestAClaimIsNotLostWhileItsWorkerCannotBeLookedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &deafStore{Store: memstore.New()}
+		a, b := newHost(t, store.Store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a.run("t")
+		c := a.claim(a.connect("w1"))
+		v := task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)}
+		store.deaf.Store(true)
+		if err := b.d.Save(t.Context(), c.ID, 1, []byte("x")); !errors.Is(err, posthouse.ErrUnavailable) {
+			t.Errorf("a slot: %v", err)
+		}
+		if err := b.d.Resolve(t.Context(), c.ID, v); !errors.Is(err, posthouse.ErrUnavailable) {
+			t.Errorf("a verdict: %v", err)
+		}
+		store.deaf.Store(false)
+		b.resolve(c, v)
+		b.wantOutput("t", "page")
+	})
+}
