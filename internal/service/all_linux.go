@@ -16,20 +16,29 @@ func (p *Process) KillAll() {
 		return
 	}
 	main := p.PID()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
 	_ = syscall.Kill(main, syscall.SIGSTOP) // so that it starts no other
+	for !isStopped(main) {                  // it may be starting one in this moment
+		<-tick.C
+	}
 	others := children(main)
 	for _, pid := range others {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	_ = p.cmd.Process.Kill()
 	<-p.ended
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
 	for _, pid := range others { // they hold files and shared memory until they are gone
 		for !isGone(pid) {
 			<-tick.C
 		}
 	}
+}
+
+// isStopped reports whether a process has stopped, or ended.
+func isStopped(pid int) bool {
+	_, fields := stat(pid)
+	return len(fields) == 0 || fields[0] == "T" || isGone(pid)
 }
 
 // isGone reports whether a process has ended, even if nobody has asked how.
