@@ -251,13 +251,14 @@ func (s *Session) persistClaim(ctx context.Context) error {
 	return s.confirmClaim(ctx) // the process may have been frozen meanwhile
 }
 
-// confirmClaim fails if another process has the thread by now.
+// confirmClaim ends the session if another process has the thread by now, or nobody can say.
+// What the program makes of the error is not on record then: it has not failed.
 func (s *Session) confirmClaim(ctx context.Context) error {
 	if s.claim == nil {
 		return nil
 	}
 	err := s.claim.Confirm(context.WithoutCancel(ctx))
-	if errors.Is(err, posthouse.ErrFenced) {
+	if err != nil {
 		s.markFailed(err)
 	}
 	return err
