@@ -269,6 +269,16 @@ func (t *trial) where(ctx context.Context, thread string) string {
 	if info, err := t.led.Thread(ctx, thread); err == nil {
 		text += fmt.Sprintf(", %d entries, lease %+v, summary %+v", info.Tail.Seq, info.Lease, info)
 	}
+	slots, ok := t.store.(posthouse.SlotLister)
+	if !ok {
+		return text
+	}
+	for item, err := range slots.Slots(ctx, thread) { // which session has the task, if any
+		if err != nil {
+			return text + ", slots: " + err.Error()
+		}
+		text += fmt.Sprintf(", slot %s, fence %d: %.300s", item.Key.Step, item.Fence, item.Value)
+	}
 	return text
 }
 
