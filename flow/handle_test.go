@@ -171,7 +171,7 @@ func TestCancelKeepsAStepThatIsDone(t *testing.T) {
 		}
 		a := must(flow.New("order", func(ctx context.Context, _ int) (string, error) {
 			v, err := step.Do(ctx, "pay", func(ctx context.Context) (string, error) {
-				must(by.Cancel(ctx, "t", nil))(t)
+				must(by.Cancel(t.Context(), "t", nil))(t)
 				return w.effect("pay"), nil // its context has ended, but it had paid
 			})
 			if err != nil {
