@@ -17,7 +17,7 @@ import (
 type holding struct {
 	id       task.ClaimID
 	gate     *posthouse.Gate
-	session  *session
+	session  string // its id; it is one of Dispatcher.sessions, or is being ended
 	since    time.Time // when it was claimed, or this process heard of it
 	deadline time.Time // of the attempt; zero for none
 	steps    commit.TaskSteps
@@ -96,16 +96,9 @@ func (d *Dispatcher) tryClaim(ctx context.Context, s *session, t *openTask) (c *
 		}
 		return nil, 0, err
 	}
-	h := d.newHolding(id, g, s)
-	d.mu.Lock()
-	d.hold(h)
-	d.mu.Unlock()
-	if s, err := d.session(ctx, s.id); err != nil { // it ended meanwhile
+	h := d.newHolding(id, g, s.id)
+	if _, err := d.holdFor(ctx, h); err != nil { // the session ended meanwhile
 		return nil, 0, errors.Join(err, d.giveBack(ctx, h))
-	} else if s != h.session { // and came back from another process
-		d.mu.Lock()
-		h.session = s
-		d.mu.Unlock()
 	}
 	return newClaim(g, id), 0, nil
 }
@@ -161,17 +154,13 @@ func fenceBelow(g *posthouse.Gate, slot posthouse.Slot) uint64 {
 func (d *Dispatcher) adopt(session string, id task.ClaimID, g *posthouse.Gate) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := d.sessions[session]
-	if have := d.held[g.ID]; s != nil && (have == nil || have.id.Fence < id.Fence) {
-		d.hold(d.newHolding(id, g, s))
-	}
-	return s != nil
+	return d.hold(d.newHolding(id, g, session)) != nil
 }
 
 // newHolding begins a claim here. The time of an attempt that began elsewhere counts from
 // now on.
-func (d *Dispatcher) newHolding(id task.ClaimID, g *posthouse.Gate, s *session) *holding {
-	h := &holding{id: id, gate: g, session: s, since: d.core.Now()}
+func (d *Dispatcher) newHolding(id task.ClaimID, g *posthouse.Gate, session string) *holding {
+	h := &holding{id: id, gate: g, session: session, since: d.core.Now()}
 	h.steps.Within, h.steps.Limit = within(g)+handler.Nested, task.MaxSteps
 	h.steps.Earlier = func(ctx context.Context) ([]posthouse.StepRecord, error) {
 		x, err := d.execution(ctx, g)
@@ -195,13 +184,39 @@ func newClaim(g *posthouse.Gate, id task.ClaimID) *task.Claim {
 	}
 }
 
-// hold notes a claim, with the hint of an older one. Callers hold d.mu.
-func (d *Dispatcher) hold(h *holding) {
-	if old := d.held[h.id.Gate]; old != nil && h.delivery == nil {
+// hold notes a claim, with the hint of an older one, unless a newer one is noted. It returns
+// the one that is, nil if the session is not here: nobody would ever end such a claim. Callers
+// hold d.mu.
+func (d *Dispatcher) hold(h *holding) *holding {
+	if d.sessions[h.session] == nil {
+		return nil
+	}
+	old := d.held[h.id.Gate]
+	if old != nil && old.id.Fence >= h.id.Fence {
+		return old
+	}
+	if old != nil && h.delivery == nil {
 		h.delivery = old.delivery
 	}
 	d.held[h.id.Gate] = h
 	d.recount(h.gate.Call.Task, h.id.Gate)
+	return h
+}
+
+// holdFor notes a claim as hold does, also of a session that comes from another process or
+// comes back. Its error is that of a session that has ended.
+func (d *Dispatcher) holdFor(ctx context.Context, h *holding) (*holding, error) {
+	for {
+		if _, err := d.session(ctx, h.session); err != nil {
+			return nil, err
+		}
+		d.mu.Lock()
+		noted := d.hold(h)
+		d.mu.Unlock()
+		if noted != nil {
+			return noted, nil
+		}
+	}
 }
 
 // isAlive reports whether a session, here or at another process, has sent a heartbeat in
@@ -255,21 +270,11 @@ func (d *Dispatcher) holds(ctx context.Context, id task.ClaimID) (*holding, reco
 	if h != nil {
 		return h, r, nil
 	}
-	s, err := d.session(ctx, r.Session)
-	switch {
-	case errors.Is(err, posthouse.ErrNotFound), isUnreadable(err):
+	h, err = d.holdFor(ctx, d.newHolding(id, g, r.Session))
+	if errors.Is(err, posthouse.ErrNotFound) || isUnreadable(err) {
 		return nil, r, claimLost(id)
-	case err != nil: // the store does not say
-		return nil, r, err
 	}
-	h = d.newHolding(id, g, s)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if have := d.held[id.Gate]; have != nil && have.id.Fence >= id.Fence {
-		return have, r, nil
-	}
-	d.hold(h)
-	return h, r, nil
+	return h, r, err // another error is that the store does not say
 }
 
 // known returns a claim that is known here, and whether it is lost. An older claim that is

@@ -174,7 +174,7 @@ func (d *Dispatcher) orphans(s *session, have []task.ClaimID, before time.Time) 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, h := range d.held {
-		if h.session == s && h.since.Before(before) && !slices.Contains(have, h.id) {
+		if h.session == s.id && h.since.Before(before) && !slices.Contains(have, h.id) {
 			all = append(all, h)
 		}
 	}
@@ -205,7 +205,7 @@ func (d *Dispatcher) Disconnect(ctx context.Context, id string) error {
 	d.mu.Unlock()
 	d.endClaims(s)
 	var failed error
-	for _, h := range d.claimsOf(s) {
+	for _, h := range d.claimsOf(s.id) {
 		failed = errors.Join(failed, d.giveBack(ctx, h))
 	}
 	_, err = d.core.Store.Slot(ctx, livenessOf(id), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
@@ -242,11 +242,11 @@ func (s *session) handles(c *posthouse.TaskCall) bool {
 	return slices.Contains(s.hello.Tasks, c.Task) && (c.Group == "" || c.Group == s.hello.Group)
 }
 
-func (d *Dispatcher) claimsOf(s *session) (all []*holding) {
+func (d *Dispatcher) claimsOf(session string) (all []*holding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, h := range d.held {
-		if h.session == s {
+		if h.session == session {
 			all = append(all, h)
 		}
 	}
@@ -296,7 +296,9 @@ func (d *Dispatcher) endSession(ctx context.Context, s *session, revision uint64
 	case err != nil:
 		d.opt.Logger.Warn("cannot look for a silent worker", "session", s.id, "error", err)
 		d.mu.Lock()
-		d.sessions[s.id] = s // it is looked for again
+		if d.sessions[s.id] == nil { // it has not come back meanwhile
+			d.sessions[s.id] = s // it is looked for again
+		}
 		d.mu.Unlock()
 		return
 	case slot.Revision != revision:
@@ -332,7 +334,7 @@ var errMoved = errors.New("moved")
 // attempt goes on are looked at as others' are: the worker and who hears of it may be gone
 // soon, or another worker may have the task.
 func (d *Dispatcher) release(s *session, end func(*holding) error) {
-	for _, h := range d.claimsOf(s) {
+	for _, h := range d.claimsOf(s.id) {
 		d.mu.Lock()
 		x := h.delivery
 		h.delivery = nil

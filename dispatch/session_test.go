@@ -182,3 +182,47 @@ func TestWhatCountsAsSilent(t *testing.T) {
 		}
 	})
 }
+
+// A disturbed is a store that calls then before the next look for a session, and fails that look.
+type disturbed struct {
+	posthouse.Store
+	then func()
+}
+
+// Slot implements [posthouse.Store].
+func (s *disturbed) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	if then := s.then; then != nil && key.Thread == posthouse.ProcessThread && op.Verb == posthouse.SlotGet {
+		s.then = nil
+		then()
+		return posthouse.Slot{}, &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "the store is away"}
+	}
+	return s.Store.Slot(ctx, key, op)
+}
+
+// TestASessionThatIsBackWhileItIsLookedFor: the look fails. What the session was given
+// meanwhile and never heard of goes to others.
+func TestASessionThatIsBackWhileItIsLookedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		late := &disturbed{Store: store}
+		a, b := newHost(t, late, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		w := a.connect("w1")
+		for range 3 { // it has moved
+			time.Sleep(500 * time.Millisecond)
+			b.heartbeat(w)
+		}
+		a.run("t")
+		var lost *task.Claim
+		late.then = func() { lost = a.claim(w) }
+		for lost == nil {
+			time.Sleep(500 * time.Millisecond)
+			b.heartbeat(w)
+		}
+		go beat(t.Context(), a.d, w)
+		begun := time.Now()
+		if c := a.claim(a.connect("w2")); c.Attempt != 1 || time.Since(begun) > 10*time.Second {
+			t.Errorf("after %s: %+v", time.Since(begun), c)
+		}
+		a.wantLost(lost)
+	})
+}

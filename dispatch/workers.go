@@ -103,7 +103,7 @@ func (d *Dispatcher) Workers(ctx context.Context) ([]task.WorkerInfo, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	claims := map[*session][]posthouse.ID{}
+	claims := map[string][]posthouse.ID{}
 	for _, h := range d.held {
 		if !h.lost {
 			claims[h.session] = append(claims[h.session], h.id.Gate)
@@ -115,7 +115,7 @@ func (d *Dispatcher) Workers(ctx context.Context) ([]task.WorkerInfo, error) {
 		if d.peers[id] == nil {
 			w := workerInfo(id, &s.hello)
 			w.Engine, w.Here, w.Heard, w.Silent = d.engineName(), true, s.heard, now.Sub(s.heard) > d.lease()
-			w.Claims = append([]posthouse.ID{}, claims[s]...)
+			w.Claims = append([]posthouse.ID{}, claims[id]...)
 			slices.Sort(w.Claims)
 			all = append(all, w)
 		}
