@@ -82,9 +82,8 @@ func (q *Queue) consumer(ctx context.Context, d hint.Demand) (jetstream.Consumer
 		most = -1
 	}
 	line := q.lineOf(d.Task, d.Group)
-	sum := sha256.Sum256([]byte(line))
-	c, err := q.js.CreateOrUpdateConsumer(ctx, q.hints(), jetstream.ConsumerConfig{
-		Durable: hex.EncodeToString(sum[:16]), Description: line, FilterSubject: line + ".*",
+	c, err := q.make(ctx, line, jetstream.ConsumerConfig{
+		Description: line, FilterSubject: line + ".*",
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: d.Lease, MaxAckPending: most, MaxDeliver: -1, InactiveThreshold: idle,
 	})
 	if err != nil {
@@ -94,6 +93,32 @@ func (q *Queue) consumer(ctx context.Context, d hint.Demand) (jetstream.Consumer
 	defer q.mu.Unlock()
 	q.lines[key] = c
 	return c, nil
+}
+
+// make makes a consumer that is named after its line and the time at which the stream was made. What
+// is said of a hint goes to the consumer that gave it, by its number: one of a stream that was
+// made again must not take it for its own hint of that number.
+func (q *Queue) make(ctx context.Context, line string, o jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	s, err := q.js.Stream(ctx, q.hints())
+	if err != nil {
+		return nil, err
+	}
+	for {
+		made := s.CachedInfo().Created
+		sum := sha256.Sum256([]byte(line + made.UTC().Format(time.RFC3339Nano)))
+		o.Durable = hex.EncodeToString(sum[:16])
+		c, err := s.CreateOrUpdateConsumer(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		now, err := s.Info(ctx)
+		if err != nil || now.Created.Equal(made) {
+			return c, err
+		}
+		if err := s.DeleteConsumer(ctx, o.Durable); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return nil, err
+		}
+	}
 }
 
 func (q *Queue) forget(d hint.Demand) {

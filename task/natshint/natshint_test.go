@@ -182,6 +182,35 @@ func TestLostStreams(t *testing.T) {
 	take(t, q, demand(1))
 }
 
+// TestDeliveriesOfALostStream: what an engine says of a hint when the stream was made again is
+// not taken for another hint, which has its number now.
+func TestDeliveriesOfALostStream(t *testing.T) {
+	conn := startNATS(t, nil)
+	q := open(t, conn, nil)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish(t, q, false, "a")
+	late := take(t, q, demand(1))[0]
+	if err := js.DeleteStream(t.Context(), "posthouse-hints"); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, q, true, "b")
+	have := take(t, q, demand(1))[0]
+	late.Ack()
+	if err := conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	have.Later(0)
+	if d := take(t, q, demand(1)); d[0].Hint().Gate != "b" {
+		t.Errorf("%+v", d[0].Hint())
+	}
+}
+
 // TestWithoutJetStream says so.
 func TestWithoutJetStream(t *testing.T) {
 	q, err := natshint.New(startNATS(t, func(o *server.Options) { o.JetStream = false }), nil)
