@@ -17,7 +17,7 @@ import (
 type holding struct {
 	id       task.ClaimID
 	gate     *posthouse.Gate
-	session  string // its id; it is one of Dispatcher.sessions, or is being ended
+	session  string    // its id; it is one of Dispatcher.sessions, or is being ended
 	since    time.Time // when it was claimed, or this process heard of it
 	deadline time.Time // of the attempt; zero for none
 	steps    commit.TaskSteps
@@ -232,7 +232,7 @@ func (d *Dispatcher) isAlive(ctx context.Context, session string) (alive bool, r
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return false, 0, nil // it was ended
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, posthouse.ErrCorrupt) {
 		return false, 0, err
 	}
 	silent, err := d.core.Owners.IsSilent(ctx, session)

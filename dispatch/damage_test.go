@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -110,4 +111,66 @@ func TestAnOrphanWithADamagedSlot(t *testing.T) {
 			h.heartbeat(w)
 		}
 	})
+}
+
+// A damaging is a store in which one slot of processes is damaged, until it is written again.
+type damaging struct {
+	posthouse.Store
+	step atomic.Value // a string
+}
+
+func (s *damaging) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	step, _ := s.step.Load().(string)
+	damaged := key.Thread == posthouse.ProcessThread && key.Step == step
+	if damaged && op.Verb == posthouse.SlotGet {
+		return posthouse.Slot{}, &posthouse.Error{Code: posthouse.CodeCorrupt, Message: "the slot is damaged"}
+	}
+	slot, err := s.Store.Slot(ctx, key, op)
+	if damaged && err == nil {
+		s.step.Store("")
+	}
+	return slot, err
+}
+
+// TestADamagedLiveness says nothing of a worker: its tasks go to others once it is silent, and
+// not while it lives.
+func TestADamagedLiveness(t *testing.T) {
+	for name, alive := range map[string]bool{"dead": false, "alive": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &damaging{Store: memstore.New()}
+				a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+				w := a.connect("w1")
+				a.run("t")
+				first := a.claim(w)
+				store.step.Store(w)
+				if alive {
+					go beat(t.Context(), a.d, w, first.ID)
+				} else {
+					a.stop()
+				}
+				other := b.connect("w2")
+				for range 60 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					c, err := b.d.Claim(ctx, other)
+					cancel()
+					switch {
+					case c != nil && alive:
+						t.Fatalf("another worker has the task: %+v", c)
+					case c != nil:
+						if c.Attempt != 2 {
+							t.Errorf("%+v", c)
+						}
+						return
+					case err != nil && !errors.Is(err, context.DeadlineExceeded):
+						t.Fatal(err)
+					}
+					b.heartbeat(other)
+				}
+				if !alive {
+					t.Error("no worker has the task of the one that died")
+				}
+			})
+		})
+	}
 }

@@ -77,7 +77,8 @@ func (w *Owners) gone(ctx context.Context, thread string, lease *posthouse.Lease
 }
 
 // look returns what is known of an owner, from an answer of the store that is no older
-// than fresh.
+// than fresh. A slot that is damaged says as little as one that is not there: an owner that
+// lives writes it again soon.
 func (w *Owners) look(ctx context.Context, owner string, fresh time.Duration) (ownerSighting, error) {
 	c := w.core
 	begun := c.Config.Now()
@@ -88,7 +89,7 @@ func (w *Owners) look(ctx context.Context, owner string, fresh time.Duration) (o
 	}
 	w.mu.Unlock()
 	slot, err := c.Store.Slot(ctx, posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: owner}, posthouse.SlotOp{Verb: posthouse.SlotGet})
-	if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+	if err != nil && !errors.Is(err, posthouse.ErrNotFound) && !errors.Is(err, posthouse.ErrCorrupt) {
 		return ownerSighting{}, err
 	}
 	return w.note(owner, slot.Revision, begun), nil
