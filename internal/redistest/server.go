@@ -91,6 +91,7 @@ func (s *Server) listen() (err error) {
 			return err
 		}
 		if err = s.run(); err == nil || !strings.Contains(err.Error(), "already in use") {
+			s.Address = s.addr // it keeps that
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"errors"
+	"net"
 	"os/exec"
 	"syscall"
 	"time"
@@ -13,6 +14,10 @@ type Process struct {
 	Ready func() bool      // whether the server answers; asked until it does
 	End   syscall.Signal   // what kills it, and what it gets when this process dies
 
+	// Address is host:port where the server listens. While it is down, a connection that anybody
+	// begins may be given that port: Run waits until it is free. Empty: it may be taken.
+	Address string
+
 	cmd   *exec.Cmd
 	ended chan struct{}
 }
@@ -21,8 +26,11 @@ type Process struct {
 const patience = time.Minute
 
 // Run starts the server and returns once it answers. It fails if the server ends before,
-// or is silent for a minute.
+// or is silent for a minute, and if its address is taken for so long.
 func (p *Process) Run() error {
+	if err := p.awaitAddress(); err != nil {
+		return err
+	}
 	p.cmd, p.ended = p.Start(), make(chan struct{})
 	dieTogether(p.cmd, p.End)
 	begun := make(chan error)
@@ -52,6 +60,23 @@ func (p *Process) Run() error {
 		}
 	}
 	return nil
+}
+
+func (p *Process) awaitAddress() error {
+	if p.Address == "" {
+		return nil
+	}
+	for late := time.After(patience); ; {
+		l, err := net.Listen("tcp", p.Address)
+		if err == nil {
+			return l.Close()
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-late:
+			return err
+		}
+	}
 }
 
 // PID returns the process id of the current run.

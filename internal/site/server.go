@@ -141,6 +141,7 @@ func startNATS(dir string) (server, error) {
 		n.Kill()
 		return nil, err
 	}
+	_, n.Address = n.addr()
 	return n, nil
 }
 

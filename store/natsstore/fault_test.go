@@ -50,7 +50,7 @@ func writeUntil(t *testing.T, s posthouse.Store, threads int, stop <-chan struct
 				}
 				batch := l.Next(l.Checkpoint(posthouse.Header{}, "state"), l.Step("s", []byte("result")))
 				err := s.Append(t.Context(), batch)
-				for ; errors.Is(err, posthouse.ErrUnknown); err = s.Append(t.Context(), batch) {
+				for ; errors.Is(err, posthouse.ErrUnknown) && !t.Failed(); err = s.Append(t.Context(), batch) {
 				}
 				if err != nil {
 					t.Errorf("Append: %v", err)
