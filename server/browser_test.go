@@ -27,6 +27,9 @@ type tab struct {
 // POSTHOUSE_REQUIRE_SERVICES is set, as continuous integration does.
 func chromium(t *testing.T) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes its time to start")
+	}
 	path, err := findBrowser()
 	if err != nil && os.Getenv("POSTHOUSE_REQUIRE_SERVICES") == "" {
 		t.Skip(err)

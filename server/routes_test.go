@@ -159,7 +159,7 @@ func TestUnknownParametersAndIDs(t *testing.T) {
 
 // TestBodies sends each route that takes JSON what is none.
 func TestBodies(t *testing.T) {
-	h := open(t, nil)
+	h := open(t, func(o *Options) { o.Limits.Body, o.Limits.State = 100<<10, 200<<10 })
 	cp, g := h.waiting("t1")
 	for _, r := range h.server.routes {
 		if r.Body == nil || r.Approval {
