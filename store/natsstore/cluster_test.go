@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,14 +120,19 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestClusterStore runs the suite on streams of three servers.
+// TestClusterStore runs the suite on streams of three servers: what is written, at once, too,
+// and what watches. POSTHOUSE_LONG=1 runs the rest.
 func TestClusterStore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three servers repeat what TestSharedStore does on one")
 	}
 	servers, urls := startCluster(t, "one", 3, nil)
 	ready(t, servers...)
-	storetest.Run(t, storetest.Harness{
+	cases := slices.DeleteFunc(storetest.Cases(), func(c storetest.Case) bool {
+		theme, _, _ := strings.Cut(c.Name, "/")
+		return os.Getenv("POSTHOUSE_LONG") == "" && !slices.Contains([]string{"append", "bulk", "race", "remove", "slots", "watch"}, theme)
+	})
+	storetest.RunCases(t, storetest.Harness{
 		Open: func(t storetest.TB, dir string) posthouse.Store {
 			s, err := natsstore.Open(t.Context(), urls, &natsstore.Options{Prefix: prefixOf(dir)})
 			if err != nil {
@@ -135,7 +141,7 @@ func TestClusterStore(t *testing.T) {
 			return s
 		},
 		Short: true,
-	})
+	}, cases)
 }
 
 // TestSuperclusterIsRefused: a store is opened in the cluster that has its streams, and not

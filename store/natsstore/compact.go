@@ -69,7 +69,7 @@ func (s *Store) oldChunks(ctx context.Context) (old []uint64, err error) {
 		return nil, err
 	}
 	defer messages.Stop()
-	err = s.drain(ctx, messages, func(_ jetstream.Msg, meta *jetstream.MsgMetadata) error {
+	err = s.drain(ctx, messages, 0, func(_ jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		if info.TimeStamp.Sub(meta.Timestamp) > s.grace() {
 			old = append(old, meta.Sequence.Stream)
 		}

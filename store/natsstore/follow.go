@@ -117,7 +117,7 @@ func (s *Store) load(ctx context.Context) (*feed, error) {
 	s.state = newState()
 	s.applied = info.State.LastSeq
 	if info.State.Msgs > 0 {
-		err = l.collect(ctx, f)
+		err = l.collect(ctx, f, info)
 	}
 	if err == nil {
 		err = l.verify(ctx, info.State.LastSeq)
@@ -141,9 +141,14 @@ type loading struct {
 	judged  uint64            // the newest message whose ids were looked at
 }
 
-// collect receives the messages that are there now.
-func (l *loading) collect(ctx context.Context, f *feed) error {
-	return l.s.drain(ctx, f.messages, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
+// collect receives the messages that are there now. In a cluster a server that was away gives
+// what it has of the stream before it has caught up: those up to the last one are to come.
+func (l *loading) collect(ctx context.Context, f *feed, now *jetstream.StreamInfo) error {
+	last := uint64(0)
+	if now.Config.Replicas > 1 {
+		last = now.State.LastSeq
+	}
+	return l.s.drain(ctx, f.messages, last, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		r, err := l.s.receive(ctx, m.Subject(), meta.Sequence.Stream, m.Data())
 		if err != nil {
 			return err
@@ -167,9 +172,11 @@ const (
 	patience = 500 * time.Millisecond
 )
 
-// drain calls f for each message until there are no more, or the server gives none.
-func (s *Store) drain(ctx context.Context, messages jetstream.MessagesContext, f func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
-	for silent := 0; silent < stalls; {
+// drain calls f for each message until there are no more, or the server gives none. It waits for
+// Options.Timeout for the message last, 0 for any.
+func (s *Store) drain(ctx context.Context, messages jetstream.MessagesContext, last uint64, f func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
+	seen, at := uint64(0), time.Now()
+	for silent := 0; silent < stalls || seen < last && time.Since(at) < s.opts.Timeout; {
 		m, err := messages.Next(jetstream.NextMaxWait(patience))
 		switch {
 		case ctx.Err() != nil:
@@ -188,8 +195,12 @@ func (s *Store) drain(ctx context.Context, messages jetstream.MessagesContext, f
 		if err == nil {
 			err = f(m, meta)
 		}
-		if err != nil || meta.NumPending == 0 {
+		if err != nil {
 			return err
+		}
+		seen, at = meta.Sequence.Stream, time.Now()
+		if meta.NumPending == 0 && seen >= last {
+			return nil
 		}
 	}
 	return nil

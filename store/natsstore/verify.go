@@ -91,7 +91,7 @@ func (s *Store) verifyBucket(ctx context.Context, stream jetstream.Stream) (seen
 	}
 	defer messages.Stop()
 	seen = map[string]bool{}
-	err = s.drain(ctx, messages, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
+	err = s.drain(ctx, messages, 0, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		key, ok := slotKey(m.Subject())
 		if !ok {
 			return s.lost("a bucket has %.80q", m.Subject())
