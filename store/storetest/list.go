@@ -37,7 +37,7 @@ func listCases() []Case {
 			Rule: "What was there when the first page was read is visited exactly once, whatever is appended meanwhile.",
 			Run:  listWhileAppending,
 		}, {
-			Name: "list/10,000 checkpoints of one millisecond keep their order",
+			Name: "list/thousands of checkpoints of one millisecond keep their order",
 			Rule: "Order never depends on a clock: checkpoints with the same time come in the order of their ids.",
 			Run:  listSameMillisecond,
 		}, {
@@ -209,7 +209,7 @@ func (t *T) pages(q posthouse.Query, size int, between func()) (hs []*posthouse.
 	t.Helper()
 	for q.Limit = size; ; q.After = hs[len(hs)-1].Cursor() {
 		page := t.list(q)
-		if len(page) > size || len(hs) > 2*sameMillisecond || len(page) > 0 && page[len(page)-1].Cursor() == q.After {
+		if len(page) > size || len(hs) > 20_000 || len(page) > 0 && page[len(page)-1].Cursor() == q.After {
 			t.Fatalf("%+v: after %d checkpoints, a page of %d leads nowhere", q, len(hs), len(page))
 		}
 		if hs = append(hs, page...); len(page) < size {
@@ -255,13 +255,13 @@ func listWhileAppending(t *T) {
 	}
 }
 
-// sameMillisecond is how many checkpoints one clock tick must order.
-const sameMillisecond = 10_000
-
 func listSameMillisecond(t *T) {
 	const logs = 16
-	want := make([]posthouse.ID, sameMillisecond)
-	keys := make([]posthouse.OrderKey, sameMillisecond)
+	n := 10_000 // that one tick of a clock must order
+	if t.Harness.Short {
+		n = 2000
+	}
+	want, keys := make([]posthouse.ID, n), make([]posthouse.OrderKey, n)
 	for i := range want {
 		want[i], keys[i] = t.Builder.ID()
 	}
