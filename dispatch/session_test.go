@@ -186,17 +186,20 @@ func TestWhatCountsAsSilent(t *testing.T) {
 // A disturbed is a store that calls then before the next look for a session, and fails that look.
 type disturbed struct {
 	posthouse.Store
-	then func()
+	then atomic.Pointer[func()]
 }
 
 // Slot implements [posthouse.Store].
 func (s *disturbed) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
-	if then := s.then; then != nil && key.Thread == posthouse.ProcessThread && op.Verb == posthouse.SlotGet {
-		s.then = nil
-		then()
-		return posthouse.Slot{}, &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "the store is away"}
+	if key.Thread != posthouse.ProcessThread || op.Verb != posthouse.SlotGet {
+		return s.Store.Slot(ctx, key, op)
 	}
-	return s.Store.Slot(ctx, key, op)
+	then := s.then.Swap(nil)
+	if then == nil {
+		return s.Store.Slot(ctx, key, op)
+	}
+	(*then)()
+	return posthouse.Slot{}, &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "the store is away"}
 }
 
 // TestASessionThatIsBackWhileItIsLookedFor: the look fails. What the session was given
@@ -212,12 +215,14 @@ func TestASessionThatIsBackWhileItIsLookedFor(t *testing.T) {
 			b.heartbeat(w)
 		}
 		a.run("t")
-		var lost *task.Claim
-		late.then = func() { lost = a.claim(w) }
-		for lost == nil {
+		given := make(chan *task.Claim, 1)
+		then := func() { given <- a.claim(w) }
+		late.then.Store(&then)
+		for len(given) == 0 {
 			time.Sleep(500 * time.Millisecond)
 			b.heartbeat(w)
 		}
+		lost := <-given
 		go beat(t.Context(), a.d, w)
 		begun := time.Now()
 		if c := a.claim(a.connect("w2")); c.Attempt != 1 || time.Since(begun) > 10*time.Second {
