@@ -175,8 +175,10 @@ const (
 // drain calls f for each message until there are no more, or the server gives none. It waits for
 // Options.Timeout for the message last, 0 for any.
 func (s *Store) drain(ctx context.Context, messages jetstream.MessagesContext, last uint64, f func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
-	seen, at := uint64(0), time.Now()
-	for silent := 0; silent < stalls || seen < last && time.Since(at) < s.opts.Timeout; {
+	// The stalls that Options.Timeout has room for.
+	most := max(stalls, int(s.opts.Timeout/patience))
+	seen := uint64(0)
+	for silent := 0; silent < stalls || seen < last && silent < most; {
 		m, err := messages.Next(jetstream.NextMaxWait(patience))
 		switch {
 		case ctx.Err() != nil:
@@ -198,7 +200,7 @@ func (s *Store) drain(ctx context.Context, messages jetstream.MessagesContext, l
 		if err != nil {
 			return err
 		}
-		seen, at = meta.Sequence.Stream, time.Now()
+		seen = meta.Sequence.Stream
 		if meta.NumPending == 0 && seen >= last {
 			return nil
 		}
