@@ -155,6 +155,31 @@ func TestTheGoneLoseTheirThreadInTime(t *testing.T) {
 	}
 }
 
+// A damaged store cannot read the slots of processes.
+type damaged struct{ posthouse.Store }
+
+func (s damaged) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	if key.Thread == posthouse.ProcessThread && op.Verb == posthouse.SlotGet {
+		return posthouse.Slot{}, &posthouse.Error{Code: posthouse.CodeCorrupt, Message: "the slot is damaged"}
+	}
+	return s.Store.Slot(ctx, key, op)
+}
+
+// TestADamagedOwnerIsGoneInTime: a liveness that cannot be read keeps nobody from the thread, and
+// gives it to nobody sooner.
+func TestADamagedOwnerIsGoneInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := leased(t, store, damaged{store})
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if after, ok := taken(t, b, time.Minute); !ok || after > 4*time.Second || after < 2*time.Second {
+			t.Errorf("taken %v, after %v", ok, after)
+		}
+	})
+}
+
 // TestTheIdleAreNotGone: an owner that had nothing to run renewed nothing, and was seen
 // long ago. Its next claim is as good as its first.
 func TestTheIdleAreNotGone(t *testing.T) {

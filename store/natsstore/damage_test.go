@@ -123,7 +123,7 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"flipped", "cut off"} {
-		if tally.Of(kind).Found == 0 && os.Getenv(damage.Part) == "" { // a part has few of some kinds
+		if tally.Of(kind).Found == 0 && (kind == "flipped" || os.Getenv(damage.Part) == "") { // a part cuts off few
 			t.Errorf("nothing that was %s was found", kind)
 		}
 	}

@@ -38,3 +38,12 @@ func NewerWitness() []byte { return (&witness{format: format + 1, life: "later"}
 
 // Leaps is leaps.
 func Leaps(name string, data []byte, far uint64) (at int, found bool) { return leaps(name, data, far) }
+
+// Drain is drain, with the numbers of the messages.
+func (s *Store) Drain(ctx context.Context, messages jetstream.MessagesContext, last uint64) (seqs []uint64, err error) {
+	err = s.drain(ctx, messages, last, func(_ jetstream.Msg, meta *jetstream.MsgMetadata) error {
+		seqs = append(seqs, meta.Sequence.Stream)
+		return nil
+	})
+	return seqs, err
+}

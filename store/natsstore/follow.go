@@ -175,8 +175,7 @@ const (
 // drain calls f for each message until there are no more, or the server gives none. It waits for
 // Options.Timeout for the message last, 0 for any.
 func (s *Store) drain(ctx context.Context, messages jetstream.MessagesContext, last uint64, f func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
-	// The stalls that Options.Timeout has room for.
-	most := max(stalls, int(s.opts.Timeout/patience))
+	most := max(stalls, int(s.opts.Timeout/patience)) // as often it may stall before the message last
 	seen := uint64(0)
 	for silent := 0; silent < stalls || seen < last && silent < most; {
 		m, err := messages.Next(jetstream.NextMaxWait(patience))

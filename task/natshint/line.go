@@ -82,7 +82,7 @@ func (q *Queue) consumer(ctx context.Context, d hint.Demand) (jetstream.Consumer
 		most = -1
 	}
 	line := q.lineOf(d.Task, d.Group)
-	c, err := q.make(ctx, line, jetstream.ConsumerConfig{
+	c, err := q.makeConsumer(ctx, line, jetstream.ConsumerConfig{
 		Description: line, FilterSubject: line + ".*",
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: d.Lease, MaxAckPending: most, MaxDeliver: -1, InactiveThreshold: idle,
 	})
@@ -95,10 +95,11 @@ func (q *Queue) consumer(ctx context.Context, d hint.Demand) (jetstream.Consumer
 	return c, nil
 }
 
-// make makes a consumer that is named after its line and the time at which the stream was made. What
-// is said of a hint goes to the consumer that gave it, by its number: one of a stream that was
-// made again must not take it for its own hint of that number.
-func (q *Queue) make(ctx context.Context, line string, o jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+// makeConsumer makes a consumer that is named after its line and the time at which the stream was
+// made. What is said of a hint goes to the consumer that gave it, by its number: one of a stream
+// that was made again must not take it for its own hint of that number. A line has one consumer:
+// one of another name was made for a stream that is lost, and is deleted.
+func (q *Queue) makeConsumer(ctx context.Context, line string, o jetstream.ConsumerConfig) (jetstream.Consumer, error) {
 	s, err := q.js.Stream(ctx, q.hints())
 	if err != nil {
 		return nil, err
@@ -108,17 +109,46 @@ func (q *Queue) make(ctx context.Context, line string, o jetstream.ConsumerConfi
 		sum := sha256.Sum256([]byte(line + made.UTC().Format(time.RFC3339Nano)))
 		o.Durable = hex.EncodeToString(sum[:16])
 		c, err := s.CreateOrUpdateConsumer(ctx, o)
+		if isTaken(err) {
+			if err = deleteOthers(ctx, s, &o); err == nil {
+				c, err = s.CreateOrUpdateConsumer(ctx, o)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
 		now, err := s.Info(ctx)
-		if err != nil || now.Created.Equal(made) {
-			return c, err
-		}
-		if err := s.DeleteConsumer(ctx, o.Durable); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		if err != nil {
 			return nil, err
 		}
+		if now.Created.Equal(made) {
+			return c, nil
+		}
 	}
+}
+
+// filterNotUnique is the server's code for a work queue's second consumer of a line. Package
+// jetstream has no name for it.
+const filterNotUnique = 10100
+
+// isTaken reports whether a consumer was refused because its line has another one.
+func isTaken(err error) bool {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && api.ErrorCode == filterNotUnique
+}
+
+// deleteOthers deletes the consumers of a line that have another name.
+func deleteOthers(ctx context.Context, s jetstream.Stream, o *jetstream.ConsumerConfig) error {
+	all := s.ListConsumers(ctx)
+	for c := range all.Info() {
+		if c.Config.FilterSubject != o.FilterSubject || c.Name == o.Durable {
+			continue
+		}
+		if err := s.DeleteConsumer(ctx, c.Name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return err
+		}
+	}
+	return all.Err()
 }
 
 func (q *Queue) forget(d hint.Demand) {

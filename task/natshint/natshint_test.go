@@ -211,6 +211,23 @@ func TestDeliveriesOfALostStream(t *testing.T) {
 	}
 }
 
+// TestConsumerOfALostStream: a line's consumer that has the name of a stream that is lost, or that
+// an older release made, gives way.
+func TestConsumerOfALostStream(t *testing.T) {
+	conn := startNATS(t, nil)
+	q := open(t, conn, nil)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jetstream.ConsumerConfig{Durable: "older", FilterSubject: "posthouse.hint.x.=.*", AckPolicy: jetstream.AckExplicitPolicy}
+	if _, err := js.CreateConsumer(t.Context(), "posthouse-hints", c); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, q, false, "a")
+	take(t, q, demand(1))
+}
+
 // TestWithoutJetStream says so.
 func TestWithoutJetStream(t *testing.T) {
 	q, err := natshint.New(startNATS(t, func(o *server.Options) { o.JetStream = false }), nil)
