@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/posthouse/posthouse/internal/service"
@@ -35,5 +37,29 @@ func Open(dir, log string, settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// Again starts a server of [Open] again that was killed, on the same port.
+// Again starts a server again that was killed, on the same port. It fails where the kill has torn
+// the end of the server's file: see [Server.Recover].
 func (s *Server) Again() error { return s.run() }
+
+// Recover is Again for an operator: where the kill has torn an append, which nobody has an answer
+// for, it repairs the file and starts the server then. It reports whether it did.
+func (s *Server) Recover() (repaired bool, err error) {
+	if err = s.run(); err == nil || !strings.Contains(err.Error(), "Unexpected end of file") {
+		return false, err
+	}
+	if err := Repair(s.dir); err != nil {
+		return false, err
+	}
+	return true, s.run()
+}
+
+// Repair cuts the torn end off the file of a server, with Redis's own tool. The directory is that
+// of the server, which does not run.
+func Repair(dir string) error {
+	fix := exec.Command("redis-check-aof", "--fix", filepath.Join(dir, "appendonlydir", "appendonly.aof.manifest"))
+	fix.Stdin = strings.NewReader("y\n")
+	if text, err := fix.CombinedOutput(); err != nil {
+		return fmt.Errorf("redis-check-aof: %w\n%s", err, text)
+	}
+	return nil
+}

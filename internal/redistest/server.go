@@ -148,10 +148,11 @@ func (s *Server) ping() bool {
 	return false
 }
 
-// Restart starts the server again after [Server.Kill], which ends it as SIGKILL does.
+// Restart starts the server again after [Server.Kill], which ends it as SIGKILL does, as
+// [Server.Recover] does.
 func (s *Server) Restart(t TB) {
 	t.Helper()
-	if err := s.run(); err != nil {
+	if _, err := s.Recover(); err != nil {
 		t.Fatalf("redistest: %v", err)
 	}
 }

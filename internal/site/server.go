@@ -84,8 +84,12 @@ func startRedis(dir string) (server, error) {
 
 func (r redis) addr() (network, addr string) { return "tcp", r.Addr() }
 func (r redis) kill()                        { r.Kill() }
-func (r redis) again() error                 { return r.Again() }
 func (r redis) close()                       { r.Kill() }
+
+func (r redis) again() error {
+	_, err := r.Recover()
+	return err
+}
 
 // buckets is a service of buckets in this process.
 type buckets struct{ *s3test.Server }

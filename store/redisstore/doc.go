@@ -27,7 +27,7 @@
 // says what is weak at any time. With appendfsync always the server syncs its file before
 // it answers, so WAITAOF would add nothing.
 //
-// A power cut may tear the end of that file. Nobody had an answer for what is torn, but the
+// A power cut may tear the end of that file, and so may a kill of the server while it writes. Nobody had an answer for what is torn, but the
 // server then does not start, and says so in its log: run
 //
 //	redis-check-aof --fix appendonlydir/appendonly.aof.manifest

@@ -1,11 +1,8 @@
 package trial
 
 import (
-	"fmt"
+	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 
 	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/internal/redistest"
@@ -92,10 +89,8 @@ func (r *redis) start(dir, weak string) (string, error) {
 	}
 	err := r.run(dir, weak)
 	if err != nil {
-		fix := exec.Command("redis-check-aof", "--fix", filepath.Join(dir, "appendonlydir", "appendonly.aof.manifest"))
-		fix.Stdin = strings.NewReader("y\n")
-		if text, ferr := fix.CombinedOutput(); ferr != nil {
-			return "", fmt.Errorf("%w; redis-check-aof: %w\n%s", err, ferr, text)
+		if ferr := redistest.Repair(dir); ferr != nil {
+			return "", errors.Join(err, ferr)
 		}
 		if err = r.run(dir, weak); err == nil {
 			r.repairs++
