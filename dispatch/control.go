@@ -172,7 +172,7 @@ func (d *Dispatcher) Pause(ctx context.Context, gate posthouse.ID, wait time.Dur
 
 // replace has a task that nobody has go on as another call.
 func (d *Dispatcher) replace(ctx context.Context, g *posthouse.Gate, next *posthouse.TaskCall, by, why string) (*task.Info, error) {
-	_, opened, err := commit.ResolveTask(ctx, d.core, g.ID, &commit.TaskOutcome{By: by, Next: next, Why: why})
+	_, opened, err := commit.ResolveTask(ctx, d.core, commit.PlaceOf(g), &commit.TaskOutcome{By: by, Next: next, Why: why})
 	if err != nil {
 		return nil, err
 	}

@@ -169,7 +169,7 @@ func (d *Dispatcher) Record(ctx context.Context, id task.ClaimID, r task.StepRes
 		e.Hint = "keep large values elsewhere and record a reference"
 		return e
 	}
-	err = h.steps.Record(ctx, d.core, id.Gate, posthouse.Step{Name: r.Name, Occurrence: r.Occurrence, Effect: r.Effect, Value: r.Value})
+	err = h.steps.Record(ctx, d.core, commit.PlaceOf(h.gate), posthouse.Step{Name: r.Name, Occurrence: r.Occurrence, Effect: r.Effect, Value: r.Value})
 	if isOver(err) {
 		d.forget(h)
 		return claimLost(id)

@@ -52,7 +52,7 @@ func isOver(err error) bool {
 
 // resolve records an outcome, and adds the task that goes on from there.
 func (d *Dispatcher) resolve(ctx context.Context, g *posthouse.Gate, o *commit.TaskOutcome) error {
-	_, next, err := commit.ResolveTask(ctx, d.core, g.ID, o)
+	_, next, err := commit.ResolveTask(ctx, d.core, commit.PlaceOf(g), o)
 	if err != nil {
 		return err
 	}

@@ -95,15 +95,19 @@ func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result
 		return nil, false, r.commitFailure(ctx, task, err)
 	}
 	asked, held, stale := task.Gates().New(), task.Records().Held(), task.Gates().Stale()
-	parked, err := r.sess.Parked(ctx)
-	if err != nil {
-		return nil, false, err
+	asks := len(asked)+len(held)+len(stale) > 0
+	if !asks {
+		parked, err := r.sess.Parked(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		asks = !parked
 	}
 	var waiting []posthouse.Gate
 	for _, g := range task.Gates().Open() {
 		waiting = append(waiting, *g)
 	}
-	if len(asked)+len(held)+len(stale) > 0 || !parked {
+	if asks {
 		done, err := r.sess.Commit(ctx, &ledger.Draft{
 			Checkpoint: r.newChange(posthouse.KindWait, posthouse.StatusWaiting, r.app.node), Gates: asked, Keep: task.Gates().Pending(), Steps: held,
 		})

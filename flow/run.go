@@ -45,7 +45,7 @@ func (r *run[In, Out]) Start(ctx context.Context, in *In) (*Result[Out], error) 
 	}
 	var program posthouse.State
 	if h := r.sess.Head(); h != nil {
-		c, err := r.app.ledger.Get(ctx, h.ID)
+		c, err := ledger.GetOf(ctx, r.app.ledger, h)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func (r *run[In, Out]) Resume(ctx context.Context) (*Result[Out], error) {
 			return r.newResult(waiting), err
 		}
 	}
-	c, err := r.app.ledger.Get(ctx, h.ID)
+	c, err := ledger.GetOf(ctx, r.app.ledger, h)
 	if err != nil {
 		return nil, err
 	}

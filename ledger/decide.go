@@ -30,7 +30,7 @@ func (l *Ledger) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 	if err := checkDecision(l.core, &d); err != nil {
 		return nil, err
 	}
-	return commit.Decide(ctx, l.core, gate, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
+	return commit.Decide(ctx, l.core, commit.Place{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
 		if !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt) && d.Verdict != posthouse.Cancel {
 			return commit.Expired(g), nil
 		}

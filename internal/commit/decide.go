@@ -12,7 +12,7 @@ import (
 // Expire records that a gate's deadline passed. [posthouse.ErrConflict] before the
 // deadline, [posthouse.ErrDecided] if the gate was decided.
 func Expire(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
-	g, err := Decide(ctx, c, gate, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
+	g, err := Decide(ctx, c, Place{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
 		if g.ExpiresAt.IsZero() || tx.At.Before(g.ExpiresAt) {
 			return nil, &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(gate) + " has not expired yet"}
 		}
@@ -31,10 +31,11 @@ func Expired(g *posthouse.Gate) *posthouse.Decision {
 
 // Decide appends what choose makes of an open gate, a decision or a vote, and calls the
 // observer.
-func Decide(ctx context.Context, l *core.Core, id posthouse.ID, choose func(*core.Tx, *posthouse.Gate) (*posthouse.Decision, error)) (*posthouse.Gate, error) {
+func Decide(ctx context.Context, l *core.Core, at Place, choose func(*core.Tx, *posthouse.Gate) (*posthouse.Decision, error)) (*posthouse.Gate, error) {
 	var vote *posthouse.Decision
 	var coordination string
-	g, err := Assign(ctx, l, id, func(tx *core.Tx, g *posthouse.Gate) error {
+	id := at.Gate
+	g, err := Assign(ctx, l, at, func(tx *core.Tx, g *posthouse.Gate) error {
 		coordination = tx.Thread.Info.CoordinationName()
 		before := len(g.Votes)
 		d, err := choose(tx, g)

@@ -147,15 +147,15 @@ const Parked = posthouse.Edit
 //
 // [posthouse.ErrDecided] if the gate was decided before, [posthouse.ErrConflict] if another
 // attempt has taken its place, [posthouse.ErrExpired] behind its deadline.
-func ResolveTask(ctx context.Context, c *core.Core, id posthouse.ID, o *TaskOutcome) (g, next *posthouse.Gate, err error) {
+func ResolveTask(ctx context.Context, c *core.Core, at Place, o *TaskOutcome) (g, next *posthouse.Gate, err error) {
 	if err := o.check(c); err != nil {
 		return nil, nil, err
 	}
-	g, err = Decide(ctx, c, id, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
+	g, err = Decide(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
 		next = nil
 		switch {
 		case g.Kind != posthouse.GateTask:
-			return nil, posthouse.Invalid("gate", "%s waits for a %s, not for a worker", id, g.Kind)
+			return nil, posthouse.Invalid("gate", "%s waits for a %s, not for a worker", g.ID, g.Kind)
 		case !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt):
 			return Expired(g), nil
 		case o.Next == nil && o.Failed != "":

@@ -42,7 +42,7 @@ var errOnRecord = errors.New("on record")
 // Record puts a result on record, within the call of its task. The same result again adds
 // nothing; another one is [posthouse.ErrExists]. [posthouse.ErrTooLarge] beyond the limit.
 // Other errors are those of [ResolveTask] for a gate that is not open.
-func (t *TaskSteps) Record(ctx context.Context, c *core.Core, id posthouse.ID, s posthouse.Step) error {
+func (t *TaskSteps) Record(ctx context.Context, c *core.Core, at Place, s posthouse.Step) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known == nil && t.earlier == nil && t.Earlier != nil {
@@ -52,11 +52,11 @@ func (t *TaskSteps) Record(ctx context.Context, c *core.Core, id posthouse.ID, s
 		}
 	}
 	var seq uint64
-	_, err := Assign(ctx, c, id, func(tx *core.Tx, g *posthouse.Gate) error {
+	_, err := Assign(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) error {
 		if err := t.read(tx, g); err != nil {
 			return err
 		}
-		if err := t.mayAdd(id, &s); err != nil {
+		if err := t.mayAdd(at.Gate, &s); err != nil {
 			return err
 		}
 		s.Task, seq = g.Task, tx.Seq

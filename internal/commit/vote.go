@@ -42,7 +42,7 @@ func AddVote(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decision) (*posthouse.
 // time. A second call writes nothing. For a gate that does not wait it fails like
 // [ledger.Ledger.Decide].
 func Escalate(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
-	return Assign(ctx, c, gate, func(tx *core.Tx, g *posthouse.Gate) error {
+	return Assign(ctx, c, Place{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) error {
 		switch done, err := RecordEscalation(tx, g); {
 		case err != nil || done:
 			return err
@@ -53,15 +53,28 @@ func Escalate(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.
 	})
 }
 
+// A Place is where a gate is: its id, and its thread where that is known, which spares a call.
+type Place struct {
+	Gate   posthouse.ID
+	Thread string // or empty
+}
+
+// PlaceOf returns the place of a gate.
+func PlaceOf(g *posthouse.Gate) Place { return Place{g.ID, g.Thread} }
+
 // Assign appends what build makes of an open gate, and returns the gate after it.
-func Assign(ctx context.Context, c *core.Core, id posthouse.ID, build func(*core.Tx, *posthouse.Gate) error) (*posthouse.Gate, error) {
-	ref, err := c.Find(ctx, id)
-	if err != nil {
-		return nil, err
+func Assign(ctx context.Context, c *core.Core, at Place, build func(*core.Tx, *posthouse.Gate) error) (*posthouse.Gate, error) {
+	id, thread := at.Gate, at.Thread
+	if thread == "" {
+		ref, err := c.Find(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		thread = ref.Thread
 	}
 	var g *posthouse.Gate
 	var trail uint64 // the entry's number, if it holds a vote or an assignment
-	err = c.AppendTo(ctx, ref.Thread, func(tx *core.Tx) (err error) {
+	err := c.AppendTo(ctx, thread, func(tx *core.Tx) (err error) {
 		if g, err = openGate(tx, id); err != nil {
 			return err
 		}

@@ -313,13 +313,22 @@ func (l Lineage) Sees(branch string, seq uint64) bool {
 	return false
 }
 
+// maxAhead bounds how many headers are read at once while a lineage is walked up.
+const maxAhead = 256
+
 // Lineage walks up from head to the checkpoint that the execution began at: the first
 // that counts as a step. Waits, failures, forks and updates in the middle of a step do
 // not.
 func (r *Reader) Lineage(head *posthouse.Header) (Lineage, error) {
 	line := Lineage{{head.Branch, head.Seq, ^uint64(0)}}
 	h := head
-	for h.ParentSeq != 0 && (posthouse.StepOf(h.Kind) == 0 || h.Kind == posthouse.KindUpdate) {
+	for ahead := uint64(8); h.ParentSeq != 0 && (posthouse.StepOf(h.Kind) == 0 || h.Kind == posthouse.KindUpdate); {
+		if r.Have[h.ParentSeq] == nil { // with it, those that it leads to: a flow waits many times in one execution
+			if err := r.Fetch(posthouse.Range{From: h.ParentSeq - min(ahead, h.ParentSeq) + 1, To: h.ParentSeq, Headers: true}); err != nil {
+				return nil, err
+			}
+			ahead = min(2*ahead, maxAhead)
+		}
 		parent, err := r.Header(h.ParentSeq)
 		if err != nil {
 			return nil, err

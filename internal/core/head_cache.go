@@ -2,7 +2,56 @@ package core
 
 import (
 	"bytes"
+
+	"github.com/posthouse/posthouse"
 )
+
+// knownHeader returns a branch's head without its state, or nil if this process does not have
+// it. The caller has read where the head is.
+func (c *Core) knownHeader(thread string, b posthouse.BranchHead) *posthouse.Header {
+	t := c.lockKnown(thread)
+	if t == nil {
+		return nil
+	}
+	defer t.mu.Unlock()
+	if h := t.Heads[b.Branch]; h != nil && h.ID == b.Head && h.Seq == b.Seq {
+		return h.Header.Clone()
+	}
+	return nil
+}
+
+// knownCheckpoint returns a head with its state, or nil unless this process knows all of it. It
+// answers as [Core.knownParts] does.
+func (c *Core) knownCheckpoint(id posthouse.ID, at posthouse.Ref) *posthouse.Checkpoint {
+	t := c.lockClaimed(at.Thread)
+	if t == nil {
+		return nil
+	}
+	defer t.mu.Unlock()
+	for _, h := range t.Heads {
+		if h.Seq == at.Seq && h.ID == id {
+			return h.checkpoint()
+		}
+	}
+	return nil
+}
+
+// checkpoint returns the head as it would be read, or nil if a part's value is not known.
+func (h *Head) checkpoint() *posthouse.Checkpoint {
+	b := Rebuilt{Header: *h.Header.Clone(), State: make(posthouse.State, len(h.Parts))}
+	for i := range h.Parts {
+		p := &h.Parts[i]
+		if !p.Known {
+			return nil
+		}
+		b.State[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
+	}
+	c, err := b.Checkpoint()
+	if err != nil {
+		return nil // reading it says more
+	}
+	return c
+}
 
 // knownParts returns what this process knows of the parts of a head, or nil. It answers
 // only while a run of this process has the thread: nobody else appends then. The caller
@@ -63,13 +112,24 @@ func (c *Core) cacheHead(b *Rebuilt) {
 // lockClaimed locks and returns a thread that a run of this process has. It returns nil
 // if there is no such run, or the thread is being written: callers then read the log.
 func (c *Core) lockClaimed(thread string) *Thread {
+	t := c.lockKnown(thread)
+	if t != nil && t.Claim == nil {
+		t.mu.Unlock()
+		return nil
+	}
+	return t
+}
+
+// lockKnown locks and returns a thread that this process knows of, or nil if it does not, or the
+// thread is being written.
+func (c *Core) lockKnown(thread string) *Thread {
 	c.mu.Lock()
 	t := c.threads[thread]
 	c.mu.Unlock()
 	if t == nil || !t.mu.TryLock() {
 		return nil
 	}
-	if t.gone || t.Claim == nil {
+	if t.gone {
 		t.mu.Unlock()
 		return nil
 	}

@@ -30,6 +30,9 @@ func (l *Core) ReadCheckpoint(ctx context.Context, id posthouse.ID) (*posthouse.
 }
 
 func (l *Core) readCheckpoint(ctx context.Context, id posthouse.ID, known posthouse.Ref) (c *posthouse.Checkpoint, err error) {
+	if c := l.knownCheckpoint(id, known); c != nil {
+		return c, nil
+	}
 	err = l.readFrom(ctx, id, known, func(r *Reader, ref posthouse.Ref) error {
 		r.known = l.knownParts(ref.Thread, ref.Seq)
 		b, err := r.Rebuild(ref.Seq)
@@ -93,6 +96,9 @@ func (c *Core) GetHeader(ctx context.Context, id posthouse.ID) (*posthouse.Heade
 
 // HeadOf reads the head of a thread's branch without its state.
 func HeadOf(ctx context.Context, c *Core, thread string, b posthouse.BranchHead) (*posthouse.Header, error) {
+	if h := c.knownHeader(thread, b); h != nil {
+		return h, nil
+	}
 	return c.getHeader(ctx, b.Head, posthouse.Ref{Thread: thread, Seq: b.Seq})
 }
 
