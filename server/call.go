@@ -88,8 +88,8 @@ func (s *Server) start(m message) (*call, error) {
 	s.runs.add(c)
 	go func() {
 		defer done()
-		defer s.runs.remove(c)
 		defer close(c.done)
+		defer s.runs.remove(c) // before anybody is answered
 		if c.reply, c.err = s.run(agent, m); c.err != nil {
 			m.feed.Send("error", c.err, 0)
 		} else {
