@@ -1,36 +1,11 @@
 package graph
 
-import (
-	"time"
-
-	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/graph/internal/migrate"
-	"github.com/posthouse/posthouse/internal/engine"
-	"github.com/posthouse/posthouse/ledger"
-)
+import "github.com/posthouse/posthouse"
 
 // An App is a compiled graph on a Ledger. It is safe for concurrent use, and keeps
 // nothing of a thread in memory between calls. Where a method takes the name of a
 // thread, "" is [posthouse.DefaultThread].
-type App[S any] struct {
-	*plan[S]
-	settings
-	front       *engine.Front[RunOptions, S, Result[S], Snapshot[S]]
-	ledger      *ledger.Ledger
-	fingerprint string
-	migrations  []migrate.Migration
-}
-
-// settings are CompileOptions that apply to all runs.
-type settings struct {
-	limit     int
-	check     bool
-	width     int
-	failFast  bool
-	snapshots Snapshots
-	hold      time.Duration
-	release   AutoRelease
-}
+type App[S any] struct{ *core }
 
 // Name returns the graph's name, by which threads name their program.
 func (a *App[S]) Name() string { return a.name }
@@ -57,16 +32,4 @@ type Snapshot[S any] struct {
 	posthouse.Header
 	State    S
 	Metadata map[string]string
-}
-
-func newSnapshot[S any](a *App[S], c *posthouse.Checkpoint) (*Snapshot[S], error) {
-	s := &Snapshot[S]{Header: c.Header, Metadata: c.Metadata}
-	c, err := a.current(c)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Schema.Read(c, &s.State); err != nil {
-		return nil, err
-	}
-	return s, nil
 }

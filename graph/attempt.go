@@ -40,7 +40,7 @@ type Retry = engine.Retry
 
 // recordAttempt decides whether another attempt or the node's handler follows a failed
 // attempt, and puts that on record.
-func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p recorded.Attempts, cause error) (bool, error) {
+func (t *task) recordAttempt(ctx context.Context, exec *engine.Task, p recorded.Attempts, cause error) (bool, error) {
 	r := t.run
 	if p.Failed != nil {
 		return false, nil // the handler failed
@@ -76,7 +76,7 @@ func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p record
 
 // awaitAttempt waits until the next attempt is due. If that is soon it waits itself,
 // otherwise it opens a timer gate. It returns taskDone once the attempt is due.
-func (t *task[S]) awaitAttempt(ctx context.Context, exec *engine.Task, past recorded.Attempts) (outcomeKind, error) {
+func (t *task) awaitAttempt(ctx context.Context, exec *engine.Task, past recorded.Attempts) (outcomeKind, error) {
 	r := t.run
 	d := past.Due.Sub(r.app.ledger.Now())
 	switch {
@@ -115,13 +115,13 @@ func Heartbeat(ctx context.Context) {
 }
 
 // limits returns the time limits of a task: those it was sent with, or its node's.
-func (t *task[S]) limits() engine.Limits {
+func (t *task) limits() engine.Limits {
 	o := &t.node.opt
 	return engine.Limits{Timeout: cmp.Or(t.Timeout, o.Timeout), IdleTimeout: cmp.Or(t.IdleTimeout, o.IdleTimeout), Whole: t.node.sub != nil}
 }
 
 // isBounded reports whether a task, or a node around its graph, has a time limit.
-func (t *task[S]) isBounded() bool {
+func (t *task) isBounded() bool {
 	l := t.limits()
 	return t.run.opt.bounded || l.Timeout > 0 || l.IdleTimeout > 0
 }

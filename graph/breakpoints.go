@@ -13,7 +13,7 @@ import (
 // graph's own interrupts. Nil is nowhere.
 type breakpoints struct{ before, after []bool }
 
-func (a *plan[S]) breakpointsOf(o *RunOptions) (s breakpoints, err error) {
+func (a *plan) breakpointsOf(o *RunOptions) (s breakpoints, err error) {
 	if s.before, err = a.Set("InterruptBefore", o.InterruptBefore, a.Real); err != nil {
 		return s, err
 	}
@@ -21,17 +21,17 @@ func (a *plan[S]) breakpointsOf(o *RunOptions) (s breakpoints, err error) {
 	return s, err
 }
 
-func (n *node[S]) stopsBefore(b *breakpoints) bool {
+func (n *node) stopsBefore(b *breakpoints) bool {
 	return n.Before || b.before != nil && b.before[n.Index]
 }
 
-func (n *node[S]) stopsAfter(b *breakpoints) bool {
+func (n *node) stopsAfter(b *breakpoints) bool {
 	return n.After || b.after != nil && b.after[n.Index]
 }
 
 // statusBehind returns the status after a step that these tasks completed. The frontier
 // is what is next.
-func (r *run[S]) statusBehind(done []*outcome[S]) posthouse.Status {
+func (r *run) statusBehind(done []*outcome) posthouse.Status {
 	if len(r.frontier.Tasks) == 0 {
 		return posthouse.StatusDone
 	}
@@ -56,7 +56,7 @@ type budget struct {
 }
 
 // commitOverrun stops a run that reached its limit before n.
-func (s *step[S]) commitOverrun(ctx context.Context, n *node[S]) error {
+func (s *step) commitOverrun(ctx context.Context, n *node) error {
 	r := s.run
 	e := &RecursionError{Graph: r.app.name, Thread: r.sess.Thread(), Limit: r.budget.limit, Next: n.Name, Cycle: cycleTo(&r.budget, r.app.order, n)}
 	var err error
@@ -73,17 +73,17 @@ func (s *step[S]) commitOverrun(ctx context.Context, n *node[S]) error {
 }
 
 // cycleTo returns n and the nodes that ran since n last did, in order.
-func cycleTo[S any](b *budget, order []*node[S], n *node[S]) []string {
+func cycleTo(b *budget, order []*node, n *node) []string {
 	first := b.lastRan[n.Index]
 	if first == 0 {
 		return nil
 	}
-	var in []*node[S]
+	var in []*node
 	for _, m := range order {
 		if b.lastRan[m.Index] >= first {
 			in = append(in, m)
 		}
 	}
-	slices.SortFunc(in, func(x, y *node[S]) int { return b.lastRan[x.Index] - b.lastRan[y.Index] })
-	return frontier.MapNames(in, func(n *node[S]) string { return n.Name })
+	slices.SortFunc(in, func(x, y *node) int { return b.lastRan[x.Index] - b.lastRan[y.Index] })
+	return frontier.MapNames(in, func(n *node) string { return n.Name })
 }

@@ -26,22 +26,40 @@ type NodeUpdate[S any] struct {
 // thread meanwhile. It returns the last checkpoint.
 func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUpdate[S], o ...UpdateOptions) (*Snapshot[S], error) {
 	opt, err := engine.One(o)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	all := make([][]nodeUpdate, len(steps))
+	for i, us := range steps {
+		for _, u := range us {
+			all[i] = append(all[i], nodeUpdate{nodeTask{u.Node, u.Task}, untypedChange(u.Change)})
+		}
+	}
+	s, err := a.bulkUpdate(ctx, thread, all, &opt)
+	return typedSnapshot[S](s), err
+}
+
+// A nodeUpdate is a NodeUpdate without the type of the state.
+type nodeUpdate struct {
+	nodeTask
+	change func(any)
+}
+
+func (a *core) bulkUpdate(ctx context.Context, thread string, steps [][]nodeUpdate, opt *UpdateOptions) (*snapshot, error) {
+	switch {
 	case opt.AsNode != "" || opt.Goto != "" || opt.Task != 0:
 		return nil, posthouse.Invalid("options", "name AsNode, Goto or Task: name the node of each update")
 	case len(steps) == 0:
 		return nil, posthouse.Invalid("steps", "are none")
 	}
-	base, err := updateBase(a, ctx, thread, &opt)
+	base, err := a.updateBase(ctx, thread, opt)
 	if err != nil {
 		return nil, err
 	}
 	changes := make([]*posthouse.Change, len(steps))
 	at := base
 	for i, us := range steps {
-		if changes[i], at, err = a.bulkStep(ctx, at, us, &opt, i == 0); err != nil {
+		if changes[i], at, err = a.bulkStep(ctx, at, us, opt, i == 0); err != nil {
 			return nil, fmt.Errorf("posthouse: step %d of the update: %w", i+1, err)
 		}
 	}
@@ -49,25 +67,25 @@ func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUp
 	if err != nil {
 		return nil, err
 	}
-	return a.State(ctx, base.Thread, StateOptions{Checkpoint: id})
+	return a.state(ctx, base.Thread, id)
 }
 
 // bulkStep makes one step's child of a checkpoint, and the checkpoint that it
 // will be.
-func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []NodeUpdate[S], all *UpdateOptions, recorded bool) (*posthouse.Change, *posthouse.Checkpoint, error) {
+func (a *core) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []nodeUpdate, all *UpdateOptions, recorded bool) (*posthouse.Change, *posthouse.Checkpoint, error) {
 	opt := UpdateOptions{Labels: all.Labels}
 	as := make([]nodeTask, len(us))
 	for i, u := range us {
-		if u.Node == "" {
+		if u.node == "" {
 			return nil, nil, posthouse.Invalid("Node", "is missing: name the node that made the update; checkpoint %s goes on at %q", base.ID, base.Next)
 		}
-		as[i] = nodeTask{u.Node, u.Task}
+		as[i] = u.nodeTask
 	}
 	switch len(us) {
 	case 0:
 		return nil, nil, posthouse.Invalid("step", "has no update")
 	case 1:
-		opt.AsNode, opt.Task, as = us[0].Node, us[0].Task, nil
+		opt.AsNode, opt.Task, as = us[0].node, us[0].task, nil
 	}
 	e, err := a.edit(ctx, base, opt, recorded, as...)
 	if err != nil {
@@ -76,7 +94,7 @@ func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []
 	if len(us) > 1 {
 		err = e.mergeUpdates(us)
 	} else {
-		err = applyChange(us[0].Change, e.live.Value)
+		err = applyChange(us[0].change, e.live.Value)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -90,22 +108,22 @@ func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []
 }
 
 // mergeUpdates makes several updates, each on a state of its own, and merges them.
-func (e *edit[S]) mergeUpdates(us []NodeUpdate[S]) error {
-	all, names := make([]*outcome[S], len(us)), make([]string, len(us))
+func (e *edit) mergeUpdates(us []nodeUpdate) error {
+	all, names := make([]*outcome, len(us)), make([]string, len(us))
 	for i := range us {
-		if names[i] = us[i].Node; us[i].Task != 0 {
-			names[i] += "#" + strconv.Itoa(us[i].Task)
+		if names[i] = us[i].node; us[i].task != 0 {
+			names[i] += "#" + strconv.Itoa(us[i].task)
 		}
-		n := e.app.nodes[us[i].Node]
-		t := &task[S]{Target: &n.Self[0], node: n}
+		n := e.app.nodes[us[i].node]
+		t := &task{Target: &n.Self[0], node: n}
 		live, err := branchOf(e.live, e.app.Schema, t)
 		if err != nil {
 			return err
 		}
-		if err := applyChange(us[i].Change, live.Value); err != nil {
+		if err := applyChange(us[i].change, live.Value); err != nil {
 			return err
 		}
-		all[i] = &outcome[S]{task: t}
+		all[i] = &outcome{task: t}
 		if all[i].writes, err = live.Writes(); err != nil {
 			return err
 		}
@@ -117,7 +135,7 @@ func (e *edit[S]) mergeUpdates(us []NodeUpdate[S]) error {
 }
 
 // checkpointOf returns the checkpoint that a change will be.
-func (e *edit[S]) checkpointOf(c *posthouse.Change) (*posthouse.Checkpoint, error) {
+func (e *edit) checkpointOf(c *posthouse.Change) (*posthouse.Checkpoint, error) {
 	m := &posthouse.Checkpoint{Header: e.base.Header, State: c.State, Program: state.Overlay(e.base.Program, nil)}
 	m.Parent, m.Kind, m.Status, m.Node, m.Next, m.Fingerprint = e.base.ID, c.Kind, c.Status, c.Node, c.Next, c.Fingerprint
 	if m.State == nil {

@@ -40,7 +40,7 @@ const (
 // Repeated returns the result of the run with this id if the thread has it already,
 // and otherwise nil. It continues a run that was lost. Another input than that run had
 // is [posthouse.ErrExists].
-func (r *run[S]) Repeated(ctx context.Context, in *S) (*Result[S], error) {
+func (r *run) Repeated(ctx context.Context, in *input) (*result, error) {
 	l, thread := r.app.ledger, r.sess.Thread()
 	first, err := lastOf(ctx, l, posthouse.Query{Thread: thread, Run: r.opt.Run, Kind: posthouse.KindInput})
 	if first == nil || err != nil {
@@ -50,7 +50,7 @@ func (r *run[S]) Repeated(ctx context.Context, in *S) (*Result[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := recorded.SameInput(r.app.Schema, began, in); err != nil {
+	if err := recorded.SameInput(r.app.Schema, began, in.state); err != nil {
 		return nil, err
 	}
 	newest, err := lastOf(ctx, l, posthouse.Query{Thread: thread, Branch: first.Branch, Kind: posthouse.KindInput})
@@ -75,7 +75,7 @@ func (r *run[S]) Repeated(ctx context.Context, in *S) (*Result[S], error) {
 			Graph: r.app.name, Thread: last.Thread, Branch: last.Branch, Node: frontier.UnescapeName(last.Node), Checkpoint: last.ID, Err: RecordedError(last.Error),
 		}
 	}
-	s, err := r.app.State(ctx, last.Thread, StateOptions{Checkpoint: last.ID})
+	s, err := r.app.state(ctx, last.Thread, last.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func lastOf(ctx context.Context, l *ledger.Ledger, q posthouse.Query) (*posthous
 }
 
 // RollBack restores the branch to what it was before its last input.
-func (r *run[S]) RollBack(ctx context.Context) error {
+func (r *run) RollBack(ctx context.Context) error {
 	began := r.app.ledger.Now()
 	h, err := r.sess.RollBack(ctx, &posthouse.Change{Graph: r.app.name, Fingerprint: r.app.fingerprint, By: r.opt.By})
 	if h != nil {

@@ -11,13 +11,13 @@ import (
 )
 
 // A checker builds an App from a Graph and notes everything that is wrong.
-type checker[S any] struct {
+type checker struct {
 	topology.Checker
-	app *App[S]
+	app *core
 	opt *CompileOptions
 }
 
-func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
+func (c *checker) graph(g *definition, o *CompileOptions) {
 	c.opt = o
 	if err := posthouse.ValidateName("name", g.name); err != nil {
 		c.Problem("its name %q cannot be one: %v", g.name, err)
@@ -51,7 +51,7 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 }
 
 // node adds a copy of a node, so that the App does not see later changes of the Graph.
-func (c *checker[S]) node(of *node[S]) {
+func (c *checker) node(of *node) {
 	n := *of
 	switch err := posthouse.ValidateName("name", n.Name); {
 	case err != nil:
@@ -108,7 +108,7 @@ func (c *checker[S]) node(of *node[S]) {
 
 // defaults gives a node the defaults of what it does not say. A node that calls a
 // subgraph gets none: the nodes in the subgraph do. Nor does a remote one.
-func (c *checker[S]) defaults(n *node[S]) {
+func (c *checker) defaults(n *node) {
 	d := NodeOptions{Retry: c.opt.Retry, Timeout: c.opt.Timeout, IdleTimeout: c.opt.IdleTimeout}
 	if n.sub != nil || n.remote != nil {
 		d = NodeOptions{}
@@ -117,7 +117,7 @@ func (c *checker[S]) defaults(n *node[S]) {
 	n.opt.Timeout, n.opt.IdleTimeout = engine.LimitOr(n.opt.Timeout, d.Timeout), engine.LimitOr(n.opt.IdleTimeout, d.IdleTimeout)
 }
 
-func (c *checker[S]) handler(h handler[S]) {
+func (c *checker) handler(h handler) {
 	n := c.app.nodes[h.node]
 	switch {
 	case n == nil:

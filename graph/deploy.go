@@ -54,7 +54,7 @@ func (a *App[S]) Check(ctx context.Context, o *CheckOptions) iter.Seq2[*Finding,
 				return
 			}
 			for _, b := range t.Branches {
-				f, err := findMisfit(a, ctx, o, b)
+				f, err := a.findMisfit(ctx, o, b)
 				switch {
 				case errors.Is(err, posthouse.ErrNotFound):
 					continue // removed meanwhile
@@ -68,7 +68,7 @@ func (a *App[S]) Check(ctx context.Context, o *CheckOptions) iter.Seq2[*Finding,
 }
 
 // findMisfit looks at one branch. It returns nil if the options leave the branch out.
-func findMisfit[S any](a *App[S], ctx context.Context, o *CheckOptions, b posthouse.BranchHead) (*Finding, error) {
+func (a *core) findMisfit(ctx context.Context, o *CheckOptions, b posthouse.BranchHead) (*Finding, error) {
 	ended := posthouse.IsOver(b.Status)
 	if ended && !o.Ended {
 		return nil, nil
@@ -90,7 +90,7 @@ func findMisfit[S any](a *App[S], ctx context.Context, o *CheckOptions, b postho
 	if err != nil {
 		return nil, err
 	}
-	t, err := upgradeVersion(a).Of(ctx, c, true)
+	t, err := a.version().Of(ctx, c, true)
 	if err != nil {
 		return nil, err
 	}

@@ -16,11 +16,11 @@ import (
 )
 
 // An edit makes a child of a checkpoint by hand.
-type edit[S any] struct {
-	app      *App[S]
+type edit struct {
+	app      *core
 	base     *posthouse.Checkpoint
 	opt      UpdateOptions
-	live     *state.Live[S]
+	live     *state.Live
 	state    posthouse.State       // what live was decoded from
 	program  posthouse.State       // what goes with it
 	migrated bool                  // the state differs from the one on record
@@ -44,7 +44,7 @@ func (n nodeTask) is(t *frontier.Target, i int) bool {
 
 // edit begins an update of a checkpoint, made as the node of the options or as several
 // others. recorded says that the checkpoint is on record.
-func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateOptions, recorded bool, as ...nodeTask) (*edit[S], error) {
+func (a *core) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateOptions, recorded bool, as ...nodeTask) (*edit, error) {
 	switch {
 	case o.AsNode != "" && o.Goto != "":
 		return nil, posthouse.Invalid("Goto", "is given together with AsNode")
@@ -66,14 +66,14 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 		}
 		latest, lost = child.OnHead(info, base, ""), info.Lease.Held
 	}
-	t, err := upgradeVersion(a).Of(ctx, base, latest)
+	t, err := a.version().Of(ctx, base, latest)
 	if err != nil {
 		return nil, err
 	}
 	if e := t.Err(false); e != nil {
 		return nil, e
 	}
-	e := &edit[S]{app: a, base: base, opt: o, as: as, state: t.State, program: t.Program, frontier: t.Frontier, lost: lost, migrated: len(t.Used) > 0}
+	e := &edit{app: a, base: base, opt: o, as: as, state: t.State, program: t.Program, frontier: t.Frontier, lost: lost, migrated: len(t.Used) > 0}
 	if err := e.decode(); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 		return e, nil
 	}
 	if recorded {
-		if e.done, err = recordedTasks(a, ctx, &base.Header, &t.Frontier, latest); err != nil {
+		if e.done, err = a.recordedTasks(ctx, &base.Header, &t.Frontier, latest); err != nil {
 			return nil, err
 		}
 	}
@@ -93,7 +93,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 
 // recordedTasks returns the tasks of a frontier that completed beside unfinished ones.
 // latest says that h is its branch's head.
-func recordedTasks[S any](a *App[S], ctx context.Context, h *posthouse.Header, g *frontier.Frontier, latest bool) (done []*recorded.Task, err error) {
+func (a *core) recordedTasks(ctx context.Context, h *posthouse.Header, g *frontier.Frontier, latest bool) (done []*recorded.Task, err error) {
 	if g.IsAlone() {
 		return nil, nil
 	}
@@ -104,14 +104,14 @@ func recordedTasks[S any](a *App[S], ctx context.Context, h *posthouse.Header, g
 	return p.Tasks(a.Schema, g)
 }
 
-func (e *edit[S]) decode() (err error) {
-	e.live, err = state.Decode[S](e.app.Schema, &posthouse.Checkpoint{Header: e.base.Header, State: e.state})
+func (e *edit) decode() (err error) {
+	e.live, err = state.Decode(e.app.Schema, &posthouse.Checkpoint{Header: e.base.Header, State: e.state})
 	return err
 }
 
 // sortTasks sorts the tasks that were to run into completed and still to run. It leaves
 // out those that the update is made as.
-func (e *edit[S]) sortTasks() error {
+func (e *edit) sortTasks() error {
 	found := make([]bool, len(e.as))
 	is := func(i int) (any bool) {
 		for j, n := range e.as {
@@ -140,16 +140,16 @@ func (e *edit[S]) sortTasks() error {
 	return nil
 }
 
-func (e *edit[S]) mergeRecorded() error {
+func (e *edit) mergeRecorded() error {
 	if len(e.done) == 0 {
 		return nil
 	}
-	all := make([]*outcome[S], len(e.done))
+	all := make([]*outcome, len(e.done))
 	for i := range e.done {
 		d := e.done[i]
-		all[i] = &outcome[S]{task: &task[S]{Target: &d.Target, node: e.app.nodes[d.Node]}, writes: d.Writes}
+		all[i] = &outcome{task: &task{Target: &d.Target, node: e.app.nodes[d.Node]}, writes: d.Writes}
 		if all[i].task.node == nil {
-			all[i].task.node = &node[S]{Node: topology.Node{Name: d.Node}} // gone since: what it wrote stays
+			all[i].task.node = &node{Node: topology.Node{Name: d.Node}} // gone since: what it wrote stays
 		}
 	}
 	err := e.merge(all, nil)
@@ -164,7 +164,7 @@ func (e *edit[S]) mergeRecorded() error {
 }
 
 // merge merges what tasks wrote into the state to go on from.
-func (e *edit[S]) merge(all []*outcome[S], names []string) error {
+func (e *edit) merge(all []*outcome, names []string) error {
 	if err := merge(e.live, all, names); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (e *edit[S]) merge(all []*outcome[S], names []string) error {
 }
 
 // addEnd notes where a node that made the update leads from a state.
-func (e *edit[S]) addEnd(node string, s *S) error {
+func (e *edit) addEnd(node string, s any) error {
 	n := e.app.nodes[node]
 	next, err := e.app.route(n.Name, n.transitions, n.opt.Targets, &Command{}, s)
 	e.ends = append(e.ends, topology.Completion{Of: &n.Self[0], Next: next})
@@ -183,7 +183,7 @@ func (e *edit[S]) addEnd(node string, s *S) error {
 }
 
 // next returns what is to run after the update.
-func (e *edit[S]) next() (g frontier.Frontier, err error) {
+func (e *edit) next() (g frontier.Frontier, err error) {
 	a, o, s := e.app, &e.opt, e.live.Value
 	switch {
 	case e.keepsPlace():
@@ -222,11 +222,11 @@ func (e *edit[S]) next() (g frontier.Frontier, err error) {
 
 // keepsPlace reports whether the thread stays in the middle of its step, with what
 // executions of it have on record.
-func (e *edit[S]) keepsPlace() bool {
+func (e *edit) keepsPlace() bool {
 	return e.opt.AsNode == "" && e.opt.Goto == "" && len(e.as)+len(e.done) == 0
 }
 
-func (e *edit[S]) change(by string) (*posthouse.Change, error) {
+func (e *edit) change(by string) (*posthouse.Change, error) {
 	a := e.app
 	g, err := e.next()
 	if err != nil {
@@ -236,12 +236,12 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 		g.Epoch = e.base.Step + 1 + uint64(e.frontier.Skipped)
 	}
 	if bad := a.FrontierMisfits(&g); len(bad) > 0 {
-		return nil, upgradeVersion(a).Refuse(e.base, bad)
+		return nil, a.version().Refuse(e.base, bad)
 	}
 	c := &posthouse.Change{
 		Parent: e.base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
 		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.frontier.Skipped, By: by, Next: a.NextNames(&g),
-		Node: migrate.Nodes(migrationsFrom(a, e.base.Fingerprint), e.base.Node),
+		Node: migrate.Nodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node),
 	}
 	if len(e.as) > 0 {
 		c.Node = frontier.JoinNames(frontier.MapNames(e.as, func(n nodeTask) string { return n.node }))

@@ -25,26 +25,29 @@ const (
 // A Graph is a plan of nodes over a state of type S, a struct. Build it, then
 // [Graph.Compile] it: the methods only take notes, and Compile says what is
 // wrong with them. A Graph must not be built by two goroutines at once.
-type Graph[S any] struct {
+type Graph[S any] struct{ definition }
+
+// A definition is a Graph without the type of its state; see [core].
+type definition struct {
 	name        string
-	nodes       []*node[S]
-	transitions []transition[S]
+	nodes       []*node
+	transitions []transition
 	joins       []topology.Join
-	handlers    []handler[S]
+	handlers    []handler
 	merges      []state.Merger
 	aliases     map[string]string // names of inlined places, and where they lead
 }
 
-type node[S any] struct {
+type node struct {
 	topology.Node
-	run         func(context.Context, *S, topology.Decoder, *Command) error
-	sub         subgraph[S]           // in place of run
-	remote      remote[S]             // whose work run hands out
+	run         func(context.Context, any, topology.Decoder, *Command) error
+	sub         *inner                // in place of run
+	remote      remoteTask            // that run hands out
 	names       []func(string) string // of an inlined node: the names in the graphs around, the nearest first
 	opt         NodeOptions
 	more        bool // options were given more than once
-	onError     func(context.Context, *S, error) (Command, error)
-	transitions []*transition[S]
+	onError     func(context.Context, any, error) (Command, error)
+	transitions []*transition
 }
 
 // NodeOptions refine a node. The zero value is useful.
@@ -72,16 +75,16 @@ type NodeOptions struct {
 }
 
 // A plan is the nodes of a compiled graph with their code. It does not change.
-type plan[S any] struct {
+type plan struct {
 	*topology.Graph
 	name  string // of the graph
-	nodes map[string]*node[S]
-	order []*node[S]       // as they were added
-	start []*transition[S] // those of Graph.Start
+	nodes map[string]*node
+	order []*node       // as they were added
+	start []*transition // those of Graph.Start
 }
 
 // node returns the node of a target, nil if the graph does not have it.
-func (a *plan[S]) node(t *frontier.Target) *node[S] {
+func (a *plan) node(t *frontier.Target) *node {
 	if t.At > 0 {
 		return a.order[t.At-1]
 	}
@@ -90,7 +93,7 @@ func (a *plan[S]) node(t *frontier.Target) *node[S] {
 
 // New begins a graph. Threads remember their program by the name, an id: keep it as
 // long as there are threads.
-func New[S any](name string) *Graph[S] { return &Graph[S]{name: name} }
+func New[S any](name string) *Graph[S] { return &Graph[S]{definition{name: name}} }
 
 // Node adds a node: ordinary code that reads and changes the state. Its name,
 // an id that does not begin with "$", is in every checkpoint the node makes.
@@ -104,7 +107,7 @@ func New[S any](name string) *Graph[S] { return &Graph[S]{name: name} }
 func (g *Graph[S]) Node(name string, run func(ctx context.Context, s *S) error, o ...NodeOptions) {
 	n := g.add(name, o)
 	if run != nil {
-		n.run = func(ctx context.Context, s *S, _ topology.Decoder, _ *Command) error { return run(ctx, s) }
+		n.run = func(ctx context.Context, s any, _ topology.Decoder, _ *Command) error { return run(ctx, s.(*S)) }
 	}
 }
 
@@ -113,8 +116,8 @@ func (g *Graph[S]) Command(name string, run func(ctx context.Context, s *S) (Com
 	n := g.add(name, o)
 	n.Decides = true
 	if run != nil {
-		n.run = func(ctx context.Context, s *S, _ topology.Decoder, lead *Command) (err error) {
-			*lead, err = run(ctx, s)
+		n.run = func(ctx context.Context, s any, _ topology.Decoder, lead *Command) (err error) {
+			*lead, err = run(ctx, s.(*S))
 			return err
 		}
 	}
@@ -129,18 +132,18 @@ func Task[S, In any](g *Graph[S], name string, run func(ctx context.Context, in 
 	n := g.add(name, o)
 	n.Input = reflect.TypeFor[In]()
 	if run != nil {
-		n.run = func(ctx context.Context, s *S, sent topology.Decoder, _ *Command) error {
+		n.run = func(ctx context.Context, s any, sent topology.Decoder, _ *Command) error {
 			var in In
 			if err := sent(&in); err != nil {
 				return err
 			}
-			return run(ctx, in, s)
+			return run(ctx, in, s.(*S))
 		}
 	}
 }
 
-func (g *Graph[S]) add(name string, o []NodeOptions) *node[S] {
-	n := &node[S]{Node: topology.Node{Name: name}, more: len(o) > 1}
+func (g *definition) add(name string, o []NodeOptions) *node {
+	n := &node{Node: topology.Node{Name: name}, more: len(o) > 1}
 	if len(o) > 0 {
 		n.opt = o[0]
 	}
@@ -148,9 +151,9 @@ func (g *Graph[S]) add(name string, o []NodeOptions) *node[S] {
 	return n
 }
 
-type handler[S any] struct {
+type handler struct {
 	node string
-	run  func(context.Context, *S, error) (Command, error)
+	run  func(context.Context, any, error) (Command, error)
 }
 
 // OnError handles the failures of a node once its retries are used up. The function
@@ -159,7 +162,11 @@ type handler[S any] struct {
 // failure is on record before the handler runs: after a crash the handler runs again,
 // not the node.
 func (g *Graph[S]) OnError(node string, run func(ctx context.Context, s *S, err error) (Command, error)) {
-	g.handlers = append(g.handlers, handler[S]{node, run})
+	h := handler{node: node}
+	if run != nil {
+		h.run = func(ctx context.Context, s any, err error) (Command, error) { return run(ctx, s.(*S), err) }
+	}
+	g.handlers = append(g.handlers, h)
 }
 
 // CompileOptions configure an App. Nil is the zero value.
@@ -210,10 +217,19 @@ const (
 // [Problems], which lists everything. What is added to the graph later does not change
 // the App.
 func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], error) {
+	c, err := g.compile(reflect.TypeFor[S](), led, o)
+	if err != nil {
+		return nil, err
+	}
+	return &App[S]{c}, nil
+}
+
+// compile is [Graph.Compile] for a state of a type.
+func (g *definition) compile(of reflect.Type, led *ledger.Ledger, o *CompileOptions) (*core, error) {
 	own := *cmp.Or(o, &CompileOptions{})
 	o = &own
-	a := &App[S]{
-		plan: &plan[S]{name: g.name, nodes: make(map[string]*node[S], len(g.nodes))},
+	a := &core{
+		plan: &plan{name: g.name, nodes: make(map[string]*node, len(g.nodes))},
 		settings: settings{
 			limit: cmp.Or(o.RecursionLimit, DefaultRecursionLimit), width: cmp.Or(o.Concurrency, DefaultConcurrency),
 			check: o.Check, failFast: o.FailFast, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), release: o.Release,
@@ -221,7 +237,7 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 		},
 		ledger: led, migrations: escapeMigrations(o.Migrations),
 	}
-	c := &checker[S]{app: a}
+	c := &checker{app: a}
 	if led == nil {
 		c.Problem("the ledger is nil")
 	}
@@ -242,7 +258,7 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 	}
 	o.inside = append(slices.Clip(o.inside), any(g))
 	codec := cmp.Or(o.Codec, posthouse.JSON)
-	schema, bad := newSchema[S](g.name, codec, o.Check)
+	schema, bad := newSchema(of, g.name, codec, o.Check)
 	a.Graph = &topology.Graph{
 		Title: g.name, Codec: codec, Schema: schema, Nodes: make(map[string]*topology.Node, len(g.nodes)),
 		Aliases: maps.Clone(g.aliases), To: map[string][]frontier.Target{End: nil},
@@ -253,16 +269,16 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 		return nil, &Problems{Graph: g.name, List: c.List}
 	}
 	a.fingerprint = a.Graph.Fingerprint()
-	a.front = &engine.Front[RunOptions, S, Result[S], Snapshot[S]]{
+	a.front = &engine.Front[RunOptions, input, result, snapshot]{
 		Ledger: led, Kind: "graph", Name: a.name, Instance: string(led.Core().NewID()), Hold: a.hold,
 		Check: a.checkCall, NewRun: a.newCall,
-		Snapshot: func(c *posthouse.Checkpoint) (*Snapshot[S], error) { return newSnapshot(a, c) },
-		Status:   func(res *Result[S]) posthouse.Status { return res.Status },
+		Snapshot: a.newSnapshot,
+		Status:   func(res *result) posthouse.Status { return res.Status },
 	}
 	return a, nil
 }
 
 // newSchema returns how a state type is stored, and everything that is wrong with it.
-func newSchema[S any](graph string, codec posthouse.Codec, check bool) (*state.Schema, []string) {
-	return state.NewSchema(reflect.TypeFor[S](), state.Options{Graph: graph, Codec: codec, Check: check, IsLog: isLog, Mean: reflect.TypeFor[Mean]()})
+func newSchema(of reflect.Type, graph string, codec posthouse.Codec, check bool) (*state.Schema, []string) {
+	return state.NewSchema(of, state.Options{Graph: graph, Codec: codec, Check: check, IsLog: isLog, Mean: reflect.TypeFor[Mean]()})
 }

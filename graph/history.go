@@ -31,7 +31,8 @@ type Version[S any] = engine.Version[Snapshot[S]]
 // The next run under the thread's name begins anew. Errors are those of
 // [ledger.Ledger.Release].
 func (a *App[S]) Release(ctx context.Context, thread string, o *ledger.ReleaseOptions) (*Version[S], error) {
-	return a.front.Release(ctx, thread, o)
+	v, err := a.front.Release(ctx, thread, o)
+	return typedVersion[S](v), err
 }
 
 // Versions yields a thread's releases, newest first. An error is the last
@@ -44,10 +45,11 @@ func (a *App[S]) Versions(ctx context.Context, thread string) iter.Seq2[*posthou
 // its number in decimal or a tag; "" is the last version. HistoryOptions and
 // StateOptions read the rest of it. [posthouse.ErrNotFound].
 func (a *App[S]) Version(ctx context.Context, thread, versionOrTag string) (*Version[S], error) {
-	return a.front.Version(ctx, thread, versionOrTag)
+	v, err := a.front.Version(ctx, thread, versionOrTag)
+	return typedVersion[S](v), err
 }
 
-func (r *run[S]) autoRelease() AutoRelease {
+func (r *run) autoRelease() AutoRelease {
 	if r.opt.Release != nil {
 		return *r.opt.Release
 	}
@@ -55,7 +57,7 @@ func (r *run[S]) autoRelease() AutoRelease {
 }
 
 // releaseDone releases the thread of a run that reached its end.
-func (r *run[S]) releaseDone(ctx context.Context) error {
+func (r *run) releaseDone(ctx context.Context) error {
 	if r.subrun != nil || !r.autoRelease().Done || r.sess.Head().Status != posthouse.StatusDone {
 		return nil
 	}
@@ -63,7 +65,7 @@ func (r *run[S]) releaseDone(ctx context.Context) error {
 }
 
 // Release releases the thread of a run that failed on record.
-func (r *run[S]) Release(ctx context.Context, _ *Result[S], failed error) error {
+func (r *run) Release(ctx context.Context, _ *result, failed error) error {
 	var n *NodeError
 	var over *RecursionError
 	if !r.autoRelease().Failed || r.sess.Err() != nil || !errors.As(failed, &n) && !errors.As(failed, &over) || n != nil && n.Checkpoint == "" {
@@ -72,7 +74,7 @@ func (r *run[S]) Release(ctx context.Context, _ *Result[S], failed error) error 
 	return r.releaseAs(ctx, &ledger.ReleaseOptions{Failed: true, Reason: r.sess.Head().Error})
 }
 
-func (r *run[S]) releaseAs(ctx context.Context, o *ledger.ReleaseOptions) (err error) {
+func (r *run) releaseAs(ctx context.Context, o *ledger.ReleaseOptions) (err error) {
 	o.Tags, o.By = r.autoRelease().Tags, r.opt.By
 	r.version, err = r.sess.Release(ctx, o)
 	return err
@@ -87,7 +89,8 @@ func (a *App[S]) Branches(ctx context.Context, thread string) ([]posthouse.Branc
 // Copy makes a new thread with the whole history of another, and returns the head of
 // its main branch. Nothing runs until it is resumed. See [transfer.CopyThread].
 func (a *App[S]) Copy(ctx context.Context, from, to string, o *transfer.CopyOptions) (*Snapshot[S], error) {
-	return a.front.Copy(ctx, from, to, o)
+	s, err := a.front.Copy(ctx, from, to, o)
+	return typedSnapshot[S](s), err
 }
 
 // A Comparison says how two checkpoints differ.
@@ -104,7 +107,7 @@ func (a *App[S]) Compare(ctx context.Context, from, to posthouse.ID) (*Compariso
 	if err != nil {
 		return nil, err
 	}
-	return &Comparison[S]{c.Comparison, c.From, c.To, a.Schema.Diff(&c.From.State, &c.To.State)}, nil
+	return &Comparison[S]{c.Comparison, typedSnapshot[S](c.From), typedSnapshot[S](c.To), a.Schema.Diff(c.From.State, c.To.State)}, nil
 }
 
 // StateOptions say which state is wanted. The zero value is the head of main.
@@ -122,7 +125,8 @@ func (a *App[S]) State(ctx context.Context, thread string, o ...StateOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	return a.front.State(ctx, thread, engine.StateOptions(opt))
+	s, err := a.front.State(ctx, thread, engine.StateOptions(opt))
+	return typedSnapshot[S](s), err
 }
 
 // HistoryOptions narrow a history. The zero value is all of it.
@@ -146,5 +150,8 @@ type HistoryOptions struct {
 // An unknown thread has none. An error is the last element.
 func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[S], error] {
 	opt, err := engine.One(o)
-	return a.front.History(ctx, thread, engine.HistoryOptions(opt), err)
+	all := a.front.History(ctx, thread, engine.HistoryOptions(opt), err)
+	return func(yield func(*Snapshot[S], error) bool) {
+		all(func(s *snapshot, err error) bool { return yield(typedSnapshot[S](s), err) })
+	}
 }

@@ -53,7 +53,7 @@ func (g *Graph[S]) Inline(place string, sub *Graph[S]) {
 		g.joins = append(g.joins, topology.Join{To: names(j.To), From: frontier.MapNames(j.From, names)})
 	}
 	for _, h := range sub.handlers {
-		g.handlers = append(g.handlers, handler[S]{names(h.node), h.run})
+		g.handlers = append(g.handlers, handler{names(h.node), h.run})
 	}
 	for from, to := range sub.aliases {
 		g.alias(names(from), names(to))
@@ -66,7 +66,7 @@ func (g *Graph[S]) Inline(place string, sub *Graph[S]) {
 }
 
 // alias makes what leads to one name lead to another.
-func (g *Graph[S]) alias(from, to string) {
+func (g *definition) alias(from, to string) {
 	if g.aliases == nil {
 		g.aliases = map[string]string{}
 	}
@@ -94,7 +94,7 @@ func outerSends(levels []func(string) string, sends []Send) []Send {
 
 // toOuterNames translates a command of an inlined node into the names of its graph. A
 // command for the graph around skips the nearest level.
-func (n *node[S]) toOuterNames(c *Command) {
+func (n *node) toOuterNames(c *Command) {
 	if len(n.names) == 0 || c.isZero() {
 		return
 	}

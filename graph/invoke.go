@@ -24,8 +24,9 @@ import (
 // context's when it is cancelled (the thread is as it was before the node that was
 // running, and can be resumed), or the Ledger's: then nothing after the last checkpoint
 // happened.
-func (a *App[S]) Run(ctx context.Context, thread string, input S, o ...RunOptions) (*Result[S], error) {
-	return a.front.Call(ctx, thread, &input, o)
+func (a *App[S]) Run(ctx context.Context, thread string, in S, o ...RunOptions) (*Result[S], error) {
+	res, err := a.front.Call(ctx, thread, &input{&in}, o)
+	return typedResult[S](res), err
 }
 
 // Resume goes on from the head of the thread's branch: after an interrupt, or where a
@@ -34,22 +35,23 @@ func (a *App[S]) Run(ctx context.Context, thread string, input S, o ...RunOption
 // nothing. A thread whose gates are all undecided waits on. [posthouse.ErrNotFound] for
 // an unknown thread; otherwise as [App.Run].
 func (a *App[S]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[S], error) {
-	return a.front.Call(ctx, thread, nil, o)
+	res, err := a.front.Call(ctx, thread, nil, o)
+	return typedResult[S](res), err
 }
 
 var _ posthouse.Program = (*App[struct{}])(nil)
 
 // Advance is Resume for a runner, which knows only a [posthouse.Program].
 func (a *App[S]) Advance(ctx context.Context, thread, branch string) error {
-	_, err := a.Resume(ctx, thread, RunOptions{Branch: branch})
-	return err
+	return a.core.Advance(ctx, thread, branch)
 }
 
 // Replay runs again from a past checkpoint, on a new branch: what came after
 // it stays where it is. Steps recorded after the checkpoint are computed anew,
 // gates that were open at it are asked again under new ids.
 func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOptions) (*Result[S], error) {
-	return a.front.Replay(ctx, checkpoint, o)
+	res, err := a.front.Replay(ctx, checkpoint, o)
+	return typedResult[S](res), err
 }
 
 // A Reason says how a run ended.
@@ -87,11 +89,18 @@ type Handle[S any] = engine.Background[*Result[S]]
 // OnBusy other than Reject, or an id that the caller gave, it returns once the run is in
 // the queue; [posthouse.ErrBusy] then comes with the result. Ending ctx ends the run as
 // it does Run's.
-func (a *App[S]) Start(ctx context.Context, thread string, input S, o ...RunOptions) (*Handle[S], error) {
-	return a.front.Launch(ctx, thread, &input, o)
+func (a *App[S]) Start(ctx context.Context, thread string, in S, o ...RunOptions) (*Handle[S], error) {
+	return typedHandle[S](a.front.Launch(ctx, thread, &input{&in}, o))
 }
 
 // ResumeStart is [App.Resume] in the background; see [App.Start].
 func (a *App[S]) ResumeStart(ctx context.Context, thread string, o ...RunOptions) (*Handle[S], error) {
-	return a.front.Launch(ctx, thread, nil, o)
+	return typedHandle[S](a.front.Launch(ctx, thread, nil, o))
+}
+
+func typedHandle[S any](h *engine.Background[*result], err error) (*Handle[S], error) {
+	if err != nil {
+		return nil, err
+	}
+	return engine.Typed(h, typedResult[S]), nil
 }

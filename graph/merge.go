@@ -34,7 +34,7 @@ func Merge[S, T any](g *Graph[S], field string, fn func(base T, writes []T) (T, 
 
 // merge merges what the tasks of a step wrote into a state. names, if not nil, replace
 // the titles of the tasks.
-func merge[S any](into *state.Live[S], done []*outcome[S], names []string) error {
+func merge(into *state.Live, done []*outcome, names []string) error {
 	results := make([]state.Result, len(done))
 	for i, o := range done {
 		results[i] = state.Result{Task: o.task.title(), Empty: o.task.Input != nil, Writes: o.writes}
@@ -47,9 +47,9 @@ func merge[S any](into *state.Live[S], done []*outcome[S], names []string) error
 
 // branchOf returns the state that a task works on beside others. It is empty for a task
 // that was sent an input.
-func branchOf[S any](live *state.Live[S], schema *state.Schema, t *task[S]) (*state.Live[S], error) {
+func branchOf(live *state.Live, schema *state.Schema, t *task) (*state.Live, error) {
 	if t.Input != nil {
-		return state.New[S](schema), nil
+		return state.New(schema), nil
 	}
 	return live.Branch()
 }

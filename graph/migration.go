@@ -37,13 +37,13 @@ type Migration struct {
 	Inputs func(node string, in posthouse.Value) (posthouse.Value, error)
 }
 
-func migrationsFrom[S any](a *App[S], fingerprint string) []migrate.Migration {
+func (a *core) migrationsFrom(fingerprint string) []migrate.Migration {
 	return migrate.From(a.migrations, fingerprint, a.fingerprint)
 }
 
 // current returns a checkpoint with the state that migrations make of it.
-func (a *App[S]) current(c *posthouse.Checkpoint) (*posthouse.Checkpoint, error) {
-	ms := migrationsFrom(a, c.Fingerprint)
+func (a *core) current(c *posthouse.Checkpoint) (*posthouse.Checkpoint, error) {
+	ms := a.migrationsFrom(c.Fingerprint)
 	if len(ms) == 0 {
 		return c, nil
 	}
@@ -56,7 +56,7 @@ func (a *App[S]) current(c *posthouse.Checkpoint) (*posthouse.Checkpoint, error)
 
 // renames returns the frontier's renames. A subgraph that a lost run had called, and
 // this one calls, has those of the whole.
-func (r *run[S]) renames() frontier.Renames {
+func (r *run) renames() frontier.Renames {
 	if r.subrun == nil || len(r.rootState.renamed) == 0 || len(r.frontier.Renamed) > 0 {
 		return r.frontier.Renamed
 	}
@@ -77,13 +77,13 @@ func escapeMigrations(ms []Migration) []migrate.Migration {
 	return out
 }
 
-func upgradeVersion[S any](a *App[S]) *upgrade.Version {
+func (a *core) version() *upgrade.Version {
 	return &upgrade.Version{Graph: a.Graph, Fingerprint: a.fingerprint, Migrations: a.migrations, Ledger: a.ledger}
 }
 
 // migrateHead checks that the head fits this version of the graph, and commits its
 // migration if one is needed. pending says that what is to run counts.
-func (r *run[S]) migrateHead(ctx context.Context, pending bool) error {
+func (r *run) migrateHead(ctx context.Context, pending bool) error {
 	h := r.sess.Head()
 	if r.subrun != nil || h == nil || h.Fingerprint == r.app.fingerprint {
 		return nil
@@ -92,7 +92,7 @@ func (r *run[S]) migrateHead(ctx context.Context, pending bool) error {
 	if err != nil {
 		return err
 	}
-	t, err := upgradeVersion(r.app).Of(ctx, c, true)
+	t, err := r.app.version().Of(ctx, c, true)
 	if err != nil {
 		return err
 	}

@@ -10,11 +10,11 @@ import (
 )
 
 // joinNodes names the nodes of a step, each once and escaped, as in "draft+check".
-func joinNodes[S any](done []*outcome[S]) string {
+func joinNodes(done []*outcome) string {
 	if len(done) == 1 {
 		return posthouse.EscapeName(done[0].task.node.Name)
 	}
-	return frontier.JoinNames(frontier.MapNames(done, func(o *outcome[S]) string { return o.task.node.Name }))
+	return frontier.JoinNames(frontier.MapNames(done, func(o *outcome) string { return o.task.node.Name }))
 }
 
 // labelEffect is the label of a node's checkpoint with the NodeOptions.Effect of what
@@ -31,7 +31,7 @@ func checkLabels(labels map[string]string) error {
 	return nil
 }
 
-func effects[S any](done []*outcome[S]) map[string]string {
+func effects(done []*outcome) map[string]string {
 	var seen []posthouse.Effect
 	for _, o := range done {
 		if e := o.task.node.opt.Effect; e != posthouse.EffectUnset && !slices.Contains(seen, e) {

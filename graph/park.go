@@ -12,27 +12,27 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-func (r *run[S]) repeatStep(ctx context.Context) error {
+func (r *run) repeatStep(ctx context.Context) error {
 	r.sess.Refresh()
 	r.budget.steps-- // the step is the same
 	return r.load(ctx)
 }
 
 // park ends a run with the state that it has now.
-func (r *run[S]) park(ctx context.Context) (*Result[S], error) {
+func (r *run) park(ctx context.Context) (*result, error) {
 	if err := r.record.flush(ctx); err != nil {
 		return nil, err
 	}
-	return r.report.result(EventPark, *r.live.Value, nil), nil
+	return r.report.result(EventPark, r.live.Value, nil), nil
 }
 
 // parkedResult ends a run whose head waits, with the state of the head.
-func (r *run[S]) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*Result[S], error) {
+func (r *run) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*result, error) {
 	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSnapshot(r.app, c)
+	s, err := r.app.newSnapshot(c)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (r *run[S]) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*R
 // commitFailure commits a failed checkpoint with the state from before the step, and
 // returns the failure. Questions of the step's tasks stay open, since some tasks may not
 // have run to ask them again.
-func (r *run[S]) commitFailure(ctx context.Context, node string, held []posthouse.Step, cause error) error {
+func (r *run) commitFailure(ctx context.Context, node string, held []posthouse.Step, cause error) error {
 	e := &NodeError{
 		Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: frontier.UnescapeName(node), Err: cause,
 	}
@@ -66,7 +66,7 @@ func (r *run[S]) commitFailure(ctx context.Context, node string, held []posthous
 
 // causes returns why tasks failed: one error, or all of them with the titles of their
 // tasks.
-func causes[S any](failed []*outcome[S]) error {
+func causes(failed []*outcome) error {
 	if len(failed) == 1 && failed[0].task.Input == nil {
 		return failed[0].err
 	}
@@ -79,7 +79,7 @@ func causes[S any](failed []*outcome[S]) error {
 
 // Cancelled commits what steps completed, then the cancelled checkpoint, and returns the
 // result. If nothing is on record the result has only the status.
-func (r *run[S]) Cancelled(ctx context.Context) (*Result[S], error) {
+func (r *run) Cancelled(ctx context.Context) (*result, error) {
 	ctx = context.WithoutCancel(ctx)
 	if err := r.record.flush(ctx); err != nil && !errors.Is(err, posthouse.ErrCancelled) {
 		return nil, err
@@ -90,7 +90,7 @@ func (r *run[S]) Cancelled(ctx context.Context) (*Result[S], error) {
 		return nil, err
 	}
 	if h == nil {
-		return &Result[S]{
+		return &result{
 			Thread: r.sess.Thread(), Branch: r.sess.Branch(), Run: r.sess.Run(), Status: posthouse.StatusCancelled,
 		}, nil
 	}
@@ -101,7 +101,7 @@ func (r *run[S]) Cancelled(ctx context.Context) (*Result[S], error) {
 	}
 	r.record.change.Node = h.Node
 	r.report.checkpoint(began)
-	s, err := r.app.State(ctx, r.sess.Thread(), StateOptions{Checkpoint: h.ID})
+	s, err := r.app.state(ctx, r.sess.Thread(), h.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (r *run[S]) Cancelled(ctx context.Context) (*Result[S], error) {
 
 // cancelCalled cancels the threads of subgraphs that this run called. No gate on record
 // waits for them yet.
-func (r *run[S]) cancelCalled(ctx context.Context) error {
+func (r *run) cancelCalled(ctx context.Context) error {
 	var failed error
 	for _, thread := range r.Called() {
 		_, err := r.app.ledger.Cancel(ctx, thread, &ledger.CancelOptions{Reason: "thread " + r.sess.Thread() + ", which called it, was cancelled"})
@@ -122,7 +122,7 @@ func (r *run[S]) cancelCalled(ctx context.Context) error {
 }
 
 // CancelledLate returns the result of a branch that was cancelled after the run parked.
-func (r *run[S]) CancelledLate(_ context.Context, h *posthouse.Header, res *Result[S]) (*Result[S], error) {
+func (r *run) CancelledLate(_ context.Context, h *posthouse.Header, res *result) (*result, error) {
 	res.Checkpoint, res.Status, res.Next, res.Waiting = h.ID, h.Status, slices.Clone(h.Next), nil
 	return res, nil
 }

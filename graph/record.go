@@ -16,8 +16,8 @@ import (
 
 // A recorder puts what a run did on record. It keeps what steps without a checkpoint
 // changed until the next checkpoint.
-type recorder[S any] struct {
-	run    *run[S]
+type recorder struct {
+	run    *run
 	plan   []byte           // the plan part on record, nil for none
 	step   uint64           // of the head, once all is written
 	change posthouse.Change // the checkpoint that is made, or was made last
@@ -28,7 +28,7 @@ type recorder[S any] struct {
 }
 
 // newChange begins the next checkpoint, which goes on with the frontier.
-func (rec *recorder[S]) newChange(kind string, status posthouse.Status, node string) *posthouse.Change {
+func (rec *recorder) newChange(kind string, status posthouse.Status, node string) *posthouse.Change {
 	r := rec.run
 	rec.change = posthouse.Change{
 		Kind: kind, Status: status, Graph: r.app.name, Fingerprint: r.app.fingerprint, Node: node, Next: r.app.NextNames(r.frontier),
@@ -37,14 +37,14 @@ func (rec *recorder[S]) newChange(kind string, status posthouse.Status, node str
 }
 
 // commitSteps commits rec.change, the plan, and step results with it.
-func (rec *recorder[S]) commitSteps(ctx context.Context, steps []posthouse.Step) error {
+func (rec *recorder) commitSteps(ctx context.Context, steps []posthouse.Step) error {
 	_, err := rec.commitDraft(ctx, &ledger.Draft{Steps: steps})
 	return err
 }
 
 // commitDraft commits rec.change with what else a draft can hold. It reports the
 // checkpoint.
-func (rec *recorder[S]) commitDraft(ctx context.Context, d *ledger.Draft) (done *posthouse.Committed, err error) {
+func (rec *recorder) commitDraft(ctx context.Context, d *ledger.Draft) (done *posthouse.Committed, err error) {
 	r := rec.run
 	var began time.Time
 	if r.report.hub != nil {
@@ -62,7 +62,7 @@ func (rec *recorder[S]) commitDraft(ctx context.Context, d *ledger.Draft) (done 
 }
 
 // commitRoot commits a step of the graph that was run.
-func (rec *recorder[S]) commitRoot(ctx context.Context, d *ledger.Draft) (*posthouse.Committed, error) {
+func (rec *recorder) commitRoot(ctx context.Context, d *ledger.Draft) (*posthouse.Committed, error) {
 	r := rec.run
 	enc, err := rec.addUncommitted()
 	if err != nil {
@@ -80,7 +80,7 @@ func (rec *recorder[S]) commitRoot(ctx context.Context, d *ledger.Draft) (*posth
 // commitInner commits a step of a subgraph. The checkpoint is of the whole, in the middle
 // of a step of the graph around. The last step of a call is committed with the node
 // around it.
-func (rec *recorder[S]) commitInner(ctx context.Context, d *ledger.Draft) (*posthouse.Committed, error) {
+func (rec *recorder) commitInner(ctx context.Context, d *ledger.Draft) (*posthouse.Committed, error) {
 	r := rec.run
 	n, c := r.subrun, &rec.change
 	parts := state.JoinParts(slices.Clone(rec.uncommittedProgram), c.Program)
@@ -118,7 +118,7 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *ledger.Draft) (*post
 
 // addUncommitted adds what steps without a checkpoint changed to the change, and the
 // plan. It returns the plan as it will be on record.
-func (rec *recorder[S]) addUncommitted() ([]byte, error) {
+func (rec *recorder) addUncommitted() ([]byte, error) {
 	r := rec.run
 	change, plan, err := r.frontier.Change(frontier.PlanPart, rec.plan)
 	if err != nil {
@@ -137,14 +137,14 @@ func (rec *recorder[S]) addUncommitted() ([]byte, error) {
 }
 
 // markCommitted notes that rec.change is, or will be, on record.
-func (rec *recorder[S]) markCommitted(plan []byte) {
+func (rec *recorder) markCommitted(plan []byte) {
 	r := rec.run
 	rec.plan, rec.uncommitted, rec.uncommittedProgram, rec.hasUncommitted = plan, nil, nil, false
 	r.NoteParts(rec.change.Program)
 }
 
 // commitLater is commit in the background.
-func (rec *recorder[S]) commitLater(ctx context.Context, steps []posthouse.Step) error {
+func (rec *recorder) commitLater(ctx context.Context, steps []posthouse.Step) error {
 	r := rec.run
 	enc, err := rec.addUncommitted()
 	if err != nil {
@@ -160,7 +160,7 @@ func (rec *recorder[S]) commitLater(ctx context.Context, steps []posthouse.Step)
 
 // keepForNext keeps what a step changed for the next checkpoint. It commits recorded
 // steps alone.
-func (rec *recorder[S]) keepForNext(ctx context.Context, parts, program []posthouse.Part, steps []posthouse.Step) error {
+func (rec *recorder) keepForNext(ctx context.Context, parts, program []posthouse.Part, steps []posthouse.Step) error {
 	r := rec.run
 	rec.uncommitted = state.JoinParts(rec.uncommitted, parts)
 	rec.uncommittedProgram = state.JoinParts(rec.uncommittedProgram, program)
@@ -175,7 +175,7 @@ func (rec *recorder[S]) keepForNext(ctx context.Context, parts, program []postho
 
 // flush commits what the run did since its last checkpoint, and waits for commits in
 // the background.
-func (rec *recorder[S]) flush(ctx context.Context) error {
+func (rec *recorder) flush(ctx context.Context) error {
 	r := rec.run
 	if !rec.hasUncommitted || r.subrun != nil && r.subrun.unkept {
 		return r.sess.Flush()
@@ -233,7 +233,7 @@ func (s Snapshots) before() bool { return s == SnapshotBefore || s == SnapshotBo
 
 // stepsLeftBehind returns how many steps without checkpoints an unfinished run took after
 // the head. Counting them keeps the names of its executions from being used again.
-func (r *run[S]) stepsLeftBehind(ctx context.Context) (int, error) {
+func (r *run) stepsLeftBehind(ctx context.Context) (int, error) {
 	h := r.sess.Head()
 	if h == nil || posthouse.IsOver(h.Status) {
 		return 0, nil
@@ -243,7 +243,7 @@ func (r *run[S]) stepsLeftBehind(ctx context.Context) (int, error) {
 }
 
 // reload restores the live state from before the step, after an attempt changed it.
-func (r *run[S]) reload(ctx context.Context) (err error) {
+func (r *run) reload(ctx context.Context) (err error) {
 	if r.subrun != nil {
 		return r.reloadInner(ctx)
 	}
@@ -257,6 +257,6 @@ func (r *run[S]) reload(ctx context.Context) (err error) {
 	if err := state.ApplyParts(c.State, r.record.uncommitted); err != nil {
 		return err
 	}
-	r.live, err = state.Decode[S](r.app.Schema, c)
+	r.live, err = state.Decode(r.app.Schema, c)
 	return err
 }

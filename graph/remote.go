@@ -36,9 +36,14 @@ type RemoteError = engine.RemoteError
 
 // remote is a [Remote] without the types of its input and output.
 type remote[S any] interface {
+	remoteTask
+	run(ctx context.Context, s *S) error
+}
+
+// remoteTask is a [Remote] without any type.
+type remoteTask interface {
 	task() string
 	problems() []string
-	run(ctx context.Context, s *S) error
 }
 
 // Remote adds a node that a worker handles as a whole, a [Remote] of this state. The node
@@ -57,7 +62,7 @@ func (g *Graph[S]) Remote(name string, r remote[S], o ...NodeOptions) {
 		return // Compile says so
 	}
 	n.remote, n.Remote = r, r.task()
-	n.run = func(ctx context.Context, s *S, _ topology.Decoder, _ *Command) error { return r.run(ctx, s) }
+	n.run = func(ctx context.Context, s any, _ topology.Decoder, _ *Command) error { return r.run(ctx, s.(*S)) }
 }
 
 func (r Remote[S, In, Out]) task() string { return r.Task }
@@ -104,7 +109,7 @@ func (r Remote[S, In, Out]) run(ctx context.Context, s *S) error {
 }
 
 // remote checks a remote node.
-func (c *checker[S]) remote(n *node[S]) {
+func (c *checker) remote(n *node) {
 	for _, p := range n.remote.problems() {
 		c.Problem("remote node %q %s", n.Name, p)
 	}

@@ -10,13 +10,13 @@ import (
 )
 
 // A reporter sends what a run does to its stream, if there is one.
-type reporter[S any] struct {
-	run *run[S]
+type reporter struct {
+	run *run
 	hub *engine.Hub // nil without a stream
 }
 
 // values reports the head with its state.
-func (p *reporter[S]) values(kind EventKind) error {
+func (p *reporter) values(kind EventKind) error {
 	r := p.run
 	mode := p.hub.Wants(StreamValues)
 	if mode == "" || p.hub.Gone() {
@@ -34,13 +34,13 @@ func (p *reporter[S]) values(kind EventKind) error {
 
 // notice makes a notice about the step that completed last, or the change that was
 // committed last.
-func (p *reporter[S]) notice(kind EventKind, mode StreamMode) engine.Notice {
+func (p *reporter) notice(kind EventKind, mode StreamMode) engine.Notice {
 	r := p.run
 	return engine.Notice{Kind: kind, Mode: mode, Path: p.path(), Node: r.record.change.Node, Checkpoint: *r.sess.Head()}
 }
 
 // path returns the path of a subgraph in the graph of the stream.
-func (p *reporter[S]) path() string {
+func (p *reporter) path() string {
 	r := p.run
 	switch {
 	case r.subrun == nil:
@@ -52,7 +52,7 @@ func (p *reporter[S]) path() string {
 }
 
 // checkpoint reports the head, which was just committed.
-func (p *reporter[S]) checkpoint(began time.Time) {
+func (p *reporter) checkpoint(began time.Time) {
 	r := p.run
 	mode := p.hub.Wants(StreamCheckpoints, StreamDebug)
 	if mode == "" {
@@ -65,7 +65,7 @@ func (p *reporter[S]) checkpoint(began time.Time) {
 }
 
 // updates reports what the tasks of a step changed, once it is on record.
-func (p *reporter[S]) updates(done []*outcome[S]) {
+func (p *reporter) updates(done []*outcome) {
 	mode := p.hub.Wants(StreamUpdates)
 	if mode == "" {
 		return
@@ -82,7 +82,7 @@ func (p *reporter[S]) updates(done []*outcome[S]) {
 
 // task reports that an attempt begins, or what became of it. It notes in o when the
 // attempt began.
-func (p *reporter[S]) task(o *outcome[S], kind EventKind, err error, due time.Time) {
+func (p *reporter) task(o *outcome, kind EventKind, err error, due time.Time) {
 	mode := p.hub.Wants(StreamTasks, StreamDebug)
 	if mode == "" {
 		return
@@ -101,7 +101,7 @@ func (p *reporter[S]) task(o *outcome[S], kind EventKind, err error, due time.Ti
 }
 
 // taskRetry reports a failed attempt, after which another one or the handler follows.
-func (p *reporter[S]) taskRetry(o *outcome[S], past recorded.Attempts) {
+func (p *reporter) taskRetry(o *outcome, past recorded.Attempts) {
 	if past.Failed != nil {
 		p.task(o, EventTaskError, o.err, time.Time{})
 	} else {
@@ -109,7 +109,7 @@ func (p *reporter[S]) taskRetry(o *outcome[S], past recorded.Attempts) {
 	}
 }
 
-func (p *reporter[S]) taskEnd(o *outcome[S]) {
+func (p *reporter) taskEnd(o *outcome) {
 	kinds := [...]EventKind{
 		taskDone: EventTaskFinish, taskWaits: EventTaskWait, taskHalts: EventTaskStop, taskIdle: EventTaskStop,
 		taskFailed: EventTaskError, taskStopped: EventTaskStop,
@@ -118,15 +118,15 @@ func (p *reporter[S]) taskEnd(o *outcome[S]) {
 }
 
 // result makes the result of a run that parked or ended, and reports it.
-func (p *reporter[S]) result(kind EventKind, state S, waiting []posthouse.Gate) *Result[S] {
+func (p *reporter) result(kind EventKind, state any, waiting []posthouse.Gate) *result {
 	r := p.run
 	return p.resultAt(kind, r.sess.Head(), state, waiting)
 }
 
 // resultAt is result for a run that parked or ended at a checkpoint.
-func (p *reporter[S]) resultAt(kind EventKind, h *posthouse.Header, state S, waiting []posthouse.Gate) *Result[S] {
+func (p *reporter) resultAt(kind EventKind, h *posthouse.Header, state any, waiting []posthouse.Gate) *result {
 	r := p.run
-	res := &Result[S]{
+	res := &result{
 		State: state, Thread: h.Thread, Branch: h.Branch, Run: r.sess.Run(), Checkpoint: h.ID,
 		Status: h.Status, Next: slices.Clone(h.Next), Waiting: waiting, Release: r.version,
 	}
@@ -141,7 +141,7 @@ func (p *reporter[S]) resultAt(kind EventKind, h *posthouse.Header, state S, wai
 
 // emitter returns what forwards the emissions of one attempt of a task. It is nil if
 // the stream does not ask for them.
-func (p *reporter[S]) emitter(t *task[S], attempt int) *engine.Emitter {
+func (p *reporter) emitter(t *task, attempt int) *engine.Emitter {
 	if p.hub.Wants(StreamMessages, StreamCustom) == "" {
 		return nil
 	}

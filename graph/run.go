@@ -52,26 +52,26 @@ type RunOptions struct {
 }
 
 // A run is one call over one branch. It takes steps until the branch parks or ends.
-type run[S any] struct {
-	app *App[S]
+type run struct {
+	app *core
 	*rootState
 	subrun      *subrun // of a subgraph; nil for the graph that was run
 	sess        *engine.Session
 	opt         RunOptions
 	breakpoints breakpoints // of this call
 	budget      budget
-	live        *state.Live[S]
+	live        *state.Live
 	frontier    *frontier.Frontier
 	program     posthouse.State // of the head that was loaded
-	record      recorder[S]
-	report      reporter[S]
+	record      recorder
+	report      reporter
 	interrupted bool               // a static interrupt was committed
 	version     *posthouse.Release // that the run made of the thread
 }
 
 // newRun returns a run of a graph. limit is how many steps it may take.
-func newRun[S any](a *App[S], root *rootState, s *engine.Session, o RunOptions, limit int, h *engine.Hub) *run[S] {
-	r := &run[S]{
+func newRun(a *core, root *rootState, s *engine.Session, o RunOptions, limit int, h *engine.Hub) *run {
+	r := &run{
 		app: a, rootState: root, sess: s, opt: o, frontier: &frontier.Frontier{},
 		budget: budget{limit: limit, lastRan: make([]int, len(a.order))},
 	}
@@ -81,7 +81,7 @@ func newRun[S any](a *App[S], root *rootState, s *engine.Session, o RunOptions, 
 }
 
 // checkCall checks the options of a call, and returns what the engine needs of them.
-func (a *App[S]) checkCall(o *RunOptions, input bool) (c engine.Invocation, err error) {
+func (a *core) checkCall(o *RunOptions, input bool) (c engine.Invocation, err error) {
 	c = engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Modes: o.Modes}
 	switch {
 	case o.RecursionLimit < 0:
@@ -98,7 +98,7 @@ func (a *App[S]) checkCall(o *RunOptions, input bool) (c engine.Invocation, err 
 }
 
 // newCall returns the run of a session; h is nil without a stream.
-func (a *App[S]) newCall(s *engine.Session, o *RunOptions, h *engine.Hub) engine.Run[S, Result[S]] {
+func (a *core) newCall(s *engine.Session, o *RunOptions, h *engine.Hub) engine.Run[input, result] {
 	r := newRun(a, &rootState{graph: a.name, fingerprint: a.fingerprint}, s, *o, cmp.Or(o.RecursionLimit, a.limit), h)
 	r.breakpoints, _ = a.breakpointsOf(o) // they were checked
 	if h := s.Head(); h != nil {
@@ -108,7 +108,7 @@ func (a *App[S]) newCall(s *engine.Session, o *RunOptions, h *engine.Hub) engine
 }
 
 // load reads the state and the frontier of the head.
-func (r *run[S]) load(ctx context.Context) error {
+func (r *run) load(ctx context.Context) error {
 	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
 	if err != nil {
 		return err
@@ -126,12 +126,12 @@ func (r *run[S]) load(ctx context.Context) error {
 	if c, err = r.app.current(c); err != nil {
 		return err
 	}
-	r.live, err = state.Decode[S](r.app.Schema, c)
+	r.live, err = state.Decode(r.app.Schema, c)
 	return err
 }
 
 // Start merges the input into the thread and runs from Start.
-func (r *run[S]) Start(ctx context.Context, in *S) (*Result[S], error) {
+func (r *run) Start(ctx context.Context, in *input) (*result, error) {
 	a := r.app
 	if err := r.migrateHead(ctx, false); err != nil {
 		return nil, err
@@ -139,11 +139,11 @@ func (r *run[S]) Start(ctx context.Context, in *S) (*Result[S], error) {
 	if r.subrun != nil {
 		r.frontier.Call = r.subrun.call
 	} else if r.sess.Head() == nil {
-		r.live = state.New[S](a.Schema)
+		r.live = state.New(a.Schema)
 	} else if err := r.load(ctx); err != nil {
 		return nil, err
 	}
-	r.live.Input(in)
+	r.live.Input(in.state)
 	var program []posthouse.Part
 	skipped, epoch := 0, r.frontier.Epoch
 	if r.subrun == nil {
@@ -151,7 +151,7 @@ func (r *run[S]) Start(ctx context.Context, in *S) (*Result[S], error) {
 		if err != nil {
 			return nil, err
 		}
-		input, err := recorded.InputParts(r.app.Schema, r.opt.Run, in, r.program)
+		input, err := recorded.InputParts(r.app.Schema, r.opt.Run, in.state, r.program)
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +198,7 @@ func (r *run[S]) Start(ctx context.Context, in *S) (*Result[S], error) {
 }
 
 // Resume goes on from the head.
-func (r *run[S]) Resume(ctx context.Context) (*Result[S], error) {
+func (r *run) Resume(ctx context.Context) (*result, error) {
 	h := r.sess.Head()
 	if h == nil {
 		return nil, engine.UnknownThread(r.sess.Thread(), r.sess.Branch())
@@ -238,12 +238,12 @@ func (r *run[S]) Resume(ctx context.Context) (*Result[S], error) {
 	return r.loop(ctx)
 }
 
-func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
+func (r *run) loop(ctx context.Context) (*result, error) {
 	if err := r.followInterrupted(ctx); err != nil {
 		return nil, err
 	}
 	drain := engine.DrainOf(ctx)
-	s := &step[S]{run: r} // reused, to save steps without checkpoints the allocations
+	s := &step{run: r} // reused, to save steps without checkpoints the allocations
 	for {
 		h := r.sess.Head()
 		switch {
@@ -251,7 +251,7 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 			if err := r.releaseDone(ctx); err != nil {
 				return nil, err
 			}
-			return r.report.result(EventEnd, *r.live.Value, nil), nil
+			return r.report.result(EventEnd, r.live.Value, nil), nil
 		case r.interrupted, engine.Closed(drain):
 			return r.park(ctx)
 		}

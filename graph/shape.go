@@ -151,5 +151,5 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 	if err != nil {
 		return nil, err
 	}
-	return progress.Of(ctx, a.ledger, c, migrationsFrom(a, c.Fingerprint))
+	return progress.Of(ctx, a.ledger, c, a.migrationsFrom(c.Fingerprint))
 }

@@ -11,7 +11,7 @@ import (
 
 // commit commits a step whose tasks completed, or keeps what it changed for the
 // next checkpoint. If it cannot, the frontier and what tasks hold are as before.
-func (s *step[S]) commit(ctx context.Context) error {
+func (s *step) commit(ctx context.Context) error {
 	if s.failed != nil {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (s *step[S]) commit(ctx context.Context) error {
 
 // checkpointOrSkip makes the checkpoint of the step, or keeps what the step changed
 // for the next one.
-func (s *step[S]) checkpointOrSkip(ctx context.Context, program []posthouse.Part, held []posthouse.Step) error {
+func (s *step) checkpointOrSkip(ctx context.Context, program []posthouse.Part, held []posthouse.Step) error {
 	r := s.run
 	status := r.statusBehind(s.outcomes)
 	if status != posthouse.StatusRunning && !r.app.check { // append parts are looked at in full where a run parks or ends
@@ -72,7 +72,7 @@ func (s *step[S]) checkpointOrSkip(ctx context.Context, program []posthouse.Part
 	return r.record.commitSteps(ctx, held)
 }
 
-func (s *step[S]) makesCheckpoint(status posthouse.Status) bool {
+func (s *step) makesCheckpoint(status posthouse.Status) bool {
 	r := s.run
 	if status != posthouse.StatusRunning {
 		return true
@@ -80,21 +80,21 @@ func (s *step[S]) makesCheckpoint(status posthouse.Status) bool {
 	if r.opt.Durability == Exit || r.frontier.Skipped < r.record.lostSteps {
 		return false // neither did the lost run: what it recorded later is found under the same names
 	}
-	of := func(n *node[S]) Snapshots {
+	of := func(n *node) Snapshots {
 		if n.opt.Snapshots != SnapshotDefault {
 			return n.opt.Snapshots
 		}
 		return r.app.snapshots
 	}
-	return slices.ContainsFunc(s.outcomes, func(o *outcome[S]) bool { return of(o.task.node).after() }) ||
+	return slices.ContainsFunc(s.outcomes, func(o *outcome) bool { return of(o.task.node).after() }) ||
 		slices.ContainsFunc(r.frontier.Tasks, func(t frontier.Target) bool { return t.Node != End && of(r.app.node(&t)).before() })
 }
 
 // keepEndPending puts End on the frontier of a subgraph whose last nodes the run stops
 // after. Otherwise the graph around it would go on.
-func (s *step[S]) keepEndPending(ctx context.Context) error {
+func (s *step) keepEndPending(ctx context.Context) error {
 	r := s.run
-	after := func(o *outcome[S]) bool { return o.task.node.stopsAfter(&r.breakpoints) }
+	after := func(o *outcome) bool { return o.task.node.stopsAfter(&r.breakpoints) }
 	if len(r.frontier.Tasks) > 0 || !slices.ContainsFunc(s.outcomes, after) {
 		return nil
 	}

@@ -14,20 +14,20 @@ import (
 
 // execute runs the tasks of the step. Where there are several, a result is on
 // record as soon as its task completed, unless all of them did.
-func (s *step[S]) execute(ctx context.Context) error {
+func (s *step) execute(ctx context.Context) error {
 	switch {
 	case s.single:
 		s.runSingle(ctx, s.todo[0])
 	case len(s.todo) > 0:
-		return (&workers[S]{step: s}).runAll(ctx)
+		return (&workers{step: s}).runAll(ctx)
 	}
 	return nil
 }
 
 // runSingle runs the only task of the step, on the state of the run.
-func (s *step[S]) runSingle(ctx context.Context, t *task[S]) {
+func (s *step) runSingle(ctx context.Context, t *task) {
 	r := s.run
-	o := t.perform(ctx, func(again bool) (*state.Live[S], error) {
+	o := t.perform(ctx, func(again bool) (*state.Live, error) {
 		if again {
 			err := r.reload(ctx)
 			return r.live, err
@@ -42,19 +42,19 @@ func (s *step[S]) runSingle(ctx context.Context, t *task[S]) {
 }
 
 // workers run the tasks of one step beside each other.
-type workers[S any] struct {
-	step *step[S]
+type workers struct {
+	step *step
 	next atomic.Int64 // the first task of the step's todo that nobody has taken
 	stop atomic.Bool  // take no more
-	out  chan *outcome[S]
+	out  chan *outcome
 }
 
 // runAll runs what is to do, and puts results on record as they come.
-func (w *workers[S]) runAll(ctx context.Context) error {
+func (w *workers) runAll(ctx context.Context) error {
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	width := min(w.step.run.app.width, len(w.step.todo))
-	w.out = make(chan *outcome[S], width)
+	w.out = make(chan *outcome, width)
 	var workers sync.WaitGroup
 	for range width {
 		workers.Go(func() { w.loop(own) })
@@ -63,7 +63,7 @@ func (w *workers[S]) runAll(ctx context.Context) error {
 	var broken error
 	left := len(w.step.todo)
 	for o := range w.out {
-		batch := []*outcome[S]{o}
+		batch := []*outcome{o}
 		for len(w.out) > 0 {
 			batch = append(batch, <-w.out)
 		}
@@ -94,7 +94,7 @@ func (w *workers[S]) runAll(ctx context.Context) error {
 // errSibling ends the tasks beside one that failed.
 var errSibling = &posthouse.Error{Code: posthouse.CodeConflict, Message: "a task of the same step failed"}
 
-func (w *workers[S]) loop(ctx context.Context) {
+func (w *workers) loop(ctx context.Context) {
 	for !w.stop.Load() && !engine.Draining(ctx) {
 		i := int(w.next.Add(1)) - 1
 		if i >= len(w.step.todo) {
@@ -108,10 +108,10 @@ func (w *workers[S]) loop(ctx context.Context) {
 }
 
 // runBranch performs a task on a state of its own. A panic of a codec is the task's.
-func (s *step[S]) runBranch(ctx context.Context, t *task[S]) (o *outcome[S]) {
+func (s *step) runBranch(ctx context.Context, t *task) (o *outcome) {
 	r := s.run
 	err := engine.Guard(func() error {
-		o = t.perform(ctx, func(bool) (*state.Live[S], error) { return branchOf(r.live, r.app.Schema, t) })
+		o = t.perform(ctx, func(bool) (*state.Live, error) { return branchOf(r.live, r.app.Schema, t) })
 		return nil
 	})
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *step[S]) runBranch(ctx context.Context, t *task[S]) (o *outcome[S]) {
 
 // recordResults puts completed tasks on record. They never run again, whatever becomes
 // of the others.
-func (s *step[S]) recordResults(ctx context.Context, batch []*outcome[S]) error {
+func (s *step) recordResults(ctx context.Context, batch []*outcome) error {
 	r := s.run
 	var steps []posthouse.Step
 	for _, o := range batch {

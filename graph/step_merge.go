@@ -7,7 +7,7 @@ import (
 
 // merge merges what the completed tasks wrote into the state of the run. It works out
 // the frontier after the step.
-func (s *step[S]) merge() error {
+func (s *step) merge() error {
 	r := s.run
 	if !s.single && r.sess.Err() != nil {
 		return r.sess.Err()
@@ -18,7 +18,7 @@ func (s *step[S]) merge() error {
 	return nil
 }
 
-func (s *step[S]) mergeState() (err error) {
+func (s *step) mergeState() (err error) {
 	r := s.run
 	if !s.single {
 		if err := merge(r.live, s.outcomes, nil); err != nil {

@@ -11,10 +11,10 @@ import (
 
 // parkWaiting commits the questions of the tasks that wait, with the state from before
 // the step.
-func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
+func (s *step) parkWaiting(ctx context.Context) (*result, error) {
 	r := s.run
 	var waiting, asked []posthouse.Gate
-	var names []*outcome[S]
+	var names []*outcome
 	var open []*posthouse.Gate
 	var stale []posthouse.ID
 	var changed error
@@ -73,15 +73,15 @@ func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
 
 // mayHaveMoreGates reports whether the step may have questions open that its outcomes do
 // not name. Tasks in it, or in a subgraph, may not have run to ask them again.
-func (s *step[S]) mayHaveMoreGates() bool {
+func (s *step) mayHaveMoreGates() bool {
 	r := s.run
-	return len(s.ended()) < len(r.frontier.Tasks) || slices.ContainsFunc(s.ended(), func(o *outcome[S]) bool {
+	return len(s.ended()) < len(r.frontier.Tasks) || slices.ContainsFunc(s.ended(), func(o *outcome) bool {
 		return o.kind != taskDone && o.kind != taskWaits || o.task.node.sub != nil
 	})
 }
 
 // parkInterrupted stops a run at a static interrupt inside a subgraph.
-func (s *step[S]) parkInterrupted(ctx context.Context) (*Result[S], error) {
+func (s *step) parkInterrupted(ctx context.Context) (*result, error) {
 	r := s.run
 	if r.subrun != nil {
 		return nil, s.leaveSubgraph(ctx, taskHalts, nil)
@@ -95,7 +95,7 @@ func (s *step[S]) parkInterrupted(ctx context.Context) (*Result[S], error) {
 }
 
 // leaveSubgraph commits what a subgraph did, and returns its end.
-func (s *step[S]) leaveSubgraph(ctx context.Context, kind outcomeKind, open []*posthouse.Gate) error {
+func (s *step) leaveSubgraph(ctx context.Context, kind outcomeKind, open []*posthouse.Gate) error {
 	if err := s.run.record.flush(ctx); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (s *step[S]) leaveSubgraph(ctx context.Context, kind outcomeKind, open []*p
 }
 
 // unfinished returns the steps that unfinished tasks hold, and their open gates.
-func (s *step[S]) unfinished() (held []posthouse.Step, keep []posthouse.ID) {
+func (s *step) unfinished() (held []posthouse.Step, keep []posthouse.ID) {
 	r := s.run
 	if r.subrun != nil {
 		return nil, nil // the node around it adopted them

@@ -13,7 +13,7 @@ import (
 
 // plan makes the tasks of the step, and reads what is on record of them. It refuses
 // nodes that the graph does not have, and a step beyond the limit.
-func (s *step[S]) plan(ctx context.Context) error {
+func (s *step) plan(ctx context.Context) error {
 	r := s.run
 	for i := range r.frontier.Tasks {
 		if t := &r.frontier.Tasks[i]; r.app.node(t) == nil {
@@ -50,7 +50,7 @@ func (s *step[S]) plan(ctx context.Context) error {
 
 // count counts the step and the nodes in it. It gives tasks of renamed nodes the names
 // that their executions have.
-func (s *step[S]) count() {
+func (s *step) count() {
 	r := s.run
 	r.budget.steps++
 	if len(r.names) > 0 {
@@ -67,7 +67,7 @@ func (s *step[S]) count() {
 
 // flushBeforeSubgraph commits what the run has done before it enters a subgraph, whose
 // checkpoints are of the whole.
-func (s *step[S]) flushBeforeSubgraph(ctx context.Context) error {
+func (s *step) flushBeforeSubgraph(ctx context.Context) error {
 	r := s.run
 	kept := func(t frontier.Target) bool {
 		sub := r.app.node(&t).Subgraph
@@ -80,7 +80,7 @@ func (s *step[S]) flushBeforeSubgraph(ctx context.Context) error {
 }
 
 // initTask makes t one of the frontier's.
-func (s *step[S]) initTask(t *task[S], i int) {
+func (s *step) initTask(t *task, i int) {
 	r := s.run
 	t.run, t.parallel = r, !s.single
 	t.Target, t.index = &r.frontier.Tasks[i], i
@@ -91,7 +91,7 @@ func (s *step[S]) initTask(t *task[S], i int) {
 
 // recallTask returns the outcome of a task that completed before, or that would only
 // wait on. It returns nil for a task that is to run.
-func (s *step[S]) recallTask(ctx context.Context, t *task[S]) (o *outcome[S], err error) {
+func (s *step) recallTask(ctx context.Context, t *task) (o *outcome, err error) {
 	r := s.run
 	exec, err := r.sess.TaskFor(ctx, t.key)
 	if err != nil || exec.Fresh() {
@@ -102,7 +102,7 @@ func (s *step[S]) recallTask(ctx context.Context, t *task[S]) (o *outcome[S], er
 			r.subrun.exec.Adopt(exec)
 		}
 	}()
-	o = &outcome[S]{task: t, exec: exec, recorded: true}
+	o = &outcome{task: t, exec: exec, recorded: true}
 	rec, ok := exec.Records().Recorded(recorded.Done)
 	if !ok {
 		if o.open = exec.Gates().StillWaitsFor(r.sess.Head().Seq); len(o.open) > 0 {

@@ -12,7 +12,7 @@ import (
 
 // route decides what follows: the next step, the same again, or the end of the run, which
 // parks, fails or drains.
-func (s *step[S]) route(ctx context.Context) (*Result[S], error) {
+func (s *step) route(ctx context.Context) (*result, error) {
 	r := s.run
 	switch {
 	case s.committed:
@@ -29,26 +29,26 @@ func (s *step[S]) route(ctx context.Context) (*Result[S], error) {
 		return nil, r.commitFailure(ctx, joinNodes(s.outcomes), nil, s.failed)
 	}
 	res, err := s.routeOutcomes(ctx)
-	if res != nil || err != nil || slices.ContainsFunc(s.ended(), func(o *outcome[S]) bool { return o.kind != taskDone }) {
+	if res != nil || err != nil || slices.ContainsFunc(s.ended(), func(o *outcome) bool { return o.kind != taskDone }) {
 		return res, err // both nil: what a task waited for has come, and the step is taken again
 	}
 	return r.park(ctx) // it was asked to drain: not every task was run
 }
 
 // ended returns the outcomes of the tasks that were run, or are on record.
-func (s *step[S]) ended() []*outcome[S] {
+func (s *step) ended() []*outcome {
 	if !slices.Contains(s.outcomes, nil) {
 		return s.outcomes
 	}
-	return slices.DeleteFunc(slices.Clone(s.outcomes), func(o *outcome[S]) bool { return o == nil })
+	return slices.DeleteFunc(slices.Clone(s.outcomes), func(o *outcome) bool { return o == nil })
 }
 
 // routeOutcomes ends a step in which not every task completed. It returns nil if all of
 // them did. A failure comes before a wait.
-func (s *step[S]) routeOutcomes(ctx context.Context) (*Result[S], error) {
+func (s *step) routeOutcomes(ctx context.Context) (*result, error) {
 	r := s.run
-	var failed []*outcome[S]
-	var stopped *outcome[S]
+	var failed []*outcome
+	var stopped *outcome
 	var has [taskStopped + 1]bool
 	for _, o := range s.ended() {
 		has[o.kind] = true
@@ -86,7 +86,7 @@ func (s *step[S]) routeOutcomes(ctx context.Context) (*Result[S], error) {
 
 // commitHeld commits the steps that tasks hold. The branch stays as it was before the
 // step.
-func (s *step[S]) commitHeld(ctx context.Context, held []posthouse.Step, err error) error {
+func (s *step) commitHeld(ctx context.Context, held []posthouse.Step, err error) error {
 	r := s.run
 	if len(held) > 0 {
 		if _, e := r.sess.Commit(ctx, &ledger.Draft{Steps: held}); e != nil {

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"iter"
+	"reflect"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -92,28 +93,30 @@ type Event[S any] struct {
 // stops before its next node: it ends the contexts of running nodes and waits for them.
 // What completed is on record, and the thread can be resumed. Iterating twice runs
 // twice.
-func (a *App[S]) Stream(ctx context.Context, thread string, input S, o ...RunOptions) iter.Seq2[Event[S], error] {
-	return engine.ReadAlong(ctx, a.front, thread, &input, o, typed[S])
+func (a *App[S]) Stream(ctx context.Context, thread string, in S, o ...RunOptions) iter.Seq2[Event[S], error] {
+	return engine.ReadAlong(ctx, a.front, thread, &input{&in}, o, typedEvent[S])
 }
 
 // ResumeStream is Resume as a sequence; see [App.Stream]. Resuming a finished thread
 // yields its end. Steps on record do not run again, and so emit nothing.
 func (a *App[S]) ResumeStream(ctx context.Context, thread string, o ...RunOptions) iter.Seq2[Event[S], error] {
-	return engine.ReadAlong(ctx, a.front, thread, nil, o, typed[S])
+	return engine.ReadAlong(ctx, a.front, thread, nil, o, typedEvent[S])
 }
 
 // typed returns the event of a notice for a reader of states of type S.
-func typed[S any](n *engine.Notice) Event[S] {
+func typedEvent[S any](n *engine.Notice) Event[S] {
 	e := Event[S]{
 		Kind: n.Kind, Mode: n.Mode, Path: n.Path, Node: n.Node, Checkpoint: n.Checkpoint,
 		Task: n.Task, Attempt: n.Attempt, Updates: n.Updates, Text: n.Text, Value: n.Value, Step: n.Step, Seq: n.Seq,
 		Err: n.Err, Due: n.Due, At: n.At, Took: n.Took,
 	}
 	if n.Path == "" {
-		e.State, _ = n.State.(S)
-	} else {
-		e.Inner = n.State
+		e.State = stateOf[S](n.State)
+	} else if n.State != nil {
+		e.Inner = reflect.ValueOf(n.State).Elem().Interface()
 	}
-	e.Result, _ = n.Result.(*Result[S])
+	if res, ok := n.Result.(*result); ok {
+		e.Result = typedResult[S](res)
+	}
 	return e
 }

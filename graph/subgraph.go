@@ -1,9 +1,11 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -61,78 +63,86 @@ type SubOptions[S, T any] struct {
 // the graph around it, except their interrupts. Each call has the recursion limit for
 // itself. A [Command] with Parent ends it and leads on in the graph around it.
 func Subgraph[S, T any](g *Graph[S], name string, sub *Graph[T], o *SubOptions[S, T]) {
-	in := &inner[S, T]{graph: sub}
-	if o != nil {
-		in.opt = *o
+	o = cmp.Or(o, &SubOptions[S, T]{})
+	in := &inner{state: reflect.TypeFor[T](), lifetime: o.Lifetime, ownThread: o.OwnThread, migrations: o.Migrations}
+	if sub != nil {
+		in.graph = &sub.definition
 	}
-	g.add(name, []NodeOptions{in.opt.Node}).sub = in
+	if o.In != nil {
+		in.in = func(s any) any { input := o.In(s.(*S)); return &input }
+	}
+	if o.Out != nil {
+		in.out = func(s, result any) error { return o.Out(s.(*S), result.(*T)) }
+	}
+	g.add(name, []NodeOptions{o.Node}).sub = in
 }
 
-// A subgraph is an inner without the type of its state.
-type subgraph[S any] interface {
-	compile(l *ledger.Ledger, o *CompileOptions) (subgraph[S], error)
-	call(ctx context.Context, r *run[S], o *outcome[S]) (Command, error)
-	programs() []posthouse.Program
-	topology() (fingerprint string, sub *topology.Subgraph)
-}
-
-type inner[S, T any] struct {
-	graph *Graph[T]
-	opt   SubOptions[S, T]
-	app   *App[T]
+// An inner is a subgraph of a node. What it takes and gives are pointers to states.
+type inner struct {
+	graph      *definition // nil for none, which Compile refuses
+	state      reflect.Type
+	in         func(s any) any           // or nil
+	out        func(s, result any) error // or nil
+	lifetime   Lifetime
+	ownThread  bool
+	migrations []Migration
+	app        *core // once it is compiled
 }
 
 // compile returns a copy: a Graph can be compiled more than once.
-func (in *inner[S, T]) compile(l *ledger.Ledger, o *CompileOptions) (subgraph[S], error) {
+func (in *inner) compile(l *ledger.Ledger, o *CompileOptions) (*inner, error) {
 	switch {
 	case in.graph == nil:
 		return nil, errors.New("it is nil")
-	case in.opt.Lifetime > Unkept:
-		return nil, fmt.Errorf("its Lifetime %d is unknown", in.opt.Lifetime)
-	case in.opt.OwnThread && in.opt.Lifetime == Unkept:
+	case in.lifetime > Unkept:
+		return nil, fmt.Errorf("its Lifetime %d is unknown", in.lifetime)
+	case in.ownThread && in.lifetime == Unkept:
 		return nil, errors.New("it has a thread of its own, and so is kept")
-	case len(in.opt.Migrations) > 0 && !in.opt.OwnThread:
+	case len(in.migrations) > 0 && !in.ownThread:
 		return nil, errors.New("it has Migrations and no thread of its own: give them to the graph around it")
 	case slices.Contains(o.inside, any(in.graph)):
 		return nil, errors.New("it is within itself")
 	}
 	own := *o
-	own.InterruptBefore, own.InterruptAfter, own.InterruptBeforeEdges, own.Migrations = nil, nil, nil, slices.Clone(in.opt.Migrations)
+	own.InterruptBefore, own.InterruptAfter, own.InterruptBeforeEdges, own.Migrations = nil, nil, nil, slices.Clone(in.migrations)
 	c := *in
 	var err error
-	if c.app, err = in.graph.Compile(l, &own); err == nil && in.opt.Lifetime == Unkept && c.app.Stops() {
+	if c.app, err = in.graph.compile(in.state, l, &own); err == nil && in.lifetime == Unkept && c.app.Stops() {
 		err = errors.New("it is Unkept and has a static interrupt, at which it would begin again for ever")
 	}
 	return &c, err
 }
 
-func (in *inner[S, T]) topology() (string, *topology.Subgraph) {
-	own, life := "", in.opt.Lifetime
-	if in.opt.OwnThread {
+func (in *inner) topology() (string, *topology.Subgraph) {
+	own, life := "", in.lifetime
+	if in.ownThread {
 		own = " own"
 	}
-	sub := &topology.Subgraph{Graph: in.app.Graph, OwnThread: in.opt.OwnThread, Kept: life != Unkept, PerThread: life == PerThread}
+	sub := &topology.Subgraph{Graph: in.app.Graph, OwnThread: in.ownThread, Kept: life != Unkept, PerThread: life == PerThread}
 	return fmt.Sprintf(" subgraph %d%s %s", life, own, in.app.fingerprint), sub
 }
 
-func (in *inner[S, T]) input(s *S) (input T, err error) {
-	if in.opt.In != nil {
-		err = engine.Guard(func() error { input = in.opt.In(s); return nil })
+func (in *inner) input(s any) (out *input, err error) {
+	out = &input{}
+	if in.in == nil {
+		out.state = in.app.newState()
+		return out, nil
 	}
-	return input, err
+	err = engine.Guard(func() error { out.state = in.in(s); return nil })
+	return out, err
 }
 
 // output merges the result of a call into the state around.
-func (in *inner[S, T]) output(s *S, result *T) error {
-	if in.opt.Out == nil {
+func (in *inner) output(s, result any) error {
+	if in.out == nil {
 		return nil
 	}
-	return engine.Guard(func() error { return in.opt.Out(s, result) })
+	return engine.Guard(func() error { return in.out(s, result) })
 }
 
 // call runs the subgraph from its start, or from where it stood.
-func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
-	if in.opt.OwnThread {
+func (in *inner) call(ctx context.Context, r *run, o *outcome) (Command, error) {
+	if in.ownThread {
 		return in.callThread(ctx, r, o)
 	}
 	var hub *engine.Hub
@@ -141,7 +151,7 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 	}
 	c := newRun(in.app, r.rootState, r.sess, r.opt, in.app.limit, hub)
 	c.opt.bounded = o.task.isBounded()
-	c.subrun = &subrun{path: r.pathTo(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.opt.Lifetime, unkept: in.opt.Lifetime == Unkept}
+	c.subrun = &subrun{path: r.pathTo(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.lifetime, unkept: in.lifetime == Unkept}
 	if r.subrun != nil && r.subrun.unkept {
 		c.subrun.unkept, c.subrun.pending = true, state.JoinParts(r.subrun.pending, r.record.uncommittedProgram)
 	}
@@ -151,9 +161,9 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 	case stands:
 		_, err = c.loop(ctx)
 	default:
-		var input T
+		var input *input
 		if input, err = in.input(o.live.Value); err == nil {
-			_, err = c.Start(ctx, &input)
+			_, err = c.Start(ctx, input)
 		}
 	}
 	switch {
@@ -164,10 +174,10 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 	case len(c.frontier.Tasks) > 0:
 		return Command{}, &subgraphEnd{kind: taskIdle}
 	}
-	if in.opt.Out != nil {
+	if in.out != nil {
 		result, err := c.live.Copy()
 		if err == nil {
-			err = in.output(o.live.Value, &result)
+			err = in.output(o.live.Value, result)
 		}
 		if err != nil {
 			return Command{}, err
@@ -185,7 +195,7 @@ type subgraphEnd struct {
 
 func (e *subgraphEnd) Error() string { return "graph: a subgraph is interrupted" }
 
-func (r *run[S]) pathTo(name string) string {
+func (r *run) pathTo(name string) string {
 	if r.subrun == nil {
 		return name
 	}

@@ -3,6 +3,7 @@ package graph
 import (
 	"cmp"
 	"context"
+	"reflect"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
@@ -53,7 +54,7 @@ func UpdateWithin[T any](ctx context.Context, l *ledger.Ledger, checkpoint posth
 			Hint: "update at the head of a branch that has called it",
 		}
 	}
-	if err := applyChange(change, s); err != nil {
+	if err := applyChange(untypedChange(change), s); err != nil {
 		return nil, err
 	}
 	opt, _ := engine.One(o)
@@ -105,7 +106,7 @@ func subgraphState[T any](ctx context.Context, l *ledger.Ledger, id posthouse.ID
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	p, bad := newSchema[T]("", cmp.Or(opt.Codec, posthouse.JSON), false)
+	p, bad := newSchema(reflect.TypeFor[T](), "", cmp.Or(opt.Codec, posthouse.JSON), false)
 	if len(bad) > 0 {
 		return nil, nil, nil, posthouse.Invalid("state", "%s", bad[0])
 	}

@@ -18,8 +18,8 @@ import (
 // called went on. The thread's program wakes it earlier, unless its process was lost.
 const lookAgain = 24 * time.Hour
 
-func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
-	thread := calls.ThreadName(r.sess.Head(), o.task.key.String(), uint8(in.opt.Lifetime), in.opt.Lifetime == PerCall)
+func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, error) {
+	thread := calls.ThreadName(r.sess.Head(), o.task.key.String(), uint8(in.lifetime), in.lifetime == PerCall)
 	opt := RunOptions{
 		By: r.opt.By, Durability: r.opt.Durability, bounded: o.task.isBounded(),
 		Coordination: r.sess.Head().Coordination,
@@ -40,20 +40,20 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 	if err != nil {
 		return Command{}, err
 	}
-	var res *Result[T]
+	var res *result
 	switch {
 	case ended != "":
-		s, err := in.app.State(ctx, thread, StateOptions{Checkpoint: ended})
+		s, err := in.app.state(ctx, thread, ended)
 		if err != nil {
 			return Command{}, err
 		}
-		res = &Result[T]{State: s.State, Status: s.Status, Thread: thread, Checkpoint: ended}
+		res = &result{State: s.State, Status: s.Status, Thread: thread, Checkpoint: ended}
 	case begun:
 		res, err = in.app.front.Do(ctx, thread, &opt, h, nil)
 	default:
-		var input T
+		var input *input
 		if input, err = in.input(o.live.Value); err == nil {
-			res, err = in.app.front.Do(ctx, thread, &opt, h, &input)
+			res, err = in.app.front.Do(ctx, thread, &opt, h, input)
 		}
 	}
 	if err == nil && posthouse.IsOver(res.Status) {
@@ -67,14 +67,14 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 	case res.Status != posthouse.StatusDone:
 		return Command{}, in.parkForChild(ctx, o, res)
 	}
-	if in.opt.Lifetime == PerThread {
+	if in.lifetime == PerThread {
 		data, err := json.Marshal(calls.Position{Thread: res.Thread, Checkpoint: res.Checkpoint})
 		if err != nil {
 			return Command{}, err
 		}
 		o.program = []posthouse.Part{{Name: calls.KeptPrefix + r.pathTo(o.task.label()), Codec: posthouse.JSON.Name(), Data: data}}
 	}
-	return Command{}, in.output(o.live.Value, &res.State)
+	return Command{}, in.output(o.live.Value, res.State)
 }
 
 // callState reports whether the thread of a call has been given its input. If the thread
@@ -82,7 +82,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 // lost the results of its calls, and makes them again. A fork of the caller goes on, in a
 // thread of its own, from what the original's subgraph had done when the caller parked,
 // or else from what its earlier calls kept.
-func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, opt *RunOptions, o *outcome[S]) (begun bool, ended posthouse.ID, err error) {
+func (in *inner) callState(ctx context.Context, r *run, thread string, opt *RunOptions, o *outcome) (begun bool, ended posthouse.ID, err error) {
 	l, exec, was := r.app.ledger, o.exec, calls.Position{}
 	for !exec.Fresh() {
 		rec, ok := exec.Records().Recorded(calls.PositionStep)
@@ -120,7 +120,7 @@ func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, 
 }
 
 // parkForChild parks the caller until the subgraph's thread goes on.
-func (in *inner[S, T]) parkForChild(ctx context.Context, o *outcome[S], res *Result[T]) error {
+func (in *inner) parkForChild(ctx context.Context, o *outcome, res *result) error {
 	if res.Status == posthouse.StatusRunning {
 		return &subgraphEnd{kind: taskIdle} // it was asked to drain
 	}
@@ -152,6 +152,12 @@ func (in *inner[S, T]) parkForChild(ctx context.Context, o *outcome[S], res *Res
 // Programs returns what a runner needs to move threads of the graph. These are the App
 // itself and the subgraphs that run in threads of their own.
 func (a *App[S]) Programs() []posthouse.Program {
+	programs := a.programs()
+	programs[0] = a
+	return programs
+}
+
+func (a *core) programs() []posthouse.Program {
 	programs := []posthouse.Program{a}
 	for _, n := range a.order {
 		if n.sub != nil {
@@ -161,9 +167,9 @@ func (a *App[S]) Programs() []posthouse.Program {
 	return programs
 }
 
-func (in *inner[S, T]) programs() []posthouse.Program {
-	all := in.app.Programs()
-	if !in.opt.OwnThread {
+func (in *inner) programs() []posthouse.Program {
+	all := in.app.programs()
+	if !in.ownThread {
 		return all[1:]
 	}
 	all[0] = calls.NewProgram(all[0], in.app.ledger)

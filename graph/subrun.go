@@ -34,9 +34,9 @@ type subrun struct {
 // enter reads what is on record of a call, or of the calls before it. It reports whether
 // a call has begun. The plan of a call is dropped when it ends, and when the thread is
 // led elsewhere.
-func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
+func (r *run) enter(ctx context.Context) (stands bool, err error) {
 	n := r.subrun
-	r.live = state.New[S](r.app.Schema)
+	r.live = state.New(r.app.Schema)
 	if n.unkept {
 		return false, r.reloadInner(ctx)
 	}
@@ -60,13 +60,13 @@ func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 	if !stands && n.lifetime != PerThread {
 		return false, nil
 	}
-	r.live, err = state.Decode[S](r.app.Schema, subparts.Within(c, n.path))
+	r.live, err = state.Decode(r.app.Schema, subparts.Within(c, n.path))
 	return stands, err
 }
 
 // reloadInner is reload for a subgraph. An unkept one begins with the state that an
 // earlier call within the same unkept one left, if it lives per thread.
-func (r *run[S]) reloadInner(ctx context.Context) (err error) {
+func (r *run) reloadInner(ctx context.Context) (err error) {
 	n, c := r.subrun, &posthouse.Checkpoint{Program: posthouse.State{}}
 	switch {
 	case !n.unkept:
@@ -81,6 +81,6 @@ func (r *run[S]) reloadInner(ctx context.Context) (err error) {
 	if err := state.ApplyParts(in.State, r.record.uncommitted); err != nil {
 		return err
 	}
-	r.live, err = state.Decode[S](r.app.Schema, in)
+	r.live, err = state.Decode(r.app.Schema, in)
 	return err
 }

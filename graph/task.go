@@ -15,21 +15,21 @@ import (
 )
 
 // A task is one execution of a node in a step.
-type task[S any] struct {
+type task struct {
 	*frontier.Target
-	run      *run[S]
-	node     *node[S]
+	run      *run
+	node     *node
 	index    int  // in the step
 	parallel bool // it runs on a state of its own, whatever else the step has
 
-	outcome outcome[S]     // of perform
+	outcome outcome        // of perform
 	key     engine.TaskKey // as in "7/approve", or "7/fetch#3" for the third task of its step if it was sent an input
 }
 
-func (t *task[S]) label() string { return t.Target.Label(t.Target.Node, t.index) }
+func (t *task) label() string { return t.Target.Label(t.Target.Node, t.index) }
 
 // title is label for people, with the name as it is.
-func (t *task[S]) title() string {
+func (t *task) title() string {
 	if t.Input == nil {
 		return t.node.Name
 	}
@@ -48,11 +48,11 @@ const (
 )
 
 // An outcome is how a task ended.
-type outcome[S any] struct {
-	task     *task[S]
+type outcome struct {
+	task     *task
 	kind     outcomeKind
 	exec     *engine.Task
-	live     *state.Live[S]    // the state it worked on
+	live     *state.Live       // the state it worked on
 	writes   []state.Write     // what it changed, of a task that ran beside others
 	lead     Command           // of the node
 	next     []frontier.Target // where the run goes on
@@ -67,7 +67,7 @@ type outcome[S any] struct {
 
 // perform runs a task until it completes, waits, or fails for good. state returns the
 // state to work on; again says that an attempt changed the one before.
-func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Live[S], error)) *outcome[S] {
+func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live, error)) *outcome {
 	r := t.run
 	o := &t.outcome
 	for again := false; ; again = true {
@@ -135,7 +135,7 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 }
 
 // leadOn notes where the run goes on after the node. may are the targets of its commands.
-func (t *task[S]) leadOn(o *outcome[S], may []string) (err error) {
+func (t *task) leadOn(o *outcome, may []string) (err error) {
 	n := t.node
 	switch {
 	case o.lead.Parent:
@@ -152,7 +152,7 @@ func (t *task[S]) leadOn(o *outcome[S], may []string) (err error) {
 
 // takeWrites notes what a node wrote, and applies the rules of parts to it. Its
 // transitions then see what the next node would see if the task were alone.
-func (t *task[S]) takeWrites(o *outcome[S]) (err error) {
+func (t *task) takeWrites(o *outcome) (err error) {
 	if t.parallel {
 		if o.writes, err = o.live.Writes(); err != nil {
 			return err
@@ -164,14 +164,14 @@ func (t *task[S]) takeWrites(o *outcome[S]) (err error) {
 	return o.live.ApplyRules(t.node.Name, t.parallel)
 }
 
-func (o *outcome[S]) finish(kind outcomeKind, err error) *outcome[S] {
+func (o *outcome) finish(kind outcomeKind, err error) *outcome {
 	o.kind, o.err = kind, err
 	return o
 }
 
 // attempt runs the node once, or its handler if it has failed for good. It notes in o
 // what a command says.
-func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past recorded.Attempts) error {
+func (t *task) attempt(ctx context.Context, o *outcome, past recorded.Attempts) error {
 	r := t.run
 	exec, s := o.exec, o.live.Value
 	exec.SetLocal(o.live)
@@ -211,7 +211,7 @@ func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past recorded.Atte
 }
 
 // runNode runs the node's subgraph or its code. A panic of the code is an error.
-func (t *task[S]) runNode(ctx context.Context, o *outcome[S], s *S, sent topology.Decoder, lead *Command) (err error) {
+func (t *task) runNode(ctx context.Context, o *outcome, s any, sent topology.Decoder, lead *Command) (err error) {
 	n := o.task.node
 	if n.sub != nil {
 		*lead, err = n.sub.call(ctx, t.run, o)
@@ -221,7 +221,7 @@ func (t *task[S]) runNode(ctx context.Context, o *outcome[S], s *S, sent topolog
 }
 
 // checkParentCommand checks a command to the graph around a subgraph.
-func (t *task[S]) checkParentCommand(c *Command) error {
+func (t *task) checkParentCommand(c *Command) error {
 	r, from := t.run, t.Target.Node
 	switch {
 	case r.subrun == nil:

@@ -13,19 +13,19 @@ import (
 
 // A transition leads on from a node, or from Start. The run follows all transitions of a
 // place at once.
-type transition[S any] struct {
+type transition struct {
 	topology.Transition
 	names []func(string) string // of an inlined transition, as of a node
 
-	route  func(*S) string // by kind, one of these
-	routes func(*S) []string
-	sends  func(*S) []Send
+	route  func(any) string // by kind, one of these
+	routes func(any) []string
+	sends  func(any) []Send
 }
 
 // Edge leads from a node, or from Start, to a node, or to End. Several edges from one
 // place are all followed at once.
 func (g *Graph[S]) Edge(from, to string) {
-	g.transitions = append(g.transitions, transition[S]{Transition: topology.Transition{From: from, To: []string{to}, Kind: topology.Edge}})
+	g.transitions = append(g.transitions, transition{Transition: topology.Transition{From: from, To: []string{to}, Kind: topology.Edge}})
 }
 
 // Join leads to a node once all of these nodes have completed since it last ran. They may
@@ -40,19 +40,19 @@ func (g *Graph[S]) Join(to string, from ...string) {
 // as the node left it. It must only read it, and depend on nothing else. If targets are
 // given, it may lead nowhere else, and Compile checks them.
 func (g *Graph[S]) Route(from string, route func(s *S) string, targets ...string) {
-	g.transitions = append(g.transitions, transition[S]{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Route}, route: route})
+	g.transitions = append(g.transitions, transition{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Route}, route: untyped(route)})
 }
 
 // Routes is [Graph.Route] to any number of nodes at once. No node ends this branch.
 func (g *Graph[S]) Routes(from string, routes func(s *S) []string, targets ...string) {
-	g.transitions = append(g.transitions, transition[S]{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Routes}, routes: routes})
+	g.transitions = append(g.transitions, transition{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Routes}, routes: untyped(routes)})
 }
 
 // Map sends inputs to tasks, as many as the function returns: the map of a map-reduce.
 // What the tasks write is merged into the state by the rules of its parts. Targets are
 // as for [Graph.Route].
 func (g *Graph[S]) Map(from string, sends func(s *S) []Send, targets ...string) {
-	g.transitions = append(g.transitions, transition[S]{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Map}, sends: sends})
+	g.transitions = append(g.transitions, transition{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Map}, sends: untyped(sends)})
 }
 
 // A Send runs a [Task] node with an input of its own.
@@ -80,7 +80,7 @@ func Stop() Command { return Command{Goto: []string{End}} }
 
 func (c *Command) isZero() bool { return len(c.Goto)+len(c.Send) == 0 && !c.Parent }
 
-func (a *plan[S]) targetsOf(w *transition[S], s *S) ([]frontier.Target, error) {
+func (a *plan) targetsOf(w *transition, s any) ([]frontier.Target, error) {
 	var to []string
 	var sends []Send
 	switch w.Kind {
@@ -120,7 +120,7 @@ func sendsOf(sends []Send) []topology.Send {
 
 // route returns where the run goes on after a place: where the command says, or else
 // where its transitions lead.
-func (a *plan[S]) route(from string, ways []*transition[S], may []string, cmd *Command, s *S) ([]frontier.Target, error) {
+func (a *plan) route(from string, ways []*transition, may []string, cmd *Command, s any) ([]frontier.Target, error) {
 	if !cmd.isZero() {
 		return a.Resolve("command of", from, may, cmd.Goto, sendsOf(cmd.Send))
 	}
@@ -141,7 +141,7 @@ func (a *plan[S]) route(from string, ways []*transition[S], may []string, cmd *C
 
 // followInterrupted follows the transitions of nodes that the run was stopped after, from
 // the state as it is now.
-func (r *run[S]) followInterrupted(ctx context.Context) error {
+func (r *run) followInterrupted(ctx context.Context) error {
 	if r.frontier.Ends() {
 		r.frontier.Tasks = nil
 		r.record.newChange(posthouse.KindNode, posthouse.StatusDone, r.sess.Head().Node)

@@ -58,11 +58,16 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	if err != nil {
 		return nil, err
 	}
-	base, err := updateBase(a, ctx, thread, &opt)
+	s, err := a.update(ctx, thread, untypedChange(change), &opt)
+	return typedSnapshot[S](s), err
+}
+
+func (a *core) update(ctx context.Context, thread string, change func(any), opt *UpdateOptions) (*snapshot, error) {
+	base, err := a.updateBase(ctx, thread, opt)
 	if err != nil {
 		return nil, err
 	}
-	e, err := a.edit(ctx, base, opt, true)
+	e, err := a.edit(ctx, base, *opt, true)
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +82,11 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	if err != nil {
 		return nil, err
 	}
-	return a.State(ctx, h.Thread, StateOptions{Checkpoint: h.ID})
+	return a.state(ctx, h.Thread, h.ID)
 }
 
 // updateBase returns the checkpoint that an update changes.
-func updateBase[S any](a *App[S], ctx context.Context, thread string, o *UpdateOptions) (*posthouse.Checkpoint, error) {
+func (a *core) updateBase(ctx context.Context, thread string, o *UpdateOptions) (*posthouse.Checkpoint, error) {
 	if err := checkLabels(o.Labels); err != nil {
 		return nil, err
 	}
@@ -93,7 +98,7 @@ func updateBase[S any](a *App[S], ctx context.Context, thread string, o *UpdateO
 }
 
 // applyChange makes a change by hand, which may be nil. A panic in it is an error.
-func applyChange[S any](change func(*S), s *S) error {
+func applyChange(change func(any), s any) error {
 	if change == nil {
 		return nil
 	}
@@ -118,6 +123,11 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 	if err != nil {
 		return nil, err
 	}
+	s, err := a.fork(ctx, checkpoint, untypedChange(change), &opt)
+	return typedSnapshot[S](s), err
+}
+
+func (a *core) fork(ctx context.Context, checkpoint posthouse.ID, change func(any), opt *ForkOptions) (*snapshot, error) {
 	fork := &ledger.ForkOptions{Thread: opt.Thread, Branch: opt.Branch, By: opt.By}
 	h, err := a.ledger.GetHeader(ctx, checkpoint)
 	if err != nil {
@@ -131,10 +141,10 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 		if err != nil {
 			return nil, err
 		}
-		if len(migrationsFrom(a, c.Fingerprint)) > 0 {
-			return forkMigrated(a, ctx, c, fork, change)
+		if len(a.migrationsFrom(c.Fingerprint)) > 0 {
+			return a.forkMigrated(ctx, c, fork, change)
 		}
-		parts, err := editedParts(a, c, change)
+		parts, err := a.editedParts(c, change)
 		if err != nil {
 			return nil, err
 		}
@@ -144,15 +154,15 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 	if err != nil {
 		return nil, err
 	}
-	return newSnapshot(a, c)
+	return a.newSnapshot(c)
 }
 
-func editedParts[S any](a *App[S], c *posthouse.Checkpoint, change func(*S)) ([]posthouse.Part, error) {
+func (a *core) editedParts(c *posthouse.Checkpoint, change func(any)) ([]posthouse.Part, error) {
 	c, err := a.current(c)
 	if err != nil {
 		return nil, err
 	}
-	s := new(S)
+	s := a.newState()
 	if err := a.Schema.Read(c, s); err != nil {
 		return nil, err
 	}
@@ -164,15 +174,15 @@ func editedParts[S any](a *App[S], c *posthouse.Checkpoint, change func(*S)) ([]
 
 // forkMigrated forks a checkpoint of another version, and commits the migrated and
 // editedParts state after it.
-func forkMigrated[S any](a *App[S], ctx context.Context, c *posthouse.Checkpoint, o *ledger.ForkOptions, change func(*S)) (*Snapshot[S], error) {
-	t, err := upgradeVersion(a).Of(ctx, c, false)
+func (a *core) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *ledger.ForkOptions, change func(any)) (*snapshot, error) {
+	t, err := a.version().Of(ctx, c, false)
 	if err != nil {
 		return nil, err
 	}
 	if e := t.Err(true); e != nil {
 		return nil, e
 	}
-	parts, err := editedParts(a, c, change)
+	parts, err := a.editedParts(c, change)
 	if err != nil {
 		return nil, err
 	}
@@ -191,5 +201,5 @@ func forkMigrated[S any](a *App[S], ctx context.Context, c *posthouse.Checkpoint
 	if err != nil {
 		return nil, err
 	}
-	return a.State(ctx, c.Thread, StateOptions{Checkpoint: done.Checkpoint.ID})
+	return a.state(ctx, c.Thread, done.Checkpoint.ID)
 }

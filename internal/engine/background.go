@@ -13,18 +13,28 @@ import (
 // A Background is a run that goes on by itself. R is its result. It is safe for concurrent
 // use, and need not be kept.
 type Background[R any] struct {
+	*background
+	result func() R // once it is done
+}
+
+// A background is a run that goes on by itself, without the type of its result.
+type background struct {
 	ledger         *ledger.Ledger
 	thread, branch string
-	cancelled      func(R) bool // reports whether that is the result of a cancelled run
 	stopWaiting    context.CancelCauseFunc
 	drain          context.CancelFunc
 	done           chan struct{}
-	res            R
+	cancelled      bool // its result is that of a cancelled run
 	err            error
 
 	mu             sync.Mutex
 	begun          bool
 	cancelledEarly bool // before it began
+}
+
+// Typed returns the same run with its result as another type has it.
+func Typed[R, Q any](h *Background[R], as func(R) Q) *Background[Q] {
+	return &Background[Q]{h.background, sync.OnceValue(func() Q { return as(h.result()) })}
 }
 
 // Launch is Call in the background. It returns once the thread is claimed, or, where
@@ -35,15 +45,13 @@ func (f *Front[O, In, R, C]) Launch(ctx context.Context, thread string, in *In, 
 		return nil, err
 	}
 	drain, stop := context.WithCancel(context.Background())
-	h := &Background[*R]{
-		ledger: f.Ledger, thread: cmp.Or(thread, posthouse.DefaultThread), branch: c.Branch, drain: stop, done: make(chan struct{}),
-		cancelled: func(res *R) bool { return f.Status(res) == posthouse.StatusCancelled },
-	}
+	h := &background{ledger: f.Ledger, thread: cmp.Or(thread, posthouse.DefaultThread), branch: c.Branch, drain: stop, done: make(chan struct{})}
 	around := DrainOf(ctx)
 	if Closed(around) {
 		h.Drain()
 	}
 	ctx, h.stopWaiting = context.WithCancelCause(WithDrain(ctx, drain.Done()))
+	var res *R
 	var s *Session
 	var place *ledger.Ticket
 	if c.OnBusy == Reject && c.Run == "" {
@@ -72,14 +80,15 @@ func (f *Front[O, In, R, C]) Launch(ctx context.Context, thread string, in *In, 
 				return
 			}
 		}
-		h.res, h.err = f.drive(ctx, s, f.NewRun(s, &opt, nil), &c, in)
+		res, h.err = f.drive(ctx, s, f.NewRun(s, &opt, nil), &c, in)
+		h.cancelled = h.err == nil && f.Status(res) == posthouse.StatusCancelled
 	}()
-	return h, nil
+	return &Background[*R]{h, func() *R { return res }}, nil
 }
 
 // markBegun ends the time in which Cancel keeps the run from beginning. err says why it
 // could not begin.
-func (h *Background[R]) markBegun(ctx context.Context, s *Session, err error) error {
+func (h *background) markBegun(ctx context.Context, s *Session, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil && ctx.Err() != nil {
@@ -94,24 +103,24 @@ func (h *Background[R]) markBegun(ctx context.Context, s *Session, err error) er
 
 // Done returns a channel that is closed when the run has ended and given the
 // thread back.
-func (h *Background[R]) Done() <-chan struct{} { return h.done }
+func (h *background) Done() <-chan struct{} { return h.done }
 
 // Result waits for the end and returns the run's result. One that was cancelled before it
 // began is [posthouse.ErrCancelled].
 func (h *Background[R]) Result() (R, error) {
 	<-h.done
-	return h.res, h.err
+	return h.result(), h.err
 }
 
 // Reason returns how the run ended, [Running] if it has not. What is on record
 // decides.
-func (h *Background[R]) Reason() Reason {
+func (h *background) Reason() Reason {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case !Closed(h.done):
 		return Running
-	case h.cancelledEarly, h.err == nil && h.cancelled(h.res):
+	case h.cancelledEarly, h.cancelled:
 		return Cancelled
 	case h.err != nil:
 		return Failed
@@ -122,7 +131,7 @@ func (h *Background[R]) Reason() Reason {
 // Cancel asks to cancel the run, by [ledger.Ledger.Cancel], or keeps it from
 // beginning. It does not wait for the end. Cancelling again, or what has ended,
 // does nothing. An error says that the request could not be put on record.
-func (h *Background[R]) Cancel(ctx context.Context, reason string) error {
+func (h *background) Cancel(ctx context.Context, reason string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if Closed(h.done) {
@@ -142,4 +151,4 @@ func (h *Background[R]) Cancel(ctx context.Context, reason string) error {
 
 // Drain asks the run to stop before what it would do next. Draining again does
 // nothing.
-func (h *Background[R]) Drain() { h.drain() }
+func (h *background) Drain() { h.drain() }

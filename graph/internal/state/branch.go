@@ -11,13 +11,14 @@ import (
 // Branch returns a copy of the state for a task that runs beside others. Nobody sees
 // what the task changes until it is merged. Elements of append parts that hold
 // pointers, and fields tagged "-", are shared.
-func (l *Live[S]) Branch() (*Live[S], error) {
-	state, err := l.Copy()
+func (l *Live) Branch() (*Live, error) {
+	state, err := l.copy()
 	if err != nil {
 		return nil, err
 	}
-	b := New[S](l.schema)
-	*b.Value, *b.old = state, state
+	b := New(l.schema)
+	b.now.Set(state)
+	b.old.Set(state)
 	for i := range b.parts {
 		from, q := &l.parts[i], &b.parts[i]
 		q.enc, q.stored = from.enc, from.stored
@@ -45,14 +46,14 @@ type Write struct {
 func (w *Write) Value() posthouse.Value { return posthouse.Value{Codec: w.Codec, Data: w.Data} }
 
 // Writes returns what a branch changed.
-func (l *Live[S]) Writes() ([]Write, error) {
+func (l *Live) Writes() ([]Write, error) {
 	var ws []Write
 	for i := range l.parts {
 		q := &l.parts[i]
 		from := q.ptr
 		switch {
 		case q.overwritten:
-			from = q.pointer(reflect.ValueOf(l.Value).Elem())
+			from = q.pointer(l.now)
 		case q.encoding == byAppend:
 			n, err := q.appended.length()
 			if err != nil {

@@ -12,11 +12,12 @@ import (
 // A Live state is the one that nodes work on. To find what they changed, it keeps a
 // shallow copy of the state as it was committed, and each part's last encoding. It
 // reflects on the type once, when it is made; a step touches only what changed.
-type Live[S any] struct {
-	Value *S // what nodes work on
+type Live struct {
+	Value any // a pointer to what nodes work on
 
 	schema  *Schema
-	old     *S // as it was committed
+	now     reflect.Value // what Value points to
+	old     reflect.Value // as it was committed
 	parts   []part
 	reduces bool             // a part has a rule that reduces
 	out     []posthouse.Part // reused from step to step
@@ -35,13 +36,13 @@ type part struct {
 }
 
 // New returns a zero state with nothing committed yet.
-func New[S any](p *Schema) *Live[S] {
-	l := &Live[S]{Value: new(S), schema: p, old: new(S), parts: make([]part, len(p.Fields))}
-	now, old := reflect.ValueOf(l.Value).Elem(), reflect.ValueOf(l.old).Elem()
+func New(p *Schema) *Live {
+	value := reflect.New(p.Type)
+	l := &Live{Value: value.Interface(), schema: p, now: value.Elem(), old: reflect.New(p.Type).Elem(), parts: make([]part, len(p.Fields))}
 	for i := range p.Fields {
 		f := &p.Fields[i]
-		q := part{Field: f, now: now.FieldByIndex(f.index)}
-		q.nowBits, q.oldBits = bits(q.now), bits(old.FieldByIndex(f.index))
+		q := part{Field: f, now: l.now.FieldByIndex(f.index)}
+		q.nowBits, q.oldBits = bits(q.now), bits(l.old.FieldByIndex(f.index))
 		q.ptr = q.now.Addr().Interface()
 		if f.encoding == byAppend {
 			q.appended = newAppendTracker(f, q.now, p.Codec)
@@ -58,8 +59,8 @@ func bits(v reflect.Value) []byte {
 }
 
 // Decode returns the live state of a checkpoint.
-func Decode[S any](p *Schema, c *posthouse.Checkpoint) (*Live[S], error) {
-	l := New[S](p)
+func Decode(p *Schema, c *posthouse.Checkpoint) (*Live, error) {
+	l := New(p)
 	if err := p.Read(c, l.Value); err != nil {
 		return nil, err
 	}
@@ -83,14 +84,14 @@ func Decode[S any](p *Schema, c *posthouse.Checkpoint) (*Live[S], error) {
 			}
 		}
 	}
-	*l.old = *l.Value
+	l.old.Set(l.now)
 	return l, nil
 }
 
 // Delta returns what a node changed, and takes it as committed. After an error, of
 // this call or of the commit, the live state is of no more use. The result is valid
 // until the next call.
-func (l *Live[S]) Delta() ([]posthouse.Part, error) {
+func (l *Live) Delta() ([]posthouse.Part, error) {
 	l.out = l.out[:0]
 	same := true
 	for i := range l.parts {
@@ -129,7 +130,7 @@ func (l *Live[S]) Delta() ([]posthouse.Part, error) {
 		p.Name, p.Codec, p.Data = q.Part, l.schema.Codec.Name(), enc
 	}
 	if !same {
-		*l.old = *l.Value
+		l.old.Set(l.now)
 	}
 	if l.schema.Check {
 		return l.out, l.Verify()
@@ -158,7 +159,7 @@ func (q *part) untouched() bool {
 
 // Verify refuses elements of append parts that were changed. It encodes them again
 // where a shallow look does not show every change.
-func (l *Live[S]) Verify() error {
+func (l *Live) Verify() error {
 	for i := range l.parts {
 		if q := &l.parts[i]; q.encoding == byAppend && q.deep {
 			if err := q.appended.verify(); err != nil {
@@ -169,10 +170,10 @@ func (l *Live[S]) Verify() error {
 	return nil
 }
 
-// Input merges an input into the state: append parts append, other parts and fields
+// Input merges an input, a pointer to a state, into the state: append parts append, other parts and fields
 // replace unless they are zero.
-func (l *Live[S]) Input(in *S) {
-	from, to := reflect.ValueOf(in).Elem(), reflect.ValueOf(l.Value).Elem()
+func (l *Live) Input(in any) {
+	from, to := reflect.ValueOf(in).Elem(), l.now
 	for i := range l.parts {
 		q := &l.parts[i]
 		v := from.FieldByIndex(q.index)
@@ -192,12 +193,12 @@ func (l *Live[S]) Input(in *S) {
 
 // Detach decodes the state from what was encoded. It then shares no memory with what
 // was merged into it, and nodes see what they would see after a restart.
-func (l *Live[S]) Detach() error { return l.decodeAgain(true) }
+func (l *Live) Detach() error { return l.decodeAgain(true) }
 
 // RereadInterfaces is [Live.Detach] for the changed parts that hold interfaces only.
-func (l *Live[S]) RereadInterfaces() error { return l.decodeAgain(false) }
+func (l *Live) RereadInterfaces() error { return l.decodeAgain(false) }
 
-func (l *Live[S]) decodeAgain(all bool) error {
+func (l *Live) decodeAgain(all bool) error {
 	changed := all
 	for i := range l.parts {
 		q := &l.parts[i]
@@ -216,19 +217,24 @@ func (l *Live[S]) decodeAgain(all bool) error {
 		}
 	}
 	if changed {
-		*l.old = *l.Value
+		l.old.Set(l.now)
 	}
 	return nil
 }
 
-// Copy returns the state for a reader outside. What the reader does to its copy does
+// Copy returns a pointer to the state for a reader outside. What the reader does to its copy does
 // not reach the nodes, except through pointers in elements of append parts.
-func (l *Live[S]) Copy() (S, error) {
-	c := *l.Value
-	to := reflect.ValueOf(&c).Elem()
+func (l *Live) Copy() (any, error) {
+	c, err := l.copy()
+	return c.Addr().Interface(), err
+}
+
+func (l *Live) copy() (reflect.Value, error) {
+	c := reflect.New(l.schema.Type).Elem()
+	c.Set(l.now)
 	for i := range l.parts {
 		q := &l.parts[i]
-		f := to.FieldByIndex(q.index)
+		f := c.FieldByIndex(q.index)
 		switch {
 		case q.absent():
 		case q.encoding == byAppend:

@@ -332,7 +332,7 @@ type Result struct {
 
 // Merge merges what the tasks of a step wrote into the state. An error of a rule
 // is a [*MergeError].
-func (l *Live[S]) Merge(done []Result) error {
+func (l *Live) Merge(done []Result) error {
 	for i := range l.parts {
 		q := &l.parts[i]
 		ws, err := q.writtenBy(done, l.schema.Codec)

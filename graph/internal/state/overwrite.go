@@ -7,7 +7,7 @@ import (
 
 // Overwrite keeps the part that field points to as it is, whatever its rule says.
 // It reports whether there is such a part.
-func (l *Live[S]) Overwrite(field any) bool {
+func (l *Live) Overwrite(field any) bool {
 	for i := range l.parts {
 		if q := &l.parts[i]; q.ptr == field {
 			q.markOverwritten()
@@ -37,7 +37,7 @@ func (q *part) overwrite(v reflect.Value) {
 // ApplyRules applies the rules of parts to what one task left. As in Merge, what the task
 // began with counts, too. Where others run beside it, what cannot be
 // merged stays as it is, and the merge of all reports it. An error is a [*MergeError].
-func (l *Live[S]) ApplyRules(task string, parallel bool) error {
+func (l *Live) ApplyRules(task string, parallel bool) error {
 	if !l.reduces {
 		return nil
 	}
@@ -67,11 +67,11 @@ func (l *Live[S]) ApplyRules(task string, parallel bool) error {
 
 // change returns what a part was and what it is, in memory of their own. own is no
 // value if the part did not change.
-func (l *Live[S]) change(q *part) (base, own reflect.Value, err error) {
+func (l *Live) change(q *part) (base, own reflect.Value, err error) {
 	if q.encoding == byBits {
 		own = reflect.New(q.Type).Elem()
 		own.Set(q.now)
-		return reflect.ValueOf(l.old).Elem().FieldByIndex(q.index), own, nil
+		return l.old.FieldByIndex(q.index), own, nil
 	}
 	enc, err := q.encode(l.schema.Codec, q.ptr)
 	if err != nil || q.stored && bytes.Equal(enc, q.enc) || q.absent() {

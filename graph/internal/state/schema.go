@@ -27,6 +27,7 @@ type Options struct {
 // concurrent use.
 type Schema struct {
 	Options
+	Type   reflect.Type // of the state, a struct
 	Fields []Field
 
 	carried [][]int // fields tagged "-": passed from node to node, never stored
@@ -49,7 +50,7 @@ func NewSchema(t reflect.Type, o Options) (*Schema, []string) {
 	if t.Kind() != reflect.Struct {
 		return nil, []string{fmt.Sprintf("the state is a %s; it must be a struct whose exported fields are the parts", t)}
 	}
-	b := &builder{Schema: Schema{Options: o}}
+	b := &builder{Schema: Schema{Options: o, Type: t}}
 	b.addStruct(t, nil)
 	return &b.Schema, b.problems
 }

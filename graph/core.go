@@ -1,0 +1,121 @@
+package graph
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/migrate"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
+)
+
+// A core is an App without the type of its state: states are pointers to it, as any. The
+// compiler makes code of its own for each type that generic code is used with. So almost
+// all code of this package is a core's, and an [App] only gives it the type back.
+type core struct {
+	*plan
+	settings
+	front       *engine.Front[RunOptions, input, result, snapshot]
+	ledger      *ledger.Ledger
+	fingerprint string
+	migrations  []migrate.Migration
+}
+
+// settings are CompileOptions that apply to all runs.
+type settings struct {
+	limit     int
+	check     bool
+	width     int
+	failFast  bool
+	snapshots Snapshots
+	hold      time.Duration
+	release   AutoRelease
+}
+
+// An input of a run is a pointer to a state.
+type input struct{ state any }
+
+// Results and snapshots whose State is a pointer to the state.
+type (
+	result   = Result[any]
+	snapshot = Snapshot[any]
+)
+
+// Name implements [posthouse.Program].
+func (a *core) Name() string { return a.name }
+
+// Advance implements [posthouse.Program].
+func (a *core) Advance(ctx context.Context, thread, branch string) error {
+	_, err := a.front.Call(ctx, thread, nil, []RunOptions{{Branch: branch}})
+	return err
+}
+
+// newState returns a pointer to an empty state.
+func (a *core) newState() any { return reflect.New(a.Schema.Type).Interface() }
+
+func (a *core) newSnapshot(c *posthouse.Checkpoint) (*snapshot, error) {
+	s := &snapshot{Header: c.Header, State: a.newState(), Metadata: c.Metadata}
+	c, err := a.current(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Schema.Read(c, s.State); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// state returns a checkpoint of a thread with its state.
+func (a *core) state(ctx context.Context, thread string, id posthouse.ID) (*snapshot, error) {
+	return a.front.State(ctx, thread, engine.StateOptions{Checkpoint: id})
+}
+
+// untyped returns a function on states of a type as a core has it, nil for nil.
+func untyped[S, R any](f func(*S) R) func(any) R {
+	if f == nil {
+		return nil
+	}
+	return func(s any) R { return f(s.(*S)) }
+}
+
+// untypedChange is untyped for a function without a result.
+func untypedChange[S any](change func(*S)) func(any) {
+	if change == nil {
+		return nil
+	}
+	return func(s any) { change(s.(*S)) }
+}
+
+// stateOf returns the state that a core points to, an empty one for nil.
+func stateOf[S any](s any) (state S) {
+	if p, ok := s.(*S); ok {
+		return *p
+	}
+	return state
+}
+
+func typedResult[S any](r *result) *Result[S] {
+	if r == nil {
+		return nil
+	}
+	return &Result[S]{
+		State: stateOf[S](r.State), Thread: r.Thread, Branch: r.Branch, Run: r.Run, Checkpoint: r.Checkpoint,
+		Status: r.Status, Next: r.Next, Waiting: r.Waiting, Release: r.Release,
+	}
+}
+
+func typedSnapshot[S any](s *snapshot) *Snapshot[S] {
+	if s == nil {
+		return nil
+	}
+	return &Snapshot[S]{Header: s.Header, State: stateOf[S](s.State), Metadata: s.Metadata}
+}
+
+func typedVersion[S any](v *engine.Version[snapshot]) *Version[S] {
+	if v == nil {
+		return nil
+	}
+	return &Version[S]{Release: v.Release, State: typedSnapshot[S](v.State)}
+}
