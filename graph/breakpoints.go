@@ -3,10 +3,8 @@ package graph
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/graph/internal/frontier"
 )
 
 // breakpoints say before and after which nodes one call stops, in addition to its
@@ -58,7 +56,7 @@ type budget struct {
 // commitOverrun stops a run that reached its limit before n.
 func (s *step) commitOverrun(ctx context.Context, n *node) error {
 	r := s.run
-	e := &RecursionError{Graph: r.app.name, Thread: r.sess.Thread(), Limit: r.budget.limit, Next: n.Name, Cycle: cycleTo(&r.budget, r.app.order, n)}
+	e := &RecursionError{Graph: r.app.name, Thread: r.sess.Thread(), Limit: r.budget.limit, Next: n.Name, Cycle: r.app.CycleTo(&n.Node, r.budget.lastRan)}
 	var err error
 	if r.subrun != nil {
 		err = r.record.flush(ctx)
@@ -70,20 +68,4 @@ func (s *step) commitOverrun(ctx context.Context, n *node) error {
 		return errors.Join(e, err)
 	}
 	return e
-}
-
-// cycleTo returns n and the nodes that ran since n last did, in order.
-func cycleTo(b *budget, order []*node, n *node) []string {
-	first := b.lastRan[n.Index]
-	if first == 0 {
-		return nil
-	}
-	var in []*node
-	for _, m := range order {
-		if b.lastRan[m.Index] >= first {
-			in = append(in, m)
-		}
-	}
-	slices.SortFunc(in, func(x, y *node) int { return b.lastRan[x.Index] - b.lastRan[y.Index] })
-	return frontier.MapNames(in, func(n *node) string { return n.Name })
 }

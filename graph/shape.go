@@ -1,9 +1,7 @@
 package graph
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/progress"
@@ -12,103 +10,41 @@ import (
 )
 
 // A Shape is a graph as data, from which pictures are drawn. Its lists are in the order
-// in which things were added.
-type Shape struct {
-	Name        string      `json:"name"`
-	Fingerprint string      `json:"fingerprint"`
-	Nodes       []NodeShape `json:"nodes"`
-	Edges       []EdgeShape `json:"edges"`
-	Parts       []PartShape `json:"parts"`
-}
+// in which things were added. Its fields:
+//
+//	Name, Fingerprint string
+//	Nodes             []NodeShape
+//	Edges             []EdgeShape
+//	Parts             []PartShape
+type Shape = topology.Shape
 
-// A NodeShape is a node of a [Shape].
-type NodeShape struct {
-	Name            string `json:"name"`
-	Kind            string `json:"kind"`             // "node", "command", "task", "remote" or "subgraph"
-	Input           string `json:"input,omitempty"`  // of a task: the Go type it is sent
-	Remote          string `json:"remote,omitempty"` // of a remote node: its task, which is the name of the handler
-	Defer           bool   `json:"defer,omitempty"`
-	InterruptBefore bool   `json:"interruptBefore,omitempty"`
-	InterruptAfter  bool   `json:"interruptAfter,omitempty"`
-	Sub             *Shape `json:"sub,omitempty"` // of a subgraph
-}
+// A NodeShape is a node of a [Shape]. Its fields:
+//
+//	Name            string
+//	Kind            string // "node", "command", "task", "remote" or "subgraph"
+//	Input           string // of a task: the Go type it is sent
+//	Remote          string // of a remote node: its task, which is the name of the handler
+//	Defer           bool
+//	InterruptBefore bool
+//	InterruptAfter  bool
+//	Sub             *Shape // of a subgraph
+type NodeShape = topology.NodeShape
 
-// An EdgeShape is one transition of a [Shape]. A route, map or command that may lead
-// anywhere has To "".
-type EdgeShape struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-	Kind string `json:"kind"` // "edge", "route", "routes", "map", "join", "command" or "error"
-}
+// An EdgeShape is one transition of a [Shape]. Its fields:
+//
+//	From string
+//	To   string // "" of a route, map or command that may lead anywhere
+//	Kind string // "edge", "route", "routes", "map", "join", "command" or "error"
+type EdgeShape = topology.EdgeShape
 
-// A PartShape is a part of the state of a [Shape].
-type PartShape struct {
-	Name  string `json:"name"`
-	Field string `json:"field"` // the Go field
-	Type  string `json:"type"`  // the Go type
-	Merge string `json:"merge"` // how parallel writes merge: "append" or a rule's name
-}
+// A PartShape is a part of the state of a [Shape]. Its fields:
+//
+//	Name, Field, Type string // the part, the Go field and its Go type
+//	Merge             string // how parallel writes merge: "append" or a rule's name
+type PartShape = topology.PartShape
 
 // Shape returns the graph as data.
-func (a *App[S]) Shape() *Shape { return shapeOf(a.Graph) }
-
-func shapeOf(g *topology.Graph) *Shape {
-	s := &Shape{Name: g.Title, Fingerprint: g.Fingerprint()}
-	s.addTransitions(Start, g.Start)
-	for _, n := range g.Order {
-		v := NodeShape{Name: n.Name, Kind: "node", Defer: n.Defer, InterruptBefore: n.Before, InterruptAfter: n.After}
-		switch {
-		case n.Subgraph != nil:
-			v.Kind, v.Sub = "subgraph", shapeOf(n.Subgraph.Graph)
-		case n.Input != nil:
-			v.Kind, v.Input = "task", n.Input.String()
-		case n.Remote != "":
-			v.Kind, v.Remote = "remote", n.Remote
-		case n.Decides:
-			v.Kind = "command"
-		}
-		s.Nodes = append(s.Nodes, v)
-		s.addTransitions(n.Name, n.Transitions)
-		if n.Leads() {
-			s.addEdges(n.Name, "command", n.Targets)
-		} else if n.Handled && len(n.Targets) > 0 {
-			s.addEdges(n.Name, "error", n.Targets)
-		}
-	}
-	for _, n := range g.Order {
-		if n.Join != nil {
-			for _, from := range n.Join.From {
-				s.Edges = append(s.Edges, EdgeShape{from, n.Name, "join"})
-			}
-		}
-	}
-	for i := range g.Schema.Fields {
-		f := &g.Schema.Fields[i]
-		merge := string(f.Merge)
-		if f.Appends() {
-			merge = "append"
-		}
-		s.Parts = append(s.Parts, PartShape{f.Part, f.Name, f.Type.String(), merge})
-	}
-	return s
-}
-
-func (s *Shape) addTransitions(from string, ws []*topology.Transition) {
-	ws = slices.Clone(ws)
-	slices.SortStableFunc(ws, func(a, b *topology.Transition) int { return cmp.Compare(a.Kind, b.Kind) })
-	for _, w := range ws {
-		s.addEdges(from, string(w.Kind), w.To)
-	}
-}
-
-func (s *Shape) addEdges(from, kind string, to []string) {
-	if len(to) == 0 {
-		to = []string{""}
-	}
-	for _, t := range to {
-		s.Edges = append(s.Edges, EdgeShape{from, t, kind})
-	}
-}
+func (a *App[S]) Shape() *Shape { return a.Graph.Shape() }
 
 // ProgressOptions name the thread of [App.Progress]. Thread or Checkpoint is required.
 type ProgressOptions struct {

@@ -21,7 +21,7 @@ func (s *Store) wrap(doing string, err error) error {
 		return nil
 	case errors.As(err, &ours):
 		return ours
-	case errors.Is(err, puddle.ErrClosedPool):
+	case errors.Is(err, puddle.ErrClosedPool), errors.Is(err, context.Canceled) && s.closed.Load(): // Close ends what connects
 		return s.closedError()
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err

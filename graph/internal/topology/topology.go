@@ -141,3 +141,16 @@ func (a *Graph) Set(field string, names []string, real func(string) string) ([]b
 	}
 	return all, nil
 }
+
+// CycleTo returns the names of a node and of those that ran since it last did, in order.
+// lastRan is the step in which each node last ran, counted from 1. It is nil for a node
+// that has not run.
+func (g *Graph) CycleTo(n *Node, lastRan []int) []string {
+	first := lastRan[n.Index]
+	if first == 0 {
+		return nil
+	}
+	in := slices.DeleteFunc(slices.Clone(g.Order), func(m *Node) bool { return lastRan[m.Index] < first })
+	slices.SortFunc(in, func(x, y *Node) int { return lastRan[x.Index] - lastRan[y.Index] })
+	return frontier.MapNames(in, func(n *Node) string { return n.Name })
+}
