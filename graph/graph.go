@@ -202,7 +202,7 @@ type CompileOptions struct {
 	Timeout     time.Duration // default: none
 	IdleTimeout time.Duration // default: none
 
-	inside []any // the graphs around a subgraph
+	inside []*definition // the graphs around a subgraph
 }
 
 // Defaults of [CompileOptions]. LangGraph4j's limit is 25; an agent that calls
@@ -256,7 +256,7 @@ func (g *definition) compile(of reflect.Type, led *ledger.Ledger, o *CompileOpti
 	if a.width < 0 {
 		c.Problem("Concurrency is negative")
 	}
-	o.inside = append(slices.Clip(o.inside), any(g))
+	o.inside = append(slices.Clip(o.inside), g)
 	codec := cmp.Or(o.Codec, posthouse.JSON)
 	schema, bad := newSchema(of, g.name, codec, o.Check)
 	a.Graph = &topology.Graph{

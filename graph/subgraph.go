@@ -100,7 +100,7 @@ func (in *inner) compile(l *ledger.Ledger, o *CompileOptions) (*inner, error) {
 		return nil, errors.New("it has a thread of its own, and so is kept")
 	case len(in.migrations) > 0 && !in.ownThread:
 		return nil, errors.New("it has Migrations and no thread of its own: give them to the graph around it")
-	case slices.Contains(o.inside, any(in.graph)):
+	case slices.Contains(o.inside, in.graph):
 		return nil, errors.New("it is within itself")
 	}
 	own := *o
@@ -122,14 +122,13 @@ func (in *inner) topology() (string, *topology.Subgraph) {
 	return fmt.Sprintf(" subgraph %d%s %s", life, own, in.app.fingerprint), sub
 }
 
-func (in *inner) input(s any) (out *input, err error) {
-	out = &input{}
+// input returns what a call begins with.
+func (in *inner) input(s any) (first *input, err error) {
 	if in.in == nil {
-		out.state = in.app.newState()
-		return out, nil
+		return &input{in.app.newState()}, nil
 	}
-	err = engine.Guard(func() error { out.state = in.in(s); return nil })
-	return out, err
+	err = engine.Guard(func() error { first = &input{in.in(s)}; return nil })
+	return first, err
 }
 
 // output merges the result of a call into the state around.
@@ -161,9 +160,9 @@ func (in *inner) call(ctx context.Context, r *run, o *outcome) (Command, error) 
 	case stands:
 		_, err = c.loop(ctx)
 	default:
-		var input *input
-		if input, err = in.input(o.live.Value); err == nil {
-			_, err = c.Start(ctx, input)
+		var first *input
+		if first, err = in.input(o.live.Value); err == nil {
+			_, err = c.Start(ctx, first)
 		}
 	}
 	switch {

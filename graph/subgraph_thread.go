@@ -51,9 +51,9 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 	case begun:
 		res, err = in.app.front.Do(ctx, thread, &opt, h, nil)
 	default:
-		var input *input
-		if input, err = in.input(o.live.Value); err == nil {
-			res, err = in.app.front.Do(ctx, thread, &opt, h, input)
+		var first *input
+		if first, err = in.input(o.live.Value); err == nil {
+			res, err = in.app.front.Do(ctx, thread, &opt, h, first)
 		}
 	}
 	if err == nil && posthouse.IsOver(res.Status) {
