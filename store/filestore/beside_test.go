@@ -12,12 +12,17 @@ import (
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-// busy appends to two threads and removes from them until the test stops it. count is how
+// busy appends to two threads, as often as it may, and removes from them. count is how
 // many entries are acknowledged.
-func busy(ctx context.Context, t *testing.T, s *filestore.Store, count *atomic.Int64) {
+func busy(ctx context.Context, t *testing.T, s *filestore.Store, may <-chan struct{}, count *atomic.Int64) {
 	b := storetest.NewBuilder()
 	logs := []*storetest.Log{b.Log("kept"), b.Log("cut")}
-	for n := 0; ctx.Err() == nil; n++ {
+	for n := 0; ; n++ {
+		select {
+		case <-may:
+		case <-ctx.Done():
+			return
+		}
 		l := logs[n%2]
 		batch := l.Next(l.Checkpoint(posthouse.Header{}, "state"), l.Step("s", storetest.Filler(300, "x")))
 		if err := s.Append(t.Context(), batch); err != nil {
@@ -67,11 +72,19 @@ func TestReadingAndCopyingABusyStore(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var count atomic.Int64
 	var group sync.WaitGroup
-	group.Go(func() { busy(ctx, t, w, &count) })
+	may := make(chan struct{}, 600) // writes until the next round: a reader reads all that there is again and again
+	more := func() {
+		for range cap(may) - len(may) {
+			may <- struct{}{}
+		}
+	}
+	more()
+	group.Go(func() { busy(ctx, t, w, may, &count) })
 	for count.Load() < 20 && !t.Failed() {
 		entriesOf(t, r, "cut")
 	}
 	for round := range 12 {
+		more()
 		before := count.Load()
 		if n := entriesOf(t, r, "kept"); n < before {
 			t.Errorf("round %d: the reader has %d entries of %d", round, n, before)
