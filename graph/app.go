@@ -5,7 +5,10 @@ import "github.com/posthouse/posthouse"
 // An App is a compiled graph on a Ledger. It is safe for concurrent use, and keeps
 // nothing of a thread in memory between calls. Where a method takes the name of a
 // thread, "" is [posthouse.DefaultThread].
-type App[S any] struct{ *core }
+type App[S any] struct {
+	_ [0]*S // Apps of two types do not convert
+	*core
+}
 
 // Name returns the graph's name, by which threads name their program.
 func (a *App[S]) Name() string { return a.name }

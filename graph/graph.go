@@ -25,7 +25,10 @@ const (
 // A Graph is a plan of nodes over a state of type S, a struct. Build it, then
 // [Graph.Compile] it: the methods only take notes, and Compile says what is
 // wrong with them. A Graph must not be built by two goroutines at once.
-type Graph[S any] struct{ definition }
+type Graph[S any] struct {
+	_ [0]*S // Graphs of two types do not convert
+	definition
+}
 
 // A definition is a Graph without the type of its state; see [core].
 type definition struct {
@@ -93,7 +96,7 @@ func (a *plan) node(t *frontier.Target) *node {
 
 // New begins a graph. Threads remember their program by the name, an id: keep it as
 // long as there are threads.
-func New[S any](name string) *Graph[S] { return &Graph[S]{definition{name: name}} }
+func New[S any](name string) *Graph[S] { return &Graph[S]{definition: definition{name: name}} }
 
 // Node adds a node: ordinary code that reads and changes the state. Its name,
 // an id that does not begin with "$", is in every checkpoint the node makes.
@@ -221,7 +224,7 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 	if err != nil {
 		return nil, err
 	}
-	return &App[S]{c}, nil
+	return &App[S]{core: c}, nil
 }
 
 // compile is [Graph.Compile] for a state of a type.

@@ -63,18 +63,18 @@ type SubOptions[S, T any] struct {
 // the graph around it, except their interrupts. Each call has the recursion limit for
 // itself. A [Command] with Parent ends it and leads on in the graph around it.
 func Subgraph[S, T any](g *Graph[S], name string, sub *Graph[T], o *SubOptions[S, T]) {
-	o = cmp.Or(o, &SubOptions[S, T]{})
-	in := &inner{state: reflect.TypeFor[T](), lifetime: o.Lifetime, ownThread: o.OwnThread, migrations: o.Migrations}
+	own := *cmp.Or(o, &SubOptions[S, T]{}) // what the caller does to it later does not count
+	in := &inner{state: reflect.TypeFor[T](), lifetime: own.Lifetime, ownThread: own.OwnThread, migrations: own.Migrations}
 	if sub != nil {
 		in.graph = &sub.definition
 	}
-	if o.In != nil {
-		in.in = func(s any) any { input := o.In(s.(*S)); return &input }
+	if own.In != nil {
+		in.in = func(s any) any { input := own.In(s.(*S)); return &input }
 	}
-	if o.Out != nil {
-		in.out = func(s, result any) error { return o.Out(s.(*S), result.(*T)) }
+	if own.Out != nil {
+		in.out = func(s, result any) error { return own.Out(s.(*S), result.(*T)) }
 	}
-	g.add(name, []NodeOptions{o.Node}).sub = in
+	g.add(name, []NodeOptions{own.Node}).sub = in
 }
 
 // An inner is a subgraph of a node. What it takes and gives are pointers to states.

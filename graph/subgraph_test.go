@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/memstore"
 )
 
 type outerState struct {
@@ -431,5 +432,28 @@ func TestSubgraphInAThreadOfItsOwn(t *testing.T) {
 		if err != nil || strings.Join(other.State.Log, ", ") != "plan tea, reject 101, write" || ran.Load() != 101 {
 			t.Fatal(other, err, ran.Load())
 		}
+	}
+}
+
+// TestSubOptionsAreCopied changes options once a subgraph was added with them.
+func TestSubOptionsAreCopied(t *testing.T) {
+	type outer struct{ A, B string }
+	type inside struct{ V string }
+	sub := graph.New[inside]("sub")
+	sub.Node("n", func(_ context.Context, s *inside) error { s.V += "!"; return nil })
+	sub.Edge(graph.Start, "n")
+	sub.Edge("n", graph.End)
+	g := graph.New[outer]("g")
+	var o graph.SubOptions[outer, inside]
+	o.In, o.Out = func(*outer) inside { return inside{"a"} }, func(s *outer, r *inside) error { s.A = r.V; return nil }
+	graph.Subgraph(g, "a", sub, &o)
+	o.In, o.Out = func(*outer) inside { return inside{"b"} }, func(s *outer, r *inside) error { s.B = r.V; return nil }
+	graph.Subgraph(g, "b", sub, &o)
+	g.Edge(graph.Start, "a")
+	g.Edge("a", "b")
+	g.Edge("b", graph.End)
+	res, err := compile(t, g, open(t, memstore.New(), nil), nil).Run(t.Context(), "t", outer{})
+	if err != nil || res.State != (outer{"a!", "b!"}) {
+		t.Errorf("%+v, %v", res, err)
 	}
 }

@@ -36,8 +36,8 @@ func (l *Ledger) GetHeader(ctx context.Context, id posthouse.ID) (*posthouse.Hea
 
 // HeadOf returns the head of a branch as a thread's summary names it, without its state.
 // [Ledger.GetHeader] would look for its id first, which is a call of its own to a server.
-func HeadOf(ctx context.Context, l *Ledger, thread string, b posthouse.BranchHead) (*posthouse.Header, error) {
-	return core.HeadOf(ctx, l.core, thread, b)
+func HeadOf(ctx context.Context, l *Ledger, in *posthouse.ThreadInfo, b posthouse.BranchHead) (*posthouse.Header, error) {
+	return core.HeadOf(ctx, l.core, in, b)
 }
 
 // GetOf returns the checkpoint of a header with its state, as [Ledger.Get] does.

@@ -38,7 +38,7 @@ func (r *Runner) move(ctx context.Context, thread string, forced []string) (out 
 		if !b.Status.Runnable() && !slices.Contains(forced, b.Branch) || engine.Draining(ctx) {
 			continue
 		}
-		h, err := ledger.HeadOf(ctx, r.ledger, thread, b)
+		h, err := ledger.HeadOf(ctx, r.ledger, info, b)
 		if err != nil {
 			r.log(ctx, "cannot read a head; trying again", thread, b.Branch, err)
 			out.retry = maxPause

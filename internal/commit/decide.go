@@ -71,10 +71,11 @@ func Decide(ctx context.Context, l *core.Core, at Place, choose func(*core.Tx, *
 }
 
 // openGate returns a gate that waits, or the error that says what became of it.
-func openGate(tx *core.Tx, id posthouse.ID) (*posthouse.Gate, error) {
+func openGate(tx *core.Tx, at *Place) (*posthouse.Gate, error) {
+	id := at.Gate
 	for _, w := range tx.Thread.Info.Waiting {
 		if w.ID == id {
-			return tx.WaitingGate(&w)
+			return at.waiting(tx, &w)
 		}
 	}
 	g, err := tx.Core.Gate(tx.Ctx, id)

@@ -314,7 +314,16 @@ func (l Lineage) Sees(branch string, seq uint64) bool {
 }
 
 // maxAhead bounds how many headers are read at once while a lineage is walked up.
-const maxAhead = 256
+const maxAhead = 512
+
+// lookAhead reads headers up to an entry, which may be needed one after the other: a flow
+// waits many times in one execution. What cannot be read may not be needed.
+func (r *Reader) lookAhead(to, n uint64) {
+	if n > 1 {
+		r.makeRoom()
+		_ = r.Fetch(posthouse.Range{From: to - min(n, to) + 1, To: to, Headers: true})
+	}
+}
 
 // Lineage walks up from head to the checkpoint that the execution began at: the first
 // that counts as a step. Waits, failures, forks and updates in the middle of a step do
@@ -322,12 +331,10 @@ const maxAhead = 256
 func (r *Reader) Lineage(head *posthouse.Header) (Lineage, error) {
 	line := Lineage{{head.Branch, head.Seq, ^uint64(0)}}
 	h := head
-	for ahead := uint64(8); h.ParentSeq != 0 && (posthouse.StepOf(h.Kind) == 0 || h.Kind == posthouse.KindUpdate); {
-		if r.Have[h.ParentSeq] == nil { // with it, those that it leads to: a flow waits many times in one execution
-			if err := r.Fetch(posthouse.Range{From: h.ParentSeq - min(ahead, h.ParentSeq) + 1, To: h.ParentSeq, Headers: true}); err != nil {
-				return nil, err
-			}
-			ahead = min(2*ahead, maxAhead)
+	for ahead := uint64(1); h.ParentSeq != 0 && (posthouse.StepOf(h.Kind) == 0 || h.Kind == posthouse.KindUpdate); {
+		if r.Have[h.ParentSeq] == nil {
+			r.lookAhead(h.ParentSeq, ahead)
+			ahead = min(8*ahead, maxAhead)
 		}
 		parent, err := r.Header(h.ParentSeq)
 		if err != nil {

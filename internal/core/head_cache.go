@@ -7,17 +7,30 @@ import (
 )
 
 // knownHeader returns a branch's head without its state, or nil if this process does not have
-// it. The caller has read where the head is.
-func (c *Core) knownHeader(thread string, b posthouse.BranchHead) *posthouse.Header {
-	t := c.lockKnown(thread)
+// it. The summary says that the log ends where this process knows it to, by its hash.
+func (c *Core) knownHeader(in *posthouse.ThreadInfo, b posthouse.BranchHead) *posthouse.Header {
+	t := c.lockKnown(in.Thread)
 	if t == nil {
 		return nil
 	}
 	defer t.mu.Unlock()
-	if h := t.Heads[b.Branch]; h != nil && h.ID == b.Head && h.Seq == b.Seq {
-		return h.Header.Clone()
+	if h := t.Heads[b.Branch]; h != nil && h.ID == b.Head && h.Seq == b.Seq && t.Info != nil && t.Info.Tail == in.Tail {
+		return h.asRead()
 	}
 	return nil
+}
+
+// asRead returns a copy of the header as it would be read.
+func (h *Head) asRead() *posthouse.Header {
+	c := h.Header.Clone()
+	c.CreatedAt = c.CreatedAt.Round(0)
+	if len(c.Labels) == 0 {
+		c.Labels = nil
+	}
+	if len(c.Next) == 0 {
+		c.Next = nil
+	}
+	return c
 }
 
 // knownCheckpoint returns a head with its state, or nil unless this process knows all of it. It
@@ -38,7 +51,7 @@ func (c *Core) knownCheckpoint(id posthouse.ID, at posthouse.Ref) *posthouse.Che
 
 // checkpoint returns the head as it would be read, or nil if a part's value is not known.
 func (h *Head) checkpoint() *posthouse.Checkpoint {
-	b := Rebuilt{Header: *h.Header.Clone(), State: make(posthouse.State, len(h.Parts))}
+	b := Rebuilt{Header: *h.asRead(), State: make(posthouse.State, len(h.Parts))}
 	for i := range h.Parts {
 		p := &h.Parts[i]
 		if !p.Known {

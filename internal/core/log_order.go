@@ -19,8 +19,10 @@ func (c *Core) InOrder(ctx context.Context, thread string, r posthouse.Range) it
 	}
 	return func(yield func(*posthouse.Entry, error) bool) {
 		o := LogOrder{L: c, Ctx: ctx, Thread: thread, r: r}
-		var err error
-		if o.tail, o.link, err = c.end(ctx, thread); err != nil {
+		info, err := c.Summary(ctx, thread)
+		if err == nil {
+			o.tail, o.link = info.Tail, info.Link
+		} else if !errors.Is(err, posthouse.ErrNotFound) {
 			yield(nil, err)
 			return
 		}
@@ -45,25 +47,6 @@ func (c *Core) InOrder(ctx context.Context, thread string, r posthouse.Range) it
 			yield(nil, err)
 		}
 	}
-}
-
-// end returns where a thread's log ends at least, as the run of this process that has the
-// thread knows it, or as its summary says. It is zero without a thread.
-func (c *Core) end(ctx context.Context, thread string) (tail posthouse.Position, link posthouse.Hash, err error) {
-	if t := c.lockClaimed(thread); t != nil {
-		defer t.mu.Unlock()
-		if t.Info != nil {
-			return t.Info.Tail, t.Info.Link, nil
-		}
-	}
-	info, err := c.Summary(ctx, thread)
-	if errors.Is(err, posthouse.ErrNotFound) {
-		return tail, link, nil
-	}
-	if err != nil {
-		return tail, link, err
-	}
-	return info.Tail, info.Link, nil
 }
 
 // A LogOrder checks that entries read in order follow one another, and end where

@@ -94,12 +94,12 @@ func (c *Core) GetHeader(ctx context.Context, id posthouse.ID) (*posthouse.Heade
 	return c.getHeader(ctx, id, posthouse.Ref{})
 }
 
-// HeadOf reads the head of a thread's branch without its state.
-func HeadOf(ctx context.Context, c *Core, thread string, b posthouse.BranchHead) (*posthouse.Header, error) {
-	if h := c.knownHeader(thread, b); h != nil {
+// HeadOf reads a branch's head, which a summary names, without its state.
+func HeadOf(ctx context.Context, c *Core, in *posthouse.ThreadInfo, b posthouse.BranchHead) (*posthouse.Header, error) {
+	if h := c.knownHeader(in, b); h != nil {
 		return h, nil
 	}
-	return c.getHeader(ctx, b.Head, posthouse.Ref{Thread: thread, Seq: b.Seq})
+	return c.getHeader(ctx, b.Head, posthouse.Ref{Thread: in.Thread, Seq: b.Seq})
 }
 
 func (c *Core) getHeader(ctx context.Context, id posthouse.ID, known posthouse.Ref) (h *posthouse.Header, err error) {

@@ -86,10 +86,7 @@ func (r *Reader) Entry(seq uint64, bodies bool) (*ReadEntry, error) {
 	if e := r.Have[seq]; e != nil && (e.bodies || !bodies) {
 		return e, nil
 	}
-	if len(r.Have) > KeepEntries || r.Size > KeepBytes {
-		clear(r.Have)
-		r.Size = 0
-	}
+	r.makeRoom()
 	if err := r.Fetch(posthouse.Range{Seqs: []uint64{seq}, Headers: !bodies}); err != nil {
 		return nil, err
 	}
@@ -97,6 +94,14 @@ func (r *Reader) Entry(seq uint64, bodies bool) (*ReadEntry, error) {
 		return e, nil
 	}
 	return nil, posthouse.Corrupt("entry %d of thread %q is missing", seq, r.Thread)
+}
+
+// makeRoom forgets what the reader has, if that is too much.
+func (r *Reader) makeRoom() {
+	if len(r.Have) > KeepEntries || r.Size > KeepBytes {
+		clear(r.Have)
+		r.Size = 0
+	}
 }
 
 func (e *ReadEntry) checkpoint() (*posthouse.Record, int, error) {

@@ -131,7 +131,7 @@ func (s *Session) findHead(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	h, err := ledger.HeadOf(ctx, s.ledger, s.thread, b)
+	h, err := ledger.HeadOf(ctx, s.ledger, info, b)
 	s.head.Store(h)
 	return err
 }

@@ -107,7 +107,7 @@ func (s *Store) wrote(err error) {
 // do so because an append that is there already succeeds. An error is for all of fn:
 // nothing was written, unless it is [posthouse.ErrUnknown].
 func (s *Store) settle(ctx context.Context, fn func(ctx context.Context, c *conn, careful bool) error) error {
-	careful := false
+	careful, lost := false, false
 	for wait := (backoff{}); ; {
 		var race, ids bool
 		err := s.lend(ctx, "append", func(ctx context.Context, c *conn) error {
@@ -124,7 +124,10 @@ func (s *Store) settle(ctx context.Context, fn func(ctx context.Context, c *conn
 		case isDemoted(err) && wait.tries < 3 && wait.next(ctx):
 			s.pool.Reset()
 			continue
+		case lost && errors.Is(err, posthouse.ErrClosed): // it may have been committed
+			return s.unreachable("append", err)
 		case isLost(err) && wait.next(ctx):
+			lost = true
 			s.opts.Logger.Warn("posthouse: asking Postgres again about an append", "store", s.where, "err", err)
 			continue
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), race:
