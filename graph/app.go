@@ -6,16 +6,16 @@ import "github.com/posthouse/posthouse"
 // nothing of a thread in memory between calls. Where a method takes the name of a
 // thread, "" is [posthouse.DefaultThread].
 type App[S any] struct {
-	_ [0]*S // Apps of two types do not convert
-	*core
+	_    [0]*S // Apps of two types do not convert
+	core *core
 }
 
 // Name returns the graph's name, by which threads name their program.
-func (a *App[S]) Name() string { return a.name }
+func (a *App[S]) Name() string { return a.core.name }
 
 // Fingerprint returns a short hash of the graph's shape: node names, edges,
 // routes and state parts. It is in every checkpoint the App makes.
-func (a *App[S]) Fingerprint() string { return a.fingerprint }
+func (a *App[S]) Fingerprint() string { return a.core.fingerprint }
 
 // A Result is where a run parked or ended.
 type Result[S any] struct {

@@ -35,7 +35,7 @@ func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUp
 			all[i] = append(all[i], nodeUpdate{nodeTask{u.Node, u.Task}, untypedChange(u.Change)})
 		}
 	}
-	s, err := a.bulkUpdate(ctx, thread, all, &opt)
+	s, err := a.core.bulkUpdate(ctx, thread, all, &opt)
 	return typedSnapshot[S](s), err
 }
 

@@ -46,7 +46,10 @@ type Finding struct {
 // migrations and writes nothing. Released threads are not open. An error is the last
 // element.
 func (a *App[S]) Check(ctx context.Context, o *CheckOptions) iter.Seq2[*Finding, error] {
-	o = cmp.Or(o, &CheckOptions{})
+	return a.core.findMisfits(ctx, *cmp.Or(o, &CheckOptions{}))
+}
+
+func (a *core) findMisfits(ctx context.Context, o CheckOptions) iter.Seq2[*Finding, error] {
 	return func(yield func(*Finding, error) bool) {
 		for t, err := range a.ledger.Threads(ctx, posthouse.ThreadQuery{Graph: a.name, Thread: o.Thread, Prefix: o.Prefix}) {
 			if err != nil {
@@ -54,7 +57,7 @@ func (a *App[S]) Check(ctx context.Context, o *CheckOptions) iter.Seq2[*Finding,
 				return
 			}
 			for _, b := range t.Branches {
-				f, err := a.findMisfit(ctx, o, b)
+				f, err := a.findMisfit(ctx, &o, b)
 				switch {
 				case errors.Is(err, posthouse.ErrNotFound):
 					continue // removed meanwhile

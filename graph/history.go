@@ -31,21 +31,21 @@ type Version[S any] = engine.Version[Snapshot[S]]
 // The next run under the thread's name begins anew. Errors are those of
 // [ledger.Ledger.Release].
 func (a *App[S]) Release(ctx context.Context, thread string, o *ledger.ReleaseOptions) (*Version[S], error) {
-	v, err := a.front.Release(ctx, thread, o)
+	v, err := a.core.front.Release(ctx, thread, o)
 	return typedVersion[S](v), err
 }
 
 // Versions yields a thread's releases, newest first. An error is the last
 // element.
 func (a *App[S]) Versions(ctx context.Context, thread string) iter.Seq2[*posthouse.Release, error] {
-	return a.front.Versions(ctx, thread)
+	return a.core.front.Versions(ctx, thread)
 }
 
 // Version returns a released version with the state that it ended in. versionOrTag is
 // its number in decimal or a tag; "" is the last version. HistoryOptions and
 // StateOptions read the rest of it. [posthouse.ErrNotFound].
 func (a *App[S]) Version(ctx context.Context, thread, versionOrTag string) (*Version[S], error) {
-	v, err := a.front.Version(ctx, thread, versionOrTag)
+	v, err := a.core.front.Version(ctx, thread, versionOrTag)
 	return typedVersion[S](v), err
 }
 
@@ -83,13 +83,13 @@ func (r *run) releaseAs(ctx context.Context, o *ledger.ReleaseOptions) (err erro
 // Branches returns a thread's branches with their heads, main first.
 // [posthouse.ErrNotFound].
 func (a *App[S]) Branches(ctx context.Context, thread string) ([]posthouse.BranchHead, error) {
-	return a.front.Branches(ctx, thread)
+	return a.core.front.Branches(ctx, thread)
 }
 
 // Copy makes a new thread with the whole history of another, and returns the head of
 // its main branch. Nothing runs until it is resumed. See [transfer.CopyThread].
 func (a *App[S]) Copy(ctx context.Context, from, to string, o *transfer.CopyOptions) (*Snapshot[S], error) {
-	s, err := a.front.Copy(ctx, from, to, o)
+	s, err := a.core.front.Copy(ctx, from, to, o)
 	return typedSnapshot[S](s), err
 }
 
@@ -103,11 +103,11 @@ type Comparison[S any] struct {
 // Compare compares two checkpoints, of one thread or of two, field by field.
 // The parts in it say what changed within a field, by JSON pointer.
 func (a *App[S]) Compare(ctx context.Context, from, to posthouse.ID) (*Comparison[S], error) {
-	c, err := a.front.Compare(ctx, from, to)
+	c, err := a.core.front.Compare(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
-	return &Comparison[S]{c.Comparison, typedSnapshot[S](c.From), typedSnapshot[S](c.To), a.Schema.Diff(c.From.State, c.To.State)}, nil
+	return &Comparison[S]{c.Comparison, typedSnapshot[S](c.From), typedSnapshot[S](c.To), a.core.Schema.Diff(c.From.State, c.To.State)}, nil
 }
 
 // StateOptions say which state is wanted. The zero value is the head of main.
@@ -125,7 +125,7 @@ func (a *App[S]) State(ctx context.Context, thread string, o ...StateOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.front.State(ctx, thread, engine.StateOptions(opt))
+	s, err := a.core.front.State(ctx, thread, engine.StateOptions(opt))
 	return typedSnapshot[S](s), err
 }
 
@@ -150,7 +150,7 @@ type HistoryOptions struct {
 // An unknown thread has none. An error is the last element.
 func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[S], error] {
 	opt, err := engine.One(o)
-	all := a.front.History(ctx, thread, engine.HistoryOptions(opt), err)
+	all := a.core.front.History(ctx, thread, engine.HistoryOptions(opt), err)
 	return func(yield func(*Snapshot[S], error) bool) {
 		all(func(s *snapshot, err error) bool { return yield(typedSnapshot[S](s), err) })
 	}

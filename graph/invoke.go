@@ -25,7 +25,7 @@ import (
 // running, and can be resumed), or the Ledger's: then nothing after the last checkpoint
 // happened.
 func (a *App[S]) Run(ctx context.Context, thread string, in S, o ...RunOptions) (*Result[S], error) {
-	res, err := a.front.Call(ctx, thread, &input{&in}, o)
+	res, err := a.core.front.Call(ctx, thread, &input{&in}, o)
 	return typedResult[S](res), err
 }
 
@@ -35,7 +35,7 @@ func (a *App[S]) Run(ctx context.Context, thread string, in S, o ...RunOptions) 
 // nothing. A thread whose gates are all undecided waits on. [posthouse.ErrNotFound] for
 // an unknown thread; otherwise as [App.Run].
 func (a *App[S]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[S], error) {
-	res, err := a.front.Call(ctx, thread, nil, o)
+	res, err := a.core.front.Call(ctx, thread, nil, o)
 	return typedResult[S](res), err
 }
 
@@ -50,7 +50,7 @@ func (a *App[S]) Advance(ctx context.Context, thread, branch string) error {
 // it stays where it is. Steps recorded after the checkpoint are computed anew,
 // gates that were open at it are asked again under new ids.
 func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOptions) (*Result[S], error) {
-	res, err := a.front.Replay(ctx, checkpoint, o)
+	res, err := a.core.front.Replay(ctx, checkpoint, o)
 	return typedResult[S](res), err
 }
 
@@ -90,12 +90,12 @@ type Handle[S any] = engine.Background[*Result[S]]
 // the queue; [posthouse.ErrBusy] then comes with the result. Ending ctx ends the run as
 // it does Run's.
 func (a *App[S]) Start(ctx context.Context, thread string, in S, o ...RunOptions) (*Handle[S], error) {
-	return typedHandle[S](a.front.Launch(ctx, thread, &input{&in}, o))
+	return typedHandle[S](a.core.front.Launch(ctx, thread, &input{&in}, o))
 }
 
 // ResumeStart is [App.Resume] in the background; see [App.Start].
 func (a *App[S]) ResumeStart(ctx context.Context, thread string, o ...RunOptions) (*Handle[S], error) {
-	return typedHandle[S](a.front.Launch(ctx, thread, nil, o))
+	return typedHandle[S](a.core.front.Launch(ctx, thread, nil, o))
 }
 
 func typedHandle[S any](h *engine.Background[*result], err error) (*Handle[S], error) {

@@ -44,7 +44,7 @@ type EdgeShape = topology.EdgeShape
 type PartShape = topology.PartShape
 
 // Shape returns the graph as data.
-func (a *App[S]) Shape() *Shape { return a.Graph.Shape() }
+func (a *App[S]) Shape() *Shape { return a.core.Graph.Shape() }
 
 // ProgressOptions name the thread of [App.Progress]. Thread or Checkpoint is required.
 type ProgressOptions struct {
@@ -74,6 +74,10 @@ const (
 // and tasks of an unfinished step that completed. [posthouse.ErrNotFound] for an
 // unknown thread or checkpoint, [posthouse.ErrInvalid] for those of another program.
 func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, error) {
+	return a.core.progressOf(ctx, &o)
+}
+
+func (a *core) progressOf(ctx context.Context, o *ProgressOptions) (Progress, error) {
 	var c *posthouse.Checkpoint
 	var err error
 	if o.Checkpoint != "" && o.Thread == "" {

@@ -94,16 +94,16 @@ type Event[S any] struct {
 // What completed is on record, and the thread can be resumed. Iterating twice runs
 // twice.
 func (a *App[S]) Stream(ctx context.Context, thread string, in S, o ...RunOptions) iter.Seq2[Event[S], error] {
-	return engine.ReadAlong(ctx, a.front, thread, &input{&in}, o, typedEvent[S])
+	return engine.ReadAlong(ctx, a.core.front, thread, &input{&in}, o, typedEvent[S])
 }
 
 // ResumeStream is Resume as a sequence; see [App.Stream]. Resuming a finished thread
 // yields its end. Steps on record do not run again, and so emit nothing.
 func (a *App[S]) ResumeStream(ctx context.Context, thread string, o ...RunOptions) iter.Seq2[Event[S], error] {
-	return engine.ReadAlong(ctx, a.front, thread, nil, o, typedEvent[S])
+	return engine.ReadAlong(ctx, a.core.front, thread, nil, o, typedEvent[S])
 }
 
-// typed returns the event of a notice for a reader of states of type S.
+// typedEvent returns the event of a notice for a reader of states of type S.
 func typedEvent[S any](n *engine.Notice) Event[S] {
 	e := Event[S]{
 		Kind: n.Kind, Mode: n.Mode, Path: n.Path, Node: n.Node, Checkpoint: n.Checkpoint,

@@ -152,7 +152,7 @@ func (in *inner) parkForChild(ctx context.Context, o *outcome, res *result) erro
 // Programs returns what a runner needs to move threads of the graph. These are the App
 // itself and the subgraphs that run in threads of their own.
 func (a *App[S]) Programs() []posthouse.Program {
-	programs := a.programs()
+	programs := a.core.programs()
 	programs[0] = a
 	return programs
 }

@@ -58,7 +58,7 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.update(ctx, thread, untypedChange(change), &opt)
+	s, err := a.core.update(ctx, thread, untypedChange(change), &opt)
 	return typedSnapshot[S](s), err
 }
 
@@ -123,7 +123,7 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.fork(ctx, checkpoint, untypedChange(change), &opt)
+	s, err := a.core.fork(ctx, checkpoint, untypedChange(change), &opt)
 	return typedSnapshot[S](s), err
 }
 
