@@ -89,7 +89,7 @@ func (s *Server) start(m message) (*call, error) {
 	go func() {
 		defer done()
 		defer close(c.done)
-		defer s.runs.remove(c) // before anybody is answered
+		defer s.runs.remove(c) // before done says so: its time counts from here
 		if c.reply, c.err = s.run(agent, m); c.err != nil {
 			m.feed.Send("error", c.err, 0)
 		} else {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -110,4 +112,45 @@ func TestIdempotencyKeyIsRefused(t *testing.T) {
 		h.keyed(bad, "m").refused(posthouse.CodeInvalid)
 	}
 	h.get("/api/threads/t1").want(http.StatusOK)
+}
+
+// TestEndIsNotedBeforeDone holds that the time of a request's end is taken before anybody hears
+// of the end. A clock that jumped in between would keep the request for too long.
+func TestEndIsNotedBeforeDone(t *testing.T) {
+	var working atomic.Pointer[call]
+	var late atomic.Bool
+	h := open(t, func(o *Options) {
+		o.Now = func() time.Time {
+			if c := working.Load(); c != nil && isClosed(c.done) {
+				late.Store(true)
+			}
+			return time.Now()
+		}
+	})
+	begin := make(chan struct{})
+	h.program.handle = func(context.Context, string, *HandleOptions) (*Reply, error) { <-begin; return &Reply{}, nil }
+	c, err := h.server.start(message{agent: "dispatch", text: "refund 1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	working.Store(c)
+	close(begin)
+	<-c.done
+	for noted := false; !noted; runtime.Gosched() {
+		h.server.runs.mu.Lock()
+		noted = slices.Contains(h.server.runs.ended, c)
+		h.server.runs.mu.Unlock()
+	}
+	if late.Load() {
+		t.Error("the time of the end was taken when the request was done already")
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

@@ -170,8 +170,8 @@ func (l *Live) Verify() error {
 	return nil
 }
 
-// Input merges an input, a pointer to a state, into the state: append parts append, other parts and fields
-// replace unless they are zero.
+// Input merges an input, a pointer to a state, into the state: append parts append, other
+// parts and fields replace unless they are zero.
 func (l *Live) Input(in any) {
 	from, to := reflect.ValueOf(in).Elem(), l.now
 	for i := range l.parts {
@@ -222,8 +222,8 @@ func (l *Live) decodeAgain(all bool) error {
 	return nil
 }
 
-// Copy returns a pointer to the state for a reader outside. What the reader does to its copy does
-// not reach the nodes, except through pointers in elements of append parts.
+// Copy returns a pointer to the state for a reader outside. What the reader does to its
+// copy does not reach the nodes, except through pointers in elements of append parts.
 func (l *Live) Copy() (any, error) {
 	c, err := l.copy()
 	return c.Addr().Interface(), err

@@ -1,0 +1,53 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/pgtest"
+)
+
+// TestClosedWhileConnecting holds that a call which Close keeps from connecting fails as
+// closed, with an error that is Posthouse's own.
+func TestClosedWhileConnecting(t *testing.T) {
+	s, err := Open(t.Context(), pgtest.Start(t).URL(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.wrap("read", context.Canceled); !errors.Is(err, context.Canceled) {
+		t.Errorf("its caller ended the call: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.wrap("read", context.Canceled); !errors.Is(err, posthouse.ErrClosed) {
+		t.Errorf("the store was closed: %v, want ErrClosed", err)
+	}
+}
+
+// TestClosedBehindALostAppend holds that the outcome of an append stays unknown if its
+// connection was lost, and the store was closed before it could be asked again.
+func TestClosedBehindALostAppend(t *testing.T) {
+	s, err := Open(t.Context(), pgtest.Start(t).URL(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.settle(t.Context(), func(context.Context, *conn, bool) error {
+		s.closed.Store(true)
+		return s.unreachable("append", io.ErrUnexpectedEOF)
+	})
+	if !errors.Is(err, posthouse.ErrUnknown) {
+		t.Errorf("%v, want ErrUnknown", err)
+	}
+	s.closed.Store(false)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	nothing := func(context.Context, *conn, bool) error { return nil }
+	if err := s.settle(t.Context(), nothing); !errors.Is(err, posthouse.ErrClosed) {
+		t.Errorf("an append behind Close: %v, want ErrClosed", err)
+	}
+}
