@@ -67,9 +67,11 @@ func (h *halting) Append(ctx context.Context, b *posthouse.Batch) error {
 	return err
 }
 
+// halt waits to be killed. A timer runs meanwhile: without one the runtime would end the
+// process itself, as deadlocked, once all others wait for this goroutine.
 func (h *halting) halt() {
 	fmt.Println("halted")
-	select {}
+	<-time.After(time.Hour)
 }
 
 func (h *halting) Exclusive() bool { return true }
