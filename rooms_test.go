@@ -17,14 +17,14 @@ import (
 // What one package may hold, without its tests: more than that cannot be read in
 // one sitting, and there is a second noun in it.
 const (
-	maxLines   = 5500
-	maxFiles   = 40
-	maxMethods = 30 // exported, of one type
+	maxLines   = 6500
+	maxFiles   = 46
+	maxMethods = 36 // exported, of one type
 )
 
 // budgets are the lines of each backend, without its tests; docs/adr/0006 says why.
 var budgets = map[string]int{
-	"store/pgstore": 3200, "store/filestore": 3400, "store/natsstore": 3900, "store/redisstore": 2600, "store/s3store": 2900,
+	"store/pgstore": 3680, "store/filestore": 3910, "store/natsstore": 4485, "store/redisstore": 2990, "store/s3store": 3335,
 }
 
 // A room is a package as the law of sizes sees it.
