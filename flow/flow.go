@@ -82,7 +82,7 @@ func (f *Flow[In, Out]) Open(led *ledger.Ledger, o *Options) (*App[In, Out], err
 	a.steps = engine.StepDefaults{Retry: o.Retry.Or(engine.Retry{}), Timeout: o.Timeout}
 	a.front = &engine.Front[RunOptions, In, Result[Out], Snapshot[In, Out]]{
 		Ledger: led, Kind: "flow", Name: f.name, Instance: string(led.Core().NewID()), Hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)),
-		Check: (*RunOptions).check, NewRun: a.newRun, Snapshot: a.snapshot, End: a.reportEnd, Elsewhere: a.runningElsewhere,
+		Check: (*RunOptions).check, NewRun: a.newRun, Snapshot: a.snapshot, Fits: a.fits, End: a.reportEnd, Elsewhere: a.runningElsewhere,
 		Status: func(res *Result[Out]) posthouse.Status { return res.Status },
 	}
 	return a, nil

@@ -80,3 +80,9 @@ func (a *App[In, Out]) Advance(ctx context.Context, thread, branch string) error
 func (a *App[In, Out]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOptions) (*Result[Out], error) {
 	return a.front.Replay(ctx, checkpoint, o)
 }
+
+// CheckReplay returns why Replay of a checkpoint would be refused before it runs anything, nil
+// if it would not. Servers ask before they fork. It writes nothing.
+func (a *App[In, Out]) CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error {
+	return a.front.CheckReplay(ctx, c)
+}

@@ -88,18 +88,37 @@ func (r *run[In, Out]) Resume(ctx context.Context) (*Result[Out], error) {
 	if err != nil {
 		return nil, err
 	}
-	in, ok := c.State[partInput]
-	if !ok || h.Graph != r.app.name {
-		return nil, &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "thread", Message: "checkpoint " + string(h.ID) + " has no input of flow " + r.app.name,
-			Hint: "run the thread with an input",
-		}
+	if err := r.app.hasInput(c); err != nil {
+		return nil, err
 	}
-	r.data, r.previous = in, c.State[partOutput]
+	r.data, r.previous = c.State[partInput], c.State[partOutput]
 	if ctx, err = engine.OnBehalf(ctx, r.opt.By, c.Program); err != nil {
 		return nil, err
 	}
 	return r.loop(ctx, false)
+}
+
+// hasInput refuses a checkpoint without an input of the flow.
+func (a *App[In, Out]) hasInput(c *posthouse.Checkpoint) error {
+	if _, ok := c.State[partInput]; ok && c.Graph == a.name {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "thread", Message: "checkpoint " + string(c.ID) + " has no input of flow " + a.name,
+		Hint: "run the thread with an input",
+	}
+}
+
+// fits returns why the function cannot be executed from a past checkpoint.
+func (a *App[In, Out]) fits(_ context.Context, c *posthouse.Checkpoint) error {
+	if posthouse.IsOver(c.Status) {
+		return nil
+	}
+	if err := a.hasInput(c); err != nil {
+		return err
+	}
+	_, err := posthouse.Decode[In](c.State[partInput], a.codec)
+	return err
 }
 
 // loop executes the function until it ends, or waits for something that the run does not

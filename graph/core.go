@@ -52,6 +52,11 @@ func (a *core) Advance(ctx context.Context, thread, branch string) error {
 	return err
 }
 
+// CheckReplay implements runner.ReplayChecker.
+func (a *core) CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error {
+	return a.front.CheckReplay(ctx, c)
+}
+
 // newState returns a pointer to an empty state.
 func (a *core) newState() any { return reflect.New(a.Schema.Type).Interface() }
 

@@ -48,10 +48,17 @@ func (a *App[S]) Advance(ctx context.Context, thread, branch string) error {
 
 // Replay runs again from a past checkpoint, on a new branch: what came after
 // it stays where it is. Steps recorded after the checkpoint are computed anew,
-// gates that were open at it are asked again under new ids.
+// gates that were open at it are asked again under new ids. A replay that is refused, as
+// by a [ChangedError], makes no branch.
 func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOptions) (*Result[S], error) {
 	res, err := a.core.front.Replay(ctx, checkpoint, o)
 	return typedResult[S](res), err
+}
+
+// CheckReplay returns why Replay of a checkpoint would be refused before it runs anything, nil
+// if it would not. Servers ask before they fork. It writes nothing.
+func (a *App[S]) CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error {
+	return a.core.CheckReplay(ctx, c)
 }
 
 // A Reason says how a run ended.

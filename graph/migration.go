@@ -81,6 +81,36 @@ func (a *core) version() *upgrade.Version {
 	return &upgrade.Version{Graph: a.Graph, Fingerprint: a.fingerprint, Migrations: a.migrations, Ledger: a.ledger}
 }
 
+// fits returns why this version of the graph cannot run on from a past checkpoint.
+func (a *core) fits(ctx context.Context, c *posthouse.Checkpoint) error {
+	ended := posthouse.IsOver(c.Status)
+	if c.Fingerprint != a.fingerprint && !ended {
+		t, err := a.version().Of(ctx, c, false)
+		if err != nil {
+			return err
+		}
+		if e := t.Err(true); e != nil {
+			return e
+		}
+	}
+	p, err := frontier.ReadFrontier(c.Next, c.Program, frontier.PlanPart)
+	if err != nil {
+		return err
+	}
+	if len(p.Tasks) == 0 && !ended {
+		return noNext(c.ID)
+	}
+	_, err = a.newSnapshot(c)
+	return err
+}
+
+func noNext(id posthouse.ID) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "thread", Message: "checkpoint " + string(id) + " names no node to run",
+		Hint: "run the thread with an input, or update it with UpdateOptions.Goto",
+	}
+}
+
 // migrateHead checks that the head fits this version of the graph, and commits its
 // migration if one is needed. pending says that what is to run counts.
 func (r *run) migrateHead(ctx context.Context, pending bool) error {

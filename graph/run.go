@@ -223,10 +223,7 @@ func (r *run) Resume(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	if len(r.frontier.Tasks) == 0 && !ended {
-		return nil, &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "thread", Message: "checkpoint " + string(h.ID) + " names no node to run",
-			Hint: "run the thread with an input, or update it with UpdateOptions.Goto",
-		}
+		return nil, noNext(h.ID)
 	}
 	var err error
 	if r.record.lostSteps, err = r.sess.StepsAhead(ctx); err != nil {

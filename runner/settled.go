@@ -77,10 +77,7 @@ func (r *Runner) Resume(ctx context.Context, thread, branch string) error {
 		return err
 	}
 	if r.programs[h.Graph] == nil {
-		return &posthouse.Error{
-			Code: posthouse.CodeUnsupported, Message: "program \"" + h.Graph + "\" of thread " + thread + " is not one that runs here",
-			Hint: "resume it where the program is registered",
-		}
+		return r.foreign(h.Graph, thread)
 	}
 	if !r.queue.force(thread, b.Branch) {
 		return closed("start it with Run")

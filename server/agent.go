@@ -53,3 +53,11 @@ type Runner interface {
 	// not wait for the outcome.
 	Resume(ctx context.Context, thread, branch string) error
 }
+
+// A ReplayChecker is a [Runner] that knows what its programs would refuse to run. A refused
+// replay then leaves no branch. Package runner's is one.
+type ReplayChecker interface {
+	// CheckReplay returns why a run that begins at a checkpoint would be refused, nil if it
+	// would not.
+	CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error
+}

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -64,8 +66,10 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *api.Request, b *forkBo
 		return posthouse.Invalid("codecs", "go with a state or a patch")
 	}
 	run := b.Run || r.Query["run"] == "true"
-	if run && s.runner == nil {
-		return noPrograms()
+	if run {
+		if err := s.mayRunFork(r.Context(), id, o); err != nil {
+			return err
+		}
 	}
 	c, err := s.ledger.Fork(r.Context(), id, o)
 	if err != nil {
@@ -75,6 +79,30 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *api.Request, b *forkBo
 		return s.resume(w, r, &c.Header)
 	}
 	return writeCheckpoint(w, c)
+}
+
+// mayRunFork refuses a fork that no program here would run. It is asked before the fork is
+// made.
+func (s *Server) mayRunFork(ctx context.Context, source posthouse.ID, o *ledger.ForkOptions) error {
+	if s.runner == nil {
+		return noPrograms()
+	}
+	check, ok := s.runner.(ReplayChecker)
+	if !ok {
+		return nil
+	}
+	c, err := s.ledger.Get(ctx, source)
+	if err != nil || len(c.Next) == 0 {
+		return err
+	}
+	switch {
+	case o.Replace != nil:
+		c.State = o.Replace
+	case o.Patch != nil:
+		c.State = maps.Clone(c.State)
+		maps.Copy(c.State, o.Patch)
+	}
+	return check.CheckReplay(ctx, c)
 }
 
 // forkState reads the body's state or patch into o, by the shape of the source's state.
@@ -198,7 +226,13 @@ func (s *Server) replayCheckpoint(w http.ResponseWriter, r *api.Request, b *repl
 	if len(src.Next) == 0 {
 		return nothingNext(src.ID)
 	}
-	c, err := s.ledger.Fork(r.Context(), src.ID, &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name})
+	o := &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name}
+	if s.runner != nil || src.Status != posthouse.StatusWaiting {
+		if err := s.mayRunFork(r.Context(), src.ID, o); err != nil {
+			return err
+		}
+	}
+	c, err := s.ledger.Fork(r.Context(), src.ID, o)
 	if err != nil {
 		return err
 	}

@@ -288,3 +288,26 @@ func TestAskedInThePlaceOfAnother(t *testing.T) {
 		t.Errorf("the old id leads to %q", p.Gate)
 	}
 }
+
+// TestRefusedReplayLeavesNoBranch: what the program would not run is not forked.
+func TestRefusedReplayLeavesNoBranch(t *testing.T) {
+	h := open(t, nil)
+	cp, gate := h.waiting("t1")
+	h.program.refuse = func(c *posthouse.Checkpoint) error {
+		if strings.Contains(string(c.State[posthouse.OpaquePart].Data), "patched") {
+			return nil
+		}
+		return posthouse.Invalid("graph", "has changed")
+	}
+	h.post("/api/checkpoints/"+string(cp)+"/replay", "").refused(posthouse.CodeInvalid)
+	h.post("/api/gates/"+string(gate.ID)+"/replay", `{"thread":"t2"}`).refused(posthouse.CodeInvalid)
+	h.post("/api/checkpoints/"+string(cp)+"/fork", `{"run":true}`).refused(posthouse.CodeInvalid)
+	info, err := h.ledger.Thread(t.Context(), "t1")
+	if err != nil || len(info.Branches) != 1 {
+		t.Errorf("branches %v, %v", info.Branches, err)
+	}
+	if _, err := h.ledger.Thread(t.Context(), "t2"); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("a thread is left: %v", err)
+	}
+	h.post("/api/checkpoints/"+string(cp)+"/fork", `{"run":true,"state":{"request":"patched"}}`).want(http.StatusOK)
+}

@@ -102,6 +102,14 @@ type program struct {
 	handle  func(ctx context.Context, message string, o *HandleOptions) (*Reply, error)
 	settle  error
 	idle    bool // Settled runs nothing
+	refuse  func(c *posthouse.Checkpoint) error
+}
+
+func (p *program) CheckReplay(_ context.Context, c *posthouse.Checkpoint) error {
+	if p.refuse == nil {
+		return nil
+	}
+	return p.refuse(c)
 }
 
 func (p *program) Handle(ctx context.Context, message string, o *HandleOptions) (*Reply, error) {

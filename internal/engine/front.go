@@ -29,6 +29,10 @@ type Front[O, In, R, C any] struct {
 	Status   func(*R) posthouse.Status                       // of a result
 	End      func(ctx context.Context, h *Hub, res *R) error // reports the end of a run to its reader; nil: the run does so itself
 
+	// Fits returns why a run that begins at a past checkpoint would be refused before it
+	// executes anything, nil if it would not.
+	Fits func(ctx context.Context, c *posthouse.Checkpoint) error
+
 	// Elsewhere returns the result of a run that another caller is executing under the
 	// same id, or nil. Without it a second call with the id waits for the first.
 	Elsewhere func(ctx context.Context, thread string, c *Invocation, in *In, busy error) (*R, error)
@@ -109,17 +113,27 @@ func (f *Front[O, In, R, C]) options(o []O, input bool) (opt O, c Invocation, er
 	return opt, c, err
 }
 
-// Replay runs again from a past checkpoint, on a new branch.
+// CheckReplay returns why a run that begins at a checkpoint would be refused, nil if it would
+// not. A refused run is not to leave a branch.
+func (f *Front[O, In, R, C]) CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error {
+	if err := f.Owns(&c.Header); err != nil || f.Fits == nil {
+		return err
+	}
+	return f.Fits(ctx, c)
+}
+
+// Replay runs again from a past checkpoint, on a new branch. A replay that is refused makes no
+// branch.
 func (f *Front[O, In, R, C]) Replay(ctx context.Context, checkpoint posthouse.ID, o []O) (*R, error) {
 	opt, c, err := f.options(o, false)
 	if err != nil {
 		return nil, err
 	}
-	source, err := f.Ledger.GetHeader(ctx, checkpoint)
+	source, err := f.Ledger.Get(ctx, checkpoint)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Owns(source); err != nil {
+	if err := f.CheckReplay(ctx, source); err != nil {
 		return nil, err
 	}
 	branch := c.Branch

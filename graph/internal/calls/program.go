@@ -32,6 +32,16 @@ func (p *Program) Advance(ctx context.Context, thread, branch string) error {
 	return errors.Join(err, p.wakeCaller(ctx, thread))
 }
 
+// CheckReplay implements runner.ReplayChecker.
+func (p *Program) CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error {
+	if r, ok := p.Program.(interface {
+		CheckReplay(context.Context, *posthouse.Checkpoint) error
+	}); ok {
+		return r.CheckReplay(ctx, c)
+	}
+	return nil
+}
+
 // sweepPage is how many threads a sweep reads before it looks after them.
 const sweepPage = 256
 
