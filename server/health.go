@@ -13,14 +13,20 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
+// The paths of probes. They need no token and answer for every Host.
+const (
+	healthPath = "/healthz"
+	readyPath  = "/readyz"
+)
+
 func (s *Server) systemRoutes() []*api.Route {
 	ok := []api.Answer{{Status: http.StatusOK, Help: "yes", Body: statusBody{}, Media: ""}}
 	return []*api.Route{
 		{
-			Method: http.MethodGet, Path: "/healthz", Summary: "Is the process alive?", Handle: api.Show(s.healthz), Answers: ok,
+			Method: http.MethodGet, Path: healthPath, Summary: "Is the process alive?", Handle: api.Show(s.healthz), Answers: ok,
 		},
 		{
-			Method: http.MethodGet, Path: "/readyz", Summary: "Does the store answer and take writes?", Handle: api.Show(s.readyz),
+			Method: http.MethodGet, Path: readyPath, Summary: "Does the store answer and take writes?", Handle: api.Show(s.readyz),
 			Notes: "503 with the store's code otherwise: unavailable where its server does not answer, read-only after a failed write. " +
 				"With weak settings the store works, but may lose what it acknowledged.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "yes", Body: readyBody{}, Media: ""}},

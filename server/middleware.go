@@ -42,9 +42,10 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 }
 
 // screen refuses a foreign Host (DNS rebinding), a request that a page of another
-// origin makes, and a path that means something else once decoded.
+// origin makes, and a path that means something else once decoded. A probe may name
+// any Host.
 func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) error {
-	if !s.hosts.Allows(r.Host) {
+	if !s.hosts.Allows(r.Host) && !isProbe(r) {
 		return &posthouse.Error{
 			Code: problem.CodeHost, Message: fmt.Sprintf("this server does not answer for the host %.80q", r.Host),
 			Hint: "use the address it prints at the start, or allow the name where it is started",
@@ -68,6 +69,13 @@ func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) erro
 		}
 	}
 	return api.ScreenPath(r.URL.EscapedPath())
+}
+
+// isProbe reports whether a request asks after health. Orchestrators and load balancers
+// send the address of the machine or container as Host, which nobody knows beforehand.
+// The answers say nothing of a thread.
+func isProbe(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == healthPath || r.URL.Path == readyPath)
 }
 
 // finish ends every request and logs it in one line. The line has no query,

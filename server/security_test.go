@@ -29,7 +29,7 @@ func TestHost(t *testing.T) {
 		"[::1": false, "localhost:1:2": false, "10.0.0.1": false,
 		"127.0.0.1:8095.evil": false, "localhost:": true, "localhost:x": false, "localhost:-1": false, "localhost:+1": false, "[::1]:8095x": false, "[::1]:": true, "posthouse.example:x": false, "posthouse.example:99999": false,
 	} {
-		a := h.send(ask{method: "GET", path: "/healthz", host: host})
+		a := h.send(ask{method: "GET", path: "/openapi.json", host: host})
 		if (a.status == http.StatusOK) != ok {
 			t.Errorf("Host %q: %d", host, a.status)
 		}
@@ -41,6 +41,25 @@ func TestHost(t *testing.T) {
 		if _, err := New(Options{Ledger: h.ledger, Tokens: h.tokens, AllowedHosts: []string{bad}}); err == nil {
 			t.Errorf("AllowedHosts takes %q", bad)
 		}
+	}
+}
+
+// TestProbesAnswerForEveryHost sends what orchestrators and load balancers send: the
+// address of the container, or a name of their own.
+func TestProbesAnswerForEveryHost(t *testing.T) {
+	h := open(t, nil)
+	for _, host := range []string{"10.1.2.3:8095", "10.1.2.3", "[fd00::2]:8095", "posthouse.svc.cluster.local", "0.0.0.0"} {
+		for _, path := range []string{"/healthz", "/readyz"} {
+			h.send(ask{method: "GET", path: path, host: host, as: "-"}).want(http.StatusOK)
+			if a := h.send(ask{method: "HEAD", path: path, host: host, as: "-"}); a.status != http.StatusOK {
+				t.Errorf("HEAD %s for %s: %d", path, host, a.status)
+			}
+			h.send(ask{method: "POST", path: path, host: host}).refused(problem.CodeHost)
+			h.send(ask{method: "GET", path: path, host: host, header: []string{"Origin: https://evil.example"}}).refused(posthouse.CodeForbidden)
+		}
+		h.send(ask{method: "GET", path: "/api/gates", host: host}).refused(problem.CodeHost)
+		h.send(ask{method: "GET", path: "/", host: host}).refused(problem.CodeHost)
+		h.send(ask{method: "GET", path: "/healthz/x", host: host}).refused(problem.CodeHost)
 	}
 }
 
@@ -64,7 +83,9 @@ func TestForeignPagesAreRefused(t *testing.T) {
 		if r.Method != "GET" || strings.HasPrefix(path, "/api/") {
 			a.refused(posthouse.CodeForbidden)
 		}
-		h.send(ask{method: r.Method, path: path, host: "rebound.evil.example"}).refused(problem.CodeHost)
+		if rebound := h.send(ask{method: r.Method, path: path, host: "rebound.evil.example"}); path != healthPath && path != readyPath {
+			rebound.refused(problem.CodeHost)
+		}
 		for name := range a.header {
 			if strings.HasPrefix(name, "Access-Control-") {
 				t.Errorf("%s %s answers %s", r.Method, path, name)
