@@ -52,10 +52,10 @@ func refunds() *graph.Graph[Refund] {
 	})
 	g.Node("approve", func(ctx context.Context, s *Refund) error {
 		grant, err := gate.Propose(ctx, gate.Question{Name: "refund", Text: s.Request, Expires: 48 * time.Hour}, s.Payment)
+		s.Grant = grant // without an approval "", also where an earlier request had one
 		if errors.Is(err, posthouse.ErrForbidden) {
-			return nil // rejected: there is no grant
+			return nil // rejected
 		}
-		s.Grant = grant
 		return err // posthouse.ErrWaiting: parked, nothing is held
 	})
 	g.Node("pay", func(ctx context.Context, s *Refund) error { // on what was approved, or edited: not on the state

@@ -31,10 +31,10 @@ func refund() *graph.Graph[Refund] {
 		grant, err := gate.Propose(ctx, gate.Question{
 			Name: "refund", Text: fmt.Sprintf("Refund %d for order %s?", s.Amount, s.Order), Expires: 48 * time.Hour, AllowRequester: true,
 		}, Payment{s.Order, s.Amount})
+		s.Grant, s.Receipt = grant, "" // without an approval "", also where an earlier request had one
 		if errors.Is(err, posthouse.ErrForbidden) {
-			return nil // rejected: there is no grant
+			return nil // rejected
 		}
-		s.Grant = grant
 		return err // posthouse.ErrWaiting: parked, nothing is held
 	})
 	g.Node("pay", func(ctx context.Context, s *Refund) (err error) {
