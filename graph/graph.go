@@ -275,7 +275,7 @@ func (g *definition) compile(of reflect.Type, led *ledger.Ledger, o *CompileOpti
 	a.front = &engine.Front[RunOptions, input, result, snapshot]{
 		Ledger: led, Kind: "graph", Name: a.name, Instance: string(led.Core().NewID()), Hold: a.hold,
 		Check: a.checkCall, NewRun: a.newCall,
-		Snapshot: a.newSnapshot, Fits: a.fits,
+		Snapshot: a.newSnapshot, Fits: a.fits, End: a.reportEnd,
 		Status: func(res *result) posthouse.Status { return res.Status },
 	}
 	return a, nil

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -117,7 +118,7 @@ func (p *reporter) taskEnd(o *outcome) {
 	p.task(o, kinds[o.kind], o.err, time.Time{})
 }
 
-// result makes the result of a run that parked or ended, and reports it.
+// result makes the result of a run that parked or ended.
 func (p *reporter) result(kind EventKind, state any, waiting []posthouse.Gate) *result {
 	r := p.run
 	return p.resultAt(kind, r.sess.Head(), state, waiting)
@@ -133,10 +134,25 @@ func (p *reporter) resultAt(kind EventKind, h *posthouse.Header, state any, wait
 	if kind == EventPark && len(waiting) == 0 && h.Status != posthouse.StatusInterrupted {
 		res.Status = posthouse.StatusRunning // it was asked to drain
 	}
-	if p.hub != nil && r.subrun == nil && r.opt.path == "" {
-		p.hub.Send(engine.Notice{Kind: kind, Node: h.Node, Checkpoint: *h, State: state, Result: res})
-	}
 	return res
+}
+
+// reportEnd reports the result of a run to its stream. By then the run has given the thread
+// back: a reader may update and resume it, or run it again.
+func (a *core) reportEnd(ctx context.Context, h *engine.Hub, res *result) error {
+	n := engine.Notice{Kind: EventPark, State: res.State, Result: res}
+	if posthouse.IsOver(res.Status) {
+		n.Kind = EventEnd
+	}
+	if res.Checkpoint != "" {
+		c, err := a.ledger.GetHeader(ctx, res.Checkpoint)
+		if err != nil {
+			return err
+		}
+		n.Node, n.Checkpoint = c.Node, *c
+	}
+	h.Send(n)
+	return nil
 }
 
 // emitter returns what forwards the emissions of one attempt of a task. It is nil if
