@@ -35,6 +35,28 @@ func ValidateName(field, name string) error {
 	return nil
 }
 
+// CheckThread checks the name of a thread that somebody begins, sends to, imports, copies
+// to, deletes or releases. Beyond [ValidateName] it refuses, as [ErrInvalid], the names that
+// begin with $: they are the runtime's own ([ProcessThread] has the sessions of workers,
+// others the tokens and sessions of clients), except [DefaultThread]. A thread of such a name
+// that an earlier version began can be read, exported, and copied to another name.
+func CheckThread(field, name string) error {
+	if err := ValidateName(field, name); err != nil {
+		return err
+	}
+	if IsRuntimeThread(name) {
+		return &Error{
+			Code: CodeInvalid, Field: field, Message: fmt.Sprintf("%.40q begins with $: such threads are the runtime's own", name),
+			Hint: "choose a name that does not begin with $; " + DefaultThread + " is the thread of callers that name none",
+		}
+	}
+	return nil
+}
+
+// IsRuntimeThread reports whether a thread's name is one of the runtime's own: it begins
+// with $ and is not [DefaultThread].
+func IsRuntimeThread(name string) bool { return IsReserved(name) && name != DefaultThread }
+
 func invalidName(field, format string, args ...any) *Error {
 	e := Invalid(field, format, args...)
 	e.Hint = "a name is 1 to " + strconv.Itoa(MaxID) + " bytes of text without control characters"

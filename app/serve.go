@@ -75,7 +75,7 @@ type Options struct {
 // An Info says where a server is.
 type Info struct {
 	URL       string // as in http://127.0.0.1:8095
-	StoreURL  string
+	StoreURL  string // to show: a password in it is xxxxx
 	LinkURL   string // where workers come beside HTTP; "" is nowhere
 	TokenFile string // holds the first token, an operator's, unless it was revoked or moved
 	Ledger    *ledger.Ledger

@@ -18,7 +18,7 @@ func Compact(ctx context.Context, led core.Ledger) (posthouse.Compacted, error) 
 		if err != nil {
 			return posthouse.Compacted{}, err
 		}
-		if t.Hold.Seq != 0 {
+		if t.Hold.Seq != 0 || posthouse.IsRuntimeThread(t.Thread) {
 			continue
 		}
 		if err := sweepThread(ctx, l, t.Thread); err != nil {

@@ -202,7 +202,7 @@ func (p *pass) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
 	case info.Hold.Seq != 0:
 		p.done.Held++
 		return nil
-	case info.Gone() || p.MaxAge == 0 && p.MaxPerThread == 0:
+	case posthouse.IsRuntimeThread(info.Thread), info.Gone() || p.MaxAge == 0 && p.MaxPerThread == 0:
 		return nil
 	}
 	t, err := p.l.Lock(info.Thread)

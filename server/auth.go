@@ -20,13 +20,16 @@ func (s *Server) authenticate(w http.ResponseWriter, r *api.Request) (tokens.Tok
 		return tokens.Token{}, nil
 	}
 	tok, ok, err := s.identify(r)
-	_, credential := bearer(r.Request)
+	secret, credential := bearer(r.Request)
 	switch {
 	case err != nil:
 		return tokens.Token{}, err
 	case !ok && r.Route.Style == api.Socket && isUpgrade(r.Request) && !credential:
 		return tokens.Token{}, nil
 	case !ok:
+		if credential {
+			s.noteRefused(r.Request, tok, secret)
+		}
 		return tokens.Token{}, s.unauthenticated(tok)
 	}
 	s.noteUse(tok)
@@ -91,6 +94,19 @@ func (s *Server) unauthenticated(x tokens.Token) error {
 		e.Hint = "have another made where the server's data directory is: posthouse token create --name " + x.Name + " --role " + string(x.Role)
 	}
 	return e
+}
+
+// noteRefused logs that a credential was not accepted. x is the token that expired, or
+// zero. A request without a credential is no attempt.
+func (s *Server) noteRefused(r *http.Request, x tokens.Token, secret string) {
+	why := "nobody has this token"
+	switch {
+	case s.tokens.Expired(x):
+		why = "it expired"
+	case secret == "":
+		why = "it is no token"
+	}
+	s.refused.note(r, x.Name, why)
 }
 
 func requireRole(t tokens.Token, need tokens.Role) error {

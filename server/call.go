@@ -62,7 +62,7 @@ func (s *Server) validateMessage(m *message) error {
 	case len(m.text) > maxMessage:
 		return &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "message", Message: fmt.Sprintf("is %d bytes long; the limit is %d", len(m.text), maxMessage)}
 	case m.thread != "":
-		return posthouse.ValidateName("thread", m.thread)
+		return posthouse.CheckThread("thread", m.thread)
 	}
 	return nil
 }

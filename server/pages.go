@@ -62,7 +62,8 @@ func (s *Server) login(w http.ResponseWriter, r *api.Request) error {
 		}
 		return posthouse.Invalid("body", "is not a form")
 	}
-	tok, ok, err := s.tokens.Authenticate(strings.TrimSpace(r.PostForm.Get("token")))
+	secret := strings.TrimSpace(r.PostForm.Get("token"))
+	tok, ok, err := s.tokens.Authenticate(secret)
 	if err != nil {
 		return s.authUnavailable(err)
 	}
@@ -71,6 +72,7 @@ func (s *Server) login(w http.ResponseWriter, r *api.Request) error {
 		if s.tokens.Expired(tok) {
 			problem = "That token, of " + tok.Name + ", expired at " + tok.ExpiresAt.Format(time.RFC3339) + ". Ask an operator for another."
 		}
+		s.noteRefused(r.Request, tok, secret)
 		s.pages.Login(w, http.StatusUnauthorized, problem)
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -60,6 +62,49 @@ func TestProbesAnswerForEveryHost(t *testing.T) {
 		h.send(ask{method: "GET", path: "/api/gates", host: host}).refused(problem.CodeHost)
 		h.send(ask{method: "GET", path: "/", host: host}).refused(problem.CodeHost)
 		h.send(ask{method: "GET", path: "/healthz/x", host: host}).refused(problem.CodeHost)
+	}
+}
+
+// TestRefusedTokensAreLogged tries every way in with a wrong token. The log says so at
+// its default level, says where from, and never what was sent.
+func TestRefusedTokensAreLogged(t *testing.T) {
+	log := &lockedBuffer{}
+	h := open(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})) })
+	now := time.Unix(1700000000, 0)
+	h.server.refused.wall = func() time.Time { return now }
+	lines := func() int { return strings.Count(log.String(), "an access token was refused") }
+	wants := func(n int, what string) {
+		t.Helper()
+		if got := lines(); got != n {
+			t.Errorf("%s: %d lines, want %d:\n%s", what, got, n, log.String())
+		}
+	}
+	h.send(ask{method: "GET", path: "/api/gates", as: "-"}).refused(problem.CodeUnauthenticated)
+	wants(0, "without a token")
+	h.send(ask{method: "GET", path: "/api/gates", as: "-", header: []string{"Authorization: Bearer wrong-secret"}}).refused(problem.CodeUnauthenticated)
+	wants(1, "a header")
+	h.send(ask{method: "GET", path: "/api/gates", as: "-", header: []string{"Authorization: Basic wrong-secret"}}).refused(problem.CodeUnauthenticated)
+	wants(2, "another scheme")
+	h.send(ask{method: "POST", path: "/login", as: "-", body: "token=wrong-secret", header: []string{"Content-Type: application/x-www-form-urlencoded"}})
+	wants(3, "the login page")
+	ws := h.mustDial("/agent/dispatch", nil)
+	ws.say(`{"token":"wrong-secret"}`)
+	ws.want("error")
+	wants(4, "a WebSocket's message")
+	for range 100 {
+		h.send(ask{method: "GET", path: "/api/gates", as: "-", header: []string{"Authorization: Bearer wrong-secret"}}).refused(problem.CodeUnauthenticated)
+	}
+	wants(refusedPerSecond, "a hundred more in a second")
+	now = now.Add(time.Second)
+	h.send(ask{method: "GET", path: "/api/gates", as: "-", header: []string{"Authorization: Bearer wrong-secret"}}).refused(problem.CodeUnauthenticated)
+	wants(refusedPerSecond+1, "in the next second")
+	for _, want := range []string{"level=WARN", "from=127.0.0.1:", "more=94"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, log.String())
+		}
+	}
+	if strings.Contains(log.String(), "wrong-secret") {
+		t.Errorf("the log shows what was sent:\n%s", log.String())
 	}
 }
 

@@ -114,6 +114,7 @@ type Server struct {
 	wall     func() time.Time // the clock of socket deadlines
 	tick     func(time.Duration) (<-chan time.Time, func())
 	hosts    api.Hosts
+	refused  refused // credentials that were not accepted
 
 	routes    []*api.Route
 	handler   http.Handler
@@ -175,6 +176,7 @@ func New(o Options) (*Server, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.refused = refused{log: s.log, wall: s.wall}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.work, s.abandon = context.WithCancel(context.Background())
 	s.sessions = session.NewLogins(s.now, limits.Session)

@@ -342,6 +342,7 @@ func (c *conversation) login(text string) bool {
 		Token string `json:"token"`
 	}
 	if strict.Decode([]byte(text), &first) != nil { // its error could repeat the token
+		c.s.noteRefused(c.r.Request, tokens.Token{}, "")
 		c.refuse(c.s.unauthenticated(tokens.Token{}))
 		return false
 	}
@@ -350,6 +351,7 @@ func (c *conversation) login(text string) bool {
 	case err != nil:
 		err = c.s.authUnavailable(err)
 	case !ok:
+		c.s.noteRefused(c.r.Request, tok, first.Token)
 		err = c.s.unauthenticated(tok)
 	default:
 		c.s.noteUse(tok)

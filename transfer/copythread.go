@@ -101,7 +101,7 @@ func newThreadCopier(ctx context.Context, l *core.Core, from, to string, o *Copy
 	if from == to {
 		return nil, &posthouse.Error{Code: posthouse.CodeExists, Message: "thread " + to + " exists: it is the one to be copied", Hint: "name another thread"}
 	}
-	if err := posthouse.ValidateName("thread", to); err != nil {
+	if err := posthouse.CheckThread("thread", to); err != nil {
 		return nil, err
 	}
 	info, err := l.Summary(ctx, from)

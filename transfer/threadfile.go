@@ -26,6 +26,8 @@ const (
 
 	maxFrame     = 1 << 30 // bytes
 	maxSlotValue = 1 << 20 // bytes, the limit of the Store's contract
+	maxSlots     = 100_000 // of a thread
+	maxHeader    = 8 << 20 // bytes: its lists take many times that in memory
 )
 
 // A ThreadFile describes the content of a thread file.
@@ -232,6 +234,9 @@ func (f *fileReader) next() (*posthouse.SlotItem, *posthouse.Entry, error) {
 func (f *fileReader) readSlot(r *canon.Reader) *posthouse.SlotItem {
 	s := &posthouse.SlotItem{Key: posthouse.SlotKey{Thread: f.thread, Step: r.String()}}
 	s.Fence, s.Value = r.Uint(), bytes.Clone(r.Bytes())
+	if f.slots >= maxSlots {
+		r.Fail("more than %d slots", maxSlots)
+	}
 	if f.slots > 0 && s.Key.Step <= f.step || s.Key.Step == "" || len(s.Value) > maxSlotValue {
 		r.Fail("a slot out of order, without a name or too large")
 	}
@@ -252,7 +257,11 @@ func (f *fileReader) readEntry(r *canon.Reader) *posthouse.Entry {
 		e.Sig = bytes.Clone(sig)
 	}
 	e.Bodies = [][]byte{}
-	for range r.Items() {
+	n := r.Count()
+	if n > posthouse.MaxRecords || len(e.Header) > maxHeader {
+		r.Fail("an entry with %d bodies and a header of %d bytes", n, len(e.Header))
+	}
+	for i := 0; i < n && r.Err() == nil; i++ {
 		switch r.Byte() {
 		case 0:
 			e.Bodies = append(e.Bodies, nil)

@@ -47,6 +47,9 @@ func Export(ctx context.Context, led core.Ledger, thread string, w io.Writer, o 
 	if err != nil {
 		return nil, err
 	}
+	if len(slots) > maxSlots {
+		return nil, posthouse.TooLarge("the number of slots of thread "+thread, len(slots), maxSlots)
+	}
 	for _, s := range slots {
 		if err := f.slot(s.Key.Step, s.Slot); err != nil {
 			return nil, err
@@ -222,6 +225,9 @@ type importer struct {
 func (in *importer) check() error {
 	f, err := newFileReader(in.r)
 	if err != nil {
+		return err
+	}
+	if err := posthouse.CheckThread("thread", f.thread); err != nil {
 		return err
 	}
 	in.first = newReplay(nil)

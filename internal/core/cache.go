@@ -64,7 +64,7 @@ func (c *Core) listOf(t *Thread) *list.List {
 }
 
 func (c *Core) thread(name string) (*Thread, error) {
-	if err := posthouse.ValidateName("thread", name); err != nil {
+	if err := posthouse.CheckThread("thread", name); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -16,12 +17,16 @@ func nameCases() []desk.Case {
 	return []desk.Case{
 		{
 			Name: "ledger/names that people have",
-			Rule: "Saves, forks, copies, releases, gates, signals, slots, deletion, and a thread's file take any name, and none is taken for another.",
+			Rule: "Saves, forks, copies, releases, gates, signals, slots, deletion, and a thread's file take any name that does not begin with $, and none is taken for another.",
 			Run:  ledgerNames,
 		}, {
 			Name: "ledger/names that are none",
 			Rule: "An empty name, one of more than 200 bytes, invalid UTF-8 and control characters (C0, DEL, C1) are ErrInvalid with the field, and write nothing.",
 			Run:  ledgerBadNames,
+		}, {
+			Name: "ledger/threads of the runtime",
+			Rule: "Nobody begins, sends to, imports, copies to, forks to, claims, releases, holds or deletes a thread whose name begins with $: ErrInvalid with the field thread, and nothing is written; $default is everybody's.",
+			Run:  ledgerRuntimeThreads,
 		},
 	}
 }
@@ -33,10 +38,15 @@ var badNames = map[string]string{
 	"zero": "a\x00b", "a line feed": "a\nb", "a tab": "\t", "an escape": "\x1b[31m", "DEL": "a\x7f", "a C1 control": "a\u009b31m", "the next line": "a\u0085b", "the first C1": "\u0080",
 }
 
+// threadNames are names that threads may have.
+func threadNames() []string {
+	return slices.DeleteFunc(storetest.Names(), posthouse.IsRuntimeThread)
+}
+
 func ledgerNames(t *desk.T) {
 	d := t.Desk(ledger.Options{})
 	target := t.DeskOn(t.Fresh(), ledger.Options{})
-	for _, name := range storetest.Names() {
+	for _, name := range threadNames() {
 		c := posthouse.Root(name, desk.State("of "+name)) // its thread, too
 		c.Agent, c.Node, c.Graph, c.Labels = name, posthouse.EscapeName(name), name, map[string]string{name: name}
 		c = d.MustSave(c)
@@ -53,7 +63,7 @@ func ledgerNames(t *desk.T) {
 		_, err := d.Signal(t.Ctx, name, posthouse.Signal{Name: "s", By: "alice"})
 		t.OK(err)
 	}
-	for _, name := range storetest.Names() {
+	for _, name := range threadNames() {
 		last, err := d.Latest(t.Ctx, ledger.LatestQuery{Thread: name})
 		t.OK(err)
 		side, err := d.Latest(t.Ctx, ledger.LatestQuery{Thread: name, Branch: name})
@@ -151,4 +161,51 @@ func ledgerBadNames(t *desk.T) {
 	if n := len(allThreads(d)); n != 1 {
 		t.Errorf("bad names left %d threads", n)
 	}
+}
+
+func ledgerRuntimeThreads(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	c := d.Root("t", "", "x")
+	slot := func(thread string) posthouse.SlotKey { return posthouse.SlotKey{Thread: thread, Step: "s"} }
+	for _, name := range []string{posthouse.ProcessThread, "$approvals", "$requests", "$sessions", "$", "$x", "$$default", "$default2"} {
+		_, err := d.Store().Slot(t.Ctx, slot(name), posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: []byte("the runtime's")})
+		t.OK(err)
+		root := posthouse.Root("r", desk.State("x"))
+		root.Thread = name
+		_, began := d.Save(t.Ctx, root, nil)
+		labelled := posthouse.Root(name, desk.State("x"))
+		_, byLabel := d.Save(t.Ctx, labelled, nil)
+		_, committed := d.Commit(t.Ctx, &ledger.Draft{Thread: name, Checkpoint: &posthouse.Change{State: desk.State("x")}})
+		_, signalled := d.Signal(t.Ctx, name, posthouse.Signal{Name: "s", By: "mallory"})
+		_, forked := d.Fork(t.Ctx, c.ID, &ledger.ForkOptions{Thread: name})
+		_, copied := transfer.CopyThread(t.Ctx, d.Ledger, "t", name, nil)
+		_, released := d.Release(t.Ctx, name, nil)
+		_, claimed := d.Claim(t.Ctx, name, "run")
+		for what, err := range map[string]error{
+			"begun": began, "begun by its coordination": byLabel, "committed to": committed, "sent to": signalled, "forked to": forked, "copied to": copied, "released": released, "claimed": claimed,
+		} {
+			if e := d.WantErr(err, posthouse.ErrInvalid); e == nil || e.Field != "thread" {
+				t.Errorf("%s is %s: %v", name, what, err)
+			}
+		}
+		_, deleted := retain.DeleteThread(t.Ctx, d.Ledger, name, nil)
+		_, held := retain.Hold(t.Ctx, d.Ledger, name, retain.HoldOptions{Reason: "r", By: "mallory"})
+		_, cancelled := d.Cancel(t.Ctx, name, nil)
+		for what, err := range map[string]error{"deleted": deleted, "held": held, "cancelled": cancelled} {
+			if err == nil {
+				t.Errorf("%s is %s", name, what)
+			}
+		}
+		if s, err := d.Store().Slot(t.Ctx, slot(name), posthouse.SlotOp{}); err != nil || string(s.Value) != "the runtime's" {
+			t.Errorf("the slot of %s: %q, %v", name, s.Value, err)
+		}
+	}
+	if n := len(allThreads(d)); n != 1 {
+		t.Errorf("%d threads, want 1", n)
+	}
+	d.Root(posthouse.DefaultThread, "", "x")
+	_, err := d.Signal(t.Ctx, posthouse.DefaultThread, posthouse.Signal{Name: "s", By: "alice"})
+	t.OK(err)
+	_, err = d.Release(t.Ctx, posthouse.DefaultThread, nil)
+	t.OK(err)
 }

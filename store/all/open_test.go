@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/pgtest"
@@ -192,6 +193,40 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// TestSecretsAreNotEchoed gives every kind of store addresses that are refused or lead
+// nowhere. No error repeats the password in them.
+func TestSecretsAreNotEchoed(t *testing.T) {
+	for _, url := range []string{
+		"postgress://me:hunter2@127.0.0.1/db", "postgress:me:hunter2@127.0.0.1/db", "me:hunter2@127.0.0.1", "hunter2@127.0.0.1", "//me:hunter2@127.0.0.1", "memory:hunter2@x", "http://me:hunter2@127.0.0.1:1",
+		"postgres://me:hunter2@127.0.0.1:1/db", "postgres://me:hunter2@127.0.0.1:bad/db", "postgres://me:hunter2%zz@127.0.0.1/db", "postgres:///db?password=hunter2&host=127.0.0.1&port=1", "postgres:///db?password=hunter2&port=bad", "postgres:me:hunter2@127.0.0.1",
+		"redis://me:hunter2@127.0.0.1:1", "redis://me:hunter2@127.0.0.1:bad", "redis://me:hunter2%zz@127.0.0.1", "redis://127.0.0.1:1?password=hunter2", "redis:me:hunter2@127.0.0.1",
+		"nats://me:hunter2@127.0.0.1:1", "nats://hunter2@127.0.0.1:1", "nats://me:hunter2@127.0.0.1:bad", "nats://me:hunter2%zz@127.0.0.1", "tls://me:hunter2@127.0.0.1:1",
+		"s3://me:hunter2@bucket/x", "s3://bucket/x?secret_key=hunter2", "s3://bucket/x?endpoint=me:hunter2@127.0.0.1:1", "s3://bucket%zz:hunter2@/x",
+	} {
+		var log strings.Builder
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		s, err := all.Open(ctx, url, &all.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		cancel()
+		if err == nil {
+			_ = s.Close()
+			t.Errorf("%s is opened", url)
+			continue
+		}
+		for e := err; e != nil; e = errors.Unwrap(e) {
+			if strings.Contains(fmt.Sprintf("%v %+v", e, e), "hunter2") {
+				t.Errorf("%s: the error says %v", url, e)
+			}
+		}
+		if strings.Contains(log.String(), "hunter2") {
+			t.Errorf("%s: the log says %s", url, log.String())
+		}
+	}
+	_, err := all.Open(t.Context(), "posthouse.db", nil)
+	if !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), `"posthouse.db" has no scheme`) {
+		t.Errorf("a path without a scheme: %v", err)
+	}
+}
+
 func ExampleOpen() {
 	ctx := context.Background()
 	store, err := all.Open(ctx, "memory:", nil)
@@ -211,5 +246,5 @@ func ExampleOpen() {
 	fmt.Println(err)
 	// Output:
 	// order-1234 <nil>
-	// posthouse: store "tape:7" names no store (known are memory:, file:DIR, sqlite:PATH, postgres://USER@HOST/DATABASE, redis://HOST:PORT, nats:DIR, nats://HOST:PORT and s3://BUCKET/PREFIX)
+	// posthouse: store has the scheme "tape", which is not known (known are memory:, file:DIR, sqlite:PATH, postgres://USER@HOST/DATABASE, redis://HOST:PORT, nats:DIR, nats://HOST:PORT and s3://BUCKET/PREFIX)
 }

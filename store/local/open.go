@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -41,10 +42,10 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 	switch strings.ToLower(scheme) {
 	case "memory":
 		if !ok || strings.Trim(rest, "/") != "" {
-			return nil, badURL("%q has something behind memory:", url)
+			return nil, badURL("has something after memory:")
 		}
 		if o.ReadOnly {
-			return nil, badURL("a store in memory cannot be opened beside the process that has it")
+			return nil, badURL("in memory cannot be opened beside the process that has it")
 		}
 		return memstore.New(), nil
 	case "file":
@@ -53,7 +54,7 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 			dir = after
 		}
 		if dir == "" {
-			return nil, badURL("%q names no directory; write file:DIR", url)
+			return nil, badURL("names no directory; write file:DIR")
 		}
 		store, err := filestore.Open(ctx, dir, &filestore.Options{ReadOnly: o.ReadOnly})
 		if err != nil {
@@ -63,7 +64,7 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 	case "sqlite":
 		path := strings.TrimSpace(strings.TrimPrefix(rest, "//"))
 		if path == "" {
-			return nil, badURL("%q names no file; write sqlite:PATH", url)
+			return nil, badURL("names no file; write sqlite:PATH")
 		}
 		store, err := sqlitestore.Open(ctx, path, &sqlitestore.Options{ReadOnly: o.ReadOnly})
 		if err != nil {
@@ -71,7 +72,22 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 		}
 		return store, nil
 	}
-	return nil, badURL("%q names no store", url)
+	return nil, badURL("%s", unknown(scheme, ok))
+}
+
+// unknown says that an address names no store. It shows no more of it than its scheme:
+// the rest may hold a password.
+func unknown(scheme string, ok bool) string {
+	plain := strings.IndexFunc(scheme, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("+-._/", r) }) < 0
+	switch {
+	case scheme == "" && !ok:
+		return "is empty"
+	case !plain || len(scheme) > 64:
+		return "names no store that is known"
+	case !ok:
+		return fmt.Sprintf("%q has no scheme", scheme)
+	}
+	return fmt.Sprintf("has the scheme %q, which is not known", scheme)
 }
 
 func badURL(format string, args ...any) error {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"go.uber.org/goleak"
 
 	"github.com/posthouse/posthouse"
@@ -17,6 +18,8 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/store/memstore"
 )
 
 // TestServeEnds starts dev, uses it, asks it to end, and looks for what is left.
@@ -108,4 +111,33 @@ func (a *app) open(ctx context.Context, s *serveFlags) (*host.Host, error) {
 		return nil, err
 	}
 	return host.Open(ctx, o)
+}
+
+// TestPasswordsAreNotPrinted: whatever commands say of a store's address, for people and
+// as JSON, they leave its password out.
+func TestPasswordsAreNotPrinted(t *testing.T) {
+	const url = "postgres://me:hunter2@127.0.0.1/db"
+	inMemory := func(context.Context, string, *local.Options) (posthouse.Store, error) { return memstore.New(), nil }
+	for _, asJSON := range []bool{false, true} {
+		var out bytes.Buffer
+		a := &app{env: func(string) string { return "" }, dataDir: t.TempDir(), Config: Config{Dev: &Dev{Programs: refunds}, OpenStore: inMemory}}
+		a.Term = term.Term{In: strings.NewReader(""), Out: &out, Err: &out, JSON: asJSON}
+		h, err := a.open(t.Context(), &serveFlags{addr: "127.0.0.1:0", logLevel: "debug", dev: true, store: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.banner(h)
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, cmd := range []*cobra.Command{a.storeCopy()} {
+			cmd.SetArgs([]string{url, url})
+			if err := cmd.ExecuteContext(t.Context()); err != nil {
+				t.Errorf("%s: %v", cmd.Name(), err)
+			}
+		}
+		if s := out.String(); strings.Contains(s, "hunter2") || !strings.Contains(s, "postgres://me:xxxxx@127.0.0.1/db") {
+			t.Errorf("with the password, or without the address:\n%s", s)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/address"
 	"github.com/posthouse/posthouse/app/internal/conform"
 	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/app/internal/host"
@@ -144,7 +145,7 @@ same; so a copy of a backup takes what came after it from the store that was dam
 					a.Line("%s were there already", count(done.Skipped, "entry"))
 				}
 				a.Line("verified: %s read back and compared", count(done.Verified, "thread"))
-				a.next("posthouse verify --store %s", quoted(args[1]))
+				a.next("posthouse verify --store %s", quoted(address.Redacted(args[1])))
 			}), err)
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/address"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
@@ -91,7 +92,7 @@ refused. The server must be stopped.`,
 			err = a.transferred(done, args[0])
 			store := ""
 			if url != "" {
-				store = " --store " + quoted(url)
+				store = " --store " + quoted(address.Redacted(url))
 			}
 			a.next("posthouse verify --thread %s%s", done.Thread, store)
 			return err

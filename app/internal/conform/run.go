@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/address"
 	"github.com/posthouse/posthouse/app/internal/scratch"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -62,7 +63,7 @@ const parallel = 4
 // Run runs the suite and measures what a write costs. A store that breaks a rule is no
 // error: the report names the rule. It fails if the store cannot be opened.
 func Run(ctx context.Context, o *Options) (*Report, error) {
-	s := &suite{Options: o, server: &scratch.Server{URL: o.URL, Open: o.Open}, seats: make(chan struct{}, parallel), report: &Report{Store: scratch.WithoutPassword(o.URL), Failed: []Case{}, Skipped: []string{}}}
+	s := &suite{Options: o, server: &scratch.Server{URL: o.URL, Open: o.Open}, seats: make(chan struct{}, parallel), report: &Report{Store: address.Redacted(o.URL), Failed: []Case{}, Skipped: []string{}}}
 	for _, c := range storetest.Cases() {
 		if strings.Contains(c.Name, o.Only) {
 			s.of++
@@ -121,7 +122,7 @@ func (s *suite) openCase(t storetest.TB, dir string) posthouse.Store {
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				at, _, _ := s.server.At(dir)
-				s.report.LeftBehind = append(s.report.LeftBehind, scratch.WithoutPassword(at)+": "+err.Error())
+				s.report.LeftBehind = append(s.report.LeftBehind, address.Redacted(at)+": "+err.Error())
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/address"
 	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/gate"
@@ -35,7 +37,7 @@ type Host struct {
 	Server    *server.Server
 	Listener  net.Listener
 	URL       string // of the server, as in http://127.0.0.1:8095
-	StoreURL  string
+	StoreURL  string // to show: without passwords
 	TokenFile string    // of the first token
 	TokenGone bool      // what is in it was revoked, or has expired
 	Set       Set       // what runs
@@ -60,13 +62,12 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 	if err := h.listen(o); err != nil {
 		return nil, err
 	}
-	if h.StoreURL = o.Store; h.StoreURL == "" {
-		h.StoreURL = o.Dir.StoreURL()
-	}
+	url := cmp.Or(o.Store, o.Dir.StoreURL())
+	h.StoreURL = address.Redacted(url)
 	if err := o.Dir.Create(); err != nil {
 		return nil, err
 	}
-	source := Source{URL: h.StoreURL, Dir: o.Dir, Open: o.OpenStore, New: o.NewStore, AllowWeak: o.AllowWeak, Logger: h.log}
+	source := Source{URL: url, Dir: o.Dir, Open: o.OpenStore, New: o.NewStore, AllowWeak: o.AllowWeak, Logger: h.log}
 	if h.store, err = source.OpenStore(ctx); err != nil { // a refused address leaves no keys behind
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/address"
 	"github.com/posthouse/posthouse/internal/loopback"
 )
 
@@ -38,7 +39,7 @@ func New(base, token string) (*Client, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
 		return nil, &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "server", Message: fmt.Sprintf("%q is no address of a server", base),
+			Code: posthouse.CodeInvalid, Field: "server", Message: fmt.Sprintf("%q is no address of a server", address.Redacted(base)),
 			Hint: "write it as http://127.0.0.1:8095",
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/address"
 )
 
 // A dropper is a store that removes itself with everything in it.
@@ -102,28 +103,7 @@ func (s *Server) Drop(ctx context.Context, name string) error {
 	defer func() { _ = store.Close() }()
 	d, ok := store.(dropper)
 	if !ok {
-		return &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "the store cannot drop " + at}
+		return &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "the store cannot drop " + address.Redacted(at)}
 	}
 	return d.Drop(ctx)
-}
-
-// WithoutPassword returns an address to show: passwords in it are xxxxx, before the host
-// and among the parameters.
-func WithoutPassword(address string) string {
-	u, err := url.Parse(strings.TrimSpace(address))
-	if err != nil {
-		scheme, _, _ := strings.Cut(address, ":")
-		return scheme + ":"
-	}
-	q := u.Query()
-	for name := range q {
-		if strings.Contains(strings.ToLower(name), "password") {
-			q.Set(name, "xxxxx")
-			u.RawQuery = q.Encode()
-		}
-	}
-	if u.User == nil && u.RawQuery == "" {
-		return address
-	}
-	return u.Redacted()
 }
