@@ -69,7 +69,9 @@ func TestProbesAnswerForEveryHost(t *testing.T) {
 // its default level, says where from, and never what was sent.
 func TestRefusedTokensAreLogged(t *testing.T) {
 	log := &lockedBuffer{}
-	h := open(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})) })
+	h := open(t, func(o *Options) {
+		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	})
 	now := time.Unix(1700000000, 0)
 	h.server.refused.wall = func() time.Time { return now }
 	lines := func() int { return strings.Count(log.String(), "an access token was refused") }

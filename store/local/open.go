@@ -78,7 +78,9 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 // unknown says that an address names no store. It shows no more of it than its scheme:
 // the rest may hold a password.
 func unknown(scheme string, ok bool) string {
-	plain := strings.IndexFunc(scheme, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("+-._/", r) }) < 0
+	plain := strings.IndexFunc(scheme, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("+-._/", r)
+	}) < 0
 	switch {
 	case scheme == "" && !ok:
 		return "is empty"

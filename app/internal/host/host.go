@@ -36,8 +36,8 @@ type Host struct {
 	Ledger    *ledger.Ledger
 	Server    *server.Server
 	Listener  net.Listener
-	URL       string // of the server, as in http://127.0.0.1:8095
-	StoreURL  string // to show: without passwords
+	URL       string    // of the server, as in http://127.0.0.1:8095
+	StoreURL  string    // to show: without passwords
 	TokenFile string    // of the first token
 	TokenGone bool      // what is in it was revoked, or has expired
 	Set       Set       // what runs
