@@ -77,7 +77,7 @@ func (s *Server) start(m message) (*call, error) {
 	if m.thread == "" {
 		m.thread = string(s.ledger.Core().NewID())
 	}
-	done, err := s.acquire(s.calls, "requests")
+	done, err := s.beginCall(m.by)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (s *Server) events(w http.ResponseWriter, r *api.Request) error {
 	defer stop()
 	chunks, leave := s.chunks.follow(r.Query["thread"])
 	defer leave()
-	es, err := api.NewEventStream(w, s.wall)
+	es, err := api.NewEventStream(w, s.wall, s.unread)
 	if err != nil {
 		return nil // the client is gone
 	}

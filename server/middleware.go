@@ -22,7 +22,7 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(hw http.ResponseWriter, r *http.Request) {
 		start := s.wall()
 		id := newRequestID()
-		w := &api.Recorder{ResponseWriter: hw}
+		w := &api.Recorder{ResponseWriter: hw, Unread: s.unreadAnswers}
 		defer s.finish(w, r, id, start)
 		h := w.Header()
 		h.Set(problem.RequestIDHeader, id)

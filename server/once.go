@@ -25,7 +25,7 @@ const (
 	maxKey     = 255                    // bytes of a key
 	keepKeys   = 24 * time.Hour         // how long a key stands for its request
 	keysThread = "$requests"            // of the slots
-	keysOfSlot = 1000                   // requests in one of the 256 slots
+	keysOfSlot = 1000                   // requests in one of the 256 slots, half of them one token's at most
 	replayed   = "Idempotency-Replayed" // the header of an answer to a request that was sent before
 )
 
@@ -57,6 +57,7 @@ type keptRequest struct {
 	After  uint64           `json:"after"` // the thread's end before the request
 	Run    string           `json:"run"`
 	Until  posthouse.Millis `json:"until"`
+	By     string           `json:"by,omitempty"` // the token that sent it
 }
 
 // keys are the requests that clients named. They are kept in slots of the store,
@@ -121,13 +122,20 @@ func (k *keys) reserve(ctx context.Context, key string, m *message) (rec *keptRe
 				delete(kept, other)
 			}
 		}
-		if len(kept) >= keysOfSlot {
+		own := 0
+		for _, rec := range kept {
+			if rec.By == m.by {
+				own++
+			}
+		}
+		if len(kept) >= keysOfSlot || own >= keysOfSlot/2 {
 			return nil, false, &posthouse.Error{Code: problem.CodeTooMany, Message: "too many requests of the last day have a key", Hint: "send it without one"}
 		}
 		rec, err := k.fresh(ctx, m, digest, now)
 		if err != nil {
 			return nil, false, err
 		}
+		rec.By = m.by
 		kept[name] = rec
 		value, err := json.Marshal(kept)
 		if err != nil {

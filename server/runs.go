@@ -61,14 +61,30 @@ func (rs *runs) remove(c *call) {
 	rs.sweep()
 }
 
-// sweep forgets calls that ended long ago. Callers hold rs.mu.
+// sweep forgets calls that ended long ago, and of too many the oldest of the token that
+// has most. Callers hold rs.mu.
 func (rs *runs) sweep() {
-	gone := 0
-	for gone < len(rs.ended) && (len(rs.ended)-gone > rs.limit || rs.now().Sub(rs.ended[gone].endedAt) >= keepEnded) {
-		delete(rs.of, rs.ended[gone].feed.Run)
-		gone++
+	for len(rs.ended) > 0 && rs.now().Sub(rs.ended[0].endedAt) >= keepEnded {
+		rs.forget(0)
 	}
-	rs.ended = slices.Delete(rs.ended, 0, gone)
+	for len(rs.ended) > rs.limit {
+		have := map[string]int{}
+		for _, c := range rs.ended {
+			have[c.by]++
+		}
+		oldest := 0 // of the token that has most, and of two the one with the oldest
+		for i, c := range rs.ended {
+			if have[c.by] > have[rs.ended[oldest].by] {
+				oldest = i
+			}
+		}
+		rs.forget(oldest)
+	}
+}
+
+func (rs *runs) forget(i int) {
+	delete(rs.of, rs.ended[i].feed.Run)
+	rs.ended = slices.Delete(rs.ended, i, i+1)
 }
 
 // find returns the principal's call by its id, or the newest on the thread of
@@ -205,7 +221,7 @@ func (s *Server) streamFeed(w http.ResponseWriter, r *api.Request, l *feed.Liste
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	es, err := api.NewEventStream(w, s.wall)
+	es, err := api.NewEventStream(w, s.wall, s.unread)
 	if err != nil {
 		return nil // the client is gone
 	}

@@ -67,17 +67,25 @@ type Limits struct {
 	Streams int           // open event streams and WebSockets, and claims of workers that wait; default 1,000
 
 	TokenStreams int // of those for each token, so that none holds all; default a quarter of them, at least 2
+	TokenCalls   int // of Calls for each token; default half of them, at least 1
+
+	// Unread is how many bytes of events the clients of one token may leave unread, on all
+	// their streams and WebSockets. Of more, the stream that waits longest is ended: its
+	// client goes on with the last event that it has. Default: 4 MiB, and eight times as
+	// much for all tokens together. Other answers have sixteen times as much.
+	Unread int
 
 	Session time.Duration // how long a login lasts; default 12 h
-	// Clients is how many sessions of clients the store keeps. Each first digit
-	// of their hash has a sixteenth of them. Default: 10,000.
+	// Clients is how many sessions of clients the store keeps. Each first digit of their
+	// hash has a sixteenth of them, and one token a quarter of that; of more, its own
+	// oldest ends. Default: 10,000.
 	Clients int
 	Client  time.Duration // how long one is kept that is not used; default 24 h
 	Token   time.Duration // how long a WebSocket may take to send its token in a message; default 10 s
 }
 
 func (l Limits) withDefaults() (Limits, error) {
-	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Calls < 0 || l.Streams < 0 || l.TokenStreams < 0 || l.Session < 0 || l.Token < 0 || l.Clients < 0 || l.Client < 0 {
+	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Calls < 0 || l.Streams < 0 || l.TokenStreams < 0 || l.TokenCalls < 0 || l.Unread < 0 || l.Session < 0 || l.Token < 0 || l.Clients < 0 || l.Client < 0 {
 		return l, posthouse.Invalid("Limits", "has a negative value; 0 means the default")
 	}
 	def(&l.Body, 1<<20)
@@ -88,6 +96,8 @@ func (l Limits) withDefaults() (Limits, error) {
 	def(&l.Calls, 100)
 	def(&l.Streams, 1000)
 	def(&l.TokenStreams, max(l.Streams/4, 2))
+	def(&l.TokenCalls, max(l.Calls/2, 1))
+	def(&l.Unread, 4<<20)
 	def(&l.Session, 12*time.Hour)
 	def(&l.Token, 10*time.Second)
 	def(&l.Clients, 10_000)
@@ -134,14 +144,16 @@ type Server struct {
 	abandon context.CancelFunc
 	mu      sync.Mutex
 	closed  bool
-	shares  map[string]int // open streams by the token's name
+	shares  shares
 	running sync.WaitGroup
 	calls   chan struct{} // one for each running call
 	streams chan struct{} // one for each open stream
 
-	// One for each WebSocket that has not sent its token yet. They have slots of
-	// their own, a tenth of the streams, so that they cannot keep others out.
-	anonymous chan struct{}
+	// WebSockets that have not sent their token yet have places of their own, a tenth of
+	// the streams, so that they cannot keep others out.
+	anonymous     anonymous
+	unread        *api.Unread // events
+	unreadAnswers *api.Unread // answers of other requests
 }
 
 // New returns a server. [posthouse.ErrInvalid] names the option at fault.
@@ -165,7 +177,8 @@ func New(o Options) (*Server, error) {
 		ledger: o.Ledger, tokens: o.Tokens, agents: o.Agents, runner: o.Runner, tasks: o.Tasks, starter: o.Starter, letters: o.Letters, recovers: o.Recover, limits: limits,
 		log: o.Logger, now: o.Now, wall: time.Now, tick: ticker,
 		calls: make(chan struct{}, limits.Calls), streams: make(chan struct{}, limits.Streams),
-		anonymous: make(chan struct{}, max(limits.Streams/10, 1)),
+		anonymous: anonymous{places: max(limits.Streams/10, 1)},
+		unread:    api.NewUnread(limits.Unread, 8*limits.Unread), unreadAnswers: api.NewUnread(16*limits.Unread, 64*limits.Unread),
 	}
 	if s.hosts, err = api.NewHosts(o.AllowedHosts); err != nil {
 		return nil, err
@@ -184,7 +197,7 @@ func New(o Options) (*Server, error) {
 	s.clients = session.NewClients(s.ledger.Store(), s.now, limits.Client, limits.Clients)
 	s.runs = &runs{now: s.now, limit: limits.Calls, of: map[string]*call{}}
 	s.approvals = approvals{ledger: shared(s.ledger), open: map[*gate.Session]bool{}}
-	s.shares = map[string]int{}
+	s.shares = shares{streams: map[string]int{}, calls: map[string]int{}}
 	s.ready = &readiness{now: s.now, probe: o.Ready, weak: s.weak}
 	if o.Ready == nil {
 		s.ready.probe = s.probe

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -28,8 +29,14 @@ const (
 	bearerProtocol = "posthouse.bearer." // and the token; offered, never answered
 )
 
-// maxQueued is how many messages of one connection may wait for their turn.
-const maxQueued = 16
+// How many messages of one connection may wait for their turn, and of how many bytes.
+const (
+	maxQueued      = 16
+	maxQueuedBytes = 1 << 20
+)
+
+// maxFirst bounds the message with a stranger's token, in bytes.
+const maxFirst = 4 << 10
 
 func isUpgrade(r *http.Request) bool {
 	has := func(header, token string) bool {
@@ -58,8 +65,11 @@ type conversation struct {
 	r      *api.Request
 	agent  string // that the client talks to
 	conn   *websocket.Conn
-	client *client // the client's session, nil if it asked for none
-	leave  func()  // gives the slot among the streams back
+	client *client       // the client's session, nil if it asked for none
+	leave  func()        // gives the place among the streams back, or among the strangers
+	lost   chan struct{} // closed when a stranger's place went to another
+	known  chan struct{} // closed when the client is known
+	queued atomic.Int64  // bytes of messages that wait for their turn
 
 	mu       sync.Mutex
 	actor    tokens.Token   // the client; zero until it is known
@@ -151,13 +161,22 @@ func (s *Server) socket(w http.ResponseWriter, r *api.Request) error {
 	if _, ok := s.agents[agent]; !ok && r.Actor.Name != "" {
 		return s.unknownAgent(agent)
 	}
-	leave, err := s.beginStream(r.Actor.Name)
+	c := &conversation{s: s, w: w, r: r, agent: agent, lost: make(chan struct{}), known: make(chan struct{})}
+	var err error
+	if r.Actor.Name == "" {
+		var end func()
+		if c.leave, end, err = s.beginStranger(func() { close(c.lost) }); err == nil {
+			defer end()
+		}
+	} else {
+		c.leave, err = s.beginStream(r.Actor.Name)
+	}
 	if err != nil {
 		return err
 	}
-	c := &conversation{s: s, w: w, r: r, agent: agent, leave: leave}
 	defer func() { c.leave() }()
 	if r.Actor.Name != "" {
+		close(c.known)
 		c.admit(r.Actor)
 		if c.client, err = s.client(r.Context(), r, r.Actor.Name); err != nil {
 			return err
@@ -177,7 +196,7 @@ func (s *Server) socket(w http.ResponseWriter, r *api.Request) error {
 		api.NoteError(w, err) // Accept has answered
 		return nil
 	}
-	c.conn.SetReadLimit(maxMessage + 1)
+	c.conn.SetReadLimit(maxFirst)
 	c.talk()
 	return nil
 }
@@ -190,7 +209,7 @@ func (c *conversation) talk() {
 	go func() {
 		defer close(ended)
 		defer cancel()
-		c.read(context.WithoutCancel(ctx), inbox) // until the connection is closed, so that the reason is still told
+		c.read(context.WithoutCancel(ctx), ctx.Done(), inbox) // until the connection is closed, so that the reason is still told
 	}()
 	defer func() {
 		cancel()
@@ -210,6 +229,7 @@ func (c *conversation) talk() {
 	for {
 		select {
 		case text := <-inbox:
+			c.queued.Add(-int64(len(text)))
 			if !c.handleMessage(ctx, text) {
 				return
 			}
@@ -223,9 +243,13 @@ func (c *conversation) talk() {
 			}
 		case <-late.C:
 			if c.actor.Name == "" {
+				c.leave() // before the client is told, who may take its time to hear it
+				c.leave = func() {}
 				c.refuse(c.s.unauthenticated(tokens.Token{}))
 				return
 			}
+		case <-c.lost:
+			return
 		case <-ctx.Done():
 			return
 		}
@@ -233,9 +257,22 @@ func (c *conversation) talk() {
 }
 
 // read queues what the client says. It goes on while a message is worked on,
-// since answers to pings come this way too.
-func (c *conversation) read(ctx context.Context, inbox chan<- string) {
-	for {
+// since answers to pings come this way too. Of a stranger it reads one message, and goes
+// on once that has said who it is, or until over.
+func (c *conversation) read(ctx context.Context, over <-chan struct{}, inbox chan<- string) {
+	for first := true; ; first = false {
+		if !first {
+			select {
+			case <-c.known:
+			case <-over:
+				return
+			}
+		}
+		select {
+		case <-c.known:
+			c.conn.SetReadLimit(maxMessage + 1)
+		default:
+		}
 		typ, data, err := c.conn.Read(ctx)
 		if err != nil {
 			return
@@ -251,9 +288,16 @@ func (c *conversation) read(ctx context.Context, inbox chan<- string) {
 		if c.answer(ctx, string(data)) {
 			continue
 		}
-		select {
-		case inbox <- string(data):
-		default:
+		room := c.queued.Add(int64(len(data))) <= maxQueuedBytes
+		if room {
+			select {
+			case inbox <- string(data):
+			default:
+				room = false
+			}
+		}
+		if !room {
+			c.queued.Add(-int64(len(data)))
 			err := &posthouse.Error{Code: problem.CodeTooMany, Message: "too many messages wait for their turn", Hint: "wait for the replies"}
 			if c.write(ctx, feed.Frame{Kind: "error", Data: err}) != nil {
 				return
@@ -372,6 +416,7 @@ func (c *conversation) login(text string) bool {
 	}
 	c.leave()
 	c.leave = leave
+	close(c.known)
 	c.admit(tok)
 	if c.client, err = c.s.client(c.s.ctx, c.r, tok.Name); err != nil {
 		c.refuse(err)
@@ -415,6 +460,10 @@ func (c *conversation) tellFrame(ctx context.Context, of *feed.Feed, f feed.Fram
 	// not cut it: it sends a close frame.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), api.WriteTimeout)
 	defer cancel()
+	c.mu.Lock()
+	name := c.actor.Name
+	c.mu.Unlock()
+	defer c.s.unread.Begin(name, len(body), cancel)()
 	return c.conn.Write(ctx, websocket.MessageText, body)
 }
 

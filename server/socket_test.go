@@ -1,8 +1,11 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -280,13 +283,55 @@ func TestCloseEndsSockets(t *testing.T) {
 	check(t, <-closed)
 }
 
+// TestStrangersAreGivenUpInTime: a stranger that says nothing, and does not even answer
+// that it is refused, has its place no longer than it has to say its token.
+func TestStrangersAreGivenUpInTime(t *testing.T) {
+	h := open(t, func(o *Options) { o.Limits.Token = 50 * time.Millisecond })
+	conn, err := net.Dial("tcp", h.http.Listener.Addr().String())
+	check(t, err)
+	defer conn.Close()
+	begun := time.Now()
+	_, err = io.WriteString(conn, "GET /agent/dispatch HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n")
+	check(t, err)
+	check(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+	said := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(said, nil)
+	check(t, err)
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatal(resp.Status)
+	}
+	_, err = said.ReadByte() // the refusal begins
+	check(t, err)
+	h.server.anonymous.mu.Lock()
+	n := len(h.server.anonymous.waiting)
+	h.server.anonymous.mu.Unlock()
+	if n != 0 || time.Since(begun) > 4*time.Second {
+		t.Errorf("after %v, %d places are taken", time.Since(begun), n)
+	}
+}
+
+// TestStrangersSayLittle: before it is known, a client may send a token and no more.
+func TestStrangersSayLittle(t *testing.T) {
+	h := open(t, nil)
+	c := h.mustDial("/agent/dispatch", nil)
+	c.say(`{"token":"` + strings.Repeat("x", maxFirst) + `"}`)
+	c.wantClose(websocket.StatusMessageTooBig)
+	login, _ := json.Marshal(map[string]string{"token": h.secrets[tokens.Operator]})
+	c = h.mustDial("/agent/dispatch", nil)
+	c.say(string(login))
+	c.say(strings.Repeat("y", maxMessage)) // right behind it
+	c.want("event", "event", "text", "reply")
+}
+
 // TestStrangersDoNotTakeThePlaces opens connections that say no token.
 func TestStrangersDoNotTakeThePlaces(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Streams = 2; o.Limits.Token = time.Hour })
 	login, _ := json.Marshal(map[string]string{"token": h.secrets[tokens.Operator]})
+	slow := h.mustDial("/agent/dispatch", nil)
 	c := h.mustDial("/agent/dispatch", nil)
-	if _, resp, err := h.dial("/agent/dispatch", nil); err == nil || resp.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("a second stranger is answered %v, %v", resp, err)
+	if _, _, err := slow.conn.Read(slow.ctx); err == nil {
+		t.Error("who says nothing keeps its place")
 	}
 	h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	c.say(string(login))

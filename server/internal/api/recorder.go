@@ -2,6 +2,9 @@ package api
 
 import (
 	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
 )
 
 // A Recorder collects what the log line of a request says.
@@ -11,7 +14,14 @@ type Recorder struct {
 	Route  *Route
 	Actor  string // the name of the token
 	Err    error
+	Unread *Unread // what counts and bounds what is being written; nil: nothing does
+
+	stopped atomic.Bool // a write was given up
 }
+
+// countedFrom is the size from which a write is counted, in bytes: less is in the buffers
+// of the connection.
+const countedFrom = 4 << 10
 
 // WriteHeader implements [http.ResponseWriter].
 func (w *Recorder) WriteHeader(status int) {
@@ -26,7 +36,19 @@ func (w *Recorder) Write(p []byte) (int, error) {
 	if w.Status == 0 {
 		w.Status = http.StatusOK
 	}
+	if w.Unread != nil && len(p) >= countedFrom {
+		defer w.Unread.Begin(w.Actor, len(p), w.stop)()
+	}
+	if w.stopped.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
 	return w.ResponseWriter.Write(p)
+}
+
+// stop gives up the write that waits for the client, and those to come.
+func (w *Recorder) stop() {
+	w.stopped.Store(true)
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Unix(1, 0)) // not supported by test recorders, which never block
 }
 
 // Unwrap lets http.ResponseController and WebSocket reach the connection.

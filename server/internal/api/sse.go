@@ -22,8 +22,9 @@ type EventStream struct {
 }
 
 // NewEventStream begins an event stream. From here on errors are events. wall is
-// the clock of the connection's deadlines.
-func NewEventStream(w http.ResponseWriter, wall func() time.Time) (*EventStream, error) {
+// the clock of the connection's deadlines; unread bounds what its client does not read.
+func NewEventStream(w http.ResponseWriter, wall func() time.Time, unread *Unread) (*EventStream, error) {
+	recorder(w).Unread = unread
 	es := &EventStream{w, http.NewResponseController(w), wall}
 	_ = es.rc.SetReadDeadline(time.Time{}) // the body was read, so its deadline does not matter any more
 	h := w.Header()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -51,8 +50,8 @@ type Clients struct {
 	swept time.Time
 }
 
-// NewClients keeps sessions in a store: at most so many at once, each until it
-// was not seen for ttl.
+// NewClients keeps sessions in a store: at most so many at once, a quarter of them for one
+// principal, each until it was not seen for ttl.
 func NewClients(store posthouse.Store, now func() time.Time, ttl time.Duration, limit int) *Clients {
 	return &Clients{store: store, now: now, ttl: ttl, limit: limit}
 }
@@ -66,21 +65,67 @@ func slotOf(key string) posthouse.SlotKey {
 	return posthouse.SlotKey{Thread: slotsThread, Step: key}
 }
 
-// A shardIndex says when each session of a shard ends at the earliest.
-type shardIndex map[string]posthouse.Millis
+// A shardIndex has each session of a shard.
+type shardIndex map[string]indexed
+
+// An indexed says when a session ends at the earliest, and whose it is. Earlier versions
+// wrote the time alone, as a number.
+type indexed struct {
+	end   posthouse.Millis
+	owner string
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (x indexed) MarshalJSON() ([]byte, error) { return json.Marshal([]any{x.end, x.owner}) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (x *indexed) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &x.end) == nil {
+		return nil
+	}
+	return json.Unmarshal(data, &[]any{&x.end, &x.owner})
+}
+
+func (x indexed) by() string { return x.owner }
+
+// makeRoom takes sessions out of a shard for one more of a principal and returns them. Of
+// a principal who has a quarter of the shard, the one that ends first goes; of a full
+// shard, one of the principal who has most. So nobody takes what others need.
+func (c *Clients) makeRoom(shard shardIndex, principal string) (gone []string) {
+	take := func(of string) {
+		k, ok := oldestOf(shard, of, indexed.by, func(a, b indexed) bool { return a.end < b.end })
+		if ok {
+			delete(shard, k)
+			gone = append(gone, k)
+		}
+	}
+	limit := max(c.limit/len(shards), 1)
+	if countOf(shard, principal, indexed.by) >= max(limit/4, 1) {
+		take(principal)
+	}
+	for len(shard) >= limit {
+		most, _ := mostOf(shard, indexed.by)
+		take(most)
+	}
+	return gone
+}
 
 // Create makes a session and returns its token.
 func (c *Clients) Create(ctx context.Context, principal string) (token string, x *Session, err error) {
 	token = tokens.NewSecret()
 	key, now := keyOf(token), c.now().UTC()
 	x = &Session{Principal: principal, CreatedAt: now, LastSeen: now}
+	var gone []string
 	err = c.index(ctx, key[:1], func(shard shardIndex) (bool, error) {
-		if len(shard) >= max(c.limit/len(shards), 1) {
-			return false, &posthouse.Error{Code: problem.CodeTooMany, Message: "there are too many sessions", Hint: "sessions that are not used end by themselves; try again later"}
-		}
-		shard[key] = c.expiresAt(x)
+		gone = c.makeRoom(shard, principal)
+		shard[key] = indexed{c.expiresAt(x), principal}
 		return true, nil
 	})
+	for _, k := range gone {
+		if err == nil {
+			_, err = c.store.Slot(ctx, slotOf(k), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+		}
+	}
 	if err == nil {
 		err = c.write(ctx, key, x, posthouse.AnyRevision)
 	}
@@ -176,8 +221,8 @@ func (c *Clients) RemoveExpired(ctx context.Context) (n int, err error) {
 		err := c.index(ctx, string(digit), func(shard shardIndex) (bool, error) {
 			gone = 0
 			changed := false
-			for key, end := range shard {
-				if posthouse.Millis(c.now().UnixMilli()) < end {
+			for key, in := range shard {
+				if posthouse.Millis(c.now().UnixMilli()) < in.end {
 					continue
 				}
 				changed = true
@@ -186,7 +231,7 @@ func (c *Clients) RemoveExpired(ctx context.Context) (n int, err error) {
 					return false, err
 				}
 				if x != nil {
-					shard[key] = c.expiresAt(x)
+					shard[key] = indexed{c.expiresAt(x), x.Principal}
 					continue
 				}
 				op := posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: revision}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -35,5 +36,62 @@ func TestSessionsGiveUpOnALastingConflict(t *testing.T) {
 	}
 	if err := x.Remove(ctx, token); !errors.Is(err, posthouse.ErrConflict) {
 		t.Errorf("a removal: %v", err)
+	}
+}
+
+// TestClientsHaveShares: one principal's sessions end that principal's own, and nobody's
+// else. The index that an earlier version wrote is read.
+func TestClientsHaveShares(t *testing.T) {
+	store := memstore.New()
+	now := time.Unix(1700000000, 0)
+	x := NewClients(store, func() time.Time { return now }, time.Hour, 16*8)
+	old := keyOf("old")
+	put := func(key posthouse.SlotKey, value string) {
+		t.Helper()
+		if _, err := store.Slot(t.Context(), key, posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: []byte(value)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(posthouse.SlotKey{Thread: slotsThread, Step: "index-" + old[:1]}, fmt.Sprintf(`{%q:%d}`, old, now.Add(time.Hour).UnixMilli()))
+	put(slotOf(old), `{"principal":"olga","createdAt":"2023-11-14T22:13:20Z","lastSeen":"2023-11-14T22:13:20Z"}`)
+	create := func(who string) string {
+		t.Helper()
+		now = now.Add(time.Millisecond)
+		token, _, err := x.Create(t.Context(), who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	there := func(token, who string) bool {
+		t.Helper()
+		c, err := x.Restore(t.Context(), token, who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c != nil
+	}
+	alice, first := create("alice"), create("mallory")
+	last := ""
+	for range 500 {
+		last = create("mallory")
+	}
+	if !there(alice, "alice") || !there("old", "olga") || !there(last, "mallory") {
+		t.Errorf("after mallory's: alice %v, olga %v, mallory's last %v", there(alice, "alice"), there("old", "olga"), there(last, "mallory"))
+	}
+	if there(first, "mallory") {
+		t.Error("mallory's first is still there")
+	}
+	n := 0
+	for s, err := range store.Slots(t.Context(), slotsThread) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Key.Step) == 64 {
+			n++
+		}
+	}
+	if n > 16*2+2 {
+		t.Errorf("%d sessions are kept, want at most a quarter for mallory", n)
 	}
 }

@@ -11,8 +11,12 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// maxLogins bounds the logins kept; the one that ends soonest makes room.
-const maxLogins = 1000
+// Bounds of the logins kept. Of a token that has its share, the one that ends soonest
+// makes room; of all together, one of the token that has most. So nobody ends another's.
+const (
+	maxLogins   = 1000
+	tokenLogins = 20
+)
 
 // Logins holds who is logged in with a browser, in memory: a restart logs
 // everybody out. The cookie's value is kept as a hash only.
@@ -41,19 +45,30 @@ func (ss *Logins) Begin(t tokens.Token) string {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	now := ss.now()
-	var soonest posthouse.Hash
 	for k, x := range ss.open {
 		if !now.Before(x.expires) {
 			delete(ss.open, k)
-		} else if soonest.IsZero() || x.expires.Before(ss.open[soonest].expires) {
-			soonest = k
 		}
 	}
+	if countOf(ss.open, t.Name, login.owner) >= tokenLogins {
+		ss.endSoonest(t.Name)
+	}
 	if len(ss.open) >= maxLogins {
-		delete(ss.open, soonest)
+		name, _ := mostOf(ss.open, login.owner)
+		ss.endSoonest(name)
 	}
 	ss.open[sha256.Sum256([]byte(value))] = login{t, now.Add(ss.ttl)}
 	return value
+}
+
+func (x login) owner() string { return x.token.Name }
+
+// endSoonest ends the login of a token that ends soonest. Callers hold ss.mu.
+func (ss *Logins) endSoonest(name string) {
+	k, ok := oldestOf(ss.open, name, login.owner, func(a, b login) bool { return a.expires.Before(b.expires) })
+	if ok {
+		delete(ss.open, k)
+	}
 }
 
 // Get returns the token behind a cookie, and whether its login still holds.

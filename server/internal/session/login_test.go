@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -11,13 +12,29 @@ import (
 func TestSessionsAreBounded(t *testing.T) {
 	now := time.Unix(1700000000, 0)
 	ss := NewLogins(func() time.Time { return now }, time.Hour)
-	first := ss.Begin(tokens.Token{Name: "first"})
-	for range maxLogins {
+	begin := func(name string) string {
 		now = now.Add(time.Millisecond)
-		ss.Begin(tokens.Token{Name: "x"})
+		return ss.Begin(tokens.Token{Name: name})
 	}
-	if _, ok := ss.Get(first); ok || len(ss.open) != maxLogins {
-		t.Errorf("%d are open, the first: %v", len(ss.open), ok)
+	alice, own := begin("alice"), begin("mallory")
+	var last string
+	for range maxLogins + 1 {
+		last = begin("mallory")
+	}
+	if _, ok := ss.Get(alice); !ok {
+		t.Error("another's logins ended alice's")
+	}
+	if _, ok := ss.Get(own); ok || len(ss.open) != tokenLogins+1 {
+		t.Errorf("%d are open, mallory's first: %v", len(ss.open), ok)
+	}
+	if _, ok := ss.Get(last); !ok {
+		t.Error("the newest is not open")
+	}
+	for i := range maxLogins {
+		begin(fmt.Sprint("person-", i))
+	}
+	if _, ok := ss.Get(alice); !ok || len(ss.open) != maxLogins {
+		t.Errorf("with a login of each of many tokens: alice's is open: %v, of %d", ok, len(ss.open))
 	}
 	now = now.Add(2 * time.Hour)
 	ss.Begin(tokens.Token{Name: "y"})

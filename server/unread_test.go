@@ -1,0 +1,81 @@
+package server
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/problem"
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+// slowReaders opens streams of events whose clients read nothing after the headers.
+func (h *house) slowReaders(n int, as tokens.Role) (all []net.Conn) {
+	h.t.Helper()
+	for range n {
+		conn, err := net.Dial("tcp", h.http.Listener.Addr().String())
+		check(h.t, err)
+		h.t.Cleanup(func() { _ = conn.Close() })
+		check(h.t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+		_, err = io.WriteString(conn, "GET /api/events HTTP/1.1\r\nHost: localhost\r\n"+h.bearer(as)+"\r\n\r\n")
+		check(h.t, err)
+		resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil)
+		check(h.t, err)
+		if resp.StatusCode != http.StatusOK {
+			h.t.Fatal(resp.Status)
+		}
+		all = append(all, conn)
+	}
+	return all
+}
+
+// TestSlowReadersHoldLittle: many streams of a viewer that does not read, and large events.
+// The memory of the process stays bounded, and the stream of another token has all events.
+func TestSlowReadersHoldLittle(t *testing.T) {
+	h := open(t, func(o *Options) { o.Limits.Unread = 1 << 20 })
+	const readers, events, size = 100, 8, 400 << 10
+	good := h.listen(ask{method: "GET", path: "/api/events", as: tokens.Approver})
+	h.slowReaders(readers, tokens.Viewer)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	payload := []byte(`"` + strings.Repeat("x", size) + `"`)
+	for i := range events {
+		h.asking(fmt.Sprint("t", i), posthouse.Gate{Name: "q", Text: "?", Payload: payload, AllowRequest: true})
+		good.want("checkpoint")
+		good.want("gate")
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	// Ten of the streams may wait at once, each with an event or two in several forms.
+	if held := int(after.HeapAlloc) - int(before.HeapAlloc); held > 80<<20 {
+		t.Errorf("%d streams hold %d MB", readers, held>>20)
+	} else {
+		t.Logf("%d streams hold %d MB", readers, held>>20)
+	}
+}
+
+// TestNoTokenHoldsAllCalls: the requests of one token leave room for those of another.
+func TestNoTokenHoldsAllCalls(t *testing.T) {
+	h := open(t, func(o *Options) { o.Limits.Calls = 4 })
+	other, err := h.tokens.Create("other", tokens.Operator, nil)
+	check(t, err)
+	begun, goOn := h.working()
+	defer close(goOn)
+	h.server.limits.Wait = 1
+	for range 2 {
+		h.post("/api/agents/dispatch", `{"message":"x"}`).want(http.StatusAccepted)
+		<-begun
+	}
+	if p := h.post("/api/agents/dispatch", `{"message":"x"}`).refused(problem.CodeTooMany); !strings.Contains(p.Detail, "operator-token") {
+		t.Errorf("over its share a token is told %q", p.Detail)
+	}
+	h.send(ask{method: "POST", path: "/api/agents/dispatch", as: "-", body: `{"message":"x"}`, header: []string{"Authorization: Bearer " + other}}).want(http.StatusAccepted)
+	<-begun
+}
