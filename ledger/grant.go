@@ -73,7 +73,7 @@ func Uses(ctx context.Context, led core.Ledger, gate posthouse.ID) ([]posthouse.
 }
 
 func usesOf(ctx context.Context, c *core.Core, g *posthouse.Gate) ([]posthouse.Use, error) {
-	return gatherUses(ctx, c, g.Thread, g.Seq, func(s *posthouse.StepInfo) bool { return s.Grant == g.ID })
+	return gatherUses(ctx, c, g.Thread, g.Seq, func(s *posthouse.StepInfo) bool { return s != nil && s.Grant == g.ID })
 }
 
 // Effects returns what acted on the world in a thread, oldest first, also in released
@@ -87,7 +87,15 @@ func Effects(ctx context.Context, led core.Ledger, thread string) ([]posthouse.U
 	return gatherUses(ctx, l, thread, 1, func(*posthouse.StepInfo) bool { return true })
 }
 
-// gatherUses reads the uses of wanted steps, from an entry of the log on.
+// EffectsAfter is [Effects] without what was complete at an entry of the log: it reads the
+// headers after that entry only. An effect that began before it is listed if anything was
+// recorded about it later.
+func EffectsAfter(ctx context.Context, led core.Ledger, thread string, seq uint64) ([]posthouse.Use, error) {
+	return gatherUses(ctx, led.Core(), thread, seq+1, func(*posthouse.StepInfo) bool { return true })
+}
+
+// gatherUses reads the uses of wanted steps, from an entry of the log on. want is called
+// with nil for a record that is no step.
 func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, want func(*posthouse.StepInfo) bool) ([]posthouse.Use, error) {
 	info, none := c.Thread(ctx, thread)
 	if none != nil && !errors.Is(none, posthouse.ErrNotFound) {
@@ -105,7 +113,7 @@ func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, w
 			return nil, err
 		}
 		for i := range recs {
-			if s := recs[i].Step; s == nil && from == 1 || s != nil && want(s) {
+			if want(recs[i].Step) {
 				g.Add(e, i, &recs[i])
 			}
 		}

@@ -109,7 +109,7 @@ func (s *Server) listCheckpoints(w http.ResponseWriter, r *api.Request) error {
 		}
 		v := &Checkpoint{Header: c.Header}
 		if err != nil {
-			v.Error = unread(w, err)
+			v.Problem = unread(w, err)
 		} else if v, err = view(c); err != nil {
 			return err
 		}

@@ -77,10 +77,10 @@ func TestDamageIsToldOfOneItem(t *testing.T) {
 		if g.Thread != c.Thread || g.ID == "" || c.ID == "" {
 			t.Errorf("gate %q of %q beside checkpoint %q of %q", g.ID, g.Thread, c.ID, c.Thread)
 		}
-		if damaged := g.Thread == bad; damaged != (g.Error != nil) || damaged != (c.Error != nil) || damaged == (g.Text != "") || damaged == (len(c.State) > 0) {
+		if damaged := g.Thread == bad; damaged != (g.Error != nil) || damaged != (c.Problem != nil) || damaged == (g.Text != "") || damaged == (len(c.State) > 0) {
 			t.Errorf("thread %q: gate %+v, checkpoint %+v", g.Thread, g, c)
-		} else if damaged && (g.Error.Code != posthouse.CodeCorrupt || c.Error.Code != posthouse.CodeCorrupt) {
-			t.Errorf("the problems are %+v and %+v", g.Error, c.Error)
+		} else if damaged && (g.Error.Code != posthouse.CodeCorrupt || c.Problem.Code != posthouse.CodeCorrupt) {
+			t.Errorf("the problems are %+v and %+v", g.Error, c.Problem)
 		}
 	}
 	h.get("/api/gates/" + string(gates[1].ID)).refused(posthouse.CodeCorrupt)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -182,9 +183,26 @@ func (s *Server) awaitOutcome(w http.ResponseWriter, r *api.Request, t *pending)
 		return s.accepted(w, r, t)
 	}
 	v.Decision = t.decision
-	v.Branched = &posthouse.BranchHead{Branch: head.Branch, Head: head.ID, Seq: head.Seq, Status: head.Status}
+	if v.Branched, err = s.outcome(r.Context(), t, head); err != nil {
+		return afterDecision(err, t.decision)
+	}
 	w.Header().Set("ETag", api.ETag(v.Hash))
 	return api.WriteJSON(w, http.StatusOK, v)
+}
+
+// outcome returns where a branch is, and what acted on it meanwhile.
+func (s *Server) outcome(ctx context.Context, t *pending, head *posthouse.Header) (*Outcome, error) {
+	o := &Outcome{BranchHead: posthouse.BranchHead{Branch: head.Branch, Head: head.ID, Seq: head.Seq, Status: head.Status}, Error: head.Error}
+	uses, err := ledger.EffectsAfter(ctx, s.ledger, head.Thread, t.after)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range uses {
+		if u.Branch == head.Branch {
+			o.Effects = append(o.Effects, u)
+		}
+	}
+	return o, nil
 }
 
 // following returns the child of the checkpoint that was decided. It is nil while

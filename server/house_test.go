@@ -101,7 +101,8 @@ type program struct {
 	hold    chan struct{} // if set, Settled waits for it
 	handle  func(ctx context.Context, message string, o *HandleOptions) (*Reply, error)
 	settle  error
-	idle    bool // Settled runs nothing
+	idle    bool   // Settled runs nothing
+	fails   string // why each request ends as failed; "" does it
 	refuse  func(c *posthouse.Checkpoint) error
 }
 
@@ -171,6 +172,15 @@ func (p *program) Settled(ctx context.Context, thread, branch string, _ uint64) 
 	}
 	if b, _ := info.Branch(branch); p.idle || b.Status != posthouse.StatusReady && b.Status != posthouse.StatusRunning {
 		return &head.Header, nil
+	}
+	if p.fails != "" {
+		ended, err := p.ledger.Commit(ctx, &ledger.Draft{Thread: thread, Branch: branch, Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Graph: "dispatch", Agent: "approver", Next: []string{"approver"}, State: head.State, Error: p.fails,
+		}})
+		if err != nil {
+			return nil, err
+		}
+		return ended.Checkpoint, nil
 	}
 	state, err := p.effect(ctx, head)
 	if err != nil {

@@ -25,10 +25,17 @@ type Checkpoint struct {
 	Codecs   map[string]string `json:"codecs,omitempty" doc:"parts that are not JSON: shown as base64"`
 	Parts    []PartSize        `json:"parts,omitempty"`
 	Metadata map[string]string `json:"metadata,omitzero"`
-	Error    *problem.Details  `json:"error,omitempty" doc:"in lists: why its state cannot be read"`
+	Problem  *problem.Details  `json:"problem,omitempty" doc:"in lists: why its state cannot be read"`
 
-	Decision *posthouse.Decision   `json:"decision,omitempty" doc:"what led to it; on the answer to a decision only"`
-	Branched *posthouse.BranchHead `json:"head,omitempty" doc:"where its branch is by now; on answers that waited only"`
+	Decision *posthouse.Decision `json:"decision,omitempty" doc:"what led to it; on the answer to a decision only"`
+	Branched *Outcome            `json:"head,omitempty" doc:"where its branch is by now; on answers that waited only"`
+}
+
+// An Outcome says where a branch is after the work that an answer waited for.
+type Outcome struct {
+	posthouse.BranchHead
+	Error   string          `json:"error,omitempty" doc:"why it failed"`
+	Effects []posthouse.Use `json:"effects,omitempty" doc:"what acted on the world meanwhile, on this branch"`
 }
 
 // A PartSize names a part of a state.

@@ -49,7 +49,7 @@ func (a *app) start(ctx context.Context, c *rest.Client, path string, body any) 
 	if err := c.Do(ctx, http.MethodPost, path, nil, body, &led); err != nil {
 		return err
 	}
-	return a.printOutcome(&led)
+	return a.printOutcome(ctx, c, &led)
 }
 
 // answer prints v as JSON, or by show for a person.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/problem"
@@ -55,7 +56,7 @@ func (a *app) checkpointList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return unreadIn(a, cs, func(c *server.Checkpoint) *problem.Details { return c.Error })
+			return unreadIn(a, cs, func(c *server.Checkpoint) *problem.Details { return c.Problem })
 		}),
 	}
 	for i := range filters {
@@ -68,10 +69,10 @@ func (a *app) checkpointList() *cobra.Command {
 
 func checkpointRow(c *server.Checkpoint) []string {
 	state := size(int64(c.Size))
-	if c.Error != nil {
-		state = cannotBeRead(c.Error)
+	if c.Problem != nil {
+		state = cannotBeRead(c.Problem)
 	}
-	return []string{string(c.ID), c.Kind, agentOrNode(&c.Header), string(c.Status), c.Branch, state, tree.Time(c.CreatedAt), c.Thread}
+	return []string{string(c.ID), c.Kind, agentOrNode(&c.Header), statusOf(&c.Header), c.Branch, state, tree.Time(c.CreatedAt), c.Thread}
 }
 
 func (a *app) checkpointShow() *cobra.Command {
@@ -118,7 +119,7 @@ resumed it asks anew, about its own state. --run resumes it at once.`,
 			if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+rest.Path(args[0], "fork"), nil, body, &answer); err != nil {
 				return err
 			}
-			return a.forked(args[0], run, &answer)
+			return a.forked(ctx, c, args[0], run, &answer)
 		}),
 	}
 	f := cmd.Flags()
@@ -131,9 +132,9 @@ resumed it asks anew, about its own state. --run resumes it at once.`,
 }
 
 // forked prints a fork, and how it goes on.
-func (a *app) forked(source string, run bool, f *followed) error {
+func (a *app) forked(ctx context.Context, c *rest.Client, source string, run bool, f *followed) error {
 	if run && (f.Location != "" || f.Kind != posthouse.KindFork) {
-		return a.printOutcome(f)
+		return a.printOutcome(ctx, c, f)
 	}
 	if err := a.answer(&f.Checkpoint, func() { a.showCheckpoint(&f.Checkpoint) }); err != nil {
 		return err
@@ -173,6 +174,14 @@ parent and cancels its gates. The removal goes on record.`,
 	reasonFlag(cmd, &reason)
 	yesFlag(cmd, &yes)
 	return cmd
+}
+
+// statusOf is a checkpoint's status, with why it failed.
+func statusOf(h *posthouse.Header) string {
+	if h.Error == "" {
+		return string(h.Status)
+	}
+	return string(h.Status) + ": " + term.Clip(term.Strip(h.Error), 60)
 }
 
 func agentOrNode(h *posthouse.Header) string {

@@ -51,7 +51,8 @@ GATE is a gate's id, or that of a checkpoint that waits at one gate, or that of
 an approval (apr_...) that a tool waits for on its caller's connection. The
 decision is on record before anything it sets off, and there is one: who comes
 second gets exit code 4 and the first decision. The command then waits for the
-work that follows and prints the checkpoint it led to; exit code 1 if that failed.
+work that follows and prints the head of the branch, with what acted on the world
+meanwhile; exit code 1 if it failed.
 With an approval token (posthouse token approval) as the token it prints the decision.`,
 		Example: example,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -103,7 +104,7 @@ func (a *app) decide(ctx context.Context, id string, d *deciding) error {
 	if err := c.Do(ctx, http.MethodPost, path+rest.Path(id, d.verb), nil, body, &answer); err != nil {
 		return a.orThread(ctx, c, id, d, err)
 	}
-	return a.printOutcome(&answer)
+	return a.printOutcome(ctx, c, &answer)
 }
 
 // orThread returns err, with what to type instead if the unknown id is a thread's.
@@ -205,48 +206,4 @@ func (a *app) confirmDecision(ctx context.Context, c *rest.Client, path, id stri
 		a.Note("nothing was decided")
 	}
 	return ok, err
-}
-
-// A followed is the answer to a request that started work: a checkpoint, or where to
-// look for it.
-type followed struct {
-	server.Checkpoint
-	Location string `json:"location,omitempty"`
-
-	Vote    *posthouse.Decision `json:"vote,omitempty"`
-	Missing int                 `json:"missing,omitempty"`
-	At      posthouse.ID        `json:"checkpoint,omitempty"`
-}
-
-// printOutcome prints what a decision, a resume or a replay led to.
-func (a *app) printOutcome(f *followed) error {
-	switch {
-	case a.JSON && f.Location != "":
-		return a.Encode(&server.Accepted{Thread: f.Thread, Branch: f.Branch, Checkpoint: f.At, Decision: f.Decision, Location: f.Location, Vote: f.Vote, Missing: f.Missing})
-	case f.Vote != nil:
-		a.Line("%s", tree.Vote(f.Vote))
-		a.Line("it is on record; approvals missing: %d", f.Missing)
-	case a.JSON:
-		if err := a.Encode(&f.Checkpoint); err != nil {
-			return err
-		}
-		return failed(f.Status)
-	case f.Location != "":
-		if f.Decision != nil {
-			a.Line("%s", tree.Decision(f.Decision))
-		}
-		a.Line("it is on record; the thread is still running")
-	default:
-		a.showCheckpoint(&f.Checkpoint)
-	}
-	a.next("posthouse log %s", f.Thread)
-	return failed(f.Status)
-}
-
-// failed ends the command with exit code 1 if the work it followed failed.
-func failed(s posthouse.Status) error {
-	if s == posthouse.StatusFailed {
-		return &exitError{posthouse.ExitFailure}
-	}
-	return nil
 }

@@ -51,7 +51,11 @@ func TestListedCheckpointThatCannotBeRead(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		damaged := ""
 		if r.URL.Query().Get("state") != "false" {
-			damaged = `,"error":{"detail":"record 0 is damaged","hint":"verify"}`
+			name := "error"
+			if strings.HasPrefix(r.URL.Path, "/api/checkpoints") {
+				name = "problem"
+			}
+			damaged = `,"` + name + `":{"detail":"record 0 is damaged","hint":"verify"}`
 		}
 		fmt.Fprint(w, `[{"id":"cp-1","kind":"node","size":10,"thread":"a"`+damaged+`},{"id":"cp-2","kind":"node","size":20,"thread":"b"}]`)
 	}))

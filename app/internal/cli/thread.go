@@ -66,7 +66,15 @@ func (a *app) threadShow() *cobra.Command {
 		Use: "show THREAD", Short: "Show a thread's summary and branches",
 		Example: `  posthouse thread show order-1234`,
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
-			return get(ctx, a, c, rest.Thread(args[0]), nil, a.showThread)
+			var t posthouse.ThreadInfo
+			if err := c.Get(ctx, rest.Thread(args[0]), nil, &t); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(&t)
+			}
+			a.showThread(&t)
+			return a.showFailures(ctx, c, &t)
 		}),
 	}
 }
@@ -97,7 +105,22 @@ func (a *app) showThread(t *posthouse.ThreadInfo) {
 	for _, w := range t.Waiting {
 		a.Line("waits at %s", w.ID)
 	}
+}
+
+// showFailures prints why branches of a thread failed, and what to type next.
+func (a *app) showFailures(ctx context.Context, c *rest.Client, t *posthouse.ThreadInfo) error {
+	for _, b := range t.Branches {
+		if b.Status != posthouse.StatusFailed {
+			continue
+		}
+		var h posthouse.Header
+		if err := c.Get(ctx, "/api/checkpoints"+rest.Path(string(b.Head)), params("state", "false"), &h); err != nil {
+			return err
+		}
+		a.Line("%s failed: %s", b.Branch, h.Error)
+	}
 	a.next("posthouse log %s", t.Thread)
+	return nil
 }
 
 func (a *app) threadDelete() *cobra.Command {

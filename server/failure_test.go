@@ -1,0 +1,31 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+)
+
+const closed = "bank: account 4711 is closed"
+
+// TestFailureIsToldInEveryAnswer: the text of why a run failed is in each answer that has
+// its checkpoint.
+func TestFailureIsToldInEveryAnswer(t *testing.T) {
+	h := open(t, nil)
+	h.program.fails = closed
+	_, g := h.waiting("t1")
+	decided := h.post("/api/gates/"+string(g.ID)+"/approve", "")
+	c := decided.want(200).checkpoint()
+	if c.Error != closed || c.Branched == nil || c.Branched.Error != closed || c.Branched.Status != posthouse.StatusFailed {
+		t.Errorf("the decision answers %s", decided.body)
+	}
+	for _, path := range []string{
+		"/api/checkpoints/" + string(c.ID), "/api/checkpoints/" + string(c.ID) + "?state=false",
+		"/api/checkpoints?thread=t1&limit=1", "/api/checkpoints?thread=t1&limit=1&state=false", "/api/threads/t1/log",
+	} {
+		if a := h.get(path).want(200); !strings.Contains(string(a.body), `"error":"`+closed+`"`) {
+			t.Errorf("%s lacks why it failed: %s", path, a.body)
+		}
+	}
+}
