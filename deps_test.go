@@ -218,7 +218,7 @@ var laws = []law{
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 
-	{"app/internal/term", nil, []string{"github.com/rivo/uniseg"},
+	{"app/internal/term", []string{"internal/text"}, []string{"github.com/rivo/uniseg"},
 		"how many columns a text takes on a terminal is Unicode's to say, and changes with it"},
 	{"app/internal/datadir", []string{".", "internal/durable"}, nil, "where files are, and who may read them, is decided once for server and commands"},
 	{"app/internal/rest", []string{".", "app/internal/address", "internal/loopback"}, nil, "a client of the API needs the nouns, and nothing that serves them"},
@@ -231,7 +231,7 @@ var laws = []law{
 	{"app/internal/scratch", []string{".", "app/internal/address"}, nil, "a user's data is left alone the same way by all that tries a server"},
 	{"app/internal/conform", []string{".", "ledger", "store/storetest", "app/internal/address", "app/internal/scratch"}, nil, "a store is judged by its contract, whatever opens it"},
 	{"app/internal/bench", []string{"*"}, []string{"*"}, "it measures everything"},
-	{"app/internal/cli", []string{".", "ledger", "retain", "transfer", "diff", "crypt", "crypt/keyfile", "app/internal/", "internal/framelog", "server", "server/problem", "server/tokens", "sign", "sign/statement", "store/local", "task", "task/deadletter", "task/httptask", "task/link", "worker", "worker/command"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	{"app/internal/cli", []string{".", "ledger", "retain", "transfer", "diff", "crypt", "crypt/keyfile", "app/internal/", "internal/framelog", "internal/text", "server", "server/problem", "server/tokens", "sign", "sign/statement", "store/local", "task", "task/deadletter", "task/httptask", "task/link", "worker", "worker/command"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		"a command works on a server, or on a store by its contract: never on a model or a driver"},
 	{"app", []string{".", "ledger", "retain", "app/internal/", "coord", "flow", "graph", "server", "store/local", "task/link"}, nil,
 		"wiring that users import: what it links, every binary of theirs links"},

@@ -108,7 +108,7 @@ func TestPagesKeepThePolicy(t *testing.T) {
 		}
 	}
 	h := open(t, nil)
-	for _, path := range []string{"/", "/docs", "/gates/gate-x", "/json.js", "/shared.js", "/weak.js", "/gate.js", "/inbox.js", "/login/style.css"} {
+	for _, path := range []string{"/", "/docs", "/gates/gate-x", "/hidden.js", "/json.js", "/shared.js", "/weak.js", "/gate.js", "/inbox.js", "/login/style.css"} {
 		a := h.get(path).want(http.StatusOK)
 		if a.header.Get("X-Frame-Options") != "DENY" || !strings.Contains(a.header.Get("Content-Security-Policy"), "object-src 'none'") {
 			t.Errorf("%s: %v", path, a.header)

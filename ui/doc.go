@@ -8,6 +8,7 @@
 //	gate.js     fills it from /api/gates/{id}/grant
 //	shared.js   what these two pages share
 //	weak.js     says above every page what the store may lose, from /readyz
+//	hidden.js   marks characters that people do not see
 //	json.js     reads and writes JSON without changing a number
 //	inbox.js    fills it from /api/gates and /api/approvals and keeps it current
 //	            with /api/events

@@ -37,13 +37,27 @@ function status(grant) {
 
 function makeUse(use, tree, by) {
   const box = byId("use").content.firstElementChild.cloneNode(true);
-  part(box, "name").textContent = use.occurrence ? `${use.name}[${use.occurrence}]` : use.name;
-  part(box, "status").textContent = useStatuses[use.status] || use.status;
+  put(part(box, "name"), use.occurrence ? `${use.name}[${use.occurrence}]` : use.name);
+  put(part(box, "status"), useStatuses[use.status] || use.status);
   setTime(part(box, "at"), use.at, "");
-  part(box, "by").textContent = by;
-  part(box, "task").textContent = `${use.thread} / ${use.task}`;
+  put(part(box, "by"), by);
+  put(part(box, "task"), `${use.thread} / ${use.task}`);
   showJSON(part(box, "outcome"), exact.member(tree, "outcome"));
   return box;
+}
+
+// showEnd says how the gate's branch ended, if it failed.
+async function showEnd(gate) {
+  const box = part(card, "ended");
+  const { data } = await call(`/api/threads/${encodeURIComponent(gate.thread)}`);
+  const branch = gate.decision && data.branches.find((b) => b.branch === gate.branch);
+  if (branch?.status !== "failed") {
+    box.hidden = true;
+  } else {
+    const head = await call(`/api/checkpoints/${encodeURIComponent(branch.head)}?state=false`);
+    put(box, `The run failed: ${head.data.error || "why is not on record"}`);
+    box.hidden = false;
+  }
 }
 
 // draw shows the grant as the server has it.
@@ -52,24 +66,25 @@ function draw({ data: grant, tree }) {
   const decision = gate.decision;
   const node = exact.member(tree, "gate");
   card.hidden = false;
-  document.title = `${gate.text || gate.name} · Posthouse`;
-  part(card, "text").textContent = gate.text || gate.name;
-  part(card, "status").textContent = status(grant);
-  part(card, "licenses").textContent = grant.licenses === 0 ? "no effect: it is a question"
-    : `${grant.licenses === 1 ? "one effect" : `${grant.licenses} effects`}, on branch ${gate.branch}${grant.validUntil ? `, until ${new Date(grant.validUntil).toLocaleString()}` : ""}`;
-  part(card, "requester").textContent = gate.requestedBy || "the program";
-  part(card, "thread").textContent = gate.thread;
+  document.title = `${hidden.marked(gate.text || gate.name)} · Posthouse`;
+  put(part(card, "text"), gate.text || gate.name);
+  put(part(card, "status"), status(grant));
+  put(part(card, "licenses"), grant.licenses === 0 ? "no effect: it is a question"
+    : `${grant.licenses === 1 ? "one effect" : `${grant.licenses} effects`}, on branch ${gate.branch}${grant.validUntil ? `, until ${new Date(grant.validUntil).toLocaleString()}` : ""}`);
+  put(part(card, "requester"), gate.requestedBy || "the program");
+  put(part(card, "thread"), gate.thread);
   setTime(part(card, "age"), gate.createdAt);
   setTime(part(card, "expiry"), gate.expiresAt, "never");
   part(card, "note").hidden = !gate.note;
-  part(card, "note").textContent = gate.note || "";
+  put(part(card, "note"), gate.note || "");
   part(card, "again").hidden = !gate.supersedes;
-  part(card, "whyAgain").textContent = whyAgain(gate, grant.before);
+  put(part(card, "whyAgain"), whyAgain(gate, grant.before));
   part(card, "earlier").href = gatePage(gate.supersedes || "");
   showChanges(part(card, "changes"), gate, grant.before, exact.member(exact.member(tree, "before"), "paths"));
   showJSON(part(card, "payload"), exact.member(node, "payload"));
+  warn(part(card, "hidden"), gate.name, gate.text, gate.note, gate.requestedBy, decision?.reason, ...exact.texts(exact.member(node, "payload")), ...exact.texts(exact.member(tree, "content")));
   part(card, "decided").hidden = !decision;
-  part(card, "decision").textContent = decision ? say(decision) : "";
+  put(part(card, "decision"), decision ? say(decision) : "");
   part(card, "edited").hidden = decision?.verdict !== "edit";
   showJSON(part(card, "content"), exact.member(tree, "content"));
   part(card, "ran").hidden = grant.uses.length === 0;
@@ -85,10 +100,11 @@ async function refresh() {
     const answer = await call(`/api/gates/${encodeURIComponent(id)}/grant`);
     byId("problem").hidden = true;
     draw(answer);
+    await showEnd(answer.data.gate);
     return answer.data.gate.thread;
   } catch (problem) {
     byId("problem").hidden = false;
-    byId("problem").textContent = told(problem);
+    put(byId("problem"), told(problem));
     return undefined;
   }
 }
@@ -104,13 +120,13 @@ part(card, "askAgain").addEventListener("click", async () => {
     button.hidden = true;
     const link = document.createElement("a");
     link.href = gatePage(data.id);
-    link.textContent = data.text || data.name;
+    put(link, data.text || data.name);
     outcome.replaceChildren("It is asked again: ", link);
     outcome.focus();
   } catch (problem) {
     button.disabled = false;
     outcome.className = "bad";
-    outcome.textContent = told(problem);
+    put(outcome, told(problem));
   }
 });
 

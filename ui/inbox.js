@@ -3,8 +3,11 @@
 // the texts on record, see json.js.
 "use strict";
 
-const LIMIT = 200;
+const PAGE = 200;
+const oldestFirst = location.hash === "#oldest";
 const cards = new Map(); // by gate id
+let wanted = PAGE; // how many gates to show
+let more = false; // there are others
 
 // gatesOf returns the gates of a list, with what must not pass through floats as
 // it was sent.
@@ -29,9 +32,9 @@ function deciders(gate) {
 // showBefore shows why a gate asks in the place of another, and what has changed.
 function showBefore(card, gate) {
   part(card, "note").hidden = !gate.note;
-  part(card, "note").textContent = gate.note || "";
+  put(part(card, "note"), gate.note || "");
   part(card, "again").hidden = !gate.supersedes;
-  part(card, "whyAgain").textContent = whyAgain(gate, gate.before);
+  put(part(card, "whyAgain"), whyAgain(gate, gate.before));
   showChanges(part(card, "changes"), gate, gate.before, gate.changes);
 }
 
@@ -46,17 +49,18 @@ function makeCard(gate) {
     card.dataset.session = "yes";
   }
   const heading = part(card, "text");
-  heading.textContent = gate.error ? `This gate cannot be read: ${told(gate.error)}` : gate.text || gate.name;
+  put(heading, gate.error ? `This gate cannot be read: ${told(gate.error)}` : gate.text || gate.name);
   heading.id = `title-${gate.id}`;
   card.setAttribute("aria-labelledby", heading.id);
-  part(card, "name").textContent = gate.name;
+  put(part(card, "name"), gate.name);
   if (!inSession(gate)) {
     part(card, "name").href = gatePage(gate.id);
   }
-  part(card, "requester").textContent = gate.requestedBy || "the program";
-  part(card, "assignees").textContent = deciders(gate);
-  part(card, "thread").textContent = inSession(gate) ? "the caller's connection; closing it is a no" : gate.thread;
+  put(part(card, "requester"), gate.requestedBy || "the program");
+  put(part(card, "assignees"), deciders(gate));
+  put(part(card, "thread"), inSession(gate) ? "the caller's connection; closing it is a no" : gate.thread);
   showJSON(part(card, "payload"), gate.payload);
+  warn(part(card, "hidden"), gate.name, gate.text, gate.note, gate.requestedBy, ...(gate.assignees || []), ...exact.texts(gate.payload), gate.before?.text, ...exact.texts(gate.changes));
   showBefore(card, gate);
   setTime(part(card, "age"), gate.createdAt);
   setTime(part(card, "expiry"), gate.expiresAt, "never");
@@ -69,7 +73,7 @@ function makeCard(gate) {
       const { tree } = await call(`/api/checkpoints/${encodeURIComponent(gate.checkpoint)}`);
       showJSON(box, exact.member(tree, "state"));
     } catch (problem) {
-      box.textContent = told(problem);
+      put(box, told(problem));
     }
   }, { once: true });
 
@@ -78,16 +82,24 @@ function makeCard(gate) {
     button.hidden = !allowed.includes(button.value);
     button.addEventListener("click", () => (button.dataset.opens ? openValue(card, gate, button) : decide(card, gate, button.value)));
   }
-  card.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+  const form = card.querySelector("form");
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", () => warnTyped(card));
   permit(card, gate);
   return card;
 }
+
+// warnTyped says what is hidden in what somebody types, or pastes.
+const warnTyped = (card) => warn(part(card, "typed"), ...[...card.querySelectorAll("input, textarea")].map((f) => f.value));
+
+// unsent says whether anybody typed what was not sent.
+globalThis.unsent = () => [...cards.values()].some((card) => !card.dataset.settled && [...card.querySelectorAll("input, textarea")].some((f) => f.value && f.value !== f.dataset.start));
 
 // permit disables the verdicts that are not this person's to give, and says why.
 function permit(card, gate) {
   const barred = part(card, "barred");
   barred.hidden = !gate.barred;
-  barred.textContent = gate.barred || "";
+  put(barred, gate.barred || "");
   for (const button of card.querySelectorAll(".verdicts button")) {
     button.disabled = !gate.may.includes(button.value);
   }
@@ -103,12 +115,13 @@ function openValue(card, gate, opener) {
   const send = part(card, "send");
   const schema = part(card, "schema");
   box.hidden = false;
-  part(card, "valueLabel").textContent = verdict === "edit" ? "Changed values, as JSON" : "Answer, as JSON";
+  put(part(card, "valueLabel"), verdict === "edit" ? "Changed values, as JSON" : "Answer, as JSON");
   const start = exact.fill(verdict === "edit" ? gate.payload : undefined, gate.schema);
   field.value = start ? exact.pretty(start) : "";
+  field.dataset.start = field.value;
   schema.hidden = gate.schema === undefined;
   showJSON(schema.querySelector("pre"), gate.schema);
-  send.textContent = verdict === "edit" ? "Go on with these values" : "Send this answer";
+  put(send, verdict === "edit" ? "Go on with these values" : "Send this answer");
   send.onclick = () => {
     let value;
     try {
@@ -151,9 +164,8 @@ async function decide(card, gate, verdict, value) {
       settle(card, `On record: your vote, ${data.vote.verdict} by ${data.vote.by}. Approvals missing: ${data.missing || 0}.`, gate.id);
       return;
     }
-    settle(card, status === 202
-      ? `On record: ${d.verdict} by ${d.by}. What follows is still running.`
-      : `On record: ${d.verdict} by ${d.by}. Checkpoint ${data.id} followed${data.error ? `; it failed: ${data.error}` : "."}`, gate.id);
+    const became = whatFollowed(status, data);
+    settle(card, `On record: ${d.verdict} by ${d.by}. ${became.text}`, gate.id, became.mood);
   } catch (problem) {
     if (problem.decision) {
       settle(card, `${told(problem)}. It was: ${problem.decision.verdict} by ${problem.decision.by}.`, inSession(gate) ? "" : gate.id);
@@ -167,23 +179,58 @@ async function decide(card, gate, verdict, value) {
   }
 }
 
+// whatFollowed says how the work that a decision set off ended, and how it is to look.
+function whatFollowed(status, data) {
+  if (status === 202) {
+    return { text: data.gates ? "What follows waits for other questions of the same checkpoint." : "What follows is still running.", mood: "pending" };
+  }
+  const { head } = data;
+  const effects = head.effects || [];
+  const names = (wanted) => effects.filter((e) => e.status === wanted).map((e) => e.name).join(", ");
+  const said = [];
+  if (names("executed")) {
+    said.push(`Executed: ${names("executed")}.`);
+  }
+  if (names("released")) {
+    said.push(`Still running: ${names("released")}.`);
+  }
+  if (names("unknown")) {
+    said.push(`Outcome unknown: ${names("unknown")}.`);
+  }
+  if (names("decided")) {
+    said.push(`Not done: ${names("decided")}.`);
+  }
+  const ends = {
+    done: "The run is done.", waiting: "The run waits.", running: "The run is still running.",
+    interrupted: "The run is interrupted.", cancelled: "The run was cancelled.",
+  };
+  said.push(head.status === "failed" ? `It failed: ${head.error || "why is not on record"}` : ends[head.status] || "");
+  if (head.status === "failed") {
+    return { text: said.join(" "), mood: "failed" };
+  }
+  return { text: said.join(" "), mood: names("unknown") || names("released") || head.status === "running" ? "pending" : "" };
+}
+
 function show(outcome, text, bad) {
   outcome.hidden = false;
   outcome.className = bad ? "bad" : "";
-  outcome.textContent = text;
+  put(outcome, text);
 }
 
 // settle leaves a decided gate on the page as what became of it.
-function settle(card, text, id) {
+function settle(card, text, id, mood) {
   card.dataset.settled = "yes";
   card.classList.add("settled");
+  if (mood) { // failed or pending
+    card.classList.add(mood);
+  }
   card.querySelector("form").hidden = true;
   const outcome = part(card, "outcome");
-  show(outcome, text);
+  show(outcome, text, mood === "failed");
   if (id) {
     const link = document.createElement("a");
     link.href = gatePage(id);
-    link.textContent = "What became of it";
+    put(link, "What became of it");
     outcome.append(" ", link);
   }
   if (card.contains(document.activeElement) || document.activeElement === document.body) {
@@ -194,30 +241,46 @@ function settle(card, text, id) {
 
 function count() {
   const open = [...cards.values()].filter((c) => !c.dataset.settled).length;
-  byId("count").textContent = open ? `${open} waiting` : "";
+  put(byId("count"), open ? `${open}${more ? " or more" : ""} waiting` : "");
   byId("empty").hidden = open > 0;
   document.title = `${open ? `(${open}) ` : ""}Inbox · Posthouse`;
+}
+
+// listGates returns the gates to show, page by page, and says whether there are others.
+async function listGates() {
+  const gates = [];
+  let cursor = "";
+  do {
+    const answer = await call(`/api/gates?limit=${PAGE}${oldestFirst ? "&order=asc" : ""}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+    gates.push(...gatesOf(answer));
+    cursor = answer.next;
+  } while (cursor && gates.length < wanted);
+  return { gates, others: Boolean(cursor) };
 }
 
 // refresh brings the page in line with the open gates and approvals, or with
 // what there is of them. Cards stay the same elements, so nobody loses what they
 // are typing.
 async function refresh() {
-  const answers = await Promise.allSettled([call(`/api/gates?limit=${LIMIT}`), call("/api/approvals")]);
+  const answers = await Promise.allSettled([listGates(), call("/api/approvals")]);
   const failed = answers.find((a) => a.status === "rejected");
   byId("problem").hidden = !failed;
-  byId("problem").textContent = failed ? told(failed.reason) : "";
-  const [gates, approvals] = answers.map((a) => a.value && gatesOf(a.value)); // undefined: not known
-  const full = gates?.length >= LIMIT;
-  const waiting = [...(gates || []).reverse(), ...(approvals || [])]; // the oldest first; who waits on a connection is in a hurry
+  put(byId("problem"), failed ? told(failed.reason) : "");
+  const list = answers[0].value; // undefined: not known
+  const approvals = answers[1].value && gatesOf(answers[1].value);
+  const gates = list?.gates;
+  more = list ? list.others : more;
+  const waiting = oldestFirst ? [...(gates || [])] : (gates || []).toReversed(); // in the order in which they are added
+  waiting.push(...(approvals || []));
   const open = new Set(waiting.map((g) => g.id));
   for (const gate of waiting) {
     if (!cards.has(gate.id)) {
       cards.set(gate.id, makeCard(gate));
-      byId("gates").prepend(cards.get(gate.id));
+      const atEnd = oldestFirst && !inSession(gate); // who waits on a connection is in a hurry
+      byId("gates")[atEnd ? "append" : "prepend"](cards.get(gate.id));
     } else {
       const card = cards.get(gate.id);
-      part(card, "assignees").textContent = deciders(gate);
+      put(part(card, "assignees"), deciders(gate));
       if (!card.dataset.busy) {
         permit(card, gate);
       }
@@ -231,12 +294,12 @@ async function refresh() {
       if (approvals) {
         settle(card, "Answered meanwhile, or nobody waits for it any more.");
       }
-    } else if (gates && !full) {
+    } else if (gates && !more) {
       elsewhere(id, card);
     }
   }
-  byId("more").hidden = !full;
-  byId("more").textContent = `These are the newest ${LIMIT}; more are waiting.`;
+  byId("more").hidden = !more;
+  put(byId("moreText"), `These are the ${oldestFirst ? "oldest" : "newest"} ${gates ? gates.length : wanted}; more are waiting.`);
   count();
 }
 
@@ -278,7 +341,7 @@ function follow() {
   const live = byId("live");
   const events = new EventSource("/api/events");
   let problem = false; // the newest event is one
-  events.onopen = () => { live.textContent = "live"; refresh(); };
+  events.onopen = () => { put(live, "live"); refresh(); };
   for (const kind of ["gate", "decision", "removal", "checkpoint"]) {
     events.addEventListener(kind, () => { problem = false; soon(); });
   }
@@ -288,11 +351,11 @@ function follow() {
       soon();
     } else if (problem || events.readyState === EventSource.CLOSED) { // ended behind a problem, or refused: begin anew, from now
       events.close();
-      live.textContent = "not live; trying again";
+      put(live, "not live; trying again");
       setTimeout(follow, 5000);
       refresh();
     } else {
-      live.textContent = "connection lost; trying again";
+      put(live, "connection lost; trying again");
     }
   });
 }
@@ -302,11 +365,15 @@ setInterval(() => {
     for (const name of ["age", "expiry"]) {
       const t = part(card, name);
       if (t.dateTime) {
-        t.textContent = ago(new Date(t.dateTime));
+        put(t, ago(new Date(t.dateTime)));
       }
     }
   }
 }, 15000);
+byId("showMore").addEventListener("click", () => { wanted += PAGE; refresh(); });
+byId("otherEnd").href = oldestFirst ? "/#newest" : "/#oldest";
+addEventListener("hashchange", () => location.reload());
+put(byId("otherEnd"), oldestFirst ? "Newest first" : "Oldest first");
 setInterval(watchApprovals, 3000);
 introduce();
 follow();

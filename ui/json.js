@@ -71,7 +71,8 @@ const exact = (() => {
   const compact = (node) => write(node, { line: () => "", colon: ":", token: (source) => source });
   // pretty is what people read. Strings lose escapes that say nothing, as
   // in R\u0026D; that they can be given back see keep.
-  const readable = (source) => (source[0] === '"' ? JSON.stringify(JSON.parse(source)) : source);
+  // Hidden characters get one.
+  const readable = (source) => (source[0] === '"' ? hidden.escaped(JSON.stringify(JSON.parse(source))) : source);
   const pretty = (node) => write(node, { line: (depth) => `\n${"  ".repeat(depth)}`, colon: ": ", token: readable });
 
   // keep returns an edited tree with the sources of the original wherever the two
@@ -87,6 +88,16 @@ const exact = (() => {
       default: return edited;
     }
   }
+
+  // texts returns the strings and names in a tree.
+  const texts = (node) => {
+    switch (node?.kind) {
+      case "object": return node.members.flatMap((m) => [m.name, ...texts(m.value)]);
+      case "array": return node.items.flatMap(texts);
+      case "text": return node.source[0] === '"' ? [JSON.parse(node.source)] : [];
+      default: return [];
+    }
+  };
 
   // member returns an object's member, the last of that name as JSON.parse does;
   // undefined where there is none.
@@ -118,5 +129,5 @@ const exact = (() => {
     return { kind: "object", members };
   }
 
-  return { read, compact, pretty, keep, member, fill };
+  return { read, compact, pretty, keep, texts, member, fill };
 })();

@@ -4,6 +4,19 @@
 
 const byId = (id) => document.getElementById(id);
 const part = (card, name) => card.querySelector(`[data-is="${name}"]`);
+
+// put shows a text. What people would not see in it is marked: nothing else in the pages'
+// scripts writes what others wrote.
+function put(element, text) {
+  element.textContent = hidden.marked(text);
+}
+
+// warn says what is hidden in texts; without anything hidden it says nothing.
+function warn(element, ...texts) {
+  put(element, hidden.warning(...texts));
+  element.hidden = element.textContent === "";
+}
+
 const gatePage = (id) => `/gates/${encodeURIComponent(id)}`;
 
 // call asks the server and returns what it answered, and as tree the same as
@@ -24,12 +37,15 @@ async function call(path, body) {
   const text = await answer.text();
   const data = JSON.parse(text);
   if (answer.status === 401) {
+    if (globalThis.unsent?.()) {
+      throw { detail: "You are logged out; what you typed is kept on this page", hint: "log in at /login in another tab, then go on here" };
+    }
     location.assign("/login");
   }
   if (!answer.ok) {
     throw data;
   }
-  return { status: answer.status, data, tree: exact.read(text) };
+  return { status: answer.status, data, tree: exact.read(text), next: answer.headers.get("X-Next-Cursor") };
 }
 
 function told(problem) {
@@ -49,13 +65,13 @@ function ago(date) {
 function setTime(element, stamp, otherwise) {
   element.dateTime = stamp || "";
   element.title = stamp ? new Date(stamp).toString() : "";
-  element.textContent = stamp ? ago(new Date(stamp)) : otherwise;
+  put(element, stamp ? ago(new Date(stamp)) : otherwise);
 }
 
 // showJSON shows a value; one that is not there is hidden.
 function showJSON(element, node) {
   element.hidden = node === undefined;
-  element.textContent = node ? exact.pretty(node) : "";
+  put(element, node ? exact.pretty(node) : "");
 }
 
 const powers = {
@@ -68,7 +84,7 @@ const powers = {
 async function introduce() {
   try {
     const { data } = await call("/api/me");
-    byId("me").textContent = `${data.name}, ${powers[data.role] || data.role}`;
+    put(byId("me"), `${data.name}, ${powers[data.role] || data.role}`);
   } catch { /* refresh says what is wrong */ }
 }
 
@@ -105,7 +121,7 @@ function showChanges(box, gate, before, paths) {
   box.hidden = lines.length === 0;
   box.replaceChildren(...lines.filter(([, text]) => text).flatMap(([name, text]) => {
     const line = document.createElement(name);
-    line.textContent = text;
+    put(line, text);
     return [line, "\n"];
   }));
 }

@@ -114,7 +114,7 @@ func figureRow(f *bench.Figure) []string {
 	if f.Baseline != 0 {
 		base = float(f.Baseline)
 	}
-	return []string{f.Workload, f.Name, float(f.Ours), base, f.Unit, float(f.Value), limit, term.Strip(mark)}
+	return []string{f.Workload, f.Name, float(f.Ours), base, f.Unit, float(f.Value), limit, term.Visible(mark)}
 }
 
 // float formats a number with the digits that matter.

@@ -181,7 +181,7 @@ func statusOf(h *posthouse.Header) string {
 	if h.Error == "" {
 		return string(h.Status)
 	}
-	return string(h.Status) + ": " + term.Clip(term.Strip(h.Error), 60)
+	return string(h.Status) + ": " + term.Clip(term.Visible(h.Error), 60)
 }
 
 func agentOrNode(h *posthouse.Header) string {

@@ -73,7 +73,7 @@ func offer[T any](path string, show func(T) (value, about string)) completer {
 				return out
 			}
 			value, about := show(item)
-			out = append(out, term.Strip(value)+"\t"+term.Clip(term.Strip(strings.TrimSpace(about)), 60))
+			out = append(out, term.Visible(value)+"\t"+term.Clip(term.Visible(strings.TrimSpace(about)), 60))
 		}
 		return out
 	}

@@ -38,7 +38,7 @@ func (a *app) showComparison(d *diff.Comparison, full bool) {
 		if v == nil {
 			return
 		}
-		s := term.Strip(string(v))
+		s := term.Visible(string(v))
 		if !full {
 			s = term.Clip(s, 160)
 		}

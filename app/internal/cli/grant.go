@@ -52,7 +52,7 @@ func (a *app) showGrant(v *server.Grant) {
 		"requested by", g.RequestedBy, "assignees", strings.Join(g.Assignees, ", "), "expires", tree.Time(g.ExpiresAt),
 		"licenses", licenses, "status", status, "valid until", until)
 	if g.Note != "" {
-		a.Fields("note", term.Clip(term.Strip(g.Note), 200))
+		a.Fields("note", term.Clip(term.Visible(g.Note), 200))
 	}
 	if g.Supersedes != "" {
 		a.Line("\nin the place of %s: %s", g.Supersedes, whyAgain(g, v.Before))
@@ -72,7 +72,7 @@ func (a *app) showGrant(v *server.Grant) {
 	}
 	for i := range v.Uses {
 		u := &v.Uses[i]
-		a.Line("\n→ %s  %s, %s", term.Strip(u.Name), tree.UseStatus(&u.Use), tree.Time(u.At))
+		a.Line("\n→ %s  %s, %s", term.Visible(u.Name), tree.UseStatus(&u.Use), tree.Time(u.At))
 		a.Fields("execution", u.Task, "class", u.Effect.String(), "entry", strconv.FormatUint(u.Seq, 10))
 		if u.Outcome != nil {
 			a.Line("outcome")
@@ -106,7 +106,7 @@ func whyAgain(g *posthouse.Gate, b *server.AskedBefore) string {
 	if b != nil && b.Changed {
 		return "asked again: what is asked has changed"
 	}
-	return "asked again" + after(": ", term.Clip(term.Strip(g.Note), 200))
+	return "asked again" + after(": ", term.Clip(term.Visible(g.Note), 200))
 }
 
 // showChanged shows how what is asked differs from what was asked before.

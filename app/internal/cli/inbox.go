@@ -69,7 +69,7 @@ func unreadIn[T any](a *app, items []T, problem func(T) *problem.Details) error 
 }
 
 func cannotBeRead(p *problem.Details) string {
-	return term.Clip(term.Strip("cannot be read: "+p.Detail), 60)
+	return term.Clip(term.Visible("cannot be read: "+p.Detail), 60)
 }
 
 func (a *app) showInbox(gates []*server.Gate, more bool) {
@@ -81,7 +81,7 @@ func (a *app) showInbox(gates []*server.Gate, more bool) {
 	var again []*server.Gate
 	next := posthouse.ID("")
 	for _, g := range gates {
-		q := term.Clip(term.Strip(question(&g.Gate)), 60)
+		q := term.Clip(term.Visible(question(&g.Gate)), 60)
 		switch {
 		case g.Error != nil:
 			q = cannotBeRead(g.Error)

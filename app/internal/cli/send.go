@@ -68,7 +68,7 @@ func (a *app) converse(ctx context.Context, c *rest.Client, agent string, body a
 				return nil, badAnswer(err)
 			}
 			if !a.JSON {
-				fmt.Fprintln(a.Out, term.StripText(t.Text))
+				fmt.Fprintln(a.Out, term.VisibleText(t.Text))
 			}
 		case "done":
 			reply := new(server.Reply)

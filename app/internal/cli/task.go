@@ -104,11 +104,11 @@ func (a *app) showTask(i *task.Info) {
 		{"thread", i.Thread}, {"branch", i.Branch}, {"step", i.Step},
 		{"attempt", strconv.Itoa(i.Call.Attempt)}, {"iteration", strconv.Itoa(i.Call.Iteration)}, {"paused", i.Call.Paused}, {"failure", failureOf(i)},
 		{"worker", i.Worker}, {"session", i.Session}, {"slot", number(i.Saved) + " bytes"},
-		{"since", tree.Time(i.CreatedAt)}, {"expires", tree.Time(i.ExpiresAt)}, {"input", term.Clip(term.Strip(string(i.Input)), 200)},
+		{"since", tree.Time(i.CreatedAt)}, {"expires", tree.Time(i.ExpiresAt)}, {"input", term.Clip(term.Visible(string(i.Input)), 200)},
 	}
 	for _, row := range rows {
 		if row[1] != "" {
-			a.Line("%-10s %s", row[0], term.Clip(term.Strip(row[1]), 400))
+			a.Line("%-10s %s", row[0], term.Clip(term.Visible(row[1]), 400))
 		}
 	}
 	switch d := i.Decision; {
@@ -141,7 +141,7 @@ Without --json it is printed as it is, if it is text, and its length otherwise.`
 				case !s.Saved:
 					a.Line("nothing is saved")
 				case utf8.Valid(s.Value):
-					a.Line("%s", term.Strip(string(s.Value)))
+					a.Line("%s", term.Visible(string(s.Value)))
 				default:
 					a.Line("%s bytes that are not text: --json has them", number(len(s.Value)))
 				}
@@ -266,7 +266,7 @@ func (a *app) deadList() *cobra.Command {
 				}
 				var rows [][]string
 				for _, l := range *all {
-					rows = append(rows, []string{l.ID, string(l.Kind), tree.Time(l.At), number(l.Size), term.Clip(term.Strip(l.Reason), 80), term.Clip(term.Strip(l.Subject), 80)})
+					rows = append(rows, []string{l.ID, string(l.Kind), tree.Time(l.At), number(l.Size), term.Clip(term.Visible(l.Reason), 80), term.Clip(term.Visible(l.Subject), 80)})
 				}
 				a.Table([]string{"LETTER", "KIND", "AT", "BYTES", "REASON", "SUBJECT"}, rows)
 			})

@@ -96,9 +96,9 @@ func await(ctx context.Context, c *rest.Client, s *task.Started) error {
 func (a *app) showStarted(s *task.Started, waited bool) {
 	switch {
 	case s.Status == posthouse.StatusDone:
-		a.Line("%s", term.Strip(string(s.Output)))
+		a.Line("%s", term.Visible(string(s.Output)))
 	case s.Error != "":
-		a.Line("thread %s %s: %s", s.Thread, s.Status, term.Strip(s.Error))
+		a.Line("thread %s %s: %s", s.Thread, s.Status, term.Visible(s.Error))
 		if s.Status == posthouse.StatusFailed {
 			a.next("posthouse task list --failed --thread %s", quoted(s.Thread))
 		}

@@ -162,7 +162,7 @@ func (a *app) showUngranted(r *sign.Report) {
 			a.Line("         and %s more (--json lists them)", number(without-maxListed))
 			return
 		}
-		a.Line("         %s", term.Strip(strings.TrimPrefix(f.String(), string(f.Kind)+": ")))
+		a.Line("         %s", term.Visible(strings.TrimPrefix(f.String(), string(f.Kind)+": ")))
 	}
 }
 

@@ -48,7 +48,7 @@ func stripped(args []any) []any {
 		case safe:
 			out[i] = string(a)
 		default:
-			out[i] = Strip(fmt.Sprint(a))
+			out[i] = Visible(fmt.Sprint(a))
 		}
 	}
 	return out
@@ -67,7 +67,7 @@ const (
 
 // Paint returns s, stripped, in a colour if the terminal shows them.
 func (t *Term) Paint(color, s string) any {
-	s = Strip(s)
+	s = Visible(s)
 	if t.Color && s != "" {
 		s = "\x1b[" + color + "m" + s + "\x1b[0m"
 	}
@@ -92,7 +92,7 @@ func (t *Term) Fields(pairs ...string) {
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			fmt.Fprintf(t.Out, "%-*s  %s\n", width, pairs[i], Strip(pairs[i+1]))
+			fmt.Fprintf(t.Out, "%-*s  %s\n", width, pairs[i], Visible(pairs[i+1]))
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (t *Term) Table(head []string, rows [][]string) {
 	}
 	for _, row := range rows {
 		for i := range row {
-			row[i] = Strip(row[i])
+			row[i] = Visible(row[i])
 			width[i] = max(width[i], Width(row[i]))
 		}
 	}

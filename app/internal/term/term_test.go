@@ -10,39 +10,43 @@ import (
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
+
+	"github.com/posthouse/posthouse/internal/text"
 )
 
-func TestStrip(t *testing.T) {
+func TestVisible(t *testing.T) {
 	for _, c := range []struct{ in, line, text string }{
 		{"plain", "plain", "plain"},
 		{"größer 日本", "größer 日本", "größer 日本"},
-		{"\x1b[31mred\x1b[0m", "[31mred[0m", "[31mred[0m"},
-		{"\x1b]0;title\a", "]0;title", "]0;title"},
-		{"a\nb\tc\r", "a b c", "a\nb\tc"},
-		{"\u009b2J", "2J", "2J"},
-		{"abc\u202edef", "abcdef", "abcdef"},
-		{"x\u200by", "xy", "xy"},
+		{"\x1b[31mred\x1b[0m", "‹U+001B›[31mred‹U+001B›[0m", "‹U+001B›[31mred‹U+001B›[0m"},
+		{"\x1b]0;title\a", "‹U+001B›]0;title‹U+0007›", "‹U+001B›]0;title‹U+0007›"},
+		{"a\nb\tc\r", "a b c‹U+000D›", "a\nb\tc‹U+000D›"},
+		{"a\r\nb", "a b", "a\nb"},
+		{"\u009b2J", "‹U+009B›2J", "‹U+009B›2J"},
+		{"abc\u202edef", "abc‹U+202E›def", "abc‹U+202E›def"},
+		{"x\u200by", "x‹U+200B›y", "x‹U+200B›y"},
+		{"a\u3164\u034f\ufe0f\u2800\U000e0041", "a‹U+3164›‹U+034F›‹U+FE0F›‹U+2800›‹U+E0041›", "a‹U+3164›‹U+034F›‹U+FE0F›‹U+2800›‹U+E0041›"},
 		{"bad\xff", "bad\ufffd", "bad\ufffd"},
 		{"", "", ""},
 	} {
-		if got := Strip(c.in); got != c.line {
-			t.Errorf("Strip(%q) = %q, want %q", c.in, got, c.line)
+		if got := Visible(c.in); got != c.line {
+			t.Errorf("Visible(%q) = %q, want %q", c.in, got, c.line)
 		}
-		if got := StripText(c.in); got != c.text {
-			t.Errorf("StripText(%q) = %q, want %q", c.in, got, c.text)
+		if got := VisibleText(c.in); got != c.text {
+			t.Errorf("VisibleText(%q) = %q, want %q", c.in, got, c.text)
 		}
 	}
 }
 
-func FuzzStrip(f *testing.F) {
+func FuzzVisible(f *testing.F) {
 	f.Add("a\x1b[2Jb\u202e\xff\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		line := Strip(s)
-		if !utf8.ValidString(line) || strings.ContainsFunc(line, hidden) {
-			t.Errorf("Strip(%q) = %q", s, line)
+		line := Visible(s)
+		if !utf8.ValidString(line) || strings.ContainsFunc(line, text.Hidden) {
+			t.Errorf("Visible(%q) = %q", s, line)
 		}
-		if Strip(line) != line {
-			t.Errorf("Strip is not idempotent on %q", s)
+		if Visible(line) != line {
+			t.Errorf("Visible is not idempotent on %q", s)
 		}
 		data, err := json.Marshal(s)
 		if err != nil {
@@ -50,7 +54,7 @@ func FuzzStrip(f *testing.F) {
 		}
 		var want, got string
 		esc := EscapeJSON(data)
-		if strings.ContainsFunc(string(esc), hidden) {
+		if strings.ContainsFunc(string(esc), text.Hidden) {
 			t.Errorf("EscapeJSON(%q) = %q", data, esc)
 		}
 		_ = json.Unmarshal(data, &want)
@@ -64,7 +68,7 @@ func TestTable(t *testing.T) {
 	var out bytes.Buffer
 	tt := &Term{Out: &out}
 	tt.Table([]string{"ID", "TEXT"}, [][]string{{"1", "one\x1b[2J"}, {"22", "größer"}})
-	want := "ID  TEXT\n1   one[2J\n22  größer\n"
+	want := "ID  TEXT\n1   one‹U+001B›[2J\n22  größer\n"
 	if out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
@@ -86,7 +90,7 @@ func TestLineStripsArguments(t *testing.T) {
 	var out bytes.Buffer
 	tt := &Term{Out: &out, Color: true}
 	tt.Line("%s %d %s", "evil\x1b[2J\n", 3, tt.Paint(Good, "ok\a"))
-	if want := "evil[2J  3 \x1b[32mok\x1b[0m\n"; out.String() != want {
+	if want := "evil‹U+001B›[2J  3 \x1b[32mok‹U+0007›\x1b[0m\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
@@ -132,7 +136,7 @@ func TestProgressWaitsASecond(t *testing.T) {
 	now = now.Add(11 * time.Second)
 	p.Update("done %s", "4\x1b")
 	p.Done()
-	if out.String() != "done 2\ndone 4\n" {
+	if out.String() != "done 2\ndone 4‹U+001B›\n" {
 		t.Errorf("got %q", out.String())
 	}
 	out.Reset()

@@ -26,7 +26,7 @@ func before(all []*posthouse.Header, e *Effect) (id posthouse.ID) {
 
 // EffectLine returns one line about what acted on the world and who approved it.
 func EffectLine(e *Effect) string {
-	s := "→ " + term.Clip(term.Strip(e.Name), 60)
+	s := "→ " + term.Clip(term.Visible(e.Name), 60)
 	if e.Occurrence > 0 {
 		s += fmt.Sprintf("[%d]", e.Occurrence)
 	}

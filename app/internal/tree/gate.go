@@ -13,9 +13,9 @@ func (d *drawing) gate(g *posthouse.Gate, indent string) {
 	if g.Text != "" {
 		ask += ": " + g.Text
 	}
-	d.t.Line("%s? %s  %s", indent, g.ID, term.Clip(term.Strip(ask), 100))
+	d.t.Line("%s? %s  %s", indent, g.ID, term.Clip(term.Visible(ask), 100))
 	if g.Note != "" {
-		d.t.Line("%s  %s", indent, term.Clip(term.Strip(g.Note), 200))
+		d.t.Line("%s  %s", indent, term.Clip(term.Visible(g.Note), 200))
 	}
 	if g.Supersedes != "" {
 		d.again(g, indent+"  ")
@@ -65,7 +65,7 @@ type Change struct {
 func Changed(t *term.Term, indent string, c *Change) {
 	mark := func(mark, color, s string) {
 		if s != "" {
-			t.Line("%s%s", indent, t.Paint(color, mark+" "+term.Clip(term.Strip(s), 200)))
+			t.Line("%s%s", indent, t.Paint(color, mark+" "+term.Clip(term.Visible(s), 200)))
 		}
 	}
 	if c.From != c.To {
@@ -74,7 +74,7 @@ func Changed(t *term.Term, indent string, c *Change) {
 	}
 	for _, p := range c.Paths {
 		if p.Path != "" {
-			t.Line("%s%s", indent, term.Strip(p.Path))
+			t.Line("%s%s", indent, term.Visible(p.Path))
 		}
 		mark("-", term.Bad, string(p.A))
 		mark("+", term.Good, string(p.B))
@@ -99,7 +99,7 @@ func Assignment(a *posthouse.Assignment) string {
 	}
 	s += ", " + Time(a.At)
 	if a.Reason != "" {
-		s += ": " + term.Clip(term.Strip(a.Reason), 200)
+		s += ": " + term.Clip(term.Visible(a.Reason), 200)
 	}
 	return s
 }
@@ -138,7 +138,7 @@ func Decision(dec *posthouse.Decision) string {
 		s += ", " + Time(dec.At)
 	}
 	if dec.Reason != "" {
-		s += ": " + term.Clip(term.Strip(dec.Reason), 200)
+		s += ": " + term.Clip(term.Visible(dec.Reason), 200)
 	}
 	return s
 }

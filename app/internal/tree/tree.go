@@ -61,7 +61,7 @@ func Draw(t *term.Term, th *Thread) {
 	known := map[posthouse.ID]bool{}
 	for _, h := range th.Checkpoints {
 		known[h.ID] = true
-		d.what = max(d.what, term.Width(term.Strip(what(h))))
+		d.what = max(d.what, term.Width(term.Visible(what(h))))
 		d.status = max(d.status, len(status(h)))
 	}
 	var roots []*posthouse.Header
@@ -155,7 +155,7 @@ func status(h *posthouse.Header) string {
 }
 
 func (d *drawing) checkpoint(h *posthouse.Header, indent string) {
-	w := term.Pad(term.Strip(what(h)), d.what)
+	w := term.Pad(term.Visible(what(h)), d.what)
 	st := d.t.Paint(color(h.Status), term.Pad(status(h), d.status))
 	tail := ""
 	if heads := d.heads[h.ID]; len(heads) > 0 {

@@ -37,7 +37,7 @@ func TestDraw(t *testing.T) {
 	Draw(&term.Term{Out: &out}, th)
 	want := strings.TrimPrefix(`
 ● a  wait analyzer  waiting  2026-11-21 04:00:01
-│ ? g  refund: Refund [2Jorder?
+│ ? g  refund: Refund ‹U+001B›[2Jorder?
 │ ✓ approved by alice, 2026-11-21 04:00:02: fine
 ├─● c  fork           saved    2026-11-21 04:00:04
 │ ├─● e  fork           saved    2026-11-21 04:00:06

@@ -1,0 +1,38 @@
+package term
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/posthouse/posthouse/internal/text"
+)
+
+// Visible makes s fit for one line. Line feeds and tabs become spaces. A character that
+// acts on a terminal, reorders what it shows or is not seen becomes a mark: see
+// [text.Visible].
+func Visible(s string) string {
+	return text.Visible(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(s))
+}
+
+// VisibleText is Visible for text of several lines: line feeds and tabs stay.
+func VisibleText(s string) string { return text.Visible(strings.ReplaceAll(s, "\r\n", "\n")) }
+
+// EscapeJSON writes hidden characters as \u escapes, which leaves the JSON equal.
+// encoding/json escapes those below U+0020 itself.
+func EscapeJSON(data []byte) []byte {
+	out := make([]byte, 0, len(data)+16)
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		switch {
+		case !text.Hidden(r):
+			out = append(out, data[i:i+n]...)
+		case r > 0xffff:
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		i += n
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+package text
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// brailleBlank is a letter without a dot: it looks like a space and is none.
+const brailleBlank = 0x2800
+
+// Invisible reports whether a character leaves no mark of its own.
+func Invisible(r rune) bool {
+	return r >= 0x80 && (r == brailleBlank || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector))
+}
+
+// Hidden reports whether a character makes what people see differ from what is there: it
+// is invisible, reorders its neighbours, or acts on a terminal. Line feeds and tabs are
+// not hidden.
+func Hidden(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < ' ' || r >= 0x7f && r <= 0x9f:
+		return true
+	}
+	return Invisible(r)
+}
+
+// Mark is what is shown in place of a hidden character, as in ‹U+202E›.
+func Mark(r rune) string { return fmt.Sprintf("‹U+%04X›", r) }
+
+// Visible returns s with a [Mark] in place of each hidden character, and U+FFFD in place of
+// each byte that is not UTF-8.
+func Visible(s string) string {
+	if utf8.ValidString(s) && strings.IndexFunc(s, Hidden) < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for _, r := range s { // a byte that is not UTF-8 comes as U+FFFD
+		if Hidden(r) {
+			b.WriteString(Mark(r))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// HiddenIn returns the marks of the hidden characters of texts, each once.
+func HiddenIn(texts ...string) (marks []string) {
+	for _, s := range texts {
+		for _, r := range s {
+			if Hidden(r) && !slices.Contains(marks, Mark(r)) {
+				marks = append(marks, Mark(r))
+			}
+		}
+	}
+	return marks
+}
+
+// HiddenInJSON is HiddenIn for the strings and names of a JSON value, however they are
+// escaped there. Of what is not JSON it is those of the text.
+func HiddenInJSON(data []byte) []string {
+	var all []string
+	d := json.NewDecoder(strings.NewReader(string(data)))
+	d.UseNumber()
+	for {
+		t, err := d.Token()
+		if err != nil {
+			if len(data) > 0 && !json.Valid(data) {
+				return HiddenIn(string(data))
+			}
+			return HiddenIn(all...)
+		}
+		if s, ok := t.(string); ok {
+			all = append(all, s)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/ui"
+)
+
+// hiddenRanges lists the hidden characters as the pages' script has them.
+func hiddenRanges() string {
+	var lines []string
+	line, from := "", rune(-1)
+	for r := rune(0); r <= unicode.MaxRune+1; r++ {
+		switch hidden := r <= unicode.MaxRune && text.Hidden(r); {
+		case hidden && from < 0:
+			from = r
+		case !hidden && from >= 0:
+			if line += fmt.Sprintf("[0x%x, 0x%x], ", from, r-1); len(line) > 80 {
+				lines, line = append(lines, strings.TrimSpace(line)), ""
+			}
+			from = -1
+		}
+	}
+	return "const hiddenRanges = [\n  " + strings.Join(append(lines, strings.TrimSpace(line)), "\n  ") + "\n];\n"
+}
+
+// TestPageHidesTheSameCharacters: the page has the list of package text, so that page and
+// terminal mark the same characters.
+func TestPageHidesTheSameCharacters(t *testing.T) {
+	script, err := ui.Files.ReadFile("hidden.js")
+	check(t, err)
+	if want := hiddenRanges(); !strings.Contains(string(script), want) {
+		t.Errorf("ui/hidden.js has another list than internal/text; it must have\n%s", want)
+	}
+	for name, puts := range map[string]int{"inbox.js": 0, "gate.js": 0, "shared.js": 1} {
+		script, err := ui.Files.ReadFile(name)
+		check(t, err)
+		if n := strings.Count(string(script), "textContent = "); n != puts {
+			t.Errorf("%s writes %d texts past put, which marks what is hidden; %d are allowed", name, n, puts)
+		}
+	}
+}
