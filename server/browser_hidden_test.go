@@ -128,4 +128,3 @@ func TestPageReachesTheOldest(t *testing.T) {
 		t.Errorf("the oldest first: %.40s", order)
 	}
 }
-
