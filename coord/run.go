@@ -150,6 +150,11 @@ func (r *run) writeEntry(ctx context.Context, ch *posthouse.Change, gates []post
 		d.Steps = append(d.Steps, *r.opening)
 	}
 	d.Steps = append(d.Steps, r.held.steps...)
+	if r.ending || ch != nil && ch.Status == posthouse.StatusWaiting {
+		d.Steps = append(d.Steps, r.task.Records().Held()...)
+	} else if len(d.Steps) > 0 {
+		d.Steps = slices.Concat(r.task.Records().Survived(), d.Steps)
+	}
 	if r.held.failure != nil && !r.ending {
 		d.Steps = append(d.Steps, *r.held.failure)
 	}

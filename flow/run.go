@@ -162,6 +162,10 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 	task.Close()
 	if err := task.Records().Disorder(failed == nil && !task.Waiting()); err != nil {
 		failed = err
+	} else if !task.Waiting() {
+		if err := task.Records().EndedBy(failed); err != nil {
+			failed = errors.Join(err, failed)
+		}
 	}
 	r.reportOutcome(ctx, task, failed)
 	switch {

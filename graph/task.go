@@ -127,6 +127,9 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 				return o
 			}
 		}
+		if e := exec.Records().EndedBy(err); e != nil {
+			return o.finish(taskFailed, errors.Join(e, err))
+		}
 		if again, e := t.recordAttempt(ctx, exec, past, err); !again {
 			return o.finish(taskFailed, errors.Join(err, e))
 		}

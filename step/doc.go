@@ -6,7 +6,7 @@
 //		return llm.Complete(ctx, messages)
 //	})
 //	if err != nil {
-//		return err // nothing is recorded: the step runs again with the node
+//		return err // the step runs again with the node
 //	}
 //
 // A result is found by the execution it belongs to, its name, and how many calls of that
@@ -19,7 +19,8 @@
 //
 // A recorded result is never computed again. A function that failed, or whose
 // process died before its result was on record, runs again: it runs at least once
-// and is recorded at most once. Give an API that acts on the world [Key] as its
+// and is recorded at most once. A failure that the program acted after stands, too: see
+// [Failure]. Give an API that acts on the world [Key] as its
 // idempotency key, and it acts once.
 //
 // The value that Do returns was decoded from its recorded bytes, in the first

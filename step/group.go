@@ -33,7 +33,8 @@ type Group struct {
 	wg    sync.WaitGroup
 
 	mu   sync.Mutex
-	errs []error // of the steps in their order; nil where a step did not fail
+	errs []error  // of the steps in their order; nil where a step did not fail
+	told []func() // tell the steps that failed that their errors are received
 }
 
 // NewGroup returns an empty group. ctx is what the node, flow or handler was
@@ -52,18 +53,28 @@ type Future[T any] struct {
 	done  chan struct{}
 	value T
 	err   error
+	call  *engine.Call // nil if it did not begin
 }
 
 // Get waits for the step and returns what [DoWith] would.
 func (f *Future[T]) Get() (T, error) {
 	<-f.done
+	f.receive()
 	return f.value, f.err
 }
 
 // Value waits for the step and returns its result, the zero T if it failed.
 func (f *Future[T]) Value() T {
 	<-f.done
+	f.receive()
 	return f.value
+}
+
+// receive tells that the code of the group has the step's error.
+func (f *Future[T]) receive() {
+	if f.call != nil {
+		f.call.Receive(f.err)
+	}
 }
 
 // Go begins a step of the group. It waits while Limit steps run, and returns when the step
@@ -73,11 +84,12 @@ func Go[T any](g *Group, name string, fn func(context.Context) (T, error)) *Futu
 	f := &Future[T]{done: make(chan struct{})}
 	place := g.place()
 	o := g.opt.Options
-	c, err := beginCall(g.ctx, name, &o, fn == nil)
+	c, err := beginCall(g.ctx, name, &o, fn == nil, true)
 	if err != nil {
 		f.complete(g, place, err)
 		return f
 	}
+	f.call = c
 	if v, ok := c.Recorded(); ok {
 		f.value, err = posthouse.Decode[T](v, g.opt.codec())
 		f.complete(g, place, err)
@@ -101,6 +113,7 @@ func (f *Future[T]) complete(g *Group, place int, err error) {
 	if err != nil {
 		g.mu.Lock()
 		g.errs[place] = err
+		g.told = append(g.told, f.receive)
 		g.mu.Unlock()
 	}
 	close(f.done)
@@ -120,6 +133,10 @@ func (g *Group) Wait() error {
 	g.wg.Wait()
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	for _, receive := range g.told {
+		receive()
+	}
+	g.told = nil
 	return errors.Join(g.errs...)
 }
 

@@ -22,8 +22,8 @@ type Options struct {
 }
 
 // Do returns the recorded result of this call. Without one it runs fn and records the
-// result before it returns it. An error of fn is returned as it is, and nothing is
-// recorded. The size limit of a result is the Ledger's MaxState.
+// result before it returns it. An error of fn is returned as it is. It is recorded only with
+// what the program does after it: see [Failure]. The size limit of a result is the Ledger's MaxState.
 //
 // Errors of its own: [posthouse.ErrInvalid] outside any task, for a bad name,
 // for a replay in another order, and for a value that its codec does not take;
@@ -39,7 +39,7 @@ func DoWith[T any](ctx context.Context, name string, o Options, fn func(context.
 	if h, ok := handler.From(ctx); ok {
 		return doInHandler(ctx, h, name, &o, fn)
 	}
-	c, err := beginCall(ctx, name, &o, fn == nil)
+	c, err := beginCall(ctx, name, &o, fn == nil, false)
 	if err != nil {
 		return zero, err
 	}
@@ -51,7 +51,7 @@ func DoWith[T any](ctx context.Context, name string, o Options, fn func(context.
 }
 
 // beginCall counts the call and finds its result. It fills in the defaults of o.
-func beginCall(ctx context.Context, name string, o *Options, empty bool) (*engine.Call, error) {
+func beginCall(ctx context.Context, name string, o *Options, empty, grouped bool) (*engine.Call, error) {
 	if empty {
 		return nil, posthouse.Invalid("fn", "of step %s is nil", name)
 	}
@@ -64,7 +64,7 @@ func beginCall(ctx context.Context, name string, o *Options, empty bool) (*engin
 	}
 	d := task.StepDefaults(ctx)
 	o.Retry, o.Timeout = o.Retry.Or(d.Retry), engine.LimitOr(o.Timeout, d.Timeout)
-	return task.Call(ctx, name, engine.StepOptions{Effect: o.Effect, Retry: o.Retry})
+	return task.Call(ctx, name, engine.StepOptions{Effect: o.Effect, Retry: o.Retry, Grouped: grouped})
 }
 
 // run returns the result of a call, from the record or from fn.

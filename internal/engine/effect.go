@@ -26,7 +26,7 @@ type Effect struct{ call *Call }
 // like the number of a call, as in "pay[1]": it would pass for the second "pay".
 func (c *Call) Effect() (*Effect, error) {
 	if i := strings.LastIndexByte(c.name, '['); i >= 0 && strings.HasSuffix(c.name, "]") && strings.Trim(c.name[i+1:len(c.name)-1], "0123456789") == "" {
-		c.task.endCall(&c.call)
+		c.task.endCall(&c.call, posthouse.ErrInvalid)
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "step", Message: "name " + strconv.Quote(c.name) + " of an effect ends like the number of a call",
 			Hint: "put what tells effects apart otherwise, as in pay-1",

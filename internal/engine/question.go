@@ -178,6 +178,7 @@ func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, erro
 		m.questions = append(m.questions, g)
 		return nil, posthouse.ErrWaiting
 	}
+	m.asksBehind(m.receivedBy(g.Name))
 	q := t.replay.question(&g, content, g.Occurrence)
 	if t.replay != nil {
 		t.replay.countReplayed(g.Name, q != nil)
@@ -286,12 +287,13 @@ func (v Gates) Settle(ctx context.Context, g posthouse.Gate, expired *posthouse.
 			q.asked, g.Supersedes = true, q.last().ID
 		}
 	}
+	asks := &call{before: t.made().receivedBy(g.Name)}
 	t.mu.Unlock()
 	if err := t.mayAct(ctx); err != nil {
 		return nil, err
 	}
 	var settled *posthouse.Gate
-	err = t.recordWith(&call{}, func(before []posthouse.Step) (bool, error) {
+	err = t.recordWith(asks, func(before []posthouse.Step) (bool, error) {
 		done, err := t.session.Commit(ctx, &ledger.Draft{Steps: before, Decided: []posthouse.Gate{g}})
 		if err == nil {
 			settled = &done.Decided[0]

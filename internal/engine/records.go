@@ -47,8 +47,8 @@ func (v Records) Hold(s posthouse.Step) {
 }
 
 // Held takes what is held, for the Steps of the next draft. Where the task waits, that
-// includes the failures of steps before the wait: the code that went on may do otherwise
-// the next time.
+// includes the failures of steps before the wait. Those that a question follows are on record
+// with their errors; after others the code may do otherwise the next time.
 func (v Records) Held() []posthouse.Step {
 	t := v.t
 	t.mu.Lock()
@@ -60,17 +60,28 @@ func (v Records) Held() []posthouse.Step {
 	h := m.held
 	m.held = nil
 	if len(m.questions)+len(m.open) > 0 {
-		for _, s := range m.survived {
-			if !slices.Contains(m.waitsIn, occurrence{s.Name, s.Occurrence}) {
-				h = append(h, s)
-			}
-		}
-		m.survived = nil
+		asked := func(f *failure) bool { return m.acted[f] }
+		_, marks := t.takeFailures(asked, func(f *failure) bool { return f.ordered && !f.waits })
+		h, m.failures = append(h, marks...), nil
 	}
 	for _, in := range m.inner {
 		h = append(h, in.Records().Held()...)
 	}
 	return h
+}
+
+// Survived takes the failures of steps that the code of the execution went on from, for a
+// result that is committed without [Task.Do].
+func (v Records) Survived() []posthouse.Step {
+	t := v.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state == nil {
+		return nil
+	}
+	known := t.made().receivedBy("")
+	_, marks := t.takeFailures(func(f *failure) bool { return slices.Contains(known, f) }, func(f *failure) bool { return false })
+	return marks
 }
 
 // ReturnHeld gives back what Held took, of this task or of those beside it, after the

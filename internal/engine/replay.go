@@ -56,8 +56,10 @@ type replay struct {
 	asked   []*question                    // what people were asked, in the order of the first gates
 	edited  uint64                         // see [core.Execution.Edited]
 	order   []*posthouse.StepRecord        // outermost calls as recorded; nil once order no longer matters
-	failed  map[occurrence]bool            // outermost calls that failed once in a program that went on; nil for none
-	left    int                            // outermost results and gates not asked for yet; 0 once something new was
+	failed  map[occurrence]bool            // calls that failed once in a program that went on; nil for none
+	// failures are those of them that the program acted after: what they returned stands.
+	failures map[occurrence]*posthouse.StepRecord
+	left     int // outermost results and gates not asked for yet; 0 once something new was
 }
 
 // newReplay returns what a run on the branch finds. A question that is still open on
@@ -88,6 +90,9 @@ func newReplay(e *core.Execution, branch string) *replay {
 				r.failed = map[occurrence]bool{}
 			}
 			r.failed[k] = true
+			if delete(r.failures, k); len(s.Value.Data) > 0 { // else it was tried again, or is to be
+				r.addFailure(s)
+			}
 		}
 	}
 	r.order = append(r.order, waits[len(e.Steps)]...)
@@ -177,6 +182,17 @@ func (r *replay) takeInOrder(name string, n uint32) (s, instead *posthouse.StepR
 	return r.takeRecord(name, n), nil
 }
 
+// otherThan returns the record that is next in order if it is not that of a call.
+func (r *replay) otherThan(name string, n uint32) *posthouse.StepRecord {
+	if s := r.failures[occurrence{name, n}]; len(r.order) == 0 || s != nil && s.Loose {
+		return nil
+	}
+	if want := r.order[0]; want.Name != name || want.Occurrence != n {
+		return want
+	}
+	return nil
+}
+
 // takeOfGroup is takeRecord for a call that ran beside others. It was begun in order, but
 // its record may stand anywhere behind its place.
 func (r *replay) takeOfGroup(name string, n uint32) *posthouse.StepRecord {
@@ -218,10 +234,17 @@ func (r *replay) takeWait(name string, n uint32) *posthouse.Gate {
 // A call is one use of a name.
 type call struct {
 	name       string // in full
+	base       string // without the calls around it
 	occurrence uint32
 	recorded   *posthouse.StepRecord
-	top        bool // directly in the task, and its order counts
-	beside     bool // directly in the task, begun in order, but run beside others
+	failure    *posthouse.StepRecord // that it failed, and the program acted after that
+	before     []*failure            // what the code that makes it knows of
+	failed     *failure              // what became of it
+	top        bool                  // directly in the task, and its order counts
+	beside     bool                  // directly in the task, begun in order, but run beside others
+	loose      bool                  // directly in the task, beside whatever else
+	grouped    bool                  // its code gets an error later, see [Call.Receive]
+	acted      bool                  // its function was called
 	done       bool
 	waits      bool // it ended because something in it waits
 }
@@ -242,14 +265,15 @@ func (t *Task) beginCall(ctx context.Context, name string, free bool, c *call) e
 	if m.disorder != nil {
 		return m.disorder
 	}
-	c.name = t.Scoped(ctx, name)
+	c.name, c.base = t.Scoped(ctx, name), name
 	if err := checkLength("step", c.name); err != nil {
 		return err
 	}
 	if len(c.name) == len(name) {
 		order := ctx.Value(keyOrder)
-		c.top, c.beside = order == nil, order == beside
+		c.top, c.beside, c.loose = order == nil, order == beside, order == unordered
 	}
+	c.before = m.receivedBy(c.name)
 	if c.top && m.running != "" {
 		return &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "step",
@@ -258,7 +282,16 @@ func (t *Task) beginCall(ctx context.Context, name string, free bool, c *call) e
 		}
 	}
 	c.occurrence = next(&m.steps, c.name)
+	if c.top && t.replay != nil {
+		if instead := t.replay.otherThan(c.name, c.occurrence); instead == nil || free {
+			c.failure = t.replay.takeFailure(c.name, c.occurrence)
+		}
+	} else {
+		c.failure = t.replay.takeFailure(c.name, c.occurrence)
+	}
 	switch {
+	case c.failure != nil:
+		return nil
 	case c.top:
 		var instead *posthouse.StepRecord
 		if c.recorded, instead = t.replay.takeInOrder(c.name, c.occurrence); instead != nil && !free {
@@ -283,23 +316,17 @@ func (t *Task) beginCall(ctx context.Context, name string, free bool, c *call) e
 }
 
 // endCall ends a call that ran. A call that recorded nothing has failed, which is recorded
-// with the step that follows it.
-func (t *Task) endCall(c *call) {
+// with what follows it.
+func (t *Task) endCall(c *call, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.made()
-	switch {
-	case c.top:
-		m.running = ""
-	case !c.beside || c.waits:
+	if c.top {
+		t.made().running = ""
+	}
+	if c.done || c.beside && c.waits || !c.top && !c.beside && (c.loose || c.waits) {
 		return
 	}
-	if !c.done {
-		mark := posthouse.Step{Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Value: posthouse.Value{Codec: core.CodecFailed}}
-		if m.survived = append(m.survived, mark); c.waits {
-			m.waitsIn = append(m.waitsIn, occurrence{c.name, c.occurrence})
-		}
-	}
+	t.noteFailure(c, err)
 }
 
 // callName returns how a call is shown: its name, from the second on with its number.

@@ -24,6 +24,10 @@ type StepOptions struct {
 	Effect posthouse.Effect
 	Retry  Retry
 	Grant  posthouse.ID // the gate whose decision licensed it; see [Call.Effect]
+
+	// Grouped says that the code which began the call gets its error later: see
+	// [Call.Receive].
+	Grouped bool
 }
 
 // A Call is one use of a step: the n-th of its name in one execution.
@@ -54,12 +58,13 @@ func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn 
 // record must be Run. Below [Beside] it may run beside others.
 func (t *Task) Call(ctx context.Context, name string, o StepOptions) (*Call, error) {
 	c := &Call{task: t, opt: o}
+	c.grouped = o.Grouped
 	if err := t.beginCall(ctx, name, false, &c.call); err != nil {
 		return nil, err
 	}
-	if o.Retry.Max > 0 && c.recorded == nil {
+	if o.Retry.Max > 0 && c.recorded == nil && c.failure == nil {
 		if err := checkLength("step", c.within(attemptName)); err != nil {
-			t.endCall(&c.call)
+			t.endCall(&c.call, err)
 			return nil, err
 		}
 	}
@@ -75,12 +80,15 @@ func (c *Call) Recorded() (posthouse.Value, bool) {
 }
 
 // Run is the rest of [Task.Do].
-func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
+func (c *Call) Run(ctx context.Context, fn Work) (_ posthouse.Value, err error) {
 	if c.recorded != nil {
 		return c.recorded.Value, nil
 	}
+	if c.failure != nil {
+		return posthouse.Value{}, c.failedBefore()
+	}
 	t := c.task
-	defer t.endCall(&c.call)
+	defer func() { t.endCall(&c.call, err) }()
 	if err := context.Cause(ctx); err != nil {
 		return posthouse.Value{}, err
 	}
@@ -90,6 +98,7 @@ func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
 	if err := t.mayAct(ctx); err != nil {
 		return posthouse.Value{}, err
 	}
+	c.acted = true
 	v, err := c.perform(ctx, fn)
 	if err != nil {
 		c.waits = errors.Is(err, posthouse.ErrWaiting)
@@ -102,6 +111,20 @@ func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
 		return posthouse.Value{}, err
 	}
 	return v, nil
+}
+
+// failedBefore returns the recorded error of a call that the program acted after.
+func (c *Call) failedBefore() error {
+	f, err := failureOf(c.failure)
+	if err != nil {
+		return err
+	}
+	t := c.task
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.made()
+	m.known = append(m.known, &failure{mark: c.failure.Step, err: f, within: c.name[:len(c.name)-len(c.base)], received: true})
+	return f
 }
 
 // attemptName is the name, within the step, under which an attempt that failed
@@ -142,6 +165,9 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 			due = roundUp(t.session.ledger.Now().Add(d))
 			a.Due = posthouse.Millis(due.UnixMilli())
 		}
+		t.mu.Lock()
+		t.retryEnded(err, c.within(""))
+		t.mu.Unlock()
 		if e := c.recordAttempt(ctx, attemptName, uint32(attempts), "", a); e != nil {
 			return v, errors.Join(err, e)
 		}
@@ -235,6 +261,7 @@ func (t *Task) rewind(prefix string) {
 	maps.DeleteFunc(m.asks, mine)
 	m.questions = slices.DeleteFunc(m.questions, func(g posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
 	m.open = slices.DeleteFunc(m.open, func(g *posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
+	m.failures = slices.DeleteFunc(m.failures, func(f *failure) bool { return strings.HasPrefix(f.mark.Name, prefix) })
 	t.replay.clearAsked(prefix)
 }
 

@@ -41,8 +41,9 @@ type taskState struct {
 	asks      map[string]uint32 // questions, by name; those for people by what they show, too
 	groups    map[string]uint32 // new groups of decisions, by name
 	running   string            // the step whose function runs now, if its order counts
-	survived  []posthouse.Step  // failed calls that the next recorded step follows
-	waitsIn   []occurrence      // those of them that failed because something in them waits
+	failures  []*failure        // calls that failed and are not on record
+	known     []*failure        // those on record, with what followed them
+	acted     map[*failure]bool // those that a question of this run follows
 	disorder  error             // once an order broke: what every later step returns
 	held      []posthouse.Step
 	questions []posthouse.Gate
@@ -190,15 +191,21 @@ func (t *Task) recordWith(c *call, commit func(before []posthouse.Step) (bool, e
 	defer t.recording.Unlock()
 	t.mu.Lock()
 	m := t.made()
-	held, survived := m.held, m.survived
-	m.held, m.survived = nil, nil
+	held := m.held
+	m.held = nil
+	knows := func(f *failure) bool { return slices.Contains(c.before, f) }
+	taken, marks := t.takeFailures(knows, func(f *failure) bool { return f.again && f.received })
 	t.mu.Unlock()
-	done, err := commit(slices.Concat(held, survived))
+	done, err := commit(slices.Concat(held, marks))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !done {
-		m.held, m.survived = append(held, m.held...), append(survived, m.survived...)
+		m.held = append(held, m.held...)
+		m.returnFailures(taken)
 		return err
+	}
+	for i := range marks {
+		t.rememberFailure(&marks[i])
 	}
 	c.done = true
 	return err

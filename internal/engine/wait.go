@@ -142,6 +142,9 @@ func (t *Task) await(c *call, g posthouse.Gate) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g.Name, g.Task, g.Branch, g.Occurrence = c.name, t.Key(), t.session.branch, c.occurrence
+	if g.Kind != posthouse.GateTimer { // a program may sleep before it tries again
+		t.made().asksBehind(c.before)
+	}
 	t.made().questions = append(t.made().questions, g)
 	return posthouse.ErrWaiting
 }
@@ -149,7 +152,7 @@ func (t *Task) await(c *call, g posthouse.Gate) error {
 // endWait ends a call that ran nothing.
 func (t *Task) endWait(c *call) {
 	c.done = true
-	t.endCall(c)
+	t.endCall(c, nil)
 }
 
 func withdrawn(g *posthouse.Gate) error {

@@ -1,0 +1,266 @@
+package engine
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// A failure is a call that failed in a program that may go on. It goes on record with what
+// the code that got its error does next. A replay then returns the error again: what people
+// decided about it stands.
+type failure struct {
+	mark     posthouse.Step // its record, without a value
+	err      error
+	within   string // the prefix of the names of calls that the code makes which gets the error
+	ordered  bool   // directly in the task, and its place in the order counts
+	received bool   // the code has the error
+	again    bool   // the function did not run, or was stopped: it is tried again, whatever follows
+	waits    bool   // something in it waits
+}
+
+// value returns the record's value. Without an error it says only that the call failed.
+func (f *failure) value(err error) posthouse.Step {
+	s := f.mark
+	s.Value = posthouse.Value{Codec: core.CodecFailed}
+	if err != nil {
+		s.Value.Data = encodeFailure(err)
+	}
+	return s
+}
+
+// receivedBy returns the failures that code knows which now makes a call or asks a question
+// of this name. Callers hold the task's mutex.
+func (m *taskState) receivedBy(name string) (known []*failure) {
+	for _, f := range m.failures {
+		if f.received && !f.again && strings.HasPrefix(name, f.within) {
+			known = append(known, f)
+		}
+	}
+	return known
+}
+
+// asksBehind notes that people, or somebody else, are asked by code that knows of failures.
+// Callers hold the task's mutex.
+func (m *taskState) asksBehind(known []*failure) {
+	if len(known) == 0 {
+		return
+	}
+	if m.acted == nil {
+		m.acted = map[*failure]bool{}
+	}
+	for _, f := range known {
+		m.acted[f] = true
+	}
+}
+
+// noteFailure notes a call that ended without a result. Callers hold the task's mutex.
+func (t *Task) noteFailure(c *call, err error) {
+	m := t.made()
+	f := &failure{
+		mark: posthouse.Step{Task: t.Key(), Name: c.name, Occurrence: c.occurrence},
+		err:  err, within: c.name[:len(c.name)-len(c.base)], ordered: c.top || c.beside,
+		received: !c.grouped && !c.loose, waits: c.waits,
+		again: c.waits || !c.acted || err == nil || t.around != nil && t.around.Err() != nil,
+	}
+	c.failed = f
+	if f.ordered || !f.again {
+		m.failures = append(m.failures, f)
+	}
+}
+
+// takeFailures takes the failures that go on record before something: those known are
+// recorded with their errors. Callers hold the task's mutex.
+func (t *Task) takeFailures(known func(*failure) bool, rest func(*failure) bool) (taken []*failure, marks []posthouse.Step) {
+	m := t.made()
+	var left []*failure
+	for _, f := range m.failures {
+		switch {
+		case known(f):
+			marks = append(marks, f.value(f.err))
+			m.known = append(m.known, f)
+			taken = append(taken, f)
+		case rest(f):
+			marks = append(marks, f.value(nil))
+			taken = append(taken, f)
+		default:
+			left = append(left, f)
+		}
+	}
+	m.failures = left
+	return taken, marks
+}
+
+// returnFailures undoes takeFailures. Callers hold the task's mutex.
+func (m *taskState) returnFailures(taken []*failure) {
+	m.failures = append(taken, m.failures...)
+	for _, f := range taken {
+		for i := range m.known {
+			if m.known[i] == f {
+				m.known = append(m.known[:i], m.known[i+1:]...)
+				break
+			}
+		}
+	}
+}
+
+// Receive tells that the code which began a call beside others has its error now: what it
+// does from now on, it does knowing that.
+func (c *Call) Receive(err error) {
+	if err == nil {
+		return
+	}
+	c.task.mu.Lock()
+	defer c.task.mu.Unlock()
+	if f := c.failed; f != nil && !f.received {
+		f.received = true
+		if f.err == nil && c.acted && !errors.Is(err, posthouse.ErrWaiting) { // it panicked
+			f.err, f.again = err, false
+		}
+	}
+}
+
+// EndedBy notes that an execution, or an attempt of it, ended with an error. Recorded
+// failures that are in it ended the execution: the next one tries those calls again. It
+// returns an [OrderError] if people decided something after such a failure, which this
+// execution did not come to.
+func (v Records) EndedBy(cause error) error {
+	t := v.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state == nil || cause == nil {
+		return nil
+	}
+	for _, f := range t.state.known {
+		if !holds(cause, f.err) {
+			continue
+		}
+		if dropped := t.replay.decidedBehind(f); dropped != "" {
+			return t.tookAnotherWay(f, dropped)
+		}
+	}
+	t.retryEnded(cause, "")
+	return nil
+}
+
+// retryEnded holds marks that calls whose failures are in an error are to be made again.
+// Callers hold the task's mutex.
+func (t *Task) retryEnded(cause error, prefix string) {
+	m := t.made()
+	var left []*failure
+	for _, f := range m.known {
+		if !strings.HasPrefix(f.mark.Name, prefix) || !holds(cause, f.err) {
+			left = append(left, f)
+			continue
+		}
+		m.held = append(m.held, f.value(nil))
+		if t.replay != nil {
+			delete(t.replay.failures, occurrence{f.mark.Name, f.mark.Occurrence})
+		}
+	}
+	m.known = left
+}
+
+func (t *Task) tookAnotherWay(f *failure, dropped string) error {
+	return &OrderError{
+		Thread: t.session.thread, Task: t.Key(), Recorded: dropped,
+		Asked: "(another way after the failure of " + callName(f.mark.Name, f.mark.Occurrence) + ")",
+	}
+}
+
+// decidedBehind returns what was decided after a recorded failure and was not asked for by
+// this execution, "" for nothing.
+func (r *replay) decidedBehind(f *failure) string {
+	if r == nil || r.failures[occurrence{f.mark.Name, f.mark.Occurrence}] == nil {
+		return ""
+	}
+	seq := r.failures[occurrence{f.mark.Name, f.mark.Occurrence}].Seq
+	for _, q := range r.asked {
+		last := q.last()
+		if !q.asked && strings.HasPrefix(q.name, f.within) && last.Seq >= seq && last.Seq > r.edited && last.Decision != nil && !last.Withdrawn() &&
+			last.Decision.Verdict != posthouse.Cancel && !r.isSuperseded(last) {
+			return "question " + strconv.Quote(q.name)
+		}
+	}
+	return ""
+}
+
+// rememberFailure lets a later attempt find the failure that was recorded within its step.
+// Callers hold the task's mutex.
+func (t *Task) rememberFailure(s *posthouse.Step) {
+	if !t.made().repeats || !strings.Contains(s.Name, nested) || len(s.Value.Data) == 0 {
+		return
+	}
+	if t.replay == nil {
+		t.replay = newReplay(&core.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "")
+	}
+	t.replay.addFailure(&posthouse.StepRecord{Step: *s})
+}
+
+func (r *replay) addFailure(s *posthouse.StepRecord) {
+	if r.failures == nil {
+		r.failures = map[occurrence]*posthouse.StepRecord{}
+	}
+	r.failures[occurrence{s.Name, s.Occurrence}] = s
+}
+
+// takeFailure returns the recorded failure of a call. Its place in the order is taken, too.
+func (r *replay) takeFailure(name string, n uint32) *posthouse.StepRecord {
+	if r == nil {
+		return nil
+	}
+	k := occurrence{name, n}
+	s := r.failures[k]
+	if s == nil || r.results[k] != nil {
+		return nil
+	}
+	for i, o := range r.order {
+		if o.Name == name && o.Occurrence == n && o.Value.Codec == core.CodecFailed {
+			if r.order = append(r.order[:i:i], r.order[i+1:]...); o != s {
+				r.order = nil // it was tried again in between: anything may follow
+			}
+			break
+		}
+	}
+	return s
+}
+
+// holds reports whether an error is another, or wraps it.
+func holds(err, part error) (found bool) {
+	if part == nil {
+		return false
+	}
+	walkErrors(err, func(e error) bool {
+		found = found || same(e, part)
+		return !found
+	})
+	return found
+}
+
+func same(a, b error) (equal bool) {
+	defer func() { _ = recover() }() // errors of types that do not compare
+	return a == b
+}
+
+// walkErrors calls fn for an error and all that it wraps, until fn returns false.
+func walkErrors(err error, fn func(error) bool) bool {
+	if err == nil || !fn(err) {
+		return false
+	}
+	switch w := err.(type) {
+	case interface{ Unwrap() error }:
+		if e := w.Unwrap(); e != nil {
+			return walkErrors(e, fn)
+		}
+	case interface{ Unwrap() []error }:
+		for _, e := range w.Unwrap() {
+			if e != nil && !walkErrors(e, fn) {
+				return false
+			}
+		}
+	}
+	return true
+}
