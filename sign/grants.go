@@ -67,6 +67,9 @@ func (c *chain) effects(e *posthouse.Entry, recs []posthouse.Record) {
 	g, fork := c.grants, false
 	for i := range recs {
 		fork = fork || recs[i].Checkpoint != nil && recs[i].Checkpoint.Kind == posthouse.KindFork
+		if r := recs[i].Release; r != nil && c.lacks(r.First) {
+			return // the gates of its effects went with the version
+		}
 	}
 	for i := range recs {
 		u := g.uses.Add(e, i, &recs[i])

@@ -205,6 +205,9 @@ func (c *chain) decision(e *posthouse.Entry, i int, d *posthouse.DecideInfo, bod
 	case ok && content.Trail != g.trail:
 		c.wrong(e.Seq, i, d.Gate, "the decision follows votes up to entry %d, and the log has them up to %d", content.Trail, g.trail)
 	}
+	if !ok && c.lacks(d.GateSeq) { // of a dropped version, whose release decided it
+		g.opened = d.GateSeq
+	}
 	c.grants.decided(d)
 	g.newest, g.closed = e.Seq, true
 	c.records.gates[d.Gate] = g
@@ -278,7 +281,7 @@ func (c *chain) signal(e *posthouse.Entry, i int, g *posthouse.SignalInfo) {
 }
 
 func (c *chain) checkTake(e *posthouse.Entry, i int, k *posthouse.TakeInfo) {
-	if name, ok := c.records.signals[k.Signal]; !ok || name != k.Name {
+	if name, ok := c.records.signals[k.Signal]; (!ok || name != k.Name) && !c.lacks(k.Signal) {
 		c.wrong(e.Seq, i, "", "it takes signal %s from entry %d, which does not hold it", k.Name, k.Signal)
 	}
 }
