@@ -163,14 +163,16 @@ const (
 )
 
 // call splits a step's name into the call that the record belongs to, its number, and
-// what the record is; "" is the call's own result.
+// what the record is; "" is the call's own result. A record is the runtime's if the last
+// part of its name begins with "$": the calls of a failure's handler are named "$failed>pay".
 func (s *StepInfo) call() (name string, n uint32, what string) {
-	if i := strings.LastIndex(s.Name, ">$"); i >= 0 {
+	i := strings.LastIndexByte(s.Name, '>')
+	if last := s.Name[i+1:]; strings.HasPrefix(last, "$") {
+		if i < 0 {
+			return "", 0, last
+		}
 		name, n = callOf(s.Name[:i])
-		return name, n, s.Name[i+1:]
-	}
-	if strings.HasPrefix(s.Name, "$") {
-		return "", 0, s.Name
+		return name, n, last
 	}
 	return s.Name, s.Occurrence, ""
 }
