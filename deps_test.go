@@ -210,7 +210,7 @@ var laws = []law{
 	{"server/internal/api", []string{".", "internal/loopback", "server/internal/strict", "server/problem", "server/tokens"}, nil,
 		"the table, its checks and its documentation know no route"},
 	{"server/internal/feed", nil, nil, "what an agent tells is frames: it knows neither HTTP nor agents"},
-	{"server/internal/session", []string{".", "server/internal/api", "server/problem", "server/tokens"}, nil,
+	{"server/internal/session", []string{".", "internal/filelock", "internal/secretfile", "server/internal/api", "server/problem", "server/tokens"}, nil,
 		"who comes back is known by cookie or token, whatever they came for"},
 	{"server/internal/page", []string{"server/internal/api", "server/internal/strict", "server/problem", "ui"}, nil,
 		"pages are files and the table of routes"},

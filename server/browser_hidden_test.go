@@ -1,10 +1,12 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/text"
@@ -126,5 +128,33 @@ func TestPageReachesTheOldest(t *testing.T) {
 	o.wait(`document.querySelectorAll("article.gate").length === 200`)
 	if order := o.text(threads); !strings.HasPrefix(order, "t000 t001 ") {
 		t.Errorf("the oldest first: %.40s", order)
+	}
+}
+
+// TestRestartKeepsLoginAndText: a server that is started again on its directory knows who
+// is logged in, and what somebody typed is still there to be sent.
+func TestRestartKeepsLoginAndText(t *testing.T) {
+	h := open(t, nil)
+	_, g := h.waiting("t1")
+	b := h.openTab(chromium(t), tokens.Approver)
+	b.wait(is("payload") + " !== null")
+	b.do(`document.querySelector("article.gate input[name=reason]").value = "within the limit"`)
+
+	options := Options{Ledger: h.ledger, Tokens: h.tokens, Runner: h.program, Limits: Limits{Wait: 10 * time.Second}}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	check(t, h.server.Close(ctx))
+	again, err := New(options)
+	check(t, err)
+	h.http.Config.Handler = again
+	h.server = again
+
+	b.wait(`document.querySelector("#live").textContent === "live"`)
+	b.do(fmt.Sprintf(button, "approve") + ".click()")
+	b.wait(`document.querySelector("article.gate.settled") !== null || document.querySelector("article.gate p.bad") !== null`)
+	now, err := h.ledger.Gate(t.Context(), g.ID)
+	check(t, err)
+	if now.Decision == nil || now.Decision.Reason != "within the limit" || now.Decision.By != "approver-token" {
+		t.Errorf("the decision is %+v: %s", now.Decision, b.text(is("outcome")+".textContent"))
 	}
 }

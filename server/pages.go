@@ -79,7 +79,9 @@ func (s *Server) login(w http.ResponseWriter, r *api.Request) error {
 	}
 	s.noteUse(tok)
 	api.NoteActor(w, tok.Name)
-	http.SetCookie(w, s.sessions.Cookie(r.Request, s.sessions.Begin(tok)))
+	value, err := s.sessions.Begin(tok)
+	s.noteLogins(err)
+	http.SetCookie(w, s.sessions.Cookie(r.Request, value))
 	w.Header().Set("Location", "/")
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
@@ -87,10 +89,17 @@ func (s *Server) login(w http.ResponseWriter, r *api.Request) error {
 
 func (s *Server) logout(w http.ResponseWriter, r *api.Request) error {
 	if c, err := r.Cookie(api.SessionCookie); err == nil {
-		s.sessions.End(c.Value)
+		s.noteLogins(s.sessions.End(c.Value))
 	}
 	http.SetCookie(w, s.sessions.Cookie(r.Request, ""))
 	w.Header().Set("Location", "/login")
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
+}
+
+// noteLogins logs why logins are not kept over a restart.
+func (s *Server) noteLogins(err error) {
+	if err != nil {
+		s.log.Warn("the file of logins cannot be used: a restart will not know who is logged in", "error", err)
+	}
 }

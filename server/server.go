@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -192,7 +193,8 @@ func New(o Options) (*Server, error) {
 	s.refused = refused{log: s.log, wall: s.wall}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.work, s.abandon = context.WithCancel(context.Background())
-	s.sessions = session.NewLogins(s.now, limits.Session)
+	s.sessions, err = session.OpenLogins(s.now, limits.Session, filepath.Join(s.tokens.Dir(), session.LoginsFile))
+	s.noteLogins(err)
 	s.keys = &keys{s: s}
 	s.clients = session.NewClients(s.ledger.Store(), s.now, limits.Client, limits.Clients)
 	s.runs = &runs{now: s.now, limit: limits.Calls, of: map[string]*call{}}

@@ -75,6 +75,9 @@ func Open(dir string, o *Options) (*List, error) {
 	return t, t.refresh()
 }
 
+// Dir returns the directory of the tokens.
+func (t *List) Dir() string { return t.dir }
+
 // CreateOptions refine [List.Create]. Nil is the zero value.
 type CreateOptions struct {
 	ExpiresAt time.Time // when the token stops being good, to the second; zero: never

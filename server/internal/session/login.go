@@ -3,6 +3,7 @@ package session
 import (
 	"crypto/sha256"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -18,14 +19,16 @@ const (
 	tokenLogins = 20
 )
 
-// Logins holds who is logged in with a browser, in memory: a restart logs
-// everybody out. The cookie's value is kept as a hash only.
+// Logins holds who is logged in with a browser, in memory or in a file. The cookie's value
+// is kept as a hash only.
 type Logins struct {
-	now func() time.Time
-	ttl time.Duration
+	now  func() time.Time
+	ttl  time.Duration
+	path string // of the file; "": in memory, and a restart logs everybody out
 
 	mu   sync.Mutex
 	open map[posthouse.Hash]login
+	read os.FileInfo // of the file as it was read; nil: there was none
 }
 
 // A login is who is behind a cookie.
@@ -34,16 +37,22 @@ type login struct {
 	expires time.Time
 }
 
-// NewLogins keeps logins, each for ttl.
+// NewLogins keeps logins in memory, each for ttl.
 func NewLogins(now func() time.Time, ttl time.Duration) *Logins {
 	return &Logins{now: now, ttl: ttl, open: map[posthouse.Hash]login{}}
 }
 
-// Begin opens a session and returns the cookie's value.
-func (ss *Logins) Begin(t tokens.Token) string {
-	value := tokens.NewSecret()
+// Begin opens a session and returns the cookie's value. The login holds also with an
+// error, which says why a restart will end it.
+func (ss *Logins) Begin(t tokens.Token) (value string, err error) {
+	value = tokens.NewSecret()
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
+	return value, ss.change(func() { ss.add(value, t) })
+}
+
+// add makes room for a login and adds it. Callers hold ss.mu.
+func (ss *Logins) add(value string, t tokens.Token) {
 	now := ss.now()
 	for k, x := range ss.open {
 		if !now.Before(x.expires) {
@@ -58,7 +67,6 @@ func (ss *Logins) Begin(t tokens.Token) string {
 		ss.endSoonest(name)
 	}
 	ss.open[sha256.Sum256([]byte(value))] = login{t, now.Add(ss.ttl)}
-	return value
 }
 
 func (x login) owner() string { return x.token.Name }
@@ -75,15 +83,16 @@ func (ss *Logins) endSoonest(name string) {
 func (ss *Logins) Get(value string) (tokens.Token, bool) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
+	_ = ss.refresh() // of what cannot be read nobody is logged in; the next login says why
 	x, ok := ss.open[sha256.Sum256([]byte(value))]
 	return x.token, ok && ss.now().Before(x.expires)
 }
 
-// End forgets a login.
-func (ss *Logins) End(value string) {
+// End forgets a login. With an error it is ended here, but not for a restart.
+func (ss *Logins) End(value string) error {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	delete(ss.open, sha256.Sum256([]byte(value)))
+	return ss.change(func() { delete(ss.open, sha256.Sum256([]byte(value))) })
 }
 
 // Cookie makes the session's cookie; an empty value takes it away.
