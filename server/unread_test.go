@@ -39,7 +39,7 @@ func (h *house) slowReaders(n int, as tokens.Role) (all []net.Conn) {
 // The memory of the process stays bounded, and the stream of another token has all events.
 func TestSlowReadersHoldLittle(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Unread = 1 << 20 })
-	const readers, events, size = 100, 8, 400 << 10
+	const readers, events, size = 50, 10, 400 << 10
 	good := h.listen(ask{method: "GET", path: "/api/events", as: tokens.Approver})
 	h.slowReaders(readers, tokens.Viewer)
 	var before, after runtime.MemStats
@@ -51,13 +51,18 @@ func TestSlowReadersHoldLittle(t *testing.T) {
 		good.want("checkpoint")
 		good.want("gate")
 	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	// Ten of the streams may wait at once, each with an event or two in several forms.
-	if held := int(after.HeapAlloc) - int(before.HeapAlloc); held > 80<<20 {
-		t.Errorf("%d streams hold %d MB", readers, held>>20)
-	} else {
-		t.Logf("%d streams hold %d MB", readers, held>>20)
+	held := 0
+	for range 100 { // until the streams that were ended have returned
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if held = int(after.HeapAlloc) - int(before.HeapAlloc); held < 25<<20 {
+			break
+		}
+	}
+	// Two of the streams may wait at once, each with an event or two in several forms, and
+	// the store has 8 MB of the events.
+	if t.Logf("%d streams hold %d MB", readers, held>>20); held > 25<<20 {
+		t.Error("that is not bounded")
 	}
 }
 

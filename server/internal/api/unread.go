@@ -5,7 +5,8 @@ import "sync"
 // Unread bounds the bytes that clients hold on to by not reading what is written to them.
 // Each token has a share, so that one client cannot take the memory that others need. Of
 // a token that has more, the write that waits longest is given up, and its connection with
-// it; of all that have too much together, one of the token that has most.
+// it; of all that have too much together, one of the token that has most, unless that is
+// the new one: nobody pays for another's.
 type Unread struct {
 	share, all int // bytes
 
