@@ -220,11 +220,11 @@ var laws = []law{
 
 	{"app/internal/term", []string{"internal/text"}, []string{"github.com/rivo/uniseg"},
 		"how many columns a text takes on a terminal is Unicode's to say, and changes with it"},
-	{"app/internal/datadir", []string{".", "internal/durable"}, nil, "where files are, and who may read them, is decided once for server and commands"},
+	{"app/internal/datadir", []string{".", "internal/durable", "internal/secretfile"}, nil, "where files are, and who may read them, is decided once for server and commands"},
 	{"app/internal/rest", []string{".", "app/internal/address", "internal/loopback"}, nil, "a client of the API needs the nouns, and nothing that serves them"},
 	{"app/internal/tree", []string{".", "app/internal/term", "diff"}, nil, "drawing a thread needs its nouns and a terminal"},
 	{"app/internal/address", nil, nil, "an address is shown without its secrets the same way by all that show one"},
-	{"app/internal/host", []string{".", "ledger", "retain", "crypt", "crypt/keyfile", "app/internal/address", "app/internal/datadir", "coord", "dispatch", "gate", "runner", "server", "server/tokens", "sign", "store/local", "task", "task/link", "task/standalone"}, nil,
+	{"app/internal/host", []string{".", "ledger", "retain", "crypt", "crypt/keyfile", "app/internal/address", "app/internal/datadir", "coord", "dispatch", "gate", "runner", "server", "server/tokens", "sign", "store/local", "task", "task/link", "task/standalone", "transfer"}, nil,
 		"how a server is put together is the same for app.Serve and for the commands"},
 	{"app/internal/scratch", []string{".", "app/internal/address"}, nil, "a user's data is left alone the same way by all that tries a server"},
 	{"app/internal/conform", []string{".", "ledger", "store/storetest", "app/internal/address", "app/internal/scratch"}, nil, "a store is judged by its contract, whatever opens it"},

@@ -32,7 +32,8 @@ type Options struct {
 	// posthouse.db in Dir.
 	Store string
 
-	// NewStore begins with a new store where the one of Dir is gone or empty.
+	// NewStore lets Dir belong to the store at hand, which is made if it is not there. Without
+	// it a store that is gone, or another than that of Dir, is refused.
 	// Otherwise that is [posthouse.ErrNotFound]: a disk may be missing.
 	NewStore bool
 

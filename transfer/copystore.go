@@ -48,7 +48,7 @@ type StoreCopied struct {
 //     deleted in the source. It stays as it is, slots included.
 //
 // CopyStore fails with [posthouse.ErrExists] if an id is taken in the target. A copy of an
-// encrypted store is marked as encrypted. It fails with [posthouse.ErrSealed], before it
+// encrypted store is marked as encrypted, and has the source's [StoreID] unless it has one. It fails with [posthouse.ErrSealed], before it
 // copies anything, if the target is encrypted and the source is not.
 func CopyStore(ctx context.Context, from, to posthouse.Store, o *CopyStoreOptions) (*StoreCopied, error) {
 	if o == nil {
@@ -62,6 +62,9 @@ func CopyStore(ctx context.Context, from, to posthouse.Store, o *CopyStoreOption
 		c.opt.Workers = 8
 	}
 	if err := core.CopyMark(ctx, from, to); err != nil {
+		return nil, err
+	}
+	if err := copyStoreID(ctx, from, to); err != nil {
 		return nil, err
 	}
 	err := c.each(ctx, c.whole)

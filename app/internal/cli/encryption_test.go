@@ -23,11 +23,14 @@ type encrypted struct {
 	t   *testing.T
 	dir string
 	env map[string]string
+
+	open host.Opener // nil: that of local stores
 }
 
 func (e *encrypted) app(out io.Writer) *app {
 	a := &app{env: func(name string) string { return e.env[name] }}
 	a.Term = term.Term{In: strings.NewReader(""), Out: out, Err: out}
+	a.OpenStore = e.open
 	return a
 }
 

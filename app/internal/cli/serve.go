@@ -66,7 +66,7 @@ func (a *app) serveFlags(cmd *cobra.Command, s *serveFlags) {
 	f.StringSliceVar(&s.hosts, "allowed-host", nil, "name by which clients may call this server; may be repeated")
 	f.BoolVar(&s.encrypt, "encrypt", false, "encrypt what is stored from now on; makes a key file if there is none")
 	keysFlag(cmd, &s.keys)
-	f.BoolVar(&s.newStore, "new-store", false, "begin with a new store where the one of this directory is gone or empty")
+	f.BoolVar(&s.newStore, "new-store", false, "let the directory belong to the store of this address, which is made if it is not there")
 	s.retain.flags(f, "retain-")
 	s.every = span(host.DefaultRetainEvery)
 	f.Var(&s.every, "retain-every", "how often the retention flags are applied")

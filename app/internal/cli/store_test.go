@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/store/all"
 )
 
 // TestVanishedStore: a store that is gone, or is an empty file, beside a key that
@@ -59,5 +63,137 @@ func TestVanishedStore(t *testing.T) {
 	}
 	if err := e.serve(serveFlags{}, nil); err != nil {
 		t.Error("and then: ", err)
+	}
+}
+
+// A kindOfStore is a place for stores, and how what is there goes away.
+type kindOfStore struct {
+	url, other string             // addresses
+	destroy    func(t *testing.T) // what is at url
+}
+
+func kindsOfStores(t *testing.T) map[string]kindOfStore {
+	dir := t.TempDir()
+	remove := func(names ...string) func(*testing.T) {
+		return func(t *testing.T) {
+			for _, name := range names {
+				if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	pg := pgtest.URL(t)
+	return map[string]kindOfStore{
+		"sqlite": {"sqlite:" + at("a.db"), "sqlite:" + at("b.db"), remove("a.db", "a.db-wal", "a.db-shm", "a.db.lock")},
+		"a rest": {"sqlite:" + at("c.db"), "sqlite:" + at("d.db"), func(t *testing.T) {
+			remove("c.db-wal", "c.db-shm", "c.db.lock")(t)
+			if err := os.WriteFile(at("c.db"), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"files": {"file:" + at("log"), "file:" + at("log2"), remove("log")},
+		"nats":  {"nats:" + at("nats"), "nats:" + at("nats2"), remove("nats")},
+		"postgres": {pg + "&schema=here", pg + "&schema=there", func(t *testing.T) {
+			s, err := all.Open(t.Context(), pg+"&schema=here", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(s.(interface{ Drop(context.Context) error }).Drop(t.Context()), s.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	}
+}
+
+// TestStoreOfADirectory: a data directory says which store it belongs to, of any kind. One
+// that is gone is not made again in silence, and another is not taken for it.
+func TestStoreOfADirectory(t *testing.T) {
+	for name, k := range kindsOfStores(t) {
+		t.Run(name, func(t *testing.T) {
+			e := &encrypted{t: t, dir: t.TempDir(), env: map[string]string{"HOME": t.TempDir()}, open: all.Open}
+			serve := func(url string, again bool) error {
+				return e.serve(serveFlags{store: url, newStore: again}, nil)
+			}
+			ok := func(what string, err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+			}
+			refused := func(what string, code posthouse.Code, err error) {
+				t.Helper()
+				if pe := (*posthouse.Error)(nil); !errors.As(err, &pe) || pe.Code != code || !strings.Contains(pe.Hint, "--new-store") {
+					t.Errorf("%s: it starts, or says %v", what, err)
+				}
+			}
+			ok("a first start", e.serve(serveFlags{store: k.url}, func(h *host.Host) { e.save(h, "t", "x") }))
+			ok("a second start", serve(k.url, false))
+			mark := filepath.Join(e.dir, "store.json")
+			ok("the mark", os.Remove(mark)) // as in a directory of an earlier version
+			ok("a start of an earlier version's directory", serve(k.url, false))
+			_, err := os.Stat(mark)
+			ok("its mark", err)
+
+			stranger := &encrypted{t: t, dir: t.TempDir(), env: e.env, open: all.Open}
+			ok("another directory's store", stranger.serve(serveFlags{store: k.other}, nil))
+			refused("with another's store", posthouse.CodeConflict, serve(k.other, false))
+			copied := "file:" + filepath.Join(t.TempDir(), "copy")
+			e.cli(0, "store", "copy", k.url, copied)
+			ok("with a copy", serve(copied, false))
+			ok("with the original again", serve(k.url, false))
+
+			k.destroy(t)
+			refused("without the store", posthouse.CodeNotFound, serve(k.url, false))
+			refused("and again", posthouse.CodeNotFound, serve(k.url, false))
+			ok("with --new-store", serve(k.url, true))
+			ok("and then", serve(k.url, false))
+			refused("with the copy of the old one", posthouse.CodeConflict, serve(copied, false))
+			ok("with the copy and --new-store", serve(copied, true))
+			ok("and then with the copy", serve(copied, false))
+			ok("in memory", serve("memory:", false))
+			ok("with the copy after that", serve(copied, false))
+		})
+	}
+}
+
+// TestRestoredStoreIsTheSame: a backup stands in for the store.
+func TestRestoredStoreIsTheSame(t *testing.T) {
+	e := &encrypted{t: t, dir: t.TempDir(), env: map[string]string{"HOME": t.TempDir()}}
+	if err := e.serve(serveFlags{}, func(h *host.Host) { e.save(h, "t", "x") }); err != nil {
+		t.Fatal(err)
+	}
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	e.cli(0, "backup", backup)
+	if err := e.serve(serveFlags{store: "sqlite:" + backup}, nil); err != nil {
+		t.Error("with the backup: ", err)
+	}
+}
+
+// TestLostEncryptionKey: --encrypt makes a key for a store that is not encrypted, never
+// beside a store whose key is lost.
+func TestLostEncryptionKey(t *testing.T) {
+	for _, keys := range []string{"", filepath.Join(t.TempDir(), "keys")} {
+		e := &encrypted{t: t, dir: t.TempDir(), env: map[string]string{"HOME": t.TempDir()}}
+		if err := e.serve(serveFlags{encrypt: true, keys: keys}, func(h *host.Host) { e.save(h, "t", "x") }); err != nil {
+			t.Fatal(err)
+		}
+		path := cmp.Or(keys, filepath.Join(e.dir, "encryption.keys"))
+		if err := os.Rename(path, path+".lost"); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.serve(serveFlags{encrypt: true, keys: keys}, nil); !errors.Is(err, posthouse.ErrSealed) {
+			t.Errorf("without its key it starts: %v", err)
+		}
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("a new key was made: %v", err)
+		}
+		if err := os.Rename(path+".lost", path); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.serve(serveFlags{encrypt: true, keys: keys}, nil); err != nil {
+			t.Error("with its key: ", err)
+		}
 	}
 }

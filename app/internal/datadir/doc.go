@@ -6,5 +6,6 @@
 //	  signing.key     0600, Ed25519; signing.key.pub is what verifying needs
 //	  token           0600, the operator's access token
 //
-// It imports the root package and the standard library.
+// It imports the root package, internal/durable, internal/secretfile and the standard
+// library.
 package datadir

@@ -19,13 +19,17 @@ func KeysPath(path string, dir datadir.Dir) string {
 }
 
 // cipher returns the cipher of the key file, nil without such a file. rotating says that
-// the file has more than one key.
-func (o *Options) cipher() (_ posthouse.Cipher, rotating bool, err error) {
-	load := keyfile.Load
-	if o.Encrypt {
-		load = keyfile.LoadOrCreate
+// the file has more than one key. It makes the file if asked to, but not for a store that is encrypted already: its key is
+// lost, and a new one would open nothing.
+func (o *Options) cipher(ctx context.Context, store posthouse.Store) (_ posthouse.Cipher, rotating bool, err error) {
+	path := KeysPath(o.Keys, o.Dir)
+	keys, err := keyfile.Load(path)
+	if o.Encrypt && errors.Is(err, posthouse.ErrNotFound) {
+		if err := o.checkPlain(ctx, store, path); err != nil {
+			return nil, false, err
+		}
+		keys, err = keyfile.LoadOrCreate(path)
 	}
-	keys, err := load(KeysPath(o.Keys, o.Dir))
 	if errors.Is(err, posthouse.ErrNotFound) && o.Keys == "" {
 		return nil, false, nil
 	}
@@ -34,6 +38,15 @@ func (o *Options) cipher() (_ posthouse.Cipher, rotating bool, err error) {
 	}
 	ring, err := keys.Keyring()
 	return ring, len(keys.IDs()) > 1, err
+}
+
+// checkPlain fails if a store is encrypted, by a key that is not at hand.
+func (o *Options) checkPlain(ctx context.Context, store posthouse.Store, path string) error {
+	l, err := ledger.Open(store, &ledger.Options{Logger: o.Logger})
+	if err != nil {
+		return err
+	}
+	return errors.Join(unsealed(ctx, l, path), l.Close())
 }
 
 // unsealed refuses to start without keys over a store that is encrypted, since the

@@ -67,7 +67,7 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 	if err := o.Dir.Create(); err != nil {
 		return nil, err
 	}
-	source := Source{URL: url, Dir: o.Dir, Open: o.OpenStore, New: o.NewStore, AllowWeak: o.AllowWeak, Logger: h.log}
+	source := Source{URL: url, Dir: o.Dir, Open: o.OpenStore, New: o.NewStore, Owner: true, AllowWeak: o.AllowWeak, Logger: h.log}
 	if h.store, err = source.OpenStore(ctx); err != nil { // a refused address leaves no keys behind
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 		return nil, err
 	}
 	lo := ledger.Options{Signer: key, Validate: gate.Validator(), Logger: h.log, MaxState: int(o.MaxState)}
-	if lo.Cipher, h.rotating, err = o.cipher(); err != nil {
+	if lo.Cipher, h.rotating, err = o.cipher(ctx, h.store); err != nil {
 		return nil, err
 	}
 	if h.Ledger, err = ledger.Open(h.store, &lo); err != nil {

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/address"
 	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // A Source is a store to open, and the data directory whose keys sign what is
@@ -20,17 +22,23 @@ type Source struct {
 	Dir      datadir.Dir
 	Open     Opener
 	ReadOnly bool
-	New      bool // one that is gone may be made anew
+	New      bool // another store than the directory's may be used, or made
+	Owner    bool // the directory belongs to the store from now on, and must not belong to another
 
 	AllowWeak bool         // a server that loses acknowledged writes may be used
 	Logger    *slog.Logger // what the store tells; nil: nobody
 }
 
-// OpenStore opens the store. [posthouse.ErrNotFound] if there is nothing to read,
-// or if the store has vanished and New is not set.
+// OpenStore opens the store. [posthouse.ErrNotFound] if there is nothing to read, or if
+// the directory's store is gone and New is not set; [posthouse.ErrConflict] if an Owner's
+// directory belongs to another store.
 func (s *Source) OpenStore(ctx context.Context) (posthouse.Store, error) {
+	mark, err := s.mark()
+	if err != nil {
+		return nil, err
+	}
 	if !s.ReadOnly && !s.New {
-		if err := s.vanished(); err != nil {
+		if err := s.checkThere(ctx, mark); err != nil {
 			return nil, err
 		}
 	}
@@ -38,34 +46,115 @@ func (s *Source) OpenStore(ctx context.Context) (posthouse.Store, error) {
 	if err != nil {
 		return nil, Hinted(err, posthouse.CodeNotFound, "posthouse dev makes one; or say where it is with --data-dir or --store")
 	}
+	if s.Owner && !s.inMemory() {
+		if err := s.own(ctx, store, mark); err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+	}
 	return store, nil
 }
 
-// vanished refuses to make a store where one is gone or empty. There was one if the
-// signing key and the store's lock file are there.
+// inMemory reports whether the store ends with the process: no directory belongs to it.
+func (s *Source) inMemory() bool {
+	scheme, _, _ := strings.Cut(strings.TrimSpace(s.URL), ":")
+	return strings.EqualFold(scheme, "memory")
+}
+
+// mark returns the directory's mark, nil without one or where it is to be replaced.
+func (s *Source) mark() (*datadir.Mark, error) {
+	if s.New || s.ReadOnly || s.inMemory() {
+		return nil, nil
+	}
+	m, err := s.Dir.Mark()
+	if err == nil && m != nil && !s.Owner && m.Address != address.Redacted(s.URL) {
+		m = nil // a command on another store
+	}
+	return m, err
+}
+
+// own checks that the store is the one of the directory's mark, and makes the mark for a
+// new directory, one of an earlier version, or one that may have another store.
+func (s *Source) own(ctx context.Context, store posthouse.Store, mark *datadir.Mark) error {
+	id, err := transfer.StoreID(ctx, store)
+	if err != nil {
+		return err
+	}
+	if mark != nil && id != mark.ID {
+		what := "is another store"
+		if id == "" {
+			what = "has no mark"
+		}
+		return &posthouse.Error{
+			Code: posthouse.CodeConflict, Field: "store",
+			Message: "at " + address.Redacted(s.URL) + " " + what + ": the data directory " + string(s.Dir) + " belongs to the one that was at " + mark.Address,
+			Hint:    "say where that one is with --store, or name another directory with --data-dir; if this is the store to use from now on, as a backup that an earlier version made: posthouse serve --new-store",
+		}
+	}
+	if id == "" {
+		if id, err = transfer.EnsureStoreID(ctx, store); err != nil {
+			return err
+		}
+	}
+	now := datadir.Mark{ID: id, Address: address.Redacted(s.URL)}
+	if mark != nil && *mark == now {
+		return nil
+	}
+	return s.Dir.SetMark(now)
+}
+
+// checkThere refuses to make a store where the directory's own is gone, whatever its kind.
+func (s *Source) checkThere(ctx context.Context, mark *datadir.Mark) error {
+	if mark == nil {
+		return s.vanished()
+	}
+	store, err := s.Open(ctx, s.URL, &local.Options{ReadOnly: true, AllowWeak: true})
+	if err == nil {
+		return store.Close()
+	}
+	what := "is gone"
+	if _, path, _ := strings.Cut(s.URL, ":"); errors.Is(err, posthouse.ErrCorrupt) && isRest(strings.TrimPrefix(path, "//")) {
+		what = "is empty"
+	} else if !errors.Is(err, posthouse.ErrNotFound) {
+		return nil // opening it to write says what is wrong
+	}
+	return s.gone(what)
+}
+
+// isRest reports whether a file is too short to be a store.
+func isRest(path string) bool {
+	st, err := os.Stat(strings.TrimSpace(path))
+	return err == nil && st.Mode().IsRegular() && st.Size() < minStore
+}
+
+// minStore is the size of the smallest file with a store, in bytes: a page of SQLite.
+const minStore = 512
+
+func (s *Source) gone(what string) error {
+	return &posthouse.Error{
+		Code:    posthouse.CodeNotFound,
+		Message: "the store " + address.Redacted(s.URL) + " " + what + ", and the data directory " + string(s.Dir) + " belongs to it: its key has signed what was there",
+		Hint:    "put the store back from a backup, or say where it is with --store; to begin anew without it: posthouse serve --new-store",
+	}
+}
+
+// vanished is [Source.checkThere] for a directory without a mark, as an earlier version
+// made it. There was a store if the signing key is there, and the lock file of a database
+// or the rest of one.
 func (s *Source) vanished() error {
 	scheme, path, _ := strings.Cut(s.URL, ":")
 	path = strings.TrimSpace(strings.TrimPrefix(path, "//"))
 	if _, err := os.Stat(s.Dir.Key()); err != nil || !strings.EqualFold(scheme, "sqlite") || path == "" {
 		return nil // a first start; what else is wrong, opening it says
 	}
-	what := "is empty"
-	switch st, err := os.Stat(path); {
-	case err == nil && st.Size() > 0:
-		return nil
-	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(path + ".lock"); err != nil {
-			return nil // there was none
-		}
-		what = "is gone"
-	case err != nil:
-		return nil
+	if isRest(path) {
+		return s.gone("is empty")
 	}
-	return &posthouse.Error{
-		Code:    posthouse.CodeNotFound,
-		Message: "the store " + path + " " + what + ", and the key " + s.Dir.Key() + " has signed what was in one",
-		Hint:    "put the store back from a backup, or say where it is with --store; to begin anew without it: posthouse serve --new-store",
+	_, err := os.Stat(path)
+	_, lock := os.Stat(path + ".lock")
+	if errors.Is(err, fs.ErrNotExist) && lock == nil {
+		return s.gone("is gone")
 	}
+	return nil
 }
 
 // Hinted returns err with another hint if it has the code.
