@@ -20,6 +20,10 @@ import (
 // A request that names no thread gets a new one. The reply comes when the run
 // ends or waits: its text is what nodes said by [step.Token], its gate the first
 // open question. A run that fails is a reply, too, with status failed.
+//
+// A message to a thread that waits for a person, or whose decision has not been acted on yet,
+// is [posthouse.ErrConflict] with the gate, unless it says that it withdraws the question
+// ([server.HandleOptions].Withdraw).
 func GraphAgent[S any](env *Env, a *graph.App[S], decode func(message string) (S, error)) server.Agent {
 	return agent(func(ctx context.Context, message string, o *server.HandleOptions) (*server.Reply, error) {
 		in, err := decoded(message, decode)
@@ -27,7 +31,7 @@ func GraphAgent[S any](env *Env, a *graph.App[S], decode func(message string) (S
 			return nil, err
 		}
 		t := telling{options: o, thread: threadOf(env, o)}
-		run := graph.RunOptions{By: o.By, Modes: []graph.StreamMode{graph.StreamMessages, graph.StreamCustom, graph.StreamCheckpoints}}
+		run := graph.RunOptions{By: o.By, KeepQuestions: !o.Withdraw, Modes: []graph.StreamMode{graph.StreamMessages, graph.StreamCustom, graph.StreamCheckpoints}}
 		for e, err := range a.Stream(ctx, t.thread, in, run) {
 			var failed *graph.NodeError
 			if err != nil {
@@ -52,7 +56,7 @@ func FlowAgent[In, Out any](env *Env, a *flow.App[In, Out], decode func(message 
 			return nil, err
 		}
 		t := telling{options: o, thread: threadOf(env, o)}
-		run := flow.RunOptions{By: o.By, Modes: []flow.StreamMode{flow.StreamMessages, flow.StreamCustom, flow.StreamCheckpoints}}
+		run := flow.RunOptions{By: o.By, KeepQuestions: !o.Withdraw, Modes: []flow.StreamMode{flow.StreamMessages, flow.StreamCustom, flow.StreamCheckpoints}}
 		for e, err := range a.Stream(ctx, t.thread, in, run) {
 			var failed *flow.Error
 			if err != nil {

@@ -94,6 +94,10 @@ type HandleOptions struct {
 	Labels map[string]string // of all the request's checkpoints; at most [MaxLabels]
 	Stream func(Frame) error // who is connected; see [NewSession]
 	Handle *Handle           // cancels the request while this call runs it
+
+	// Withdraw cancels a request of the thread that waits, with the questions that it asks, and
+	// takes this one in its place. Without it a thread that has something to finish refuses.
+	Withdraw bool
 }
 
 // A request is recorded as the first step of its execution.
@@ -128,8 +132,16 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 	if thread == "" {
 		thread = string(c.ledger.Core().NewID())
 	}
+	if o.Withdraw {
+		if err := c.withdraw(ctx, thread, o.By); err != nil {
+			return nil, err
+		}
+	}
 	return c.claim(ctx, thread, "", func(s *engine.Session) (*Reply, error) {
 		if err := c.checkIdle(s.Head()); err != nil {
+			return nil, err
+		}
+		if err := c.closeCancelled(ctx, s); err != nil {
 			return nil, err
 		}
 		req := &request{Message: message, Event: c.ledger.Core().NewID(), By: o.By, Labels: o.Labels}
@@ -168,6 +180,36 @@ func (o *HandleOptions) validate(message string) error {
 	return posthouse.CheckPerson("by", o.By)
 }
 
+// withdraw cancels the request of a thread, if it waits or has yet to act on a decision.
+func (c *Coordinator) withdraw(ctx context.Context, thread, by string) error {
+	info, err := c.ledger.Thread(ctx, thread)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	b, ok := info.Branch(posthouse.MainBranch)
+	if !ok || info.Graph != c.name || b.Status != posthouse.StatusWaiting && b.Status != posthouse.StatusReady {
+		return nil
+	}
+	_, err = c.ledger.Cancel(ctx, thread, &ledger.CancelOptions{By: by, Head: b.Head, Reason: "another request withdrew it"})
+	return err
+}
+
+// closeCancelled ends the step of a request that was cancelled. The next request would
+// otherwise find what that one has on record, under the same name.
+func (c *Coordinator) closeCancelled(ctx context.Context, s *engine.Session) error {
+	h := s.Head()
+	if h == nil || h.Kind != posthouse.KindCancel || h.Graph != c.name {
+		return nil
+	}
+	_, err := s.Commit(ctx, &ledger.Draft{Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindNode, Status: posthouse.StatusCancelled, Graph: c.name, Node: h.Node, Coordination: h.Coordination,
+	}})
+	return err
+}
+
 // finished reports whether nothing is left to do behind the head.
 func finished(h *posthouse.Header) bool {
 	return h.Status == posthouse.StatusSaved || h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled
@@ -187,7 +229,7 @@ func (c *Coordinator) checkIdle(head *posthouse.Header) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeConflict, Head: head.ID, Gates: head.Gates,
 		Message: fmt.Sprintf("thread %s has a request that is %s", head.Thread, head.Status),
-		Hint:    "decide its gate or resume it first, or send this request to another thread",
+		Hint:    "decide its gate or resume it first, send this request to another thread, or withdraw what it asks (withdraw; posthouse send --withdraw)",
 	}
 }
 

@@ -28,19 +28,26 @@ type RunOptions struct {
 	// keys and values have at most 200 bytes.
 	Labels map[string]string
 
+	// KeepQuestions refuses an input while people are asked on the branch, or while what they
+	// decided has not been acted on: [posthouse.ErrConflict], with Error.Gates. Without it
+	// Run withdraws what is asked. Programs that pass on messages of people set it; the agents
+	// of package app do, unless a message says that it withdraws the question.
+	KeepQuestions bool
+
 	Release *AutoRelease // when the run releases the thread; default Options.Release
 	OnBusy  OnBusy       // what to do when another run has the thread; default Reject
 	Modes   []StreamMode // what a stream yields; default StreamValues
 }
 
 func (o *RunOptions) check(bool) (engine.Invocation, error) {
-	c := engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Modes: o.Modes}
+	c := engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Modes: o.Modes, KeepQuestions: o.KeepQuestions}
 	return c, posthouse.CheckPerson("By", o.By)
 }
 
 // Run gives the thread an input and executes the function until it is done or
 // parks. The input is on record before the function begins. A thread that has
-// ended, failed or waits begins a new execution; what it waited for is cancelled.
+// ended, failed or waits begins a new execution; what it waited for is cancelled, unless
+// RunOptions.KeepQuestions refuses that.
 //
 // Where RunOptions.Run names an execution that the branch has already, nothing new
 // begins. The newest execution goes on as by [App.Resume]. While another caller runs it,

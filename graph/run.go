@@ -31,6 +31,12 @@ type RunOptions struct {
 	Release        *AutoRelease // when the run releases the thread; default CompileOptions.Release
 	OnBusy         OnBusy       // what to do when another run has the thread; default Reject
 
+	// KeepQuestions refuses an input while people are asked on the branch, or while what they
+	// decided has not been acted on: [posthouse.ErrConflict], with Error.Gates. Without it
+	// Run withdraws what is asked. Programs that pass on messages of people set it; the agents
+	// of package app do, unless a message says that it withdraws the question.
+	KeepQuestions bool
+
 	// Labels of the input's checkpoint, to find and to keep it by. At most 16; keys and
 	// values at most 200 bytes.
 	Labels map[string]string
@@ -82,7 +88,7 @@ func newRun(a *core, root *rootState, s *engine.Session, o RunOptions, limit int
 
 // checkCall checks the options of a call, and returns what the engine needs of them.
 func (a *core) checkCall(o *RunOptions, input bool) (c engine.Invocation, err error) {
-	c = engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Modes: o.Modes}
+	c = engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Modes: o.Modes, KeepQuestions: o.KeepQuestions}
 	switch {
 	case o.RecursionLimit < 0:
 		return c, posthouse.Invalid("RecursionLimit", "is negative")

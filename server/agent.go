@@ -19,10 +19,15 @@ type Agent interface {
 // funcs are never nil, never block, and may be called from any goroutine until
 // Handle returns.
 type HandleOptions struct {
-	Thread string             // to work on; it need not exist yet
-	By     string             // the authenticated sender, whose request it is
-	Text   func(text string)  // streams text to the client
-	Event  func(e AgentEvent) // streams what happens
+	Thread string // to work on; it need not exist yet
+	By     string // the authenticated sender, whose request it is
+
+	// Withdraw says that the message may withdraw a question that people are asked on the
+	// thread. Without it such a message is refused: [posthouse.ErrConflict], with the gate.
+	Withdraw bool
+
+	Text  func(text string)  // streams text to the client
+	Event func(e AgentEvent) // streams what happens
 }
 
 // An AgentEvent is one thing that happened while an agent worked.

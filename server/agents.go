@@ -54,20 +54,24 @@ func (s *Server) agentRoutes() []*api.Route {
 				"With a session, the first frame is {\"type\":\"session\",\"event\": as GET /api/session answers}. " +
 				"Frames of a request have an id. A client that connects again with the header " + runHeader + ", also " + runHeaderOf + ", or with run, and with after, the last id it has, gets the rest of that request first, behind {\"type\":\"gap\",\"event\":{\"missed\": n}} if some is not kept. " +
 				"The token comes as the subprotocol posthouse.bearer.TOKEN beside posthouse, in the header Authorization, or in the first message: {\"token\":\"...\"}.",
-			Query:   []api.Param{{Name: "thread", Kind: api.NameParam, Help: "work on this thread; each request has its own unless given"}, runParam, runParamOf, runAfter, sessionParam, sessionParamOf},
+			Query:   []api.Param{{Name: "thread", Kind: api.NameParam, Help: "work on this thread; each request has its own unless given"}, withdrawParam, runParam, runParamOf, runAfter, sessionParam, sessionParamOf},
 			Answers: []api.Answer{{Status: http.StatusSwitchingProtocols, Help: "a WebSocket", Body: nil, Media: "application/octet-stream"}},
 		})
 	}
 	return rs
 }
 
+var withdrawParam = api.Param{Name: "withdraw", Kind: api.BoolParam, Def: "false", Help: "requests may withdraw a question that people are asked on the thread; without it they are refused there"}
+
 type agentBody struct {
 	Message string `json:"message" doc:"the request, for the agent"`
 	Thread  string `json:"thread,omitempty" doc:"work on this thread; a new one unless given"`
+
+	Withdraw bool `json:"withdraw,omitempty" doc:"withdraw a question that people are asked on the thread; without it the message is refused there: 409 with the gate"`
 }
 
 func (s *Server) postAgent(w http.ResponseWriter, r *api.Request, b *agentBody) error {
-	m := message{agent: r.Name("agent"), text: b.Message, thread: b.Thread, by: r.Actor.Name}
+	m := message{agent: r.Name("agent"), text: b.Message, thread: b.Thread, by: r.Actor.Name, withdraw: b.Withdraw}
 	who, err := s.client(r.Context(), r, r.Actor.Name)
 	if err != nil {
 		return err

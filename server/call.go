@@ -25,6 +25,8 @@ type message struct {
 	by     string
 	feed   *feed.Feed // what the agent says; nil: a new one
 
+	withdraw bool // it may withdraw what people are asked on the thread
+
 	approvals *gate.Session // asks for approvals of tools; nil: those tools do not run
 }
 
@@ -125,7 +127,7 @@ func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 		ctx = m.approvals.With(ctx)
 	}
 	o := &HandleOptions{
-		Thread: m.thread, By: m.by,
+		Thread: m.thread, By: m.by, Withdraw: m.withdraw,
 		Text: m.feed.Text,
 		Event: func(e AgentEvent) {
 			if err := m.feed.Event(e); err != nil {

@@ -170,6 +170,9 @@ func (k *keys) fresh(ctx context.Context, m *message, digest string, now posthou
 func (m *message) digest(key string) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte(m.thread + "\x00" + m.text))
+	if m.withdraw {
+		mac.Write([]byte("\x00withdraw"))
+	}
 	return hex.EncodeToString(mac.Sum(nil))
 }
 

@@ -322,6 +322,7 @@ func (c *conversation) handleMessage(ctx context.Context, text string) bool {
 	c.s.noteUse(c.actor)
 	m := message{
 		agent: c.agent, text: text, thread: c.r.Query["thread"], by: c.actor.Name, feed: c.s.newFeed(), approvals: c.tools,
+		withdraw: c.r.Query["withdraw"] == "true",
 	}
 	l := m.feed.Listen(0)
 	c.mu.Lock()

@@ -45,6 +45,9 @@ type Invocation struct {
 	By     string
 	OnBusy OnBusy
 	Modes  []StreamMode
+
+	// KeepQuestions refuses an input that would withdraw a question.
+	KeepQuestions bool
 }
 
 // Check refuses what no model takes: [posthouse.ErrInvalid].
@@ -209,6 +212,11 @@ func dispatch[In, R any](ctx context.Context, s *Session, r Run[In, R], c *Invoc
 	if c.Run != "" {
 		if known, err := r.Repeated(ctx, in); known != nil || err != nil {
 			return known, err
+		}
+	}
+	if c.KeepQuestions {
+		if err := s.checkAsked(ctx); err != nil {
+			return nil, err
 		}
 	}
 	if c.OnBusy == Rollback && s.displaced() {

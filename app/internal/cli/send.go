@@ -16,6 +16,7 @@ import (
 
 func (a *app) sendCmd() *cobra.Command {
 	var thread string
+	var withdraw bool
 	cmd := &cobra.Command{
 		Use:   "send AGENT MESSAGE",
 		Short: "Send a request to an agent and follow it until it waits or ends",
@@ -23,7 +24,10 @@ func (a *app) sendCmd() *cobra.Command {
 
 MESSAGE is text; - reads it from standard input, @FILE from a file. What the
 agent says is printed as it comes. The work goes on if this command is stopped.
-Exit code 1 if it failed.`,
+Exit code 1 if it failed.
+
+A thread that waits for a person, or whose decision has not been acted on yet, refuses the
+message and names the gate (exit code 4). With --withdraw the question is withdrawn.`,
 		Example: `  posthouse send dispatch "please refund order 1234"
   posthouse send dispatch @request.txt --thread order-1234`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,6 +41,9 @@ Exit code 1 if it failed.`,
 			}
 			body := members("thread", thread)
 			body["message"] = string(message)
+			if withdraw {
+				body["withdraw"] = true
+			}
 			reply, err := a.converse(cmd.Context(), c, args[0], body)
 			if err != nil {
 				return err
@@ -52,6 +59,7 @@ Exit code 1 if it failed.`,
 		},
 	}
 	cmd.Flags().StringVar(&thread, "thread", "", "work on this thread (default: a new one)")
+	cmd.Flags().BoolVar(&withdraw, "withdraw", false, "withdraw a question that people are asked on the thread")
 	return cmd
 }
 

@@ -38,7 +38,7 @@ type coordinator struct{ c *coord.Coordinator }
 // Handle implements [server.Agent].
 func (a coordinator) Handle(ctx context.Context, message string, o *server.HandleOptions) (*server.Reply, error) {
 	r, err := a.c.Handle(ctx, message, &coord.HandleOptions{
-		Thread: o.Thread, By: o.By,
+		Thread: o.Thread, By: o.By, Withdraw: o.Withdraw,
 		Stream: func(f coord.Frame) error {
 			switch {
 			case f.Event != nil:
