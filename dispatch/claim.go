@@ -88,8 +88,8 @@ func (d *Dispatcher) tryClaim(ctx context.Context, s *session, t *openTask) (c *
 			return nil, 0, err
 		}
 	}
-	r.Gate, r.Session, r.Worker, r.Saves = g.ID, s.id, s.hello.Worker, 0
-	id := task.ClaimID{Gate: g.ID, Fence: fenceBelow(g, slot) + 1}
+	r.Gate, r.Session, r.Worker, r.Saves = g.ID, s.id, s.name, 0
+	id := task.ClaimID{Gate: g.ID, Fence: fenceBelow(g, slot) + 1, Session: s.id}
 	if _, err := d.writeSlot(ctx, g, &r, slot.Revision, id.Fence); err != nil {
 		if errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrFenced) {
 			return nil, d.core.Config.RenewEvery(), nil // somebody else was faster, and may be gone soon
@@ -160,6 +160,7 @@ func (d *Dispatcher) adopt(session string, id task.ClaimID, g *posthouse.Gate) b
 // newHolding begins a claim here. The time of an attempt that began elsewhere counts from
 // now on.
 func (d *Dispatcher) newHolding(id task.ClaimID, g *posthouse.Gate, session string) *holding {
+	id.Session = session
 	h := &holding{id: id, gate: g, session: session, since: d.core.Now()}
 	h.steps.Within, h.steps.Limit = within(g)+handler.Nested, task.MaxSteps
 	h.steps.Earlier = func(ctx context.Context) ([]posthouse.StepRecord, error) {
@@ -239,7 +240,7 @@ func (d *Dispatcher) isAlive(ctx context.Context, session string) (alive bool, r
 	return !silent, slot.Revision, err
 }
 
-// holds returns a session's claim, also one that it has from another process.
+// holds returns the caller's claim, also one that its session has from another process.
 func (d *Dispatcher) holds(ctx context.Context, id task.ClaimID) (*holding, record, error) {
 	h, lost := d.known(id)
 	if lost {
@@ -264,8 +265,11 @@ func (d *Dispatcher) holds(ctx context.Context, id task.ClaimID) (*holding, reco
 	if err != nil {
 		return nil, r, err
 	}
-	if slot.Fence != id.Fence || r.Gate != id.Gate || r.Session == "" {
+	if slot.Fence != id.Fence || r.Gate != id.Gate || r.Session == "" || h != nil && h.session != r.Session {
 		return nil, r, claimLost(id)
+	}
+	if err := d.mayUse(ctx, id, r.Session); err != nil {
+		return nil, record{}, err
 	}
 	if h != nil {
 		return h, r, nil
@@ -289,7 +293,7 @@ func (d *Dispatcher) known(id task.ClaimID) (h *holding, lost bool) {
 	case h.id.Fence < id.Fence:
 		return nil, h.lost // the gate is decided
 	}
-	return h, h.lost || h.id != id
+	return h, h.lost || h.id.Fence != id.Fence
 }
 
 func claimLost(id task.ClaimID) error {

@@ -14,9 +14,14 @@ const maxWaiting = 100
 
 // Claim implements [task.Engine].
 func (d *Dispatcher) Claim(ctx context.Context, id string) (*task.Claim, error) {
-	s, err := d.session(ctx, id)
+	s, err := d.sessionFor(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if p := task.PassOf(ctx); p != nil {
+		if err := p.Check(&s.hello); err != nil { // it may allow less than before
+			return nil, err
+		}
 	}
 	waiting, leave := d.enter(ctx, s)
 	defer leave()

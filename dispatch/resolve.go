@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -144,12 +145,14 @@ func (d *Dispatcher) resolveAgain(ctx context.Context, id task.ClaimID, v *task.
 	r, slot, err := d.readSlot(ctx, g)
 	// A slot that the next attempt has does not say who made this one. Then the content tells.
 	named := r.Gate == id.Gate
+	p := task.PassOf(ctx)
 	switch {
 	case isUnreadable(err):
 		return claimLost(id)
 	case err != nil:
 		return err
-	case named && slot.Fence != id.Fence, named && g.Decision.By != WorkerPrefix+r.Worker:
+	case named && slot.Fence != id.Fence, named && g.Decision.By != WorkerPrefix+r.Worker,
+		named && id.Session != r.Session && id.Session != "", p != nil && g.Decision.By != WorkerPrefix+p.Name:
 		return claimLost(id)
 	}
 	same, err := d.isVerdict(ctx, g, v)
@@ -237,10 +240,21 @@ func (d *Dispatcher) keepsSlot(ctx context.Context, g *posthouse.Gate) (sealed u
 
 // Signal implements [task.Engine].
 func (d *Dispatcher) Signal(ctx context.Context, id task.ClaimID, thread string, s posthouse.Signal) error {
-	if _, _, err := d.holds(ctx, id); err != nil {
+	h, r, err := d.holds(ctx, id)
+	if err != nil {
 		return err
 	}
-	_, err := d.ledger.Signal(ctx, thread, s)
+	if err := checkSignal(&s); err != nil {
+		return err
+	}
+	if !d.hasTaskIn(h.session, thread) {
+		return &posthouse.Error{
+			Code: posthouse.CodeForbidden, Field: "thread", Message: fmt.Sprintf("thread %.200q has no task that this worker has", thread),
+			Hint: "a worker signals threads of its own tasks; have the program that handed the task out signal others",
+		}
+	}
+	s.By = WorkerPrefix + r.Worker
+	_, err = d.ledger.Signal(ctx, thread, s)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,13 @@ type session struct {
 	// sends its heartbeats to another process now.
 	revision uint64
 
+	name  string // of the worker on record
+	pass  string // whose session it is; "" is this process
+	bound bool   // pass is said; an engine of an earlier release says none
+
+	asked   int // claims that the engine did not know, since askedAt
+	askedAt time.Time
+
 	claims []*claimer // calls of Claim that wait, the oldest first; guarded by Dispatcher.mu
 	over   bool       // it has been ended; guarded likewise
 }
@@ -35,26 +43,39 @@ func (d *Dispatcher) Connect(ctx context.Context, h task.Hello) (*task.Session, 
 		return nil, err
 	}
 	h.Tasks = slices.Clone(h.Tasks)
-	s := &session{id: sessionPrefix + string(d.core.NewID()), hello: h, heard: d.core.Now()}
-	if err := d.renew(ctx, s); err != nil {
-		return nil, err
+	s := &session{id: sessionPrefix + string(d.core.NewID()), hello: h, heard: d.core.Now(), name: nameFor(ctx, &h), bound: true}
+	if p := task.PassOf(ctx); p != nil {
+		if err := p.Check(&h); err != nil {
+			return nil, err
+		}
+		s.pass = p.Name
 	}
 	d.mu.Lock()
-	d.sessions[s.id] = s
+	err := d.enroll(s)
 	d.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.renew(ctx, s); err != nil {
+		d.mu.Lock()
+		delete(d.sessions, s.id)
+		d.mu.Unlock()
+		return nil, err
+	}
 	return &task.Session{ID: s.id, Lease: d.lease(), Wait: d.opt.Wait}, nil
 }
 
 // renew changes the liveness slot of a session. It holds what another process needs to take
 // the session over. One that was ended meanwhile, here or elsewhere, stays so.
 func (d *Dispatcher) renew(ctx context.Context, s *session) error {
-	value, err := json.Marshal(liveness{s.hello, d.engineName(), d.core.Now()})
+	d.mu.Lock()
+	revision := s.revision // 0 for one that begins
+	now := liveness{Hello: s.hello, Engine: d.engineName(), Heard: d.core.Now(), Pass: s.pass, Name: s.name, Bound: s.bound}
+	d.mu.Unlock()
+	value, err := json.Marshal(now)
 	if err != nil {
 		return err
 	}
-	d.mu.Lock()
-	revision := s.revision // 0 for one that begins
-	d.mu.Unlock()
 	for {
 		slot, err := d.core.Store.Slot(ctx, livenessOf(s.id), posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: revision, Value: value})
 		if err == nil {
@@ -95,10 +116,11 @@ func (d *Dispatcher) session(ctx context.Context, id string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &session{id: id, heard: d.core.Now(), revision: slot.Revision}
-	if err := json.Unmarshal(slot.Value, &s.hello); err != nil || s.hello.Check() != nil {
+	var l liveness
+	if err := json.Unmarshal(slot.Value, &l); err != nil || l.Check() != nil {
 		return nil, sessionOver(id)
 	}
+	s = &session{id: id, hello: l.Hello, heard: d.core.Now(), revision: slot.Revision, pass: l.Pass, bound: l.Bound, name: cmp.Or(l.Name, l.Worker)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if have := d.sessions[id]; have != nil {
@@ -117,9 +139,12 @@ func sessionOver(id string) error {
 // Heartbeat implements [task.Engine].
 func (d *Dispatcher) Heartbeat(ctx context.Context, id string, have []task.ClaimID) (*task.Pulse, error) {
 	begun := d.core.Now() // have is not newer
-	s, err := d.session(ctx, id)
+	s, err := d.sessionFor(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if len(have) > s.hello.AtOnce {
+		return nil, posthouse.Invalid("have", "has %d claims; the worker handles %d tasks at once", len(have), s.hello.AtOnce)
 	}
 	err = d.renew(ctx, s)
 	if errors.Is(err, posthouse.ErrNotFound) {
@@ -129,16 +154,19 @@ func (d *Dispatcher) Heartbeat(ctx context.Context, id string, have []task.Claim
 		return nil, err
 	}
 	p := &task.Pulse{}
+	has := make(map[task.ClaimID]bool, len(have))
 	for _, c := range have {
-		lost, err := d.hasLost(ctx, c)
+		lost, err := d.hasLost(ctx, s, c)
 		if err != nil {
 			return nil, err
 		}
 		if lost {
 			p.Lost = append(p.Lost, c)
 		}
+		c.Session = id // workers of protocol 1 leave it out
+		has[c] = true
 	}
-	for _, h := range d.orphans(s, have, begun.Add(-d.lease())) {
+	for _, h := range d.orphans(s, has, begun.Add(-d.lease())) {
 		if err := d.giveBack(ctx, h); err != nil { // the next claim of the task looks at it again
 			d.opt.Logger.Warn("a claim that never reached its worker cannot be freed", "gate", h.id.Gate, "error", err)
 		}
@@ -151,11 +179,19 @@ func (d *Dispatcher) Heartbeat(ctx context.Context, id string, have []task.Claim
 
 // hasLost reports whether a worker's claim is lost. It asks the store only about one that
 // the worker brought from another process. One that cannot be read counts as lost, because
-// nothing that it still does would count.
-func (d *Dispatcher) hasLost(ctx context.Context, id task.ClaimID) (bool, error) {
+// nothing that it still does would count. So does one that another session has, and one that is
+// not known here after many that were lost.
+func (d *Dispatcher) hasLost(ctx context.Context, s *session, id task.ClaimID) (bool, error) {
+	if id.Session != "" && id.Session != s.id {
+		return true, nil
+	}
+	id.Session = s.id
 	h, lost := d.known(id)
 	if h != nil || lost {
-		return lost, nil
+		return lost || h.session != s.id, nil
+	}
+	if !d.mayAsk(s) {
+		return true, nil
 	}
 	_, _, err := d.holds(ctx, id)
 	switch {
@@ -170,11 +206,11 @@ func (d *Dispatcher) hasLost(ctx context.Context, id task.ClaimID) (bool, error)
 
 // orphans returns claims that a session was given before a time and does not know of: the
 // answer was lost.
-func (d *Dispatcher) orphans(s *session, have []task.ClaimID, before time.Time) (all []*holding) {
+func (d *Dispatcher) orphans(s *session, have map[task.ClaimID]bool, before time.Time) (all []*holding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, h := range d.held {
-		if h.session == s.id && h.since.Before(before) && !slices.Contains(have, h.id) {
+		if h.session == s.id && h.since.Before(before) && !have[h.id] {
 			all = append(all, h)
 		}
 	}
@@ -186,7 +222,7 @@ func (d *Dispatcher) Disconnect(ctx context.Context, id string) error {
 	d.mu.Lock()
 	_, met := d.sessions[id]
 	d.mu.Unlock()
-	s, err := d.session(ctx, id)
+	s, err := d.sessionFor(ctx, id)
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil
 	}
@@ -305,13 +341,13 @@ func (d *Dispatcher) endSession(ctx context.Context, s *session, revision uint64
 		d.release(s, func(*holding) error { return errMoved })
 		return
 	}
-	d.opt.Logger.Warn("a worker is silent: others take its tasks", "worker", s.hello.Worker, "session", s.id)
+	d.opt.Logger.Warn("a worker is silent: others take its tasks", "worker", s.name, "session", s.id)
 	d.mu.Lock()
 	d.silent++
 	d.mu.Unlock()
 	d.endClaims(s)
 	d.release(s, func(h *holding) error {
-		return d.failAttempt(ctx, h.gate, "worker "+s.hello.Worker+" was silent for "+d.lease().String())
+		return d.failAttempt(ctx, h.gate, "worker "+s.name+" was silent for "+d.lease().String())
 	})
 	d.dropLiveness(ctx, s.id, slot.Revision)
 }

@@ -20,6 +20,9 @@ type liveness struct {
 	task.Hello
 	Engine string    `json:"engine,omitempty"` // the process that heard of it last
 	Heard  time.Time `json:"heard,omitzero"`   // when that was, by its clock
+	Pass   string    `json:"pass,omitempty"`   // whose session it is; "" is that process
+	Name   string    `json:"name,omitempty"`   // of the worker on record
+	Bound  bool      `json:"bound,omitempty"`  // Pass is said
 }
 
 // A peer is a session of another process, as the store had it when it was listed.
@@ -114,6 +117,7 @@ func (d *Dispatcher) Workers(ctx context.Context) ([]task.WorkerInfo, error) {
 	for id, s := range d.sessions {
 		if d.peers[id] == nil {
 			w := workerInfo(id, &s.hello)
+			w.Token = s.pass
 			w.Engine, w.Here, w.Heard, w.Silent = d.engineName(), true, s.heard, now.Sub(s.heard) > d.lease()
 			w.Claims = append([]posthouse.ID{}, claims[id]...)
 			slices.Sort(w.Claims)
@@ -122,6 +126,7 @@ func (d *Dispatcher) Workers(ctx context.Context) ([]task.WorkerInfo, error) {
 	}
 	for id, p := range d.peers {
 		w := workerInfo(id, &p.Hello)
+		w.Token = p.Pass
 		w.Engine, w.Heard, w.Silent = p.Engine, p.Heard, p.quiet >= d.lease()
 		all = append(all, w)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/wire"
 )
 
@@ -44,7 +45,7 @@ func (s *Server) workerCall(r *api.Request, method string, in *wire.TaskRequest)
 	if err := s.noTasks(); err != nil {
 		return nil, err
 	}
-	ctx := r.Context()
+	ctx := task.WithPass(r.Context(), passOf(&r.Actor))
 	if method == wire.Claim {
 		leave, err := s.beginStream(r.Actor.Name)
 		if err != nil {
@@ -61,4 +62,9 @@ func (s *Server) workerCall(r *api.Request, method string, in *wire.TaskRequest)
 		return &wire.TaskReply{}, nil // nothing came in that time
 	}
 	return out, err
+}
+
+// passOf returns what a token lets a worker take.
+func passOf(t *tokens.Token) *task.Pass {
+	return &task.Pass{Name: t.Name, Groups: []string{task.Any}, Tasks: []string{task.Any}}
 }

@@ -102,7 +102,8 @@ type Info struct {
 // A WorkerInfo says what a worker handles, how much, and where.
 type WorkerInfo struct {
 	Session string         `json:"session"`
-	Worker  string         `json:"worker"`
+	Worker  string         `json:"worker" doc:"what it calls itself"`
+	Token   string         `json:"token,omitempty" doc:"whose token it shows: its name on record. Without one it is of a server's own process"`
 	Group   string         `json:"group,omitempty"`
 	Tasks   []string       `json:"tasks" doc:"the names it handles"`
 	AtOnce  int            `json:"atOnce"`

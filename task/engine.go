@@ -9,12 +9,15 @@ import (
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
-// An Engine gives tasks to workers. Its methods are safe for concurrent use. An error that
+// An Engine gives tasks to workers. A claim is good only in the session that it was given to,
+// and a session only for the worker that began it: see [Pass]. Its methods are safe for concurrent use. An error that
 // is [posthouse.ErrUnavailable] or [posthouse.ErrUnknown] says that the call may be repeated:
 // all of them do the same when they are called again.
 type Engine interface {
 	// Connect begins a session. [posthouse.ErrInvalid] names the field that does not fit,
-	// [posthouse.ErrUnsupported] a protocol that the engine does not speak.
+	// [posthouse.ErrUnsupported] a protocol that the engine does not speak,
+	// [posthouse.ErrForbidden] a group or task that the worker's pass does not allow, and
+	// [posthouse.ErrBusy] that its pass has as many sessions as it may have.
 	Connect(ctx context.Context, h Hello) (*Session, error)
 
 	// Claim waits for a task that the session's worker handles, at most as long as the
@@ -27,6 +30,7 @@ type Engine interface {
 	// Heartbeat keeps the session and the claims that the worker has, and says which of them
 	// are lost. A claim that the worker has not named for a lease never reached it, and goes
 	// to others. [posthouse.ErrNotFound] if the session is over: all its claims are lost.
+	// [posthouse.ErrInvalid] for more claims than the worker handles tasks at once.
 	Heartbeat(ctx context.Context, session string, have []ClaimID) (*Pulse, error)
 
 	// Load returns the task's slot, nil for one that nothing was saved to.
@@ -39,7 +43,9 @@ type Engine interface {
 	// or was repeated. One with the number 0 is always written.
 	Save(ctx context.Context, id ClaimID, n uint64, value []byte) error
 
-	// Signal sends a signal to a thread. One with a key is sent once.
+	// Signal sends a signal, in the worker's name, to the thread of a task that the worker has.
+	// One with an id is sent once. [posthouse.ErrForbidden] for another thread,
+	// [posthouse.ErrInvalid] for a signal that says who sent it, or when.
 	Signal(ctx context.Context, id ClaimID, thread string, s posthouse.Signal) error
 
 	// Stream sends a chunk to those who follow the thread now, at most [MaxChunk] bytes. It
@@ -78,8 +84,9 @@ const (
 	MaxWaits  = 100              // of a verdict; a number
 )
 
-// Protocol is the version of this interface that [Hello] names.
-const Protocol = 1
+// Protocol is the version of this interface that [Hello] names. Workers of version 1 do not
+// say the session of their claims, and engines take their calls without.
+const Protocol = 2
 
 // A Hello says who a worker is.
 type Hello struct {
@@ -97,10 +104,11 @@ type Session struct {
 	Wait  time.Duration `json:"wait"`  // how long Claim waits for a task
 }
 
-// A ClaimID names one claim of a task.
+// A ClaimID names one claim of a task. A worker sends it back as it came.
 type ClaimID struct {
-	Gate  posthouse.ID `json:"gate"`
-	Fence uint64       `json:"fence"` // grows with each claim of the call
+	Gate    posthouse.ID `json:"gate"`
+	Fence   uint64       `json:"fence"`             // grows with each claim of the call
+	Session string       `json:"session,omitempty"` // that has the claim; workers of protocol 1 leave it out
 }
 
 // A Claim is a task that a worker has. It has what the attempt needs.

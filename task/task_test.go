@@ -100,3 +100,19 @@ func FuzzParseVerdict(f *testing.F) {
 		}
 	})
 }
+
+// TestVerdictsHaveExactNames at every depth.
+func TestVerdictsHaveExactNames(t *testing.T) {
+	for _, data := range []string{
+		`{"Action":"complete"}`, `{"action":"complete","OUTPUT":1}`, `{"action":"await","waits":[{"Question":{"name":"x","kind":"approval"}}]}`,
+		`{"action":"await","waits":[{"question":{"Name":"x","kind":"approval"}}]}`,
+	} {
+		var e *posthouse.Error
+		if _, err := task.ParseVerdict([]byte(data)); !errors.As(err, &e) || e.Code != posthouse.CodeInvalid || e.Field != "verdict" {
+			t.Errorf("%s: %v", data, err)
+		}
+	}
+	if _, err := task.ParseVerdict([]byte(`{"action":"complete","output":{"Any":{"NAME":1}}}`)); err != nil {
+		t.Error(err)
+	}
+}

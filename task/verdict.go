@@ -3,10 +3,12 @@ package task
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/backoff"
+	"github.com/posthouse/posthouse/internal/strictjson"
 	"github.com/posthouse/posthouse/internal/text"
 )
 
@@ -53,6 +55,9 @@ func ParseVerdict(data []byte) (Verdict, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {
 		return v, posthouse.Invalid("verdict", "does not parse: %v", err)
+	}
+	if name, unknown := strictjson.Unknown(data, reflect.TypeFor[Verdict]()); unknown {
+		return v, posthouse.Invalid("verdict", "has the unknown field %.80q: names are exact", name)
 	}
 	return v, v.Check()
 }
@@ -133,8 +138,34 @@ func (v *Verdict) checkWaits() error {
 			return posthouse.Invalid("timeout", "of signal %.40q must be between 0 and 100 years", w.Signal)
 		case w.Question != nil && !posthouse.AsksPeople(w.Question.Kind):
 			return posthouse.Invalid("question", "%.40q is of kind %.40q, which asks nobody", w.Question.Name, w.Question.Kind)
-		case w.Question != nil && (w.Question.ID != "" || w.Question.Decision != nil || w.Question.Uses != 0):
-			return posthouse.Invalid("question", "%.40q has an id, a decision or a license", w.Question.Name)
+		}
+		if w.Question != nil {
+			if err := checkQuestion(w.Question); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkQuestion refuses a question that says more than what is asked of whom: whose request it
+// is, what it takes the place of and what became of it is the engine's to say.
+func checkQuestion(g *posthouse.Gate) error {
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"id", g.ID != ""}, {"thread", g.Thread != ""}, {"branch", g.Branch != ""}, {"checkpoint", g.Checkpoint != ""},
+		{"hash", !g.Hash.IsZero()}, {"seq", g.Seq != 0}, {"signal", g.Signal != ""}, {"latch", g.Latch}, {"task", g.Task != ""},
+		{"requestedBy", g.RequestedBy != ""}, {"allowRequester", g.AllowRequest}, {"createdAt", !g.CreatedAt.IsZero()},
+		{"supersedes", g.Supersedes != ""}, {"origin", g.Origin != ""}, {"instance", g.Instance != ""},
+		{"uses", g.Uses != 0}, {"validFor", g.ValidFor != 0}, {"call", g.Call != nil},
+		{"votes", len(g.Votes) > 0}, {"assignments", len(g.Assignments) > 0}, {"decision", g.Decision != nil},
+	} {
+		if f.set {
+			e := posthouse.Invalid(f.name, "of question %.40q is the engine's to say", g.Name)
+			e.Hint = "leave it out in a worker's question"
+			return e
 		}
 	}
 	return nil
@@ -144,7 +175,7 @@ func (v *Verdict) checkWaits() error {
 // [posthouse.ErrUnsupported] for another protocol.
 func (h *Hello) Check() error {
 	const maxTasks, maxAtOnce = 1000, 10_000
-	if h.Protocol != Protocol {
+	if h.Protocol < 1 || h.Protocol > Protocol {
 		return &posthouse.Error{
 			Code: posthouse.CodeUnsupported, Field: "protocol", Message: "is another version than this engine's",
 			Hint: "use the same release of posthouse on both sides",

@@ -81,8 +81,9 @@ type (
 	SignalTask interface {
 		SimpleTask
 
-		// SendSignal sends a signal to a thread. The next attempt, if it sends the same one,
-		// does not send it twice.
+		// SendSignal sends a signal, in the worker's name, to the task's own thread or to that
+		// of another task that the worker has: [posthouse.ErrForbidden] for others. The next
+		// attempt, if it sends the same one, does not send it twice.
 		SendSignal(thread, name string, value any) error
 
 		// WaitSignal takes the next signal of a name that the task's own thread gets, and

@@ -2,7 +2,6 @@ package worker_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -422,12 +421,9 @@ func TestAHandlerThatDoesNotStop(t *testing.T) {
 func TestSignalsAreSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, step.RemoteOptions{})
-		if _, err := s.l.Signal(t.Context(), "other", posthouse.Signal{Name: "x", Value: json.RawMessage("0"), Early: true}); err != nil {
-			t.Fatal(err)
-		}
 		s.work(s.d, "w1", func(t worker.Task) error {
 			for i := range 2 {
-				if err := t.SendSignal("other", "news", i); err != nil {
+				if err := t.SendSignal(t.RunID(), "news", i); err != nil {
 					return err
 				}
 			}
@@ -440,7 +436,7 @@ func TestSignalsAreSentOnce(t *testing.T) {
 			t.Fatalf("%v, %v", out, err)
 		}
 		n := 0
-		for e, err := range s.l.Log(t.Context(), "other", posthouse.Range{}) {
+		for e, err := range s.l.Log(t.Context(), "t", posthouse.Range{}) {
 			if err != nil {
 				t.Fatal(err)
 			}

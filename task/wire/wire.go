@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/strictjson"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -163,6 +165,9 @@ func parse(body []byte) (*TaskRequest, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(in); err != nil {
 		return nil, posthouse.Invalid("request", "does not parse: %v", err)
+	}
+	if name, unknown := strictjson.Unknown(body, reflect.TypeFor[TaskRequest]()); unknown {
+		return nil, posthouse.Invalid("request", "has the unknown field %.80q: names are exact", name)
 	}
 	return in, nil
 }

@@ -85,3 +85,16 @@ func FuzzServe(f *testing.F) {
 		}
 	})
 }
+
+// TestRequestsHaveExactNames at every depth.
+func TestRequestsHaveExactNames(t *testing.T) {
+	for method, data := range map[string]string{
+		wire.Claim: `{"Session":"worker-x"}`, wire.Connect: `{"hello":{"protocol":1,"Worker":"w","tasks":["x"],"atOnce":1}}`,
+		wire.Load: `{"claim":{"Gate":"gate-x","fence":1}}`, wire.Heartbeat: `{"session":"worker-x","have":[{"gate":"gate-x","Fence":1}]}`,
+	} {
+		r := wire.Serve(t.Context(), nil, method, []byte(data))
+		if r.Error == nil || r.Error.Code != posthouse.CodeInvalid || !r.Malformed {
+			t.Errorf("%s: %+v", data, r.Error)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package strict
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,48 +78,15 @@ func tooDeep() error {
 	return posthouse.Invalid("body", "nests deeper than %d levels", posthouse.MaxDepth)
 }
 
-// checkNames refuses names that match fields of t in other letters only.
-// encoding/json takes "BY" for "by".
+// checkNames refuses names that match fields of t in other letters only, at every depth.
 func checkNames(data []byte, t reflect.Type) error {
-	switch {
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
-		var list []json.RawMessage
-		if json.Unmarshal(data, &list) != nil {
-			return posthouse.Invalid("body", "must be a JSON list")
-		}
-		for _, x := range list {
-			if err := checkNames(x, t.Elem()); err != nil {
-				return err
-			}
-		}
-		return nil
-	case t.Kind() != reflect.Struct || readsItself(t):
-		return nil
+	if name, unknown := strictjson.Unknown(data, t); unknown {
+		return unknownField(name)
 	}
-	var names map[string]json.RawMessage
-	if json.Unmarshal(data, &names) != nil || names == nil {
+	if t.Kind() == reflect.Struct && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		return posthouse.Invalid("body", "must be a JSON object")
 	}
-	known := map[string]reflect.Type{}
-	for _, f := range Fields(t) {
-		known[f.Name] = f.Type
-	}
-	for n, x := range names {
-		inner := known[n]
-		if inner == nil {
-			return unknownField(n)
-		}
-		if err := checkNames(x, inner); err != nil {
-			return err
-		}
-	}
 	return nil
-}
-
-// readsItself reports whether a type has a JSON form other than that of its fields.
-func readsItself(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
 // A Field is an exported field as encoding/json sees it.
