@@ -91,7 +91,7 @@ func TestWorkerCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if decided = i.Decision != nil; decided && (i.Decision.By != "worker:w2" || string(i.Decision.Value) != `"http://x"`) {
+		if decided = i.Decision != nil; decided && (i.Decision.By != "worker:operator" || string(i.Decision.Value) != `"http://x"`) {
 			t.Errorf("%+v", i.Decision)
 		}
 	}

@@ -87,7 +87,7 @@ lets commands go on for the time of --drain, and gives back what they leave.`,
 	f := cmd.Flags()
 	f.StringArrayVar(&w.commands, "task", nil, "NAME=COMMAND: what handles the tasks of a name; repeat for more (required)")
 	f.BoolVar(&w.plain, "plain", false, "the commands read the input and print the output, and nothing else")
-	f.StringVar(&w.Name, "name", "", "in logs and on record (default: the host's name)")
+	f.StringVar(&w.Name, "name", "", "in logs and lists (default: the host's name); on record is the token's")
 	f.StringVar(&w.Group, "group", "", "take the tasks of this group, too")
 	f.IntVar(&w.AtOnce, "at-once", 1, "how many tasks are handled at once")
 	w.drain, w.grace = span(30*time.Second), span(5*time.Second)
@@ -255,10 +255,10 @@ its tasks.`,
 						heard += ", silent"
 					}
 					rows = append(rows, []string{
-						w.Worker, w.Group, term.Clip(strings.Join(w.Tasks, ", "), 60), busy + " of " + strconv.Itoa(w.AtOnce), heard, w.Engine, w.Session,
+						w.Worker, w.Token, w.Group, term.Clip(strings.Join(w.Tasks, ", "), 60), busy + " of " + strconv.Itoa(w.AtOnce), heard, w.Engine, w.Session,
 					})
 				}
-				a.Table([]string{"WORKER", "GROUP", "HANDLERS", "TASKS", "HEARD", "SERVER", "SESSION"}, rows)
+				a.Table([]string{"WORKER", "TOKEN", "GROUP", "HANDLERS", "TASKS", "HEARD", "SERVER", "SESSION"}, rows)
 			})
 		}),
 	}
