@@ -141,12 +141,26 @@ func Corrupt(format string, args ...any) *Error {
 	}
 }
 
-// TooLarge returns an [ErrTooLarge] that names the field, its bytes and the limit.
+// TooLarge returns an [ErrTooLarge] that names the field, its bytes and the limit, which no
+// option raises.
 func TooLarge(field string, have, limit int) *Error {
 	return &Error{
 		Code: CodeTooLarge, Field: field, Message: "has " + strconv.Itoa(have) + " bytes; the limit is " + strconv.Itoa(limit),
-		Hint: "keep large values elsewhere and store a reference, or raise Options.MaxState (posthouse serve --max-state)",
+		Hint: "keep large values elsewhere and store a reference",
 	}
+}
+
+// OverMaxState returns a [TooLarge] of a field that Options.MaxState limits.
+func OverMaxState(field string, have, limit int) *Error {
+	e := TooLarge(field, have, limit)
+	e.Hint += ", or raise Options.MaxState (posthouse serve --max-state)"
+	return e
+}
+
+// TooMany returns an [ErrTooLarge] that names the field, how many there would be and the
+// limit.
+func TooMany(field string, have, limit int, hint string) *Error {
+	return &Error{Code: CodeTooLarge, Field: field, Message: "would be " + strconv.Itoa(have) + "; the limit is " + strconv.Itoa(limit), Hint: hint}
 }
 
 // The meaning of each code outside Go: HTTP status and exit code. docs/errors.md prints

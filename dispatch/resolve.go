@@ -226,7 +226,7 @@ func (d *Dispatcher) Save(ctx context.Context, id task.ClaimID, n uint64, value 
 // seals the slot, 0 in a thread that is not encrypted.
 func (d *Dispatcher) keepsSlot(ctx context.Context, g *posthouse.Gate) (sealed uint32, err error) {
 	if g.Call.Limits.NoSlot {
-		return 0, &posthouse.Error{Code: posthouse.CodeUnsupported, Field: "slot", Message: "the task " + g.Call.Task + " has no slot", Hint: "unset NoSlot where it is handed out"}
+		return 0, &posthouse.Error{Code: posthouse.CodeUnsupported, Field: "slot", Message: "is not there for task " + g.Call.Task, Hint: "unset NoSlot where it is handed out"}
 	}
 	info, err := d.ledger.Thread(ctx, g.Thread)
 	if err != nil {

@@ -64,7 +64,7 @@ func TestLoopLimits(t *testing.T) {
 		reason     string
 	}{
 		"iterations": {posthouse.TaskLimits{Iterations: 3}, 3, "the limit is 3"},
-		"duration":   {posthouse.TaskLimits{Duration: 50 * time.Minute, LoopDelay: 20 * time.Minute}, 3, "more than 50m0s"}, // a fourth would begin after an hour
+		"duration":   {posthouse.TaskLimits{Duration: 50 * time.Minute, LoopDelay: 20 * time.Minute}, 3, "duration of 50m0s would be over"}, // a fourth would begin after an hour
 		"one":        {posthouse.TaskLimits{Iterations: 1}, 1, "the limit is 1"},
 	} {
 		t.Run(name, func(t *testing.T) {

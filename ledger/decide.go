@@ -67,7 +67,7 @@ func checkDecision(c *core.Core, d *posthouse.Decision) error {
 	case (d.Verdict == posthouse.Edit || d.Verdict == posthouse.Respond) && len(d.Value) == 0:
 		return posthouse.Invalid("value", "is required to %s; null is a value", d.Verdict)
 	case len(d.Value) > c.Config.MaxState:
-		return posthouse.TooLarge("value", len(d.Value), c.Config.MaxState)
+		return posthouse.OverMaxState("value", len(d.Value), c.Config.MaxState)
 	}
 	if len(d.Value) > 0 {
 		d.Value = json.RawMessage(slices.Clone(d.Value))

@@ -48,7 +48,7 @@ func Export(ctx context.Context, led core.Ledger, thread string, w io.Writer, o 
 		return nil, err
 	}
 	if len(slots) > maxSlots {
-		return nil, posthouse.TooLarge("the number of slots of thread "+thread, len(slots), maxSlots)
+		return nil, posthouse.TooMany("slots of thread "+thread, len(slots), maxSlots, "delete slots that are not needed any more")
 	}
 	for _, s := range slots {
 		if err := f.slot(s.Key.Step, s.Slot); err != nil {

@@ -79,9 +79,9 @@ func (e *execution) Complete(output any) error { return e.giveOutput(task.Comple
 func (e *execution) Continue(value any) error { return e.giveOutput(task.Continue, value) }
 
 func (e *execution) giveOutput(action task.Action, output any) error {
-	b, err := json.Marshal(output)
+	b, err := task.EncodeOutput(output)
 	if err != nil {
-		return posthouse.Invalid("output", "does not encode: %v", err)
+		return err
 	}
 	return e.give(task.Verdict{Action: action, Output: b})
 }

@@ -27,7 +27,10 @@ type (
 		// to a service that does nothing twice under one key.
 		Key() string
 
-		Complete(output any) error                   // the task is done
+		// Complete ends the execution: the task is done. [task.EncodeOutput] says how output
+		// becomes JSON: bytes that are JSON as they are, other UTF-8 text as a string.
+		Complete(output any) error
+
 		Fail(err error) error                        // this attempt failed; there may be another
 		FailPermanent(err error) error               // the task failed, and no attempt would help
 		RetryAfter(err error, d time.Duration) error // as Fail; the next attempt begins after d
@@ -61,7 +64,7 @@ type (
 		Resumed() string
 
 		// Continue ends the execution and begins the next iteration, which finds value in
-		// Continued and the original input in Input.
+		// Continued and the original input in Input. It is encoded as in Complete.
 		Continue(value any) error
 
 		Iteration() int             // from 0

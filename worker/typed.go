@@ -21,7 +21,11 @@ func Handle[In, Out any](w *Worker, name string, fn func(t Task, in In) (Out, er
 		if err != nil {
 			return err
 		}
-		if err := t.Complete(out); !errors.Is(err, ErrSecondVerdict) {
+		b, err := json.Marshal(out) // as the type says, also of bytes: the caller reads the same type
+		if err != nil {
+			return posthouse.Invalid("output", "does not encode: %v", err)
+		}
+		if err := t.Complete(json.RawMessage(b)); !errors.Is(err, ErrSecondVerdict) {
 			return err
 		}
 		return nil

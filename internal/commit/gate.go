@@ -138,7 +138,7 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 		return g, posthouse.Invalid("gate", "%q does not encode: %v", g.Name, err)
 	}
 	if len(body) > tx.Core.Config.MaxState {
-		return g, posthouse.TooLarge("gate", len(body), tx.Core.Config.MaxState)
+		return g, posthouse.OverMaxState("gate", len(body), tx.Core.Config.MaxState)
 	}
 	tx.Add(posthouse.Record{Kind: posthouse.RecordGate, Gate: &posthouse.GateInfo{
 		ID: g.ID, Name: g.Name, Task: g.Task, Occurrence: g.Occurrence, Branch: p.Branch, ExpiresAt: g.ExpiresAt,

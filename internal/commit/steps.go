@@ -17,7 +17,7 @@ func (c *Commit) recordSteps() error {
 			return posthouse.NeedsGrant(s.Name)
 		}
 		if n := len(s.Value.Data); n > tx.Core.Config.MaxState {
-			return posthouse.TooLarge("step "+s.Name, n, tx.Core.Config.MaxState)
+			return posthouse.OverMaxState("step "+s.Name, n, tx.Core.Config.MaxState)
 		}
 		rec := tx.Add(posthouse.Record{Kind: posthouse.RecordStep, Step: &posthouse.StepInfo{
 			Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Branch: p.Branch, Codec: s.Value.Codec, Effect: s.Effect, Grant: s.Grant, Loose: s.Loose,

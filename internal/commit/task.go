@@ -202,9 +202,9 @@ func (o *TaskOutcome) check(c *core.Core) error {
 	case o.Next == nil && o.Failed == "" && len(o.Output) == 0 && len(o.Waits) == 0:
 		return posthouse.Invalid("output", "is required; null is an output")
 	case len(o.Waits) > c.Config.MaxState:
-		return posthouse.TooLarge("waits", len(o.Waits), c.Config.MaxState)
+		return posthouse.OverMaxState("waits", len(o.Waits), c.Config.MaxState)
 	case len(o.Output) > c.Config.MaxState:
-		return posthouse.TooLarge("output", len(o.Output), c.Config.MaxState)
+		return posthouse.OverMaxState("output", len(o.Output), c.Config.MaxState)
 	case len(o.Output) > 0:
 		return posthouse.CheckStrict("output", o.Output)
 	}
@@ -240,11 +240,11 @@ func NextIteration(c *posthouse.TaskCall, now time.Time, value json.RawMessage) 
 		next.NotBefore = begins
 	}
 	if most := cmp.Or(c.Limits.Iterations, defaultIterations); next.Iteration >= most {
-		return nil, posthouse.TooLarge("iterations", next.Iteration+1, most)
+		return nil, posthouse.TooMany("iterations", next.Iteration+1, most, "let the handler complete sooner, or raise Iterations of the task's limits")
 	}
 	if d := c.Limits.Duration; d > 0 && begins.Sub(c.Began) > d {
 		return nil, &posthouse.Error{
-			Code: posthouse.CodeExpired, Field: "duration", Message: "the task " + c.Task + " would begin another iteration more than " + d.String() + " behind its first",
+			Code: posthouse.CodeExpired, Field: "duration", Message: "of " + d.String() + " would be over before task " + c.Task + " begins its next iteration",
 			Hint: "let the handler complete sooner, or raise the limit",
 		}
 	}

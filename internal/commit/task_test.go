@@ -241,3 +241,30 @@ func TestAttemptsAndIterations(t *testing.T) {
 		t.Errorf("one that would begin too late: %v", err)
 	}
 }
+
+// A task's limits name what they count, and advise what helps.
+func TestLimitsOfIterationsSayWhatTheyCount(t *testing.T) {
+	c := &posthouse.TaskCall{Task: "sum", Iteration: 2, Limits: posthouse.TaskLimits{Iterations: 3, Duration: time.Second}, Began: time.UnixMilli(0)}
+	_, err := commit.NextIteration(c, time.UnixMilli(0), nil)
+	var e *posthouse.Error
+	if !errors.As(err, &e) || e.Code != posthouse.CodeTooLarge || e.Field != "iterations" || !strings.Contains(e.Message, "would be 4; the limit is 3") || strings.Contains(e.Error(), "bytes") || strings.Contains(e.Error(), "max-state") {
+		t.Errorf("%v", err)
+	}
+	c.Iteration = 0
+	if _, err = commit.NextIteration(c, time.UnixMilli(2000), nil); !errors.As(err, &e) || e.Code != posthouse.CodeExpired || !strings.Contains(e.Error(), "duration of 1s would be over") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Only what Options.MaxState limits advises to raise it.
+func TestOnlyStatesAdviseMaxState(t *testing.T) {
+	l := newLedger(t)
+	_, err := l.Signal(t.Context(), "t", posthouse.Signal{Name: "go", Value: json.RawMessage(`"` + strings.Repeat("x", posthouse.MaxSignal) + `"`)})
+	if !errors.Is(err, posthouse.ErrTooLarge) || strings.Contains(err.Error(), "max-state") {
+		t.Errorf("%v", err)
+	}
+	_, err = l.Save(t.Context(), posthouse.Root("t", posthouse.State{"state": {Codec: "raw", Data: make([]byte, posthouse.DefaultMaxState+1)}}), nil)
+	if !errors.Is(err, posthouse.ErrTooLarge) || !strings.Contains(err.Error(), "max-state") {
+		t.Errorf("%v", err)
+	}
+}

@@ -51,7 +51,7 @@ func (tx *Tx) Finish(next *Head, e *Encoder, s posthouse.Status) error {
 	h := &next.Header
 	next.manifest, next.age, h.Size = e.finish()
 	if h.Size > tx.Core.Config.MaxState {
-		return posthouse.TooLarge("state", h.Size, tx.Core.Config.MaxState)
+		return posthouse.OverMaxState("state", h.Size, tx.Core.Config.MaxState)
 	}
 	next.Parts = e.Parts
 	tx.Add(posthouse.Record{Kind: posthouse.RecordCheckpoint, Checkpoint: h, Parts: e.list}, e.body)
@@ -89,7 +89,7 @@ func (e *Encoder) Change(c *posthouse.Change, kept posthouse.State) error {
 			return posthouse.Invalid("program", "has a part %.40q; names are $ and 1 to %d bytes of text", p.Name, posthouse.MaxTask-1)
 		}
 		if len(p.Data) > e.l.Config.MaxState {
-			return posthouse.TooLarge("part "+p.Name, len(p.Data), e.l.Config.MaxState)
+			return posthouse.OverMaxState("part "+p.Name, len(p.Data), e.l.Config.MaxState)
 		}
 		if err := e.part(p); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (e *Encoder) Change(c *posthouse.Change, kept posthouse.State) error {
 		return posthouse.Invalid("metadata", "does not encode: %v", err)
 	}
 	if len(data) > e.l.Config.MaxState {
-		return posthouse.TooLarge("metadata", len(data), e.l.Config.MaxState)
+		return posthouse.OverMaxState("metadata", len(data), e.l.Config.MaxState)
 	}
 	return e.Set(posthouse.MetaPart, posthouse.Value{Codec: "json", Data: data})
 }

@@ -39,7 +39,7 @@ func (tx *Tx) sealBodies() error {
 		}
 		pack, err := tx.Core.packer.Pack([][]byte{body})
 		if err != nil {
-			return posthouse.TooLarge("body", len(body), tx.Core.Config.MaxState)
+			return posthouse.OverMaxState("body", len(body), tx.Core.Config.MaxState)
 		}
 		out := append(make([]byte, 0, 1+len(pack)+key.Overhead()), sealedGCM)
 		tx.Bodies[i] = key.Seal(out, nil, pack, of.place(tx.Seq, i, kind))

@@ -31,7 +31,7 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 		return s.writable(ctx)
 	}
 	if len(bs) > posthouse.MaxBulk {
-		return posthouse.TooLarge("batches", len(bs), posthouse.MaxBulk)
+		return posthouse.TooMany("batches", len(bs), posthouse.MaxBulk, "append fewer at a time")
 	}
 	return s.append(ctx, bs)
 }

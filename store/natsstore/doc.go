@@ -14,7 +14,10 @@
 // append costs. Bodies above 32 KB are written before it, in chunks, to posthouse-aside.
 // Slots are keys of the bucket checkpoints, {thread}.{step} with all bytes but letters,
 // digits, _ and - written as = and two hexadecimal digits; other clients read a slot's
-// bytes as the key's value. Slots of processes are in checkpoints-process. Nothing expires.
+// bytes as the key's value. What a task's handler saved is framed there: 8 bytes of a
+// SHA-256 of what follows, the length of a JSON object as an unsigned varint, the object,
+// and the saved bytes after it. Slots of processes are in checkpoints-process. No key has a
+// TTL; retain.Policy removes slots of tasks that are over.
 //
 // Every process reads the whole log when it opens the store, keeps an index of it in memory,
 // and follows it. All apply the same messages in the same order, so all have the same

@@ -180,9 +180,9 @@ func (t *Task) Pause(name string, d time.Duration) error {
 }
 
 func (t *Task) giveOutput(action task.Action, output any) error {
-	b, err := json.Marshal(output)
+	b, err := task.EncodeOutput(output)
 	if err != nil {
-		return posthouse.Invalid("output", "does not encode: %v", err)
+		return err
 	}
 	return t.give(task.Verdict{Action: action, Output: b})
 }
@@ -218,7 +218,7 @@ func (t *Task) Checkpoint(state []byte) error {
 	}
 	switch {
 	case t.Claim.NoSlot:
-		return &posthouse.Error{Code: posthouse.CodeUnsupported, Field: "slot", Message: "the task has no slot"}
+		return &posthouse.Error{Code: posthouse.CodeUnsupported, Field: "slot", Message: "is not there for the task", Hint: "unset NoSlot where it is handed out"}
 	case len(state) > task.MaxSlot:
 		return posthouse.TooLarge("slot", len(state), task.MaxSlot)
 	}
