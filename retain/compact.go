@@ -14,6 +14,10 @@ import (
 // if the store cannot. It may be killed at any point and loses nothing.
 func Compact(ctx context.Context, led core.Ledger) (posthouse.Compacted, error) {
 	l := led.Core()
+	forks, err := findSources(ctx, l)
+	if err != nil {
+		return posthouse.Compacted{}, err
+	}
 	for t, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{}) {
 		if err != nil {
 			return posthouse.Compacted{}, err
@@ -21,7 +25,7 @@ func Compact(ctx context.Context, led core.Ledger) (posthouse.Compacted, error) 
 		if t.Hold.Seq != 0 || posthouse.IsRuntimeThread(t.Thread) {
 			continue
 		}
-		if err := sweepThread(ctx, l, t.Thread); err != nil {
+		if err := sweepThread(ctx, l, t.Thread, forks); err != nil {
 			return posthouse.Compacted{}, err
 		}
 	}
@@ -35,8 +39,8 @@ func Compact(ctx context.Context, led core.Ledger) (posthouse.Compacted, error) 
 // sweepThread removes what removal records attest and a failure left behind: the entries
 // and slots of a deleted thread, and bodies of removed checkpoints that nothing needs any
 // more.
-func sweepThread(ctx context.Context, c *core.Core, thread string) error {
-	tree, err := c.Tree(ctx, thread, 0)
+func sweepThread(ctx context.Context, c *core.Core, thread string, forks sources) error {
+	tree, err := wholeTree(ctx, c, thread, forks)
 	if err != nil {
 		return err
 	}
@@ -56,13 +60,13 @@ func sweepThread(ctx context.Context, c *core.Core, thread string) error {
 	if took, err := takeDropped(ctx, c, tree); err != nil {
 		return err
 	} else if took {
-		if tree, err = c.Tree(ctx, thread, 0); err != nil {
+		if tree, err = wholeTree(ctx, c, thread, forks); err != nil {
 			return err
 		}
 	}
 	gone, unlisted := unneeded(tree)
 	if len(unlisted) > 0 {
-		err := recordUnneeded(ctx, c, thread)
+		err := recordUnneeded(ctx, c, thread, forks)
 		switch {
 		case errors.Is(err, posthouse.ErrBusy), errors.Is(err, posthouse.ErrForbidden): // the next compaction removes them
 			gone = slices.DeleteFunc(gone, func(b posthouse.BodyRef) bool { return !tree.Listed[b] })
@@ -75,6 +79,19 @@ func sweepThread(ctx context.Context, c *core.Core, thread string) error {
 	}
 	_, err = c.Store.Remove(ctx, posthouse.Removal{Thread: thread, Bodies: gone})
 	return err
+}
+
+// wholeTree reads all of a thread, with the gates of its current generation that stay.
+func wholeTree(ctx context.Context, c *core.Core, thread string, forks sources) (*core.Tree, error) {
+	tree, err := c.Tree(ctx, thread, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := c.Summary(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	return tree, c.KeepApprovals(ctx, tree, info, c.Now(), forks.has)
 }
 
 // takeDropped removes the entries of dropped releases that are still there, and their
@@ -97,12 +114,12 @@ func takeDropped(ctx context.Context, c *core.Core, t *core.Tree) (took bool, er
 // recordUnneeded adds a removal record for bodies of removed checkpoints that no record
 // lists yet: bodies of evicted checkpoints, and bodies that another checkpoint no longer
 // needs.
-func recordUnneeded(ctx context.Context, c *core.Core, thread string) error {
+func recordUnneeded(ctx context.Context, c *core.Core, thread string, forks sources) error {
 	return c.AppendTo(ctx, thread, func(tx *core.Tx) error {
 		if err := tx.Removable(); err != nil {
 			return err
 		}
-		tree, err := c.Tree(ctx, thread, 0)
+		tree, err := wholeTree(ctx, c, thread, forks)
 		if err != nil {
 			return err
 		}

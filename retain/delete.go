@@ -122,6 +122,9 @@ func deleteIn(ctx context.Context, c *core.Core, at posthouse.Ref, o *DeleteOpti
 		if err != nil {
 			return err
 		}
+		if err := c.KeepApprovals(ctx, tree, t.Info, tx.At, nil); err != nil {
+			return err
+		}
 		targets, err := choose(tree)
 		if err != nil {
 			return err

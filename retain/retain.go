@@ -13,8 +13,9 @@ import (
 )
 
 // A Policy says which checkpoints and versions to remove. It never removes branch heads,
-// checkpoints whose gates wait, what kept checkpoints are rebuilt from, or anything of a
-// thread under legal hold.
+// checkpoints whose gates wait, what kept checkpoints are rebuilt from, gates that
+// [gate.Act] may still need in a thread that stays ([posthouse.Approval.Kept]), or anything
+// of a thread under legal hold.
 type Policy struct {
 	MaxAge       time.Duration // remove checkpoints older than this; 0: no limit
 	MaxPerThread int           // remove the oldest checkpoints of a thread that has more; 0: no limit
@@ -109,8 +110,12 @@ func Run(ctx context.Context, led core.Ledger, r Policy, o *Options) (*Report, e
 	if err := errors.Join(r.validate(), posthouse.CheckPerson("By", p.opt.By)); err != nil {
 		return nil, err
 	}
-	if err := p.findSources(ctx); err != nil {
+	var err error
+	if p.forks, err = findSources(ctx, l); err != nil {
 		return nil, err
+	}
+	if !p.DropSources {
+		p.sources = p.forks
 	}
 	var failed error
 	for info, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{Prefix: r.Prefix, Graph: r.Graph}) {
@@ -171,24 +176,27 @@ type pass struct {
 	Policy
 	l       *core.Core
 	opt     Options
-	sources map[posthouse.ID][]posthouse.Ref // the forks of each checkpoint that has any
+	sources sources // forks, whose sources stay unless Policy.DropSources
+	forks   sources // all forks
 	done    Report
 }
 
-func (p *pass) findSources(ctx context.Context) error {
-	p.sources = map[posthouse.ID][]posthouse.Ref{}
-	if p.DropSources {
-		return nil
-	}
-	for h, err := range p.l.Store.List(ctx, posthouse.Query{Kind: posthouse.KindFork}) {
+// sources are the forks of each checkpoint that has any.
+type sources map[posthouse.ID][]posthouse.Ref
+
+func (s sources) has(id posthouse.ID) bool { return s[id] != nil }
+
+func findSources(ctx context.Context, c *core.Core) (sources, error) {
+	s := sources{}
+	for h, err := range c.Store.List(ctx, posthouse.Query{Kind: posthouse.KindFork}) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if h.Source != nil {
-			p.sources[h.Source.ID] = append(p.sources[h.Source.ID], posthouse.Ref{Thread: h.Thread, Seq: h.Seq})
+			s[h.Source.ID] = append(s[h.Source.ID], posthouse.Ref{Thread: h.Thread, Seq: h.Seq})
 		}
 	}
-	return nil
+	return s, nil
 }
 
 type retainPlan struct {
@@ -220,6 +228,9 @@ func (p *pass) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
 		}
 		tree, err := p.l.Tree(ctx, t.Name, t.Info.First)
 		if err != nil {
+			return err
+		}
+		if err := p.l.KeepApprovals(ctx, tree, t.Info, tx.At, p.forks.has); err != nil {
 			return err
 		}
 		if left, err = unfinished(ctx, p.l, t.Name, tree); err != nil {

@@ -25,6 +25,10 @@ type Tree struct {
 	Listed   map[posthouse.BodyRef]bool // bodies that a removal record lists
 
 	Revisions map[posthouse.ID][]uint64 // all that an id ever named
+
+	keep      map[posthouse.BodyRef]bool // gates that stay, see [Core.KeepApprovals]
+	approved  []*Approved                // gates that stay for as long as a checkpoint may act under them again
+	elsewhere func(posthouse.ID) bool
 }
 
 // A Span is a released generation's part of the log, both ends included.
@@ -202,11 +206,12 @@ func (t *Tree) Subtree(seq uint64) []uint64 {
 	return out
 }
 
-// Needed returns the bodies from which the kept checkpoints are rebuilt, and those of
-// their unfinished executions.
+// Needed returns the bodies from which the kept checkpoints are rebuilt, those of
+// their unfinished executions, and those of gates that [Core.KeepApprovals] found.
 func (t *Tree) Needed() map[posthouse.BodyRef]bool {
 	need := map[posthouse.BodyRef]bool{}
 	t.executions(need)
+	t.approvals(need)
 	type partAt struct {
 		seq  uint64
 		name string

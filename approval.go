@@ -1,0 +1,56 @@
+package posthouse
+
+import "time"
+
+// An Approval says whether effects may still run under the decision of a gate.
+type Approval string
+
+// The states of an approval.
+const (
+	ApprovalNone   Approval = ""       // it licenses no effect: not decided, refused, an answer of gate.Ask, or a copy
+	ApprovalUsable Approval = "usable" // it licenses an effect that has no result on record
+	ApprovalLapsed Approval = "lapsed" // ValidFor has passed: gate.Act asks again about its content
+	ApprovalUsed   Approval = "used"   // as many effects as it licenses have their result on record
+	ApprovalEnded  Approval = "ended"  // its version was released, or its branch is gone
+)
+
+// Kept reports whether gate.Act may still need the gate: to run an effect under it, to settle
+// one whose outcome is unknown, or to ask again about its content. Retention removes no such
+// gate from a thread that stays.
+func (a Approval) Kept() bool { return a == ApprovalUsable || a == ApprovalLapsed }
+
+// Licenses reports whether the gate's question licenses effects once it is approved, or
+// approved with an edit. An answer of gate.Ask, one bound by name and a copy license none.
+func (g *Gate) Licenses() bool {
+	d := g.Decision
+	return d != nil && (d.Verdict == Approve || d.Verdict == Edit) && g.Uses > 0 && g.Bind != ByName && g.Origin == ""
+}
+
+// Approval says whether effects may still run under the gate's decision. Uses are the effects
+// on record under it, t is the summary of its thread, and now is the Ledger's time. Retention,
+// a release and what shows a grant go by this one rule.
+//
+// An effect whose outcome is unknown, or that is known not to have acted, leaves the approval
+// usable: the same use may go on. Effects that a fork inherited do not count. An approval does
+// not end with its run: the next run on the branch may act under it.
+func (g *Gate) Approval(uses []Use, t *ThreadInfo, now time.Time) Approval {
+	if !g.Licenses() {
+		return ApprovalNone
+	}
+	executed := 0
+	for i := range uses {
+		if uses[i].Status == GrantExecuted && uses[i].Branch == g.Branch {
+			executed++
+		}
+	}
+	if executed >= g.Uses {
+		return ApprovalUsed
+	}
+	if _, there := t.Branch(g.Branch); !there || g.Seq < t.First || t.Thread != g.Thread {
+		return ApprovalEnded
+	}
+	if g.ValidFor > 0 && now.After(g.Decision.At.Add(g.ValidFor)) && executed == len(uses) {
+		return ApprovalLapsed
+	}
+	return ApprovalUsable
+}

@@ -1,0 +1,145 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An Approved is a gate of a thread's current generation whose decision licenses effects.
+type Approved struct {
+	Gate *posthouse.Gate
+	Uses []posthouse.Use
+	Body posthouse.BodyRef // of the gate
+	Used uint64            // the newest result under it, on its branch; 0: none
+}
+
+// Approvals returns the gates that license effects, of a thread's current generation, in the
+// order in which they were opened. Gates whose content cannot be read are in unread: their
+// bodies are sealed with a key that is not there. Gates that were removed are not listed.
+func (c *Core) Approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*Approved, unread []posthouse.BodyRef, err error) {
+	places := map[posthouse.ID]posthouse.BodyRef{}
+	decided := map[posthouse.ID]uint64{} // entries of approvals
+	uses := map[posthouse.ID]*posthouse.UseGatherer{}
+	var order []posthouse.ID
+	for e, err := range c.InOrder(ctx, t.Thread, posthouse.Range{From: t.First, Headers: true}) {
+		if err != nil {
+			return nil, nil, err
+		}
+		recs, err := e.CheckRecords()
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range recs {
+			switch r := &recs[i]; {
+			case r.Gate != nil && posthouse.AsksPeople(r.Gate.Kind):
+				places[r.Gate.ID] = posthouse.BodyRef{Seq: e.Seq, Record: i}
+			case r.Decision != nil && (r.Decision.Verdict == posthouse.Approve || r.Decision.Verdict == posthouse.Edit):
+				if _, asked := places[r.Decision.Gate]; asked {
+					decided[r.Decision.Gate], order = e.Seq, append(order, r.Decision.Gate)
+				}
+			case r.Step != nil && r.Step.Grant != "":
+				g := uses[r.Step.Grant]
+				if g == nil {
+					g = posthouse.GatherUses()
+					uses[r.Step.Grant] = g
+				}
+				g.Add(e, i, r)
+			}
+		}
+	}
+	r := c.Reader(ctx, t.Thread)
+	for _, id := range order {
+		g, err := r.GateAt(id, decided[id])
+		switch {
+		case errors.Is(err, posthouse.ErrNotFound): // removed
+			continue
+		case errors.Is(err, posthouse.ErrSealed):
+			unread = append(unread, places[id])
+			continue
+		case err != nil:
+			return nil, nil, err
+		}
+		if !g.Licenses() {
+			continue
+		}
+		a := &Approved{Gate: g, Body: places[id]}
+		if u := uses[id]; u != nil {
+			a.Uses = u.Uses(t.Lease.Held)
+			for _, use := range a.Uses {
+				if use.Status == posthouse.GrantExecuted && use.Branch == g.Branch {
+					a.Used = max(a.Used, use.Seq)
+				}
+			}
+		}
+		all = append(all, a)
+	}
+	return all, unread, nil
+}
+
+// KeepApprovals makes the tree, which is of the thread's current generation or of all, keep
+// the gates that [gate.Act] may still need: those whose approval is
+// [posthouse.Approval.Kept], and those that a kept checkpoint from before their use may act
+// under again, on a fork that asks anew. elsewhere reports whether a fork in another thread
+// was made from a checkpoint; nil: from none.
+func (c *Core) KeepApprovals(ctx context.Context, tree *Tree, info *posthouse.ThreadInfo, now time.Time, elsewhere func(posthouse.ID) bool) error {
+	if info.Gone() {
+		return nil
+	}
+	all, unread, err := c.Approvals(ctx, info)
+	if err != nil {
+		return err
+	}
+	tree.approved, tree.elsewhere = nil, elsewhere
+	tree.keep = map[posthouse.BodyRef]bool{}
+	for _, b := range unread {
+		tree.keep[b] = true
+	}
+	for _, a := range all {
+		switch how := a.Gate.Approval(a.Uses, info, now); {
+		case how.Kept():
+			tree.keep[a.Body] = true
+		case how == posthouse.ApprovalUsed, how == posthouse.ApprovalEnded:
+			tree.approved = append(tree.approved, a)
+		}
+	}
+	return nil
+}
+
+// approvals marks the gates that [gate.Act] may still need.
+func (t *Tree) approvals(need map[posthouse.BodyRef]bool) {
+	for b := range t.keep {
+		need[b] = true
+	}
+	for _, a := range t.approved {
+		if t.mayActAgain(a) {
+			need[a.Body] = true
+		}
+	}
+}
+
+// mayActAgain reports whether a kept checkpoint descends from that of a gate and is from
+// before the gate's use, or of another branch.
+func (t *Tree) mayActAgain(a *Approved) bool {
+	below := map[uint64]bool{}
+	for _, seq := range t.Seqs {
+		if seq < a.Gate.Seq {
+			continue
+		}
+		n := t.Nodes[seq]
+		first := len(below) == 0 && n.Header.Branch == a.Gate.Branch // the gate's, or the next one after it
+		if !first && !below[n.Header.ParentSeq] {
+			continue
+		}
+		below[seq] = true
+		if n.Header.Branch == a.Gate.Branch && a.Used != 0 && seq > a.Used {
+			continue
+		}
+		if !n.Removed || t.elsewhere != nil && t.elsewhere(n.Header.ID) {
+			return true
+		}
+	}
+	return false
+}
