@@ -203,7 +203,7 @@ var laws = []law{
 
 	{"server/internal/strict", []string{".", "internal/strictjson"}, nil,
 		"bodies of requests and the file of tokens are read by the same rules"},
-	{"server/tokens", []string{".", "internal/filelock", "internal/secretfile", "server/internal/strict"}, nil,
+	{"server/tokens", []string{".", "internal/filelock", "internal/secretfile", "server/internal/strict", "task"}, nil,
 		"who a client is must be read in one sitting, and made without a server"},
 	{"server/problem", []string{"."}, nil,
 		"what went wrong is read by clients, which link no server"},

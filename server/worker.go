@@ -45,7 +45,7 @@ func (s *Server) workerCall(r *api.Request, method string, in *wire.TaskRequest)
 	if err := s.noTasks(); err != nil {
 		return nil, err
 	}
-	ctx := task.WithPass(r.Context(), passOf(&r.Actor))
+	ctx := task.WithPass(r.Context(), r.Actor.Pass())
 	if method == wire.Claim {
 		leave, err := s.beginStream(r.Actor.Name)
 		if err != nil {
@@ -62,9 +62,4 @@ func (s *Server) workerCall(r *api.Request, method string, in *wire.TaskRequest)
 		return &wire.TaskReply{}, nil // nothing came in that time
 	}
 	return out, err
-}
-
-// passOf returns what a token lets a worker take.
-func passOf(t *tokens.Token) *task.Pass {
-	return &task.Pass{Name: t.Name, Groups: []string{task.Any}, Tasks: []string{task.Any}}
 }

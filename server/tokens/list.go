@@ -217,6 +217,22 @@ func (t *List) Authenticate(secret string) (tok Token, ok bool, err error) {
 	return tok, ok && !tok.Expired(t.now()), nil
 }
 
+// Find returns a token that is good and that want selects.
+func (t *List) Find(want func(*Token) bool) (tok Token, ok bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.refresh(); err != nil {
+		return Token{}, false, err
+	}
+	now := t.now()
+	for i := range t.tokens {
+		if x := &t.tokens[i]; !x.Expired(now) && want(x) {
+			return *x, true, nil
+		}
+	}
+	return Token{}, false, nil
+}
+
 // Expired reports whether a token is past its time by the clock of the list.
 func (t *List) Expired(x Token) bool { return x.Expired(t.now()) }
 

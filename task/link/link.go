@@ -14,6 +14,8 @@ package link
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"log/slog"
 
 	"github.com/posthouse/posthouse/task"
@@ -60,11 +62,27 @@ type Options struct {
 	CA          string // path, PEM: who signed the certificates of URL's servers; default: whom the system trusts
 	Cert, Key   string // paths, PEM: this side's certificate. Beyond loopback, Listen requires one
 
+	// Pass says what a worker may take that calls under a name. At a server elsewhere that is the
+	// name which the permissions of its user pin, or [AddressOf] the token that it shows; at
+	// Listen's server it is the latter. Default: any task, under that name.
+	Pass func(worker string) (*task.Pass, error)
+
+	// Worker is the name under which a worker calls where it shows no token. Default: what it
+	// calls itself.
+	Worker string
+
 	// Allow reports whether a worker that shows a token may connect to Listen's server. It is
 	// called for each connection, and again while that lasts. Listen requires it.
 	Allow func(token string) (bool, error)
 
 	Logger *slog.Logger // default: none
+}
+
+// AddressOf returns the name under which a worker calls that shows a token, made of the SHA-256
+// of the token. Who does not know that cannot name it.
+func AddressOf(hash [sha256.Size]byte) string {
+	h := sha256.Sum256(append([]byte("posthouse task address\x00"), hash[:]...))
+	return hex.EncodeToString(h[:16])
 }
 
 // An Opener opens a Link.

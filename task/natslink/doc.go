@@ -11,9 +11,9 @@
 //
 // A URL is nats://host:4222 or tls://host:4222, several with commas between, with a user and
 // password or a token before the @ where the server asks for them. ?prefix=NAME is that of
-// the subjects, on both sides. What users may do is up to those servers. Workers need to
-// publish to posthouse.task.*.* and to subscribe to _INBOX.>; engines the reverse, and both of
-// posthouse.chunk, where they pass on what handlers stream. Where the servers have JetStream,
+// the subjects, on both sides. What users may do is up to those servers. Worker w needs to
+// publish to posthouse.task.w.*.* and to subscribe to posthouse.answer.w.>; engines the reverse
+// for all names, and both of posthouse.chunk, where they pass on what handlers stream. Where the servers have JetStream,
 // engines share a queue of hints and keep dead letters there: package natshint says what an
 // engine may do for that. Workers need no JetStream.
 //
@@ -21,8 +21,8 @@
 //
 // It carries tasks and nothing else: no JetStream, no monitoring, no cluster. Its one engine
 // needs no queue, and keeps dead letters in memory. A worker shows
-// a token that Options.Allow knows. It may publish requests, and read its own answers at an
-// inbox that only it can name; so it can neither answer for an engine nor read what another
+// a token that Options.Allow knows. It may publish requests under a name that is made of
+// its token, and read the answers of that name; so it can neither answer for an engine nor read what another
 // worker is told. When its token is good no more, it is disconnected within seconds.
 //
 // A store in package natsstore has another server in its process: no worker reaches that one.

@@ -2,6 +2,7 @@ package natslink
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -56,7 +57,7 @@ func Open(ctx context.Context, o *link.Options) (link.Link, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	servers, options, err := "", []nats.Option(nil), error(nil)
-	l.tasks.Logger = log
+	l.tasks.Logger, l.tasks.Pass, l.tasks.Worker = log, o.Pass, o.Worker
 	switch {
 	case o.URL != "" && o.Listen != "":
 		return nil, invalid("Listen", "and a URL of other servers exclude each other", "connect to servers elsewhere, or listen in this process")
@@ -168,7 +169,8 @@ func (l *natsLink) elsewhere(o *link.Options) (servers string, options []nats.Op
 	case o.Token != "" && !user && clear:
 		return "", nil, invalid("URL", "is another machine reached without TLS: the token could be read on the way", hint)
 	case o.Token != "" && !user:
-		options = append(options, nats.Token(o.Token), nats.CustomInboxPrefix(inboxOf(o.Token)))
+		options = append(options, nats.Token(o.Token))
+		l.tasks.Worker = link.AddressOf(sha256.Sum256([]byte(o.Token)))
 	}
 	return strings.Join(all, ","), options, nil
 }

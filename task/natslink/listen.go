@@ -136,13 +136,6 @@ type guard struct {
 	workers map[uint64]string // tokens by connection
 }
 
-// inboxOf returns where a worker with a token has its answers. Who does not know the token
-// cannot name it.
-func inboxOf(token string) string {
-	h := sha256.Sum256([]byte("posthouse task inbox\x00" + token))
-	return "_INBOX_" + hex.EncodeToString(h[:16])
-}
-
 // Check implements [server.Authentication].
 func (g *guard) Check(c server.ClientAuthentication) bool {
 	token := c.GetOpts().Token
@@ -153,14 +146,32 @@ func (g *guard) Check(c server.ClientAuthentication) bool {
 	if !g.good(token) {
 		return false
 	}
-	c.RegisterUser(&server.User{Username: "worker", Permissions: &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: []string{"posthouse.task.*.*"}},
-		Subscribe: &server.SubjectPermission{Allow: []string{inboxOf(token) + ".>"}},
-	}})
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if n := g.connections(token); n >= maxConnections {
+		g.log.Warn("posthouse: a worker's token has as many connections as it may have", "connections", n)
+		return false
+	}
+	name := link.AddressOf(sha256.Sum256([]byte(token)))
+	c.RegisterUser(&server.User{Username: "worker", Permissions: &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: []string{"posthouse.task." + name + ".*.*"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"posthouse.answer." + name + ".>"}},
+	}})
 	g.workers[c.GetID()] = token
 	return true
+}
+
+// maxConnections bounds the connections that show one token.
+const maxConnections = 1_000
+
+// connections counts those of a token. Callers hold g.mu.
+func (g *guard) connections(token string) (n int) {
+	for _, t := range g.workers {
+		if t == token {
+			n++
+		}
+	}
+	return n
 }
 
 func (g *guard) good(token string) bool {

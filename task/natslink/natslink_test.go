@@ -131,6 +131,10 @@ func TestWorkersMayDoNothingElse(t *testing.T) {
 	defer c.Close()
 	for what, do := range map[string]func() error{
 		"all":             func() error { _, err := c.SubscribeSync(">"); return err },
+		"another's call":  func() error { return c.Publish("posthouse.task.x.any.claim", []byte("{}")) },
+		"a call of all":   func() error { return c.Publish("posthouse.task.any.claim", []byte("{}")) },
+		"chunks":          func() error { return c.Publish("posthouse.chunk", []byte("{}")) },
+		"all answers":     func() error { _, err := c.SubscribeSync("posthouse.answer.>"); return err },
 		"requests":        func() error { _, err := c.SubscribeSync("posthouse.task.any.claim"); return err },
 		"queue":           func() error { _, err := c.QueueSubscribeSync("posthouse.task.any.*", "engines"); return err },
 		"usual inboxes":   func() error { _, err := c.SubscribeSync("_INBOX.>"); return err },

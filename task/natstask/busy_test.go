@@ -3,10 +3,9 @@ package natstask_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/task"
@@ -42,8 +41,8 @@ func TestClaimsDoNotDelayHeartbeats(t *testing.T) {
 	crowd := connect()
 	const most = 10_000
 	go func() {
-		for range most {
-			if err := crowd.PublishRequest("posthouse.task.any.claim", nats.NewInbox(), []byte(`{"session":"worker-x"}`)); err != nil {
+		for i := range most {
+			if err := crowd.PublishRequest(fmt.Sprintf("posthouse.task.w%d.any.claim", i%10), fmt.Sprintf("posthouse.answer.w%d.x", i%10), []byte(`{"session":"worker-x"}`)); err != nil {
 				t.Error(err)
 			}
 		}

@@ -4,13 +4,16 @@
 //	engine, err := natstask.NewEngine(conn, nil)       // at a worker: worker.New(engine, ...)
 //
 // NATS carries messages and keeps none: what is lost on the way is asked for again. Engines
-// share the subject {prefix}.task.any.*, so that a worker reaches one of those that are
-// there; from then on it talks to that one, at {prefix}.task.{engine}.*, and goes to
+// share the subjects {prefix}.task.*.any.*, so that a worker reaches one of those that are
+// there; from then on it talks to that one, at {prefix}.task.{worker}.{engine}.*, and goes to
 // another when that does not answer.
 //
-// A worker needs leave to publish to {prefix}.task.*.* and to have its replies (_INBOX.>), an
-// engine the reverse, and neither has access to streams or buckets. A worker that may
-// subscribe to {prefix}.task.> could answer for an engine.
+// The subject of a call carries the worker's name, which says who it is. Worker w needs leave to
+// publish to {prefix}.task.w.*.* and to subscribe to {prefix}.answer.w.>, an engine to subscribe
+// to {prefix}.task.*.*.* and to publish to {prefix}.answer.>, and neither has access to streams
+// or buckets. An engine answers below {prefix}.answer and the caller's name only, and passes over
+// a request with another reply subject. A worker that may subscribe to {prefix}.task.> could
+// answer for an engine.
 //
 // Both are connected to one cluster. What crosses from one cluster to another is refused with
 // [posthouse.ErrUnsupported]. Messages are bounded by the servers'

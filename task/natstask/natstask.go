@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -25,7 +25,16 @@ type Options struct {
 
 	// Letters keeps requests that are none: they do not parse, or are too large. Whoever asked
 	// is answered anyway, where it says how. Default: they are logged only.
-	Letters deadletter.Box
+	Letters deadletter.Box // of each worker, the first 1,000 since Serve
+
+	// Worker is the name in the subjects of [NewEngine]'s calls, 1 to 200 bytes. Default: what
+	// the worker calls itself. The permissions of its user have it as [Token] writes it.
+	Worker string
+
+	// Pass says what a worker may take that calls under a name; [Serve] asks for each call. An
+	// error is the call's answer. Default: any task, under that name: then the servers'
+	// permissions have to say who may use which name.
+	Pass func(worker string) (*task.Pass, error)
 }
 
 const (
@@ -43,6 +52,9 @@ const letterTime = 5 * time.Second
 const (
 	maxClaims = 10_000
 	maxOthers = 10_000
+	maxShare  = 2_000 // of each, of one worker's name
+
+	maxLetters = 1_000 // that are kept of one worker's name
 )
 
 func (o *Options) prefix() (string, error) {
@@ -73,11 +85,14 @@ func Serve(conn *nats.Conn, e task.Engine, o *Options) (stop func(), err error) 
 	ctx, cancel := context.WithCancel(context.Background())
 	name := nats.NewInbox()[len(nats.InboxPrefix):]
 	s := &server{
-		ctx: ctx, conn: conn, engine: e, log: o.logger(), name: name,
-		claims: make(chan struct{}, maxClaims), others: make(chan struct{}, maxOthers),
+		ctx: ctx, conn: conn, engine: e, log: o.logger(), name: name, prefix: prefix, pass: anyTask,
+		claims: newPlaces(maxClaims, maxShare), others: newPlaces(maxOthers, maxShare), kept: newPlaces(math.MaxInt, maxLetters),
 	}
 	if o != nil {
-		s.letters = o.Letters
+		s.letters, s.pass = o.Letters, o.Pass
+	}
+	if s.pass == nil {
+		s.pass = anyTask
 	}
 	var subs []*nats.Subscription
 	stop = func() {
@@ -86,11 +101,11 @@ func Serve(conn *nats.Conn, e task.Engine, o *Options) (stop func(), err error) 
 		}
 		s.shift.end(cancel)
 	}
-	shared, err := conn.QueueSubscribe(subject(prefix, anyEngine, "*"), queueGroup, s.receive)
+	shared, err := conn.QueueSubscribe(taskSubject(prefix, "*", anyEngine, "*"), queueGroup, s.receive)
 	if err == nil {
 		subs = append(subs, shared)
 		var own *nats.Subscription
-		if own, err = conn.Subscribe(subject(prefix, name, "*"), s.receive); err == nil {
+		if own, err = conn.Subscribe(taskSubject(prefix, "*", name, "*"), s.receive); err == nil {
 			subs = append(subs, own)
 			err = conn.Flush()
 		}
@@ -102,7 +117,10 @@ func Serve(conn *nats.Conn, e task.Engine, o *Options) (stop func(), err error) 
 	return stop, nil
 }
 
-func subject(prefix, engine, method string) string { return prefix + ".task." + engine + "." + method }
+// anyTask lets a worker take any task, under the name in its subject.
+func anyTask(worker string) (*task.Pass, error) {
+	return &task.Pass{Name: worker, Groups: []string{task.Any}, Tasks: []string{task.Any}}, nil
+}
 
 type server struct {
 	ctx    context.Context // until stop
@@ -110,38 +128,69 @@ type server struct {
 	engine task.Engine
 	log    *slog.Logger
 	name   string
-	claims chan struct{} // has an element for each claim that is answered
-	others chan struct{} // likewise
+	prefix string
+	pass   func(worker string) (*task.Pass, error)
+	claims *places // of claims that are answered
+	others *places // likewise, of other requests
 	shift  shift
 
 	letters deadletter.Box // nil: there is none
+	kept    *places        // a place for each letter so far; none is left again
 }
 
-// receive has a request answered. It never waits, because nothing else is received meanwhile.
+// receive has a request answered. It never waits, because nothing else is received meanwhile. A
+// request is passed over whose answer would not go to the worker that its subject names: a
+// server lets an engine publish where a worker may not.
 func (s *server) receive(m *nats.Msg) {
-	method := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
-	places := s.others
-	if method == wire.Claim {
-		places = s.claims
+	c, ok := parseSubject(s.prefix, m.Subject)
+	if !ok || m.Reply != "" && !mayAnswer(s.prefix, c.worker, m.Reply) {
+		s.log.Debug("a request is passed over: its answer would go to another than who asks", "subject", m.Subject, "reply", m.Reply)
+		return
 	}
-	select {
-	case places <- struct{}{}:
-	default:
-		s.reply(m, method, &wire.Reply{Error: &posthouse.Error{
-			Code: posthouse.CodeUnavailable, Message: fmt.Sprintf("the engine answers %d requests of this kind at once, and no more", cap(places)), Hint: "try again",
+	at := s.others
+	if c.method == wire.Claim {
+		at = s.claims
+	}
+	if !at.take(c.worker) {
+		s.reply(s.ctx, m, c.method, &wire.Reply{Error: &posthouse.Error{
+			Code: posthouse.CodeUnavailable, Hint: "try again",
+			Message: fmt.Sprintf("the engine answers %d requests of this kind at once, %d of one worker, and no more", at.most, maxShare),
 		}})
 		return
 	}
 	if !s.shift.do(func() {
-		defer func() { <-places }()
-		out := wire.Serve(s.ctx, s.engine, method, m.Data)
-		s.reply(m, method, out)
-		if out.Malformed {
-			s.bury(m, out.Error)
-		}
+		defer at.leave(c.worker)
+		s.answer(m, c)
 	}) {
-		<-places // another engine answers
+		at.leave(c.worker) // another engine answers
 	}
+}
+
+// answer makes the call that a request asks for, as the worker of its subject.
+func (s *server) answer(m *nats.Msg, c caller) {
+	p, err := s.passOf(c.worker)
+	if err != nil {
+		e, ok := errors.AsType[*posthouse.Error](err)
+		if !ok {
+			e = &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "the worker cannot be looked up", Err: err, Hint: "try again"}
+		}
+		s.reply(s.ctx, m, c.method, &wire.Reply{Error: e})
+		return
+	}
+	ctx := task.WithPass(s.ctx, p)
+	out := wire.Serve(ctx, s.engine, c.method, m.Data)
+	s.reply(ctx, m, c.method, out)
+	if out.Malformed && s.kept.take(c.worker) {
+		s.bury(m, out.Error)
+	}
+}
+
+func (s *server) passOf(token string) (*task.Pass, error) {
+	name, err := nameOf(token)
+	if err != nil {
+		return nil, err
+	}
+	return s.pass(name)
 }
 
 // Headers of replies: the engine that answered, and the cluster that it is connected to.
@@ -151,7 +200,7 @@ const (
 )
 
 // reply sends the answer to a request. A worker that does not get it asks again.
-func (s *server) reply(m *nats.Msg, method string, out *wire.Reply) {
+func (s *server) reply(ctx context.Context, m *nats.Msg, method string, out *wire.Reply) {
 	if m.Reply == "" {
 		return
 	}
@@ -162,7 +211,7 @@ func (s *server) reply(m *nats.Msg, method string, out *wire.Reply) {
 	}
 	r.Data = out.Encode()
 	if have, most := len(r.Data)+headerSize(r.Header), s.conn.MaxPayload(); int64(have) > most && most > 0 {
-		r.Data = s.refuse(method, out, have, most).Encode()
+		r.Data = s.refuse(ctx, method, out, have, most).Encode()
 	}
 	if err := s.conn.PublishMsg(r); err != nil {
 		s.log.Warn("a worker gets no answer", "method", method, "error", err)
@@ -185,11 +234,11 @@ func (s *server) bury(m *nats.Msg, why error) {
 
 // refuse returns the reply in place of one that no message carries. Each attempt of a task
 // that is not given for that reason fails, so that it does not come back for ever.
-func (s *server) refuse(method string, out *wire.Reply, have int, most int64) *wire.Reply {
+func (s *server) refuse(ctx context.Context, method string, out *wire.Reply, have int, most int64) *wire.Reply {
 	e := tooLarge("reply", have, most)
 	if c := out.Claim; c != nil {
 		s.log.Warn("a task cannot be given to a worker: the attempt failed", "gate", c.ID.Gate, "thread", c.Thread, "task", c.Task, "error", e)
-		if err := s.engine.Resolve(s.ctx, c.ID, task.Verdict{Action: task.Fail, Reason: e.Error()}); err != nil {
+		if err := s.engine.Resolve(ctx, c.ID, task.Verdict{Action: task.Fail, Reason: e.Error()}); err != nil {
 			s.log.Warn("the attempt cannot be ended: the task comes back when the lease is over", "gate", c.ID.Gate, "error", err)
 		}
 	} else {
@@ -213,66 +262,6 @@ func tooLarge(what string, have int, most int64) *posthouse.Error {
 	return &posthouse.Error{
 		Code: posthouse.CodeTooLarge, Field: what, Message: fmt.Sprintf("has %d bytes; the NATS servers' max_payload is %d", have, most),
 		Hint: "raise max_payload, or keep large values elsewhere and hand out a reference",
-	}
-}
-
-// NewEngine returns the engine that a connection leads to. It fails with
-// [posthouse.ErrInvalid] for a bad prefix; whether an engine is there shows at the first call.
-func NewEngine(conn *nats.Conn, o *Options) (task.Engine, error) {
-	prefix, err := o.prefix()
-	if err != nil {
-		return nil, err
-	}
-	c := &client{conn: conn, prefix: prefix}
-	c.engine.Store(new(string))
-	return wire.NewClient(c.call), nil
-}
-
-type client struct {
-	conn   *nats.Conn
-	prefix string
-	engine atomic.Pointer[string] // that answered last; "" is any
-}
-
-// inReplies is what a reply may have beside what a request brought, in bytes. A request leaves
-// room for it: what is saved or recorded shall be readable.
-const inReplies = 4 << 10
-
-// call sends a request to the engine that answered last, or to any.
-func (c *client) call(ctx context.Context, method string, body []byte) ([]byte, error) {
-	if most := c.conn.MaxPayload(); int64(len(body)+inReplies) > most && most > 0 {
-		return nil, tooLarge("request", len(body)+inReplies, most)
-	}
-	engine := c.engine.Load()
-	r, err := c.conn.RequestWithContext(ctx, subject(c.prefix, cmp.Or(*engine, anyEngine), method), body)
-	if errors.Is(err, nats.ErrNoResponders) && *engine != "" {
-		c.engine.CompareAndSwap(engine, new(string))
-		r, err = c.conn.RequestWithContext(ctx, subject(c.prefix, anyEngine, method), body)
-	}
-	if err != nil {
-		c.engine.CompareAndSwap(engine, new(string)) // another may answer
-		return nil, err
-	}
-	if err := c.sameCluster(r.Header.Get(clusterHeader)); err != nil {
-		return nil, err
-	}
-	if name := r.Header.Get(engineHeader); name != "" && name != *engine {
-		c.engine.CompareAndSwap(engine, &name)
-	}
-	return r.Data, nil
-}
-
-// sameCluster refuses an engine in another cluster: the call has crossed a gateway, or a
-// leaf node between clusters.
-func (c *client) sameCluster(theirs string) error {
-	ours := c.conn.ConnectedClusterName()
-	if ours == "" || theirs == "" || ours == theirs {
-		return nil
-	}
-	return &posthouse.Error{
-		Code:    posthouse.CodeUnsupported,
-		Message: fmt.Sprintf("the engine is in the NATS cluster %.100q and this worker in %.100q: superclusters are not supported", theirs, ours),
-		Hint:    "connect both to one cluster: leases of seconds need its short ways, and over gateways they are not proved",
 	}
 }
 

@@ -199,7 +199,7 @@ func TestMessagesThatDoNotFit(t *testing.T) {
 		"nonsense": {"{}"},
 	} {
 		for _, body := range bodies {
-			m, err := conn.Request("posthouse.task.any."+method, []byte(body), 10*time.Second)
+			m, err := ask(conn, "posthouse.task.w.any."+method, []byte(body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,13 +207,13 @@ func TestMessagesThatDoNotFit(t *testing.T) {
 			if err := json.Unmarshal(m.Data, &reply); err != nil || reply.Error == nil || reply.Error.Code != posthouse.CodeInvalid || reply.Error.Field == "" {
 				t.Errorf("%s %.40q: %s", method, body, m.Data)
 			}
-			if err := conn.Publish("posthouse.task.any."+method, []byte(body)); err != nil { // nobody waits
+			if err := conn.Publish("posthouse.task.w.any."+method, []byte(body)); err != nil { // nobody waits
 				t.Fatal(err)
 			}
 			sent += 2
 		}
 	}
-	if err := conn.Publish("posthouse.task.any.heartbeat", []byte(`{"session":"worker-of-nobody"}`)); err != nil { // it parses
+	if err := conn.Publish("posthouse.task.w.any.heartbeat", []byte(`{"session":"worker-of-nobody"}`)); err != nil { // it parses
 		t.Fatal(err)
 	}
 	var all []deadletter.Letter
@@ -226,7 +226,7 @@ func TestMessagesThatDoNotFit(t *testing.T) {
 		}
 	}
 	for _, l := range all {
-		if l.Kind != deadletter.Request || l.Reason == "" || !strings.HasPrefix(l.Subject, "posthouse.task.any.") || strings.HasSuffix(l.Subject, "heartbeat") {
+		if l.Kind != deadletter.Request || l.Reason == "" || !strings.HasPrefix(l.Subject, "posthouse.task.w.any.") || strings.HasSuffix(l.Subject, "heartbeat") {
 			t.Errorf("%+v", l)
 		}
 	}

@@ -51,7 +51,7 @@ func TestNothingBeginsBehindStop(t *testing.T) {
 				case <-end:
 					return
 				default:
-					_ = crowd.Publish("posthouse.task.any.disconnect", []byte(`{"session":"worker-x"}`))
+					_ = crowd.Publish("posthouse.task.w.any.disconnect", []byte(`{"session":"worker-x"}`))
 				}
 			}
 		}()

@@ -146,6 +146,7 @@ func (a *app) engine(ctx context.Context, f *workerFlags, log *slog.Logger) (e t
 	}
 	o := f.nats.link()
 	o.Logger = log
+	o.Worker = f.Name
 	if o.Credentials == "" {
 		if o.Token, err = a.tokenFor(onlyHere(o.URL)); err != nil {
 			return nil, "", leave, err

@@ -177,6 +177,7 @@ func (h *Host) openLink(ctx context.Context, o *Options, ts *tokens.List) (err e
 		who, ok, err := ts.Authenticate(token)
 		return ok && who.Role.May(tokens.Worker), err
 	}
+	lo.Pass = passes(ts)
 	h.Link, err = o.OpenLink(ctx, &lo)
 	return err
 }
