@@ -75,7 +75,7 @@ func Example() {
 	fmt.Println(out.State.Amount, err)
 	// Output:
 	// posthouse: alice asked for this and cannot approve it (somebody else has to decide, with an access of their own: posthouse token create --name NAME --role approver)
-	// posthouse: value does not satisfy the gate's schema: at amount: type: 2500 has type "string", want "integer"
+	// posthouse: value does not satisfy the gate's schema: at amount: type: "2500" has type "string", want "integer"
 	// <nil>
 	// 2500 <nil>
 }

@@ -7,10 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/gate/internal/schema"
 )
 
 // MaxSchema is the largest schema of a question, in bytes.
@@ -39,13 +37,14 @@ func (e *SchemaError) Is(target error) bool { return target == posthouse.ErrInva
 
 // Validator returns a function for [ledger.Options].Validate. It checks JSON
 // against JSON Schema 2020-12 or draft 7 and keeps the schemas it compiled most
-// recently. It is safe for concurrent use. References must stay within the
+// recently. It is safe for concurrent use. What a schema may cost is bounded,
+// see docs/approvals.md, and numbers are compared exactly. References must stay within the
 // schema; "format" is not checked. Errors are [SchemaError] for the value and
 // [posthouse.ErrInvalid] for the schema.
 func Validator() posthouse.SchemaValidator {
-	c := &cache{compiled: map[[32]byte]*jsonschema.Resolved{}}
-	return func(schema, value json.RawMessage) error {
-		s, err := c.get(schema)
+	c := &cache{compiled: map[[32]byte]*schema.Schema{}}
+	return func(text, value json.RawMessage) error {
+		s, err := c.get(text)
 		if err != nil {
 			return err
 		}
@@ -54,8 +53,8 @@ func Validator() posthouse.SchemaValidator {
 }
 
 // ValidateJSON checks one value like a [Validator] that keeps nothing.
-func ValidateJSON(schema, value json.RawMessage) error {
-	s, err := compile(schema)
+func ValidateJSON(text, value json.RawMessage) error {
+	s, err := compile(text)
 	if err != nil {
 		return err
 	}
@@ -66,19 +65,19 @@ func ValidateJSON(schema, value json.RawMessage) error {
 // oldest goes.
 type cache struct {
 	mu       sync.Mutex
-	compiled map[[32]byte]*jsonschema.Resolved
+	compiled map[[32]byte]*schema.Schema
 	order    [][32]byte
 }
 
-func (c *cache) get(schema json.RawMessage) (*jsonschema.Resolved, error) {
-	key := sha256.Sum256(schema)
+func (c *cache) get(text json.RawMessage) (*schema.Schema, error) {
+	key := sha256.Sum256(text)
 	c.mu.Lock()
 	s := c.compiled[key]
 	c.mu.Unlock()
 	if s != nil {
 		return s, nil
 	}
-	s, err := compile(schema)
+	s, err := compile(text)
 	if err != nil {
 		return nil, err
 	}
@@ -94,91 +93,37 @@ func (c *cache) get(schema json.RawMessage) (*jsonschema.Resolved, error) {
 	return s, nil
 }
 
-func compile(schema json.RawMessage) (*jsonschema.Resolved, error) {
-	bad := func(err error) error {
-		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "schema", Message: "is not a JSON Schema that can be checked", Err: err}
+func compile(text json.RawMessage) (*schema.Schema, error) {
+	if len(text) > MaxSchema {
+		return nil, posthouse.Invalid("schema", "is %d bytes; the limit is %d", len(text), MaxSchema)
 	}
-	if len(schema) > MaxSchema {
-		return nil, posthouse.Invalid("schema", "is %d bytes; the limit is %d", len(schema), MaxSchema)
-	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, bad(err)
-	}
-	read, err := json.Marshal(&s) // as the validator understood it: it takes "$REF" for "$ref"
+	s, err := schema.Compile(text)
 	if err != nil {
-		return nil, bad(err)
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "schema", Message: "is not a JSON Schema that can be checked", Err: err}
 	}
-	if err := checkReferences(read); err != nil {
-		return nil, bad(err)
-	}
-	var resolved *jsonschema.Resolved
-	err = engine.Guard(func() (err error) {
-		resolved, err = s.Resolve(nil)
-		return err
-	})
-	if err != nil {
-		return nil, bad(err)
-	}
-	return resolved, nil
+	return s, nil
 }
 
-func check(s *jsonschema.Resolved, value json.RawMessage) error {
-	var v any
-	if err := json.Unmarshal(value, &v); err != nil {
-		return &SchemaError{Reason: "not valid JSON: " + err.Error()}
+func check(s *schema.Schema, value json.RawMessage) error {
+	err := s.Check(value)
+	if f, ok := errors.AsType[*schema.Failure](err); ok {
+		return explain(f)
 	}
-	err := engine.Guard(func() error { return s.Validate(v) })
-	if err == nil {
-		return nil
+	if err != nil {
+		return &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "value", Message: "takes too many steps to be checked against the schema", Err: err,
+			Hint: "approve or reject it, or answer with a smaller value; a schema without alternatives within alternatives is cheap",
+		}
 	}
-	return explain(err)
+	return nil
 }
 
-// explain turns the validator's error, a chain of schemas, into a path within the value.
-func explain(err error) *SchemaError {
+// explain makes the error of a value that breaks its schema.
+func explain(f *schema.Failure) *SchemaError {
 	const maxReason = 300
-	var path strings.Builder
-	last := ""
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			break
-		}
-		at, ok := strings.CutPrefix(strings.TrimSuffix(err.Error(), ": "+inner.Error()), "validating ")
-		if !ok {
-			break
-		}
-		if at == "root" {
-			at = ""
-		}
-		if down, ok := strings.CutPrefix(at, last); ok {
-			step(&path, strings.TrimPrefix(down, "/"))
-		}
-		last, err = at, inner
-	}
-	reason := nulls.Replace(strings.ToValidUTF8(err.Error(), "?"))
+	reason := strings.ToValidUTF8(f.Reason, "?")
 	if len(reason) > maxReason {
 		reason = strings.ToValidUTF8(reason[:maxReason-3], "") + "..."
 	}
-	return &SchemaError{Path: strings.TrimPrefix(path.String(), "."), Reason: reason}
-}
-
-// nulls undoes how the validator prints a null, alone and inside a value.
-var nulls = strings.NewReplacer("<invalid reflect.Value>", "null", "<nil>", "null")
-
-// step adds to path the place in the value that a keyword of a schema stands for. Most
-// keywords stand for the same place.
-func step(path *strings.Builder, down string) {
-	keyword, name, _ := strings.Cut(down, "/")
-	switch keyword {
-	case "properties":
-		path.WriteString("." + unescape(name))
-	case "additionalProperties", "patternProperties", "unevaluatedProperties":
-		path.WriteString(".*")
-	case "prefixItems":
-		path.WriteString("[" + name + "]")
-	case "items", "additionalItems", "unevaluatedItems", "contains":
-		path.WriteString("[]")
-	}
+	return &SchemaError{Path: f.Path, Reason: reason}
 }

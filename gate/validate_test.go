@@ -146,3 +146,14 @@ func BenchmarkValidator(b *testing.B) {
 		}
 	}
 }
+
+// TestAValueThatCostsTooMuch is refused by name, within a second.
+func TestAValueThatCostsTooMuch(t *testing.T) {
+	const schema = `{"$defs":{"d":{"anyOf":[{"properties":{"a":{"$ref":"#/$defs/d"}},"type":"object"},{"type":"object","properties":{"a":{"$ref":"#/$defs/d"}}}]}},"$ref":"#/$defs/d"}`
+	value := strings.Repeat(`{"a":`, 500) + "1" + strings.Repeat("}", 500)
+	err := gate.ValidateJSON(json.RawMessage(schema), json.RawMessage(value))
+	var e *posthouse.Error
+	if !errors.As(err, &e) || e.Code != posthouse.CodeInvalid || e.Field != "value" || e.Hint == "" {
+		t.Errorf("it ends with %v", err)
+	}
+}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -30,6 +31,7 @@ func (l *Ledger) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 	if err := checkDecision(l.core, &d); err != nil {
 		return nil, err
 	}
+	checked := l.checkValue(ctx, gate, &d)
 	return commit.Decide(ctx, l.core, commit.Place{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
 		if !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt) && d.Verdict != posthouse.Cancel {
 			return commit.Expired(g), nil
@@ -38,7 +40,7 @@ func (l *Ledger) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 			return nil, err
 		}
 		one := d
-		if err := mayDecide(l.core, g, &one, tx.At); err != nil {
+		if err := mayDecide(l.core, g, &one, checked, tx.At); err != nil {
 			return nil, err
 		}
 		if g.Quorum != nil && one.Verdict != posthouse.Cancel {
@@ -76,7 +78,35 @@ func checkDecision(c *core.Core, d *posthouse.Decision) error {
 	return nil
 }
 
-func mayDecide(c *core.Core, g *posthouse.Gate, d *posthouse.Decision, at time.Time) error {
+// A valueCheck is what a schema said of a decided value.
+type valueCheck struct {
+	schema json.RawMessage
+	err    error
+}
+
+// checkValue checks a decided value against its gate's schema before the thread is locked:
+// a schema is code of a stranger, and nobody waits for it. A gate that cannot be read is
+// refused where it is decided.
+func (l *Ledger) checkValue(ctx context.Context, gate posthouse.ID, d *posthouse.Decision) *valueCheck {
+	if len(d.Value) == 0 || l.core.Config.Validate == nil {
+		return nil
+	}
+	g, err := l.Gate(ctx, gate)
+	if err != nil || len(g.Schema) == 0 {
+		return nil
+	}
+	return &valueCheck{g.Schema, l.core.Config.Validate(g.Schema, d.Value)}
+}
+
+// of returns what was found of the schema of a gate, which is checked now if it is another.
+func (v *valueCheck) of(c *core.Core, g *posthouse.Gate, value json.RawMessage) error {
+	if v != nil && bytes.Equal(v.schema, g.Schema) {
+		return v.err
+	}
+	return c.Config.Validate(g.Schema, value)
+}
+
+func mayDecide(c *core.Core, g *posthouse.Gate, d *posthouse.Decision, checked *valueCheck, at time.Time) error {
 	right, _ := g.Decider(d.By, at)
 	d.For, d.Trail = right.For, 0
 	if err := g.MayGive(d, at); err != nil {
@@ -92,7 +122,7 @@ func mayDecide(c *core.Core, g *posthouse.Gate, d *posthouse.Decision, at time.T
 		if c.Config.Validate == nil {
 			return commit.Unchecked(g)
 		}
-		if err := c.Config.Validate(g.Schema, d.Value); err != nil {
+		if err := checked.of(c, g, d.Value); err != nil {
 			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "value", Message: "does not satisfy the gate's schema", Err: err}
 		}
 	}

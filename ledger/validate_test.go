@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -47,5 +49,66 @@ func TestAGateThatNobodyCanCheckIsNotOpened(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// TestACostlySchemaIsRefusedWhereItIsAsked: who answers is not who pays for it.
+func TestACostlySchemaIsRefusedWhereItIsAsked(t *testing.T) {
+	ctx, l := context.Background(), open(t, &ledger.Options{Validate: gate.Validator()})
+	var doubled strings.Builder
+	doubled.WriteString(`{"$ref":"#/$defs/d40","$defs":{"d0":{"type":"integer"}`)
+	for i := range 40 {
+		fmt.Fprintf(&doubled, `,"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i+1, i, i)
+	}
+	doubled.WriteString("}}")
+	for name, schema := range map[string]string{"alternatives": doubled.String(), "repetitions": `{"pattern":"((a{100}){100}){10}"}`, "no schema": `{"type":7}`} {
+		_, err := l.Commit(ctx, &ledger.Draft{
+			Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting, Parts: []posthouse.Part{{Name: "n", Data: []byte("1")}}},
+			Gates: []posthouse.Gate{{Name: "ok?", Schema: json.RawMessage(schema)}},
+		})
+		var e *posthouse.Error
+		if !errors.As(err, &e) || e.Code != posthouse.CodeInvalid || e.Field != "schema" || e.Hint == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := l.Thread(ctx, "t"); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("something was written: %v", err)
+	}
+}
+
+// TestACheckHoldsNobodyUp: while a value is checked against a schema, the gate is rejected
+// and the thread cancelled.
+func TestACheckHoldsNobodyUp(t *testing.T) {
+	ctx := context.Background()
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	l := open(t, &ledger.Options{Validate: func(_, value json.RawMessage) error {
+		if string(value) == "42" {
+			begun <- struct{}{}
+			<-goOn
+		}
+		return nil
+	}})
+	done, err := l.Commit(ctx, &ledger.Draft{
+		Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting, Parts: []posthouse.Part{{Name: "n", Data: []byte("1")}}},
+		Gates: []posthouse.Gate{{Name: "ok?", Schema: json.RawMessage(`{"type":"number"}`)}, {Name: "too?", Schema: json.RawMessage(`{"type":"number"}`)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := make(chan error)
+	go func() {
+		_, err := l.Decide(ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Value: []byte("42")})
+		late <- err
+	}()
+	<-begun
+	if _, err := l.Decide(ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Reject, By: "bob"}); err != nil {
+		t.Errorf("a rejection: %v", err)
+	}
+	if _, err := l.Cancel(ctx, "t", nil); err != nil {
+		t.Errorf("a request to cancel: %v", err)
+	}
+	close(goOn)
+	if err := <-late; !errors.Is(err, posthouse.ErrDecided) {
+		t.Errorf("the late one: %v", err)
 	}
 }

@@ -3,6 +3,8 @@ package commit
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -121,12 +123,23 @@ func askedAgain(tx *core.Tx, g *posthouse.Gate) posthouse.ID {
 
 // MayOpen returns [posthouse.ErrUnsupported] for a gate whose answer has a schema, if
 // the Ledger has no validator. [ledger.Ledger.Commit] opens no such gate: its decision
-// would fail, perhaps a week later.
+// would fail, perhaps a week later. For the same reason it returns [posthouse.ErrInvalid] for
+// a schema that the validator refuses: it says so of any value, with the field schema.
 func MayOpen(c *core.Core, g *posthouse.Gate) error {
-	if c.Config.Validate != nil || len(g.Schema) == 0 || !g.Allows(posthouse.Edit) && !g.Allows(posthouse.Respond) {
+	switch {
+	case len(g.Schema) == 0 || !g.Allows(posthouse.Edit) && !g.Allows(posthouse.Respond):
 		return nil
+	case c.Config.Validate == nil:
+		return Unchecked(g)
 	}
-	return Unchecked(g)
+	err := c.Config.Validate(g.Schema, json.RawMessage("null"))
+	if e, ok := errors.AsType[*posthouse.Error](err); ok && e.Field == "schema" {
+		return &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "schema", Message: "of gate " + cmp.Or(string(g.ID), g.Name) + " cannot be used to check an answer", Err: err,
+			Hint: "ask with a smaller schema that can be checked, or without one",
+		}
+	}
+	return nil
 }
 
 // Unchecked returns the error of a value that no validator can check.

@@ -1,23 +1,17 @@
-package gate
+package schema
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 )
 
-// checkReferences refuses schemas that would harm a validator. A schema that refers to
+// check refuses schemas that would harm a validator. A schema that refers to
 // itself without going down into the value would recurse for ever. A reference out of the
 // document would need the network.
-func checkReferences(schema json.RawMessage) error {
-	var root any
-	if err := json.Unmarshal(schema, &root); err != nil {
-		return err
-	}
-	c := &references{root: root, anchors: map[string][]string{}, state: map[string]visit{}}
-	if err := c.collect(root, ""); err != nil {
+func (c *references) check() error {
+	if err := c.collect(c.root, ""); err != nil {
 		return err
 	}
 	for _, at := range c.schemas {
