@@ -9,7 +9,8 @@
 //
 // A token has a name, under which what is done with it is recorded, and a [Role]:
 // a [Viewer] reads, an [Approver] also decides gates, an [Operator] does
-// everything, a [Worker] handles tasks and nothing else. It may expire. The directory keeps the hashes of the secrets, in the
+// everything, a [Worker] handles tasks and nothing else, those of the groups and names that its
+// token says. It may expire. The directory keeps the hashes of the secrets, in the
 // file [File], mode 0600, and when each was last used, to the minute.
 //
 // An approval token ([NewApproval]) is none of these. The server keeps its hash beside
@@ -21,5 +22,5 @@
 // can reach, is refused.
 //
 // The package may import the root package, internal/filelock, internal/secretfile and
-// server/internal/strict.
+// server/internal/strict, and task.
 package tokens

@@ -101,9 +101,9 @@ func TestTokensFileVersion(t *testing.T) {
 	if v := version(); v != 1 {
 		t.Errorf("without one again it is %d", v)
 	}
-	later := `{"version":3,"tokens":[]}`
+	later := `{"version":4,"tokens":[]}`
 	check(t, os.WriteFile(filepath.Join(dir, File), []byte(later), 0o600))
-	if _, err := Open(dir, nil); !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "version 3") || !strings.Contains(err.Error(), "up to 2") {
+	if _, err := Open(dir, nil); !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "version 4") || !strings.Contains(err.Error(), "up to 3") {
 		t.Errorf("a later version: %v", err)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, File)); err != nil || string(data) != later {

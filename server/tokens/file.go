@@ -16,12 +16,13 @@ import (
 	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
-// The versions of the file. The later one is written only while a token has an expiry.
-// A program that does not know expiries refuses it, rather than take such a token for
-// ever.
+// The versions of the file. The later ones are written only while a token has an expiry, or
+// names groups or tasks. A program that does not know them refuses the file, rather than take
+// such a token for ever, or for any task.
 const (
 	format         = 1
 	formatExpiring = 2
+	formatLimited  = 3
 )
 
 // maxFile bounds the file, in bytes: some thousand tokens.
@@ -58,6 +59,9 @@ func (t *List) change(f func([]Token) ([]Token, error)) error {
 	version := format
 	if slices.ContainsFunc(ts, func(x Token) bool { return !x.ExpiresAt.IsZero() }) {
 		version = formatExpiring
+	}
+	if slices.ContainsFunc(ts, func(x Token) bool { return x.limited() }) {
+		version = formatLimited
 	}
 	data, err := json.MarshalIndent(document{version, ts}, "", "  ")
 	if err != nil {
@@ -106,9 +110,9 @@ func parse(data []byte) ([]Token, error) {
 	if err := strict.Decode(data, &file); err != nil {
 		return nil, err
 	}
-	if file.Version != format && file.Version != formatExpiring {
+	if file.Version < format || file.Version > formatLimited {
 		return nil, &posthouse.Error{
-			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the tokens file has version %d; this program knows versions up to %d", file.Version, formatExpiring),
+			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the tokens file has version %d; this program knows versions up to %d", file.Version, formatLimited),
 			Hint: "use the version of posthouse that wrote it, or a newer one; nothing was changed",
 		}
 	}
@@ -123,7 +127,11 @@ func parse(data []byte) ([]Token, error) {
 			return nil, posthouse.Invalid("role", "of %.40q is not one of viewer, approver, operator, worker", t.Name)
 		case t.Hash.IsZero():
 			return nil, posthouse.Invalid("hash", "of %.40q is missing", t.Name)
-		case !t.ExpiresAt.IsZero() && file.Version != formatExpiring:
+		case t.limited() && (file.Version < formatLimited || t.Role != Worker):
+			return nil, posthouse.Invalid("groups", "or tasks of %.40q stand in a file of version %d, or in a token of another role than worker", t.Name, file.Version)
+		case checkNames("group", t.Groups) != nil || checkNames("task", t.Tasks) != nil:
+			return nil, posthouse.Invalid("groups", "or tasks of %.40q are no names", t.Name)
+		case !t.ExpiresAt.IsZero() && file.Version < formatExpiring:
 			return nil, posthouse.Invalid("expiresAt", "of %.40q stands in a file of version %d, which has none", t.Name, file.Version)
 		}
 		names[t.Name] = true

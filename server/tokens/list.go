@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -34,6 +35,10 @@ type Token struct {
 	Hash      posthouse.Hash `json:"hash"` // SHA-256 of the secret
 	CreatedAt time.Time      `json:"createdAt"`
 	ExpiresAt time.Time      `json:"expiresAt,omitzero"` // it is refused from then on; zero: never
+
+	// Groups and Tasks say what a worker may take; see [Token.Pass].
+	Groups []string `json:"groups,omitempty"`
+	Tasks  []string `json:"tasks,omitempty"`
 
 	// LastUsedAt is when the token was last used, to the minute, at any server of
 	// the directory. Zero: never, or not known. Only All sets it.
@@ -81,6 +86,9 @@ func (t *List) Dir() string { return t.dir }
 // CreateOptions refine [List.Create]. Nil is the zero value.
 type CreateOptions struct {
 	ExpiresAt time.Time // when the token stops being good, to the second; zero: never
+
+	Groups []string // of a worker: whose tasks it may take, beside those of no group; "*" is all. At most 1,000
+	Tasks  []string // of a worker: the names that it may take; none is all. At most 1,000
 }
 
 // Create makes a token and returns its secret, which cannot be shown again. It
@@ -105,6 +113,15 @@ func (t *List) Create(name string, role Role, o *CreateOptions) (secret string, 
 			return "", posthouse.Invalid("expires", "is %s, which is not in the future, or beyond the year %d", expires.Format(time.RFC3339), maxYear)
 		}
 	}
+	var groups, tasks []string
+	if o != nil {
+		if groups, tasks = o.Groups, o.Tasks; len(groups)+len(tasks) > 0 && role != Worker {
+			return "", limitsOf(role)
+		}
+	}
+	if err := cmp.Or(checkNames("group", groups), checkNames("task", tasks)); err != nil {
+		return "", err
+	}
 	secret = NewSecret()
 	return secret, t.change(func(ts []Token) ([]Token, error) {
 		ts = slices.DeleteFunc(ts, func(x Token) bool { return x.Name == name && x.Expired(now) })
@@ -115,7 +132,7 @@ func (t *List) Create(name string, role Role, o *CreateOptions) (secret string, 
 			}
 		}
 		made := t.token(name, role, secret)
-		made.ExpiresAt = expires
+		made.ExpiresAt, made.Groups, made.Tasks = expires, groups, tasks
 		return append(ts, made), nil
 	})
 }

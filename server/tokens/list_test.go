@@ -184,7 +184,7 @@ func TestDamagedTokensFileLetsNobodyIn(t *testing.T) {
 	for name, bad := range map[string]string{
 		"empty":         "",
 		"cut":           good[:len(good)-3],
-		"version":       strings.Replace(good, `"version":1`, `"version":3`, 1),
+		"version":       strings.Replace(good, `"version":1`, `"version":4`, 1),
 		"no version":    strings.Replace(good, `"version":1,`, ``, 1),
 		"role":          strings.Replace(good, "viewer", "root", 1),
 		"two roles":     strings.Replace(good, `"role":"viewer"`, `"role":"viewer","role":"operator"`, 1),

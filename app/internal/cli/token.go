@@ -32,8 +32,9 @@ Who holds the data directory needs no token for this: if no operator's token is
 good any more, make another here.`,
 		Example: `  posthouse token create --name alice --role approver --out alice.token
   posthouse token create --name ci --role viewer --expires 30d
+  posthouse token create --name gpu-1 --role worker --group gpu --out gpu-1.token
   posthouse token list`,
-	}, a.tokenCreate(), a.tokenList(), a.tokenRevoke(), a.tokenApproval())
+	}, a.tokenCreate(), a.tokenAllow(), a.tokenList(), a.tokenRevoke(), a.tokenApproval())
 }
 
 // tokenApproval is the one command below token that asks the server.
@@ -101,6 +102,7 @@ func (a *app) tokens() (*tokens.List, error) {
 
 func (a *app) tokenCreate() *cobra.Command {
 	var name, role, out string
+	var groups, tasks []string
 	var until expiry
 	cmd := &cobra.Command{
 		Use: "create", Short: "Make a token and print its secret, once",
@@ -118,7 +120,7 @@ no expiry is good until it is revoked.`,
 				return err
 			}
 			expires := until.at(time.Now())
-			secret, err := a.createToken(ts, name, tokens.Role(role), &tokens.CreateOptions{ExpiresAt: expires}, out)
+			secret, err := a.createToken(ts, name, tokens.Role(role), &tokens.CreateOptions{ExpiresAt: expires, Groups: groups, Tasks: tasks}, out)
 			made := map[string]string{"name": name, "role": role}
 			if !expires.IsZero() {
 				made["expiresAt"] = expires.Format(time.RFC3339)
@@ -145,6 +147,7 @@ no expiry is good until it is revoked.`,
 	}
 	cmd.Flags().StringVar(&name, "name", "", "whom it speaks for (required)")
 	cmd.Flags().StringVar(&role, "role", string(tokens.Approver), "viewer, approver, operator or worker")
+	limitFlags(cmd, &groups, &tasks)
 	cmd.Flags().StringVar(&out, "out", "", "write the secret to this new file, mode 0600, instead of printing it")
 	cmd.Flags().Var(&until, "expires", "how long it is good, as in 30d, 2w or 12h, or until when, as in 2027-01-31T00:00:00Z (default: for ever)")
 	return cmd
@@ -198,6 +201,8 @@ func (a *app) tokenList() *cobra.Command {
 			type shown struct {
 				Name    string      `json:"name"`
 				Role    tokens.Role `json:"role"`
+				Groups  []string    `json:"groups,omitempty"`
+				Tasks   []string    `json:"tasks,omitempty"`
 				Created time.Time   `json:"createdAt"`
 				Expires time.Time   `json:"expiresAt,omitzero"`
 				Expired bool        `json:"expired"`
@@ -205,7 +210,7 @@ func (a *app) tokenList() *cobra.Command {
 			}
 			all, rows := []shown{}, [][]string{}
 			for _, t := range list {
-				x := shown{t.Name, t.Role, t.CreatedAt, t.ExpiresAt, t.Expired(time.Now()), t.LastUsedAt}
+				x := shown{t.Name, t.Role, t.Groups, t.Tasks, t.CreatedAt, t.ExpiresAt, t.Expired(time.Now()), t.LastUsedAt}
 				expires, used := "never", "never"
 				if !x.Expires.IsZero() {
 					expires = tree.Time(x.Expires)
