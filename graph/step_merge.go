@@ -42,7 +42,7 @@ func (s *step) mergeState() (err error) {
 		return err
 	}
 	if s.single {
-		return r.live.RereadInterfaces()
+		return r.live.Reread()
 	}
 	return r.live.Detach()
 }

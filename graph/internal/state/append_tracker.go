@@ -242,9 +242,10 @@ func appendOwn(s, v reflect.Value) reflect.Value {
 	return reflect.AppendSlice(reflect.AppendSlice(own, s), v)
 }
 
-// detach decodes deep elements that extend added from their encoding.
+// detach decodes the newest elements from their encoding, if they may differ from that or
+// share memory with what was merged.
 func (t *appendTracker) detach() error {
-	if !t.deep {
+	if t.faithful {
 		return nil
 	}
 	for i := t.fresh; i < t.count; i++ {
@@ -258,7 +259,7 @@ func (t *appendTracker) detach() error {
 			return err
 		}
 		t.known.Index(i).Set(e)
-		if !t.loose {
+		if !t.deep {
 			continue
 		}
 		if enc, err = t.encode(i); err != nil { // keys of what was a struct have another order now

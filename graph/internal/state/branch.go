@@ -65,7 +65,7 @@ func (l *Live) Writes() ([]Write, error) {
 			added := reflect.New(q.slice)
 			added.Elem().Set(q.appended.slice.Slice(q.appended.count, n))
 			from = added.Interface()
-		case q.untouched() && (q.stored || q.now.IsZero()):
+		case q.absent(), q.stored && q.untouched():
 			continue
 		}
 		enc, err := q.encode(l.schema.Codec, from)

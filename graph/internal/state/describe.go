@@ -69,7 +69,7 @@ func (p *Schema) Digests(ptr any) (map[string]string, bool) {
 	for i := range p.Fields {
 		f := &p.Fields[i]
 		x, err := v.FieldByIndexErr(f.index) // through an embedded pointer that is nil: zero
-		if err != nil || x.IsZero() {
+		if err != nil || isZero(x) {
 			continue
 		}
 		data, err := json.Marshal(x.Interface())

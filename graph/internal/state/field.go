@@ -30,10 +30,11 @@ type Field struct {
 	encoding encodingRule
 	fn       func(base reflect.Value, writes []reflect.Value) (reflect.Value, error) // of Custom
 
-	loose bool         // it holds interfaces: what is in them is known by its encoding only
-	log   bool         // it is a struct around the slice that is stored, see Options.IsLog
-	slice reflect.Type // byAppend: the slice that is stored
-	deep  bool         // byAppend: elements hold more than their own bits
+	faithful bool         // values equal what their encoding decodes to, see isFaithful; of an append part its elements do
+	loose    bool         // it holds interfaces: what is in them is known by its encoding only
+	log      bool         // it is a struct around the slice that is stored, see Options.IsLog
+	slice    reflect.Type // byAppend: the slice that is stored
+	deep     bool         // byAppend: elements hold more than their own bits
 }
 
 // sliceOf returns the slice of an append part: the field v, or the one in a Log.
@@ -122,7 +123,7 @@ func (p *Schema) Write(ptr any, recorded posthouse.State) ([]posthouse.Part, err
 	parts := make([]posthouse.Part, 0, len(p.Fields))
 	for i := range p.Fields {
 		f := &p.Fields[i]
-		if _, ok := recorded[f.Part]; !ok && state.FieldByIndex(f.index).IsZero() {
+		if _, ok := recorded[f.Part]; !ok && isZero(state.FieldByIndex(f.index)) {
 			continue
 		}
 		enc, err := f.encode(p.Codec, f.pointer(state))

@@ -3,7 +3,6 @@ package state
 import (
 	"bytes"
 	"reflect"
-	"slices"
 	"unsafe"
 
 	"github.com/posthouse/posthouse"
@@ -31,7 +30,7 @@ type part struct {
 	enc              []byte        // its last encoding; not for byAppend
 	stored           bool          // the part has a committed value: it was once not zero
 	appended         *appendTracker
-	reread           bool // it holds interfaces, which may differ from what its encoding has
+	reread           bool // it changed, and may differ from what its encoding decodes to
 	overwritten      bool // see Live.Overwrite
 }
 
@@ -106,7 +105,7 @@ func (l *Live) Delta() ([]posthouse.Part, error) {
 				return nil, err
 			}
 			if changed {
-				l.out, q.reread = append(l.out, part), q.loose
+				l.out, q.reread = append(l.out, part), !q.faithful
 			}
 			q.stored = true
 			continue
@@ -120,10 +119,10 @@ func (l *Live) Delta() ([]posthouse.Part, error) {
 		}
 		same = false
 		if q.stored && bytes.Equal(enc, q.enc) {
-			q.reread = q.loose && !isDecoded(q.now)
+			q.reread = !q.faithful && !q.isDecoded(l.schema.Codec)
 			continue
 		}
-		q.reread = q.loose
+		q.reread = !q.faithful
 		q.enc, q.stored = enc, true
 		l.out = append(l.out, posthouse.Part{})
 		p := &l.out[len(l.out)-1] // in place: a node in a hundred nanoseconds counts copies
@@ -140,7 +139,7 @@ func (l *Live) Delta() ([]posthouse.Part, error) {
 
 // absent reports whether the part was always zero. It is not stored then, and max
 // and min ignore it.
-func (q *part) absent() bool { return !q.stored && q.now.IsZero() }
+func (q *part) absent() bool { return !q.stored && isZero(q.now) }
 
 // untouched reports whether the field cannot have changed.
 func (q *part) untouched() bool {
@@ -155,6 +154,15 @@ func (q *part) untouched() bool {
 		return q.now.IsNil()
 	}
 	return false
+}
+
+// isDecoded reports whether a part whose encoding did not change is as that decodes.
+func (q *part) isDecoded(codec posthouse.Codec) bool {
+	same := bytes.Equal(q.nowBits, q.oldBits)
+	if codec.Name() != posthouse.JSON.Name() {
+		return same
+	}
+	return isDecoded(q.now, same)
 }
 
 // Verify refuses elements of append parts that were changed. It encodes them again
@@ -180,7 +188,7 @@ func (l *Live) Input(in any) {
 		switch {
 		case q.encoding == byAppend:
 			q.appended.extend(v)
-		case !v.IsZero():
+		case !isZero(v):
 			q.now.Set(v)
 		}
 	}
@@ -195,8 +203,9 @@ func (l *Live) Input(in any) {
 // was merged into it, and nodes see what they would see after a restart.
 func (l *Live) Detach() error { return l.decodeAgain(true) }
 
-// RereadInterfaces is [Live.Detach] for the changed parts that hold interfaces only.
-func (l *Live) RereadInterfaces() error { return l.decodeAgain(false) }
+// Reread is [Live.Detach] for the changed parts that may differ from what their encoding
+// decodes to. So a node sees the same state as after a restart, and work follows the delta.
+func (l *Live) Reread() error { return l.decodeAgain(false) }
 
 func (l *Live) decodeAgain(all bool) error {
 	changed := all
@@ -247,51 +256,4 @@ func (l *Live) copy() (reflect.Value, error) {
 		}
 	}
 	return c, nil
-}
-
-// isDecoded reports whether what the interfaces in v hold is as JSON has it.
-func isDecoded(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Interface:
-		return v.NumMethod() == 0 && v.CanInterface() && isJSON(v.Interface())
-	case reflect.Pointer:
-		return v.IsNil() || isDecoded(v.Elem())
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			if !isDecoded(v.Index(i)) {
-				return false
-			}
-		}
-	case reflect.Map:
-		for it := v.MapRange(); it.Next(); {
-			if !isDecoded(it.Key()) || !isDecoded(it.Value()) {
-				return false
-			}
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if !isDecoded(v.Field(i)) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// isJSON reports whether decoding JSON makes such values.
-func isJSON(v any) bool {
-	switch v := v.(type) {
-	case nil, bool, float64, string:
-		return true
-	case []any:
-		return v != nil && !slices.ContainsFunc(v, func(e any) bool { return !isJSON(e) })
-	case map[string]any:
-		for _, e := range v {
-			if !isJSON(e) {
-				return false
-			}
-		}
-		return v != nil
-	}
-	return false
 }

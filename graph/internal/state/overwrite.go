@@ -54,7 +54,7 @@ func (l *Live) ApplyRules(task string, parallel bool) error {
 			continue
 		}
 		ws := []written{{task: task, value: own, base: base}}
-		v, err := q.combine(base, !q.stored && base.IsZero(), ws)
+		v, err := q.combine(base, !q.stored && isZero(base), ws)
 		switch {
 		case err == nil:
 			q.now.Set(v)

@@ -139,6 +139,11 @@ func (b *builder) addField(f reflect.StructField, index []int, tag string) {
 	case isFlat(f.Type):
 		p.encoding = byBits
 	}
+	of := p.Type
+	if p.encoding == byAppend {
+		of = p.slice.Elem()
+	}
+	p.faithful = isFaithful(b.Codec, of)
 	if b.Codec.Name() == posthouse.JSON.Name() { // of another codec nobody knows what it cannot encode
 		b.checkJSON(p.Name, p.Type, map[reflect.Type]bool{})
 	}
