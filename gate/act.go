@@ -93,7 +93,7 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 	if a.other != nil {
 		return none, a.conflict(a.other, grant)
 	}
-	return posthouse.Decode[Out](v)
+	return engine.DecodeRecorded[Out]("the result of effect "+name, v)
 }
 
 // keyGranted is where [Act] puts the gate into its function's context.

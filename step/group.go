@@ -91,7 +91,7 @@ func Go[T any](g *Group, name string, fn func(context.Context) (T, error)) *Futu
 	}
 	f.call = c
 	if v, ok := c.Recorded(); ok {
-		f.value, err = posthouse.Decode[T](v, g.opt.codec())
+		f.value, err = decode[T](name, v, &o)
 		f.complete(g, place, err)
 		return f
 	}
@@ -101,7 +101,7 @@ func Go[T any](g *Group, name string, fn func(context.Context) (T, error)) *Futu
 		var v posthouse.Value
 		err := engine.Guard(func() (err error) { v, err = run(g.ctx, c, name, &o, fn); return err })
 		if err == nil {
-			f.value, err = posthouse.Decode[T](v, g.opt.codec())
+			f.value, err = decode[T](name, v, &o)
 		}
 		f.complete(g, place, err)
 	})

@@ -27,7 +27,7 @@ func doInHandler[T any](ctx context.Context, h handler.Scope, name string, o *Op
 	if err != nil {
 		return zero, err
 	}
-	return posthouse.Decode[T](v, o.codec())
+	return decode[T](name, v, o)
 }
 
 // signal takes a signal for a program, or for a handler.

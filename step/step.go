@@ -19,6 +19,11 @@ type Options struct {
 	// Timeout limits one attempt, whose context then ends with a [TimeoutError].
 	// Default: that of the flow, or else none; negative: none.
 	Timeout time.Duration
+
+	// Convert changes a recorded result that the step's type does not fit, as when a field was
+	// renamed, into one that it fits. Without it such a result is [posthouse.ErrInvalid], before
+	// anything after the step acts. What is on record stays as it is.
+	Convert func(recorded posthouse.Value) (posthouse.Value, error)
 }
 
 // Do returns the recorded result of this call. Without one it runs fn and records the
@@ -47,7 +52,7 @@ func DoWith[T any](ctx context.Context, name string, o Options, fn func(context.
 	if err != nil {
 		return zero, err
 	}
-	return posthouse.Decode[T](v, o.codec())
+	return decode[T](name, v, &o)
 }
 
 // beginCall counts the call and finds its result. It fills in the defaults of o.

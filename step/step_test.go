@@ -326,3 +326,43 @@ func TestUnordered(t *testing.T) {
 		}
 	}
 }
+
+// TestRenamedResultsAreRefused reads a result that an earlier version of the program recorded
+// under other names, in a step, in a group, and with a conversion.
+func TestRenamedResultsAreRefused(t *testing.T) {
+	type old struct{ Lines []struct{ Amount int } }
+	type now struct{ Lines []struct{ Cents int } }
+	h := newHost(t)
+	record := func(ctx context.Context) error {
+		_, err := step.Do(ctx, "price", func(context.Context) (old, error) { return old{[]struct{ Amount int }{{500}}}, nil })
+		return err
+	}
+	if err := h.run(func(ctx context.Context) error { return errors.Join(record(ctx), posthouse.ErrWaiting) }); !errors.Is(err, posthouse.ErrWaiting) {
+		t.Fatal(err)
+	}
+	again := func(context.Context) (now, error) { t.Error("the step ran again"); return now{}, nil }
+	refused := func(err error) {
+		t.Helper()
+		if !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), "Amount") {
+			t.Errorf("error %v", err)
+		}
+	}
+	_ = h.run(func(ctx context.Context) error { _, err := step.Do(ctx, "price", again); refused(err); return err })
+	_ = h.run(func(ctx context.Context) error {
+		g := step.NewGroup(ctx, nil)
+		step.Go(g, "price", again)
+		err := g.Wait()
+		refused(err)
+		return err
+	})
+	_ = h.run(func(ctx context.Context) error {
+		v, err := step.DoWith(ctx, "price", step.Options{Convert: func(v posthouse.Value) (posthouse.Value, error) {
+			v.Data = []byte(strings.ReplaceAll(string(v.Data), "Amount", "Cents"))
+			return v, nil
+		}}, again)
+		if err != nil || v.Lines[0].Cents != 500 {
+			t.Errorf("%+v, %v", v, err)
+		}
+		return posthouse.ErrWaiting
+	})
+}

@@ -13,7 +13,7 @@ type Kind string
 // The kinds of mismatch.
 const (
 	MismatchNode      Kind = "node"      // a node that is to run is gone, or does not run without an input any more
-	MismatchPart      Kind = "part"      // a part of the state does not decode into its field
+	MismatchPart      Kind = "part"      // a part of the state has no field, or does not decode into it, or has keys that its type lacks
 	MismatchInput     Kind = "input"     // what a task was sent does not decode into its input type, or has keys that the type lacks
 	MismatchJoin      Kind = "join"      // a join, or a source that arrived at it, is gone; or nothing is left that it waits for
 	MismatchResult    Kind = "result"    // a recorded result of a task writes what does not decode, or leads to a node that is gone

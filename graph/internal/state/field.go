@@ -56,9 +56,10 @@ func (f *Field) stored() reflect.Type {
 // Appends reports whether the part is an append part: a list that only grows.
 func (f *Field) Appends() bool { return f.encoding == byAppend }
 
-// Fits returns why a stored value does not decode into the field, nil if it does.
+// Fits returns why a stored value does not decode into the field, nil if it does. A key
+// that the type does not have is a reason, at any depth: what it holds would be lost.
 func (f *Field) Fits(codec posthouse.Codec, v posthouse.Value) error {
-	return Unmarshal(codec, v, reflect.New(f.stored()).Interface())
+	return UnmarshalStrict(codec, v, f.stored())
 }
 
 // pointer returns what a codec encodes from and decodes into.

@@ -13,7 +13,8 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
-// PartMisfits returns the parts that do not decode into their fields.
+// PartMisfits returns the parts that do not decode into their fields, or hold keys that
+// their fields lack.
 func PartMisfits(schema *state.Schema, codec posthouse.Codec, s posthouse.State) (bad []*migrate.Mismatch) {
 	for i := range schema.Fields {
 		f := &schema.Fields[i]
@@ -23,6 +24,16 @@ func PartMisfits(schema *state.Schema, codec posthouse.Codec, s posthouse.State)
 		}
 		if err := f.Fits(codec, v); err != nil {
 			bad = append(bad, migrate.Misfit(migrate.MismatchPart, f.Part, err, "part %q does not fit the field %s of type %s", f.Part, f.Name, f.Type))
+		}
+	}
+	return bad
+}
+
+// UnknownParts returns the parts that have no field: of a field that was renamed or dropped.
+func UnknownParts(schema *state.Schema, s posthouse.State) (bad []*migrate.Mismatch) {
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if schema.Part(name) == nil {
+			bad = append(bad, migrate.Misfit(migrate.MismatchPart, name, nil, "part %q has no field in the state: let a migration move or delete it", name))
 		}
 	}
 	return bad

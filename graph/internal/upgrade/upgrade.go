@@ -82,6 +82,9 @@ func (a *Version) Of(ctx context.Context, c *posthouse.Checkpoint, head bool) (*
 	}
 	if t.State, err = migrate.Parts(t.Used, c); err == nil {
 		t.misfit = append(t.misfit, topology.PartMisfits(a.Schema, a.Codec, t.State)...)
+		if c.Fingerprint != "" { // a checkpoint made by hand may hold more than a graph knows
+			t.misfit = append(t.misfit, topology.UnknownParts(a.Schema, t.State)...)
+		}
 	} else if !t.noteMismatch(err) {
 		return nil, err
 	}

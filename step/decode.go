@@ -1,0 +1,21 @@
+package step
+
+import (
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// decode returns a step's result. One that an earlier version of the program recorded in
+// another form is converted first.
+func decode[T any](name string, v posthouse.Value, o *Options) (T, error) {
+	what := "the result of step " + name
+	t, err := engine.DecodeRecorded[T](what, v, o.codec())
+	if err == nil || o.Convert == nil {
+		return t, err
+	}
+	err = engine.Guard(func() (err error) { v, err = o.Convert(v); return err })
+	if err != nil {
+		return t, err
+	}
+	return engine.DecodeRecorded[T](what, v, o.codec())
+}
