@@ -48,7 +48,11 @@ type Use struct {
 type Grant struct {
 	Gate   *Gate       `json:"gate"`
 	Status GrantStatus `json:"status"`
-	Uses   []Use       `json:"uses"` // in the order they were let go
+
+	// Approval says whether effects may still run under the decision.
+	Approval Approval `json:"approval,omitempty"`
+
+	Uses []Use `json:"uses"` // in the order they were let go
 }
 
 // Licensed returns the content that the gate's decision approved: what was shown, or

@@ -14,6 +14,10 @@ type Release struct {
 	Seq  uint64    `json:"seq"`  // of the generation's last entry, which holds the release
 	Hash Hash      `json:"hash"` // of that entry
 	At   time.Time `json:"at"`
+
+	// Ended lists the gates whose approvals could still be used, or asked for again, until
+	// the release ended them: see [Gate.Approval]. Only what makes the release returns it.
+	Ended []ID `json:"ended,omitempty"`
 }
 
 // A ReleaseInfo is the header of a release: its entry closes the generation. It has no

@@ -25,6 +25,11 @@ func ReadGrant(ctx context.Context, led core.Ledger, gate posthouse.ID) (*postho
 	if grant.Uses, err = usesOf(ctx, l, g); err != nil {
 		return nil, err
 	}
+	info, err := l.Summary(ctx, g.Thread)
+	if err != nil {
+		return nil, err
+	}
+	grant.Approval = g.Approval(grant.Uses, info, l.Now())
 	executed := 0
 	for i := range grant.Uses {
 		u := &grant.Uses[i]

@@ -18,6 +18,7 @@ import (
 type Grant struct {
 	Gate       *posthouse.Gate       `json:"gate"`
 	Status     posthouse.GrantStatus `json:"status" doc:"proposed, decided, released, executed or unknown"`
+	Approval   posthouse.Approval    `json:"approval,omitempty" doc:"whether effects may still run under the decision: usable, lapsed (it is asked for again), used, or ended by a release or with its branch; absent: it licenses none"`
 	Licenses   int                   `json:"licenses" doc:"how many effects an approval licenses; 0: none, the answer is one to a question"`
 	ValidUntil time.Time             `json:"validUntil,omitzero" doc:"the approval is asked for again from then on"`
 	Content    json.RawMessage       `json:"content,omitempty" doc:"what was approved: as it was shown, or as it was edited"`
@@ -70,7 +71,7 @@ func (s *Server) getGrant(r *api.Request) (*Grant, error) {
 		return nil, err
 	}
 	v := &Grant{
-		Gate: g.Gate, Status: g.Status, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: s.before(r, g.Gate),
+		Gate: g.Gate, Status: g.Status, Approval: g.Approval, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: s.before(r, g.Gate),
 		AskAgain: r.Actor.Role.May(tokens.Operator) && g.Gate.MayAskAgain(s.ledger.Now()) == nil,
 	}
 	if d := g.Gate.Decision; d != nil && g.Gate.ValidFor > 0 {

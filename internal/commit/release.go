@@ -110,11 +110,46 @@ func closeGeneration(tx *core.Tx, o *Closing) (*closedGeneration, error) {
 		}
 		m.Base = first.Prev
 	}
+	ended, err := endApprovals(tx)
+	if err != nil {
+		return nil, err
+	}
 	left := cancelOpenGates(tx)
 	tx.Add(posthouse.Record{Kind: posthouse.RecordRelease, Release: &m}, nil)
 	tx.Sign = true
-	r := &posthouse.Release{Thread: tx.Thread.Name, ReleaseInfo: m, Seq: tx.Seq, At: time.UnixMilli(tx.At.UnixMilli()).UTC()}
+	r := &posthouse.Release{Thread: tx.Thread.Name, ReleaseInfo: m, Seq: tx.Seq, At: time.UnixMilli(tx.At.UnixMilli()).UTC(), Ended: ended}
 	return &closedGeneration{r, left, coordination}, nil
+}
+
+// endApprovals lists the gates whose approvals the release ends before they were used.
+func endApprovals(tx *core.Tx) (ended []posthouse.ID, err error) {
+	if tx.Thread.Info.Tail.Seq == 0 {
+		return nil, nil // the release's own entry is the first
+	}
+	all, _, err := tx.Core.Approvals(tx.Ctx, tx.Thread.Info)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range all {
+		for i := range tx.Records { // what ran is in the same entry
+			a.Uses = append(a.Uses, usesIn(tx, i, a.Gate.ID)...)
+		}
+		if a.Gate.Approval(a.Uses, tx.Thread.Info, tx.At).Kept() {
+			ended = append(ended, a.Gate.ID)
+		}
+	}
+	return ended, nil
+}
+
+// usesIn returns the effect under a gate that a record of the entry is about.
+func usesIn(tx *core.Tx, i int, gate posthouse.ID) []posthouse.Use {
+	s := tx.Records[i].Step
+	if s == nil || s.Grant != gate {
+		return nil
+	}
+	g := posthouse.GatherUses()
+	g.Add(&posthouse.Entry{Seq: tx.Seq, Generation: tx.Thread.Info.Generation}, i, &tx.Records[i])
+	return g.Uses(false)
 }
 
 // cancelOpenGates cancels the gates that a release leaves open, and that the entry has

@@ -50,7 +50,7 @@ func (a *app) showGrant(v *server.Grant) {
 	}
 	a.Fields("gate", string(g.ID), "asks", question(g), "thread", g.Thread, "branch", g.Branch, "checkpoint", string(g.Checkpoint),
 		"requested by", g.RequestedBy, "assignees", strings.Join(g.Assignees, ", "), "expires", tree.Time(g.ExpiresAt),
-		"licenses", licenses, "status", status, "valid until", until)
+		"licenses", licenses, "status", status, "approval", approval(v.Approval), "valid until", until)
 	if g.Note != "" {
 		a.Fields("note", term.Clip(term.Visible(g.Note), 200))
 	}
@@ -115,4 +115,19 @@ func (a *app) showChanged(g *posthouse.Gate, b *server.AskedBefore) {
 		return
 	}
 	tree.Changed(&a.Term, "  ", &tree.Change{From: b.Text, To: g.Text, Paths: b.Paths, More: b.More})
+}
+
+// approval says what may still be done under a decision.
+func approval(a posthouse.Approval) string {
+	switch a {
+	case posthouse.ApprovalUsable:
+		return "may be used"
+	case posthouse.ApprovalLapsed:
+		return "has lapsed, and is asked for again"
+	case posthouse.ApprovalUsed:
+		return "is used"
+	case posthouse.ApprovalEnded:
+		return "ended with its version or branch"
+	}
+	return ""
 }

@@ -38,6 +38,9 @@ cancelled, on record.`,
 				r := &done.Release
 				a.Fields("thread", r.Thread, "version", strconv.Itoa(int(r.Version)), "tags", strings.Join(r.Tags, ", "),
 					"checkpoints", strconv.Itoa(r.Checkpoints), "last", lastOf(r), "reason", r.Reason, "by", r.By, "released", tree.Time(r.At))
+				for _, id := range r.Ended {
+					a.Fields("approval ended", string(id))
+				}
 				a.next("posthouse log %s --version %d", r.Thread, r.Version)
 			}), problemOf(done.Error))
 		}),
