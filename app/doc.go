@@ -10,7 +10,7 @@
 //		}
 //		return &app.Set{
 //			Programs: orders.Programs(),
-//			Agents:   map[string]server.Agent{"order": app.GraphAgent(orders, nil)},
+//			Agents:   map[string]server.Agent{"order": app.GraphAgent(env, orders, nil)},
 //		}, nil
 //	}
 //

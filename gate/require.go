@@ -58,11 +58,12 @@ func (a *Approval) validate() error {
 // denied and why. Errors of the tool itself are returned as they are.
 //
 // Below a node, flow or handler the answer is on record before the tool runs, as a
-// step of [posthouse.EffectHuman]. When the task runs again after a crash, the same
-// call has its answer without asking again: the one with the same message and arguments
+// step of [posthouse.EffectHuman]. When the task runs again, after a crash or as a retry of
+// its node, the same call has its answer without asking again: the one with the same message and arguments
 // in the name of the same principal. A denial always counts; any other answer if its
 // verdict is still allowed and its value still fits. That nobody answered is never
-// recorded.
+// recorded. So the tool may run several times under one answer: put the call inside
+// step.Do to record its result.
 func Require[In, Out any](tool func(context.Context, In) (Out, error), a Approval) func(context.Context, In) (Out, error) {
 	a.Verdicts, a.Assignees = slices.Clone(a.Verdicts), slices.Clone(a.Assignees)
 	a.Timeout = cmp.Or(a.Timeout, DefaultTimeout)

@@ -16,6 +16,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task/httptask"
+	"github.com/posthouse/posthouse/task/link"
+	"github.com/posthouse/posthouse/task/natslink"
 	"github.com/posthouse/posthouse/task/natstask"
 	"github.com/posthouse/posthouse/worker"
 	"github.com/posthouse/posthouse/worker/workertest"
@@ -122,6 +124,27 @@ func gpu(ctx context.Context, conn *nats.Conn) error {
 	}
 	worker.Handle(w, "transcribe", transcribe)
 	return w.Run(ctx) // until ctx ends; then it drains
+}
+
+//doc:end
+
+//doc:beside
+func gpuAt(ctx context.Context, token string) error {
+	l, err := natslink.Open(ctx, &link.Options{URL: "tls://posthouse.example:4222", Token: token})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	engine, err := l.Engine()
+	if err != nil {
+		return err
+	}
+	w, err := worker.New(engine, &worker.Options{Name: "gpu-1", Group: "gpu", AtOnce: 2})
+	if err != nil {
+		return err
+	}
+	worker.Handle(w, "transcribe", transcribe)
+	return w.Run(ctx)
 }
 
 //doc:end

@@ -17,7 +17,7 @@
 // bytes as the key's value. What a task's handler saved is framed there: 8 bytes of a
 // SHA-256 of what follows, the length of a JSON object as an unsigned varint, the object,
 // and the saved bytes after it. Slots of processes are in checkpoints-process. No key has a
-// TTL; retain.Policy removes slots of tasks that are over.
+// TTL: a slot stays as long as its thread.
 //
 // Every process reads the whole log when it opens the store, keeps an index of it in memory,
 // and follows it. All apply the same messages in the same order, so all have the same
