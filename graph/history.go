@@ -147,7 +147,8 @@ type HistoryOptions struct {
 }
 
 // History yields the thread's checkpoints with their states, by default newest first.
-// An unknown thread has none. An error is the last element.
+// An unknown thread has none. A checkpoint that does not fit S is an error that names it, and
+// the history goes on after it. Any other error is the last element.
 func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[S], error] {
 	opt, err := engine.One(o)
 	all := a.core.front.History(ctx, thread, engine.HistoryOptions(opt), err)

@@ -44,7 +44,8 @@ func (f *Front[O, In, R, C]) At(ctx context.Context, id posthouse.ID) (*C, error
 }
 
 // History yields the thread's checkpoints, newest first unless told otherwise. wrong, if
-// not nil, is why the options cannot be used. An error is the last element.
+// not nil, is why the options cannot be used. It goes on after a checkpoint that does not fit
+// the type of today: the error names it. Any other error is the last element.
 func (f *Front[O, In, R, C]) History(ctx context.Context, thread string, o HistoryOptions, wrong error) iter.Seq2[*C, error] {
 	return func(yield func(*C, error) bool) {
 		if wrong != nil {
@@ -52,11 +53,15 @@ func (f *Front[O, In, R, C]) History(ctx context.Context, thread string, o Histo
 			return
 		}
 		for c, err := range f.Ledger.ListStates(ctx, o.query(thread)) {
-			var s *C
-			if err == nil {
-				s, err = f.Snapshot(c)
+			if err != nil {
+				yield(nil, err)
+				return
 			}
-			if !yield(s, err) || err != nil {
+			s, unfit := f.Snapshot(c)
+			if unfit != nil { // this one does not fit the type of today; others may
+				s, unfit = nil, fmt.Errorf("checkpoint %s: %w", c.ID, unfit)
+			}
+			if !yield(s, unfit) {
 				return
 			}
 		}
