@@ -39,7 +39,7 @@ func GraphAgent[S any](env *Env, a *graph.App[S], decode func(message string) (S
 			}
 			t.record(&e.Checkpoint, e.Text, e.Value)
 			if r := e.Result; r != nil {
-				return t.reply(r.Checkpoint, r.Status, r.Waiting), nil
+				return t.noted(t.reply(r.Checkpoint, r.Status, r.Waiting), r.Note), nil
 			}
 		}
 		return nil, ctx.Err()
@@ -67,7 +67,7 @@ func FlowAgent[In, Out any](env *Env, a *flow.App[In, Out], decode func(message 
 			if r == nil {
 				continue
 			}
-			reply := t.reply(r.Checkpoint, r.Status, r.Waiting)
+			reply := t.noted(t.reply(r.Checkpoint, r.Status, r.Waiting), r.Note)
 			if reply.Text == "" && r.Status == posthouse.StatusDone {
 				reply.Text, err = outputText(r.Output)
 			}
@@ -149,6 +149,18 @@ func (t *telling) reply(head posthouse.ID, status posthouse.Status, waiting []po
 			r.Gate = waiting[i].ID
 			break
 		}
+	}
+	return r
+}
+
+// noted adds a run's note to the text of a reply.
+func (t *telling) noted(r *server.Reply, note string) *server.Reply {
+	switch {
+	case note == "":
+	case r.Text == "":
+		r.Text = note
+	default:
+		r.Text += "\n\n" + note
 	}
 	return r
 }

@@ -126,5 +126,9 @@ type Result[Out any] struct {
 	Waiting []posthouse.Gate // what it waits for, if Status is waiting
 	Error   string           // why it failed, if Status is failed
 
+	// Note says which question was open when the function returned an output, and that the
+	// output is dropped: no question is passed undecided. Otherwise "".
+	Note string
+
 	Release *posthouse.Release // that the run made of the thread at its end, see [AutoRelease]; otherwise nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -174,7 +175,14 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 	case r.sess.Asked() && (failed != nil || task.Waiting()):
 		return nil, false, engine.WithCause(posthouse.ErrCancelled, failed)
 	case task.Waiting() && !isOrder(failed):
-		return r.park(ctx, task)
+		note := ""
+		if failed == nil {
+			note = task.Gates().Swallowed("flow "+strconv.Quote(r.app.name), "its output is dropped, and it is executed again then")
+		}
+		if res, again, err = r.park(ctx, task); res != nil && !again {
+			res.Note = note
+		}
+		return res, again, err
 	case errors.Is(failed, posthouse.ErrWaiting):
 		failed = posthouse.Invalid("flow", "%q returned ErrWaiting, but nothing in it waits", r.app.name)
 	case r.stopped.Load():

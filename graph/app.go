@@ -27,6 +27,7 @@ type Result[S any] struct {
 	Status     posthouse.Status   // done, waiting, interrupted, cancelled; running if it was asked to drain
 	Next       []string           // nodes that run when it is resumed
 	Waiting    []posthouse.Gate   // the branch's open gates, if Status is waiting
+	Note       string             // which question was open when a node returned, and that what it changed is dropped; otherwise ""
 	Release    *posthouse.Release // the release that the run ended with, see [AutoRelease]; otherwise nil
 }
 

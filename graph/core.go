@@ -107,7 +107,7 @@ func typedResult[S any](r *result) *Result[S] {
 	}
 	return &Result[S]{
 		State: stateOf[S](r.State), Thread: r.Thread, Branch: r.Branch, Run: r.Run, Checkpoint: r.Checkpoint,
-		Status: r.Status, Next: r.Next, Waiting: r.Waiting, Release: r.Release,
+		Status: r.Status, Next: r.Next, Waiting: r.Waiting, Note: r.Note, Release: r.Release,
 	}
 }
 

@@ -26,6 +26,15 @@ func (r *run) park(ctx context.Context) (*result, error) {
 	return r.report.result(EventPark, r.live.Value, nil), nil
 }
 
+// parkedWith is parkedResult with a note.
+func (r *run) parkedWith(ctx context.Context, waiting []posthouse.Gate, note string) (*result, error) {
+	res, err := r.parkedResult(ctx, waiting)
+	if res != nil {
+		res.Note = note
+	}
+	return res, err
+}
+
 // parkedResult ends a run whose head waits, with the state of the head.
 func (r *run) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*result, error) {
 	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -18,12 +19,14 @@ func (s *step) parkWaiting(ctx context.Context) (*result, error) {
 	var open []*posthouse.Gate
 	var stale []posthouse.ID
 	var changed error
+	note := ""
 	for _, o := range s.ended() {
 		if o.kind != taskWaits {
 			continue
 		}
 		gates := o.exec.Gates()
 		names, open = append(names, o), append(open, o.open...)
+		note = cmp.Or(note, o.note)
 		if err := gates.Changed(); err != nil {
 			changed = err
 		}
@@ -33,7 +36,7 @@ func (s *step) parkWaiting(ctx context.Context) (*result, error) {
 		}
 	}
 	if r.subrun != nil {
-		return nil, s.leaveSubgraph(ctx, taskWaits, open)
+		return nil, s.leaveSubgraph(ctx, taskWaits, open, note)
 	}
 	if changed != nil {
 		held, _ := s.unfinished()
@@ -41,7 +44,7 @@ func (s *step) parkWaiting(ctx context.Context) (*result, error) {
 	}
 	anew := len(asked)+len(stale) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // it may have failed, or gone on in a subgraph
 	if !anew && r.sess.TimerSoon(waiting).IsZero() {
-		return r.parkedResult(ctx, waiting)
+		return r.parkedWith(ctx, waiting, note)
 	}
 	if err := r.live.Verify(); err != nil {
 		return nil, r.commitFailure(ctx, joinNodes(names), nil, err)
@@ -68,7 +71,7 @@ func (s *step) parkWaiting(ctx context.Context) (*result, error) {
 			return nil, r.repeatStep(ctx)
 		}
 	}
-	return r.parkedResult(ctx, waiting)
+	return r.parkedWith(ctx, waiting, note)
 }
 
 // mayHaveMoreGates reports whether the step may have questions open that its outcomes do
@@ -84,7 +87,7 @@ func (s *step) mayHaveMoreGates() bool {
 func (s *step) parkInterrupted(ctx context.Context) (*result, error) {
 	r := s.run
 	if r.subrun != nil {
-		return nil, s.leaveSubgraph(ctx, taskHalts, nil)
+		return nil, s.leaveSubgraph(ctx, taskHalts, nil, "")
 	}
 	held, _ := s.unfinished()
 	r.record.newChange(posthouse.KindWait, posthouse.StatusInterrupted, joinNodes(s.ended()))
@@ -95,11 +98,11 @@ func (s *step) parkInterrupted(ctx context.Context) (*result, error) {
 }
 
 // leaveSubgraph commits what a subgraph did, and returns its end.
-func (s *step) leaveSubgraph(ctx context.Context, kind outcomeKind, open []*posthouse.Gate) error {
+func (s *step) leaveSubgraph(ctx context.Context, kind outcomeKind, open []*posthouse.Gate, note string) error {
 	if err := s.run.record.flush(ctx); err != nil {
 		return err
 	}
-	return &subgraphEnd{kind: kind, open: open}
+	return &subgraphEnd{kind: kind, open: open, note: note}
 }
 
 // unfinished returns the steps that unfinished tasks hold, and their open gates.

@@ -77,7 +77,7 @@ func (s *step) routeOutcomes(ctx context.Context) (*result, error) {
 	case has[taskHalts]:
 		return s.parkInterrupted(ctx)
 	case has[taskIdle] && r.subrun != nil:
-		return nil, s.leaveSubgraph(ctx, taskIdle, nil)
+		return nil, s.leaveSubgraph(ctx, taskIdle, nil, "")
 	case has[taskIdle]:
 		return r.park(ctx)
 	}

@@ -188,6 +188,7 @@ func (in *inner) call(ctx context.Context, r *run, o *outcome) (Command, error) 
 
 // A subgraphEnd ends a subgraph that neither completed nor failed.
 type subgraphEnd struct {
+	note string            // what was returned while a question was open
 	kind outcomeKind       // taskWaits, taskHalts or taskIdle
 	open []*posthouse.Gate // gates of tasks that were not run again
 }

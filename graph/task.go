@@ -63,6 +63,7 @@ type outcome struct {
 	recorded bool              // its result is on record
 	attempt  int               // from 1
 	began    time.Time         // the attempt, if a stream asks for it
+	note     string            // of a task that waits: it returned all the same
 }
 
 // perform runs a task until it completes, waits, or fails for good. state returns the
@@ -110,11 +111,14 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 		within, ended := errors.AsType[*subgraphEnd](err)
 		switch {
 		case ended && r.sess.Err() == nil:
-			o.open = within.open
+			o.open, o.note = within.open, within.note
 			return o.finish(within.kind, nil)
 		case r.sess.Err() != nil, err != nil && ctx.Err() != nil && !exec.Waiting():
 			return o.finish(taskStopped, err)
 		case exec.Waiting():
+			if err == nil {
+				o.note = exec.Gates().Swallowed("node "+strconv.Quote(t.node.Name), "what it changed in the state is dropped, and it is executed again then")
+			}
 			return o.finish(taskWaits, nil)
 		case err != nil && errors.Is(err, posthouse.ErrWaiting):
 			err = posthouse.Invalid("node", "%q returned ErrWaiting without asking anything", t.Target.Node)

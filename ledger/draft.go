@@ -22,10 +22,13 @@ type Draft struct {
 	// Keep lists open gates of the branch that stay open; a new checkpoint cancels the
 	// others. If one was decided meanwhile, a waiting checkpoint becomes ready.
 	Keep     []posthouse.ID
-	KeepOpen bool             // every open gate of the branch stays open, except those superseded or withdrawn here
-	Withdraw []posthouse.ID   // open gates of the branch to cancel, even with KeepOpen
-	Decided  []posthouse.Gate // questions that a policy of the program answered, with their Decision; never open
-	Late     bool             // with a claim: the commit holds what was done before a request to cancel, and is accepted
+	KeepOpen bool           // every open gate of the branch stays open, except those superseded or withdrawn here
+	Withdraw []posthouse.ID // open gates of the branch to cancel, even with KeepOpen, and without a checkpoint
+
+	WithdrawReason string // on record with those; default that the branch went on without them
+
+	Decided []posthouse.Gate // questions that a policy of the program answered, with their Decision; never open
+	Late    bool             // with a claim: the commit holds what was done before a request to cancel, and is accepted
 
 	// Release, if set, closes the thread's generation behind the draft, in the same
 	// commit; see [Ledger.Release]. Its Claim is the draft's.
@@ -35,6 +38,6 @@ type Draft struct {
 func (d *Draft) plan() *commit.Plan {
 	return &commit.Plan{
 		Thread: d.Thread, Branch: d.Branch, Claim: d.Claim, Head: d.Head, Checkpoint: d.Checkpoint, Steps: d.Steps, Takes: d.Takes,
-		Gates: d.Gates, Keep: d.Keep, KeepOpen: d.KeepOpen, Withdraw: d.Withdraw, Decided: d.Decided, Late: d.Late, Release: d.Release.closing(),
+		Gates: d.Gates, Keep: d.Keep, KeepOpen: d.KeepOpen, Withdraw: d.Withdraw, WithdrawReason: d.WithdrawReason, Decided: d.Decided, Late: d.Late, Release: d.Release.closing(),
 	}
 }

@@ -54,6 +54,8 @@
 //	}
 //	paid, err := step.Signal[Payment](ctx, "paid", step.SignalOptions{Timeout: 48 * time.Hour})
 //
+// [Select] waits for the first of several things, and withdraws the others.
+//
 // A wait that was over when it was first asked for is not on record: give Until
 // a time that does not change between executions (from the state, or from a
 // step), or the replay may find it in another place.

@@ -40,7 +40,7 @@ type stage struct {
 
 // stages lists what a commit does with a validated plan, in order. core.Append then
 // takes the last stages: seal, sign, put, apply.
-func (c *Commit) stages() [10]stage {
+func (c *Commit) stages() [11]stage {
 	p := c.plan
 	return [...]stage{
 		{true, (*Commit).checkLease},
@@ -49,6 +49,7 @@ func (c *Commit) stages() [10]stage {
 		{len(p.Steps) > 0, (*Commit).recordSteps},
 		{len(p.Takes) > 0, (*Commit).takeSignals},
 		{p.Checkpoint != nil && len(c.tx.Thread.Info.Waiting) > 0, (*Commit).cancelLeftGates},
+		{p.Checkpoint == nil && len(p.Withdraw) > 0, (*Commit).withdrawGates},
 		{p.Checkpoint != nil, (*Commit).addCheckpoint},
 		{len(p.Inherit)+len(p.Decided)+len(p.Gates) > 0, (*Commit).openGates},
 		{len(c.tx.Core.Config.Rules) > 0, (*Commit).askRules},

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -39,12 +40,31 @@ func (c *Commit) cancelLeftGates() error {
 			if leaves && w.Kind == posthouse.GateThread {
 				c.made.Left = append(c.made.Left, w.ID)
 			}
-			AddDecision(tx, &posthouse.Decision{
-				Gate: w.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: "the branch went on without it", At: tx.At.UTC(), Trail: w.Trail,
-			}, w.Seq)
+			c.withdrawGate(&w)
 		}
 	}
 	return nil
+}
+
+// withdrawGates cancels the open gates that a plan without a checkpoint withdraws. One that was
+// decided meanwhile keeps its decision.
+func (c *Commit) withdrawGates() error {
+	for _, w := range c.tx.Thread.Info.Waiting {
+		if w.Branch == c.plan.Branch && slices.Contains(c.plan.Withdraw, w.ID) {
+			c.withdrawGate(&w)
+		}
+	}
+	return nil
+}
+
+func (c *Commit) withdrawGate(w *posthouse.WaitingGate) {
+	reason := "the branch went on without it"
+	if slices.Contains(c.plan.Withdraw, w.ID) {
+		reason = cmp.Or(c.plan.WithdrawReason, reason)
+	}
+	AddDecision(c.tx, &posthouse.Decision{
+		Gate: w.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: reason, At: c.tx.At.UTC(), Trail: w.Trail,
+	}, w.Seq)
 }
 
 // successorOf returns the plan's gate that supersedes an open one, or "".

@@ -25,9 +25,12 @@ type Plan struct {
 	Gates      []posthouse.Gate // opened with the checkpoint
 	Keep       []posthouse.ID   // open gates of the branch that stay open
 	KeepOpen   bool             // every open gate stays open, except superseded and withdrawn ones
-	Withdraw   []posthouse.ID   // open gates to cancel, even with KeepOpen
-	Decided    []posthouse.Gate // questions with their decision, never open
-	Late       bool             // done before its run was asked to cancel
+	Withdraw   []posthouse.ID   // open gates to cancel, even with KeepOpen, and without a checkpoint
+
+	WithdrawReason string // on record with those; "": that the branch went on without them
+
+	Decided []posthouse.Gate // questions with their decision, never open
+	Late    bool             // done before its run was asked to cancel
 
 	// Release, if set, closes the generation in the same entry.
 	Release *Closing
@@ -77,7 +80,7 @@ func (p *Plan) Validate() error {
 	if len(p.Gates) > 0 && (p.Checkpoint == nil || p.Checkpoint.Status != posthouse.StatusWaiting) {
 		return posthouse.Invalid("gates", "need a checkpoint of status waiting in the same commit")
 	}
-	if 2*(len(p.Gates)+len(p.Decided))+len(p.Steps)+len(p.Takes)+len(p.Keep) > posthouse.MaxRecords-8 {
+	if 2*(len(p.Gates)+len(p.Decided))+len(p.Steps)+len(p.Takes)+len(p.Keep)+len(p.Withdraw) > posthouse.MaxRecords-8 {
 		return posthouse.Invalid("draft", "holds more than %d records", posthouse.MaxRecords-8)
 	}
 	if p.Release != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -324,6 +325,22 @@ func (v Gates) Open() []*posthouse.Gate {
 		open = append(open, in.Gates().Open()...)
 	}
 	return open
+}
+
+// Swallowed says which question or wait is open although the code of the execution returned
+// without an error, "" if none is. what is what the code made, where says what becomes of it.
+func (v Gates) Swallowed(what, where string) string {
+	names := ""
+	for _, g := range v.New() {
+		names += ", " + strconv.Quote(g.Name)
+	}
+	for _, g := range v.Open() {
+		names += ", " + strconv.Quote(g.Name)
+	}
+	if names == "" {
+		return ""
+	}
+	return what + " returned while it waits for " + names[2:] + ": " + where + " (return the ErrWaiting that it got, or wait for the first of several by step.Select)"
 }
 
 // New returns the questions that are not open yet: the waiting checkpoint opens them. A

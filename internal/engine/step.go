@@ -259,10 +259,22 @@ func (t *Task) rewind(prefix string) {
 	m := t.made()
 	maps.DeleteFunc(m.steps, mine)
 	maps.DeleteFunc(m.asks, mine)
-	m.questions = slices.DeleteFunc(m.questions, func(g posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
-	m.open = slices.DeleteFunc(m.open, func(g *posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
+	m.dropAsked(prefix)
 	m.failures = slices.DeleteFunc(m.failures, func(f *failure) bool { return strings.HasPrefix(f.mark.Name, prefix) })
 	t.replay.clearAsked(prefix)
+}
+
+// forgetAsked forgets what this run asks within a call that is over.
+func (t *Task) forgetAsked(prefix string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.made().dropAsked(prefix)
+}
+
+// dropAsked drops the questions whose names begin with prefix. Callers hold the task's mutex.
+func (m *taskState) dropAsked(prefix string) {
+	m.questions = slices.DeleteFunc(m.questions, func(g posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
+	m.open = slices.DeleteFunc(m.open, func(g *posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
 }
 
 // rememberResult lets a later attempt find what was recorded within its step.

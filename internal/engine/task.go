@@ -170,14 +170,16 @@ func (t *Task) recordStep(ctx context.Context, c *call, s posthouse.Step) error 
 	return t.recordWith(c, func(before []posthouse.Step) (bool, error) {
 		s.Task, s.Name, s.Occurrence = t.Key(), c.name, c.occurrence
 		steps := append(before, s)
-		_, err := t.session.Commit(ctx, &ledger.Draft{Steps: steps})
+		lost := t.losers(c)
+		_, err := t.session.Commit(ctx, &ledger.Draft{Steps: steps, Withdraw: lost, WithdrawReason: lostReason})
 		kept := err == nil
 		if errors.Is(err, posthouse.ErrCancelled) { // it was done before the request arrived
-			_, late := t.session.Commit(ctx, &ledger.Draft{Steps: steps, Late: true})
+			_, late := t.session.Commit(ctx, &ledger.Draft{Steps: steps, Withdraw: lost, WithdrawReason: lostReason, Late: true})
 			kept = late == nil
 		}
 		if kept {
 			t.rememberResult(s)
+			t.forgetWaits(c)
 		}
 		return kept, err
 	})
