@@ -74,6 +74,8 @@ var laws = []law{
 		"the loop and the leases are what all models share, so it may know none of them"},
 	{"internal/dying", []string{"."}, nil,
 		"a process that is lost at an append is the same for the tests of every model"},
+	{"internal/stalling", []string{"."}, nil,
+		"a connection that stalls is the same for the tests of every model"},
 	{"internal/baseline", []string{"internal/groupcommit"}, []string{"zombiezen.com/go/sqlite", "modernc.org/sqlite"},
 		"the yardstick is the driver and nothing of ours"},
 	{"internal/service", nil, nil,

@@ -307,6 +307,9 @@ func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *reque
 			return nil, err
 		}
 	}
+	if err := s.Confirm(ctx); err != nil {
+		return nil, err
+	}
 	failed := engine.Guard(func() error { return c.handler(ctx, r.req.Message, c.fleet, r.session) })
 	reply, err = r.commitEnd(ctx, failed)
 	if reply != nil {

@@ -158,6 +158,9 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 	}
 	r.passes++
 	r.reportStart(task)
+	if err := r.sess.Confirm(ctx); err != nil {
+		return nil, false, err
+	}
 	out, failed := r.callFunction(ctx, task, in)
 	r.sess.OnDraft(nil)
 	task.Close()

@@ -110,13 +110,13 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 				Hint: "the tool did not run; do not share what is passed to a call that waits for its approval",
 			}
 		}
-		return r.tool(ctx, in)
+		return r.run(ctx, in)
 	case posthouse.Edit:
 		var changed In
 		if err := posthouse.JSON.Unmarshal(d.Value, &changed); err != nil {
 			return out, unfit(g, d, err)
 		}
-		return r.tool(ctx, changed)
+		return r.run(ctx, changed)
 	case posthouse.Respond:
 		if err := decodeAnswer(d.Value, &out); err != nil {
 			var none Out
@@ -125,6 +125,17 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 		return out, nil
 	}
 	return out, denied(g, d)
+}
+
+// run runs the tool, if the run around it still has its thread: the answer may have taken
+// long.
+func (r *required[In, Out]) run(ctx context.Context, in In) (out Out, err error) {
+	if task, ok := engine.From(ctx); ok {
+		if err := task.Session().Confirm(ctx); err != nil {
+			return out, err
+		}
+	}
+	return r.tool(ctx, in)
 }
 
 // check refuses values that the tool could not take or return.

@@ -101,8 +101,12 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 		if r.report.task(o, EventTaskStart, nil, time.Time{}); ctx.Err() != nil {
 			return o.finish(taskStopped, context.Cause(ctx))
 		}
+		if err := r.sess.Confirm(ctx); err != nil {
+			return o.finish(taskStopped, err)
+		}
 		o.lead = Command{}
-		err = t.attempt(ctx, o, past)
+		held, over := r.sess.WhileHeld(ctx)
+		err = over(t.attempt(held, o, past))
 		may := t.node.opt.Targets
 		if o.lead.Parent {
 			may = nil // they are of its own graph

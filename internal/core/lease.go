@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
 )
@@ -22,6 +23,10 @@ type Claim struct {
 	ends     cancelSignals
 	Fence    uint64 // once recorded, or perhaps recorded
 	Recorded bool
+
+	was  uint64        // the newest fence at the claim
+	sure atomic.Uint64 // how often the leases may have lapsed before this claim was sure
+	seen uint64        // the same, as its record was made
 }
 
 // Found returns the thread's summary at the claim, or nil if there was no such thread.
@@ -62,12 +67,12 @@ func (c *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 			return nil, Busy(thread, other)
 		}
 	}
-	t.Claim = &Claim{core: c, Thread: thread, Run: run, generation: max(t.Info.Generation, 1)}
+	t.Claim = &Claim{core: c, Thread: thread, Run: run, generation: max(t.Info.Generation, 1), was: t.Info.Lease.Fence}
 	if t.Info.Tail.Seq > 0 && !t.Info.Gone() {
 		found := *t.Info // the next append changes it
 		t.Claim.found = &found
 	}
-	c.heartbeat.claimed(c)
+	t.Claim.sure.Store(c.heartbeat.claimed(c))
 	t.notifyCancelled()
 	return t.Claim, nil
 }
@@ -129,20 +134,84 @@ func (c *Claim) fenced(have posthouse.Lease, tail posthouse.Position) error {
 	}
 }
 
-// Confirm checks that a claim on record still holds, before something acts, if this process
-// may have lost it: it was frozen, or cut off from the store. Otherwise it asks nobody.
-// [posthouse.ErrFenced] if another process has the thread.
-func (c *Claim) Confirm(ctx context.Context) error {
-	l := c.core
-	if !c.Recorded || !l.heartbeat.isLate(l) {
+// Sure reports whether the claim holds for sure: this process was not away, frozen or cut
+// off from the store, for longer than its lease since the claim was made or confirmed. It
+// asks the store nothing.
+func (c *Claim) Sure() bool {
+	n, late := c.core.heartbeat.lapsed(c.core)
+	return !late && n == c.sure.Load()
+}
+
+// Held returns a context that ends when the claim may have lapsed, nil on a store that
+// only this process has open, where it cannot.
+func (c *Claim) Held() context.Context {
+	if c.core.exclusive() {
 		return nil
 	}
-	renewed := l.Heartbeat(ctx) // from here on nobody takes the thread who has not yet
-	info, err := l.Summary(ctx, c.Thread)
-	if err == nil && (info.Lease.Fence != c.Fence || info.Lease.Owner != l.Config.Owner) {
-		return c.fenced(info.Lease, info.Tail)
+	return c.core.heartbeat.holding(c.core)
+}
+
+// Confirm makes sure of a claim, before something acts, if this process may have lost it:
+// it was frozen, or cut off from the store. A claim on record is recorded again, under the
+// next fence number, by a write that begins after the process was back; for another one the
+// thread is read. If the claim is sure it asks nobody. [posthouse.ErrFenced] if another
+// process has, or had, the thread.
+//
+// A read would not do for a claim on record: who takes the thread may have looked at this
+// process's liveness before it was renewed, and write after the read.
+func (c *Claim) Confirm(ctx context.Context) error {
+	for !c.Sure() {
+		n, err := c.core.renewLapsed(ctx)
+		if err != nil {
+			if info, e := c.core.Summary(ctx, c.Thread); e == nil && c.Recorded && (info.Lease.Fence != c.Fence || info.Lease.Owner != c.core.Config.Owner) {
+				return c.fenced(info.Lease, info.Tail)
+			}
+			return err
+		}
+		if err := c.confirm(ctx); err != nil {
+			return err
+		}
+		c.sure.Store(n)
 	}
-	return cmp.Or(renewed, err)
+	return nil
+}
+
+func (c *Claim) confirm(ctx context.Context) error {
+	l := c.core
+	t, err := l.Lock(c.Thread)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock(t)
+	if !c.Recorded {
+		return c.confirmUnmoved(ctx, t)
+	}
+	next := uint64(0)
+	err = l.Append(ctx, t, func(tx *Tx) error {
+		have := tx.Thread.Info.Lease
+		if tx.Thread.Claim != c || have.Owner != l.Config.Owner || !have.Held || have.Fence != c.Fence {
+			return c.fenced(have, tx.Thread.Info.Tail)
+		}
+		next = have.Fence + 1
+		tx.Add(posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: have.Owner, Fence: next, Run: c.Run}}, nil)
+		return nil
+	})
+	if err == nil {
+		c.Fence = next
+	}
+	return err
+}
+
+// confirmUnmoved returns nil if nobody has claimed the thread since the claim, of which
+// nothing is on record. Callers hold t.mu.
+func (c *Claim) confirmUnmoved(ctx context.Context, t *Thread) error {
+	if err := c.core.refresh(ctx, t); err != nil {
+		return err
+	}
+	if have := t.Info.Lease; t.Claim != c || have.Fence > max(c.was, c.Fence) {
+		return c.fenced(have, t.Info.Tail)
+	}
+	return nil
 }
 
 // CheckLease checks that an entry has the newest claim, or none while nobody runs the
@@ -165,6 +234,7 @@ func (tx *Tx) CheckLease(c *Claim) error {
 		return err
 	}
 	c.Fence = have.Fence + 1
+	c.seen, _ = tx.Core.heartbeat.lapsed(tx.Core)
 	tx.Claim = c
 	tx.Add(posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: tx.Core.Config.Owner, Fence: c.Fence, Run: c.Run}}, nil)
 	return nil
@@ -209,7 +279,7 @@ func (c *Claim) Release(ctx context.Context) error {
 	}
 	return l.Append(ctx, t, func(tx *Tx) error {
 		have := t.Info.Lease
-		if !have.Held || have.Fence != c.Fence || have.Owner != l.Config.Owner || have.Run != c.Run {
+		if !have.Held || have.Fence < c.Fence || have.Owner != l.Config.Owner || have.Run != c.Run {
 			return ErrNothing
 		}
 		tx.Add(posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: have.Owner, Fence: have.Fence, Run: have.Run, Unclaim: true}}, nil)

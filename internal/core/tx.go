@@ -207,6 +207,7 @@ func (tx *Tx) Apply(t *Thread) {
 	}
 	if tx.Claim != nil {
 		tx.Claim.Recorded = true
+		tx.Claim.sure.Store(tx.Claim.seen)
 	}
 }
 

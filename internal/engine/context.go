@@ -18,6 +18,7 @@ const (
 	keyDrain
 	keyPrincipal
 	keyEmitter
+	keyGuard
 )
 
 // With returns a context that carries the task to [From]. It is called once.

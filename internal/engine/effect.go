@@ -132,7 +132,14 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 			return err
 		}
 	}
+	if err := s.Confirm(ctx); err != nil { // the answer may have come after the lease lapsed
+		return err
+	}
 	e.call.opt.Grant = g.ID
+	if !e.call.acts {
+		e.call.acts = true
+		actBegins(ctx)
+	}
 	return nil
 }
 

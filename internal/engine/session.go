@@ -48,6 +48,7 @@ type Session struct {
 	fail     atomic.Pointer[error]            // the first failed commit; written under mu
 	want     posthouse.ID                     // the head that the next commit requires
 	behind   *writeBehind                     // what is written behind the run; nil: nothing was
+	lapsed   atomic.Pointer[error]            // why what ran was stopped, once the lease may have lapsed
 	ended    bool
 	released bool // it released its thread, whose name is free for another
 }
@@ -176,7 +177,11 @@ func (s *Session) Commit(ctx context.Context, d *ledger.Draft) (*posthouse.Commi
 
 // commitLocked is Commit for callers that hold s.mu.
 func (s *Session) commitLocked(ctx context.Context, d *ledger.Draft) (*posthouse.Committed, error) {
-	if err := s.Err(); err != nil && !(d.Late && errors.Is(err, posthouse.ErrCancelled)) {
+	err := s.Err()
+	if s.fail.Load() == nil && d.Checkpoint == nil {
+		err = nil // results that came in spite of a lapse count, if the claim holds
+	}
+	if err != nil && !(d.Late && errors.Is(err, posthouse.ErrCancelled)) {
 		return nil, err
 	}
 	if s.ended {
@@ -226,42 +231,6 @@ func (s *Session) OnDraft(fn func(*ledger.Draft)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onDraft = fn
-}
-
-// persistClaim puts the claim on record before something acts, unless a commit has. It
-// fails if somebody went on with the thread since the session began. Nobody else can run
-// a new branch, which needs no claim on record.
-func (s *Session) persistClaim(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.Err(); s.Head() == nil || err != nil {
-		return err
-	}
-	if s.claimPersisted {
-		return s.confirmClaim(ctx)
-	}
-	wrote, err := s.claim.Persist(context.WithoutCancel(ctx))
-	if err == nil && wrote {
-		err = s.checkUnmoved(ctx)
-	}
-	if s.claimPersisted = err == nil; err != nil {
-		s.markFailed(err)
-		return err
-	}
-	return s.confirmClaim(ctx) // the process may have been frozen meanwhile
-}
-
-// confirmClaim ends the session if another process has the thread by now, or nobody can say.
-// What the program makes of the error is not on record then: it has not failed.
-func (s *Session) confirmClaim(ctx context.Context) error {
-	if s.claim == nil {
-		return nil
-	}
-	err := s.claim.Confirm(context.WithoutCancel(ctx))
-	if err != nil {
-		s.markFailed(err)
-	}
-	return err
 }
 
 // checkUnmoved fails if another claim came first, or the head has moved.
@@ -395,9 +364,13 @@ func isDraftError(err error) bool {
 	return false
 }
 
-// Err returns the failed commit that ended the session, nil while it is good.
+// Err returns the failed commit that ended the session, or that something was stopped
+// because the lease may have lapsed; nil while it is good.
 func (s *Session) Err() error {
 	if err := s.fail.Load(); err != nil {
+		return *err
+	}
+	if err := s.lapsed.Load(); err != nil {
 		return *err
 	}
 	return nil

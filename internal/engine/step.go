@@ -37,6 +37,7 @@ type Call struct {
 	opt StepOptions
 
 	licensed bool      // it acts under a grant
+	acts     bool      // the use of its grant is on record: the lease's end does not stop it
 	began    time.Time // the attempt, if it is reported
 }
 
@@ -99,6 +100,11 @@ func (c *Call) Run(ctx context.Context, fn Work) (_ posthouse.Value, err error) 
 		return posthouse.Value{}, err
 	}
 	c.acted = true
+	defer func() {
+		if c.acts {
+			t.session.actEnded(ctx)
+		}
+	}()
 	v, err := c.perform(ctx, fn)
 	if err != nil {
 		c.waits = errors.Is(err, posthouse.ErrWaiting)
@@ -178,8 +184,18 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 }
 
 func (c *Call) attempt(ctx context.Context, n int, fn Work) (posthouse.Value, error) {
+	s := c.task.session
+	if err := s.Confirm(ctx); err != nil {
+		return posthouse.Value{}, err
+	}
 	c.reportStep(ctx, StepEvent{Kind: EventTaskStart, Attempt: n})
-	return fn(c.task.inside(ctx, c.name, c.occurrence, n))
+	ctx = c.task.inside(ctx, c.name, c.occurrence, n)
+	if c.licensed { // what is around it stops it until its use is on record
+		return fn(ctx)
+	}
+	ctx, over := s.WhileHeld(ctx)
+	v, err := fn(ctx)
+	return v, over(err)
 }
 
 // wantsRetry reports whether another attempt follows one that failed.
