@@ -71,6 +71,7 @@ type run struct {
 	program     posthouse.State // of the head that was loaded
 	record      recorder
 	report      reporter
+	hold        *engine.Hold       // of the tasks that are alone in their steps
 	interrupted bool               // a static interrupt was committed
 	version     *posthouse.Release // that the run made of the thread
 }
@@ -245,6 +246,7 @@ func (r *run) loop(ctx context.Context) (*result, error) {
 	if err := r.followInterrupted(ctx); err != nil {
 		return nil, err
 	}
+	defer func() { r.hold.Free() }()
 	drain := engine.DrainOf(ctx)
 	s := &step{run: r} // reused, to save steps without checkpoints the allocations
 	for {

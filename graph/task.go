@@ -105,8 +105,11 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 			return o.finish(taskStopped, err)
 		}
 		o.lead = Command{}
-		held, over := r.sess.WhileHeld(ctx)
-		err = over(t.attempt(held, o, past))
+		h := t.hold(ctx)
+		err = h.Over(t.attempt(h.Context, o, past))
+		if h != r.hold {
+			h.Free()
+		}
 		may := t.node.opt.Targets
 		if o.lead.Parent {
 			may = nil // they are of its own graph
@@ -143,6 +146,19 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 		}
 		o.err = err
 	}
+}
+
+// hold returns the context of an attempt. Tasks that are alone in their steps share one.
+func (t *task) hold(ctx context.Context) *engine.Hold {
+	r := t.run
+	if !r.frontier.IsAlone() {
+		return r.sess.Hold(ctx)
+	}
+	if !r.hold.Serves(ctx) {
+		r.hold.Free()
+		r.hold = r.sess.Hold(ctx)
+	}
+	return r.hold
 }
 
 // leadOn notes where the run goes on after the node. may are the targets of its commands.

@@ -76,31 +76,77 @@ func guardOf(ctx context.Context) *guard {
 	return g
 }
 
-// WhileHeld returns a context that ends when the session's lease may have lapsed, with
-// that as its cause. over is called with the error of what ran with it. An error of
-// something that was stopped so stops the session: it is no failure, and is not recorded.
-func (s *Session) WhileHeld(ctx context.Context) (held context.Context, over func(error) error) {
+// A Hold is a context that ends when a session's lease may have lapsed, with that as its
+// cause. Several things may run with it, one after another.
+type Hold struct {
+	Context context.Context
+	around  context.Context
+	session *Session
+	guard   *guard // nil: the lease cannot lapse
+	unhook  func() bool
+}
+
+// Hold returns a context for what runs while the lease holds. The Hold must be Freed.
+func (s *Session) Hold(ctx context.Context) *Hold {
+	h := &Hold{Context: ctx, around: ctx, session: s}
 	lease := context.Context(nil)
 	if s.claim != nil {
 		lease = s.claim.Held()
 	}
 	if lease == nil {
-		return ctx, func(err error) error { return err }
+		return h
 	}
 	own, cancel := context.WithCancelCause(ctx)
 	g := &guard{outer: guardOf(ctx), cancel: cancel}
-	unhook := context.AfterFunc(lease, func() { g.end(context.Cause(lease)) })
-	return context.WithValue(own, keyGuard, g), func(err error) error {
-		unhook()
-		defer cancel(nil)
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if err == nil || !g.ended || errors.Is(err, posthouse.ErrWaiting) {
-			return err
-		}
-		s.lapsed.CompareAndSwap(nil, &g.lapsed)
-		return WithCause(g.lapsed, err)
+	h.guard, h.unhook = g, context.AfterFunc(lease, func() { g.end(context.Cause(lease)) })
+	h.Context = context.WithValue(own, keyGuard, g)
+	return h
+}
+
+// Serves reports whether something else that is to run with ctx may run with the Hold.
+func (h *Hold) Serves(ctx context.Context) bool {
+	return h != nil && h.around == ctx && (h.guard == nil || !h.guard.due())
+}
+
+// Free ends the context.
+func (h *Hold) Free() {
+	if h != nil && h.guard != nil {
+		h.unhook()
+		h.guard.cancel(nil)
 	}
+}
+
+// Over is called with the error of what ran with the context. An error of something that
+// was stopped because the lease may have lapsed stops the session: it is no failure, and
+// is not recorded.
+func (h *Hold) Over(err error) error {
+	if err == nil || h.guard == nil || errors.Is(err, posthouse.ErrWaiting) {
+		return err
+	}
+	g := h.guard
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.ended {
+		return err
+	}
+	h.session.lapsed.CompareAndSwap(nil, &g.lapsed)
+	return WithCause(g.lapsed, err)
+}
+
+// WhileHeld is Hold for one thing that runs: over is Over, and Free.
+func (s *Session) WhileHeld(ctx context.Context) (held context.Context, over func(error) error) {
+	h := s.Hold(ctx)
+	return h.Context, func(err error) error {
+		defer h.Free()
+		return h.Over(err)
+	}
+}
+
+// due reports whether the guard's context has ended, or is to.
+func (g *guard) due() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.lapsed != nil
 }
 
 // Lapsed reports whether something was stopped because the lease may have lapsed.
