@@ -105,7 +105,10 @@ func coordModel(l *ledger.Ledger, w *world, process string) (begin, resume func(
 	if err != nil {
 		return nil, nil, err
 	}
-	return func(ctx context.Context) error { _, err := c.Handle(ctx, "go", &coord.HandleOptions{Thread: "t"}); return err },
+	return func(ctx context.Context) error {
+			_, err := c.Handle(ctx, "go", &coord.HandleOptions{Thread: "t"})
+			return err
+		},
 		func(ctx context.Context) error { _, err := c.Resume(ctx, "t", nil); return err }, nil
 }
 
