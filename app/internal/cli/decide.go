@@ -25,6 +25,7 @@ type deciding struct {
 	request string
 	shown   string
 	yes     bool
+	sends   json.RawMessage // what value holds, once it was read
 }
 
 func (a *app) decideCmds() []*cobra.Command {
@@ -83,22 +84,26 @@ func (a *app) decide(ctx context.Context, id string, d *deciding) error {
 	}
 	body := members("by", d.by, "reason", d.reason, "request", d.request, "shown", d.shown)
 	if d.verb == "edit" || d.verb == "respond" {
-		if body["value"], err = a.decisionValue(d); err != nil {
+		if d.sends, err = a.decisionValue(d); err != nil {
 			return err
 		}
+		body["value"] = d.sends
 	}
 	if tokens.IsApproval(c.Token) {
 		return a.decideByToken(ctx, c, id, d, body)
 	}
-	if strings.HasPrefix(id, "apr_") {
+	if isApproval(id) {
 		return a.decideApproval(ctx, c, id, d, body)
 	}
 	path := "/api/checkpoints"
 	if strings.HasPrefix(id, "gate-") {
 		path = "/api/gates"
 	}
-	if ok, err := a.confirmDecision(ctx, c, path, id, d); err != nil || !ok {
+	if ok, err := a.confirmDecision(ctx, c, id, d); err != nil || !ok {
 		return a.orThread(ctx, c, id, d, err)
+	}
+	if d.shown != "" {
+		body["shown"] = d.shown
 	}
 	var answer followed
 	if err := c.Do(ctx, http.MethodPost, path+rest.Path(id, d.verb), nil, body, &answer); err != nil {
@@ -158,6 +163,9 @@ func (a *app) decideApproval(ctx context.Context, c *rest.Client, id string, d *
 			Code: posthouse.CodeInvalid, Message: "an approval takes approve, reject, edit and respond, without --request and --shown", Hint: "reject it",
 		}
 	}
+	if ok, err := a.confirmDecision(ctx, c, id, d); err != nil || !ok {
+		return err
+	}
 	var g posthouse.Gate
 	if err := c.Do(ctx, http.MethodPost, "/api/approvals"+rest.Path(id, verb), nil, body, &g); err != nil {
 		return err
@@ -173,37 +181,4 @@ func (a *app) decisionValue(d *deciding) (json.RawMessage, error) {
 		}
 	}
 	return a.readJSON("value", d.value, `text needs quotes of its own: --value '"like this"'`)
-}
-
-// confirmDecision shows a person what the decision is about.
-func (a *app) confirmDecision(ctx context.Context, c *rest.Client, path, id string, d *deciding) (bool, error) {
-	if d.yes || !a.Interactive {
-		return true, nil
-	}
-	gates := []posthouse.ID{posthouse.ID(id)}
-	if path == "/api/checkpoints" {
-		var cp server.Checkpoint
-		if err := c.Get(ctx, path+rest.Path(id), nil, &cp); err != nil {
-			return false, err
-		}
-		gates = cp.Gates
-	}
-	about, open := id, 0
-	for _, id := range gates {
-		var g posthouse.Gate
-		if err := c.Get(ctx, "/api/gates"+rest.Path(string(id)), nil, &g); err != nil {
-			return false, err
-		}
-		if g.Decision == nil && g.AsksPeople() {
-			about, open = question(&g), open+1
-		}
-	}
-	if open != 1 {
-		about = id // the server tells who was first, or that there are several
-	}
-	ok, err := a.Confirm(false, "%s %s?", d.verb, about)
-	if err == nil && !ok {
-		a.Note("nothing was decided")
-	}
-	return ok, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/internal/text"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -79,6 +80,7 @@ func (a *app) showGrant(v *server.Grant) {
 			a.showJSON(u.Outcome)
 		}
 	}
+	warnHidden(&a.Term, append(text.HiddenIn(g.Name, g.Text, g.Note, g.RequestedBy), append(text.HiddenInJSON(g.Payload), text.HiddenInJSON(v.Content)...)...))
 	a.afterGrant(v)
 }
 

@@ -109,7 +109,7 @@ func (a *app) addCommands(root *cobra.Command) {
 		run = append(run, a.devCmd())
 	}
 	add("Run", run...)
-	add("Decide", append(a.decideCmds(), a.inboxCmd(), a.delegateCmd(), a.askAgainCmd())...)
+	add("Decide", append(a.decideCmds(), a.inboxCmd(), a.gateCmd(), a.delegateCmd(), a.askAgainCmd())...)
 	add("Look and change", a.threadCmd(), a.checkpointCmd(), a.logCmd(), a.grantCmd(), a.diffCmd())
 	add("Hand out", a.taskCmd(), a.workerCmd())
 	add("Prove", a.verifyCmd(), a.witnessCmd(), a.exportCmd(), a.keyCmd(), a.encryptionCmd())
