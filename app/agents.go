@@ -14,7 +14,8 @@ import (
 
 // GraphAgent lets requests begin runs of a graph: POST /api/agents/NAME with a
 // message, under the name that [Set].Agents gives it. decode makes the input of
-// the message; nil takes JSON, or the text itself where S is a string. Its error
+// the message; nil takes JSON, or the text itself where S is a string. JSON is taken
+// strictly: a field that S does not have is refused, with those that it has. The error
 // is the request's.
 //
 // A request that names no thread gets a new one. The reply comes when the run
@@ -91,24 +92,6 @@ func threadOf(env *Env, o *server.HandleOptions) string {
 		return o.Thread
 	}
 	return string(env.Ledger.Core().NewID())
-}
-
-// decoded returns the input that a message holds.
-func decoded[T any](message string, decode func(string) (T, error)) (in T, err error) {
-	if decode != nil {
-		return decode(message)
-	}
-	if s, ok := any(&in).(*string); ok {
-		*s = message
-		return in, nil
-	}
-	if err := json.Unmarshal([]byte(message), &in); err != nil {
-		return in, &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "message", Message: "is not the JSON that this agent takes", Err: err,
-			Hint: "send the input as JSON in the message",
-		}
-	}
-	return in, nil
 }
 
 // outputText returns what a flow returned, as text.

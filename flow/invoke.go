@@ -2,9 +2,11 @@ package flow
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/strictjson"
 )
 
 // RunOptions refine one Run, Resume, Stream, Start or Replay. The zero value is
@@ -92,4 +94,30 @@ func (a *App[In, Out]) Replay(ctx context.Context, checkpoint posthouse.ID, o ..
 // if it would not. Servers ask before they fork. It writes nothing.
 func (a *App[In, Out]) CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error {
 	return a.front.CheckReplay(ctx, c)
+}
+
+// CheckState returns what is wrong with parts that somebody gives for the state of a
+// checkpoint: a part other than input and output, or a value that does not fit its type.
+// Servers ask before they fork.
+func (a *App[In, Out]) CheckState(_ *posthouse.Checkpoint, changed posthouse.State) error {
+	for name, v := range changed {
+		t := reflect.TypeFor[In]()
+		switch name {
+		case partInput:
+		case partOutput:
+			t = reflect.TypeFor[Out]()
+		default:
+			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: name, Message: "is no part of the state; there is input, output", Hint: "give one of these parts"}
+		}
+		if v.Codec != posthouse.JSON.Name() {
+			continue
+		}
+		if path, reason := strictjson.Fit(v.Data, t); reason != "" {
+			if path != "" && path[0] != '[' {
+				path = "." + path
+			}
+			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: name + path, Message: reason, Hint: "the part is " + strictjson.Describe(t)}
+		}
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
+	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -55,6 +56,11 @@ func (a *core) Advance(ctx context.Context, thread, branch string) error {
 // CheckReplay implements runner.ReplayChecker.
 func (a *core) CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error {
 	return a.front.CheckReplay(ctx, c)
+}
+
+// CheckState implements runner.StateChecker.
+func (a *core) CheckState(c *posthouse.Checkpoint, changed posthouse.State) error {
+	return topology.CheckChanged(a.Schema, a.Codec, c, changed)
 }
 
 // newState returns a pointer to an empty state.

@@ -61,6 +61,13 @@ func (a *App[S]) CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error
 	return a.core.CheckReplay(ctx, c)
 }
 
+// CheckState returns what is wrong with parts that somebody gives for the state of a
+// checkpoint: a part that the state type does not have, or a value that does not fit it.
+// It names the part, and what there is. Servers ask before they fork.
+func (a *App[S]) CheckState(c *posthouse.Checkpoint, changed posthouse.State) error {
+	return a.core.CheckState(c, changed)
+}
+
 // A Reason says how a run ended.
 type Reason = engine.Reason
 

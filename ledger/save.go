@@ -31,6 +31,9 @@ func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptio
 	if o == nil {
 		o = &SaveOptions{}
 	}
+	if c == nil {
+		return nil, posthouse.Invalid("checkpoint", "is nil; posthouse.Root makes one")
+	}
 	p := &commit.Plan{Thread: cmp.Or(c.Thread, c.Coordination, posthouse.DefaultThread), Branch: cmp.Or(c.Branch, posthouse.MainBranch), Head: o.Head}
 	ch := &posthouse.Change{
 		ID: c.ID, Parent: c.Parent, Root: c.Parent == "", Kind: c.Kind, Status: c.Status, Coordination: c.Coordination,

@@ -14,6 +14,23 @@ type ReplayChecker interface {
 	CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error
 }
 
+// A StateChecker is a program that knows the parts of its state. Graphs and flows are.
+type StateChecker interface {
+	// CheckState returns what is wrong with parts that somebody gives for the state of c.
+	CheckState(c *posthouse.Checkpoint, changed posthouse.State) error
+}
+
+// CheckState returns what is wrong with parts that somebody gives for the state of a
+// checkpoint: a part that its program does not know, or a value that does not fit. Of a
+// program that is not one of this runner's nothing is known, so nothing is wrong.
+func (r *Runner) CheckState(c *posthouse.Checkpoint, changed posthouse.State) error {
+	check, ok := r.programs[c.Graph].(StateChecker)
+	if !ok {
+		return nil
+	}
+	return engine.Guard(func() error { return check.CheckState(c, changed) })
+}
+
 // CheckReplay returns why a run that begins at a checkpoint would be refused here: ask before
 // you fork, so that a refused run leaves no branch. c may be the checkpoint that a fork would
 // make. [posthouse.ErrUnsupported] if its program is not one of this runner's.

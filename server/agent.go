@@ -66,3 +66,9 @@ type ReplayChecker interface {
 	// would not.
 	CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error
 }
+
+// A StateChecker is a [Runner] that knows the parts of its programs' states. A fork with a
+// part that is misspelt, or does not fit, is then refused. Package runner's is one.
+type StateChecker interface {
+	CheckState(c *posthouse.Checkpoint, changed posthouse.State) error
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -127,7 +128,44 @@ func (s *Server) forkState(r *api.Request, id posthouse.ID, b *forkBody, o *ledg
 	default:
 		o.Patch, err = readParts(b.Patch, b.Codecs)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.checkForked(src, b, o)
+}
+
+// checkForked refuses a state or a patch that the source's program would not know.
+func (s *Server) checkForked(src *posthouse.Checkpoint, b *forkBody, o *ledger.ForkOptions) error {
+	if src.Graph == "" {
+		return nil
+	}
+	if raw, ok := src.State[posthouse.OpaquePart]; ok && o.Merge != nil {
+		var known map[string]json.RawMessage
+		if json.Unmarshal(raw.Data, &known) != nil || len(known) == 0 {
+			return nil
+		}
+		for _, name := range slices.Sorted(maps.Keys(b.Patch)) {
+			if _, ok := known[name]; !ok {
+				return &posthouse.Error{
+					Code: posthouse.CodeInvalid, Field: name, Message: "is no member of the state; there is " + strings.Join(slices.Sorted(maps.Keys(known)), ", "),
+					Hint: "give one of these, or the whole new state",
+				}
+			}
+		}
+		return nil
+	}
+	check, ok := s.runner.(StateChecker)
+	if !ok {
+		return nil
+	}
+	changed := o.Patch
+	if changed == nil {
+		changed = o.Replace
+	}
+	if _, opaque := changed[posthouse.OpaquePart]; opaque {
+		return nil
+	}
+	return check.CheckState(src, changed)
 }
 
 // goOnRoutes are the routes that run a branch on from the checkpoint that the path

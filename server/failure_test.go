@@ -3,6 +3,7 @@ package server
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -28,4 +29,22 @@ func TestFailureIsToldInEveryAnswer(t *testing.T) {
 			t.Errorf("%s lacks why it failed: %s", path, a.body)
 		}
 	}
+}
+
+// TestThreadsSayWhenExactly: the API says when a thread last moved, to the instant and with
+// a zone, and refuses a cursor that it never gave out.
+func TestThreadsSayWhenExactly(t *testing.T) {
+	h := open(t, nil)
+	c := h.saved("t1", "1")
+	var list []Thread
+	h.get("/api/threads").want(200).into(&list)
+	var one Thread
+	h.get("/api/threads/t1").want(200).into(&one)
+	for _, v := range append(list, one) {
+		if !v.UpdatedAt.Equal(c.CreatedAt.Truncate(time.Millisecond)) || v.CreatedAt.After(v.UpdatedAt) {
+			t.Errorf("made %s, updated %s; its checkpoint was made %s", v.CreatedAt, v.UpdatedAt, c.CreatedAt)
+		}
+	}
+	h.get("/api/threads?cursor=xyz").refused(posthouse.CodeInvalid)
+	h.get("/api/threads?cursor=t1").want(200)
 }

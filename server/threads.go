@@ -26,11 +26,11 @@ func (s *Server) threadRoutes() []*api.Route {
 				{Name: "waiting", Kind: api.BoolParam, Def: "false", Help: "true: with open gates only"},
 				{Name: "released", Kind: api.BoolParam, Def: "false", Help: "true: with released versions only, also those that have not begun anew"}, nameOrder, limitParam, cursorParam,
 			},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of threads", Body: []posthouse.ThreadInfo{}, Media: ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of threads", Body: []Thread{}, Media: ""}},
 		},
 		{
 			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a thread", Handle: api.Show(s.getThread),
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "the thread's summary", Body: posthouse.ThreadInfo{}, Media: ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the thread's summary", Body: Thread{}, Media: ""}},
 		},
 		{
 			Method: http.MethodGet, Path: path + "/{id}/log", Role: tokens.Viewer, Summary: "Read a thread's log", Handle: s.threadLog,
@@ -50,10 +50,25 @@ func (s *Server) threadRoutes() []*api.Route {
 	}
 }
 
+// knowsThread refuses a cursor that is not the name of a thread. A deleted one still has
+// the record of that.
+func (s *Server) knowsThread(r *api.Request, name string) error {
+	first := posthouse.Range{Limit: 1, Headers: true, Reverse: true}
+	for _, err := range s.ledger.Store().Read(r.Context(), name, first) {
+		return err
+	}
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "cursor", Message: "is not one that this path gave out", Hint: "use X-Next-Cursor of the page before, or leave it out"}
+}
+
 func (s *Server) listThreads(w http.ResponseWriter, r *api.Request) error {
 	after, err := url.PathUnescape(r.Query["cursor"])
 	if err != nil {
 		return posthouse.Invalid("cursor", "is not one that this path gave out")
+	}
+	if after != "" {
+		if err := s.knowsThread(r, after); err != nil {
+			return err
+		}
 	}
 	limit := r.Number("limit", defaultLimit)
 	page, next, err := api.Collect(s.ledger.Threads(r.Context(), posthouse.ThreadQuery{
@@ -63,11 +78,45 @@ func (s *Server) listThreads(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	return api.WritePage(w, r, page, next)
+	shown := make([]*Thread, len(page))
+	for i, t := range page {
+		if shown[i], err = s.thread(r, t); err != nil {
+			return err
+		}
+	}
+	return api.WritePage(w, r, shown, next)
 }
 
-func (s *Server) getThread(r *api.Request) (*posthouse.ThreadInfo, error) {
-	return s.ledger.Thread(r.Context(), r.Name("id"))
+func (s *Server) getThread(r *api.Request) (*Thread, error) {
+	t, err := s.ledger.Thread(r.Context(), r.Name("id"))
+	if err != nil {
+		return nil, err
+	}
+	return s.thread(r, t)
+}
+
+// A Thread is a thread's summary as the API shows it, with times of a zone. The summary's
+// own are Unix milliseconds.
+type Thread struct {
+	posthouse.ThreadInfo
+	CreatedAt time.Time `json:"createdAt"`
+	UpdatedAt time.Time `json:"updatedAt" doc:"of the last entry, exactly; updated is rounded down to the minute"`
+}
+
+// thread looks up when a thread last moved, which its summary knows to the minute.
+func (s *Server) thread(r *api.Request, t *posthouse.ThreadInfo) (*Thread, error) {
+	v := &Thread{ThreadInfo: *t, CreatedAt: time.UnixMilli(int64(t.Created)).UTC(), UpdatedAt: time.UnixMilli(int64(t.Updated)).UTC()}
+	if t.Tail.Seq == 0 {
+		return v, nil
+	}
+	last := posthouse.Range{Seqs: []uint64{t.Tail.Seq}, Headers: true}
+	for e, err := range s.ledger.Store().Read(r.Context(), t.Thread, last) {
+		if err != nil {
+			return nil, err
+		}
+		v.UpdatedAt = e.Time().UTC()
+	}
+	return v, nil
 }
 
 // A LogEntry is an entry of a thread's log as the API shows it.

@@ -158,3 +158,26 @@ func TestApprovalReportsTheHead(t *testing.T) {
 		})
 	}
 }
+
+// TestForkTakesKnownPartsOnly: a misspelt part, or a value that does not fit, is refused
+// with the names there are, before there is a branch.
+func TestForkTakesKnownPartsOnly(t *testing.T) {
+	d := openDesk(t, memstore.New())
+	g, err := d.ledger.Gate(t.Context(), d.ask("t", "acme"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cp := string(g.Checkpoint)
+	out := d.run(2, "checkpoint", "fork", cp, "--patch", `{"Amuont":99}`, "--run")
+	wants(t, "a misspelt part", out, "Amuont", "To, Amount, Grant, Done")
+	out = d.run(2, "checkpoint", "fork", cp, "--patch", `{"Amount":"x"}`)
+	wants(t, "a wrong type", out, "Amount must be a whole number, not text")
+	if strings.Contains(out, "Go ") || strings.Contains(out, "json:") {
+		t.Errorf("text of Go's: %s", out)
+	}
+	info, err := d.ledger.Thread(t.Context(), "t")
+	if err != nil || len(info.Branches) != 1 {
+		t.Errorf("branches %+v, %v", info.Branches, err)
+	}
+	d.run(0, "checkpoint", "fork", cp, "--patch", `{"Amount":99,"Done":""}`)
+}

@@ -90,6 +90,9 @@ func (a *app) serve(ctx context.Context, s *serveFlags) error {
 		return inFlags(err)
 	}
 	a.banner(h)
+	if s.dev && !a.JSON {
+		a.tellKept(ctx, h, o.Dir)
+	}
 	return h.Run(ctx)
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/server"
 )
 
 func (a *app) threadCmd() *cobra.Command {
@@ -43,9 +43,9 @@ of time, so the newest come first.`,
 			q := params("status", status, "graph", graph, "order", order, "waiting", ifSet(waiting), "released", ifSet(released))
 			_, err := list(ctx, a, c, "/api/threads", q, limit, "no threads",
 				[]string{"THREAD", "STATUS", "PROGRAM", "COORDINATION", "CHECKPOINTS", "WAITING", "UPDATED"},
-				func(t *posthouse.ThreadInfo) []string {
+				func(t *server.Thread) []string {
 					return []string{
-						t.Thread, string(t.Status), t.Graph, t.Coordination, strconv.Itoa(t.Checkpoints), strconv.Itoa(len(t.Waiting)), minute(t.Updated),
+						t.Thread, string(t.Status), t.Graph, t.Coordination, strconv.Itoa(t.Checkpoints), strconv.Itoa(len(t.Waiting)), tree.Time(t.UpdatedAt),
 					}
 				})
 			return err
@@ -66,7 +66,7 @@ func (a *app) threadShow() *cobra.Command {
 		Use: "show THREAD", Short: "Show a thread's summary and branches",
 		Example: `  posthouse thread show order-1234`,
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
-			var t posthouse.ThreadInfo
+			var t server.Thread
 			if err := c.Get(ctx, rest.Thread(args[0]), nil, &t); err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ func (a *app) threadShow() *cobra.Command {
 	}
 }
 
-func (a *app) showThread(t *posthouse.ThreadInfo) {
+func (a *app) showThread(t *server.Thread) {
 	versions := ""
 	if t.Releases > 0 {
 		versions = strconv.Itoa(t.Releases) + " released; this is generation " + strconv.Itoa(int(t.Generation))
@@ -91,7 +91,7 @@ func (a *app) showThread(t *posthouse.ThreadInfo) {
 	a.Fields(
 		"thread", t.Thread, "status", string(t.Status), "program", t.Graph, "coordination", t.Coordination,
 		"versions", versions, "checkpoints", strconv.Itoa(t.Checkpoints), "entries", strconv.FormatUint(t.Tail.Seq, 10),
-		"last hash", t.Tail.Hash.String(), "signed up to", signed, "since", stamp(t.Created), "updated", minute(t.Updated),
+		"last hash", t.Tail.Hash.String(), "signed up to", signed, "since", stamp(t.Created), "updated", tree.Time(t.UpdatedAt),
 	)
 	var rows [][]string
 	for _, b := range t.Branches {
@@ -108,7 +108,7 @@ func (a *app) showThread(t *posthouse.ThreadInfo) {
 }
 
 // showFailures prints why branches of a thread failed, and what to type next.
-func (a *app) showFailures(ctx context.Context, c *rest.Client, t *posthouse.ThreadInfo) error {
+func (a *app) showFailures(ctx context.Context, c *rest.Client, t *server.Thread) error {
 	for _, b := range t.Branches {
 		if b.Status != posthouse.StatusFailed {
 			continue
@@ -153,11 +153,6 @@ func (a *app) showDeleted(d *retain.Deleted) {
 	if d.Kept > 0 {
 		a.Line("kept: bodies %d that other checkpoints are rebuilt from", d.Kept)
 	}
-}
-
-// minute formats a time that is known to the minute.
-func minute(m posthouse.Millis) string {
-	return strings.TrimSuffix(stamp(m), ":00")
 }
 
 func stamp(m posthouse.Millis) string {

@@ -42,6 +42,16 @@ func (p *Program) CheckReplay(ctx context.Context, c *posthouse.Checkpoint) erro
 	return nil
 }
 
+// CheckState implements runner.StateChecker.
+func (p *Program) CheckState(c *posthouse.Checkpoint, changed posthouse.State) error {
+	if r, ok := p.Program.(interface {
+		CheckState(*posthouse.Checkpoint, posthouse.State) error
+	}); ok {
+		return r.CheckState(c, changed)
+	}
+	return nil
+}
+
 // sweepPage is how many threads a sweep reads before it looks after them.
 const sweepPage = 256
 
