@@ -175,6 +175,10 @@ type Decision struct {
 	// because the content changed. The Ledger sets it.
 	Successor ID `json:"successor,omitempty"`
 
+	// Unknown says of a task under a grant that its effect may have happened: its worker fell
+	// silent, stopped, took too long, or could not tell.
+	Unknown bool `json:"unknown,omitempty"`
+
 	At    time.Time `json:"at"`              // set by the Ledger
 	Seq   uint64    `json:"seq,omitempty"`   // of its entry, set by the Ledger
 	Trail uint64    `json:"trail,omitempty"` // entry of the gate's newest vote or assignment, set by the Ledger

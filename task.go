@@ -27,10 +27,22 @@ type TaskCall struct {
 	Began     time.Time       `json:"began,omitzero"`      // when the first gate was opened
 	NotBefore time.Time       `json:"notBefore,omitzero"`  // when a worker may take it
 
+	// Grant is the gate whose decision licenses what the handler does, "" for a task that acts
+	// under none. It belongs to the use of the grant that Use names: the step that acts, with its
+	// number, as in "pay[1]".
+	Grant  ID     `json:"grant,omitempty"`
+	Use    string `json:"use,omitempty"`
+	Key    string `json:"key,omitempty"`    // of an effect under a grant: the same in all attempts of its use; without it ID is the key
+	Effect Effect `json:"effect,omitempty"` // its class; [EffectExternal] happens once, [EffectWrite] once for a key
+
 	Limits   TaskLimits        `json:"limits,omitzero"`
 	Metadata map[string]string `json:"metadata,omitempty"` // for the handler, beside its input; at most 32 values
 	Trace    map[string]string `json:"trace,omitempty"`    // of whoever asked, as W3C Trace Context names it
 }
+
+// Once reports whether the task is an effect under a grant that must not be tried again
+// while it is not known what became of it.
+func (c *TaskCall) Once() bool { return c.Grant != "" && c.Effect != EffectWrite }
 
 // A Backoff says how the waits between attempts grow. The n-th, from 1, is the first times
 // 2^(n-1) (Exponential), times n (Linear), or the same (Fixed).

@@ -98,7 +98,10 @@ func (d *Dispatcher) tryClaim(ctx context.Context, s *session, t *openTask) (c *
 	}
 	h := d.newHolding(id, g, s.id)
 	if _, err := d.holdFor(ctx, h); err != nil { // the session ended meanwhile
-		return nil, 0, errors.Join(err, d.giveBack(ctx, h))
+		return nil, 0, errors.Join(err, d.letGo(ctx, h))
+	}
+	if gone, err := d.claimUse(ctx, h, s.hello.Worker); gone || err != nil {
+		return nil, 0, err
 	}
 	return newClaim(g, id), 0, nil
 }
@@ -114,6 +117,9 @@ func (d *Dispatcher) claimable(ctx context.Context, t *openTask) (*posthouse.Gat
 	}
 	if !g.ExpiresAt.IsZero() && !d.core.Now().Before(g.ExpiresAt) {
 		return nil, nil // the runtime decides it
+	}
+	if taken, err := d.takeBack(ctx, g); taken || err != nil {
+		return nil, err
 	}
 	return g, nil
 }
@@ -179,7 +185,7 @@ func (d *Dispatcher) newHolding(id task.ClaimID, g *posthouse.Gate, session stri
 func newClaim(g *posthouse.Gate, id task.ClaimID) *task.Claim {
 	c := g.Call
 	return &task.Claim{
-		ID: id, Thread: g.Thread, Step: stepOf(g), Call: c.ID, Task: c.Task, Group: c.Group, Input: g.Payload,
+		ID: id, Thread: g.Thread, Step: stepOf(g), Call: c.ID, Key: c.Key, Grant: c.Grant, Task: c.Task, Group: c.Group, Input: g.Payload,
 		Attempt: c.Attempt, Iteration: c.Iteration, Continued: c.Continued, Paused: c.Paused, Failure: c.Failure,
 		Timeout: c.Limits.Timeout, NoSlot: c.Limits.NoSlot, Metadata: c.Metadata, Trace: c.Trace,
 	}
@@ -319,8 +325,21 @@ func (d *Dispatcher) forget(h *holding) {
 	}
 }
 
-// giveBack frees a claim, so that its attempt is made by another.
+// giveBack ends a claim whose worker does not go on. Its attempt is made by another, unless
+// that would do an effect again of which nobody knows whether it happened.
 func (d *Dispatcher) giveBack(ctx context.Context, h *holding) error {
+	if !h.gate.Call.Once() {
+		return d.letGo(ctx, h)
+	}
+	if err := d.failAttempt(ctx, h.gate, "its worker stopped, and did not say whether it acted"); err != nil {
+		return err
+	}
+	d.forget(h)
+	return nil
+}
+
+// letGo frees a claim, so that its attempt is made by another.
+func (d *Dispatcher) letGo(ctx context.Context, h *holding) error {
 	defer d.add(h.gate, true)
 	defer d.forget(h)
 	r, slot, err := d.readSlot(ctx, h.gate)

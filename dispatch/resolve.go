@@ -87,8 +87,16 @@ func (d *Dispatcher) outcome(c *posthouse.TaskCall, worker string, v *task.Verdi
 	case task.Complete:
 		o.Output = v.Output
 	case task.FailPermanent:
-		o.Failed = v.Reason
+		o.Failed, o.Undone = v.Reason, true
+	case task.Unknown:
+		if o.Unknown = true; !c.Once() {
+			o.Next = commit.NextAttempt(c, now, v.Reason, 0)
+		}
+		if o.Next == nil {
+			o.Failed = v.Reason
+		}
 	case task.Fail, task.RetryAfter:
+		o.Undone = true
 		if o.Next = commit.NextAttempt(c, now, v.Reason, v.Delay); o.Next == nil {
 			o.Failed = v.Reason
 		}
@@ -117,8 +125,19 @@ func whyOf(v *task.Verdict) string {
 // failAttempt ends an attempt whose worker is gone. The next one begins at once. With an
 // error, the caller has to see to it that it is called again.
 func (d *Dispatcher) failAttempt(ctx context.Context, g *posthouse.Gate, why string) error {
-	o := &commit.TaskOutcome{By: posthouse.RuntimeActor, Why: why}
-	if o.Next = commit.NextAttempt(g.Call, d.core.Now(), why, time.Millisecond); o.Next == nil {
+	o := &commit.TaskOutcome{By: posthouse.RuntimeActor, Why: why, Unknown: g.Call.Grant != ""}
+	once := false
+	if g.Call.Once() {
+		var err error
+		if once, err = d.wasClaimed(ctx, g); err != nil {
+			d.opt.Logger.Warn("cannot end an attempt", "gate", g.ID, "why", why, "error", err)
+			return err
+		}
+	}
+	if !once {
+		o.Next = commit.NextAttempt(g.Call, d.core.Now(), why, time.Millisecond)
+	}
+	if o.Next == nil {
 		o.Failed = why
 	}
 	err := d.resolve(ctx, g, o)
@@ -172,7 +191,7 @@ func (d *Dispatcher) isVerdict(ctx context.Context, g *posthouse.Gate, v *task.V
 		return dec.Verdict == posthouse.Respond && commit.SameJSON(dec.Value, v.Output), nil
 	case task.FailPermanent:
 		return failed && dec.Reason == v.Reason, nil
-	case task.Fail, task.RetryAfter:
+	case task.Fail, task.RetryAfter, task.Unknown:
 		return goesOn || failed && dec.Reason == v.Reason, nil
 	case task.Pause:
 		return goesOn, nil

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,8 +131,19 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	if err := a.expected(g, content); err != nil {
 		return posthouse.Value{}, err
 	}
+	state, attempt, err := a.use.State(ctx)
+	if err != nil {
+		return posthouse.Value{}, err
+	}
 	open := false // an earlier attempt, whose outcome stays unknown
-	if attempt, unknown := a.use.Unknown(); unknown {
+	switch state {
+	case engine.UseWaits, engine.UseGoesOn:
+		return a.goOn(ctx, g, state)
+	case engine.UseWithdrawn:
+		if err := a.use.Failed(ctx, nil); err != nil {
+			return posthouse.Value{}, err
+		}
+	case engine.UseUnknown:
 		v, how, err := a.resolveOutcome(ctx, g, attempt)
 		if err != nil || how == happened {
 			return v, err
@@ -141,22 +153,74 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	if g, err = a.current(ctx, g); err != nil {
 		return posthouse.Value{}, err
 	}
-	if content, err = licensed[T](g); err != nil {
+	if err := a.alone(ctx, g); err != nil {
 		return posthouse.Value{}, err
 	}
 	if err := a.use.Release(ctx, g); err != nil {
 		return posthouse.Value{}, err
 	}
-	out, err := a.fn(context.WithValue(ctx, keyGranted{}, g.Clone()), content)
+	return a.perform(ctx, grant, g, open)
+}
+
+// goOn lets a use go on that waited within its function. It has begun, so nothing is asked
+// again: it ends under the decision that it began under.
+func (a *action[T, Out]) goOn(ctx context.Context, g *posthouse.Gate, state engine.UseState) (posthouse.Value, error) {
+	under, err := a.task.Session().Ledger().Gate(ctx, a.use.Under())
 	if err != nil {
-		if !open && !engine.OutcomeUnknown(ctx, err) {
-			if e := a.use.Failed(context.WithoutCancel(ctx), err); e != nil {
-				return posthouse.Value{}, e
-			}
-		}
 		return posthouse.Value{}, err
 	}
-	return posthouse.Encode(nil, out)
+	if !sameContent(under, g) {
+		return posthouse.Value{}, a.conflict(under, Grant(g.ID))
+	}
+	if state == engine.UseWaits {
+		return posthouse.Value{}, a.use.Wait()
+	}
+	if err := a.use.GoOn(ctx); err != nil {
+		return posthouse.Value{}, err
+	}
+	return a.perform(ctx, Grant(g.ID), under, false)
+}
+
+// alone refuses to run the function on other content than that on which parts of it ran.
+func (a *action[T, Out]) alone(ctx context.Context, g *posthouse.Gate) error {
+	before := a.use.Under()
+	if before == "" || before == g.ID || !a.use.Acted() {
+		return nil
+	}
+	under, err := a.task.Session().Ledger().Gate(ctx, before)
+	if errors.Is(err, posthouse.ErrNotFound) || err == nil && sameContent(under, g) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return a.conflict(under, Grant(g.ID))
+}
+
+// perform runs the function of a use that is on record as begun. Something that it waits for
+// leaves the use as it is.
+func (a *action[T, Out]) perform(ctx context.Context, grant Grant, g *posthouse.Gate, open bool) (posthouse.Value, error) {
+	content, err := licensed[T](g)
+	if err != nil {
+		return posthouse.Value{}, err
+	}
+	out, err := a.fn(context.WithValue(a.use.Context(ctx), keyGranted{}, g.Clone()), content)
+	if waits, e := a.use.Park(ctx); waits || e != nil {
+		return posthouse.Value{}, cmp.Or(e, posthouse.ErrWaiting)
+	}
+	var remote *engine.RemoteError
+	switch {
+	case err == nil:
+		return posthouse.Encode(nil, out)
+	case errors.As(err, &remote) && remote.Unknown && !a.opt.Idempotent:
+		a.use.Again()
+		return a.run(ctx, grant) // people are asked at once
+	case !open && !engine.OutcomeUnknown(ctx, err):
+		if e := a.use.Failed(context.WithoutCancel(ctx), err); e != nil {
+			return posthouse.Value{}, e
+		}
+	}
+	return posthouse.Value{}, err
 }
 
 // same refuses the recorded result of an effect that ran on other content than the grant

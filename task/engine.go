@@ -119,6 +119,11 @@ type Claim struct {
 	Step   string       `json:"step"`   // of the slot: the same for all attempts
 	Call   posthouse.ID `json:"call"`   // the same for all attempts: a key that keeps an effect from happening twice
 
+	// Key, if it is set, is the key of an effect under a grant, which keeps it from happening
+	// twice, in place of Call. Grant is the gate whose decision licenses it.
+	Key   string       `json:"key,omitempty"`
+	Grant posthouse.ID `json:"grant,omitempty"`
+
 	Task      string            `json:"task"`
 	Group     string            `json:"group,omitempty"`
 	Input     json.RawMessage   `json:"input"`

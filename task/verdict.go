@@ -21,6 +21,7 @@ const (
 	Fail          Action = "fail"           // this attempt failed; another is made after a backoff, if one is left
 	FailPermanent Action = "fail-permanent" // it failed, and no other attempt would help
 	RetryAfter    Action = "retry-after"    // as Fail, and the next attempt begins after Delay
+	Unknown       Action = "unknown"        // as Fail, but an effect under a grant may have happened: it is settled before it is tried again
 	Pause         Action = "pause"          // it goes on after Delay; this counts as no attempt
 	Continue      Action = "continue"       // another iteration begins, with Output
 	Await         Action = "await"          // it goes on when Waits are over; this counts as no attempt
@@ -39,7 +40,7 @@ const (
 type Verdict struct {
 	Action Action          `json:"action"`
 	Output json.RawMessage `json:"output,omitempty"` // of Complete and Continue, at most [MaxOutput] bytes
-	Reason string          `json:"reason,omitempty"` // of Fail, FailPermanent and RetryAfter, at most 4,000 bytes
+	Reason string          `json:"reason,omitempty"` // of Fail, FailPermanent, RetryAfter and Unknown, at most 4,000 bytes
 	Delay  time.Duration   `json:"delay,omitempty"`  // of RetryAfter and Pause, in nanoseconds
 	Name   string          `json:"name,omitempty"`   // of Pause, 1 to 200 bytes
 	Waits  []Wait          `json:"waits,omitempty"`  // of Await, 1 to [MaxWaits]: all that the execution waited for, in order
@@ -67,16 +68,16 @@ func ParseVerdict(data []byte) (Verdict, error) {
 // missing to null, and gives it the form of JSON that the log keeps: so a verdict that is
 // repeated is known again, and its size is that on record.
 func (v *Verdict) Check() error {
-	reason := v.Action == Fail || v.Action == FailPermanent || v.Action == RetryAfter
+	reason := v.Action == Fail || v.Action == FailPermanent || v.Action == RetryAfter || v.Action == Unknown
 	output := v.Action == Complete || v.Action == Continue
 	delay := v.Action == RetryAfter || v.Action == Pause
 	switch {
 	case !reason && !output && v.Action != Pause && v.Action != Await && v.Action != Interrupt:
-		return posthouse.Invalid("action", "%.40q is not one of complete, fail, fail-permanent, retry-after, pause, continue, await, interrupt", v.Action)
+		return posthouse.Invalid("action", "%.40q is not one of complete, fail, fail-permanent, retry-after, unknown, pause, continue, await, interrupt", v.Action)
 	case len(v.Output) > 0 && !output:
 		return posthouse.Invalid("output", "goes with complete and continue, not with %s", v.Action)
 	case v.Reason != "" && !reason:
-		return posthouse.Invalid("reason", "goes with fail, fail-permanent and retry-after, not with %s", v.Action)
+		return posthouse.Invalid("reason", "goes with fail, fail-permanent, retry-after and unknown, not with %s", v.Action)
 	case v.Delay != 0 && !delay:
 		return posthouse.Invalid("delay", "goes with retry-after and pause, not with %s", v.Action)
 	case v.Name != "" && v.Action != Pause:

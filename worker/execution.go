@@ -27,6 +27,7 @@ type execution struct {
 
 	mu      sync.Mutex
 	given   bool // the verdict
+	acted   bool // it had an output
 	saves   uint64
 	signals map[string]int
 }
@@ -61,7 +62,7 @@ func (e *execution) Metadata() map[string]string { return e.claim.Metadata }
 func (e *execution) Trace() map[string]string { return e.claim.Trace }
 
 // Key implements [Task].
-func (e *execution) Key() string { return string(e.claim.Call) }
+func (e *execution) Key() string { return cmp.Or(e.claim.Key, string(e.claim.Call)) }
 
 // Resumed implements [Task].
 func (e *execution) Resumed() string { return e.claim.Paused }
@@ -79,6 +80,9 @@ func (e *execution) Complete(output any) error { return e.giveOutput(task.Comple
 func (e *execution) Continue(value any) error { return e.giveOutput(task.Continue, value) }
 
 func (e *execution) giveOutput(action task.Action, output any) error {
+	e.mu.Lock()
+	e.acted = true // whatever becomes of the output
+	e.mu.Unlock()
 	b, err := task.EncodeOutput(output)
 	if err != nil {
 		return err
@@ -88,17 +92,35 @@ func (e *execution) giveOutput(action task.Action, output any) error {
 
 // Fail implements [Task].
 func (e *execution) Fail(err error) error {
-	return e.give(task.Verdict{Action: task.Fail, Reason: reasonOf(err)})
+	return e.give(e.failure(task.Verdict{Action: task.Fail, Reason: reasonOf(err)}, err))
 }
 
 // FailPermanent implements [Task].
 func (e *execution) FailPermanent(err error) error {
-	return e.give(task.Verdict{Action: task.FailPermanent, Reason: reasonOf(err)})
+	return e.give(e.failure(task.Verdict{Action: task.FailPermanent, Reason: reasonOf(err)}, err))
 }
 
 // RetryAfter implements [Task].
 func (e *execution) RetryAfter(err error, d time.Duration) error {
-	return e.give(task.Verdict{Action: task.RetryAfter, Reason: reasonOf(err), Delay: d})
+	return e.give(e.failure(task.Verdict{Action: task.RetryAfter, Reason: reasonOf(err), Delay: d}, err))
+}
+
+// failure returns the verdict of a handler that failed. Of an effect under a grant it says
+// that the outcome is unknown, if the error leaves open whether it happened: a panic, a
+// handler that said nothing, an output that was refused, and errors that gate.Act takes so.
+func (e *execution) failure(v task.Verdict, err error) task.Verdict {
+	e.mu.Lock()
+	acted := e.acted
+	e.mu.Unlock()
+	var p panicError
+	unclear := acted || err == nil || errors.As(err, &p)
+	for _, u := range []error{posthouse.ErrUnknown, posthouse.ErrUnavailable, context.DeadlineExceeded, context.Canceled} {
+		unclear = unclear || errors.Is(err, u)
+	}
+	if e.claim.Grant == "" || !unclear {
+		return v
+	}
+	return task.Verdict{Action: task.Unknown, Reason: v.Reason}
 }
 
 // Pause implements [Task].
@@ -241,11 +263,11 @@ func (e *execution) handle(h Handler) {
 		v = task.Verdict{Action: task.Await, Waits: waits}
 	case errors.Is(cause, ErrStopping) && (err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrStopping)):
 	case err == nil:
-		v = task.Verdict{Action: task.Fail, Reason: "the handler returned without a verdict"}
+		v = e.failure(task.Verdict{Action: task.Fail, Reason: "the handler returned without a verdict"}, nil)
 	case cause != nil && errors.Is(err, context.DeadlineExceeded):
-		v = task.Verdict{Action: task.Fail, Reason: reasonOf(cause)}
+		v = e.failure(task.Verdict{Action: task.Fail, Reason: reasonOf(cause)}, err)
 	default:
-		v = verdictOf(err)
+		v = e.failure(verdictOf(err), err)
 	}
 	err = e.give(v)
 	if waits != nil && isRefused(err) { // a question that no engine asks
@@ -257,12 +279,15 @@ func (e *execution) handle(h Handler) {
 	}
 }
 
+// A panicError is what a handler panicked with.
+type panicError struct{ error }
+
 // call calls a handler. A panic is an error.
 func call(h Handler, e *execution) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			e.run.worker.opt.Logger.Error("a handler panicked", "task", e.claim.Task, "panic", v, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", v)
+			err = panicError{fmt.Errorf("panic: %v", v)}
 		}
 	}()
 	return h(e)

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/text"
 )
 
@@ -24,6 +25,7 @@ const (
 	maxIterations     = 1_000_000
 	maxTrace          = 8
 	maxMetadata       = 32
+	maxKey            = 4000 // of an effect: thread, execution and step
 )
 
 // ValidateCall checks what a gate asks of a worker. [posthouse.ErrInvalid] names the field.
@@ -61,7 +63,22 @@ func ValidateCall(g *posthouse.Gate) error {
 			return err
 		}
 	}
-	return CheckTaskLimits(&c.Limits)
+	return cmp.Or(checkUse(g.Name, c), CheckTaskLimits(&c.Limits))
+}
+
+// checkUse checks what a call says of the grant that it acts under.
+func checkUse(gate string, c *posthouse.TaskCall) error {
+	switch {
+	case c.Effect > posthouse.EffectExternal:
+		return posthouse.Invalid("effect", "of gate %.40q is not a class of a task", gate)
+	case len(c.Use) > posthouse.MaxTask || !text.IsUTF8(c.Use) || (c.Use == "") != (c.Grant == ""):
+		return posthouse.Invalid("use", "of gate %.40q must be at most %d bytes of text, and goes with a grant", gate, posthouse.MaxTask)
+	case len(c.Key) > maxKey || !text.IsUTF8(c.Key):
+		return posthouse.Invalid("key", "of gate %.40q must be at most %d bytes of text", gate, maxKey)
+	case c.Grant != "":
+		return c.Grant.Validate()
+	}
+	return nil
 }
 
 // checkValues checks what a handler is given beside its input.
@@ -129,6 +146,11 @@ type TaskOutcome struct {
 	Output json.RawMessage // of a task that is complete
 	Failed string          // why no further attempt is made, "" for a task that is complete
 
+	// Of a task under a grant: Unknown says that its effect may have happened, Undone that the
+	// attempt did not act. Withdrawn is why the task is taken back before a worker had it.
+	Unknown, Undone bool
+	Withdrawn       string
+
 	Waits json.RawMessage // what the handler waits for, as the program's engine reads it
 
 	// Next, if set, is the call that goes on in place of this one: another attempt, the
@@ -158,8 +180,17 @@ func ResolveTask(ctx context.Context, c *core.Core, at Place, o *TaskOutcome) (g
 			return nil, posthouse.Invalid("gate", "%s waits for a %s, not for a worker", g.ID, g.Kind)
 		case !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt):
 			return Expired(g), nil
+		case o.Withdrawn != "":
+			return &posthouse.Decision{Verdict: posthouse.Cancel, By: o.By, Reason: o.Withdrawn}, nil
+		}
+		if o.Undone && g.Call.Grant != "" {
+			if err := addUse(tx, g, handler.UseUndone, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: o.By, Attempt: g.Call.Attempt}); err != nil {
+				return nil, err
+			}
+		}
+		switch {
 		case o.Next == nil && o.Failed != "":
-			return &posthouse.Decision{Verdict: posthouse.Reject, By: o.By, Reason: o.Failed}, nil
+			return &posthouse.Decision{Verdict: posthouse.Reject, By: o.By, Reason: o.Failed, Unknown: o.Unknown && g.Call.Grant != ""}, nil
 		case len(o.Waits) > 0:
 			return &posthouse.Decision{Verdict: Parked, By: o.By, Value: o.Waits, Reason: "waits"}, nil
 		case o.Next == nil:
@@ -199,7 +230,7 @@ func (o *TaskOutcome) check(c *core.Core) error {
 		return posthouse.Invalid("by", "is required: the worker's name")
 	case len(o.Failed) > posthouse.MaxText || len(o.Why) > posthouse.MaxText:
 		return posthouse.Invalid("failed", "must be at most %d bytes of text", posthouse.MaxText)
-	case o.Next == nil && o.Failed == "" && len(o.Output) == 0 && len(o.Waits) == 0:
+	case o.Next == nil && o.Failed == "" && o.Withdrawn == "" && len(o.Output) == 0 && len(o.Waits) == 0:
 		return posthouse.Invalid("output", "is required; null is an output")
 	case len(o.Waits) > c.Config.MaxState:
 		return posthouse.OverMaxState("waits", len(o.Waits), c.Config.MaxState)

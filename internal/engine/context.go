@@ -19,6 +19,7 @@ const (
 	keyPrincipal
 	keyEmitter
 	keyGuard
+	keyUse
 )
 
 // With returns a context that carries the task to [From]. It is called once.
@@ -65,8 +66,9 @@ type scope struct {
 	task       *Task
 	name       string // in full, with the scopes around it
 	occurrence uint32
-	outer      string // the name of the outermost of them
-	attempt    int    // of the step, from 1
+	outer      string       // the name of the outermost of them
+	attempt    int          // of the step, from 1
+	under      posthouse.ID // the gate of a use, if it is not the first that the step acts under
 }
 
 // scopeOf returns the scope of the task that ctx is in, nil for none.
@@ -87,11 +89,11 @@ func (t *Task) Scope(ctx context.Context, name string, occurrence uint32) contex
 
 // inside is Scope of one attempt.
 func (t *Task) inside(ctx context.Context, name string, occurrence uint32, attempt int) context.Context {
-	outer := name
+	outer, under := name, posthouse.ID("")
 	if sc := t.scopeOf(ctx); sc != nil {
-		outer = sc.outer
+		outer, under = sc.outer, sc.under
 	}
-	return context.WithValue(ctx, keyScope, &scope{t, name, occurrence, outer, attempt})
+	return context.WithValue(ctx, keyScope, &scope{t, name, occurrence, outer, attempt, under})
 }
 
 // Scoped returns the name under which a call of name below ctx is recorded: what
@@ -107,7 +109,8 @@ func (t *Task) Scoped(ctx context.Context, name string) string {
 // to. It is the same at each attempt, and no other step's. From the second generation on
 // the thread is followed by @generation, since a released thread acts anew under its
 // name. A branch other than main adds ~branch: a fork acts anew. In the names of thread
-// and branch @ and ~ are escaped, too.
+// and branch @ and ~ are escaped, too. A use of a grant under another decision than the
+// step's first adds that decision's gate.
 func StepKey(ctx context.Context) (string, bool) {
 	sc, ok := ctx.Value(keyScope).(*scope)
 	if !ok {
@@ -120,7 +123,11 @@ func StepKey(ctx context.Context) (string, bool) {
 	if b := sc.task.session.branch; b != posthouse.MainBranch {
 		thread += "~" + keyName(b)
 	}
-	return thread + "/" + sc.task.Key() + "/" + sc.name + "/" + strconv.Itoa(int(sc.occurrence)), true
+	key := thread + "/" + sc.task.Key() + "/" + sc.name + "/" + strconv.Itoa(int(sc.occurrence))
+	if sc.under != "" {
+		key += "/" + string(sc.under)
+	}
+	return key, true
 }
 
 // keyName returns a name as it stands in a step's key.

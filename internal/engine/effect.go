@@ -7,19 +7,16 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/ledger"
-)
-
-// Names of records within a step that acts under a grant: it is about to act, and it
-// failed to act.
-const (
-	useName     = "$use"
-	refusedName = "$failed"
 )
 
 // An Effect is a step that acts on the world under the decision of a gate. It is
 // used within the step's own function.
-type Effect struct{ call *Call }
+type Effect struct {
+	call  *Call
+	under *posthouse.Gate // whose decision it acts under now, nil while it does not
+}
 
 // Effect returns the use of a grant that a call makes. Its result is to name the
 // gate that [Effect.Release] was given. [posthouse.ErrInvalid] for a name that ends
@@ -35,7 +32,7 @@ func (c *Call) Effect() (*Effect, error) {
 	c.task.mu.Lock()
 	defer c.task.mu.Unlock()
 	c.licensed, c.task.made().repeats = true, true
-	return &Effect{c}, nil
+	return &Effect{call: c}, nil
 }
 
 // Ran returns the gate under whose decision the recorded effect ran, "" if it has not.
@@ -52,14 +49,7 @@ func (e *Effect) countAttempts() (released, failed uint32) {
 	t := e.call.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return e.call.countWithin(useName), e.call.countWithin(refusedName)
-}
-
-// Unknown reports whether an earlier attempt was released and its outcome is not
-// on record: the effect may have happened. Attempt is its number, from 1.
-func (e *Effect) Unknown() (attempt int, unknown bool) {
-	released, failed := e.countAttempts()
-	return int(released), released > failed
+	return e.call.countWithin(handler.UseReleased), e.call.countWithin(handler.UseFailed)
 }
 
 // Happened takes the gate of the newest attempt as that of the result, which somebody
@@ -84,7 +74,7 @@ func (e *Effect) gateOf(attempt uint32) posthouse.ID {
 	t := e.call.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.replay.results[occurrence{e.call.within(useName), attempt}].Grant
+	return t.replay.results[occurrence{e.call.within(handler.UseReleased), attempt}].Grant
 }
 
 // Release puts on record that the step is about to act under a gate's decision. It fails
@@ -127,15 +117,15 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 			Hint:    "propose it again: each effect needs a decision of its own",
 		}
 	}
-	if released == failed || e.Under() != g.ID { // else it is on record already
-		if err := e.call.recordAttempt(ctx, useName, released, g.ID, Attempt{}); err != nil {
+	if released == failed || e.Under() != g.ID || e.isParked(released-1) { // else it is on record already
+		if err := e.call.recordAttempt(ctx, handler.UseReleased, released, g.ID, Attempt{}); err != nil {
 			return err
 		}
 	}
 	if err := s.Confirm(ctx); err != nil { // the answer may have come after the lease lapsed
 		return err
 	}
-	e.call.opt.Grant = g.ID
+	e.call.opt.Grant, e.under = g.ID, g
 	if !e.call.acts {
 		e.call.acts = true
 		actBegins(ctx)
@@ -154,7 +144,7 @@ func (e *Effect) Failed(ctx context.Context, cause error) error {
 		if failed >= released {
 			return nil
 		}
-		if err := e.call.recordAttempt(ctx, refusedName, failed, e.gateOf(failed), a); err != nil {
+		if err := e.call.recordAttempt(ctx, handler.UseFailed, failed, e.gateOf(failed), a); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,7 @@ type RemoteOptions struct {
 	Expires  time.Duration        // from now until it fails with [posthouse.ErrExpired]; 0: never; at most 100 years
 	Metadata map[string]string    // given to the handler beside its input; at most 32 values
 	Trace    map[string]string    // given to the handler, for example a traceparent; at most 8 values
+	Effect   posthouse.Effect     // its class; unset counts as external where the ledger requires grants. Within gate.Act it is that of the effect
 }
 
 // A RemoteError says that a worker gave a task up, or that no attempt is left.
@@ -40,11 +41,25 @@ type RemoteError struct {
 	Worker   string       // that made it, as in "worker:gpu-1"
 	Attempts int          // of the last iteration
 	Reason   string       // what the handler said
+	Unknown  bool         // its effect under a grant may have happened; the error is then a [posthouse.ErrUnknown], too
 }
+
+// Is matches [posthouse.ErrUnknown] for an effect that may have happened.
+func (e *RemoteError) Is(target error) bool { return e.Unknown && target == posthouse.ErrUnknown }
 
 // Error names the task, its attempts and the handler's reason.
 func (e *RemoteError) Error() string {
 	return "task " + e.Task + " failed in attempt " + strconv.Itoa(e.Attempts) + " at " + e.Worker + ": " + e.Reason
+}
+
+// mayAct refuses a task that acts on the world without a grant, where the ledger asks for one.
+// A task whose class nobody names is taken for one that does.
+func (r *RemoteCall) mayAct(t *Task, use *Effect, name string) error {
+	acts := r.Effect == posthouse.EffectExternal || r.Effect == posthouse.EffectUnset
+	if use == nil && acts && commit.RequiresGrants(t.session.ledger.Core()) {
+		return posthouse.NeedsGrant(name)
+	}
+	return nil
 }
 
 // Check returns what is wrong with a call, before anything is known of its input.
@@ -59,6 +74,9 @@ func (r *RemoteCall) Check() error {
 	}
 	if err := posthouse.ValidateName("task", r.Task); err != nil {
 		return err
+	}
+	if r.Effect > posthouse.EffectExternal {
+		return posthouse.Invalid("Effect", "of task %.40q is not known; it is pure, read, write or external", r.Task)
 	}
 	if r.Group != "" {
 		if err := posthouse.ValidateName("group", r.Group); err != nil {
@@ -89,12 +107,28 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 	if err != nil {
 		return err
 	}
+	use := t.useOf(ctx)
+	var replaced posthouse.ID
+	if have != nil && have.Call != nil && use != nil && use.reopens(have) {
+		have, replaced = nil, have.ID
+	}
 	if have == nil {
+		if err := r.mayAct(t, use, name); err != nil {
+			return err
+		}
 		g, err := t.remoteGate(r, input)
 		if err != nil {
 			return err
 		}
+		if g.Supersedes = replaced; use != nil {
+			use.open(ctx, callName(c.name, c.occurrence), g.Call)
+		}
 		return t.await(c, *g)
+	}
+	if use != nil && have.Call.Grant != "" {
+		if err := use.unknown(have); err != nil {
+			return err
+		}
 	}
 	switch d := have.Decision; d.Verdict {
 	case posthouse.Respond:
@@ -142,7 +176,7 @@ func (t *Task) remoteGate(r *RemoteCall, input func() (any, error)) (*posthouse.
 	}
 	g := &posthouse.Gate{
 		Kind: posthouse.GateTask, Payload: payload,
-		Call: &posthouse.TaskCall{Task: r.Task, Group: r.Group, Limits: r.Limits, Metadata: r.Metadata, Trace: r.Trace},
+		Call: &posthouse.TaskCall{Task: r.Task, Group: r.Group, Limits: r.Limits, Metadata: r.Metadata, Trace: r.Trace, Effect: r.Effect},
 	}
 	now := t.session.ledger.Now()
 	if r.Start > 0 {

@@ -1,0 +1,42 @@
+package commit
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/handler"
+)
+
+// A UseRecord is what a use of a grant has on record of a worker that had its task.
+type UseRecord struct {
+	Gate    posthouse.ID `json:"gate"` // of the attempt
+	Call    posthouse.ID `json:"call"` // of the task
+	Worker  string       `json:"worker"`
+	Attempt int          `json:"attempt"`
+}
+
+// ClaimUse puts on record that a worker is about to have a task under a grant. Its errors are
+// those of [ResolveTask] for a gate that is not open: then the worker must not begin. So the
+// log says of a claim and a withdrawal which one came first.
+func ClaimUse(ctx context.Context, c *core.Core, at Place, worker string) error {
+	_, err := Assign(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) error {
+		return addUse(tx, g, handler.UseClaimed, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: worker, Attempt: g.Call.Attempt})
+	})
+	return err
+}
+
+// addUse adds a record within the use that a task belongs to. Records of one name are told
+// apart by their entry.
+func addUse(tx *core.Tx, g *posthouse.Gate, name string, r UseRecord) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	p := &Plan{Thread: g.Thread, Branch: g.Branch, Steps: []posthouse.Step{{
+		Task: g.Task, Name: g.Call.Use + handler.Nested + name, Occurrence: uint32(tx.Seq), Effect: g.Call.Effect, Grant: g.Call.Grant,
+		Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data},
+	}}}
+	return (&Commit{tx: tx, plan: p}).recordSteps()
+}
