@@ -39,8 +39,22 @@ type Use struct {
 	// removed. Only [ledger.ReadGrant] fills it.
 	Result Value `json:"-"`
 
+	// Attempts are those of workers that had the effect as a task, oldest first. Only
+	// [ledger.ReadGrant] and [ledger.Effects] fill them.
+	Attempts []UseAttempt `json:"attempts,omitempty"`
+
 	released int // attempts
 	Index    int `json:"-"` // of its result among the records of entry Seq
+
+	waiting useWaiting
+}
+
+// A UseAttempt is what a worker had of an effect.
+type UseAttempt struct {
+	Gate   ID        `json:"gate"`             // of the task
+	Worker string    `json:"worker,omitempty"` // as in "worker:gpu-1"
+	At     time.Time `json:"at"`               // when it was given to the worker
+	Undone bool      `json:"undone,omitempty"` // the worker said that this attempt did not act
 }
 
 // A Grant is a gate as a license for effects: what was shown, what was decided, and
@@ -83,8 +97,9 @@ const labelEffect = "effect"
 
 // A UseGatherer collects the effects of a log whose entries are added in order.
 type UseGatherer struct {
-	uses []Use
-	at   map[useKey]int
+	uses  []Use
+	at    map[useKey]int
+	gates map[ID]int // of waits within uses, while they are open
 }
 
 type useKey struct {
@@ -94,7 +109,7 @@ type useKey struct {
 }
 
 // GatherUses returns an empty collection.
-func GatherUses() *UseGatherer { return &UseGatherer{at: map[useKey]int{}} }
+func GatherUses() *UseGatherer { return &UseGatherer{at: map[useKey]int{}, gates: map[ID]int{}} }
 
 // Add reads one record of an entry and returns the effect that it is about, or nil. The
 // next call invalidates what it returned.
@@ -107,12 +122,13 @@ func (g *UseGatherer) Add(e *Entry, i int, r *Record) *Use {
 		return &g.uses[len(g.uses)-1]
 	}
 	s := r.Step
+	g.Note(e, r)
 	if s == nil || s.Grant == "" && s.Effect != EffectExternal {
 		return nil
 	}
 	name, n, what := s.call()
 	switch what {
-	case "", useReleased, useFailed:
+	case "", useReleased, useFailed, useParked, useClaimed, useUndone:
 	default:
 		return nil // a failed attempt, or one node of several: the checkpoint says so
 	}
@@ -135,6 +151,11 @@ func (g *UseGatherer) Add(e *Entry, i int, r *Record) *Use {
 		u.released++
 	case useFailed:
 		u.Failed++
+		u.waiting = useWaiting{open: u.waiting.open, places: u.waiting.places}
+	case useParked:
+		u.waiting.parked = s.Occurrence + 1
+	case useClaimed, useUndone:
+		u.waiting.note(what, e.Seq, i)
 	default:
 		u.Status = GrantExecuted
 	}
@@ -150,6 +171,8 @@ func (g *UseGatherer) Uses(held bool) []Use {
 		case u.Status == GrantExecuted:
 		case u.released <= u.Failed:
 			u.Status = GrantDecided
+		case u.waiting.parked > 0 && int(u.waiting.parked) == u.released:
+			u.Status = u.waiting.status()
 		case !held:
 			u.Status = GrantUnknown
 		}
@@ -164,6 +187,9 @@ func (g *UseGatherer) Uses(held bool) []Use {
 const (
 	useReleased = "$use"    // it is about to act
 	useFailed   = "$failed" // it did not act
+	useParked   = "$parked" // it waits for something
+	useClaimed  = "$claim"  // a worker has a task of it
+	useUndone   = "$undone" // that worker says that its attempt did not act
 )
 
 // call splits a step's name into the call that the record belongs to, its number, and

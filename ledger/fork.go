@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/handler"
 )
 
 // ForkOptions say where a fork goes and what it changes. Nil means a new branch of the
@@ -44,6 +45,9 @@ type ForkOptions struct {
 // The fork inherits what the unfinished execution had on record before it. Gates that
 // were open there open again under new ids; those that ask people get a fresh deadline.
 // A fork of a checkpoint that could run does not run until it is resumed.
+//
+// A fork in the middle of an effect under a grant is interrupted, too: the decision licenses
+// the effect on its own branch, and the program proposes it again when the fork is resumed.
 //
 // A fork with another state never opens the source's questions and tasks: it is
 // interrupted, and its program asks anew when it is resumed. Timers beside them then begin anew
@@ -245,7 +249,7 @@ func inherit(r *core.Reader, p *commit.Plan, c *posthouse.Checkpoint, changed bo
 		return err
 	}
 	line[0].To = c.Seq
-	in := forkCollector{draft: p, line: line, steps: map[string]int{}, lost: core.MissingBodies{}}
+	in := forkCollector{draft: p, line: line, steps: map[string]int{}, lost: core.MissingBodies{}, uses: map[string]bool{}}
 	for e, err := range r.Core.InOrder(r.Ctx, r.Thread, posthouse.Range{From: line[len(line)-1].From, To: c.Seq}) {
 		if err != nil {
 			return err
@@ -280,12 +284,18 @@ type forkCollector struct {
 	steps map[string]int    // results, by task
 	gates []*posthouse.Gate // until all are known, followed is minus the number of earlier ones
 	lost  core.MissingBodies
+	uses  map[string]bool // tasks and names of steps that began to act under a grant
 
 	now     time.Time
 	changed bool // the fork's state is not the source's
 }
 
 func (in *forkCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record) (err error) {
+	if s := rec.Step; s != nil && in.line.Sees(s.Branch, e.Seq) {
+		if use, ok := strings.CutSuffix(s.Name, handler.Nested+handler.UseReleased); ok {
+			in.uses[s.Task+"\x00"+use] = true
+		}
+	}
 	switch {
 	case rec.Step != nil && in.draft.Checkpoint.Root && in.line.Sees(rec.Step.Branch, e.Seq):
 		if in.lost.Note(e, i, rec) {
@@ -358,6 +368,12 @@ func (in *forkCollector) putGates(waiting bool) {
 			in.draft.Checkpoint.Status = posthouse.StatusInterrupted
 		}
 	}
+	if waiting && slices.ContainsFunc(in.gates, in.isUse) {
+		waiting = false
+		if !own {
+			in.draft.Checkpoint.Status = posthouse.StatusInterrupted
+		}
+	}
 	tasks := map[string]*core.Execution{}
 	for _, g := range in.gates {
 		x := tasks[g.Task]
@@ -386,6 +402,20 @@ func (in *forkCollector) putGates(waiting bool) {
 			in.draft.Inherit = append(in.draft.Inherit, &again)
 		}
 	}
+}
+
+// isUse reports whether an open gate is what an effect under a grant waits for. A decision
+// licenses the effect on its own branch, so elsewhere the program proposes it again.
+func (in *forkCollector) isUse(g *posthouse.Gate) bool {
+	if g.Decision != nil {
+		return false
+	}
+	for end, part := range g.Name {
+		if string(part) == handler.Nested && in.uses[g.Task+"\x00"+g.Name[:end]] {
+			return true
+		}
+	}
+	return false
 }
 
 // isAboutState reports whether an open gate shows somebody what depends on the state.

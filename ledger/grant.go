@@ -120,8 +120,16 @@ func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, w
 		for i := range recs {
 			if want(recs[i].Step) {
 				g.Add(e, i, &recs[i])
+			} else {
+				g.Note(e, &recs[i])
 			}
 		}
 	}
-	return g.Uses(held), none
+	uses := g.Uses(held)
+	for i := range uses {
+		if err := readAttempts(ctx, c, thread, &uses[i]); err != nil {
+			return nil, err
+		}
+	}
+	return uses, none
 }

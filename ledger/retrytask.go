@@ -99,6 +99,11 @@ func checkRetry(g *posthouse.Gate) error {
 		}
 	case d.Successor != "":
 		return g.Replaced(d.Successor)
+	case d.Unknown && g.Call.Once():
+		return &posthouse.Error{
+			Code: posthouse.CodeConflict, Decision: d, Gate: g.ID, Message: "it is not known whether task " + string(g.ID) + " had its effect",
+			Hint: "resume the thread: it asks what became of it",
+		}
 	case d.Verdict != posthouse.Reject && d.Verdict != posthouse.Expire:
 		return &posthouse.Error{
 			Code: posthouse.CodeDecided, Decision: d, Message: "task " + string(g.ID) + " has not failed",
@@ -145,12 +150,18 @@ func failedIn(x *Execution) (failed []*posthouse.Gate) {
 func wentOn(x *Execution, g *posthouse.Gate) bool {
 	task := handler.Call(g.Name, g.Occurrence) + handler.Nested
 	return slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool {
-		if s.Seq < g.Decision.Seq || s.Value.Codec == core.CodecFailed {
+		if s.Seq < g.Decision.Seq || s.Value.Codec == core.CodecFailed || isOfUse(s.Name, task) {
 			return false
 		}
 		began := firstOf(x, besideCall(handler.Call(s.Name, s.Occurrence)+handler.Nested, task))
 		return began == 0 || began > g.Decision.Seq
 	})
+}
+
+// isOfUse reports whether a record is what a step around a task says of its grant.
+func isOfUse(name, task string) bool {
+	i := strings.LastIndex(name, handler.Nested) + len(handler.Nested)
+	return i >= len(handler.Nested) && strings.HasPrefix(name[i:], "$") && strings.HasPrefix(task, name[:i])
 }
 
 // besideCall returns the outermost of the calls around a name that is not around a task, "" if
@@ -203,8 +214,12 @@ func (l *Ledger) retryInPlace(ctx context.Context, seen *posthouse.ThreadInfo, g
 		if f.ID != g.ID {
 			continue
 		}
+		use, err := l.reopenUse(ctx, &c.Header, g)
+		if err != nil {
+			return nil, err
+		}
 		done, err := l.commitPlan(ctx, &commit.Plan{
-			Thread: g.Thread, Branch: g.Branch, Head: &branch.Head, Tail: seen.Tail.Seq, KeepOpen: true, Gates: []posthouse.Gate{retried(g, l.Now())},
+			Thread: g.Thread, Branch: g.Branch, Head: &branch.Head, Steps: use, Tail: seen.Tail.Seq, KeepOpen: true, Gates: []posthouse.Gate{retried(g, l.Now())},
 			Checkpoint: next(c, posthouse.KindWait, posthouse.StatusWaiting, by),
 		})
 		if err != nil {
@@ -235,6 +250,13 @@ const retryBranch = "retry-"
 // retryOnFork opens the task on a fork of the checkpoint that handed it out. The branch is
 // named after the gate, so there is one. [posthouse.ErrExists] if there is already.
 func (l *Ledger) retryOnFork(ctx context.Context, seen *posthouse.ThreadInfo, g *posthouse.Gate, o *RetryOptions) (*posthouse.Gate, error) {
+	if g.Call.Grant != "" {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeForbidden, Gate: g.Call.Grant, Decision: g.Decision,
+			Message: "task " + string(g.ID) + " acts under a decision that licenses it on branch " + g.Branch + ", which has gone on",
+			Hint:    "fork the checkpoint " + string(g.Checkpoint) + " and resume the branch: it proposes the effect again",
+		}
+	}
 	c, err := l.core.ReadCheckpoint(ctx, g.Checkpoint)
 	if err != nil {
 		return nil, err

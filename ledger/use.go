@@ -1,0 +1,76 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/handler"
+)
+
+// readAttempts reads which workers had an effect.
+func readAttempts(ctx context.Context, c *core.Core, thread string, u *posthouse.Use) error {
+	places := u.Places()
+	if len(places) == 0 {
+		return nil
+	}
+	seqs := make([]uint64, len(places))
+	for i := range places {
+		seqs[i] = places[i].Seq
+	}
+	at := map[posthouse.ID]int{}
+	for e, err := range c.Store.Read(ctx, thread, posthouse.Range{Seqs: seqs}) {
+		if err != nil {
+			return err
+		}
+		if _, err := c.Opened(ctx, e); err != nil {
+			return err
+		}
+		for _, p := range places {
+			if p.Seq != e.Seq || len(e.Bodies[p.Index]) == 0 {
+				continue
+			}
+			var r commit.UseRecord
+			if err := json.Unmarshal(e.Bodies[p.Index], &r); err != nil {
+				return posthouse.Corrupt("the claim in entry %d of thread %q does not decode: %v", e.Seq, thread, err)
+			}
+			if i, ok := at[r.Gate]; ok && p.Undone {
+				u.Attempts[i].Undone = true
+			} else if !p.Undone {
+				at[r.Gate] = len(u.Attempts)
+				u.Attempts = append(u.Attempts, posthouse.UseAttempt{Gate: r.Gate, Worker: r.Worker, At: e.Time()})
+			}
+		}
+	}
+	return nil
+}
+
+// reopenUse returns the records of a use of a grant that begins again with its task, nothing
+// for a task that is of none or whose use has not ended.
+func (l *Ledger) reopenUse(ctx context.Context, head *posthouse.Header, g *posthouse.Gate) (steps []posthouse.Step, err error) {
+	if g.Call.Grant == "" {
+		return nil, nil
+	}
+	executions, err := Executions(ctx, l, head)
+	if err != nil || executions[g.Task] == nil {
+		return nil, err
+	}
+	count := map[string]uint32{}
+	for _, s := range executions[g.Task].Steps {
+		count[s.Name]++
+	}
+	within := g.Call.Use + handler.Nested
+	released := count[within+handler.UseReleased]
+	if count[within+handler.UseFailed] < released {
+		return nil, nil
+	}
+	for _, name := range []string{handler.UseReleased, handler.UseParked} {
+		steps = append(steps, posthouse.Step{
+			Task: g.Task, Name: within + name, Occurrence: released, Effect: g.Call.Effect, Grant: g.Call.Grant,
+			Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: []byte(`{"error":""}`)},
+		})
+	}
+	return steps, nil
+}
