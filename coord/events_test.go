@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
@@ -49,7 +50,7 @@ func chattyFleet(tb testing.TB, w *world) *coord.Fleet {
 func TestEventsInOrderWithTheirCauses(t *testing.T) {
 	store, w, j := memstore.New(), &world{}, &coord.MemoryJournal{}
 	start := func() (*ledger.Ledger, *coord.Coordinator) {
-		l := open(t, store, &ledger.Options{Now: clock()})
+		l := open(t, store, &ledger.Options{Now: clock(), LeaseTTL: time.Hour}) // each look at the clock takes a second
 		return l, must(coord.New(l, "dispatch", chattyFleet(t, w), chatty, &coord.Options{
 			Journal: checkpointing(t, l, j, coord.OnAgentBoundaries), Description: "talks",
 		}))(t)

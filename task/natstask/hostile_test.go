@@ -157,6 +157,9 @@ func TestAHostileWorker(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if strings.HasPrefix(m.Subject, "$JS.EVENT.ADVISORY.STREAM.CREATED.") {
+			continue // the server tells of the streams that the test and the engine made
+		}
 		if !strings.HasPrefix(m.Subject, "posthouse.task.w.") && m.Subject != "posthouse.answer.w.last" && m.Subject != "posthouse.answer.w.large" {
 			t.Errorf("a message went to %s: %.100q", m.Subject, m.Data)
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -62,10 +63,22 @@ func TestDeadLettersOfAServer(t *testing.T) {
 	if _, err := counts.Run(t.Context(), "t1", "one two"); err != nil {
 		t.Fatal(err)
 	}
+	e.cli(0, "token", "create", "--name", "x", "--role", "worker", "--out", filepath.Join(e.dir, "x.token"))
+	answers, err := conn.SubscribeSync("posthouse.answer.x.>")
+	if err != nil {
+		t.Fatal(err)
+	}
 	send := func(subject, body, want string) {
 		t.Helper()
 		for deadline := time.After(time.Minute); ; {
-			m, err := conn.Request(subject, []byte(body), time.Second)
+			m, err := &nats.Msg{}, error(nil)
+			if strings.HasPrefix(subject, "posthouse.task.x.") { // answered below its own name only
+				if err = conn.PublishRequest(subject, "posthouse.answer.x.1", []byte(body)); err == nil {
+					m, err = answers.NextMsg(time.Second)
+				}
+			} else {
+				m, err = conn.Request(subject, []byte(body), time.Second)
+			}
 			if err == nil && strings.Contains(string(m.Data), want) {
 				return
 			}
@@ -76,14 +89,14 @@ func TestDeadLettersOfAServer(t *testing.T) {
 			}
 		}
 	}
-	send("posthouse.task.any.connect", "{", `"invalid"`)
+	send("posthouse.task.x.any.connect", "{", `"invalid"`)
 	send("posthouse.hint.words.=.gate-x", `{"gate":"gate-x","thread":"t","task":"words","more":1}`, `"posthouse-hints"`)
 	send("$JS.API.STREAM.INFO.posthouse-hints", "", `"messages":2`) // the task's, and that
 	w := e.app(&served)
 	w.OpenLink = natslink.Open
 	working := make(chan int, 1)
 	go func() {
-		working <- w.run(ctx, []string{"worker", "--plain", "--task", "words=wc -w", "--data-dir", e.dir, "--nats", s.ClientURL()})
+		working <- w.run(ctx, []string{"worker", "--plain", "--task", "words=wc -w", "--name", "x", "--data-dir", e.dir, "--nats", s.ClientURL()})
 	}()
 	send("$JS.API.STREAM.INFO.posthouse-hints", "", `"messages":0`)
 	send("$JS.API.STREAM.INFO.posthouse-dead", "", `"messages":2`)
@@ -94,7 +107,7 @@ func TestDeadLettersOfAServer(t *testing.T) {
 	if err != nil || len(all) != 2 || all[0].Kind != deadletter.Hint || all[1].Kind != deadletter.Request {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	if out := dead(0, "list"); !strings.Contains(out, all[0].Reason[:40]) || !strings.Contains(out, "posthouse.task.any.connect") {
+	if out := dead(0, "list"); !strings.Contains(out, all[0].Reason[:40]) || !strings.Contains(out, "posthouse.task.x.any.connect") {
 		t.Error(out)
 	}
 	if out := dead(1, "replay", all[1].ID); !strings.Contains(out, "its sender was answered") {
