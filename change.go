@@ -21,7 +21,10 @@ type Change struct {
 	Node         string
 	Agent        string
 	By           string
-	Error        string
+	// Requesters are who asked for the change beside By, such as the senders of signals
+	// that it follows. Those and By become requesters of later questions.
+	Requesters []Requester
+	Error      string
 	Next         []string
 	Skipped      int // steps since the parent that made no checkpoint; they are counted
 	// SameStep marks an update in the middle of its parent's step. What executions have

@@ -24,6 +24,10 @@ func (g *Gate) Clone() *Gate {
 		call.Continued, call.Metadata, call.Trace = slices.Clone(call.Continued), maps.Clone(call.Metadata), maps.Clone(call.Trace)
 		c.Call = &call
 	}
+	c.Requesters = slices.Clone(g.Requesters)
+	for i := range c.Requesters {
+		c.Requesters[i].What = slices.Clone(c.Requesters[i].What)
+	}
 	c.Record.Salt = slices.Clone(g.Record.Salt)
 	c.Votes = slices.Clone(g.Votes)
 	for i := range c.Votes {

@@ -48,8 +48,9 @@ type Gate struct {
 	Schema       json.RawMessage   `json:"schema,omitempty"`         // JSON Schema that edits and responses must satisfy
 	Verdicts     []Verdict         `json:"verdicts,omitempty"`       // allowed; empty means approve, reject, edit, respond
 	Assignees    []string          `json:"assignees,omitempty"`      // who may decide; empty means anyone with the role
-	RequestedBy  string            `json:"requestedBy,omitempty"`    // whose request it is
-	AllowRequest bool              `json:"allowRequester,omitempty"` // the requester may decide
+	RequestedBy  string            `json:"requestedBy,omitempty"`    // whose request it is first of all: named by the question, or who sent the input
+	Requesters   []Requester       `json:"requesters,omitempty"`     // all who made or changed it; empty: RequestedBy alone. Set by the Ledger
+	AllowRequest bool              `json:"allowRequester,omitempty"` // the requesters may decide
 	Labels       map[string]string `json:"labels,omitempty"`
 	CreatedAt    time.Time         `json:"createdAt,omitzero"`
 	ExpiresAt    time.Time         `json:"expiresAt,omitzero"` // zero: it waits for ever
@@ -95,6 +96,9 @@ type GateRecord struct {
 	// Kept says that the gate was on record before, at the source of a fork. Rules made
 	// since do not apply to it.
 	Kept bool
+
+	// Named says that the question itself names RequestedBy, by a rule of the program.
+	Named bool
 
 	// Followed counts the results of the gate's task that follow it in its own entry,
 	// when a fork copies both.

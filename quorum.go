@@ -119,7 +119,12 @@ const ownRequestHint = "somebody else has to decide, with an access of their own
 // Excluded reports whether a person may not answer because the request is theirs. A
 // question that nobody can approve gives no permission: anybody may answer it.
 func (g *Gate) Excluded(name string) bool {
-	return g.RequestedBy != "" && g.RequestedBy == name && !g.AllowRequest && (g.Allows(Approve) || g.Allows(Edit))
+	return g.Requests(name) && g.BarsRequesters()
+}
+
+// BarsRequesters reports whether requesters may not answer the gate.
+func (g *Gate) BarsRequesters() bool {
+	return !g.AllowRequest && (g.Allows(Approve) || g.Allows(Edit))
 }
 
 // OpenTo reports whether a person may still decide the gate at a time, as far as the

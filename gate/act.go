@@ -367,7 +367,7 @@ func (a *action[T, Out]) stale(ctx context.Context, g *posthouse.Gate) error {
 func (a *action[T, Out]) again(g *posthouse.Gate, why error) posthouse.Gate {
 	q := posthouse.Gate{
 		Name: engine.BaseName(g.Name), Kind: g.Kind, Text: g.Text, Payload: g.Licensed(), Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
-		Assignees: slices.Clone(g.Assignees), RequestedBy: g.RequestedBy, AllowRequest: g.AllowRequest, Labels: g.Labels,
+		Assignees: slices.Clone(g.Assignees), RequestedBy: g.RequestedBy, Requesters: slices.Clone(g.Requesters), AllowRequest: g.AllowRequest, Labels: g.Labels,
 		Quorum: g.Quorum, Uses: g.Uses, ValidFor: g.ValidFor, Supersedes: g.ID,
 	}
 	if why != nil {

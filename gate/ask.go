@@ -66,9 +66,11 @@ func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 
 // asGate returns the question as a task puts it.
 func (q *Question) asGate(ctx context.Context, task *engine.Task, t reflect.Type) (posthouse.Gate, error) {
-	q.RequestedBy = cmp.Or(q.RequestedBy, engine.Principal(ctx)) // as task.Ask does, for what is checked before
+	named := q.RequestedBy != ""
+	q.RequestedBy = cmp.Or(q.RequestedBy, engine.Sender(ctx)) // as task.Ask does, for what is checked before
 	l := task.Session().Ledger()
 	g, err := q.gate(t, l.Now())
+	g.Record.Named = named
 	if err == nil {
 		err = commit.MayOpen(l.Core(), &g)
 	}

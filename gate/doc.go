@@ -50,7 +50,8 @@
 //
 // Assignees limits who; without it, anyone may whose role allows. A question below a
 // graph, a flow or a coordinator is the request of the input's sender
-// (RunOptions.By, coord.HandleOptions.By) unless RequestedBy names somebody else.
+// (RunOptions.By, coord.HandleOptions.By), of the person that RequestedBy names, and of
+// whoever changed since what it asks about: by a fork, an update or a signal.
 // Nobody approves, edits or answers their own request, but they may reject it, unless
 // AllowRequester is set. That rule does not apply where the requester is unknown, or
 // where a question takes no approve and no edit. An assignee may hand the right on

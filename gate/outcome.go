@@ -61,7 +61,7 @@ func (a *action[T, Out]) outcome(under *posthouse.Gate, attempt int) (posthouse.
 		Text: fmt.Sprintf("It is not known whether %s was done (attempt %d, approved by %s in %s). Respond with its result if it was, approve if it was not and is to be done, reject to give it up.",
 			a.name, attempt, under.Decision.By, under.ID),
 		Verdicts:    []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Respond},
-		RequestedBy: under.RequestedBy, AllowRequest: under.AllowRequest, Assignees: slices.Clone(under.Assignees),
+		RequestedBy: under.RequestedBy, Requesters: slices.Clone(under.Requesters), AllowRequest: under.AllowRequest, Assignees: slices.Clone(under.Assignees),
 	}
 	if attempt > 1 { // another question, not the same put otherwise
 		q.Name += "-" + strconv.Itoa(attempt)

@@ -22,8 +22,8 @@ type Question struct {
 	Schema         json.RawMessage     // JSON Schema 2020-12 of edits and responses; default: that of T
 	Verdicts       []posthouse.Verdict // allowed answers; default approve, reject, edit, respond
 	Assignees      []string            // who may decide, at most 1,000 of 200 bytes; default: anyone whose role allows
-	RequestedBy    string              // whose request it is: may reject, but not approve; default: who sent the run its input, if known
-	AllowRequester bool                // the requester may approve, too
+	RequestedBy    string              // whose request it is, beside who sent the input and who changed it: may reject, but not approve
+	AllowRequester bool                // the requesters may approve, too
 	Expires        time.Duration       // from now until the answer is no; default: never
 	Labels         map[string]string   // at most 16, names and values at most 200 bytes
 	Quorum         *posthouse.Quorum   // several people vote, approve or reject; default: one decides

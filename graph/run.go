@@ -52,9 +52,10 @@ type RunOptions struct {
 	// counts as emitted by the node that calls them.
 	Subgraphs bool
 
-	labels  map[string]string // of the thread of a subgraph, in place of Labels
-	path    string            // of a subgraph in a thread of its own, in the graph of the stream
-	bounded bool              // of a subgraph: a node around it has a time limit
+	labels  map[string]string     // of the thread of a subgraph, in place of Labels
+	asked   []posthouse.Requester // of the graph that calls a subgraph in a thread of its own
+	path    string                // of a subgraph in a thread of its own, in the graph of the stream
+	bounded bool                  // of a subgraph: a node around it has a time limit
 }
 
 // A run is one call over one branch. It takes steps until the branch parks or ends.
@@ -188,6 +189,7 @@ func (r *run) Start(ctx context.Context, in *input) (*result, error) {
 		return nil, err
 	}
 	c := r.record.newChange(posthouse.KindInput, r.statusBehind(nil), "")
+	c.Requesters = r.opt.asked
 	c.Skipped, c.By, c.Coordination, c.Labels, c.Parts, c.Program = skipped, r.opt.By, r.opt.Coordination, r.opt.labels, parts, program
 	if c.Labels == nil {
 		c.Labels = r.opt.Labels

@@ -52,6 +52,9 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 		res, err = in.app.front.Do(ctx, thread, &opt, h, nil)
 	default:
 		var first *input
+		if opt.asked, err = r.requesters(ctx); err != nil {
+			return Command{}, err
+		}
 		if first, err = in.input(o.live.Value); err == nil {
 			res, err = in.app.front.Do(ctx, thread, &opt, h, first)
 		}
@@ -174,4 +177,13 @@ func (in *inner) programs() []posthouse.Program {
 	}
 	all[0] = calls.NewProgram(all[0], in.app.ledger)
 	return all
+}
+
+// requesters returns whose request the run is, for a subgraph's thread.
+func (r *run) requesters(ctx context.Context) ([]posthouse.Requester, error) {
+	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
+	if err != nil {
+		return nil, err
+	}
+	return posthouse.ReadRequesters(c.Program)
 }

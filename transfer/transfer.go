@@ -139,6 +139,10 @@ type ImportOptions struct {
 	// itself, so that nothing of the thread runs before it is resumed. Use it for a file
 	// that cannot be verified.
 	Interrupt bool
+
+	// By is who imports. Of an unverified file they become a requester of what goes on from
+	// it: its open questions are withdrawn, and asked again when their branch is resumed.
+	By string
 }
 
 // Import puts the thread of a file that [Export] wrote into the store, byte for byte. The
@@ -316,7 +320,8 @@ func (in *importer) interrupt(t *core.Thread) error {
 		return err
 	}
 	for _, b := range slices.Clone(t.Info.Branches) {
-		if !b.Status.Runnable() {
+		asks := in.opt.Unverified && in.opt.By != "" && (b.Status == posthouse.StatusWaiting || b.Status == posthouse.StatusInterrupted || b.Status == posthouse.StatusFailed)
+		if !b.Status.Runnable() && !asks {
 			continue
 		}
 		h, err := in.l.GetHeader(in.ctx, b.Head)
@@ -328,6 +333,12 @@ func (in *importer) interrupt(t *core.Thread) error {
 			Fingerprint: h.Fingerprint, Node: h.Node, Agent: h.Agent, By: "posthouse", Next: h.Next, Labels: h.Labels, Parts: []posthouse.Part{},
 			Error: "it was imported, and its signatures could not be verified",
 		}}
+		if in.opt.Unverified && in.opt.By != "" {
+			p.Checkpoint.Requesters = []posthouse.Requester{{Name: in.opt.By, How: posthouse.RequestedByImport}}
+		}
+		if asks {
+			p.Checkpoint.Kind, p.Checkpoint.SameStep = posthouse.KindUpdate, true // its questions are about what nobody vouches for
+		}
 		if err := p.Validate(); err != nil {
 			return err
 		}

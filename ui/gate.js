@@ -71,7 +71,7 @@ function draw({ data: grant, tree }) {
   put(part(card, "status"), status(grant));
   put(part(card, "licenses"), grant.licenses === 0 ? "no effect: it is a question"
     : `${grant.licenses === 1 ? "one effect" : `${grant.licenses} effects`}, on branch ${gate.branch}${grant.validUntil ? `, until ${new Date(grant.validUntil).toLocaleString()}` : ""}`);
-  put(part(card, "requester"), gate.requestedBy || "the program");
+  put(part(card, "requester"), requesters(gate));
   put(part(card, "thread"), gate.thread);
   setTime(part(card, "age"), gate.createdAt);
   setTime(part(card, "expiry"), gate.expiresAt, "never");

@@ -56,11 +56,11 @@ function makeCard(gate) {
   if (!inSession(gate)) {
     part(card, "name").href = gatePage(gate.id);
   }
-  put(part(card, "requester"), gate.requestedBy || "the program");
+  put(part(card, "requester"), requesters(gate));
   put(part(card, "assignees"), deciders(gate));
   put(part(card, "thread"), inSession(gate) ? "the caller's connection; closing it is a no" : gate.thread);
   showJSON(part(card, "payload"), gate.payload);
-  warn(part(card, "hidden"), gate.name, gate.text, gate.note, gate.requestedBy, ...(gate.assignees || []), ...exact.texts(gate.payload), gate.before?.text, ...exact.texts(gate.changes));
+  warn(part(card, "hidden"), gate.name, gate.text, gate.note, requesters(gate), ...(gate.assignees || []), ...exact.texts(gate.payload), gate.before?.text, ...exact.texts(gate.changes));
   showBefore(card, gate);
   setTime(part(card, "age"), gate.createdAt);
   setTime(part(card, "expiry"), gate.expiresAt, "never");

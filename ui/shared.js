@@ -125,3 +125,13 @@ function showChanges(box, gate, before, paths) {
     return [line, "\n"];
   }));
 }
+
+// requesters says whose request a gate is, and what each of them changed.
+function requesters(gate) {
+  const all = gate.requesters || [];
+  const names = [...new Set([gate.requestedBy, ...all.map((r) => r.name)])].filter(Boolean);
+  return names.map((name) => {
+    const did = all.filter((r) => r.name === name).map((r) => [r.how, ...(r.what || [])].join(" "));
+    return did.length ? `${name} (${did.join("; ")})` : name;
+  }).join(", ") || "the program";
+}

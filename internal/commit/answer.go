@@ -15,7 +15,7 @@ import (
 // answers if g allows its verdict and its value satisfies g's schema. Also, g must not
 // have a stricter quorum, a stricter requester rule, or license fewer effects or a
 // shorter time. Assignees do not matter: a decision that was right when it was given
-// stays. The value is checked again only if the schema has changed.
+// stays. So does one of a person who became a requester later. The value is checked again only if the schema has changed.
 func Counts(c *core.Core, g, earlier *posthouse.Gate) error {
 	d := earlier.Decision
 	switch {
@@ -33,7 +33,7 @@ func Counts(c *core.Core, g, earlier *posthouse.Gate) error {
 		return posthouse.Invalid("validFor", "is %s now", g.ValidFor)
 	}
 	for _, name := range decidersOf(earlier) {
-		if name != "" && g.Excluded(name) {
+		if earlier.Requests(name) && g.BarsRequesters() || g.Record.Named && name == g.RequestedBy && g.Excluded(name) {
 			return posthouse.Invalid("by", "%s asks for this now and cannot have approved it", name)
 		}
 	}

@@ -93,8 +93,20 @@ func (c *Commit) addCheckpoint() error {
 		}
 		tx.Identify(h)
 	}
+	asked := !p.Copy && (len(ch.Requesters) > 0 || c.asksFor())
+	var before []posthouse.Requester
+	if asked {
+		if before, err = known(e); err != nil {
+			return err
+		}
+	}
 	if err := e.Change(ch, p.Kept); err != nil {
 		return err
+	}
+	if asked {
+		if err := c.noteRequesters(before); err != nil {
+			return err
+		}
 	}
 	if err := c.noteTaken(base); err != nil {
 		return err

@@ -118,6 +118,9 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 		return g, err
 	}
 	g.Thread, g.Branch, g.CreatedAt = p.Thread, p.Branch, posthouse.ToMillis(tx.At)
+	if err := addRequesters(tx, p, &g); err != nil {
+		return g, err
+	}
 	if tx.Next != nil {
 		g.Checkpoint = tx.Next.ID
 	} else if bh, ok := tx.Thread.Info.Branch(p.Branch); ok {

@@ -59,6 +59,14 @@ func (e *Encoder) clear() {
 	*e = Encoder{list: posthouse.PartList{Changes: changes}, body: body, room: room}
 }
 
+// Changed returns the names of the parts that were changed, in any order.
+func (e *Encoder) Changed() (names []string) {
+	for i := range e.list.Changes {
+		names = append(names, e.list.Changes[i].Name)
+	}
+	return names
+}
+
 // Find returns the index of a part in Parts, or -1.
 func (e *Encoder) Find(name string) int {
 	return slices.IndexFunc(e.Parts, func(p partState) bool { return p.Name == name })

@@ -17,6 +17,7 @@ const (
 	keyOrder
 	keyDrain
 	keyPrincipal
+	keySender
 	keyEmitter
 	keyGuard
 	keyUse

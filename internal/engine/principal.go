@@ -9,18 +9,31 @@ import (
 
 // partBy is the program's part that says on whose behalf a branch runs. It comes with the
 // input and stays with the branch, its forks and its copies.
-const partBy = "$by"
+const partBy = posthouse.SenderPart
 
 // WithPrincipal returns a context for what is done on behalf of somebody.
 // Models set whose request they run.
 func WithPrincipal(ctx context.Context, by string) context.Context {
-	return context.WithValue(ctx, keyPrincipal, by)
+	ctx = context.WithValue(ctx, keyPrincipal, by)
+	if Sender(ctx) != by {
+		ctx = context.WithValue(ctx, keySender, "") // of a run around this one
+	}
+	return ctx
 }
 
 // Principal returns on whose behalf ctx acts, "" if nobody said.
 func Principal(ctx context.Context) string {
 	by, _ := ctx.Value(keyPrincipal).(string)
 	return by
+}
+
+// Sender returns whose request the questions of a run are unless they say otherwise: the
+// sender of the branch's input, or else the principal.
+func Sender(ctx context.Context) string {
+	if by, _ := ctx.Value(keySender).(string); by != "" {
+		return by
+	}
+	return Principal(ctx)
 }
 
 // SentBy returns the changed program parts that set whom an input's run, and those that resume
@@ -46,17 +59,23 @@ func WithoutPrincipal(ctx context.Context) context.Context { return WithPrincipa
 
 // OnBehalf returns the context of a run that goes on from a checkpoint with these parts of
 // the program. It acts for by, or else for the principal of ctx, or else for the sender of
-// the branch's input.
+// the branch's input. Its questions are that sender's, if one is on record, and whoever
+// goes on does not become a requester.
 func OnBehalf(ctx context.Context, by string, program posthouse.State) (context.Context, error) {
-	if by == "" && Principal(ctx) == "" {
-		if v, ok := program[partBy]; ok {
-			if err := json.Unmarshal(v.Data, &by); err != nil {
-				return ctx, err
-			}
+	sender := ""
+	if v, ok := program[partBy]; ok {
+		if err := json.Unmarshal(v.Data, &sender); err != nil {
+			return ctx, err
 		}
 	}
-	if by == "" {
-		return ctx, nil
+	if by == "" && Principal(ctx) == "" {
+		by = sender
 	}
-	return WithPrincipal(ctx, by), nil
+	if by != "" {
+		ctx = WithPrincipal(ctx, by)
+	}
+	if sender != "" && sender != Sender(ctx) {
+		ctx = context.WithValue(ctx, keySender, sender)
+	}
+	return ctx, nil
 }

@@ -142,7 +142,7 @@ func (t *Task) prepareGate(ctx context.Context, g *posthouse.Gate) (posthouse.Ha
 		return posthouse.Hash{}, nil
 	}
 	g.Instance = t.session.instance
-	g.RequestedBy = cmp.Or(g.RequestedBy, Principal(ctx))
+	g.RequestedBy = cmp.Or(g.RequestedBy, Sender(ctx))
 	return g.Content(), nil
 }
 

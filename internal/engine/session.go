@@ -75,6 +75,7 @@ type knowledge struct {
 	nothingRecorded atomic.Bool                    // nothing is on record since head's step began; written under mu
 	executions      map[string]*core.Execution     // all that tasks have on record since then; nil: not read yet
 	pending         map[string][]*posthouse.Signal // next signals of the branch, by name
+	senders         []posthouse.Requester          // of signals that the step follows
 }
 
 // hooks are the model's own, called under the session's lock.
@@ -190,6 +191,7 @@ func (s *Session) commitLocked(ctx context.Context, d *ledger.Draft) (*posthouse
 	if s.onDraft != nil && d.Checkpoint == nil {
 		s.onDraft(d)
 	}
+	s.nameSenders(d)
 	s.want = ""
 	if h := s.Head(); h != nil {
 		s.want = h.ID
@@ -289,6 +291,7 @@ func (s *Session) beginStep() {
 		s.executions = map[string]*core.Execution{}
 	}
 	clear(s.executions)
+	s.senders = nil
 	s.nothingRecorded.Store(true)
 }
 
@@ -335,10 +338,11 @@ func (s *Session) readExecutions(ctx context.Context) error {
 		return nil
 	}
 	known, err := s.ledger.Core().Executions(ctx, s.Head())
-	if err == nil {
-		s.executions = known
+	if err != nil {
+		return err
 	}
-	return err
+	s.executions = known
+	return s.findSenders()
 }
 
 // Refresh drops what was read of the step's executions, since somebody else may have

@@ -11,7 +11,7 @@ import (
 // takeSignal commits the steps that record makes of the next signal of a name. Unless it
 // latches, the entry also says that the branch took the signal. It returns nil without a
 // signal. No other task of the session comes between the lookup and the commit.
-func (s *Session) takeSignal(ctx context.Context, name string, latch bool, record func(*posthouse.Signal) []posthouse.Step) (*posthouse.Signal, error) {
+func (s *Session) takeSignal(ctx context.Context, name string, latch bool, record func(*posthouse.Signal) ([]posthouse.Step, error)) (*posthouse.Signal, error) {
 	if err := s.Flush(); err != nil {
 		return nil, err
 	}
@@ -31,7 +31,12 @@ func (s *Session) takeSignal(ctx context.Context, name string, latch bool, recor
 		}
 	}
 	next := queue[0]
-	d := &ledger.Draft{Steps: record(next)}
+	steps, err := record(next)
+	if err != nil {
+		return nil, err
+	}
+	s.noteSender(name, next.By)
+	d := &ledger.Draft{Steps: steps}
 	if !latch {
 		d.Takes = []posthouse.Take{{Name: name, Signal: next.Seq}}
 	}

@@ -111,9 +111,10 @@ func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool)
 	}
 	step := posthouse.Step{Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Effect: posthouse.EffectRead}
 	err := t.recordWith(c, func(steps []posthouse.Step) (bool, error) {
-		s, err := t.session.takeSignal(ctx, name, latch, func(s *posthouse.Signal) []posthouse.Step {
+		s, err := t.session.takeSignal(ctx, name, latch, func(s *posthouse.Signal) ([]posthouse.Step, error) {
 			step.Value = posthouse.Value{Codec: "json", Data: s.Value}
-			return append(steps, step)
+			sent, err := sentStep(t.Key(), c, s.By)
+			return append(append(steps, sent...), step), err
 		})
 		if s == nil {
 			step.Value = posthouse.Value{}

@@ -50,7 +50,7 @@ func (a *app) showGrant(v *server.Grant) {
 		status, until = "decided; it licenses no effect", ""
 	}
 	a.Fields("gate", string(g.ID), "asks", question(g), "thread", g.Thread, "branch", g.Branch, "checkpoint", string(g.Checkpoint),
-		"requested by", g.RequestedBy, "assignees", strings.Join(g.Assignees, ", "), "expires", tree.Time(g.ExpiresAt),
+		"requested by", requestersOf(g), "assignees", strings.Join(g.Assignees, ", "), "expires", tree.Time(g.ExpiresAt),
 		"licenses", licenses, "status", status, "approval", approval(v.Approval), "valid until", until)
 	if g.Note != "" {
 		a.Fields("note", term.Clip(term.Visible(g.Note), 200))
@@ -132,4 +132,22 @@ func approval(a posthouse.Approval) string {
 		return "ended with its version or branch"
 	}
 	return ""
+}
+
+// requestersOf says whose request a gate is, and what each of them changed.
+func requestersOf(g *posthouse.Gate) string {
+	var all []string
+	for _, name := range g.RequesterNames() {
+		var did []string
+		for i := range g.Requesters {
+			if r := &g.Requesters[i]; r.Name == name {
+				did = append(did, strings.TrimSpace(r.How+" "+strings.Join(r.What, " ")))
+			}
+		}
+		if len(did) > 0 {
+			name += " (" + strings.Join(did, "; ") + ")"
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, ", ")
 }

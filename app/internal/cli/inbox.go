@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -92,7 +93,7 @@ func (a *app) showInbox(gates []*server.Gate, more bool) {
 			again = append(again, g)
 		}
 		rows = append(rows, []string{
-			string(g.ID), q + votes(&g.Gate), g.RequestedBy, tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
+			string(g.ID), q + votes(&g.Gate), strings.Join(g.RequesterNames(), ", "), tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
 		})
 	}
 	a.Table([]string{"GATE", "QUESTION", "REQUESTED BY", "SINCE", "EXPIRES", "THREAD"}, rows)

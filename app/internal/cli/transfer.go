@@ -57,7 +57,7 @@ func (a *app) exportThread(ctx context.Context, url, thread string, w io.Writer)
 }
 
 func (a *app) threadImport() *cobra.Command {
-	var url, thread, key string
+	var url, thread, key, by string
 	var unverified bool
 	cmd := &cobra.Command{
 		Use:   "import FILE",
@@ -76,7 +76,7 @@ refused. The server must be stopped.`,
 			if err != nil {
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "file", Message: "cannot be read", Err: err}
 			}
-			o := &transfer.ImportOptions{Thread: thread, Unverified: unverified}
+			o := &transfer.ImportOptions{Thread: thread, Unverified: unverified, By: by}
 			if !unverified {
 				o.Check, err = a.importCheck(key)
 			}
@@ -102,6 +102,7 @@ refused. The server must be stopped.`,
 	cmd.Flags().StringVar(&thread, "thread", "", "refuse the file unless it holds this thread")
 	cmd.Flags().StringVar(&key, "key", "", "file with the public keys to check it with (default: those of the data directory)")
 	cmd.Flags().BoolVar(&unverified, "unverified", false, "import it with any signatures or none, and interrupt what would run")
+	cmd.Flags().StringVar(&by, "by", "operator", "with --unverified: who imports it, and so cannot approve what it asks")
 	return cmd
 }
 

@@ -216,7 +216,8 @@ func TestRequestersDoNotApprove(t *testing.T) {
 			"own, rejected":  {gate.Question{}, "alice", posthouse.Reject, nil, "alice"},
 			"another's":      {gate.Question{}, "bob", posthouse.Approve, nil, "alice"},
 			"allowed":        {gate.Question{AllowRequester: true}, "alice", posthouse.Approve, nil, "alice"},
-			"said":           {gate.Question{RequestedBy: "bob"}, "alice", posthouse.Approve, nil, "bob"},
+			"said":           {gate.Question{RequestedBy: "bob"}, "carol", posthouse.Approve, nil, "bob"},
+			"said, sent":     {gate.Question{RequestedBy: "bob"}, "alice", posthouse.Approve, posthouse.ErrForbidden, "bob"},
 			"said, own":      {gate.Question{RequestedBy: "bob"}, "bob", posthouse.Approve, posthouse.ErrForbidden, "bob"},
 			"only an answer": {gate.Question{Verdicts: answer, Assignees: []string{"alice"}}, "alice", posthouse.Respond, nil, "alice"},
 		} {

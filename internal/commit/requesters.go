@@ -1,0 +1,151 @@
+package commit
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// asksFor reports whether the checkpoint's By is, or may be, a requester: of an input, or of a
+// change that was not the program's own.
+func (c *Commit) asksFor() bool {
+	ch := c.plan.Checkpoint
+	switch kindOf(ch) {
+	case posthouse.KindInput:
+		return true
+	case posthouse.KindUpdate, posthouse.KindFork, posthouse.KindSave, posthouse.KindMigrate, posthouse.KindEvent:
+		return ch.By != "" // a run's event has one if it opens a request
+	case posthouse.KindCancel, posthouse.KindAnew:
+		return false
+	}
+	return ch.By != "" && c.plan.Claim == nil
+}
+
+// known returns the requesters that the parts of the checkpoint name, as they are encoded so
+// far.
+func known(e *core.Encoder) (list []posthouse.Requester, err error) {
+	program := posthouse.State{}
+	for _, name := range []string{posthouse.SenderPart, posthouse.RequestersPart} {
+		i := e.Find(name)
+		if i < 0 {
+			continue
+		}
+		data, err := e.Value(&e.Parts[i])
+		if err != nil {
+			return nil, err
+		}
+		program[name] = posthouse.Value{Codec: "json", Data: data}
+	}
+	return posthouse.ReadRequesters(program)
+}
+
+// noteRequesters adds to the checkpoint's requesters whoever changed what it holds. It runs
+// after the change was encoded; before is what [known] was then.
+func (c *Commit) noteRequesters(before []posthouse.Requester) error {
+	tx, ch := c.tx, c.plan.Checkpoint
+	list, at := before, posthouse.ToMillis(tx.At)
+	add := func(r posthouse.Requester) {
+		r.At = at
+		list = posthouse.AddRequester(list, r)
+	}
+	now, err := known(&tx.Enc)
+	if err != nil {
+		return err
+	}
+	for _, r := range now { // a sender that came with the input, or a fork's program
+		if !slices.ContainsFunc(list, func(o posthouse.Requester) bool { return o.Name == r.Name && o.How == r.How }) {
+			if r.At.IsZero() {
+				r.At = at
+			}
+			list = posthouse.AddRequester(list, r)
+		}
+	}
+	kind := kindOf(ch)
+	if what, changed := c.changed(kind); ch.By != "" && c.asksFor() && changed {
+		if kind == posthouse.KindEvent {
+			kind = posthouse.KindInput
+		}
+		add(posthouse.Requester{Name: ch.By, How: kind, What: what})
+	}
+	for _, r := range ch.Requesters {
+		add(r)
+	}
+	if len(list) > posthouse.MaxRequesters {
+		return &posthouse.Error{
+			Code: posthouse.CodeTooLarge, Field: "requesters", Message: "of branch " + c.plan.Branch + " would be " + strconv.Itoa(len(list)) + "; the limit is " + strconv.Itoa(posthouse.MaxRequesters),
+			Hint: "release the thread, which begins a new generation, or go on in another thread",
+		}
+	}
+	if slices.EqualFunc(list, now, func(a, b posthouse.Requester) bool {
+		return a.Name == b.Name && a.How == b.How && slices.Equal(a.What, b.What)
+	}) {
+		return nil // the parts say so already
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	return tx.Enc.Set(posthouse.RequestersPart, posthouse.Value{Codec: "json", Data: data})
+}
+
+// changed returns the parts that a checkpoint by hand changed, by their names in the state, and
+// whether it changed anything. An input always does; its parts are not named.
+func (c *Commit) changed(kind string) (what []string, any bool) {
+	if kind == posthouse.KindInput || kind == posthouse.KindEvent {
+		return nil, true
+	}
+	if p := c.plan; p.Checkpoint.Root && kind == posthouse.KindFork { // a fork that begins a thread
+		now := p.Checkpoint.State
+		for _, name := range slices.Sorted(maps.Keys(now)) {
+			if was, ok := p.Kept[name]; !ok || was.Codec != now[name].Codec || !bytes.Equal(was.Data, now[name].Data) {
+				what = append(what, name)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.Kept)) {
+			if _, ok := now[name]; !ok {
+				what = append(what, name)
+			}
+		}
+		return what, len(what) > 0
+	}
+	for _, name := range c.tx.Enc.Changed() {
+		switch {
+		case name == posthouse.SenderPart, name == posthouse.RequestersPart, name == posthouse.SignalsPart:
+			continue
+		case name == posthouse.MetaPart:
+			what = append(what, "metadata")
+		case !strings.HasPrefix(name, "$"):
+			what = append(what, name)
+		}
+		any = true
+	}
+	slices.Sort(what)
+	return what, any
+}
+
+// addRequesters names in a new question all whose request it is. The checkpoint that opens it
+// is encoded already.
+func addRequesters(tx *core.Tx, p *Plan, g *posthouse.Gate) error {
+	if tx.Next == nil || p.Copy || g.Record.Kept || !g.AsksPeople() {
+		return nil
+	}
+	list, err := known(&tx.Enc)
+	if err != nil {
+		return err
+	}
+	for _, r := range g.Requesters {
+		if !slices.ContainsFunc(list, func(o posthouse.Requester) bool { return o.Name == r.Name && o.How == r.How }) {
+			list = posthouse.AddRequester(list, r)
+		}
+	}
+	if g.Requesters = list; len(list) == 1 && list[0].Name == g.RequestedBy && list[0].How == posthouse.KindInput {
+		g.Requesters = nil
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package posthouse
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// MaxRequesters bounds the requesters of one branch.
+const MaxRequesters = 1000
+
+// Parts of a program in which a branch keeps whose request it is. They stay with its
+// forks and copies. Only the runtime writes them.
+const (
+	SenderPart     = "$by"         // who sent the newest input, as JSON text
+	RequestersPart = "$requesters" // all requesters, as a JSON list; without it the sender is the only one
+)
+
+// What made somebody a requester, beside the kinds of checkpoints ([KindInput],
+// [KindUpdate], [KindFork], [KindSave]).
+const (
+	RequestedBySignal = "signal" // sent a signal that the program took
+	RequestedByImport = "import" // imported the thread without verification
+)
+
+// A Requester is somebody who made, or changed, what a question asks. Requesters may not
+// approve it, unless the question allows it.
+type Requester struct {
+	Name string    `json:"name"`
+	How  string    `json:"how"`            // "signal", "import", or the kind of the checkpoint: input, update, fork, save
+	What []string  `json:"what,omitempty"` // the parts of the state that changed, or the names of the signals; at most 16
+	At   time.Time `json:"at,omitzero"`    // the first time
+}
+
+// MaxRequesterWhat bounds [Requester.What].
+const MaxRequesterWhat = 16
+
+// AddRequester returns a list with one more requester. Who is on it for the same reason
+// stays where they are, and what they changed is added.
+func AddRequester(list []Requester, r Requester) []Requester {
+	i := slices.IndexFunc(list, func(o Requester) bool { return o.Name == r.Name && o.How == r.How })
+	if i < 0 {
+		r.What = slices.Clone(r.What[:min(len(r.What), MaxRequesterWhat)])
+		return append(list, r)
+	}
+	o := &list[i]
+	for _, w := range r.What {
+		if len(o.What) < MaxRequesterWhat && !slices.Contains(o.What, w) {
+			o.What = append(slices.Clip(o.What), w)
+		}
+	}
+	return list
+}
+
+// ReadRequesters returns the requesters that a program's parts name, in the order in which
+// they came. [ErrCorrupt] if a part does not decode.
+func ReadRequesters(program State) ([]Requester, error) {
+	var list []Requester
+	if v, ok := program[RequestersPart]; ok {
+		if err := json.Unmarshal(v.Data, &list); err != nil {
+			return nil, Corrupt("part %s does not decode: %v", RequestersPart, err)
+		}
+	}
+	v, ok := program[SenderPart]
+	if !ok {
+		return list, nil
+	}
+	var by string
+	if err := json.Unmarshal(v.Data, &by); err != nil {
+		return nil, Corrupt("part %s does not decode: %v", SenderPart, err)
+	}
+	if by != "" && !slices.ContainsFunc(list, func(r Requester) bool { return r.Name == by }) {
+		list = append(list, Requester{Name: by, How: KindInput})
+	}
+	return list, nil
+}
+
+// Requests reports whether the gate is a person's request, alone or with others.
+func (g *Gate) Requests(name string) bool {
+	return name != "" && (g.RequestedBy == name || slices.ContainsFunc(g.Requesters, func(r Requester) bool { return r.Name == name }))
+}
+
+// RequesterNames returns whose request the gate is, RequestedBy first, each once.
+func (g *Gate) RequesterNames() (names []string) {
+	add := func(n string) {
+		if n != "" && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	add(g.RequestedBy)
+	for i := range g.Requesters {
+		add(g.Requesters[i].Name)
+	}
+	return names
+}
