@@ -19,12 +19,10 @@ func (c *Commit) asksFor() bool {
 	switch kindOf(ch) {
 	case posthouse.KindInput:
 		return true
-	case posthouse.KindUpdate, posthouse.KindFork, posthouse.KindSave, posthouse.KindMigrate, posthouse.KindEvent:
-		return ch.By != "" // a run's event has one if it opens a request
 	case posthouse.KindCancel, posthouse.KindAnew:
 		return false
 	}
-	return ch.By != "" && c.plan.Claim == nil
+	return ch.By != "" // a run's own checkpoint has one if it opens a request
 }
 
 // known returns the requesters that the parts of the checkpoint name, as they are encoded so
@@ -68,8 +66,8 @@ func (c *Commit) noteRequesters(before []posthouse.Requester) error {
 	}
 	kind := kindOf(ch)
 	if what, changed := c.changed(kind); ch.By != "" && c.asksFor() && changed {
-		if kind == posthouse.KindEvent {
-			kind = posthouse.KindInput
+		if c.plan.Claim != nil && (kind == posthouse.KindEvent || kind == posthouse.KindWait || kind == posthouse.KindNode) {
+			kind, what = posthouse.KindInput, nil
 		}
 		add(posthouse.Requester{Name: ch.By, How: kind, What: what})
 	}
