@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
@@ -45,11 +46,13 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 		return "", err
 	}
 	note := ""
+	var first *posthouse.Gate // that was edited
 	for range maxEdits {
 		q, g, err := proposal(ctx, task, content, question)
 		if err != nil {
 			return "", err
 		}
+		sinceFirst(&q, &g, first)
 		if g.Note = note; note != "" {
 			q.Auto = q.Auto.afterPeople()
 		}
@@ -67,9 +70,22 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 		if content, err = licensed[T](decided); err != nil {
 			return "", err
 		}
-		why, err := judgeEdit(ctx, task, decided, content, question)
-		if err != nil || why == nil {
-			return Grant(decided.ID), err
+		if first == nil {
+			first = decided
+		}
+		g, why, err := judgeEdit(ctx, task, first, decided, content, question)
+		if err != nil {
+			return "", err
+		}
+		if why == nil {
+			if sameRule(&g, decided) {
+				return Grant(decided.ID), nil
+			}
+			settled, err := settleEdit(ctx, task, g, decided)
+			if err != nil {
+				return "", err
+			}
+			return Grant(settled.ID), nil
 		}
 		note = clip("edited by " + decided.Decision.By + ", and to be decided again: " + why.Error())
 	}
@@ -106,29 +122,68 @@ func proposal[T any](ctx context.Context, task *engine.Task, content T, question
 	return q, g, nil
 }
 
-// judgeEdit returns why a decision is not enough for the content it edited, nil if it is.
-func judgeEdit[T any](ctx context.Context, task *engine.Task, decided *posthouse.Gate, edited T, question func(T) Question) (why, err error) {
+// judgeEdit returns the question about edited content, and why a decision is not enough for
+// it, nil if it is. Those who decided must be among its people, in their own right; what the
+// edited question was delegated to counts for nothing there.
+func judgeEdit[T any](ctx context.Context, task *engine.Task, first, decided *posthouse.Gate, edited T, question func(T) Question) (g posthouse.Gate, why, err error) {
 	q, g, err := proposal(ctx, task, edited, question)
 	if err != nil {
-		return nil, err
+		return g, nil, err
 	}
+	sinceFirst(&q, &g, first)
 	if _, before := task.Gates().Asked(ctx, g); before {
-		return posthouse.Invalid("content", "was judged before"), nil
+		return g, posthouse.Invalid("content", "was judged before"), nil
 	}
 	if g.Quorum != nil && decided.Quorum == nil {
-		return posthouse.Invalid("quorum", "of %d is needed for it", g.Quorum.Need), nil
-	}
-	g.Verdicts = append(slices.Clone(g.Verdicts), posthouse.Edit) // it was edited by a question that allowed it
-	if why := commit.Counts(task.Session().Ledger().Core(), &g, decided); why != nil {
-		return why, nil
-	}
-	if q.Auto == nil {
-		return nil, nil
+		return g, posthouse.Invalid("quorum", "of %d is needed for it", g.Quorum.Need), nil
 	}
 	d := *decided.Decision
+	if _, ok := g.Decider(d.By, d.At); !ok {
+		return g, g.NotAssigned(d.By), nil
+	}
+	if until := d.At.Add(g.ValidFor); g.ValidFor > 0 && task.Session().Ledger().Now().After(until) {
+		return g, &posthouse.Error{Code: posthouse.CodeExpired, Message: "the edit was good until " + until.Format(time.RFC3339)}, nil
+	}
+	judged := g
+	judged.Verdicts = append(slices.Clone(g.Verdicts), posthouse.Edit) // it was edited by a question that allowed it
+	if why := commit.Counts(task.Session().Ledger().Core(), &judged, decided); why != nil {
+		return g, why, nil
+	}
+	if q.Auto == nil {
+		return g, nil, nil
+	}
 	d.Verdict = posthouse.Approve
-	why = q.Auto.guard(ctx, &g, &d)
-	return why, ctx.Err()
+	why = q.Auto.guard(ctx, &judged, &d)
+	return g, why, ctx.Err()
+}
+
+// sinceFirst has a question about edited content escalate from when the first was asked.
+func sinceFirst(q *Question, g, first *posthouse.Gate) {
+	if e := q.Escalate; e != nil && first != nil {
+		g.Escalation.At = first.CreatedAt.Add(e.After)
+	}
+}
+
+// sameRule reports whether the question about edited content asks the same people, in the
+// same words, as the one that was edited. Then the decision's own gate says all.
+func sameRule(g, decided *posthouse.Gate) bool {
+	e, was := g.Escalation, decided.Escalation
+	if (e == nil) != (was == nil) || e != nil && (e.Replace != was.Replace || !slices.Equal(e.To, was.To) || !posthouse.ToMillis(e.At).Equal(was.At)) {
+		return false
+	}
+	return g.Text == decided.Text && slices.Equal(g.Assignees, decided.Assignees) && g.RequestedBy == decided.RequestedBy &&
+		g.AllowRequest == decided.AllowRequest && (g.Quorum == nil) == (decided.Quorum == nil) && g.Uses == decided.Uses && g.ValidFor == decided.ValidFor
+}
+
+// settleEdit puts the question about edited content on record, with the decision of whoever
+// edited it. Its people are then asked where [Act] asks again.
+func settleEdit(ctx context.Context, task *engine.Task, g posthouse.Gate, decided *posthouse.Gate) (*posthouse.Gate, error) {
+	d := *decided.Decision
+	d.Verdict, d.Value, d.For = posthouse.Approve, nil, ""
+	d.Reason = clip("edited gate " + string(decided.ID) + " to this. " + d.Reason)
+	g.Requesters = slices.Clone(decided.Requesters)
+	g.Decision = &d
+	return task.Gates().Settle(ctx, g, nil)
 }
 
 // licensed returns the content of a decision: what was shown, or the edit.

@@ -1,0 +1,124 @@
+package content_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/gate"
+)
+
+// limited proposes a payment: above 100 it is the managers'.
+func (h *house) limited(paid *[]int, change func(*gate.Question, int), check func() error) *flow.App[int, string] {
+	return must(flow.New("limited", func(ctx context.Context, n int) (string, error) {
+		grant, err := gate.ProposeFor(ctx, bankTransfer{"shop", n}, func(b bankTransfer) gate.Question {
+			q := gate.Question{Name: "pay", Text: "Pay?", Assignees: []string{"clerk", "boss"}}
+			if b.Amount > 100 {
+				q.Assignees = []string{"boss", "chief"}
+			}
+			if change != nil {
+				change(&q, b.Amount)
+			}
+			return q
+		})
+		if err != nil {
+			return "", err
+		}
+		return gate.Act(ctx, "transfer", grant, func(_ context.Context, b bankTransfer) (string, error) {
+			*paid = append(*paid, b.Amount)
+			return "paid", nil
+		}, gate.ActOptions[bankTransfer, string]{Check: func(context.Context, *posthouse.Gate) error {
+			if check != nil {
+				return check()
+			}
+			return nil
+		}})
+	}).Open(h.ledger, nil))(h)
+}
+
+func (h *house) edit(id posthouse.ID, by string, amount int) {
+	h.Helper()
+	value, _ := json.Marshal(bankTransfer{"shop", amount})
+	must(h.ledger.Decide(h.Context(), id, posthouse.Decision{Verdict: posthouse.Edit, By: by, Value: value}))(h)
+}
+
+// An edit is judged by the people of what it becomes: a clerk's edit beyond the clerk's limit
+// is asked of the managers.
+func TestAnEditIsJudgedByItsPeople(t *testing.T) {
+	onStores(t, func(h *house) {
+		var paid []int
+		app := h.limited(&paid, nil, nil)
+		must(app.Run(h.Context(), "t", 10, flow.RunOptions{By: "bob"}))(h)
+		h.edit(h.only("t").ID, "clerk", 5000)
+		must(app.Resume(h.Context(), "t"))(h)
+		g := h.only("t")
+		if len(paid) > 0 || !slices.Equal(g.Assignees, []string{"boss", "chief"}) {
+			h.Fatal(paid, g.Assignees)
+		}
+		h.refuse(g, "clerk")
+		h.decide(g.ID, posthouse.Approve, "chief")
+		must(app.Resume(h.Context(), "t"))(h)
+		if !slices.Equal(paid, []int{5000}) {
+			h.Fatal(paid)
+		}
+	})
+}
+
+// A right that was handed on for the first question is none for what it was edited to.
+func TestADelegateOfTheFirstQuestionDoesNotJudgeTheEdit(t *testing.T) {
+	onStores(t, func(h *house) {
+		var paid []int
+		app := h.limited(&paid, nil, nil)
+		must(app.Run(h.Context(), "t", 10, flow.RunOptions{By: "bob"}))(h)
+		must(h.ledger.Delegate(h.Context(), h.only("t").ID, posthouse.Delegation{By: "boss", To: "intern"}))(h)
+		h.edit(h.only("t").ID, "intern", 5000)
+		must(app.Resume(h.Context(), "t"))(h)
+		h.refuse(h.only("t"), "intern")
+	})
+}
+
+// Who comes in by escalation does so from when the first question was asked.
+func TestAnEditEscalatesFromTheFirstQuestion(t *testing.T) {
+	onStores(t, func(h *house) {
+		var paid []int
+		app := h.limited(&paid, func(q *gate.Question, n int) {
+			if n > 100 {
+				q.Escalate = &gate.Escalation{After: time.Hour, To: []string{"clerk"}}
+			}
+		}, nil)
+		for thread, after := range map[string]time.Duration{"soon": 30 * time.Minute, "late": 2 * time.Hour} {
+			must(app.Run(h.Context(), thread, 10, flow.RunOptions{By: "bob"}))(h)
+			h.now = h.now.Add(after)
+			h.edit(h.only(thread).ID, "clerk", 5000)
+			res := must(app.Resume(h.Context(), thread))(h)
+			if done := res.Status == posthouse.StatusDone; done != (thread == "late") {
+				h.Fatal(thread, res.Status)
+			}
+		}
+	})
+}
+
+// What a manager edited is asked of the managers where the action asks again.
+func TestAnActionAsksThePeopleOfTheEditAgain(t *testing.T) {
+	onStores(t, func(h *house) {
+		var paid []int
+		var moved error
+		app := h.limited(&paid, nil, func() error { return moved })
+		must(app.Run(h.Context(), "t", 10, flow.RunOptions{By: "bob"}))(h)
+		h.edit(h.only("t").ID, "boss", 5000)
+		moved = posthouse.Invalid("price", "has moved")
+		must(app.Resume(h.Context(), "t"))(h)
+		moved = nil
+		g := h.only("t")
+		h.refuse(g, "clerk")
+		h.decide(g.ID, posthouse.Approve, "chief")
+		must(app.Resume(h.Context(), "t"))(h)
+		if !slices.Equal(paid, []int{5000}) {
+			h.Fatal(paid)
+		}
+	})
+}
