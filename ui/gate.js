@@ -82,7 +82,7 @@ function draw({ data: grant, tree }) {
   part(card, "earlier").href = gatePage(gate.supersedes || "");
   showChanges(part(card, "changes"), gate, grant.before, exact.member(exact.member(tree, "before"), "paths"));
   showJSON(part(card, "payload"), exact.member(node, "payload"));
-  warn(part(card, "hidden"), gate.name, gate.text, gate.note, gate.requestedBy, decision?.reason, ...exact.texts(exact.member(node, "payload")), ...exact.texts(exact.member(tree, "content")));
+  warn(part(card, "hidden"), gate.name, gate.text, gate.note, requesters(gate), decision?.reason, ...exact.texts(exact.member(node, "payload")), ...exact.texts(exact.member(tree, "content")));
   part(card, "decided").hidden = !decision;
   put(part(card, "decision"), decision ? say(decision) : "");
   part(card, "edited").hidden = decision?.verdict !== "edit";
