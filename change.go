@@ -25,8 +25,8 @@ type Change struct {
 	// that it follows. Those and By become requesters of later questions.
 	Requesters []Requester
 	Error      string
-	Next         []string
-	Skipped      int // steps since the parent that made no checkpoint; they are counted
+	Next       []string
+	Skipped    int // steps since the parent that made no checkpoint; they are counted
 	// SameStep marks an update in the middle of its parent's step. What executions have
 	// on record stays, except for unanswered questions.
 	SameStep  bool

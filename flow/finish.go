@@ -7,14 +7,15 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/jsontype"
 	"github.com/posthouse/posthouse/ledger"
 )
 
 // commitDone commits the output. Failed says why the output cannot be committed.
 func (r *run[In, Out]) commitDone(ctx context.Context, task *engine.Task, out Out) (res *Result[Out], failed, err error) {
 	v, err := posthouse.Encode(r.app.codec, out)
-	if of := reflect.TypeFor[Out](); err == nil && v.Codec == posthouse.JSON.Name() && engine.HoldsInterface(of) {
-		err = engine.Exact("output", of, v.Data)
+	if of := reflect.TypeFor[Out](); err == nil && v.Codec == posthouse.JSON.Name() && jsontype.HoldsInterface(of) {
+		err = jsontype.Exact("output", of, v.Data)
 	}
 	if err != nil {
 		return nil, err, nil

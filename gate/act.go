@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/jsontype"
 )
 
 // ActOptions refine [Act]. The zero value is an effect that is not idempotent. People are
@@ -94,7 +95,7 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 	if a.other != nil {
 		return none, a.conflict(a.other, grant)
 	}
-	return engine.DecodeRecorded[Out]("the result of effect "+name, v)
+	return jsontype.DecodeRecorded[Out]("the result of effect "+name, v)
 }
 
 // keyGranted is where [Act] puts the gate into its function's context.

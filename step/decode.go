@@ -3,13 +3,14 @@ package step
 import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/jsontype"
 )
 
 // decode returns a step's result. One that an earlier version of the program recorded in
 // another form is converted first.
 func decode[T any](name string, v posthouse.Value, o *Options) (T, error) {
 	what := "the result of step " + name
-	t, err := engine.DecodeRecorded[T](what, v, o.codec())
+	t, err := jsontype.DecodeRecorded[T](what, v, o.codec())
 	if err == nil || o.Convert == nil {
 		return t, err
 	}
@@ -17,5 +18,5 @@ func decode[T any](name string, v posthouse.Value, o *Options) (T, error) {
 	if err != nil {
 		return t, err
 	}
-	return engine.DecodeRecorded[T](what, v, o.codec())
+	return jsontype.DecodeRecorded[T](what, v, o.codec())
 }

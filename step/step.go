@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/jsontype"
 )
 
 // Options refine [DoWith]. The zero value is what [Do] uses.
@@ -88,8 +89,8 @@ func workOf[T any](name string, o *Options, fn func(context.Context) (T, error))
 			return posthouse.Value{}, err
 		}
 		v, err := posthouse.Encode(o.codec(), t)
-		if of := reflect.TypeFor[T](); err == nil && v.Codec == posthouse.JSON.Name() && engine.HoldsInterface(of) {
-			err = engine.Exact("step "+name, of, v.Data)
+		if of := reflect.TypeFor[T](); err == nil && v.Codec == posthouse.JSON.Name() && jsontype.HoldsInterface(of) {
+			err = jsontype.Exact("step "+name, of, v.Data)
 		}
 		return v, err
 	}

@@ -7,7 +7,7 @@ import (
 	"reflect"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/jsontype"
 )
 
 // An encodingRule says how the changes of a part are found.
@@ -149,7 +149,7 @@ func (f *Field) exact(codec posthouse.Codec, ptr any, enc []byte) error {
 	if !f.loose || codec.Name() != posthouse.JSON.Name() {
 		return nil
 	}
-	return engine.Exact(f.Name, reflect.TypeOf(ptr).Elem(), enc)
+	return jsontype.Exact(f.Name, reflect.TypeOf(ptr).Elem(), enc)
 }
 
 func encodeError(f *Field, err error) error {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/jsontype"
 )
 
 // Options say how a schema stores states, and which types mean something to it.
@@ -102,7 +102,7 @@ func (b *builder) promotes(t reflect.Type) bool {
 }
 
 func (b *builder) addField(f reflect.StructField, index []int, tag string) {
-	p := Field{Part: f.Name, Name: f.Name, Type: f.Type, Merge: Replace, index: index, encoding: byBytes, loose: engine.HoldsInterface(f.Type), log: b.IsLog(f.Type)}
+	p := Field{Part: f.Name, Name: f.Name, Type: f.Type, Merge: Replace, index: index, encoding: byBytes, loose: jsontype.HoldsInterface(f.Type), log: b.IsLog(f.Type)}
 	appends := p.log
 	for word := range strings.SplitSeq(tag, ",") {
 		name, isName := strings.CutPrefix(word, "name=")
