@@ -240,8 +240,8 @@ func (e *execution) WaitSignal(name string, timeout time.Duration) (json.RawMess
 
 // handle runs the handler, and sees to it that the task has a verdict.
 func (e *execution) handle(h Handler) {
-	if errors.Is(e.lost(), ErrCutOff) {
-		return // the claim has waited in a process that was frozen
+	if e.lost() != nil {
+		return // the process was frozen, or a heartbeat's answer said so before the claim's came
 	}
 	err := call(h, e)
 	e.mu.Lock()

@@ -102,3 +102,23 @@ func TestEndOfALeaseIsSeenByAll(t *testing.T) {
 		}
 	})
 }
+
+// TestAHandlerOfALostSessionDoesNotBegin gives a worker a claim right after a heartbeat was
+// answered that the engine does not know the session any more.
+func TestAHandlerOfALostSessionDoesNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := New(&slowEngine{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newConnection(t.Context(), w, &task.Session{ID: "s", Lease: 3 * time.Second})
+		defer c.lease.stop()
+		c.over(ErrLost)
+		e := c.begin(&task.Claim{Thread: "t", Task: "x"})
+		defer c.finish(e)
+		e.handle(func(Task) error {
+			t.Error("the handler began")
+			return nil
+		})
+	})
+}
