@@ -153,6 +153,9 @@ func TestUnknownParametersAndIDs(t *testing.T) {
 		}
 		if r.Body == nil && !r.Form && r.Method == "POST" {
 			h.send(ask{method: r.Method, path: example(r), body: `{"x":1}`}).refused(posthouse.CodeInvalid)
+			if a := h.send(ask{method: r.Method, path: example(r), body: "{ }\n"}); strings.Contains(string(a.body), "is not read by this path") {
+				t.Errorf("%s %s refuses an empty object", r.Method, r.Path)
+			}
 		}
 	}
 }

@@ -219,7 +219,7 @@ func Example_handlers() {
 	t = t.Again()
 	fmt.Println(chat(t), t.Verdict().Action, string(t.Verdict().Output))
 	//doc:end
-	_, _, _ = flow.New("subtitle", subtitle), engine, gpu
+	_, _, _, _ = flow.New("subtitle", subtitle), engine, gpu, gpuAt
 	_, _, _ = overHTTP, subtitled, patient
 	// Output:
 	// <nil> pause 1m0s
