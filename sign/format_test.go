@@ -273,6 +273,7 @@ func (a *audit) wantStates(t *testing.T) {
 			delete(at, "$meta")
 		}
 		delete(at, "$signals")
+		delete(at, "$requesters")
 		if len(at) != len(want.State) {
 			t.Errorf("%s has %d parts, want %d", want.ID, len(at), len(want.State))
 		}
