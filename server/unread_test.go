@@ -38,6 +38,9 @@ func (h *house) slowReaders(n int, as tokens.Role) (all []net.Conn) {
 // TestSlowReadersHoldLittle: many streams of a viewer that does not read, and large events.
 // The memory of the process stays bounded, and the stream of another token has all events.
 func TestSlowReadersHoldLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("20 MB of events for 50 streams take the race detector longer than a reader waits")
+	}
 	h := open(t, func(o *Options) { o.Limits.Unread = 1 << 20 })
 	const readers, events, size = 50, 10, 400 << 10
 	good := h.listen(ask{method: "GET", path: "/api/events", as: tokens.Approver})
