@@ -151,6 +151,10 @@ func (c *Claim) Held() context.Context {
 	return c.core.heartbeat.holding(c.core)
 }
 
+// maxConfirms bounds how often a claim is confirmed while the leases lapse again, since
+// each time writes to the thread: the store is slower than the lease.
+const maxConfirms = 10
+
 // Confirm makes sure of a claim, before something acts, if this process may have lost it:
 // it was frozen, or cut off from the store. A claim on record is recorded again, under the
 // next fence number, by a write that begins after the process was back; for another one the
@@ -160,7 +164,10 @@ func (c *Claim) Held() context.Context {
 // A read would not do for a claim on record: who takes the thread may have looked at this
 // process's liveness before it was renewed, and write after the read.
 func (c *Claim) Confirm(ctx context.Context) error {
-	for !c.Sure() {
+	for try := 0; !c.Sure(); try++ {
+		if try == maxConfirms {
+			return errLapsed(c.core)
+		}
 		n, err := c.core.renewLapsed(ctx)
 		if err != nil {
 			if info, e := c.core.Summary(ctx, c.Thread); e == nil && c.Recorded && (info.Lease.Fence != c.Fence || info.Lease.Owner != c.core.Config.Owner) {
