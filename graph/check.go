@@ -88,8 +88,9 @@ func (c *checker) node(of *node) {
 	if n.opt.Effect > posthouse.EffectHuman {
 		c.Problem("the Effect %d of node %q is unknown", n.opt.Effect, n.Name)
 	}
-	if l := c.app.ledger; n.opt.Effect == posthouse.EffectExternal && l != nil && commit.RequiresGrants(l.Core()) {
-		c.Problem("node %q acts on the world, and the ledger asks for a grant: act within it by gate.Act", n.Name)
+	acts := n.opt.Effect == posthouse.EffectExternal || n.remote != nil && n.opt.Effect == posthouse.EffectUnset
+	if l := c.app.ledger; acts && l != nil && commit.RequiresGrants(l.Core()) {
+		c.Problem("node %q acts on the world, and the ledger asks for a grant: act within it by gate.Act, or give it another Effect", n.Name)
 	}
 	c.defaults(&n)
 	if n.Input != nil && n.opt.Defer {

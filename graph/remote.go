@@ -37,7 +37,7 @@ type RemoteError = engine.RemoteError
 // remote is a [Remote] without the types of its input and output.
 type remote[S any] interface {
 	remoteTask
-	run(ctx context.Context, s *S) error
+	run(ctx context.Context, s *S, class posthouse.Effect) error
 }
 
 // remoteTask is a [Remote] without any type.
@@ -54,15 +54,20 @@ type remoteTask interface {
 // on, and knows it as text ([RecordedError]). Limits say how often a task is tried, and how long. So Retry,
 // Timeout and IdleTimeout are refused in the options of the node, and those of
 // CompileOptions do not apply to it. The failure is on record: [App.Resume] finds it again,
-// until [ledger.RetryTask] opens the task anew. [App.Update] with Goto, a fork from before
+// until [ledger.RetryTask] opens the task again. [App.Update] with Goto, a fork from before
 // it, and each new visit of the node dispatch a task of their own.
+//
+// NodeOptions.Effect is the class of what the handler does. Where the ledger requires
+// grants, Compile refuses a node without a class as one that acts on the world.
 func (g *Graph[S]) Remote(name string, r remote[S], o ...NodeOptions) {
 	n := g.add(name, o)
 	if r == nil {
 		return // Compile says so
 	}
 	n.remote, n.Remote = r, r.task()
-	n.run = func(ctx context.Context, s any, _ topology.Decoder, _ *Command) error { return r.run(ctx, s.(*S)) }
+	n.run = func(ctx context.Context, s any, _ topology.Decoder, _ *Command) error {
+		return r.run(ctx, s.(*S), n.opt.Effect)
+	}
 }
 
 func (r Remote[S, In, Out]) task() string { return r.Task }
@@ -89,12 +94,13 @@ func (r Remote[S, In, Out]) problems() (list []string) {
 	return list
 }
 
-func (r Remote[S, In, Out]) run(ctx context.Context, s *S) error {
+func (r Remote[S, In, Out]) run(ctx context.Context, s *S, class posthouse.Effect) error {
 	t, err := engine.TaskOf(ctx, "task "+r.Task)
 	if err != nil {
 		return err
 	}
 	call, out := r.call(), *new(Out)
+	call.Effect = class
 	input := func() (any, error) {
 		if r.Trace != nil {
 			call.Trace = r.Trace(ctx)

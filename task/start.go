@@ -17,6 +17,10 @@ type Start struct {
 	// Key makes a start idempotent: another with the same key and content starts nothing.
 	Key string `json:"key,omitempty" doc:"at most 190 bytes; a second start with it and the same content starts nothing"`
 
+	// Effect is the class of what the handler does. A Ledger that requires grants starts no task
+	// that is external, or has no class.
+	Effect posthouse.Effect `json:"effect,omitempty" doc:"class of what the handler does: pure, read, write or external. Where grants are required, one without a class is refused as external is"`
+
 	After    time.Duration        `json:"after,omitempty" doc:"nanoseconds until a worker may take it"`
 	Expires  time.Duration        `json:"expires,omitempty" doc:"nanoseconds until it fails if no worker has completed it; 0: never"`
 	Limits   posthouse.TaskLimits `json:"limits,omitzero" doc:"of attempts and iterations"`
@@ -39,7 +43,8 @@ type Started struct {
 // A Starter starts tasks by themselves. Package task/standalone has one.
 type Starter interface {
 	// Start starts a task for somebody. [posthouse.ErrInvalid] and [posthouse.ErrTooLarge] name
-	// the field that does not fit; [posthouse.ErrExists] says that the key was used for a
+	// the field that does not fit; [posthouse.ErrForbidden] says that the task needs a grant,
+	// which it has within a program only; [posthouse.ErrExists] says that the key was used for a
 	// task of other content.
 	Start(ctx context.Context, s Start, by string) (*Started, error)
 

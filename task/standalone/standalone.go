@@ -44,7 +44,7 @@ func Open(l *ledger.Ledger) (*Starter, error) {
 // handOut is the flow.
 func handOut(ctx context.Context, s task.Start) (json.RawMessage, error) {
 	return step.RemoteWith[json.RawMessage](ctx, "run", s.Task, s.Input, step.RemoteOptions{
-		Group: s.Group, Limits: s.Limits, Start: s.After, Expires: s.Expires, Metadata: s.Metadata, Trace: s.Trace,
+		Group: s.Group, Limits: s.Limits, Start: s.After, Expires: s.Expires, Metadata: s.Metadata, Trace: s.Trace, Effect: s.Effect,
 	})
 }
 
@@ -55,6 +55,9 @@ func (s *Starter) Program() posthouse.Program { return s.app }
 func (s *Starter) Start(ctx context.Context, start task.Start, by string) (*task.Started, error) {
 	if err := check(&start); err != nil {
 		return nil, err
+	}
+	if acts := start.Effect == posthouse.EffectUnset || start.Effect == posthouse.EffectExternal; acts && commit.RequiresGrants(s.ledger.Core()) {
+		return nil, needsGrant(start.Task)
 	}
 	id := start.Key
 	if id == "" {
@@ -75,6 +78,15 @@ func (s *Starter) Start(ctx context.Context, start task.Start, by string) (*task
 		return nil, err
 	}
 	return startedOf(res), nil
+}
+
+// needsGrant is the error of a task that acts on the world. No decision can license it, since
+// no program proposes it.
+func needsGrant(name string) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeForbidden, Field: "effect", Message: "task " + name + " acts on the world without a grant, and this ledger asks for one",
+		Hint: "say that it is pure, read or write (--effect), or hand it out from a program, within gate.Act",
+	}
 }
 
 // check checks all that would otherwise fail the thread once it is on record.
@@ -100,6 +112,9 @@ func check(s *task.Start) error {
 		if len(s.Key) > maxKey {
 			return posthouse.TooLarge("key", len(s.Key), maxKey)
 		}
+	}
+	if s.Effect > posthouse.EffectExternal {
+		return posthouse.Invalid("effect", "is %s; a task is pure, read, write or external", s.Effect)
 	}
 	for _, d := range []struct {
 		field string

@@ -285,3 +285,30 @@ func Example() {
 	// task-video-7 waiting
 	// task-video-7 waiting
 }
+
+// TestTasksWithoutAGrant: where the ledger requires grants, a task by itself says that it does
+// not act on the world, or nothing of it is on record.
+func TestTasksWithoutAGrant(t *testing.T) {
+	l, err := ledger.Open(memstore.New(), &ledger.Options{RequireGrants: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s, err := standalone.Open(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for class, want := range map[posthouse.Effect]error{
+		posthouse.EffectUnset: posthouse.ErrForbidden, posthouse.EffectExternal: posthouse.ErrForbidden,
+		posthouse.EffectHuman: posthouse.ErrInvalid, posthouse.EffectWrite: nil, posthouse.EffectPure: nil,
+	} {
+		key := "k" + class.String()
+		started, err := s.Start(t.Context(), task.Start{Task: "echo", Key: key, Effect: class}, "")
+		if !errors.Is(err, want) || err == nil && started.Status != posthouse.StatusWaiting {
+			t.Errorf("class %q: %+v, %v", class, started, err)
+		}
+		if _, err := l.Thread(t.Context(), standalone.Prefix+key); (want != nil) != errors.Is(err, posthouse.ErrNotFound) {
+			t.Errorf("class %q: the thread: %v", class, err)
+		}
+	}
+}

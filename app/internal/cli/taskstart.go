@@ -22,6 +22,7 @@ const (
 func (a *app) taskStart() *cobra.Command {
 	var start task.Start
 	var wait bool
+	var class string
 	cmd := &cobra.Command{
 		Use: "start TASK [JSON]", Short: "Start a task by itself, without a program",
 		Long: `Start a task by itself, without a program.
@@ -34,6 +35,9 @@ With --wait the command waits for its end: exit code 1 if it fails.`,
   posthouse task start transcribe @input.json --wait --json | jq .output`,
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) (err error) {
 			start.Task = args[0]
+			if err := start.Effect.UnmarshalJSON([]byte(class)); err != nil {
+				return err
+			}
 			if len(args) == 2 {
 				if start.Input, err = a.readJSON("input", args[1], `text needs quotes of its own: '"like this"'`); err != nil {
 					return err
@@ -60,6 +64,7 @@ With --wait the command waits for its end: exit code 1 if it fails.`,
 	f := cmd.Flags()
 	f.StringVar(&start.Group, "group", "", "of the workers that may take it")
 	f.StringVar(&start.Key, "key", "", "names the start, so that it can be sent again safely")
+	f.StringVar(&class, "effect", "", "class of what the handler does: pure, read, write or external")
 	f.DurationVar(&start.After, "after", 0, "from now until a worker may take it")
 	f.DurationVar(&start.Expires, "expires", 0, "from now until it fails if no worker has completed it")
 	f.IntVar(&start.Limits.Attempts, "attempts", 0, "how often it is tried (default 3)")

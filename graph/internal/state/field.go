@@ -1,8 +1,6 @@
 package state
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 
@@ -108,13 +106,13 @@ func Unmarshal(codec posthouse.Codec, v posthouse.Value, ptr any) error {
 // UnmarshalStrict checks that a value decodes into a type. It refuses keys that the
 // type does not have, too, since they would be lost.
 func UnmarshalStrict(codec posthouse.Codec, v posthouse.Value, t reflect.Type) error {
-	ptr := reflect.New(t).Interface()
-	if err := Unmarshal(codec, v, ptr); err != nil || v.Codec != posthouse.JSON.Name() || encodesItself(t) {
+	if err := Unmarshal(codec, v, reflect.New(t).Interface()); err != nil || v.Codec != posthouse.JSON.Name() {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(v.Data))
-	d.DisallowUnknownFields()
-	return d.Decode(reflect.New(t).Interface())
+	if lost := jsontype.UnknownMember(v.Data, t); lost != "" {
+		return posthouse.Invalid("value", "has the member %s, which type %s lacks", lost, t)
+	}
+	return nil
 }
 
 // Write encodes the parts of the state at ptr in full. It leaves out those that are

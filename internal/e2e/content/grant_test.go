@@ -438,4 +438,30 @@ func TestRequiredGrants(t *testing.T) {
 	if _, err := g.Compile(l, nil); err == nil || !strings.Contains(err.Error(), "gate.Act") {
 		t.Fatal(err)
 	}
+	for class, refused := range map[posthouse.Effect]bool{
+		posthouse.EffectUnset: true, posthouse.EffectExternal: true, posthouse.EffectWrite: false, posthouse.EffectRead: false,
+	} {
+		r := graph.New[deal]("r" + class.String())
+		r.Remote("pay", graph.Remote[deal, int, int]{
+			Task: "pay", In: func(*deal) (int, error) { return 1, nil }, Out: func(*deal, int) error { return nil },
+		}, graph.NodeOptions{Effect: class})
+		r.Edge(graph.Start, "pay")
+		r.Edge("pay", graph.End)
+		app, err := r.Compile(l, nil)
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "gate.Act") {
+			t.Fatalf("a remote node of class %q: %v", class, err)
+		}
+		if !refused {
+			out := must(app.Run(t.Context(), "r"+class.String(), deal{}))(&house{T: t})
+			if len(out.Waiting) != 1 || out.Waiting[0].Call.Effect != class {
+				t.Errorf("class %q: %+v", class, out.Waiting)
+			}
+		}
+		out, err := must(flow.New("h"+class.String(), func(ctx context.Context, _ int) (int, error) {
+			return step.RemoteWith[int](ctx, "pay", "pay", 1, step.RemoteOptions{Effect: class})
+		}).Open(l, nil))(&house{T: t}).Run(t.Context(), "h"+class.String(), 0)
+		if refused != errors.Is(err, posthouse.ErrForbidden) || !refused && len(out.Waiting) != 1 {
+			t.Errorf("a remote step of class %q: %v", class, err)
+		}
+	}
 }
