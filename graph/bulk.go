@@ -57,54 +57,54 @@ func (a *core) bulkUpdate(ctx context.Context, thread string, steps [][]nodeUpda
 		return nil, err
 	}
 	changes := make([]*posthouse.Change, len(steps))
+	var left []posthouse.ID
 	at := base
 	for i, us := range steps {
-		if changes[i], at, err = a.bulkStep(ctx, at, us, opt, i == 0); err != nil {
+		e, err := a.bulkStep(ctx, at, us, opt, i == 0)
+		if err == nil {
+			changes[i], err = e.change(opt.By)
+		}
+		if err == nil {
+			at, err = e.checkpointOf(changes[i])
+		}
+		if err != nil {
 			return nil, fmt.Errorf("posthouse: step %d of the update: %w", i+1, err)
 		}
+		left = append(left, e.left()...)
 	}
-	id, err := child.CommitAll(ctx, a.ledger, base, changes, opt.NewBranch)
+	id, err := child.CommitAll(ctx, a.ledger, base, changes, left, opt.NewBranch)
 	if err != nil {
 		return nil, err
 	}
 	return a.state(ctx, base.Thread, id)
 }
 
-// bulkStep makes one step's child of a checkpoint, and the checkpoint that it
-// will be.
-func (a *core) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []nodeUpdate, all *UpdateOptions, recorded bool) (*posthouse.Change, *posthouse.Checkpoint, error) {
+// bulkStep makes one step's edit of a checkpoint.
+func (a *core) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []nodeUpdate, all *UpdateOptions, recorded bool) (*edit, error) {
 	opt := UpdateOptions{Labels: all.Labels}
 	as := make([]nodeTask, len(us))
 	for i, u := range us {
 		if u.node == "" {
-			return nil, nil, posthouse.Invalid("Node", "is missing: name the node that made the update; checkpoint %s goes on at %q", base.ID, base.Next)
+			return nil, posthouse.Invalid("Node", "is missing: name the node that made the update; checkpoint %s goes on at %q", base.ID, base.Next)
 		}
 		as[i] = u.nodeTask
 	}
 	switch len(us) {
 	case 0:
-		return nil, nil, posthouse.Invalid("step", "has no update")
+		return nil, posthouse.Invalid("step", "has no update")
 	case 1:
 		opt.AsNode, opt.Task, as = us[0].node, us[0].task, nil
 	}
 	e, err := a.edit(ctx, base, opt, recorded, as...)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(us) > 1 {
+	switch {
+	case err != nil:
+		return nil, err
+	case len(us) > 1:
 		err = e.mergeUpdates(us)
-	} else {
+	default:
 		err = applyChange(us[0].change, e.live.Value)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := e.change(all.By)
-	if err != nil {
-		return nil, nil, err
-	}
-	next, err := e.checkpointOf(c)
-	return c, next, err
+	return e, err
 }
 
 // mergeUpdates makes several updates, each on a state of its own, and merges them.

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/step"
 )
 
 func noop(context.Context, *fan) error { return nil }
@@ -252,9 +253,8 @@ func TestUnknownBranchesAreNamed(t *testing.T) {
 	}
 }
 
-// What those that did not complete have on record does not count behind an
-// update that keeps what others completed: they begin anew, and ask anew. Where
-// nobody completed, the step goes on with all of it.
+// Tasks that did not complete go on after an update with what they have on record,
+// whether others completed or not: they neither act nor ask again.
 func TestUpdateOfAStepInWhichOthersCompleted(t *testing.T) {
 	for _, completes := range []bool{true, false} {
 		l, paid := newLedger(t), 0
@@ -290,25 +290,83 @@ func TestUpdateOfAStepInWhichOthersCompleted(t *testing.T) {
 		answer(out, "b")
 		must(a.Resume(t.Context(), "t"))(t)
 		s := must(a.Update(t.Context(), "t", func(s *fan) { s.Sum += 1000 }))(t)
-		want, again := 1100, 1
+		want := 1100
 		if completes {
-			want, again = 1101, 2
+			want = 1101
 		}
 		out = must(a.Resume(t.Context(), "t"))(t)
-		if s.State.Sum != want || paid != again {
-			t.Fatalf("completes %v: sum %d, want %d; paid %d times, want %d", completes, s.State.Sum, want, paid, again)
-		}
-		if completes {
-			answer(out, "b")
-			out = must(a.Resume(t.Context(), "t"))(t)
+		if s.State.Sum != want || paid != 1 {
+			t.Fatalf("completes %v: sum %d, want %d; paid %d times", completes, s.State.Sum, want, paid)
 		}
 		answer(out, "more")
 		if out = must(a.Resume(t.Context(), "t"))(t); !completes {
 			answer(out, "a")
 			out = must(a.Resume(t.Context(), "t"))(t)
 		}
-		if out.Status != posthouse.StatusDone || out.State.Sum != 1111 || paid != again {
+		if out.Status != posthouse.StatusDone || out.State.Sum != 1111 || paid != 1 {
 			t.Fatalf("completes %v: paid %d times, %+v", completes, paid, out)
 		}
+	}
+}
+
+// A task that another one leads to begins with the execution that it is in the middle of,
+// and one that is made by hand again does not find what its earlier execution recorded.
+func TestUpdatesKeepExecutionsApart(t *testing.T) {
+	l, paid := newLedger(t), map[string]int{}
+	g := graph.New[fan]("loops")
+	for _, n := range []string{"a", "b"} {
+		g.Node(n, func(ctx context.Context, s *fan) error {
+			if _, err := do(ctx, "pay", func() (int, error) { paid[n]++; return 0, nil }); err != nil {
+				return err
+			}
+			_, err := ask(ctx, n)
+			return err
+		})
+		g.Edge(graph.Start, n)
+	}
+	g.Edge("a", "a")
+	g.Edge("b", graph.End)
+	a := compile(t, g, l, nil)
+	must(a.Run(t.Context(), "t", fan{}))(t)
+	for n := 1; n <= 3; n++ {
+		s := must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{AsNode: "a"}))(t)
+		wantList(t, "next", s.Next, "a", "b")
+		out := must(a.Resume(t.Context(), "t"))(t)
+		if len(out.Waiting) != 2 || paid["a"] != n+1 || paid["b"] != 1 {
+			t.Fatalf("after update %d: paid %v, waits for %+v", n, paid, out.Waiting)
+		}
+	}
+	if _, err := a.Update(t.Context(), "t", nil, graph.UpdateOptions{AsNode: "b", NewBranch: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	must(a.Resume(t.Context(), "t", graph.RunOptions{Branch: "other"}))(t)
+	if paid["a"] != 4 || paid["b"] != 1 {
+		t.Fatalf("on another branch: paid %v", paid)
+	}
+}
+
+// An update whose completed tasks do not merge is refused if one of them has acted.
+func TestUpdateDoesNotRepeatEffects(t *testing.T) {
+	paid := 0
+	g := graph.New[trail]("clash")
+	for _, n := range []string{"a", "b"} {
+		g.Node(n, func(ctx context.Context, s *trail) error {
+			s.Go = n
+			_, err := step.DoWith(ctx, "pay", step.Options{Effect: posthouse.EffectExternal}, func(context.Context) (int, error) { paid++; return 0, nil })
+			return err
+		})
+		g.Edge(graph.Start, n)
+		g.Edge(n, graph.End)
+	}
+	g.Node("c", func(ctx context.Context, s *trail) error { _, err := ask(ctx, "c"); return err })
+	g.Edge(graph.Start, "c")
+	g.Edge("c", graph.End)
+	a := compile(t, g, newLedger(t), nil)
+	must(a.Run(t.Context(), "t", trail{}))(t)
+	_, err := a.Update(t.Context(), "t", func(s *trail) { s.N = 1 })
+	wantCode(t, err, posthouse.ErrConflict)
+	must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "c"}))(t)
+	if out := must(a.Resume(t.Context(), "t"))(t); len(out.Waiting) != 1 || paid != 2 {
+		t.Fatalf("paid %d times: %+v", paid, out)
 	}
 }

@@ -29,6 +29,7 @@ type edit struct {
 	done     []*recorded.Task      // what else counts as completed
 	rest     []frontier.Target     // what is still to run
 	ends     []topology.Completion // where the update leads
+	progress *recorded.Progress    // what tasks have on record; nil if none runs beside others
 	frontier frontier.Frontier
 }
 
@@ -81,7 +82,7 @@ func (a *core) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateOpt
 		return e, nil
 	}
 	if recorded {
-		if e.done, err = a.recordedTasks(ctx, &base.Header, &t.Frontier, latest); err != nil {
+		if err = e.readProgress(ctx, latest); err != nil {
 			return nil, err
 		}
 	}
@@ -91,17 +92,19 @@ func (a *core) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateOpt
 	return e, e.mergeRecorded()
 }
 
-// recordedTasks returns the tasks of a frontier that completed beside unfinished ones.
-// latest says that h is its branch's head.
-func (a *core) recordedTasks(ctx context.Context, h *posthouse.Header, g *frontier.Frontier, latest bool) (done []*recorded.Task, err error) {
-	if g.IsAlone() {
-		return nil, nil
+// readProgress reads what tasks that run beside others have on record, and which of them
+// completed. latest says that the base is its branch's head.
+func (e *edit) readProgress(ctx context.Context, latest bool) (err error) {
+	if e.frontier.IsAlone() {
+		return nil
 	}
-	p := &recorded.Progress{Head: h, Latest: latest, By: a.fingerprint}
-	if p.All, err = a.ledger.Core().Executions(ctx, h); err != nil {
-		return nil, err
+	p := &recorded.Progress{Head: &e.base.Header, Latest: latest, By: e.app.fingerprint}
+	if p.All, err = e.app.ledger.Core().Executions(ctx, &e.base.Header); err != nil {
+		return err
 	}
-	return p.Tasks(a.Schema, g)
+	e.progress = p
+	e.done, err = p.Tasks(e.app.Schema, &e.frontier)
+	return err
 }
 
 func (e *edit) decode() (err error) {
@@ -110,7 +113,7 @@ func (e *edit) decode() (err error) {
 }
 
 // sortTasks sorts the tasks that were to run into completed and still to run. It leaves
-// out those that the update is made as.
+// out those that the update is made as. Tasks that are still to run keep their executions.
 func (e *edit) sortTasks() error {
 	found := make([]bool, len(e.as))
 	is := func(i int) (any bool) {
@@ -125,6 +128,9 @@ func (e *edit) sortTasks() error {
 	e.done = slices.DeleteFunc(e.done, func(d *recorded.Task) bool { isDone[d.Index] = !is(d.Index); return is(d.Index) })
 	for i, t := range e.frontier.Tasks {
 		if !is(i) && !isDone[i] {
+			if e.progress != nil {
+				t.Key = e.progress.Began(&e.frontier, i)
+			}
 			t.Was = ""
 			e.rest = append(e.rest, t)
 		}
@@ -156,11 +162,32 @@ func (e *edit) mergeRecorded() error {
 	if !errors.Is(err, posthouse.ErrConflict) {
 		return err
 	}
-	for i := range e.done { // what cannot be merged runs again
-		e.rest = append(e.rest, e.done[i].Target)
+	for _, d := range e.done { // what cannot be merged runs again
+		if x := e.progress.Execution(&e.frontier, d.Index); x.HasActed() {
+			return &posthouse.Error{
+				Code: posthouse.CodeConflict, Field: d.Node, Err: err,
+				Message: "completed and has an effect or an approval on record, and what it wrote does not merge with what others wrote",
+				Hint:    "give the parts a rule to merge them, or name where the thread goes on (UpdateOptions.Goto), which leaves the step",
+			}
+		}
+		d.Key, d.Was = "", ""
+		e.rest = append(e.rest, d.Target)
 	}
 	e.done = nil
 	return e.decode()
+}
+
+// left returns the open gates of threads that were called by tasks which do not go on,
+// where others do.
+func (e *edit) left() []posthouse.ID {
+	if e.progress == nil || !e.goesOn() {
+		return nil
+	}
+	var on []string
+	for i := range e.rest {
+		on = append(on, e.rest[i].Key)
+	}
+	return e.progress.Left(on)
 }
 
 // merge merges what tasks wrote into the state to go on from.
@@ -226,6 +253,12 @@ func (e *edit) keepsPlace() bool {
 	return e.opt.AsNode == "" && e.opt.Goto == "" && len(e.as)+len(e.done) == 0
 }
 
+// goesOn reports whether tasks of the step go on in the middle of their executions, beside
+// those that the update leads to.
+func (e *edit) goesOn() bool {
+	return !e.keepsPlace() && slices.ContainsFunc(e.rest, func(t frontier.Target) bool { return t.Key != "" })
+}
+
 func (e *edit) change(by string) (*posthouse.Change, error) {
 	a := e.app
 	g, err := e.next()
@@ -234,6 +267,9 @@ func (e *edit) change(by string) (*posthouse.Change, error) {
 	}
 	if g.Epoch = e.frontier.Epoch; e.lost && !e.keepsPlace() {
 		g.Epoch = e.base.Step + 1 + uint64(e.frontier.Skipped)
+	}
+	if e.goesOn() { // the others are of the next step, which has no checkpoint of its own
+		g.Skipped = e.frontier.Skipped + 1
 	}
 	if bad := a.FrontierMisfits(&g); len(bad) > 0 {
 		return nil, a.version().Refuse(e.base, bad)
@@ -249,7 +285,7 @@ func (e *edit) change(by string) (*posthouse.Change, error) {
 	if len(c.Next) == 0 {
 		c.Status = posthouse.StatusDone
 	}
-	if c.SameStep = e.keepsPlace(); c.SameStep {
+	if c.SameStep = e.keepsPlace() || e.goesOn(); c.SameStep {
 		c.Skipped = 0
 	}
 	if c.Program, _, err = g.Change(frontier.PlanPart, e.base.Program[frontier.PlanPart].Data); err != nil {

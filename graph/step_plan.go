@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -85,7 +84,7 @@ func (s *step) initTask(t *task, i int) {
 	t.run, t.parallel = r, !s.single
 	t.Target, t.index = &r.frontier.Tasks[i], i
 	t.node = r.app.node(t.Target)
-	t.key = r.frontier.TaskKey(r.record.step, t.Target.Label(cmp.Or(t.Was, t.Target.Node), i))
+	t.key = r.frontier.TaskKey(r.record.step, i)
 	t.outcome.task = t
 }
 

@@ -44,10 +44,12 @@ type UpdateOptions struct {
 // record, the node fails ([posthouse.ErrInvalid]). Goto runs it from its start.
 //
 // Where several nodes were to run at once, those that completed count: what they wrote
-// is in the state that change sees, and they do not run again. They do if Goto or Start
-// leaves the step, or if their writes do not merge. Those that did not complete begin
-// again, without what they recorded. Update never guesses which node made the change:
-// without AsNode the same nodes are next.
+// is in the state that change sees, and they do not run again. Those that did not
+// complete go on with what they have on record. All begin again if Goto or Start leaves
+// the step. If what was written does not merge, those that completed run again; one that
+// has an effect or an approval on record does not: the update is refused
+// ([posthouse.ErrConflict]). Update never guesses which node made the change: without
+// AsNode the same nodes are next.
 //
 // [posthouse.ErrBusy] while the thread is being run, [posthouse.ErrConflict] if
 // the branch moved on meanwhile or the checkpoint is of a released version, which
@@ -78,7 +80,7 @@ func (a *core) update(ctx context.Context, thread string, change func(any), opt 
 	if err != nil {
 		return nil, err
 	}
-	h, err := child.Commit(ctx, a.ledger, base, c, opt.NewBranch)
+	h, err := child.Commit(ctx, a.ledger, base, c, e.left(), opt.NewBranch)
 	if err != nil {
 		return nil, err
 	}

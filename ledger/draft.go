@@ -22,7 +22,11 @@ type Draft struct {
 	// Keep lists open gates of the branch that stay open; a new checkpoint cancels the
 	// others. If one was decided meanwhile, a waiting checkpoint becomes ready.
 	Keep     []posthouse.ID
-	KeepOpen bool           // every open gate of the branch stays open, except those superseded or withdrawn here
+	KeepOpen bool // every open gate of the branch stays open, except those superseded or withdrawn here
+	// Left lists open gates of threads that were called and that an update in the middle of
+	// a step leaves for good: the threads are cancelled, too. Other checkpoints that leave
+	// such gates list them themselves.
+	Left     []posthouse.ID
 	Withdraw []posthouse.ID // open gates of the branch to cancel, even with KeepOpen, and without a checkpoint
 
 	WithdrawReason string // on record with those; default that the branch went on without them
@@ -38,6 +42,6 @@ type Draft struct {
 func (d *Draft) plan() *commit.Plan {
 	return &commit.Plan{
 		Thread: d.Thread, Branch: d.Branch, Claim: d.Claim, Head: d.Head, Checkpoint: d.Checkpoint, Steps: d.Steps, Takes: d.Takes,
-		Gates: d.Gates, Keep: d.Keep, KeepOpen: d.KeepOpen, Withdraw: d.Withdraw, WithdrawReason: d.WithdrawReason, Decided: d.Decided, Late: d.Late, Release: d.Release.closing(),
+		Gates: d.Gates, Keep: d.Keep, KeepOpen: d.KeepOpen, Left: d.Left, Withdraw: d.Withdraw, WithdrawReason: d.WithdrawReason, Decided: d.Decided, Late: d.Late, Release: d.Release.closing(),
 	}
 }

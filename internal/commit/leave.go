@@ -37,7 +37,7 @@ func (c *Commit) cancelLeftGates() error {
 				}
 				continue
 			}
-			if leaves && w.Kind == posthouse.GateThread {
+			if (leaves || slices.Contains(p.Left, w.ID)) && w.Kind == posthouse.GateThread {
 				c.made.Left = append(c.made.Left, w.ID)
 			}
 			c.withdrawGate(&w)

@@ -25,6 +25,7 @@ type Plan struct {
 	Gates      []posthouse.Gate // opened with the checkpoint
 	Keep       []posthouse.ID   // open gates of the branch that stay open
 	KeepOpen   bool             // every open gate stays open, except superseded and withdrawn ones
+	Left       []posthouse.ID   // open gates of called threads that an update of the same step leaves
 	Withdraw   []posthouse.ID   // open gates to cancel, even with KeepOpen, and without a checkpoint
 
 	WithdrawReason string // on record with those; "": that the branch went on without them

@@ -126,6 +126,13 @@ func (x *Execution) Completed() bool {
 	return slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool { return s.Name == recordDone })
 }
 
+// HasActed reports whether an execution has on record what must not happen twice: an
+// effect on the world, or the answer of a person. x may be nil.
+func (x *Execution) HasActed() bool {
+	return x != nil && (slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool { return s.Name != RecordRequest && Survives(&s) }) ||
+		slices.ContainsFunc(x.Gates, func(q *posthouse.Gate) bool { return q.AsksPeople() && q.Decision != nil && !q.Withdrawn() }))
+}
+
 // Survives reports whether a result stays when its step begins anew.
 func Survives(s *posthouse.StepRecord) bool {
 	switch {

@@ -15,14 +15,15 @@ import (
 )
 
 // Commit appends a child to its parent's branch if the parent is the head. Otherwise
-// it begins a branch with the child.
-func Commit(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint, c *posthouse.Change, branch string) (*posthouse.Header, error) {
+// it begins a branch with the child. left are open gates of
+// called threads that nobody waits for any more.
+func Commit(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint, c *posthouse.Change, left []posthouse.ID, branch string) (*posthouse.Header, error) {
 	info, err := ThreadOf(ctx, l, &base.Header)
 	if err != nil {
 		return nil, err
 	}
 	if OnHead(info, base, branch) {
-		done, err := l.Commit(ctx, &ledger.Draft{Thread: base.Thread, Branch: base.Branch, Head: &base.ID, Checkpoint: c})
+		done, err := l.Commit(ctx, &ledger.Draft{Thread: base.Thread, Branch: base.Branch, Head: &base.ID, Left: left, Checkpoint: c})
 		if err != nil {
 			return nil, err
 		}
@@ -94,8 +95,9 @@ func branchExists(thread, branch string, err error) error {
 	}
 }
 
-// CommitAll appends changes one after the other, under a lease.
-func CommitAll(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint, changes []*posthouse.Change, newBranch string) (id posthouse.ID, err error) {
+// CommitAll appends changes one after the other, under a lease. left are open gates of
+// called threads that nobody waits for any more.
+func CommitAll(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint, changes []*posthouse.Change, left []posthouse.ID, newBranch string) (id posthouse.ID, err error) {
 	info, err := ThreadOf(ctx, l, &base.Header)
 	if err != nil {
 		return "", err
@@ -125,7 +127,7 @@ func CommitAll(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint
 		if i > 0 {
 			c.Parent = ""
 		}
-		done, err := s.Commit(ctx, &ledger.Draft{Checkpoint: c})
+		done, err := s.Commit(ctx, &ledger.Draft{Left: left, Checkpoint: c})
 		if err != nil {
 			return "", err
 		}

@@ -8,6 +8,7 @@ package frontier
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -47,7 +48,8 @@ func (g *Frontier) Ends() bool { return len(g.Tasks) == 1 && g.Tasks[0].Node == 
 const PlanPart = "$plan"
 
 // A planJSON is the wire form of a frontier. It lists the tasks if one of them was
-// sent an input, was renamed or has run, or if they are a subgraph's. Otherwise
+// sent an input, was renamed, began in an earlier step or has run, or if they are a
+// subgraph's. Otherwise
 // Header.Next names them.
 type planJSON struct {
 	Tasks []TaskJSON `json:"tasks,omitempty"`
@@ -56,7 +58,7 @@ type planJSON struct {
 
 // EncodePlan returns the plan part, nil if Next says it all.
 func (g *Frontier) EncodePlan() ([]byte, error) {
-	named := slices.ContainsFunc(g.Tasks, func(t Target) bool { return t.Input != nil || t.Was != "" || t.Edges })
+	named := slices.ContainsFunc(g.Tasks, func(t Target) bool { return t.Input != nil || t.Was != "" || t.Key != "" || t.Edges })
 	if !named && len(g.Arrived)+len(g.Deferred)+len(g.Renamed)+len(g.Names)+g.Skipped == 0 && g.Call == "" && g.Epoch == 0 {
 		return nil, nil
 	}
@@ -118,10 +120,19 @@ func (g *Frontier) Nodes() (names []string) {
 	return names
 }
 
-// TaskKey names the execution of a task after a step, by the step that the task makes.
+// TaskKey names the execution of task i after a step.
+func (g *Frontier) TaskKey(step uint64, i int) engine.TaskKey {
+	t := &g.Tasks[i]
+	if t.Key != "" {
+		return engine.TaskKey{Label: t.Key}
+	}
+	return g.keyOf(step, t.Label(cmp.Or(t.Was, t.Node), i))
+}
+
+// keyOf names the execution of a task after a step, by the step that the task makes.
 // The name does not depend on who runs it, or on which steps before it made
 // checkpoints. A subgraph counts its own steps.
-func (g *Frontier) TaskKey(step uint64, label string) engine.TaskKey {
+func (g *Frontier) keyOf(step uint64, label string) engine.TaskKey {
 	if g.Call != "" {
 		return engine.TaskKey{Label: g.Call + ">" + strconv.FormatUint(g.Step+1, 10) + "/" + label}
 	}

@@ -16,6 +16,11 @@ type Target struct {
 	Edges bool             // it has run: only its transitions are to be followed
 	At    int              // the node's place in App.order, from 1; 0: look it up
 
+	// Key is the name of the task's execution if an update by hand made the step
+	// another one while the task was in the middle of it. What is on record of the
+	// execution counts.
+	Key string
+
 	Timeout, IdleTimeout time.Duration // of a send, in place of the node's; 0: none
 }
 
@@ -32,6 +37,7 @@ func (t *Target) Label(node string, i int) string {
 type TaskJSON struct {
 	Node  string          `json:"node"`
 	Was   string          `json:"was,omitempty"`
+	Key   string          `json:"key,omitempty"`   // of its execution, if that began in an earlier step
 	Edges bool            `json:"edges,omitempty"` // it has run, and its transitions are to be followed
 	Input json.RawMessage `json:"in,omitempty"`    // of codec json
 	Codec string          `json:"codec,omitempty"` // of another
@@ -43,7 +49,7 @@ type TaskJSON struct {
 
 // WireTask returns the wire form of a target.
 func WireTask(t *Target) TaskJSON {
-	w := TaskJSON{Node: t.Node, Was: t.Was, Edges: t.Edges, Timeout: t.Timeout, IdleTimeout: t.IdleTimeout}
+	w := TaskJSON{Node: t.Node, Was: t.Was, Key: t.Key, Edges: t.Edges, Timeout: t.Timeout, IdleTimeout: t.IdleTimeout}
 	switch {
 	case t.Input == nil:
 	case t.Input.Codec == posthouse.JSON.Name():
@@ -56,7 +62,7 @@ func WireTask(t *Target) TaskJSON {
 
 // Target returns the target of a wire form.
 func (w *TaskJSON) Target() Target {
-	t := Target{Node: w.Node, Was: w.Was, Edges: w.Edges, Timeout: w.Timeout, IdleTimeout: w.IdleTimeout}
+	t := Target{Node: w.Node, Was: w.Was, Key: w.Key, Edges: w.Edges, Timeout: w.Timeout, IdleTimeout: w.IdleTimeout}
 	switch {
 	case w.Codec != "":
 		t.Input = &posthouse.Value{Codec: w.Codec, Data: w.Data}

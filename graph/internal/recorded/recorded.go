@@ -7,8 +7,9 @@
 package recorded
 
 import (
-	"cmp"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
@@ -125,9 +126,44 @@ type Progress struct {
 
 // Execution returns what is on record of a task of a frontier, or nil.
 func (p *Progress) Execution(g *frontier.Frontier, i int) *core.Execution {
-	t := &g.Tasks[i]
-	key := g.TaskKey(p.Head.Step, t.Label(cmp.Or(t.Was, t.Node), i))
+	key := g.TaskKey(p.Head.Step, i)
 	return p.All[key.String()]
+}
+
+// Began returns the name of the execution of a task, if the task or a subgraph that it
+// runs has something on record, or "".
+func (p *Progress) Began(g *frontier.Frontier, i int) string {
+	key := g.TaskKey(p.Head.Step, i)
+	name := key.String()
+	for other := range p.All {
+		if within(other, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Left returns the open gates of called threads, except those of the executions that go
+// on.
+func (p *Progress) Left(on []string) (gates []posthouse.ID) {
+	for name, x := range p.All {
+		if slices.ContainsFunc(on, func(n string) bool { return n != "" && within(name, n) }) {
+			continue
+		}
+		for _, q := range x.Gates {
+			if q.Kind == posthouse.GateThread && q.Decision == nil {
+				gates = append(gates, q.ID)
+			}
+		}
+	}
+	slices.Sort(gates)
+	return gates
+}
+
+// within reports whether an execution is the named one, or of a subgraph in it.
+func within(execution, name string) bool {
+	rest, ok := strings.CutPrefix(execution, name)
+	return ok && (rest == "" || rest[0] == '>')
 }
 
 // Step returns a record of a task of a frontier, or nil.

@@ -64,6 +64,8 @@ func (a *Graph) AdvanceFrontier(g, n *frontier.Frontier, done []Completion) erro
 			case t.Edges && slices.ContainsFunc(n.Tasks, func(o frontier.Target) bool { return o.Edges && o.Node == t.Node }):
 			case t.Edges || t.Input != nil:
 				n.Tasks = append(n.Tasks, t)
+			case t.Key != "":
+				a.addBegun(n, seen, t)
 			default:
 				a.addNode(n, seen, t.Node)
 			}
@@ -88,6 +90,17 @@ func (a *Graph) leadsStraightOn(c *Completion) bool {
 		return false
 	}
 	return len(c.Next) == 0 || len(c.Next) == 1 && (c.Next[0].Input != nil || c.Next[0].Edges || !a.Node(&c.Next[0]).Defer)
+}
+
+// addBegun adds a task that is in the middle of its execution, in place of one of the same
+// node that would begin.
+func (a *Graph) addBegun(g *frontier.Frontier, seen map[string]bool, t frontier.Target) {
+	i := slices.IndexFunc(g.Tasks, func(o frontier.Target) bool { return o.Node == t.Node && o.Input == nil && !o.Edges })
+	if seen[t.Node] = true; i >= 0 {
+		g.Tasks[i] = t
+		return
+	}
+	g.Tasks = append(g.Tasks, t)
 }
 
 func (a *Graph) addNode(g *frontier.Frontier, seen map[string]bool, name string) {
