@@ -34,8 +34,8 @@ type SubOptions[S, T any] struct {
 
 	// OwnThread runs it in a thread of its own, named after the caller's and with the
 	// same coordination. It has its own history, and can be resumed, forked and released
-	// by itself; [ThreadWithin] names it. While it waits, the caller waits for it. A fork
-	// of the caller gets another thread for it. That one begins where the original's was
+	// by itself; [ThreadWithin] names it. While it waits, or another run has it, the
+	// caller waits for it. A fork of the caller gets another thread for it. That one begins where the original's was
 	// at the checkpoint, with what it had kept.
 	//
 	// Cancelling, releasing and deleting the caller cancel it. Where that failed, or the
