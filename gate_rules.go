@@ -114,7 +114,7 @@ func (g *Gate) CheckAskAgain() error {
 		}
 	case d.Successor != "":
 		return g.Replaced(d.Successor)
-	case d.Verdict != Expire && !g.Withdrawn():
+	case d.Verdict != Expire && d.Verdict != Cancel:
 		return &Error{
 			Code: CodeDecided, Decision: d, Message: "gate " + string(g.ID) + " was decided: " + string(d.Verdict) + " by " + d.By,
 			Hint: "the decision stands; replay the checkpoint " + string(g.Checkpoint) + " to ask again in a fork",

@@ -90,26 +90,34 @@ func payOnce(ctx context.Context, amount int, paid *int) (string, error) {
 	})
 }
 
-// A question whose deadline passed is asked again, in place before its branch goes
-// on and on a new branch after that: its approval pays, once.
+// A question whose deadline passed, or that a person withdrew, is asked again, in place
+// before its branch goes on and on a new branch after that: its approval pays, once.
 func TestAskAgain(t *testing.T) {
 	for name, open := range payers {
-		for _, gone := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/gone on=%v", name, gone), func(t *testing.T) {
-				onStores(t, func(h *house) { askAgain(h, open(h), gone) })
-			})
+		for _, withdrawn := range []bool{false, true} {
+			for _, gone := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/withdrawn=%v/gone on=%v", name, withdrawn, gone), func(t *testing.T) {
+					onStores(t, func(h *house) { askAgain(h, open(h), withdrawn, gone) })
+				})
+			}
 		}
 	}
 }
 
-func askAgain(h *house, p payer, gone bool) {
+func askAgain(h *house, p payer, withdrawn, gone bool) {
 	old := p.begin()
 	_, err := h.ledger.AskAgain(h.Context(), old, nil)
 	if !errors.Is(err, posthouse.ErrConflict) {
 		h.Fatalf("an open gate is asked again: %v", err)
 	}
+	if withdrawn {
+		must(h.ledger.Decide(h.Context(), old, posthouse.Decision{Verdict: posthouse.Cancel, By: "ann", Reason: "asked twice"}))(h)
+	}
 	h.now = h.now.Add(2 * time.Hour)
-	if gone {
+	switch {
+	case withdrawn && gone:
+		p.resume(posthouse.MainBranch)
+	case gone:
 		must(commit.Expire(h.Context(), h.ledger.Core(), old))(h)
 		p.resume(posthouse.MainBranch)
 	}
