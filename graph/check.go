@@ -88,7 +88,10 @@ func (c *checker) node(of *node) {
 	if n.opt.Effect > posthouse.EffectHuman {
 		c.Problem("the Effect %d of node %q is unknown", n.opt.Effect, n.Name)
 	}
-	acts := n.opt.Effect == posthouse.EffectExternal || n.remote != nil && n.opt.Effect == posthouse.EffectUnset
+	acts := n.opt.Effect == posthouse.EffectExternal
+	if n.remote != nil {
+		acts = !n.remote.acts() && (acts || n.opt.Effect == posthouse.EffectUnset)
+	}
 	if l := c.app.ledger; acts && l != nil && commit.RequiresGrants(l.Core()) {
 		c.Problem("node %q acts on the world, and the ledger asks for a grant: act within it by gate.Act, or give it another Effect", n.Name)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
@@ -61,4 +62,62 @@ func ExampleGraph_Remote() {
 	// Output:
 	// waiting [count] <nil>
 	// {From:alice Text:see you on Monday Words:4}
+}
+
+// A Trip is booked by a worker, once somebody has approved it.
+type Trip struct {
+	To      string
+	Grant   gate.Grant
+	Booking string
+}
+
+// A worker acts under an approval. It is given what was approved, also if that was edited.
+func ExampleRemote_approved() {
+	booked := make(chan Trip, 1)
+	g := graph.New[Trip]("trip")
+	g.Node("propose", func(ctx context.Context, t *Trip) (err error) {
+		t.Grant, err = gate.Propose(ctx, gate.Question{Name: "book", Text: "Book the trip?"}, t.To)
+		return err
+	})
+	g.Remote("book", graph.Remote[Trip, string, string]{
+		Task: "book",
+		Act: func(ctx context.Context, t *Trip, open func(context.Context, string) (string, error)) (string, error) {
+			return gate.Act(ctx, "book", t.Grant, open)
+		},
+		Out: func(t *Trip, booking string) error { t.Booking = booking; return nil },
+	})
+	g.Node("tell", func(_ context.Context, t *Trip) error { booked <- *t; return nil })
+	g.Edge(graph.Start, "propose")
+	g.Edge("propose", "book")
+	g.Edge("book", "tell")
+	g.Edge("tell", graph.End)
+
+	led, _ := ledger.Open(memstore.New(), &ledger.Options{RequireGrants: true, Validate: gate.Validator()})
+	defer led.Close()
+	app, err := g.Compile(led, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	engine, _ := dispatch.New(led, nil)
+	resumes, _ := runner.New(led, &runner.Options{Programs: []posthouse.Program{app}})
+	w, _ := worker.New(engine, &worker.Options{Name: "w1"})
+	worker.Handle(w, "book", func(_ worker.Task, to string) (string, error) { return "a seat to " + to, nil })
+
+	out, err := app.Run(context.Background(), "trip-1", Trip{To: "Turin"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Edit, Value: []byte(`"Trento"`), By: "ann"})
+	var all sync.WaitGroup
+	for _, run := range []func(context.Context) error{engine.Run, resumes.Run, w.Run} {
+		all.Go(func() { run(ctx) })
+	}
+	trip := <-booked
+	fmt.Println(trip.Booking)
+	stop()
+	all.Wait()
+	// Output: a seat to Trento
 }

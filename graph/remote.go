@@ -9,14 +9,22 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A Remote is a node that a worker handles. [Graph.Remote] adds it. Task, In and Out are
-// required.
+// A Remote is a node that a worker handles. [Graph.Remote] adds it. Task, Out, and In or
+// Act are required.
 type Remote[S, In, Out any] struct {
 	Task string // the name of the handler
 
 	// In returns what the handler is given, encoded as JSON, at most 1 MiB. It is called
 	// when the task is dispatched, and what it changes of the state is discarded.
 	In func(s *S) (In, error)
+
+	// Act, in place of In, dispatches the task under a grant. It calls gate.Act with open as
+	// the function, which gives the handler what was approved and waits for its output:
+	//
+	//	func(ctx context.Context, s *Order, open func(context.Context, Payment) (string, error)) (string, error) {
+	//		return gate.Act(ctx, "pay", s.Grant, open)
+	//	}
+	Act func(ctx context.Context, s *S, open func(ctx context.Context, in In) (Out, error)) (Out, error)
 
 	// Out takes over what the handler returned, decoded from JSON, as any node changes
 	// the state.
@@ -44,6 +52,7 @@ type remote[S any] interface {
 type remoteTask interface {
 	task() string
 	problems() []string
+	acts() bool // under a grant
 }
 
 // Remote adds a node that a worker handles as a whole, a [Remote] of this state. The node
@@ -58,7 +67,8 @@ type remoteTask interface {
 // it, and each new visit of the node dispatch a task of their own.
 //
 // NodeOptions.Effect is the class of what the handler does. Where the ledger requires
-// grants, Compile refuses a node without a class as one that acts on the world.
+// grants, Compile refuses a node without a class as one that acts on the world, unless it
+// has an Act.
 func (g *Graph[S]) Remote(name string, r remote[S], o ...NodeOptions) {
 	n := g.add(name, o)
 	if r == nil {
@@ -81,10 +91,13 @@ func (r Remote[S, In, Out]) problems() (list []string) {
 	for _, f := range []struct {
 		name    string
 		missing bool
-	}{{"Task", r.Task == ""}, {"In", r.In == nil}, {"Out", r.Out == nil}} {
+	}{{"Task", r.Task == ""}, {"In", r.In == nil && r.Act == nil}, {"Out", r.Out == nil}} {
 		if f.missing {
 			list = append(list, "has no "+f.name)
 		}
+	}
+	if r.In != nil && r.Act != nil {
+		list = append(list, "has an In and an Act: what was approved is the input")
 	}
 	if r.Task != "" {
 		if err := r.call().Check(); err != nil {
@@ -101,18 +114,33 @@ func (r Remote[S, In, Out]) run(ctx context.Context, s *S, class posthouse.Effec
 	}
 	call, out := r.call(), *new(Out)
 	call.Effect = class
-	input := func() (any, error) {
-		if r.Trace != nil {
-			call.Trace = r.Trace(ctx)
+	input := func(in func() (In, error)) func() (any, error) {
+		return func() (any, error) {
+			if r.Trace != nil {
+				call.Trace = r.Trace(ctx)
+			}
+			return in()
 		}
-		return r.In(s)
 	}
-	// The name is the same whatever node and handler are called, so that both may be renamed.
-	if err := t.Remote(ctx, "remote", call, input, &out); err != nil {
+	if r.Act != nil {
+		out, err = r.Act(ctx, s, func(ctx context.Context, in In) (out Out, err error) {
+			err = t.Remote(ctx, remoteName, call, input(func() (In, error) { return in, nil }), &out)
+			return out, err
+		})
+	} else {
+		err = t.Remote(ctx, remoteName, call, input(func() (In, error) { return r.In(s) }), &out)
+	}
+	if err != nil {
 		return err
 	}
 	return r.Out(s, out)
 }
+
+// remoteName names the task within its node. It is the same whatever node and handler are
+// called, so that both may be renamed.
+const remoteName = "remote"
+
+func (r Remote[S, In, Out]) acts() bool { return r.Act != nil }
 
 // remote checks a remote node.
 func (c *checker) remote(n *node) {

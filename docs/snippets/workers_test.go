@@ -193,6 +193,35 @@ func pay(ctx context.Context, p Purchase) (string, error) {
 
 //doc:end
 
+//doc:granted-node
+func purchases() *graph.Graph[Basket] {
+	g := graph.New[Basket]("purchases")
+	g.Node("propose", func(ctx context.Context, b *Basket) (err error) {
+		b.Grant, err = gate.Propose(ctx, gate.Question{Name: "pay", Text: "Pay this?"}, b.Purchase)
+		return err
+	})
+	g.Remote("pay", graph.Remote[Basket, Purchase, string]{
+		Task: "pay",
+		Act: func(ctx context.Context, b *Basket, open func(context.Context, Purchase) (string, error)) (string, error) {
+			return gate.Act(ctx, "pay", b.Grant, open)
+		},
+		Out: func(b *Basket, receipt string) error { b.Receipt = receipt; return nil },
+	})
+	g.Edge(graph.Start, "propose")
+	g.Edge("propose", "pay")
+	g.Edge("pay", graph.End)
+	return g
+}
+
+//doc:end
+
+// A Basket is a purchase on its way.
+type Basket struct {
+	Purchase Purchase
+	Grant    gate.Grant
+	Receipt  string
+}
+
 //doc:waits
 func refund(t worker.Task, o Purchase) (string, error) {
 	receipt, err := step.Do(t.Context(), "charge back", func(ctx context.Context) (string, error) { return chargeBack(ctx, o, t.Key()) })

@@ -26,6 +26,7 @@ type house struct {
 	ledger *ledger.Ledger
 	now    time.Time
 	policy posthouse.DecidePolicy
+	grants bool // the ledger asks for them
 }
 
 // onStores runs a test over memory and over SQLite.
@@ -57,7 +58,7 @@ func onStores(t *testing.T, test func(h *house)) {
 func (h *house) restart() {
 	h.Helper()
 	l, err := ledger.Open(h.store, &ledger.Options{
-		Now: func() time.Time { return h.now }, Validate: gate.Validator(), Owner: "here",
+		Now: func() time.Time { return h.now }, Validate: gate.Validator(), Owner: "here", RequireGrants: h.grants,
 		Policy: func(g *posthouse.Gate, d *posthouse.Decision) error {
 			if h.policy != nil {
 				return h.policy(g, d)
