@@ -2,7 +2,9 @@ package task
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"time"
 
@@ -202,4 +204,16 @@ func (h *Hello) Check() error {
 		return posthouse.Invalid("atOnce", "is %d; it is 1 to %d", h.AtOnce, maxAtOnce)
 	}
 	return nil
+}
+
+// Unclear reports whether a handler's error leaves open whether an effect under a grant
+// happened: [posthouse.ErrUnknown], [posthouse.ErrUnavailable], and the end of a context. A
+// worker sends the verdict [Unknown] then.
+func Unclear(err error) bool {
+	for _, u := range []error{posthouse.ErrUnknown, posthouse.ErrUnavailable, context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, u) {
+			return true
+		}
+	}
+	return false
 }

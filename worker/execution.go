@@ -113,11 +113,7 @@ func (e *execution) failure(v task.Verdict, err error) task.Verdict {
 	acted := e.acted
 	e.mu.Unlock()
 	var p panicError
-	unclear := acted || err == nil || errors.As(err, &p)
-	for _, u := range []error{posthouse.ErrUnknown, posthouse.ErrUnavailable, context.DeadlineExceeded, context.Canceled} {
-		unclear = unclear || errors.Is(err, u)
-	}
-	if e.claim.Grant == "" || !unclear {
+	if unclear := acted || err == nil || errors.As(err, &p) || task.Unclear(err); e.claim.Grant == "" || !unclear {
 		return v
 	}
 	return task.Verdict{Action: task.Unknown, Reason: v.Reason}

@@ -155,21 +155,48 @@ func (p *Program) judge(t worker.Task, c *process, o *outcome) error {
 		return nil // how it ended after that changes nothing
 	case o.waiting && o.err == nil && c.err == nil && o.refused == nil:
 		return posthouse.ErrWaiting
-	case cause != nil:
-		return withTail(cause, c)
-	case o.err != nil:
-		return withTail(o.err, c)
-	case c.err != nil:
-		return withTail(fmt.Errorf("the program ended with %w", c.err), c)
-	case p.opt.Plain && !json.Valid(o.plain):
-		return withTail(posthouse.Invalid("output", "of the program is not one JSON value: %.80q", o.plain), c)
-	case p.opt.Plain:
+	case p.opt.Plain && cause == nil && o.err == nil && c.err == nil && json.Valid(o.plain):
 		return t.Complete(o.plain)
-	case o.refused != nil:
-		return withTail(fmt.Errorf("the program ended without a verdict: the one it gave was refused: %w", o.refused), c)
 	}
-	return withTail(errors.New("the program ended without a verdict"), c)
+	err := withTail(p.failure(c, o, cause), c)
+	var exit *exec.ExitError
+	if p.opt.Plain && cause == nil && o.err == nil && errors.As(c.err, &exit) && exit.ExitCode() == ExitNotDone {
+		return err
+	}
+	return unclear(err)
 }
+
+// failure says why an execution has no verdict.
+func (p *Program) failure(c *process, o *outcome, cause error) error {
+	switch {
+	case cause != nil:
+		return cause
+	case o.err != nil:
+		return o.err
+	case c.err != nil:
+		return fmt.Errorf("the program ended with %w", c.err)
+	case p.opt.Plain:
+		return posthouse.Invalid("output", "of the program is not one JSON value: %.80q", o.plain)
+	case o.refused != nil:
+		return fmt.Errorf("the program ended without a verdict: the one it gave was refused: %w", o.refused)
+	}
+	return errors.New("the program ended without a verdict")
+}
+
+// ExitNotDone is the exit code with which a plain program says that it failed and did nothing
+// that a grant licenses. It is EX_TEMPFAIL of sysexits.h.
+const ExitNotDone = 75
+
+// An unclearError is the failure of a program that was started and gave no verdict. Of an
+// effect under a grant nobody knows whether it happened.
+type unclearError struct{ error }
+
+func unclear(err error) error { return unclearError{err} }
+
+func (e unclearError) Unwrap() error { return e.error }
+
+// Is matches [posthouse.ErrUnknown].
+func (e unclearError) Is(target error) bool { return target == posthouse.ErrUnknown }
 
 // withTail adds the end of standard error to an error.
 func withTail(err error, c *process) error {

@@ -69,6 +69,29 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestOutcomes: under a grant a program that gave no verdict leaves open whether it acted; its
+// verdict and an exit code of its own say so.
+func TestOutcomes(t *testing.T) {
+	for name, unknown := range map[string]bool{
+		"unknown": true, "no verdict": true, "bad verdict": true, "exit code": true, "killed": true, "garbage": true, "plain fail": true, "plain garbage": true,
+		"fail": false, "permanent": false, "retry": false, "plain not done": false,
+	} {
+		for _, grant := range []posthouse.ID{"", "gate-1"} {
+			t.Run(name+" under "+string(grant), func(t *testing.T) {
+				tk := workertest.NewTask(21)
+				tk.Claim.Grant = grant
+				if err := program(t, name, command.Options{Plain: strings.HasPrefix(name, "plain")}).Handle(tk); err != nil {
+					_ = tk.Fail(err) // as the worker does
+				}
+				v := tk.Verdict()
+				if v == nil || (v.Action == task.Unknown) != (unknown && grant != "") {
+					t.Errorf("%+v", v)
+				}
+			})
+		}
+	}
+}
+
 // TestFailures: whatever is not a verdict fails the attempt, with a reason that helps.
 func TestFailures(t *testing.T) {
 	for name, want := range map[string][]string{

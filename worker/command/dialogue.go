@@ -195,6 +195,8 @@ func (d *dialogue) verdict(line []byte) error {
 		return d.task.FailPermanent(reason)
 	case task.RetryAfter:
 		return d.task.RetryAfter(reason, v.Delay)
+	case task.Unknown:
+		return d.task.Fail(unclear(reason))
 	case task.Pause:
 		return d.task.Pause(v.Name, v.Delay)
 	case task.Continue:

@@ -48,13 +48,16 @@
 //	{"action":"fail","reason":"..."}                                another attempt is made, if one is left
 //	{"action":"fail-permanent","reason":"..."}                      no other attempt would help
 //	{"action":"retry-after","reason":"...","delay":5000000000}      as fail, and it begins after the delay, in nanoseconds
+//	{"action":"unknown","reason":"..."}                             as fail, but an effect under a grant may have happened
 //	{"action":"pause","name":"cool down","delay":60000000000}       the task goes on later
 //	{"action":"continue","output":...}                              another iteration begins
 //
 // An execution has one verdict. The first that is taken counts, however the program ends; a
 // second is answered with an error. One that does not fit is answered with an error, too, and
 // another may be given. A program that ends without a verdict has failed, whatever its exit
-// code. One that prints something else has failed and is ended.
+// code. One that prints something else has failed and is ended. If the task runs an effect
+// under a grant, people are asked then whether it happened, as for the verdict unknown: only
+// fail, fail-permanent and retry-after say that it did not.
 //
 // The verdict ends the execution, so the program should end soon: the worker is told of it
 // by its next heartbeat, and ends the program then.
@@ -63,7 +66,9 @@
 //
 // With Options.Plain the program reads the input, and nothing else, up to the end of standard
 // input. What it prints is the output: one JSON value of at most [task.MaxOutput] bytes, or
-// nothing, which is null. Exit code 0 completes the task; any other fails the attempt.
+// nothing, which is null. Exit code 0 completes the task; any other fails the attempt. If the
+// task runs an effect under a grant, exit code 75 says that it did not happen; with any other,
+// and if the program is killed, people are asked.
 //
 // # When it has to end
 //

@@ -81,9 +81,11 @@ var programs = map[string]func(t command.Task, in *bufio.Reader){
 	"retry": func(command.Task, *bufio.Reader) {
 		say(object{"action": "retry-after", "reason": "busy", "delay": 2e9})
 	},
-	"pause":     func(command.Task, *bufio.Reader) { say(object{"action": "pause", "name": "nap", "delay": 1e9}) },
-	"continue":  func(command.Task, *bufio.Reader) { say(object{"action": "continue", "output": 1}) },
-	"interrupt": func(command.Task, *bufio.Reader) { say(object{"action": "interrupt"}) },
+	"pause":          func(command.Task, *bufio.Reader) { say(object{"action": "pause", "name": "nap", "delay": 1e9}) },
+	"continue":       func(command.Task, *bufio.Reader) { say(object{"action": "continue", "output": 1}) },
+	"unknown":        func(command.Task, *bufio.Reader) { say(object{"action": "unknown", "reason": "the line broke"}) },
+	"plain not done": func(command.Task, *bufio.Reader) { os.Exit(command.ExitNotDone) },
+	"interrupt":      func(command.Task, *bufio.Reader) { say(object{"action": "interrupt"}) },
 	"no newline": func(command.Task, *bufio.Reader) {
 		fmt.Print("\n  \n" + `{"action":"complete","output":5}`)
 	},

@@ -161,17 +161,26 @@ func (t *Task) Continue(value any) error { return t.giveOutput(task.Continue, va
 
 // Fail implements [worker.Task].
 func (t *Task) Fail(err error) error {
-	return t.give(task.Verdict{Action: task.Fail, Reason: err.Error()})
+	return t.give(t.failure(task.Verdict{Action: task.Fail, Reason: err.Error()}, err))
 }
 
 // FailPermanent implements [worker.Task].
 func (t *Task) FailPermanent(err error) error {
-	return t.give(task.Verdict{Action: task.FailPermanent, Reason: err.Error()})
+	return t.give(t.failure(task.Verdict{Action: task.FailPermanent, Reason: err.Error()}, err))
 }
 
 // RetryAfter implements [worker.Task].
 func (t *Task) RetryAfter(err error, d time.Duration) error {
-	return t.give(task.Verdict{Action: task.RetryAfter, Reason: err.Error(), Delay: d})
+	return t.give(t.failure(task.Verdict{Action: task.RetryAfter, Reason: err.Error(), Delay: d}, err))
+}
+
+// failure returns the verdict of a handler that failed, as a worker sends it: of an effect
+// under a grant (Claim.Grant) it is unknown, if the error leaves open whether it happened.
+func (t *Task) failure(v task.Verdict, err error) task.Verdict {
+	if t.Claim.Grant == "" || !task.Unclear(err) {
+		return v
+	}
+	return task.Verdict{Action: task.Unknown, Reason: v.Reason}
 }
 
 // Pause implements [worker.Task].
