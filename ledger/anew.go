@@ -28,8 +28,8 @@ type Anew struct {
 // answered otherwise. It makes a child of the checkpoint, of kind anew and status
 // interrupted. Nothing runs.
 //
-// Effects of class external, and those under a grant, stay on record and are found by
-// their names. So they are not done twice; Kept lists them, in case one must be undone
+// Effects of class external, and those under a grant with all that was done within them, stay
+// on record and are found by their names. So they are not done twice; Kept lists them, in case one must be undone
 // by hand. People's answers stay, too. Open questions and timers are withdrawn.
 // Executions that completed beside the unfinished ones keep their results, and threads
 // that were called are continued.
@@ -81,10 +81,11 @@ func (a *Anew) sort(x *core.Execution) {
 	if x.Completed() {
 		return
 	}
+	stays := x.Survivors()
 	for _, s := range x.Steps {
 		switch base := s.Name[strings.LastIndexByte(s.Name, '>')+1:]; {
 		case posthouse.IsReserved(base) || len(s.Value.Data) == 0 || s.Name == core.RecordRequest:
-		case core.Survives(&s):
+		case stays(&s):
 			a.Kept = append(a.Kept, s)
 		default:
 			a.Dropped = append(a.Dropped, s)

@@ -370,6 +370,9 @@ func (c *threadCopier) gates(p *commit.Plan, seq uint64, lost core.MissingBodies
 			continue
 		}
 		c.asked = append(c.asked, g.ID)
+		if dec := c.decisions[g.ID]; dec != nil && dec.Seq <= c.heads[p.Branch] { // the copy has the answer, too
+			g.Origin = cmp.Or(g.Origin, g.ID)
+		}
 		g.ID = posthouse.GatePrefix + c.l.NewID()
 		p.Gates = append(p.Gates, *g)
 		p.Checkpoint.Status = posthouse.StatusWaiting // also if another gate of it had its answer at once

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 )
@@ -96,13 +97,14 @@ func (g *executionCollector) noteEdits(e *posthouse.Entry, recs []posthouse.Reco
 }
 
 // Anew removes what an execution that begins anew does not know, unless it completed:
-// its waits, and results except those of effects on the world. The order of these no
-// longer counts. Threads that it called are continued.
+// its waits, and results except those of effects on the world, with all that was done within
+// them. The order of these no longer counts. Threads that it called are continued.
 func (x *Execution) Anew() {
 	if x.Completed() {
 		return
 	}
-	x.Steps = slices.DeleteFunc(x.Steps, func(s posthouse.StepRecord) bool { return !Survives(&s) })
+	stays := x.Survivors()
+	x.Steps = slices.DeleteFunc(x.Steps, func(s posthouse.StepRecord) bool { return !stays(&s) })
 	for i := range x.Steps {
 		x.Steps[i].Loose = true
 	}
@@ -114,6 +116,7 @@ func (x *Execution) Anew() {
 const (
 	recordDone    = "$done"         // the execution completed
 	recordChild   = "$child"        // where a called thread stands
+	recordUse     = ">$use"         // an effect under a grant is about to act
 	RecordRequest = "coord:request" // what a coordinator was asked for
 )
 
@@ -129,17 +132,34 @@ func (x *Execution) Completed() bool {
 // HasActed reports whether an execution has on record what must not happen twice: an
 // effect on the world, or the answer of a person. x may be nil.
 func (x *Execution) HasActed() bool {
-	return x != nil && (slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool { return s.Name != RecordRequest && Survives(&s) }) ||
-		slices.ContainsFunc(x.Gates, func(q *posthouse.Gate) bool { return q.AsksPeople() && q.Decision != nil && !q.Withdrawn() }))
+	if x == nil {
+		return false
+	}
+	stays := x.Survivors()
+	return slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool { return s.Name != RecordRequest && stays(&s) }) ||
+		slices.ContainsFunc(x.Gates, func(q *posthouse.Gate) bool { return q.AsksPeople() && q.Decision != nil && !q.Withdrawn() })
 }
 
-// Survives reports whether a result stays when its step begins anew.
-func Survives(s *posthouse.StepRecord) bool {
-	switch {
-	case s.Effect == posthouse.EffectExternal, s.Effect == posthouse.EffectHuman, s.Grant != "":
-		return true
+// Survivors returns which results stay when the step begins anew: effects on the world, and all
+// that was done within an effect under a grant. Without it the effect's function would do that
+// again under the same decision.
+func (x *Execution) Survivors() func(*posthouse.StepRecord) bool {
+	var within []string
+	for i := range x.Steps {
+		s := &x.Steps[i]
+		if call, ok := strings.CutSuffix(s.Name, recordUse); ok && s.Grant != "" && !slices.Contains(within, call+">") {
+			within = append(within, call+">")
+		}
 	}
-	return s.Name == recordChild || s.Name == RecordRequest
+	return func(s *posthouse.StepRecord) bool {
+		switch {
+		case s.Effect == posthouse.EffectExternal, s.Effect == posthouse.EffectHuman, s.Grant != "":
+			return true
+		case s.Name == recordChild, s.Name == RecordRequest:
+			return true
+		}
+		return slices.ContainsFunc(within, func(effect string) bool { return strings.HasPrefix(s.Name, effect) })
+	}
 }
 
 func (g *executionCollector) task(name string) *Execution {
