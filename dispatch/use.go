@@ -30,13 +30,14 @@ func (d *Dispatcher) claimUse(ctx context.Context, h *holding, worker string) (g
 }
 
 // takeBack withdraws a task whose grant does not license it here and now, and reports whether it
-// did. Its program asks again. A use that a worker has begun goes on.
+// did. Its program asks again. A use that a worker has begun goes on, but only where its decision
+// was given: a copy of the thread has the records of the original's use, and not the use.
 func (d *Dispatcher) takeBack(ctx context.Context, g *posthouse.Gate) (bool, error) {
-	why, err := d.lapsed(ctx, g)
+	why, never, err := d.lapsed(ctx, g)
 	if why == "" || err != nil {
 		return false, err
 	}
-	if g.Call.Grant != "" {
+	if g.Call.Grant != "" && !never {
 		x, err := d.execution(ctx, g)
 		if err != nil || x != nil && hasBegun(x.Steps, g) {
 			return false, err
@@ -49,31 +50,33 @@ func (d *Dispatcher) takeBack(ctx context.Context, g *posthouse.Gate) (bool, err
 	return true, err
 }
 
-// lapsed returns why a task may not be given to a worker any more, "" if it may.
-func (d *Dispatcher) lapsed(ctx context.Context, g *posthouse.Gate) (why string, err error) {
+// lapsed returns why a task may not be given to a worker any more, "" if it may. Never says that
+// it could not have been given to one before: its grant licenses nothing here.
+func (d *Dispatcher) lapsed(ctx context.Context, g *posthouse.Gate) (why string, never bool, err error) {
 	if g.Call.Grant == "" {
-		return d.isCopy(ctx, g)
+		why, err = d.isCopy(ctx, g)
+		return why, true, err
 	}
 	grant, err := d.ledger.Gate(ctx, g.Call.Grant)
 	if errors.Is(err, posthouse.ErrNotFound) {
-		return "the approval " + string(g.Call.Grant) + " is gone", nil
+		return "the approval " + string(g.Call.Grant) + " is gone", true, nil
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	dec := grant.Decision
 	switch {
 	case dec == nil || grant.Uses == 0 || dec.Verdict != posthouse.Approve && dec.Verdict != posthouse.Edit:
-		return "gate " + string(grant.ID) + " licenses no effect", nil
+		return "gate " + string(grant.ID) + " licenses no effect", true, nil
 	case grant.Origin != "" || grant.Thread != g.Thread || grant.Branch != g.Branch:
-		return "the approval was given on branch " + grant.Branch + " of thread " + grant.Thread, nil
+		return "the approval was given on branch " + grant.Branch + " of thread " + grant.Thread, true, nil
 	case grant.ValidFor > 0 && d.core.Now().After(dec.At.Add(grant.ValidFor)):
-		return "the approval by " + dec.By + " was good until " + dec.At.Add(grant.ValidFor).Format(time.RFC3339), nil
+		return "the approval by " + dec.By + " was good until " + dec.At.Add(grant.ValidFor).Format(time.RFC3339), false, nil
 	}
 	if err := commit.Reconsider(d.core, grant); err != nil {
-		return err.Error(), nil
+		return err.Error(), false, nil
 	}
-	return "", nil
+	return "", false, nil
 }
 
 // isCopy says so of the copy of a task that an earlier version handed out under a grant, which

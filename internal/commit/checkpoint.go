@@ -96,15 +96,19 @@ func (c *Commit) addCheckpoint() error {
 	asked := !p.Copy && (len(ch.Requesters) > 0 || c.asksFor())
 	var before []posthouse.Requester
 	if asked {
-		if before, err = known(e); err != nil {
+		if before, err = known(e, nil); err != nil {
 			return err
 		}
 	}
-	if err := e.Change(ch, p.Kept); err != nil {
+	encoded, carried := ch, (*posthouse.Part)(nil)
+	if asked {
+		encoded, carried = withoutRequesters(ch)
+	}
+	if err := e.Change(encoded, p.Kept); err != nil {
 		return err
 	}
 	if asked {
-		if err := c.noteRequesters(before); err != nil {
+		if err := c.noteRequesters(before, carried); err != nil {
 			return err
 		}
 	}

@@ -25,9 +25,21 @@ func (c *Commit) asksFor() bool {
 	return ch.By != "" // a run's own checkpoint has one if it opens a request
 }
 
+// withoutRequesters returns a change without the part that names the requesters, and that part,
+// nil where there is none. A part is encoded once in an entry: when all who are on it are known.
+func withoutRequesters(ch *posthouse.Change) (*posthouse.Change, *posthouse.Part) {
+	i := slices.IndexFunc(ch.Program, func(p posthouse.Part) bool { return p.Name == posthouse.RequestersPart })
+	if i < 0 {
+		return ch, nil
+	}
+	rest, part := *ch, ch.Program[i]
+	rest.Program = slices.Delete(slices.Clone(ch.Program), i, i+1)
+	return &rest, &part
+}
+
 // known returns the requesters that the parts of the checkpoint name, as they are encoded so
-// far.
-func known(e *core.Encoder) (list []posthouse.Requester, err error) {
+// far. Carried is the part of them that is yet to be, nil for none.
+func known(e *core.Encoder, carried *posthouse.Part) (list []posthouse.Requester, err error) {
 	program := posthouse.State{}
 	for _, name := range []string{posthouse.SenderPart, posthouse.RequestersPart} {
 		i := e.Find(name)
@@ -40,19 +52,23 @@ func known(e *core.Encoder) (list []posthouse.Requester, err error) {
 		}
 		program[name] = posthouse.Value{Codec: "json", Data: data}
 	}
+	if carried != nil {
+		program[posthouse.RequestersPart] = posthouse.Value{Codec: carried.Codec, Data: carried.Data}
+	}
 	return posthouse.ReadRequesters(program)
 }
 
 // noteRequesters adds to the checkpoint's requesters whoever changed what it holds. It runs
-// after the change was encoded; before is what [known] was then.
-func (c *Commit) noteRequesters(before []posthouse.Requester) error {
+// after the change was encoded; before is what [known] was then, and carried the part of it that
+// was left out.
+func (c *Commit) noteRequesters(before []posthouse.Requester, carried *posthouse.Part) error {
 	tx, ch := c.tx, c.plan.Checkpoint
 	list, at := before, posthouse.ToMillis(tx.At)
 	add := func(r posthouse.Requester) {
 		r.At = at
 		list = posthouse.AddRequester(list, r)
 	}
-	now, err := known(&tx.Enc)
+	now, err := known(&tx.Enc, carried)
 	if err != nil {
 		return err
 	}
@@ -80,7 +96,7 @@ func (c *Commit) noteRequesters(before []posthouse.Requester) error {
 			Hint: "release the thread, which begins a new generation, or go on in another thread",
 		}
 	}
-	if slices.EqualFunc(list, now, func(a, b posthouse.Requester) bool {
+	if carried == nil && slices.EqualFunc(list, now, func(a, b posthouse.Requester) bool {
 		return a.Name == b.Name && a.How == b.How && slices.Equal(a.What, b.What)
 	}) {
 		return nil // the parts say so already
@@ -133,7 +149,7 @@ func addRequesters(tx *core.Tx, p *Plan, g *posthouse.Gate) error {
 	if tx.Next == nil || p.Copy || g.Record.Kept || !g.AsksPeople() {
 		return nil
 	}
-	list, err := known(&tx.Enc)
+	list, err := known(&tx.Enc, nil)
 	if err != nil {
 		return err
 	}

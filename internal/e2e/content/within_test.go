@@ -8,7 +8,10 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/transfer"
 )
 
@@ -68,5 +71,50 @@ func TestAttemptToCopyAnAnswerAndWhatFollowed(t *testing.T) {
 			must(app.Resume(h.Context(), "copy"))(h)
 		}
 		h.only("copy")
+	})
+}
+
+// A copy of a thread does not go on with what a worker had begun in the original.
+func TestAttemptToCopyWhatAWorkerHasBegun(t *testing.T) {
+	onStores(t, func(h *house) {
+		app := paysAtWorker(h)
+		k := h.desk()
+		defer k.stop()
+		approvedAtWorker(h, app)
+		waits := []task.Wait{{Question: &posthouse.Gate{Name: "sure", Kind: posthouse.GateApproval, Text: "Sure?"}}}
+		if err := k.d.Resolve(h.Context(), k.claim().ID, task.Verdict{Action: task.Await, Waits: waits}); err != nil {
+			h.Fatal(err)
+		}
+		must(app.Resume(h.Context(), "t"))(h)
+		h.decide(h.only("t").ID, posthouse.Approve, "alice")
+		head := must(app.Resume(h.Context(), "t"))(h).Checkpoint
+		must(transfer.CopyThread(h.Context(), h.ledger, "t", "copy", nil))(h)
+		must(h.ledger.Fork(h.Context(), head, &ledger.ForkOptions{Thread: "away"}))(h)
+		must(h.ledger.Fork(h.Context(), head, nil))(h)
+		if again := k.claim(); again == nil || again.Thread != "t" {
+			h.Fatalf("%+v", again)
+		}
+		if again := k.claim(); again != nil {
+			h.Errorf("%s has a task on the same approval", again.Thread)
+		}
+	})
+}
+
+// Whoever changes a request in a fork to a thread is added to those who changed it before, however
+// long their list is.
+func TestWhoForksAChangedRequestCannotApproveIt(t *testing.T) {
+	onStores(t, func(h *house) {
+		app := h.payGraph(gate.Question{}, false)
+		must(app.Run(h.Context(), "t", bill{To: "shop", Amount: 10}, graph.RunOptions{By: "bob"}))(h)
+		for range 2 {
+			for _, by := range []string{"bob", "carl-the-first", "carl-the-second", "carl-the-third"} {
+				must(app.Update(h.Context(), "t", func(b *bill) { b.To, b.Amount, b.Note = "shop of "+by, b.Amount+1, by }, graph.UpdateOptions{By: by}))(h)
+			}
+		}
+		head := must(h.ledger.Thread(h.Context(), "t"))(h).Branches[0].Head
+		must(app.Fork(h.Context(), head, func(b *bill) { b.To = "mallory" }, graph.ForkOptions{Thread: "away", By: "mallory"}))(h)
+		h.restart()
+		must(h.payGraph(gate.Question{}, false).Resume(h.Context(), "away"))(h)
+		h.refuse(h.only("away"), "bob", "carl-the-first", "carl-the-second", "carl-the-third", "mallory")
 	})
 }
