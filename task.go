@@ -34,6 +34,7 @@ type TaskCall struct {
 	Use    string `json:"use,omitempty"`
 	Key    string `json:"key,omitempty"`    // of an effect under a grant: the same in all attempts of its use; without it ID is the key
 	Effect Effect `json:"effect,omitempty"` // its class; [EffectExternal] happens once, [EffectWrite] once for a key
+	Lost   bool   `json:"lost,omitempty"`   // an attempt before this one may have acted: its worker did not say
 
 	Limits   TaskLimits        `json:"limits,omitzero"`
 	Metadata map[string]string `json:"metadata,omitempty"` // for the handler, beside its input; at most 32 values

@@ -216,7 +216,7 @@ func (a *action[T, Out]) perform(ctx context.Context, grant Grant, g *posthouse.
 	case errors.As(err, &remote) && remote.Unknown && !a.opt.Idempotent:
 		a.use.Again()
 		return a.run(ctx, grant) // people are asked at once
-	case !open && !engine.OutcomeUnknown(ctx, err):
+	case !open && (remote == nil || !remote.Unknown) && !engine.OutcomeUnknown(ctx, err):
 		if e := a.use.Failed(context.WithoutCancel(ctx), err); e != nil {
 			return posthouse.Value{}, e
 		}

@@ -239,6 +239,7 @@ func retried(g *posthouse.Gate, now time.Time) posthouse.Gate {
 	}
 	call := *g.Call
 	call.Attempt, call.Paused, call.NotBefore, call.Began = 1, "", time.Time{}, time.Time{}
+	call.Lost = call.Lost || g.Decision.Unknown
 	call.Failure = cmp.Or(g.Decision.Reason, "its deadline passed")
 	again.Call = &call
 	return again

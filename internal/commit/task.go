@@ -190,13 +190,13 @@ func ResolveTask(ctx context.Context, c *core.Core, at Place, o *TaskOutcome) (g
 		}
 		switch {
 		case o.Next == nil && o.Failed != "":
-			return &posthouse.Decision{Verdict: posthouse.Reject, By: o.By, Reason: o.Failed, Unknown: o.Unknown && g.Call.Grant != ""}, nil
+			return &posthouse.Decision{Verdict: posthouse.Reject, By: o.By, Reason: o.Failed, Unknown: (o.Unknown || g.Call.Lost) && g.Call.Grant != ""}, nil
 		case len(o.Waits) > 0:
 			return &posthouse.Decision{Verdict: Parked, By: o.By, Value: o.Waits, Reason: "waits"}, nil
 		case o.Next == nil:
 			return &posthouse.Decision{Verdict: posthouse.Respond, By: o.By, Value: o.Output}, nil
 		}
-		opened, err := openNext(tx, g, o.Next)
+		opened, err := openNext(tx, g, o.Next, o.Unknown)
 		if err != nil {
 			return nil, err
 		}
@@ -215,12 +215,13 @@ func ResolveTask(ctx context.Context, c *core.Core, at Place, o *TaskOutcome) (g
 }
 
 // openNext opens the gate that takes the place of a task's. It must come before the
-// decision in its entry, so that the branch goes on waiting.
-func openNext(tx *core.Tx, g *posthouse.Gate, call *posthouse.TaskCall) (posthouse.Gate, error) {
+// decision in its entry, so that the branch goes on waiting. Lost says that this attempt may have
+// acted: no word of a later one that it did not act says so of this one.
+func openNext(tx *core.Tx, g *posthouse.Gate, call *posthouse.TaskCall, lost bool) (posthouse.Gate, error) {
 	again := *g.Clone()
 	again.ID, again.Supersedes, again.Origin = "", g.ID, ""
 	again.Call = call
-	call.ID, call.Began = g.Call.ID, g.Call.Began
+	call.ID, call.Began, call.Lost = g.Call.ID, g.Call.Began, call.Lost || lost && call.Grant != ""
 	return AddGate(tx, &Plan{Thread: g.Thread, Branch: g.Branch}, again)
 }
 

@@ -118,3 +118,31 @@ func TestWhoForksAChangedRequestCannotApproveIt(t *testing.T) {
 		h.refuse(h.only("away"), "bob", "carl-the-first", "carl-the-second", "carl-the-third", "mallory")
 	})
 }
+
+// A worker's word that it did not act says nothing of an attempt before, whose worker was lost.
+func TestAttemptToForgetALostAttemptByALaterOne(t *testing.T) {
+	onStores(t, func(h *house) {
+		app := must(flow.New("pay", func(ctx context.Context, amount int) (string, error) {
+			grant, err := gate.Propose(ctx, gate.Question{Name: "pay", Text: "Pay?"}, bankTransfer{"bob", amount})
+			if err != nil {
+				return "", err
+			}
+			return gate.Act(ctx, "pay", grant, func(ctx context.Context, t bankTransfer) (string, error) {
+				return step.RemoteWith[string](ctx, "pay", "pay", t, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Millisecond}})
+			}, gate.ActOptions[bankTransfer, string]{Idempotent: true})
+		}).Open(h.ledger, nil))(h)
+		k := h.desk()
+		defer k.stop()
+		grant, _ := approvedAtWorker(h, app)
+		for _, v := range []task.Verdict{{Action: task.Unknown, Reason: "the line broke"}, {Action: task.Fail, Reason: "no funds"}} {
+			h.now = h.now.Add(time.Second)
+			if err := k.d.Resolve(h.Context(), k.claim().ID, v); err != nil {
+				h.Fatal(err)
+			}
+		}
+		if _, err := app.Resume(h.Context(), "t"); err == nil {
+			h.Error("it did not fail")
+		}
+		h.grantIs(grant, posthouse.GrantUnknown)
+	})
+}
