@@ -1,0 +1,146 @@
+package grants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/worker"
+)
+
+var errDeclined = errors.New("the bank declines")
+
+// place returns the branch of a step's key, as thread~branch.
+func place(key string) string {
+	at, _, _ := strings.Cut(key, "/")
+	return at
+}
+
+// pay is an effect that is carried out in place.
+func (p *process) pay(ctx context.Context, d *deal, c payment) (string, error) {
+	return p.payUnder(ctx, d, c, gate.Granted(ctx))
+}
+
+func (p *process) payUnder(ctx context.Context, d *deal, c payment, g *posthouse.Gate) (string, error) {
+	x := &execution{key: step.Key(ctx), deal: d.name, content: encode(c), process: p.name, number: p.number, idempotent: d.idempotent}
+	x.at = place(x.key)
+	if g != nil {
+		x.grant, x.under = g.ID, g
+	}
+	if d.asks {
+		p.w.witness.mu.Lock()
+		p.w.witness.fault(noAnswer, "%s is paid on an answer", d.name)
+		p.w.witness.mu.Unlock()
+	}
+	n := p.w.witness.begin(x)
+	switch r := p.w.witness.draw(100, x.at, x.deal, n); {
+	case r < 60:
+		p.w.witness.end(x, acted)
+		return fmt.Sprint("paid ", c.Amount), nil
+	case r < 75:
+		p.w.witness.end(x, undone)
+		return "", errDeclined
+	case r < 83:
+		p.w.witness.end(x, lostActed)
+		return "", fmt.Errorf("the line went dead: %w", posthouse.ErrUnknown)
+	case r < 90:
+		p.w.witness.end(x, lost)
+		return "", fmt.Errorf("the line was dead: %w", posthouse.ErrUnknown)
+	default: // the process is lost in the middle
+		p.store.Die(1, r < 95)
+		p.w.witness.end(x, []fate{lostActed, lost}[r%2])
+		return "", fmt.Errorf("the process dies: %w", posthouse.ErrUnknown)
+	}
+}
+
+// handle is a worker's handler, which pays.
+func (w *world) handle(l *line, name string, t worker.Task, c payment) (string, error) {
+	claim := l.claim(t.Key())
+	d := w.dealOf(c.Deal)
+	w.witness.verbose("%s handles %s of %s, gate %s", name, t.Key(), claim.Thread, claim.ID.Gate)
+	x := &execution{key: t.Key(), at: place(t.Key()), deal: c.Deal, content: encode(c), process: name, idempotent: d.idempotent, grant: claim.Grant}
+	x.under, _ = w.lookUp(claim.Grant)
+	if thread, _, _ := strings.Cut(x.at, "~"); thread != posthouse.EscapeName(claim.Thread) {
+		w.witness.mu.Lock()
+		w.witness.fault(ownGrant, "a task of %s has the use of %s", claim.Thread, x.at)
+		w.witness.mu.Unlock()
+	}
+	pay := func() (int, error) {
+		n := w.witness.begin(x)
+		r := w.witness.draw(100, x.at, x.deal, n)
+		return r, nil
+	}
+	switch w.witness.draw(8, x.at, x.deal, "way") {
+	case 0: // it records the effect, and pauses
+		out, err := step.Do(t.Context(), "pay", func(context.Context) (string, error) { return w.finish(l, t, x, pay) })
+		if err != nil || t.Resumed() != "" {
+			return out, err
+		}
+		return "", t.Pause("rest", time.Minute)
+	case 1: // it records the effect, and goes on in another iteration
+		if t.Iteration() > 0 {
+			return "paid", nil
+		}
+		_, err := step.Do(t.Context(), "pay", func(context.Context) (string, error) { return w.finish(l, t, x, pay) })
+		if err != nil {
+			return "", err
+		}
+		return "", t.Continue(1)
+	case 2: // it asks, and its own question licenses nothing more
+		a, err := gate.Ask[struct{}](t.Context(), gate.Question{Name: "sure", Text: "Are you sure?", Show: c.Deal})
+		if err != nil {
+			return "", err
+		}
+		if !a.Approved() {
+			return "", worker.Permanent(errDeclined)
+		}
+	case 3: // it waits for a signal, after the effect
+		out, err := step.Do(t.Context(), "pay", func(context.Context) (string, error) { return w.finish(l, t, x, pay) })
+		if err != nil {
+			return "", err
+		}
+		if _, err := t.WaitSignal("cleared", time.Minute); err != nil && !errors.Is(err, posthouse.ErrExpired) {
+			return "", err
+		}
+		return out, nil
+	}
+	return w.finish(l, t, x, pay)
+}
+
+// finish pays, and gives one of the verdicts.
+func (w *world) finish(l *line, t worker.Task, x *execution, pay func() (int, error)) (string, error) {
+	r, err := pay()
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case r < 50:
+		w.witness.end(x, acted)
+		return "paid", nil
+	case r < 60:
+		w.witness.end(x, undone)
+		return "", errDeclined
+	case r < 65:
+		w.witness.end(x, undone)
+		return "", worker.Permanent(errDeclined)
+	case r < 70:
+		w.witness.end(x, undone)
+		return "", worker.RetryAfter(errDeclined, 2*time.Second)
+	case r < 80:
+		w.witness.end(x, []fate{lostActed, lost}[r%2])
+		return "", fmt.Errorf("the bank's answer is lost: %w", posthouse.ErrUnknown)
+	case r < 85:
+		w.witness.end(x, lostActed)
+		panic("after the effect")
+	default: // silence, until its lease has ended
+		w.witness.end(x, []fate{lostActed, lost}[r%2])
+		l.cut(6 * time.Second)
+		<-t.Context().Done()
+		return "", context.Cause(t.Context())
+	}
+}

@@ -1,0 +1,380 @@
+package grants
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/step"
+)
+
+// A way is how the function of an effect does it.
+type way int
+
+const (
+	inPlace way = iota
+	byWorker
+	thenSleep
+	thenSignal
+	thenAsk
+	afterAsk
+	afterSleep
+	byWorkerThenSleep
+	ways
+)
+
+// A deal of a random program: how one payment is proposed and made.
+type deal struct {
+	name       string
+	way        way
+	asks       bool // its approval is an answer of gate.Ask, which licenses nothing
+	signalled  bool // a signal says whom to pay
+	idempotent bool
+	again      bool // in a loop: the same content twice
+	beside     bool // in a goroutine, or a parallel branch
+	split      bool // of a graph: proposed in one node, made in the next
+	retries    int  // of its node
+	attempts   int  // of its task
+	validFor   time.Duration
+	open       bool // anybody may decide
+	quorum     bool // two people from 200 on
+	uses       int
+}
+
+// An order is the input of a program, what it pays for, and a graph's state.
+type order struct {
+	To     string                `json:"to"`
+	Amount int                   `json:"amount"`
+	By     []string              `json:"by"` // everybody who had a hand in it
+	Grants map[string]gate.Grant `json:"grants,omitempty"`
+	Round  int                   `json:"round"`
+}
+
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return canonical(data)
+}
+
+// assigned are those who decide about a payment; nil is anybody.
+func (d *deal) people(c *payment) []string {
+	switch {
+	case d.open:
+		return nil
+	case c.Amount <= 100:
+		return []string{"ann", "bob", "cid", "dan", "eve"}
+	}
+	return []string{"dan", "eve", "fay", "gil", "hal"}
+}
+
+// need is how many have to approve a payment.
+func (d *deal) need(c *payment) int {
+	if d.quorum && c.Amount > 200 {
+		return 2
+	}
+	return 1
+}
+
+func (p *process) question(d *deal, c payment) gate.Question {
+	q := gate.Question{
+		Name: "ask-" + d.name, Text: fmt.Sprintf("Pay %d to %s?", c.Amount, c.To), Assignees: d.people(&c), ValidFor: d.validFor, Uses: d.uses,
+		AllowRequester: p.w.witness.arm == requesters,
+	}
+	if d.need(&c) > 1 {
+		q.Quorum = &posthouse.Quorum{Need: 2}
+	}
+	return q
+}
+
+// note is a plain step, whose result is on record before the program goes on.
+func (p *process) note(ctx context.Context, name string) error {
+	key := ""
+	got, err := step.DoWith(ctx, name, step.Options{Effect: posthouse.EffectRead}, func(ctx context.Context) (string, error) {
+		key = step.Key(ctx)
+		p.w.witness.note(key, p.name, p.number)
+		return key, nil
+	})
+	if err == nil && key == got { // it is this branch's own
+		p.w.witness.given(got)
+	}
+	return err
+}
+
+// make makes a deal's payments. Part 1 proposes, part 2 makes, 0 is both.
+func (p *process) make(ctx context.Context, d *deal, o *order, part int) error {
+	times := 1
+	if d.again && !d.split {
+		times = 2
+	}
+	for range times {
+		if err := p.once(ctx, d, o, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *process) once(ctx context.Context, d *deal, o *order, part int) error {
+	c := payment{To: o.To, Amount: o.Amount, Deal: d.name, By: slices.Clone(o.By)}
+	grant := o.Grants[d.name]
+	if part != 2 {
+		if err := p.note(ctx, "before-"+d.name); err != nil {
+			return err
+		}
+		if d.signalled {
+			said, err := step.Signal[order](ctx, "payee", step.SignalOptions{Timeout: 10 * time.Minute})
+			switch {
+			case err == nil:
+				c.To, c.By = said.To, append(c.By, said.By...)
+			case !errors.Is(err, posthouse.ErrExpired):
+				return err
+			}
+		}
+		var err error
+		if grant, err = p.approval(ctx, d, c); err != nil || part == 1 {
+			if errors.Is(err, posthouse.ErrForbidden) {
+				grant, err = "", nil // it was refused
+			}
+			if part == 1 && err == nil {
+				o.Grants = map[string]gate.Grant{d.name: grant}
+			}
+			return err
+		}
+	}
+	if grant == "" {
+		return nil
+	}
+	_, err := p.act(ctx, d, grant)
+	if d.asks && errors.Is(err, posthouse.ErrForbidden) {
+		return nil
+	}
+	if errors.Is(err, posthouse.ErrNotFound) {
+		p.w.witness.mu.Lock()
+		p.w.witness.fault(kept, "the effect %s: %v", d.name, err)
+		p.w.witness.mu.Unlock()
+	}
+	if err != nil {
+		return err
+	}
+	p.w.witness.mu.Lock()
+	p.w.witness.paid[posthouse.ID(grant)] = true
+	p.w.witness.mu.Unlock()
+	return p.note(ctx, "after-"+d.name)
+}
+
+// approval asks people.
+func (p *process) approval(ctx context.Context, d *deal, c payment) (gate.Grant, error) {
+	if d.asks {
+		q := p.question(d, c)
+		q.ValidFor, q.Uses, q.Show = 0, 0, c
+		a, err := gate.Ask[payment](ctx, q)
+		if err != nil || !a.Approved() {
+			return "", err
+		}
+		return gate.Grant(a.Gate), nil
+	}
+	if p.w.witness.arm == assigned {
+		return gate.Propose(ctx, p.question(d, c), c) // the same people whatever it becomes
+	}
+	return gate.ProposeFor(ctx, c, func(c payment) gate.Question { return p.question(d, c) })
+}
+
+// act makes the payment under a grant.
+func (p *process) act(ctx context.Context, d *deal, grant gate.Grant) (string, error) {
+	name := "pay-" + d.name
+	if arm := p.w.witness.arm; arm == ownGrant || arm == noAnswer { // a program that takes any decision for a licence
+		return step.Do(ctx, name, func(ctx context.Context) (string, error) {
+			g, err := p.ledger.Gate(ctx, posthouse.ID(grant))
+			if err != nil {
+				return "", err
+			}
+			var c payment
+			if err := json.Unmarshal(g.Licensed(), &c); err != nil {
+				return "", err
+			}
+			return p.payUnder(ctx, d, c, g)
+		})
+	}
+	return gate.Act(ctx, name, grant, func(ctx context.Context, c payment) (string, error) { return p.perform(ctx, d, c) },
+		gate.ActOptions[payment, string]{Idempotent: d.idempotent})
+}
+
+// perform is the function of the effect.
+func (p *process) perform(ctx context.Context, d *deal, c payment) (out string, err error) {
+	pay := func(ctx context.Context) (string, error) { return p.pay(ctx, d, c) }
+	remote := func() (string, error) {
+		return step.RemoteWith[string](ctx, "task", "pay", c, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: d.attempts, Backoff: 200 * time.Millisecond}})
+	}
+	switch d.way {
+	case byWorker, byWorkerThenSleep:
+		if out, err = remote(); err == nil && d.way == byWorkerThenSleep {
+			err = step.Sleep(ctx, "clear", 20*time.Second)
+		}
+		return out, err
+	case afterSleep:
+		if err := step.Sleep(ctx, "wait", 20*time.Second); err != nil {
+			return "", err
+		}
+		return step.Do(ctx, "do", pay)
+	case afterAsk:
+		if _, err := gate.Ask[struct{}](ctx, gate.Question{Name: "now", Text: "Now?"}); err != nil {
+			return "", err
+		}
+		return step.Do(ctx, "do", pay)
+	case inPlace:
+		return pay(ctx)
+	}
+	if out, err = step.Do(ctx, "do", pay); err != nil {
+		return out, err
+	}
+	switch d.way {
+	case thenSleep:
+		err = step.Sleep(ctx, "clear", 20*time.Second)
+	case thenSignal:
+		if _, err = step.Signal[any](ctx, "cleared", step.SignalOptions{Timeout: time.Minute}); errors.Is(err, posthouse.ErrExpired) {
+			err = nil
+		}
+	case thenAsk:
+		_, err = gate.Ask[struct{}](ctx, gate.Question{Name: "seen", Text: "Seen?"})
+	}
+	return out, err
+}
+
+// A program is a flow or a graph of deals.
+type program interface {
+	run(ctx context.Context, thread string, o order, by string) error
+	resume(ctx context.Context, thread, branch, by string) error
+	replay(ctx context.Context, id posthouse.ID, by string) error
+	fork(ctx context.Context, id posthouse.ID, change func(*order), thread, by string) error
+	update(ctx context.Context, thread, branch string, change func(*order), by string) error
+}
+
+func (p *process) program() program {
+	if p.w.graph {
+		return p.asGraph()
+	}
+	return p.asFlow()
+}
+
+type asFlow struct{ *flow.App[order, string] }
+
+func (p *process) asFlow() asFlow {
+	a, err := flow.New("random", func(ctx context.Context, o order) (string, error) {
+		var all sync.WaitGroup
+		errs := make([]error, len(p.w.deals))
+		for i := range p.w.deals {
+			d := &p.w.deals[i]
+			if d.beside {
+				all.Go(func() { errs[i] = p.make(step.Unordered(ctx), d, &o, 0) })
+				continue
+			}
+			if errs[i] = p.make(step.Unordered(ctx), d, &o, 0); errs[i] != nil {
+				break
+			}
+		}
+		all.Wait()
+		return "done", errors.Join(errs...)
+	}).Open(p.ledger, nil)
+	p.w.must(err)
+	return asFlow{a}
+}
+
+func (a asFlow) run(ctx context.Context, thread string, o order, by string) error {
+	_, err := a.Run(ctx, thread, o, flow.RunOptions{By: by})
+	return err
+}
+
+func (a asFlow) resume(ctx context.Context, thread, branch, by string) error {
+	_, err := a.Resume(ctx, thread, flow.RunOptions{Branch: branch, By: by})
+	return err
+}
+
+func (a asFlow) replay(ctx context.Context, id posthouse.ID, by string) error {
+	_, err := a.Replay(ctx, id, flow.RunOptions{By: by})
+	return err
+}
+
+func (a asFlow) fork(ctx context.Context, id posthouse.ID, change func(*order), thread, by string) error {
+	_, err := a.Fork(ctx, id, change, flow.ForkOptions{Thread: thread, By: by})
+	return err
+}
+
+// update does nothing: the input of a flow changes in a fork.
+func (a asFlow) update(context.Context, string, string, func(*order), string) error { return nil }
+
+type asGraph struct{ *graph.App[order] }
+
+// asGraph has one or two nodes for each deal: after the other ones, or beside them.
+func (p *process) asGraph() asGraph {
+	g := graph.New[order]("random")
+	before, stage := []string{graph.Start}, []string(nil)
+	for i := range p.w.deals {
+		d := &p.w.deals[i]
+		opt := graph.NodeOptions{Retry: graph.Retry{Max: d.retries, Delay: -1}}
+		if !d.beside && stage != nil {
+			before, stage = stage, nil
+		}
+		last := d.name
+		if d.split && !d.beside {
+			g.Node(d.name, func(ctx context.Context, o *order) error { return p.make(step.Unordered(ctx), d, o, 1) }, opt)
+			last = d.name + "-make"
+			g.Node(last, func(ctx context.Context, o *order) error { return p.make(step.Unordered(ctx), d, o, 2) }, opt)
+			g.Edge(d.name, last)
+		} else {
+			g.Node(d.name, func(ctx context.Context, o *order) error { return p.make(step.Unordered(ctx), d, o, 0) }, opt)
+		}
+		for _, b := range before {
+			g.Edge(b, d.name)
+		}
+		stage = append(stage, last)
+	}
+	g.Node("count", func(_ context.Context, o *order) error { o.Round++; return nil })
+	for _, name := range stage {
+		g.Edge(name, "count")
+	}
+	first := p.w.deals[0].name
+	g.Route("count", func(o *order) string {
+		if p.w.rounds > o.Round {
+			return first
+		}
+		return graph.End
+	}, first, graph.End)
+	a, err := g.Compile(p.ledger, nil)
+	p.w.must(err)
+	return asGraph{a}
+}
+
+func (a asGraph) run(ctx context.Context, thread string, o order, by string) error {
+	_, err := a.Run(ctx, thread, o, graph.RunOptions{By: by})
+	return err
+}
+
+func (a asGraph) resume(ctx context.Context, thread, branch, by string) error {
+	_, err := a.Resume(ctx, thread, graph.RunOptions{Branch: branch, By: by})
+	return err
+}
+
+func (a asGraph) replay(ctx context.Context, id posthouse.ID, by string) error {
+	_, err := a.Replay(ctx, id, graph.RunOptions{By: by})
+	return err
+}
+
+func (a asGraph) fork(ctx context.Context, id posthouse.ID, change func(*order), thread, by string) error {
+	_, err := a.Fork(ctx, id, change, graph.ForkOptions{Thread: thread, By: by})
+	return err
+}
+
+func (a asGraph) update(ctx context.Context, thread, branch string, change func(*order), by string) error {
+	_, err := a.Update(ctx, thread, change, graph.UpdateOptions{Branch: branch, By: by})
+	return err
+}
