@@ -57,14 +57,21 @@ var acts = []act{
 	{"later", 3, func(w *world, rnd *rand.Rand) { w.skip(time.Duration(20+rnd.IntN(90)) * time.Minute) }},
 }
 
-func pick(rnd *rand.Rand) *act {
+// pick draws an act. A control arm has more of what shows it.
+func pick(rnd *rand.Rand, arm rule) *act {
+	of := func(a *act) int {
+		if arm == confirmed && a.name == "lapse" || arm == kept && a.name == "tidy" {
+			return 15
+		}
+		return a.of
+	}
 	all := 0
 	for i := range acts {
-		all += acts[i].of
+		all += of(&acts[i])
 	}
 	n := rnd.IntN(all)
 	for i := range acts {
-		if n -= acts[i].of; n < 0 {
+		if n -= of(&acts[i]); n < 0 {
 			return &acts[i]
 		}
 	}

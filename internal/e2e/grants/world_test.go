@@ -124,7 +124,7 @@ func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, in
 	for i := range 1 + rnd.IntN(3) {
 		w.deals = append(w.deals, deal{
 			name: fmt.Sprint("deal", i), way: way(rnd.IntN(int(ways))), asks: rnd.IntN(8) == 0, signalled: rnd.IntN(5) == 0, idempotent: rnd.IntN(4) == 0,
-			again: rnd.IntN(4) == 0, beside: rnd.IntN(3) == 0, split: rnd.IntN(3) == 0, retries: rnd.IntN(2), attempts: 1 + rnd.IntN(3),
+			again: rnd.IntN(4) == 0, beside: rnd.IntN(3) == 0 && s.arm != confirmed, split: rnd.IntN(3) == 0, retries: rnd.IntN(2), attempts: 1 + rnd.IntN(3),
 			validFor: time.Duration(rnd.IntN(2)) * time.Hour, open: rnd.IntN(4) == 0, quorum: rnd.IntN(3) == 0, uses: 1 + rnd.IntN(5)/4,
 		})
 	}
@@ -140,7 +140,7 @@ func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, in
 	length := 25 + rnd.IntN(35)
 	w.begin(rnd)
 	for i := range length {
-		a, own := pick(rnd), rand.New(rand.NewPCG(rnd.Uint64(), 3))
+		a, own := pick(rnd, s.arm), rand.New(rand.NewPCG(rnd.Uint64(), 3))
 		die, made := rnd.IntN(60), rnd.IntN(2) == 0
 		if s.leave[i] {
 			continue
