@@ -128,6 +128,12 @@ func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, in
 			validFor: time.Duration(rnd.IntN(2)) * time.Hour, open: rnd.IntN(4) == 0, quorum: rnd.IntN(3) == 0, uses: 1 + rnd.IntN(5)/4,
 		})
 	}
+	if s.arm == kept { // an approval lies between two nodes
+		w.graph = true
+		for i := range w.deals {
+			w.deals[i].split, w.deals[i].beside = true, false
+		}
+	}
 	w.here = w.start()
 	w.employ("w1")
 	w.employ("w2")
