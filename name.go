@@ -36,13 +36,17 @@ func ValidateName(field, name string) error {
 }
 
 // CheckThread checks the name of a thread that somebody begins, sends to, imports, copies
-// to, deletes or releases. Beyond [ValidateName] it refuses, as [ErrInvalid], the names that
+// to, deletes or releases. Beyond [ValidateName] it refuses, as [ErrInvalid], names that have
+// only blanks and invisible characters, since nobody could tell them apart, and those that
 // begin with $: they are the runtime's own ([ProcessThread] has the sessions of workers,
 // others the tokens and sessions of clients), except [DefaultThread]. A thread of such a name
 // that an earlier version began can be read, exported, and copied to another name.
 func CheckThread(field, name string) error {
 	if err := ValidateName(field, name); err != nil {
 		return err
+	}
+	if !strings.ContainsFunc(name, isShown) {
+		return invalidName(field, "shows nothing: it has only blanks and invisible characters")
 	}
 	if IsRuntimeThread(name) {
 		return &Error{
@@ -52,6 +56,8 @@ func CheckThread(field, name string) error {
 	}
 	return nil
 }
+
+func isShown(r rune) bool { return !unicode.IsSpace(r) && !text.Invisible(r) }
 
 // IsRuntimeThread reports whether a thread's name is one of the runtime's own: it begins
 // with $ and is not [DefaultThread].

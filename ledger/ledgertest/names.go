@@ -21,7 +21,7 @@ func nameCases() []desk.Case {
 			Run:  ledgerNames,
 		}, {
 			Name: "ledger/names that are none",
-			Rule: "An empty name, one of more than 200 bytes, invalid UTF-8 and control characters (C0, DEL, C1) are ErrInvalid with the field, and write nothing.",
+			Rule: "An empty name, one of more than 200 bytes, invalid UTF-8 and control characters (C0, DEL, C1) are ErrInvalid with the field, and write nothing; so is a thread's name of blanks and invisible characters alone.",
 			Run:  ledgerBadNames,
 		}, {
 			Name: "ledger/threads of the runtime",
@@ -40,7 +40,7 @@ var badNames = map[string]string{
 
 // threadNames are names that threads may have.
 func threadNames() []string {
-	return slices.DeleteFunc(storetest.Names(), posthouse.IsRuntimeThread)
+	return slices.DeleteFunc(storetest.Names(), func(name string) bool { return posthouse.CheckThread("thread", name) != nil })
 }
 
 func ledgerNames(t *desk.T) {
@@ -124,6 +124,16 @@ func allThreads(d *desk.Desk) (out []*posthouse.ThreadInfo) {
 func ledgerBadNames(t *desk.T) {
 	d := t.Desk(ledger.Options{})
 	c := d.Root("t", "", "x")
+	for _, name := range []string{" ", "\u00a0\u3000", "\u200b", " \u3164"} {
+		blank := posthouse.Root("", desk.State("x"))
+		blank.Thread = name
+		_, err := d.Save(t.Ctx, blank, nil)
+		if e := d.WantErr(err, posthouse.ErrInvalid); e.Field != "thread" {
+			t.Errorf("%q: the error names %q: %v", name, e.Field, e)
+		}
+		_, err = d.Signal(t.Ctx, name, posthouse.Signal{Name: "s", By: "alice"})
+		d.WantErr(err, posthouse.ErrInvalid)
+	}
 	for what, name := range badNames {
 		refused := func(field string, err error) {
 			t.Helper()
