@@ -73,12 +73,8 @@ func (s *Server) admit(w http.ResponseWriter, r *api.Request) (err error) {
 	if r.Actor, err = s.authenticate(w, r); err != nil {
 		return err
 	}
-	limit := s.limits.Body
-	if r.Route.State {
-		limit = s.limits.State
-	}
 	r.Sent = r.Body
-	r.Body = http.MaxBytesReader(w, r.Body, limit)
+	r.Body = http.MaxBytesReader(w, r.Body, s.bodyLimit(r.Route))
 	if r.Query, err = api.ParseQuery(r.URL.RawQuery, r.Route.Query); err != nil {
 		return err
 	}
@@ -94,6 +90,17 @@ func (s *Server) admit(w http.ResponseWriter, r *api.Request) (err error) {
 		return nil // 405 comes before 400, and a page reports itself what it does not find
 	}
 	return r.CheckPath()
+}
+
+// bodyLimit returns how many bytes of a body a route reads.
+func (s *Server) bodyLimit(rt *api.Route) int64 {
+	switch {
+	case rt.MaxBody > 0:
+		return rt.MaxBody
+	case rt.State:
+		return s.limits.State
+	}
+	return s.limits.Body
 }
 
 // saysNothing reports whether the body of a request is an empty object, which many clients

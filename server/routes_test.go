@@ -186,11 +186,7 @@ func TestBodies(t *testing.T) {
 		h.send(ask{method: r.Method, path: path, body: "message=x", header: []string{"Content-Type: application/x-www-form-urlencoded"}}).refused(problem.CodeMediaType)
 		h.send(ask{method: r.Method, path: path, body: "{}", header: []string{"Content-Type: text/plain"}}).refused(problem.CodeMediaType)
 		h.send(ask{method: r.Method, path: path, body: "{}", header: []string{"Content-Type: "}}).refused(problem.CodeMediaType)
-		limit := h.server.limits.Body
-		if r.State {
-			limit = h.server.limits.State
-		}
-		big := `{"message":"` + strings.Repeat("a", int(limit)) + `"}`
+		big := `{"message":"` + strings.Repeat("a", int(h.server.bodyLimit(r))) + `"}`
 		h.send(ask{method: r.Method, path: path, body: big}).refused(posthouse.CodeTooLarge)
 	}
 	if n := h.program.count(); n != 0 {

@@ -30,7 +30,7 @@ func (s *Server) workerRoutes() (rs []*api.Route) {
 	for _, method := range wire.Methods {
 		c := workerCalls[method]
 		rs = append(rs, &api.Route{
-			Method: http.MethodPost, Path: "/api/worker/" + method, Role: tokens.Worker, Summary: c.summary, Notes: c.notes, State: true,
+			Method: http.MethodPost, Path: "/api/worker/" + method, Role: tokens.Worker, Summary: c.summary, Notes: c.notes, MaxBody: int64(wire.MaxOf(method)),
 			Body: wire.TaskRequest{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "done", Body: wire.TaskReply{}, Media: ""}},
 			Handle: api.Reply(func(r *api.Request, in *wire.TaskRequest) (*wire.TaskReply, error) {
 				return s.workerCall(r, method, in)

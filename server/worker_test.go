@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task"
+	"github.com/posthouse/posthouse/task/wire"
 )
 
 // idleTasks has no task: claims wait until their context ends.
@@ -64,6 +68,44 @@ func TestClaimsAreBounded(t *testing.T) {
 	check(t, h.server.Close(t.Context()))
 	for range 2 {
 		(<-answered).want(http.StatusOK)
+	}
+}
+
+// An endless body has letters, and counts those that are read.
+type endless struct{ read int64 }
+
+func (e *endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 'a'
+	}
+	e.read += int64(len(b))
+	return len(b), nil
+}
+
+// TestBodiesOfWorkers are bounded by what the protocol takes, while they are read, whatever the
+// server takes of others.
+func TestBodiesOfWorkers(t *testing.T) {
+	h := open(t, func(o *Options) { o.Limits.State = 64 << 20 })
+	for _, method := range wire.Methods {
+		most := wire.MaxOf(method)
+		fits := `{"session":"` + strings.Repeat("a", most-100) + `"}`
+		h.send(ask{method: "POST", path: "/api/worker/" + method, body: fits, as: tokens.Worker}).refused(posthouse.CodeInvalid)
+		over := `{"session":"` + strings.Repeat("a", most) + `"}`
+		p := h.send(ask{method: "POST", path: "/api/worker/" + method, body: over, as: tokens.Worker}).refused(posthouse.CodeTooLarge)
+		if !strings.Contains(p.Detail, strconv.Itoa(most)) {
+			t.Errorf("%s: %s", method, p.Detail)
+		}
+		body := &endless{}
+		r := httptest.NewRequest("POST", "/api/worker/"+method, nil)
+		r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"session":"`), body))
+		r.Host, r.ContentLength = "127.0.0.1", -1
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+h.secrets[tokens.Worker])
+		w := httptest.NewRecorder()
+		h.server.HTTPServer("").Handler.ServeHTTP(w, r)
+		if w.Code != http.StatusRequestEntityTooLarge || body.read > int64(most)+drained+1<<20 {
+			t.Errorf("%s: %d after %d bytes", method, w.Code, body.read)
+		}
 	}
 }
 

@@ -35,6 +35,7 @@ type engine struct {
 	ledger *ledger.Ledger
 	app    *flow.App[int, int]
 	tokens *tokens.List
+	tasks  *dispatch.Dispatcher
 	http   *httptest.Server
 }
 
@@ -57,6 +58,7 @@ func startEngineWith(t *testing.T, tasks bool, o *ledger.Options) *engine {
 	check(t, err)
 	d, err := dispatch.New(e.ledger, &dispatch.Options{Poll: 50 * time.Millisecond})
 	check(t, err)
+	e.tasks = d
 	e.tokens, err = tokens.Open(t.TempDir(), nil)
 	check(t, err)
 	so := server.Options{Ledger: e.ledger, Tokens: e.tokens, Runner: r}
@@ -82,6 +84,11 @@ func (e *engine) reach(name string, role tokens.Role) task.Engine {
 	e.t.Helper()
 	secret, err := e.tokens.Create(name, role, nil)
 	check(e.t, err)
+	return e.reachWith(secret)
+}
+
+func (e *engine) reachWith(secret string) task.Engine {
+	e.t.Helper()
 	far, err := httptask.NewEngine(e.http.URL, secret, e.http.Client())
 	check(e.t, err)
 	return far

@@ -33,6 +33,18 @@ var Methods = []string{Connect, Claim, Heartbeat, Load, Save, Signal, Stream, Re
 // MaxRequest bounds a request, in bytes: the largest is a slot, in base64.
 const MaxRequest = 2 << 20
 
+// maxShort bounds a request that says only whose it is, in bytes.
+const maxShort = 16 << 10
+
+// MaxOf bounds a request of a method, in bytes. Whoever carries requests reads no more of one.
+func MaxOf(method string) int {
+	switch method {
+	case Claim, Load, Records, Disconnect:
+		return maxShort
+	}
+	return MaxRequest
+}
+
 // A TaskRequest has the arguments of a call. Each method uses some of the fields.
 type TaskRequest struct {
 	Hello   *task.Hello       `json:"hello,omitempty" doc:"of connect: who the worker is"`
@@ -74,7 +86,7 @@ type Reply struct {
 // [posthouse.ErrInvalid], an error of the engine with its code, any other with
 // [posthouse.ErrUnavailable]: the call may be repeated.
 func Serve(ctx context.Context, e task.Engine, method string, body []byte) *Reply {
-	in, err := parse(body)
+	in, err := parse(method, body)
 	if err == nil {
 		err = in.check(method)
 	}
@@ -153,9 +165,9 @@ func (in *TaskRequest) do(ctx context.Context, e task.Engine, method string) (*T
 	return &out, nil
 }
 
-func parse(body []byte) (*TaskRequest, error) {
-	if len(body) > MaxRequest {
-		return nil, posthouse.TooLarge("request", len(body), MaxRequest)
+func parse(method string, body []byte) (*TaskRequest, error) {
+	if most := MaxOf(method); len(body) > most {
+		return nil, posthouse.TooLarge("request", len(body), most)
 	}
 	if err := posthouse.CheckStrict("request", body); err != nil {
 		return nil, err

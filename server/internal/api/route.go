@@ -16,10 +16,11 @@ type Route struct {
 	Summary string
 	Notes   string
 	Query   []Param
-	Body    any  // a struct of the body's form; nil: no body is read
-	Form    bool // the body is the login form
-	Keyed   bool // the header Idempotency-Key is taken
-	State   bool // the body may carry state: Limits.State holds instead of Limits.Body
+	Body    any   // a struct of the body's form; nil: no body is read
+	Form    bool  // the body is the login form
+	Keyed   bool  // the header Idempotency-Key is taken
+	State   bool  // the body may carry state: Limits.State holds instead of Limits.Body
+	MaxBody int64 // of the body, in bytes, in place of both limits; 0: they hold
 
 	// Approval routes take an approval token of the gate in the path, which their
 	// handler checks, and no access token. They have no Role.
