@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
@@ -20,6 +21,8 @@ func readAttempts(ctx context.Context, c *core.Core, thread string, u *posthouse
 	for i := range places {
 		seqs[i] = places[i].Seq
 	}
+	slices.Sort(seqs) // an entry may hold several
+	seqs = slices.Compact(seqs)
 	at := map[posthouse.ID]int{}
 	for e, err := range c.Store.Read(ctx, thread, posthouse.Range{Seqs: seqs}) {
 		if err != nil {

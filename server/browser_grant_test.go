@@ -2,11 +2,14 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -37,6 +40,45 @@ func TestGatePageShowsWhatRan(t *testing.T) {
 		t.Errorf("what ran: %s", s)
 	}
 	b.wait(is("status") + `.textContent === "executed"`)
+	if s := b.text(is("licenses") + ".textContent"); s != "one effect, on branch main; it is used" {
+		t.Errorf("it licenses %q", s)
+	}
+}
+
+// TestGatePageShowsWorkers: of an effect that was a task, the page and the API say which
+// workers had it, and what each said.
+func TestGatePageShowsWorkers(t *testing.T) {
+	h := open(t, nil)
+	h.program.idle = true
+	g := h.proposed("t", `{"amount":500}`)
+	h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/approve", as: tokens.Approver, body: `{}`})
+	h.acted(g, "")
+	said := func(name, gate, worker string) posthouse.Step {
+		body, err := json.Marshal(commit.UseRecord{Gate: posthouse.ID(gate), Call: "gate-1", Worker: worker})
+		check(t, err)
+		return posthouse.Step{
+			Task: "pay@1", Name: "transfer>" + name, Effect: posthouse.EffectExternal, Grant: g.ID, Value: posthouse.Value{Codec: "json", Data: body},
+		}
+	}
+	second := said(handler.UseClaimed, "gate-2", "worker:b")
+	second.Occurrence = 1
+	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Steps: []posthouse.Step{
+		said(handler.UseClaimed, "gate-1", "worker:a"), said(handler.UseUndone, "gate-1", "worker:a"), second,
+	}})
+	check(t, err)
+	var v Grant
+	h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/grant", as: tokens.Viewer}).want(http.StatusOK).into(&v)
+	if n := len(v.Uses); n != 1 || len(v.Uses[0].Attempts) != 2 || !v.Uses[0].Attempts[0].Undone || v.Uses[0].Attempts[1].Worker != "worker:b" {
+		t.Fatalf("%+v", v.Uses)
+	}
+	b := h.openPage(chromium(t), tokens.Viewer, "/gates/"+string(g.ID))
+	list := `document.querySelector("#card [data-is=attempts]")`
+	b.wait(list + `?.children.length === 2`)
+	for i, want := range []string{"worker:a was given it", "worker:b was given it"} {
+		if s := b.text(list + fmt.Sprintf(".children[%d].textContent", i)); !strings.HasPrefix(s, want) || !strings.Contains(s, fmt.Sprint("gate-", i+1)) || strings.HasSuffix(s, "it did not act") != (i == 0) {
+			t.Errorf("%q", s)
+		}
+	}
 }
 
 // TestAskAgainOnThePage: a question that nobody answered has a button, for whoever may

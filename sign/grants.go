@@ -124,7 +124,7 @@ func (l *license) refuses(branch string, key useKey) string {
 func (c *chain) countEffects() {
 	for _, u := range c.grants.uses.Uses(false) {
 		if u.Grant != "" {
-			c.report.Granted++
+			c.report.granted(&u)
 			continue
 		}
 		what := fmt.Sprintf("step %q of %s", u.Name, u.Task)
@@ -132,6 +132,23 @@ func (c *chain) countEffects() {
 			what = fmt.Sprintf("node %q", u.Name)
 		}
 		c.report.ungranted(Fault{Kind: FaultGrant, Thread: c.thread, Seq: u.First, Record: -1, Message: what + " acted on the world without a grant"})
+	}
+}
+
+// granted counts an effect that names a grant.
+func (r *Report) granted(u *posthouse.Use) {
+	r.Granted++
+	claims := 0
+	for _, p := range u.Places() {
+		if !p.Undone {
+			claims++
+		}
+	}
+	if r.Attempts += claims; claims > 0 {
+		r.AtWorkers++
+	}
+	if u.Status == posthouse.GrantUnknown {
+		r.Unknown++
 	}
 }
 

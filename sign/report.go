@@ -81,7 +81,10 @@ type Report struct {
 	Witnessed   int         `json:"witnessed"`   // threads that still have what the witness saw
 	Faults      []Fault     `json:"faults"`      // in the order they were found
 
-	Granted int `json:"granted"` // effects on the world that a decision licenses
+	Granted   int `json:"granted"`             // effects on the world that a decision licenses
+	AtWorkers int `json:"atWorkers,omitempty"` // of these, those that workers had as a task
+	Attempts  int `json:"attempts,omitempty"`  // how often workers had them
+	Unknown   int `json:"unknown,omitempty"`   // effects under a grant of which nobody knows whether they happened
 
 	// Ungranted are the first 10,000 effects of class external without a grant, and
 	// UngrantedMore counts the rest. They are faults only with VerifyOptions.RequireGrants.
@@ -121,7 +124,7 @@ func (r *Report) add(t *Report) {
 	r.Unsigned += t.Unsigned
 	r.Witnessed += t.Witnessed
 	r.Faults = append(r.Faults, t.Faults...)
-	r.Granted += t.Granted
+	r.Granted, r.AtWorkers, r.Attempts, r.Unknown = r.Granted+t.Granted, r.AtWorkers+t.AtWorkers, r.Attempts+t.Attempts, r.Unknown+t.Unknown
 	for _, f := range t.Ungranted {
 		r.ungranted(f)
 	}

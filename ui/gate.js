@@ -28,11 +28,30 @@ function say(d) {
   return `${words.join(" ")}, ${new Date(d.at).toLocaleString()}${d.reason ? `: ${d.reason}` : ""}`;
 }
 
+const approvals = {
+  usable: "; it may be used", used: "; it is used", lapsed: "; it has lapsed, and is asked for again", ended: "; it ended with its version or branch",
+};
+
 function status(grant) {
   if (grant.licenses > 0) {
     return statuses[grant.status] || grant.status;
   }
   return grant.gate.decision ? "decided" : "open";
+}
+
+// attempts says which workers had the effect, and what each said of it.
+function attempts(use) {
+  const all = use.attempts || [];
+  const last = { executed: ": it acted", released: ": it is at it", unknown: ": it is not known whether it acted" };
+  return all.map((a, i) => {
+    let end = i < all.length - 1 ? last.unknown : last[use.status] || "";
+    if (a.undone) {
+      end = ": it did not act";
+    }
+    const line = document.createElement("li");
+    put(line, `${a.worker} was given it ${new Date(a.at).toLocaleString()} (task ${a.gate})${end}`);
+    return line;
+  });
 }
 
 function makeUse(use, tree, by) {
@@ -42,6 +61,8 @@ function makeUse(use, tree, by) {
   setTime(part(box, "at"), use.at, "");
   put(part(box, "by"), by);
   put(part(box, "task"), `${use.thread} / ${use.task}`);
+  part(box, "attempts").hidden = !use.attempts;
+  part(box, "attempts").replaceChildren(...attempts(use));
   showJSON(part(box, "outcome"), exact.member(tree, "outcome"));
   return box;
 }
@@ -70,7 +91,7 @@ function draw({ data: grant, tree }) {
   put(part(card, "text"), gate.text || gate.name);
   put(part(card, "status"), status(grant));
   put(part(card, "licenses"), grant.licenses === 0 ? "no effect: it is a question"
-    : `${grant.licenses === 1 ? "one effect" : `${grant.licenses} effects`}, on branch ${gate.branch}${grant.validUntil ? `, until ${new Date(grant.validUntil).toLocaleString()}` : ""}`);
+    : `${grant.licenses === 1 ? "one effect" : `${grant.licenses} effects`}, on branch ${gate.branch}${grant.validUntil ? `, until ${new Date(grant.validUntil).toLocaleString()}` : ""}${approvals[grant.approval] || ""}`);
   put(part(card, "requester"), requesters(gate));
   put(part(card, "thread"), gate.thread);
   setTime(part(card, "age"), gate.createdAt);

@@ -75,6 +75,9 @@ func (a *app) showGrant(v *server.Grant) {
 		u := &v.Uses[i]
 		a.Line("\n→ %s  %s, %s", term.Visible(u.Name), tree.UseStatus(&u.Use), tree.Time(u.At))
 		a.Fields("execution", u.Task, "class", u.Effect.String(), "entry", strconv.FormatUint(u.Seq, 10))
+		for _, line := range tree.Attempts(&u.Use) {
+			a.Line("%s", line)
+		}
 		if u.Outcome != nil {
 			a.Line("outcome")
 			a.showJSON(u.Outcome)

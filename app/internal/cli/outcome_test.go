@@ -58,9 +58,22 @@ func openDesk(t *testing.T, store posthouse.Store) *desk {
 		return err
 	})
 	g.Node("receipt", func(context.Context, *payment) error { return nil })
+	g.Remote("abroad", graph.Remote[payment, map[string]any, string]{
+		Task: "transfer",
+		Act: func(ctx context.Context, s *payment, open func(context.Context, map[string]any) (string, error)) (string, error) {
+			return gate.Act(ctx, "transfer", s.Grant, open)
+		},
+		Out: func(s *payment, done string) error { s.Done = done; return nil },
+	})
 	g.Edge(graph.Start, "propose")
-	g.Edge("propose", "transfer")
+	g.Route("propose", func(s *payment) string {
+		if s.To == "abroad" {
+			return "abroad"
+		}
+		return "transfer"
+	}, "transfer", "abroad")
 	g.Edge("transfer", "receipt")
+	g.Edge("abroad", "receipt")
 	g.Edge("receipt", graph.End)
 	app, err := g.Compile(l, nil)
 	ok(err)

@@ -156,7 +156,7 @@ func (a *app) showUngranted(r *sign.Report) {
 	if r.Granted+without == 0 {
 		return
 	}
-	a.Line("effects  %d under a grant, %d of class external without one", r.Granted, without)
+	a.Line("effects  %d under a grant%s, %d of class external without one", r.Granted, moreOfEffects(r), without)
 	for i, f := range r.Ungranted {
 		if i == maxListed {
 			a.Line("         and %s more (--json lists them)", number(without-maxListed))
@@ -164,6 +164,21 @@ func (a *app) showUngranted(r *sign.Report) {
 		}
 		a.Line("         %s", term.Visible(strings.TrimPrefix(f.String(), string(f.Kind)+": ")))
 	}
+}
+
+// moreOfEffects says which of the effects under a grant workers had, and which are unknown.
+func moreOfEffects(r *sign.Report) string {
+	var parts []string
+	if r.AtWorkers > 0 {
+		parts = append(parts, number(r.AtWorkers)+" at workers in "+count(r.Attempts, "attempt"))
+	}
+	if r.Unknown > 0 {
+		parts = append(parts, number(r.Unknown)+" with an unknown outcome")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // count returns a number with its noun, in the plural unless it is 1.

@@ -31,6 +31,9 @@ func EffectLine(e *Effect) string {
 		s += fmt.Sprintf("[%d]", e.Occurrence)
 	}
 	s += "  " + UseStatus(&e.Use)
+	if n := len(e.Attempts); n > 0 {
+		s += ", at " + term.Visible(e.Attempts[n-1].Worker)
+	}
 	switch {
 	case e.Decision != nil:
 		return s + ", " + Decision(e.Decision) + "  (" + string(e.Grant) + ")"
@@ -53,4 +56,26 @@ func UseStatus(u *posthouse.Use) string {
 		s += fmt.Sprintf(" (attempts that did not act: %d)", u.Failed)
 	}
 	return s
+}
+
+// Attempts returns a line for each worker that had an effect as a task, oldest first.
+func Attempts(u *posthouse.Use) (lines []string) {
+	for i := range u.Attempts {
+		a := &u.Attempts[i]
+		s := term.Visible(a.Worker) + " was given it " + Time(a.At) + " (task " + string(a.Gate) + ")"
+		switch {
+		case a.Undone:
+			s += ": it did not act"
+		case i < len(u.Attempts)-1:
+			s += ": it is not known whether it acted"
+		case u.Status == posthouse.GrantExecuted:
+			s += ": it acted"
+		case u.Status == posthouse.GrantReleased:
+			s += ": it is at it"
+		case u.Status == posthouse.GrantUnknown:
+			s += ": it is not known whether it acted"
+		}
+		lines = append(lines, s)
+	}
+	return lines
 }
