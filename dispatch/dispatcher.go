@@ -59,6 +59,8 @@ type Dispatcher struct {
 	hints    hinter
 	peers    map[string]*peer // sessions of other processes, as of peersAt
 	peersAt  time.Time
+	named    map[string]map[line]time.Time // what workers of each pass named, and when last
+	namesAt  time.Time                     // when all of them were looked at
 
 	retries, failed, silent uint64 // for Gauges
 }
@@ -74,7 +76,7 @@ func New(l *ledger.Ledger, o *Options) (*Dispatcher, error) {
 	d := &Dispatcher{
 		ledger: l, core: l.Core(), opt: *o, open: map[posthouse.ID]*openTask{}, queues: map[line]*queue{}, busy: busyCount{},
 		sessions: map[string]*session{}, held: map[posthouse.ID]*holding{}, news: make(chan struct{}),
-		hints: newHinter(o.Hints),
+		hints: newHinter(o.Hints), named: map[string]map[line]time.Time{},
 	}
 	if d.opt.Poll == 0 {
 		d.opt.Poll = defaultPoll

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/task"
@@ -14,6 +15,7 @@ import (
 const (
 	maxSessions    = 1_000  // of one pass
 	maxAllSessions = 10_000 // of all passes
+	maxNames       = 4_000  // tasks that the workers of one pass name in namesKept; each is a line of the queue
 	maxUnknown     = 100    // claims that the engine does not know, which one session asks about in a lease
 	bindingFrom    = 2      // the first protocol in which a claim says its session
 )
@@ -109,7 +111,51 @@ func (d *Dispatcher) enroll(s *session) error {
 			}
 		}
 	}
+	if err := d.name(s); err != nil {
+		return err
+	}
 	d.sessions[s.id] = s
+	return nil
+}
+
+// namesKept is how long an engine knows which tasks the workers of a pass have named: as long as
+// a shared queue keeps the line of a task that nobody asks for.
+const namesKept = time.Hour
+
+// name notes the tasks that a session names, of a pass. Each makes a line in the queue that
+// engines share, so a pass may not name new ones without end. Callers hold d.mu.
+func (d *Dispatcher) name(s *session) error {
+	if s.pass == "" {
+		return nil
+	}
+	now := d.core.Now()
+	d.forgetNames(now, s.pass)
+	if since := now.Sub(d.namesAt); since >= namesKept || since < 0 {
+		d.namesAt = now
+		for pass := range d.named {
+			d.forgetNames(now, pass)
+		}
+	}
+	names, more := d.named[s.pass], 0
+	for _, l := range s.lines() {
+		if _, known := names[l]; !known {
+			more++
+		}
+	}
+	if more > 0 && len(names)+more > maxNames {
+		return &posthouse.Error{
+			Code: posthouse.CodeBusy, Field: "tasks",
+			Message: fmt.Sprintf("the workers of %s named %d tasks in the last hour, and now %d more; the limit is %d, a task of two groups counting twice", s.pass, len(names), more, maxNames),
+			Hint:    "name the same tasks each time; what changes belongs in a task's input",
+		}
+	}
+	if names == nil {
+		names = map[line]time.Time{}
+		d.named[s.pass] = names
+	}
+	for _, l := range s.lines() {
+		names[l] = now
+	}
 	return nil
 }
 
@@ -154,4 +200,17 @@ func checkSignal(s *posthouse.Signal) error {
 		}
 	}
 	return nil
+}
+
+// forgetNames forgets what the workers of a pass have not named for namesKept. Callers hold d.mu.
+func (d *Dispatcher) forgetNames(now time.Time, pass string) {
+	names := d.named[pass]
+	for l, at := range names {
+		if since := now.Sub(at); since >= namesKept || since < 0 {
+			delete(names, l)
+		}
+	}
+	if len(names) == 0 {
+		delete(d.named, pass)
+	}
 }

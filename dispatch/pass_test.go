@@ -197,3 +197,45 @@ func TestSessionsAreNoOtherSlots(t *testing.T) {
 		t.Errorf("another's slot is gone: %v", err)
 	}
 }
+
+// TestNamesOfTasksAreBounded for each pass, over an hour, whichever sessions end meanwhile: each
+// name makes a line in the queue that engines share.
+func TestNamesOfTasksAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		connect := func(pass string, i int) error {
+			hello := task.Hello{Protocol: task.Protocol, Worker: "w", Group: "gpu", Tasks: []string{fmt.Sprint("task-", i), "fetch"}, AtOnce: 1}
+			ctx := task.WithPass(t.Context(), &task.Pass{Name: pass, Groups: []string{task.Any}, Tasks: []string{task.Any}})
+			s, err := h.d.Connect(ctx, hello)
+			if err != nil {
+				return err
+			}
+			return h.d.Disconnect(ctx, s.ID)
+		}
+		named := 0
+		for i := range 3000 {
+			err := connect("flood", i)
+			if err == nil {
+				named++
+				continue
+			}
+			var e *posthouse.Error
+			if !errors.As(err, &e) || e.Code != posthouse.CodeBusy || e.Field != "tasks" {
+				t.Fatal(err)
+			}
+		}
+		if named != 1999 { // each in two lines, beside the two of fetch
+			t.Errorf("%d sessions of new names", named)
+		}
+		if err := connect("flood", 7); err != nil {
+			t.Errorf("names that are known: %v", err)
+		}
+		if err := connect("other", 50_000); err != nil {
+			t.Errorf("another pass: %v", err)
+		}
+		time.Sleep(2 * time.Hour) // of the bubble's clock
+		if err := connect("flood", 60_000); err != nil {
+			t.Errorf("after an hour: %v", err)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -58,10 +59,30 @@ func (s *Server) serve(rt *api.Route) http.Handler {
 			s.fail(w, r, err)
 			return
 		}
-		if err := rt.Handle(w, r); err != nil {
+		give, err := s.turn(w, r)
+		if err == nil {
+			defer give()
+			err = rt.Handle(w, r)
+		}
+		if err != nil {
 			s.fail(w, r, err)
 		}
 	})
+}
+
+// turn waits until there is room to make one more answer that may be large, for the token of the
+// request. The turn is over once the answer is made; while a client reads it, it counts among
+// what is unread.
+func (s *Server) turn(w http.ResponseWriter, r *api.Request) (give func(), err error) {
+	if r.Route.Style != api.JSON || r.Method != http.MethodGet || r.Route.Role == "" {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.limits.Wait)
+	defer cancel()
+	if give, err = s.turns.Take(ctx, r.Actor.Name); err == nil {
+		api.NoteMade(w, give)
+	}
+	return give, err
 }
 
 // drained bounds how much of a body over the limit is read before the refusal,

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/seldom"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -73,7 +74,7 @@ func TestRefusedTokensAreLogged(t *testing.T) {
 		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	})
 	now := time.Unix(1700000000, 0)
-	h.server.refused.wall = func() time.Time { return now }
+	h.server.refused.log = seldom.New(h.server.log, func() time.Time { return now })
 	lines := func() int { return strings.Count(log.String(), "an access token was refused") }
 	wants := func(n int, what string) {
 		t.Helper()
@@ -96,10 +97,10 @@ func TestRefusedTokensAreLogged(t *testing.T) {
 	for range 100 {
 		h.send(ask{method: "GET", path: "/api/gates", as: "-", header: []string{"Authorization: Bearer wrong-secret"}}).refused(problem.CodeUnauthenticated)
 	}
-	wants(refusedPerSecond, "a hundred more in a second")
+	wants(seldom.PerSecond, "a hundred more in a second")
 	now = now.Add(time.Second)
 	h.send(ask{method: "GET", path: "/api/gates", as: "-", header: []string{"Authorization: Bearer wrong-secret"}}).refused(problem.CodeUnauthenticated)
-	wants(refusedPerSecond+1, "in the next second")
+	wants(seldom.PerSecond+1, "in the next second")
 	for _, want := range []string{"level=WARN", "from=127.0.0.1:", "more=94"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, log.String())

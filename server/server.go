@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/seldom"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/page"
@@ -70,6 +71,9 @@ type Limits struct {
 	TokenStreams int // of those for each token, so that none holds all; default a quarter of them, at least 2
 	TokenCalls   int // of Calls for each token; default half of them, at least 1
 
+	Reads      int // answers to GET that are made at once, of up to Page bytes each; default 32. More wait
+	TokenReads int // of those for each token; default a quarter of them, at least 1
+
 	// Unread is how many bytes of events the clients of one token may leave unread, on all
 	// their streams and WebSockets. Of more, the stream that waits longest is ended: its
 	// client goes on with the last event that it has. Default: 4 MiB, and eight times as
@@ -86,7 +90,7 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() (Limits, error) {
-	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Calls < 0 || l.Streams < 0 || l.TokenStreams < 0 || l.TokenCalls < 0 || l.Unread < 0 || l.Session < 0 || l.Token < 0 || l.Clients < 0 || l.Client < 0 {
+	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Calls < 0 || l.Streams < 0 || l.TokenStreams < 0 || l.TokenCalls < 0 || l.Reads < 0 || l.TokenReads < 0 || l.Unread < 0 || l.Session < 0 || l.Token < 0 || l.Clients < 0 || l.Client < 0 {
 		return l, posthouse.Invalid("Limits", "has a negative value; 0 means the default")
 	}
 	def(&l.Body, 1<<20)
@@ -98,6 +102,8 @@ func (l Limits) withDefaults() (Limits, error) {
 	def(&l.Streams, 1000)
 	def(&l.TokenStreams, max(l.Streams/4, 2))
 	def(&l.TokenCalls, max(l.Calls/2, 1))
+	def(&l.Reads, 32)
+	def(&l.TokenReads, max(l.Reads/4, 1))
 	def(&l.Unread, 4<<20)
 	def(&l.Session, 12*time.Hour)
 	def(&l.Token, 10*time.Second)
@@ -155,6 +161,7 @@ type Server struct {
 	anonymous     anonymous
 	unread        *api.Unread // events
 	unreadAnswers *api.Unread // answers of other requests
+	turns         *api.Turns  // to make them
 }
 
 // New returns a server. [posthouse.ErrInvalid] names the option at fault.
@@ -180,6 +187,7 @@ func New(o Options) (*Server, error) {
 		calls: make(chan struct{}, limits.Calls), streams: make(chan struct{}, limits.Streams),
 		anonymous: anonymous{places: max(limits.Streams/10, 1)},
 		unread:    api.NewUnread(limits.Unread, 8*limits.Unread), unreadAnswers: api.NewUnread(16*limits.Unread, 64*limits.Unread),
+		turns: api.NewTurns(limits.TokenReads, limits.Reads),
 	}
 	if s.hosts, err = api.NewHosts(o.AllowedHosts); err != nil {
 		return nil, err
@@ -190,7 +198,7 @@ func New(o Options) (*Server, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.refused = refused{log: s.log, wall: s.wall}
+	s.refused = refused{seldom.New(s.log, s.wall)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.work, s.abandon = context.WithCancel(context.Background())
 	s.sessions, err = session.OpenLogins(s.now, limits.Session, filepath.Join(s.tokens.Dir(), session.LoginsFile))

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/problem"
@@ -86,4 +87,33 @@ func TestNoTokenHoldsAllCalls(t *testing.T) {
 	}
 	h.send(ask{method: "POST", path: "/api/agents/dispatch", as: "-", body: `{"message":"x"}`, header: []string{"Authorization: Bearer " + other}}).want(http.StatusAccepted)
 	<-begun
+}
+
+// TestAnswersMadeAtOnce: a token waits for its own answers to be made, and no other token does.
+// An answer that a client does not read keeps no turn.
+func TestAnswersMadeAtOnce(t *testing.T) {
+	h := open(t, func(o *Options) { o.Limits.Reads, o.Limits.TokenReads, o.Limits.Wait = 2, 1, 10*time.Millisecond })
+	c := h.saved("t", `"`+strings.Repeat("x", 8<<20-100)+`"`)
+	give, err := h.server.turns.Take(t.Context(), "viewer-token")
+	check(t, err)
+	p := h.send(ask{method: "GET", path: "/api/checkpoints/" + string(c.ID), as: tokens.Viewer}).refused(problem.CodeTooMany)
+	if !strings.Contains(p.Detail, "viewer-token") {
+		t.Error(p.Detail)
+	}
+	h.get("/api/checkpoints/" + string(c.ID)).want(http.StatusOK)
+	h.send(ask{method: "GET", path: "/healthz", as: "-"}).want(http.StatusOK)
+	give()
+	for range 3 {
+		conn, err := net.Dial("tcp", h.http.Listener.Addr().String())
+		check(t, err)
+		defer conn.Close()
+		check(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+		_, err = io.WriteString(conn, "GET /api/checkpoints/"+string(c.ID)+" HTTP/1.1\r\nHost: localhost\r\n"+h.bearer(tokens.Viewer)+"\r\n\r\n")
+		check(t, err)
+		resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil)
+		check(t, err)
+		if resp.StatusCode != http.StatusOK {
+			t.Error(resp.Status)
+		}
+	}
 }

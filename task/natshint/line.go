@@ -91,6 +91,9 @@ func (q *Queue) consumer(ctx context.Context, d hint.Demand) (jetstream.Consumer
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if len(q.lines) >= maxLines {
+		clear(q.lines) // they are found again where they are still asked for
+	}
 	q.lines[key] = c
 	return c, nil
 }

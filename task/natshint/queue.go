@@ -43,6 +43,7 @@ const (
 	idle       = time.Hour       // after which a consumer that nobody asks goes
 	answerTime = 5 * time.Second // of the servers
 	batchSize  = 1000            // hints that are published at once
+	maxLines   = 10_000          // consumers that are known here
 )
 
 // A Queue is a [hint.Queue] and a [deadletter.Box] on the servers of a connection.

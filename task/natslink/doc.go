@@ -27,6 +27,6 @@
 //
 // A store in package natsstore has another server in its process: no worker reaches that one.
 //
-// The package imports the root package, internal/loopback, task, task/deadletter, task/hint,
+// The package imports the root package, internal/loopback, internal/seldom, task, task/deadletter, task/hint,
 // task/link, task/natshint and task/natstask.
 package natslink

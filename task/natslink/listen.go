@@ -1,7 +1,6 @@
 package natslink
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/loopback"
+	"github.com/posthouse/posthouse/internal/seldom"
 	"github.com/posthouse/posthouse/task/link"
 )
 
@@ -46,7 +46,8 @@ func (l *natsLink) listen(o *link.Options, log *slog.Logger) ([]nats.Option, err
 	}
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // never fails: crypto/rand aborts the program instead
-	g := &guard{own: hex.EncodeToString(secret[:]), allow: o.Allow, log: log, workers: map[uint64]string{}}
+	seldom := seldom.New(log, time.Now)
+	g := &guard{own: hex.EncodeToString(secret[:]), allow: o.Allow, log: seldom, workers: map[uint64]string{}}
 	so.CustomClientAuthentication = g
 	probe, err := net.Listen("tcp", o.Listen) // the server says in its log only that an address is taken
 	if err != nil {
@@ -58,7 +59,7 @@ func (l *natsLink) listen(o *link.Options, log *slog.Logger) ([]nats.Option, err
 		return nil, invalid("Listen", "is not possible: "+err.Error(), "as in 127.0.0.1:4222")
 	}
 	l.own = &ownServer{server: s, guard: g, done: make(chan struct{})}
-	said := &lastLine{to: log}
+	said := &lastLine{to: seldom}
 	s.SetLoggerV2(said, false, false, false)
 	s.Start()
 	if !s.ReadyForConnections(10 * time.Second) {
@@ -130,7 +131,7 @@ func (s *ownServer) stop() {
 type guard struct {
 	own   string // the token of this process
 	allow func(token string) (bool, error)
-	log   *slog.Logger
+	log   *seldom.Log
 
 	mu      sync.Mutex
 	workers map[uint64]string // tokens by connection
@@ -144,12 +145,17 @@ func (g *guard) Check(c server.ClientAuthentication) bool {
 		return true
 	}
 	if !g.good(token) {
+		why := "nobody has this token, or it may not take tasks"
+		if token == "" {
+			why = "there is none"
+		}
+		g.log.Warn("posthouse: a worker's token was refused", "from", addressOf(c), "why", why)
 		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if n := g.connections(token); n >= maxConnections {
-		g.log.Warn("posthouse: a worker's token has as many connections as it may have", "connections", n)
+		g.log.Warn("posthouse: a worker's token has as many connections as it may have", "from", addressOf(c), "connections", n)
 		return false
 	}
 	name := link.AddressOf(sha256.Sum256([]byte(token)))
@@ -159,6 +165,13 @@ func (g *guard) Check(c server.ClientAuthentication) bool {
 	}})
 	g.workers[c.GetID()] = token
 	return true
+}
+
+func addressOf(c server.ClientAuthentication) string {
+	if a := c.RemoteAddress(); a != nil {
+		return a.String()
+	}
+	return "this process"
 }
 
 // maxConnections bounds the connections that show one token.
@@ -217,16 +230,20 @@ func (g *guard) look(s *server.Server) {
 	}
 }
 
-// A lastLine passes on what the server warns about, and keeps the last.
+// A lastLine passes on what the server warns about, and keeps the last. A client that is not
+// let in is the guard's to tell of: the server's line has the name that was sent, which may be a
+// token in the wrong place.
 type lastLine struct {
-	to   *slog.Logger
+	to   *seldom.Log
 	mu   sync.Mutex
 	line string
 }
 
 func (l *lastLine) say(format string, v ...any) {
 	line := strings.TrimSpace(fmt.Sprintf(format, v...))
-	l.to.Log(context.Background(), slog.LevelWarn, "posthouse: NATS in this process", "says", line)
+	if !strings.Contains(line, "authentication error") {
+		l.to.Warn("posthouse: NATS in this process", "says", line)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.line = line

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ type Options struct {
 
 	// Letters keeps requests that are none: they do not parse, or are too large. Whoever asked
 	// is answered anyway, where it says how. Default: they are logged only.
-	Letters deadletter.Box // of each worker, the first 1,000 since Serve
+	Letters deadletter.Box // of each worker, 1,000 in an hour, and 10,000 of all
 
 	// Worker is the name in the subjects of [NewEngine]'s calls, 1 to 200 bytes. Default: what
 	// the worker calls itself. The permissions of its user have it as [Token] writes it.
@@ -53,8 +52,6 @@ const (
 	maxClaims = 10_000
 	maxOthers = 10_000
 	maxShare  = 2_000 // of each, of one worker's name
-
-	maxLetters = 1_000 // that are kept of one worker's name
 )
 
 func (o *Options) prefix() (string, error) {
@@ -86,7 +83,7 @@ func Serve(conn *nats.Conn, e task.Engine, o *Options) (stop func(), err error) 
 	name := nats.NewInbox()[len(nats.InboxPrefix):]
 	s := &server{
 		ctx: ctx, conn: conn, engine: e, log: o.logger(), name: name, prefix: prefix, pass: anyTask,
-		claims: newPlaces(maxClaims, maxShare), others: newPlaces(maxOthers, maxShare), kept: newPlaces(math.MaxInt, maxLetters),
+		claims: newPlaces(maxClaims, maxShare), others: newPlaces(maxOthers, maxShare), kept: newQuota(time.Now),
 	}
 	if o != nil {
 		s.letters, s.pass = o.Letters, o.Pass
@@ -135,7 +132,7 @@ type server struct {
 	shift  shift
 
 	letters deadletter.Box // nil: there is none
-	kept    *places        // a place for each letter so far; none is left again
+	kept    *quota         // of letters
 }
 
 // receive has a request answered. It never waits, because nothing else is received meanwhile. A

@@ -15,6 +15,7 @@ type Recorder struct {
 	Actor  string // the name of the token
 	Err    error
 	Unread *Unread // what counts and bounds what is being written; nil: nothing does
+	Made   func()  // called before the first byte goes out: the answer is made; nil: nobody asks
 
 	stopped atomic.Bool // a write was given up
 }
@@ -25,6 +26,7 @@ const countedFrom = 4 << 10
 
 // WriteHeader implements [http.ResponseWriter].
 func (w *Recorder) WriteHeader(status int) {
+	w.made()
 	if w.Status == 0 && status >= 200 || status == http.StatusSwitchingProtocols {
 		w.Status = status
 	}
@@ -33,6 +35,7 @@ func (w *Recorder) WriteHeader(status int) {
 
 // Write implements [http.ResponseWriter].
 func (w *Recorder) Write(p []byte) (int, error) {
+	w.made()
 	if w.Status == 0 {
 		w.Status = http.StatusOK
 	}
@@ -43,6 +46,13 @@ func (w *Recorder) Write(p []byte) (int, error) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	return w.ResponseWriter.Write(p)
+}
+
+func (w *Recorder) made() {
+	if made := w.Made; made != nil {
+		w.Made = nil
+		made()
+	}
 }
 
 // stop gives up the write that waits for the client, and those to come.
@@ -61,6 +71,10 @@ func recorder(w http.ResponseWriter) *Recorder {
 	}
 	return new(Recorder)
 }
+
+// NoteMade has fn called once the answer is made, before the first byte of it goes out. It does
+// nothing for a writer that is no Recorder.
+func NoteMade(w http.ResponseWriter, fn func()) { recorder(w).Made = fn }
 
 // NoteRoute tells the log line which route the request took.
 func NoteRoute(w http.ResponseWriter, r *Route) { recorder(w).Route = r }
