@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -31,7 +32,17 @@ func (l *Ledger) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 	if err := checkDecision(l.core, &d); err != nil {
 		return nil, err
 	}
-	checked := l.checkValue(ctx, gate, &d)
+	for checked := l.checkValue(ctx, gate, &d); ; {
+		g, err := l.decide(ctx, gate, d, checked)
+		again, ok := errors.AsType[*uncheckedValue](err)
+		if !ok {
+			return g, err
+		}
+		checked = &valueCheck{again.schema, l.core.Config.Validate(again.schema, d.Value)}
+	}
+}
+
+func (l *Ledger) decide(ctx context.Context, gate posthouse.ID, d posthouse.Decision, checked *valueCheck) (*posthouse.Gate, error) {
 	return commit.Decide(ctx, l.core, commit.Place{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
 		if !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt) && d.Verdict != posthouse.Cancel {
 			return commit.Expired(g), nil
@@ -98,12 +109,19 @@ func (l *Ledger) checkValue(ctx context.Context, gate posthouse.ID, d *posthouse
 	return &valueCheck{g.Schema, l.core.Config.Validate(g.Schema, d.Value)}
 }
 
-// of returns what was found of the schema of a gate, which is checked now if it is another.
-func (v *valueCheck) of(c *core.Core, g *posthouse.Gate, value json.RawMessage) error {
+// An uncheckedValue says against which schema a value is to be checked, by who holds no lock.
+type uncheckedValue struct{ schema json.RawMessage }
+
+// Error implements error.
+func (*uncheckedValue) Error() string { return "the value was not checked against the gate's schema" }
+
+// of returns what was found of the schema of a gate. If it is another, or the gate could not be
+// read before, that is an [uncheckedValue]: the thread is locked here.
+func (v *valueCheck) of(g *posthouse.Gate) (found error, unchecked error) {
 	if v != nil && bytes.Equal(v.schema, g.Schema) {
-		return v.err
+		return v.err, nil
 	}
-	return c.Config.Validate(g.Schema, value)
+	return nil, &uncheckedValue{slices.Clone(g.Schema)}
 }
 
 func mayDecide(c *core.Core, g *posthouse.Gate, d *posthouse.Decision, checked *valueCheck, at time.Time) error {
@@ -122,7 +140,11 @@ func mayDecide(c *core.Core, g *posthouse.Gate, d *posthouse.Decision, checked *
 		if c.Config.Validate == nil {
 			return commit.Unchecked(g)
 		}
-		if err := checked.of(c, g, d.Value); err != nil {
+		err, unchecked := checked.of(g)
+		if unchecked != nil {
+			return unchecked
+		}
+		if err != nil {
 			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "value", Message: "does not satisfy the gate's schema", Err: err}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
@@ -110,5 +111,56 @@ func TestACheckHoldsNobodyUp(t *testing.T) {
 	close(goOn)
 	if err := <-late; !errors.Is(err, posthouse.ErrDecided) {
 		t.Errorf("the late one: %v", err)
+	}
+}
+
+// TestASchemaHoldsNobodyUp where it is asked: while a validator looks at it, the thread's other
+// question is decided, and the thread cancelled.
+func TestASchemaHoldsNobodyUp(t *testing.T) {
+	ctx := context.Background()
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	l := open(t, &ledger.Options{Validate: func(schema, _ json.RawMessage) error {
+		if string(schema) == `{"slow":1}` {
+			begun <- struct{}{}
+			<-goOn
+		}
+		return nil
+	}})
+	draft := func(schema string) *ledger.Draft {
+		return &ledger.Draft{
+			Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting, Parts: []posthouse.Part{{Name: "n", Data: []byte("1")}}},
+			Gates: []posthouse.Gate{{Name: "ok?", Schema: json.RawMessage(schema)}},
+		}
+	}
+	done, err := l.Commit(ctx, draft(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := make(chan error)
+	go func() {
+		d := draft(`{"slow":1}`)
+		d.Branch = "main"
+		_, err := l.Commit(ctx, d)
+		late <- err
+	}()
+	<-begun
+	decided := make(chan error)
+	go func() {
+		_, err := l.Decide(ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Reject, By: "bob"})
+		decided <- err
+	}()
+	select {
+	case err := <-decided:
+		if err != nil {
+			t.Error(err)
+		}
+		close(goOn)
+	case <-time.After(10 * time.Second):
+		t.Error("a rejection waits for the schema of another question")
+		close(goOn)
+		<-decided
+	}
+	if err := <-late; err != nil {
+		t.Errorf("the slow one: %v", err)
 	}
 }

@@ -342,6 +342,7 @@ func (in *importer) interrupt(t *core.Thread) error {
 		if err := p.Validate(); err != nil {
 			return err
 		}
+		p.TrySchemas(in.l)
 		if err := in.l.Append(in.ctx, t, func(tx *core.Tx) error {
 			tx.Thread.Info.Lease.Held = false // of a run in the store it comes from
 			_, err := commit.Write(tx, p)

@@ -81,6 +81,7 @@ func Run(ctx context.Context, c *core.Core, p *Plan) (*Made, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
+	p.TrySchemas(c)
 	t, err := c.Lock(p.Thread)
 	if err != nil {
 		return nil, err

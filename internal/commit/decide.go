@@ -126,13 +126,17 @@ func askedAgain(tx *core.Tx, g *posthouse.Gate) posthouse.ID {
 // would fail, perhaps a week later. For the same reason it returns [posthouse.ErrInvalid] for
 // a schema that the validator refuses: it says so of any value, with the field schema.
 func MayOpen(c *core.Core, g *posthouse.Gate) error {
+	return mayOpen(c, g, func(schema json.RawMessage) error { return c.Config.Validate(schema, json.RawMessage("null")) })
+}
+
+func mayOpen(c *core.Core, g *posthouse.Gate, try func(schema json.RawMessage) error) error {
 	switch {
 	case len(g.Schema) == 0 || !g.Allows(posthouse.Edit) && !g.Allows(posthouse.Respond):
 		return nil
 	case c.Config.Validate == nil:
 		return Unchecked(g)
 	}
-	err := c.Config.Validate(g.Schema, json.RawMessage("null"))
+	err := try(g.Schema)
 	if e, ok := errors.AsType[*posthouse.Error](err); ok && e.Field == "schema" {
 		return &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "schema", Message: "of gate " + cmp.Or(string(g.ID), g.Name) + " cannot be used to check an answer", Err: err,

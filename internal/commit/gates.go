@@ -34,7 +34,7 @@ func (c *Commit) openGates() error {
 			asked.ID = c.successors[asked.Supersedes] // "" where it supersedes none that is open
 		}
 		if !p.Copy && kindOf(p.Checkpoint) != posthouse.KindFork { // those were opened before
-			if err := MayOpen(tx.Core, &asked); err != nil {
+			if err := mayOpen(tx.Core, &asked, p.schemaError); err != nil {
 				return err
 			}
 		}

@@ -18,6 +18,7 @@ func RunAll(ctx context.Context, c *core.Core, ds []*Plan) error {
 		if err := d.Validate(); err != nil {
 			return err
 		}
+		d.TrySchemas(c)
 	}
 	t, err := c.Lock(ds[0].Thread)
 	if err != nil {

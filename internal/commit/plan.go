@@ -1,6 +1,8 @@
 package commit
 
 import (
+	"encoding/json"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
 )
@@ -47,6 +49,8 @@ type Plan struct {
 
 	// Kept are parts that are on record already. Rules made since do not judge them.
 	Kept posthouse.State
+
+	schemas map[string]error // what the validator said of the gates' schemas, before a lock was held
 
 	// Read is what was read of the parent's state and program already, or nil.
 	Read posthouse.State
@@ -109,3 +113,22 @@ func (p *Plan) Validate() error {
 	}
 	return nil
 }
+
+// TrySchemas has the validator look at the schemas of gates that the plan opens. A schema is code
+// of a stranger, so callers hold no lock.
+func (p *Plan) TrySchemas(c *core.Core) {
+	for i := range p.Gates {
+		if s := p.Gates[i].Schema; len(s) > 0 && c.Config.Validate != nil {
+			if p.schemas == nil {
+				p.schemas = map[string]error{}
+			}
+			if _, done := p.schemas[string(s)]; !done {
+				p.schemas[string(s)] = c.Config.Validate(s, json.RawMessage("null"))
+			}
+		}
+	}
+}
+
+// schemaError returns what was found of a schema. A gate that no draft has, such as one that is
+// asked again, was asked with it before.
+func (p *Plan) schemaError(schema json.RawMessage) error { return p.schemas[string(schema)] }

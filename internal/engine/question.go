@@ -161,6 +161,7 @@ type Gates struct{ t *Task }
 func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, error) {
 	t := v.t
 	t.Heartbeat()
+	checked := t.checkAgain(ctx, g)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed.Load() {
@@ -186,7 +187,7 @@ func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, erro
 	}
 	if q != nil {
 		q.asked = true
-		found, why, err := t.recordedAnswer(ctx, &g, q)
+		found, why, err := t.recordedAnswer(ctx, &g, q, checked)
 		if found != nil || err != nil {
 			return found, err
 		}
@@ -201,7 +202,7 @@ func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, erro
 
 // recordedAnswer returns the gate that answers g, or why g is asked again. While that gate
 // waits, the error is [posthouse.ErrWaiting]. Callers hold t.mu.
-func (t *Task) recordedAnswer(ctx context.Context, g *posthouse.Gate, q *question) (found *posthouse.Gate, why, err error) {
+func (t *Task) recordedAnswer(ctx context.Context, g *posthouse.Gate, q *question, checked *checkedValue) (found *posthouse.Gate, why, err error) {
 	last := q.last()
 	if last.Withdrawn() {
 		return nil, nil, nil
@@ -212,7 +213,7 @@ func (t *Task) recordedAnswer(ctx context.Context, g *posthouse.Gate, q *questio
 		}
 		q.gates[len(q.gates)-1] = last
 	}
-	if why = commit.Counts(t.session.ledger.Core(), g, last); why == nil && g.Uses > 0 {
+	if why = checked.counts(t.session.ledger.Core(), g, last); why == nil && g.Uses > 0 {
 		why = t.session.licenses(last)
 	}
 	if why != nil {
@@ -245,18 +246,10 @@ func (s *Session) licenses(g *posthouse.Gate) error {
 // asking. Where a policy's decision does not count any more, the policy may decide again.
 func (v Gates) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bool) {
 	t := v.t
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	content, err := t.prepareGate(ctx, &g)
-	if err != nil {
-		return 0, false
-	}
-	n = t.made().asks[askKey(&g, content)]
-	q := t.replay.question(&g, content, n)
-	if q == nil || q.last().Withdrawn() {
+	last, n := t.askedBefore(ctx, &g)
+	if last == nil || last.Withdrawn() {
 		return n, false
 	}
-	last := q.last()
 	if d := last.Decision; d == nil || !strings.HasPrefix(d.By, posthouse.PolicyPrefix) {
 		return n, true
 	}

@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// A checkedValue is what the schema of a question said of the value of an earlier decision. A
+// schema is code of a stranger: it is asked while the execution is not locked.
+type checkedValue struct {
+	gate posthouse.ID // that has the decision
+	why  error        // it does not count
+}
+
+// askedBefore returns the gate on record that the next question of g's content is, nil if there
+// is none, and the number of that question. Fields of g are filled in as [Gates.Ask] does.
+func (t *Task) askedBefore(ctx context.Context, g *posthouse.Gate) (last *posthouse.Gate, n uint32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	content, err := t.prepareGate(ctx, g)
+	if err != nil {
+		return nil, 0
+	}
+	n = t.made().asks[askKey(g, content)]
+	if q := t.replay.question(g, content, n); q != nil {
+		last = q.last()
+	}
+	return last, n
+}
+
+// checkAgain checks the value of the decision that would answer g, where g's schema is another
+// than that of the decision's gate. It returns nil where nothing is to be checked.
+func (t *Task) checkAgain(ctx context.Context, g posthouse.Gate) *checkedValue {
+	if len(g.Schema) == 0 || !g.AsksPeople() {
+		return nil
+	}
+	last, _ := t.askedBefore(ctx, &g)
+	if last == nil || commit.SameJSON(g.Schema, last.Schema) {
+		return nil
+	}
+	if last.Decision == nil { // it may be on record by now
+		found, err := t.session.ledger.Gate(ctx, last.ID)
+		if err != nil || found.Decision == nil {
+			return nil
+		}
+		last = found
+	}
+	return &checkedValue{last.ID, commit.Counts(t.session.ledger.Core(), &g, last)}
+}
+
+// counts is [commit.Counts] of a decision that may have been looked at before.
+func (v *checkedValue) counts(c *core.Core, g, earlier *posthouse.Gate) error {
+	if v != nil && v.gate == earlier.ID {
+		return v.why
+	}
+	return commit.Counts(c, g, earlier)
+}
