@@ -54,6 +54,9 @@ func (w *world) checkKept(id posthouse.ID, d *decision, used map[string]bool) {
 	}
 	info, err := w.here.ledger.Thread(w.ctx, d.gate.Thread)
 	if errors.Is(err, posthouse.ErrNotFound) {
+		if w.removed[d.gate.Thread] {
+			w.witness.fault(kept, "%s was approved and not used, and its unfinished thread %s is gone", id, d.gate.Thread)
+		}
 		return // it was finished, and removed whole
 	}
 	w.must(err)

@@ -429,9 +429,18 @@ func (w *world) lapse(rnd *rand.Rand) {
 
 // tidy has a policy remove what it may.
 func (w *world) tidy(rnd *rand.Rand) {
+	before := w.unfinished()
+	defer func() {
+		for _, thread := range before {
+			if _, err := w.here.ledger.Thread(w.ctx, thread); errors.Is(err, posthouse.ErrNotFound) {
+				w.removed[thread] = true
+			}
+		}
+	}()
 	if w.witness.arm == kept { // a retention that does not look at approvals
-		for _, at := range w.branches() {
-			w.removeOld(at[0])
+		for _, thread := range before {
+			_, err := retain.DeleteThread(w.ctx, w.here.ledger, thread, nil)
+			w.tell("delete", err)
 		}
 		return
 	}
@@ -443,18 +452,18 @@ func (w *world) tidy(rnd *rand.Rand) {
 	}
 }
 
-func (w *world) removeOld(thread string) {
-	info, err := w.here.ledger.Thread(w.ctx, thread)
-	if err != nil {
-		return
-	}
-	for h, err := range w.here.ledger.List(w.ctx, posthouse.Query{Thread: thread}) {
+// unfinished returns the threads with a branch that is neither done nor cancelled.
+func (w *world) unfinished() (all []string) {
+	for info, err := range w.here.ledger.Threads(w.ctx, posthouse.ThreadQuery{}) {
 		if err != nil {
-			return
+			w.tell("threads", err)
+			return all
 		}
-		if !slices.ContainsFunc(info.Branches, func(b posthouse.BranchHead) bool { return b.Head == h.ID }) {
-			_, err := retain.Delete(w.ctx, w.here.ledger, h.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan})
-			w.tell("delete", err)
+		if slices.ContainsFunc(info.Branches, func(b posthouse.BranchHead) bool {
+			return b.Status != posthouse.StatusDone && b.Status != posthouse.StatusCancelled
+		}) {
+			all = append(all, info.Thread)
 		}
 	}
+	return all
 }

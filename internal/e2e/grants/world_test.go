@@ -49,6 +49,7 @@ type world struct {
 
 	decided   map[posthouse.ID]*decision
 	delegates map[posthouse.ID][]string
+	removed   map[string]bool // threads that retention removed and that were not finished
 	tasks     []*posthouse.Gate
 }
 
@@ -108,7 +109,7 @@ func play(t *testing.T, s spec, count map[string]int) (faults []fault, length in
 func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, int) {
 	rnd := rand.New(rand.NewPCG(s.seed, 9))
 	w := &world{
-		t: t, ctx: t.Context(), below: memstore.New(), shared: !s.sqlite, decided: map[posthouse.ID]*decision{}, delegates: map[posthouse.ID][]string{},
+		t: t, ctx: t.Context(), below: memstore.New(), shared: !s.sqlite, decided: map[posthouse.ID]*decision{}, delegates: map[posthouse.ID][]string{}, removed: map[string]bool{},
 		witness: &witness{seed: s.seed, noted: map[string]int{}, stands: map[string]bool{}, last: map[string]int{}, paid: map[posthouse.ID]bool{}, count: count, arm: s.arm, verbose: func(string, ...any) {}},
 	}
 	if s.loud {
@@ -127,12 +128,6 @@ func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, in
 			again: rnd.IntN(4) == 0, beside: rnd.IntN(3) == 0 && s.arm != confirmed, split: rnd.IntN(3) == 0, retries: rnd.IntN(2), attempts: 1 + rnd.IntN(3),
 			validFor: time.Duration(rnd.IntN(2)) * time.Hour, open: rnd.IntN(4) == 0, quorum: rnd.IntN(3) == 0, uses: 1 + rnd.IntN(5)/4,
 		})
-	}
-	if s.arm == kept { // an approval lies between two nodes
-		w.graph = true
-		for i := range w.deals {
-			w.deals[i].split, w.deals[i].beside = true, false
-		}
 	}
 	w.here = w.start()
 	w.employ("w1")
