@@ -166,7 +166,7 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 // goOn lets a use go on that waited within its function. It has begun, so nothing is asked
 // again: it ends under the decision that it began under.
 func (a *action[T, Out]) goOn(ctx context.Context, g *posthouse.Gate, state engine.UseState) (posthouse.Value, error) {
-	under, err := a.task.Session().Ledger().Gate(ctx, a.use.Under())
+	under, err := a.task.Session().Gate(ctx, a.use.Under())
 	if err != nil {
 		return posthouse.Value{}, err
 	}
@@ -188,7 +188,7 @@ func (a *action[T, Out]) alone(ctx context.Context, g *posthouse.Gate) error {
 	if before == "" || before == g.ID || !a.use.Acted() {
 		return nil
 	}
-	under, err := a.task.Session().Ledger().Gate(ctx, before)
+	under, err := a.task.Session().Gate(ctx, before)
 	if errors.Is(err, posthouse.ErrNotFound) || err == nil && sameContent(under, g) {
 		return nil
 	}
@@ -231,15 +231,15 @@ func (a *action[T, Out]) same(ctx context.Context, grant Grant) error {
 	if ran == "" || ran == posthouse.ID(grant) {
 		return nil
 	}
-	l := a.task.Session().Ledger()
-	before, err := l.Gate(ctx, ran)
+	s := a.task.Session()
+	before, err := s.Gate(ctx, ran)
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil // deleted since: the result is all there is
 	}
 	if err != nil {
 		return err
 	}
-	now, err := l.Gate(ctx, posthouse.ID(grant))
+	now, err := s.Gate(ctx, posthouse.ID(grant))
 	if err == nil {
 		err = a.licenses(now)
 	}
@@ -274,7 +274,7 @@ func (a *action[T, Out]) resolve(ctx context.Context, grant Grant) (*posthouse.G
 	if grant == "" {
 		return nil, posthouse.Invalid("grant", "of effect %.40q is empty: propose it first (gate.Propose)", a.name)
 	}
-	g, err := a.task.Session().Ledger().Gate(ctx, posthouse.ID(grant))
+	g, err := a.task.Session().Gate(ctx, posthouse.ID(grant))
 	if err != nil {
 		return nil, err
 	}

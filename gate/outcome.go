@@ -27,7 +27,7 @@ const (
 // resolveOutcome finds out what became of an attempt whose outcome is unknown. The
 // attempt's content need not be that of g.
 func (a *action[T, Out]) resolveOutcome(ctx context.Context, g *posthouse.Gate, attempt int) (v posthouse.Value, how int, err error) {
-	under, err := a.task.Session().Ledger().Gate(ctx, a.use.Under())
+	under, err := a.task.Session().Gate(ctx, a.use.Under())
 	if err != nil {
 		return v, undone, err
 	}

@@ -35,7 +35,7 @@ func (e *Effect) State(ctx context.Context) (UseState, int, error) {
 			return UseUnknown, int(released), nil
 		}
 	}
-	under, err := e.call.task.session.ledger.Gate(ctx, e.Under())
+	under, err := e.call.task.session.Gate(ctx, e.Under())
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return UseUnknown, int(released), nil
 	}
@@ -229,7 +229,7 @@ func (e *Effect) Wait() error {
 // GoOn puts on record that the use runs again, under the decision that it was released under,
 // which it returns. Nothing is checked again: it has begun.
 func (e *Effect) GoOn(ctx context.Context) error {
-	under, err := e.call.task.session.ledger.Gate(ctx, e.Under())
+	under, err := e.call.task.session.Gate(ctx, e.Under())
 	if err != nil {
 		return err
 	}

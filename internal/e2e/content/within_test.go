@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/transfer"
@@ -144,5 +145,29 @@ func TestAttemptToForgetALostAttemptByALaterOne(t *testing.T) {
 			h.Error("it did not fail")
 		}
 		h.grantIs(grant, posthouse.GrantUnknown)
+	})
+}
+
+// A copy of a thread asks again about an effect, also once the original was removed.
+func TestACopyAsksAgainOnceItsOriginalIsGone(t *testing.T) {
+	onStores(t, func(h *house) {
+		b := &bank{}
+		flows, graphs := paysAndWaits(h, b), sleeping(h, b)
+		approvedAtWorker(h, flows)
+		must(graphs.Run(h.Context(), "g", deal{Amount: 10}))(h)
+		h.decide(h.only("g").ID, posthouse.Approve, "alice")
+		must(graphs.Resume(h.Context(), "g"))(h)
+		for _, thread := range []string{"t", "g"} {
+			must(transfer.CopyThread(h.Context(), h.ledger, thread, "copy-of-"+thread, nil))(h)
+			must(retain.DeleteThread(h.Context(), h.ledger, thread, nil))(h)
+		}
+		h.now = h.now.Add(26 * time.Hour)
+		must(flows.Resume(h.Context(), "copy-of-t"))(h)
+		must(graphs.Resume(h.Context(), "copy-of-g"))(h)
+		h.decide(h.only("copy-of-t").ID, posthouse.Approve, "alice")
+		h.decide(h.only("copy-of-g").ID, posthouse.Approve, "alice")
+		must(flows.Resume(h.Context(), "copy-of-t"))(h)
+		must(graphs.Resume(h.Context(), "copy-of-g"))(h)
+		b.want(h, bankTransfer{"bob", 10}, bankTransfer{"bob", 10})
 	})
 }

@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Gate returns a gate that the program or its records name, as [ledger.Ledger.Gate] does. In a
+// copy of a thread, or a fork in a thread of its own, they name gates of the original. If that
+// was removed since, Gate returns the copy of the gate that this thread has: it says what was
+// decided, and licenses nothing. [posthouse.ErrNotFound] if there is none either.
+func (s *Session) Gate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, error) {
+	g, err := s.ledger.Gate(ctx, id)
+	if !errors.Is(err, posthouse.ErrNotFound) {
+		return g, err
+	}
+	info, e := s.ledger.Thread(ctx, s.thread)
+	if e != nil {
+		return nil, e
+	}
+	for entry, e := range s.ledger.Log(ctx, s.thread, posthouse.Range{From: info.First, Headers: true}) {
+		if e != nil {
+			return nil, e
+		}
+		for i := range entry.Records {
+			r := entry.Records[i].Gate
+			if r == nil || !posthouse.AsksPeople(r.Kind) {
+				continue
+			}
+			switch c, e := s.ledger.Gate(ctx, r.ID); {
+			case errors.Is(e, posthouse.ErrNotFound): // removed, too
+			case e != nil:
+				return nil, e
+			case c.Origin == id && c.Decision != nil:
+				return c, nil
+			}
+		}
+	}
+	return nil, err
+}
