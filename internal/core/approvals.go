@@ -1,8 +1,10 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -20,6 +22,13 @@ type Approved struct {
 // order in which they were opened. Gates whose content cannot be read are in unread: their
 // bodies are sealed with a key that is not there. Gates that were removed are not listed.
 func (c *Core) Approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*Approved, unread []posthouse.BodyRef, err error) {
+	all, unread, err = c.approvals(ctx, t)
+	return slices.DeleteFunc(all, func(a *Approved) bool { return a.Gate.Origin != "" }), unread, err
+}
+
+// approvals is Approvals with the copies of gates of other threads. They license nothing here,
+// but gate.Act asks again about their content.
+func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*Approved, unread []posthouse.BodyRef, err error) {
 	places := map[posthouse.ID]posthouse.BodyRef{}
 	decided := map[posthouse.ID]uint64{} // entries of approvals
 	uses := map[posthouse.ID]*posthouse.UseGatherer{}
@@ -62,11 +71,12 @@ func (c *Core) Approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 		case err != nil:
 			return nil, nil, err
 		}
-		if !g.Licenses() {
+		original := *g
+		if original.Origin = ""; !original.Licenses() {
 			continue
 		}
 		a := &Approved{Gate: g, Body: places[id]}
-		if u := uses[id]; u != nil {
+		if u := uses[cmp.Or(g.Origin, id)]; u != nil { // what was done before the copy names the original
 			a.Uses = u.Uses(t.Lease.Held)
 			for _, use := range a.Uses {
 				if use.Status == posthouse.GrantExecuted && use.Branch == g.Branch {
@@ -75,6 +85,12 @@ func (c *Core) Approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 			}
 		}
 		all = append(all, a)
+	}
+	for _, a := range all {
+		i := slices.IndexFunc(all, func(b *Approved) bool { return b.Gate.ID == a.Gate.Supersedes && b.Gate.Origin != "" })
+		if i >= 0 && all[i].Gate.Branch == a.Gate.Branch { // what was asked again was used in its place
+			all[i].Used = max(all[i].Used, a.Used)
+		}
 	}
 	return all, unread, nil
 }
@@ -88,7 +104,7 @@ func (c *Core) KeepApprovals(ctx context.Context, tree *Tree, info *posthouse.Th
 	if info.Gone() {
 		return nil
 	}
-	all, unread, err := c.Approvals(ctx, info)
+	all, unread, err := c.approvals(ctx, info)
 	if err != nil {
 		return err
 	}
@@ -101,7 +117,7 @@ func (c *Core) KeepApprovals(ctx context.Context, tree *Tree, info *posthouse.Th
 		switch how := a.Gate.Approval(a.Uses, info, now); {
 		case how.Kept():
 			tree.keep[a.Body] = true
-		case how == posthouse.ApprovalUsed, how == posthouse.ApprovalEnded:
+		case how == posthouse.ApprovalUsed, how == posthouse.ApprovalEnded, a.Gate.Origin != "":
 			tree.approved = append(tree.approved, a)
 		}
 	}

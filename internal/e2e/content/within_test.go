@@ -171,3 +171,28 @@ func TestACopyAsksAgainOnceItsOriginalIsGone(t *testing.T) {
 		b.want(h, bankTransfer{"bob", 10}, bankTransfer{"bob", 10})
 	})
 }
+
+// A policy keeps the answers in a copy about which it asks again, also where those of the original
+// were used and are gone.
+func TestRetentionKeepsAnswersInCopies(t *testing.T) {
+	onStores(t, func(h *house) {
+		b := &bank{}
+		app := sleeping(h, b)
+		must(app.Run(h.Context(), "t", deal{Amount: 10}))(h)
+		h.decide(h.only("t").ID, posthouse.Approve, "alice")
+		must(app.Resume(h.Context(), "t"))(h)
+		must(transfer.CopyThread(h.Context(), h.ledger, "t", "copy", nil))(h)
+		tidy := func() {
+			h.now = h.now.Add(13 * time.Hour)
+			must(retain.Run(h.Context(), h.ledger, retain.Policy{MaxPerThread: 1}, nil))(h)
+			compact(h)
+		}
+		tidy()
+		must(app.Resume(h.Context(), "t"))(h)
+		tidy()
+		must(app.Resume(h.Context(), "copy"))(h)
+		h.decide(h.only("copy").ID, posthouse.Approve, "alice")
+		must(app.Resume(h.Context(), "copy"))(h)
+		b.want(h, bankTransfer{"bob", 10}, bankTransfer{"bob", 10})
+	})
+}
