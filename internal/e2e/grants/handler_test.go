@@ -15,10 +15,16 @@ import (
 
 var errDeclined = errors.New("the bank declines")
 
-// place returns the branch of a step's key, as thread~branch.
+// place returns the branch of a step's key, as thread~branch. The generation of the thread is
+// left out.
 func place(key string) string {
 	at, _, _ := strings.Cut(key, "/")
-	return at
+	thread, branch, forked := strings.Cut(at, "~")
+	thread, _, _ = strings.Cut(thread, "@")
+	if forked {
+		return thread + "~" + branch
+	}
+	return thread
 }
 
 // pay is an effect that is carried out in place.
@@ -65,7 +71,7 @@ func (w *world) handle(l *line, name string, t worker.Task, c payment) (string, 
 	w.witness.verbose("%s handles %s of %s, gate %s", name, t.Key(), claim.Thread, claim.ID.Gate)
 	x := &execution{key: t.Key(), at: place(t.Key()), deal: c.Deal, content: encode(c), process: name, idempotent: d.idempotent, grant: claim.Grant}
 	x.under, _ = w.lookUp(claim.Grant)
-	if thread, _, _ := strings.Cut(x.at, "~"); thread != posthouse.EscapeName(claim.Thread) {
+	if thread, _, _ := strings.Cut(x.at, "~"); thread != placeOf(claim.Thread, posthouse.MainBranch) {
 		w.witness.mu.Lock()
 		w.witness.fault(ownGrant, "a task of %s has the use of %s", claim.Thread, x.at)
 		w.witness.mu.Unlock()

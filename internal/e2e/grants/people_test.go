@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -44,6 +45,8 @@ var acts = []act{
 	{"replay", 3, (*world).replayOne},
 	{"anew", 3, (*world).anew},
 	{"update", 4, (*world).update},
+	{"save", 2, (*world).save},
+	{"ask again", 2, (*world).askAgain},
 	{"copy", 2, (*world).copyThread},
 	{"cancel", 2, (*world).cancel},
 	{"withdraw", 2, (*world).withdraw},
@@ -183,11 +186,13 @@ func (w *world) replayOne(rnd *rand.Rand) {
 }
 
 func placeOf(thread, branch string) string {
-	at := posthouse.EscapeName(thread)
-	if branch != posthouse.MainBranch {
-		at += "~" + posthouse.EscapeName(branch)
+	escape := func(name string) string {
+		return strings.NewReplacer("@", "%40", "~", "%7E").Replace(posthouse.EscapeName(name))
 	}
-	return at
+	if branch == posthouse.MainBranch {
+		return escape(thread)
+	}
+	return escape(thread) + "~" + escape(branch)
 }
 
 func (w *world) anew(rnd *rand.Rand) {
@@ -213,6 +218,41 @@ func (w *world) update(rnd *rand.Rand) {
 	w.witness.dropped(placeOf(at[0], at[1]))
 	w.witness.verbose("%s updates %v", by, at)
 	w.tell("update", w.here.program().update(w.ctx, at[0], at[1], change(rnd, by), by))
+}
+
+// save writes a state by hand.
+func (w *world) save(rnd *rand.Rand) {
+	all := w.branches()
+	if len(all) == 0 || !w.graph || slices.ContainsFunc(w.deals, func(d deal) bool { return d.within > 0 }) {
+		return
+	}
+	at, by := anyOf(rnd, all), anyOf(rnd, people)
+	c, err := w.here.ledger.Latest(w.ctx, ledger.LatestQuery{Thread: at[0], Branch: at[1]})
+	if err != nil || c.State["By"].Data == nil || w.witness.isOpen(placeOf(at[0], at[1])) {
+		return // a state that is saved begins another step, which knows nothing of an effect under way
+	}
+	var had []string
+	w.must(json.Unmarshal(c.State["By"].Data, &had))
+	state := maps.Clone(c.State)
+	state["Amount"] = posthouse.Value{Codec: "json", Data: fmt.Append(nil, 1+rnd.IntN(300))}
+	state["By"] = posthouse.Value{Codec: "json", Data: encode(append(had, by))}
+	next := *c
+	next.ID, next.Parent, next.Kind, next.By, next.State, next.Gates, next.Source = "", c.ID, posthouse.KindSave, by, state, nil, nil
+	if next.Status == posthouse.StatusWaiting {
+		next.Status = posthouse.StatusInterrupted
+	}
+	w.witness.dropped(placeOf(at[0], at[1]))
+	w.witness.verbose("%s saves %v", by, at)
+	_, err = w.here.ledger.Save(w.ctx, &next, nil)
+	w.tell("save", err)
+}
+
+func (w *world) askAgain(rnd *rand.Rand) {
+	if len(w.asked) == 0 {
+		return
+	}
+	_, err := w.here.ledger.AskAgain(w.ctx, anyOf(rnd, w.asked), &ledger.AskAgainOptions{By: anyOf(rnd, people)})
+	w.tell("ask again", err)
 }
 
 func (w *world) copyThread(rnd *rand.Rand) {
@@ -252,7 +292,9 @@ func (w *world) withdraw(rnd *rand.Rand) {
 	if len(all) == 0 {
 		return
 	}
-	_, err := w.here.ledger.Decide(w.ctx, anyOf(rnd, all).ID, posthouse.Decision{Verdict: posthouse.Cancel, By: anyOf(rnd, people)})
+	id := anyOf(rnd, all).ID
+	w.asked = append(w.asked, id)
+	_, err := w.here.ledger.Decide(w.ctx, id, posthouse.Decision{Verdict: posthouse.Cancel, By: anyOf(rnd, people)})
 	w.tell("withdraw", err)
 }
 
@@ -445,6 +487,12 @@ func (w *world) tidy(rnd *rand.Rand) {
 		return
 	}
 	policy := anyOf(rnd, []retain.Policy{{MaxAge: time.Hour}, {MaxPerThread: 1}, {MaxPerThread: 3}, {MaxAge: time.Minute, DropSources: true}})
+	for info := range w.here.ledger.Threads(w.ctx, posthouse.ThreadQuery{}) {
+		for _, b := range info.Branches {
+			w.witness.verbose("%s~%s is %s", info.Thread, b.Branch, b.Status)
+		}
+	}
+	w.witness.verbose("retention by %+v", policy)
 	_, err := retain.Run(w.ctx, w.here.ledger, policy, nil)
 	w.tell("retention", err)
 	if _, err := retain.Compact(w.ctx, w.here.ledger); err != nil && !errors.Is(err, posthouse.ErrUnsupported) {

@@ -41,6 +41,9 @@ type deal struct {
 	again      bool // in a loop: the same content twice
 	beside     bool // in a goroutine, or a parallel branch
 	split      bool // of a graph: proposed in one node, made in the next
+	within     int  // of a graph: 0 in a node, 1 in a subgraph, 2 in one with a thread of its own
+	spare      bool // it is made where another one fails
+	rescue     bool // of a graph: where it fails, another payment is made in its place
 	retries    int  // of its node
 	attempts   int  // of its task
 	validFor   time.Duration
@@ -166,9 +169,6 @@ func (p *process) once(ctx context.Context, d *deal, o *order, part int) error {
 	if err != nil {
 		return err
 	}
-	p.w.witness.mu.Lock()
-	p.w.witness.paid[posthouse.ID(grant)] = true
-	p.w.witness.mu.Unlock()
 	return p.note(ctx, "after-"+d.name)
 }
 
@@ -205,8 +205,17 @@ func (p *process) act(ctx context.Context, d *deal, grant gate.Grant) (string, e
 			return p.payUnder(ctx, d, c, g)
 		})
 	}
-	return gate.Act(ctx, name, grant, func(ctx context.Context, c payment) (string, error) { return p.perform(ctx, d, c) },
-		gate.ActOptions[payment, string]{Idempotent: d.idempotent})
+	under := posthouse.ID(grant)
+	out, err := gate.Act(ctx, name, grant, func(ctx context.Context, c payment) (string, error) {
+		under = gate.Granted(ctx).ID
+		return p.perform(ctx, d, c)
+	}, gate.ActOptions[payment, string]{Idempotent: d.idempotent})
+	if err == nil {
+		p.w.witness.mu.Lock()
+		p.w.witness.paid[under] = true
+		p.w.witness.mu.Unlock()
+	}
+	return out, err
 }
 
 // perform is the function of the effect.
@@ -274,6 +283,9 @@ func (p *process) asFlow() asFlow {
 		errs := make([]error, len(p.w.deals))
 		for i := range p.w.deals {
 			d := &p.w.deals[i]
+			if d.spare {
+				continue
+			}
 			if d.beside {
 				all.Go(func() { errs[i] = p.make(step.Unordered(ctx), d, &o, 0) })
 				continue
@@ -320,18 +332,37 @@ func (p *process) asGraph() asGraph {
 	before, stage := []string{graph.Start}, []string(nil)
 	for i := range p.w.deals {
 		d := &p.w.deals[i]
+		if d.spare {
+			continue
+		}
 		opt := graph.NodeOptions{Retry: graph.Retry{Max: d.retries, Delay: -1}}
 		if !d.beside && stage != nil {
 			before, stage = stage, nil
 		}
 		last := d.name
-		if d.split && !d.beside {
-			g.Node(d.name, func(ctx context.Context, o *order) error { return p.make(step.Unordered(ctx), d, o, 1) }, opt)
+		run := func(part int) func(context.Context, *order) error {
+			return func(ctx context.Context, o *order) error { return p.make(step.Unordered(ctx), d, o, part) }
+		}
+		switch {
+		case d.split && !d.beside:
 			last = d.name + "-make"
-			g.Node(last, func(ctx context.Context, o *order) error { return p.make(step.Unordered(ctx), d, o, 2) }, opt)
+			g.Node(d.name, run(1), opt)
+			g.Node(last, run(2), opt)
 			g.Edge(d.name, last)
-		} else {
-			g.Node(d.name, func(ctx context.Context, o *order) error { return p.make(step.Unordered(ctx), d, o, 0) }, opt)
+		case d.within > 0:
+			inner := graph.New[order]("within-" + d.name)
+			inner.Node("make", run(0), opt)
+			inner.Edge(graph.Start, "make")
+			inner.Edge("make", graph.End)
+			graph.Subgraph(g, d.name, inner, &graph.SubOptions[order, order]{In: func(o *order) order { return *o }, OwnThread: d.within == 2})
+		default:
+			g.Node(d.name, run(0), opt)
+		}
+		if d.rescue {
+			other := p.w.dealOf(d.name + "-rescue")
+			g.OnError(last, func(ctx context.Context, o *order, _ error) (graph.Command, error) {
+				return graph.Command{}, p.make(step.Unordered(ctx), other, o, 0)
+			})
 		}
 		for _, b := range before {
 			g.Edge(b, d.name)

@@ -51,6 +51,7 @@ type world struct {
 	delegates map[posthouse.ID][]string
 	removed   map[string]bool // threads that retention removed and that were not finished
 	tasks     []*posthouse.Gate
+	asked     []posthouse.ID // gates that were withdrawn
 }
 
 func (w *world) must(err error) {
@@ -123,11 +124,16 @@ func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, in
 	}
 	w.graph, w.rounds = rnd.IntN(2) == 0, 1+rnd.IntN(2)
 	for i := range 1 + rnd.IntN(3) {
+		within, rescue := max(0, rnd.IntN(5)-2), rnd.IntN(4) == 0
 		w.deals = append(w.deals, deal{
 			name: fmt.Sprint("deal", i), way: way(rnd.IntN(int(ways))), asks: rnd.IntN(8) == 0, signalled: rnd.IntN(5) == 0, idempotent: rnd.IntN(4) == 0,
 			again: rnd.IntN(4) == 0, beside: rnd.IntN(3) == 0 && s.arm != confirmed, split: rnd.IntN(3) == 0, retries: rnd.IntN(2), attempts: 1 + rnd.IntN(3),
-			validFor: time.Duration(rnd.IntN(2)) * time.Hour, open: rnd.IntN(4) == 0, quorum: rnd.IntN(3) == 0, uses: 1 + rnd.IntN(5)/4,
+			validFor: time.Duration(rnd.IntN(2)) * time.Hour, open: rnd.IntN(4) == 0, quorum: rnd.IntN(3) == 0, uses: 1 + rnd.IntN(5)/4, within: within, rescue: rescue && w.graph,
 		})
+		if d := w.deals[len(w.deals)-1]; d.rescue {
+			d.name, d.spare, d.rescue, d.again = d.name+"-rescue", true, false, false
+			w.deals = append(w.deals, d)
+		}
 	}
 	w.here = w.start()
 	w.employ("w1")
