@@ -177,8 +177,9 @@ func (d *Dispatcher) Record(ctx context.Context, id task.ClaimID, r task.StepRes
 	return err
 }
 
-// parked encodes what a handler waits for, with the times of questions by the engine's clock.
-func (d *Dispatcher) parked(waits []task.Wait) (json.RawMessage, error) {
+// parked encodes what the handler of a session waits for, with the times of questions by the
+// engine's clock. A worker of another session may be of another version, and ask otherwise.
+func (d *Dispatcher) parked(waits []task.Wait, session string) (json.RawMessage, error) {
 	out := make([]task.Wait, len(waits))
 	for i, w := range waits {
 		if w.Question != nil {
@@ -192,6 +193,7 @@ func (d *Dispatcher) parked(waits []task.Wait) (json.RawMessage, error) {
 			if err := cmp.Or(handler.CheckName("question", g.Name), commit.ValidateGate(g, false), commit.MayOpen(d.core, g)); err != nil {
 				return nil, err
 			}
+			g.Instance = session
 			w.Question = g
 		}
 		out[i] = w

@@ -159,3 +159,56 @@ func TestStepsAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestHandlersOfAnotherVersionAskAgain: a worker that asks otherwise than the one before it is
+// of another version. Its question takes the place of the first, whose answer does not count. A
+// worker that asks otherwise each time fails the task's run.
+func TestHandlersOfAnotherVersionAskAgain(t *testing.T) {
+	for _, s := range stores(t) {
+		t.Run(s.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t, s.open(t), step.RemoteOptions{})
+				old := h.connect("w1")
+				h.run("t")
+				asks := func(session, text string) *posthouse.Gate {
+					t.Helper()
+					q := posthouse.Gate{Name: "ship", Kind: posthouse.GateApproval, Text: text}
+					h.resolve(h.claim(session), task.Verdict{Action: task.Await, Waits: []task.Wait{{Question: &q}}})
+					if _, err := h.app.Resume(t.Context(), "t"); err != nil {
+						t.Fatal(err)
+					}
+					for g, err := range h.l.Gates(t.Context(), ledger.GateQuery{Thread: "t"}) {
+						if err != nil {
+							t.Fatal(err)
+						}
+						return g
+					}
+					t.Fatal("nobody is asked")
+					return nil
+				}
+				approve := func(g *posthouse.Gate) {
+					t.Helper()
+					if _, err := h.l.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := h.app.Resume(t.Context(), "t"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				first := asks(old, "Ship it?")
+				approve(first)
+				deployed := h.connect("w2")
+				second := asks(deployed, "Ship it to bob?")
+				if second.Supersedes != first.ID || second.Text != "Ship it to bob?" {
+					t.Fatalf("%+v", second)
+				}
+				approve(second)
+				q := posthouse.Gate{Name: "ship", Kind: posthouse.GateApproval, Text: "Ship it to carol?"}
+				h.resolve(h.claim(deployed), task.Verdict{Action: task.Await, Waits: []task.Wait{{Question: &q}}})
+				if _, err := h.app.Resume(t.Context(), "t"); err == nil || !strings.Contains(err.Error(), "differs each time") {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

@@ -141,7 +141,7 @@ func (t *Task) prepareGate(ctx context.Context, g *posthouse.Gate) (posthouse.Ha
 	if !g.AsksPeople() {
 		return posthouse.Hash{}, nil
 	}
-	g.Instance = t.session.instance
+	g.Instance = cmp.Or(g.Instance, t.session.instance) // a handler's question has that of its worker
 	g.RequestedBy = cmp.Or(g.RequestedBy, Sender(ctx))
 	return g.Content(), nil
 }
