@@ -24,7 +24,7 @@ func TestApprovedToolSurvivesACrash(t *testing.T) {
 			}
 			ran++
 			return "paid", nil
-		}, gate.Approval{Tool: "pay", Message: "Pay it?"})
+		}, gate.Approval{Tool: "pay", Message: "Pay it?", Idempotent: true}) // it dies within the tool
 		fleet := must(coord.NewFleet(coord.Agent{Name: "payer", Skills: map[string]coord.Skill{"do": func(ctx context.Context, _ coord.Call) (coord.Result, error) {
 			text, err := pay(ctx, 40)
 			return coord.Result{Text: text}, err

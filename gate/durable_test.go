@@ -9,7 +9,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/store/memstore"
 )
 
 var errCrash = errors.New("the process was killed")
@@ -44,7 +47,7 @@ type paying struct {
 }
 
 func newPaying(t *testing.T) *paying {
-	p := &paying{in: payment{"1234", 40}, crash: true, approval: gate.Approval{Tool: "pay", Message: "ok?"}}
+	p := &paying{in: payment{"1234", 40}, crash: true, approval: gate.Approval{Tool: "pay", Message: "ok?", Idempotent: true}}
 	pay := func(_ context.Context, in payment) (string, error) {
 		if p.crash {
 			return "", errCrash
@@ -191,14 +194,14 @@ func TestAnApprovalThatDoesNotCountIsAskedForAgain(t *testing.T) {
 		then  gate.Approval
 		asked int
 	}{
-		"same":               {yes, gate.Approval{Tool: "pay", Message: "ok?"}, 0},
-		"same denial":        {deny, gate.Approval{Tool: "pay", Message: "ok?"}, 0},
-		"another message":    {yes, gate.Approval{Tool: "pay", Message: "ok, and as a gift?"}, 1},
-		"denied before":      {deny, gate.Approval{Tool: "pay", Message: "ok, and as a gift?"}, 1},
-		"no more edits":      {edit, gate.Approval{Tool: "pay", Message: "ok?", Verdicts: only}, 1},
-		"no edits, approved": {yes, gate.Approval{Tool: "pay", Message: "ok?", Verdicts: only}, 0},
-		"denials are final":  {deny, gate.Approval{Tool: "pay", Message: "ok?", Verdicts: only[:1]}, 0},
-		"assigned since":     {yes, gate.Approval{Tool: "pay", Message: "ok?", Assignees: []string{"bob"}}, 0},
+		"same":               {yes, gate.Approval{Tool: "pay", Message: "ok?", Idempotent: true}, 0},
+		"same denial":        {deny, gate.Approval{Tool: "pay", Message: "ok?", Idempotent: true}, 0},
+		"another message":    {yes, gate.Approval{Tool: "pay", Message: "ok, and as a gift?", Idempotent: true}, 1},
+		"denied before":      {deny, gate.Approval{Tool: "pay", Message: "ok, and as a gift?", Idempotent: true}, 1},
+		"no more edits":      {edit, gate.Approval{Tool: "pay", Message: "ok?", Idempotent: true, Verdicts: only}, 1},
+		"no edits, approved": {yes, gate.Approval{Tool: "pay", Message: "ok?", Idempotent: true, Verdicts: only}, 0},
+		"denials are final":  {deny, gate.Approval{Tool: "pay", Message: "ok?", Idempotent: true, Verdicts: only[:1]}, 0},
+		"assigned since":     {yes, gate.Approval{Tool: "pay", Message: "ok?", Idempotent: true, Assignees: []string{"bob"}}, 0},
 	} {
 		p := newPaying(t)
 		first := answering("alice", c.first)
@@ -266,5 +269,98 @@ func TestWithoutATaskEachCallIsAsked(t *testing.T) {
 	}
 	if c.asked != 2 {
 		t.Errorf("asked %d times", c.asked)
+	}
+}
+
+// A refusing store refuses one append, counted from 1.
+type refusing struct {
+	posthouse.Store
+	at, n int
+}
+
+func (s *refusing) Append(ctx context.Context, b *posthouse.Batch) error {
+	if s.n++; s.n == s.at {
+		return &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "the disk is full"}
+	}
+	return s.Store.Append(ctx, b)
+}
+
+// TestOneApprovalOneRun: a tool that failed, or whose process was lost while it ran, runs again
+// only under another approval. Without a session it is forbidden. A process that is lost before
+// the tool began has used nothing.
+func TestOneApprovalOneRun(t *testing.T) {
+	p := newPaying(t)
+	p.approval.Idempotent = false
+	first := answering("alice", "/__approval/ID/approve")
+	if err := p.again(first); !errors.Is(err, errCrash) || first.asked != 1 {
+		t.Fatal(err)
+	}
+	p.crash = false
+	if err := p.again(nil); !errors.Is(err, posthouse.ErrForbidden) || len(p.ran) != 0 {
+		t.Errorf("without a session: ran %v, %v", p.ran, err)
+	}
+	denies := answering("alice", "/__approval/ID/deny")
+	if err := p.again(denies); !errors.Is(err, posthouse.ErrForbidden) || denies.asked != 1 || len(p.ran) != 0 {
+		t.Errorf("asked again: %d, ran %v, %v", denies.asked, p.ran, err)
+	}
+
+	q := newPaying(t)
+	q.approval.Idempotent, q.crash = false, false
+	full := &refusing{Store: q.store, at: 3} // after the approval, before the tool is on record as begun
+	whole := q.store
+	q.store = full
+	gone := answering("alice", "/__approval/ID/approve")
+	if err := q.again(gone); err == nil || gone.asked != 1 || len(q.ran) != 0 {
+		t.Fatalf("its beginning is not on record: asked %d, ran %v, %v", gone.asked, q.ran, err)
+	}
+	q.store = whole
+	back := answering("alice", "/__approval/ID/deny")
+	if err := q.again(back); err != nil || back.asked != 0 || len(q.ran) != 1 {
+		t.Errorf("after a loss before the tool began: asked %d, ran %v, %v", back.asked, q.ran, err)
+	}
+}
+
+// TestRetriesAskAgain: a node is tried three times, and each run of the tool has its approval.
+func TestRetriesAskAgain(t *testing.T) {
+	for name, idempotent := range map[string]bool{"once": false, "idempotent": true} {
+		t.Run(name, func(t *testing.T) {
+			l := opened(ledger.Open(memstore.New(), nil))(t)
+			ran := 0
+			tool := gate.Require(func(context.Context, payment) (string, error) {
+				if ran++; ran < 3 {
+					return "", errCrash
+				}
+				return "paid", nil
+			}, gate.Approval{Tool: "pay", Message: "ok?", Idempotent: idempotent})
+			c := answering("alice", "/__approval/ID/approve")
+			g := graph.New[payment]("g")
+			g.Node("pay", func(ctx context.Context, s *payment) error {
+				_, err := tool(ctx, *s)
+				return err
+			}, graph.NodeOptions{Retry: graph.Retry{Max: 2, Delay: -1}})
+			g.Edge(graph.Start, "pay")
+			g.Edge("pay", graph.End)
+			app := opened(g.Compile(l, nil))(t)
+			if _, err := app.Run(c.session.With(t.Context()), "t", payment{"1234", 40}); err != nil {
+				t.Fatal(err)
+			}
+			want := 3
+			if idempotent {
+				want = 1
+			}
+			if ran != 3 || c.asked != want {
+				t.Errorf("ran %d times, asked %d times", ran, c.asked)
+			}
+		})
+	}
+}
+
+func opened[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

@@ -31,7 +31,7 @@ type edit struct {
 // A host runs one node of one thread as a model does, with a clock of its own.
 type host struct {
 	t     testing.TB
-	store *memstore.Store
+	store posthouse.Store
 	l     *ledger.Ledger
 	ms    atomic.Int64
 	node  func(context.Context) error

@@ -27,6 +27,10 @@ type Approval struct {
 	Timeout   time.Duration       // until the answer is no; default [DefaultTimeout]
 	Verdicts  []posthouse.Verdict // allowed answers; default approve, reject, edit, respond
 	Assignees []string            // who may answer; default: everybody in the session
+
+	// Idempotent says that the tool may run again under the same answer: after it failed,
+	// after a crash, at a retry of its node.
+	Idempotent bool
 }
 
 const maxTool = 150
@@ -62,8 +66,12 @@ func (a *Approval) validate() error {
 // its node, the same call has its answer without asking again: the one with the same message and arguments
 // in the name of the same principal. A denial always counts; any other answer if its
 // verdict is still allowed and its value still fits. That nobody answered is never
-// recorded. So the tool may run several times under one answer: put the call inside
-// step.Do to record its result.
+// recorded.
+//
+// There the tool runs once under an approval, unless it is Idempotent: that it begins is on
+// record, too. A second run is asked for again, and is ErrForbidden without a session. Put the
+// call inside step.Do to record its result. An approval by SessionOptions.Policy needs no
+// second one.
 func Require[In, Out any](tool func(context.Context, In) (Out, error), a Approval) func(context.Context, In) (Out, error) {
 	a.Verdicts, a.Assignees = slices.Clone(a.Verdicts), slices.Clone(a.Assignees)
 	a.Timeout = cmp.Or(a.Timeout, DefaultTimeout)
@@ -98,7 +106,7 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	if s != nil && s.opt.By != "" {
 		g.RequestedBy = s.opt.By
 	}
-	d, err := s.approval(ctx, g, a.Timeout, r.check)
+	d, begin, err := s.approval(ctx, g, a, r.check)
 	if err != nil {
 		return out, err
 	}
@@ -110,13 +118,13 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 				Hint: "the tool did not run; do not share what is passed to a call that waits for its approval",
 			}
 		}
-		return r.run(ctx, in)
+		return r.run(ctx, begin, in)
 	case posthouse.Edit:
 		var changed In
 		if err := posthouse.JSON.Unmarshal(d.Value, &changed); err != nil {
 			return out, unfit(g, d, err)
 		}
-		return r.run(ctx, changed)
+		return r.run(ctx, begin, changed)
 	case posthouse.Respond:
 		if err := decodeAnswer(d.Value, &out); err != nil {
 			var none Out
@@ -127,9 +135,12 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	return out, denied(g, d)
 }
 
-// run runs the tool, if the run around it still has its thread: the answer may have taken
-// long.
-func (r *required[In, Out]) run(ctx context.Context, in In) (out Out, err error) {
+// run puts on record that the tool begins and runs it, if the run around it still has its
+// thread: the answer may have taken long.
+func (r *required[In, Out]) run(ctx context.Context, begin func(context.Context) error, in In) (out Out, err error) {
+	if err := begin(ctx); err != nil {
+		return out, err
+	}
 	if task, ok := engine.From(ctx); ok {
 		if err := task.Session().Confirm(ctx); err != nil {
 			return out, err
@@ -178,8 +189,10 @@ func decodeAnswer[Out any](value json.RawMessage, out *Out) error {
 }
 
 // approval returns the decision of a call: the policy's, the recorded one, or a new one by
-// the session, which it records. Without a session only what is on record counts.
-func (s *Session) approval(ctx context.Context, g *posthouse.Gate, timeout time.Duration, check func(*posthouse.Decision) error) (*posthouse.Decision, error) {
+// the session, which it records. Without a session only what is on record counts. begin is to
+// be called before the tool runs.
+func (s *Session) approval(ctx context.Context, g *posthouse.Gate, a *Approval, check func(*posthouse.Decision) error) (d *posthouse.Decision, begin func(context.Context) error, err error) {
+	begin = func(context.Context) error { return nil }
 	how := s.handling(ctx, g)
 	decide := func(ctx context.Context) (*posthouse.Decision, error) {
 		switch {
@@ -188,27 +201,71 @@ func (s *Session) approval(ctx context.Context, g *posthouse.Gate, timeout time.
 		case how == Allow:
 			return &posthouse.Decision{Verdict: posthouse.Approve, By: "policy:allow", At: s.opt.Now().UTC()}, nil
 		}
-		return s.ask(ctx, g, timeout, check)
+		return s.ask(ctx, g, a.Timeout, check)
 	}
 	if how != AskFirst && how != Allow {
-		return &posthouse.Decision{Verdict: posthouse.Reject, By: "policy:deny"}, nil
+		return &posthouse.Decision{Verdict: posthouse.Reject, By: "policy:deny"}, begin, nil
 	}
 	task, ok := engine.From(ctx)
 	if !ok {
-		return decide(ctx)
+		d, err = decide(ctx)
+		return d, begin, err
 	}
 	for n := uint32(0); ; n++ {
 		on, fresh, err := s.recorded(ctx, task, g, n, how, decide)
 		switch {
 		case errors.Is(err, errUnheard):
-			return on.Decision, nil
+			return on.Decision, begin, nil
 		case err != nil:
-			return nil, err
-		case fresh || counts(g, on.Decision, check):
-			return on.Decision, nil
+			return nil, nil, err
+		case !fresh && !counts(g, on.Decision, check):
+			continue
 		}
+		r := toolRun{task, g.Name, n, callKey(g, how)}
+		if once := how == AskFirst && !a.Idempotent && runs(on.Decision); once {
+			began, err := r.began(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			if began {
+				continue
+			}
+			begin = r.begin
+		}
+		return on.Decision, begin, nil
 	}
 }
+
+// runs reports whether a decision has the tool run.
+func runs(d *posthouse.Decision) bool {
+	return d.Verdict == posthouse.Approve || d.Verdict == posthouse.Edit
+}
+
+// A toolRun is the run of a tool under the n-th answer to a call.
+type toolRun struct {
+	task *engine.Task
+	tool string
+	n    uint32
+	key  string
+}
+
+// began reports whether the run is on record as begun.
+func (r toolRun) began(ctx context.Context) (bool, error) {
+	if _, known := r.task.Records().Earlier(ctx, r.group(), r.n, r.key); !known {
+		return false, nil
+	}
+	return true, r.begin(ctx) // counted among the calls of this execution
+}
+
+// begin puts on record that the run begins.
+func (r toolRun) begin(ctx context.Context) error {
+	_, err := r.task.Records().Decided(ctx, r.group(), r.n, r.key, posthouse.EffectHuman, func(context.Context) (posthouse.Value, error) {
+		return posthouse.Encode(nil, true)
+	})
+	return err
+}
+
+func (r toolRun) group() string { return "run:" + r.tool }
 
 // recorded returns the n-th answer to a call, from the record or fresh. It records a fresh
 // one. errUnheard means that nobody answered, which is not recorded.

@@ -96,7 +96,7 @@ func (p *program) pays() {
 		}
 		p.ran++
 		return "paid", nil
-	}, gate.Approval{Tool: "pay", Message: "Pay it?"})
+	}, gate.Approval{Tool: "pay", Message: "Pay it?", Idempotent: true}) // it crashes within the tool
 	p.fn = func(ctx context.Context) error {
 		_, p.err = pay(ctx, 40)
 		return p.err
