@@ -131,10 +131,10 @@ func (w *world) finish(l *line, t worker.Task, x *execution, pay func() (int, er
 	case r < 60:
 		w.witness.end(x, undone)
 		return "", errDeclined
-	case r < 65:
+	case r < 68:
 		w.witness.end(x, undone)
 		return "", worker.Permanent(errDeclined)
-	case r < 70:
+	case r < 72:
 		w.witness.end(x, undone)
 		return "", worker.RetryAfter(errDeclined, 2*time.Second)
 	case r < 80:

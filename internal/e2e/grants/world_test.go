@@ -243,6 +243,15 @@ func TestApprovals(t *testing.T) {
 			t.Fatalf("of case %d; it fails with %s", i, &short)
 		}
 	}
+	for _, what := range []string{
+		"asked again", "approve forbidden", "edit done", "delegate done", "effect acted", "effect undone", "effect lost after it acted", "effect lost before it acted",
+		"outcome respond done", "outcome approve done", "outcome reject done", "process was cut off", "processes lost", "fork done", "replay done", "anew done", "copy done",
+		"update done", "save done", "retry done", "retention done", "withdraw done", "signal done", "cases over SQLite",
+	} {
+		if count[what] == 0 && *cases >= 300 {
+			t.Errorf("nothing was counted as %q", what)
+		}
+	}
 	t.Logf("%d cases from seed %d:%s", *cases, *seed, histogram(count))
 	if *onRecord {
 		(&longRun{Seed: *seed, Cases: *cases, SQLite: count["cases over SQLite"], Count: count}).put(t)
