@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Code is the stable name of a kind of failure. The same codes appear in
@@ -88,6 +89,10 @@ type Error struct {
 	Lease    *Lease    `json:"lease,omitempty"`    // CodeFenced, CodeBusy: the holder
 	Decision *Decision `json:"decision,omitempty"` // CodeDecided, CodeExpired: the first decision; CodeVoted: the vote
 	Gates    []ID      `json:"gates,omitempty"`    // CodeAmbiguous: the candidates
+
+	// CodeBusy, if the holder is another process: how long to wait for the thread. If that process
+	// is gone, the thread is free by then for one that looks all the time.
+	Wait time.Duration `json:"wait,omitempty"`
 
 	Err error `json:"-"` // the cause, if it came from below
 }

@@ -137,7 +137,7 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 			return nil, err
 		}
 	}
-	return c.claim(ctx, thread, "", func(s *engine.Session) (*Reply, error) {
+	return c.claim(ctx, engine.SessionOptions{Thread: thread}, func(s *engine.Session) (*Reply, error) {
 		if err := c.checkIdle(s.Head()); err != nil {
 			return nil, err
 		}
@@ -150,8 +150,9 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 }
 
 // claim calls run while it holds the thread's lease.
-func (c *Coordinator) claim(ctx context.Context, thread, branch string, run func(*engine.Session) (*Reply, error)) (reply *Reply, err error) {
-	s, err := engine.Begin(ctx, c.ledger, engine.SessionOptions{Thread: thread, Branch: branch, Instance: c.instance})
+func (c *Coordinator) claim(ctx context.Context, o engine.SessionOptions, run func(*engine.Session) (*Reply, error)) (reply *Reply, err error) {
+	o.Instance = c.instance
+	s, err := engine.Begin(ctx, c.ledger, o)
 	if err != nil {
 		return nil, err
 	}
@@ -248,6 +249,11 @@ type ResumeOptions struct {
 	Branch string            // default main
 	Stream func(Frame) error // who is connected; see [NewSession]
 	Handle *Handle           // cancels the request while this call runs it
+
+	// Wait is how long to wait for a thread that another run has before the call fails with
+	// [posthouse.ErrBusy]. Error.Wait of that error says how long is enough if the other's process
+	// is gone. Default: not at all.
+	Wait time.Duration
 }
 
 // Resume goes on with a thread's request: after a decision, a crash, a failure, or on a
@@ -258,7 +264,10 @@ func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOption
 	if o == nil {
 		o = &ResumeOptions{}
 	}
-	return c.claim(ctx, thread, o.Branch, func(s *engine.Session) (*Reply, error) {
+	if o.Wait < 0 {
+		return nil, posthouse.Invalid("Wait", "is negative")
+	}
+	return c.claim(ctx, engine.SessionOptions{Thread: thread, Branch: o.Branch, Wait: o.Wait}, func(s *engine.Session) (*Reply, error) {
 		head := s.Head()
 		if head == nil {
 			return nil, engine.UnknownThread(thread, s.Branch())

@@ -140,6 +140,41 @@ func TestOnBusyAcrossProcesses(t *testing.T) {
 	}
 }
 
+// TestWaitForAThread: a call that waits gets a thread that becomes free meanwhile, and after its
+// time it fails with who has it.
+func TestWaitForAThread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		one := newStage(t, owned(t, store, "one"))
+		two := newStage(t, owned(t, store, "two"))
+		old := one.start(t, "1")
+		<-one.runs
+		for _, b := range []flow.OnBusy{flow.Reject, flow.Enqueue} {
+			begun := time.Now()
+			_, err := two.app.Run(t.Context(), "t", "2", flow.RunOptions{Wait: 7 * time.Second, OnBusy: b})
+			var e *posthouse.Error
+			if !errors.As(err, &e) || e.Code != posthouse.CodeBusy || e.Lease == nil || e.Lease.Owner != "one" || time.Since(begun) != 7*time.Second {
+				t.Errorf("%v after %s", err, time.Since(begun))
+			}
+		}
+		if _, err := two.app.Run(t.Context(), "t", "2", flow.RunOptions{Wait: -1}); !errors.Is(err, posthouse.ErrInvalid) {
+			t.Errorf("a negative wait: %v", err)
+		}
+		close(two.let)
+		ended := make(chan error)
+		go func() {
+			_, err := two.app.Run(t.Context(), "t", "2", flow.RunOptions{Wait: time.Hour})
+			ended <- err
+		}()
+		time.Sleep(time.Minute)
+		close(one.let)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		wantEnd(t, old, flow.Done, posthouse.StatusDone, "1")
+	})
+}
+
 // A request to cancel a run that was lost is not meant for the next one.
 func TestNewInputBehindALostRunThatWasCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"reflect"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -38,11 +39,18 @@ type RunOptions struct {
 
 	Release *AutoRelease // when the run releases the thread; default Options.Release
 	OnBusy  OnBusy       // what to do when another run has the thread; default Reject
-	Modes   []StreamMode // what a stream yields; default StreamValues
+
+	// Wait is how long the call waits for a thread that another run has: with Reject before it fails
+	// with [posthouse.ErrBusy], else at most, 0 being without end. A process that was just started
+	// takes over from one that is gone if it waits as long as Error.Wait of that error says, a
+	// little more than the lease. Default: not at all.
+	Wait time.Duration
+
+	Modes []StreamMode // what a stream yields; default StreamValues
 }
 
 func (o *RunOptions) check(bool) (engine.Invocation, error) {
-	c := engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Modes: o.Modes, KeepQuestions: o.KeepQuestions}
+	c := engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, KeepQuestions: o.KeepQuestions}
 	return c, posthouse.CheckPerson("By", o.By)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
@@ -30,6 +31,12 @@ type RunOptions struct {
 	Coordination   string       // a label that groups threads, set with an input and kept; default the thread's own id
 	Release        *AutoRelease // when the run releases the thread; default CompileOptions.Release
 	OnBusy         OnBusy       // what to do when another run has the thread; default Reject
+
+	// Wait is how long the call waits for a thread that another run has: with Reject before it fails
+	// with [posthouse.ErrBusy], else at most, 0 being without end. A process that was just started
+	// takes over from one that is gone if it waits as long as Error.Wait of that error says, a
+	// little more than the lease. Default: not at all.
+	Wait time.Duration
 
 	// KeepQuestions refuses an input while people are asked on the branch, or while what they
 	// decided has not been acted on: [posthouse.ErrConflict], with Error.Gates. Without it
@@ -90,7 +97,7 @@ func newRun(a *core, root *rootState, s *engine.Session, o RunOptions, limit int
 
 // checkCall checks the options of a call, and returns what the engine needs of them.
 func (a *core) checkCall(o *RunOptions, input bool) (c engine.Invocation, err error) {
-	c = engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Modes: o.Modes, KeepQuestions: o.KeepQuestions}
+	c = engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, KeepQuestions: o.KeepQuestions}
 	switch {
 	case o.RecursionLimit < 0:
 		return c, posthouse.Invalid("RecursionLimit", "is negative")

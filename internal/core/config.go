@@ -40,3 +40,9 @@ type Config struct {
 func (c *Config) RenewEvery() time.Duration {
 	return max(min(time.Second, c.LeaseTTL/6), time.Millisecond)
 }
+
+// TakeoverTime is how long a process has to look at a lease until it takes over from an owner that
+// is gone: the owner's silence lasts for LeaseTTL between two of its looks, in full seconds.
+func (c *Config) TakeoverTime() time.Duration {
+	return (c.LeaseTTL + 2*c.RenewEvery() + time.Second - 1).Truncate(time.Second)
+}

@@ -120,9 +120,19 @@ func (c *Core) leaseFree(ctx context.Context, info *posthouse.ThreadInfo) error 
 		return err
 	}
 	if !gone {
-		return Busy(info.Thread, &lease)
+		return c.busyElsewhere(info.Thread, &lease)
 	}
 	return nil
+}
+
+// busyElsewhere returns the error of a thread that another process has, or had before it was
+// lost. Only a process that looks again and again sees that it is silent.
+func (c *Core) busyElsewhere(thread string, lease *posthouse.Lease) *posthouse.Error {
+	e := Busy(thread, lease)
+	e.Wait = c.Config.TakeoverTime()
+	e.Hint = "wait for the run to park or end. If its process is gone, the thread is free for one that looks for " + e.Wait.String() +
+		": resume with RunOptions.Wait of that or more, or by posthouse resume --wait " + e.Wait.String()
+	return e
 }
 
 // fenced is the error of a claim behind which a newer one is on record.

@@ -28,7 +28,7 @@ type contention struct {
 
 // claimThread claims the thread, through the queue unless the caller would not wait.
 func (o *SessionOptions) claimThread(ctx context.Context, l *ledger.Ledger) (*ledger.Claim, error) {
-	if o.Place == nil && o.OnBusy == Reject {
+	if o.Place == nil && o.OnBusy == Reject && o.Wait == 0 {
 		c, err := l.Claim(ctx, o.Thread, o.Run)
 		if err == nil || !o.isSameRun(l, err) {
 			return c, err
@@ -38,7 +38,39 @@ func (o *SessionOptions) claimThread(ctx context.Context, l *ledger.Ledger) (*le
 	if p == nil {
 		p = l.Core().NewTicket(o.Thread, o.OnBusy != Enqueue)
 	}
-	return p.Claim(ctx, o.Run, func(e *posthouse.Error) error { return o.onBusy(ctx, l, e) })
+	if o.Wait == 0 {
+		return p.Claim(ctx, o.Run, func(e *posthouse.Error) error { return o.onBusy(ctx, l, e) })
+	}
+	return o.claimWithin(ctx, l, p)
+}
+
+// errWaited ends a wait whose time is over.
+var errWaited = errors.New("waited for the thread")
+
+// claimWithin claims the thread within Wait, or returns the error of who has it.
+func (o *SessionOptions) claimWithin(ctx context.Context, l *ledger.Ledger, p *ledger.Ticket) (*ledger.Claim, error) {
+	within, cancel := context.WithTimeoutCause(ctx, o.Wait, errWaited)
+	defer cancel()
+	var last *posthouse.Error
+	c, err := p.Claim(within, o.Run, func(e *posthouse.Error) error {
+		last = e
+		if o.OnBusy == Reject {
+			return nil
+		}
+		return o.onBusy(ctx, l, e)
+	})
+	if err == nil || context.Cause(within) != errWaited || ctx.Err() != nil {
+		return c, err
+	}
+	if last == nil {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeBusy, Message: "thread " + o.Thread + ": others in this process wait for it, too, and had no turn within " + o.Wait.String(),
+			Hint: "wait longer, or look at what runs the thread",
+		}
+	}
+	busy := *last
+	busy.Message += ", and was for the " + o.Wait.String() + " of the wait"
+	return nil, &busy
 }
 
 // isSameRun reports whether the same run has the thread, in this process.

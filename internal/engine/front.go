@@ -44,6 +44,7 @@ type Invocation struct {
 	Run    string // an id of the caller's, which makes the call idempotent
 	By     string
 	OnBusy OnBusy
+	Wait   time.Duration // for the thread
 	Modes  []StreamMode
 
 	// KeepQuestions refuses an input that would withdraw a question.
@@ -55,6 +56,8 @@ func (c *Invocation) Check(input bool) error {
 	switch {
 	case c.OnBusy > Rollback:
 		return posthouse.Invalid("OnBusy", "%d is unknown", c.OnBusy)
+	case c.Wait < 0:
+		return posthouse.Invalid("Wait", "is negative")
 	case c.OnBusy > Enqueue && !input:
 		return posthouse.Invalid("OnBusy", "cancels another run only to take an input")
 	}
@@ -158,7 +161,7 @@ func (f *Front[O, In, R, C]) openSession(ctx context.Context, thread string, c *
 	}
 	s, err := Begin(ctx, f.Ledger, SessionOptions{
 		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: c.Branch, Run: c.Run, By: c.By, Hold: f.Hold, Instance: f.Instance,
-		OnBusy: c.OnBusy, Place: place, NewInput: input,
+		OnBusy: c.OnBusy, Wait: c.Wait, Place: place, NewInput: input,
 		Join: input && c.Run != "" && (f.Elsewhere == nil || place != nil || c.OnBusy != Reject),
 	})
 	if err != nil {

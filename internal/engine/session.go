@@ -25,6 +25,7 @@ type SessionOptions struct {
 	Hold time.Duration
 
 	OnBusy   OnBusy         // default Reject
+	Wait     time.Duration  // with Reject how long to wait for the thread, else at most so long; 0: not, or without end
 	Place    *ledger.Ticket // in the thread's line, if one was taken before; Begin gives it up
 	Join     bool           // wait for the end of this very run, if this process runs it already
 	NewInput bool           // finish a pending cancellation of the previous run before starting

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -66,6 +67,7 @@ type Details struct {
 	Gate     posthouse.ID        `json:"gate,omitempty"`     // the gate that replaced the one named
 	Decision *posthouse.Decision `json:"decision,omitempty"` // the one that stands
 	Gates    []posthouse.ID      `json:"gates,omitempty"`    // those to choose from
+	Wait     time.Duration       `json:"wait,omitempty"`     // nanoseconds, until a thread is free whose owner is gone
 }
 
 const problemType = "https://github.com/posthouse/posthouse/blob/main/docs/errors.md#"
@@ -78,7 +80,7 @@ func Of(err error, requestID string) *Details {
 	p := &Details{
 		Type: problemType + string(e.Code), Title: http.StatusText(s), Status: s, Code: e.Code,
 		Instance: "urn:posthouse:request:" + requestID, Field: e.Field, Detail: e.Message, Hint: e.Hint,
-		Tail: e.Tail, Head: e.Head, Gate: e.Gate, Lease: e.Lease, Decision: e.Decision, Gates: e.Gates,
+		Tail: e.Tail, Head: e.Head, Gate: e.Gate, Lease: e.Lease, Decision: e.Decision, Gates: e.Gates, Wait: e.Wait,
 	}
 	if e.Field != "" && e.Message != "" {
 		p.Detail = e.Field + " " + e.Message

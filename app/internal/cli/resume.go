@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +18,7 @@ import (
 
 func (a *app) resumeCmd() *cobra.Command {
 	var branch string
+	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "resume THREAD|CHECKPOINT|GATE",
 		Short: "Make a branch that was interrupted or failed go on",
@@ -23,19 +26,47 @@ func (a *app) resumeCmd() *cobra.Command {
 
 Give a thread (its branch main unless --branch names another), the checkpoint at
 the head of a branch, or a gate that it asked. Recorded steps are not run again.
-Exit code 1 if it fails again.`,
+Exit code 1 if it fails again.
+
+A thread that another run has is busy (exit code 4). --wait tries again for so long: the
+error says how long is enough if the process of that run is gone.`,
 		Example: `  posthouse resume 019a...
+  posthouse resume order-1234 --wait 2m
   posthouse resume order-1234 --branch what-if`,
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			id, err := headOf(ctx, c, args[0], branch)
 			if err != nil {
 				return err
 			}
-			return a.start(ctx, c, startPath(id, "resume"), nil)
+			return untilFree(ctx, wait, func() error { return a.start(ctx, c, startPath(id, "resume"), nil) })
 		}),
 	}
 	branchFlag(cmd, &branch)
+	cmd.Flags().DurationVar(&wait, "wait", 0, "how long to wait for a thread that another run has, as in 2m")
 	return cmd
+}
+
+// lookEvery is how often a busy thread is asked for again.
+const lookEvery = 500 * time.Millisecond
+
+// untilFree calls fn again while the thread is busy, until the time of the wait is over.
+func untilFree(ctx context.Context, wait time.Duration, fn func() error) error {
+	if wait < 0 {
+		return posthouse.Invalid("wait", "is negative")
+	}
+	over, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		err := fn()
+		if !errors.Is(err, posthouse.ErrBusy) {
+			return err
+		}
+		select {
+		case <-over.Done():
+			return cmp.Or(ctx.Err(), err)
+		case <-time.After(lookEvery):
+		}
+	}
 }
 
 // startPath returns the path of a verb on a checkpoint, given its id or a gate's.

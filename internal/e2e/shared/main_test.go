@@ -48,6 +48,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if at := os.Getenv(cronEnv); at != "" {
+		fmt.Fprintln(os.Stderr, lostJob(at))
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(redistest.Main(pgtest.Main(m)))
 }
 
