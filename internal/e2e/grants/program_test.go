@@ -41,6 +41,7 @@ type deal struct {
 	again      bool // in a loop: the same content twice
 	beside     bool // in a goroutine, or a parallel branch
 	split      bool // of a graph: proposed in one node, made in the next
+	asNode     bool // and made by a node that a worker handles
 	within     int  // of a graph: 0 in a node, 1 in a subgraph, 2 in one with a thread of its own
 	spare      bool // it is made where another one fails
 	rescue     bool // of a graph: where it fails, another payment is made in its place
@@ -205,10 +206,15 @@ func (p *process) act(ctx context.Context, d *deal, grant gate.Grant) (string, e
 			return p.payUnder(ctx, d, c, g)
 		})
 	}
+	return p.actBy(ctx, d, grant, func(ctx context.Context, c payment) (string, error) { return p.perform(ctx, d, c) })
+}
+
+// actBy makes the payment under a grant by a function.
+func (p *process) actBy(ctx context.Context, d *deal, grant gate.Grant, do func(context.Context, payment) (string, error)) (string, error) {
 	under := posthouse.ID(grant)
-	out, err := gate.Act(ctx, name, grant, func(ctx context.Context, c payment) (string, error) {
+	out, err := gate.Act(ctx, "pay-"+d.name, grant, func(ctx context.Context, c payment) (string, error) {
 		under = gate.Granted(ctx).ID
-		return p.perform(ctx, d, c)
+		return do(ctx, c)
 	}, gate.ActOptions[payment, string]{Idempotent: d.idempotent})
 	if err == nil {
 		p.w.witness.mu.Lock()
@@ -347,7 +353,11 @@ func (p *process) asGraph() asGraph {
 		case d.split && !d.beside:
 			last = d.name + "-make"
 			g.Node(d.name, run(1), opt)
-			g.Node(last, run(2), opt)
+			if d.asNode {
+				p.remoteNode(g, d, last)
+			} else {
+				g.Node(last, run(2), opt)
+			}
 			g.Edge(d.name, last)
 		case d.within > 0:
 			inner := graph.New[order]("within-" + d.name)
@@ -383,6 +393,25 @@ func (p *process) asGraph() asGraph {
 	a, err := g.Compile(p.ledger, nil)
 	p.w.must(err)
 	return asGraph{a}
+}
+
+// remoteNode adds a node that a worker handles under the grant.
+func (p *process) remoteNode(g *graph.Graph[order], d *deal, name string) {
+	g.Remote(name, graph.Remote[order, payment, string]{
+		Task: "pay", Limits: posthouse.TaskLimits{Attempts: d.attempts, Backoff: 200 * time.Millisecond},
+		Act: func(ctx context.Context, o *order, open func(context.Context, payment) (string, error)) (string, error) {
+			grant := o.Grants[d.name]
+			if grant == "" {
+				return "", nil
+			}
+			out, err := p.actBy(ctx, d, grant, open)
+			if d.asks && errors.Is(err, posthouse.ErrForbidden) {
+				err = nil
+			}
+			return out, err
+		},
+		Out: func(*order, string) error { return nil },
+	})
 }
 
 func (a asGraph) run(ctx context.Context, thread string, o order, by string) error {

@@ -128,7 +128,7 @@ func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, in
 		w.deals = append(w.deals, deal{
 			name: fmt.Sprint("deal", i), way: way(rnd.IntN(int(ways))), asks: rnd.IntN(8) == 0, signalled: rnd.IntN(5) == 0, idempotent: rnd.IntN(4) == 0,
 			again: rnd.IntN(4) == 0, beside: rnd.IntN(3) == 0 && s.arm != confirmed, split: rnd.IntN(3) == 0, retries: rnd.IntN(2), attempts: 1 + rnd.IntN(3),
-			validFor: time.Duration(rnd.IntN(2)) * time.Hour, open: rnd.IntN(4) == 0, quorum: rnd.IntN(3) == 0, uses: 1 + rnd.IntN(5)/4, within: within, rescue: rescue && w.graph,
+			validFor: time.Duration(rnd.IntN(2)) * time.Hour, open: rnd.IntN(4) == 0, quorum: rnd.IntN(3) == 0, uses: 1 + rnd.IntN(5)/4, within: within, asNode: within == 0 && rescue && s.arm == 0, rescue: rescue && w.graph,
 		})
 		if d := w.deals[len(w.deals)-1]; d.rescue {
 			d.name, d.spare, d.rescue, d.again = d.name+"-rescue", true, false, false
