@@ -159,18 +159,22 @@ func (p *process) once(ctx context.Context, d *deal, o *order, part int) error {
 		return nil
 	}
 	_, err := p.act(ctx, d, grant)
-	if d.asks && errors.Is(err, posthouse.ErrForbidden) {
+	if d.asks && (errors.Is(err, posthouse.ErrForbidden) || errors.Is(err, posthouse.ErrNotFound)) {
 		return nil
 	}
+	if p.look(d, err); err != nil {
+		return err
+	}
+	return p.note(ctx, "after-"+d.name)
+}
+
+// look notes an effect that cannot be made because its approval is gone.
+func (p *process) look(d *deal, err error) {
 	if errors.Is(err, posthouse.ErrNotFound) {
 		p.w.witness.mu.Lock()
 		p.w.witness.fault(kept, "the effect %s: %v", d.name, err)
 		p.w.witness.mu.Unlock()
 	}
-	if err != nil {
-		return err
-	}
-	return p.note(ctx, "after-"+d.name)
 }
 
 // approval asks people.
@@ -405,9 +409,10 @@ func (p *process) remoteNode(g *graph.Graph[order], d *deal, name string) {
 				return "", nil
 			}
 			out, err := p.actBy(ctx, d, grant, open)
-			if d.asks && errors.Is(err, posthouse.ErrForbidden) {
+			if d.asks && (errors.Is(err, posthouse.ErrForbidden) || errors.Is(err, posthouse.ErrNotFound)) {
 				err = nil
 			}
+			p.look(d, err)
 			return out, err
 		},
 		Out: func(*order, string) error { return nil },
