@@ -23,9 +23,10 @@ type CopyOptions struct {
 // CopyThread makes a new thread with the whole visible history of another. Each kept
 // checkpoint gets a new id and keeps its branch, parent, step count and time; its Source
 // names the original. Gates get new ids too. A gate that the history answered has the same
-// answer. A gate at the end of a branch is open again, whatever was decided since.
-// Recorded results are copied, so nothing runs twice. Signals and votes are not. As after
-// a fork, a checkpoint that could run is interrupted, and runs when it is resumed.
+// answer, which is for reading and licenses no effect: its Origin names the original. A gate
+// at the end of a branch is open again, whatever was decided since. Recorded results are
+// copied, so nothing runs twice. Signals and votes are not. As after a fork, a checkpoint
+// that could run is interrupted, and runs when it is resumed.
 //
 // Hashes of the source are checked, as in any read. Signatures are not, and the copy is
 // signed with this Ledger's key, so verify a source that is not trusted first.
