@@ -1,7 +1,7 @@
 # Nothing here is needed to use Posthouse: `go run ./cmd/posthouse dev` and
 # `go test ./...` are enough. These are the longer commands, by name.
 
-.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential deliveries chaos grants damage check
+.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential deliveries chaos grants stalls damage check
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 1000000x
@@ -67,6 +67,9 @@ chaos: ## RUNS runs on engines and workers that are killed and frozen, over serv
 
 grants: ## RUNS random programs, people and processes against the rules of approvals, put on record; SEED=7
 	nice go test ./internal/e2e/grants -run 'TestApprovals$$' -count 1 -timeout 0 -v -cases $(RUNS) $(if $(filter-out 0,$(SEED)),-seed $(SEED)) -record
+
+stalls: ## GOAL stalls longer than the lease for each shared store, put on record; STORES=postgres,redis, SEED=7
+	go run ./internal/stalling/cmd/stalls -stalls $(GOAL) -seed $(SEED) $(if $(STORES),-stores $(STORES))
 
 damage: ## every byte of a small store of each kind, flipped and cut off, for hours; STORES=file,sqlite
 	nice go run ./internal/damage/cmd/damage $(if $(STORES),-stores $(STORES))

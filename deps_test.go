@@ -80,6 +80,8 @@ var laws = []law{
 		"a process that is lost at an append is the same for the tests of every model"},
 	{"internal/stalling", []string{"."}, nil,
 		"a connection that stalls is the same for the tests of every model"},
+	{"internal/stalling/", []string{"*"}, []string{"*"},
+		"processes that are cut off from real servers; for a test and its command"},
 	{"internal/baseline", []string{"internal/groupcommit"}, []string{"zombiezen.com/go/sqlite", "modernc.org/sqlite"},
 		"the yardstick is the driver and nothing of ours"},
 	{"internal/service", nil, nil,

@@ -31,6 +31,8 @@ type Proxy struct {
 	rnd   *rand.Rand
 	cuts  int
 	conns map[net.Conn]bool
+	still chan struct{} // closed by Heal; nil: nothing is held
+	asks  bool          // what clients send is held, too
 }
 
 // NewProxy starts a proxy in front of an address.
@@ -55,6 +57,44 @@ func (p *Proxy) Cuts() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cuts
+}
+
+// Stall holds what comes from here on, until [Proxy.Heal]: what the server answers, and with
+// asks also what clients send. Connections stay open, as behind a network that has lost its
+// route. Where the answers alone are held, what clients ask is done.
+func (p *Proxy) Stall(asks bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.still == nil {
+		p.still, p.asks = make(chan struct{}), asks
+	}
+}
+
+// Heal lets what [Proxy.Stall] holds go on.
+func (p *Proxy) Heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.still != nil {
+		close(p.still)
+		p.still = nil
+	}
+}
+
+// held waits while the proxy stalls. It is false if the proxy was closed.
+func (p *Proxy) held(ask bool) bool {
+	p.mu.Lock()
+	still := p.still
+	passes := still == nil || ask && !p.asks
+	p.mu.Unlock()
+	if passes {
+		return true
+	}
+	select {
+	case <-still:
+		return true
+	case <-p.closed:
+		return false
+	}
 }
 
 // Close ends the proxy and all its connections.
@@ -86,8 +126,8 @@ func (p *Proxy) serve(down net.Conn) {
 		return
 	}
 	defer p.forget(p.keep(up))
-	p.wg.Go(func() { p.pass(up, down) })
-	p.pass(down, up)
+	p.wg.Go(func() { p.pass(up, down, true) })
+	p.pass(down, up, false)
 }
 
 // keep notes a connection, so that Close ends it.
@@ -110,15 +150,16 @@ func (p *Proxy) forget(c net.Conn) {
 	delete(p.conns, c)
 }
 
-// pass passes bytes on until an end closes, and closes both.
-func (p *Proxy) pass(to, from net.Conn) {
+// pass passes bytes on until an end closes, and closes both. ask says that they are a
+// client's.
+func (p *Proxy) pass(to, from net.Conn, ask bool) {
 	defer func() { _, _ = to.Close(), from.Close() }()
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
 			wait, whole := p.fate(n)
-			if !p.wait(wait) {
+			if !p.wait(wait) || !p.held(ask) {
 				return
 			}
 			if _, werr := to.Write(buf[:whole]); werr != nil || whole < n {
