@@ -264,7 +264,11 @@ func DeleteWholeThread(ctx context.Context, l *core.Core, thread string, o *Dele
 	if err != nil {
 		return nil, err
 	}
-	del, called, err := removeThread(ctx, l, thread, o, all)
+	var judge func(*core.Tx, *core.Tree) (bool, error)
+	if all != nil {
+		judge = func(_ *core.Tx, t *core.Tree) (bool, error) { return all(t), nil }
+	}
+	del, called, err := removeThread(ctx, l, thread, o, judge)
 	if del == nil || len(called) == 0 {
 		return del, err
 	}
@@ -276,7 +280,7 @@ func DeleteWholeThread(ctx context.Context, l *core.Core, thread string, o *Dele
 }
 
 // removeThread removes a thread and returns the threads that it waited for.
-func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOptions, all func(*core.Tree) bool) (_ *Deleted, called []string, err error) {
+func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOptions, all func(*core.Tx, *core.Tree) (bool, error)) (_ *Deleted, called []string, err error) {
 	if s, err := c.Summary(ctx, thread); err != nil {
 		return nil, nil, err
 	} else if s.Gone() && s.Releases == 0 {
@@ -314,7 +318,7 @@ func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOpt
 type wholeRemoval struct {
 	thread string
 	opt    *DeleteOptions
-	all    func(*core.Tree) bool // nil, or whether the thread goes
+	all    func(*core.Tx, *core.Tree) (bool, error) // nil, or whether the thread goes
 
 	del    Deleted
 	slots  slotList
@@ -334,9 +338,15 @@ func (w *wholeRemoval) draft(ctx context.Context, c *core.Core, tx *core.Tx) (er
 		return posthouse.NotFound("thread", w.thread)
 	}
 	if w.all != nil {
-		if tree, err := c.Tree(ctx, w.thread, 0); err != nil {
+		tree, err := c.Tree(ctx, w.thread, 0)
+		if err != nil {
 			return err
-		} else if w.keeps = !w.all(tree); w.keeps {
+		}
+		goes, err := w.all(tx, tree)
+		if err != nil {
+			return err
+		}
+		if w.keeps = !goes; w.keeps {
 			return core.ErrNothing
 		}
 	}

@@ -28,6 +28,16 @@ type Policy struct {
 	// checkpoint, and its version, stay as long as the fork's first checkpoint.
 	DropSources bool
 
+	// Finished removes whole threads that ended, with the slots of their tasks, once nothing of
+	// them moved for so long, counted in full minutes; 0: never. A thread that is done goes also
+	// if it could take another input, whatever KeepLast says. One of which a branch failed or is
+	// interrupted stays while an approval of it may still be used. So does one that forks or
+	// copies in other threads were made from, unless DropSources; that was called by a thread which
+	// is still there; of which the policy keeps a checkpoint by its branch or label; or that has
+	// released versions. Of a task that was started by itself the thread, and so its outcome and its
+	// key, goes likewise.
+	Finished time.Duration
+
 	Released     time.Duration // drop versions released longer ago, see [DropRelease]; 0: never
 	KeepVersions int           // keep this many of the newest versions of each thread
 	KeepTags     []string      // keep versions with one of these tags
@@ -47,10 +57,12 @@ func (r *Policy) validate() error {
 		return posthouse.Invalid("KeepLast", "is negative")
 	case r.Released < 0:
 		return posthouse.Invalid("Released", "is negative")
+	case r.Finished < 0:
+		return posthouse.Invalid("Finished", "is negative")
 	case r.KeepVersions < 0:
 		return posthouse.Invalid("KeepVersions", "is negative")
-	case r.MaxAge == 0 && r.MaxPerThread == 0 && r.Released == 0:
-		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Retention", Message: "lets nothing go", Hint: "set MaxAge, MaxPerThread or Released"}
+	case r.MaxAge == 0 && r.MaxPerThread == 0 && r.Released == 0 && r.Finished == 0:
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Retention", Message: "lets nothing go", Hint: "set MaxAge, MaxPerThread, Released or Finished"}
 	}
 	return nil
 }
@@ -66,6 +78,9 @@ func (r *Policy) String() string {
 	}
 	if r.Released > 0 {
 		s = append(s, "versions released longer ago than "+r.Released.String())
+	}
+	if r.Finished > 0 {
+		s = append(s, "threads finished longer ago than "+r.Finished.String())
 	}
 	return "retention: " + strings.Join(s, ", ")
 }
@@ -88,7 +103,10 @@ type Report struct {
 	Kept        int   `json:"kept"`        // bodies that stay, since kept checkpoints are rebuilt from them
 	Held        int   `json:"held"`        // threads skipped: under legal hold
 	Busy        int   `json:"busy"`        // threads skipped until the next pass: they run
+	Finished    int   `json:"finished"`    // threads that ended and were removed as a whole
 	DryRun      bool  `json:"dryRun,omitempty"`
+
+	FinishedThreads []string `json:"finishedThreads,omitempty"` // their names, the first 1,000
 }
 
 // Run applies a policy, thread by thread. It adds a signed removal record before it
@@ -125,8 +143,11 @@ func Run(ctx context.Context, led core.Ledger, r Policy, o *Options) (*Report, e
 		if r.Coordination != "" && info.CoordinationName() != r.Coordination {
 			continue
 		}
-		err := p.thread(ctx, info)
-		if err == nil && p.Released > 0 && info.Releases > 0 && info.Hold.Seq == 0 {
+		gone, err := p.finished(ctx, info)
+		if err == nil && !gone {
+			err = p.thread(ctx, info)
+		}
+		if err == nil && !gone && p.Released > 0 && info.Releases > 0 && info.Hold.Seq == 0 {
 			err = p.versions(ctx, info.Thread)
 		}
 		if ctx.Err() != nil {
@@ -162,7 +183,7 @@ func Every(ctx context.Context, led core.Ledger, r Policy, every time.Duration) 
 		case err != nil:
 			l.Config.Logger.Error("retention failed", "error", err)
 		case done.Checkpoints > 0:
-			l.Config.Logger.Info("retention", "checkpoints", done.Checkpoints, "bytes", done.Bytes, "held", done.Held, "busy", done.Busy)
+			l.Config.Logger.Info("retention", "checkpoints", done.Checkpoints, "threads", done.Finished, "bytes", done.Bytes, "held", done.Held, "busy", done.Busy)
 		}
 		select {
 		case <-tick.C:
@@ -176,8 +197,9 @@ type pass struct {
 	Policy
 	l       *core.Core
 	opt     Options
-	sources sources // forks, whose sources stay unless Policy.DropSources
-	forks   sources // all forks
+	sources sources         // forks, whose sources stay unless Policy.DropSources
+	forks   sources         // all forks
+	copied  map[string]bool // threads of which others have copies; nil: not known yet
 	done    Report
 }
 

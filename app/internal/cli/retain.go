@@ -33,8 +33,8 @@ func (s *span) Set(v string) error { return (*server.Span)(s).UnmarshalText([]by
 
 // A retention is the flags of a policy.
 type retention struct {
-	maxAge, released span
-	labels           []string
+	maxAge, released, finished span
+	labels                     []string
 	retain.Policy
 }
 
@@ -43,6 +43,7 @@ func (r *retention) flags(f *pflag.FlagSet, prefix string) {
 	f.Var(&r.maxAge, prefix+"max-age", "remove checkpoints older than this, as in 30d, 2w or 12h")
 	f.IntVar(&r.MaxPerThread, prefix+"max-per-thread", 0, "remove the oldest checkpoints of a thread beyond this number")
 	f.Var(&r.released, prefix+"released", "remove versions released longer ago than this")
+	f.Var(&r.finished, prefix+"finished", "remove whole threads that ended, with the slots of their tasks, and did not move for longer than this")
 	f.IntVar(&r.KeepLast, prefix+"keep-last", 0, "keep the newest so many checkpoints of each branch")
 	f.StringSliceVar(&r.KeepBranches, prefix+"keep-branch", nil, "keep the checkpoints of this branch; may be repeated")
 	f.StringSliceVar(&r.labels, prefix+"keep-label", nil, "keep checkpoints with this label, NAME or NAME=VALUE; may be repeated")
@@ -53,7 +54,7 @@ func (r *retention) flags(f *pflag.FlagSet, prefix string) {
 
 func (r *retention) policy() retain.Policy {
 	p := r.Policy
-	p.MaxAge, p.Released = time.Duration(r.maxAge), time.Duration(r.released)
+	p.MaxAge, p.Released, p.Finished = time.Duration(r.maxAge), time.Duration(r.released), time.Duration(r.finished)
 	for _, l := range r.labels {
 		if p.KeepLabels == nil {
 			p.KeepLabels = map[string]string{}
@@ -64,7 +65,9 @@ func (r *retention) policy() retain.Policy {
 	return p
 }
 
-func (r *retention) set() bool { return r.maxAge != 0 || r.MaxPerThread != 0 || r.released != 0 }
+func (r *retention) set() bool {
+	return r.maxAge != 0 || r.MaxPerThread != 0 || r.released != 0 || r.finished != 0
+}
 
 func (a *app) retainCmd() *cobra.Command {
 	var r retention
@@ -84,12 +87,13 @@ nothing, and may run beside a server; otherwise the server must be stopped, or
 does it itself: see posthouse serve --retain-max-age. Run posthouse compact to
 give the space back.`,
 		Example: `  posthouse retain --max-age 30d --keep-last 50 --dry-run
+  posthouse retain --finished 90d --dry-run
   posthouse retain --max-per-thread 1000 --keep-label milestone --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !r.set() {
 				return &posthouse.Error{
 					Code: posthouse.CodeInvalid, Field: "retention", Message: "removes nothing",
-					Hint: "give --max-age, --max-per-thread or --released",
+					Hint: "give --max-age, --max-per-thread, --released or --finished",
 				}
 			}
 			done, err := a.retain(cmd.Context(), url, r.policy(), dry, allowUnsigned)
@@ -116,6 +120,15 @@ func (a *app) showRetained(r *retain.Report) {
 		verb = "would remove"
 	}
 	a.Line("%s %s of %s, %s, %s", verb, count(r.Checkpoints, "checkpoint"), count(r.Threads, "thread"), count(r.Versions, "version"), size(r.Bytes))
+	if r.Finished > 0 {
+		a.Line("of those, %s as a whole, finished:", count(r.Finished, "thread"))
+		for _, name := range r.FinishedThreads {
+			a.Line("  %s", name)
+		}
+		if more := r.Finished - len(r.FinishedThreads); more > 0 {
+			a.Line("  and %d more", more)
+		}
+	}
 	if r.Kept > 0 {
 		a.Line("kept: bodies %d that other checkpoints are rebuilt from", r.Kept)
 	}
