@@ -87,6 +87,7 @@ type threadCopier struct {
 	ids       map[posthouse.ID]posthouse.ID        // the copy's checkpoints by the source's
 	open      map[string][]openGate                // by branch
 	asked     []posthouse.ID                       // originals of the gates in the plan
+	left      map[string][]*posthouse.Gate         // approvals without a checkpoint, by branch
 	programs  map[uint64]posthouse.State           // of copied checkpoints, by the source's entry
 	begun     bool                                 // something may be on record
 
@@ -111,7 +112,7 @@ func newThreadCopier(ctx context.Context, l *core.Core, from, to string, o *Copy
 	}
 	c := &threadCopier{
 		l: l, ctx: ctx, from: from, to: to, r: l.Reader(ctx, from), first: info.First, last: info.Tail.Seq, heads: map[string]uint64{},
-		decisions: map[posthouse.ID]*posthouse.Decision{}, ids: map[posthouse.ID]posthouse.ID{}, open: map[string][]openGate{}, programs: map[uint64]posthouse.State{}, ends: map[string]posthouse.ID{},
+		decisions: map[posthouse.ID]*posthouse.Decision{}, ids: map[posthouse.ID]posthouse.ID{}, open: map[string][]openGate{}, left: map[string][]*posthouse.Gate{}, programs: map[uint64]posthouse.State{}, ends: map[string]posthouse.ID{},
 	}
 	branches := info.Branches
 	if o.Version != 0 && o.Version != info.Generation {
@@ -238,6 +239,11 @@ func (c *threadCopier) draft(e *posthouse.Entry, recs []posthouse.Record, lost c
 			p.Steps = append(p.Steps, core.ReadStep(e, rec, e.Bodies[i]).Step)
 		case rec.Checkpoint != nil:
 			seq, kept := c.tree.ByID[rec.Checkpoint.ID]
+			if !kept {
+				if err := c.leave(e, recs); err != nil {
+					return nil, err
+				}
+			}
 			if !kept || seq > c.last || c.tree.FirstRevision(seq) != e.Seq {
 				continue // removed, or a later revision, which is copied in place of the first
 			}
@@ -273,6 +279,29 @@ func (c *threadCopier) decidedAtOnce(p *commit.Plan, e *posthouse.Entry, recs []
 		}
 		g.Decision, p.Branch = dec, rec.Gate.Branch
 		p.Inherit = append(p.Inherit, g)
+	}
+	return nil
+}
+
+// leave notes approvals whose checkpoint was removed, and which stayed because they may be needed.
+// They go to the next checkpoint of their branch.
+func (c *threadCopier) leave(e *posthouse.Entry, recs []posthouse.Record) error {
+	for i := range recs {
+		rec := &recs[i]
+		if rec.Gate == nil || !posthouse.AsksPeople(rec.Gate.Kind) || len(e.Bodies[i]) == 0 {
+			continue
+		}
+		dec := c.decisions[rec.Gate.ID]
+		if dec == nil || dec.Seq <= e.Seq || dec.Seq > c.heads[rec.Gate.Branch] {
+			continue
+		}
+		g, err := posthouse.ReadGateBody(e, rec, e.Bodies[i])
+		if err != nil {
+			return err
+		}
+		if g.Decision = dec; dec.Verdict == posthouse.Approve || dec.Verdict == posthouse.Edit {
+			c.left[rec.Gate.Branch] = append(c.left[rec.Gate.Branch], g)
+		}
 	}
 	return nil
 }
@@ -343,6 +372,8 @@ func (c *threadCopier) parent(seq uint64) uint64 {
 // branch it says whether the gate was answered before the checkpoint or keeps waiting.
 func (c *threadCopier) gates(p *commit.Plan, seq uint64, lost core.MissingBodies) error {
 	p.Answers, c.asked = map[posthouse.ID]*posthouse.Decision{}, nil
+	p.Inherit = append(p.Inherit, c.left[p.Branch]...)
+	delete(c.left, p.Branch)
 	var still []openGate
 	for _, g := range c.open[p.Branch] {
 		if dec := c.decisions[g.was]; dec != nil && dec.Seq <= seq {

@@ -196,3 +196,27 @@ func TestRetentionKeepsAnswersInCopies(t *testing.T) {
 		b.want(h, bankTransfer{"bob", 10}, bankTransfer{"bob", 10})
 	})
 }
+
+// A copy has the answers that it asks about again, also those whose checkpoints a policy removed.
+func TestACopyHasAnswersThatRetentionKept(t *testing.T) {
+	onStores(t, func(h *house) {
+		b := &bank{}
+		app := sleeping(h, b)
+		must(app.Run(h.Context(), "t", deal{Amount: 10}))(h)
+		h.decide(h.only("t").ID, posthouse.Approve, "alice")
+		must(app.Resume(h.Context(), "t"))(h)
+		tidy := func() {
+			must(retain.Run(h.Context(), h.ledger, retain.Policy{MaxPerThread: 1}, nil))(h)
+			compact(h)
+			h.now = h.now.Add(13 * time.Hour)
+		}
+		tidy()
+		must(transfer.CopyThread(h.Context(), h.ledger, "t", "copy", nil))(h)
+		must(app.Resume(h.Context(), "t"))(h)
+		tidy()
+		must(app.Resume(h.Context(), "copy"))(h)
+		h.decide(h.only("copy").ID, posthouse.Approve, "alice")
+		must(app.Resume(h.Context(), "copy"))(h)
+		b.want(h, bankTransfer{"bob", 10}, bankTransfer{"bob", 10})
+	})
+}
