@@ -37,6 +37,10 @@ type Options struct {
 	// Otherwise that is [posthouse.ErrNotFound]: a disk may be missing.
 	NewStore bool
 
+	// NewKey signs with a new key where the one is lost that has signed what is in the store. Without
+	// it a start without that key is refused.
+	NewKey bool
+
 	// AllowWeakStore accepts a store on a server whose settings lose acknowledged writes,
 	// which /readyz, the pages and the log then say. Otherwise that is
 	// [posthouse.ErrUnsupported].
@@ -137,7 +141,7 @@ func Serve(ctx context.Context, o *Options) error {
 // host returns the options with their defaults.
 func (o *Options) host() (*host.Options, error) {
 	ho := &host.Options{
-		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore, AllowWeak: o.AllowWeakStore,
+		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore, NewKey: o.NewKey, AllowWeak: o.AllowWeakStore,
 		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
 		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: cmp.Or(o.RetainEvery, host.DefaultRetainEvery), MaxState: o.MaxState,
 		Logger: o.Logger, Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link,

@@ -33,6 +33,7 @@ type serveFlags struct {
 	atOnce    map[string]int
 
 	newStore bool // a store that is gone may be made anew
+	newKey   bool // a signing key that is lost may be replaced
 	dev      bool // with the programs to try
 }
 
@@ -67,6 +68,7 @@ func (a *app) serveFlags(cmd *cobra.Command, s *serveFlags) {
 	f.BoolVar(&s.encrypt, "encrypt", false, "encrypt what is stored from now on; makes a key file if there is none")
 	keysFlag(cmd, &s.keys)
 	f.BoolVar(&s.newStore, "new-store", false, "let the directory belong to the store of this address, which is made if it is not there")
+	f.BoolVar(&s.newKey, "new-key", false, "sign with a new key if the one that has signed what is in the store is lost")
 	s.retain.flags(f, "retain-")
 	s.every = span(host.DefaultRetainEvery)
 	f.Var(&s.every, "retain-every", "how often the retention flags are applied")
@@ -113,7 +115,7 @@ func (a *app) hostOptions(s *serveFlags) (*host.Options, error) {
 		return nil, err
 	}
 	o := &host.Options{
-		Dir: dir, Store: url, OpenStore: a.openURL, NewStore: s.newStore, AllowWeak: a.allowWeak, Encrypt: s.encrypt, Keys: s.keys,
+		Dir: dir, Store: url, OpenStore: a.openURL, NewStore: s.newStore, NewKey: s.newKey, AllowWeak: a.allowWeak, Encrypt: s.encrypt, Keys: s.keys,
 		Addr: s.addr, Cert: s.cert, Key: s.key, AllowInsecure: s.insecure, AllowedHosts: s.hosts,
 		RetainEvery: time.Duration(s.every), MaxState: int64(s.maxState), TaskLimits: s.atOnce, Logger: log, Version: a.readVersion().Version, Programs: a.Programs,
 	}

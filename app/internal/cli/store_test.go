@@ -7,12 +7,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/all"
 )
 
@@ -196,4 +198,55 @@ func TestLostEncryptionKey(t *testing.T) {
 			t.Error("with its key: ", err)
 		}
 	}
+}
+
+// TestLostSigningKey: a key that has signed what is in the store is neither made again in silence
+// nor taken for another, whatever is left of it.
+func TestLostSigningKey(t *testing.T) {
+	e := &encrypted{t: t, dir: t.TempDir(), env: map[string]string{"HOME": t.TempDir()}}
+	path := filepath.Join(e.dir, "signing.key")
+	ok := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	refused := func(what string) {
+		t.Helper()
+		var pe *posthouse.Error
+		if err := e.serve(serveFlags{}, nil); !errors.As(err, &pe) || pe.Code != posthouse.CodeNotFound || pe.Field != "signing key" || !strings.Contains(pe.Hint, "--new-key") {
+			t.Errorf("%s: it starts, or says %v", what, err)
+		}
+	}
+	ok("a first start", e.serve(serveFlags{}, func(h *host.Host) { e.save(h, "t", "x") }))
+	ok("away", os.Rename(path, path+".lost"))
+	refused("without the key")
+	_, err := os.Stat(path)
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a key was made: %v", err)
+	}
+	ok("its public keys away", os.Rename(path+".pub", path+".pub.lost"))
+	refused("without its public keys, too")
+	_, err = sign.LoadOrCreate(path)
+	ok("another key", err)
+	refused("with another key")
+	ok("that away", errors.Join(os.Remove(path), os.Rename(path+".pub.lost", path+".pub")))
+	mark, err := os.ReadFile(filepath.Join(e.dir, "store.json"))
+	ok("the mark", err)
+	old := regexp.MustCompile(`\n  "key": "[^"]*",`).ReplaceAll(mark, nil)
+	if len(old) == len(mark) {
+		t.Fatalf("the mark names no key: %s", mark)
+	}
+	ok("a mark of an earlier version", os.WriteFile(filepath.Join(e.dir, "store.json"), old, 0o600))
+	refused("without the key, and with a mark that names none")
+	ok("back", os.Rename(path+".lost", path))
+	ok("with the key", e.serve(serveFlags{}, nil))
+	_, err = sign.Rotate(path, nil)
+	ok("a rotation", err)
+	ok("after a rotation", e.serve(serveFlags{}, nil))
+	ok("away again", os.Remove(path))
+	refused("without the new key")
+	ok("with --new-key", e.serve(serveFlags{newKey: true}, func(h *host.Host) { e.save(h, "u", "x") }))
+	ok("and then", e.serve(serveFlags{}, nil))
+	e.cli(0, "verify")
 }

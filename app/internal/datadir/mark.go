@@ -13,8 +13,9 @@ import (
 // A Mark says which store a data directory belongs to: its keys have signed what is in
 // that one, and its tokens speak there.
 type Mark struct {
-	ID      string `json:"id"`      // of the store, which has it as well
-	Address string `json:"address"` // where it was last, without passwords, for people
+	ID      string `json:"id"`            // of the store, which has it as well
+	Key     string `json:"key,omitempty"` // the id of the key that signs there; marks of earlier versions have none
+	Address string `json:"address"`       // where it was last, without passwords, for people
 }
 
 // maxMark bounds the file of a mark, in bytes.

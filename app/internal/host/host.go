@@ -21,7 +21,6 @@ import (
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
-	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/task/standalone"
@@ -71,7 +70,7 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 	if h.store, err = source.OpenStore(ctx); err != nil { // a refused address leaves no keys behind
 		return nil, err
 	}
-	key, err := sign.LoadOrCreate(o.Dir.Key())
+	key, err := o.signingKey()
 	if err != nil {
 		return nil, err
 	}

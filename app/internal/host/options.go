@@ -49,6 +49,7 @@ type Options struct {
 	Store     string      // URL; "" is the data directory's own
 	OpenStore Opener      // required
 	NewStore  bool        // a store that is gone may be made anew
+	NewKey    bool        // a signing key that is lost may be replaced
 	AllowWeak bool        // a store's server that loses acknowledged writes may be used
 
 	Addr          string // to listen on

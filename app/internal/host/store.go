@@ -96,6 +96,9 @@ func (s *Source) own(ctx context.Context, store posthouse.Store, mark *datadir.M
 		}
 	}
 	now := datadir.Mark{ID: id, Address: address.Redacted(s.URL)}
+	if mark != nil {
+		now.Key = mark.Key
+	}
 	if mark != nil && *mark == now {
 		return nil
 	}
