@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -19,7 +20,7 @@ const calmAtOnce = 200
 // calmTraces runs threads in this process, over a store in memory, where nothing happens to
 // them, and returns what they leave on record.
 func calmTraces(ctx context.Context, threads []string) (_ map[string]trace, err error) {
-	l, err := ledger.Open(memstore.New(), nil)
+	l, err := ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()})
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +42,7 @@ func calmTraces(ctx context.Context, threads []string) (_ map[string]trace, err 
 		return nil, err
 	}
 	worker.Handle(w, taskName, func(t worker.Task, j job) (uint64, error) { return j.execute(t.Context(), nil) })
+	worker.Handle(w, payTask, func(t worker.Task, p payment) (uint64, error) { return p.execute(t.Context(), nil) })
 
 	within, end := context.WithTimeout(ctx, patience)
 	ended := make(chan error)
@@ -77,6 +79,15 @@ func runAll(ctx context.Context, l *ledger.Ledger, app *flow.App[job, uint64], t
 	for e, err := range events {
 		if err != nil {
 			return err
+		}
+		if e.Gate != nil && e.Gate.AsksPeople() {
+			d, err := decide(e.Gate, false)
+			if err == nil {
+				_, err = l.Decide(ctx, e.Gate.ID, d)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		if e.Checkpoint != nil && e.Checkpoint.Status == posthouse.StatusDone {
 			left--

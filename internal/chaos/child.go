@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/pgstore"
@@ -104,6 +105,7 @@ func (o *order) worker(ctx context.Context, wit *witness, conn *nats.Conn) error
 		}
 		return j.execute(t.Context(), wit)
 	})
+	worker.Handle(w, payTask, func(t worker.Task, p payment) (uint64, error) { return p.execute(t.Context(), wit) })
 	return w.Run(ctx)
 }
 
@@ -123,7 +125,7 @@ func (o *order) engine(ctx context.Context, wit *witness, conn *nats.Conn) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	l, err := ledger.Open(store, &ledger.Options{Logger: o.log()})
+	l, err := ledger.Open(store, &ledger.Options{Logger: o.log(), Validate: gate.Validator()})
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,11 @@ type Line struct {
 	// questions, answers, checkpoints and parts of the state. 0: nothing but the output was.
 	Records int `json:"records,omitempty"`
 
+	// Payments are effects under an approval that were executed; runs with one of unknown outcome,
+	// of which people were asked, are not compared. Lines from before have none.
+	Payments int `json:"payments,omitempty"`
+	Unknown  int `json:"unknown,omitempty"`
+
 	Control int    `json:"control"`        // violations of the control arm
 	Note    string `json:"note,omitempty"` // for who reads the line
 
@@ -41,18 +46,22 @@ func (l *Line) Bad() []string { return l.what }
 // Table is the record as docs/guarantees.md quotes it.
 func Table(lines []Line) string {
 	var b strings.Builder
-	b.WriteString("| Runs | Complete | Processes killed, frozen | Postgres, NATS killed, queue wiped | Steps executed | Executed again, not on record | Executed again, on record | Records compared | Runs with another outcome | Control arm: executed again | Note |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| Runs | Complete | Processes killed, frozen, cut off | Postgres, NATS killed, queue wiped | Steps executed | Executed again, not on record | Executed again, on record | Effects executed, runs with an unknown outcome | Records compared | Runs with another outcome | Control arm: executed again | Note |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, l := range lines {
 		records := "outputs only"
 		if l.Records > 0 {
 			records = record.Grouped(l.Records)
 		}
+		effects := "none"
+		if l.Payments > 0 {
+			effects = fmt.Sprint(record.Grouped(l.Payments), ", ", l.Unknown)
+		}
 		wiped := "no queue"
 		if l.Queue > 0 {
 			wiped = strconv.Itoa(l.Queue)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d, %d | %d, %d, %s | %s | %d | %d | %s | %d | %d | %s |\n", record.Grouped(l.Runs), record.Grouped(l.Complete),
-			l.Kills, l.Freezes, l.Postgres, l.NATS, wiped, record.Grouped(l.Executions), l.Again, l.Violations, records, l.Wrong, l.Control, l.Note)
+		fmt.Fprintf(&b, "| %s | %s | %d, %d, %d | %d, %d, %s | %s | %d | %d | %s | %s | %d | %d | %s |\n", record.Grouped(l.Runs), record.Grouped(l.Complete),
+			l.Kills, l.Freezes, l.Stalls, l.Postgres, l.NATS, wiped, record.Grouped(l.Executions), l.Again, l.Violations, effects, records, l.Wrong, l.Control, l.Note)
 	}
 	return b.String()
 }

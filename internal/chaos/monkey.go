@@ -14,13 +14,15 @@ type Disturbances struct {
 	Freezes  int `json:"freezes"`  // of engines and workers, for up to 6 s
 	Postgres int `json:"postgres"` // kills of the server
 	NATS     int `json:"nats"`
-	Queue    int `json:"queue,omitempty"` // times that the queue of hints was purged or deleted
+	Stalls   int `json:"stalls,omitempty"` // of an engine's connections to Postgres, for up to 6 s
+	Queue    int `json:"queue,omitempty"`  // times that the queue of hints was purged or deleted
 }
 
 // A monkey disturbs a trial.
 type monkey struct {
 	rnd            *rand.Rand
 	processes      []*process
+	proxies        []*site.Proxy
 	postgres, nats *site.Site
 	address        string // of nats
 	say            func(format string, a ...any)
@@ -33,7 +35,7 @@ func (m *monkey) run(ctx context.Context) error {
 		p := m.processes[m.rnd.IntN(len(m.processes))]
 		down := time.Duration(m.rnd.IntN(1000)) * time.Millisecond
 		var err error
-		switch m.rnd.IntN(13) {
+		switch m.rnd.IntN(15) {
 		case 0:
 			m.say("postgres is killed for %s", down)
 			m.done.Postgres++
@@ -45,6 +47,13 @@ func (m *monkey) run(ctx context.Context) error {
 		case 12:
 			m.say("the queue is wiped")
 			err = m.wipe(ctx, m.rnd.IntN(2) == 0)
+		case 13, 14:
+			long, i := down*time.Duration(1+m.rnd.IntN(6)), m.rnd.IntN(len(m.proxies))
+			m.say("engine %d is cut off from postgres for %s", i, long)
+			m.done.Stalls++
+			m.proxies[i].Stall(m.rnd.IntN(2) == 0)
+			pause(ctx, long)
+			m.proxies[i].Heal()
 		case 2, 3, 4, 5, 6:
 			m.say("%s is killed", p.order.Name)
 			m.done.Kills++

@@ -39,6 +39,9 @@ func (j job) next() uint64 {
 func expected(thread string) (value uint64) {
 	for i := range steps {
 		value = job{thread, i, value}.next()
+		if p, ok := paymentBehind(thread, i, value); ok {
+			value = p.after(value)
+		}
 	}
 	return value
 }
@@ -64,6 +67,11 @@ func open(l *ledger.Ledger, w *witness, forgetful bool) (*flow.App[job, uint64],
 			if err := w.write(recorded, in.Thread, i); err != nil {
 				return 0, err
 			}
+			if p, ok := paymentBehind(in.Thread, i, value); ok {
+				if value, err = p.pay(ctx, w, value); err != nil {
+					return 0, err
+				}
+			}
 		}
 		return value, nil
 	}).Open(l, nil)
@@ -78,12 +86,17 @@ func (j job) execute(ctx context.Context, w *witness) (uint64, error) {
 	if err := w.write(executed, j.Thread, j.Step); err != nil {
 		return 0, err
 	}
+	return j.next(), dawdle(ctx)
+}
+
+// dawdle takes a while.
+func dawdle(ctx context.Context) error {
 	t := time.NewTimer(time.Duration(rand.IntN(20)) * time.Millisecond)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return j.next(), nil
+		return nil
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		return ctx.Err()
 	}
 }

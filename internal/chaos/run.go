@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/site"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -78,6 +80,8 @@ type trial struct {
 	begun   int
 	done    []string          // runs that are complete
 	open    map[string]bool   // runs that are begun
+	unknown map[string]bool   // runs of which an effect had an unknown outcome
+	proxies []*site.Proxy     // before Postgres, one for each engine
 	wrong   map[string]string // runs that failed, or have another output or other records, and which
 	records int               // lines of traces that were compared
 }
@@ -100,7 +104,7 @@ func (t *trial) up(ctx context.Context) (err error) {
 	if t.store, err = openStore(ctx, url); err != nil {
 		return err
 	}
-	if t.led, err = ledger.Open(t.store, nil); err != nil {
+	if t.led, err = ledger.Open(t.store, &ledger.Options{Validate: gate.Validator()}); err != nil {
 		return err
 	}
 	if t.app, err = open(t.led, t.witness, t.Control); err != nil {
@@ -109,7 +113,13 @@ func (t *trial) up(ctx context.Context) (err error) {
 	for i := range t.Engines + t.Workers {
 		o := order{Name: fmt.Sprint("worker ", i-t.Engines), NATS: "nats://" + addr, Witness: t.path("witness"), Forgetful: t.Control}
 		if i < t.Engines {
-			o.Name, o.Store = fmt.Sprint("engine ", i), url
+			network, behind := t.postgres.Addr()
+			proxy, err := site.NewProxy(network, behind, site.Faults{}, t.Seed)
+			if err != nil {
+				return err
+			}
+			t.proxies = append(t.proxies, proxy)
+			o.Name, o.Store = fmt.Sprint("engine ", i), t.postgres.URL("chaos", proxy.Addr())
 		}
 		p := &process{order: o}
 		if err := p.start(); err != nil {
@@ -134,6 +144,9 @@ func (t *trial) down() {
 	for _, p := range t.processes {
 		p.kill()
 	}
+	for _, p := range t.proxies {
+		p.Close()
+	}
 	if t.led != nil {
 		_ = t.led.Close()
 	}
@@ -154,7 +167,7 @@ func (t *trial) down() {
 func (t *trial) run(ctx context.Context) (*Line, error) {
 	start := t.Now()
 	_, address := t.nats.Addr()
-	m := &monkey{rnd: rand.New(rand.NewPCG(t.Seed, 1)), processes: t.processes, postgres: t.postgres, nats: t.nats, address: address, say: t.Progress}
+	m := &monkey{rnd: rand.New(rand.NewPCG(t.Seed, 1)), processes: t.processes, proxies: t.proxies, postgres: t.postgres, nats: t.nats, address: address, say: t.Progress}
 	disturbing, calm := context.WithCancel(ctx)
 	defer calm()
 	ended := make(chan error, 1)
@@ -163,7 +176,7 @@ func (t *trial) run(ctx context.Context) (*Line, error) {
 	} else {
 		go func() { ended <- m.run(disturbing) }()
 	}
-	t.open, t.wrong = map[string]bool{}, map[string]string{}
+	t.open, t.wrong, t.unknown = map[string]bool{}, map[string]string{}, map[string]bool{}
 	err := t.beginAll(ctx, start)
 	calm()
 	if err := errors.Join(err, <-ended); err != nil {
@@ -187,6 +200,7 @@ func (t *trial) run(ctx context.Context) (*Line, error) {
 	line := &Line{
 		Seed: t.Seed, Runs: t.begun, Complete: len(t.done), Seconds: int(t.Now().Sub(start).Seconds()), Disturbances: m.done,
 		Executions: told.Executions, Again: told.Again, Violations: len(told.Violations), Wrong: len(t.wrong), Records: t.records,
+		Payments: told.Payments, Unknown: len(t.unknown),
 	}
 	line.what = slices.AppendSeq(told.Violations, maps.Values(t.wrong))
 	for thread := range t.open {
@@ -203,6 +217,9 @@ func (t *trial) compare(ctx context.Context) error {
 			return err
 		}
 		for _, thread := range some {
+			if t.unknown[thread] { // people were asked more than in a run that nothing happens to
+				continue
+			}
 			have, err := traceOf(ctx, t.led, thread)
 			if err != nil {
 				return err
@@ -264,7 +281,10 @@ func (t *trial) where(ctx context.Context, thread string) string {
 	}
 	text := string(r.Status)
 	for _, g := range r.Waiting {
-		text += fmt.Sprintf(", waits for %s, gate %s, attempt %d, decided: %v", g.Name, g.ID, g.Call.Attempt, g.Decision != nil)
+		text += fmt.Sprintf(", waits for %s, gate %s, decided: %v", g.Name, g.ID, g.Decision != nil)
+		if g.Call != nil {
+			text += fmt.Sprint(", attempt ", g.Call.Attempt)
+		}
 	}
 	if info, err := t.led.Thread(ctx, thread); err == nil {
 		text += fmt.Sprintf(", %d entries, lease %+v, summary %+v", info.Tail.Seq, info.Lease, info)
@@ -299,9 +319,45 @@ func (t *trial) look(ctx context.Context) {
 		case posthouse.StatusFailed, posthouse.StatusCancelled:
 			t.wrong[thread] = fmt.Sprintf("run %s: %s %s", thread, r.Status, r.Error)
 		default:
+			t.people(ctx, r.Waiting)
 			continue
 		}
 		delete(t.open, thread)
 		t.done = append(t.done, thread)
+	}
+}
+
+// settled is how long people wait before they say that a payment of unknown outcome was not
+// made: whoever is at it may be frozen or cut off, and pay when it comes back.
+const settled = 10 * time.Second
+
+// people answer what a run asks.
+func (t *trial) people(ctx context.Context, waiting []posthouse.Gate) {
+	for i := range waiting {
+		g := &waiting[i]
+		if !g.AsksPeople() || g.Decision != nil {
+			continue
+		}
+		made := false
+		if g.Kind == gate.KindOutcome {
+			t.unknown[g.Thread] = true
+			told, err := hear(t.path("witness"))
+			if err != nil || t.Now().Sub(g.CreatedAt) < settled {
+				continue
+			}
+			var p payment
+			if json.Unmarshal(g.Payload, &p) != nil {
+				continue
+			}
+			made = told.paid[place{p.Thread, p.Step}]
+		}
+		d, err := decide(g, made)
+		if err != nil {
+			t.wrong[g.Thread] = err.Error()
+			continue
+		}
+		within, cancel := context.WithTimeout(ctx, 5*time.Second)
+		_, _ = t.led.Decide(within, g.ID, d) // else it is asked for again
+		cancel()
 	}
 }

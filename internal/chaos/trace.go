@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -62,6 +63,7 @@ func (t *tracer) add(e *posthouse.Event, body []byte) {
 		t.checkpoints[c.ID] = len(t.checkpoints) + 1
 		t.line("checkpoint %d behind %d: %s, %s, node %q, next %q, step %d, branch %s, run %s, %d gates",
 			len(t.checkpoints), t.checkpoints[c.Parent], c.Kind, c.Status, c.Node, c.Next, c.Step, c.Branch, c.Run, len(c.Gates))
+	case e.Step != nil && strings.Contains(e.Step.Name, ">$"): // attempts of an effect
 	case e.Step != nil:
 		t.line("step %s of %s, %d, is %s", e.Step.Name, e.Step.Task, e.Step.Occurrence, body)
 	case e.Gate != nil && e.Gate.Call != nil && e.Gate.Supersedes != "":

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/posthouse/posthouse"
 )
 
 // A witness is a file that all processes append to. A line is one write, so lines of several
@@ -17,6 +19,7 @@ type mark byte
 const (
 	executed mark = 'x' // the step begins to be executed
 	recorded mark = 'r' // the program has gone on with what is on record
+	paid     mark = 'p' // a payment begins to be made
 )
 
 func openWitness(path string) (*witness, error) {
@@ -37,7 +40,15 @@ func (w *witness) write(m mark, thread string, step int) error {
 type testimony struct {
 	Executions int      // of steps
 	Again      int      // executions of a step that was executed before, and was not on record
-	Violations []string // executions of steps that were on record
+	Violations []string // executions of steps that were on record, and payments that were not approved or made before
+	Payments   int
+	paid       map[place]bool
+}
+
+// A place is a step of a run.
+type place struct {
+	thread string
+	step   int
 }
 
 // hear reads a witness file.
@@ -47,11 +58,8 @@ func hear(path string) (t testimony, err error) {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	type place struct {
-		thread string
-		step   int
-	}
 	seen := map[place]mark{}
+	t.paid = map[place]bool{}
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
 		var m mark
@@ -60,8 +68,12 @@ func hear(path string) (t testimony, err error) {
 		if _, err := fmt.Sscanf(lines.Text(), "%c %s %d %d", &m, &p.thread, &p.step, &pid); err != nil {
 			return t, fmt.Errorf("line %d of the witness: %w", n, err)
 		}
-		if m == recorded {
+		switch m {
+		case recorded:
 			seen[p] = recorded
+			continue
+		case paid:
+			t.payment(n, pid, p)
 			continue
 		}
 		t.Executions++
@@ -75,4 +87,16 @@ func hear(path string) (t testimony, err error) {
 		}
 	}
 	return t, lines.Err()
+}
+
+// payment notes a payment, which must be approved and the first.
+func (t *testimony) payment(line, pid int, p place) {
+	if t.paid[p] {
+		t.Violations = append(t.Violations, fmt.Sprintf("line %d: process %d makes payment %d of %s again", line, pid, p.step, p.thread))
+	}
+	if verdict, _ := (payment{Thread: p.thread, Step: p.step}).answer(); verdict == posthouse.Reject {
+		t.Violations = append(t.Violations, fmt.Sprintf("line %d: process %d makes payment %d of %s, which was rejected", line, pid, p.step, p.thread))
+	}
+	t.paid[p] = true
+	t.Payments++
 }

@@ -1,0 +1,130 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/step"
+)
+
+// payTask is the task of a payment that a worker makes.
+const payTask = "pay"
+
+// A payment is an effect that somebody has to approve. One is made by the engine, the other by
+// a worker.
+type payment struct {
+	Thread string `json:"thread"`
+	Step   int    `json:"step"` // one that no step of the run has
+	Amount uint64 `json:"amount"`
+}
+
+// The steps behind which a run pays, and the places of the payments for the witness.
+const (
+	payHere, placeHere   = 3, 100
+	payThere, placeThere = 7, 101
+)
+
+// pays reports whether a run pays: one of four.
+func pays(thread string) bool { return drawn(thread, 0)%4 == 0 }
+
+// drawn is a number that a run and a payment of it always have.
+func drawn(thread string, place int) uint64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d drawn", thread, place)
+	return h.Sum64() >> 7
+}
+
+// answer is what people say of a payment, in every trial.
+func (p payment) answer() (posthouse.Verdict, payment) {
+	switch n := drawn(p.Thread, p.Step) % 10; {
+	case n == 0:
+		return posthouse.Reject, p
+	case n < 3:
+		p.Amount += 1000
+		return posthouse.Edit, p
+	}
+	return posthouse.Approve, p
+}
+
+// after is what a run goes on with: a payment changes its value if it is made.
+func (p payment) after(value uint64) uint64 {
+	verdict, paid := p.answer()
+	if verdict == posthouse.Reject {
+		return value
+	}
+	return paid.receipt()
+}
+
+// receipt is what comes of it.
+func (p payment) receipt() uint64 { return job{p.Thread, p.Step, p.Amount}.next() }
+
+// paymentBehind returns the payment behind a step, if the run makes one there.
+func paymentBehind(thread string, i int, value uint64) (p payment, ok bool) {
+	p = payment{Thread: thread, Amount: value % 1000}
+	switch i {
+	case payHere:
+		p.Step = placeHere
+	case payThere:
+		p.Step = placeThere
+	default:
+		return p, false
+	}
+	return p, pays(thread)
+}
+
+// pay proposes the payment and makes it, as it was approved.
+func (p payment) pay(ctx context.Context, w *witness, value uint64) (uint64, error) {
+	name := fmt.Sprint("pay-", p.Step)
+	grant, err := gate.Propose(ctx, gate.Question{Name: name, Text: "Pay this?"}, p)
+	if errors.Is(err, posthouse.ErrForbidden) {
+		return value, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return gate.Act(ctx, name, grant, func(ctx context.Context, p payment) (uint64, error) {
+		if p.Step == placeHere {
+			return p.execute(ctx, w)
+		}
+		return step.RemoteWith[uint64](ctx, "hand out", payTask, p, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 1000}})
+	})
+}
+
+// execute makes the payment: it tells the witness, and takes a while.
+func (p payment) execute(ctx context.Context, w *witness) (uint64, error) {
+	if err := ctx.Err(); err != nil || w == nil {
+		return p.receipt(), err
+	}
+	if err := w.write(paid, p.Thread, p.Step); err != nil {
+		return 0, err
+	}
+	return p.receipt(), dawdle(ctx)
+}
+
+// decide returns what people say to a question of a run. made says whether the payment that a
+// question of its outcome is about was made.
+func decide(g *posthouse.Gate, made bool) (posthouse.Decision, error) {
+	d := posthouse.Decision{Verdict: posthouse.Approve, By: "ann"}
+	var p payment
+	if err := json.Unmarshal(g.Payload, &p); err != nil {
+		return d, fmt.Errorf("question %s: %w", g.ID, err)
+	}
+	var err error
+	switch {
+	case g.Kind == gate.KindOutcome && made:
+		d.Verdict = posthouse.Respond
+		d.Value, err = json.Marshal(p.receipt())
+	case g.Kind == gate.KindOutcome:
+	default:
+		var edited payment
+		if d.Verdict, edited = p.answer(); d.Verdict == posthouse.Edit {
+			d.Value, err = json.Marshal(edited)
+		}
+	}
+	return d, err
+}
