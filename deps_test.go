@@ -205,7 +205,7 @@ var laws = []law{
 		"the cases about clocks; deadlines end as the runner ends them"},
 	{"ledger/ledgertest/internal/upkeep", []string{".", "ledger", "retain", "transfer", "crypt", "store/storetest", "ledger/ledgertest/internal/desk"}, nil,
 		"rules about what becomes of what is there need the Ledger's upkeep, and no other theme"},
-	{"ledger/ledgertest", []string{"ledger/ledgertest/internal/", ".", "ledger", "retain", "transfer", "diff", "crypt", "internal/commit", "store/storetest"}, []string{"pgregory.net/rapid"},
+	{"ledger/ledgertest", []string{"ledger/ledgertest/internal/", ".", "ledger", "retain", "transfer", "diff", "crypt", "internal/commit", "internal/handler", "store/storetest"}, []string{"pgregory.net/rapid"},
 		"the suite proves the Ledger over any store that passes the other one"},
 	{"store/local", []string{".", "store/filestore", "store/memstore", "store/sqlitestore"}, nil, "what a binary links that serves one machine"},
 	{"store/all", []string{".", "store/"}, nil, "the one place that knows every store by name"},
