@@ -49,7 +49,8 @@ func (s *Session) findSenders() error {
 			s.noteSender(strings.TrimPrefix(BaseName(call), signalPrefix), by)
 		}
 		for _, g := range x.Gates {
-			if d := g.Decision; g.Kind == posthouse.GateSignal && d != nil && d.Signal != 0 && d.By != anonymous {
+			// In a thread that a fork began the answer names no entry.
+			if d := g.Decision; g.Kind == posthouse.GateSignal && d != nil && d.Verdict == posthouse.Respond && d.By != anonymous {
 				s.noteSender(g.Signal, d.By)
 			}
 		}

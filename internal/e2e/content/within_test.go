@@ -220,3 +220,17 @@ func TestACopyHasAnswersThatRetentionKept(t *testing.T) {
 		b.want(h, bankTransfer{"bob", 10}, bankTransfer{"bob", 10})
 	})
 }
+
+// Whoever sent a signal before a fork in a thread of its own cannot approve what it asks for there.
+func TestWhoSentASignalBeforeAForkCannotApprove(t *testing.T) {
+	onStores(t, func(h *house) {
+		app := h.payGraph(gate.Question{}, true)
+		must(app.Run(h.Context(), "t", bill{Amount: 10}, graph.RunOptions{By: "bob"}))(h)
+		wait := must(h.ledger.Thread(h.Context(), "t"))(h).Branches[0].Head
+		must(h.ledger.Signal(h.Context(), "t", posthouse.Signal{Name: "payee", Value: []byte(`"mallory"`), By: "mallory"}))(h)
+		ready := must(h.ledger.Fork(h.Context(), wait, nil))(h)
+		must(h.ledger.Fork(h.Context(), ready.ID, &ledger.ForkOptions{Thread: "away", By: "otto"}))(h)
+		must(app.Resume(h.Context(), "away"))(h)
+		h.refuse(h.only("away"), "mallory", "bob")
+	})
+}
