@@ -72,6 +72,11 @@ func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*po
 	if err != nil {
 		return nil, err
 	}
+	if o.Thread != "" {
+		if err := l.inheritNamed(ctx, p, c, info); err != nil {
+			return nil, err
+		}
+	}
 	h, err := l.commitFork(ctx, p)
 	if err != nil {
 		return nil, err

@@ -26,6 +26,13 @@ func (c *Core) Approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 	return slices.DeleteFunc(all, func(a *Approved) bool { return a.Gate.Origin != "" }), unread, err
 }
 
+// Decided returns what Approvals does, and the copies of gates of other threads: they license
+// nothing, and show what was decided there. Those that cannot be read are left out.
+func (c *Core) Decided(ctx context.Context, t *posthouse.ThreadInfo) ([]*Approved, error) {
+	all, _, err := c.approvals(ctx, t)
+	return all, err
+}
+
 // approvals is Approvals with the copies of gates of other threads. They license nothing here,
 // but gate.Act asks again about their content.
 func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*Approved, unread []posthouse.BodyRef, err error) {
