@@ -93,12 +93,6 @@ func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 		}
 		all = append(all, a)
 	}
-	for _, a := range all {
-		i := slices.IndexFunc(all, func(b *Approved) bool { return b.Gate.ID == a.Gate.Supersedes && b.Gate.Origin != "" })
-		if i >= 0 && all[i].Gate.Branch == a.Gate.Branch { // what was asked again was used in its place
-			all[i].Used = max(all[i].Used, a.Used)
-		}
-	}
 	return all, unread, nil
 }
 
