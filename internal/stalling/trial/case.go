@@ -115,10 +115,8 @@ func (s *stall) judge() {
 			s.wrong("%s was never executed: %v", part, s.w.did)
 		case part == effect && n > 1:
 			s.wrong("the effect was executed %d times: %v", n, s.w.did)
-		case n > 2:
-			s.wrong("%s was executed %d times: %v", part, n, s.w.did)
-		case n == 2 && s.w.count(part, cutOff) != 1:
-			s.wrong("%s was executed twice by one process: %v", part, s.w.did)
+		case s.w.count(part, cutOff) > 1: // the other may lose its lease on a busy machine, in the middle of one
+			s.wrong("%s was executed twice by the process that was cut off: %v", part, s.w.did)
 		}
 	}
 }
@@ -130,7 +128,7 @@ func (s *stall) finish(ctx context.Context, p *program) error {
 	for s.now().Before(deadline) {
 		status, err := p.resume(ctx, s.thread)
 		switch {
-		case errors.Is(err, posthouse.ErrBusy):
+		case errors.Is(err, posthouse.ErrBusy), errors.Is(err, posthouse.ErrUnavailable): // its own lease may have lapsed
 			pause(ctx, s.lease/8)
 		case errors.Is(err, posthouse.ErrNotFound): // its first entry was never made
 			if status, err = p.begin(ctx, s.thread); err != nil && !errors.Is(err, posthouse.ErrBusy) {

@@ -23,7 +23,7 @@ type Config struct {
 	Stalls int           // how many cases
 	Lanes  int           // cases at once; default 8
 	Seed   uint64        // of what is drawn
-	Lease  time.Duration // of both processes; default 500 ms
+	Lease  time.Duration // of both processes; default 1 s
 
 	// Control has the process that is cut off believe that nobody else has the store: the
 	// known-bad setting, which must be caught.
@@ -55,7 +55,7 @@ func Run(ctx context.Context, c *Config) (*Line, error) {
 		c.Lanes = 8
 	}
 	if c.Lease == 0 {
-		c.Lease = 500 * time.Millisecond
+		c.Lease = time.Second
 	}
 	dir, err := os.MkdirTemp("", "stalls")
 	if err != nil {

@@ -27,7 +27,7 @@ func TestStalls(t *testing.T) {
 		}
 		t.Run(k.Name, func(t *testing.T) {
 			t.Parallel()
-			line := try(t, &Config{Kind: k, Stalls: 6, Lanes: 3})
+			line := try(t, &Config{Kind: k, Stalls: 6, Lanes: 6})
 			for _, what := range line.Bad() {
 				t.Error(what)
 			}
