@@ -216,10 +216,16 @@ func (t *task) attempt(ctx context.Context, o *outcome, past recorded.Attempts) 
 		handle := func(ctx context.Context, lead *Command) error {
 			return engine.Guard(func() (err error) { *lead, err = t.node.onError(ctx, s, cause); return err })
 		}
+		err := error(nil)
 		if r.opt.bounded {
-			return engine.RunLimited(ctx, exec, t.node.Name, engine.Limits{}, &o.lead, handle)
+			err = engine.RunLimited(ctx, exec, t.node.Name, engine.Limits{}, &o.lead, handle)
+		} else {
+			err = handle(ctx, &o.lead)
 		}
-		return handle(ctx, &o.lead)
+		if in := t.node.sub; err == nil && in != nil && !in.ownThread { // the call that failed has ended
+			o.program = r.Completion(r.pathTo(t.label()), nil, in.lifetime == PerThread)
+		}
+		return err
 	}
 	sent := topology.NoInput
 	if t.Input != nil {
