@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -89,7 +90,7 @@ func checkRetained(t *testing.T, dir string, kept []keptOne) {
 			t.Fatal(err)
 		}
 		done, err := retain.Run(ctx, l, retainPolicy, nil)
-		if dry.DryRun = false; err != nil || *dry != *done {
+		if dry.DryRun = false; err != nil || !reflect.DeepEqual(dry, done) {
 			t.Errorf("the dry run said %+v, the next pass took %+v, %v", *dry, *done, err)
 		}
 		if again, err := retain.Run(ctx, l, retainPolicy, nil); err != nil || again.Checkpoints != 0 || again.Bytes != 0 {
