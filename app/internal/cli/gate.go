@@ -93,7 +93,7 @@ func (q *asked) show(t *term.Term) {
 	for _, v := range g.Verdicts {
 		verdicts = append(verdicts, string(v))
 	}
-	t.Fields("gate", string(g.ID), "asks", g.Name, "requested by", g.RequestedBy, "assignees", strings.Join(g.Assignees, ", "), "verdicts", strings.Join(verdicts, ", "),
+	t.Fields("gate", string(g.ID), "asks", g.Name, "requested by", requestersOf(g), "assignees", strings.Join(g.Assignees, ", "), "verdicts", strings.Join(verdicts, ", "),
 		"thread", g.Thread, "branch", g.Branch, "checkpoint", string(g.Checkpoint), "asked", tree.Time(g.CreatedAt), "expires", tree.Time(g.ExpiresAt), "note", g.Note)
 	if g.Text != "" {
 		fmt.Fprintf(t.Out, "\n%s\n", term.VisibleText(g.Text))
@@ -112,7 +112,7 @@ func (q *asked) show(t *term.Term) {
 	for i := range g.Votes {
 		t.Line("%s", tree.Vote(&g.Votes[i]))
 	}
-	warnHidden(t, append(text.HiddenIn(append([]string{g.Name, g.Text, g.Note, g.RequestedBy}, g.Assignees...)...), text.HiddenInJSON(g.Payload)...))
+	warnHidden(t, append(text.HiddenIn(append([]string{g.Name, g.Text, g.Note, requestersOf(g)}, g.Assignees...)...), text.HiddenInJSON(g.Payload)...))
 }
 
 // warnHidden prints a line if there are hidden characters.

@@ -7,11 +7,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -86,4 +89,39 @@ func TestPromptOfAnApprovalInASession(t *testing.T) {
 		t.Errorf("yes was sent as %q", answered)
 	}
 	wants(t, "gate show", e.cli(0, "gate", "show", "apr_1", "--server", s.URL), "Run it?", "rm -r")
+}
+
+// TestQuestionSaysWhoChangedWhat: a question that several people made names each of them with
+// what they did, in the prompt before a decision, in gate show, in grant and in both answers
+// of the API; the inbox names them.
+func TestQuestionSaysWhoChangedWhat(t *testing.T) {
+	d := openDesk(t, memstore.New())
+	g, err := d.ledger.Gate(t.Context(), d.ask("t", "shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.ledger.Fork(t.Context(), g.Checkpoint, &ledger.ForkOptions{
+		Branch: "dear", By: "mallory", Patch: posthouse.State{"Amount": {Codec: "json", Data: []byte("99999")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := d.run(0, "resume", string(f.ID))
+	found := regexp.MustCompile(`gate-[0-9a-f-]+`).FindString(out)
+	if found == "" || found == string(g.ID) {
+		t.Fatalf("no new question: %s", out)
+	}
+	wants(t, "the question", d.run(0, "gate", "show", found), "99999")
+	const who = "mallory (fork Amount)"
+	for what, out := range map[string]string{
+		"gate show": d.run(0, "gate", "show", found),
+		"grant":     d.run(0, "grant", found),
+		"prompt":    d.atTerminal("n\n", 0, "approve", found, "--server", d.url),
+	} {
+		wants(t, what, out, who)
+	}
+	wants(t, "inbox", d.run(0, "inbox"), "mallory")
+	for what, out := range map[string]string{"gate show": d.run(0, "gate", "show", found, "--json"), "grant": d.run(0, "grant", found, "--json"), "inbox": d.run(0, "inbox", "--json")} {
+		wants(t, what+" --json", out, `"name": "mallory"`, `"how": "fork"`, `"Amount"`)
+	}
 }

@@ -83,7 +83,7 @@ func (a *app) showGrant(v *server.Grant) {
 			a.showJSON(u.Outcome)
 		}
 	}
-	warnHidden(&a.Term, append(text.HiddenIn(g.Name, g.Text, g.Note, g.RequestedBy), append(text.HiddenInJSON(g.Payload), text.HiddenInJSON(v.Content)...)...))
+	warnHidden(&a.Term, append(text.HiddenIn(g.Name, g.Text, g.Note, requestersOf(g)), append(text.HiddenInJSON(g.Payload), text.HiddenInJSON(v.Content)...)...))
 	a.afterGrant(v)
 }
 
