@@ -59,7 +59,7 @@ func TestAForkOutlivesItsSource(t *testing.T) {
 		r, err := app.Run(ctx, "t", order{Amount: 7})
 		ok(err)
 		approve(r)
-		r, err = app.Resume(ctx, "t", graph.RunOptions{InterruptAfter: []string{"propose"}})
+		_, err = app.Resume(ctx, "t", graph.RunOptions{InterruptAfter: []string{"propose"}})
 		ok(err)
 		head, err := l.Latest(ctx, ledger.LatestQuery{Thread: "t"})
 		ok(err)

@@ -269,3 +269,5 @@ func Example_waits() {
 	// receipt <nil>
 	// true
 }
+
+var _ = purchases

@@ -26,7 +26,7 @@ func TestResumeWaits(t *testing.T) {
 				t.Errorf("%s: %v after %s", wait, err, time.Since(begun))
 			}
 		}
-		if err := untilFree(t.Context(), time.Minute, resume); err != nil || time.Now().Sub(free) > time.Second {
+		if err := untilFree(t.Context(), time.Minute, resume); err != nil || time.Since(free) > time.Second {
 			t.Errorf("%v at %s", err, time.Now())
 		}
 		ctx, cancel := context.WithCancel(t.Context())
