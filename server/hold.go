@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/retain"
@@ -20,7 +21,7 @@ func (s *Server) holdRoutes() []*api.Route {
 		{
 			Method: http.MethodPost, Path: path, Role: tokens.Operator, Summary: "Put a thread under legal hold", Handle: api.Reply(s.hold),
 			Notes: "Until it is lifted nothing of the thread can be deleted, and retention passes it over. One that is held already stays as it is.",
-			Body:  holdBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "who holds it since when", Body: posthouse.Hold{}, Media: ""}},
+			Body:  holdBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "who holds it since when", Body: Hold{}, Media: ""}},
 		},
 		{
 			Method: http.MethodDelete, Path: path, Role: tokens.Operator, Summary: "Lift a thread's legal hold", Handle: s.unhold,
@@ -30,8 +31,27 @@ func (s *Server) holdRoutes() []*api.Route {
 	}
 }
 
-func (s *Server) hold(r *api.Request, b *holdBody) (*posthouse.Hold, error) {
-	return retain.Hold(context.WithoutCancel(r.Context()), s.ledger, r.Name("id"), retain.HoldOptions{By: r.Actor.Name, Reason: b.Reason})
+// A Hold is a thread's legal hold as the API shows it.
+type Hold struct {
+	By    string    `json:"by"`
+	Since time.Time `json:"since"`
+	Seq   uint64    `json:"seq" doc:"of the entry that records it"`
+}
+
+// showHold is nil for a thread that is not held.
+func showHold(h *posthouse.Hold) *Hold {
+	if h == nil || h.Seq == 0 {
+		return nil
+	}
+	return &Hold{By: h.By, Since: toTime(h.Since), Seq: h.Seq}
+}
+
+func (s *Server) hold(r *api.Request, b *holdBody) (*Hold, error) {
+	h, err := retain.Hold(context.WithoutCancel(r.Context()), s.ledger, r.Name("id"), retain.HoldOptions{By: r.Actor.Name, Reason: b.Reason})
+	if err != nil {
+		return nil, err
+	}
+	return showHold(h), nil
 }
 
 func (s *Server) unhold(w http.ResponseWriter, r *api.Request) error {

@@ -41,7 +41,7 @@ func (s *Server) releaseRoutes() []*api.Route {
 		{
 			Method: http.MethodPost, Path: path + "/copy", Role: tokens.Operator, Summary: "Copy a thread", Handle: api.Reply(s.copyThread),
 			Notes: "A new thread with the whole visible history: each checkpoint under a new id that names its original. Waiting gates are asked again; nothing runs until it is resumed.",
-			Body:  copyBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the new thread", Body: posthouse.ThreadInfo{}, Media: ""}},
+			Body:  copyBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the new thread", Body: Thread{}, Media: ""}},
 		},
 	}
 }
@@ -108,7 +108,7 @@ type copyBody struct {
 	Version uint32 `json:"version,omitempty" doc:"copy this released version instead of the current generation"`
 }
 
-func (s *Server) copyThread(r *api.Request, b *copyBody) (*posthouse.ThreadInfo, error) {
+func (s *Server) copyThread(r *api.Request, b *copyBody) (*Thread, error) {
 	id := r.Name("id")
 	if b.Thread == "" {
 		if _, err := s.ledger.Thread(r.Context(), id); err != nil {
@@ -116,5 +116,9 @@ func (s *Server) copyThread(r *api.Request, b *copyBody) (*posthouse.ThreadInfo,
 		}
 		return nil, posthouse.Invalid("thread", "is required: the new thread's name")
 	}
-	return transfer.CopyThread(r.Context(), s.ledger, id, b.Thread, &transfer.CopyOptions{Version: b.Version})
+	t, err := transfer.CopyThread(r.Context(), s.ledger, id, b.Thread, &transfer.CopyOptions{Version: b.Version})
+	if err != nil {
+		return nil, err
+	}
+	return s.thread(r, t)
 }

@@ -95,17 +95,31 @@ func (s *Server) getThread(r *api.Request) (*Thread, error) {
 	return s.thread(r, t)
 }
 
-// A Thread is a thread's summary as the API shows it, with times of a zone. The summary's
-// own are Unix milliseconds.
+// A Thread is a thread's summary as the API shows it, with times of a zone in the place of
+// the summary's own, which are Unix milliseconds.
 type Thread struct {
 	posthouse.ThreadInfo
-	CreatedAt time.Time `json:"createdAt"`
-	UpdatedAt time.Time `json:"updatedAt" doc:"of the last entry, exactly; updated is rounded down to the minute"`
+	CreatedAt time.Time  `json:"createdAt"`
+	UpdatedAt time.Time  `json:"updatedAt" doc:"of the last entry, exactly"`
+	DueAt     *time.Time `json:"dueAt,omitempty" doc:"when the next gate expires or escalates, or the next timer fires"`
+	Held      *Hold      `json:"hold,omitempty" doc:"nothing of the thread may be removed"`
+
+	// They hide the fields of these names in the summary.
+	Created *struct{} `json:"created,omitempty" doc:"-"`
+	Updated *struct{} `json:"updated,omitempty" doc:"-"`
+	Due     *struct{} `json:"due,omitempty" doc:"-"`
 }
+
+// toTime returns the instant of a summary's time.
+func toTime(m posthouse.Millis) time.Time { return time.UnixMilli(int64(m)).UTC() }
 
 // thread looks up when a thread last moved, which its summary knows to the minute.
 func (s *Server) thread(r *api.Request, t *posthouse.ThreadInfo) (*Thread, error) {
-	v := &Thread{ThreadInfo: *t, CreatedAt: time.UnixMilli(int64(t.Created)).UTC(), UpdatedAt: time.UnixMilli(int64(t.Updated)).UTC()}
+	v := &Thread{ThreadInfo: *t, CreatedAt: toTime(t.Created), UpdatedAt: toTime(t.Updated), Held: showHold(&t.Hold)}
+	if t.Due > 0 {
+		due := toTime(t.Due)
+		v.DueAt = &due
+	}
 	if t.Tail.Seq == 0 {
 		return v, nil
 	}

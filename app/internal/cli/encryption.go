@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/crypt/keyfile"
 	"github.com/posthouse/posthouse/ledger"
@@ -124,7 +124,7 @@ func (a *app) showKeys(ids []string, use map[string]int, mark *posthouse.Encrypt
 			a.Line("not encrypted: there is no key file; posthouse serve --encrypt makes one")
 		}
 		for _, d := range mark.Decisions {
-			a.Line("%s: %s decided to write in the clear: %s", d.At.Format(time.DateTime), d.By, d.Reason)
+			a.Line("%s: %s decided to write in the clear: %s", tree.Time(d.At), d.By, d.Reason)
 		}
 		if len(rows) > 0 {
 			a.Table([]string{"KEY", "WRAPS", ""}, rows)

@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -37,7 +36,7 @@ or the next start takes it and encrypts again. The server must be stopped.`,
 			return a.answer(mark, func() {
 				if n := len(mark.Decisions); n > 0 {
 					last := mark.Decisions[n-1]
-					a.Line("on record since %s, by %s: the store may be written in the clear", last.At.Format(time.DateTime), last.By)
+					a.Line("on record since %s, by %s: the store may be written in the clear", tree.Time(last.At), last.By)
 				} else {
 					a.Line("the store is not encrypted: there is nothing to decide")
 				}

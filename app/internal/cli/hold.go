@@ -6,8 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/server"
 )
 
 func (a *app) threadHold() *cobra.Command {
@@ -17,8 +18,8 @@ func (a *app) threadHold() *cobra.Command {
 		Example: `  posthouse thread hold order-1234 --reason "case 7"`,
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			body := map[string]string{"reason": reason}
-			return ask(ctx, a, c, http.MethodPost, rest.Thread(args[0], "hold"), nil, body, func(h *posthouse.Hold) {
-				a.Line("thread %s is held by %s since %s", args[0], h.By, stamp(h.Since))
+			return ask(ctx, a, c, http.MethodPost, rest.Thread(args[0], "hold"), nil, body, func(h *server.Hold) {
+				a.Line("thread %s is held by %s since %s", args[0], h.By, tree.Time(h.Since))
 				a.next("posthouse thread unhold %s", args[0])
 			})
 		}),

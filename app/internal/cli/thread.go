@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -91,7 +90,7 @@ func (a *app) showThread(t *server.Thread) {
 	a.Fields(
 		"thread", t.Thread, "status", string(t.Status), "program", t.Graph, "coordination", t.Coordination,
 		"versions", versions, "checkpoints", strconv.Itoa(t.Checkpoints), "entries", strconv.FormatUint(t.Tail.Seq, 10),
-		"last hash", t.Tail.Hash.String(), "signed up to", signed, "since", stamp(t.Created), "updated", tree.Time(t.UpdatedAt),
+		"last hash", t.Tail.Hash.String(), "signed up to", signed, "since", tree.Time(t.CreatedAt), "updated", tree.Time(t.UpdatedAt),
 	)
 	var rows [][]string
 	for _, b := range t.Branches {
@@ -99,8 +98,8 @@ func (a *app) showThread(t *server.Thread) {
 	}
 	a.Line("")
 	a.Table([]string{"BRANCH", "HEAD", "STATUS"}, rows)
-	if t.Hold.Seq != 0 {
-		a.Line("under legal hold by %s since %s", t.Hold.By, stamp(t.Hold.Since))
+	if h := t.Held; h != nil {
+		a.Line("under legal hold by %s since %s", h.By, tree.Time(h.Since))
 	}
 	for _, w := range t.Waiting {
 		a.Line("waits at %s", w.ID)
@@ -153,11 +152,4 @@ func (a *app) showDeleted(d *retain.Deleted) {
 	if d.Kept > 0 {
 		a.Line("kept: bodies %d that other checkpoints are rebuilt from", d.Kept)
 	}
-}
-
-func stamp(m posthouse.Millis) string {
-	if m == 0 {
-		return ""
-	}
-	return tree.Time(time.UnixMilli(int64(m)))
 }

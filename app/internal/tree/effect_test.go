@@ -33,7 +33,7 @@ func TestDrawEffects(t *testing.T) {
 	var out bytes.Buffer
 	Draw(&term.Term{Out: &out}, th)
 	want := strings.TrimPrefix(`
-● a  wait  waiting  2026-11-21 04:00:00
+● a  wait  waiting  2026-11-21T04:00:00Z
 │ ? g  pay: Pay 10?
 │ ? h  pay: Pay 99?
 │   asked again: what is asked has changed since g
@@ -42,10 +42,10 @@ func TestDrawEffects(t *testing.T) {
 │     /amount
 │     - 10
 │     + 99
-│ ✓ approved with edits by alice, 2026-11-21 04:00:00
-│ → transfer  executed, ✓ approved with edits by alice, 2026-11-21 04:00:00  (h)
+│ ✓ approved with edits by alice, 2026-11-21T04:00:00Z
+│ → transfer  executed, ✓ approved with edits by alice, 2026-11-21T04:00:00Z  (h)
 │ → mail[2]  executed, without a grant
-● b  node  done     2026-11-21 04:00:00
+● b  node  done     2026-11-21T04:00:00Z
   → ship  outcome unknown (attempts that did not act: 1), under gone
 `, "\n")
 	if out.String() != want {

@@ -25,8 +25,8 @@ type Effect struct {
 	Decision *posthouse.Decision // nil: unknown or missing
 }
 
-// timeFormat is to the second. Times are in UTC, so that two people see the same page.
-const timeFormat = "2006-01-02 15:04:05"
+// timeFormat is RFC 3339, to the second. Times are in UTC, so that two people see the same page.
+const timeFormat = time.RFC3339
 
 // Time formats a time as all commands do.
 func Time(t time.Time) string {

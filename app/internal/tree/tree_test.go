@@ -36,14 +36,14 @@ func TestDraw(t *testing.T) {
 	var out bytes.Buffer
 	Draw(&term.Term{Out: &out}, th)
 	want := strings.TrimPrefix(`
-● a  wait analyzer  waiting  2026-11-21 04:00:01
+● a  wait analyzer  waiting  2026-11-21T04:00:01Z
 │ ? g  refund: Refund ‹U+001B›[2Jorder?
-│ ✓ approved by alice, 2026-11-21 04:00:02: fine
-├─● c  fork           saved    2026-11-21 04:00:04
-│ ├─● e  fork           saved    2026-11-21 04:00:06
-│ │ ● f  update         saved    2026-11-21 04:00:07  [deep]
-│ ● d  update         running  2026-11-21 04:00:05  [what-if]
-● b  node approver  done     2026-11-21 04:00:03  [main]
+│ ✓ approved by alice, 2026-11-21T04:00:02Z: fine
+├─● c  fork           saved    2026-11-21T04:00:04Z
+│ ├─● e  fork           saved    2026-11-21T04:00:06Z
+│ │ ● f  update         saved    2026-11-21T04:00:07Z  [deep]
+│ ● d  update         running  2026-11-21T04:00:05Z  [what-if]
+● b  node approver  done     2026-11-21T04:00:03Z  [main]
 `, "\n")
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
@@ -72,9 +72,9 @@ func TestGateOfSeveralPeople(t *testing.T) {
 		}},
 	})
 	for _, want := range []string{
-		"  bob handed it to dave (sent by ops), 2026-11-21 04:00:00: away\n",
-		"  escalated to boss, vice, 2026-11-21 04:00:00\n",
-		"  vote: ✓ approved by dave for bob, 2026-11-21 04:00:00\n",
+		"  bob handed it to dave (sent by ops), 2026-11-21T04:00:00Z: away\n",
+		"  escalated to boss, vice, 2026-11-21T04:00:00Z\n",
+		"  vote: ✓ approved by dave for bob, 2026-11-21T04:00:00Z\n",
 		"  approvals missing: 1\n",
 	} {
 		if !strings.Contains(out.String(), want) {

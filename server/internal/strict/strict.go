@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -97,8 +98,9 @@ type Field struct {
 	Help     string // its doc tag
 }
 
-// Fields lists the fields of struct t, those of embedded structs included;
-// what is no struct has none.
+// Fields lists the fields of struct t, those of embedded structs included unless t has one
+// of the same name; what is no struct has none. A field whose doc tag is "-" is not listed:
+// it only hides that of an embedded struct.
 func Fields(t reflect.Type) (fs []Field) {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -119,7 +121,10 @@ func Fields(t reflect.Type) (fs []Field) {
 		case name == "":
 			name = f.Name
 		}
-		fs = append(fs, Field{name, strings.Contains(rest, "omit"), f.Type, f.Tag.Get("doc")})
+		fs = slices.DeleteFunc(fs, func(o Field) bool { return o.Name == name })
+		if help := f.Tag.Get("doc"); help != "-" {
+			fs = append(fs, Field{name, strings.Contains(rest, "omit"), f.Type, help})
+		}
 	}
 	return fs
 }
