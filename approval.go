@@ -26,6 +26,11 @@ func (g *Gate) Licenses() bool {
 	return d != nil && (d.Verdict == Approve || d.Verdict == Edit) && g.Uses > 0 && g.Bind != ByName && g.Origin == ""
 }
 
+// PastValidity reports whether the gate's decision is older than ValidFor.
+func (g *Gate) PastValidity(now time.Time) bool {
+	return g.Decision != nil && g.ValidFor > 0 && now.After(g.Decision.At.Add(g.ValidFor))
+}
+
 // Approval says whether effects may still run under the gate's decision. Uses are the effects
 // on record under it, t is the summary of its thread, and now is the Ledger's time. Retention,
 // a release and what shows a grant go by this one rule.
@@ -49,7 +54,7 @@ func (g *Gate) Approval(uses []Use, t *ThreadInfo, now time.Time) Approval {
 	if _, there := t.Branch(g.Branch); !there || g.Seq < t.First || t.Thread != g.Thread {
 		return ApprovalEnded
 	}
-	if g.ValidFor > 0 && now.After(g.Decision.At.Add(g.ValidFor)) && executed == len(uses) {
+	if g.PastValidity(now) && executed == len(uses) {
 		return ApprovalLapsed
 	}
 	return ApprovalUsable

@@ -351,7 +351,8 @@ func (a *action[T, Out]) stale(ctx context.Context, g *posthouse.Gate) error {
 	if err := s.Licenses(ctx, g); err != nil {
 		return err
 	}
-	if until := g.Decision.At.Add(g.ValidFor); g.ValidFor > 0 && s.Ledger().Now().After(until) {
+	if g.PastValidity(s.Ledger().Now()) {
+		until := g.Decision.At.Add(g.ValidFor)
 		return &posthouse.Error{Code: posthouse.CodeExpired, Message: "the approval by " + g.Decision.By + " was good until " + until.Format(time.RFC3339)}
 	}
 	if err := commit.Reconsider(s.Ledger().Core(), g); err != nil {

@@ -227,7 +227,7 @@ func TestAForkRunsAtOnce(t *testing.T) {
 	}
 }
 
-// A question that nobody answered is asked again, at most once at a time.
+// A question that is withdrawn is asked again, at most once at a time; one that was answered is not.
 func TestAskAgain(t *testing.T) {
 	h := open(t, nil)
 	_, old := h.waiting("t1")
@@ -243,7 +243,10 @@ func TestAskAgain(t *testing.T) {
 		t.Errorf("asked again: %+v", g)
 	}
 	h.post("/api/gates/"+string(g.ID)+"/cancel", "")
-	h.post("/api/gates/"+string(g.ID)+"/ask-again", "").refused(posthouse.CodeDecided)
+	var second posthouse.Gate // what a person withdrew is asked again, too
+	check(t, json.Unmarshal(h.post("/api/gates/"+string(g.ID)+"/ask-again", "").want(http.StatusOK).body, &second))
+	h.post("/api/gates/"+string(second.ID)+"/reject", "")
+	h.post("/api/gates/"+string(second.ID)+"/ask-again", "").refused(posthouse.CodeDecided)
 }
 
 // TestAnew drops what an unfinished step recorded, but for its effects, and leaves
