@@ -47,15 +47,11 @@ func (t *Turns) Take(ctx context.Context, name string) (give func(), err error) 
 			delete(t.of, name)
 		}
 	}
-	select {
-	case o.taken <- struct{}{}:
-	case <-ctx.Done():
+	if !enter(ctx, o.taken) {
 		leave()
 		return nil, tooMany("the answers for the token " + name)
 	}
-	select {
-	case t.all <- struct{}{}:
-	case <-ctx.Done():
+	if !enter(ctx, t.all) {
 		<-o.taken
 		leave()
 		return nil, tooMany("the answers for all tokens")
@@ -65,6 +61,21 @@ func (t *Turns) Take(ctx context.Context, name string) (give func(), err error) 
 		<-o.taken
 		leave()
 	}), nil
+}
+
+// enter waits for room until ctx ends. Where there is room it does not look at ctx.
+func enter(ctx context.Context, room chan struct{}) bool {
+	select {
+	case room <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case room <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func tooMany(what string) error {
