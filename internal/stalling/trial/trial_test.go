@@ -40,9 +40,12 @@ func TestStalls(t *testing.T) {
 
 // TestStallsAreSeen where the process that was cut off believes that nobody else has the store.
 func TestStallsAreSeen(t *testing.T) {
-	if line := try(t, &Config{Kind: site.Find("redis"), Stalls: 12, Lanes: 6, Control: true}); line.Violations == 0 {
-		t.Errorf("the control arm was not caught: %+v", line)
+	for range 20 { // each time it is caught in one case of six
+		if try(t, &Config{Kind: site.Find("redis"), Stalls: 12, Lanes: 12, Control: true}).Violations > 0 {
+			return
+		}
 	}
+	t.Error("the control arm was not caught")
 }
 
 // TestGuaranteesQuoteTheRecord compares the table of docs/guarantees.md with the record, which
