@@ -125,8 +125,8 @@ func TestAWorkerSignalsAsItself(t *testing.T) {
 	}
 }
 
-// TestQuestionsThatWorkersMayNotAsk: whose request it is, and what it takes the place of, is the
-// engine's to say.
+// TestQuestionsThatWorkersMayNotAsk: whose request it is, who changed it, why it is asked, and what
+// it takes the place of, is the engine's to say.
 func TestQuestionsThatWorkersMayNotAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, stores(t)[0].open(t), step.RemoteOptions{})
@@ -135,6 +135,8 @@ func TestQuestionsThatWorkersMayNotAsk(t *testing.T) {
 		c := h.claim(w)
 		for field, set := range map[string]func(*posthouse.Gate){
 			"requestedBy":    func(g *posthouse.Gate) { g.RequestedBy = "bob" },
+			"requesters":     func(g *posthouse.Gate) { g.Requesters = []posthouse.Requester{{Name: "carol", How: "update"}} },
+			"note":           func(g *posthouse.Gate) { g.Note = "asked again: the approval by ceo was good until noon" },
 			"allowRequester": func(g *posthouse.Gate) { g.AllowRequest = true },
 			"supersedes":     func(g *posthouse.Gate) { g.Supersedes = "gate-x" },
 			"origin":         func(g *posthouse.Gate) { g.Origin = "gate-x" },

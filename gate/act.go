@@ -58,14 +58,15 @@ type ActOptions[T, Out any] struct {
 // good). If other content is licensed by then, it runs only if the first effect did
 // not happen; if it did, Act returns [posthouse.ErrConflict].
 //
-// A name that ends like the number of a call, as in "pay[1]", is ErrInvalid.
+// A name that ends like the number of a call, as in "pay[1]", is ErrInvalid. In the handler
+// of a worker Act is [posthouse.ErrUnsupported].
 func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx context.Context, content T) (Out, error), o ...ActOptions[T, Out]) (Out, error) {
 	var none Out
 	opt, err := engine.One(o)
 	if err != nil {
 		return none, err
 	}
-	task, err := engine.TaskOf(ctx, "gate.Act")
+	task, err := programOf(ctx, "gate.Act")
 	if err != nil {
 		return none, err
 	}

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,5 +93,22 @@ func TestAskInAHandler(t *testing.T) {
 	}
 	if _, err := ask(`"x"`, Question{Name: "n"}); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("an answer of another type: %v", err)
+	}
+}
+
+// TestGrantsAreNotForHandlers: a handler may not propose an effect, nor run one under a grant,
+// and hears where to do so. Its function does not run.
+func TestGrantsAreNotForHandlers(t *testing.T) {
+	ctx := handler.With(context.Background(), scope{value: "1"})
+	_, proposed := Propose(ctx, Question{Name: "pay"}, 5)
+	_, acted := Act(ctx, "pay", Grant("gate-x"), func(context.Context, int) (int, error) {
+		t.Error("an effect ran in a handler")
+		return 0, nil
+	})
+	for what, err := range map[string]error{"Propose": proposed, "Act": acted} {
+		var e *posthouse.Error
+		if !errors.As(err, &e) || e.Code != posthouse.CodeUnsupported || !strings.Contains(e.Hint, "gate.Act") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }

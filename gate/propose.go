@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/handler"
 )
 
 // A Grant is the id of a gate whose decision licenses effects. [Propose] returns it and
@@ -32,7 +33,8 @@ const maxEdits = 100
 //
 // A rejection is [posthouse.ErrForbidden], a deadline that passed
 // [posthouse.ErrExpired], a withdrawal [posthouse.ErrCancelled]: Error.Decision says
-// who and why. Other errors are those of [Ask].
+// who and why. In the handler of a worker it is [posthouse.ErrUnsupported]. Other errors
+// are those of [Ask].
 func Propose[T any](ctx context.Context, q Question, content T) (Grant, error) {
 	return ProposeFor(ctx, content, func(T) Question { return q })
 }
@@ -41,7 +43,7 @@ func Propose[T any](ctx context.Context, q Question, content T) (Grant, error) {
 // judged by the rules of the edited content: an amount raised beyond a limit
 // needs that amount's quorum.
 func ProposeFor[T any](ctx context.Context, content T, question func(content T) Question) (Grant, error) {
-	task, err := engine.TaskOf(ctx, "gate.Propose")
+	task, err := programOf(ctx, "gate.Propose")
 	if err != nil {
 		return "", err
 	}
@@ -90,6 +92,18 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 		note = clip("edited by " + decided.Decision.By + ", and to be decided again: " + why.Error())
 	}
 	return "", posthouse.Invalid("content", "was edited more than %d times", maxEdits)
+}
+
+// programOf returns the task of a program that proposes an effect or runs one. The handler of a
+// worker is refused: what it would run is not on record at its engine before it begins.
+func programOf(ctx context.Context, what string) (*engine.Task, error) {
+	if _, ok := handler.From(ctx); ok {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Field: "context", Message: "of " + what + " is that of a worker's handler",
+			Hint: "propose the effect in the program, and hand it out from within gate.Act there (step.Remote, graph.Remote)",
+		}
+	}
+	return engine.TaskOf(ctx, what)
 }
 
 func proposal[T any](ctx context.Context, task *engine.Task, content T, question func(T) Question) (q Question, g posthouse.Gate, err error) {

@@ -152,7 +152,8 @@ func (v *Verdict) checkWaits() error {
 }
 
 // checkQuestion refuses a question that says more than what is asked of whom: whose request it
-// is, what it takes the place of and what became of it is the engine's to say.
+// is, who changed it, why it is asked again, what it takes the place of and what became of it is
+// the engine's to say.
 func checkQuestion(g *posthouse.Gate) error {
 	for _, f := range []struct {
 		name string
@@ -160,7 +161,7 @@ func checkQuestion(g *posthouse.Gate) error {
 	}{
 		{"id", g.ID != ""}, {"thread", g.Thread != ""}, {"branch", g.Branch != ""}, {"checkpoint", g.Checkpoint != ""},
 		{"hash", !g.Hash.IsZero()}, {"seq", g.Seq != 0}, {"signal", g.Signal != ""}, {"latch", g.Latch}, {"task", g.Task != ""},
-		{"requestedBy", g.RequestedBy != ""}, {"allowRequester", g.AllowRequest}, {"createdAt", !g.CreatedAt.IsZero()},
+		{"requestedBy", g.RequestedBy != ""}, {"requesters", len(g.Requesters) > 0}, {"note", g.Note != ""}, {"allowRequester", g.AllowRequest}, {"createdAt", !g.CreatedAt.IsZero()},
 		{"supersedes", g.Supersedes != ""}, {"origin", g.Origin != ""}, {"instance", g.Instance != ""},
 		{"uses", g.Uses != 0}, {"validFor", g.ValidFor != 0}, {"call", g.Call != nil},
 		{"votes", len(g.Votes) > 0}, {"assignments", len(g.Assignments) > 0}, {"decision", g.Decision != nil},
