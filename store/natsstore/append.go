@@ -2,6 +2,7 @@ package natsstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -46,6 +47,7 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout) // what was sent cannot be taken back
 	defer cancel()
 	var out outgoing
+	defer func() { err = out.unsure(err) }()
 	for wait := 5 * time.Millisecond; ; {
 		fresh, expected, err := s.admit(within, bs)
 		if err != nil || len(fresh) == 0 {
@@ -58,6 +60,9 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
 		seq, err := s.publishOnce(within, out.msg, expected)
 		if err == nil {
 			return s.settled(within, &out, doing, seq)
+		}
+		if s.own != nil && errors.Is(err, posthouse.ErrFull) {
+			return s.appendedWhenFull(within, &out, bs, expected, err)
 		}
 		if err := s.wrap(doing, err); !hasMoved(err) && !isLost(err) {
 			return err
@@ -97,6 +102,36 @@ func (s *Store) admit(ctx context.Context, bs []*posthouse.Batch) (fresh []*post
 			return nil, 0, err
 		}
 	}
+}
+
+// appendedWhenFull returns the error of a message that found no room, full, unless the
+// server took it before.
+func (s *Store) appendedWhenFull(ctx context.Context, out *outgoing, bs []*posthouse.Batch, expected uint64, full error) error {
+	out.sent = true
+	if err := s.look(ctx, bs[0].Entry.Thread, expected); err != nil {
+		return err
+	}
+	s.index.RLock()
+	fresh, err := s.index.Plan().Admit(bs, true)
+	s.index.RUnlock()
+	if err == nil && len(fresh) > 0 {
+		out.sent = false
+		return full
+	}
+	return err
+}
+
+// unsure makes an error unknown if the server may have taken the message at an earlier attempt.
+func (out *outgoing) unsure(err error) error {
+	var e *posthouse.Error
+	if !out.sent || !errors.As(err, &e) || e.Code != posthouse.CodeFull && e.Code != posthouse.CodeReadOnly {
+		return err
+	}
+	hint := e.Hint
+	if e.Code == posthouse.CodeFull {
+		hint = "make room and try again: repeating is safe"
+	}
+	return &posthouse.Error{Code: posthouse.CodeUnknown, Message: "the server may have taken it, and takes no more writes: " + e.Message, Err: err, Hint: hint}
 }
 
 // An outgoing message is made once for all attempts to append the same entries.
@@ -156,7 +191,7 @@ func (s *Store) discard(ctx context.Context, out *outgoing) {
 	if len(out.chunks) > 0 && !out.sent {
 		_ = s.erase(ctx, s.aside, out.chunks)
 	}
-	*out = outgoing{}
+	*out = outgoing{sent: out.sent}
 }
 
 // settled returns what became of a message that the server took.

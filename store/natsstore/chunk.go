@@ -18,11 +18,13 @@ import (
 func (s *Store) putChunks(ctx context.Context, b []byte) (seqs []uint64, err error) {
 	for chunk := range slices.Chunk(b, s.room) {
 		err := s.settle(ctx, "write a large body", func(ctx context.Context) error {
-			ack, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: s.names.chunkSubject(), Data: chunk}, jetstream.WithRetryAttempts(0))
-			if err == nil {
-				seqs = append(seqs, ack.Sequence)
-			}
-			return err
+			return s.write(ctx, s.names.aside(), func(ctx context.Context) error {
+				ack, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: s.names.chunkSubject(), Data: chunk}, jetstream.WithRetryAttempts(0))
+				if err == nil {
+					seqs = append(seqs, ack.Sequence)
+				}
+				return err
+			})
 		})
 		if err != nil {
 			return nil, err
@@ -88,7 +90,7 @@ func (s *Store) getMessage(ctx context.Context, stream jetstream.Stream, seq uin
 func (s *Store) erase(ctx context.Context, stream jetstream.Stream, seqs []uint64) error {
 	for _, seq := range seqs {
 		err := s.settle(ctx, "delete what was removed", func(ctx context.Context) error {
-			err := stream.SecureDeleteMsg(ctx, seq)
+			err := s.write(ctx, stream.CachedInfo().Config.Name, func(ctx context.Context) error { return stream.SecureDeleteMsg(ctx, seq) })
 			var api *jetstream.APIError
 			if errors.As(err, &api) && strings.Contains(api.Description, "no message found") {
 				return nil

@@ -28,6 +28,13 @@
 //
 // What is removed is written over by the server, once the log says that it is gone.
 //
+// When the disk of a server in this process is full, writes fail with [posthouse.ErrFull] and
+// have written nothing, and reads go on. Within seconds after 4 MiB are free the server is
+// started again, in the same open store, and writes go on. After another failure of a write
+// nobody knows what the disk has: the store takes no more writes until it is opened again. A
+// server elsewhere that has found no room does not answer writes before somebody has started
+// it again: they fail with [posthouse.ErrUnknown].
+//
 // # What of NATS it does not use
 //
 // Much of NATS is not used that a store could be made of:

@@ -93,6 +93,9 @@ func (s *Store) begin(ctx context.Context) error {
 		}
 	}
 	s.work.Go(func() { s.follow(f) })
+	if s.own != nil && !s.opts.ReadOnly {
+		s.work.Go(s.keepWriting)
+	}
 	return nil
 }
 

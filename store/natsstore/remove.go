@@ -63,6 +63,7 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 	}
 	if len(left.messages) > 0 {
 		err = s.finish(ctx, left)
+		s.leave(left, err)
 	}
 	return done, s.wrap(doing, err)
 }

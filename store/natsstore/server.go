@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/durable"
@@ -23,11 +25,14 @@ import (
 // An ownServer is a NATS server in this process. It listens on nothing, and keeps its
 // files in a directory that no other process may use meanwhile.
 type ownServer struct {
-	dir    string
-	lock   *os.File
-	server *server.Server
-	said   *serverLog
-	made   bool // the directory has had a store
+	dir  string
+	lock *os.File
+	said *serverLog
+	made bool // the directory has had a store
+
+	mu     sync.Mutex
+	server *server.Server // nil while none runs
+	life   *life
 }
 
 const (
@@ -52,7 +57,7 @@ func startServer(dir string, o *Options) (own *ownServer, err error) {
 	if err := (durable.Dirs{}).MakeAll(dir, dirMode); err != nil {
 		return nil, dirError("make the directory", dir, err)
 	}
-	own = &ownServer{dir: dir, said: &serverLog{to: o.Logger}}
+	own = &ownServer{dir: dir, said: &serverLog{to: o.Logger}, life: newLife()}
 	defer func() {
 		if err != nil {
 			own.stop()
@@ -65,28 +70,93 @@ func startServer(dir string, o *Options) (own *ownServer, err error) {
 	if own.made = err == nil; !own.made && o.ReadOnly {
 		return own, posthouse.NotFound("store in the directory", dir)
 	}
+	return own, own.run(o, own.life)
+}
+
+// maxStore of a server in this process: its disk is the limit. By itself a server takes three
+// quarters of the room that it finds when it starts, and no more when there is more.
+const maxStore = 1 << 60
+
+// run runs a server, for one life.
+func (own *ownServer) run(o *Options, l *life) error {
 	if !o.ReadOnly {
 		if err := own.sweep(); err != nil {
-			return own, err
+			return err
 		}
 	}
 	if err := own.noLeaps(); err != nil {
-		return own, err
+		return err
 	}
-	own.server, err = server.NewServer(&server.Options{
-		ServerName: "posthouse", JetStream: true, StoreDir: dir, SyncAlways: !o.lazy, DontListen: true, NoSigs: true, MaxPayload: maxPayload,
+	srv, err := server.NewServer(&server.Options{
+		ServerName: "posthouse", JetStream: true, StoreDir: own.dir, SyncAlways: !o.lazy, DontListen: true, NoSigs: true,
+		MaxPayload: maxPayload, JetStreamMaxStore: maxStore,
 	})
 	if err != nil {
-		return own, dirError("start a server in", dir, err)
+		return dirError("start a server in", own.dir, err)
 	}
-	own.server.SetLoggerV2(own.said, false, false, false)
-	own.server.Start()
-	if !own.server.ReadyForConnections(time.Minute) || !own.server.JetStreamEnabled() {
-		return own, &posthouse.Error{
-			Code: posthouse.CodeCorrupt, Message: "the server in this process cannot use " + dir + own.said.last(), Hint: "look at the directory and its disk",
+	own.mu.Lock()
+	own.server = srv
+	own.mu.Unlock()
+	srv.SetLoggerV2(&lifeLog{own.said, func(line string) { l.hear(own.dir, line) }}, false, false, false)
+	srv.Start()
+	if !srv.ReadyForConnections(time.Minute) || !srv.JetStreamEnabled() {
+		e := &posthouse.Error{
+			Code: posthouse.CodeCorrupt, Message: "the server in this process cannot use " + own.dir + own.said.last(), Hint: "look at the directory and its disk",
 		}
+		if full := l.failure(); full != nil && full.Code == posthouse.CodeFull {
+			e.Code, e.Hint = posthouse.CodeFull, "make room on the disk and try again"
+		}
+		return e
 	}
-	return own, nil
+	return nil
+}
+
+// InProcessConn connects to the server that runs now.
+func (own *ownServer) InProcessConn() (net.Conn, error) {
+	own.mu.Lock()
+	srv := own.server
+	own.mu.Unlock()
+	if srv == nil {
+		return nil, nats.ErrNoServers
+	}
+	return srv.InProcessConn()
+}
+
+// now returns the life of the server that takes writes.
+func (own *ownServer) now() *life {
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	return own.life
+}
+
+// take has writes go to the server of another life.
+func (own *ownServer) take(l *life) {
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	own.life = l
+}
+
+// again starts the server again. It takes no writes before [ownServer.take].
+func (own *ownServer) again(o *Options) (*life, error) {
+	own.halt()
+	l := newLife()
+	if err := own.run(o, l); err != nil {
+		own.halt()
+		return nil, err
+	}
+	return l, nil
+}
+
+// halt stops the server that runs, if one does.
+func (own *ownServer) halt() {
+	own.mu.Lock()
+	srv := own.server
+	own.server = nil
+	own.mu.Unlock()
+	if srv != nil {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	}
 }
 
 // acquire keeps other processes from the directory. The operating system gives the lock
@@ -159,10 +229,7 @@ func (own *ownServer) sync() (err error) {
 }
 
 func (own *ownServer) stop() {
-	if own.server != nil {
-		own.server.Shutdown()
-		own.server.WaitForShutdown()
-	}
+	own.halt()
 	if own.lock != nil {
 		_ = own.lock.Close()
 		own.lock = nil
@@ -175,6 +242,9 @@ func dirError(doing, path string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		e.Code, e.Hint = posthouse.CodeForbidden, "run as the user who owns it, or choose another data directory"
 	}
+	if lacksRoom(err.Error()) {
+		e.Code, e.Field, e.Hint = posthouse.CodeFull, "", "make room on the disk and try again"
+	}
 	return e
 }
 
@@ -185,7 +255,7 @@ type serverLog struct {
 	lines []string
 }
 
-func (l *serverLog) say(level slog.Level, format string, v ...any) {
+func (l *serverLog) say(level slog.Level, format string, v ...any) string {
 	line := strings.TrimSpace(fmt.Sprintf(format, v...))
 	l.to.Log(context.Background(), level, "posthouse: NATS in this process", "says", line)
 	l.mu.Lock()
@@ -193,6 +263,7 @@ func (l *serverLog) say(level slog.Level, format string, v ...any) {
 	if l.lines = append(l.lines, line); len(l.lines) > 8 {
 		l.lines = l.lines[1:]
 	}
+	return line
 }
 
 // last returns the newest lines, for the end of a message.
@@ -205,9 +276,15 @@ func (l *serverLog) last() string {
 	return "; it says: " + strings.Join(l.lines, "; ")
 }
 
-func (l *serverLog) Noticef(string, ...any)         {}
-func (l *serverLog) Debugf(string, ...any)          {}
-func (l *serverLog) Tracef(string, ...any)          {}
-func (l *serverLog) Warnf(format string, v ...any)  { l.say(slog.LevelWarn, format, v...) }
-func (l *serverLog) Errorf(format string, v ...any) { l.say(slog.LevelError, format, v...) }
-func (l *serverLog) Fatalf(format string, v ...any) { l.say(slog.LevelError, format, v...) }
+// A lifeLog is the log of a server in one of its lives, which hears what it says of errors.
+type lifeLog struct {
+	*serverLog
+	hears func(line string)
+}
+
+func (l *lifeLog) Noticef(string, ...any)         {}
+func (l *lifeLog) Debugf(string, ...any)          {}
+func (l *lifeLog) Tracef(string, ...any)          {}
+func (l *lifeLog) Warnf(format string, v ...any)  { l.say(slog.LevelWarn, format, v...) }
+func (l *lifeLog) Errorf(format string, v ...any) { l.hears(l.say(slog.LevelError, format, v...)) }
+func (l *lifeLog) Fatalf(format string, v ...any) { l.hears(l.say(slog.LevelError, format, v...)) }

@@ -81,9 +81,24 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 		switch {
 		case err == nil:
 			return next.Slot, nil
+		case s.own != nil && errors.Is(err, posthouse.ErrFull):
+			return s.slotWhenFull(ctx, doing, key, have.last, err)
 		case !hasMoved(err):
 			return posthouse.Slot{}, s.wrap(doing, err)
 		}
+	}
+}
+
+// slotWhenFull returns the error of a write that found no room, full, unless the slot was
+// written since it was read.
+func (s *Store) slotWhenFull(ctx context.Context, doing string, key posthouse.SlotKey, last uint64, full error) (posthouse.Slot, error) {
+	now, err := s.readSlot(ctx, doing, key)
+	if err == nil && now.last == last {
+		return posthouse.Slot{}, full
+	}
+	return posthouse.Slot{}, &posthouse.Error{
+		Code: posthouse.CodeUnknown, Message: "cannot " + doing + ": there is no room on the disk, and the slot may have been written before",
+		Err: full, Hint: "make room, then read the slot",
 	}
 }
 
@@ -157,7 +172,7 @@ func (s *Store) writeSlot(ctx context.Context, key posthouse.SlotKey, next *stor
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
 	defer cancel()
-	_, err := s.publish(within, m, have.last)
+	_, err := s.publish(within, "KV_"+s.names.bucket(key.Thread), m, have.last)
 	switch {
 	case err == nil && len(have.chunks) > 0:
 		_ = s.erase(within, s.aside, have.chunks)

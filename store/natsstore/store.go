@@ -40,6 +40,9 @@ type Store struct {
 	witness  keptWitness
 	slotting sync.Mutex // held while slots are removed, or counted for a witness
 
+	leaving   sync.Mutex // guards undeleted
+	undeleted rest       // what the log says is gone, and there was no room to delete
+
 	ctx      context.Context // ends when the store closes
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
@@ -111,7 +114,7 @@ func (s *Store) open(ctx context.Context, servers, dir string) (err error) {
 			return err
 		}
 		s.where = s.own.dir
-		options = append(options, nats.InProcessServer(s.own.server))
+		options = append(options, nats.InProcessServer(s.own))
 	} else {
 		s.where = withoutPasswords(servers)
 		if s.opts.Credentials != "" {
@@ -193,7 +196,7 @@ func (s *Store) writable(ctx context.Context) error {
 			Hint: "look at the server's disk and log, then open the store again and run posthouse verify",
 		}
 	}
-	return nil
+	return s.diskError()
 }
 
 // attempt is how long a request waits for its answer before it is sent again, unless answers
@@ -249,20 +252,24 @@ func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Co
 	}
 }
 
-// publish sends a message that the server takes if expected is the sequence of the last
+// publish sends a message to a stream, which takes it if expected is the sequence of the last
 // one with its subject. It returns its sequence.
-func (s *Store) publish(ctx context.Context, m *nats.Msg, expected uint64) (uint64, error) {
-	ack, err := s.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(expected), jetstream.WithRetryAttempts(0))
-	if err != nil {
-		return 0, err
-	}
-	return ack.Sequence, nil
+func (s *Store) publish(ctx context.Context, stream string, m *nats.Msg, expected uint64) (seq uint64, err error) {
+	err = s.write(ctx, stream, func(ctx context.Context) error {
+		ack, err := s.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(expected), jetstream.WithRetryAttempts(0))
+		if err == nil {
+			seq = ack.Sequence
+		}
+		return err
+	})
+	return seq, err
 }
 
-// publishOnce is publish for a caller who looks for itself what became of the message.
+// publishOnce is publish to the log, for a caller who looks for itself what became of the
+// message.
 func (s *Store) publishOnce(ctx context.Context, m *nats.Msg, expected uint64) (seq uint64, err error) {
 	err = s.once(ctx, func(ctx context.Context) (err error) {
-		seq, err = s.publish(ctx, m, expected)
+		seq, err = s.publish(ctx, s.names.log(), m, expected)
 		return err
 	})
 	return seq, err

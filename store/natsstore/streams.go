@@ -111,7 +111,11 @@ func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) er
 	have := make([]jetstream.Stream, len(configs))
 	err := each(len(configs), func(i int) error {
 		return s.settle(ctx, "make the store", func(ctx context.Context) (err error) {
-			if have[i], err = s.js.CreateStream(ctx, configs[i]); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			err = s.write(ctx, configs[i].Name, func(ctx context.Context) (err error) {
+				have[i], err = s.js.CreateStream(ctx, configs[i])
+				return err
+			})
+			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 				have[i], err = s.js.Stream(ctx, configs[i].Name)
 			}
 			return err

@@ -91,7 +91,7 @@ func (s *Store) putWitness(ctx context.Context, w witness) error {
 		m.Header.Set("Nats-Rollup", jetstream.MsgRollupSubject)
 		var seq uint64
 		err := s.settle(ctx, "write what the log must have", func(ctx context.Context) (err error) {
-			seq, err = s.publish(ctx, m, s.witness.seq)
+			seq, err = s.publish(ctx, s.names.aside(), m, s.witness.seq)
 			return err
 		})
 		if err == nil {

@@ -139,11 +139,11 @@ func (p *process) write(threads, size int, patience time.Duration) []result {
 // acknowledged.
 func (p *process) wantWritten(when string, threads, size int) {
 	p.t.Helper()
-	results := p.write(threads, size, 0)
-	for range 10 { // a server that has just recovered may be slow to answer
-		if !slices.ContainsFunc(results, func(r result) bool { return r.Code == "unknown" }) {
-			break
-		}
+	results, begun := p.write(threads, size, 0), time.Now()
+	has := func(code string) bool {
+		return slices.ContainsFunc(results, func(r result) bool { return r.Code == code })
+	}
+	for n := 0; n < 10 && has("unknown") || time.Since(begun) < 10*time.Second && has("full"); n++ { // a server that has just recovered may be slow to answer, or to see that there is room
 		results = p.write(threads, size, 0)
 	}
 	for _, r := range results {
