@@ -169,9 +169,9 @@ func (g *UseGatherer) Uses(held bool) []Use {
 		u := &g.uses[i]
 		switch {
 		case u.Status == GrantExecuted:
-		case u.released <= u.Failed:
+		case u.released <= u.Failed && u.waiting.begun == 0:
 			u.Status = GrantDecided
-		case u.waiting.parked > 0 && int(u.waiting.parked) == u.released:
+		case u.released <= u.Failed, u.waiting.parked > 0 && int(u.waiting.parked) == u.released:
 			u.Status = u.waiting.status()
 		case !held:
 			u.Status = GrantUnknown

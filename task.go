@@ -36,6 +36,12 @@ type TaskCall struct {
 	Effect Effect `json:"effect,omitempty"` // its class; [EffectExternal] happens once, [EffectWrite] once for a key
 	Lost   bool   `json:"lost,omitempty"`   // an attempt before this one may have acted: its worker did not say
 
+	// Checks says that the program has a check of its own of the grant, which is asked again before
+	// a worker has the task. Checked says that it was asked because a worker wanted the task, right
+	// before this gate was opened.
+	Checks  bool `json:"checks,omitempty"`
+	Checked bool `json:"checked,omitempty"`
+
 	Limits   TaskLimits        `json:"limits,omitzero"`
 	Metadata map[string]string `json:"metadata,omitempty"` // for the handler, beside its input; at most 32 values
 	Trace    map[string]string `json:"trace,omitempty"`    // of whoever asked, as W3C Trace Context names it

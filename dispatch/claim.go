@@ -84,7 +84,7 @@ func (d *Dispatcher) tryClaim(ctx context.Context, s *session, t *openTask) (c *
 		return nil, again, err
 	}
 	if slot.Revision != 0 && r.Gate != g.ID { // a later gate's, if this one was decided meanwhile
-		if g, err = d.ledger.Gate(ctx, t.gate); err != nil || g.Decision != nil {
+		if now, err := d.ledger.Gate(ctx, t.gate); err != nil || now.Decision != nil {
 			return nil, 0, err
 		}
 	}
@@ -118,7 +118,15 @@ func (d *Dispatcher) claimable(ctx context.Context, t *openTask) (*posthouse.Gat
 	if !g.ExpiresAt.IsZero() && !d.core.Now().Before(g.ExpiresAt) {
 		return nil, nil // the runtime decides it
 	}
-	if taken, err := d.takeBack(ctx, g); taken || err != nil {
+	known := g
+	if g, err = d.withGrant(ctx, g); err != nil {
+		return nil, err
+	}
+	take := d.takeBack
+	if g != known {
+		take = d.takeUnnamed
+	}
+	if taken, err := take(ctx, g); taken || err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -259,6 +267,8 @@ func (d *Dispatcher) holds(ctx context.Context, id task.ClaimID) (*holding, reco
 	} else if g, err = d.ledger.Gate(ctx, id.Gate); errors.Is(err, posthouse.ErrNotFound) { // its thread was deleted
 		return nil, record{}, claimLost(id)
 	} else if err != nil {
+		return nil, record{}, err
+	} else if g, err = d.withGrant(ctx, g); err != nil {
 		return nil, record{}, err
 	}
 	if g.Call == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -34,6 +33,9 @@ func (d *Dispatcher) claimUse(ctx context.Context, h *holding, worker string) (g
 // was given: a copy of the thread has the records of the original's use, and not the use.
 func (d *Dispatcher) takeBack(ctx context.Context, g *posthouse.Gate) (bool, error) {
 	why, never, err := d.lapsed(ctx, g)
+	if why == "" && err == nil {
+		why = d.unchecked(g)
+	}
 	if why == "" || err != nil {
 		return false, err
 	}
@@ -54,8 +56,7 @@ func (d *Dispatcher) takeBack(ctx context.Context, g *posthouse.Gate) (bool, err
 // it could not have been given to one before: its grant licenses nothing here.
 func (d *Dispatcher) lapsed(ctx context.Context, g *posthouse.Gate) (why string, never bool, err error) {
 	if g.Call.Grant == "" {
-		why, err = d.isCopy(ctx, g)
-		return why, true, err
+		return "", false, nil
 	}
 	grant, err := d.ledger.Gate(ctx, g.Call.Grant)
 	if errors.Is(err, posthouse.ErrNotFound) {
@@ -79,22 +80,15 @@ func (d *Dispatcher) lapsed(ctx context.Context, g *posthouse.Gate) (why string,
 	return "", false, nil
 }
 
-// isCopy says so of the copy of a task that an earlier version handed out under a grant, which
-// it did not name.
-func (d *Dispatcher) isCopy(ctx context.Context, g *posthouse.Gate) (why string, err error) {
-	if g.Origin == "" || !strings.Contains(g.Name, handler.Nested) {
-		return "", nil
+// unchecked returns why the program has to be asked before a worker has a task, "" if it was. Its
+// own check of the grant is code that only the program has: it takes note of the withdrawal,
+// checks, and hands the task out again.
+func (d *Dispatcher) unchecked(g *posthouse.Gate) string {
+	age := d.core.Now().Sub(g.CreatedAt)
+	if !g.Call.Checks || g.Call.Checked && age >= 0 && age < d.lease() {
+		return ""
 	}
-	x, err := d.execution(ctx, g)
-	if x == nil || err != nil {
-		return "", err
-	}
-	for i := range x.Steps {
-		if use, ok := strings.CutSuffix(x.Steps[i].Name, handler.Nested+handler.UseReleased); ok && strings.HasPrefix(g.Name, use+handler.Nested) {
-			return "the copy of an effect under a grant is to be read", nil
-		}
-	}
-	return "", nil
+	return "a worker asks for it: the program checks the approval again"
 }
 
 // hasBegun reports whether a worker has had a task of the use that a gate belongs to, without

@@ -29,6 +29,10 @@ type ActOptions[T, Out any] struct {
 	// Check returns an error if the approval no longer holds, as when a mandate was
 	// revoked or a price moved. The question is then asked again. The Ledger's policy is
 	// checked, too.
+	//
+	// Where fn hands a task to a worker, Check is asked again each time that a worker wants it,
+	// until one has it. Only the program can do that. So such a task waits while nobody runs its
+	// thread (app.Serve, or Resume).
 	Check func(ctx context.Context, g *posthouse.Gate) error
 
 	// Reconcile finds out what became of an effect whose outcome is unknown. It
@@ -86,6 +90,7 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 		return none, err
 	}
 	a := &action[T, Out]{task: task, name: name, fn: fn, opt: opt, use: use}
+	use.Holds, use.Checks = a.stale, opt.Check != nil
 	if err := a.same(ctx, grant); err != nil {
 		return none, err
 	}

@@ -175,6 +175,7 @@ func ResolveTask(ctx context.Context, c *core.Core, at Place, o *TaskOutcome) (g
 	}
 	g, err = Decide(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
 		next = nil
+		at.Named(g)
 		switch {
 		case g.Kind != posthouse.GateTask:
 			return nil, posthouse.Invalid("gate", "%s waits for a %s, not for a worker", g.ID, g.Kind)

@@ -22,9 +22,21 @@ type UseRecord struct {
 // log says of a claim and a withdrawal which one came first.
 func ClaimUse(ctx context.Context, c *core.Core, at Place, worker string) error {
 	_, err := Assign(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) error {
+		at.Named(g)
 		return addUse(tx, g, handler.UseClaimed, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: worker, Attempt: g.Call.Attempt})
 	})
 	return err
+}
+
+// Named fills in the grant that a task acts under, from what the place knows: an earlier version
+// handed tasks out under a grant and did not name it.
+func (p *Place) Named(g *posthouse.Gate) {
+	if p.asked == nil || p.asked.Call == nil || g.Call == nil || g.Call.Grant != "" || p.asked.Call.Grant == "" {
+		return
+	}
+	c, known := *g.Call, p.asked.Call
+	c.Grant, c.Use, c.Effect = known.Grant, known.Use, known.Effect
+	g.Call = &c
 }
 
 // addUse adds a record within the use that a task belongs to. Records of one name are told

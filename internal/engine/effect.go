@@ -16,6 +16,14 @@ import (
 type Effect struct {
 	call  *Call
 	under *posthouse.Gate // whose decision it acts under now, nil while it does not
+
+	// Holds returns why a gate's decision does not hold now, as when a task of the use was taken
+	// back before a worker had it.
+	Holds func(ctx context.Context, g *posthouse.Gate) error
+
+	// Checks says that Holds asks more than the engine can, which must be asked before a worker has
+	// a task of the use.
+	Checks bool
 }
 
 // Effect returns the use of a grant that a call makes. Its result is to name the
@@ -138,6 +146,11 @@ func (e *Effect) Failed(ctx context.Context, cause error) error {
 	var a Attempt
 	if cause != nil {
 		a.Error = cleanText(cause.Error())
+	}
+	if released, failed := e.countAttempts(); released > 0 && failed >= released && e.isClaimed() {
+		if err := e.call.recordAttempt(ctx, handler.UseReleased, released, e.gateOf(released-1), Attempt{}); err != nil {
+			return err // it counted as an attempt that did not act before a worker had its task
+		}
 	}
 	for {
 		released, failed := e.countAttempts()

@@ -109,7 +109,10 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 	}
 	use := t.useOf(ctx)
 	var replaced posthouse.ID
-	if have != nil && have.Call != nil && use != nil && use.reopens(have) {
+	if have != nil && have.Call != nil && use != nil && use.reopens(ctx, have) {
+		if call := use.goesOn(have); call != nil {
+			return t.await(c, posthouse.Gate{Kind: posthouse.GateTask, Call: call, Payload: have.Payload, ExpiresAt: have.ExpiresAt, Supersedes: have.ID})
+		}
 		have, replaced = nil, have.ID
 	}
 	if have == nil {
@@ -125,7 +128,7 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 		}
 		return t.await(c, *g)
 	}
-	if use != nil && have.Call.Grant != "" {
+	if use != nil {
 		if err := use.unknown(have); err != nil {
 			return err
 		}

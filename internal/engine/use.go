@@ -28,6 +28,9 @@ const (
 func (e *Effect) State(ctx context.Context) (UseState, int, error) {
 	released, failed := e.countAttempts()
 	if released <= failed {
+		if e.isClaimed() { // a worker has had a task since then: an earlier version did not wait for it
+			return UseUnknown, int(released), nil
+		}
 		return UseFresh, int(released), nil
 	}
 	for i := failed; i < released; i++ {
@@ -298,25 +301,56 @@ func (t *Task) useOf(ctx context.Context) *Effect {
 }
 
 // reopens reports whether a task on record does not count any more for the use that runs: it
-// was handed out under another decision, or was settled as not done.
-func (e *Effect) reopens(g *posthouse.Gate) bool {
-	t := e.call.task
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// was handed out under another decision, was settled as not done, or was taken back by an engine
+// while its decision holds.
+func (e *Effect) reopens(ctx context.Context, g *posthouse.Gate) bool {
 	d := g.Decision
 	if d == nil || d.Verdict == posthouse.Respond {
 		return false
 	}
+	t := e.call.task
 	if g.Call.Grant != "" && g.Call.Grant != e.under.ID || g.Branch != t.session.branch {
 		return true
 	}
+	t.mu.Lock()
 	seq, just := e.lastFailed()
-	return !isAlive(g) && (just || seq > d.Seq)
+	claimed := e.claimedCalls()[g.Call.ID]
+	t.mu.Unlock()
+	if !isAlive(g) && (just || seq > d.Seq) {
+		return true
+	}
+	return isTakenBack(g) && !claimed && (g.Call.Grant == "" || e.Holds == nil || e.Holds(ctx, e.under) == nil)
+}
+
+// isTakenBack reports whether an engine withdrew a task before a worker had it.
+func isTakenBack(g *posthouse.Gate) bool {
+	d := g.Decision
+	return d != nil && d.Verdict == posthouse.Cancel && d.By == posthouse.RuntimeActor && d.Successor == ""
+}
+
+// isClaimed reports whether a worker has had a task of the use, and has not said that it did not
+// act.
+func (e *Effect) isClaimed() bool {
+	t := e.call.task
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(e.claimedCalls()) > 0
+}
+
+// goesOn returns the call of a task that an engine took back, if it goes on where it was: with its
+// attempts, and its key. It is nil for one that begins.
+func (e *Effect) goesOn(g *posthouse.Gate) *posthouse.TaskCall {
+	if !isTakenBack(g) || g.Call.Grant != e.under.ID || g.Branch != e.call.task.session.branch {
+		return nil
+	}
+	c := *g.Call
+	c.Checks, c.Checked = e.Checks, e.Checks
+	return &c
 }
 
 // open fills in what a task's call says of the use. The first task of a use has its key.
 func (e *Effect) open(ctx context.Context, name string, c *posthouse.TaskCall) {
-	c.Grant, c.Use, c.Effect = e.under.ID, e.call.label(), e.call.opt.Effect
+	c.Grant, c.Use, c.Effect, c.Checks = e.under.ID, e.call.label(), e.call.opt.Effect, e.Checks
 	c.Key, _ = StepKey(ctx)
 	t := e.call.task
 	t.mu.Lock()
