@@ -57,7 +57,7 @@ func must2[T any](v T, err error) func(t *testing.T) T {
 // unpacked returns a copy of the store.
 func unpacked(t *testing.T, name string) string {
 	t.Helper()
-	f := must2(os.Open("testdata/"+name+"-39d2def.db.gz"))(t)
+	f := must2(os.Open("testdata/" + name + "-39d2def.db.gz"))(t)
 	defer f.Close()
 	data := must2(io.ReadAll(must2(gzip.NewReader(f))(t)))(t)
 	path := filepath.Join(t.TempDir(), "posthouse.db")
