@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/failure"
 )
 
 // A Retry says how often a step that failed is tried again. The zero value
@@ -40,7 +41,7 @@ type Retry = engine.Retry
 // It has the text of the error. [errors.Is] finds what that wrapped by type and text, and
 // [errors.As] errors whose type their JSON says all of. A program that takes another way all
 // the same, past what people decided, fails with an [posthouse.ErrInvalid] that says so.
-type Failure = engine.Failure
+type Failure = failure.Failure
 
 // A Backoff says how the delays between attempts grow.
 type Backoff = engine.Backoff

@@ -7,12 +7,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/failure"
 )
 
-// A failure is a call that failed in a program that may go on. It goes on record with what
+// A failedCall is a call that failed in a program that may go on. It goes on record with what
 // the code that got its error does next. A replay then returns the error again: what people
 // decided about it stands.
-type failure struct {
+type failedCall struct {
 	mark     posthouse.Step // its record, without a value
 	err      error
 	within   string // the prefix of the names of calls that the code makes which gets the error
@@ -23,18 +24,18 @@ type failure struct {
 }
 
 // value returns the record's value. Without an error it says only that the call failed.
-func (f *failure) value(err error) posthouse.Step {
+func (f *failedCall) value(err error) posthouse.Step {
 	s := f.mark
 	s.Value = posthouse.Value{Codec: core.CodecFailed}
 	if err != nil {
-		s.Value.Data = encodeFailure(err)
+		s.Value.Data = failure.Encode(err)
 	}
 	return s
 }
 
 // receivedBy returns the failures that code knows which now makes a call or asks a question
 // of this name. Callers hold the task's mutex.
-func (m *taskState) receivedBy(name string) (known []*failure) {
+func (m *taskState) receivedBy(name string) (known []*failedCall) {
 	for _, f := range m.failures {
 		if f.received && !f.again && strings.HasPrefix(name, f.within) {
 			known = append(known, f)
@@ -45,12 +46,12 @@ func (m *taskState) receivedBy(name string) (known []*failure) {
 
 // asksBehind notes that people, or somebody else, are asked by code that knows of failures.
 // Callers hold the task's mutex.
-func (m *taskState) asksBehind(known []*failure) {
+func (m *taskState) asksBehind(known []*failedCall) {
 	if len(known) == 0 {
 		return
 	}
 	if m.acted == nil {
-		m.acted = map[*failure]bool{}
+		m.acted = map[*failedCall]bool{}
 	}
 	for _, f := range known {
 		m.acted[f] = true
@@ -60,7 +61,7 @@ func (m *taskState) asksBehind(known []*failure) {
 // noteFailure notes a call that ended without a result. Callers hold the task's mutex.
 func (t *Task) noteFailure(c *call, err error) {
 	m := t.made()
-	f := &failure{
+	f := &failedCall{
 		mark: posthouse.Step{Task: t.Key(), Name: c.name, Occurrence: c.occurrence},
 		err:  err, within: c.name[:len(c.name)-len(c.base)], ordered: c.top || c.beside,
 		received: !c.grouped && !c.loose, waits: c.waits,
@@ -74,9 +75,9 @@ func (t *Task) noteFailure(c *call, err error) {
 
 // takeFailures takes the failures that go on record before something: those known are
 // recorded with their errors. Callers hold the task's mutex.
-func (t *Task) takeFailures(known func(*failure) bool, rest func(*failure) bool) (taken []*failure, marks []posthouse.Step) {
+func (t *Task) takeFailures(known func(*failedCall) bool, rest func(*failedCall) bool) (taken []*failedCall, marks []posthouse.Step) {
 	m := t.made()
-	var left []*failure
+	var left []*failedCall
 	for _, f := range m.failures {
 		switch {
 		case known(f):
@@ -95,7 +96,7 @@ func (t *Task) takeFailures(known func(*failure) bool, rest func(*failure) bool)
 }
 
 // returnFailures undoes takeFailures. Callers hold the task's mutex.
-func (m *taskState) returnFailures(taken []*failure) {
+func (m *taskState) returnFailures(taken []*failedCall) {
 	m.failures = append(taken, m.failures...)
 	for _, f := range taken {
 		for i := range m.known {
@@ -135,7 +136,7 @@ func (v Records) EndedBy(cause error) error {
 		return nil
 	}
 	for _, f := range t.state.known {
-		if !holds(cause, f.err) {
+		if !failure.Holds(cause, f.err) {
 			continue
 		}
 		if dropped := t.replay.decidedBehind(f); dropped != "" {
@@ -150,9 +151,9 @@ func (v Records) EndedBy(cause error) error {
 // Callers hold the task's mutex.
 func (t *Task) retryEnded(cause error, prefix string) {
 	m := t.made()
-	var left []*failure
+	var left []*failedCall
 	for _, f := range m.known {
-		if !strings.HasPrefix(f.mark.Name, prefix) || !holds(cause, f.err) {
+		if !strings.HasPrefix(f.mark.Name, prefix) || !failure.Holds(cause, f.err) {
 			left = append(left, f)
 			continue
 		}
@@ -164,7 +165,7 @@ func (t *Task) retryEnded(cause error, prefix string) {
 	m.known = left
 }
 
-func (t *Task) tookAnotherWay(f *failure, dropped string) error {
+func (t *Task) tookAnotherWay(f *failedCall, dropped string) error {
 	return &OrderError{
 		Thread: t.session.thread, Task: t.Key(), Recorded: dropped,
 		Asked: "(another way after the failure of " + callName(f.mark.Name, f.mark.Occurrence) + ")",
@@ -173,7 +174,7 @@ func (t *Task) tookAnotherWay(f *failure, dropped string) error {
 
 // decidedBehind returns what was decided after a recorded failure and was not asked for by
 // this execution, "" for nothing.
-func (r *replay) decidedBehind(f *failure) string {
+func (r *replay) decidedBehind(f *failedCall) string {
 	if r == nil || r.failures[occurrence{f.mark.Name, f.mark.Occurrence}] == nil {
 		return ""
 	}
@@ -226,41 +227,4 @@ func (r *replay) takeFailure(name string, n uint32) *posthouse.StepRecord {
 		}
 	}
 	return s
-}
-
-// holds reports whether an error is another, or wraps it.
-func holds(err, part error) (found bool) {
-	if part == nil {
-		return false
-	}
-	walkErrors(err, func(e error) bool {
-		found = found || same(e, part)
-		return !found
-	})
-	return found
-}
-
-func same(a, b error) (equal bool) {
-	defer func() { _ = recover() }() // errors of types that do not compare
-	return a == b
-}
-
-// walkErrors calls fn for an error and all that it wraps, until fn returns false.
-func walkErrors(err error, fn func(error) bool) bool {
-	if err == nil || !fn(err) {
-		return false
-	}
-	switch w := err.(type) {
-	case interface{ Unwrap() error }:
-		if e := w.Unwrap(); e != nil {
-			return walkErrors(e, fn)
-		}
-	case interface{ Unwrap() []error }:
-		for _, e := range w.Unwrap() {
-			if e != nil && !walkErrors(e, fn) {
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -14,13 +14,13 @@ import (
 // asks for the step that failed.
 func TestFailureIsOnRecordBeforeStepsAtOnce(t *testing.T) {
 	task := &Task{}
-	failed := &failure{mark: posthouse.Step{Name: "failed"}, err: posthouse.ErrInvalid, ordered: true, received: true}
-	task.made().failures = []*failure{failed}
+	failed := &failedCall{mark: posthouse.Step{Name: "failed"}, err: posthouse.ErrInvalid, ordered: true, received: true}
+	task.made().failures = []*failedCall{failed}
 	var overtook atomic.Bool
 	var both sync.WaitGroup
 	record := func(commit func(before []posthouse.Step)) {
 		both.Go(func() {
-			_ = task.recordWith(&call{before: []*failure{failed}}, func(before []posthouse.Step) (bool, error) {
+			_ = task.recordWith(&call{before: []*failedCall{failed}}, func(before []posthouse.Step) (bool, error) {
 				commit(before)
 				return true, nil
 			})

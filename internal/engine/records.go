@@ -60,8 +60,8 @@ func (v Records) Held() []posthouse.Step {
 	h := m.held
 	m.held = nil
 	if len(m.questions)+len(m.open) > 0 {
-		asked := func(f *failure) bool { return m.acted[f] }
-		_, marks := t.takeFailures(asked, func(f *failure) bool { return f.ordered && !f.waits })
+		asked := func(f *failedCall) bool { return m.acted[f] }
+		_, marks := t.takeFailures(asked, func(f *failedCall) bool { return f.ordered && !f.waits })
 		h, m.failures = append(h, marks...), nil
 	}
 	for _, in := range m.inner {
@@ -80,7 +80,7 @@ func (v Records) Survived() []posthouse.Step {
 		return nil
 	}
 	known := t.made().receivedBy("")
-	_, marks := t.takeFailures(func(f *failure) bool { return slices.Contains(known, f) }, func(f *failure) bool { return false })
+	_, marks := t.takeFailures(func(f *failedCall) bool { return slices.Contains(known, f) }, func(f *failedCall) bool { return false })
 	return marks
 }
 

@@ -238,8 +238,8 @@ type call struct {
 	occurrence uint32
 	recorded   *posthouse.StepRecord
 	failure    *posthouse.StepRecord // that it failed, and the program acted after that
-	before     []*failure            // what the code that makes it knows of
-	failed     *failure              // what became of it
+	before     []*failedCall         // what the code that makes it knows of
+	failed     *failedCall           // what became of it
 	top        bool                  // directly in the task, and its order counts
 	beside     bool                  // directly in the task, begun in order, but run beside others
 	loose      bool                  // directly in the task, beside whatever else

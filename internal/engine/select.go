@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/failure"
 )
 
 // A SelectCase is one of the waits that a select waits for.
@@ -60,8 +61,11 @@ func (t *Task) Select(ctx context.Context, name string, cases []SelectCase) (won
 		return "", v, nil, posthouse.Corrupt("what select %s came to does not decode: %v", c.label(), err)
 	}
 	if s.Failed != nil {
-		f, err := failureOf(&posthouse.StepRecord{Step: posthouse.Step{Name: c.within(s.Case), Value: posthouse.Value{Data: s.Failed}}})
-		return s.Case, v, f, err
+		f, err := failure.Decode(c.within(s.Case), s.Failed)
+		if err != nil {
+			return "", v, nil, posthouse.Corrupt("how case %s of select %s ended does not decode: %v", s.Case, c.label(), err)
+		}
+		return s.Case, v, f, nil
 	}
 	v = posthouse.Value{Codec: posthouse.JSON.Name(), Data: s.Value}
 	if s.Codec != "" {
@@ -82,7 +86,7 @@ func (t *Task) tryCase(ctx context.Context, c *SelectCase) (*selection, error) {
 	case errors.Is(err, posthouse.ErrWaiting) || ctx.Err() != nil || t.session.Err() != nil || !isOverError(err):
 		return nil, err
 	default:
-		s.Failed = encodeFailure(err)
+		s.Failed = failure.Encode(err)
 	}
 	return s, nil
 }

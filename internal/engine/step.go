@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/failure"
 )
 
 // A Work is a step's function.
@@ -121,15 +122,16 @@ func (c *Call) Run(ctx context.Context, fn Work) (_ posthouse.Value, err error) 
 
 // failedBefore returns the recorded error of a call that the program acted after.
 func (c *Call) failedBefore() error {
-	f, err := failureOf(c.failure)
+	s := c.failure
+	f, err := failure.Decode(CallName(&s.Step), s.Value.Data)
 	if err != nil {
-		return err
+		return posthouse.Corrupt("the failure of step %s at entry %d does not decode: %v", CallName(&s.Step), s.Seq, err)
 	}
 	t := c.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m := t.made()
-	m.known = append(m.known, &failure{mark: c.failure.Step, err: f, within: c.name[:len(c.name)-len(c.base)], received: true})
+	m.known = append(m.known, &failedCall{mark: s.Step, err: f, within: c.name[:len(c.name)-len(c.base)], received: true})
 	return f
 }
 
@@ -276,7 +278,7 @@ func (t *Task) rewind(prefix string) {
 	maps.DeleteFunc(m.steps, mine)
 	maps.DeleteFunc(m.asks, mine)
 	m.dropAsked(prefix)
-	m.failures = slices.DeleteFunc(m.failures, func(f *failure) bool { return strings.HasPrefix(f.mark.Name, prefix) })
+	m.failures = slices.DeleteFunc(m.failures, func(f *failedCall) bool { return strings.HasPrefix(f.mark.Name, prefix) })
 	t.replay.clearAsked(prefix)
 }
 

@@ -37,14 +37,14 @@ type Task struct {
 // A taskState counts what the code of an execution has done. It is nil until the first step
 // or question, which most code never reaches. The task's mutex guards it.
 type taskState struct {
-	steps     map[string]uint32 // calls, by name
-	asks      map[string]uint32 // questions, by name; those for people by what they show, too
-	groups    map[string]uint32 // new groups of decisions, by name
-	running   string            // the step whose function runs now, if its order counts
-	failures  []*failure        // calls that failed and are not on record
-	known     []*failure        // those on record, with what followed them
-	acted     map[*failure]bool // those that a question of this run follows
-	disorder  error             // once an order broke: what every later step returns
+	steps     map[string]uint32    // calls, by name
+	asks      map[string]uint32    // questions, by name; those for people by what they show, too
+	groups    map[string]uint32    // new groups of decisions, by name
+	running   string               // the step whose function runs now, if its order counts
+	failures  []*failedCall        // calls that failed and are not on record
+	known     []*failedCall        // those on record, with what followed them
+	acted     map[*failedCall]bool // those that a question of this run follows
+	disorder  error                // once an order broke: what every later step returns
 	held      []posthouse.Step
 	questions []posthouse.Gate
 	open      []*posthouse.Gate
@@ -195,8 +195,8 @@ func (t *Task) recordWith(c *call, commit func(before []posthouse.Step) (bool, e
 	m := t.made()
 	held := m.held
 	m.held = nil
-	knows := func(f *failure) bool { return slices.Contains(c.before, f) }
-	taken, marks := t.takeFailures(knows, func(f *failure) bool { return f.again && f.received })
+	knows := func(f *failedCall) bool { return slices.Contains(c.before, f) }
+	taken, marks := t.takeFailures(knows, func(f *failedCall) bool { return f.again && f.received })
 	t.mu.Unlock()
 	done, err := commit(slices.Concat(held, marks))
 	t.mu.Lock()

@@ -1,4 +1,4 @@
-package engine
+package failure
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 // wrapped by type and text, and [errors.As] those whose type their JSON says all of.
 type Failure struct {
 	Step string // the call, as in "charge[1]"
+
 	text string
 	data recordedFailure
 }
@@ -117,27 +118,26 @@ func clipText(s string) string {
 	return s
 }
 
-// encodeFailure returns what is recorded of an error that a program saw.
-func encodeFailure(err error) []byte {
+// Encode returns what is recorded of an error that a program saw.
+func Encode(err error) []byte {
 	if f, ok := err.(*Failure); ok {
 		data, _ := json.Marshal(&f.data)
 		return data
 	}
 	r := recordedFailure{Deadline: errors.Is(err, context.DeadlineExceeded), Canceled: errors.Is(err, context.Canceled)}
-	_ = Guard(func() error { r.Text = clipText(err.Error()); return nil })
+	guarded(func() { r.Text = clipText(err.Error()) })
 	left := maxFailureJSON
-	walkErrors(err, func(e error) bool {
+	walk(err, func(e error) bool {
 		if f, ok := e.(*Failure); ok {
 			r.Wraps = append(r.Wraps, f.data.Wraps...)
 			return len(r.Wraps) < maxWrapped
 		}
 		w := recordedError{Type: typeName(reflect.TypeOf(e))}
-		_ = Guard(func() error {
+		guarded(func() {
 			if text := clipText(e.Error()); text != r.Text {
 				w.Text = text
 			}
 			w.JSON = faithfulJSON(e, left)
-			return nil
 		})
 		left -= len(w.JSON)
 		r.Wraps = append(r.Wraps, w)
@@ -171,12 +171,18 @@ func faithfulJSON(err error, most int) json.RawMessage {
 	return data
 }
 
-// failureOf returns the error of a recorded failure.
-func failureOf(s *posthouse.StepRecord) (*Failure, error) {
-	f := &Failure{Step: CallName(&s.Step)}
-	if err := json.Unmarshal(s.Value.Data, &f.data); err != nil {
-		return nil, posthouse.Corrupt("the failure of step %s at entry %d does not decode: %v", f.Step, s.Seq, err)
+// Decode returns the error that [Encode] recorded of a call, as in "charge[1]".
+func Decode(step string, data []byte) (*Failure, error) {
+	f := &Failure{Step: step}
+	if err := json.Unmarshal(data, &f.data); err != nil {
+		return nil, err
 	}
 	f.text = f.data.Text
 	return f, nil
+}
+
+// guarded calls fn, and ends it where it panics: methods of errors are code of the user.
+func guarded(fn func()) {
+	defer func() { _ = recover() }()
+	fn()
 }
