@@ -166,6 +166,7 @@ var laws = []law{
 	{"sign/statement", []string{".", "sign", "internal/secretfile"}, nil, "what is signed about a store is made of what a verifier knows"},
 	{"store/internal/valid", []string{"."}, nil, "what no store takes is refused alike by all"},
 	{"store/internal/away", []string{"."}, nil, "what a server that is gone makes of an error is the same for all stores on one"},
+	{"store/internal/newest", []string{"."}, nil, "stores without an index of activity list threads by it alike"},
 	{"store/internal/awaytest", []string{".", "store/internal/away"}, nil, "a server that is gone is asked the same for all stores on one, for tests only"},
 	{"store/internal/bodies", []string{"."}, nil, "how bodies are one value is the same for all that keep rows"},
 	{"store/internal/slotsum", []string{"."}, nil, "the checksum of a slot is the same for all that keep one"},

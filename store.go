@@ -50,7 +50,7 @@ type Store interface {
 	List(ctx context.Context, q Query) iter.Seq2[*Header, error]
 
 	// Threads yields summaries that match, by thread name, descending with
-	// q.Descending, or by due time with q.DueBefore. With q.Gates it yields one for
+	// q.Descending, by activity with q.Newest, or by due time with q.DueBefore. With q.Gates it yields one for
 	// each open gate that matches, by the gates' ids as bytes: the thread's summary
 	// with only that gate in Waiting. What it reads for a page of gates must not grow
 	// with the number of open gates.
@@ -175,13 +175,21 @@ type ThreadQuery struct {
 	Person   string // with Gates: this person may decide, as far as summaries show ([AudienceInfo])
 
 	Descending bool // the last name or id first; not with DueBefore
+	// Newest puts the thread with the newest entry first, by the minute
+	// ([ThreadInfo.Minute]), and within a minute the last name. It ignores Descending,
+	// and does nothing with Gates or DueBefore. Who pages by it sees each thread that gets
+	// no entry meanwhile exactly once. A thread that does moves to the front: it is seen
+	// there by the next list, and may be missing from this one.
+	Newest bool
 	// After is the cursor to continue behind, in the order of the query: a thread's
-	// name, or with Gates a gate's id. It is not for DueBefore.
+	// name, with Newest its [ThreadInfo.ActivityCursor], or with Gates a gate's id. It is
+	// not for DueBefore.
 	After string
 	Limit int // 0: all
 }
 
-// Behind reports whether a thread, or with Gates an open gate, follows the cursor.
+// Behind reports whether a thread, or with Gates an open gate, follows the cursor, in
+// the order of names or ids. [ThreadQuery.Follows] knows the order of Newest, too.
 func (q *ThreadQuery) Behind(name string) bool {
 	switch {
 	case q.After == "":

@@ -239,22 +239,34 @@ func (l *Ledger) ListStates(ctx context.Context, q posthouse.Query) iter.Seq2[*p
 	}
 }
 
-// Threads yields matching summaries by name, or by due time with DueBefore. It leaves
-// out deleted threads and, unless q.Released is set, released threads that have not
-// begun anew.
+// Threads yields matching summaries by name, with Newest by activity, or by due time with
+// DueBefore. It leaves out deleted threads and, unless q.Released is set, released threads
+// that have not begun anew.
 func (l *Ledger) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
 	limit := q.Limit
-	q.Limit = 0
+	if !q.ByActivity() {
+		q.Limit = 0 // a store that has no index of activity needs to know how many
+	}
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
 		n := 0
-		for t, err := range l.core.Store.Threads(ctx, q) {
-			if err == nil && t.Gone() && !(q.Released && t.Releases > 0) {
-				continue
+		for {
+			asked := 0
+			for t, err := range l.core.Store.Threads(ctx, q) {
+				if err == nil {
+					asked++
+					q.After = t.ActivityCursor() // read with Limit only
+				}
+				if err == nil && t.Gone() && !(q.Released && t.Releases > 0) {
+					continue
+				}
+				if !yield(t, err) || err != nil {
+					return
+				}
+				if n++; n == limit {
+					return
+				}
 			}
-			if !yield(t, err) || err != nil {
-				return
-			}
-			if n++; n == limit {
+			if q.Limit == 0 || asked < q.Limit {
 				return
 			}
 		}

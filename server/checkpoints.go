@@ -18,7 +18,7 @@ const (
 var (
 	limitParam  = api.Param{Name: "limit", Kind: api.IntParam, Max: maxLimit, Def: "100", Help: "how many"}
 	orderParam  = api.Param{Name: "order", Kind: api.EnumParam, Values: []string{"asc", "desc"}, Def: "desc", Help: "desc is newest first, so that what waits is always on the first page"}
-	nameOrder   = api.Param{Name: "order", Kind: api.EnumParam, Values: []string{"asc", "desc"}, Def: "desc", Help: "desc is the last name first"}
+	threadOrder = api.Param{Name: "order", Kind: api.EnumParam, Values: []string{"newest", "asc", "desc"}, Def: "newest", Help: "newest is the one with the newest entry first; asc is by name, desc by name from the last"}
 	threadParam = api.Param{Name: "thread", Kind: api.NameParam, Help: "of this thread"}
 	coordParam  = api.Param{Name: "coordination", Kind: api.NameParam, Help: "of this coordination, over all its threads"}
 	stateParam  = api.Param{Name: "state", Kind: api.BoolParam, Def: "true", Help: "false leaves the states out"}

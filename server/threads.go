@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,12 +20,13 @@ func (s *Server) threadRoutes() []*api.Route {
 	return []*api.Route{
 		{
 			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List threads", Handle: s.listThreads,
-			Notes: "By name, the last first: ids that Posthouse makes are in the order of time. The next page's cursor is in the headers Link and X-Next-Cursor.",
+			Notes: "The thread with the newest entry first: exactly within a page, by the minute from page to page. The next page's cursor is in the headers Link and X-Next-Cursor, and is good for the same order. " +
+				"Who pages by activity sees each thread that rests exactly once; one that gets an entry meanwhile moves to the front and may be missing from the pages that follow, where the next list begins with it. By name (asc, desc) pages miss none.",
 			Query: []api.Param{
 				{Name: "status", Kind: api.EnumParam, Values: statusValues, Help: "with this status"},
 				{Name: "graph", Kind: api.TextParam, Help: "of this program"},
 				{Name: "waiting", Kind: api.BoolParam, Def: "false", Help: "true: with open gates only"},
-				{Name: "released", Kind: api.BoolParam, Def: "false", Help: "true: with released versions only, also those that have not begun anew"}, nameOrder, limitParam, cursorParam,
+				{Name: "released", Kind: api.BoolParam, Def: "false", Help: "true: with released versions only, also those that have not begun anew"}, threadOrder, limitParam, cursorParam,
 			},
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of threads", Body: []Thread{}, Media: ""}},
 		},
@@ -50,31 +52,45 @@ func (s *Server) threadRoutes() []*api.Route {
 	}
 }
 
-// knowsThread refuses a cursor that is not the name of a thread. A deleted one still has
-// the record of that.
-func (s *Server) knowsThread(r *api.Request, name string) error {
+// threadCursor takes the request's cursor, and refuses one that leads to no thread. A
+// deleted one still has the record of that.
+func (s *Server) threadCursor(r *api.Request, q *posthouse.ThreadQuery) error {
+	if !r.Has("cursor") || r.Query["cursor"] == "" {
+		return nil
+	}
+	refused := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "cursor", Message: "is not one that this path gave out in this order", Hint: "use X-Next-Cursor of the page before, with the same order, or leave it out"}
+	after, err := url.PathUnescape(r.Query["cursor"])
+	name := after
+	if err == nil && q.Newest {
+		_, name, err = posthouse.ParseActivityCursor(after)
+	}
+	if err != nil {
+		return refused
+	}
+	q.After = after
 	first := posthouse.Range{Limit: 1, Headers: true, Reverse: true}
 	for _, err := range s.ledger.Store().Read(r.Context(), name, first) {
 		return err
 	}
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "cursor", Message: "is not one that this path gave out", Hint: "use X-Next-Cursor of the page before, or leave it out"}
+	return refused
 }
 
 func (s *Server) listThreads(w http.ResponseWriter, r *api.Request) error {
-	after, err := url.PathUnescape(r.Query["cursor"])
-	if err != nil {
-		return posthouse.Invalid("cursor", "is not one that this path gave out")
+	q := posthouse.ThreadQuery{
+		Status: posthouse.Status(r.Query["status"]), Graph: r.Query["graph"], Waiting: r.Query["waiting"] == "true", Released: r.Query["released"] == "true",
+		Descending: r.Query["order"] == "desc", Newest: r.Query["order"] == "newest" || r.Query["order"] == "",
 	}
-	if after != "" {
-		if err := s.knowsThread(r, after); err != nil {
-			return err
-		}
+	if err := s.threadCursor(r, &q); err != nil {
+		return err
 	}
 	limit := r.Number("limit", defaultLimit)
-	page, next, err := api.Collect(s.ledger.Threads(r.Context(), posthouse.ThreadQuery{
-		Status: posthouse.Status(r.Query["status"]), Graph: r.Query["graph"], Waiting: r.Query["waiting"] == "true", Released: r.Query["released"] == "true",
-		Descending: r.Query["order"] != "asc", After: after, Limit: limit + 1,
-	}), limit, func(t *posthouse.ThreadInfo) string { return url.PathEscape(t.Thread) }) // for a header
+	q.Limit = limit + 1
+	page, next, err := api.Collect(s.ledger.Threads(r.Context(), q), limit, func(t *posthouse.ThreadInfo) string {
+		if q.Newest {
+			return url.PathEscape(t.ActivityCursor())
+		}
+		return url.PathEscape(t.Thread) // for a header
+	})
 	if err != nil {
 		return err
 	}
@@ -83,6 +99,9 @@ func (s *Server) listThreads(w http.ResponseWriter, r *api.Request) error {
 		if shown[i], err = s.thread(r, t); err != nil {
 			return err
 		}
+	}
+	if q.Newest {
+		slices.SortStableFunc(shown, func(a, b *Thread) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	}
 	return api.WritePage(w, r, shown, next)
 }

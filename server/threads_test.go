@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -33,14 +34,21 @@ func TestThreads(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		"": "w t4 t3 t2 t1 t0 ", "order=asc": "t0 t1 t2 t3 t4 w ", "waiting=true": "w ", "waiting=false": "w t4 t3 t2 t1 t0 ",
-		"status=waiting": "w ", "graph=dispatch": "w ", "graph=other": "", "cursor=t3": "t2 t1 t0 ", "order=asc&cursor=t3": "t4 w ",
+		"status=waiting": "w ", "graph=dispatch": "w ", "graph=other": "", "order=desc&cursor=t3": "t2 t1 t0 ", "order=asc&cursor=t3": "t4 w ",
 	} {
 		if got, next := list(query); got != want || next != "" {
 			t.Errorf("%q lists %q, %q", query, got, next)
 		}
 	}
-	if got, next := list("limit=4"); got != "w t4 t3 t2 " || next != "t2" {
+	if got, next := list("limit=4&order=desc"); got != "w t4 t3 t2 " || next != "t2" {
 		t.Errorf("a page lists %q, %q", got, next)
+	}
+	got, next := list("limit=4")
+	if got != "w t4 t3 t2 " {
+		t.Errorf("a page lists %q", got)
+	}
+	if got, next := list("limit=4&cursor=" + url.QueryEscape(next)); got != "t1 t0 " || next != "" {
+		t.Errorf("the next page lists %q, %q", got, next)
 	}
 	var info posthouse.ThreadInfo
 	h.get("/api/threads/w").want(http.StatusOK).into(&info)

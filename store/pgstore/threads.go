@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/newest"
 )
 
 const selectThread = "SELECT t.id, t.name, t.seq, t.state FROM posthouse.threads t WHERE "
@@ -20,6 +21,10 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
 		if q.After != "" && q.DueBefore != 0 && q.Thread == "" {
 			yield(nil, posthouse.Invalid("after", "cannot be joined with a due time: that order has no cursor"))
+			return
+		}
+		if q.ByActivity() && q.Thread == "" {
+			newest.Threads(ctx, s.Threads, q)(yield)
 			return
 		}
 		next := (&threadWalk{ThreadQuery: q, pace: paceFor(q.Limit)}).page
@@ -52,8 +57,14 @@ func (w *threadWalk) named(ctx context.Context, s *Store, _ int) (page []*postho
 		switch {
 		case w.Gates:
 			page = w.GatesOf(t.info)
-		case w.Match(t.info) && w.Behind(t.info.Thread):
-			page = append(page, t.info)
+		case w.Match(t.info):
+			follows, bad := w.Follows(t.info)
+			if bad != nil {
+				return nil, false, bad
+			}
+			if follows {
+				page = append(page, t.info)
+			}
 		}
 	}
 	return page, false, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
+	"github.com/posthouse/posthouse/store/internal/newest"
 )
 
 // Threads implements [posthouse.Store].
@@ -18,6 +19,10 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
 		if q.After != "" && q.DueBefore != 0 && q.Thread == "" {
 			yield(nil, posthouse.Invalid("after", "cannot be joined with a due time: that order has no cursor"))
+			return
+		}
+		if q.ByActivity() && q.Thread == "" {
+			newest.Threads(ctx, s.Threads, q)(yield)
 			return
 		}
 		w := &threadWalk{ThreadQuery: q, s: s}
@@ -56,8 +61,11 @@ func (w *threadWalk) named(ctx context.Context, _ int) (page []*posthouse.Thread
 	case info == nil:
 	case w.Gates:
 		page = w.GatesOf(info)
-	case w.Match(info) && w.Behind(info.Thread):
-		page = append(page, info)
+	case w.Match(info):
+		var follows bool
+		if follows, err = w.Follows(info); follows {
+			page = append(page, info)
+		}
 	}
 	return page, false, err
 }

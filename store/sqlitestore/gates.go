@@ -76,26 +76,14 @@ func (w *writer) reopen(t *thread, waiting []posthouse.WaitingGate) error {
 
 // fillGates writes the rows for summaries that were written without them.
 func fillGates(ctx context.Context, c *db.Conn) error {
-	for id := int64(0); ; {
-		var err error
-		if id, err = layout.NextThread(c, id); err != nil || id == 0 {
-			return cmp.Or(err, ctx.Err())
-		}
-		s, err := layout.SummaryAt(c, id)
-		switch {
-		case layout.Refused(err):
-			continue // verify reports it
-		case err != nil || ctx.Err() != nil:
-			return cmp.Or(err, ctx.Err())
-		case s == nil:
-			continue
-		}
+	return eachSummary(ctx, c, func(s *layout.Summary) error {
 		for _, g := range openGates(s.Info.Waiting) {
-			if err := g.write(c, qAddGate, id); err != nil {
+			if err := g.write(c, qAddGate, s.ID); err != nil {
 				return err
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // maxGateLists is how many lists the statements of a walk merge.

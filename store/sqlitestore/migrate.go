@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -10,16 +11,18 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/sqlschema"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// The migrations that add tables to fill: index terms from the log, gates from the
-// summaries.
+// The migrations that add what has to be filled: index terms from the log, gates and
+// minutes from the summaries.
 const (
-	termsSchema = 2
-	gatesSchema = 3
+	termsSchema   = 2
+	gatesSchema   = 3
+	minutesSchema = 6
 )
 
 func migrations() ([]sqlschema.Migration, error) {
@@ -47,6 +50,36 @@ func (d schemaDB) Exec(_ context.Context, script string) error { return d.c.Scri
 
 func (d schemaDB) SetVersion(_ context.Context, version int) error {
 	return d.c.Script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", version, applicationID))
+}
+
+// fillMinutes writes the minutes of threads that were written without them.
+func fillMinutes(ctx context.Context, c *db.Conn) error {
+	return eachSummary(ctx, c, func(s *layout.Summary) error {
+		return c.Run(qSetMinute, s.ID, int64(s.Info.Minute()))
+	})
+}
+
+// eachSummary calls fill for each thread whose summary can be read. The store's check
+// reports the others.
+func eachSummary(ctx context.Context, c *db.Conn, fill func(*layout.Summary) error) error {
+	for id := int64(0); ; {
+		var err error
+		if id, err = layout.NextThread(c, id); err != nil || id == 0 {
+			return cmp.Or(err, ctx.Err())
+		}
+		s, err := layout.SummaryAt(c, id)
+		switch {
+		case layout.Refused(err):
+			continue
+		case err != nil || ctx.Err() != nil:
+			return cmp.Or(err, ctx.Err())
+		case s == nil:
+			continue
+		}
+		if err := fill(s); err != nil {
+			return err
+		}
+	}
 }
 
 // schemaError wraps an error of a migration, and says if the database is newer.

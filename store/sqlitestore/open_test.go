@@ -55,7 +55,7 @@ func TestSettings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "posthouse.db")
 	open(t, path, &sqlitestore.Options{Sync: sqlitestore.SyncNormal})
 	want := map[string]string{
-		"application_id": fmt.Sprint(0x706f7374), "user_version": "5", "page_size": "4096", "journal_mode": "wal",
+		"application_id": fmt.Sprint(0x706f7374), "user_version": "6", "page_size": "4096", "journal_mode": "wal",
 	}
 	inspect(t, path, func(c *sqlite.Conn) {
 		for pragma, v := range want {

@@ -62,6 +62,7 @@ func TestPlans(t *testing.T) {
 		"inbox": {Gates: true, People: true, Limit: 50}, "inbox of a person": {Gates: true, People: true, Person: "alice", Limit: 50},
 		"newest inbox": {Gates: true, People: true, Descending: true, Limit: 50}, "prefix": {Prefix: "t0", Limit: 50},
 		"waiting": {Waiting: true, Limit: 50}, "due": {DueBefore: 1 << 50, Limit: 50}, "one thread": {Thread: "t07"},
+		"newest": {Newest: true, Limit: 50}, "newest behind": {Newest: true, After: "4102444800000.t", Limit: 50},
 	} {
 		doing = name
 		drain(t, s.Threads(t.Context(), q))

@@ -20,7 +20,8 @@ func TestSizeOfAChat(t *testing.T) {
 	if err := s.Close(); err != nil { // folds the write-ahead log in
 		t.Fatal(err)
 	}
-	written := float64(fileSize(t, path)) / float64(payload)
+	const minutes = 4096 // the first page of an index that grows with threads only
+	written := float64(fileSize(t, path)-minutes) / float64(payload)
 
 	if s, err = sqlitestore.Open(t.Context(), path, nil); err != nil {
 		t.Fatal(err)

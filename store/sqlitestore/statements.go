@@ -5,8 +5,9 @@ import "github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 // The statements, prepared when first used. What a caller passes in is bound as a
 // parameter and never part of the text.
 const (
-	qAddThread = `INSERT INTO threads (name, flags, active, due) VALUES (?1, ?2, ?3, ?4)`
+	qAddThread = `INSERT INTO threads (name, flags, active, due, minute) VALUES (?1, ?2, ?3, ?4, ?5)`
 	qSetThread = `UPDATE threads SET flags = ?2, active = ?3, due = ?4 WHERE id = ?1`
+	qSetMinute = `UPDATE threads SET minute = ?2 WHERE id = ?1`
 	qAddTail   = `INSERT INTO tails (id, seq, state) VALUES (?1, ?2, ?3)`
 	qSetTail   = `UPDATE tails SET seq = ?2, state = ?3 WHERE id = ?1 AND seq = ?4`
 	qAddEntry  = `INSERT INTO entries (id, thread, seq, cid, head, body, gone) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING`
@@ -44,6 +45,8 @@ const (
 		WHERE active = ?2 AND name < ?1
 		UNION ALL SELECT ` + layout.SummaryColumns + `, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
 		WHERE active = 3 AND name < ?1 ORDER BY 7 DESC`
+	qThreadsNewest = `SELECT ` + layout.SummaryColumns + `, minute FROM threads t INDEXED BY threads_minute CROSS JOIN tails a ON a.id = t.id
+		WHERE (minute, name) < (?1, ?2) ORDER BY minute DESC, name DESC`
 	qThreadsDue = `SELECT ` + layout.SummaryColumns + ` FROM threads t INDEXED BY threads_due CROSS JOIN tails a ON a.id = t.id
 		WHERE due <= ?1 AND (due, name) > (?2, ?3) ORDER BY due, name`
 

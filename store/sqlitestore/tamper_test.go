@@ -60,6 +60,7 @@ func TestCheckNamesWhatDiffers(t *testing.T) {
 		{"INSERT INTO tails VALUES (77, 1, x'00')", "thread number 77"},
 		{"UPDATE threads SET active = NULL WHERE name = 'beta'", `columns of thread "beta"`},
 		{"UPDATE threads SET due = 5 WHERE name = 'alpha'", `columns of thread "alpha"`},
+		{"UPDATE threads SET minute = minute - 60000 WHERE name = 'alpha'", `columns of thread "alpha"`},
 		{"UPDATE threads SET name = 'gamma' WHERE name = 'alpha'", `"gamma"`},
 		{"UPDATE entries SET cid = NULL WHERE thread = 1 AND seq = 2", `thread "alpha"`},
 		{"UPDATE entries SET cid = randomblob(16) WHERE thread = 1 AND seq = 2", `entry 2 of thread "alpha"`},

@@ -69,7 +69,8 @@ func (w *writer) loadThread(name string) (*thread, *posthouse.ThreadInfo, error)
 		return t, nil, err
 	}
 	t.id, t.row, t.top, t.tail, t.summed, t.changed = s.ID, s.Row, s.Top, s.Info.Tail, s.Seq, s.Anew
-	if !s.Anew { // else the gates' rows are unknown and are written again
+	t.row.Minute = s.Info.Minute() // what the append of the last entry wrote
+	if !s.Anew {                   // else the gates' rows are unknown and are written again
 		t.open = openGates(s.Info.Waiting)
 	}
 	return t, s.Info, nil
@@ -83,13 +84,13 @@ func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 	fresh := t.id == 0
 	switch {
 	case fresh:
-		if err := w.Run(qAddThread, b.Entry.Thread, row.Flags, orNull(row.Active), orNull(int64(row.Due))); err != nil {
+		if err := w.Run(qAddThread, b.Entry.Thread, row.Flags, orNull(row.Active), orNull(int64(row.Due)), int64(row.Minute)); err != nil {
 			return err
 		}
 		t.id = w.LastInsertRowID()
 		w.remember(b.Entry.Thread, t)
 	case row != t.row || t.changed:
-		if err := w.Run(qSetThread, t.id, row.Flags, orNull(row.Active), orNull(int64(row.Due))); err != nil {
+		if err := w.setRow(t, row); err != nil {
 			return err
 		}
 	case row.MayLag() && !b.Copy && b.Entry.Seq-t.summed < layout.MaxLag:
@@ -97,6 +98,22 @@ func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 	}
 	t.row, t.changed = row, false
 	return w.setSummary(t, info, fresh)
+}
+
+// setRow writes the columns of a thread that differ. The minute has a statement of its
+// own: most changes are only of it, or not of it.
+func (w *writer) setRow(t *thread, row layout.ThreadRow) error {
+	if t.changed || row.Minute != t.row.Minute {
+		if err := w.Run(qSetMinute, t.id, int64(row.Minute)); err != nil {
+			return err
+		}
+	}
+	was := t.row
+	was.Minute = row.Minute
+	if !t.changed && row == was {
+		return nil
+	}
+	return w.Run(qSetThread, t.id, row.Flags, orNull(row.Active), orNull(int64(row.Due)))
 }
 
 func (w *writer) setSummary(t *thread, info *posthouse.ThreadInfo, fresh bool) error {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"math"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -23,7 +24,14 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 			yield(nil, posthouse.Invalid("after", "cannot be joined with a due time: that order has no cursor"))
 			return
 		}
-		next := (&threadWalk{ThreadQuery: q, ctx: ctx, name: q.After}).next
+		walk := &threadWalk{ThreadQuery: q, ctx: ctx, name: q.After}
+		if q.ByActivity() {
+			if err := walk.beginNewest(); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		next := walk.next
 		if q.Gates {
 			next = (&gateWalk{ThreadQuery: q, ctx: ctx, begun: q.After != ""}).next
 		}
@@ -55,8 +63,10 @@ func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.S
 					return
 				}
 			}
-		case q.Match(have.Info) && q.Behind(have.Info.Thread):
-			yield(have.Info, nil)
+		case q.Match(have.Info):
+			if follows, err := q.Follows(have.Info); err != nil || follows {
+				yield(have.Info, err)
+			}
 		}
 	}
 }
@@ -67,6 +77,20 @@ type threadWalk struct {
 	ctx  context.Context
 	name string // of the last thread seen
 	due  posthouse.Millis
+
+	minute posthouse.Millis // of the last thread seen, by activity
+}
+
+// minuteColumn is the column of the minute in qThreadsNewest.
+const minuteColumn = 6
+
+// beginNewest goes to the cursor of a query by activity, or to its beginning.
+func (w *threadWalk) beginNewest() (err error) {
+	w.minute, w.name = math.MaxInt64, ""
+	if w.After != "" {
+		w.minute, w.name, err = posthouse.ParseActivityCursor(w.After)
+	}
+	return err
 }
 
 func (w *threadWalk) next(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (more bool, err error) {
@@ -82,7 +106,7 @@ func (w *threadWalk) next(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (more b
 			return false, err
 		}
 		t := s.Info
-		if w.DueBefore == 0 {
+		if w.DueBefore == 0 && !w.ByActivity() {
 			if !w.Descending && t.Thread <= w.name && w.name != "" {
 				continue
 			}
@@ -91,6 +115,9 @@ func (w *threadWalk) next(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (more b
 			}
 		}
 		w.name, w.due = t.Thread, t.Due
+		if w.ByActivity() {
+			w.minute = posthouse.Millis(stmt.ColumnInt64(minuteColumn))
+		}
 		if w.Match(t) {
 			p.Add(t, 256)
 		}
@@ -104,6 +131,8 @@ func (w *threadWalk) open(c *db.Conn) iter.Seq2[*sqlite.Stmt, error] {
 	switch {
 	case w.DueBefore != 0:
 		return c.Rows(qThreadsDue, int64(w.DueBefore), int64(w.due), w.name)
+	case w.ByActivity():
+		return c.Rows(qThreadsNewest, int64(w.minute), w.name)
 	case w.Runnable || w.Leased:
 		up, down, active = qThreadsActive, qThreadsActiveDown, []any{int64(layout.ActiveLive)}
 	case w.Waiting:

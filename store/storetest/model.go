@@ -220,6 +220,9 @@ func (m *Model) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthous
 // Threads implements [posthouse.Store].
 func (m *Model) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
 	return answer(ctx, m, copyOfThread, func() ([]*posthouse.ThreadInfo, error) {
+		if _, err := q.Follows(&posthouse.ThreadInfo{}); err != nil {
+			return nil, err
+		}
 		var infos []*posthouse.ThreadInfo
 		for _, t := range m.threads {
 			infos = append(infos, t.info)
@@ -355,7 +358,7 @@ func (m *Model) Close() error {
 // wantSame compares all answers of two stores. ids are all ids ever used.
 func (t *T) wantSame(got posthouse.Store, want *Model, ids []posthouse.ID) {
 	t.Helper()
-	for _, q := range []posthouse.ThreadQuery{{}, {Waiting: true}, {Runnable: true}, {Leased: true}, {Released: true}, {DueBefore: 1 << 50}, {Gates: true}, {Gates: true, People: true, Person: "bob", Descending: true}} {
+	for _, q := range []posthouse.ThreadQuery{{}, {Waiting: true}, {Runnable: true}, {Leased: true}, {Released: true}, {Newest: true}, {DueBefore: 1 << 50}, {Gates: true}, {Gates: true, People: true, Person: "bob", Descending: true}} {
 		t.wantThreads(fmt.Sprintf("%+v", q), all(t, got.Threads(t.ctx, q)), all(t, want.Threads(t.ctx, q))...)
 	}
 	for _, th := range all(t, want.Threads(t.ctx, posthouse.ThreadQuery{})) {

@@ -149,6 +149,9 @@ var mutants = []mutant{
 			return q
 		}}
 	}},
+	{"forgets what was active", "threads/the newest activity comes first", func(m *Model) posthouse.Store {
+		return threadsMutant{m, func(q posthouse.ThreadQuery) posthouse.ThreadQuery { q.Newest = false; return q }}
+	}},
 	{"forgets when things are due", "threads/due ones come by due time", func(m *Model) posthouse.Store {
 		return threadsMutant{m, func(q posthouse.ThreadQuery) posthouse.ThreadQuery { q.DueBefore = 0; return q }}
 	}},

@@ -112,13 +112,16 @@ func found(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*posthou
 		return foundGates(all, q)
 	}
 	for _, info := range all {
-		if q.Match(info) && q.Behind(info.Thread) {
+		if follows, err := q.Follows(info); err == nil && follows && q.Match(info) {
 			out = append(out, info)
 		}
 	}
 	slices.SortFunc(out, func(a, b *posthouse.ThreadInfo) int {
 		if q.DueBefore != 0 && a.Due != b.Due {
 			return int(a.Due - b.Due)
+		}
+		if q.ByActivity() {
+			return posthouse.CompareActivity(a, b)
 		}
 		if q.Descending {
 			a, b = b, a

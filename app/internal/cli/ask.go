@@ -68,7 +68,12 @@ func list[T any](ctx context.Context, a *app, c *rest.Client, path string, query
 	if err != nil {
 		return nil, err
 	}
-	return items, a.answer(items, func() {
+	return items, show(a, items, more, none, head, row)
+}
+
+// show prints the items of a list, as JSON or as rows below head.
+func show[T any](a *app, items []T, more bool, none string, head []string, row func(T) []string) error {
+	return a.answer(items, func() {
 		rows := make([][]string, 0, len(items))
 		for _, item := range items {
 			rows = append(rows, row(item))

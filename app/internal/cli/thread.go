@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -32,28 +33,35 @@ func (a *app) threadList() *cobra.Command {
 	var waiting, released bool
 	var limit int
 	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List threads by name, the last first",
-		Long: `List threads by name, the last first: names that Posthouse makes are in the order
-of time, so the newest come first.`,
+		Use: "list", Aliases: []string{"ls"}, Short: "List threads, the one with the newest entry first",
+		Long: `List threads, the one with the newest entry first. With --order asc or desc they come
+by name; with --limit 0 all of them. A thread that gets an entry while a long list by
+activity is read moves to its front and may be missing; a list by name misses none.`,
 		Example: `  posthouse thread list
   posthouse thread list --order asc --limit 0
   posthouse thread ls --status failed --json`,
 		RunE: a.online(func(ctx context.Context, c *rest.Client, _ []string) error {
 			q := params("status", status, "graph", graph, "order", order, "waiting", ifSet(waiting), "released", ifSet(released))
-			_, err := list(ctx, a, c, "/api/threads", q, limit, "no threads",
+			threads, more, err := upTo[*server.Thread](ctx, c, "/api/threads", q, limit)
+			if err != nil {
+				return err
+			}
+			if order == "" || order == "newest" { // from page to page they come by the minute
+				slices.SortStableFunc(threads, func(x, y *server.Thread) int { return y.UpdatedAt.Compare(x.UpdatedAt) })
+			}
+			return show(a, threads, more, "no threads",
 				[]string{"THREAD", "STATUS", "PROGRAM", "COORDINATION", "CHECKPOINTS", "WAITING", "UPDATED"},
 				func(t *server.Thread) []string {
 					return []string{
 						t.Thread, string(t.Status), t.Graph, t.Coordination, strconv.Itoa(t.Checkpoints), strconv.Itoa(len(t.Waiting)), tree.Time(t.UpdatedAt),
 					}
 				})
-			return err
 		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&status, "status", "", "only with this status")
 	f.StringVar(&graph, "graph", "", "only of this program")
-	f.StringVar(&order, "order", "", "asc: the first name first (default desc: the last)")
+	f.StringVar(&order, "order", "", "asc or desc: by name, the first or the last first (default newest: the newest entry first)")
 	f.BoolVar(&waiting, "waiting", false, "only with open gates")
 	f.BoolVar(&released, "released", false, "only with released versions, also where nothing was begun since")
 	limitFlag(cmd, &limit)

@@ -94,6 +94,7 @@ func (ix *Index[D]) thread(name string) *thread[D] {
 		t.info.Thread = name
 		ix.threads[name] = t
 		ix.names.add(t)
+		ix.newest.add(t)
 	}
 	return t
 }
@@ -144,7 +145,14 @@ func (ix *Index[D]) summarise(t *thread[D], info *posthouse.ThreadInfo) {
 	if moved && t.info.Due != 0 {
 		ix.due.remove(t)
 	}
+	active := info.Minute() != t.info.Minute()
+	if active {
+		ix.newest.remove(t)
+	}
 	t.info = *info
+	if active {
+		ix.newest.add(t)
+	}
 	if moved && info.Due != 0 {
 		ix.due.add(t)
 	}

@@ -33,6 +33,7 @@ type content[D any] struct {
 	names  ordered[*thread[D]]       // all threads, by name
 	active ordered[*thread[D]]       // threads that queries for work may match
 	due    ordered[*thread[D]]       // threads with something due, by due time
+	newest ordered[*thread[D]]       // all threads, by activity, the newest at the end, where adding is cheap
 	gates  map[posthouse.GateList]*ordered[*openGate[D]]
 
 	commits []*Entry[D] // in commit order, some of them gone
@@ -85,6 +86,7 @@ func empty[D any]() content[D] {
 		names:   ordered[*thread[D]]{cmp: byName[D]},
 		active:  ordered[*thread[D]]{cmp: byName[D]},
 		due:     ordered[*thread[D]]{cmp: byDue[D]},
+		newest:  ordered[*thread[D]]{cmp: byActivity[D]},
 		gates:   map[posthouse.GateList]*ordered[*openGate[D]]{},
 	}
 }
@@ -113,6 +115,8 @@ func bySeq(a, b *row) int {
 func byDue[D any](a, b *thread[D]) int {
 	return cmp.Or(cmp.Compare(a.info.Due, b.info.Due), byName(a, b))
 }
+
+func byActivity[D any](a, b *thread[D]) int { return posthouse.CompareActivity(&b.info, &a.info) }
 
 func byName[D any](a, b *thread[D]) int { return strings.Compare(a.info.Thread, b.info.Thread) }
 

@@ -219,10 +219,13 @@ func (ix *Index[D]) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n
 		}
 		return page, false, nil
 	case q.Thread != "":
-		if q.Match(&named.info) && q.Behind(q.Thread) {
+		follows, err := q.Follows(&named.info)
+		if err == nil && follows && q.Match(&named.info) {
 			page = append(page, CloneInfo(&named.info))
 		}
-		return page, false, nil
+		return page, false, err
+	case q.ByActivity():
+		return ix.newestPage(q, n)
 	}
 	names := &ix.names
 	if q.Waiting || q.Runnable || q.Leased {
@@ -242,6 +245,29 @@ func (ix *Index[D]) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n
 		}
 		if looked++; len(page) == n || looked == pageCandidates {
 			q.After = t.info.Thread
+			return page, true, nil
+		}
+	}
+	return page, false, nil
+}
+
+// newestPage walks all threads by activity: those that queries for work may match are not
+// in that order.
+func (ix *Index[D]) newestPage(q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool, err error) {
+	at := &thread[D]{}
+	if q.After != "" {
+		if at.info.Updated, at.info.Thread, err = posthouse.ParseActivityCursor(q.After); err != nil {
+			return nil, false, err
+		}
+	}
+	behind := func(t *thread[D]) bool { return q.After == "" || byActivity(t, at) < 0 }
+	looked := 0
+	for t := range ix.newest.from(behind, true).all() {
+		if q.Match(&t.info) {
+			page = append(page, CloneInfo(&t.info))
+		}
+		if looked++; len(page) == n || looked == pageCandidates {
+			q.After = t.info.ActivityCursor()
 			return page, true, nil
 		}
 	}

@@ -22,6 +22,7 @@ func (ix *Index[D]) RemoveAll(name string) []*Entry[D] {
 		ix.due.remove(t)
 	}
 	ix.names.remove(t)
+	ix.newest.remove(t)
 	if isActive(&t.info) {
 		ix.active.remove(t)
 	}

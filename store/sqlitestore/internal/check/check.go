@@ -145,6 +145,10 @@ func (t *threadCheck) load() error {
 			err = layout.Refold(t.c, s)
 		}
 		t.row, t.top, t.info, t.tail = s.Row, s.Top, s.Info, s.Seq
+		if err != nil {
+			return err
+		}
+		_, err = t.c.Row(qMinute, func(stmt *sqlite.Stmt) { t.row.Minute = posthouse.Millis(stmt.ColumnInt64(0)) }, t.id)
 		return err
 	}
 	t.differs("thread %q has no tail", t.name)

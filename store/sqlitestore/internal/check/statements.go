@@ -4,6 +4,8 @@ import "github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 
 // The statements, prepared when first used.
 const (
+	qMinute = `SELECT minute FROM threads WHERE id = ?1`
+
 	qHasGate    = `SELECT 1 FROM gates WHERE list = ?1 AND id = ?2 AND thread = ?3`
 	qCountGates = `SELECT count(*) FROM gates`
 	qCheckGates = `SELECT list, id, thread FROM gates`

@@ -14,7 +14,7 @@ import (
 // A Summary is what a thread's rows hold, and the summary as of its last entry.
 type Summary struct {
 	ID   int64
-	Row  ThreadRow
+	Row  ThreadRow          // without the minute, which schemas before 6 do not have
 	Seq  uint64             // the entry at which the stored summary ends
 	Top  posthouse.OrderKey // the highest in the thread
 	Info *posthouse.ThreadInfo
@@ -78,7 +78,7 @@ func Refold(c *db.Conn, s *Summary) error {
 func StoredSummary(stmt *sqlite.Stmt) (*Summary, error) {
 	s := &Summary{
 		ID:  stmt.ColumnInt64(0),
-		Row: ThreadRow{stmt.ColumnInt64(1), stmt.ColumnInt64(2), posthouse.Millis(stmt.ColumnInt64(3))},
+		Row: ThreadRow{Flags: stmt.ColumnInt64(1), Active: stmt.ColumnInt64(2), Due: posthouse.Millis(stmt.ColumnInt64(3))},
 		Seq: uint64(stmt.ColumnInt64(4)),
 	}
 	s.Info = new(posthouse.ThreadInfo)

@@ -13,6 +13,7 @@ type ThreadRow struct {
 	Flags  int64
 	Active int64
 	Due    posthouse.Millis
+	Minute posthouse.Millis // of the last entry
 }
 
 // Marks of threads.active.
@@ -27,7 +28,7 @@ const FlagDisorder = 1
 
 // RowOf returns the columns for a summary.
 func RowOf(info *posthouse.ThreadInfo, flags int64) ThreadRow {
-	row := ThreadRow{Flags: flags, Due: info.Due}
+	row := ThreadRow{Flags: flags, Due: info.Due, Minute: info.Minute()}
 	if len(info.Waiting) > 0 {
 		row.Active |= ActiveWaiting
 	}
