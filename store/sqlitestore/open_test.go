@@ -165,7 +165,7 @@ func TestNewerSchema(t *testing.T) {
 		before := hashFiles(t, path, path+"-wal")
 		for _, o := range []*sqlitestore.Options{nil, {ReadOnly: true}} {
 			_, err := sqlitestore.Open(t.Context(), path, o)
-			if !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "version 9") || !strings.Contains(err.Error(), "up to 5") {
+			if !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "version 9") || !strings.Contains(err.Error(), "up to 6") {
 				t.Errorf("killed %v: %v", killed, err)
 			}
 		}
