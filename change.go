@@ -28,7 +28,8 @@ type Change struct {
 	Next       []string
 	Skipped    int // steps since the parent that made no checkpoint; they are counted
 	// SameStep marks an update in the middle of its parent's step. What executions have
-	// on record stays, except for unanswered questions.
+	// on record stays, except for unanswered questions. [ledger.Ledger.Save] finds out by itself
+	// whether a state is saved in the middle of a step.
 	SameStep  bool
 	Labels    map[string]string
 	Source    *Source

@@ -43,7 +43,7 @@ type Source struct {
 
 // Kinds of checkpoint: why it was made.
 const (
-	KindSave   = "save"   // by hand, through the Ledger
+	KindSave   = "save"   // by hand, through the Ledger; in the middle of a step or behind it
 	KindInput  = "input"  // input merged into a thread, before the first node
 	KindNode   = "node"   // a node, handler or agent completed
 	KindWait   = "wait"   // a node asked, or a static interrupt
@@ -164,8 +164,12 @@ func StepOf(kind string) uint64 {
 // GoesOn reports whether a checkpoint is in the middle of the step that its
 // parent is in.
 func GoesOn(h, parent *Header) bool {
-	return StepOf(h.Kind) == 0 || h.Kind == KindUpdate && h.Step == parent.Step
+	return StepOf(h.Kind) == 0 || isEdit(h.Kind) && h.Step == parent.Step
 }
+
+// isEdit reports whether checkpoints of a kind are made by hand, in the middle of a step or
+// behind it.
+func isEdit(kind string) bool { return kind == KindUpdate || kind == KindSave }
 
 // CheckPartName checks the name of a part of the state: 1 to [MaxID] bytes of text, not
 // beginning with $.

@@ -291,7 +291,11 @@ func (e *edit) change(by string) (*posthouse.Change, error) {
 	if c.Program, _, err = g.Change(frontier.PlanPart, e.base.Program[frontier.PlanPart].Data); err != nil {
 		return nil, err
 	}
-	c.Program = append(c.Program, subparts.Change(e.base.Program, subparts.WithoutOrphans(e.program, &g))...)
+	on := &g // the tasks that go on where they stand in subgraphs
+	if !e.keepsPlace() {
+		on = &frontier.Frontier{Tasks: e.rest}
+	}
+	c.Program = append(c.Program, subparts.Change(e.base.Program, subparts.WithoutOrphans(e.program, on))...)
 	for _, d := range e.done {
 		c.Program = state.JoinParts(c.Program, d.Program)
 	}

@@ -55,7 +55,8 @@ func (r *run) enter(ctx context.Context) (stands bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		r.record.plan, *r.frontier, n.call, stands = v.Data, g, g.Call, true
+		g.Call = n.call // the thread may have been led on since: the names of the other call stay its own
+		r.record.plan, *r.frontier, stands = v.Data, g, true
 	}
 	if !stands && n.lifetime != PerThread {
 		return false, nil

@@ -269,7 +269,7 @@ func inherit(r *core.Reader, p *commit.Plan, c *posthouse.Checkpoint, changed bo
 			}
 		}
 		if line.AsksAnew(e, recs) {
-			in.gates = slices.DeleteFunc(in.gates, (*posthouse.Gate).Unanswered)
+			in.gates = core.WithoutGates(in.gates, (*posthouse.Gate).Unanswered)
 		}
 		if line.BeginsAnew(e, recs) {
 			in.anew()

@@ -27,6 +27,12 @@ type SaveOptions struct {
 // existing id with equal content again changes nothing; with other content it is
 // [posthouse.ErrExists], unless Replace is set. Otherwise it fails as [Ledger.Commit]
 // does.
+//
+// Where a program's step has something on record, the checkpoint stays in the middle of that
+// step, as an update does: results, answers and effects under way count when the branch is
+// resumed, and questions that were open are asked anew. So does a revision, which changes the
+// state and not the program's own parts. A root forgets the step, and counts on from the steps
+// there were. Requesters stay in any case.
 func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptions) (*posthouse.Checkpoint, error) {
 	if o == nil {
 		o = &SaveOptions{}
@@ -34,7 +40,7 @@ func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptio
 	if c == nil {
 		return nil, posthouse.Invalid("checkpoint", "is nil; posthouse.Root makes one")
 	}
-	p := &commit.Plan{Thread: cmp.Or(c.Thread, c.Coordination, posthouse.DefaultThread), Branch: cmp.Or(c.Branch, posthouse.MainBranch), Head: o.Head}
+	p := &commit.Plan{Thread: cmp.Or(c.Thread, c.Coordination, posthouse.DefaultThread), Branch: cmp.Or(c.Branch, posthouse.MainBranch), Head: o.Head, ByHand: true}
 	ch := &posthouse.Change{
 		ID: c.ID, Parent: c.Parent, Root: c.Parent == "", Kind: c.Kind, Status: c.Status, Coordination: c.Coordination,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
@@ -137,5 +143,36 @@ func (l *Ledger) saveRevision(ctx context.Context, p *commit.Plan, c, old *posth
 		}
 	}
 	p.Thread, p.Branch, p.Revise = old.Thread, old.Branch, old.ID
+	var err error
+	if p.Checkpoint.Program, err = l.programOf(ctx, old); err != nil {
+		return nil, err
+	}
 	return l.commitSaved(ctx, p)
+}
+
+// programOf returns what makes the program's parts of a checkpoint of those of its parent: a
+// revision changes the state alone.
+func (l *Ledger) programOf(ctx context.Context, c *posthouse.Checkpoint) (parts []posthouse.Part, err error) {
+	before := &posthouse.Checkpoint{}
+	if c.Parent != "" {
+		if before, err = l.core.ReadCheckpoint(ctx, c.Parent); errors.Is(err, posthouse.ErrNotFound) {
+			before, err = &posthouse.Checkpoint{}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	own := func(name string) bool { return posthouse.IsProgramPart(name) && name != posthouse.RequestersPart }
+	for _, name := range slices.Sorted(maps.Keys(c.Program)) {
+		v, was := c.Program[name], before.Program[name]
+		if own(name) && (v.Codec != was.Codec || string(v.Data) != string(was.Data)) {
+			parts = append(parts, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before.Program)) {
+		if _, stays := c.Program[name]; own(name) && !stays {
+			parts = append(parts, posthouse.Part{Name: name, Drop: true})
+		}
+	}
+	return parts, nil
 }

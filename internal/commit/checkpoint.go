@@ -75,7 +75,7 @@ func (c *Commit) addCheckpoint() error {
 	}
 	next := tx.NewHead()
 	h := &next.Header
-	fillHeader(h, p, ch, base)
+	c.fillHeader(h, base)
 	if h.Status == posthouse.StatusWaiting && !p.Copy {
 		answered, err := c.anyAnswered()
 		if err != nil {
@@ -86,19 +86,24 @@ func (c *Commit) addCheckpoint() error {
 		}
 	}
 	if old != nil {
-		h.ID, h.Order, h.Revision = old.ID, old.Order, old.Revision+1
+		h.ID, h.Order, h.Revision, h.Step = old.ID, old.Order, old.Revision+1, old.Step // names of executions go by the step
 	} else {
 		if base != nil {
 			tx.Core.IDs.Follow(base.Order, tx.At)
 		}
 		tx.Identify(h)
 	}
-	asked := !p.Copy && (len(ch.Requesters) > 0 || c.asksFor())
+	inherited, err := c.requestersLeft(old)
+	if err != nil {
+		return err
+	}
+	asked := !p.Copy && (len(ch.Requesters)+len(inherited) > 0 || c.asksFor())
 	var before []posthouse.Requester
 	if asked {
 		if before, err = known(e, nil); err != nil {
 			return err
 		}
+		before = withRequesters(before, inherited)
 	}
 	encoded, carried := ch, (*posthouse.Part)(nil)
 	if asked {
@@ -118,9 +123,10 @@ func (c *Commit) addCheckpoint() error {
 	return tx.Finish(next, e, ch.Status)
 }
 
-// fillHeader makes h the header of the checkpoint that c makes of base, without id and
+// fillHeader makes h the header of the checkpoint that is made of base, without id and
 // order key.
-func fillHeader(h *posthouse.Header, p *Plan, c *posthouse.Change, base *core.Head) {
+func (cm *Commit) fillHeader(h *posthouse.Header, base *core.Head) {
+	p, c := cm.plan, cm.plan.Checkpoint
 	*h = posthouse.Header{
 		ID: c.ID, Thread: p.Thread, Branch: p.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
@@ -141,11 +147,14 @@ func fillHeader(h *posthouse.Header, p *Plan, c *posthouse.Change, base *core.He
 	if h.Step = p.Step; base == nil && c.Kind == posthouse.KindNode && !p.Copy {
 		h.Step = 1 // a thread that begins with a finished step
 	}
+	if base == nil {
+		h.Step = max(h.Step, cm.rootStep)
+	}
 	if base != nil {
 		h.Parent, h.ParentSeq = base.ID, base.Seq
 		if !p.Copy {
 			h.Step = base.Step + uint64(c.Skipped)
-			if !c.SameStep {
+			if !cm.inStep {
 				h.Step += posthouse.StepOf(c.Kind)
 			}
 		}

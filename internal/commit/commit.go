@@ -16,6 +16,9 @@ type Commit struct {
 	head   posthouse.BranchHead // of the plan's branch
 	exists bool                 // there is such a branch
 
+	inStep   bool   // the checkpoint stays in the middle of its parent's step
+	rootStep uint64 // of a root that a program's branch goes on with; 0: it has none
+
 	successors map[posthouse.ID]posthouse.ID // gates of the plan, by the open gate that each supersedes
 	answered   map[int]*posthouse.Signal     // signals on record for the plan's gates, by their index
 
@@ -40,12 +43,13 @@ type stage struct {
 
 // stages lists what a commit does with a validated plan, in order. core.Append then
 // takes the last stages: seal, sign, put, apply.
-func (c *Commit) stages() [11]stage {
+func (c *Commit) stages() [12]stage {
 	p := c.plan
 	return [...]stage{
 		{true, (*Commit).checkLease},
 		{!p.Cancel, (*Commit).checkCancelled},
 		{true, (*Commit).checkHead},
+		{p.Checkpoint != nil, (*Commit).findStep},
 		{len(p.Steps) > 0, (*Commit).recordSteps},
 		{len(p.Takes) > 0, (*Commit).takeSignals},
 		{p.Checkpoint != nil && len(c.tx.Thread.Info.Waiting) > 0, (*Commit).cancelLeftGates},

@@ -16,7 +16,7 @@ func (c *Commit) cancelLeftGates() error {
 	if p.Revise != "" && p.Revise != c.head.Head {
 		return nil
 	}
-	leaves := p.Release != nil || ch.Kind == posthouse.KindInput || ch.Kind == posthouse.KindSave || ch.Kind == posthouse.KindUpdate && !ch.SameStep
+	leaves := p.Release != nil || ch.Kind == posthouse.KindInput || (ch.Kind == posthouse.KindSave || ch.Kind == posthouse.KindUpdate) && !c.inStep
 	for _, w := range tx.Thread.Info.Waiting {
 		successor := c.successorOf(&w)
 		switch {

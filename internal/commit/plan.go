@@ -38,6 +38,11 @@ type Plan struct {
 	// Release, if set, closes the generation in the same entry.
 	Release *Closing
 
+	// ByHand says that somebody saves the checkpoint: it stays in the middle of the step of a
+	// program whose executions have something on record. Nothing of that is forgotten then, and
+	// no name of an execution is used again.
+	ByHand bool
+
 	Revise  posthouse.ID      // the checkpoint that this one revises
 	Inherit []*posthouse.Gate // decided gates that a forked thread inherits
 	Cancel  bool              // ends a branch that was asked to cancel

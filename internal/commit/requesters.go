@@ -58,6 +58,37 @@ func known(e *core.Encoder, carried *posthouse.Part) (list []posthouse.Requester
 	return posthouse.ReadRequesters(program)
 }
 
+// requestersLeft returns the requesters of what a checkpoint that is saved by hand takes the place
+// of: the branch's head for a root, and for a revision the one before.
+func (c *Commit) requestersLeft(old *posthouse.Header) ([]posthouse.Requester, error) {
+	seq := uint64(0)
+	switch {
+	case !c.plan.ByHand:
+	case old != nil:
+		seq = old.Seq
+	case c.plan.Checkpoint.Root && c.exists:
+		seq = c.head.Seq
+	}
+	if seq == 0 {
+		return nil, nil
+	}
+	was, err := c.tx.Core.Reader(c.tx.Ctx, c.plan.Thread).Rebuild(seq)
+	if err != nil {
+		return nil, err
+	}
+	return posthouse.ReadRequesters(was.State)
+}
+
+// withRequesters adds requesters that a list does not name.
+func withRequesters(list, more []posthouse.Requester) []posthouse.Requester {
+	for _, r := range more {
+		if !slices.ContainsFunc(list, func(o posthouse.Requester) bool { return o.Name == r.Name && o.How == r.How }) {
+			list = posthouse.AddRequester(list, r)
+		}
+	}
+	return list
+}
+
 // noteRequesters adds to the checkpoint's requesters whoever changed what it holds. It runs
 // after the change was encoded; before is what [known] was then, and carried the part of it that
 // was left out.
@@ -153,11 +184,7 @@ func addRequesters(tx *core.Tx, p *Plan, g *posthouse.Gate) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range g.Requesters {
-		if !slices.ContainsFunc(list, func(o posthouse.Requester) bool { return o.Name == r.Name && o.How == r.How }) {
-			list = posthouse.AddRequester(list, r)
-		}
-	}
+	list = withRequesters(list, g.Requesters)
 	if g.Requesters = list; len(list) == 1 && list[0].Name == g.RequestedBy && list[0].How == posthouse.KindInput {
 		g.Requesters = nil
 	}

@@ -84,6 +84,9 @@ func (g *executionCollector) noteEdits(e *posthouse.Entry, recs []posthouse.Reco
 		if c == nil || !g.line.Sees(c.Branch, e.Seq) {
 			continue
 		}
+		if isSaved(c) && g.line.isWithin(e.Seq) {
+			g.edited = e.Seq
+		}
 		switch c.Kind {
 		case posthouse.KindUpdate, posthouse.KindFork, posthouse.KindMigrate:
 			g.edited = e.Seq
@@ -213,8 +216,33 @@ func (g *executionCollector) withdraw() {
 	gone := func(q *posthouse.Gate) bool { return q.Unanswered() && !(q.AsksPeople() && q.Withdrawn()) }
 	maps.DeleteFunc(g.gates, func(_ posthouse.ID, q *posthouse.Gate) bool { return gone(q) })
 	for _, x := range g.tasks {
-		x.Gates = slices.DeleteFunc(x.Gates, gone)
+		x.Gates = WithoutGates(x.Gates, gone)
 	}
+}
+
+// WithoutGates returns the gates of executions, in the order in which they were opened, without
+// those that are gone. A wait goes with all that it had before, such as a task's failure after
+// which the task was opened again: what it was once answered does not come back.
+func WithoutGates(gates []*posthouse.Gate, gone func(*posthouse.Gate) bool) []*posthouse.Gate {
+	type wait struct {
+		task, name string
+		occurrence uint32
+	}
+	over := map[wait]bool{}
+	kept := make([]*posthouse.Gate, 0, len(gates))
+	for _, g := range slices.Backward(gates) {
+		w := wait{g.Task, g.Name, g.Occurrence}
+		isOver := gone(g)
+		if !g.AsksPeople() {
+			isOver = isOver || over[w]
+			over[w] = isOver
+		}
+		if !isOver {
+			kept = append(kept, g)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
 }
 
 // MissingBodies are bodies that were looked for and not found. If a removal record
@@ -282,13 +310,20 @@ func (x *Execution) Open(g *posthouse.Gate, before int) {
 	x.Gates, x.Before[g.ID] = append(x.Gates, g), max(before, 0)
 }
 
-// AsksAnew reports whether an entry holds an update in the middle of a step. Behind it
-// an execution does not know gates that are [posthouse.Gate.Unanswered].
+// AsksAnew reports whether an entry holds an update, or a state saved by hand, in the middle of
+// a step. Behind it an execution does not know gates that are [posthouse.Gate.Unanswered].
 func (l Lineage) AsksAnew(e *posthouse.Entry, recs []posthouse.Record) bool {
 	return slices.ContainsFunc(recs, func(r posthouse.Record) bool {
-		return r.Checkpoint != nil && r.Checkpoint.Kind == posthouse.KindUpdate && l.Sees(r.Checkpoint.Branch, e.Seq)
+		c := r.Checkpoint
+		return c != nil && (c.Kind == posthouse.KindUpdate || isSaved(c) && l.isWithin(e.Seq)) && l.Sees(c.Branch, e.Seq)
 	})
 }
+
+// isSaved reports whether a checkpoint was saved by hand, be it as another revision.
+func isSaved(c *posthouse.Header) bool { return c.Kind == posthouse.KindSave || c.Revision > 0 }
+
+// isWithin reports whether an entry follows the checkpoint that the executions began at.
+func (l Lineage) isWithin(seq uint64) bool { return seq > l[len(l)-1].From }
 
 // BeginsAnew reports whether an entry holds a checkpoint of kind anew.
 func (l Lineage) BeginsAnew(e *posthouse.Entry, recs []posthouse.Record) bool {
@@ -354,21 +389,55 @@ func (r *Reader) lookAhead(to, n uint64) {
 
 // Lineage walks up from head to the checkpoint that the execution began at: the first
 // that counts as a step. Waits, failures, forks and updates in the middle of a step do
-// not.
+// not. A revision of that checkpoint ends no execution.
 func (r *Reader) Lineage(head *posthouse.Header) (Lineage, error) {
+	line, start, err := r.walkUp(head)
+	if err == nil && start.Revision > 0 {
+		line[len(line)-1].From, err = r.firstRevision(start)
+	}
+	return line, err
+}
+
+// firstRevision returns where a checkpoint was first saved, or where the log begins.
+func (r *Reader) firstRevision(h *posthouse.Header) (from uint64, err error) {
+	from = h.Seq
+	for e, err := range r.Core.InOrder(r.Ctx, r.Thread, posthouse.Range{To: h.Seq - 1, Reverse: true, Headers: true}) {
+		if err != nil {
+			return 0, err
+		}
+		recs, err := e.CheckRecords()
+		if err != nil {
+			return 0, err
+		}
+		for i := range recs {
+			if c := recs[i].Checkpoint; c != nil && c.ID == h.ID {
+				if from = e.Seq; c.Revision == 0 {
+					return from, nil
+				}
+			}
+			if recs[i].Removal != nil && recs[i].Removal.Whole || recs[i].Release != nil {
+				return from, nil
+			}
+		}
+	}
+	return from, nil
+}
+
+// walkUp returns the lineage, and the checkpoint that it ends at.
+func (r *Reader) walkUp(head *posthouse.Header) (Lineage, *posthouse.Header, error) {
 	line := Lineage{{head.Branch, head.Seq, ^uint64(0)}}
 	h := head
-	for ahead := uint64(1); h.ParentSeq != 0 && (posthouse.StepOf(h.Kind) == 0 || h.Kind == posthouse.KindUpdate); {
+	for ahead := uint64(1); h.ParentSeq != 0 && (posthouse.StepOf(h.Kind) == 0 || h.Kind == posthouse.KindUpdate || h.Kind == posthouse.KindSave); {
 		if r.Have[h.ParentSeq] == nil {
 			r.lookAhead(h.ParentSeq, ahead)
 			ahead = min(8*ahead, maxAhead)
 		}
 		parent, err := r.Header(h.ParentSeq)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !posthouse.GoesOn(h, parent) {
-			return line, nil
+			return line, h, nil
 		}
 		h = parent
 		if last := &line[len(line)-1]; last.branch == h.Branch {
@@ -378,11 +447,11 @@ func (r *Reader) Lineage(head *posthouse.Header) (Lineage, error) {
 		}
 	}
 	if h.ParentSeq != 0 || posthouse.StepOf(h.Kind) != 0 || h.Seq == 1 {
-		return line, nil
+		return line, h, nil
 	}
 	var err error
 	line[len(line)-1].From, err = r.executionStart(h)
-	return line, err
+	return line, h, err
 }
 
 // executionStart returns where the execution began in whose middle a root stands:

@@ -22,6 +22,7 @@ func ledgerSaveCases() []desk.Case {
 		{Name: "ledger/the parent after a restart is the newest head", Rule: "A new Ledger derives from the newest checkpoint of the chain, never from the oldest (X1).", Run: ledgerParentAfterRestart},
 		{Name: "ledger/two writers on one head: one wins", Rule: "Of concurrent children of one head exactly one is saved; the others get ErrConflict that names the head.", Run: ledgerTwoWriters},
 		{Name: "ledger/concurrent saves of many threads lose nothing", Rule: "8 goroutines x 100 saves are all there afterwards.", Run: ledgerConcurrentSaves},
+		{Name: "ledger/a state saved by hand in the middle of a step", Rule: "Save and its revisions keep what executions of a program's step have on record, through forks, and the step; a root counts on from the steps there were.", Run: ledgerSavesInStep},
 		{Name: "ledger/what is passed in and handed out is copied", Rule: "Mutating a state before or after Save, or a loaded one, changes nothing that is stored (A19, X10).", Run: ledgerCopies},
 		{Name: "ledger/a state over the limit is refused", Rule: "Beyond Options.MaxState (8 MiB unless set) a save is ErrTooLarge that names the field and the limit; nothing is lost.", Run: ledgerStateLimit},
 		{Name: "ledger/bad content is refused by name", Rule: "Invalid UTF-8, deep JSON, bad names and oversized labels are ErrInvalid with the field.", Run: ledgerBadContent},
@@ -238,5 +239,46 @@ func ledgerBadContent(t *desk.T) {
 	bad(c, "by")
 	if n := len(d.States(posthouse.Query{})); n != 0 {
 		t.Errorf("%d checkpoints of bad content were stored", n)
+	}
+}
+
+func ledgerSavesInStep(t *desk.T) {
+	for _, way := range []string{"saved", "revised", "revised twice"} {
+		d := t.Desk(ledger.Options{})
+		begun, err := d.Commit(t.Ctx, &ledger.Draft{Thread: way, Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindNode, Graph: "g", Status: posthouse.StatusRunning, Next: []string{"n"}, State: desk.State("0"),
+		}})
+		t.OK(err)
+		d.Step(way, "2/n", "a")
+		save := func(content string) *posthouse.Checkpoint {
+			c := d.MustGet(begun.Checkpoint.ID)
+			o := &ledger.SaveOptions{Replace: way != "saved"}
+			if c.Kind, c.State = posthouse.KindSave, desk.State(content); way == "saved" {
+				c.ID, c.Parent, c.Source = "", c.ID, nil
+			}
+			c, err := d.Save(t.Ctx, c, o)
+			t.OK(err)
+			return c
+		}
+		last := save("1")
+		d.Step(way, "2/n", "b")
+		if way == "revised twice" {
+			last = save("2")
+		}
+		fork, err := d.Fork(t.Ctx, last.ID, &ledger.ForkOptions{Branch: "side"})
+		t.OK(err)
+		for h, want := range map[*posthouse.Header]int{&last.Header: 2, &fork.Header: map[bool]int{true: 2, false: 1}[way == "revised twice"]} {
+			x, err := desk.ExecutionOf(t.Ctx, t.Desk(ledger.Options{}).Ledger, h, "2/n")
+			t.OK(err)
+			if len(x.Steps) != want || h.Step != begun.Checkpoint.Step {
+				t.Errorf("%s: at step %d there are %d results on record; want step %d and %d results", way, h.Step, len(x.Steps), begun.Checkpoint.Step, want)
+			}
+		}
+		d.Step(way, "5/n", "ahead")
+		root := *last
+		root.ID, root.Parent, root.Kind = "", "", posthouse.KindSave
+		if c := d.MustSave(&root); c.Step != 6 {
+			t.Errorf("%s: a root is at step %d, and 5 was begun", way, c.Step)
+		}
 	}
 }

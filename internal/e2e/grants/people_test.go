@@ -223,13 +223,13 @@ func (w *world) update(rnd *rand.Rand) {
 // save writes a state by hand.
 func (w *world) save(rnd *rand.Rand) {
 	all := w.branches()
-	if len(all) == 0 || !w.graph || slices.ContainsFunc(w.deals, func(d deal) bool { return d.within > 0 }) {
+	if len(all) == 0 || !w.graph {
 		return
 	}
 	at, by := anyOf(rnd, all), anyOf(rnd, people)
 	c, err := w.here.ledger.Latest(w.ctx, ledger.LatestQuery{Thread: at[0], Branch: at[1]})
-	if err != nil || c.State["By"].Data == nil || w.witness.isOpen(placeOf(at[0], at[1])) {
-		return // a state that is saved begins another step, which knows nothing of an effect under way
+	if err != nil || c.State["By"].Data == nil {
+		return
 	}
 	var had []string
 	w.must(json.Unmarshal(c.State["By"].Data, &had))
@@ -242,9 +242,17 @@ func (w *world) save(rnd *rand.Rand) {
 		next.Status = posthouse.StatusInterrupted
 	}
 	w.witness.dropped(placeOf(at[0], at[1]))
-	w.witness.verbose("%s saves %v", by, at)
-	_, err = w.here.ledger.Save(w.ctx, &next, nil)
-	w.tell("save", err)
+	what, opt := "save", (*ledger.SaveOptions)(nil)
+	switch n := rnd.IntN(6); {
+	case n == 0:
+		what, opt = "revise", &ledger.SaveOptions{Replace: true}
+		next.ID, next.Parent = c.ID, c.Parent
+	case n == 1 && at[1] == posthouse.MainBranch:
+		what, next.Parent = "save root", ""
+	}
+	w.witness.verbose("%s: %s %v", by, what, at)
+	_, err = w.here.ledger.Save(w.ctx, &next, opt)
+	w.tell(what, err)
 }
 
 func (w *world) askAgain(rnd *rand.Rand) {
