@@ -1,3 +1,5 @@
+// Command generate writes a SQLite store in which a task is open under a grant, as commit 39d2def
+// did: run it in a checkout of that. With a second argument a worker has the task.
 package main
 
 import (
