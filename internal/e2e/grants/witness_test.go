@@ -159,13 +159,6 @@ func (w *witness) begin(x *execution) (n int) {
 	return n
 }
 
-// isOpen reports whether nobody knows what became of an effect of a branch.
-func (w *witness) isOpen(at string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.ContainsFunc(w.all, func(x *execution) bool { return x.at == at && x.fate != acted && x.fate != undone && !x.settled })
-}
-
 // end notes what became of it.
 func (w *witness) end(x *execution, f fate) {
 	w.mu.Lock()
