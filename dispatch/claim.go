@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/taskslot"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/hint"
 )
@@ -193,7 +194,7 @@ func (d *Dispatcher) newHolding(id task.ClaimID, g *posthouse.Gate, session stri
 func newClaim(g *posthouse.Gate, id task.ClaimID) *task.Claim {
 	c := g.Call
 	return &task.Claim{
-		ID: id, Thread: g.Thread, Step: stepOf(g), Call: c.ID, Key: c.Key, Grant: c.Grant, Task: c.Task, Group: c.Group, Input: g.Payload,
+		ID: id, Thread: g.Thread, Step: taskslot.Step(g), Call: c.ID, Key: c.Key, Grant: c.Grant, Task: c.Task, Group: c.Group, Input: g.Payload,
 		Attempt: c.Attempt, Iteration: c.Iteration, Continued: c.Continued, Paused: c.Paused, Failure: c.Failure,
 		Timeout: c.Limits.Timeout, NoSlot: c.Limits.NoSlot, Metadata: c.Metadata, Trace: c.Trace,
 	}

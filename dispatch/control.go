@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/taskslot"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
 )
@@ -81,7 +82,7 @@ func (d *Dispatcher) gate(ctx context.Context, id posthouse.ID) (*posthouse.Gate
 // info says where a task is. With an error, it says what it could find out.
 func (d *Dispatcher) info(ctx context.Context, g *posthouse.Gate) (*task.Info, error) {
 	i := &task.Info{
-		ID: g.ID, Thread: g.Thread, Branch: g.Branch, Step: stepOf(g), State: d.stateOf(g), Call: *g.Call, Input: g.Payload,
+		ID: g.ID, Thread: g.Thread, Branch: g.Branch, Step: taskslot.Step(g), State: d.stateOf(g), Call: *g.Call, Input: g.Payload,
 		CreatedAt: g.CreatedAt, ExpiresAt: g.ExpiresAt, Decision: g.Decision,
 	}
 	if g.Decision == nil {
@@ -93,7 +94,7 @@ func (d *Dispatcher) info(ctx context.Context, g *posthouse.Gate) (*task.Info, e
 	if err != nil {
 		return i, err
 	}
-	i.Worker, i.Saved = r.Worker, len(r.value)
+	i.Worker, i.Saved = r.Worker, len(r.Value)
 	if r.Gate == g.ID && r.Session != "" && g.Decision == nil {
 		i.State, i.Session = task.Claimed, r.Session
 	}
@@ -122,7 +123,7 @@ func (d *Dispatcher) Slot(ctx context.Context, gate posthouse.ID) ([]byte, error
 		return nil, err
 	}
 	r, _, err := d.readSlot(ctx, g)
-	return r.value, err
+	return r.Value, err
 }
 
 // ClearSlot implements [task.Control].
@@ -131,10 +132,10 @@ func (d *Dispatcher) ClearSlot(ctx context.Context, gate posthouse.ID) error {
 	damaged := g != nil && errors.Is(err, posthouse.ErrCorrupt)
 	if damaged {
 		slot.Fence++ // whoever has the task loses it
-	} else if err != nil || r.value == nil {
+	} else if err != nil || r.Value == nil {
 		return err
 	}
-	r.value = nil
+	r.Value = nil
 	_, err = d.writeSlot(ctx, g, &r, slot.Revision, slot.Fence)
 	if errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrFenced) {
 		return isClaimed(g.ID, "a worker")

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/taskslot"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
 )
@@ -110,10 +111,10 @@ func (d *Dispatcher) Retry(ctx context.Context, gate posthouse.ID, by string) (*
 // been opened there before.
 func (d *Dispatcher) copySlot(ctx context.Context, failed, again *posthouse.Gate) error {
 	r, _, err := d.readSlot(ctx, failed)
-	if err != nil || r.value == nil {
+	if err != nil || r.Value == nil {
 		return err
 	}
-	r = record{Call: r.Call, Sealed: r.Sealed, value: r.value}
+	r = record{Call: r.Call, Sealed: r.Sealed, Value: r.Value}
 	if _, err = d.writeSlot(ctx, again, &r, 0, 0); errors.Is(err, posthouse.ErrConflict) {
 		return nil
 	}
@@ -130,7 +131,7 @@ func (d *Dispatcher) Purge(ctx context.Context, gate posthouse.ID, by string) er
 	if err != nil {
 		return err
 	}
-	slot, err := d.core.Store.Slot(ctx, slotKey(g), posthouse.SlotOp{Verb: posthouse.SlotGet})
+	slot, err := d.core.Store.Slot(ctx, taskslot.Key(g), posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if err != nil && !errors.Is(err, posthouse.ErrNotFound) && !errors.Is(err, posthouse.ErrCorrupt) {
 		return err
 	}
@@ -144,7 +145,7 @@ func (d *Dispatcher) Purge(ctx context.Context, gate posthouse.ID, by string) er
 	if slot.Revision == 0 {
 		return nil
 	}
-	_, err = d.core.Store.Slot(ctx, slotKey(g), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: slot.Revision})
+	_, err = d.core.Store.Slot(ctx, taskslot.Key(g), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: slot.Revision})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/taskslot"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -211,7 +212,7 @@ func (d *Dispatcher) isVerdict(ctx context.Context, g *posthouse.Gate, v *task.V
 // Load implements [task.Engine].
 func (d *Dispatcher) Load(ctx context.Context, id task.ClaimID) ([]byte, error) {
 	_, r, err := d.holds(ctx, id)
-	return r.value, err
+	return r.Value, err
 }
 
 // Save implements [task.Engine].
@@ -230,8 +231,8 @@ func (d *Dispatcher) Save(ctx context.Context, id task.ClaimID, n uint64, value 
 		if n != 0 && n <= r.Saves {
 			return nil
 		}
-		r.value, r.Saves = value, max(n, r.Saves)
-		_, err = d.writeSlot(ctx, h.gate, &r, r.revision, id.Fence)
+		r.Value, r.Saves = value, max(n, r.Saves)
+		_, err = d.writeSlot(ctx, h.gate, &r, r.Revision, id.Fence)
 		if errors.Is(err, posthouse.ErrFenced) {
 			return claimLost(id)
 		}
@@ -287,7 +288,7 @@ func (d *Dispatcher) Stream(ctx context.Context, id task.ClaimID, chunk json.Raw
 		return err
 	}
 	if d.opt.Stream != nil {
-		d.opt.Stream(ctx, h.gate.Thread, stepOf(h.gate), chunk)
+		d.opt.Stream(ctx, h.gate.Thread, taskslot.Step(h.gate), chunk)
 	}
 	return nil
 }

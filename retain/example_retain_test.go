@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -47,4 +48,20 @@ func ExampleRun() {
 	// would go: 3 held: 1
 	// went: 3 true
 	// true
+}
+
+// A policy takes what handlers saved for tasks that have been complete for a week, also in
+// threads that stay. Those of tasks that failed stay for a retry.
+func ExamplePolicy_slots() {
+	led, err := ledger.Open(memstore.New(), nil)
+	if err != nil {
+		panic(err)
+	}
+	done, err := retain.Run(context.Background(), led, retain.Policy{Slots: 7 * 24 * time.Hour}, nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("slots that went:", done.Slots)
+	// Output:
+	// slots that went: 0
 }

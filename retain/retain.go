@@ -38,6 +38,12 @@ type Policy struct {
 	// key, goes likewise.
 	Finished time.Duration
 
+	// Slots removes, in threads that stay, what handlers saved for tasks that have been complete
+	// for longer than this; 0: never. Slots of tasks that failed stay, since they may be retried,
+	// and so do those of tasks that wait, are parked, or were cancelled or withdrawn. No record is
+	// made of it: slots are not in the log. Stores that are no [posthouse.SlotLister] keep theirs.
+	Slots time.Duration
+
 	Released     time.Duration // drop versions released longer ago, see [DropRelease]; 0: never
 	KeepVersions int           // keep this many of the newest versions of each thread
 	KeepTags     []string      // keep versions with one of these tags
@@ -59,12 +65,19 @@ func (r *Policy) validate() error {
 		return posthouse.Invalid("Released", "is negative")
 	case r.Finished < 0:
 		return posthouse.Invalid("Finished", "is negative")
+	case r.Slots < 0:
+		return posthouse.Invalid("Slots", "is negative")
 	case r.KeepVersions < 0:
 		return posthouse.Invalid("KeepVersions", "is negative")
-	case r.MaxAge == 0 && r.MaxPerThread == 0 && r.Released == 0 && r.Finished == 0:
-		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Retention", Message: "lets nothing go", Hint: "set MaxAge, MaxPerThread, Released or Finished"}
+	case !r.LetsGo():
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Retention", Message: "lets nothing go", Hint: "set MaxAge, MaxPerThread, Released, Finished or Slots"}
 	}
 	return nil
+}
+
+// LetsGo reports whether the policy lets anything go. [Run] refuses one that does not.
+func (r *Policy) LetsGo() bool {
+	return r.MaxAge != 0 || r.MaxPerThread != 0 || r.Released != 0 || r.Finished != 0 || r.Slots != 0
 }
 
 // String returns the policy in one line, as its removal records have it.
@@ -99,11 +112,12 @@ type Report struct {
 	Checkpoints int   `json:"checkpoints"` // checkpoints removed
 	Versions    int   `json:"versions"`    // released versions dropped
 	Bodies      int   `json:"bodies"`      // bodies of records removed
-	Bytes       int64 `json:"bytes"`       // bytes of those bodies and of dropped entries
+	Bytes       int64 `json:"bytes"`       // bytes of those bodies, of dropped entries and of slots
 	Kept        int   `json:"kept"`        // bodies that stay, since kept checkpoints are rebuilt from them
 	Held        int   `json:"held"`        // threads skipped: under legal hold
 	Busy        int   `json:"busy"`        // threads skipped until the next pass: they run
 	Finished    int   `json:"finished"`    // threads that ended and were removed as a whole
+	Slots       int   `json:"slots"`       // slots of complete tasks removed, in threads that stay
 	DryRun      bool  `json:"dryRun,omitempty"`
 
 	FinishedThreads []string `json:"finishedThreads,omitempty"` // their names, the first 1,000
@@ -150,6 +164,9 @@ func Run(ctx context.Context, led core.Ledger, r Policy, o *Options) (*Report, e
 		if err == nil && !gone && p.Released > 0 && info.Releases > 0 && info.Hold.Seq == 0 {
 			err = p.versions(ctx, info.Thread)
 		}
+		if !gone {
+			err = errors.Join(err, p.taskSlots(ctx, info))
+		}
 		if ctx.Err() != nil {
 			return &p.done, errors.Join(failed, ctx.Err())
 		}
@@ -182,8 +199,8 @@ func Every(ctx context.Context, led core.Ledger, r Policy, every time.Duration) 
 			return nil
 		case err != nil:
 			l.Config.Logger.Error("retention failed", "error", err)
-		case done.Checkpoints > 0:
-			l.Config.Logger.Info("retention", "checkpoints", done.Checkpoints, "threads", done.Finished, "bytes", done.Bytes, "held", done.Held, "busy", done.Busy)
+		case done.Checkpoints > 0 || done.Slots > 0:
+			l.Config.Logger.Info("retention", "checkpoints", done.Checkpoints, "threads", done.Finished, "slots", done.Slots, "bytes", done.Bytes, "held", done.Held, "busy", done.Busy)
 		}
 		select {
 		case <-tick.C:

@@ -53,6 +53,7 @@ type retainBody struct {
 	MaxPerThread int               `json:"maxPerThread,omitempty" doc:"of a thread that has more checkpoints, the oldest go"`
 	Released     Span              `json:"released,omitempty" doc:"versions released longer ago than this go"`
 	Finished     Span              `json:"finished,omitempty" doc:"whole threads that ended and did not move for longer than this go, with the slots of their tasks"`
+	Slots        Span              `json:"slots,omitempty" doc:"in threads that stay, what handlers saved for tasks that have been complete for longer than this goes"`
 	KeepLast     int               `json:"keepLast,omitempty" doc:"the newest so many checkpoints of each branch stay"`
 	KeepBranches []string          `json:"keepBranches,omitempty" doc:"checkpoints of these branches stay"`
 	KeepLabels   map[string]string `json:"keepLabels,omitempty" doc:"checkpoints with one of these labels stay; an empty value is any"`
@@ -83,7 +84,7 @@ func (s *Server) retain(w http.ResponseWriter, r *api.Request, b *retainBody) er
 	defer context.AfterFunc(s.ctx, cancel)() // a server that closes does not wait
 	dry := r.Query["dryRun"] == "true"
 	done, err := retain.Run(ctx, s.ledger, retain.Policy{
-		MaxAge: time.Duration(b.MaxAge), MaxPerThread: b.MaxPerThread, Released: time.Duration(b.Released), Finished: time.Duration(b.Finished),
+		MaxAge: time.Duration(b.MaxAge), MaxPerThread: b.MaxPerThread, Released: time.Duration(b.Released), Finished: time.Duration(b.Finished), Slots: time.Duration(b.Slots),
 		KeepLast: b.KeepLast, KeepBranches: b.KeepBranches, KeepLabels: b.KeepLabels, DropSources: b.DropSources,
 		KeepVersions: b.KeepVersions, KeepTags: b.KeepTags, Prefix: b.Prefix, Graph: b.Graph, Coordination: b.Coordination,
 	}, &retain.Options{DryRun: dry, By: r.Actor.Name})

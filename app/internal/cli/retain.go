@@ -33,8 +33,8 @@ func (s *span) Set(v string) error { return (*server.Span)(s).UnmarshalText([]by
 
 // A retention is the flags of a policy.
 type retention struct {
-	maxAge, released, finished span
-	labels                     []string
+	maxAge, released, finished, slots span
+	labels                            []string
 	retain.Policy
 }
 
@@ -44,6 +44,7 @@ func (r *retention) flags(f *pflag.FlagSet, prefix string) {
 	f.IntVar(&r.MaxPerThread, prefix+"max-per-thread", 0, "remove the oldest checkpoints of a thread beyond this number")
 	f.Var(&r.released, prefix+"released", "remove versions released longer ago than this")
 	f.Var(&r.finished, prefix+"finished", "remove whole threads that ended, with the slots of their tasks, and did not move for longer than this")
+	f.Var(&r.slots, prefix+"slots", "remove, in threads that stay, what handlers saved for tasks that have been complete for longer than this")
 	f.IntVar(&r.KeepLast, prefix+"keep-last", 0, "keep the newest so many checkpoints of each branch")
 	f.StringSliceVar(&r.KeepBranches, prefix+"keep-branch", nil, "keep the checkpoints of this branch; may be repeated")
 	f.StringSliceVar(&r.labels, prefix+"keep-label", nil, "keep checkpoints with this label, NAME or NAME=VALUE; may be repeated")
@@ -54,7 +55,7 @@ func (r *retention) flags(f *pflag.FlagSet, prefix string) {
 
 func (r *retention) policy() retain.Policy {
 	p := r.Policy
-	p.MaxAge, p.Released, p.Finished = time.Duration(r.maxAge), time.Duration(r.released), time.Duration(r.finished)
+	p.MaxAge, p.Released, p.Finished, p.Slots = time.Duration(r.maxAge), time.Duration(r.released), time.Duration(r.finished), time.Duration(r.slots)
 	for _, l := range r.labels {
 		if p.KeepLabels == nil {
 			p.KeepLabels = map[string]string{}
@@ -66,7 +67,8 @@ func (r *retention) policy() retain.Policy {
 }
 
 func (r *retention) set() bool {
-	return r.maxAge != 0 || r.MaxPerThread != 0 || r.released != 0 || r.finished != 0
+	p := r.policy()
+	return p.LetsGo()
 }
 
 func (a *app) retainCmd() *cobra.Command {
@@ -93,7 +95,7 @@ give the space back.`,
 			if !r.set() {
 				return &posthouse.Error{
 					Code: posthouse.CodeInvalid, Field: "retention", Message: "removes nothing",
-					Hint: "give --max-age, --max-per-thread, --released or --finished",
+					Hint: "give --max-age, --max-per-thread, --released, --finished or --slots",
 				}
 			}
 			done, err := a.retain(cmd.Context(), url, r.policy(), dry, allowUnsigned)
@@ -128,6 +130,9 @@ func (a *app) showRetained(r *retain.Report) {
 		if more := r.Finished - len(r.FinishedThreads); more > 0 {
 			a.Line("  and %d more", more)
 		}
+	}
+	if r.Slots > 0 {
+		a.Line("%s %s of complete tasks", verb, count(r.Slots, "slot"))
 	}
 	if r.Kept > 0 {
 		a.Line("kept: bodies %d that other checkpoints are rebuilt from", r.Kept)

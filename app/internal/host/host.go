@@ -112,7 +112,7 @@ func (h *Host) openTokens(dir datadir.Dir) (*tokens.List, error) {
 
 // assemble makes the programs, their runner and the server.
 func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err error) {
-	if o.Retain.MaxAge != 0 || o.Retain.MaxPerThread != 0 || o.Retain.Released != 0 || o.Retain.Finished != 0 {
+	if o.Retain.LetsGo() {
 		h.retain = func(ctx context.Context) error { return retain.Every(ctx, h.Ledger, o.Retain, o.RetainEvery) }
 	}
 	if o.Programs != nil {
