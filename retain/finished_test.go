@@ -19,7 +19,7 @@ import (
 type past struct {
 	status posthouse.Status // of its one branch
 	moved  time.Time
-	usable bool // an approval since it last ended
+	usable bool // an approval, which a later run may still use
 	source bool // of a fork in another thread
 	held   bool
 }
@@ -68,9 +68,6 @@ func TestFinishedTakesNothingUsable(t *testing.T) {
 			}
 			p := threads[thread]
 			p.status, p.moved, heads[thread] = status, now, done.Checkpoint.ID
-			if status == posthouse.StatusDone || status == posthouse.StatusCancelled {
-				p.usable = false
-			}
 			return done
 		}
 		for range rapid.IntRange(1, 25).Draw(t, "acts") {
