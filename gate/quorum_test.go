@@ -85,7 +85,7 @@ func (c *council) delegate(by, to string) error {
 		return posthouse.ErrVoted
 	case by == to, slices.Contains(had, to):
 		return posthouse.ErrInvalid
-	case to == c.requester:
+	case to == c.requester, by == c.requester:
 		return posthouse.ErrForbidden
 	case has:
 		return posthouse.ErrInvalid

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
 	"github.com/posthouse/posthouse/graph/internal/topology"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // An edit makes a child of a checkpoint by hand.
@@ -296,6 +297,11 @@ func (e *edit) change(by string) (*posthouse.Change, error) {
 		on = &frontier.Frontier{Tasks: e.rest}
 	}
 	c.Program = append(c.Program, subparts.Change(e.base.Program, subparts.WithoutOrphans(e.program, on))...)
+	if e.progress != nil && len(e.done) > 0 {
+		if c.Requesters, err = engine.SendersOf(e.progress.All); err != nil {
+			return nil, err
+		}
+	}
 	for _, d := range e.done {
 		c.Program = state.JoinParts(c.Program, d.Program)
 	}

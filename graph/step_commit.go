@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
 // commit commits a step whose tasks completed, or keeps what it changed for the
@@ -24,7 +25,7 @@ func (s *step) commit(ctx context.Context) error {
 		if o.parent != nil { // it ended the subgraph
 			*r.frontier = frontier.Frontier{Call: r.frontier.Call, Step: r.frontier.Step, Parent: o.parent}
 		}
-		program = append(program, o.program...)
+		program = state.JoinParts(program, o.program)
 		held = append(held, o.exec.Records().Held()...)
 	}
 	err := s.keepEndPending(ctx)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -53,7 +54,7 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 		res, err = in.app.front.Do(ctx, thread, &opt, h, nil)
 	default:
 		var first *input
-		if opt.asked, err = r.requesters(ctx); err != nil {
+		if opt.asked, err = r.sess.Requesters(ctx); err != nil {
 			return Command{}, err
 		}
 		if first, err = in.input(o.live.Value); err == nil {
@@ -77,6 +78,9 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 			return Command{}, err
 		}
 		o.program = []posthouse.Part{{Name: calls.KeptPrefix + r.pathTo(o.task.label()), Codec: posthouse.JSON.Name(), Data: data}}
+	}
+	if o.program, err = r.addRequesters(ctx, o.program, res.Checkpoint); err != nil {
+		return Command{}, err
 	}
 	return Command{}, in.output(o.live.Value, res.State)
 }
@@ -180,11 +184,27 @@ func (in *inner) programs() []posthouse.Program {
 	return all
 }
 
-// requesters returns whose request the run is, for a subgraph's thread.
-func (r *run) requesters(ctx context.Context) ([]posthouse.Requester, error) {
-	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
+// addRequesters adds to the parts that a call changes who is a requester of the thread that was
+// called, and not of the run: what they changed there becomes part of the caller's state.
+func (r *run) addRequesters(ctx context.Context, parts []posthouse.Part, end posthouse.ID) ([]posthouse.Part, error) {
+	c, err := r.app.ledger.Get(ctx, end)
 	if err != nil {
 		return nil, err
 	}
-	return posthouse.ReadRequesters(c.Program)
+	list, err := posthouse.ReadRequesters(c.Program)
+	if err != nil || len(list) == 0 {
+		return parts, err
+	}
+	own, err := r.sess.Requesters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(o posthouse.Requester) bool {
+		return slices.ContainsFunc(own, func(r posthouse.Requester) bool { return r.Name == o.Name && r.How == o.How })
+	})
+	if len(list) == 0 {
+		return parts, nil
+	}
+	data, err := json.Marshal(list)
+	return append(parts, posthouse.Part{Name: posthouse.RequestersPart, Codec: posthouse.JSON.Name(), Data: data}), err
 }

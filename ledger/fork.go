@@ -76,6 +76,9 @@ func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*po
 		if err := l.inheritNamed(ctx, p, c, info); err != nil {
 			return nil, err
 		}
+		if p.Checkpoint.Requesters, err = l.importers(ctx, c, info); err != nil {
+			return nil, err
+		}
 	}
 	h, err := l.commitFork(ctx, p)
 	if err != nil {
@@ -91,6 +94,21 @@ func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*po
 		f.Metadata = o.Metadata
 	}
 	return f.Clone(), nil
+}
+
+// importers returns who imported a thread without verification after the checkpoint was made.
+// The heads of its branches name them, and its past vouches for nothing either.
+func (l *Ledger) importers(ctx context.Context, c *posthouse.Checkpoint, info *posthouse.ThreadInfo) (list []posthouse.Requester, err error) {
+	b, ok := info.Branch(c.Branch)
+	if !ok || b.Head == c.ID {
+		return nil, nil
+	}
+	head, err := l.core.ReadCheckpoint(ctx, b.Head)
+	if err != nil {
+		return nil, err
+	}
+	list, err = posthouse.ReadRequesters(head.Program)
+	return slices.DeleteFunc(list, func(r posthouse.Requester) bool { return r.How != posthouse.RequestedByImport }), err
 }
 
 // commitFork commits, and finds a free branch name if the caller gave none.

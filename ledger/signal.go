@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 
@@ -15,6 +16,9 @@ import (
 // branches runnable. It answers all gates that latch, and on each branch the oldest
 // other one, or all others if s latches.
 //
+// A signal that a program sends (below a node, flow or handler, with its context) without a
+// By is sent by whoever sent the program its input.
+//
 // It fails with [posthouse.ErrNotFound] for an unknown thread unless s.Early is set,
 // with [posthouse.ErrExists] if s.ID is on record with another name or value, with
 // [posthouse.ErrTooLarge] beyond [posthouse.MaxSignal] or 1,000 names in the thread. A
@@ -23,6 +27,7 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s posthouse.Signal) 
 	if err := commit.CheckSignal(&s); err != nil {
 		return nil, err
 	}
+	s.By = cmp.Or(s.By, commit.SenderOf(ctx))
 	t, err := l.core.Lock(thread)
 	if err != nil {
 		return nil, err

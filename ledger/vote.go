@@ -47,6 +47,12 @@ func mayDelegate(g *posthouse.Gate, d *posthouse.Delegation, at time.Time) error
 		return &posthouse.Error{Code: posthouse.CodeVoted, Decision: g.Voted(d.By), Message: d.By + " has voted on gate " + string(g.ID) + " and cannot hand it on"}
 	case d.To == d.By, slices.Contains(have.Via, d.To):
 		return posthouse.Invalid("to", "%s had this right before: it would go in a circle", d.To)
+	case g.Excluded(d.By), g.Excluded(d.Actor):
+		name := d.By
+		if !g.Excluded(name) {
+			name = d.Actor
+		}
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " asked for this and cannot choose who decides it", Hint: "reject it, or have somebody else delegate it"}
 	case g.Excluded(d.To):
 		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: d.To + " asked for this and cannot be given it", Hint: "somebody else has to decide"}
 	}

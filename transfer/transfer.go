@@ -320,7 +320,7 @@ func (in *importer) interrupt(t *core.Thread) error {
 		return err
 	}
 	for _, b := range slices.Clone(t.Info.Branches) {
-		asks := in.opt.Unverified && in.opt.By != "" && (b.Status == posthouse.StatusWaiting || b.Status == posthouse.StatusInterrupted || b.Status == posthouse.StatusFailed)
+		asks := in.opt.Unverified && in.opt.By != "" && !b.Status.Runnable()
 		if !b.Status.Runnable() && !asks {
 			continue
 		}
@@ -338,6 +338,9 @@ func (in *importer) interrupt(t *core.Thread) error {
 		}
 		if asks {
 			p.Checkpoint.Kind, p.Checkpoint.SameStep = posthouse.KindUpdate, true // its questions are about what nobody vouches for
+			if posthouse.IsOver(h.Status) {
+				p.Checkpoint.Status, p.Checkpoint.Error = h.Status, h.Error // and so is what its next input begins with
+			}
 		}
 		if err := p.Validate(); err != nil {
 			return err

@@ -93,21 +93,17 @@ func (c *Commit) addCheckpoint() error {
 		}
 		tx.Identify(h)
 	}
-	inherited, err := c.requestersLeft(old)
-	if err != nil {
-		return err
+	encoded, carried := ch, (*posthouse.Part)(nil)
+	if !p.Copy {
+		encoded, carried = withoutRequesters(ch)
 	}
-	asked := !p.Copy && (len(ch.Requesters)+len(inherited) > 0 || c.asksFor())
+	begins := base != nil && !c.exists || old != nil || c.replacesHead() // what others may have asked for
+	asked := !p.Copy && (begins || carried != nil || len(ch.Requesters)+len(p.behalf) > 0 || c.asksFor())
 	var before []posthouse.Requester
 	if asked {
-		if before, err = known(e, nil); err != nil {
+		if before, err = c.knownBefore(old, base); err != nil {
 			return err
 		}
-		before = withRequesters(before, inherited)
-	}
-	encoded, carried := ch, (*posthouse.Part)(nil)
-	if asked {
-		encoded, carried = withoutRequesters(ch)
 	}
 	if err := e.Change(encoded, p.Kept); err != nil {
 		return err

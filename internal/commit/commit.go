@@ -85,6 +85,9 @@ func Run(ctx context.Context, c *core.Core, p *Plan) (*Made, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
+	if err := p.nameBehalf(ctx); err != nil {
+		return nil, err
+	}
 	p.TrySchemas(c)
 	t, err := c.Lock(p.Thread)
 	if err != nil {

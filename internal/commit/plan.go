@@ -55,6 +55,8 @@ type Plan struct {
 	// Kept are parts that are on record already. Rules made since do not judge them.
 	Kept posthouse.State
 
+	behalf []posthouse.Requester // on whose behalf a program makes a change in another thread
+
 	schemas map[string]error // what the validator said of the gates' schemas, before a lock was held
 
 	// Read is what was read of the parent's state and program already, or nil.

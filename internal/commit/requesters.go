@@ -58,27 +58,6 @@ func known(e *core.Encoder, carried *posthouse.Part) (list []posthouse.Requester
 	return posthouse.ReadRequesters(program)
 }
 
-// requestersLeft returns the requesters of what a checkpoint that is saved by hand takes the place
-// of: the branch's head for a root, and for a revision the one before.
-func (c *Commit) requestersLeft(old *posthouse.Header) ([]posthouse.Requester, error) {
-	seq := uint64(0)
-	switch {
-	case !c.plan.ByHand:
-	case old != nil:
-		seq = old.Seq
-	case c.plan.Checkpoint.Root && c.exists:
-		seq = c.head.Seq
-	}
-	if seq == 0 {
-		return nil, nil
-	}
-	was, err := c.tx.Core.Reader(c.tx.Ctx, c.plan.Thread).Rebuild(seq)
-	if err != nil {
-		return nil, err
-	}
-	return posthouse.ReadRequesters(was.State)
-}
-
 // withRequesters adds requesters that a list does not name.
 func withRequesters(list, more []posthouse.Requester) []posthouse.Requester {
 	for _, r := range more {
@@ -87,6 +66,55 @@ func withRequesters(list, more []posthouse.Requester) []posthouse.Requester {
 		}
 	}
 	return list
+}
+
+// knownBefore returns the requesters of what the checkpoint changes, before it is encoded: of
+// its parent, of the revision or the head that it takes the place of, and who imported what a new
+// branch begins at.
+func (c *Commit) knownBefore(old *posthouse.Header, base *core.Head) ([]posthouse.Requester, error) {
+	tx := c.tx
+	list, err := known(&tx.Enc, nil)
+	if err != nil {
+		return nil, err
+	}
+	add := func(at *posthouse.Header, how string) error {
+		before, err := core.GetOf(tx.Ctx, tx.Core, at)
+		if err != nil {
+			return err
+		}
+		more, err := posthouse.ReadRequesters(before.Program)
+		for _, r := range more {
+			if how == "" || r.How == how {
+				list = posthouse.AddRequester(list, r)
+			}
+		}
+		return err
+	}
+	switch {
+	case old != nil:
+		return list, add(old, "")
+	case c.replacesHead():
+		head, err := tx.HeadOf(c.plan.Branch)
+		if err != nil {
+			return nil, err
+		}
+		return list, add(&head.Header, "")
+	}
+	if base != nil && !c.exists {
+		if from, ok := tx.Thread.Info.Branch(base.Branch); ok && from.Head != base.ID {
+			head, err := tx.HeadOf(base.Branch)
+			if err != nil {
+				return nil, err
+			}
+			return list, add(&head.Header, posthouse.RequestedByImport)
+		}
+	}
+	return list, nil
+}
+
+// replacesHead reports whether the checkpoint is a root by hand, which takes the head's place.
+func (c *Commit) replacesHead() bool {
+	return c.plan.ByHand && c.plan.Checkpoint.Root && c.exists
 }
 
 // noteRequesters adds to the checkpoint's requesters whoever changed what it holds. It runs
@@ -112,7 +140,13 @@ func (c *Commit) noteRequesters(before []posthouse.Requester, carried *posthouse
 		}
 	}
 	kind := kindOf(ch)
-	if what, changed := c.changed(kind); ch.By != "" && c.asksFor() && changed {
+	what, changed := c.changed(kind)
+	if changed {
+		for _, r := range c.plan.behalf {
+			list = posthouse.AddRequester(list, r)
+		}
+	}
+	if ch.By != "" && c.asksFor() && changed {
 		if c.plan.Claim != nil && (kind == posthouse.KindEvent || kind == posthouse.KindWait || kind == posthouse.KindNode) {
 			kind, what = posthouse.KindInput, nil
 		}
@@ -177,12 +211,21 @@ func (c *Commit) changed(kind string) (what []string, any bool) {
 // addRequesters names in a new question all whose request it is. The checkpoint that opens it
 // is encoded already.
 func addRequesters(tx *core.Tx, p *Plan, g *posthouse.Gate) error {
-	if tx.Next == nil || p.Copy || g.Record.Kept || !g.AsksPeople() {
+	if tx.Next == nil || p.Copy || !g.AsksPeople() {
 		return nil
 	}
 	list, err := known(&tx.Enc, nil)
 	if err != nil {
 		return err
+	}
+	if g.Record.Kept { // asked before, of the same: whoever imported that since is added
+		list = slices.DeleteFunc(list, func(r posthouse.Requester) bool { return r.How != posthouse.RequestedByImport || g.Requests(r.Name) })
+		if len(list) == 0 {
+			return nil
+		}
+		if len(g.Requesters) == 0 && g.RequestedBy != "" {
+			list = slices.Insert(list, 0, posthouse.Requester{Name: g.RequestedBy, How: posthouse.KindInput})
+		}
 	}
 	list = withRequesters(list, g.Requesters)
 	if g.Requesters = list; len(list) == 1 && list[0].Name == g.RequestedBy && list[0].How == posthouse.KindInput {

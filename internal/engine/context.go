@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 )
 
 type contextKey int
@@ -38,8 +39,11 @@ func (c *taskContext) Done() <-chan struct{}       { return c.around.Done() }
 func (c *taskContext) Err() error                  { return c.around.Err() }
 
 func (c *taskContext) Value(key any) any {
-	if key == keyTask {
+	switch key {
+	case keyTask:
 		return (*Task)(c)
+	case commit.Behalf{}:
+		return commit.Actor((*Task)(c))
 	}
 	return c.around.Value(key)
 }

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -27,15 +30,31 @@ func sentStep(task string, c *call, by string) ([]posthouse.Step, error) {
 
 // noteSender remembers that the step follows a signal of somebody. Callers hold s.mu.
 func (s *Session) noteSender(signal, by string) {
-	if by != "" {
-		s.senders = posthouse.AddRequester(s.senders, posthouse.Requester{Name: by, How: posthouse.RequestedBySignal, What: []string{signal}})
+	s.senders = addSender(s.senders, signal, by)
+}
+
+func addSender(list []posthouse.Requester, signal, by string) []posthouse.Requester {
+	if by == "" {
+		return list
 	}
+	return posthouse.AddRequester(list, posthouse.Requester{Name: by, How: posthouse.RequestedBySignal, What: []string{signal}})
 }
 
 // findSenders notes who sent the signals that executions on record have taken. Callers hold
 // s.mu.
 func (s *Session) findSenders() error {
-	for _, x := range s.executions {
+	senders, err := SendersOf(s.executions)
+	for _, r := range senders {
+		s.senders = posthouse.AddRequester(s.senders, r)
+	}
+	return err
+}
+
+// SendersOf returns who sent the signals that executions on record have taken.
+func SendersOf(executions map[string]*core.Execution) (senders []posthouse.Requester, err error) {
+	note := func(signal, by string) { senders = addSender(senders, signal, by) }
+	for _, key := range slices.Sorted(maps.Keys(executions)) {
+		x := executions[key]
 		for i := range x.Steps {
 			step := &x.Steps[i]
 			call, ok := strings.CutSuffix(step.Name, nested+senderName)
@@ -44,18 +63,18 @@ func (s *Session) findSenders() error {
 			}
 			by := ""
 			if err := json.Unmarshal(step.Value.Data, &by); err != nil {
-				return posthouse.Corrupt("who sent signal %s does not decode: %v", call, err)
+				return nil, posthouse.Corrupt("who sent signal %s does not decode: %v", call, err)
 			}
-			s.noteSender(strings.TrimPrefix(BaseName(call), signalPrefix), by)
+			note(strings.TrimPrefix(BaseName(call), signalPrefix), by)
 		}
 		for _, g := range x.Gates {
 			// In a thread that a fork began the answer names no entry.
 			if d := g.Decision; g.Kind == posthouse.GateSignal && d != nil && d.Verdict == posthouse.Respond && d.By != anonymous {
-				s.noteSender(g.Signal, d.By)
+				note(g.Signal, d.By)
 			}
 		}
 	}
-	return nil
+	return senders, nil
 }
 
 // anonymous is who decided a wait whose signal names no sender, see [posthouse.Signal.Decision].
@@ -67,4 +86,35 @@ func (s *Session) nameSenders(d *ledger.Draft) {
 	if c := d.Checkpoint; c != nil && len(s.senders) > 0 {
 		c.Requesters = append(slices.Clip(c.Requesters), s.senders...)
 	}
+}
+
+// Requesters returns all whose request the execution runs: those of its branch, and who sent
+// the signals that the step has taken. It is [commit.Actor]'s.
+func (t *Task) Requesters(ctx context.Context) ([]posthouse.Requester, error) {
+	return t.session.Requesters(ctx)
+}
+
+// Sender returns whose request its questions are, as [Sender] does.
+func (t *Task) Sender(ctx context.Context) string { return Sender(ctx) }
+
+// Acts reports whether a claim is that of the execution's run.
+func (t *Task) Acts(claim *core.Claim) bool { return t.session.claim == claim }
+
+// Requesters returns all whose request the run is.
+func (s *Session) Requesters(ctx context.Context) (list []posthouse.Requester, err error) {
+	if h := s.Head(); h != nil {
+		c, err := ledger.GetOf(ctx, s.ledger, h)
+		if err != nil {
+			return nil, err
+		}
+		if list, err = posthouse.ReadRequesters(c.Program); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.senders {
+		list = posthouse.AddRequester(list, r)
+	}
+	return list, nil
 }

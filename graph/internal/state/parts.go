@@ -1,6 +1,7 @@
 package state
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -19,6 +20,8 @@ func JoinParts(old, new []posthouse.Part) []posthouse.Part {
 		switch {
 		case i < 0:
 			old = append(old, *n)
+		case n.Name == posthouse.RequestersPart:
+			old[i].Data = joinRequesters(old[i].Data, n.Data)
 		case !n.Splice:
 			old[i] = *n
 		case old[i].Splice:
@@ -30,6 +33,22 @@ func JoinParts(old, new []posthouse.Part) []posthouse.Part {
 		}
 	}
 	return old
+}
+
+// joinRequesters joins what two calls say of who changed what they hand back.
+func joinRequesters(a, b []byte) []byte {
+	var list, more []posthouse.Requester
+	if json.Unmarshal(a, &list) != nil || json.Unmarshal(b, &more) != nil {
+		return a // the commit reports it
+	}
+	for _, r := range more {
+		list = posthouse.AddRequester(list, r)
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return a
+	}
+	return data
 }
 
 // ApplyParts changes parts in place.
