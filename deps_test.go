@@ -76,7 +76,8 @@ var laws = []law{
 	{"internal/failure", []string{"."}, nil, "what is recorded of an error knows no step"},
 	{"internal/taskslot", []string{"."}, nil, "what a task's slot holds is the same for who fills it in and who removes it"},
 	{"internal/handler", []string{"."}, nil, "what a handler records goes to its engine, and steps and questions know no worker"},
-	{"internal/engine", []string{".", "internal/backoff", "ledger", "diff", "transfer", "internal/core", "internal/commit", "internal/failure", "internal/handler"}, nil,
+	{"internal/senders", []string{".", "internal/core", "internal/handler"}, nil, "who sent a signal is on record, whatever runs the execution that took it"},
+	{"internal/engine", []string{".", "internal/backoff", "ledger", "diff", "transfer", "internal/core", "internal/commit", "internal/failure", "internal/handler", "internal/senders"}, nil,
 		"the loop and the leases are what all models share, so it may know none of them"},
 	{"internal/dying", []string{"."}, nil,
 		"a process that is lost at an append is the same for the tests of every model"},
@@ -123,7 +124,7 @@ var laws = []law{
 	{"internal/e2e/", []string{"*"}, []string{"*"},
 		"walks through the whole house"},
 
-	{"graph", []string{".", "internal/strictjson", "ledger", "diff", "transfer", "internal/core", "internal/commit", "graph/internal/", "internal/engine"}, nil, "a model meets another only in the Ledger"},
+	{"graph", []string{".", "internal/strictjson", "ledger", "diff", "transfer", "internal/core", "internal/commit", "graph/internal/", "internal/engine", "internal/senders"}, nil, "a model meets another only in the Ledger"},
 	{"graph/internal/calls", []string{".", "ledger"}, nil, "who called a thread is in the log, whatever the states are"},
 	{"graph/internal/child", []string{".", "ledger", "internal/engine"}, nil, "a checkpoint made by hand goes on a branch, whatever made it"},
 	{"graph/internal/progress", []string{".", "ledger", "graph/internal/child", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded"}, nil, "how far a thread is stands in the log"},

@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
 	"github.com/posthouse/posthouse/graph/internal/topology"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/senders"
 )
 
 // An edit makes a child of a checkpoint by hand.
@@ -298,7 +298,7 @@ func (e *edit) change(by string) (*posthouse.Change, error) {
 	}
 	c.Program = append(c.Program, subparts.Change(e.base.Program, subparts.WithoutOrphans(e.program, on))...)
 	if e.progress != nil && len(e.done) > 0 {
-		if c.Requesters, err = engine.SendersOf(e.progress.All); err != nil {
+		if c.Requesters, err = senders.Of(e.progress.All); err != nil {
 			return nil, err
 		}
 	}

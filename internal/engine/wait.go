@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/ledger"
 )
 
 // Prefixes of the names of waits on record.
 const (
 	sleepPrefix  = "sleep:"
-	signalPrefix = "signal:"
+	signalPrefix = senders.Signal
 )
 
 // Until returns nil once the time has come. Before, it remembers the wait and returns
@@ -113,7 +114,7 @@ func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool)
 	err := t.recordWith(c, func(steps []posthouse.Step) (bool, error) {
 		s, err := t.session.takeSignal(ctx, name, latch, func(s *posthouse.Signal) ([]posthouse.Step, error) {
 			step.Value = posthouse.Value{Codec: "json", Data: s.Value}
-			sent, err := sentStep(t.Key(), c, s.By)
+			sent, err := senders.Step(t.Key(), c.label(), s.By)
 			return append(append(steps, sent...), step), err
 		})
 		if s == nil {
