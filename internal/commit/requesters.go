@@ -78,11 +78,11 @@ func (c *Commit) knownBefore(old *posthouse.Header, base *core.Head) ([]posthous
 		return nil, err
 	}
 	add := func(at *posthouse.Header, how string) error {
-		before, err := core.GetOf(tx.Ctx, tx.Core, at)
+		was, err := tx.Core.Reader(tx.Ctx, c.plan.Thread).Rebuild(at.Seq)
 		if err != nil {
 			return err
 		}
-		more, err := posthouse.ReadRequesters(before.Program)
+		more, err := posthouse.ReadRequesters(was.State)
 		for _, r := range more {
 			if how == "" || r.How == how {
 				list = posthouse.AddRequester(list, r)
@@ -92,24 +92,25 @@ func (c *Commit) knownBefore(old *posthouse.Header, base *core.Head) ([]posthous
 	}
 	switch {
 	case old != nil:
-		return list, add(old, "")
+		err = add(old, "")
 	case c.replacesHead():
-		head, err := tx.HeadOf(c.plan.Branch)
-		if err != nil {
-			return nil, err
+		head, headErr := tx.HeadOf(c.plan.Branch)
+		if headErr != nil {
+			return nil, headErr
 		}
-		return list, add(&head.Header, "")
-	}
-	if base != nil && !c.exists {
-		if from, ok := tx.Thread.Info.Branch(base.Branch); ok && from.Head != base.ID {
-			head, err := tx.HeadOf(base.Branch)
-			if err != nil {
-				return nil, err
-			}
-			return list, add(&head.Header, posthouse.RequestedByImport)
+		err = add(&head.Header, "")
+	case base != nil && !c.exists:
+		from, ok := tx.Thread.Info.Branch(base.Branch)
+		if !ok || from.Head == base.ID {
+			break
 		}
+		head, headErr := tx.HeadOf(base.Branch)
+		if headErr != nil {
+			return nil, headErr
+		}
+		err = add(&head.Header, posthouse.RequestedByImport)
 	}
-	return list, nil
+	return list, err
 }
 
 // replacesHead reports whether the checkpoint is a root by hand, which takes the head's place.
