@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
@@ -29,8 +30,11 @@ const (
 	payThere, placeThere = 7, 101
 )
 
-// pays reports whether a run pays: one of four.
-func pays(thread string) bool { return drawn(thread, 0)%4 == 0 }
+// payName is the name of the question and of the effect.
+func payName(step int) string { return fmt.Sprint("pay-", step) }
+
+// pays reports whether a run pays: one of four, and all of the control arm.
+func pays(thread string) bool { return strings.Contains(thread, ".") || drawn(thread, 0)%4 == 0 }
 
 // drawn is a number that a run and a payment of it always have.
 func drawn(thread string, place int) uint64 {
@@ -79,13 +83,31 @@ func paymentBehind(thread string, i int, value uint64) (p payment, ok bool) {
 
 // pay proposes the payment and makes it, as it was approved.
 func (p payment) pay(ctx context.Context, w *witness, value uint64) (uint64, error) {
-	name := fmt.Sprint("pay-", p.Step)
+	name, defect := payName(p.Step), fault("")
+	if w != nil { // the witness sees it, else the run is calm
+		defect = defectOf(p.Thread)
+	}
+	switch defect {
+	case unasked:
+		return p.after(value), p.badly(ctx, w)
+	case tooEarly:
+		if err := p.badly(ctx, w); err != nil {
+			return 0, err
+		}
+	}
 	grant, err := gate.Propose(ctx, gate.Question{Name: name, Text: "Pay this?"}, p)
 	if errors.Is(err, posthouse.ErrForbidden) {
+		if defect == refused {
+			return value, p.badly(ctx, w)
+		}
 		return value, nil
 	}
 	if err != nil {
 		return 0, err
+	}
+	if defect == unrecorded {
+		_, approved := p.answer()
+		return approved.receipt(), approved.badly(ctx, w)
 	}
 	return gate.Act(ctx, name, grant, func(ctx context.Context, p payment) (uint64, error) {
 		if p.Step == placeHere {
@@ -100,7 +122,16 @@ func (p payment) execute(ctx context.Context, w *witness) (uint64, error) {
 	if err := ctx.Err(); err != nil || w == nil {
 		return p.receipt(), err
 	}
-	if err := w.write(paid, p.Thread, p.Step); err != nil {
+	times, amount := 1, p.Amount
+	switch defectOf(p.Thread) {
+	case notMade, tooEarly:
+		times = 0
+	case twice:
+		times = 2
+	case altered:
+		amount++
+	}
+	if err := p.tell(w, times, amount); err != nil {
 		return 0, err
 	}
 	return p.receipt(), dawdle(ctx)
@@ -127,4 +158,17 @@ func decide(g *posthouse.Gate, made bool) (posthouse.Decision, error) {
 		}
 	}
 	return d, err
+}
+
+// decided tells the witness what people are about to say of the payment, before they do.
+func (p payment) decided(w *witness, id posthouse.ID, d posthouse.Decision) error {
+	s := statement{Mark: decided, Thread: p.Thread, Step: p.Step, Amount: p.Amount, Gate: id, Verdict: d.Verdict}
+	if d.Verdict == posthouse.Edit {
+		var edited payment
+		if err := json.Unmarshal(d.Value, &edited); err != nil {
+			return err
+		}
+		s.Amount = edited.Amount
+	}
+	return w.write(s)
 }

@@ -64,7 +64,7 @@ func open(l *ledger.Ledger, w *witness, forgetful bool) (*flow.App[job, uint64],
 			if err != nil {
 				return 0, err
 			}
-			if err := w.write(recorded, in.Thread, i); err != nil {
+			if err := w.write(statement{Mark: recorded, Thread: in.Thread, Step: i}); err != nil {
 				return 0, err
 			}
 			if p, ok := paymentBehind(in.Thread, i, value); ok {
@@ -83,7 +83,7 @@ func (j job) execute(ctx context.Context, w *witness) (uint64, error) {
 	if err := ctx.Err(); err != nil || w == nil {
 		return j.next(), err
 	}
-	if err := w.write(executed, j.Thread, j.Step); err != nil {
+	if err := w.write(statement{Mark: executed, Thread: j.Thread, Step: j.Step}); err != nil {
 		return 0, err
 	}
 	return j.next(), dawdle(ctx)

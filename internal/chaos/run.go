@@ -77,13 +77,15 @@ type trial struct {
 	led            *ledger.Ledger
 	app            *flow.App[job, uint64]
 
-	begun   int
-	done    []string          // runs that are complete
-	open    map[string]bool   // runs that are begun
-	unknown map[string]bool   // runs of which an effect had an unknown outcome
-	proxies []*site.Proxy     // before Postgres, one for each engine
-	wrong   map[string]string // runs that failed, or have another output or other records, and which
-	records int               // lines of traces that were compared
+	begun    int
+	done     []string              // runs that are complete
+	open     map[string]bool       // runs that are begun
+	unknown  map[string]bool       // runs of which an effect had an unknown outcome
+	outcomes map[posthouse.ID]bool // that people were asked about
+	ear      *ear
+	proxies  []*site.Proxy     // before Postgres, one for each engine
+	wrong    map[string]string // runs that failed, or have another output or other records, and which
+	records  int               // lines of traces that were compared
 }
 
 func (t *trial) path(name string) string { return filepath.Join(t.dir, name) }
@@ -99,6 +101,9 @@ func (t *trial) up(ctx context.Context) (err error) {
 	url := t.postgres.URL("chaos", "")
 	_, addr := t.nats.Addr()
 	if t.witness, err = openWitness(t.path("witness")); err != nil {
+		return err
+	}
+	if t.ear, err = listen(t.path("witness")); err != nil {
 		return err
 	}
 	if t.store, err = openStore(ctx, url); err != nil {
@@ -156,6 +161,9 @@ func (t *trial) down() {
 	if t.witness != nil {
 		_ = t.witness.f.Close()
 	}
+	if t.ear != nil {
+		_ = t.ear.f.Close()
+	}
 	for _, s := range []*site.Site{t.nats, t.postgres} {
 		if s != nil {
 			s.Close()
@@ -176,7 +184,7 @@ func (t *trial) run(ctx context.Context) (*Line, error) {
 	} else {
 		go func() { ended <- m.run(disturbing) }()
 	}
-	t.open, t.wrong, t.unknown = map[string]bool{}, map[string]string{}, map[string]bool{}
+	t.open, t.wrong, t.unknown, t.outcomes = map[string]bool{}, map[string]string{}, map[string]bool{}, map[posthouse.ID]bool{}
 	err := t.beginAll(ctx, start)
 	calm()
 	if err := errors.Join(err, <-ended); err != nil {
@@ -190,9 +198,9 @@ func (t *trial) run(ctx context.Context) (*Line, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	told, err := hear(t.path("witness"))
+	told, err := t.ear.end()
 	if err == nil {
-		err = t.compare(ctx)
+		err = t.compare(ctx, told)
 	}
 	if err != nil {
 		return nil, err
@@ -200,32 +208,40 @@ func (t *trial) run(ctx context.Context) (*Line, error) {
 	line := &Line{
 		Seed: t.Seed, Runs: t.begun, Complete: len(t.done), Seconds: int(t.Now().Sub(start).Seconds()), Disturbances: m.done,
 		Executions: told.Executions, Again: told.Again, Violations: len(told.Violations), Wrong: len(t.wrong), Records: t.records,
-		Payments: told.Payments, Unknown: len(t.unknown),
+		Payments: told.Payments, Approvals: told.Approvals, Unknown: len(t.outcomes), findings: told.Violations,
 	}
-	line.what = slices.AppendSeq(told.Violations, maps.Values(t.wrong))
+	for _, f := range told.Violations {
+		line.what = append(line.what, f.text)
+	}
+	line.what = slices.AppendSeq(line.what, maps.Values(t.wrong))
 	for thread := range t.open {
 		line.what = append(line.what, "run "+thread+" is not complete: "+t.where(ctx, thread))
 	}
 	return line, nil
 }
 
-// compare compares what runs have on record with what they have where nothing happens to them.
-func (t *trial) compare(ctx context.Context) error {
+// compare compares what runs have on record with what they have where nothing happens to them,
+// and with what the witness says of their payments.
+func (t *trial) compare(ctx context.Context, told *testimony) error {
 	for some := range slices.Chunk(t.done, calmAtOnce) {
 		want, err := calmTraces(ctx, some)
 		if err != nil {
 			return err
 		}
 		for _, thread := range some {
-			if t.unknown[thread] { // people were asked more than in a run that nothing happens to
-				continue
+			if err := told.prove(ctx, t.led, thread); err != nil {
+				return err
 			}
 			have, err := traceOf(ctx, t.led, thread)
 			if err != nil {
 				return err
 			}
+			calm := want[thread]
+			if t.unknown[thread] { // people were asked more than in a run that nothing happens to
+				have, calm = have.results(), calm.results()
+			}
 			t.records += len(have)
-			if d := have.differs(want[thread]); d != "" {
+			if d := have.differs(calm); d != "" {
 				t.wrong[thread] = "run " + thread + ": " + d
 			}
 		}
@@ -243,6 +259,9 @@ func (t *trial) beginAll(ctx context.Context, start time.Time) error {
 		}
 		for t.begun < t.Runs && len(t.open) < t.AtOnce {
 			thread := fmt.Sprint("run-", t.begun)
+			if t.Control {
+				thread = controlThread(t.begun)
+			}
 			if !t.begin(ctx, thread) {
 				break // the server is away
 			}
@@ -339,19 +358,23 @@ func (t *trial) people(ctx context.Context, waiting []posthouse.Gate) {
 			continue
 		}
 		made := false
-		if g.Kind == gate.KindOutcome {
-			t.unknown[g.Thread] = true
-			told, err := hear(t.path("witness"))
-			if err != nil || t.Now().Sub(g.CreatedAt) < settled {
+		var p payment
+		err := json.Unmarshal(g.Payload, &p)
+		if err == nil && g.Kind == gate.KindOutcome {
+			t.unknown[g.Thread], t.outcomes[g.ID] = true, true
+			if t.Now().Sub(g.CreatedAt) < settled {
 				continue
 			}
-			var p payment
-			if json.Unmarshal(g.Payload, &p) != nil {
-				continue
-			}
-			made = told.paid[place{p.Thread, p.Step}]
+			err = t.ear.hear()
+			made = t.ear.told.made(place{p.Thread, p.Step})
 		}
-		d, err := decide(g, made)
+		var d posthouse.Decision
+		if err == nil {
+			d, err = decide(g, made)
+		}
+		if err == nil {
+			err = p.decided(t.witness, g.ID, d)
+		}
 		if err != nil {
 			t.wrong[g.Thread] = err.Error()
 			continue

@@ -78,6 +78,16 @@ func (t *tracer) add(e *posthouse.Event, body []byte) {
 	}
 }
 
+// results returns the lines about results of steps and the final state.
+func (t trace) results() (lines trace) {
+	for _, l := range t {
+		if strings.HasPrefix(l, "step ") || strings.HasPrefix(l, "in the end ") {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
 // differs says where a trace is not the other, or "".
 func (t trace) differs(from trace) string {
 	for i := range max(len(t), len(from)) {

@@ -67,20 +67,20 @@ func run(ctx context.Context, c *chaos.Config, path, page string) error {
 			return err
 		}
 	}
-	arm, err := chaos.Run(ctx, &chaos.Config{Runs: 20, Seed: c.Seed, Calm: true, Control: true, Now: c.Now})
+	arm, err := chaos.Run(ctx, &chaos.Config{Runs: 32, Seed: c.Seed, Calm: true, Control: true, Now: c.Now})
 	if err != nil {
 		return err
 	}
-	if arm.Violations == 0 || arm.Wrong < arm.Complete {
-		return errors.New("the control arm was not caught: the trial cannot see what it is for")
+	if unseen := arm.Unseen(); len(unseen) > 0 {
+		return errors.New("the control arm was not caught, the trial cannot see what it is for: " + strings.Join(unseen, "; "))
 	}
 	line, err := chaos.Run(ctx, c)
 	if err != nil {
 		return err
 	}
-	line.Date, line.Commit, line.Control = c.Now().UTC().Format(time.DateOnly), commit, arm.Violations
-	fmt.Printf("%d of %d runs complete in %d s, %+v, %d steps executed, %d again, %d though they were on record, %d records compared, %d runs with another outcome\n",
-		line.Complete, line.Runs, line.Seconds, line.Disturbances, line.Executions, line.Again, line.Violations, line.Records, line.Wrong)
+	line.Date, line.Commit = c.Now().UTC().Format(time.DateOnly), commit
+	line.Convict(arm)
+	fmt.Println(line)
 	if path != "" {
 		if err := record.Append(path, line); err != nil {
 			return err
