@@ -106,7 +106,7 @@ func (t *ThreadInfo) appendAudiences(b []byte) []byte {
 			n++
 		}
 	}
-	if n == 0 {
+	if n == 0 && t.Ended == 0 {
 		return b
 	}
 	b = canon.AppendUint(b, uint64(n))
@@ -132,7 +132,7 @@ func (t *ThreadInfo) readAudiences(r *decoder) {
 		t.Waiting[i].Audience = &Audience{marks}
 		next, n = i+1, n+1
 	}
-	if n == 0 {
+	if n == 0 && r.Err() == nil && r.Len() == 0 {
 		r.Fail("no audiences")
 	}
 }

@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -123,6 +124,9 @@ func (g *UseGatherer) Add(e *Entry, i int, r *Record) *Use {
 	}
 	s := r.Step
 	g.Note(e, r)
+	if r.Removal != nil {
+		g.endBranches(r.Removal)
+	}
 	if s == nil || s.Grant == "" && s.Effect != EffectExternal {
 		return nil
 	}
@@ -160,6 +164,16 @@ func (g *UseGatherer) Add(e *Entry, i int, r *Record) *Use {
 		u.Status = GrantExecuted
 	}
 	return u
+}
+
+// endBranches closes the effects of deleted branches: what another branch of their name does later
+// are other effects.
+func (g *UseGatherer) endBranches(m *RemovalInfo) {
+	for _, h := range m.Heads {
+		if h.Head == "" {
+			maps.DeleteFunc(g.at, func(k useKey, _ int) bool { return k.branch == h.Branch })
+		}
+	}
 }
 
 // Uses returns what was collected. With held, a run has the thread: an effect without a

@@ -34,6 +34,8 @@ type ThreadInfo struct {
 	Updated      Millis        `json:"updated"`          // of the last entry, rounded down to the minute, but not before Created
 	Signed       uint64        `json:"signed"`           // the newest signed entry
 	Sealed       bool          `json:"sealed,omitempty"` // bodies of this generation are encrypted
+	Ended        uint64        `json:"ended,omitempty"`  // the newest removal that ended a branch of this generation
+	Births       []Birth       `json:"births,omitempty"` // of branches that began after such a removal, by name
 }
 
 // A WaitingGate is an open gate in a summary.
@@ -230,6 +232,7 @@ func (t *ThreadInfo) applyRemoval(m *RemovalInfo) {
 			t.Branches = slices.DeleteFunc(slices.Clone(t.Branches), func(b BranchHead) bool { return b.Branch == h.Branch })
 			t.Taken = slices.DeleteFunc(slices.Clone(t.Taken), func(k SignalTake) bool { return k.Branch == h.Branch })
 			t.cancelled(h.Branch)
+			t.branchEnded(h)
 			continue
 		}
 		t.setBranch(h)
@@ -255,6 +258,7 @@ func (t *ThreadInfo) setBranch(h BranchHead) {
 			return 1
 		})
 		bs = slices.Insert(bs, i, h)
+		t.born(h.Branch)
 	}
 	t.Branches = bs
 }
@@ -305,7 +309,7 @@ func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 	b = appendBool(canon.AppendString(b, t.Lease.Run), t.Lease.Held)
 	b = canon.AppendInt(b, int64(t.Checkpoints))
 	b = canon.AppendUint(canon.AppendUint(b, uint64(t.Created)), uint64(t.Updated))
-	return t.appendAudiences(appendBool(canon.AppendUint(b, t.Signed), t.Sealed)), nil
+	return t.appendBirths(t.appendAudiences(appendBool(canon.AppendUint(b, t.Signed), t.Sealed))), nil
 }
 
 // UnmarshalBinary decodes what MarshalBinary encoded, or fails with [ErrCorrupt].
@@ -338,6 +342,7 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 	t.Updated = max(t.Updated, t.Created) // older versions wrote the minute as it was
 	t.Sealed = readBool(r)
 	t.readAudiences(r)
+	t.readBirths(r)
 	if err := r.Done(); err != nil {
 		return Corrupt("the summary of a thread does not decode: %v", err)
 	}

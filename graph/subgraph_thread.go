@@ -20,7 +20,7 @@ import (
 const lookAgain = 24 * time.Hour
 
 func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, error) {
-	thread := calls.ThreadName(r.sess.Head(), o.task.key.String(), uint8(in.lifetime), in.lifetime == PerCall)
+	thread := calls.ThreadName(r.sess.Head(), engine.BirthOf(r.sess), o.task.key.String(), uint8(in.lifetime), in.lifetime == PerCall)
 	opt := RunOptions{
 		By: r.opt.By, Durability: r.opt.Durability, bounded: o.task.isBounded(),
 		OnBusy:       Enqueue, // its own program may be moving the thread

@@ -215,17 +215,17 @@ func losesLastGate(t *posthouse.ThreadInfo, branch string, gates []posthouse.ID)
 }
 
 // newHead returns the nearest kept ancestor of a removed head on its branch, as the new
-// head. Without one the branch ends.
+// head. Without one the branch ends; the entry of its head says that a branch ended here.
 func newHead(t *core.Tree, b posthouse.BranchHead, info *posthouse.ThreadInfo) posthouse.BranchHead {
 	for seq := b.Seq; ; {
 		n := t.Nodes[seq]
 		if n == nil || n.Header.ParentSeq == 0 {
-			return posthouse.BranchHead{Branch: b.Branch}
+			return posthouse.BranchHead{Branch: b.Branch, Seq: b.Seq}
 		}
 		seq = n.Header.ParentSeq
 		p := t.Nodes[seq]
 		if p == nil || p.Header.Branch != b.Branch {
-			return posthouse.BranchHead{Branch: b.Branch}
+			return posthouse.BranchHead{Branch: b.Branch, Seq: b.Seq}
 		}
 		if p.Removed {
 			continue

@@ -109,7 +109,9 @@ func (o *Options) codec() posthouse.Codec {
 
 // Key returns an idempotency key for the step whose function ctx was given to. It
 // is "thread/task/name/occurrence", the same at each attempt and different from
-// any other step's. A branch other than main adds "~branch" to the thread.
+// any other step's. A branch other than main adds "~branch" to the thread, a branch that
+// began after another of the thread was deleted "~branch@entry". From the second generation
+// of a thread on "@generation" follows its name.
 // Outside a step it is "".
 func Key(ctx context.Context) string {
 	key, _ := engine.StepKey(ctx)

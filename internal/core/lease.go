@@ -18,6 +18,7 @@ type Claim struct {
 
 	core       *Core
 	generation uint32
+	ended      uint64
 
 	found    *posthouse.ThreadInfo // nil: there was none
 	ends     cancelSignals
@@ -43,6 +44,9 @@ func (c *Claim) Found() *posthouse.ThreadInfo {
 // and deletion of the thread before.
 func (c *Claim) Generation() uint32 { return c.generation }
 
+// Birth returns what [posthouse.ThreadInfo.Birth] does of a branch that begins under the claim.
+func (c *Claim) Birth() uint64 { return c.ended }
+
 // Claim takes the thread for a run of this process. It writes nothing yet.
 func (c *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 	if err := posthouse.ValidateText("run", run); err != nil {
@@ -67,7 +71,7 @@ func (c *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 			return nil, Busy(thread, other)
 		}
 	}
-	t.Claim = &Claim{core: c, Thread: thread, Run: run, generation: max(t.Info.Generation, 1), was: t.Info.Lease.Fence}
+	t.Claim = &Claim{core: c, Thread: thread, Run: run, generation: max(t.Info.Generation, 1), ended: t.Info.Ended, was: t.Info.Lease.Fence}
 	if t.Info.Tail.Seq > 0 && !t.Info.Gone() {
 		found := *t.Info // the next append changes it
 		t.Claim.found = &found

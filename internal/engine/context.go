@@ -113,8 +113,9 @@ func (t *Task) Scoped(ctx context.Context, name string) string {
 // StepKey returns thread/task/name/occurrence of the step whose function ctx was given
 // to. It is the same at each attempt, and no other step's. From the second generation on
 // the thread is followed by @generation, since a released thread acts anew under its
-// name. A branch other than main adds ~branch: a fork acts anew. In the names of thread
-// and branch @ and ~ are escaped, too. A use of a grant under another decision than the
+// name. A branch other than main adds ~branch: a fork acts anew. A branch that began after
+// another of the thread was deleted adds ~branch@entry, the entry of that removal, since it
+// may have the deleted one's name. In the names of thread and branch @ and ~ are escaped, too. A use of a grant under another decision than the
 // step's first adds that decision's gate.
 func StepKey(ctx context.Context) (string, bool) {
 	sc, ok := ctx.Value(keyScope).(*scope)
@@ -125,8 +126,12 @@ func StepKey(ctx context.Context) (string, bool) {
 	if g := sc.task.session.claim.Generation(); g > 1 {
 		thread += "@" + strconv.FormatUint(uint64(g), 10)
 	}
-	if b := sc.task.session.branch; b != posthouse.MainBranch {
+	b, birth := sc.task.session.branch, sc.task.session.birth
+	if b != posthouse.MainBranch || birth != 0 {
 		thread += "~" + keyName(b)
+	}
+	if birth != 0 {
+		thread += "@" + strconv.FormatUint(birth, 10)
 	}
 	key := thread + "/" + sc.task.Key() + "/" + sc.name + "/" + strconv.Itoa(int(sc.occurrence))
 	if sc.under != "" {

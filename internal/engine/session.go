@@ -59,6 +59,7 @@ type Session struct {
 type identity struct {
 	ledger              *ledger.Ledger
 	thread, branch, run string
+	birth               uint64 // of the branch
 	instance            string
 	hold                time.Duration
 }
@@ -100,7 +101,7 @@ func Begin(ctx context.Context, l *ledger.Ledger, o SessionOptions) (*Session, e
 		return nil, err
 	}
 	s := &Session{
-		identity: identity{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, instance: o.Instance, hold: o.Hold},
+		identity: identity{ledger: l, thread: o.Thread, branch: o.Branch, birth: claim.Birth(), run: o.Run, instance: o.Instance, hold: o.Hold},
 		tenure:   tenure{claim: claim, contention: o.contention},
 	}
 	if err := s.findHead(ctx); err != nil {
@@ -134,6 +135,7 @@ func (s *Session) findHead(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
+	s.birth = info.Birth(s.branch)
 	h, err := ledger.HeadOf(ctx, s.ledger, info, b)
 	s.head.Store(h)
 	return err
@@ -147,6 +149,10 @@ func (s *Session) Thread() string { return s.thread }
 
 // Branch returns the branch's name.
 func (s *Session) Branch() string { return s.branch }
+
+// BirthOf returns the entry of the newest removal before a session's branch began that ended a branch
+// of the thread, 0 for none. It tells the branch apart from a deleted one of its name.
+func BirthOf(s *Session) uint64 { return s.birth }
 
 // Run returns the run's id.
 func (s *Session) Run() string { return s.run }
@@ -422,7 +428,7 @@ func (s *Session) Fork(ctx context.Context, id posthouse.ID, o *ledger.ForkOptio
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.branch, s.claimPersisted, s.executions = c.Branch, true, nil
+	s.branch, s.birth, s.claimPersisted, s.executions = c.Branch, s.claim.Birth(), true, nil
 	s.head.Store(&c.Header)
 	return &c.Header, nil
 }

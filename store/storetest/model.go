@@ -233,7 +233,7 @@ func (m *Model) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 
 func copyOfThread(t *posthouse.ThreadInfo) *posthouse.ThreadInfo {
 	c := *t
-	c.Branches, c.Waiting = slices.Clone(t.Branches), slices.Clone(t.Waiting)
+	c.Branches, c.Births, c.Waiting = slices.Clone(t.Branches), slices.Clone(t.Births), slices.Clone(t.Waiting)
 	c.Signals, c.Taken, c.Cancelling = slices.Clone(t.Signals), slices.Clone(t.Taken), slices.Clone(t.Cancelling)
 	return &c
 }

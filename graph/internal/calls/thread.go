@@ -12,12 +12,12 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// ThreadName names the thread of a call. h is the head of the caller, key the execution
-// that calls. The name consists of the caller's thread and branch, the node and, for a
-// subgraph that lives per call, the execution. It ends with a hash over all that tells
-// calls apart: a caller that was released or deleted and begins anew gets other threads,
-// and so do names that read alike.
-func ThreadName(h *posthouse.Header, key string, lifetime uint8, perCall bool) string {
+// ThreadName names the thread of a call. h is the head of the caller, birth that of its branch
+// ([posthouse.ThreadInfo.Birth]), key the execution that calls. The name consists of the
+// caller's thread and branch, the node and, for a subgraph that lives per call, the execution.
+// It ends with a hash over all that tells calls apart: a caller that was released or deleted and
+// begins again gets other threads, and so do names that read alike.
+func ThreadName(h *posthouse.Header, birth uint64, key string, lifetime uint8, perCall bool) string {
 	name := h.Thread
 	if b := h.Branch; b != posthouse.MainBranch {
 		name += ":" + b
@@ -27,6 +27,9 @@ func ThreadName(h *posthouse.Header, key string, lifetime uint8, perCall bool) s
 		call += "." + key
 	}
 	id := fmt.Appendf(nil, "%q %q %d %d %q", h.Thread, h.Branch, h.Generation, lifetime, name+call)
+	if birth != 0 {
+		id = fmt.Appendf(id, " %d", birth)
+	}
 	sum := sha256.Sum256(id)
 	end := "." + hex.EncodeToString(sum[:6])
 	name += strings.NewReplacer("/", "-", "#", "-", "+", "-", ">", "-").Replace(call)

@@ -177,7 +177,7 @@ func cloneHeader(h *posthouse.Header) *posthouse.Header {
 // CloneInfo copies a summary with what it refers to.
 func CloneInfo(t *posthouse.ThreadInfo) *posthouse.ThreadInfo {
 	c := *t
-	c.Branches, c.Waiting = slices.Clone(t.Branches), slices.Clone(t.Waiting)
+	c.Branches, c.Births, c.Waiting = slices.Clone(t.Branches), slices.Clone(t.Births), slices.Clone(t.Waiting)
 	c.Signals, c.Taken, c.Cancelling = slices.Clone(t.Signals), slices.Clone(t.Taken), slices.Clone(t.Cancelling)
 	return &c
 }

@@ -8,5 +8,5 @@ import (
 
 // Cases lists the rules.
 func Cases() []desk.Case {
-	return slices.Concat(deleteCases(), keepCases(), retainCases(), finishedCases(), slotCases(), releaseCases(), copyCases(), sealedCases(), activityCases())
+	return slices.Concat(deleteCases(), birthCases(), keepCases(), retainCases(), finishedCases(), slotCases(), releaseCases(), copyCases(), sealedCases(), activityCases())
 }
