@@ -359,6 +359,14 @@ func (p *post) Record(ctx context.Context, id task.ClaimID, r task.StepResult) e
 	return tell(ctx, p, func(ctx context.Context, e task.Engine) error { return e.Record(ctx, id, r) })
 }
 
+func (p *post) Begin(ctx context.Context, id task.ClaimID, b task.Beginning) (*task.Begun, error) {
+	return carry(ctx, p, p.mute, func(ctx context.Context, e task.Engine) (*task.Begun, error) { return e.Begin(ctx, id, b) })
+}
+
+func (p *post) End(ctx context.Context, id task.ClaimID, n task.Ending) error {
+	return tell(ctx, p, func(ctx context.Context, e task.Engine) error { return e.End(ctx, id, n) })
+}
+
 func (p *post) Resolve(ctx context.Context, id task.ClaimID, v task.Verdict) error {
 	return tell(ctx, p, func(ctx context.Context, e task.Engine) error { return e.Resolve(ctx, id, v) })
 }

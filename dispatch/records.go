@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
 )
@@ -68,8 +69,9 @@ func (d *Dispatcher) find(ctx context.Context, g *posthouse.Gate) (*finding, err
 			out.steps = append(out.steps, task.StepResult{Name: s.Name, Occurrence: s.Occurrence, Effect: s.Effect, Value: s.Value})
 		}
 	}
+	at := license.Task{Thread: g.Thread, Branch: g.Branch}
 	for _, g := range x.Gates {
-		if strings.HasPrefix(g.Name, prefix) {
+		if strings.HasPrefix(g.Name, prefix) && at.Finds(g) {
 			out.gates = append(out.gates, *g)
 		}
 	}
@@ -178,16 +180,27 @@ func (d *Dispatcher) Record(ctx context.Context, id task.ClaimID, r task.StepRes
 }
 
 // parked encodes what the handler of a session waits for, with the times of questions by the
-// engine's clock. A worker of another session may be of another version, and ask otherwise.
-func (d *Dispatcher) parked(waits []task.Wait, session string) (json.RawMessage, error) {
-	out := make([]task.Wait, len(waits))
+// engine's clock; the escalation of an edit's question counts from when the edited one was asked. A worker of another session may be of another version, and ask otherwise.
+func (d *Dispatcher) parked(ctx context.Context, task *posthouse.Gate, waits []handler.Wait, session string) (json.RawMessage, error) {
+	have, err := d.onRecord(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]handler.Wait, len(waits))
 	for i, w := range waits {
+		edited, err := checkWait(&have, &w)
+		if err != nil {
+			return nil, err
+		}
 		if w.Question != nil {
 			g := w.Question.Clone()
 			shift(&g.ExpiresAt, d.core.Now())
 			if g.Escalation != nil {
-				e := *g.Escalation
-				shift(&e.At, d.core.Now())
+				e, from := *g.Escalation, d.core.Now()
+				if edited != nil {
+					from = edited.CreatedAt
+				}
+				shift(&e.At, from)
 				g.Escalation = &e
 			}
 			if err := cmp.Or(handler.CheckName("question", g.Name), commit.ValidateGate(g, false), commit.MayOpen(d.core, g)); err != nil {

@@ -33,7 +33,7 @@ func (d *Dispatcher) Resolve(ctx context.Context, id task.ClaimID, v task.Verdic
 	}
 	o := d.outcome(h.gate.Call, r.Worker, &v)
 	if v.Action == task.Await {
-		if o.Waits, err = d.parked(v.Waits, h.session); err != nil {
+		if o.Waits, err = d.parked(ctx, h.gate, v.Waits, h.session); err != nil {
 			return err
 		}
 	}

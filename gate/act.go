@@ -6,13 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/jsontype"
+	"github.com/posthouse/posthouse/internal/license"
 )
 
 // ActOptions refine [Act]. The zero value is an effect that is not idempotent. People are
@@ -62,20 +61,27 @@ type ActOptions[T, Out any] struct {
 // good). If other content is licensed by then, it runs only if the first effect did
 // not happen; if it did, Act returns [posthouse.ErrConflict].
 //
-// A name that ends like the number of a call, as in "pay[1]", is ErrInvalid. In the handler
-// of a worker Act is [posthouse.ErrUnsupported].
+// A name that ends like the number of a call, as in "pay[1]", is ErrInvalid.
+//
+// In the handler of a worker its engine puts the attempt and its result on record, and says
+// what was approved. The grant must be one that this task's handler proposed, in this iteration:
+// any other is ErrForbidden. A worker that dies, stops or loses the task in the middle of fn
+// leaves the outcome unknown. fn can neither record steps nor wait.
 func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx context.Context, content T) (Out, error), o ...ActOptions[T, Out]) (Out, error) {
 	var none Out
 	opt, err := engine.One(o)
 	if err != nil {
 		return none, err
 	}
-	task, err := programOf(ctx, "gate.Act")
-	if err != nil {
-		return none, err
-	}
 	if fn == nil {
 		return none, posthouse.Invalid("fn", "of effect %.40q is nil", name)
+	}
+	if h, ok := handler.From(ctx); ok {
+		return actInHandler(ctx, h, name, grant, fn, opt)
+	}
+	task, err := engine.TaskOf(ctx, "gate.Act")
+	if err != nil {
+		return none, err
 	}
 	effect := posthouse.EffectExternal
 	if opt.Idempotent {
@@ -99,7 +105,7 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 		return none, err
 	}
 	if a.other != nil {
-		return none, a.conflict(a.other, grant)
+		return none, license.Conflict(a.name, a.other, posthouse.ID(grant))
 	}
 	return jsontype.DecodeRecorded[Out]("the result of effect "+name, v)
 }
@@ -157,7 +163,8 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 		}
 		open = how == repeatable
 	}
-	if g, err = a.current(ctx, g); err != nil {
+	stale := func(g *posthouse.Gate) error { return a.stale(ctx, g) }
+	if g, err = license.Current(ctx, a.task.Gates(), a.task.Session().Ledger().Now, g, stale); err != nil {
 		return posthouse.Value{}, err
 	}
 	if err := a.alone(ctx, g); err != nil {
@@ -176,8 +183,8 @@ func (a *action[T, Out]) goOn(ctx context.Context, g *posthouse.Gate, state engi
 	if err != nil {
 		return posthouse.Value{}, err
 	}
-	if !sameContent(under, g) {
-		return posthouse.Value{}, a.conflict(under, Grant(g.ID))
+	if !license.SameContent(under, g) {
+		return posthouse.Value{}, license.Conflict(a.name, under, g.ID)
 	}
 	if state == engine.UseWaits {
 		return posthouse.Value{}, a.use.Wait()
@@ -195,13 +202,13 @@ func (a *action[T, Out]) alone(ctx context.Context, g *posthouse.Gate) error {
 		return nil
 	}
 	under, err := a.task.Session().Gate(ctx, before)
-	if errors.Is(err, posthouse.ErrNotFound) || err == nil && sameContent(under, g) {
+	if errors.Is(err, posthouse.ErrNotFound) || err == nil && license.SameContent(under, g) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return a.conflict(under, Grant(g.ID))
+	return license.Conflict(a.name, under, g.ID)
 }
 
 // perform runs the function of a use that is on record as begun. Something that it waits for
@@ -247,32 +254,12 @@ func (a *action[T, Out]) same(ctx context.Context, grant Grant) error {
 	}
 	now, err := s.Gate(ctx, posthouse.ID(grant))
 	if err == nil {
-		err = a.licenses(now)
+		err = license.Never(now)
 	}
-	if err != nil || before.Decision == nil || sameContent(before, now) {
+	if err != nil || before.Decision == nil || license.SameContent(before, now) {
 		return err
 	}
-	return a.conflict(before, grant)
-}
-
-func (a *action[T, Out]) conflict(before *posthouse.Gate, grant Grant) error {
-	return &posthouse.Error{
-		Code: posthouse.CodeConflict, Field: "content", Gate: before.ID, Decision: before.Decision,
-		Message: fmt.Sprintf("effect %s ran on what gate %s licensed, and gate %s licenses something else", a.name, before.ID, grant),
-		Hint:    "a recorded effect never runs again: act under another name, or fork from before it",
-	}
-}
-
-func sameContent(a, b *posthouse.Gate) bool {
-	of := func(g *posthouse.Gate) []byte {
-		data := g.Licensed()
-		c, err := posthouse.CanonicalJSON(data)
-		if err != nil {
-			return data
-		}
-		return c
-	}
-	return bytes.Equal(of(a), of(b))
+	return license.Conflict(a.name, before, posthouse.ID(grant))
 }
 
 // resolve returns the gate of a grant, if its decision licenses anything at all.
@@ -284,34 +271,19 @@ func (a *action[T, Out]) resolve(ctx context.Context, grant Grant) (*posthouse.G
 	if err != nil {
 		return nil, err
 	}
-	return g, a.licenses(g)
+	return g, license.Never(g)
 }
 
-// licenses returns why a gate can never license the effect.
-func (a *action[T, Out]) licenses(g *posthouse.Gate) error {
-	refuse := func(format string, args ...any) error {
-		return &posthouse.Error{
-			Code: posthouse.CodeForbidden, Field: "grant", Decision: g.Decision,
-			Message: fmt.Sprintf("gate %s licenses no effect: ", g.ID) + fmt.Sprintf(format, args...), Hint: "propose it (gate.Propose)",
-		}
-	}
-	switch {
-	case g.Decision == nil:
-		return refuse("it is not decided")
-	case g.Bind == posthouse.ByName || g.Uses == 0:
-		return refuse("it was not put by gate.Propose")
-	case g.Decision.Verdict != posthouse.Approve && g.Decision.Verdict != posthouse.Edit:
-		return refuse("the answer is %s, by %s", g.Decision.Verdict, g.Decision.By)
-	}
-	return nil
-}
-
-// expected compares what is on record with what the program believes.
+// expected compares what is on record with what the caller believes.
 func (a *action[T, Out]) expected(g *posthouse.Gate, content T) error {
-	if a.opt.Expect == nil {
+	return expected(a.name, a.opt.Expect, g, content)
+}
+
+func expected[T any](name string, expect *T, g *posthouse.Gate, content T) error {
+	if expect == nil {
 		return nil
 	}
-	want, err := posthouse.JSON.Marshal(a.opt.Expect)
+	want, err := posthouse.JSON.Marshal(expect)
 	if err != nil {
 		return err
 	}
@@ -324,69 +296,15 @@ func (a *action[T, Out]) expected(g *posthouse.Gate, content T) error {
 	}
 	return &posthouse.Error{
 		Code: posthouse.CodeConflict, Field: "content", Gate: g.ID, Decision: g.Decision,
-		Message: fmt.Sprintf("effect %s expects %.200s, and %.200s was approved", a.name, want, have), Hint: "propose what is to be done now",
-	}
-}
-
-// current returns the gate whose decision applies now: the grant's, or that of the question
-// that asked again about the same content.
-func (a *action[T, Out]) current(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, error) {
-	for {
-		why := a.stale(ctx, g)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		q := a.again(g, why)
-		if _, asked := a.task.Gates().Asked(ctx, q); why == nil && !asked { // what is with people stays with them
-			return g, nil
-		}
-		again, err := a.task.Gates().Ask(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		if err := a.licenses(again); err != nil {
-			return nil, err
-		}
-		g = again
+		Message: fmt.Sprintf("effect %s expects %.200s, and %.200s was approved", name, want, have), Hint: "propose what is to be done now",
 	}
 }
 
 // stale returns why a decision does not hold here and now.
 func (a *action[T, Out]) stale(ctx context.Context, g *posthouse.Gate) error {
 	s := a.task.Session()
-	if err := s.Licenses(ctx, g); err != nil {
+	if err := license.Stale(ctx, s.Ledger().Core(), g, s.Thread(), s.Branch()); err != nil || a.opt.Check == nil {
 		return err
-	}
-	if g.PastValidity(s.Ledger().Now()) {
-		until := g.Decision.At.Add(g.ValidFor)
-		return &posthouse.Error{Code: posthouse.CodeExpired, Message: "the approval by " + g.Decision.By + " was good until " + until.Format(time.RFC3339)}
-	}
-	if err := commit.Reconsider(s.Ledger().Core(), g); err != nil {
-		return err
-	}
-	if a.opt.Check == nil {
-		return nil
 	}
 	return engine.Guard(func() error { return a.opt.Check(ctx, g.Clone()) })
-}
-
-// again is the question about what a gate licenses: yes or no. An edit would
-// escape the rules of the question that proposed it.
-func (a *action[T, Out]) again(g *posthouse.Gate, why error) posthouse.Gate {
-	q := posthouse.Gate{
-		Name: engine.BaseName(g.Name), Kind: g.Kind, Text: g.Text, Payload: g.Licensed(), Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
-		Assignees: slices.Clone(g.Assignees), RequestedBy: g.RequestedBy, Requesters: slices.Clone(g.Requesters), AllowRequest: g.AllowRequest, Labels: g.Labels,
-		Quorum: g.Quorum, Uses: g.Uses, ValidFor: g.ValidFor, Supersedes: g.ID,
-	}
-	if why != nil {
-		q.Note = clip("asked again: " + why.Error())
-	}
-	now := a.task.Session().Ledger().Now()
-	if !g.ExpiresAt.IsZero() {
-		q.ExpiresAt = now.Add(g.ExpiresAt.Sub(g.CreatedAt))
-	}
-	if e := g.Escalation; e != nil {
-		q.Escalation = &posthouse.Escalation{At: now.Add(e.At.Sub(g.CreatedAt)), To: e.To, Replace: e.Replace}
-	}
-	return q
 }

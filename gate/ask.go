@@ -96,10 +96,7 @@ func (q *Question) decided(ctx context.Context, task *engine.Task, g posthouse.G
 // are for programs.
 func askInHandler[T any](h handler.Scope, q *Question) (a Answer[T], err error) {
 	if q.Auto != nil {
-		return a, &posthouse.Error{
-			Code: posthouse.CodeUnsupported, Field: "Auto", Message: "of question " + q.Name + " is not for handlers",
-			Hint: "ask it in the program that hands the task out, or decide in the handler whether to ask",
-		}
+		return a, noAuto(q)
 	}
 	g, err := q.gate(reflect.TypeFor[T](), handler.Epoch)
 	if err != nil {
@@ -110,6 +107,13 @@ func askInHandler[T any](h handler.Scope, q *Question) (a Answer[T], err error) 
 		return a, err
 	}
 	return answer[T](decided)
+}
+
+func noAuto(q *Question) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeUnsupported, Field: "Auto", Message: "of question " + q.Name + " is not for handlers",
+		Hint: "ask it in the program that hands the task out, or decide in the handler whether to ask",
+	}
 }
 
 func answer[T any](g *posthouse.Gate) (Answer[T], error) {

@@ -3,19 +3,16 @@ package gate
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
-	"slices"
-	"strconv"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/license"
 )
 
 // KindOutcome is the kind of the question that [Act] asks about an effect with an
 // unknown outcome.
-const KindOutcome = "outcome"
+const KindOutcome = license.KindOutcome
 
 // The outcomes of an attempt, once it is settled.
 const (
@@ -35,7 +32,7 @@ func (a *action[T, Out]) resolveOutcome(ctx context.Context, g *posthouse.Gate, 
 	if err != nil {
 		return v, undone, err
 	}
-	same := sameContent(under, g)
+	same := license.SameContent(under, g)
 	_, asked := a.task.Gates().Asked(ctx, q) // what is with people stays with them
 	if a.opt.Idempotent && same && !asked {
 		return v, repeatable, nil
@@ -55,28 +52,20 @@ func (a *action[T, Out]) resolveOutcome(ctx context.Context, g *posthouse.Gate, 
 }
 
 // outcome is the question about an attempt that a gate licensed.
-func (a *action[T, Out]) outcome(under *posthouse.Gate, attempt int) (posthouse.Gate, error) {
-	q := posthouse.Gate{
-		Name: KindOutcome, Kind: KindOutcome,
-		Text: fmt.Sprintf("It is not known whether %s was done (attempt %d, approved by %s in %s). Respond with its result if it was, approve if it was not and is to be done, reject to give it up.",
-			a.name, attempt, under.Decision.By, under.ID),
-		Verdicts:    []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Respond},
-		RequestedBy: under.RequestedBy, Requesters: slices.Clone(under.Requesters), AllowRequest: under.AllowRequest, Assignees: slices.Clone(under.Assignees),
-	}
-	if attempt > 1 { // another question, not the same put otherwise
-		q.Name += "-" + strconv.Itoa(attempt)
-	}
+func (a *action[T, Out]) outcome(under *posthouse.Gate, attempt int) (q posthouse.Gate, err error) {
 	content, err := licensed[T](under)
 	if err != nil {
 		return q, err
 	}
-	if q.Payload, err = posthouse.JSON.Marshal(content); err != nil {
+	payload, err := posthouse.JSON.Marshal(content)
+	if err != nil {
 		return q, err
 	}
-	if schema, err := schemaOf(reflect.TypeFor[Out]()); err == nil && commit.MayOpen(a.task.Session().Ledger().Core(), &posthouse.Gate{Schema: schema}) == nil {
-		q.Schema = schema
+	schema, err := schemaOf(reflect.TypeFor[Out]())
+	if err != nil {
+		schema = nil
 	}
-	return q, nil
+	return license.Outcome(a.task.Session().Ledger().Core(), a.name, under, attempt, payload, schema), nil
 }
 
 // reconcile asks the program what became of an attempt. It asks people if the
@@ -90,18 +79,12 @@ func (a *action[T, Out]) reconcile(ctx context.Context, q posthouse.Gate, asked 
 		err = engine.Guard(func() error { out, done, err = a.opt.Reconcile(ctx, content); return err })
 		return out, done, err
 	}
-	decided, err := a.task.Gates().Ask(ctx, q)
-	if err != nil {
+	decided, done, err := license.AskOutcome(ctx, a.task.Gates(), q)
+	if err != nil || !done {
 		return out, false, err
 	}
-	switch d := decided.Decision; d.Verdict {
-	case posthouse.Respond:
-		if err := json.Unmarshal(d.Value, &out); err != nil {
-			return out, false, unfit(decided, d, err)
-		}
-		return out, true, nil
-	case posthouse.Approve:
-		return out, false, nil
+	if err := json.Unmarshal(decided.Decision.Value, &out); err != nil {
+		return out, false, unfit(decided, decided.Decision, err)
 	}
-	return out, false, refused(decided)
+	return out, true, nil
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/license"
 )
 
 // A Grant is the id of a gate whose decision licenses effects. [Propose] returns it and
@@ -33,8 +32,11 @@ const maxEdits = 100
 //
 // A rejection is [posthouse.ErrForbidden], a deadline that passed
 // [posthouse.ErrExpired], a withdrawal [posthouse.ErrCancelled]: Error.Decision says
-// who and why. In the handler of a worker it is [posthouse.ErrUnsupported]. Other errors
-// are those of [Ask].
+// who and why. Other errors are those of [Ask].
+//
+// In the handler of a worker its engine asks, once the handler has returned that error. Its
+// requesters are those of the run: RequestedBy and AllowRequester are ErrInvalid there, and
+// Auto is [posthouse.ErrUnsupported].
 func Propose[T any](ctx context.Context, q Question, content T) (Grant, error) {
 	return ProposeFor(ctx, content, func(T) Question { return q })
 }
@@ -43,7 +45,10 @@ func Propose[T any](ctx context.Context, q Question, content T) (Grant, error) {
 // judged by the rules of the edited content: an amount raised beyond a limit
 // needs that amount's quorum.
 func ProposeFor[T any](ctx context.Context, content T, question func(content T) Question) (Grant, error) {
-	task, err := programOf(ctx, "gate.Propose")
+	if h, ok := handler.From(ctx); ok {
+		return proposeInHandler(ctx, h, content, question)
+	}
+	task, err := engine.TaskOf(ctx, "gate.Propose")
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +72,7 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 			return Grant(decided.ID), nil
 		case posthouse.Edit:
 		default:
-			return "", refused(decided)
+			return "", license.Refused(decided)
 		}
 		if content, err = licensed[T](decided); err != nil {
 			return "", err
@@ -80,32 +85,21 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 			return "", err
 		}
 		if why == nil {
-			if sameRule(&g, decided) {
+			if license.SameRule(&g, decided) {
 				return Grant(decided.ID), nil
 			}
-			settled, err := settleEdit(ctx, task, g, decided)
+			settled, err := task.Gates().Settle(ctx, license.EditDecided(g, decided), nil)
 			if err != nil {
 				return "", err
 			}
 			return Grant(settled.ID), nil
 		}
-		note = clip("edited by " + decided.Decision.By + ", and to be decided again: " + why.Error())
+		note = license.ProposedAgain(decided, why)
 	}
 	return "", posthouse.Invalid("content", "was edited more than %d times", maxEdits)
 }
 
-// programOf returns the task of a program that proposes an effect or runs one. The handler of a
-// worker is refused: what it would run is not on record at its engine before it begins.
-func programOf(ctx context.Context, what string) (*engine.Task, error) {
-	if _, ok := handler.From(ctx); ok {
-		return nil, &posthouse.Error{
-			Code: posthouse.CodeUnsupported, Field: "context", Message: "of " + what + " is that of a worker's handler",
-			Hint: "propose the effect in the program, and hand it out from within gate.Act there (step.Remote, graph.Remote)",
-		}
-	}
-	return engine.TaskOf(ctx, what)
-}
-
+// proposal returns the question about a content. Without a task it is that of a handler.
 func proposal[T any](ctx context.Context, task *engine.Task, content T, question func(T) Question) (q Question, g posthouse.Gate, err error) {
 	q = question(content)
 	switch several := q.Quorum != nil || q.FourEyes; {
@@ -123,7 +117,12 @@ func proposal[T any](ctx context.Context, task *engine.Task, content T, question
 		q.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit}
 	}
 	q.Show = content
-	if g, err = q.asGate(ctx, task, reflect.TypeFor[T]()); err != nil {
+	if task != nil {
+		g, err = q.asGate(ctx, task, reflect.TypeFor[T]())
+	} else {
+		g, err = q.gate(reflect.TypeFor[T](), handler.Epoch)
+	}
+	if err != nil {
 		return q, g, err
 	}
 	if _, err := read[T](g.Payload, false); err != nil {
@@ -148,25 +147,14 @@ func judgeEdit[T any](ctx context.Context, task *engine.Task, first, decided *po
 	if _, before := task.Gates().Asked(ctx, g); before {
 		return g, posthouse.Invalid("content", "was judged before"), nil
 	}
-	if g.Quorum != nil && decided.Quorum == nil {
-		return g, posthouse.Invalid("quorum", "of %d is needed for it", g.Quorum.Need), nil
-	}
-	d := *decided.Decision
-	if _, ok := g.Decider(d.By, d.At); !ok {
-		return g, g.NotAssigned(d.By), nil
-	}
-	if until := d.At.Add(g.ValidFor); g.ValidFor > 0 && task.Session().Ledger().Now().After(until) {
-		return g, &posthouse.Error{Code: posthouse.CodeExpired, Message: "the edit was good until " + until.Format(time.RFC3339)}, nil
-	}
-	judged := g
-	judged.Verdicts = append(slices.Clone(g.Verdicts), posthouse.Edit) // it was edited by a question that allowed it
-	if why := commit.Counts(task.Session().Ledger().Core(), &judged, decided); why != nil {
+	if why := license.JudgeEdit(task.Session().Ledger().Core(), &g, decided); why != nil {
 		return g, why, nil
 	}
 	if q.Auto == nil {
 		return g, nil, nil
 	}
-	d.Verdict = posthouse.Approve
+	d, judged := *decided.Decision, g
+	d.Verdict, judged.Verdicts = posthouse.Approve, append(slices.Clone(g.Verdicts), posthouse.Edit)
 	why = q.Auto.guard(ctx, &judged, &d)
 	return g, why, ctx.Err()
 }
@@ -176,28 +164,6 @@ func sinceFirst(q *Question, g, first *posthouse.Gate) {
 	if e := q.Escalate; e != nil && first != nil {
 		g.Escalation.At = first.CreatedAt.Add(e.After)
 	}
-}
-
-// sameRule reports whether the question about edited content asks the same people, in the
-// same words, as the one that was edited. Then the decision's own gate says all.
-func sameRule(g, decided *posthouse.Gate) bool {
-	e, was := g.Escalation, decided.Escalation
-	if (e == nil) != (was == nil) || e != nil && (e.Replace != was.Replace || !slices.Equal(e.To, was.To) || !posthouse.ToMillis(e.At).Equal(was.At)) {
-		return false
-	}
-	return g.Text == decided.Text && slices.Equal(g.Assignees, decided.Assignees) && g.RequestedBy == decided.RequestedBy &&
-		g.AllowRequest == decided.AllowRequest && (g.Quorum == nil) == (decided.Quorum == nil) && g.Uses == decided.Uses && g.ValidFor == decided.ValidFor
-}
-
-// settleEdit puts the question about edited content on record, with the decision of whoever
-// edited it. Its people are then asked where [Act] asks again.
-func settleEdit(ctx context.Context, task *engine.Task, g posthouse.Gate, decided *posthouse.Gate) (*posthouse.Gate, error) {
-	d := *decided.Decision
-	d.Verdict, d.Value, d.For = posthouse.Approve, nil, ""
-	d.Reason = clip("edited gate " + string(decided.ID) + " to this. " + d.Reason)
-	g.Requesters = slices.Clone(decided.Requesters)
-	g.Decision = &d
-	return task.Gates().Settle(ctx, g, nil)
 }
 
 // licensed returns the content of a decision: what was shown, or the edit.
@@ -215,23 +181,4 @@ func licensed[T any](g *posthouse.Gate) (content T, err error) {
 		e.Hint = "the edit does not say what would run: propose it again, with a schema that admits no such edit"
 	}
 	return content, e
-}
-
-func refused(g *posthouse.Gate) error {
-	d := g.Decision
-	e := &posthouse.Error{
-		Code: posthouse.CodeForbidden, Decision: d, Gate: g.ID, Message: "question " + g.Name + " was answered with " + string(d.Verdict) + " by " + d.By,
-		Hint: "nothing was done",
-	}
-	switch d.Verdict {
-	case posthouse.Expire:
-		e.Code, e.Message = posthouse.CodeExpired, "nobody decided question "+g.Name+" in time"
-		e.Hint = "ask it again (posthouse ask-again " + string(g.ID) + ")"
-	case posthouse.Cancel:
-		e.Code = posthouse.CodeCancelled
-	}
-	if d.Reason != "" {
-		e.Message += ": " + d.Reason
-	}
-	return e
 }

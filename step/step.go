@@ -112,8 +112,11 @@ func (o *Options) codec() posthouse.Codec {
 // any other step's. A branch other than main adds "~branch" to the thread, a branch that
 // began after another of the thread was deleted "~branch@entry". From the second generation
 // of a thread on "@generation" follows its name.
-// Outside a step it is "".
+// In the function of a handler's gate.Act it is the key of that use, and outside a step "".
 func Key(ctx context.Context) string {
+	if key := handler.Key(ctx); key != "" {
+		return key
+	}
 	key, _ := engine.StepKey(ctx)
 	return key
 }

@@ -63,6 +63,18 @@ type Engine interface {
 	// beyond [MaxStep], or with which those of the iteration are beyond [MaxSteps].
 	Record(ctx context.Context, id ClaimID, r StepResult) error
 
+	// Begin asks whether an effect of the task's handler under a grant may run, by the rules of
+	// gate.Act, and puts on record that it does, before it runs. [posthouse.ErrForbidden] for a
+	// grant that this task's handler has not proposed, that licenses nothing, or that other
+	// effects used, and for an effect that another call of the claim began;
+	// [posthouse.ErrConflict] for one that ran on other content.
+	Begin(ctx context.Context, id ClaimID, b Beginning) (*Begun, error)
+
+	// End puts on record what became of an effect that the claim began. The same again does
+	// nothing. [posthouse.ErrForbidden] for one that it has not begun, [posthouse.ErrExists] for
+	// one that ended otherwise, [posthouse.ErrTooLarge] as for Record.
+	End(ctx context.Context, id ClaimID, e Ending) error
+
 	// Resolve ends the claim with a verdict. The same verdict again does nothing.
 	// [posthouse.ErrConflict] if the claim is lost or had another verdict,
 	// [posthouse.ErrInvalid] for one that does not fit; then the claim stays.
@@ -145,7 +157,7 @@ type Records struct {
 	Steps  []StepResult     `json:"steps,omitempty"`
 	Gates  []posthouse.Gate `json:"gates,omitempty"` // questions and signals that were waited for
 
-	// Grants says that effects of class external need a grant, which handlers have none of.
+	// Grants says that effects of class external need a grant: see [Engine].Begin.
 	Grants bool `json:"grants,omitempty"`
 
 	Next string `json:"next,omitempty"` // begins the next page; "" on the last

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -135,8 +136,10 @@ func (v *Verdict) checkWaits() error {
 	for i := range v.Waits {
 		w := &v.Waits[i]
 		switch {
-		case (w.Question == nil) == (w.Signal == ""):
-			return posthouse.Invalid("waits", "must each have a question or a signal")
+		case waitsFor(w) != 1:
+			return posthouse.Invalid("waits", "must each have a question, a signal, or an effect (act)")
+		case w.Edited != "" && (w.Question == nil || w.Question.Uses == 0 || w.Edited.Validate() != nil):
+			return posthouse.Invalid("edited", "is the id of the gate whose edit a question with uses proposes")
 		case w.Timeout < 0 || w.Timeout > backoff.Longest:
 			return posthouse.Invalid("timeout", "of signal %.40q must be between 0 and 100 years", w.Signal)
 		case w.Question != nil && !posthouse.AsksPeople(w.Question.Kind):
@@ -147,6 +150,38 @@ func (v *Verdict) checkWaits() error {
 				return err
 			}
 		}
+		if w.Act != nil {
+			if err := checkUse(w.Act); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// waitsFor counts what a wait is for.
+func waitsFor(w *Wait) (n int) {
+	for _, there := range []bool{w.Question != nil, w.Signal != "", w.Act != nil} {
+		if there {
+			n++
+		}
+	}
+	return n
+}
+
+// checkProposal checks a question whose approval licenses effects.
+func checkProposal(g *posthouse.Gate) error {
+	switch {
+	case g.Uses < 0 || g.ValidFor < 0 || g.Uses == 0 && g.ValidFor != 0:
+		return posthouse.Invalid("uses", "and validFor of question %.40q must not be negative, and validFor goes with uses", g.Name)
+	case g.Uses == 0:
+		return nil
+	case g.Bind != posthouse.ByContent:
+		return posthouse.Invalid("bind", "of question %.40q is by name, and such an answer licenses no effect", g.Name)
+	case len(g.Payload) == 0:
+		return posthouse.Invalid("payload", "of question %.40q is what its approval licenses", g.Name)
+	case len(g.Verdicts) == 0 || slices.Contains(g.Verdicts, posthouse.Respond):
+		return posthouse.Invalid("verdicts", "of question %.40q must be named, without respond, which licenses nothing", g.Name)
 	}
 	return nil
 }
@@ -163,7 +198,7 @@ func checkQuestion(g *posthouse.Gate) error {
 		{"hash", !g.Hash.IsZero()}, {"seq", g.Seq != 0}, {"signal", g.Signal != ""}, {"latch", g.Latch}, {"task", g.Task != ""},
 		{"requestedBy", g.RequestedBy != ""}, {"requesters", len(g.Requesters) > 0}, {"note", g.Note != ""}, {"allowRequester", g.AllowRequest}, {"createdAt", !g.CreatedAt.IsZero()},
 		{"supersedes", g.Supersedes != ""}, {"origin", g.Origin != ""}, {"instance", g.Instance != ""},
-		{"uses", g.Uses != 0}, {"validFor", g.ValidFor != 0}, {"call", g.Call != nil},
+		{"call", g.Call != nil},
 		{"votes", len(g.Votes) > 0}, {"assignments", len(g.Assignments) > 0}, {"decision", g.Decision != nil},
 	} {
 		if f.set {
@@ -172,7 +207,7 @@ func checkQuestion(g *posthouse.Gate) error {
 			return e
 		}
 	}
-	return nil
+	return checkProposal(g)
 }
 
 // Check returns [posthouse.ErrInvalid], which names the field that does not fit, or

@@ -104,7 +104,10 @@ func (r *records) Do(ctx context.Context, name string, effect posthouse.Effect, 
 }
 
 // Ask implements [handler.Scope]. Questions of one name are told apart by what they show.
-func (r *records) Ask(g posthouse.Gate) (*posthouse.Gate, error) {
+func (r *records) Ask(g posthouse.Gate) (*posthouse.Gate, error) { return r.Propose(g, "") }
+
+// Propose implements [handler.Scope]. The engine leaves out approvals that license nothing here.
+func (r *records) Propose(g posthouse.Gate, edited posthouse.ID) (*posthouse.Gate, error) {
 	if err := handler.CheckName("question", g.Name); err != nil {
 		return nil, err
 	}
@@ -115,7 +118,7 @@ func (r *records) Ask(g posthouse.Gate) (*posthouse.Gate, error) {
 		return nil, err
 	}
 	asked := g
-	r.waits = append(r.waits, task.Wait{Question: &asked})
+	r.waits = append(r.waits, task.Wait{Question: &asked, Edited: edited})
 	g.Name = have.Within + handler.Nested + g.Name
 	content := g.Content()
 	n := r.count(g.Name + "\x00" + string(content[:]))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/handler"
 )
 
 // TaskSteps puts results of a handler's steps on record, each once. It knows what is on
@@ -86,13 +87,28 @@ func (t *TaskSteps) mayAdd(id posthouse.ID, s *posthouse.Step) error {
 			Code: posthouse.CodeExists, Gate: id, Message: "step " + s.Name + " has another result on record",
 			Hint: "execute the handler again: it gets that result",
 		}
-	case t.Limit > 0 && size > t.Limit:
+	case t.acts(s):
 		return &posthouse.Error{
-			Code: posthouse.CodeTooLarge, Gate: id, Field: "steps", Message: fmt.Sprintf("of the iteration have %d bytes with step %.200q; the limit is %d", size, s.Name, t.Limit),
-			Hint: "keep large values elsewhere and record references, or go on with another iteration, which has steps of its own",
+			Code: posthouse.CodeForbidden, Gate: id, Field: "step", Message: fmt.Sprintf("%.200q is an effect under a grant", s.Name),
+			Hint: "end it with its result (end), which names the attempt that began",
 		}
+	case t.Limit > 0 && size > t.Limit:
+		return overLimit(id, s.Name, size, t.Limit)
 	}
 	return nil
+}
+
+// acts reports whether an effect of the step's name has begun under a grant.
+func (t *TaskSteps) acts(s *posthouse.Step) bool {
+	_, ok := t.known[stepKey{handler.Call(s.Name, s.Occurrence) + handler.Nested + handler.UseReleased, 0}]
+	return ok
+}
+
+func overLimit(id posthouse.ID, name string, size, limit int) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeTooLarge, Gate: id, Field: "steps", Message: fmt.Sprintf("of the iteration have %d bytes with step %.200q; the limit is %d", size, name, limit),
+		Hint: "keep large values elsewhere and record references, or go on with another iteration, which has steps of its own",
+	}
 }
 
 // note notes a result, if it is one of those that are to be known. The first of a name counts.

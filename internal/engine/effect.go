@@ -3,11 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -30,12 +30,9 @@ type Effect struct {
 // gate that [Effect.Release] was given. [posthouse.ErrInvalid] for a name that ends
 // like the number of a call, as in "pay[1]": it would pass for the second "pay".
 func (c *Call) Effect() (*Effect, error) {
-	if i := strings.LastIndexByte(c.name, '['); i >= 0 && strings.HasSuffix(c.name, "]") && strings.Trim(c.name[i+1:len(c.name)-1], "0123456789") == "" {
+	if err := handler.CheckEffect(c.name); err != nil {
 		c.task.endCall(&c.call, posthouse.ErrInvalid)
-		return nil, &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "step", Message: "name " + strconv.Quote(c.name) + " of an effect ends like the number of a call",
-			Hint: "put what tells effects apart otherwise, as in pay-1",
-		}
+		return nil, err
 	}
 	c.task.mu.Lock()
 	defer c.task.mu.Unlock()
@@ -103,27 +100,8 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 		return t.closedError("effect", e.call.name)
 	}
 	released, failed := e.countAttempts()
-	others := 0
-	for i := range uses {
-		u := &uses[i]
-		if u.Task != t.Key() || callName(u.Name, u.Occurrence) != e.call.label() {
-			others++
-			continue
-		}
-		if u.Status == posthouse.GrantExecuted || released == 0 && u.Status != posthouse.GrantDecided {
-			return &posthouse.Error{
-				Code: posthouse.CodeForbidden, Decision: g.Decision,
-				Message: "effect " + e.call.name + " is on record under gate " + string(g.ID) + ", in entry " + strconv.FormatUint(u.Seq, 10) + ", and not where the thread stands now",
-				Hint:    "find out what became of it; to do it again, propose it again",
-			}
-		}
-	}
-	if others >= g.Uses {
-		return &posthouse.Error{
-			Code: posthouse.CodeForbidden, Decision: g.Decision,
-			Message: "the decision of gate " + string(g.ID) + " licensed " + strconv.Itoa(g.Uses) + " effect(s), and as many ran",
-			Hint:    "propose it again: each effect needs a decision of its own",
-		}
+	if err := license.MayBegin(g, uses, t.Key(), e.call.label(), released); err != nil {
+		return err
 	}
 	if released == failed || e.Under() != g.ID || e.isParked(released-1) { // else it is on record already
 		if err := e.call.recordAttempt(ctx, handler.UseReleased, released, g.ID, Attempt{}); err != nil {
@@ -161,22 +139,6 @@ func (e *Effect) Failed(ctx context.Context, cause error) error {
 			return err
 		}
 	}
-}
-
-// Licenses returns why a gate's decision licenses no effect of this run, nil if it
-// does. It may be of another branch or thread, or of a version released since.
-func (s *Session) Licenses(ctx context.Context, g *posthouse.Gate) error {
-	if err := s.licenses(g); err != nil {
-		return err
-	}
-	info, err := s.ledger.Thread(ctx, s.thread)
-	if err != nil {
-		return err
-	}
-	if g.Seq < info.First {
-		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: "gate " + string(g.ID) + " belongs to a released version of thread " + s.thread}
-	}
-	return nil
 }
 
 // OutcomeUnknown reports whether an error leaves open if an effect happened.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -193,7 +194,7 @@ func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, erro
 		}
 		g.Supersedes = q.last().ID
 		if why != nil && g.Note == "" {
-			g.Note = clip("the answer of " + q.last().Decision.By + " does not count any more: " + why.Error())
+			g.Note = license.Clip("the answer of " + q.last().Decision.By + " does not count any more: " + why.Error())
 		}
 	}
 	m.questions = append(m.questions, g)
@@ -214,31 +215,12 @@ func (t *Task) recordedAnswer(ctx context.Context, g *posthouse.Gate, q *questio
 		q.gates[len(q.gates)-1] = last
 	}
 	if why = checked.counts(t.session.ledger.Core(), g, last); why == nil && g.Uses > 0 {
-		why = t.session.licenses(last)
+		why = license.Here(last, t.session.thread, t.session.branch)
 	}
 	if why != nil {
 		return nil, why, nil
 	}
 	return last, nil, nil
-}
-
-// licenses returns why a decision on record cannot license effects of this run. It was
-// given elsewhere, or for no effects. A refusal counts anywhere.
-func (s *Session) licenses(g *posthouse.Gate) error {
-	refuse := func(message string) error {
-		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: message, Hint: "it is asked for again here"}
-	}
-	switch v := g.Decision.Verdict; {
-	case v != posthouse.Approve && v != posthouse.Edit:
-		return nil
-	case g.Uses == 0 || g.Bind == posthouse.ByName:
-		return refuse("gate " + string(g.ID) + " was asked without a license for effects")
-	case g.Origin != "":
-		return refuse("gate " + string(g.ID) + " is a copy of " + string(g.Origin) + ", to be read")
-	case g.Thread != s.thread || g.Branch != s.branch:
-		return refuse("the decision was given on branch " + g.Branch + " of thread " + g.Thread)
-	}
-	return nil
 }
 
 // Asked returns the number of a question among those of its content. Before says whether
@@ -253,7 +235,7 @@ func (v Gates) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bo
 	if d := last.Decision; d == nil || !strings.HasPrefix(d.By, posthouse.PolicyPrefix) {
 		return n, true
 	}
-	counts := commit.Counts(t.session.ledger.Core(), &g, last) == nil && (g.Uses == 0 || t.session.licenses(last) == nil)
+	counts := commit.Counts(t.session.ledger.Core(), &g, last) == nil && (g.Uses == 0 || license.Here(last, t.session.thread, t.session.branch) == nil)
 	return n, counts
 }
 
@@ -295,16 +277,6 @@ func (v Gates) Settle(ctx context.Context, g posthouse.Gate, expired *posthouse.
 		return err == nil, err
 	})
 	return settled, err
-}
-
-// maxNote bounds what a note adds to a question.
-const maxNote = 4000
-
-func clip(s string) string {
-	if len(s) > maxNote {
-		s = s[:maxNote]
-	}
-	return strings.ToValidUTF8(s, "")
 }
 
 // Open returns the gates that were asked again and are still undecided. A node

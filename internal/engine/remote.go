@@ -198,10 +198,11 @@ func (t *Task) awaitFor(ctx context.Context, c *call, have *posthouse.Gate) erro
 	if err := json.Unmarshal(have.Decision.Value, &waits); err != nil {
 		return posthouse.Corrupt("what gate %s waits for does not parse: %v", have.ID, err)
 	}
-	ctx = t.Scope(ctx, handler.Within(c.name, c.occurrence, have.Call.Iteration), 0)
+	within := handler.Within(c.name, c.occurrence, have.Call.Iteration)
+	ctx = t.Scope(ctx, within, 0)
 	waiting := false
 	for i := range waits {
-		switch err := t.awaitOne(ctx, &waits[i]); {
+		switch err := t.awaitOne(ctx, within, &waits[i]); {
 		case errors.Is(err, posthouse.ErrWaiting):
 			waiting = true
 		case err != nil:
@@ -217,8 +218,13 @@ func (t *Task) awaitFor(ctx context.Context, c *call, have *posthouse.Gate) erro
 }
 
 // awaitOne returns nil for a wait that is over, however it ended: the handler finds that.
-func (t *Task) awaitOne(ctx context.Context, w *handler.Wait) error {
-	if w.Question != nil {
+func (t *Task) awaitOne(ctx context.Context, within string, w *handler.Wait) error {
+	switch {
+	case w.Act != nil:
+		return t.awaitUse(ctx, within, w.Act)
+	case w.Edited != "":
+		return t.awaitEdit(ctx, w.Edited, *w.Question)
+	case w.Question != nil:
 		_, err := t.Gates().Ask(ctx, *w.Question)
 		return err
 	}

@@ -29,6 +29,15 @@ type Scope interface {
 	// Ask returns the gate of a question with its decision. Times in g count from [Epoch].
 	Ask(g posthouse.Gate) (*posthouse.Gate, error)
 
+	// Propose is Ask for a question whose approval licenses effects. Only a decision that was
+	// given on the task's own branch answers. Edited names the gate whose edit is proposed with g,
+	// "" for a content that is proposed first.
+	Propose(g posthouse.Gate, edited posthouse.ID) (*posthouse.Gate, error)
+
+	// Act runs an effect under a grant, once, or returns its recorded result. What is on record
+	// before it runs says that it may have happened, until its result is.
+	Act(ctx context.Context, a Action) (posthouse.Value, error)
+
 	// Signal returns the value of the next signal of a name, or with latch of the newest.
 	// [posthouse.ErrExpired] after the timeout; 0 is none.
 	Signal(name string, latch bool, timeout time.Duration) (json.RawMessage, error)
@@ -45,9 +54,12 @@ func From(ctx context.Context) (Scope, bool) {
 	return s, ok
 }
 
-// A Wait is what a handler waits for: the answer of a question, or a signal.
+// A Wait is what a handler waits for: the answer of a question, a signal, or what is asked about
+// an effect before it may run.
 type Wait struct {
-	Question *posthouse.Gate `json:"question,omitempty"` // its times count from [Epoch]
+	Question *posthouse.Gate `json:"question,omitempty"` // its times count from [Epoch]; one with uses proposes an effect
+	Edited   posthouse.ID    `json:"edited,omitempty"`   // the gate whose edit the question proposes: whoever edited it may have decided that, too
+	Act      *Use            `json:"act,omitempty"`      // the engine asks whatever there is to ask about it
 
 	Signal  string        `json:"signal,omitempty"`
 	Latch   bool          `json:"latch,omitempty"`

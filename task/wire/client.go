@@ -115,6 +115,21 @@ func (c *Client) Record(ctx context.Context, id task.ClaimID, r task.StepResult)
 	return err
 }
 
+// Begin implements [task.Engine].
+func (c *Client) Begin(ctx context.Context, id task.ClaimID, b task.Beginning) (*task.Begun, error) {
+	out, err := c.do(ctx, Begin, TaskRequest{Claim: &id, Begin: &b})
+	if err == nil && out.Begun == nil {
+		err = noResult(Begin)
+	}
+	return out.Begun, err
+}
+
+// End implements [task.Engine].
+func (c *Client) End(ctx context.Context, id task.ClaimID, e task.Ending) error {
+	_, err := c.do(ctx, End, TaskRequest{Claim: &id, End: &e})
+	return err
+}
+
 // Resolve implements [task.Engine].
 func (c *Client) Resolve(ctx context.Context, id task.ClaimID, v task.Verdict) error {
 	b, err := encode(v)

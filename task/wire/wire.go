@@ -23,12 +23,14 @@ const (
 	Stream     = "stream"
 	Records    = "records"
 	Record     = "record"
+	Begin      = "begin"
+	End        = "end"
 	Resolve    = "resolve"
 	Disconnect = "disconnect"
 )
 
 // Methods are all methods.
-var Methods = []string{Connect, Claim, Heartbeat, Load, Save, Signal, Stream, Records, Record, Resolve, Disconnect}
+var Methods = []string{Connect, Claim, Heartbeat, Load, Save, Signal, Stream, Records, Record, Begin, End, Resolve, Disconnect}
 
 // MaxRequest bounds a request, in bytes: the largest is a slot, in base64.
 const MaxRequest = 2 << 20
@@ -57,6 +59,8 @@ type TaskRequest struct {
 	Signal  *posthouse.Signal `json:"signal,omitempty" doc:"of signal"`
 	Chunk   json.RawMessage   `json:"chunk,omitempty" doc:"of stream"`
 	Step    *task.StepResult  `json:"step,omitempty" doc:"of record: the result of a handler's step"`
+	Begin   *task.Beginning   `json:"begin,omitempty" doc:"of begin: an effect of the handler under a grant, and which attempt of it this is"`
+	End     *task.Ending      `json:"end,omitempty" doc:"of end: what became of that attempt"`
 	After   string            `json:"after,omitempty" doc:"of records: the next of the page before, without one the first page"`
 	Verdict json.RawMessage   `json:"verdict,omitempty" doc:"of resolve"`
 
@@ -70,6 +74,7 @@ type TaskReply struct {
 	Pulse   *task.Pulse   `json:"pulse,omitempty" doc:"of heartbeat"`
 	Value   []byte        `json:"value,omitempty" doc:"of load: the slot, which may be empty; see saved"`
 	Records *task.Records `json:"records,omitempty" doc:"of records: a page of what the handler has on record; its next, if any, asks for the next page"`
+	Begun   *task.Begun   `json:"begun,omitempty" doc:"of begin: the gate whose decision licenses the effect, if it is to run"`
 	Saved   bool          `json:"saved,omitempty" doc:"of load: there is a slot, also if value is empty or missing"`
 }
 
@@ -156,6 +161,10 @@ func (in *TaskRequest) do(ctx context.Context, e task.Engine, method string) (*T
 		out.Records, err = e.Records(ctx, *in.Claim, in.After)
 	case Record:
 		err = e.Record(ctx, *in.Claim, *in.Step)
+	case Begin:
+		out.Begun, err = e.Begin(ctx, *in.Claim, *in.Begin)
+	case End:
+		err = e.End(ctx, *in.Claim, *in.End)
 	case Resolve:
 		err = e.Resolve(ctx, *in.Claim, in.verdict)
 	}
@@ -197,7 +206,7 @@ func (in *TaskRequest) check(method string) error {
 		return required("hello", in.Hello != nil)
 	case Claim, Heartbeat, Disconnect:
 		return required("session", in.Session != "" && len(in.Session) <= posthouse.MaxID)
-	case Load, Save, Signal, Stream, Records, Record, Resolve:
+	case Load, Save, Signal, Stream, Records, Record, Begin, End, Resolve:
 		if err := required("claim", in.Claim != nil && in.Claim.Gate.Validate() == nil); err != nil {
 			return err
 		}
@@ -214,6 +223,10 @@ func (in *TaskRequest) check(method string) error {
 		return required("chunk", len(in.Chunk) > 0)
 	case Record:
 		return required("step", in.Step != nil)
+	case Begin:
+		return required("begin", in.Begin != nil)
+	case End:
+		return required("end", in.End != nil)
 	case Resolve:
 		if err := required("verdict", len(in.Verdict) > 0); err != nil {
 			return err

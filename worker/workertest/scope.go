@@ -3,8 +3,10 @@ package workertest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,13 +18,15 @@ import (
 // A scope has what a handler recorded and was answered in this iteration. [Task.Again] hands
 // it on.
 type scope struct {
-	mu      sync.Mutex
-	steps   map[string]posthouse.Value // by name and number
-	signals map[string][]json.RawMessage
-	answers map[string][]posthouse.Decision // by question
-	asked   []posthouse.Gate
-	calls   map[string]int
-	open    bool // a wait is not over
+	mu       sync.Mutex
+	steps    map[string]posthouse.Value // by name and number
+	signals  map[string][]json.RawMessage
+	answers  map[string][]posthouse.Decision // by question
+	asked    []posthouse.Gate
+	proposed []posthouse.Gate        // and decided, in this execution
+	used     map[string]posthouse.ID // the grants of effects that ran
+	calls    map[string]int
+	open     bool // a wait is not over
 }
 
 var _ handler.Scope = (*scope)(nil)
@@ -34,7 +38,7 @@ func (s *scope) again(iteration bool) *scope {
 	if iteration {
 		return &scope{steps: map[string]posthouse.Value{}}
 	}
-	return &scope{steps: maps.Clone(s.steps), signals: maps.Clone(s.signals), answers: maps.Clone(s.answers)}
+	return &scope{steps: maps.Clone(s.steps), signals: maps.Clone(s.signals), answers: maps.Clone(s.answers), used: maps.Clone(s.used)}
 }
 
 func (s *scope) waits() bool {
@@ -97,6 +101,75 @@ func (s *scope) Ask(g posthouse.Gate) (*posthouse.Gate, error) {
 	d := s.answers[g.Name][n]
 	g.Decision = &d
 	return &g, nil
+}
+
+// Propose implements [handler.Scope].
+func (s *scope) Propose(g posthouse.Gate, _ posthouse.ID) (*posthouse.Gate, error) {
+	decided, err := s.Ask(g)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	decided.ID = posthouse.ID("gate-proposed-" + strconv.Itoa(len(s.proposed)+1))
+	s.proposed = append(s.proposed, *decided.Clone())
+	return decided, nil
+}
+
+// Act implements [handler.Scope]. It runs an effect once for its name and number, on what was
+// approved; another effect than the question licenses is [posthouse.ErrForbidden].
+func (s *scope) Act(ctx context.Context, a handler.Action) (v posthouse.Value, err error) {
+	if err := errors.Join(handler.CheckName("step", a.Name), handler.CheckEffect(a.Name)); err != nil {
+		return v, err
+	}
+	s.mu.Lock()
+	key := handler.Call(a.Name, uint32(s.count("step "+a.Name)))
+	have, ok := s.steps[key]
+	var g *posthouse.Gate
+	if i := slices.IndexFunc(s.proposed, func(g posthouse.Gate) bool { return g.ID == a.Grant }); i >= 0 {
+		g = s.proposed[i].Clone()
+	}
+	s.mu.Unlock()
+	switch {
+	case g == nil:
+		return v, &posthouse.Error{Code: posthouse.CodeForbidden, Field: "grant", Message: "gate " + string(a.Grant) + " is not one that this task's handler proposed"}
+	case ok:
+		return have, nil
+	}
+	if err := a.Fits(g); err != nil {
+		return v, err
+	}
+	if a.Check != nil {
+		if err := a.Check(ctx, g.Clone()); err != nil { // people would be asked again
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.open = true
+			return v, posthouse.ErrWaiting
+		}
+	}
+	s.mu.Lock()
+	used := 0
+	for _, grant := range s.used {
+		if grant == a.Grant {
+			used++
+		}
+	}
+	s.mu.Unlock()
+	if used >= g.Uses {
+		return v, &posthouse.Error{
+			Code: posthouse.CodeForbidden, Message: "the decision of gate " + string(g.ID) + " licensed " + strconv.Itoa(g.Uses) + " effect(s), and as many ran",
+		}
+	}
+	if v, err = a.Run(handler.WithKey(ctx, string(a.Grant)+"/"+key), g); err != nil {
+		return v, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.steps[key] = v; s.used == nil {
+		s.used = map[string]posthouse.ID{}
+	}
+	s.used[key] = a.Grant
+	return v, nil
 }
 
 // Signal implements [handler.Scope].

@@ -240,6 +240,22 @@ func (l *line) Record(ctx context.Context, id task.ClaimID, r task.StepResult) e
 	return e.Record(ctx, id, r)
 }
 
+func (l *line) Begin(ctx context.Context, id task.ClaimID, b task.Beginning) (*task.Begun, error) {
+	e, err := l.to()
+	if err != nil {
+		return nil, err
+	}
+	return e.Begin(ctx, id, b)
+}
+
+func (l *line) End(ctx context.Context, id task.ClaimID, n task.Ending) error {
+	e, err := l.to()
+	if err != nil {
+		return err
+	}
+	return e.End(ctx, id, n)
+}
+
 func (l *line) Resolve(ctx context.Context, id task.ClaimID, v task.Verdict) error {
 	e, err := l.to()
 	if err != nil {

@@ -1,0 +1,328 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/license"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/task"
+)
+
+// maxMoves bounds how often an effect's record is read again because the log went on meanwhile.
+const maxMoves = 100
+
+// An effect is what a call is about a handler's effect, with what is on record of it.
+type effect struct {
+	d      *Dispatcher
+	h      *holding
+	worker string
+	task   license.Task
+	state  *license.State
+	tail   uint64 // the last entry that was read
+}
+
+// effect reads what is on record of an effect.
+func (d *Dispatcher) effect(ctx context.Context, h *holding, worker string, u *task.Use) (*effect, error) {
+	info, err := d.ledger.Thread(ctx, h.gate.Thread)
+	if err != nil {
+		return nil, err
+	}
+	e := &effect{d: d, h: h, worker: worker, tail: info.Tail.Seq}
+	if e.task, err = d.onRecord(ctx, h.gate); err != nil {
+		return nil, err
+	}
+	e.state = e.task.State(u)
+	return e, nil
+}
+
+// onRecord returns what a task's handler has on record.
+func (d *Dispatcher) onRecord(ctx context.Context, g *posthouse.Gate) (license.Task, error) {
+	t := license.Task{Core: d.core, Thread: g.Thread, Branch: g.Branch, Within: within(g)}
+	x, err := d.execution(ctx, g)
+	if x != nil {
+		t.Steps, t.Gates = x.Steps, x.Gates
+	}
+	return t, err
+}
+
+// tryEffect calls try with what is on record, again if the log went on before its records were
+// there. What says that the task is over means that the claim is lost.
+func (d *Dispatcher) tryEffect(ctx context.Context, id task.ClaimID, u *task.Use, try func(*effect) error) error {
+	for range maxMoves {
+		h, r, err := d.holds(ctx, id)
+		if err != nil {
+			return err
+		}
+		e, err := d.effect(ctx, h, r.Worker, u)
+		if err != nil {
+			return err
+		}
+		if err = try(e); !errors.Is(err, commit.ErrMoved) {
+			return err
+		}
+	}
+	return &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "thread " + string(id.Gate) + " is written to all the time", Hint: "try again"}
+}
+
+// put puts records on record, unless the log went on since it was read.
+func (e *effect) put(ctx context.Context, steps []posthouse.Step) error {
+	err := e.h.steps.RecordUse(ctx, e.d.core, commit.PlaceOf(e.h.gate), e.tail, steps)
+	if isOver(err) {
+		e.d.forget(e.h)
+		return claimLost(e.h.id)
+	}
+	return err
+}
+
+// mark returns a record of an attempt that this claim makes.
+func (e *effect) mark(what string, n uint32, class posthouse.Effect, grant posthouse.ID, nonce, failed string) (posthouse.Step, error) {
+	c := e.h.gate.Call
+	u := commit.HandlerUse{
+		UseRecord: commit.UseRecord{Gate: e.h.gate.ID, Call: c.ID, Worker: WorkerPrefix + e.worker, Attempt: c.Attempt},
+		Fence:     e.h.id.Fence, Nonce: nonce, Error: failed,
+	}
+	return u.Step(e.state.Effect, what, n, class, grant)
+}
+
+// own reports whether this claim began the newest attempt, and by which call.
+func (e *effect) own() (nonce string, mine bool, err error) {
+	s := e.state.Newest()
+	if s == nil {
+		return "", false, nil
+	}
+	u, err := commit.ReadHandlerUse(s.Value.Data)
+	return u.Nonce, err == nil && u.Gate == e.h.gate.ID && u.Fence == e.h.id.Fence, err
+}
+
+// key is that of the use: of the first decision under which it may have happened.
+func (e *effect) key(under posthouse.ID) string {
+	if n := len(e.state.Undone); e.state.IsOpen() {
+		under = e.state.Begun[n].Grant
+	}
+	return string(under) + "/" + e.h.gate.Task + "/" + e.state.Effect
+}
+
+// Begin implements [task.Engine].
+func (d *Dispatcher) Begin(ctx context.Context, id task.ClaimID, b task.Beginning) (out *task.Begun, err error) {
+	if err := b.Check(); err != nil {
+		return nil, err
+	}
+	err = d.tryEffect(ctx, id, &b.Use, func(e *effect) (err error) {
+		out, err = e.begin(ctx, &b)
+		return err
+	})
+	return out, err
+}
+
+func (e *effect) begin(ctx context.Context, b *task.Beginning) (*task.Begun, error) {
+	if e.state.Result != nil {
+		return e.result(ctx, b)
+	}
+	nonce, mine, err := e.own()
+	if err != nil {
+		return nil, err
+	}
+	if mine && e.state.IsOpen() {
+		if nonce != b.Nonce {
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeForbidden, Field: "nonce", Message: "effect " + b.Use.Name + " was begun by another call of this claim, which has not ended",
+				Hint: "wait for that call: one use of a grant has one attempt at a time",
+			}
+		}
+		under, err := e.task.Under(ctx, e.state.Newest().Grant)
+		if err != nil || under == nil {
+			return nil, errors.Join(err, claimLost(e.h.id))
+		}
+		return &task.Begun{Begins: true, Gate: under, Key: e.key(under.ID)}, nil
+	}
+	return e.settle(ctx, b)
+}
+
+// result returns the recorded result of an effect, unless it ran on other content than the grant
+// licenses.
+func (e *effect) result(ctx context.Context, b *task.Beginning) (*task.Begun, error) {
+	ran := e.state.Result.Grant
+	if ran != "" && ran != b.Use.Grant {
+		now, err := e.task.Grant(b.Use.Grant)
+		if err != nil {
+			return nil, err
+		}
+		before, err := e.task.Under(ctx, ran)
+		if err != nil {
+			return nil, err
+		}
+		if before != nil && before.Decision != nil && !license.SameContent(before, now) {
+			return nil, license.Conflict(b.Use.Name, before, now.ID)
+		}
+	}
+	return &task.Begun{Result: &e.state.Result.Value}, nil
+}
+
+// errFindOut says that the handler is to find out what became of an attempt.
+var errFindOut = errors.New("find out")
+
+// settle finds out whether an effect without a result may run. It records what is known of
+// earlier attempts, and that this one begins.
+func (e *effect) settle(ctx context.Context, b *task.Beginning) (*task.Begun, error) {
+	asks := &task.Begun{}
+	var reconcile func(*posthouse.Gate, int) (bool, error)
+	if b.Reconciles {
+		reconcile = func(under *posthouse.Gate, attempt int) (bool, error) {
+			if b.Found == nil || b.Found.Attempt != attempt {
+				asks.Gate, asks.Unknown = under, attempt
+				return false, errFindOut
+			}
+			return b.Found.Done, nil
+		}
+	}
+	s, err := e.task.Settle(ctx, e.task.Recorded(e.state.Effect), &b.Use, reconcile)
+	switch {
+	case errors.Is(err, errFindOut):
+		return asks, nil
+	case errors.Is(err, posthouse.ErrWaiting):
+		return &task.Begun{Waits: true}, nil
+	case err != nil:
+		return nil, err
+	case s.Before != nil:
+		return e.happened(ctx, b, s)
+	case b.Look, b.Passed != "" && b.Passed != s.Under.ID:
+		return &task.Begun{Gate: s.Under}, nil
+	}
+	uses, err := ledger.Uses(ctx, e.d.ledger, s.Under.ID)
+	if err != nil {
+		return nil, err
+	}
+	begun, undone := uint32(len(e.state.Begun)), uint32(len(e.state.Undone))
+	if err := license.MayBegin(s.Under, uses, e.h.gate.Task, e.state.Effect, begun); err != nil {
+		return nil, err
+	}
+	class := posthouse.EffectExternal
+	if b.Use.Idempotent {
+		class = posthouse.EffectWrite
+	}
+	var steps []posthouse.Step
+	add := func(what string, n uint32, grant posthouse.ID) {
+		var step posthouse.Step
+		if err == nil {
+			step, err = e.mark(what, n, class, grant, b.Nonce, "")
+			steps = append(steps, step)
+		}
+	}
+	key := e.key(s.Under.ID)
+	if s.Undone {
+		key = ""
+		for ; undone < begun; undone++ {
+			add(handler.UseFailed, undone, e.state.Begun[undone].Grant)
+		}
+	}
+	add(handler.UseReleased, begun, s.Under.ID)
+	add(handler.UseClaimed, uint32(e.tail+1), s.Under.ID)
+	if err == nil {
+		err = e.put(ctx, steps)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if key == "" {
+		key = string(s.Under.ID) + "/" + e.h.gate.Task + "/" + e.state.Effect
+	}
+	return &task.Begun{Begins: true, Gate: s.Under, Key: key}, nil
+}
+
+// happened records the result of an attempt that somebody found out.
+func (e *effect) happened(ctx context.Context, b *task.Beginning, s *license.Settled) (*task.Begun, error) {
+	var v posthouse.Value
+	if s.Happened != nil {
+		v = posthouse.Value{Codec: posthouse.JSON.Name(), Data: s.Happened.Decision.Value}
+	} else {
+		v = *b.Found.Result
+	}
+	newest := e.state.Newest()
+	step := posthouse.Step{
+		Name: e.task.Within + handler.Nested + b.Use.Name, Occurrence: b.Use.Occurrence, Effect: newest.Effect, Grant: s.Before.ID, Value: v,
+	}
+	if err := e.h.steps.FitsUse(&step, e.task.Steps); err != nil {
+		return nil, err
+	}
+	if err := e.put(ctx, []posthouse.Step{step}); err != nil {
+		return nil, err
+	}
+	if s.Other {
+		return nil, license.Conflict(b.Use.Name, s.Before, b.Use.Grant)
+	}
+	return &task.Begun{Result: &v}, nil
+}
+
+// End implements [task.Engine].
+func (d *Dispatcher) End(ctx context.Context, id task.ClaimID, n task.Ending) error {
+	if err := n.Check(); err != nil {
+		return err
+	}
+	return d.tryEffect(ctx, id, &task.Use{Name: n.Name, Occurrence: n.Occurrence}, func(e *effect) error { return e.end(ctx, &n) })
+}
+
+func (e *effect) end(ctx context.Context, n *task.Ending) error {
+	nonce, mine, err := e.own()
+	if err != nil {
+		return err
+	}
+	if !mine || nonce != n.Nonce {
+		return &posthouse.Error{
+			Code: posthouse.CodeForbidden, Field: "nonce", Message: "effect " + n.Name + " was not begun by this call of this claim",
+			Hint: "begin it first; what an earlier claim began is settled at the next begin",
+		}
+	}
+	s, newest := e.state, e.state.Newest()
+	ended := func(same bool) error {
+		if same {
+			return nil
+		}
+		return &posthouse.Error{Code: posthouse.CodeExists, Field: "result", Message: "effect " + n.Name + " ended otherwise before", Hint: "the first end counts"}
+	}
+	switch {
+	case s.Result != nil:
+		return ended(n.Result != nil && s.Result.Value.Codec == n.Result.Codec && string(s.Result.Value.Data) == string(n.Result.Data))
+	case !s.IsOpen():
+		return ended(n.Failed != "")
+	case n.Failed != "" && len(s.Begun)-len(s.Undone) > 1:
+		return nil // an earlier attempt may have acted: this word does not say so of that
+	case n.Failed != "":
+		failed, err := e.mark(handler.UseFailed, uint32(len(s.Undone)), newest.Effect, newest.Grant, n.Nonce, n.Failed)
+		if err != nil {
+			return err
+		}
+		undone, err := e.mark(handler.UseUndone, uint32(e.tail+1), newest.Effect, newest.Grant, n.Nonce, "")
+		if err != nil {
+			return err
+		}
+		return e.put(ctx, []posthouse.Step{failed, undone})
+	}
+	step := posthouse.Step{
+		Name: e.task.Within + handler.Nested + n.Name, Occurrence: n.Occurrence, Effect: newest.Effect, Grant: newest.Grant, Value: *n.Result,
+	}
+	if err := e.h.steps.FitsUse(&step, e.task.Steps); err != nil {
+		return err
+	}
+	return e.put(ctx, []posthouse.Step{step})
+}
+
+// checkWait checks what a wait says of a task's gates. It returns the gate whose edit its
+// question proposes, nil for another wait.
+func checkWait(t *license.Task, w *task.Wait) (*posthouse.Gate, error) {
+	if w.Act != nil {
+		_, err := t.Grant(w.Act.Grant)
+		return nil, err
+	}
+	if w.Edited == "" {
+		return nil, nil
+	}
+	g, err := t.Grant(w.Edited)
+	if err == nil && g.Decision.Verdict != posthouse.Edit {
+		err = posthouse.Invalid("edited", "%s was not edited", g.ID)
+	}
+	return g, err
+}

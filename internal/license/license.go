@@ -1,0 +1,207 @@
+package license
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/handler"
+)
+
+// Questions are what people are asked within an effect.
+type Questions interface {
+	// Asked returns the number of a question among those of its content, and whether people
+	// were asked it before. It does not count as asking.
+	Asked(ctx context.Context, q posthouse.Gate) (n uint32, before bool)
+
+	// Ask returns the gate of a question with its decision, [posthouse.ErrWaiting] until then.
+	Ask(ctx context.Context, q posthouse.Gate) (*posthouse.Gate, error)
+}
+
+// Never returns why a gate can never license an effect, nil if it may.
+func Never(g *posthouse.Gate) error {
+	refuse := func(format string, args ...any) error {
+		return &posthouse.Error{
+			Code: posthouse.CodeForbidden, Field: "grant", Decision: g.Decision,
+			Message: fmt.Sprintf("gate %s licenses no effect: ", g.ID) + fmt.Sprintf(format, args...), Hint: "propose it (gate.Propose)",
+		}
+	}
+	switch {
+	case g.Decision == nil:
+		return refuse("it is not decided")
+	case g.Bind == posthouse.ByName || g.Uses == 0:
+		return refuse("it was not put by gate.Propose")
+	case g.Decision.Verdict != posthouse.Approve && g.Decision.Verdict != posthouse.Edit:
+		return refuse("the answer is %s, by %s", g.Decision.Verdict, g.Decision.By)
+	}
+	return nil
+}
+
+// Here returns why a decision licenses no effect on a branch, nil if it may. It was given
+// elsewhere, or for no effects. A refusal counts anywhere.
+func Here(g *posthouse.Gate, thread, branch string) error {
+	refuse := func(message string) error {
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: message, Hint: "it is asked for again here"}
+	}
+	switch v := g.Decision.Verdict; {
+	case v != posthouse.Approve && v != posthouse.Edit:
+		return nil
+	case g.Uses == 0 || g.Bind == posthouse.ByName:
+		return refuse("gate " + string(g.ID) + " was asked without a license for effects")
+	case g.Origin != "":
+		return refuse("gate " + string(g.ID) + " is a copy of " + string(g.Origin) + ", to be read")
+	case g.Thread != thread || g.Branch != branch:
+		return refuse("the decision was given on branch " + g.Branch + " of thread " + g.Thread)
+	}
+	return nil
+}
+
+// Stale returns why a decision does not hold on a branch now, nil if it does. It may be of
+// another branch, thread or released version, be past its validity, or be refused by the
+// Ledger's policy.
+func Stale(ctx context.Context, c *core.Core, g *posthouse.Gate, thread, branch string) error {
+	if err := Here(g, thread, branch); err != nil {
+		return err
+	}
+	info, err := c.Thread(ctx, thread)
+	if err != nil {
+		return err
+	}
+	if g.Seq < info.First {
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: "gate " + string(g.ID) + " belongs to a released version of thread " + thread}
+	}
+	if g.PastValidity(c.Now()) {
+		until := g.Decision.At.Add(g.ValidFor)
+		return &posthouse.Error{Code: posthouse.CodeExpired, Message: "the approval by " + g.Decision.By + " was good until " + until.Format(time.RFC3339)}
+	}
+	return commit.Reconsider(c, g)
+}
+
+// Current returns the gate whose decision applies now: the grant's, or that of the question
+// that asked again about the same content. stale says why a decision does not hold.
+func Current(ctx context.Context, q Questions, now func() time.Time, g *posthouse.Gate, stale func(*posthouse.Gate) error) (*posthouse.Gate, error) {
+	for {
+		why := stale(g)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		asks := again(g, why, now())
+		if _, asked := q.Asked(ctx, asks); why == nil && !asked { // what is with people stays with them
+			return g, nil
+		}
+		next, err := q.Ask(ctx, asks)
+		if err != nil {
+			return nil, err
+		}
+		if err := Never(next); err != nil {
+			return nil, err
+		}
+		g = next
+	}
+}
+
+// again is the question about what a gate licenses: yes or no. An edit would
+// escape the rules of the question that proposed it.
+func again(g *posthouse.Gate, why error, now time.Time) posthouse.Gate {
+	q := posthouse.Gate{
+		Name: g.Name[strings.LastIndex(g.Name, handler.Nested)+1:], Kind: g.Kind, Text: g.Text, Payload: g.Licensed(), Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
+		Assignees: slices.Clone(g.Assignees), RequestedBy: g.RequestedBy, Requesters: slices.Clone(g.Requesters), AllowRequest: g.AllowRequest, Labels: g.Labels,
+		Quorum: g.Quorum, Uses: g.Uses, ValidFor: g.ValidFor, Supersedes: g.ID,
+	}
+	if why != nil {
+		q.Note = Clip("asked again: " + why.Error())
+	}
+	if !g.ExpiresAt.IsZero() {
+		q.ExpiresAt = now.Add(g.ExpiresAt.Sub(g.CreatedAt))
+	}
+	if e := g.Escalation; e != nil {
+		q.Escalation = &posthouse.Escalation{At: now.Add(e.At.Sub(g.CreatedAt)), To: e.To, Replace: e.Replace}
+	}
+	return q
+}
+
+// Clip cuts a note to what a gate takes.
+func Clip(s string) string {
+	if len(s) > posthouse.MaxText {
+		s = s[:posthouse.MaxText]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// SameContent reports whether two gates license the same JSON.
+func SameContent(a, b *posthouse.Gate) bool {
+	of := func(g *posthouse.Gate) []byte {
+		data := g.Licensed()
+		c, err := posthouse.CanonicalJSON(data)
+		if err != nil {
+			return data
+		}
+		return c
+	}
+	return bytes.Equal(of(a), of(b))
+}
+
+// Conflict is the error of an effect that ran on other content than a grant licenses.
+func Conflict(effect string, before *posthouse.Gate, grant posthouse.ID) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Field: "content", Gate: before.ID, Decision: before.Decision,
+		Message: fmt.Sprintf("effect %s ran on what gate %s licensed, and gate %s licenses something else", effect, before.ID, grant),
+		Hint:    "a recorded effect never runs again: act under another name, or fork from before it",
+	}
+}
+
+// Refused is the error of a question that was not answered with a yes.
+func Refused(g *posthouse.Gate) error {
+	d := g.Decision
+	e := &posthouse.Error{
+		Code: posthouse.CodeForbidden, Decision: d, Gate: g.ID, Message: "question " + g.Name + " was answered with " + string(d.Verdict) + " by " + d.By,
+		Hint: "nothing was done",
+	}
+	switch d.Verdict {
+	case posthouse.Expire:
+		e.Code, e.Message = posthouse.CodeExpired, "nobody decided question "+g.Name+" in time"
+		e.Hint = "ask it again (posthouse ask-again " + string(g.ID) + ")"
+	case posthouse.Cancel:
+		e.Code = posthouse.CodeCancelled
+	}
+	if d.Reason != "" {
+		e.Message += ": " + d.Reason
+	}
+	return e
+}
+
+// MayBegin returns why an effect may not begin under a gate: as many others as it licenses
+// have, or the effect is on record there and not where the execution stands. uses are all of the
+// gate, known is how many attempts of the effect the execution has on record.
+func MayBegin(g *posthouse.Gate, uses []posthouse.Use, task, effect string, known uint32) error {
+	others := 0
+	for i := range uses {
+		u := &uses[i]
+		if u.Task != task || handler.Call(u.Name, u.Occurrence) != effect {
+			others++
+			continue
+		}
+		if u.Status == posthouse.GrantExecuted || known == 0 && u.Status != posthouse.GrantDecided {
+			return &posthouse.Error{
+				Code: posthouse.CodeForbidden, Decision: g.Decision,
+				Message: "effect " + effect + " is on record under gate " + string(g.ID) + ", in entry " + strconv.FormatUint(u.Seq, 10) + ", and not where the thread stands now",
+				Hint:    "find out what became of it; to do it again, propose it again",
+			}
+		}
+	}
+	if others < g.Uses {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeForbidden, Decision: g.Decision,
+		Message: "the decision of gate " + string(g.ID) + " licensed " + strconv.Itoa(g.Uses) + " effect(s), and as many ran",
+		Hint:    "propose it again: each effect needs a decision of its own",
+	}
+}

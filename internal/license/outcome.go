@@ -1,0 +1,52 @@
+package license
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// KindOutcome is the kind of the question about an effect whose outcome is not known.
+const KindOutcome = "outcome"
+
+// Outcome is the question about an attempt that a gate licensed. The payload is its content, the
+// schema that of its result: it is left out where the Ledger cannot check it.
+func Outcome(c *core.Core, effect string, under *posthouse.Gate, attempt int, payload, schema json.RawMessage) posthouse.Gate {
+	q := posthouse.Gate{
+		Name: KindOutcome, Kind: KindOutcome,
+		Text: fmt.Sprintf("It is not known whether %s was done (attempt %d, approved by %s in %s). Respond with its result if it was, approve if it was not and is to be done, reject to give it up.",
+			effect, attempt, under.Decision.By, under.ID),
+		Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Respond}, Payload: payload,
+		RequestedBy: under.RequestedBy, Requesters: slices.Clone(under.Requesters), AllowRequest: under.AllowRequest, Assignees: slices.Clone(under.Assignees),
+	}
+	if attempt > 1 { // another question, not the same put otherwise
+		q.Name += "-" + strconv.Itoa(attempt)
+	}
+	if len(schema) > 0 && commit.MayOpen(c, &posthouse.Gate{Schema: schema}) == nil {
+		q.Schema = schema
+	}
+	return q
+}
+
+// AskOutcome asks people what became of an attempt. It returns the gate with their decision, and
+// whether the effect happened: its result is then the decision's value. If they gave it up, the
+// error is that of [Refused].
+func AskOutcome(ctx context.Context, q Questions, outcome posthouse.Gate) (decided *posthouse.Gate, happened bool, err error) {
+	decided, err = q.Ask(ctx, outcome)
+	if err != nil {
+		return nil, false, err
+	}
+	switch decided.Decision.Verdict {
+	case posthouse.Respond:
+		return decided, true, nil
+	case posthouse.Approve:
+		return decided, false, nil
+	}
+	return decided, false, Refused(decided)
+}
