@@ -48,6 +48,7 @@ type Use struct {
 	Index    int `json:"-"` // of its result among the records of entry Seq
 
 	waiting useWaiting
+	handler ID // the task whose handler let it go, "" for a program's
 }
 
 // A UseAttempt is what a worker had of an effect.
@@ -101,6 +102,7 @@ type UseGatherer struct {
 	uses  []Use
 	at    map[useKey]int
 	gates map[ID]int // of waits within uses, while they are open
+	tasks openTasks
 }
 
 type useKey struct {
@@ -110,7 +112,9 @@ type useKey struct {
 }
 
 // GatherUses returns an empty collection.
-func GatherUses() *UseGatherer { return &UseGatherer{at: map[useKey]int{}, gates: map[ID]int{}} }
+func GatherUses() *UseGatherer {
+	return &UseGatherer{at: map[useKey]int{}, gates: map[ID]int{}, tasks: openTasks{by: map[useKey]ID{}, keys: map[ID]useKey{}}}
+}
 
 // Add reads one record of an entry and returns the effect that it is about, or nil. The
 // next call invalidates what it returned.
@@ -153,6 +157,7 @@ func (g *UseGatherer) Add(e *Entry, i int, r *Record) *Use {
 	switch what {
 	case useReleased:
 		u.released++
+		u.handler = g.tasks.around(&key)
 	case useFailed:
 		u.Failed++
 		u.waiting = useWaiting{open: u.waiting.open, places: u.waiting.places}
@@ -187,7 +192,8 @@ func (g *UseGatherer) Uses(held bool) []Use {
 			u.Status = GrantDecided
 		case u.released <= u.Failed, u.waiting.parked > 0 && int(u.waiting.parked) == u.released:
 			u.Status = u.waiting.status()
-		case !held:
+		case u.handler != "" && g.tasks.isOpen(u.handler): // its worker has it
+		case u.handler != "", !held:
 			u.Status = GrantUnknown
 		}
 	}

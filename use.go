@@ -50,6 +50,7 @@ func (w *useWaiting) status() GrantStatus {
 // Note reads what a record of an entry says of the effects that are known: what they wait for,
 // what became of that, and what they did. It adds none.
 func (g *UseGatherer) Note(e *Entry, r *Record) {
+	g.tasks.note(e.Generation, r)
 	switch {
 	case r.Gate != nil:
 		if u := g.around(e, r.Gate.Branch, r.Gate.Task, r.Gate.Name); u >= 0 {
@@ -105,3 +106,47 @@ func (g *UseGatherer) around(e *Entry, branch, task, name string) int {
 
 // Places returns where the log says which workers had an effect as a task.
 func (u *Use) Places() []UsePlace { return u.waiting.places }
+
+// openTasks are tasks whose gates are open: a handler has the effects that it let go.
+type openTasks struct {
+	by   map[useKey]ID
+	keys map[ID]useKey
+}
+
+func (t *openTasks) note(generation uint32, r *Record) {
+	switch {
+	case r.Gate != nil && r.Gate.Kind == GateTask:
+		t.open(generation, &Gate{ID: r.Gate.ID, Branch: r.Gate.Branch, Task: r.Gate.Task, Name: r.Gate.Name, Occurrence: r.Gate.Occurrence})
+	case r.Decision != nil:
+		if key, ok := t.keys[r.Decision.Gate]; ok {
+			if delete(t.keys, r.Decision.Gate); t.by[key] == r.Decision.Gate {
+				delete(t.by, key)
+			}
+		}
+	}
+}
+
+func (t *openTasks) open(generation uint32, g *Gate) {
+	key := useKey{generation, g.Branch, g.Task, g.Name, g.Occurrence}
+	t.by[key], t.keys[g.ID] = g.ID, key
+}
+
+func (t *openTasks) isOpen(gate ID) bool { _, ok := t.keys[gate]; return ok }
+
+// around returns the open task whose handler an effect is of, "" for that of a program.
+func (t *openTasks) around(use *useKey) ID {
+	for i := range use.name {
+		if use.name[i] != '>' {
+			continue
+		}
+		key := *use
+		key.name, key.occurrence = callOf(use.name[:i])
+		if gate, ok := t.by[key]; ok {
+			return gate
+		}
+	}
+	return ""
+}
+
+// OpenTask says that a task is open whose gate is in an entry before those that are added.
+func (g *UseGatherer) OpenTask(generation uint32, gate *Gate) { g.tasks.open(generation, gate) }

@@ -3,7 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -96,19 +96,76 @@ func TestAskInAHandler(t *testing.T) {
 	}
 }
 
-// TestGrantsAreNotForHandlers: a handler may not propose an effect, nor run one under a grant,
-// and hears where to do so. Its function does not run.
-func TestGrantsAreNotForHandlers(t *testing.T) {
-	ctx := handler.With(context.Background(), scope{value: "1"})
-	_, proposed := Propose(ctx, Question{Name: "pay"}, 5)
-	_, acted := Act(ctx, "pay", Grant("gate-x"), func(context.Context, int) (int, error) {
-		t.Error("an effect ran in a handler")
-		return 0, nil
-	})
-	for what, err := range map[string]error{"Propose": proposed, "Act": acted} {
-		var e *posthouse.Error
-		if !errors.As(err, &e) || e.Code != posthouse.CodeUnsupported || !strings.Contains(e.Hint, "gate.Act") {
-			t.Errorf("%s: %v", what, err)
+// A proposing scope answers each proposal with the next decision, and runs effects.
+type proposing struct {
+	handler.Scope
+	decisions []posthouse.Decision
+	asked     []posthouse.Gate
+	edited    []posthouse.ID
+}
+
+func (p *proposing) Propose(g posthouse.Gate, edited posthouse.ID) (*posthouse.Gate, error) {
+	p.asked, p.edited = append(p.asked, g), append(p.edited, edited)
+	g.ID = posthouse.ID("gate-" + string(rune('0'+len(p.asked))))
+	g.RequestedBy, g.Decision = "bob", &p.decisions[len(p.asked)-1]
+	return &g, nil
+}
+
+func (p *proposing) Act(ctx context.Context, a handler.Action) (posthouse.Value, error) {
+	g := p.asked[len(p.asked)-1]
+	g.ID, g.Decision = a.Grant, &p.decisions[len(p.asked)-1]
+	if err := a.Fits(&g); err != nil {
+		return posthouse.Value{}, err
+	}
+	return a.Run(ctx, &g)
+}
+
+// TestProposeInAHandler: a handler proposes as a program does. An edit that the same people judge
+// by the same rule is a grant; one for others is proposed as an edit.
+func TestProposeInAHandler(t *testing.T) {
+	approve := posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}
+	edit := posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Value: []byte("500")}
+	byAmount := func(amount int) Question {
+		q := Question{Name: "pay", Text: "Pay?", Assignees: []string{"alice"}}
+		if amount > 100 {
+			q.Assignees = []string{"manager"}
 		}
+		return q
+	}
+	for name, c := range map[string]struct {
+		question  func(int) Question
+		decisions []posthouse.Decision
+		edited    []posthouse.ID
+		ran       int
+	}{
+		"approved":           {byAmount, []posthouse.Decision{approve}, []posthouse.ID{""}, 5},
+		"edited, one rule":   {func(int) Question { return Question{Name: "pay"} }, []posthouse.Decision{edit}, []posthouse.ID{""}, 500},
+		"edited, for others": {byAmount, []posthouse.Decision{edit, {Verdict: posthouse.Approve, By: "manager"}}, []posthouse.ID{"", "gate-1"}, 500},
+	} {
+		p := &proposing{decisions: c.decisions}
+		ctx := handler.With(context.Background(), p)
+		grant, err := ProposeFor(ctx, 5, c.question)
+		if err != nil || !slices.Equal(p.edited, c.edited) {
+			t.Errorf("%s: %v, asked about %v", name, err, p.edited)
+		}
+		ran, err := Act(ctx, "pay", grant, func(_ context.Context, amount int) (int, error) { return amount, nil })
+		if err != nil || ran != c.ran {
+			t.Errorf("%s: it ran on %d, %v", name, ran, err)
+		}
+		other := 1
+		if _, err := Act(ctx, "pay", grant, func(context.Context, int) (int, error) { return 0, nil }, ActOptions[int, int]{Expect: &other}); !errors.Is(err, posthouse.ErrConflict) {
+			t.Errorf("%s: with another content expected: %v", name, err)
+		}
+	}
+	p := &proposing{decisions: []posthouse.Decision{{Verdict: posthouse.Reject, By: "alice"}}}
+	ctx := handler.With(context.Background(), p)
+	if _, err := Propose(ctx, Question{Name: "pay"}, 5); !errors.Is(err, posthouse.ErrForbidden) {
+		t.Errorf("rejected: %v", err)
+	}
+	if _, err := Propose(ctx, Question{Name: "pay", Auto: &Auto{}}, 5); !errors.Is(err, posthouse.ErrUnsupported) {
+		t.Errorf("with a policy: %v", err)
+	}
+	if _, err := Act(ctx, "pay", "", func(context.Context, int) (int, error) { return 0, nil }); !errors.Is(err, posthouse.ErrInvalid) {
+		t.Errorf("without a grant: %v", err)
 	}
 }

@@ -108,6 +108,11 @@ func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, w
 	}
 	held := none == nil && info.Lease.Held
 	g := posthouse.GatherUses()
+	if none == nil {
+		if err := addOpenTasks(ctx, c, g, info, from); err != nil {
+			return nil, err
+		}
+	}
 	for e, err := range c.InOrder(ctx, thread, posthouse.Range{From: from, Headers: true}) {
 		if err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -46,6 +47,25 @@ func readAttempts(ctx context.Context, c *core.Core, thread string, u *posthouse
 				u.Attempts = append(u.Attempts, posthouse.UseAttempt{Gate: r.Gate, Worker: r.Worker, At: e.Time()})
 			}
 		}
+	}
+	return nil
+}
+
+// addOpenTasks adds the open tasks of a thread that are in entries before one.
+func addOpenTasks(ctx context.Context, c *core.Core, to *posthouse.UseGatherer, info *posthouse.ThreadInfo, before uint64) error {
+	for i := range info.Waiting {
+		w := &info.Waiting[i]
+		if w.Kind != posthouse.GateTask || w.Seq >= before {
+			continue
+		}
+		g, err := c.Gate(ctx, w.ID)
+		if errors.Is(err, posthouse.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		to.OpenTask(info.Generation, g)
 	}
 	return nil
 }

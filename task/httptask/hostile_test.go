@@ -143,6 +143,8 @@ func (h hostile) anothersCalls(t *testing.T, session, own string, claim *task.Cl
 				wire.Load: "", wire.Save: `,"value":"eA==","n":9`, wire.Records: "", wire.Stream: `,"chunk":"x"`,
 				wire.Signal:  `,"thread":"t","signal":{"name":"go","by":"ceo","value":1}`,
 				wire.Record:  `,"step":{"name":"s","n":0,"result":"1"}`,
+				wire.Begin:   `,"begin":{"use":{"name":"pay","grant":"gate-x"},"nonce":"0123456789abcdef"}`,
+				wire.End:     `,"end":{"name":"pay","nonce":"0123456789abcdef","failed":"x"}`,
 				wire.Resolve: `,"verdict":{"action":"complete","output":7}`,
 			} {
 				if status, code := h.send("POST", "/api/worker/"+call, `{"claim":`+string(id)+more+`}`); status != http.StatusConflict && status != http.StatusNotFound && code != posthouse.CodeInvalid {

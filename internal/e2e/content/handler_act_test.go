@@ -15,7 +15,6 @@ import (
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
-	"github.com/posthouse/posthouse/transfer"
 	"github.com/posthouse/posthouse/worker"
 )
 
@@ -167,4 +166,4 @@ func TestHandlerProposesAndActs(t *testing.T) {
 	}
 }
 
-var _ = transfer.CopyThread
+
