@@ -299,7 +299,7 @@ func (e *effect) end(ctx context.Context, n *task.Ending) error {
 		if err != nil {
 			return err
 		}
-		return e.put(ctx, []posthouse.Step{failed, undone})
+		return e.put(ctx, []posthouse.Step{undone, failed})
 	}
 	step := posthouse.Step{
 		Name: e.task.Within + handler.Nested + n.Name, Occurrence: n.Occurrence, Effect: newest.Effect, Grant: newest.Grant, Value: *n.Result,
