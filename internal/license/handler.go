@@ -147,7 +147,7 @@ func (t *Task) Settle(ctx context.Context, q Questions, u *handler.Use, reconcil
 			return err
 		}
 		if u.Refused == g.ID {
-			return &posthouse.Error{Code: posthouse.CodeForbidden, Message: u.Why}
+			return errors.New(u.Why)
 		}
 		return nil
 	})
