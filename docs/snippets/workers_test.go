@@ -193,6 +193,19 @@ func pay(ctx context.Context, p Purchase) (string, error) {
 
 //doc:end
 
+//doc:granted-handler
+func payInHandler(t worker.Task, p Purchase) (string, error) {
+	grant, err := gate.Propose(t.Context(), gate.Question{Name: "pay", Text: "Pay this?"}, p)
+	if err != nil {
+		return "", err // posthouse.ErrWaiting: the task is parked
+	}
+	return gate.Act(t.Context(), "pay", grant, func(ctx context.Context, approved Purchase) (string, error) {
+		return chargeBack(ctx, approved, step.Key(ctx)) // the same key in all attempts
+	})
+}
+
+//doc:end
+
 //doc:granted-node
 func purchases() *graph.Graph[Basket] {
 	g := graph.New[Basket]("purchases")
