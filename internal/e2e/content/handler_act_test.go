@@ -165,5 +165,3 @@ func TestHandlerProposesAndActs(t *testing.T) {
 		})
 	}
 }
-
-
