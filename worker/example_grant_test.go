@@ -73,7 +73,7 @@ func Example_grant() {
 		case e.Gate != nil && e.Gate.AsksPeople():
 			_, err = led.Decide(ctx, e.Gate.ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Value: []byte("7")})
 		case e.Checkpoint != nil && e.Checkpoint.Status == posthouse.StatusDone:
-			res, err := app.Resume(ctx, "order-1")
+			res, err := app.Result(ctx, "order-1")
 			if err != nil {
 				fmt.Println(err)
 				return
