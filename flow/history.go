@@ -150,7 +150,7 @@ func (a *App[In, Out]) Fork(ctx context.Context, checkpoint posthouse.ID, change
 		if err != nil {
 			return nil, err
 		}
-		fork.Patch = posthouse.State{partInput: v}
+		fork.Patch, fork.Parts = posthouse.State{partInput: v}, []string{partInput}
 	}
 	if c, err = a.ledger.Fork(ctx, checkpoint, fork); err != nil {
 		return nil, err

@@ -2,6 +2,8 @@ package graph
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/child"
@@ -151,6 +153,7 @@ func (a *core) fork(ctx context.Context, checkpoint posthouse.ID, change func(an
 			return nil, err
 		}
 		fork.Patch = state.Overlay(nil, parts)
+		fork.Parts = slices.Collect(maps.Keys(fork.Patch)) // fields that are newer than the source
 	}
 	c, err := a.ledger.Fork(ctx, checkpoint, fork)
 	if err != nil {

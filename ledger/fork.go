@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,8 +26,13 @@ type ForkOptions struct {
 	ID     posthouse.ID // of the fork's first checkpoint; "": a new one
 
 	Replace posthouse.State // the whole new state
-	Patch   posthouse.State // or new values of these parts
+	Patch   posthouse.State // or new values of these parts, which the source's state has
 	Merge   posthouse.State // or JSON objects to merge into these parts, key by key
+
+	// Parts are names that Patch may give beside those of the source's state: parts that
+	// the program knows, and the source was made without. A source without any state may be
+	// patched with any.
+	Parts []string
 
 	// Gates are opened at the fork, which then waits. They replace those that were
 	// opened by hand at the source: the program does not know what those should ask
@@ -55,7 +61,8 @@ type ForkOptions struct {
 // replaces them. A fork of a released checkpoint continues that version.
 //
 // [posthouse.ErrNotFound] for the checkpoint, [posthouse.ErrExists] if the branch, the
-// thread or the id exists, and the errors of [Ledger.Commit].
+// thread or the id exists, [posthouse.ErrInvalid] for a patch of a part that the state does
+// not have, which names those that it has, and the errors of [Ledger.Commit].
 func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*posthouse.Checkpoint, error) {
 	if o == nil {
 		o = &ForkOptions{}
@@ -233,6 +240,9 @@ func (o *ForkOptions) state(c *posthouse.Checkpoint) (posthouse.State, error) {
 		}
 		return o.Replace, nil
 	}
+	if err := cmp.Or(o.checkPatch(c.State, o.Patch), o.checkPatch(c.State, o.Merge)); err != nil {
+		return nil, err
+	}
 	s := maps.Clone(c.State) // its values stay as they are
 	if s == nil {
 		s = posthouse.State{}
@@ -261,6 +271,22 @@ func (o *ForkOptions) state(c *posthouse.Checkpoint) (posthouse.State, error) {
 		s[name] = posthouse.Value{Codec: "json", Data: data}
 	}
 	return s, nil
+}
+
+// checkPatch returns the error of a patch of a part that the state does not have.
+func (o *ForkOptions) checkPatch(s, patch posthouse.State) error {
+	if len(s) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(patch)) {
+		if _, ok := s[name]; !ok && !slices.Contains(o.Parts, name) {
+			return &posthouse.Error{
+				Code: posthouse.CodeInvalid, Field: name, Message: "is no part of the state; there is " + strings.Join(slices.Sorted(maps.Keys(s)), ", "),
+				Hint: "give one of these parts, or the whole new state",
+			}
+		}
+	}
+	return nil
 }
 
 // inherit adds what the fork inherits from the interrupted execution: the gates open at

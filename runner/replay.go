@@ -31,6 +31,13 @@ func (r *Runner) CheckState(c *posthouse.Checkpoint, changed posthouse.State) er
 	return engine.Guard(func() error { return check.CheckState(c, changed) })
 }
 
+// KnowsState reports whether the program of a checkpoint is one of this runner's and knows the
+// parts of its state. CheckState then judges them.
+func (r *Runner) KnowsState(c *posthouse.Checkpoint) bool {
+	_, ok := r.programs[c.Graph].(StateChecker)
+	return ok
+}
+
 // CheckReplay returns why a run that begins at a checkpoint would be refused here: ask before
 // you fork, so that a refused run leaves no branch. c may be the checkpoint that a fork would
 // make. [posthouse.ErrUnsupported] if its program is not one of this runner's.

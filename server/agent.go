@@ -72,3 +72,10 @@ type ReplayChecker interface {
 type StateChecker interface {
 	CheckState(c *posthouse.Checkpoint, changed posthouse.State) error
 }
+
+// A StateKnower is a [StateChecker] that says of which programs it knows the parts. A patch may
+// give these also where the checkpoint does not have them; of other threads it may give only what
+// the checkpoint has. Package runner's is one.
+type StateKnower interface {
+	KnowsState(c *posthouse.Checkpoint) bool
+}

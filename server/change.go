@@ -136,9 +136,6 @@ func (s *Server) forkState(r *api.Request, id posthouse.ID, b *forkBody, o *ledg
 
 // checkForked refuses a state or a patch that the source's program would not know.
 func (s *Server) checkForked(src *posthouse.Checkpoint, b *forkBody, o *ledger.ForkOptions) error {
-	if src.Graph == "" {
-		return nil
-	}
 	if raw, ok := src.State[posthouse.OpaquePart]; ok && o.Merge != nil {
 		var known map[string]json.RawMessage
 		if json.Unmarshal(raw.Data, &known) != nil || len(known) == 0 {
@@ -155,7 +152,7 @@ func (s *Server) checkForked(src *posthouse.Checkpoint, b *forkBody, o *ledger.F
 		return nil
 	}
 	check, ok := s.runner.(StateChecker)
-	if !ok {
+	if !ok || src.Graph == "" {
 		return nil
 	}
 	changed := o.Patch
@@ -164,6 +161,9 @@ func (s *Server) checkForked(src *posthouse.Checkpoint, b *forkBody, o *ledger.F
 	}
 	if _, opaque := changed[posthouse.OpaquePart]; opaque {
 		return nil
+	}
+	if k, ok := s.runner.(StateKnower); ok && k.KnowsState(src) {
+		o.Parts = slices.Collect(maps.Keys(o.Patch))
 	}
 	return check.CheckState(src, changed)
 }

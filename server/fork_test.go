@@ -75,7 +75,7 @@ func TestForkParts(t *testing.T) {
 	path := "/api/checkpoints/" + string(c.ID) + "/fork"
 	for body, want := range map[string]string{
 		`{"patch":{"a":2}}`:                                         `{"a":2,"b":"eQ=="}`,
-		`{"patch":{"c":{"n":null}}}`:                                `{"a":{"x":1},"b":"eQ==","c":{"n":null}}`,
+		`{"patch":{"a":{"n":null}}}`:                                `{"a":{"n":null},"b":"eQ=="}`,
 		`{"patch":{"b":"eg=="},"codecs":{"b":"raw"}}`:               `{"a":{"x":1},"b":"eg=="}`,
 		`{"state":{"c":3}}`:                                         `{"c":3}`,
 		`{"state":{"b":"eA==","c":1},"codecs":{"b":"raw"}}`:         `{"b":"eA==","c":1}`,
@@ -91,6 +91,21 @@ func TestForkParts(t *testing.T) {
 		`{"state":{"a":"eA=="},"codecs":{"a":"Bad Codec"}}`, `{"patch":[]}`,
 	} {
 		h.post(path, bad).refused(posthouse.CodeInvalid)
+	}
+	own := posthouse.Root("own", c.State)
+	own.Graph = "desk" // of a coordinator, whose parts the server does not know
+	own, err = h.ledger.Save(t.Context(), own, nil)
+	check(t, err)
+	for _, id := range []posthouse.ID{c.ID, own.ID} {
+		p := h.post("/api/checkpoints/"+string(id)+"/fork", `{"patch":{"aa":2}}`).refused(posthouse.CodeInvalid)
+		if !strings.Contains(p.Detail, "aa is no part of the state; there is a, b") {
+			t.Errorf("a part that is not there: %s", p.Detail)
+		}
+	}
+	text := h.saved("text", `{"request":"refund"}`)
+	p := h.post("/api/checkpoints/"+string(text.ID)+"/fork", `{"patch":{"reqest":"x"}}`).refused(posthouse.CodeInvalid)
+	if !strings.Contains(p.Detail, "reqest is no member of the state; there is request") {
+		t.Errorf("a member that is not there: %s", p.Detail)
 	}
 }
 

@@ -196,7 +196,7 @@ func (r *scripted) forks() {
 			return errors.As(err, &e) && e.Code == posthouse.CodeExists && e.Head == o.ID
 		})
 	}
-	fork("f1", ledger.ForkOptions{Branch: "draft", Patch: posthouse.State{"new": {Codec: "raw", Data: []byte("x")}}})
+	fork("f1", ledger.ForkOptions{Branch: "draft", Patch: posthouse.State{"new": {Codec: "raw", Data: []byte("x")}}, Parts: []string{"new"}})
 	fork("f2", ledger.ForkOptions{Thread: r.name + "-copy"})
 	fork("f3", ledger.ForkOptions{Thread: r.name + "-gone"})
 	r.commit("c6", "f1", "draft", posthouse.Change{Parts: []posthouse.Part{{Name: "big", Drop: true}}}, nil)

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +16,7 @@ func ledgerForkCases() []desk.Case {
 	return []desk.Case{
 		{Name: "ledger/a fork is a child with its source recorded", Rule: "Fork makes a child on a new branch: same coordination, agent, labels and metadata, the given state; the source and main stay.", Run: ledgerForks},
 		{Name: "ledger/a fork into a new thread remembers its source", Rule: "The first checkpoint of a forked thread names thread and checkpoint it came from; an existing thread is ErrExists.", Run: ledgerForksAway},
-		{Name: "ledger/a fork patches or merges parts", Rule: "Patch replaces parts, Merge merges JSON objects key by key, other parts and the source stay (O8).", Run: ledgerForkPatches},
+		{Name: "ledger/a fork patches or merges parts", Rule: "Patch replaces parts, Merge merges JSON objects key by key, other parts and the source stay (O8). A patch of a part that the state does not have is ErrInvalid and names those that it has.", Run: ledgerForkPatches},
 		{Name: "ledger/walking to the root crosses forks", Rule: "Following parents, and Source at a forked thread's root, reaches the first root (O8).", Run: ledgerWalksToRoot},
 		{Name: "ledger/updating a past checkpoint makes a child", Rule: "The old id still loads byte for byte; saving onto a past checkpoint needs a branch of its own (X13).", Run: ledgerUpdatesThePast},
 		{Name: "ledger/a forked question waits", Rule: "A fork into a new thread takes along what was decided and asks the rest again: it waits, and nothing runs it.", Run: ledgerForkedQuestion},
@@ -81,6 +82,17 @@ func ledgerForkPatches(t *desk.T) {
 	}
 	_, err = d.Fork(t.Ctx, root.ID, &ledger.ForkOptions{Merge: posthouse.State{"artifacts": j(`{}`)}})
 	d.WantErr(err, posthouse.ErrInvalid)
+	for _, o := range []ledger.ForkOptions{{Patch: posthouse.State{"artefacts": j(`[]`)}}, {Merge: posthouse.State{"Input": j(`{}`)}}} {
+		_, err = d.Fork(t.Ctx, root.ID, &o)
+		if e := d.WantErr(err, posthouse.ErrInvalid); !strings.Contains(e.Message, "there is artifacts, input, scratch") {
+			t.Errorf("a patch of an unknown part is %v", err)
+		}
+	}
+	info, err := d.Thread(t.Ctx, "t")
+	t.OK(err)
+	if len(info.Branches) != 1 {
+		t.Errorf("a refused fork left %d branches", len(info.Branches))
+	}
 }
 
 func ledgerWalksToRoot(t *desk.T) {
@@ -157,7 +169,7 @@ func ledgerForkedQuestionOfAnotherState(t *desk.T) {
 	for i, o := range []ledger.ForkOptions{
 		{}, {Replace: was.Clone()}, {Patch: posthouse.State{"request": raw("refund 500")}},
 		{Patch: posthouse.State{"request": raw("refund 999999")}}, {Replace: posthouse.State{"request": raw("refund 500")}},
-		{Merge: posthouse.State{"note": {Codec: "json", Data: []byte(`{"a":2}`)}}}, {Patch: posthouse.State{"more": raw("")}},
+		{Merge: posthouse.State{"note": {Codec: "json", Data: []byte(`{"a":2}`)}}}, {Patch: posthouse.State{"more": raw("")}, Parts: []string{"more"}},
 		{Patch: posthouse.State{"request": {Codec: "json", Data: []byte(`"refund 500"`)}}},
 	} {
 		for _, o.Thread = range []string{"", fmt.Sprint("away", i)} {

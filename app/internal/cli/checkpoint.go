@@ -92,8 +92,8 @@ func (a *app) checkpointFork() *cobra.Command {
 		Use: "fork CHECKPOINT", Short: "Start a branch, or a thread, at a checkpoint",
 		Long: `Start a branch, or a thread, at a checkpoint.
 
-The state is kept unless --state gives a whole new one or --patch new members of
-it. With the same state, gates that wait there wait in the fork too, under new ids.
+The state is kept unless --state gives a whole new one or --patch other values of
+members that it has. With the same state, gates that wait there wait in the fork too, under new ids.
 With another state the fork is interrupted, as one of what could run: once it is
 resumed it asks anew, about its own state. --run resumes it at once.`,
 		Example: `  posthouse checkpoint fork 019a...
