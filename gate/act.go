@@ -53,7 +53,8 @@ type ActOptions[T, Out any] struct {
 // one asked by [Ask] license nothing: ErrForbidden.
 //
 // Before fn runs, the attempt is put on record. If fn returns an error, nothing
-// happened and the next attempt may run. An error of a context that ended, or one
+// happened and the next attempt may run. If steps or tasks of it have results on record, those
+// happened: the next attempt goes on after them, under the same decision. An error of a context that ended, or one
 // that wraps [posthouse.ErrUnknown], leaves the outcome unknown, as a crash does. Such
 // an attempt never runs again by itself unless it is Idempotent: it is reconciled, or
 // people are asked. They are shown its content and say that it happened (respond,
@@ -222,6 +223,24 @@ func (a *action[T, Out]) perform(ctx context.Context, grant Grant, g *posthouse.
 	if waits, e := a.use.Park(ctx); waits || e != nil {
 		return posthouse.Value{}, cmp.Or(e, posthouse.ErrWaiting)
 	}
+	if e := a.use.Lost(ctx); errors.Is(e, posthouse.ErrUnknown) {
+		a.use.Again()
+		return a.run(ctx, grant) // a worker may have acted, whatever the function made of it
+	} else if e != nil {
+		return posthouse.Value{}, e
+	}
+	if errors.Is(err, posthouse.ErrWaiting) {
+		err = &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "fn", Message: "of effect " + a.name + " says that it waits, and nothing within it does",
+			Hint: "give what waits the context that gate.Act passes to the function",
+		}
+	}
+	return a.ended(ctx, grant, out, err, open)
+}
+
+// ended makes what the function of a use returned its result, or puts on record how its attempt
+// failed.
+func (a *action[T, Out]) ended(ctx context.Context, grant Grant, out Out, err error, open bool) (posthouse.Value, error) {
 	var remote *engine.RemoteError
 	switch {
 	case err == nil:
@@ -230,7 +249,11 @@ func (a *action[T, Out]) perform(ctx context.Context, grant Grant, g *posthouse.
 		a.use.Again()
 		return a.run(ctx, grant) // people are asked at once
 	case !open && (remote == nil || !remote.Unknown) && !engine.OutcomeUnknown(ctx, err):
-		if e := a.use.Failed(context.WithoutCancel(ctx), err); e != nil {
+		record := a.use.Failed
+		if a.use.Acted() {
+			record = a.use.Begun
+		}
+		if e := record(context.WithoutCancel(ctx), err); e != nil {
 			return posthouse.Value{}, e
 		}
 	}

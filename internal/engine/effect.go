@@ -119,6 +119,13 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 	return nil
 }
 
+// Begun puts on record that the function of the use failed after parts of it had acted. The next
+// attempt goes on under the same decision.
+func (e *Effect) Begun(ctx context.Context, cause error) error {
+	released, _ := e.countAttempts()
+	return e.call.recordAttempt(ctx, handler.UseParked, released-1, e.under.ID, Attempt{Error: cleanText(cause.Error())})
+}
+
 // Failed puts on record that the attempts so far did not act.
 func (e *Effect) Failed(ctx context.Context, cause error) error {
 	var a Attempt

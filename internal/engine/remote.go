@@ -119,6 +119,11 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 		if err := r.mayAct(t, use, name); err != nil {
 			return err
 		}
+		if use != nil {
+			if err := use.Lost(ctx); err != nil {
+				return err
+			}
+		}
 		g, err := t.remoteGate(r, input)
 		if err != nil {
 			return err

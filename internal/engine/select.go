@@ -53,6 +53,9 @@ func (t *Task) Select(ctx context.Context, name string, cases []SelectCase) (won
 		}
 		return posthouse.Value{}, posthouse.ErrWaiting
 	})
+	if use := t.useOf(ctx); err == nil && use != nil {
+		err = use.Lost(ctx)
+	}
 	if err != nil {
 		return "", v, nil, err
 	}

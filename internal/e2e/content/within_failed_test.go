@@ -1,0 +1,154 @@
+package content_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/step"
+)
+
+// actsAs proposes a transfer, good for an hour, and makes it with a function.
+func (h *house) actsAs(fn func(ctx context.Context, t bankTransfer) (string, error), o ...gate.ActOptions[bankTransfer, string]) *flow.App[int, string] {
+	return must(flow.New("pay", func(ctx context.Context, amount int) (string, error) {
+		grant, err := gate.Propose(ctx, gate.Question{Name: "pay", Text: "Pay?", ValidFor: time.Hour}, bankTransfer{"bob", amount})
+		if err != nil {
+			return "", err
+		}
+		return gate.Act(ctx, "pay", grant, fn, o...)
+	}).Open(h.ledger, nil))(h)
+}
+
+// An effect of which a part is on record, and whose function then fails, has begun: it goes on
+// under its decision, however late.
+func TestAnEffectThatFailsAfterAPartOfItGoesOn(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		onStores(t, func(h *house) {
+			paid, booked := 0, false
+			app := h.actsAs(func(ctx context.Context, t bankTransfer) (string, error) {
+				var err error
+				if remote {
+					_, err = step.Remote[string](ctx, "pay", "pay", t)
+				} else {
+					_, err = step.Do(ctx, "pay", func(context.Context) (int, error) { paid++; return paid, nil })
+				}
+				if err == nil && !booked {
+					err = errors.New("booking failed")
+				}
+				return "booked", err
+			})
+			must(app.Run(h.Context(), "t", 10))(h)
+			grant := h.only("t").ID
+			h.decide(grant, posthouse.Approve, "alice")
+			if remote {
+				k := h.desk()
+				defer k.stop()
+				must(app.Resume(h.Context(), "t"))(h)
+				paid++
+				k.paid(k.claim())
+			}
+			if _, err := app.Resume(h.Context(), "t"); err == nil {
+				h.Fatal("its booking failed")
+			}
+			h.grantIs(grant, posthouse.GrantReleased)
+			h.now = h.now.Add(2 * time.Hour)
+			booked = true
+			if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "booked" || paid != 1 {
+				h.Errorf("%+v, paid %d times", res, paid)
+			}
+			h.grantIs(grant, posthouse.GrantExecuted)
+		})
+	}
+}
+
+// A worker has the task of an effect whose select goes on without it: what became of it is asked
+// before anything else is done, whatever the function does then.
+func TestAClaimedTaskLosesASelect(t *testing.T) {
+	for name, late := range map[string]func(ctx context.Context, t bankTransfer, err error) (string, error){
+		"returns":  func(_ context.Context, _ bankTransfer, err error) (string, error) { return "late", nil },
+		"fails":    func(_ context.Context, _ bankTransfer, err error) (string, error) { return "", errors.New("too late") },
+		"fallback": func(ctx context.Context, t bankTransfer, err error) (string, error) { return step.Remote[string](ctx, "pay", "pay", t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onStores(t, func(h *house) {
+				app := h.actsAs(func(ctx context.Context, t bankTransfer) (string, error) {
+					w, err := step.Select(ctx, "first",
+						step.When("pay", func(ctx context.Context) (string, error) { return step.Remote[string](ctx, "pay", "pay", t) }),
+						step.When("late", func(ctx context.Context) (string, error) { return "", step.Sleep(ctx, "s", 10*time.Minute) }))
+					if w.Case == "pay" {
+						return w.Value, err
+					}
+					return late(ctx, t, err) // an error of the select is ignored
+				})
+				k := h.desk()
+				defer k.stop()
+				grant, _ := approvedAtWorker(h, app)
+				c := k.claim()
+				h.now = h.now.Add(11 * time.Minute)
+				k.connect()
+				_, _ = app.Resume(h.Context(), "t")
+				h.grantIs(grant, posthouse.GrantUnknown)
+				if again := k.claim(); again != nil {
+					h.Fatalf("another worker has the payment: %+v, the first had %+v", again, c)
+				}
+				q := h.only("t")
+				if q.Kind != gate.KindOutcome {
+					h.Fatalf("%+v", q)
+				}
+				h.decide(q.ID, posthouse.Approve, "alice") // it was not done
+				res, err := app.Resume(h.Context(), "t")
+				switch name {
+				case "returns":
+					if err != nil || res.Output != "late" {
+						h.Error(res, err)
+					}
+				case "fails":
+					if err == nil {
+						h.Error("it should have failed")
+					}
+				case "fallback":
+					second := k.claim()
+					if second == nil || second.Grant != grant {
+						h.Fatalf("%+v", second)
+					}
+					k.paid(second)
+					if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {
+						h.Error(res)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A function that waits with a context from outside of its effect is refused before a worker
+// hears of its task.
+func TestAFunctionThatWaitsOutsideOfItsEffect(t *testing.T) {
+	onStores(t, func(h *house) {
+		app := must(flow.New("pay", func(ctx context.Context, amount int) (string, error) {
+			ctx = step.Unordered(ctx)
+			grant, err := gate.Propose(ctx, gate.Question{Name: "pay", Text: "Pay?"}, bankTransfer{"bob", amount})
+			if err != nil {
+				return "", err
+			}
+			return gate.Act(ctx, "pay", grant, func(_ context.Context, t bankTransfer) (string, error) {
+				return step.Remote[string](ctx, "pay", "pay", t)
+			})
+		}).Open(h.ledger, nil))(h)
+		k := h.desk()
+		defer k.stop()
+		must(app.Run(h.Context(), "t", 10))(h)
+		h.decide(h.only("t").ID, posthouse.Approve, "alice")
+		var e *posthouse.Error
+		if _, err := app.Resume(h.Context(), "t"); !errors.As(err, &e) || e.Code != posthouse.CodeInvalid || e.Field != "fn" {
+			h.Error(err)
+		}
+		if c := k.claim(); c != nil {
+			h.Errorf("a worker has it: %+v", c)
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/handler"
+)
+
+// Lost returns a [*RemoteError] of unknown outcome if a task of the use was withdrawn while a
+// worker had it, as by a select. What became of it has to be settled before anything else is done
+// under the decision. It is nil for an effect that happens once for a key.
+func (e *Effect) Lost(ctx context.Context) error {
+	g, err := e.lost(ctx)
+	if g == nil || err != nil {
+		return err
+	}
+	return &RemoteError{Task: g.Call.Task, Gate: g.ID, Worker: g.Decision.By, Attempts: g.Call.Attempt, Reason: g.Decision.Reason, Unknown: true}
+}
+
+func (e *Effect) lost(ctx context.Context) (*posthouse.Gate, error) {
+	if e.under == nil || e.call.opt.Effect == posthouse.EffectWrite {
+		return nil, nil
+	}
+	t := e.call.task
+	t.mu.Lock()
+	var gone []*posthouse.Gate
+	for _, g := range e.gatesWithin() {
+		if g.Call != nil && !isAlive(g) && g.Branch == t.session.branch && g.Call.Grant == e.under.ID {
+			gone = append(gone, g)
+		}
+	}
+	t.mu.Unlock()
+	if len(gone) == 0 {
+		return nil, nil
+	}
+	if err := t.learnClaims(ctx, e.call.within("")); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	claimed := e.claimedCalls()
+	for _, g := range gone {
+		if claimed[g.Call.ID] {
+			return g, nil
+		}
+	}
+	return nil, nil
+}
+
+// learnClaims reads what was recorded of workers since the execution began: they take tasks
+// while it runs.
+func (t *Task) learnClaims(ctx context.Context, prefix string) error {
+	s := t.session
+	s.mu.Lock()
+	head := s.Head()
+	s.mu.Unlock()
+	known, err := s.ledger.Core().Executions(ctx, head)
+	if err != nil {
+		return err
+	}
+	x := known[t.Key()]
+	if x == nil || t.replay == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range x.Steps {
+		r := &x.Steps[i]
+		what, within := strings.CutPrefix(r.Name, prefix)
+		if k := (occurrence{r.Name, r.Occurrence}); within && (what == handler.UseClaimed || what == handler.UseUndone) && t.replay.results[k] == nil {
+			t.replay.results[k] = r
+		}
+	}
+	return nil
+}
