@@ -230,10 +230,8 @@ func (a *action[T, Out]) perform(ctx context.Context, grant Grant, g *posthouse.
 		return posthouse.Value{}, e
 	}
 	if errors.Is(err, posthouse.ErrWaiting) {
-		err = &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "fn", Message: "of effect " + a.name + " says that it waits, and nothing within it does",
-			Hint: "give what waits the context that gate.Act passes to the function",
-		}
+		strayed, isNew := a.use.Strayed()
+		return a.ended(ctx, grant, out, strayed, open || !isNew)
 	}
 	return a.ended(ctx, grant, out, err, open)
 }
@@ -250,7 +248,7 @@ func (a *action[T, Out]) ended(ctx context.Context, grant Grant, out Out, err er
 		return a.run(ctx, grant) // people are asked at once
 	case !open && (remote == nil || !remote.Unknown) && !engine.OutcomeUnknown(ctx, err):
 		record := a.use.Failed
-		if a.use.Acted() {
+		if a.use.Acted() && !a.use.Lapsed() {
 			record = a.use.Begun
 		}
 		if e := record(context.WithoutCancel(ctx), err); e != nil {

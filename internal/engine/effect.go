@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/handler"
@@ -16,6 +17,9 @@ import (
 type Effect struct {
 	call  *Call
 	under *posthouse.Gate // whose decision it acts under now, nil while it does not
+	key   string          // of the step under that decision, see [StepKey]
+
+	lapsed atomic.Bool // see Lapsed
 
 	// Holds returns why a gate's decision does not hold now, as when a task of the use was taken
 	// back before a worker had it.

@@ -75,3 +75,21 @@ func (t *Task) learnClaims(ctx context.Context, prefix string) error {
 	}
 	return nil
 }
+
+// Strayed refuses a function that says it waits while nothing within its use does: what it waits
+// for was opened with a context from outside, so no decision covers it. It drops what the
+// execution asks, which would hand it out. It returns [posthouse.ErrInvalid], which every later
+// step of the execution returns, and whether all of that was new: then nothing has happened.
+func (e *Effect) Strayed() (err error, isNew bool) {
+	t := e.call.task
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.made()
+	isNew = len(m.open) == 0
+	m.disorder = &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "fn", Message: "of effect " + e.call.name + " says that it waits, and nothing within it does",
+		Hint: "give what waits the context that gate.Act passes to the function",
+	}
+	m.questions, m.open = nil, nil
+	return m.disorder, isNew
+}

@@ -129,13 +129,16 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 			return err
 		}
 		if g.Supersedes = replaced; use != nil {
-			use.open(ctx, callName(c.name, c.occurrence), g.Call)
+			use.open(callName(c.name, c.occurrence), g.Call)
 		}
 		return t.await(c, *g)
 	}
 	if use != nil {
 		if err := use.unknown(have); err != nil {
 			return err
+		}
+		if isTakenBack(have) {
+			use.lapsed.Store(true)
 		}
 	}
 	switch d := have.Decision; d.Verdict {

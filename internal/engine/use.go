@@ -283,13 +283,14 @@ func (e *Effect) Park(ctx context.Context) (bool, error) {
 // of the use, and [StepKey] is the use's.
 func (e *Effect) Context(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, keyUse, e)
-	sc := e.call.task.scopeOf(ctx)
-	if sc == nil || e.gateOf(0) == e.under.ID {
-		return ctx // its first decision: the key of earlier versions
+	if sc := e.call.task.scopeOf(ctx); sc != nil && e.gateOf(0) != e.under.ID { // else the key of earlier versions
+		own := *sc
+		own.under = e.under.ID
+		ctx = context.WithValue(ctx, keyScope, &own)
 	}
-	own := *sc
-	own.under = e.under.ID
-	return context.WithValue(ctx, keyScope, &own)
+	e.key, _ = StepKey(ctx)
+	e.lapsed.Store(false)
+	return ctx
 }
 
 // useOf returns the use whose function runs with ctx, nil for none.
@@ -322,6 +323,11 @@ func (e *Effect) reopens(ctx context.Context, g *posthouse.Gate) bool {
 	return isTakenBack(g) && !claimed && (g.Call.Grant == "" || e.Holds == nil || e.Holds(ctx, e.under) == nil)
 }
 
+// Lapsed reports whether the function found that a task was taken back before a worker had it,
+// because the decision holds no more. The effect is then asked for again, also where other parts
+// of it have acted.
+func (e *Effect) Lapsed() bool { return e.lapsed.Load() }
+
 // isTakenBack reports whether an engine withdrew a task before a worker had it.
 func isTakenBack(g *posthouse.Gate) bool {
 	d := g.Decision
@@ -349,9 +355,9 @@ func (e *Effect) goesOn(g *posthouse.Gate) *posthouse.TaskCall {
 }
 
 // open fills in what a task's call says of the use. The first task of a use has its key.
-func (e *Effect) open(ctx context.Context, name string, c *posthouse.TaskCall) {
+func (e *Effect) open(name string, c *posthouse.TaskCall) {
 	c.Grant, c.Use, c.Effect, c.Checks = e.under.ID, e.call.label(), e.call.opt.Effect, e.Checks
-	c.Key, _ = StepKey(ctx)
+	c.Key = e.key
 	t := e.call.task
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -79,15 +79,18 @@ func TestAClaimedTaskLosesASelect(t *testing.T) {
 					w, err := step.Select(ctx, "first",
 						step.When("pay", func(ctx context.Context) (string, error) { return step.Remote[string](ctx, "pay", "pay", t) }),
 						step.When("late", func(ctx context.Context) (string, error) { return "", step.Sleep(ctx, "s", 10*time.Minute) }))
-					if w.Case == "pay" {
+					if w.Case == "pay" || errors.Is(err, posthouse.ErrWaiting) {
 						return w.Value, err
 					}
-					return late(ctx, t, err) // an error of the select is ignored
+					return late(ctx, t, err) // another error of the select is ignored
 				})
 				k := h.desk()
 				defer k.stop()
 				grant, _ := approvedAtWorker(h, app)
 				c := k.claim()
+				if c.Key != "t/1/pay/pay/0" {
+					h.Errorf("its key is %s, not that of the use", c.Key)
+				}
 				h.now = h.now.Add(11 * time.Minute)
 				k.connect()
 				_, _ = app.Resume(h.Context(), "t")
@@ -112,7 +115,7 @@ func TestAClaimedTaskLosesASelect(t *testing.T) {
 					}
 				case "fallback":
 					second := k.claim()
-					if second == nil || second.Grant != grant {
+					if second == nil || second.Grant != grant || second.Key == c.Key {
 						h.Fatalf("%+v", second)
 					}
 					k.paid(second)
