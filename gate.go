@@ -133,6 +133,9 @@ const (
 // [GateTimer], [GateSignal], [GateThread] and [GateTask].
 func (g *Gate) AsksPeople() bool { return AsksPeople(g.Kind) }
 
+// IsEdited reports whether people approved the gate with other content than it shows.
+func (g *Gate) IsEdited() bool { return g.Decision != nil && g.Decision.Verdict == Edit }
+
 // AsksPeople reports whether people decide gates of a kind; see [Gate.AsksPeople].
 func AsksPeople(kind string) bool {
 	return kind != GateTimer && kind != GateSignal && kind != GateThread && kind != GateTask

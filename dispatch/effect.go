@@ -192,9 +192,12 @@ func (e *effect) settle(ctx context.Context, b *task.Beginning) (*task.Begun, er
 	case b.Look, b.Passed != "" && b.Passed != s.Under.ID:
 		return &task.Begun{Gate: s.Under}, nil
 	}
-	uses, err := ledger.Uses(ctx, e.d.ledger, s.Under.ID)
+	uses, by, err := ledger.UsesOfEdit(ctx, e.d.ledger, s.Under)
 	if err != nil {
 		return nil, err
+	}
+	if by != "" {
+		return nil, license.Replaced(s.Under, by)
 	}
 	begun, undone := uint32(len(e.state.Begun)), uint32(len(e.state.Undone))
 	if err := license.MayBegin(s.Under, uses, e.h.gate.Task, e.state.Effect, begun); err != nil {

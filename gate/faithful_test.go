@@ -111,6 +111,8 @@ func (p *proposing) Propose(g posthouse.Gate, edited posthouse.ID) (*posthouse.G
 	return &g, nil
 }
 
+func (p *proposing) Replaced(posthouse.ID) bool { return false }
+
 func (p *proposing) Act(ctx context.Context, a handler.Action) (posthouse.Value, error) {
 	g := p.asked[len(p.asked)-1]
 	g.ID, g.Decision = a.Grant, &p.decisions[len(p.asked)-1]

@@ -32,7 +32,7 @@ func proposeInHandler[T any](ctx context.Context, h handler.Scope, content T, qu
 				same.Escalation = &since
 				g.Escalation.At = handler.Epoch.Add(since.At.Sub(edited.CreatedAt))
 			}
-			if _, ok := same.Decider(edited.Decision.By, edited.Decision.At); ok && license.SameRule(&same, edited) {
+			if _, ok := same.Decider(edited.Decision.By, edited.Decision.At); ok && license.SameRule(&same, edited) && !h.Replaced(edited.ID) {
 				return Grant(edited.ID), nil
 			}
 			before = edited.ID

@@ -52,15 +52,15 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 	if err != nil {
 		return "", err
 	}
-	note := ""
-	var first *posthouse.Gate // that was edited
+	note, edited := "", posthouse.ID("") // of the gate whose edit is proposed
+	var first *posthouse.Gate            // that was edited
 	for range maxEdits {
 		q, g, err := proposal(ctx, task, content, question)
 		if err != nil {
 			return "", err
 		}
 		sinceFirst(&q, &g, first)
-		if g.Note = note; note != "" {
+		if g.Note, g.Supersedes = note, edited; note != "" {
 			q.Auto = q.Auto.afterPeople()
 		}
 		decided, err := q.decided(ctx, task, g)
@@ -80,15 +80,25 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 		if first == nil {
 			first = decided
 		}
+		settled, replaced, err := task.Gates().OfEdit(ctx, decided)
+		if err != nil {
+			return "", err
+		}
+		if settled != nil { // an edit is judged once
+			return Grant(settled.ID), nil
+		}
 		g, why, err := judgeEdit(ctx, task, first, decided, content, question)
 		if err != nil {
 			return "", err
+		}
+		if edited = decided.ID; replaced {
+			edited, why = "", posthouse.Invalid("content", "was judged before")
 		}
 		if why == nil {
 			if license.SameRule(&g, decided) {
 				return Grant(decided.ID), nil
 			}
-			settled, err := task.Gates().Settle(ctx, license.EditDecided(g, decided), nil)
+			settled, err = task.Gates().Settle(ctx, license.EditDecided(g, decided), nil)
 			if err != nil {
 				return "", err
 			}

@@ -22,14 +22,17 @@ func ReadGrant(ctx context.Context, led core.Ledger, gate posthouse.ID) (*postho
 		grant.Status = posthouse.GrantProposed
 		return grant, nil
 	}
-	if grant.Uses, err = usesOf(ctx, l, g); err != nil {
+	by := posthouse.ID("")
+	if grant.Uses, by, err = usesOfEdit(ctx, l, g); err != nil {
 		return nil, err
 	}
 	info, err := l.Summary(ctx, g.Thread)
 	if err != nil {
 		return nil, err
 	}
-	grant.Approval = g.Approval(grant.Uses, info, l.Now())
+	if grant.Approval = g.Approval(grant.Uses, info, l.Now()); by != "" && grant.Approval.Kept() {
+		grant.Approval = posthouse.ApprovalEnded
+	}
 	executed := 0
 	for i := range grant.Uses {
 		u := &grant.Uses[i]
@@ -65,8 +68,8 @@ func readResult(ctx context.Context, c *core.Core, thread string, u *posthouse.U
 	return nil
 }
 
-// Uses returns the effects that ran under a gate's decision, oldest first. It reads the
-// log's headers from the gate on. [posthouse.ErrNotFound] for the gate.
+// Uses returns the effects that ran under a gate's decision, oldest first; those on an edit also
+// under the gate that was opened in its place. It reads the log's headers from the gate on. [posthouse.ErrNotFound] for the gate.
 func Uses(ctx context.Context, led core.Ledger, gate posthouse.ID) ([]posthouse.Use, error) {
 	l := led.Core()
 
@@ -78,7 +81,23 @@ func Uses(ctx context.Context, led core.Ledger, gate posthouse.ID) ([]posthouse.
 }
 
 func usesOf(ctx context.Context, c *core.Core, g *posthouse.Gate) ([]posthouse.Use, error) {
-	return gatherUses(ctx, c, g.Thread, g.Seq, func(s *posthouse.StepInfo) bool { return s != nil && s.Grant == g.ID })
+	uses, _, err := usesOfEdit(ctx, c, g)
+	return uses, err
+}
+
+// UsesOfEdit returns what [Uses] does, and the gate that licenses a gate's edit in its place, ""
+// for none: the question about the edited content, or its record with the decision of the edit.
+func UsesOfEdit(ctx context.Context, led core.Ledger, g *posthouse.Gate) (uses []posthouse.Use, by posthouse.ID, err error) {
+	return usesOfEdit(ctx, led.Core(), g)
+}
+
+func usesOfEdit(ctx context.Context, c *core.Core, g *posthouse.Gate) (uses []posthouse.Use, by posthouse.ID, err error) {
+	var edits core.Edits
+	uses, err = gatherUses(ctx, c, g.Thread, g.Seq, func(r *posthouse.Record) bool {
+		edits.Add(r)
+		return r.Step != nil && edits.Follows(r.Step.Grant, g.ID)
+	})
+	return uses, edits.By(g.ID), err
 }
 
 // Effects returns what acted on the world in a thread, oldest first, also in released
@@ -89,19 +108,18 @@ func usesOf(ctx context.Context, c *core.Core, g *posthouse.Gate) ([]posthouse.U
 func Effects(ctx context.Context, led core.Ledger, thread string) ([]posthouse.Use, error) {
 	l := led.Core()
 
-	return gatherUses(ctx, l, thread, 1, func(*posthouse.StepInfo) bool { return true })
+	return gatherUses(ctx, l, thread, 1, func(*posthouse.Record) bool { return true })
 }
 
 // EffectsAfter is [Effects] without what was complete at an entry of the log: it reads the
 // headers after that entry only. An effect that began before it is listed if anything was
 // recorded about it later.
 func EffectsAfter(ctx context.Context, led core.Ledger, thread string, seq uint64) ([]posthouse.Use, error) {
-	return gatherUses(ctx, led.Core(), thread, seq+1, func(*posthouse.StepInfo) bool { return true })
+	return gatherUses(ctx, led.Core(), thread, seq+1, func(*posthouse.Record) bool { return true })
 }
 
-// gatherUses reads the uses of wanted steps, from an entry of the log on. want is called
-// with nil for a record that is no step.
-func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, want func(*posthouse.StepInfo) bool) ([]posthouse.Use, error) {
+// gatherUses reads the uses of wanted records, from an entry of the log on.
+func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, want func(*posthouse.Record) bool) ([]posthouse.Use, error) {
 	info, none := c.Thread(ctx, thread)
 	if none != nil && !errors.Is(none, posthouse.ErrNotFound) {
 		return nil, none
@@ -123,7 +141,7 @@ func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, w
 			return nil, err
 		}
 		for i := range recs {
-			if want(recs[i].Step) {
+			if want(&recs[i]) {
 				g.Add(e, i, &recs[i])
 			} else {
 				g.Note(e, &recs[i])

@@ -150,7 +150,7 @@ func (p *pass) mayFinish(ctx context.Context, t *posthouse.ThreadInfo, tree *cor
 	if err != nil || len(unread) > 0 {
 		return false, err
 	}
-	return !slices.ContainsFunc(all, func(a *core.Approved) bool { return a.Gate.Approval(a.Uses, t, now).Kept() }), nil
+	return !slices.ContainsFunc(all, func(a *core.Approved) bool { return a.Approval(t, now).Kept() }), nil
 }
 
 // isSource reports whether a fork or a copy in another thread was made from a checkpoint.

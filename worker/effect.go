@@ -124,6 +124,8 @@ func (inStep) Propose(g posthouse.Gate, _ posthouse.ID) (*posthouse.Gate, error)
 	return nil, nestedError("question", g.Name)
 }
 
+func (inStep) Replaced(posthouse.ID) bool { return false }
+
 func (inStep) Act(_ context.Context, a handler.Action) (posthouse.Value, error) {
 	return posthouse.Value{}, nestedError("effect", a.Name)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -133,6 +134,16 @@ func (r *records) Propose(g posthouse.Gate, edited posthouse.ID) (*posthouse.Gat
 		return nil, posthouse.ErrWaiting
 	}
 	return found, nil
+}
+
+// Replaced implements [handler.Scope].
+func (r *records) Replaced(edited posthouse.ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	have, err := r.load()
+	return err == nil && slices.ContainsFunc(have.Gates, func(g posthouse.Gate) bool {
+		return g.Supersedes == edited && slices.ContainsFunc(have.Gates, func(o posthouse.Gate) bool { return o.ID == edited && o.Name == g.Name })
+	})
 }
 
 // Signal implements [handler.Scope].

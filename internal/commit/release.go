@@ -134,7 +134,7 @@ func endApprovals(tx *core.Tx) (ended []posthouse.ID, err error) {
 		for i := range tx.Records { // what ran is in the same entry
 			a.Uses = append(a.Uses, usesIn(tx, i, a.Gate.ID)...)
 		}
-		if a.Gate.Approval(a.Uses, tx.Thread.Info, tx.At).Kept() {
+		if a.Approval(tx.Thread.Info, tx.At).Kept() {
 			ended = append(ended, a.Gate.ID)
 		}
 	}

@@ -16,6 +16,18 @@ type Approved struct {
 	Uses []posthouse.Use
 	Body posthouse.BodyRef // of the gate
 	Used uint64            // the newest result under it, on its branch; 0: none
+
+	replaced bool // by a gate that licenses its edit
+}
+
+// Approval says whether effects may still run under the decision: see [posthouse.Gate.Approval].
+// That of an edit ends where another gate is opened in its place.
+func (a *Approved) Approval(t *posthouse.ThreadInfo, now time.Time) posthouse.Approval {
+	how := a.Gate.Approval(a.Uses, t, now)
+	if a.replaced && how.Kept() {
+		return posthouse.ApprovalEnded
+	}
+	return how
 }
 
 // Approvals returns the gates that license effects, of a thread's current generation, in the
@@ -40,6 +52,7 @@ func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 	decided := map[posthouse.ID]uint64{} // entries of approvals
 	uses := map[posthouse.ID]*posthouse.UseGatherer{}
 	var order []posthouse.ID
+	var edits Edits
 	for e, err := range c.InOrder(ctx, t.Thread, posthouse.Range{From: t.First, Headers: true}) {
 		if err != nil {
 			return nil, nil, err
@@ -49,6 +62,7 @@ func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 			return nil, nil, err
 		}
 		for i := range recs {
+			edits.Add(&recs[i])
 			switch r := &recs[i]; {
 			case r.Gate != nil && posthouse.AsksPeople(r.Gate.Kind):
 				places[r.Gate.ID] = posthouse.BodyRef{Seq: e.Seq, Record: i}
@@ -82,7 +96,7 @@ func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 		if original.Origin = ""; !original.Licenses() {
 			continue
 		}
-		a := &Approved{Gate: g, Body: places[id]}
+		a := &Approved{Gate: g, Body: places[id], replaced: edits.By(id) != ""}
 		if u := uses[cmp.Or(g.Origin, id)]; u != nil { // what was done before the copy names the original
 			a.Uses = u.Uses(t.Lease.Held)
 			for _, use := range a.Uses {
@@ -115,7 +129,7 @@ func (c *Core) KeepApprovals(ctx context.Context, tree *Tree, info *posthouse.Th
 		tree.keep[b] = true
 	}
 	for _, a := range all {
-		switch how := a.Gate.Approval(a.Uses, info, now); {
+		switch how := a.Approval(info, now); {
 		case how.Kept():
 			tree.keep[a.Body] = true
 		case how == posthouse.ApprovalUsed, how == posthouse.ApprovalEnded, a.Gate.Origin != "":

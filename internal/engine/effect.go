@@ -96,9 +96,12 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 	s := t.session
 	s.grants.Lock() // from the count to the record
 	defer s.grants.Unlock()
-	uses, err := ledger.Uses(ctx, s.ledger, g.ID)
+	uses, by, err := ledger.UsesOfEdit(ctx, s.ledger, g)
 	if err != nil {
 		return err
+	}
+	if by != "" {
+		return license.Replaced(g, by)
 	}
 	if t.closed.Load() {
 		return t.closedError("effect", e.call.name)

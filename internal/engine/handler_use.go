@@ -43,14 +43,18 @@ func (t *Task) awaitEdit(ctx context.Context, edited posthouse.ID, g posthouse.G
 	if err != nil {
 		return err
 	}
-	if _, before := t.Gates().Asked(ctx, g); !before {
+	settled, replaced, err := t.Gates().OfEdit(ctx, decided)
+	if err != nil {
+		return err
+	}
+	if _, before := t.Gates().Asked(ctx, g); !before && settled == nil && !replaced {
 		g.RequestedBy = cmp.Or(g.RequestedBy, Sender(ctx))
 		why := license.JudgeEdit(t.session.ledger.Core(), &g, decided)
 		if why == nil {
 			_, err := t.Gates().Settle(ctx, license.EditDecided(g, decided), nil)
 			return err
 		}
-		g.Note = license.ProposedAgain(decided, why)
+		g.Note, g.Supersedes = license.ProposedAgain(decided, why), decided.ID
 	}
 	_, err = t.Gates().Ask(ctx, g)
 	return err

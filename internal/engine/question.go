@@ -260,7 +260,7 @@ func (v Gates) Settle(ctx context.Context, g posthouse.Gate, expired *posthouse.
 	} else {
 		g.Occurrence = next(&t.made().asks, askKey(&g, content))
 		if q := t.replay.question(&g, content, g.Occurrence); q != nil {
-			q.asked, g.Supersedes = true, q.last().ID
+			q.asked, g.Supersedes = true, cmp.Or(g.Supersedes, q.last().ID)
 		}
 	}
 	asks := &call{before: t.made().receivedBy(g.Name)}
@@ -388,7 +388,7 @@ func (r *replay) contentChanged(q *question) bool {
 	first := q.gates[0]
 	return first.Supersedes != "" && slices.ContainsFunc(r.asked, func(o *question) bool {
 		return o.content != q.content && o.last().Seq > r.edited &&
-			slices.ContainsFunc(o.gates, func(g *posthouse.Gate) bool { return g.ID == first.Supersedes })
+			slices.ContainsFunc(o.gates, func(g *posthouse.Gate) bool { return g.ID == first.Supersedes && !g.IsEdited() })
 	})
 }
 

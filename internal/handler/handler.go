@@ -34,6 +34,10 @@ type Scope interface {
 	// "" for a content that is proposed first.
 	Propose(g posthouse.Gate, edited posthouse.ID) (*posthouse.Gate, error)
 
+	// Replaced reports whether another gate was opened in the place of one that was edited: it
+	// licenses the edit, if anything does.
+	Replaced(edited posthouse.ID) bool
+
 	// Act runs an effect under a grant, once, or returns its recorded result. What is on record
 	// before it runs says that it may have happened, until its result is.
 	Act(ctx context.Context, a Action) (posthouse.Value, error)

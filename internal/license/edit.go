@@ -46,8 +46,23 @@ func EditDecided(g posthouse.Gate, decided *posthouse.Gate) posthouse.Gate {
 	d.Verdict, d.Value, d.For = posthouse.Approve, nil, ""
 	d.Reason = Clip("edited gate " + string(decided.ID) + " to this. " + d.Reason)
 	g.Requesters = slices.Clone(decided.Requesters)
-	g.Decision = &d
+	g.Decision, g.Supersedes = &d, decided.ID
 	return g
+}
+
+// Carries reports whether a gate has the decision that edited another one, see [EditDecided].
+func Carries(g, edited *posthouse.Gate) bool {
+	d, was := g.Decision, edited.Decision
+	return g.Supersedes == edited.ID && d != nil && d.Verdict == posthouse.Approve && d.By == was.By && d.At.Equal(was.At) && SameContent(g, edited)
+}
+
+// Replaced is the error of a gate whose edit is judged by another one.
+func Replaced(g *posthouse.Gate, by posthouse.ID) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeForbidden, Field: "grant", Gate: by, Decision: g.Decision,
+		Message: "gate " + string(g.ID) + " was edited, and gate " + string(by) + " is what licenses the edit, if anything does",
+		Hint:    "act under the grant that gate.Propose returns now",
+	}
 }
 
 // ProposedAgain is the note on a question about edited content that is to be decided again.

@@ -116,6 +116,9 @@ func (s *scope) Propose(g posthouse.Gate, _ posthouse.ID) (*posthouse.Gate, erro
 	return decided, nil
 }
 
+// Replaced implements [handler.Scope]. A test has one version of its handler.
+func (s *scope) Replaced(posthouse.ID) bool { return false }
+
 // Act implements [handler.Scope]. It runs an effect once for its name and number, on what was
 // approved; another effect than the question licenses is [posthouse.ErrForbidden].
 func (s *scope) Act(ctx context.Context, a handler.Action) (v posthouse.Value, err error) {

@@ -69,9 +69,11 @@ func TestAnEffectThatFailsAfterAPartOfItGoesOn(t *testing.T) {
 // before anything else is done, whatever the function does then.
 func TestAClaimedTaskLosesASelect(t *testing.T) {
 	for name, late := range map[string]func(ctx context.Context, t bankTransfer, err error) (string, error){
-		"returns":  func(_ context.Context, _ bankTransfer, err error) (string, error) { return "late", nil },
-		"fails":    func(_ context.Context, _ bankTransfer, err error) (string, error) { return "", errors.New("too late") },
-		"fallback": func(ctx context.Context, t bankTransfer, err error) (string, error) { return step.Remote[string](ctx, "pay", "pay", t) },
+		"returns": func(_ context.Context, _ bankTransfer, err error) (string, error) { return "late", nil },
+		"fails":   func(_ context.Context, _ bankTransfer, err error) (string, error) { return "", errors.New("too late") },
+		"fallback": func(ctx context.Context, t bankTransfer, err error) (string, error) {
+			return step.Remote[string](ctx, "pay", "pay", t)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStores(t, func(h *house) {
