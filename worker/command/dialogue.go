@@ -83,7 +83,7 @@ func (d *dialogue) take(n int, line []byte) error {
 	done, out, err := d.do(line)
 	if done == "" {
 		e := posthouse.Invalid("output", "of the program, line %d, is %.80q: %v", n, line, err)
-		e.Hint = `print one JSON object on each line, with "action", "save", "stream", "signal", "step", "record", "ask" or "wait"; print everything else to standard error`
+		e.Hint = `print one JSON object on each line, with "action", "save", "stream", "signal", "step", "record", "ask", "wait", "act" or "acted"; print everything else to standard error`
 		return e
 	}
 	if errors.Is(err, posthouse.ErrWaiting) {
@@ -113,7 +113,7 @@ type signal struct {
 }
 
 // requests are the names of requests, beside that of a verdict.
-var requests = []string{"save", "stream", "signal", "step", "record", "ask", "wait"}
+var requests = []string{"save", "stream", "signal", "step", "record", "ask", "wait", "act", "acted"}
 
 // do does what a line asks for. It returns what that is, "" for a line that is no request.
 func (d *dialogue) do(line []byte) (request string, out reply, err error) {
@@ -128,7 +128,7 @@ func (d *dialogue) do(line []byte) (request string, out reply, err error) {
 	}
 	switch {
 	case request == "":
-		return "", out, errors.New("it has none of action, save, stream, signal, step, record, ask and wait")
+		return "", out, errors.New("it has none of action, save, stream, signal, step, record, ask, wait, act and acted")
 	case request != "action" && len(has) > 1:
 		return "", out, errors.New(request + " goes with nothing else")
 	}
@@ -157,6 +157,10 @@ func (d *dialogue) answer(request string, value json.RawMessage, line []byte) (r
 		return d.ask(value)
 	case "wait":
 		return d.wait(value)
+	case "act":
+		return d.act(value)
+	case "acted":
+		return d.acted(value)
 	}
 	err := d.verdict(line)
 	switch {

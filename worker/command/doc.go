@@ -24,6 +24,8 @@
 //	{"record":{"step":"fetch","value":{"bytes":512}}}               puts that step on record
 //	{"ask":{"name":"keep it","text":"Keep it?","show":{}}}          asks people
 //	{"wait":{"signal":"paid","timeout":60000000000}}                takes a signal to the task's thread
+//	{"act":{"name":"pay","grant":"gate-..."}}                       begins an effect that was approved
+//	{"acted":{"name":"pay","value":{"receipt":7}}}                  ends it
 //	{"action":"complete","output":{"width":64}}                     is the verdict
 //
 // Each of them is answered with a line on standard input, in their order:
@@ -32,12 +34,22 @@
 //	{"error":{"code":"too-large","field":"slot","message":"has 2000000 bytes; the limit is 1040384"}}
 //	{"ok":true,"value":{"bytes":512}}                               of a step that is on record, and of a signal
 //	{"ok":true,"answer":{"gate":"...","verdict":"approve","by":"alice"}}
+//	{"ok":true,"act":{"gate":"...","content":{"amount":40},"by":"alice","key":"..."}}
 //	{"waiting":true}
 //
 // A step without a value is not on record: the program does it, and records it. Behind
 // {"waiting":true} the program ends with exit code 0 and without a verdict. The task is parked,
 // and the program runs again, from its top, when the answer or signal is there: what it recorded
 // comes back. Each execution asks in the same order, because calls of one name are counted.
+//
+// A question with "uses":1 proposes an effect: approved, it licenses one, on what it shows or what
+// it was edited to. "validFor" is for how long, and "edited" the gate whose edit is proposed to people
+// of its own. The program then begins the effect under the answer's gate. Behind an answer with "act" it
+// is on record that the effect begins: the program does it on "content", passes "key" on as the idempotency
+// key, and ends it with a value, or with "failed" and why if it did not act. An answer with a value says
+// that it is done. What a program begins and does not end, because it gives its verdict, ends, or is
+// killed, has an unknown outcome: the next execution's "act" asks people what became of it, unless it
+// says "idempotent":true. One effect is open at a time.
 //
 // A value is saved durably, and a verdict is on record, when {"ok":true} comes. A program
 // need not read the answers, as long as they are not more than some thousands.

@@ -191,6 +191,7 @@ var programs = map[string]func(t command.Task, in *bufio.Reader){
 		say(object{"action": "complete", "output": "all was read"})
 	},
 	"refund":       refund,
+	"pays":         pays,
 	"misfits":      misfits,
 	"finds a null": findsANull,
 	"waits and fails": func(_ command.Task, in *bufio.Reader) {

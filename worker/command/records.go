@@ -18,6 +18,7 @@ type reply struct {
 	Waiting bool            `json:"waiting,omitempty"` // the program is to end, and runs again
 	Value   json.RawMessage `json:"value,omitempty"`   // of a step that is on record, and of a signal
 	Answer  *Answer         `json:"answer,omitempty"`  // to a question
+	Act     *License        `json:"act,omitempty"`     // of an effect that begins
 }
 
 // An Answer is what was decided of a program's question.
@@ -46,6 +47,10 @@ type question struct {
 	Assignees []string            `json:"assignees"`
 	Labels    map[string]string   `json:"labels"`
 	Expires   time.Duration       `json:"expires"` // from now, in nanoseconds; 0 is never
+
+	Uses     int           `json:"uses"`     // how many effects its approval licenses
+	ValidFor time.Duration `json:"validFor"` // how long after the decision they may begin, in nanoseconds; 0 is for ever
+	Edited   posthouse.ID  `json:"edited"`   // the gate whose edit is asked about with its own people
 }
 
 // A wait is for a signal to the task's thread.
@@ -58,6 +63,7 @@ type wait struct {
 // records are the steps that a program has asked for and not put on record yet.
 type records struct {
 	open map[string]*openStep // by name
+	acts map[string]*openAct  // likewise
 	over chan struct{}        // closed when the program has nothing more to say
 }
 
@@ -70,17 +76,20 @@ type openStep struct {
 }
 
 func newRecords() records {
-	return records{open: map[string]*openStep{}, over: make(chan struct{})}
+	return records{open: map[string]*openStep{}, acts: map[string]*openAct{}, over: make(chan struct{})}
 }
 
 // errUnrecorded ends the call of a step that the program did not record.
 var errUnrecorded = errors.New("the program ended before it recorded the step")
 
-// end ends the calls of steps that were not recorded.
+// end ends the calls of steps that were not recorded, and of effects that were not ended.
 func (r *records) end() {
 	close(r.over)
 	for _, s := range r.open {
 		<-s.ended
+	}
+	for _, a := range r.acts {
+		<-a.ended
 	}
 }
 
@@ -178,7 +187,11 @@ func (d *dialogue) ask(data []byte) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	decided, err := scope.Ask(g)
+	ask := scope.Ask
+	if g.Uses > 0 {
+		ask = func(g posthouse.Gate) (*posthouse.Gate, error) { return scope.Propose(g, q.Edited) }
+	}
+	decided, err := ask(g)
 	if err != nil {
 		return reply{}, err
 	}
@@ -188,17 +201,31 @@ func (d *dialogue) ask(data []byte) (reply, error) {
 
 // gate returns the question as an engine opens it. Its time counts from when that takes it.
 func (q *question) gate() (g posthouse.Gate, err error) {
-	g = posthouse.Gate{Name: q.Name, Kind: q.Kind, Text: q.Text, Verdicts: q.Verdicts, Assignees: q.Assignees, Labels: q.Labels}
+	g = posthouse.Gate{Name: q.Name, Kind: q.Kind, Text: q.Text, Verdicts: q.Verdicts, Assignees: q.Assignees, Labels: q.Labels, Uses: q.Uses, ValidFor: q.ValidFor}
 	if err := checkTime("expires", q.Expires); err != nil {
 		return g, err
 	}
 	if q.Expires > 0 {
 		g.ExpiresAt = handler.Epoch.Add(q.Expires)
 	}
-	if len(g.Verdicts) == 0 && len(q.Schema) == 0 {
+	switch {
+	case q.Uses < 0 || q.Uses == 0 && (q.ValidFor != 0 || q.Edited != ""):
+		return g, posthouse.Invalid("uses", "is %d; it is how many effects the approval licenses, and validFor and edited go with it", q.Uses)
+	case q.Uses > 0 && len(q.Show) == 0:
+		return g, posthouse.Invalid("show", "is missing: it is what the approval licenses")
+	case q.Edited != "" && q.Edited.Validate() != nil:
+		return g, posthouse.Invalid("edited", "must be the gate whose edit is asked about")
+	}
+	if err := checkTime("validFor", q.ValidFor); err != nil {
+		return g, err
+	}
+	if len(g.Verdicts) == 0 && (len(q.Schema) == 0 || q.Uses > 0) {
 		g.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
 	}
 	for _, v := range g.Verdicts {
+		if v == posthouse.Respond && q.Uses > 0 {
+			return g, posthouse.Invalid("verdicts", "has respond, which licenses no effect")
+		}
 		if !posthouse.KnownVerdict(v) {
 			return g, posthouse.Invalid("verdicts", "has %.40q, which is not one of approve, reject, edit, respond", v)
 		}

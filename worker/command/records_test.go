@@ -29,6 +29,7 @@ type answered struct {
 	Waiting bool
 	Value   json.RawMessage
 	Answer  *command.Answer
+	Act     *command.License
 	Error   *posthouse.Error
 }
 
@@ -131,6 +132,14 @@ var told = []struct {
 	{object{"ask": object{"name": "q", "expires": -1}}, `{"error":{"code":"invalid","field":"expires"`},
 	{object{"ask": object{"name": "q", "verdicts": []string{"maybe"}}}, `{"error":{"code":"invalid","field":"verdicts"`},
 	{object{"ask": object{"name": "q", "kind": "timer"}}, `{"error":{"code":"invalid","field":"kind"`},
+	{object{"ask": object{"name": "q", "uses": 1}}, `{"error":{"code":"invalid","field":"show"`},
+	{object{"ask": object{"name": "q", "uses": -1}}, `{"error":{"code":"invalid","field":"uses"`},
+	{object{"ask": object{"name": "q", "validFor": 5}}, `{"error":{"code":"invalid","field":"uses"`},
+	{object{"ask": object{"name": "q", "uses": 1, "show": 1, "edited": "\x00"}}, `{"error":{"code":"invalid","field":"edited"`},
+	{object{"ask": object{"name": "q", "uses": 1, "show": 1, "verdicts": []string{"respond"}}}, `{"error":{"code":"invalid","field":"verdicts"`},
+	{object{"act": object{"name": "pay", "grant": ""}}, `{"error":{"code":"invalid","field":"grant"`},
+	{object{"act": object{"name": "pay", "grant": "gate-x"}}, `{"error":{"code":"forbidden","field":"grant"`},
+	{object{"acted": object{"name": "pay", "value": 1}}, `{"error":{"code":"invalid","field":"acted"`},
 	{object{"wait": object{"signal": "paid", "timeout": int64(1) << 62}}, `{"error":{"code":"invalid","field":"timeout"`},
 	{object{"wait": object{"name": "paid"}}, `{"error":{"code":"invalid","field":"wait","message":"does not parse`},
 	{object{"wait": object{"signal": ""}}, `{"error":{"code":"invalid","field":"signal"`},
