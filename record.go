@@ -63,7 +63,7 @@ func (e *Effect) UnmarshalJSON(b []byte) error {
 			return nil
 		}
 	}
-	return Invalid("effect", "%.40q is not a class of effects", b)
+	return Invalid("effect", "%.40q is not a class of effects; those are pure, read, write, external and human", b)
 }
 
 // A GateInfo is the header of a gate; the body is the [Gate] as JSON.

@@ -25,6 +25,12 @@ import (
 // t1 has a task that worker w1 has, with 9 bytes in its slot.
 func handedOut(t *testing.T) (*encrypted, string, *dispatch.Dispatcher, *task.Claim) {
 	t.Helper()
+	return handedOutOver(t, nil)
+}
+
+// handedOutOver is handedOut over a Ledger with options.
+func handedOutOver(t *testing.T, o *ledger.Options) (*encrypted, string, *dispatch.Dispatcher, *task.Claim) {
+	t.Helper()
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -32,10 +38,10 @@ func handedOut(t *testing.T) (*encrypted, string, *dispatch.Dispatcher, *task.Cl
 		}
 	}
 	e := &encrypted{t: t, dir: t.TempDir()}
-	l, err := ledger.Open(memstore.New(), nil)
+	l, err := ledger.Open(memstore.New(), o)
 	ok(err)
 	f, err := flow.New("f", func(ctx context.Context, in string) (string, error) {
-		return step.Remote[string](ctx, "get", "fetch", in)
+		return step.RemoteWith[string](ctx, "get", "fetch", in, step.RemoteOptions{Effect: posthouse.EffectRead})
 	}).Open(l, nil)
 	ok(err)
 	_, err = f.Run(t.Context(), "t1", "http://x")
@@ -243,4 +249,35 @@ func TestStartTask(t *testing.T) {
 		wants(run(0, "task", "pause", string(i.ID), "--for", "2h"), "waits until", "next: posthouse task resume gate-")
 	}
 	wants(run(4, "task", "purge", failed, "--yes"), "posthouse task list --failed")
+}
+
+// TestStartTaskWithItsEffect: the class of what a task does is on record with it. Where effects need
+// approvals, one that acts on the world, or does not say what it does, is not started.
+func TestStartTaskWithItsEffect(t *testing.T) {
+	e, url, d, _ := handedOutOver(t, &ledger.Options{RequireGrants: true})
+	run := func(code int, args ...string) string { return e.cli(code, append(args, "--server", url)...) }
+	for _, args := range [][]string{{}, {"--effect", "external"}} {
+		out := run(6, append([]string{"task", "start", "fetch", "--key", "k"}, args...)...)
+		if !strings.Contains(out, "acts on the world without a grant") || !strings.Contains(out, "--effect") {
+			t.Errorf("%q: %s", args, out)
+		}
+	}
+	if out := run(2, "task", "start", "fetch", "--effect", "tiny"); !strings.Contains(out, "tiny") || !strings.Contains(out, "pure, read, write, external") {
+		t.Error(out)
+	}
+	for _, class := range []posthouse.Effect{posthouse.EffectPure, posthouse.EffectRead, posthouse.EffectWrite} {
+		key := "k-" + class.String()
+		out := run(0, "task", "start", "fetch", "--key", key, "--effect", class.String())
+		if !strings.Contains(out, "is waiting in thread task-"+key) {
+			t.Error(out)
+		}
+		for i, err := range d.Tasks(t.Context(), task.Query{Thread: "task-" + key}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out := run(0, "gate", "show", string(i.ID), "--json"); !strings.Contains(out, `"effect": "`+class.String()+`"`) {
+				t.Error(out)
+			}
+		}
+	}
 }
