@@ -2,6 +2,7 @@ package grants
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -116,6 +117,61 @@ func (w *world) handle(l *line, name string, t worker.Task, c payment) (string, 
 		return out, nil
 	}
 	return w.finish(l, t, x, pay)
+}
+
+// handleDeal is a worker's handler, which proposes a payment and makes it.
+func (w *world) handleDeal(l *line, name string, t worker.Task, c payment) (string, error) {
+	d := w.dealOf(c.Deal)
+	task, err := w.lookUp(l.claim(t.RunID() + "/" + t.StepID()).ID.Gate)
+	if err != nil {
+		return "", err
+	}
+	at := placeOf(task.Thread, task.Branch)
+	w.witness.verbose("%s handles the deal %s of %s, gate %s, attempt %d", name, c.Deal, at, task.ID, t.Attempt())
+	grant, err := w.approval(t.Context(), d, c)
+	if errors.Is(err, posthouse.ErrForbidden) {
+		return "refused", nil
+	}
+	if err != nil || grant == "" {
+		return "", err
+	}
+	under := posthouse.ID(grant)
+	pay := func(c payment, x *execution) (string, error) {
+		if under = x.grant; d.asks {
+			w.witness.mu.Lock()
+			w.witness.fault(noAnswer, "%s is paid in a handler on an answer", d.name)
+			w.witness.mu.Unlock()
+		}
+		w.witness.tally("effects of handlers")
+		x.at, x.deal, x.content, x.process, x.idempotent = at, d.name, encode(c), name, d.idempotent
+		return w.finish(l, t, x, func() (int, error) { return w.witness.draw(100, at, d.name, w.witness.begin(x)), nil })
+	}
+	if arm := w.witness.arm; arm == ownGrant || arm == noAnswer { // a handler that takes any decision for a license
+		return step.Do(t.Context(), "pay-"+d.name, func(context.Context) (string, error) {
+			g, err := w.lookUp(under)
+			if err != nil {
+				return "", err
+			}
+			var c payment
+			if err := json.Unmarshal(g.Licensed(), &c); err != nil {
+				return "", err
+			}
+			return pay(c, &execution{key: at + "/" + t.Key(), grant: g.ID, under: g})
+		})
+	}
+	out, err := gate.Act(t.Context(), "pay-"+d.name, grant, func(ctx context.Context, c payment) (string, error) {
+		g := gate.Granted(ctx)
+		return pay(c, &execution{key: step.Key(ctx), grant: g.ID, under: g})
+	}, gate.ActOptions[payment, string]{Idempotent: d.idempotent})
+	if d.asks && errors.Is(err, posthouse.ErrForbidden) {
+		return "refused", nil
+	}
+	if err == nil {
+		w.witness.mu.Lock()
+		w.witness.paid[under] = true
+		w.witness.mu.Unlock()
+	}
+	return out, err
 }
 
 // finish pays, and gives one of the verdicts.

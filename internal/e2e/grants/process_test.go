@@ -121,7 +121,7 @@ type line struct {
 	mu sync.Mutex
 	// until is when it is whole again.
 	until  time.Time
-	claims map[string]*task.Claim // by key
+	claims map[string]*task.Claim // by key, and by thread and slot
 }
 
 func (l *line) cut(d time.Duration) {
@@ -178,7 +178,7 @@ func (l *line) Claim(ctx context.Context, session string) (*task.Claim, error) {
 	}
 	if c != nil {
 		l.mu.Lock()
-		l.claims[c.Key] = c
+		l.claims[c.Key], l.claims[c.Thread+"/"+c.Step] = c, c
 		l.mu.Unlock()
 	}
 	return c, err
@@ -278,6 +278,7 @@ func (w *world) employ(name string) {
 	k, err := worker.New(l, &worker.Options{Name: name, AtOnce: 4, Grace: time.Second})
 	w.must(err)
 	worker.Handle(k, "pay", func(t worker.Task, c payment) (string, error) { return w.handle(l, name, t, c) })
+	worker.Handle(k, "deal", func(t worker.Task, c payment) (string, error) { return w.handleDeal(l, name, t, c) })
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- k.Run(ctx) }()

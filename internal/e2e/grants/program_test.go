@@ -28,6 +28,7 @@ const (
 	afterAsk
 	afterSleep
 	byWorkerThenSleep
+	inHandler // a worker's handler proposes it, and makes it
 	ways
 )
 
@@ -89,10 +90,10 @@ func (d *deal) need(c *payment) int {
 	return 1
 }
 
-func (p *process) question(d *deal, c payment) gate.Question {
+func (w *world) question(d *deal, c payment) gate.Question {
 	q := gate.Question{
 		Name: "ask-" + d.name, Text: fmt.Sprintf("Pay %d to %s?", c.Amount, c.To), Assignees: d.people(&c), ValidFor: d.validFor, Uses: d.uses,
-		AllowRequester: p.w.witness.arm == requesters,
+		AllowRequester: w.witness.arm == requesters && d.way != inHandler,
 	}
 	if d.need(&c) > 1 {
 		q.Quorum = &posthouse.Quorum{Need: 2}
@@ -144,8 +145,11 @@ func (p *process) once(ctx context.Context, d *deal, o *order, part int) error {
 				return err
 			}
 		}
+		if d.way == inHandler {
+			return p.handOut(ctx, d, c)
+		}
 		var err error
-		if grant, err = p.approval(ctx, d, c); err != nil || part == 1 {
+		if grant, err = p.w.approval(ctx, d, c); err != nil || part == 1 {
 			if errors.Is(err, posthouse.ErrForbidden) {
 				grant, err = "", nil // it was refused
 			}
@@ -168,6 +172,17 @@ func (p *process) once(ctx context.Context, d *deal, o *order, part int) error {
 	return p.note(ctx, "after-"+d.name)
 }
 
+// handOut has a worker's handler propose the payment and make it.
+func (p *process) handOut(ctx context.Context, d *deal, c payment) error {
+	_, err := step.RemoteWith[string](ctx, "deal-"+d.name, "deal", c, step.RemoteOptions{
+		Effect: posthouse.EffectWrite, Limits: posthouse.TaskLimits{Attempts: d.attempts, Backoff: 200 * time.Millisecond},
+	})
+	if err != nil {
+		return err
+	}
+	return p.note(ctx, "after-"+d.name)
+}
+
 // look notes an effect that cannot be made because its approval is gone.
 func (p *process) look(d *deal, err error) {
 	if errors.Is(err, posthouse.ErrNotFound) {
@@ -178,9 +193,9 @@ func (p *process) look(d *deal, err error) {
 }
 
 // approval asks people.
-func (p *process) approval(ctx context.Context, d *deal, c payment) (gate.Grant, error) {
+func (w *world) approval(ctx context.Context, d *deal, c payment) (gate.Grant, error) {
 	if d.asks {
-		q := p.question(d, c)
+		q := w.question(d, c)
 		q.ValidFor, q.Uses, q.Show = 0, 0, c
 		a, err := gate.Ask[payment](ctx, q)
 		if err != nil || !a.Approved() {
@@ -188,10 +203,10 @@ func (p *process) approval(ctx context.Context, d *deal, c payment) (gate.Grant,
 		}
 		return gate.Grant(a.Gate), nil
 	}
-	if p.w.witness.arm == assigned {
-		return gate.Propose(ctx, p.question(d, c), c) // the same people whatever it becomes
+	if w.witness.arm == assigned {
+		return gate.Propose(ctx, w.question(d, c), c) // the same people whatever it becomes
 	}
-	return gate.ProposeFor(ctx, c, func(c payment) gate.Question { return p.question(d, c) })
+	return gate.ProposeFor(ctx, c, func(c payment) gate.Question { return w.question(d, c) })
 }
 
 // act makes the payment under a grant.

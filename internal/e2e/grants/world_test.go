@@ -93,6 +93,8 @@ type spec struct {
 	leave  map[int]bool
 	sqlite bool
 	loud   bool
+
+	handlers bool // all payments are proposed and made by handlers
 }
 
 // play plays one case and returns what did not hold.
@@ -130,6 +132,9 @@ func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, in
 			again: rnd.IntN(4) == 0, beside: rnd.IntN(3) == 0 && s.arm != confirmed, split: rnd.IntN(3) == 0, retries: rnd.IntN(2), attempts: 1 + rnd.IntN(3),
 			validFor: time.Duration(rnd.IntN(2)) * time.Hour, open: rnd.IntN(4) == 0, quorum: rnd.IntN(3) == 0, uses: 1 + rnd.IntN(5)/4, within: within, asNode: within == 0 && rescue && s.arm == 0, rescue: rescue && w.graph,
 		})
+		if d := &w.deals[len(w.deals)-1]; s.handlers || d.way == inHandler {
+			d.way, d.split, d.asNode = inHandler, false, false
+		}
 		if d := w.deals[len(w.deals)-1]; d.rescue {
 			d.name, d.spare, d.rescue, d.again = d.name+"-rescue", true, false, false
 			w.deals = append(w.deals, d)
@@ -244,7 +249,7 @@ func TestApprovals(t *testing.T) {
 		}
 	}
 	for _, what := range []string{
-		"asked again", "approve forbidden", "edit done", "delegate done", "effect acted", "effect undone", "effect lost after it acted", "effect lost before it acted",
+		"asked again", "approve forbidden", "edit done", "delegate done", "effect acted", "effect undone", "effect lost after it acted", "effect lost before it acted", "effects of handlers",
 		"outcome respond done", "outcome approve done", "outcome reject done", "process was cut off", "processes lost", "fork done", "replay done", "anew done", "copy done",
 		"update done", "save done", "retry done", "retention done", "withdraw done", "signal done", "cases over SQLite",
 	} {
@@ -259,9 +264,11 @@ func TestApprovals(t *testing.T) {
 }
 
 // control plays cases of a control arm until its rule is seen not to hold.
-func control(t *testing.T, seed uint64, r rule) (cases int, caught bool) {
+func control(t *testing.T, seed uint64, r rule, handlers bool) (cases int, caught bool) {
 	for i := range 150 {
-		faults, _ := play(t, specOf(seed+uint64(i), r), map[string]int{})
+		s := specOf(seed+uint64(i), r)
+		s.handlers = handlers
+		faults, _ := play(t, s, map[string]int{})
 		if slices.ContainsFunc(faults, func(f fault) bool { return f.rule == r }) {
 			return i + 1, true
 		}
@@ -273,7 +280,15 @@ func control(t *testing.T, seed uint64, r rule) (cases int, caught bool) {
 func TestApprovalsCatches(t *testing.T) {
 	for r := ownGrant; r <= confirmed; r++ {
 		t.Run(strings.ReplaceAll(r.String(), " ", "-"), func(t *testing.T) {
-			n, caught := control(t, *seed, r)
+			n, caught := control(t, *seed, r, false)
+			if t.Logf("%d cases", n); !caught {
+				t.Error("nothing was noticed")
+			}
+		})
+	}
+	for _, r := range []rule{ownGrant, noAnswer} {
+		t.Run("handlers-"+strings.ReplaceAll(r.String(), " ", "-"), func(t *testing.T) {
+			n, caught := control(t, *seed, r, true)
 			if t.Logf("%d cases", n); !caught {
 				t.Error("nothing was noticed")
 			}
