@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
@@ -14,6 +15,9 @@ import (
 
 // maxMoves bounds how often an effect's record is read again because the log went on meanwhile.
 const maxMoves = 100
+
+// maxBegun bounds how often one claim begins an effect. A handler that runs to its end does once.
+const maxBegun = 100
 
 // An effect is what a call is about a handler's effect, with what is on record of it.
 type effect struct {
@@ -98,12 +102,49 @@ func (e *effect) own() (nonce string, mine bool, err error) {
 	return u.Nonce, err == nil && u.Gate == e.h.gate.ID && u.Fence == e.h.id.Fence, err
 }
 
-// key is that of the use: of the first decision under which it may have happened.
-func (e *effect) key(under posthouse.ID) string {
-	if n := len(e.state.Undone); e.state.IsOpen() {
-		under = e.state.Begun[n].Grant
+// key is that of the use: of the first decision here under which it may have happened. What began on
+// another branch or in the original of a copy is another use, with a key of its own.
+func (e *effect) key(ctx context.Context, under posthouse.ID) (string, error) {
+	for i := len(e.state.Undone); i < len(e.state.Begun); i++ {
+		g, err := e.task.Under(ctx, e.state.Begun[i].Grant)
+		if err != nil {
+			return "", err
+		}
+		if g != nil && g.Decision != nil && license.Here(g, e.task.Thread, e.task.Branch) == nil {
+			under = g.ID
+			break
+		}
 	}
-	return string(under) + "/" + e.h.gate.Task + "/" + e.state.Effect
+	return e.keyUnder(under), nil
+}
+
+func (e *effect) keyUnder(gate posthouse.ID) string {
+	return string(gate) + "/" + e.h.gate.Task + "/" + e.state.Effect
+}
+
+// mayCall refuses a call whose attempt has ended, or that comes after too many of its claim. One that
+// was sent again, and comes late, begins no other attempt.
+func (e *effect) mayCall(nonce string) error {
+	n := 0
+	for i := range e.state.Begun {
+		u, err := commit.ReadHandlerUse(e.state.Begun[i].Value.Data)
+		if err != nil || u.Gate != e.h.gate.ID || u.Fence != e.h.id.Fence {
+			continue
+		}
+		if n++; u.Nonce == nonce && (i < len(e.state.Undone) || i < len(e.state.Begun)-1) {
+			return &posthouse.Error{
+				Code: posthouse.CodeForbidden, Field: "nonce", Message: "the attempt that this call began has ended",
+				Hint: "a further attempt is another call: give it a nonce of its own",
+			}
+		}
+	}
+	if n >= maxBegun && !e.state.IsOpen() {
+		return &posthouse.Error{
+			Code: posthouse.CodeForbidden, Field: "effect", Message: fmt.Sprintf("began %d times in this attempt of the task, which is the limit", n),
+			Hint: "give the task's verdict: its next attempt may begin it",
+		}
+	}
+	return nil
 }
 
 // Begin implements [task.Engine].
@@ -122,6 +163,9 @@ func (e *effect) begin(ctx context.Context, b *task.Beginning) (*task.Begun, err
 	if e.state.Result != nil {
 		return e.result(ctx, b)
 	}
+	if err := e.mayCall(b.Nonce); err != nil {
+		return nil, err
+	}
 	nonce, mine, err := e.own()
 	if err != nil {
 		return nil, err
@@ -137,7 +181,11 @@ func (e *effect) begin(ctx context.Context, b *task.Beginning) (*task.Begun, err
 		if err != nil || under == nil {
 			return nil, errors.Join(err, claimLost(e.h.id))
 		}
-		return &task.Begun{Begins: true, Gate: under, Key: e.key(under.ID)}, nil
+		key, err := e.key(ctx, under.ID)
+		if err != nil {
+			return nil, err
+		}
+		return &task.Begun{Begins: true, Gate: under, Key: key}, nil
 	}
 	return e.settle(ctx, b)
 }
@@ -215,9 +263,10 @@ func (e *effect) settle(ctx context.Context, b *task.Beginning) (*task.Begun, er
 			steps = append(steps, step)
 		}
 	}
-	key := e.key(s.Under.ID)
-	if s.Undone {
-		key = ""
+	key := e.keyUnder(s.Under.ID)
+	if !s.Undone {
+		key, err = e.key(ctx, s.Under.ID)
+	} else {
 		for ; undone < begun; undone++ {
 			add(handler.UseFailed, undone, e.state.Begun[undone].Grant)
 		}
@@ -229,9 +278,6 @@ func (e *effect) settle(ctx context.Context, b *task.Beginning) (*task.Begun, er
 	}
 	if err != nil {
 		return nil, err
-	}
-	if key == "" {
-		key = string(s.Under.ID) + "/" + e.h.gate.Task + "/" + e.state.Effect
 	}
 	return &task.Begun{Begins: true, Gate: s.Under, Key: key}, nil
 }

@@ -283,9 +283,11 @@ func (e *Effect) Park(ctx context.Context) (bool, error) {
 // of the use, and [StepKey] is the use's.
 func (e *Effect) Context(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, keyUse, e)
-	if sc := e.call.task.scopeOf(ctx); sc != nil && e.gateOf(0) != e.under.ID { // else the key of earlier versions
+	_, failed := e.countAttempts()
+	first := e.gateOf(failed)                                              // under which it may have happened: an attempt that repeats it has its key
+	if sc := e.call.task.scopeOf(ctx); sc != nil && e.gateOf(0) != first { // else the key of earlier versions
 		own := *sc
-		own.under = e.under.ID
+		own.under = first
 		ctx = context.WithValue(ctx, keyScope, &own)
 	}
 	e.key, _ = StepKey(ctx)

@@ -74,7 +74,11 @@ func (k *desk) serve(name string, e task.Engine, handle func(worker.Task, int) (
 // handled waits until no task of a thread is open.
 func (h *house) handled(thread string) {
 	h.Helper()
-	ctx, cancel := context.WithTimeout(h.Context(), 20*time.Second)
+	patience := 20 * time.Second
+	if h.clock != nil {
+		patience = time.Hour
+	}
+	ctx, cancel := context.WithTimeout(h.Context(), patience)
 	defer cancel()
 	open := func() bool {
 		for g, err := range h.ledger.Gates(ctx, ledger.GateQuery{Kind: posthouse.GateTask, Thread: thread}) {

@@ -94,6 +94,14 @@ func TestAttemptToPayAgainInAHandler(t *testing.T) {
 		head := h.resumeHandled(app, "t", "").Checkpoint
 		must(app.Resume(h.Context(), "t"))(h)
 		keys := map[string]bool{<-bank.keys: true}
+		for g, err := range h.ledger.Gates(h.Context(), ledger.GateQuery{Kind: posthouse.GateTask, Thread: "t", All: true}) {
+			if err != nil {
+				h.Fatal(err)
+			}
+			if again, err := ledger.RetryTask(h.Context(), h.ledger, g.ID, nil); !errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrConflict) {
+				h.Errorf("task %s is retried: %+v, %v", g.ID, again, err)
+			}
+		}
 
 		branch := must(h.ledger.Fork(h.Context(), head, &ledger.ForkOptions{Branch: "other"}))(h)
 		must(h.ledger.Fork(h.Context(), head, &ledger.ForkOptions{Thread: "away"}))(h)

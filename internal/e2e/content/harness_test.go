@@ -25,6 +25,7 @@ type house struct {
 	store  posthouse.Store
 	ledger *ledger.Ledger
 	now    time.Time
+	clock  func() time.Time // if set, says what now is
 	policy posthouse.DecidePolicy
 	grants bool // the ledger asks for them
 }
@@ -58,7 +59,7 @@ func onStores(t *testing.T, test func(h *house)) {
 func (h *house) restart() {
 	h.Helper()
 	l, err := ledger.Open(h.store, &ledger.Options{
-		Now: func() time.Time { return h.now }, Validate: gate.Validator(), Owner: "here", RequireGrants: h.grants,
+		Now: h.time, Validate: gate.Validator(), Owner: "here", RequireGrants: h.grants,
 		Policy: func(g *posthouse.Gate, d *posthouse.Decision) error {
 			if h.policy != nil {
 				return h.policy(g, d)
@@ -70,6 +71,13 @@ func (h *house) restart() {
 		h.Fatal(err)
 	}
 	h.ledger = l
+}
+
+func (h *house) time() time.Time {
+	if h.clock != nil {
+		return h.clock()
+	}
+	return h.now
 }
 
 // decide answers a gate by somebody.

@@ -38,7 +38,11 @@ type desk struct {
 }
 
 func (h *house) desk() *desk {
-	d := must(dispatch.New(h.ledger, &dispatch.Options{Wait: 50 * time.Millisecond}))(h)
+	wait := 50 * time.Millisecond
+	if h.clock != nil {
+		wait = 10 * time.Second
+	}
+	d := must(dispatch.New(h.ledger, &dispatch.Options{Wait: wait}))(h)
 	ctx, cancel := context.WithCancel(h.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
