@@ -17,7 +17,7 @@ import (
 const maxMoves = 100
 
 // maxBegun bounds how often one claim begins an effect. A handler that runs to its end does once.
-const maxBegun = 100
+const maxBegun = 20
 
 // An effect is what a call is about a handler's effect, with what is on record of it.
 type effect struct {

@@ -9,7 +9,9 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/task"
 )
 
 // TestKeyOfAnEffectThatIsRepeated: an idempotent effect whose outcome is unknown is repeated under its key,
@@ -63,4 +65,48 @@ func TestKeyOfAnEffectThatIsRepeated(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestKeyOfAHandlersEffectOnAFork: an idempotent effect of a handler that was lost is another use on a fork,
+// under a decision of its own, with another key. There it keeps that key.
+func TestKeyOfAHandlersEffectOnAFork(t *testing.T) {
+	onDesks(t, func(k *desk, app *flow.App[int, string]) {
+		h := k.house
+		grant, c := k.approved(app, "t")
+		begin := func(c *task.Claim, grant posthouse.ID, call string) *task.Begun {
+			h.Helper()
+			u := use(grant)
+			u.Idempotent = true
+			b := must(k.d.Begin(h.Context(), c.ID, task.Beginning{Use: u, Nonce: "0123456789abcdef" + call}))(h)
+			if !b.Begins || b.Key == "" {
+				h.Fatalf("%+v", b)
+			}
+			return b
+		}
+		first := begin(c, grant, "1")
+		lose["fail"](k, c)
+		more := posthouse.Gate{Name: "more", Kind: posthouse.GateApproval, Text: "More?"}
+		k.gives(k.claims(), task.Verdict{Action: task.Await, Waits: []task.Wait{{Question: handlersPayment()}, {Question: &more}}})
+		head := must(app.Resume(h.Context(), "t"))(h).Checkpoint
+		must(h.ledger.Fork(h.Context(), head, &ledger.ForkOptions{Branch: "other"}))(h)
+		var again posthouse.ID
+		for range 2 {
+			must(app.Resume(h.Context(), "t", flow.RunOptions{Branch: "other"}))(h)
+			for _, q := range h.inbox("t") {
+				if q.Branch != "other" || !q.AsksPeople() {
+					continue
+				}
+				if q.Uses > 0 {
+					again = q.ID
+				}
+				h.decide(q.ID, posthouse.Approve, "alice")
+			}
+		}
+		must(app.Resume(h.Context(), "t", flow.RunOptions{Branch: "other"}))(h)
+		second := begin(k.claims(), again, "2")
+		if second.Key == first.Key || second.Gate.ID != again {
+			h.Errorf("%+v, the first had key %s", second, first.Key)
+		}
+		h.grantIs(grant, posthouse.GrantUnknown)
+	})
 }
