@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/text"
@@ -13,7 +14,7 @@ func (g *Gate) MayGive(d *Decision, at time.Time) error {
 		return &Error{Code: CodeForbidden, Message: message, Hint: hint}
 	}
 	withdraws := d.Verdict == Cancel
-	_, ok := g.Decider(d.By, at)
+	right, ok := g.Decider(d.By, at)
 	switch own := g.Quorum == nil && d.Verdict != Reject && !withdraws; {
 	case !g.AsksPeople() && !withdraws:
 		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+", not for a person", "send the signal, wait, or cancel")
@@ -25,8 +26,10 @@ func (g *Gate) MayGive(d *Decision, at time.Time) error {
 		return forbidden(d.By+" asked for this and cannot approve it", ownRequestHint)
 	case own && g.Excluded(d.Actor):
 		return forbidden(d.Actor+" asked for this and cannot approve it in the name of "+d.By+" either", ownRequestHint)
+	case own && slices.ContainsFunc(right.Via, g.Excluded):
+		return forbidden(d.By+" was given this by somebody who asked for it", ownRequestHint)
 	case g.Quorum != nil && !withdraws:
-		return g.mayVote(d)
+		return g.mayVote(d, right)
 	}
 	return nil
 }
@@ -39,8 +42,11 @@ func (g *Gate) MayDecide(name string, v Verdict, at time.Time) error {
 }
 
 // mayVote checks the rules of a quorum: each person votes once, the requester does not.
-// A delegate counts as the person they are.
-func (g *Gate) mayVote(d *Decision) error {
+// A delegate counts as the person they are, and has no vote if the requester chose them.
+func (g *Gate) mayVote(d *Decision, right Decider) error {
+	if slices.ContainsFunc(right.Via, g.Excluded) {
+		return &Error{Code: CodeForbidden, Message: d.By + " was given this vote by somebody who asked for it", Hint: ownRequestHint}
+	}
 	for _, name := range []string{d.By, d.Actor} {
 		switch v := g.Voted(name); {
 		case v != nil:

@@ -56,7 +56,7 @@ func (g *Gate) Deciders(at time.Time) []Decider {
 		switch {
 		case a.Escalation:
 			escalated = true
-			list = widen(list, a.To, a.Replace)
+			list = g.escalate(list, a.To, a.Replace)
 		default:
 			for i := range list {
 				if d := &list[i]; d.Name == a.By {
@@ -67,9 +67,21 @@ func (g *Gate) Deciders(at time.Time) []Decider {
 		}
 	}
 	if e := g.Escalation; e != nil && !escalated && !at.Before(e.At) {
-		list = widen(list, e.To, e.Replace)
+		list = g.escalate(list, e.To, e.Replace)
 	}
 	return list
+}
+
+// escalate widens the list of a gate that escalated. In a quorum each right is one vote: a person
+// who handed theirs on does not get another one while it lasts.
+func (g *Gate) escalate(list []Decider, to []string, replace bool) []Decider {
+	if g.Quorum != nil && !replace {
+		had := func(name string) bool {
+			return slices.ContainsFunc(list, func(d Decider) bool { return slices.Contains(d.Via, name) })
+		}
+		to = slices.DeleteFunc(slices.Clone(to), had)
+	}
+	return widen(list, to, replace)
 }
 
 func add(list []Decider, names []string) []Decider {

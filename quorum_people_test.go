@@ -1,0 +1,25 @@
+package posthouse_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A right that a requester handed on, as earlier versions allowed, is good for nobody.
+func TestRightsFromARequester(t *testing.T) {
+	for _, q := range []*posthouse.Quorum{nil, {Need: 2}} {
+		g := posthouse.Gate{
+			Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject}, Assignees: []string{"alice", "bob"}, RequestedBy: "bob", Quorum: q,
+			Assignments: []posthouse.Assignment{{By: "bob", To: []string{"carl"}}, {By: "carl", To: []string{"puppet"}}},
+		}
+		if err := g.MayDecide("puppet", posthouse.Approve, time.Now()); !errors.Is(err, posthouse.ErrForbidden) {
+			t.Error(q, err)
+		}
+		if err := g.MayDecide("alice", posthouse.Approve, time.Now()); err != nil {
+			t.Error(q, err)
+		}
+	}
+}
