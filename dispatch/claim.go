@@ -101,7 +101,7 @@ func (d *Dispatcher) tryClaim(ctx context.Context, s *session, t *openTask) (c *
 	if _, err := d.holdFor(ctx, h); err != nil { // the session ended meanwhile
 		return nil, 0, errors.Join(err, d.letGo(ctx, h))
 	}
-	if gone, err := d.claimUse(ctx, h, s.hello.Worker); gone || err != nil {
+	if gone, err := d.claimUse(ctx, h, s.name); gone || err != nil {
 		return nil, 0, err
 	}
 	return newClaim(g, id), 0, nil
