@@ -172,6 +172,9 @@ func (c *threadCopier) each(do func(*posthouse.Entry, []posthouse.Record) error)
 func (c *threadCopier) all() error {
 	lost := core.MissingBodies{}
 	if err := c.each(func(e *posthouse.Entry, recs []posthouse.Record) error {
+		if before := c.leftBefore(e, recs); before != nil {
+			c.pending = append(c.pending, before)
+		}
 		p, err := c.draft(e, recs, lost)
 		if p == nil || err != nil {
 			return err
@@ -283,12 +286,13 @@ func (c *threadCopier) decidedAtOnce(p *commit.Plan, e *posthouse.Entry, recs []
 	return nil
 }
 
-// leave notes approvals whose checkpoint was removed, and which stayed because they may be needed.
-// They go to the next checkpoint of their branch.
+// leave notes decided gates whose checkpoint was removed, and which stayed because the execution
+// finds them when it runs again: answers, signals, timers and tasks that are over. They go to the
+// next checkpoint of their branch, or before its next steps.
 func (c *threadCopier) leave(e *posthouse.Entry, recs []posthouse.Record) error {
 	for i := range recs {
 		rec := &recs[i]
-		if rec.Gate == nil || !posthouse.AsksPeople(rec.Gate.Kind) || len(e.Bodies[i]) == 0 {
+		if rec.Gate == nil || len(e.Bodies[i]) == 0 {
 			continue
 		}
 		dec := c.decisions[rec.Gate.ID]
@@ -299,9 +303,23 @@ func (c *threadCopier) leave(e *posthouse.Entry, recs []posthouse.Record) error 
 		if err != nil {
 			return err
 		}
-		if g.Decision = dec; dec.Verdict == posthouse.Approve || dec.Verdict == posthouse.Edit {
-			c.left[rec.Gate.Branch] = append(c.left[rec.Gate.Branch], g)
+		g.Decision = dec
+		c.left[rec.Gate.Branch] = append(c.left[rec.Gate.Branch], g)
+	}
+	return nil
+}
+
+// leftBefore returns the plan for noted gates that come before the steps of an entry, nil for
+// none: a program that runs again makes its calls in this order.
+func (c *threadCopier) leftBefore(e *posthouse.Entry, recs []posthouse.Record) *commit.Plan {
+	for i := range recs {
+		s := recs[i].Step
+		if s == nil || c.overtaken(s.Branch, e.Seq) || len(c.left[s.Branch]) == 0 {
+			continue
 		}
+		p := &commit.Plan{Thread: c.to, Claim: c.claim, Copy: true, Branch: s.Branch, Inherit: c.left[s.Branch]}
+		delete(c.left, s.Branch)
+		return p
 	}
 	return nil
 }
