@@ -160,6 +160,37 @@ func TestStoreOfADirectory(t *testing.T) {
 	}
 }
 
+// TestUsedDirectoryWithoutItsStore: a directory of an earlier version has no mark. One of its
+// tokens was used, so there was a store, also where nothing else is left of it.
+func TestUsedDirectoryWithoutItsStore(t *testing.T) {
+	e := &encrypted{t: t, dir: t.TempDir(), env: map[string]string{"HOME": t.TempDir()}}
+	if err := e.serve(serveFlags{}, func(h *host.Host) { e.save(h, "t", "x") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(e.dir, "tokens-used.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"posthouse.db*", "store.json", "signing.key*"} {
+		files, err := filepath.Glob(filepath.Join(e.dir, pattern))
+		for _, f := range files {
+			err = errors.Join(err, os.RemoveAll(f))
+		}
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, files, err)
+		}
+		if pattern == "posthouse.db*" {
+			continue // the mark is there
+		}
+		var pe *posthouse.Error
+		if err := e.serve(serveFlags{}, nil); !errors.As(err, &pe) || pe.Code != posthouse.CodeNotFound || !strings.Contains(pe.Hint, "--new-store") {
+			t.Errorf("without %s: it starts, or says %v", pattern, err)
+		}
+	}
+	if err := e.serve(serveFlags{newStore: true}, nil); err != nil {
+		t.Error("with --new-store: ", err)
+	}
+}
+
 // TestRestoredStoreIsTheSame: a backup stands in for the store.
 func TestRestoredStoreIsTheSame(t *testing.T) {
 	e := &encrypted{t: t, dir: t.TempDir(), env: map[string]string{"HOME": t.TempDir()}}

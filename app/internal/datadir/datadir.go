@@ -56,6 +56,24 @@ func (d Dir) EncryptionKeys() string { return filepath.Join(string(d), "encrypti
 // Token returns the path of the operator's token.
 func (d Dir) Token() string { return filepath.Join(string(d), "token") }
 
+// TokensUsed returns the path of the file that says when tokens were used last. It is there once
+// one was.
+func (d Dir) TokensUsed() string { return filepath.Join(string(d), "tokens-used.json") }
+
+// Has reports whether a path lies within the directory.
+func (d Dir) Has(path string) bool {
+	dir, err := filepath.Abs(string(d))
+	if err != nil || path == "" {
+		return false
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(dir, abs)
+	return err == nil && filepath.IsLocal(rel) && rel != "."
+}
+
 // maxToken bounds a token file.
 const maxToken = 4096
 

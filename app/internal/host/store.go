@@ -141,11 +141,16 @@ func (s *Source) gone(what string) error {
 }
 
 // vanished is [Source.checkThere] for a directory without a mark, as an earlier version
-// made it. There was a store if the signing key is there, and the lock file of a database
-// or the rest of one.
+// made it. There was a store if one of the directory's tokens was used, or if the signing key is
+// there, and the lock file of a database or the rest of one.
 func (s *Source) vanished() error {
 	scheme, path, _ := strings.Cut(s.URL, ":")
 	path = strings.TrimSpace(strings.TrimPrefix(path, "//"))
+	if s.wasUsed() && s.Dir.Has(path) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return s.gone("is gone")
+		}
+	}
 	if _, err := os.Stat(s.Dir.Key()); err != nil || !strings.EqualFold(scheme, "sqlite") || path == "" {
 		return nil // a first start; what else is wrong, opening it says
 	}
@@ -158,6 +163,13 @@ func (s *Source) vanished() error {
 		return s.gone("is gone")
 	}
 	return nil
+}
+
+// wasUsed reports whether somebody has used a server of the directory: there was a store, even
+// if nothing else is left of it.
+func (s *Source) wasUsed() bool {
+	_, err := os.Stat(s.Dir.TokensUsed())
+	return err == nil
 }
 
 // Hinted returns err with another hint if it has the code.
