@@ -46,7 +46,7 @@ func (g *Gate) Clone() *Gate {
 // Clone returns a deep copy that shares nothing with d.
 func (d *Decision) Clone() *Decision {
 	c := *d
-	c.Value = slices.Clone(d.Value)
+	c.Value, c.Requesters = slices.Clone(d.Value), slices.Clone(d.Requesters)
 	return &c
 }
 
@@ -54,6 +54,7 @@ func (d *Decision) Clone() *Decision {
 func (s *Signal) Clone() *Signal {
 	c := *s
 	c.Value, c.Gates = slices.Clone(s.Value), slices.Clone(s.Gates)
+	c.Requesters = slices.Clone(s.Requesters)
 	return &c
 }
 

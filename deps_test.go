@@ -155,7 +155,7 @@ var laws = []law{
 	{"worker/command", []string{".", "internal/handler", "task", "worker"}, nil, "a handler in another language is a handler like others: it knows no engine and no transport"},
 	{"worker/workertest", []string{".", "internal/handler", "task", "worker"}, nil, "a double of what handlers are given, for tests"},
 	{"worker", []string{".", "internal/handler", "task"}, nil, "a handler's process needs an engine's address and nothing else"},
-	{"dispatch", []string{".", "internal/commit", "internal/core", "internal/handler", "internal/license", "internal/taskslot", "ledger", "task", "task/hint"}, nil,
+	{"dispatch", []string{".", "internal/commit", "internal/core", "internal/handler", "internal/license", "internal/senders", "internal/taskslot", "ledger", "task", "task/hint"}, nil,
 		"the engine's side of tasks is gates and slots: it knows no model, no transport and no worker"},
 	{"step", []string{".", "internal/backoff", "internal/engine", "internal/failure", "internal/handler", "internal/jsontype"}, nil, "a model meets another only in the Ledger"},
 	{"coord", []string{".", "ledger", "internal/engine"}, nil, "a model meets another only in the Ledger"},

@@ -60,6 +60,7 @@ func seedHeaders() [][]byte {
 		{Kind: RecordGate, Gate: &GateInfo{ID: GatePrefix + id, Name: "go", Task: "1/n", Branch: "b", Kind: GateSignal, Signal: "go", Latch: true}},
 		{Kind: RecordSignal, Signal: &SignalInfo{ID: id, Name: "go", By: "alice", Latch: true, Prev: 2}, Size: 4},
 		{Kind: RecordSignal, Signal: &SignalInfo{ID: id, Name: SignalCancel, Branch: "b"}, Size: 2},
+		{Kind: RecordSignal, Signal: &SignalInfo{ID: id, Name: "go", By: "alice", Requesters: []string{"bob", "carl"}, Prev: 2}, Size: 4},
 		{Kind: RecordTake, Take: &TakeInfo{Branch: "b", Name: "go", Signal: 3}},
 		{Kind: RecordGate, Gate: &GateInfo{ID: GatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", ExpiresAt: at, EscalateAt: at}},
 		{Kind: RecordGate, Gate: &GateInfo{ID: GatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", Content: Hash{7}, Supersedes: "mine"}},

@@ -178,6 +178,9 @@ type Decision struct {
 	Token   Hash            `json:"token,omitzero"`   // SHA-256 of the approval token that carried it, made by Actor, or else By
 	Signal  uint64          `json:"signal,omitempty"` // the entry of the signal that answered, set by the Ledger
 
+	// Requesters are those on whose behalf a program sent that signal, beside By. The Ledger sets it.
+	Requesters []string `json:"requesters,omitempty"`
+
 	// Successor is the gate that replaced this one, when its question was withdrawn
 	// because the content changed. The Ledger sets it.
 	Successor ID `json:"successor,omitempty"`

@@ -10,7 +10,16 @@ type SignalInfo struct {
 	Latch  bool   `json:"latch,omitempty"`
 	Branch string `json:"branch,omitempty"` // the branch that a request of the runtime is about; else empty
 	Prev   uint64 `json:"prev,omitempty"`   // entry of the thread's previous signal of this name; 0 for the first
+
+	// Requesters are those on whose behalf a program sent it, beside By.
+	Requesters []string `json:"requesters,omitempty"`
 }
+
+// Flags of a signal.
+const (
+	signalLatches  = 1 << 0
+	signalOnBehalf = 1 << 1 // a list of requesters follows
+)
 
 // A TakeInfo says that a branch took a signal: its later waits for that name continue
 // behind it. It has no body. It stands in the entry that records what became of the
@@ -23,12 +32,34 @@ type TakeInfo struct {
 
 func (s *SignalInfo) append(b []byte) []byte {
 	b = canon.AppendString(appendID(b, s.ID), s.Name)
-	b = appendBool(canon.AppendString(b, s.By), s.Latch)
+	flags := byte(0)
+	if s.Latch {
+		flags |= signalLatches
+	}
+	if len(s.Requesters) > 0 {
+		flags |= signalOnBehalf
+	}
+	b = append(canon.AppendString(b, s.By), flags)
+	if len(s.Requesters) > 0 {
+		b = canon.AppendStrings(b, s.Requesters)
+	}
 	return canon.AppendUint(canon.AppendString(b, s.Branch), s.Prev)
 }
 
 func readSignal(r *decoder) *SignalInfo {
-	return &SignalInfo{ID: readID(r), Name: r.String(), By: r.String(), Latch: readBool(r), Branch: r.String(), Prev: r.Uint()}
+	s := &SignalInfo{ID: readID(r), Name: r.String(), By: r.String()}
+	flags := r.Byte()
+	if flags >= signalOnBehalf<<1 {
+		r.Fail("unknown flags of a signal")
+	}
+	s.Latch = flags&signalLatches != 0
+	if flags&signalOnBehalf != 0 {
+		if s.Requesters = r.Strings(); len(s.Requesters) == 0 {
+			r.Fail("an empty list of requesters")
+		}
+	}
+	s.Branch, s.Prev = r.String(), r.Uint()
+	return s
 }
 
 func (t *TakeInfo) append(b []byte) []byte {

@@ -28,12 +28,16 @@ type Signal struct {
 	At    time.Time `json:"at"`              // set by the Ledger
 	Seq   uint64    `json:"seq"`             // of its entry, set by the Ledger
 	Gates []ID      `json:"gates,omitempty"` // that it answered, set by the Ledger
+
+	// Requesters are all on whose behalf a program sent it, beside By. They are requesters of
+	// what its taker asks. The Ledger sets it.
+	Requesters []string `json:"requesters,omitempty"`
 }
 
 // Signal returns the signal of a record with its body.
 func (s *SignalInfo) Signal(e *Entry, body []byte) *Signal {
 	return &Signal{
-		ID: s.ID, Thread: e.Thread, Name: s.Name, Value: slices.Clone(body), By: s.By, Latch: s.Latch, At: e.Time(), Seq: e.Seq,
+		ID: s.ID, Thread: e.Thread, Name: s.Name, Value: slices.Clone(body), By: s.By, Latch: s.Latch, At: e.Time(), Seq: e.Seq, Requesters: slices.Clone(s.Requesters),
 	}
 }
 
@@ -43,7 +47,7 @@ func (s *Signal) Decision(gate ID) *Decision {
 	if by == "" {
 		by = "signal"
 	}
-	return &Decision{Gate: gate, Verdict: Respond, By: by, Value: s.Value, Signal: s.Seq, At: s.At}
+	return &Decision{Gate: gate, Verdict: Respond, By: by, Value: s.Value, Signal: s.Seq, At: s.At, Requesters: s.Requesters}
 }
 
 // SignalsPart is the part that holds which signals of each name a checkpoint's branch

@@ -191,7 +191,7 @@ func checkSignal(s *posthouse.Signal) error {
 		name string
 		set  bool
 	}{
-		{"by", s.By != ""}, {"thread", s.Thread != ""}, {"at", !s.At.IsZero()}, {"seq", s.Seq != 0}, {"gates", len(s.Gates) > 0},
+		{"by", s.By != ""}, {"thread", s.Thread != ""}, {"at", !s.At.IsZero()}, {"seq", s.Seq != 0}, {"gates", len(s.Gates) > 0}, {"requesters", len(s.Requesters) > 0},
 	} {
 		if f.set {
 			e := posthouse.Invalid(f.name, "of signal %.40q is the engine's to say", s.Name)

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/license"
+	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
 )
@@ -81,6 +82,16 @@ func (d *Dispatcher) find(ctx context.Context, g *posthouse.Gate) (*finding, err
 // execution returns the unfinished execution that handed a task out, nil if nothing of it is
 // on record.
 func (d *Dispatcher) execution(ctx context.Context, g *posthouse.Gate) (*ledger.Execution, error) {
+	head, err := d.headOf(ctx, g)
+	if head == nil || err != nil {
+		return nil, err
+	}
+	all, err := ledger.Executions(ctx, d.ledger, head)
+	return all[g.Task], err
+}
+
+// headOf returns the head of the branch that handed a task out, nil if it is gone.
+func (d *Dispatcher) headOf(ctx context.Context, g *posthouse.Gate) (*posthouse.Header, error) {
 	info, err := d.ledger.Thread(ctx, g.Thread)
 	if err != nil {
 		return nil, err
@@ -89,12 +100,30 @@ func (d *Dispatcher) execution(ctx context.Context, g *posthouse.Gate) (*ledger.
 	if !ok {
 		return nil, nil
 	}
-	head, err := d.ledger.GetHeader(ctx, branch.Head)
+	return d.ledger.GetHeader(ctx, branch.Head)
+}
+
+// onBehalf returns a context for what a worker changes on behalf of all whose request the run is
+// that handed the task out.
+func (d *Dispatcher) onBehalf(ctx context.Context, g *posthouse.Gate) (context.Context, error) {
+	head, err := d.headOf(ctx, g)
+	if head == nil || err != nil {
+		return ctx, err
+	}
+	c, err := ledger.GetOf(ctx, d.ledger, head)
 	if err != nil {
-		return nil, err
+		return ctx, err
+	}
+	list, err := posthouse.ReadRequesters(c.Program)
+	if err != nil {
+		return ctx, err
 	}
 	all, err := ledger.Executions(ctx, d.ledger, head)
-	return all[g.Task], err
+	if err != nil {
+		return ctx, err
+	}
+	sent, err := senders.Of(all)
+	return commit.OnBehalf(ctx, senders.Join(list, sent)), err
 }
 
 // page adds what fits into a page that begins at a place, at least one step or gate if one is

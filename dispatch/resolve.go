@@ -274,6 +274,9 @@ func (d *Dispatcher) Signal(ctx context.Context, id task.ClaimID, thread string,
 		}
 	}
 	s.By = WorkerPrefix + r.Worker
+	if ctx, err = d.onBehalf(ctx, h.gate); err != nil {
+		return err
+	}
 	_, err = d.ledger.Signal(ctx, thread, s)
 	return err
 }

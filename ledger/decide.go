@@ -62,6 +62,7 @@ func (l *Ledger) decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 }
 
 func checkDecision(c *core.Core, d *posthouse.Decision) error {
+	d.Requesters = nil
 	if withdraws := d.By == posthouse.RuntimeActor && d.Verdict == posthouse.Cancel; !withdraws {
 		if err := posthouse.CheckDecider("by", d.By); err != nil {
 			return err

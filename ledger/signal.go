@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 
@@ -17,7 +16,8 @@ import (
 // other one, or all others if s latches.
 //
 // A signal that a program sends (below a node, flow or handler, with its context) without a
-// By is sent by whoever sent the program its input.
+// By is sent by whoever sent the program its input. Whatever its By, it names all whose request
+// the program runs in [posthouse.Signal.Requesters].
 //
 // It fails with [posthouse.ErrNotFound] for an unknown thread unless s.Early is set,
 // with [posthouse.ErrExists] if s.ID is on record with another name or value, with
@@ -27,7 +27,9 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s posthouse.Signal) 
 	if err := commit.CheckSignal(&s); err != nil {
 		return nil, err
 	}
-	s.By = cmp.Or(s.By, commit.SenderOf(ctx))
+	if err := commit.SentBy(ctx, &s); err != nil {
+		return nil, err
+	}
 	t, err := l.core.Lock(thread)
 	if err != nil {
 		return nil, err

@@ -323,7 +323,9 @@ func (c *cursor) record(thread string) *record {
 	case 7:
 		r.id, r.name = c.id("signal", "", 0), c.str("name")
 		c.str("by")
-		c.byte("latch")
+		if c.byte("flags: 1 latches, 2 on behalf")&2 != 0 {
+			c.list("requesters", func() { c.str("requester") })
+		}
 		r.branch, r.signal = c.str("branch"), c.uint("signal before")
 	case 8:
 		c.str("branch", "main")

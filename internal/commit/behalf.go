@@ -1,7 +1,9 @@
 package commit
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
@@ -22,12 +24,22 @@ type Actor interface {
 	Acts(claim *core.Claim) bool
 }
 
-// SenderOf returns on whose behalf a program sends with ctx, "" if nobody said or no program does.
-func SenderOf(ctx context.Context) string {
-	if a, ok := ctx.Value(Behalf{}).(Actor); ok {
-		return a.Sender(ctx)
+// SentBy names in a signal that a program sends with ctx who sends it, unless it says so, and all
+// on whose behalf.
+func SentBy(ctx context.Context, s *posthouse.Signal) error {
+	s.Requesters = nil
+	a, ok := ctx.Value(Behalf{}).(Actor)
+	if !ok {
+		return nil
 	}
-	return ""
+	s.By = cmp.Or(s.By, a.Sender(ctx))
+	list, err := a.Requesters(ctx)
+	for i := range list {
+		if name := list[i].Name; name != s.By && !slices.Contains(s.Requesters, name) {
+			s.Requesters = append(s.Requesters, name)
+		}
+	}
+	return err
 }
 
 // nameBehalf names in the plan all on whose behalf a program changes a thread that is not its
@@ -43,3 +55,17 @@ func (p *Plan) nameBehalf(ctx context.Context) (err error) {
 	}
 	return err
 }
+
+// OnBehalf returns a context with which a worker's engine acts on behalf of all on a list.
+func OnBehalf(ctx context.Context, list []posthouse.Requester) context.Context {
+	return context.WithValue(ctx, Behalf{}, Actor(requesters(list)))
+}
+
+// requesters are an [Actor] that runs nothing itself.
+type requesters []posthouse.Requester
+
+func (r requesters) Requesters(context.Context) ([]posthouse.Requester, error) { return r, nil }
+
+func (requesters) Sender(context.Context) string { return "" }
+
+func (requesters) Acts(*core.Claim) bool { return false }

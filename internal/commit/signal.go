@@ -42,7 +42,7 @@ func Send(tx *core.Tx, s *posthouse.Signal) ([]*posthouse.Gate, error) {
 		return nil, tooManyNames(tx.Thread.Name)
 	}
 	s.Thread, s.Seq, s.At, s.Gates = tx.Thread.Name, tx.Seq, posthouse.ToMillis(tx.At), nil
-	AddSignal(tx, &posthouse.SignalInfo{ID: s.ID, Name: s.Name, By: s.By, Latch: s.Latch, Prev: prev}, s.Value)
+	AddSignal(tx, &posthouse.SignalInfo{ID: s.ID, Name: s.Name, By: s.By, Latch: s.Latch, Prev: prev, Requesters: s.Requesters}, s.Value)
 	var answered []*posthouse.Gate
 	served := map[string]bool{} // branches that took it
 	for _, w := range info.Waiting {

@@ -11,7 +11,9 @@ import (
 )
 
 // noteSender remembers that the step follows a signal of somebody. Callers hold s.mu.
-func (s *Session) noteSender(signal, by string) { s.senders = senders.Add(s.senders, signal, by) }
+func (s *Session) noteSender(signal string, by ...string) {
+	s.senders = senders.Add(s.senders, signal, by...)
+}
 
 // findSenders notes who sent the signals that executions on record have taken. Callers hold
 // s.mu.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
@@ -35,7 +36,7 @@ func (s *Session) takeSignal(ctx context.Context, name string, latch bool, recor
 	if err != nil {
 		return nil, err
 	}
-	s.noteSender(name, next.By)
+	s.noteSender(name, append(slices.Clip(next.Requesters), next.By)...)
 	d := &ledger.Draft{Steps: steps}
 	if !latch {
 		d.Takes = []posthouse.Take{{Name: name, Signal: next.Seq}}

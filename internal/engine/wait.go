@@ -114,7 +114,7 @@ func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool)
 	err := t.recordWith(c, func(steps []posthouse.Step) (bool, error) {
 		s, err := t.session.takeSignal(ctx, name, latch, func(s *posthouse.Signal) ([]posthouse.Step, error) {
 			step.Value = posthouse.Value{Codec: "json", Data: s.Value}
-			sent, err := senders.Step(t.Key(), c.label(), s.By)
+			sent, err := senders.Steps(t.Key(), c.label(), s)
 			return append(append(steps, sent...), step), err
 		})
 		if s == nil {

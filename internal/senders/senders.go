@@ -18,32 +18,41 @@ import (
 // Signal is what the name of a wait for a signal begins with, on record.
 const Signal = "signal:"
 
-// sender is the record, within a signal that was taken at once, of who sent it. A signal that
-// answered a wait has its sender in the decision.
-const sender = handler.Nested + "$by"
+// Records, within a signal that was taken at once, of who sent it, and on whose behalf. A signal
+// that answered a wait has them in the decision.
+const (
+	sender = handler.Nested + "$by"
+	behalf = handler.Nested + "$behalf"
+)
 
 // anonymous is who decided a wait whose signal names no sender, see [posthouse.Signal.Decision].
 const anonymous = "signal"
 
-// Step returns the record of who sent a signal that a call takes, nil if nobody said. call is
+// Steps returns the records of who sent a signal that a call takes, none if nobody said. call is
 // the call's name in full.
-func Step(task, call, by string) ([]posthouse.Step, error) {
-	if by == "" {
-		return nil, nil
+func Steps(task, call string, s *posthouse.Signal) (steps []posthouse.Step, err error) {
+	add := func(name string, v any) error {
+		data, err := json.Marshal(v)
+		steps = append(steps, posthouse.Step{Task: task, Name: call + name, Effect: posthouse.EffectRead, Value: posthouse.Value{Codec: "json", Data: data}})
+		return err
 	}
-	data, err := json.Marshal(by)
-	if err != nil {
-		return nil, err
+	if s.By != "" {
+		err = add(sender, s.By)
 	}
-	return []posthouse.Step{{Task: task, Name: call + sender, Effect: posthouse.EffectRead, Value: posthouse.Value{Codec: "json", Data: data}}}, nil
+	if err == nil && len(s.Requesters) > 0 {
+		err = add(behalf, s.Requesters)
+	}
+	return steps, err
 }
 
-// Add returns a list with the sender of one more signal, and itself if nobody said.
-func Add(list []posthouse.Requester, signal, by string) []posthouse.Requester {
-	if by == "" {
-		return list
+// Add returns a list with all who sent one more signal, and itself if nobody said.
+func Add(list []posthouse.Requester, signal string, by ...string) []posthouse.Requester {
+	for _, name := range by {
+		if name != "" {
+			list = posthouse.AddRequester(list, posthouse.Requester{Name: name, How: posthouse.RequestedBySignal, What: []string{signal}})
+		}
 	}
-	return posthouse.AddRequester(list, posthouse.Requester{Name: by, How: posthouse.RequestedBySignal, What: []string{signal}})
+	return list
 }
 
 // Join returns a list with those of another one.
@@ -61,21 +70,28 @@ func Of(executions map[string]*core.Execution) (list []posthouse.Requester, err 
 		x := executions[key]
 		for i := range x.Steps {
 			step := &x.Steps[i]
+			one, all := "", []string(nil)
 			call, ok := strings.CutSuffix(step.Name, sender)
-			if !ok {
-				continue
+			if ok {
+				err = json.Unmarshal(step.Value.Data, &one)
+			} else if call, ok = strings.CutSuffix(step.Name, behalf); ok {
+				err = json.Unmarshal(step.Value.Data, &all)
 			}
-			by := ""
-			if err := json.Unmarshal(step.Value.Data, &by); err != nil {
+			if err != nil {
 				return nil, posthouse.Corrupt("who sent signal %s does not decode: %v", call, err)
 			}
-			wait := call[strings.LastIndex(call, handler.Nested)+1:]
-			list = Add(list, strings.TrimPrefix(wait, Signal), by)
+			if ok {
+				wait := call[strings.LastIndex(call, handler.Nested)+1:]
+				list = Add(list, strings.TrimPrefix(wait, Signal), append(all, one)...)
+			}
 		}
 		for _, g := range x.Gates {
 			// In a thread that a fork began the answer names no entry.
-			if d := g.Decision; g.Kind == posthouse.GateSignal && d != nil && d.Verdict == posthouse.Respond && d.By != anonymous {
-				list = Add(list, g.Signal, d.By)
+			if d := g.Decision; g.Kind == posthouse.GateSignal && d != nil && d.Verdict == posthouse.Respond {
+				if d.By != anonymous {
+					list = Add(list, g.Signal, d.By)
+				}
+				list = Add(list, g.Signal, d.Requesters...)
 			}
 		}
 	}
