@@ -106,12 +106,17 @@ type request struct {
 	Event   posthouse.ID      `json:"event"` // its CoordinationStarted
 	By      string            `json:"by,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
+
+	Requesters []posthouse.Requester `json:"requesters,omitempty"` // of the program that sent it
 }
 
 // Handle runs a new request until it is answered, parks or fails. Until its
 // first commit (a gate opened, an agent called after another, a step below one,
 // the end) the request exists in memory only, and a crash loses it. From then on any
 // process can go on with it.
+//
+// A program that sends a request with its own context (below a node, flow or handler) does so
+// for all its requesters.
 //
 // An error of the handler is returned with a Reply that says where the thread
 // stands. With any other error the Reply is nil: [posthouse.ErrTooLarge] beyond
@@ -145,6 +150,10 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 			return nil, err
 		}
 		req := &request{Message: message, Event: c.ledger.Core().NewID(), By: o.By, Labels: o.Labels}
+		var err error
+		if req.Requesters, err = engine.RequestersOf(ctx); err != nil {
+			return nil, err
+		}
 		return c.execute(ctx, s, req, o.Stream, o.Handle)
 	})
 }
@@ -346,6 +355,7 @@ func (c *Coordinator) startRun(ctx context.Context, s *engine.Session, req *requ
 	switch {
 	case ok:
 		r.req, err = posthouse.Decode[request](rec.Value)
+		engine.NoteRequesters(s, r.req.Requesters)
 		return r, err
 	case req == nil:
 		return nil, &posthouse.Error{
@@ -354,6 +364,7 @@ func (c *Coordinator) startRun(ctx context.Context, s *engine.Session, req *requ
 		}
 	}
 	r.req, r.opening = *req, &rec.Step
+	engine.NoteRequesters(s, req.Requesters)
 	if rec.Value, err = posthouse.Encode(nil, r.req); err == nil {
 		r.first, err = posthouse.Opaque(nil, RequestState{Request: r.req.Message})
 	}

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -241,6 +242,34 @@ func (d *Dispatcher) parked(ctx context.Context, task *posthouse.Gate, waits []h
 		out[i] = w
 	}
 	return json.Marshal(out)
+}
+
+// sameWaits reports whether waits on record are those of a verdict, whenever it is repeated: the
+// times that a handler gives count from when the engine reads them.
+func (d *Dispatcher) sameWaits(recorded json.RawMessage, waits []task.Wait) bool {
+	again, err := d.parked(waits, "")
+	if err != nil {
+		return false
+	}
+	plain := func(data json.RawMessage) (out []byte) {
+		var list []task.Wait
+		if json.Unmarshal(data, &list) != nil {
+			return nil
+		}
+		for i := range list {
+			if g := list[i].Question; g != nil {
+				g.Instance = ""
+				g.ExpiresAt = time.Time{}
+				if g.Escalation != nil {
+					g.Escalation.At = time.Time{}
+				}
+			}
+		}
+		out, _ = json.Marshal(list)
+		return out
+	}
+	was := plain(recorded)
+	return was != nil && bytes.Equal(was, plain(again))
 }
 
 func shift(t *time.Time, now time.Time) {

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -63,6 +64,11 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 	}
 	if err == nil && posthouse.IsOver(res.Status) {
 		over()
+	}
+	if err != nil || res.Status == posthouse.StatusCancelled {
+		if e := r.noteChanged(context.WithoutCancel(ctx), o, thread); e != nil {
+			return Command{}, errors.Join(err, e)
+		}
 	}
 	switch {
 	case err != nil:
@@ -184,26 +190,56 @@ func (in *inner) programs() []posthouse.Program {
 	return all
 }
 
-// addRequesters adds to the parts that a call changes who is a requester of the thread that was
-// called, and not of the run: what they changed there becomes part of the caller's state.
-func (r *run) addRequesters(ctx context.Context, parts []posthouse.Part, end posthouse.ID) ([]posthouse.Part, error) {
+// changedBy returns who is a requester of a thread that was called, and not of the run.
+func (r *run) changedBy(ctx context.Context, end posthouse.ID) ([]posthouse.Requester, error) {
 	c, err := r.app.ledger.Get(ctx, end)
 	if err != nil {
 		return nil, err
 	}
 	list, err := posthouse.ReadRequesters(c.Program)
 	if err != nil || len(list) == 0 {
-		return parts, err
-	}
-	own, err := r.sess.Requesters(ctx)
-	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(o posthouse.Requester) bool {
+	own, err := r.sess.Requesters(ctx)
+	return slices.DeleteFunc(list, func(o posthouse.Requester) bool {
 		return slices.ContainsFunc(own, func(r posthouse.Requester) bool { return r.Name == o.Name && r.How == o.How })
-	})
-	if len(list) == 0 {
-		return parts, nil
+	}), err
+}
+
+// noteChanged makes who changed a thread that was called, and did not complete, requesters of the
+// run: what its error says becomes part of what the caller does. The record goes with that of the
+// failure.
+func (r *run) noteChanged(ctx context.Context, o *outcome, thread string) error {
+	info, err := r.app.ledger.Thread(ctx, thread)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	b, ok := info.Branch(posthouse.MainBranch)
+	if !ok {
+		return nil
+	}
+	list, err := r.changedBy(ctx, b.Head)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	step, err := senders.Others(calls.PositionStep, list)
+	if err != nil {
+		return err
+	}
+	o.exec.Records().Hold(step)
+	engine.NoteRequesters(r.sess, list)
+	return nil
+}
+
+// addRequesters adds to the parts that a call changes who is a requester of the thread that was
+// called, and not of the run: what they changed there becomes part of the caller's state.
+func (r *run) addRequesters(ctx context.Context, parts []posthouse.Part, end posthouse.ID) ([]posthouse.Part, error) {
+	list, err := r.changedBy(ctx, end)
+	if err != nil || len(list) == 0 {
+		return parts, err
 	}
 	data, err := json.Marshal(list)
 	return append(parts, posthouse.Part{Name: posthouse.RequestersPart, Codec: posthouse.JSON.Name(), Data: data}), err

@@ -2,15 +2,18 @@ package task
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/backoff"
+	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/strictjson"
 	"github.com/posthouse/posthouse/internal/text"
 )
@@ -58,6 +61,9 @@ func ParseVerdict(data []byte) (Verdict, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {
+		if field, message, ok := strictjson.Wrong(err); ok {
+			return v, posthouse.Invalid(cmp.Or(field, "verdict"), "%s", message)
+		}
 		return v, posthouse.Invalid("verdict", "does not parse: %v", err)
 	}
 	if name, unknown := strictjson.Unknown(data, reflect.TypeFor[Verdict]()); unknown {
@@ -145,10 +151,8 @@ func (v *Verdict) checkWaits() error {
 		case w.Question != nil && !posthouse.AsksPeople(w.Question.Kind):
 			return posthouse.Invalid("question", "%.40q is of kind %.40q, which asks nobody", w.Question.Name, w.Question.Kind)
 		}
-		if w.Question != nil {
-			if err := checkQuestion(w.Question); err != nil {
-				return err
-			}
+		if err := checkWait(w); err != nil {
+			return err
 		}
 		if w.Act != nil {
 			if err := checkUse(w.Act); err != nil {
@@ -185,6 +189,29 @@ func checkProposal(g *posthouse.Gate) error {
 	}
 	return nil
 }
+
+// checkWait checks the name of what is waited for, and the question.
+func checkWait(w *Wait) error {
+	switch {
+	case w.Signal != "":
+		return handler.CheckName("signal", w.Signal)
+	case w.Question == nil:
+		return nil
+	}
+	if k := w.Question.Kind; k == posthouse.GateSession || k == kindOutcome || strings.HasPrefix(k, "$") {
+		e := posthouse.Invalid("kind", "%.40q of question %.40q is the runtime's own", k, w.Question.Name)
+		e.Hint = "leave the kind out for an approval, or take another name"
+		return e
+	}
+	if err := handler.CheckName("question", w.Question.Name); err != nil {
+		return err
+	}
+	return checkQuestion(w.Question)
+}
+
+// kindOutcome is the kind of the question that the runtime asks of an effect whose outcome is
+// unknown.
+const kindOutcome = "outcome"
 
 // checkQuestion refuses a question that says more than what is asked of whom: whose request it
 // is, who changed it, why it is asked again, what it takes the place of and what became of it is

@@ -31,6 +31,23 @@ func (s *Session) nameSenders(d *ledger.Draft) {
 	}
 }
 
+// NoteRequesters makes more people requesters of what the session's checkpoints hold. Whoever
+// takes the step up has to do the same again, until there is a checkpoint.
+func NoteRequesters(s *Session, list []posthouse.Requester) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.senders = senders.Join(s.senders, list)
+}
+
+// RequestersOf returns all whose request the program runs that ctx is of, none outside of one.
+func RequestersOf(ctx context.Context) ([]posthouse.Requester, error) {
+	t, ok := ctx.Value(keyTask).(*Task)
+	if !ok {
+		return nil, nil
+	}
+	return t.Requesters(ctx)
+}
+
 // Requesters returns all whose request the execution runs: those of its branch, and who sent
 // the signals that the step has taken. It is [commit.Actor]'s.
 func (t *Task) Requesters(ctx context.Context) ([]posthouse.Requester, error) {

@@ -1,5 +1,5 @@
-// Package senders says who sent the signals that executions have taken. They are requesters of
-// what those ask.
+// Package senders says who sent the signals that executions have taken, and who changed the
+// threads that they called. They are requesters of what those ask.
 //
 // It imports the root package, internal/core and internal/handler.
 package senders
@@ -24,6 +24,15 @@ const (
 	sender = handler.Nested + "$by"
 	behalf = handler.Nested + "$behalf"
 )
+
+// others is the record, within another one, of requesters that came with it.
+const others = handler.Nested + "$requesters"
+
+// Others returns the record of requesters that came with what a call has on record.
+func Others(call string, list []posthouse.Requester) (posthouse.Step, error) {
+	data, err := json.Marshal(list)
+	return posthouse.Step{Name: call + others, Effect: posthouse.EffectRead, Value: posthouse.Value{Codec: "json", Data: data}}, err
+}
 
 // anonymous is who decided a wait whose signal names no sender, see [posthouse.Signal.Decision].
 const anonymous = "signal"
@@ -63,7 +72,8 @@ func Join(list, more []posthouse.Requester) []posthouse.Requester {
 	return list
 }
 
-// Of returns who sent the signals that executions on record have taken. [posthouse.ErrCorrupt]
+// Of returns who sent the signals that executions on record have taken, and who came with what
+// the threads that they called came to. [posthouse.ErrCorrupt]
 // if a record does not decode.
 func Of(executions map[string]*core.Execution) (list []posthouse.Requester, err error) {
 	for _, key := range slices.Sorted(maps.Keys(executions)) {
@@ -76,6 +86,13 @@ func Of(executions map[string]*core.Execution) (list []posthouse.Requester, err 
 				err = json.Unmarshal(step.Value.Data, &one)
 			} else if call, ok = strings.CutSuffix(step.Name, behalf); ok {
 				err = json.Unmarshal(step.Value.Data, &all)
+			}
+			if call, ok := strings.CutSuffix(step.Name, others); ok {
+				var more []posthouse.Requester
+				if err := json.Unmarshal(step.Value.Data, &more); err != nil {
+					return nil, posthouse.Corrupt("who changed what %s came to does not decode: %v", call, err)
+				}
+				list = Join(list, more)
 			}
 			if err != nil {
 				return nil, posthouse.Corrupt("who sent signal %s does not decode: %v", call, err)

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -185,6 +186,9 @@ func parse(method string, body []byte) (*TaskRequest, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(in); err != nil {
+		if field, message, ok := strictjson.Wrong(err); ok {
+			return nil, posthouse.Invalid(cmp.Or(field, "request"), "%s", message)
+		}
 		return nil, posthouse.Invalid("request", "does not parse: %v", err)
 	}
 	if name, unknown := strictjson.Unknown(body, reflect.TypeFor[TaskRequest]()); unknown {
