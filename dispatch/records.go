@@ -246,20 +246,15 @@ func (d *Dispatcher) parked(ctx context.Context, task *posthouse.Gate, waits []h
 
 // sameWaits reports whether waits on record are those of a verdict, whenever it is repeated: the
 // times that a handler gives count from when the engine reads them.
-func (d *Dispatcher) sameWaits(recorded json.RawMessage, waits []task.Wait) bool {
-	again, err := d.parked(waits, "")
-	if err != nil {
-		return false
-	}
-	plain := func(data json.RawMessage) (out []byte) {
+func sameWaits(recorded json.RawMessage, waits []task.Wait) bool {
+	plain := func(data []byte) (out []byte) {
 		var list []task.Wait
 		if json.Unmarshal(data, &list) != nil {
 			return nil
 		}
 		for i := range list {
 			if g := list[i].Question; g != nil {
-				g.Instance = ""
-				g.ExpiresAt = time.Time{}
+				g.Instance, g.ExpiresAt = "", time.Time{}
 				if g.Escalation != nil {
 					g.Escalation.At = time.Time{}
 				}
@@ -268,8 +263,9 @@ func (d *Dispatcher) sameWaits(recorded json.RawMessage, waits []task.Wait) bool
 		out, _ = json.Marshal(list)
 		return out
 	}
+	again, err := json.Marshal(waits)
 	was := plain(recorded)
-	return was != nil && bytes.Equal(was, plain(again))
+	return err == nil && was != nil && bytes.Equal(was, plain(again))
 }
 
 func shift(t *time.Time, now time.Time) {

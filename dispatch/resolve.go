@@ -197,7 +197,7 @@ func (d *Dispatcher) isVerdict(ctx context.Context, g *posthouse.Gate, v *task.V
 	case task.Pause:
 		return goesOn, nil
 	case task.Await:
-		return dec.Verdict == commit.Parked && d.sameWaits(dec.Value, v.Waits), nil
+		return dec.Verdict == commit.Parked && sameWaits(dec.Value, v.Waits), nil
 	case task.Continue:
 		if goesOn {
 			next, err := d.ledger.Gate(ctx, dec.Successor)
