@@ -32,6 +32,10 @@ type Migration struct {
 	// checkpoint is read.
 	Parts func(old posthouse.State) (posthouse.State, error)
 
+	// Subgraphs does what Parts does for the state of a subgraph that is kept in the thread of the
+	// graph around it. path is the path that the subgraph's node has now, as in "research/deep".
+	Subgraphs func(path string, old posthouse.State) (posthouse.State, error)
+
 	// Inputs returns what a task was sent in its new shape. node is the name or path that
 	// the task has now. It must not change the bytes it is given.
 	Inputs func(node string, in posthouse.Value) (posthouse.Value, error)

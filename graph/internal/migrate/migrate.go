@@ -16,11 +16,17 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
+// statePrefix begins the names of the parts of subgraphs' states.
+const statePrefix = "$sub/"
+
 // A Migration leads from a version to a later one, see graph.Migration.
 type Migration struct {
-	From   string
-	Nodes  map[string]string
-	Parts  func(old posthouse.State) (posthouse.State, error)
+	From  string
+	Nodes map[string]string
+	Parts func(old posthouse.State) (posthouse.State, error)
+
+	Subgraphs func(path string, old posthouse.State) (posthouse.State, error)
+
 	Inputs func(node string, in posthouse.Value) (posthouse.Value, error)
 }
 
@@ -193,9 +199,10 @@ func guardedCall[T any](fn func() (T, error)) (v T, err error) {
 }
 
 // Program renames the parts in which subgraphs keep their states and plans, and the nodes
-// that the plans name.
+// that the plans name. It returns the states in their new shape.
 func Program(ms []Migration, program posthouse.State) (posthouse.State, error) {
 	now := posthouse.State{}
+	states := map[string]posthouse.State{} // by the paths of now
 	for _, name := range slices.Sorted(maps.Keys(program)) {
 		v := program[name]
 		if path, ok := strings.CutPrefix(name, frontier.PlanPart+"/"); ok {
@@ -212,16 +219,50 @@ func Program(ms []Migration, program posthouse.State) (posthouse.State, error) {
 			name = frontier.PlanPart + "/" + Path(ms, path)
 		} else if path, ok := strings.CutPrefix(name, calls.KeptPrefix); ok {
 			name = calls.KeptPrefix + Path(ms, path)
-		} else if path, ok := strings.CutPrefix(name, "$sub/"); ok {
+		} else if path, ok := strings.CutPrefix(name, statePrefix); ok {
 			within, part := frontier.SplitPath(path)
-			name = "$sub/" + Path(ms, within) + part
+			within = Path(ms, within)
+			if states[within] == nil {
+				states[within] = posthouse.State{}
+			}
+			if _, taken := states[within][part]; taken {
+				return nil, partTaken(statePrefix + within + part)
+			}
+			states[within][part] = v
+			continue
 		}
 		if _, taken := now[name]; taken {
-			return nil, Misfit(MismatchMigration, name, nil, "two parts of subgraphs would both be %q", name)
+			return nil, partTaken(name)
 		}
 		now[name] = v
 	}
+	for _, within := range slices.Sorted(maps.Keys(states)) {
+		s, err := innerState(ms, strings.TrimSuffix(within, "/"), states[within])
+		if err != nil {
+			return nil, err
+		}
+		for part, v := range s {
+			now[statePrefix+within+part] = v
+		}
+	}
 	return now, nil
+}
+
+func partTaken(name string) *Mismatch {
+	return Misfit(MismatchMigration, name, nil, "two parts of subgraphs would both be %q", name)
+}
+
+// innerState returns the state of the subgraph at a path in its new shape.
+func innerState(ms []Migration, path string, s posthouse.State) (_ posthouse.State, err error) {
+	for i := range ms {
+		if ms[i].Subgraphs == nil {
+			continue
+		}
+		if s, err = guardedCall(func() (posthouse.State, error) { return ms[i].Subgraphs(path, s.Clone()) }); err != nil {
+			return nil, Misfit(MismatchMigration, path, err, "migration %d of the state of subgraph %q failed", i+1, path)
+		}
+	}
+	return s, nil
 }
 
 // EscapePath escapes the names in a path that a caller gives. It leaves those that are

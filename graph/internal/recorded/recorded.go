@@ -53,6 +53,7 @@ type Task struct {
 	frontier.Target
 	Index   int // in the frontier
 	Writes  []state.Write
+	Lost    []string // parts that it wrote, and the state does not have
 	Next    []frontier.Target
 	Parent  []string // where the graph around a subgraph goes on
 	Program []posthouse.Part
@@ -99,9 +100,11 @@ func Read(schema *state.Schema, data []byte, renamed frontier.Renames, by string
 		if j.Codec != "" {
 			w.Codec, w.Data = j.Codec, j.Data
 		}
-		if w.Field != nil { // the state may have lost the part since
-			f.Writes = append(f.Writes, w)
+		if w.Field == nil {
+			f.Lost = append(f.Lost, j.Part)
+			continue
 		}
+		f.Writes = append(f.Writes, w)
 	}
 	for i := range d.Next {
 		t := d.Next[i].Target()

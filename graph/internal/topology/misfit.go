@@ -111,6 +111,9 @@ func (a *Graph) ResultMisfits(done []*recorded.Task) (bad []*migrate.Mismatch) {
 					"the recorded result of node %q does not fit the field %s of type %s", d.Node, w.Field.Name, w.Field.Type))
 			}
 		}
+		for _, part := range d.Lost {
+			bad = append(bad, migrate.Misfit(migrate.MismatchResult, d.Node, nil, "the recorded result of node %q has part %q, which has no field in the state", d.Node, part))
+		}
 		for i := range d.Next {
 			if m := a.taskMisfit(migrate.MismatchResult, "the recorded result of "+strconv.Quote(d.Node)+" leads to", &d.Next[i]); m != nil {
 				bad = append(bad, m)

@@ -9,8 +9,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/calls"
@@ -211,7 +213,13 @@ func (t *Plan) subgraphMisfits(in *topology.Subgraph, path string, stands bool) 
 		t.tasks = append(t.tasks, inSubgraph(path, bad)...)
 	}
 	parts := subparts.Within(&posthouse.Checkpoint{Program: t.Program}, path).State
-	bad := inSubgraph(path, topology.PartMisfits(in.Schema, in.Codec, parts))
+	bad := topology.PartMisfits(in.Schema, in.Codec, parts)
+	if t.From.Fingerprint != "" {
+		own := maps.Clone(parts)
+		maps.DeleteFunc(own, func(name string, _ posthouse.Value) bool { return strings.Contains(name, "/") }) // of subgraphs in it
+		bad = append(bad, topology.UnknownParts(in.Schema, own)...)
+	}
+	bad = inSubgraph(path, bad)
 	if in.PerThread { // the next call takes it up, too
 		t.misfit = append(t.misfit, bad...)
 	} else {
