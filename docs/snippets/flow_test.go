@@ -43,6 +43,32 @@ func order(ctx context.Context, in Sale) (string, error) {
 
 //doc:end
 
+//doc:select
+func packed(ctx context.Context, in Sale) (string, error) {
+	first, err := step.Select(ctx, "pack",
+		step.When("packed", func(ctx context.Context) (string, error) { return step.Remote[string](ctx, "worker", "pack", in) }),
+		step.When("withdrawn", func(ctx context.Context) (string, error) {
+			return step.Signal[string](ctx, "withdrawn", step.SignalOptions{})
+		}))
+	return first.Case + ": " + first.Value, err
+}
+
+//doc:end
+
+func Example_flowSelect() {
+	ctx := context.Background()
+	led := must(ledger.Open(memstore.New(), nil))
+	app := must(flow.New("pack", packed).Open(led, nil))
+	out := must(app.Run(ctx, "order-1", Sale{"lamp", 40}))
+	fmt.Println(out.Status, "for", len(out.Waiting))
+	must(led.Signal(ctx, "order-1", posthouse.Signal{Name: "withdrawn", Value: json.RawMessage(`"too late"`)}))
+	out = must(app.Resume(ctx, "order-1"))
+	fmt.Println(out.Status, out.Output)
+	// Output:
+	// waiting for 2
+	// done withdrawn: too late
+}
+
 func Example_flowRun() {
 	ctx := context.Background()
 	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
