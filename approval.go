@@ -9,7 +9,7 @@ type Approval string
 const (
 	ApprovalNone   Approval = ""       // it licenses no effect: not decided, refused, an answer of gate.Ask, or a copy
 	ApprovalUsable Approval = "usable" // it licenses an effect that has no result on record
-	ApprovalLapsed Approval = "lapsed" // ValidFor has passed: gate.Act asks again about its content
+	ApprovalLapsed Approval = "lapsed" // the decision is older than ValidFor allows: gate.Act asks again about its content
 	ApprovalUsed   Approval = "used"   // as many effects as it licenses have their result on record
 	ApprovalEnded  Approval = "ended"  // its version was released, or its branch is gone
 )

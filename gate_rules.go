@@ -104,7 +104,8 @@ func (g *Gate) MayAskAgain(now time.Time) error {
 	return g.CheckAskAgain()
 }
 
-// Lapsed reports whether a gate's deadline passed while no decision is on record.
+// Lapsed reports whether a question to people passed its deadline (ExpiresAt) without a decision. It
+// is false for other waits. It says nothing about ValidFor, which [Gate.PastValidity] compares.
 func (g *Gate) Lapsed(now time.Time) bool {
 	return g.Decision == nil && g.AsksPeople() && !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt)
 }

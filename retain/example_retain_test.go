@@ -50,6 +50,32 @@ func ExampleRun() {
 	// true
 }
 
+// A policy takes threads as a whole that ended long ago, and leaves those that may go on.
+func ExamplePolicy_finished() {
+	ctx, now := context.Background(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	led, err := ledger.Open(memstore.New(), &ledger.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		panic(err)
+	}
+	for thread, status := range map[string]posthouse.Status{"order-1": posthouse.StatusDone, "order-2": posthouse.StatusRunning} {
+		change := &posthouse.Change{Kind: posthouse.KindNode, Status: status}
+		if status == posthouse.StatusRunning {
+			change.Next = []string{"pay"}
+		}
+		if _, err := led.Commit(ctx, &ledger.Draft{Thread: thread, Checkpoint: change}); err != nil {
+			panic(err)
+		}
+	}
+	now = now.AddDate(0, 0, 91)
+	done, err := retain.Run(ctx, led, retain.Policy{Finished: 90 * 24 * time.Hour}, nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("threads that went:", done.FinishedThreads)
+	// Output:
+	// threads that went: [order-1]
+}
+
 // A policy takes what handlers saved for tasks that have been complete for a week, also in
 // threads that stay. Those of tasks that failed stay for a retry.
 func ExamplePolicy_slots() {

@@ -207,7 +207,7 @@ func (c *chain) signature(x *examined, sound bool) bool {
 		c.damage(FaultSignature, e.Seq, "its signature by %s does not verify", id)
 		return false
 	case !key.InUse(e.Time()):
-		c.fault(FaultKeyTime, e.Seq, -1, "", "it is signed by %s, which was not in use at its time, %s", id, e.Time().Format("2006-01-02 15:04:05"))
+		c.fault(FaultKeyTime, e.Seq, -1, "", "it is signed by %s, which was not in use at its time, %s", id, e.Time().Format(time.RFC3339))
 	default:
 		k.Valid++
 		if sound {

@@ -21,12 +21,12 @@ import (
 // the dead letters, and a worker reaches neither.
 func TestPermissions(t *testing.T) {
 	engine := &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: []string{"_INBOX.>", "posthouse.chunk", "posthouse.hint.>", "posthouse.dead", "$JS.API.>", "$JS.ACK.>"}},
-		Subscribe: &server.SubjectPermission{Allow: []string{"posthouse.task.*.*", "posthouse.chunk", "_INBOX.>"}},
+		Publish:   &server.SubjectPermission{Allow: []string{"posthouse.answer.>", "posthouse.chunk", "posthouse.hint.>", "posthouse.dead", "$JS.API.>", "$JS.ACK.>"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"posthouse.task.*.*.*", "posthouse.chunk", "_INBOX.>"}},
 	}
 	worker := &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: []string{"posthouse.task.*.*"}},
-		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
+		Publish:   &server.SubjectPermission{Allow: []string{"posthouse.task.w.*.*"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"posthouse.answer.w.>"}},
 	}
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(),
