@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
@@ -158,10 +157,4 @@ func (e *Effect) Failed(ctx context.Context, cause error) error {
 // OutcomeUnknown reports whether an error leaves open if an effect happened.
 func OutcomeUnknown(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, posthouse.ErrUnknown) || errors.Is(err, posthouse.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
-}
-
-// BaseName returns the name of a question without the steps that it was asked
-// within.
-func BaseName(question string) string {
-	return question[strings.LastIndex(question, nested)+1:]
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/license"
 )
 
 // Lost returns a [*RemoteError] of unknown outcome if a task of the use was withdrawn while a
@@ -86,10 +87,7 @@ func (e *Effect) Strayed() (err error, isNew bool) {
 	defer t.mu.Unlock()
 	m := t.made()
 	isNew = len(m.open) == 0
-	m.disorder = &posthouse.Error{
-		Code: posthouse.CodeInvalid, Field: "fn", Message: "of effect " + e.call.name + " says that it waits, and nothing within it does",
-		Hint: "give what waits the context that gate.Act passes to the function",
-	}
+	m.disorder = license.Strayed(e.call.name)
 	m.questions, m.open = nil, nil
 	return m.disorder, isNew
 }

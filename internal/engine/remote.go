@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/failure"
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
@@ -35,22 +35,7 @@ type RemoteOptions struct {
 }
 
 // A RemoteError says that a worker gave a task up, or that no attempt is left.
-type RemoteError struct {
-	Task     string       // the name of the handler
-	Gate     posthouse.ID // of the last attempt
-	Worker   string       // that made it, as in "worker:gpu-1"
-	Attempts int          // of the last iteration
-	Reason   string       // what the handler said
-	Unknown  bool         // its effect under a grant may have happened; the error is then a [posthouse.ErrUnknown], too
-}
-
-// Is matches [posthouse.ErrUnknown] for an effect that may have happened.
-func (e *RemoteError) Is(target error) bool { return e.Unknown && target == posthouse.ErrUnknown }
-
-// Error names the task, its attempts and the handler's reason.
-func (e *RemoteError) Error() string {
-	return "task " + e.Task + " failed in attempt " + strconv.Itoa(e.Attempts) + " at " + e.Worker + ": " + e.Reason
-}
+type RemoteError = failure.RemoteError
 
 // mayAct refuses a task that acts on the world without a grant, where the ledger asks for one.
 // A task whose class nobody names is taken for one that does.

@@ -157,6 +157,14 @@ func Conflict(effect string, before *posthouse.Gate, grant posthouse.ID) error {
 	}
 }
 
+// Strayed is the error of an effect's function that waits with a context from outside of it.
+func Strayed(effect string) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "fn", Message: "of effect " + effect + " says that it waits, and nothing within it does",
+		Hint: "give what waits the context that gate.Act passes to the function",
+	}
+}
+
 // Refused is the error of a question that was not answered with a yes.
 func Refused(g *posthouse.Gate) error {
 	d := g.Decision
