@@ -47,7 +47,9 @@ const (
 const letterTime = 5 * time.Second
 
 // An engine answers so many claims at once, which wait for tasks, and so many other requests
-// beside them. It refuses what is more: a request that waited would be late.
+// beside them. It refuses what is more: a request that waited would be late. A request of more
+// than placeSize bytes counts as several, so that bodies in work take 160 MB at most, and 32 MB of
+// one worker.
 const (
 	maxClaims = 10_000
 	maxOthers = 10_000
@@ -148,18 +150,19 @@ func (s *server) receive(m *nats.Msg) {
 	if c.method == wire.Claim {
 		at = s.claims
 	}
-	if !at.take(c.worker) {
+	n := placesOf(len(m.Data))
+	if !at.take(c.worker, n) {
 		s.reply(s.ctx, m, c.method, &wire.Reply{Error: &posthouse.Error{
 			Code: posthouse.CodeUnavailable, Hint: "try again",
-			Message: fmt.Sprintf("the engine answers %d requests of this kind at once, %d of one worker, and no more", at.most, maxShare),
+			Message: fmt.Sprintf("the engine answers %d requests of this kind at once, %d of one worker, and fewer large ones", at.most, at.share),
 		}})
 		return
 	}
 	if !s.shift.do(func() {
-		defer at.leave(c.worker)
+		defer at.leave(c.worker, n)
 		s.answer(m, c)
 	}) {
-		at.leave(c.worker) // another engine answers
+		at.leave(c.worker, n) // another engine answers
 	}
 }
 
