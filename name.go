@@ -152,11 +152,15 @@ func CheckNamed(field, name, what string) error {
 // "policy:judge". No person may have such a name.
 const PolicyPrefix = "policy:"
 
+// WorkerPrefix begins the names under which workers are on record, as in "worker:gpu-1".
+const WorkerPrefix = "worker:"
+
 // CheckDecider checks the name of somebody who decides, votes or delegates. Beyond
 // [CheckPerson] the name is required and must not be one of the runtime's own
-// ("posthouse", [PolicyPrefix]), to which the rules for people do not apply.
+// ("posthouse", [PolicyPrefix]), to which the rules for people do not apply, or those of workers
+// ([WorkerPrefix]).
 func CheckDecider(field, name string) error {
-	if name == RuntimeActor || strings.HasPrefix(name, PolicyPrefix) {
+	if name == RuntimeActor || strings.HasPrefix(name, PolicyPrefix) || strings.HasPrefix(name, WorkerPrefix) {
 		return &Error{
 			Code: CodeInvalid, Field: field, Message: fmt.Sprintf("%.40q is not a person's name but the runtime's", name),
 			Hint: "say who decides; what a program decides by a rule is gate.Auto's",

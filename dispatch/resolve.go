@@ -14,7 +14,7 @@ import (
 )
 
 // WorkerPrefix begins the name under which a worker's verdict is on record.
-const WorkerPrefix = "worker:"
+const WorkerPrefix = posthouse.WorkerPrefix
 
 // Resolve implements [task.Engine].
 func (d *Dispatcher) Resolve(ctx context.Context, id task.ClaimID, v task.Verdict) error {

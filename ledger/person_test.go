@@ -32,7 +32,7 @@ func TestPersons(t *testing.T) {
 // TestNobodyDecidesAsThePolicy refuses names under which an answer would escape
 // the rules that hold for people's.
 func TestNobodyDecidesAsThePolicy(t *testing.T) {
-	for _, name := range []string{"policy:judge", "policy:", "posthouse", ""} {
+	for _, name := range []string{"policy:judge", "worker:gpu-1", "policy:", "posthouse", ""} {
 		var e *posthouse.Error
 		if err := posthouse.CheckDecider("by", name); !errors.As(err, &e) || e.Code != posthouse.CodeInvalid || e.Field != "by" {
 			t.Errorf("%q: %v", name, err)

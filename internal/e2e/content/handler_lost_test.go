@@ -156,7 +156,7 @@ func (b *losingBank) pay(ctx context.Context, t bankTransfer) (string, error) {
 
 // TestAttemptToPayAgainAfterALostHandler: a worker is lost in the middle of its handler's effect. The
 // outcome is unknown, and nothing but a person's word has it paid again under that decision: not the
-// next attempt, a retry of the task, a resume at another process, a fork, a fork to a thread, a copy, a
+// next attempt, a retry of the task, a fork, a fork to a thread, a copy, a
 // replay or a step that begins again. Each of these proposes the payment, or asks what became of it.
 func TestAttemptToPayAgainAfterALostHandler(t *testing.T) {
 	for _, c := range []struct {
