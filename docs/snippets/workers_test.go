@@ -277,10 +277,16 @@ func Example_waits() {
 	t.Thread().Answer("tell the customer", posthouse.Decision{Verdict: posthouse.Reject, By: "alice"})
 	fmt.Println(refund(t.Again(), Purchase{"7"}))
 	fmt.Println(flow.New("pay", pay) != nil)
+
+	t = workertest.NewTask(Purchase{"7"})
+	t.Thread().Answer("pay", posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	receipt, err := payInHandler(t, Purchase{"7"})
+	fmt.Println(receipt != "", err)
 	// Output:
 	// true tell the customer
 	// receipt <nil>
 	// true
+	// true <nil>
 }
 
 var _ = purchases
