@@ -259,7 +259,7 @@ func (m *scribbler) fork(*rapid.T) {
 	if h == nil {
 		return
 	}
-	o := &ledger.ForkOptions{Labels: map[string]string{"l": "fork"}, Metadata: map[string]string{"k": "fork"}}
+	o := &ledger.ForkOptions{Labels: map[string]string{"l": "fork"}, Metadata: map[string]string{"k": "fork"}, Parts: []string{"p"}}
 	o.Patch = posthouse.State{"p": {Codec: "raw", Data: m.blob()}}
 	want := h.State.Clone()
 	want["p"] = posthouse.Value{Codec: "raw", Data: bytes.Clone(o.Patch["p"].Data)}
