@@ -28,12 +28,15 @@ type stall struct {
 	asks   bool   // what the process asks is held, and not the answers alone
 	w      *witness
 	bad    []string
+
+	stalled chan struct{} // closed when the connection stalls
+	missed  bool          // the process ended before that, as one that lost its lease on a busy machine
 }
 
 // draw draws the next case of a lane.
-func (l *lane) draw(i int, rnd *rand.Rand) *stall {
+func (l *lane) draw(thread string, rnd *rand.Rand) *stall {
 	names := modelNames()
-	s := &stall{lane: l, thread: fmt.Sprintf("t%d", i), model: names[rnd.IntN(len(names))], w: &witness{}}
+	s := &stall{lane: l, thread: thread, model: names[rnd.IntN(len(names))], w: &witness{}, stalled: make(chan struct{})}
 	if at := rnd.IntN(len(parts) + 1); at < len(parts) {
 		s.at = parts[at]
 	}
@@ -71,7 +74,10 @@ func (s *stall) run(ctx context.Context, rnd *rand.Rand) error {
 	return s.race(ctx, rnd, func() error { _, err := mine.resume(ctx, s.thread); return err }, theirs)
 }
 
-func (s *stall) cut() { s.proxy.Stall(s.asks) }
+func (s *stall) cut() {
+	s.proxy.Stall(s.asks)
+	close(s.stalled)
+}
 
 func (s *stall) cutFirst(ctx context.Context, rnd *rand.Rand, mine, theirs *program) error {
 	return s.race(ctx, rnd, func() error { _, err := mine.begin(ctx, s.thread); return err }, theirs)
@@ -84,6 +90,15 @@ func (s *stall) race(ctx context.Context, rnd *rand.Rand, run func() error, thei
 	if s.at == "" {
 		pause(ctx, time.Duration(rnd.Int64N(int64(20*time.Millisecond))))
 		s.cut()
+	}
+	// The connection comes back only after it was gone: a stall that began after that would
+	// not end.
+	select {
+	case <-s.stalled:
+	case err := <-ended:
+		ended <- err
+		s.missed = true
+		return nil
 	}
 	pause(ctx, s.lease+s.lease/2)
 	if !s.alone {

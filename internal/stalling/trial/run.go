@@ -85,9 +85,8 @@ func Run(ctx context.Context, c *Config) (*Line, error) {
 				if n >= c.Stalls {
 					break
 				}
-				rnd := rand.New(rand.NewPCG(c.Seed, uint64(n)))
-				one := l.draw(n, rnd)
-				if err = one.run(ctx, rnd); err != nil {
+				var one *stall
+				if one, err = c.try(ctx, l, n); err != nil {
 					err = fmt.Errorf("seed %d, thread %s (%s, at %q): %w", c.Seed, one.thread, one.model, one.at, err)
 				}
 				mu.Lock()
@@ -113,6 +112,24 @@ func Run(ctx context.Context, c *Config) (*Line, error) {
 	line.Complete, line.Alone, line.Unknown, line.Violations = int(done.Load()), int(alone.Load()), int(unknown.Load()), len(line.what)
 	line.Seconds = int(c.Now().Sub(began).Seconds())
 	return line, failed
+}
+
+// tries is how often a case is run until its connection stalls.
+const tries = 20
+
+// try runs a case in which the connection stalls.
+func (c *Config) try(ctx context.Context, l *lane, n int) (*stall, error) {
+	for i := 1; ; i++ {
+		rnd := rand.New(rand.NewPCG(c.Seed, uint64(n)))
+		one := l.draw(fmt.Sprintf("t%d-%d", n, i), rnd)
+		err := one.run(ctx, rnd)
+		if err == nil && one.missed && i == tries {
+			err = fmt.Errorf("the process ended %d times before the connection stalled: %v", tries, one.w.did)
+		}
+		if err != nil || !one.missed {
+			return one, err
+		}
+	}
 }
 
 // open opens the processes of a lane.
