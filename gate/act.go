@@ -219,7 +219,11 @@ func (a *action[T, Out]) perform(ctx context.Context, grant Grant, g *posthouse.
 	if err != nil {
 		return posthouse.Value{}, err
 	}
-	out, err := a.fn(context.WithValue(a.use.Context(ctx), keyGranted{}, g.Clone()), content)
+	within, err := a.use.Context(ctx)
+	if err != nil {
+		return posthouse.Value{}, err
+	}
+	out, err := a.fn(context.WithValue(within, keyGranted{}, g.Clone()), content)
 	if waits, e := a.use.Park(ctx); waits || e != nil {
 		return posthouse.Value{}, cmp.Or(e, posthouse.ErrWaiting)
 	}
@@ -246,7 +250,7 @@ func (a *action[T, Out]) ended(ctx context.Context, grant Grant, out Out, err er
 	case errors.As(err, &remote) && remote.Unknown && !a.opt.Idempotent:
 		a.use.Again()
 		return a.run(ctx, grant) // people are asked at once
-	case !open && (remote == nil || !remote.Unknown) && !engine.OutcomeUnknown(ctx, err):
+	case !open && (remote == nil || !remote.Unknown) && !license.OutcomeUnknown(ctx, err):
 		record := a.use.Failed
 		if a.use.Acted() && !a.use.Lapsed() {
 			record = a.use.Begun

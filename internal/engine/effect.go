@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
@@ -152,9 +151,4 @@ func (e *Effect) Failed(ctx context.Context, cause error) error {
 			return err
 		}
 	}
-}
-
-// OutcomeUnknown reports whether an error leaves open if an effect happened.
-func OutcomeUnknown(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, posthouse.ErrUnknown) || errors.Is(err, posthouse.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

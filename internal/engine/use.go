@@ -280,11 +280,22 @@ func (e *Effect) Park(ctx context.Context) (bool, error) {
 }
 
 // Context returns the context for the function of the use: tasks that are opened below it are
-// of the use, and [StepKey] is the use's.
-func (e *Effect) Context(ctx context.Context) context.Context {
+// of the use, and [StepKey] is the use's. An attempt that repeats one of unknown outcome has its
+// key. What began on another branch, or in the original of a copy, is another use.
+func (e *Effect) Context(ctx context.Context) (context.Context, error) {
+	first := e.under.ID
+	released, failed := e.countAttempts()
+	for i := failed; i+1 < released; i++ {
+		g, err := e.call.task.session.Gate(ctx, e.gateOf(i))
+		if err == nil && e.isHere(g) {
+			first = g.ID
+			break
+		}
+		if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+			return nil, err
+		}
+	}
 	ctx = context.WithValue(ctx, keyUse, e)
-	_, failed := e.countAttempts()
-	first := e.gateOf(failed)                                              // under which it may have happened: an attempt that repeats it has its key
 	if sc := e.call.task.scopeOf(ctx); sc != nil && e.gateOf(0) != first { // else the key of earlier versions
 		own := *sc
 		own.under = first
@@ -292,7 +303,7 @@ func (e *Effect) Context(ctx context.Context) context.Context {
 	}
 	e.key, _ = StepKey(ctx)
 	e.lapsed.Store(false)
-	return ctx
+	return ctx, nil
 }
 
 // useOf returns the use whose function runs with ctx, nil for none.

@@ -3,6 +3,7 @@ package license
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,4 +50,9 @@ func AskOutcome(ctx context.Context, q Questions, outcome posthouse.Gate) (decid
 		return decided, false, nil
 	}
 	return decided, false, Refused(decided)
+}
+
+// OutcomeUnknown reports whether an error leaves open if an effect happened.
+func OutcomeUnknown(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, posthouse.ErrUnknown) || errors.Is(err, posthouse.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

@@ -110,3 +110,43 @@ func TestKeyOfAHandlersEffectOnAFork(t *testing.T) {
 		h.grantIs(grant, posthouse.GrantUnknown)
 	})
 }
+
+// A use on a fork has one key in all its attempts, whatever had begun where the fork was made.
+func TestKeyOfAWorkersTaskOnAFork(t *testing.T) {
+	onStores(t, func(h *house) {
+		app := paysAtWorker(h)
+		_, head := approvedAtWorker(h, app)
+		must(h.ledger.Fork(h.Context(), head, &ledger.ForkOptions{Thread: "f"}))(h)
+		k := h.desk()
+		defer k.stop()
+		if c := k.claim(); c == nil || c.Thread != "t" {
+			h.Fatalf("%+v", c)
+		}
+		resume := func() { _, _ = app.Resume(h.Context(), "f") }
+		answer := func() {
+			for _, q := range h.inbox("f") {
+				if q.AsksPeople() {
+					h.decide(q.ID, posthouse.Approve, "alice")
+				}
+			}
+			resume()
+		}
+		resume()
+		answer()
+		k2 := h.desk()
+		defer k2.stop()
+		first := k2.claim()
+		if first == nil || first.Thread != "f" {
+			h.Fatalf("%+v", first)
+		}
+		if err := k2.d.Resolve(h.Context(), first.ID, task.Verdict{Action: task.Unknown, Reason: "the line broke"}); err != nil {
+			h.Fatal(err)
+		}
+		resume()
+		answer() // it was not done
+		second := k2.claim()
+		if second == nil || second.Key != first.Key || second.Grant != first.Grant {
+			h.Errorf("%+v, before %+v", second, first)
+		}
+	})
+}
