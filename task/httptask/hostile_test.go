@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/wire"
@@ -61,7 +62,7 @@ func (e *engine) record() string {
 // offers. It reaches its own calls and nothing else: no other route, and at its own routes no
 // session, claim, slot, step, thread, group or task of another, whatever it knows of them.
 func TestAHostileWorker(t *testing.T) {
-	e := startEngine(t, true)
+	e := startEngineWith(t, true, &ledger.Options{LeaseTTL: time.Minute}) // the victim sends no heartbeats
 	victim := e.reach("victim", tokens.Worker)
 	_, err := e.app.Run(t.Context(), "t", 1)
 	check(t, err)
