@@ -174,6 +174,9 @@ func (c *threadCopier) all() error {
 	if err := c.each(func(e *posthouse.Entry, recs []posthouse.Record) error {
 		if before := c.leftBefore(e, recs); before != nil {
 			c.pending = append(c.pending, before)
+			if err := c.flush(); err != nil { // a bulk has room for one plan an entry
+				return err
+			}
 		}
 		p, err := c.draft(e, recs, lost)
 		if p == nil || err != nil {

@@ -14,7 +14,7 @@ type Edits struct {
 // Add takes note of a record.
 func (e *Edits) Add(r *posthouse.Record) {
 	switch g, d := r.Gate, r.Decision; {
-	case g != nil && posthouse.AsksPeople(g.Kind):
+	case g != nil && posthouse.AsksPeople(g.Kind) && e.asked[g.ID] == nil: // a forged second one could make a circle
 		if e.asked == nil {
 			e.asked, e.edited, e.by = map[posthouse.ID]*posthouse.GateInfo{}, map[posthouse.ID]bool{}, map[posthouse.ID]posthouse.ID{}
 		}
