@@ -109,6 +109,33 @@ func TestClaimsThatNeverArrivedElsewhere(t *testing.T) {
 	})
 }
 
+// TestClaimsThatNeverArrivedWhereNobodyAsks: as above, and nobody asks the engine for tasks that
+// hears of the worker. The one that is asked finds a claim of a worker that is alive.
+func TestClaimsThatNeverArrivedWhereNobodyAsks(t *testing.T) {
+	for name, more := range map[string]bool{"the engine that gave it": false, "a third one": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memstore.New()
+				a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+				w := a.connect("w1")
+				a.run("t")
+				lost := a.claim(w)
+				go beat(t.Context(), b.d, w)
+				asked := a
+				if more {
+					asked = newHost(t, store, step.RemoteOptions{})
+					a.stop()
+				}
+				begun := time.Now()
+				if c := asked.claim(asked.connect("w2")); c.Attempt != 1 || time.Since(begun) > 20*time.Second {
+					t.Errorf("after %s: %+v", time.Since(begun), c)
+				}
+				asked.wantLost(lost)
+			})
+		})
+	}
+}
+
 // TestClaimsWhoseWriteIsUnknown: the store has the claim, and its answer was lost.
 func TestClaimsWhoseWriteIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

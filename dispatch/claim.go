@@ -82,6 +82,9 @@ func (d *Dispatcher) tryClaim(ctx context.Context, s *session, t *openTask) (c *
 	}
 	if r.Gate == g.ID && r.Session != "" {
 		again, err := d.endDeadClaim(ctx, g, &r, slot.Fence)
+		if again > 0 && t.doubt.asksNow(d.core.Now(), d.lease()) {
+			d.askAbout(ctx, r.Session, g.ID)
+		}
 		return nil, again, err
 	}
 	if slot.Revision != 0 && r.Gate != g.ID { // a later gate's, if this one was decided meanwhile

@@ -81,12 +81,9 @@ func (d *Dispatcher) take(l line, n, times int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.askedLess(l, n)
-	if err == nil {
+	if err == nil || times != d.hints.times { // or it has been away since, and is back
 		d.ask(l)
 		return
-	}
-	if times != d.hints.times {
-		return // it has been away since
 	}
 	select {
 	case d.hints.broken <- err:

@@ -21,6 +21,7 @@ type openTask struct {
 	paused bool      // until since
 	later  bool      // the queue that engines share is told of it then; it is among those
 	away   bool      // a worker of another process had it when it was looked at
+	doubt  doubt     // whether that worker knows of it
 
 	delivery hint.Delivery // of the hint that told of it; nil: no queue did
 	touched  time.Time     // when the delivery came, or is looked at again

@@ -30,6 +30,8 @@ type session struct {
 	pass  string // whose session it is; "" is this process
 	bound bool   // pass is said; an engine of an earlier release says none
 
+	doubts []posthouse.ID // asked about before it came here; guarded by Dispatcher.mu
+
 	asked   int // claims that the engine did not know, since askedAt
 	askedAt time.Time
 
@@ -69,7 +71,7 @@ func (d *Dispatcher) Connect(ctx context.Context, h task.Hello) (*task.Session, 
 // the session over. One that was ended meanwhile, here or elsewhere, stays so.
 func (d *Dispatcher) renew(ctx context.Context, s *session) error {
 	d.mu.Lock()
-	revision := s.revision // 0 for one that begins
+	revision, doubts := s.revision, s.doubts // 0 for one that begins
 	now := liveness{Hello: s.hello, Engine: d.engineName(), Heard: d.core.Now(), Pass: s.pass, Name: s.name, Bound: s.bound}
 	d.mu.Unlock()
 	value, err := json.Marshal(now)
@@ -80,8 +82,10 @@ func (d *Dispatcher) renew(ctx context.Context, s *session) error {
 		slot, err := d.core.Store.Slot(ctx, livenessOf(s.id), posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: revision, Value: value})
 		if err == nil {
 			d.mu.Lock()
-			s.heard, s.revision = d.core.Now(), slot.Revision
+			s.heard, s.revision, s.doubts = d.core.Now(), slot.Revision, nil
 			d.mu.Unlock()
+			d.lookInto(ctx, s, doubts)
+			return nil
 		}
 		if !errors.Is(err, posthouse.ErrConflict) {
 			return err
@@ -93,7 +97,8 @@ func (d *Dispatcher) renew(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		revision = slot.Revision // of a heartbeat that went to another process
+		revision = slot.Revision // of a heartbeat that went to another process, or of a doubt
+		doubts = append(doubts, doubtsIn(slot.Value)...)
 	}
 }
 
@@ -120,7 +125,7 @@ func (d *Dispatcher) session(ctx context.Context, id string) (*session, error) {
 	if err := json.Unmarshal(slot.Value, &l); err != nil || l.Check() != nil {
 		return nil, sessionOver(id)
 	}
-	s = &session{id: id, hello: l.Hello, heard: d.core.Now(), revision: slot.Revision, pass: l.Pass, bound: l.Bound, name: cmp.Or(l.Name, l.Worker)}
+	s = &session{id: id, hello: l.Hello, heard: d.core.Now(), revision: slot.Revision, pass: l.Pass, bound: l.Bound, name: cmp.Or(l.Name, l.Worker), doubts: l.Doubts}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if have := d.sessions[id]; have != nil {
@@ -261,13 +266,8 @@ func (d *Dispatcher) meet(ctx context.Context, s *session) error {
 		if err != nil || g.Call == nil || !s.handles(g.Call) {
 			continue // one that cannot be read cannot be given back
 		}
-		r, slot, err := d.readSlot(ctx, g)
-		switch {
-		case isUnreadable(err):
-		case err != nil:
+		if err := d.adoptClaim(ctx, s, g); err != nil && !isUnreadable(err) {
 			return err
-		case r.Gate == g.ID && r.Session == s.id:
-			d.adopt(s.id, task.ClaimID{Gate: g.ID, Fence: slot.Fence}, g)
 		}
 	}
 	return ctx.Err()

@@ -23,6 +23,9 @@ type liveness struct {
 	Pass   string    `json:"pass,omitempty"`   // whose session it is; "" is that process
 	Name   string    `json:"name,omitempty"`   // of the worker on record
 	Bound  bool      `json:"bound,omitempty"`  // Pass is said
+
+	// Doubts are gates whose claims other engines ask about; see doubt.go.
+	Doubts []posthouse.ID `json:"doubts,omitempty"`
 }
 
 // A peer is a session of another process, as the store had it when it was listed.

@@ -27,9 +27,12 @@ func (q *Queue) Take(ctx context.Context, d hint.Demand, fn func(hint.Delivery))
 		if err != nil {
 			return err
 		}
-		err = q.take(ctx, c, d, fn)
+		err = q.take(ctx, c, d, func(x hint.Delivery) {
+			d.N--
+			fn(x)
+		})
 		switch {
-		case err == nil || ctx.Err() != nil:
+		case err == nil || ctx.Err() != nil || d.N == 0:
 			return nil
 		case once || !isGone(err):
 			return away("ask the queue for tasks", err)

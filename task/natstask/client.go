@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -132,6 +133,15 @@ func (c *client) meet(before, engine string) {
 // noResponders is the status of an answer of the server: nobody has the subject of the request.
 const noResponders = "503"
 
+// lookTime is between two looks whether the connection was lost while a call waits.
+const lookTime = time.Second
+
+// errReconnected ends a call whose request or answer may have been lost with the connection. A
+// claim would wait for half a minute otherwise, and its worker have nothing to do.
+var errReconnected = errors.New("the connection was lost meanwhile")
+
+// request sends a request and waits for its answer. Where the connection was lost meanwhile and
+// made again, it waits no longer than two looks.
 func (c *client) request(ctx context.Context, engine, method string, body []byte) (*nats.Msg, error) {
 	answered := make(chan *nats.Msg, 1)
 	c.mu.Lock()
@@ -145,17 +155,27 @@ func (c *client) request(ctx context.Context, engine, method string, body []byte
 		defer c.mu.Unlock()
 		delete(c.calls, reply)
 	}()
+	connected := c.conn.Stats().Reconnects
 	if err := c.conn.PublishRequest(subject, reply, body); err != nil {
 		return nil, err
 	}
-	select {
-	case m := <-answered:
-		if len(m.Data) == 0 && m.Header.Get("Status") == noResponders {
-			return nil, nats.ErrNoResponders
+	look := time.NewTicker(lookTime)
+	defer look.Stop()
+	for lost := false; ; {
+		select {
+		case m := <-answered:
+			if len(m.Data) == 0 && m.Header.Get("Status") == noResponders {
+				return nil, nats.ErrNoResponders
+			}
+			return m, nil
+		case <-look.C:
+			if lost {
+				return nil, errReconnected
+			}
+			lost = c.conn.Stats().Reconnects != connected
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
-		return m, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
 	}
 }
 
