@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/agentcall"
 )
 
 // An Agent takes requests: a coordinator, behind an adapter.
@@ -78,4 +79,30 @@ type StateChecker interface {
 // the checkpoint has. Package runner's is one.
 type StateKnower interface {
 	KnowsState(c *posthouse.Checkpoint) bool
+}
+
+// An agentAdapter shows an Agent to package agentcall, which knows no type of this one.
+type agentAdapter struct{ agent Agent }
+
+// Handle implements [agentcall.Agent].
+func (a agentAdapter) Handle(ctx context.Context, message string, o *agentcall.Options) (*agentcall.Reply, error) {
+	reply, err := a.agent.Handle(ctx, message, &HandleOptions{
+		Thread: o.Thread, By: o.By, Withdraw: o.Withdraw, Text: o.Text,
+		Event: func(e AgentEvent) {
+			if err := o.Event(e); err != nil {
+				_ = o.Event(AgentEvent{Kind: e.Kind, Data: map[string]string{"error": "cannot be encoded: " + err.Error()}}) // strings can be
+			}
+		},
+	})
+	return (*agentcall.Reply)(reply), err
+}
+
+func adaptAgents(agents map[string]Agent) map[string]agentcall.Agent {
+	adapted := make(map[string]agentcall.Agent, len(agents))
+	for name, a := range agents {
+		if a != nil {
+			adapted[name] = agentAdapter{a}
+		}
+	}
+	return adapted
 }

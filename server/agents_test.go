@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/feed"
 	"github.com/posthouse/posthouse/server/problem"
 )
@@ -39,7 +40,7 @@ func TestPostAgent(t *testing.T) {
 	h.post("/api/agents/dispatch", ``).refused(posthouse.CodeInvalid)
 	h.post("/api/agents/dispatch", `{"message":""}`).refused(posthouse.CodeInvalid)
 	h.post("/api/agents/dispatch", `{"message":"x","thread":"a\u0085b"}`).refused(posthouse.CodeInvalid)
-	h.post("/api/agents/dispatch", `{"message":"`+strings.Repeat("x", maxMessage+1)+`"}`).refused(posthouse.CodeTooLarge)
+	h.post("/api/agents/dispatch", `{"message":"`+strings.Repeat("x", agentcall.MaxMessage+1)+`"}`).refused(posthouse.CodeTooLarge)
 }
 
 func TestAgentStream(t *testing.T) {
@@ -86,7 +87,7 @@ func TestAgentStream(t *testing.T) {
 }
 
 // working makes the agent report that it works and then wait for go.
-func (h *house) working() (begun chan context.Context, goOn chan struct{}) {
+func (h *testServer) working() (begun chan context.Context, goOn chan struct{}) {
 	begun, goOn = make(chan context.Context, 1000), make(chan struct{})
 	h.program.handle = func(ctx context.Context, m string, o *HandleOptions) (*Reply, error) {
 		begun <- ctx
@@ -140,7 +141,7 @@ func TestWorkOutlivesItsClient(t *testing.T) {
 func TestCloseCancelsWorkWhenItsPatienceEnds(t *testing.T) {
 	h := open(t, nil)
 	begun, _ := h.working()
-	h.server.limits.Wait = time.Nanosecond
+	h.server.timeout.Wait = time.Nanosecond
 	a := h.post("/api/agents/dispatch", `{"message":"x"}`).want(http.StatusAccepted)
 	var acc Accepted
 	a.into(&acc)
@@ -153,7 +154,7 @@ func TestCloseCancelsWorkWhenItsPatienceEnds(t *testing.T) {
 	if err := h.server.Close(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Close says %v", err)
 	}
-	if h.server.work.Err() == nil {
+	if h.server.life.Work().Err() == nil {
 		t.Error("the work goes on")
 	}
 }
@@ -161,7 +162,7 @@ func TestCloseCancelsWorkWhenItsPatienceEnds(t *testing.T) {
 func TestCallsAreBounded(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Calls = 1 })
 	begun, goOn := h.working()
-	h.server.limits.Wait = time.Nanosecond
+	h.server.timeout.Wait = time.Nanosecond
 	h.post("/api/agents/dispatch", `{"message":"x"}`).want(http.StatusAccepted)
 	<-begun
 	h.post("/api/agents/dispatch", `{"message":"x"}`).refused(problem.CodeTooMany)
@@ -178,12 +179,12 @@ func TestSlowClientMissesTextNotTheOutcome(t *testing.T) {
 		}
 		return &Reply{Text: "done"}, nil
 	}
-	c, err := h.server.start(message{agent: "dispatch", text: "x"})
+	c, err := resourceOf[*agents](h).calls.Start(agentcall.Message{Agent: "dispatch", Text: "x"})
 	check(t, err)
-	<-c.done
+	c.Wait(t.Context())
 	var missed, texts, last uint64
-	l := c.feed.Listen(0)
-	if !h.server.pump(t.Context(), l, func(f feed.Frame) error {
+	l := c.Feed.Listen(0)
+	if !h.server.events.Streams.Pump(t.Context(), l, func(f feed.Frame) error {
 		last = f.N
 		switch x := f.Data.(type) {
 		case feed.Gap:
@@ -198,7 +199,7 @@ func TestSlowClientMissesTextNotTheOutcome(t *testing.T) {
 	if texts != feed.Length-1 || missed+texts != 10*feed.Length || last != 10*feed.Length+1 {
 		t.Errorf("%d texts and %d missed, up to %d", texts, missed, last)
 	}
-	if c.reply == nil || c.reply.Text != "done" {
-		t.Errorf("the work came to %+v, %v", c.reply, c.err)
+	if reply, err := c.Outcome(); reply == nil || reply.Text != "done" {
+		t.Errorf("the work came to %+v, %v", reply, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/server/internal/conversation"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -19,9 +20,9 @@ type refundCall struct {
 	Amount int `json:"amount"`
 }
 
-// guarded is a house whose agent calls a tool that needs an approval, and what
+// guarded is a test server with an agent that calls a tool that needs an approval, and what
 // came of the calls.
-func guarded(t *testing.T) (*house, chan string) {
+func guarded(t *testing.T) (*testServer, chan string) {
 	h := open(t, nil)
 	came := make(chan string, 10)
 	pay := gate.Require(func(_ context.Context, c refundCall) (string, error) {
@@ -40,13 +41,13 @@ func guarded(t *testing.T) (*house, chan string) {
 }
 
 // next reads an event of an approval.
-func (c *talk) next(kind string) (e approvalEvent) {
+func (c *talk) next(kind string) (e conversation.ApprovalEvent) {
 	c.t.Helper()
 	_, data, err := c.conn.Read(c.ctx)
 	check(c.t, err)
 	var f struct {
 		Type  string
-		Event approvalEvent
+		Event conversation.ApprovalEvent
 	}
 	check(c.t, json.Unmarshal(data, &f))
 	if f.Type != "event" || f.Event.Type != kind {

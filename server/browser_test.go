@@ -42,13 +42,13 @@ func chromium(t *testing.T) *browser {
 }
 
 // openTab logs in and opens the inbox.
-func (h *house) openTab(b *browser, r tokens.Role) *tab {
+func (h *testServer) openTab(b *browser, r tokens.Role) *tab {
 	h.t.Helper()
 	return h.openPage(b, r, "")
 }
 
 // openPage logs in and opens a page.
-func (h *house) openPage(b *browser, r tokens.Role, path string) *tab {
+func (h *testServer) openPage(b *browser, r tokens.Role, path string) *tab {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 2*time.Minute)
 	h.t.Cleanup(cancel)
@@ -82,7 +82,7 @@ const (
 )
 
 // shows opens one gate that shows payload.
-func (h *house) shows(g posthouse.Gate) *posthouse.Gate {
+func (h *testServer) shows(g posthouse.Gate) *posthouse.Gate {
 	h.t.Helper()
 	state := posthouse.State{posthouse.OpaquePart: {Codec: "json", Data: g.Payload}}
 	c, err := h.ledger.Commit(h.t.Context(), &ledger.Draft{

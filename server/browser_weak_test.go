@@ -17,7 +17,7 @@ func TestPagesSayWhatIsWeak(t *testing.T) {
 	h := open(t, func(o *Options) { o.Now = func() time.Time { return time.Unix(now.Load(), 0) } })
 	var weak atomic.Pointer[[]string]
 	weak.Store(&[]string{"fsync is <b>off</b>: it forgets"})
-	h.server.ready.weak = func(context.Context) ([]string, error) { return *weak.Load(), nil }
+	resourceOf[*health](h).ready.weak = func(context.Context) ([]string, error) { return *weak.Load(), nil }
 	_, g := h.waiting("t1")
 	running := chromium(t)
 	const banner = `document.querySelector("main > #weak:first-child")`

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/diff"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -31,12 +33,21 @@ var statusValues = []string{
 	string(posthouse.StatusDone), string(posthouse.StatusFailed), string(posthouse.StatusCancelled),
 }
 
-func (s *Server) checkpointRoutes() []*api.Route {
+// checkpoints are /api/checkpoints and /api/diff: what is recorded, and going on from it, also
+// from the checkpoint of a gate. Decisions about a checkpoint are those of its gate; see [gates].
+type checkpoints struct {
+	ledger    *ledger.Ledger
+	runner    Runner // nil: this server runs no programs
+	outcomes  *outcomes
+	pageBytes int // of states on one page of a list
+}
+
+func (cs *checkpoints) Routes() []*api.Route {
 	const path = "/api/checkpoints"
 	one := []api.Answer{{Status: http.StatusOK, Help: "the checkpoint", Body: Checkpoint{}, Media: ""}}
-	return append([]*api.Route{
+	rs := []*api.Route{
 		{
-			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List checkpoints", Handle: s.listCheckpoints,
+			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List checkpoints", Handle: cs.list,
 			Notes: "Answers a JSON array. The next page's cursor is in the headers Link and X-Next-Cursor; a page may be shorter than its limit.",
 			Query: []api.Param{
 				coordParam, {Name: "agent", Kind: api.TextParam, Help: "made by this agent"}, threadParam,
@@ -53,11 +64,11 @@ func (s *Server) checkpointRoutes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of checkpoints", Body: []Checkpoint{}, Media: ""}},
 		},
 		{
-			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a checkpoint", Handle: s.getCheckpoint,
+			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a checkpoint", Handle: cs.get,
 			Notes: "The ETag is the hash that a decision may be bound to.", Query: []api.Param{stateParam}, Answers: one,
 		},
 		{
-			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Delete a checkpoint", Handle: s.deleteCheckpoint,
+			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Delete a checkpoint", Handle: cs.delete,
 			Notes: "With the header Prefer: return=representation the counts are answered, with 200.",
 			Query: []api.Param{
 				{Name: "mode", Kind: api.EnumParam, Values: deleteModes, Def: deleteModes[0], Help: "what becomes of its children: refuse deletes nothing if there are any, orphan keeps them, subtree deletes them too"},
@@ -66,7 +77,7 @@ func (s *Server) checkpointRoutes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is gone", Body: nil, Media: ""}, {Status: http.StatusOK, Help: "what went", Body: retain.Deleted{}, Media: ""}},
 		},
 		{
-			Method: http.MethodPost, Path: path + "/{id}/fork", Role: tokens.Operator, Summary: "Fork a checkpoint", Handle: api.Take(s.forkCheckpoint),
+			Method: http.MethodPost, Path: path + "/{id}/fork", Role: tokens.Operator, Summary: "Fork a checkpoint", Handle: api.Take(cs.fork),
 			Notes: "Starts a branch, or a thread, at the checkpoint. A fork of what could run, and one that changes the state of what waits, is interrupted: it runs, and asks anew, once it is resumed. With run that is at once.",
 			Query: []api.Param{{Name: "state", Kind: api.BodyParam, Help: "the new state, as text"}, {Name: "run", Kind: api.BoolParam, Def: "false", Help: "true resumes the fork at once, and answers as a resume does"}},
 			Body:  forkBody{}, State: true, Answers: []api.Answer{
@@ -74,11 +85,20 @@ func (s *Server) checkpointRoutes() []*api.Route {
 				{Status: http.StatusAccepted, Help: "with run: it is on record; what follows is still running", Body: Accepted{}, Media: ""},
 			},
 		},
-		s.anewRoute(path),
-	}, s.goOnRoutes(path, "")...)
+		cs.restartRoute(path),
+		{
+			Method: http.MethodGet, Path: "/api/diff", Role: tokens.Viewer, Summary: "Compare two checkpoints", Handle: api.Show(cs.diff),
+			Query: []api.Param{
+				{Name: "a", Kind: api.IDParam, Help: "a checkpoint; required"}, {Name: "b", Kind: api.IDParam, Help: "another; required"},
+			},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "what differs", Body: diff.Comparison{}, Media: ""}},
+		},
+	}
+	rs = append(rs, cs.resumeRoutes(path, "")...)
+	return append(rs, cs.resumeRoutes("/api/gates", ", by a gate it asks or asked")...)
 }
 
-func (s *Server) listCheckpoints(w http.ResponseWriter, r *api.Request) error {
+func (cs *checkpoints) list(w http.ResponseWriter, r *api.Request) error {
 	limit := r.Number("limit", defaultLimit)
 	q := posthouse.Query{
 		Thread: r.Query["thread"], Coordination: r.Query["coordination"], Run: r.Query["run"], Graph: r.Query["graph"],
@@ -96,14 +116,14 @@ func (s *Server) listCheckpoints(w http.ResponseWriter, r *api.Request) error {
 		}
 	}
 	if r.Query["state"] == "false" {
-		return s.listHeaders(w, r, q, limit)
+		return cs.listHeaders(w, r, q, limit)
 	}
 	page, size, next := []*Checkpoint{}, 0, ""
-	for c, err := range s.ledger.ListStates(r.Context(), q) {
+	for c, err := range cs.ledger.ListStates(r.Context(), q) {
 		if c == nil {
 			return err
 		}
-		if len(page) == limit || len(page) > 0 && size+c.Size > s.limits.Page {
+		if len(page) == limit || len(page) > 0 && size+c.Size > cs.pageBytes {
 			next = page[len(page)-1].Cursor()
 			break
 		}
@@ -118,8 +138,8 @@ func (s *Server) listCheckpoints(w http.ResponseWriter, r *api.Request) error {
 	return api.WritePage(w, r, page, next)
 }
 
-func (s *Server) listHeaders(w http.ResponseWriter, r *api.Request, q posthouse.Query, limit int) error {
-	headers, next, err := api.Collect(s.ledger.List(r.Context(), q), limit, (*posthouse.Header).Cursor)
+func (cs *checkpoints) listHeaders(w http.ResponseWriter, r *api.Request, q posthouse.Query, limit int) error {
+	headers, next, err := api.Collect(cs.ledger.List(r.Context(), q), limit, (*posthouse.Header).Cursor)
 	if err != nil {
 		return err
 	}
@@ -130,20 +150,39 @@ func (s *Server) listHeaders(w http.ResponseWriter, r *api.Request, q posthouse.
 	return api.WritePage(w, r, page, next)
 }
 
-func (s *Server) getCheckpoint(w http.ResponseWriter, r *api.Request) error {
+func (cs *checkpoints) get(w http.ResponseWriter, r *api.Request) error {
 	id := r.ID("id")
 	if r.Query["state"] == "false" {
-		h, err := s.ledger.GetHeader(r.Context(), id)
+		h, err := cs.ledger.GetHeader(r.Context(), id)
 		if err != nil || api.Fresh(w, r, h.Hash) {
 			return err
 		}
 		return api.WriteJSON(w, http.StatusOK, &Checkpoint{Header: *h})
 	}
-	c, err := s.ledger.Get(r.Context(), id)
+	c, err := cs.ledger.Get(r.Context(), id)
 	if err != nil || api.Fresh(w, r, c.Hash) {
 		return err
 	}
 	return writeCheckpoint(w, c)
+}
+
+var deleteModes = []string{"refuse", string(retain.DeleteOrphan), string(retain.DeleteSubtree)}
+
+func (cs *checkpoints) delete(w http.ResponseWriter, r *api.Request) error {
+	o := deleteOptions(r)
+	if m := r.Query["mode"]; m != deleteModes[0] {
+		o.Mode = retain.DeleteMode(m)
+	}
+	d, err := retain.Delete(r.Context(), cs.ledger, r.ID("id"), o)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(r.Header.Get("Prefer"), "return=representation") {
+		w.Header().Set("Preference-Applied", "return=representation")
+		return api.WriteJSON(w, http.StatusOK, d)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 // writeCheckpoint answers with a checkpoint and its ETag.
@@ -154,4 +193,13 @@ func writeCheckpoint(w http.ResponseWriter, c *posthouse.Checkpoint) error {
 	}
 	w.Header().Set("ETag", api.ETag(c.Hash))
 	return api.WriteJSON(w, http.StatusOK, v)
+}
+
+func (cs *checkpoints) diff(r *api.Request) (*diff.Comparison, error) {
+	for _, name := range []string{"a", "b"} {
+		if !r.Has(name) {
+			return nil, posthouse.Invalid(name, "is required: a checkpoint's id")
+		}
+	}
+	return diff.Compare(r.Context(), cs.ledger, posthouse.ID(r.Query["a"]), posthouse.ID(r.Query["b"]))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -115,7 +116,7 @@ func TestSessionAtADamagedGate(t *testing.T) {
 	h := open(t, func(o *Options) { store = damaged(t, o) })
 	_, g := h.waiting("b")
 	store.thread.Store(&g.Thread)
-	var i SessionInfo
+	var i session.SessionInfo
 	h.send(ask{method: "PUT", path: "/api/session", body: `{"thread":"b"}`}).want(http.StatusOK).into(&i)
 	if i.Gate != g.ID || i.Status != posthouse.StatusWaiting {
 		t.Errorf("it is told %+v, want gate %s", i, g.ID)

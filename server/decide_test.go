@@ -241,7 +241,7 @@ func TestSeveralGates(t *testing.T) {
 func TestDecisionIsAcceptedWhenItTakesLong(t *testing.T) {
 	h := open(t, nil)
 	h.program.hold = make(chan struct{})
-	h.server.limits.Wait = time.Nanosecond
+	h.server.timeout.Wait = time.Nanosecond
 	cp, g := h.waiting("t1")
 	a := h.post("/api/gates/"+string(g.ID)+"/approve", "").want(http.StatusAccepted)
 	var acc Accepted
@@ -263,7 +263,7 @@ func TestDecisionSurvivesItsClient(t *testing.T) {
 	h.program.hold = make(chan struct{})
 	_, g := h.waiting("t1")
 	decided := make(chan struct{})
-	h.server.ledger = observed(t, h, func(e posthouse.Operation) {
+	resourceOf[*gates](h).ledger = observed(t, h, func(e posthouse.Operation) {
 		if e.Kind == posthouse.OpDecided {
 			close(decided)
 		}
@@ -285,8 +285,8 @@ func TestDecisionSurvivesItsClient(t *testing.T) {
 	}
 }
 
-// observed opens another Ledger over the house's store.
-func observed(t *testing.T, h *house, o posthouse.Observer) *ledger.Ledger {
+// observed opens another Ledger over the test server's store.
+func observed(t *testing.T, h *testServer, o posthouse.Observer) *ledger.Ledger {
 	t.Helper()
 	l, err := ledger.Open(h.store, &ledger.Options{Observer: o})
 	check(t, err)

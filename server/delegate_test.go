@@ -13,7 +13,7 @@ import (
 )
 
 // asking commits a gate as it is given.
-func (h *house) asking(thread string, g posthouse.Gate) *posthouse.Gate {
+func (h *testServer) asking(thread string, g posthouse.Gate) *posthouse.Gate {
 	h.t.Helper()
 	if g.Name == "" {
 		g.Name, g.Payload = "refund", json.RawMessage(`{}`)

@@ -8,9 +8,11 @@
 //	err = server.CheckListen(addr, false, false)
 //	err = s.HTTPServer(addr).ListenAndServe()
 //
-// The route table (routes in this package, /openapi.json on the wire, /docs in
-// a browser) is the whole surface. The mux, the roles, the parameter checks and
-// the documentation are made from it, so none can say what another does not.
+// The API is resources: checkpoints, gates, threads, tasks and others. The file
+// resources.go lists them with their paths; each is a type with its routes and
+// its handlers. Their routes together (/openapi.json on the wire, /docs in a
+// browser) are the whole surface. The mux, the roles, the parameter checks and
+// the documentation are made from them, so none can say what another does not.
 //
 // # Who may do what
 //
@@ -90,6 +92,5 @@
 //     server, only what a request recorded is there.
 //   - [Server.Close] waits for agents that work.
 //
-// Package server may import the root, gate, sign, task, task/wire, ui, the packages below
-// it and a WebSocket library, never a store or a model: those come as interfaces.
+// What the package may import stands in deps_test.go: interfaces, never a store or a model.
 package server

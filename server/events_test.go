@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/stream"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task"
@@ -26,7 +27,7 @@ type feedReader struct {
 
 type sse struct{ id, event, data string }
 
-func (h *house) listen(a ask) *feedReader {
+func (h *testServer) listen(a ask) *feedReader {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
 	resp, err := h.http.Client().Do(h.request(a).WithContext(ctx))
@@ -147,7 +148,7 @@ func TestEventCursorsOfOthers(t *testing.T) {
 		t.Errorf("it says %+v", p)
 	}
 	f.wantEnd()
-	for _, bad := range []string{"a b", strings.Repeat("a", maxCursor), "ä"} {
+	for _, bad := range []string{"a b", strings.Repeat("a", stream.MaxCursor), "ä"} {
 		h.send(ask{method: "GET", path: "/api/events", header: []string{"Last-Event-ID: x" + bad}}).refused(posthouse.CodeInvalid)
 	}
 	h.get("/api/events?after=a%20b").refused(posthouse.CodeInvalid)
@@ -156,7 +157,7 @@ func TestEventCursorsOfOthers(t *testing.T) {
 
 // beating ticks for every stream that listens, until the function it returns is
 // called.
-func (h *house) beating() (stop func()) {
+func (h *testServer) beating() (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -27,13 +27,15 @@ func (s *fullStore) Append(ctx context.Context, b *posthouse.Batch) error {
 // reads is served. Once there is room the same request is taken.
 func TestFullStore(t *testing.T) {
 	store := &fullStore{}
+	var full *ledger.Ledger
 	h := open(t, func(o *Options) {
 		var err error
 		store.Store = o.Ledger.Store()
-		o.Ledger, err = ledger.Open(store, nil)
+		full, err = ledger.Open(store, nil)
 		check(t, err)
+		o.Ledger = full
 	})
-	t.Cleanup(func() { check(t, h.server.ledger.Close()) })
+	t.Cleanup(func() { check(t, full.Close()) })
 	cp, g := h.waiting("t1")
 	store.full.Store(true)
 	approve := "/api/gates/" + string(g.ID) + "/approve"

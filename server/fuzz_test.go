@@ -73,7 +73,7 @@ func FuzzQuery(f *testing.F) {
 		f.Add(s)
 	}
 	var params []api.Param
-	for _, r := range (&Server{}).checkpointRoutes() {
+	for _, r := range (&checkpoints{}).Routes() {
 		if r.Path == "/api/checkpoints" {
 			params = r.Query
 		}
@@ -106,29 +106,6 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzCursor sends Last-Event-ID through the check.
-func FuzzCursor(f *testing.F) {
-	for _, s := range []string{"", "now", "start", "01a1fc7b-12", "a b", "a\nid: 1", "\x00", strings.Repeat("a", 201), "ä"} {
-		f.Add(s, s)
-	}
-	f.Fuzz(func(t *testing.T, header, after string) {
-		r := &api.Request{Request: &http.Request{Header: http.Header{"Last-Event-Id": {header}}}, Query: map[string]string{"after": after}}
-		c, err := eventCursor(r)
-		if err != nil {
-			if problem.Client(err).Code != posthouse.CodeInvalid {
-				t.Fatalf("the error is %v", err)
-			}
-			return
-		}
-		if len(c) > maxCursor || strings.ContainsAny(c, " \n\r\x00") || !utf8.ValidString(c) {
-			t.Fatalf("the cursor is %q", c)
-		}
-		if want := header; want != "" && c != want && (want != "start" || c != "") {
-			t.Fatalf("the cursor is %q, the header %q", c, want)
-		}
-	})
-}
-
 // FuzzScreen sends hosts, origins and paths through what every request passes
 // first: what gets through is this server's own.
 func FuzzScreen(f *testing.F) {
@@ -138,7 +115,7 @@ func FuzzScreen(f *testing.F) {
 	} {
 		f.Add(s[0], s[1], s[2])
 	}
-	s := &Server{hosts: api.Hosts{"box": true}}
+	s := &middleware{hosts: api.Hosts{"box": true}}
 	cross := http.NewCrossOriginProtection()
 	f.Fuzz(func(t *testing.T, host, origin, path string) {
 		u, err := url.ParseRequestURI(path)

@@ -1,12 +1,13 @@
 package server
 
 import (
+	"context"
 	"net/http"
-	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/auth"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -37,7 +38,45 @@ var waited = []api.Answer{
 	{Status: http.StatusAccepted, Help: "it is on record; what follows is still running, waits for another gate, or runs elsewhere", Body: Accepted{}, Media: ""},
 }
 
-func (s *Server) decideRoutes(path string, handle func(posthouse.Verdict) func(http.ResponseWriter, *api.Request) error) (rs []*api.Route) {
+// gates are /api/gates, the inbox: questions that wait, and deciding them, also by the
+// checkpoint that asks.
+type gates struct {
+	ledger   *ledger.Ledger
+	outcomes *outcomes
+	recovery *recovery
+}
+
+func (gs *gates) Routes() []*api.Route {
+	const path = "/api/gates"
+	rs := []*api.Route{
+		{
+			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List open gates: the inbox", Handle: gs.list,
+			Notes: "The next page's cursor is in the headers Link and X-Next-Cursor.",
+			Query: []api.Param{
+				coordParam, threadParam, {Name: "checkpoint", Kind: api.IDParam, Help: "of this checkpoint"},
+				{Name: "assignee", Kind: api.TextParam, Help: "that this person may decide: assigned to them, or to nobody"},
+				{Name: "kind", Kind: api.TextParam, Help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
+				orderParam, limitParam, {Name: "cursor", Kind: api.IDParam, Help: cursorParam.Help},
+			},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of open gates", Body: []Gate{}, Media: ""}},
+		},
+		{
+			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a gate", Handle: gs.get,
+			Notes: "With its decision, once it has one.", Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate", Body: posthouse.Gate{}, Media: ""}},
+		},
+	}
+	rs = append(rs, &api.Route{
+		Method: http.MethodPost, Path: path + "/{id}/ask-again", Role: tokens.Operator, Summary: "Ask a question again that nobody answered", Handle: gs.askAgain,
+		Notes:   "Of a gate whose deadline passed, or that was withdrawn. In place while its checkpoint is the head of its branch, else on a new branch; with as much time as it had.",
+		Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate that asks again", Body: posthouse.Gate{}, Media: ""}},
+	})
+	rs = append(rs, gs.decideRoutes(path, gs.decideGate)...)
+	rs = append(rs, gs.delegateRoute(path))
+	return append(rs, gs.decideRoutes("/api/checkpoints", gs.decideCheckpoint)...)
+}
+
+// decideRoutes are the routes of all verdicts below a path.
+func (gs *gates) decideRoutes(path string, handle func(posthouse.Verdict) func(http.ResponseWriter, *api.Request) error) (rs []*api.Route) {
 	for _, v := range verbs {
 		q := []api.Param{{Name: "by", Kind: api.TextParam, Help: "who decides, if not the token's owner; needs the role operator"}}
 		if v.verdict == posthouse.Approve {
@@ -51,40 +90,9 @@ func (s *Server) decideRoutes(path string, handle func(posthouse.Verdict) func(h
 	return rs
 }
 
-func (s *Server) gateRoutes() []*api.Route {
-	const path = "/api/gates"
-	rs := []*api.Route{
-		{
-			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List open gates: the inbox", Handle: s.listGates,
-			Notes: "The next page's cursor is in the headers Link and X-Next-Cursor.",
-			Query: []api.Param{
-				coordParam, threadParam, {Name: "checkpoint", Kind: api.IDParam, Help: "of this checkpoint"},
-				{Name: "assignee", Kind: api.TextParam, Help: "that this person may decide: assigned to them, or to nobody"},
-				{Name: "kind", Kind: api.TextParam, Help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
-				orderParam, limitParam, {Name: "cursor", Kind: api.IDParam, Help: cursorParam.Help},
-			},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of open gates", Body: []Gate{}, Media: ""}},
-		},
-		{
-			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a gate", Handle: s.getGate,
-			Notes: "With its decision, once it has one.", Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate", Body: posthouse.Gate{}, Media: ""}},
-		},
-	}
-	rs = append(rs, &api.Route{
-		Method: http.MethodPost, Path: path + "/{id}/ask-again", Role: tokens.Operator, Summary: "Ask a question again that nobody answered", Handle: s.askAgain,
-		Notes:   "Of a gate whose deadline passed, or that was withdrawn. In place while its checkpoint is the head of its branch, else on a new branch; with as much time as it had.",
-		Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate that asks again", Body: posthouse.Gate{}, Media: ""}},
-	})
-	rs = append(rs, s.decideRoutes(path, s.decideGate)...)
-	rs = append(rs, s.delegateRoute(path))
-	rs = append(rs, s.gateTokenRoutes(path)...)
-	rs = append(rs, s.goOnRoutes(path, ", by a gate it asks or asked")...)
-	return append(rs, s.decideRoutes("/api/checkpoints", s.decideCheckpoint)...)
-}
-
-func (s *Server) listGates(w http.ResponseWriter, r *api.Request) error {
-	gates, limit, next := []*Gate{}, r.Number("limit", defaultLimit), ""
-	for g, err := range s.ledger.Gates(r.Context(), ledger.GateQuery{
+func (gs *gates) list(w http.ResponseWriter, r *api.Request) error {
+	page, limit, next := []*Gate{}, r.Number("limit", defaultLimit), ""
+	for g, err := range gs.ledger.Gates(r.Context(), ledger.GateQuery{
 		Thread: r.Query["thread"], Coordination: r.Query["coordination"], Checkpoint: posthouse.ID(r.Query["checkpoint"]),
 		Assignee: r.Query["assignee"], Kind: r.Query["kind"], Newest: r.Query["order"] != "asc", Limit: limit + 1,
 		After: posthouse.ID(r.Query["cursor"]),
@@ -92,17 +100,17 @@ func (s *Server) listGates(w http.ResponseWriter, r *api.Request) error {
 		if g == nil {
 			return err
 		}
-		if len(gates) == limit {
-			next = string(gates[limit-1].ID)
+		if len(page) == limit {
+			next = string(page[limit-1].ID)
 			break
 		}
-		gates = append(gates, s.listed(w, r, g, err))
+		page = append(page, listed(w, r, gs.ledger, g, err))
 	}
-	return api.WritePage(w, r, gates, next)
+	return api.WritePage(w, r, page, next)
 }
 
-func (s *Server) getGate(w http.ResponseWriter, r *api.Request) error {
-	g, err := s.gate(r)
+func (gs *gates) get(w http.ResponseWriter, r *api.Request) error {
+	g, err := gs.find(r)
 	if err != nil {
 		return err
 	}
@@ -112,12 +120,12 @@ func (s *Server) getGate(w http.ResponseWriter, r *api.Request) error {
 	return api.WriteJSON(w, http.StatusOK, g)
 }
 
-func (s *Server) gate(r *api.Request) (*posthouse.Gate, error) {
-	return s.ledger.Gate(r.Context(), r.ID("id"))
+func (gs *gates) find(r *api.Request) (*posthouse.Gate, error) {
+	return gs.ledger.Gate(r.Context(), r.ID("id"))
 }
 
-func (s *Server) askAgain(w http.ResponseWriter, r *api.Request) error {
-	g, err := s.ledger.AskAgain(r.Context(), r.ID("id"), &ledger.AskAgainOptions{By: r.Actor.Name})
+func (gs *gates) askAgain(w http.ResponseWriter, r *api.Request) error {
+	g, err := gs.ledger.AskAgain(r.Context(), r.ID("id"), &ledger.AskAgainOptions{By: r.Actor.Name})
 	if err != nil {
 		return err
 	}
@@ -125,36 +133,36 @@ func (s *Server) askAgain(w http.ResponseWriter, r *api.Request) error {
 	return api.WriteJSON(w, http.StatusOK, g)
 }
 
-func (s *Server) decideGate(v posthouse.Verdict) func(http.ResponseWriter, *api.Request) error {
+func (gs *gates) decideGate(v posthouse.Verdict) func(http.ResponseWriter, *api.Request) error {
 	return func(w http.ResponseWriter, r *api.Request) error {
-		g, err := s.gate(r)
+		g, err := gs.find(r)
 		if err != nil {
 			return err
 		}
-		return s.decide(w, r, g, v)
+		return gs.decide(w, r, g, v)
 	}
 }
 
 // decideCheckpoint decides the one gate of a checkpoint.
-func (s *Server) decideCheckpoint(v posthouse.Verdict) func(http.ResponseWriter, *api.Request) error {
+func (gs *gates) decideCheckpoint(v posthouse.Verdict) func(http.ResponseWriter, *api.Request) error {
 	return func(w http.ResponseWriter, r *api.Request) error {
 		id := r.ID("id")
-		h, err := s.ledger.GetHeader(r.Context(), id)
+		h, err := gs.ledger.GetHeader(r.Context(), id)
 		if err != nil {
 			return err
 		}
 		if len(h.Gates) == 0 {
-			return s.askedNothing(r, h)
+			return gs.askedNothing(r, h)
 		}
-		asked, err := s.asked(r, h)
+		asked, err := gatesOf(r.Context(), gs.ledger, h)
 		if err != nil {
 			return err
 		}
 		switch open := stillOpen(asked); len(open) {
 		case 0:
-			return s.decide(w, r, asked[0], v) // reports the first decision
+			return gs.decide(w, r, asked[0], v) // reports the first decision
 		case 1:
-			return s.decide(w, r, open[0], v)
+			return gs.decide(w, r, open[0], v)
 		default:
 			return &posthouse.Error{
 				Code: posthouse.CodeAmbiguous, Gates: gateIDs(open), Message: "checkpoint " + string(id) + " has several open gates",
@@ -166,12 +174,12 @@ func (s *Server) decideCheckpoint(v posthouse.Verdict) func(http.ResponseWriter,
 
 // askedNothing says why a checkpoint has nothing to decide, and what to do first if
 // its branch is interrupted.
-func (s *Server) askedNothing(r *api.Request, h *posthouse.Header) error {
+func (gs *gates) askedNothing(r *api.Request, h *posthouse.Header) error {
 	e := &posthouse.Error{
 		Code: posthouse.CodeConflict, Message: "checkpoint " + string(h.ID) + " asked nothing, so there is nothing to decide",
 		Hint: "GET /api/gates lists what waits",
 	}
-	info, err := s.ledger.Thread(r.Context(), h.Thread)
+	info, err := gs.ledger.Thread(r.Context(), h.Thread)
 	if err != nil {
 		return err
 	}
@@ -182,46 +190,28 @@ func (s *Server) askedNothing(r *api.Request, h *posthouse.Header) error {
 	return e
 }
 
-// asked returns the gates of a checkpoint that ask people. If it has only gates of
-// the runtime it returns those, which can be cancelled.
-func (s *Server) asked(r *api.Request, h *posthouse.Header) ([]*posthouse.Gate, error) {
-	var people, runtime []*posthouse.Gate
-	for _, id := range h.Gates {
-		g, err := s.ledger.Gate(r.Context(), id)
-		switch {
-		case err != nil:
-			return nil, err
-		case g.AsksPeople():
-			people = append(people, g)
-		default:
-			runtime = append(runtime, g)
-		}
-	}
-	if len(people) == 0 {
-		return runtime, nil
-	}
-	return people, nil
+type delegateBody struct {
+	To     string `json:"to" doc:"who shall decide in their place; required"`
+	By     string `json:"by,omitempty" doc:"whose right it is, if not the token's owner; needs the role operator"`
+	Reason string `json:"reason,omitempty" doc:"at most 4,000 bytes"`
 }
 
-// openGates returns the gates opened with a checkpoint that people can still
-// decide.
-func (s *Server) openGates(r *api.Request, h *posthouse.Header) ([]*posthouse.Gate, error) {
-	asked, err := s.asked(r, h)
-	return slices.DeleteFunc(stillOpen(asked), func(g *posthouse.Gate) bool { return !g.AsksPeople() }), err
+func (gs *gates) delegateRoute(path string) *api.Route {
+	return &api.Route{
+		Method: http.MethodPost, Path: path + "/{id}/delegate", Role: tokens.Approver, Summary: "Delegate: hand the right to decide to somebody else",
+		Notes: "Of a gate with assignees, by one who may decide it. It is put on record; the gate stays as it was asked, and the decision says in whose place it was made.",
+		Body:  delegateBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate, with its assignments", Body: posthouse.Gate{}, Media: ""}}, Handle: api.Reply(gs.delegate),
+	}
 }
 
-func stillOpen(gates []*posthouse.Gate) (open []*posthouse.Gate) {
-	for _, g := range gates {
-		if g.Decision == nil {
-			open = append(open, g)
-		}
+func (gs *gates) delegate(r *api.Request, b *delegateBody) (*posthouse.Gate, error) {
+	g, err := gs.find(r)
+	if err != nil {
+		return nil, err
 	}
-	return open
-}
-
-func gateIDs(gs []*posthouse.Gate) (ids []posthouse.ID) {
-	for _, g := range gs {
-		ids = append(ids, g.ID)
+	by, actor, err := auth.ActingFor(r.Actor, b.By)
+	if err != nil {
+		return nil, err
 	}
-	return ids
+	return gs.ledger.Delegate(context.WithoutCancel(r.Context()), g.ID, posthouse.Delegation{By: by, Actor: actor, To: b.To, Reason: b.Reason})
 }

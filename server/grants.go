@@ -45,16 +45,20 @@ type Effect struct {
 	Error    *problem.Details    `json:"error,omitempty" doc:"why the gate that it names cannot be read"`
 }
 
-func (s *Server) grantRoutes() []*api.Route {
+// grants are /api/gates/{id}/grant and /api/threads/{id}/effects: what acted on the world, and
+// who approved it.
+type grants struct{ ledger *ledger.Ledger }
+
+func (gs *grants) Routes() []*api.Route {
 	return []*api.Route{
 		{
-			Method: http.MethodGet, Path: "/api/gates/{id}/grant", Role: tokens.Viewer, Summary: "Show what became of a gate's decision", Handle: api.Show(s.getGrant),
+			Method: http.MethodGet, Path: "/api/gates/{id}/grant", Role: tokens.Viewer, Summary: "Show what became of a gate's decision", Handle: api.Show(gs.get),
 			Notes: "An approval of what gate.Propose shows licenses effects, on the branch where it was given: " +
 				"proposed (it waits), decided (nothing ran yet), released (begun, and still running), executed, or unknown (begun, and no outcome is on record).",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate, the content approved, and what ran under it", Body: Grant{}, Media: ""}},
 		},
 		{
-			Method: http.MethodGet, Path: "/api/threads/{id}/effects", Role: tokens.Viewer, Summary: "List what acted on the world in a thread", Handle: s.listEffects,
+			Method: http.MethodGet, Path: "/api/threads/{id}/effects", Role: tokens.Viewer, Summary: "List what acted on the world in a thread", Handle: gs.listEffects,
 			Notes: "Oldest first, in released versions too: every effect under a gate's decision with the person and the content, and those of class external that nobody approved, without a decision.",
 			Query: []api.Param{
 				{Name: "ungranted", Kind: api.BoolParam, Def: "false", Help: "true: only those that nobody approved"}, limitParam,
@@ -65,14 +69,14 @@ func (s *Server) grantRoutes() []*api.Route {
 	}
 }
 
-func (s *Server) getGrant(r *api.Request) (*Grant, error) {
-	g, err := ledger.ReadGrant(r.Context(), s.ledger, r.ID("id"))
+func (gs *grants) get(r *api.Request) (*Grant, error) {
+	g, err := ledger.ReadGrant(r.Context(), gs.ledger, r.ID("id"))
 	if err != nil {
 		return nil, err
 	}
 	v := &Grant{
-		Gate: g.Gate, Status: g.Status, Approval: g.Approval, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: s.before(r, g.Gate),
-		AskAgain: r.Actor.Role.May(tokens.Operator) && g.Gate.MayAskAgain(s.ledger.Now()) == nil,
+		Gate: g.Gate, Status: g.Status, Approval: g.Approval, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: before(r.Context(), gs.ledger, g.Gate),
+		AskAgain: r.Actor.Role.May(tokens.Operator) && g.Gate.MayAskAgain(gs.ledger.Now()) == nil,
 	}
 	if d := g.Gate.Decision; d != nil && g.Gate.ValidFor > 0 {
 		v.ValidUntil = d.At.Add(g.Gate.ValidFor)
@@ -90,8 +94,8 @@ func (s *Server) getGrant(r *api.Request) (*Grant, error) {
 	return v, nil
 }
 
-func (s *Server) listEffects(w http.ResponseWriter, r *api.Request) error {
-	all, err := ledger.Effects(r.Context(), s.ledger, r.Name("id"))
+func (gs *grants) listEffects(w http.ResponseWriter, r *api.Request) error {
+	all, err := ledger.Effects(r.Context(), gs.ledger, r.Name("id"))
 	if err != nil {
 		return err
 	}
@@ -107,7 +111,7 @@ func (s *Server) listEffects(w http.ResponseWriter, r *api.Request) error {
 		}
 		id := all[i].Grant
 		if gates[id] == nil {
-			gates[id] = s.licensed(w, r, id)
+			gates[id] = gs.licensed(w, r, id)
 		}
 		e := *gates[id]
 		e.Use = all[i]
@@ -118,11 +122,11 @@ func (s *Server) listEffects(w http.ResponseWriter, r *api.Request) error {
 
 // licensed returns an effect with what is known of the gate that licensed it. For an
 // empty id that is nothing.
-func (s *Server) licensed(w http.ResponseWriter, r *api.Request, id posthouse.ID) *Effect {
+func (gs *grants) licensed(w http.ResponseWriter, r *api.Request, id posthouse.ID) *Effect {
 	if id == "" {
 		return &Effect{}
 	}
-	g, err := s.ledger.Gate(r.Context(), id)
+	g, err := gs.ledger.Gate(r.Context(), id)
 	if err != nil {
 		return &Effect{Error: unread(w, err)}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // proposed opens a gate that licenses effects; gates of a later call name it.
-func (h *house) proposed(thread, content string) *posthouse.Gate {
+func (h *testServer) proposed(thread, content string) *posthouse.Gate {
 	h.t.Helper()
 	return h.asking(thread, posthouse.Gate{
 		Name: "pay", Text: "Pay this?", Uses: 1, Payload: json.RawMessage(content),
@@ -21,7 +21,7 @@ func (h *house) proposed(thread, content string) *posthouse.Gate {
 
 // acted puts an effect under a grant on record: that it was let go, and its result
 // unless that is "".
-func (h *house) acted(g *posthouse.Gate, result string) {
+func (h *testServer) acted(g *posthouse.Gate, result string) {
 	h.t.Helper()
 	d := &ledger.Draft{Thread: g.Thread, Steps: []posthouse.Step{{
 		Task: "pay@1", Name: "transfer>$use", Effect: posthouse.EffectExternal, Grant: g.ID, Value: posthouse.Value{Codec: "json", Data: []byte(`{}`)},

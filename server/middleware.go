@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,17 +15,26 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/problem"
 )
 
-// middleware is what every request passes first, known path or not.
-func (s *Server) middleware(next http.Handler) http.Handler {
+// A middleware is what every request passes first, known path or not.
+type middleware struct {
+	hosts  api.Hosts
+	unread *limit.Unread // bytes of answers
+	log    *slog.Logger
+	wall   func() time.Time
+}
+
+// wrap returns a handler that screens and logs each request before next answers it.
+func (m *middleware) wrap(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(hw http.ResponseWriter, r *http.Request) {
-		start := s.wall()
+		start := m.wall()
 		id := newRequestID()
-		w := &api.Recorder{ResponseWriter: hw, Unread: s.unreadAnswers}
-		defer s.finish(w, r, id, start)
+		w := &api.Recorder{ResponseWriter: hw, Unread: m.unread}
+		defer m.finish(w, r, id, start)
 		h := w.Header()
 		h.Set(problem.RequestIDHeader, id)
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -32,7 +43,7 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("Cache-Control", "no-store")
-		if err := s.screen(cross, r); err != nil {
+		if err := m.screen(cross, r); err != nil {
 			api.NoteError(w, err)
 			problem.Write(w, err)
 			return
@@ -44,8 +55,8 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 // screen refuses a foreign Host (DNS rebinding), a request that a page of another
 // origin makes, and a path that means something else once decoded. A probe may name
 // any Host.
-func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) error {
-	if !s.hosts.Allows(r.Host) && !isProbe(r) {
+func (m *middleware) screen(cross *http.CrossOriginProtection, r *http.Request) error {
+	if !m.hosts.Allows(r.Host) && !isProbe(r) {
 		return &posthouse.Error{
 			Code: problem.CodeHost, Message: fmt.Sprintf("this server does not answer for the host %.80q", r.Host),
 			Hint: "use the address it prints at the start, or allow the name where it is started",
@@ -81,19 +92,19 @@ func isProbe(r *http.Request) bool {
 // finish ends every request and logs it in one line. The line has no query,
 // header or body, since those hold secrets. A panic becomes a 500 without
 // details.
-func (s *Server) finish(w *api.Recorder, r *http.Request, id string, start time.Time) {
+func (m *middleware) finish(w *api.Recorder, r *http.Request, id string, start time.Time) {
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
 		w.Err = &posthouse.Error{Code: problem.CodeInternal, Message: "panic"}
-		s.log.Error("a handler panicked", "request", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		m.log.Error("a handler panicked", "request", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		if w.Status != 0 {
 			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 		}
 		problem.Write(w, errors.New("panic"))
 	}
-	attrs := []any{"request", id, "method", r.Method, "route", "", "status", w.Status, "ms", s.wall().Sub(start).Milliseconds()}
+	attrs := []any{"request", id, "method", r.Method, "route", "", "status", w.Status, "ms", m.wall().Sub(start).Milliseconds()}
 	if w.Route != nil {
 		attrs[5] = w.Route.Path
 	}
@@ -108,5 +119,13 @@ func (s *Server) finish(w *api.Recorder, r *http.Request, id string, start time.
 			attrs = append(attrs, "error", w.Err.Error())
 		}
 	}
-	s.log.Log(r.Context(), level, "request", attrs...)
+	m.log.Log(r.Context(), level, "request", attrs...)
+}
+
+// newRequestID returns 64 random bits that name a request in the log and in its
+// problem.
+func newRequestID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand aborts the program instead
+	return hex.EncodeToString(b[:])
 }

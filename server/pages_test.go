@@ -26,7 +26,7 @@ import (
 var form = []string{"Content-Type: application/x-www-form-urlencoded"}
 
 // login logs in with a browser's form and returns the cookie.
-func (h *house) login(r tokens.Role) *http.Cookie {
+func (h *testServer) login(r tokens.Role) *http.Cookie {
 	h.t.Helper()
 	a := h.send(ask{method: "POST", path: "/login", as: "-", body: url.Values{"token": {" " + h.secrets[r] + "\n"}}.Encode(), header: form}).want(http.StatusSeeOther)
 	cs := (&http.Response{Header: a.header}).Cookies()
@@ -134,12 +134,12 @@ func TestHealthAndReadiness(t *testing.T) {
 	asked, failure := 0, error(nil)
 	h := open(t, func(o *Options) { o.Now = func() time.Time { return now } })
 	h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK)
-	probe := h.server.ready.probe
+	probe := resourceOf[*health](h).ready.probe
 	check(t, probe(t.Context()))
-	h.server.ready.probe = nil
+	resourceOf[*health](h).ready.probe = nil
 	h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK) // remembered
-	h.server.ready = &readiness{now: func() time.Time { return now }, probe: nil}
-	h.server.ready.probe = h.countedProbe(&asked, &failure)
+	resourceOf[*health](h).ready = &readiness{now: func() time.Time { return now }, probe: nil}
+	resourceOf[*health](h).ready.probe = h.countedProbe(&asked, &failure)
 	for range 10 {
 		h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK)
 	}
@@ -164,7 +164,7 @@ func TestHealthAndReadiness(t *testing.T) {
 		}
 	}
 	failure = nil
-	h.server.ready.weak = func(context.Context) ([]string, error) { return []string{"it forgets"}, nil }
+	resourceOf[*health](h).ready.weak = func(context.Context) ([]string, error) { return []string{"it forgets"}, nil }
 	now = now.Add(time.Second)
 	if a := h.send(ask{method: "GET", path: "/readyz", as: "-"}); !strings.Contains(string(a.want(http.StatusOK).body), `"weak":["it forgets"]`) {
 		t.Errorf("it says %s", a.body)
@@ -173,7 +173,7 @@ func TestHealthAndReadiness(t *testing.T) {
 
 	check(t, h.store.Close())
 	now = now.Add(time.Second)
-	h.server.ready.probe = probe
+	resourceOf[*health](h).ready.probe = probe
 	h.send(ask{method: "GET", path: "/readyz", as: "-"}).refused(posthouse.CodeClosed)
 	h.send(ask{method: "GET", path: "/healthz", as: "-"}).want(http.StatusOK)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // beside opens a second server, as of another process, over the store of h.
-func (h *house) beside() *house {
+func (h *testServer) beside() *testServer {
 	h.t.Helper()
 	other := *h
 	l, err := ledger.Open(h.store, nil)
@@ -80,7 +80,7 @@ func TestApprovalAnsweredAtAnotherServer(t *testing.T) {
 					t.Errorf("it came to %q, want %q", got.Text, want)
 				}
 				// A second answer, anywhere, is none.
-				for _, at := range []*house{h, other} {
+				for _, at := range []*testServer{h, other} {
 					at.post("/api/approvals/"+string(e.ID)+"/deny", "").refused(posthouse.CodeNotFound)
 				}
 				g, err := h.ledger.Gate(t.Context(), e.ID)
@@ -113,7 +113,7 @@ func TestApprovalOfNobodyAnywhere(t *testing.T) {
 	}
 }
 
-func (h *house) entries(t *testing.T) (all []string) {
+func (h *testServer) entries(t *testing.T) (all []string) {
 	t.Helper()
 	for info, err := range h.store.Threads(t.Context(), posthouse.ThreadQuery{}) {
 		check(t, err)
@@ -134,7 +134,7 @@ func TestApprovalsOfOtherServersAreListed(t *testing.T) {
 	c.say("please")
 	c.want("text")
 	id := c.next("approval_required").ID
-	for _, at := range []*house{h, other} {
+	for _, at := range []*testServer{h, other} {
 		var list []posthouse.Gate
 		at.get("/api/approvals").want(http.StatusOK).into(&list)
 		if len(list) != 1 || list[0].ID != id || list[0].Name != "refund" || string(list[0].Payload) != `{"amount":4}` {

@@ -13,33 +13,36 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-func (s *Server) releaseRoutes() []*api.Route {
+// releases are /api/threads/{id}/releases and copy: a thread's versions, and copies of it.
+type releases struct{ ledger *ledger.Ledger }
+
+func (rs *releases) Routes() []*api.Route {
 	const path = "/api/threads/{id}"
 	one := []api.Answer{{Status: http.StatusOK, Help: "the release", Body: posthouse.Release{}, Media: ""}}
 	return []*api.Route{
 		{
-			Method: http.MethodGet, Path: path + "/releases", Role: tokens.Viewer, Summary: "List a thread's released versions", Handle: s.listReleases,
+			Method: http.MethodGet, Path: path + "/releases", Role: tokens.Viewer, Summary: "List a thread's released versions", Handle: rs.list,
 			Notes:   "Newest first; also of a thread that was released and has not begun anew. Dropped ones are among them.",
 			Query:   []api.Param{limitParam, {Name: "cursor", Kind: api.IntParam, Help: "go on behind this version: X-Next-Cursor of the page before"}},
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of releases", Body: []posthouse.Release{}, Media: ""}},
 		},
 		{
-			Method: http.MethodPost, Path: path + "/releases", Role: tokens.Operator, Summary: "Release a thread", Handle: api.Take(s.releaseThread),
+			Method: http.MethodPost, Path: path + "/releases", Role: tokens.Operator, Summary: "Release a thread", Handle: api.Take(rs.release),
 			Notes: "Closes the current generation as a version and frees the thread's name. Open gates are cancelled, and threads whose end it waited for. If that fails the version is made all the same, and the answer has an error beside it.",
 			Body:  releaseBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the version", Body: Released{}, Media: ""}},
 		},
 		{
-			Method: http.MethodGet, Path: path + "/releases/{version}", Role: tokens.Viewer, Summary: "Show a released version", Handle: api.Show(s.getRelease),
+			Method: http.MethodGet, Path: path + "/releases/{version}", Role: tokens.Viewer, Summary: "Show a released version", Handle: api.Show(rs.get),
 			Notes: "By its number, or by a tag: then the newest that has it.", Answers: one,
 		},
 		{
-			Method: http.MethodDelete, Path: path + "/releases/{version}", Role: tokens.Operator, Summary: "Drop a released version", Handle: api.Show(s.dropRelease),
+			Method: http.MethodDelete, Path: path + "/releases/{version}", Role: tokens.Operator, Summary: "Drop a released version", Handle: api.Show(rs.drop),
 			Notes:   "All that the version holds goes; its release stays on record.",
 			Query:   []api.Param{reasonParam},
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "what went", Body: retain.Deleted{}, Media: ""}},
 		},
 		{
-			Method: http.MethodPost, Path: path + "/copy", Role: tokens.Operator, Summary: "Copy a thread", Handle: api.Reply(s.copyThread),
+			Method: http.MethodPost, Path: path + "/copy", Role: tokens.Operator, Summary: "Copy a thread", Handle: api.Reply(rs.copyThread),
 			Notes: "A new thread with the whole visible history: each checkpoint under a new id that names its original. Waiting gates are asked again; nothing runs until it is resumed.",
 			Body:  copyBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the new thread", Body: Thread{}, Media: ""}},
 		},
@@ -58,8 +61,8 @@ type releaseBody struct {
 	Failed bool     `json:"failed,omitempty" doc:"the work failed"`
 }
 
-func (s *Server) releaseThread(w http.ResponseWriter, r *api.Request, b *releaseBody) error {
-	rel, err := s.ledger.Release(r.Context(), r.Name("id"), &ledger.ReleaseOptions{Tags: b.Tags, Reason: b.Reason, Failed: b.Failed, By: r.Actor.Name})
+func (rs *releases) release(w http.ResponseWriter, r *api.Request, b *releaseBody) error {
+	rel, err := rs.ledger.Release(r.Context(), r.Name("id"), &ledger.ReleaseOptions{Tags: b.Tags, Reason: b.Reason, Failed: b.Failed, By: r.Actor.Name})
 	if rel == nil {
 		return err
 	}
@@ -71,10 +74,10 @@ func (s *Server) releaseThread(w http.ResponseWriter, r *api.Request, b *release
 	return api.WriteJSON(w, http.StatusOK, out)
 }
 
-func (s *Server) listReleases(w http.ResponseWriter, r *api.Request) error {
+func (rs *releases) list(w http.ResponseWriter, r *api.Request) error {
 	id := r.Name("id")
 	limit, after, next, page := r.Number("limit", defaultLimit), r.Number("cursor", 0), "", []*posthouse.Release{}
-	for rel, err := range s.ledger.Releases(r.Context(), id) {
+	for rel, err := range rs.ledger.Releases(r.Context(), id) {
 		if err != nil {
 			return err
 		}
@@ -88,19 +91,19 @@ func (s *Server) listReleases(w http.ResponseWriter, r *api.Request) error {
 		page = append(page, rel)
 	}
 	if len(page) == 0 && after == 0 {
-		if _, err := s.ledger.Thread(r.Context(), id); err != nil {
+		if _, err := rs.ledger.Thread(r.Context(), id); err != nil {
 			return err
 		}
 	}
 	return api.WritePage(w, r, page, next)
 }
 
-func (s *Server) getRelease(r *api.Request) (*posthouse.Release, error) {
-	return ledger.FindRelease(r.Context(), s.ledger, r.Name("id"), r.Name("version"))
+func (rs *releases) get(r *api.Request) (*posthouse.Release, error) {
+	return ledger.FindRelease(r.Context(), rs.ledger, r.Name("id"), r.Name("version"))
 }
 
-func (s *Server) dropRelease(r *api.Request) (*retain.Deleted, error) {
-	return retain.DropRelease(r.Context(), s.ledger, r.Name("id"), r.Name("version"), deleteOptions(r))
+func (rs *releases) drop(r *api.Request) (*retain.Deleted, error) {
+	return retain.DropRelease(r.Context(), rs.ledger, r.Name("id"), r.Name("version"), deleteOptions(r))
 }
 
 type copyBody struct {
@@ -108,17 +111,17 @@ type copyBody struct {
 	Version uint32 `json:"version,omitempty" doc:"copy this released version instead of the current generation"`
 }
 
-func (s *Server) copyThread(r *api.Request, b *copyBody) (*Thread, error) {
+func (rs *releases) copyThread(r *api.Request, b *copyBody) (*Thread, error) {
 	id := r.Name("id")
 	if b.Thread == "" {
-		if _, err := s.ledger.Thread(r.Context(), id); err != nil {
+		if _, err := rs.ledger.Thread(r.Context(), id); err != nil {
 			return nil, err
 		}
 		return nil, posthouse.Invalid("thread", "is required: the new thread's name")
 	}
-	t, err := transfer.CopyThread(r.Context(), s.ledger, id, b.Thread, &transfer.CopyOptions{Version: b.Version})
+	t, err := transfer.CopyThread(r.Context(), rs.ledger, id, b.Thread, &transfer.CopyOptions{Version: b.Version})
 	if err != nil {
 		return nil, err
 	}
-	return s.thread(r, t)
+	return showThread(r.Context(), rs.ledger, t)
 }

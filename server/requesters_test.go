@@ -11,7 +11,7 @@ import (
 )
 
 // asksOn has the program ask on a branch, for the requester of whoever gave it its input.
-func (h *house) asksOn(thread, branch, by string, g posthouse.Gate) *posthouse.Gate {
+func (h *testServer) asksOn(thread, branch, by string, g posthouse.Gate) *posthouse.Gate {
 	h.t.Helper()
 	g.Name, g.Text, g.RequestedBy = "pay", "Pay?", by
 	c, err := h.ledger.Commit(h.t.Context(), &ledger.Draft{Thread: thread, Branch: branch, Checkpoint: &posthouse.Change{
@@ -70,11 +70,11 @@ func TestApprovalTokenOfARequester(t *testing.T) {
 	var token string
 	for _, person := range []string{"alice", "operator-token"} {
 		token = h.approvalToken(g, `{"for":"`+person+`","verdicts":["reject"]}`).Token
-		all, _, err := h.server.gateTokensBeside(t.Context(), g.ID)
+		all, _, err := resourceOf[*approvalTokens](h).beside(t.Context(), g.ID)
 		check(t, err)
 		more := all[len(all)-1]
 		more.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
-		check(t, h.server.keepGateToken(t.Context(), more)) // as if it had been made before the change
+		check(t, resourceOf[*approvalTokens](h).keep(t.Context(), more)) // as if it had been made before the change
 		h.byToken(g.ID, token, `{"verdict":"approve"}`).refused(posthouse.CodeForbidden)
 	}
 	var a TokenDecision

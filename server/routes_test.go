@@ -107,7 +107,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-func find(h *house, what string) *api.Route {
+func find(h *testServer, what string) *api.Route {
 	for _, r := range h.server.routes {
 		if r.Method+" "+r.Path == what {
 			return r
@@ -186,7 +186,7 @@ func TestBodies(t *testing.T) {
 		h.send(ask{method: r.Method, path: path, body: "message=x", header: []string{"Content-Type: application/x-www-form-urlencoded"}}).refused(problem.CodeMediaType)
 		h.send(ask{method: r.Method, path: path, body: "{}", header: []string{"Content-Type: text/plain"}}).refused(problem.CodeMediaType)
 		h.send(ask{method: r.Method, path: path, body: "{}", header: []string{"Content-Type: "}}).refused(problem.CodeMediaType)
-		big := `{"message":"` + strings.Repeat("a", int(h.server.bodyLimit(r))) + `"}`
+		big := `{"message":"` + strings.Repeat("a", int(h.server.router.bodyLimit(r))) + `"}`
 		h.send(ask{method: r.Method, path: path, body: big}).refused(posthouse.CodeTooLarge)
 	}
 	if n := h.program.count(); n != 0 {

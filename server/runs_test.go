@@ -12,13 +12,15 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/agentcall"
+	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // telling makes the agent tell what comes by the channel, each text once it is
 // received, and reply when that is closed.
-func (h *house) telling() chan<- string {
+func (h *testServer) telling() chan<- string {
 	texts := make(chan string)
 	h.program.handle = func(ctx context.Context, _ string, o *HandleOptions) (*Reply, error) {
 		for {
@@ -38,12 +40,12 @@ func (h *house) telling() chan<- string {
 }
 
 // dispatch sends a request and follows it.
-func (h *house) dispatch(thread string, header ...string) (f *feedReader, run string) {
+func (h *testServer) dispatch(thread string, header ...string) (f *feedReader, run string) {
 	h.t.Helper()
 	f = h.listen(ask{
 		method: "POST", path: "/api/agents/dispatch", body: `{"message":"x","thread":"` + thread + `"}`, header: append(header, "Accept: text/event-stream"),
 	})
-	run = f.resp.Header.Get(runHeader)
+	run = f.resp.Header.Get(agentcall.RunHeader)
 	if posthouse.ID(run).Validate() != nil {
 		h.t.Fatalf("the request is %q", run)
 	}
@@ -80,18 +82,18 @@ func TestRunIsTakenUpAgain(t *testing.T) {
 		"parameter":           h.listen(ask{method: "GET", path: "/api/run?after=" + seen}),
 		"run and last event":  h.listen(ask{method: "GET", path: "/api/run?run=" + run + "&after=" + seen}),
 		"thread and last":     h.listen(ask{method: "GET", path: "/api/run?run=t1&after=" + seen}),
-		"header before param": h.listen(ask{method: "GET", path: "/api/run?run=t2&after=x/1", header: []string{runHeader + ": " + run, "Last-Event-ID: " + seen}}),
+		"header before param": h.listen(ask{method: "GET", path: "/api/run?run=t2&after=x/1", header: []string{agentcall.RunHeader + ": " + run, "Last-Event-ID: " + seen}}),
 	}
 	whole := map[string]*feedReader{
-		"header":              h.listen(ask{method: "GET", path: "/api/run", header: []string{runHeader + ": " + run}}),
+		"header":              h.listen(ask{method: "GET", path: "/api/run", header: []string{agentcall.RunHeader + ": " + run}}),
 		"Atmosphere's header": h.listen(ask{method: "GET", path: "/api/run", header: []string{"X-Atmosphere-Run-Id: " + run}}),
 		"its parameter":       h.listen(ask{method: "GET", path: "/api/run?X-Atmosphere-Run-Id=" + run}),
 		"thread":              h.listen(ask{method: "GET", path: "/api/run?run=t1"}),
 		"another's position":  h.listen(ask{method: "GET", path: "/api/run?run=t1&after=other/9"}),
 	}
 	for name, f := range whole {
-		if f.wantTexts("a"); f.resp.Header.Get(runHeader) != run {
-			t.Errorf("%s: the request is %s", name, f.resp.Header.Get(runHeader))
+		if f.wantTexts("a"); f.resp.Header.Get(agentcall.RunHeader) != run {
+			t.Errorf("%s: the request is %s", name, f.resp.Header.Get(agentcall.RunHeader))
 		}
 		again[name] = f
 	}
@@ -118,8 +120,8 @@ func TestRunIsTakenUpAgain(t *testing.T) {
 func TestRunOfASession(t *testing.T) {
 	h := open(t, nil)
 	texts := h.telling()
-	f, run := h.dispatch("t1", sessionHeader+": new")
-	token := f.resp.Header.Get(sessionHeader)
+	f, run := h.dispatch("t1", session.Header+": new")
+	token := f.resp.Header.Get(session.Header)
 	f.want("session")
 	texts <- "a"
 	f.wantTexts("a")
@@ -127,8 +129,8 @@ func TestRunOfASession(t *testing.T) {
 	if i := h.session(tokens.Operator, token); i.Run != run || i.Thread != "t1" {
 		t.Errorf("the session is %+v", i)
 	}
-	f = h.listen(ask{method: "GET", path: "/api/run?" + sessionHeaderOf + "=" + token})
-	var i SessionInfo
+	f = h.listen(ask{method: "GET", path: "/api/run?" + session.AtmosphereHeader + "=" + token})
+	var i session.SessionInfo
 	check(t, json.Unmarshal([]byte(f.want("session").data), &i))
 	f.wantTexts("a")
 	close(texts)
@@ -136,7 +138,7 @@ func TestRunOfASession(t *testing.T) {
 	if i.Run != run || i.Token != token {
 		t.Errorf("the session is %+v", i)
 	}
-	h.server.running.Wait()
+	h.server.life.Wait()
 	if i := h.session(tokens.Operator, token); i.Run != "" || i.Thread != "t1" {
 		t.Errorf("behind the end the session is %+v", i)
 	}
@@ -164,12 +166,12 @@ func TestRunOfAnother(t *testing.T) {
 	for _, bad := range []string{"", "?after=x", "?after=x/y", "?after=a%20b/1", "?run=a%0ab", "?session=new"} {
 		h.get("/api/run" + bad).refused(posthouse.CodeInvalid)
 	}
-	h.send(ask{method: "GET", path: "/api/run", header: []string{runHeaderOf + ": " + strings.Repeat("x", 201)}}).refused(posthouse.CodeInvalid)
+	h.send(ask{method: "GET", path: "/api/run", header: []string{agentcall.AtmosphereRunHeader + ": " + strings.Repeat("x", 201)}}).refused(posthouse.CodeInvalid)
 	close(texts)
 	f.want("done")
 	f.wantEnd()
-	h.server.running.Wait()
-	clock.add(keepEnded - time.Second)
+	h.server.life.Wait()
+	clock.add(agentcall.KeepEnded - time.Second)
 	h.listen(ask{method: "GET", path: "/api/run?run=" + run}).wantTexts("a")
 	clock.add(time.Second)
 	h.get("/api/run?run=" + run).refused(posthouse.CodeNotFound)
@@ -184,11 +186,11 @@ func TestRunsThatEndedAreBounded(t *testing.T) {
 	var ids []string
 	for i := range 5 {
 		a := h.send(ask{method: "POST", path: "/api/agents/dispatch", body: fmt.Sprintf(`{"message":"x","thread":"t%d"}`, i)}).want(http.StatusOK)
-		ids = append(ids, a.header.Get(runHeader))
-		h.server.running.Wait()
+		ids = append(ids, a.header.Get(agentcall.RunHeader))
+		h.server.life.Wait()
 	}
 	for i, id := range ids {
-		if c := h.server.runs.find(id, "operator-token"); (c != nil) != (i >= 2) {
+		if c := resourceOf[*agents](h).calls.Known.Find(id, "operator-token"); (c != nil) != (i >= 2) {
 			t.Errorf("request %d is found: %v", i, c != nil)
 		}
 	}
@@ -206,9 +208,11 @@ func TestRunWhoseTokenIsRevoked(t *testing.T) {
 	f.wantEnd()
 	texts <- "b"
 	close(texts)
-	h.server.running.Wait()
-	if c := h.server.runs.find(run, "operator-token"); c.err != nil || c.reply.Text != "done" {
-		t.Errorf("it came to %+v, %v", c.reply, c.err)
+	h.server.life.Wait()
+	if c := resourceOf[*agents](h).calls.Known.Find(run, "operator-token"); c == nil {
+		t.Error("the request is not known")
+	} else if reply, err := c.Outcome(); err != nil || reply.Text != "done" {
+		t.Errorf("it came to %+v, %v", reply, err)
 	}
 }
 
@@ -251,9 +255,9 @@ func TestSocketTakesUpARun(t *testing.T) {
 	texts <- "b"
 	login, _ := json.Marshal(map[string]string{"token": h.secrets[tokens.Operator]})
 	again := map[string]*talk{
-		"headers":    h.mustDial("/atmosphere/agent/dispatch", nil, h.bearer(tokens.Operator), runHeaderOf+": "+run, "Last-Event-ID: "+seen),
+		"headers":    h.mustDial("/atmosphere/agent/dispatch", nil, h.bearer(tokens.Operator), agentcall.AtmosphereRunHeader+": "+run, "Last-Event-ID: "+seen),
 		"parameters": h.mustDial("/agent/dispatch?run=t1&after="+seen, nil, h.bearer(tokens.Operator)),
-		"message":    h.mustDial("/agent/dispatch?"+runHeaderOf+"="+run+"&after="+seen, nil),
+		"message":    h.mustDial("/agent/dispatch?"+agentcall.AtmosphereRunHeader+"="+run+"&after="+seen, nil),
 	}
 	again["message"].say(string(login))
 	for _, c := range again {
@@ -328,7 +332,7 @@ func TestRunOfAThreadIsTheNewest(t *testing.T) {
 		f.want("done")
 		last = run
 	}
-	if got := h.listen(ask{method: "GET", path: "/api/run?run=t1"}).resp.Header.Get(runHeader); got != last {
+	if got := h.listen(ask{method: "GET", path: "/api/run?run=t1"}).resp.Header.Get(agentcall.RunHeader); got != last {
 		t.Errorf("the thread's request is %s, want %s", got, last)
 	}
 }

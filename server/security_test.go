@@ -74,7 +74,7 @@ func TestRefusedTokensAreLogged(t *testing.T) {
 		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	})
 	now := time.Unix(1700000000, 0)
-	h.server.refused.log = seldom.New(h.server.log, func() time.Time { return now })
+	h.server.auth.Refused = seldom.New(h.server.log, func() time.Time { return now })
 	lines := func() int { return strings.Count(log.String(), "an access token was refused") }
 	wants := func(n int, what string) {
 		t.Helper()
@@ -180,7 +180,7 @@ func TestRawPaths(t *testing.T) {
 	}
 }
 
-func (h *house) raw(request string) (int, string) {
+func (h *testServer) raw(request string) (int, string) {
 	h.t.Helper()
 	conn, err := net.Dial("tcp", h.http.Listener.Addr().String())
 	check(h.t, err)
@@ -280,7 +280,7 @@ func TestPanicIsAProblemThatTellsNothing(t *testing.T) {
 		begin bool
 	}{{"before", false}, {"after", true}} {
 		t.Run(c.name, func(t *testing.T) {
-			handler := s.middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			handler := s.middleware.wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				if c.begin {
 					w.WriteHeader(http.StatusOK)
 				}
@@ -357,7 +357,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	check(t, err)
 	defer s.Close(t.Context())
 	srv := s.HTTPServer("127.0.0.1:0")
-	if srv.ReadHeaderTimeout == 0 || srv.ReadTimeout == 0 || srv.WriteTimeout <= s.limits.Wait || srv.IdleTimeout == 0 || srv.MaxHeaderBytes == 0 {
+	if srv.ReadHeaderTimeout == 0 || srv.ReadTimeout == 0 || srv.WriteTimeout <= s.timeout.Wait || srv.IdleTimeout == 0 || srv.MaxHeaderBytes == 0 {
 		t.Errorf("a limit of the server is missing: %+v", srv)
 	}
 }

@@ -24,11 +24,14 @@ type CancelAsked struct {
 	Head       *posthouse.Header `json:"head,omitempty" doc:"the branch's head for now; none where the run has put nothing on record yet"`
 }
 
-func (s *Server) signalRoutes() []*api.Route {
+// signals are /api/threads/{id}/signals and cancel: what is told to the run of a thread.
+type signals struct{ ledger *ledger.Ledger }
+
+func (ss *signals) Routes() []*api.Route {
 	const path = "/api/threads/{id}"
 	return []*api.Route{
 		{
-			Method: http.MethodPost, Path: path + "/signals/{signal}", Role: tokens.Approver, Summary: "Send a signal to a thread", Handle: api.Reply(s.sendSignal),
+			Method: http.MethodPost, Path: path + "/signals/{signal}", Role: tokens.Approver, Summary: "Send a signal to a thread", Handle: api.Reply(ss.send),
 			Notes: "The body is its value, any JSON of at most 1 MiB; none is null. It is on record whether or not anything waits for it; what waits goes on. " +
 				"Each is taken once on each branch, oldest first. With an id, sending the same again sends nothing and answers as before.",
 			Query: []api.Param{
@@ -39,7 +42,7 @@ func (s *Server) signalRoutes() []*api.Route {
 			Body: json.RawMessage{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the signal, with the gates it answered", Body: posthouse.Signal{}, Media: ""}},
 		},
 		{
-			Method: http.MethodPost, Path: path + "/cancel", Role: tokens.Operator, Summary: "Cancel a branch of a thread", Handle: api.Take(s.cancelThread),
+			Method: http.MethodPost, Path: path + "/cancel", Role: tokens.Operator, Summary: "Cancel a branch of a thread", Handle: api.Take(ss.cancel),
 			Notes: "A branch that nobody runs ends at once, its gates are cancelled. A run is asked to stop and ends its branch. What is done or cancelled stays as it is.",
 			Body:  cancelBody{}, Answers: []api.Answer{
 				{Status: http.StatusOK, Help: "the branch's head: it has ended", Body: posthouse.Header{}, Media: ""},
@@ -49,16 +52,16 @@ func (s *Server) signalRoutes() []*api.Route {
 	}
 }
 
-func (s *Server) sendSignal(r *api.Request, value *json.RawMessage) (*posthouse.Signal, error) {
+func (ss *signals) send(r *api.Request, value *json.RawMessage) (*posthouse.Signal, error) {
 	// The client may leave: what it sent is recorded all the same.
-	return s.ledger.Signal(context.WithoutCancel(r.Context()), r.Name("id"), posthouse.Signal{
+	return ss.ledger.Signal(context.WithoutCancel(r.Context()), r.Name("id"), posthouse.Signal{
 		ID: posthouse.ID(r.Query["id"]), Name: r.Name("signal"), Value: *value, By: r.Actor.Name,
 		Latch: r.Query["latch"] == "true", Early: r.Query["early"] == "true",
 	})
 }
 
-func (s *Server) cancelThread(w http.ResponseWriter, r *api.Request, b *cancelBody) error {
-	h, err := s.ledger.Cancel(context.WithoutCancel(r.Context()), r.Name("id"), &ledger.CancelOptions{
+func (ss *signals) cancel(w http.ResponseWriter, r *api.Request, b *cancelBody) error {
+	h, err := ss.ledger.Cancel(context.WithoutCancel(r.Context()), r.Name("id"), &ledger.CancelOptions{
 		Branch: b.Branch, By: r.Actor.Name, Reason: b.Reason,
 	})
 	if err != nil {

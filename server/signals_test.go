@@ -11,7 +11,7 @@ import (
 )
 
 // waitFor commits a checkpoint that waits for signals of these names.
-func (h *house) waitFor(thread string, names ...string) {
+func (h *testServer) waitFor(thread string, names ...string) {
 	h.t.Helper()
 	d := &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}}
 	for _, n := range names {

@@ -14,6 +14,8 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/agentcall"
+	"github.com/posthouse/posthouse/server/internal/conversation"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -25,7 +27,7 @@ type talk struct {
 	conn *websocket.Conn
 }
 
-func (h *house) dial(path string, protocols []string, header ...string) (*talk, *http.Response, error) {
+func (h *testServer) dial(path string, protocols []string, header ...string) (*talk, *http.Response, error) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
 	h.t.Cleanup(cancel)
@@ -48,7 +50,7 @@ func (h *house) dial(path string, protocols []string, header ...string) (*talk, 
 	return &talk{h.t, ctx, conn}, resp, nil
 }
 
-func (h *house) mustDial(path string, protocols []string, header ...string) *talk {
+func (h *testServer) mustDial(path string, protocols []string, header ...string) *talk {
 	h.t.Helper()
 	c, _, err := h.dial(path, protocols, header...)
 	check(h.t, err)
@@ -90,7 +92,7 @@ func (c *talk) wantClose(code websocket.StatusCode) {
 	}
 }
 
-func (h *house) bearer(r tokens.Role) string { return "Authorization: Bearer " + h.secrets[r] }
+func (h *testServer) bearer(r tokens.Role) string { return "Authorization: Bearer " + h.secrets[r] }
 
 // TestSocketWalk says the token in each of the ways, on each of the paths.
 func TestSocketWalk(t *testing.T) {
@@ -218,7 +220,7 @@ func TestSocketMessages(t *testing.T) {
 	c.wantClose(websocket.StatusInvalidFramePayloadData)
 
 	c = h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
-	c.say(strings.Repeat("x", maxMessage+2))
+	c.say(strings.Repeat("x", agentcall.MaxMessage+2))
 	c.wantClose(websocket.StatusMessageTooBig)
 
 	c = h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
@@ -241,14 +243,14 @@ func TestSocketQueueIsBounded(t *testing.T) {
 	c := h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	c.say("first")
 	<-begun
-	for range maxQueued + 1 {
+	for range conversation.MaxQueued + 1 {
 		c.say("more")
 	}
 	if f := c.want("error"); f.Error.Code != problem.CodeTooMany {
 		t.Errorf("it is told %+v", f.Error)
 	}
 	close(goOn)
-	for range maxQueued + 1 {
+	for range conversation.MaxQueued + 1 {
 		c.want("text", "reply")
 	}
 }
@@ -303,9 +305,7 @@ func TestStrangersAreGivenUpInTime(t *testing.T) {
 	}
 	_, err = said.ReadByte() // the refusal begins
 	check(t, err)
-	h.server.anonymous.mu.Lock()
-	n := len(h.server.anonymous.waiting)
-	h.server.anonymous.mu.Unlock()
+	n := h.server.events.Streams.Unauthenticated.Len()
 	if n != 0 || time.Since(begun) > 4*time.Second {
 		t.Errorf("after %v, %d places are taken", time.Since(begun), n)
 	}
@@ -315,12 +315,12 @@ func TestStrangersAreGivenUpInTime(t *testing.T) {
 func TestStrangersSayLittle(t *testing.T) {
 	h := open(t, nil)
 	c := h.mustDial("/agent/dispatch", nil)
-	c.say(`{"token":"` + strings.Repeat("x", maxFirst) + `"}`)
+	c.say(`{"token":"` + strings.Repeat("x", conversation.MaxFirst) + `"}`)
 	c.wantClose(websocket.StatusMessageTooBig)
 	login, _ := json.Marshal(map[string]string{"token": h.secrets[tokens.Operator]})
 	c = h.mustDial("/agent/dispatch", nil)
 	c.say(string(login))
-	c.say(strings.Repeat("y", maxMessage)) // right behind it
+	c.say(strings.Repeat("y", agentcall.MaxMessage)) // right behind it
 	c.want("event", "event", "text", "reply")
 }
 

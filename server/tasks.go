@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -31,11 +30,14 @@ type TaskSlot struct {
 	Value []byte `json:"value,omitempty"`
 }
 
-func (s *Server) taskRoutes() []*api.Route {
+// tasks are /api/tasks: what workers do, as operators see and change it.
+type tasks struct{ control Tasks } // nil: no tasks are given to workers here
+
+func (ts *tasks) Routes() []*api.Route {
 	const path = "/api/tasks"
 	return []*api.Route{
 		{
-			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List open tasks", Handle: s.listTasks,
+			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List open tasks", Handle: ts.list,
 			Notes: "Each attempt, pause and iteration of a task has a gate of its own, which is the id here.",
 			Query: []api.Param{
 				threadParam, {Name: "task", Kind: api.TextParam, Help: "of this handler"},
@@ -45,88 +47,79 @@ func (s *Server) taskRoutes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of open tasks", Body: []Task{}, Media: ""}},
 		},
 		{
-			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a task", Handle: api.Show(s.getTask),
+			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a task", Handle: api.Show(ts.get),
 			Notes: "Also one that is over.", Answers: []api.Answer{{Status: http.StatusOK, Help: "the task", Body: task.Info{}, Media: ""}},
 		},
 		{
-			Method: http.MethodGet, Path: path + "/{id}/slot", Role: tokens.Viewer, Summary: "Show a task's slot", Handle: api.Show(s.getTaskSlot),
+			Method: http.MethodGet, Path: path + "/{id}/slot", Role: tokens.Viewer, Summary: "Show a task's slot", Handle: api.Show(ts.getSlot),
 			Notes: "What its handlers keep between attempts.", Answers: []api.Answer{{Status: http.StatusOK, Help: "the slot", Body: TaskSlot{}, Media: ""}},
 		},
 		{
-			Method: http.MethodDelete, Path: path + "/{id}/slot", Role: tokens.Operator, Summary: "Clear a task's slot", Handle: s.clearTaskSlot,
+			Method: http.MethodDelete, Path: path + "/{id}/slot", Role: tokens.Operator, Summary: "Clear a task's slot", Handle: ts.clearSlot,
 			Notes:   "The next attempt finds nothing. 409 while a worker has the task.",
 			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is clear", Body: nil, Media: ""}},
 		},
 		{
-			Method: http.MethodPost, Path: path + "/{id}/resume", Role: tokens.Operator, Summary: "Have a task go on now", Handle: api.Show(s.resumeTask),
+			Method: http.MethodPost, Path: path + "/{id}/resume", Role: tokens.Operator, Summary: "Have a task go on now", Handle: api.Show(ts.resume),
 			Notes:   "One that is paused, or waits for its next attempt. The answer is the task that takes its place. 409 while a worker has it.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the task that goes on", Body: task.Info{}, Media: ""}},
 		},
 		{
-			Method: http.MethodPost, Path: path + "/{id}/pause", Role: tokens.Operator, Summary: "Have a task wait", Body: pauseBody{}, Handle: api.Reply(s.pauseTask),
+			Method: http.MethodPost, Path: path + "/{id}/pause", Role: tokens.Operator, Summary: "Have a task wait", Body: pauseBody{}, Handle: api.Reply(ts.pause),
 			Notes:   "Until its time is over or it is resumed. The answer is the task that takes its place. 409 while a worker has it.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the task that waits", Body: task.Info{}, Media: ""}},
 		},
 		{
-			Method: http.MethodPost, Path: path + "/{id}/retry", Role: tokens.Operator, Summary: "Retry a failed task", Handle: api.Show(s.retryTask),
+			Method: http.MethodPost, Path: path + "/{id}/retry", Role: tokens.Operator, Summary: "Retry a failed task", Handle: api.Show(ts.retry),
 			Notes:   "With what handlers saved and all its attempts. If the thread went on since, that is on a new branch. 409 for a task that is open or has not failed.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the new task", Body: task.Info{}, Media: ""}},
 		},
 		{
-			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Give a failed task up", Handle: s.purgeTask,
+			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Give a failed task up", Handle: ts.purge,
 			Notes:   "Its slot is cleared, and the branch that failed with it is cancelled. 409 for a task that is open or has not failed.",
 			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is given up", Body: nil, Media: ""}},
-		},
-		{
-			Method: http.MethodPost, Path: path, Role: tokens.Operator, Summary: "Start a task by itself", Body: task.Start{}, State: true, Handle: api.Reply(s.startTask),
-			Notes:   "It has a thread of its own. Another start with the same key and content starts nothing, and answers with where the first stands. 409 for other content.",
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "where it stands", Body: task.Started{}, Media: ""}},
-		},
-		{
-			Method: http.MethodGet, Path: "/api/standalone/{thread}", Role: tokens.Viewer, Summary: "Show a task that was started by itself", Handle: api.Show(s.startedTask),
-			Notes: "With its output once it is done.", Answers: []api.Answer{{Status: http.StatusOK, Help: "where it stands", Body: task.Started{}, Media: ""}},
-		},
-		{
-			Method: http.MethodGet, Path: "/api/workers", Role: tokens.Viewer, Summary: "List workers", Handle: api.Show(s.listWorkers),
-			Notes:   "Those that talk to this server, and to others over the same store.",
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "the workers, by name", Body: []task.WorkerInfo{}, Media: ""}},
 		},
 	}
 }
 
-func (s *Server) noTasks() error {
-	if s.tasks != nil {
-		return nil
+// check fails on a server that gives no tasks to workers.
+func (ts *tasks) check() error {
+	if ts.control == nil {
+		return errNoTasks()
 	}
+	return nil
+}
+
+func errNoTasks() error {
 	return &posthouse.Error{
 		Code: posthouse.CodeUnsupported, Message: "no tasks are given to workers here", Hint: "ask a server that was started with tasks",
 	}
 }
 
-func (s *Server) listTasks(w http.ResponseWriter, r *api.Request) error {
-	if err := s.noTasks(); err != nil {
+func (ts *tasks) list(w http.ResponseWriter, r *api.Request) error {
+	if err := ts.check(); err != nil {
 		return err
 	}
-	tasks, limit, next := []Task{}, r.Number("limit", defaultLimit), ""
+	page, limit, next := []Task{}, r.Number("limit", defaultLimit), ""
 	q := task.Query{Thread: r.Query["thread"], Task: r.Query["task"], Newest: r.Query["order"] != "asc", Failed: r.Query["failed"] == "true"}
 	if err := readTaskCursor(r.Query["cursor"], &q); err != nil {
 		return err
 	}
-	for i, err := range s.tasks.Tasks(r.Context(), q) {
+	for i, err := range ts.control.Tasks(r.Context(), q) {
 		if i == nil {
 			return err
 		}
-		if len(tasks) == limit {
-			next = taskCursor(&tasks[limit-1], q.Failed)
+		if len(page) == limit {
+			next = taskCursor(&page[limit-1], q.Failed)
 			break
 		}
 		t := Task{Info: *i}
 		if err != nil {
 			t.Error = unread(w, err)
 		}
-		tasks = append(tasks, t)
+		page = append(page, t)
 	}
-	return api.WritePage(w, r, tasks, next)
+	return api.WritePage(w, r, page, next)
 }
 
 // taskCursor names a task as the last of a page: by its gate, and by gate@thread among those
@@ -158,37 +151,37 @@ func readTaskCursor(cursor string, q *task.Query) error {
 	return nil
 }
 
-func (s *Server) getTask(r *api.Request) (*task.Info, error) {
-	if err := s.noTasks(); err != nil {
+func (ts *tasks) get(r *api.Request) (*task.Info, error) {
+	if err := ts.check(); err != nil {
 		return nil, err
 	}
-	return s.tasks.Task(r.Context(), r.ID("id"))
+	return ts.control.Task(r.Context(), r.ID("id"))
 }
 
-func (s *Server) getTaskSlot(r *api.Request) (*TaskSlot, error) {
-	if err := s.noTasks(); err != nil {
+func (ts *tasks) getSlot(r *api.Request) (*TaskSlot, error) {
+	if err := ts.check(); err != nil {
 		return nil, err
 	}
-	value, err := s.tasks.Slot(r.Context(), r.ID("id"))
+	value, err := ts.control.Slot(r.Context(), r.ID("id"))
 	return &TaskSlot{Saved: value != nil, Value: value}, err
 }
 
-func (s *Server) clearTaskSlot(w http.ResponseWriter, r *api.Request) error {
-	if err := s.noTasks(); err != nil {
+func (ts *tasks) clearSlot(w http.ResponseWriter, r *api.Request) error {
+	if err := ts.check(); err != nil {
 		return err
 	}
-	if err := s.tasks.ClearSlot(r.Context(), r.ID("id")); err != nil {
+	if err := ts.control.ClearSlot(r.Context(), r.ID("id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (s *Server) resumeTask(r *api.Request) (*task.Info, error) {
-	if err := s.noTasks(); err != nil {
+func (ts *tasks) resume(r *api.Request) (*task.Info, error) {
+	if err := ts.check(); err != nil {
 		return nil, err
 	}
-	return s.tasks.Resume(r.Context(), r.ID("id"), r.Actor.Name)
+	return ts.control.Resume(r.Context(), r.ID("id"), r.Actor.Name)
 }
 
 // A pauseBody says how long a task waits.
@@ -196,58 +189,27 @@ type pauseBody struct {
 	For time.Duration `json:"for" doc:"nanoseconds, from 1 ms to 100 years"`
 }
 
-func (s *Server) pauseTask(r *api.Request, b *pauseBody) (*task.Info, error) {
-	if err := s.noTasks(); err != nil {
+func (ts *tasks) pause(r *api.Request, b *pauseBody) (*task.Info, error) {
+	if err := ts.check(); err != nil {
 		return nil, err
 	}
-	return s.tasks.Pause(r.Context(), r.ID("id"), b.For, r.Actor.Name)
+	return ts.control.Pause(r.Context(), r.ID("id"), b.For, r.Actor.Name)
 }
 
-func (s *Server) retryTask(r *api.Request) (*task.Info, error) {
-	if err := s.noTasks(); err != nil {
+func (ts *tasks) retry(r *api.Request) (*task.Info, error) {
+	if err := ts.check(); err != nil {
 		return nil, err
 	}
-	return s.tasks.Retry(r.Context(), r.ID("id"), r.Actor.Name)
+	return ts.control.Retry(r.Context(), r.ID("id"), r.Actor.Name)
 }
 
-func (s *Server) purgeTask(w http.ResponseWriter, r *api.Request) error {
-	if err := s.noTasks(); err != nil {
+func (ts *tasks) purge(w http.ResponseWriter, r *api.Request) error {
+	if err := ts.check(); err != nil {
 		return err
 	}
-	if err := s.tasks.Purge(r.Context(), r.ID("id"), r.Actor.Name); err != nil {
+	if err := ts.control.Purge(r.Context(), r.ID("id"), r.Actor.Name); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-func (s *Server) noStarter() error {
-	if s.starter != nil {
-		return nil
-	}
-	return &posthouse.Error{
-		Code: posthouse.CodeUnsupported, Message: "no tasks are started by themselves here", Hint: "ask a server that was started with a starter of tasks",
-	}
-}
-
-// startTask starts a task. A client that goes away does not undo it.
-func (s *Server) startTask(r *api.Request, start *task.Start) (*task.Started, error) {
-	if err := s.noStarter(); err != nil {
-		return nil, err
-	}
-	return s.starter.Start(context.WithoutCancel(r.Context()), *start, r.Actor.Name)
-}
-
-func (s *Server) startedTask(r *api.Request) (*task.Started, error) {
-	if err := s.noStarter(); err != nil {
-		return nil, err
-	}
-	return s.starter.Outcome(r.Context(), r.Name("thread"))
-}
-
-func (s *Server) listWorkers(r *api.Request) ([]task.WorkerInfo, error) {
-	if err := s.noTasks(); err != nil {
-		return nil, err
-	}
-	return s.tasks.Workers(r.Context())
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/posthouse/posthouse/task/standalone"
 )
 
-// handOut opens a task in each thread, which the Dispatcher of the house has found.
-func (h *house) handOut(threads ...string) *flow.App[string, string] {
+// handOut opens a task in each thread, which the Dispatcher of the test server has found.
+func (h *testServer) handOut(threads ...string) *flow.App[string, string] {
 	h.t.Helper()
 	app, err := flow.New("f", func(ctx context.Context, in string) (string, error) {
 		return step.Remote[string](ctx, "get", "fetch", in)
@@ -36,7 +36,7 @@ func (h *house) handOut(threads ...string) *flow.App[string, string] {
 }
 
 // list returns the open tasks.
-func (h *house) list(query string) (tasks []Task) {
+func (h *testServer) list(query string) (tasks []Task) {
 	h.t.Helper()
 	h.get("/api/tasks" + query).want(http.StatusOK).into(&tasks)
 	return tasks

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -8,18 +9,26 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-func (s *Server) threadRoutes() []*api.Route {
+// threads are /api/threads and /api/coordinations: lines of work, their logs and their
+// deletion.
+type threads struct {
+	ledger    *ledger.Ledger
+	pageBytes int // of records on one page of a log
+}
+
+func (ts *threads) Routes() []*api.Route {
 	const path = "/api/threads"
 	deleted := []api.Answer{{Status: http.StatusOK, Help: "what went", Body: retain.Deleted{}, Media: ""}}
 	return []*api.Route{
 		{
-			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List threads", Handle: s.listThreads,
+			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List threads", Handle: ts.list,
 			Notes: "The thread with the newest entry first: exactly within a page, by the minute from page to page. The next page's cursor is in the headers Link and X-Next-Cursor, and is good for the same order. " +
 				"Who pages by activity sees each thread that rests exactly once; one that gets an entry meanwhile moves to the front and may be missing from the pages that follow, where the next list begins with it. By name (asc, desc) pages miss none.",
 			Query: []api.Param{
@@ -31,30 +40,30 @@ func (s *Server) threadRoutes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of threads", Body: []Thread{}, Media: ""}},
 		},
 		{
-			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a thread", Handle: api.Show(s.getThread),
+			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a thread", Handle: api.Show(ts.get),
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the thread's summary", Body: Thread{}, Media: ""}},
 		},
 		{
-			Method: http.MethodGet, Path: path + "/{id}/log", Role: tokens.Viewer, Summary: "Read a thread's log", Handle: s.threadLog,
+			Method: http.MethodGet, Path: path + "/{id}/log", Role: tokens.Viewer, Summary: "Read a thread's log", Handle: ts.log,
 			Notes:   "Every record, in the log's order; each entry was checked against its hash.",
 			Query:   []api.Param{{Name: "order", Kind: api.EnumParam, Values: []string{"asc", "desc"}, Def: "asc", Help: "desc is newest first"}, limitParam, {Name: "cursor", Kind: api.IntParam, Help: "go on behind this sequence number: X-Next-Cursor of the page before"}},
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of entries", Body: []LogEntry{}, Media: ""}},
 		},
 		{
-			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Delete a thread", Handle: s.deleteThread,
+			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Delete a thread", Handle: ts.delete,
 			Notes: "Threads whose end it waited for are cancelled. If that fails the thread is gone all the same, and the answer has an error beside the counts.",
 			Query: []api.Param{reasonParam}, Answers: []api.Answer{{Status: http.StatusOK, Help: "what went", Body: DeletedThread{}, Media: ""}},
 		},
 		{
-			Method: http.MethodDelete, Path: "/api/coordinations/{name}", Role: tokens.Operator, Summary: "Delete a coordination's checkpoints", Handle: api.Show(s.deleteCoordination),
+			Method: http.MethodDelete, Path: "/api/coordinations/{name}", Role: tokens.Operator, Summary: "Delete a coordination's checkpoints", Handle: api.Show(ts.deleteCoordination),
 			Query: []api.Param{reasonParam}, Answers: deleted,
 		},
 	}
 }
 
-// threadCursor takes the request's cursor, and refuses one that leads to no thread. A
+// readCursor takes the request's cursor, and refuses one that leads to no thread. A
 // deleted one still has the record of that.
-func (s *Server) threadCursor(r *api.Request, q *posthouse.ThreadQuery) error {
+func (ts *threads) readCursor(r *api.Request, q *posthouse.ThreadQuery) error {
 	if !r.Has("cursor") || r.Query["cursor"] == "" {
 		return nil
 	}
@@ -69,23 +78,23 @@ func (s *Server) threadCursor(r *api.Request, q *posthouse.ThreadQuery) error {
 	}
 	q.After = after
 	first := posthouse.Range{Limit: 1, Headers: true, Reverse: true}
-	for _, err := range s.ledger.Store().Read(r.Context(), name, first) {
+	for _, err := range ts.ledger.Store().Read(r.Context(), name, first) {
 		return err
 	}
 	return refused
 }
 
-func (s *Server) listThreads(w http.ResponseWriter, r *api.Request) error {
+func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 	q := posthouse.ThreadQuery{
 		Status: posthouse.Status(r.Query["status"]), Graph: r.Query["graph"], Waiting: r.Query["waiting"] == "true", Released: r.Query["released"] == "true",
 		Descending: r.Query["order"] == "desc", Newest: r.Query["order"] == "newest" || r.Query["order"] == "",
 	}
-	if err := s.threadCursor(r, &q); err != nil {
+	if err := ts.readCursor(r, &q); err != nil {
 		return err
 	}
 	limit := r.Number("limit", defaultLimit)
 	q.Limit = limit + 1
-	page, next, err := api.Collect(s.ledger.Threads(r.Context(), q), limit, func(t *posthouse.ThreadInfo) string {
+	page, next, err := api.Collect(ts.ledger.Threads(r.Context(), q), limit, func(t *posthouse.ThreadInfo) string {
 		if q.Newest {
 			return url.PathEscape(t.ActivityCursor())
 		}
@@ -96,7 +105,7 @@ func (s *Server) listThreads(w http.ResponseWriter, r *api.Request) error {
 	}
 	shown := make([]*Thread, len(page))
 	for i, t := range page {
-		if shown[i], err = s.thread(r, t); err != nil {
+		if shown[i], err = showThread(r.Context(), ts.ledger, t); err != nil {
 			return err
 		}
 	}
@@ -106,12 +115,12 @@ func (s *Server) listThreads(w http.ResponseWriter, r *api.Request) error {
 	return api.WritePage(w, r, shown, next)
 }
 
-func (s *Server) getThread(r *api.Request) (*Thread, error) {
-	t, err := s.ledger.Thread(r.Context(), r.Name("id"))
+func (ts *threads) get(r *api.Request) (*Thread, error) {
+	t, err := ts.ledger.Thread(r.Context(), r.Name("id"))
 	if err != nil {
 		return nil, err
 	}
-	return s.thread(r, t)
+	return showThread(r.Context(), ts.ledger, t)
 }
 
 // A Thread is a thread's summary as the API shows it, with times of a zone in the place of
@@ -132,8 +141,8 @@ type Thread struct {
 // toTime returns the instant of a summary's time.
 func toTime(m posthouse.Millis) time.Time { return time.UnixMilli(int64(m)).UTC() }
 
-// thread looks up when a thread last moved, which its summary knows to the minute.
-func (s *Server) thread(r *api.Request, t *posthouse.ThreadInfo) (*Thread, error) {
+// showThread looks up when a thread last moved, which its summary knows to the minute.
+func showThread(ctx context.Context, l *ledger.Ledger, t *posthouse.ThreadInfo) (*Thread, error) {
 	v := &Thread{ThreadInfo: *t, CreatedAt: toTime(t.Created), UpdatedAt: toTime(t.Updated), Held: showHold(&t.Hold)}
 	if t.Due > 0 {
 		due := toTime(t.Due)
@@ -143,7 +152,7 @@ func (s *Server) thread(r *api.Request, t *posthouse.ThreadInfo) (*Thread, error
 		return v, nil
 	}
 	last := posthouse.Range{Seqs: []uint64{t.Tail.Seq}, Headers: true}
-	for e, err := range s.ledger.Store().Read(r.Context(), t.Thread, last) {
+	for e, err := range l.Store().Read(ctx, t.Thread, last) {
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +172,7 @@ type LogEntry struct {
 	Records    []*posthouse.Event `json:"records"`
 }
 
-func (s *Server) threadLog(w http.ResponseWriter, r *api.Request) error {
+func (ts *threads) log(w http.ResponseWriter, r *api.Request) error {
 	thread := r.Name("id")
 	limit, next, page, size := r.Number("limit", defaultLimit), "", []*LogEntry{}, 0
 	rng := posthouse.Range{Reverse: r.Query["order"] == "desc", Limit: limit + 1}
@@ -174,11 +183,11 @@ func (s *Server) threadLog(w http.ResponseWriter, r *api.Request) error {
 	} else if c > 0 {
 		rng.From = uint64(c) + 1
 	}
-	for e, err := range s.ledger.Log(r.Context(), thread, rng) {
+	for e, err := range ts.ledger.Log(r.Context(), thread, rng) {
 		if err != nil {
 			return err
 		}
-		if len(page) == limit || len(page) > 0 && size > s.limits.Page {
+		if len(page) == limit || len(page) > 0 && size > ts.pageBytes {
 			next = strconv.FormatUint(page[len(page)-1].Seq, 10)
 			break
 		}
@@ -205,8 +214,8 @@ type DeletedThread struct {
 	Error *problem.Details `json:"error,omitempty" doc:"what failed once the thread was gone, such as cancelling what it waited for"`
 }
 
-func (s *Server) deleteThread(w http.ResponseWriter, r *api.Request) error {
-	d, err := retain.DeleteThread(r.Context(), s.ledger, r.Name("id"), deleteOptions(r))
+func (ts *threads) delete(w http.ResponseWriter, r *api.Request) error {
+	d, err := retain.DeleteThread(r.Context(), ts.ledger, r.Name("id"), deleteOptions(r))
 	if d == nil {
 		return err
 	}
@@ -218,6 +227,6 @@ func (s *Server) deleteThread(w http.ResponseWriter, r *api.Request) error {
 	return api.WriteJSON(w, http.StatusOK, out)
 }
 
-func (s *Server) deleteCoordination(r *api.Request) (*retain.Deleted, error) {
-	return retain.DeleteCoordination(r.Context(), s.ledger, r.Name("name"), deleteOptions(r))
+func (ts *threads) deleteCoordination(r *api.Request) (*retain.Deleted, error) {
+	return retain.DeleteCoordination(r.Context(), ts.ledger, r.Name("name"), deleteOptions(r))
 }

@@ -95,7 +95,7 @@ func TestLastUsed(t *testing.T) {
 	}
 	saved := func(want string) {
 		t.Helper()
-		h.server.running.Wait() // nothing else runs: what is written behind the answers
+		h.server.life.Wait() // nothing else runs: what is written behind the answers
 		if u := used(); len(u) != 1 || u["op"] != want {
 			t.Errorf("used: %v, want op at %s", u, want)
 		}
@@ -109,7 +109,7 @@ func TestLastUsed(t *testing.T) {
 		t.Errorf("the file has mode %v", before.Mode())
 	}
 	h.get("/api/me").want(http.StatusOK) // in the same minute nothing is written
-	h.server.running.Wait()
+	h.server.life.Wait()
 	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) {
 		t.Errorf("it was written again: %v", err)
 	}
@@ -130,7 +130,7 @@ func TestLastUsed(t *testing.T) {
 	check(t, os.Mkdir(path, 0o700)) // it cannot be written
 	clock.turn(time.Minute)
 	h.get("/api/me").want(http.StatusOK)
-	h.server.running.Wait()
+	h.server.life.Wait()
 	if !strings.Contains(h.log.String(), "when tokens were last used") {
 		t.Error("the log says nothing")
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // slowReaders opens streams of events whose clients read nothing after the headers.
-func (h *house) slowReaders(n int, as tokens.Role) (all []net.Conn) {
+func (h *testServer) slowReaders(n int, as tokens.Role) (all []net.Conn) {
 	h.t.Helper()
 	for range n {
 		conn, err := net.Dial("tcp", h.http.Listener.Addr().String())
@@ -77,7 +77,7 @@ func TestNoTokenHoldsAllCalls(t *testing.T) {
 	check(t, err)
 	begun, goOn := h.working()
 	defer close(goOn)
-	h.server.limits.Wait = 1
+	h.server.timeout.Wait = 1
 	for range 2 {
 		h.post("/api/agents/dispatch", `{"message":"x"}`).want(http.StatusAccepted)
 		<-begun
@@ -94,7 +94,7 @@ func TestNoTokenHoldsAllCalls(t *testing.T) {
 func TestAnswersMadeAtOnce(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Reads, o.Limits.TokenReads, o.Limits.Wait = 2, 1, 10*time.Millisecond })
 	c := h.saved("t", `"`+strings.Repeat("x", 8<<20-100)+`"`)
-	give, err := h.server.turns.Take(t.Context(), "viewer-token")
+	give, err := h.server.router.turns.Take(t.Context(), "viewer-token")
 	check(t, err)
 	p := h.send(ask{method: "GET", path: "/api/checkpoints/" + string(c.ID), as: tokens.Viewer}).refused(problem.CodeTooMany)
 	if !strings.Contains(p.Detail, "viewer-token") {

@@ -15,6 +15,5 @@
 // the server writes that as a problem. [Show], [Take] and [Reply] make a handler
 // of a func that returns its answer or takes a decoded body.
 //
-// The package may import the root package, server/problem, server/tokens and
-// server/internal/strict.
+// What it may import stands in deps_test.go.
 package api

@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/posthouse/posthouse/server/internal/limit"
 )
 
 // A Recorder collects what the log line of a request says.
@@ -14,8 +16,8 @@ type Recorder struct {
 	Route  *Route
 	Actor  string // the name of the token
 	Err    error
-	Unread *Unread // what counts and bounds what is being written; nil: nothing does
-	Made   func()  // called before the first byte goes out: the answer is made; nil: nobody asks
+	Unread *limit.Unread // what counts and bounds what is being written; nil: nothing does
+	Made   func()        // called before the first byte goes out: the answer is made; nil: nobody asks
 
 	stopped atomic.Bool // a write was given up
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/posthouse/posthouse/server/internal/limit"
 )
 
 const (
@@ -23,7 +25,7 @@ type EventStream struct {
 
 // NewEventStream begins an event stream. From here on errors are events. wall is
 // the clock of the connection's deadlines; unread bounds what its client does not read.
-func NewEventStream(w http.ResponseWriter, wall func() time.Time, unread *Unread) (*EventStream, error) {
+func NewEventStream(w http.ResponseWriter, wall func() time.Time, unread *limit.Unread) (*EventStream, error) {
 	recorder(w).Unread = unread
 	es := &EventStream{w, http.NewResponseController(w), wall}
 	_ = es.rc.SetReadDeadline(time.Time{}) // the body was read, so its deadline does not matter any more

@@ -1,7 +1,11 @@
-// Package page serves the files of the inbox page, the login page and the page
-// that describes all routes. The policy of its answers lets a page load what this
-// server serves, and nothing else.
+// Package page has the routes of browsers: the inbox page, the page of a gate and their files,
+// logging in and out, and the page that describes all routes.
 //
-// The package may import ui, server/internal/api, server/internal/strict and
-// server/problem.
+//	p, err := page.New(auth)
+//	routes := append(others, p.Routes()...)
+//	err = p.Describe(routes) // makes /docs
+//
+// The policy of the answers lets a page load what this server serves, and nothing else.
+//
+// What it may import stands in deps_test.go.
 package page

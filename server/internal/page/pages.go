@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/auth"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/ui"
@@ -22,14 +23,15 @@ const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; fra
 
 // Pages holds the embedded files, and docs.html made of its template.
 type Pages struct {
+	auth      *auth.Authenticator
 	files     map[string][]byte
 	tags      map[string]string // ETags
 	loginForm *template.Template
 }
 
-// New reads the embedded files, and describes the routes for people.
-func New(routes []*api.Route) (*Pages, error) {
-	p := &Pages{files: map[string][]byte{}, tags: map[string]string{}}
+// New reads the embedded files. [Pages.Describe] completes them.
+func New(a *auth.Authenticator) (*Pages, error) {
+	p := &Pages{auth: a, files: map[string][]byte{}, tags: map[string]string{}}
 	entries, err := ui.Files.ReadDir(".")
 	if err != nil {
 		return nil, err
@@ -44,16 +46,22 @@ func New(routes []*api.Route) (*Pages, error) {
 	if p.loginForm, err = template.New("login").Parse(string(p.files["login.html"])); err != nil {
 		return nil, err
 	}
+	return p, nil
+}
+
+// Describe makes the page that describes the routes for people. It is called once, before
+// anything is served.
+func (p *Pages) Describe(routes []*api.Route) error {
 	docs, err := template.New("docs").Parse(string(p.files["docs.html"]))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var b bytes.Buffer
 	if err := docs.Execute(&b, docRows(routes)); err != nil {
-		return nil, err
+		return err
 	}
 	p.add("docs.html", b.Bytes())
-	return p, nil
+	return nil
 }
 
 func (p *Pages) add(name string, data []byte) {
@@ -123,8 +131,8 @@ func mediaType(name string) string {
 	return "image/svg+xml"
 }
 
-// Serve answers with an embedded file.
-func (p *Pages) Serve(w http.ResponseWriter, r *http.Request, name string) {
+// writeFile answers with an embedded file.
+func (p *Pages) writeFile(w http.ResponseWriter, r *http.Request, name string) {
 	pageHeaders(w, mediaType(name))
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("ETag", p.tags[name])

@@ -1,8 +1,9 @@
 // Package session keeps the logins of browsers and the sessions of clients. [Logins]
-// are in a file beside the tokens, behind a cookie; [Clients] are in slots of the store, behind a token.
+// are in a file beside the tokens, behind a cookie; a [Store] has the sessions of clients in
+// slots, behind a token. [Sessions] are the routes of these: /api/session. A [Client] is the
+// session of one request or connection.
 //
 // Neither keeps a secret: cookies and tokens are kept as hashes.
 //
-// The package may import the root package, internal/filelock, internal/secretfile,
-// server/internal/api, server/problem and server/tokens.
+// What it may import stands in deps_test.go.
 package session

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+// about is what the server tells of itself: /api/encryption, /api/me and /openapi.json.
+type about struct {
+	ledger  *ledger.Ledger
+	openapi []byte // made of all routes
+}
+
+func (ab *about) Routes() []*api.Route {
+	return []*api.Route{
+		{
+			Method: http.MethodGet, Path: "/api/encryption", Role: tokens.Viewer, Summary: "How is stored data protected?", Handle: api.Show(ab.getEncryption),
+			Notes:   "The encryption and signing keys used for new entries. Each thread's summary says whether it is sealed.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "how stored data is encrypted and signed", Body: ledger.EncryptionStatus{}, Media: ""}},
+		},
+		{
+			Method: http.MethodGet, Path: "/api/me", Role: tokens.Viewer, Summary: "Who am I?", Handle: api.Show(ab.getMe),
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the token that was sent, or stands behind the cookie", Body: meBody{}, Media: ""}},
+		},
+		{
+			Method: http.MethodGet, Path: "/openapi.json", Summary: "This description", Handle: ab.getOpenAPI,
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "OpenAPI 3.1", Body: nil, Media: "application/json"}},
+		},
+	}
+}
+
+type meBody struct {
+	Name string      `json:"name"`
+	Role tokens.Role `json:"role"` // viewer, approver, operator or worker
+}
+
+func (ab *about) getMe(r *api.Request) (meBody, error) {
+	return meBody{r.Actor.Name, r.Actor.Role}, nil
+}
+
+func (ab *about) getEncryption(*api.Request) (ledger.EncryptionStatus, error) {
+	return ab.ledger.EncryptionStatus(), nil
+}
+
+func (ab *about) getOpenAPI(w http.ResponseWriter, _ *api.Request) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-cache")
+	_, _ = w.Write(ab.openapi) // the client may be gone: nobody else to tell
+	return nil
+}

@@ -1,0 +1,314 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/auth"
+	"github.com/posthouse/posthouse/server/problem"
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+const (
+	gateTokens       = "$approvals"       // the thread of their slots
+	gateTokensOfSlot = 400                // that have not ended, in one of the 256 slots
+	maxGateToken     = 7 * 24 * time.Hour // how long one is good
+)
+
+// A gateToken is what is kept of an approval token. That it was used is no part of it:
+// the decision names it, so deciding and using it up are one commit.
+type gateToken struct {
+	Gate     posthouse.ID        `json:"gate"`
+	Hash     posthouse.Hash      `json:"hash"` // SHA-256 of the secret
+	For      string              `json:"for"`  // whose decision it carries
+	Maker    gateTokenMaker      `json:"maker"`
+	Shown    posthouse.Hash      `json:"shown"` // the gate's entry
+	Verdicts []posthouse.Verdict `json:"verdicts"`
+	Until    posthouse.Millis    `json:"until"`
+}
+
+// A gateTokenMaker is the access token that an approval token was made with. They end
+// together.
+type gateTokenMaker struct {
+	Name string         `json:"name"`
+	Role tokens.Role    `json:"role"`
+	Hash posthouse.Hash `json:"hash"`
+}
+
+type gateTokenBody struct {
+	For       string              `json:"for,omitempty" doc:"whose decision it carries, if not the access token's owner's; needs the role operator"`
+	Verdicts  []posthouse.Verdict `json:"verdicts,omitempty" doc:"which it may give; approve and reject unless set"`
+	ExpiresAt *time.Time          `json:"expiresAt,omitempty" doc:"when it ends; at the latest, and unless set: the gate's deadline, the access token's, or in 7 days"`
+}
+
+// A GateToken is a new approval token.
+type GateToken struct {
+	Token     string              `json:"token,omitempty" doc:"64 hexadecimal digits, shown only now"`
+	Gate      posthouse.ID        `json:"gate"`
+	For       string              `json:"for" doc:"whose decision it carries"`
+	By        string              `json:"by" doc:"who made it"`
+	Verdicts  []posthouse.Verdict `json:"verdicts" doc:"which it may give"`
+	Shown     posthouse.Hash      `json:"shown" doc:"hash of what the gate shows: the decision counts for that alone"`
+	ExpiresAt time.Time           `json:"expiresAt"`
+}
+
+type tokenDecideBody struct {
+	Verdict posthouse.Verdict `json:"verdict" doc:"one of those of the token"`
+	Reason  string            `json:"reason,omitempty" doc:"at most 4,000 bytes"`
+	Value   json.RawMessage   `json:"value,omitempty" doc:"the changed values of edit, the answer of respond"`
+}
+
+// A TokenDecision answers a decision that an approval token carried.
+type TokenDecision struct {
+	Gate     posthouse.ID        `json:"gate"`
+	Decision *posthouse.Decision `json:"decision,omitempty"`
+	Vote     *posthouse.Decision `json:"vote,omitempty" doc:"on a gate that asks several people, while more votes are needed"`
+	Missing  int                 `json:"missing,omitempty" doc:"how many approvals the gate still needs"`
+}
+
+// approvalTokens are /api/gates/{id}/token and decide-by-token. What is kept of the tokens is
+// in slots of the store.
+type approvalTokens struct {
+	ledger   *ledger.Ledger
+	recovery *recovery
+	auth     *auth.Authenticator // of the access tokens that they were made with
+	now      func() time.Time
+}
+
+func (ts *approvalTokens) Routes() []*api.Route {
+	const path = "/api/gates"
+	return []*api.Route{
+		{
+			Method: http.MethodPost, Path: path + "/{id}/token", Role: tokens.Approver, Summary: "Make an approval token: one decision of this gate, for who has no access",
+			Notes: "For one person, who must be allowed to decide; the same rules hold once it is used. Another one for the same person ends the first. The server keeps its hash alone.",
+			Body:  gateTokenBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the token", Body: GateToken{}, Media: ""}}, Handle: api.Reply(ts.makeToken),
+		},
+		{
+			Method: http.MethodPost, Path: path + "/{id}/decide-by-token", Approval: true, Summary: "Decide with an approval token", State: true,
+			Notes: "In the header Authorization: Bearer, as an access token is. It is taken once: a second use gets 409 with the first decision. " +
+				"One that is unknown, another gate's, replaced or past its time gets the same 401. It answers once the decision is on record.",
+			Body: tokenDecideBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "what went on record", Body: TokenDecision{}, Media: ""}}, Handle: ts.decide,
+		},
+	}
+}
+
+// makeToken makes a token for a person who may give its verdicts now. Whether they
+// still may is checked again when it is used.
+func (ts *approvalTokens) makeToken(r *api.Request, b *gateTokenBody) (*GateToken, error) {
+	g, err := ts.ledger.Gate(r.Context(), r.ID("id"))
+	if err != nil {
+		return nil, err
+	}
+	person, actor, err := auth.ActingFor(r.Actor, b.For)
+	if err != nil {
+		return nil, err
+	}
+	now := ts.now()
+	switch {
+	case g.Decision != nil:
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeDecided, Decision: g.Decision, Message: "gate " + string(g.ID) + " was decided before: " + string(g.Decision.Verdict) + " by " + g.Decision.By,
+			Hint: "the decision stands; a fork asks again",
+		}
+	case g.Lapsed(now):
+		return nil, &posthouse.Error{Code: posthouse.CodeExpired, Message: "the deadline of gate " + string(g.ID) + " has passed", Hint: "posthouse ask-again " + string(g.ID)}
+	case g.Kind == posthouse.GateSession:
+		return nil, posthouse.Invalid("gate", "%s waits on a connection; there are no tokens for it", g.ID)
+	}
+	verdicts, err := tokenVerdicts(g, &posthouse.Decision{By: person, Actor: actor}, b.Verdicts, now)
+	if err != nil {
+		return nil, err
+	}
+	until := now.Add(maxGateToken)
+	for _, end := range []time.Time{g.ExpiresAt, r.Actor.ExpiresAt} {
+		if !end.IsZero() && end.Before(until) {
+			until = end
+		}
+	}
+	if b.ExpiresAt != nil {
+		if !now.Before(*b.ExpiresAt) || until.Before(*b.ExpiresAt) {
+			return nil, posthouse.Invalid("expiresAt", "must be in the future, and not after %s", until.UTC().Format(time.RFC3339))
+		}
+		until = *b.ExpiresAt
+	}
+	secret := tokens.NewApproval()
+	t := gateToken{
+		Gate: g.ID, Hash: sha256.Sum256([]byte(secret)), For: person, Maker: gateTokenMaker{r.Actor.Name, r.Actor.Role, r.Actor.Hash},
+		Shown: g.Hash, Verdicts: verdicts, Until: posthouse.Millis(until.UnixMilli()),
+	}
+	if err := ts.keep(r.Context(), t); err != nil {
+		return nil, err
+	}
+	return &GateToken{
+		Token: secret, Gate: g.ID, For: person, By: r.Actor.Name, Verdicts: verdicts, Shown: g.Hash, ExpiresAt: time.UnixMilli(int64(t.Until)).UTC(),
+	}, nil
+}
+
+// tokenVerdicts returns the verdicts of a new token, or why the person may not give one
+// of them.
+func tokenVerdicts(g *posthouse.Gate, d *posthouse.Decision, asked []posthouse.Verdict, now time.Time) (vs []posthouse.Verdict, err error) {
+	if len(asked) == 0 {
+		for _, v := range []posthouse.Verdict{posthouse.Approve, posthouse.Reject} {
+			if g.Allows(v) {
+				asked = append(asked, v)
+			}
+		}
+	}
+	if len(asked) == 0 {
+		return nil, posthouse.Invalid("verdicts", "are required for this gate, which allows %v", g.Verdicts)
+	}
+	for _, v := range asked {
+		if !posthouse.KnownVerdict(v) {
+			return nil, posthouse.Invalid("verdicts", "%.40q is not one of approve, reject, edit, respond", string(v))
+		}
+		one := *d
+		one.Verdict = v
+		if err := g.MayGive(&one, now); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(vs, v) {
+			vs = append(vs, v)
+		}
+	}
+	return vs, nil
+}
+
+// decide decides the gate in the name of the person that the token is for. The
+// Ledger checks their right as it does everybody's.
+func (ts *approvalTokens) decide(w http.ResponseWriter, r *api.Request) error {
+	t, err := ts.find(r)
+	if err != nil {
+		return err
+	}
+	api.NoteActor(w, t.For)
+	var b tokenDecideBody
+	if err := r.Decode(&b); err != nil {
+		return err
+	}
+	if !slices.Contains(t.Verdicts, b.Verdict) {
+		return posthouse.Invalid("verdict", "%.40q is not among those of this token: %v", string(b.Verdict), t.Verdicts)
+	}
+	g, err := ts.ledger.Gate(r.Context(), t.Gate)
+	if err != nil {
+		return err
+	}
+	d := posthouse.Decision{Verdict: b.Verdict, By: t.For, Reason: b.Reason, Value: b.Value, Shown: t.Shown, Token: t.Hash}
+	if t.Maker.Name != t.For {
+		d.Actor = t.Maker.Name
+	}
+	if g.Decision == nil {
+		if err := ts.recovery.check(r.Context(), g, &d); err != nil {
+			return err
+		}
+	}
+	// A client that goes away does not undo its decision.
+	g, err = ts.ledger.Decide(context.WithoutCancel(r.Context()), g.ID, d)
+	if err != nil {
+		return t.hides(err)
+	}
+	a := &TokenDecision{Gate: g.ID, Decision: g.Decision, Missing: g.Missing()}
+	if g.Decision == nil {
+		a.Vote = &g.Votes[len(g.Votes)-1]
+	}
+	return api.WriteJSON(w, http.StatusOK, a)
+}
+
+// hides leaves out of an error what the token's holder may not read: the words of a
+// decision that another one gave.
+func (t *gateToken) hides(err error) error {
+	var e *posthouse.Error
+	if !errors.As(err, &e) || e.Decision == nil || e.Decision.Token == t.Hash {
+		return err
+	}
+	less, d := *e, e.Decision
+	less.Decision = &posthouse.Decision{Gate: d.Gate, Verdict: d.Verdict, By: d.By, At: d.At}
+	return &less
+}
+
+// find returns the approval token of a request. All that is wrong with one gets
+// the same answer, and the gate is not looked at before.
+func (ts *approvalTokens) find(r *api.Request) (*gateToken, error) {
+	refused := &posthouse.Error{
+		Code: problem.CodeUnauthenticated, Message: "a valid approval token of this gate is needed",
+		Hint: "send Authorization: Bearer with it, or ask whoever sent it for another",
+	}
+	secret, _ := auth.Bearer(r.Request)
+	if !tokens.IsApproval(secret) {
+		return nil, refused
+	}
+	all, _, err := ts.beside(r.Context(), r.ID("id"))
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(secret))
+	var t *gateToken
+	for i := range all { // all of them, so that the time it takes reveals nothing
+		if subtle.ConstantTimeCompare(sum[:], all[i].Hash[:]) == 1 {
+			t = &all[i]
+		}
+	}
+	if t == nil || t.Gate != r.ID("id") || posthouse.Millis(ts.now().UnixMilli()) >= t.Until {
+		return nil, refused
+	}
+	switch ok, err := ts.auth.Current(tokens.Token{Name: t.Maker.Name, Role: t.Maker.Role, Hash: t.Maker.Hash}); {
+	case err != nil:
+		return nil, ts.auth.Unavailable(err)
+	case !ok:
+		return nil, refused
+	}
+	return t, nil
+}
+
+// beside returns the approval tokens in a gate's slot, which are also those of
+// other gates.
+func (ts *approvalTokens) beside(ctx context.Context, gate posthouse.ID) (all []gateToken, revision uint64, err error) {
+	have, err := ts.ledger.Store().Slot(ctx, gateTokenSlot(gate), posthouse.SlotOp{Verb: posthouse.SlotGet})
+	switch {
+	case errors.Is(err, posthouse.ErrNotFound):
+		return nil, 0, nil
+	case err != nil:
+		return nil, 0, err
+	case json.Unmarshal(have.Value, &all) != nil:
+		return nil, 0, &posthouse.Error{Code: posthouse.CodeCorrupt, Message: "the approval tokens do not decode"}
+	}
+	return all, have.Revision, nil
+}
+
+// keep puts a token in its slot, in the place of an earlier one for the same
+// person. Tokens that have ended go.
+func (ts *approvalTokens) keep(ctx context.Context, t gateToken) error {
+	for {
+		all, revision, err := ts.beside(ctx, t.Gate)
+		if err != nil {
+			return err
+		}
+		now := posthouse.Millis(ts.now().UnixMilli())
+		all = slices.DeleteFunc(all, func(x gateToken) bool { return now >= x.Until || x.Gate == t.Gate && x.For == t.For })
+		if len(all) >= gateTokensOfSlot {
+			return &posthouse.Error{Code: problem.CodeTooMany, Message: "too many approval tokens have not ended", Hint: "decide the gate in another way, or try again later"}
+		}
+		value, err := json.Marshal(append(all, t))
+		if err != nil {
+			return err
+		}
+		_, err = ts.ledger.Store().Slot(ctx, gateTokenSlot(t.Gate), posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: revision})
+		if !errors.Is(err, posthouse.ErrConflict) {
+			return err
+		}
+	}
+}
+
+func gateTokenSlot(gate posthouse.ID) posthouse.SlotKey {
+	sum := sha256.Sum256([]byte(gate))
+	return posthouse.SlotKey{Thread: gateTokens, Step: hex.EncodeToString(sum[:1])}
+}

@@ -1,0 +1,132 @@
+package server
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/problem"
+)
+
+// A Checkpoint is a checkpoint as the API shows it, its state as JSON. A state of one
+// part called state is opaque and shown as that value; any other is an object with a
+// member for each part. A part of another codec is shown as base64 and named in
+// Codecs, so nothing inside a state can pass for such a part.
+type Checkpoint struct {
+	posthouse.Header
+	State    json.RawMessage   `json:"state,omitempty" doc:"absent where only headers were asked for"`
+	Codecs   map[string]string `json:"codecs,omitempty" doc:"parts that are not JSON: shown as base64"`
+	Parts    []PartSize        `json:"parts,omitempty"`
+	Metadata map[string]string `json:"metadata,omitzero"`
+	Problem  *problem.Details  `json:"problem,omitempty" doc:"in lists: why its state cannot be read"`
+
+	Decision *posthouse.Decision `json:"decision,omitempty" doc:"what led to it; on the answer to a decision only"`
+	Branched *Outcome            `json:"head,omitempty" doc:"where its branch is by now; on answers that waited only"`
+}
+
+// An Outcome says where a branch is after the work that an answer waited for.
+type Outcome struct {
+	posthouse.BranchHead
+	Error   string          `json:"error,omitempty" doc:"why it failed"`
+	Effects []posthouse.Use `json:"effects,omitempty" doc:"what acted on the world meanwhile, on this branch"`
+}
+
+// A PartSize names a part of a state.
+type PartSize struct {
+	Name  string `json:"name"`
+	Codec string `json:"codec"`
+	Size  int    `json:"size"` // bytes
+}
+
+// view returns a checkpoint as the API shows it.
+func view(c *posthouse.Checkpoint) (*Checkpoint, error) {
+	v := &Checkpoint{Header: c.Header, Metadata: map[string]string{}}
+	maps.Copy(v.Metadata, c.Metadata)
+	shown := make(map[string]json.RawMessage, len(c.State))
+	for _, name := range slices.Sorted(maps.Keys(c.State)) {
+		val := c.State[name]
+		v.Parts = append(v.Parts, PartSize{name, val.Codec, len(val.Data)})
+		raw, plain := showValue(val)
+		if !plain {
+			if v.Codecs == nil {
+				v.Codecs = map[string]string{}
+			}
+			v.Codecs[name] = val.Codec
+		}
+		shown[name] = raw
+	}
+	if isOpaque(c.State) {
+		v.State = shown[posthouse.OpaquePart]
+		return v, nil
+	}
+	raw, err := json.Marshal(shown)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s cannot be shown: %w", c.ID, err)
+	}
+	v.State = raw
+	return v, nil
+}
+
+func isOpaque(s posthouse.State) bool {
+	_, ok := s[posthouse.OpaquePart]
+	return ok && len(s) == 1
+}
+
+// showValue returns a value as JSON: as it is if it is JSON, else as base64.
+func showValue(v posthouse.Value) (raw json.RawMessage, plain bool) {
+	if v.Codec == posthouse.JSON.Name() && json.Valid(v.Data) {
+		return v.Data, true
+	}
+	return json.RawMessage(`"` + base64.StdEncoding.EncodeToString(v.Data) + `"`), false
+}
+
+// readState reads a state in the form in which view shows one.
+func readState(raw json.RawMessage, codecs map[string]string, opaque bool) (posthouse.State, error) {
+	if opaque {
+		v, err := readValue("state", raw, codecs[posthouse.OpaquePart])
+		return posthouse.State{posthouse.OpaquePart: v}, err
+	}
+	var parts map[string]json.RawMessage
+	if json.Unmarshal(raw, &parts) != nil || parts == nil {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "state", Message: "must be an object with a member for each part",
+			Hint: "this checkpoint's state has parts; see how it is shown",
+		}
+	}
+	return readParts(parts, codecs)
+}
+
+func readParts(parts map[string]json.RawMessage, codecs map[string]string) (posthouse.State, error) {
+	s := make(posthouse.State, len(parts))
+	for name, raw := range parts {
+		v, err := readValue(fmt.Sprintf("part %.80s", name), raw, codecs[name])
+		if err != nil {
+			return nil, err
+		}
+		s[name] = v
+	}
+	for name := range codecs {
+		if _, ok := s[name]; !ok {
+			return nil, posthouse.Invalid("codecs", "names %.80q, which is not among the parts given", name)
+		}
+	}
+	return s, nil
+}
+
+func readValue(field string, raw json.RawMessage, codec string) (posthouse.Value, error) {
+	if codec == "" || codec == posthouse.JSON.Name() {
+		return posthouse.Value{Codec: posthouse.JSON.Name(), Data: raw}, nil
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return posthouse.Value{}, posthouse.Invalid(field, "must be base64 in a string, since its codec is %.40q", codec)
+	}
+	data, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return posthouse.Value{}, posthouse.Invalid(field, "is not base64")
+	}
+	return posthouse.Value{Codec: codec, Data: data}, nil
+}

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/task/deadletter"
+)
+
+// Purged says how many dead letters were taken out.
+type Purged struct {
+	Purged int `json:"purged"`
+}
+
+// deadLetters are /api/dead-letters: messages about tasks that could not be used.
+type deadLetters struct{ box deadletter.Box } // nil: none come here
+
+func (dl *deadLetters) Routes() []*api.Route {
+	const path = "/api/dead-letters"
+	return []*api.Route{
+		{
+			Method: http.MethodGet, Path: path, Role: tokens.Operator, Summary: "List dead letters", Handle: api.Show(dl.list),
+			Notes: "Messages of workers and engines that do not parse or are too large, the newest first. They are bounded in number, bytes and age. A task that failed for good is none: see failed tasks.",
+			Query: []api.Param{limitParam}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the letters", Body: []deadletter.Letter{}, Media: ""}},
+		},
+		{
+			Method: http.MethodPost, Path: path + "/{id}/replay", Role: tokens.Operator, Summary: "Send a dead letter again", Handle: dl.replay,
+			Notes:   "A hint goes to its queue, and is taken out here. 501 for a request: its sender was answered.",
+			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is sent", Body: nil, Media: ""}},
+		},
+		{
+			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Take a dead letter out", Handle: dl.remove,
+			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is gone", Body: nil, Media: ""}},
+		},
+		{
+			Method: http.MethodDelete, Path: path, Role: tokens.Operator, Summary: "Take all dead letters out", Handle: api.Show(dl.purge),
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "how many there were", Body: Purged{}, Media: ""}},
+		},
+	}
+}
+
+// check fails on a server that has no box.
+func (dl *deadLetters) check() error {
+	if dl.box != nil {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeUnsupported, Message: "no messages come here that could be dead letters", Hint: "ask a server that workers reach over NATS",
+	}
+}
+
+func (dl *deadLetters) list(r *api.Request) ([]deadletter.Letter, error) {
+	if err := dl.check(); err != nil {
+		return nil, err
+	}
+	all, err := dl.box.Letters(r.Context(), r.Number("limit", defaultLimit))
+	if all == nil {
+		all = []deadletter.Letter{}
+	}
+	return all, err
+}
+
+func (dl *deadLetters) replay(w http.ResponseWriter, r *api.Request) error {
+	if err := dl.check(); err != nil {
+		return err
+	}
+	if err := dl.box.Replay(r.Context(), string(r.ID("id"))); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (dl *deadLetters) remove(w http.ResponseWriter, r *api.Request) error {
+	if err := dl.check(); err != nil {
+		return err
+	}
+	if err := dl.box.Remove(r.Context(), string(r.ID("id"))); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (dl *deadLetters) purge(r *api.Request) (*Purged, error) {
+	if err := dl.check(); err != nil {
+		return nil, err
+	}
+	n, err := dl.box.Purge(r.Context())
+	return &Purged{n}, err
+}

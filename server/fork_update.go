@@ -1,0 +1,148 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/server/internal/api"
+)
+
+// A forkBody says what a fork changes. State and Patch have the form in which a
+// checkpoint is shown.
+type forkBody struct {
+	State  json.RawMessage            `json:"state,omitempty" doc:"the whole new state, in the form in which the checkpoint's state is shown"`
+	Patch  map[string]json.RawMessage `json:"patch,omitempty" doc:"members to replace in the state as it is shown; the others stay"`
+	Codecs map[string]string          `json:"codecs,omitempty" doc:"parts given as base64, with their codec"`
+	Branch string                     `json:"branch,omitempty" doc:"the new branch's name; fork-1, fork-2, ... unless given"`
+	Thread string                     `json:"thread,omitempty" doc:"fork into this new thread instead"`
+	Run    bool                       `json:"run,omitempty" doc:"resume the fork at once, and answer as a resume does; as the parameter"`
+}
+
+func (cs *checkpoints) fork(w http.ResponseWriter, r *api.Request, b *forkBody) (err error) {
+	id := r.ID("id")
+	if r.Has("state") {
+		if b.State != nil {
+			return posthouse.Invalid("state", "is given in the query and in the body")
+		}
+		if b.State, err = json.Marshal(r.Query["state"]); err != nil {
+			return err
+		}
+	}
+	if b.State != nil && b.Patch != nil {
+		return posthouse.Invalid("patch", "goes with a state that is kept, not with a new one")
+	}
+	o := &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name}
+	if b.State != nil || b.Patch != nil {
+		if err := cs.forkState(r, id, b, o); err != nil {
+			return err
+		}
+	} else if len(b.Codecs) > 0 {
+		return posthouse.Invalid("codecs", "go with a state or a patch")
+	}
+	run := b.Run || r.Query["run"] == "true"
+	if run {
+		if err := cs.mayRunFork(r.Context(), id, o); err != nil {
+			return err
+		}
+	}
+	c, err := cs.ledger.Fork(r.Context(), id, o)
+	if err != nil {
+		return err
+	}
+	if run && c.Status == posthouse.StatusInterrupted && len(c.Next) > 0 {
+		return cs.goOn(w, r, &c.Header)
+	}
+	return writeCheckpoint(w, c)
+}
+
+// mayRunFork refuses a fork that no program here would run. It is asked before the fork is
+// made.
+func (cs *checkpoints) mayRunFork(ctx context.Context, source posthouse.ID, o *ledger.ForkOptions) error {
+	if cs.runner == nil {
+		return noPrograms()
+	}
+	check, ok := cs.runner.(ReplayChecker)
+	if !ok {
+		return nil
+	}
+	c, err := cs.ledger.Get(ctx, source)
+	if err != nil || len(c.Next) == 0 {
+		return err
+	}
+	switch {
+	case o.Replace != nil:
+		c.State = o.Replace
+	case o.Patch != nil:
+		c.State = maps.Clone(c.State)
+		maps.Copy(c.State, o.Patch)
+	}
+	return check.CheckReplay(ctx, c)
+}
+
+// forkState reads the body's state or patch into o, by the shape of the source's state.
+func (cs *checkpoints) forkState(r *api.Request, id posthouse.ID, b *forkBody, o *ledger.ForkOptions) (err error) {
+	src, err := cs.ledger.Get(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	opaque := isOpaque(src.State) || len(src.State) == 0
+	switch {
+	case b.State != nil && r.Has("state"):
+		o.Replace, err = readState(b.State, nil, true) // text is one opaque value
+	case b.State != nil:
+		o.Replace, err = readState(b.State, b.Codecs, opaque)
+	case opaque && len(b.Codecs) > 0:
+		err = posthouse.Invalid("codecs", "go with a patch of parts; this state is one opaque value")
+	case opaque:
+		var raw []byte
+		if raw, err = json.Marshal(b.Patch); err == nil {
+			o.Merge, err = readState(raw, nil, true)
+		}
+	default:
+		o.Patch, err = readParts(b.Patch, b.Codecs)
+	}
+	if err != nil {
+		return err
+	}
+	return cs.checkForked(src, b, o)
+}
+
+// checkForked refuses a state or a patch that the source's program would not know.
+func (cs *checkpoints) checkForked(src *posthouse.Checkpoint, b *forkBody, o *ledger.ForkOptions) error {
+	if raw, ok := src.State[posthouse.OpaquePart]; ok && o.Merge != nil {
+		var known map[string]json.RawMessage
+		if json.Unmarshal(raw.Data, &known) != nil || len(known) == 0 {
+			return nil
+		}
+		for _, name := range slices.Sorted(maps.Keys(b.Patch)) {
+			if _, ok := known[name]; !ok {
+				return &posthouse.Error{
+					Code: posthouse.CodeInvalid, Field: name, Message: "is no member of the state; there is " + strings.Join(slices.Sorted(maps.Keys(known)), ", "),
+					Hint: "give one of these, or the whole new state",
+				}
+			}
+		}
+		return nil
+	}
+	check, ok := cs.runner.(StateChecker)
+	if !ok || src.Graph == "" {
+		return nil
+	}
+	changed := o.Patch
+	if changed == nil {
+		changed = o.Replace
+	}
+	if _, opaque := changed[posthouse.OpaquePart]; opaque {
+		return nil
+	}
+	if k, ok := cs.runner.(StateKnower); ok && k.KnowsState(src) {
+		o.Parts = slices.Collect(maps.Keys(o.Patch))
+	}
+	return check.CheckState(src, changed)
+}

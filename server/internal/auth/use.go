@@ -1,0 +1,45 @@
+package auth
+
+import "github.com/posthouse/posthouse/server/tokens"
+
+// noteUse notes that a token was used, and has it written in the background. Once the server
+// is closed it does not: Close writes them once more.
+func (a *Authenticator) noteUse(x tokens.Token) {
+	if a.tokens.Used(x) {
+		a.life.Go(a.SaveUsed)
+	}
+}
+
+// SaveUsed writes when tokens were last used.
+func (a *Authenticator) SaveUsed() {
+	if err := a.tokens.SaveUsed(); err != nil {
+		a.log.Warn("when tokens were last used cannot be written", "error", err)
+	}
+}
+
+// Current reports whether a token is still good, or why that cannot be said. It does not note
+// its use.
+func (a *Authenticator) Current(x tokens.Token) (bool, error) { return a.tokens.Current(x) }
+
+// CheckUse returns why the token of a message is not good any more, and notes its use if it
+// is.
+func (a *Authenticator) CheckUse(x tokens.Token) error {
+	switch ok, err := a.tokens.Current(x); {
+	case err != nil:
+		return a.Unavailable(err)
+	case !ok:
+		return a.Unauthenticated(x)
+	}
+	a.noteUse(x)
+	return nil
+}
+
+// Valid reports whether the token of an open stream is still good, and notes its use.
+func (a *Authenticator) Valid(x tokens.Token) bool {
+	ok, err := a.tokens.Current(x)
+	ok = ok && err == nil
+	if ok {
+		a.noteUse(x)
+	}
+	return ok
+}

@@ -1,0 +1,90 @@
+package page
+
+import (
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/problem"
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+// Routes are the routes of the pages and their files, and of logging in and out.
+func (p *Pages) Routes() []*api.Route {
+	html := []api.Answer{{Status: http.StatusOK, Help: "a page", Body: nil, Media: "text/html"}}
+	return []*api.Route{
+		{Method: http.MethodGet, Path: "/{$}", Role: tokens.Viewer, Style: api.Page, Summary: "The inbox page", Handle: p.serve("index.html"), Answers: html},
+		{Method: http.MethodGet, Path: "/gates/{id}", Role: tokens.Viewer, Style: api.Page, Summary: "The page of a gate: who decided it, and what ran under the decision", Handle: p.serve("gate.html"), Answers: html},
+		{Method: http.MethodGet, Path: "/docs", Role: tokens.Viewer, Style: api.Page, Summary: "This description, for people", Handle: p.serve("docs.html"), Answers: html},
+		{Method: http.MethodGet, Path: "/login", Style: api.Page, Summary: "The login page", Handle: p.getLogin, Answers: html},
+		{
+			Method: http.MethodPost, Path: "/login", Style: api.Page, Form: true, Summary: "Log in with an access token", Handle: p.postLogin,
+			Notes:   "Sets the session cookie, HttpOnly and SameSite=Strict, and leads to the inbox.",
+			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "logged in", Body: nil, Media: ""}, {Status: http.StatusUnauthorized, Help: "the login page again", Body: nil, Media: "text/html"}},
+		},
+		{
+			Method: http.MethodPost, Path: "/logout", Style: api.Page, Form: true, Role: tokens.Viewer, Summary: "Log out", Handle: p.logout,
+			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "logged out", Body: nil, Media: ""}},
+		},
+		{Method: http.MethodGet, Path: "/login/style.css", Style: api.Asset, Summary: "The pages' style", Handle: p.serve("style.css"), Answers: []api.Answer{{Status: http.StatusOK, Help: "CSS", Body: nil, Media: "text/css"}}},
+		{Method: http.MethodGet, Path: "/login/icon.svg", Style: api.Asset, Summary: "The pages' icon", Handle: p.serve("icon.svg"), Answers: []api.Answer{{Status: http.StatusOK, Help: "SVG", Body: nil, Media: "image/svg+xml"}}},
+		{Method: http.MethodGet, Path: "/hidden.js", Role: tokens.Viewer, Style: api.Asset, Summary: "How the pages mark characters that people do not see", Handle: p.serve("hidden.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
+		{Method: http.MethodGet, Path: "/json.js", Role: tokens.Viewer, Style: api.Asset, Summary: "How the inbox page reads JSON", Handle: p.serve("json.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
+		{Method: http.MethodGet, Path: "/shared.js", Role: tokens.Viewer, Style: api.Asset, Summary: "What the pages' scripts share", Handle: p.serve("shared.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
+		{Method: http.MethodGet, Path: "/weak.js", Role: tokens.Viewer, Style: api.Asset, Summary: "How the pages say what the store may lose", Handle: p.serve("weak.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
+		{Method: http.MethodGet, Path: "/gate.js", Role: tokens.Viewer, Style: api.Asset, Summary: "The gate page's script", Handle: p.serve("gate.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
+		{Method: http.MethodGet, Path: "/inbox.js", Role: tokens.Viewer, Style: api.Asset, Summary: "The inbox page's script", Handle: p.serve("inbox.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
+	}
+}
+
+// serve answers with a page or a file of one. A browser asks each time whether it
+// has changed, so a new version of the server never runs an old page.
+func (p *Pages) serve(name string) api.Handler {
+	return func(w http.ResponseWriter, r *api.Request) error {
+		p.writeFile(w, r.Request, name)
+		return nil
+	}
+}
+
+func (p *Pages) getLogin(w http.ResponseWriter, _ *api.Request) error {
+	p.Login(w, http.StatusOK, "")
+	return nil
+}
+
+func (p *Pages) postLogin(w http.ResponseWriter, r *api.Request) error {
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/x-www-form-urlencoded" {
+		return &posthouse.Error{Code: problem.CodeMediaType, Field: "Content-Type", Message: "must be application/x-www-form-urlencoded", Hint: "use the form at /login"}
+	}
+	if err := r.ParseForm(); err != nil {
+		if problem.Client(err).Code == posthouse.CodeTooLarge {
+			return err
+		}
+		return posthouse.Invalid("body", "is not a form")
+	}
+	tok, ok, err := p.auth.AuthenticateSecret(w, r.Request, strings.TrimSpace(r.PostForm.Get("token")))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		wrong := "That token is not valid. Copy the whole line of the file named token in the server's data directory, or ask an operator for one."
+		if p.auth.Expired(tok) {
+			wrong = "That token, of " + tok.Name + ", expired at " + tok.ExpiresAt.Format(time.RFC3339) + ". Ask an operator for another."
+		}
+		p.Login(w, http.StatusUnauthorized, wrong)
+		return nil
+	}
+	p.auth.Login(w, r.Request, tok)
+	w.Header().Set("Location", "/")
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+func (p *Pages) logout(w http.ResponseWriter, r *api.Request) error {
+	p.auth.Logout(w, r.Request)
+	w.Header().Set("Location", "/login")
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"github.com/posthouse/posthouse/server/internal/agentcall"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/conversation"
+	"github.com/posthouse/posthouse/server/internal/limit"
+	"github.com/posthouse/posthouse/server/internal/session"
+	"github.com/posthouse/posthouse/server/internal/stream"
+)
+
+// A resource is a noun of the API. Its routes and their handlers are in the file of its name,
+// and it holds only what these use.
+type resource interface {
+	Routes() []*api.Route
+}
+
+// newResources makes all resources, in the order in which their routes are documented. The
+// options are complete.
+func (s *Server) newResources(o *Options) []resource {
+	l, limits := o.Ledger, &o.Limits
+	waits := &outcomes{ledger: l, runner: o.Runner, timeout: s.timeout}
+	requests := &recovery{ledger: l, request: o.Recover}
+	streams := &stream.Streams{
+		Quota:           limit.NewQuota(s.life, limit.Bounds{All: limits.Streams, Token: limits.TokenStreams, Noun: "streams", Held: "streams open"}),
+		Unauthenticated: limit.NewUnauthenticated(s.life, max(limits.Streams/10, 1)),
+		Unread:          limit.NewUnread(limits.Unread, 8*limits.Unread),
+		Life:            s.life,
+	}
+	calls := &agentcall.Calls{
+		Agents: adaptAgents(o.Agents), Known: agentcall.NewRegistry(o.Now, limits.Calls), Timeout: limits.Call, Ledger: l, Life: s.life, Log: o.Logger,
+		Quota: limit.NewQuota(s.life, limit.Bounds{All: limits.Calls, Token: limits.TokenCalls, Noun: "requests", Held: "requests that are worked on"}),
+	}
+	sessions := &session.Sessions{
+		Store: session.NewStore(l.Store(), o.Now, limits.Client, limits.Clients), Ledger: l, Running: calls.Known.Working,
+		Life: s.life, Log: o.Logger, Now: o.Now, TTL: limits.Client,
+	}
+	tools := conversation.NewToolApprovals(l)
+	s.events = &stream.Events{Ledger: l, Sessions: sessions, Streams: streams, Auth: s.auth}
+	s.about = &about{ledger: l}
+	return []resource{
+		// /api/checkpoints, /api/diff; resume and replay below /api/gates/{id}
+		&checkpoints{ledger: l, runner: o.Runner, outcomes: waits, pageBytes: limits.Page},
+		// /api/gates; approve, reject and so on below /api/checkpoints/{id}
+		&gates{ledger: l, outcomes: waits, recovery: requests},
+		// /api/gates/{id}/token, /api/gates/{id}/decide-by-token
+		&approvalTokens{ledger: l, recovery: requests, auth: s.auth, now: o.Now},
+		// /api/gates/{id}/grant, /api/threads/{id}/effects
+		&grants{ledger: l},
+		// /api/approvals
+		&approvals{ledger: l, tools: tools},
+		// /api/threads, /api/coordinations
+		&threads{ledger: l, pageBytes: limits.Page},
+		// /api/threads/{id}/releases, /api/threads/{id}/copy
+		&releases{ledger: l},
+		// /api/threads/{id}/hold
+		&holds{ledger: l},
+		// /api/threads/{id}/signals, /api/threads/{id}/cancel
+		&signals{ledger: l},
+		// /api/retain
+		&retention{ledger: l, timeout: s.timeout},
+		// /api/session
+		sessions,
+		// /api/tasks
+		&tasks{control: o.Tasks},
+		// POST /api/tasks, /api/standalone
+		&standaloneTasks{starter: o.Starter},
+		// /api/dead-letters
+		&deadLetters{box: o.Letters},
+		// /api/workers, /api/worker
+		&workers{tasks: o.Tasks, streams: streams, timeout: s.timeout},
+		// /api/agents, /api/run
+		&agents{
+			calls: calls, keys: agentcall.NewKeys(calls, o.Now),
+			sessions: sessions, streams: streams, outcomes: waits, auth: s.auth, timeout: s.timeout,
+		},
+		// /agent, /atmosphere/agent
+		&conversation.Sockets{Calls: calls, Sessions: sessions, Tools: tools, Auth: s.auth, Streams: streams, TokenWait: limits.Token, Now: o.Now},
+		// /api/events
+		s.events,
+		// /healthz, /readyz
+		&health{ready: newReadiness(o), log: o.Logger},
+		// /api/me, /api/encryption, /openapi.json
+		s.about,
+		// /, /gates/{id}, /docs, /login, /logout and the files of the pages
+		s.pages,
+	}
+}

@@ -1,0 +1,54 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+// An Anew is the outcome of beginning an unfinished step anew.
+type Anew struct {
+	Checkpoint posthouse.Header `json:"checkpoint" doc:"it is interrupted: resume it"`
+	Dropped    []Result         `json:"dropped" doc:"results that do not count any more"`
+	Kept       []Result         `json:"kept" doc:"effects on the world and people's answers: they happened, and nobody does them twice"`
+}
+
+// A Result is a recorded step without its value.
+type Result struct {
+	Task       string       `json:"task"`
+	Name       string       `json:"name"`
+	Occurrence uint32       `json:"occurrence"`
+	Effect     string       `json:"effect,omitempty" doc:"pure, read, write, external or human"`
+	Grant      posthouse.ID `json:"grant,omitempty" doc:"the gate whose decision licensed it"`
+	At         time.Time    `json:"at"`
+}
+
+func (cs *checkpoints) restartRoute(path string) *api.Route {
+	return &api.Route{
+		Method: http.MethodPost, Path: path + "/{id}/anew", Role: tokens.Operator, Summary: "Begin an unfinished step anew", Handle: cs.restartStep,
+		Notes:   "For a program that goes another way than the one on record. Results that the step recorded so far do not count any more, but for effects on the world and people's answers. The checkpoint must be its branch's head; nothing runs until it is resumed.",
+		Answers: []api.Answer{{Status: http.StatusOK, Help: "the new checkpoint, and what became of the results", Body: Anew{}, Media: ""}},
+	}
+}
+
+func (cs *checkpoints) restartStep(w http.ResponseWriter, r *api.Request) error {
+	a, err := cs.ledger.Anew(r.Context(), r.ID("id"), &ledger.AnewOptions{By: r.Actor.Name})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", api.ETag(a.Checkpoint.Hash))
+	return api.WriteJSON(w, http.StatusOK, &Anew{Checkpoint: *a.Checkpoint, Dropped: results(a.Dropped), Kept: results(a.Kept)})
+}
+
+func results(steps []posthouse.StepRecord) []Result {
+	rs := make([]Result, len(steps))
+	for i := range steps {
+		x := &steps[i]
+		rs[i] = Result{x.Task, x.Name, x.Occurrence, x.Effect.String(), x.Grant, x.At}
+	}
+	return rs
+}

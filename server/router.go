@@ -1,0 +1,154 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/agentcall"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/auth"
+	"github.com/posthouse/posthouse/server/internal/limit"
+	"github.com/posthouse/posthouse/server/internal/page"
+	"github.com/posthouse/posthouse/server/problem"
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+// A router serves the table of routes, and does what all routes have in common.
+type router struct {
+	auth    *auth.Authenticator
+	pages   *page.Pages
+	turns   *limit.Turns // to make answers
+	timeout *limit.AnswerTimeout
+	body    int64 // bytes of a request's body
+	state   int64 // of one that carries state or a decided value
+}
+
+// mux routes by the table. A path or method that is not in the table is 404 or 405,
+// for authenticated clients only.
+func (ro *router) mux(routes []*api.Route) *http.ServeMux {
+	mux := http.NewServeMux()
+	methods := map[string][]string{}
+	for _, r := range routes {
+		mux.Handle(r.Method+" "+r.Path, ro.serve(r))
+		methods[r.Path] = append(methods[r.Path], r.Method)
+	}
+	for path, allowed := range methods {
+		slices.Sort(allowed)
+		allow := strings.Join(allowed, ", ")
+		mux.Handle(path, ro.serve(&api.Route{Path: path, Role: tokens.Viewer, Handle: func(w http.ResponseWriter, r *api.Request) error {
+			w.Header().Set("Allow", allow)
+			return &posthouse.Error{Code: problem.CodeMethod, Message: fmt.Sprintf("this path does not take %.20s", r.Method), Hint: "it takes " + allow}
+		}}))
+	}
+	mux.Handle("/", ro.serve(&api.Route{Path: "/", Role: tokens.Viewer, Handle: func(_ http.ResponseWriter, r *api.Request) error {
+		e := problem.NotFound("path", r.URL.Path)
+		e.Hint = "/openapi.json lists them"
+		return e
+	}}))
+	return mux
+}
+
+// serve does what all routes have in common: it authenticates, checks the role and the
+// limits, parses the parameters and writes errors.
+func (ro *router) serve(rt *api.Route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		api.NoteRoute(w, rt)
+		r := &api.Request{Request: hr, Route: rt}
+		if err := ro.admit(w, r); err != nil {
+			ro.fail(w, r, err)
+			return
+		}
+		give, err := ro.turn(w, r)
+		if err == nil {
+			defer give()
+			err = rt.Handle(w, r)
+		}
+		if err != nil {
+			ro.fail(w, r, err)
+		}
+	})
+}
+
+// turn waits until there is room to make one more answer that may be large, for the token of the
+// request. The turn is over once the answer is made; while a client reads it, it counts among
+// what is unread.
+func (ro *router) turn(w http.ResponseWriter, r *api.Request) (give func(), err error) {
+	if r.Route.Style != api.JSON || r.Method != http.MethodGet || r.Route.Role == "" {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), ro.timeout.Wait)
+	defer cancel()
+	if give, err = ro.turns.Take(ctx, r.Actor.Name); err == nil {
+		api.NoteMade(w, give)
+	}
+	return give, err
+}
+
+// drained bounds how much of a body over the limit is read before the refusal,
+// in bytes. A client that is still sending when the connection closes sees it
+// reset, and not the answer that says why.
+const drained = 8 << 20
+
+func (ro *router) admit(w http.ResponseWriter, r *api.Request) (err error) {
+	if r.Actor, err = ro.auth.Authenticate(w, r); err != nil {
+		return err
+	}
+	r.Sent = r.Body
+	r.Body = http.MaxBytesReader(w, r.Body, ro.bodyLimit(r.Route))
+	if r.Query, err = api.ParseQuery(r.URL.RawQuery, r.Route.Query); err != nil {
+		return err
+	}
+	if r.Method == http.MethodPost || r.Route.Style == api.Socket {
+		if _, err := agentcall.Key(r); err != nil {
+			return err
+		}
+	}
+	if r.Route.Body == nil && !r.Route.Form && r.ContentLength > 0 && !saysNothing(r) {
+		return posthouse.Invalid("body", "is not read by this path")
+	}
+	if r.Route.Method == "" || r.Route.Style == api.Page {
+		return nil // 405 comes before 400, and a page reports itself what it does not find
+	}
+	return r.CheckPath()
+}
+
+// bodyLimit returns how many bytes of a body a route reads.
+func (ro *router) bodyLimit(rt *api.Route) int64 {
+	switch {
+	case rt.MaxBody > 0:
+		return rt.MaxBody
+	case rt.State:
+		return ro.state
+	}
+	return ro.body
+}
+
+// saysNothing reports whether the body of a request is an empty object, which many clients
+// send with every POST. It reads short bodies only.
+func saysNothing(r *api.Request) bool {
+	if r.ContentLength > 64 {
+		return false
+	}
+	data, err := io.ReadAll(r.Body)
+	return err == nil && string(bytes.Join(bytes.Fields(data), nil)) == "{}"
+}
+
+// fail answers with an error: problem+json, or the login page for a person.
+func (ro *router) fail(w http.ResponseWriter, r *api.Request, err error) {
+	api.NoteError(w, err)
+	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
+		_, _ = io.CopyN(io.Discard, r.Sent, drained) // it may end, or break off: the answer is the same
+	}
+	if r.Route.Style == api.Page && problem.Client(err).Code == problem.CodeUnauthenticated && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		ro.pages.Login(w, http.StatusUnauthorized, "")
+		return
+	}
+	problem.Write(w, err)
+}
