@@ -2,13 +2,18 @@ package dispatch
 
 import (
 	"context"
-	"fmt"
-	"iter"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/dispatch/internal/board"
+	"github.com/posthouse/posthouse/dispatch/internal/claims"
+	"github.com/posthouse/posthouse/dispatch/internal/control"
+	"github.com/posthouse/posthouse/dispatch/internal/hints"
+	"github.com/posthouse/posthouse/dispatch/internal/sessions"
+	"github.com/posthouse/posthouse/dispatch/internal/tasklog"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
@@ -41,28 +46,51 @@ const (
 	maxWait     = 5 * time.Minute
 )
 
+// check sets the defaults of options, and names one that does not fit.
+func (o *Options) check() error {
+	if o.Poll == 0 {
+		o.Poll = defaultPoll
+	}
+	if o.Wait == 0 {
+		o.Wait = defaultWait
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Poll < 0 {
+		return posthouse.Invalid("Poll", "is %s; it must not be negative", o.Poll)
+	}
+	for name, n := range o.AtOnce {
+		if n < 1 {
+			return posthouse.Invalid("AtOnce", "of task %.40q is %d; it is at least 1", name, n)
+		}
+	}
+	if o.Wait < 0 || o.Wait > maxWait {
+		return posthouse.Invalid("Wait", "is %s; it is at most %s", o.Wait, maxWait)
+	}
+	return nil
+}
+
 // A Dispatcher gives the tasks of a Ledger's threads to workers. It is a [task.Engine], and
 // safe for concurrent use.
 type Dispatcher struct {
 	ledger *ledger.Ledger
 	core   *core.Core
 	opt    Options
+	lease  time.Duration // how long a session may be silent
 
-	mu       sync.Mutex
-	open     map[posthouse.ID]*openTask // by gate: all that are known
-	queues   map[line]*queue            // those that are not empty
-	busy     busyCount
-	sessions map[string]*session
-	held     map[posthouse.ID]*holding // claims of sessions here, by gate
-	news     chan struct{}             // closed when there may be something to claim
-	cursor   posthouse.ID              // the newest gate that a look for tasks has seen
-	hints    hinter
-	peers    map[string]*peer // sessions of other processes, as of peersAt
-	peersAt  time.Time
-	named    map[string]map[line]time.Time // what workers of each pass named, and when last
-	namesAt  time.Time                     // when all of them were looked at
+	sessions *sessions.Sessions // of workers that talk to this process
+	board    *board.Board       // open tasks that they may claim
+	hints    *hints.Queue       // what engines over one store tell each other of open tasks
+	claims   *claims.Claims     // tasks that sessions here have
+	slots    *claims.Slots      // where the store says who has a task
+	log      *tasklog.Log       // what the log says of tasks
+	finder   *finder            // of open tasks
+	attempts *attempts          // whose ends it records
+	effects  *effects           // of handlers, under grants
+	control  *control.Control   // for operators
 
-	retries, failed, silent uint64 // for Gauges
+	silent atomic.Uint64 // sessions that ended silently
 }
 
 var _ task.Engine = (*Dispatcher)(nil)
@@ -70,39 +98,38 @@ var _ task.Engine = (*Dispatcher)(nil)
 // New returns a Dispatcher, which finds tasks while [Dispatcher.Run] runs.
 // [posthouse.ErrInvalid] names an option that does not fit.
 func New(l *ledger.Ledger, o *Options) (*Dispatcher, error) {
-	if o == nil {
-		o = &Options{}
+	d := &Dispatcher{ledger: l, core: l.Core(), lease: l.Core().Config.LeaseTTL}
+	if o != nil {
+		d.opt = *o
 	}
-	d := &Dispatcher{
-		ledger: l, core: l.Core(), opt: *o, open: map[posthouse.ID]*openTask{}, queues: map[line]*queue{}, busy: busyCount{},
-		sessions: map[string]*session{}, held: map[posthouse.ID]*holding{}, news: make(chan struct{}),
-		hints: newHinter(o.Hints), named: map[string]map[line]time.Time{},
+	if err := d.opt.check(); err != nil {
+		return nil, err
 	}
-	if d.opt.Poll == 0 {
-		d.opt.Poll = defaultPoll
-	}
-	if d.opt.Wait == 0 {
-		d.opt.Wait = defaultWait
-	}
-	if d.opt.Logger == nil {
-		d.opt.Logger = slog.New(slog.DiscardHandler)
-	}
-	if d.opt.Poll < 0 {
-		return nil, posthouse.Invalid("Poll", "is %s; it must not be negative", o.Poll)
-	}
-	for name, n := range d.opt.AtOnce {
-		if n < 1 {
-			return nil, posthouse.Invalid("AtOnce", "of task %.40q is %d; it is at least 1", name, n)
-		}
-	}
-	if d.opt.Wait < 0 || d.opt.Wait > maxWait {
-		return nil, posthouse.Invalid("Wait", "is %s; it is at most %s", o.Wait, maxWait)
-	}
+	logger := d.opt.Logger
+	d.log = tasklog.New(l)
+	d.slots = claims.NewSlots(d.core)
+	d.sessions = sessions.New(d.core, logger)
+	d.board = board.New(d.opt.AtOnce)
+	d.claims = claims.New(claims.Options{
+		Ledger: l, Log: d.log, Slots: d.slots, Sessions: d.sessions, Board: d.board, Logger: logger,
+		Forgotten: func(gate posthouse.ID) { d.hints.Nack(gate) },
+	})
+	d.hints = hints.New(d.opt.Hints, d.board, hints.Options{
+		Now: d.core.Now, Lease: d.lease, Idle: d.core.Config.RenewEvery(), Poll: d.opt.Poll, Limits: d.opt.AtOnce,
+		Claim: d.claims.State, Logger: logger,
+	})
+	d.finder = &finder{ledger: l, opt: d.opt, board: d.board, hints: d.hints, claims: d.claims, sessions: d.sessions}
+	d.attempts = &attempts{ledger: l, core: d.core, log: d.log, slots: d.slots, hints: d.hints, finder: d.finder, logger: logger}
+	d.effects = &effects{ledger: l, core: d.core, log: d.log, claims: d.claims}
+	d.control = control.New(control.Options{
+		Ledger: l, Slots: d.slots, Sessions: d.sessions, Claims: d.claims, Board: d.board, Hints: d.hints,
+		Opened: func(g *posthouse.Gate) { d.finder.add(g, false) }, Decided: d.finder.drop,
+	})
 	return d, nil
 }
 
-// lease is how long a session may be silent.
-func (d *Dispatcher) lease() time.Duration { return d.core.Config.LeaseTTL }
+// fullPollEvery is how many looks for new tasks come before one that looks at all of them.
+const fullPollEvery = 60
 
 // Run finds open tasks, and frees those of silent workers, until ctx ends.
 func (d *Dispatcher) Run(ctx context.Context) error {
@@ -111,114 +138,31 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if _, ok := d.ledger.Store().(posthouse.Watcher); ok {
-		events := d.ledger.Watch(ctx, ledger.WatchQuery{Cursor: "now"}) // from before the first look
-		group.Go(func() { d.watch(ctx, events) })
+		events := d.ledger.Watch(ctx, ledger.WatchQuery{Cursor: "now"}) // from before the first poll
+		group.Go(func() { d.finder.watch(ctx, events) })
 	}
-	if d.hints.queue != nil {
-		d.startHints(ctx, &group)
-	}
-	look, pulse := time.NewTicker(d.opt.Poll), time.NewTicker(d.core.Config.RenewEvery())
-	defer look.Stop()
+	d.hints.Start(ctx, &group)
+	poll, pulse := time.NewTicker(d.opt.Poll), time.NewTicker(d.core.Config.RenewEvery())
+	defer poll.Stop()
 	defer pulse.Stop()
 	for n := 0; ; {
-		if err := d.look(ctx, n%wholeEvery == 0); err != nil && ctx.Err() == nil {
+		if err := d.finder.poll(ctx, n%fullPollEvery == 0); err != nil && ctx.Err() == nil {
 			d.opt.Logger.Warn("cannot look for tasks", "error", err)
 		} else {
 			n++
 		}
 		for again := false; !again; {
 			select {
-			case <-look.C:
+			case <-poll.C:
 				again = true
 			case <-pulse.C:
 				d.endSilent(ctx)
-				d.handBack()
-			case <-d.hints.whole:
+				d.hints.NackIdle()
+			case <-d.hints.Relist():
 				again, n = true, 0
 			case <-ctx.Done():
 				return nil
 			}
 		}
 	}
-}
-
-// wholeEvery is how many looks for new tasks come before one that looks at all of them.
-const wholeEvery = 60
-
-// watch adds tasks as they are opened. It makes claims faster: a look finds what it misses.
-func (d *Dispatcher) watch(ctx context.Context, events iter.Seq2[*posthouse.Event, error]) {
-	for cursor := "now"; ; {
-		for e, err := range events {
-			if e != nil {
-				cursor = e.Cursor
-			}
-			switch {
-			case err != nil && e == nil:
-				if ctx.Err() == nil {
-					d.opt.Logger.Warn("cannot watch the store: tasks are found by looking", "error", err)
-				}
-			case err != nil:
-			case e.Gate != nil && e.Gate.Kind == posthouse.GateTask:
-				d.add(e.Gate, false)
-			case e.Decision != nil:
-				d.drop(e.Decision.Gate)
-			case e.Removal != nil:
-				for _, gate := range e.Removal.Gates {
-					d.drop(gate)
-				}
-			}
-		}
-		select {
-		case <-time.After(d.opt.Poll):
-			events = d.ledger.Watch(ctx, ledger.WatchQuery{Cursor: cursor})
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// look adds the tasks that were opened since the last look. One at all of them finds, too,
-// which were decided.
-func (d *Dispatcher) look(ctx context.Context, whole bool) error {
-	d.mu.Lock()
-	after, held := d.cursor, map[posthouse.ID]bool{}
-	if whole {
-		after = ""
-		for gate := range d.held {
-			held[gate] = true
-		}
-	}
-	d.mu.Unlock()
-	counts := map[line]told{}
-	for g, err := range d.ledger.Gates(ctx, ledger.GateQuery{Kind: posthouse.GateTask, After: after}) {
-		if g != nil {
-			delete(held, g.ID)
-		}
-		switch {
-		case err == nil:
-			if d.add(g, whole) {
-				l := line{g.Call.Task, g.Call.Group}
-				counts[l] = counts[l].and(g)
-			}
-		case g == nil || !isUnreadable(err):
-			return err
-		default:
-			d.opt.Logger.Warn("a task cannot be read", "gate", g.ID, "error", err)
-		}
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	for gate := range held {
-		d.drop(gate)
-	}
-	if whole {
-		d.mu.Lock()
-		d.hints.told = counts
-		d.mu.Unlock()
-		if err := d.sweepPeers(ctx); err != nil {
-			return fmt.Errorf("look for workers of other processes: %w", err)
-		}
-	}
-	return nil
 }

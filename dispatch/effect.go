@@ -6,7 +6,10 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/dispatch/internal/claims"
+	"github.com/posthouse/posthouse/dispatch/internal/tasklog"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/ledger"
@@ -19,53 +22,53 @@ const maxMoves = 100
 // maxBegun bounds how often one claim begins an effect. A handler that runs to its end does once.
 const maxBegun = 20
 
+// effects begin and end by what is on record of them.
+type effects struct {
+	ledger *ledger.Ledger
+	core   *core.Core
+	log    *tasklog.Log
+	claims *claims.Claims
+}
+
 // An effect is what a call is about a handler's effect, with what is on record of it.
 type effect struct {
-	d      *Dispatcher
-	h      *holding
+	*effects
+	claim  *claims.Claim
 	worker string
 	task   license.Task
 	state  *license.State
 	tail   uint64 // the last entry that was read
 }
 
-// effect reads what is on record of an effect.
-func (d *Dispatcher) effect(ctx context.Context, h *holding, worker string, u *task.Use) (*effect, error) {
-	info, err := d.ledger.Thread(ctx, h.gate.Thread)
+// read reads what is on record of an effect of a claim's handler.
+func (f *effects) read(ctx context.Context, c *claims.Claim, worker string, u *task.Use) (*effect, error) {
+	info, err := f.ledger.Thread(ctx, c.Gate.Thread)
 	if err != nil {
 		return nil, err
 	}
-	e := &effect{d: d, h: h, worker: worker, tail: info.Tail.Seq}
-	if e.task, err = d.onRecord(ctx, h.gate); err != nil {
+	e := &effect{effects: f, claim: c, worker: worker, tail: info.Tail.Seq}
+	e.task, err = f.log.Licensed(ctx, c.Gate)
+	if err != nil {
 		return nil, err
 	}
 	e.state = e.task.State(u)
 	return e, nil
 }
 
-// onRecord returns what a task's handler has on record.
-func (d *Dispatcher) onRecord(ctx context.Context, g *posthouse.Gate) (license.Task, error) {
-	t := license.Task{Core: d.core, Thread: g.Thread, Branch: g.Branch, Within: within(g)}
-	x, err := d.execution(ctx, g)
-	if x != nil {
-		t.Steps, t.Gates = x.Steps, x.Gates
-	}
-	return t, err
-}
-
-// tryEffect calls try with what is on record, again if the log went on before its records were
-// there. What says that the task is over means that the claim is lost.
-func (d *Dispatcher) tryEffect(ctx context.Context, id task.ClaimID, u *task.Use, try func(*effect) error) error {
+// change calls try with what is on record, again if the log went on before its records were
+// there. An error that says that the task is over means that the claim is lost.
+func (f *effects) change(ctx context.Context, id task.ClaimID, u *task.Use, try func(*effect) error) error {
 	for range maxMoves {
-		h, r, err := d.holds(ctx, id)
+		c, slot, err := f.claims.Find(ctx, id)
 		if err != nil {
 			return err
 		}
-		e, err := d.effect(ctx, h, r.Worker, u)
+		e, err := f.read(ctx, c, slot.Worker, u)
 		if err != nil {
 			return err
 		}
-		if err = try(e); !errors.Is(err, commit.ErrMoved) {
+		err = try(e)
+		if !errors.Is(err, commit.ErrMoved) {
 			return err
 		}
 	}
@@ -74,20 +77,20 @@ func (d *Dispatcher) tryEffect(ctx context.Context, id task.ClaimID, u *task.Use
 
 // put puts records on record, unless the log went on since it was read.
 func (e *effect) put(ctx context.Context, steps []posthouse.Step) error {
-	err := e.h.steps.RecordUse(ctx, e.d.core, commit.PlaceOf(e.h.gate), e.tail, steps)
+	err := e.claim.Steps.RecordUse(ctx, e.core, commit.PlaceOf(e.claim.Gate), e.tail, steps)
 	if isOver(err) {
-		e.d.forget(e.h)
-		return claimLost(e.h.id)
+		e.claims.Forget(e.claim)
+		return claims.Lost(e.claim.ID)
 	}
 	return err
 }
 
 // mark returns a record of an attempt that this claim makes.
 func (e *effect) mark(what string, n uint32, class posthouse.Effect, grant posthouse.ID, nonce, failed string) (posthouse.Step, error) {
-	c := e.h.gate.Call
+	c := e.claim.Gate.Call
 	u := commit.HandlerUse{
-		UseRecord: commit.UseRecord{Gate: e.h.gate.ID, Call: c.ID, Worker: WorkerPrefix + e.worker, Attempt: c.Attempt},
-		Fence:     e.h.id.Fence, Nonce: nonce, Error: failed,
+		UseRecord: commit.UseRecord{Gate: e.claim.Gate.ID, Call: c.ID, Worker: WorkerPrefix + e.worker, Attempt: c.Attempt},
+		Fence:     e.claim.ID.Fence, Nonce: nonce, Error: failed,
 	}
 	return u.Step(e.state.Effect, what, n, class, grant)
 }
@@ -99,7 +102,7 @@ func (e *effect) own() (nonce string, mine bool, err error) {
 		return "", false, nil
 	}
 	u, err := commit.ReadHandlerUse(s.Value.Data)
-	return u.Nonce, err == nil && u.Gate == e.h.gate.ID && u.Fence == e.h.id.Fence, err
+	return u.Nonce, err == nil && u.Gate == e.claim.Gate.ID && u.Fence == e.claim.ID.Fence, err
 }
 
 // key is that of the use: of the first decision here under which it may have happened. What began on
@@ -119,7 +122,7 @@ func (e *effect) key(ctx context.Context, under posthouse.ID) (string, error) {
 }
 
 func (e *effect) keyUnder(gate posthouse.ID) string {
-	return string(gate) + "/" + e.h.gate.Task + "/" + e.state.Effect
+	return string(gate) + "/" + e.claim.Gate.Task + "/" + e.state.Effect
 }
 
 // mayCall refuses a call whose attempt has ended, or that comes after too many of its claim. One that
@@ -128,7 +131,7 @@ func (e *effect) mayCall(nonce string) error {
 	n := 0
 	for i := range e.state.Begun {
 		u, err := commit.ReadHandlerUse(e.state.Begun[i].Value.Data)
-		if err != nil || u.Gate != e.h.gate.ID || u.Fence != e.h.id.Fence {
+		if err != nil || u.Gate != e.claim.Gate.ID || u.Fence != e.claim.ID.Fence {
 			continue
 		}
 		if n++; u.Nonce == nonce && (i < len(e.state.Undone) || i < len(e.state.Begun)-1) {
@@ -152,7 +155,7 @@ func (d *Dispatcher) Begin(ctx context.Context, id task.ClaimID, b task.Beginnin
 	if err := b.Check(); err != nil {
 		return nil, err
 	}
-	err = d.tryEffect(ctx, id, &b.Use, func(e *effect) (err error) {
+	err = d.effects.change(ctx, id, &b.Use, func(e *effect) (err error) {
 		out, err = e.begin(ctx, &b)
 		return err
 	})
@@ -179,7 +182,7 @@ func (e *effect) begin(ctx context.Context, b *task.Beginning) (*task.Begun, err
 		}
 		under, err := e.task.Under(ctx, e.state.Newest().Grant)
 		if err != nil || under == nil {
-			return nil, errors.Join(err, claimLost(e.h.id))
+			return nil, errors.Join(err, claims.Lost(e.claim.ID))
 		}
 		key, err := e.key(ctx, under.ID)
 		if err != nil {
@@ -187,7 +190,7 @@ func (e *effect) begin(ctx context.Context, b *task.Beginning) (*task.Begun, err
 		}
 		return &task.Begun{Begins: true, Gate: under, Key: key}, nil
 	}
-	return e.settle(ctx, b)
+	return e.beginAttempt(ctx, b)
 }
 
 // result returns the recorded result of an effect, unless it ran on other content than the grant
@@ -213,9 +216,9 @@ func (e *effect) result(ctx context.Context, b *task.Beginning) (*task.Begun, er
 // errFindOut says that the handler is to find out what became of an attempt.
 var errFindOut = errors.New("find out")
 
-// settle finds out whether an effect without a result may run. It records what is known of
+// beginAttempt finds out whether an effect without a result may run. It records what is known of
 // earlier attempts, and that this one begins.
-func (e *effect) settle(ctx context.Context, b *task.Beginning) (*task.Begun, error) {
+func (e *effect) beginAttempt(ctx context.Context, b *task.Beginning) (*task.Begun, error) {
 	asks := &task.Begun{}
 	var reconcile func(*posthouse.Gate, int) (bool, error)
 	if b.Reconciles {
@@ -240,7 +243,7 @@ func (e *effect) settle(ctx context.Context, b *task.Beginning) (*task.Begun, er
 	case b.Look, b.Passed != "" && b.Passed != s.Under.ID:
 		return &task.Begun{Gate: s.Under}, nil
 	}
-	uses, by, err := ledger.UsesOfEdit(ctx, e.d.ledger, s.Under)
+	uses, by, err := ledger.UsesOfEdit(ctx, e.ledger, s.Under)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +251,7 @@ func (e *effect) settle(ctx context.Context, b *task.Beginning) (*task.Begun, er
 		return nil, license.Replaced(s.Under, by)
 	}
 	begun, undone := uint32(len(e.state.Begun)), uint32(len(e.state.Undone))
-	if err := license.MayBegin(s.Under, uses, e.h.gate.Task, e.state.Effect, begun); err != nil {
+	if err := license.MayBegin(s.Under, uses, e.claim.Gate.Task, e.state.Effect, begun); err != nil {
 		return nil, err
 	}
 	class := posthouse.EffectExternal
@@ -294,7 +297,7 @@ func (e *effect) happened(ctx context.Context, b *task.Beginning, s *license.Set
 	step := posthouse.Step{
 		Name: e.task.Within + handler.Nested + b.Use.Name, Occurrence: b.Use.Occurrence, Effect: newest.Effect, Grant: s.Before.ID, Value: v,
 	}
-	if err := e.h.steps.FitsUse(&step, e.task.Steps); err != nil {
+	if err := e.claim.Steps.FitsUse(&step, e.task.Steps); err != nil {
 		return nil, err
 	}
 	if err := e.put(ctx, []posthouse.Step{step}); err != nil {
@@ -311,7 +314,7 @@ func (d *Dispatcher) End(ctx context.Context, id task.ClaimID, n task.Ending) er
 	if err := n.Check(); err != nil {
 		return err
 	}
-	return d.tryEffect(ctx, id, &task.Use{Name: n.Name, Occurrence: n.Occurrence}, func(e *effect) error { return e.end(ctx, &n) })
+	return d.effects.change(ctx, id, &task.Use{Name: n.Name, Occurrence: n.Occurrence}, func(e *effect) error { return e.end(ctx, &n) })
 }
 
 func (e *effect) end(ctx context.Context, n *task.Ending) error {
@@ -353,25 +356,8 @@ func (e *effect) end(ctx context.Context, n *task.Ending) error {
 	step := posthouse.Step{
 		Name: e.task.Within + handler.Nested + n.Name, Occurrence: n.Occurrence, Effect: newest.Effect, Grant: newest.Grant, Value: *n.Result,
 	}
-	if err := e.h.steps.FitsUse(&step, e.task.Steps); err != nil {
+	if err := e.claim.Steps.FitsUse(&step, e.task.Steps); err != nil {
 		return err
 	}
 	return e.put(ctx, []posthouse.Step{step})
-}
-
-// checkWait checks what a wait says of a task's gates. It returns the gate whose edit its
-// question proposes, nil for another wait.
-func checkWait(t *license.Task, w *task.Wait) (*posthouse.Gate, error) {
-	if w.Act != nil {
-		_, err := t.Grant(w.Act.Grant)
-		return nil, err
-	}
-	if w.Edited == "" {
-		return nil, nil
-	}
-	g, err := t.Grant(w.Edited)
-	if err == nil && g.Decision.Verdict != posthouse.Edit {
-		err = posthouse.Invalid("edited", "%s was not edited", g.ID)
-	}
-	return g, err
 }

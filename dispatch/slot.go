@@ -5,58 +5,54 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
-	"github.com/posthouse/posthouse/internal/taskslot"
+	"github.com/posthouse/posthouse/dispatch/internal/claims"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/task"
 )
 
-// A record is what a task's slot holds.
-type record = taskslot.Record
-
-// readSlot returns a task's slot, an empty record for one that is not there or is another
-// call's.
-func (d *Dispatcher) readSlot(ctx context.Context, g *posthouse.Gate) (record, posthouse.Slot, error) {
-	empty := record{Call: g.Call.ID}
-	slot, err := d.core.Store.Slot(ctx, taskslot.Key(g), posthouse.SlotOp{Verb: posthouse.SlotGet})
-	if errors.Is(err, posthouse.ErrNotFound) {
-		return empty, posthouse.Slot{}, nil
-	}
-	if err != nil {
-		return empty, slot, err
-	}
-	var r record
-	if err := r.Decode(slot.Value); err != nil {
-		return empty, slot, posthouse.Corrupt("slot %q of thread %q is not a task's: %v", taskslot.Step(g), g.Thread, err)
-	}
-	if r.Call != g.Call.ID {
-		r = empty
-	}
-	if r.Sealed > 0 && r.Value != nil {
-		if r.Value, err = core.OpenSlot(ctx, d.core, core.DataKeyOf{Thread: g.Thread, Generation: r.Sealed}, taskslot.Step(g), r.Value); err != nil {
-			return empty, slot, err
-		}
-	}
-	r.Revision = slot.Revision
-	return r, slot, nil
+// Load implements [task.Engine].
+func (d *Dispatcher) Load(ctx context.Context, id task.ClaimID) ([]byte, error) {
+	_, slot, err := d.claims.Find(ctx, id)
+	return slot.Value, err
 }
 
-// isUnreadable reports whether an error says that stored bytes are damaged, or that their key
-// is not at hand: another look would find the same.
-func isUnreadable(err error) bool {
-	return errors.Is(err, posthouse.ErrCorrupt) || errors.Is(err, posthouse.ErrSealed)
-}
-
-// writeSlot writes a task's slot under a fence, on the expected revision.
-func (d *Dispatcher) writeSlot(ctx context.Context, g *posthouse.Gate, r *record, revision, fence uint64) (posthouse.Slot, error) {
-	kept := *r
-	if r.Sealed > 0 && r.Value != nil {
-		var err error
-		if kept.Value, err = core.SealSlot(ctx, d.core, core.DataKeyOf{Thread: g.Thread, Generation: r.Sealed}, taskslot.Step(g), r.Value); err != nil {
-			return posthouse.Slot{}, err
+// Save implements [task.Engine].
+func (d *Dispatcher) Save(ctx context.Context, id task.ClaimID, n uint64, value []byte) error {
+	if len(value) > task.MaxSlot {
+		return posthouse.TooLarge("slot", len(value), task.MaxSlot)
+	}
+	for {
+		c, slot, err := d.claims.Find(ctx, id)
+		if err != nil {
+			return err
+		}
+		slot.Sealed, err = sealOf(ctx, d.ledger, c.Gate)
+		if err != nil {
+			return err
+		}
+		if n != 0 && n <= slot.Saves {
+			return nil
+		}
+		slot.Value, slot.Saves = value, max(n, slot.Saves)
+		err = d.slots.Write(ctx, c.Gate, &slot)
+		if errors.Is(err, posthouse.ErrFenced) {
+			return claims.Lost(id)
+		}
+		if !errors.Is(err, posthouse.ErrConflict) { // with it, another save came first, or another claim
+			return err
 		}
 	}
-	value, err := kept.Encode()
-	if err != nil {
-		return posthouse.Slot{}, err
+}
+
+// sealOf returns the generation whose data key seals a task's slot, 0 in a thread that is not
+// encrypted. [posthouse.ErrUnsupported] for a task that has no slot.
+func sealOf(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) (generation uint32, err error) {
+	if g.Call.Limits.NoSlot {
+		return 0, &posthouse.Error{Code: posthouse.CodeUnsupported, Field: "slot", Message: "is not there for task " + g.Call.Task, Hint: "unset NoSlot where it is handed out"}
 	}
-	return d.core.Store.Slot(ctx, taskslot.Key(g), posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: revision, Fence: fence})
+	info, err := l.Thread(ctx, g.Thread)
+	if err != nil || !info.Sealed {
+		return 0, err
+	}
+	return info.Generation, nil
 }

@@ -1,0 +1,22 @@
+// Package hints is an engine's end of the queue that engines over one store share.
+//
+//	q := hints.New(shared, board, options)
+//	q.Start(ctx, &group)             // uses the queue until ctx ends
+//	q.Offer(task, false)             // an open task that this engine has found
+//	done := q.Request(keys)          // a worker here waits for tasks of these queues
+//
+// While the shared queue can be used, a [Queue] publishes the tasks that this engine finds, and
+// puts on the engine's board only those whose hints the shared queue gives to it. It requests as
+// many hints as calls wait here, says of those that it has that they are in progress, and gives
+// back those that no worker claims. While the shared queue is away, and if there is none, all
+// open tasks go to the board.
+//
+// A hint stays with this engine from its delivery until its task is resolved: the task is on the
+// board, or a session here has claimed it. So the shared queue counts it against the limit of
+// its name all that time.
+//
+// A [Queue] is safe for concurrent use. It calls the board and [Options].Claim while it holds its
+// lock, and neither calls back.
+//
+// It may import the root package, the board and task/hint.
+package hints

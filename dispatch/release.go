@@ -1,0 +1,104 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/dispatch/internal/claims"
+	"github.com/posthouse/posthouse/dispatch/internal/sessions"
+)
+
+// releaseClaim ends a claim whose worker does not go on. Its attempt is made by another worker,
+// unless that would repeat an effect of which it is not known whether it happened.
+func (d *Dispatcher) releaseClaim(ctx context.Context, c *claims.Claim) error {
+	if !c.Gate.Call.Once() {
+		return d.freeClaim(ctx, c)
+	}
+	if err := d.attempts.fail(ctx, c.Gate, "its worker stopped, and did not say whether it acted"); err != nil {
+		return err
+	}
+	d.claims.Forget(c)
+	return nil
+}
+
+// freeClaim has the attempt of a claim made by another worker.
+func (d *Dispatcher) freeClaim(ctx context.Context, c *claims.Claim) error {
+	err := d.claims.Free(ctx, c)
+	d.finder.add(c.Gate, true)
+	return err
+}
+
+// releaseClaims forgets the claims of a session, each once end has ended its attempt. Those whose
+// attempt goes on are open tasks again: the worker and who hears of it may be gone soon, or
+// another worker may have the task.
+func (d *Dispatcher) releaseClaims(s *sessions.Session, end func(*claims.Claim) error) {
+	for _, c := range d.claims.Of(s.ID) {
+		delivery := d.hints.Detach(c.ID.Gate)
+		d.claims.Forget(c)
+		err := end(c)
+		switch {
+		case delivery == nil:
+		case err == nil:
+			delivery.Ack()
+		default:
+			delivery.Later(0)
+		}
+		if err != nil {
+			d.finder.add(c.Gate, true)
+		}
+	}
+}
+
+// errMoved says that another process knows the end of a claim.
+var errMoved = errors.New("moved")
+
+// moveClaims forgets the claims of a session that another process knows more of.
+func (d *Dispatcher) moveClaims(s *sessions.Session) {
+	d.releaseClaims(s, func(*claims.Claim) error { return errMoved })
+}
+
+// endSilent ends sessions that were silent for their lease, and attempts that take longer than
+// they may. Their tasks are tried again by others.
+func (d *Dispatcher) endSilent(ctx context.Context) {
+	for _, s := range d.sessions.TakeSilent() {
+		d.endSession(ctx, s)
+	}
+	for _, c := range d.claims.Late() {
+		if d.attempts.fail(ctx, c.Gate, "the attempt took longer than "+c.Gate.Call.Limits.Timeout.String()) == nil {
+			d.claims.MarkLost(c.ID.Gate) // its worker hears of it
+		}
+	}
+}
+
+// endSession ends a session that is silent here, and fails its attempts. If another process has
+// heard of it, or has ended it, that one knows the end of its claims.
+func (d *Dispatcher) endSession(ctx context.Context, s sessions.Silent) {
+	moved, err := d.sessions.HasMoved(ctx, s)
+	switch {
+	case errors.Is(err, posthouse.ErrNotFound):
+		d.forgetSession(s.Session)
+		return
+	case err != nil:
+		d.opt.Logger.Warn("cannot look for a silent worker", "session", s.ID, "error", err)
+		d.sessions.Restore(s)
+		return
+	case moved:
+		d.moveClaims(s.Session)
+		return
+	}
+	d.opt.Logger.Warn("a worker is silent: others take its tasks", "worker", s.Name(), "session", s.ID)
+	d.silent.Add(1)
+	s.EndWaiters()
+	d.releaseClaims(s.Session, func(c *claims.Claim) error {
+		return d.attempts.fail(ctx, c.Gate, "worker "+s.Name()+" was silent for "+d.lease.String())
+	})
+	d.sessions.EndSilent(ctx, s.ID, s.Revision)
+}
+
+// forgetSession forgets a session that another process has ended.
+func (d *Dispatcher) forgetSession(s *sessions.Session) {
+	d.sessions.Forget(s)
+	s.EndWaiters()
+	d.moveClaims(s)
+}
