@@ -17,7 +17,7 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-// The attempts of tasks end by a worker's verdict, or without one.
+// attempts end by a worker's verdict, or because the worker is gone.
 type attempts struct {
 	ledger *ledger.Ledger
 	core   *core.Core
@@ -84,8 +84,8 @@ func (a *attempts) withdrawUnnamed(ctx context.Context, g *posthouse.Gate) (bool
 	return false, err
 }
 
-// fail ends an attempt whose worker is gone. The next one begins at once. On error the caller
-// must retry.
+// fail ends an attempt after its worker has gone. The next one begins at once. On error the
+// caller must retry.
 func (a *attempts) fail(ctx context.Context, g *posthouse.Gate, why string) error {
 	err := a.tryFail(ctx, g, why)
 	if err == nil || isOver(err) {

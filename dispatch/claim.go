@@ -191,7 +191,7 @@ func answer(held *claims.Claim) *task.Claim {
 	}
 }
 
-// unreadablePause is how long a task waits whose gate or slot is damaged, or encrypted with a
+// unreadablePause is how long a task waits if its gate or slot is damaged, or encrypted with a
 // key that is not at hand.
 const unreadablePause = time.Minute
 

@@ -32,8 +32,8 @@ type Options struct {
 
 	// Hints is a queue that engines over one store share. With it, the engine that has a worker
 	// for a task is told of it, and no other; and AtOnce holds for all of them together, by name
-	// and group. All say the same in AtOnce. While the queue is away, and without one, each
-	// engine finds all tasks in the store.
+	// and group. All say the same in AtOnce. While the queue is away, and if there is no queue,
+	// each engine finds all tasks in the store.
 	Hints hint.Queue
 
 	// Stream gets the chunks of handlers, on the handler's call. Default: they are dropped.
@@ -85,8 +85,8 @@ type Dispatcher struct {
 	claims   *claims.Claims     // tasks that sessions here have
 	slots    *claims.Slots      // where the store says who has a task
 	log      *tasklog.Log       // what the log says of tasks
-	finder   *finder            // of open tasks
-	attempts *attempts          // whose ends it records
+	finder   *finder            // finds open tasks
+	attempts *attempts          // records how they end
 	effects  *effects           // of handlers, under grants
 	control  *control.Control   // for operators
 

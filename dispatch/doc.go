@@ -3,7 +3,7 @@
 //
 //	d, err := dispatch.New(ledger, nil)
 //	...
-//	go d.Run(ctx)                    // finds open tasks, and claims whose workers are silent
+//	go d.Run(ctx)                    // finds open tasks, and claims of silent workers
 //	w, err := worker.New(d, ...)     // a worker in this process; others come over NATS or HTTP
 //
 // A [Dispatcher] is a [task.Engine]. The log is the truth: a task is an open gate of kind
@@ -35,9 +35,9 @@
 // # Hints
 //
 // Without a queue each Dispatcher knows of all open tasks, and Dispatchers over one store race
-// for the first of a queue. With [Options.Hints] they share one. Each publishes the tasks whose
-// opening it hears of, once they may be claimed, and requests hints for as many as workers here
-// wait for. A task that it has a hint of is claimed like any other, after a look at its gate. The
+// for the first of a queue. With [Options.Hints] they share one. Each publishes the tasks
+// that it hears of, once they may be claimed, and requests hints for as many as workers here wait
+// for. A task that it has a hint of is claimed like any other, after a look at its gate. The
 // shared queue may lose everything: at the start, when it comes back, and once a minute a
 // Dispatcher publishes all that is open. While it is away, they work as if there were none.
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/posthouse/posthouse/dispatch/internal/sessions"
 )
 
-// A claim whose answer was lost is found by the engine that gave it: the worker's heartbeats do
-// not name it. If the worker sends its heartbeats to another engine by then, that one does not
+// If the answer of a claim was lost, the engine that gave it finds out: the worker's heartbeats do
+// not name the claim. If the worker sends its heartbeats to another engine by then, that one does not
 // know of the claim, and the engines that do see a worker that is alive. So an engine that finds
 // the same claim elsewhere for a lease writes its gate into the session's liveness
 // ([sessions.Sessions.Ask]). The next heartbeat there finds it, and the claim is tracked as any

@@ -16,7 +16,7 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-// maxMoves bounds how often an effect's record is read again because the log went on meanwhile.
+// maxMoves bounds how often an effect's record is read again because the log went on.
 const maxMoves = 100
 
 // maxBegun bounds how often one claim begins an effect. A handler that runs to its end does once.
@@ -105,8 +105,8 @@ func (e *effect) own() (nonce string, mine bool, err error) {
 	return u.Nonce, err == nil && u.Gate == e.claim.Gate.ID && u.Fence == e.claim.ID.Fence, err
 }
 
-// key is that of the use: of the first decision here under which it may have happened. What began on
-// another branch or in the original of a copy is another use, with a key of its own.
+// key is that of the use: of the first decision here under which it may have happened. A use that
+// began on another branch or in the original of a copy is another one, with a key of its own.
 func (e *effect) key(ctx context.Context, under posthouse.ID) (string, error) {
 	for i := len(e.state.Undone); i < len(e.state.Begun); i++ {
 		g, err := e.task.Under(ctx, e.state.Begun[i].Grant)
@@ -125,8 +125,8 @@ func (e *effect) keyUnder(gate posthouse.ID) string {
 	return string(gate) + "/" + e.claim.Gate.Task + "/" + e.state.Effect
 }
 
-// mayCall refuses a call whose attempt has ended, or that comes after too many of its claim. One that
-// was sent again, and comes late, begins no other attempt.
+// mayCall refuses a call if its attempt has ended, or after too many calls of its claim. A repeated
+// call that comes late begins no other attempt.
 func (e *effect) mayCall(nonce string) error {
 	n := 0
 	for i := range e.state.Begun {
@@ -285,7 +285,7 @@ func (e *effect) beginAttempt(ctx context.Context, b *task.Beginning) (*task.Beg
 	return &task.Begun{Begins: true, Gate: s.Under, Key: key}, nil
 }
 
-// happened records the result of an attempt that somebody found out.
+// happened records the result of an attempt that a person or the handler found out.
 func (e *effect) happened(ctx context.Context, b *task.Beginning, s *license.Settled) (*task.Begun, error) {
 	var v posthouse.Value
 	if s.Happened != nil {

@@ -35,7 +35,7 @@ func (f *finder) add(g *posthouse.Gate, again bool) (published bool) {
 	return f.hints.Offer(board.FromGate(g), again)
 }
 
-// drop forgets a task whose gate was decided or removed. A session that has it is told.
+// drop forgets a task after its gate was decided or removed. A session that has it is told.
 func (f *finder) drop(gate posthouse.ID) {
 	f.hints.Drop(gate)
 	f.claims.MarkLost(gate)

@@ -9,8 +9,8 @@ import (
 	"github.com/posthouse/posthouse/dispatch/internal/sessions"
 )
 
-// releaseClaim ends a claim whose worker does not go on. Its attempt is made by another worker,
-// unless that would repeat an effect of which it is not known whether it happened.
+// releaseClaim ends a claim that its worker does not go on with. Another worker makes the attempt,
+// unless that might repeat an effect that must not happen twice.
 func (d *Dispatcher) releaseClaim(ctx context.Context, c *claims.Claim) error {
 	if !c.Gate.Call.Once() {
 		return d.freeClaim(ctx, c)
@@ -29,9 +29,9 @@ func (d *Dispatcher) freeClaim(ctx context.Context, c *claims.Claim) error {
 	return err
 }
 
-// releaseClaims forgets the claims of a session, each once end has ended its attempt. Those whose
-// attempt goes on are open tasks again: the worker and who hears of it may be gone soon, or
-// another worker may have the task.
+// releaseClaims forgets the claims of a session, and ends their attempts. If end fails, the
+// attempt goes on, and the task is open again: the worker and the engine that hears of it may be
+// gone soon, or another worker may have the task.
 func (d *Dispatcher) releaseClaims(s *sessions.Session, end func(*claims.Claim) error) {
 	for _, c := range d.claims.Of(s.ID) {
 		delivery := d.hints.Detach(c.ID.Gate)

@@ -18,7 +18,7 @@ type Claim struct {
 	Recorded atomic.Pointer[tasklog.Recorded] // while its worker turns the pages
 
 	since    time.Time // when it was claimed, or this engine heard of it
-	deadline time.Time // of the attempt; zero for none
+	deadline time.Time // of the attempt; zero if it has no limit
 	lost     bool      // its gate was decided, but not by its session; Claims' lock guards it
 }
 

@@ -137,7 +137,7 @@ func (a *Claims) Of(session string) []*Claim {
 	return a.filter(func(c *Claim) bool { return c.ID.Session == session })
 }
 
-// Late returns the claims whose attempt takes longer than it may.
+// Late returns the claims with attempts that take longer than they may.
 func (a *Claims) Late() []*Claim {
 	now := a.core.Now()
 	return a.filter(func(c *Claim) bool { return !c.deadline.IsZero() && now.After(c.deadline) && !c.lost })

@@ -49,7 +49,7 @@ func (a *Claims) Find(ctx context.Context, id task.ClaimID) (*Claim, Slot, error
 	if errors.Is(err, posthouse.ErrNotFound) || IsUnreadable(err) {
 		return nil, slot, Lost(id)
 	}
-	return c, slot, err // another error is that the store does not say
+	return c, slot, err // any other error says that the store did not answer
 }
 
 // gateOf returns the gate of a claim, which is tracked here or nil.

@@ -59,7 +59,7 @@ func (q *Queue) Nack(gate posthouse.ID) {
 	}
 }
 
-// Detach returns the hint of a claim, nil if there is none. The caller settles it.
+// Detach returns the hint of a claim, nil if it has no hint. The caller acks or nacks it.
 func (q *Queue) Detach(gate posthouse.ID) hint.Delivery {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -24,7 +24,7 @@ type Options struct {
 
 // A Queue is this engine's end of the shared queue.
 type Queue struct {
-	shared hint.Queue // nil: there is none
+	shared hint.Queue // nil: there is no such queue
 	board  *board.Board
 	opt    Options
 
@@ -33,8 +33,8 @@ type Queue struct {
 	broken chan error    // has why the shared queue cannot be used
 
 	mu     sync.Mutex
-	ctx    context.Context // of Start
-	group  *sync.WaitGroup // likewise
+	ctx    context.Context // ends with Run
+	group  *sync.WaitGroup // of goroutines that Run waits for
 	up     bool            // the shared queue can be used
 	opened int             // how often it came up
 
@@ -90,7 +90,7 @@ func (q *Queue) Remove(t *board.Task) {
 	}
 }
 
-// Drop forgets a task whose gate was decided or removed, with its hint.
+// Drop forgets a task and its hint, after its gate was decided or removed.
 func (q *Queue) Drop(gate posthouse.ID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

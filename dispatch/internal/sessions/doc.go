@@ -12,7 +12,7 @@
 // heartbeats go elsewhere now. A session ends when its liveness is deleted.
 //
 // A session belongs to the pass that its worker came with, and only calls with that pass, or of
-// this process, may use it. What the workers of a pass have here is bounded.
+// this process, may use it. The sessions of a pass, and the tasks that they name, are bounded.
 //
 // [Sessions] and [Session] are safe for concurrent use. One lock guards all sessions of an engine;
 // [Sessions.While] calls out while it is held.

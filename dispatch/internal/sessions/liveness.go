@@ -18,11 +18,11 @@ type liveness struct {
 	task.Hello
 	Engine string    `json:"engine,omitempty"` // the process that heard of it last
 	Heard  time.Time `json:"heard,omitzero"`   // when that was, by its clock
-	Pass   string    `json:"pass,omitempty"`   // whose session it is; "" is that process
+	Pass   string    `json:"pass,omitempty"`   // that began it; "" is that process
 	Name   string    `json:"name,omitempty"`   // of the worker on record
 	Bound  bool      `json:"bound,omitempty"`  // Pass is said
 
-	// Doubts are gates whose claims other engines ask about; see Ask.
+	// Doubts are gates: other engines ask about their claims. See Ask.
 	Doubts []posthouse.ID `json:"doubts,omitempty"`
 }
 
@@ -65,8 +65,8 @@ func (a *Sessions) load(ctx context.Context, id string) (*Session, error) {
 	}, nil
 }
 
-// Renew writes the liveness of a session. It returns the gates whose claims other engines ask
-// about: this engine is to look at them. [posthouse.ErrNotFound] for a session that was ended,
+// Renew writes the liveness of a session. It returns gates: other engines ask about
+// their claims, and this engine is to look at them. [posthouse.ErrNotFound] for a session that was ended,
 // here or elsewhere: it stays so.
 func (a *Sessions) Renew(ctx context.Context, s *Session) (doubts []posthouse.ID, err error) {
 	a.mu.Lock()
@@ -127,7 +127,7 @@ func (a *Sessions) End(ctx context.Context, session string) error {
 }
 
 // EndSilent deletes the liveness of a session that is silent, unless it has changed since a
-// revision. 0 is none.
+// revision. 0 says that there is no liveness.
 func (a *Sessions) EndSilent(ctx context.Context, session string, revision uint64) {
 	if revision == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-// sessionPrefix begins the ids of sessions, whose slots are beside those of processes.
+// sessionPrefix begins the ids of sessions. Their slots are beside those of processes.
 const sessionPrefix = "worker-"
 
 // Bounds of the sessions that workers have at an engine.

@@ -26,8 +26,8 @@ type peer struct {
 // own process would have done so after one.
 const abandoned = 20
 
-// ListPeers lists the sessions of other processes, unless that was done in a time. In a store
-// that cannot list slots there are none.
+// ListPeers lists the sessions of other processes, unless that was done in a time. If the
+// store cannot list slots, no peers are known.
 func (a *Sessions) ListPeers(ctx context.Context, fresh time.Duration) error {
 	store, ok := a.core.Store.(posthouse.SlotLister)
 	begun := a.core.Now()
@@ -62,7 +62,7 @@ func (a *Sessions) ListPeers(ctx context.Context, fresh time.Duration) error {
 	return nil
 }
 
-// SweepPeers removes the liveness of workers whose process died with them.
+// SweepPeers removes the liveness of workers that died together with their process.
 func (a *Sessions) SweepPeers(ctx context.Context) error {
 	if err := a.ListPeers(ctx, 0); err != nil {
 		return err

@@ -15,11 +15,11 @@ type Session struct {
 	ID    string
 	Hello task.Hello
 
-	all *Sessions // whose lock guards the rest
+	all *Sessions // its lock guards the rest
 
 	name  string // of the worker on record
-	pass  string // whose session it is; "" is this process
-	bound bool   // pass is said; an engine of an earlier release says none
+	pass  string // that began it; "" is this process
+	bound bool   // pass is known: an engine of an earlier release did not say it
 
 	heard time.Time // when its last heartbeat came
 
@@ -27,7 +27,7 @@ type Session struct {
 	// heartbeats to another engine now.
 	revision uint64
 
-	doubts []posthouse.ID // gates whose claims were asked about before the session came here
+	doubts []posthouse.ID // gates: their claims were asked about before the session came here
 
 	asked   int // claims that the engine did not know, since askedAt
 	askedAt time.Time

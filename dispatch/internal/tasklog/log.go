@@ -76,7 +76,7 @@ func (l *Log) OnBehalf(ctx context.Context, g *posthouse.Gate) (context.Context,
 	return commit.OnBehalf(ctx, senders.Join(list, sent)), err
 }
 
-// Steps returns the results that the handlers of a task may still record, none of them yet.
+// Steps returns where the results of a task's handlers are counted and recorded.
 func (l *Log) Steps(g *posthouse.Gate) *commit.TaskSteps {
 	return &commit.TaskSteps{
 		Within: Within(g) + handler.Nested, Limit: task.MaxSteps,
