@@ -17,12 +17,10 @@ import (
 func TestBinaryOfAnotherName(t *testing.T) {
 	var out bytes.Buffer
 	c := Config{Name: "shop", Version: "v7", Programs: func(context.Context, *host.Env) (*host.Set, error) { return nil, nil }}
-	a := &app{env: func(string) string { return "" }, Config: c}
-	a.Term = term.Term{In: strings.NewReader(""), Out: &out, Err: &out}
 	run := func(code int, args ...string) string {
 		t.Helper()
 		out.Reset()
-		if got := a.run(t.Context(), args); got != code {
+		if got := Run(t.Context(), args, &c, func(string) string { return "" }, term.Term{In: strings.NewReader(""), Out: &out, Err: &out}); got != code {
 			t.Errorf("%v: exit code %d, want %d\n%s", args, got, code, &out)
 		}
 		return out.String()
@@ -36,7 +34,7 @@ func TestBinaryOfAnotherName(t *testing.T) {
 				t.Errorf("%v --help says %q", path, line)
 			}
 		}
-		cmd, _, err := a.root().Find(path)
+		cmd, _, err := Root(&c).Find(path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,14 +1,16 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/app/internal/cli"
+	"github.com/posthouse/posthouse/app/internal/cli/clitest"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -16,21 +18,19 @@ import (
 // TestDevSaysWhatItKept: the data stays, questions wait from before, and a store that is
 // damaged does not start without a word.
 func TestDevSaysWhatItKept(t *testing.T) {
-	e := &encrypted{t: t, dir: t.TempDir()}
+	d := clitest.New(t)
+	d.Config.Dev = &cli.Dev{Programs: func(context.Context, *host.Env) (*host.Set, error) { return &host.Set{}, nil }}
 	told := func(do func(*host.Host)) string {
 		t.Helper()
-		var out bytes.Buffer
-		if err := e.serve(serveFlags{}, func(h *host.Host) {
-			e.app(&out).tellKept(t.Context(), h, datadir.Dir(e.dir))
-			if do != nil {
-				do(h)
-			}
-		}); err != nil {
-			t.Fatal(err)
+		var out clitest.Buffer
+		h, stop := d.Live(&out, "dev")
+		if do != nil {
+			do(h)
 		}
+		stop()
 		return out.String()
 	}
-	wants(t, "a first start", told(func(h *host.Host) {
+	clitest.Wants(t, "a first start", told(func(h *host.Host) {
 		state := posthouse.State{posthouse.OpaquePart: {Codec: "json", Data: []byte(`"order"`)}}
 		_, err := h.Ledger.Commit(t.Context(), &ledger.Draft{
 			Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, State: state},
@@ -39,11 +39,11 @@ func TestDevSaysWhatItKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	}), "the data stays", "delete "+e.dir)
-	wants(t, "a second start", told(nil), "1 question waiting from before: posthouse inbox")
+	}), "the data stays", "delete "+d.Path)
+	clitest.Wants(t, "a second start", told(nil), "1 question waiting from before: posthouse inbox")
 	changed := 0
 	for _, name := range []string{"posthouse.db", "posthouse.db-wal"} {
-		path := filepath.Join(e.dir, name)
+		path := filepath.Join(d.Path, name)
 		data, err := os.ReadFile(path)
 		if err != nil {
 			continue // the log was merged
@@ -56,5 +56,5 @@ func TestDevSaysWhatItKept(t *testing.T) {
 	if changed == 0 {
 		t.Fatal("the question is not in the files")
 	}
-	wants(t, "a start over a damaged store", told(nil), "warning: the store is damaged", "posthouse verify")
+	clitest.Wants(t, "a start over a damaged store", told(nil), "warning: the store is damaged", "posthouse verify")
 }

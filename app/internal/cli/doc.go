@@ -1,11 +1,19 @@
-// Package cli is the command line: one file for each command, its flags, what it
-// asks of a server or does to a data directory, and how its answer is printed.
+// Package cli is the command line: the root command, the flags that all commands have, how an
+// error is printed and which exit code it has, and the server that serve and dev start.
 //
 //	code := cli.Main(ctx, os.Args[1:], &cli.Config{Programs: open})
 //
-// What all commands have in common (tokens, variables, --json, errors, exit codes) is
-// in the comment of cmd/posthouse.
+// The commands are in the packages below, one file for each or for a group of them:
 //
-// It is wiring below package app: it may import every package but app, models
-// and drivers of stores.
+//   - threads: what asks a server about threads: inbox, approve, log, resume, ...
+//   - stores: what works on a data directory without a server: verify, backup, token, ...
+//   - tasks: tasks, and the worker that handles them with commands.
+//
+// They are functions of an [env.Env], which has what they share. A command that is added is
+// named in addCommands. Package clitest runs command lines in tests.
+//
+// What all commands have in common for their users (tokens, variables, --json, errors, exit codes)
+// is in the comment of cmd/posthouse.
+//
+// Only package app imports cli.
 package cli

@@ -27,7 +27,7 @@ func TestCommandsInThePages(t *testing.T) {
 		}
 		for _, m := range line.FindAllStringSubmatch(string(text), -1) {
 			lines++
-			cmd, rest, err := (&app{Config: Config{Dev: &Dev{}, OpenLink: natslink.Open}}).root().Find(word.FindAllString(m[1], -1))
+			cmd, rest, err := Root(&Config{Dev: &Dev{}, OpenLink: natslink.Open}).Find(word.FindAllString(m[1], -1))
 			if err == nil {
 				err = cmd.ParseFlags(rest)
 			}

@@ -2,43 +2,37 @@ package cli
 
 import (
 	"context"
-	"log/slog"
-	"os"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/cli/stores"
+	"github.com/posthouse/posthouse/app/internal/cli/tasks"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/task/link"
 )
 
-// serveFlags are the flags of serve and dev.
-type serveFlags struct {
-	addr      string
-	store     string
-	ephemeral bool
-	cert, key string
-	insecure  bool
-	hosts     []string
-	logLevel  string
-	encrypt   bool
-	keys      string // file
-	retain    retention
-	every     span // how often
-	maxState  byteSize
-	nats      natsFlags
-	listen    string // for workers, over NATS
-	atOnce    map[string]int
+// A serving is a run of serve, or of dev.
+type serving struct {
+	env    *env.Env
+	config *Config
+	dev    bool // with the programs to try
 
-	newStore bool // a store that is gone may be made anew
-	newKey   bool // a signing key that is lost may be replaced
-	dev      bool // with the programs to try
+	host      host.Options // the flags that are options of a host
+	store     stores.StoreFlag
+	ephemeral bool
+	logLevel  string
+	retain    stores.RetentionFlags
+	every     env.Span // how often
+	maxState  byteSize
+	nats      tasks.NATSFlags
+	listen    string // for workers, over NATS
 }
 
-func (a *app) serveCmd() *cobra.Command {
-	var s serveFlags
+func serveCmd(e *env.Env, c *Config) *cobra.Command {
+	s := serving{env: e, config: c}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the data directory over HTTP",
@@ -50,157 +44,99 @@ token. It listens on this machine only unless it is given a certificate, or
 the role worker, and over NATS where --nats or --nats-listen says so.`,
 		Example: `  posthouse serve
   posthouse serve --addr 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem --allowed-host posthouse.example.com`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), &s) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
 	}
-	a.serveFlags(cmd, &s)
+	s.add(cmd)
 	return cmd
 }
 
-func (a *app) serveFlags(cmd *cobra.Command, s *serveFlags) {
+// add adds the flags.
+func (s *serving) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	a.storeFlag(cmd, &s.store)
-	f.StringVar(&s.addr, "addr", host.DefaultAddr, "address to listen on; port 0 picks a free one")
+	s.store.Add(s.env, cmd)
+	f.StringVar(&s.host.Addr, "addr", host.DefaultAddr, "address to listen on; port 0 picks a free one")
 	f.BoolVar(&s.ephemeral, "ephemeral", false, "keep the store in memory: the same as --store memory:")
-	f.StringVar(&s.cert, "tls-cert", "", "certificate file, PEM")
-	f.StringVar(&s.key, "tls-key", "", "the certificate's private key file, PEM")
-	f.BoolVar(&s.insecure, "allow-insecure", false, "listen beyond this machine without TLS")
-	f.StringSliceVar(&s.hosts, "allowed-host", nil, "name by which clients may call this server; may be repeated")
-	f.BoolVar(&s.encrypt, "encrypt", false, "encrypt what is stored from now on; makes a key file if there is none")
-	keysFlag(cmd, &s.keys)
-	f.BoolVar(&s.newStore, "new-store", false, "let the directory belong to the store of this address, which is made if it is not there")
-	f.BoolVar(&s.newKey, "new-key", false, "sign with a new key if the one that has signed what is in the store is lost")
-	s.retain.flags(f, "retain-")
-	s.every = span(host.DefaultRetainEvery)
+	f.StringVar(&s.host.Cert, "tls-cert", "", "certificate file, PEM")
+	f.StringVar(&s.host.Key, "tls-key", "", "the certificate's private key file, PEM")
+	f.BoolVar(&s.host.AllowInsecure, "allow-insecure", false, "listen beyond this machine without TLS")
+	f.StringSliceVar(&s.host.AllowedHosts, "allowed-host", nil, "name by which clients may call this server; may be repeated")
+	f.BoolVar(&s.host.Encrypt, "encrypt", false, "encrypt what is stored from now on; makes a key file if there is none")
+	stores.KeysFlag(cmd, &s.host.Keys)
+	f.BoolVar(&s.host.NewStore, "new-store", false, "let the directory belong to the store of this address, which is made if it is not there")
+	f.BoolVar(&s.host.NewKey, "new-key", false, "sign with a new key if the one that has signed what is in the store is lost")
+	s.retain.Add(f, "retain-")
+	s.every = env.Span(host.DefaultRetainEvery)
 	f.Var(&s.every, "retain-every", "how often the retention flags are applied")
 	s.maxState = posthouse.DefaultMaxState
 	f.Var(&s.maxState, "max-state", "most that one state, step result or value may have, as in 16MiB; of more, store a reference")
-	f.StringToIntVar(&s.atOnce, "task-limit", nil, "how many tasks of a name workers of this server have at once, as in transcribe=2; may be repeated")
-	if a.OpenLink != nil {
-		s.nats.flags(f)
+	f.StringToIntVar(&s.host.TaskLimits, "task-limit", nil, "how many tasks of a name workers of this server have at once, as in transcribe=2; may be repeated")
+	if s.env.OpenLink != nil {
+		s.nats.Add(f)
 		f.StringVar(&s.listen, "nats-listen", "", "let workers come to a NATS server in this process, at this address; needs a certificate beyond this machine")
 	}
 	f.StringVar(&s.logLevel, "log-level", "warn", "debug, info, warn or error; goes to standard error")
 }
 
-func (a *app) serve(ctx context.Context, s *serveFlags) error {
-	o, err := a.hostOptions(s)
+// run serves until ctx ends.
+func (s *serving) run(ctx context.Context) error {
+	o, err := s.options()
 	if err != nil {
 		return err
 	}
 	h, err := host.Open(ctx, o)
 	if err != nil {
-		return inFlags(err)
+		return tasks.NameFlag(err)
 	}
-	a.banner(h)
-	if s.dev && !a.JSON {
-		a.tellKept(ctx, h, o.Dir)
+	s.banner(h)
+	if s.dev && !s.env.JSON {
+		s.tellKept(ctx, h, o.Dir)
+	}
+	if s.config.Serve != nil {
+		return s.config.Serve(ctx, h)
 	}
 	return h.Run(ctx)
 }
 
-// hostOptions returns the host's options by the flags.
-func (a *app) hostOptions(s *serveFlags) (*host.Options, error) {
-	log, err := a.logger(s.logLevel)
+// options returns the host's options by the flags.
+func (s *serving) options() (*host.Options, error) {
+	log, err := s.env.Logger(s.logLevel)
 	if err != nil {
 		return nil, err
 	}
 	if s.ephemeral {
-		if s.store != "" && s.store != "memory:" {
+		if s.store.URL != "" && s.store.URL != "memory:" {
 			return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "ephemeral", Message: "and --store exclude each other", Hint: "leave one of them out"}
 		}
-		s.store = "memory:"
+		s.store.URL = "memory:"
 	}
-	url, dir, err := a.storeURL(s.store)
+	o := s.host
+	o.Store, o.Dir, err = s.store.Address()
 	if err != nil {
 		return nil, err
 	}
-	o := &host.Options{
-		Dir: dir, Store: url, OpenStore: a.openURL, NewStore: s.newStore, NewKey: s.newKey, AllowWeak: a.allowWeak, Encrypt: s.encrypt, Keys: s.keys,
-		Addr: s.addr, Cert: s.cert, Key: s.key, AllowInsecure: s.insecure, AllowedHosts: s.hosts,
-		RetainEvery: time.Duration(s.every), MaxState: int64(s.maxState), TaskLimits: s.atOnce, Logger: log, Version: a.readVersion().Version, Programs: a.Programs,
-	}
-	o.OpenLink, o.Link = a.OpenLink, s.link()
-	if s.retain.set() {
-		o.Retain = s.retain.policy()
+	o.OpenStore, o.AllowWeak = s.env.Open, s.store.AllowWeak
+	o.OpenLink, o.Link = s.env.OpenLink, s.link()
+	o.MaxState, o.RetainEvery = int64(s.maxState), time.Duration(s.every)
+	o.Logger, o.Version, o.Programs = log, readVersion(s.config.Version).Version, s.config.Programs
+	if s.retain.Set() {
+		o.Retain = s.retain.Policy()
 	}
 	if s.dev {
-		o.Programs = a.Dev.Programs
+		o.Programs = s.config.Dev.Programs
 	}
-	return o, nil
+	return &o, nil
 }
 
 // link says where workers come beside HTTP. A server in this process has the certificate
 // of the API unless it is given another.
-func (s *serveFlags) link() *link.Options {
-	if s.nats.url == "" && s.listen == "" {
+func (s *serving) link() *link.Options {
+	o := s.nats.Link()
+	o.Listen = s.listen
+	if o.URL == "" && o.Listen == "" {
 		return nil
 	}
-	o := s.nats.link()
-	o.Listen = s.listen
 	if o.Listen != "" && o.Cert == "" && o.Key == "" {
-		o.Cert, o.Key = s.cert, s.key
+		o.Cert, o.Key = s.host.Cert, s.host.Key
 	}
 	return o
-}
-
-func (a *app) logger(level string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "log-level", Message: "is not one of debug, info, warn and error"}
-	}
-	return slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: l})), nil
-}
-
-// banner prints where everything is, and what to type next.
-func (a *app) banner(h *host.Host) {
-	lines := map[string]string{
-		"api": h.URL + "/api", "page": h.URL + "/", "docs": h.URL + "/docs", "store": h.StoreURL, "token": h.TokenFile,
-		"pid": strconv.Itoa(os.Getpid()),
-	}
-	if h.Link != nil {
-		lines["nats"] = h.Link.Address()
-	}
-	next := a.named(a.nextCommand(h))
-	if p := h.Ledger.EncryptionStatus(); p.EncryptsAtRest {
-		lines["encryptionKey"] = p.EncryptionKey
-	}
-	if a.JSON {
-		lines["next"] = next
-		_ = a.Encode(lines) // nobody reads it: the server runs all the same
-		return
-	}
-	store := h.StoreURL
-	if store == "memory:" {
-		store += " (gone when this process ends)"
-	}
-	fields := []string{"API", lines["api"], "Page", lines["page"], "Docs", lines["docs"], "Store", store}
-	if at := lines["nats"]; at != "" {
-		fields = append(fields, "NATS", at)
-	}
-	if id := lines["encryptionKey"]; id != "" {
-		fields = append(fields, "Encrypted", "with key "+id)
-	}
-	fields = append(fields, h.Set.Notes...)
-	token := h.TokenFile
-	if h.TokenGone {
-		token += a.named(" (no longer good; make another: posthouse token create --role operator)")
-	}
-	a.Fields(append(fields, "Token file", token, "PID", lines["pid"])...)
-	a.Line("\nnext: %s", next)
-}
-
-// nextCommand is what to type in another terminal. It names what differs from the
-// defaults.
-func (a *app) nextCommand(h *host.Host) string {
-	cmd := "posthouse inbox"
-	if h.Set.Next != "" {
-		cmd = "posthouse " + h.Set.Next
-	}
-	if a.dataDir != "" {
-		cmd += " --data-dir " + quoted(a.dataDir)
-	}
-	if h.URL != defaultServer {
-		cmd += " --server " + h.URL
-	}
-	return cmd
 }

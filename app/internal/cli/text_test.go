@@ -1,17 +1,19 @@
-package cli
+package cli_test
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/posthouse/posthouse/app/internal/cli/clitest"
 )
 
 // TestTextIsUTF8 gives the commands bytes that JSON cannot carry: they are
 // refused before anything is sent, not sent changed.
 func TestTextIsUTF8(t *testing.T) {
-	e := &encrypted{t: t, dir: t.TempDir()}
-	file := filepath.Join(e.dir, "odd.txt")
+	e := clitest.New(t)
+	file := filepath.Join(e.Path, "odd.txt")
 	if err := os.WriteFile(file, []byte("refund \xff"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -26,16 +28,16 @@ func TestTextIsUTF8(t *testing.T) {
 		{"signal", "order-1", "paid", `"` + "\xff" + `"`},
 		{"retain", "--keep-label", "\xff"},
 	} {
-		if out := e.cli(2, append(args, "--server", "http://127.0.0.1:1")...); !strings.Contains(out, "is not UTF-8") {
+		if out := e.Run(2, append(args, "--server", "http://127.0.0.1:1")...); !strings.Contains(out, "is not UTF-8") {
 			t.Errorf("%q: %s", args, out)
 		}
 	}
-	e.env = map[string]string{"POSTHOUSE_REASON": "\xff"}
-	if out := e.cli(2, "reject", "gate-1"); !strings.Contains(out, "reason is not UTF-8") {
+	e.Vars = map[string]string{"POSTHOUSE_REASON": "\xff"}
+	if out := e.Run(2, "reject", "gate-1"); !strings.Contains(out, "reason is not UTF-8") {
 		t.Errorf("from the environment: %s", out)
 	}
-	e.env = nil
-	if out := e.cli(3, "verify", "--store", "sqlite:\xff.db"); strings.Contains(out, "UTF-8") {
+	e.Vars = nil
+	if out := e.Run(3, "verify", "--store", "sqlite:\xff.db"); strings.Contains(out, "UTF-8") {
 		t.Errorf("paths are bytes: %s", out)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse/app/internal/cli"
+	"github.com/posthouse/posthouse/app/internal/cli/clitest"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -23,21 +25,21 @@ var (
 // TestTimesInTablesHaveAZone runs each command that shows or lists something and looks for times
 // that are not RFC 3339 with a zone.
 func TestTimesInTablesHaveAZone(t *testing.T) {
-	d := openDesk(t, memstore.New())
+	d := clitest.OpenDesk(t, memstore.New())
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	paid := d.ask("t", "acme")
-	d.run(0, "approve", string(paid))
-	gate := d.ask("u", "acme")
-	g, err := d.ledger.Gate(t.Context(), gate)
+	paid := d.Ask("t", "acme")
+	d.Run(0, "approve", string(paid))
+	gate := d.Ask("u", "acme")
+	g, err := d.Ledger.Gate(t.Context(), gate)
 	ok(err)
-	_, err = retain.Hold(t.Context(), d.ledger, "u", retain.HoldOptions{By: "legal", Reason: "case 7"})
+	_, err = retain.Hold(t.Context(), d.Ledger, "u", retain.HoldOptions{By: "legal", Reason: "case 7"})
 	ok(err)
-	d.run(0, "token", "create", "--name", "audit", "--role", "viewer", "--expires", time.Now().Add(time.Hour).Format(time.RFC3339))
+	d.Run(0, "token", "create", "--name", "audit", "--role", "viewer", "--expires", time.Now().Add(time.Hour).Format(time.RFC3339))
 
 	readers := []string{"list", "show", "log", "inbox", "grant", "history", "effects", "diff", "status", "verify", "tree", "versions", "releases", "stats"}
 	shown, seen := 0, 0
@@ -61,10 +63,10 @@ func TestTimesInTablesHaveAZone(t *testing.T) {
 			}
 		}
 		if c.Flags().Lookup("server") != nil || c.InheritedFlags().Lookup("server") != nil {
-			args = append(args, "--server", d.url)
+			args = append(args, "--server", d.URL)
 		}
 		var out bytes.Buffer
-		d.encrypted.app(&out).run(t.Context(), append(args, "--data-dir", d.dir))
+		d.Start(t.Context(), &out, args...)
 		shown++
 		for _, at := range anyTime.FindAllString(out.String(), -1) {
 			if seen++; !zoned.MatchString(at) {
@@ -72,8 +74,7 @@ func TestTimesInTablesHaveAZone(t *testing.T) {
 			}
 		}
 	}
-	var none bytes.Buffer
-	walk(d.encrypted.app(&none).root(), nil)
+	walk(cli.Root(&d.Config), nil)
 	if shown < 12 || seen < 12 {
 		t.Errorf("%d commands show %d times", shown, seen)
 	}

@@ -6,14 +6,16 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/app/internal/cli/env"
 )
 
-func (a *app) versionCmd() *cobra.Command {
+func versionCmd(e *env.Env, c *Config) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: `  posthouse version --json`,
-		RunE:    func(*cobra.Command, []string) error { return a.showVersion() },
+		RunE:    func(*cobra.Command, []string) error { return showVersion(e, c.Version) },
 	}
 }
 
@@ -21,9 +23,9 @@ func (a *app) versionCmd() *cobra.Command {
 // POSTHOUSE_VERSION for the version they install.
 const versionFlag = "version"
 
-func (a *app) showVersion() error {
-	v := a.readVersion()
-	return a.answer(v, func() { a.Line("%s %s (%s, %s)", a.name(), v.Version, v.Go, v.Platform) })
+func showVersion(e *env.Env, version string) error {
+	v := readVersion(version)
+	return e.Answer(v, func() { e.Line("%s %s (%s, %s)", e.Name(), v.Version, v.Go, v.Platform) })
 }
 
 type versionInfo struct {
@@ -35,8 +37,8 @@ type versionInfo struct {
 }
 
 // readVersion prefers what the binary says of itself, then what Go recorded.
-func (a *app) readVersion() *versionInfo {
-	v := &versionInfo{Version: a.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+func readVersion(version string) *versionInfo {
+	v := &versionInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if bi, ok := debug.ReadBuildInfo(); ok {
 		v.Version = cmp.Or(v.Version, bi.Main.Version)
 		for _, s := range bi.Settings {

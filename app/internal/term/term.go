@@ -2,6 +2,7 @@ package term
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -82,6 +83,17 @@ func (t *Term) Encode(v any) error {
 	}
 	_, err = t.Out.Write(append(EscapeJSON(data), '\n'))
 	return err
+}
+
+// Indented prints a JSON document that is there already, indented, with nothing hidden
+// in it. What is not JSON is printed as a line.
+func (t *Term) Indented(raw json.RawMessage) {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		t.Line("%s", string(raw))
+		return
+	}
+	fmt.Fprintf(t.Out, "%s\n", EscapeJSON(b.Bytes()))
 }
 
 // Fields prints name and value pairs, the values aligned.

@@ -79,7 +79,7 @@ package origins
 //	  11 buckets are optional (here slots alone are) ..... worker.TestNoSlot, worker.TestPauseWithoutASlot
 //	  12 role interfaces ................................. worker.TestRoles
 //	  13 workers over HTTP, in any language .............. httptask.TestWorkersOverHTTP, httptask.TestVerbsOverHTTP, command.TestVerdicts
-//	  14 checkpoints over REST and CLI ................... server.TestTasksOverHTTP, cli.TestTaskCommands
+//	  14 checkpoints over REST and CLI ................... server.TestTasksOverHTTP, tasks.TestTaskCommands
 //	beside the checkpoints
 //	  signals are latched ................................ TestLatchedSignalInAHandler, step.TestSignalsAsInDagnats, ledger.TestLatchedSignalAnswersEveryWait
 //	  signals are a queue; a wait holds nothing (here only)  worker.TestWaitSignal, ledger.TestSignalsAnswerTheOldestWait

@@ -13,7 +13,7 @@ var packages = map[string]string{
 	"": "internal/e2e/origins", "coord": "coord", "e2e": "internal/e2e", "engine": "internal/engine", "flow": "flow", "gate": "gate", "graph": "graph",
 	"memstore": "store/memstore", "pains": "internal/e2e/pains", "posthouse": ".", "refund": "cmd/posthouse/internal/refund",
 	"core": "internal/core", "crypt": "crypt", "diff": "diff", "ledger": "ledger", "retain": "retain", "transfer": "transfer",
-	"agent": "examples/agent", "batch": "examples/batch", "cli": "app/internal/cli", "command": "worker/command", "dispatch": "dispatch", "hosts": "internal/e2e/hosts",
+	"agent": "examples/agent", "batch": "examples/batch", "cli": "app/internal/cli", "tasks": "app/internal/cli/tasks", "command": "worker/command", "dispatch": "dispatch", "hosts": "internal/e2e/hosts",
 	"httptask": "task/httptask", "natshint": "task/natshint", "natstask": "task/natstask", "standalone": "task/standalone", "task": "task", "worker": "worker", "workertest": "worker/workertest",
 	"runner": "runner", "server": "server", "sign": "sign", "sqlitestore": "store/sqlitestore", "sqlschema": "internal/sqlschema", "step": "step",
 }

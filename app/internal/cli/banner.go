@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"os"
+	"strconv"
+
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/host"
+)
+
+// banner prints where everything is, and what to type next.
+func (s *serving) banner(h *host.Host) {
+	e := s.env
+	lines := map[string]string{
+		"api": h.URL + "/api", "page": h.URL + "/", "docs": h.URL + "/docs", "store": h.StoreURL, "token": h.TokenFile,
+		"pid": strconv.Itoa(os.Getpid()),
+	}
+	if h.Link != nil {
+		lines["nats"] = h.Link.Address()
+	}
+	next := e.Named(nextCommand(e, h))
+	if p := h.Ledger.EncryptionStatus(); p.EncryptsAtRest {
+		lines["encryptionKey"] = p.EncryptionKey
+	}
+	if e.JSON {
+		lines["next"] = next
+		_ = e.Encode(lines) // nobody reads it: the server runs all the same
+		return
+	}
+	store := h.StoreURL
+	if store == "memory:" {
+		store += " (gone when this process ends)"
+	}
+	fields := []string{"API", lines["api"], "Page", lines["page"], "Docs", lines["docs"], "Store", store}
+	if at := lines["nats"]; at != "" {
+		fields = append(fields, "NATS", at)
+	}
+	if id := lines["encryptionKey"]; id != "" {
+		fields = append(fields, "Encrypted", "with key "+id)
+	}
+	fields = append(fields, h.Set.Notes...)
+	token := h.TokenFile
+	if h.TokenGone {
+		token += e.Named(" (no longer good; make another: posthouse token create --role operator)")
+	}
+	e.Fields(append(fields, "Token file", token, "PID", lines["pid"])...)
+	e.Line("\nnext: %s", next)
+}
+
+// nextCommand is what to type in another terminal. It names what differs from the
+// defaults.
+func nextCommand(e *env.Env, h *host.Host) string {
+	cmd := "posthouse inbox"
+	if h.Set.Next != "" {
+		cmd = "posthouse " + h.Set.Next
+	}
+	if e.DataDir != "" {
+		cmd += " --data-dir " + env.Quoted(e.DataDir)
+	}
+	if h.URL != env.DefaultServer {
+		cmd += " --server " + h.URL
+	}
+	return cmd
+}

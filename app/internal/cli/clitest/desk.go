@@ -1,0 +1,116 @@
+package clitest
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runner"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+// A Payment is the state of the desk's graph.
+type Payment struct {
+	To     string
+	Amount int
+	Grant  gate.Grant
+	Done   string
+}
+
+// A Desk is a server with a graph that pays under a grant. An account called closed fails.
+type Desk struct {
+	*Dir
+	URL    string
+	Ledger *ledger.Ledger
+	App    *graph.App[Payment]
+}
+
+// OpenDesk opens a desk over a store. Its Path holds the token that command lines use.
+func OpenDesk(t TB, store posthouse.Store) *Desk {
+	t.Helper()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := ledger.Open(store, &ledger.Options{Validate: gate.Validator()})
+	ok(err)
+	g := graph.New[Payment]("pay")
+	g.Node("propose", func(ctx context.Context, s *Payment) (err error) {
+		s.Grant, err = gate.Propose(ctx, gate.Question{Name: "pay", Text: "Pay this order?"}, map[string]any{"to": s.To, "amount": s.Amount})
+		return err
+	})
+	g.Node("transfer", func(ctx context.Context, s *Payment) (err error) {
+		s.Done, err = gate.Act(ctx, "transfer", s.Grant, func(_ context.Context, o map[string]any) (string, error) {
+			if o["to"] == "closed" {
+				return "", errors.New("bank: account 4711 is closed")
+			}
+			return "paid", nil
+		})
+		return err
+	})
+	g.Node("receipt", func(context.Context, *Payment) error { return nil })
+	g.Remote("abroad", graph.Remote[Payment, map[string]any, string]{
+		Task: "transfer",
+		Act: func(ctx context.Context, s *Payment, open func(context.Context, map[string]any) (string, error)) (string, error) {
+			return gate.Act(ctx, "transfer", s.Grant, open)
+		},
+		Out: func(s *Payment, done string) error { s.Done = done; return nil },
+	})
+	g.Edge(graph.Start, "propose")
+	g.Route("propose", func(s *Payment) string {
+		if s.To == "abroad" {
+			return "abroad"
+		}
+		return "transfer"
+	}, "transfer", "abroad")
+	g.Edge("transfer", "receipt")
+	g.Edge("abroad", "receipt")
+	g.Edge("receipt", graph.End)
+	app, err := g.Compile(l, nil)
+	ok(err)
+	d := New(t)
+	ts, err := tokens.Open(d.Path, nil)
+	ok(err)
+	_, _, err = ts.First()
+	ok(err)
+	r, err := runner.New(l, &runner.Options{Programs: []posthouse.Program{app}})
+	ok(err)
+	s, err := server.New(server.Options{Ledger: l, Tokens: ts, Runner: r})
+	ok(err)
+	web := httptest.NewServer(s)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- r.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		ok(<-ended)
+		ok(s.Close(context.Background()))
+		web.Close()
+		ok(l.Close())
+		ok(store.Close())
+	})
+	return &Desk{d, web.URL, l, app}
+}
+
+// Ask begins a payment and returns its gate.
+func (d *Desk) Ask(thread, to string) posthouse.ID {
+	d.T.Helper()
+	out, err := d.App.Run(d.T.Context(), thread, Payment{To: to, Amount: 10})
+	if err != nil {
+		d.T.Fatal(err)
+	}
+	return out.Waiting[0].ID
+}
+
+// Run is [Dir.Run] against the desk's server.
+func (d *Desk) Run(code int, args ...string) string {
+	d.T.Helper()
+	return d.Dir.Run(code, append(args, "--server", d.URL)...)
+}

@@ -1,0 +1,88 @@
+package env
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/app/internal/rest"
+)
+
+// Parent adds the commands below cmd, which prints its help.
+func Parent(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(below...)
+	return cmd
+}
+
+// Online returns a RunE that calls fn with a client of the server.
+func (e *Env) Online(fn func(ctx context.Context, c *rest.Client, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := e.Client()
+		if err != nil {
+			return err
+		}
+		return fn(cmd.Context(), c, args)
+	}
+}
+
+// Answer prints v as JSON, or by show for a person.
+func (e *Env) Answer(v any, show func()) error {
+	if e.JSON {
+		return e.Encode(v)
+	}
+	show()
+	return nil
+}
+
+// Next tells a person what to type next; programs do not need it.
+func (e *Env) Next(format string, args ...any) {
+	if !e.JSON {
+		e.Line("\nnext: "+e.Named(format)+"%s", append(args, e.repeated)...)
+	}
+}
+
+// Ask sends a request and answers with what comes back: as JSON, or as show
+// prints it for a person.
+func Ask[T any](ctx context.Context, e *Env, c *rest.Client, method, path string, query url.Values, body any, show func(*T)) error {
+	answer := new(T)
+	if err := c.Do(ctx, method, path, query, body, answer); err != nil {
+		return err
+	}
+	return e.Answer(answer, func() { show(answer) })
+}
+
+// Get is [Ask] with a GET.
+func Get[T any](ctx context.Context, e *Env, c *rest.Client, path string, query url.Values, show func(*T)) error {
+	return Ask(ctx, e, c, http.MethodGet, path, query, nil, show)
+}
+
+// Params builds a query of names and values, leaving out what is empty.
+func Params(pairs ...string) url.Values {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}
+
+// Members builds a body as [Params] builds a query.
+func Members(pairs ...string) map[string]any {
+	body := map[string]any{}
+	for name, values := range Params(pairs...) {
+		body[name] = values[0]
+	}
+	return body
+}
+
+// IfSet returns the value of a parameter for a flag without a value.
+func IfSet(flag bool) string {
+	if flag {
+		return "true"
+	}
+	return ""
+}

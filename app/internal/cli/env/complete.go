@@ -1,0 +1,35 @@
+package env
+
+import (
+	"context"
+	"strings"
+
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+)
+
+// maxCompletions is how many choices a shell is given.
+const maxCompletions = 100
+
+// A Completer offers the values of an argument. Whatever goes wrong, it offers
+// nothing: a shell has nowhere to show an error.
+type Completer func(context.Context, *Env) []string
+
+// Offer returns a completer that lists what the server has. show returns the value of
+// an item and a description.
+func Offer[T any](path string, show func(T) (value, about string)) Completer {
+	return func(ctx context.Context, e *Env) (out []string) {
+		c, err := e.Client()
+		if err != nil {
+			return nil
+		}
+		for item, err := range rest.List[T](ctx, c, path, nil, maxCompletions) {
+			if err != nil {
+				return out
+			}
+			value, about := show(item)
+			out = append(out, term.Visible(value)+"\t"+term.Clip(term.Visible(strings.TrimSpace(about)), 60))
+		}
+		return out
+	}
+}

@@ -1,0 +1,136 @@
+package env
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/task/link"
+)
+
+// OurName is the name of the command in all texts.
+const OurName = "posthouse"
+
+// DefaultServer is the address of a server that was started without --addr.
+const DefaultServer = "http://" + host.DefaultAddr
+
+// An Env is what the commands of one command line run with.
+type Env struct {
+	term.Term                     // where answers go, and whether somebody can be asked
+	Getenv    func(string) string // reads a variable
+
+	// Of the binary.
+	Binary    string      // its name, in help and in hints; default [OurName]
+	NoDev     bool        // it has no command dev
+	OpenStore host.Opener // default [local.Open]
+	OpenLink  link.Opener // nil: workers come over HTTP only
+
+	// The flags that every command has, beside --json.
+	DataDir   string
+	Server    string
+	TokenFile string
+
+	repeated string // those that were given, for the next command line
+}
+
+// GlobalFlags adds the flags that every command has.
+func (e *Env) GlobalFlags(f *pflag.FlagSet) {
+	f.BoolVar(&e.JSON, "json", false, "answer in JSON")
+	f.StringVar(&e.DataDir, "data-dir", "", "data directory (default: posthouse below the XDG data home)")
+	f.StringVar(&e.Server, "server", DefaultServer, "address of the server")
+	f.StringVar(&e.TokenFile, "token-file", "", "file with the access token (default: token in the data directory)")
+}
+
+// Repeat keeps the flags of a command line that the next one needs as well, for [Env.Next].
+func (e *Env) Repeat(flags *pflag.FlagSet) {
+	e.repeated = ""
+	for _, name := range []string{"data-dir", "server", "token-file"} {
+		if f := flags.Lookup(name); f != nil && f.Changed {
+			e.repeated += " --" + name + " " + Quoted(f.Value.String())
+		}
+	}
+}
+
+// Dir returns the data directory.
+func (e *Env) Dir() (datadir.Dir, error) {
+	if e.DataDir != "" {
+		return datadir.Dir(e.DataDir), nil
+	}
+	return datadir.Default(e.Getenv)
+}
+
+// Client returns a client of the server, with the token of [Env.Token].
+func (e *Env) Client() (*rest.Client, error) {
+	token, err := e.Token(rest.Local(e.Server))
+	if err != nil {
+		return nil, err
+	}
+	return rest.New(e.Server, token)
+}
+
+// Token returns the token for a server on this machine, or on another. It is from the file
+// that was named, else from POSTHOUSE_TOKEN, else, for a server on this machine only, from
+// the data directory. If there is none it is empty, and the server decides.
+func (e *Env) Token(local bool) (string, error) {
+	if e.TokenFile != "" {
+		return datadir.ReadToken(e.TokenFile)
+	}
+	if t := strings.TrimSpace(e.Getenv("POSTHOUSE_TOKEN")); t != "" {
+		return t, nil
+	}
+	dir, err := e.Dir()
+	if err != nil || !local {
+		return "", err // no other server gets the token of this machine's
+	}
+	token, err := datadir.ReadToken(dir.Token())
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return "", nil
+	}
+	return token, err
+}
+
+// Open opens the store at an address. It must be closed.
+func (e *Env) Open(ctx context.Context, url string, o *local.Options) (posthouse.Store, error) {
+	if e.OpenStore != nil {
+		return e.OpenStore(ctx, url, o)
+	}
+	return local.Open(ctx, url, o)
+}
+
+// Logger returns a logger to standard error, of what --log-level says.
+func (e *Env) Logger(level string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "log-level", Message: "is not one of debug, info, warn and error"}
+	}
+	return slog.New(slog.NewTextHandler(e.Err, &slog.HandlerOptions{Level: l})), nil
+}
+
+// Name returns the name of the binary.
+func (e *Env) Name() string { return cmp.Or(e.Binary, OurName) }
+
+// Named replaces our name by the binary's in the command lines of a text. Without
+// a dev command it also replaces dev by serve.
+func (e *Env) Named(text string) string {
+	if e.NoDev {
+		text = strings.ReplaceAll(text, OurName+" dev", OurName+" serve")
+	}
+	if e.Name() == OurName {
+		return text
+	}
+	return commandLine.ReplaceAllString(text, e.Name()+"$1")
+}
+
+// commandLine matches our command lines in a text.
+var commandLine = regexp.MustCompile(`\bposthouse( --?[a-z]| [a-z][a-z-]+)`)

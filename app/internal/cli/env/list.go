@@ -1,0 +1,106 @@
+package env
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/server/problem"
+)
+
+// A Table says how a person is shown a list.
+type Table[T any] struct {
+	None string // takes the place of an empty table
+	Head []string
+	Row  func(T) []string
+}
+
+// Print prints the items of a list, as JSON or as a table; more says that the list has
+// others behind them.
+func (t *Table[T]) Print(e *Env, items []T, more bool) error {
+	return e.Answer(items, func() {
+		rows := make([][]string, 0, len(items))
+		for _, item := range items {
+			rows = append(rows, t.Row(item))
+		}
+		if len(rows) == 0 {
+			e.Line("%s", t.None)
+		}
+		e.Table(t.Head, rows)
+		More(&e.Term, more)
+	})
+}
+
+// List prints at most limit items of a list, 0 for all, and returns them.
+func List[T any](ctx context.Context, e *Env, c *rest.Client, path string, query url.Values, limit int, t *Table[T]) ([]T, error) {
+	items, more, err := UpTo[T](ctx, c, path, query, limit)
+	if err != nil {
+		return nil, err
+	}
+	return items, t.Print(e, items, more)
+}
+
+// UpTo reads at most limit items of a list, 0 for all, and reports whether it has more.
+func UpTo[T any](ctx context.Context, c *rest.Client, path string, query url.Values, limit int) (items []T, more bool, err error) {
+	ask := limit
+	if limit > 0 {
+		ask++
+	}
+	items, err = rest.Collect(rest.List[T](ctx, c, path, query, ask))
+	if more = limit > 0 && len(items) > limit; more {
+		items = items[:limit]
+	}
+	return items, more, err
+}
+
+// More says that a list has more items than were printed.
+func More(t *term.Term, more bool) {
+	if more {
+		t.Line("\nthere are more: --limit 0 shows all")
+	}
+}
+
+// LimitFlag adds --limit.
+func LimitFlag(cmd *cobra.Command, n *int) {
+	*n = 100
+	cmd.Flags().Var((*limit)(n), "limit", "how many; 0 is all")
+}
+
+// A limit is how many items of a list are shown; 0 is all.
+type limit int
+
+func (l *limit) String() string { return strconv.Itoa(int(*l)) }
+
+func (l *limit) Type() string { return "int" }
+
+func (l *limit) Set(v string) error {
+	n, err := strconv.ParseUint(v, 10, 31)
+	if err != nil {
+		return errors.New("must be a number, 0 or more; 0 is all")
+	}
+	*l = limit(n)
+	return nil
+}
+
+// Unread returns exit code 8, and says where to look, if an item of a list cannot be
+// read.
+func Unread[T any](t *term.Term, items []T, problem func(T) *problem.Details) error {
+	for _, item := range items {
+		if p := problem(item); p != nil {
+			t.Note("what cannot be read waits on: %s", p.Hint)
+			return Exit(posthouse.ExitCorrupt)
+		}
+	}
+	return nil
+}
+
+// CannotBeRead says in a cell of a table why an item cannot be read.
+func CannotBeRead(p *problem.Details) string {
+	return term.Clip(term.Visible("cannot be read: "+p.Detail), 60)
+}

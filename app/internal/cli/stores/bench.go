@@ -1,0 +1,132 @@
+package stores
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/bench"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/scratch"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/store/local"
+)
+
+// Bench returns the command bench.
+func Bench(e *env.Env) *cobra.Command {
+	var o bench.Options
+	var encrypt, allowWeak bool
+	var url string
+	names, about := bench.Names()
+	var list strings.Builder
+	for i, n := range names {
+		list.WriteString("  " + n + strings.Repeat(" ", max(10-len(n), 1)) + about[i] + "\n")
+	}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure this machine, each workload beside a raw baseline",
+		Long: `Measure this machine, each workload beside a raw baseline.
+
+The baseline writes one row a step through the same driver with the same
+settings, and nothing else; workloads that say against what are compared with
+that. Rounds of both are interleaved; figures are medians, and the ratio is what
+counts. Workloads:
+
+` + list.String() + `
+With --store the last two run against a store of yours, in namespaces that are dropped
+after each round, beside a bare client of the same server: one row a step, one round
+trip, one sync.
+
+A figure that misses its limit is marked; the exit code is 1 then.`,
+		Example: `  posthouse bench
+  posthouse bench --only w1,chat --rounds 15
+  posthouse bench --store postgres://posthouse@db.example.com/posthouse
+  posthouse bench --json > bench.json`,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if encrypt {
+				if o.Cipher, err = benchKeys(); err != nil {
+					return err
+				}
+			}
+			if url != "" {
+				o.Server = &scratch.Server{URL: url, Open: func(ctx context.Context, url string) (posthouse.Store, error) {
+					return e.Open(ctx, url, &local.Options{AllowWeak: allowWeak})
+				}}
+			}
+			return measure(cmd.Context(), e, &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&o.Only, "only", nil, "these workloads only")
+	f.IntVar(&o.Rounds, "rounds", 7, "rounds of each")
+	f.IntVar(&o.Scale, "scale", 1, "divide the number of steps, for a quick look whose figures mean little")
+	f.StringVar(&url, "store", "", "measure this store, beside a bare client of the same server")
+	weakFlag(cmd, &allowWeak)
+	f.StringVar(&o.Dir, "dir", "", "where to make databases (default: the system's temporary directory)")
+	f.BoolVar(&encrypt, "encrypt", false, "encrypt what posthouse stores, with a key made for the occasion; limits are those without")
+	return cmd
+}
+
+func benchKeys() (posthouse.Cipher, error) {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails, see crypto/rand
+	return crypt.NewKeyring(map[string][]byte{"bench": key}, "bench")
+}
+
+// measure runs the workloads and prints their figures.
+func measure(ctx context.Context, e *env.Env, o *bench.Options) error {
+	o.Progress = func(workload, doing string) { e.Status("%s: %s", workload, doing) }
+	figures, err := bench.Run(ctx, o)
+	e.Status("")
+	if err != nil {
+		return err
+	}
+	missed := false
+	rows := [][]string{}
+	for _, f := range figures {
+		missed = missed || !f.OK
+		rows = append(rows, figureRow(&f))
+	}
+	err = e.Answer(figures, func() {
+		e.Table([]string{"WORKLOAD", "FIGURE", "POSTHOUSE", "BASELINE", "", "VALUE", "LIMIT", ""}, rows)
+	})
+	if err == nil && missed {
+		return env.Exit(1)
+	}
+	return err
+}
+
+func figureRow(f *bench.Figure) []string {
+	limit, mark := "", ""
+	if f.Limit != 0 {
+		limit = "≤ " + float(f.Limit)
+		if f.AtLeast {
+			limit = "≥ " + float(f.Limit)
+		}
+		mark = "ok"
+		if !f.OK {
+			mark = "missed"
+		}
+	}
+	base := ""
+	if f.Baseline != 0 {
+		base = float(f.Baseline)
+	}
+	return []string{f.Workload, f.Name, float(f.Ours), base, f.Unit, float(f.Value), limit, term.Visible(mark)}
+}
+
+// float formats a number with the digits that matter.
+func float(v float64) string {
+	switch {
+	case v >= 1000:
+		return term.Number(int(v + 0.5))
+	case v >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}

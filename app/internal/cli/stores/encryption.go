@@ -1,0 +1,247 @@
+package stores
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/crypt/keyfile"
+	"github.com/posthouse/posthouse/ledger"
+)
+
+// KeysFlag adds --keys, which POSTHOUSE_KEYS sets.
+func KeysFlag(cmd *cobra.Command, path *string) {
+	cmd.Flags().StringVar(path, "keys", "", "file with the encryption keys (default: encryption.keys in the data directory)")
+}
+
+// Encryption returns the command encryption, with those below it.
+func Encryption(e *env.Env) *cobra.Command {
+	return env.Parent(&cobra.Command{
+		Use:   "encryption",
+		Short: "Show and rotate the keys that what is stored is encrypted with",
+		Long: `Show and rotate the keys that what is stored is encrypted with.
+
+posthouse serve --encrypt makes the key file, encryption.keys in the data
+directory; --keys or POSTHOUSE_KEYS names another, on a disk that is not backed up
+with the store. From then on every start uses it. Keep a copy: without the keys
+nothing can be read. What stays in the clear is in docs/guarantees.md.
+
+To rotate: "rotate" adds a key, a restart of the server takes it and wraps all
+data keys with it, "status" shows when the old one is not in use, "retire" takes
+it away. No stored entry changes, so signatures and verify are not touched.`,
+		Example: `  posthouse encryption status
+  posthouse encryption rotate --yes`,
+	}, encryptionStatus(e), encryptionRotate(e), encryptionRewrap(e), encryptionRetire(e), encryptionClear(e))
+}
+
+// An encryptionKey is a key as status lists it.
+type encryptionKey struct {
+	ID      string `json:"id"`
+	Current bool   `json:"current"`
+	Missing bool   `json:"missing"` // in use, and not in the key file
+	Wraps   int    `json:"wraps"`   // data keys
+}
+
+func encryptionStatus(e *env.Env) *cobra.Command {
+	var store StoreFlag
+	var path string
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show the keys, and how many data keys each wraps",
+		Long: `Show the keys, and how many data keys each wraps.
+
+It reads the data directory and may run beside a server. Each thread has a data
+key of its own. A key that wraps none can be retired; one that is missing is
+needed to read what it wraps.`,
+		Example: `  posthouse encryption status --json`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := e.Dir()
+			if err != nil {
+				return err
+			}
+			var ids []string
+			keys, err := keyfile.Load(host.KeysPath(path, dir))
+			switch {
+			case err == nil:
+				ids = keys.IDs()
+			case !errors.Is(err, posthouse.ErrNotFound) || path != "":
+				return err
+			}
+			use, mark, err := keyUse(cmd.Context(), &store)
+			if err != nil {
+				return err
+			}
+			return showKeys(e, ids, use, mark)
+		},
+	}
+	store.Add(e, cmd)
+	KeysFlag(cmd, &path)
+	return cmd
+}
+
+// keyUse returns how many data keys each key wraps, and the store's record of being
+// encrypted.
+func keyUse(ctx context.Context, store *StoreFlag) (use map[string]int, mark *posthouse.Encryption, err error) {
+	mark, err = withLedger(ctx, store.toRead, nil, func(led *ledger.Ledger) (*posthouse.Encryption, error) {
+		var err error
+		if use, err = crypt.KeyUse(ctx, led); err != nil {
+			return nil, err
+		}
+		return crypt.Status(ctx, led)
+	})
+	return use, mark, err
+}
+
+func showKeys(e *env.Env, ids []string, use map[string]int, mark *posthouse.Encryption) error {
+	all, rows := []encryptionKey{}, [][]string{}
+	add := func(k encryptionKey, note string) {
+		all, rows = append(all, k), append(rows, []string{k.ID, term.Count(k.Wraps, "data key"), note})
+	}
+	for i, id := range ids {
+		k, note := encryptionKey{ID: id, Current: i == len(ids)-1, Wraps: use[id]}, ""
+		switch {
+		case k.Current:
+			note = "current"
+		case k.Wraps == 0:
+			note = "can be retired"
+		}
+		add(k, note)
+		delete(use, id)
+	}
+	for _, id := range slices.Sorted(maps.Keys(use)) {
+		add(encryptionKey{ID: id, Missing: true, Wraps: use[id]}, "MISSING")
+	}
+	return e.Answer(map[string]any{"encryptsAtRest": len(ids) > 0, "keys": all, "store": mark}, func() {
+		switch {
+		case mark.Encrypted:
+			e.Line("the store is encrypted: without keys nothing is written to it")
+		case len(ids) == 0:
+			e.Line("not encrypted: there is no key file; posthouse serve --encrypt makes one")
+		}
+		for _, d := range mark.Decisions {
+			e.Line("%s: %s decided to write in the clear: %s", tree.Time(d.At), d.By, d.Reason)
+		}
+		if len(rows) > 0 {
+			e.Table([]string{"KEY", "WRAPS", ""}, rows)
+		}
+	})
+}
+
+func encryptionRotate(e *env.Env) *cobra.Command {
+	var yes bool
+	var path string
+	cmd := &cobra.Command{
+		Use: "rotate", Short: "Add a new key; a restart of the server takes it",
+		Example: `  posthouse encryption rotate --yes`,
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := e.Dir()
+			if err != nil {
+				return err
+			}
+			file := host.KeysPath(path, dir)
+			if ok, err := e.Confirm(yes, "add a new current key to %s?", file); err != nil || !ok {
+				return err
+			}
+			id, err := keyfile.Rotate(file)
+			if err != nil {
+				return err
+			}
+			return e.Answer(encryptionKey{ID: id, Current: true}, func() { e.Line("encrypting with %s once the server is restarted", id) })
+		},
+	}
+	env.YesFlag(cmd, &yes)
+	KeysFlag(cmd, &path)
+	return cmd
+}
+
+func encryptionRewrap(e *env.Env) *cobra.Command {
+	var store StoreFlag
+	var path string
+	cmd := &cobra.Command{
+		Use: "rewrap", Short: "Wrap all data keys with the current key, without a server",
+		Long: `Wrap all data keys with the current key, without a server.
+
+A server does this by itself after a restart. It may be interrupted at any point
+and begun again.`,
+		Example: `  posthouse encryption rewrap`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			done, err := rewrap(cmd.Context(), e, &store, path)
+			if err != nil {
+				return err
+			}
+			return e.Answer(done, func() { e.Line("wrapped %s anew; %d were before", term.Count(done.Keys, "data key"), done.Current) })
+		},
+	}
+	store.Add(e, cmd)
+	KeysFlag(cmd, &path)
+	return cmd
+}
+
+func rewrap(ctx context.Context, e *env.Env, store *StoreFlag, path string) (*crypt.Rewrapped, error) {
+	dir, err := e.Dir()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := keyfile.Load(host.KeysPath(path, dir))
+	if err != nil {
+		return nil, err
+	}
+	ring, err := keys.Keyring()
+	if err != nil {
+		return nil, err
+	}
+	return withLedger(ctx, store.toChange, &ledger.Options{Cipher: ring}, func(led *ledger.Ledger) (*crypt.Rewrapped, error) {
+		return crypt.Rewrap(ctx, led)
+	})
+}
+
+func encryptionRetire(e *env.Env) *cobra.Command {
+	var yes bool
+	var store StoreFlag
+	var path string
+	cmd := &cobra.Command{
+		Use: "retire KEY", Short: "Take a key away that wraps nothing any more",
+		Long: `Take a key away that wraps nothing any more.
+
+It is gone for good: backups that were made before the rotation need it, and so
+does any other store that it is used for.`,
+		Example: `  posthouse encryption retire aes256:0123456789abcdef --yes`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := e.Dir()
+			if err != nil {
+				return err
+			}
+			use, _, err := keyUse(cmd.Context(), &store)
+			if err != nil {
+				return err
+			}
+			if n := use[args[0]]; n > 0 {
+				return &posthouse.Error{
+					Code: posthouse.CodeConflict, Message: fmt.Sprintf("key %s wraps %s", args[0], term.Count(n, "data key")),
+					Hint: "restart the server after posthouse encryption rotate, or run posthouse encryption rewrap",
+				}
+			}
+			file := host.KeysPath(path, dir)
+			if ok, err := e.Confirm(yes, "take key %s out of %s, for good?", args[0], file); err != nil || !ok {
+				return err
+			}
+			if err := keyfile.Retire(file, args[0]); err != nil {
+				return err
+			}
+			return e.Answer(encryptionKey{ID: args[0]}, func() { e.Line("retired %s", args[0]) })
+		},
+	}
+	env.YesFlag(cmd, &yes)
+	store.Add(e, cmd)
+	KeysFlag(cmd, &path)
+	return cmd
+}

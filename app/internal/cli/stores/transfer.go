@@ -1,0 +1,132 @@
+package stores
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/address"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/transfer"
+)
+
+// ThreadExport returns the command export of thread, which opens the store itself.
+func ThreadExport(e *env.Env) *cobra.Command {
+	var store StoreFlag
+	var out string
+	cmd := &cobra.Command{
+		Use:   "export THREAD",
+		Short: "Write a thread to a file, as it is, to be imported elsewhere",
+		Long: `Write a thread to a file, as it is, to be imported elsewhere.
+
+It holds every entry with its hashes, signatures and states, and the thread's
+slots. For an audit trail to be read by people use posthouse export. It reads the
+data directory and may run beside a server.`,
+		Example: `  posthouse thread export order-1234 --out order-1234.thread
+  posthouse thread import order-1234.thread --data-dir /other`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				_, err := exportThread(cmd.Context(), &store, args[0], e.Out)
+				return err
+			}
+			f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+			if err != nil {
+				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}
+			}
+			done, err := exportThread(cmd.Context(), &store, args[0], f)
+			if err = errors.Join(err, f.Close()); err != nil {
+				return errors.Join(err, os.Remove(out))
+			}
+			return transferred(e, done, out)
+		},
+	}
+	store.Add(e, cmd)
+	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
+	return cmd
+}
+
+func exportThread(ctx context.Context, from *StoreFlag, thread string, w io.Writer) (*transfer.ThreadFile, error) {
+	return withLedger(ctx, from.toRead, nil, func(led *ledger.Ledger) (*transfer.ThreadFile, error) {
+		return transfer.Export(ctx, led, thread, w, nil)
+	})
+}
+
+// ThreadImport returns the command import of thread, which opens the store itself.
+func ThreadImport(e *env.Env) *cobra.Command {
+	var store StoreFlag
+	var thread, key, by string
+	var unverified bool
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Put a thread from a file into the store, as it was",
+		Long: `Put a thread from a file into the store, as it was.
+
+The file is checked whole before anything is written. The thread keeps its name,
+ids, hashes and signatures, and all of them must be of keys that are known: those
+of the data directory, or of where it came from, given by --key. With --unverified
+they need not be; then no branch runs before somebody resumes it. A thread or an id that is there already is
+refused. The server must be stopped.`,
+		Example: `  posthouse thread import order-1234.thread
+  posthouse verify --thread order-1234`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := os.Open(args[0])
+			if err != nil {
+				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "file", Message: "cannot be read", Err: err}
+			}
+			o := &transfer.ImportOptions{Thread: thread, Unverified: unverified, By: by}
+			if !unverified {
+				o.Check, err = importCheck(e, key)
+			}
+			var done *transfer.ThreadFile
+			if err == nil {
+				done, err = withLedger(cmd.Context(), store.toWrite, nil, func(led *ledger.Ledger) (*transfer.ThreadFile, error) {
+					return transfer.Import(cmd.Context(), led, f, o)
+				})
+			}
+			if err = errors.Join(err, f.Close()); err != nil {
+				return err
+			}
+			err = transferred(e, done, args[0])
+			in := ""
+			if store.URL != "" {
+				in = " --store " + env.Quoted(address.Redacted(store.URL))
+			}
+			e.Next("posthouse verify --thread %s%s", done.Thread, in)
+			return err
+		},
+	}
+	store.Add(e, cmd)
+	cmd.Flags().StringVar(&thread, "thread", "", "refuse the file unless it holds this thread")
+	cmd.Flags().StringVar(&key, "key", "", "file with the public keys to check it with (default: those of the data directory)")
+	cmd.Flags().BoolVar(&unverified, "unverified", false, "import it with any signatures or none, and interrupt what would run")
+	cmd.Flags().StringVar(&by, "by", "operator", "with --unverified: who imports it, and so cannot approve what it asks")
+	return cmd
+}
+
+// importCheck checks signatures against the given ring, or the data directory's.
+func importCheck(e *env.Env, key string) (func(*posthouse.Entry) error, error) {
+	dir, err := e.Dir()
+	if err != nil {
+		return nil, err
+	}
+	ring, err := sign.LoadRing(cmp.Or(key, dir.Key()+sign.PublicSuffix))
+	if errors.Is(err, posthouse.ErrNotFound) && key == "" {
+		ring, err = nil, nil
+	}
+	return ring.ImportCheck(), host.Hinted(err, posthouse.CodeNotFound, "give the file of public keys of where the thread comes from")
+}
+
+func transferred(e *env.Env, t *transfer.ThreadFile, file string) error {
+	return e.Answer(t, func() {
+		e.Line("%s: thread %s, %s, %s, %s", file, t.Thread, term.Count(t.Entries, "entry"), term.Count(t.Slots, "slot"), term.Size(t.Bytes))
+	})
+}

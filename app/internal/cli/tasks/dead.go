@@ -1,0 +1,105 @@
+package tasks
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/task/deadletter"
+)
+
+func taskDead(e *env.Env) *cobra.Command {
+	return env.Parent(&cobra.Command{
+		Use: "dead", Short: "Show and take out messages about tasks that nobody could use",
+		Long: `Show and take out messages about tasks that nobody could use.
+
+Over NATS, a request of a worker or a hint of an engine that does not parse or is too
+large is a dead letter. No task is lost with it. A task that failed for good is no
+letter: posthouse task list --failed has those.`,
+		Example: `  posthouse task dead list
+  posthouse task dead replay 17
+  posthouse task dead purge --yes`,
+	}, deadList(e), deadReplay(e), deadPurge(e))
+}
+
+func letterPath(below ...string) string {
+	return rest.Path(append([]string{"api", "dead-letters"}, below...)...)
+}
+
+func deadList(e *env.Env) *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Short: "List dead letters, newest first, with the reason",
+		Example: `  posthouse task dead list
+  posthouse task dead list --json | jq -r '.[0].data' | base64 -d`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+			return env.Get(ctx, e, c, letterPath(), env.Params("limit", strconv.Itoa(limit)), func(all *[]deadletter.Letter) {
+				if len(*all) == 0 {
+					e.Line("there is no dead letter")
+					return
+				}
+				var rows [][]string
+				for _, l := range *all {
+					rows = append(rows, []string{l.ID, string(l.Kind), tree.Time(l.At), term.Number(l.Size), term.Clip(term.Visible(l.Reason), 80), term.Clip(term.Visible(l.Subject), 80)})
+				}
+				e.Table([]string{"LETTER", "KIND", "AT", "BYTES", "REASON", "SUBJECT"}, rows)
+			})
+		}),
+	}
+	cmd.Flags().IntVar(&limit, "limit", 100, "how many, 1 to 1,000")
+	return cmd
+}
+
+func deadReplay(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "replay LETTER", Short: "Send a hint to its queue again, and take the letter out",
+		Long: `Send a hint to its queue again, and take the letter out.
+
+That is for one which an engine of another release could not read. A request of a
+worker is not sent again: the worker was answered.`,
+		Example: `  posthouse task dead replay 17`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if err := c.Do(ctx, http.MethodPost, letterPath(args[0], "replay"), nil, nil, nil); err != nil {
+				return err
+			}
+			return e.Answer(map[string]any{"letter": args[0], "replayed": true}, func() { e.Line("letter %s is sent again", args[0]) })
+		}),
+	}
+}
+
+func deadPurge(e *env.Env) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "purge [LETTER]", Short: "Take a dead letter out, or all of them",
+		Example: `  posthouse task dead purge 17 --yes
+  posthouse task dead purge --yes`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if len(args) == 1 {
+				if ok, err := e.Confirm(yes, "take dead letter %s out?", args[0]); err != nil || !ok {
+					return err
+				}
+				if err := c.Do(ctx, http.MethodDelete, letterPath(args[0]), nil, nil, nil); err != nil {
+					return err
+				}
+				return e.Answer(map[string]any{"letter": args[0], "purged": 1}, func() { e.Line("letter %s is gone", args[0]) })
+			}
+			if ok, err := e.Confirm(yes, "take all dead letters out?"); err != nil || !ok {
+				return err
+			}
+			var done server.Purged
+			if err := c.Do(ctx, http.MethodDelete, letterPath(), nil, nil, &done); err != nil {
+				return err
+			}
+			return e.Answer(done, func() { e.Line("%s letters are gone", term.Number(done.Purged)) })
+		}),
+	}
+	env.YesFlag(cmd, &yes)
+	return cmd
+}

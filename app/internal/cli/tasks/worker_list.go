@@ -1,0 +1,50 @@
+package tasks
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/task"
+)
+
+// workerList lists the workers of a server, and of others over its store.
+func workerList(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List workers, of all servers over one store",
+		Long: `List workers, of all servers over one store.
+
+What workers of other servers do at the moment is those servers' to say, so that
+is "? of 4" here. A worker that is silent is gone, or its server is; others take
+its tasks.`,
+		Example: `  posthouse worker list`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+			return env.Get(ctx, e, c, "/api/workers", nil, func(workers *[]task.WorkerInfo) {
+				if len(*workers) == 0 {
+					e.Line("no worker is connected")
+					return
+				}
+				var rows [][]string
+				for _, w := range *workers {
+					busy, heard := "?", tree.Time(w.Heard)
+					if w.Here {
+						busy = strconv.Itoa(len(w.Claims))
+					}
+					if w.Silent {
+						heard += ", silent"
+					}
+					rows = append(rows, []string{
+						w.Worker, w.Token, w.Group, term.Clip(strings.Join(w.Tasks, ", "), 60), busy + " of " + strconv.Itoa(w.AtOnce), heard, w.Engine, w.Session,
+					})
+				}
+				e.Table([]string{"WORKER", "TOKEN", "GROUP", "HANDLERS", "TASKS", "HEARD", "SERVER", "SESSION"}, rows)
+			})
+		}),
+	}
+}

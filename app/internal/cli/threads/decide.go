@@ -1,0 +1,231 @@
+package threads
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+// A deciding is one decision: its flags, and from then on whom it is sent to.
+type deciding struct {
+	env     *env.Env
+	verb    string
+	by      string
+	reason  string
+	value   string
+	request string
+	shown   string
+	yes     bool
+
+	client *rest.Client
+	id     string          // of a gate, a checkpoint or an approval
+	sends  json.RawMessage // what value holds, once it was read
+	body   map[string]any  // of the request
+}
+
+// Decide returns the commands that decide a gate, one for each verdict.
+func Decide(e *env.Env) []*cobra.Command {
+	return []*cobra.Command{
+		decideCmd(e, "approve", "Approve: go on as proposed", `  posthouse approve gate-019a...
+  posthouse approve gate-019a... --by alice --reason "within the limit"
+  posthouse approve 019a... --request "refund half of order 1234"`),
+		decideCmd(e, "reject", "Reject: do not", `  posthouse reject gate-019a... --reason "already refunded in May"`),
+		decideCmd(e, "edit", "Edit: go on with changed values", `  posthouse edit gate-019a... --value '{"amount": 20}'
+  posthouse edit gate-019a... --value @edits.json`),
+		decideCmd(e, "respond", "Respond: answer in place of the action", `  posthouse respond gate-019a... --value '"tell them we call back"'`),
+		decideCmd(e, "cancel", "Cancel: withdraw the question", `  posthouse cancel gate-019a... --reason "asked twice"`),
+	}
+}
+
+func decideCmd(e *env.Env, verb, short, example string) *cobra.Command {
+	d := deciding{env: e, verb: verb}
+	cmd := &cobra.Command{
+		Use:   verb + " GATE",
+		Short: short,
+		Long: short + `.
+
+GATE is a gate's id, or that of a checkpoint that waits at one gate, or that of
+an approval (apr_...) that a tool waits for on its caller's connection. The
+decision is on record before anything it sets off, and there is one: who comes
+second gets exit code 4 and the first decision. The command then waits for the
+work that follows and prints the head of the branch, with what acted on the world
+meanwhile; exit code 1 if it failed.
+With an approval token (posthouse token approval) as the token it prints the decision.`,
+		Example: example,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("by") && d.by == "" { // as from a variable that is not set
+				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "by", Message: "is empty", Hint: "leave it out to decide as the token's owner"}
+			}
+			return d.run(cmd.Context(), args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&d.by, "by", "", "who decides, if not the token's owner (needs the role operator)")
+	env.ReasonFlag(cmd, &d.reason)
+	f.StringVar(&d.shown, "shown", "", "hash of what was looked at: refused if the gate is about something else")
+	env.YesFlag(cmd, &d.yes)
+	switch verb {
+	case "approve":
+		f.StringVar(&d.request, "request", "", "approve this request instead of the one in the state")
+	case "edit", "respond":
+		f.StringVar(&d.value, "value", "", "JSON; - reads standard input, @FILE a file")
+	}
+	return cmd
+}
+
+// run decides what an id names.
+func (d *deciding) run(ctx context.Context, id string) (err error) {
+	if d.client, err = d.env.Client(); err != nil {
+		return err
+	}
+	d.id = id
+	d.body = env.Members("by", d.by, "reason", d.reason, "request", d.request, "shown", d.shown)
+	if d.verb == "edit" || d.verb == "respond" {
+		if d.sends, err = d.readValue(); err != nil {
+			return err
+		}
+		d.body["value"] = d.sends
+	}
+	switch {
+	case tokens.IsApproval(d.client.Token):
+		return d.byToken(ctx)
+	case isApproval(id):
+		return d.approval(ctx)
+	}
+	return d.gate(ctx)
+}
+
+func (d *deciding) readValue() (json.RawMessage, error) {
+	if d.value == "" {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "value", Message: "is required: what " + d.verb + " says",
+			Hint: `give JSON: --value '{"amount": 20}', or --value @file.json`,
+		}
+	}
+	return d.env.ReadJSON("value", d.value, `text needs quotes of its own: --value '"like this"'`)
+}
+
+// gate decides a gate, or the one at which a checkpoint waits, and follows the work.
+func (d *deciding) gate(ctx context.Context) error {
+	path := "/api/checkpoints"
+	if strings.HasPrefix(d.id, "gate-") {
+		path = "/api/gates"
+	}
+	if ok, err := d.confirm(ctx); err != nil || !ok {
+		return d.orThread(ctx, err)
+	}
+	if d.shown != "" {
+		d.body["shown"] = d.shown
+	}
+	var answer followed
+	if err := d.client.Do(ctx, http.MethodPost, path+rest.Path(d.id, d.verb), nil, d.body, &answer); err != nil {
+		return d.orThread(ctx, err)
+	}
+	return printOutcome(ctx, d.env, d.client, &answer)
+}
+
+// orThread returns err, with what to type instead if the unknown id is a thread's.
+func (d *deciding) orThread(ctx context.Context, err error) error {
+	var e *posthouse.Error
+	var t posthouse.ThreadInfo
+	if !errors.Is(err, posthouse.ErrNotFound) || !errors.As(err, &e) || d.client.Get(ctx, rest.Thread(d.id), nil, &t) != nil {
+		return err
+	}
+	said := *e
+	if b, _ := t.Branch(""); d.verb != "cancel" && b.Status == posthouse.StatusInterrupted && len(t.Waiting) == 0 {
+		return &posthouse.Error{
+			Code: posthouse.CodeConflict, Head: b.Head, Message: "thread " + d.id + " is interrupted: it asks once it is resumed",
+			Hint: "resume first: posthouse resume " + env.Quoted(d.id),
+		}
+	}
+	said.Hint = d.id + " is a thread; its open gates: posthouse inbox --thread " + env.Quoted(d.id)
+	if d.verb == "cancel" {
+		said.Hint = d.id + " is a thread: posthouse thread cancel " + env.Quoted(d.id)
+	}
+	return &said
+}
+
+// byToken decides with an approval token, which cannot show what it is about.
+func (d *deciding) byToken(ctx context.Context) error {
+	e := d.env
+	if d.by != "" {
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "by", Message: "goes with an access token, not with an approval token", Hint: "leave --by out: the token says for whom it decides"}
+	}
+	if ok, err := e.Confirm(d.yes || !e.Interactive, "%s %s?", d.verb, d.id); err != nil || !ok {
+		return err
+	}
+	d.body["verdict"] = d.verb
+	return env.Ask(ctx, e, d.client, http.MethodPost, "/api/gates"+rest.Path(d.id, "decide-by-token"), nil, d.body, func(t *server.TokenDecision) {
+		if t.Decision != nil {
+			e.Line("%s", tree.Decision(t.Decision))
+			return
+		}
+		e.Line("%s", tree.Vote(t.Vote))
+		e.Line("it is on record; approvals missing: %d", t.Missing)
+	})
+}
+
+// approval answers an approval that waits in a session of the server.
+func (d *deciding) approval(ctx context.Context) error {
+	verb := d.verb
+	switch {
+	case verb == "reject":
+		verb = "deny"
+	case verb == "cancel", d.request != "", d.shown != "":
+		return &posthouse.Error{
+			Code: posthouse.CodeInvalid, Message: "an approval takes approve, reject, edit and respond, without --request and --shown", Hint: "reject it",
+		}
+	}
+	if ok, err := d.confirm(ctx); err != nil || !ok {
+		return err
+	}
+	var g posthouse.Gate
+	if err := d.client.Do(ctx, http.MethodPost, "/api/approvals"+rest.Path(d.id, verb), nil, d.body, &g); err != nil {
+		return err
+	}
+	return d.env.Answer(&g, func() { d.env.Line("%s", tree.Decision(g.Decision)) })
+}
+
+// confirm shows a person what a decision is about, and asks for it. What was
+// already decided, or is not one question, is not asked: the server says so at once.
+func (d *deciding) confirm(ctx context.Context) (bool, error) {
+	e := d.env
+	errTerm := e.Term
+	errTerm.Out = e.Err
+	if given := append(text.HiddenIn(d.reason, d.by), text.HiddenInJSON(d.sends)...); len(given) > 0 {
+		warnHidden(&errTerm, given)
+	}
+	if d.yes || !e.Interactive {
+		return true, nil
+	}
+	q, err := openQuestion(ctx, d.client, d.id)
+	if err != nil || q == nil {
+		return err == nil, err
+	}
+	q.show(&errTerm)
+	if d.sends != nil {
+		errTerm.Line("\n%s with", d.verb)
+		errTerm.Indented(d.sends)
+	}
+	if d.shown == "" && !isApproval(d.id) {
+		d.shown = q.gate.Hash.String() // what was shown is what is decided
+	}
+	ok, err := e.Confirm(false, "\n%s %s?", d.verb, term.Clip(term.Visible(strings.TrimRight(headline(&q.gate), "?. ")), 80))
+	if err == nil && !ok {
+		e.Note("nothing was decided")
+	}
+	return ok, err
+}

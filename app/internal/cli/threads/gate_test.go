@@ -1,0 +1,114 @@
+package threads_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/clitest"
+	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// TestPromptShowsWhatRuns: the question before a decision has text and content, with what
+// is hidden in them marked and a warning; so has gate show. A decided gate is not asked.
+func TestPromptShowsWhatRuns(t *testing.T) {
+	d := clitest.OpenDesk(t, memstore.New())
+	g := string(d.Ask("t", "ac\u202eme\u3164"))
+	content := []string{"Pay this order?", `"amount": 10`, `"to": "ac\u202eme\u3164"`, "‹U+202E›", "‹U+3164›", "warning"}
+	for what, out := range map[string]string{
+		"gate show": d.Run(0, "gate", "show", g),
+		"approve":   d.AtTerminal("n\n", 0, "approve", g, "--server", d.URL),
+		"edit":      d.AtTerminal("n\n", 0, "edit", g, "--value", `{"to":"bob","amount":7}`, "--server", d.URL),
+	} {
+		clitest.Wants(t, what, out, content...)
+		if bad := text.HiddenIn(out); bad != nil {
+			t.Errorf("%s prints %v raw", what, bad)
+		}
+		switch what {
+		case "edit":
+			clitest.Wants(t, what, out, `"amount": 7`, "nothing was decided")
+		case "approve":
+			clitest.Wants(t, what, out, "approve pay: Pay this order? [y/N]", "nothing was decided")
+		}
+	}
+	clitest.Wants(t, "gate show --json", d.Run(0, "gate", "show", g, "--json"), `ac\u202eme\u3164`)
+	out := d.AtTerminal("y\n", 0, "approve", g, "--reason", "fi\u200bne", "--server", d.URL)
+	clitest.Wants(t, "approve with yes", out, "fi‹U+200B›ne", "done")
+	out = d.AtTerminal("", 4, "approve", g, "--server", d.URL)
+	if strings.Contains(out, "[y/N]") || !strings.Contains(out, "approve by") {
+		t.Errorf("a second approval first asks, or does not say who decided:\n%s", out)
+	}
+	clitest.Wants(t, "gate show of a decided one", d.Run(0, "gate", "show", g), "approved by", "next: posthouse grant "+g)
+}
+
+// TestPromptOfAnApprovalInASession is as of a gate.
+func TestPromptOfAnApprovalInASession(t *testing.T) {
+	answered := ""
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodGet:
+			fmt.Fprint(w, `[{"id":"apr_1","kind":"session","name":"shell","text":"Run it?","payload":{"command":"rm -r /tmp/\u202ex"},"may":["approve"]}]`)
+		default:
+			answered = r.URL.Path
+			fmt.Fprint(w, `{"id":"apr_1","decision":{"verdict":"approve","by":"alice"}}`)
+		}
+	}))
+	defer s.Close()
+	e := clitest.New(t)
+	if err := os.WriteFile(filepath.Join(e.Path, "token"), []byte("ph_x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := e.AtTerminal("n\n", 0, "approve", "apr_1", "--server", s.URL)
+	clitest.Wants(t, "the prompt", out, "Run it?", `"command": "rm -r /tmp/\u202ex"`, "approve shell: Run it? [y/N]", "warning")
+	if answered != "" {
+		t.Errorf("it was answered with %s", answered)
+	}
+	e.AtTerminal("y\n", 0, "approve", "apr_1", "--server", s.URL)
+	if answered != "/api/approvals/apr_1/approve" {
+		t.Errorf("yes was sent as %q", answered)
+	}
+	clitest.Wants(t, "gate show", e.Run(0, "gate", "show", "apr_1", "--server", s.URL), "Run it?", "rm -r")
+}
+
+// TestQuestionSaysWhoChangedWhat: a question that several people made names each of them with
+// what they did, in the prompt before a decision, in gate show, in grant and in both answers
+// of the API; the inbox names them.
+func TestQuestionSaysWhoChangedWhat(t *testing.T) {
+	d := clitest.OpenDesk(t, memstore.New())
+	g, err := d.Ledger.Gate(t.Context(), d.Ask("t", "shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Ledger.Fork(t.Context(), g.Checkpoint, &ledger.ForkOptions{
+		Branch: "dear", By: "mallory", Patch: posthouse.State{"Amount": {Codec: "json", Data: []byte("99999")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := d.Run(0, "resume", string(f.ID))
+	found := regexp.MustCompile(`gate-[0-9a-f-]+`).FindString(out)
+	if found == "" || found == string(g.ID) {
+		t.Fatalf("no new question: %s", out)
+	}
+	clitest.Wants(t, "the question", d.Run(0, "gate", "show", found), "99999")
+	const who = "mallory (fork Amount)"
+	for what, out := range map[string]string{
+		"gate show": d.Run(0, "gate", "show", found),
+		"grant":     d.Run(0, "grant", found),
+		"prompt":    d.AtTerminal("n\n", 0, "approve", found, "--server", d.URL),
+	} {
+		clitest.Wants(t, what, out, who)
+	}
+	clitest.Wants(t, "inbox", d.Run(0, "inbox"), "mallory")
+	for what, out := range map[string]string{"gate show": d.Run(0, "gate", "show", found, "--json"), "grant": d.Run(0, "grant", found, "--json"), "inbox": d.Run(0, "inbox", "--json")} {
+		clitest.Wants(t, what+" --json", out, `"name": "mallory"`, `"how": "fork"`, `"Amount"`)
+	}
+}

@@ -1,0 +1,152 @@
+package threads
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/server"
+)
+
+// A history is a thread as log shows it.
+type history struct {
+	Thread      *posthouse.ThreadInfo `json:"thread"`
+	Checkpoints []*posthouse.Header   `json:"checkpoints"`
+	Gates       []*posthouse.Gate     `json:"gates"`
+	Effects     []*server.Effect      `json:"effects"` // what acted on the world, and who approved it
+	Removals    []*posthouse.Event    `json:"removals,omitempty"`
+	Release     *posthouse.Release    `json:"release,omitempty"` // that the version was closed with
+}
+
+// Log returns the command log.
+func Log(e *env.Env) *cobra.Command {
+	var version string
+	cmd := &cobra.Command{
+		Use:   "log THREAD",
+		Short: "Draw a thread: its checkpoints, branches and decisions",
+		Long: `Draw a thread: its checkpoints from the first down, branches set off to the
+right, and between a checkpoint and the next the gates it opened and how they
+were decided, and what acted on the world, with who approved it (posthouse
+grant GATE says more). The branch a checkpoint heads stands in brackets. With
+--version it is the thread as it was released, by number or tag.`,
+		Example: `  posthouse log order-1234
+  posthouse log order-1234 --version stable`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			h, err := readHistory(ctx, c, args[0], version)
+			if err != nil {
+				return err
+			}
+			return e.Answer(h, func() { drawHistory(e, h) })
+		}),
+	}
+	cmd.Flags().StringVar(&version, "version", "", "a released version's number or tag")
+	return cmd
+}
+
+// load reads the thread as it is now, or a version of it.
+func (h *history) load(ctx context.Context, c *rest.Client, thread, version string) error {
+	if version == "" {
+		return c.Get(ctx, rest.Thread(thread), nil, &h.Thread)
+	}
+	if err := c.Get(ctx, rest.Thread(thread, "releases", version), nil, &h.Release); err != nil {
+		return err
+	}
+	h.Thread = &posthouse.ThreadInfo{
+		Thread: thread, Generation: h.Release.Version, First: h.Release.First, Branches: h.Release.Heads, Checkpoints: h.Release.Checkpoints,
+	}
+	if b, ok := h.Release.Head(""); ok {
+		h.Thread.Status = b.Status
+	}
+	return nil
+}
+
+func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*history, error) {
+	h := &history{Gates: []*posthouse.Gate{}}
+	if err := h.load(ctx, c, thread, version); err != nil {
+		return nil, err
+	}
+	generation := strconv.Itoa(int(h.Thread.Generation))
+	q := env.Params("thread", thread, "generation", generation, "order", "asc", "state", "false")
+	var err error
+	if h.Checkpoints, err = rest.Collect(rest.List[*posthouse.Header](ctx, c, "/api/checkpoints", q, 0)); err != nil {
+		return nil, err
+	}
+	gates := map[posthouse.ID]*posthouse.Gate{}
+	// A gate that is not shown is a new one: what is noted there is dropped.
+	gate := func(id posthouse.ID) *posthouse.Gate { return cmp.Or(gates[id], new(posthouse.Gate)) }
+	var behind url.Values // skips the generations before
+	if first := h.Thread.First; first > 1 {
+		behind = env.Params("cursor", strconv.FormatUint(first-1, 10))
+	}
+	for entry, err := range rest.List[*server.LogEntry](ctx, c, rest.Thread(thread, "log"), behind, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if entry.Generation != h.Thread.Generation {
+			break // what came after the release
+		}
+		for _, r := range entry.Records {
+			switch {
+			case r.Gate != nil:
+				gates[r.Gate.ID] = r.Gate
+				h.Gates = append(h.Gates, r.Gate)
+			case r.Decision != nil:
+				gate(r.Decision.Gate).Decision = r.Decision
+			case r.Vote != nil:
+				g := gate(r.Vote.Gate)
+				g.Votes = append(g.Votes, *r.Vote)
+			case r.Assignment != nil:
+				g := gate(r.Assignment.Gate)
+				g.Assignments = append(g.Assignments, *r.Assignment)
+			case r.Removal != nil:
+				h.Removals = append(h.Removals, r)
+			}
+		}
+	}
+	effects, err := rest.Collect(rest.List[*server.Effect](ctx, c, rest.Thread(thread, "effects"), nil, 0))
+	h.Effects = slices.DeleteFunc(effects, func(f *server.Effect) bool { return f.Generation != h.Thread.Generation })
+	return h, err
+}
+
+func drawHistory(e *env.Env, h *history) {
+	t := h.Thread
+	label := ""
+	if t.Coordination != "" {
+		label = "  " + t.Coordination
+	}
+	if h.Release != nil {
+		label += "  version " + strconv.Itoa(int(h.Release.Version))
+	}
+	e.Line("thread %s%s  %s", t.Thread, label, t.Status)
+	e.Line("")
+	heads := map[string]posthouse.ID{}
+	for _, b := range t.Branches {
+		heads[b.Branch] = b.Head
+	}
+	drawn := &tree.Thread{Checkpoints: h.Checkpoints, Gates: h.Gates, Heads: heads}
+	for _, f := range h.Effects {
+		drawn.Effects = append(drawn.Effects, tree.Effect{Use: f.Use, Decision: f.Decision})
+	}
+	tree.Draw(&e.Term, drawn)
+	for _, r := range h.Removals {
+		what := strconv.Itoa(r.Removal.Count + r.Removal.Archived)
+		if r.Removal.Version > 0 {
+			what += " with version " + strconv.Itoa(int(r.Removal.Version))
+		}
+		e.Line("removed %s, %s, by %s%s", what, tree.Time(r.At), r.Removal.By, after(": ", r.Removal.Reason))
+	}
+	if r := h.Release; r != nil {
+		e.Line("released %s, by %s%s", tree.Time(r.At), cmp.Or(r.By, "posthouse"), after(": ", r.Reason))
+	}
+	if len(t.Waiting) > 0 {
+		e.Next("posthouse approve %s", t.Waiting[0].ID)
+	}
+}

@@ -1,0 +1,169 @@
+package threads
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/server"
+)
+
+// isApproval reports whether an id is that of an approval in a session.
+func isApproval(id string) bool { return strings.HasPrefix(id, "apr_") }
+
+// A question is a gate as a person looks at it before the decision.
+type question struct {
+	gate   posthouse.Gate
+	before *server.AskedBefore
+}
+
+// readQuestion reads a gate, or an approval that waits in a session.
+func readQuestion(ctx context.Context, c *rest.Client, id string) (*question, error) {
+	if !isApproval(id) {
+		var v server.Grant
+		if err := c.Get(ctx, "/api/gates"+rest.Path(id, "grant"), nil, &v); err != nil {
+			return nil, err
+		}
+		return &question{*v.Gate, v.Before}, nil
+	}
+	var open []*server.Gate
+	if err := c.Do(ctx, http.MethodGet, "/api/approvals", nil, nil, &open); err != nil {
+		return nil, err
+	}
+	for _, g := range open {
+		if string(g.ID) == id {
+			return &question{g.Gate, g.Before}, nil
+		}
+	}
+	return nil, &posthouse.Error{
+		Code: posthouse.CodeNotFound, Message: "there is no approval that waits: " + id, Hint: "it was answered, ran out, or its connection closed",
+	}
+}
+
+// show prints what is asked, who asks it of whom, and what is hidden in it.
+func (q *question) show(t *term.Term) {
+	g := &q.gate
+	var verdicts []string
+	for _, v := range g.Verdicts {
+		verdicts = append(verdicts, string(v))
+	}
+	t.Fields("gate", string(g.ID), "asks", g.Name, "requested by", requestersOf(g), "assignees", strings.Join(g.Assignees, ", "), "verdicts", strings.Join(verdicts, ", "),
+		"thread", g.Thread, "branch", g.Branch, "checkpoint", string(g.Checkpoint), "asked", tree.Time(g.CreatedAt), "expires", tree.Time(g.ExpiresAt), "note", g.Note)
+	if g.Text != "" {
+		fmt.Fprintf(t.Out, "\n%s\n", term.VisibleText(g.Text))
+	}
+	t.Line("\ncontent")
+	t.Indented(shownOf(g.Payload))
+	if b := q.before; b != nil {
+		t.Line("\nin the place of %s: %s", g.Supersedes, whyAgain(g, b))
+		showChanged(t, g, b)
+	}
+	for i := range g.Assignments {
+		t.Line("%s", tree.Assignment(&g.Assignments[i]))
+	}
+	for i := range g.Votes {
+		t.Line("%s", tree.Vote(&g.Votes[i]))
+	}
+	warnHidden(t, append(text.HiddenIn(append([]string{g.Name, g.Text, g.Note, requestersOf(g)}, g.Assignees...)...), text.HiddenInJSON(g.Payload)...))
+}
+
+// openQuestion returns the one open gate that an id names, nil if there is none or several.
+func openQuestion(ctx context.Context, c *rest.Client, id string) (*question, error) {
+	if strings.HasPrefix(id, "gate-") || isApproval(id) {
+		q, err := readQuestion(ctx, c, id)
+		if err != nil || q.gate.Decision != nil {
+			return nil, err
+		}
+		return q, nil
+	}
+	var cp server.Checkpoint
+	if err := c.Get(ctx, "/api/checkpoints"+rest.Path(id), env.Params("state", "false"), &cp); err != nil {
+		return nil, err
+	}
+	var one *question
+	for _, id := range cp.Gates {
+		q, err := readQuestion(ctx, c, string(id))
+		switch {
+		case err != nil:
+			return nil, err
+		case q.gate.Decision != nil || !q.gate.AsksPeople():
+		case one != nil:
+			return nil, nil
+		default:
+			one = q
+		}
+	}
+	return one, nil
+}
+
+// warnHidden prints a line if there are hidden characters.
+func warnHidden(t *term.Term, marks []string) {
+	if len(marks) == 0 {
+		return
+	}
+	var once []string
+	for _, m := range marks {
+		if !strings.Contains(strings.Join(once, " "), m) {
+			once = append(once, m)
+		}
+	}
+	t.Line("\n%s", t.Paint(term.Bad, "warning: characters that are not seen stand here: "+strings.Join(once, " ")+"; they can make one text look like another"))
+}
+
+// requestersOf says whose request a gate is, and what each of them changed.
+func requestersOf(g *posthouse.Gate) string {
+	var all []string
+	for _, name := range g.RequesterNames() {
+		var did []string
+		for i := range g.Requesters {
+			if r := &g.Requesters[i]; r.Name == name {
+				did = append(did, strings.TrimSpace(r.How+" "+strings.Join(r.What, " ")))
+			}
+		}
+		if len(did) > 0 {
+			name += " (" + strings.Join(did, "; ") + ")"
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// whyAgain returns why a gate supersedes an earlier one.
+func whyAgain(g *posthouse.Gate, b *server.AskedBefore) string {
+	if b != nil && b.Changed {
+		return "asked again: what is asked has changed"
+	}
+	return "asked again" + after(": ", term.Clip(term.Visible(g.Note), 200))
+}
+
+// showChanged shows how what is asked differs from what was asked before.
+func showChanged(out *term.Term, g *posthouse.Gate, b *server.AskedBefore) {
+	if b == nil || !b.Changed {
+		return
+	}
+	tree.Changed(out, "  ", &tree.Change{From: b.Text, To: g.Text, Paths: b.Paths, More: b.More})
+}
+
+// shownOf returns what stands for a payload, also where there is none.
+func shownOf(v json.RawMessage) json.RawMessage {
+	if v == nil {
+		return json.RawMessage("(nothing)")
+	}
+	return v
+}
+
+// headline says in a line what a gate asks.
+func headline(g *posthouse.Gate) string {
+	if g.Text == "" {
+		return g.Name
+	}
+	return g.Name + ": " + g.Text
+}

@@ -1,0 +1,184 @@
+package threads
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/server"
+)
+
+// Resume returns the command resume.
+func Resume(e *env.Env) *cobra.Command {
+	var branch string
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use:   "resume THREAD|CHECKPOINT|GATE",
+		Short: "Make a branch that was interrupted or failed go on",
+		Long: `Make a branch that was interrupted or failed go on.
+
+Give a thread (its branch main unless --branch names another), the checkpoint at
+the head of a branch, or a gate that it asked. Recorded steps are not run again.
+Exit code 1 if it fails again.
+
+A thread that another run has is busy (exit code 4). --wait tries again for so long: the
+error says how long is enough if the process of that run is gone.`,
+		Example: `  posthouse resume 019a...
+  posthouse resume order-1234 --wait 2m
+  posthouse resume order-1234 --branch what-if`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			id, err := headOf(ctx, c, args[0], branch)
+			if err != nil {
+				return err
+			}
+			return untilFree(ctx, wait, func() error { return start(ctx, e, c, startPath(id, "resume"), nil) })
+		}),
+	}
+	branchFlag(cmd, &branch)
+	cmd.Flags().DurationVar(&wait, "wait", 0, "how long to wait for a thread that another run has, as in 2m")
+	return cmd
+}
+
+// lookEvery is how often a busy thread is asked for again.
+const lookEvery = 500 * time.Millisecond
+
+// untilFree calls fn again while the thread is busy, until the time of the wait is over.
+func untilFree(ctx context.Context, wait time.Duration, fn func() error) error {
+	if wait < 0 {
+		return posthouse.Invalid("wait", "is negative")
+	}
+	over, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		err := fn()
+		if !errors.Is(err, posthouse.ErrBusy) {
+			return err
+		}
+		select {
+		case <-over.Done():
+			return cmp.Or(ctx.Err(), err)
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// startPath returns the path of a verb on a checkpoint, given its id or a gate's.
+func startPath(id, verb string) string {
+	if strings.HasPrefix(id, "gate-") {
+		return "/api/gates" + rest.Path(id, verb)
+	}
+	return "/api/checkpoints" + rest.Path(id, verb)
+}
+
+// headOf returns the head of a thread's branch. An id that is not a thread's is
+// returned as it is, for a checkpoint's or a gate's.
+func headOf(ctx context.Context, c *rest.Client, id, branch string) (string, error) {
+	var t posthouse.ThreadInfo
+	err := c.Get(ctx, rest.Thread(id), nil, &t)
+	switch {
+	case errors.Is(err, posthouse.ErrNotFound) && branch == "":
+		return id, nil
+	case err != nil:
+		return "", err
+	}
+	b, ok := t.Branch(branch)
+	if !ok {
+		return "", &posthouse.Error{
+			Code: posthouse.CodeNotFound, Message: "thread " + id + " has no branch " + branch,
+			Hint: "posthouse thread show " + id + " lists them",
+		}
+	}
+	return string(b.Head), nil
+}
+
+// Anew returns the command anew.
+func Anew(e *env.Env) *cobra.Command {
+	var branch string
+	var run bool
+	cmd := &cobra.Command{
+		Use:   "anew THREAD|CHECKPOINT",
+		Short: "Begin a branch's unfinished step anew",
+		Long: `Begin a branch's unfinished step anew, without the results it recorded so far.
+
+It is for a program that goes another way than the one on record: a question was
+asked again and answered otherwise, say, and the step fails for that. Effects of
+class external and people's answers stay: they are listed, and nobody does them
+twice. Questions that were open are asked again. Give a thread, or the checkpoint
+at the head of a branch. Exit code 4 if nothing is unfinished there.`,
+		Example: `  posthouse anew order-1234
+  posthouse anew order-1234 --branch what-if --run`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			id, err := headOf(ctx, c, args[0], branch)
+			if err != nil {
+				return err
+			}
+			var began server.Anew
+			if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+rest.Path(id, "anew"), nil, nil, &began); err != nil {
+				return err
+			}
+			if !run || !e.JSON {
+				if err := printAnew(e, &began); err != nil || !run {
+					return err
+				}
+			}
+			return start(ctx, e, c, startPath(string(began.Checkpoint.ID), "resume"), nil)
+		}),
+	}
+	branchFlag(cmd, &branch)
+	cmd.Flags().BoolVar(&run, "run", false, "resume it at once")
+	return cmd
+}
+
+func printAnew(e *env.Env, began *server.Anew) error {
+	return e.Answer(began, func() {
+		h := &began.Checkpoint
+		e.Fields("checkpoint", string(h.ID), "thread", h.Thread, "branch", h.Branch, "status", string(h.Status))
+		var rows [][]string
+		list := func(what string, rs []server.Result) {
+			for _, r := range rs {
+				name := r.Name
+				if r.Occurrence > 0 {
+					name += "[" + strconv.Itoa(int(r.Occurrence)) + "]"
+				}
+				rows = append(rows, []string{what, name, r.Task, r.Effect, string(r.Grant)})
+			}
+		}
+		list("kept", began.Kept)
+		list("dropped", began.Dropped)
+		if len(rows) > 0 {
+			e.Table([]string{"RESULT", "STEP", "TASK", "EFFECT", "GRANT"}, rows)
+		}
+		e.Next("posthouse resume %s", h.ID)
+	})
+}
+
+// Replay returns the command replay.
+func Replay(e *env.Env) *cobra.Command {
+	var branch, thread string
+	cmd := &cobra.Command{
+		Use:   "replay CHECKPOINT|GATE",
+		Short: "Run again from a checkpoint, in a fork",
+		Long: `Run again from a checkpoint, in a fork.
+
+Give a checkpoint, or a gate that it asked. History is not changed: what runs
+again does so in a new branch, or with --thread in a new thread. Gates that waited
+there wait again, under new ids.`,
+		Example: `  posthouse replay 019a...
+  posthouse replay 019a... --branch second-try`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return start(ctx, e, c, startPath(args[0], "replay"), env.Members("branch", branch, "thread", thread))
+		}),
+	}
+	cmd.Flags().StringVar(&branch, "branch", "", "name of the new branch (default fork-1, fork-2, ...)")
+	cmd.Flags().StringVar(&thread, "thread", "", "replay in this new thread instead")
+	return cmd
+}

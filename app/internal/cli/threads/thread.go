@@ -1,0 +1,170 @@
+package threads
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/server"
+)
+
+// Thread returns the command thread, with those below it that ask a server.
+func Thread(e *env.Env) *cobra.Command {
+	return env.Parent(&cobra.Command{
+		Use:     "thread",
+		Aliases: []string{"threads"},
+		Short:   "List, show, cancel, release, copy, delete, export and import threads",
+		Example: `  posthouse thread list --waiting
+  posthouse thread show order-1234`,
+	}, threadList(e), threadShow(e), threadCancel(e), threadRelease(e), threadVersions(e), threadDrop(e),
+		threadCopy(e), threadDelete(e), threadHold(e), threadUnhold(e))
+}
+
+func threadList(e *env.Env) *cobra.Command {
+	var status, graph, order string
+	var waiting, released bool
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List threads, the one with the newest entry first",
+		Long: `List threads, the one with the newest entry first. With --order asc or desc they come
+by name; with --limit 0 all of them. A thread that gets an entry while a long list by
+activity is read moves to its front and may be missing; a list by name misses none.`,
+		Example: `  posthouse thread list
+  posthouse thread list --order asc --limit 0
+  posthouse thread ls --status failed --json`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+			q := env.Params("status", status, "graph", graph, "order", order, "waiting", env.IfSet(waiting), "released", env.IfSet(released))
+			threads, more, err := env.UpTo[*server.Thread](ctx, c, "/api/threads", q, limit)
+			if err != nil {
+				return err
+			}
+			if order == "" || order == "newest" { // from page to page they come by the minute
+				slices.SortStableFunc(threads, func(x, y *server.Thread) int { return y.UpdatedAt.Compare(x.UpdatedAt) })
+			}
+			return threadTable.Print(e, threads, more)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&status, "status", "", "only with this status")
+	f.StringVar(&graph, "graph", "", "only of this program")
+	f.StringVar(&order, "order", "", "asc or desc: by name, the first or the last first (default newest: the newest entry first)")
+	f.BoolVar(&waiting, "waiting", false, "only with open gates")
+	f.BoolVar(&released, "released", false, "only with released versions, also where nothing was begun since")
+	env.LimitFlag(cmd, &limit)
+	return cmd
+}
+
+var threadTable = env.Table[*server.Thread]{
+	None: "no threads",
+	Head: []string{"THREAD", "STATUS", "PROGRAM", "COORDINATION", "CHECKPOINTS", "WAITING", "UPDATED"},
+	Row: func(t *server.Thread) []string {
+		return []string{
+			t.Thread, string(t.Status), t.Graph, t.Coordination, strconv.Itoa(t.Checkpoints), strconv.Itoa(len(t.Waiting)), tree.Time(t.UpdatedAt),
+		}
+	},
+}
+
+func threadShow(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "show THREAD", Short: "Show a thread's summary and branches",
+		Example: `  posthouse thread show order-1234`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			var t server.Thread
+			if err := c.Get(ctx, rest.Thread(args[0]), nil, &t); err != nil {
+				return err
+			}
+			if e.JSON {
+				return e.Encode(&t)
+			}
+			showThread(&e.Term, &t)
+			return showFailures(ctx, e, c, &t)
+		}),
+	}
+}
+
+func showThread(out *term.Term, t *server.Thread) {
+	versions := ""
+	if t.Releases > 0 {
+		versions = strconv.Itoa(t.Releases) + " released; this is generation " + strconv.Itoa(int(t.Generation))
+	}
+	signed := ""
+	if t.Signed > 0 {
+		signed = "entry " + strconv.FormatUint(t.Signed, 10)
+	}
+	out.Fields(
+		"thread", t.Thread, "status", string(t.Status), "program", t.Graph, "coordination", t.Coordination,
+		"versions", versions, "checkpoints", strconv.Itoa(t.Checkpoints), "entries", strconv.FormatUint(t.Tail.Seq, 10),
+		"last hash", t.Tail.Hash.String(), "signed up to", signed, "since", tree.Time(t.CreatedAt), "updated", tree.Time(t.UpdatedAt),
+	)
+	var rows [][]string
+	for _, b := range t.Branches {
+		rows = append(rows, []string{b.Branch, string(b.Head), string(b.Status)})
+	}
+	out.Line("")
+	out.Table([]string{"BRANCH", "HEAD", "STATUS"}, rows)
+	if h := t.Held; h != nil {
+		out.Line("under legal hold by %s since %s", h.By, tree.Time(h.Since))
+	}
+	for _, w := range t.Waiting {
+		out.Line("waits at %s", w.ID)
+	}
+}
+
+// showFailures prints why branches of a thread failed, and what to type next.
+func showFailures(ctx context.Context, e *env.Env, c *rest.Client, t *server.Thread) error {
+	for _, b := range t.Branches {
+		if b.Status != posthouse.StatusFailed {
+			continue
+		}
+		var h posthouse.Header
+		if err := c.Get(ctx, "/api/checkpoints"+rest.Path(string(b.Head)), env.Params("state", "false"), &h); err != nil {
+			return err
+		}
+		e.Line("%s failed: %s", b.Branch, h.Error)
+	}
+	e.Next("posthouse log %s", t.Thread)
+	return nil
+}
+
+func threadDelete(e *env.Env) *cobra.Command {
+	var reason string
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "delete THREAD", Aliases: []string{"rm"}, Short: "Delete a thread with its whole history",
+		Example: `  posthouse thread delete order-1234 --reason "asked by the customer"`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if ok, err := e.Confirm(yes, "delete thread %s with its whole history?", args[0]); err != nil || !ok {
+				return err
+			}
+			var d struct {
+				retain.Deleted
+				Error json.RawMessage `json:"error,omitempty"`
+			}
+			if err := c.Do(ctx, http.MethodDelete, rest.Thread(args[0]), env.Params("reason", reason), nil, &d); err != nil {
+				return err
+			}
+			return errors.Join(e.Answer(d, func() { showDeleted(&e.Term, &d.Deleted) }), problemOf(d.Error))
+		}),
+	}
+	env.ReasonFlag(cmd, &reason)
+	env.YesFlag(cmd, &yes)
+	return cmd
+}
+
+func showDeleted(out *term.Term, d *retain.Deleted) {
+	out.Line("deleted: checkpoints %d, gates %d, bodies %d, %s", d.Checkpoints, d.Gates, d.Bodies, term.Size(d.Bytes))
+	if d.Kept > 0 {
+		out.Line("kept: bodies %d that other checkpoints are rebuilt from", d.Kept)
+	}
+}
