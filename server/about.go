@@ -48,6 +48,6 @@ func (ab *about) getEncryption(*api.Request) (ledger.EncryptionStatus, error) {
 func (ab *about) getOpenAPI(w http.ResponseWriter, _ *api.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-cache")
-	_, _ = w.Write(ab.openapi) // the client may be gone: nobody else to tell
+	_, _ = w.Write(ab.openapi) // the client may be gone
 	return nil
 }

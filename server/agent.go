@@ -7,21 +7,21 @@ import (
 	"github.com/posthouse/posthouse/server/internal/agentcall"
 )
 
-// An Agent takes requests: a coordinator, behind an adapter.
+// An Agent takes requests. A coordinator is one with an adapter.
 type Agent interface {
 	// Handle works on one message until the thread waits or ends, and returns
-	// where that left it. A failure of the agent is a Reply whose Text says what
+	// where that left it. A failure of the agent is a Reply with a Text that says what
 	// failed; an error means that the request was not taken. ctx does not end when
 	// the client goes away, only when the server closes or Limits.Call is over.
 	Handle(ctx context.Context, message string, o *HandleOptions) (*Reply, error)
 }
 
-// HandleOptions say whose request it is, and how the agent sends what happens. The
+// HandleOptions say who sent the request, and how the agent sends what happens. The
 // funcs are never nil, never block, and may be called from any goroutine until
 // Handle returns.
 type HandleOptions struct {
 	Thread string // to work on; it need not exist yet
-	By     string // the authenticated sender, whose request it is
+	By     string // the authenticated sender
 
 	// Withdraw says that the message may withdraw a question that people are asked on the
 	// thread. Without it such a message is refused: [posthouse.ErrConflict], with the gate.
@@ -47,11 +47,11 @@ type Reply struct {
 	Status posthouse.Status `json:"status,omitempty" doc:"how the request left its thread, such as done, waiting or cancelled; absent where the agent does not say"`
 }
 
-// A Runner moves threads. Package runner's does, behind an adapter.
+// A Runner moves threads. Package runner's is one with an adapter.
 type Runner interface {
 	// Settled waits until a branch is settled and returns its head. A branch is
-	// settled when nobody runs it, and its head's sequence number is above after or
-	// nothing behind that number is left to run. The error is that of ctx if it ends
+	// settled when no process runs it, and its head's sequence number is above after or
+	// nothing is left to run after that number. The error is that of ctx if it ends
 	// first.
 	Settled(ctx context.Context, thread, branch string, after uint64) (*posthouse.Header, error)
 
@@ -74,7 +74,7 @@ type StateChecker interface {
 	CheckState(c *posthouse.Checkpoint, changed posthouse.State) error
 }
 
-// A StateKnower is a [StateChecker] that says of which programs it knows the parts. A patch may
+// A StateKnower is a [StateChecker] that says which programs' parts it knows. A patch may
 // give these also where the checkpoint does not have them; of other threads it may give only what
 // the checkpoint has. Package runner's is one.
 type StateKnower interface {

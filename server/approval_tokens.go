@@ -30,7 +30,7 @@ const (
 type gateToken struct {
 	Gate     posthouse.ID        `json:"gate"`
 	Hash     posthouse.Hash      `json:"hash"` // SHA-256 of the secret
-	For      string              `json:"for"`  // whose decision it carries
+	For      string              `json:"for"`  // who decides with it
 	Maker    gateTokenMaker      `json:"maker"`
 	Shown    posthouse.Hash      `json:"shown"` // the gate's entry
 	Verdicts []posthouse.Verdict `json:"verdicts"`
@@ -76,8 +76,8 @@ type TokenDecision struct {
 	Missing  int                 `json:"missing,omitempty" doc:"how many approvals the gate still needs"`
 }
 
-// approvalTokens are /api/gates/{id}/token and decide-by-token. What is kept of the tokens is
-// in slots of the store.
+// approvalTokens are /api/gates/{id}/token and decide-by-token. Their hashes are kept in slots
+// of the store.
 type approvalTokens struct {
 	ledger   *ledger.Ledger
 	recovery *recovery

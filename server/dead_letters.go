@@ -15,7 +15,7 @@ type Purged struct {
 }
 
 // deadLetters are /api/dead-letters: messages about tasks that could not be used.
-type deadLetters struct{ box deadletter.Box } // nil: none come here
+type deadLetters struct{ box deadletter.Box } // nil: the server has no box
 
 func (dl *deadLetters) Routes() []*api.Route {
 	const path = "/api/dead-letters"

@@ -1,4 +1,4 @@
-// Package server puts a [ledger.Ledger] behind HTTP: an API in JSON, streams
+// Package server serves a [ledger.Ledger] over HTTP: an API in JSON, streams
 // of events, WebSockets for agents, and a page that lists what waits for a
 // decision.
 //
@@ -12,15 +12,15 @@
 // resources.go lists them with their paths; each is a type with its routes and
 // its handlers. Their routes together (/openapi.json on the wire, /docs in a
 // browser) are the whole surface. The mux, the roles, the parameter checks and
-// the documentation are made from them, so none can say what another does not.
+// the documentation are made from them, so all say the same.
 //
 // # Who may do what
 //
 // Every request but those to /healthz, /readyz, /openapi.json and the login
 // page brings an access token: in the Authorization header, as a WebSocket
-// subprotocol, or behind the session cookie that the login page sets; never in
+// subprotocol, or as the session cookie that the login page sets; never in
 // a URL. A token has a role: a [tokens.Viewer] reads, an [tokens.Approver] also decides gates,
-// an [tokens.Operator] does everything. What is recorded as the actor is the token's
+// an [tokens.Operator] does everything. The actor on record is the token's
 // name. An operator may act for others with by, which is recorded beside it.
 //
 // An approval token (POST /api/gates/{id}/token) is for a person without access: it
@@ -35,7 +35,7 @@
 // # Decisions
 //
 // POST /api/gates/{id}/approve, or /api/checkpoints/{id}/approve where that
-// checkpoint has one open gate; likewise reject, edit, respond and cancel. The
+// checkpoint has one open gate; reject, edit, respond and cancel are alike. The
 // decision is on record before anything it sets off begins. Then the answer
 // waits for what follows: 200 with the next checkpoint, its status failed if the
 // program failed, or 202 with where to look if that takes longer than
@@ -43,10 +43,10 @@
 //
 // A gate is decided once. A second decision gets 409, with the first one in the
 // member decision, also from the same client with the same body. So after a lost
-// answer, send it again and read the decision. An expired gate is 410, likewise.
+// answer, send it again and read the decision. An expired gate is 410.
 //
 // The request parameter of approve replaces the request that was proposed: it is
-// recorded as an edit whose value is {"request": ...}.
+// recorded as an edit with the value {"request": ...}.
 //
 // # Sessions of clients
 //
@@ -55,7 +55,7 @@
 // headers) has a session: rooms, metadata, the last event it saw, and the thread
 // it works on, kept in the store. The first event of a stream, or frame of a
 // WebSocket, gives all of it back, with the thread's newest checkpoint and open
-// question as they are by then; events go on behind the last one seen. A token
+// question as they are by then; events go on after the last one seen. A token
 // that is unknown, expired (Limits.Client) or another principal's begins a new
 // session, not an error; the answer's header says its token.
 //
@@ -63,7 +63,7 @@
 //
 // An agent does not stop when its client leaves. The newest of its events are kept
 // while it works and for five minutes after. GET /api/run, or a new WebSocket, takes
-// the request up behind the last event that the client has. The request is named by
+// the request up after the last event that the client has. The request is named by
 // the header X-Posthouse-Run of its answer (Atmosphere's X-Atmosphere-Run-Id, or the
 // parameter run where headers cannot be set), by its thread, by the id of an event
 // (Last-Event-ID), or by the client's session. Only its sender finds it. An approval
@@ -92,5 +92,5 @@
 //     server, only what a request recorded is there.
 //   - [Server.Close] waits for agents that work.
 //
-// What the package may import stands in deps_test.go: interfaces, never a store or a model.
+// It imports interfaces, never a store or a model: see deps_test.go.
 package server

@@ -74,7 +74,7 @@ func (h *health) readyz(r *api.Request) (readyBody, error) {
 type readiness struct {
 	now   func() time.Time
 	probe func(context.Context) error
-	weak  func(context.Context) ([]string, error) // nil: nobody is asked
+	weak  func(context.Context) ([]string, error) // nil: it is not asked
 
 	mu    sync.Mutex
 	asked time.Time

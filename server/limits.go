@@ -18,7 +18,7 @@ type Limits struct {
 	Calls   int           // requests that agents work on at once; default 100
 	Streams int           // open event streams and WebSockets, and claims of workers that wait; default 1,000
 
-	TokenStreams int // of those for each token, so that none holds all; default a quarter of them, at least 2
+	TokenStreams int // of those for each token, so that no token holds all; default a quarter of them, at least 2
 	TokenCalls   int // of Calls for each token; default half of them, at least 1
 
 	Reads      int // answers to GET that are made at once, of up to Page bytes each; default 32. More wait

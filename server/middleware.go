@@ -83,7 +83,7 @@ func (m *middleware) screen(cross *http.CrossOriginProtection, r *http.Request) 
 }
 
 // isProbe reports whether a request asks after health. Orchestrators and load balancers
-// send the address of the machine or container as Host, which nobody knows beforehand.
+// send the address of the machine or container as Host, which is not known beforehand.
 // The answers say nothing of a thread.
 func isProbe(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == healthPath || r.URL.Path == readyPath)

@@ -25,7 +25,7 @@ func (cs *checkpoints) resumeRoutes(path, by string) []*api.Route {
 	}
 }
 
-// origin returns the checkpoint that a path names, or the one whose gate it names.
+// origin returns the checkpoint that a path names, or the checkpoint of the gate that it names.
 func (cs *checkpoints) origin(r *api.Request) (*posthouse.Header, error) {
 	if !strings.HasPrefix(r.Route.Path, "/api/gates/") {
 		return cs.ledger.GetHeader(r.Context(), r.ID("id"))
@@ -78,7 +78,7 @@ func nothingNext(id posthouse.ID) error {
 	}
 }
 
-// goOn runs a branch on from its head and answers once nobody runs it.
+// goOn runs a branch on from its head and answers once no run holds it.
 func (cs *checkpoints) goOn(w http.ResponseWriter, r *api.Request, h *posthouse.Header) error {
 	if cs.runner == nil {
 		return noPrograms()

@@ -27,7 +27,7 @@ func (as *agents) runRoute() *api.Route {
 	}
 }
 
-// followRun answers with a call's events, behind the last one that the client has.
+// followRun answers with a call's events, after the last one that the client has.
 func (as *agents) followRun(w http.ResponseWriter, r *api.Request) error {
 	p, err := agentcall.PositionOf(r)
 	if err != nil {

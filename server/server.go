@@ -31,15 +31,15 @@ type Options struct {
 	Tasks  Tasks            // gives tasks to workers, as dispatch.Dispatcher; nil: workers are refused
 
 	// Starter starts tasks by themselves, as standalone.Starter of package
-	// task/standalone; its program must be among the runner's. Nil: none are started.
+	// task/standalone; its program must be among the runner's. Nil: the server starts no tasks.
 	Starter task.Starter
 
-	// Letters has messages about tasks that nobody could use; nil: none come here.
+	// Letters has messages about tasks that could not be used; nil: there is no box.
 	Letters deadletter.Box
 
 	// Recover returns the request that a waiting checkpoint is about. It is called
 	// before an approval without a request is recorded. With ok false the approval is
-	// refused with 400: the program needs a request, and the state has none. For other
+	// refused with 400: the program needs a request, and the state does not have it. For other
 	// programs it returns "", true. Nil: no program needs a request.
 	Recover func(*posthouse.Checkpoint) (request string, ok bool)
 

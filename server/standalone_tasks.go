@@ -12,7 +12,7 @@ import (
 
 // standaloneTasks are POST /api/tasks and /api/standalone: tasks that are started by
 // themselves.
-type standaloneTasks struct{ starter task.Starter } // nil: none are started here
+type standaloneTasks struct{ starter task.Starter } // nil: the server starts no tasks
 
 func (st *standaloneTasks) Routes() []*api.Route {
 	return []*api.Route{

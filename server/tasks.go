@@ -131,7 +131,7 @@ func taskCursor(t *Task, failed bool) string {
 	return string(t.ID)
 }
 
-// readTaskCursor has a query go on behind what a cursor names. No id has an @ in it.
+// readTaskCursor has a query go on after what a cursor names. No id has an @ in it.
 func readTaskCursor(cursor string, q *task.Query) error {
 	if cursor == "" {
 		return nil

@@ -67,7 +67,7 @@ type Details struct {
 	Gate     posthouse.ID        `json:"gate,omitempty"`     // the gate that replaced the one named
 	Decision *posthouse.Decision `json:"decision,omitempty"` // the one that stands
 	Gates    []posthouse.ID      `json:"gates,omitempty"`    // those to choose from
-	Wait     time.Duration       `json:"wait,omitempty"`     // nanoseconds, until a thread is free whose owner is gone
+	Wait     time.Duration       `json:"wait,omitempty"`     // nanoseconds, until a thread is free that its owner left
 }
 
 const problemType = "https://github.com/posthouse/posthouse/blob/main/docs/errors.md#"

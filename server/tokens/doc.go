@@ -13,12 +13,12 @@
 // token says. It may expire. The directory keeps the hashes of the secrets, in the
 // file [File], mode 0600, and when each was last used, to the minute.
 //
-// An approval token ([NewApproval]) is none of these. The server keeps its hash beside
+// An approval token ([NewApproval]) is not one of these. The server keeps its hash beside
 // the gate that it decides.
 //
 // Several processes may use one directory. A change takes a lock of the operating
 // system, and each check of a token sees what others changed. While the file is
-// damaged nobody is authenticated. A file of a later version, or one that other users
+// damaged no client is authenticated. A file of a later version, or one that other users
 // can reach, is refused.
 //
 // The package may import the root package, internal/filelock, internal/secretfile and

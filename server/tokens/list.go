@@ -56,7 +56,7 @@ type List struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	loaded os.FileInfo // of the file as it was read; nil: there was none
+	loaded os.FileInfo // of the file as it was read; nil: there was no file
 	tokens []Token
 
 	usage usage // has its own lock
@@ -87,8 +87,8 @@ func (t *List) Dir() string { return t.dir }
 type CreateOptions struct {
 	ExpiresAt time.Time // when the token stops being good, to the second; zero: never
 
-	Groups []string // of a worker: whose tasks it may take, beside those of no group; "*" is all. At most 1,000
-	Tasks  []string // of a worker: the names that it may take; none is all. At most 1,000
+	Groups []string // of a worker: the groups that it may take tasks of, beside those of no group; "*" is all. At most 1,000
+	Tasks  []string // of a worker: the names that it may take; empty is all. At most 1,000
 }
 
 // Create makes a token and returns its secret, which cannot be shown again. It
@@ -147,7 +147,7 @@ type RevokeOptions struct {
 
 // Revoke removes a token, also from servers that are running and from their sessions.
 // Errors: [posthouse.ErrNotFound]; [posthouse.ErrConflict] for the last good token of
-// an operator, unless the options allow it. Without one nobody may run agents or act
+// an operator, unless the options allow it. Without one no client may run agents or act
 // for others until another is made in the directory.
 func (t *List) Revoke(name string, o *RevokeOptions) error {
 	return t.change(func(ts []Token) ([]Token, error) {
@@ -200,8 +200,8 @@ func (t *List) First() (path string, created bool, err error) {
 		if len(ts) > 0 {
 			return nil, errUnchanged
 		}
-		// The secret goes first: a crash in between leaves a token that nobody
-		// accepts, and the next start makes another.
+		// The secret goes first: a crash in between leaves a token that is not
+		// accepted, and the next start makes another.
 		if err := writeFile(path, []byte(secret+"\n")); err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func (t *List) First() (path string, created bool, err error) {
 var errUnchanged = errors.New("unchanged")
 
 // Authenticate returns the token of a secret. ok is false for a wrong secret, and for a
-// token that has expired, which is returned all the same. After an error nobody can be
+// token that has expired, which is returned all the same. After an error no client can be
 // authenticated until the file is mended.
 func (t *List) Authenticate(secret string) (tok Token, ok bool, err error) {
 	t.mu.Lock()

@@ -9,5 +9,5 @@
 // the client sends. With a key, [Keys.Start] starts a message once: sent again it finds its
 // call, or the thread of the call that another process had.
 //
-// What it may import stands in deps_test.go.
+// deps_test.go says what it may import.
 package agentcall

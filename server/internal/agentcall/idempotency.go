@@ -172,8 +172,8 @@ func (k *Keys) fresh(ctx context.Context, m *Message, digest string, now posthou
 	return rec, err
 }
 
-// digest identifies a message. It depends on the key, so nobody who reads the store
-// can check a guess of the message.
+// digest identifies a message. It depends on the key, so that a reader of the store
+// cannot check a guess of the message.
 func (m *Message) digest(key string) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte(m.Thread + "\x00" + m.Text))

@@ -23,7 +23,7 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // the client may be gone: nobody else to tell
+	_, _ = w.Write(body.Bytes()) // the client may be gone
 	return nil
 }
 

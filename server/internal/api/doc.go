@@ -15,5 +15,5 @@
 // the server writes that as a problem. [Show], [Take] and [Reply] make a handler
 // of a func that returns its answer or takes a decoded body.
 //
-// What it may import stands in deps_test.go.
+// deps_test.go says what it may import.
 package api

@@ -12,12 +12,12 @@ import (
 // A Recorder collects what the log line of a request says.
 type Recorder struct {
 	http.ResponseWriter
-	Status int // that went out; 0: none yet
+	Status int // that went out; 0: not yet
 	Route  *Route
 	Actor  string // the name of the token
 	Err    error
 	Unread *limit.Unread // what counts and bounds what is being written; nil: nothing does
-	Made   func()        // called before the first byte goes out: the answer is made; nil: nobody asks
+	Made   func()        // called before the first byte goes out: the answer is made; may be nil
 
 	stopped atomic.Bool // a write was given up
 }
@@ -66,7 +66,7 @@ func (w *Recorder) stop() {
 // Unwrap lets http.ResponseController and WebSocket reach the connection.
 func (w *Recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// recorder returns the Recorder that w is, or one that nobody reads.
+// recorder returns the Recorder that w is, or one that is thrown away.
 func recorder(w http.ResponseWriter) *Recorder {
 	if rec, ok := w.(*Recorder); ok {
 		return rec

@@ -25,7 +25,7 @@ type Request struct {
 	Route *Route
 	Actor tokens.Token      // who sent it; zero on public routes
 	Query map[string]string // the parameters given, each checked
-	Sent  io.Reader         // the whole body, behind the limit of Body
+	Sent  io.Reader         // the whole body, without the limit of Body
 
 	names map[string]string // of the path, by variable; see CheckPath
 }
@@ -97,8 +97,8 @@ func (p *Param) Check(v string) error {
 	return nil
 }
 
-// ParseQuery reads a query string by the route's parameters. What is not
-// declared, given twice or malformed is an error that names it: a filter that
+// ParseQuery reads a query string by the route's parameters. A parameter
+// that is not declared, given twice or malformed is an error that names it: a filter that
 // is misspelt must not answer as if it were not there.
 func ParseQuery(raw string, params []Param) (map[string]string, error) {
 	if len(raw) > 1<<16 {
@@ -151,7 +151,7 @@ func parseTime(v string) (posthouse.Millis, bool) {
 // Has tells whether a parameter was given.
 func (r *Request) Has(name string) bool { _, ok := r.Query[name]; return ok }
 
-// Number returns a checked intParam, or def.
+// Number returns a checked [IntParam], or def.
 func (r *Request) Number(name string, def int) int {
 	if n, err := strconv.Atoi(r.Query[name]); err == nil {
 		return n
@@ -159,7 +159,7 @@ func (r *Request) Number(name string, def int) int {
 	return def
 }
 
-// Millis returns a checked timeParam.
+// Millis returns a checked [TimeParam].
 func (r *Request) Millis(name string) posthouse.Millis {
 	t, _ := parseTime(r.Query[name]) // checked before; absent is 0
 	return t

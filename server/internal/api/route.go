@@ -40,7 +40,7 @@ type Style int
 // The styles.
 const (
 	JSON   Style = iota // programs: JSON in, JSON out
-	Page                // a browser: answered with the login page when nobody is logged in
+	Page                // a browser: answered with the login page unless it is logged in
 	Asset               // files of a page
 	Stream              // open for long
 	Socket              // WebSocket
@@ -50,6 +50,6 @@ const (
 type Answer struct {
 	Status int
 	Help   string
-	Body   any    // a struct, or a slice of one; nil: none
+	Body   any    // a struct, or a slice of one; nil: no body
 	Media  string // "" is application/json
 }

@@ -37,7 +37,7 @@ func NewEventStream(w http.ResponseWriter, wall func() time.Time, unread *limit.
 }
 
 // Send writes one event. JSON has no line breaks, so data is one line; id must
-// have none either.
+// not have any either.
 func (es *EventStream) Send(id, event string, data any) error {
 	body, err := json.Marshal(data)
 	if err != nil {

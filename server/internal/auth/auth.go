@@ -33,7 +33,7 @@ func New(list *tokens.List, logins *session.Logins, life *limit.Lifetime, log *s
 }
 
 // Authenticate returns the token of a request, or why the request is refused. The
-// token is in the Authorization header, in a WebSocket subprotocol, or behind a
+// token is in the Authorization header, in a WebSocket subprotocol, or that of a
 // browser's session cookie; never in a URL. A WebSocket may also send it in its
 // first message: then the zero Token is returned.
 func (a *Authenticator) Authenticate(w http.ResponseWriter, r *api.Request) (tokens.Token, error) {

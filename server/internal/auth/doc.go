@@ -9,5 +9,5 @@
 // are logged, seldom, without what was sent; when tokens were last used is written to their
 // file in the background.
 //
-// What it may import stands in deps_test.go.
+// deps_test.go says what it may import.
 package auth

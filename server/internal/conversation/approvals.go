@@ -43,7 +43,7 @@ func (c *conversation) sendApproval(e ApprovalEvent) error {
 }
 
 // answer takes a text that answers an approval, and reports whether it was one. The
-// message whose tool asked is still worked on.
+// message of the tool that asked is still worked on.
 func (c *conversation) answer(ctx context.Context, text string) bool {
 	m, ok := gate.ParseMessage(text)
 	c.mu.Lock()

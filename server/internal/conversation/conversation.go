@@ -33,7 +33,7 @@ type conversation struct {
 	r      *api.Request
 	agent  string // that the client talks to
 	conn   *websocket.Conn
-	client *session.Client // the client's session, nil if it asked for none
+	client *session.Client // its session; nil if it did not ask for one
 	leave  func()          // gives its place back, among the streams or the unauthenticated
 	lost   chan struct{}   // closed when its place among the unauthenticated went to another
 	known  chan struct{}   // closed when the client is known

@@ -7,5 +7,5 @@
 //
 // [ToolApprovals] are the approvals that wait on connections, which other clients may answer as well.
 //
-// What it may import stands in deps_test.go.
+// deps_test.go says what it may import.
 package conversation

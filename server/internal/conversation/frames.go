@@ -16,7 +16,7 @@ import (
 // socketFrame is a message to the client. The member named by Type is set.
 type socketFrame struct {
 	Type  string           `json:"type"`         // "text", "event", "reply", "error", "session" or "gap"
-	ID    string           `json:"id,omitempty"` // of a frame of a request, which can be taken up behind it
+	ID    string           `json:"id,omitempty"` // of a frame of a request, which can be taken up after it
 	Text  string           `json:"text,omitempty"`
 	Event any              `json:"event,omitempty"`
 	Reply any              `json:"reply,omitempty"`
@@ -29,7 +29,7 @@ func (c *conversation) write(ctx context.Context, f feed.Frame) error {
 	return c.tellFrame(ctx, nil, f)
 }
 
-// tellFrame writes a frame of a feed, nil for none.
+// tellFrame writes a frame. of is its feed; nil: it is in no feed.
 func (c *conversation) tellFrame(ctx context.Context, of *feed.Feed, f feed.Frame) error {
 	out := socketFrame{Type: f.Kind}
 	if f.N > 0 {

@@ -33,7 +33,7 @@ func NewToolApprovals(l *ledger.Ledger) *ToolApprovals {
 	return t
 }
 
-// Shared reports whether other processes may have the store open, whose sessions ask there too.
+// Shared reports whether other processes may have the store open: their sessions ask there too.
 func (t *ToolApprovals) Shared() bool { return t.relay != nil }
 
 // Sessions returns those of this process.

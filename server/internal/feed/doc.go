@@ -10,5 +10,5 @@
 // A client that is slow or gone never delays the work. In the place of frames that
 // are not kept any more it gets a [Gap] with their number.
 //
-// The package imports the standard library only.
+// It imports the standard library only.
 package feed

@@ -13,7 +13,7 @@ import (
 type Frame struct {
 	Kind string // "text", "event", "reply" or "error"; "session" and "gap" are of one client
 	Data any
-	N    uint64 // its number in the feed, from 1; 0: it is in none
+	N    uint64 // its number in the feed, from 1; 0: it is in no feed
 	size int    // how many bytes it holds on to, about
 }
 
@@ -30,7 +30,7 @@ type Gap struct {
 	Missed uint64 `json:"missed"`
 }
 
-// What is kept of a feed, for clients that are behind or return. The newest frame
+// Bounds of what is kept of a feed, for clients that are late or return. The newest frame
 // is kept at any size.
 const (
 	Length  = 1024
@@ -46,7 +46,7 @@ type Feed struct {
 	frames []Frame
 	size   int
 	told   uint64        // the newest frame's number
-	more   chan struct{} // closed with the next frame; nil: nobody waits for it
+	more   chan struct{} // closed with the next frame; nil: no listener waits for it
 }
 
 // New makes the feed of a call by its id.
@@ -55,7 +55,7 @@ func New(run string) *Feed { return &Feed{Run: run} }
 // Text sends a piece of text.
 func (f *Feed) Text(text string) { f.Send("text", Text{text}, len(text)) }
 
-// Send adds a frame of about so many bytes, without waiting. Frames behind the last
+// Send adds a frame of about so many bytes, without waiting. Frames after the last
 // one are dropped: a goroutine that an agent left running may send some.
 func (f *Feed) Send(kind string, data any, size int) {
 	f.mu.Lock()
@@ -86,9 +86,9 @@ func (f *Feed) Event(e any) error {
 	return err
 }
 
-// behind returns copies of the frames behind the n-th and how many of them were
+// after returns copies of the frames after the n-th and how many of them were
 // dropped. Without such frames it returns more, which is closed with the next one.
-func (f *Feed) behind(n uint64) (frames []Frame, missed uint64, more <-chan struct{}) {
+func (f *Feed) after(n uint64) (frames []Frame, missed uint64, more <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.told <= n {
@@ -114,7 +114,7 @@ func (f *Feed) over(n uint64) bool {
 // ended reports whether the last frame was sent. Callers hold f.mu.
 func (f *Feed) ended() bool { return len(f.frames) > 0 && f.frames[len(f.frames)-1].last() }
 
-// ID returns the id of a frame, by which a client goes on behind it.
+// ID returns the id of a frame, by which a client goes on after it.
 func (f *Feed) ID(n uint64) string { return f.Run + "/" + strconv.FormatUint(n, 10) }
 
 // A Listener is one client's place in a feed.
@@ -124,7 +124,7 @@ type Listener struct {
 	Gone chan struct{} // closed once it does not listen any more
 }
 
-// Listen returns a listener to the frames behind the n-th, or behind the newest.
+// Listen returns a listener to the frames after the n-th, or after the newest.
 func (f *Feed) Listen(n uint64) *Listener {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -136,7 +136,7 @@ func (f *Feed) Listen(n uint64) *Listener {
 func (l *Listener) Pump(ctx context.Context, tick <-chan time.Time, write func(Frame) error, heartbeat func() error) bool {
 	defer close(l.Gone)
 	for !l.Feed.over(l.at) {
-		frames, missed, more := l.Feed.behind(l.at)
+		frames, missed, more := l.Feed.after(l.at)
 		if missed > 0 && write(Frame{Kind: "gap", Data: Gap{missed}}) != nil {
 			return false
 		}

@@ -13,18 +13,18 @@ func TestFeedIsBounded(t *testing.T) {
 	for range 10 {
 		f.Text(text)
 	}
-	frames, missed, _ := f.behind(0)
+	frames, missed, _ := f.after(0)
 	if len(frames) != 4 || missed != 6 || frames[0].N != 7 {
 		t.Errorf("%d frames are kept, %d are missed", len(frames), missed)
 	}
-	if frames, missed, _ = f.behind(8); len(frames) != 2 || missed != 0 || frames[0].N != 9 {
-		t.Errorf("behind the eighth there are %d, %d are missed", len(frames), missed)
+	if frames, missed, _ = f.after(8); len(frames) != 2 || missed != 0 || frames[0].N != 9 {
+		t.Errorf("after the eighth there are %d, %d are missed", len(frames), missed)
 	}
 	f.Send("reply", nil, 5*len(text))
-	if frames, missed, _ = f.behind(10); len(frames) != 1 || missed != 0 || !f.over(11) || f.over(10) {
+	if frames, missed, _ = f.after(10); len(frames) != 1 || missed != 0 || !f.over(11) || f.over(10) {
 		t.Errorf("the end is %d frames, %d are missed", len(frames), missed)
 	}
-	if frames, _, more := f.behind(11); len(frames) != 0 || more == nil {
-		t.Error("there is more behind the end")
+	if frames, _, more := f.after(11); len(frames) != 0 || more == nil {
+		t.Error("there is more after the end")
 	}
 }

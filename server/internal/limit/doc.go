@@ -13,5 +13,5 @@
 //
 // Each of them is safe for concurrent use. None knows a route or a body.
 //
-// What it may import stands in deps_test.go.
+// deps_test.go says what it may import.
 package limit

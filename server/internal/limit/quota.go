@@ -8,8 +8,8 @@ import (
 	"github.com/posthouse/posthouse/server/problem"
 )
 
-// A Quota is a number of places, of which each token has a share. So one client cannot keep
-// out the others.
+// A Quota is a number of places. Each token has a share of them, so that one client cannot
+// keep out the others.
 type Quota struct {
 	life   *Lifetime
 	bounds Bounds

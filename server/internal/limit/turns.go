@@ -10,7 +10,7 @@ import (
 
 // Turns bound how many answers are made at once, of one token and of all: each may take the
 // memory of a page of states several times. Who finds no turn left waits for one. A token waits
-// for its own first, so that it keeps nobody else waiting.
+// for its own first, so that it keeps no other waiting.
 type Turns struct {
 	share int
 	all   chan struct{}

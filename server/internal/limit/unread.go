@@ -6,7 +6,7 @@ import "sync"
 // Each token has a share, so that one client cannot take the memory that others need. Of
 // a token that has more, the write that waits longest is given up, and its connection with
 // it; of all that have too much together, one of the token that has most, unless that is
-// the new one: nobody pays for another's.
+// the new one: no token pays for another's.
 type Unread struct {
 	share, all int // bytes
 

@@ -7,5 +7,5 @@
 //
 // The policy of the answers lets a page load what this server serves, and nothing else.
 //
-// What it may import stands in deps_test.go.
+// deps_test.go says what it may import.
 package page

@@ -118,7 +118,7 @@ func pageHeaders(w http.ResponseWriter, contentType string) {
 	h.Set("X-Frame-Options", "DENY")
 }
 
-// mediaType does not ask the machine, whose tables may say something else.
+// mediaType does not ask the machine: its tables may say something else.
 func mediaType(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -140,7 +140,7 @@ func (p *Pages) writeFile(w http.ResponseWriter, r *http.Request, name string) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	_, _ = w.Write(p.files[name]) // the client may be gone: nobody else to tell
+	_, _ = w.Write(p.files[name]) // the client may be gone
 }
 
 // Login shows the login page, with what was wrong the last time.
@@ -152,5 +152,5 @@ func (p *Pages) Login(w http.ResponseWriter, status int, wrong string) {
 	}
 	pageHeaders(w, "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client may be gone: nobody else to tell
+	_, _ = w.Write(b.Bytes()) // the client may be gone
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/api"
 )
 
-// A Client is the session of one request or connection; nil has none.
+// A Client is the session of one request or connection. A nil Client is one without a session.
 type Client struct {
 	of    *Sessions
 	Token string

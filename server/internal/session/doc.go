@@ -1,9 +1,9 @@
 // Package session keeps the logins of browsers and the sessions of clients. [Logins]
-// are in a file beside the tokens, behind a cookie; a [Store] has the sessions of clients in
-// slots, behind a token. [Sessions] are the routes of these: /api/session. A [Client] is the
+// are in a file beside the tokens, by cookie; a [Store] has the sessions of clients in slots,
+// by token. [Sessions] are the routes of these: /api/session. A [Client] is the
 // session of one request or connection.
 //
 // Neither keeps a secret: cookies and tokens are kept as hashes.
 //
-// What it may import stands in deps_test.go.
+// deps_test.go says what it may import.
 package session

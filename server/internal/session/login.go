@@ -13,7 +13,7 @@ import (
 )
 
 // Bounds of the logins kept. Of a token that has its share, the one that ends soonest
-// makes room; of all together, one of the token that has most. So nobody ends another's.
+// makes room; of all together, one of the token that has most. So no token ends another's.
 const (
 	maxLogins   = 1000
 	tokenLogins = 20
@@ -28,10 +28,10 @@ type Logins struct {
 
 	mu   sync.Mutex
 	open map[posthouse.Hash]login
-	read os.FileInfo // of the file as it was read; nil: there was none
+	read os.FileInfo // of the file as it was read; nil: there was no file
 }
 
-// A login is who is behind a cookie.
+// A login says who a cookie belongs to.
 type login struct {
 	token   tokens.Token
 	expires time.Time
@@ -79,11 +79,11 @@ func (ss *Logins) endSoonest(name string) {
 	}
 }
 
-// Get returns the token behind a cookie, and whether its login still holds.
+// Get returns the token of a cookie, and whether its login still holds.
 func (ss *Logins) Get(value string) (tokens.Token, bool) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	_ = ss.refresh() // of what cannot be read nobody is logged in; the next login says why
+	_ = ss.refresh() // without the file no browser is logged in; the next login says why
 	x, ok := ss.open[sha256.Sum256([]byte(value))]
 	return x.token, ok && ss.now().Before(x.expires)
 }

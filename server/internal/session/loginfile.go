@@ -33,7 +33,7 @@ type loginRow struct {
 	Expires time.Time    `json:"expires"`
 }
 
-// OpenLogins is [NewLogins] with the logins in a file, so that a restart logs nobody out.
+// OpenLogins is [NewLogins] with the logins in a file, so that they hold over a restart.
 // Several processes may share it. A file that cannot be read has no logins: its error is
 // for the log, and the next login replaces it.
 func OpenLogins(now func() time.Time, ttl time.Duration, path string) (*Logins, error) {

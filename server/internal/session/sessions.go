@@ -103,7 +103,7 @@ func sessionToken(r *api.Request) (token string, given bool) {
 }
 
 // Open restores the session that a client asks for, or begins one; nil if it
-// asks for none.
+// does not ask for one.
 func (ss *Sessions) Open(ctx context.Context, r *api.Request, principal string) (*Client, error) {
 	token, given := sessionToken(r)
 	if !given {
@@ -113,7 +113,7 @@ func (ss *Sessions) Open(ctx context.Context, r *api.Request, principal string) 
 }
 
 // Restore restores the session that a client asks for and sets its token
-// in the answer. It returns nil if the client asks for none.
+// in the answer. It returns nil if the client does not ask for one.
 func (ss *Sessions) Restore(w http.ResponseWriter, r *api.Request) (*Client, *SessionInfo, error) {
 	who, err := ss.Open(r.Context(), r, r.Actor.Name)
 	if who == nil || err != nil {

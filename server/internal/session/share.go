@@ -1,7 +1,7 @@
 package session
 
 // mostOf returns the owner who has most of the items, and how many. Of two with as many it
-// is the one whose name comes first.
+// is the one with the name that comes first.
 func mostOf[K comparable, V any](items map[K]V, owner func(V) string) (most string, n int) {
 	count := map[string]int{}
 	for _, x := range items {

@@ -68,7 +68,7 @@ func slotOf(key string) posthouse.SlotKey {
 // A shardIndex has each session of a shard.
 type shardIndex map[string]indexed
 
-// An indexed says when a session ends at the earliest, and whose it is. Earlier versions
+// An indexed says when a session ends at the earliest, and who has it. Earlier versions
 // wrote the time alone, as a number.
 type indexed struct {
 	end   posthouse.Millis
@@ -90,7 +90,7 @@ func (x indexed) by() string { return x.owner }
 
 // makeRoom takes sessions out of a shard for one more of a principal and returns them. Of
 // a principal who has a quarter of the shard, the one that ends first goes; of a full
-// shard, one of the principal who has most. So nobody takes what others need.
+// shard, one of the principal who has most. So no principal takes what others need.
 func (c *Store) makeRoom(shard shardIndex, principal string) (gone []string) {
 	take := func(of string) {
 		k, ok := oldestOf(shard, of, indexed.by, func(a, b indexed) bool { return a.end < b.end })

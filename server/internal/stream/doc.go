@@ -8,5 +8,5 @@
 //
 // A stream ends when its client leaves, its token is revoked or expires, or the server closes.
 //
-// What it may import stands in deps_test.go.
+// deps_test.go says what it may import.
 package stream

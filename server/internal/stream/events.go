@@ -123,7 +123,7 @@ type follower struct {
 	noted string // the cursor that its session has on record
 }
 
-// relay sends what a watch finds, and what handlers stream meanwhile. It ends with the
+// relay sends what a watch finds and what handlers stream. It ends with the
 // watch, the client or the validity of its token.
 func (ev *Events) relay(c *follower, found <-chan watched, chunks <-chan task.Chunk) {
 	tick, stop := ev.Streams.Heartbeat()
@@ -135,7 +135,7 @@ func (ev *Events) relay(c *follower, found <-chan watched, chunks <-chan task.Ch
 			if !ok || !c.send(x) {
 				return
 			}
-		case chunk := <-chunks: // without an id: nobody can go on from it
+		case chunk := <-chunks: // without an id: no client can go on from it
 			if c.es.Send("", "chunk", chunk) != nil {
 				return
 			}
@@ -150,7 +150,7 @@ func (ev *Events) relay(c *follower, found <-chan watched, chunks <-chan task.Ch
 }
 
 // send writes an event and reports whether to go on. An entry that cannot be read is
-// an event of its own; a client that returns goes on behind it.
+// an event of its own; a client that returns goes on after it.
 func (c *follower) send(x watched) bool {
 	var data any = x.event
 	kind, cursor := "error", ""

@@ -5,8 +5,8 @@
 //
 // It refuses a name that is given twice, or that the struct does not have in these
 // letters, invalid UTF-8, nesting deeper than the root package allows, and anything
-// behind the value. Its errors name what is at fault. [Fields] lists what [Decode]
+// after the value. Its errors name what is at fault. [Fields] lists what [Decode]
 // takes, for documentation.
 //
-// The package may import the root package and internal/strictjson.
+// It imports the root package and internal/strictjson.
 package strict

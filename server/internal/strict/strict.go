@@ -18,7 +18,7 @@ import (
 // Decode reads one JSON value into v, a pointer to a struct. It refuses what
 // encoding/json would accept though two readers could understand it differently: a
 // name twice, a name that v does not have in these letters, invalid UTF-8 also by
-// escape, nesting deeper than [posthouse.MaxDepth], anything behind the value.
+// escape, nesting deeper than [posthouse.MaxDepth], anything after the value.
 func Decode(data []byte, v any) error {
 	if err := check(data); err != nil {
 		return err
@@ -99,7 +99,7 @@ type Field struct {
 }
 
 // Fields lists the fields of struct t, those of embedded structs included unless t has one
-// of the same name; what is no struct has none. A field whose doc tag is "-" is not listed:
+// of the same name; a type that is no struct has no fields. A field whose doc tag is "-" is not listed:
 // it only hides that of an embedded struct.
 func Fields(t reflect.Type) (fs []Field) {
 	if t.Kind() != reflect.Struct {
