@@ -98,7 +98,8 @@ func (as *agents) stream(w http.ResponseWriter, r *api.Request, m agentcall.Mess
 	defer done()
 	var restored *session.SessionInfo
 	if who != nil {
-		if restored, err = who.Info(r.Context()); err != nil {
+		restored, err = who.Info(r.Context())
+		if err != nil {
 			return err
 		}
 		w.Header().Set(session.Header, who.Token)

@@ -111,7 +111,8 @@ func (cs *checkpoints) list(w http.ResponseWriter, r *api.Request) error {
 	if l, ok := r.Query["label"]; ok && r.Has("labelValue") {
 		q.Label, q.LabelValue = l, r.Query["labelValue"]
 	} else if ok {
-		if q.Label, q.LabelValue, ok = strings.Cut(l, "="); !ok || q.Label == "" {
+		q.Label, q.LabelValue, ok = strings.Cut(l, "=")
+		if !ok || q.Label == "" {
 			return posthouse.Invalid("label", "must be name=value")
 		}
 	}
@@ -130,8 +131,11 @@ func (cs *checkpoints) list(w http.ResponseWriter, r *api.Request) error {
 		v := &Checkpoint{Header: c.Header}
 		if err != nil {
 			v.Problem = unread(w, err)
-		} else if v, err = view(c); err != nil {
-			return err
+		} else {
+			v, err = view(c)
+			if err != nil {
+				return err
+			}
 		}
 		page, size = append(page, v), size+c.Size
 	}

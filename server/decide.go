@@ -81,12 +81,14 @@ func decision(r *api.Request, b *decideBody, v posthouse.Verdict) (*posthouse.De
 	}
 	d := &posthouse.Decision{Verdict: v, Reason: b.Reason, Value: b.Value}
 	if b.Shown != nil {
-		if d.Shown = *b.Shown; d.Shown.IsZero() {
+		d.Shown = *b.Shown
+		if d.Shown.IsZero() {
 			return nil, posthouse.Invalid("shown", "is all zeros, which is the hash of nothing that was shown")
 		}
 	}
 	var err error
-	if d.By, d.Actor, err = auth.ActingFor(r.Actor, by); err != nil {
+	d.By, d.Actor, err = auth.ActingFor(r.Actor, by)
+	if err != nil {
 		return nil, err
 	}
 	if request == nil {

@@ -30,7 +30,8 @@ func (cs *checkpoints) fork(w http.ResponseWriter, r *api.Request, b *forkBody) 
 		if b.State != nil {
 			return posthouse.Invalid("state", "is given in the query and in the body")
 		}
-		if b.State, err = json.Marshal(r.Query["state"]); err != nil {
+		b.State, err = json.Marshal(r.Query["state"])
+		if err != nil {
 			return err
 		}
 	}
@@ -101,7 +102,8 @@ func (cs *checkpoints) forkState(r *api.Request, id posthouse.ID, b *forkBody, o
 		err = posthouse.Invalid("codecs", "go with a patch of parts; this state is one opaque value")
 	case opaque:
 		var raw []byte
-		if raw, err = json.Marshal(b.Patch); err == nil {
+		raw, err = json.Marshal(b.Patch)
+		if err == nil {
 			o.Merge, err = readState(raw, nil, true)
 		}
 	default:

@@ -85,7 +85,8 @@ func (gs *grants) get(r *api.Request) (*Grant, error) {
 		x := Use{Use: u, Thread: g.Gate.Thread}
 		if u.Result.Codec != "" {
 			plain := false
-			if x.Outcome, plain = showValue(u.Result); !plain {
+			x.Outcome, plain = showValue(u.Result)
+			if !plain {
 				x.Codec = u.Result.Codec
 			}
 		}

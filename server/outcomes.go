@@ -63,7 +63,8 @@ func (os *outcomes) await(w http.ResponseWriter, r *api.Request, t *pending) err
 		return os.accepted(w, r, t)
 	}
 	v.Decision = t.decision
-	if v.Branched, err = os.head(r.Context(), t, head); err != nil {
+	v.Branched, err = os.head(r.Context(), t, head)
+	if err != nil {
 		return afterDecision(err, t.decision)
 	}
 	w.Header().Set("ETag", api.ETag(v.Hash))

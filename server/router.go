@@ -85,7 +85,8 @@ func (ro *router) turn(w http.ResponseWriter, r *api.Request) (give func(), err 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), ro.timeout.Wait)
 	defer cancel()
-	if give, err = ro.turns.Take(ctx, r.Actor.Name); err == nil {
+	give, err = ro.turns.Take(ctx, r.Actor.Name)
+	if err == nil {
 		api.NoteMade(w, give)
 	}
 	return give, err
@@ -97,12 +98,14 @@ func (ro *router) turn(w http.ResponseWriter, r *api.Request) (give func(), err 
 const drained = 8 << 20
 
 func (ro *router) admit(w http.ResponseWriter, r *api.Request) (err error) {
-	if r.Actor, err = ro.auth.Authenticate(w, r); err != nil {
+	r.Actor, err = ro.auth.Authenticate(w, r)
+	if err != nil {
 		return err
 	}
 	r.Sent = r.Body
 	r.Body = http.MaxBytesReader(w, r.Body, ro.bodyLimit(r.Route))
-	if r.Query, err = api.ParseQuery(r.URL.RawQuery, r.Route.Query); err != nil {
+	r.Query, err = api.ParseQuery(r.URL.RawQuery, r.Route.Query)
+	if err != nil {
 		return err
 	}
 	if r.Method == http.MethodPost || r.Route.Style == api.Socket {

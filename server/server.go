@@ -94,14 +94,16 @@ func New(o Options) (*Server, error) {
 	logins, unsaved := session.OpenLogins(o.Now, limits.Session, filepath.Join(o.Tokens.Dir(), session.LoginsFile))
 	s.auth = auth.New(o.Tokens, logins, s.life, o.Logger)
 	s.auth.NoteLogins(unsaved)
-	if s.pages, err = page.New(s.auth); err != nil {
+	s.pages, err = page.New(s.auth)
+	if err != nil {
 		return nil, err
 	}
 	s.resources = s.newResources(&o)
 	for _, r := range s.resources {
 		s.routes = append(s.routes, api.Named(r.Routes())...)
 	}
-	if s.about.openapi, err = api.OpenAPI(s.routes, o.Version); err != nil {
+	s.about.openapi, err = api.OpenAPI(s.routes, o.Version)
+	if err != nil {
 		return nil, err
 	}
 	if err := s.pages.Describe(s.routes); err != nil {

@@ -105,7 +105,8 @@ func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 	}
 	shown := make([]*Thread, len(page))
 	for i, t := range page {
-		if shown[i], err = showThread(r.Context(), ts.ledger, t); err != nil {
+		shown[i], err = showThread(r.Context(), ts.ledger, t)
+		if err != nil {
 			return err
 		}
 	}
@@ -177,7 +178,8 @@ func (ts *threads) log(w http.ResponseWriter, r *api.Request) error {
 	limit, next, page, size := r.Number("limit", defaultLimit), "", []*LogEntry{}, 0
 	rng := posthouse.Range{Reverse: r.Query["order"] == "desc", Limit: limit + 1}
 	if c := r.Number("cursor", 0); c > 0 && rng.Reverse {
-		if rng.To = uint64(c) - 1; rng.To == 0 {
+		rng.To = uint64(c) - 1
+		if rng.To == 0 {
 			return api.WritePage(w, r, page, "")
 		}
 	} else if c > 0 {

@@ -109,13 +109,15 @@ func (t *List) Create(name string, role Role, o *CreateOptions) (secret string, 
 	now := t.now()
 	var expires time.Time
 	if o != nil && !o.ExpiresAt.IsZero() {
-		if expires = o.ExpiresAt.UTC().Truncate(time.Second); !now.Before(expires) || expires.Year() > maxYear {
+		expires = o.ExpiresAt.UTC().Truncate(time.Second)
+		if !now.Before(expires) || expires.Year() > maxYear {
 			return "", posthouse.Invalid("expires", "is %s, which is not in the future, or beyond the year %d", expires.Format(time.RFC3339), maxYear)
 		}
 	}
 	var groups, tasks []string
 	if o != nil {
-		if groups, tasks = o.Groups, o.Tasks; len(groups)+len(tasks) > 0 && role != Worker {
+		groups, tasks = o.Groups, o.Tasks
+		if len(groups)+len(tasks) > 0 && role != Worker {
 			return "", limitsOf(role)
 		}
 	}

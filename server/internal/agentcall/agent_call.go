@@ -135,7 +135,8 @@ func (cl *Calls) Start(m Message) (*Call, error) {
 		defer done()
 		defer close(c.done)
 		defer cl.Known.end(c) // before done says so: its time counts from here
-		if c.reply, c.err = cl.run(agent, m); c.err != nil {
+		c.reply, c.err = cl.run(agent, m)
+		if c.err != nil {
 			m.Feed.Send("error", c.err, 0)
 		} else {
 			size := 0

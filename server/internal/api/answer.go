@@ -70,7 +70,8 @@ func Precondition(r *Request, h posthouse.Hash) error {
 func matches(headers []string, h posthouse.Hash) bool {
 	for _, line := range headers {
 		for _, tag := range strings.Split(line, ",") {
-			if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == ETag(h) {
+			tag = strings.TrimSpace(tag)
+			if tag == "*" || strings.TrimPrefix(tag, "W/") == ETag(h) {
 				return true
 			}
 		}

@@ -136,7 +136,8 @@ func operationID(r *Route) string {
 	id := strings.ToLower(r.Method)
 	for _, seg := range strings.FieldsFunc(r.Path, func(c rune) bool { return strings.ContainsRune("/.-$", c) }) {
 		if name, ok := strings.CutPrefix(seg, "{"); ok {
-			if name = strings.TrimSuffix(name, "}"); name != "" {
+			name = strings.TrimSuffix(name, "}")
+			if name != "" {
 				id += "By" + strings.ToUpper(name[:1]) + name[1:]
 			}
 			continue

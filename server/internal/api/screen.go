@@ -64,7 +64,8 @@ func (l Hosts) Allows(host string) bool {
 		}
 		name = h
 	} else if inner, ok := strings.CutPrefix(host, "["); ok {
-		if name, ok = strings.CutSuffix(inner, "]"); !ok {
+		name, ok = strings.CutSuffix(inner, "]")
+		if !ok {
 			return false
 		}
 	}

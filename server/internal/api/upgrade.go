@@ -29,7 +29,8 @@ func IsUpgrade(r *http.Request) bool {
 func SubprotocolToken(r *http.Request) (secret string, given bool) {
 	for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
 		for _, p := range strings.Split(line, ",") {
-			if secret, given = strings.CutPrefix(strings.TrimSpace(p), BearerProtocol); given {
+			secret, given = strings.CutPrefix(strings.TrimSpace(p), BearerProtocol)
+			if given {
 				return secret, true
 			}
 		}

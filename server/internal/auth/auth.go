@@ -80,7 +80,8 @@ func (a *Authenticator) identify(r *api.Request) (tok tokens.Token, ok bool, err
 	if secret, given := Bearer(r.Request); given {
 		tok, ok, err = a.tokens.Authenticate(secret)
 	} else if c, e := r.Cookie(api.SessionCookie); e == nil {
-		if tok, ok = a.logins.Get(c.Value); ok {
+		tok, ok = a.logins.Get(c.Value)
+		if ok {
 			ok, err = a.tokens.Current(tok)
 		}
 	}

@@ -57,7 +57,8 @@ func (c *conversation) login(text string) bool {
 	c.leave = leave
 	close(c.known)
 	c.admit(tok)
-	if c.client, err = c.of.Sessions.Open(c.of.Streams.Life.Context(), c.r, tok.Name); err != nil {
+	c.client, err = c.of.Sessions.Open(c.of.Streams.Life.Context(), c.r, tok.Name)
+	if err != nil {
 		c.refuse(err)
 		return false
 	}

@@ -77,7 +77,8 @@ func (sk *Sockets) connect(w http.ResponseWriter, r *api.Request) error {
 	if r.Actor.Name != "" {
 		close(c.known)
 		c.admit(r.Actor)
-		if c.client, err = sk.Sessions.Open(r.Context(), r, r.Actor.Name); err != nil {
+		c.client, err = sk.Sessions.Open(r.Context(), r, r.Actor.Name)
+		if err != nil {
 			return err
 		}
 		if c.client != nil {

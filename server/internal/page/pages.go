@@ -43,7 +43,8 @@ func New(a *auth.Authenticator) (*Pages, error) {
 		}
 		p.add(e.Name(), data)
 	}
-	if p.loginForm, err = template.New("login").Parse(string(p.files["login.html"])); err != nil {
+	p.loginForm, err = template.New("login").Parse(string(p.files["login.html"]))
+	if err != nil {
 		return nil, err
 	}
 	return p, nil

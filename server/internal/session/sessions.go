@@ -132,7 +132,8 @@ func (ss *Sessions) openToken(ctx context.Context, token, principal string) (c *
 	ss.sweep()
 	var x *Session
 	if token != "" && len(token) <= MaxToken {
-		if x, err = ss.Store.Restore(ctx, token, principal); err != nil {
+		x, err = ss.Store.Restore(ctx, token, principal)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -207,7 +208,8 @@ func (b *sessionBody) validate() error {
 	}
 	size := 0
 	for k, v := range b.Metadata {
-		if size += len(k) + len(v); k == "" || !text(k, posthouse.MaxID) || size > 16<<10 {
+		size += len(k) + len(v)
+		if k == "" || !text(k, posthouse.MaxID) || size > 16<<10 {
 			return posthouse.Invalid("metadata", "must have names of 1 to %d bytes of text, and 16 KiB together", posthouse.MaxID)
 		}
 	}
