@@ -5,11 +5,12 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // Status returns the store's record of whether it is encrypted. It searches a store of an
 // older version, which has no such record, once. It needs no Cipher.
-func Status(ctx context.Context, led core.Ledger) (*posthouse.Encryption, error) {
+func Status(ctx context.Context, led *ledger.Ledger) (*posthouse.Encryption, error) {
 	l := led.Core()
 	return core.FindEncryption(ctx, l.Store, l.Config.Now())
 }
@@ -20,7 +21,7 @@ func Status(ctx context.Context, led core.Ledger) (*posthouse.Encryption, error)
 // a Cipher that writes later marks the store as encrypted again. WriteInClear sets d.At. It
 // changes nothing if the store may be written in the clear already. It fails with
 // [posthouse.ErrInvalid] without By or Reason, or if the Ledger has a Cipher.
-func WriteInClear(ctx context.Context, led core.Ledger, d posthouse.ClearDecision) (*posthouse.Encryption, error) {
+func WriteInClear(ctx context.Context, led *ledger.Ledger, d posthouse.ClearDecision) (*posthouse.Encryption, error) {
 	l := led.Core()
 	if err := core.CheckClearDecision(&d); err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func WriteInClear(ctx context.Context, led core.Ledger, d posthouse.ClearDecisio
 	if l.Config.Cipher != nil {
 		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Cipher", Message: "is set: this ledger encrypts whatever it writes", Hint: "open the ledger without Options.Cipher"}
 	}
-	if _, err := Status(ctx, l); err != nil {
+	if _, err := Status(ctx, led); err != nil {
 		return nil, err
 	}
 	m, err := core.ChangeMark(ctx, l.Store, func(m *core.EncryptionMark, _ bool) (bool, error) {

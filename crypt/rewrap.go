@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Rewrapped counts data keys.
@@ -24,7 +25,7 @@ type Rewrapped struct {
 // A data key that cannot be unwrapped is counted and does not stop the others. The error
 // is [posthouse.ErrSealed] for the first of them, and [posthouse.ErrUnsupported] without a
 // Cipher.
-func Rewrap(ctx context.Context, led core.Ledger) (*Rewrapped, error) {
+func Rewrap(ctx context.Context, led *ledger.Ledger) (*Rewrapped, error) {
 	l := led.Core()
 	if l.Config.Cipher == nil {
 		return nil, &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this ledger has no keys", Hint: "set Options.Cipher"}
@@ -77,7 +78,7 @@ func rewrap(ctx context.Context, s posthouse.Store, c posthouse.Cipher, of core.
 
 // KeyUse counts the store's data keys by the key that wraps them. A key that is not in
 // the result can be removed. It needs no Cipher.
-func KeyUse(ctx context.Context, led core.Ledger) (map[string]int, error) {
+func KeyUse(ctx context.Context, led *ledger.Ledger) (map[string]int, error) {
 	l := led.Core()
 	use := map[string]int{}
 	err := eachDataKey(ctx, l.Store, func(of core.DataKeyOf) error {

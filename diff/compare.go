@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // The ways in which a part, or a value within one, differs.
@@ -71,7 +71,7 @@ const (
 
 // Compare says how checkpoint b differs from a. They may be of different threads and of
 // released versions. It fails with [posthouse.ErrNotFound].
-func Compare(ctx context.Context, led core.Ledger, a, b posthouse.ID) (*Comparison, error) {
+func Compare(ctx context.Context, led *ledger.Ledger, a, b posthouse.ID) (*Comparison, error) {
 	l := led.Core()
 	ca, err := l.Get(ctx, a)
 	if err != nil {

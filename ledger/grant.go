@@ -10,9 +10,8 @@ import (
 
 // ReadGrant returns a gate as a grant: its decision and the effects that ran under it.
 // [posthouse.ErrNotFound] for the gate.
-func ReadGrant(ctx context.Context, led core.Ledger, gate posthouse.ID) (*posthouse.Grant, error) {
+func ReadGrant(ctx context.Context, led *Ledger, gate posthouse.ID) (*posthouse.Grant, error) {
 	l := led.Core()
-
 	g, err := l.Gate(ctx, gate)
 	if err != nil {
 		return nil, err
@@ -70,9 +69,8 @@ func readResult(ctx context.Context, c *core.Core, thread string, u *posthouse.U
 
 // Uses returns the effects that ran under a gate's decision, oldest first; those on an edit also
 // under the gate that was opened in its place. It reads the log's headers from the gate on. [posthouse.ErrNotFound] for the gate.
-func Uses(ctx context.Context, led core.Ledger, gate posthouse.ID) ([]posthouse.Use, error) {
+func Uses(ctx context.Context, led *Ledger, gate posthouse.ID) ([]posthouse.Use, error) {
 	l := led.Core()
-
 	g, err := l.Gate(ctx, gate)
 	if err != nil {
 		return nil, err
@@ -87,7 +85,7 @@ func usesOf(ctx context.Context, c *core.Core, g *posthouse.Gate) ([]posthouse.U
 
 // UsesOfEdit returns what [Uses] does, and the gate that licenses a gate's edit in its place, ""
 // for none: the question about the edited content, or its record with the decision of the edit.
-func UsesOfEdit(ctx context.Context, led core.Ledger, g *posthouse.Gate) (uses []posthouse.Use, by posthouse.ID, err error) {
+func UsesOfEdit(ctx context.Context, led *Ledger, g *posthouse.Gate) (uses []posthouse.Use, by posthouse.ID, err error) {
 	return usesOfEdit(ctx, led.Core(), g)
 }
 
@@ -105,16 +103,15 @@ func usesOfEdit(ctx context.Context, c *core.Core, g *posthouse.Gate) (uses []po
 // [posthouse.EffectExternal] without one, whose Grant is "". Effects that a copy or
 // fork inherited name the gates of their source. It reads the headers of the whole log.
 // [posthouse.ErrNotFound] for the thread.
-func Effects(ctx context.Context, led core.Ledger, thread string) ([]posthouse.Use, error) {
+func Effects(ctx context.Context, led *Ledger, thread string) ([]posthouse.Use, error) {
 	l := led.Core()
-
 	return gatherUses(ctx, l, thread, 1, func(*posthouse.Record) bool { return true })
 }
 
 // EffectsAfter is [Effects] without what was complete at an entry of the log: it reads the
 // headers after that entry only. An effect that began before it is listed if anything was
 // recorded about it later.
-func EffectsAfter(ctx context.Context, led core.Ledger, thread string, seq uint64) ([]posthouse.Use, error) {
+func EffectsAfter(ctx context.Context, led *Ledger, thread string, seq uint64) ([]posthouse.Use, error) {
 	return gatherUses(ctx, led.Core(), thread, seq+1, func(*posthouse.Record) bool { return true })
 }
 

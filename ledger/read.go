@@ -75,12 +75,12 @@ func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) 
 
 // FindRelease returns the release of a thread with a version, as a decimal number, or
 // the newest with a tag. [posthouse.ErrNotFound]. It reads every newer release first.
-func FindRelease(ctx context.Context, l core.Ledger, thread, versionOrTag string) (*posthouse.Release, error) {
+func FindRelease(ctx context.Context, l *Ledger, thread, versionOrTag string) (*posthouse.Release, error) {
 	return core.ReleaseOf(ctx, l.Core(), thread, versionOrTag)
 }
 
 // LastRelease returns a thread's newest release, or [posthouse.ErrNotFound].
-func LastRelease(ctx context.Context, l core.Ledger, thread string) (*posthouse.Release, error) {
+func LastRelease(ctx context.Context, l *Ledger, thread string) (*posthouse.Release, error) {
 	for r, err := range core.Releases(ctx, l.Core(), thread) {
 		return r, err
 	}

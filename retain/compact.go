@@ -7,12 +7,14 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/removal"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // Compact removes what removal records attest and an earlier removal left behind. Then it
 // lets the store rewrite the rest into fewer bytes, which is [posthouse.ErrUnsupported]
 // if the store cannot. It may be killed at any point and loses nothing.
-func Compact(ctx context.Context, led core.Ledger) (posthouse.Compacted, error) {
+func Compact(ctx context.Context, led *ledger.Ledger) (posthouse.Compacted, error) {
 	l := led.Core()
 	forks, err := findSources(ctx, l)
 	if err != nil {
@@ -53,7 +55,7 @@ func sweepThread(ctx context.Context, c *core.Core, thread string, forks sources
 		return err
 	}
 	if tree.Gone > 0 {
-		if err := sweepSlots(ctx, c, thread); err != nil {
+		if err := removal.SweepSlots(ctx, c, thread); err != nil {
 			return err
 		}
 	}

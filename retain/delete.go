@@ -3,14 +3,14 @@ package retain
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/removal"
 	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A DeleteMode says what happens to a deleted checkpoint's children.
@@ -62,7 +62,7 @@ type Deleted struct {
 // that belongs to a released version, which can only be dropped ([DropRelease]). Like all
 // removals it fails with [posthouse.ErrForbidden] while the thread is under legal hold and
 // with [posthouse.ErrBusy] while the thread runs.
-func Delete(ctx context.Context, led core.Ledger, id posthouse.ID, o *DeleteOptions) (*Deleted, error) {
+func Delete(ctx context.Context, led *ledger.Ledger, id posthouse.ID, o *DeleteOptions) (*Deleted, error) {
 	l := led.Core()
 	ref, err := l.Find(ctx, id)
 	if err != nil {
@@ -248,133 +248,35 @@ func newHead(t *core.Tree, b posthouse.BranchHead, info *posthouse.ThreadInfo) p
 // together with a result says which could not be cancelled, or that damage or a missing
 // key hides which they are; the thread is deleted all the same. Other errors are those of
 // [Delete]; a thread that was deleted before is [posthouse.ErrNotFound].
-func DeleteThread(ctx context.Context, led core.Ledger, thread string, o *DeleteOptions) (*Deleted, error) {
+func DeleteThread(ctx context.Context, led *ledger.Ledger, thread string, o *DeleteOptions) (*Deleted, error) {
 	l := led.Core()
-	del, err := DeleteWholeThread(ctx, l, thread, o, nil)
+	del, err := deleteWhole(ctx, l, thread, o, nil)
 	if del != nil {
 		l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Thread: thread, Count: del.Checkpoints})
 	}
 	return del, err
 }
 
-// DeleteWholeThread is [DeleteThread] without the event for observers. It fails with
+// deleteWhole is [DeleteThread] without the event for observers. It fails with
 // [core.ErrNothing] and removes nothing if all is not nil and reports false.
-func DeleteWholeThread(ctx context.Context, l *core.Core, thread string, o *DeleteOptions, all func(*core.Tree) bool) (*Deleted, error) {
+func deleteWhole(ctx context.Context, c *core.Core, thread string, o *DeleteOptions, all func(*core.Tree) bool) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, err
 	}
-	var judge func(*core.Tx, *core.Tree) (bool, error)
+	r := removal.Options{By: o.By, Reason: o.Reason}
 	if all != nil {
-		judge = func(_ *core.Tx, t *core.Tree) (bool, error) { return all(t), nil }
+		r.If = func(_ *core.Tx, t *core.Tree) (bool, error) { return all(t), nil }
 	}
-	del, called, err := removeThread(ctx, l, thread, o, judge)
-	if del == nil || len(called) == 0 {
-		return del, err
-	}
-	c := commit.Cancellation{By: o.By, Reason: "thread " + thread + ", which waited for it, was deleted"}
-	if e := commit.CancelThreads(context.WithoutCancel(ctx), l, called, c, map[string]bool{thread: true}); e != nil {
-		err = errors.Join(err, e)
-	}
-	return del, err
+	return deletedBy(removal.Thread(ctx, c, thread, r))
 }
 
-// removeThread removes a thread and returns the threads that it waited for.
-func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOptions, all func(*core.Tx, *core.Tree) (bool, error)) (_ *Deleted, called []string, err error) {
-	if s, err := c.Summary(ctx, thread); err != nil {
-		return nil, nil, err
-	} else if s.Gone() && s.Releases == 0 {
-		return nil, nil, posthouse.NotFound("thread", thread)
+// deletedBy counts what a removal removed.
+func deletedBy(r *removal.Removed, err error) (*Deleted, error) {
+	if r == nil {
+		return nil, err
 	}
-	t, err := c.Lock(thread)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer c.Unlock(t)
-	w := wholeRemoval{thread: thread, opt: o, all: all}
-	if err := c.Append(ctx, t, func(tx *core.Tx) error { return w.draft(ctx, c, tx) }); err != nil {
-		return nil, nil, err
-	}
-	if w.keeps {
-		return nil, nil, core.ErrNothing
-	}
-	t.Heads = map[string]*core.Head{}
-	c.Cap.Deleted(w.del.Checkpoints)
-	removed, err := c.Store.Remove(ctx, posthouse.Removal{Thread: thread, Below: t.Info.Tail.Seq})
-	w.del.Bodies, w.del.Bytes = removed.Bodies, removed.Bytes
-	if err == nil && w.sealed {
-		err = core.DropKeys(ctx, c, thread, t.Info.Generation-1)
-	}
-	if err == nil {
-		err = w.slots.drop(ctx, c, thread)
-	}
-	if w.unread != nil {
-		err = errors.Join(err, fmt.Errorf("tell what thread %s, which was deleted, waited for: %w", thread, w.unread))
-	}
-	return &w.del, w.called, err
-}
-
-// A wholeRemoval is the removal of a thread, and what its entry found out.
-type wholeRemoval struct {
-	thread string
-	opt    *DeleteOptions
-	all    func(*core.Tx, *core.Tree) (bool, error) // nil, or whether the thread goes
-
-	del    Deleted
-	slots  slotList
-	sealed bool // it may have keys
-	keeps  bool // all said that it stays
-	called []string
-	unread error // why called may lack some
-}
-
-// draft makes the entry that removes the thread. It may be called again, on a newer log.
-func (w *wholeRemoval) draft(ctx context.Context, c *core.Core, tx *core.Tx) (err error) {
-	t := tx.Thread
-	if err := tx.Removable(); err != nil {
-		return err
-	}
-	if t.Info.Gone() && t.Info.Releases == 0 {
-		return posthouse.NotFound("thread", w.thread)
-	}
-	if w.all != nil {
-		tree, err := c.Tree(ctx, w.thread, 0)
-		if err != nil {
-			return err
-		}
-		goes, err := w.all(tx, tree)
-		if err != nil {
-			return err
-		}
-		if w.keeps = !goes; w.keeps {
-			return core.ErrNothing
-		}
-	}
-	if w.slots, err = listSlots(ctx, c, w.thread); err != nil {
-		return err
-	}
-	w.sealed = w.sealed || t.Info.Sealed || t.Info.Releases > 0 || c.Config.Cipher != nil
-	info := &posthouse.RemovalInfo{Reason: w.opt.Reason, By: w.opt.By, Whole: true, Count: t.Info.Checkpoints, Archived: t.Info.Archived}
-	if err := tx.DropAll(); err != nil {
-		return err
-	}
-	for _, b := range t.Info.Branches {
-		info.Heads = append(info.Heads, posthouse.BranchHead{Branch: b.Branch})
-	}
-	var calls []posthouse.ID
-	for _, g := range t.Info.Waiting {
-		if info.Gates = append(info.Gates, g.ID); g.Kind == posthouse.GateThread {
-			calls = append(calls, g.ID)
-		}
-	}
-	w.del = Deleted{Checkpoints: info.Count + info.Archived, Gates: len(info.Gates)}
-	w.called, w.unread = commit.WaitedFor(ctx, c, calls)
-	if w.unread != nil && !errors.Is(w.unread, posthouse.ErrCorrupt) && !errors.Is(w.unread, posthouse.ErrSealed) {
-		return w.unread // a second try may find out; once the thread is gone, nothing can
-	}
-	tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, nil)
-	tx.Sign = true
-	return nil
+	return &Deleted{Checkpoints: r.Checkpoints, Gates: r.Gates, Bodies: r.Bodies, Bytes: r.Bytes}, err
 }
 
 // DeleteCoordination removes the checkpoints that carry a coordination's label. It removes
@@ -385,7 +287,7 @@ func (w *wholeRemoval) draft(ctx context.Context, c *core.Core, tx *core.Tx) (er
 // returns with a result does not stop it, and is part of its own error. So is
 // [posthouse.ErrConflict] for each thread that stays and has checkpoints of the label in
 // released versions, which can only be dropped ([DropRelease]).
-func DeleteCoordination(ctx context.Context, led core.Ledger, name string, o *DeleteOptions) (*Deleted, error) {
+func DeleteCoordination(ctx context.Context, led *ledger.Ledger, name string, o *DeleteOptions) (*Deleted, error) {
 	l := led.Core()
 	if err := posthouse.ValidateName("coordination", name); err != nil {
 		return nil, err
@@ -436,7 +338,7 @@ func deleteLabelled(ctx context.Context, c *core.Core, thread, name string, o *D
 		return seqs
 	}
 	var found []uint64
-	del, err := DeleteWholeThread(ctx, c, thread, o, func(t *core.Tree) bool {
+	del, err := deleteWhole(ctx, c, thread, o, func(t *core.Tree) bool {
 		found = labelled(t)
 		return len(found) == len(t.ByID)
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // DropRelease removes all entries of a released version except the release record. A
@@ -18,7 +19,7 @@ import (
 // while the thread runs, and with [posthouse.ErrConflict] if an older version must be
 // dropped first: one that is still there, and about which this version records a removal
 // or a lifted hold.
-func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag string, o *DeleteOptions) (*Deleted, error) {
+func DropRelease(ctx context.Context, led *ledger.Ledger, thread, versionOrTag string, o *DeleteOptions) (*Deleted, error) {
 	l := led.Core()
 	o, err := o.check()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/removal"
 )
 
 // maxNames bounds the names in a [Report].
@@ -29,10 +30,9 @@ func (p *pass) finished(ctx context.Context, info *posthouse.ThreadInfo) (gone b
 	if p.opt.DryRun {
 		return p.wouldFinish(ctx, info)
 	}
-	o := &DeleteOptions{By: p.opt.By, Reason: p.Policy.String()}
-	del, _, err := removeThread(ctx, p.l, info.Thread, o, func(tx *core.Tx, tree *core.Tree) (bool, error) {
+	del, err := removal.Thread(ctx, p.l, info.Thread, removal.Options{By: p.opt.By, Reason: p.Policy.String(), If: func(tx *core.Tx, tree *core.Tree) (bool, error) {
 		return p.mayFinish(tx.Ctx, tx.Thread.Info, tree, tx.At)
-	})
+	}})
 	switch {
 	case errors.Is(err, core.ErrNothing), errors.Is(err, posthouse.ErrNotFound):
 		return false, nil // it moved, or went
@@ -46,7 +46,7 @@ func (p *pass) finished(ctx context.Context, info *posthouse.ThreadInfo) (gone b
 	return true, err
 }
 
-func (p *pass) noteFinished(thread string, del *Deleted) {
+func (p *pass) noteFinished(thread string, del *removal.Removed) {
 	p.done.Finished++
 	p.done.Changed++
 	p.done.Checkpoints += del.Checkpoints
@@ -85,7 +85,7 @@ func (p *pass) wouldFinish(ctx context.Context, info *posthouse.ThreadInfo) (boo
 		bodies = append(bodies, bodiesOf(e.Seq, recs)...)
 	}
 	size, err := sizeOf(ctx, p.l, info.Thread, bodies)
-	p.noteFinished(info.Thread, &Deleted{Checkpoints: now.Checkpoints, Bodies: size.Bodies, Bytes: size.Bytes})
+	p.noteFinished(info.Thread, &removal.Removed{Checkpoints: now.Checkpoints, Bodies: size.Bodies, Bytes: size.Bytes})
 	return true, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // HoldOptions say who holds a thread, or lifts the hold, and why.
@@ -31,7 +32,7 @@ func (o *HoldOptions) check() error {
 // Runs go on as before. The hold is a signed record of the log. If the thread is held
 // already, Hold returns that hold and changes nothing. It fails with
 // [posthouse.ErrNotFound] for an unknown thread.
-func Hold(ctx context.Context, led core.Ledger, thread string, o HoldOptions) (*posthouse.Hold, error) {
+func Hold(ctx context.Context, led *ledger.Ledger, thread string, o HoldOptions) (*posthouse.Hold, error) {
 	l := led.Core()
 	info, err := hold(ctx, l, thread, posthouse.SignalHold, o)
 	if err != nil {
@@ -43,7 +44,7 @@ func Hold(ctx context.Context, led core.Ledger, thread string, o HoldOptions) (*
 // Unhold lifts a thread's legal hold. The records of who held it and who lifted it stay.
 // It returns nil if the thread is not held, [posthouse.ErrNotFound] if there is no such
 // thread.
-func Unhold(ctx context.Context, led core.Ledger, thread string, o HoldOptions) error {
+func Unhold(ctx context.Context, led *ledger.Ledger, thread string, o HoldOptions) error {
 	l := led.Core()
 	_, err := hold(ctx, l, thread, posthouse.SignalUnhold, o)
 	return err

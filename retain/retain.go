@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Policy says which checkpoints and versions to remove. It never removes branch heads,
@@ -130,12 +131,12 @@ type Report struct {
 //
 // Run skips a thread that cannot be read and joins the reason to its error. The report
 // is returned with the error, and counts what was done.
-func Run(ctx context.Context, led core.Ledger, r Policy, o *Options) (*Report, error) {
+func Run(ctx context.Context, led *ledger.Ledger, r Policy, o *Options) (*Report, error) {
 	l := led.Core()
 	if o == nil {
 		o = &Options{}
 	}
-	p := &pass{l: l, Policy: r, opt: *o, done: Report{DryRun: o.DryRun}}
+	p := &pass{ledger: led, l: l, Policy: r, opt: *o, done: Report{DryRun: o.DryRun}}
 	if p.opt.By == "" {
 		p.opt.By = "posthouse"
 	}
@@ -182,7 +183,7 @@ func Run(ctx context.Context, led core.Ledger, r Policy, o *Options) (*Report, e
 // Every applies a policy at once and then at each interval. It returns nil when ctx ends.
 // It logs a pass that fails; the next one repeats the work. It fails at once with
 // [posthouse.ErrInvalid] if the policy is not valid or the interval not positive.
-func Every(ctx context.Context, led core.Ledger, r Policy, every time.Duration) error {
+func Every(ctx context.Context, led *ledger.Ledger, r Policy, every time.Duration) error {
 	l := led.Core()
 	if err := r.validate(); err != nil {
 		return err
@@ -193,7 +194,7 @@ func Every(ctx context.Context, led core.Ledger, r Policy, every time.Duration) 
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		done, err := Run(ctx, l, r, nil)
+		done, err := Run(ctx, led, r, nil)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -212,7 +213,8 @@ func Every(ctx context.Context, led core.Ledger, r Policy, every time.Duration) 
 
 type pass struct {
 	Policy
-	l       *core.Core
+	ledger  *ledger.Ledger
+	l       *core.Core // the ledger's
 	opt     Options
 	sources sources         // forks, whose sources stay unless Policy.DropSources
 	forks   sources         // all forks

@@ -69,7 +69,7 @@ func (p *pass) version(ctx context.Context, r *posthouse.Release, gone map[uint3
 	if p.opt.DryRun {
 		del, err = sizeOfVersion(ctx, p.l, r, gone)
 	} else {
-		del, err = DropRelease(ctx, p.l, r.Thread, strconv.FormatUint(uint64(r.Version), 10), &DeleteOptions{By: p.opt.By, Reason: p.String()})
+		del, err = DropRelease(ctx, p.ledger, r.Thread, strconv.FormatUint(uint64(r.Version), 10), &DeleteOptions{By: p.opt.By, Reason: p.String()})
 	}
 	if err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
-	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/internal/removal"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // CopyOptions refine [CopyThread]. Nil is the zero value.
@@ -34,7 +35,7 @@ type CopyOptions struct {
 // The source may be in use: CopyThread copies it as it was at the start. If it fails in
 // the middle, it deletes the new thread. It fails with [posthouse.ErrNotFound] if there is
 // no source and with [posthouse.ErrExists] if the new thread exists.
-func CopyThread(ctx context.Context, led core.Ledger, from, to string, o *CopyOptions) (*posthouse.ThreadInfo, error) {
+func CopyThread(ctx context.Context, led *ledger.Ledger, from, to string, o *CopyOptions) (*posthouse.ThreadInfo, error) {
 	l := led.Core()
 	if o == nil {
 		o = &CopyOptions{}
@@ -52,7 +53,7 @@ func CopyThread(ctx context.Context, led core.Ledger, from, to string, o *CopyOp
 		err = &posthouse.Error{Code: posthouse.CodeExists, Message: "thread " + to + " exists", Hint: "choose another name, or release it first"}
 	} else if err = c.all(); err != nil && c.begun {
 		defer func() { // after the claim is released
-			if _, e := retain.DeleteWholeThread(context.WithoutCancel(ctx), l, to, &retain.DeleteOptions{By: "posthouse", Reason: "its copying failed"}, nil); e != nil && !errors.Is(e, posthouse.ErrNotFound) {
+			if _, e := removal.Thread(context.WithoutCancel(ctx), l, to, removal.Options{By: "posthouse", Reason: "its copying failed"}); e != nil && !errors.Is(e, posthouse.ErrNotFound) {
 				l.Config.Logger.Error("what a failed copy left is still there", "thread", to, "error", e)
 			}
 		}()

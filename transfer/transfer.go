@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // importSlot is a slot that marks a thread during its import. It holds the file's sum.
@@ -26,7 +27,7 @@ type ExportOptions struct {
 // the store; sealed bodies stay sealed by the same keys. docs/format.md has the format.
 // Export fails with [posthouse.ErrNotFound] for an unknown thread and with
 // [posthouse.ErrCorrupt] for a damaged one.
-func Export(ctx context.Context, led core.Ledger, thread string, w io.Writer, o *ExportOptions) (*ThreadFile, error) {
+func Export(ctx context.Context, led *ledger.Ledger, thread string, w io.Writer, o *ExportOptions) (*ThreadFile, error) {
 	l := led.Core()
 	info, err := l.Summary(ctx, thread)
 	if err == nil && info.Gone() && info.Releases == 0 {
@@ -161,7 +162,7 @@ type ImportOptions struct {
 // If Import fails while it writes, it removes what it wrote. A process that is killed
 // leaves the beginning of the thread. Importing the same file again goes on from there,
 // unless the thread has new entries.
-func Import(ctx context.Context, led core.Ledger, r io.ReadSeeker, o *ImportOptions) (*ThreadFile, error) {
+func Import(ctx context.Context, led *ledger.Ledger, r io.ReadSeeker, o *ImportOptions) (*ThreadFile, error) {
 	l := led.Core()
 	in := &importer{l: l, ctx: ctx, r: r}
 	if o != nil {

@@ -178,10 +178,3 @@ func (c *Core) refresh(ctx context.Context, t *Thread) error {
 
 // Invalidate drops what is known of a thread, after a conflict or an unknown outcome.
 func (t *Thread) Invalidate() { t.Info, t.Heads, t.asks = nil, nil, nil }
-
-// A Ledger has the core that it shares with its upkeep. A *ledger.Ledger is one, and so
-// is a Core.
-type Ledger interface{ Core() *Core }
-
-// Core returns c.
-func (c *Core) Core() *Core { return c }

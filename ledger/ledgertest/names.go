@@ -89,7 +89,7 @@ func ledgerNames(t *desk.T) {
 		}
 		_, err = d.Release(t.Ctx, pair[0], nil)
 		t.OK(err)
-		v, err := ledger.FindRelease(t.Ctx, d, pair[0], "1")
+		v, err := ledger.FindRelease(t.Ctx, d.Ledger, pair[0], "1")
 		t.OK(err)
 		if v.Thread != pair[0] {
 			t.Errorf("version 1 of %q is of %q", pair[0], v.Thread)

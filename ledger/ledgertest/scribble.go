@@ -278,7 +278,7 @@ func (m *scribbler) release(*rapid.T) {
 	o := &ledger.ReleaseOptions{Tags: []string{"v"}}
 	r, err := m.live.Release(m.t.Ctx, thread, o)
 	m.ok(err)
-	fresh, err := ledger.LastRelease(m.t.Ctx, m.t.Desk(ledger.Options{}), thread)
+	fresh, err := ledger.LastRelease(m.t.Ctx, m.t.Desk(ledger.Options{}).Ledger, thread)
 	m.ok(err)
 	m.same("what was released", printed(fresh), printed(r))
 	overwrite(o)

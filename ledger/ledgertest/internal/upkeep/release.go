@@ -81,7 +81,7 @@ func releases(t *desk.T) {
 	d.WantStates(posthouse.Query{Thread: "t"}, "2")
 	again := d.MustRelease("t", nil)
 	wantVersions(d, "t", "2: 1", "1: 2")
-	newest, err := ledger.LastRelease(t.Ctx, d, "t")
+	newest, err := ledger.LastRelease(t.Ctx, d.Ledger, "t")
 	t.OK(err)
 	if newest.Hash != again.Hash || newest.Seq != again.Seq || newest.Version != 2 || newest.First != r.Seq+1 {
 		t.Errorf("the last release is %+v, want %+v", newest, again)
@@ -109,17 +109,17 @@ func releaseTags(t *desk.T) {
 		d.MustRelease("t", &ledger.ReleaseOptions{Tags: tags})
 	}
 	for key, want := range map[string]uint32{"1": 1, "3": 3, "stable": 2, "may": 1} {
-		r, err := ledger.FindRelease(t.Ctx, d, "t", key)
+		r, err := ledger.FindRelease(t.Ctx, d.Ledger, "t", key)
 		t.OK(err)
 		if r.Version != want {
 			t.Errorf("%q leads to version %d, want %d", key, r.Version, want)
 		}
 	}
 	for _, key := range []string{"4", "0", "", "nightly"} {
-		_, err := ledger.FindRelease(t.Ctx, d, "t", key)
+		_, err := ledger.FindRelease(t.Ctx, d.Ledger, "t", key)
 		d.WantErr(err, posthouse.ErrNotFound)
 	}
-	_, err := ledger.LastRelease(t.Ctx, d, "nobody")
+	_, err := ledger.LastRelease(t.Ctx, d.Ledger, "nobody")
 	d.WantErr(err, posthouse.ErrNotFound)
 	d.Root("t", "", "x")
 	for _, tags := range [][]string{{""}, {"12"}, {"a", "a"}, {"a\n"}, slices.Repeat([]string{"a"}, 17)} {
@@ -195,7 +195,7 @@ func releaseCommit(t *desk.T) {
 		if !ok || b.Head != done.Checkpoint.ID || r.Seq != done.Seq || r.Hash != done.Hash || desk.Content(d.MustGet(b.Head)) != "end of "+thread {
 			t.Errorf("committed %+v with release %+v", done.Checkpoint, r)
 		}
-		if last, err := ledger.LastRelease(t.Ctx, d, thread); err != nil || !slices.Equal(last.Heads, r.Heads) || last.Base != r.Base || last.Checkpoints != r.Checkpoints {
+		if last, err := ledger.LastRelease(t.Ctx, d.Ledger, thread); err != nil || !slices.Equal(last.Heads, r.Heads) || last.Base != r.Base || last.Checkpoints != r.Checkpoints {
 			t.Errorf("%+v on record, error %v, want %+v", last, err, r)
 		}
 	}
