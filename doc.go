@@ -80,7 +80,4 @@
 // is accepted if [ID.Validate] does, and gets a place of its own at its append. A state is limited to 8 MiB unless the Ledger's options
 // say otherwise; large artefacts belong elsewhere, with a reference
 // in the state. A [Store] implementation proves itself with package storetest.
-//
-// This package imports the standard library, internal/canon and internal/strictjson,
-// and nothing else.
 package posthouse

@@ -45,6 +45,4 @@
 // One process writes to a SQLite store, or to one of files. The functions of graphs and flows are
 // code: a run that was begun by one version of the binary is resumed by the
 // next, so change them as docs/graph.md and docs/flows.md say.
-//
-// The package is wiring: it may import every package but store/all and task/natslink.
 package app

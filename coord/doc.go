@@ -71,7 +71,4 @@
 // them into an agent or a step. Agents may be called from several goroutines; two
 // calls of the same skill may then get each other's results. A checkpoint that was
 // edited by hand ends the handler's execution: fork instead.
-//
-// The package imports the root package and internal/engine, and no store or
-// other model.
 package coord

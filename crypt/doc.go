@@ -11,6 +11,4 @@
 // Cipher's keys. So rewrapping touches no entry and changes no hash. [KeyUse] says which
 // keys are still needed, [Status] whether a store is encrypted, and [WriteInClear]
 // records that it may be written in the clear.
-//
-// This package imports the root and internal/core, which seals and opens bodies.
 package crypt

@@ -3,6 +3,4 @@
 //	c, err := diff.Compare(ctx, led, a, b) // by id, with their common ancestor
 //	c = diff.States(a, b)                  // two that are in memory
 //	paths, more := diff.JSON(old, new)     // two JSON values, path by path
-//
-// This package imports the root and internal/core. It never imports package ledger.
 package diff

@@ -76,7 +76,7 @@ func TestQueueIsAskedAgain(t *testing.T) {
 			group.Go(func() { _, _ = d.Claim(ctx, s.ID) })
 			synctest.Wait()
 		}
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		synctest.Wait()
 		q.mu.Lock()
 		defer q.mu.Unlock()

@@ -100,7 +100,4 @@
 //   - A cancel does not interrupt a function that ignores its context; its next step is
 //     refused.
 //   - A function that enqueues a run of its own thread waits for itself.
-//
-// The package imports the root package and internal/engine and nothing else of
-// this module.
 package flow

@@ -89,7 +89,4 @@
 // it, a value for a question with a schema is refused:
 //
 //	led, err := ledger.Open(store, &ledger.Options{Validate: gate.Validator()})
-//
-// The package imports the root package, internal/engine and
-// github.com/google/jsonschema-go.
 package gate

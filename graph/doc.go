@@ -204,7 +204,4 @@
 //   - A step of several tasks waits for all of them, unless one failed.
 //   - Threads remember the names of their graph and its nodes. A thread whose next node
 //     is gone cannot be resumed until Update with Goto moves it.
-//
-// The package imports the root package, ledger, diff, transfer, internal/commit,
-// internal/engine and its own internal packages.
 package graph

@@ -20,7 +20,7 @@ type slowStore struct {
 	entries atomic.Int64
 }
 
-func (s *slowStore) pause() { time.Sleep(time.Duration(s.wait.Load())) }
+func (s *slowStore) pause() { <-time.After(time.Duration(s.wait.Load())) }
 
 // Append implements [posthouse.Store].
 func (s *slowStore) Append(ctx context.Context, b *posthouse.Batch) error {
@@ -50,9 +50,9 @@ func TestConfirmIsBounded(t *testing.T) {
 		}()
 		claim := must[*ledger.Claim](t)(l.Claim(t.Context(), "t", "r"))
 		must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, Next: []string{"n"}}}))
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 		store.wait.Store(int64(5 * time.Second))
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		store.entries.Store(0)
 		if err := claim.Confirm(t.Context()); !errors.Is(err, posthouse.ErrUnavailable) {
 			t.Errorf("while the store is slow: %v, want ErrUnavailable", err)
@@ -61,7 +61,7 @@ func TestConfirmIsBounded(t *testing.T) {
 			t.Errorf("the claim was recorded %d times, want 10", n)
 		}
 		store.wait.Store(0)
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		if err := claim.Confirm(t.Context()); err != nil {
 			t.Errorf("once it is fast: %v", err)
 		}

@@ -40,8 +40,4 @@
 // A Ledger is safe for concurrent use; commits of different threads run concurrently.
 // Closing it leaves the store open. After [posthouse.ErrUnknown] the outcome of a
 // commit is not known: committing again under the same Head is safe.
-//
-// This package imports the root, internal/core (what it shares with upkeep),
-// internal/commit (the stages of a commit) and internal/handler (how handlers name what they
-// record).
 package ledger

@@ -10,7 +10,4 @@
 // A record in the thread's log attests every removal from it: what was removed, by whom and why.
 // A body is removed once no kept checkpoint needs it. A policy never removes a branch's
 // head, a waiting gate, or what a kept checkpoint is rebuilt from.
-//
-// This package imports the root, internal/core, internal/commit, internal/taskslot and internal/text. It takes a Ledger
-// for its core, and never imports package ledger.
 package retain

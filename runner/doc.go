@@ -46,6 +46,4 @@
 //
 // [Runner.Settled] waits until a branch has parked or ended, for callers that
 // decide a gate and answer with the outcome.
-//
-// The package imports the root package and internal/engine.
 package runner

@@ -26,6 +26,4 @@
 //
 // Entry times come from the machine that wrote them. So a signature proves what was written
 // and in which order, not when.
-//
-// It may import the standard library, the root package and internal/secretfile.
 package sign

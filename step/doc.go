@@ -72,6 +72,4 @@
 // function was given. Names are 1 to 200 bytes of UTF-8 without control characters and
 // '>'. In a loop that goes on past failures, put the item into the name, so that the
 // log says which is which.
-//
-// The package imports the root package and internal/engine.
 package step

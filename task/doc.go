@@ -15,6 +15,4 @@
 // A claim has a fence. When a worker stops sending heartbeats, its claims are given to
 // others under higher fences, and nothing that it still does counts: its slot writes and its
 // verdict are refused with [posthouse.ErrConflict].
-//
-// It imports the root package, internal/backoff, internal/handler and internal/text.
 package task

@@ -10,7 +10,4 @@
 // byte. An import is checked before anything of it is visible, and resumes where it was
 // interrupted. CopyThread makes a new thread, whose entries have new hashes and name the
 // checkpoints that they were copied from.
-//
-// This package imports the root, internal/core, internal/commit, and retain to remove a
-// copy that failed. It never imports package ledger.
 package transfer

@@ -19,8 +19,6 @@
 // The server's policy allows no inline script, no inline style and nothing from
 // elsewhere, and the script shows what agents wrote as text only, never as
 // HTML. There is no build step: what is here is what a browser gets.
-//
-// Package ui may import nothing but the standard library.
 package ui
 
 import "embed"

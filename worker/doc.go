@@ -25,6 +25,4 @@
 // handlers: it cancels their contexts, with [ErrCutOff] as the cause. The engine gives their
 // tasks to others when the whole lease is over, so two executions do not overlap as long as
 // handlers heed their context. What a late one still sends is refused.
-//
-// It imports the root package and task.
 package worker

@@ -6,6 +6,4 @@
 //	led, err := ledger.Open(store, &ledger.Options{Cipher: cipher})
 //
 // Without the file nothing that it encrypts can be read: keep a copy elsewhere.
-//
-// It may import the standard library, the root package and internal/secretfile.
 package keyfile

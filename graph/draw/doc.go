@@ -8,6 +8,4 @@
 //	p, err := app.Progress(ctx, graph.ProgressOptions{Thread: "order-1"})
 //	...
 //	text := draw.Mermaid(app.Shape(), p, nil)
-//
-// The package imports the root package and graph.
 package draw

@@ -1,7 +1,5 @@
 // Package backoff says how long to wait between attempts: of steps and nodes, which their own
 // process tries again, and of tasks, which other workers do.
-//
-// It imports the standard library and nothing else.
 package backoff
 
 import (

@@ -8,6 +8,4 @@
 //
 // A machine's absolute numbers say little. Benchmarks and posthouse bench quote the
 // ratio to this, in interleaved rounds of one run.
-//
-// It imports the standard library, internal/groupcommit and the SQLite driver.
 package baseline

@@ -6,6 +6,4 @@
 // a flag that says so. Decoding is strict: a second encoding of the same value
 // is an error, so a record that decodes re-encodes to the bytes that were
 // hashed. docs/format.md describes it for other implementations.
-//
-// It imports the standard library only.
 package canon

@@ -1,6 +1,4 @@
 // Package certtest makes a certificate authority for a test, and a certificate that it signs.
-//
-// It imports the standard library, and no testing: tests give it what they are.
 package certtest
 
 import (

@@ -14,7 +14,4 @@
 //
 // A [Line] says what a trial found; the lines are checked in as docs/record/chaos.jsonl.
 // The processes are this binary once more: its main function calls [Child].
-//
-// It imports the root package, the packages of engines and workers, store/pgstore,
-// internal/record and internal/site, and is for tests and their command.
 package chaos

@@ -9,7 +9,4 @@
 // A draft, a fork, a copy, a cancellation and a revision are all plans. Decisions,
 // votes and signals are shorter: functions of this package append them in a transaction
 // of their own ([Decide], [Assign], [Send]).
-//
-// This package imports the root, internal/core and internal/delta. Packages ledger,
-// retain and transfer call it.
 package commit

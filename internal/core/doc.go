@@ -33,7 +33,4 @@
 //
 // [Core.Claim] takes a thread for a run. Heartbeats (heartbeat.go) keep a process's
 // claims alive. A [Ticket] waits in line for a thread that another run has.
-//
-// This package imports the root, internal/canon and internal/delta, and no other
-// package of ours.
 package core

@@ -5,6 +5,4 @@
 // only when the bytes that are dead, plus [SegmentCost] for each splice since,
 // exceed its size; so what is stored grows with what changed, and what is read
 // to rebuild a value stays within about twice its size.
-//
-// It imports the standard library and zstd only.
 package delta

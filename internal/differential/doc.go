@@ -15,5 +15,5 @@
 // The first sequence whose trace differs is made again without its neighbours and without
 // the operations that do not matter, and printed with its seed.
 //
-// It is for tests and commands, and may import everything.
+// It is for tests and commands.
 package differential

@@ -12,6 +12,4 @@
 // names along with the file that is synced; others need not.
 //
 // On Windows there is no such call, and NTFS keeps names in its journal.
-//
-// It imports the standard library only.
 package durable

@@ -7,6 +7,4 @@
 //
 // Unlike the faults of storetest, after which the same Ledger tries again,
 // nothing that a process does after its loss reaches the store.
-//
-// It imports the root package only.
 package dying

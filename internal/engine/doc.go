@@ -68,7 +68,4 @@
 // A [Front] runs a graph or a flow for its callers: it claims, drives, replays and releases
 // threads, in the foreground, in the background and for a reader of a stream. A model
 // implements [Run] for the rest.
-//
-// The package imports the root package, ledger, diff, transfer, internal/core and
-// internal/commit.
 package engine

@@ -4,6 +4,4 @@
 // JSON where that says all of it. [Decode] returns a [Failure], which [errors.Is] and
 // [errors.As] take for what it was. A program that is executed again so gets the error that it
 // went on after.
-//
-// It imports the root package.
 package failure

@@ -13,6 +13,4 @@
 // be removed, or two processes could lock two files of one name. [TakeBeside] locks a
 // file that has another purpose and is not removed while it is in use. What the
 // holder writes into a lock file is for people.
-//
-// It imports the standard library only.
 package filelock

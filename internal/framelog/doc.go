@@ -15,6 +15,4 @@
 //
 // [Scan] walks a file. It tells an end from damage; what damage means is the reader's to
 // say.
-//
-// It imports the standard library, the root package and internal/canon.
 package framelog

@@ -17,5 +17,5 @@
 // A release whose format differs gets a directory of its own. The README in
 // testdata says how the stores of a commit are written.
 //
-// The package has tests only; they import what they ask.
+// The package has tests only.
 package golden

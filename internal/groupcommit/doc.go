@@ -15,6 +15,4 @@
 //
 // A caller whose context ends while its work still waits takes it back; work
 // that is being committed is waited for, because its outcome matters.
-//
-// It imports the standard library only.
 package groupcommit

@@ -4,8 +4,6 @@
 // Package worker puts a [Scope] there. Packages step and gate look for one where the context
 // carries no task of an engine. So a handler calls step.Do, step.Signal and gate.Ask as a
 // program does, and the engine keeps what they record under the names that [Within] gives.
-//
-// It imports the root package.
 package handler
 
 import (

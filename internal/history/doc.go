@@ -18,5 +18,5 @@
 // [Controls] are stores that are broken on purpose. A check that lets one pass proves
 // nothing, and fails.
 //
-// It is for tests and commands, and may import everything.
+// It is for tests and commands.
 package history

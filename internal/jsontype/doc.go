@@ -1,7 +1,6 @@
 // Package jsontype compares JSON with the Go type that it is read into.
 //
-// Encoding and decoding a value is not always the same value: numbers in an interface lose
-// digits, and a member that a type lacks is dropped. [Exact] refuses the first before
-// anything is stored, [DecodeRecorded] the second when a value is read that an earlier
-// version of a program recorded. The package imports the root package.
+// Encoding and decoding a value is not always the same value: numbers in an interface lose digits,
+// and a member that a type lacks is dropped. [Exact] refuses the first before anything is stored,
+// [DecodeRecorded] the second when a value is read that an earlier version of a program recorded.
 package jsontype

@@ -5,6 +5,4 @@
 // Programs act through gate.Act, and handlers of workers through their engine. Both go by these
 // rules. [Questions] is where they ask: a program at its own execution, an engine on the record
 // of the program that handed the task out.
-//
-// It imports the root package, internal/core, internal/commit and internal/handler.
 package license

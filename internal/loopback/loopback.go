@@ -1,6 +1,4 @@
 // Package loopback says which hosts are this machine, where nobody on a network reads along.
-//
-// It imports the standard library and nothing else.
 package loopback
 
 import "net/netip"

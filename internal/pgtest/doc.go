@@ -8,6 +8,4 @@
 // started it. As root it runs as the user postgres, or nobody. Where no binaries are
 // found the test is skipped, or fails if POSTHOUSE_REQUIRE_SERVICES is set. Where
 // POSTHOUSE_TEST_POSTGRES has the URL of a server, tests share that one.
-//
-// It may import internal/service.
 package pgtest

@@ -20,6 +20,5 @@
 // A program that maps a file shared and writes to it is seen only for files whose name
 // ends in -shm, as SQLite's index of its log does; other files cannot be mapped shared.
 //
-// Package trial drives stores on such a disk, and counts what they lose. The package may
-// import go-fuse, and nothing of this module.
+// Package trial drives stores on such a disk, and counts what they lose.
 package powercut

@@ -6,8 +6,6 @@
 //	err = record.Quote("docs/guarantees.md", "docs/record/durability.jsonl", table(lines))
 //
 // [Commit] names what was tried, where that can be found again.
-//
-// It may import the standard library only.
 package record
 
 import (

@@ -8,6 +8,4 @@
 // this machine, and ends with the process that started it. Where no binary is found the
 // test is skipped, or fails if POSTHOUSE_REQUIRE_SERVICES is set. Where
 // POSTHOUSE_TEST_REDIS has the URL of a server, tests share that one.
-//
-// It may import internal/service.
 package redistest

@@ -6,6 +6,4 @@
 //
 // It is strict: a request that it does not know fails, and so does a body that does not
 // have the checksum it came with. A [Fault] makes it fail as services do.
-//
-// It imports the standard library only.
 package s3test

@@ -1,7 +1,4 @@
 // Package secretfile reads and writes small files that must be whole: keys, rings of
 // public keys, signed statements. A file appears complete and durably, or not at all.
 // A secret that other users may read is refused.
-//
-// It may import the standard library, the root package for its errors, and
-// internal/durable.
 package secretfile

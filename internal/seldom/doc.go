@@ -5,6 +5,4 @@
 //	log.Warn("an access token was refused", "from", address)
 //
 // The next line after some that were left out says how many: more=94.
-//
-// It imports the standard library only.
 package seldom

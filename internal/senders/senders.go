@@ -1,7 +1,5 @@
 // Package senders says who sent the signals that executions have taken, and who changed the
 // threads that they called. They are requesters of what those ask.
-//
-// It imports the root package, internal/core and internal/handler.
 package senders
 
 import (

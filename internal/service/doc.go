@@ -6,6 +6,4 @@
 // What is the same for every server is here: a server that all tests of a binary share,
 // the skip where no server is installed, and the process with its end. Packages pgtest and
 // redistest hold what differs.
-//
-// It may import the standard library only.
 package service

@@ -10,5 +10,5 @@
 // runs in this process. A [Proxy] lies between a client and a server, and cuts and delays
 // what goes through it.
 //
-// It is for tests and their commands, and may import every store.
+// It is for tests and their commands.
 package site

@@ -17,6 +17,5 @@
 //
 // A published migration is never edited; a change is a new file.
 //
-// The package knows no driver: a store hands in a [DB] of four methods. It
-// imports the standard library only.
+// The package knows no driver: a store hands in a [DB] of four methods.
 package sqlschema

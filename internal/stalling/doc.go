@@ -8,6 +8,4 @@
 // An append that was sent is made, and its answer is held. A slot's write is held itself,
 // as one that a proxy keeps in its buffer. So a renewal of liveness is made and answered
 // before the append's answer arrives, which is what is hard to notice.
-//
-// It imports the root package only.
 package stalling

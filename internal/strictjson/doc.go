@@ -8,6 +8,4 @@
 //
 // The input must be valid JSON, except for Deeper, which finds what nests deeper than
 // a reader may follow.
-//
-// It imports the standard library only.
 package strictjson

@@ -6,6 +6,4 @@
 //	err = r.Decode(slot.Value)
 //
 // Package dispatch fills it in, and package retain removes those of tasks that are complete.
-//
-// It may import the root package.
 package taskslot

@@ -13,7 +13,4 @@
 //     events, releases, copies, signals, encryption;
 //   - theme faults: [Faulty] makes the n-th call of the store fail, or do its work
 //     and lose the answer, for every n, under a script of Ledger operations.
-//
-// It may import the standard library, the root package, package storetest and
-// rapid, and no store.
 package ledgertest

@@ -13,6 +13,4 @@
 //
 // [Export] writes one thread's audit trail with its entries, hashes and signatures, which
 // [OpenExport] checks without a store.
-//
-// It may import the standard library, the root package, sign and internal/secretfile.
 package statement

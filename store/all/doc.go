@@ -5,6 +5,4 @@
 //
 // A program that knows its store imports that store's package instead, and does not link
 // the others.
-//
-// The package may import the root package and every store.
 package all

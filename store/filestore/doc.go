@@ -57,8 +57,4 @@
 // The last commit before a crash cannot be told from one that a power loss tore: if its
 // bytes rot before the store is opened again, it is missing, and no error says so. After
 // Close there is no such commit.
-//
-// The package may import the root package, internal/durable, internal/filelock,
-// internal/framelog, internal/groupcommit, store/internal/memindex and
-// store/internal/valid.
 package filestore

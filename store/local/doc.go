@@ -4,7 +4,4 @@
 //
 // Package store/all opens every store, and links every driver. A program that knows its
 // store imports that store's package instead.
-//
-// The package may import the root package, store/filestore, store/memstore and
-// store/sqlitestore.
 package local

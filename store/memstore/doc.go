@@ -15,7 +15,4 @@
 // every byte that it takes or gives out. An iterator holds no lock while the caller's
 // code runs: it goes on from its position, and shows what was appended meanwhile if that
 // sorts after it.
-//
-// The package may import the standard library, the root package, store/internal/memindex
-// and store/internal/valid.
 package memstore

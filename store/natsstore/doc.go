@@ -86,8 +86,4 @@
 //
 // A user for the store needs to publish to posthouse.>, $KV.checkpoints.>,
 // $KV.checkpoints-process.> and $JS.API.>. Names begin with Options.Prefix.
-//
-// The package may import the root package, internal/canon, internal/durable,
-// internal/filelock, internal/framelog, store/internal and, for the server's checksums,
-// highwayhash.
 package natsstore

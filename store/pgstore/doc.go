@@ -70,7 +70,4 @@
 // The tables and the function that appends are in migrations/0001_init.sql. File
 // append.go sends groups of appends, row.go encodes them, watch.go and listen.go watch,
 // and check.go compares everything that is derived with the logs.
-//
-// The package may import the root package, internal/groupcommit, internal/sqlschema,
-// what stores share in store/internal, and the pgx driver.
 package pgstore

@@ -49,6 +49,4 @@
 //
 // Redis 7.0 or newer. A user for the store needs ~{prefix}:*, &{prefix}:* and the
 // commands of scripts, strings, hashes, sorted sets and publishing, CONFIG GET and INFO.
-//
-// The package may import the root package, internal/canon and store/internal.
 package redisstore

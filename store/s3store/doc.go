@@ -50,7 +50,4 @@
 //
 // A rollback of the whole bucket, and newest commits that are missing without a trace,
 // cannot be told from a younger store; posthouse verify with signatures tells.
-//
-// The package may import the root package, internal/canon, internal/framelog,
-// internal/groupcommit and store/internal.
 package s3store

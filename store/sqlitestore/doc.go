@@ -47,8 +47,4 @@
 // This package writes, and reads entries, threads, gates and slots. Package internal/db
 // has the connections, internal/layout the content of rows, internal/lists the planner of
 // lists, and internal/check the comparison with the log.
-//
-// The package may import the root package, internal/delta, internal/durable,
-// internal/filelock, internal/groupcommit, internal/sqlschema, what is below it and
-// the SQLite driver.
 package sqlitestore

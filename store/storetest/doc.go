@@ -27,7 +27,6 @@
 // A [Harness] says what a store lacks, and the suite prints what it skips. A store
 // that implements [posthouse.Watcher] or [posthouse.Checker] is tested as one.
 //
-// [Run] takes a *testing.T or another [Runner], such as a command's own. The suite does
-// not link package testing. It may import the standard library except testing, the root
-// package, internal/history/model and porcupine, but no store.
+// [Run] takes a *testing.T or another [Runner], such as a command's own. The suite does not link
+// package testing.
 package storetest

@@ -7,6 +7,4 @@
 // order: an engine reads the gate before it gives the task to anybody, and tells the queue
 // again of what it has forgotten. What a [Queue] adds is that each hint goes to one engine,
 // which has a worker for the task, and that a limit holds for all engines together.
-//
-// It imports the root package.
 package hint

@@ -6,6 +6,4 @@
 // The server's side is POST /api/worker/{call} of package server. The token's role is worker,
 // which may do nothing else. A claim waits at the server for about 30 seconds, so a proxy in
 // between must allow for a minute.
-//
-// It imports the root package, internal/loopback, server/problem, task and task/wire.
 package httptask

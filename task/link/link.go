@@ -8,8 +8,6 @@
 //
 // A binary that takes addresses on its command line is given what opens them, as it is given
 // what opens stores: so it links no carrier that it does not use.
-//
-// It imports packages task, task/deadletter and task/hint.
 package link
 
 import (

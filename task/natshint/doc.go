@@ -18,6 +18,4 @@
 //
 // Workers need no access to either. An engine needs to publish to {prefix}.hint.>,
 // {prefix}.dead, $JS.API.> and $JS.ACK.>, and to have its replies (_INBOX.>).
-//
-// It imports the root package, task/deadletter and task/hint.
 package natshint

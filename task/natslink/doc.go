@@ -26,7 +26,4 @@
 // worker is told. When its token is good no more, it is disconnected within seconds.
 //
 // A store in package natsstore has another server in its process: no worker reaches that one.
-//
-// The package imports the root package, internal/loopback, internal/seldom, task, task/deadletter, task/hint,
-// task/link, task/natshint and task/natstask.
 package natslink

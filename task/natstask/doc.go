@@ -20,6 +20,4 @@
 // max_payload: with the default of 1 MiB, a slot has at most about 750 KiB over NATS. A
 // request or an answer beyond that fails with [posthouse.ErrTooLarge]. A task that does not fit
 // is not given to a worker: its attempts fail for that reason.
-//
-// It imports the root package, task, task/deadletter and task/wire.
 package natstask

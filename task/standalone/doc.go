@@ -9,6 +9,4 @@
 // Start returns, its history can be read, and cancel, release and retention treat it as any
 // thread. Give [Starter.Program] to a runner, which ends the thread once a worker has
 // completed the task.
-//
-// It imports the root package, flow, internal/commit, ledger, step and task.
 package standalone

@@ -6,6 +6,4 @@
 // A request is an object with the call's arguments, read strictly. A reply has either a
 // result or an error, which is a [posthouse.Error] with its code, so that both sides mean the
 // same. A transport adds addresses and nothing else.
-//
-// It imports the root package and task.
 package wire

@@ -97,6 +97,4 @@
 // they have the worker's token. These are added: POSTHOUSE_TASK_NAME, POSTHOUSE_TASK_KEY,
 // POSTHOUSE_TASK_THREAD, POSTHOUSE_TASK_STEP, POSTHOUSE_TASK_ATTEMPT and
 // POSTHOUSE_TASK_ITERATION.
-//
-// It imports the root package, task, worker and what a handler's context has.
 package command

@@ -6,8 +6,6 @@
 //
 // A [Task] remembers what a handler does with it, and enforces what an engine would: one
 // verdict, limits, nothing behind the end.
-//
-// It imports the root package, internal/handler, task and worker.
 package workertest
 
 import (

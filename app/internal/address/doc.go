@@ -1,5 +1,3 @@
 // Package address shows the addresses of stores and servers without what is secret in
 // them: whatever is printed, logged or returned may end in a file that others read.
-//
-// It imports the standard library only.
 package address

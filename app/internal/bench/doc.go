@@ -5,6 +5,4 @@
 // A machine's absolute numbers say little: the same disk does 400 or 15,000 syncs a
 // second, depending on what else uses it. So rounds of baseline and engine alternate,
 // and the limits are on the ratio of the two.
-//
-// It imports the ledger, the graph, two stores and the baseline: it is wiring.
 package bench

@@ -5,6 +5,4 @@
 //
 // Every case has a namespace of its own beside the user's data: a schema, a prefix or a
 // directory. It is dropped when the case ends. The user's data is never opened.
-//
-// The package may import the root, the Ledger and the suite.
 package conform

@@ -5,7 +5,4 @@
 //	  posthouse.db    the store, SQLite with its -wal and -shm beside it
 //	  signing.key     0600, Ed25519; signing.key.pub is what verifying needs
 //	  token           0600, the operator's access token
-//
-// It imports the root package, internal/durable, internal/secretfile and the standard
-// library.
 package datadir

@@ -4,7 +4,5 @@
 //	h, err := host.Open(ctx, &host.Options{Dir: dir, Addr: "127.0.0.1:8095", Programs: open})
 //	err = h.Run(ctx) // until ctx ends, then closes in order
 //
-// It is the wiring under app.Serve and the commands serve and dev. So it imports what
-// they need (the root package, gate, runner, coord, server, sign), and no driver of a
-// store.
+// It is the wiring under app.Serve and the commands serve and dev.
 package host

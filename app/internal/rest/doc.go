@@ -1,5 +1,3 @@
 // Package rest is the HTTP client of the command line. It sends and reads JSON, reads
 // server-sent events, and turns problem documents back into the errors they were.
-//
-// It imports the root package, internal/loopback and the standard library.
 package rest

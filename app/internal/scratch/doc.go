@@ -5,6 +5,4 @@
 //	store, err := server.Make(ctx, "case-1")
 //	...
 //	err = server.Drop(ctx, "case-1")
-//
-// The package may import the root package.
 package scratch

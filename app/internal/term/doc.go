@@ -4,6 +4,4 @@
 // Names, states, reasons and model output may hold escape sequences that move the
 // cursor, rename the window or hide half a line. So all that is printed goes through
 // [Visible], [VisibleText] or [EscapeJSON].
-//
-// It imports the standard library and internal/text.
 package term

@@ -10,6 +10,4 @@
 //
 // The branch that a checkpoint heads is in brackets behind it. A line that goes
 // straight down is the branch of its parent.
-//
-// It imports the root package, and term beside it.
 package tree

@@ -23,6 +23,4 @@
 // Keys come from the environment and go into one header of a request, over
 // TLS or to this machine. They are in no error, no log and no state, and a
 // redirect is not followed.
-//
-// The package may import the standard library only.
 package llm

@@ -5,6 +5,5 @@
 //	line := <-p.Lines // the next that it prints
 //	err = p.Kill()    // SIGKILL: it gets no time for anything
 //
-// A test's main function calls the program's where [Started] says so. The package may
-// import the standard library only.
+// A test's main function calls the program's where [Started] says so.
 package process

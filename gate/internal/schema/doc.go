@@ -4,6 +4,4 @@
 //
 // Nested $id and references out of the document are refused; "format" and other
 // annotations are not checked.
-//
-// It imports the standard library only.
 package schema

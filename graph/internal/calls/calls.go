@@ -2,8 +2,7 @@
 // threads of their own. It finds who called a thread, where the call ended, and how
 // far the caller knows. A [Program] wakes callers and cancels what they left behind.
 //
-// It knows nothing of nodes and states. The package imports the root package
-// and ledger.
+// It knows nothing of nodes and states.
 package calls
 
 import (

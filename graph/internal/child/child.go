@@ -1,7 +1,5 @@
 // Package child appends checkpoints that were made by hand. They go to the branch of
 // their parent if that is its head, and otherwise to a new branch.
-//
-// The package imports the root package, ledger and internal/engine.
 package child
 
 import (

@@ -1,9 +1,8 @@
 // Package frontier stores what a graph has yet to run: the tasks of the next step,
 // arrivals at joins, deferred nodes, and what nodes are called on record.
 //
-// A [Frontier] is read from a checkpoint ([ReadFrontier]) and written as the part
-// [PlanPart], in which the names of its fields never change. It knows no node's code.
-// The package imports the root package and internal/engine.
+// A [Frontier] is read from a checkpoint ([ReadFrontier]) and written as the part [PlanPart], in
+// which the names of its fields never change. It knows no node's code.
 package frontier
 
 import (

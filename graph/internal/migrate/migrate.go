@@ -1,8 +1,7 @@
 // Package migrate changes what an earlier version of a graph has on record for a later
 // one: names of nodes, the parts of a state, inputs and plans.
 //
-// It knows names and parts, and no node. The package imports the root package,
-// graph/internal/calls, graph/internal/frontier and internal/engine.
+// It knows names and parts, and no node.
 package migrate
 
 import (

@@ -1,7 +1,4 @@
 // Package progress finds how far a thread is in its graph, from what is on record.
-//
-// The package imports the root package, ledger and the graph's own frontier, migrate,
-// recorded and child.
 package progress
 
 import (

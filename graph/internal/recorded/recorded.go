@@ -1,9 +1,6 @@
 // Package recorded encodes the result of a task that completed beside others: what it
 // wrote and where it leads, in a form whose names never change. It also says how far
 // the tasks of a frontier are.
-//
-// The package imports the root package, internal/core, internal/engine and the graph's
-// own state, frontier and subparts.
 package recorded
 
 import (

@@ -8,6 +8,5 @@
 // by its encoding. Tasks that run beside others each have a [Live.Branch]; what
 // they wrote ([Live.Writes]) is merged by the rules of the parts ([Live.Merge]).
 //
-// It knows nothing of nodes, runs and threads. The package imports the root
-// package and internal/engine.
+// It knows nothing of nodes, runs and threads.
 package state

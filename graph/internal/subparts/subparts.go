@@ -1,8 +1,7 @@
 // Package subparts names and tracks what subgraphs keep in the program's parts of a
 // checkpoint: their states and plans, and where calls of other threads ended.
 //
-// It knows no node and no state's type. The package imports
-// the root package, ledger and the graph's own calls, child and frontier.
+// It knows no node and no state's type.
 package subparts
 
 import (

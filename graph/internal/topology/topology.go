@@ -2,8 +2,7 @@
 // out where a completed step leads, what may be sent where, and what of a checkpoint
 // the graph cannot run.
 //
-// It calls nothing of the user's. The package imports the root package and the graph's
-// own frontier, migrate, recorded and state.
+// It calls nothing of the user's.
 package topology
 
 import (

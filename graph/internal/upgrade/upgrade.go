@@ -1,8 +1,7 @@
 // Package upgrade migrates a checkpoint that another version of a graph left. It finds
 // what of the checkpoint does not fit this version.
 //
-// It reads the executions on record, and writes nothing. The package imports the root
-// package, ledger and the graph's own packages.
+// It reads the executions on record, and writes nothing.
 package upgrade
 
 import (

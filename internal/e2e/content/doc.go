@@ -3,5 +3,5 @@
 // over memory and SQLite. Attempts to get round it are tests whose names begin with
 // TestAttempt; docs/approvals.md lists them.
 //
-// It is tests only and may import the whole house.
+// It is tests only.
 package content

@@ -6,5 +6,5 @@
 //	go test ./internal/e2e/grants
 //	go test ./internal/e2e/grants -run TestApprovals$ -cases 10000 -seed 7 -record
 //
-// It has no code that ships. Its tests may import everything.
+// It has no code that ships.
 package grants

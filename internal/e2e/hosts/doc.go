@@ -2,6 +2,5 @@
 // over real sockets with TLS, one of which is cut off in the middle of a task; and the
 // README's script for more than one machine.
 //
-// It holds tests only, for Linux, the first with leave to make network namespaces, and may
-// import everything.
+// It holds tests only, for Linux, the first with leave to make network namespaces.
 package hosts

@@ -3,5 +3,5 @@
 // what its origin promises; where that is wrong there, the test says what is
 // right here.
 //
-// It holds tests only, and may import everything.
+// It holds tests only.
 package origins

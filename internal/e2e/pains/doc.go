@@ -45,5 +45,5 @@
 //
 // The eleventh pain, dead connections, is for stores behind a network.
 //
-// It holds tests only, and may import everything.
+// It holds tests only.
 package pains

@@ -2,5 +2,5 @@
 // HTTP and two that run programs, over Postgres, Redis and NATS. Processes are killed, frozen
 // and cut off from the store while they run a step, and the store's server stops.
 //
-// It holds tests only, for systems that can stop a process, and may import everything.
+// It holds tests only, for systems that can stop a process.
 package shared

@@ -7,6 +7,4 @@
 // A client notes an Op when it begins it, and the Answer when it has one. An outcome that
 // is not known ([Unknown]) is an operation that may happen at any time from its call on, or
 // never: give it a Return after all others.
-//
-// It may import porcupine only.
 package model

@@ -18,6 +18,5 @@
 // nothing, and fails.
 //
 // A [Line] says what a part found; the lines are checked in as docs/record/durability.jsonl, and
-// docs/guarantees.md quotes their sums. A new store is a line in stores.go. The package may
-// import everything.
+// docs/guarantees.md quotes their sums. A new store is a line in stores.go.
 package trial

@@ -9,5 +9,5 @@
 // lease is free, and ends it. Then the proxy lets go what it held. A witness outside of the
 // store counts what was executed, by whom.
 //
-// It is for a test and the command stalls, and imports every programming model.
+// It is for a test and the command stalls.
 package trial

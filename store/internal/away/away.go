@@ -7,8 +7,6 @@
 // A store makes every such error [posthouse.ErrUnknown], and passes those of calls that
 // only read, and of opening it, through [Read]. So one that is forgotten says too little
 // rather than too much.
-//
-// It may import the standard library and the root package.
 package away
 
 import (

@@ -5,8 +5,7 @@
 //	server.Restart(t)
 //	awaytest.Back(t, s, next)
 //
-// It is for tests only. It may import the standard library, the root package and
-// store/internal/away.
+// It is for tests only.
 package awaytest
 
 import (

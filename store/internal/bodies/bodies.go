@@ -1,7 +1,5 @@
 // Package bodies joins the bodies of an entry into one value, and cuts them apart again by
 // the sizes in its header.
-//
-// It may import the standard library and the root package.
 package bodies
 
 import (

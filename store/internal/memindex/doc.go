@@ -16,7 +16,4 @@
 //
 // A checkpoint takes about 970 bytes of memory with its place in a file (BenchmarkOpen of
 // store/filestore).
-//
-// The package may import the standard library, the root package and
-// store/internal/valid.
 package memindex

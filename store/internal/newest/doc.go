@@ -6,6 +6,4 @@
 //
 // It reads the summaries of all threads by name and keeps the newest, so a page costs what
 // the store's threads cost, but no more memory than the page.
-//
-// It imports the posthouse package.
 package newest

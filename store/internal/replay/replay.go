@@ -1,6 +1,4 @@
 // Package replay builds an index in memory from the frames of a log.
-//
-// It may import the root package, internal/framelog and store/internal/memindex.
 package replay
 
 import (

@@ -2,8 +2,6 @@
 // swapped slots; it does not stop anyone who can write to the store.
 //
 // Stores keep the sums, so what they cover never changes.
-//
-// It may import the standard library and the root package.
 package slotsum
 
 import (

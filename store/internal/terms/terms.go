@@ -3,8 +3,6 @@
 //
 // Two values may share a hash, so match what an index of terms finds with the query. The
 // hashes are stored and never change.
-//
-// It may import the standard library and the root package.
 package terms
 
 import (

@@ -18,6 +18,4 @@
 // or, where there was no approval, one of the coordinator's own: request and
 // result ("Rejected by bob"), and who said so in data. An agent that fails leaves
 // a failed checkpoint: request and error.
-//
-// It imports coord, gate and step: a program of a user's own would look the same.
 package refund

@@ -5,8 +5,6 @@
 //
 // The line names a commit, so a work tree that has changes is refused; -record "" runs there,
 // too, and keeps nothing.
-//
-// It imports internal/chaos, internal/record and internal/site.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command damage damages a small store of each kind in every byte, and records what the
-// stores made of it: make damage. It is wiring and may import everything.
+// Command damage damages a small store of each kind in every byte, and records what the stores made
+// of it: make damage.
 package main
 
 import (

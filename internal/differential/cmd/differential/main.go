@@ -1,6 +1,5 @@
-// Command differential gives all kinds of stores the same random operations, compares what
-// they answer, and records what it found: make differential. It is wiring and may import
-// everything.
+// Command differential gives all kinds of stores the same random operations, compares what they
+// answer, and records what it found: make differential.
 package main
 
 import (

@@ -1,6 +1,5 @@
 // Command histories makes histories of clients on every kind of store, checks that they are
-// linearizable, and records what it found: make histories. It is wiring and may import
-// everything.
+// linearizable, and records what it found: make histories.
 package main
 
 import (

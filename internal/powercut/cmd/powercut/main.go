@@ -1,5 +1,5 @@
-// Command powercut cuts the power of stores, or kills their processes, and records what
-// they lose: make powercut, make kills. It is wiring and may import everything.
+// Command powercut cuts the power of stores, or kills their processes, and records what they lose:
+// make powercut, make kills.
 package main
 
 import (

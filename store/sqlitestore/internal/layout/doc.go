@@ -1,7 +1,4 @@
 // Package layout says what the rows of the database hold: the head of an entry,
 // the keys of ids, where an id leads, bodies as they are stored, a thread's summary
 // and the columns that go with it.
-//
-// It may import the root package, store/internal/bodies, internal/db beside it and the
-// SQLite driver.
 package layout

@@ -5,7 +5,4 @@
 // term. Once the scan has passed over more checkpoints than there are segments, the
 // list reads the segments, merged (docs/adr/0002 says why). [Written], [Terms] and
 // [Fill] maintain the rows.
-//
-// It may import the root package, internal/db and internal/layout beside it and the
-// SQLite driver.
 package lists
