@@ -200,6 +200,8 @@ const unreadablePause = time.Minute
 func (d *Dispatcher) requeue(t *board.Task, again time.Duration, err error) error {
 	now := d.core.Now()
 	switch {
+	case err == nil && again == 0:
+		d.hints.Remove(t)
 	case claims.IsUnreadable(err):
 		d.opt.Logger.Warn("a task cannot be claimed", "gate", t.Gate, "thread", t.Thread, "error", err)
 		if d.board.IsHinted(t) { // the next full poll publishes it again
@@ -208,10 +210,8 @@ func (d *Dispatcher) requeue(t *board.Task, again time.Duration, err error) erro
 			d.board.Requeue(t, now.Add(unreadablePause), false)
 		}
 		return nil
-	case err != nil || again > 0:
-		d.board.Requeue(t, now.Add(max(again, d.core.Config.RenewEvery())), again > 0)
 	default:
-		d.hints.Remove(t)
+		d.board.Requeue(t, now.Add(max(again, d.core.Config.RenewEvery())), again > 0)
 	}
 	return err
 }

@@ -116,7 +116,7 @@ func New(l *ledger.Ledger, o *Options) (*Dispatcher, error) {
 	})
 	d.hints = hints.New(d.opt.Hints, d.board, hints.Options{
 		Now: d.core.Now, Lease: d.lease, Idle: d.core.Config.RenewEvery(), Poll: d.opt.Poll, Limits: d.opt.AtOnce,
-		Claim: d.claims.State, Logger: logger,
+		Logger: logger, IsClaimed: d.claims.Has, IsLost: d.claims.HasLost,
 	})
 	d.finder = &finder{ledger: l, opt: d.opt, board: d.board, hints: d.hints, claims: d.claims, sessions: d.sessions}
 	d.attempts = &attempts{ledger: l, core: d.core, log: d.log, slots: d.slots, hints: d.hints, finder: d.finder, logger: logger}

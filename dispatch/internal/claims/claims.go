@@ -50,69 +50,19 @@ func New(o Options) *Claims {
 	}
 }
 
-// State reports whether a session here has the task of a gate, and whether that claim is lost.
-func (a *Claims) State(gate posthouse.ID) (held, lost bool) {
+// Has reports whether a session here has the task of a gate, also if its claim is lost.
+func (a *Claims) Has(gate posthouse.ID) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held[gate] != nil
+}
+
+// HasLost reports whether a session here has the task of a gate and its claim is lost.
+func (a *Claims) HasLost(gate posthouse.ID) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c := a.held[gate]
-	return c != nil, c != nil && c.lost
-}
-
-// track notes a claim, unless a newer one of its gate is noted. It returns the one that is, nil
-// if the session is not here: such a claim would never be ended.
-func (a *Claims) track(c *Claim) (tracked *Claim) {
-	a.sessions.While(c.ID.Session, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		tracked = a.held[c.ID.Gate]
-		if tracked != nil && tracked.ID.Fence >= c.ID.Fence {
-			return
-		}
-		tracked = c
-		a.held[c.ID.Gate] = c
-		a.board.SetClaimed(c.Gate.Call.Task, c.ID.Gate)
-	})
-	return tracked
-}
-
-// Forget forgets a claim that is over.
-func (a *Claims) Forget(c *Claim) {
-	a.mu.Lock()
-	held := a.held[c.ID.Gate] == c
-	if held {
-		delete(a.held, c.ID.Gate)
-		a.board.SetReleased(c.Gate.Call.Task, c.ID.Gate)
-	}
-	a.mu.Unlock()
-	if held {
-		a.forgotten(c.ID.Gate)
-	}
-}
-
-// MarkLost notes that a gate was decided, but not by the session that has its task. The session's
-// next heartbeat hears of it.
-func (a *Claims) MarkLost(gate posthouse.ID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if c := a.held[gate]; c != nil {
-		c.lost = true
-		a.board.SetReleased(c.Gate.Call.Task, gate)
-	}
-}
-
-// known returns a claim that is tracked here, and whether it is lost. An older claim that is
-// tracked says nothing of one that was given by another engine.
-func (a *Claims) known(id task.ClaimID) (c *Claim, lost bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	c = a.held[id.Gate]
-	switch {
-	case c == nil:
-		return nil, false
-	case c.ID.Fence < id.Fence:
-		return nil, c.lost // the gate is decided
-	}
-	return c, c.lost || c.ID.Fence != id.Fence
+	return c != nil && c.lost
 }
 
 // filter returns the claims that a function accepts. It is called under the lock.

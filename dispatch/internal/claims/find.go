@@ -6,7 +6,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch/internal/sessions"
-	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -67,6 +66,21 @@ func (a *Claims) gateOf(ctx context.Context, id task.ClaimID, c *Claim) (*postho
 	return a.log.WithGrant(ctx, g)
 }
 
+// known returns a claim that is tracked here, and whether it is lost. An older claim that is
+// tracked says nothing of one that was given by another engine.
+func (a *Claims) known(id task.ClaimID) (c *Claim, lost bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c = a.held[id.Gate]
+	switch {
+	case c == nil:
+		return nil, false
+	case c.ID.Fence < id.Fence:
+		return nil, c.lost // the gate is decided
+	}
+	return c, c.lost || c.ID.Fence != id.Fence
+}
+
 // IsLost reports whether a worker's claim is lost. It asks the store only about one that the
 // worker brought from another engine. A claim that cannot be read counts as lost, because nothing
 // that its worker still does would count. So does one that another session has, and one that is
@@ -92,66 +106,4 @@ func (a *Claims) IsLost(ctx context.Context, s *sessions.Session, id task.ClaimI
 		return true, nil
 	}
 	return false, err
-}
-
-// TrackFor tracks a claim, also of a session that comes from another engine or comes back. It
-// returns the newest claim of the gate. [posthouse.ErrNotFound] if the session has ended.
-func (a *Claims) TrackFor(ctx context.Context, c *Claim) (*Claim, error) {
-	for {
-		if _, err := a.sessions.Find(ctx, c.ID.Session); err != nil {
-			return nil, err
-		}
-		if tracked := a.track(c); tracked != nil {
-			return tracked, nil
-		}
-	}
-}
-
-// TrackSlot tracks the claim of a gate that its slot names, and reports whether the session of
-// that claim is here. A claim that is tracked already, or is older, changes nothing. Its answer
-// was lost, or came from another engine: if the worker's heartbeats do not name it for a lease, it
-// goes to others.
-func (a *Claims) TrackSlot(g *posthouse.Gate, slot *Slot) bool {
-	return a.track(a.New(task.ClaimID{Gate: g.ID, Fence: slot.Fence, Session: slot.Session}, g)) != nil
-}
-
-// LoadGate tracks the claim of a gate, if its slot says that a session has it.
-func (a *Claims) LoadGate(ctx context.Context, s *sessions.Session, g *posthouse.Gate) error {
-	slot, err := a.slots.Read(ctx, g)
-	if err == nil && slot.IsClaimed(g) && slot.Session == s.ID {
-		a.TrackSlot(g, &slot)
-	}
-	return err
-}
-
-// Load tracks the claims that a session has from another engine. It reads the slot of each open
-// task that its worker handles.
-func (a *Claims) Load(ctx context.Context, s *sessions.Session) error {
-	for g, err := range a.ledger.Gates(ctx, ledger.GateQuery{Kind: posthouse.GateTask}) {
-		if g == nil {
-			return err
-		}
-		if err != nil || g.Call == nil || !s.Handles(g.Call) {
-			continue // one that cannot be read cannot be released
-		}
-		if err := a.LoadGate(ctx, s, g); err != nil && !IsUnreadable(err) {
-			return err
-		}
-	}
-	return ctx.Err()
-}
-
-// Free takes a claim out of its task's slot, so that its attempt is made by another worker, and
-// forgets it.
-func (a *Claims) Free(ctx context.Context, c *Claim) error {
-	defer a.Forget(c)
-	slot, err := a.slots.Read(ctx, c.Gate)
-	if err != nil {
-		return err
-	}
-	if slot.Fence != c.ID.Fence || slot.Gate != c.ID.Gate {
-		return nil
-	}
-	slot.Session = ""
-	return a.slots.Write(ctx, c.Gate, &slot)
 }

@@ -15,7 +15,7 @@ const maxHintWait = 10 * time.Second
 func (q *Queue) deliver(x hint.Delivery) {
 	h := x.Hint()
 	q.deliveries[h.Gate] = x
-	if q.isClaimed(h.Gate) {
+	if q.opt.IsClaimed(h.Gate) {
 		return // it comes again, because this engine was silent
 	}
 	q.later.remove(h.Gate) // by another engine's clock it may be claimed
@@ -54,7 +54,7 @@ func (q *Queue) Dead(gate posthouse.ID, reason string) {
 func (q *Queue) Nack(gate posthouse.ID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.board.Has(gate) && !q.isClaimed(gate) {
+	if !q.board.Has(gate) && !q.opt.IsClaimed(gate) {
 		q.nack(gate, 0)
 	}
 }
@@ -81,11 +81,10 @@ func (q *Queue) NackIdle() {
 		q.nack(t.Gate, min(max(t.NotBefore.Sub(now), 0), maxHintWait))
 	}
 	for gate, x := range q.deliveries {
-		held, lost := q.opt.Claim(gate)
 		switch {
-		case held && !lost, q.board.Has(gate):
+		case q.board.Has(gate), q.opt.IsClaimed(gate) && !q.opt.IsLost(gate):
 			x.InProgress()
-		case lost:
+		case q.opt.IsLost(gate):
 			q.ack(gate)
 		default:
 			q.nack(gate, 0)

@@ -15,8 +15,8 @@
 // board, or a session here has claimed it. So the shared queue counts it against the limit of
 // its name all that time.
 //
-// A [Queue] is safe for concurrent use. It calls the board and [Options].Claim while it holds its
-// lock, and neither calls back.
+// A [Queue] is safe for concurrent use. While it holds its lock it calls the board and
+// the functions of [Options], and none of them calls back.
 //
 // It may import the root package, the board and task/hint.
 package hints

@@ -14,12 +14,14 @@ import (
 // Options are needed by a [Queue], all of them.
 type Options struct {
 	Now    func() time.Time
-	Lease  time.Duration                             // for which this engine may be silent about a hint
-	Idle   time.Duration                             // after which a hint that nothing here has claimed is given back
-	Poll   time.Duration                             // before the first attempt to use a queue that is away
-	Limits map[string]int                            // how many tasks of a name all engines together may have
-	Claim  func(gate posthouse.ID) (held, lost bool) // whether a session here has a task, and whether its gate is decided
+	Lease  time.Duration  // for which this engine may be silent about a hint
+	Idle   time.Duration  // after which a hint that no call here has claimed is given back
+	Poll   time.Duration  // before the first attempt to use a queue that is away
+	Limits map[string]int // how many tasks of a name all engines together may have
 	Logger *slog.Logger
+
+	IsClaimed func(gate posthouse.ID) bool // whether a session here has a task
+	IsLost    func(gate posthouse.ID) bool // whether it has, but the task's gate is decided
 }
 
 // A Queue is this engine's end of the shared queue.
@@ -70,7 +72,7 @@ func (q *Queue) Relist() <-chan struct{} { return q.relist }
 func (q *Queue) Offer(t *board.Task, again bool) (published bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.isClaimed(t.Gate) || q.later.has(t.Gate) || q.board.Has(t.Gate) {
+	if q.opt.IsClaimed(t.Gate) || q.later.has(t.Gate) || q.board.Has(t.Gate) {
 		return false
 	}
 	if q.up {
@@ -85,7 +87,7 @@ func (q *Queue) Offer(t *board.Task, again bool) (published bool) {
 func (q *Queue) Remove(t *board.Task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.board.Remove(t) && !q.isClaimed(t.Gate) {
+	if q.board.Remove(t) && !q.opt.IsClaimed(t.Gate) {
 		q.ack(t.Gate)
 	}
 }
@@ -97,12 +99,6 @@ func (q *Queue) Drop(gate posthouse.ID) {
 	q.later.remove(gate)
 	q.board.Drop(gate)
 	q.ack(gate)
-}
-
-// isClaimed reports whether a session here has a task.
-func (q *Queue) isClaimed(gate posthouse.ID) bool {
-	held, _ := q.opt.Claim(gate)
-	return held
 }
 
 // signal puts an element into a channel that has room for one.

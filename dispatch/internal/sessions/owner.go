@@ -21,37 +21,29 @@ const (
 // bindingFrom is the first protocol in which a claim says its session.
 const bindingFrom = 2
 
-// isSession reports whether an id may be that of a session. Any other names something else in
-// the store.
-func isSession(id string) bool {
-	return strings.HasPrefix(id, sessionPrefix) && posthouse.ID(id).Validate() == nil
-}
-
-// FindFor returns a session of the caller's.
+// FindFor returns a session that the caller may use: one of this process any, another those that
+// its pass began. [posthouse.ErrNotFound] if there is no such session.
 func (a *Sessions) FindFor(ctx context.Context, id string) (*Session, error) {
-	if !isSession(id) {
-		return nil, errOver(id)
+	if !strings.HasPrefix(id, sessionPrefix) || posthouse.ID(id).Validate() != nil {
+		return nil, errOver(id) // it names something else in the store
 	}
 	s, err := a.Find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	p := task.PassOf(ctx)
+	if p == nil {
+		return s, nil
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !s.admits(task.PassOf(ctx)) {
+	if !s.bound { // an engine of an earlier release began it: it is the worker's that knows its id
+		s.bound, s.pass, s.name = true, p.Name, p.Name
+	}
+	if s.pass != p.Name {
 		return nil, errOver(id)
 	}
 	return s, nil
-}
-
-// admits reports whether a call may use a session: one of this process any, another those that
-// its pass began. A session that an engine of an earlier release began says no pass, and becomes
-// that of the worker that knows its id. Callers hold the lock.
-func (s *Session) admits(p *task.Pass) bool {
-	if p != nil && !s.bound {
-		s.bound, s.pass, s.name = true, p.Name, p.Name
-	}
-	return p == nil || s.pass == p.Name
 }
 
 // MayClaim reports whether a call may use a claim of a session: the claim was made by the
