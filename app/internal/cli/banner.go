@@ -24,7 +24,7 @@ func (s *serving) banner(h *host.Host) {
 	}
 	if e.JSON {
 		lines["next"] = next
-		_ = e.Encode(lines) // nobody reads it: the server runs all the same
+		_ = e.Encode(lines) // a reader that is gone does not stop the server
 		return
 	}
 	store := h.StoreURL

@@ -24,7 +24,7 @@ type Config struct {
 
 // A Dev is programs to try the product with.
 type Dev struct {
-	About    string // help of the command dev: a line, and text behind an empty one
+	About    string // help of the command dev: a line, and after an empty line more
 	Programs func(context.Context, *host.Env) (*host.Set, error)
 }
 

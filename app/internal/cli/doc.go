@@ -12,8 +12,8 @@
 // They are functions of an [env.Env], which has what they share. A command that is added is
 // named in addCommands. Package clitest runs command lines in tests.
 //
-// What all commands have in common for their users (tokens, variables, --json, errors, exit codes)
-// is in the comment of cmd/posthouse.
+// The comment of cmd/posthouse tells users what all commands have in common: tokens,
+// variables, --json, errors and exit codes.
 //
 // Only package app imports cli.
 package cli

@@ -86,7 +86,7 @@ func (t *Term) Encode(v any) error {
 }
 
 // Indented prints a JSON document that is there already, indented, with nothing hidden
-// in it. What is not JSON is printed as a line.
+// in it. Anything but JSON is printed as a line.
 func (t *Term) Indented(raw json.RawMessage) {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {

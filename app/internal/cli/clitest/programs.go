@@ -27,7 +27,7 @@ func Refunds(_ context.Context, at *host.Env) (*host.Set, error) {
 	return &host.Set{Programs: []posthouse.Program{c}, Next: `send dispatch "please refund order 1"`}, nil
 }
 
-// Counting has a flow whose one step is a task, with where its App goes.
+// Counting has a flow of one step, which is a task. It stores the flow's App in app.
 func Counting(app **flow.App[string, int]) func(context.Context, *host.Env) (*host.Set, error) {
 	return func(_ context.Context, at *host.Env) (_ *host.Set, err error) {
 		*app, err = flow.New("count", func(ctx context.Context, text string) (int, error) {

@@ -81,7 +81,7 @@ func (e *Env) Client() (*rest.Client, error) {
 
 // Token returns the token for a server on this machine, or on another. It is from the file
 // that was named, else from POSTHOUSE_TOKEN, else, for a server on this machine only, from
-// the data directory. If there is none it is empty, and the server decides.
+// the data directory. Where no token is found it is empty, and the server decides.
 func (e *Env) Token(local bool) (string, error) {
 	if e.TokenFile != "" {
 		return datadir.ReadToken(e.TokenFile)

@@ -11,7 +11,7 @@ import (
 )
 
 // ReadArg returns a text given on the command line. "-" reads standard input,
-// "@path" a file. What is not UTF-8 is [posthouse.ErrInvalid].
+// "@path" a file. Text that is not UTF-8 is [posthouse.ErrInvalid].
 func (e *Env) ReadArg(v string) ([]byte, error) {
 	data, err := e.readBytes(v)
 	if err == nil {

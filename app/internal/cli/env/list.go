@@ -22,7 +22,7 @@ type Table[T any] struct {
 }
 
 // Print prints the items of a list, as JSON or as a table; more says that the list has
-// others behind them.
+// others after them.
 func (t *Table[T]) Print(e *Env, items []T, more bool) error {
 	return e.Answer(items, func() {
 		rows := make([][]string, 0, len(items))
@@ -53,7 +53,8 @@ func UpTo[T any](ctx context.Context, c *rest.Client, path string, query url.Val
 		ask++
 	}
 	items, err = rest.Collect(rest.List[T](ctx, c, path, query, ask))
-	if more = limit > 0 && len(items) > limit; more {
+	more = limit > 0 && len(items) > limit
+	if more {
 		items = items[:limit]
 	}
 	return items, more, err

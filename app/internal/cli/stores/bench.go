@@ -49,7 +49,8 @@ A figure that misses its limit is marked; the exit code is 1 then.`,
   posthouse bench --json > bench.json`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if encrypt {
-				if o.Cipher, err = benchKeys(); err != nil {
+				o.Cipher, err = benchKeys()
+				if err != nil {
 					return err
 				}
 			}

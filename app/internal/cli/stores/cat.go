@@ -156,7 +156,8 @@ func (c *frameFile) printGroup(at int64, f *framelog.Frame) error {
 	at += framelog.HeaderSize + int64(len(f.Head))
 	for rest := f.Body; err == nil && len(rest) > 0; {
 		var inner framelog.Frame
-		if inner, err = framelog.Parse(rest, true); err == nil {
+		inner, err = framelog.Parse(rest, true)
+		if err == nil {
 			err = c.printFrame(at, &inner)
 			at += inner.Size()
 			rest = rest[inner.Size():]

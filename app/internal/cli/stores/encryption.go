@@ -93,7 +93,8 @@ needed to read what it wraps.`,
 func keyUse(ctx context.Context, store *StoreFlag) (use map[string]int, mark *posthouse.Encryption, err error) {
 	mark, err = withLedger(ctx, store.toRead, nil, func(led *ledger.Ledger) (*posthouse.Encryption, error) {
 		var err error
-		if use, err = crypt.KeyUse(ctx, led); err != nil {
+		use, err = crypt.KeyUse(ctx, led)
+		if err != nil {
 			return nil, err
 		}
 		return crypt.Status(ctx, led)

@@ -27,12 +27,14 @@ func fillThread(t *testing.T, dir string, signer posthouse.Signer) {
 	if err == nil {
 		var c *posthouse.Checkpoint
 		for range 2 {
-			if c, err = l.Latest(t.Context(), ledger.LatestQuery{Thread: "order-1"}); err != nil {
+			c, err = l.Latest(t.Context(), ledger.LatestQuery{Thread: "order-1"})
+			if err != nil {
 				break
 			}
 			c = c.Derive(posthouse.State{})
 			c.Status = posthouse.StatusDone
-			if _, err = l.Save(t.Context(), c, nil); err != nil {
+			_, err = l.Save(t.Context(), c, nil)
+			if err != nil {
 				break
 			}
 		}

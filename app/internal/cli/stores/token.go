@@ -179,10 +179,12 @@ func writeSecret(out string, made func() (string, error), undo func() error) err
 	if err != nil {
 		return errors.Join(err, f.Close(), os.Remove(out))
 	}
-	if _, err = f.WriteString(secret + "\n"); err == nil {
+	_, err = f.WriteString(secret + "\n")
+	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	err = errors.Join(err, f.Close())
+	if err != nil {
 		return errors.Join(&posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}, undo())
 	}
 	return nil

@@ -106,7 +106,8 @@ func (v *verifying) run(ctx context.Context, t *term.Term, store posthouse.Store
 	keys := len(ring.Keys()) > 0
 	o := &sign.VerifyOptions{Thread: v.thread, RequireSigned: keys && !v.allowUnsigned, RequireGrants: v.requireGrants}
 	if v.witness != "" {
-		if o.Witness, err = statement.LoadHead(v.witness, ring); err != nil {
+		o.Witness, err = statement.LoadHead(v.witness, ring)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -159,7 +160,7 @@ func showReport(out *term.Term, r *sign.Report) {
 // maxListed is how many effects without a grant a person is shown.
 const maxListed = 20
 
-// showUngranted says how many effects somebody approved, and which nobody did.
+// showUngranted says how many effects were approved, and lists those that were not.
 func showUngranted(out *term.Term, r *sign.Report) {
 	without := len(r.Ungranted) + r.UngrantedMore
 	if r.Granted+without == 0 {

@@ -96,7 +96,8 @@ func TestWorkerCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if decided = i.Decision != nil; decided && (i.Decision.By != "worker:operator" || string(i.Decision.Value) != `"http://x"`) {
+		decided = i.Decision != nil
+		if decided && (i.Decision.By != "worker:operator" || string(i.Decision.Value) != `"http://x"`) {
 			t.Errorf("%+v", i.Decision)
 		}
 	}

@@ -117,7 +117,8 @@ func connect(ctx context.Context, e *env.Env, f *workerFlags, log *slog.Logger) 
 	o.Logger = log
 	o.Worker = f.Name
 	if o.Credentials == "" {
-		if o.Token, err = e.Token(onlyHere(o.URL)); err != nil {
+		o.Token, err = e.Token(onlyHere(o.URL))
+		if err != nil {
 			return nil, "", leave, err
 		}
 	}

@@ -121,7 +121,7 @@ resumed it asks anew, about its own state. --run resumes it at once.`,
 			if run {
 				body["run"] = true
 			}
-			var answer followed
+			var answer outcome
 			if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+rest.Path(args[0], "fork"), nil, body, &answer); err != nil {
 				return err
 			}
@@ -138,9 +138,9 @@ resumed it asks anew, about its own state. --run resumes it at once.`,
 }
 
 // forked prints a fork, and how it goes on.
-func forked(ctx context.Context, e *env.Env, c *rest.Client, source string, run bool, f *followed) error {
+func forked(ctx context.Context, e *env.Env, c *rest.Client, source string, run bool, f *outcome) error {
 	if run && (f.Location != "" || f.Kind != posthouse.KindFork) {
-		return printOutcome(ctx, e, c, f)
+		return f.print(ctx, e, c)
 	}
 	if err := e.Answer(&f.Checkpoint, func() { showCheckpoint(&e.Term, &f.Checkpoint) }); err != nil {
 		return err

@@ -88,13 +88,15 @@ With an approval token (posthouse token approval) as the token it prints the dec
 
 // run decides what an id names.
 func (d *deciding) run(ctx context.Context, id string) (err error) {
-	if d.client, err = d.env.Client(); err != nil {
+	d.client, err = d.env.Client()
+	if err != nil {
 		return err
 	}
 	d.id = id
 	d.body = env.Members("by", d.by, "reason", d.reason, "request", d.request, "shown", d.shown)
 	if d.verb == "edit" || d.verb == "respond" {
-		if d.sends, err = d.readValue(); err != nil {
+		d.sends, err = d.readValue()
+		if err != nil {
 			return err
 		}
 		d.body["value"] = d.sends
@@ -130,11 +132,11 @@ func (d *deciding) gate(ctx context.Context) error {
 	if d.shown != "" {
 		d.body["shown"] = d.shown
 	}
-	var answer followed
+	var answer outcome
 	if err := d.client.Do(ctx, http.MethodPost, path+rest.Path(d.id, d.verb), nil, d.body, &answer); err != nil {
 		return d.orThread(ctx, err)
 	}
-	return printOutcome(ctx, d.env, d.client, &answer)
+	return answer.print(ctx, d.env, d.client)
 }
 
 // orThread returns err, with what to type instead if the unknown id is a thread's.
@@ -199,8 +201,8 @@ func (d *deciding) approval(ctx context.Context) error {
 	return d.env.Answer(&g, func() { d.env.Line("%s", tree.Decision(g.Decision)) })
 }
 
-// confirm shows a person what a decision is about, and asks for it. What was
-// already decided, or is not one question, is not asked: the server says so at once.
+// confirm shows a person what a decision is about, and asks for it. A gate that is
+// decided already, or several at once, are not asked: the server says so at once.
 func (d *deciding) confirm(ctx context.Context) (bool, error) {
 	e := d.env
 	errTerm := e.Term

@@ -4,7 +4,7 @@
 // [Resume], [Replay], [Anew]).
 //
 // All of them ask a server: RunE is a function of a client of the API, by [env.Env.Online].
-// What several have in common is in four files: question.go shows a gate to a person who is
+// Four files have what several share: question.go shows a gate to a person who is
 // about to decide it, outcome.go follows work that a command started to the head of its
 // branch, view.go prints checkpoints, and complete.go offers ids to shells.
 //

@@ -76,7 +76,8 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 	generation := strconv.Itoa(int(h.Thread.Generation))
 	q := env.Params("thread", thread, "generation", generation, "order", "asc", "state", "false")
 	var err error
-	if h.Checkpoints, err = rest.Collect(rest.List[*posthouse.Header](ctx, c, "/api/checkpoints", q, 0)); err != nil {
+	h.Checkpoints, err = rest.Collect(rest.List[*posthouse.Header](ctx, c, "/api/checkpoints", q, 0))
+	if err != nil {
 		return nil, err
 	}
 	gates := map[posthouse.ID]*posthouse.Gate{}

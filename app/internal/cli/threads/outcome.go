@@ -13,9 +13,9 @@ import (
 	"github.com/posthouse/posthouse/server"
 )
 
-// A followed is the answer to a request that started work: a checkpoint, or where to
+// An outcome is the answer to a request that started work: a checkpoint, or where to
 // look for it.
-type followed struct {
+type outcome struct {
 	server.Checkpoint
 	Location string `json:"location,omitempty"`
 
@@ -25,82 +25,73 @@ type followed struct {
 }
 
 // status is where the branch is by now, else the status of the checkpoint.
-func (f *followed) status() posthouse.Status {
-	if f.Branched != nil {
-		return f.Branched.Status
+func (o *outcome) status() posthouse.Status {
+	if o.Branched != nil {
+		return o.Branched.Status
 	}
-	return f.Status
+	return o.Status
 }
 
-// start sends a request that starts work, and prints what it led to.
-func start(ctx context.Context, e *env.Env, c *rest.Client, path string, body any) error {
-	var led followed
-	if err := c.Do(ctx, http.MethodPost, path, nil, body, &led); err != nil {
-		return err
-	}
-	return printOutcome(ctx, e, c, &led)
-}
-
-// printOutcome prints what a decision, a resume, a replay or a fork that ran led to: the
+// print prints what a decision, a resume, a replay or a fork that ran led to: the
 // head of its branch. The exit code is 1 if that failed.
-func printOutcome(ctx context.Context, e *env.Env, c *rest.Client, f *followed) error {
+func (o *outcome) print(ctx context.Context, e *env.Env, c *rest.Client) error {
 	switch {
-	case e.JSON && f.Location != "":
-		return e.Encode(&server.Accepted{Thread: f.Thread, Branch: f.Branch, Checkpoint: f.At, Decision: f.Decision, Gates: f.Gates, Location: f.Location, Vote: f.Vote, Missing: f.Missing})
-	case f.Vote != nil:
-		e.Line("%s", tree.Vote(f.Vote))
-		e.Line("it is on record; approvals missing: %d", f.Missing)
+	case e.JSON && o.Location != "":
+		return e.Encode(&server.Accepted{Thread: o.Thread, Branch: o.Branch, Checkpoint: o.At, Decision: o.Decision, Gates: o.Gates, Location: o.Location, Vote: o.Vote, Missing: o.Missing})
+	case o.Vote != nil:
+		e.Line("%s", tree.Vote(o.Vote))
+		e.Line("it is on record; approvals missing: %d", o.Missing)
 	case e.JSON:
-		if err := e.Encode(&f.Checkpoint); err != nil {
+		if err := e.Encode(&o.Checkpoint); err != nil {
 			return err
 		}
-		return failed(f.status())
-	case f.Location != "":
-		printAccepted(&e.Term, f)
+		return failed(o.status())
+	case o.Location != "":
+		o.printAccepted(&e.Term)
 	default:
-		if err := printHead(ctx, &e.Term, c, f); err != nil {
+		if err := o.printHead(ctx, &e.Term, c); err != nil {
 			return err
 		}
 	}
-	e.Next("posthouse log %s", f.Thread)
-	return failed(f.status())
+	e.Next("posthouse log %s", o.Thread)
+	return failed(o.status())
 }
 
 // printAccepted says why an answer has no checkpoint yet.
-func printAccepted(out *term.Term, f *followed) {
-	if f.Decision != nil {
-		out.Line("%s", tree.Decision(f.Decision))
+func (o *outcome) printAccepted(out *term.Term) {
+	if o.Decision != nil {
+		out.Line("%s", tree.Decision(o.Decision))
 	}
-	if len(f.Gates) == 0 {
+	if len(o.Gates) == 0 {
 		out.Line("it is on record; the thread is still running")
 		return
 	}
 	var open []string
-	for _, id := range f.Gates {
+	for _, id := range o.Gates {
 		open = append(open, string(id))
 	}
 	out.Line("it is on record; what follows waits for: %s", strings.Join(open, ", "))
 }
 
 // printHead prints the checkpoint at the head of the branch that was followed, and what
-// acted on the world meanwhile.
-func printHead(ctx context.Context, out *term.Term, c *rest.Client, f *followed) error {
-	shown := &f.Checkpoint
-	if o := f.Branched; o != nil && o.Head != f.ID {
+// acted on the world on the way.
+func (o *outcome) printHead(ctx context.Context, out *term.Term, c *rest.Client) error {
+	shown := &o.Checkpoint
+	if b := o.Branched; b != nil && b.Head != o.ID {
 		var head server.Checkpoint
-		if err := c.Get(ctx, "/api/checkpoints"+rest.Path(string(o.Head)), nil, &head); err != nil {
+		if err := c.Get(ctx, "/api/checkpoints"+rest.Path(string(b.Head)), nil, &head); err != nil {
 			return err
 		}
-		head.Decision, head.Branched = f.Decision, o
+		head.Decision, head.Branched = o.Decision, b
 		shown = &head
 	}
 	showCheckpoint(out, shown)
-	if f.Branched == nil || len(f.Branched.Effects) == 0 {
+	if o.Branched == nil || len(o.Branched.Effects) == 0 {
 		return nil
 	}
 	out.Line("\neffects")
-	for i := range f.Branched.Effects {
-		out.Line("%s", tree.EffectLine(&tree.Effect{Use: f.Branched.Effects[i]}))
+	for i := range o.Branched.Effects {
+		out.Line("%s", tree.EffectLine(&tree.Effect{Use: o.Branched.Effects[i]}))
 	}
 	return nil
 }
@@ -111,4 +102,13 @@ func failed(s posthouse.Status) error {
 		return env.Exit(posthouse.ExitFailure)
 	}
 	return nil
+}
+
+// start sends a request that starts work, and prints what it led to.
+func start(ctx context.Context, e *env.Env, c *rest.Client, path string, body any) error {
+	var led outcome
+	if err := c.Do(ctx, http.MethodPost, path, nil, body, &led); err != nil {
+		return err
+	}
+	return led.print(ctx, e, c)
 }

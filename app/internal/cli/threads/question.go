@@ -75,7 +75,7 @@ func (q *question) show(t *term.Term) {
 	warnHidden(t, append(text.HiddenIn(append([]string{g.Name, g.Text, g.Note, requestersOf(g)}, g.Assignees...)...), text.HiddenInJSON(g.Payload)...))
 }
 
-// openQuestion returns the one open gate that an id names, nil if there is none or several.
+// openQuestion returns the one open gate that an id names, nil if it names another number of them.
 func openQuestion(ctx context.Context, c *rest.Client, id string) (*question, error) {
 	if strings.HasPrefix(id, "gate-") || isApproval(id) {
 		q, err := readQuestion(ctx, c, id)
@@ -118,7 +118,7 @@ func warnHidden(t *term.Term, marks []string) {
 	t.Line("\n%s", t.Paint(term.Bad, "warning: characters that are not seen stand here: "+strings.Join(once, " ")+"; they can make one text look like another"))
 }
 
-// requestersOf says whose request a gate is, and what each of them changed.
+// requestersOf names those who request a gate, and what each of them changed.
 func requestersOf(g *posthouse.Gate) string {
 	var all []string
 	for _, name := range g.RequesterNames() {
@@ -152,7 +152,7 @@ func showChanged(out *term.Term, g *posthouse.Gate, b *server.AskedBefore) {
 	tree.Changed(out, "  ", &tree.Change{From: b.Text, To: g.Text, Paths: b.Paths, More: b.More})
 }
 
-// shownOf returns what stands for a payload, also where there is none.
+// shownOf returns a payload as it is shown, also a missing one.
 func shownOf(v json.RawMessage) json.RawMessage {
 	if v == nil {
 		return json.RawMessage("(nothing)")

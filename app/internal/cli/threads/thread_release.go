@@ -15,7 +15,6 @@ import (
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/retain"
-	"github.com/posthouse/posthouse/server"
 )
 
 func threadRelease(e *env.Env) *cobra.Command {
@@ -107,23 +106,5 @@ func threadDrop(e *env.Env) *cobra.Command {
 	}
 	env.ReasonFlag(cmd, &reason)
 	env.YesFlag(cmd, &yes)
-	return cmd
-}
-
-func threadCopy(e *env.Env) *cobra.Command {
-	var version uint32
-	cmd := &cobra.Command{
-		Use: "copy FROM TO", Aliases: []string{"cp"}, Short: "Copy a thread with its whole history",
-		Long: `Copy a thread with its whole history into a new one. Each checkpoint gets a new
-id and names its original. Questions that wait are asked again; nothing runs
-until it is resumed.`,
-		Example: `  posthouse thread copy order-1234 order-1234-test
-  posthouse thread copy order-1234 from-version-2 --version 2`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
-			body := map[string]any{"thread": args[1], "version": version}
-			return env.Ask(ctx, e, c, http.MethodPost, rest.Thread(args[0], "copy"), nil, body, func(t *server.Thread) { showThread(&e.Term, t) })
-		}),
-	}
-	cmd.Flags().Uint32Var(&version, "version", 0, "copy this released version instead of what is current")
 	return cmd
 }

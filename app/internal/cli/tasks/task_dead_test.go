@@ -63,7 +63,8 @@ func TestDeadLettersOfAServer(t *testing.T) {
 		for deadline := time.After(time.Minute); ; {
 			m, err := &nats.Msg{}, error(nil)
 			if strings.HasPrefix(subject, "posthouse.task.x.") { // answered below its own name only
-				if err = conn.PublishRequest(subject, "posthouse.answer.x.1", []byte(body)); err == nil {
+				err = conn.PublishRequest(subject, "posthouse.answer.x.1", []byte(body))
+				if err == nil {
 					m, err = answers.NextMsg(time.Second)
 				}
 			} else {

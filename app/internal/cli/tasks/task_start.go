@@ -40,7 +40,8 @@ With --wait the command waits for its end: exit code 1 if it fails.`,
 				return err
 			}
 			if len(args) == 2 {
-				if start.Input, err = e.ReadJSON("input", args[1], `text needs quotes of its own: '"like this"'`); err != nil {
+				start.Input, err = e.ReadJSON("input", args[1], `text needs quotes of its own: '"like this"'`)
+				if err != nil {
 					return err
 				}
 			}
