@@ -38,7 +38,7 @@ func (st *standaloneTasks) check() error {
 	}
 }
 
-// startTask starts a task. A client that goes away does not undo it.
+// start starts a task. A client that goes away does not undo it.
 func (st *standaloneTasks) start(r *api.Request, start *task.Start) (*task.Started, error) {
 	if err := st.check(); err != nil {
 		return nil, err
