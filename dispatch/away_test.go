@@ -63,7 +63,7 @@ func TestAttemptsEndWhenTheStoreIsBack(t *testing.T) {
 					h.heartbeat(second)
 					ctx, cancel := context.WithTimeout(ctx, 700*time.Millisecond)
 					if c, _ := h.d.Claim(ctx, second); c != nil {
-						t.Fatalf("%+v", c)
+						t.Fatalf("claim: %+v", c)
 					}
 					cancel()
 				}
@@ -91,9 +91,9 @@ func beat(ctx context.Context, d *dispatch.Dispatcher, session string, have ...t
 	}
 }
 
-// TestClaimsThatNeverArrivedElsewhere: the worker never had the claim, lives on, and sends
+// TestUndeliveredClaimAtAnotherEngine: the worker never had the claim, lives on, and sends
 // its heartbeats to another engine now.
-func TestClaimsThatNeverArrivedElsewhere(t *testing.T) {
+func TestUndeliveredClaimAtAnotherEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
@@ -109,9 +109,9 @@ func TestClaimsThatNeverArrivedElsewhere(t *testing.T) {
 	})
 }
 
-// TestClaimsThatNeverArrivedWhereNobodyAsks: as above, and nobody asks the engine for tasks that
-// hears of the worker. The one that is asked finds a claim of a worker that is alive.
-func TestClaimsThatNeverArrivedWhereNobodyAsks(t *testing.T) {
+// TestUndeliveredClaimAtAnIdleEngine: as above, and the engine that hears of the worker is asked for
+// no tasks. The one that is asked finds a claim of a worker that is alive.
+func TestUndeliveredClaimAtAnIdleEngine(t *testing.T) {
 	for name, more := range map[string]bool{"the engine that gave it": false, "a third one": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -136,8 +136,8 @@ func TestClaimsThatNeverArrivedWhereNobodyAsks(t *testing.T) {
 	}
 }
 
-// TestClaimsWhoseWriteIsUnknown: the store has the claim, and its answer was lost.
-func TestClaimsWhoseWriteIsUnknown(t *testing.T) {
+// TestClaimIsFreedAfterAnUnknownWrite: the store has the claim, and its answer was lost.
+func TestClaimIsFreedAfterAnUnknownWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &closing{Store: memstore.New()}
 		h := newHost(t, store, step.RemoteOptions{})
@@ -146,7 +146,7 @@ func TestClaimsWhoseWriteIsUnknown(t *testing.T) {
 		h.run("t")
 		store.mute.Store(true)
 		if c, err := h.d.Claim(t.Context(), w); !errors.Is(err, posthouse.ErrUnknown) {
-			t.Fatalf("%+v, %v", c, err)
+			t.Fatalf("Claim: %+v, error %v", c, err)
 		}
 		store.mute.Store(false)
 		begun := time.Now()
@@ -156,9 +156,9 @@ func TestClaimsWhoseWriteIsUnknown(t *testing.T) {
 	})
 }
 
-// TestClaimsThatMove: a worker that has its claim keeps it at another engine, whoever asks
+// TestMovedWorkerKeepsItsClaim: a worker that has its claim keeps it at another engine, whoever asks
 // for the task.
-func TestClaimsThatMove(t *testing.T) {
+func TestMovedWorkerKeepsItsClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
@@ -172,7 +172,7 @@ func TestClaimsThatMove(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			for ctx.Err() == nil {
 				if again, err := h.d.Claim(ctx, other); again != nil {
-					t.Errorf("%+v, %v", again, err)
+					t.Errorf("Claim: %+v, error %v", again, err)
 				}
 			}
 			cancel()
@@ -198,9 +198,9 @@ func (s *meddling) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse
 	return s.Store.Slot(ctx, key, op)
 }
 
-// TestATaskThatGoesOnWhileItIsClaimed: an engine has read the gate when another one records
+// TestTaskIsResolvedWhileItIsClaimed: an engine has read the gate when another one records
 // its verdict and gives the next iteration to a worker, which keeps it.
-func TestATaskThatGoesOnWhileItIsClaimed(t *testing.T) {
+func TestTaskIsResolvedWhileItIsClaimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		late := &meddling{Store: store}
@@ -224,9 +224,9 @@ func TestATaskThatGoesOnWhileItIsClaimed(t *testing.T) {
 	})
 }
 
-// TestAnOlderClaimIsKnownElsewhere: an engine that knows of it asks the store about a newer
+// TestNewerClaimOfAnotherEngine: an engine that knows of it asks the store about a newer
 // one, which another engine gave.
-func TestAnOlderClaimIsKnownElsewhere(t *testing.T) {
+func TestNewerClaimOfAnotherEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
@@ -241,14 +241,14 @@ func TestAnOlderClaimIsKnownElsewhere(t *testing.T) {
 		}
 		c := a.claim(a.connect("w2"))
 		if err := b.d.Save(t.Context(), c.ID, 1, []byte("new")); err != nil || c.ID.Gate != old.ID.Gate {
-			t.Errorf("%+v: %v", c, err)
+			t.Errorf("Save: %+v: %v", c, err)
 		}
 		b.wantLost(old)
 	})
 }
 
-// TestAClaimThatWaitsWhereNoHeartbeatComes: it gets its task, because the worker lives.
-func TestAClaimThatWaitsWhereNoHeartbeatComes(t *testing.T) {
+// TestClaimOfAWorkerWithHeartbeatsElsewhere: it gets its task, because the worker lives.
+func TestClaimOfAWorkerWithHeartbeatsElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
@@ -262,7 +262,7 @@ func TestAClaimThatWaitsWhereNoHeartbeatComes(t *testing.T) {
 		c, err := a.d.Claim(t.Context(), w)
 		<-handedOut
 		if err != nil || c == nil {
-			t.Fatalf("%+v, %v", c, err)
+			t.Fatalf("Claim: %+v, error %v", c, err)
 		}
 		if err := b.d.Save(t.Context(), c.ID, 1, []byte("x")); err != nil {
 			t.Error(err)
@@ -326,7 +326,7 @@ func TestResultsAreRecordedOnce(t *testing.T) {
 			}
 		}
 		if have, err = b.d.Records(t.Context(), c.ID, ""); err != nil || len(have.Steps) != 2 || string(have.Steps[0].Value.Data) != "1" {
-			t.Errorf("%+v, %v", have, err)
+			t.Errorf("records: %+v, error %v", have, err)
 		}
 		a.resolve(c, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
 		a.wantOutput("t", "page")

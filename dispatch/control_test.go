@@ -35,7 +35,7 @@ func TestTasksAreShown(t *testing.T) {
 		h := newHost(t, memstore.New(), step.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: time.Minute}})
 		h.run("t")
 		if i := h.only(); i.State != task.Ready || i.Thread != "t" || i.Branch != "main" || i.Call.Task != "fetch" || string(i.Input) != `"http://x"` || i.Worker != "" {
-			t.Errorf("%+v", i)
+			t.Errorf("task: %+v", i)
 		}
 		w := h.connect("w1")
 		c := h.claim(w)
@@ -43,31 +43,31 @@ func TestTasksAreShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i := h.only(); i.State != task.Claimed || i.ID != c.ID.Gate || i.Worker != "w1" || i.Session != w || i.Saved != 4 || i.Step != c.Step {
-			t.Errorf("%+v", i)
+			t.Errorf("task: %+v", i)
 		}
 		if ws := h.workers(); len(ws) != 1 || ws[0].Worker != "w1" || ws[0].Session != w || len(ws[0].Claims) != 1 || ws[0].Claims[0] != c.ID.Gate || ws[0].Heard.IsZero() {
-			t.Errorf("%+v", ws)
+			t.Errorf("workers: %+v", ws)
 		}
 		h.resolve(c, task.Verdict{Action: task.Fail, Reason: "no route"})
 		if i := h.only(); i.State != task.Delayed || i.Call.Attempt != 2 || i.Call.Failure != "no route" || i.Session != "" || i.Saved != 4 {
-			t.Errorf("%+v", i)
+			t.Errorf("task: %+v", i)
 		}
 		if i, err := h.d.Task(t.Context(), c.ID.Gate); err != nil || i.State != task.Decided || i.Decision == nil || i.Decision.Successor != h.only().ID {
-			t.Errorf("%+v, %v", i, err)
+			t.Errorf("Task: %+v, error %v", i, err)
 		}
 		c = h.claim(w)
 		h.resolve(c, task.Verdict{Action: task.Pause, Name: "cool down", Delay: time.Hour})
 		if i := h.only(); i.State != task.Paused || i.Call.Paused != "cool down" || !i.Call.NotBefore.Equal(time.Now().Add(time.Hour).Truncate(time.Millisecond)) {
-			t.Errorf("%+v", i)
+			t.Errorf("task: %+v", i)
 		}
 		for i := range h.d.Tasks(t.Context(), task.Query{Task: "other"}) {
-			t.Errorf("%+v", i)
+			t.Errorf("task: %+v", i)
 		}
 		for i := range h.d.Tasks(t.Context(), task.Query{Thread: "other"}) {
-			t.Errorf("%+v", i)
+			t.Errorf("task: %+v", i)
 		}
 		if _, err := h.d.Task(t.Context(), "gate-x"); !errors.Is(err, posthouse.ErrNotFound) {
-			t.Errorf("%v", err)
+			t.Errorf("Task: error %v", err)
 		}
 	})
 }
@@ -90,7 +90,7 @@ func TestResumeBeforeItsTime(t *testing.T) {
 		paused := h.only()
 		next, err := h.d.Resume(t.Context(), paused.ID, "alice")
 		if err != nil || next.State != task.Ready || next.ID == paused.ID {
-			t.Fatalf("%+v, %v", next, err)
+			t.Fatalf("Resume: %+v, error %v", next, err)
 		}
 		if again, err := h.d.Resume(t.Context(), next.ID, "alice"); err != nil || again.ID != next.ID {
 			t.Errorf("what is ready stays: %+v, %v", again, err)
@@ -105,10 +105,10 @@ func TestResumeBeforeItsTime(t *testing.T) {
 			t.Errorf("after %s: %+v", d, c)
 		}
 		if v, err := h.d.Load(t.Context(), c.ID); err != nil || string(v) != "mine" {
-			t.Errorf("%q, %v", v, err)
+			t.Errorf("Load: %q, error %v", v, err)
 		}
 		if g, err := h.l.Gate(t.Context(), paused.ID); err != nil || g.Decision == nil || g.Decision.By != "alice" {
-			t.Errorf("%+v, %v", g, err)
+			t.Errorf("Gate: %+v, error %v", g, err)
 		}
 		h.resolve(c, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
 		h.wantOutput("t", "page")
@@ -133,7 +133,7 @@ func TestClearSlot(t *testing.T) {
 			h.resolve(c, task.Verdict{Action: task.Fail, Reason: "no route"})
 			open := h.only()
 			if v, err := h.d.Slot(t.Context(), open.ID); err != nil || string(v) != "mine" {
-				t.Errorf("%q, %v", v, err)
+				t.Errorf("Slot: %q, error %v", v, err)
 			}
 			if damage {
 				op := posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("nonsense"), Revision: posthouse.AnyRevision}
@@ -141,7 +141,7 @@ func TestClearSlot(t *testing.T) {
 					t.Fatal(err)
 				}
 				if _, err := h.d.Slot(t.Context(), open.ID); !errors.Is(err, posthouse.ErrCorrupt) {
-					t.Errorf("%v", err)
+					t.Errorf("Slot: error %v", err)
 				}
 			}
 			for range 2 {
@@ -150,7 +150,7 @@ func TestClearSlot(t *testing.T) {
 				}
 			}
 			if v, err := h.d.Slot(t.Context(), open.ID); err != nil || v != nil {
-				t.Errorf("%q, %v", v, err)
+				t.Errorf("Slot: %q, error %v", v, err)
 			}
 		}
 		c := h.claim(w)

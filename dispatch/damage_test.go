@@ -82,7 +82,7 @@ func TestADamagedSlotCostsItsOwnClaim(t *testing.T) {
 		for range 10 {
 			p, err := b.Heartbeat(t.Context(), w, a.have[w])
 			if err != nil || len(p.Lost) != 1 || p.Lost[0] != claims["damaged"].ID {
-				t.Fatalf("%+v, %v", p, err)
+				t.Fatalf("Heartbeat: %+v, error %v", p, err)
 			}
 			time.Sleep(time.Second)
 		}
@@ -159,7 +159,7 @@ func TestADamagedLiveness(t *testing.T) {
 						t.Fatalf("another worker has the task: %+v", c)
 					case c != nil:
 						if c.Attempt != 2 {
-							t.Errorf("%+v", c)
+							t.Errorf("claim: %+v", c)
 						}
 						return
 					case err != nil && !errors.Is(err, context.DeadlineExceeded):

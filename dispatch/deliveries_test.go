@@ -98,7 +98,7 @@ func deliverRound(t *testing.T, p *post) (left map[string]delivered, wrong []str
 			thread := fmt.Sprint("t", i)
 			res, err := r.app.Run(t.Context(), thread, i)
 			if err != nil || res.Status != posthouse.StatusWaiting {
-				t.Fatalf("%+v, %v", res, err)
+				t.Fatalf("Run: %+v, error %v", res, err)
 			}
 			r.gate[thread] = res.Waiting[0].ID
 		}

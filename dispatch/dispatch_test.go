@@ -72,7 +72,7 @@ func (h *host) run(thread string) {
 	h.Helper()
 	res, err := h.app.Run(h.Context(), thread, "http://x")
 	if err != nil || res.Status != posthouse.StatusWaiting {
-		h.Fatalf("%+v, %v", res, err)
+		h.Fatalf("Run: %+v, error %v", res, err)
 	}
 }
 
@@ -147,7 +147,7 @@ func (h *host) wantOutput(thread, want string) {
 	h.Helper()
 	res, err := h.app.Resume(h.Context(), thread)
 	if err != nil || res.Output != want {
-		h.Errorf("%+v, %v", res, err)
+		h.Errorf("Resume: %+v, error %v", res, err)
 	}
 }
 
@@ -158,17 +158,17 @@ func TestATaskIsClaimedAndCompleted(t *testing.T) {
 		h.run("t")
 		c := h.claim(w)
 		if c.Thread != "t" || c.Task != "fetch" || string(c.Input) != `"http://x"` || c.Attempt != 1 || c.Iteration != 0 || c.Step == "" || c.Trace["traceparent"] == "" {
-			t.Errorf("%+v", c)
+			t.Errorf("claim: %+v", c)
 		}
 		if v, err := h.d.Load(t.Context(), c.ID); err != nil || v != nil {
-			t.Errorf("%q, %v", v, err)
+			t.Errorf("Load: %q, error %v", v, err)
 		}
 		for _, v := range []string{"73", ""} {
 			if err := h.d.Save(t.Context(), c.ID, 0, []byte(v)); err != nil {
 				t.Error(err)
 			}
 			if have, err := h.d.Load(t.Context(), c.ID); err != nil || have == nil || string(have) != v {
-				t.Errorf("%q, %v", have, err)
+				t.Errorf("records: %q, error %v", have, err)
 			}
 		}
 		done := task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)}
@@ -196,11 +196,11 @@ func TestASilentWorkersTaskGoesToAnother(t *testing.T) {
 			t.Errorf("it took %s", d)
 		}
 		if again.Attempt != 2 || again.Call != c.Call || again.Step != c.Step || again.ID.Fence <= c.ID.Fence || again.Failure == "" {
-			t.Errorf("%+v", again)
+			t.Errorf("claim: %+v", again)
 		}
 		h.wantLost(c)
 		if v, err := h.d.Load(t.Context(), again.ID); err != nil || string(v) != "73 of 100" {
-			t.Errorf("%q, %v", v, err)
+			t.Errorf("Load: %q, error %v", v, err)
 		}
 		if _, err := h.d.Heartbeat(t.Context(), first, nil); !errors.Is(err, posthouse.ErrNotFound) {
 			t.Errorf("a session that is over: %v", err)
@@ -235,7 +235,7 @@ func TestPausesAndIterations(t *testing.T) {
 			t.Fatalf("after %s: %+v", d, c)
 		}
 		if v, err := h.d.Load(t.Context(), c.ID); err != nil || string(v) != "mine" {
-			t.Errorf("%q, %v", v, err)
+			t.Errorf("Load: %q, error %v", v, err)
 		}
 		h.resolve(c, task.Verdict{Action: task.Continue})
 		_, err := h.app.Resume(t.Context(), "t")
@@ -269,13 +269,13 @@ func TestAttemptsRunOut(t *testing.T) {
 		_, err := h.app.Resume(t.Context(), "t")
 		var failed *step.RemoteError
 		if !errors.As(err, &failed) || failed.Attempts != 3 || failed.Reason != "no route" || failed.Worker != "worker:w1" {
-			t.Errorf("%v", err)
+			t.Errorf("Resume: error %v", err)
 		}
 	})
 }
 
-// TestACancelledTask: its worker hears of it.
-func TestACancelledTask(t *testing.T) {
+// TestCancelledTaskIsLost: its worker hears of it.
+func TestCancelledTaskIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, memstore.New(), step.RemoteOptions{})
 		w := h.connect("w1")
@@ -286,14 +286,14 @@ func TestACancelledTask(t *testing.T) {
 		}
 		synctest.Wait()
 		if p := h.heartbeat(w); len(p.Lost) != 1 || p.Lost[0] != c.ID {
-			t.Errorf("%+v", p)
+			t.Errorf("heartbeat: %+v", p)
 		}
 		h.wantLost(c)
 	})
 }
 
-// TestAWorkerThatLeaves: what it has goes to others at once, and costs no attempt.
-func TestAWorkerThatLeaves(t *testing.T) {
+// TestDisconnectFreesClaims: others have the tasks at once, and it costs no attempt.
+func TestDisconnectFreesClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, memstore.New(), step.RemoteOptions{})
 		first, second := h.connect("w1"), h.connect("w2")
@@ -311,8 +311,8 @@ func TestAWorkerThatLeaves(t *testing.T) {
 	})
 }
 
-// TestSessionsOutliveAnEngine: a worker goes on at another one, with its claim.
-func TestSessionsOutliveAnEngine(t *testing.T) {
+// TestSessionContinuesAtAnotherEngine, with the worker's claim.
+func TestSessionContinuesAtAnotherEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
@@ -395,8 +395,8 @@ func TestEnginesAtOnce(t *testing.T) {
 	}
 }
 
-// TestAClaimThatNeverArrived: its answer was lost on the way to a worker that lives on.
-func TestAClaimThatNeverArrived(t *testing.T) {
+// TestUndeliveredClaimGoesToAnother: its answer was lost on the way to a worker that lives on.
+func TestUndeliveredClaimGoesToAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, memstore.New(), step.RemoteOptions{})
 		w := h.connect("w1")
@@ -405,7 +405,7 @@ func TestAClaimThatNeverArrived(t *testing.T) {
 		h.have[w] = nil
 		c := h.claim(w)
 		if c.ID == lost.ID || c.Attempt != 1 {
-			t.Errorf("%+v", c)
+			t.Errorf("claim: %+v", c)
 		}
 		h.wantLost(lost)
 	})
@@ -441,18 +441,18 @@ func TestDamagedSlots(t *testing.T) {
 			}
 		}
 		if err := h.d.Disconnect(t.Context(), w); !errors.Is(err, posthouse.ErrCorrupt) {
-			t.Errorf("%v", err)
+			t.Errorf("Disconnect: error %v", err)
 		}
 		h.run("other") // the damaged one does not stand in its way
 		if c := h.claim(h.connect("w2")); c.Thread != "other" {
-			t.Errorf("%+v", c)
+			t.Errorf("claim: %+v", c)
 		}
 	})
 }
 
-// TestAWorkerThatMovedAndDied: the engine that it came from finds its claim, though the
-// other one is gone as well.
-func TestAWorkerThatMovedAndDied(t *testing.T) {
+// TestMovedWorkerDies: the engine that it came from finds its claim, though the other one is
+// gone as well.
+func TestMovedWorkerDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		a := newHost(t, store, step.RemoteOptions{})

@@ -24,7 +24,7 @@ func (h *host) failed(q task.Query) (ids []posthouse.ID) {
 	q.Failed = true
 	for i, err := range h.d.Tasks(h.Context(), q) {
 		if err != nil || i.State != task.Failed {
-			h.Fatalf("%+v, %v", i, err)
+			h.Fatalf("task: %+v, error %v", i, err)
 		}
 		ids = append(ids, i.ID)
 	}
@@ -55,31 +55,31 @@ func TestRetry(t *testing.T) {
 		w := h.connect("w1")
 		c := h.fail("t", w)
 		if ids := h.failed(task.Query{}); len(ids) != 1 || ids[0] != c.ID.Gate {
-			t.Fatalf("%v", ids)
+			t.Fatalf("failed tasks: %v", ids)
 		}
 		for _, q := range []task.Query{{Thread: "other"}, {Task: "other"}, {After: c.ID.Gate}} {
 			if ids := h.failed(q); len(ids) != 0 {
-				t.Errorf("%+v: %v", q, ids)
+				t.Errorf("failed tasks of %+v: %v", q, ids)
 			}
 		}
 		time.Sleep(2 * time.Hour) // its time counts anew
 		w = h.connect("w1")
 		again, err := h.d.Retry(t.Context(), c.ID.Gate, "alice")
 		if err != nil || again.State != task.Ready || again.Branch != posthouse.MainBranch || again.Call.Attempt != 1 || again.Call.ID != c.Call || again.Saved != 4 {
-			t.Fatalf("%+v, %v", again, err)
+			t.Fatalf("Retry: %+v, error %v", again, err)
 		}
 		if !again.ExpiresAt.Equal(again.CreatedAt.Add(time.Hour)) {
 			t.Errorf("expires at %s", again.ExpiresAt)
 		}
 		if ids := h.failed(task.Query{}); len(ids) != 0 {
-			t.Errorf("%v", ids)
+			t.Errorf("failed tasks: %v", ids)
 		}
 		if _, err := h.d.Retry(t.Context(), again.ID, "alice"); !errors.Is(err, posthouse.ErrConflict) {
 			t.Errorf("an open task: %v", err)
 		}
 		got := h.claim(w)
 		if v, err := h.d.Load(t.Context(), got.ID); got.ID.Gate != again.ID || string(v) != "half" || err != nil || got.Failure != "no such page" {
-			t.Errorf("%+v, %q, %v", got, v, err)
+			t.Errorf("Load: %+v, %q, error %v", got, v, err)
 		}
 		h.resolve(got, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
 		h.wantOutput("t", "page")
@@ -87,7 +87,7 @@ func TestRetry(t *testing.T) {
 			t.Errorf("a complete task: %v", err)
 		}
 		if _, err := h.d.Retry(t.Context(), "gate-x", "alice"); !errors.Is(err, posthouse.ErrNotFound) {
-			t.Errorf("%v", err)
+			t.Errorf("Retry: error %v", err)
 		}
 	})
 }
@@ -115,21 +115,21 @@ func TestRetryOfThreadThatWentOn(t *testing.T) {
 		c := h.claim(w)
 		h.resolve(c, task.Verdict{Action: task.FailPermanent, Reason: "no such page"})
 		if res, err := app.Resume(t.Context(), "t"); err != nil || res.Output != "no page" {
-			t.Fatalf("%+v, %v", res, err)
+			t.Fatalf("Resume: %+v, error %v", res, err)
 		}
 		if ids := h.failed(task.Query{}); len(ids) != 0 {
 			t.Errorf("the program dealt with the failure: %v", ids)
 		}
 		again, err := h.d.Retry(t.Context(), c.ID.Gate, "alice")
 		if err != nil || again.Branch == posthouse.MainBranch || again.State != task.Ready {
-			t.Fatalf("%+v, %v", again, err)
+			t.Fatalf("Retry: %+v, error %v", again, err)
 		}
 		h.resolve(h.claim(w), task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
 		if res, err := app.Resume(t.Context(), "t", flow.RunOptions{Branch: again.Branch}); err != nil || res.Output != "page" {
-			t.Errorf("%+v, %v", res, err)
+			t.Errorf("Resume: %+v, error %v", res, err)
 		}
 		if res, err := app.Result(t.Context(), "t"); err != nil || res.Output != "no page" {
-			t.Errorf("%+v, %v", res, err)
+			t.Errorf("Result: %+v, error %v", res, err)
 		}
 	})
 }
@@ -167,13 +167,13 @@ func TestPurge(t *testing.T) {
 			t.Fatal(err)
 		}
 		if ids := h.failed(task.Query{}); len(ids) != 0 {
-			t.Errorf("%v", ids)
+			t.Errorf("failed tasks: %v", ids)
 		}
 		if v, err := h.d.Slot(t.Context(), c.ID.Gate); err != nil || v != nil {
-			t.Errorf("%q, %v", v, err)
+			t.Errorf("Slot: %q, error %v", v, err)
 		}
 		if info, err := h.l.Thread(t.Context(), "t"); err != nil || info.Status != posthouse.StatusCancelled {
-			t.Errorf("%+v, %v", info, err)
+			t.Errorf("Thread: %+v, error %v", info, err)
 		}
 		if err := h.d.Purge(t.Context(), c.ID.Gate, "alice"); !errors.Is(err, posthouse.ErrConflict) {
 			t.Errorf("twice: %v", err)
@@ -204,11 +204,11 @@ func TestPurgeBesideARetry(t *testing.T) {
 		}
 		late.then.Store(&retry)
 		if err := b.d.Purge(t.Context(), c.ID.Gate, "bob"); !errors.Is(err, posthouse.ErrConflict) {
-			t.Errorf("%v", err)
+			t.Errorf("Purge: error %v", err)
 		}
 		c = a.claim(w)
 		if v, err := a.d.Load(t.Context(), c.ID); err != nil || string(v) != "73 of 100" {
-			t.Errorf("%q, %v", v, err)
+			t.Errorf("Load: %q, error %v", v, err)
 		}
 		a.resolve(c, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
 		a.wantOutput("t", "page")
@@ -282,12 +282,12 @@ func TestPauseByHand(t *testing.T) {
 		h.run("t")
 		i, err := h.d.Pause(t.Context(), h.only().ID, time.Hour, "alice")
 		if err != nil || i.State != task.Delayed {
-			t.Fatalf("%+v, %v", i, err)
+			t.Fatalf("Pause: %+v, error %v", i, err)
 		}
 		for _, wait := range []time.Duration{0, -1, task.MaxPause + 1} {
 			var e *posthouse.Error
 			if _, err := h.d.Pause(t.Context(), i.ID, wait, "alice"); !errors.As(err, &e) || e.Field != "for" {
-				t.Errorf("%s: %v", wait, err)
+				t.Errorf("Pause: %s: %v", wait, err)
 			}
 		}
 		begun := time.Now()

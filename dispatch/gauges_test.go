@@ -45,7 +45,7 @@ func TestGauges(t *testing.T) {
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		if c, _ := other.d.Claim(ctx, other.connect("w2")); c != nil { // it looks, and finds that w1 has it
-			t.Errorf("%+v", c)
+			t.Errorf("claim: %+v", c)
 		}
 		cancel()
 		want(other.d, task.Gauges{Queues: []task.QueueGauge{have}, Sessions: 1})

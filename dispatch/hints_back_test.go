@@ -47,9 +47,9 @@ func (q *breaking) Take(ctx context.Context, d hint.Demand, _ func(hint.Delivery
 	}
 }
 
-// TestQueueIsAskedAgain: it comes back before all calls that it broke have ended. For each claim
+// TestHintsAreRequestedAgain: it comes back before all calls that it broke have ended. For each claim
 // that waits it is asked once more.
-func TestQueueIsAskedAgain(t *testing.T) {
+func TestHintsAreRequestedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := ledger.Open(memstore.New(), nil)
 		if err != nil {

@@ -81,17 +81,17 @@ func TestHintsAreNotTrusted(t *testing.T) {
 	h.done(e, 0, 20)
 	letters, err := q.Letters(t.Context(), 10)
 	if err != nil || len(letters) != 2 {
-		t.Errorf("%+v, %v", letters, err)
+		t.Errorf("Letters: %+v, error %v", letters, err)
 	}
 	for _, l := range letters {
 		if l.Reason == "" || !strings.HasPrefix(l.Subject, "posthouse.hint.double.") {
-			t.Errorf("%+v", l)
+			t.Errorf("letter: %+v", l)
 		}
 	}
 }
 
-// TestDelayedTasksAreTold when they may be claimed, and not before.
-func TestDelayedTasksAreTold(t *testing.T) {
+// TestDelayedTasksArePublishedWhenReady, and not before.
+func TestDelayedTasksArePublishedWhenReady(t *testing.T) {
 	h := newHinted(t, nil)
 	const delay = 1500 * time.Millisecond
 	a := h.engine(h.queue(), nil, step.RemoteOptions{Start: delay})
@@ -101,7 +101,7 @@ func TestDelayedTasksAreTold(t *testing.T) {
 	start := time.Since(time.Unix(0, 0))
 	h.begin(a, 0, 4)
 	if i, err := h.stream().Info(t.Context()); err != nil || i.State.Msgs != 0 && time.Since(time.Unix(0, 0))-start < delay {
-		t.Errorf("%+v, %v", i, err)
+		t.Errorf("Info: %+v, error %v", i, err)
 	}
 	h.done(b, 0, 4)
 	if took := time.Since(time.Unix(0, 0)) - start; took < delay {
@@ -163,15 +163,15 @@ func TestWorkerOfAHintIsLost(t *testing.T) {
 	}
 	h.begin(a, 0, 1)
 	if c, err := a.d.Claim(t.Context(), s.ID); err != nil || c == nil || c.Attempt != 1 {
-		t.Fatalf("%+v, %v", c, err)
+		t.Fatalf("Claim: %+v, error %v", c, err)
 	}
 	h.worker(b.d, worker.Options{Name: "b"}, nil)
 	h.done(b, 0, 1)
 	h.messages(0)
 }
 
-// TestGaugesCountWhatTheQueueHas as of the last look at all tasks.
-func TestGaugesCountWhatTheQueueHas(t *testing.T) {
+// TestGaugesCountPublishedTasks as of the last look at all tasks.
+func TestGaugesCountPublishedTasks(t *testing.T) {
 	h := newHinted(t, nil)
 	e := h.engine(h.queue(), nil, step.RemoteOptions{Group: "gpu"})
 	h.stream()
@@ -184,7 +184,7 @@ func TestGaugesCountWhatTheQueueHas(t *testing.T) {
 		}
 		select {
 		case <-deadline:
-			t.Fatalf("%+v", q)
+			t.Fatalf("gauge: %+v", q)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

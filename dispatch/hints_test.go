@@ -268,9 +268,9 @@ func (h *hinted) messages(n uint64) {
 	}
 }
 
-// TestEachTaskIsToldOnce: of two engines one is told of a task, and no task is handled twice.
+// TestEachTaskHasOneHint: of two engines one is told of a task, and no task is handled twice.
 // In the end the queue is empty.
-func TestEachTaskIsToldOnce(t *testing.T) {
+func TestEachTaskHasOneHint(t *testing.T) {
 	h := newHinted(t, nil)
 	h.lease = 30 * time.Second // a machine that is slow tells nobody twice
 	p, q := h.queue(), h.queue()

@@ -69,7 +69,7 @@ func TestAClaimIsGoodForItsSessionOnly(t *testing.T) {
 			a.wantOutput("t", "page")
 			g, err := a.l.Gate(t.Context(), now.ID.Gate)
 			if err != nil || g.Decision == nil || g.Decision.By != "worker:holder" {
-				t.Errorf("%s: %+v, %v", store.name, g, err)
+				t.Errorf("Gate: %s: %+v, error %v", store.name, g, err)
 			}
 		})
 	}

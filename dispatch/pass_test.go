@@ -37,7 +37,7 @@ func TestSessionsAndClaimsBelongToAToken(t *testing.T) {
 			a.run("t")
 			c, err := a.d.Claim(alice, s.ID)
 			if err != nil || c == nil {
-				t.Fatal(c, err)
+				t.Fatalf("Claim: %+v, error %v", c, err)
 			}
 			for _, h := range []*host{b, a} {
 				if _, err := h.d.Claim(mallory, s.ID); !errors.Is(err, posthouse.ErrNotFound) {
@@ -47,7 +47,7 @@ func TestSessionsAndClaimsBelongToAToken(t *testing.T) {
 					t.Errorf("%s: a heartbeat of another's session: %v", store.name, err)
 				}
 				if err := h.d.Disconnect(mallory, s.ID); err != nil {
-					t.Errorf("%s: %v", store.name, err)
+					t.Errorf("Disconnect: %s: %v", store.name, err)
 				}
 				_ = h.d.Resolve(mallory, c.ID, task.Verdict{Action: task.Interrupt}) // what follows says that it did nothing
 				if err := h.d.Resolve(mallory, c.ID, task.Verdict{Action: task.Complete}); !errors.Is(err, posthouse.ErrConflict) {
@@ -59,14 +59,14 @@ func TestSessionsAndClaimsBelongToAToken(t *testing.T) {
 			}
 			done := task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)}
 			if err := b.d.Resolve(alice, c.ID, done); err != nil {
-				t.Errorf("%s: %v", store.name, err)
+				t.Errorf("Resolve: %s: %v", store.name, err)
 			}
 			if err := a.d.Resolve(mallory, c.ID, done); !errors.Is(err, posthouse.ErrConflict) {
 				t.Errorf("%s: the same verdict of another: %v", store.name, err)
 			}
 			g, err := a.l.Gate(t.Context(), c.ID.Gate)
 			if err != nil || g.Decision.By != "worker:alice" {
-				t.Errorf("%s: %+v, %v", store.name, g.Decision, err)
+				t.Errorf("Gate: %s: %+v, error %v", store.name, g.Decision, err)
 			}
 		})
 	}

@@ -101,7 +101,7 @@ func (y *yard) claims(n int) time.Duration {
 		c, err := y.d.Claim(y.Context(), y.session)
 		took := time.Since(begun)
 		if err != nil || c == nil || c.Group != "a" {
-			y.Fatalf("%+v, %v", c, err)
+			y.Fatalf("Claim: %+v, error %v", c, err)
 		}
 		fastest = min(fastest, took)
 		if err := y.d.Resolve(y.Context(), c.ID, task.Verdict{Action: task.Complete, Output: []byte("1")}); err != nil {
@@ -149,7 +149,7 @@ func TestTheLimitIsOfTheName(t *testing.T) {
 	other := y.connect("b")
 	c, err := y.d.Claim(t.Context(), y.session)
 	if err != nil || c == nil {
-		t.Fatal(c, err)
+		t.Fatalf("Claim: %+v, error %v", c, err)
 	}
 	if more, err := y.d.Claim(t.Context(), other); more != nil || err != nil {
 		t.Errorf("beyond the limit: %+v, %v", more, err)
@@ -173,7 +173,7 @@ func TestACancelledTaskMakesRoom(t *testing.T) {
 		y.waiting("b", 1)
 		first, err := y.d.Claim(t.Context(), y.session)
 		if err != nil || first == nil {
-			t.Fatal(first, err)
+			t.Fatalf("Claim: %+v, error %v", first, err)
 		}
 		other, next := y.connect("b"), make(chan *task.Claim)
 		go func() {

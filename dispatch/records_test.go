@@ -113,7 +113,7 @@ func TestStepsAreBounded(t *testing.T) {
 			t.Helper()
 			var e *posthouse.Error
 			if !errors.As(err, &e) || e.Code != posthouse.CodeTooLarge || !strings.HasPrefix(e.Field, field) || e.Hint == "" {
-				t.Errorf("%v", err)
+				t.Errorf("error: %v", err)
 			}
 		}
 		tail := func() uint64 {
@@ -200,7 +200,7 @@ func TestHandlersOfAnotherVersionAskAgain(t *testing.T) {
 				deployed := h.connect("w2")
 				second := asks(deployed, "Ship it to bob?")
 				if second.Supersedes != first.ID || second.Text != "Ship it to bob?" {
-					t.Fatalf("%+v", second)
+					t.Fatalf("question: %+v", second)
 				}
 				approve(second)
 				q := posthouse.Gate{Name: "ship", Kind: posthouse.GateApproval, Text: "Ship it to carol?"}

@@ -55,9 +55,9 @@ func (s *interrupted) Append(ctx context.Context, b *posthouse.Batch) error {
 	return s.Store.Append(ctx, b)
 }
 
-// TestRetryBesideAnother: whatever a retry has read when another one of the same task comes
+// TestRetriesThatRace: whatever a retry has read when another one of the same task comes
 // first, the task opens once.
-func TestRetryBesideAnother(t *testing.T) {
+func TestRetriesThatRace(t *testing.T) {
 	for n := 1; ; n++ {
 		reached := false
 		synctest.Test(t, func(t *testing.T) {

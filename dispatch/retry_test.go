@@ -49,7 +49,7 @@ func TestRetryTwice(t *testing.T) {
 			t.Errorf("once it is complete: %v", err)
 		}
 		if info, err := h.l.Thread(t.Context(), "t"); err != nil || len(info.Branches) != 1 {
-			t.Errorf("%+v, %v", info, err)
+			t.Errorf("Thread: %+v, error %v", info, err)
 		}
 	})
 }
@@ -127,11 +127,11 @@ func TestRetryOnAnotherBranch(t *testing.T) {
 		time.Sleep(2 * time.Hour) // the worker is silent: the next attempt waits until its time is over
 		late := h.open("t")[0]
 		if res, err := app.Resume(t.Context(), "t"); err != nil || res.Output != "no page" {
-			t.Fatalf("%+v, %v", res, err)
+			t.Fatalf("Resume: %+v, error %v", res, err)
 		}
 		again, err := h.d.Retry(t.Context(), late, "alice")
 		if err != nil || again.Branch == posthouse.MainBranch || again.Saved != 4 || again.Call.Iteration != 1 || !again.ExpiresAt.Equal(again.CreatedAt.Add(time.Hour)) {
-			t.Fatalf("%+v, %v", again, err)
+			t.Fatalf("Retry: %+v, error %v", again, err)
 		}
 		var e *posthouse.Error
 		if _, err := h.d.Retry(t.Context(), late, "bob"); !errors.As(err, &e) || e.Code != posthouse.CodeConflict || e.Gate != again.ID {
@@ -140,14 +140,14 @@ func TestRetryOnAnotherBranch(t *testing.T) {
 		w = h.connect("w1")
 		got := h.claim(w)
 		if v, err := h.d.Load(t.Context(), got.ID); string(v) != "half" || err != nil || got.Call != c.Call || got.Failure == "" || string(got.Continued) != "1" {
-			t.Errorf("%+v, %q, %v", got, v, err)
+			t.Errorf("Load: %+v, %q, error %v", got, v, err)
 		}
 		if have, err = h.d.Records(t.Context(), got.ID, ""); err != nil || len(have.Steps) != 1 || have.Steps[0].Name != price.Name {
-			t.Errorf("%+v, %v", have, err)
+			t.Errorf("records: %+v, error %v", have, err)
 		}
 		h.resolve(got, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
 		if res, err := app.Resume(t.Context(), "t", flow.RunOptions{Branch: again.Branch}); err != nil || res.Output != "page" {
-			t.Errorf("%+v, %v", res, err)
+			t.Errorf("Resume: %+v, error %v", res, err)
 		}
 	})
 }
@@ -185,15 +185,15 @@ func TestRetryBesideAnotherHandler(t *testing.T) {
 			t.Fatal("it has not failed")
 		}
 		if ids := h.failed(task.Query{}); len(ids) != 1 || ids[0] != first.ID.Gate {
-			t.Fatalf("%v", ids)
+			t.Fatalf("failed tasks: %v", ids)
 		}
 		again, err := h.d.Retry(t.Context(), first.ID.Gate, "alice")
 		if err != nil || again.Branch != posthouse.MainBranch {
-			t.Fatalf("%+v, %v", again, err)
+			t.Fatalf("Retry: %+v, error %v", again, err)
 		}
 		h.resolve(h.claim(w), task.Verdict{Action: task.Complete, Output: json.RawMessage(`"1"`)})
 		if res, err := app.Resume(t.Context(), "t"); err != nil || len(res.Output) != 2 {
-			t.Errorf("%+v, %v", res, err)
+			t.Errorf("Resume: %+v, error %v", res, err)
 		}
 	})
 }

@@ -36,16 +36,16 @@ func TestSlotsOfEncryptedThreads(t *testing.T) {
 			}
 			slot, err := store.Slot(t.Context(), posthouse.SlotKey{Thread: c.Thread, Step: c.Step}, posthouse.SlotOp{Verb: posthouse.SlotGet})
 			if err != nil || bytes.Contains(slot.Value, secret[:8]) {
-				t.Fatalf("%q, %v", slot.Value, err)
+				t.Fatalf("Slot: %q, error %v", slot.Value, err)
 			}
 			if i, err := h.d.Task(t.Context(), c.ID.Gate); err != nil || i.Saved != len(secret) {
-				t.Errorf("%+v, %v", i, err)
+				t.Errorf("Task: %+v, error %v", i, err)
 			}
 			h.resolve(c, task.Verdict{Action: task.RetryAfter, Reason: "x", Delay: task.MinRetry})
 		}
 		c := h.claim(w)
 		if v, err := h.d.Load(t.Context(), c.ID); err != nil || !bytes.Equal(v, secret) {
-			t.Errorf("%q, %v", v, err)
+			t.Errorf("Load: %q, error %v", v, err)
 		}
 		if err := h.d.Save(t.Context(), c.ID, 0, nil); err != nil {
 			t.Error(err)

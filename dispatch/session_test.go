@@ -24,9 +24,9 @@ func wantGone(t *testing.T, store posthouse.Store, session string) {
 	}
 }
 
-// TestAWorkerThatLeavesElsewhere: at an engine that has not met it. What it has goes to others
-// at once and costs no attempt, and the engine that it comes from lets them have it.
-func TestAWorkerThatLeavesElsewhere(t *testing.T) {
+// TestDisconnectAtAnotherEngine that does not know the worker: its claims go to others at once and
+// cost no attempt, and the engine that it comes from lets them have the tasks.
+func TestDisconnectAtAnotherEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
@@ -84,7 +84,7 @@ func TestASessionEndedElsewhereIsNotSilent(t *testing.T) {
 			t.Errorf("a claim that waits: %+v", a)
 		}
 		if g := a.d.Gauges(); g.Silent != 0 || g.Sessions != 0 {
-			t.Errorf("%+v", g)
+			t.Errorf("gauges: %+v", g)
 		}
 		b.resolve(again, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
 		b.wantOutput("t", "page")
@@ -102,13 +102,13 @@ func TestDeadSessionsLeaveNothing(t *testing.T) {
 		a.stop() // with its worker
 		other := b.connect("w2")
 		if again := b.claim(other); again.Attempt != 2 {
-			t.Errorf("%+v", again)
+			t.Errorf("claim: %+v", again)
 		}
 		wantGone(t, store, w)
 		time.Sleep(10 * time.Second)
 		wantGone(t, store, other)
 		if g := b.d.Gauges(); g.Silent != 1 {
-			t.Errorf("%+v", g)
+			t.Errorf("gauges: %+v", g)
 		}
 	})
 }
@@ -126,9 +126,8 @@ func (s *slowStore) Slot(ctx context.Context, key posthouse.SlotKey, op posthous
 	return s.closedStore.Slot(ctx, key, op)
 }
 
-// TestAHeartbeatThatStalls knows nothing of what its worker was given meanwhile, and gives
-// none of it back.
-func TestAHeartbeatThatStalls(t *testing.T) {
+// TestStalledHeartbeatFreesNothing that its worker was given while it stalled.
+func TestStalledHeartbeatFreesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{closedStore: closedStore{Store: memstore.New()}}
 		h := newHost(t, store, step.RemoteOptions{})
@@ -155,9 +154,8 @@ func TestAHeartbeatThatStalls(t *testing.T) {
 	})
 }
 
-// TestWhatCountsAsSilent: not a worker that goes to another engine, nor a look for one that
-// the store does not answer.
-func TestWhatCountsAsSilent(t *testing.T) {
+// TestMovedWorkerIsNotSilent: neither is a worker silent if the store does not say whether it is.
+func TestMovedWorkerIsNotSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{closedStore: closedStore{Store: memstore.New()}}
 		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store.Store, step.RemoteOptions{})
@@ -202,9 +200,9 @@ func (s *disturbed) Slot(ctx context.Context, key posthouse.SlotKey, op posthous
 	return posthouse.Slot{}, &posthouse.Error{Code: posthouse.CodeUnavailable, Message: "the store is away"}
 }
 
-// TestASessionThatIsBackWhileItIsLookedFor: the look fails. What the session was given
-// meanwhile and never heard of goes to others.
-func TestASessionThatIsBackWhileItIsLookedFor(t *testing.T) {
+// TestSessionReturnsWhileItIsLookedFor: the look fails. Claims that the session was
+// given since and never heard of go to others.
+func TestSessionReturnsWhileItIsLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		late := &disturbed{Store: store}

@@ -359,7 +359,7 @@ func TestWaitingTasksAreSmall(t *testing.T) {
 			group.Go(func() {
 				for i := next.Add(1); i <= int64(n); i = next.Add(1) {
 					if res, err := h.flow.Run(t.Context(), fmt.Sprintf("%s-%d", name, i), 1); err != nil || res.Status != posthouse.StatusWaiting {
-						t.Errorf("%+v, %v", res, err)
+						t.Errorf("Run: %+v, error %v", res, err)
 						return
 					}
 				}

@@ -46,7 +46,7 @@ func TestTimesSurviveAnEngine(t *testing.T) {
 						t.Errorf("it went on after %s, not %s", d, want)
 					}
 					if state, err := second.d.Load(t.Context(), next.ID); err != nil || string(state) != "mine" || next.Call != c.Call {
-						t.Errorf("%q, %v: %+v", state, err, next)
+						t.Errorf("Load: %q, %v: %+v", state, err, next)
 					}
 					second.resolve(next, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
 					second.wantOutput("t", "page")
@@ -75,14 +75,14 @@ func TestLoopLimits(t *testing.T) {
 				for i := range c.iterations {
 					claim := h.claim(w)
 					if claim.Iteration != i {
-						t.Fatalf("%+v", claim)
+						t.Fatalf("claim: %+v", claim)
 					}
 					h.resolve(claim, task.Verdict{Action: task.Continue})
 				}
 				_, err := h.app.Resume(t.Context(), "t")
 				var failed *step.RemoteError
 				if !errors.As(err, &failed) || !strings.Contains(failed.Reason, c.reason) {
-					t.Errorf("%v, not %q", err, c.reason)
+					t.Errorf("Resume: error %v, not %q", err, c.reason)
 				}
 			})
 		})
@@ -108,7 +108,7 @@ func TestRetrySchedule(t *testing.T) {
 		_, err := h.app.Resume(t.Context(), "t")
 		var failed *step.RemoteError
 		if !errors.As(err, &failed) || failed.Attempts != 5 {
-			t.Errorf("%v", err)
+			t.Errorf("Resume: error %v", err)
 		}
 	})
 }
@@ -130,7 +130,7 @@ func TestSlotsOutliveTheirRun(t *testing.T) {
 				}
 				h.resolve(c, v)
 				if res, err := h.app.Resume(t.Context(), "t"); (err == nil) != (name == "done") {
-					t.Fatalf("%+v, %v", res, err)
+					t.Fatalf("Resume: %+v, error %v", res, err)
 				}
 				if state, err := h.d.Slot(t.Context(), c.ID.Gate); err != nil || string(state) != "mine" {
 					t.Errorf("behind the run: %q, %v", state, err)
@@ -147,8 +147,8 @@ func TestSlotsOutliveTheirRun(t *testing.T) {
 	}
 }
 
-// TestSlotsBeginAnew: a task whose place had a slot that was deleted is claimed like any.
-func TestSlotsBeginAnew(t *testing.T) {
+// TestClaimAfterItsSlotWasDeleted: a task whose place had a slot that was deleted is claimed like any.
+func TestClaimAfterItsSlotWasDeleted(t *testing.T) {
 	for name, end := range map[string]func(h *host, c *task.Claim) error{
 		"deleted": func(h *host, _ *task.Claim) error {
 			_, err := retain.DeleteThread(h.Context(), h.l, "t", nil)
@@ -189,7 +189,7 @@ func TestSlotsBeginAnew(t *testing.T) {
 				h.run("t")
 				c := h.claim(w)
 				if state, err := h.d.Load(t.Context(), c.ID); err != nil || state != nil || name != "purged" && c.Step != old.Step {
-					t.Errorf("%q, %v; %+v", state, err, c)
+					t.Errorf("Load: %q, %v; %+v", state, err, c)
 				}
 				h.wantLost(old)
 				h.resolve(c, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})
@@ -211,7 +211,7 @@ func TestATaskWhoseThreadIsDeleted(t *testing.T) {
 		}
 		synctest.Wait()
 		if p := h.heartbeat(w); len(p.Lost) != 1 || p.Lost[0] != c.ID {
-			t.Errorf("%+v", p)
+			t.Errorf("heartbeat: %+v", p)
 		}
 		h.wantLost(c)
 	})

@@ -16,9 +16,9 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-// TestTheSameVerdictAgain does nothing, in whatever form its JSON is, and what it made of the
-// task. Another verdict is refused.
-func TestTheSameVerdictAgain(t *testing.T) {
+// TestRepeatedVerdictIsRecordedOnce, in whatever form its JSON is, and whatever it made of the task.
+// Another verdict is refused.
+func TestRepeatedVerdictIsRecordedOnce(t *testing.T) {
 	q := posthouse.Gate{Name: "ship", Kind: posthouse.GateApproval, Text: "Ship it?"}
 	for name, v := range map[string]task.Verdict{
 		"complete with spaces": {Action: task.Complete, Output: json.RawMessage(`{ "b": 1.0, "a": [ 1 , 2 ] }`)},
@@ -79,11 +79,11 @@ func wantOnce(t *testing.T, name string, limits posthouse.TaskLimits, v task.Ver
 func TestALargeOutputOnRecord(t *testing.T) {
 	v := task.Verdict{Action: task.Complete, Output: json.RawMessage(`"` + strings.Repeat("<", task.MaxOutput/2) + `"`)}
 	if err := v.Check(); !errors.Is(err, posthouse.ErrTooLarge) {
-		t.Errorf("%v", err)
+		t.Errorf("Check: error %v", err)
 	}
 	v = task.Verdict{Action: task.Complete, Output: json.RawMessage(strings.Repeat(" ", task.MaxOutput) + "1")}
 	if err := v.Check(); err != nil || string(v.Output) != "1" {
-		t.Errorf("%.20s, %v", v.Output, err)
+		t.Errorf("Check: %.20s, error %v", v.Output, err)
 	}
 }
 
@@ -100,8 +100,8 @@ func (s *closedStore) Slot(ctx context.Context, key posthouse.SlotKey, op postho
 	return s.Store.Slot(ctx, key, op)
 }
 
-// TestWhetherAVerdictCountsIsNotKnown while the store is away: then the claim is not lost.
-func TestWhetherAVerdictCountsIsNotKnown(t *testing.T) {
+// TestVerdictWhileTheStoreIsAway: the claim is not lost.
+func TestVerdictWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &closedStore{Store: memstore.New()}
 		h := newHost(t, store, step.RemoteOptions{})
@@ -111,7 +111,7 @@ func TestWhetherAVerdictCountsIsNotKnown(t *testing.T) {
 		h.resolve(c, v)
 		store.closed.Store(true)
 		if err := h.d.Resolve(t.Context(), c.ID, v); !errors.Is(err, posthouse.ErrUnavailable) {
-			t.Errorf("%v", err)
+			t.Errorf("Resolve: error %v", err)
 		}
 		store.closed.Store(false)
 		h.resolve(c, v)

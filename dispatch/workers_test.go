@@ -45,10 +45,10 @@ func TestWorkersOfAllEngines(t *testing.T) {
 		time.Sleep(fresh)
 		ws := a.workers()
 		if len(ws) != 3 || ws[0].Session != w1 || !ws[0].Here || ws[0].Engine != "a" || ws[0].Claims == nil || ws[0].Silent {
-			t.Fatalf("%+v", ws)
+			t.Fatalf("workers: %+v", ws)
 		}
 		if w := ws[1]; w.Session != w2 || w.Here || w.Engine != "b" || w.Claims != nil || w.Silent || !w.Heard.Equal(time.Now().Add(-fresh)) || w.AtOnce != 1 || len(w.Tasks) != 1 {
-			t.Errorf("%+v", w)
+			t.Errorf("worker: %+v", w)
 		}
 		b.stop()
 		keep(2*lease, false)
@@ -70,9 +70,9 @@ func TestWorkersOfAllEngines(t *testing.T) {
 	})
 }
 
-// TestTasksThatNobodyHandles wait, and say so, until there is a worker for them: of their
-// name and group, at any engine.
-func TestTasksThatNobodyHandles(t *testing.T) {
+// TestTasksWithoutWorkersWait, and say so, until there is a worker for their name and group at any
+// engine.
+func TestTasksWithoutWorkersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -87,7 +87,7 @@ func TestTasksThatNobodyHandles(t *testing.T) {
 				t.Errorf("%d workers handle it, not %d; it is %s", i.Handlers, n, i.State)
 			}
 			if g := a.d.Gauges(); len(g.Queues) != 1 || g.Queues[0].Workers != n || g.Queues[0].Ready != 1 {
-				t.Errorf("%+v", g)
+				t.Errorf("gauges: %+v", g)
 			}
 		}
 		connect := func(h *host, group, name string) {
@@ -107,7 +107,7 @@ func TestTasksThatNobodyHandles(t *testing.T) {
 		connect(a, "gpu", "fetch")
 		want(2)
 		if i := b.only(); i.Handlers != 2 {
-			t.Errorf("%+v", i)
+			t.Errorf("task: %+v", i)
 		}
 	})
 }

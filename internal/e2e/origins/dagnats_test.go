@@ -61,20 +61,20 @@ package origins
 //	  1 Checkpoint without a bucket, or behind the end ... worker.TestNoSlot, dispatch.TestATaskIsClaimedAndCompleted
 //	  2 LoadCheckpoint: nothing, empty, an error ......... worker.TestSlotsThatAreEmpty, worker.TestNoSlot, dispatch.TestDamagedSlots
 //	  3 kept over retries, redeliveries, iterations ...... worker.TestLoops, worker.TestItemsAreSkippedOnRetry, batch.TestAKilledBatchSkipsWhatIsDone
-//	  3 kept until retention says otherwise .............. dispatch.TestSlotsOutliveTheirRun, dispatch.TestSlotsBeginAnew
+//	  3 kept until retention says otherwise .............. dispatch.TestSlotsOutliveTheirRun, dispatch.TestClaimAfterItsSlotWasDeleted
 //	  4 the largest value ................................ dispatch.TestLargestOfEach, httptask.TestActionsThatDoNotFit, natstask.TestAnAnswerThatNoMessageCarries
 //	  5 Pause: no state lost, no attempt used up ......... worker.TestLoops, dispatch.TestPausesAndIterations
 //	  5 Pause: seen from outside, ended by hand .......... dispatch.TestTasksAreShown, dispatch.TestResumeBeforeItsTime
 //	  5 Pause: survives, and ends in time ................ dispatch.TestTimesSurviveAnEngine
-//	  6 Continue counts once ............................. TestContinueCountsOnce, dispatch.TestAVerdictThatComesAgain, dispatch.TestDeliveries
+//	  6 Continue counts once ............................. TestContinueCountsOnce, dispatch.TestRepeatedVerdict, dispatch.TestDeliveries
 //	  7 bounds of a loop; its delay is durable ........... dispatch.TestLoopLimits, dispatch.TestTimesSurviveAnEngine
 //	  8 one verdict, enforced; none, two, a panic ........ worker.TestVerdicts, worker.TestVerbsThatAreRefused
-//	  8 a verdict whose answer is lost ................... dispatch.TestAVerdictThatComesAgain, dispatch.TestDeliveries
+//	  8 a verdict whose answer is lost ................... dispatch.TestRepeatedVerdict, dispatch.TestDeliveries
 //	  9 identity: run, step, attempt, metadata ........... worker.TestWhatAHandlerIsTold, standalone.TestMetadata
 //	  9 the control plane (here beside the handler) ...... server.TestTasksOverHTTP, server.TestFailedTasksOverHTTP
 //	  10 redelivery when a worker is silent .............. dispatch.TestASilentWorkersTaskGoesToAnother, agent.TestAKilledWorkerRepeatsOnlyTheCurrentCall
 //	  10 how many at once ................................ dispatch.TestLimitOfATask, worker.TestTypedHandlers
-//	  10 tasks of cancelled runs are skipped ............. TestTasksOfACancelledRunAreGivenToNobody, dispatch.TestACancelledTask
+//	  10 tasks of cancelled runs are skipped ............. TestTasksOfACancelledRunAreGivenToNobody, dispatch.TestCancelledTaskIsLost
 //	  10 what does not parse (here a dead letter) ........ natstask.TestMessagesThatDoNotFit, natshint.TestWhatIsNoHint, server.TestDeadLettersOverHTTP
 //	  11 buckets are optional (here slots alone are) ..... worker.TestNoSlot, worker.TestPauseWithoutASlot
 //	  12 role interfaces ................................. worker.TestRoles

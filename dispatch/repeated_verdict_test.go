@@ -12,9 +12,9 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-// TestAVerdictThatComesAgain does nothing, and another one is refused: in the place of the
+// TestRepeatedVerdict does nothing, and another one is refused: in the place of the
 // first, and when the task has gone on.
-func TestAVerdictThatComesAgain(t *testing.T) {
+func TestRepeatedVerdict(t *testing.T) {
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	for name, c := range map[string]struct{ first, other task.Verdict }{
 		"complete":    {task.Verdict{Action: task.Complete, Output: raw(`{ "a": "<b>" }`)}, task.Verdict{Action: task.Complete, Output: raw(`{"a":"<c>"}`)}},

@@ -43,7 +43,7 @@ func TestClaimsOfASessionAreBounded(t *testing.T) {
 		select {
 		case a := <-first:
 			if a.claim != nil || !errors.Is(a.err, posthouse.ErrUnavailable) || a.after != 0 {
-				t.Errorf("%+v", a)
+				t.Errorf("call: %+v", a)
 			}
 		default:
 			t.Error("the oldest claim still waits")
@@ -67,7 +67,7 @@ func TestClaimsOfASessionAreBounded(t *testing.T) {
 		synctest.Wait()
 		for _, c := range append(calls[1:], second, third) {
 			if a := <-c; a.claim == nil || a.err != nil {
-				t.Errorf("%+v", a)
+				t.Errorf("call: %+v", a)
 			}
 		}
 	})
