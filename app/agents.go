@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -32,7 +33,7 @@ func GraphAgent[S any](env *Env, a *graph.App[S], decode func(message string) (S
 			return nil, err
 		}
 		t := telling{options: o, thread: threadOf(env, o)}
-		run := graph.RunOptions{By: o.By, KeepQuestions: !o.Withdraw, Modes: []graph.StreamMode{graph.StreamMessages, graph.StreamCustom, graph.StreamCheckpoints}}
+		run := graph.RunOptions{By: o.By, KeepQuestions: !o.Withdraw, Modes: []runs.StreamMode{runs.StreamMessages, runs.StreamCustom, runs.StreamCheckpoints}}
 		for e, err := range a.Stream(ctx, t.thread, in, run) {
 			var failed *graph.NodeError
 			if err != nil {
@@ -57,7 +58,7 @@ func FlowAgent[In, Out any](env *Env, a *flow.App[In, Out], decode func(message 
 			return nil, err
 		}
 		t := telling{options: o, thread: threadOf(env, o)}
-		run := flow.RunOptions{By: o.By, KeepQuestions: !o.Withdraw, Modes: []flow.StreamMode{flow.StreamMessages, flow.StreamCustom, flow.StreamCheckpoints}}
+		run := flow.RunOptions{By: o.By, KeepQuestions: !o.Withdraw, Modes: []runs.StreamMode{runs.StreamMessages, runs.StreamCustom, runs.StreamCheckpoints}}
 		for e, err := range a.Stream(ctx, t.thread, in, run) {
 			var failed *flow.Error
 			if err != nil {

@@ -6,23 +6,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A Handle cancels a request or a call that is in flight and says how it ended: done,
 // cancelled or failed, what came first. Make one with [NewHandle] and give it to
 // [HandleOptions], [ResumeOptions] or [CallOptions].
 type Handle = engine.Handle
-
-// A Reason says how it ended.
-type Reason = engine.Reason
-
-// The reasons.
-const (
-	Running   = engine.Running
-	Done      = engine.Done
-	Cancelled = engine.Cancelled
-	Failed    = engine.Failed
-)
 
 // NewHandle returns a handle of something yet to begin.
 func NewHandle() *Handle { return engine.NewHandle() }
@@ -50,7 +40,7 @@ func (o *CallOptions) run(ctx context.Context, fn Skill, c Call) (res Result, ca
 		return err
 	})
 	h.Settle(err)
-	return res, h != nil && h.Reason() == Cancelled, err
+	return res, h != nil && h.Reason() == runs.Cancelled, err
 }
 
 func (r *run) isCancelled(ctx context.Context) bool {

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A blocking agent tells when it was called and answers when it is cancelled.
@@ -134,7 +135,7 @@ func TestCancelledCallIsAFailure(t *testing.T) {
 		h.Cancel()
 	}()
 	p := must(c.Handle(t.Context(), "refund", &coord.HandleOptions{Thread: "order-1"}))(t)
-	if h.Reason() != coord.Cancelled || p.Status != posthouse.StatusWaiting {
+	if h.Reason() != runs.Cancelled || p.Status != posthouse.StatusWaiting {
 		t.Fatalf("%q, %+v", h.Reason(), p)
 	}
 	decide(t, l, p.Gate, posthouse.Approve, "alice")
@@ -150,7 +151,7 @@ func TestCancelledCallIsAFailure(t *testing.T) {
 func TestHandleTellsTheEnd(t *testing.T) {
 	l, w := newLedger(t), &world{fail: map[string]error{"bad": errors.New("no")}}
 	c := coordinator(t, l, w.fleet(t, "good", "bad"), func(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) error {
-		calls := map[string]coord.Reason{"good": coord.Done, "bad": coord.Failed}
+		calls := map[string]runs.Reason{"good": runs.Done, "bad": runs.Failed}
 		for _, agent := range []string{"good", "bad"} {
 			h := coord.NewHandle()
 			if _, err := f.Agent(agent).CallWith(ctx, "do", nil, &coord.CallOptions{Handle: h}); err != nil {
@@ -165,10 +166,10 @@ func TestHandleTellsTheEnd(t *testing.T) {
 		}
 		return coord.Conclude(ctx, coord.Result{Text: "fine"})
 	})
-	for message, want := range map[string]coord.Reason{"go": coord.Done, "fail": coord.Failed} {
+	for message, want := range map[string]runs.Reason{"go": runs.Done, "fail": runs.Failed} {
 		h := coord.NewHandle()
 		_, err := c.Handle(t.Context(), message, &coord.HandleOptions{Handle: h})
-		if h.Reason() != want || (err != nil) != (want == coord.Failed) || h.Err() != err {
+		if h.Reason() != want || (err != nil) != (want == runs.Failed) || h.Err() != err {
 			t.Errorf("%s ended %q with %v", message, h.Reason(), err)
 		}
 	}

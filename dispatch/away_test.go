@@ -12,7 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -48,7 +48,7 @@ func TestAttemptsEndWhenTheStoreIsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &closing{Store: memstore.New()}
-				h := newHost(t, store, step.RemoteOptions{Limits: posthouse.TaskLimits{Timeout: 5 * time.Second}})
+				h := newHost(t, store, runs.RemoteOptions{Limits: posthouse.TaskLimits{Timeout: 5 * time.Second}})
 				first, second := h.connect("w1"), h.connect("w2")
 				h.run("t")
 				c := h.claim(first)
@@ -96,7 +96,7 @@ func beat(ctx context.Context, d *dispatch.Dispatcher, session string, have ...t
 func TestUndeliveredClaimAtAnotherEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		lost := a.claim(w)
@@ -116,14 +116,14 @@ func TestUndeliveredClaimAtAnIdleEngine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := memstore.New()
-				a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+				a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 				w := a.connect("w1")
 				a.run("t")
 				lost := a.claim(w)
 				go beat(t.Context(), b.d, w)
 				asked := a
 				if more {
-					asked = newHost(t, store, step.RemoteOptions{})
+					asked = newHost(t, store, runs.RemoteOptions{})
 					a.stop()
 				}
 				begun := time.Now()
@@ -140,7 +140,7 @@ func TestUndeliveredClaimAtAnIdleEngine(t *testing.T) {
 func TestClaimIsFreedAfterAnUnknownWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &closing{Store: memstore.New()}
-		h := newHost(t, store, step.RemoteOptions{})
+		h := newHost(t, store, runs.RemoteOptions{})
 		w := h.connect("w1")
 		go beat(t.Context(), h.d, w)
 		h.run("t")
@@ -161,7 +161,7 @@ func TestClaimIsFreedAfterAnUnknownWrite(t *testing.T) {
 func TestMovedWorkerKeepsItsClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		c := a.claim(w)
@@ -204,7 +204,7 @@ func TestTaskIsResolvedWhileItIsClaimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		late := &meddling{Store: store}
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, late, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, late, runs.RemoteOptions{})
 		w, other := a.connect("w1"), b.connect("w2")
 		a.run("t")
 		var now *task.Claim
@@ -229,7 +229,7 @@ func TestTaskIsResolvedWhileItIsClaimed(t *testing.T) {
 func TestNewerClaimOfAnotherEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		old := a.claim(w)
@@ -251,7 +251,7 @@ func TestNewerClaimOfAnotherEngine(t *testing.T) {
 func TestClaimOfAWorkerWithHeartbeatsElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		go beat(t.Context(), b.d, w)
 		handedOut := make(chan struct{})
@@ -275,7 +275,7 @@ func TestClaimOfAWorkerWithHeartbeatsElsewhere(t *testing.T) {
 func TestSavesOutOfOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		save := func(c *task.Claim, n uint64, want string) {
@@ -302,7 +302,7 @@ func TestSavesOutOfOrder(t *testing.T) {
 func TestResultsAreRecordedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		c := a.claim(w)

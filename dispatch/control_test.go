@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -32,7 +32,7 @@ func (h *host) only() *task.Info {
 // TestTasksAreShown in each of their states, with their worker and the size of their slot.
 func TestTasksAreShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: time.Minute}})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: time.Minute}})
 		h.run("t")
 		if i := h.only(); i.State != task.Ready || i.Thread != "t" || i.Branch != "main" || i.Call.Task != "fetch" || string(i.Input) != `"http://x"` || i.Worker != "" {
 			t.Errorf("task: %+v", i)
@@ -76,7 +76,7 @@ func TestTasksAreShown(t *testing.T) {
 // the handler comes back from and the slot stay.
 func TestResumeBeforeItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		h.run("t")
 		w := h.connect("w1")
 		c := h.claim(w)
@@ -119,7 +119,7 @@ func TestResumeBeforeItsTime(t *testing.T) {
 func TestClearSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		h := newHost(t, store, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 5}})
+		h := newHost(t, store, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 5}})
 		h.run("t")
 		w := h.connect("w1")
 		for _, damage := range []bool{false, true} {

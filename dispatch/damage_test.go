@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/ledger"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -58,7 +58,7 @@ func (d *diary) has(text string) bool {
 func TestADamagedSlotCostsItsOwnClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a := newHost(t, store, step.RemoteOptions{})
+		a := newHost(t, store, runs.RemoteOptions{})
 		a.run("damaged")
 		a.run("good")
 		w := a.connectFor("w1", 2)
@@ -100,7 +100,7 @@ func TestADamagedSlotCostsItsOwnClaim(t *testing.T) {
 func TestAnOrphanWithADamagedSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &moth{Store: memstore.New(), thread: "t"}
-		h := newHost(t, store, step.RemoteOptions{})
+		h := newHost(t, store, runs.RemoteOptions{})
 		h.run("t")
 		w := h.connect("w1")
 		h.claim(w)
@@ -139,7 +139,7 @@ func TestADamagedLiveness(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &damaging{Store: memstore.New()}
-				a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+				a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 				w := a.connect("w1")
 				a.run("t")
 				first := a.claim(w)

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
@@ -148,7 +149,7 @@ func newRound(t *testing.T, p *post) *round {
 		r.led, r.ends = led, append(r.ends, d)
 	}
 	program := flow.New("count", func(ctx context.Context, n int) (int, error) {
-		return step.RemoteWith[int](ctx, "count", "count", n, step.RemoteOptions{})
+		return step.RemoteWith[int](ctx, "count", "count", n, runs.RemoteOptions{})
 	})
 	var err error
 	if r.app, err = program.Open(r.led, nil); err != nil {

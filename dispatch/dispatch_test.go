@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
@@ -31,12 +32,12 @@ type host struct {
 }
 
 // newHost starts one over a store, which others may have open, too.
-func newHost(t *testing.T, store posthouse.Store, o step.RemoteOptions) *host {
+func newHost(t *testing.T, store posthouse.Store, o runs.RemoteOptions) *host {
 	t.Helper()
 	return newHostWith(t, store, nil, o)
 }
 
-func newHostWith(t *testing.T, store posthouse.Store, lo *ledger.Options, o step.RemoteOptions) *host {
+func newHostWith(t *testing.T, store posthouse.Store, lo *ledger.Options, o runs.RemoteOptions) *host {
 	t.Helper()
 	l, err := ledger.Open(store, lo)
 	if err != nil {
@@ -153,7 +154,7 @@ func (h *host) wantOutput(thread, want string) {
 
 func TestATaskIsClaimedAndCompleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{Trace: map[string]string{"traceparent": "00-1"}})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{Trace: map[string]string{"traceparent": "00-1"}})
 		w := h.connect("w1")
 		h.run("t")
 		c := h.claim(w)
@@ -182,7 +183,7 @@ func TestATaskIsClaimedAndCompleted(t *testing.T) {
 // TestASilentWorkersTaskGoesToAnother: with what was saved, within the lease and a look.
 func TestASilentWorkersTaskGoesToAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		first := h.connect("w1")
 		h.run("t")
 		c := h.claim(first)
@@ -213,7 +214,7 @@ func TestASilentWorkersTaskGoesToAnother(t *testing.T) {
 // TestPausesAndIterations: they cost no attempt, keep the slot and wait as long as they are to.
 func TestPausesAndIterations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Iterations: 2, LoopDelay: time.Minute}})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Iterations: 2, LoopDelay: time.Minute}})
 		w := h.connect("w1")
 		h.run("t")
 		c := h.claim(w)
@@ -239,7 +240,7 @@ func TestPausesAndIterations(t *testing.T) {
 		}
 		h.resolve(c, task.Verdict{Action: task.Continue})
 		_, err := h.app.Resume(t.Context(), "t")
-		var failed *step.RemoteError
+		var failed *runs.RemoteError
 		if !errors.As(err, &failed) {
 			t.Errorf("a third iteration of two: %v", err)
 		}
@@ -248,7 +249,7 @@ func TestPausesAndIterations(t *testing.T) {
 
 func TestAttemptsRunOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{Limits: posthouse.TaskLimits{Timeout: 10 * time.Second}})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{Timeout: 10 * time.Second}})
 		w := h.connect("w1")
 		h.run("t")
 		c := h.claim(w)
@@ -267,7 +268,7 @@ func TestAttemptsRunOut(t *testing.T) {
 		c = h.claim(w)
 		h.resolve(c, task.Verdict{Action: task.Fail, Reason: "no route"})
 		_, err := h.app.Resume(t.Context(), "t")
-		var failed *step.RemoteError
+		var failed *runs.RemoteError
 		if !errors.As(err, &failed) || failed.Attempts != 3 || failed.Reason != "no route" || failed.Worker != "worker:w1" {
 			t.Errorf("Resume: error %v", err)
 		}
@@ -277,7 +278,7 @@ func TestAttemptsRunOut(t *testing.T) {
 // TestCancelledTaskIsLost: its worker hears of it.
 func TestCancelledTaskIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		w := h.connect("w1")
 		h.run("t")
 		c := h.claim(w)
@@ -295,7 +296,7 @@ func TestCancelledTaskIsLost(t *testing.T) {
 // TestDisconnectFreesClaims: others have the tasks at once, and it costs no attempt.
 func TestDisconnectFreesClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		first, second := h.connect("w1"), h.connect("w2")
 		h.run("t")
 		c := h.claim(first)
@@ -315,7 +316,7 @@ func TestDisconnectFreesClaims(t *testing.T) {
 func TestSessionContinuesAtAnotherEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		c := a.claim(w)
@@ -342,7 +343,7 @@ func TestSessionContinuesAtAnotherEngine(t *testing.T) {
 // TestEnginesAtOnce: each task is claimed once.
 func TestEnginesAtOnce(t *testing.T) {
 	store := memstore.New()
-	hosts := []*host{newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})}
+	hosts := []*host{newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})}
 	const n = 50
 	for i := range n {
 		hosts[i%2].run(fmt.Sprint("t", i))
@@ -398,7 +399,7 @@ func TestEnginesAtOnce(t *testing.T) {
 // TestUndeliveredClaimGoesToAnother: its answer was lost on the way to a worker that lives on.
 func TestUndeliveredClaimGoesToAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		w := h.connect("w1")
 		h.run("t")
 		lost := h.claim(w)
@@ -415,7 +416,7 @@ func TestUndeliveredClaimGoesToAnother(t *testing.T) {
 func TestDamagedSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		h := newHost(t, store, step.RemoteOptions{})
+		h := newHost(t, store, runs.RemoteOptions{})
 		w := h.connect("w1")
 		h.run("t")
 		c := h.claim(w)
@@ -455,7 +456,7 @@ func TestDamagedSlots(t *testing.T) {
 func TestMovedWorkerDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a := newHost(t, store, step.RemoteOptions{})
+		a := newHost(t, store, runs.RemoteOptions{})
 		l, err := ledger.Open(store, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -487,7 +488,7 @@ func TestMovedWorkerDies(t *testing.T) {
 func TestStreamsAtAnotherEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		c := a.claim(w)

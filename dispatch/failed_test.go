@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
@@ -51,7 +52,7 @@ func (h *host) fail(thread, worker string) *task.Claim {
 // the key, the failure and what was saved; the thread goes on from there.
 func TestRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{Expires: time.Hour})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{Expires: time.Hour})
 		w := h.connect("w1")
 		c := h.fail("t", w)
 		if ids := h.failed(task.Query{}); len(ids) != 1 || ids[0] != c.ID.Gate {
@@ -96,10 +97,10 @@ func TestRetry(t *testing.T) {
 // failure stays.
 func TestRetryOfThreadThatWentOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		app, err := flow.New("careful", func(ctx context.Context, url string) (string, error) {
 			page, err := step.Remote[string](ctx, "get", "fetch", url)
-			var gone *step.RemoteError
+			var gone *runs.RemoteError
 			if errors.As(err, &gone) {
 				return step.Do(ctx, "excuse", func(context.Context) (string, error) { return "no page", nil })
 			}
@@ -137,7 +138,7 @@ func TestRetryOfThreadThatWentOn(t *testing.T) {
 // TestFailedTasksByPages lists failed tasks of many threads from a cursor on.
 func TestFailedTasksByPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		w := h.connect("w1")
 		var want []posthouse.ID
 		for _, thread := range []string{"a", "b", "c"} {
@@ -161,7 +162,7 @@ func TestFailedTasksByPages(t *testing.T) {
 // TestPurge gives a failed task up: the thread is cancelled and the slot is gone.
 func TestPurge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		c := h.fail("t", h.connect("w1"))
 		if err := h.d.Purge(t.Context(), c.ID.Gate, "alice"); err != nil {
 			t.Fatal(err)
@@ -186,7 +187,7 @@ func TestPurgeBesideARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		late := &meddling{Store: store}
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, late, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, late, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		c := a.claim(w)
@@ -219,7 +220,7 @@ func TestPurgeBesideARetry(t *testing.T) {
 // ends makes room for the next.
 func TestLimitOfATask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		if _, err := dispatch.New(h.l, &dispatch.Options{AtOnce: map[string]int{"fetch": 0}}); !errors.Is(err, posthouse.ErrInvalid) {
 			t.Error(err)
 		}
@@ -278,7 +279,7 @@ func TestLimitOfATask(t *testing.T) {
 // TestPauseByHand keeps an open task from workers. The handler does not see it.
 func TestPauseByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		h.run("t")
 		i, err := h.d.Pause(t.Context(), h.only().ID, time.Hour, "alice")
 		if err != nil || i.State != task.Delayed {

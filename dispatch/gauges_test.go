@@ -9,7 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -17,8 +17,8 @@ import (
 func TestGauges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		h := newHost(t, store, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Hour}})
-		other := newHost(t, store, step.RemoteOptions{})
+		h := newHost(t, store, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Hour}})
+		other := newHost(t, store, runs.RemoteOptions{})
 		want := func(d *dispatch.Dispatcher, want task.Gauges) {
 			t.Helper()
 			synctest.Wait()

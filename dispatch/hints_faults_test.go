@@ -7,7 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/hint"
 	"github.com/posthouse/posthouse/task/natshint"
@@ -43,7 +43,7 @@ func (h *hinted) client() *natshint.Queue {
 // tasks or none, change nothing. What is wrong goes to the dead letters.
 func TestHintsAreNotTrusted(t *testing.T) {
 	h := newHinted(t, nil)
-	e := h.engine(h.queue(), nil, step.RemoteOptions{})
+	e := h.engine(h.queue(), nil, runs.RemoteOptions{})
 	h.stream()
 	q := h.client()
 	h.begin(e, 0, 20)
@@ -94,8 +94,8 @@ func TestHintsAreNotTrusted(t *testing.T) {
 func TestDelayedTasksArePublishedWhenReady(t *testing.T) {
 	h := newHinted(t, nil)
 	const delay = 1500 * time.Millisecond
-	a := h.engine(h.queue(), nil, step.RemoteOptions{Start: delay})
-	b := h.engine(h.queue(), nil, step.RemoteOptions{Start: delay})
+	a := h.engine(h.queue(), nil, runs.RemoteOptions{Start: delay})
+	b := h.engine(h.queue(), nil, runs.RemoteOptions{Start: delay})
 	h.messages(0)
 	h.worker(b.d, worker.Options{Name: "b", AtOnce: 4}, nil)
 	start := time.Since(time.Unix(0, 0))
@@ -114,7 +114,7 @@ func TestDelayedTasksArePublishedWhenReady(t *testing.T) {
 func TestEngineIsLostWithAHint(t *testing.T) {
 	h := newHinted(t, nil)
 	h.lease = time.Second
-	a := h.engine(h.queue(), nil, step.RemoteOptions{})
+	a := h.engine(h.queue(), nil, runs.RemoteOptions{})
 	h.stream()
 	q := h.client()
 	h.begin(a, 0, 1)
@@ -135,7 +135,7 @@ func TestLimitOfAllEngines(t *testing.T) {
 	h.lease = 30 * time.Second
 	limit := map[string]int{"double": 2}
 	p, q := h.queue(), h.queue()
-	a, b := h.engine(p, limit, step.RemoteOptions{}), h.engine(q, limit, step.RemoteOptions{})
+	a, b := h.engine(p, limit, runs.RemoteOptions{}), h.engine(q, limit, runs.RemoteOptions{})
 	at := func(int) { <-time.After(20 * time.Millisecond) }
 	h.worker(a.d, worker.Options{Name: "a", AtOnce: 5}, at)
 	h.worker(b.d, worker.Options{Name: "b", AtOnce: 5}, at)
@@ -155,7 +155,7 @@ func TestLimitOfAllEngines(t *testing.T) {
 func TestWorkerOfAHintIsLost(t *testing.T) {
 	h := newHinted(t, nil)
 	h.lease = time.Second
-	a, b := h.engine(h.queue(), nil, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2}}), h.engine(h.queue(), nil, step.RemoteOptions{})
+	a, b := h.engine(h.queue(), nil, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2}}), h.engine(h.queue(), nil, runs.RemoteOptions{})
 	h.stream()
 	s, err := a.d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "lost", Tasks: []string{"double"}, AtOnce: 1})
 	if err != nil {
@@ -173,7 +173,7 @@ func TestWorkerOfAHintIsLost(t *testing.T) {
 // TestGaugesCountPublishedTasks as of the last look at all tasks.
 func TestGaugesCountPublishedTasks(t *testing.T) {
 	h := newHinted(t, nil)
-	e := h.engine(h.queue(), nil, step.RemoteOptions{Group: "gpu"})
+	e := h.engine(h.queue(), nil, runs.RemoteOptions{Group: "gpu"})
 	h.stream()
 	h.begin(e, 0, 3)
 	h.messages(3)

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
@@ -121,7 +122,7 @@ type engine struct {
 }
 
 // engine starts an engine. Without a queue it is one of before.
-func (h *hinted) engine(q hint.Queue, atOnce map[string]int, step step.RemoteOptions) *engine {
+func (h *hinted) engine(q hint.Queue, atOnce map[string]int, step runs.RemoteOptions) *engine {
 	h.Helper()
 	l, err := ledger.Open(h.store, &ledger.Options{LeaseTTL: h.lease})
 	if err != nil {
@@ -143,7 +144,7 @@ func (h *hinted) engine(q hint.Queue, atOnce map[string]int, step step.RemoteOpt
 	return e
 }
 
-func remote(o step.RemoteOptions) func(context.Context, int) (int, error) {
+func remote(o runs.RemoteOptions) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, in int) (int, error) {
 		return step.RemoteWith[int](ctx, "double", "double", in, o)
 	}
@@ -274,7 +275,7 @@ func TestEachTaskHasOneHint(t *testing.T) {
 	h := newHinted(t, nil)
 	h.lease = 30 * time.Second // a machine that is slow tells nobody twice
 	p, q := h.queue(), h.queue()
-	a, b := h.engine(p, nil, step.RemoteOptions{}), h.engine(q, nil, step.RemoteOptions{})
+	a, b := h.engine(p, nil, runs.RemoteOptions{}), h.engine(q, nil, runs.RemoteOptions{})
 	h.worker(a.d, worker.Options{Name: "a", AtOnce: 2}, nil)
 	h.worker(b.d, worker.Options{Name: "b", AtOnce: 2}, nil)
 	<-p.used
@@ -301,7 +302,7 @@ func TestEachTaskHasOneHint(t *testing.T) {
 // TestLostHints: the stream is purged and deleted, again and again.
 func TestLostHints(t *testing.T) {
 	h := newHinted(t, nil)
-	a, b := h.engine(h.queue(), nil, step.RemoteOptions{}), h.engine(h.queue(), nil, step.RemoteOptions{})
+	a, b := h.engine(h.queue(), nil, runs.RemoteOptions{}), h.engine(h.queue(), nil, runs.RemoteOptions{})
 	s := h.stream()
 	disturb := func(n int) {
 		var err error
@@ -325,7 +326,7 @@ func TestLostHints(t *testing.T) {
 // TestNATSIsRestarted: engines go on without the queue, and use it again when it is back.
 func TestNATSIsRestarted(t *testing.T) {
 	h := newHinted(t, nil)
-	a, b := h.engine(h.queue(), nil, step.RemoteOptions{}), h.engine(h.queue(), nil, step.RemoteOptions{})
+	a, b := h.engine(h.queue(), nil, runs.RemoteOptions{}), h.engine(h.queue(), nil, runs.RemoteOptions{})
 	h.stream()
 	h.worker(a.d, worker.Options{Name: "a"}, nil)
 	h.worker(b.d, worker.Options{Name: "b"}, nil)
@@ -361,7 +362,7 @@ func TestNATSIsRestarted(t *testing.T) {
 // TestWithoutJetStream: engines find tasks as ever.
 func TestWithoutJetStream(t *testing.T) {
 	h := newHinted(t, func(o *server.Options) { o.JetStream = false })
-	a, b := h.engine(h.queue(), nil, step.RemoteOptions{}), h.engine(h.queue(), nil, step.RemoteOptions{})
+	a, b := h.engine(h.queue(), nil, runs.RemoteOptions{}), h.engine(h.queue(), nil, runs.RemoteOptions{})
 	h.worker(a.d, worker.Options{Name: "a"}, nil)
 	h.worker(b.d, worker.Options{Name: "b"}, nil)
 	h.begin(a, 0, 20)

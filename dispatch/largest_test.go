@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/ledger"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -26,7 +26,7 @@ func TestLargestOfEach(t *testing.T) {
 	for name, o := range map[string]*ledger.Options{"plain": nil, "sealed": {Cipher: keys}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHostWith(t, memstore.New(), o, step.RemoteOptions{})
+				h := newHostWith(t, memstore.New(), o, runs.RemoteOptions{})
 				w := h.connect("short")
 				res, err := h.app.Run(t.Context(), "t", string(text(task.MaxInput)[1:task.MaxInput-1]))
 				if err != nil || res.Status != posthouse.StatusWaiting {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -35,7 +35,7 @@ func TestAClaimIsGoodForItsSessionOnly(t *testing.T) {
 	for _, store := range stores(t) {
 		synctest.Test(t, func(t *testing.T) {
 			opened := store.open(t)
-			a, b := newHost(t, opened, step.RemoteOptions{}), newHost(t, opened, step.RemoteOptions{})
+			a, b := newHost(t, opened, runs.RemoteOptions{}), newHost(t, opened, runs.RemoteOptions{})
 			former, holder := a.connect("former"), ""
 			a.run("t")
 			old := a.claim(former)
@@ -79,7 +79,7 @@ func TestAClaimIsGoodForItsSessionOnly(t *testing.T) {
 func TestAWorkerSignalsAsItself(t *testing.T) {
 	for _, store := range stores(t) {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHost(t, store.open(t), step.RemoteOptions{})
+			h := newHost(t, store.open(t), runs.RemoteOptions{})
 			w := h.connectFor("w1", 2)
 			h.run("mine")
 			c := h.claim(w)
@@ -129,7 +129,7 @@ func TestAWorkerSignalsAsItself(t *testing.T) {
 // it takes the place of, is the engine's to say.
 func TestQuestionsThatWorkersMayNotAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, stores(t)[0].open(t), step.RemoteOptions{})
+		h := newHost(t, stores(t)[0].open(t), runs.RemoteOptions{})
 		w := h.connect("w1")
 		h.run("t")
 		c := h.claim(w)

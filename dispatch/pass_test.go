@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -28,7 +28,7 @@ func TestSessionsAndClaimsBelongToAToken(t *testing.T) {
 	for _, store := range stores(t) {
 		synctest.Test(t, func(t *testing.T) {
 			opened := store.open(t)
-			a, b := newHost(t, opened, step.RemoteOptions{}), newHost(t, opened, step.RemoteOptions{})
+			a, b := newHost(t, opened, runs.RemoteOptions{}), newHost(t, opened, runs.RemoteOptions{})
 			alice, mallory := a.outside("alice"), a.outside("mallory")
 			s, err := a.d.Connect(alice, task.Hello{Protocol: task.Protocol, Worker: "ceo", Tasks: []string{"fetch"}, AtOnce: 1})
 			if err != nil {
@@ -76,7 +76,7 @@ func TestSessionsAndClaimsBelongToAToken(t *testing.T) {
 // pass allows less.
 func TestPassesNameGroupsAndTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{Group: "gpu"})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{Group: "gpu"})
 		hello := task.Hello{Protocol: task.Protocol, Worker: "w", Group: "gpu", Tasks: []string{"fetch"}, AtOnce: 1}
 		for what, c := range map[string]struct {
 			pass  task.Pass
@@ -108,7 +108,7 @@ func TestPassesNameGroupsAndTasks(t *testing.T) {
 // TestSessionsAreBounded for each pass. What ended makes room at once.
 func TestSessionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		hello := task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"fetch"}, AtOnce: 1}
 		var last string
 		for i := range 2000 {
@@ -153,7 +153,7 @@ func (s *countingStore) Find(ctx context.Context, id posthouse.ID) (posthouse.Re
 func TestHeartbeatsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &countingStore{Store: memstore.New()}
-		h := newHost(t, store, step.RemoteOptions{})
+		h := newHost(t, store, runs.RemoteOptions{})
 		s := h.connectFor("w", 10_000)
 		have := make([]task.ClaimID, 10_001)
 		for i := range have {
@@ -178,7 +178,7 @@ func TestHeartbeatsAreBounded(t *testing.T) {
 // TestSessionsAreNoOtherSlots: an id that a client sends names a session and nothing else in the
 // store.
 func TestSessionsAreNoOtherSlots(t *testing.T) {
-	h := newHost(t, memstore.New(), step.RemoteOptions{})
+	h := newHost(t, memstore.New(), runs.RemoteOptions{})
 	key := posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: "engine-1"}
 	value, err := json.Marshal(task.Hello{Protocol: 1, Worker: "w", Tasks: []string{"fetch"}, AtOnce: 1})
 	if err != nil {
@@ -202,7 +202,7 @@ func TestSessionsAreNoOtherSlots(t *testing.T) {
 // name makes a line in the queue that engines share.
 func TestNamesOfTasksAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		connect := func(pass string, i int) error {
 			hello := task.Hello{Protocol: task.Protocol, Worker: "w", Group: "gpu", Tasks: []string{fmt.Sprint("task-", i), "fetch"}, AtOnce: 1}
 			ctx := task.WithPass(t.Context(), &task.Pass{Name: pass, Groups: []string{task.Any}, Tasks: []string{task.Any}})

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
@@ -32,7 +33,7 @@ func newYard(t testing.TB, o *dispatch.Options) *yard {
 	}
 	y := &yard{TB: t, l: l}
 	y.app, err = flow.New("f", func(ctx context.Context, group string) (int, error) {
-		return step.RemoteWith[int](ctx, "get", "fetch", group, step.RemoteOptions{Group: group})
+		return step.RemoteWith[int](ctx, "get", "fetch", group, runs.RemoteOptions{Group: group})
 	}).Open(l, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -39,7 +39,7 @@ func (h *host) record(c *task.Claim, within, name string, size int) error {
 func TestRecordsComeInPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		c := a.claim(w)
@@ -104,7 +104,7 @@ func TestRecordsComeInPages(t *testing.T) {
 func TestStepsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		c := a.claim(w)
@@ -167,7 +167,7 @@ func TestHandlersOfAnotherVersionAskAgain(t *testing.T) {
 	for _, s := range stores(t) {
 		t.Run(s.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHost(t, s.open(t), step.RemoteOptions{})
+				h := newHost(t, s.open(t), runs.RemoteOptions{})
 				old := h.connect("w1")
 				h.run("t")
 				asks := func(session, text string) *posthouse.Gate {

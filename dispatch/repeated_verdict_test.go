@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -28,7 +28,7 @@ func TestRepeatedVerdict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHost(t, memstore.New(), step.RemoteOptions{})
+				h := newHost(t, memstore.New(), runs.RemoteOptions{})
 				w := h.connect("w1")
 				h.run("t")
 				claim := h.claim(w)

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -63,7 +63,7 @@ func TestRetriesThatRace(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := memstore.New()
 			late := &interrupted{Store: store}
-			a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, late, step.RemoteOptions{})
+			a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, late, runs.RemoteOptions{})
 			c := a.fail("t", a.connect("w1"))
 			late.n, late.then = n, func() {
 				reached = true

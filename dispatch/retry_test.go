@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
@@ -32,7 +33,7 @@ func (h *host) open(thread string) (ids []posthouse.ID) {
 // TestRetryTwice opens one gate, and says which that is.
 func TestRetryTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		w := h.connect("w1")
 		c := h.fail("t", w)
 		again, err := h.d.Retry(t.Context(), c.ID.Gate, "alice")
@@ -57,7 +58,7 @@ func TestRetryTwice(t *testing.T) {
 // TestRetryAtOnce: of many that retry a task at once, one opens it.
 func TestRetryAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		c := h.fail("t", h.connect("w1"))
 		var group sync.WaitGroup
 		errs := make(chan error, 10)
@@ -85,11 +86,11 @@ func TestRetryAtOnce(t *testing.T) {
 }
 
 // careful is a program that deals with the failure of its task.
-func careful(t *testing.T, l *ledger.Ledger, o step.RemoteOptions) *flow.App[string, string] {
+func careful(t *testing.T, l *ledger.Ledger, o runs.RemoteOptions) *flow.App[string, string] {
 	t.Helper()
 	app, err := flow.New("careful", func(ctx context.Context, url string) (string, error) {
 		page, err := step.RemoteWith[string](ctx, "get", "fetch", url, o)
-		var gone *step.RemoteError
+		var gone *runs.RemoteError
 		if errors.As(err, &gone) || errors.Is(err, posthouse.ErrExpired) {
 			return step.Do(ctx, "excuse", func(context.Context) (string, error) { return "no page", nil })
 		}
@@ -105,8 +106,8 @@ func careful(t *testing.T, l *ledger.Ledger, o step.RemoteOptions) *flow.App[str
 // iteration and as much time. A second retry of the failure opens nothing.
 func TestRetryOnAnotherBranch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
-		app := careful(t, h.l, step.RemoteOptions{Expires: time.Hour})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
+		app := careful(t, h.l, runs.RemoteOptions{Expires: time.Hour})
 		if _, err := app.Run(t.Context(), "t", "http://x"); err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +157,7 @@ func TestRetryOnAnotherBranch(t *testing.T) {
 // task, which is retried in place.
 func TestRetryBesideAnotherHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		app, err := flow.New("two", func(ctx context.Context, url string) (string, error) {
 			g := step.NewGroup(ctx, nil)
 			fetch := func(ctx context.Context) (string, error) { return step.Remote[string](ctx, "get", "fetch", url) }

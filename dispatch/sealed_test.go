@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/ledger"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -24,7 +24,7 @@ func TestSlotsOfEncryptedThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := memstore.New()
-		h := newHostWith(t, store, &ledger.Options{Cipher: keys}, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 9}})
+		h := newHostWith(t, store, &ledger.Options{Cipher: keys}, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 9}})
 		h.run("t")
 		h.run("u")
 		w := h.connect("w1")

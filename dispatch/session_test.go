@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -29,7 +29,7 @@ func wantGone(t *testing.T, store posthouse.Store, session string) {
 func TestDisconnectAtAnotherEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		c := a.claim(w)
@@ -66,7 +66,7 @@ func TestDisconnectAtAnotherEngine(t *testing.T) {
 func TestASessionEndedElsewhereIsNotSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		a.claim(w)
@@ -95,7 +95,7 @@ func TestASessionEndedElsewhereIsNotSilent(t *testing.T) {
 func TestDeadSessionsLeaveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		a.run("t")
 		a.claim(w)
@@ -130,7 +130,7 @@ func (s *slowStore) Slot(ctx context.Context, key posthouse.SlotKey, op posthous
 func TestStalledHeartbeatFreesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{closedStore: closedStore{Store: memstore.New()}}
-		h := newHost(t, store, step.RemoteOptions{})
+		h := newHost(t, store, runs.RemoteOptions{})
 		w := h.connect("w1")
 		store.stall.Store(int64(8 * time.Second))
 		stalled := make(chan error)
@@ -158,7 +158,7 @@ func TestStalledHeartbeatFreesNothing(t *testing.T) {
 func TestMovedWorkerIsNotSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{closedStore: closedStore{Store: memstore.New()}}
-		a, b := newHost(t, store, step.RemoteOptions{}), newHost(t, store.Store, step.RemoteOptions{})
+		a, b := newHost(t, store, runs.RemoteOptions{}), newHost(t, store.Store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		for range 10 {
 			time.Sleep(time.Second)
@@ -206,7 +206,7 @@ func TestSessionReturnsWhileItIsLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		late := &disturbed{Store: store}
-		a, b := newHost(t, late, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, late, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		w := a.connect("w1")
 		for range 3 { // it has moved
 			time.Sleep(500 * time.Millisecond)

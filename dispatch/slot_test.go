@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/ledger"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -22,7 +22,7 @@ func TestTheLargestSlot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := newHostWith(t, memstore.New(), &ledger.Options{Cipher: keys}, step.RemoteOptions{})
+		h := newHostWith(t, memstore.New(), &ledger.Options{Cipher: keys}, runs.RemoteOptions{})
 		h.run("t")
 		c := h.claim(h.connect(strings.Repeat("<", posthouse.MaxID)))
 		want := bytes.Repeat([]byte("x"), task.MaxSlot)
@@ -41,7 +41,7 @@ func TestTheLargestSlot(t *testing.T) {
 // TestAnEmptySlot is not one that nothing was saved to, nor one that was cleared.
 func TestAnEmptySlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		h.run("t")
 		c := h.claim(h.connect("w"))
 		if have, err := h.d.Load(t.Context(), c.ID); err != nil || have != nil {

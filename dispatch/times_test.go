@@ -10,7 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/retain"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -29,7 +29,7 @@ func TestTimesSurviveAnEngine(t *testing.T) {
 			t.Run(name+" over "+away.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					store := memstore.New()
-					o := step.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: due, MaxBackoff: due, LoopDelay: due}}
+					o := runs.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: due, MaxBackoff: due, LoopDelay: due}}
 					first := newHost(t, store, o)
 					first.run("t")
 					c := first.claim(first.connect("w1"))
@@ -69,7 +69,7 @@ func TestLoopLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHost(t, memstore.New(), step.RemoteOptions{Limits: c.limits})
+				h := newHost(t, memstore.New(), runs.RemoteOptions{Limits: c.limits})
 				w := h.connect("w1")
 				h.run("t")
 				for i := range c.iterations {
@@ -80,7 +80,7 @@ func TestLoopLimits(t *testing.T) {
 					h.resolve(claim, task.Verdict{Action: task.Continue})
 				}
 				_, err := h.app.Resume(t.Context(), "t")
-				var failed *step.RemoteError
+				var failed *runs.RemoteError
 				if !errors.As(err, &failed) || !strings.Contains(failed.Reason, c.reason) {
 					t.Errorf("Resume: error %v, not %q", err, c.reason)
 				}
@@ -92,7 +92,7 @@ func TestLoopLimits(t *testing.T) {
 // TestRetrySchedule doubles the wait before each attempt up to the longest.
 func TestRetrySchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 5, Backoff: 10 * time.Second, MaxBackoff: 30 * time.Second}})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 5, Backoff: 10 * time.Second, MaxBackoff: 30 * time.Second}})
 		w := h.connect("w1")
 		h.run("t")
 		c := h.claim(w)
@@ -106,7 +106,7 @@ func TestRetrySchedule(t *testing.T) {
 		}
 		h.resolve(c, task.Verdict{Action: task.Fail, Reason: "no route"})
 		_, err := h.app.Resume(t.Context(), "t")
-		var failed *step.RemoteError
+		var failed *runs.RemoteError
 		if !errors.As(err, &failed) || failed.Attempts != 5 {
 			t.Errorf("Resume: error %v", err)
 		}
@@ -122,7 +122,7 @@ func TestSlotsOutliveTheirRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := memstore.New()
-				h := newHost(t, store, step.RemoteOptions{})
+				h := newHost(t, store, runs.RemoteOptions{})
 				h.run("t")
 				c := h.claim(h.connect("w1"))
 				if err := h.d.Save(t.Context(), c.ID, 1, []byte("mine")); err != nil {
@@ -165,7 +165,7 @@ func TestClaimAfterItsSlotWasDeleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHost(t, memstore.New(), step.RemoteOptions{})
+				h := newHost(t, memstore.New(), runs.RemoteOptions{})
 				w := h.connect("w1")
 				h.run("t")
 				for range 3 { // claims of one attempt, which end with their session
@@ -202,7 +202,7 @@ func TestClaimAfterItsSlotWasDeleted(t *testing.T) {
 // TestATaskWhoseThreadIsDeleted is lost: its worker hears of it.
 func TestATaskWhoseThreadIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		w := h.connect("w1")
 		h.run("t")
 		c := h.claim(w)

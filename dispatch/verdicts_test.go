@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -44,7 +44,7 @@ func TestRepeatedVerdictIsRecordedOnce(t *testing.T) {
 }
 
 func wantOnce(t *testing.T, name string, limits posthouse.TaskLimits, v task.Verdict) {
-	h := newHost(t, memstore.New(), step.RemoteOptions{Limits: limits})
+	h := newHost(t, memstore.New(), runs.RemoteOptions{Limits: limits})
 	h.run("t")
 	w := h.connect("w1")
 	c := h.claim(w)
@@ -104,7 +104,7 @@ func (s *closedStore) Slot(ctx context.Context, key posthouse.SlotKey, op postho
 func TestVerdictWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &closedStore{Store: memstore.New()}
-		h := newHost(t, store, step.RemoteOptions{})
+		h := newHost(t, store, runs.RemoteOptions{})
 		h.run("t")
 		c := h.claim(h.connect("w1"))
 		v := task.Verdict{Action: task.Complete, Output: json.RawMessage("1")}
@@ -136,7 +136,7 @@ func (s *deafStore) Slot(ctx context.Context, key posthouse.SlotKey, op posthous
 func TestAClaimIsNotLostWhileItsWorkerCannotBeLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &deafStore{Store: memstore.New()}
-		a, b := newHost(t, store.Store, step.RemoteOptions{}), newHost(t, store, step.RemoteOptions{})
+		a, b := newHost(t, store.Store, runs.RemoteOptions{}), newHost(t, store, runs.RemoteOptions{})
 		a.run("t")
 		c := a.claim(a.connect("w1"))
 		v := task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -37,7 +37,7 @@ func (h *host) claimLater(session string) <-chan answered {
 // room for, because nobody may hear its answer.
 func TestClaimsOfASessionAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		w, other := h.connectFor("w1", 2), h.connectFor("w2", 1_000)
 		first, second, third := h.claimLater(w), h.claimLater(w), h.claimLater(w)
 		select {
@@ -76,7 +76,7 @@ func TestClaimsOfASessionAreBounded(t *testing.T) {
 // TestWaitingClaimsEndWithTheirSession, whether it is ended or silent.
 func TestWaitingClaimsEndWithTheirSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), step.RemoteOptions{})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		w := h.connect("w1")
 		left := h.claimLater(w)
 		time.Sleep(time.Second)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
 )
@@ -28,8 +28,8 @@ func (h *host) workers() []task.WorkerInfo {
 func TestWorkersOfAllEngines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a := newHostWith(t, store, &ledger.Options{Owner: "a"}, step.RemoteOptions{})
-		b := newHostWith(t, store, &ledger.Options{Owner: "b"}, step.RemoteOptions{})
+		a := newHostWith(t, store, &ledger.Options{Owner: "a"}, runs.RemoteOptions{})
+		b := newHostWith(t, store, &ledger.Options{Owner: "b"}, runs.RemoteOptions{})
 		lease := a.l.Core().Config.LeaseTTL
 		time.Sleep(lease) // behind the first look, whose list of workers counts for a while
 		w1, w2, w3 := a.connect("w1"), b.connect("w2"), b.connect("w3")
@@ -77,8 +77,8 @@ func TestTasksWithoutWorkersWait(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		store := memstore.New()
-		a := newHostWith(t, store, &ledger.Options{Owner: "a"}, step.RemoteOptions{Group: "gpu"})
-		b := newHostWith(t, store, &ledger.Options{Owner: "b"}, step.RemoteOptions{})
+		a := newHostWith(t, store, &ledger.Options{Owner: "a"}, runs.RemoteOptions{Group: "gpu"})
+		b := newHostWith(t, store, &ledger.Options{Owner: "b"}, runs.RemoteOptions{})
 		a.run("t")
 		want := func(n int) {
 			t.Helper()

@@ -11,34 +11,6 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// OnBusy says what a run does when another one has its thread, in this process or in
-// another. A process that died has a thread until its lease is over.
-type OnBusy = engine.OnBusy
-
-// The strategies.
-//
-// Enqueue serves first come, first served within this process. Behind a run of
-// another process each caller looks again at least each second, and the first to look
-// gets the thread. A flow must not enqueue a run of its own thread: it would wait
-// for itself.
-//
-// Interrupt and Rollback cancel the other run as [ledger.Ledger.Cancel] does
-// and wait until it has ended. A run of another process learns of it at its
-// next commit. If the other ends by itself first, its result counts. Both are for
-// calls with an input, whose run is an execution of its own. With Interrupt [Previous]
-// is what the last execution that was done returned.
-//
-// Rollback also takes the branch back to what it was before the input of the
-// cancelled run. A checkpoint of kind update, whose Source is the earlier one, restores
-// its state, and the new input follows it; nothing leaves the history. What steps did
-// to the world is not undone, and gates that the input had cancelled stay cancelled.
-const (
-	Reject    = engine.Reject    // fail with [posthouse.ErrBusy]
-	Enqueue   = engine.Enqueue   // wait in line
-	Interrupt = engine.Interrupt // cancel the other
-	Rollback  = engine.Rollback  // cancel the other and go on from before its input
-)
-
 // Repeated returns the result of the execution that RunOptions.Run names, nil if the
 // branch has none. [posthouse.ErrExists] for another input than it had.
 func (r *run[In, Out]) Repeated(ctx context.Context, in *In) (*Result[Out], error) {

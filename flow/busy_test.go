@@ -14,25 +14,26 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-func onBusy(b flow.OnBusy) flow.RunOptions { return flow.RunOptions{OnBusy: b} }
+func onBusy(b runs.OnBusy) flow.RunOptions { return flow.RunOptions{OnBusy: b} }
 
 func TestEnqueueIsFirstComeFirstServed(t *testing.T) {
 	s := newStage(t, owned(t, memstore.New(), "one"))
 	var hs []*flow.Handle[string]
 	for i := range 6 {
-		hs = append(hs, s.start(t, fmt.Sprint(i), onBusy(flow.Enqueue)))
+		hs = append(hs, s.start(t, fmt.Sprint(i), onBusy(runs.Enqueue)))
 	}
 	if err := hs[3].Cancel(t.Context(), "changed my mind"); err != nil {
 		t.Fatal(err)
 	}
 	<-s.runs
 	close(s.let)
-	wantEnd(t, hs[5], flow.Done, posthouse.StatusDone, "01245")
-	if _, err := hs[3].Result(); !errors.Is(err, posthouse.ErrCancelled) || hs[3].Reason() != flow.Cancelled {
+	wantEnd(t, hs[5], runs.Done, posthouse.StatusDone, "01245")
+	if _, err := hs[3].Result(); !errors.Is(err, posthouse.ErrCancelled) || hs[3].Reason() != runs.Cancelled {
 		t.Error("cancelled in line:", err, hs[3].Reason())
 	}
 }
@@ -43,15 +44,15 @@ func TestEnqueueGivesUp(t *testing.T) {
 	first := s.start(t, "1")
 	<-s.runs
 	ctx, cancel := context.WithCancel(t.Context())
-	second := must(s.app.Start(ctx, "t", "2", onBusy(flow.Enqueue)))(t)
-	third := s.start(t, "3", onBusy(flow.Enqueue))
+	second := must(s.app.Start(ctx, "t", "2", onBusy(runs.Enqueue)))(t)
+	third := s.start(t, "3", onBusy(runs.Enqueue))
 	cancel()
-	if _, err := second.Result(); !errors.Is(err, context.Canceled) || second.Reason() != flow.Failed {
+	if _, err := second.Result(); !errors.Is(err, context.Canceled) || second.Reason() != runs.Failed {
 		t.Error(err)
 	}
 	close(s.let)
-	wantEnd(t, first, flow.Done, posthouse.StatusDone, "1")
-	wantEnd(t, third, flow.Done, posthouse.StatusDone, "13")
+	wantEnd(t, first, runs.Done, posthouse.StatusDone, "1")
+	wantEnd(t, third, runs.Done, posthouse.StatusDone, "13")
 }
 
 // What was done before stays, for the next execution to go on from; so does the
@@ -61,17 +62,17 @@ func TestInterrupt(t *testing.T) {
 	first := s.start(t, "1")
 	<-s.runs
 	s.let <- struct{}{}
-	wantEnd(t, first, flow.Done, posthouse.StatusDone, "1")
+	wantEnd(t, first, runs.Done, posthouse.StatusDone, "1")
 	old := s.start(t, "2")
 	<-s.runs
-	young := s.start(t, "3", onBusy(flow.Interrupt))
-	wantEnd(t, old, flow.Cancelled, posthouse.StatusCancelled, "")
+	young := s.start(t, "3", onBusy(runs.Interrupt))
+	wantEnd(t, old, runs.Cancelled, posthouse.StatusCancelled, "")
 	if in := <-s.runs; in != "3" {
 		t.Error("runs", in)
 	}
 	close(s.let)
-	wantEnd(t, young, flow.Done, posthouse.StatusDone, "13")
-	wantEnd(t, s.start(t, "4", onBusy(flow.Interrupt)), flow.Done, posthouse.StatusDone, "134")
+	wantEnd(t, young, runs.Done, posthouse.StatusDone, "13")
+	wantEnd(t, s.start(t, "4", onBusy(runs.Interrupt)), runs.Done, posthouse.StatusDone, "134")
 	if got := steps(t, s.app, "t"); got != "input a b node input a cancel input a b node input a b node " {
 		t.Error("history", got)
 	}
@@ -83,19 +84,19 @@ func TestRollback(t *testing.T) {
 	s := newStage(t, owned(t, memstore.New(), "one"))
 	first := s.start(t, "1")
 	<-s.runs
-	second := s.start(t, "2", onBusy(flow.Rollback))
-	wantEnd(t, first, flow.Cancelled, posthouse.StatusCancelled, "")
+	second := s.start(t, "2", onBusy(runs.Rollback))
+	wantEnd(t, first, runs.Cancelled, posthouse.StatusCancelled, "")
 	<-s.runs
 	s.let <- struct{}{}
-	base := wantEnd(t, second, flow.Done, posthouse.StatusDone, "2")
+	base := wantEnd(t, second, runs.Done, posthouse.StatusDone, "2")
 
 	third := s.start(t, "3")
 	<-s.runs
-	fourth := s.start(t, "4", onBusy(flow.Rollback))
-	gone := wantEnd(t, third, flow.Cancelled, posthouse.StatusCancelled, "")
+	fourth := s.start(t, "4", onBusy(runs.Rollback))
+	gone := wantEnd(t, third, runs.Cancelled, posthouse.StatusCancelled, "")
 	<-s.runs
 	close(s.let)
-	last := wantEnd(t, fourth, flow.Done, posthouse.StatusDone, "24")
+	last := wantEnd(t, fourth, runs.Done, posthouse.StatusDone, "24")
 	var restored *flow.Snapshot[string, string]
 	for c, err := range s.app.History(t.Context(), "t") {
 		if err != nil {
@@ -112,13 +113,13 @@ func TestRollback(t *testing.T) {
 		t.Errorf("the past is %+v", old)
 	}
 	// Nothing to roll back: the other had ended by itself.
-	wantEnd(t, s.start(t, "5", onBusy(flow.Rollback)), flow.Done, posthouse.StatusDone, "245")
+	wantEnd(t, s.start(t, "5", onBusy(runs.Rollback)), runs.Done, posthouse.StatusDone, "245")
 }
 
 // Behind a run of another process a waiting one looks again; interrupting asks
 // the other, which hears of it with its next commit.
 func TestOnBusyAcrossProcesses(t *testing.T) {
-	for _, b := range []flow.OnBusy{flow.Enqueue, flow.Interrupt} {
+	for _, b := range []runs.OnBusy{runs.Enqueue, runs.Interrupt} {
 		synctest.Test(t, func(t *testing.T) {
 			store := memstore.New()
 			one := newStage(t, owned(t, store, "one"))
@@ -129,12 +130,12 @@ func TestOnBusyAcrossProcesses(t *testing.T) {
 			time.Sleep(5 * time.Second) // its holder lives: nobody but the lease rules says otherwise
 			close(one.let)
 			close(two.let)
-			if b == flow.Interrupt {
-				wantEnd(t, old, flow.Cancelled, posthouse.StatusCancelled, "")
-				wantEnd(t, young, flow.Done, posthouse.StatusDone, "2")
+			if b == runs.Interrupt {
+				wantEnd(t, old, runs.Cancelled, posthouse.StatusCancelled, "")
+				wantEnd(t, young, runs.Done, posthouse.StatusDone, "2")
 			} else {
-				wantEnd(t, old, flow.Done, posthouse.StatusDone, "1")
-				wantEnd(t, young, flow.Done, posthouse.StatusDone, "12")
+				wantEnd(t, old, runs.Done, posthouse.StatusDone, "1")
+				wantEnd(t, young, runs.Done, posthouse.StatusDone, "12")
 			}
 		})
 	}
@@ -149,7 +150,7 @@ func TestWaitForAThread(t *testing.T) {
 		two := newStage(t, owned(t, store, "two"))
 		old := one.start(t, "1")
 		<-one.runs
-		for _, b := range []flow.OnBusy{flow.Reject, flow.Enqueue} {
+		for _, b := range []runs.OnBusy{runs.Reject, runs.Enqueue} {
 			begun := time.Now()
 			_, err := two.app.Run(t.Context(), "t", "2", flow.RunOptions{Wait: 7 * time.Second, OnBusy: b})
 			var e *posthouse.Error
@@ -171,7 +172,7 @@ func TestWaitForAThread(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		wantEnd(t, old, flow.Done, posthouse.StatusDone, "1")
+		wantEnd(t, old, runs.Done, posthouse.StatusDone, "1")
 	})
 }
 
@@ -190,7 +191,7 @@ func TestNewInputBehindALostRunThatWasCancelled(t *testing.T) {
 		if err := lost.Close(); err != nil { // its process is gone
 			t.Fatal(err)
 		}
-		res, err := s.app.Run(t.Context(), "t", "2", onBusy(flow.Enqueue))
+		res, err := s.app.Run(t.Context(), "t", "2", onBusy(runs.Enqueue))
 		if wantStatus(t, res, err, posthouse.StatusDone); res.Output != "2" {
 			t.Errorf("%+v", res)
 		}
@@ -206,13 +207,13 @@ func TestRunIDStartsOnce(t *testing.T) {
 		s := newStage(t, owned(t, memstore.New(), "one"))
 		hs := []*flow.Handle[string]{s.start(t, "1", flow.RunOptions{Run: "once"})}
 		<-s.runs
-		for _, b := range []flow.OnBusy{flow.Reject, flow.Enqueue, flow.Interrupt, flow.Rollback, flow.Reject} {
+		for _, b := range []runs.OnBusy{runs.Reject, runs.Enqueue, runs.Interrupt, runs.Rollback, runs.Reject} {
 			hs = append(hs, s.start(t, "1", flow.RunOptions{Run: "once", OnBusy: b}))
 			synctest.Wait()
 		}
 		s.let <- struct{}{}
 		for _, h := range hs {
-			if r := wantEnd(t, h, flow.Done, posthouse.StatusDone, "1"); r.Run != "once" {
+			if r := wantEnd(t, h, runs.Done, posthouse.StatusDone, "1"); r.Run != "once" {
 				t.Error(r.Run)
 			}
 		}
@@ -233,7 +234,7 @@ func TestRunIDElsewhere(t *testing.T) {
 	one, two := newStage(t, owned(t, store, "one")), newStage(t, owned(t, store, "two"))
 	h := one.start(t, "1", flow.RunOptions{Run: "r"})
 	<-one.runs
-	for _, b := range []flow.OnBusy{flow.Reject, flow.Enqueue, flow.Interrupt} {
+	for _, b := range []runs.OnBusy{runs.Reject, runs.Enqueue, runs.Interrupt} {
 		res, err := two.app.Run(t.Context(), "t", "1", flow.RunOptions{Run: "r", OnBusy: b})
 		wantStatus(t, res, err, posthouse.StatusRunning)
 	}
@@ -243,7 +244,7 @@ func TestRunIDElsewhere(t *testing.T) {
 		t.Error(err)
 	}
 	close(one.let)
-	wantEnd(t, h, flow.Done, posthouse.StatusDone, "1")
+	wantEnd(t, h, runs.Done, posthouse.StatusDone, "1")
 }
 
 func TestOnBusyIsChecked(t *testing.T) {
@@ -251,7 +252,7 @@ func TestOnBusyIsChecked(t *testing.T) {
 	a := app(w, func(context.Context, int) (int, error) { return 1, nil }, nil)
 	_, err := a.Run(t.Context(), "t", 1, onBusy(99))
 	wantCode(t, err, posthouse.ErrInvalid)
-	_, err = a.ResumeStart(t.Context(), "t", onBusy(flow.Rollback))
+	_, err = a.ResumeStart(t.Context(), "t", onBusy(runs.Rollback))
 	wantCode(t, err, posthouse.ErrInvalid)
 	_, err = a.Start(t.Context(), "t", 1, flow.RunOptions{}, flow.RunOptions{})
 	wantCode(t, err, posthouse.ErrInvalid)
@@ -276,7 +277,7 @@ func TestRunsAtOnce(t *testing.T) {
 		}).Open(l, nil))(t)
 		var all sync.WaitGroup
 		for i := range 12 {
-			o := onBusy(flow.OnBusy(rnd.IntN(4)))
+			o := onBusy(runs.OnBusy(rnd.IntN(4)))
 			if rnd.IntN(3) == 0 {
 				o.Run = fmt.Sprint("id-", rnd.IntN(2))
 			}
@@ -330,7 +331,7 @@ func TestReplayOfABusyThread(t *testing.T) {
 	}
 	replayed := make(chan *flow.Result[string])
 	go func() {
-		out, err := s.app.Replay(t.Context(), input, onBusy(flow.Enqueue))
+		out, err := s.app.Replay(t.Context(), input, onBusy(runs.Enqueue))
 		if err != nil {
 			t.Error(err)
 		}

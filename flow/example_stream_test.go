@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -32,22 +33,22 @@ func ExampleApp_Stream() {
 		})
 	}).Open(led, nil)
 
-	o := flow.RunOptions{Modes: []flow.StreamMode{flow.StreamMessages, flow.StreamCustom, flow.StreamUpdates}}
+	o := flow.RunOptions{Modes: []runs.StreamMode{runs.StreamMessages, runs.StreamCustom, runs.StreamUpdates}}
 	for e, err := range app.Stream(context.Background(), "chat-1", "truth", o) {
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
 		switch e.Kind {
-		case flow.EventMessage:
+		case runs.EventMessage:
 			fmt.Printf("%s says %q\n", e.Node, e.Text)
-		case flow.EventCustom:
+		case runs.EventCustom:
 			fmt.Println(e.Node, "reports", e.Value)
-		case flow.EventUpdate:
+		case runs.EventUpdate:
 			for _, v := range e.Updates {
 				fmt.Printf("%s is on record: %s\n", e.Node, v.Data)
 			}
-		case flow.EventEnd:
+		case runs.EventEnd:
 			fmt.Println("the end:", e.Output)
 		}
 	}
@@ -110,7 +111,7 @@ func ExampleInterrupt() {
 
 	first, _ := app.Start(ctx, "chat-1", "hello")
 	<-thinks
-	out, err := app.Run(ctx, "chat-1", "never mind", flow.RunOptions{OnBusy: flow.Interrupt})
+	out, err := app.Run(ctx, "chat-1", "never mind", flow.RunOptions{OnBusy: runs.Interrupt})
 	fmt.Println(out.Output, err)
 	_, err = first.Result()
 	fmt.Println(first.Reason(), err)

@@ -6,18 +6,6 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A Reason says how a run ended.
-type Reason = engine.Reason
-
-// The reasons. What is on record decides: where a run completed while it was cancelled,
-// the first of both that was recorded.
-const (
-	Running   = engine.Running   // it has not ended
-	Done      = engine.Done      // it is done, or parked: the result says which
-	Cancelled = engine.Cancelled // somebody cancelled it
-	Failed    = engine.Failed    // it returned an error
-)
-
 // A Handle is a run in the background. It is safe for concurrent use, and need not be
 // kept. Its methods:
 //

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -64,7 +65,7 @@ func (s *stage) start(t *testing.T, in string, o ...flow.RunOptions) *flow.Handl
 	return must(s.app.Start(t.Context(), "t", in, o...))(t)
 }
 
-func wantEnd(t *testing.T, h *flow.Handle[string], reason flow.Reason, status posthouse.Status, out string) *flow.Result[string] {
+func wantEnd(t *testing.T, h *flow.Handle[string], reason runs.Reason, status posthouse.Status, out string) *flow.Result[string] {
 	t.Helper()
 	res := must(h.Result())(t)
 	if h.Reason() != reason || res.Status != status || res.Output != out {
@@ -76,19 +77,19 @@ func wantEnd(t *testing.T, h *flow.Handle[string], reason flow.Reason, status po
 func TestHandleOfARunThatCompletes(t *testing.T) {
 	s := newStage(t, owned(t, memstore.New(), "one"))
 	h := s.start(t, "1")
-	if <-s.runs; h.Reason() != flow.Running {
+	if <-s.runs; h.Reason() != runs.Running {
 		t.Error("it has ended", h.Reason())
 	}
 	_, err := s.app.Start(t.Context(), "t", "2")
 	wantCode(t, err, posthouse.ErrBusy)
 	close(s.let)
 	<-h.Done()
-	wantEnd(t, h, flow.Done, posthouse.StatusDone, "1")
+	wantEnd(t, h, runs.Done, posthouse.StatusDone, "1")
 	if err := h.Cancel(t.Context(), "too late"); err != nil {
 		t.Error(err)
 	}
-	wantEnd(t, h, flow.Done, posthouse.StatusDone, "1")
-	wantEnd(t, must(s.app.ResumeStart(t.Context(), "t"))(t), flow.Done, posthouse.StatusDone, "1")
+	wantEnd(t, h, runs.Done, posthouse.StatusDone, "1")
+	wantEnd(t, must(s.app.ResumeStart(t.Context(), "t"))(t), runs.Done, posthouse.StatusDone, "1")
 }
 
 // Cancelling ends what is in flight; the step that did not complete is not on
@@ -106,7 +107,7 @@ func TestHandleCancels(t *testing.T) {
 		})
 	}
 	all.Wait()
-	wantEnd(t, h, flow.Cancelled, posthouse.StatusCancelled, "")
+	wantEnd(t, h, runs.Cancelled, posthouse.StatusCancelled, "")
 	if got := steps(t, s.app, "t"); got != "input a cancel " {
 		t.Error("history", got)
 	}
@@ -118,7 +119,7 @@ func TestHandleCancels(t *testing.T) {
 		t.Error("the function was executed again")
 	}
 	close(s.let)
-	wantEnd(t, s.start(t, "2"), flow.Done, posthouse.StatusDone, "2")
+	wantEnd(t, s.start(t, "2"), runs.Done, posthouse.StatusDone, "2")
 }
 
 // Whoever cancels, and wherever, also a function that fails of itself just then:
@@ -152,7 +153,7 @@ func TestLedgerCancelsARun(t *testing.T) {
 			if from == "elsewhere" {
 				close(let) // it learns of it with its next commit
 			}
-			wantEnd(t, h, flow.Cancelled, posthouse.StatusCancelled, "")
+			wantEnd(t, h, runs.Cancelled, posthouse.StatusCancelled, "")
 			if head := must(a.State(t.Context(), thread))(t); head.Kind != posthouse.KindCancel || head.Error != "stop" || head.By != "alice" {
 				t.Errorf("%s: head %+v", thread, head.Header)
 			}
@@ -201,7 +202,7 @@ func TestCancelOfARunThatParks(t *testing.T) {
 	l = must(ledger.Open(w.store, o))(t)
 	a := must(flow.New("order", order(w)).Open(l, nil))(t)
 	h := must(a.Start(t.Context(), "t", "book"))(t)
-	res := wantEnd(t, h, flow.Cancelled, posthouse.StatusCancelled, "")
+	res := wantEnd(t, h, runs.Cancelled, posthouse.StatusCancelled, "")
 	if len(res.Waiting) != 0 || must(a.State(t.Context(), "t"))(t).ID != res.Checkpoint {
 		t.Errorf("%+v", res)
 	}
@@ -225,7 +226,7 @@ func TestHandleDrains(t *testing.T) {
 	}).Open(l, nil))(t)
 	h = must(a.Start(t.Context(), "t", 1))(t)
 	close(ready)
-	wantEnd(t, h, flow.Done, posthouse.StatusRunning, "")
+	wantEnd(t, h, runs.Done, posthouse.StatusRunning, "")
 	w.want("[a]")
 	res, err := a.Resume(t.Context(), "t")
 	wantStatus(t, res, err, posthouse.StatusDone)
@@ -233,17 +234,17 @@ func TestHandleDrains(t *testing.T) {
 
 	drain := make(chan struct{}) // of a runner around it
 	close(drain)
-	wantEnd(t, must(a.Start(engine.WithDrain(t.Context(), drain), "u", 1))(t), flow.Done, posthouse.StatusRunning, "")
+	wantEnd(t, must(a.Start(engine.WithDrain(t.Context(), drain), "u", 1))(t), runs.Done, posthouse.StatusRunning, "")
 }
 
 func TestHandleOfAFailure(t *testing.T) {
 	w := newWorld(t)
 	a := app(w, func(context.Context, int) (string, error) { return "", errBoom }, nil)
 	h := must(a.Start(t.Context(), "t", 1))(t)
-	if _, err := h.Result(); !errors.Is(err, errBoom) || h.Reason() != flow.Failed {
+	if _, err := h.Result(); !errors.Is(err, errBoom) || h.Reason() != runs.Failed {
 		t.Fatal(err, h.Reason())
 	}
-	if err := h.Cancel(t.Context(), "late"); err != nil || h.Reason() != flow.Failed {
+	if err := h.Cancel(t.Context(), "late"); err != nil || h.Reason() != runs.Failed {
 		t.Fatal(err, h.Reason())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/strictjson"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // RunOptions refine one Run, Resume, Stream, Start or Replay. The zero value is
@@ -38,7 +39,7 @@ type RunOptions struct {
 	KeepQuestions bool
 
 	Release *AutoRelease // when the run releases the thread; default Options.Release
-	OnBusy  OnBusy       // what to do when another run has the thread; default Reject
+	OnBusy  runs.OnBusy  // what to do when another run has the thread; default Reject
 
 	// Wait is how long the call waits for a thread that another run has: with Reject before it fails
 	// with [posthouse.ErrBusy], else at most, 0 being without end. A process that was just started
@@ -46,7 +47,7 @@ type RunOptions struct {
 	// little more than the lease. Default: not at all.
 	Wait time.Duration
 
-	Modes []StreamMode // what a stream yields; default StreamValues
+	Modes []runs.StreamMode // what a stream yields; default StreamValues
 }
 
 func (o *RunOptions) check(bool) (engine.Invocation, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -154,7 +155,7 @@ func TestRemoteTaskFails(t *testing.T) {
 	}
 	resolve(t, l, g, commit.TaskOutcome{Failed: "no route"})
 	_, err = a.Resume(ctx, "t")
-	var failed *step.RemoteError
+	var failed *runs.RemoteError
 	if !errors.As(err, &failed) || failed.Task != "fetch" || failed.Attempts != 3 || failed.Worker != "worker:w1" || failed.Reason != "no route" || failed.Gate != g.ID {
 		t.Errorf("%v", err)
 	}
@@ -246,7 +247,7 @@ func TestTasksAtOnce(t *testing.T) {
 func TestRemoteIsChecked(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	l := w.ledger()
-	for field, o := range map[string]step.RemoteOptions{
+	for field, o := range map[string]runs.RemoteOptions{
 		"Start": {Start: -1}, "Expires": {Expires: 1 << 62}, "attempts": {Limits: posthouse.TaskLimits{Attempts: 1001}},
 		"iterations": {Limits: posthouse.TaskLimits{Iterations: -1}}, "backoff": {Limits: posthouse.TaskLimits{Backoff: -1}},
 		"group": {Group: "a\nb"}, "trace": {Trace: map[string]string{"": "x"}},

@@ -7,12 +7,13 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 func (a *App[In, Out]) reportEnd(ctx context.Context, h *engine.Hub, res *Result[Out]) error {
-	n := engine.Notice{Kind: engine.EventPark, Result: res}
+	n := engine.Notice{Kind: runs.EventPark, Result: res}
 	if res.Status == posthouse.StatusDone || res.Status == posthouse.StatusCancelled {
-		n.Kind = engine.EventEnd
+		n.Kind = runs.EventEnd
 	}
 	if res.Checkpoint != "" {
 		c, err := a.ledger.GetHeader(ctx, res.Checkpoint)
@@ -30,37 +31,37 @@ func (r *run[In, Out]) reportCommit(d *ledger.Draft, c *posthouse.Committed, beg
 		r.reportCheckpoint(began)
 	}
 	for _, s := range engine.Results(r.key, d.Steps) {
-		r.reportResult(engine.EventNode, s.Name, engine.CallName(&s), map[string]posthouse.Value{s.Name: s.Value})
+		r.reportResult(runs.EventNode, s.Name, engine.CallName(&s), map[string]posthouse.Value{s.Name: s.Value})
 	}
 	switch x := d.Checkpoint; {
 	case x == nil:
 	case x.Kind == posthouse.KindInput:
-		r.reportResult(engine.EventInput, "", "", nil)
+		r.reportResult(runs.EventInput, "", "", nil)
 	case x.Kind == posthouse.KindNode:
 		p := x.Parts[0]
-		r.reportResult(engine.EventNode, r.app.node, "", map[string]posthouse.Value{p.Name: {Codec: p.Codec, Data: p.Data}})
+		r.reportResult(runs.EventNode, r.app.node, "", map[string]posthouse.Value{p.Name: {Codec: p.Codec, Data: p.Data}})
 	}
 }
 
 // reportCheckpoint reports the head, which was just committed.
 func (r *run[In, Out]) reportCheckpoint(began time.Time) {
-	mode := r.hub.Wants(engine.StreamCheckpoints, engine.StreamDebug)
+	mode := r.hub.Wants(runs.StreamCheckpoints, runs.StreamDebug)
 	if mode == "" {
 		return
 	}
 	h, now := r.sess.Head(), r.app.ledger.Now()
-	r.hub.Send(engine.Notice{Kind: engine.EventCheckpoint, Mode: mode, Node: h.Node, Checkpoint: *h, At: now, Took: now.Sub(began)})
+	r.hub.Send(engine.Notice{Kind: runs.EventCheckpoint, Mode: mode, Node: h.Node, Checkpoint: *h, At: now, Took: now.Sub(began)})
 }
 
 // reportResult reports the input, the result of a step or the output, as an update and as
 // values.
-func (r *run[In, Out]) reportResult(kind engine.EventKind, node, call string, updates map[string]posthouse.Value) {
-	n := engine.Notice{Mode: r.hub.Wants(engine.StreamUpdates), Node: node, Step: call, Task: r.key, Checkpoint: *r.sess.Head()}
+func (r *run[In, Out]) reportResult(kind runs.EventKind, node, call string, updates map[string]posthouse.Value) {
+	n := engine.Notice{Mode: r.hub.Wants(runs.StreamUpdates), Node: node, Step: call, Task: r.key, Checkpoint: *r.sess.Head()}
 	if n.Mode != "" && updates != nil {
-		n.Kind, n.Updates = engine.EventUpdate, updates
+		n.Kind, n.Updates = runs.EventUpdate, updates
 		r.hub.Send(n)
 	}
-	if n.Mode = r.hub.Wants(engine.StreamValues); n.Mode == "" || r.hub.Gone() {
+	if n.Mode = r.hub.Wants(runs.StreamValues); n.Mode == "" || r.hub.Gone() {
 		return
 	}
 	var v values[In, Out]
@@ -75,12 +76,12 @@ func (r *run[In, Out]) reportResult(kind engine.EventKind, node, call string, up
 
 // reportStart reports that the function is executed, and has its steps reported.
 func (r *run[In, Out]) reportStart(task *engine.Task) {
-	mode := r.hub.Wants(engine.StreamTasks, engine.StreamDebug)
+	mode := r.hub.Wants(runs.StreamTasks, runs.StreamDebug)
 	if mode == "" {
 		return
 	}
 	r.began = r.app.ledger.Now()
-	r.hub.Send(r.taskNotice(engine.EventTaskStart, mode, r.began))
+	r.hub.Send(r.taskNotice(runs.EventTaskStart, mode, r.began))
 	task.OnStep(func(e engine.StepEvent) {
 		n := r.taskNotice(e.Kind, mode, e.At)
 		n.Node, n.Step, n.Attempt, n.Err, n.Due, n.Took = e.Outer, e.Step, e.Attempt, e.Err, e.Due, e.Took
@@ -90,27 +91,27 @@ func (r *run[In, Out]) reportStart(task *engine.Task) {
 
 // reportOutcome reports what became of the function, this time.
 func (r *run[In, Out]) reportOutcome(ctx context.Context, task *engine.Task, failed error) {
-	mode := r.hub.Wants(engine.StreamTasks, engine.StreamDebug)
+	mode := r.hub.Wants(runs.StreamTasks, runs.StreamDebug)
 	if mode == "" {
 		return
 	}
 	now := r.app.ledger.Now()
-	n := r.taskNotice(engine.EventTaskFinish, mode, now)
+	n := r.taskNotice(runs.EventTaskFinish, mode, now)
 	n.Err, n.Took = failed, now.Sub(r.began)
 	switch {
 	case r.sess.Asked(), r.sess.Err() != nil, r.stopped.Load():
-		n.Kind = engine.EventTaskStop
+		n.Kind = runs.EventTaskStop
 	case task.Waiting() && !isOrder(failed):
-		n.Kind, n.Err = engine.EventTaskWait, nil
+		n.Kind, n.Err = runs.EventTaskWait, nil
 	case failed != nil && ctx.Err() != nil:
-		n.Kind = engine.EventTaskStop
+		n.Kind = runs.EventTaskStop
 	case failed != nil:
-		n.Kind = engine.EventTaskError
+		n.Kind = runs.EventTaskError
 	}
 	r.hub.Send(n)
 }
 
-func (r *run[In, Out]) taskNotice(kind engine.EventKind, mode engine.StreamMode, at time.Time) engine.Notice {
+func (r *run[In, Out]) taskNotice(kind runs.EventKind, mode runs.StreamMode, at time.Time) engine.Notice {
 	return engine.Notice{Kind: kind, Mode: mode, Node: r.app.node, Task: r.key, Attempt: r.passes, At: at}
 }
 

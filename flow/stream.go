@@ -7,54 +7,15 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
-)
-
-// A StreamMode chooses what a stream yields while a flow runs. RunOptions.Modes takes any
-// number of them.
-type StreamMode = engine.StreamMode
-
-// The modes.
-const (
-	StreamValues      = engine.StreamValues      // the input, each step that is done, and the output
-	StreamUpdates     = engine.StreamUpdates     // the result of each step, and the output
-	StreamMessages    = engine.StreamMessages    // text as it comes: step.Token, step.Writer
-	StreamCustom      = engine.StreamCustom      // values as they come: step.Emit
-	StreamCheckpoints = engine.StreamCheckpoints // the header of each checkpoint
-	StreamTasks       = engine.StreamTasks       // what becomes of each step, and of each time the function is executed
-	StreamDebug       = engine.StreamDebug       // tasks and checkpoints
-)
-
-// An EventKind says what an event reports. More kinds will come: skip those
-// that you do not know.
-type EventKind = engine.EventKind
-
-// The kinds of event. All but those of tasks and text are sent once what they
-// report is on record. A task is a step, or the function itself.
-const (
-	EventInput = engine.EventInput // values: the input is on record; the function is next
-	EventNode  = engine.EventNode  // values: a step is done, or the function
-	EventPark  = engine.EventPark  // the last of any stream: the run waits, or drained
-	EventEnd   = engine.EventEnd   // the last of any stream: the run is done, or was cancelled
-
-	EventUpdate     = engine.EventUpdate     // updates: a step is done, or the function
-	EventMessage    = engine.EventMessage    // messages: a piece of text
-	EventCustom     = engine.EventCustom     // custom: a value
-	EventCheckpoint = engine.EventCheckpoint // checkpoints: one was made
-
-	EventTaskStart  = engine.EventTaskStart  // an attempt of a step begins; the function is executed from its top
-	EventTaskFinish = engine.EventTaskFinish // it has returned; what it returned is not on record yet
-	EventTaskWait   = engine.EventTaskWait   // something in it waits
-	EventTaskRetry  = engine.EventTaskRetry  // an attempt of a step failed with Err; the next begins at Due
-	EventTaskError  = engine.EventTaskError  // it failed with Err
-	EventTaskStop   = engine.EventTaskStop   // it was stopped before it came to anything
+	"github.com/posthouse/posthouse/runs"
 )
 
 // An Event is one element of a stream. Fields that do not belong to its kind
 // are zero.
 type Event[In, Out any] struct {
-	Kind EventKind
-	Mode StreamMode // that asked for it, the first of several; "" of the last event, which every stream has
-	Node string     // the name of the step, of the outermost if it is inside another; the flow's of the function itself
+	Kind runs.EventKind
+	Mode runs.StreamMode // that asked for it, the first of several; "" of the last event, which every stream has
+	Node string          // the name of the step, of the outermost if it is inside another; the flow's of the function itself
 
 	Checkpoint posthouse.Header // the branch's head, except of tasks and text
 	Input      In               // with values; a copy

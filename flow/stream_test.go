@@ -13,10 +13,11 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 )
 
-func modes(m ...flow.StreamMode) flow.RunOptions { return flow.RunOptions{Modes: m} }
+func modes(m ...runs.StreamMode) flow.RunOptions { return flow.RunOptions{Modes: m} }
 
 // heard reads a stream to its end, and lists what show says of each event.
 func heard[In, Out any](tb testing.TB, stream iter.Seq2[flow.Event[In, Out], error], show func(*flow.Event[In, Out]) string) (events []flow.Event[In, Out], list string, err error) {
@@ -63,7 +64,7 @@ func TestStreamValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, e := range events[:2] {
-		if e.Mode != flow.StreamValues || e.Input != "book" || e.Output != "" || e.Checkpoint.Thread != "t" || e.Result != nil {
+		if e.Mode != runs.StreamValues || e.Input != "book" || e.Output != "" || e.Checkpoint.Thread != "t" || e.Result != nil {
 			t.Errorf("event %d is %+v", i, e)
 		}
 	}
@@ -100,7 +101,7 @@ func TestStreamUpdates(t *testing.T) {
 			}
 			return "sum", nil
 		}, &flow.Options{FewCheckpoints: few})
-		_, list, err := heard(t, a.Stream(t.Context(), "t", 2, modes(flow.StreamUpdates)), func(e *flow.Event[int, string]) string {
+		_, list, err := heard(t, a.Stream(t.Context(), "t", 2, modes(runs.StreamUpdates)), func(e *flow.Event[int, string]) string {
 			return fmt.Sprintf("%s %s", told(e), e.Updates[strings.Replace(e.Node, "order", "output", 1)].Data)
 		})
 		wantTold(t, fmt.Sprint("few ", few), list, `update price "ask1", update price/price[1] "ask2", update order "sum", end order `)
@@ -135,7 +136,7 @@ func TestStreamMessages(t *testing.T) {
 	show := func(e *flow.Event[int, int]) string {
 		return fmt.Sprintf("%s %s%v %d", told(e), e.Text, e.Value, e.Seq)
 	}
-	both := modes(flow.StreamCustom, flow.StreamMessages)
+	both := modes(runs.StreamCustom, runs.StreamMessages)
 	_, list, err := heard(t, a.Stream(t.Context(), "t", 1, both), show)
 	wantTold(t, "first", list, "message order 1 a<nil> 1, message llm 1 b<nil> 2, message llm 2 b<nil> 3, custom llm/llm>inner 1 7 4, message order 1 c<nil> 5, park order <nil> 0")
 	if err != nil {
@@ -144,14 +145,14 @@ func TestStreamMessages(t *testing.T) {
 	must(w.ledger().Signal(t.Context(), "t", posthouse.Signal{Name: "go on", Value: []byte("1")}))(t)
 	_, list, _ = heard(t, a.ResumeStream(t.Context(), "t", both), show)
 	wantTold(t, "the recorded step is silent", list, "message order 1 a<nil> 1, message order 1 c<nil> 2, end order <nil> 0")
-	_, list, _ = heard(t, a.Stream(t.Context(), "u", 1, modes(flow.StreamCustom)), show)
+	_, list, _ = heard(t, a.Stream(t.Context(), "u", 1, modes(runs.StreamCustom)), show)
 	wantTold(t, "custom only", list, "custom llm/llm>inner 1 7 3, park order <nil> 0")
 }
 
 func TestStreamCheckpoints(t *testing.T) {
 	w := newWorld(t)
 	a := app(w, order(w), nil)
-	events, list, _ := heard(t, a.Stream(t.Context(), "t", "book", modes(flow.StreamCheckpoints)), told)
+	events, list, _ := heard(t, a.Stream(t.Context(), "t", "book", modes(runs.StreamCheckpoints)), told)
 	wantTold(t, "checkpoints", list, "checkpoint, checkpoint charge, checkpoint order, park order")
 	i := len(events) - 1
 	for s, err := range a.History(t.Context(), "t") {
@@ -196,21 +197,21 @@ func TestStreamTasks(t *testing.T) {
 			}
 			return s
 		}
-		events, list, err := heard(t, a.Stream(t.Context(), "t", 1, modes(flow.StreamTasks)), show)
+		events, list, err := heard(t, a.Stream(t.Context(), "t", 1, modes(runs.StreamTasks)), show)
 		wantTold(t, "retried, then parked", list, "task.start order 1, task.start call 1, task.retry call 1! 1s, task.start call 2, task.finish call 2 1s, task.wait order 1 3s, park order")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e := events[2]; !errors.Is(e.Err, errBoom) || e.Due.Sub(e.At) < 999*time.Millisecond || e.Mode != flow.StreamTasks || e.Task != "1/order" {
+		if e := events[2]; !errors.Is(e.Err, errBoom) || e.Due.Sub(e.At) < 999*time.Millisecond || e.Mode != runs.StreamTasks || e.Task != "1/order" {
 			t.Errorf("the failed attempt is %+v", e)
 		}
 		time.Sleep(time.Minute)
-		_, list, err = heard(t, a.ResumeStream(t.Context(), "t", modes(flow.StreamTasks)), show)
+		_, list, err = heard(t, a.ResumeStream(t.Context(), "t", modes(runs.StreamTasks)), show)
 		wantTold(t, "failed", list, "task.start order 1, task.start fails 1, task.start fails/fails>inner 1, task.error fails/fails>inner 1!, task.error fails 1!, task.error order 1!")
 		if !errors.Is(err, errBoom) {
 			t.Error(err)
 		}
-		_, list, _ = heard(t, a.ResumeStream(t.Context(), "t", modes(flow.StreamDebug)), show)
+		_, list, _ = heard(t, a.ResumeStream(t.Context(), "t", modes(runs.StreamDebug)), show)
 		wantTold(t, "debug", list, "task.start order 1, task.start fails 1, task.start fails/fails>inner 1, task.error fails/fails>inner 1!, task.error fails 1!, task.error order 1!, checkpoint order")
 	})
 }
@@ -228,17 +229,17 @@ func TestStreamOfStepsBeside(t *testing.T) {
 	}, nil)
 	seen, text := map[string]int{}, map[string]string{}
 	last := uint64(0)
-	events, _, err := heard(t, a.Stream(t.Context(), "t", 1, modes(flow.StreamUpdates, flow.StreamCheckpoints, flow.StreamMessages)), told)
+	events, _, err := heard(t, a.Stream(t.Context(), "t", 1, modes(runs.StreamUpdates, runs.StreamCheckpoints, runs.StreamMessages)), told)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range events {
 		switch e.Kind {
-		case flow.EventUpdate:
+		case runs.EventUpdate:
 			seen[e.Step]++
-		case flow.EventMessage:
+		case runs.EventMessage:
 			text[e.Step] += e.Text
-		case flow.EventCheckpoint:
+		case runs.EventCheckpoint:
 			if e.Checkpoint.Seq <= last {
 				t.Errorf("%d is told behind %d", e.Checkpoint.Seq, last)
 			}
@@ -302,7 +303,7 @@ func TestStreamIsLeftInAStep(t *testing.T) {
 			return 0, context.Cause(ctx)
 		})
 	}, nil)
-	for e := range a.Stream(t.Context(), "t", 1, modes(flow.StreamMessages)) {
+	for e := range a.Stream(t.Context(), "t", 1, modes(runs.StreamMessages)) {
 		if e.Text == "begun" {
 			break
 		}
@@ -337,7 +338,7 @@ func TestStreamRefuses(t *testing.T) {
 	for name, stream := range map[string]iter.Seq2[flow.Event[int, int], error]{
 		"a mode":         a.Stream(t.Context(), "t", 1, modes("all")),
 		"options twice":  a.Stream(t.Context(), "t", 1, flow.RunOptions{}, flow.RunOptions{}),
-		"taking over":    a.ResumeStream(t.Context(), "t", flow.RunOptions{OnBusy: flow.Rollback}),
+		"taking over":    a.ResumeStream(t.Context(), "t", flow.RunOptions{OnBusy: runs.Rollback}),
 		"no such option": a.Stream(t.Context(), "t", 1, flow.RunOptions{OnBusy: 9}),
 	} {
 		if _, _, err := heard(t, stream, told); !errors.Is(err, posthouse.ErrInvalid) {
@@ -360,11 +361,11 @@ func TestStreamOfACancelledRun(t *testing.T) {
 		return w.do(ctx, "b")
 	}).Open(l, nil))(t)
 	var list []string
-	for e, err := range a.Stream(t.Context(), "t", 1, modes(flow.StreamDebug)) {
+	for e, err := range a.Stream(t.Context(), "t", 1, modes(runs.StreamDebug)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list = append(list, told(&e)); e.Kind == flow.EventTaskFinish && e.Node == "a" {
+		if list = append(list, told(&e)); e.Kind == runs.EventTaskFinish && e.Node == "a" {
 			must(l.Cancel(t.Context(), "t", nil))(t)
 		}
 		if e.Result != nil && e.Result.Status != posthouse.StatusCancelled {

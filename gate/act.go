@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/jsontype"
 	"github.com/posthouse/posthouse/internal/license"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // ActOptions refine [Act]. The zero value is an effect that is not idempotent. People are
@@ -243,7 +244,7 @@ func (a *action[T, Out]) perform(ctx context.Context, grant Grant, g *posthouse.
 // ended makes what the function of a use returned its result, or puts on record how its attempt
 // failed.
 func (a *action[T, Out]) ended(ctx context.Context, grant Grant, out Out, err error, open bool) (posthouse.Value, error) {
-	var remote *engine.RemoteError
+	var remote *runs.RemoteError
 	switch {
 	case err == nil:
 		return posthouse.Encode(nil, out)

@@ -222,7 +222,7 @@ func (s *Session) approval(ctx context.Context, g *posthouse.Gate, a *Approval, 
 			continue
 		}
 		r := toolRun{task, g.Name, n, callKey(g, how)}
-		if once := how == AskFirst && !a.Idempotent && runs(on.Decision); once {
+		if once := how == AskFirst && !a.Idempotent && licenses(on.Decision); once {
 			began, err := r.began(ctx)
 			if err != nil {
 				return nil, nil, err
@@ -236,8 +236,8 @@ func (s *Session) approval(ctx context.Context, g *posthouse.Gate, a *Approval, 
 	}
 }
 
-// runs reports whether a decision has the tool run.
-func runs(d *posthouse.Decision) bool {
+// licenses reports whether a decision has the tool run.
+func licenses(d *posthouse.Decision) bool {
 	return d.Verdict == posthouse.Approve || d.Verdict == posthouse.Edit
 }
 

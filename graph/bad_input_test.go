@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -45,7 +46,7 @@ func TestBadNodes(t *testing.T) {
 	}
 	timeout := func(idle, abandoned bool) check {
 		return func(t *testing.T, err error) {
-			var e *graph.TimeoutError
+			var e *runs.TimeoutError
 			if !errors.As(err, &e) || e.Idle != idle || e.Abandoned != abandoned {
 				t.Errorf("%v is no TimeoutError with %v, %v", err, idle, abandoned)
 			}

@@ -8,33 +8,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
-)
-
-// OnBusy says what a run does when another one has its thread. The other may be in
-// this process or in another. A process that died has its threads until their leases
-// are over.
-type OnBusy = engine.OnBusy
-
-// The strategies.
-//
-// Enqueue serves runs of this process in the order in which they came. If another
-// process has the thread it looks again at least each second, and the first process to
-// look gets the thread. A node must not enqueue a run of its own thread: it would wait
-// for itself.
-//
-// Interrupt and Rollback cancel the other run as [ledger.Ledger.Cancel] does and wait
-// until it has ended. A run of another process learns of it at its next commit. If the
-// other run ends by itself first, its result counts. They are for calls with an input.
-//
-// Rollback then restores the branch to what it was before the input of the cancelled
-// run. It does not change history: a checkpoint of kind update, whose Source is the
-// earlier one, has the earlier state, and the new input follows it. What steps did to
-// the world is not undone, and gates that the input had cancelled stay cancelled.
-const (
-	Reject    = engine.Reject    // fail with [posthouse.ErrBusy]
-	Enqueue   = engine.Enqueue   // wait in line
-	Interrupt = engine.Interrupt // cancel the other and go on from what it has on record
-	Rollback  = engine.Rollback  // cancel the other and go on from before its input
+	"github.com/posthouse/posthouse/runs"
 )
 
 // Repeated returns the result of the run with this id if the thread has it already,
@@ -79,9 +53,9 @@ func (r *run) Repeated(ctx context.Context, in *input) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind := EventPark
+	kind := runs.EventPark
 	if posthouse.IsOver(last.Status) {
-		kind = EventEnd
+		kind = runs.EventEnd
 	}
 	return r.report.resultAt(kind, last, s.State, nil), nil
 }

@@ -16,24 +16,25 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-func onBusy(b graph.OnBusy) graph.RunOptions { return graph.RunOptions{OnBusy: b} }
+func onBusy(b runs.OnBusy) graph.RunOptions { return graph.RunOptions{OnBusy: b} }
 
 func TestEnqueueIsFirstComeFirstServed(t *testing.T) {
 	s := newStage(t, newLedger(t))
 	var hs []*graph.Handle[trail]
 	for i := range 6 {
-		hs = append(hs, s.start(t, fmt.Sprint(i), onBusy(graph.Enqueue)))
+		hs = append(hs, s.start(t, fmt.Sprint(i), onBusy(runs.Enqueue)))
 	}
 	if err := hs[3].Cancel(t.Context(), "changed my mind"); err != nil {
 		t.Fatal(err)
 	}
 	<-s.runs
 	close(s.let)
-	wantEnd(t, hs[5], graph.Done, posthouse.StatusDone, "a0", "b0", "a1", "b1", "a2", "b2", "a4", "b4", "a5", "b5")
-	if _, err := hs[3].Result(); !errors.Is(err, posthouse.ErrCancelled) || hs[3].Reason() != graph.Cancelled {
+	wantEnd(t, hs[5], runs.Done, posthouse.StatusDone, "a0", "b0", "a1", "b1", "a2", "b2", "a4", "b4", "a5", "b5")
+	if _, err := hs[3].Result(); !errors.Is(err, posthouse.ErrCancelled) || hs[3].Reason() != runs.Cancelled {
 		t.Error("cancelled in line:", err, hs[3].Reason())
 	}
 }
@@ -44,29 +45,29 @@ func TestEnqueueGivesUp(t *testing.T) {
 	first := s.start(t, "1")
 	<-s.runs
 	ctx, cancel := context.WithCancel(t.Context())
-	second := must(s.app.Start(ctx, "t", trail{Go: "2"}, onBusy(graph.Enqueue)))(t)
-	third := s.start(t, "3", onBusy(graph.Enqueue))
+	second := must(s.app.Start(ctx, "t", trail{Go: "2"}, onBusy(runs.Enqueue)))(t)
+	third := s.start(t, "3", onBusy(runs.Enqueue))
 	cancel()
-	if _, err := second.Result(); !errors.Is(err, context.Canceled) || second.Reason() != graph.Failed {
+	if _, err := second.Result(); !errors.Is(err, context.Canceled) || second.Reason() != runs.Failed {
 		t.Error(err)
 	}
 	close(s.let)
-	wantEnd(t, first, graph.Done, posthouse.StatusDone, "a1", "b1")
-	wantEnd(t, third, graph.Done, posthouse.StatusDone, "a1", "b1", "a3", "b3")
+	wantEnd(t, first, runs.Done, posthouse.StatusDone, "a1", "b1")
+	wantEnd(t, third, runs.Done, posthouse.StatusDone, "a1", "b1", "a3", "b3")
 }
 
 func TestInterruptKeepsProgress(t *testing.T) {
 	s := newStage(t, newLedger(t))
 	old := s.start(t, "1")
 	<-s.runs
-	young := s.start(t, "2", onBusy(graph.Interrupt))
-	wantEnd(t, old, graph.Cancelled, posthouse.StatusCancelled, "a1")
+	young := s.start(t, "2", onBusy(runs.Interrupt))
+	wantEnd(t, old, runs.Cancelled, posthouse.StatusCancelled, "a1")
 	if in := <-s.runs; in != "2" {
 		t.Error("runs", in)
 	}
 	close(s.let)
-	wantEnd(t, young, graph.Done, posthouse.StatusDone, "a1", "a2", "b2")
-	wantEnd(t, s.start(t, "3", onBusy(graph.Interrupt)), graph.Done, posthouse.StatusDone, "a1", "a2", "b2", "a3", "b3")
+	wantEnd(t, young, runs.Done, posthouse.StatusDone, "a1", "a2", "b2")
+	wantEnd(t, s.start(t, "3", onBusy(runs.Interrupt)), runs.Done, posthouse.StatusDone, "a1", "a2", "b2", "a3", "b3")
 }
 
 // Rolling back goes on from before the input of the cancelled run, be that the
@@ -76,19 +77,19 @@ func TestRollback(t *testing.T) {
 	s := newStage(t, l)
 	first := s.start(t, "1")
 	<-s.runs
-	second := s.start(t, "2", onBusy(graph.Rollback))
-	wantEnd(t, first, graph.Cancelled, posthouse.StatusCancelled, "a1")
+	second := s.start(t, "2", onBusy(runs.Rollback))
+	wantEnd(t, first, runs.Cancelled, posthouse.StatusCancelled, "a1")
 	<-s.runs
 	s.let <- struct{}{}
-	base := wantEnd(t, second, graph.Done, posthouse.StatusDone, "a2", "b2")
+	base := wantEnd(t, second, runs.Done, posthouse.StatusDone, "a2", "b2")
 
 	third := s.start(t, "3")
 	<-s.runs
-	fourth := s.start(t, "4", onBusy(graph.Rollback))
-	gone := wantEnd(t, third, graph.Cancelled, posthouse.StatusCancelled, "a2", "b2", "a3")
+	fourth := s.start(t, "4", onBusy(runs.Rollback))
+	gone := wantEnd(t, third, runs.Cancelled, posthouse.StatusCancelled, "a2", "b2", "a3")
 	<-s.runs
 	close(s.let)
-	wantEnd(t, fourth, graph.Done, posthouse.StatusDone, "a2", "b2", "a4", "b4")
+	wantEnd(t, fourth, runs.Done, posthouse.StatusDone, "a2", "b2", "a4", "b4")
 	var restored *graph.Snapshot[trail]
 	for _, c := range history(t, s.app, "t") {
 		if c.Kind == posthouse.KindUpdate && restored == nil {
@@ -102,13 +103,13 @@ func TestRollback(t *testing.T) {
 		t.Errorf("the past is %+v", old.State)
 	}
 	// Nothing to roll back: the other had ended by itself.
-	wantEnd(t, s.start(t, "5", onBusy(graph.Rollback)), graph.Done, posthouse.StatusDone, "a2", "b2", "a4", "b4", "a5", "b5")
+	wantEnd(t, s.start(t, "5", onBusy(runs.Rollback)), runs.Done, posthouse.StatusDone, "a2", "b2", "a4", "b4", "a5", "b5")
 }
 
 // Behind a run of another process a waiting one looks again; interrupting asks
 // the other, which hears of it with its next commit.
 func TestOnBusyAcrossProcesses(t *testing.T) {
-	for _, b := range []graph.OnBusy{graph.Enqueue, graph.Interrupt} {
+	for _, b := range []runs.OnBusy{runs.Enqueue, runs.Interrupt} {
 		synctest.Test(t, func(t *testing.T) {
 			store := memstore.New()
 			one := newStage(t, open(t, store, &ledger.Options{Owner: "one"}))
@@ -119,12 +120,12 @@ func TestOnBusyAcrossProcesses(t *testing.T) {
 			time.Sleep(5 * time.Second) // its holder lives: nobody but the lease rules says otherwise
 			close(one.let)
 			close(two.let)
-			if b == graph.Interrupt {
-				wantEnd(t, old, graph.Cancelled, posthouse.StatusCancelled, "a1")
-				wantEnd(t, young, graph.Done, posthouse.StatusDone, "a1", "a2", "b2")
+			if b == runs.Interrupt {
+				wantEnd(t, old, runs.Cancelled, posthouse.StatusCancelled, "a1")
+				wantEnd(t, young, runs.Done, posthouse.StatusDone, "a1", "a2", "b2")
 			} else {
-				wantEnd(t, old, graph.Done, posthouse.StatusDone, "a1", "b1")
-				wantEnd(t, young, graph.Done, posthouse.StatusDone, "a1", "b1", "a2", "b2")
+				wantEnd(t, old, runs.Done, posthouse.StatusDone, "a1", "b1")
+				wantEnd(t, young, runs.Done, posthouse.StatusDone, "a1", "b1", "a2", "b2")
 			}
 		})
 	}
@@ -145,7 +146,7 @@ func TestInterruptOfALostRun(t *testing.T) {
 		if err := lost.Close(); err != nil { // its process is gone
 			t.Fatal(err)
 		}
-		out := must(stage.app.Run(t.Context(), "t", trail{Go: "2"}, onBusy(graph.Interrupt)))(t)
+		out := must(stage.app.Run(t.Context(), "t", trail{Go: "2"}, onBusy(runs.Interrupt)))(t)
 		wantList(t, "nodes", out.State.Nodes, "a2", "b2")
 		wantList(t, "history", kinds(history(t, stage.app, "t")), "node b", "node a", "input", "cancel", "input")
 	})
@@ -163,7 +164,7 @@ func TestRunIDRunsOnce(t *testing.T) {
 	<-s.runs
 	close(s.let)
 	for _, h := range hs {
-		if r := wantEnd(t, h, graph.Done, posthouse.StatusDone, "a1", "b1"); r.Run != "once" {
+		if r := wantEnd(t, h, runs.Done, posthouse.StatusDone, "a1", "b1"); r.Run != "once" {
 			t.Error(r.Run)
 		}
 	}
@@ -229,7 +230,7 @@ func TestRunIDElsewhere(t *testing.T) {
 	two := newStage(t, open(t, store, &ledger.Options{Owner: "two"}))
 	h := one.start(t, "1", graph.RunOptions{Run: "r"})
 	<-one.runs
-	for _, b := range []graph.OnBusy{graph.Reject, graph.Enqueue, graph.Interrupt} {
+	for _, b := range []runs.OnBusy{runs.Reject, runs.Enqueue, runs.Interrupt} {
 		_, err := two.app.Run(t.Context(), "t", trail{}, graph.RunOptions{Run: "r", OnBusy: b})
 		var e *posthouse.Error
 		if !errors.Is(err, posthouse.ErrBusy) || !errors.As(err, &e) || e.Lease == nil || e.Lease.Owner != "one" {
@@ -237,7 +238,7 @@ func TestRunIDElsewhere(t *testing.T) {
 		}
 	}
 	close(one.let)
-	wantEnd(t, h, graph.Done, posthouse.StatusDone, "a1", "b1")
+	wantEnd(t, h, runs.Done, posthouse.StatusDone, "a1", "b1")
 }
 
 func TestOnBusyIsChecked(t *testing.T) {
@@ -245,7 +246,7 @@ func TestOnBusyIsChecked(t *testing.T) {
 	if _, err := a.Run(t.Context(), "t", trail{}, onBusy(99)); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Error(err)
 	}
-	if _, err := a.ResumeStart(t.Context(), "t", onBusy(graph.Rollback)); !errors.Is(err, posthouse.ErrInvalid) {
+	if _, err := a.ResumeStart(t.Context(), "t", onBusy(runs.Rollback)); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Error(err)
 	}
 }
@@ -274,7 +275,7 @@ func TestRunsAtOnce(t *testing.T) {
 		app := compile(t, g, l, nil)
 		var all sync.WaitGroup
 		for i := range 12 {
-			o, in := onBusy(graph.OnBusy(rnd.IntN(4))), trail{Go: fmt.Sprint(i)}
+			o, in := onBusy(runs.OnBusy(rnd.IntN(4))), trail{Go: fmt.Sprint(i)}
 			if rnd.IntN(3) == 0 {
 				o.Run = fmt.Sprint("id-", rnd.IntN(2))
 				in.Go = o.Run // whoever sends it again sends the same
@@ -338,7 +339,7 @@ func TestReplayOfABusyThread(t *testing.T) {
 	}
 	replayed := make(chan *graph.Result[trail])
 	go func() {
-		out, err := a.Replay(t.Context(), first.ID, graph.RunOptions{OnBusy: graph.Enqueue})
+		out, err := a.Replay(t.Context(), first.ID, graph.RunOptions{OnBusy: runs.Enqueue})
 		if err != nil {
 			t.Error(err)
 		}

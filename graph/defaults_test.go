@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // Retries of the whole graph are those of each node that says nothing, also
@@ -90,7 +91,7 @@ func TestTimeoutOfAllNodes(t *testing.T) {
 				return ctx.Err()
 			}
 			_, err := compile(t, single(slow, c.own), newLedger(t), &c.all).Run(t.Context(), "t", trail{})
-			var e *graph.TimeoutError
+			var e *runs.TimeoutError
 			if late := errors.As(err, &e); late != (c.after > 0) || late && e.After != c.after || !late && err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

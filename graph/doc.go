@@ -139,7 +139,7 @@
 // nodes emit while they run. They emit text by step.Token and step.Writer, any value by
 // step.Emit. The last event has the result, also if the run was interrupted.
 //
-//	for e, err := range app.Stream(ctx, "order-1234", input, graph.RunOptions{Modes: []graph.StreamMode{graph.StreamMessages}}) {
+//	for e, err := range app.Stream(ctx, "order-1234", input, graph.RunOptions{Modes: []runs.StreamMode{runs.StreamMessages}}) {
 //		if err != nil {
 //			return err
 //		}
@@ -157,8 +157,8 @@
 // anywhere else. Resuming a cancelled thread returns its state; running it with a new
 // input begins anew.
 //
-// RunOptions.OnBusy says what happens when another run has the thread: [Reject],
-// [Enqueue], [Interrupt] or [Rollback]. A run with an id of the caller's (RunOptions.Run)
+// RunOptions.OnBusy says what happens when another run has the thread: [runs.Reject],
+// [runs.Enqueue], [runs.Interrupt] or [runs.Rollback]. A run with an id of the caller's (RunOptions.Run)
 // happens once on its thread, however often it is asked for. Asking with another input
 // is an error.
 //

@@ -9,7 +9,6 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/graph/internal/upgrade"
-	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // Problems lists everything that keeps a graph from being compiled. It matches
@@ -77,12 +76,6 @@ type JoinError = topology.JoinError
 // of a map with the rule merge, the Nodes that disagree, as in "draft" or, for a task
 // that was sent an input, "fetch#2", and as Err what a merge function returned.
 type MergeError = state.MergeError
-
-// A TimeoutError ends an attempt of a node that took longer than NodeOptions.Timeout, or
-// gave no heartbeat for NodeOptions.IdleTimeout (Idle). Its other fields are the Node,
-// After how long, and whether it was Abandoned: a node that ignores its context goes on
-// without effect. It matches [context.DeadlineExceeded].
-type TimeoutError = engine.TimeoutError
 
 // A ChangedError says that this version of a graph cannot go on with a thread that
 // another one left. The thread is untouched: run it with the version that left it,

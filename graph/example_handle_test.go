@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -61,8 +62,8 @@ func ExampleRollback() {
 
 	first, _ := app.Start(ctx, "chat-1", trail{Go: "hello", N: 1})
 	<-thinks
-	out, err := app.Run(ctx, "chat-1", trail{Go: "never mind"}, graph.RunOptions{OnBusy: graph.Rollback})
-	fmt.Println(first.Reason() == graph.Cancelled || first.Reason() == graph.Running, out.State.Nodes, out.State.N, err)
+	out, err := app.Run(ctx, "chat-1", trail{Go: "never mind"}, graph.RunOptions{OnBusy: runs.Rollback})
+	fmt.Println(first.Reason() == runs.Cancelled || first.Reason() == runs.Running, out.State.Nodes, out.State.N, err)
 	// Output: true [answered never mind] 0 <nil>
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -37,20 +38,20 @@ func ExampleApp_Stream_modes() {
 	led, _ := ledger.Open(memstore.New(), nil)
 	defer led.Close()
 	app, _ := g.Compile(led, nil)
-	o := graph.RunOptions{Modes: []graph.StreamMode{graph.StreamMessages, graph.StreamCustom, graph.StreamUpdates}}
+	o := graph.RunOptions{Modes: []runs.StreamMode{runs.StreamMessages, runs.StreamCustom, runs.StreamUpdates}}
 	for e, err := range app.Stream(context.Background(), "chat-1", Chat{Question: "Is it true?"}, o) {
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
 		switch e.Kind {
-		case graph.EventMessage:
+		case runs.EventMessage:
 			fmt.Printf("%s/%s says %q\n", e.Node, e.Step, e.Text)
-		case graph.EventCustom:
+		case runs.EventCustom:
 			fmt.Println(e.Node, "reports", e.Value)
-		case graph.EventUpdate:
+		case runs.EventUpdate:
 			fmt.Printf("%s set Answer to %s\n", e.Node, e.Updates["Answer"].Data)
-		case graph.EventEnd:
+		case runs.EventEnd:
 			fmt.Println("the end:", e.State.Answer)
 		}
 	}

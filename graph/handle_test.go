@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -54,7 +55,7 @@ func (s *stage) start(t *testing.T, in string, o ...graph.RunOptions) *graph.Han
 	return must(s.app.Start(t.Context(), "t", trail{Go: in}, o...))(t)
 }
 
-func wantEnd(t *testing.T, h *graph.Handle[trail], reason graph.Reason, status posthouse.Status, nodes ...string) *graph.Result[trail] {
+func wantEnd(t *testing.T, h *graph.Handle[trail], reason runs.Reason, status posthouse.Status, nodes ...string) *graph.Result[trail] {
 	t.Helper()
 	res := must(h.Result())(t)
 	if h.Reason() != reason || res.Status != status {
@@ -67,19 +68,19 @@ func wantEnd(t *testing.T, h *graph.Handle[trail], reason graph.Reason, status p
 func TestHandleOfARunThatCompletes(t *testing.T) {
 	s := newStage(t, newLedger(t))
 	h := s.start(t, "1")
-	if <-s.runs; h.Reason() != graph.Running {
+	if <-s.runs; h.Reason() != runs.Running {
 		t.Error("it has ended", h.Reason())
 	}
 	if _, err := s.app.Start(t.Context(), "t", trail{}); !errors.Is(err, posthouse.ErrBusy) {
 		t.Error(err)
 	}
 	close(s.let)
-	wantEnd(t, h, graph.Done, posthouse.StatusDone, "a1", "b1")
+	wantEnd(t, h, runs.Done, posthouse.StatusDone, "a1", "b1")
 	if err := h.Cancel(t.Context(), "too late"); err != nil {
 		t.Error(err)
 	}
-	wantEnd(t, h, graph.Done, posthouse.StatusDone, "a1", "b1")
-	wantEnd(t, must(s.app.ResumeStart(t.Context(), "t"))(t), graph.Done, posthouse.StatusDone, "a1", "b1")
+	wantEnd(t, h, runs.Done, posthouse.StatusDone, "a1", "b1")
+	wantEnd(t, must(s.app.ResumeStart(t.Context(), "t"))(t), runs.Done, posthouse.StatusDone, "a1", "b1")
 }
 
 // Cancelling ends what is in flight; the node that did not complete leaves no
@@ -100,7 +101,7 @@ func TestHandleCancels(t *testing.T) {
 		})
 	}
 	all.Wait()
-	wantEnd(t, h, graph.Cancelled, posthouse.StatusCancelled, "a1")
+	wantEnd(t, h, runs.Cancelled, posthouse.StatusCancelled, "a1")
 	wantList(t, "history", kinds(history(t, s.app, "t")), "cancel a", "node a", "input")
 	if got := must(s.app.State(t.Context(), "t"))(t).Error; got != "no longer needed" {
 		t.Errorf("reason on record %q", got)
@@ -110,7 +111,7 @@ func TestHandleCancels(t *testing.T) {
 		t.Errorf("resumed %+v", out)
 	}
 	close(s.let)
-	wantEnd(t, s.start(t, "2"), graph.Done, posthouse.StatusDone, "a1", "a2", "b2")
+	wantEnd(t, s.start(t, "2"), runs.Done, posthouse.StatusDone, "a1", "a2", "b2")
 }
 
 // Whoever cancels, and wherever: the run ends the same way.
@@ -130,7 +131,7 @@ func TestLedgerCancelsARun(t *testing.T) {
 		if from == "elsewhere" {
 			close(s.let) // it learns of it with its next commit
 		}
-		wantEnd(t, h, graph.Cancelled, posthouse.StatusCancelled, "a1")
+		wantEnd(t, h, runs.Cancelled, posthouse.StatusCancelled, "a1")
 		if head := must(s.app.State(t.Context(), thread))(t); head.Kind != posthouse.KindCancel || head.Error != "stop" || head.By != "alice" {
 			t.Errorf("%s: head %+v", from, head.Header)
 		}
@@ -150,7 +151,7 @@ func TestCancelKeepsFinishedTasks(t *testing.T) {
 		if err := h.Cancel(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		if res := must(h.Result())(t); res.Status != posthouse.StatusCancelled || h.Reason() != graph.Cancelled {
+		if res := must(h.Result())(t); res.Status != posthouse.StatusCancelled || h.Reason() != runs.Cancelled {
 			t.Fatalf("%+v", res)
 		}
 		wantList(t, "on record", stepsOf(t, l, "t"), "1/a $done")
@@ -179,11 +180,11 @@ func TestStreamOfACancelledRun(t *testing.T) {
 	l := newLedger(t)
 	s := newStage(t, l)
 	var names []string
-	for e, err := range s.app.Stream(t.Context(), "t", trail{}, modes(graph.StreamTasks)) {
+	for e, err := range s.app.Stream(t.Context(), "t", trail{}, modes(runs.StreamTasks)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if names = append(names, strings.Join(texts([]graph.Event[trail]{e}), "")); e.Kind == graph.EventTaskStart && e.Node == "b" {
+		if names = append(names, strings.Join(texts([]graph.Event[trail]{e}), "")); e.Kind == runs.EventTaskStart && e.Node == "b" {
 			must(l.Cancel(t.Context(), "t", nil))(t)
 		}
 		if e.Result != nil && e.Result.Status != posthouse.StatusCancelled {
@@ -212,13 +213,13 @@ func TestHandleDrains(t *testing.T) {
 	app := compile(t, g, l, nil)
 	h = must(app.Start(t.Context(), "t", trail{}))(t)
 	close(ready)
-	wantEnd(t, h, graph.Done, posthouse.StatusRunning, "a")
+	wantEnd(t, h, runs.Done, posthouse.StatusRunning, "a")
 	wantList(t, "resumed", must(app.Resume(t.Context(), "t"))(t).State.Nodes, "a", "b")
 
 	drain := make(chan struct{}) // of a runner around it
 	close(drain)
 	around := must(app.Start(engine.WithDrain(t.Context(), drain), "u", trail{}))(t)
-	wantEnd(t, around, graph.Done, posthouse.StatusRunning)
+	wantEnd(t, around, runs.Done, posthouse.StatusRunning)
 }
 
 // TestDrainEndsAWait drains a run that waits by itself for what is soon due: it
@@ -290,10 +291,10 @@ func stepThatFails(r step.Retry) func(context.Context, *trail) error {
 func TestHandleOfAFailure(t *testing.T) {
 	a := compile(t, single(func(context.Context, *trail) error { return errBoom }), newLedger(t), nil)
 	h := must(a.Start(t.Context(), "t", trail{}))(t)
-	if _, err := h.Result(); !errors.Is(err, errBoom) || h.Reason() != graph.Failed {
+	if _, err := h.Result(); !errors.Is(err, errBoom) || h.Reason() != runs.Failed {
 		t.Fatal(err, h.Reason())
 	}
-	if err := h.Cancel(t.Context(), "late"); err != nil || h.Reason() != graph.Failed {
+	if err := h.Cancel(t.Context(), "late"); err != nil || h.Reason() != runs.Failed {
 		t.Fatal(err, h.Reason())
 	}
 }

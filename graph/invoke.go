@@ -68,18 +68,6 @@ func (a *App[S]) CheckState(c *posthouse.Checkpoint, changed posthouse.State) er
 	return a.core.CheckState(c, changed)
 }
 
-// A Reason says how a run ended.
-type Reason = engine.Reason
-
-// The reasons. What is on record decides. If a run was cancelled while it completed, the
-// first of the two to be recorded counts.
-const (
-	Running   = engine.Running   // it has not ended
-	Done      = engine.Done      // it is done, or parked: the result says which
-	Cancelled = engine.Cancelled // somebody cancelled it
-	Failed    = engine.Failed    // it returned an error
-)
-
 // A Handle controls a run in the background. It is safe for concurrent use, and need
 // not be kept. Its methods:
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -48,7 +49,7 @@ func TestKeysBehindALostRun(t *testing.T) {
 			return err
 		},
 		"cancelled": func(a *graph.App[trail]) error {
-			if _, err := a.Run(t.Context(), "t", trail{Go: "b"}, graph.RunOptions{OnBusy: graph.Interrupt, Durability: graph.Exit}); err != nil {
+			if _, err := a.Run(t.Context(), "t", trail{Go: "b"}, graph.RunOptions{OnBusy: runs.Interrupt, Durability: graph.Exit}); err != nil {
 				return err
 			}
 			_, err := a.Run(t.Context(), "t", trail{Go: "pay"})

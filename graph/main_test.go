@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -139,7 +140,7 @@ func collect[S any](tb testing.TB, seq func(func(graph.Event[S], error) bool)) (
 			tb.Fatal(err)
 		}
 		name := string(e.Kind)
-		if e.Kind == graph.EventNode {
+		if e.Kind == runs.EventNode {
 			name = e.Node
 		}
 		events, names = append(events, e), append(names, name)

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -190,7 +191,7 @@ func TestOwnThreadsAreStreamed(t *testing.T) {
 	for _, inside := range []bool{true, false} {
 		l := newLedger(t)
 		app := owning(t, l, map[string]*graph.Graph[innerState]{"sub": middle})
-		o := graph.RunOptions{Subgraphs: inside, Modes: []graph.StreamMode{graph.StreamValues, graph.StreamMessages, graph.StreamCheckpoints}}
+		o := graph.RunOptions{Subgraphs: inside, Modes: []runs.StreamMode{runs.StreamValues, runs.StreamMessages, runs.StreamCheckpoints}}
 		var told []string
 		results := 0
 		for e, err := range app.Stream(t.Context(), "t", outerState{}, o) {
@@ -201,13 +202,13 @@ func TestOwnThreadsAreStreamed(t *testing.T) {
 				results++
 			}
 			switch {
-			case e.Kind == graph.EventMessage:
+			case e.Kind == runs.EventMessage:
 				told = append(told, "message "+e.Path+" "+e.Node+" "+e.Text)
-			case e.Kind == graph.EventCheckpoint && e.Path != "":
+			case e.Kind == runs.EventCheckpoint && e.Path != "":
 				if e.Checkpoint.Thread == "t" {
 					t.Errorf("a checkpoint of %s in the caller's thread", e.Path)
 				}
-			case e.Kind == graph.EventNode && e.Path != "":
+			case e.Kind == runs.EventNode && e.Path != "":
 				told = append(told, fmt.Sprint("node ", e.Path, " ", e.Node, " ", e.Inner.(innerState).Notes))
 			}
 		}

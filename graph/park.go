@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 func (r *run) repeatStep(ctx context.Context) error {
@@ -23,7 +24,7 @@ func (r *run) park(ctx context.Context) (*result, error) {
 	if err := r.record.flush(ctx); err != nil {
 		return nil, err
 	}
-	return r.report.result(EventPark, r.live.Value, nil), nil
+	return r.report.result(runs.EventPark, r.live.Value, nil), nil
 }
 
 // parkedWith is parkedResult with a note.
@@ -45,7 +46,7 @@ func (r *run) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*resu
 	if err != nil {
 		return nil, err
 	}
-	return r.report.result(EventPark, s.State, waiting), nil
+	return r.report.result(runs.EventPark, s.State, waiting), nil
 }
 
 // commitFailure commits a failed checkpoint with the state from before the step, and
@@ -114,7 +115,7 @@ func (r *run) Cancelled(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.report.result(EventEnd, s.State, nil), nil
+	return r.report.result(runs.EventEnd, s.State, nil), nil
 }
 
 // cancelCalled cancels the threads of subgraphs that this run called. No gate on record

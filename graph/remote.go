@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A Remote is a node that a worker handles. [Graph.Remote] adds it. Task, Out, and In or
@@ -38,10 +39,6 @@ type Remote[S, In, Out any] struct {
 	Trace    func(context.Context) map[string]string // given to the handler, for example a traceparent; at most 8 values
 }
 
-// A RemoteError says that a worker gave a task up, or that no attempt is left. It is the
-// RemoteError of package step, which names its fields.
-type RemoteError = engine.RemoteError
-
 // remote is a [Remote] without the types of its input and output.
 type remote[S any] interface {
 	remoteTask
@@ -59,7 +56,7 @@ type remoteTask interface {
 // parks the thread until a worker has completed the task. No goroutine is held, and others of
 // its step go on. Its handler sees what In returns, never the state.
 //
-// A task that failed for good fails the node with a [*RemoteError]. [Graph.OnError] may go
+// A task that failed for good fails the node with a [*runs.RemoteError]. [Graph.OnError] may go
 // on, and knows it as text ([RecordedError]). Limits say how often a task is tried, and how long. So Retry,
 // Timeout and IdleTimeout are refused in the options of the node, and those of
 // CompileOptions do not apply to it. The failure is on record: [App.Resume] finds it again,
@@ -83,7 +80,7 @@ func (g *Graph[S]) Remote(name string, r remote[S], o ...NodeOptions) {
 func (r Remote[S, In, Out]) task() string { return r.Task }
 
 func (r Remote[S, In, Out]) call() *engine.RemoteCall {
-	return &engine.RemoteCall{Task: r.Task, RemoteOptions: engine.RemoteOptions{Group: r.Group, Limits: r.Limits, Metadata: r.Metadata, Start: r.Start, Expires: r.Expires}}
+	return &engine.RemoteCall{Task: r.Task, RemoteOptions: runs.RemoteOptions{Group: r.Group, Limits: r.Limits, Metadata: r.Metadata, Start: r.Start, Expires: r.Expires}}
 }
 
 // problems returns what is wrong with it, to be read behind the name of the node.

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/worker"
 )
@@ -161,7 +162,7 @@ func TestRemoteNodeFails(t *testing.T) {
 	for range 2 { // the failure is on record
 		res, err := a.Resume(ctx, "t")
 		var node *graph.NodeError
-		var failed *graph.RemoteError
+		var failed *runs.RemoteError
 		if !errors.As(err, &node) || node.Node != "fetch" || !errors.As(err, &failed) {
 			t.Fatalf("%+v, %v", res, err)
 		}

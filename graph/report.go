@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A reporter sends what a run does to its stream, if there is one.
@@ -17,9 +18,9 @@ type reporter struct {
 }
 
 // values reports the head with its state.
-func (p *reporter) values(kind EventKind) error {
+func (p *reporter) values(kind runs.EventKind) error {
 	r := p.run
-	mode := p.hub.Wants(StreamValues)
+	mode := p.hub.Wants(runs.StreamValues)
 	if mode == "" || p.hub.Gone() {
 		return nil
 	}
@@ -35,7 +36,7 @@ func (p *reporter) values(kind EventKind) error {
 
 // notice makes a notice about the step that completed last, or the change that was
 // committed last.
-func (p *reporter) notice(kind EventKind, mode StreamMode) engine.Notice {
+func (p *reporter) notice(kind runs.EventKind, mode runs.StreamMode) engine.Notice {
 	r := p.run
 	return engine.Notice{Kind: kind, Mode: mode, Path: p.path(), Node: r.record.change.Node, Checkpoint: *r.sess.Head()}
 }
@@ -55,11 +56,11 @@ func (p *reporter) path() string {
 // checkpoint reports the head, which was just committed.
 func (p *reporter) checkpoint(began time.Time) {
 	r := p.run
-	mode := p.hub.Wants(StreamCheckpoints, StreamDebug)
+	mode := p.hub.Wants(runs.StreamCheckpoints, runs.StreamDebug)
 	if mode == "" {
 		return
 	}
-	n := p.notice(EventCheckpoint, mode)
+	n := p.notice(runs.EventCheckpoint, mode)
 	n.At = r.app.ledger.Now()
 	n.Took = n.At.Sub(began)
 	p.hub.Send(n)
@@ -67,12 +68,12 @@ func (p *reporter) checkpoint(began time.Time) {
 
 // updates reports what the tasks of a step changed, once it is on record.
 func (p *reporter) updates(done []*outcome) {
-	mode := p.hub.Wants(StreamUpdates)
+	mode := p.hub.Wants(runs.StreamUpdates)
 	if mode == "" {
 		return
 	}
 	for _, o := range done {
-		n := p.notice(EventUpdate, mode)
+		n := p.notice(runs.EventUpdate, mode)
 		n.Node, n.Task, n.Updates = posthouse.EscapeName(o.task.node.Name), o.task.key.String(), make(map[string]posthouse.Value, len(o.writes))
 		for _, w := range o.writes {
 			n.Updates[w.Field.Part] = w.Value()
@@ -83,8 +84,8 @@ func (p *reporter) updates(done []*outcome) {
 
 // task reports that an attempt begins, or what became of it. It notes in o when the
 // attempt began.
-func (p *reporter) task(o *outcome, kind EventKind, err error, due time.Time) {
-	mode := p.hub.Wants(StreamTasks, StreamDebug)
+func (p *reporter) task(o *outcome, kind runs.EventKind, err error, due time.Time) {
+	mode := p.hub.Wants(runs.StreamTasks, runs.StreamDebug)
 	if mode == "" {
 		return
 	}
@@ -93,7 +94,7 @@ func (p *reporter) task(o *outcome, kind EventKind, err error, due time.Time) {
 		At: p.run.app.ledger.Now(), Err: err, Due: due,
 	}
 	switch {
-	case kind == EventTaskStart:
+	case kind == runs.EventTaskStart:
 		o.began = n.At
 	case !o.began.IsZero():
 		n.Took = n.At.Sub(o.began)
@@ -104,34 +105,34 @@ func (p *reporter) task(o *outcome, kind EventKind, err error, due time.Time) {
 // taskRetry reports a failed attempt, after which another one or the handler follows.
 func (p *reporter) taskRetry(o *outcome, past recorded.Attempts) {
 	if past.Failed != nil {
-		p.task(o, EventTaskError, o.err, time.Time{})
+		p.task(o, runs.EventTaskError, o.err, time.Time{})
 	} else {
-		p.task(o, EventTaskRetry, o.err, past.Due)
+		p.task(o, runs.EventTaskRetry, o.err, past.Due)
 	}
 }
 
 func (p *reporter) taskEnd(o *outcome) {
-	kinds := [...]EventKind{
-		taskDone: EventTaskFinish, taskWaits: EventTaskWait, taskHalts: EventTaskStop, taskIdle: EventTaskStop,
-		taskFailed: EventTaskError, taskStopped: EventTaskStop,
+	kinds := [...]runs.EventKind{
+		taskDone: runs.EventTaskFinish, taskWaits: runs.EventTaskWait, taskHalts: runs.EventTaskStop, taskIdle: runs.EventTaskStop,
+		taskFailed: runs.EventTaskError, taskStopped: runs.EventTaskStop,
 	}
 	p.task(o, kinds[o.kind], o.err, time.Time{})
 }
 
 // result makes the result of a run that parked or ended.
-func (p *reporter) result(kind EventKind, state any, waiting []posthouse.Gate) *result {
+func (p *reporter) result(kind runs.EventKind, state any, waiting []posthouse.Gate) *result {
 	r := p.run
 	return p.resultAt(kind, r.sess.Head(), state, waiting)
 }
 
 // resultAt is result for a run that parked or ended at a checkpoint.
-func (p *reporter) resultAt(kind EventKind, h *posthouse.Header, state any, waiting []posthouse.Gate) *result {
+func (p *reporter) resultAt(kind runs.EventKind, h *posthouse.Header, state any, waiting []posthouse.Gate) *result {
 	r := p.run
 	res := &result{
 		State: state, Thread: h.Thread, Branch: h.Branch, Run: r.sess.Run(), Checkpoint: h.ID,
 		Status: h.Status, Next: slices.Clone(h.Next), Waiting: waiting, Release: r.version,
 	}
-	if kind == EventPark && len(waiting) == 0 && h.Status != posthouse.StatusInterrupted {
+	if kind == runs.EventPark && len(waiting) == 0 && h.Status != posthouse.StatusInterrupted {
 		res.Status = posthouse.StatusRunning // it was asked to drain
 	}
 	return res
@@ -140,9 +141,9 @@ func (p *reporter) resultAt(kind EventKind, h *posthouse.Header, state any, wait
 // reportEnd reports the result of a run to its stream. By then the run has given the thread
 // back: a reader may update and resume it, or run it again.
 func (a *core) reportEnd(ctx context.Context, h *engine.Hub, res *result) error {
-	n := engine.Notice{Kind: EventPark, State: res.State, Result: res}
+	n := engine.Notice{Kind: runs.EventPark, State: res.State, Result: res}
 	if posthouse.IsOver(res.Status) {
-		n.Kind = EventEnd
+		n.Kind = runs.EventEnd
 	}
 	if res.Checkpoint != "" {
 		c, err := a.ledger.GetHeader(ctx, res.Checkpoint)
@@ -158,7 +159,7 @@ func (a *core) reportEnd(ctx context.Context, h *engine.Hub, res *result) error 
 // emitter returns what forwards the emissions of one attempt of a task. It is nil if
 // the stream does not ask for them.
 func (p *reporter) emitter(t *task, attempt int) *engine.Emitter {
-	if p.hub.Wants(StreamMessages, StreamCustom) == "" {
+	if p.hub.Wants(runs.StreamMessages, runs.StreamCustom) == "" {
 		return nil
 	}
 	return p.hub.Emitter(func(*engine.Emission) engine.Notice {

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // RunOptions refine one Run, Resume, Stream or Replay. The zero value is useful.
@@ -30,7 +31,7 @@ type RunOptions struct {
 	Durability     Durability   // when its checkpoints become durable; default Sync
 	Coordination   string       // a label that groups threads, set with an input and kept; default the thread's own id
 	Release        *AutoRelease // when the run releases the thread; default CompileOptions.Release
-	OnBusy         OnBusy       // what to do when another run has the thread; default Reject
+	OnBusy         runs.OnBusy  // what to do when another run has the thread; default Reject
 
 	// Wait is how long the call waits for a thread that another run has: with Reject before it fails
 	// with [posthouse.ErrBusy], else at most, 0 being without end. A process that was just started
@@ -53,7 +54,7 @@ type RunOptions struct {
 	// They are not on record: a run that was lost goes on without them.
 	InterruptBefore, InterruptAfter []string
 
-	Modes []StreamMode // what a stream yields; default StreamValues
+	Modes []runs.StreamMode // what a stream yields; default StreamValues
 
 	// Subgraphs adds what happens inside subgraphs to a stream. Otherwise what they emit
 	// counts as emitted by the node that calls them.
@@ -204,7 +205,7 @@ func (r *run) Start(ctx context.Context, in *input) (*result, error) {
 	if err := r.record.commitSteps(ctx, nil); err != nil {
 		return nil, err
 	}
-	if err := r.report.values(EventInput); err != nil {
+	if err := r.report.values(runs.EventInput); err != nil {
 		return nil, err
 	}
 	if r.opt.By != "" {
@@ -265,7 +266,7 @@ func (r *run) loop(ctx context.Context) (*result, error) {
 			if err := r.releaseDone(ctx); err != nil {
 				return nil, err
 			}
-			return r.report.result(EventEnd, r.live.Value, nil), nil
+			return r.report.result(runs.EventEnd, r.live.Value, nil), nil
 		case r.interrupted, engine.Closed(drain):
 			return r.park(ctx)
 		}

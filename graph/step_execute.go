@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // execute runs the tasks of the step. Where there are several, a result is on
@@ -34,7 +35,7 @@ func (s *step) runSingle(ctx context.Context, t *task) {
 		}
 		return r.live, nil
 	})
-	if o.kind == taskDone && r.report.hub.Wants(StreamUpdates) != "" {
+	if o.kind == taskDone && r.report.hub.Wants(runs.StreamUpdates) != "" {
 		o.writes, _ = o.live.Writes() // the merge reports the error
 	}
 	r.report.taskEnd(o)

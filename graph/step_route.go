@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // route decides what follows: the next step, the same again, or the end of the run, which
@@ -17,7 +18,7 @@ func (s *step) route(ctx context.Context) (*result, error) {
 	switch {
 	case s.committed:
 		r.report.updates(s.outcomes)
-		return nil, r.report.values(EventNode)
+		return nil, r.report.values(runs.EventNode)
 	case s.failed != nil && s.single:
 		o := s.outcomes[0]
 		o.kind, o.err = taskFailed, s.failed

@@ -8,53 +8,15 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
-)
-
-// A StreamMode selects events of a stream. Choose any number by RunOptions.Modes.
-type StreamMode = engine.StreamMode
-
-// The modes.
-const (
-	StreamValues      = engine.StreamValues      // the state, after the input and after each step
-	StreamUpdates     = engine.StreamUpdates     // what each task changed in it
-	StreamMessages    = engine.StreamMessages    // text as it comes: step.Token, step.Writer
-	StreamCustom      = engine.StreamCustom      // values as they come: step.Emit
-	StreamCheckpoints = engine.StreamCheckpoints // the header of each checkpoint; its state is in [App.State]
-	StreamTasks       = engine.StreamTasks       // what becomes of each task
-	StreamDebug       = engine.StreamDebug       // tasks and checkpoints
-)
-
-// An EventKind says what an event reports. More kinds will come: skip unknown ones.
-type EventKind = engine.EventKind
-
-// The kinds of event. Events of tasks, text and values are sent at once. The others are
-// sent once what they report is on record, or kept for the next checkpoint where a step
-// makes none.
-const (
-	EventInput = engine.EventInput // values: the input is merged; the first node is next
-	EventNode  = engine.EventNode  // values: a step completed
-	EventPark  = engine.EventPark  // the last of any stream: the run waits for a gate, was interrupted, or drained
-	EventEnd   = engine.EventEnd   // the last of any stream: the run is done, or was cancelled
-
-	EventUpdate     = engine.EventUpdate     // updates: a task completed with its step
-	EventMessage    = engine.EventMessage    // messages: a piece of text
-	EventCustom     = engine.EventCustom     // custom: a value
-	EventCheckpoint = engine.EventCheckpoint // checkpoints: one was made
-
-	EventTaskStart  = engine.EventTaskStart  // an attempt of a task begins, or its error handler does
-	EventTaskFinish = engine.EventTaskFinish // the task has returned; its step is not committed yet
-	EventTaskWait   = engine.EventTaskWait   // it waits for a gate, or for an attempt that is not due soon
-	EventTaskRetry  = engine.EventTaskRetry  // an attempt failed with Err; the next begins at Due
-	EventTaskError  = engine.EventTaskError  // it failed with Err; its error handler, if it has one, starts next
-	EventTaskStop   = engine.EventTaskStop   // it was stopped before it ended, or halts at an interrupt inside its subgraph
+	"github.com/posthouse/posthouse/runs"
 )
 
 // An Event is one element of a stream. Fields that do not belong to its kind
 // are zero.
 type Event[S any] struct {
-	Kind EventKind
-	Mode StreamMode // that asked for it, the first of several; "" of the last event, which every stream has
-	Path string     // of the subgraph it happened in; "" at the top
+	Kind runs.EventKind
+	Mode runs.StreamMode // that asked for it, the first of several; "" of the last event, which every stream has
+	Path string          // of the subgraph it happened in; "" at the top
 
 	// Node completed, emits or waits. Several nodes of one step are joined by "+". Names
 	// are escaped as in checkpoints, see posthouse.EscapeName.

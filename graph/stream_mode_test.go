@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -26,7 +27,7 @@ func single(run func(context.Context, *trail) error, o ...graph.NodeOptions) *gr
 	return g
 }
 
-func modes(m ...graph.StreamMode) graph.RunOptions { return graph.RunOptions{Modes: m} }
+func modes(m ...runs.StreamMode) graph.RunOptions { return graph.RunOptions{Modes: m} }
 
 // texts lists events as "kind node".
 func texts[S any](events []graph.Event[S]) (list []string) {
@@ -50,19 +51,19 @@ func TestStreamUpdates(t *testing.T) {
 		return nil
 	}, nil)
 	var events []graph.Event[fan]
-	for e, err := range a.Stream(t.Context(), "t", fan{Log: []string{"in"}}, modes(graph.StreamUpdates)) {
+	for e, err := range a.Stream(t.Context(), "t", fan{Log: []string{"in"}}, modes(runs.StreamUpdates)) {
 		if err == nil {
 			events = append(events, e)
 		}
 	}
 	wantList(t, "a step that fails", texts(events))
 	broken = false
-	events, _ = collect(t, a.ResumeStream(t.Context(), "t", modes(graph.StreamUpdates)))
+	events, _ = collect(t, a.ResumeStream(t.Context(), "t", modes(runs.StreamUpdates)))
 	wantList(t, "events", texts(events), "update a", "update b", "update join", "end join")
 	var have []string
 	for _, e := range events[:3] {
 		have = append(have, e.Task+" "+string(e.Updates["Log"].Data)+" "+string(e.Updates["Sum"].Data))
-		if e.Mode != graph.StreamUpdates || e.Checkpoint.ID == "" {
+		if e.Mode != runs.StreamUpdates || e.Checkpoint.ID == "" {
 			t.Errorf("event %+v", e)
 		}
 	}
@@ -93,18 +94,18 @@ func TestStreamMessages(t *testing.T) {
 	}
 	a := fanned(t, newLedger(t), talk("a"), talk("b"), nil)
 	seen := map[string]int{}
-	events, _ := collect(t, a.Stream(t.Context(), "t", fan{}, modes(graph.StreamMessages)))
+	events, _ := collect(t, a.Stream(t.Context(), "t", fan{}, modes(runs.StreamMessages)))
 	for _, e := range events[:len(events)-1] {
 		want, in := fmt.Sprintf("%s%d ", e.Node, seen[e.Node]), ""
 		if seen[e.Node] == n {
 			want, in = "from the step", "llm"
 		}
 		seen[e.Node]++
-		if e.Kind != graph.EventMessage || e.Text != want || e.Step != in || e.Seq != uint64(seen[e.Node]) || e.Task != "1/"+e.Node || e.Attempt != 1 {
+		if e.Kind != runs.EventMessage || e.Text != want || e.Step != in || e.Seq != uint64(seen[e.Node]) || e.Task != "1/"+e.Node || e.Attempt != 1 {
 			t.Fatalf("event %+v, want %q", e, want)
 		}
 	}
-	if seen["a"] != n+1 || seen["b"] != n+1 || events[len(events)-1].Kind != graph.EventEnd {
+	if seen["a"] != n+1 || seen["b"] != n+1 || events[len(events)-1].Kind != runs.EventEnd {
 		t.Fatalf("seen %v", seen)
 	}
 }
@@ -126,11 +127,11 @@ func TestStreamCustomAndReplay(t *testing.T) {
 		}
 		return list
 	}
-	both := modes(graph.StreamCustom, graph.StreamMessages)
+	both := modes(runs.StreamCustom, runs.StreamMessages)
 	events, _ := collect(t, a.Stream(t.Context(), "t", trail{}, both))
 	wantList(t, "first", values(events), "custom 1 1", "custom paying 2", "message <nil>x 3")
 	park := events[3]
-	if park.Kind != graph.EventPark || len(park.Result.Waiting) != 1 || park.Mode != "" {
+	if park.Kind != runs.EventPark || len(park.Result.Waiting) != 1 || park.Mode != "" {
 		t.Fatalf("the interruption %+v", park)
 	}
 	decide(t, l, park.Result.Waiting[0].ID, posthouse.Approve)
@@ -140,10 +141,10 @@ func TestStreamCustomAndReplay(t *testing.T) {
 
 func TestStreamCheckpoints(t *testing.T) {
 	a := compile(t, line("a", "b"), newLedger(t), nil)
-	events, _ := collect(t, a.Stream(t.Context(), "t", trail{}, modes(graph.StreamCheckpoints)))
+	events, _ := collect(t, a.Stream(t.Context(), "t", trail{}, modes(runs.StreamCheckpoints)))
 	var have, want []string
 	for _, e := range events[:len(events)-1] {
-		if e.Kind != graph.EventCheckpoint || e.At.IsZero() || e.Took < 0 {
+		if e.Kind != runs.EventCheckpoint || e.At.IsZero() || e.Took < 0 {
 			t.Errorf("event %+v", e)
 		}
 		have = append(have, string(e.Checkpoint.ID))
@@ -168,12 +169,12 @@ func TestStreamTasks(t *testing.T) {
 		return nil
 	}
 	a := compile(t, single(flaky, graph.NodeOptions{Retry: graph.Retry{Max: 2, Delay: -1}}), newLedger(t), nil)
-	events, _ := collect(t, a.Stream(t.Context(), "t", trail{}, modes(graph.StreamTasks)))
+	events, _ := collect(t, a.Stream(t.Context(), "t", trail{}, modes(runs.StreamTasks)))
 	wantList(t, "retries", texts(events),
 		"task.start n", "task.retry n", "task.start n", "task.retry n", "task.start n", "task.finish n", "end n")
 	for i, attempt := range []int{1, 1, 2, 2, 3, 3} {
 		e := events[i]
-		if e.Attempt != attempt || e.Task != "1/n" || e.Mode != graph.StreamTasks || e.At.IsZero() || (e.Err != nil) != (e.Kind == graph.EventTaskRetry) {
+		if e.Attempt != attempt || e.Task != "1/n" || e.Mode != runs.StreamTasks || e.At.IsZero() || (e.Err != nil) != (e.Kind == runs.EventTaskRetry) {
 			t.Errorf("event %d: %+v", i, e)
 		}
 	}
@@ -184,13 +185,13 @@ func TestStreamTasks(t *testing.T) {
 		return graph.Command{}, err
 	})
 	a = compile(t, g, newLedger(t), nil)
-	events, _ = collect(t, a.Stream(t.Context(), "t", trail{}, modes(graph.StreamTasks)))
+	events, _ = collect(t, a.Stream(t.Context(), "t", trail{}, modes(runs.StreamTasks)))
 	wantList(t, "handler", texts(events), "task.start n", "task.error n", "task.start n", "task.wait n", "park n")
 	wantCode(t, events[1].Err, errBoom)
 
 	a = compile(t, single(func(context.Context, *trail) error { return errBoom }), newLedger(t), nil)
 	events = nil
-	for e, err := range a.Stream(t.Context(), "t", trail{}, modes(graph.StreamTasks, graph.StreamDebug)) {
+	for e, err := range a.Stream(t.Context(), "t", trail{}, modes(runs.StreamTasks, runs.StreamDebug)) {
 		if events = append(events, e); err != nil {
 			wantCode(t, err, errBoom)
 		}
@@ -200,11 +201,11 @@ func TestStreamTasks(t *testing.T) {
 
 func TestStreamDebugIsTasksAndCheckpoints(t *testing.T) {
 	a := compile(t, line("a", "b"), newLedger(t), nil)
-	events, _ := collect(t, a.Stream(t.Context(), "t", trail{}, modes(graph.StreamDebug)))
+	events, _ := collect(t, a.Stream(t.Context(), "t", trail{}, modes(runs.StreamDebug)))
 	wantList(t, "events", texts(events), "checkpoint", "task.start a", "task.finish a", "checkpoint a",
 		"task.start b", "task.finish b", "checkpoint b", "end b")
 	for _, e := range events[:7] {
-		if e.Mode != graph.StreamDebug || e.At.IsZero() {
+		if e.Mode != runs.StreamDebug || e.At.IsZero() {
 			t.Errorf("event %+v", e)
 		}
 	}
@@ -247,12 +248,12 @@ func TestStreamIsLeftInTheMiddle(t *testing.T) {
 		return nil
 	}, nil)
 	finished, more := false, 0
-	for e, err := range a.Stream(t.Context(), "t", fan{}, modes(graph.StreamMessages, graph.StreamTasks)) {
+	for e, err := range a.Stream(t.Context(), "t", fan{}, modes(runs.StreamMessages, runs.StreamTasks)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		finished = finished || e.Kind == graph.EventTaskFinish
-		if finished && e.Kind == graph.EventMessage {
+		finished = finished || e.Kind == runs.EventTaskFinish
+		if finished && e.Kind == runs.EventMessage {
 			if more++; more > 200 {
 				break
 			}
@@ -279,8 +280,8 @@ func TestStreamIsCancelled(t *testing.T) {
 		return context.Cause(ctx)
 	}), newLedger(t), nil)
 	var last error
-	for e, err := range a.Stream(ctx, "t", trail{}, modes(graph.StreamMessages)) {
-		if last = err; e.Kind == graph.EventMessage {
+	for e, err := range a.Stream(ctx, "t", trail{}, modes(runs.StreamMessages)) {
+		if last = err; e.Kind == runs.EventMessage {
 			cancel()
 		}
 	}
@@ -319,7 +320,7 @@ func TestEmissionsAfterTheEnd(t *testing.T) {
 		g.Edge("returns", "hangs")
 		g.Edge("hangs", graph.End)
 		a := compile(t, g, newLedger(t), nil)
-		events, _ := collect(t, a.Stream(t.Context(), "t", trail{}, modes(graph.StreamMessages, graph.StreamCustom)))
+		events, _ := collect(t, a.Stream(t.Context(), "t", trail{}, modes(runs.StreamMessages, runs.StreamCustom)))
 		wantList(t, "events", texts(events), "message returns", "message hangs", "end hangs")
 		step.Token(t.Context(), "outside") // does nothing
 	})
@@ -349,7 +350,7 @@ func TestUpdatesAddUpToTheState(t *testing.T) {
 	g.Edge("b", graph.End)
 	a := compile(t, g, newLedger(t), nil)
 	var sum trail
-	for e, err := range a.Stream(t.Context(), "t", trail{}, modes(graph.StreamUpdates)) {
+	for e, err := range a.Stream(t.Context(), "t", trail{}, modes(runs.StreamUpdates)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -383,7 +384,7 @@ func TestStreamOfASubgraph(t *testing.T) {
 	g.Edge("research", graph.End)
 	a := compile(t, g, newLedger(t), nil)
 
-	o := modes(graph.StreamMessages, graph.StreamValues, graph.StreamUpdates)
+	o := modes(runs.StreamMessages, runs.StreamValues, runs.StreamUpdates)
 	events, _ := collect(t, a.Stream(t.Context(), "t", trail{}, o))
 	wantList(t, "outside", texts(events), "input", "message research", "update research", "node research", "end research")
 
@@ -392,7 +393,7 @@ func TestStreamOfASubgraph(t *testing.T) {
 	var have []string
 	for _, e := range events {
 		line := strings.Join([]string{string(e.Kind), e.Path, e.Node, e.Task, e.Text}, " ")
-		if e.Path != "" && e.Kind == graph.EventNode {
+		if e.Path != "" && e.Kind == runs.EventNode {
 			line += e.Inner.(in).Word
 		}
 		have = append(have, line)
@@ -406,7 +407,7 @@ func TestStreamOfASubgraph(t *testing.T) {
 		if n++; err != nil {
 			t.Fatal(err)
 		}
-		if e.Path != "" && e.Kind == graph.EventNode {
+		if e.Path != "" && e.Kind == runs.EventNode {
 			break
 		}
 	}

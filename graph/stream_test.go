@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/runs"
 )
 
 func TestStream(t *testing.T) {
@@ -67,7 +68,7 @@ func TestStreamIsLeft(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e.Node == leave || e.Kind == graph.EventInput && leave == "input" {
+			if e.Node == leave || e.Kind == runs.EventInput && leave == "input" {
 				break
 			}
 		}
@@ -160,7 +161,7 @@ func TestStreamBusy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Kind == graph.EventInput {
+		if e.Kind == runs.EventInput {
 			if _, err := a.Resume(t.Context(), "t"); !errors.Is(err, posthouse.ErrBusy) {
 				t.Fatalf("error %v while the stream is open", err)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // lookAgain is how long a caller waits before it looks itself whether the thread that it
@@ -24,7 +25,7 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 	thread := calls.ThreadName(r.sess.Head(), engine.BirthOf(r.sess), o.task.key.String(), uint8(in.lifetime), in.lifetime == PerCall)
 	opt := RunOptions{
 		By: r.opt.By, Durability: r.opt.Durability, bounded: o.task.isBounded(),
-		OnBusy:       Enqueue, // its own program may be moving the thread
+		OnBusy:       runs.Enqueue, // its own program may be moving the thread
 		Coordination: r.sess.Head().Coordination,
 		labels:       map[string]string{calls.LabelParent: r.sess.Thread(), calls.LabelCall: subparts.Shorten(o.task.key.String()), calls.LabelCalled: thread},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A task is one execution of a node in a step.
@@ -98,7 +99,7 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 			}
 		}
 		o.attempt = past.Number()
-		if r.report.task(o, EventTaskStart, nil, time.Time{}); ctx.Err() != nil {
+		if r.report.task(o, runs.EventTaskStart, nil, time.Time{}); ctx.Err() != nil {
 			return o.finish(taskStopped, context.Cause(ctx))
 		}
 		if err := r.sess.Confirm(ctx); err != nil {

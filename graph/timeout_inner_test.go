@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // limitedSubs are graphs whose node "outer" has a limit of a second and runs fn
@@ -52,7 +53,7 @@ func TestTimeoutOfASubgraphWhoseNodeBlocks(t *testing.T) {
 				app := compile(t, limitedSubs(func(context.Context, *trail) error { <-let; return nil }, 0)[name], newLedger(t), nil)
 				began := time.Now()
 				_, err := app.Run(t.Context(), "t", trail{})
-				var e *graph.TimeoutError
+				var e *runs.TimeoutError
 				if !errors.As(err, &e) || e.Node != "outer" || !e.Abandoned {
 					t.Fatal(err)
 				}
@@ -95,7 +96,7 @@ func TestTimeoutOfASubgraphThatEndsLate(t *testing.T) {
 					return nil
 				}, 0)[name], newLedger(t), nil)
 				_, err := app.Run(t.Context(), "t", trail{N: 10})
-				var e *graph.TimeoutError
+				var e *runs.TimeoutError
 				if !errors.As(err, &e) || e.Node != "outer" || e.Abandoned {
 					t.Fatal(err)
 				}
@@ -130,7 +131,7 @@ func TestIdleTimeoutOfALivelySubgraph(t *testing.T) {
 				g.Edge(graph.Start, "outer")
 				g.Edge("outer", graph.End)
 				out, err := compile(t, g, newLedger(t), nil).Run(t.Context(), "t", trail{})
-				var e *graph.TimeoutError
+				var e *runs.TimeoutError
 				if lively && (err != nil || out.State.N != 5) || !lively && (!errors.As(err, &e) || !e.Idle) {
 					t.Errorf("own thread %v, lively %v: %+v, %v", own, lively, out, err)
 				}

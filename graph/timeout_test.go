@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -52,7 +53,7 @@ func TestTimeouts(t *testing.T) {
 					}
 					return
 				}
-				var e *graph.TimeoutError
+				var e *runs.TimeoutError
 				if !errors.As(err, &e) || e.Idle != c.idle || e.After != 5*time.Second || e.Abandoned || !errors.Is(err, context.DeadlineExceeded) {
 					t.Fatal(err)
 				}
@@ -102,7 +103,7 @@ func TestGivenUpIsSaid(t *testing.T) {
 		defer close(let)
 		app := compile(t, single(func(context.Context, *trail) error { <-let; return nil }, graph.NodeOptions{Timeout: time.Second}), newLedger(t), nil)
 		_, err := app.Run(t.Context(), "t", trail{})
-		var e *graph.TimeoutError
+		var e *runs.TimeoutError
 		if !errors.As(err, &e) || !e.Abandoned {
 			t.Fatal(err)
 		}
@@ -174,7 +175,7 @@ func TestTimeoutOfASend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, err := run(t, c.sends...)
-				var e *graph.TimeoutError
+				var e *runs.TimeoutError
 				switch {
 				case c.after == 0 && (err != nil || len(s.State.Did) != 2):
 					t.Fatal(s, err)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
-	"github.com/posthouse/posthouse/internal/failure"
 )
 
 // A Retry says how often a step that failed is tried again. The zero value
@@ -26,22 +25,9 @@ import (
 //
 // When all attempts failed the last one's error is returned. If it ends the run, or the
 // program does nothing after it, the step is tried once more when the program is executed
-// again. If the program acts after it, see [Failure]. What the step recorded within itself
+// again. If the program acts after it, see [runs.Failure]. What the step recorded within itself
 // before it failed is found by its next attempt.
 type Retry = engine.Retry
-
-// A Failure is the error of a step that failed in an earlier execution of a program which went
-// on after it: the code that got the error recorded another step, asked a question, waited for
-// a signal or gave a task to a worker. The step is not done again; its error is returned again,
-// so that the program takes the same way, and what people decided stands. A failure that ended
-// the run, because the error that the program returned is it or wraps it, is tried again. What
-// steps beside it record does not count, nor does a sleep. Steps below [Unordered] are always
-// tried again.
-//
-// It has the text of the error. [errors.Is] finds what that wrapped by type and text, and
-// [errors.As] errors whose type their JSON says all of. A program that takes another way all
-// the same, past what people decided, fails with an [posthouse.ErrInvalid] that says so.
-type Failure = failure.Failure
 
 // A Backoff says how the delays between attempts grow.
 type Backoff = engine.Backoff

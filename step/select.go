@@ -53,7 +53,7 @@ type Selected[T any] struct {
 // several are over by then, the first in the list wins. What the others were answered stays on
 // record and is not used; a signal that one of them took is taken. A wait that ends without a
 // value (its deadline passed, the question was refused or withdrawn, a worker gave up) is over,
-// too: Select returns its error, read from the record as a [Failure] is, with the case. Any other
+// too: Select returns its error, read from the record as a [runs.Failure] is, with the case. Any other
 // error of a case is that of the select, as of a step: it withdraws nothing.
 //
 // Errors: those; [posthouse.ErrInvalid] without cases, for two of one name, and as for [Do];

@@ -29,7 +29,7 @@ type Options struct {
 
 // Do returns the recorded result of this call. Without one it runs fn and records the
 // result before it returns it. An error of fn is returned as it is. It is recorded only with
-// what the program does after it: see [Failure]. The size limit of a result is the Ledger's MaxState.
+// what the program does after it: see [runs.Failure]. The size limit of a result is the Ledger's MaxState.
 //
 // Errors of its own: [posthouse.ErrInvalid] outside any task, for a bad name,
 // for a replay in another order, and for a value that its codec does not take;

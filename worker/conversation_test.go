@@ -4,13 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/posthouse/posthouse/runs"
+	"github.com/posthouse/posthouse/worker"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
-
-	"github.com/posthouse/posthouse/step"
-	"github.com/posthouse/posthouse/worker"
 )
 
 // A message is one turn of a conversation with a model.
@@ -66,7 +65,7 @@ func converse(m *model) worker.Handler {
 // an iteration and another one goes on.
 func TestAConversationRepeatsOnlyTheCurrentCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		line := &cable{Engine: s.d}
 		m := &model{calls: map[int]int{}}
 		cut := make(chan struct{})

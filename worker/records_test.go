@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/worker"
 )
@@ -48,7 +49,7 @@ func (c *tally) do(ctx context.Context, name string) (int, error) {
 // steps of its own, and two calls of one name are two steps.
 func TestRecordedSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: time.Millisecond}})
+		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: time.Millisecond}})
 		var c tally
 		s.work(s.d, "w1", func(w worker.Task) error {
 			first, err := c.do(w.Context(), "plan")
@@ -81,7 +82,7 @@ func TestRecordedSteps(t *testing.T) {
 // its steps, and an answered question is not asked again.
 func TestAQuestionInAHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		var c tally
 		s.work(s.d, "w1", func(w worker.Task) error {
 			c.add("execution")
@@ -145,7 +146,7 @@ func TestAQuestionInAHandler(t *testing.T) {
 // TestWaitSignal takes signals that come while the task is parked, and those that came before.
 func TestWaitSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		s.work(s.d, "w1", func(w worker.Task) error {
 			first, err := w.WaitSignal("paid", 0)
 			if err != nil {
@@ -178,7 +179,7 @@ func TestWaitSignal(t *testing.T) {
 // TestWhatHandlersMayNotRecord is refused with a reason, and fails no thread.
 func TestWhatHandlersMayNotRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		once := func(context.Context) (int, error) { return 1, nil }
 		var said []error
 		s.work(s.d, "w1", func(w worker.Task) error {
@@ -204,13 +205,13 @@ func TestWhatHandlersMayNotRecord(t *testing.T) {
 // TestAQuestionThatDoesNotFit fails the attempt, with the reason.
 func TestAQuestionThatDoesNotFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 1}})
+		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 1}})
 		s.work(s.d, "w1", func(w worker.Task) error {
 			_, err := gate.Ask[int](w.Context(), gate.Question{Name: "q", Text: "?"}) // no validator here
 			return err
 		})
 		_, err := s.outcome("t")
-		var failed *step.RemoteError
+		var failed *runs.RemoteError
 		if !errors.As(err, &failed) || !strings.Contains(failed.Reason, "schema") {
 			t.Errorf("%v", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/worker"
@@ -19,7 +20,7 @@ import (
 // the next worker neither pays again nor begins anew.
 func TestAStepThatEndsWhileTheWorkerStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		var c tally
 		begun := make(chan struct{}, 2)
 		var saved, loaded, after error
@@ -67,7 +68,7 @@ func TestAStepThatEndsWhileTheWorkerStops(t *testing.T) {
 // TestAHandlerSavesWhenItsTimeIsOver: the next attempt loads it.
 func TestAHandlerSavesWhenItsTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{Limits: posthouse.TaskLimits{Timeout: time.Minute, Backoff: time.Millisecond}})
+		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Timeout: time.Minute, Backoff: time.Millisecond}})
 		s.work(s.d, "w1", func(w worker.Task) error {
 			if w.Attempt() == 2 {
 				state, err := w.LoadCheckpoint()
@@ -102,7 +103,7 @@ func (e *forgetful) Claim(ctx context.Context, id string) (*task.Claim, error) {
 // first. What they still do is refused.
 func TestASessionThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		e := &forgetful{Engine: s.d}
 		w, err := worker.New(e, &worker.Options{Name: "w1", AtOnce: 2, Grace: time.Second})
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/ledger"
-	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/worker"
 )
@@ -36,7 +36,7 @@ func TestRetryAfter(t *testing.T) {
 		{func(worker.Task) error { return worker.RetryAfter(busy, -time.Hour) }, task.MinRetry, "busy"},
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: len(cases) + 1, Backoff: 24 * time.Hour, MaxBackoff: 24 * time.Hour}})
+		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: len(cases) + 1, Backoff: 24 * time.Hour, MaxBackoff: 24 * time.Hour}})
 		var began []time.Time
 		var failures []string
 		s.work(s.d, "w1", func(t worker.Task) error {
@@ -77,7 +77,7 @@ func TestHeartbeat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, step.RemoteOptions{Limits: c.limits})
+				s := newSite(t, runs.RemoteOptions{Limits: c.limits})
 				begun, ended := make(chan struct{}), make(chan error, 1)
 				s.work(s.d, "w1", func(t worker.Task) error {
 					close(begun)
@@ -131,7 +131,7 @@ func cancelled(s *site) error {
 func TestWhatAHandlerIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		meta, trace := map[string]string{"tenant": "42"}, map[string]string{"traceparent": "00-1-2-01"}
-		s := newSite(t, step.RemoteOptions{Metadata: meta, Trace: trace})
+		s := newSite(t, runs.RemoteOptions{Metadata: meta, Trace: trace})
 		var which, same []string
 		s.work(s.d, "w1", func(t worker.Task) error {
 			same = append(same, fmt.Sprintf("%s %s %s %s %s %v %v %v", t.TaskName(), t.RunID(), t.StepID(), t.Key(), t.Input(), t.Metadata(), t.Trace(), t.Context().Err()))
@@ -166,7 +166,7 @@ func TestWhatAHandlerIsTold(t *testing.T) {
 // TestVerbsThatAreRefused name what does not fit, and the handler may go on.
 func TestVerbsThatAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		said := map[string]error{}
 		s.work(s.d, "w1", func(t worker.Task) error {
 			said["name"] = t.Pause("", time.Minute)
@@ -199,7 +199,7 @@ func TestVerbsThatAreRefused(t *testing.T) {
 // TestSlotsThatAreEmpty: an empty state is one, nothing is none.
 func TestSlotsThatAreEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		var loaded []string
 		s.work(s.d, "w1", func(t worker.Task) error {
 			state, err := t.LoadCheckpoint()
@@ -231,7 +231,7 @@ func TestSlotsThatAreEmpty(t *testing.T) {
 // TestPauseWithoutASlot needs none.
 func TestPauseWithoutASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{Limits: posthouse.TaskLimits{NoSlot: true}})
+		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{NoSlot: true}})
 		s.work(s.d, "w1", func(t worker.Task) error {
 			if t.Resumed() == "" {
 				return t.Pause("nap", time.Hour)
@@ -248,7 +248,7 @@ func TestPauseWithoutASlot(t *testing.T) {
 // TestChunks come in their order, with thread and step, and none behind the end.
 func TestChunks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		var got []string
 		d, err := dispatch.New(s.l, &dispatch.Options{Stream: func(_ context.Context, thread, step string, chunk []byte) {
 			got = append(got, fmt.Sprint(thread, " ", step, " ", string(chunk)))
@@ -281,7 +281,7 @@ func TestChunks(t *testing.T) {
 // TestRoles: a handler that asks for less than a Task is a handler.
 func TestRoles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		simple := func(t worker.SimpleTask) json.RawMessage { return t.Input() }
 		keep := func(t worker.CheckpointTask) error { return t.Checkpoint(simple(t)) }
 		loop := func(t worker.LoopTask) (bool, error) {

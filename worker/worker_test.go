@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
@@ -33,7 +34,7 @@ type site struct {
 	app *flow.App[int, any]
 }
 
-func newSite(t *testing.T, o step.RemoteOptions) *site {
+func newSite(t *testing.T, o runs.RemoteOptions) *site {
 	t.Helper()
 	l, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
@@ -115,7 +116,7 @@ func (s *site) output(res *flow.Result[any]) (any, error) {
 func (s *site) wantFailure(thread, want string) {
 	s.Helper()
 	_, err := s.outcome(thread)
-	var failed *step.RemoteError
+	var failed *runs.RemoteError
 	if !errors.As(err, &failed) || !strings.Contains(failed.Reason, want) {
 		s.Errorf("%v, not %q", err, want)
 	}
@@ -123,7 +124,7 @@ func (s *site) wantFailure(thread, want string) {
 
 func TestTypedHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		w, err := worker.New(s.d, &worker.Options{Name: "w1", AtOnce: 20})
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +143,7 @@ func TestTypedHandlers(t *testing.T) {
 // with the 73rd.
 func TestItemsAreSkippedOnRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		var done []int
 		s.work(s.d, "w1", func(t worker.Task) error {
 			next, _, err := worker.Load[int](t)
@@ -197,7 +198,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2}})
+				s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2}})
 				executed := 0
 				s.work(s.d, "w1", func(t worker.Task) error { executed++; return c.handler(t) })
 				if c.failure != "" {
@@ -219,7 +220,7 @@ func TestVerdicts(t *testing.T) {
 // TestLoops: pauses and iterations, with what was kept and what was continued with.
 func TestLoops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		var seen []string
 		s.work(s.d, "w1", func(t worker.Task) error {
 			state, err := t.LoadCheckpoint()
@@ -254,7 +255,7 @@ func TestLoops(t *testing.T) {
 
 func TestNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{Limits: posthouse.TaskLimits{NoSlot: true}})
+		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{NoSlot: true}})
 		s.work(s.d, "w1", func(t worker.Task) error {
 			if state, err := t.LoadCheckpoint(); state != nil || err != nil {
 				return worker.Permanent(fmt.Errorf("%q, %v", state, err))
@@ -313,7 +314,7 @@ func (c *cable) Resolve(ctx context.Context, id task.ClaimID, v task.Verdict) er
 // TestAWorkerThatIsCutOffStopsItself: before another one begins.
 func TestAWorkerThatIsCutOffStopsItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		line := &cable{Engine: s.d}
 		var running atomic.Int32
 		var cause error
@@ -352,7 +353,7 @@ func TestAWorkerThatIsCutOffStopsItself(t *testing.T) {
 // TestDrain: handlers end in their grace time; what they leave is another's at once.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		begun := make(chan struct{}, 2)
 		slow := func(t worker.Task) error {
 			begun <- struct{}{}
@@ -387,7 +388,7 @@ func TestDrain(t *testing.T) {
 // TestAHandlerThatDoesNotStop is reported, and nothing that it still does counts.
 func TestAHandlerThatDoesNotStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		begun, release, late := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 		w, err := worker.New(s.d, &worker.Options{Name: "w1", Grace: time.Second})
 		if err != nil {
@@ -420,7 +421,7 @@ func TestAHandlerThatDoesNotStop(t *testing.T) {
 // TestSignalsAreSentOnce, however many attempts send them.
 func TestSignalsAreSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, step.RemoteOptions{})
+		s := newSite(t, runs.RemoteOptions{})
 		s.work(s.d, "w1", func(t worker.Task) error {
 			for i := range 2 {
 				if err := t.SendSignal(t.RunID(), "news", i); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -201,14 +202,14 @@ func Example_agentosEvents() {
 	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	app := must(agentosGraph().Compile(led, nil))
 	//doc:events
-	o := graph.RunOptions{Modes: []graph.StreamMode{graph.StreamTasks, graph.StreamMessages, graph.StreamCheckpoints}}
+	o := graph.RunOptions{Modes: []runs.StreamMode{runs.StreamTasks, runs.StreamMessages, runs.StreamCheckpoints}}
 	for e, err := range app.Stream(ctx, "run-1", Research{}, o) {
 		ok(err)
 		switch e.Kind {
-		case graph.EventTaskStart, graph.EventTaskFinish: // node_start, node_end
-		case graph.EventMessage: // text_delta
-		case graph.EventCheckpoint: // checkpoint_saved
-		case graph.EventPark, graph.EventEnd: // interrupt, run_end: always the last
+		case runs.EventTaskStart, runs.EventTaskFinish: // node_start, node_end
+		case runs.EventMessage: // text_delta
+		case runs.EventCheckpoint: // checkpoint_saved
+		case runs.EventPark, runs.EventEnd: // interrupt, run_end: always the last
 			fmt.Println(e.Kind, e.Result.Status)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -284,15 +285,15 @@ func Example_flowStream() {
 		})
 	}).Open(led, nil))
 	//doc:stream
-	o := flow.RunOptions{Modes: []flow.StreamMode{flow.StreamMessages, flow.StreamUpdates}}
+	o := flow.RunOptions{Modes: []runs.StreamMode{runs.StreamMessages, runs.StreamUpdates}}
 	for e, err := range app.Stream(ctx, "chat-1", "Is it true?", o) {
 		ok(err)
 		switch e.Kind {
-		case flow.EventMessage: // text as the model says it
+		case runs.EventMessage: // text as the model says it
 			fmt.Print(e.Text)
-		case flow.EventUpdate: // a step is on record
+		case runs.EventUpdate: // a step is on record
 			fmt.Println("", e.Node, len(e.Updates))
-		case flow.EventEnd, flow.EventPark: // the last: done or cancelled, or it waits
+		case runs.EventEnd, runs.EventPark: // the last: done or cancelled, or it waits
 			fmt.Println(e.Result.Status, e.Output)
 		}
 	}
@@ -319,7 +320,7 @@ func Example_flowStart() {
 	h := must(app.Start(ctx, "chat-1", "Is it true?"))
 	<-thinks
 	// A second message comes: it cancels the first, and has the thread next.
-	out := must(app.Run(ctx, "chat-1", "never mind", flow.RunOptions{OnBusy: flow.Interrupt}))
+	out := must(app.Run(ctx, "chat-1", "never mind", flow.RunOptions{OnBusy: runs.Interrupt}))
 	fmt.Println(out.Output)
 	first := must(h.Result())
 	fmt.Println(h.Reason(), first.Status)

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -67,9 +68,9 @@ func Example_langgraph4jReview() {
 	for e, err := range app.Stream(ctx, "human-review-session", MyState{Input: "content to review"}) {
 		ok(err)
 		switch e.Kind {
-		case graph.EventNode:
+		case runs.EventNode:
 			fmt.Println("Node:", e.Node)
-		case graph.EventPark: // the interruption: an element of the stream, and its result
+		case runs.EventPark: // the interruption: an element of the stream, and its result
 			fmt.Println("Human review needed before", e.Result.Next)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/transfer"
@@ -202,17 +203,17 @@ func Example_langgraphStream() {
 	g.Edge("write", graph.End)
 	app := must(g.Compile(led, nil))
 	//doc:stream
-	modes := []graph.StreamMode{graph.StreamUpdates, graph.StreamMessages, graph.StreamCustom} // stream_mode=[...]
+	modes := []runs.StreamMode{runs.StreamUpdates, runs.StreamMessages, runs.StreamCustom} // stream_mode=[...]
 	for e, err := range app.Stream(ctx, "1", Paper{}, graph.RunOptions{Modes: modes, Subgraphs: true}) {
 		ok(err)
 		switch e.Kind {
-		case graph.EventMessage:
+		case runs.EventMessage:
 			fmt.Println(e.Node, "says", e.Text)
-		case graph.EventCustom:
+		case runs.EventCustom:
 			fmt.Println(e.Node, "reports", e.Value)
-		case graph.EventUpdate:
+		case runs.EventUpdate:
 			fmt.Printf("%s changed %s\n", e.Node, e.Updates["Messages"].Data)
-		case graph.EventEnd:
+		case runs.EventEnd:
 			fmt.Println(e.Result.Status)
 		}
 	}

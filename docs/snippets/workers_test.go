@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task/httptask"
 	"github.com/posthouse/posthouse/task/link"
@@ -34,7 +35,7 @@ type Film struct {
 
 //doc:handOut
 func subtitle(ctx context.Context, v Video) (Subtitles, error) {
-	return step.RemoteWith[Subtitles](ctx, "transcribe", "transcribe", v, step.RemoteOptions{
+	return step.RemoteWith[Subtitles](ctx, "transcribe", "transcribe", v, runs.RemoteOptions{
 		Group:  "gpu",
 		Limits: posthouse.TaskLimits{Attempts: 5, Timeout: 20 * time.Minute},
 	})
@@ -44,7 +45,7 @@ func subtitle(ctx context.Context, v Video) (Subtitles, error) {
 
 //doc:backoff
 func patient(ctx context.Context, v Video) (Subtitles, error) {
-	return step.RemoteWith[Subtitles](ctx, "transcribe", "transcribe", v, step.RemoteOptions{Limits: posthouse.TaskLimits{
+	return step.RemoteWith[Subtitles](ctx, "transcribe", "transcribe", v, runs.RemoteOptions{Limits: posthouse.TaskLimits{
 		Attempts:   10,
 		Backoff:    5 * time.Second,  // before the second attempt; a second, if nothing is said
 		Strategy:   posthouse.Linear, // 5 s, 10 s, 15 s; Fixed is always 5 s; Exponential, the default, is 5 s, 10 s, 20 s

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 	"github.com/posthouse/posthouse/task/link"
@@ -26,7 +27,7 @@ const thread = "trip-1"
 
 // trip is the program: one step, which a worker handles.
 func trip(ctx context.Context, question string) (string, error) {
-	return step.RemoteWith[string](ctx, "plan", "llm-agent", question, step.RemoteOptions{
+	return step.RemoteWith[string](ctx, "plan", "llm-agent", question, runs.RemoteOptions{
 		Limits: posthouse.TaskLimits{Attempts: 3, Iterations: 20}, // attempts are of each iteration
 	})
 }

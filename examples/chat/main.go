@@ -37,6 +37,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
@@ -66,7 +67,7 @@ func (d *desk) command(ctx context.Context, verb, text string) error {
 	if err != nil {
 		return err
 	}
-	read := graph.RunOptions{Modes: []graph.StreamMode{graph.StreamMessages}}
+	read := graph.RunOptions{Modes: []runs.StreamMode{runs.StreamMessages}}
 	if verb == "say" {
 		input := Chat{Messages: []llm.Message{{Role: llm.User, Text: text}}}
 		return d.follow(app.Stream(ctx, d.thread, input, read))

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // talk is the agent in a session. The person who chats approves, line by line;
@@ -31,7 +32,7 @@ func (d *desk) talk(ctx context.Context, led *ledger.Ledger, in io.Reader) error
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		input := Chat{Messages: []llm.Message{{Role: llm.User, Text: lines.Text()}}}
-		read := graph.RunOptions{Modes: []graph.StreamMode{graph.StreamMessages}}
+		read := graph.RunOptions{Modes: []runs.StreamMode{runs.StreamMessages}}
 		over := make(chan error, 1)
 		go func() { over <- d.follow(app.Stream(session.With(ctx), d.thread, input, read)) }()
 		for running := true; running; {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -113,7 +114,7 @@ func (p payment) pay(ctx context.Context, w *witness, value uint64) (uint64, err
 		if p.Step == placeHere {
 			return p.execute(ctx, w)
 		}
-		return step.RemoteWith[uint64](ctx, "hand out", payTask, p, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 1000}})
+		return step.RemoteWith[uint64](ctx, "hand out", payTask, p, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 1000}})
 	})
 }
 

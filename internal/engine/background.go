@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A Background is a run that goes on by itself. R is its result. It is safe for concurrent
@@ -54,14 +55,14 @@ func (f *Front[O, In, R, C]) Launch(ctx context.Context, thread string, in *In, 
 	var res *R
 	var s *Session
 	var place *ledger.Ticket
-	if c.OnBusy == Reject && c.Run == "" {
+	if c.OnBusy == runs.Reject && c.Run == "" {
 		if s, err = f.openSession(ctx, thread, &c, in != nil, nil); err != nil {
 			h.stopWaiting(nil)
 			return nil, err
 		}
 		h.begun = true
 	} else {
-		place = f.Ledger.Core().NewTicket(h.thread, c.OnBusy != Enqueue)
+		place = f.Ledger.Core().NewTicket(h.thread, c.OnBusy != runs.Enqueue)
 	}
 	go func() {
 		select {
@@ -112,20 +113,20 @@ func (h *Background[R]) Result() (R, error) {
 	return h.result(), h.err
 }
 
-// Reason returns how the run ended, [Running] if it has not. What is on record
+// Reason returns how the run ended, [runs.Running] if it has not. What is on record
 // decides.
-func (h *background) Reason() Reason {
+func (h *background) Reason() runs.Reason {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case !Closed(h.done):
-		return Running
+		return runs.Running
 	case h.cancelledEarly, h.cancelled:
-		return Cancelled
+		return runs.Cancelled
 	case h.err != nil:
-		return Failed
+		return runs.Failed
 	}
-	return Done
+	return runs.Done
 }
 
 // Cancel asks to cancel the run, by [ledger.Ledger.Cancel], or keeps it from

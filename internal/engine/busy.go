@@ -7,17 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
-)
-
-// OnBusy says what a run does when another run has the thread.
-type OnBusy uint8
-
-// The strategies.
-const (
-	Reject    OnBusy = iota // it fails with [posthouse.ErrBusy]
-	Enqueue                 // it waits in line: first come, first served in this process
-	Interrupt               // it cancels the other, and goes on from what that one has on record
-	Rollback                // it cancels the other, and goes on from before that one's input
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A contention is what a session met on the way to its claim.
@@ -28,7 +18,7 @@ type contention struct {
 
 // claimThread claims the thread, through the queue unless the caller would not wait.
 func (o *SessionOptions) claimThread(ctx context.Context, l *ledger.Ledger) (*ledger.Claim, error) {
-	if o.Place == nil && o.OnBusy == Reject && o.Wait == 0 {
+	if o.Place == nil && o.OnBusy == runs.Reject && o.Wait == 0 {
 		c, err := l.Claim(ctx, o.Thread, o.Run)
 		if err == nil || !o.isSameRun(l, err) {
 			return c, err
@@ -36,7 +26,7 @@ func (o *SessionOptions) claimThread(ctx context.Context, l *ledger.Ledger) (*le
 	}
 	p := o.Place
 	if p == nil {
-		p = l.Core().NewTicket(o.Thread, o.OnBusy != Enqueue)
+		p = l.Core().NewTicket(o.Thread, o.OnBusy != runs.Enqueue)
 	}
 	if o.Wait == 0 {
 		return p.Claim(ctx, o.Run, func(e *posthouse.Error) error { return o.onBusy(ctx, l, e) })
@@ -54,7 +44,7 @@ func (o *SessionOptions) claimWithin(ctx context.Context, l *ledger.Ledger, p *l
 	var last *posthouse.Error
 	c, err := p.Claim(within, o.Run, func(e *posthouse.Error) error {
 		last = e
-		if o.OnBusy == Reject {
+		if o.OnBusy == runs.Reject {
 			return nil
 		}
 		return o.onBusy(ctx, l, e)
@@ -84,9 +74,9 @@ func (o *SessionOptions) onBusy(ctx context.Context, l *ledger.Ledger, e *postho
 	switch {
 	case o.isSameRun(l, e):
 		return nil
-	case o.OnBusy == Reject, o.Join && e.Lease.Run == o.Run:
+	case o.OnBusy == runs.Reject, o.Join && e.Lease.Run == o.Run:
 		return e
-	case o.OnBusy == Enqueue:
+	case o.OnBusy == runs.Enqueue:
 		return nil
 	}
 	if !o.contention.asked {

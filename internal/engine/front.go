@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A Front runs the programs of a model for their callers: it claims threads, runs,
@@ -43,9 +44,9 @@ type Invocation struct {
 	Branch string
 	Run    string // an id of the caller's, which makes the call idempotent
 	By     string
-	OnBusy OnBusy
+	OnBusy runs.OnBusy
 	Wait   time.Duration // for the thread
-	Modes  []StreamMode
+	Modes  []runs.StreamMode
 
 	// KeepQuestions refuses an input that would withdraw a question.
 	KeepQuestions bool
@@ -54,15 +55,15 @@ type Invocation struct {
 // Check refuses what no model takes: [posthouse.ErrInvalid].
 func (c *Invocation) Check(input bool) error {
 	switch {
-	case c.OnBusy > Rollback:
+	case c.OnBusy > runs.Rollback:
 		return posthouse.Invalid("OnBusy", "%d is unknown", c.OnBusy)
 	case c.Wait < 0:
 		return posthouse.Invalid("Wait", "is negative")
-	case c.OnBusy > Enqueue && !input:
+	case c.OnBusy > runs.Enqueue && !input:
 		return posthouse.Invalid("OnBusy", "cancels another run only to take an input")
 	}
 	for _, m := range c.Modes {
-		if !slices.Contains(streamModes, m) {
+		if !slices.Contains(runs.StreamModes(), m) {
 			return posthouse.Invalid("Modes", "has %q, which is not a stream mode", string(m))
 		}
 	}
@@ -162,7 +163,7 @@ func (f *Front[O, In, R, C]) openSession(ctx context.Context, thread string, c *
 	s, err := Begin(ctx, f.Ledger, SessionOptions{
 		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: c.Branch, Run: c.Run, By: c.By, Hold: f.Hold, Instance: f.Instance,
 		OnBusy: c.OnBusy, Wait: c.Wait, Place: place, NewInput: input,
-		Join: input && c.Run != "" && (f.Elsewhere == nil || place != nil || c.OnBusy != Reject),
+		Join: input && c.Run != "" && (f.Elsewhere == nil || place != nil || c.OnBusy != runs.Reject),
 	})
 	if err != nil {
 		return nil, err
@@ -222,7 +223,7 @@ func dispatch[In, R any](ctx context.Context, s *Session, r Run[In, R], c *Invoc
 			return nil, err
 		}
 	}
-	if c.OnBusy == Rollback && s.displaced() {
+	if c.OnBusy == runs.Rollback && s.displaced() {
 		if err := r.RollBack(ctx); err != nil {
 			return nil, err
 		}

@@ -6,17 +6,7 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
-)
-
-// A Reason says how a run or a call ended.
-type Reason string
-
-// The reasons. The first one given stands.
-const (
-	Running   Reason = ""          // it has not
-	Done      Reason = "done"      // it returned
-	Cancelled Reason = "cancelled" // somebody cancelled it
-	Failed    Reason = "failed"    // it returned an error
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A Handle cancels one run or call that is in flight and says how it ended. It is made
@@ -24,7 +14,7 @@ const (
 type Handle struct {
 	mu     sync.Mutex
 	done   chan struct{}
-	reason Reason
+	reason runs.Reason
 	err    error
 	stop   func() // cancels what is in flight; nil before it began
 }
@@ -38,7 +28,7 @@ func NewHandle() *Handle { return &Handle{done: make(chan struct{})} }
 func (h *Handle) Cancel() {
 	h.mu.Lock()
 	stop := h.stop
-	first := h.settleLocked(Cancelled, nil)
+	first := h.settleLocked(runs.Cancelled, nil)
 	h.mu.Unlock()
 	if first && stop != nil {
 		stop()
@@ -49,22 +39,22 @@ func (h *Handle) Cancel() {
 // once.
 func (h *Handle) Done() <-chan struct{} { return h.done }
 
-// Reason returns how it ended, [Running] if it has not.
-func (h *Handle) Reason() Reason {
+// Reason returns how it ended, [runs.Running] if it has not.
+func (h *Handle) Reason() runs.Reason {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.reason
 }
 
-// Err returns why it failed: nil unless the reason is [Failed].
+// Err returns why it failed: nil unless the reason is [runs.Failed].
 func (h *Handle) Err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.err
 }
 
-// Settle takes the reason from what a run or a call returned: [Failed] with the error, or
-// [Done]. It reports whether that was the first reason. A nil handle does nothing.
+// Settle takes the reason from what a run or a call returned: [runs.Failed] with the error, or
+// [runs.Done]. It reports whether that was the first reason. A nil handle does nothing.
 func (h *Handle) Settle(err error) bool {
 	if h == nil {
 		return false
@@ -72,13 +62,13 @@ func (h *Handle) Settle(err error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil {
-		return h.settleLocked(Failed, err)
+		return h.settleLocked(runs.Failed, err)
 	}
-	return h.settleLocked(Done, nil)
+	return h.settleLocked(runs.Done, nil)
 }
 
-func (h *Handle) settleLocked(r Reason, err error) bool {
-	if h.reason != Running {
+func (h *Handle) settleLocked(r runs.Reason, err error) bool {
+	if h.reason != runs.Running {
 		return false
 	}
 	h.reason, h.err, h.stop = r, err, nil
@@ -97,9 +87,9 @@ func (h *Handle) Bind(ctx context.Context) (context.Context, func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch h.reason {
-	case Running:
+	case runs.Running:
 		h.stop = stop
-	case Cancelled:
+	case runs.Cancelled:
 		stop()
 	}
 	return ctx, func() { cancel(nil) }

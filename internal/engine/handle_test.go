@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -28,20 +29,20 @@ func TestHandle(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		do     func(h *engine.Handle)
-		reason engine.Reason
+		reason runs.Reason
 		err    error
 		native int // how often what is in flight is told to stop
 	}{
-		{"nothing yet", func(*engine.Handle) {}, engine.Running, nil, 0},
-		{"cancel", func(h *engine.Handle) { h.Cancel() }, engine.Cancelled, nil, 1},
-		{"cancel twice", func(h *engine.Handle) { h.Cancel(); h.Cancel() }, engine.Cancelled, nil, 1},
-		{"complete", func(h *engine.Handle) { h.Settle(nil) }, engine.Done, nil, 0},
-		{"fail", func(h *engine.Handle) { h.Settle(boom) }, engine.Failed, boom, 0},
-		{"cancel what is done", func(h *engine.Handle) { h.Settle(nil); h.Cancel() }, engine.Done, nil, 0},
-		{"cancel what failed", func(h *engine.Handle) { h.Settle(boom); h.Cancel() }, engine.Failed, boom, 0},
-		{"complete late", func(h *engine.Handle) { h.Cancel(); h.Settle(nil) }, engine.Cancelled, nil, 1},
-		{"fail late", func(h *engine.Handle) { h.Cancel(); h.Settle(boom) }, engine.Cancelled, nil, 1},
-		{"the first failure", func(h *engine.Handle) { h.Settle(boom); h.Settle(nil) }, engine.Failed, boom, 0},
+		{"nothing yet", func(*engine.Handle) {}, runs.Running, nil, 0},
+		{"cancel", func(h *engine.Handle) { h.Cancel() }, runs.Cancelled, nil, 1},
+		{"cancel twice", func(h *engine.Handle) { h.Cancel(); h.Cancel() }, runs.Cancelled, nil, 1},
+		{"complete", func(h *engine.Handle) { h.Settle(nil) }, runs.Done, nil, 0},
+		{"fail", func(h *engine.Handle) { h.Settle(boom) }, runs.Failed, boom, 0},
+		{"cancel what is done", func(h *engine.Handle) { h.Settle(nil); h.Cancel() }, runs.Done, nil, 0},
+		{"cancel what failed", func(h *engine.Handle) { h.Settle(boom); h.Cancel() }, runs.Failed, boom, 0},
+		{"complete late", func(h *engine.Handle) { h.Cancel(); h.Settle(nil) }, runs.Cancelled, nil, 1},
+		{"fail late", func(h *engine.Handle) { h.Cancel(); h.Settle(boom) }, runs.Cancelled, nil, 1},
+		{"the first failure", func(h *engine.Handle) { h.Settle(boom); h.Settle(nil) }, runs.Failed, boom, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -56,7 +57,7 @@ func TestHandle(t *testing.T) {
 				})
 				c.do(h)
 				synctest.Wait()
-				if h.Reason() != c.reason || !errors.Is(h.Err(), c.err) || ended(h) != (c.reason != engine.Running) {
+				if h.Reason() != c.reason || !errors.Is(h.Err(), c.err) || ended(h) != (c.reason != runs.Running) {
 					t.Errorf("reason %q, error %v, ended %v", h.Reason(), h.Err(), ended(h))
 				}
 				if n := int(native.Load()); n != c.native {
@@ -83,7 +84,7 @@ func TestHandleHasOneReason(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if want := map[engine.Reason]int32{engine.Done: 1, engine.Cancelled: 0}[h.Reason()]; first.Load() != want || !ended(h) {
+		if want := map[runs.Reason]int32{runs.Done: 1, runs.Cancelled: 0}[h.Reason()]; first.Load() != want || !ended(h) {
 			t.Fatalf("%q, and %d completions were told they were first", h.Reason(), first.Load())
 		}
 	}

@@ -3,8 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
+
+	"github.com/posthouse/posthouse/runs"
 )
 
 // Limits are those of an attempt.
@@ -47,7 +48,7 @@ func RunAbandonable[T any](ctx context.Context, fn func() (T, error)) (v T, aban
 func RunLimited[T any](ctx context.Context, t *Task, name string, l Limits, out *T, run func(context.Context, *T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	whole, idle := &TimeoutError{Node: name, After: l.Timeout}, &TimeoutError{Node: name, After: l.IdleTimeout, Idle: true}
+	whole, idle := &runs.TimeoutError{Node: name, After: l.Timeout}, &runs.TimeoutError{Node: name, After: l.IdleTimeout, Idle: true}
 	if l.Timeout > 0 {
 		defer time.AfterFunc(l.Timeout, func() { cancel(whole) }).Stop()
 	}
@@ -56,8 +57,8 @@ func RunLimited[T any](ctx context.Context, t *Task, name string, l Limits, out 
 		defer timer.Stop()
 		t.active = func() { timer.Reset(l.IdleTimeout) }
 	}
-	expired := func() *TimeoutError {
-		if e, _ := context.Cause(ctx).(*TimeoutError); e != nil && (e == whole || e == idle) {
+	expired := func() *runs.TimeoutError {
+		if e, _ := context.Cause(ctx).(*runs.TimeoutError); e != nil && (e == whole || e == idle) {
 			own := *e
 			return &own
 		}
@@ -93,27 +94,3 @@ func RunLimited[T any](ctx context.Context, t *Task, name string, l Limits, out 
 type abandonedError struct{ error }
 
 func (e abandonedError) Unwrap() error { return e.error }
-
-// A TimeoutError says that an attempt of a node exceeded its Timeout or IdleTimeout. It
-// matches [context.DeadlineExceeded].
-type TimeoutError struct {
-	Node      string
-	After     time.Duration
-	Idle      bool // it showed no activity for that long
-	Abandoned bool // the node ignores its context: it goes on without effect
-}
-
-// Error names the node and the limit.
-func (e *TimeoutError) Error() string {
-	s := fmt.Sprintf("posthouse: node %q took longer than %s", e.Node, e.After)
-	if e.Idle {
-		s = fmt.Sprintf("posthouse: node %q showed no sign of life for %s", e.Node, e.After)
-	}
-	if e.Abandoned {
-		s += " and ignores its context: it was given up"
-	}
-	return s
-}
-
-// Is matches [context.DeadlineExceeded].
-func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -7,9 +7,10 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/license"
+	"github.com/posthouse/posthouse/runs"
 )
 
-// Lost returns a [*RemoteError] of unknown outcome if a task of the use was withdrawn while a
+// Lost returns a [*runs.RemoteError] of unknown outcome if a task of the use was withdrawn while a
 // worker had it, as by a select. What became of it has to be settled before anything else is done
 // under the decision. It is nil for an effect that happens once for a key.
 func (e *Effect) Lost(ctx context.Context) error {
@@ -17,7 +18,7 @@ func (e *Effect) Lost(ctx context.Context) error {
 	if g == nil || err != nil {
 		return err
 	}
-	return &RemoteError{Task: g.Call.Task, Gate: g.ID, Worker: g.Decision.By, Attempts: g.Call.Attempt, Reason: g.Decision.Reason, Unknown: true}
+	return &runs.RemoteError{Task: g.Call.Task, Gate: g.ID, Worker: g.Decision.By, Attempts: g.Call.Attempt, Reason: g.Decision.Reason, Unknown: true}
 }
 
 func (e *Effect) lost(ctx context.Context) (*posthouse.Gate, error) {

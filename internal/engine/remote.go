@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/failure"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // taskPrefix begins the names of tasks for workers on record.
@@ -20,22 +20,8 @@ const taskPrefix = "task:"
 // A RemoteCall is what a worker is to do, and for how long it may take.
 type RemoteCall struct {
 	Task string // the name of the handler
-	RemoteOptions
+	runs.RemoteOptions
 }
-
-// RemoteOptions refine a task for workers.
-type RemoteOptions struct {
-	Group    string               // of workers that may take it; "" is any
-	Limits   posthouse.TaskLimits // of attempts and iterations
-	Start    time.Duration        // from now until a worker may take it
-	Expires  time.Duration        // from now until it fails with [posthouse.ErrExpired]; 0: never; at most 100 years
-	Metadata map[string]string    // given to the handler beside its input; at most 32 values
-	Trace    map[string]string    // given to the handler, for example a traceparent; at most 8 values
-	Effect   posthouse.Effect     // its class; unset counts as external where the ledger requires grants. Within gate.Act it is that of the effect
-}
-
-// A RemoteError says that a worker gave a task up, or that no attempt is left.
-type RemoteError = failure.RemoteError
 
 // mayAct refuses a task that acts on the world without a grant, where the ledger asks for one.
 // A task whose class nobody names is taken for one that does.
@@ -76,7 +62,7 @@ func (r *RemoteCall) Check() error {
 // record counts when the program runs again, whatever the call says then; so input is called
 // for a new task only.
 //
-// Errors: a [*RemoteError] where no attempt is left, [posthouse.ErrExpired] behind its
+// Errors: a [*runs.RemoteError] where no attempt is left, [posthouse.ErrExpired] behind its
 // deadline, [posthouse.ErrCancelled] if somebody cancelled it, [posthouse.ErrInvalid] and
 // [posthouse.ErrTooLarge] for what does not fit, and as for [Task.Do].
 func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input func() (any, error), out any) error {
@@ -130,7 +116,7 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 	case posthouse.Respond:
 		return decodeOutput(have, out)
 	case posthouse.Reject:
-		return &RemoteError{Task: have.Call.Task, Gate: have.ID, Worker: d.By, Attempts: have.Call.Attempt, Reason: d.Reason}
+		return &runs.RemoteError{Task: have.Call.Task, Gate: have.ID, Worker: d.By, Attempts: have.Call.Attempt, Reason: d.Reason}
 	case commit.Parked:
 		return t.awaitFor(ctx, c, have)
 	case posthouse.Expire:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/backoff"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A Backoff says how the delays between attempts grow.
@@ -87,6 +88,6 @@ func (r *Retry) Wants(err error) bool {
 		return r.On(err)
 	}
 	_, panicked := errors.AsType[*PanicError](err)
-	_, remote := errors.AsType[*RemoteError](err) // on record: another attempt would find it again
+	_, remote := errors.AsType[*runs.RemoteError](err) // on record: another attempt would find it again
 	return !panicked && !remote && !errors.Is(err, posthouse.ErrInvalid)
 }

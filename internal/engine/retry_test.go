@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/runs"
 )
 
 func TestRetryDelays(t *testing.T) {
@@ -46,7 +47,7 @@ func TestRetryWants(t *testing.T) {
 	for err, want := range map[error]bool{
 		errors.New("boom"): true, fmt.Errorf("wrapped: %w", posthouse.ErrConflict): true,
 		fmt.Errorf("wrapped: %w", posthouse.ErrInvalid): false, fmt.Errorf("wrapped: %w", &engine.PanicError{Value: 1}): false,
-		fmt.Errorf("wrapped: %w", &engine.RemoteError{Task: "fetch"}): false,
+		fmt.Errorf("wrapped: %w", &runs.RemoteError{Task: "fetch"}): false,
 	} {
 		if r.Wants(err) != want {
 			t.Errorf("%v: %v", err, !want)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/failure"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A SelectCase is one of the waits that a select waits for.
@@ -96,7 +97,7 @@ func (t *Task) tryCase(ctx context.Context, c *SelectCase) (*selection, error) {
 
 // isOverError reports whether an error says how a wait ended.
 func isOverError(err error) bool {
-	if _, ok := errors.AsType[*RemoteError](err); ok {
+	if _, ok := errors.AsType[*runs.RemoteError](err); ok {
 		return true
 	}
 	e, ok := errors.AsType[*posthouse.Error](err)

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // SessionOptions names what a session runs.
@@ -24,7 +25,7 @@ type SessionOptions struct {
 	// thread.
 	Hold time.Duration
 
-	OnBusy   OnBusy         // default Reject
+	OnBusy   runs.OnBusy    // default Reject
 	Wait     time.Duration  // with Reject how long to wait for the thread, else at most so long; 0: not, or without end
 	Place    *ledger.Ticket // in the thread's line, if one was taken before; Begin gives it up
 	Join     bool           // wait for the end of this very run, if this process runs it already

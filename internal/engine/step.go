@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/failure"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A Work is a step's function.
@@ -180,7 +181,7 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 			return v, errors.Join(err, e)
 		}
 		attempts++
-		c.reportStep(ctx, StepEvent{Kind: EventTaskRetry, Attempt: attempts, Err: err, Due: due})
+		c.reportStep(ctx, StepEvent{Kind: runs.EventTaskRetry, Attempt: attempts, Err: err, Due: due})
 		t.rewind(c.within(""))
 	}
 }
@@ -190,7 +191,7 @@ func (c *Call) attempt(ctx context.Context, n int, fn Work) (posthouse.Value, er
 	if err := s.Confirm(ctx); err != nil {
 		return posthouse.Value{}, err
 	}
-	c.reportStep(ctx, StepEvent{Kind: EventTaskStart, Attempt: n})
+	c.reportStep(ctx, StepEvent{Kind: runs.EventTaskStart, Attempt: n})
 	ctx = c.task.inside(ctx, c.name, c.occurrence, n)
 	if c.licensed { // what is around it stops it until its use is on record
 		return fn(ctx)

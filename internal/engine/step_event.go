@@ -7,16 +7,17 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A StepEvent reports what becomes of a step whose function runs.
 type StepEvent struct {
-	Kind    EventKind // one of those of tasks
-	Step    string    // the call with the steps around it, as in "price[2]"
-	Outer   string    // the name of the outermost of them
-	Attempt int       // from 1
-	Err     error     // of an attempt that failed or was stopped
-	Due     time.Time // with EventTaskRetry: when the next begins
+	Kind    runs.EventKind // one of those of tasks
+	Step    string         // the call with the steps around it, as in "price[2]"
+	Outer   string         // the name of the outermost of them
+	Attempt int            // from 1
+	Err     error          // of an attempt that failed or was stopped
+	Due     time.Time      // with EventTaskRetry: when the next begins
 	At      time.Time
 	Took    time.Duration // the attempt, once it has ended
 }
@@ -34,7 +35,7 @@ func (c *Call) reportStep(ctx context.Context, e StepEvent) {
 	if sc := t.scopeOf(ctx); sc != nil {
 		e.Outer = sc.outer
 	}
-	if e.Kind == EventTaskStart {
+	if e.Kind == runs.EventTaskStart {
 		c.began = e.At
 	} else {
 		e.Took = e.At.Sub(c.began)
@@ -44,15 +45,15 @@ func (c *Call) reportStep(ctx context.Context, e StepEvent) {
 
 // reportEnd reports what the last attempt came to, before its result is on record.
 func (c *Call) reportEnd(ctx context.Context, attempt int, err error) {
-	kind := EventTaskFinish
+	kind := runs.EventTaskFinish
 	switch {
 	case err == nil:
 	case errors.Is(err, posthouse.ErrWaiting):
-		kind, err = EventTaskWait, nil
+		kind, err = runs.EventTaskWait, nil
 	case ctx.Err() != nil:
-		kind = EventTaskStop
+		kind = runs.EventTaskStop
 	default:
-		kind = EventTaskError
+		kind = runs.EventTaskError
 	}
 	c.reportStep(ctx, StepEvent{Kind: kind, Attempt: attempt, Err: err})
 }

@@ -8,54 +8,14 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-)
-
-// A StreamMode is something to read along while a program runs.
-type StreamMode string
-
-// The modes.
-const (
-	StreamValues      StreamMode = "values"
-	StreamUpdates     StreamMode = "updates"
-	StreamMessages    StreamMode = "messages"
-	StreamCustom      StreamMode = "custom"
-	StreamCheckpoints StreamMode = "checkpoints"
-	StreamTasks       StreamMode = "tasks"
-	StreamDebug       StreamMode = "debug"
-)
-
-var streamModes = []StreamMode{
-	StreamValues, StreamUpdates, StreamMessages, StreamCustom, StreamCheckpoints, StreamTasks, StreamDebug,
-}
-
-// An EventKind says what an event reports.
-type EventKind string
-
-// The kinds of event.
-const (
-	EventInput EventKind = "input"
-	EventNode  EventKind = "node"
-	EventPark  EventKind = "park"
-	EventEnd   EventKind = "end"
-
-	EventUpdate     EventKind = "update"
-	EventMessage    EventKind = "message"
-	EventCustom     EventKind = "custom"
-	EventCheckpoint EventKind = "checkpoint"
-
-	EventTaskStart  EventKind = "task.start"
-	EventTaskFinish EventKind = "task.finish"
-	EventTaskWait   EventKind = "task.wait"
-	EventTaskRetry  EventKind = "task.retry"
-	EventTaskError  EventKind = "task.error"
-	EventTaskStop   EventKind = "task.stop"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A Notice is an event on its way to the reader of a stream. The reader gets it as an
 // event of the model's own type, whose comments say what the fields mean.
 type Notice struct {
-	Kind EventKind
-	Mode StreamMode
+	Kind runs.EventKind
+	Mode runs.StreamMode
 	Path string
 	Node string
 
@@ -84,18 +44,18 @@ const chunks = 64
 // A Hub brings the notices of all goroutines of a run to the one reader of its stream. A
 // nil Hub has no reader.
 type Hub struct {
-	modes []StreamMode
+	modes []runs.StreamMode
 	items chan Notice
 	left  chan struct{} // closed once the reader has left
 	ended chan struct{} // closed once the run has ended
 }
 
 // stream runs do in a goroutine, once for each iteration, and yields the events of the
-// notices it sends. Without modes these are those of [StreamValues]. An error of do is
+// notices it sends. Without modes these are those of [runs.StreamValues]. An error of do is
 // the last element. A reader that leaves ends do's context and waits for its end.
-func stream[E any](ctx context.Context, modes []StreamMode, do func(context.Context, *Hub) error, event func(*Notice) E) iter.Seq2[E, error] {
+func stream[E any](ctx context.Context, modes []runs.StreamMode, do func(context.Context, *Hub) error, event func(*Notice) E) iter.Seq2[E, error] {
 	if len(modes) == 0 {
-		modes = []StreamMode{StreamValues}
+		modes = []runs.StreamMode{runs.StreamValues}
 	}
 	return func(yield func(E, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -126,7 +86,7 @@ func stream[E any](ctx context.Context, modes []StreamMode, do func(context.Cont
 var errLeft = errors.New("engine: the reader has left")
 
 // Wants returns the first chosen mode that is among these, "" for none.
-func (h *Hub) Wants(any ...StreamMode) StreamMode {
+func (h *Hub) Wants(any ...runs.StreamMode) runs.StreamMode {
 	if h == nil {
 		return ""
 	}
@@ -158,15 +118,15 @@ func (h *Hub) Send(n Notice) {
 // Emitter returns an emitter that sends what one attempt of a program emits, in notices
 // that of begins. It waits only for room. It is nil if nobody listens.
 func (h *Hub) Emitter(of func(e *Emission) Notice) *Emitter {
-	text, custom := h.Wants(StreamMessages), h.Wants(StreamCustom)
+	text, custom := h.Wants(runs.StreamMessages), h.Wants(runs.StreamCustom)
 	if text == "" && custom == "" {
 		return nil
 	}
 	return NewEmitter(func(ctx context.Context, over <-chan struct{}, e Emission) {
 		n := of(&e)
-		n.Kind, n.Mode, n.Text, n.Value, n.Step, n.Seq = EventMessage, text, e.Text, e.Value, e.Step, e.Seq
+		n.Kind, n.Mode, n.Text, n.Value, n.Step, n.Seq = runs.EventMessage, text, e.Text, e.Value, e.Step, e.Seq
 		if e.Custom {
-			n.Kind, n.Mode = EventCustom, custom
+			n.Kind, n.Mode = runs.EventCustom, custom
 		}
 		if n.Mode == "" {
 			return

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A UseState says how far the use of a grant has come, on record.
@@ -399,5 +400,5 @@ func (e *Effect) unknown(g *posthouse.Gate) error {
 	if !d.Unknown && ((d.Verdict != posthouse.Expire && d.Verdict != posthouse.Cancel) || !e.claimedCalls()[g.Call.ID]) {
 		return nil
 	}
-	return &RemoteError{Task: g.Call.Task, Gate: g.ID, Worker: d.By, Attempts: g.Call.Attempt, Reason: d.Reason, Unknown: true}
+	return &runs.RemoteError{Task: g.Call.Task, Gate: g.ID, Worker: d.By, Attempts: g.Call.Attempt, Reason: d.Reason, Unknown: true}
 }

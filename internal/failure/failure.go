@@ -10,14 +10,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/runs"
 )
 
-// A Failure is the error of a step that failed in an earlier execution of a program, which
-// went on after it. It has the text of that error. [errors.Is] finds the errors that it
-// wrapped by type and text, and [errors.As] those whose type their JSON says all of.
-type Failure struct {
-	Step string // the call, as in "charge[1]"
-
+// A recorded is the error of a [runs.Failure]: the text of what a step returned, and what it wrapped.
+type recorded struct {
 	text string
 	data recordedFailure
 }
@@ -43,11 +40,11 @@ const (
 )
 
 // Error returns the text of the error.
-func (e *Failure) Error() string { return e.text }
+func (e *recorded) Error() string { return e.text }
 
 // Is matches what the error matched: errors of the same type and text, [context.Canceled] and
 // [context.DeadlineExceeded], and the errors of package posthouse by their code.
-func (e *Failure) Is(target error) bool {
+func (e *recorded) Is(target error) bool {
 	switch {
 	case same(target, context.DeadlineExceeded):
 		return e.data.Deadline
@@ -74,7 +71,7 @@ func (e *Failure) Is(target error) bool {
 }
 
 // As sets target to the first wrapped error of its type whose JSON says all of it.
-func (e *Failure) As(target any) bool {
+func (e *recorded) As(target any) bool {
 	t := reflect.TypeOf(target).Elem()
 	if t.Kind() == reflect.Interface {
 		return false
@@ -88,25 +85,38 @@ func (e *Failure) As(target any) bool {
 	return false
 }
 
-func (e *Failure) as(w *recordedError, target any) bool {
+func (e *recorded) as(w *recordedError, target any) bool {
 	return len(w.JSON) > 0 && json.Unmarshal(w.JSON, target) == nil
 }
 
-func (e *Failure) textOf(w *recordedError) string {
+func (e *recorded) textOf(w *recordedError) string {
 	if w.Text == "" {
 		return e.text
 	}
 	return w.Text
 }
 
+// typeName returns the name of an error's type on record.
 func typeName(t reflect.Type) string {
-	if t == nil {
+	switch {
+	case t == nil:
 		return ""
+	case t.Kind() == reflect.Pointer:
+		return "*" + pathOf(t.Elem()) + "." + t.Elem().Name()
 	}
-	if t.Kind() == reflect.Pointer {
-		return "*" + t.Elem().PkgPath() + "." + t.Elem().Name()
+	return pathOf(t) + "." + t.Name()
+}
+
+// pathOf returns the path of a type's package. Types that moved since they were first recorded
+// keep the path that they had.
+func pathOf(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[runs.RemoteError]():
+		return "github.com/posthouse/posthouse/internal/failure"
+	case reflect.TypeFor[runs.TimeoutError]():
+		return "github.com/posthouse/posthouse/internal/engine"
 	}
-	return t.PkgPath() + "." + t.Name()
+	return t.PkgPath()
 }
 
 func clipText(s string) string {
@@ -120,16 +130,21 @@ func clipText(s string) string {
 
 // Encode returns what is recorded of an error that a program saw.
 func Encode(err error) []byte {
-	if f, ok := err.(*Failure); ok {
-		data, _ := json.Marshal(&f.data)
-		return data
+	if f, ok := err.(*runs.Failure); ok {
+		if r, ok := f.Err.(*recorded); ok {
+			data, _ := json.Marshal(&r.data)
+			return data
+		}
 	}
 	r := recordedFailure{Deadline: errors.Is(err, context.DeadlineExceeded), Canceled: errors.Is(err, context.Canceled)}
 	guarded(func() { r.Text = clipText(err.Error()) })
 	left := maxFailureJSON
 	walk(err, func(e error) bool {
-		if f, ok := e.(*Failure); ok {
-			r.Wraps = append(r.Wraps, f.data.Wraps...)
+		switch e := e.(type) {
+		case *runs.Failure:
+			return true // what it holds comes next
+		case *recorded:
+			r.Wraps = append(r.Wraps, e.data.Wraps...)
 			return len(r.Wraps) < maxWrapped
 		}
 		w := recordedError{Type: typeName(reflect.TypeOf(e))}
@@ -172,13 +187,13 @@ func faithfulJSON(err error, most int) json.RawMessage {
 }
 
 // Decode returns the error that [Encode] recorded of a call, as in "charge[1]".
-func Decode(step string, data []byte) (*Failure, error) {
-	f := &Failure{Step: step}
-	if err := json.Unmarshal(data, &f.data); err != nil {
+func Decode(step string, data []byte) (*runs.Failure, error) {
+	r := &recorded{}
+	if err := json.Unmarshal(data, &r.data); err != nil {
 		return nil, err
 	}
-	f.text = f.data.Text
-	return f, nil
+	r.text = r.data.Text
+	return &runs.Failure{Step: step, Err: r}, nil
 }
 
 // guarded calls fn, and ends it where it panics: methods of errors are code of the user.

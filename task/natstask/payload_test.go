@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
@@ -59,7 +60,7 @@ func TestATaskThatNoMessageCarries(t *testing.T) {
 	connect := startNATS(t)
 	var engines, workers diary
 	e := startProgram(t, memstore.New(), connect(), nil, &natstask.Options{Logger: engines.logger()}, func(ctx context.Context, in int) (int, error) {
-		return step.RemoteWith[int](ctx, "big", "big", strings.Repeat("x", in), step.RemoteOptions{
+		return step.RemoteWith[int](ctx, "big", "big", strings.Repeat("x", in), runs.RemoteOptions{
 			Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Millisecond},
 		})
 	})
@@ -143,7 +144,7 @@ func TestAnAnswerThatNoMessageCarries(t *testing.T) {
 func TestManyStepsComeBack(t *testing.T) {
 	connect := startNATS(t)
 	e := startProgram(t, memstore.New(), connect(), nil, nil, func(ctx context.Context, in int) (int, error) {
-		return step.RemoteWith[int](ctx, "big", "big", in, step.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: time.Millisecond}})
+		return step.RemoteWith[int](ctx, "big", "big", in, runs.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: time.Millisecond}})
 	})
 	w, err := worker.New(far(t, connect()), nil)
 	if err != nil {

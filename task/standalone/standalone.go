@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
 )
@@ -43,7 +44,7 @@ func Open(l *ledger.Ledger) (*Starter, error) {
 
 // handOut is the flow.
 func handOut(ctx context.Context, s task.Start) (json.RawMessage, error) {
-	return step.RemoteWith[json.RawMessage](ctx, "run", s.Task, s.Input, step.RemoteOptions{
+	return step.RemoteWith[json.RawMessage](ctx, "run", s.Task, s.Input, runs.RemoteOptions{
 		Group: s.Group, Limits: s.Limits, Start: s.After, Expires: s.Expires, Metadata: s.Metadata, Trace: s.Trace, Effect: s.Effect,
 	})
 }

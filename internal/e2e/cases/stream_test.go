@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // TestUpdateAndResumeInsideAStream: a person answers inside the loop over a stream, at its park
@@ -31,14 +32,14 @@ func TestUpdateAndResumeInsideAStream(t *testing.T) {
 		var last *graph.Result[order]
 		for e, err := range app.Stream(ctx, "t", order{}) {
 			must(e, err)(h)
-			if e.Kind != graph.EventPark {
+			if e.Kind != runs.EventPark {
 				continue
 			}
 			h.want("the event's node and checkpoint", e.Checkpoint.ID+" "+posthouse.ID(e.Node), e.Result.Checkpoint+" draft")
 			must(app.Update(ctx, "t", func(s *order) { s.Memo = "by ann" }))(h)
 			for e, err := range app.ResumeStream(ctx, "t") {
 				must(e, err)(h)
-				if e.Kind == graph.EventPark {
+				if e.Kind == runs.EventPark {
 					h.approve(e.Result.Waiting[0].ID)
 					last = must(app.Resume(ctx, "t"))(h)
 				}
@@ -47,7 +48,7 @@ func TestUpdateAndResumeInsideAStream(t *testing.T) {
 		h.want("log", last.State.Log, "[draft publish by ann approve]")
 		ended := false
 		for e, err := range app.ResumeStream(ctx, "t") {
-			if must(e, err)(h); e.Kind == graph.EventEnd {
+			if must(e, err)(h); e.Kind == runs.EventEnd {
 				must(app.Run(ctx, "t", order{}))(h) // the next turn, inside the loop
 				ended = true
 			}
@@ -66,10 +67,10 @@ func TestResumeInsideAStreamOfAFlow(t *testing.T) {
 		}).Open(h.led, nil))(h)
 		out := ""
 		for e, err := range app.Stream(ctx, "t", "") {
-			if must(e, err)(h); e.Kind == flow.EventPark {
+			if must(e, err)(h); e.Kind == runs.EventPark {
 				h.approve(e.Result.Waiting[0].ID)
 				for e, err := range app.ResumeStream(ctx, "t") {
-					if must(e, err)(h); e.Kind == flow.EventEnd {
+					if must(e, err)(h); e.Kind == runs.EventEnd {
 						out = must(app.Run(ctx, "u", ""))(h).Thread + " " + e.Output
 						must(app.Run(ctx, "t", ""))(h)
 					}

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -389,7 +390,7 @@ func TestAttemptToRollBackAnEffect(t *testing.T) {
 		ended := make(chan struct{})
 		go func() { defer close(ended); _, _ = app.Resume(context.WithoutCancel(h.Context()), "t") }()
 		<-in
-		r, err := app.Run(h.Context(), "t", deal{Amount: 10, Grant: gate.Grant(first)}, graph.RunOptions{OnBusy: graph.Rollback})
+		r, err := app.Run(h.Context(), "t", deal{Amount: 10, Grant: gate.Grant(first)}, graph.RunOptions{OnBusy: runs.Rollback})
 		<-ended
 		if b.want(h, bankTransfer{"bob", 10}); err == nil && r.Status == posthouse.StatusDone {
 			h.Fatal(fmt.Sprint(r, err))

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -458,7 +459,7 @@ func TestRequiredGrants(t *testing.T) {
 			}
 		}
 		out, err := must(flow.New("h"+class.String(), func(ctx context.Context, _ int) (int, error) {
-			return step.RemoteWith[int](ctx, "pay", "pay", 1, step.RemoteOptions{Effect: class})
+			return step.RemoteWith[int](ctx, "pay", "pay", 1, runs.RemoteOptions{Effect: class})
 		}).Open(l, nil))(&house{T: t}).Run(t.Context(), "h"+class.String(), 0)
 		if refused != errors.Is(err, posthouse.ErrForbidden) || !refused && len(out.Waiting) != 1 {
 			t.Errorf("a remote step of class %q: %v", class, err)

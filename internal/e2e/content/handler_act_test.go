@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
@@ -21,7 +22,7 @@ import (
 // handsOut has a worker's handler do all of a payment: propose it, and make it.
 func handsOut(h *house) *flow.App[int, string] {
 	return must(flow.New("pay", func(ctx context.Context, amount int) (string, error) {
-		return step.RemoteWith[string](ctx, "pay", "pay", amount, step.RemoteOptions{Effect: posthouse.EffectWrite, Limits: posthouse.TaskLimits{Attempts: 5, Backoff: time.Millisecond, MaxBackoff: time.Millisecond}})
+		return step.RemoteWith[string](ctx, "pay", "pay", amount, runs.RemoteOptions{Effect: posthouse.EffectWrite, Limits: posthouse.TaskLimits{Attempts: 5, Backoff: time.Millisecond, MaxBackoff: time.Millisecond}})
 	}).Open(h.ledger, nil))(h)
 }
 

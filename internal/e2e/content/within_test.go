@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/transfer"
@@ -129,7 +130,7 @@ func TestAttemptToForgetALostAttemptByALaterOne(t *testing.T) {
 				return "", err
 			}
 			return gate.Act(ctx, "pay", grant, func(ctx context.Context, t bankTransfer) (string, error) {
-				return step.RemoteWith[string](ctx, "pay", "pay", t, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Millisecond}})
+				return step.RemoteWith[string](ctx, "pay", "pay", t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Millisecond}})
 			}, gate.ActOptions[bankTransfer, string]{Idempotent: true})
 		}).Open(h.ledger, nil))(h)
 		k := h.desk()

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
 )
@@ -42,7 +43,7 @@ func (m *mandate) paysUnder(h *house, reserve bool) *flow.App[int, string] {
 					return "", err
 				}
 			}
-			return step.RemoteWith[string](ctx, "pay", "pay", t, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Millisecond}})
+			return step.RemoteWith[string](ctx, "pay", "pay", t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Millisecond}})
 		}, gate.ActOptions[bankTransfer, string]{Check: m.check})
 	}).Open(h.ledger, nil))(h)
 }

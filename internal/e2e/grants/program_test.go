@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -174,7 +175,7 @@ func (p *process) once(ctx context.Context, d *deal, o *order, part int) error {
 
 // handOut has a worker's handler propose the payment and make it.
 func (p *process) handOut(ctx context.Context, d *deal, c payment) error {
-	_, err := step.RemoteWith[string](ctx, "deal-"+d.name, "deal", c, step.RemoteOptions{
+	_, err := step.RemoteWith[string](ctx, "deal-"+d.name, "deal", c, runs.RemoteOptions{
 		Effect: posthouse.EffectWrite, Limits: posthouse.TaskLimits{Attempts: d.attempts, Backoff: 200 * time.Millisecond},
 	})
 	if err != nil {
@@ -247,7 +248,7 @@ func (p *process) actBy(ctx context.Context, d *deal, grant gate.Grant, do func(
 func (p *process) perform(ctx context.Context, d *deal, c payment) (out string, err error) {
 	pay := func(ctx context.Context) (string, error) { return p.pay(ctx, d, c) }
 	remote := func() (string, error) {
-		return step.RemoteWith[string](ctx, "task", "pay", c, step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: d.attempts, Backoff: 200 * time.Millisecond}})
+		return step.RemoteWith[string](ctx, "task", "pay", c, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: d.attempts, Backoff: 200 * time.Millisecond}})
 	}
 	switch d.way {
 	case byWorker, byWorkerThenSleep:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // An unhandled error ends its siblings where the graph asks for it; what had
@@ -34,21 +35,21 @@ func TestFailFastEndsSiblings(t *testing.T) {
 		g.Edge(name, graph.End)
 	}
 	app := compile(t, g, newLedger(t), graph.CompileOptions{FailFast: true})
-	tasks := graph.RunOptions{Modes: []graph.StreamMode{graph.StreamTasks}}
+	tasks := graph.RunOptions{Modes: []runs.StreamMode{runs.StreamTasks}}
 	var last error
 	for e, err := range app.Stream(t.Context(), "t", work{}, tasks) {
 		last = err
 		switch e.Kind {
-		case graph.EventTaskStart:
+		case runs.EventTaskStart:
 			ran[e.Node]++
-		case graph.EventTaskFinish:
+		case runs.EventTaskFinish:
 			close(completed)
 		}
 	}
 	wantCode(t, last, errBoom)
 	for e, err := range app.ResumeStream(t.Context(), "t", tasks) {
 		must(e, err)(t)
-		if e.Kind == graph.EventTaskStart {
+		if e.Kind == runs.EventTaskStart {
 			ran[e.Node]++
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -291,7 +292,7 @@ func TestHeartbeatRefreshesTheIdleTimeout(t *testing.T) {
 			}, graph.NodeOptions{IdleTimeout: time.Minute})
 			chain(g, "a")
 			_, err := compile(t, g, l).Run(t.Context(), "t", work{})
-			var late *graph.TimeoutError
+			var late *runs.TimeoutError
 			if errors.As(err, &late) == beats || beats != (err == nil) {
 				t.Errorf("with heartbeats %v: %v", beats, err)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/task"
@@ -32,7 +33,7 @@ type orchestrator struct {
 }
 
 // orchestrate starts an engine whose program hands its one step out.
-func orchestrate(t *testing.T, store posthouse.Store, o step.RemoteOptions) *orchestrator {
+func orchestrate(t *testing.T, store posthouse.Store, o runs.RemoteOptions) *orchestrator {
 	t.Helper()
 	return orchestrateFlow(t, store, func(ctx context.Context, in string) (string, error) {
 		return step.RemoteWith[string](ctx, "do", "work", in, o)
@@ -124,7 +125,7 @@ func (e *orchestrator) until(thread string, want posthouse.Status) *flow.Result[
 // verdict again is none.
 func TestContinueCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := orchestrate(t, memstore.New(), step.RemoteOptions{})
+		e := orchestrate(t, memstore.New(), runs.RemoteOptions{})
 		e.begin("t", "in")
 		w := e.session()
 		first := e.claim(w)
@@ -158,7 +159,7 @@ func TestContinueCountsOnce(t *testing.T) {
 func TestRestartedOrchestratorDoesNotReplayHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		e := orchestrate(t, store, step.RemoteOptions{})
+		e := orchestrate(t, store, runs.RemoteOptions{})
 		for i := range 20 {
 			thread := fmt.Sprint("t", i)
 			e.begin(thread, thread)
@@ -171,7 +172,7 @@ func TestRestartedOrchestratorDoesNotReplayHistory(t *testing.T) {
 		e.begin("open", "mine")
 		e.stop()
 
-		e = orchestrate(t, store, step.RemoteOptions{})
+		e = orchestrate(t, store, runs.RemoteOptions{})
 		c := e.claim(e.session())
 		if c == nil || c.Thread != "open" || string(c.Input) != `"mine"` || c.Attempt != 1 {
 			t.Fatalf("%+v", c)
@@ -192,7 +193,7 @@ func TestRestartedOrchestratorDoesNotReplayHistory(t *testing.T) {
 // good are those of its retry.
 func TestReplayOfAFailedTaskKeepsItsBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := orchestrate(t, memstore.New(), step.RemoteOptions{Metadata: map[string]string{"tenant": "42"}, Limits: posthouse.TaskLimits{Attempts: 1}})
+		e := orchestrate(t, memstore.New(), runs.RemoteOptions{Metadata: map[string]string{"tenant": "42"}, Limits: posthouse.TaskLimits{Attempts: 1}})
 		var seen []string
 		e.worker(func(t worker.Task) error {
 			state, err := t.LoadCheckpoint()
@@ -220,7 +221,7 @@ func TestReplayOfAFailedTaskKeepsItsBody(t *testing.T) {
 // Tasks of a cancelled run were skipped and acknowledged. Here nobody is given one.
 func TestTasksOfACancelledRunAreGivenToNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := orchestrate(t, memstore.New(), step.RemoteOptions{})
+		e := orchestrate(t, memstore.New(), runs.RemoteOptions{})
 		e.begin("t", "in")
 		must(e.l.Cancel(t.Context(), "t", &ledger.CancelOptions{By: "alice"}))(t)
 		if c := e.claim(e.session()); c != nil {
@@ -232,7 +233,7 @@ func TestTasksOfACancelledRunAreGivenToNobody(t *testing.T) {
 // The step's timeout is of one iteration; many may follow.
 func TestTimeoutIsOfOneIteration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := orchestrate(t, memstore.New(), step.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 1, Timeout: 10 * time.Second}})
+		e := orchestrate(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 1, Timeout: 10 * time.Second}})
 		e.worker(func(t worker.Task) error {
 			<-time.After(8 * time.Second)
 			if t.Iteration() < 5 {
@@ -249,7 +250,7 @@ func TestTimeoutIsOfOneIteration(t *testing.T) {
 // any number of times. What nobody sends ends with its timeout.
 func TestLatchedSignalInAHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := orchestrate(t, memstore.New(), step.RemoteOptions{})
+		e := orchestrate(t, memstore.New(), runs.RemoteOptions{})
 		e.worker(func(t worker.Task) error {
 			var read []int
 			for range 2 {

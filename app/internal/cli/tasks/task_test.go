@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/step"
@@ -40,7 +41,7 @@ func handedOutOver(t *testing.T, o *ledger.Options) (*clitest.Dir, string, *disp
 	l, err := ledger.Open(memstore.New(), o)
 	ok(err)
 	f, err := flow.New("f", func(ctx context.Context, in string) (string, error) {
-		return step.RemoteWith[string](ctx, "get", "fetch", in, step.RemoteOptions{Effect: posthouse.EffectRead})
+		return step.RemoteWith[string](ctx, "get", "fetch", in, runs.RemoteOptions{Effect: posthouse.EffectRead})
 	}).Open(l, nil)
 	ok(err)
 	_, err = f.Run(t.Context(), "t1", "http://x")
