@@ -172,7 +172,7 @@ var laws = []law{
 	{"dispatch/internal/claims", []string{".", "dispatch/internal/board", "dispatch/internal/sessions", "dispatch/internal/tasklog", "internal/commit", "internal/core", "internal/taskslot", "ledger", "task"}, nil,
 		"a claim belongs to a session and counts on the board; who tells other engines is not its affair"},
 	{"dispatch/internal/control", []string{".", "dispatch/internal/", "internal/commit", "internal/core", "internal/taskslot", "ledger", "task"}, nil,
-		"operators see what the rooms of an engine have, and give no task to a worker"},
+		"operators see what the parts of an engine have, and give no task to a worker"},
 	{"step", []string{".", "internal/backoff", "internal/engine", "internal/failure", "internal/handler", "internal/jsontype", "runs"}, nil, "a model meets another only in the Ledger"},
 	{"coord", []string{".", "internal/engine", "ledger", "runs"}, nil, "a model meets another only in the Ledger"},
 	{"gate/internal/schema", nil, nil, "schemas are code of strangers: what checks them is read in one sitting"},

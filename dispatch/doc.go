@@ -11,7 +11,7 @@
 // memory, which it makes again when it starts. Several Dispatchers may work over one store: a
 // claim is a conditional write to a slot there, and one of them wins.
 //
-// # Rooms
+// # Parts
 //
 // Four packages below this one keep what an engine knows, each under a lock of its own:
 //
@@ -50,6 +50,4 @@
 //
 // An open task takes about 300 bytes in memory and no goroutine. Slots in encrypted threads are
 // encrypted with the thread's data key: without it their tasks wait, and others are claimed.
-//
-// It may import the rooms below it, the ledger, its core and its commits, task and task/hint.
 package dispatch

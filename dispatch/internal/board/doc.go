@@ -13,6 +13,4 @@
 //
 // A [Board] is in memory and reads nothing: the log may have decided a task by the time that
 // it is taken. It is safe for concurrent use, and calls no other type while it holds its lock.
-//
-// It may import the root package, task and task/hint.
 package board

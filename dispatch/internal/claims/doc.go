@@ -14,6 +14,4 @@
 //
 // [Claims] are safe for concurrent use. They call the board while they hold their lock, and are
 // called by [sessions.Sessions.While] and by the hints while those hold theirs.
-//
-// It may import the board, the sessions and the task log beside it, the ledger with its core and its commits, and task.
 package claims

@@ -17,6 +17,4 @@
 //
 // A [Queue] is safe for concurrent use. While it holds its lock it calls the board and
 // the functions of [Options], and none of them calls back.
-//
-// It may import the root package, the board and task/hint.
 package hints

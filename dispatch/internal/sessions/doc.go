@@ -16,6 +16,4 @@
 //
 // [Sessions] and [Session] are safe for concurrent use. One lock guards all sessions of an engine;
 // [Sessions.While] calls out while it is held.
-//
-// It may import the root package, its core, task and the board.
 package sessions

@@ -6,6 +6,4 @@
 //	why, err := l.WhyWithdraw(ctx, gate)   // "" if a worker may have the task
 //
 // It writes nothing.
-//
-// It may import the root package, its core and its commits, the ledger, task, and the packages that read handlers' records.
 package tasklog
