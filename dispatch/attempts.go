@@ -146,30 +146,3 @@ func (a *attempts) checkRepeated(ctx context.Context, id task.ClaimID, v *task.V
 	}
 	return err
 }
-
-// isVerdict reports whether a task's decision is what a verdict makes of it.
-func (a *attempts) isVerdict(ctx context.Context, g *posthouse.Gate, v *task.Verdict) (bool, error) {
-	dec := g.Decision
-	failed := dec.Verdict == posthouse.Reject
-	goesOn := dec.Successor != "" && dec.Reason == whyOf(v)
-	switch v.Action {
-	case task.Complete:
-		return dec.Verdict == posthouse.Respond && commit.SameJSON(dec.Value, v.Output), nil
-	case task.FailPermanent:
-		return failed && dec.Reason == v.Reason, nil
-	case task.Fail, task.RetryAfter, task.Unknown:
-		return goesOn || failed && dec.Reason == v.Reason, nil
-	case task.Pause:
-		return goesOn, nil
-	case task.Await:
-		return dec.Verdict == commit.Parked && sameWaits(dec.Value, v.Waits), nil
-	case task.Continue:
-		if goesOn {
-			next, err := a.ledger.Gate(ctx, dec.Successor)
-			return err == nil && next.Call != nil && commit.SameJSON(next.Call.Continued, v.Output), err
-		}
-		_, err := commit.NextIteration(g.Call, dec.At, v.Output)
-		return failed && err != nil && dec.Reason == err.Error(), nil // it was the last iteration
-	}
-	return false, nil
-}
