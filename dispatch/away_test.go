@@ -270,8 +270,8 @@ func TestClaimOfAWorkerWithHeartbeatsElsewhere(t *testing.T) {
 	})
 }
 
-// TestSavesOutOfOrder: one that comes behind a later one does nothing, whatever engine it
-// comes to; the next claim counts anew.
+// TestSavesOutOfOrder: one that comes after a later one does nothing, whatever engine it comes
+// to; the next claim starts to count again.
 func TestSavesOutOfOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
@@ -298,7 +298,7 @@ func TestSavesOutOfOrder(t *testing.T) {
 	})
 }
 
-// TestResultsAreRecordedOnce: also when they come to several engines, or behind a restart.
+// TestResultsAreRecordedOnce: also when they come to several engines, or after a restart.
 func TestResultsAreRecordedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()

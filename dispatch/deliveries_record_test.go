@@ -27,7 +27,7 @@ type deliveries struct {
 	Lost       int64  `json:"lost"`       // answers
 	Seconds    int    `json:"seconds"`
 	Wrong      int    `json:"wrong"`   // outputs, slots and logs that differ from those of calls that come once
-	Control    int    `json:"control"` // likewise, of the control arm
+	Control    int    `json:"control"` // of the control arm
 }
 
 func (d *deliveries) again() int64 { return d.Deliveries - d.Calls }
@@ -42,7 +42,7 @@ func (d *deliveries) begin(t *testing.T) {
 	d.Date, d.Control = time.Now().UTC().Format(time.DateOnly), unnumberedSaves(t)
 }
 
-// end puts the line on record, and writes the table of the page anew.
+// end puts the line on record, and writes the table of the page again.
 func (d *deliveries) end(t *testing.T) {
 	t.Helper()
 	file, page := deliveriesFiles()

@@ -24,8 +24,8 @@ import (
 	"github.com/posthouse/posthouse/worker"
 )
 
-// TestDeliveries: calls that come twice, late, in another order, to another engine, or whose
-// answers are lost leave what calls that come once do. POSTHOUSE_LONG=1 delivers 1,000,000,
+// TestDeliveries: calls that come twice, late, in another order, to another engine, or
+// with lost answers leave the same as calls that come once. POSTHOUSE_LONG=1 delivers 1,000,000,
 // in a few minutes, and -record puts a line about them on record.
 func TestDeliveries(t *testing.T) {
 	goal := int64(20_000)
@@ -252,7 +252,7 @@ type post struct {
 	ends             []*dispatch.Dispatcher
 	calls, delivered atomic.Int64
 	lost             atomic.Int64   // answers
-	last             sync.WaitGroup // of deliveries that nobody waits for
+	last             sync.WaitGroup // of deliveries that no call waits for
 
 	mu  sync.Mutex
 	rnd *rand.Rand

@@ -21,7 +21,7 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-// A host is an engine: a ledger, a program whose one step is a task, and a Dispatcher.
+// A host is an engine: a ledger, a program that has one step, a task, and a Dispatcher.
 type host struct {
 	*testing.T
 	l    *ledger.Ledger

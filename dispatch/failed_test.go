@@ -63,7 +63,7 @@ func TestRetry(t *testing.T) {
 				t.Errorf("failed tasks of %+v: %v", q, ids)
 			}
 		}
-		time.Sleep(2 * time.Hour) // its time counts anew
+		time.Sleep(2 * time.Hour) // its time starts again
 		w = h.connect("w1")
 		again, err := h.d.Retry(t.Context(), c.ID.Gate, "alice")
 		if err != nil || again.State != task.Ready || again.Branch != posthouse.MainBranch || again.Call.Attempt != 1 || again.Call.ID != c.Call || again.Saved != 4 {
@@ -93,7 +93,7 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// TestRetryOfThreadThatWentOn hands the task out in a fork: what the program did behind the
+// TestRetryOfThreadThatWentOn hands the task out in a fork: what the program did after the
 // failure stays.
 func TestRetryOfThreadThatWentOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestPurge(t *testing.T) {
 	})
 }
 
-// TestPurgeBesideARetry gives nothing up that somebody has go on in that moment.
+// TestPurgeBesideARetry gives nothing up that a retry has go on in that moment.
 func TestPurgeBesideARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()

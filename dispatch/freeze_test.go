@@ -52,7 +52,7 @@ func TestFrozenWorkersOverACarelessStore(t *testing.T) {
 	})
 }
 
-// A freezer runs tasks on two engines, whose workers freeze.
+// A freezer runs tasks on two engines with workers that freeze.
 type freezer struct {
 	*testing.T
 	engines []*dispatch.Dispatcher

@@ -40,7 +40,7 @@ func (h *hinted) client() *natshint.Queue {
 }
 
 // TestHintsAreNotTrusted: hints that are doubled, late, out of order, or about gates of other
-// tasks or none, change nothing. What is wrong goes to the dead letters.
+// tasks or none, change nothing. Wrong hints go to the dead letters.
 func TestHintsAreNotTrusted(t *testing.T) {
 	h := newHinted(t, nil)
 	e := h.engine(h.queue(), nil, runs.RemoteOptions{})

@@ -114,7 +114,7 @@ func (n *noted) Take(ctx context.Context, d hint.Demand, fn func(hint.Delivery))
 	})
 }
 
-// An engine has a program whose step is a task, and a worker in its process.
+// An engine has a program with a step that is a task, and a worker in its process.
 type engine struct {
 	l   *ledger.Ledger
 	app *flow.App[int, int]
@@ -193,7 +193,7 @@ func (h *hinted) worker(e task.Engine, o worker.Options, before func(n int)) {
 	h.runs(w.Run)
 }
 
-// begin begins runs, each of which hands a task out.
+// begin begins runs, and each hands a task out.
 func (h *hinted) begin(e *engine, from, to int) {
 	h.Helper()
 	for i := from; i < to; i++ {
@@ -273,7 +273,7 @@ func (h *hinted) messages(n uint64) {
 // In the end the queue is empty.
 func TestEachTaskHasOneHint(t *testing.T) {
 	h := newHinted(t, nil)
-	h.lease = 30 * time.Second // a machine that is slow tells nobody twice
+	h.lease = 30 * time.Second // a slow machine tells no engine twice
 	p, q := h.queue(), h.queue()
 	a, b := h.engine(p, nil, runs.RemoteOptions{}), h.engine(q, nil, runs.RemoteOptions{})
 	h.worker(a.d, worker.Options{Name: "a", AtOnce: 2}, nil)
@@ -338,7 +338,7 @@ func TestNATSIsRestarted(t *testing.T) {
 	h.done(b, 10, 30)
 	t.Logf("20 tasks took %s without the queue", (time.Since(time.Unix(0, 0)) - start).Round(time.Millisecond))
 	h.startNATS()
-	h.stream() // memory is empty: an engine made it anew
+	h.stream() // memory is empty: an engine made it again
 	h.mu.Lock()
 	clear(h.told)
 	h.mu.Unlock()

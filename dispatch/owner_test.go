@@ -125,8 +125,8 @@ func TestAWorkerSignalsAsItself(t *testing.T) {
 	}
 }
 
-// TestQuestionsThatWorkersMayNotAsk: whose request it is, who changed it, why it is asked, and what
-// it takes the place of, is the engine's to say.
+// TestQuestionsThatWorkersMayNotAsk: whose request it is, who changed it, why it is asked, and which
+// gate it replaces, is the engine's to say.
 func TestQuestionsThatWorkersMayNotAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, stores(t)[0].open(t), runs.RemoteOptions{})

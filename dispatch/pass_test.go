@@ -105,7 +105,7 @@ func TestPassesNameGroupsAndTasks(t *testing.T) {
 	})
 }
 
-// TestSessionsAreBounded for each pass. What ended makes room at once.
+// TestSessionsAreBounded for each pass. A session that ends makes room at once.
 func TestSessionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, memstore.New(), runs.RemoteOptions{})
@@ -149,7 +149,7 @@ func (s *countingStore) Find(ctx context.Context, id posthouse.ID) (posthouse.Re
 }
 
 // TestHeartbeatsAreBounded: a heartbeat with more claims than the worker handles is refused, and
-// claims that nobody knows cost few reads.
+// claims that no engine knows cost few reads.
 func TestHeartbeatsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &countingStore{Store: memstore.New()}
@@ -198,8 +198,8 @@ func TestSessionsAreNoOtherSlots(t *testing.T) {
 	}
 }
 
-// TestNamesOfTasksAreBounded for each pass, over an hour, whichever sessions end meanwhile: each
-// name makes a line in the queue that engines share.
+// TestNamesOfTasksAreBounded for each pass, over an hour, whichever sessions end: each name
+// is kept in the queue that engines share.
 func TestNamesOfTasksAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, memstore.New(), runs.RemoteOptions{})

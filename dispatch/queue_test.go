@@ -16,7 +16,7 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-// A yard is a Dispatcher over a flow whose input is the group that its task is for.
+// A yard is a Dispatcher over a flow. The flow's input is the group that its task is for.
 type yard struct {
 	testing.TB
 	l       *ledger.Ledger

@@ -43,7 +43,7 @@ func (m *readMeter) Slot(ctx context.Context, key posthouse.SlotKey, op posthous
 
 // TestReadsBetweenSteps bounds how often the store is asked between two tasks of a run. Each
 // question is a round trip where the store is on another host. A graph asks as often whatever
-// it has behind it; a flow once more for each eight times as many steps.
+// it has done; a flow once more for each eight times as many steps.
 func TestReadsBetweenSteps(t *testing.T) {
 	for _, c := range []struct {
 		program string

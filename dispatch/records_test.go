@@ -26,7 +26,7 @@ func (h *host) within(c *task.Claim) string {
 	return have.Within
 }
 
-// record records a step whose result has so many bytes.
+// record records a step with a result of so many bytes.
 func (h *host) record(c *task.Claim, within, name string, size int) error {
 	h.Helper()
 	value := slices.Repeat([]byte("x"), size)
@@ -161,7 +161,7 @@ func TestStepsAreBounded(t *testing.T) {
 }
 
 // TestHandlersOfAnotherVersionAskAgain: a worker that asks otherwise than the one before it is
-// of another version. Its question takes the place of the first, whose answer does not count. A
+// of another version. Its question takes the place of the first, and the answer to that one does not count. A
 // worker that asks otherwise each time fails the task's run.
 func TestHandlersOfAnotherVersionAskAgain(t *testing.T) {
 	for _, s := range stores(t) {

@@ -19,7 +19,7 @@ type interrupted struct {
 	then func()
 }
 
-// marked is the key of a context whose calls are counted.
+// marked is the key of a context: calls with it are counted.
 type marked struct{}
 
 func (s *interrupted) count(ctx context.Context) {

@@ -65,7 +65,7 @@ type house struct {
 	nats  *server.Server
 
 	mu   sync.Mutex
-	ends map[string]chan struct{} // of runs that somebody waits for
+	ends map[string]chan struct{} // of runs that a test waits for
 }
 
 // A countdown is the state of the graph.
@@ -246,7 +246,7 @@ func BenchmarkTasks(b *testing.B) {
 
 // BenchmarkNextStep measures the time from the return of a handler to the call of the
 // handler of the run's next step, against one round trip over NATS and one commit. A flow
-// reads its record anew at each step, so that it takes longer the more steps a run has.
+// reads its record again at each step, so that it takes longer the more steps a run has.
 func BenchmarkNextStep(b *testing.B) {
 	for _, truth := range truths {
 		for _, program := range []string{"graph", "flow"} {
@@ -340,7 +340,7 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// TestWaitingTasksAreSmall parks 10,000 threads on tasks that nobody takes. They cost no
+// TestWaitingTasksAreSmall parks 10,000 threads on tasks that no worker takes. They cost no
 // goroutine, and less than 2 KB of memory each in an engine that serves them.
 func TestWaitingTasksAreSmall(t *testing.T) {
 	n := 10_000

@@ -16,7 +16,7 @@ import (
 )
 
 // TestTimesSurviveAnEngine: a loop's delay, a backoff, a RetryAfter and a pause last as long
-// as they are to where the engine is gone meanwhile, also longer than that.
+// as they are to while the engine is gone, also longer than that.
 func TestTimesSurviveAnEngine(t *testing.T) {
 	const due = 40 * time.Minute
 	for name, v := range map[string]task.Verdict{
@@ -113,7 +113,7 @@ func TestRetrySchedule(t *testing.T) {
 	})
 }
 
-// TestSlotsOutliveTheirRun until somebody deletes the thread.
+// TestSlotsOutliveTheirRun until the thread is deleted.
 func TestSlotsOutliveTheirRun(t *testing.T) {
 	for name, v := range map[string]task.Verdict{
 		"done":   {Action: task.Complete, Output: json.RawMessage(`"page"`)},
@@ -147,7 +147,7 @@ func TestSlotsOutliveTheirRun(t *testing.T) {
 	}
 }
 
-// TestClaimAfterItsSlotWasDeleted: a task whose place had a slot that was deleted is claimed like any.
+// TestClaimAfterItsSlotWasDeleted is a claim like any other.
 func TestClaimAfterItsSlotWasDeleted(t *testing.T) {
 	for name, end := range map[string]func(h *host, c *task.Claim) error{
 		"deleted": func(h *host, _ *task.Claim) error {

@@ -34,7 +34,7 @@ func (h *host) claimLater(session string) <-chan answered {
 }
 
 // TestClaimsOfASessionAreBounded: the oldest ends when there is one more than the worker has
-// room for, because nobody may hear its answer.
+// room for, because its answer may not be heard.
 func TestClaimsOfASessionAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, memstore.New(), runs.RemoteOptions{})

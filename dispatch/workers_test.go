@@ -31,7 +31,7 @@ func TestWorkersOfAllEngines(t *testing.T) {
 		a := newHostWith(t, store, &ledger.Options{Owner: "a"}, runs.RemoteOptions{})
 		b := newHostWith(t, store, &ledger.Options{Owner: "b"}, runs.RemoteOptions{})
 		lease := a.l.Core().Config.LeaseTTL
-		time.Sleep(lease) // behind the first look, whose list of workers counts for a while
+		time.Sleep(lease) // after the first poll: its list of workers counts for a while
 		w1, w2, w3 := a.connect("w1"), b.connect("w2"), b.connect("w3")
 		keep := func(d time.Duration, moved bool) { // w1 and, once it has moved, w2 are alive at a
 			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(lease / 3) {
@@ -82,7 +82,7 @@ func TestTasksWithoutWorkersWait(t *testing.T) {
 		a.run("t")
 		want := func(n int) {
 			t.Helper()
-			time.Sleep(2 * time.Minute) // behind a look at all
+			time.Sleep(2 * time.Minute) // after a full poll
 			if i := a.only(); i.Handlers != n || i.State != task.Ready {
 				t.Errorf("%d workers handle it, not %d; it is %s", i.Handlers, n, i.State)
 			}
