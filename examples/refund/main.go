@@ -1,4 +1,4 @@
-// Command refund is the program of README.md: a graph that asks for an
+// Command refund is the first program of docs/graph.md: a graph that asks for an
 // approval, here with everything in one process. Run it twice: the first run
 // parks at the question, the second approves it and goes on.
 //

@@ -7,7 +7,7 @@
 //	./words worker --nats nats://127.0.0.1:4222 --plain --task "words=wc -w"
 //	./words send count "one two three"
 //
-// The README's section about more than one machine runs this program on three hosts, with
+// The section about more than one machine in docs/operations.md runs this program on three hosts, with
 // Postgres and TLS. The flow waits for its worker without a process, so it does not matter
 // which server goes on with it.
 package main

@@ -14,34 +14,34 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-var update = flag.Bool("update", false, "write what the commands say into README.md")
+var update = flag.Bool("update", false, "write what the commands say into docs/walk.md")
 
-const readme = "../../README.md"
+const walkPage = "../../docs/walk.md"
 
-// TestReadme runs the walk of README.md and compares what it says with what
-// the commands say, ids, times and hashes aside.
-func TestReadme(t *testing.T) {
+// TestReadmeWalk runs the commands of docs/walk.md and compares what the page says with
+// what they print, ids, times and hashes aside.
+func TestReadmeWalk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the commands do one thing at a time, in processes of their own")
 	}
-	text, err := os.ReadFile(readme)
+	text, err := os.ReadFile(walkPage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &walker{house: newHouse(t), ids: map[string]string{}}
 	got := console.ReplaceAllStringFunc(string(text), w.block)
 	if w.commands < 10 {
-		t.Errorf("README.md has %d commands in its walk", w.commands)
+		t.Errorf("docs/walk.md has %d commands", w.commands)
 	}
 	if *update {
-		if err := os.WriteFile(readme, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(walkPage, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if a, b := sketch(string(text)), sketch(got); a != b {
-		t.Errorf("README.md does not say what the commands say; go test ./internal/e2e -run Readme -update mends it\n%s",
-			diff.Diff("README.md", []byte(a), "now", []byte(b)))
+		t.Errorf("docs/walk.md does not say what the commands say; go test ./internal/e2e -run Readme -update mends it\n%s",
+			diff.Diff("docs/walk.md", []byte(a), "now", []byte(b)))
 	}
 }
 
@@ -101,7 +101,7 @@ func (w *walker) block(block string) string {
 func (w *walker) translate(cmd string) string {
 	return uuid.ReplaceAllStringFunc(cmd, func(id string) string {
 		if w.ids[id] == "" {
-			w.t.Fatalf("README.md names %s before any command has said it", id)
+			w.t.Fatalf("docs/walk.md names %s before any command has said it", id)
 		}
 		return w.ids[id]
 	})
@@ -135,7 +135,7 @@ func (w *walker) do(cmd string) string {
 	}
 	args, ok := strings.CutPrefix(cmd, "posthouse ")
 	if !ok {
-		w.t.Fatalf("README.md has a command that this test cannot run: %s", cmd)
+		w.t.Fatalf("docs/walk.md has a command that this test cannot run: %s", cmd)
 	}
 	o := w.run(words(args)...)
 	return o.out + o.errOut
@@ -171,10 +171,28 @@ func words(line string) (all []string) {
 	return all
 }
 
-// TestLinks looks up each file that a page of the documentation points to,
-// wherever in the repository the page is.
+// TestReadmeCommands holds README.md to its two commands: the walk begins with the first, and
+// the second is how CI runs the tests.
+func TestReadmeCommands(t *testing.T) {
+	for file, line := range map[string]string{
+		"../../README.md": "\n    go run ./cmd/posthouse dev\n    go test ./...\n",
+		walkPage:          "\n$ go run ./cmd/posthouse dev\n",
+		"../../.ci/run":   " go test ./...\n",
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), line) {
+			t.Errorf("%s has no line %q", file, line)
+		}
+	}
+}
+
+// TestLinks looks up each file that a page of the documentation points to, wherever in the
+// repository the page is, and in a page the heading.
 func TestLinks(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([\w./-]+\.(?:md|go)|LICENSE)(#[^)]*)?\)`)
+	link := regexp.MustCompile(`\]\(([\w./-]+\.(?:md|go)|LICENSE)?(#[^)]*)?\)`)
 	pages := 0
 	err := filepath.WalkDir("../..", func(page string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && d.Name() == ".git" {
@@ -186,8 +204,16 @@ func TestLinks(t *testing.T) {
 		pages++
 		text, err := os.ReadFile(page)
 		for _, m := range link.FindAllSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(m[1]))); err != nil {
+			file := page
+			if len(m[1]) > 0 {
+				file = filepath.Join(filepath.Dir(page), string(m[1]))
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
 				t.Errorf("%s points to %s, which is not there", page, m[1])
+			}
+			if anchor := strings.TrimPrefix(string(m[2]), "#"); anchor != "" && filepath.Ext(file) == ".md" && !hasAnchor(text, anchor) {
+				t.Errorf("%s points to the heading %s of %s, which is not there", page, anchor, file)
 			}
 		}
 		return err
@@ -195,4 +221,15 @@ func TestLinks(t *testing.T) {
 	if err != nil || pages < 20 {
 		t.Fatalf("%d pages, %v", pages, err)
 	}
+}
+
+// hasAnchor reports whether a heading of the page has this anchor, as GitHub makes them.
+func hasAnchor(page []byte, anchor string) bool {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllSubmatch(page, -1) {
+		words := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(string(m[1])), "")
+		if strings.ReplaceAll(words, " ", "-") == anchor {
+			return true
+		}
+	}
+	return false
 }

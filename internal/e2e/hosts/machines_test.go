@@ -31,14 +31,14 @@ type machines struct {
 
 var addresses = map[string]string{"host-1": "127.77.0.1", "host-2": "127.77.0.2", "gpu-1": "127.77.0.3"}
 
-// TestMoreThanOneMachine runs the script of that section of the README, with an address for each
-// host and a Postgres. Then the first server is killed before a worker has the task that
+// TestMoreThanOneMachine runs the script of that section of docs/operations.md, with an address for
+// each host and a Postgres. Then the first server is killed before a worker has the task that
 // it began, and the second goes on.
 func TestMoreThanOneMachine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a binary, and runs it in processes of their own")
 	}
-	page, err := os.ReadFile("../../../README.md")
+	page, err := os.ReadFile("../../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestMoreThanOneMachine(t *testing.T) {
 	_, script, _ := strings.Cut(section, "```sh\n")
 	script, _, ok := strings.Cut(script, "\n```")
 	if !ok {
-		t.Fatal("the README has no section with a script")
+		t.Fatal("docs/operations.md has no section with a script")
 	}
 	m := newMachines(t)
 	host := ""
