@@ -62,7 +62,7 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 }
 
 func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) error {
-	if err := s.writable(); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
 	r := &request{batches: bs, incoming: make([]*memindex.Incoming[place], len(bs))}
@@ -79,7 +79,7 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) error {
 
 // submit waits until the request is durable or refused.
 func (s *Store) submit(ctx context.Context, doing string, r *request) error {
-	if err := s.writable(); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
 	err := s.queue.Do(ctx, r)
@@ -103,7 +103,7 @@ func (s *Store) commit(group []*groupcommit.Call[*request]) {
 }
 
 func (s *Store) commitGroup(group []*groupcommit.Call[*request]) {
-	if err := s.writable(); err != nil {
+	if err := s.lifecycle.Writable(context.Background()); err != nil {
 		failAll(group, err)
 		return
 	}

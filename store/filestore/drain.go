@@ -55,12 +55,12 @@ func (s *Store) startDraining() {
 	d.running = true
 	d.work.Go(func() {
 		for {
-			for s.held() && d.waiting() < maxSealedRead && !s.closed.Load() && !d.hurry.Load() {
+			for s.held() && d.waiting() < maxSealedRead && !s.lifecycle.Closed() && !d.hurry.Load() {
 				<-time.After(heldPause)
 			}
 			err := s.drainOldest()
 			d.mu.Lock()
-			if err != nil || len(d.sealed) == 0 || s.closed.Load() {
+			if err != nil || len(d.sealed) == 0 || s.lifecycle.Closed() {
 				d.running = false
 				d.mu.Unlock()
 				return
@@ -98,8 +98,8 @@ func (s *Store) drainOldest() error {
 	}
 	g := d.sealed[0]
 	d.mu.Unlock()
-	if e := s.poisoned.Load(); e != nil {
-		return e // what the logs hold is not known
+	if err := s.lifecycle.Damage(); err != nil {
+		return err // what the logs hold is not known
 	}
 	err := s.drain(g)
 	if err == nil {

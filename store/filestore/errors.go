@@ -17,8 +17,8 @@ func (s *Store) wrap(doing string, err error) error {
 	switch {
 	case err == nil || errors.As(err, &ours) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
-	case s.closed.Load():
-		return s.closedError()
+	case s.lifecycle.Closed():
+		return s.lifecycle.ClosedError()
 	}
 	e := &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "cannot " + doing + " in " + s.path, Err: err}
 	var damage *framelog.Damage
@@ -40,10 +40,6 @@ func (s *Store) wrap(doing string, err error) error {
 // isFull reports whether there was no room.
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
-}
-
-func (s *Store) closedError() error {
-	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store " + s.path + " was closed"}
 }
 
 // corrupt is damage in one of the store's files.
@@ -77,27 +73,6 @@ func (s *Store) unknown(err error) error {
 
 // poison makes the store take no more writes: what its files hold is not known.
 func (s *Store) poison(err error) error {
-	e := &posthouse.Error{
-		Code: posthouse.CodeReadOnly, Message: "the store " + s.path + " takes no more writes after an error", Err: err,
-		Hint: "check the disk, then open the store again and run posthouse verify",
-	}
-	s.poisoned.CompareAndSwap(nil, e)
-	return e
-}
-
-// writable returns why the store takes no writes, or nil.
-func (s *Store) writable() error {
-	switch {
-	case s.closed.Load():
-		return s.closedError()
-	case s.opts.ReadOnly:
-		return &posthouse.Error{
-			Code: posthouse.CodeReadOnly, Message: "the store " + s.path + " was opened for reading only",
-			Hint: "send the change to the process that has it open for writing",
-		}
-	}
-	if e := s.poisoned.Load(); e != nil {
-		return e
-	}
-	return nil
+	s.lifecycle.Poison(err)
+	return s.lifecycle.DamageOf(err)
 }

@@ -96,7 +96,7 @@ func (s *Store) refresh(ctx context.Context) error {
 func (s *Store) follow(ctx context.Context) error {
 	s.follows.mu.Lock()
 	defer s.follows.mu.Unlock()
-	if s.closed.Load() {
+	if s.lifecycle.Closed() {
 		return nil // the index says so
 	}
 	numbers, err := s.segments()
@@ -183,7 +183,7 @@ func (s *Store) rebuild(ctx context.Context, why error) error {
 	}
 	s.follows.mu.Lock()
 	defer s.follows.mu.Unlock()
-	if s.closed.Load() {
+	if s.lifecycle.Closed() {
 		return why
 	}
 	return s.loadAgain(ctx)

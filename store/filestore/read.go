@@ -78,8 +78,8 @@ func (s *Store) fetch(ctx context.Context, thread string, page []*entry, headers
 // store that only reads, that it may have been.
 func (s *Store) tryFetch(thread string, page []*entry, headers bool) (full []*posthouse.Entry, again bool, err error) {
 	places, log := s.places(thread, page)
-	if s.closed.Load() {
-		return nil, false, s.closedError()
+	if s.lifecycle.Closed() {
+		return nil, false, s.lifecycle.ClosedError()
 	}
 	var f file
 	for i, p := range places {

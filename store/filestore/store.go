@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/durable"
 	"github.com/posthouse/posthouse/internal/framelog"
 	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/store/internal/lifecycle"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 )
 
@@ -38,8 +39,7 @@ type Store struct {
 	drains  drains
 	follows follower // read-only
 
-	closed   atomic.Bool
-	poisoned atomic.Pointer[posthouse.Error]
+	lifecycle lifecycle.State
 }
 
 var (
@@ -89,6 +89,10 @@ func Open(ctx context.Context, dir string, o *Options) (*Store, error) {
 		return nil, fileError("find", dir, err)
 	}
 	s := &Store{path: dir, opts: opts, system: opts.system, index: memindex.New[place]()}
+	s.lifecycle = lifecycle.State{
+		Store: "the store " + dir, ReadOnly: opts.ReadOnly, Writer: "the process",
+		Poisoned: "after an error", Cure: "check the disk, then open the store again and run posthouse verify",
+	}
 	if s.system == nil {
 		if s.system, err = openDir(dir, opts.ReadOnly); err != nil {
 			return nil, err
@@ -198,13 +202,13 @@ func (s *Store) Commits() uint64 { return s.commits.Load() }
 // Close waits for writes in progress, drains the journal and closes the store.
 // Acknowledged writes are durable without it. A second call returns nil.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	if !s.lifecycle.Close() {
 		return nil
 	}
 	if s.queue != nil {
 		_ = s.queue.Do(context.Background(), &request{alone: func() error { return nil }}) // waits for the group before it
 		s.drains.wait()
-		if s.poisoned.Load() == nil {
+		if s.lifecycle.Damage() == nil {
 			_ = s.drainAll() // nothing is lost without it
 		}
 	}

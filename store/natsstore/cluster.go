@@ -40,7 +40,7 @@ func (s *Store) reconnected(c *nats.Conn) {
 	default:
 		return
 	}
-	if e := s.inAnother(c); e != nil && s.poisoned.CompareAndSwap(nil, e) {
+	if e := s.inAnother(c); e != nil && s.lifecycle.Poison(e) {
 		s.opts.Logger.Error("posthouse: NATS", "store", s.where, "err", e)
 	}
 }

@@ -184,7 +184,7 @@ func (s *Store) keepWriting() {
 			e = l.failure()
 		}
 		if e.Code != posthouse.CodeFull {
-			s.poisoned.CompareAndSwap(nil, e)
+			s.lifecycle.Poison(e)
 			return
 		}
 	}
@@ -206,13 +206,13 @@ func (s *Store) startAgain() bool {
 	case errors.Is(err, posthouse.ErrCorrupt):
 		var e *posthouse.Error
 		errors.As(err, &e)
-		s.poisoned.CompareAndSwap(nil, e)
+		s.lifecycle.Poison(e)
 	case err != nil:
 		s.opts.Logger.Warn("posthouse: NATS in this process does not start", "store", s.where, "err", err)
 		return false
 	}
 	s.own.take(next)
-	if s.poisoned.Load() == nil {
+	if s.lifecycle.Damage() == nil {
 		s.finishLeft()
 		s.opts.Logger.Info("posthouse: there is room again, and NATS in this process takes writes", "store", s.where)
 	}

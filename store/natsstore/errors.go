@@ -31,8 +31,8 @@ func (s *Store) wrap(doing string, err error) error {
 		return nil
 	case errors.As(err, &ours):
 		return err
-	case s.closed.Load():
-		return s.closedError()
+	case s.lifecycle.Closed():
+		return s.lifecycle.ClosedError()
 	case errors.Is(err, context.Canceled):
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Store) refusal(e *posthouse.Error, api *jetstream.APIError) error {
 		e.Code, e.Hint = posthouse.CodeFull, "nothing was written; give the streams, the account or the server more room and try again, or remove threads, which needs a little room itself"
 	case api.ErrorCode == codeStoreFailed:
 		e.Hint = "look into the server's log and at its disk, then open the store again"
-		s.poisoned.CompareAndSwap(nil, e)
+		s.lifecycle.Poison(e)
 	case api.ErrorCode == jetstream.JSErrCodeStreamNotFound:
 		e.Code, e.Hint = posthouse.CodeCorrupt, "data loss detected: a stream of the store is gone; restore the server's files from a backup"
 	case api.ErrorCode == jetstream.JSErrCodeJetStreamNotEnabled, api.ErrorCode == jetstream.JSErrCodeJetStreamNotEnabledForAccount:
@@ -90,10 +90,6 @@ func isLost(err error) bool { return away.Is(err) }
 func hasMoved(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
-}
-
-func (s *Store) closedError() error {
-	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store in " + s.where + " was closed"}
 }
 
 // lost is the error for messages that a server acknowledged and does not have any more.

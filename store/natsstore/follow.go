@@ -351,7 +351,7 @@ func (s *Store) follow(f *feed) {
 	for {
 		err := s.followFeed(f)
 		f.messages.Stop()
-		if s.ctx.Err() != nil || s.closed.Load() {
+		if s.ctx.Err() != nil || s.lifecycle.Closed() {
 			return
 		}
 		var ours *posthouse.Error
@@ -360,7 +360,7 @@ func (s *Store) follow(f *feed) {
 			s.state.err = err
 			s.tell()
 			s.index.Unlock()
-			s.poisoned.CompareAndSwap(nil, ours)
+			s.lifecycle.Poison(ours)
 			s.opts.Logger.Error("posthouse: the log cannot be followed", "store", s.where, "err", err)
 			return
 		}
@@ -429,7 +429,7 @@ func (s *Store) refresh(ctx context.Context) error {
 
 // sound returns why nothing can be read, or nil.
 func (s *Store) sound(ctx context.Context) error {
-	if err := s.usable(ctx); err != nil {
+	if err := s.lifecycle.Usable(ctx); err != nil {
 		return err
 	}
 	s.index.RLock()
@@ -454,7 +454,7 @@ func (s *Store) reach(ctx context.Context, doing string, seq uint64) error {
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	err := s.await(within, seq)
-	if ctx.Err() != nil && !s.closed.Load() {
+	if ctx.Err() != nil && !s.lifecycle.Closed() {
 		return ctx.Err()
 	}
 	return s.wrap(doing, err)

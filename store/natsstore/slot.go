@@ -46,7 +46,7 @@ func (v *storedSlot) sum(key posthouse.SlotKey) string {
 // Slot implements [posthouse.Store]. A write reads the slot first and then depends on what
 // it has read. It is not repeated if the connection is lost: [posthouse.ErrUnknown].
 func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
-	usable := s.usable
+	usable := s.lifecycle.Usable
 	if op.Verb != posthouse.SlotGet {
 		usable = s.writable
 	}
@@ -206,7 +206,7 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 
 // slotKeys returns the keys of a thread's slots, or of all for "", deleted ones too.
 func (s *Store) slotKeys(ctx context.Context, thread string) (keys []posthouse.SlotKey, err error) {
-	if err := s.usable(ctx); err != nil {
+	if err := s.lifecycle.Usable(ctx); err != nil {
 		return nil, err
 	}
 	of := map[string]string{s.names.bucket(thread): "*"}

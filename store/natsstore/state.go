@@ -95,8 +95,8 @@ func (s *Store) apply(r *received) error {
 	s.index.Lock()
 	defer s.index.Unlock()
 	switch {
-	case s.closed.Load():
-		return s.closedError() // the index may be empty already
+	case s.lifecycle.Closed():
+		return s.lifecycle.ClosedError() // the index may be empty already
 	case r.seq <= s.applied:
 		return nil
 	}
@@ -200,7 +200,7 @@ func (s *Store) await(ctx context.Context, seq uint64) error {
 		select {
 		case <-moved:
 		case <-s.ctx.Done():
-			return s.closedError()
+			return s.lifecycle.ClosedError()
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
+	"github.com/posthouse/posthouse/store/internal/lifecycle"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 )
 
@@ -43,13 +44,12 @@ type Store struct {
 	leaving   sync.Mutex // guards undeleted
 	undeleted rest       // what the log says is gone, and there was no room to delete
 
-	ctx      context.Context // ends when the store closes
-	cancel   context.CancelFunc
-	work     sync.WaitGroup
-	closing  atomic.Bool // Close was called; until closed it still writes
-	closed   atomic.Bool
-	poisoned atomic.Pointer[posthouse.Error]
-	opened   chan struct{} // closed once the streams are known
+	ctx       context.Context // ends when the store closes
+	cancel    context.CancelFunc
+	work      sync.WaitGroup
+	opened    chan struct{} // closed once the streams are known
+	closing   atomic.Bool   // Close was called; until the store is closed it still writes
+	lifecycle lifecycle.State
 }
 
 var (
@@ -85,6 +85,10 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{opts: opts, names: names{opts.Prefix}, index: memindex.New[place](), state: newState(), opened: make(chan struct{})}
+	s.lifecycle = lifecycle.State{
+		ReadOnly: opts.ReadOnly, Writer: "a process",
+		Poisoned: "after an error", Cure: "look at the server's disk and log, then open the store again and run posthouse verify",
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.index.Refresh = func(ctx context.Context) error { return away.Read(s.refresh(ctx)) }
 	if err := s.open(ctx, servers, dir); err != nil {
@@ -104,7 +108,7 @@ func (s *Store) open(ctx context.Context, servers, dir string) (err error) {
 		}),
 		nats.ReconnectHandler(s.reconnected),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if !s.closed.Load() {
+			if !s.lifecycle.Closed() {
 				s.opts.Logger.Warn("posthouse: the connection to NATS is lost", "store", s.where, "err", err)
 			}
 		}),
@@ -121,6 +125,7 @@ func (s *Store) open(ctx context.Context, servers, dir string) (err error) {
 			options = append(options, nats.UserCredentials(s.opts.Credentials))
 		}
 	}
+	s.lifecycle.Store = "the store in " + s.where
 	if s.conn, err = nats.Connect(servers, options...); err != nil {
 		return err
 	}
@@ -148,7 +153,7 @@ func (s *Store) Close() error {
 	if s.closing.Swap(true) {
 		return nil
 	}
-	if !s.opts.ReadOnly && s.poisoned.Load() == nil {
+	if !s.opts.ReadOnly && s.lifecycle.Damage() == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), min(s.opts.Timeout, 2*time.Second))
 		_ = s.testify(ctx) // nothing is lost without it
 		cancel()
@@ -160,7 +165,7 @@ func (s *Store) Close() error {
 
 // release closes what is open.
 func (s *Store) release() {
-	s.closed.Store(true)
+	s.lifecycle.Close()
 	s.cancel()
 	s.work.Wait()
 	if s.conn != nil {
@@ -171,30 +176,10 @@ func (s *Store) release() {
 	}
 }
 
-// usable returns why a call cannot be served, or nil.
-func (s *Store) usable(ctx context.Context) error {
-	if s.closed.Load() {
-		return s.closedError()
-	}
-	return ctx.Err()
-}
-
 // writable returns why the store takes no writes, or nil.
 func (s *Store) writable(ctx context.Context) error {
-	if err := s.usable(ctx); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
-	}
-	if s.opts.ReadOnly {
-		return &posthouse.Error{
-			Code: posthouse.CodeReadOnly, Message: "the store in " + s.where + " was opened for reading only",
-			Hint: "send the change to a process that has it open for writing",
-		}
-	}
-	if e := s.poisoned.Load(); e != nil {
-		return &posthouse.Error{
-			Code: posthouse.CodeReadOnly, Message: "the store in " + s.where + " takes no more writes after an error", Err: e,
-			Hint: "look at the server's disk and log, then open the store again and run posthouse verify",
-		}
 	}
 	return s.diskError()
 }
@@ -227,14 +212,14 @@ func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Co
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
-		if err := s.usable(ctx); err != nil {
+		if err := s.lifecycle.Usable(ctx); err != nil {
 			return err
 		}
 		err := s.wrap(doing, s.once(within, fn))
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil && !s.closed.Load():
+		case ctx.Err() != nil && !s.lifecycle.Closed():
 			return ctx.Err()
 		case !isLost(err):
 			return err

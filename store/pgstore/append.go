@@ -51,7 +51,7 @@ func (r *request) cost() int {
 // asks again with another, and fails with [posthouse.ErrUnknown] after Options.Timeout, or
 // twice that if it waits for others first.
 func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
-	if err := s.writable(ctx); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
 	if err := valid.Batch(b); err != nil {
@@ -71,9 +71,9 @@ func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
 
 // commit runs one group in one transaction. A lane never calls it twice at once.
 func (s *Store) commit(group []*groupcommit.Call[*request]) {
-	if s.closed.Load() {
+	if s.lifecycle.Closed() {
 		for _, call := range group {
-			call.Err = s.closedError()
+			call.Err = s.lifecycle.ClosedError()
 		}
 		return
 	}
@@ -233,7 +233,7 @@ func (r *request) answer(row pgx.Row) error {
 
 // AppendAll implements [posthouse.BulkAppender], with one transaction of its own.
 func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
-	if err := s.writable(ctx); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
 	if err := valid.Batches(bs); err != nil || len(bs) == 0 {

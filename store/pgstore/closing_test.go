@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/store/internal/lifecycle"
 )
 
 // TestClosedWhileConnecting holds that a call which Close keeps from connecting fails as
@@ -36,13 +37,13 @@ func TestClosedBehindALostAppend(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.settle(t.Context(), func(context.Context, *conn, bool) error {
-		s.closed.Store(true)
+		s.lifecycle.Close()
 		return s.unreachable("append", io.ErrUnexpectedEOF)
 	})
 	if !errors.Is(err, posthouse.ErrUnknown) {
 		t.Errorf("%v, want ErrUnknown", err)
 	}
-	s.closed.Store(false)
+	s.lifecycle = lifecycle.State{Store: s.lifecycle.Store}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

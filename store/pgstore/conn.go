@@ -82,7 +82,7 @@ func (s *Store) judged(ctx context.Context, c *pgx.Conn) (weak []string, err err
 
 // lend calls fn with a connection, once.
 func (s *Store) lend(ctx context.Context, doing string, fn func(context.Context, *conn) error) error {
-	if err := s.usable(ctx); err != nil {
+	if err := s.lifecycle.Usable(ctx); err != nil {
 		return err
 	}
 	c, err := s.pool.Acquire(ctx)
@@ -112,7 +112,7 @@ func (s *Store) repeat(ctx context.Context, doing string, fn func(context.Contex
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil && !s.closed.Load():
+		case ctx.Err() != nil && !s.lifecycle.Closed():
 			return ctx.Err()
 		case !isLost(err) || !wait.next(within):
 			return s.overdue(doing, err)

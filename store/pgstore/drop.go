@@ -9,7 +9,7 @@ import (
 // Drop removes the schema of the store with everything in it, for good. It is for
 // namespaces made to be thrown away: tests and checks. The store must be closed afterwards.
 func (s *Store) Drop(ctx context.Context) error {
-	if err := s.writable(ctx); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
 	return s.lend(ctx, "drop the store", func(ctx context.Context, c *conn) error {

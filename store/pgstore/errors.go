@@ -21,8 +21,8 @@ func (s *Store) wrap(doing string, err error) error {
 		return nil
 	case errors.As(err, &ours):
 		return ours
-	case errors.Is(err, puddle.ErrClosedPool), errors.Is(err, context.Canceled) && s.closed.Load(): // Close ends what connects
-		return s.closedError()
+	case errors.Is(err, puddle.ErrClosedPool), errors.Is(err, context.Canceled) && s.lifecycle.Closed(): // Close ends what connects
+		return s.lifecycle.ClosedError()
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &pg):
@@ -103,10 +103,6 @@ func isRace(err error) (race, careful bool) {
 func (s *Store) poison(err error) {
 	var ours *posthouse.Error
 	if errors.As(err, &ours) && ours.Code == posthouse.CodeCorrupt && ours.Err != nil {
-		s.poisoned.CompareAndSwap(nil, ours)
+		s.lifecycle.Poison(ours)
 	}
-}
-
-func (s *Store) closedError() error {
-	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store " + s.where + " was closed"}
 }

@@ -129,7 +129,7 @@ func (l *listing) build(n int) (string, []any) {
 // page reads candidates until some match, and moves the listing past them.
 func (l *listing) page(ctx context.Context, s *Store, left int) (page []*posthouse.Header, more bool, err error) {
 	if l.Thread != "" && l.To != 0 && l.From > l.To {
-		return nil, false, s.usable(ctx)
+		return nil, false, s.lifecycle.Usable(ctx)
 	}
 	n := l.pace.next(math.MaxInt)
 	if l.indexed() {

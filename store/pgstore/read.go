@@ -120,7 +120,7 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 // readPage reads a page and moves the range past it.
 func (s *Store) readPage(ctx context.Context, thread string, r *posthouse.Range, p *pace, left int) (page []*posthouse.Entry, more bool, err error) {
 	if r.Seqs == nil && r.From > r.To {
-		return nil, false, s.usable(ctx)
+		return nil, false, s.lifecycle.Usable(ctx)
 	}
 	n := p.next(left)
 	args := []any{[]byte(thread), int64(r.From), int64(r.To), int64(n)}

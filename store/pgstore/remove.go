@@ -30,7 +30,7 @@ const (
 // tables. It keeps them in its write-ahead log and its archive for as long as it keeps
 // those.
 func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
-	if err := s.writable(ctx); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return done, err
 	}
 	if r.Thread == "" {

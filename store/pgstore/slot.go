@@ -36,9 +36,9 @@ type slotRow struct {
 // Slot implements [posthouse.Store]. A write reads the slot first and then depends on what
 // it has read.
 func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
-	usable := s.usable
+	usable := s.lifecycle.Usable
 	if op.Verb != posthouse.SlotGet {
-		usable = s.writable
+		usable = s.lifecycle.Writable
 	}
 	if err := usable(ctx); err != nil {
 		return posthouse.Slot{}, err

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"hash/maphash"
 	"sync"
-	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/away"
+	"github.com/posthouse/posthouse/store/internal/lifecycle"
 )
 
 // A Store keeps threads in one schema of a Postgres database. Besides [posthouse.Store]
@@ -30,8 +30,7 @@ type Store struct {
 	bell   bell
 	listen listener
 
-	closed   atomic.Bool
-	poisoned atomic.Pointer[posthouse.Error]
+	lifecycle lifecycle.State
 }
 
 var (
@@ -55,6 +54,10 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{opts: opts, where: fmt.Sprintf("%s/%s", cfg.ConnConfig.Host, cfg.ConnConfig.Database)}
+	s.lifecycle = lifecycle.State{
+		Store: "the store " + s.where, ReadOnly: opts.ReadOnly, Writer: "a process",
+		Poisoned: "since its server reported damage", Cure: "check the server, then open the store again and run posthouse verify",
+	}
 	if !opts.Pooler {
 		cfg.AfterConnect = s.prepare
 	}
@@ -89,7 +92,7 @@ func (s *Store) setUp(ctx context.Context) error {
 // Close waits for calls in progress and closes the connections. Acknowledged writes are
 // durable without it. A second call returns nil.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	if !s.lifecycle.Close() {
 		return nil
 	}
 	s.news.close()
@@ -101,33 +104,5 @@ func (s *Store) Close() error {
 		_ = lane.Do(context.Background(), &request{})
 	}
 	s.pool.Close()
-	return nil
-}
-
-// usable returns why a call cannot be served, or nil.
-func (s *Store) usable(ctx context.Context) error {
-	if s.closed.Load() {
-		return s.closedError()
-	}
-	return ctx.Err()
-}
-
-// writable returns why the store takes no writes, or nil.
-func (s *Store) writable(ctx context.Context) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	if s.opts.ReadOnly {
-		return &posthouse.Error{
-			Code: posthouse.CodeReadOnly, Message: "the store " + s.where + " was opened for reading only",
-			Hint: "send the change to a process that has it open for writing",
-		}
-	}
-	if e := s.poisoned.Load(); e != nil {
-		return &posthouse.Error{
-			Code: posthouse.CodeReadOnly, Message: "the store " + s.where + " takes no more writes since its server reported damage", Err: e,
-			Hint: "check the server, then open the store again and run posthouse verify",
-		}
-	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 			}
 			switch {
 			case err != nil && (!isLost(err) || !wait.next(ctx)):
-				if ctx.Err() != nil && !s.closed.Load() {
+				if ctx.Err() != nil && !s.lifecycle.Closed() {
 					err = ctx.Err()
 				}
 				yield(nil, err)
@@ -101,7 +101,7 @@ func (s *Store) await(ctx context.Context, news <-chan struct{}) {
 
 func (s *Store) startWatch(ctx context.Context, cursor string) (at watchCursor, err error) {
 	if cursor == "" {
-		return at, s.usable(ctx)
+		return at, s.lifecycle.Usable(ctx)
 	}
 	if cursor != "now" {
 		if at, err = s.parseCursor(cursor); err != nil {

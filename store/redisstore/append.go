@@ -32,7 +32,7 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 		return err
 	}
 	if len(bs) == 0 {
-		return s.writable(ctx)
+		return s.lifecycle.Writable(ctx)
 	}
 	return s.append(ctx, bs)
 }

@@ -92,7 +92,7 @@ func (s *Store) call(ctx context.Context, doing string, script *rueidis.Lua, arg
 // write is call for a script that writes. The caller cannot take back what was sent, so the
 // end of its context does not end the call.
 func (s *Store) write(ctx context.Context, doing string, script *rueidis.Lua, args ...string) (reply, error) {
-	if err := s.writable(ctx); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return nil, err
 	}
 	return s.call(context.WithoutCancel(ctx), doing, script, args...)
@@ -122,14 +122,14 @@ func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Co
 	defer cancel()
 	var lost error
 	for wait := (backoff{}); ; {
-		if err := s.usable(ctx); err != nil {
+		if err := s.lifecycle.Usable(ctx); err != nil {
 			return err
 		}
 		err := s.wrap(doing, fn(within))
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil && !s.closed.Load():
+		case ctx.Err() != nil && !s.lifecycle.Closed():
 			return ctx.Err()
 		case !isLost(err):
 			if lost != nil && isRefusal(err) {

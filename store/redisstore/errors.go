@@ -24,8 +24,8 @@ func (s *Store) wrap(doing string, err error) error {
 	if redis, ok := rueidis.IsRedisErr(err); ok && !redis.IsNil() {
 		return s.refusal(doing, redis)
 	}
-	if s.closed.Load() && errors.Is(err, rueidis.ErrClosing) {
-		return s.closedError()
+	if s.lifecycle.Closed() && errors.Is(err, rueidis.ErrClosing) {
+		return s.lifecycle.ClosedError()
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -81,8 +81,4 @@ func isLost(err error) bool { return away.Is(err) }
 // isRefusal reports whether the server refused a write for now.
 func isRefusal(err error) bool {
 	return errors.Is(err, posthouse.ErrFull) || errors.Is(err, posthouse.ErrReadOnly) || errors.Is(err, posthouse.ErrForbidden)
-}
-
-func (s *Store) closedError() error {
-	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store in " + s.where + " was closed"}
 }

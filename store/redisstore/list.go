@@ -77,7 +77,7 @@ func (l *listing) begin() error {
 // page reads candidates until some match, and moves the listing past them.
 func (l *listing) page(ctx context.Context, s *Store, left int) (page []*posthouse.Header, more bool, err error) {
 	if l.min >= l.max {
-		return nil, false, s.usable(ctx)
+		return nil, false, s.lifecycle.Usable(ctx)
 	}
 	if l.reader == nil {
 		l.reader = &posthouse.HeaderReader{}

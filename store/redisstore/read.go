@@ -73,7 +73,7 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 // readPage reads up to n entries and moves the range past them.
 func (s *Store) readPage(ctx context.Context, thread string, r *posthouse.Range, n int) (page []*storedEntry, more bool, err error) {
 	if r.Seqs == nil && r.From > r.To {
-		return nil, false, s.usable(ctx)
+		return nil, false, s.lifecycle.Usable(ctx)
 	}
 	args := []string{thread, "1", ">", "[" + key64(r.From), "[" + key64(r.To), strconv.Itoa(n)}
 	if r.Headers {

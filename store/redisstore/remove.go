@@ -17,7 +17,7 @@ const removeChunk = 500
 // Remove implements [posthouse.Store]. The server rewrites its files by and by; until then
 // they keep removed bytes.
 func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
-	if err := s.writable(ctx); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return done, err
 	}
 	if r.Thread == "" {
@@ -86,7 +86,7 @@ func (s *Store) removeFrom(ctx context.Context, thread string, seq uint64, recor
 		return false, nil
 	}
 	left, kept := bodies.Join(e.Bodies)
-	if err := s.writable(ctx); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return false, err
 	}
 	value := encodeEntry(e.Entry, e.joinedIDs(), kept, e.gone)

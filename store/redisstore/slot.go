@@ -73,9 +73,9 @@ func readSlot(key posthouse.SlotKey, text string) (v slotValue, err error) {
 // Slot implements [posthouse.Store]. A write reads the slot first and then depends on what
 // it has read. It is not repeated if the connection is lost: [posthouse.ErrUnknown].
 func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
-	usable := s.usable
+	usable := s.lifecycle.Usable
 	if op.Verb != posthouse.SlotGet {
-		usable = s.writable
+		usable = s.lifecycle.Writable
 	}
 	if err := usable(ctx); err != nil {
 		return posthouse.Slot{}, err
@@ -120,7 +120,7 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 
 // changeSlot reports false if the slot is not as it was read any more.
 func (s *Store) changeSlot(ctx context.Context, doing string, key posthouse.SlotKey, old, new string) (bool, error) {
-	if err := s.writable(ctx); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return false, err
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)

@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
-	"sync/atomic"
 
 	"github.com/redis/rueidis"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
+	"github.com/posthouse/posthouse/store/internal/lifecycle"
 )
 
 // A Store keeps threads in one database of a Redis server, under keys with one prefix.
@@ -26,7 +26,8 @@ type Store struct {
 
 	news   news
 	listen listener
-	closed atomic.Bool
+
+	lifecycle lifecycle.State
 }
 
 var (
@@ -49,6 +50,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{opts: opts, where: cfg.InitAddress[0], prefix: "{" + opts.Prefix + "}:"}
+	s.lifecycle = lifecycle.State{Store: "the store in " + s.where, ReadOnly: opts.ReadOnly, Writer: "a process"}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -100,33 +102,11 @@ func (s *Store) setUp(ctx context.Context) error {
 // Close waits for calls in progress and closes the connections. Acknowledged writes are
 // durable without it. A second call returns nil.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	if !s.lifecycle.Close() {
 		return nil
 	}
 	s.listen.stop()
 	s.news.close()
 	s.client.Close()
-	return nil
-}
-
-// usable returns why a call cannot be served, or nil.
-func (s *Store) usable(ctx context.Context) error {
-	if s.closed.Load() {
-		return s.closedError()
-	}
-	return ctx.Err()
-}
-
-// writable returns why the store takes no writes, or nil.
-func (s *Store) writable(ctx context.Context) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	if s.opts.ReadOnly {
-		return &posthouse.Error{
-			Code: posthouse.CodeReadOnly, Message: "the store in " + s.where + " was opened for reading only",
-			Hint: "send the change to a process that has it open for writing",
-		}
-	}
 	return nil
 }

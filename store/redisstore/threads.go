@@ -223,7 +223,7 @@ func (w *threadWalk) openGates(ctx context.Context, n int) (gates []string, more
 // summaries reads the summaries of threads. Those that are not there are left out.
 func (s *Store) summaries(ctx context.Context, names []string) (found map[string]*posthouse.ThreadInfo, err error) {
 	if len(names) == 0 {
-		return nil, s.usable(ctx)
+		return nil, s.lifecycle.Usable(ctx)
 	}
 	keys := make([]string, len(names))
 	for i, name := range names {

@@ -39,7 +39,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 			}
 			switch {
 			case err != nil && (!isLost(err) || !wait.next(ctx)):
-				if ctx.Err() != nil && !s.closed.Load() {
+				if ctx.Err() != nil && !s.lifecycle.Closed() {
 					err = ctx.Err()
 				}
 				yield(nil, err)
@@ -66,7 +66,7 @@ func (s *Store) await(ctx context.Context, news <-chan struct{}) {
 // startWatch returns the commit that a cursor is behind.
 func (s *Store) startWatch(ctx context.Context, cursor string) (commit uint64, err error) {
 	if cursor == "" {
-		return 0, s.usable(ctx)
+		return 0, s.lifecycle.Usable(ctx)
 	}
 	foreign := posthouse.Invalid("cursor", "%.80q is not one this store gave out", cursor)
 	foreign.Hint = "watch from the start; the server may have lost or got other data since"

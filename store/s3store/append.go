@@ -56,7 +56,7 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 }
 
 func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) error {
-	if err := s.writable(ctx); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
 	r := &request{batches: bs, incoming: make([]*memindex.Incoming[place], len(bs)), frames: make([][]byte, len(bs))}
@@ -103,7 +103,7 @@ func (s *Store) commit(group []*groupcommit.Call[*request]) {
 	pause(ctx, s.begin.Sub(s.opts.now()))
 	for fresh := false; ; fresh = true {
 		p := s.judge(group)
-		err := s.writable(ctx)
+		err := s.lifecycle.Writable(ctx)
 		won := false
 		switch {
 		case err != nil:

@@ -10,7 +10,7 @@ import (
 // made to be thrown away: tests and checks. The store must be closed afterwards. A store
 // without a prefix is refused, since its bucket may hold more.
 func (s *Store) Drop(ctx context.Context) error {
-	if err := s.writable(ctx); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
 	if s.prefix == "" {

@@ -17,7 +17,7 @@ func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Co
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	for wait := (backoff{}); ; {
-		if err := s.usable(ctx); err != nil {
+		if err := s.lifecycle.Usable(ctx); err != nil {
 			return err
 		}
 		err := s.attempt(within, fn)
@@ -64,8 +64,8 @@ func (s *Store) wrap(doing string, err error) error {
 		return nil
 	case errors.As(err, &ours):
 		return ours
-	case s.closed.Load():
-		return s.closedError()
+	case s.lifecycle.Closed():
+		return s.lifecycle.ClosedError()
 	case errors.Is(err, context.Canceled):
 		return err
 	case !errors.As(err, &refused):
@@ -89,38 +89,12 @@ func (s *Store) wrap(doing string, err error) error {
 	return e
 }
 
-func (s *Store) closedError() error {
-	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store " + s.where + " was closed"}
-}
-
 // corrupt is damage in one of the store's objects.
 func (s *Store) corrupt(key string, format string, args ...any) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeCorrupt, Message: "the object " + key + " of the store " + s.where + " is damaged", Err: fmt.Errorf(format, args...),
 		Hint: "stop writing, and restore the object from a backup",
 	}
-}
-
-// usable returns why a call cannot be served, or nil.
-func (s *Store) usable(ctx context.Context) error {
-	if s.closed.Load() {
-		return s.closedError()
-	}
-	return ctx.Err()
-}
-
-// writable returns why the store takes no writes, or nil.
-func (s *Store) writable(ctx context.Context) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	if s.opts.ReadOnly {
-		return &posthouse.Error{
-			Code: posthouse.CodeReadOnly, Message: "the store " + s.where + " was opened for reading only",
-			Hint: "send the change to a process that has it open for writing",
-		}
-	}
-	return nil
 }
 
 // A backoff waits longer each time, up to a second.

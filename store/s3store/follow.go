@@ -21,7 +21,7 @@ func (s *Store) commitKey(number uint64) string { return fmt.Sprintf("%slog/%016
 // refresh brings the index up to what was acknowledged when it was called. Calls that come
 // while one asks share the next answer.
 func (s *Store) refresh(ctx context.Context) error {
-	if err := s.usable(ctx); err != nil {
+	if err := s.lifecycle.Usable(ctx); err != nil {
 		return err
 	}
 	if ctx.Done() == nil {

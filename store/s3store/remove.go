@@ -16,7 +16,7 @@ import (
 // again, and by the next process that opens the store for writing. The objects stay, with
 // about 100 bytes if everything in them was removed.
 func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
-	if err := s.writable(ctx); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return done, err
 	}
 	if err := s.submit(ctx, "remove from the log", &request{removal: &r}); err != nil {

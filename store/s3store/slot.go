@@ -54,7 +54,7 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	}
 	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
 	if op.Verb != posthouse.SlotGet {
-		if err := s.writable(ctx); err != nil {
+		if err := s.lifecycle.Writable(ctx); err != nil {
 			return posthouse.Slot{}, err
 		}
 		return s.writeSlot(context.WithoutCancel(ctx), doing, key, op)

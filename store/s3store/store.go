@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/bodies"
+	"github.com/posthouse/posthouse/store/internal/lifecycle"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 )
 
@@ -38,7 +38,8 @@ type Store struct {
 	took    time.Duration
 	purging sync.Mutex
 	cache   cache
-	closed  atomic.Bool
+
+	lifecycle lifecycle.State
 }
 
 // state is what the store knows besides its index.
@@ -89,6 +90,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{opts: opts, where: t.String(), prefix: t.prefix, index: memindex.New[place]()}
+	s.lifecycle = lifecycle.State{Store: "the store " + s.where, ReadOnly: opts.ReadOnly, Writer: "a process"}
 	s.state = state{
 		gone: map[uint64]bodies.Gone{}, dirty: map[string]map[uint64]bool{}, partial: map[string]bool{},
 	}
@@ -180,7 +182,7 @@ func (s *Store) prove(ctx context.Context, key string, have object) error {
 // Close waits for writes in progress and closes the connections. Acknowledged writes are
 // durable without it. A second call returns nil.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
+	if !s.lifecycle.Close() {
 		return nil
 	}
 	_ = s.writes.Do(context.Background(), &request{}) // waits for the group before it

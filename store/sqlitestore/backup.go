@@ -64,8 +64,8 @@ func backupExists(path string, err error) error {
 }
 
 func (s *Store) copyTo(ctx context.Context, path string) error {
-	if s.closed.Load() {
-		return s.closedError()
+	if s.lifecycle.Closed() {
+		return s.lifecycle.ClosedError()
 	}
 	c, err := s.readers.Get(ctx)
 	if err != nil {

@@ -56,7 +56,7 @@ func (r request) run(w *writer) error {
 
 // submit waits until the request is committed or refused.
 func (s *Store) submit(ctx context.Context, doing string, r request) error {
-	if err := s.writable(); err != nil {
+	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
 	err := s.queue.Do(ctx, r)
@@ -80,7 +80,7 @@ func (s *Store) commit(group []*groupcommit.Call[request]) {
 }
 
 func (s *Store) commitGroup(group []*groupcommit.Call[request]) {
-	err := s.writable()
+	err := s.lifecycle.Writable(context.Background())
 	if err == nil {
 		err = s.openWriter()
 	}
@@ -211,6 +211,6 @@ func (s *Store) poison(err error) error {
 	if !ok {
 		return err
 	}
-	s.poisoned.CompareAndSwap(nil, e)
+	s.lifecycle.Poison(e)
 	return e
 }

@@ -39,10 +39,6 @@ func (s *Store) wrap(doing string, err error) error {
 	return e
 }
 
-func (s *Store) closedError() error {
-	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store " + s.path + " was closed"}
-}
-
 func fileError(doing, path string, err error) error {
 	e := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "store", Message: "cannot " + doing + " " + path, Err: err}
 	if errors.Is(err, fs.ErrNotExist) {

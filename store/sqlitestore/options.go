@@ -72,8 +72,8 @@ func (o *Options) withDefaults() (Options, error) {
 // Weak returns by what the store loses acknowledged writes: nothing with [SyncFull].
 func (s *Store) Weak(ctx context.Context) ([]string, error) {
 	switch {
-	case s.closed.Load():
-		return nil, s.closedError()
+	case s.lifecycle.Closed():
+		return nil, s.lifecycle.ClosedError()
 	case ctx.Err() != nil || s.opts.Sync == SyncFull:
 		return nil, ctx.Err()
 	}

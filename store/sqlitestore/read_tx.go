@@ -16,15 +16,15 @@ func (s *Store) read(ctx context.Context, doing string, fn func(*db.Conn) error)
 // lend runs fn on a connection. That is enough for a single statement, which sees one
 // state of the database.
 func (s *Store) lend(ctx context.Context, doing string, fn func(*db.Conn) error) error {
-	if s.closed.Load() {
-		return s.closedError()
+	if s.lifecycle.Closed() {
+		return s.lifecycle.ClosedError()
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	c, err := s.readers.Get(ctx)
 	if errors.Is(err, db.ErrClosed) {
-		return s.closedError()
+		return s.lifecycle.ClosedError()
 	}
 	if err != nil {
 		return s.wrap(doing, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/durable"
 	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/internal/sqlschema"
+	"github.com/posthouse/posthouse/store/internal/lifecycle"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
 )
@@ -36,10 +37,9 @@ type Store struct {
 	commits atomic.Uint64
 	writer  *writer // opened by the first write, used only by the leader of the queue
 
-	fault    func(sql string) error // in tests, for the connections that read
-	state    sync.Mutex
-	closed   atomic.Bool
-	poisoned atomic.Pointer[posthouse.Error]
+	fault     func(sql string) error // in tests, for the connections that read
+	state     sync.Mutex
+	lifecycle lifecycle.State
 }
 
 var (
@@ -71,6 +71,10 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 		return nil, fileError("find", path, err)
 	}
 	s := &Store{path: path, opts: opts}
+	s.lifecycle = lifecycle.State{
+		Store: "the store " + path, ReadOnly: opts.ReadOnly, Writer: "the process",
+		Poisoned: "after an error", Cure: "check the disk, then open the store again and run posthouse verify",
+	}
 	if opts.ReadOnly {
 		err = s.openRead(ctx)
 	} else {
@@ -229,7 +233,7 @@ func (s *Store) Runs() *posthouse.Runs { return &s.runs }
 func (s *Store) Close() error {
 	s.state.Lock()
 	defer s.state.Unlock()
-	if s.closed.Swap(true) {
+	if !s.lifecycle.Close() {
 		return nil
 	}
 	s.news.close()
@@ -240,7 +244,7 @@ func (s *Store) Close() error {
 	}
 	errs := []error{s.readers.Close()}
 	if s.writer != nil {
-		if s.poisoned.Load() == nil {
+		if s.lifecycle.Damage() == nil {
 			_ = s.writer.catchUpAll() // nothing is lost without it
 		}
 		errs = append(errs, s.writer.Close())
@@ -249,24 +253,4 @@ func (s *Store) Close() error {
 		errs = append(errs, s.lock.release())
 	}
 	return s.wrap("close the store", errors.Join(errs...))
-}
-
-// writable returns why the store takes no writes, or nil.
-func (s *Store) writable() error {
-	switch {
-	case s.closed.Load():
-		return s.closedError()
-	case s.opts.ReadOnly:
-		return &posthouse.Error{
-			Code: posthouse.CodeReadOnly, Message: "the store " + s.path + " was opened for reading only",
-			Hint: "send the change to the process that has it open for writing",
-		}
-	}
-	if e := s.poisoned.Load(); e != nil {
-		return &posthouse.Error{
-			Code: posthouse.CodeReadOnly, Message: "the store " + s.path + " takes no more writes after an error", Err: e,
-			Hint: "check the disk, then open the store again and run posthouse verify",
-		}
-	}
-	return nil
 }
