@@ -1,5 +1,5 @@
 // Package backoff says how long to wait between attempts: of steps and nodes, which their own
-// process tries again, and of tasks, which other workers do.
+// process tries again, of tasks, which other workers do, and of calls to servers.
 package backoff
 
 import (

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/internal/framelog"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
@@ -48,7 +49,7 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
 	defer cancel()
 	var out outgoing
 	defer func() { err = out.unsure(err) }()
-	for wait := 5 * time.Millisecond; ; {
+	for wait := newRetries(); ; {
 		fresh, expected, err := s.admit(within, bs)
 		if err != nil || len(fresh) == 0 {
 			s.discard(within, &out)
@@ -255,12 +256,16 @@ func (s *Store) look(ctx context.Context, thread string, expected uint64) error 
 	return nil
 }
 
-// pause waits longer each time, up to half a second. It reports false when there is no
-// more time.
-func (s *Store) pause(ctx context.Context, wait *time.Duration) bool {
-	t := time.NewTimer(*wait)
+// newRetries returns waits for a server that may be back soon.
+func newRetries() backoff.Retries {
+	return backoff.Retries{Waits: backoff.Waits{First: 5 * time.Millisecond, Most: 500 * time.Millisecond}}
+}
+
+// pause waits before the next attempt, and no longer than until the store closes. It
+// reports false if ctx ends first.
+func (s *Store) pause(ctx context.Context, retries *backoff.Retries) bool {
+	t := time.NewTimer(retries.Wait())
 	defer t.Stop()
-	*wait = min(2**wait, 500*time.Millisecond)
 	select {
 	case <-t.C:
 		return true

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -74,7 +73,7 @@ func (s *Store) cutOnce(ctx context.Context, doing string, r posthouse.Removal) 
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	var sent *cut // nobody knows whether the server has it
-	for wait := 5 * time.Millisecond; ; {
+	for wait := newRetries(); ; {
 		if err := s.catchUp(within); err != nil {
 			return nil, err
 		}

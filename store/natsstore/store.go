@@ -211,7 +211,7 @@ func (s *Store) once(ctx context.Context, send func(context.Context) error) erro
 func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
-	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+	for wait := newRetries(); ; {
 		if err := s.lifecycle.Usable(ctx); err != nil {
 			return err
 		}
@@ -224,14 +224,8 @@ func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Co
 		case !isLost(err):
 			return err
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-within.Done():
-			t.Stop()
+		if !s.pause(within, &wait) {
 			return err
-		case <-s.ctx.Done():
-			t.Stop()
 		}
 		s.opts.Logger.Warn("posthouse: asking NATS again", "store", s.where, "doing", doing, "err", err)
 	}

@@ -108,7 +108,7 @@ func (s *Store) wrote(err error) {
 // nothing was written, unless it is [posthouse.ErrUnknown].
 func (s *Store) settle(ctx context.Context, fn func(ctx context.Context, c *conn, careful bool) error) error {
 	careful, lost := false, false
-	for wait := (backoff{}); ; {
+	for wait := newRetries(); ; {
 		var race, ids bool
 		err := s.lend(ctx, "append", func(ctx context.Context, c *conn) error {
 			err := fn(ctx, c, careful)
@@ -119,14 +119,14 @@ func (s *Store) settle(ctx context.Context, fn func(ctx context.Context, c *conn
 		switch {
 		case err == nil:
 			return nil
-		case race && (ids || wait.next(ctx)):
+		case race && (ids || wait.Next(ctx)):
 			continue
-		case isDemoted(err) && wait.tries < 3 && wait.next(ctx):
+		case isDemoted(err) && wait.Tries < 3 && wait.Next(ctx):
 			s.pool.Reset()
 			continue
 		case lost && errors.Is(err, posthouse.ErrClosed): // it may have been committed
 			return s.unreachable("append", err)
-		case isLost(err) && wait.next(ctx):
+		case isLost(err) && wait.Next(ctx):
 			lost = true
 			s.opts.Logger.Warn("posthouse: asking Postgres again about an append", "store", s.where, "err", err)
 			continue

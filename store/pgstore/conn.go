@@ -3,7 +3,6 @@ package pgstore
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/store/internal/away"
 )
 
@@ -107,14 +107,14 @@ func (s *Store) read(ctx context.Context, doing string, fn func(context.Context,
 func (s *Store) repeat(ctx context.Context, doing string, fn func(context.Context, *conn) error) error {
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
-	for wait := (backoff{}); ; {
+	for wait := newRetries(); ; {
 		err := s.lend(within, doing, fn)
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil && !s.lifecycle.Closed():
 			return ctx.Err()
-		case !isLost(err) || !wait.next(within):
+		case !isLost(err) || !wait.Next(within):
 			return s.overdue(doing, err)
 		}
 		s.opts.Logger.Warn("posthouse: reading again from Postgres", "store", s.where, "err", err)
@@ -134,21 +134,9 @@ func isOurs(err error) bool {
 	return errors.As(err, &e)
 }
 
-// A backoff waits longer each time, up to half a second.
-type backoff struct{ tries int }
-
-// next reports false when ctx ends first.
-func (b *backoff) next(ctx context.Context) bool {
-	d := min(5*time.Millisecond<<min(b.tries, 7), 500*time.Millisecond)
-	b.tries++
-	t := time.NewTimer(d/2 + rand.N(d/2))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+// newRetries returns waits for a server that may be back soon.
+func newRetries() backoff.Retries {
+	return backoff.NewRetries(5*time.Millisecond, 500*time.Millisecond)
 }
 
 // one scans the only row of a query; it reports whether there is one.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/posthouse/posthouse/internal/backoff"
 )
 
 // news wakes the watches of this store.
@@ -149,16 +151,16 @@ func (l *listener) stop() {
 
 // run listens until ctx ends, on another connection whenever one is lost.
 func (l *listener) run(ctx context.Context, s *Store) {
-	for wait := (backoff{}); ; {
+	for wait := newRetries(); ; {
 		err := l.listen(ctx, s, &wait)
-		if ctx.Err() != nil || !wait.next(ctx) {
+		if ctx.Err() != nil || !wait.Next(ctx) {
 			return
 		}
 		s.opts.Logger.Warn("posthouse: listening to Postgres again", "store", s.where, "err", err)
 	}
 }
 
-func (l *listener) listen(ctx context.Context, s *Store, wait *backoff) error {
+func (l *listener) listen(ctx context.Context, s *Store, wait *backoff.Retries) error {
 	c, err := pgx.ConnectConfig(ctx, l.config)
 	if err != nil {
 		return err
@@ -167,7 +169,7 @@ func (l *listener) listen(ctx context.Context, s *Store, wait *backoff) error {
 	if _, err := c.Exec(ctx, "LISTEN "+pgx.Identifier{s.channel()}.Sanitize()); err != nil {
 		return err
 	}
-	*wait = backoff{}
+	wait.Reset()
 	for {
 		s.news.tell() // of what came before, too
 		if _, err := c.WaitForNotification(ctx); err != nil {

@@ -37,7 +37,7 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 		return done, posthouse.Invalid("thread", "is empty")
 	}
 	doing := fmt.Sprintf("remove from thread %q", r.Thread)
-	for wait := (backoff{}); ; {
+	for wait := newRetries(); ; {
 		race := false
 		err = s.lend(ctx, doing, func(ctx context.Context, c *conn) error {
 			done = posthouse.Removed{}
@@ -45,7 +45,7 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 			race, _ = isRace(err)
 			return err
 		})
-		if !race || !wait.next(ctx) {
+		if !race || !wait.Next(ctx) {
 			break
 		}
 	}

@@ -60,7 +60,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 		s.listen.begin(s)
 		defer s.listen.end()
 		at, p := start, pace{}
-		var wait backoff
+		wait := newRetries()
 		for {
 			news := s.news.wait()
 			page, more, held, err := s.watchPage(ctx, &at, &p)
@@ -70,7 +70,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 				}
 			}
 			switch {
-			case err != nil && (!isLost(err) || !wait.next(ctx)):
+			case err != nil && (!isLost(err) || !wait.Next(ctx)):
 				if ctx.Err() != nil && !s.lifecycle.Closed() {
 					err = ctx.Err()
 				}
@@ -78,10 +78,10 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 				return
 			case more || err != nil:
 			case held && len(page) == 0:
-				wait.tries = min(wait.tries, 5)
-				wait.next(ctx)
+				wait.Tries = min(wait.Tries, 5)
+				wait.Next(ctx)
 			default:
-				wait = backoff{}
+				wait.Reset()
 				s.await(ctx, news)
 			}
 		}

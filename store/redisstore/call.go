@@ -3,11 +3,11 @@ package redisstore
 import (
 	"context"
 	_ "embed" // the scripts
-	"math/rand/v2"
 	"time"
 
 	"github.com/redis/rueidis"
 
+	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/store/internal/away"
 )
 
@@ -121,7 +121,7 @@ func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Co
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	var lost error
-	for wait := (backoff{}); ; {
+	for wait := newRetries(); ; {
 		if err := s.lifecycle.Usable(ctx); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Co
 				return s.unreachable(doing, lost) // the first attempt may have been done
 			}
 			return err
-		case !wait.next(within):
+		case !wait.Next(within):
 			return err
 		}
 		lost = err
@@ -144,19 +144,7 @@ func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Co
 	}
 }
 
-// A backoff waits longer each time, up to half a second.
-type backoff struct{ tries int }
-
-// next reports false when ctx ends first.
-func (b *backoff) next(ctx context.Context) bool {
-	d := min(5*time.Millisecond<<min(b.tries, 7), 500*time.Millisecond)
-	b.tries++
-	t := time.NewTimer(d/2 + rand.N(d/2))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+// newRetries returns waits for a server that may be back soon.
+func newRetries() backoff.Retries {
+	return backoff.NewRetries(5*time.Millisecond, 500*time.Millisecond)
 }

@@ -88,12 +88,12 @@ func (l *listener) stop() {
 // hear wakes watches at each message until ctx ends. It subscribes again whenever the
 // connection is lost.
 func (s *Store) hear(ctx context.Context) {
-	for wait := (backoff{}); ; {
+	for wait := newRetries(); ; {
 		err := s.client.Receive(ctx, s.client.B().Subscribe().Channel(s.prefix+"news").Build(), func(rueidis.PubSubMessage) {
-			wait = backoff{}
+			wait.Reset()
 			s.news.tell()
 		})
-		if ctx.Err() != nil || !wait.next(ctx) {
+		if ctx.Err() != nil || !wait.Next(ctx) {
 			return
 		}
 		s.opts.Logger.Warn("posthouse: listening to Redis again", "store", s.where, "err", err)

@@ -28,7 +28,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 		}
 		s.listen.begin(s)
 		defer s.listen.end()
-		var wait backoff
+		wait := newRetries()
 		for at := start; ; {
 			news := s.news.wait()
 			page, err := s.watchPage(ctx, &at)
@@ -38,14 +38,14 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 				}
 			}
 			switch {
-			case err != nil && (!isLost(err) || !wait.next(ctx)):
+			case err != nil && (!isLost(err) || !wait.Next(ctx)):
 				if ctx.Err() != nil && !s.lifecycle.Closed() {
 					err = ctx.Err()
 				}
 				yield(nil, err)
 				return
 			case err == nil && len(page) == 0:
-				wait = backoff{}
+				wait.Reset()
 				s.await(ctx, news)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/internal/framelog"
 	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/memindex"
@@ -100,7 +101,7 @@ type proposal struct {
 func (s *Store) commit(group []*groupcommit.Call[*request]) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Timeout)
 	defer cancel()
-	pause(ctx, s.begin.Sub(s.opts.now()))
+	backoff.Sleep(ctx, s.begin.Sub(s.opts.now()))
 	for fresh := false; ; fresh = true {
 		p := s.judge(group)
 		err := s.lifecycle.Writable(ctx)
@@ -178,7 +179,7 @@ func (s *Store) propose(ctx context.Context, p *proposal) (won bool, err error) 
 	s.awaited, s.mine = p.commitHead, false
 	s.index.Unlock()
 	key, doubt := s.commitKey(p.number), false
-	for wait := (backoff{}); ; {
+	for wait := newRetries(); ; {
 		began := s.opts.now()
 		err := s.attempt(ctx, func(ctx context.Context) error {
 			_, err := s.bucket.put(ctx, key, data, "")
@@ -201,7 +202,7 @@ func (s *Store) propose(ctx context.Context, p *proposal) (won bool, err error) 
 				err = s.unsure(err)
 			}
 			return false, s.wrap("commit", err)
-		case !wait.next(ctx):
+		case !wait.Next(ctx):
 			return false, s.unsure(err)
 		}
 		doubt = true

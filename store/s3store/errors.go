@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/backoff"
 )
 
 // settle calls fn until the service answers, for as long as Options.Timeout. fn may run
@@ -16,7 +16,7 @@ import (
 func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
-	for wait := (backoff{}); ; {
+	for wait := newRetries(); ; {
 		if err := s.lifecycle.Usable(ctx); err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Co
 			return s.wrap(doing, err)
 		}
 		s.opts.Logger.Warn("posthouse: asking the service again", "store", s.where, "doing", doing, "err", err)
-		if !wait.next(within) {
+		if !wait.Next(within) {
 			return s.wrap(doing, err)
 		}
 	}
@@ -97,24 +97,5 @@ func (s *Store) corrupt(key string, format string, args ...any) error {
 	}
 }
 
-// A backoff waits longer each time, up to a second.
-type backoff struct{ tries int }
-
-// next reports false when ctx ends first.
-func (b *backoff) next(ctx context.Context) bool {
-	d := min(10*time.Millisecond<<min(b.tries, 7), time.Second)
-	b.tries++
-	return pause(ctx, d/2+rand.N(d/2))
-}
-
-// pause reports false when ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+// newRetries returns waits for a service that may be back soon.
+func newRetries() backoff.Retries { return backoff.NewRetries(10*time.Millisecond, time.Second) }

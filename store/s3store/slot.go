@@ -101,7 +101,7 @@ func (s *Store) writeSlot(ctx context.Context, doing string, key posthouse.SlotK
 	at := s.slotKey(key)
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
-	for wait := (backoff{}); ; {
+	for wait := newRetries(); ; {
 		have, err := s.readSlot(ctx, doing, at)
 		if err != nil {
 			return none, err
@@ -125,7 +125,7 @@ func (s *Store) writeSlot(ctx context.Context, doing string, key posthouse.SlotK
 			return none, err
 		case lost:
 			return none, s.unsure(errors.New("an answer was lost, and the slot has changed since"))
-		case !wait.next(within):
+		case !wait.Next(within):
 			return none, s.unsure(within.Err())
 		}
 	}
