@@ -358,7 +358,7 @@ func (s *Store) follow(f *feed) {
 		if errors.As(err, &ours) && !isLost(err) {
 			s.index.Lock()
 			s.state.err = err
-			s.tell()
+			s.moved.Tell()
 			s.index.Unlock()
 			s.lifecycle.Poison(ours)
 			s.opts.Logger.Error("posthouse: the log cannot be followed", "store", s.where, "err", err)

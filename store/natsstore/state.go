@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/framelog"
 	"github.com/posthouse/posthouse/store/internal/replay"
+	"github.com/posthouse/posthouse/store/internal/wake"
 )
 
 // state is what a process knows of the log's stream besides the index. The messages of
@@ -20,8 +21,8 @@ type state struct {
 	voids    map[uint64]error          // messages that count for nothing, and why
 	left     rest                      // what an earlier process was killed over
 	headers  posthouse.HeaderReader
-	moved    chan struct{} // closed when a message is applied; nil while nobody waits
-	err      error         // why no more messages can be applied
+	moved    wake.News // of applied messages
+	err      error     // why no more messages can be applied
 }
 
 // A subject is what is known of a thread's messages.
@@ -105,7 +106,7 @@ func (s *Store) apply(r *received) error {
 	if s.state.err = err; err == nil {
 		s.index.Wake()
 	}
-	s.tell()
+	s.moved.Tell()
 	return err
 }
 
@@ -175,14 +176,6 @@ func (s *Store) taken(parts []framelog.Entry) error {
 	return nil
 }
 
-// tell wakes those who wait for a message. Callers hold the lock.
-func (st *state) tell() {
-	if st.moved != nil {
-		close(st.moved)
-		st.moved = nil
-	}
-}
-
 // await returns when the message with a sequence was applied.
 func (s *Store) await(ctx context.Context, seq uint64) error {
 	for {
@@ -192,10 +185,7 @@ func (s *Store) await(ctx context.Context, seq uint64) error {
 			s.index.Unlock()
 			return err
 		}
-		if s.moved == nil {
-			s.moved = make(chan struct{})
-		}
-		moved := s.moved
+		moved := s.moved.Wait()
 		s.index.Unlock()
 		select {
 		case <-moved:

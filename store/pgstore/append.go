@@ -98,7 +98,7 @@ func (s *Store) commit(group []*groupcommit.Call[*request]) {
 // wrote tells watchers of what was committed.
 func (s *Store) wrote(err error) {
 	if err == nil {
-		s.news.tell()
+		s.news.Tell()
 		s.bell.ring()
 	}
 }

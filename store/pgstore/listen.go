@@ -10,42 +10,6 @@ import (
 	"github.com/posthouse/posthouse/internal/backoff"
 )
 
-// news wakes the watches of this store.
-type news struct {
-	mu     sync.Mutex
-	ch     chan struct{} // closed at the next event; nil while nobody waits
-	closed bool
-}
-
-func (n *news) wait() <-chan struct{} {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.ch == nil {
-		n.ch = make(chan struct{})
-		if n.closed {
-			close(n.ch)
-		}
-	}
-	return n.ch
-}
-
-func (n *news) tell() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.ch != nil && !n.closed {
-		close(n.ch)
-		n.ch = nil
-	}
-}
-
-// close wakes all watches, which then find the store closed.
-func (n *news) close() {
-	n.tell()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.closed, n.ch = true, nil
-}
-
 // A bell notifies the stores of other processes after commits of this one. Its
 // notifications are transactions of their own, since one within a commit would keep other
 // commits waiting. They are hints: a lost one delays a watch until it polls. Many commits
@@ -105,54 +69,11 @@ func (b *bell) stop() {
 // channel is the name under which stores of this schema notify each other.
 func (s *Store) channel() string { return s.opts.Schema }
 
-// A listener has a connection of its own that listens while there are watches.
-type listener struct {
-	config *pgx.ConnConfig
-
-	mu      sync.Mutex
-	watches int
-	stopped bool
-	cancel  context.CancelFunc
-	done    sync.WaitGroup
-}
-
-// begin counts one more watch.
-func (l *listener) begin(s *Store) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.watches++; l.watches > 1 || l.stopped || s.opts.NoListen {
-		return
-	}
-	var ctx context.Context
-	ctx, l.cancel = context.WithCancel(context.Background())
-	l.done.Go(func() { l.run(ctx, s) })
-}
-
-// end counts one watch less.
-func (l *listener) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.watches--; l.watches == 0 && l.cancel != nil {
-		l.cancel()
-		l.cancel = nil
-	}
-}
-
-// stop ends the connection and waits for that.
-func (l *listener) stop() {
-	l.mu.Lock()
-	if l.stopped = true; l.cancel != nil {
-		l.cancel()
-		l.cancel = nil
-	}
-	l.mu.Unlock()
-	l.done.Wait()
-}
-
-// run listens until ctx ends, on another connection whenever one is lost.
-func (l *listener) run(ctx context.Context, s *Store) {
+// hear wakes watches at each notification until ctx ends. It has a connection of its own,
+// and another whenever that is lost.
+func (s *Store) hear(ctx context.Context, config *pgx.ConnConfig) {
 	for wait := newRetries(); ; {
-		err := l.listen(ctx, s, &wait)
+		err := s.hearOn(ctx, config, &wait)
 		if ctx.Err() != nil || !wait.Next(ctx) {
 			return
 		}
@@ -160,8 +81,8 @@ func (l *listener) run(ctx context.Context, s *Store) {
 	}
 }
 
-func (l *listener) listen(ctx context.Context, s *Store, wait *backoff.Retries) error {
-	c, err := pgx.ConnectConfig(ctx, l.config)
+func (s *Store) hearOn(ctx context.Context, config *pgx.ConnConfig, wait *backoff.Retries) error {
+	c, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -171,7 +92,7 @@ func (l *listener) listen(ctx context.Context, s *Store, wait *backoff.Retries) 
 	}
 	wait.Reset()
 	for {
-		s.news.tell() // of what came before, too
+		s.news.Tell() // of what came before, too
 		if _, err := c.WaitForNotification(ctx); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"
+	"github.com/posthouse/posthouse/store/internal/wake"
 )
 
 // A Store keeps threads in one schema of a Postgres database. Besides [posthouse.Store]
@@ -26,9 +27,9 @@ type Store struct {
 
 	lanes  [lanes]*groupcommit.Queue[*request]
 	seed   maphash.Seed // picks a thread's lane
-	news   news
+	news   wake.News
 	bell   bell
-	listen listener
+	listen wake.Listener
 
 	lifecycle lifecycle.State
 }
@@ -73,7 +74,9 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		s.lanes[i] = groupcommit.New(maxGroupCost, (*request).cost, s.commit)
 	}
 	s.bell.start(s)
-	s.listen.config = cfg.ConnConfig
+	if !opts.NoListen {
+		s.listen.Listen = func(ctx context.Context) { s.hear(ctx, cfg.ConnConfig) }
+	}
 	return s, nil
 }
 
@@ -95,8 +98,8 @@ func (s *Store) Close() error {
 	if !s.lifecycle.Close() {
 		return nil
 	}
-	s.news.close()
-	s.listen.stop()
+	s.news.Close()
+	s.listen.Stop()
 	s.bell.stop()
 	// It waits for the groups that are being committed. All queued requests, these
 	// included, fail since the store is closed.

@@ -57,12 +57,12 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 			yield(nil, bad)
 			return
 		}
-		s.listen.begin(s)
-		defer s.listen.end()
+		s.listen.Begin()
+		defer s.listen.End()
 		at, p := start, pace{}
 		wait := newRetries()
 		for {
-			news := s.news.wait()
+			news := s.news.Wait()
 			page, more, held, err := s.watchPage(ctx, &at, &p)
 			for _, e := range page { // also those before an entry that cannot be read
 				if !yield(e, nil) {

@@ -74,7 +74,7 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) error {
 	case isTaken:
 		return taken(r.text(1), r.text(2), last.Thread)
 	}
-	s.news.tell()
+	s.news.Tell()
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"
+	"github.com/posthouse/posthouse/store/internal/wake"
 )
 
 // A Store keeps threads in one database of a Redis server, under keys with one prefix.
@@ -24,8 +25,8 @@ type Store struct {
 	client rueidis.Client
 	life   string // in cursors: commit numbers of another store start at 1 again
 
-	news   news
-	listen listener
+	news   wake.News
+	listen wake.Listener
 
 	lifecycle lifecycle.State
 }
@@ -61,6 +62,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		s.client.Close()
 		return nil, away.Read(err)
 	}
+	s.listen.Listen = s.hear
 	return s, nil
 }
 
@@ -105,8 +107,8 @@ func (s *Store) Close() error {
 	if !s.lifecycle.Close() {
 		return nil
 	}
-	s.listen.stop()
-	s.news.close()
+	s.listen.Stop()
+	s.news.Close()
 	s.client.Close()
 	return nil
 }

@@ -26,11 +26,11 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 			yield(nil, bad)
 			return
 		}
-		s.listen.begin(s)
-		defer s.listen.end()
+		s.listen.Begin()
+		defer s.listen.End()
 		wait := newRetries()
 		for at := start; ; {
-			news := s.news.wait()
+			news := s.news.Wait()
 			page, err := s.watchPage(ctx, &at)
 			for _, e := range page { // also those before an entry that cannot be read
 				if !yield(e, nil) {

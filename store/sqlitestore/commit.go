@@ -96,7 +96,7 @@ func (s *Store) commitGroup(group []*groupcommit.Call[request]) {
 		// A request was refused after it had written: run the others again.
 		s.forget()
 	}
-	s.news.wake()
+	s.news.Tell()
 }
 
 // transact runs the requests of the group that have not failed in one transaction. It

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/internal/sqlschema"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"
+	"github.com/posthouse/posthouse/store/internal/wake"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
 )
@@ -31,7 +32,7 @@ type Store struct {
 	readers *db.Pool
 	packs   packCache
 	packer  delta.Packer
-	news    news
+	news    wake.News
 
 	queue   *groupcommit.Queue[request]
 	commits atomic.Uint64
@@ -236,7 +237,7 @@ func (s *Store) Close() error {
 	if !s.lifecycle.Close() {
 		return nil
 	}
-	s.news.close()
+	s.news.Close()
 	if s.queue != nil {
 		// It waits for the group that is being committed. All queued requests, this one
 		// included, fail since the store is closed.

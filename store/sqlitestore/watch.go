@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -22,7 +21,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 	return func(yield func(*posthouse.Entry, error) bool) {
 		after, err := start, bad
 		for err == nil {
-			news := s.news.wait()
+			news := s.news.Wait()
 			p := db.Page[*posthouse.Entry]{Want: db.MaxPage}
 			err = s.read(ctx, "watch", func(c *db.Conn) error { return s.watchPage(ctx, c, &p, &after) })
 			for _, e := range p.Items { // also those before an entry that cannot be read
@@ -90,41 +89,4 @@ func (s *Store) watchPage(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 		e.Cursor = strconv.FormatInt(*after, 10)
 	}
 	return nil
-}
-
-// news wakes watchers after a commit.
-type news struct {
-	mu     sync.Mutex
-	ch     chan struct{} // closed at the next commit; nil while nobody waits
-	closed bool
-}
-
-func (n *news) wait() <-chan struct{} {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.ch == nil {
-		n.ch = make(chan struct{})
-		if n.closed {
-			close(n.ch)
-		}
-	}
-	return n.ch
-}
-
-func (n *news) wake() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.ch != nil && !n.closed {
-		close(n.ch)
-		n.ch = nil
-	}
-}
-
-// close wakes all watchers, who then find the store closed.
-func (n *news) close() {
-	n.wake()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.closed = true
-	n.ch = nil
 }

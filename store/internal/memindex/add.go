@@ -76,15 +76,8 @@ func (ix *Index[D]) Sort() {
 	slices.SortFunc(ix.commits, func(a, b *Entry[D]) int { return cmp.Compare(a.Commit, b.Commit) })
 }
 
-// Wake wakes those who wait for the next commit. Callers hold the lock.
-func (ix *Index[D]) Wake() { ix.wakeAll() }
-
-func (ix *Index[D]) wakeAll() {
-	if ix.wake != nil {
-		close(ix.wake)
-		ix.wake = nil
-	}
-}
+// Wake wakes those who wait for the next commit.
+func (ix *Index[D]) Wake() { ix.news.Tell() }
 
 // thread returns a thread, which it makes if it is missing.
 func (ix *Index[D]) thread(name string) *thread[D] {

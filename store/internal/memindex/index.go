@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/wake"
 )
 
 // An Index knows the threads of a store. D is what the store keeps for an entry. Writers
@@ -20,7 +21,7 @@ type Index[D any] struct {
 
 	closed bool
 	content[D]
-	wake chan struct{} // closed at the next commit; nil while nobody waits
+	news wake.News // of commits
 }
 
 // content is what an index holds, to be replaced as a whole.
@@ -129,7 +130,7 @@ func (ix *Index[D]) Close() bool {
 		return false
 	}
 	ix.closed, ix.content = true, empty[D]()
-	ix.wakeAll()
+	ix.news.Close()
 	return true
 }
 
@@ -138,7 +139,7 @@ func (ix *Index[D]) Close() bool {
 func (ix *Index[D]) Replace(by *Index[D]) {
 	if !ix.closed {
 		ix.content = by.content
-		ix.wakeAll()
+		ix.news.Tell()
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func (ix *Index[D]) Watch(ctx context.Context, after uint64, again func() <-chan struct{}, load func(*Entry[D]) (*posthouse.Entry, error)) iter.Seq2[*posthouse.Entry, error] {
 	return func(yield func(*posthouse.Entry, error) bool) {
 		for {
-			page, wake, err := ix.watchPage(ctx, after)
+			page, next, err := ix.watchPage(ctx, after)
 			for _, e := range page {
 				after = e.Commit
 				var full *posthouse.Entry
@@ -30,7 +30,7 @@ func (ix *Index[D]) Watch(ctx context.Context, after uint64, again func() <-chan
 				yield(nil, err)
 				return
 			}
-			if wake == nil {
+			if next == nil {
 				continue
 			}
 			var other <-chan struct{}
@@ -38,7 +38,7 @@ func (ix *Index[D]) Watch(ctx context.Context, after uint64, again func() <-chan
 				other = again()
 			}
 			select {
-			case <-wake:
+			case <-next:
 			case <-other:
 			case <-ctx.Done():
 			}
@@ -48,7 +48,7 @@ func (ix *Index[D]) Watch(ctx context.Context, after uint64, again func() <-chan
 
 // watchPage returns the entries after a commit, or a channel that is closed at the
 // next commit.
-func (ix *Index[D]) watchPage(ctx context.Context, after uint64) (page []*Entry[D], wake <-chan struct{}, err error) {
+func (ix *Index[D]) watchPage(ctx context.Context, after uint64) (page []*Entry[D], next <-chan struct{}, err error) {
 	if err := ix.refresh(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -66,10 +66,7 @@ func (ix *Index[D]) watchPage(ctx context.Context, after uint64) (page []*Entry[
 	if len(page) > 0 {
 		return page, nil, nil
 	}
-	if ix.wake == nil {
-		ix.wake = make(chan struct{})
-	}
-	return nil, ix.wake, nil
+	return nil, ix.news.Wait(), nil
 }
 
 func byCommit[D any](e *Entry[D], commit uint64) int { return cmp.Compare(e.Commit, commit) }
