@@ -5,11 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse/ledger/ledgertest"
+	"github.com/posthouse/posthouse/store/lineartest"
 	"github.com/posthouse/posthouse/store/storetest"
+	"github.com/posthouse/posthouse/store/stresstest"
 )
 
 // TestGuaranteesNameTheirTests checks that the tests which docs/guarantees.md
@@ -20,10 +23,7 @@ func TestGuaranteesNameTheirTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests, rules := testNames(t), map[string]bool{}
-	for _, c := range storetest.Cases() {
-		rules[c.Name] = true
-	}
-	for _, c := range ledgertest.Cases(nil) {
+	for _, c := range slices.Concat(storetest.Cases(), stresstest.Cases(), lineartest.Cases(), ledgertest.Cases(nil)) {
 		rules[c.Name] = true
 	}
 	doc := string(data)

@@ -37,11 +37,11 @@ func TestModelKeepsTheRulesSealed(t *testing.T) {
 type mutant struct {
 	fault  string
 	caught string // by this case
-	store  func(m *storetest.Model) posthouse.Store
+	store  func(m storetest.Model) posthouse.Store
 }
 
 var mutants = []mutant{
-	{"takes a lost answer's entry twice", "faults/lose the answer, at each call in turn", func(m *storetest.Model) posthouse.Store {
+	{"takes a lost answer's entry twice", "faults/lose the answer, at each call in turn", func(m storetest.Model) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
 			for info, err := range m.Threads(context.Background(), posthouse.ThreadQuery{Thread: b.Entry.Thread}) {
 				if err == nil && info.Tail == b.Thread.Tail {
@@ -51,7 +51,7 @@ var mutants = []mutant{
 			return m.Append(context.Background(), b)
 		}}
 	}},
-	{"lets two decide", "ledger/racing deciders: one winner", func(m *storetest.Model) posthouse.Store {
+	{"lets two decide", "ledger/racing deciders: one winner", func(m storetest.Model) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
 			if err := m.Append(context.Background(), b); !desk.IsCode(err, posthouse.CodeConflict) {
 				return err
@@ -59,19 +59,19 @@ var mutants = []mutant{
 			return nil
 		}}
 	}},
-	{"lists in one order only", "ledger/checkpoints of one millisecond keep their order", func(m *storetest.Model) posthouse.Store {
+	{"lists in one order only", "ledger/checkpoints of one millisecond keep their order", func(m storetest.Model) posthouse.Store {
 		return listMutant{m}
 	}},
 }
 
 type appendMutant struct {
-	*storetest.Model
+	storetest.Model
 	append func(*posthouse.Batch) error
 }
 
 func (s appendMutant) Append(_ context.Context, b *posthouse.Batch) error { return s.append(b) }
 
-type listMutant struct{ *storetest.Model }
+type listMutant struct{ storetest.Model }
 
 func (s listMutant) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
 	q.Descending = false

@@ -6,7 +6,9 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger/ledgertest"
 	"github.com/posthouse/posthouse/store/filestore"
+	"github.com/posthouse/posthouse/store/lineartest"
 	"github.com/posthouse/posthouse/store/storetest"
+	"github.com/posthouse/posthouse/store/stresstest"
 )
 
 func harness() storetest.Harness {
@@ -24,6 +26,10 @@ func harness() storetest.Harness {
 }
 
 func TestStore(t *testing.T) { storetest.Run(t, harness()) }
+
+func TestStress(t *testing.T) { stresstest.Run(t, harness()) }
+
+func TestLinearizable(t *testing.T) { lineartest.Run(t, harness()) }
 
 func TestLedger(t *testing.T) {
 	if testing.Short() {

@@ -128,7 +128,7 @@ func TestClusterStore(t *testing.T) {
 	}
 	servers, urls := startCluster(t, "one", 3, nil)
 	ready(t, servers...)
-	cases := slices.DeleteFunc(storetest.Cases(), func(c storetest.Case) bool {
+	cases := slices.DeleteFunc(allCases(), func(c storetest.Case) bool {
 		theme, _, _ := strings.Cut(c.Name, "/")
 		return os.Getenv("POSTHOUSE_LONG") == "" && !slices.Contains([]string{"append", "bulk", "race", "remove", "slots", "watch"}, theme)
 	})

@@ -13,14 +13,16 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/awaytest"
+	"github.com/posthouse/posthouse/store/lineartest"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
+	"github.com/posthouse/posthouse/store/stresstest"
 )
 
 // TestSharedStore runs the suite on one server that all stores share.
 func TestSharedStore(t *testing.T) {
 	server := startServer(t, t.TempDir())
-	storetest.Run(t, storetest.Harness{
+	storetest.RunCases(t, storetest.Harness{
 		Open: func(t storetest.TB, dir string) posthouse.Store {
 			s, err := natsstore.Open(t.Context(), server.ClientURL(), &natsstore.Options{Prefix: prefixOf(dir)})
 			if err != nil {
@@ -29,7 +31,12 @@ func TestSharedStore(t *testing.T) {
 			return s
 		},
 		Short: true,
-	})
+	}, allCases())
+}
+
+// allCases are the cases of all suites of stores.
+func allCases() []storetest.Case {
+	return slices.Concat(storetest.Cases(), stresstest.Cases(), lineartest.Cases())
 }
 
 // writeUntil has several threads written at once until stop is closed, and returns how

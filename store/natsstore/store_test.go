@@ -8,8 +8,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger/ledgertest"
+	"github.com/posthouse/posthouse/store/lineartest"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
+	"github.com/posthouse/posthouse/store/stresstest"
 )
 
 func TestMain(m *testing.M) {
@@ -36,6 +38,10 @@ func harness() storetest.Harness {
 }
 
 func TestStore(t *testing.T) { storetest.Run(t, harness()) }
+
+func TestStress(t *testing.T) { stresstest.Run(t, harness()) }
+
+func TestLinearizable(t *testing.T) { lineartest.Run(t, harness()) }
 
 func TestLedger(t *testing.T) {
 	if testing.Short() {

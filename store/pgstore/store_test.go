@@ -13,8 +13,10 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/ledger/ledgertest"
+	"github.com/posthouse/posthouse/store/lineartest"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/storetest"
+	"github.com/posthouse/posthouse/store/stresstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
@@ -44,6 +46,10 @@ func schemaOf(name string) string {
 }
 
 func TestStore(t *testing.T) { storetest.Run(t, harness(t, pgstore.Options{})) }
+
+func TestStress(t *testing.T) { stresstest.Run(t, harness(t, pgstore.Options{})) }
+
+func TestLinearizable(t *testing.T) { lineartest.Run(t, harness(t, pgstore.Options{})) }
 
 // TestPooledStore is the contract with what works behind a pooler of transactions: what is
 // written, and what watches. Queries are the same as without; POSTHOUSE_LONG=1 runs them, too.

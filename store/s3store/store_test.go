@@ -11,8 +11,10 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/s3test"
 	"github.com/posthouse/posthouse/ledger/ledgertest"
+	"github.com/posthouse/posthouse/store/lineartest"
 	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/storetest"
+	"github.com/posthouse/posthouse/store/stresstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -53,6 +55,10 @@ func prefixOf(name string) string {
 }
 
 func TestStore(t *testing.T) { storetest.Run(t, harness(t)) }
+
+func TestStress(t *testing.T) { stresstest.Run(t, harness(t)) }
+
+func TestLinearizable(t *testing.T) { lineartest.Run(t, harness(t)) }
 
 func TestLedger(t *testing.T) {
 	if testing.Short() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest/internal/model"
 )
 
 func activityCases() []Case {
@@ -68,7 +69,7 @@ func activityOrder(t *T) {
 		for _, q := range []posthouse.ThreadQuery{
 			{Newest: true}, {Newest: true, Limit: 4}, {Newest: true, Descending: true, Limit: 2}, {Newest: true, Prefix: "job-"},
 		} {
-			t.wantThreads(fmt.Sprintf("%+v", q), t.threads(q), found(b.infos(), q)...)
+			t.WantThreads(fmt.Sprintf("%+v", q), t.Threads(q), model.Threads(b.infos(), q)...)
 		}
 	}
 	due := posthouse.Millis(t.Builder.Now().Add(time.Hour).UnixMilli())
@@ -77,13 +78,13 @@ func activityOrder(t *T) {
 		{Newest: true, Leased: true}, {Newest: true, Prefix: "x"}, {Newest: true, Thread: "job-03"}, {Newest: true, Thread: "nobody"},
 		{Newest: true, Gates: true}, {Newest: true, DueBefore: due},
 	} {
-		t.wantThreads(fmt.Sprintf("%+v", q), t.threads(q), found(b.infos(), q)...)
+		t.WantThreads(fmt.Sprintf("%+v", q), t.Threads(q), model.Threads(b.infos(), q)...)
 	}
-	gone := found(b.infos(), posthouse.ThreadQuery{Newest: true})[0]
+	gone := model.Threads(b.infos(), posthouse.ThreadQuery{Newest: true})[0]
 	_, err := t.Store.Remove(t.ctx, posthouse.Removal{Thread: gone.Thread, All: true})
 	t.OK(err)
 	b.logs = slices.DeleteFunc(b.logs, func(l *Log) bool { return l.Info == gone })
-	t.wantThreads("after a removal", t.threads(posthouse.ThreadQuery{Newest: true}), found(b.infos(), posthouse.ThreadQuery{Newest: true})...)
+	t.WantThreads("after a removal", t.Threads(posthouse.ThreadQuery{Newest: true}), model.Threads(b.infos(), posthouse.ThreadQuery{Newest: true})...)
 }
 
 func activityPages(t *T) {
@@ -94,12 +95,12 @@ func activityPages(t *T) {
 	}
 	for _, size := range []int{1, 3, 40} {
 		for _, q := range []posthouse.ThreadQuery{{Newest: true}, {Newest: true, Prefix: "job"}, {Newest: true, Waiting: true}} {
-			want := slices.DeleteFunc(threadNames(found(b.infos(), q)), func(name string) bool { return !rests(name) })
+			want := slices.DeleteFunc(threadNames(model.Threads(b.infos(), q)), func(name string) bool { return !rests(name) })
 			var got []string
 			var moved *Log
 			seen := 0
 			for q.Limit = size; ; {
-				page := t.threads(q)
+				page := t.Threads(q)
 				for _, info := range page {
 					if seen++; rests(info.Thread) {
 						got = append(got, info.Thread)
@@ -121,7 +122,7 @@ func activityPages(t *T) {
 			}
 			t.Builder.Advance(time.Minute)
 			t.mustAppend(moved, moved.Step("s", []byte("x")))
-			t.wantThreads("the next list", t.threads(posthouse.ThreadQuery{Newest: true, Limit: 1}), moved.Info)
+			t.WantThreads("the next list", t.Threads(posthouse.ThreadQuery{Newest: true, Limit: 1}), moved.Info)
 		}
 	}
 }
@@ -131,7 +132,7 @@ func activityCursors(t *T) {
 		t.Helper()
 		for _, after := range []string{"xyz", "60000", "60000.", "60001.t", "+60000.t", "060000.t", "x.t"} {
 			q := posthouse.ThreadQuery{Newest: true, After: after}
-			if _, err := collect(t, t.Store.Threads(t.ctx, q)); !isCode(err, posthouse.CodeInvalid) {
+			if _, err := Collect(t, t.Store.Threads(t.ctx, q)); !isCode(err, posthouse.CodeInvalid) {
 				t.Errorf("%s: cursor %q: got error %v, want code invalid", what, after, err)
 			}
 		}
@@ -139,5 +140,5 @@ func activityCursors(t *T) {
 	refused("an empty store")
 	t.crowd(5)
 	refused("a store")
-	t.wantThreads("a cursor before all", t.threads(posthouse.ThreadQuery{Newest: true, After: "0.t"}))
+	t.WantThreads("a cursor before all", t.Threads(posthouse.ThreadQuery{Newest: true, After: "0.t"}))
 }

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -90,8 +89,8 @@ func appendCopy(t *T) {
 	want := []*posthouse.Entry{first.Entry, second.Entry}
 	want = append(want, t.mustAppend(other, other.Checkpoint(posthouse.Header{}, "written here")))
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), want)
-	t.wantPlace(headers(first.Entry)[0].ID, "t1", 41)
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), other.Info)
+	t.WantPlace(headers(first.Entry)[0].ID, "t1", 41)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), other.Info)
 	done := t.remove(posthouse.Removal{Thread: "t1", Bodies: []posthouse.BodyRef{{Seq: 41}, {Seq: 41, Record: 2}, {Seq: 45, Record: 1}}})
 	if done.Bodies != 1 || done.Bytes != int64(len("kept")) {
 		t.Errorf("removing one body that is there and two that are not took %+v", done)
@@ -107,9 +106,9 @@ func appendFirst(t *T) {
 	t.OK(t.Store.Append(t.ctx, b))
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), []*posthouse.Entry{b.Entry})
 	h := headers(b.Entry)[0]
-	t.wantPlace(h.ID, "t1", 1)
-	t.wantHeaders("List", t.list(posthouse.Query{}), &h)
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), b.Thread)
+	t.WantPlace(h.ID, "t1", 1)
+	t.WantHeaders("List", t.List(posthouse.Query{}), &h)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), b.Thread)
 }
 
 func appendRoundTrip(t *T) {
@@ -136,9 +135,9 @@ func appendRoundTrip(t *T) {
 	add(l.Next(l.Checkpoint(posthouse.Header{}, "\x00\x00")))
 
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), want)
-	got := t.list(posthouse.Query{Coordination: "desk"})
-	t.wantHeaders("List", got, &headers(want[0])[0])
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
+	got := t.List(posthouse.Query{Coordination: "desk"})
+	t.WantHeaders("List", got, &headers(want[0])[0])
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
 }
 
 func appendConflict(t *T) {
@@ -169,24 +168,12 @@ func appendConflict(t *T) {
 		if info.Thread != "t1" {
 			want = posthouse.Position{}
 		}
-		t.wantTail(what, err, want)
+		t.WantTail(what, err, want)
 	}
 	if got := t.Read("t1", posthouse.Range{}); len(got) != 3 {
 		t.Errorf("after the conflicts the log has entries %v, want 1 to 3", seqs(got))
 	}
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
-}
-
-// wantTail fails unless an error carries the end of the log.
-func (t *T) wantTail(what string, err error, tail posthouse.Position) {
-	t.Helper()
-	var e *posthouse.Error
-	switch {
-	case !errors.As(err, &e) || e.Tail == nil:
-		t.Errorf("%s: %v has no Tail, want %v", what, err, tail)
-	case *e.Tail != tail:
-		t.Errorf("%s: the error's Tail is %v, want %v", what, *e.Tail, tail)
-	}
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
 }
 
 func appendAgain(t *T) {
@@ -215,9 +202,9 @@ func appendAgain(t *T) {
 		want = append(want, b.Entry)
 	}
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), want)
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
-	t.wantPlace(gate, "t1", 2)
-	if n := len(t.list(posthouse.Query{})); n != 4 {
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
+	t.WantPlace(gate, "t1", 2)
+	if n := len(t.List(posthouse.Query{})); n != 4 {
 		t.Errorf("List: got %d checkpoints, want 4", n)
 	}
 }
@@ -228,7 +215,7 @@ func appendOther(t *T) {
 	t.OK(t.Store.Append(t.ctx, first))
 	err := t.Store.Append(t.ctx, second)
 	t.WantCode("another entry at sequence 1", err, posthouse.CodeConflict)
-	t.wantTail("another entry at sequence 1", err, first.Thread.Tail)
+	t.WantTail("another entry at sequence 1", err, first.Thread.Tail)
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), []*posthouse.Entry{first.Entry})
 }
 
@@ -250,7 +237,7 @@ func appendWrongSequence(t *T) {
 	if got := seqs(t.Read("t1", posthouse.Range{})); !slices.Equal(got, []uint64{1}) {
 		t.Errorf("the log has entries %v, want 1", got)
 	}
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
 }
 
 func appendAtomic(t *T) {
@@ -268,14 +255,14 @@ func appendAtomic(t *T) {
 		t.WantCode(what, t.Store.Append(t.ctx, b), code)
 		for _, id := range b.IDs {
 			if id.ID != taken.ID {
-				t.wantPlace(id.ID, "", 0)
+				t.WantPlace(id.ID, "", 0)
 			}
 		}
-		t.wantPlace(taken.ID, "other", 1)
-		t.wantPlace(first.ID, "t1", 1)
-		t.wantPlace(gate, "t1", 2)
-		t.wantHeaders(what+": List", t.list(posthouse.Query{}), taken, first)
-		t.wantThreads(what+": Threads", t.threads(posthouse.ThreadQuery{}), other.Info, &before)
+		t.WantPlace(taken.ID, "other", 1)
+		t.WantPlace(first.ID, "t1", 1)
+		t.WantPlace(gate, "t1", 2)
+		t.WantHeaders(what+": List", t.List(posthouse.Query{}), taken, first)
+		t.WantThreads(what+": Threads", t.Threads(posthouse.ThreadQuery{}), other.Info, &before)
 		if got := t.Read("t1", posthouse.Range{}); len(got) != 2 {
 			t.Errorf("%s: the log has entries %v, want 1 and 2", what, seqs(got))
 		}

@@ -13,11 +13,16 @@ import (
 // suite use it: a store with a known fault must fail the case for it.
 func (h Harness) Fails(t TB, c Case) bool {
 	t.Helper()
-	return try(t, func(a *attempt) { h.withDefaults().run(a, c) }).Failed()
+	return h.Try(t, c).Failed()
 }
 
-// An attempt is a test whose failure does not fail the caller's test.
-type attempt struct {
+// Try runs a case as [Try] does.
+func (h Harness) Try(t TB, c Case) *Attempt {
+	return Try(t, func(t TB) { h.withDefaults().run(t, c) })
+}
+
+// An Attempt is a test whose failure does not fail the caller's test.
+type Attempt struct {
 	TB
 	said strings.Builder // what it was told, for the report
 
@@ -26,9 +31,9 @@ type attempt struct {
 	after  []func()
 }
 
-// try runs a test to its end, its clean-up included.
-func try(t TB, run func(a *attempt)) *attempt {
-	a := &attempt{TB: t}
+// Try runs a test to its end, its clean-up included.
+func Try(t TB, run func(t TB)) *Attempt {
+	a := &Attempt{TB: t}
 	for f := run; f != nil; f = a.cleanup() {
 		done := make(chan struct{})
 		go func() {
@@ -46,7 +51,7 @@ func try(t TB, run func(a *attempt)) *attempt {
 }
 
 // cleanup returns the next function to run at the end, nil after the last.
-func (a *attempt) cleanup() func(*attempt) {
+func (a *Attempt) cleanup() func(TB) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := len(a.after)
@@ -55,39 +60,46 @@ func (a *attempt) cleanup() func(*attempt) {
 	}
 	f := a.after[n-1]
 	a.after = slices.Delete(a.after, n-1, n)
-	return func(*attempt) { f() }
+	return func(TB) { f() }
 }
 
-func (a *attempt) say(text string, failed bool) {
+func (a *Attempt) say(text string, failed bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.said.WriteString("\n  " + text)
 	a.failed = a.failed || failed
 }
 
-func (a *attempt) Helper()                           {}
-func (a *attempt) Logf(format string, args ...any)   { a.say(fmt.Sprintf(format, args...), false) }
-func (a *attempt) Error(args ...any)                 { a.say(fmt.Sprint(args...), true) }
-func (a *attempt) Errorf(format string, args ...any) { a.say(fmt.Sprintf(format, args...), true) }
+func (a *Attempt) Helper()                           {}
+func (a *Attempt) Logf(format string, args ...any)   { a.say(fmt.Sprintf(format, args...), false) }
+func (a *Attempt) Error(args ...any)                 { a.say(fmt.Sprint(args...), true) }
+func (a *Attempt) Errorf(format string, args ...any) { a.say(fmt.Sprintf(format, args...), true) }
 
-func (a *attempt) Fatal(args ...any) {
+func (a *Attempt) Fatal(args ...any) {
 	a.Error(args...)
 	runtime.Goexit()
 }
 
-func (a *attempt) Fatalf(format string, args ...any) {
+func (a *Attempt) Fatalf(format string, args ...any) {
 	a.Errorf(format, args...)
 	runtime.Goexit()
 }
 
-func (a *attempt) Failed() bool {
+func (a *Attempt) Failed() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.failed
 }
 
-func (a *attempt) Cleanup(f func()) {
+func (a *Attempt) Cleanup(f func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.after = append(a.after, f)
+}
+
+// Said returns what the test was told, a line for each message.
+func (a *Attempt) Said() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.said.String()
 }

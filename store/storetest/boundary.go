@@ -1,9 +1,8 @@
 package storetest
 
 import (
-	"bytes"
-
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest/internal/model"
 )
 
 func boundaryCases() []Case {
@@ -30,31 +29,17 @@ func (t *T) delicate() (l *Log, b *posthouse.Batch, gate posthouse.ID) {
 	return l, l.Signed(Filler(70, "sig"), l.Checkpoint(h, "state"), l.Gate(gate, t.Builder.Now()), l.Step("s", []byte("result"))), gate
 }
 
-// copyOf returns a deep copy to compare with.
-func copyOf(e *posthouse.Entry) *posthouse.Entry {
-	c := *e
-	c.Header, c.Sig = bytes.Clone(e.Header), bytes.Clone(e.Sig)
-	c.Bodies = nil
-	for _, b := range e.Bodies {
-		if len(b) == 0 {
-			b = nil
-		}
-		c.Bodies = append(c.Bodies, bytes.Clone(b))
-	}
-	return &c
-}
-
 // wantDelicate compares all that the store says about one entry.
 func (t *T) wantDelicate(what string, want *posthouse.Entry, info *posthouse.ThreadInfo, gate posthouse.ID) {
 	t.Helper()
 	h := headers(want)[0]
 	t.WantEntries(what+": Read", t.Read("t1", posthouse.Range{}), []*posthouse.Entry{want})
-	t.wantHeaders(what+": List", t.list(posthouse.Query{}), &h)
-	t.wantHeaders(what+": List of the coordination", t.list(posthouse.Query{Coordination: "desk", Label: "k", LabelValue: "v"}), &h)
-	t.wantThreads(what+": Threads", t.threads(posthouse.ThreadQuery{}), info)
-	t.wantThreads(what+": Threads that wait", t.threads(posthouse.ThreadQuery{Waiting: true}), info)
-	t.wantPlace(h.ID, "t1", 1)
-	t.wantPlace(gate, "t1", 1)
+	t.WantHeaders(what+": List", t.List(posthouse.Query{}), &h)
+	t.WantHeaders(what+": List of the coordination", t.List(posthouse.Query{Coordination: "desk", Label: "k", LabelValue: "v"}), &h)
+	t.WantThreads(what+": Threads", t.Threads(posthouse.ThreadQuery{}), info)
+	t.WantThreads(what+": Threads that wait", t.Threads(posthouse.ThreadQuery{Waiting: true}), info)
+	t.WantPlace(h.ID, "t1", 1)
+	t.WantPlace(gate, "t1", 1)
 	if w, ok := t.Store.(posthouse.Watcher); ok {
 		for e, err := range w.Watch(t.ctx, "") {
 			t.OK(err)
@@ -67,7 +52,7 @@ func (t *T) wantDelicate(what string, want *posthouse.Entry, info *posthouse.Thr
 
 func boundaryIn(t *T) {
 	_, b, gate := t.delicate()
-	want, info := copyOf(b.Entry), &posthouse.ThreadInfo{Thread: "t1"}
+	want, info := model.CloneEntry(b.Entry), &posthouse.ThreadInfo{Thread: "t1"}
 	t.OK(info.Apply(want))
 	t.OK(t.Store.Append(t.ctx, b))
 	Overwrite(b.Entry)
@@ -100,12 +85,12 @@ func boundaryOut(t *T) {
 			}
 		}
 		for _, q := range []posthouse.Query{{}, {Thread: "t1"}, {Coordination: "desk"}} {
-			for _, h := range t.list(q) {
+			for _, h := range t.List(q) {
 				Overwrite(h)
 			}
 		}
 		for _, q := range []posthouse.ThreadQuery{{}, {Thread: "t1"}, {Waiting: true}, {DueBefore: 1 << 50}} {
-			for _, info := range t.threads(q) {
+			for _, info := range t.Threads(q) {
 				Overwrite(info)
 			}
 		}

@@ -93,9 +93,9 @@ func bulkSame(t *T) {
 	for chunk := range slices.Chunk(bs, 256) {
 		t.OK(appendAll(t.ctx, t.Store, chunk...))
 	}
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
-	t.wantThreads("open gates", t.threads(posthouse.ThreadQuery{Gates: true}), all(t, model.Threads(t.ctx, posthouse.ThreadQuery{Gates: true}))...)
-	t.wantSame(t.Store, model, ids)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
+	t.WantThreads("open gates", t.Threads(posthouse.ThreadQuery{Gates: true}), All(t, model.Threads(t.ctx, posthouse.ThreadQuery{Gates: true}))...)
+	t.WantSame(t.Store, model, ids)
 	t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
 }
 
@@ -125,16 +125,16 @@ func bulkAtomic(t *T) {
 		if got := t.Read("t1", posthouse.Range{}); len(got) != 1 {
 			t.Errorf("%s: the log has entries %v, want 1", what, seqs(got))
 		}
-		t.wantThreads(what, t.threads(posthouse.ThreadQuery{Thread: "t1"}), &before)
-		t.wantPlace(kept.ID, "t1", 1)
-		t.wantPlace("twice", "", 0)
-		t.wantPlace(headers(bs[0].Entry)[0].ID, "", 0)
-		t.wantHeaders(what, t.list(posthouse.Query{Thread: "t1"}), kept)
-		t.wantHeaders(what, t.list(posthouse.Query{Node: "refused"}))
+		t.WantThreads(what, t.Threads(posthouse.ThreadQuery{Thread: "t1"}), &before)
+		t.WantPlace(kept.ID, "t1", 1)
+		t.WantPlace("twice", "", 0)
+		t.WantPlace(headers(bs[0].Entry)[0].ID, "", 0)
+		t.WantHeaders(what, t.List(posthouse.Query{Thread: "t1"}), kept)
+		t.WantHeaders(what, t.List(posthouse.Query{Node: "refused"}))
 	}
 	l = t.Builder.Resume(&before)
 	t.OK(appendAll(t.ctx, t.Store, l.bulkOf(5, "after all")...))
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
 }
 
 func bulkConflict(t *T) {
@@ -146,11 +146,11 @@ func bulkConflict(t *T) {
 	bs := late.bulkOf(3, "late")
 	err := appendAll(t.ctx, t.Store, bs...)
 	t.WantCode("behind another entry", err, posthouse.CodeConflict)
-	t.wantTail("behind another entry", err, l.Info.Tail)
+	t.WantTail("behind another entry", err, l.Info.Tail)
 	err = appendAll(t.ctx, t.Store, t.Builder.Resume(&posthouse.ThreadInfo{Thread: "t2", Generation: 1, Tail: old.Tail, Link: old.Link}).bulkOf(2, "x")...)
 	t.WantCode("of a log that does not exist", err, posthouse.CodeConflict)
-	t.wantTail("of a log that does not exist", err, posthouse.Position{})
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
+	t.WantTail("of a log that does not exist", err, posthouse.Position{})
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
 }
 
 func bulkAgain(t *T) {
@@ -167,7 +167,7 @@ func bulkAgain(t *T) {
 		t.OK(t.Store.Append(t.ctx, b))
 	}
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), want)
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
 }
 
 func bulkInvalid(t *T) {
@@ -178,7 +178,7 @@ func bulkInvalid(t *T) {
 		t.WantCode(what, appendAll(t.ctx, t.Store, bs...), posthouse.CodeInvalid)
 	}
 	t.OK(appendAll(t.ctx, t.Store))
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}))
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}))
 }
 
 func bulkWatched(t *T) {
@@ -223,7 +223,7 @@ func bulkRace(t *T) {
 	for w := range writers {
 		group.Go(func() {
 			for won := 0; won < rounds; {
-				l, err := t.tail("t1")
+				l, err := t.Tail("t1")
 				if err != nil {
 					t.Error(err)
 					return

@@ -26,15 +26,28 @@ func (t *T) WantCode(what string, err error, code posthouse.Code) {
 	}
 }
 
-// all collects an iterator. An error must be its last element.
-func all[V any](t *T, seq iter.Seq2[V, error]) []V {
+// WantTail fails unless an error carries the end of the log.
+func (t *T) WantTail(what string, err error, tail posthouse.Position) {
 	t.Helper()
-	vs, err := collect(t, seq)
+	var e *posthouse.Error
+	switch {
+	case !errors.As(err, &e) || e.Tail == nil:
+		t.Errorf("%s: %v has no Tail, want %v", what, err, tail)
+	case *e.Tail != tail:
+		t.Errorf("%s: the error's Tail is %v, want %v", what, *e.Tail, tail)
+	}
+}
+
+// All collects an iterator. An error must be its last element.
+func All[V any](t *T, seq iter.Seq2[V, error]) []V {
+	t.Helper()
+	vs, err := Collect(t, seq)
 	t.OK(err)
 	return vs
 }
 
-func collect[V any](t *T, seq iter.Seq2[V, error]) (vs []V, failed error) {
+// Collect collects an iterator up to its error.
+func Collect[V any](t *T, seq iter.Seq2[V, error]) (vs []V, failed error) {
 	t.Helper()
 	for v, err := range seq {
 		if failed != nil {
@@ -65,23 +78,32 @@ func (t *T) checkpoint(l *Log, h posthouse.Header, body string) *posthouse.Heade
 // Read reads a range of a thread.
 func (t *T) Read(thread string, r posthouse.Range) []*posthouse.Entry {
 	t.Helper()
-	return all(t, t.Store.Read(t.ctx, thread, r))
+	return All(t, t.Store.Read(t.ctx, thread, r))
 }
 
-// list lists headers.
-func (t *T) list(q posthouse.Query) []*posthouse.Header {
+// List lists headers.
+func (t *T) List(q posthouse.Query) []*posthouse.Header {
 	t.Helper()
-	return all(t, t.Store.List(t.ctx, q))
+	return All(t, t.Store.List(t.ctx, q))
 }
 
-// threads lists summaries.
-func (t *T) threads(q posthouse.ThreadQuery) []*posthouse.ThreadInfo {
+// Threads lists summaries.
+func (t *T) Threads(q posthouse.ThreadQuery) []*posthouse.ThreadInfo {
 	t.Helper()
-	return all(t, t.Store.Threads(t.ctx, q))
+	return All(t, t.Store.Threads(t.ctx, q))
 }
 
-// wantPlace fails unless an id leads to a sequence number; 0 means to nothing.
-func (t *T) wantPlace(id posthouse.ID, thread string, seq uint64) {
+// Tail returns a log that continues a thread's summary.
+func (t *T) Tail(thread string) (*Log, error) {
+	infos, err := Collect(t, t.Store.Threads(t.ctx, posthouse.ThreadQuery{Thread: thread}))
+	if err != nil || len(infos) == 0 {
+		return t.Builder.Log(thread), err
+	}
+	return t.Builder.Resume(infos[0]), nil
+}
+
+// WantPlace fails unless an id leads to a sequence number; 0 means to nothing.
+func (t *T) WantPlace(id posthouse.ID, thread string, seq uint64) {
 	t.Helper()
 	ref, err := t.Store.Find(t.ctx, id)
 	switch {
@@ -149,8 +171,8 @@ func diffEntry(got, want *posthouse.Entry) string {
 	return ""
 }
 
-// wantHeaders compares headers in order.
-func (t *T) wantHeaders(what string, got []*posthouse.Header, want ...*posthouse.Header) {
+// WantHeaders compares headers in order.
+func (t *T) WantHeaders(what string, got []*posthouse.Header, want ...*posthouse.Header) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("%s: got %d checkpoints %v, want %d %v", what, len(got), brief(ids(got)), len(want), brief(ids(want)))
@@ -198,8 +220,8 @@ func DiffHeader(got, want *posthouse.Header) string {
 	return ""
 }
 
-// wantThreads compares summaries in order.
-func (t *T) wantThreads(what string, got []*posthouse.ThreadInfo, want ...*posthouse.ThreadInfo) {
+// WantThreads compares summaries in order.
+func (t *T) WantThreads(what string, got []*posthouse.ThreadInfo, want ...*posthouse.ThreadInfo) {
 	t.Helper()
 	if g, w := threadNames(got), threadNames(want); !slices.Equal(g, w) {
 		t.Errorf("%s: got threads %v, want %v", what, brief(g), brief(w))

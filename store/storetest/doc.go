@@ -11,18 +11,14 @@
 // Every case is a subtest named after the rule it tests, so a failure reads
 // "append/a conflict carries the tail", and the rule is printed in full below.
 // Cases run in parallel, each on a store of its own. The suite works on stores
-// through their contract alone, with well-formed entries from [Builder]:
+// through their contract alone, with well-formed entries from [Builder]. There is one file
+// for each theme: append, ids, read, list, threads, slots, remove, watch, what crosses the
+// boundary, closing and cancelling, and for durable stores reopening: another process
+// writes and is killed, this one reads.
 //
-//   - the rules, one file for each theme: append, ids, read, list, threads,
-//     slots, remove, watch, what crosses the boundary, closing and cancelling;
-//   - a state machine that compares random histories with [Model], a plain
-//     reference; a failure prints the seed and the history, shortened;
-//   - races: one winner for each position, nothing lost, and a check that the
-//     heads are linearizable (porcupine), with a broken store as control;
-//   - durable stores: another process writes and is killed, this one reads.
-//
-// Package ledgertest tests what the Ledger promises on top of a store, in one more
-// line.
+// Package stresstest has the cases with many clients, and compares random histories with a
+// [Model]. Package lineartest checks that what clients saw is linearizable. Package
+// ledgertest tests what the Ledger promises over a store. Each takes one more line.
 //
 // A [Harness] says what a store lacks, and the suite prints what it skips. A store
 // that implements [posthouse.Watcher] or [posthouse.Checker] is tested as one.

@@ -1,34 +1,13 @@
 package storetest
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest/internal/model"
 )
-
-// foundGates returns what a query for open gates must find.
-func foundGates(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*posthouse.ThreadInfo) {
-	for _, info := range all {
-		for i := range info.Waiting {
-			if w := &info.Waiting[i]; q.Match(info) && q.MatchGate(w) && q.Behind(string(w.ID)) {
-				out = append(out, info.OfGate(w))
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b *posthouse.ThreadInfo) int {
-		if q.Descending {
-			a, b = b, a
-		}
-		return cmp.Compare(a.Waiting[0].ID, b.Waiting[0].ID)
-	})
-	if q.Limit > 0 && len(out) > q.Limit {
-		out = out[:q.Limit]
-	}
-	return out
-}
 
 // desks fills the store with n waiting threads and returns their summaries.
 func (t *T) desks(n int) (all []*posthouse.ThreadInfo) {
@@ -76,7 +55,7 @@ func gatesByID(t *T) {
 		queries = append(queries, q, down, some, behind, unknown, limited)
 	}
 	for _, q := range queries {
-		t.wantThreads(fmt.Sprintf("%+v", q), t.threads(q), found(all, q)...)
+		t.WantThreads(fmt.Sprintf("%+v", q), t.Threads(q), model.Threads(all, q)...)
 	}
 }
 
@@ -103,7 +82,7 @@ func gatePages(t *T) {
 		}
 		var got []posthouse.ID
 		for q.Limit = 4; ; q.After = string(got[len(got)-1]) {
-			page := t.threads(q)
+			page := t.Threads(q)
 			for _, info := range page {
 				got = append(got, info.Waiting[0].ID)
 			}
@@ -144,7 +123,7 @@ func gatesLeave(t *T) {
 		t.Helper()
 		for _, q := range []posthouse.ThreadQuery{{}, {People: true}, {Person: "alice", People: true}, {Person: "bob", People: true}, {Thread: "t1"}, {Descending: true}} {
 			q.Gates = true
-			t.wantThreads(fmt.Sprintf("after %s: %+v", after, q), t.threads(q), found([]*posthouse.ThreadInfo{l.Info, other.Info}, q)...)
+			t.WantThreads(fmt.Sprintf("after %s: %+v", after, q), t.Threads(q), model.Threads([]*posthouse.ThreadInfo{l.Info, other.Info}, q)...)
 		}
 	}
 	t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(ids[0], time.Time{}), l.Gate(ids[1], time.Time{}), l.Gate(ids[2], time.Time{}))

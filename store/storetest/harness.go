@@ -81,7 +81,7 @@ func Cases() []Case {
 	return slices.Concat(
 		appendCases(), bulkCases(), idCases(), readCases(), listCases(), threadCases(), activityCases(),
 		slotCases(), nameCases(), removeCases(), watchCases(), boundaryCases(), lifecycleCases(),
-		machineCases(), raceCases(), linearCases(), reopenCases(),
+		reopenCases(),
 	)
 }
 
@@ -91,7 +91,7 @@ func Cases() []Case {
 func Run[R Runner[R]](t R, h Harness) { RunCases(t, h, Cases()) }
 
 // RunCases runs the caller's own cases as Run does: each as a subtest, on a store of its
-// own. Package ledgertest uses it.
+// own. Packages stresstest, lineartest and ledgertest use it.
 func RunCases[R Runner[R]](t R, h Harness, cases []Case) {
 	if h.Open == nil {
 		t.Fatal("storetest: Harness.Open is not set")

@@ -38,11 +38,11 @@ func idsFind(t *T) {
 	t.mustAppend(l, l.Step("a", []byte("a")))
 	e := t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(gate, t.Builder.Now()))
 	h := headers(e)[0]
-	t.wantPlace(h.ID, "t1", 2)
-	t.wantPlace(gate, "t1", 2)
+	t.WantPlace(h.ID, "t1", 2)
+	t.WantPlace(gate, "t1", 2)
 	unknown, _ := t.Builder.ID()
-	t.wantPlace(unknown, "", 0)
-	t.wantPlace("t1", "", 0) // a thread's name is no id
+	t.WantPlace(unknown, "", 0)
+	t.WantPlace("t1", "", 0) // a thread's name is no id
 }
 
 func idsTaken(t *T) {
@@ -65,8 +65,8 @@ func idsTaken(t *T) {
 			t.mustAppend(m, m.Step("a", []byte("a"))) // the same again, in a thread that is there
 		}
 	}
-	t.wantPlace(h.ID, "t1", 1)
-	t.wantPlace(gate, "t1", 1)
+	t.WantPlace(h.ID, "t1", 1)
+	t.WantPlace(gate, "t1", 1)
 }
 
 func idsReplace(t *T) {
@@ -76,21 +76,21 @@ func idsReplace(t *T) {
 
 	again := posthouse.Header{ID: h.ID, Order: h.Order, Labels: map[string]string{"v": "2"}}
 	t.WantCode("the id again", t.Store.Append(t.ctx, l.Next(l.Checkpoint(again, "two"))), posthouse.CodeExists)
-	t.wantPlace(h.ID, "t1", 1)
+	t.WantPlace(h.ID, "t1", 1)
 
 	again.Revision = 1
 	revised := t.checkpoint(l, again, "two")
-	t.wantPlace(h.ID, "t1", 3)
-	t.wantHeaders("List of the thread, by sequence", t.list(posthouse.Query{Thread: "t1"}), next, revised)
-	t.wantHeaders("List, by order key", t.list(posthouse.Query{}), revised, next)
-	t.wantHeaders("List of the old label", t.list(posthouse.Query{Label: "v", LabelValue: "1"}))
+	t.WantPlace(h.ID, "t1", 3)
+	t.WantHeaders("List of the thread, by sequence", t.List(posthouse.Query{Thread: "t1"}), next, revised)
+	t.WantHeaders("List, by order key", t.List(posthouse.Query{}), revised, next)
+	t.WantHeaders("List of the old label", t.List(posthouse.Query{Label: "v", LabelValue: "1"}))
 	if got := t.Read("t1", posthouse.Range{Seqs: []uint64{1}}); len(got) != 1 || string(got[0].Bodies[0]) != "one" {
 		t.Error("the earlier revision is not readable any more")
 	}
 
 	fresh := posthouse.Header{Revision: 1} // not there yet
 	first := t.checkpoint(l, fresh, "fresh")
-	t.wantPlace(first.ID, "t1", 4)
+	t.WantPlace(first.ID, "t1", 4)
 }
 
 func idsDrop(t *T) {
@@ -104,21 +104,21 @@ func idsDrop(t *T) {
 	unknown, _ := t.Builder.ID()
 
 	t.mustAppend(l, l.Removal(gone.ID, gate, unknown))
-	t.wantPlace(gone.ID, "", 0) // it does not fall back to the earlier revision
-	t.wantPlace(gate, "", 0)
-	t.wantPlace(kept.ID, "t1", 2)
-	t.wantHeaders("List", t.list(posthouse.Query{}), kept, theirs)
-	t.wantHeaders("List of the thread", t.list(posthouse.Query{Thread: "t1"}), kept)
+	t.WantPlace(gone.ID, "", 0) // it does not fall back to the earlier revision
+	t.WantPlace(gate, "", 0)
+	t.WantPlace(kept.ID, "t1", 2)
+	t.WantHeaders("List", t.List(posthouse.Query{}), kept, theirs)
+	t.WantHeaders("List of the thread", t.List(posthouse.Query{Thread: "t1"}), kept)
 	if got := t.Read("t1", posthouse.Range{}); len(got) != 4 || string(got[2].Bodies[0]) != "x2" {
 		t.Errorf("entries went with the id: %v", seqs(got))
 	}
 
 	moved := t.checkpoint(m, posthouse.Header{ID: revised.ID, Order: revised.Order}, "elsewhere")
 	t.mustAppend(l, l.Gate(gate, t.Builder.Now()))
-	t.wantPlace(moved.ID, "t2", 2)
-	t.wantPlace(gate, "t1", 5)
+	t.WantPlace(moved.ID, "t2", 2)
+	t.WantPlace(gate, "t1", 5)
 	t.mustAppend(l, l.Removal(moved.ID)) // another thread's now: not this thread's to drop
-	t.wantPlace(moved.ID, "t2", 2)
+	t.WantPlace(moved.ID, "t2", 2)
 }
 
 // oddNames are valid and easy to mix up.
@@ -138,18 +138,18 @@ func idsOdd(t *T) {
 		want[name] = t.checkpoint(l, posthouse.Header{ID: posthouse.ID(name), Coordination: "of-" + name[:min(len(name), 100)], Agent: name}, "state of "+name)
 	}
 	for _, name := range oddNames {
-		t.wantPlace(posthouse.ID(name), name, 1)
+		t.WantPlace(posthouse.ID(name), name, 1)
 		got := t.Read(name, posthouse.Range{})
 		if len(got) != 1 || string(got[0].Bodies[0]) != "state of "+name {
 			t.Errorf("thread %q does not have its one entry", name)
 		}
-		t.wantHeaders("List of thread "+name, t.list(posthouse.Query{Thread: name}), want[name])
-		t.wantHeaders("List of agent "+name, t.list(posthouse.Query{Agent: name}), want[name])
-		if got := threadNames(t.threads(posthouse.ThreadQuery{Thread: name})); len(got) != 1 || got[0] != name {
+		t.WantHeaders("List of thread "+name, t.List(posthouse.Query{Thread: name}), want[name])
+		t.WantHeaders("List of agent "+name, t.List(posthouse.Query{Agent: name}), want[name])
+		if got := threadNames(t.Threads(posthouse.ThreadQuery{Thread: name})); len(got) != 1 || got[0] != name {
 			t.Errorf("Threads of %q: got %q", name, got)
 		}
 	}
-	if n := len(t.threads(posthouse.ThreadQuery{})); n != len(oddNames) {
+	if n := len(t.Threads(posthouse.ThreadQuery{})); n != len(oddNames) {
 		t.Errorf("there are %d threads, want %d", n, len(oddNames))
 	}
 }

@@ -39,19 +39,19 @@ func (t *T) calls(ctx context.Context, s posthouse.Store) map[string]error {
 	errs := map[string]error{}
 	key := posthouse.SlotKey{Thread: "calls", Step: "s"}
 	errs["Append"] = s.Append(ctx, l.Next(l.Checkpoint(posthouse.Header{}, "x")))
-	_, errs["Read"] = collect(t, s.Read(ctx, "t1", posthouse.Range{}))
-	_, errs["Read of an unknown thread"] = collect(t, s.Read(ctx, "nobody", posthouse.Range{}))
+	_, errs["Read"] = Collect(t, s.Read(ctx, "t1", posthouse.Range{}))
+	_, errs["Read of an unknown thread"] = Collect(t, s.Read(ctx, "nobody", posthouse.Range{}))
 	_, errs["Find"] = s.Find(ctx, "x")
-	_, errs["List"] = collect(t, s.List(ctx, posthouse.Query{}))
-	_, errs["List of a thread"] = collect(t, s.List(ctx, posthouse.Query{Thread: "t1"}))
-	_, errs["Threads"] = collect(t, s.Threads(ctx, posthouse.ThreadQuery{}))
-	_, errs["Threads by due time"] = collect(t, s.Threads(ctx, posthouse.ThreadQuery{DueBefore: 1}))
+	_, errs["List"] = Collect(t, s.List(ctx, posthouse.Query{}))
+	_, errs["List of a thread"] = Collect(t, s.List(ctx, posthouse.Query{Thread: "t1"}))
+	_, errs["Threads"] = Collect(t, s.Threads(ctx, posthouse.ThreadQuery{}))
+	_, errs["Threads by due time"] = Collect(t, s.Threads(ctx, posthouse.ThreadQuery{DueBefore: 1}))
 	_, errs["Slot get"] = s.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotGet})
 	_, errs["Slot put"] = s.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut})
 	_, errs["Slot delete"] = s.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
 	_, errs["Remove"] = s.Remove(ctx, posthouse.Removal{Thread: "t1", All: true})
 	if w, ok := s.(posthouse.Watcher); ok {
-		_, errs["Watch"] = collect(t, w.Watch(ctx, ""))
+		_, errs["Watch"] = Collect(t, w.Watch(ctx, ""))
 	}
 	if c, ok := s.(posthouse.Checker); ok {
 		for err := range c.Check(ctx) {
@@ -85,7 +85,7 @@ func closeBusy(t *T) {
 				}
 				l.Took(b)
 				appended.Add(1)
-				if _, err := collect(t, s.Read(t.ctx, l.Info.Thread, posthouse.Range{Reverse: true, Limit: 2})); err != nil {
+				if _, err := Collect(t, s.Read(t.ctx, l.Info.Thread, posthouse.Range{Reverse: true, Limit: 2})); err != nil {
 					t.WantCode("Read", err, posthouse.CodeClosed)
 					return
 				}
@@ -134,5 +134,5 @@ func cancelDuring(t *T) {
 		es = append(es, b.Entry)
 	}
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es)
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
 }

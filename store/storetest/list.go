@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest/internal/model"
 )
 
 func listCases() []Case {
@@ -88,39 +89,6 @@ func (t *T) archive(n int) (hs []*posthouse.Header) {
 	return hs
 }
 
-// listed returns what a query must find.
-func listed(hs []*posthouse.Header, q posthouse.Query) (out []*posthouse.Header) {
-	for _, h := range hs {
-		if q.Match(h) {
-			out = append(out, h)
-		}
-	}
-	place := func(k posthouse.OrderKey, seq uint64) string {
-		if q.Thread != "" {
-			k = posthouse.OrderKey{}
-		}
-		return fmt.Sprintf("%x %020d", k, seq)
-	}
-	slices.SortStableFunc(out, func(a, b *posthouse.Header) int {
-		return strings.Compare(place(a.Order, a.Seq), place(b.Order, b.Seq))
-	})
-	if q.Descending {
-		slices.Reverse(out)
-	}
-	if q.After != "" {
-		key, seq, err := posthouse.ParseCursor(q.After)
-		must(err)
-		out = slices.DeleteFunc(out, func(h *posthouse.Header) bool {
-			c := strings.Compare(place(h.Order, h.Seq), place(key, seq))
-			return c == 0 || c < 0 != q.Descending
-		})
-	}
-	if q.Limit > 0 && len(out) > q.Limit {
-		out = out[:q.Limit]
-	}
-	return out
-}
-
 func listFilters(t *T) {
 	start := posthouse.Millis(t.Builder.Now().UnixMilli())
 	hs := t.archive(80)
@@ -142,7 +110,7 @@ func listFilters(t *T) {
 	}
 	for _, q := range queries {
 		for _, q.Descending = range []bool{false, true} {
-			t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), listed(hs, q)...)
+			t.WantHeaders(fmt.Sprintf("%+v", q), t.List(q), model.Headers(hs, q)...)
 		}
 	}
 }
@@ -161,7 +129,7 @@ func listOrder(t *T) {
 		hs = append(hs, t.checkpoint(l, h, "x"))
 	}
 	for _, q := range []posthouse.Query{{}, {Descending: true}, {Descending: true, Limit: 5}} {
-		t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), listed(hs, q)...)
+		t.WantHeaders(fmt.Sprintf("%+v", q), t.List(q), model.Headers(hs, q)...)
 	}
 }
 
@@ -178,9 +146,9 @@ func listSharedKey(t *T) {
 		}
 	}
 	for _, q := range []posthouse.Query{{}, {Descending: true}, {Node: "shared"}, {Node: "shared", Descending: true}} {
-		want := listed(hs, q)
+		want := model.Headers(hs, q)
 		for size := 1; size < 6; size++ {
-			t.wantHeaders(fmt.Sprintf("%+v by %d", q, size), t.pages(q, size, func() {}), want...)
+			t.WantHeaders(fmt.Sprintf("%+v by %d", q, size), t.pages(q, size, func() {}), want...)
 		}
 	}
 }
@@ -200,7 +168,7 @@ func listThreadOrder(t *T) {
 	}
 	for _, q := range []posthouse.Query{{}, {Descending: true}, {Limit: 4}, {After: hs[11].Cursor()}, {After: hs[11].Cursor(), Descending: true}} {
 		q.Thread = "t1"
-		t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), listed(hs, q)...)
+		t.WantHeaders(fmt.Sprintf("%+v", q), t.List(q), model.Headers(hs, q)...)
 	}
 }
 
@@ -208,7 +176,7 @@ func listThreadOrder(t *T) {
 func (t *T) pages(q posthouse.Query, size int, between func()) (hs []*posthouse.Header) {
 	t.Helper()
 	for q.Limit = size; ; q.After = hs[len(hs)-1].Cursor() {
-		page := t.list(q)
+		page := t.List(q)
 		if len(page) > size || len(hs) > 20_000 || len(page) > 0 && page[len(page)-1].Cursor() == q.After {
 			t.Fatalf("%+v: after %d checkpoints, a page of %d leads nowhere", q, len(hs), len(page))
 		}
@@ -224,7 +192,7 @@ func listPages(t *T) {
 	for _, size := range []int{1, 7, 60} {
 		for _, q := range []posthouse.Query{{}, {Thread: "t2"}, {Coordination: "desk"}, {Agent: "x"}, {Label: "n", LabelValue: "3"}, {Thread: "t2", From: 3, To: 9}} {
 			for _, q.Descending = range []bool{false, true} {
-				t.wantHeaders(fmt.Sprintf("%+v by %d", q, size), t.pages(q, size, func() {}), listed(hs, q)...)
+				t.WantHeaders(fmt.Sprintf("%+v by %d", q, size), t.pages(q, size, func() {}), model.Headers(hs, q)...)
 			}
 		}
 	}
@@ -235,8 +203,8 @@ func listWhileAppending(t *T) {
 		for _, q.Descending = range []bool{false, true} {
 			t.Store = t.Fresh()
 			hs := t.archive(40)
-			before := listed(hs, q)
-			l := t.Builder.Resume(t.threads(posthouse.ThreadQuery{Thread: "t1"})[0])
+			before := model.Headers(hs, q)
+			l := t.Builder.Resume(t.Threads(posthouse.ThreadQuery{Thread: "t1"})[0])
 			got := t.pages(q, 3, func() {
 				for range 2 { // slower than the pages: they reach the end
 					t.checkpoint(l, posthouse.Header{Coordination: "desk"}, "late")
@@ -280,11 +248,11 @@ func listSameMillisecond(t *T) {
 		})
 	}
 	wg.Wait()
-	if got := ids(t.list(posthouse.Query{})); !slices.Equal(got, want) {
+	if got := ids(t.List(posthouse.Query{})); !slices.Equal(got, want) {
 		t.Errorf("ascending: got %d of %d, first difference at %d", len(got), len(want), firstDiff(got, want))
 	}
 	slices.Reverse(want)
-	if got := ids(t.list(posthouse.Query{Descending: true})); !slices.Equal(got, want) {
+	if got := ids(t.List(posthouse.Query{Descending: true})); !slices.Equal(got, want) {
 		t.Errorf("descending: got %d of %d, first difference at %d", len(got), len(want), firstDiff(got, want))
 	}
 	if got := ids(t.pages(posthouse.Query{Descending: true}, 999, func() {})); !slices.Equal(got, want) {
@@ -314,9 +282,9 @@ func listNewest(t *T) {
 		{}, {Thread: "t1"}, {Coordination: "t1"}, {Agent: "a"}, {Status: posthouse.StatusWaiting}, {Label: "n", LabelValue: "9"}, {Branch: "main"},
 	} {
 		q.Descending, q.Limit = true, 1
-		t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), newest)
+		t.WantHeaders(fmt.Sprintf("%+v", q), t.List(q), newest)
 	}
-	if n := len(t.list(posthouse.Query{Thread: "t1", Descending: true, Limit: 300})); n != 300 {
+	if n := len(t.List(posthouse.Query{Thread: "t1", Descending: true, Limit: 300})); n != 300 {
 		t.Errorf("a limit of 300 gave %d", n)
 	}
 }
@@ -330,14 +298,14 @@ func listReplaced(t *T) {
 			ID: a.ID, Order: a.Order, Revision: i + 1, Agent: "new", Coordination: "c2", Status: posthouse.StatusDone,
 		}, "a again")
 	}
-	t.wantHeaders("List", t.list(posthouse.Query{}), a, b)
-	t.wantHeaders("newest first", t.list(posthouse.Query{Descending: true}), b, a)
-	t.wantHeaders("of the thread", t.list(posthouse.Query{Thread: "t1"}), b, a)
-	t.wantHeaders("of the new agent", t.list(posthouse.Query{Agent: "new"}), a)
-	t.wantHeaders("of the old agent", t.list(posthouse.Query{Agent: "old"}))
-	t.wantHeaders("of the new coordination", t.list(posthouse.Query{Coordination: "c2"}), a)
-	t.wantHeaders("of the old coordination", t.list(posthouse.Query{Coordination: "c1"}))
-	t.wantHeaders("by pages", t.pages(posthouse.Query{}, 1, func() {}), a, b)
+	t.WantHeaders("List", t.List(posthouse.Query{}), a, b)
+	t.WantHeaders("newest first", t.List(posthouse.Query{Descending: true}), b, a)
+	t.WantHeaders("of the thread", t.List(posthouse.Query{Thread: "t1"}), b, a)
+	t.WantHeaders("of the new agent", t.List(posthouse.Query{Agent: "new"}), a)
+	t.WantHeaders("of the old agent", t.List(posthouse.Query{Agent: "old"}))
+	t.WantHeaders("of the new coordination", t.List(posthouse.Query{Coordination: "c2"}), a)
+	t.WantHeaders("of the old coordination", t.List(posthouse.Query{Coordination: "c1"}))
+	t.WantHeaders("by pages", t.pages(posthouse.Query{}, 1, func() {}), a, b)
 }
 
 func listBadCursor(t *T) {
@@ -345,7 +313,7 @@ func listBadCursor(t *T) {
 	h := t.checkpoint(l, posthouse.Header{}, "x")
 	for _, cursor := range []string{"x", "1", h.Cursor() + "0x", strings.Repeat("0", 31) + "-1", strings.Repeat("0", 32), "' OR 1=1 --", h.Cursor()[1:]} {
 		for _, q := range []posthouse.Query{{After: cursor}, {After: cursor, Thread: "t1"}} {
-			got, err := collect(t, t.Store.List(t.ctx, q))
+			got, err := Collect(t, t.Store.List(t.ctx, q))
 			if t.WantCode(fmt.Sprintf("%+v", q), err, posthouse.CodeInvalid); len(got) > 0 {
 				t.Errorf("%+v: got %d checkpoints", q, len(got))
 			}

@@ -10,29 +10,30 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest/internal/model"
 )
 
 // A mutant is the model with one fault, which a case of the suite must catch.
 type mutant struct {
 	fault  string
 	caught string // by this case
-	store  func(m *Model) posthouse.Store
+	store  func(m *model.Store) posthouse.Store
 }
 
 var mutants = []mutant{
-	{"keeps the caller's entry", "boundary/what was handed in belongs to the caller again", func(m *Model) posthouse.Store {
+	{"keeps the caller's entry", "boundary/what was handed in belongs to the caller again", func(m *model.Store) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
 			err := m.Append(context.Background(), b)
-			if t := m.thread(b.Entry.Thread); err == nil && t != nil {
-				t.entries[len(t.entries)-1] = b.Entry
+			if t := m.Log(b.Entry.Thread); err == nil && t != nil {
+				t.Entries[len(t.Entries)-1] = b.Entry
 			}
 			return err
 		}}
 	}},
-	{"hands out its own headers", "boundary/what was handed out belongs to the caller", func(m *Model) posthouse.Store {
-		return listMutant{m, func(posthouse.Query) []*posthouse.Header { return m.headers() }}
+	{"hands out its own headers", "boundary/what was handed out belongs to the caller", func(m *model.Store) posthouse.Store {
+		return listMutant{m, func(posthouse.Query) []*posthouse.Header { return headersOf(m) }}
 	}},
-	{"does not say where the log ends", "append/a conflict carries the tail", func(m *Model) posthouse.Store {
+	{"does not say where the log ends", "append/a conflict carries the tail", func(m *model.Store) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
 			err := m.Append(context.Background(), b)
 			if isCode(err, posthouse.CodeConflict) {
@@ -41,21 +42,21 @@ var mutants = []mutant{
 			return err
 		}}
 	}},
-	{"takes an entry again for another", "append/the same entry again is success", func(m *Model) posthouse.Store {
+	{"takes an entry again for another", "append/the same entry again is success", func(m *model.Store) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
-			if t := m.thread(b.Entry.Thread); t != nil && t.info.Tail.Seq >= b.Entry.Seq {
+			if t := m.Log(b.Entry.Thread); t != nil && t.Info.Tail.Seq >= b.Entry.Seq {
 				return posthouse.ErrConflict
 			}
 			return m.Append(context.Background(), b)
 		}}
 	}},
-	{"drops before it knows", "append/all or nothing", func(m *Model) posthouse.Store {
+	{"drops before it knows", "append/all or nothing", func(m *model.Store) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
-			m.unindex(func(id modelID) bool { return slices.Contains(b.Drop, id.id) })
+			m.Unindex(func(id model.ID) bool { return slices.Contains(b.Drop, id.ID) })
 			return m.Append(context.Background(), b)
 		}}
 	}},
-	{"leaves the beginning of a bulk that it refuses", "bulk/all or nothing", func(m *Model) posthouse.Store {
+	{"leaves the beginning of a bulk that it refuses", "bulk/all or nothing", func(m *model.Store) posthouse.Store {
 		return bulkMutant{m, func(bs []*posthouse.Batch) error {
 			for _, b := range bs {
 				if err := m.Append(context.Background(), b); err != nil {
@@ -65,44 +66,44 @@ var mutants = []mutant{
 			return nil
 		}}
 	}},
-	{"keeps the first summary of a bulk", "bulk/entries come as if one by one", func(m *Model) posthouse.Store {
+	{"keeps the first summary of a bulk", "bulk/entries come as if one by one", func(m *model.Store) posthouse.Store {
 		return bulkMutant{m, func(bs []*posthouse.Batch) error {
 			err := m.AppendAll(context.Background(), bs)
 			if err == nil && len(bs) > 1 {
-				m.thread(bs[0].Entry.Thread).info = bs[0].Thread
+				m.Log(bs[0].Entry.Thread).Info = bs[0].Thread
 			}
 			return err
 		}}
 	}},
-	{"takes a bulk again for another", "bulk/the same entries again are success", func(m *Model) posthouse.Store {
+	{"takes a bulk again for another", "bulk/the same entries again are success", func(m *model.Store) posthouse.Store {
 		return bulkMutant{m, func(bs []*posthouse.Batch) error {
-			if t := m.thread(bs[0].Entry.Thread); t != nil && t.info.Tail != bs[0].After {
-				tail := t.info.Tail
+			if t := m.Log(bs[0].Entry.Thread); t != nil && t.Info.Tail != bs[0].After {
+				tail := t.Info.Tail
 				return &posthouse.Error{Code: posthouse.CodeConflict, Tail: &tail}
 			}
 			return m.AppendAll(context.Background(), bs)
 		}}
 	}},
-	{"compares no hash", "append/other content at a taken place is a conflict", func(m *Model) posthouse.Store {
+	{"compares no hash", "append/other content at a taken place is a conflict", func(m *model.Store) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
-			if t := m.thread(b.Entry.Thread); t != nil && t.info.Tail.Seq >= b.Entry.Seq {
+			if t := m.Log(b.Entry.Thread); t != nil && t.Info.Tail.Seq >= b.Entry.Seq {
 				return nil
 			}
 			return m.Append(context.Background(), b)
 		}}
 	}},
-	{"lets another thread take an id", "ids/an id of another thread is taken", func(m *Model) posthouse.Store {
+	{"lets another thread take an id", "ids/an id of another thread is taken", func(m *model.Store) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
 			for _, id := range b.IDs {
-				m.unindex(func(have modelID) bool { return have.id == id.ID && have.ref.Thread != b.Entry.Thread })
+				m.Unindex(func(have model.ID) bool { return have.ID == id.ID && have.Ref.Thread != b.Entry.Thread })
 			}
 			return m.Append(context.Background(), b)
 		}}
 	}},
-	{"reads bodies when asked for headers", "read/headers only", func(m *Model) posthouse.Store {
+	{"reads bodies when asked for headers", "read/headers only", func(m *model.Store) posthouse.Store {
 		return readMutant{m, func(r posthouse.Range) posthouse.Range { r.Headers = false; return r }}
 	}},
-	{"counts the limit from the start", "read/ranges", func(m *Model) posthouse.Store {
+	{"counts the limit from the start", "read/ranges", func(m *model.Store) posthouse.Store {
 		return readMutant{m, func(r posthouse.Range) posthouse.Range {
 			if r.Limit > 0 && r.Reverse {
 				r.To, r.Limit = max(r.From, 1)+uint64(r.Limit)-1, 0
@@ -110,62 +111,62 @@ var mutants = []mutant{
 			return r
 		}}
 	}},
-	{"lists in the order of appending", "list/order across threads is the order key", func(m *Model) posthouse.Store {
+	{"lists in the order of appending", "list/order across threads is the order key", func(m *model.Store) posthouse.Store {
 		return listMutant{m, func(q posthouse.Query) []*posthouse.Header {
-			return slices.DeleteFunc(m.headers(), func(h *posthouse.Header) bool { return !q.Match(h) })
+			return slices.DeleteFunc(headersOf(m), func(h *posthouse.Header) bool { return !q.Match(h) })
 		}}
 	}},
-	{"lists a thread by order key", "list/order within a thread is the sequence", func(m *Model) posthouse.Store {
+	{"lists a thread by order key", "list/order within a thread is the sequence", func(m *model.Store) posthouse.Store {
 		return listMutant{m, func(q posthouse.Query) []*posthouse.Header {
-			hs := slices.DeleteFunc(m.headers(), func(h *posthouse.Header) bool { return !q.Match(h) })
+			hs := slices.DeleteFunc(headersOf(m), func(h *posthouse.Header) bool { return !q.Match(h) })
 			q.Thread = ""
-			return listed(hs, q)
+			return model.Headers(hs, q)
 		}}
 	}},
-	{"repeats the cursor's own", "list/pages show each checkpoint once", func(m *Model) posthouse.Store {
+	{"repeats the cursor's own", "list/pages show each checkpoint once", func(m *model.Store) posthouse.Store {
 		return listMutant{m, func(q posthouse.Query) []*posthouse.Header {
 			after, limit := q.After, q.Limit
 			q.After, q.Limit = "", 0
-			hs := listed(m.headers(), q)
+			hs := model.Headers(headersOf(m), q)
 			i := max(0, slices.IndexFunc(hs, func(h *posthouse.Header) bool { return h.Cursor() == after }))
 			return hs[i:min(len(hs), i+limit)]
 		}}
 	}},
-	{"limits before it turns round", "list/newest first with a limit shows the newest", func(m *Model) posthouse.Store {
+	{"limits before it turns round", "list/newest first with a limit shows the newest", func(m *model.Store) posthouse.Store {
 		return listMutant{m, func(q posthouse.Query) []*posthouse.Header {
 			q.Descending = false
-			return listed(m.headers(), q)
+			return model.Headers(headersOf(m), q)
 		}}
 	}},
-	{"forgets a label's case", "list/each filter", func(m *Model) posthouse.Store {
+	{"forgets a label's case", "list/each filter", func(m *model.Store) posthouse.Store {
 		return listMutant{m, func(q posthouse.Query) []*posthouse.Header {
 			q.Label = strings.ToLower(q.Label)
-			return listed(m.headers(), q)
+			return model.Headers(headersOf(m), q)
 		}}
 	}},
-	{"takes a prefix for a pattern", "threads/a prefix is bytes, not a pattern", func(m *Model) posthouse.Store {
+	{"takes a prefix for a pattern", "threads/a prefix is bytes, not a pattern", func(m *model.Store) posthouse.Store {
 		return threadsMutant{m, func(q posthouse.ThreadQuery) posthouse.ThreadQuery {
 			q.Prefix = strings.TrimSuffix(q.Prefix, "_")
 			return q
 		}}
 	}},
-	{"forgets what was active", "threads/the newest activity comes first", func(m *Model) posthouse.Store {
+	{"forgets what was active", "threads/the newest activity comes first", func(m *model.Store) posthouse.Store {
 		return threadsMutant{m, func(q posthouse.ThreadQuery) posthouse.ThreadQuery { q.Newest = false; return q }}
 	}},
-	{"forgets when things are due", "threads/due ones come by due time", func(m *Model) posthouse.Store {
+	{"forgets when things are due", "threads/due ones come by due time", func(m *model.Store) posthouse.Store {
 		return threadsMutant{m, func(q posthouse.ThreadQuery) posthouse.ThreadQuery { q.DueBefore = 0; return q }}
 	}},
-	{"starts revisions anew", "slots/revisions grow across deletes", func(m *Model) posthouse.Store {
-		return slotMutant{m, func(op posthouse.SlotOp, s *modelSlot) {
+	{"starts revisions anew", "slots/revisions grow across deletes", func(m *model.Store) posthouse.Store {
+		return slotMutant{m, func(op posthouse.SlotOp, s *model.Slot) {
 			if op.Verb == posthouse.SlotDelete {
 				s.Revision = 0
 			}
 		}}
 	}},
-	{"forgets fences", "slots/a fence keeps older writers out", func(m *Model) posthouse.Store {
-		return slotMutant{m, func(op posthouse.SlotOp, s *modelSlot) { s.Fence = op.Fence }}
+	{"forgets fences", "slots/a fence keeps older writers out", func(m *model.Store) posthouse.Store {
+		return slotMutant{m, func(op posthouse.SlotOp, s *model.Slot) { s.Fence = op.Fence }}
 	}},
-	{"keeps a removed thread's slots", "slots/lie beside the log", func(m *Model) posthouse.Store {
+	{"keeps a removed thread's slots", "slots/lie beside the log", func(m *model.Store) posthouse.Store {
 		return removeMutant{m, func(r posthouse.Removal) posthouse.Removal {
 			if r.All {
 				r.Below, r.All = 1<<60, false
@@ -173,7 +174,7 @@ var mutants = []mutant{
 			return r
 		}}
 	}},
-	{"removes a body too many", "remove/bodies go, their headers stay", func(m *Model) posthouse.Store {
+	{"removes a body too many", "remove/bodies go, their headers stay", func(m *model.Store) posthouse.Store {
 		return removeMutant{m, func(r posthouse.Removal) posthouse.Removal {
 			for _, b := range r.Bodies {
 				r.Bodies = append(r.Bodies, posthouse.BodyRef{Seq: b.Seq, Record: 2})
@@ -181,7 +182,7 @@ var mutants = []mutant{
 			return r
 		}}
 	}},
-	{"removes the floor too", "remove/entries below a sequence number", func(m *Model) posthouse.Store {
+	{"removes the floor too", "remove/entries below a sequence number", func(m *model.Store) posthouse.Store {
 		return removeMutant{m, func(r posthouse.Removal) posthouse.Removal {
 			if r.Below > 0 {
 				r.Below++
@@ -189,82 +190,46 @@ var mutants = []mutant{
 			return r
 		}}
 	}},
-	{"works on after Close", "close/later calls fail with ErrClosed", func(m *Model) posthouse.Store { return openMutant{m} }},
-	{"does not look at the context", "cancel/a cancelled context stops each call", func(m *Model) posthouse.Store {
+	{"works on after Close", "close/later calls fail with ErrClosed", func(m *model.Store) posthouse.Store { return openMutant{m} }},
+	{"does not look at the context", "cancel/a cancelled context stops each call", func(m *model.Store) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error { return m.Append(context.Background(), b) }}
-	}},
-	{"fails the append behind a refused one", "race/a refusal is of one append", func(m *Model) posthouse.Store {
-		var mu sync.Mutex
-		var refused error
-		return appendMutant{m, func(b *posthouse.Batch) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if err := refused; err != nil {
-				refused = nil
-				return err
-			}
-			refused = m.Append(context.Background(), b)
-			return refused
-		}}
-	}},
-	{"compares and appends in two steps", "race/one winner at each position", func(m *Model) posthouse.Store {
-		return appendMutant{m, func(b *posthouse.Batch) error {
-			if err := m.Append(context.Background(), b); !isCode(err, posthouse.CodeConflict) || b.After.Seq == 0 {
-				return err
-			}
-			return nil
-		}}
-	}},
-	{"loses what was acknowledged", "race/parallel threads lose nothing", func(m *Model) posthouse.Store {
-		return appendMutant{m, func(b *posthouse.Batch) error {
-			if b.Entry.Seq == 100 {
-				return nil
-			}
-			return m.Append(context.Background(), b)
-		}}
-	}},
-	{"forgets to turn lists round", "machine/any history gives what the model gives", func(m *Model) posthouse.Store {
-		return listMutant{m, func(q posthouse.Query) []*posthouse.Header {
-			q.Descending = false
-			return listed(m.headers(), q)
-		}}
 	}},
 }
 
-func (m *Model) headers() (hs []*posthouse.Header) {
-	for _, id := range m.ids {
-		if id.header != nil {
-			hs = append(hs, id.header)
+func headersOf(m *model.Store) (hs []*posthouse.Header) {
+	for _, id := range m.IDs {
+		if id.Header != nil {
+			hs = append(hs, id.Header)
 		}
 	}
 	return hs
 }
 
 type bulkMutant struct {
-	*Model
+	*model.Store
 	appendAll func([]*posthouse.Batch) error
 }
 
 func (s bulkMutant) AppendAll(_ context.Context, bs []*posthouse.Batch) error { return s.appendAll(bs) }
 
 type appendMutant struct {
-	*Model
+	*model.Store
 	append func(*posthouse.Batch) error
 }
 
 func (s appendMutant) Append(_ context.Context, b *posthouse.Batch) error { return s.append(b) }
 
 type readMutant struct {
-	*Model
+	*model.Store
 	change func(posthouse.Range) posthouse.Range
 }
 
 func (s readMutant) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
-	return s.Model.Read(ctx, thread, s.change(r))
+	return s.Store.Read(ctx, thread, s.change(r))
 }
 
 type listMutant struct {
-	*Model
+	*model.Store
 	list func(posthouse.Query) []*posthouse.Header
 }
 
@@ -279,37 +244,37 @@ func (s listMutant) List(_ context.Context, q posthouse.Query) iter.Seq2[*postho
 }
 
 type threadsMutant struct {
-	*Model
+	*model.Store
 	change func(posthouse.ThreadQuery) posthouse.ThreadQuery
 }
 
 func (s threadsMutant) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
-	return s.Model.Threads(ctx, s.change(q))
+	return s.Store.Threads(ctx, s.change(q))
 }
 
 type slotMutant struct {
-	*Model
-	spoil func(posthouse.SlotOp, *modelSlot)
+	*model.Store
+	spoil func(posthouse.SlotOp, *model.Slot)
 }
 
 func (s slotMutant) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
-	slot, err := s.Model.Slot(ctx, key, op)
+	slot, err := s.Store.Slot(ctx, key, op)
 	if err == nil && op.Verb != posthouse.SlotGet {
-		s.spoil(op, s.slots[key])
+		s.spoil(op, s.Slotted[key])
 	}
 	return slot, err
 }
 
 type removeMutant struct {
-	*Model
+	*model.Store
 	change func(posthouse.Removal) posthouse.Removal
 }
 
 func (s removeMutant) Remove(ctx context.Context, r posthouse.Removal) (posthouse.Removed, error) {
-	return s.Model.Remove(ctx, s.change(r))
+	return s.Store.Remove(ctx, s.change(r))
 }
 
-type openMutant struct{ *Model }
+type openMutant struct{ *model.Store }
 
 func (openMutant) Close() error { return nil }
 
@@ -317,7 +282,7 @@ func TestTheSuiteCatchesEachMutant(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.fault, func(t *testing.T) {
 			t.Parallel()
-			h := Harness{Open: func(TB, string) posthouse.Store { return m.store(NewModel()) }}
+			h := Harness{Open: func(TB, string) posthouse.Store { return m.store(model.New()) }}
 			if !h.fails(t, m.caught) {
 				t.Errorf("a store that %s passes %q", m.fault, m.caught)
 			}
@@ -330,14 +295,14 @@ func TestTheSuiteCatchesEachMutant(t *testing.T) {
 // operation.
 func TestTheSuiteCatchesAStoreThatIsNotDurable(t *testing.T) {
 	var mu sync.Mutex
-	models := map[string]*Model{}
+	models := map[string]*model.Store{}
 	h := Harness{Durable: true, Open: func(_ TB, dir string) posthouse.Store {
 		mu.Lock()
 		defer mu.Unlock()
 		if models[dir] == nil {
-			models[dir] = NewModel()
+			models[dir] = model.New()
 		}
-		models[dir].closed = false
+		models[dir].Closed = false
 		return models[dir]
 	}}
 	if dir := os.Getenv(childEnv); dir != "" {
@@ -351,9 +316,9 @@ func TestTheSuiteCatchesAStoreThatIsNotDurable(t *testing.T) {
 		t.Error("a store that keeps everything within the process passes for durable")
 	}
 	forgetful := Harness{Durable: true, Open: func(t TB, dir string) posthouse.Store {
-		s := h.Open(t, dir).(*Model)
-		if n := len(s.ids); n > 0 {
-			s.ids = s.ids[:n-1]
+		s := h.Open(t, dir).(*model.Store)
+		if n := len(s.IDs); n > 0 {
+			s.IDs = s.IDs[:n-1]
 		}
 		return s
 	}}

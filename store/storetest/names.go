@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest/internal/model"
 )
 
 func nameCases() []Case {
@@ -67,21 +68,21 @@ func namesKept(t *T) {
 			{Label: name, LabelValue: names[len(names)-1-i]}, {Coordination: name, Agent: name, Node: name, Label: name, LabelValue: names[len(names)-1-i]},
 		} {
 			if q.Node != "" {
-				t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), meant(want, q)...)
+				t.WantHeaders(fmt.Sprintf("%+v", q), t.List(q), meant(want, q)...)
 			} else {
-				t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), want[name])
+				t.WantHeaders(fmt.Sprintf("%+v", q), t.List(q), want[name])
 			}
 		}
-		if infos := t.threads(posthouse.ThreadQuery{Thread: name}); len(infos) != 1 || infos[0].Thread != name || infos[0].Branches[0].Branch != name {
+		if infos := t.Threads(posthouse.ThreadQuery{Thread: name}); len(infos) != 1 || infos[0].Thread != name || infos[0].Branches[0].Branch != name {
 			t.Errorf("Threads of %q: got %q", name, threadNames(infos))
 		}
 	}
-	if n := len(t.list(posthouse.Query{})); n != len(names) {
+	if n := len(t.List(posthouse.Query{})); n != len(names) {
 		t.Errorf("%d checkpoints are listed, want %d", n, len(names))
 	}
 	_, err := t.Store.Remove(t.ctx, posthouse.Removal{Thread: "tenant/42", All: true})
 	t.OK(err)
-	if n := len(t.threads(posthouse.ThreadQuery{})); n != len(names)-1 {
+	if n := len(t.Threads(posthouse.ThreadQuery{})); n != len(names)-1 {
 		t.Errorf("removing one thread left %d of %d", n, len(names))
 	}
 }
@@ -115,14 +116,14 @@ func namesListed(t *T) {
 	}
 	for prefix := range prefixes {
 		for _, q := range []posthouse.ThreadQuery{{Prefix: prefix}, {Prefix: prefix, Descending: true}, {Prefix: prefix, Descending: true, Limit: 2}, {Prefix: prefix, Waiting: true}} {
-			t.wantThreads(fmt.Sprintf("%+q", fmt.Sprintf("%+v", q)), t.threads(q), found(all, q)...)
+			t.WantThreads(fmt.Sprintf("%+q", fmt.Sprintf("%+v", q)), t.Threads(q), model.Threads(all, q)...)
 		}
 	}
 	for _, q := range []posthouse.ThreadQuery{{}, {Descending: true}, {Waiting: true}, {Runnable: true, Descending: true}} {
-		want := threadNames(found(all, q))
+		want := threadNames(model.Threads(all, q))
 		var got []string
 		for q.Limit = 7; ; q.After = got[len(got)-1] {
-			page := threadNames(t.threads(q))
+			page := threadNames(t.Threads(q))
 			if got = append(got, page...); len(page) < 7 || len(got) > len(all) {
 				break
 			}
@@ -170,7 +171,7 @@ func namesNodes(t *T) {
 			hs = append(hs, at[w])
 		}
 		slices.SortFunc(hs, func(a, b *posthouse.Header) int { return int(a.Seq) - int(b.Seq) })
-		t.wantHeaders("of node "+want, t.list(posthouse.Query{Node: want}), hs...)
-		t.wantHeaders("of node "+want+" in the thread", t.list(posthouse.Query{Thread: "t", Node: want}), hs...)
+		t.WantHeaders("of node "+want, t.List(posthouse.Query{Node: want}), hs...)
+		t.WantHeaders("of node "+want+" in the thread", t.List(posthouse.Query{Thread: "t", Node: want}), hs...)
 	}
 }

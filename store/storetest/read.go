@@ -2,9 +2,9 @@ package storetest
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest/internal/model"
 )
 
 func readCases() []Case {
@@ -53,39 +53,6 @@ func (t *T) log(thread string, n int) (l *Log, es []*posthouse.Entry) {
 	return l, es
 }
 
-// selected returns what a range must read.
-func selected(es []*posthouse.Entry, r posthouse.Range) (out []*posthouse.Entry) {
-	if r.Seqs != nil {
-		for _, seq := range r.Seqs {
-			for _, e := range es {
-				if e.Seq == seq {
-					out = append(out, e)
-				}
-			}
-		}
-	} else {
-		for _, e := range es {
-			if e.Seq >= r.From && (r.To == 0 || e.Seq <= r.To) {
-				out = append(out, e)
-			}
-		}
-		if r.Reverse {
-			slices.Reverse(out)
-		}
-	}
-	if r.Limit > 0 && len(out) > r.Limit {
-		out = out[:r.Limit]
-	}
-	if r.Headers {
-		for i, e := range out {
-			bare := *e
-			bare.Bodies = nil
-			out[i] = &bare
-		}
-	}
-	return out
-}
-
 func readRanges(t *T) {
 	const n = 6
 	_, es := t.log("t1", n)
@@ -96,7 +63,7 @@ func readRanges(t *T) {
 			for _, limit := range []int{0, 1, 2, n, 100} {
 				for _, reverse := range []bool{false, true} {
 					r := posthouse.Range{From: from, To: to, Limit: limit, Reverse: reverse}
-					t.WantEntries(fmt.Sprintf("%+v", r), t.Read("t1", r), selected(es, r))
+					t.WantEntries(fmt.Sprintf("%+v", r), t.Read("t1", r), model.Entries(es, r))
 				}
 			}
 		}
@@ -114,9 +81,9 @@ func readSeqs(t *T) {
 	}
 	for _, seqs := range [][]uint64{{}, {3}, {1, 2, 3}, {5, 1, 3}, {0}, {301}, {7, 301, 0, 2, 1 << 62}, many} {
 		r := posthouse.Range{Seqs: seqs}
-		t.WantEntries(fmt.Sprintf("Seqs %v", brief(seqs)), t.Read("t1", r), selected(es, r))
+		t.WantEntries(fmt.Sprintf("Seqs %v", brief(seqs)), t.Read("t1", r), model.Entries(es, r))
 		r.Headers = true
-		t.wantBare(fmt.Sprintf("Seqs %v", brief(seqs)), t.Read("t1", r), selected(es, r))
+		t.wantBare(fmt.Sprintf("Seqs %v", brief(seqs)), t.Read("t1", r), model.Entries(es, r))
 	}
 }
 
@@ -141,14 +108,14 @@ func readHeaders(t *T) {
 	es = append(es, b.Entry)
 	for _, r := range []posthouse.Range{{}, {Reverse: true}, {From: 2, To: 4}, {Reverse: true, Limit: 2}} {
 		r.Headers = true
-		t.wantBare(fmt.Sprintf("%+v", r), t.Read("t1", r), selected(es, r))
+		t.wantBare(fmt.Sprintf("%+v", r), t.Read("t1", r), model.Entries(es, r))
 	}
 }
 
 func readLong(t *T) {
 	_, es := t.log("t1", 700)
 	for _, r := range []posthouse.Range{{}, {Reverse: true}, {From: 100, To: 650}, {From: 3, Reverse: true, Limit: 600}} {
-		t.WantEntries(fmt.Sprintf("%+v", r), t.Read("t1", r), selected(es, r))
+		t.WantEntries(fmt.Sprintf("%+v", r), t.Read("t1", r), model.Entries(es, r))
 	}
 }
 
@@ -168,7 +135,7 @@ func readEarly(t *T) {
 				t.OK(err)
 				for _, err := range t.Store.Threads(t.ctx, posthouse.ThreadQuery{}) {
 					t.OK(err)
-					t.wantPlace(h.ID, "t2", h.Seq)
+					t.WantPlace(h.ID, "t2", h.Seq)
 					break
 				}
 				break

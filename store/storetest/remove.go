@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest/internal/model"
 )
 
 func removeCases() []Case {
@@ -78,15 +79,15 @@ func removeBodies(t *T) {
 		es = append(es, t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "state"), l.Step("none", nil), l.Step("s", []byte("result"))))
 	}
 	_, others := t.log("t2", 3)
-	before := t.list(posthouse.Query{})
+	before := t.List(posthouse.Query{})
 	gone := []posthouse.BodyRef{{Seq: 2, Record: 0}, {Seq: 4, Record: 2}, {Seq: 4, Record: 0}}
 	t.remove(posthouse.Removal{Thread: "t1", Bodies: gone})
 	es = without(es, gone...)
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es)
 	t.WantEntries("Read of some", t.Read("t1", posthouse.Range{Seqs: []uint64{4, 2}}), []*posthouse.Entry{es[3], es[1]})
 	t.WantEntries("another thread", t.Read("t2", posthouse.Range{}), others)
-	t.wantHeaders("List", t.list(posthouse.Query{}), before...)
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
+	t.WantHeaders("List", t.List(posthouse.Query{}), before...)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
 
 	es = append(es, t.mustAppend(l, l.Step("next", []byte("the log goes on"))))
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es)
@@ -108,20 +109,20 @@ func removeBelow(t *T) {
 	t.remove(posthouse.Removal{Thread: "t1", Below: 4})
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es[3:])
 	t.WantEntries("Read of what is gone", t.Read("t1", posthouse.Range{Seqs: []uint64{2, 5, 1}}), es[4:5])
-	t.WantEntries("newest first", t.Read("t1", posthouse.Range{Reverse: true, From: 2, Limit: 9}), selected(es[3:], posthouse.Range{Reverse: true}))
+	t.WantEntries("newest first", t.Read("t1", posthouse.Range{Reverse: true, From: 2, Limit: 9}), model.Entries(es[3:], posthouse.Range{Reverse: true}))
 	t.WantEntries("another thread", t.Read("t2", posthouse.Range{}), others)
 	for i := range gates {
 		if i < 3 {
-			t.wantPlace(gates[i], "", 0)
+			t.WantPlace(gates[i], "", 0)
 		} else {
-			t.wantPlace(gates[i], "t1", uint64(i+1))
+			t.WantPlace(gates[i], "t1", uint64(i+1))
 		}
 	}
-	t.wantPlace(hs[0].ID, "", 0)
-	t.wantPlace(hs[1].ID, "t1", 7)
-	t.wantHeaders("List", t.list(posthouse.Query{Thread: "t1"}), hs[3], hs[4], hs[5], hs[1])
-	t.wantHeaders("List across threads", t.list(posthouse.Query{}), hs[1], hs[3], hs[4], hs[5])
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
+	t.WantPlace(hs[0].ID, "", 0)
+	t.WantPlace(hs[1].ID, "t1", 7)
+	t.WantHeaders("List", t.List(posthouse.Query{Thread: "t1"}), hs[3], hs[4], hs[5], hs[1])
+	t.WantHeaders("List across threads", t.List(posthouse.Query{}), hs[1], hs[3], hs[4], hs[5])
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
 
 	e := t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{From: 7}), []*posthouse.Entry{es[6], e})
@@ -152,17 +153,17 @@ func removeHole(t *T) {
 	for range 2 {
 		t.WantEntries("Read", t.Read("t1", posthouse.Range{}), kept)
 		for _, r := range []posthouse.Range{{From: 3, Limit: 4}, {From: 200}, {Reverse: true, Limit: 9}, {Reverse: true, To: 200}, {From: 6, To: 8}, {Seqs: []uint64{1, 6, 294}}} {
-			t.WantEntries(fmt.Sprintf("%+v", r), t.Read("t1", r), selected(kept, r))
+			t.WantEntries(fmt.Sprintf("%+v", r), t.Read("t1", r), model.Entries(kept, r))
 		}
 		for _, q := range []posthouse.Query{{Thread: "t1"}, {Thread: "t1", Agent: "x"}, {Thread: "t1", From: 4, To: 295}, {Thread: "t1", Generation: 2}, {Agent: "y", Coordination: "t1"}} {
 			for _, q.Descending = range []bool{false, true} {
-				t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), listed(heads, q)...)
+				t.WantHeaders(fmt.Sprintf("%+v", q), t.List(q), model.Headers(heads, q)...)
 			}
 		}
-		t.wantPlace(hs[4].ID, "", 0)
-		t.wantPlace(hs[3].ID, "t1", 4)
+		t.WantPlace(hs[4].ID, "", 0)
+		t.WantPlace(hs[3].ID, "t1", 4)
 		t.WantEntries("another thread", t.Read("t2", posthouse.Range{}), others)
-		t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
+		t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
 		if c != nil {
 			_, err := c.Compact(t.ctx)
 			t.OK(err)
@@ -185,9 +186,9 @@ func removeHoleOfARevision(t *T) {
 	t.mustAppend(l, l.Step("s", []byte("result")), l.Release())
 	e := t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
 	t.remove(posthouse.Removal{Thread: "t1", From: 2, Below: 3})
-	t.wantPlace(first.ID, "", 0)
-	t.wantHeaders("List", t.list(posthouse.Query{Thread: "t1"}), &headers(e)[0])
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
+	t.WantPlace(first.ID, "", 0)
+	t.WantHeaders("List", t.List(posthouse.Query{Thread: "t1"}), &headers(e)[0])
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
 }
 
 func removeHighest(t *T) {
@@ -197,7 +198,7 @@ func removeHighest(t *T) {
 	t.mustAppend(l, l.Step("s", []byte("result")), l.Release())
 	e := t.mustAppend(l, l.Checkpoint(posthouse.Header{ID: "late", Order: low}, "the log goes on"))
 	t.remove(posthouse.Removal{Thread: "t1", From: 2, Below: 3})
-	t.wantHeaders("List", t.list(posthouse.Query{Thread: "t1", From: 2}), &headers(e)[0])
+	t.WantHeaders("List", t.List(posthouse.Query{Thread: "t1", From: 2}), &headers(e)[0])
 }
 
 func removeBelowAll(t *T) {
@@ -207,11 +208,11 @@ func removeBelowAll(t *T) {
 	l.Took(last)
 	t.remove(posthouse.Removal{Thread: "t1", Below: 1 << 40})
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), nil)
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
 	t.OK(t.Store.Append(t.ctx, last))
 	err := t.Store.Append(t.ctx, t.Builder.Log("t1").Next(l.Step("s", []byte("from the start"))))
 	t.WantCode("an append from the start", err, posthouse.CodeConflict)
-	t.wantTail("an append from the start", err, l.Info.Tail)
+	t.WantTail("an append from the start", err, l.Info.Tail)
 	e := t.mustAppend(l, l.Step("next", []byte("the log goes on")))
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), []*posthouse.Entry{e})
 }
@@ -226,20 +227,20 @@ func removeAll(t *T) {
 
 	t.remove(posthouse.Removal{Thread: "t1", All: true})
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), nil)
-	t.wantPlace(h.ID, "", 0)
-	t.wantPlace(gate, "", 0)
-	t.wantPlace(kept.ID, "t1.x", 1)
-	t.wantHeaders("List", t.list(posthouse.Query{}), kept)
-	t.wantHeaders("List of the thread", t.list(posthouse.Query{Thread: "t1"}))
-	t.wantHeaders("List of the coordination", t.list(posthouse.Query{Coordination: "desk"}), kept)
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), other.Info)
-	t.wantThreads("Threads that wait", t.threads(posthouse.ThreadQuery{Waiting: true}))
+	t.WantPlace(h.ID, "", 0)
+	t.WantPlace(gate, "", 0)
+	t.WantPlace(kept.ID, "t1.x", 1)
+	t.WantHeaders("List", t.List(posthouse.Query{}), kept)
+	t.WantHeaders("List of the thread", t.List(posthouse.Query{Thread: "t1"}))
+	t.WantHeaders("List of the coordination", t.List(posthouse.Query{Coordination: "desk"}), kept)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), other.Info)
+	t.WantThreads("Threads that wait", t.Threads(posthouse.ThreadQuery{Waiting: true}))
 	t.wantNoSlot(posthouse.SlotKey{Thread: "t1", Step: "s"})
 
 	again := t.Builder.Log("t1")
 	t.mustAppend(again, again.Checkpoint(posthouse.Header{ID: h.ID, Order: h.Order}, "anew"), again.Gate(gate, t.Builder.Now()))
-	t.wantPlace(h.ID, "t1", 1)
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), again.Info)
+	t.WantPlace(h.ID, "t1", 1)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{Thread: "t1"}), again.Info)
 }
 
 func removeAgain(t *T) {
@@ -258,7 +259,7 @@ func removeAgain(t *T) {
 	if got := seqs(t.Read("t1", posthouse.Range{})); !slices.Equal(got, []uint64{3, 4}) {
 		t.Errorf("the log has entries %v, want 3 and 4", got)
 	}
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
 	r := posthouse.Removal{Thread: "t1", All: true}
 	t.remove(r)
 	if done := t.remove(r); done != (posthouse.Removed{}) {

@@ -106,7 +106,7 @@ func history(b *Builder) (ops []func(context.Context, posthouse.Store) error, id
 }
 
 // after returns the model after a part of the history.
-func (t *T) after(ops []func(context.Context, posthouse.Store) error) *Model {
+func (t *T) after(ops []func(context.Context, posthouse.Store) error) Model {
 	t.Helper()
 	m := NewModel()
 	for _, op := range ops {
@@ -123,7 +123,7 @@ func reopenHere(t *T) {
 		if i == len(ops)/2 || i == len(ops)-1 {
 			t.OK(s.Close())
 			s = t.OpenStore(t.dir)
-			t.wantSame(s, t.after(ops[:i+1]), ids)
+			t.WantSame(s, t.after(ops[:i+1]), ids)
 		}
 	}
 	t.goesOn(s)
@@ -133,7 +133,7 @@ func reopenHere(t *T) {
 func (t *T) goesOn(s posthouse.Store) {
 	t.Helper()
 	t.Store = s
-	l, err := t.tail("thread-1")
+	l, err := t.Tail("thread-1")
 	t.OK(err)
 	if l.Info.Tail.Seq == 0 {
 		t.Fatal("thread-1 is gone")
@@ -143,7 +143,7 @@ func (t *T) goesOn(s posthouse.Store) {
 	stale.Tail.Seq--
 	err = s.Append(t.ctx, t.Builder.Resume(&stale).Next(l.Step("s", []byte("stale"))))
 	t.WantCode("a stale append", err, posthouse.CodeConflict)
-	t.wantTail("a stale append", err, info.Tail)
+	t.WantTail("a stale append", err, info.Tail)
 	t.mustAppend(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
 
 	key := posthouse.SlotKey{Thread: "thread-9", Step: "s"}
@@ -168,7 +168,7 @@ func reopenKilled(t *T) {
 	}
 	ops, ids := history(t.Builder)
 	s := t.OpenStore(dir)
-	t.wantSame(s, t.after(ops), ids)
+	t.WantSame(s, t.after(ops), ids)
 	t.goesOn(s)
 	t.Check(s)
 }

@@ -268,7 +268,7 @@ func slotsBeside(t *T) {
 	mine, other, nolog := posthouse.SlotKey{Thread: "t1", Step: "s"}, posthouse.SlotKey{Thread: "t1.s", Step: "s"}, posthouse.SlotKey{Thread: "t2", Step: "s"}
 	a, b, c := t.put(mine, "mine", 0, 0), t.put(other, "other", 0, 0), t.put(nolog, "no log", 0, 0)
 	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es)
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
 	for _, r := range []posthouse.Removal{{Thread: "t1", Bodies: []posthouse.BodyRef{{Seq: 1}}}, {Thread: "t1", Below: 3}} {
 		_, err := t.Store.Remove(t.ctx, r)
 		t.OK(err)

@@ -70,6 +70,23 @@ func (t *T) Fresh() posthouse.Store {
 	return t.OpenStore(dir)
 }
 
+// Again returns what one more test of the case uses: tb, an empty store in a directory
+// that goes when that test ends, and a new builder.
+func (t *T) Again(tb TB) *T {
+	dir, err := os.MkdirTemp(t.dir, "again-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			tb.Errorf("cleaning up: %v", err)
+		}
+	})
+	e := &T{TB: tb, Harness: t.Harness, Builder: NewBuilder(), ctx: t.ctx, dir: dir}
+	e.Store = e.OpenStore(dir)
+	return e
+}
+
 // OK stops the case if err is not nil.
 func (t *T) OK(err error) {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest/internal/model"
 )
 
 func threadCases() []Case {
@@ -76,8 +77,8 @@ func threadsNewest(t *T) {
 		if i == 0 {
 			want = want[:1]
 		}
-		t.wantThreads(fmt.Sprint("after step ", i), t.threads(posthouse.ThreadQuery{}), want...)
-		t.wantThreads("by name", t.threads(posthouse.ThreadQuery{Thread: "a"}), a.Info)
+		t.WantThreads(fmt.Sprint("after step ", i), t.Threads(posthouse.ThreadQuery{}), want...)
+		t.WantThreads("by name", t.Threads(posthouse.ThreadQuery{Thread: "a"}), a.Info)
 	}
 }
 
@@ -106,34 +107,6 @@ func (t *T) crowd(n int) (all []*posthouse.ThreadInfo) {
 	return all
 }
 
-// found returns what a query for threads must find.
-func found(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*posthouse.ThreadInfo) {
-	if q.Gates {
-		return foundGates(all, q)
-	}
-	for _, info := range all {
-		if follows, err := q.Follows(info); err == nil && follows && q.Match(info) {
-			out = append(out, info)
-		}
-	}
-	slices.SortFunc(out, func(a, b *posthouse.ThreadInfo) int {
-		if q.DueBefore != 0 && a.Due != b.Due {
-			return int(a.Due - b.Due)
-		}
-		if q.ByActivity() {
-			return posthouse.CompareActivity(a, b)
-		}
-		if q.Descending {
-			a, b = b, a
-		}
-		return strings.Compare(a.Thread, b.Thread)
-	})
-	if q.Limit > 0 && len(out) > q.Limit {
-		out = out[:q.Limit]
-	}
-	return out
-}
-
 func threadsFilters(t *T) {
 	crowd := t.crowd(60)
 	now := posthouse.Millis(t.Builder.Now().UnixMilli())
@@ -150,7 +123,7 @@ func threadsFilters(t *T) {
 		{DueBefore: now - 1}, {DueBefore: now}, {DueBefore: now + 120_000}, {DueBefore: now + 1e10}, {DueBefore: now + 1e10, Limit: 3},
 		{DueBefore: now + 1e10, Graph: "refund"}, {DueBefore: now + 1e10, Prefix: "job"}, {DueBefore: now + 1e10, Leased: true},
 	} {
-		t.wantThreads(fmt.Sprintf("%+v", q), t.threads(q), found(crowd, q)...)
+		t.WantThreads(fmt.Sprintf("%+v", q), t.Threads(q), model.Threads(crowd, q)...)
 	}
 }
 
@@ -165,7 +138,7 @@ func threadsPrefix(t *T) {
 	for _, prefix := range append(names, "a%", "a?", "a*", "%", "_", "zzzz", "\U0010ffff") {
 		for _, down := range []bool{false, true} {
 			q := posthouse.ThreadQuery{Prefix: prefix, Descending: down}
-			t.wantThreads(fmt.Sprintf("%+v", q), t.threads(q), found(all, q)...)
+			t.WantThreads(fmt.Sprintf("%+v", q), t.Threads(q), model.Threads(all, q)...)
 		}
 	}
 }
@@ -185,7 +158,7 @@ func threadsDue(t *T) {
 		at := posthouse.Millis(now.Add(time.Duration(minutes) * time.Minute).UnixMilli())
 		for _, limit := range []int{0, 1, 3} {
 			q := posthouse.ThreadQuery{DueBefore: at, Limit: limit}
-			t.wantThreads(fmt.Sprintf("due within %d minutes, limit %d", minutes, limit), t.threads(q), found(all, q)...)
+			t.WantThreads(fmt.Sprintf("due within %d minutes, limit %d", minutes, limit), t.Threads(q), model.Threads(all, q)...)
 		}
 	}
 }
@@ -197,10 +170,10 @@ func threadsPages(t *T) {
 		for _, q := range []posthouse.ThreadQuery{
 			{}, {Prefix: "job"}, {Runnable: true}, {Waiting: true}, {Descending: true}, {Descending: true, Prefix: "job"}, {Descending: true, Waiting: true},
 		} {
-			want := found(crowd, q)
+			want := model.Threads(crowd, q)
 			var got []string
 			for q.Limit = size; ; q.After = got[len(got)-1] {
-				page := threadNames(t.threads(q))
+				page := threadNames(t.Threads(q))
 				if got = append(got, page...); len(page) < size {
 					break
 				}
@@ -234,7 +207,7 @@ func threadsLeave(t *T) {
 	expect := func(after string, names ...string) {
 		t.Helper()
 		for name, q := range queries {
-			got := len(t.threads(q)) == 1
+			got := len(t.Threads(q)) == 1
 			if want := slices.Contains(names, name); got != want {
 				t.Errorf("after %s: is the thread %s? got %v, want %v", after, name, got, want)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/address"
 	"github.com/posthouse/posthouse/app/internal/scratch"
 	"github.com/posthouse/posthouse/store/storetest"
+	"github.com/posthouse/posthouse/store/stresstest"
 )
 
 // Options are the settings of [Run].
@@ -40,7 +41,8 @@ type Report struct {
 	Store      string     `json:"store"` // its address without a password
 	Passed     int        `json:"passed"`
 	Failed     []Case     `json:"failed"`
-	Skipped    []string   `json:"skipped"` // cases that do not apply, with the reason
+	Skipped    []string   `json:"skipped"`             // cases that do not apply, with the reason
+	Unchecked  []string   `json:"unchecked,omitempty"` // rules that only a test can check: see package lineartest
 	Durability Durability `json:"durability"`
 	LeftBehind []string   `json:"leftBehind,omitempty"` // namespaces that could not be dropped, with the reason
 }
@@ -57,6 +59,10 @@ type Case struct {
 // killed is the case whose process is killed.
 const killed = "reopen/another process wrote it and was killed"
 
+// unchecked is the rule of package lineartest. That links a checker of histories, which is
+// no part of a program that serves.
+const unchecked = "race/heads are linearizable"
+
 // parallel is how many cases run at once.
 const parallel = 4
 
@@ -64,7 +70,8 @@ const parallel = 4
 // error: the report names the rule. It fails if the store cannot be opened.
 func Run(ctx context.Context, o *Options) (*Report, error) {
 	s := &suite{Options: o, server: &scratch.Server{URL: o.URL, Open: o.Open}, seats: make(chan struct{}, parallel), report: &Report{Store: address.Redacted(o.URL), Failed: []Case{}, Skipped: []string{}}}
-	for _, c := range storetest.Cases() {
+	cases := slices.Concat(storetest.Cases(), stresstest.Cases())
+	for _, c := range cases {
 		if strings.Contains(c.Name, o.Only) {
 			s.of++
 		}
@@ -76,12 +83,15 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	s.report.Durability = *durability
 	root := &test{suite: s, ctx: ctx}
 	root.do(func(t *test) {
-		storetest.Run(t, storetest.Harness{
+		storetest.RunCases(t, storetest.Harness{
 			Open: s.openCase, Durable: durability.Kept, Short: !o.Long, Long: o.Long, Only: o.Only, Again: o.Again,
-		})
+		}, cases)
 	})
 	s.running.Wait()
 	root.clean()
+	if strings.Contains(unchecked, o.Only) {
+		s.report.Unchecked = append(s.report.Unchecked, unchecked)
+	}
 	if root.failed {
 		return nil, errors.New(strings.TrimSpace(root.text()))
 	}

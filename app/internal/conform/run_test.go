@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/conform"
+	"github.com/posthouse/posthouse/store/lineartest"
 	"github.com/posthouse/posthouse/store/local"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -64,6 +66,20 @@ func TestSoundStores(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestUncheckedRules wants the rules that a command cannot check in the report, and no other.
+func TestUncheckedRules(t *testing.T) {
+	var want []string
+	for _, c := range lineartest.Cases() {
+		want = append(want, c.Name)
+	}
+	if r := run(t, conform.Options{URL: "memory:", Only: "linearizable"}); !slices.Equal(r.Unchecked, want) || r.Passed != 0 {
+		t.Errorf("unchecked are %q and %d passed, want %q and none", r.Unchecked, r.Passed, want)
+	}
+	if r := run(t, conform.Options{URL: "memory:", Only: "ids/"}); len(r.Unchecked) > 0 {
+		t.Errorf("unchecked are %q of the theme ids, want none", r.Unchecked)
 	}
 }
 

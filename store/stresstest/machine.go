@@ -1,26 +1,26 @@
-package storetest
+package stresstest
 
 import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest"
 )
 
-func machineCases() []Case {
-	return []Case{{
+func machineCases() []storetest.Case {
+	return []storetest.Case{{
 		Name: "machine/any history gives what the model gives",
 		Rule: "Whatever the order of appends, replacements, drops, removals, slots and retries, on several threads and branches, errors and answers are those of the Model.",
-		Run:  (*T).machines,
+		Run:  machines,
 	}}
 }
 
 // machines runs random histories. The first that fails is shortened and printed.
-func (t *T) machines() {
+func machines(t *storetest.T) {
 	n, seed := 100, t.Harness.Seed
 	switch {
 	case t.Harness.Short:
@@ -33,55 +33,46 @@ func (t *T) machines() {
 	}
 	for i := range n {
 		p := &tape{rnd: rand.New(rand.NewPCG(seed, uint64(i)))}
-		if a := t.machine(p); a.Failed() {
-			t.report(p, a, fmt.Sprintf("seed %d, history %d", seed, i))
+		if a := play(t, p); a.Failed() {
+			report(t, p, a, fmt.Sprintf("seed %d, history %d", seed, i))
 			return
 		}
 	}
 }
 
 // report shortens a history that failed, and fails the case with it.
-func (t *T) report(p *tape, a *attempt, name string) {
+func report(t *storetest.T, p *tape, a *storetest.Attempt, name string) {
 	t.Helper()
-	acts := shorten(p.acts, func(acts [][]int) bool { return t.ctx.Err() == nil && t.machine(&tape{acts: acts}).Failed() })
+	acts := shorten(p.acts, func(acts [][]int) bool { return t.Context().Err() == nil && play(t, &tape{acts: acts}).Failed() })
 	again := &tape{acts: acts}
-	if b := t.machine(again); b.Failed() {
+	if b := play(t, again); b.Failed() {
 		a = b
 	} else {
 		again = p // it does not fail each time
 	}
-	t.Errorf("%s, shortened from %d acts to %d:\n%s%s", name, len(p.acts), len(again.acts), again.played.String(), a.said.String())
+	t.Errorf("%s, shortened from %d acts to %d:\n%s%s", name, len(p.acts), len(again.acts), again.played.String(), a.Said())
 }
 
 // A machine is one random history on a store and on the model.
 type machine struct {
-	*T
+	*storetest.T
 	tape  *tape
-	model *Model
-	logs  map[string]*Log
+	model storetest.Model
+	logs  map[string]*storetest.Log
 	ids   []posthouse.ID     // ever used
 	old   []*posthouse.Batch // ever taken
 }
 
-// machine plays one history on an empty store.
-func (t *T) machine(p *tape) *attempt {
-	return try(t, func(a *attempt) {
-		dir, err := os.MkdirTemp(t.dir, "machine-")
-		t.OK(err)
-		a.Cleanup(func() {
-			if err := os.RemoveAll(dir); err != nil {
-				a.Errorf("cleaning up: %v", err)
-			}
-		})
-		m := &machine{tape: p, model: NewModel(), logs: map[string]*Log{}}
-		m.T = &T{TB: a, Harness: t.Harness, Builder: NewBuilder(), ctx: t.ctx, dir: dir}
-		m.Store = m.OpenStore(dir)
+// play plays one history on an empty store.
+func play(t *storetest.T, p *tape) *storetest.Attempt {
+	return storetest.Try(t, func(a storetest.TB) {
+		m := &machine{T: t.Again(a), tape: p, model: storetest.NewModel(), logs: map[string]*storetest.Log{}}
 		acts := m.acts()
 		for steps := p.steps(); p.next(steps); {
 			act := acts[p.number(len(acts))]
 			p.begin(act.name)
 			act.play()
-			m.wantSame(m.Store, m.model, m.ids)
+			m.WantSame(m.Store, m.model, m.ids)
 		}
 		m.Check(m.Store)
 	})
@@ -117,7 +108,7 @@ func (m *machine) upTo(what string, low, high int) int {
 }
 
 // log draws one of a few threads.
-func (m *machine) log() *Log {
+func (m *machine) log() *storetest.Log {
 	name := draw(m, "thread", "a", "b", "B", "a.b")
 	if m.logs[name] == nil {
 		m.logs[name] = m.Builder.Log(name)
@@ -126,8 +117,8 @@ func (m *machine) log() *Log {
 }
 
 // append appends to both and wants the same answer.
-func (m *machine) append(l *Log, b *posthouse.Batch) {
-	got, want := m.Store.Append(m.ctx, b), m.model.Append(m.ctx, b)
+func (m *machine) append(l *storetest.Log, b *posthouse.Batch) {
+	got, want := m.Store.Append(m.Context(), b), m.model.Append(m.Context(), b)
 	m.wantError("Append", got, want)
 	for _, id := range b.IDs {
 		m.ids = append(m.ids, id.ID)
@@ -147,11 +138,11 @@ func (m *machine) wantError(what string, got, want error) {
 		return
 	}
 	var w *posthouse.Error
-	if !errors.As(want, &w) || !isCode(got, w.Code) {
+	if !errors.As(want, &w) || !errors.Is(got, &posthouse.Error{Code: w.Code}) {
 		m.Fatalf("%s: got %v, want %v", what, got, want)
 	}
 	if w.Tail != nil {
-		m.wantTail(what, got, *w.Tail)
+		m.WantTail(what, got, *w.Tail)
 	}
 }
 
@@ -174,9 +165,9 @@ func (m *machine) header() posthouse.Header {
 
 func (m *machine) actCheckpoint() {
 	l := m.log()
-	items := []Item{l.Checkpoint(m.header(), draw(m, "state", "", "s", "a longer state"))}
+	items := []storetest.Item{l.Checkpoint(m.header(), draw(m, "state", "", "s", "a longer state"))}
 	for range m.upTo("steps", 0, 2) {
-		items = append(items, l.Step("s", Filler(m.upTo("result", 0, 40), draw(m, "bytes", "", "\x00", "\xff"))))
+		items = append(items, l.Step("s", storetest.Filler(m.upTo("result", 0, 40), draw(m, "bytes", "", "\x00", "\xff"))))
 	}
 	m.append(l, l.Next(items...))
 }
@@ -204,7 +195,7 @@ func (m *machine) actClaim() {
 
 func (m *machine) actRelease() {
 	l := m.log()
-	items := []Item{}
+	items := []storetest.Item{}
 	if m.flip("with a checkpoint") {
 		items = append(items, l.Checkpoint(m.header(), "the end"))
 	}
@@ -213,7 +204,7 @@ func (m *machine) actRelease() {
 
 // indexed draws a checkpoint that is in the index.
 func (m *machine) indexed(thread string) *posthouse.Header {
-	hs := all(m.T, m.model.List(m.ctx, posthouse.Query{Thread: thread}))
+	hs := storetest.All(m.T, m.model.List(m.Context(), posthouse.Query{Thread: thread}))
 	if len(hs) == 0 {
 		return nil
 	}
@@ -241,7 +232,7 @@ func (m *machine) actDrop() {
 func (m *machine) actTakeID() {
 	if h := m.indexed(""); h != nil {
 		l := m.log()
-		m.append(l, l.Next(l.Checkpoint(m.header(), "x"), Item{
+		m.append(l, l.Next(l.Checkpoint(m.header(), "x"), storetest.Item{
 			Record: l.Step("s", nil).Record, Index: []posthouse.IndexedID{{ID: h.ID, Order: h.Order}},
 		}))
 	}
@@ -261,7 +252,7 @@ func (m *machine) actLate() {
 func (m *machine) actAgain() {
 	if len(m.old) > 0 {
 		b := draw(m, "batch", m.old...)
-		m.wantError("Append again", m.Store.Append(m.ctx, b), m.model.Append(m.ctx, b))
+		m.wantError("Append again", m.Store.Append(m.Context(), b), m.model.Append(m.Context(), b))
 	}
 }
 
@@ -277,11 +268,11 @@ func (m *machine) actRemove() {
 		r.From, r.Below = m.version(l)
 	case "all":
 		r.All = true
-		l.Info, l.base = &posthouse.ThreadInfo{Thread: l.Info.Thread}, posthouse.Hash{}
+		m.logs[r.Thread] = m.Builder.Log(r.Thread)
 		m.old = slices.DeleteFunc(m.old, func(b *posthouse.Batch) bool { return b.Entry.Thread == r.Thread })
 	}
-	got, err := m.Store.Remove(m.ctx, r)
-	want, werr := m.model.Remove(m.ctx, r)
+	got, err := m.Store.Remove(m.Context(), r)
+	want, werr := m.model.Remove(m.Context(), r)
 	m.wantError("Remove", err, werr)
 	if got.Entries != want.Entries || len(r.Bodies) > 0 && got.Bodies != want.Bodies {
 		m.Errorf("Remove(%+v): took %+v, want %+v", r, got, want)
@@ -290,11 +281,11 @@ func (m *machine) actRemove() {
 
 // version draws a released version and returns its entries without the release. It
 // returns nothing if no version was released.
-func (m *machine) version(l *Log) (from, below uint64) {
+func (m *machine) version(l *storetest.Log) (from, below uint64) {
 	var spans [][2]uint64
-	for _, e := range all(m.T, m.model.Read(m.ctx, l.Info.Thread, posthouse.Range{Headers: true})) {
+	for _, e := range storetest.All(m.T, m.model.Read(m.Context(), l.Info.Thread, posthouse.Range{Headers: true})) {
 		recs, err := e.Records()
-		must(err)
+		m.OK(err)
 		if r := recs[len(recs)-1].Release; r != nil {
 			spans = append(spans, [2]uint64{r.First, e.Seq})
 		}
@@ -308,8 +299,8 @@ func (m *machine) version(l *Log) (from, below uint64) {
 
 func (m *machine) actSlot() {
 	key := posthouse.SlotKey{Thread: draw(m, "thread", "a", "a.b"), Step: draw(m, "step", "s", "b.s")}
-	have, _ := m.Store.Slot(m.ctx, key, posthouse.SlotOp{})
-	expected, _ := m.model.Slot(m.ctx, key, posthouse.SlotOp{})
+	have, _ := m.Store.Slot(m.Context(), key, posthouse.SlotOp{})
+	expected, _ := m.model.Slot(m.Context(), key, posthouse.SlotOp{})
 	op := posthouse.SlotOp{
 		Verb: draw(m, "verb", posthouse.SlotGet, posthouse.SlotPut, posthouse.SlotDelete), Value: []byte(draw(m, "value", "", "x", "y")),
 		Revision: draw(m, "revision", 0, posthouse.AnyRevision, 1), Fence: draw(m, "fence", uint64(0), 0, 3, 4),
@@ -318,8 +309,8 @@ func (m *machine) actSlot() {
 	if op.Revision == 1 { // the current one, by each store's own numbers
 		op.Revision, modelOp.Revision = have.Revision, expected.Revision
 	}
-	got, err := m.Store.Slot(m.ctx, key, op)
-	want, werr := m.model.Slot(m.ctx, key, modelOp)
+	got, err := m.Store.Slot(m.Context(), key, op)
+	want, werr := m.model.Slot(m.Context(), key, modelOp)
 	m.wantError("Slot", err, werr)
 	if op.Verb == posthouse.SlotGet && string(got.Value) != string(want.Value) {
 		m.Errorf("slot %q: got %q, want %q", key, got.Value, want.Value)
@@ -336,12 +327,12 @@ func (m *machine) actQuery() {
 	if h := m.indexed(q.Thread); h != nil && m.flip("after") {
 		q.After = h.Cursor()
 	}
-	m.wantHeaders(fmt.Sprintf("%+v", q), all(m.T, m.Store.List(m.ctx, q)), all(m.T, m.model.List(m.ctx, q))...)
+	m.WantHeaders(fmt.Sprintf("%+v", q), storetest.All(m.T, m.Store.List(m.Context(), q)), storetest.All(m.T, m.model.List(m.Context(), q))...)
 
 	name := draw(m, "thread", "a", "b", "nobody")
 	r := posthouse.Range{
 		From: uint64(m.upTo("from", 0, 9)), To: uint64(m.upTo("to", 0, 9)),
 		Reverse: m.flip("reverse"), Limit: m.upTo("limit", 0, 4),
 	}
-	m.WantEntries(fmt.Sprintf("Read %s %+v", name, r), all(m.T, m.Store.Read(m.ctx, name, r)), all(m.T, m.model.Read(m.ctx, name, r)))
+	m.WantEntries(fmt.Sprintf("Read %s %+v", name, r), storetest.All(m.T, m.Store.Read(m.Context(), name, r)), storetest.All(m.T, m.model.Read(m.Context(), name, r)))
 }

@@ -1,17 +1,17 @@
-package storetest
+package stresstest
 
 import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest"
 )
 
-func raceCases() []Case {
-	return []Case{
+func raceCases() []storetest.Case {
+	return []storetest.Case{
 		{
 			Name: "race/one winner at each position",
 			Rule: "Of racing appends behind the same tail exactly one succeeds; each loser gets ErrConflict with the winner as tail.",
@@ -40,21 +40,7 @@ func raceCases() []Case {
 	}
 }
 
-// together runs n functions that start at the same moment.
-func together(n int, run func(i int)) {
-	start := make(chan struct{})
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			run(i)
-		})
-	}
-	close(start)
-	wg.Wait()
-}
-
-func racePosition(t *T) {
+func racePosition(t *storetest.T) {
 	const racers, rounds = 8, 25
 	info := &posthouse.ThreadInfo{Thread: "t1"}
 	for round := range rounds {
@@ -63,7 +49,7 @@ func racePosition(t *T) {
 			l := t.Builder.Resume(info)
 			batches[i] = l.Next(l.Checkpoint(posthouse.Header{}, fmt.Sprint("racer ", i)))
 		}
-		together(racers, func(i int) { errs[i] = t.Store.Append(t.ctx, batches[i]) })
+		storetest.Together(racers, func(i int) { errs[i] = t.Store.Append(t.Context(), batches[i]) })
 		winner := slices.Index(errs, nil)
 		if winner < 0 {
 			t.Fatalf("round %d: nobody won: %v", round, errs)
@@ -71,34 +57,34 @@ func racePosition(t *T) {
 		for i, err := range errs {
 			if i != winner {
 				t.WantCode(fmt.Sprintf("round %d: racer %d", round, i), err, posthouse.CodeConflict)
-				t.wantTail(fmt.Sprintf("round %d: racer %d", round, i), err, batches[winner].Thread.Tail)
+				t.WantTail(fmt.Sprintf("round %d: racer %d", round, i), err, batches[winner].Thread.Tail)
 			}
 		}
 		info = batches[winner].Thread
 	}
-	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), info)
-	if n := len(t.list(posthouse.Query{})); n != rounds {
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), info)
+	if n := len(t.List(posthouse.Query{})); n != rounds {
 		t.Errorf("there are %d checkpoints, want the %d winners", n, rounds)
 	}
 }
 
-func raceRetry(t *T) {
+func raceRetry(t *storetest.T) {
 	const writers, each = 8, 20
 	acked := make([]map[uint64]posthouse.Hash, writers)
-	together(writers, func(i int) {
+	storetest.Together(writers, func(i int) {
 		acked[i] = map[uint64]posthouse.Hash{}
 		for n := 0; n < each; {
-			l, err := t.tail("t1")
+			l, err := t.Tail("t1")
 			if err != nil {
 				t.Errorf("writer %d: %v", i, err)
 				return
 			}
 			b := l.Next(l.Step(fmt.Sprint("writer-", i), fmt.Append(nil, i, n)))
-			switch err := t.Store.Append(t.ctx, b); {
+			switch err := t.Store.Append(t.Context(), b); {
 			case err == nil:
 				acked[i][b.Entry.Seq] = b.Entry.Hash
 				n++
-			case !isCode(err, posthouse.CodeConflict):
+			case !errors.Is(err, posthouse.ErrConflict):
 				t.Errorf("writer %d: %v", i, err)
 				return
 			}
@@ -115,20 +101,11 @@ func raceRetry(t *T) {
 			}
 		}
 	}
-	t.chained(es)
-}
-
-// tail returns a log that continues a thread's summary.
-func (t *T) tail(thread string) (*Log, error) {
-	infos, err := collect(t, t.Store.Threads(t.ctx, posthouse.ThreadQuery{Thread: thread}))
-	if err != nil || len(infos) == 0 {
-		return t.Builder.Log(thread), err
-	}
-	return t.Builder.Resume(infos[0]), nil
+	chained(t, es)
 }
 
 // chained fails unless the log is whole.
-func (t *T) chained(es []*posthouse.Entry) {
+func chained(t *storetest.T, es []*posthouse.Entry) {
 	t.Helper()
 	var info posthouse.ThreadInfo
 	for _, e := range es {
@@ -139,7 +116,7 @@ func (t *T) chained(es []*posthouse.Entry) {
 	}
 }
 
-func raceID(t *T) {
+func raceID(t *storetest.T) {
 	const racers = 8
 	for round := range 15 {
 		id, key := t.Builder.ID()
@@ -149,29 +126,29 @@ func raceID(t *T) {
 			l := t.Builder.Log(fmt.Sprintf("t%d-%d", round, i))
 			batches[i] = l.Next(l.Checkpoint(posthouse.Header{ID: id, Order: key}, fmt.Sprint("racer ", i)))
 		}
-		together(racers, func(i int) { errs[i] = t.Store.Append(t.ctx, batches[i]) })
+		storetest.Together(racers, func(i int) { errs[i] = t.Store.Append(t.Context(), batches[i]) })
 		winner := slices.Index(errs, nil)
 		if winner < 0 {
 			t.Fatalf("round %d: nobody won: %v", round, errs)
 		}
-		t.wantPlace(id, batches[winner].Entry.Thread, 1)
+		t.WantPlace(id, batches[winner].Entry.Thread, 1)
 		for i, err := range errs {
 			if i != winner {
 				t.WantCode(fmt.Sprintf("round %d: racer %d", round, i), err, posthouse.CodeExists)
 				t.WantEntries("a loser's thread", t.Read(batches[i].Entry.Thread, posthouse.Range{}), nil)
 			}
 		}
-		if n := len(t.threads(posthouse.ThreadQuery{})); n != round+1 {
+		if n := len(t.Threads(posthouse.ThreadQuery{})); n != round+1 {
 			t.Fatalf("round %d: there are %d threads", round, n)
 		}
 	}
 }
 
-func raceRefusals(t *T) {
+func raceRefusals(t *storetest.T) {
 	const racers, rounds = 12, 20
 	first := t.Builder.Log("taken")
 	taken := first.Next(first.Checkpoint(posthouse.Header{}, "first"))
-	if err := t.Store.Append(t.ctx, taken); err != nil {
+	if err := t.Store.Append(t.Context(), taken); err != nil {
 		t.Fatalf("append: %v", err)
 	}
 	for round := range rounds {
@@ -189,7 +166,7 @@ func raceRefusals(t *T) {
 			}
 			batches[i] = b
 		}
-		together(racers, func(i int) { errs[i] = t.Store.Append(t.ctx, batches[i]) })
+		storetest.Together(racers, func(i int) { errs[i] = t.Store.Append(t.Context(), batches[i]) })
 		for i, err := range errs {
 			what, log := fmt.Sprintf("round %d: racer %d", round, i), t.Read(batches[i].Entry.Thread, posthouse.Range{})
 			switch i % 3 {
@@ -197,7 +174,7 @@ func raceRefusals(t *T) {
 				if err != nil || len(log) != 1 {
 					t.Errorf("%s: %v, %d entries; want its append to succeed", what, err, len(log))
 				}
-				t.wantPlace(batches[i].IDs[0].ID, batches[i].Entry.Thread, 1)
+				t.WantPlace(batches[i].IDs[0].ID, batches[i].Entry.Thread, 1)
 			case 1:
 				t.WantCode(what, err, posthouse.CodeExists)
 				t.WantEntries(what, log, nil)
@@ -207,17 +184,17 @@ func raceRefusals(t *T) {
 			}
 		}
 	}
-	t.wantPlace(taken.IDs[0].ID, "taken", 1)
+	t.WantPlace(taken.IDs[0].ID, "taken", 1)
 }
 
-func raceThreads(t *T) {
+func raceThreads(t *storetest.T) {
 	const writers, each = 8, 100
 	want := make([][]*posthouse.Entry, writers)
-	together(writers, func(i int) {
+	storetest.Together(writers, func(i int) {
 		l := t.Builder.Log(fmt.Sprint("t", i))
 		for n := range each {
 			b := l.Next(l.Checkpoint(posthouse.Header{Coordination: "desk"}, fmt.Sprint("state ", n)))
-			if err := t.Store.Append(t.ctx, b); err != nil {
+			if err := t.Store.Append(t.Context(), b); err != nil {
 				t.Errorf("writer %d: %v", i, err)
 				return
 			}
@@ -228,22 +205,22 @@ func raceThreads(t *T) {
 	for i, es := range want {
 		name := fmt.Sprint("t", i)
 		t.WantEntries(name, t.Read(name, posthouse.Range{}), es)
-		for _, h := range t.list(posthouse.Query{Thread: name}) {
-			t.wantPlace(h.ID, name, h.Seq)
+		for _, h := range t.List(posthouse.Query{Thread: name}) {
+			t.WantPlace(h.ID, name, h.Seq)
 		}
 	}
-	if n := len(t.list(posthouse.Query{Coordination: "desk"})); n != writers*each {
+	if n := len(t.List(posthouse.Query{Coordination: "desk"})); n != writers*each {
 		t.Errorf("the coordination lists %d checkpoints, want %d", n, writers*each)
 	}
 }
 
-func raceReaders(t *T) {
+func raceReaders(t *storetest.T) {
 	const writers, each = 4, 40
 	var done atomic.Int64
-	together(writers*2, func(i int) {
+	storetest.Together(writers*2, func(i int) {
 		if i >= writers {
 			for done.Load() < writers && !t.Failed() {
-				t.glance(fmt.Sprint("t", i-writers))
+				glance(t, fmt.Sprint("t", i-writers))
 			}
 			return
 		}
@@ -251,7 +228,7 @@ func raceReaders(t *T) {
 		l := t.Builder.Log(fmt.Sprint("t", i))
 		for range each {
 			b := l.Next(l.Checkpoint(posthouse.Header{}, "state"), l.Step("s", []byte("x")))
-			if err := t.Store.Append(t.ctx, b); err != nil {
+			if err := t.Store.Append(t.Context(), b); err != nil {
 				t.Errorf("Append: %v", err)
 				return
 			}
@@ -262,23 +239,23 @@ func raceReaders(t *T) {
 
 // glance compares the store's different answers about a thread that grows. It runs on
 // several goroutines, so it does not stop the test.
-func (t *T) glance(thread string) {
-	l, err := t.tail(thread)
+func glance(t *storetest.T, thread string) {
+	l, err := t.Tail(thread)
 	if err != nil {
 		t.Errorf("Threads: %v", err)
 		return
 	}
-	hs, err := collect(t, t.Store.List(t.ctx, posthouse.Query{Thread: thread}))
+	hs, err := storetest.Collect(t, t.Store.List(t.Context(), posthouse.Query{Thread: thread}))
 	if err != nil {
 		t.Errorf("List: %v", err)
 		return
 	}
-	es, err := collect(t, t.Store.Read(t.ctx, thread, posthouse.Range{}))
+	es, err := storetest.Collect(t, t.Store.Read(t.Context(), thread, posthouse.Range{}))
 	if err != nil {
 		t.Errorf("Read: %v", err)
 		return
 	}
-	t.chained(es)
+	chained(t, es)
 	tail := l.Info.Tail
 	if tail.Seq > uint64(len(es)) || tail.Seq > 0 && es[tail.Seq-1].Hash != tail.Hash {
 		t.Errorf("thread %s: the summary said entry %d, the log read after it has %d", thread, tail.Seq, len(es))
@@ -287,7 +264,7 @@ func (t *T) glance(thread string) {
 		t.Errorf("thread %s: %d checkpoints listed between a summary of %d and a log of %d", thread, len(hs), tail.Seq, len(es))
 	}
 	for _, h := range hs {
-		if ref, err := t.Store.Find(t.ctx, h.ID); err != nil || ref.Seq != h.Seq {
+		if ref, err := t.Store.Find(t.Context(), h.ID); err != nil || ref.Seq != h.Seq {
 			t.Errorf("thread %s: %q is listed at %d and found at %v (%v)", thread, h.ID, h.Seq, ref, err)
 			return
 		}
