@@ -18,7 +18,7 @@ func TestCommandsInThePages(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := regexp.MustCompile(`(?m)^\$ posthouse (.*)$`)
-	word := regexp.MustCompile(`"[^"]*"|\S+`)
+	word := regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
 	lines := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
