@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The faults of the matrix in docs/guarantees.md, by how their headings begin.
+// The faults of the matrix in docs/guarantees/faults.md, by how their headings begin.
 var matrixFaults = []string{
 	"Kill -9 of the writer", "Kill of the store's server", "Power cut", "Full disk (ENOSPC)", "EIO on fsync",
 	"Slow storage or network", "Partition", "Clock jumps", "Duplicate or reordered delivery",
@@ -35,7 +35,7 @@ var namedTest = regexp.MustCompile("`(([a-z0-9/]+)\\.)?Test[A-Za-z0-9]+`")
 // TestFaultMatrix checks that each fault has a cell for each place, and that each cell names
 // tests or says why there is none.
 func TestFaultMatrix(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("docs", "guarantees.md"))
+	data, err := os.ReadFile(filepath.Join("docs", "guarantees", "faults.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

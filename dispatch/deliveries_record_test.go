@@ -59,10 +59,10 @@ func (d *deliveries) end(t *testing.T) {
 }
 
 func deliveriesFiles() (file, page string) {
-	return filepath.Join("..", deliveriesRecord), filepath.Join("..", "docs", "guarantees.md")
+	return filepath.Join("..", deliveriesRecord), filepath.Join("..", "docs", "guarantees", "records.md")
 }
 
-// deliveriesTable is the record as docs/guarantees.md quotes it.
+// deliveriesTable is the record as docs/guarantees/records.md quotes it.
 func deliveriesTable(lines []deliveries) string {
 	var b strings.Builder
 	b.WriteString("| Tasks | Calls | Deliveries | Duplicates | Answers lost | Other outputs, slots or logs | Control arm: executions that begin with another slot |\n|---|---|---|---|---|---|---|\n")
@@ -73,7 +73,7 @@ func deliveriesTable(lines []deliveries) string {
 	return b.String()
 }
 
-// TestGuaranteesQuoteDeliveries compares the table of docs/guarantees.md with the record,
+// TestGuaranteesQuoteDeliveries compares the table of docs/guarantees/records.md with the record,
 // which has a million deliveries, three of ten of them duplicates.
 func TestGuaranteesQuoteDeliveries(t *testing.T) {
 	file, page := deliveriesFiles()
@@ -86,7 +86,7 @@ func TestGuaranteesQuoteDeliveries(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := deliveriesTable(lines); have != want {
-		t.Errorf("docs/guarantees.md says\n%s\nand the record\n%s", have, want)
+		t.Errorf("docs/guarantees/records.md says\n%s\nand the record\n%s", have, want)
 	}
 	enough := false
 	for _, l := range lines {

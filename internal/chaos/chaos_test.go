@@ -65,7 +65,7 @@ func try(t *testing.T, c *Config) *Line {
 	return line
 }
 
-// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees.md with the record, the
+// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the record, the
 // end of which has 10,000 runs with payments and stalls whose records were compared, and nothing
 // was found.
 func TestGuaranteesQuoteTheRecord(t *testing.T) {
@@ -74,12 +74,12 @@ func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, err := record.Quoted(filepath.Join(docs, "guarantees.md"), Record)
+	have, err := record.Quoted(filepath.Join(docs, "guarantees", "records.md"), Record)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := Table(lines); have != want {
-		t.Errorf("docs/guarantees.md says\n%s\nand the record\n%s", have, want)
+		t.Errorf("docs/guarantees/records.md says\n%s\nand the record\n%s", have, want)
 	}
 	enough := false
 	for _, l := range lines {

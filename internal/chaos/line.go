@@ -83,7 +83,7 @@ func (l *Line) arm() string {
 	return text
 }
 
-// Table is the record as docs/guarantees.md quotes it.
+// Table is the record as docs/guarantees/records.md quotes it.
 func Table(lines []Line) string {
 	var b strings.Builder
 	b.WriteString("| Runs | Complete | Processes killed, frozen, cut off | Postgres, NATS killed, queue wiped | Steps executed | Executed again, not on record | Executed again, on record, or paid wrongly | Payments, approvals, unknown outcomes | Records compared | Runs with another outcome | Control arm: executed again; faults of payments | Note |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n")

@@ -142,12 +142,12 @@ func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, err := record.Quoted(filepath.Join(top, "docs", "guarantees.md"), Record)
+	have, err := record.Quoted(filepath.Join(top, "docs", "guarantees", "records.md"), Record)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := Table(lines); have != want {
-		t.Errorf("docs/guarantees.md quotes\n%s\nthe record says\n%s\nwrite it with: go run ./internal/damage/cmd/damage -page", have, want)
+		t.Errorf("docs/guarantees/records.md quotes\n%s\nthe record says\n%s\nwrite it with: go run ./internal/damage/cmd/damage -page", have, want)
 	}
 	for _, l := range lines {
 		for kind, s := range l.Kinds {

@@ -7,5 +7,5 @@
 //
 // The tests are those of the stores, listed in [Stores]. In each run of the tests they try a
 // sample. With POSTHOUSE_DAMAGE=all they try every byte, and the command in cmd/damage
-// records their tallies. docs/guarantees.md quotes the record.
+// records their tallies. docs/guarantees/records.md quotes the record.
 package damage

@@ -22,7 +22,7 @@ type Line struct {
 	Note   string         `json:"note,omitempty"`
 }
 
-// Table is the newest line of each store as docs/guarantees.md quotes it.
+// Table is the newest line of each store as docs/guarantees/records.md quotes it.
 func Table(lines []Line) string {
 	newest := map[string]Line{}
 	for _, l := range lines {

@@ -121,7 +121,7 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees.md with the sums of
+// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the sums of
 // what is on record.
 func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	top := filepath.Join("..", "..")
@@ -129,12 +129,12 @@ func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, err := record.Quoted(filepath.Join(top, "docs", "guarantees.md"), differential.Record)
+	have, err := record.Quoted(filepath.Join(top, "docs", "guarantees", "records.md"), differential.Record)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := differential.Table(lines); have != want {
-		t.Errorf("docs/guarantees.md says\n%s\nand the record\n%s\nmake differential writes it anew", have, want)
+		t.Errorf("docs/guarantees/records.md says\n%s\nand the record\n%s\nmake differential writes it anew", have, want)
 	}
 	for _, l := range lines {
 		if l.Commit == "" || l.Date == "" || l.Sequences == 0 || len(l.Stores) == 0 || l.Control == 0 || l.Differences > 0 {

@@ -64,7 +64,7 @@ func (s *Sites) Part(ctx context.Context, sequences int, seed uint64, say func(f
 	return l, nil
 }
 
-// Table is the sums of a record as docs/guarantees.md quotes them.
+// Table is the sums of a record as docs/guarantees/records.md quotes them.
 func Table(lines []Line) string {
 	sums := map[string]*Line{}
 	for _, l := range lines {

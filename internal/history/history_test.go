@@ -106,7 +106,7 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees.md with the sums of
+// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the sums of
 // what is on record.
 func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	top := filepath.Join("..", "..")
@@ -114,12 +114,12 @@ func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, err := record.Quoted(filepath.Join(top, "docs", "guarantees.md"), history.Record)
+	have, err := record.Quoted(filepath.Join(top, "docs", "guarantees", "records.md"), history.Record)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := history.Table(lines); have != want {
-		t.Errorf("docs/guarantees.md says\n%s\nand the record\n%s\nmake histories writes it anew", have, want)
+		t.Errorf("docs/guarantees/records.md says\n%s\nand the record\n%s\nmake histories writes it anew", have, want)
 	}
 	for _, l := range lines {
 		if l.Commit == "" || l.Date == "" || site.Find(l.Store) == nil || l.Histories == 0 {

@@ -132,7 +132,7 @@ func (l *Line) Bad() error {
 	return nil
 }
 
-// Table is the sums of a record as docs/guarantees.md quotes them.
+// Table is the sums of a record as docs/guarantees/records.md quotes them.
 func Table(lines []Line) string {
 	sums := map[string]*Line{}
 	for _, l := range lines {

@@ -32,7 +32,7 @@ func TestCommit(t *testing.T) {
 		t.Error("a directory without a repository has a commit")
 	}
 	git("init", "-q")
-	for _, name := range []string{"main.go", "docs/guarantees.md", "docs/record/a.jsonl"} {
+	for _, name := range []string{"main.go", "docs/guarantees/records.md", "docs/record/a.jsonl"} {
 		write(name, "one\n")
 	}
 	git("add", ".")
@@ -43,7 +43,7 @@ func TestCommit(t *testing.T) {
 		t.Errorf("%q, %v", clean, err)
 	}
 	write("docs/record/a.jsonl", "one\ntwo\n")
-	write("docs/guarantees.md", "two\n")
+	write("docs/guarantees/records.md", "two\n")
 	if have, err := record.Commit(t.Context(), within); err != nil || have != clean {
 		t.Errorf("behind a line and its page: %q, %v", have, err)
 	}

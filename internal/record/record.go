@@ -3,7 +3,7 @@
 //
 //	err := record.Append("docs/record/durability.jsonl", line)
 //	lines, err := record.Read[Line]("docs/record/durability.jsonl")
-//	err = record.Quote("docs/guarantees.md", "docs/record/durability.jsonl", table(lines))
+//	err = record.Quote("docs/guarantees/records.md", "docs/record/durability.jsonl", table(lines))
 //
 // [Commit] names what was tried, where that can be found again.
 package record

@@ -30,7 +30,7 @@ type longRun struct {
 }
 
 func files() (file, page string) {
-	return filepath.Join("..", "..", "..", recordName), filepath.Join("..", "..", "..", "docs", "guarantees.md")
+	return filepath.Join("..", "..", "..", recordName), filepath.Join("..", "..", "..", "docs", "guarantees", "records.md")
 }
 
 // put plays the control arms, and puts a long run on record.
@@ -63,7 +63,7 @@ func quote(file, page string) error {
 	return record.Quote(page, recordName, table(lines))
 }
 
-// table is the record as docs/guarantees.md quotes it.
+// table is the record as docs/guarantees/records.md quotes it.
 func table(lines []longRun) string {
 	var b strings.Builder
 	b.WriteString("| Cases | Acts | Approvals | Refused to those who may not | Effects begun | Acted | Known not to have acted | Outcome lost | Processes lost or cut off | Faults | Rules whose control arm was caught |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
@@ -84,7 +84,7 @@ func table(lines []longRun) string {
 	return b.String()
 }
 
-// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees.md with the record, which
+// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the record, which
 // must have no line with a fault or without one of the control arms.
 func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	file, page := files()
@@ -97,7 +97,7 @@ func TestGuaranteesQuoteTheRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := table(lines); strings.TrimSpace(have) != strings.TrimSpace(want) {
-		t.Errorf("docs/guarantees.md says\n%s\nand the record\n%s", have, want)
+		t.Errorf("docs/guarantees/records.md says\n%s\nand the record\n%s", have, want)
 	}
 	for _, l := range lines {
 		if l.Faults != 0 || len(l.Control) != int(confirmed) {

@@ -18,5 +18,5 @@
 // nothing, and fails.
 //
 // A [Line] says what a part found; the lines are checked in as docs/record/durability.jsonl, and
-// docs/guarantees.md quotes their sums. A new store is a line in stores.go.
+// docs/guarantees/records.md quotes their sums. A new store is a line in stores.go.
 package trial

@@ -68,7 +68,7 @@ func Sums(lines []Line) []Line {
 	return all
 }
 
-// Table is the sums of a record as docs/guarantees.md quotes them.
+// Table is the sums of a record as docs/guarantees/records.md quotes them.
 func Table(lines []Line) string {
 	var b strings.Builder
 	b.WriteString("| Store | What happened | How often | Acknowledged | Lost | Damaged | Repaired | Control arms: lost in rounds |\n|---|---|---|---|---|---|---|---|\n")

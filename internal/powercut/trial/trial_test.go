@@ -94,7 +94,7 @@ func try(t *testing.T, p Part) *Line {
 	return line
 }
 
-// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees.md with the sums of
+// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the sums of
 // what is on record.
 func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	docs := filepath.Join("..", "..", "..", "docs")
@@ -105,12 +105,12 @@ func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	if len(lines) == 0 {
 		t.Fatal("nothing is on record")
 	}
-	have, err := record.Quoted(filepath.Join(docs, "guarantees.md"), Record)
+	have, err := record.Quoted(filepath.Join(docs, "guarantees", "records.md"), Record)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := Table(lines); have != want {
-		t.Errorf("docs/guarantees.md says\n%s\nand the record\n%s\nwrite it anew with: go run ./internal/powercut/cmd/powercut -page", have, want)
+		t.Errorf("docs/guarantees/records.md says\n%s\nand the record\n%s\nwrite it anew with: go run ./internal/powercut/cmd/powercut -page", have, want)
 	}
 	for _, l := range lines {
 		if l.Commit == "" || l.Date == "" || l.Harness != Power && l.Harness != Kill || l.Cuts+l.Kills == 0 {

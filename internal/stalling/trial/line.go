@@ -32,7 +32,7 @@ type Line struct {
 // Bad returns what the trial found that must not be; nothing is good.
 func (l *Line) Bad() []string { return l.what }
 
-// Table is the record as docs/guarantees.md quotes it.
+// Table is the record as docs/guarantees/records.md quotes it.
 func Table(lines []Line) string {
 	var b strings.Builder
 	b.WriteString("| Store | Stalls | Nobody took over | Steps and effects executed | Outcomes asked of people | Executed again | Control arm: executed again | Note |\n|---|---|---|---|---|---|---|---|\n")

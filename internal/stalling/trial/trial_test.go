@@ -48,7 +48,7 @@ func TestStallsAreSeen(t *testing.T) {
 	t.Error("the control arm was not caught")
 }
 
-// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees.md with the record, which
+// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the record, which
 // has 1,000 stalls of each shared store in which nothing was found.
 func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	docs := filepath.Join("..", "..", "..", "docs")
@@ -56,12 +56,12 @@ func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, err := record.Quoted(filepath.Join(docs, "guarantees.md"), Record)
+	have, err := record.Quoted(filepath.Join(docs, "guarantees", "records.md"), Record)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := Table(lines); have != want {
-		t.Errorf("docs/guarantees.md says\n%s\nand the record\n%s", have, want)
+		t.Errorf("docs/guarantees/records.md says\n%s\nand the record\n%s", have, want)
 	}
 	enough := map[string]bool{}
 	for _, l := range lines {

@@ -35,7 +35,7 @@ func main() {
 	flag.IntVar(&c.Workers, "workers", 4, "processes that handle tasks")
 	flag.Uint64Var(&c.Seed, "seed", 0, "of what is disturbed; 0: any")
 	path := flag.String("record", chaos.Record, "the file to append to; empty: none")
-	page := flag.String("doc", "docs/guarantees.md", "the page that quotes the record; empty: none")
+	page := flag.String("doc", "docs/guarantees/records.md", "the page that quotes the record; empty: none")
 	anew := flag.Bool("page", false, "write the page anew, and run nothing")
 	flag.Parse()
 	if c.Seed == 0 {

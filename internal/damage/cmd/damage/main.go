@@ -32,7 +32,7 @@ func main() {
 	flag.StringVar(&c.stores, "stores", "", "which stores, as in file,sqlite; default: all")
 	flag.BoolVar(&c.again, "again", false, "try stores that the record has at this commit, too")
 	flag.StringVar(&c.record, "record", damage.Record, "the file to append to")
-	flag.StringVar(&c.doc, "doc", "docs/guarantees.md", "the page that quotes the record; empty: none")
+	flag.StringVar(&c.doc, "doc", "docs/guarantees/records.md", "the page that quotes the record; empty: none")
 	flag.BoolVar(&c.page, "page", false, "write the page anew, and try nothing")
 	flag.StringVar(&c.commit, "commit", "", "what the record says was tried; default: git describe")
 	flag.Parse()
@@ -73,7 +73,7 @@ func tried(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("git describe: %w", err)
 	}
-	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ".", ":!docs/record", ":!docs/guarantees.md").Output()
+	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ".", ":!docs/record", ":!docs/guarantees/records.md").Output()
 	if err != nil {
 		return "", fmt.Errorf("git status: %w", err)
 	}

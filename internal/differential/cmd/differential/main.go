@@ -38,7 +38,7 @@ func main() {
 	flag.IntVar(&c.part, "part", 1000, "sequences for each line of the record")
 	flag.Uint64Var(&c.seed, "seed", 0, "of the first sequence; 0: any")
 	flag.StringVar(&c.record, "record", differential.Record, "the file to append to")
-	flag.StringVar(&c.doc, "doc", "docs/guarantees.md", "the page that quotes the record; empty: none")
+	flag.StringVar(&c.doc, "doc", "docs/guarantees/records.md", "the page that quotes the record; empty: none")
 	flag.BoolVar(&c.page, "page", false, "write the page anew, and run nothing")
 	flag.StringVar(&c.commit, "commit", "", "what the record says was tried; default: git describe")
 	flag.Parse()

@@ -49,7 +49,7 @@ func main() {
 	flag.IntVar(&c.part, "part", 250, "rounds for each line of the record")
 	flag.Uint64Var(&c.seed, "seed", 0, "of the first part; 0: any")
 	flag.StringVar(&c.record, "record", trial.Record, "the file to append to")
-	flag.StringVar(&c.doc, "doc", "docs/guarantees.md", "the page that quotes the record; empty: none")
+	flag.StringVar(&c.doc, "doc", "docs/guarantees/records.md", "the page that quotes the record; empty: none")
 	flag.BoolVar(&c.page, "page", false, "write the page anew, and run nothing")
 	flag.StringVar(&c.keep, "keep", "", "a directory for disks that lost something")
 	flag.StringVar(&c.commit, "commit", "", "what the record says was tried; default: git describe")

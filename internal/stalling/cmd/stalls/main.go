@@ -32,7 +32,7 @@ func main() {
 	seed := flag.Uint64("seed", 0, "of what is drawn; 0: any")
 	stores := flag.String("stores", "", "such as postgres,redis; empty: all shared ones")
 	path := flag.String("record", trial.Record, "the file to append to; empty: none")
-	page := flag.String("doc", "docs/guarantees.md", "the page that quotes the record; empty: none")
+	page := flag.String("doc", "docs/guarantees/records.md", "the page that quotes the record; empty: none")
 	only := flag.Bool("page", false, "write the page, and run nothing")
 	flag.Parse()
 	if *seed == 0 {
