@@ -3,8 +3,6 @@ package posthouse
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/posthouse/posthouse/internal/backoff"
 )
 
 // A TaskCall says what a worker is to do for a gate of kind [GateTask]. The gate's payload
@@ -51,21 +49,13 @@ type TaskCall struct {
 // while it is not known what became of it.
 func (c *TaskCall) Once() bool { return c.Grant != "" && c.Effect != EffectWrite }
 
-// A Backoff says how the waits between attempts grow. The n-th, from 1, is the first times
-// 2^(n-1) (Exponential), times n (Linear), or the same (Fixed).
-type Backoff = backoff.Strategy
-
-// The backoffs.
-const Exponential, Linear, Fixed = backoff.Exponential, backoff.Linear, backoff.Fixed
-
 // TaskLimits bound the attempts and iterations of a task.
 type TaskLimits struct {
-	Attempts   int           `json:"attempts,omitempty"`   // 1 to 1,000; 0 is 3
-	Backoff    time.Duration `json:"backoff,omitempty"`    // before the second attempt; 0 is a second
-	MaxBackoff time.Duration `json:"maxBackoff,omitempty"` // before any; 0 is a minute
-	Strategy   Backoff       `json:"strategy,omitempty"`   // how Backoff grows with each attempt; doubled, if nothing is said
-	Jitter     float64       `json:"jitter,omitempty"`     // the share of each wait, 0 to 1, that is drawn at random and taken off
-	Timeout    time.Duration `json:"timeout,omitempty"`    // of one attempt; 0 is none
+	// RetryPolicy is that of failed attempts. By default there are three, at most 1,000; the second
+	// begins after a second, and no wait is longer than a minute.
+	RetryPolicy
+
+	Timeout time.Duration `json:"timeout,omitempty"` // of one attempt; 0 is none
 
 	Iterations int           `json:"iterations,omitempty"` // at most; 0 is 1,000
 	Duration   time.Duration `json:"duration,omitempty"`   // from Began until the last iteration begins; 0 is none

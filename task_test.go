@@ -13,9 +13,9 @@ import (
 func TestTaskLimitsOnRecord(t *testing.T) {
 	for text, l := range map[string]posthouse.TaskLimits{
 		`{}`: {},
-		`{"attempts":2,"backoff":1000000000,"maxBackoff":60000000000}`: {Attempts: 2, Backoff: time.Second, MaxBackoff: time.Minute},
-		`{"strategy":"linear"}`:             {Strategy: posthouse.Linear},
-		`{"strategy":"fixed","jitter":0.5}`: {Strategy: posthouse.Fixed, Jitter: 0.5},
+		`{"attempts":2,"backoff":1000000000,"maxBackoff":60000000000}`: {RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: time.Second, MaxDelay: time.Minute}},
+		`{"strategy":"linear"}`:             {RetryPolicy: posthouse.RetryPolicy{Backoff: posthouse.Linear}},
+		`{"strategy":"fixed","jitter":0.5}`: {RetryPolicy: posthouse.RetryPolicy{Backoff: posthouse.Fixed, Jitter: 0.5}},
 	} {
 		if b, err := json.Marshal(l); err != nil || string(b) != text {
 			t.Errorf("%s, %v, want %s", b, err, text)

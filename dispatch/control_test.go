@@ -32,7 +32,7 @@ func (h *host) only() *task.Info {
 // TestTasksAreShown in each of their states, with their worker and the size of their slot.
 func TestTasksAreShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: time.Minute}})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{InitialDelay: time.Minute}}})
 		h.run("t")
 		if i := h.only(); i.State != task.Ready || i.Thread != "t" || i.Branch != "main" || i.Call.Task != "fetch" || string(i.Input) != `"http://x"` || i.Worker != "" {
 			t.Errorf("task: %+v", i)
@@ -119,7 +119,7 @@ func TestResumeBeforeItsTime(t *testing.T) {
 func TestClearSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		h := newHost(t, store, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 5}})
+		h := newHost(t, store, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 5}}})
 		h.run("t")
 		w := h.connect("w1")
 		for _, damage := range []bool{false, true} {

@@ -214,7 +214,7 @@ func TestASilentWorkersTaskGoesToAnother(t *testing.T) {
 // TestPausesAndIterations: they cost no attempt, keep the slot and wait as long as they are to.
 func TestPausesAndIterations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Iterations: 2, LoopDelay: time.Minute}})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2}, Iterations: 2, LoopDelay: time.Minute}})
 		w := h.connect("w1")
 		h.run("t")
 		c := h.claim(w)

@@ -85,7 +85,7 @@ func newFreezer(t *testing.T, seed uint64, goal int, careless bool) *freezer {
 	}
 	store := memstore.New()
 	program := flow.New("work", func(ctx context.Context, in string) (string, error) {
-		return step.RemoteWith[string](ctx, "work", "work", in, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 1000}})
+		return step.RemoteWith[string](ctx, "work", "work", in, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 1000}}})
 	})
 	led := f.open(store)
 	app, err := program.Open(led, nil)

@@ -17,7 +17,7 @@ import (
 func TestGauges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		h := newHost(t, store, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Hour}})
+		h := newHost(t, store, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: time.Hour}}})
 		other := newHost(t, store, runs.RemoteOptions{})
 		want := func(d *dispatch.Dispatcher, want task.Gauges) {
 			t.Helper()

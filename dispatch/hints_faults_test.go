@@ -155,7 +155,7 @@ func TestLimitOfAllEngines(t *testing.T) {
 func TestWorkerOfAHintIsLost(t *testing.T) {
 	h := newHinted(t, nil)
 	h.lease = time.Second
-	a, b := h.engine(h.queue(), nil, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2}}), h.engine(h.queue(), nil, runs.RemoteOptions{})
+	a, b := h.engine(h.queue(), nil, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2}}}), h.engine(h.queue(), nil, runs.RemoteOptions{})
 	h.stream()
 	s, err := a.d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "lost", Tasks: []string{"double"}, AtOnce: 1})
 	if err != nil {

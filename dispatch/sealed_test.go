@@ -24,7 +24,7 @@ func TestSlotsOfEncryptedThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := memstore.New()
-		h := newHostWith(t, store, &ledger.Options{Cipher: keys}, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 9}})
+		h := newHostWith(t, store, &ledger.Options{Cipher: keys}, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 9}}})
 		h.run("t")
 		h.run("u")
 		w := h.connect("w1")

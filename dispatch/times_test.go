@@ -29,7 +29,7 @@ func TestTimesSurviveAnEngine(t *testing.T) {
 			t.Run(name+" over "+away.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					store := memstore.New()
-					o := runs.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: due, MaxBackoff: due, LoopDelay: due}}
+					o := runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{InitialDelay: due, MaxDelay: due}, LoopDelay: due}}
 					first := newHost(t, store, o)
 					first.run("t")
 					c := first.claim(first.connect("w1"))
@@ -92,7 +92,7 @@ func TestLoopLimits(t *testing.T) {
 // TestRetrySchedule doubles the wait before each attempt up to the longest.
 func TestRetrySchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 5, Backoff: 10 * time.Second, MaxBackoff: 30 * time.Second}})
+		h := newHost(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 5, InitialDelay: 10 * time.Second, MaxDelay: 30 * time.Second}}})
 		w := h.connect("w1")
 		h.run("t")
 		c := h.claim(w)

@@ -39,7 +39,7 @@ func TestRepeatedVerdictIsRecordedOnce(t *testing.T) {
 		wantOnce(t, "the end of its time", posthouse.TaskLimits{Duration: time.Nanosecond}, last)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		wantOnce(t, "the last attempt", posthouse.TaskLimits{Attempts: 1}, task.Verdict{Action: task.Fail, Reason: "no route"})
+		wantOnce(t, "the last attempt", posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 1}}, task.Verdict{Action: task.Fail, Reason: "no route"})
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
@@ -109,7 +110,7 @@ func crashing(d *diary, plain bool) flow.Func[int, int] {
 				return 0, err
 			}
 			failed := false
-			v, err = step.DoWith(ctx, "retried", step.Options{Retry: step.Retry{Max: 1000, Delay: -1}}, func(ctx context.Context) (int, error) {
+			v, err = step.DoWith(ctx, "retried", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 1001, InitialDelay: -1}}, func(ctx context.Context) (int, error) {
 				v, err := effect(ctx, fmt.Sprint("nested-", i), 1)
 				if err == nil && !failed {
 					failed, err = true, errBoom

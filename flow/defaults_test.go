@@ -24,11 +24,11 @@ func TestRetryOfAllSteps(t *testing.T) {
 			return err
 		}, 3},
 		"its own": {func(ctx context.Context, f func(context.Context) (int, error)) error {
-			_, err := step.DoWith(ctx, "a", step.Options{Retry: step.Retry{Max: 1, Delay: -1}}, f)
+			_, err := step.DoWith(ctx, "a", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}}, f)
 			return err
 		}, 2},
 		"none": {func(ctx context.Context, f func(context.Context) (int, error)) error {
-			_, err := step.DoWith(ctx, "a", step.Options{Retry: step.Retry{Max: -1}}, f)
+			_, err := step.DoWith(ctx, "a", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 1}}, f)
 			return err
 		}, 1},
 		"within": {func(ctx context.Context, f func(context.Context) (int, error)) error {
@@ -44,7 +44,7 @@ func TestRetryOfAllSteps(t *testing.T) {
 		f := func(ctx context.Context, _ int) (int, error) {
 			return 0, c.work(ctx, func(context.Context) (int, error) { tries++; return 0, errBoom })
 		}
-		_, err := app(w, f, &flow.Options{Retry: flow.Retry{Max: 2, Delay: -1}}).Run(t.Context(), "t", 0)
+		_, err := app(w, f, &flow.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: -1}}).Run(t.Context(), "t", 0)
 		if !errors.Is(err, errBoom) || tries != c.want {
 			t.Errorf("%s: %d tries, want %d: %v", name, tries, c.want, err)
 		}
@@ -70,7 +70,7 @@ func TestTimeoutOfAllSteps(t *testing.T) {
 			}
 		})
 	}
-	for _, o := range []flow.Options{{Timeout: -1}, {Retry: flow.Retry{Max: -2}}} {
+	for _, o := range []flow.Options{{Timeout: -1}, {Retry: posthouse.RetryPolicy{MaxAttempts: -1}}} {
 		f := flow.New("f", func(context.Context, int) (int, error) { return 0, nil })
 		if _, err := f.Open(newWorld(t).ledger(), &o); !errors.Is(err, posthouse.ErrInvalid) {
 			t.Errorf("%+v: %v", o, err)

@@ -46,12 +46,10 @@ type Options struct {
 
 	// Retry and Timeout, of one attempt, are those of steps that say nothing themselves
 	// (step.Options). Steps within steps have neither. Default: none.
-	Retry   Retry
+	Retry   posthouse.RetryPolicy
+	RetryOn func(error) bool
 	Timeout time.Duration
 }
-
-// A Retry says how often a step that failed is tried again: it is step.Retry.
-type Retry = engine.Retry
 
 // DefaultHoldFor stands for Options.HoldFor where it is zero.
 const DefaultHoldFor = 10 * time.Second
@@ -72,14 +70,15 @@ func (f *Flow[In, Out]) Open(led *ledger.Ledger, o *Options) (*App[In, Out], err
 	case o.Timeout < 0:
 		return nil, posthouse.Invalid("Timeout", "of flow %q is negative", f.name)
 	}
-	if p := o.Retry.Validate(); p != "" {
+	retry := engine.Retry{RetryPolicy: o.Retry, On: o.RetryOn}
+	if p := retry.Validate(); p != "" {
 		return nil, posthouse.Invalid("Retry", "of flow %q: %s", f.name, p)
 	}
 	a := &App[In, Out]{ledger: led, name: f.name, node: posthouse.EscapeName(f.name), fn: f.fn, few: o.FewCheckpoints, codec: o.Codec, release: o.Release}
 	if a.codec == nil {
 		a.codec = posthouse.JSON
 	}
-	a.steps = engine.StepDefaults{Retry: o.Retry.Or(engine.Retry{}), Timeout: o.Timeout}
+	a.steps = engine.StepDefaults{Retry: retry, Timeout: o.Timeout}
 	a.front = &engine.Front[RunOptions, In, Result[Out], Snapshot[In, Out]]{
 		Ledger: led, Kind: "flow", Name: f.name, Instance: string(led.Core().NewID()), Hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)),
 		Check: (*RunOptions).check, NewRun: a.newRun, Snapshot: a.snapshot, Fits: a.fits, End: a.reportEnd, Elsewhere: a.runningElsewhere,

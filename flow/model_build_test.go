@@ -35,9 +35,9 @@ func (c *trial) run(ctx context.Context, ops []*op, path string) (out []string, 
 }
 
 func (c *trial) perform(ctx context.Context, o *op, path string) (out []string, err error) {
-	retry := step.Options{Retry: step.Retry{Max: o.Retry, Delay: -1}}
+	retry := step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: o.Retry + 1, InitialDelay: -1}}
 	if o.Delay > 0 {
-		retry.Retry.Delay = o.Delay
+		retry.Retry.InitialDelay = o.Delay
 	}
 	switch o.Kind {
 	case opDo, opSwallow:

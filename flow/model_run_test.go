@@ -58,7 +58,7 @@ type caseOptions struct {
 func genOptions(t *rapid.T) (o caseOptions) {
 	o.Open = flow.Options{HoldFor: -1, FewCheckpoints: rapid.Bool().Draw(t, "few")}
 	if rapid.Bool().Draw(t, "retry") {
-		o.Open.Retry = flow.Retry{Max: 2, Delay: -1}
+		o.Open.Retry = posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: -1}
 	}
 	o.Open.Release.Done = rapid.IntRange(0, 3).Draw(t, "release") == 0
 	o.Stream, o.Inputs = rapid.Bool().Draw(t, "stream"), rapid.IntRange(1, 3).Draw(t, "inputs")

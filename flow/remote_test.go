@@ -248,8 +248,8 @@ func TestRemoteIsChecked(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	l := w.ledger()
 	for field, o := range map[string]runs.RemoteOptions{
-		"Start": {Start: -1}, "Expires": {Expires: 1 << 62}, "attempts": {Limits: posthouse.TaskLimits{Attempts: 1001}},
-		"iterations": {Limits: posthouse.TaskLimits{Iterations: -1}}, "backoff": {Limits: posthouse.TaskLimits{Backoff: -1}},
+		"Start": {Start: -1}, "Expires": {Expires: 1 << 62}, "attempts": {Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 1001}}},
+		"iterations": {Limits: posthouse.TaskLimits{Iterations: -1}}, "backoff": {Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{InitialDelay: -1}}},
 		"group": {Group: "a\nb"}, "trace": {Trace: map[string]string{"": "x"}},
 	} {
 		a := must(flow.New("f", func(ctx context.Context, _ int) (int, error) {

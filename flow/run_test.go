@@ -185,7 +185,7 @@ func TestRetryParksAndSurvivesARestart(t *testing.T) {
 	for _, failures := range []int{2, 3} {
 		w, ctx := newWorld(t), t.Context()
 		fn := func(ctx context.Context, _ int) (string, error) {
-			return step.DoWith(ctx, "call", step.Options{Retry: step.Retry{Max: 2, Delay: time.Minute}}, func(context.Context) (string, error) {
+			return step.DoWith(ctx, "call", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: time.Minute}}, func(context.Context) (string, error) {
 				if v := w.effect("call"); w.did["call"] > failures {
 					return v, nil
 				}
@@ -225,7 +225,7 @@ func TestShortWaitsAreHeld(t *testing.T) {
 			if _, err := w.do(ctx, "a"); err != nil {
 				return "", err
 			}
-			return step.DoWith(ctx, "call", step.Options{Retry: step.Retry{Max: 1, Delay: time.Second}}, func(context.Context) (string, error) {
+			return step.DoWith(ctx, "call", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: time.Second}}, func(context.Context) (string, error) {
 				if v := w.effect("call"); w.did["call"] > 1 {
 					return v, nil
 				}
@@ -269,7 +269,7 @@ func TestRetriedStepKeepsItsSignal(t *testing.T) {
 			must(l.Signal(t.Context(), "t", posthouse.Signal{Name: "s", Value: []byte(value), Early: true}))(t)
 		}
 		a := app(w, func(ctx context.Context, _ int) (string, error) {
-			return step.DoWith(ctx, "outer", step.Options{Retry: step.Retry{Max: 1, Delay: -1}}, func(ctx context.Context) (string, error) {
+			return step.DoWith(ctx, "outer", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}}, func(ctx context.Context) (string, error) {
 				v, err := step.Signal[string](ctx, "s", step.SignalOptions{Latch: latch})
 				if n++; n == 1 && err == nil {
 					send(`"two"`)

@@ -116,7 +116,7 @@ func TestStreamMessages(t *testing.T) {
 	fails := true
 	a := app(w, func(ctx context.Context, _ int) (int, error) {
 		step.Token(ctx, "a")
-		if _, err := step.DoWith(ctx, "llm", step.Options{Retry: step.Retry{Max: 1, Delay: -1}}, func(ctx context.Context) (int, error) {
+		if _, err := step.DoWith(ctx, "llm", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}}, func(ctx context.Context) (int, error) {
 			step.Token(ctx, "b")
 			if fails {
 				fails = false
@@ -170,7 +170,7 @@ func TestStreamTasks(t *testing.T) {
 		w := newWorld(t)
 		l := must(ledger.Open(w.store, nil))(t)
 		a := must(flow.New("order", func(ctx context.Context, n int) (string, error) {
-			v, err := step.DoWith(ctx, "call", step.Options{Retry: step.Retry{Max: 1, Delay: time.Second}}, func(context.Context) (string, error) {
+			v, err := step.DoWith(ctx, "call", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: time.Second}}, func(context.Context) (string, error) {
 				time.Sleep(time.Second)
 				if v := w.effect("call"); w.did["call"] > 1 {
 					return v, nil

@@ -196,7 +196,7 @@ func TestEffectsBeyondTheOriginsLimit(t *testing.T) {
 func TestCommittedEffectIsNeverDemoted(t *testing.T) {
 	w := newWorld(t)
 	f := flow.New("order", func(ctx context.Context, _ int) (string, error) {
-		v, err := step.DoWith(ctx, "pay", step.Options{Retry: step.Retry{Max: 5, Delay: -1}}, func(context.Context) (string, error) {
+		v, err := step.DoWith(ctx, "pay", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 6, InitialDelay: -1}}, func(context.Context) (string, error) {
 			v := w.effect("pay")
 			if w.did["pay"] == 1 {
 				return "", errBoom

@@ -337,7 +337,7 @@ func TestRetriesAskAgain(t *testing.T) {
 			g.Node("pay", func(ctx context.Context, s *payment) error {
 				_, err := tool(ctx, *s)
 				return err
-			}, graph.NodeOptions{Retry: graph.Retry{Max: 2, Delay: -1}})
+			}, graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: -1}})
 			g.Edge(graph.Start, "pay")
 			g.Edge("pay", graph.End)
 			app := opened(g.Compile(l, nil))(t)

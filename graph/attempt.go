@@ -14,29 +14,10 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// A Backoff says how the delays between attempts grow.
-type Backoff = engine.Backoff
-
-// The backoffs, for the n-th retry from 1.
-const (
-	Exponential = engine.Exponential // Delay * Factor^(n-1)
-	Linear      = engine.Linear      // Delay * n
-	Fixed       = engine.Fixed       // Delay
-)
-
-// A Retry says how often a node that failed is tried again. The zero value means
-// never. A failed attempt and the time of the next one are on record before the wait
-// begins, so a restart neither forgets nor hastens it. Attempts stay counted. Once they
-// are used up the node fails, and each Resume tries it once more. Its fields:
-//
-//	Max      int              // attempts after the first; at most 100,000. 0: as CompileOptions.Retry says; -1: none
-//	Delay    time.Duration    // before the first retry; default 500 ms, negative: none
-//	Backoff  Backoff          // how it grows; default Exponential
-//	Factor   float64          // of Exponential; default 2
-//	MaxDelay time.Duration    // no delay is longer; default 128 s, negative: no limit
-//	Jitter   float64          // the share of each delay, 0 to 1, that is drawn at random and taken off
-//	On       func(error) bool // whether to try again; default: unless it was a panic, an ErrInvalid or a RemoteError
-type Retry = engine.Retry
+// retry returns when a node that failed is tried again.
+func (o *NodeOptions) retry() engine.Retry {
+	return engine.Retry{RetryPolicy: o.Retry, On: o.RetryOn}
+}
 
 // recordAttempt decides whether another attempt or the node's handler follows a failed
 // attempt, and puts that on record.
@@ -46,8 +27,8 @@ func (t *task) recordAttempt(ctx context.Context, exec *engine.Task, p recorded.
 		return false, nil // the handler failed
 	}
 	name, a := recorded.Attempt, engine.Attempt{Error: engine.OneLine(cause.Error())}
-	retry, wanted := &t.node.opt.Retry, false
-	if p.Count < retry.Max {
+	retry, wanted := t.node.opt.retry(), false
+	if p.Count < retry.Retries() {
 		if err := engine.Guard(func() error { wanted = retry.Wants(cause); return nil }); err != nil {
 			return false, err
 		}

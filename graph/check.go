@@ -79,7 +79,8 @@ func (c *checker) node(of *node) {
 	if n.more {
 		c.Problem("node %q has more than one NodeOptions", n.Name)
 	}
-	if p := n.opt.Retry.Validate(); p != "" {
+	retry := n.opt.retry()
+	if p := retry.Validate(); p != "" {
 		c.Problem("the Retry of node %q: %s", n.Name, p)
 	}
 	if n.opt.Snapshots > SnapshotNone {
@@ -113,11 +114,12 @@ func (c *checker) node(of *node) {
 // defaults gives a node the defaults of what it does not say. A node that calls a
 // subgraph gets none: the nodes in the subgraph do. Nor does a remote one.
 func (c *checker) defaults(n *node) {
-	d := NodeOptions{Retry: c.opt.Retry, Timeout: c.opt.Timeout, IdleTimeout: c.opt.IdleTimeout}
+	d := NodeOptions{Retry: c.opt.Retry, RetryOn: c.opt.RetryOn, Timeout: c.opt.Timeout, IdleTimeout: c.opt.IdleTimeout}
 	if n.sub != nil || n.remote != nil {
 		d = NodeOptions{}
 	}
-	n.opt.Retry = n.opt.Retry.Or(d.Retry)
+	retry := n.opt.retry().Or(d.retry())
+	n.opt.Retry, n.opt.RetryOn = retry.RetryPolicy, retry.On
 	n.opt.Timeout, n.opt.IdleTimeout = engine.LimitOr(n.opt.Timeout, d.Timeout), engine.LimitOr(n.opt.IdleTimeout, d.IdleTimeout)
 }
 

@@ -15,18 +15,18 @@ import (
 // Retries of the whole graph are those of each node that says nothing, also
 // within subgraphs and inlined graphs, and not once more around a subgraph.
 func TestRetryOfAllNodes(t *testing.T) {
-	all := graph.Retry{Max: 2, Delay: -1}
+	all := posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: -1}
 	for name, c := range map[string]struct {
-		own  graph.Retry // of the node, or of what calls it
+		own  posthouse.RetryPolicy // of the node, or of what calls it
 		wrap func(inner *graph.Graph[trail], own graph.NodeOptions) *graph.Graph[trail]
 		want int
 	}{
 		"plain":              {want: 3},
-		"its own":            {own: graph.Retry{Max: 1, Delay: -1}, want: 2},
-		"none":               {own: graph.Retry{Max: -1}, want: 1},
+		"its own":            {own: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}, want: 2},
+		"none":               {own: posthouse.RetryPolicy{MaxAttempts: 1}, want: 1},
 		"inlined":            {want: 3, wrap: inlined},
 		"subgraph":           {want: 3, wrap: called},
-		"subgraph's own":     {own: graph.Retry{Max: 1, Delay: -1}, want: 4, wrap: called}, // attempts of the node inside stay counted
+		"subgraph's own":     {own: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}, want: 4, wrap: called}, // attempts of the node inside stay counted
 		"subgraph in thread": {want: 3, wrap: calledApart},
 	} {
 		tries := 0
@@ -113,6 +113,6 @@ func TestTimeoutOfAllNodes(t *testing.T) {
 }
 
 func TestBadDefaultsOfNodes(t *testing.T) {
-	wantProblems(t, problems(t, line("a"), newLedger(t), &graph.CompileOptions{Retry: graph.Retry{Jitter: 2}, Timeout: -1}), "Retry: Jitter", "time limit")
+	wantProblems(t, problems(t, line("a"), newLedger(t), &graph.CompileOptions{Retry: posthouse.RetryPolicy{Jitter: 2}, Timeout: -1}), "Retry: Jitter", "time limit")
 	wantProblems(t, problems(t, line("a"), newLedger(t), &graph.CompileOptions{IdleTimeout: -1}), "time limit")
 }

@@ -116,7 +116,7 @@ func TestFailureKeepsWhatWasSkipped(t *testing.T) {
 				}
 				return nil
 			}
-			app := walk(t, l, &ran, stop, nil, map[string]graph.NodeOptions{"c": {Retry: graph.Retry{Max: retry, Delay: -1}}})
+			app := walk(t, l, &ran, stop, nil, map[string]graph.NodeOptions{"c": {Retry: posthouse.RetryPolicy{MaxAttempts: retry + 1, InitialDelay: -1}}})
 			out, err := app.Run(t.Context(), "t", walkState{}, graph.RunOptions{Durability: d})
 			if retry == 0 {
 				var n *graph.NodeError

@@ -107,9 +107,9 @@ func ExampleHeartbeat() {
 		}
 		return nil
 	}, graph.NodeOptions{
-		IdleTimeout: time.Minute,                                 // between two signs of life
-		Timeout:     24 * time.Hour,                              // of one attempt as a whole
-		Retry:       graph.Retry{Max: 2, Delay: 5 * time.Second}, // of those that took too long, too
+		IdleTimeout: time.Minute,                                                          // between two signs of life
+		Timeout:     24 * time.Hour,                                                       // of one attempt as a whole
+		Retry:       posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: 5 * time.Second}, // of those that took too long, too
 	})
 	g.Edge(graph.Start, "read")
 	g.Edge("read", graph.End)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 )
 
@@ -147,7 +148,7 @@ func ExampleGraph_OnError() {
 		tries++
 		return errors.New("503")
 	}, graph.NodeOptions{
-		Retry:   graph.Retry{Max: 2, Delay: time.Millisecond, Backoff: graph.Exponential},
+		Retry:   posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: time.Millisecond, Backoff: posthouse.Exponential},
 		Timeout: time.Minute, // of one try
 	})
 	g.OnError("fetch", func(_ context.Context, e *Essay, _ error) (graph.Command, error) {

@@ -55,12 +55,13 @@ type node struct {
 
 // NodeOptions refine a node. The zero value is useful.
 type NodeOptions struct {
-	InterruptBefore bool          // as if in CompileOptions.InterruptBefore
-	InterruptAfter  bool          // as if in CompileOptions.InterruptAfter
-	Defer           bool          // it runs when nothing else is left to run: a join of branches of any length
-	Retry           Retry         // what happens after a failure; default CompileOptions.Retry
-	Timeout         time.Duration // of one attempt; default CompileOptions.Timeout, negative: none
-	Snapshots       Snapshots     // whether it makes a checkpoint; default as CompileOptions.Snapshots says
+	InterruptBefore bool                  // as if in CompileOptions.InterruptBefore
+	InterruptAfter  bool                  // as if in CompileOptions.InterruptAfter
+	Defer           bool                  // it runs when nothing else is left to run: a join of branches of any length
+	Retry           posthouse.RetryPolicy // what happens after a failure; default CompileOptions.Retry. One attempt: none
+	RetryOn         func(error) bool      // whether an error is tried again; default: unless it is a panic, an ErrInvalid or a [runs.RemoteError]
+	Timeout         time.Duration         // of one attempt; default CompileOptions.Timeout, negative: none
+	Snapshots       Snapshots             // whether it makes a checkpoint; default as CompileOptions.Snapshots says
 
 	// IdleTimeout is the longest time between two heartbeats of an attempt, see
 	// [Heartbeat]. Default CompileOptions.IdleTimeout, negative: none.
@@ -201,9 +202,10 @@ type CompileOptions struct {
 
 	// Retry, Timeout and IdleTimeout are for nodes whose NodeOptions do not set them,
 	// and for the nodes of subgraphs. Nodes that call a subgraph use only their own.
-	Retry       Retry         // default: a node that fails is not tried again
-	Timeout     time.Duration // default: none
-	IdleTimeout time.Duration // default: none
+	Retry       posthouse.RetryPolicy // of nodes that say nothing themselves; default: a node that fails is not tried again
+	RetryOn     func(error) bool      // likewise
+	Timeout     time.Duration         // default: none
+	IdleTimeout time.Duration         // default: none
 
 	inside []*definition // the graphs around a subgraph
 }
@@ -250,7 +252,8 @@ func (g *definition) compile(of reflect.Type, led *ledger.Ledger, o *CompileOpti
 	if o.Snapshots > SnapshotNone {
 		c.Problem("Snapshots %d is unknown", o.Snapshots)
 	}
-	if p := o.Retry.Validate(); p != "" {
+	retry := engine.Retry{RetryPolicy: o.Retry}
+	if p := retry.Validate(); p != "" {
 		c.Problem("Retry: %s", p)
 	}
 	if o.Timeout < 0 || o.IdleTimeout < 0 {

@@ -225,14 +225,14 @@ func TestHandleDrains(t *testing.T) {
 // TestDrainEndsAWait drains a run that waits by itself for what is soon due: it
 // stops at once and does nothing more, and goes on later where it was.
 func TestDrainEndsAWait(t *testing.T) {
-	later := graph.Retry{Max: 3, Delay: 5 * time.Second, Backoff: graph.Fixed}
+	later := posthouse.RetryPolicy{MaxAttempts: 4, InitialDelay: 5 * time.Second, Backoff: posthouse.Fixed}
 	for name, c := range map[string]struct {
 		node   func(context.Context, *trail) error
 		opt    graph.NodeOptions
 		status posthouse.Status
 	}{
 		"for the next attempt": {func(context.Context, *trail) error { return errBoom }, graph.NodeOptions{Retry: later}, posthouse.StatusRunning},
-		"for a step's":         {stepThatFails(step.Retry{Max: 3, Delay: 5 * time.Second}), graph.NodeOptions{}, posthouse.StatusWaiting},
+		"for a step's":         {stepThatFails(posthouse.RetryPolicy{MaxAttempts: 4, InitialDelay: 5 * time.Second}), graph.NodeOptions{}, posthouse.StatusWaiting},
 		"asleep":               {func(ctx context.Context, _ *trail) error { return step.Sleep(ctx, "z", 5*time.Second) }, graph.NodeOptions{}, posthouse.StatusWaiting},
 	} {
 		for _, around := range []string{"alone", "beside another", "in a subgraph"} {
@@ -281,7 +281,7 @@ func TestDrainEndsAWait(t *testing.T) {
 	}
 }
 
-func stepThatFails(r step.Retry) func(context.Context, *trail) error {
+func stepThatFails(r posthouse.RetryPolicy) func(context.Context, *trail) error {
 	return func(ctx context.Context, _ *trail) error {
 		_, err := step.DoWith(ctx, "s", step.Options{Retry: r}, func(context.Context) (int, error) { return 0, errBoom })
 		return err

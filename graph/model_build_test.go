@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 )
@@ -53,7 +54,7 @@ func drawGraph(t *rapid.T, name string, depth int) *graphPlan {
 				n.Fails, n.Panics, n.Retry = rapid.IntRange(1, 3).Draw(t, name+"times"), chance("panics", 4), rapid.IntRange(0, 3).Draw(t, name+"retry")
 				if n.Delay = chance("delay", 3); n.Delay {
 					n.Jitter = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, name+"jitter")
-					n.Backoff = graph.Backoff(rapid.IntRange(0, 2).Draw(t, name+"backoff"))
+					n.Backoff = posthouse.Backoff(rapid.IntRange(0, 2).Draw(t, name+"backoff"))
 				}
 			}
 			if chance("handled", 8) {
@@ -257,11 +258,11 @@ func (g *graphPlan) build(name string, w *witness, unkept bool) *graph.Graph[mix
 }
 
 func (g *graphPlan) add(b *graph.Graph[mixed], n *nodePlan, w *witness, unkept bool) {
-	retry := graph.Retry{Max: n.Retry, Delay: -1, Jitter: n.Jitter, Backoff: n.Backoff}
+	retry := posthouse.RetryPolicy{MaxAttempts: n.Retry + 1, InitialDelay: -1, Jitter: n.Jitter, Backoff: n.Backoff}
 	if n.Delay {
-		retry.Delay = 1
+		retry.InitialDelay = 1
 		if n.Jitter > 0 {
-			retry.Delay = 5 * time.Millisecond
+			retry.InitialDelay = 5 * time.Millisecond
 		}
 	}
 	o := graph.NodeOptions{Retry: retry, Defer: n.Defer, InterruptBefore: n.Before, InterruptAfter: n.After, Snapshots: n.Snap}
@@ -278,7 +279,7 @@ func (g *graphPlan) add(b *graph.Graph[mixed], n *nodePlan, w *witness, unkept b
 	case nodeTask:
 		graph.Task(b, n.called(), func(ctx context.Context, in sent, out *mixed) error { return body(ctx, out, in) }, o)
 	case nodeSub:
-		o.Retry = graph.Retry{}
+		o.Retry = posthouse.RetryPolicy{}
 		graph.Subgraph(b, n.called(), n.Sub.build(n.Name+".sub", w, unkept || n.Lifetime == graph.Unkept), &graph.SubOptions[mixed, mixed]{
 			In:  func(s *mixed) mixed { return n.subInput(s) },
 			Out: func(s *mixed, in *mixed) error { n.subOutput(s, in); return nil }, Lifetime: n.Lifetime, OwnThread: n.Own, Node: o,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 )
 
@@ -59,32 +60,32 @@ const (
 
 // A nodePlan says what a node does and where it leads.
 type nodePlan struct {
-	Name     string          `json:",omitempty"`
-	Kind     nodeKind        `json:",omitempty"`
-	Writes   uint            `json:",omitempty"` // by bit, see work
-	N        int             `json:",omitempty"` // what it writes
-	Steps    int             `json:",omitempty"`
-	Ask      bool            `json:",omitempty"`
-	Fails    int             `json:",omitempty"` // the first so many attempts of each execution
-	Panics   bool            `json:",omitempty"`
-	Retry    int             `json:",omitempty"`
-	Delay    bool            `json:",omitempty"` // between attempts
-	Jitter   float64         `json:",omitempty"`
-	Backoff  graph.Backoff   `json:",omitempty"`
-	Handled  bool            `json:",omitempty"` // it fails always, and has a handler
-	Defer    bool            `json:",omitempty"`
-	Before   bool            `json:",omitempty"` // static interrupts
-	After    bool            `json:",omitempty"`
-	Snap     graph.Snapshots `json:",omitempty"`
-	To       []int           `json:",omitempty"` // later nodes; none: End
-	Loops    int             `json:",omitempty"` // so often it leads to Back instead
-	Back     int             `json:",omitempty"`
-	Sends    map[int]int     `json:",omitempty"` // tasks, and how many inputs each is sent
-	Join     []int           `json:",omitempty"` // its sources; none: it is led to
-	Sub      *graphPlan      `json:",omitempty"`
-	Lifetime graph.Lifetime  `json:",omitempty"`
-	Own      bool            `json:",omitempty"` // the subgraph has a thread of its own
-	Renamed  bool            `json:",omitempty"` // it has another name than in the version before
+	Name     string            `json:",omitempty"`
+	Kind     nodeKind          `json:",omitempty"`
+	Writes   uint              `json:",omitempty"` // by bit, see work
+	N        int               `json:",omitempty"` // what it writes
+	Steps    int               `json:",omitempty"`
+	Ask      bool              `json:",omitempty"`
+	Fails    int               `json:",omitempty"` // the first so many attempts of each execution
+	Panics   bool              `json:",omitempty"`
+	Retry    int               `json:",omitempty"`
+	Delay    bool              `json:",omitempty"` // between attempts
+	Jitter   float64           `json:",omitempty"`
+	Backoff  posthouse.Backoff `json:",omitempty"`
+	Handled  bool              `json:",omitempty"` // it fails always, and has a handler
+	Defer    bool              `json:",omitempty"`
+	Before   bool              `json:",omitempty"` // static interrupts
+	After    bool              `json:",omitempty"`
+	Snap     graph.Snapshots   `json:",omitempty"`
+	To       []int             `json:",omitempty"` // later nodes; none: End
+	Loops    int               `json:",omitempty"` // so often it leads to Back instead
+	Back     int               `json:",omitempty"`
+	Sends    map[int]int       `json:",omitempty"` // tasks, and how many inputs each is sent
+	Join     []int             `json:",omitempty"` // its sources; none: it is led to
+	Sub      *graphPlan        `json:",omitempty"`
+	Lifetime graph.Lifetime    `json:",omitempty"`
+	Own      bool              `json:",omitempty"` // the subgraph has a thread of its own
+	Renamed  bool              `json:",omitempty"` // it has another name than in the version before
 }
 
 type graphPlan struct {

@@ -24,7 +24,7 @@ func TestOnErrorRunsInPlaceOfTheNode(t *testing.T) {
 			tries++
 			s.Nodes = append(s.Nodes, "discarded")
 			return errBoom
-		}, graph.NodeOptions{Retry: graph.Retry{Max: 2, Delay: -1}, Targets: []string{"rescue"}})
+		}, graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: -1}, Targets: []string{"rescue"}})
 		g.Node("usual", visit("usual"))
 		g.Node("rescue", visit("rescue"))
 		g.OnError("a", func(ctx context.Context, s *trail, err error) (graph.Command, error) {

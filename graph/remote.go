@@ -144,7 +144,7 @@ func (c *checker) remote(n *node) {
 	for _, p := range n.remote.problems() {
 		c.Problem("remote node %q %s", n.Name, p)
 	}
-	if o := &n.opt; o.Retry.Max > 0 || o.Timeout > 0 || o.IdleTimeout > 0 {
+	if o := &n.opt; o.retry().Retries() > 0 || o.Timeout > 0 || o.IdleTimeout > 0 {
 		c.Problem("remote node %q has a Retry, Timeout or IdleTimeout: bound its task by Limits and Expires", n.Name)
 	}
 }

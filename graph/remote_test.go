@@ -87,7 +87,7 @@ func TestRemoteNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, inputs := newLedger(t), 0
 		r := fetches(&inputs)
-		r.Group, r.Limits.Attempts = "web", 2
+		r.Group, r.Limits.MaxAttempts = "web", 2
 		r.Trace = func(context.Context) map[string]string { return map[string]string{"traceparent": "00-1-2-01"} }
 		a := compile(t, remoteLine(r), l, nil)
 		d := must(dispatch.New(l, nil))(t)
@@ -151,7 +151,7 @@ func TestParkedRemoteNodesHoldNothing(t *testing.T) {
 // TestRemoteNodeFails: like any node, and for good. Retries of the graph dispatch nothing.
 func TestRemoteNodeFails(t *testing.T) {
 	l, inputs, ctx := newLedger(t), 0, t.Context()
-	retry := &graph.CompileOptions{Retry: graph.Retry{Max: 5, Delay: -1, On: func(error) bool { return true }}, Timeout: time.Nanosecond}
+	retry := &graph.CompileOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 6, InitialDelay: -1}, RetryOn: func(error) bool { return true }, Timeout: time.Nanosecond}
 	a := compile(t, remoteLine(fetches(&inputs)), l, retry)
 	must(a.Run(ctx, "t", trail{}))(t)
 	g := theTask(t, l, "t")
@@ -381,7 +381,7 @@ func TestRemoteNodesAreChecked(t *testing.T) {
 		`dispatched: posthouse: group `:                              func(r *remote) { r.Group = "a\nb" },
 		`dispatched: posthouse: Expires `:                            func(r *remote) { r.Expires = -1 },
 		`dispatched: posthouse: Start `:                              func(r *remote) { r.Start = 1 << 62 },
-		`dispatched: posthouse: attempts `:                           func(r *remote) { r.Limits.Attempts = 1001 },
+		`dispatched: posthouse: attempts `:                           func(r *remote) { r.Limits.MaxAttempts = 1001 },
 	} {
 		r := fetches(&inputs)
 		change(&r)
@@ -395,8 +395,8 @@ func TestRemoteNodesAreChecked(t *testing.T) {
 	g.Remote("empty", remote{})
 	g.Remote("nil", nil)
 	g.Remote("bounded", fetches(&inputs), graph.NodeOptions{Timeout: time.Minute})
-	g.Remote("tried", fetches(&inputs), graph.NodeOptions{Retry: graph.Retry{Max: 1}})
-	g.Remote("fine", fetches(&inputs), graph.NodeOptions{Retry: graph.Retry{Max: -1}, Timeout: -1})
+	g.Remote("tried", fetches(&inputs), graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 2}})
+	g.Remote("fine", fetches(&inputs), graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 1}, Timeout: -1})
 	for from, to := range map[string]string{graph.Start: "empty", "empty": "nil", "nil": "bounded", "bounded": "tried", "tried": "fine", "fine": graph.End} {
 		g.Edge(from, to)
 	}

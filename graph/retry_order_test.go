@@ -26,7 +26,7 @@ func TestRetryOfANodeWithRecordedSteps(t *testing.T) {
 		}
 		s.N, err = do(ctx, "second", func() (int, error) { return v + 1, nil })
 		return err
-	}, graph.NodeOptions{Retry: graph.Retry{Max: 2, Delay: time.Minute}})
+	}, graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: time.Minute}})
 	g.Edge(graph.Start, "a")
 	g.Edge("a", graph.End)
 	a := compile(t, g, l, &graph.CompileOptions{HoldFor: -1})

@@ -26,7 +26,7 @@ func TestRetryIsParkedOverWhatWasBeforeIt(t *testing.T) {
 			}
 			s.N = s.Deep[0].Tags["x"]
 			return nil
-		}, graph.NodeOptions{Retry: graph.Retry{Max: 1, Delay: time.Minute}})
+		}, graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: time.Minute}})
 		g.Edge(graph.Start, "a")
 		g.Edge("a", graph.End)
 		return compile(t, g, open(t, store, &ledger.Options{Now: func() time.Time { return now }}), nil)

@@ -168,7 +168,7 @@ func TestStreamTasks(t *testing.T) {
 		}
 		return nil
 	}
-	a := compile(t, single(flaky, graph.NodeOptions{Retry: graph.Retry{Max: 2, Delay: -1}}), newLedger(t), nil)
+	a := compile(t, single(flaky, graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: -1}}), newLedger(t), nil)
 	events, _ := collect(t, a.Stream(t.Context(), "t", trail{}, modes(runs.StreamTasks)))
 	wantList(t, "retries", texts(events),
 		"task.start n", "task.retry n", "task.start n", "task.retry n", "task.start n", "task.finish n", "end n")

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -16,7 +17,7 @@ import (
 // in a subgraph: in the thread, in a thread of its own, in one within another,
 // and beside a second node.
 func limitedSubs(fn func(context.Context, *trail) error, retry int) map[string]*graph.Graph[trail] {
-	opt := graph.NodeOptions{Timeout: time.Second, Retry: graph.Retry{Max: retry, Delay: -1}}
+	opt := graph.NodeOptions{Timeout: time.Second, Retry: posthouse.RetryPolicy{MaxAttempts: retry + 1, InitialDelay: -1}}
 	out := func(s, in *trail) error { s.N += in.N; return nil }
 	wrap := func(sub *graph.Graph[trail], own bool, o graph.NodeOptions) *graph.Graph[trail] {
 		g := graph.New[trail]("g")

@@ -82,7 +82,7 @@ func TestANodeThatBlocksForEverIsGivenUp(t *testing.T) {
 			_, err := step.Do(ctx, "late", func(context.Context) (int, error) { return 1, nil })
 			over <- err
 			return nil
-		}, graph.NodeOptions{Timeout: time.Second, Retry: graph.Retry{Max: 1, Delay: -1}}), newLedger(t), nil)
+		}, graph.NodeOptions{Timeout: time.Second, Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}}), newLedger(t), nil)
 		out := must(app.Run(t.Context(), "t", trail{N: 1}))(t)
 		if out.State.N != 2 || tries.Load() != 2 {
 			t.Fatalf("%+v after %d tries", out.State, tries.Load())

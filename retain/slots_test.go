@@ -68,7 +68,7 @@ func TestSlotsOfWhatMayGoOnStay(t *testing.T) {
 				name := fmt.Sprint("task", len(calls))
 				done, err := l.Commit(ctx, &ledger.Draft{Thread: "t", KeepOpen: true, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{{
 					Name: name, Task: "1/work", Kind: posthouse.GateTask, Payload: json.RawMessage("1"),
-					Call: &posthouse.TaskCall{Task: "work", Limits: posthouse.TaskLimits{Attempts: 3}},
+					Call: &posthouse.TaskCall{Task: "work", Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 3}}},
 				}}})
 				ok(err)
 				calls = append(calls, &call{gate: &done.Gates[0], open: true})

@@ -37,7 +37,7 @@
 //
 // # Trying again
 //
-// [DoWith] takes a [Retry] and a timeout for each attempt. Attempts are on
+// [DoWith] takes a [posthouse.RetryPolicy] and a timeout for each attempt. Attempts are on
 // record, so a restart neither gives a step its budget back nor forgets when
 // its next attempt is due.
 //

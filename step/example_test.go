@@ -75,7 +75,7 @@ func ExampleDoWith() {
 	g.Node("mail", func(ctx context.Context, o *Order) (err error) {
 		o.Receipt, err = step.DoWith(ctx, "send", step.Options{
 			Effect:  posthouse.EffectExternal,
-			Retry:   step.Retry{Max: 5, Delay: time.Millisecond, Backoff: step.Exponential},
+			Retry:   posthouse.RetryPolicy{MaxAttempts: 6, InitialDelay: time.Millisecond, Backoff: posthouse.Exponential},
 			Timeout: 30 * time.Second, // of one attempt
 		}, func(context.Context) (string, error) {
 			if tries++; tries < 3 {

@@ -17,7 +17,7 @@ func doInHandler[T any](ctx context.Context, h handler.Scope, name string, o *Op
 	if fn == nil {
 		return zero, posthouse.Invalid("fn", "of step %s is nil", name)
 	}
-	if o.Retry.Max != 0 {
+	if o.Retry.MaxAttempts > 1 {
 		return zero, &posthouse.Error{
 			Code: posthouse.CodeUnsupported, Field: "retry", Message: "of step " + name + " is not for handlers",
 			Hint: "let the handler fail: the task's next attempt finds the steps that are done",

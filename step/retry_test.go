@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-var atOnce = step.Retry{Max: 2, Delay: -1}
+var atOnce = posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: -1}
 
 func TestRetryWithinItsBudget(t *testing.T) {
 	for _, tc := range []struct {
@@ -84,7 +84,7 @@ func TestRetryWaitSurvivesARestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = step.DoWith(task.With(ctx), "a", step.Options{Retry: step.Retry{Max: 3, Delay: time.Hour, MaxDelay: -1, Backoff: step.Linear}}, func(context.Context) (int, error) {
+		_, err = step.DoWith(task.With(ctx), "a", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 4, InitialDelay: time.Hour, MaxDelay: -1, Backoff: posthouse.Linear}}, func(context.Context) (int, error) {
 			if r.add("a") < 3 {
 				return 0, errBoom
 			}
@@ -129,7 +129,7 @@ func TestRetryKeepsNestedSteps(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		h, r := newHost(t), ran{}
 		program := func(ctx context.Context) error {
-			v, err := step.DoWith(ctx, "a", step.Options{Retry: step.Retry{Max: 1, Delay: -1, On: func(error) bool { return !restart }}}, func(ctx context.Context) (int, error) {
+			v, err := step.DoWith(ctx, "a", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}, RetryOn: func(error) bool { return !restart }}, func(ctx context.Context) (int, error) {
 				sum := 0
 				for range 2 {
 					n, err := step.Do(ctx, "charge", func(context.Context) (int, error) { return r.add("charge"), nil })
@@ -218,7 +218,7 @@ func TestTimeoutEndsAnAttempt(t *testing.T) {
 
 func TestBadRetry(t *testing.T) {
 	if err := newHost(t).run(func(ctx context.Context) error {
-		for _, o := range []step.Options{{Retry: step.Retry{Max: -2}}, {Retry: step.Retry{Jitter: 2}}} {
+		for _, o := range []step.Options{{Retry: posthouse.RetryPolicy{MaxAttempts: -1}}, {Retry: posthouse.RetryPolicy{Jitter: 2}}} {
 			if _, err := step.DoWith(ctx, "a", o, func(context.Context) (int, error) { return 1, nil }); !errors.Is(err, posthouse.ErrInvalid) {
 				t.Errorf("%+v: %v", o, err)
 			}

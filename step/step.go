@@ -15,7 +15,21 @@ import (
 type Options struct {
 	Effect posthouse.Effect // what doing the step again would do to the world; kept with the result
 	Codec  posthouse.Codec  // encodes the result, and decodes a recorded one; default [posthouse.JSON]
-	Retry  Retry            // of a step that fails; default: that of the flow, or else it is not tried again
+	// Retry says how often a step that fails is tried again. Default: that of the flow, or else
+	// never. One attempt is none again. The first delay is 500 ms and the longest 128 s, unless the
+	// policy says otherwise; a negative one is none, or no limit. At most 100,000 attempts.
+	//
+	// Each failed attempt is on record with the time of the next one, so a restart keeps the
+	// schedule. The step itself waits for a short time. A longer wait parks the thread: the step
+	// then returns [posthouse.ErrWaiting]. When all attempts failed, the last one's error is
+	// returned. If it ends the run, or the program does nothing after it, the step is tried once
+	// more when the program is executed again. If the program acts after it, see [runs.Failure].
+	// Results that the step recorded within itself before it failed are found by its next attempt.
+	Retry posthouse.RetryPolicy
+
+	// RetryOn says whether an error is tried again. Default: unless it is a panic, an ErrInvalid
+	// or a [runs.RemoteError].
+	RetryOn func(error) bool
 
 	// Timeout limits one attempt, whose context then ends with a [TimeoutError].
 	// Default: that of the flow, or else none; negative: none.
@@ -61,7 +75,8 @@ func beginCall(ctx context.Context, name string, o *Options, empty, grouped bool
 	if empty {
 		return nil, posthouse.Invalid("fn", "of step %s is nil", name)
 	}
-	if p := o.Retry.Validate(); p != "" {
+	retry := engine.Retry{RetryPolicy: o.Retry, On: o.RetryOn}
+	if p := retry.Validate(); p != "" {
 		return nil, posthouse.Invalid("retry", "of step %s: %s", name, p)
 	}
 	task, err := engine.TaskOf(ctx, "step "+name)
@@ -69,8 +84,8 @@ func beginCall(ctx context.Context, name string, o *Options, empty, grouped bool
 		return nil, err
 	}
 	d := task.StepDefaults(ctx)
-	o.Retry, o.Timeout = o.Retry.Or(d.Retry), engine.LimitOr(o.Timeout, d.Timeout)
-	return task.Call(ctx, name, engine.StepOptions{Effect: o.Effect, Retry: o.Retry, Grouped: grouped})
+	o.Timeout = engine.LimitOr(o.Timeout, d.Timeout)
+	return task.Call(ctx, name, engine.StepOptions{Effect: o.Effect, Retry: retry.Or(d.Retry), Grouped: grouped})
 }
 
 // run returns the result of a call, from the record or from fn.

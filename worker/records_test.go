@@ -49,7 +49,7 @@ func (c *tally) do(ctx context.Context, name string) (int, error) {
 // steps of its own, and two calls of one name are two steps.
 func TestRecordedSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: time.Millisecond}})
+		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{InitialDelay: time.Millisecond}}})
 		var c tally
 		s.work(s.d, "w1", func(w worker.Task) error {
 			first, err := c.do(w.Context(), "plan")
@@ -184,7 +184,7 @@ func TestWhatHandlersMayNotRecord(t *testing.T) {
 		var said []error
 		s.work(s.d, "w1", func(w worker.Task) error {
 			_, named := step.Do(w.Context(), "a>b", once)
-			_, retried := step.DoWith(w.Context(), "a", step.Options{Retry: step.Retry{Max: 2}}, once)
+			_, retried := step.DoWith(w.Context(), "a", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 3}}, once)
 			_, nested := step.Do(w.Context(), "a", func(ctx context.Context) (int, error) { return step.Do(ctx, "b", once) })
 			_, auto := gate.Ask[int](w.Context(), gate.Question{Name: "q", Text: "?", Auto: &gate.Auto{}})
 			said = []error{named, retried, nested, auto}
@@ -205,7 +205,7 @@ func TestWhatHandlersMayNotRecord(t *testing.T) {
 // TestAQuestionThatDoesNotFit fails the attempt, with the reason.
 func TestAQuestionThatDoesNotFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 1}})
+		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 1}}})
 		s.work(s.d, "w1", func(w worker.Task) error {
 			_, err := gate.Ask[int](w.Context(), gate.Question{Name: "q", Text: "?"}) // no validator here
 			return err

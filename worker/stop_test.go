@@ -68,7 +68,7 @@ func TestAStepThatEndsWhileTheWorkerStops(t *testing.T) {
 // TestAHandlerSavesWhenItsTimeIsOver: the next attempt loads it.
 func TestAHandlerSavesWhenItsTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Timeout: time.Minute, Backoff: time.Millisecond}})
+		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Timeout: time.Minute, RetryPolicy: posthouse.RetryPolicy{InitialDelay: time.Millisecond}}})
 		s.work(s.d, "w1", func(w worker.Task) error {
 			if w.Attempt() == 2 {
 				state, err := w.LoadCheckpoint()

@@ -36,7 +36,7 @@ func TestRetryAfter(t *testing.T) {
 		{func(worker.Task) error { return worker.RetryAfter(busy, -time.Hour) }, task.MinRetry, "busy"},
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: len(cases) + 1, Backoff: 24 * time.Hour, MaxBackoff: 24 * time.Hour}})
+		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: len(cases) + 1, InitialDelay: 24 * time.Hour, MaxDelay: 24 * time.Hour}}})
 		var began []time.Time
 		var failures []string
 		s.work(s.d, "w1", func(t worker.Task) error {
@@ -73,7 +73,7 @@ func TestHeartbeat(t *testing.T) {
 	}{
 		"the task is kept":        {want: nil},
 		"the thread is cancelled": {lose: cancelled, want: worker.ErrLost},
-		"the time is over":        {limits: posthouse.TaskLimits{Attempts: 1, Timeout: 30 * time.Second}, want: worker.ErrTimeout},
+		"the time is over":        {limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 1}, Timeout: 30 * time.Second}, want: worker.ErrTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

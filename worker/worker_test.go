@@ -198,7 +198,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2}})
+				s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2}}})
 				executed := 0
 				s.work(s.d, "w1", func(t worker.Task) error { executed++; return c.handler(t) })
 				if c.failure != "" {

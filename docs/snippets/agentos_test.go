@@ -49,7 +49,7 @@ func agentosGraph() *graph.Graph[Research] {
 	}
 	//doc:fan-out
 	g.Node("plan", note("plan"))
-	g.Node("web", note("web"), graph.NodeOptions{Retry: graph.Retry{Max: 3}})
+	g.Node("web", note("web"), graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 4}})
 	g.Node("papers", note("papers"))
 	g.Node("write", note("write"))
 	g.Edge(graph.Start, "plan")

@@ -83,7 +83,7 @@ func Example_dagnatsLoop() {
 		s.Messages = append(s.Messages, reply) // stored as one message
 		s.Done = len(s.Messages) == 4
 		return nil
-	}, graph.NodeOptions{Retry: graph.Retry{Max: 3}})
+	}, graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 4}})
 	g.Edge(graph.Start, "think")
 	g.Route("think", func(s *Chat) string {
 		if s.Done {
@@ -111,10 +111,10 @@ func Example_dagnatsPause() {
 	}
 	//doc:pause
 	f := flow.New("rate-limited", func(ctx context.Context, _ string) (string, error) {
-		return step.DoWith(ctx, "call", step.Options{Retry: step.Retry{
-			Max: 5, Delay: 30 * time.Second, Backoff: step.Fixed,
-			On: func(err error) bool { return errors.Is(err, errRateLimited) },
-		}}, callAPI)
+		return step.DoWith(ctx, "call", step.Options{
+			Retry:   posthouse.RetryPolicy{MaxAttempts: 6, InitialDelay: 30 * time.Second, Backoff: posthouse.Fixed},
+			RetryOn: func(err error) bool { return errors.Is(err, errRateLimited) },
+		}, callAPI)
 	})
 	//doc:end
 	app := must(f.Open(led, nil))
@@ -171,7 +171,7 @@ func Example_dagnatsMap() {
 	graph.Task(g, "fetch", func(ctx context.Context, url string, out *Crawl) error {
 		out.Sizes = map[string]int{url: len(url)}
 		return nil
-	}, graph.NodeOptions{Retry: graph.Retry{Max: 2}})
+	}, graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 3}})
 	g.Map("list", func(s *Crawl) (sends []graph.Send) {
 		for _, url := range s.URLs {
 			sends = append(sends, graph.Send{Node: "fetch", Input: url})

@@ -222,7 +222,7 @@ func Example_flowRetry() {
 		return step.DoWith(ctx, "send", step.Options{
 			Effect:  posthouse.EffectExternal,
 			Timeout: 30 * time.Second, // of one attempt
-			Retry:   step.Retry{Max: 5, Delay: time.Millisecond, Backoff: step.Exponential, Jitter: 0.2},
+			Retry:   posthouse.RetryPolicy{MaxAttempts: 6, InitialDelay: time.Millisecond, Backoff: posthouse.Exponential, Jitter: 0.2},
 		}, flaky)
 		//doc:end
 	})

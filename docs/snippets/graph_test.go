@@ -164,7 +164,7 @@ func Example_graphRetry() {
 	fetch := func(context.Context, *Report) error { return errors.New("503") }
 	//doc:retry
 	g.Node("fetch", fetch, graph.NodeOptions{
-		Retry:       graph.Retry{Max: 2, Delay: time.Millisecond, Jitter: 0.5},
+		Retry:       posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: time.Millisecond, Jitter: 0.5},
 		Timeout:     time.Minute,      // of one attempt
 		IdleTimeout: 20 * time.Second, // without a step, a question, a token or graph.Heartbeat(ctx)
 	})

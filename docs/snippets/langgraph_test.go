@@ -252,7 +252,7 @@ func Example_langgraphErrors() {
 	g := chain("plan")
 	//doc:errors
 	g.Node("fetch", func(context.Context, *Paper) error { return errors.New("connection refused") },
-		graph.NodeOptions{Retry: graph.Retry{Max: 2, Delay: -1}, Timeout: 0, IdleTimeout: 0})
+		graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: -1}, Timeout: 0, IdleTimeout: 0})
 	g.OnError("fetch", func(ctx context.Context, s *Paper, err error) (graph.Command, error) {
 		s.Topic = "without sources: " + err.Error()
 		return graph.Goto("plan"), nil

@@ -37,7 +37,7 @@ type Film struct {
 func subtitle(ctx context.Context, v Video) (Subtitles, error) {
 	return step.RemoteWith[Subtitles](ctx, "transcribe", "transcribe", v, runs.RemoteOptions{
 		Group:  "gpu",
-		Limits: posthouse.TaskLimits{Attempts: 5, Timeout: 20 * time.Minute},
+		Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 5}, Timeout: 20 * time.Minute},
 	})
 }
 
@@ -46,11 +46,11 @@ func subtitle(ctx context.Context, v Video) (Subtitles, error) {
 //doc:backoff
 func patient(ctx context.Context, v Video) (Subtitles, error) {
 	return step.RemoteWith[Subtitles](ctx, "transcribe", "transcribe", v, runs.RemoteOptions{Limits: posthouse.TaskLimits{
-		Attempts:   10,
-		Backoff:    5 * time.Second,  // before the second attempt; a second, if nothing is said
-		Strategy:   posthouse.Linear, // 5 s, 10 s, 15 s; Fixed is always 5 s; Exponential, the default, is 5 s, 10 s, 20 s
-		MaxBackoff: time.Minute,      // no wait is longer; a minute, if nothing is said
-		Jitter:     0.2,              // up to a fifth of each wait is taken off at random: many tasks do not come back at once
+		RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 10,
+			InitialDelay: 5 * time.Second,  // before the second attempt; a second, if nothing is said
+			Backoff:      posthouse.Linear, // 5 s, 10 s, 15 s; Fixed is always 5 s; Exponential, the default, is 5 s, 10 s, 20 s
+			MaxDelay:     time.Minute,      // no wait is longer; a minute, if nothing is said
+			Jitter:       0.2},             // up to a fifth of each wait is taken off at random: many tasks do not come back at once
 	}})
 }
 
@@ -64,7 +64,7 @@ func subtitled() *graph.Graph[Film] {
 		In:     func(f *Film) (Video, error) { return f.Video, nil }, // what the handler is given
 		Out:    func(f *Film, s Subtitles) error { f.Lines = s.Lines; return nil },
 		Group:  "gpu",
-		Limits: posthouse.TaskLimits{Attempts: 5, Timeout: 20 * time.Minute},
+		Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 5}, Timeout: 20 * time.Minute},
 	})
 	g.OnError("subtitle", func(ctx context.Context, f *Film, err error) (graph.Command, error) {
 		return graph.Command{}, nil // a film without subtitles

@@ -28,7 +28,7 @@ const thread = "trip-1"
 // trip is the program: one step, which a worker handles.
 func trip(ctx context.Context, question string) (string, error) {
 	return step.RemoteWith[string](ctx, "plan", "llm-agent", question, runs.RemoteOptions{
-		Limits: posthouse.TaskLimits{Attempts: 3, Iterations: 20}, // attempts are of each iteration
+		Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 3}, Iterations: 20}, // attempts are of each iteration
 	})
 }
 

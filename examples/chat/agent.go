@@ -32,7 +32,8 @@ func agent(model llm.Model, tools []tool) *graph.Graph[Chat] {
 		reply, err := step.DoWith(ctx, "complete", step.Options{
 			Effect:  posthouse.EffectRead,
 			Timeout: 5 * time.Minute,
-			Retry:   step.Retry{Max: 4, Jitter: 0.3, On: llm.Temporary},
+			Retry:   posthouse.RetryPolicy{MaxAttempts: 5, Jitter: 0.3},
+			RetryOn: llm.Temporary,
 		}, func(ctx context.Context) (llm.Reply, error) {
 			request := llm.Request{System: system, Messages: transcript(s.Messages)}
 			for _, t := range tools {

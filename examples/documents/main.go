@@ -56,9 +56,8 @@ func documents(scan scanner) *graph.Graph[Document] {
 		return err
 	}, graph.NodeOptions{
 		Timeout: time.Minute,
-		Retry: graph.Retry{Max: 3, Delay: 10 * time.Millisecond, On: func(err error) bool {
-			return !errors.Is(err, errUnreadable) // another try does not help
-		}},
+		Retry:   posthouse.RetryPolicy{MaxAttempts: 4, InitialDelay: 10 * time.Millisecond},
+		RetryOn: func(err error) bool { return !errors.Is(err, errUnreadable) }, // another try does not help
 	})
 	g.OnError("scan", typeIn)
 	g.Command("review", review, graph.NodeOptions{Targets: []string{"sign", "publish", graph.End}})

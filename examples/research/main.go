@@ -82,7 +82,8 @@ func research(read library) *graph.Graph[Research] {
 	}, graph.NodeOptions{
 		Effect:  posthouse.EffectRead,
 		Timeout: time.Minute, // of each attempt
-		Retry:   graph.Retry{Max: 5, Delay: 10 * time.Millisecond, On: func(err error) bool { return errors.Is(err, errBusy) }},
+		Retry:   posthouse.RetryPolicy{MaxAttempts: 6, InitialDelay: 10 * time.Millisecond},
+		RetryOn: func(err error) bool { return errors.Is(err, errBusy) },
 	})
 	graph.Subgraph(g, "report", writing(), &graph.SubOptions[Research, Writing]{
 		In:  func(s *Research) Writing { return Writing{Findings: s.Findings} },

@@ -114,7 +114,7 @@ func (p payment) pay(ctx context.Context, w *witness, value uint64) (uint64, err
 		if p.Step == placeHere {
 			return p.execute(ctx, w)
 		}
-		return step.RemoteWith[uint64](ctx, "hand out", payTask, p, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 1000}})
+		return step.RemoteWith[uint64](ctx, "hand out", payTask, p, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 1000}}})
 	})
 }
 

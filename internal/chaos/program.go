@@ -56,7 +56,7 @@ func open(l *ledger.Ledger, w *witness, forgetful bool) (*flow.App[job, uint64],
 			local := func(ctx context.Context) (uint64, error) { return j.execute(ctx, w) }
 			switch {
 			case i%2 == 0:
-				value, err = step.RemoteWith[uint64](ctx, name, taskName, j, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 1000}}) // each loss costs one
+				value, err = step.RemoteWith[uint64](ctx, name, taskName, j, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 1000}}}) // each loss costs one
 			case forgetful:
 				value, err = local(ctx)
 			default:

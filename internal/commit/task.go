@@ -94,12 +94,15 @@ func checkValues(field, gate string, values map[string]string, most int) error {
 	return nil
 }
 
+// maxFactor bounds by how much the delay between the attempts of a task grows each time.
+const maxFactor = 1000
+
 // CheckTaskLimits checks what bounds a task. [posthouse.ErrInvalid] names the limit.
 func CheckTaskLimits(l *posthouse.TaskLimits) error {
 	for _, n := range []struct {
 		field    string
 		have, to int
-	}{{"attempts", l.Attempts, maxAttempts}, {"iterations", l.Iterations, maxIterations}} {
+	}{{"attempts", l.MaxAttempts, maxAttempts}, {"iterations", l.Iterations, maxIterations}} {
 		if n.have < 0 || n.have > n.to {
 			return posthouse.Invalid(n.field, "of a task is %d; it is 1 to %d, or 0 for the default", n.have, n.to)
 		}
@@ -108,15 +111,17 @@ func CheckTaskLimits(l *posthouse.TaskLimits) error {
 		field string
 		have  time.Duration
 	}{
-		{"backoff", l.Backoff}, {"maxBackoff", l.MaxBackoff}, {"timeout", l.Timeout}, {"duration", l.Duration}, {"loopDelay", l.LoopDelay},
+		{"backoff", l.InitialDelay}, {"maxBackoff", l.MaxDelay}, {"timeout", l.Timeout}, {"duration", l.Duration}, {"loopDelay", l.LoopDelay},
 	} {
 		if d.have < 0 || d.have > backoff.Longest {
 			return posthouse.Invalid(d.field, "of a task is %s; it is 0 to 100 years", d.have)
 		}
 	}
 	switch {
-	case l.Strategy > posthouse.Fixed:
-		return posthouse.Invalid("strategy", "of a task is %s, which is not known; it is exponential, linear or fixed", l.Strategy)
+	case l.Backoff > posthouse.Fixed:
+		return posthouse.Invalid("strategy", "of a task is %s, which is not known; it is exponential, linear or fixed", l.Backoff)
+	case l.Factor != 0 && !(l.Factor >= 1 && l.Factor <= maxFactor):
+		return posthouse.Invalid("factor", "of a task is %g; it is 1 to %d", l.Factor, maxFactor)
 	case !(l.Jitter >= 0 && l.Jitter <= 1):
 		return posthouse.Invalid("jitter", "of a task is %g; it is 0 to 1", l.Jitter)
 	}
@@ -247,13 +252,13 @@ func (o *TaskOutcome) check(c *core.Core) error {
 // NextAttempt returns the call that tries again behind a failure, after wait or, where
 // that is 0, as the task's limits say. It returns nil if no attempt is left.
 func NextAttempt(c *posthouse.TaskCall, now time.Time, failure string, wait time.Duration) *posthouse.TaskCall {
-	if c.Attempt >= cmp.Or(c.Limits.Attempts, defaultAttempts) {
+	if c.Attempt >= cmp.Or(c.Limits.MaxAttempts, defaultAttempts) {
 		return nil
 	}
 	next := *c
 	if wait == 0 {
 		w := backoff.Waits{
-			First: cmp.Or(c.Limits.Backoff, defaultBackoff), Most: cmp.Or(c.Limits.MaxBackoff, defaultMaxBackoff), Strategy: c.Limits.Strategy, Jitter: c.Limits.Jitter,
+			First: cmp.Or(c.Limits.InitialDelay, defaultBackoff), Most: cmp.Or(c.Limits.MaxDelay, defaultMaxBackoff), Strategy: backoff.Strategy(c.Limits.Backoff), Factor: c.Limits.Factor, Jitter: c.Limits.Jitter,
 		}
 		wait = w.Before(c.Attempt, rand.Float64())
 	}

@@ -55,14 +55,14 @@ func TestCallsAreChecked(t *testing.T) {
 		"trace":      func(g *posthouse.Gate) { g.Call.Trace = map[string]string{"a": long} },
 		"notBefore":  func(g *posthouse.Gate) { g.Call.NotBefore = time.UnixMilli(posthouse.MaxMillis + 1) },
 		"continued":  func(g *posthouse.Gate) { g.Call.Continued = json.RawMessage("{") },
-		"attempts":   func(g *posthouse.Gate) { g.Call.Limits.Attempts = 1001 },
+		"attempts":   func(g *posthouse.Gate) { g.Call.Limits.MaxAttempts = 1001 },
 		"iterations": func(g *posthouse.Gate) { g.Call.Limits.Iterations = -1 },
-		"backoff":    func(g *posthouse.Gate) { g.Call.Limits.Backoff = -1 },
-		"maxBackoff": func(g *posthouse.Gate) { g.Call.Limits.MaxBackoff = -1 },
+		"backoff":    func(g *posthouse.Gate) { g.Call.Limits.InitialDelay = -1 },
+		"maxBackoff": func(g *posthouse.Gate) { g.Call.Limits.MaxDelay = -1 },
 		"timeout":    func(g *posthouse.Gate) { g.Call.Limits.Timeout = 1 << 62 },
 		"duration":   func(g *posthouse.Gate) { g.Call.Limits.Duration = -1 },
 		"loopDelay":  func(g *posthouse.Gate) { g.Call.Limits.LoopDelay = -1 },
-		"strategy":   func(g *posthouse.Gate) { g.Call.Limits.Strategy = 3 },
+		"strategy":   func(g *posthouse.Gate) { g.Call.Limits.Backoff = 3 },
 		"jitter":     func(g *posthouse.Gate) { g.Call.Limits.Jitter = math.NaN() },
 	} {
 		g := good()
@@ -181,12 +181,12 @@ func TestStrategies(t *testing.T) {
 		want   []time.Duration
 	}{
 		"none":        {posthouse.TaskLimits{}, []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, time.Minute, time.Minute}},
-		"exponential": {posthouse.TaskLimits{Strategy: posthouse.Exponential, Backoff: 3 * s, MaxBackoff: 10 * s}, []time.Duration{3 * s, 6 * s, 10 * s}},
-		"linear":      {posthouse.TaskLimits{Strategy: posthouse.Linear, Backoff: 3 * s, MaxBackoff: 10 * s}, []time.Duration{3 * s, 6 * s, 9 * s, 10 * s}},
-		"fixed":       {posthouse.TaskLimits{Strategy: posthouse.Fixed, Backoff: 3 * s}, []time.Duration{3 * s, 3 * s, 3 * s}},
+		"exponential": {posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{Backoff: posthouse.Exponential, InitialDelay: 3 * s, MaxDelay: 10 * s}}, []time.Duration{3 * s, 6 * s, 10 * s}},
+		"linear":      {posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{Backoff: posthouse.Linear, InitialDelay: 3 * s, MaxDelay: 10 * s}}, []time.Duration{3 * s, 6 * s, 9 * s, 10 * s}},
+		"fixed":       {posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{Backoff: posthouse.Fixed, InitialDelay: 3 * s}}, []time.Duration{3 * s, 3 * s, 3 * s}},
 	} {
 		for _, jitter := range []float64{0, 0.25, 1} {
-			c.limits.Attempts, c.limits.Jitter = 1000, jitter
+			c.limits.MaxAttempts, c.limits.Jitter = 1000, jitter
 			call, shorter := &posthouse.TaskCall{Task: "x", Attempt: 1, Limits: c.limits}, false
 			for i, want := range c.want {
 				call = commit.NextAttempt(call, now, "x", 0)
@@ -201,7 +201,7 @@ func TestStrategies(t *testing.T) {
 			}
 		}
 	}
-	c := &posthouse.TaskCall{Task: "x", Attempt: 1, Limits: posthouse.TaskLimits{Strategy: posthouse.Fixed, Jitter: 1}}
+	c := &posthouse.TaskCall{Task: "x", Attempt: 1, Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{Backoff: posthouse.Fixed, Jitter: 1}}}
 	if n := commit.NextAttempt(c, now, "x", time.Hour); !n.NotBefore.Equal(now.Add(time.Hour)) {
 		t.Errorf("a wait that the handler named: %+v", n)
 	}
@@ -209,7 +209,7 @@ func TestStrategies(t *testing.T) {
 
 func TestAttemptsAndIterations(t *testing.T) {
 	now := time.Unix(1000, 0)
-	c := &posthouse.TaskCall{Task: "x", Attempt: 1, Began: now, Limits: posthouse.TaskLimits{Attempts: 10, MaxBackoff: 5 * time.Second, Duration: time.Hour, Iterations: 2}}
+	c := &posthouse.TaskCall{Task: "x", Attempt: 1, Began: now, Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 10, MaxDelay: 5 * time.Second}, Duration: time.Hour, Iterations: 2}}
 	var waits []time.Duration
 	for next := c; next != nil; {
 		if next = commit.NextAttempt(next, now, "x", 0); next != nil {

@@ -11,38 +11,24 @@ import (
 	"github.com/posthouse/posthouse/runs"
 )
 
-// A Backoff says how the delays between attempts grow.
-type Backoff = posthouse.Backoff
-
-// The backoffs, for the n-th retry from 1.
-const (
-	Exponential = posthouse.Exponential // Delay * Factor^(n-1)
-	Linear      = posthouse.Linear      // Delay * n
-	Fixed       = posthouse.Fixed       // Delay
-)
-
 // A Retry says how often a node or a step that failed is tried again. The zero value
 // means never. A failed attempt is on record before the wait for the next begins, with
-// the time of that: a restart neither forgets nor hastens it. Attempts stay counted:
-// once they are used up, each Resume makes one more.
+// the time of that: a restart keeps the schedule. Attempts stay counted: once they are
+// used up, each Resume makes one more. The first delay is 500 ms and the longest 128 s,
+// unless the policy says otherwise; a negative one is none, or no limit.
 type Retry struct {
-	Max      int              // attempts behind the first, at most 100,000; 0: the default's; -1: none
-	Delay    time.Duration    // before the first retry; default 500 ms, negative: none
-	Backoff  Backoff          // how it grows; default Exponential
-	Factor   float64          // of Exponential; default 2
-	MaxDelay time.Duration    // no delay is longer; default 128 s, negative: no limit
-	Jitter   float64          // the share of each delay, 0 to 1, that is drawn at random and taken off
-	On       func(error) bool // whether to try again; default: unless it was a panic, an ErrInvalid or a RemoteError
+	posthouse.RetryPolicy                  // at most 100,000 attempts
+	On                    func(error) bool // whether to try again; default: unless it was a panic, an ErrInvalid or a RemoteError
 }
 
-const maxRetry = 100_000
+const maxAttempts = 100_000
 
 // Validate returns what is wrong with r, "" for nothing.
 func (r *Retry) Validate() (problem string) {
 	switch {
-	case r.Max < -1 || r.Max > maxRetry:
-		return "Max must be -1 to 100,000"
-	case r.Backoff > Fixed:
+	case r.MaxAttempts < 0 || r.MaxAttempts > maxAttempts:
+		return "MaxAttempts must be 0 to 100,000"
+	case r.Backoff > posthouse.Fixed:
 		return "Backoff is unknown"
 	case r.Factor < 0 || r.Factor > 0 && r.Factor < 1 || math.IsNaN(r.Factor) || math.IsInf(r.Factor, 0):
 		return "Factor must be 1 or more"
@@ -52,16 +38,19 @@ func (r *Retry) Validate() (problem string) {
 	return ""
 }
 
-// Or returns r, or where it says nothing the default d.
+// Or returns r, or the default d for a policy or a condition that r lacks.
 func (r Retry) Or(d Retry) Retry {
-	switch {
-	case r.Max < 0:
-		return Retry{}
-	case r.Max == 0:
-		return d
+	if r.MaxAttempts == 0 {
+		r.RetryPolicy = d.RetryPolicy
+	}
+	if r.On == nil {
+		r.On = d.On
 	}
 	return r
 }
+
+// Retries returns how many attempts may follow the first.
+func (r Retry) Retries() int { return max(0, r.MaxAttempts-1) }
 
 // LimitOr returns a time limit, or where it is 0 the default d. A negative limit is 0: no
 // limit.
@@ -71,7 +60,7 @@ func LimitOr(limit, d time.Duration) time.Duration { return max(0, cmp.Or(limit,
 // random number in [0, 1).
 func (r *Retry) Wait(n int, draw float64) time.Duration {
 	w := backoff.Waits{
-		First: cmp.Or(r.Delay, 500*time.Millisecond), Most: cmp.Or(r.MaxDelay, 128*time.Second), Strategy: r.Backoff, Factor: r.Factor, Jitter: r.Jitter,
+		First: cmp.Or(r.InitialDelay, 500*time.Millisecond), Most: cmp.Or(r.MaxDelay, 128*time.Second), Strategy: backoff.Strategy(r.Backoff), Factor: r.Factor, Jitter: r.Jitter,
 	}
 	if w.First < 0 {
 		return 0

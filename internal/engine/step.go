@@ -65,7 +65,7 @@ func (t *Task) Call(ctx context.Context, name string, o StepOptions) (*Call, err
 	if err := t.beginCall(ctx, name, false, &c.call); err != nil {
 		return nil, err
 	}
-	if o.Retry.Max > 0 && c.recorded == nil && c.failure == nil {
+	if o.Retry.Retries() > 0 && c.recorded == nil && c.failure == nil {
 		if err := checkLength("step", c.within(attemptName)); err != nil {
 			t.endCall(&c.call, err)
 			return nil, err
@@ -149,7 +149,7 @@ type Attempt struct {
 // perform runs the function, and again while its Retry wants that.
 func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 	t := c.task
-	if c.opt.Retry.Max == 0 {
+	if c.opt.Retry.Retries() == 0 {
 		v, err := c.attempt(ctx, 1, fn)
 		c.reportEnd(ctx, 1, err)
 		return v, err
@@ -203,7 +203,7 @@ func (c *Call) attempt(ctx context.Context, n int, fn Work) (posthouse.Value, er
 
 // wantsRetry reports whether another attempt follows one that failed.
 func (c *Call) wantsRetry(ctx context.Context, attempts int, err error) (wanted bool) {
-	if attempts >= c.opt.Retry.Max || errors.Is(err, posthouse.ErrWaiting) || ctx.Err() != nil || c.task.session.Err() != nil {
+	if attempts >= c.opt.Retry.Retries() || errors.Is(err, posthouse.ErrWaiting) || ctx.Err() != nil || c.task.session.Err() != nil {
 		return false
 	}
 	return Guard(func() error { wanted = c.opt.Retry.Wants(err); return nil }) == nil && wanted

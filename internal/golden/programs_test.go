@@ -210,7 +210,7 @@ func faultyGraph(c *Calls) *graph.Graph[Refund] {
 		done, err := c.run(ctx, "flaky", "mended")
 		r.Log = append(r.Log, done)
 		return err
-	}, graph.NodeOptions{InterruptBefore: true, Retry: graph.Retry{Max: 2, Delay: time.Hour, Backoff: step.Fixed}})
+	}, graph.NodeOptions{InterruptBefore: true, Retry: posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: time.Hour, Backoff: posthouse.Fixed}})
 	g.Node("broken", func(ctx context.Context, r *Refund) error {
 		done, err := c.run(ctx, "broken", "whole again")
 		r.Log = append(r.Log, done)
@@ -248,7 +248,7 @@ func (c *Calls) wait(ctx context.Context, o Order) (string, error) {
 	case "sleep":
 		return "slept", step.Sleep(ctx, "cool off", 24*time.Hour)
 	case "retry":
-		return step.DoWith(ctx, "flaky", step.Options{Retry: step.Retry{Max: 3, Delay: time.Hour, Backoff: step.Fixed}}, func(context.Context) (string, error) {
+		return step.DoWith(ctx, "flaky", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 4, InitialDelay: time.Hour, Backoff: posthouse.Fixed}}, func(context.Context) (string, error) {
 			c.ran("flaky")
 			if c.Flaky {
 				return "", errors.New("the service is down")

@@ -24,7 +24,7 @@ func ledgerClaimOrWithdrawal(t *desk.T) {
 			Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
 			Gates: []posthouse.Gate{{
 				Name: "pay>hand out", Task: taskOf, Kind: posthouse.GateTask, Payload: []byte(`1`),
-				Call: &posthouse.TaskCall{Task: "pay", Limits: posthouse.TaskLimits{Attempts: 2}, Grant: "gate-of-people", Use: "pay", Effect: posthouse.EffectExternal},
+				Call: &posthouse.TaskCall{Task: "pay", Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2}}, Grant: "gate-of-people", Use: "pay", Effect: posthouse.EffectExternal},
 			}},
 		})
 		t.OK(err)

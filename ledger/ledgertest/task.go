@@ -35,7 +35,7 @@ func handOut(d *desk.Desk, thread string, expires time.Time) *posthouse.Gate {
 		Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
 		Gates: []posthouse.Gate{{
 			Name: "fetch", Task: taskOf, Kind: posthouse.GateTask, Payload: json.RawMessage(`{"url":"a"}`), ExpiresAt: expires,
-			Call: &posthouse.TaskCall{Task: "fetch", Limits: posthouse.TaskLimits{Attempts: 2}},
+			Call: &posthouse.TaskCall{Task: "fetch", Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2}}},
 		}},
 	})
 	d.OK(err)

@@ -61,7 +61,7 @@ func TestATaskThatNoMessageCarries(t *testing.T) {
 	var engines, workers diary
 	e := startProgram(t, memstore.New(), connect(), nil, &natstask.Options{Logger: engines.logger()}, func(ctx context.Context, in int) (int, error) {
 		return step.RemoteWith[int](ctx, "big", "big", strings.Repeat("x", in), runs.RemoteOptions{
-			Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Millisecond},
+			Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: time.Millisecond}},
 		})
 	})
 	w, err := worker.New(far(t, connect()), &worker.Options{Name: "w", Logger: workers.logger()})
@@ -144,7 +144,7 @@ func TestAnAnswerThatNoMessageCarries(t *testing.T) {
 func TestManyStepsComeBack(t *testing.T) {
 	connect := startNATS(t)
 	e := startProgram(t, memstore.New(), connect(), nil, nil, func(ctx context.Context, in int) (int, error) {
-		return step.RemoteWith[int](ctx, "big", "big", in, runs.RemoteOptions{Limits: posthouse.TaskLimits{Backoff: time.Millisecond}})
+		return step.RemoteWith[int](ctx, "big", "big", in, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{InitialDelay: time.Millisecond}}})
 	})
 	w, err := worker.New(far(t, connect()), nil)
 	if err != nil {

@@ -154,7 +154,7 @@ func TestMetadata(t *testing.T) {
 func TestTaskFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := engine(t, func(w worker.Task) error { return errors.New("no film") })
-		start := task.Start{Task: "echo", Key: "k", Limits: posthouse.TaskLimits{Attempts: 2}}
+		start := task.Start{Task: "echo", Key: "k", Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2}}}
 		if _, err := s.Start(t.Context(), start, "alice"); err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestStartIsChecked(t *testing.T) {
 		"key":      {Task: "a", Key: strings.Repeat("k", 191)},
 		"after":    {Task: "a", After: -1},
 		"expires":  {Task: "a", Expires: 1 << 62},
-		"attempts": {Task: "a", Limits: posthouse.TaskLimits{Attempts: 1001}},
+		"attempts": {Task: "a", Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 1001}}},
 		"trace":    {Task: "a", Trace: map[string]string{"": "x"}},
 		"metadata": {Task: "a", Metadata: map[string]string{"x": strings.Repeat("v", 801)}},
 	} {

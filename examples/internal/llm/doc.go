@@ -4,7 +4,7 @@
 //
 //	model, err := llm.FromEnv(os.Getenv)
 //	reply, err := step.DoWith(ctx, "model", step.Options{
-//		Retry: step.Retry{Max: 3, On: llm.Temporary}, Timeout: 2 * time.Minute,
+//		Retry: posthouse.RetryPolicy{Max: 3, On: llm.Temporary}, Timeout: 2 * time.Minute,
 //	}, func(ctx context.Context) (llm.Reply, error) {
 //		return model.Complete(ctx, llm.Request{Messages: s.Messages}, step.Writer(ctx))
 //	})

@@ -76,7 +76,7 @@ func TestFailureThatEndedTheRunIsTriedAgain(t *testing.T) {
 			}
 			s.Memo = receipt
 			return nil
-		}, graph.NodeOptions{Retry: graph.Retry{Max: 1, Delay: -1}})
+		}, graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}})
 		g.Edge(graph.Start, "pay")
 		g.Edge("pay", graph.End)
 		h.want("a node's next attempt", must(must(g.Compile(h.led, nil))(h).Run(ctx, "u", order{}))(h).State.Memo, "receipt")

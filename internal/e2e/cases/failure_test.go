@@ -19,7 +19,7 @@ func TestFailureThatWasDecided(t *testing.T) {
 	onStores(t, func(h *house) {
 		charged, down := 0, true
 		fn := flow.New("order", func(ctx context.Context, _ string) (string, error) {
-			receipt, err := step.DoWith(ctx, "charge", step.Options{Effect: posthouse.EffectExternal, Retry: step.Retry{Max: 1, Delay: -1}}, func(context.Context) (string, error) {
+			receipt, err := step.DoWith(ctx, "charge", step.Options{Effect: posthouse.EffectExternal, Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}}, func(context.Context) (string, error) {
 				if down {
 					return "", errors.New("card declined")
 				}

@@ -236,7 +236,7 @@ func TestAttemptToTakeAnothersResult(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			return step.DoWith(ctx, "outer", step.Options{Retry: step.Retry{Max: 2, Delay: -1}}, func(ctx context.Context) (string, error) {
+			return step.DoWith(ctx, "outer", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: -1}}, func(ctx context.Context) (string, error) {
 				if !fail {
 					g = other
 				}

@@ -25,7 +25,7 @@ func proposesAndPays(h *house, b *bank, o gate.ActOptions[bankTransfer, string],
 		}
 		s.Receipt, err = gate.Act(ctx, "pay", grant, b.pay, o)
 		return err
-	}, graph.NodeOptions{Retry: graph.Retry{Max: retries, Delay: -1}})
+	}, graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: retries + 1, InitialDelay: -1}})
 	g.Edge(graph.Start, "pay")
 	g.Edge("pay", graph.End)
 	return must(g.Compile(h.ledger, nil))(h)

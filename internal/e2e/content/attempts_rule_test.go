@@ -185,7 +185,7 @@ func TestAttemptToSplitAGrantAmongNodes(t *testing.T) {
 			g.Node(name, func(ctx context.Context, s *deal) error {
 				_, err := gate.Act(ctx, "pay", s.Grant, b.pay)
 				return err
-			}, graph.NodeOptions{Retry: graph.Retry{Max: 2, Delay: -1}})
+			}, graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: -1}})
 			g.Edge("propose", name)
 			g.Edge(name, graph.End)
 		}

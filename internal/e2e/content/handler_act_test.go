@@ -22,7 +22,7 @@ import (
 // handsOut has a worker's handler do all of a payment: propose it, and make it.
 func handsOut(h *house) *flow.App[int, string] {
 	return must(flow.New("pay", func(ctx context.Context, amount int) (string, error) {
-		return step.RemoteWith[string](ctx, "pay", "pay", amount, runs.RemoteOptions{Effect: posthouse.EffectWrite, Limits: posthouse.TaskLimits{Attempts: 5, Backoff: time.Millisecond, MaxBackoff: time.Millisecond}})
+		return step.RemoteWith[string](ctx, "pay", "pay", amount, runs.RemoteOptions{Effect: posthouse.EffectWrite, Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 5, InitialDelay: time.Millisecond, MaxDelay: time.Millisecond}}})
 	}).Open(h.ledger, nil))(h)
 }
 

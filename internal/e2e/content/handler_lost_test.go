@@ -177,7 +177,7 @@ func (k *desk) losesAPayment(way string, attempts int) {
 	h := k.house
 	defer func() { <-time.After(5 * time.Minute) }() // for handlers that go on
 	app := must(flow.New("pay", func(ctx context.Context, amount int) (string, error) {
-		return step.RemoteWith[string](ctx, "pay", "pay", amount, runs.RemoteOptions{Effect: posthouse.EffectWrite, Limits: posthouse.TaskLimits{Attempts: attempts, Timeout: time.Minute}})
+		return step.RemoteWith[string](ctx, "pay", "pay", amount, runs.RemoteOptions{Effect: posthouse.EffectWrite, Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: attempts}, Timeout: time.Minute}})
 	}).Open(h.ledger, nil))(h)
 	line := &cutLine{Engine: k.d}
 	b := &losingBank{line: line, way: way, paid: map[posthouse.ID]int{}, keys: map[string]posthouse.ID{}}

@@ -94,7 +94,7 @@ func (w *world) asGraph(version int) asGraph {
 	for i := range w.deals {
 		name := fmt.Sprint("deal", i)
 		g.Node(name, func(ctx context.Context, o *order) error { return w.make(step.Unordered(ctx), i, *o, version) },
-			graph.NodeOptions{Retry: graph.Retry{Max: w.deals[i].retries, Delay: -1}})
+			graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: w.deals[i].retries + 1, InitialDelay: -1}})
 		if !w.deals[i].beside && stage != nil {
 			before, stage = stage, nil
 		}

@@ -130,7 +130,7 @@ func TestAttemptToForgetALostAttemptByALaterOne(t *testing.T) {
 				return "", err
 			}
 			return gate.Act(ctx, "pay", grant, func(ctx context.Context, t bankTransfer) (string, error) {
-				return step.RemoteWith[string](ctx, "pay", "pay", t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Millisecond}})
+				return step.RemoteWith[string](ctx, "pay", "pay", t, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: time.Millisecond}}})
 			}, gate.ActOptions[bankTransfer, string]{Idempotent: true})
 		}).Open(h.ledger, nil))(h)
 		k := h.desk()

@@ -43,7 +43,7 @@ func (m *mandate) paysUnder(h *house, reserve bool) *flow.App[int, string] {
 					return "", err
 				}
 			}
-			return step.RemoteWith[string](ctx, "pay", "pay", t, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 2, Backoff: time.Millisecond}})
+			return step.RemoteWith[string](ctx, "pay", "pay", t, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: time.Millisecond}}})
 		}, gate.ActOptions[bankTransfer, string]{Check: m.check})
 	}).Open(h.ledger, nil))(h)
 }

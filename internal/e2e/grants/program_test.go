@@ -176,7 +176,7 @@ func (p *process) once(ctx context.Context, d *deal, o *order, part int) error {
 // handOut has a worker's handler propose the payment and make it.
 func (p *process) handOut(ctx context.Context, d *deal, c payment) error {
 	_, err := step.RemoteWith[string](ctx, "deal-"+d.name, "deal", c, runs.RemoteOptions{
-		Effect: posthouse.EffectWrite, Limits: posthouse.TaskLimits{Attempts: d.attempts, Backoff: 200 * time.Millisecond},
+		Effect: posthouse.EffectWrite, Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: d.attempts, InitialDelay: 200 * time.Millisecond}},
 	})
 	if err != nil {
 		return err
@@ -248,7 +248,7 @@ func (p *process) actBy(ctx context.Context, d *deal, grant gate.Grant, do func(
 func (p *process) perform(ctx context.Context, d *deal, c payment) (out string, err error) {
 	pay := func(ctx context.Context) (string, error) { return p.pay(ctx, d, c) }
 	remote := func() (string, error) {
-		return step.RemoteWith[string](ctx, "task", "pay", c, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: d.attempts, Backoff: 200 * time.Millisecond}})
+		return step.RemoteWith[string](ctx, "task", "pay", c, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: d.attempts, InitialDelay: 200 * time.Millisecond}}})
 	}
 	switch d.way {
 	case byWorker, byWorkerThenSleep:
@@ -361,7 +361,7 @@ func (p *process) asGraph() asGraph {
 		if d.spare {
 			continue
 		}
-		opt := graph.NodeOptions{Retry: graph.Retry{Max: d.retries, Delay: -1}}
+		opt := graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: d.retries + 1, InitialDelay: -1}}
 		if !d.beside && stage != nil {
 			before, stage = stage, nil
 		}
@@ -418,7 +418,7 @@ func (p *process) asGraph() asGraph {
 // remoteNode adds a node that a worker handles under the grant.
 func (p *process) remoteNode(g *graph.Graph[order], d *deal, name string) {
 	g.Remote(name, graph.Remote[order, payment, string]{
-		Task: "pay", Limits: posthouse.TaskLimits{Attempts: d.attempts, Backoff: 200 * time.Millisecond},
+		Task: "pay", Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: d.attempts, InitialDelay: 200 * time.Millisecond}},
 		Act: func(ctx context.Context, o *order, open func(context.Context, payment) (string, error)) (string, error) {
 			grant := o.Grants[d.name]
 			if grant == "" {

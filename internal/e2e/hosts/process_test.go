@@ -84,7 +84,7 @@ func (s *settings) serve(ctx context.Context) error {
 	o.Programs.OpenLink = natslink.Open
 	o.Programs.Open = func(_ context.Context, env *app.Env) (_ *app.Set, err error) {
 		jobs, err = flow.New("jobs", func(ctx context.Context, name string) (string, error) {
-			return step.RemoteWith[string](ctx, "work", "work", name, runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 10}})
+			return step.RemoteWith[string](ctx, "work", "work", name, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 10}}})
 		}).Open(env.Ledger, nil)
 		return &app.Set{Programs: []posthouse.Program{jobs}}, err
 	}

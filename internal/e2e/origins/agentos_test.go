@@ -281,7 +281,7 @@ func TestRetryOnResume(t *testing.T) {
 			g := graph.New[work]("work")
 			g.Node("a", func(context.Context, *work) error { tries++; return c.err }, graph.NodeOptions{
 				InterruptBefore: true,
-				Retry:           graph.Retry{Max: 2, Delay: -1, On: func(err error) bool { return errors.Is(err, transient) }},
+				Retry:           posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: -1}, RetryOn: func(err error) bool { return errors.Is(err, transient) },
 			})
 			chain(g, "a")
 			app := compile(t, g, newLedger(t))

@@ -193,7 +193,7 @@ func TestRestartedOrchestratorDoesNotReplayHistory(t *testing.T) {
 // good are those of its retry.
 func TestReplayOfAFailedTaskKeepsItsBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := orchestrate(t, memstore.New(), runs.RemoteOptions{Metadata: map[string]string{"tenant": "42"}, Limits: posthouse.TaskLimits{Attempts: 1}})
+		e := orchestrate(t, memstore.New(), runs.RemoteOptions{Metadata: map[string]string{"tenant": "42"}, Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 1}}})
 		var seen []string
 		e.worker(func(t worker.Task) error {
 			state, err := t.LoadCheckpoint()
@@ -233,7 +233,7 @@ func TestTasksOfACancelledRunAreGivenToNobody(t *testing.T) {
 // The step's timeout is of one iteration; many may follow.
 func TestTimeoutIsOfOneIteration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := orchestrate(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{Attempts: 1, Timeout: 10 * time.Second}})
+		e := orchestrate(t, memstore.New(), runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 1}, Timeout: 10 * time.Second}})
 		e.worker(func(t worker.Task) error {
 			<-time.After(8 * time.Second)
 			if t.Iteration() < 5 {

@@ -142,7 +142,7 @@ func branchesMergeOnce(h *house, dies bool) {
 func TestExtra21RetryTimersSurviveARestart(t *testing.T) {
 	onStores(t, func(h *house) {
 		tries := 0
-		g := line("retry", node{name: "n", opt: graph.NodeOptions{Retry: graph.Retry{Max: 2, Delay: time.Minute}}, run: func(context.Context, *state) error {
+		g := line("retry", node{name: "n", opt: graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 3, InitialDelay: time.Minute}}, run: func(context.Context, *state) error {
 			tries++
 			return errBoom
 		}})

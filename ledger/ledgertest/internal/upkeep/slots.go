@@ -32,7 +32,7 @@ func (s slotter) handOut(thread, name string) *posthouse.Gate {
 		Thread: thread, KeepOpen: true, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
 		Gates: []posthouse.Gate{{
 			Name: name, Task: "1/work", Kind: posthouse.GateTask, Payload: json.RawMessage("1"),
-			Call: &posthouse.TaskCall{Task: name, Limits: posthouse.TaskLimits{Attempts: 2}},
+			Call: &posthouse.TaskCall{Task: name, Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2}}},
 		}},
 	})
 	s.OK(err)
