@@ -23,11 +23,15 @@ var block = regexp.MustCompile("(?ms)^```go([^\n]*)\n(.*?)^```$")
 // pages are README.md and the documentation.
 func pages(t *testing.T) []string {
 	t.Helper()
-	all, err := filepath.Glob(root + "/docs/*.md")
-	if err != nil {
-		t.Fatal(err)
+	all := []string{root + "/README.md"}
+	for _, pattern := range []string{root + "/docs/*.md", root + "/docs/guarantees/*.md"} {
+		some, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, some...)
 	}
-	return append(all, root+"/README.md")
+	return all
 }
 
 // TestPages compares each block of Go in the documentation with the code that

@@ -10,14 +10,18 @@ import (
 	"github.com/posthouse/posthouse/task/natslink"
 )
 
-// TestCommandsInThePages parses each command line that a page of docs shows, by
+// TestCommandsInThePages parses each command line that README or a page of docs shows, by
 // the command it names: flags and numbers of arguments are those that there are.
 func TestCommandsInThePages(t *testing.T) {
-	pages, err := filepath.Glob("../../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
+	var pages []string
+	for _, pattern := range []string{"../../../README.md", "../../../docs/*.md", "../../../docs/guarantees/*.md"} {
+		some, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, some...)
 	}
-	line := regexp.MustCompile(`(?m)^\$ posthouse (.*)$`)
+	line := regexp.MustCompile(`(?m)^(?:\$|   ) posthouse (.*)$`)
 	word := regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
 	lines := 0
 	for _, page := range pages {
