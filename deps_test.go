@@ -188,7 +188,7 @@ var laws = []law{
 	{"store/internal/away", []string{"."}, nil, "what a server that is gone makes of an error is the same for all stores on one"},
 	{"store/internal/lifecycle", []string{"."}, nil, "closed, opened for reading and poisoned mean the same in all stores"},
 	{"store/internal/newest", []string{"."}, nil, "stores without an index of activity list threads by it alike"},
-	{"store/internal/awaytest", []string{".", "store/internal/away"}, nil, "a server that is gone is asked the same for all stores on one, for tests only"},
+	{"store/internal/servertest", []string{".", "store/internal/away", "store/storetest"}, nil, "what stores on a server promise of it is tested alike, for tests only"},
 	{"store/internal/bodies", []string{"."}, nil, "how bodies are one value is the same for all that keep rows"},
 	{"store/internal/slotsum", []string{"."}, nil, "the checksum of a slot is the same for all that keep one"},
 	{"store/internal/terms", []string{"."}, nil, "by what lists find a checkpoint is the same for all that index it"},

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -102,14 +103,14 @@ func TestCluster(t *testing.T) {
 		leads.start(t)
 		ready(t, servers...)
 	}()
-	counts := writeUntil(t, s, 3, stop, func(total int64) { written.Store(total) })
+	counts := servertest.WriteUntil(t, s, 3, stop, func(total int64) { written.Store(total) })
 	<-restarted
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	again := openAt(t, urls, o)
 	for i, n := range counts {
-		wantSound(t, again, fmt.Sprint("t", i), n)
+		servertest.WantSound(t, again, fmt.Sprint("t", i), n)
 	}
 	if weak, err := again.Weak(t.Context()); err != nil || len(weak) != 1 || !strings.Contains(weak[0], "sync_interval") {
 		t.Errorf("three replicas: %q %v", weak, err)
@@ -156,12 +157,12 @@ func TestSuperclusterIsRefused(t *testing.T) {
 	o := &natsstore.Options{Replicas: 1, AllowWeak: true}
 	l := storetest.NewBuilder().Log("a")
 	s := openAt(t, at, o)
-	take(t, s, l)
+	servertest.Take(t, s, l)
 	_, err := natsstore.Open(t.Context(), elsewhere, o)
 	if !errors.Is(err, posthouse.ErrUnsupported) || !strings.Contains(err.Error(), "superclusters are not supported") {
 		t.Errorf("%v", err)
 	}
-	take(t, s, l)
+	servertest.Take(t, s, l)
 
 	// A process whose connection goes from one cluster to the other writes no more.
 	roams, err := natsstore.Open(t.Context(), at+","+elsewhere, o)

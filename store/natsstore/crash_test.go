@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -100,7 +101,7 @@ func lost(t *testing.T, dir string, want map[string]uint64) (n int) {
 	}
 	defer s.Close()
 	for thread, last := range want {
-		es := entries(t, s, thread)
+		es := servertest.Entries(t, s, thread)
 		if have := uint64(len(es)); have < last {
 			n += int(last - have)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/damage"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -22,10 +23,10 @@ func filled(t *testing.T, dir string) string {
 	b := storetest.NewBuilder()
 	for i := range 3 {
 		l := b.Log(fmt.Sprint("t", i))
-		take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r", Labels: map[string]string{"a": "b"}}, "state"), l.Step("s", []byte("result")))
-		take(t, s, l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "waits"), l.Gate(b.GateID(), b.Now().Add(time.Hour)))
+		servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r", Labels: map[string]string{"a": "b"}}, "state"), l.Step("s", []byte("result")))
+		servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "waits"), l.Gate(b.GateID(), b.Now().Add(time.Hour)))
 		if i == 1 {
-			take(t, s, l, l.Step("large", storetest.Filler(40<<10, "large"))) // an object beside the log
+			servertest.Take(t, s, l, l.Step("large", storetest.Filler(40<<10, "large"))) // an object beside the log
 		}
 		key := posthouse.SlotKey{Thread: "t1", Step: fmt.Sprint("s", i)}
 		if _, err := s.Slot(t.Context(), key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("slot"), Fence: 7}); err != nil {
@@ -133,8 +134,8 @@ func TestDamage(t *testing.T) {
 func TestCopyThatIsBehind(t *testing.T) {
 	s := openAt(t, startServer(t, t.TempDir()).ClientURL(), nil)
 	l := storetest.NewBuilder().Log("a")
-	take(t, s, l)
-	take(t, s, l, l.Step("large", make([]byte, 2<<20)))
+	servertest.Take(t, s, l)
+	servertest.Take(t, s, l, l.Step("large", make([]byte, 2<<20)))
 	s.Behind()
-	wantSound(t, s, "a", 2)
+	servertest.WantSound(t, s, "a", 2)
 }

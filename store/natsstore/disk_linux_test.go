@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -110,7 +111,7 @@ func TestFullDisk(t *testing.T) {
 			var logs []*storetest.Log
 			for i := range writers {
 				logs = append(logs, b.Log(fmt.Sprint("t", i)))
-				take(t, s, logs[i], logs[i].Checkpoint(posthouse.Header{}, "state"))
+				servertest.Take(t, s, logs[i], logs[i].Checkpoint(posthouse.Header{}, "state"))
 			}
 			slot := func(value string) error {
 				_, err := s.Slot(t.Context(), posthouse.SlotKey{Thread: "t0", Step: "s"}, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte(value), Revision: posthouse.AnyRevision})
@@ -144,7 +145,7 @@ func TestFullDisk(t *testing.T) {
 					if err := slot("full"); !errors.Is(err, posthouse.ErrFull) {
 						t.Errorf("a slot: %v", err)
 					}
-					wantSound(t, s, "t1", int(logs[1].Info.Tail.Seq))
+					servertest.WantSound(t, s, "t1", int(logs[1].Info.Tail.Seq))
 				}
 				if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "t1", All: true}); !errors.Is(err, posthouse.ErrFull) {
 					t.Errorf("Remove: %v", err)
@@ -166,14 +167,14 @@ func TestFullDisk(t *testing.T) {
 				}
 			}
 			for i, l := range logs {
-				wantSound(t, s, fmt.Sprint("t", i), int(l.Info.Tail.Seq))
+				servertest.WantSound(t, s, fmt.Sprint("t", i), int(l.Info.Tail.Seq))
 			}
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
 			again := openAt(t, url, nil)
 			for i, l := range logs {
-				wantSound(t, again, fmt.Sprint("t", i), int(l.Info.Tail.Seq))
+				servertest.WantSound(t, again, fmt.Sprint("t", i), int(l.Info.Tail.Seq))
 			}
 		})
 	}
@@ -186,7 +187,7 @@ func TestOpenedOnAFullDisk(t *testing.T) {
 	url := "nats:" + filepath.Join(disk.dir, "store")
 	l := storetest.NewBuilder().Log("a")
 	s := openAt(t, url, nil)
-	take(t, s, l, l.Checkpoint(posthouse.Header{}, "state"))
+	servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{}, "state"))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +195,7 @@ func TestOpenedOnAFullDisk(t *testing.T) {
 	s = openAt(t, url, nil)
 	disk.empty()
 	for range 4 {
-		take(t, s, l, l.Step("s", storetest.Filler(2<<20, "more")))
+		servertest.Take(t, s, l, l.Step("s", storetest.Filler(2<<20, "more")))
 	}
-	wantSound(t, s, "a", 5)
+	servertest.WantSound(t, s, "a", 5)
 }

@@ -3,16 +3,13 @@ package natsstore_test
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/store/internal/awaytest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/lineartest"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
@@ -39,68 +36,16 @@ func allCases() []storetest.Case {
 	return slices.Concat(storetest.Cases(), stresstest.Cases(), lineartest.Cases())
 }
 
-// writeUntil has several threads written at once until stop is closed, and returns how
-// many entries each got acknowledged. An unknown outcome is settled by asking again.
-func writeUntil(t *testing.T, s posthouse.Store, threads int, stop <-chan struct{}, each func(total int64)) []int {
-	t.Helper()
-	b, counts := storetest.NewBuilder(), make([]int, threads)
-	var total counter
-	var wg sync.WaitGroup
-	for i := range threads {
-		wg.Go(func() {
-			l := b.Log(fmt.Sprint("t", i))
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				batch := l.Next(l.Checkpoint(posthouse.Header{}, "state"), l.Step("s", []byte("result")))
-				err := s.Append(t.Context(), batch)
-				for ; errors.Is(err, posthouse.ErrUnknown) && !t.Failed(); err = s.Append(t.Context(), batch) {
-				}
-				if err != nil {
-					t.Errorf("Append: %v", err)
-					return
-				}
-				l.Took(batch)
-				counts[i]++
-				each(total.Add(1))
-			}
-		})
-	}
-	wg.Wait()
-	t.Logf("%d entries", total.Load())
-	return counts
-}
-
 // TestRestartedServer restarts the server under load, again and again.
 func TestRestartedServer(t *testing.T) {
 	const restarts = 4
 	server := startServer(t, t.TempDir())
 	s := openAt(t, server.ClientURL(), nil)
-	stop, down := make(chan struct{}), make(chan struct{}, 1)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer close(stop)
-		for range restarts {
-			<-down
-			server.stop()
-			server.start(t)
-		}
+	counts := servertest.Interrupt(t, s, 4, 100, restarts, func() {
+		server.stop()
+		server.start(t)
 	})
-	counts := writeUntil(t, s, 4, stop, func(total int64) {
-		if total%100 == 0 {
-			select {
-			case down <- struct{}{}:
-			default:
-			}
-		}
-	})
-	wg.Wait()
-	for i, n := range counts {
-		wantSound(t, s, fmt.Sprint("t", i), n)
-	}
+	servertest.WantWritten(t, s, counts)
 }
 
 // TestServerThatIsGone makes calls to a server that does not answer.
@@ -108,10 +53,10 @@ func TestServerThatIsGone(t *testing.T) {
 	server := startServer(t, t.TempDir())
 	s := openAt(t, server.ClientURL(), &natsstore.Options{Timeout: 300 * time.Millisecond})
 	l := storetest.NewBuilder().Log("a")
-	take(t, s, l)
+	servertest.Take(t, s, l)
 	server.stop()
 	next := l.Next()
-	awaytest.Gone(t, s, next)
+	servertest.Gone(t, s, next)
 	large := l.Next(l.Step("s", storetest.Filler(300<<10, "in chunks")))
 	if err := s.Append(t.Context(), large); !errors.Is(err, posthouse.ErrUnknown) {
 		t.Errorf("Append of a large body: got %v, want %v", err, posthouse.ErrUnknown)
@@ -126,84 +71,18 @@ func TestServerThatIsGone(t *testing.T) {
 		t.Errorf("Weak: %v", err)
 	}
 	server.start(t)
-	awaytest.Back(t, s, next)
-	wantSound(t, s, "a", 2)
-}
-
-// A proxy passes bytes on, and loses answers: it cuts a connection after so many of them.
-type proxy struct {
-	net.Listener
-	to   string
-	cuts atomic.Int64
-	wg   sync.WaitGroup
-}
-
-func startProxy(t *testing.T, to string) *proxy {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{Listener: l, to: to}
-	p.wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			p.wg.Go(func() { p.serve(c) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		p.wg.Wait()
-	})
-	return p
-}
-
-func (p *proxy) serve(c net.Conn) {
-	defer c.Close()
-	server, err := net.Dial("tcp", p.to)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	p.wg.Go(func() {
-		_, _ = io.Copy(server, c)
-		_ = server.Close()
-	})
-	room := make([]byte, 64<<10)
-	for answers := 0; ; answers++ {
-		n, err := server.Read(room)
-		if err != nil {
-			return
-		}
-		if answers == 120 { // it has done what it was asked to
-			p.cuts.Add(1)
-			return
-		}
-		if _, err := c.Write(room[:n]); err != nil {
-			return
-		}
-	}
+	servertest.Back(t, s, next)
+	servertest.WantSound(t, s, "a", 2)
 }
 
 // TestLostAnswers cuts connections when the server has done what it was asked to. No
 // caller notices, and nothing is lost or written twice.
 func TestLostAnswers(t *testing.T) {
 	server := startServer(t, t.TempDir())
-	p := startProxy(t, server.Addr().String())
+	p := servertest.StartProxy(t, server.Addr().String(), 120)
 	s := openAt(t, "nats://"+p.Addr().String(), nil)
-	stop := make(chan struct{})
-	var once sync.Once
-	counts := writeUntil(t, s, 3, stop, func(int64) {
-		if p.cuts.Load() >= 4 {
-			once.Do(func() { close(stop) })
-		}
-	})
-	direct := openAt(t, server.ClientURL(), nil)
-	for i, n := range counts {
-		wantSound(t, direct, fmt.Sprint("t", i), n)
-	}
+	counts := servertest.LoseAnswers(t, s, p, 3, 4)
+	servertest.WantWritten(t, openAt(t, server.ClientURL(), nil), counts)
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -235,7 +114,7 @@ func TestTwoStoresRace(t *testing.T) {
 			if at, err := s.Find(t.Context(), id); err != nil || at.Thread != fmt.Sprintf("%d-%d", round, 1-taken) {
 				t.Errorf("round %d: the id leads to %v, %v", round, at, err)
 			}
-			if n := len(entries(t, s, fmt.Sprintf("%d-%d", round, taken))); n != 0 {
+			if n := len(servertest.Entries(t, s, fmt.Sprintf("%d-%d", round, taken))); n != 0 {
 				t.Errorf("round %d: the loser has %d entries", round, n)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -64,7 +65,7 @@ func TestFullServer(t *testing.T) {
 			srv := startServer(t, t.TempDir())
 			s := openAt(t, srv.ClientURL(), nil)
 			l := storetest.NewBuilder().Log("a")
-			take(t, s, l, l.Checkpoint(posthouse.Header{}, "state"))
+			servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{}, "state"))
 			b := l.Next(l.Step("s", c.value))
 			write := func() error { return s.Append(t.Context(), b) }
 			if c.slot {
@@ -76,7 +77,7 @@ func TestFullServer(t *testing.T) {
 					t.Errorf("a write: %v", err)
 				}
 			}
-			wantSound(t, s, "a", 1)
+			servertest.WantSound(t, s, "a", 1)
 			c.set(t, srv, false)
 			if err := write(); err != nil {
 				t.Errorf("with room: %v", err)
@@ -84,10 +85,10 @@ func TestFullServer(t *testing.T) {
 			if !c.slot {
 				l.Took(b)
 			}
-			take(t, s, l)
-			wantSound(t, s, "a", int(l.Info.Tail.Seq))
+			servertest.Take(t, s, l)
+			servertest.WantSound(t, s, "a", int(l.Info.Tail.Seq))
 			again := openAt(t, srv.ClientURL(), nil)
-			wantSound(t, again, "a", int(l.Info.Tail.Seq))
+			servertest.WantSound(t, again, "a", int(l.Info.Tail.Seq))
 		})
 	}
 }
@@ -101,7 +102,7 @@ func TestRemovesFromAFullServer(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		l := b.Log(name)
 		for range 20 {
-			take(t, s, l, l.Step("s", storetest.Filler(1000, name)))
+			servertest.Take(t, s, l, l.Step("s", storetest.Filler(1000, name)))
 		}
 	}
 	room := func(more int64) {
@@ -120,7 +121,7 @@ func TestRemovesFromAFullServer(t *testing.T) {
 	if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "a", All: true}); !errors.Is(err, posthouse.ErrFull) {
 		t.Errorf("Remove without any room: %v", err)
 	}
-	wantSound(t, s, "a", 20)
+	servertest.WantSound(t, s, "a", 20)
 	room(1000)
 	l := b.Log("c")
 	large := l.Next(l.Step("s", storetest.Filler(10000, "c")))
@@ -133,15 +134,15 @@ func TestRemovesFromAFullServer(t *testing.T) {
 	if err := s.Append(t.Context(), large); err != nil {
 		t.Errorf("Append in the place of what was removed: %v", err)
 	}
-	wantSound(t, s, "b", 20)
-	wantSound(t, s, "c", 1)
+	servertest.WantSound(t, s, "b", 20)
+	servertest.WantSound(t, s, "c", 1)
 }
 
 // TestNewerFormat is refused, whoever opens it, and left as it is.
 func TestNewerFormat(t *testing.T) {
 	srv := startServer(t, t.TempDir())
 	s := openAt(t, srv.ClientURL(), nil)
-	take(t, s, storetest.NewBuilder().Log("a"))
+	servertest.Take(t, s, storetest.NewBuilder().Log("a"))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

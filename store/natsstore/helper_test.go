@@ -12,9 +12,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/natsstore"
-	"github.com/posthouse/posthouse/store/storetest"
 )
 
 // A natsServer listens on a port of this machine.
@@ -71,50 +69,6 @@ func prefixOf(name string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
 	return fmt.Sprintf("test-%x", h.Sum64())
-}
-
-// take appends one entry and moves the log behind it.
-func take(t testing.TB, s posthouse.Store, l *storetest.Log, items ...storetest.Item) *posthouse.Batch {
-	t.Helper()
-	b := l.Next(items...)
-	if err := s.Append(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
-	l.Took(b)
-	return b
-}
-
-func entries(t testing.TB, s posthouse.Store, thread string) (es []*posthouse.Entry) {
-	t.Helper()
-	for e, err := range s.Read(t.Context(), thread, posthouse.Range{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		es = append(es, e)
-	}
-	return es
-}
-
-// wantSound wants a log that chains, from its first entry, of n entries, and a store that
-// finds nothing wrong with itself.
-func wantSound(t testing.TB, s *natsstore.Store, thread string, n int) {
-	t.Helper()
-	var info posthouse.ThreadInfo
-	es := entries(t, s, thread)
-	for _, e := range es {
-		if err := e.Check(); err != nil {
-			t.Error(err)
-		}
-		if err := info.Apply(e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(es) != n {
-		t.Errorf("thread %q has %d entries, want %d", thread, len(es), n)
-	}
-	for err := range s.Check(t.Context()) {
-		t.Errorf("Check: %v", err)
-	}
 }
 
 // A counter counts across goroutines.

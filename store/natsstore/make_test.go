@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
@@ -13,10 +14,10 @@ func TestMadeByAnother(t *testing.T) {
 	server := startServer(t, t.TempDir())
 	first, second := openAt(t, server.ClientURL(), nil), openAt(t, server.ClientURL(), nil)
 	l := storetest.NewBuilder().Log("a")
-	take(t, first, l, l.Checkpoint(posthouse.Header{}, "state"))
+	servertest.Take(t, first, l, l.Checkpoint(posthouse.Header{}, "state"))
 	if err := second.MakeLate(t.Context()); err != nil {
 		t.Errorf("make the store: %v", err)
 	}
-	take(t, second, l, l.Checkpoint(posthouse.Header{}, "more"))
-	wantSound(t, first, "a", 2)
+	servertest.Take(t, second, l, l.Checkpoint(posthouse.Header{}, "more"))
+	servertest.WantSound(t, first, "a", 2)
 }

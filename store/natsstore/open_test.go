@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -91,7 +92,7 @@ func TestLostStream(t *testing.T) {
 		s := openAt(t, server.ClientURL(), o)
 		b := storetest.NewBuilder()
 		for _, name := range []string{"a", "b", "c"} {
-			take(t, s, b.Log(name))
+			servertest.Take(t, s, b.Log(name))
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -143,14 +144,14 @@ func TestErased(t *testing.T) {
 	s := openAt(t, "nats:"+dir, natsstore.Options{}.Lazy())
 	l := storetest.NewBuilder().Log("a")
 	small, large := "a secret of few bytes", strings.Repeat("a large secret ", 8000)
-	take(t, s, l, l.Step("s", []byte(small)), l.Step("kept", []byte("what is kept")))
-	take(t, s, l, l.Step("s", []byte(large)))
+	servertest.Take(t, s, l, l.Step("s", []byte(small)), l.Step("kept", []byte("what is kept")))
+	servertest.Take(t, s, l, l.Step("s", []byte(large)))
 	r := posthouse.Removal{Thread: "a", Bodies: []posthouse.BodyRef{{Seq: 1}, {Seq: 2}}}
 	done, err := s.Remove(t.Context(), r)
 	if err != nil || done.Bodies != 2 {
 		t.Fatalf("%+v %v", done, err)
 	}
-	wantSound(t, s, "a", 2)
+	servertest.WantSound(t, s, "a", 2)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +190,7 @@ func TestLeftBehind(t *testing.T) {
 	server := startServer(t, t.TempDir())
 	s := openAt(t, server.ClientURL(), natsstore.Options{}.Grace(time.Nanosecond))
 	l := storetest.NewBuilder().Log("a")
-	take(t, s, l, l.Step("s", storetest.Filler(100<<10, "kept")))
+	servertest.Take(t, s, l, l.Step("s", storetest.Filler(100<<10, "kept")))
 	if _, err := connect(t, server.ClientURL()).Publish(t.Context(), "posthouse.chunk", storetest.Filler(100<<10, "left")); err != nil {
 		t.Fatal(err)
 	}
@@ -197,21 +198,21 @@ func TestLeftBehind(t *testing.T) {
 	if err != nil || done.Before-done.After < 100<<10 {
 		t.Errorf("%+v %v", done, err)
 	}
-	wantSound(t, s, "a", 1)
+	servertest.WantSound(t, s, "a", 1)
 }
 
 // TestDrop drops a store, and leaves another on the same server.
 func TestDrop(t *testing.T) {
 	server := startServer(t, t.TempDir())
 	stays := openAt(t, server.ClientURL(), nil)
-	take(t, stays, storetest.NewBuilder().Log("a"))
+	servertest.Take(t, stays, storetest.NewBuilder().Log("a"))
 	for _, url := range []string{server.ClientURL() + "?prefix=goes", "nats:" + t.TempDir()} {
 		for range 2 { // the second finds nothing of the first
 			s := openAt(t, url, nil)
 			if text, err := storetest.Dump(t.Context(), s); err != nil || text != "" {
 				t.Fatalf("%q %v", text, err)
 			}
-			take(t, s, storetest.NewBuilder().Log("a"))
+			servertest.Take(t, s, storetest.NewBuilder().Log("a"))
 			if err := s.Drop(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -220,5 +221,5 @@ func TestDrop(t *testing.T) {
 			}
 		}
 	}
-	wantSound(t, stays, "a", 1)
+	servertest.WantSound(t, stays, "a", 1)
 }

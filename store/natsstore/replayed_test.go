@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/damage"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/natsstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -66,7 +67,7 @@ func filledServer(t *testing.T, dir string, witnessed bool) (text string) {
 	logs := []*storetest.Log{b.Log("t0"), b.Log("t1")}
 	for i := range logLength / 2 {
 		for _, l := range logs {
-			take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r", Status: posthouse.StatusWaiting}, fmt.Sprint("state ", i)), l.Gate(b.GateID(), b.Now().Add(time.Hour)))
+			servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r", Status: posthouse.StatusWaiting}, fmt.Sprint("state ", i)), l.Gate(b.GateID(), b.Now().Add(time.Hour)))
 		}
 	}
 	if text, err = storetest.Dump(t.Context(), s); err != nil {

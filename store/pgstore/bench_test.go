@@ -2,11 +2,7 @@ package pgstore_test
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"slices"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/internal/pgtest"
 	"github.com/posthouse/posthouse/ledger/ledgertest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -52,14 +49,6 @@ func (base *baseline) commit(group []*groupcommit.Call[baseRow]) {
 	run(base.b, base.c, "INSERT INTO posthouse.steps SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])", threads, seqs, data)
 }
 
-func benchState(rnd *rand.Rand, n int) string {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = "abcdefghijklmnopqrstuvwxyz ,.:"[rnd.IntN(30)]
-	}
-	return string(b)
-}
-
 // benchHeader is what a step of a graph says of itself.
 func benchHeader(run string) posthouse.Header {
 	return posthouse.Header{Status: posthouse.StatusRunning, Run: run, Graph: "bench", Node: "work", Next: []string{"work"}}
@@ -69,60 +58,34 @@ func benchHeader(run string) posthouse.Header {
 func BenchmarkAppend(b *testing.B) {
 	const perRound = 300
 	s, base, builder := open(b, pgstore.Options{}), openBase(b), storetest.NewBuilder()
-	rnd := rand.New(rand.NewPCG(1, 2))
+	state := servertest.State(1024)
 	var ratios, ours []float64
 	for round := int64(0); b.Loop(); round++ {
-		l := builder.Log(fmt.Sprint("thread-", round))
-		state := benchState(rnd, 1024)
-		batches := make([]*posthouse.Batch, perRound)
-		for i := range batches {
-			batches[i] = l.Next(l.Checkpoint(benchHeader(fmt.Sprint("run-", round)), state))
-			l.Took(batches[i])
-		}
-		us := took(func() {
-			for _, batch := range batches {
-				if err := s.Append(b.Context(), batch); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		them := took(func() {
+		batches := servertest.Batches(builder, fmt.Sprint("thread-", round), perRound, servertest.Same(state))
+		us := servertest.Seconds(b, func() { servertest.AppendAll(b, s, batches) })
+		them := servertest.Seconds(b, func() {
 			for i := range batches {
 				base.insert(round, int64(i), []byte(state))
 			}
 		})
 		ratios, ours = append(ratios, them/us), append(ours, perRound/us)
 	}
-	report(b, ratios, ours)
+	servertest.Report(b, ratios, ours)
 }
 
 // BenchmarkAppendMany appends 10 steps to each of 1,000 threads at once.
 func BenchmarkAppendMany(b *testing.B) {
 	const threads, steps = 1000, 10
 	s, base, builder := open(b, pgstore.Options{}), openBase(b), storetest.NewBuilder()
-	state := benchState(rand.New(rand.NewPCG(1, 2)), 200)
+	state := servertest.State(200)
 	var ratios, ours []float64
 	for round := int64(0); b.Loop(); round++ {
 		batches := make([][]*posthouse.Batch, threads)
-		logs := make([]*storetest.Log, threads)
-		for range steps {
-			for t := range batches {
-				if logs[t] == nil {
-					logs[t] = builder.Log(fmt.Sprintf("thread-%d-%d", round, t))
-				}
-				batch := logs[t].Next(logs[t].Checkpoint(benchHeader(fmt.Sprintf("run-%d-%d", round, t)), state))
-				logs[t].Took(batch)
-				batches[t] = append(batches[t], batch)
-			}
+		for t := range batches {
+			batches[t] = servertest.Batches(builder, fmt.Sprintf("thread-%d-%d", round, t), steps, servertest.Same(state))
 		}
-		us := together(threads, func(t int) {
-			for _, batch := range batches[t] {
-				if err := s.Append(b.Context(), batch); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-		them := together(threads, func(t int) {
+		us := servertest.Together(b, threads, func(t int) { servertest.AppendAll(b, s, batches[t]) })
+		them := servertest.Together(b, threads, func(t int) {
 			for i := range steps {
 				if err := base.queue.Do(b.Context(), baseRow{round*threads + int64(t), int64(i), []byte(state)}); err != nil {
 					b.Error(err)
@@ -131,31 +94,7 @@ func BenchmarkAppendMany(b *testing.B) {
 		})
 		ratios, ours = append(ratios, them/us), append(ours, threads*steps/us)
 	}
-	report(b, ratios, ours)
-}
-
-// took returns the seconds that something takes.
-func took(fn func()) float64 {
-	start := time.Now()
-	fn()
-	return time.Since(start).Seconds()
-}
-
-func together(n int, fn func(int)) float64 {
-	return took(func() {
-		var wg sync.WaitGroup
-		for i := range n {
-			wg.Go(func() { fn(i) })
-		}
-		wg.Wait()
-	})
-}
-
-func report(b *testing.B, ratios, ours []float64) {
-	slices.Sort(ratios)
-	slices.Sort(ours)
-	b.ReportMetric(ratios[len(ratios)/2], "x-baseline")
-	b.ReportMetric(ours[len(ours)/2], "steps/s")
+	servertest.Report(b, ratios, ours)
 }
 
 func BenchmarkStore(b *testing.B) { ledgertest.Bench(b, harness(b, pgstore.Options{}), nil) }

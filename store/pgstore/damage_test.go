@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -64,12 +65,12 @@ func TestMisplacedRows(t *testing.T) {
 	b := storetest.NewBuilder()
 	logs := []*storetest.Log{b.Log("t0"), b.Log("t1")}
 	for _, l := range logs {
-		take(t, v.s, l, l.Checkpoint(posthouse.Header{Run: "r", Labels: map[string]string{"a": "b"}}, "state"), l.Step("s", []byte("result")))
+		servertest.Take(t, v.s, l, l.Checkpoint(posthouse.Header{Run: "r", Labels: map[string]string{"a": "b"}}, "state"), l.Step("s", []byte("result")))
 	}
 	v.save("older")
 	for _, l := range logs {
 		h := l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Coordination: "desk"}, "waits")
-		take(t, v.s, l, h, l.Gate(b.GateID(), b.Now().Add(1e9)))
+		servertest.Take(t, v.s, l, h, l.Gate(b.GateID(), b.Now().Add(1e9)))
 	}
 	v.save("saved")
 	var err error

@@ -11,46 +11,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/pgtest"
-	"github.com/posthouse/posthouse/store/internal/awaytest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
-
-// writeUntil has several threads written at once until stop is closed, and returns how
-// many entries each got acknowledged. An unknown outcome is settled by asking again.
-func writeUntil(t *testing.T, s *pgstore.Store, b *storetest.Builder, threads int, stop <-chan struct{}, each func(total int64)) []int {
-	t.Helper()
-	counts := make([]int, threads)
-	var total, unknown atomic.Int64
-	var wg sync.WaitGroup
-	for i := range threads {
-		wg.Go(func() {
-			l := b.Log(fmt.Sprint("t", i))
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				batch := l.Next(l.Checkpoint(posthouse.Header{}, "state"), l.Step("s", []byte("result")))
-				err := s.Append(t.Context(), batch)
-				for ; errors.Is(err, posthouse.ErrUnknown) && !t.Failed(); err = s.Append(t.Context(), batch) {
-					unknown.Add(1)
-				}
-				if err != nil {
-					t.Errorf("Append: %v", err)
-					return
-				}
-				l.Took(batch)
-				counts[i]++
-				each(total.Add(1))
-			}
-		})
-	}
-	wg.Wait()
-	t.Logf("%d entries, %d unknown outcomes that were asked again", total.Load(), unknown.Load())
-	return counts
-}
 
 // TestKilledConnections ends the connections of a store under load, again and again. No
 // caller notices, and nothing is lost or written twice.
@@ -60,37 +24,13 @@ func TestKilledConnections(t *testing.T) {
 	name := "killed"
 	s := openAt(t, url+"&application_name="+name, pgstore.Options{MaxConns: 4})
 	c := connect(t, url)
-	stop := make(chan struct{})
-	done := make(chan struct{})
-	next := make(chan struct{}, 1)
-	go func() {
-		defer close(done)
-		defer close(stop)
-		for range kills {
-			select {
-			case <-next:
-			case <-t.Context().Done():
-				return
-			}
-			const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1"
-			if _, err := c.Exec(t.Context(), kill, name); err != nil {
-				t.Errorf("kill: %v", err)
-				return
-			}
-		}
-	}()
-	counts := writeUntil(t, s, storetest.NewBuilder(), 6, stop, func(total int64) {
-		if total%10 == 0 {
-			select {
-			case next <- struct{}{}:
-			default:
-			}
+	counts := servertest.Interrupt(t, s, 6, 10, kills, func() {
+		const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1"
+		if _, err := c.Exec(t.Context(), kill, name); err != nil {
+			t.Errorf("kill: %v", err)
 		}
 	})
-	<-done
-	for i, n := range counts {
-		wantSound(t, s, fmt.Sprint("t", i), n)
-	}
+	servertest.WantWritten(t, s, counts)
 }
 
 // TestRestartedServer crashes the server under load. What was acknowledged is there when
@@ -99,33 +39,16 @@ func TestRestartedServer(t *testing.T) {
 	const crashes = 3
 	server := pgtest.Start(t)
 	s := openAt(t, server.URL(), pgstore.Options{})
-	stop := make(chan struct{})
-	down := make(chan struct{}, 1)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer close(stop)
-		for range crashes {
-			<-down
-			server.Kill()
-			server.Restart(t)
-		}
+	counts := servertest.Interrupt(t, s, 4, 50, crashes, func() {
+		server.Kill()
+		server.Restart(t)
 	})
-	counts := writeUntil(t, s, storetest.NewBuilder(), 4, stop, func(total int64) {
-		if total%50 == 0 {
-			select {
-			case down <- struct{}{}:
-			default:
-			}
-		}
-	})
-	wg.Wait()
-	for i, n := range counts {
-		wantSound(t, s, fmt.Sprint("t", i), n)
-	}
+	servertest.WantWritten(t, s, counts)
 
 	// A watch that was open goes on, and so does one that begins while the server is away.
 	server.Kill()
 	var seen atomic.Int64
+	var wg sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	wg.Go(func() {
@@ -160,16 +83,16 @@ func TestServerThatIsGone(t *testing.T) {
 	server := pgtest.Start(t)
 	s := openAt(t, server.URL(), pgstore.Options{Timeout: 200 * time.Millisecond})
 	l := storetest.NewBuilder().Log("t")
-	take(t, s, l, l.Step("s", []byte("x")))
+	servertest.Take(t, s, l, l.Step("s", []byte("x")))
 	server.Kill()
 	next := l.Next(l.Step("s", []byte("y")))
-	awaytest.Gone(t, s, next)
+	servertest.Gone(t, s, next)
 	if s, err := pgstore.Open(t.Context(), server.URL(), nil); !errors.Is(err, posthouse.ErrUnavailable) || s != nil {
 		t.Errorf("Open: %v", err)
 	}
 	server.Restart(t)
-	awaytest.Back(t, s, next)
-	wantSound(t, s, "t", 2)
+	servertest.Back(t, s, next)
+	servertest.WantSound(t, s, "t", 2)
 }
 
 // TestRefusedInAGroup appends what must be refused together with what must not: each gets
@@ -201,7 +124,7 @@ func TestRefusedInAGroup(t *testing.T) {
 					won.Add(1)
 				case errors.Is(err, posthouse.ErrExists) && i%3 == 0:
 					lost.Add(1)
-					if es := entries(t, s, l.Info.Thread); len(es) > 0 {
+					if es := servertest.Entries(t, s, l.Info.Thread); len(es) > 0 {
 						t.Errorf("a refused append left %d entries", len(es))
 					}
 				case err != nil:
@@ -257,7 +180,7 @@ func TestServerErrors(t *testing.T) {
 			if err := again.Append(t.Context(), batch); err != nil {
 				t.Errorf("after it was opened again: %v", err)
 			}
-			wantSound(t, again, "t", 1)
+			servertest.WantSound(t, again, "t", 1)
 		})
 	}
 }
@@ -288,10 +211,10 @@ func TestDamage(t *testing.T) {
 			b := storetest.NewBuilder()
 			l := b.Log("t")
 			for range 3 {
-				take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r"}, "state"))
+				servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r"}, "state"))
 			}
-			take(t, s, l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "asks"), l.Gate(b.GateID(), b.Now()))
-			wantSound(t, s, "t", 4)
+			servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "asks"), l.Gate(b.GateID(), b.Now()))
+			servertest.WantSound(t, s, "t", 4)
 			if run(t, connect(t, pgtest.URL(t)), d.sql) == 0 {
 				t.Fatal("nothing was damaged")
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -101,7 +102,7 @@ func TestManyOpenAtOnce(t *testing.T) {
 	if n := run(t, connect(t, url), "UPDATE posthouse.meta SET version = version"); n != 1 {
 		t.Errorf("%d rows say which version it is", n)
 	}
-	wantSound(t, open(t, pgstore.Options{}), "t7", 1)
+	servertest.WantSound(t, open(t, pgstore.Options{}), "t7", 1)
 }
 
 // TestNewerSchema is refused and left as it is.
@@ -131,9 +132,9 @@ func TestReadOnly(t *testing.T) {
 	}
 	w := open(t, pgstore.Options{})
 	l := storetest.NewBuilder().Log("t")
-	take(t, w, l, l.Checkpoint(posthouse.Header{}, "x"))
+	servertest.Take(t, w, l, l.Checkpoint(posthouse.Header{}, "x"))
 	r := openAt(t, url, o)
-	wantSound(t, r, "t", 1)
+	servertest.WantSound(t, r, "t", 1)
 	if err := r.Append(t.Context(), l.Next(l.Step("s", nil))); !errors.Is(err, posthouse.ErrReadOnly) {
 		t.Errorf("Append: %v", err)
 	}
@@ -169,7 +170,7 @@ func TestRestoredDatabase(t *testing.T) {
 	s := open(t, pgstore.Options{})
 	l := storetest.NewBuilder().Log("t")
 	for range 3 {
-		take(t, s, l, l.Step("s", []byte("x")))
+		servertest.Take(t, s, l, l.Step("s", []byte("x")))
 	}
 	c := connect(t, url)
 	run(t, c, "UPDATE posthouse.threads SET watch = watch + 1000000000")
@@ -179,7 +180,7 @@ func TestRestoredDatabase(t *testing.T) {
 	}
 	o := pgstore.Options{Schema: schemaOf(t.Name())}
 	s = openAt(t, url, o)
-	take(t, s, l, l.Step("s", []byte("x")))
+	servertest.Take(t, s, l, l.Step("s", []byte("x")))
 	var cursor string
 	n := uint64(0)
 	for e, err := range s.Watch(t.Context(), "") {
@@ -227,7 +228,7 @@ func TestTwoProcesses(t *testing.T) {
 	if err := child.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	wantSound(t, s, "shared", 2*each)
+	servertest.WantSound(t, s, "shared", 2*each)
 }
 
 // race appends n entries to a thread that others append to.

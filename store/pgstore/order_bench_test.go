@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -50,13 +51,7 @@ func BenchmarkWatchOrder(b *testing.B) {
 						l.Took(batches[w][i])
 					}
 				}
-				return float64(writers*each) / together(writers, func(w int) {
-					for _, batch := range batches[w] {
-						if err := stores[w].Append(b.Context(), batch); err != nil {
-							b.Error(err)
-						}
-					}
-				})
+				return float64(writers*each) / servertest.Together(b, writers, func(w int) { servertest.AppendAll(b, stores[w], batches[w]) })
 			}
 			var ratios, snapshots, sequenced []float64
 			for b.Loop() {
@@ -67,8 +62,7 @@ func BenchmarkWatchOrder(b *testing.B) {
 				ratios, snapshots, sequenced = append(ratios, one/other), append(snapshots, one), append(sequenced, other)
 			}
 			for unit, all := range map[string][]float64{"x-sequencer": ratios, "snapshot/s": snapshots, "sequencer/s": sequenced} {
-				slices.Sort(all)
-				b.ReportMetric(all[len(all)/2], unit)
+				b.ReportMetric(servertest.Median(all), unit)
 			}
 		})
 	}
@@ -113,9 +107,8 @@ func BenchmarkWatchDelay(b *testing.B) {
 				done := time.Now()
 				delays = append(delays, max(0, (<-seen).Sub(done).Seconds()*1000))
 			}
-			slices.Sort(delays)
-			b.ReportMetric(delays[len(delays)/2], "median-ms")
-			b.ReportMetric(delays[len(delays)-1], "most-ms")
+			b.ReportMetric(servertest.Median(delays), "median-ms")
+			b.ReportMetric(slices.Max(delays), "most-ms")
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -35,7 +36,7 @@ func TestStatementTimeout(t *testing.T) {
 			c := connect(t, pgtest.URL(t))
 			patient := openAt(t, url, pgstore.Options{Logger: log})
 			l := storetest.NewBuilder().Log("t")
-			take(t, patient, l, l.Checkpoint(posthouse.Header{}, "x"))
+			servertest.Take(t, patient, l, l.Checkpoint(posthouse.Header{}, "x"))
 
 			run(t, c, "BEGIN")
 			run(t, c, "SELECT 1 FROM posthouse.threads WHERE name = 't' FOR UPDATE")
@@ -73,7 +74,7 @@ func TestStatementTimeout(t *testing.T) {
 					t.Errorf("Append again: %v", err)
 				}
 			}
-			wantSound(t, patient, "t", 3)
+			servertest.WantSound(t, patient, "t", 3)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/pgstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -48,9 +49,9 @@ func TestWatchSkipsNoLateCommit(t *testing.T) {
 	b := storetest.NewBuilder()
 	early, late := b.Log("early"), b.Log("late")
 	tx := begin(t, connect(t, pgtest.URL(t)))
-	take(t, s, late, late.Step("s", []byte("x")))   // of a higher number
-	take(t, s, early, early.Step("1", []byte("x"))) // too
-	within(t, tx, s, early, "2")                    // of the lower number, behind one of the higher
+	servertest.Take(t, s, late, late.Step("s", []byte("x")))   // of a higher number
+	servertest.Take(t, s, early, early.Step("1", []byte("x"))) // too
+	within(t, tx, s, early, "2")                               // of the lower number, behind one of the higher
 	seen := make(chan *posthouse.Entry, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -63,7 +64,7 @@ func TestWatchSkipsNoLateCommit(t *testing.T) {
 			}
 		}
 	})
-	take(t, s, late, late.Step("s", []byte("x")))
+	servertest.Take(t, s, late, late.Step("s", []byte("x")))
 	select {
 	case e := <-seen:
 		t.Errorf("saw entry %d of %s before the earlier transaction ended", e.Seq, e.Thread)
@@ -141,10 +142,10 @@ func TestWatchNowIsExact(t *testing.T) {
 	b := storetest.NewBuilder()
 	early, late := b.Log("early"), b.Log("late")
 	tx := begin(t, connect(t, pgtest.URL(t)))
-	take(t, s, late, late.Step("before", []byte("x")))
+	servertest.Take(t, s, late, late.Step("before", []byte("x")))
 	seq := s.Watch(t.Context(), "now")
 	within(t, tx, s, early, "after")
-	take(t, s, late, late.Step("after", []byte("x")))
+	servertest.Take(t, s, late, late.Step("after", []byte("x")))
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -184,9 +185,9 @@ func TestWatchNowBesideTransactions(t *testing.T) {
 	}
 	l := storetest.NewBuilder().Log("t")
 	for range 150 {
-		take(t, s, l, l.Step("before", []byte("x")))
+		servertest.Take(t, s, l, l.Step("before", []byte("x")))
 		seq := s.Watch(t.Context(), "now")
-		take(t, s, l, l.Step("after", []byte("x")))
+		servertest.Take(t, s, l, l.Step("after", []byte("x")))
 		for e, err := range seq {
 			if err != nil {
 				t.Fatal(err)
@@ -203,7 +204,7 @@ func TestWatchNowBesideTransactions(t *testing.T) {
 func TestWatchIsNotified(t *testing.T) {
 	writer, watcher := open(t, pgstore.Options{}), open(t, pgstore.Options{Poll: time.Hour})
 	l := storetest.NewBuilder().Log("t")
-	take(t, writer, l, l.Step("s", []byte("x")))
+	servertest.Take(t, writer, l, l.Step("s", []byte("x")))
 	n := 0
 	for _, err := range watcher.Watch(t.Context(), "") {
 		if err != nil {
@@ -212,6 +213,6 @@ func TestWatchIsNotified(t *testing.T) {
 		if n++; n == 5 {
 			return
 		}
-		take(t, writer, l, l.Step("s", []byte("x")))
+		servertest.Take(t, writer, l, l.Step("s", []byte("x")))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -61,9 +62,9 @@ func TestDamage(t *testing.T) {
 	b := storetest.NewBuilder()
 	for i := range 2 {
 		l := b.Log(fmt.Sprint("t", i))
-		take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r", Labels: map[string]string{"a": "b"}}, "state"), l.Step("s", []byte("result")))
+		servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r", Labels: map[string]string{"a": "b"}}, "state"), l.Step("s", []byte("result")))
 		h := l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Coordination: "desk"}, "waits")
-		take(t, s, l, h, l.Gate(b.GateID(), b.Now().Add(time.Hour)))
+		servertest.Take(t, s, l, h, l.Gate(b.GateID(), b.Now().Add(time.Hour)))
 	}
 	before, err := storetest.Dump(t.Context(), s)
 	if err != nil {

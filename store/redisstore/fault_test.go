@@ -3,54 +3,16 @@ package redisstore_test
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/redistest"
-	"github.com/posthouse/posthouse/store/internal/awaytest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
-
-// writeUntil has several threads written at once until stop is closed, and returns how
-// many entries each got acknowledged. An unknown outcome is settled by asking again.
-func writeUntil(t *testing.T, s *redisstore.Store, threads int, stop <-chan struct{}, each func(total int64)) []int {
-	t.Helper()
-	b, counts := storetest.NewBuilder(), make([]int, threads)
-	var total atomic.Int64
-	var wg sync.WaitGroup
-	for i := range threads {
-		wg.Go(func() {
-			l := b.Log(fmt.Sprint("t", i))
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				batch := l.Next(l.Checkpoint(posthouse.Header{}, "state"), l.Step("s", []byte("result")))
-				err := s.Append(t.Context(), batch)
-				for ; errors.Is(err, posthouse.ErrUnknown) && !t.Failed(); err = s.Append(t.Context(), batch) {
-				}
-				if err != nil {
-					t.Errorf("Append: %v", err)
-					return
-				}
-				l.Took(batch)
-				counts[i]++
-				each(total.Add(1))
-			}
-		})
-	}
-	wg.Wait()
-	t.Logf("%d entries", total.Load())
-	return counts
-}
 
 // TestKilledServer kills the server under load, again and again. What was acknowledged is
 // there when it is back, and the same store goes on.
@@ -58,28 +20,11 @@ func TestKilledServer(t *testing.T) {
 	const kills = 10
 	server := redistest.Start(t)
 	s := openAt(t, server.URL(), redisstore.Options{})
-	stop, down := make(chan struct{}), make(chan struct{}, 1)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer close(stop)
-		for range kills {
-			<-down
-			server.Kill()
-			server.Restart(t)
-		}
+	counts := servertest.Interrupt(t, s, 4, 50, kills, func() {
+		server.Kill()
+		server.Restart(t)
 	})
-	counts := writeUntil(t, s, 4, stop, func(total int64) {
-		if total%50 == 0 {
-			select {
-			case down <- struct{}{}:
-			default:
-			}
-		}
-	})
-	wg.Wait()
-	for i, n := range counts {
-		wantSound(t, s, fmt.Sprint("t", i), n)
-	}
+	servertest.WantWritten(t, s, counts)
 }
 
 // TestKilledServerWithoutFile is the control arm of TestKilledServer: without an append
@@ -87,10 +32,10 @@ func TestKilledServer(t *testing.T) {
 func TestKilledServerWithoutFile(t *testing.T) {
 	server := redistest.Start(t, "appendonly", "no")
 	s := openAt(t, server.URL(), redisstore.Options{AllowWeak: true})
-	take(t, s, storetest.NewBuilder().Log("a"))
+	servertest.Take(t, s, storetest.NewBuilder().Log("a"))
 	server.Kill()
 	server.Restart(t)
-	if n := len(entries(t, s, "a")); n != 0 {
+	if n := len(servertest.Entries(t, s, "a")); n != 0 {
 		t.Errorf("%d entries survived a server that keeps nothing: the test proves nothing", n)
 	}
 }
@@ -100,10 +45,10 @@ func TestServerThatIsGone(t *testing.T) {
 	server := redistest.Start(t)
 	s := openAt(t, server.URL(), redisstore.Options{Timeout: 100 * time.Millisecond})
 	l := storetest.NewBuilder().Log("a")
-	take(t, s, l)
+	servertest.Take(t, s, l)
 	server.Kill()
 	next := l.Next()
-	awaytest.Gone(t, s, next)
+	servertest.Gone(t, s, next)
 	if s, err := redisstore.Open(t.Context(), server.URL(), nil); !errors.Is(err, posthouse.ErrUnavailable) || s != nil {
 		t.Errorf("Open: %v", err)
 	}
@@ -111,84 +56,18 @@ func TestServerThatIsGone(t *testing.T) {
 		t.Errorf("Weak: %v", err)
 	}
 	server.Restart(t)
-	awaytest.Back(t, s, next)
-	wantSound(t, s, "a", 2)
-}
-
-// A proxy passes bytes on, and loses answers: it cuts a connection after so many of them.
-type proxy struct {
-	net.Listener
-	to   string
-	cuts atomic.Int64
-	wg   sync.WaitGroup
-}
-
-func startProxy(t *testing.T, to string) *proxy {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{Listener: l, to: to}
-	p.wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			p.wg.Go(func() { p.serve(c) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		p.wg.Wait()
-	})
-	return p
-}
-
-func (p *proxy) serve(c net.Conn) {
-	defer c.Close()
-	server, err := net.Dial("tcp", p.to)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	p.wg.Go(func() {
-		_, _ = io.Copy(server, c)
-		_ = server.Close()
-	})
-	room := make([]byte, 64<<10)
-	for answers := 0; ; answers++ {
-		n, err := server.Read(room)
-		if err != nil {
-			return
-		}
-		if answers == 40 { // it has done what it was asked to
-			p.cuts.Add(1)
-			return
-		}
-		if _, err := c.Write(room[:n]); err != nil {
-			return
-		}
-	}
+	servertest.Back(t, s, next)
+	servertest.WantSound(t, s, "a", 2)
 }
 
 // TestLostAnswers cuts connections when the server has done what it was asked to. No
 // caller notices, and nothing is lost or written twice.
 func TestLostAnswers(t *testing.T) {
 	server := redistest.Start(t)
-	p := startProxy(t, server.Addr())
+	p := servertest.StartProxy(t, server.Addr(), 40)
 	s := openAt(t, "redis://"+p.Addr().String(), redisstore.Options{})
-	stop := make(chan struct{})
-	var once sync.Once
-	counts := writeUntil(t, s, 4, stop, func(int64) {
-		if p.cuts.Load() >= 30 {
-			once.Do(func() { close(stop) })
-		}
-	})
-	direct := openAt(t, server.URL(), redisstore.Options{})
-	for i, n := range counts {
-		wantSound(t, direct, fmt.Sprint("t", i), n)
-	}
+	counts := servertest.LoseAnswers(t, s, p, 4, 30)
+	servertest.WantWritten(t, openAt(t, server.URL(), redisstore.Options{}), counts)
 }
 
 // TestFullServer fills the server's memory. Nothing is written then, reads go on, and so
@@ -198,13 +77,13 @@ func TestFullServer(t *testing.T) {
 	c := connect(t, server.URL())
 	s := openAt(t, server.URL(), redisstore.Options{})
 	l := storetest.NewBuilder().Log("a")
-	take(t, s, l, l.Checkpoint(posthouse.Header{}, "state"))
+	servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{}, "state"))
 	do(t, c, "CONFIG", "SET", "maxmemory", "1")
 	b := l.Next(l.Checkpoint(posthouse.Header{}, "more"))
 	if err := s.Append(t.Context(), b); !errors.Is(err, posthouse.ErrFull) {
 		t.Errorf("Append: %v", err)
 	}
-	if n := len(entries(t, s, "a")); n != 1 {
+	if n := len(servertest.Entries(t, s, "a")); n != 1 {
 		t.Errorf("%d entries while the server is full, want 1", n)
 	}
 	if done, err := s.Remove(t.Context(), posthouse.Removal{Thread: "b", All: true}); err != nil {
@@ -214,7 +93,7 @@ func TestFullServer(t *testing.T) {
 	if err := s.Append(t.Context(), b); err != nil {
 		t.Error(err)
 	}
-	wantSound(t, s, "a", 2)
+	servertest.WantSound(t, s, "a", 2)
 }
 
 // TestForgottenScripts has the server forget all scripts, as a restart does.
@@ -223,10 +102,10 @@ func TestForgottenScripts(t *testing.T) {
 	s := openAt(t, server.URL(), redisstore.Options{})
 	c, l := connect(t, server.URL()), storetest.NewBuilder().Log("a")
 	for range 3 {
-		take(t, s, l)
+		servertest.Take(t, s, l)
 		do(t, c, "SCRIPT", "FLUSH")
 	}
-	wantSound(t, s, "a", 3)
+	servertest.WantSound(t, s, "a", 3)
 }
 
 // TestTwoStoresRace has two stores append at the same positions of one thread.
@@ -251,7 +130,7 @@ func TestTwoStoresRace(t *testing.T) {
 		}
 		l.Took(batches[winner])
 	}
-	wantSound(t, stores[0], "a", rounds)
+	servertest.WantSound(t, stores[0], "a", rounds)
 }
 
 // TestWatchAcrossStores watches with one store what another appends. The watch polls once
@@ -289,7 +168,7 @@ func TestWatchAcrossStores(t *testing.T) {
 		if logs[i%2] == nil {
 			logs[i%2] = b.Log(fmt.Sprint("t", i%2))
 		}
-		e := take(t, writer, logs[i%2], logs[i%2].Step("s", []byte("x"))).Entry
+		e := servertest.Take(t, writer, logs[i%2], logs[i%2].Step("s", []byte("x"))).Entry
 		want = append(want, fmt.Sprint(e.Thread, " ", e.Seq))
 	}
 	wg.Wait()

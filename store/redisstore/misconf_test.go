@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -21,7 +22,7 @@ func TestServerThatCannotSave(t *testing.T) {
 	c := connect(t, server.URL())
 	s := openAt(t, server.URL(), redisstore.Options{})
 	l := storetest.NewBuilder().Log("a")
-	take(t, s, l, l.Checkpoint(posthouse.Header{}, "state"))
+	servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{}, "state"))
 	m := do(t, c, "CONFIG", "GET", "dir")
 	dir, err := m.AsStrMap()
 	if err != nil {
@@ -52,7 +53,7 @@ func TestServerThatCannotSave(t *testing.T) {
 			t.Errorf("Slot: %v", err)
 		}
 	}
-	wantSound(t, s, "a", 1)
+	servertest.WantSound(t, s, "a", 1)
 	if err := os.RemoveAll(filepath.Dir(inTheWay)); err != nil {
 		t.Fatal(err)
 	}
@@ -63,5 +64,5 @@ func TestServerThatCannotSave(t *testing.T) {
 	if v, err := s.Slot(t.Context(), key, slot); err != nil || v.Revision != 1 {
 		t.Errorf("Slot once it can save: %+v %v", v, err)
 	}
-	wantSound(t, s, "a", 2)
+	servertest.WantSound(t, s, "a", 2)
 }

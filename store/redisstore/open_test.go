@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -52,8 +53,8 @@ func TestSilentServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	take(t, s, storetest.NewBuilder().Log("a"))
-	wantSound(t, s, "a", 1)
+	servertest.Take(t, s, storetest.NewBuilder().Log("a"))
+	servertest.WantSound(t, s, "a", 1)
 	_, err = redisstore.Open(t.Context(), strings.Replace(url, ":pw@", ":secret@", 1), nil)
 	if !errors.Is(err, posthouse.ErrForbidden) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("another password: %v", err)
@@ -74,7 +75,7 @@ func TestReplica(t *testing.T) {
 	primary, replica := redistest.Start(t), redistest.Start(t)
 	s := openAt(t, primary.URL(), redisstore.Options{})
 	l := storetest.NewBuilder().Log("a")
-	take(t, s, l)
+	servertest.Take(t, s, l)
 	c := connect(t, replica.URL())
 	host, port, _ := strings.Cut(primary.Addr(), ":")
 	do(t, c, "REPLICAOF", host, port)
@@ -86,7 +87,7 @@ func TestReplica(t *testing.T) {
 		text, _ = m.ToString()
 	}
 	r := openAt(t, replica.URL(), redisstore.Options{ReadOnly: true})
-	wantSound(t, r, "a", 1)
+	servertest.WantSound(t, r, "a", 1)
 	if err := r.Append(t.Context(), l.Next()); !errors.Is(err, posthouse.ErrReadOnly) {
 		t.Errorf("a store for reading: %v", err)
 	}
@@ -99,7 +100,7 @@ func TestReplica(t *testing.T) {
 // TestNewerFormat opens what a newer version wrote: it is refused with both versions named, and
 // no key is changed.
 func TestNewerFormat(t *testing.T) {
-	take(t, open(t, redisstore.Options{}), storetest.NewBuilder().Log("a"))
+	servertest.Take(t, open(t, redisstore.Options{}), storetest.NewBuilder().Log("a"))
 	c, prefix := connect(t, redistest.URL(t)), prefixOf(t.Name())
 	do(t, c, "HSET", "{"+prefix+"}:meta", "format", "3")
 	dump := func() map[string]string {

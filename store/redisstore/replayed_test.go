@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -30,12 +31,12 @@ func TestMisplacedValues(t *testing.T) {
 	b := storetest.NewBuilder()
 	logs := []*storetest.Log{b.Log("t0"), b.Log("t1")}
 	for _, l := range logs {
-		take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r"}, "state"), l.Step("s", []byte("result")))
+		servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r"}, "state"), l.Step("s", []byte("result")))
 	}
 	older := threadValues()
 	for _, l := range logs {
 		h := l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Coordination: "desk"}, "waits")
-		take(t, s, l, h, l.Gate(b.GateID(), b.Now().Add(1e9)))
+		servertest.Take(t, s, l, h, l.Gate(b.GateID(), b.Now().Add(1e9)))
 	}
 	before, err := storetest.Dump(t.Context(), s)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -28,7 +29,7 @@ func TestTornTransaction(t *testing.T) {
 			defer func() { server.Kill() }()
 			s := openAt(t, server.URL(), redisstore.Options{AllowWeak: true})
 			l := storetest.NewBuilder().Log("a")
-			take(t, s, l)
+			servertest.Take(t, s, l)
 			torn := l.Next(l.Step("s", []byte("x")))
 			if err := s.Append(t.Context(), torn); err != nil {
 				t.Fatal(err)
@@ -52,7 +53,7 @@ func TestTornTransaction(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.Took(torn)
-			take(t, s, l)
+			servertest.Take(t, s, l)
 			server.Kill()
 			text, err := checkAOF(dir)
 			if truncated == "yes" {
@@ -67,7 +68,7 @@ func TestTornTransaction(t *testing.T) {
 			if err := server.Again(); err != nil {
 				t.Fatal(err)
 			}
-			wantSound(t, s, "a", 3)
+			servertest.WantSound(t, s, "a", 3)
 		})
 	}
 }

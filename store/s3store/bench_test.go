@@ -19,6 +19,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -60,18 +61,12 @@ func BenchmarkAppend(b *testing.B) {
 	state := strings.Repeat("state of the work ", 57)
 	var ratios, ours, requests []float64
 	for round := 0; b.Loop(); round++ {
-		batches := benchBatches(builder, fmt.Sprint("thread-", round), perRound, state)
+		batches := servertest.Batches(builder, fmt.Sprint("thread-", round), perRound, salted(state))
 		server.Counts()
-		us := took(func() {
-			for _, batch := range batches {
-				if err := s.Append(b.Context(), batch); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+		us := servertest.Seconds(b, func() { servertest.AppendAll(b, s, batches) })
 		requests = append(requests, float64(total(server.Counts()))/perRound)
 		object := make([]byte, 1024+500)
-		them := took(func() {
+		them := servertest.Seconds(b, func() {
 			for range batches {
 				client.put(b, object)
 			}
@@ -93,10 +88,10 @@ func BenchmarkAppendMany(b *testing.B) {
 	for round := 0; b.Loop(); round++ {
 		batches := make([][]*posthouse.Batch, threads)
 		for t := range batches {
-			batches[t] = benchBatches(builder, fmt.Sprintf("thread-%d-%d", round, t), steps, state)
+			batches[t] = servertest.Batches(builder, fmt.Sprintf("thread-%d-%d", round, t), steps, salted(state))
 		}
 		server.Counts()
-		us := took(func() {
+		us := servertest.Seconds(b, func() {
 			var wg sync.WaitGroup
 			for t := range threads {
 				wg.Go(func() {
@@ -111,7 +106,7 @@ func BenchmarkAppendMany(b *testing.B) {
 		})
 		requests = append(requests, float64(total(server.Counts()))/(threads*steps))
 		object := make([]byte, 100*700)
-		them := took(func() {
+		them := servertest.Seconds(b, func() {
 			for range threads * steps / 100 {
 				client.put(b, object)
 			}
@@ -138,10 +133,10 @@ func BenchmarkTwoWriters(b *testing.B) {
 		var all [2][]float64
 		var wg sync.WaitGroup
 		for i, s := range stores {
-			batches := benchBatches(builder, fmt.Sprintf("thread-%d-%d", round, i), perRound, "state")
+			batches := servertest.Batches(builder, fmt.Sprintf("thread-%d-%d", round, i), perRound, salted("state"))
 			wg.Go(func() {
 				for _, batch := range batches {
-					all[i] = append(all[i], 1000*took(func() {
+					all[i] = append(all[i], 1000*servertest.Seconds(b, func() {
 						if err := s.Append(b.Context(), batch); err != nil {
 							b.Error(err)
 						}
@@ -154,26 +149,13 @@ func BenchmarkTwoWriters(b *testing.B) {
 		slowest = append(slowest, slices.Max(times))
 		requests = append(requests, float64(total(server.Counts()))/(2*perRound))
 	}
-	b.ReportMetric(median(slowest), "slowest-ms")
-	b.ReportMetric(median(requests), "requests/append")
+	b.ReportMetric(servertest.Median(slowest), "slowest-ms")
+	b.ReportMetric(servertest.Median(requests), "requests/append")
 }
 
-func benchBatches(builder *storetest.Builder, thread string, n int, state string) []*posthouse.Batch {
-	l, batches := builder.Log(thread), make([]*posthouse.Batch, n)
-	h := posthouse.Header{Status: posthouse.StatusRunning, Run: "run-" + thread, Graph: "bench", Node: "work", Next: []string{"work"}}
-	for i := range batches {
-		body := fmt.Sprint(rand.Int(), state)
-		batches[i] = l.Next(l.Checkpoint(h, body))
-		l.Took(batches[i])
-	}
-	return batches
-}
-
-// took returns the seconds that something takes.
-func took(fn func()) float64 {
-	start := time.Now()
-	fn()
-	return time.Since(start).Seconds()
+// salted returns a function that returns the state with another number before it each time.
+func salted(state string) func() string {
+	return func() string { return fmt.Sprint(rand.Int(), state) }
 }
 
 func total(counts map[string]int) (n int) {
@@ -183,13 +165,7 @@ func total(counts map[string]int) (n int) {
 	return n
 }
 
-func median(v []float64) float64 {
-	slices.Sort(v)
-	return v[len(v)/2]
-}
-
 func report(b *testing.B, ratios, ours, requests []float64) {
-	b.ReportMetric(median(ratios), "x-baseline")
-	b.ReportMetric(median(ours), "steps/s")
-	b.ReportMetric(median(requests), "requests/append")
+	servertest.Report(b, ratios, ours)
+	b.ReportMetric(servertest.Median(requests), "requests/append")
 }

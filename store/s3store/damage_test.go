@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/damage"
 	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -20,8 +21,8 @@ import (
 func small(t testing.TB, server *s3test.Server) {
 	s, builder := open(t, server, s3store.Options{}), storetest.NewBuilder()
 	l, m := builder.Log("a"), builder.Log("b")
-	take(t, s, l, l.Checkpoint(posthouse.Header{}, "one"), l.Step("s", []byte("result")))
-	take(t, s, l, l.Checkpoint(posthouse.Header{Labels: map[string]string{"k": "v"}}, "two"))
+	servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{}, "one"), l.Step("s", []byte("result")))
+	servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{Labels: map[string]string{"k": "v"}}, "two"))
 	b := m.Next(m.Checkpoint(posthouse.Header{}, "three"))
 	m.Took(b)
 	if err := s.AppendAll(t.Context(), []*posthouse.Batch{b, m.Next(m.Checkpoint(posthouse.Header{}, "four"))}); err != nil {
@@ -173,7 +174,7 @@ func TestMisplacedObjects(t *testing.T) {
 func TestRemovedBodyThatComesBack(t *testing.T) {
 	server := s3test.New(t)
 	s, l := open(t, server, s3store.Options{}), storetest.NewBuilder().Log("a")
-	take(t, s, l, l.Checkpoint(posthouse.Header{}, "secret"), l.Step("s", []byte("kept")))
+	servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{}, "secret"), l.Step("s", []byte("kept")))
 	key := server.Keys(bucket, prefix+"log/")[0]
 	before := server.Get(bucket, key)
 	if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "a", Bodies: []posthouse.BodyRef{{Seq: 1}}}); err != nil {
@@ -191,7 +192,7 @@ func TestRemovedBodyThatComesBack(t *testing.T) {
 func TestHeldCommit(t *testing.T) {
 	server := s3test.New(t)
 	s, l := open(t, server, s3store.Options{}), storetest.NewBuilder().Log("a")
-	take(t, s, l, l.Checkpoint(posthouse.Header{}, "one"))
+	servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{}, "one"))
 	beside := open(t, server, s3store.Options{})
 	key := server.Keys(bucket, prefix+"log/")[0]
 	data := server.Get(bucket, key)

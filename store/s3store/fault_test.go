@@ -11,7 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/s3test"
-	"github.com/posthouse/posthouse/store/internal/awaytest"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -57,7 +57,7 @@ func TestLostAnswers(t *testing.T) {
 	server.SetFault(nil)
 	for i := range threads {
 		for _, s := range append(stores, open(t, server, s3store.Options{})) {
-			wantSound(t, s, fmt.Sprint("t", i), each)
+			servertest.WantSound(t, s, fmt.Sprint("t", i), each)
 		}
 	}
 }
@@ -76,8 +76,8 @@ func TestAnswerOfACommitIsLost(t *testing.T) {
 		}
 		return s3test.None
 	})
-	take(t, s, l)
-	wantSound(t, s, "a", 1)
+	servertest.Take(t, s, l)
+	servertest.WantSound(t, s, "a", 1)
 	if n != 2 || len(server.Keys(bucket, prefix+"log/")) != 1 {
 		t.Errorf("%d puts, and the log is %q", n, server.Keys(bucket, prefix+"log/"))
 	}
@@ -92,16 +92,16 @@ func TestAnswerOfACommitIsLost(t *testing.T) {
 func TestServiceThatIsGone(t *testing.T) {
 	server := s3test.New(t)
 	s, l := open(t, server, s3store.Options{Timeout: soon}), storetest.NewBuilder().Log("a")
-	take(t, s, l)
+	servertest.Take(t, s, l)
 	next := l.Next()
 	server.SetFault(func(*http.Request) s3test.Fault { return s3test.Before })
-	awaytest.Gone(t, s, next)
+	servertest.Gone(t, s, next)
 	if s, err := tryOpen(t, server, bucket, s3store.Options{Timeout: soon}); !errors.Is(err, posthouse.ErrUnavailable) || s != nil {
 		t.Errorf("Open: %v", err)
 	}
 	server.SetFault(nil)
-	awaytest.Back(t, s, next)
-	wantSound(t, s, "a", 2)
+	servertest.Back(t, s, next)
+	servertest.WantSound(t, s, "a", 2)
 }
 
 // TestRefusals makes calls that the service refuses: nothing is written, and the next one
@@ -120,7 +120,7 @@ func TestRefusals(t *testing.T) {
 	if err := s.Append(t.Context(), b); err != nil {
 		t.Errorf("Append, asked again: %v", err)
 	}
-	wantSound(t, s, "a", 1)
+	servertest.WantSound(t, s, "a", 1)
 }
 
 // TestStaleWriter has a store write that has missed what another did: the log went on, and
@@ -129,10 +129,10 @@ func TestStaleWriter(t *testing.T) {
 	server, builder := s3test.New(t), storetest.NewBuilder()
 	stale, busy := open(t, server, s3store.Options{}), open(t, server, s3store.Options{})
 	l := builder.Log("a")
-	take(t, stale, l)
+	servertest.Take(t, stale, l)
 	late := l.Next()
 	for range 3 {
-		take(t, busy, l)
+		servertest.Take(t, busy, l)
 	}
 	if _, err := busy.Remove(t.Context(), posthouse.Removal{Thread: "a", All: true}); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestStaleWriter(t *testing.T) {
 		if es, err := read(t, s, "a"); err != nil || len(es) > 0 {
 			t.Errorf("%d entries, %v", len(es), err)
 		}
-		wantChecked(t, s)
+		servertest.WantChecked(t, s)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestFewRequests(t *testing.T) {
 		call func() error
 		want map[string]int
 	}{
-		{"append", func() error { take(t, s, l, l.Checkpoint(posthouse.Header{}, "state")); return nil }, map[string]int{"PUT": 1}},
+		{"append", func() error { servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{}, "state")); return nil }, map[string]int{"PUT": 1}},
 		{"read what this process wrote", func() error { _, err := read(t, s, "a"); return err }, map[string]int{"GET": 1}},
 		{"list", func() error {
 			for _, err := range s.Threads(t.Context(), posthouse.ThreadQuery{Waiting: true}) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -40,7 +41,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestNewerFormat(t *testing.T) {
 	server := s3test.New(t)
 	s := open(t, server, s3store.Options{})
-	take(t, s, storetest.NewBuilder().Log("a"))
+	servertest.Take(t, s, storetest.NewBuilder().Log("a"))
 	server.Set(bucket, prefix+"posthouse.json", []byte(`{"format":2,"life":"x"}`))
 	server.Counts()
 	for _, o := range []s3store.Options{{}, {ReadOnly: true}} {
@@ -60,11 +61,11 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("nothing there: %v", err)
 	}
 	s, l := open(t, server, s3store.Options{}), storetest.NewBuilder().Log("a")
-	take(t, s, l)
+	servertest.Take(t, s, l)
 	r := open(t, server, s3store.Options{ReadOnly: true})
 	server.Counts()
-	take(t, s, l)
-	wantSound(t, r, "a", 2)
+	servertest.Take(t, s, l)
+	servertest.WantSound(t, r, "a", 2)
 	b := l.Next()
 	_, slot := r.Slot(t.Context(), posthouse.SlotKey{Thread: "a", Step: "s"}, posthouse.SlotOp{Verb: posthouse.SlotPut})
 	_, removed := r.Remove(t.Context(), posthouse.Removal{Thread: "a", All: true})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -54,8 +55,8 @@ func TestStoresThatRace(t *testing.T) {
 			shared = builder.Resume(info)
 		}
 	}
-	wantSound(t, all[0], "shared", rounds)
-	wantSound(t, open(t, server, s3store.Options{}), "shared", rounds)
+	servertest.WantSound(t, all[0], "shared", rounds)
+	servertest.WantSound(t, open(t, server, s3store.Options{}), "shared", rounds)
 }
 
 func wantOne(t testing.TB, what string, errs []error, loser error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -31,9 +32,9 @@ func TestRemovedForGood(t *testing.T) {
 	s := open(t, server, s3store.Options{})
 	l, other := builder.Log("a"), builder.Log("other")
 	for i := range 200 {
-		take(t, s, l, l.Checkpoint(posthouse.Header{Node: "secret-node"}, fmt.Sprintf("secret-body-%03d.", i)))
+		servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{Node: "secret-node"}, fmt.Sprintf("secret-body-%03d.", i)))
 	}
-	take(t, s, other, other.Checkpoint(posthouse.Header{}, "kept"))
+	servertest.Take(t, s, other, other.Checkpoint(posthouse.Header{}, "kept"))
 	if n := len(holders(server, "secret-node")); n != 200+3 {
 		t.Fatalf("%d objects have it, want those of the log and three manifests", n)
 	}
@@ -61,7 +62,7 @@ func TestRemovedForGood(t *testing.T) {
 		if es, err := read(t, s, "a"); err != nil || len(es) != 51 {
 			t.Errorf("%d entries, %v", len(es), err)
 		}
-		wantChecked(t, s)
+		servertest.WantChecked(t, s)
 	}
 	if _, err = beside.Remove(t.Context(), posthouse.Removal{Thread: "a", All: true}); err != nil {
 		t.Error(err)
@@ -70,7 +71,7 @@ func TestRemovedForGood(t *testing.T) {
 		t.Errorf("still in %q", keys)
 	}
 	for _, s := range []*s3store.Store{s, beside, open(t, server, s3store.Options{})} {
-		wantSound(t, s, "other", 1)
+		servertest.WantSound(t, s, "other", 1)
 		if es, err := read(t, s, "a"); err != nil || len(es) > 0 {
 			t.Errorf("%d entries, %v", len(es), err)
 		}
@@ -83,10 +84,10 @@ func TestRemovedFromTheMiddle(t *testing.T) {
 	server, builder := s3test.New(t), storetest.NewBuilder()
 	s, l := open(t, server, s3store.Options{}), builder.Log("a")
 	first := l.Checkpoint(posthouse.Header{}, "first")
-	take(t, s, l, first)
+	servertest.Take(t, s, l, first)
 	id := first.Index[0].ID
-	take(t, s, l, l.Removal(id)) // drops it
-	take(t, s, l)
+	servertest.Take(t, s, l, l.Removal(id)) // drops it
+	servertest.Take(t, s, l)
 	if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "a", From: 2, Below: 3}); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestBrokenOffRemoval(t *testing.T) {
 		server, builder := s3test.New(t), storetest.NewBuilder()
 		s, l := open(t, server, s3store.Options{Timeout: soon}), builder.Log("a")
 		for range 4 {
-			take(t, s, l, l.Checkpoint(posthouse.Header{Node: "secret-node"}, "secret-body"))
+			servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{Node: "secret-node"}, "secret-body"))
 		}
 		n := 0
 		server.SetFault(func(*http.Request) s3test.Fault {
@@ -174,7 +175,7 @@ func TestTwoRemovers(t *testing.T) {
 		t.Errorf("still in %q", keys)
 	}
 	for _, s := range stores {
-		wantSound(t, s, "a", 16)
+		servertest.WantSound(t, s, "a", 16)
 	}
 }
 
@@ -185,14 +186,14 @@ func TestManifests(t *testing.T) {
 	server, builder := s3test.New(t), storetest.NewBuilder()
 	s, l := open(t, server, s3store.Options{}), builder.Log("a")
 	for range commits {
-		take(t, s, l)
+		servertest.Take(t, s, l)
 	}
 	keys := server.Keys(bucket, prefix+"heads/")
 	if len(keys) != 1+3 {
 		t.Errorf("manifests %q", keys)
 	}
 	server.Counts()
-	wantSound(t, open(t, server, s3store.Options{ReadOnly: true}), "a", commits)
+	servertest.WantSound(t, open(t, server, s3store.Options{ReadOnly: true}), "a", commits)
 	server.Counts()
 	open(t, server, s3store.Options{ReadOnly: true})
 	if n := server.Counts()["GET"]; n > 40 {
@@ -204,7 +205,7 @@ func TestManifests(t *testing.T) {
 	if es, err := read(t, open(t, server, s3store.Options{ReadOnly: true}), "a"); err != nil || len(es) != commits {
 		t.Errorf("%d entries, %v", len(es), err)
 	}
-	wantChecked(t, open(t, server, s3store.Options{}))
+	servertest.WantChecked(t, open(t, server, s3store.Options{}))
 	if now := server.Keys(bucket, prefix+"heads/"); strings.Join(now, " ") != strings.Join(keys, " ") || !bytes.Equal(server.Get(bucket, keys[1]), whole) {
 		t.Errorf("manifests %q, want %q made again", now, keys)
 	}

@@ -1,12 +1,4 @@
-// Package awaytest asks a store whose server is gone, and again once it is back.
-//
-//	server.Kill()
-//	awaytest.Gone(t, s, next)
-//	server.Restart(t)
-//	awaytest.Back(t, s, next)
-//
-// It is for tests only.
-package awaytest
+package servertest
 
 import (
 	"context"
@@ -15,14 +7,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
+	"github.com/posthouse/posthouse/store/storetest"
 )
-
-// TB is what the package needs of a test.
-type TB interface {
-	Helper()
-	Context() context.Context
-	Errorf(format string, args ...any)
-}
 
 // A call is one call of a store. It fails with want while the server is gone.
 type call struct {
@@ -37,7 +23,7 @@ func calls(next *posthouse.Batch) []call {
 	thread := next.Entry.Thread
 	slot := func(verb posthouse.SlotVerb) func(context.Context, posthouse.Store) error {
 		return func(ctx context.Context, s posthouse.Store) error {
-			key := posthouse.SlotKey{Thread: thread, Step: "of awaytest"}
+			key := posthouse.SlotKey{Thread: thread, Step: "of servertest"}
 			_, err := s.Slot(ctx, key, posthouse.SlotOp{Verb: verb, Revision: posthouse.AnyRevision, Value: []byte("v")})
 			return err
 		}
@@ -90,7 +76,7 @@ func last[T any](seq iter.Seq2[T, error]) (err error) {
 }
 
 // Gone makes every kind of call to a store whose server does not answer.
-func Gone(t TB, s posthouse.Store, next *posthouse.Batch) {
+func Gone(t storetest.TB, s posthouse.Store, next *posthouse.Batch) {
 	t.Helper()
 	for _, c := range calls(next) {
 		if err := c.do(t.Context(), s); !errors.Is(err, c.want) {
@@ -100,7 +86,7 @@ func Gone(t TB, s posthouse.Store, next *posthouse.Batch) {
 }
 
 // Back makes the same calls once the server is back, each until it is answered.
-func Back(t TB, s posthouse.Store, next *posthouse.Batch) {
+func Back(t storetest.TB, s posthouse.Store, next *posthouse.Batch) {
 	t.Helper()
 	for _, c := range calls(next) {
 		err := c.do(t.Context(), s)
