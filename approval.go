@@ -23,7 +23,7 @@ func (a Approval) Kept() bool { return a == ApprovalUsable || a == ApprovalLapse
 // approved with an edit. An answer of gate.Ask, one bound by name and a copy license none.
 func (g *Gate) Licenses() bool {
 	d := g.Decision
-	return d != nil && (d.Verdict == Approve || d.Verdict == Edit) && g.Uses > 0 && g.Bind != ByName && g.Origin == ""
+	return d != nil && d.Verdict.IsYes() && g.Uses > 0 && g.Bind != ByName && g.Origin == ""
 }
 
 // PastValidity reports whether the gate's decision is older than ValidFor.

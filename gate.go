@@ -7,23 +7,6 @@ import (
 	"time"
 )
 
-// A Verdict is what a decision says.
-type Verdict string
-
-// The verdicts. People choose among the first four. The runtime records Expire and
-// Cancel, too. A missing answer is never an approval.
-const (
-	Approve Verdict = "approve" // go on as proposed
-	Reject  Verdict = "reject"  // do not
-	Edit    Verdict = "edit"    // go on with changed values
-	Respond Verdict = "respond" // answer in place of the action
-	Expire  Verdict = "expire"  // the deadline passed
-	Cancel  Verdict = "cancel"  // the question was withdrawn
-)
-
-// defaultVerdicts are those that a person may give when a gate names none.
-var defaultVerdicts = []Verdict{Approve, Reject, Edit, Respond}
-
 // A Gate is a question to a person, a program or a policy. The commit that needs the
 // answer opens it, and exactly one [Decision] closes it. As JSON it has at most
 // Options.MaxState bytes.
@@ -46,7 +29,7 @@ type Gate struct {
 	Bind         Binding           `json:"bind,omitempty"`           // which later questions its answer serves; empty: those of this content
 	Note         string            `json:"note,omitempty"`           // why people are asked; not part of the content
 	Schema       json.RawMessage   `json:"schema,omitempty"`         // JSON Schema that edits and responses must satisfy
-	Verdicts     []Verdict         `json:"verdicts,omitempty"`       // allowed; empty means approve, reject, edit, respond
+	Verdicts     []Verdict         `json:"verdicts,omitempty"`       // allowed; empty means all of [GateVerdicts]
 	Assignees    []string          `json:"assignees,omitempty"`      // who may decide; empty means anyone with the role
 	RequestedBy  string            `json:"requestedBy,omitempty"`    // whose request it is first of all: named by the question, or who sent the input
 	Requesters   []Requester       `json:"requesters,omitempty"`     // all who made or changed it; empty: RequestedBy alone. Set by the Ledger
@@ -160,7 +143,7 @@ func (g *Gate) Allows(v Verdict) bool {
 		return true
 	}
 	if len(g.Verdicts) == 0 {
-		return slices.Contains(defaultVerdicts, v)
+		return v.rules().OnGate
 	}
 	return slices.Contains(g.Verdicts, v)
 }
@@ -173,7 +156,7 @@ type Decision struct {
 	For     string          `json:"for,omitempty"`    // whose right By used, where it was delegated; set by the Ledger
 	Actor   string          `json:"actor,omitempty"`  // who sent it, when an operator acts for By
 	Reason  string          `json:"reason,omitempty"` // at most 4,000 bytes
-	Value   json.RawMessage `json:"value,omitempty"`  // the edits of Edit, the answer of Respond
+	Value   json.RawMessage `json:"value,omitempty"`  // of a verdict that takes one: the edits of Edit, the answer of Respond
 	Shown   Hash            `json:"shown,omitzero"`   // hash of what the decider saw; must match where given
 	Token   Hash            `json:"token,omitzero"`   // SHA-256 of the approval token that carried it, made by Actor, or else By
 	Signal  uint64          `json:"signal,omitempty"` // the entry of the signal that answered, set by the Ledger
@@ -209,6 +192,3 @@ type SchemaValidator func(schema, value json.RawMessage) error
 func (g *Gate) Withdrawn() bool {
 	return g.Decision != nil && g.Decision.Verdict == Cancel && g.Decision.By == RuntimeActor
 }
-
-// KnownVerdict reports whether a gate may allow the verdict.
-func KnownVerdict(v Verdict) bool { return slices.Contains(defaultVerdicts, v) }

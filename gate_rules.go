@@ -15,7 +15,7 @@ func (g *Gate) MayGive(d *Decision, at time.Time) error {
 	}
 	withdraws := d.Verdict == Cancel
 	right, ok := g.Decider(d.By, at)
-	switch own := g.Quorum == nil && d.Verdict != Reject && !withdraws; {
+	switch own := g.Quorum == nil && !d.Verdict.IsNo(); {
 	case !g.AsksPeople() && !withdraws:
 		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+", not for a person", "send the signal, wait, or cancel")
 	case !g.Allows(d.Verdict):

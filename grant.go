@@ -75,13 +75,13 @@ type Grant struct {
 // the edit. It is nil unless the gate was approved.
 func (g *Gate) Licensed() json.RawMessage {
 	switch d := g.Decision; {
-	case d == nil:
-	case d.Verdict == Approve:
-		return g.Payload
-	case d.Verdict == Edit:
+	case d == nil || !d.Verdict.IsYes():
+		return nil
+	case d.Verdict.TakesValue():
 		return d.Value
+	default:
+		return g.Payload
 	}
-	return nil
 }
 
 // NeedsGrant returns the error of an effect on the world that nobody approved, under

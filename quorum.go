@@ -136,7 +136,7 @@ func (g *Gate) Excluded(name string) bool {
 
 // BarsRequesters reports whether requesters may not answer the gate.
 func (g *Gate) BarsRequesters() bool {
-	return !g.AllowRequest && (g.Allows(Approve) || g.Allows(Edit))
+	return !g.AllowRequest && slices.ContainsFunc(GateVerdicts(), func(v Verdict) bool { return v.IsYes() && g.Allows(v) })
 }
 
 // OpenTo reports whether a person may still decide the gate at a time, as far as the
@@ -210,8 +210,8 @@ func (g *Gate) CheckPeople() error {
 		return nil
 	}
 	for _, v := range g.Verdicts {
-		if v != Approve && v != Reject {
-			return Invalid("verdicts", "of a quorum are approve and reject, not %s", v)
+		if !v.rules().Vote {
+			return Invalid("verdicts", "of a quorum are %s, not %s", JoinVerdicts(VoteVerdicts(), " and "), v)
 		}
 	}
 	n := q.Of

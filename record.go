@@ -121,7 +121,6 @@ type BranchHead struct {
 	Status Status `json:"status,omitempty"`
 }
 
-var verdictCodes = []Verdict{"", Approve, Reject, Edit, Respond, Expire, Cancel}
 var statusCodes = []Status{StatusSaved, StatusRunning, StatusWaiting, StatusReady, StatusInterrupted, StatusDone, StatusFailed, StatusCancelled}
 var kindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner, KindCancel, KindMigrate, KindAnew}
 

@@ -16,7 +16,7 @@ import (
 // An Answer is what was decided.
 type Answer[T any] struct {
 	Gate    posthouse.ID      // the question's id
-	Verdict posthouse.Verdict // approve, reject, edit, respond, expire or cancel
+	Verdict posthouse.Verdict // one that the question allows, expire or cancel
 	Value   T                 // of an edit or a response; the zero T otherwise
 	Raw     json.RawMessage   // Value as it was given; nil without one, null where that was the answer
 
@@ -32,7 +32,7 @@ type Answer[T any] struct {
 
 // Approved reports a yes: approve, or edit, which is a yes to other values.
 func (a Answer[T]) Approved() bool {
-	return a.Verdict == posthouse.Approve || a.Verdict == posthouse.Edit
+	return a.Verdict.IsYes()
 }
 
 // Ask returns the decision of a question, or [posthouse.ErrWaiting] while it is

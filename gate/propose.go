@@ -112,6 +112,7 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 // proposal returns the question about a content. Without a task it is that of a handler.
 func proposal[T any](ctx context.Context, task *engine.Task, content T, question func(T) Question) (q Question, g posthouse.Gate, err error) {
 	q = question(content)
+	answers := slices.IndexFunc(q.Verdicts, posthouse.Verdict.IsAnswer)
 	switch several := q.Quorum != nil || q.FourEyes; {
 	case q.Show != nil:
 		return q, g, posthouse.Invalid("Show", "of question %.40q is the content that is proposed; leave it out", q.Name)
@@ -119,12 +120,12 @@ func proposal[T any](ctx context.Context, task *engine.Task, content T, question
 		return q, g, posthouse.Invalid("Bind", "of question %.40q is by name, and such an answer licenses no effect", q.Name)
 	case q.Uses < 0 || q.ValidFor < 0:
 		return q, g, posthouse.Invalid("Uses", "and ValidFor of question %.40q must not be negative", q.Name)
-	case slices.Contains(q.Verdicts, posthouse.Respond):
-		return q, g, posthouse.Invalid("Verdicts", "of question %.40q has respond, which licenses nothing", q.Name)
+	case answers >= 0:
+		return q, g, posthouse.Invalid("Verdicts", "of question %.40q has %s, which licenses nothing", q.Name, q.Verdicts[answers])
 	case len(q.Verdicts) == 0 && several:
-		q.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
+		q.Verdicts = posthouse.VoteVerdicts()
 	case len(q.Verdicts) == 0:
-		q.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit}
+		q.Verdicts = slices.DeleteFunc(posthouse.GateVerdicts(), posthouse.Verdict.IsAnswer)
 	}
 	q.Show = content
 	if task != nil {

@@ -20,7 +20,7 @@ type Question struct {
 	Text           string              // the question, for a person; at most 4,000 bytes
 	Show           any                 // what to show with it, encoded as JSON
 	Schema         json.RawMessage     // JSON Schema 2020-12 of edits and responses; default: that of T
-	Verdicts       []posthouse.Verdict // allowed answers; default approve, reject, edit, respond
+	Verdicts       []posthouse.Verdict // allowed answers; default all of [posthouse.GateVerdicts]
 	Assignees      []string            // who may decide, at most 1,000 of 200 bytes; default: anyone whose role allows
 	RequestedBy    string              // whose request it is, beside who sent the input and who changed it: may reject, but not approve
 	AllowRequester bool                // the requesters may approve, too
@@ -55,9 +55,6 @@ const (
 	maxLabels    = 16
 )
 
-// people are the verdicts a question may name.
-var people = [...]posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit, posthouse.Respond}
-
 // waits are the kinds of gates that are no questions.
 var waits = [...]string{posthouse.GateTimer, posthouse.GateSignal, posthouse.GateThread, posthouse.GateSession, posthouse.GateTask}
 
@@ -66,8 +63,8 @@ func (q *Question) validate() error {
 		return err
 	}
 	for i, v := range q.Verdicts {
-		if !slices.Contains(people[:], v) {
-			return posthouse.Invalid("Verdicts", "has %q, which is not one of approve, reject, edit, respond", v)
+		if !posthouse.KnownVerdict(v) {
+			return posthouse.Invalid("Verdicts", "has %q, which is not one of %s", v, posthouse.JoinVerdicts(posthouse.GateVerdicts(), ", "))
 		}
 		if slices.Contains(q.Verdicts[:i], v) {
 			return posthouse.Invalid("Verdicts", "has %q twice", v)
@@ -109,9 +106,8 @@ func (q *Question) validate() error {
 		}
 	}
 	other := func(a string) bool { return a != q.RequestedBy }
-	g := posthouse.Gate{Verdicts: q.Verdicts}
-	bars := q.RequestedBy != "" && !q.AllowRequester && (g.Allows(posthouse.Approve) || g.Allows(posthouse.Edit))
-	if bars && len(q.Assignees) > 0 && !slices.ContainsFunc(q.Assignees, other) {
+	g := posthouse.Gate{Verdicts: q.Verdicts, AllowRequest: q.AllowRequester}
+	if q.RequestedBy != "" && g.BarsRequesters() && len(q.Assignees) > 0 && !slices.ContainsFunc(q.Assignees, other) {
 		return posthouse.Invalid("Assignees", "has nobody but %q, who asks and so cannot approve; add somebody or set AllowRequester", q.RequestedBy)
 	}
 	return nil
@@ -170,7 +166,7 @@ func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
 			return g, err
 		}
 		g.Schema = slices.Clone(q.Schema)
-	case g.Quorum == nil && (len(q.Verdicts) == 0 || slices.Contains(q.Verdicts, posthouse.Edit) || slices.Contains(q.Verdicts, posthouse.Respond)):
+	case g.Quorum == nil && (len(q.Verdicts) == 0 || slices.ContainsFunc(q.Verdicts, posthouse.Verdict.TakesValue)):
 		if g.Schema, err = schemaOf(t); err != nil {
 			return g, err
 		}

@@ -25,7 +25,7 @@ type Approval struct {
 	Tool      string              // its name, 1 to 150 bytes without control characters and '>'
 	Message   string              // the question, for a person; at most 4,000 bytes
 	Timeout   time.Duration       // until the answer is no; default [DefaultTimeout]
-	Verdicts  []posthouse.Verdict // allowed answers; default approve, reject, edit, respond
+	Verdicts  []posthouse.Verdict // allowed answers; default all of [posthouse.GateVerdicts]
 	Assignees []string            // who may answer; default: everybody in the session
 
 	// Idempotent says that the tool may run again under the same answer: after it failed,
@@ -155,9 +155,9 @@ func (r *required[In, Out]) check(d *posthouse.Decision) error {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "value", Message: "does not fit tool " + r.approval.Tool, Err: err}
 	}
 	switch {
-	case d.Verdict != posthouse.Edit && d.Verdict != posthouse.Respond:
+	case !d.Verdict.TakesValue():
 		if len(d.Value) > 0 {
-			return posthouse.Invalid("value", "goes with edit or respond, not with %s", d.Verdict)
+			return posthouse.Invalid("value", "goes with %s, not with %s", posthouse.JoinVerdicts(posthouse.ValueVerdicts(), " or "), d.Verdict)
 		}
 	case len(d.Value) == 0:
 		return posthouse.Invalid("value", "is required to %s", d.Verdict)
@@ -238,7 +238,7 @@ func (s *Session) approval(ctx context.Context, g *posthouse.Gate, a *Approval, 
 
 // licenses reports whether a decision has the tool run.
 func licenses(d *posthouse.Decision) bool {
-	return d.Verdict == posthouse.Approve || d.Verdict == posthouse.Edit
+	return d.Verdict.IsYes()
 }
 
 // A toolRun is the run of a tool under the n-th answer to a call.

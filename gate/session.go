@@ -267,7 +267,7 @@ func (p *pending) mayDecide(d *posthouse.Decision) error {
 		return err
 	}
 	switch {
-	case !slices.Contains(people[:], d.Verdict) || !p.gate.Allows(d.Verdict):
+	case !posthouse.KnownVerdict(d.Verdict) || !p.gate.Allows(d.Verdict):
 		return posthouse.Invalid("verdict", "%q is not among those this approval allows", d.Verdict)
 	case len(p.gate.Assignees) > 0 && !slices.Contains(p.gate.Assignees, d.By):
 		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: d.By + " is not among those this approval is assigned to"}

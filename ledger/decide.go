@@ -74,11 +74,11 @@ func checkDecision(c *core.Core, d *posthouse.Decision) error {
 	switch {
 	case len(d.Reason) > posthouse.MaxText || !text.IsUTF8(d.Reason):
 		return posthouse.Invalid("reason", "must be at most %d bytes of text", posthouse.MaxText)
-	case !posthouse.KnownVerdict(d.Verdict) && d.Verdict != posthouse.Cancel:
-		return posthouse.Invalid("verdict", "%q is not one of approve, reject, edit, respond, cancel", d.Verdict)
-	case d.Verdict != posthouse.Edit && d.Verdict != posthouse.Respond && len(d.Value) > 0:
-		return posthouse.Invalid("value", "goes with edit or respond, not with %s", d.Verdict)
-	case (d.Verdict == posthouse.Edit || d.Verdict == posthouse.Respond) && len(d.Value) == 0:
+	case !d.Verdict.Info().Given:
+		return posthouse.Invalid("verdict", "%q is not one of %s", d.Verdict, posthouse.JoinVerdicts(posthouse.GivenVerdicts(), ", "))
+	case !d.Verdict.TakesValue() && len(d.Value) > 0:
+		return posthouse.Invalid("value", "goes with %s, not with %s", posthouse.JoinVerdicts(posthouse.ValueVerdicts(), " or "), d.Verdict)
+	case d.Verdict.TakesValue() && len(d.Value) == 0:
 		return posthouse.Invalid("value", "is required to %s; null is a value", d.Verdict)
 	case len(d.Value) > c.Config.MaxState:
 		return posthouse.OverMaxState("value", len(d.Value), c.Config.MaxState)

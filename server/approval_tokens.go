@@ -169,7 +169,7 @@ func tokenVerdicts(g *posthouse.Gate, d *posthouse.Decision, asked []posthouse.V
 	}
 	for _, v := range asked {
 		if !posthouse.KnownVerdict(v) {
-			return nil, posthouse.Invalid("verdicts", "%.40q is not one of approve, reject, edit, respond", string(v))
+			return nil, posthouse.Invalid("verdicts", "%.40q is not one of %s", string(v), posthouse.JoinVerdicts(posthouse.GateVerdicts(), ", "))
 		}
 		one := *d
 		one.Verdict = v

@@ -27,13 +27,6 @@ type approvalBody struct {
 	Value  json.RawMessage `json:"value,omitempty" doc:"the changed arguments of edit, the answer of respond"`
 }
 
-var approvalVerbs = []verb{
-	{"approve", posthouse.Approve, "Approve a call of a tool"},
-	{"deny", posthouse.Reject, "Deny a call of a tool"},
-	{"edit", posthouse.Edit, "Approve a call of a tool with other arguments"},
-	{"respond", posthouse.Respond, "Answer in place of a tool"},
-}
-
 func (a *approvals) Routes() []*api.Route {
 	const path = "/api/approvals"
 	rs := []*api.Route{{
@@ -41,12 +34,13 @@ func (a *approvals) Routes() []*api.Route {
 		Notes:   "Those of tools whose caller is connected, to this process or to another over the same store. They end with their connection; the inbox has what is durable.",
 		Answers: []api.Answer{{Status: http.StatusOK, Help: "approvals, the oldest first", Body: []Gate{}, Media: ""}},
 	}}
-	for _, v := range approvalVerbs {
+	for _, verdict := range posthouse.GateVerdicts() {
+		v := verdict.Info()
 		rs = append(rs, &api.Route{
-			Method: http.MethodPost, Path: path + "/{id}/" + v.name, Role: tokens.Approver, Summary: v.summary, Body: approvalBody{}, State: true,
+			Method: http.MethodPost, Path: path + "/{id}/" + v.Tool, Role: tokens.Approver, Summary: v.ToolMeans, Body: approvalBody{}, State: true,
 			Notes:   "Of an approval that waits in a session: the answer is taken once, and the call goes on at once. A value that does not fit the tool is refused by the process that has the connection, and denies by any other.",
 			Query:   []api.Param{{Name: "by", Kind: api.TextParam, Help: "who decides, if not the token's owner; needs the role operator"}},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "the approval, with its decision", Body: posthouse.Gate{}, Media: ""}}, Handle: a.decide(v.verdict),
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the approval, with its decision", Body: posthouse.Gate{}, Media: ""}}, Handle: a.decide(verdict),
 		})
 	}
 	return rs

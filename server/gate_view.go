@@ -68,16 +68,16 @@ func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthous
 	}
 	v.Before = before(r.Context(), l, g)
 	role := auth.RequireRole(to, tokens.Approver)
-	for _, verb := range verbs {
-		if verb.verdict == posthouse.Cancel || !g.Allows(verb.verdict) {
+	for _, verdict := range posthouse.GateVerdicts() {
+		if !g.Allows(verdict) {
 			continue
 		}
 		err := role
 		if err == nil {
-			err = g.MayDecide(to.Name, verb.verdict, l.Now())
+			err = g.MayDecide(to.Name, verdict, l.Now())
 		}
 		if err == nil {
-			v.May = append(v.May, verb.verdict)
+			v.May = append(v.May, verdict)
 		} else if v.Barred == "" {
 			v.Barred = problem.Client(err).Message
 		}

@@ -11,21 +11,6 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// A verb is the name of a verdict in a path.
-type verb struct {
-	name    string
-	verdict posthouse.Verdict
-	summary string
-}
-
-var verbs = []verb{
-	{"approve", posthouse.Approve, "Approve: go on as proposed"},
-	{"reject", posthouse.Reject, "Reject: do not"},
-	{"edit", posthouse.Edit, "Edit: go on with changed values"},
-	{"respond", posthouse.Respond, "Respond: answer in place of the action"},
-	{"cancel", posthouse.Cancel, "Cancel: withdraw the question"},
-}
-
 const decideNotes = "The decision is on record before anything that follows from it, and is taken once: a later one, " +
 	"also from the same client with the same body, gets 409 with the first decision. " +
 	"On a gate with a quorum this is one vote: 202 with how many are missing, until the vote that decides. Then the answer waits for what follows: " +
@@ -77,14 +62,14 @@ func (gs *gates) Routes() []*api.Route {
 
 // decideRoutes are the routes of all verdicts below a path.
 func (gs *gates) decideRoutes(path string, handle func(posthouse.Verdict) func(http.ResponseWriter, *api.Request) error) (rs []*api.Route) {
-	for _, v := range verbs {
+	for _, verdict := range posthouse.GivenVerdicts() {
 		q := []api.Param{{Name: "by", Kind: api.TextParam, Help: "who decides, if not the token's owner; needs the role operator"}}
-		if v.verdict == posthouse.Approve {
+		if verdict == posthouse.Approve {
 			q = append(q, api.Param{Name: "request", Kind: api.BodyParam, Help: "approve this request instead of the one in the state: recorded as an edit of it"})
 		}
 		rs = append(rs, &api.Route{
-			Method: http.MethodPost, Path: path + "/{id}/" + v.name, Role: tokens.Approver, Summary: v.summary, Notes: decideNotes,
-			Query: q, Body: decideBody{}, State: true, Answers: waited, Handle: handle(v.verdict),
+			Method: http.MethodPost, Path: path + "/{id}/" + string(verdict), Role: tokens.Approver, Summary: verdict.Info().Summary(), Notes: decideNotes,
+			Query: q, Body: decideBody{}, State: true, Answers: waited, Handle: handle(verdict),
 		})
 	}
 	return rs

@@ -108,7 +108,7 @@ func (l *license) refuses(branch string, key useKey) string {
 		return "its answer licenses none"
 	case l.verdict == "":
 		return "it was not decided by then"
-	case l.verdict != posthouse.Approve && l.verdict != posthouse.Edit:
+	case !l.verdict.IsYes():
 		return "the answer is " + string(l.verdict) + ", by " + l.by
 	case l.byName:
 		return "its question is bound by name"

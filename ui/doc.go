@@ -2,8 +2,8 @@
 // served by package server:
 //
 //	login.html  a template: the form that takes an access token
-//	index.html  the inbox: the gates that wait, with a form to decide each, and
-//	            the approvals that somebody waits for on a connection
+//	index.html  a template: the inbox, with the gates that wait, a form to decide each with a
+//	            button for each verdict, and the approvals that somebody waits for on a connection
 //	gate.html   one gate: who decided it, what ran under the decision, ask again
 //	gate.js     fills it from /api/gates/{id}/grant
 //	shared.js   what these two pages share

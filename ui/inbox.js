@@ -41,7 +41,6 @@ function showBefore(card, gate) {
 // inSession tells an approval whose caller waits on a connection, see
 // GET /api/approvals, from a gate.
 const inSession = (gate) => gate.kind === "session";
-const approvalVerbs = { reject: "deny" }; // the others are called alike
 
 function makeCard(gate) {
   const card = byId("gate").content.firstElementChild.cloneNode(true);
@@ -77,10 +76,10 @@ function makeCard(gate) {
     }
   }, { once: true });
 
-  const allowed = gate.error ? [] : gate.verdicts || ["approve", "reject", "edit", "respond"];
+  const allows = (verdict) => !gate.error && (!gate.verdicts || gate.verdicts.includes(verdict));
   for (const button of card.querySelectorAll(".verdicts button")) {
-    button.hidden = !allowed.includes(button.value);
-    button.addEventListener("click", () => (button.dataset.opens ? openValue(card, gate, button) : decide(card, gate, button.value)));
+    button.hidden = !allows(button.value);
+    button.addEventListener("click", () => (button.dataset.opens ? openValue(card, gate, button) : decide(card, gate, button)));
   }
   const form = card.querySelector("form");
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -106,22 +105,23 @@ function permit(card, gate) {
   card.querySelector("[name=reason]").disabled = gate.may.length === 0;
 }
 
-// openValue shows the field for what an edit or a response carries. What nobody
-// touched there is sent as it is on record.
+// openValue shows the field for the value of a verdict. What nobody touched there is sent as
+// it is on record.
 function openValue(card, gate, opener) {
-  const verdict = opener.value;
+  const changes = opener.dataset.goesOn; // else the value takes the action's place
+  const what = opener.dataset.opens;
   const box = part(card, "value");
   const field = box.querySelector("textarea");
   const send = part(card, "send");
   const schema = part(card, "schema");
   box.hidden = false;
-  put(part(card, "valueLabel"), verdict === "edit" ? "Changed values, as JSON" : "Answer, as JSON");
-  const start = exact.fill(verdict === "edit" ? gate.payload : undefined, gate.schema);
+  put(part(card, "valueLabel"), `${what[0].toUpperCase()}${what.slice(1)}, as JSON`);
+  const start = exact.fill(changes ? gate.payload : undefined, gate.schema);
   field.value = start ? exact.pretty(start) : "";
   field.dataset.start = field.value;
   schema.hidden = gate.schema === undefined;
   showJSON(schema.querySelector("pre"), gate.schema);
-  put(send, verdict === "edit" ? "Go on with these values" : "Send this answer");
+  put(send, changes ? "Go on with these values" : "Send this answer");
   send.onclick = () => {
     let value;
     try {
@@ -131,7 +131,7 @@ function openValue(card, gate, opener) {
       field.reportValidity();
       return;
     }
-    decide(card, gate, verdict, value);
+    decide(card, gate, opener, value);
   };
   field.oninput = () => field.setCustomValidity("");
   part(card, "close").onclick = () => {
@@ -141,8 +141,8 @@ function openValue(card, gate, opener) {
   field.focus();
 }
 
-// decide sends a verdict; value is JSON text.
-async function decide(card, gate, verdict, value) {
+// decide sends the verdict of a button; value is JSON text.
+async function decide(card, gate, { value: verdict, dataset: { tool } }, value) {
   const outcome = part(card, "outcome");
   const controls = card.querySelectorAll("button, input, textarea");
   controls.forEach((c) => { c.disabled = true; });
@@ -154,7 +154,7 @@ async function decide(card, gate, verdict, value) {
   };
   try {
     if (inSession(gate)) {
-      const { data } = await call(`/api/approvals/${encodeURIComponent(gate.id)}/${approvalVerbs[verdict] || verdict}`, body());
+      const { data } = await call(`/api/approvals/${encodeURIComponent(gate.id)}/${tool}`, body());
       settle(card, `Answered: ${data.decision.verdict} by ${data.decision.by}.`);
       return;
     }

@@ -21,7 +21,7 @@ func Counts(c *core.Core, g, earlier *posthouse.Gate) error {
 	switch {
 	case d == nil:
 		return posthouse.ErrWaiting
-	case d.Verdict == posthouse.Reject || d.Verdict == posthouse.Cancel || d.Verdict == posthouse.Expire:
+	case d.Verdict.IsNo():
 		return nil
 	case !g.Allows(d.Verdict):
 		return posthouse.Invalid("verdict", "%s is not among those allowed now: %v", d.Verdict, g.Verdicts)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -131,7 +132,7 @@ func MayOpen(c *core.Core, g *posthouse.Gate) error {
 
 func mayOpen(c *core.Core, g *posthouse.Gate, try func(schema json.RawMessage) error) error {
 	switch {
-	case len(g.Schema) == 0 || !g.Allows(posthouse.Edit) && !g.Allows(posthouse.Respond):
+	case len(g.Schema) == 0 || !slices.ContainsFunc(posthouse.ValueVerdicts(), g.Allows):
 		return nil
 	case c.Config.Validate == nil:
 		return Unchecked(g)

@@ -88,7 +88,7 @@ func ValidateGate(g *posthouse.Gate, kept bool) error {
 	}
 	for _, v := range g.Verdicts {
 		if !posthouse.KnownVerdict(v) {
-			return posthouse.Invalid("verdicts", "%q is not one of approve, reject, edit, respond", v)
+			return posthouse.Invalid("verdicts", "%q is not one of %s", v, posthouse.JoinVerdicts(posthouse.GateVerdicts(), ", "))
 		}
 	}
 	if g.ExpiresAt.UnixMilli() > posthouse.MaxMillis {
@@ -180,7 +180,7 @@ func AddAudience(tx *core.Tx, g *posthouse.Gate) {
 // escalates.
 func settleRule(g *posthouse.Gate) (escalateAt time.Time) {
 	if g.Quorum != nil && len(g.Verdicts) == 0 {
-		g.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
+		g.Verdicts = posthouse.VoteVerdicts()
 	}
 	if g.Escalation != nil {
 		e := *g.Escalation

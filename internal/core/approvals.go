@@ -66,7 +66,7 @@ func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 			switch r := &recs[i]; {
 			case r.Gate != nil && posthouse.AsksPeople(r.Gate.Kind):
 				places[r.Gate.ID] = posthouse.BodyRef{Seq: e.Seq, Record: i}
-			case r.Decision != nil && (r.Decision.Verdict == posthouse.Approve || r.Decision.Verdict == posthouse.Edit):
+			case r.Decision != nil && r.Decision.Verdict.IsYes():
 				if _, asked := places[r.Decision.Gate]; asked {
 					decided[r.Decision.Gate], order = e.Seq, append(order, r.Decision.Gate)
 				}

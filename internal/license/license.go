@@ -38,7 +38,7 @@ func Never(g *posthouse.Gate) error {
 		return refuse("it is not decided")
 	case g.Bind == posthouse.ByName || g.Uses == 0:
 		return refuse("it was not put by gate.Propose")
-	case g.Decision.Verdict != posthouse.Approve && g.Decision.Verdict != posthouse.Edit:
+	case !g.Decision.Verdict.IsYes():
 		return refuse("the answer is %s, by %s", g.Decision.Verdict, g.Decision.By)
 	}
 	return nil
@@ -51,7 +51,7 @@ func Here(g *posthouse.Gate, thread, branch string) error {
 		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: message, Hint: "it is asked for again here"}
 	}
 	switch v := g.Decision.Verdict; {
-	case v != posthouse.Approve && v != posthouse.Edit:
+	case !v.IsYes():
 		return nil
 	case g.Uses == 0 || g.Bind == posthouse.ByName:
 		return refuse("gate " + string(g.ID) + " was asked without a license for effects")

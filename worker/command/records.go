@@ -24,7 +24,7 @@ type reply struct {
 // An Answer is what was decided of a program's question.
 type Answer struct {
 	Gate    posthouse.ID      `json:"gate"`
-	Verdict posthouse.Verdict `json:"verdict"` // approve, reject, edit, respond, expire or cancel
+	Verdict posthouse.Verdict `json:"verdict"` // one that the question allows, expire or cancel
 	Value   json.RawMessage   `json:"value,omitempty"`
 	By      string            `json:"by"`
 	Reason  string            `json:"reason,omitempty"`
@@ -223,11 +223,11 @@ func (q *question) gate() (g posthouse.Gate, err error) {
 		g.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
 	}
 	for _, v := range g.Verdicts {
-		if v == posthouse.Respond && q.Uses > 0 {
-			return g, posthouse.Invalid("verdicts", "has respond, which licenses no effect")
+		if v.IsAnswer() && q.Uses > 0 {
+			return g, posthouse.Invalid("verdicts", "has %s, which licenses no effect", v)
 		}
 		if !posthouse.KnownVerdict(v) {
-			return g, posthouse.Invalid("verdicts", "has %.40q, which is not one of approve, reject, edit, respond", v)
+			return g, posthouse.Invalid("verdicts", "has %.40q, which is not one of %s", v, posthouse.JoinVerdicts(posthouse.GateVerdicts(), ", "))
 		}
 	}
 	if !posthouse.AsksPeople(q.Kind) {

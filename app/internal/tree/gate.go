@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -106,20 +107,11 @@ func Assignment(a *posthouse.Assignment) string {
 
 // Decision returns one line about a decision.
 func Decision(dec *posthouse.Decision) string {
-	mark, verb := "✓", "approved"
-	switch dec.Verdict {
-	case posthouse.Reject:
-		mark, verb = "✗", "rejected"
-	case posthouse.Edit:
-		verb = "approved with edits"
-	case posthouse.Respond:
-		verb = "answered"
-	case posthouse.Expire:
-		mark, verb = "✗", "expired"
-	case posthouse.Cancel:
-		mark, verb = "✗", "cancelled"
+	v, mark := dec.Verdict.Info(), "✓"
+	if v.No {
+		mark = "✗"
 	}
-	s := mark + " " + verb
+	s := mark + " " + cmp.Or(v.Past, string(dec.Verdict))
 	if dec.By != "" {
 		s += " by " + dec.By
 	}

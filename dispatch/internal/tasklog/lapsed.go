@@ -50,7 +50,7 @@ func (l *Log) lapsed(ctx context.Context, g *posthouse.Gate) (why string, never 
 	}
 	dec := grant.Decision
 	switch {
-	case dec == nil || grant.Uses == 0 || dec.Verdict != posthouse.Approve && dec.Verdict != posthouse.Edit:
+	case dec == nil || grant.Uses == 0 || !dec.Verdict.IsYes():
 		return "gate " + string(grant.ID) + " licenses no effect", true, nil
 	case grant.Origin != "" || grant.Thread != g.Thread || grant.Branch != g.Branch:
 		return "the approval was given on branch " + grant.Branch + " of thread " + grant.Thread, true, nil

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
 	"github.com/posthouse/posthouse/server/internal/strict"
@@ -21,7 +22,7 @@ import (
 // script or style, no frame around it and no form that goes elsewhere.
 const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-// Pages holds the embedded files, and docs.html made of its template.
+// Pages holds the embedded files; index.html and docs.html are made of their templates.
 type Pages struct {
 	auth      *auth.Authenticator
 	files     map[string][]byte
@@ -47,21 +48,30 @@ func New(a *auth.Authenticator) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, nil
+	var buttons []posthouse.VerdictInfo
+	for _, v := range posthouse.GateVerdicts() {
+		buttons = append(buttons, v.Info())
+	}
+	return p, p.fill("index.html", buttons)
 }
 
 // Describe makes the page that describes the routes for people. It is called once, before
 // anything is served.
 func (p *Pages) Describe(routes []*api.Route) error {
-	docs, err := template.New("docs").Parse(string(p.files["docs.html"]))
+	return p.fill("docs.html", docRows(routes))
+}
+
+// fill makes a page of the template that its file is.
+func (p *Pages) fill(name string, data any) error {
+	t, err := template.New(name).Parse(string(p.files[name]))
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
-	if err := docs.Execute(&b, docRows(routes)); err != nil {
+	if err := t.Execute(&b, data); err != nil {
 		return err
 	}
-	p.add("docs.html", b.Bytes())
+	p.add(name, b.Bytes())
 	return nil
 }
 

@@ -85,7 +85,7 @@ They decide with it in the place of an access token: posthouse approve GATE
 	}
 	f := cmd.Flags()
 	f.StringVar(&person, "for", "", "whose decision it carries, if not the token's owner's (needs the role operator)")
-	f.StringSliceVar(&verdicts, "verdict", nil, "which it may give: approve, reject, edit, respond (default approve and reject)")
+	f.StringSliceVar(&verdicts, "verdict", nil, "which it may give: "+posthouse.JoinVerdicts(posthouse.GateVerdicts(), ", ")+" (default approve and reject)")
 	f.Var(&until, "expires", "how long it is good, as in 12h, or until when, as in 2027-01-31T00:00:00Z (default: the gate's deadline, at most 7 days)")
 	f.StringVar(&out, "out", "", "write it to this new file, mode 0600, instead of printing it")
 	return cmd

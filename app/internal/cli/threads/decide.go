@@ -22,7 +22,7 @@ import (
 // A deciding is one decision: its flags, and from then on whom it is sent to.
 type deciding struct {
 	env     *env.Env
-	verb    string
+	verdict posthouse.VerdictInfo
 	by      string
 	reason  string
 	value   string
@@ -36,26 +36,41 @@ type deciding struct {
 	body   map[string]any  // of the request
 }
 
-// Decide returns the commands that decide a gate, one for each verdict.
-func Decide(e *env.Env) []*cobra.Command {
-	return []*cobra.Command{
-		decideCmd(e, "approve", "Approve: go on as proposed", `  posthouse approve gate-019a...
+// decideExamples are those of the commands' help.
+func decideExamples(v posthouse.Verdict) string {
+	switch v {
+	case posthouse.Approve:
+		return `  posthouse approve gate-019a...
   posthouse approve gate-019a... --by alice --reason "within the limit"
-  posthouse approve 019a... --request "refund half of order 1234"`),
-		decideCmd(e, "reject", "Reject: do not", `  posthouse reject gate-019a... --reason "already refunded in May"`),
-		decideCmd(e, "edit", "Edit: go on with changed values", `  posthouse edit gate-019a... --value '{"amount": 20}'
-  posthouse edit gate-019a... --value @edits.json`),
-		decideCmd(e, "respond", "Respond: answer in place of the action", `  posthouse respond gate-019a... --value '"tell them we call back"'`),
-		decideCmd(e, "cancel", "Cancel: withdraw the question", `  posthouse cancel gate-019a... --reason "asked twice"`),
+  posthouse approve 019a... --request "refund half of order 1234"`
+	case posthouse.Reject:
+		return `  posthouse reject gate-019a... --reason "already refunded in May"`
+	case posthouse.Edit:
+		return `  posthouse edit gate-019a... --value '{"amount": 20}'
+  posthouse edit gate-019a... --value @edits.json`
+	case posthouse.Respond:
+		return `  posthouse respond gate-019a... --value '"tell them we call back"'`
+	case posthouse.Cancel:
+		return `  posthouse cancel gate-019a... --reason "asked twice"`
 	}
+	return ""
 }
 
-func decideCmd(e *env.Env, verb, short, example string) *cobra.Command {
-	d := deciding{env: e, verb: verb}
+// Decide returns the commands that decide a gate, one for each verdict that people give.
+func Decide(e *env.Env) (cmds []*cobra.Command) {
+	for _, v := range posthouse.GivenVerdicts() {
+		cmds = append(cmds, decideCmd(e, v))
+	}
+	return cmds
+}
+
+func decideCmd(e *env.Env, verdict posthouse.Verdict) *cobra.Command {
+	v := verdict.Info()
+	d := deciding{env: e, verdict: v}
 	cmd := &cobra.Command{
-		Use:   verb + " GATE",
-		Short: short,
-		Long: short + `.
+		Use:   string(verdict) + " GATE",
+		Short: v.Summary(),
+		Long: v.Summary() + `.
 
 GATE is a gate's id, or that of a checkpoint that waits at one gate, or that of
 an approval (apr_...) that a tool waits for on its caller's connection. The
@@ -64,7 +79,7 @@ second gets exit code 4 and the first decision. The command then waits for the
 work that follows and prints the head of the branch, with what acted on the world
 meanwhile; exit code 1 if it failed.
 With an approval token (posthouse token approval) as the token it prints the decision.`,
-		Example: example,
+		Example: decideExamples(verdict),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("by") && d.by == "" { // as from a variable that is not set
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "by", Message: "is empty", Hint: "leave it out to decide as the token's owner"}
@@ -77,14 +92,17 @@ With an approval token (posthouse token approval) as the token it prints the dec
 	env.ReasonFlag(cmd, &d.reason)
 	f.StringVar(&d.shown, "shown", "", "hash of what was looked at: refused if the gate is about something else")
 	env.YesFlag(cmd, &d.yes)
-	switch verb {
-	case "approve":
+	if verdict == posthouse.Approve {
 		f.StringVar(&d.request, "request", "", "approve this request instead of the one in the state")
-	case "edit", "respond":
+	}
+	if verdict.TakesValue() {
 		f.StringVar(&d.value, "value", "", "JSON; - reads standard input, @FILE a file")
 	}
 	return cmd
 }
+
+// verb is the name of the command, of the route and of the verdict.
+func (d *deciding) verb() string { return string(d.verdict.Verdict) }
 
 // run decides what an id names.
 func (d *deciding) run(ctx context.Context, id string) (err error) {
@@ -94,7 +112,7 @@ func (d *deciding) run(ctx context.Context, id string) (err error) {
 	}
 	d.id = id
 	d.body = env.Members("by", d.by, "reason", d.reason, "request", d.request, "shown", d.shown)
-	if d.verb == "edit" || d.verb == "respond" {
+	if d.verdict.Value != "" {
 		d.sends, err = d.readValue()
 		if err != nil {
 			return err
@@ -113,7 +131,7 @@ func (d *deciding) run(ctx context.Context, id string) (err error) {
 func (d *deciding) readValue() (json.RawMessage, error) {
 	if d.value == "" {
 		return nil, &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "value", Message: "is required: what " + d.verb + " says",
+			Code: posthouse.CodeInvalid, Field: "value", Message: "is required: what " + d.verb() + " says",
 			Hint: `give JSON: --value '{"amount": 20}', or --value @file.json`,
 		}
 	}
@@ -133,7 +151,7 @@ func (d *deciding) gate(ctx context.Context) error {
 		d.body["shown"] = d.shown
 	}
 	var answer outcome
-	if err := d.client.Do(ctx, http.MethodPost, path+rest.Path(d.id, d.verb), nil, d.body, &answer); err != nil {
+	if err := d.client.Do(ctx, http.MethodPost, path+rest.Path(d.id, d.verb()), nil, d.body, &answer); err != nil {
 		return d.orThread(ctx, err)
 	}
 	return answer.print(ctx, d.env, d.client)
@@ -147,14 +165,14 @@ func (d *deciding) orThread(ctx context.Context, err error) error {
 		return err
 	}
 	said := *e
-	if b, _ := t.Branch(""); d.verb != "cancel" && b.Status == posthouse.StatusInterrupted && len(t.Waiting) == 0 {
+	if b, _ := t.Branch(""); d.verdict.Verdict != posthouse.Cancel && b.Status == posthouse.StatusInterrupted && len(t.Waiting) == 0 {
 		return &posthouse.Error{
 			Code: posthouse.CodeConflict, Head: b.Head, Message: "thread " + d.id + " is interrupted: it asks once it is resumed",
 			Hint: "resume first: posthouse resume " + env.Quoted(d.id),
 		}
 	}
 	said.Hint = d.id + " is a thread; its open gates: posthouse inbox --thread " + env.Quoted(d.id)
-	if d.verb == "cancel" {
+	if d.verdict.Verdict == posthouse.Cancel {
 		said.Hint = d.id + " is a thread: posthouse thread cancel " + env.Quoted(d.id)
 	}
 	return &said
@@ -166,10 +184,10 @@ func (d *deciding) byToken(ctx context.Context) error {
 	if d.by != "" {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "by", Message: "goes with an access token, not with an approval token", Hint: "leave --by out: the token says for whom it decides"}
 	}
-	if ok, err := e.Confirm(d.yes || !e.Interactive, "%s %s?", d.verb, d.id); err != nil || !ok {
+	if ok, err := e.Confirm(d.yes || !e.Interactive, "%s %s?", d.verb(), d.id); err != nil || !ok {
 		return err
 	}
-	d.body["verdict"] = d.verb
+	d.body["verdict"] = d.verb()
 	return env.Ask(ctx, e, d.client, http.MethodPost, "/api/gates"+rest.Path(d.id, "decide-by-token"), nil, d.body, func(t *server.TokenDecision) {
 		if t.Decision != nil {
 			e.Line("%s", tree.Decision(t.Decision))
@@ -182,20 +200,16 @@ func (d *deciding) byToken(ctx context.Context) error {
 
 // approval answers an approval that waits in a session of the server.
 func (d *deciding) approval(ctx context.Context) error {
-	verb := d.verb
-	switch {
-	case verb == "reject":
-		verb = "deny"
-	case verb == "cancel", d.request != "", d.shown != "":
+	if d.verdict.Tool == "" || d.request != "" || d.shown != "" {
 		return &posthouse.Error{
-			Code: posthouse.CodeInvalid, Message: "an approval takes approve, reject, edit and respond, without --request and --shown", Hint: "reject it",
+			Code: posthouse.CodeInvalid, Message: "an approval takes " + posthouse.JoinVerdicts(posthouse.GateVerdicts(), " and ") + ", without --request and --shown", Hint: "reject it",
 		}
 	}
 	if ok, err := d.confirm(ctx); err != nil || !ok {
 		return err
 	}
 	var g posthouse.Gate
-	if err := d.client.Do(ctx, http.MethodPost, "/api/approvals"+rest.Path(d.id, verb), nil, d.body, &g); err != nil {
+	if err := d.client.Do(ctx, http.MethodPost, "/api/approvals"+rest.Path(d.id, d.verdict.Tool), nil, d.body, &g); err != nil {
 		return err
 	}
 	return d.env.Answer(&g, func() { d.env.Line("%s", tree.Decision(g.Decision)) })
@@ -219,13 +233,13 @@ func (d *deciding) confirm(ctx context.Context) (bool, error) {
 	}
 	q.show(&errTerm)
 	if d.sends != nil {
-		errTerm.Line("\n%s with", d.verb)
+		errTerm.Line("\n%s with", d.verb())
 		errTerm.Indented(d.sends)
 	}
 	if d.shown == "" && !isApproval(d.id) {
 		d.shown = q.gate.Hash.String() // what was shown is what is decided
 	}
-	ok, err := e.Confirm(false, "\n%s %s?", d.verb, term.Clip(term.Visible(strings.TrimRight(headline(&q.gate), "?. ")), 80))
+	ok, err := e.Confirm(false, "\n%s %s?", d.verb(), term.Clip(term.Visible(strings.TrimRight(headline(&q.gate), "?. ")), 80))
 	if err == nil && !ok {
 		e.Note("nothing was decided")
 	}
