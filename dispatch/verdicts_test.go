@@ -20,6 +20,7 @@ import (
 // Another verdict is refused.
 func TestRepeatedVerdictIsRecordedOnce(t *testing.T) {
 	q := posthouse.Gate{Name: "ship", Kind: posthouse.GateApproval, Text: "Ship it?"}
+	tried := map[task.Action]bool{task.Interrupt: true} // which leaves nothing on record
 	for name, v := range map[string]task.Verdict{
 		"complete with spaces": {Action: task.Complete, Output: json.RawMessage(`{ "b": 1.0, "a": [ 1 , 2 ] }`)},
 		"complete with marks":  {Action: task.Complete, Output: json.RawMessage(`"a <b> & \u003c \/ ` + "\u2028" + `"`)},
@@ -27,11 +28,18 @@ func TestRepeatedVerdictIsRecordedOnce(t *testing.T) {
 		"continue":             {Action: task.Continue, Output: json.RawMessage(`{ "n": "<1>" }`)},
 		"fail":                 {Action: task.Fail, Reason: "no route"},
 		"fail for good":        {Action: task.FailPermanent, Reason: "no such page"},
+		"unknown":              {Action: task.Unknown, Reason: "no answer from the bank"},
 		"retry":                {Action: task.RetryAfter, Reason: "too many", Delay: time.Minute},
 		"pause":                {Action: task.Pause, Name: "cool down", Delay: time.Minute},
 		"await":                {Action: task.Await, Waits: []task.Wait{{Question: &q}}},
 	} {
+		tried[v.Action] = true
 		synctest.Test(t, func(t *testing.T) { wantOnce(t, name, posthouse.TaskLimits{}, v) })
+	}
+	for _, a := range task.Actions() {
+		if !tried[a] {
+			t.Errorf("no verdict with the action %s is repeated here", a)
+		}
 	}
 	last := task.Verdict{Action: task.Continue, Output: json.RawMessage("1")}
 	synctest.Test(t, func(t *testing.T) { wantOnce(t, "the last iteration", posthouse.TaskLimits{Iterations: 1}, last) })

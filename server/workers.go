@@ -26,7 +26,7 @@ var workerCalls = map[string]struct{ summary, notes string }{
 	wire.Record:     {"Record the result of a handler's step", "The next run of the handler finds it. A result has at most 512 KiB, those of an iteration 16 MiB together."},
 	wire.Begin:      {"Begin an effect of a task's handler", "Under a grant that the handler proposed. `begins` says that it is on record and is to run, on what the decision of `gate` licenses. With `result` it is done, with `waits` people are to be asked: park with a wait for it (`act`). The same call again, by its nonce, is the same attempt."},
 	wire.End:        {"End an effect of a task's handler", "With its result, or why it did not act. What ends in neither way has an unknown outcome once the claim is over. The same call again does nothing."},
-	wire.Resolve:    {"Resolve a task", "With a verdict: its action is complete, fail, fail-permanent, retry-after, pause, continue, await or interrupt. The same verdict again does nothing."},
+	wire.Resolve:    {"Resolve a task", "With a verdict: its action is complete, fail, fail-permanent, retry-after, unknown, pause, continue, await or interrupt. The same verdict again does nothing."},
 	wire.Disconnect: {"Disconnect a worker", "Its claims are free at once, and their attempts count as not made."},
 }
 

@@ -18,22 +18,6 @@ import (
 	"github.com/posthouse/posthouse/internal/text"
 )
 
-// An Action is what a verdict does with its task.
-type Action string
-
-// The actions.
-const (
-	Complete      Action = "complete"       // it is done; Output is its result
-	Fail          Action = "fail"           // this attempt failed; another is made after a backoff, if one is left
-	FailPermanent Action = "fail-permanent" // it failed, and no other attempt would help
-	RetryAfter    Action = "retry-after"    // as Fail, and the next attempt begins after Delay
-	Unknown       Action = "unknown"        // as Fail, but an effect under a grant may have happened: it is settled before it is tried again
-	Pause         Action = "pause"          // it goes on after Delay; this counts as no attempt
-	Continue      Action = "continue"       // another iteration begins, with Output
-	Await         Action = "await"          // it goes on when Waits are over; this counts as no attempt
-	Interrupt     Action = "interrupt"      // the worker stops; the attempt counts as not made
-)
-
 // Bounds of the delay of [RetryAfter], to which it is clamped, and of [Pause].
 const (
 	MinRetry = 100 * time.Millisecond
@@ -77,23 +61,21 @@ func ParseVerdict(data []byte) (Verdict, error) {
 // missing to null, and gives it the form of JSON that the log keeps: so a verdict that is
 // repeated is known again, and its size is that on record.
 func (v *Verdict) Check() error {
-	reason := v.Action == Fail || v.Action == FailPermanent || v.Action == RetryAfter || v.Action == Unknown
-	output := v.Action == Complete || v.Action == Continue
-	delay := v.Action == RetryAfter || v.Action == Pause
+	is := v.Action.rules()
 	switch {
-	case !reason && !output && v.Action != Pause && v.Action != Await && v.Action != Interrupt:
-		return posthouse.Invalid("action", "%.40q is not one of complete, fail, fail-permanent, retry-after, unknown, pause, continue, await, interrupt", v.Action)
-	case len(v.Output) > 0 && !output:
-		return posthouse.Invalid("output", "goes with complete and continue, not with %s", v.Action)
-	case v.Reason != "" && !reason:
-		return posthouse.Invalid("reason", "goes with fail, fail-permanent, retry-after and unknown, not with %s", v.Action)
-	case v.Delay != 0 && !delay:
-		return posthouse.Invalid("delay", "goes with retry-after and pause, not with %s", v.Action)
-	case v.Name != "" && v.Action != Pause:
-		return posthouse.Invalid("name", "goes with pause, not with %s", v.Action)
-	case len(v.Waits) > 0 && v.Action != Await:
-		return posthouse.Invalid("waits", "go with await, not with %s", v.Action)
-	case reason && v.Reason == "":
+	case is.action == "":
+		return posthouse.Invalid("action", "%.40q is not one of %s", v.Action, join(Actions(), ", "))
+	case len(v.Output) > 0 && !is.output:
+		return v.misplaced("output", "goes", func(a *actionRules) bool { return a.output })
+	case v.Reason != "" && !is.reason:
+		return v.misplaced("reason", "goes", func(a *actionRules) bool { return a.reason })
+	case v.Delay != 0 && !is.delay:
+		return v.misplaced("delay", "goes", func(a *actionRules) bool { return a.delay })
+	case v.Name != "" && !is.name:
+		return v.misplaced("name", "goes", func(a *actionRules) bool { return a.name })
+	case len(v.Waits) > 0 && !is.waits:
+		return v.misplaced("waits", "go", func(a *actionRules) bool { return a.waits })
+	case is.reason && v.Reason == "":
 		return posthouse.Invalid("reason", "is required to %s", v.Action)
 	case len(v.Reason) > posthouse.MaxText || !text.IsUTF8(v.Reason):
 		return posthouse.Invalid("reason", "must be at most %d bytes of text", posthouse.MaxText)
@@ -114,7 +96,7 @@ func (v *Verdict) Check() error {
 	if v.Action == RetryAfter {
 		v.Delay = min(max(v.Delay, MinRetry), MaxRetry)
 	}
-	if !output {
+	if !is.output {
 		return nil
 	}
 	if len(v.Output) == 0 {
@@ -184,7 +166,7 @@ func checkProposal(g *posthouse.Gate) error {
 		return posthouse.Invalid("bind", "of question %.40q is by name, and such an answer licenses no effect", g.Name)
 	case len(g.Payload) == 0:
 		return posthouse.Invalid("payload", "of question %.40q is what its approval licenses", g.Name)
-	case len(g.Verdicts) == 0 || slices.Contains(g.Verdicts, posthouse.Respond):
+	case len(g.Verdicts) == 0 || slices.ContainsFunc(g.Verdicts, posthouse.Verdict.IsAnswer):
 		return posthouse.Invalid("verdicts", "of question %.40q must be named, without respond, which licenses nothing", g.Name)
 	}
 	return nil
