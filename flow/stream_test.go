@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -88,6 +89,24 @@ func TestStreamValues(t *testing.T) {
 	_, list, _ = heard(t, a.ResumeStream(t.Context(), "t"), told)
 	wantTold(t, "finished", list, "end order")
 	w.want("[charge ship]")
+}
+
+// TestEachModeYieldsEvents runs a step that has something to report in every mode.
+func TestEachModeYieldsEvents(t *testing.T) {
+	w := newWorld(t)
+	a := app(w, func(ctx context.Context, n int) (string, error) {
+		return step.Do(ctx, "price", func(ctx context.Context) (string, error) {
+			step.Token(ctx, "word")
+			step.Emit(ctx, 1)
+			return "sum", nil
+		})
+	}, nil)
+	for i, mode := range runs.StreamModes() {
+		events, list, err := heard(t, a.Stream(t.Context(), fmt.Sprint("mode-", i), 1, modes(mode)), told)
+		if err != nil || !slices.ContainsFunc(events, func(e flow.Event[int, string]) bool { return e.Mode == mode }) {
+			t.Errorf("mode %s yields no event, only %s; error %v", mode, list, err)
+		}
+	}
 }
 
 func TestStreamUpdates(t *testing.T) {

@@ -37,6 +37,22 @@ func texts[S any](events []graph.Event[S]) (list []string) {
 	return list
 }
 
+// TestEachModeYieldsEvents runs a node that has something to report in every mode.
+func TestEachModeYieldsEvents(t *testing.T) {
+	l := newLedger(t)
+	a := compile(t, single(func(ctx context.Context, s *trail) error {
+		step.Token(ctx, "word")
+		step.Emit(ctx, 1)
+		return nil
+	}), l, nil)
+	for i, mode := range runs.StreamModes() {
+		events, _ := collect(t, a.Stream(t.Context(), fmt.Sprint("mode-", i), trail{}, modes(mode)))
+		if !slices.ContainsFunc(events, func(e graph.Event[trail]) bool { return e.Mode == mode }) {
+			t.Errorf("mode %s yields no event, only %v", mode, texts(events))
+		}
+	}
+}
+
 func TestStreamUpdates(t *testing.T) {
 	l := newLedger(t)
 	broken := true
