@@ -80,9 +80,9 @@ const maxEntry = 1 << 30
 func (s *Store) submit(ctx context.Context, doing string, r *request) error {
 	err := s.writes.Do(ctx, r)
 	if errors.Is(err, groupcommit.ErrAborted) {
-		return &posthouse.Error{Code: posthouse.CodeUnknown, Message: "cannot " + doing + " in " + s.where, Err: err, Hint: "try again: repeating is safe"}
+		return &posthouse.Error{Code: posthouse.CodeUnknown, Message: "cannot " + doing + " in " + s.objects.where, Err: err, Hint: "try again: repeating is safe"}
 	}
-	return s.wrap(doing, err)
+	return s.objects.wrap(doing, err)
 }
 
 // A proposal is the commit that a group is going to write.
@@ -178,11 +178,11 @@ func (s *Store) propose(ctx context.Context, p *proposal) (won bool, err error) 
 	s.index.Lock()
 	s.awaited, s.mine = p.commitHead, false
 	s.index.Unlock()
-	key, doubt := s.commitKey(p.number), false
+	key, doubt := s.objects.commitKey(p.number), false
 	for wait := newRetries(); ; {
 		began := s.opts.now()
-		err := s.attempt(ctx, func(ctx context.Context) error {
-			_, err := s.bucket.put(ctx, key, data, "")
+		err := s.objects.attempt(ctx, func(ctx context.Context) error {
+			_, err := s.objects.bucket.put(ctx, key, data, "")
 			return err
 		})
 		s.took = s.opts.now().Sub(began)
@@ -192,28 +192,21 @@ func (s *Store) propose(ctx context.Context, p *proposal) (won bool, err error) 
 			return true, nil
 		case errors.Is(err, errTaken): // perhaps by an attempt of ours whose answer was lost
 			if err := s.refresh(ctx); err != nil {
-				return false, s.unsure(err)
+				return false, s.objects.unsure(err)
 			}
 			s.index.RLock()
 			defer s.index.RUnlock()
 			return s.mine, nil
-		case !s.lost(err):
+		case !s.objects.lost(err):
 			if doubt {
-				err = s.unsure(err)
+				err = s.objects.unsure(err)
 			}
-			return false, s.wrap("commit", err)
+			return false, s.objects.wrap("commit", err)
 		case !wait.Next(ctx):
-			return false, s.unsure(err)
+			return false, s.objects.unsure(err)
 		}
 		doubt = true
-		s.opts.Logger.Warn("posthouse: asking the service again", "store", s.where, "doing", "commit", "err", err)
-	}
-}
-
-func (s *Store) unsure(err error) error {
-	return &posthouse.Error{
-		Code: posthouse.CodeUnknown, Message: "cannot commit: " + s.where + " does not answer", Err: err,
-		Hint: "try again once the service can be reached: repeating is safe",
+		s.opts.Logger.Warn("posthouse: asking the service again", "store", s.objects.where, "doing", "commit", "err", err)
 	}
 }
 

@@ -13,16 +13,16 @@ func (s *Store) Drop(ctx context.Context) error {
 	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
-	if s.prefix == "" {
+	if s.objects.prefix == "" {
 		return posthouse.Invalid("prefix", "is empty: what is in a whole bucket is not dropped")
 	}
-	keys, err := s.bucket.list(ctx, s.prefix, "", 0)
+	keys, err := s.objects.bucket.list(ctx, s.objects.prefix, "", 0)
 	if err != nil {
-		return s.wrap("drop the store", err)
+		return s.objects.wrap("drop the store", err)
 	}
 	for _, key := range keys {
-		if err := s.bucket.remove(ctx, key); err != nil {
-			return s.wrap("drop the store", err)
+		if err := s.objects.bucket.remove(ctx, key); err != nil {
+			return s.objects.wrap("drop the store", err)
 		}
 	}
 	return nil

@@ -16,8 +16,6 @@ import (
 // parallel is how many requests one call has on their way at most.
 const parallel = 16
 
-func (s *Store) commitKey(number uint64) string { return fmt.Sprintf("%slog/%016x", s.prefix, number) }
-
 // refresh brings the index up to what was acknowledged when it was called. Calls that come
 // while one asks share the next answer.
 func (s *Store) refresh(ctx context.Context) error {
@@ -72,7 +70,7 @@ func (s *Store) pull(ctx context.Context) error {
 		}
 		found, behind, err := s.fetchCommits(ctx, next, window)
 		if err == nil && len(found) == 0 && (partial || next == missing) {
-			err = s.corrupt(s.commitKey(next), "it is missing, and later commits are there")
+			err = s.objects.corrupt(s.objects.commitKey(next), "it is missing, and later commits are there")
 		}
 		if err == nil {
 			err = s.take(found, true)
@@ -160,7 +158,7 @@ func each(n int, fn func(i int) error) error {
 
 // readCommit reads one commit whole. errAbsent if there is none.
 func (s *Store) readCommit(ctx context.Context, number uint64) (*commit, error) {
-	o, err := s.get(ctx, "read the log", s.commitKey(number), 0, 0)
+	o, err := s.objects.get(ctx, "read the log", s.objects.commitKey(number), 0, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +175,7 @@ func (s *Store) parseCommit(number uint64, data []byte) (*commit, error) {
 		err = fmt.Errorf("it is commit %d", c.number)
 	}
 	if err != nil {
-		return nil, s.corrupt(s.commitKey(number), "%w", err)
+		return nil, s.objects.corrupt(s.objects.commitKey(number), "%w", err)
 	}
 	return c, nil
 }
@@ -193,7 +191,7 @@ func (s *Store) take(commits []*commit, logged bool) error {
 			continue // adopted meanwhile
 		}
 		if err := s.apply(c); err != nil {
-			return s.corrupt(s.commitKey(c.number), "%w", err)
+			return s.objects.corrupt(s.objects.commitKey(c.number), "%w", err)
 		}
 		own := c.id == s.awaited.id
 		if own {

@@ -28,22 +28,18 @@ type manifest struct {
 
 const manifestPrefix = "heads/"
 
-func (s *Store) manifestKey(first, last uint64) string {
-	return fmt.Sprintf("%s%s%016x-%016x", s.prefix, manifestPrefix, first, last)
-}
-
 func (m *manifest) data() []byte {
 	head := manifestHead{m.first, m.last}
 	return slices.Concat(append([][]byte{head.append(nil)}, m.commits...)...)
 }
 
 // manifests lists those that there are, by their first commits, the longest first.
-func (s *Store) manifests(ctx context.Context) (all []manifest, err error) {
-	keys, err := s.list(ctx, "list manifests", manifestPrefix, "", 0)
+func (o *objects) manifests(ctx context.Context) (all []manifest, err error) {
+	keys, err := o.list(ctx, "list manifests", manifestPrefix, "", 0)
 	for _, key := range keys {
 		var m manifest
-		name := strings.TrimPrefix(key, s.prefix+manifestPrefix)
-		if n, _ := fmt.Sscanf(name, "%016x-%016x", &m.first, &m.last); n == 2 && s.manifestKey(m.first, m.last) == key {
+		name := strings.TrimPrefix(key, o.prefix+manifestPrefix)
+		if n, _ := fmt.Sscanf(name, "%016x-%016x", &m.first, &m.last); n == 2 && o.manifestKey(m.first, m.last) == key {
 			all = append(all, m)
 		}
 	}
@@ -57,16 +53,17 @@ func (s *Store) manifests(ctx context.Context) (all []manifest, err error) {
 	return all, err
 }
 
-// read reads the manifest's commits. errAbsent; what is damaged is an error of any kind.
-func (s *Store) readManifest(ctx context.Context, m manifest) (commits []*commit, tag string, err error) {
-	o, err := s.get(ctx, "read a manifest", s.manifestKey(m.first, m.last), 0, 0)
+// readManifest reads the commits of a manifest: errAbsent if it is not there, any error if
+// it is damaged.
+func (o *objects) readManifest(ctx context.Context, m manifest) (commits []*commit, tag string, err error) {
+	got, err := o.get(ctx, "read a manifest", o.manifestKey(m.first, m.last), 0, 0)
 	if err != nil {
 		return nil, "", err
 	}
 	damaged := func(err error) ([]*commit, string, error) {
-		return nil, o.tag, s.corrupt(s.manifestKey(m.first, m.last), "%w", err)
+		return nil, got.tag, o.corrupt(o.manifestKey(m.first, m.last), "%w", err)
 	}
-	f, err := framelog.Parse(o.data, true)
+	f, err := framelog.Parse(got.data, true)
 	var head manifestHead
 	if err == nil {
 		err = head.read(f.Head)
@@ -77,7 +74,7 @@ func (s *Store) readManifest(ctx context.Context, m manifest) (commits []*commit
 	if err != nil {
 		return damaged(err)
 	}
-	rest := o.data[f.Size():]
+	rest := got.data[f.Size():]
 	for n := m.first; n <= m.last; n++ {
 		var c *commit
 		if c, rest, err = readCommit(rest, true); err == nil && c.number != n {
@@ -91,13 +88,13 @@ func (s *Store) readManifest(ctx context.Context, m manifest) (commits []*commit
 	if len(rest) > 0 {
 		return damaged(errors.New("it has more commits than it says"))
 	}
-	return commits, o.tag, nil
+	return commits, got.tag, nil
 }
 
 // load brings the index up from the manifests and the commits behind them.
 func (s *Store) load(ctx context.Context) error {
 	for range 8 {
-		all, err := s.manifests(ctx)
+		all, err := s.objects.manifests(ctx)
 		if err != nil {
 			return err
 		}
@@ -148,7 +145,7 @@ func (s *Store) loadManifests(ctx context.Context, all []manifest) (again bool, 
 		read := make([][]*commit, len(some))
 		errs := make([]error, len(some))
 		_ = each(len(some), func(i int) error {
-			read[i], _, errs[i] = s.readManifest(ctx, some[i])
+			read[i], _, errs[i] = s.objects.readManifest(ctx, some[i])
 			return nil
 		})
 		for i, err := range errs {
@@ -156,7 +153,7 @@ func (s *Store) loadManifests(ctx context.Context, all []manifest) (again bool, 
 			case errors.Is(err, errAbsent):
 				return true, nil
 			case isCorrupt(err): // the commits have what it had
-				s.opts.Logger.Warn("posthouse: a manifest is damaged; reading its commits one by one", "store", s.where, "err", err)
+				s.opts.Logger.Warn("posthouse: a manifest is damaged; reading its commits one by one", "store", s.objects.where, "err", err)
 				return false, s.discard(ctx, some[i])
 			case err != nil:
 				return false, err
@@ -174,20 +171,20 @@ func (s *Store) discard(ctx context.Context, m manifest) error {
 	if s.opts.ReadOnly {
 		return nil
 	}
-	return s.remove(ctx, "remove a manifest", s.manifestKey(m.first, m.last))
+	return s.objects.remove(ctx, "remove a manifest", s.objects.manifestKey(m.first, m.last))
 }
 
 // findHole looks whether commits follow one that is missing.
 func (s *Store) findHole(ctx context.Context) error {
-	later, err := s.list(ctx, "list the log", "log/", s.commitKey(s.newest()), 1)
+	later, err := s.objects.list(ctx, "list the log", "log/", s.objects.commitKey(s.newest()), 1)
 	if err != nil || len(later) == 0 {
 		return err
 	}
 	if err := s.pull(ctx); err != nil {
 		return err
 	}
-	if at := s.newest(); later[0] > s.commitKey(at) {
-		return s.fail(s.corrupt(s.commitKey(at+1), "it is missing, and later commits are there"))
+	if at := s.newest(); later[0] > s.objects.commitKey(at) {
+		return s.fail(s.objects.corrupt(s.objects.commitKey(at+1), "it is missing, and later commits are there"))
 	}
 	return nil
 }
@@ -211,7 +208,7 @@ func (s *Store) writeManifests(ctx context.Context) {
 			err = s.merge(ctx, m.last-span+1, m.last)
 		}
 		if err != nil {
-			s.opts.Logger.Warn("posthouse: cannot write a manifest", "store", s.where, "err", err)
+			s.opts.Logger.Warn("posthouse: cannot write a manifest", "store", s.objects.where, "err", err)
 		}
 	}
 }
@@ -219,7 +216,7 @@ func (s *Store) writeManifests(ctx context.Context) {
 // writeManifest writes one that was made when there had been so many removals. If there
 // are more, what they removed is taken out of it.
 func (s *Store) writeManifest(ctx context.Context, m manifest, removals int) error {
-	_, err := s.put(ctx, "write a manifest", s.manifestKey(m.first, m.last), m.data(), "")
+	_, err := s.objects.put(ctx, "write a manifest", s.objects.manifestKey(m.first, m.last), m.data(), "")
 	if err != nil && !errors.Is(err, errTaken) {
 		return err
 	}
@@ -240,7 +237,7 @@ func (s *Store) merge(ctx context.Context, first, last uint64) error {
 	s.index.RLock()
 	removals := s.removals
 	s.index.RUnlock()
-	all, err := s.manifests(ctx)
+	all, err := s.objects.manifests(ctx)
 	if err != nil {
 		return err
 	}
@@ -252,7 +249,7 @@ func (s *Store) merge(ctx context.Context, first, last uint64) error {
 		if i < 0 {
 			return nil // one is missing
 		}
-		commits, _, err := s.readManifest(ctx, all[i])
+		commits, _, err := s.objects.readManifest(ctx, all[i])
 		if err != nil {
 			return err
 		}
@@ -271,7 +268,7 @@ func (s *Store) merge(ctx context.Context, first, last uint64) error {
 		return err
 	}
 	for _, m := range parts {
-		if err := s.remove(ctx, "remove a manifest", s.manifestKey(m.first, m.last)); err != nil {
+		if err := s.objects.remove(ctx, "remove a manifest", s.objects.manifestKey(m.first, m.last)); err != nil {
 			return err
 		}
 	}

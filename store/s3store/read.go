@@ -33,10 +33,10 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 			page, more, err = s.index.Entries(ctx, thread, &r, fits)
 		}
 		if err != nil {
-			return nil, false, s.wrap("read", err)
+			return nil, false, s.objects.wrap("read", err)
 		}
 		full, err := s.fetch(ctx, page, r.Headers, true)
-		return full, more, away.Read(s.wrap(fmt.Sprintf("read thread %q", thread), err))
+		return full, more, away.Read(s.objects.wrap(fmt.Sprintf("read thread %q", thread), err))
 	}
 	return memindex.Pages(r.Limit, next, func(e *posthouse.Entry) *posthouse.Entry { return e })
 }
@@ -112,7 +112,7 @@ func (s *Store) fetch(ctx context.Context, page []*entry, headers, cached bool) 
 // they are not there, all of it, since another process may have written it anew.
 func (s *Store) fetchCommit(ctx context.Context, some []*entry, headers, cached bool) ([]*posthouse.Entry, error) {
 	number := some[0].Commit / perCommit
-	key, list := s.commitKey(number), s.want(some)
+	key, list := s.objects.commitKey(number), s.want(some)
 	from, to := int64(-1), int64(0)
 	for i := range list {
 		if w := &list[i]; !w.isOut {
@@ -130,7 +130,7 @@ func (s *Store) fetchCommit(ctx context.Context, some []*entry, headers, cached 
 			return full, nil
 		}
 	}
-	o, err := s.get(ctx, "read the log", key, from, to-from)
+	o, err := s.objects.get(ctx, "read the log", key, from, to-from)
 	if err == nil {
 		if !headers {
 			s.cache.put(number, span{from, o.data})
@@ -146,8 +146,8 @@ func (s *Store) fetchCommit(ctx context.Context, some []*entry, headers, cached 
 	if err := s.refresh(ctx); err != nil { // a removal that the object reflects is known then
 		return nil, err
 	}
-	if o, err = s.get(ctx, "read the log", key, 0, 0); errors.Is(err, errAbsent) {
-		err = s.corrupt(key, "it is missing")
+	if o, err = s.objects.get(ctx, "read the log", key, 0, 0); errors.Is(err, errAbsent) {
+		err = s.objects.corrupt(key, "it is missing")
 	}
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (s *Store) fetchCommit(ctx context.Context, some []*entry, headers, cached 
 	full, err := decode(s.want(some), o.data, 0, headers)
 	if err != nil {
 		s.cache.drop(number)
-		return nil, s.corrupt(key, "%w", err)
+		return nil, s.objects.corrupt(key, "%w", err)
 	}
 	return full, nil
 }
@@ -204,7 +204,7 @@ func decode(list []wanted, data []byte, from int64, headers bool) (full []*posth
 // Find implements [posthouse.Store].
 func (s *Store) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
 	ref, err := s.index.Find(ctx, id)
-	return ref, s.wrap("find an id", err)
+	return ref, s.objects.wrap("find an id", err)
 }
 
 // List implements [posthouse.Store].
@@ -232,12 +232,12 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 				return
 			}
 		}
-		all, err := s.manifests(ctx)
+		all, err := s.objects.manifests(ctx)
 		if err != nil && !yield(err) {
 			return
 		}
 		for _, m := range all {
-			if _, _, err := s.readManifest(ctx, m); err != nil && !errors.Is(err, errAbsent) && !yield(err) {
+			if _, _, err := s.objects.readManifest(ctx, m); err != nil && !errors.Is(err, errAbsent) && !yield(err) {
 				return
 			}
 		}
@@ -248,7 +248,7 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 func (s *Store) one(ctx context.Context, e *entry, cached bool) (*posthouse.Entry, error) {
 	full, err := s.fetch(ctx, []*entry{e}, false, cached)
 	if err != nil || len(full) == 0 {
-		return nil, s.wrap(fmt.Sprintf("read thread %q", e.Thread), err)
+		return nil, s.objects.wrap(fmt.Sprintf("read thread %q", e.Thread), err)
 	}
 	return full[0], nil
 }

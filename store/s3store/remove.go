@@ -23,7 +23,7 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 		return done, err
 	}
 	if r.All {
-		if err := s.removeSlots(ctx, r.Thread); err != nil {
+		if err := s.slots.removeAll(ctx, r.Thread); err != nil {
 			return done, err
 		}
 	}
@@ -152,7 +152,7 @@ func (s *Store) purge(ctx context.Context, thread string, numbers []uint64) (don
 	}); err != nil {
 		return done, err
 	}
-	all, err := s.manifests(ctx)
+	all, err := s.objects.manifests(ctx)
 	if err != nil {
 		return done, err
 	}
@@ -182,11 +182,11 @@ func (s *Store) purge(ctx context.Context, thread string, numbers []uint64) (don
 
 // purgeCommit writes one commit's object anew.
 func (s *Store) purgeCommit(ctx context.Context, thread string, number uint64) (done posthouse.Removed, err error) {
-	key := s.commitKey(number)
+	key := s.objects.commitKey(number)
 	for {
-		o, err := s.get(ctx, "remove from the log", key, 0, 0)
+		o, err := s.objects.get(ctx, "remove from the log", key, 0, 0)
 		if errors.Is(err, errAbsent) {
-			err = s.corrupt(key, "it is missing")
+			err = s.objects.corrupt(key, "it is missing")
 		}
 		if err != nil {
 			return done, err
@@ -205,7 +205,7 @@ func (s *Store) purgeCommit(ctx context.Context, thread string, number uint64) (
 		if data == nil {
 			return done, nil
 		}
-		if _, err = s.put(ctx, "remove from the log", key, data, o.tag); err == nil {
+		if _, err = s.objects.put(ctx, "remove from the log", key, data, o.tag); err == nil {
 			fresh, err := s.parseCommit(number, data)
 			if err == nil {
 				s.move(fresh, data)
@@ -233,7 +233,7 @@ func (s *Store) strip(c *commit, thread string, bare bool) (out []byte, done pos
 		}
 		var e framelog.Entry
 		if err := e.Read(p.Head); err != nil {
-			return nil, done, s.corrupt(s.commitKey(c.number), "%w", err)
+			return nil, done, s.objects.corrupt(s.objects.commitKey(c.number), "%w", err)
 		}
 		have := s.index.Entry(e.Entry.Thread, e.Entry.Seq)
 		gone := have == nil || have.Commit != e.Commit
@@ -265,7 +265,7 @@ func (s *Store) strip(c *commit, thread string, bare bool) (out []byte, done pos
 				err = e.Fill(f.Body)
 			}
 			if err != nil {
-				return nil, done, s.corrupt(s.commitKey(c.number), "%w", err)
+				return nil, done, s.objects.corrupt(s.objects.commitKey(c.number), "%w", err)
 			}
 			for i := range e.Entry.Bodies {
 				if s.gone[e.Commit].Has(i) {
@@ -333,7 +333,7 @@ func (s *Store) move(c *commit, data []byte) {
 // removals afterwards.
 func (s *Store) purgeManifest(ctx context.Context, m manifest, numbers []uint64) error {
 	for {
-		commits, tag, err := s.readManifest(ctx, m)
+		commits, tag, err := s.objects.readManifest(ctx, m)
 		if errors.Is(err, errAbsent) {
 			return nil
 		}
@@ -360,7 +360,7 @@ func (s *Store) purgeManifest(ctx context.Context, m manifest, numbers []uint64)
 		if !changed {
 			return nil
 		}
-		if _, err = s.put(ctx, "remove from a manifest", s.manifestKey(m.first, m.last), m.data(), tag); !errors.Is(err, errTaken) {
+		if _, err = s.objects.put(ctx, "remove from a manifest", s.objects.manifestKey(m.first, m.last), m.data(), tag); !errors.Is(err, errTaken) {
 			return err
 		}
 	}

@@ -20,13 +20,19 @@ import (
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
 
-// slotKey is where a slot is: an object of its own, which is written on the condition that
+// slots are those of all threads, each an object.
+type slots struct{ objects *objects }
+
+// key is where a slot is: an object of its own, which is written on the condition that
 // it is as it was read. A name is in hexadecimal, a long one hashed.
-func (s *Store) slotKey(key posthouse.SlotKey) string {
-	return s.slotDir(key.Thread) + slotName(key.Step)
+func (s *slots) key(key posthouse.SlotKey) string {
+	return s.dir(key.Thread) + slotName(key.Step)
 }
 
-func (s *Store) slotDir(thread string) string { return s.prefix + "slots/" + slotName(thread) + "/" }
+// dir is where the slots of a thread are.
+func (s *slots) dir(thread string) string {
+	return s.objects.prefix + "slots/" + slotName(thread) + "/"
+}
 
 func slotName(name string) string {
 	if len(name) > 150 {
@@ -57,14 +63,14 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 		if err := s.lifecycle.Writable(ctx); err != nil {
 			return posthouse.Slot{}, err
 		}
-		return s.writeSlot(context.WithoutCancel(ctx), doing, key, op)
+		return s.slots.write(context.WithoutCancel(ctx), doing, key, op)
 	}
-	have, err := s.readSlot(ctx, doing, s.slotKey(key))
+	have, err := s.slots.read(ctx, doing, s.slots.key(key))
 	if err == nil && !have.There {
 		err = posthouse.NotFound(fmt.Sprintf("slot %q of thread", key.Step), key.Thread)
 	}
 	if err == nil && have.Key != key {
-		err = s.corrupt(s.slotKey(key), "it is another slot")
+		err = s.objects.corrupt(s.slots.key(key), "it is another slot")
 	}
 	if err != nil {
 		return posthouse.Slot{}, away.Read(err)
@@ -72,9 +78,9 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	return have.content(), nil
 }
 
-// readSlot reads the slot at a key, an empty one if there is none.
-func (s *Store) readSlot(ctx context.Context, doing, at string) (*slot, error) {
-	o, err := s.get(ctx, doing, at, 0, 0)
+// read reads the slot at a key, an empty one if there is none.
+func (s *slots) read(ctx context.Context, doing, at string) (*slot, error) {
+	o, err := s.objects.get(ctx, doing, at, 0, 0)
 	if errors.Is(err, errAbsent) {
 		return &slot{}, nil
 	}
@@ -86,23 +92,23 @@ func (s *Store) readSlot(ctx context.Context, doing, at string) (*slot, error) {
 	if err == nil {
 		err = have.Read(f.Head)
 	}
-	if err == nil && (f.Size() != int64(len(o.data)) || s.slotKey(have.Key) != at) {
+	if err == nil && (f.Size() != int64(len(o.data)) || s.key(have.Key) != at) {
 		err = errors.New("it is another slot, or has more than one")
 	}
 	if err != nil {
-		return nil, s.corrupt(at, "%w", err)
+		return nil, s.objects.corrupt(at, "%w", err)
 	}
 	have.value = f.Body
 	return have, nil
 }
 
-// writeSlot writes what follows from what is there, until nobody comes in between.
-func (s *Store) writeSlot(ctx context.Context, doing string, key posthouse.SlotKey, op posthouse.SlotOp) (none posthouse.Slot, err error) {
-	at := s.slotKey(key)
-	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+// write writes what follows from what is there, until nobody comes in between.
+func (s *slots) write(ctx context.Context, doing string, key posthouse.SlotKey, op posthouse.SlotOp) (none posthouse.Slot, err error) {
+	at := s.key(key)
+	within, cancel := context.WithTimeout(ctx, s.objects.timeout)
 	defer cancel()
 	for wait := newRetries(); ; {
-		have, err := s.readSlot(ctx, doing, at)
+		have, err := s.read(ctx, doing, at)
 		if err != nil {
 			return none, err
 		}
@@ -117,36 +123,36 @@ func (s *Store) writeSlot(ctx context.Context, doing string, key posthouse.SlotK
 		if have.tag == "" && !next.There && next.Fence == 0 {
 			return none, nil // nothing to remember
 		}
-		done, lost, err := s.swapSlot(ctx, doing, at, have, next)
+		done, lost, err := s.swap(ctx, doing, at, have, next)
 		switch {
 		case done:
 			return next.content(), nil
 		case err != nil:
 			return none, err
 		case lost:
-			return none, s.unsure(errors.New("an answer was lost, and the slot has changed since"))
+			return none, s.objects.unsure(errors.New("an answer was lost, and the slot has changed since"))
 		case !wait.Next(within):
-			return none, s.unsure(within.Err())
+			return none, s.objects.unsure(within.Err())
 		}
 	}
 }
 
-// swapSlot writes next in the place of have. If it did not, lost says that it may have, and
+// swap writes next in the place of have. If it did not, lost says that it may have, and
 // that the slot has changed since.
-func (s *Store) swapSlot(ctx context.Context, doing, at string, have, next *slot) (done, lost bool, err error) {
+func (s *slots) swap(ctx context.Context, doing, at string, have, next *slot) (done, lost bool, err error) {
 	data := next.Append(nil, next.value)
 	tries := 0
-	err = s.settle(ctx, doing, func(ctx context.Context) error {
+	err = s.objects.settle(ctx, doing, func(ctx context.Context) error {
 		tries++
-		_, err := s.bucket.put(ctx, at, data, have.tag)
+		_, err := s.objects.bucket.put(ctx, at, data, have.tag)
 		return err
 	})
 	if !errors.Is(err, errTaken) {
 		return err == nil, false, err
 	}
-	now, err := s.readSlot(ctx, doing, at) // perhaps an attempt of ours did it
+	now, err := s.read(ctx, doing, at) // perhaps an attempt of ours did it
 	if err != nil {
-		return false, false, s.unsure(err)
+		return false, false, s.objects.unsure(err)
 	}
 	return now.Commit == next.Commit, tries > 1, nil
 }
@@ -158,21 +164,21 @@ func number() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// removeSlots deletes the slots of a thread.
-func (s *Store) removeSlots(ctx context.Context, thread string) error {
-	keys, err := s.list(ctx, "list slots", strings.TrimPrefix(s.slotDir(thread), s.prefix), "", 0)
+// removeAll deletes the slots of a thread.
+func (s *slots) removeAll(ctx context.Context, thread string) error {
+	keys, err := s.objects.list(ctx, "list slots", strings.TrimPrefix(s.dir(thread), s.objects.prefix), "", 0)
 	if err != nil {
 		return err
 	}
-	return each(len(keys), func(i int) error { return s.remove(ctx, "remove a slot", keys[i]) })
+	return each(len(keys), func(i int) error { return s.objects.remove(ctx, "remove a slot", keys[i]) })
 }
 
 // Slots implements [posthouse.SlotLister].
 func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.SlotItem, error] {
 	return away.Reads(func(yield func(*posthouse.SlotItem, error) bool) {
-		items, err := s.slotsOf(ctx, thread)
+		items, err := s.slots.keys(ctx, thread)
 		for _, item := range items {
-			have, err := s.readSlot(ctx, "read slots", s.slotKey(item))
+			have, err := s.slots.read(ctx, "read slots", s.slots.key(item))
 			if err == nil && !have.There {
 				continue
 			}
@@ -190,20 +196,20 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 	})
 }
 
-// slotsOf returns the keys of slots, sorted.
-func (s *Store) slotsOf(ctx context.Context, thread string) (found []posthouse.SlotKey, err error) {
+// keys returns the keys of slots, sorted.
+func (s *slots) keys(ctx context.Context, thread string) (found []posthouse.SlotKey, err error) {
 	prefix := "slots/"
 	if thread != "" {
-		prefix = strings.TrimPrefix(s.slotDir(thread), s.prefix)
+		prefix = strings.TrimPrefix(s.dir(thread), s.objects.prefix)
 	}
-	keys, err := s.list(ctx, "list slots", prefix, "", 0)
+	keys, err := s.objects.list(ctx, "list slots", prefix, "", 0)
 	for _, at := range keys {
-		names := strings.Split(strings.TrimPrefix(at, s.prefix), "/")
+		names := strings.Split(strings.TrimPrefix(at, s.objects.prefix), "/")
 		name, nerr := hex.DecodeString(names[1])
 		step, serr := hex.DecodeString(names[len(names)-1])
 		key := posthouse.SlotKey{Thread: string(name), Step: string(step)}
 		if nerr != nil || serr != nil { // a hashed name
-			have, err := s.readSlot(ctx, "read slots", at)
+			have, err := s.read(ctx, "read slots", at)
 			if err != nil {
 				return found, err
 			}

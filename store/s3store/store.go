@@ -22,11 +22,10 @@ import (
 // [posthouse.Store] it is a Watcher, Checker, SlotLister and BulkAppender. Any number of
 // Stores, in any number of processes, may use the same prefix.
 type Store struct {
-	opts   Options
-	where  string // for messages
-	prefix string
-	bucket bucket
-	life   string // in cursors: commits of another store start at 1 again
+	opts    Options
+	objects objects
+	slots   slots
+	life    string // in cursors: commits of another store start at 1 again
 
 	index   *memindex.Index[place]
 	state   // guarded by the index's lock
@@ -89,12 +88,14 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, where: t.String(), prefix: t.prefix, index: memindex.New[place]()}
-	s.lifecycle = lifecycle.State{Store: "the store " + s.where, ReadOnly: opts.ReadOnly, Writer: "a process"}
+	s := &Store{opts: opts, index: memindex.New[place]()}
+	s.objects = objects{prefix: t.prefix, where: t.String(), timeout: opts.Timeout, logger: opts.Logger, lifecycle: &s.lifecycle}
+	s.slots = slots{&s.objects}
+	s.lifecycle = lifecycle.State{Store: "the store " + s.objects.where, ReadOnly: opts.ReadOnly, Writer: "a process"}
 	s.state = state{
 		gone: map[uint64]bodies.Gone{}, dirty: map[string]map[uint64]bool{}, partial: map[string]bool{},
 	}
-	if s.bucket, err = opts.connect(t); err != nil {
+	if s.objects.bucket, err = opts.connect(t); err != nil {
 		return nil, posthouse.Invalid("store", "%v", err)
 	}
 	s.pulls = groupcommit.New(1<<20, func(struct{}) int { return 1 }, s.pullGroup)
@@ -105,8 +106,8 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		err = s.load(ctx)
 	}
 	if err != nil {
-		s.bucket.close()
-		return nil, away.Read(s.wrap("open the store", err))
+		s.objects.bucket.close()
+		return nil, away.Read(s.objects.wrap("open the store", err))
 	}
 	s.index.Refresh = func(ctx context.Context) error { return away.Read(s.refresh(ctx)) }
 	return s, nil
@@ -124,17 +125,17 @@ type identity struct {
 // identify makes the store or finds it, and proves the service's conditions by writes of
 // the same bytes, which it must refuse.
 func (s *Store) identify(ctx context.Context) error {
-	key := s.prefix + "posthouse.json"
-	have, err := s.get(ctx, "open the store", key, 0, 0)
+	key := s.objects.prefix + "posthouse.json"
+	have, err := s.objects.get(ctx, "open the store", key, 0, 0)
 	if errors.Is(err, errAbsent) {
 		if s.opts.ReadOnly {
-			return posthouse.NotFound("store at", s.where)
+			return posthouse.NotFound("store at", s.objects.where)
 		}
 		var life [8]byte
 		_, _ = rand.Read(life[:]) // never fails: crypto/rand aborts the program instead
 		text, _ := json.Marshal(identity{format, hex.EncodeToString(life[:])})
-		if _, err = s.put(ctx, "create the store", key, text, ""); err == nil || errors.Is(err, errTaken) {
-			have, err = s.get(ctx, "open the store", key, 0, 0)
+		if _, err = s.objects.put(ctx, "create the store", key, text, ""); err == nil || errors.Is(err, errTaken) {
+			have, err = s.objects.get(ctx, "open the store", key, 0, 0)
 		}
 	}
 	if err != nil {
@@ -142,11 +143,11 @@ func (s *Store) identify(ctx context.Context) error {
 	}
 	var id identity
 	if err := json.Unmarshal(have.data, &id); err != nil || id.Format < 1 || id.Life == "" {
-		return s.corrupt(key, "it does not say the store's format")
+		return s.objects.corrupt(key, "it does not say the store's format")
 	}
 	if id.Format > format {
 		return &posthouse.Error{
-			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the store %s has format %d; this program knows formats up to %d", s.where, id.Format, format),
+			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the store %s has format %d; this program knows formats up to %d", s.objects.where, id.Format, format),
 			Hint: "use that version or a newer one; nothing was changed",
 		}
 	}
@@ -160,19 +161,19 @@ func (s *Store) identify(ctx context.Context) error {
 // prove refuses a service that does not heed conditions, and a bucket that keeps versions.
 func (s *Store) prove(ctx context.Context, key string, have object) error {
 	for condition, tag := range map[string]string{"If-None-Match": "", "If-Match": "0123456789abcdef0123456789abcdef"} {
-		if _, err := s.put(ctx, "open the store", key, have.data, tag); !errors.Is(err, errTaken) {
+		if _, err := s.objects.put(ctx, "open the store", key, have.data, tag); !errors.Is(err, errTaken) {
 			if err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
 				return err
 			}
 			return &posthouse.Error{
-				Code: posthouse.CodeUnsupported, Message: fmt.Sprintf("the service of %s does not heed the condition %s of a write", s.where, condition), Err: err,
+				Code: posthouse.CodeUnsupported, Message: fmt.Sprintf("the service of %s does not heed the condition %s of a write", s.objects.where, condition), Err: err,
 				Hint: "use a service that has conditional writes: without them two processes overwrite each other's commits",
 			}
 		}
 	}
-	if !s.opts.AllowVersions && (have.version != "" && have.version != "null" || s.bucket.versions(ctx)) {
+	if !s.opts.AllowVersions && (have.version != "" && have.version != "null" || s.objects.bucket.versions(ctx)) {
 		return &posthouse.Error{
-			Code: posthouse.CodeUnsupported, Message: "the bucket of " + s.where + " keeps old versions, so what is removed stays",
+			Code: posthouse.CodeUnsupported, Message: "the bucket of " + s.objects.where + " keeps old versions, so what is removed stays",
 			Hint: "use a bucket without versions, or set Options.AllowVersions and a rule that ends old versions",
 		}
 	}
@@ -190,37 +191,6 @@ func (s *Store) Close() error {
 	defer s.purging.Unlock()
 	s.index.Close()
 	s.asking.Wait()
-	s.bucket.close()
+	s.objects.bucket.close()
 	return nil
-}
-
-// get reads an object, or a part of it.
-func (s *Store) get(ctx context.Context, doing, key string, from, n int64) (o object, err error) {
-	err = s.settle(ctx, doing, func(ctx context.Context) error {
-		o, err = s.bucket.get(ctx, key, from, n)
-		return err
-	})
-	return o, err
-}
-
-// put writes an object that any attempt may have written: of the same bytes each time.
-// errTaken may be of an earlier attempt.
-func (s *Store) put(ctx context.Context, doing, key string, data []byte, tag string) (o object, err error) {
-	err = s.settle(ctx, doing, func(ctx context.Context) error {
-		o, err = s.bucket.put(ctx, key, data, tag)
-		return err
-	})
-	return o, err
-}
-
-func (s *Store) remove(ctx context.Context, doing, key string) error {
-	return s.settle(ctx, doing, func(ctx context.Context) error { return s.bucket.remove(ctx, key) })
-}
-
-func (s *Store) list(ctx context.Context, doing, prefix, after string, n int) (keys []string, err error) {
-	err = s.settle(ctx, doing, func(ctx context.Context) error {
-		keys, err = s.bucket.list(ctx, s.prefix+prefix, after, n)
-		return err
-	})
-	return keys, err
 }
