@@ -153,7 +153,7 @@ func (s *Store) rollback(cause error) error {
 // forget drops what a transaction that was rolled back may have left in memory.
 func (s *Store) forget() {
 	s.writer.forget()
-	s.packs.clear()
+	s.packs.cache.clear()
 }
 
 // failAll gives err to every call, also to calls refused before: the reason may be gone

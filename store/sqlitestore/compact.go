@@ -76,7 +76,7 @@ func (s *Store) compactThread(ctx context.Context, thread int64, done *posthouse
 		}
 		bodies := 0
 		if err := s.submit(ctx, "compact", request{do: func(w *writer) (err error) {
-			bodies, err = s.compactBlock(w, thread, seq)
+			bodies, err = s.packs.compact(w, thread, seq)
 			return err
 		}}); err != nil {
 			return err
@@ -89,14 +89,14 @@ func (s *Store) compactThread(ctx context.Context, thread int64, done *posthouse
 // minSaving is how many bytes packing a block must save to be worth a rewrite.
 const minSaving = 64
 
-// compactBlock packs one block, if that saves enough, and returns how many bodies it
+// compact packs one block, if that saves enough, and returns how many bodies it
 // rewrote.
-func (s *Store) compactBlock(w *writer, thread int64, seq uint64) (bodies int, err error) {
-	rows, err := s.block(w, thread, seq)
+func (all *packs) compact(w *writer, thread int64, seq uint64) (bodies int, err error) {
+	rows, err := all.block(w, thread, seq)
 	if err != nil {
 		return 0, err
 	}
-	p, err := s.plan(w, rows)
+	p, err := all.plan(w, rows)
 	if err != nil || p.before-p.after < minSaving {
 		return 0, err
 	}
@@ -104,5 +104,5 @@ func (s *Store) compactBlock(w *writer, thread int64, seq uint64) (bodies int, e
 	for _, n := range p.packs {
 		bodies += len(n.rows)
 	}
-	return bodies, s.repack(w, p)
+	return bodies, all.repack(w, p)
 }

@@ -7,6 +7,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/delta"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
@@ -19,6 +20,13 @@ const (
 	maxPackBytes = 1 << 20 // unpacked; a larger body has a pack of its own
 	maxRemember  = 16 << 20
 )
+
+// packs are those of all threads. They are written by who writes the entries in them, in
+// the same transaction.
+type packs struct {
+	packer delta.Packer
+	cache  packCache
+}
 
 // A packCache keeps the packs that were unpacked last.
 type packCache struct {
@@ -67,22 +75,22 @@ func weight(items [][]byte) (n int) {
 }
 
 // unpack replaces a reference to a pack by a copy of the bytes.
-func (s *Store) unpack(c *db.Conn, b *layout.Stored) error {
+func (all *packs) unpack(c *db.Conn, b *layout.Stored) error {
 	if b.Pack == 0 {
 		return nil
 	}
 	id, i := b.Pack>>8, int(b.Pack&0xff)
-	items, ok := s.packs.get(id)
+	items, ok := all.cache.get(id)
 	if !ok {
 		var data []byte
 		if _, err := c.Row(qPack, func(stmt *sqlite.Stmt) { data = db.Bytes(stmt, 0) }, id); err != nil {
 			return err
 		}
 		var err error
-		if items, err = s.packer.Unpack(data); err != nil {
+		if items, err = all.packer.Unpack(data); err != nil {
 			return posthouse.Corrupt("pack %d: %v", id, err)
 		}
-		s.packs.put(id, items)
+		all.cache.put(id, items)
 	}
 	if i >= len(items) {
 		return posthouse.Corrupt("pack %d has %d items; an entry refers to item %d", id, len(items), i)
@@ -113,7 +121,7 @@ func (r *row) sealed() bool {
 }
 
 // block reads the entries in the block of a sequence number.
-func (s *Store) block(w *writer, thread int64, seq uint64) (rows []*row, err error) {
+func (all *packs) block(w *writer, thread int64, seq uint64) (rows []*row, err error) {
 	start := seq / blockSize * blockSize
 	for stmt, err := range w.Rows(qBlock, thread, start, start+blockSize-1) {
 		if err != nil {
@@ -127,7 +135,7 @@ func (s *Store) block(w *writer, thread int64, seq uint64) (rows []*row, err err
 		rows = append(rows, &row{id: stmt.ColumnInt64(layout.ColID), e: e, was: b, body: b})
 	}
 	for _, r := range rows {
-		if err := s.unpack(w.Conn, &r.body); err != nil {
+		if err := all.unpack(w.Conn, &r.body); err != nil {
 			return nil, err
 		}
 	}
@@ -149,7 +157,7 @@ type newPack struct {
 }
 
 // plan compresses a block's bodies. It writes nothing.
-func (s *Store) plan(w *writer, rows []*row) (*repacking, error) {
+func (all *packs) plan(w *writer, rows []*row) (*repacking, error) {
 	p := &repacking{rows: rows, old: map[int64]bool{}}
 	size := 0
 	for _, r := range rows {
@@ -178,7 +186,7 @@ func (s *Store) plan(w *writer, rows []*row) (*repacking, error) {
 			items[j] = r.body.Body
 		}
 		var err error
-		if p.packs[i].data, err = s.packer.Pack(items); err != nil {
+		if p.packs[i].data, err = all.packer.Pack(items); err != nil {
 			return nil, err
 		}
 		p.after += len(p.packs[i].data)
@@ -193,7 +201,8 @@ func (s *Store) plan(w *writer, rows []*row) (*repacking, error) {
 	return p, nil
 }
 
-func (s *Store) repack(w *writer, p *repacking) error {
+// repack carries out the plan.
+func (all *packs) repack(w *writer, p *repacking) error {
 	for _, n := range p.packs {
 		id, err := w.addPack(n.data)
 		if err != nil {
@@ -213,7 +222,7 @@ func (s *Store) repack(w *writer, p *repacking) error {
 		}
 	}
 	for id := range p.old {
-		if err := s.dropPack(w, id); err != nil {
+		if err := all.drop(w, id); err != nil {
 			return err
 		}
 	}
@@ -237,8 +246,8 @@ func packSize(c *db.Conn, id int64) (n int, err error) {
 	return n, err
 }
 
-// dropPack deletes a pack. It makes sure that the id is never used again.
-func (s *Store) dropPack(w *writer, id int64) error {
+// drop deletes a pack. It makes sure that the id is never used again.
+func (all *packs) drop(w *writer, id int64) error {
 	last, err := layout.LastPack(w.Conn)
 	if err == nil && last == id {
 		err = layout.SetNumber(w.Conn, layout.NumberPacks, last)
@@ -246,6 +255,6 @@ func (s *Store) dropPack(w *writer, id int64) error {
 	if err != nil {
 		return err
 	}
-	s.packs.drop(id)
+	all.cache.drop(id)
 	return w.Run(qDropPack, id)
 }

@@ -79,7 +79,7 @@ func (s *Store) readRow(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.E
 	n := len(e.Header)
 	if !headers {
 		b := layout.ScanBody(stmt)
-		if err := s.unpack(c, &b); err != nil {
+		if err := s.packs.unpack(c, &b); err != nil {
 			return nil, err
 		}
 		if err := b.Split(e); err != nil {

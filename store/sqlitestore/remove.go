@@ -78,12 +78,12 @@ func (s *Store) removeEntries(w *writer, t *thread, name string, from, below uin
 	}
 	// The packs of a block that was cut in two have bytes of both sides.
 	for _, cut := range []uint64{from, below} {
-		if err := s.repackWithout(w, t, cut, packs); err != nil {
+		if err := s.packs.repackWithout(w, t, cut, packs); err != nil {
 			return done, err
 		}
 	}
 	for id := range packs {
-		if err := s.dropPack(w, id); err != nil {
+		if err := s.packs.drop(w, id); err != nil {
 			return done, err
 		}
 	}
@@ -93,18 +93,18 @@ func (s *Store) removeEntries(w *writer, t *thread, name string, from, below uin
 
 // repackWithout writes the packs of a block again if removed entries were in them. It
 // drops the old packs.
-func (s *Store) repackWithout(w *writer, t *thread, seq uint64, packs map[int64]bool) error {
-	rows, err := s.block(w, t.id, seq)
+func (all *packs) repackWithout(w *writer, t *thread, seq uint64, packs map[int64]bool) error {
+	rows, err := all.block(w, t.id, seq)
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
 		if r.was.Pack != 0 && packs[r.was.Pack>>8] {
-			p, err := s.plan(w, rows)
+			p, err := all.plan(w, rows)
 			if err != nil {
 				return err
 			}
-			return s.repack(w, p)
+			return all.repack(w, p)
 		}
 	}
 	return nil
@@ -177,15 +177,16 @@ func (s *Store) removeBodies(w *writer, t *thread, refs []posthouse.BodyRef) (do
 		}
 	}
 	for n, refs := range blocks {
-		if err := s.removeFromBlock(w, t, n*blockSize, refs, &done); err != nil {
+		if err := s.packs.removeFrom(w, t, n*blockSize, refs, &done); err != nil {
 			return done, err
 		}
 	}
 	return done, nil
 }
 
-func (s *Store) removeFromBlock(w *writer, t *thread, seq uint64, refs []posthouse.BodyRef, done *posthouse.Removed) error {
-	rows, err := s.block(w, t.id, seq)
+// removeFrom removes bodies from the block of a sequence number, and counts them.
+func (all *packs) removeFrom(w *writer, t *thread, seq uint64, refs []posthouse.BodyRef, done *posthouse.Removed) error {
+	rows, err := all.block(w, t.id, seq)
 	if err != nil {
 		return err
 	}
@@ -197,11 +198,11 @@ func (s *Store) removeFromBlock(w *writer, t *thread, seq uint64, refs []posthou
 		packed = packed || r.gone && r.was.Pack != 0
 	}
 	if packed {
-		p, err := s.plan(w, rows)
+		p, err := all.plan(w, rows)
 		if err != nil {
 			return err
 		}
-		return s.repack(w, p)
+		return all.repack(w, p)
 	}
 	for _, r := range rows {
 		if r.gone {

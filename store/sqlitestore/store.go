@@ -11,7 +11,6 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/delta"
 	"github.com/posthouse/posthouse/internal/durable"
 	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/internal/sqlschema"
@@ -30,8 +29,7 @@ type Store struct {
 	runs posthouse.Runs
 
 	readers *db.Pool
-	packs   packCache
-	packer  delta.Packer
+	packs   packs
 	news    wake.News
 
 	queue   *groupcommit.Queue[request]
