@@ -30,7 +30,7 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 		return err
 	}
 	if len(bs) == 0 {
-		return s.writable(ctx)
+		return s.streams.writable(ctx)
 	}
 	if len(bs) > posthouse.MaxBulk {
 		return posthouse.TooMany("batches", len(bs), posthouse.MaxBulk, "append fewer at a time")
@@ -39,12 +39,12 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 }
 
 func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
-	if err := s.writable(ctx); err != nil {
+	if err := s.streams.writable(ctx); err != nil {
 		return err
 	}
 	thread := bs[0].Entry.Thread
 	doing := fmt.Sprintf("append to thread %q", thread)
-	defer func() { err = s.wrap(doing, err) }()                                       // the end of our own time is no answer
+	defer func() { err = s.streams.wrap(doing, err) }()                               // the end of our own time is no answer
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout) // what was sent cannot be taken back
 	defer cancel()
 	var out outgoing
@@ -52,26 +52,26 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
 	for wait := newRetries(); ; {
 		fresh, expected, err := s.admit(within, bs)
 		if err != nil || len(fresh) == 0 {
-			s.discard(within, &out)
+			s.streams.discard(within, &out)
 			return err
 		}
-		if err := s.prepare(within, &out, fresh); err != nil {
+		if err := s.streams.prepare(within, &out, fresh); err != nil {
 			return err
 		}
-		seq, err := s.publishOnce(within, out.msg, expected)
+		seq, err := s.streams.publishOnce(within, out.msg, expected)
 		if err == nil {
 			return s.settled(within, &out, doing, seq)
 		}
-		if s.own != nil && errors.Is(err, posthouse.ErrFull) {
+		if s.streams.own != nil && errors.Is(err, posthouse.ErrFull) {
 			return s.appendedWhenFull(within, &out, bs, expected, err)
 		}
-		if err := s.wrap(doing, err); !hasMoved(err) && !isLost(err) {
+		if err := s.streams.wrap(doing, err); !hasMoved(err) && !isLost(err) {
 			return err
 		}
 		if !hasMoved(err) {
 			out.sent = true // it may have been taken
-			s.opts.Logger.Warn("posthouse: asking NATS again", "store", s.where, "doing", doing, "err", err)
-			if !s.pause(within, &wait) {
+			s.opts.Logger.Warn("posthouse: asking NATS again", "store", s.streams.where, "doing", doing, "err", err)
+			if !s.streams.pause(within, &wait) {
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
 // to date. It returns what is not in the log yet, and the thread's last message.
 func (s *Store) admit(ctx context.Context, bs []*posthouse.Batch) (fresh []*posthouse.Batch, expected uint64, err error) {
 	for current := false; ; current = true {
-		if err := s.writable(ctx); err != nil {
+		if err := s.streams.writable(ctx); err != nil {
 			return nil, 0, err
 		}
 		s.index.RLock()
@@ -96,7 +96,7 @@ func (s *Store) admit(ctx context.Context, bs []*posthouse.Batch) (fresh []*post
 			expected = sub.last
 		}
 		s.index.RUnlock()
-		if err == nil || current || s.own != nil {
+		if err == nil || current || s.streams.own != nil {
 			return fresh, expected, err
 		}
 		if err := s.catchUp(ctx); err != nil {
@@ -144,7 +144,7 @@ type outgoing struct {
 }
 
 // prepare makes the message for entries.
-func (s *Store) prepare(ctx context.Context, out *outgoing, bs []*posthouse.Batch) error {
+func (s *streams) prepare(ctx context.Context, out *outgoing, bs []*posthouse.Batch) error {
 	if out.msg != nil && out.n == len(bs) {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (s *Store) prepare(ctx context.Context, out *outgoing, bs []*posthouse.Batc
 }
 
 // partOf makes a part of a frame, with large bodies in chunks.
-func (s *Store) partOf(ctx context.Context, frame []byte) (p part, err error) {
+func (s *streams) partOf(ctx context.Context, frame []byte) (p part, err error) {
 	head := headLength(frame)
 	if p.frame = frame; len(frame)-head > min(maxInline, s.room/2) {
 		p.frame = frame[:head]
@@ -176,7 +176,7 @@ func (s *Store) partOf(ctx context.Context, frame []byte) (p part, err error) {
 }
 
 // encode encodes a message, in chunks if it is too large.
-func (s *Store) encode(ctx context.Context, m *message) (data []byte, chunks []uint64, err error) {
+func (s *streams) encode(ctx context.Context, m *message) (data []byte, chunks []uint64, err error) {
 	if data = m.encode(); len(data) <= s.room {
 		return data, nil, nil
 	}
@@ -188,7 +188,7 @@ func (s *Store) encode(ctx context.Context, m *message) (data []byte, chunks []u
 
 // discard deletes the chunks of a message that was not taken. Those that are left behind
 // by a lost connection are found by [Store.Compact].
-func (s *Store) discard(ctx context.Context, out *outgoing) {
+func (s *streams) discard(ctx context.Context, out *outgoing) {
 	if len(out.chunks) > 0 && !out.sent {
 		_ = s.erase(ctx, s.aside, out.chunks)
 	}
@@ -198,10 +198,10 @@ func (s *Store) discard(ctx context.Context, out *outgoing) {
 // settled returns what became of a message that the server took.
 func (s *Store) settled(ctx context.Context, out *outgoing, doing string, seq uint64) error {
 	if err := s.applyOwn(ctx, out.msg, seq); err != nil {
-		return s.wrap(doing, err)
+		return s.streams.wrap(doing, err)
 	}
 	if err := s.await(ctx, seq); err != nil {
-		return s.wrap(doing, err) // durable, but not judged yet
+		return s.streams.wrap(doing, err) // durable, but not judged yet
 	}
 	s.index.RLock()
 	err := s.voids[seq]
@@ -221,7 +221,7 @@ func (s *Store) applyOwn(ctx context.Context, m *nats.Msg, seq uint64) error {
 	if !next {
 		return nil
 	}
-	r, err := s.receive(ctx, m.Subject, seq, m.Data)
+	r, err := s.streams.receive(ctx, m.Subject, seq, m.Data)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (s *Store) look(ctx context.Context, thread string, expected uint64) error 
 	if moved {
 		return nil
 	}
-	m, _, err := s.newest(ctx, "read the end of a thread", s.names.log(), s.names.logSubject(thread))
+	m, _, err := s.streams.newest(ctx, "read the end of a thread", s.streams.names.log(), s.streams.names.logSubject(thread))
 	if err != nil && err != errNone {
 		return err
 	}
@@ -263,7 +263,7 @@ func newRetries() backoff.Retries {
 
 // pause waits before the next attempt, and no longer than until the store closes. It
 // reports false if ctx ends first.
-func (s *Store) pause(ctx context.Context, retries *backoff.Retries) bool {
+func (s *streams) pause(ctx context.Context, retries *backoff.Retries) bool {
 	t := time.NewTimer(retries.Wait())
 	defer t.Stop()
 	select {
@@ -271,7 +271,7 @@ func (s *Store) pause(ctx context.Context, retries *backoff.Retries) bool {
 		return true
 	case <-ctx.Done():
 		return false
-	case <-s.ctx.Done():
+	case <-s.closing.Done():
 		return true
 	}
 }

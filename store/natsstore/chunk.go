@@ -15,7 +15,7 @@ import (
 // process receives. They are in a stream of their own, before what refers to them.
 
 // putChunks writes bytes, and returns where they are.
-func (s *Store) putChunks(ctx context.Context, b []byte) (seqs []uint64, err error) {
+func (s *streams) putChunks(ctx context.Context, b []byte) (seqs []uint64, err error) {
 	for chunk := range slices.Chunk(b, s.room) {
 		err := s.settle(ctx, "write a large body", func(ctx context.Context) error {
 			return s.write(ctx, s.names.aside(), func(ctx context.Context) error {
@@ -34,7 +34,7 @@ func (s *Store) putChunks(ctx context.Context, b []byte) (seqs []uint64, err err
 }
 
 // readChunks reads what putChunks wrote. Whoever wrote it knows its checksum.
-func (s *Store) readChunks(ctx context.Context, seqs []uint64) (b []byte, err error) {
+func (s *streams) readChunks(ctx context.Context, seqs []uint64) (b []byte, err error) {
 	for _, seq := range seqs {
 		m, err := s.getMessage(ctx, s.aside, seq)
 		if err != nil {
@@ -51,7 +51,7 @@ const catchUpTime = 2 * time.Second
 // getMessage reads a message that was seen, by its sequence. [posthouse.ErrCorrupt] if it is
 // not there. Any copy of the stream may answer, and any may be behind the one that sent it, also
 // the leader's; so where there are several they are asked again for a while.
-func (s *Store) getMessage(ctx context.Context, stream jetstream.Stream, seq uint64) (*stored, error) {
+func (s *streams) getMessage(ctx context.Context, stream jetstream.Stream, seq uint64) (*stored, error) {
 	const doing = "read a message"
 	config := stream.CachedInfo().Config
 	late := time.NewTimer(catchUpTime)
@@ -87,7 +87,7 @@ func (s *Store) getMessage(ctx context.Context, stream jetstream.Stream, seq uin
 
 // erase deletes messages for good: the server writes over their bytes. What is gone
 // already is passed over.
-func (s *Store) erase(ctx context.Context, stream jetstream.Stream, seqs []uint64) error {
+func (s *streams) erase(ctx context.Context, stream jetstream.Stream, seqs []uint64) error {
 	for _, seq := range seqs {
 		err := s.settle(ctx, "delete what was removed", func(ctx context.Context) error {
 			err := s.write(ctx, stream.CachedInfo().Config.Name, func(ctx context.Context) error { return stream.SecureDeleteMsg(ctx, seq) })

@@ -11,7 +11,7 @@ import (
 // sameCluster refuses a store whose streams are in another cluster than the server that this
 // process is connected to: there are gateways between them. Gateways of the store's own
 // cluster do not show, and carry nothing of the store.
-func (s *Store) sameCluster() error {
+func (s *streams) sameCluster() error {
 	if e := s.inAnother(s.conn); e != nil {
 		return e
 	}
@@ -19,7 +19,7 @@ func (s *Store) sameCluster() error {
 }
 
 // inAnother returns why a connection does not lead to the streams' own cluster, or nil.
-func (s *Store) inAnother(c *nats.Conn) *posthouse.Error {
+func (s *streams) inAnother(c *nats.Conn) *posthouse.Error {
 	info := s.log.CachedInfo().Cluster
 	ours := c.ConnectedClusterName()
 	if info == nil || info.Name == "" || ours == "" || info.Name == ours {
@@ -40,7 +40,7 @@ func (s *Store) reconnected(c *nats.Conn) {
 	default:
 		return
 	}
-	if e := s.inAnother(c); e != nil && s.lifecycle.Poison(e) {
-		s.opts.Logger.Error("posthouse: NATS", "store", s.where, "err", e)
+	if e := s.streams.inAnother(c); e != nil && s.lifecycle.Poison(e) {
+		s.opts.Logger.Error("posthouse: NATS", "store", s.streams.where, "err", e)
 	}
 }

@@ -16,19 +16,19 @@ const chunkGrace = time.Hour
 // Compact implements [posthouse.Compacter]. It deletes large bodies older than an hour that
 // belong to no entry and no slot. A lost connection or a killed process leaves them behind.
 func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err error) {
-	if err := s.writable(ctx); err != nil {
+	if err := s.streams.writable(ctx); err != nil {
 		return done, err
 	}
-	if done.Before, err = s.asideSize(ctx); err != nil {
+	if done.Before, err = s.streams.asideSize(ctx); err != nil {
 		return done, err
 	}
-	chunks, err := s.oldChunks(ctx)
+	chunks, err := s.streams.oldChunks(ctx)
 	if err != nil {
-		return done, s.wrap("compact", err)
+		return done, s.streams.wrap("compact", err)
 	}
 	kept, err := s.keptChunks(ctx) // after what was old was read
 	if err != nil {
-		return done, s.wrap("compact", err)
+		return done, s.streams.wrap("compact", err)
 	}
 	var left []uint64
 	for _, c := range chunks {
@@ -36,14 +36,14 @@ func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err erro
 			left = append(left, c)
 		}
 	}
-	if err := s.erase(ctx, s.aside, left); err != nil {
+	if err := s.streams.erase(ctx, s.streams.aside, left); err != nil {
 		return done, err
 	}
-	done.After, err = s.asideSize(ctx)
+	done.After, err = s.streams.asideSize(ctx)
 	return done, err
 }
 
-func (s *Store) asideSize(ctx context.Context) (bytes int64, err error) {
+func (s *streams) asideSize(ctx context.Context) (bytes int64, err error) {
 	err = s.settle(ctx, "look at large bodies", func(ctx context.Context) error {
 		info, err := s.aside.Info(ctx)
 		if err == nil {
@@ -55,7 +55,7 @@ func (s *Store) asideSize(ctx context.Context) (bytes int64, err error) {
 }
 
 // oldChunks returns the chunks that are past their grace.
-func (s *Store) oldChunks(ctx context.Context) (old []uint64, err error) {
+func (s *streams) oldChunks(ctx context.Context) (old []uint64, err error) {
 	info, err := s.aside.Info(ctx, jetstream.WithSubjectFilter(s.names.chunkSubject()))
 	if err != nil || info.State.Subjects[s.names.chunkSubject()] == 0 {
 		return nil, err
@@ -78,7 +78,7 @@ func (s *Store) oldChunks(ctx context.Context) (old []uint64, err error) {
 	return old, err
 }
 
-func (s *Store) grace() time.Duration {
+func (s *streams) grace() time.Duration {
 	if s.opts.grace != 0 {
 		return s.opts.grace
 	}
@@ -98,9 +98,9 @@ func (s *Store) keptChunks(ctx context.Context) (map[uint64]bool, error) {
 		}
 	}
 	s.index.RUnlock()
-	keys, err := s.slotKeys(ctx, "")
+	keys, err := s.slots.keys(ctx, "")
 	for _, key := range keys {
-		have, err := s.readSlot(ctx, "compact", key)
+		have, err := s.slots.read(ctx, "compact", key)
 		if err != nil {
 			return nil, err
 		}

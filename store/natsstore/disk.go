@@ -100,7 +100,7 @@ func (l *life) failure() *posthouse.Error {
 }
 
 // diskError returns why the disk of a server in this process takes no writes, or nil.
-func (s *Store) diskError() error {
+func (s *streams) diskError() error {
 	if s.own == nil {
 		return nil
 	}
@@ -117,7 +117,7 @@ const answerTime = 100 * time.Millisecond
 // write sends a request that writes to a stream. It does not wait for a server in this process
 // whose write of this stream has failed: that server does not answer. Then it fails as full,
 // or as unknown where the write may have been done.
-func (s *Store) write(ctx context.Context, stream string, send func(context.Context) error) error {
+func (s *streams) write(ctx context.Context, stream string, send func(context.Context) error) error {
 	if s.own == nil {
 		return send(ctx)
 	}
@@ -165,14 +165,14 @@ func (own *ownServer) hasRoom() bool {
 // until the store closes.
 func (s *Store) keepWriting() {
 	for {
-		l := s.own.now()
+		l := s.streams.own.now()
 		select {
 		case <-s.ctx.Done():
 			return
 		case <-l.any.Done():
 		}
 		e := l.failure()
-		s.opts.Logger.Error("posthouse: NATS in this process takes no writes", "store", s.where, "err", e)
+		s.opts.Logger.Error("posthouse: NATS in this process takes no writes", "store", s.streams.where, "err", e)
 		for e.Code == posthouse.CodeFull && !s.startAgain() {
 			t := time.NewTimer(probeEvery)
 			select {
@@ -193,10 +193,10 @@ func (s *Store) keepWriting() {
 // startAgain starts the server again if there is room, and looks whether it has all that
 // it had. It reports false to be called later.
 func (s *Store) startAgain() bool {
-	if !s.own.hasRoom() {
+	if !s.streams.own.hasRoom() {
 		return false
 	}
-	next, err := s.own.again(&s.opts)
+	next, err := s.streams.own.again(&s.opts)
 	if err == nil {
 		err = s.checkStream(s.ctx)
 	}
@@ -208,39 +208,47 @@ func (s *Store) startAgain() bool {
 		errors.As(err, &e)
 		s.lifecycle.Poison(e)
 	case err != nil:
-		s.opts.Logger.Warn("posthouse: NATS in this process does not start", "store", s.where, "err", err)
+		s.opts.Logger.Warn("posthouse: NATS in this process does not start", "store", s.streams.where, "err", err)
 		return false
 	}
-	s.own.take(next)
+	s.streams.own.take(next)
 	if s.lifecycle.Damage() == nil {
 		s.finishLeft()
-		s.opts.Logger.Info("posthouse: there is room again, and NATS in this process takes writes", "store", s.where)
+		s.opts.Logger.Info("posthouse: there is room again, and NATS in this process takes writes", "store", s.streams.where)
 	}
 	return true
 }
 
-// leave keeps what could not be deleted for want of room, until there is some.
-func (s *Store) leave(left rest, err error) {
-	if s.own == nil || !errors.Is(err, posthouse.ErrFull) {
-		return
-	}
-	s.leaving.Lock()
-	defer s.leaving.Unlock()
-	s.undeleted.messages = append(s.undeleted.messages, left.messages...)
-	s.undeleted.chunks = append(s.undeleted.chunks, left.chunks...)
+// undeleted is what the log says is gone, and there was no room to delete.
+type undeleted struct {
+	mu   sync.Mutex
+	rest rest
 }
 
-// finishLeft deletes what was left.
+// add keeps more, until there is room.
+func (u *undeleted) add(left rest) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.rest.messages = append(u.rest.messages, left.messages...)
+	u.rest.chunks = append(u.rest.chunks, left.chunks...)
+}
+
+// take returns all, and keeps nothing.
+func (u *undeleted) take() rest {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	all := u.rest
+	u.rest = rest{}
+	return all
+}
+
+// finishLeft deletes what there was no room to delete.
 func (s *Store) finishLeft() {
-	s.leaving.Lock()
-	left := s.undeleted
-	s.undeleted = rest{}
-	s.leaving.Unlock()
+	left := s.undeleted.take()
 	if len(left.messages) == 0 {
 		return
 	}
 	if err := s.finish(s.ctx, left); err != nil {
-		s.leave(left, err)
-		s.opts.Logger.Warn("posthouse: cannot delete what was removed", "store", s.where, "err", err)
+		s.opts.Logger.Warn("posthouse: cannot delete what was removed", "store", s.streams.where, "err", err)
 	}
 }

@@ -13,22 +13,22 @@ import (
 // Drop removes the streams of the store with everything in them, for good. It is for
 // namespaces made to be thrown away: tests and checks. The store must be closed afterwards.
 func (s *Store) Drop(ctx context.Context) error {
-	if err := s.writable(ctx); err != nil {
+	if err := s.streams.writable(ctx); err != nil {
 		return err
 	}
-	if s.own != nil {
-		if err := os.Remove(filepath.Join(s.own.dir, madeName)); err != nil {
-			return dirError("drop the store in", s.own.dir, err)
+	if s.streams.own != nil {
+		if err := os.Remove(filepath.Join(s.streams.own.dir, madeName)); err != nil {
+			return dirError("drop the store in", s.streams.own.dir, err)
 		}
 	}
-	names := []string{"KV_" + s.names.baseline()}
-	for _, config := range s.configs() {
+	names := []string{"KV_" + s.streams.names.baseline()}
+	for _, config := range s.streams.configs() {
 		names = append(names, config.Name)
 	}
 	slices.Reverse(names) // the stream that says that all are there goes first
 	for _, name := range names {
-		err := s.settle(ctx, "drop the store", func(ctx context.Context) error {
-			if err := s.js.DeleteStream(ctx, name); !errors.Is(err, jetstream.ErrStreamNotFound) {
+		err := s.streams.settle(ctx, "drop the store", func(ctx context.Context) error {
+			if err := s.streams.js.DeleteStream(ctx, name); !errors.Is(err, jetstream.ErrStreamNotFound) {
 				return err
 			}
 			return nil

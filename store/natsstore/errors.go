@@ -24,7 +24,7 @@ const (
 
 // wrap turns an error of the client or server into one of ours. doing says what failed,
 // such as "read thread \"a\"". It passes on errors that are ours already.
-func (s *Store) wrap(doing string, err error) error {
+func (s *streams) wrap(doing string, err error) error {
 	var ours *posthouse.Error
 	switch {
 	case err == nil:
@@ -51,7 +51,7 @@ func (s *Store) wrap(doing string, err error) error {
 }
 
 // refusal is the error for an answer of the server. Nothing was written.
-func (s *Store) refusal(e *posthouse.Error, api *jetstream.APIError) error {
+func (s *streams) refusal(e *posthouse.Error, api *jetstream.APIError) error {
 	switch {
 	case isFull(api):
 		e.Code, e.Hint = posthouse.CodeFull, "nothing was written; give the streams, the account or the server more room and try again, or remove threads, which needs a little room itself"
@@ -93,7 +93,7 @@ func hasMoved(err error) bool {
 }
 
 // lost is the error for messages that a server acknowledged and does not have any more.
-func (s *Store) lost(format string, args ...any) error {
+func (s *streams) lost(format string, args ...any) error {
 	e := posthouse.Corrupt(format, args...)
 	e.Message = "data loss detected in " + s.where + ": " + e.Message
 	e.Hint = "restore the server's files from a backup; its log may say what it dropped"

@@ -21,10 +21,12 @@ func (o Options) Grace(d time.Duration) *Options {
 
 // MakeLate makes the streams of a store that is open as a process does that found none just
 // before another made them.
-func (s *Store) MakeLate(ctx context.Context) error { return s.create(ctx, s.configs()) }
+func (s *Store) MakeLate(ctx context.Context) error { return s.create(ctx, s.streams.configs()) }
 
 // Behind makes the copies that answer this store's reads lack every message.
-func (s *Store) Behind() { s.log, s.aside = behind{s.log}, behind{s.aside} }
+func (s *Store) Behind() {
+	s.streams.log, s.streams.aside = behind{s.streams.log}, behind{s.streams.aside}
+}
 
 // A behind stream is a copy that has not heard of its messages yet.
 type behind struct{ jetstream.Stream }
@@ -41,7 +43,7 @@ func Leaps(name string, data []byte, far uint64) (at int, found bool) { return l
 
 // Drain is drain, with the numbers of the messages.
 func (s *Store) Drain(ctx context.Context, messages jetstream.MessagesContext, last uint64) (seqs []uint64, err error) {
-	err = s.drain(ctx, messages, last, func(_ jetstream.Msg, meta *jetstream.MsgMetadata) error {
+	err = s.streams.drain(ctx, messages, last, func(_ jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		seqs = append(seqs, meta.Sequence.Stream)
 		return nil
 	})

@@ -26,7 +26,7 @@ type feed struct {
 	messages jetstream.MessagesContext
 }
 
-func (s *Store) feed(ctx context.Context, from uint64) (*feed, error) {
+func (s *streams) feed(ctx context.Context, from uint64) (*feed, error) {
 	f := &feed{}
 	err := s.settle(ctx, "read the log", func(ctx context.Context) error {
 		c, err := s.log.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from})
@@ -39,7 +39,7 @@ func (s *Store) feed(ctx context.Context, from uint64) (*feed, error) {
 }
 
 // receive reads a message of the stream.
-func (s *Store) receive(ctx context.Context, subject string, seq uint64, data []byte) (*received, error) {
+func (s *streams) receive(ctx context.Context, subject string, seq uint64, data []byte) (*received, error) {
 	r := &received{seq: seq, item: itemOf(seq, data)}
 	damaged := func(err error) error { return s.lost("message %d of the log: %v", seq, err) }
 	m, chunks, err := decode(data)
@@ -93,7 +93,7 @@ func (s *Store) begin(ctx context.Context) error {
 		}
 	}
 	s.work.Go(func() { s.follow(f) })
-	if s.own != nil && !s.opts.ReadOnly {
+	if s.streams.own != nil && !s.opts.ReadOnly {
 		s.work.Go(s.keepWriting)
 	}
 	return nil
@@ -104,15 +104,15 @@ var errRace = errors.New("another process removes from the log meanwhile")
 
 // load reads what is there, verifies it against the witness, and indexes it.
 func (s *Store) load(ctx context.Context) (*feed, error) {
-	w, err := s.readWitness(ctx)
+	w, err := s.witness.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.streamInfo(ctx)
+	info, err := s.streams.streamInfo(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.feed(ctx, 1)
+	f, err := s.streams.feed(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -151,8 +151,8 @@ func (l *loading) collect(ctx context.Context, f *feed, now *jetstream.StreamInf
 	if now.Config.Replicas > 1 {
 		last = now.State.LastSeq
 	}
-	return l.s.drain(ctx, f.messages, last, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
-		r, err := l.s.receive(ctx, m.Subject(), meta.Sequence.Stream, m.Data())
+	return l.s.streams.drain(ctx, f.messages, last, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
+		r, err := l.s.streams.receive(ctx, m.Subject(), meta.Sequence.Stream, m.Data())
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ const (
 
 // drain calls f for each message until there are no more, or the server gives none. It waits for
 // Options.Timeout for the message last, 0 for any.
-func (s *Store) drain(ctx context.Context, messages jetstream.MessagesContext, last uint64, f func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
+func (s *streams) drain(ctx context.Context, messages jetstream.MessagesContext, last uint64, f func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
 	most := max(stalls, int(s.opts.Timeout/patience)) // as often it may stall before the message last
 	seen := uint64(0)
 	for silent := 0; silent < stalls || seen < last && silent < most; {
@@ -234,15 +234,15 @@ func (l *loading) verify(ctx context.Context, last uint64) error {
 	var problem error
 	switch {
 	case last < w.seq:
-		problem = l.s.lost("the log ends at message %d, and had message %d", last, w.seq)
+		problem = l.s.streams.lost("the log ends at message %d, and had message %d", last, w.seq)
 	case digest != w.digest:
-		problem = l.s.lost("the log has %d messages up to message %d, and not the %d that it had", digest.Count, w.seq, w.digest.Count)
+		problem = l.s.streams.lost("the log has %d messages up to message %d, and not the %d that it had", digest.Count, w.seq, w.digest.Count)
 	case next <= last:
-		problem = l.s.lost("message %d of the log is missing", next)
+		problem = l.s.streams.lost("message %d of the log is missing", next)
 	default:
-		return l.s.verifySlots(ctx, w)
+		return l.s.slots.verify(ctx, w)
 	}
-	now, err := l.s.readWitness(ctx)
+	now, err := l.s.witness.read(ctx)
 	if err == nil && now != *w {
 		return errRace
 	}
@@ -312,7 +312,7 @@ func (l *loading) remove(r *received, infos map[string]*posthouse.ThreadInfo) er
 	}
 	info := &posthouse.ThreadInfo{}
 	if err := info.UnmarshalBinary(m.summary); err != nil {
-		return l.s.lost("message %d of the log: %v", r.seq, err)
+		return l.s.streams.lost("message %d of the log: %v", r.seq, err)
 	}
 	infos[r.msg.thread] = info
 	return nil
@@ -340,7 +340,7 @@ func (l *loading) add(r *received, part int, commit uint64, infos map[string]*po
 			infos[thread] = info
 		}
 		if err := replay.Follow(info, e); err != nil {
-			return s.lost("message %d of the log: %v", r.seq, err)
+			return s.streams.lost("message %d of the log: %v", r.seq, err)
 		}
 	}
 	return replay.Add(s.index, &s.headers, e, place{r.seq, part}, nil)
@@ -361,15 +361,15 @@ func (s *Store) follow(f *feed) {
 			s.moved.Tell()
 			s.index.Unlock()
 			s.lifecycle.Poison(ours)
-			s.opts.Logger.Error("posthouse: the log cannot be followed", "store", s.where, "err", err)
+			s.opts.Logger.Error("posthouse: the log cannot be followed", "store", s.streams.where, "err", err)
 			return
 		}
-		s.opts.Logger.Warn("posthouse: following the log again", "store", s.where, "err", err)
+		s.opts.Logger.Warn("posthouse: following the log again", "store", s.streams.where, "err", err)
 		for s.ctx.Err() == nil {
 			s.index.RLock()
 			from := s.applied + 1
 			s.index.RUnlock()
-			if f, err = s.feed(s.ctx, from); err == nil {
+			if f, err = s.streams.feed(s.ctx, from); err == nil {
 				break
 			}
 		}
@@ -401,7 +401,7 @@ func (s *Store) followFeed(f *feed) error {
 		if known {
 			continue
 		}
-		r, err := s.receive(s.ctx, m.Subject(), seq, m.Data())
+		r, err := s.streams.receive(s.ctx, m.Subject(), seq, m.Data())
 		if err == nil {
 			err = s.apply(r)
 		}
@@ -411,7 +411,7 @@ func (s *Store) followFeed(f *feed) error {
 	}
 }
 
-func (s *Store) streamInfo(ctx context.Context) (info *jetstream.StreamInfo, err error) {
+func (s *streams) streamInfo(ctx context.Context) (info *jetstream.StreamInfo, err error) {
 	err = s.settle(ctx, "ask for the end of the log", func(ctx context.Context) error {
 		info, err = s.log.Info(ctx)
 		return err
@@ -421,7 +421,7 @@ func (s *Store) streamInfo(ctx context.Context) (info *jetstream.StreamInfo, err
 
 // refresh brings the index to the end of the log, unless only this process writes to it.
 func (s *Store) refresh(ctx context.Context) error {
-	if s.own != nil {
+	if s.streams.own != nil {
 		return s.sound(ctx)
 	}
 	return s.catchUp(ctx)
@@ -442,7 +442,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 	if err := s.sound(ctx); err != nil {
 		return err
 	}
-	info, err := s.streamInfo(ctx)
+	info, err := s.streams.streamInfo(ctx)
 	if err != nil {
 		return err
 	}
@@ -457,5 +457,5 @@ func (s *Store) reach(ctx context.Context, doing string, seq uint64) error {
 	if ctx.Err() != nil && !s.lifecycle.Closed() {
 		return ctx.Err()
 	}
-	return s.wrap(doing, err)
+	return s.streams.wrap(doing, err)
 }

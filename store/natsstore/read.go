@@ -57,7 +57,7 @@ func (s *Store) frames(ctx context.Context, page []*entry, bodies bool) ([]*fram
 	var group sync.WaitGroup
 	one := func(i int) {
 		w := messages[page[i].Data.message]
-		w.once.Do(func() { w.m, w.err = s.message(ctx, page[i].Data.message) })
+		w.once.Do(func() { w.m, w.err = s.streams.message(ctx, page[i].Data.message) })
 		f, err := s.frame(ctx, page[i], w.m, w.err, bodies)
 		if err != nil {
 			cancel(err)
@@ -78,7 +78,7 @@ func (s *Store) frames(ctx context.Context, page []*entry, bodies bool) ([]*fram
 }
 
 // message reads a message of the log.
-func (s *Store) message(ctx context.Context, seq uint64) (*message, error) {
+func (s *streams) message(ctx context.Context, seq uint64) (*message, error) {
 	m, err := s.getMessage(ctx, s.log, seq)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *Store) frame(ctx context.Context, e *entry, m *message, err error, bodi
 	for {
 		var f *framelog.Entry
 		if err == nil {
-			f, err = s.takeOut(ctx, e, m, at.part, bodies)
+			f, err = s.streams.takeOut(ctx, e, m, at.part, bodies)
 		}
 		if err == nil || !errors.Is(err, posthouse.ErrCorrupt) {
 			return f, err
@@ -115,11 +115,11 @@ func (s *Store) frame(ctx context.Context, e *entry, m *message, err error, bodi
 			return nil, err
 		}
 		at = now.Data
-		m, err = s.message(ctx, at.message)
+		m, err = s.streams.message(ctx, at.message)
 	}
 }
 
-func (s *Store) takeOut(ctx context.Context, want *entry, m *message, i int, bodies bool) (*framelog.Entry, error) {
+func (s *streams) takeOut(ctx context.Context, want *entry, m *message, i int, bodies bool) (*framelog.Entry, error) {
 	if i >= len(m.parts) {
 		return nil, s.lost("entry %d of thread %q is not in its message", want.Seq, want.Thread)
 	}
@@ -196,7 +196,7 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 
 // checkStream looks for messages that the server does not have any more.
 func (s *Store) checkStream(ctx context.Context) error {
-	info, err := s.streamInfo(ctx)
+	info, err := s.streams.streamInfo(ctx)
 	if err != nil {
 		return err
 	}
@@ -204,11 +204,11 @@ func (s *Store) checkStream(ctx context.Context) error {
 	live, applied := uint64(len(s.live)), s.applied
 	s.index.RUnlock()
 	if info.State.Msgs < live && info.State.LastSeq <= applied || info.State.LastSeq < applied {
-		return s.lost("the log has %d messages up to %d, and not the %d up to %d that it had", info.State.Msgs, info.State.LastSeq, live, applied)
+		return s.streams.lost("the log has %d messages up to %d, and not the %d up to %d that it had", info.State.Msgs, info.State.LastSeq, live, applied)
 	}
-	w, err := s.readWitness(ctx)
+	w, err := s.witness.read(ctx)
 	if err != nil {
 		return err
 	}
-	return s.verifySlots(ctx, &w)
+	return s.slots.verify(ctx, &w)
 }

@@ -3,6 +3,7 @@ package natsstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -36,7 +37,7 @@ const (
 // of messages of which a part goes, and then has the server write over the old messages.
 // A process that is killed between leaves the second to the next that opens the store.
 func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
-	if err := s.writable(ctx); err != nil {
+	if err := s.streams.writable(ctx); err != nil {
 		return done, err
 	}
 	s.removing.Lock()
@@ -47,7 +48,7 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 	for more := true; more; {
 		var c *cut
 		if c, err = s.cutOnce(ctx, doing, r); err != nil {
-			return done, s.wrap(doing, err)
+			return done, s.streams.wrap(doing, err)
 		}
 		if more = c != nil; more {
 			done.Entries, done.Bodies, done.Bytes = done.Entries+c.done.Entries, done.Bodies+c.done.Bodies, done.Bytes+c.done.Bytes
@@ -57,14 +58,13 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 	}
 	if r.All {
 		if err := s.removeSlots(ctx, r.Thread); err != nil {
-			return done, s.wrap(doing, err)
+			return done, s.streams.wrap(doing, err)
 		}
 	}
 	if len(left.messages) > 0 {
 		err = s.finish(ctx, left)
-		s.leave(left, err)
 	}
-	return done, s.wrap(doing, err)
+	return done, s.streams.wrap(doing, err)
 }
 
 // cutOnce plans and publishes the next message of a removal until the server takes it. It
@@ -84,16 +84,16 @@ func (s *Store) cutOnce(ctx context.Context, doing string, r posthouse.Removal) 
 		if err != nil || c == nil {
 			return nil, err
 		}
-		data, chunks, err := s.encode(within, c.out)
+		data, chunks, err := s.streams.encode(within, c.out)
 		if err != nil {
 			return nil, err
 		}
-		seq, err := s.publishOnce(within, &nats.Msg{Subject: s.names.logSubject(r.Thread), Data: data}, c.last)
+		seq, err := s.streams.publishOnce(within, &nats.Msg{Subject: s.streams.names.logSubject(r.Thread), Data: data}, c.last)
 		if err == nil {
 			return c, s.await(within, seq)
 		}
 		if hasMoved(err) {
-			if err = s.erase(within, s.aside, append(chunks, c.fresh()...)); err == nil {
+			if err = s.streams.erase(within, s.streams.aside, append(chunks, c.fresh()...)); err == nil {
 				err = s.look(within, r.Thread, c.last)
 			}
 			if err != nil {
@@ -101,7 +101,7 @@ func (s *Store) cutOnce(ctx context.Context, doing string, r posthouse.Removal) 
 			}
 			continue
 		}
-		if err = s.wrap(doing, err); !isLost(err) || !s.pause(within, &wait) {
+		if err = s.streams.wrap(doing, err); !isLost(err) || !s.streams.pause(within, &wait) {
 			return nil, err
 		}
 		sent = c
@@ -124,15 +124,20 @@ func (c *cut) fresh() (chunks []uint64) {
 }
 
 // finish deletes what the log says is gone. Before, a witness says so too: else a log
-// without these messages would look like one that has lost them.
+// without these messages would look like one that has lost them. If the disk of a server in
+// this process has no room for that, it is done when there is some.
 func (s *Store) finish(ctx context.Context, left rest) error {
-	if err := s.testify(ctx); err != nil {
-		return err
+	err := s.testify(ctx)
+	if err == nil {
+		err = s.streams.erase(ctx, s.streams.aside, left.chunks)
 	}
-	if err := s.erase(ctx, s.aside, left.chunks); err != nil {
-		return err
+	if err == nil {
+		err = s.streams.erase(ctx, s.streams.log, left.messages)
 	}
-	return s.erase(ctx, s.log, left.messages)
+	if s.streams.own != nil && errors.Is(err, posthouse.ErrFull) {
+		s.undeleted.add(left)
+	}
+	return err
 }
 
 // plan makes the next message of a removal, nil if there is nothing to do any more.
@@ -147,28 +152,14 @@ func (s *Store) plan(ctx context.Context, r posthouse.Removal) (*cut, error) {
 	if info == nil {
 		return nil, nil
 	}
-	entries, err := s.entriesOf(ctx, r.Thread)
-	if err != nil {
+	p := planning{s: s, r: r}
+	if err := p.load(ctx); err != nil {
 		return nil, err
 	}
-	p := planning{s: s, r: r, entries: entries}
 	if r.All || r.Below > 0 {
 		return p.entriesGo(ctx, summary)
 	}
 	return p.bodiesGo(ctx)
-}
-
-// entriesOf returns all entries of a thread.
-func (s *Store) entriesOf(ctx context.Context, thread string) (all []*entry, err error) {
-	var r posthouse.Range
-	for more := true; more; {
-		var page []*entry
-		if page, more, err = s.index.Entries(ctx, thread, &r, cutEntries); err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-	}
-	return all, nil
 }
 
 // planning is a message of a removal that is being made.
@@ -178,6 +169,19 @@ type planning struct {
 	entries []*entry // all of the thread
 	cut     cut
 	size    int
+}
+
+// load finds all entries of the thread.
+func (p *planning) load(ctx context.Context) error {
+	var r posthouse.Range
+	for more := true; more; {
+		page, further, err := p.s.index.Entries(ctx, p.r.Thread, &r, cutEntries)
+		if err != nil {
+			return err
+		}
+		p.entries, more = append(p.entries, page...), further
+	}
+	return nil
 }
 
 // entriesGo plans a removal of entries.
@@ -323,7 +327,7 @@ func (p *planning) again(ctx context.Context, e *entry, f *framelog.Entry) error
 	}
 	f.IDs, f.Headers, f.Commit = ids, headers, e.Commit
 	frame, _ := f.Append(nil)
-	out, err := p.s.partOf(ctx, frame)
+	out, err := p.s.streams.partOf(ctx, frame)
 	p.cut.out.parts = append(p.cut.out.parts, out)
 	p.size += len(frame)
 	return err

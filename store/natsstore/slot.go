@@ -31,6 +31,9 @@ const (
 	headOperation = "KV-Operation"
 )
 
+// slots are those of all threads, in the store's buckets.
+type slots struct{ streams *streams }
+
 // A storedSlot is a slot as its bucket has it.
 type storedSlot struct {
 	posthouse.Slot
@@ -48,7 +51,7 @@ func (v *storedSlot) sum(key posthouse.SlotKey) string {
 func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
 	usable := s.lifecycle.Usable
 	if op.Verb != posthouse.SlotGet {
-		usable = s.writable
+		usable = s.streams.writable
 	}
 	if err := usable(ctx); err != nil {
 		return posthouse.Slot{}, err
@@ -58,7 +61,7 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	}
 	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
 	for {
-		have, err := s.readSlot(ctx, doing, key)
+		have, err := s.slots.read(ctx, doing, key)
 		switch {
 		case err != nil && op.Verb == posthouse.SlotGet:
 			return posthouse.Slot{}, away.Read(err)
@@ -77,22 +80,22 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 			next.Revision++
 			next.Value, next.there = bytes.Clone(op.Value), true
 		}
-		err = s.writeSlot(ctx, key, &next, have)
+		err = s.slots.write(ctx, key, &next, have)
 		switch {
 		case err == nil:
 			return next.Slot, nil
-		case s.own != nil && errors.Is(err, posthouse.ErrFull):
-			return s.slotWhenFull(ctx, doing, key, have.last, err)
+		case s.streams.own != nil && errors.Is(err, posthouse.ErrFull):
+			return s.slots.whenFull(ctx, doing, key, have.last, err)
 		case !hasMoved(err):
-			return posthouse.Slot{}, s.wrap(doing, err)
+			return posthouse.Slot{}, s.streams.wrap(doing, err)
 		}
 	}
 }
 
-// slotWhenFull returns the error of a write that found no room, full, unless the slot was
+// whenFull returns the error of a write that found no room, full, unless the slot was
 // written since it was read.
-func (s *Store) slotWhenFull(ctx context.Context, doing string, key posthouse.SlotKey, last uint64, full error) (posthouse.Slot, error) {
-	now, err := s.readSlot(ctx, doing, key)
+func (s *slots) whenFull(ctx context.Context, doing string, key posthouse.SlotKey, last uint64, full error) (posthouse.Slot, error) {
+	now, err := s.read(ctx, doing, key)
 	if err == nil && now.last == last {
 		return posthouse.Slot{}, full
 	}
@@ -102,17 +105,17 @@ func (s *Store) slotWhenFull(ctx context.Context, doing string, key posthouse.Sl
 	}
 }
 
-// readSlot asks for a slot. One that was never written has the zero value.
-func (s *Store) readSlot(ctx context.Context, doing string, key posthouse.SlotKey) (v storedSlot, err error) {
+// read asks for a slot. One that was never written has the zero value.
+func (s *slots) read(ctx context.Context, doing string, key posthouse.SlotKey) (v storedSlot, err error) {
 	for last := uint64(0); ; last = v.last {
-		m, header, err := s.newest(ctx, doing, "KV_"+s.names.bucket(key.Thread), s.names.slotSubject(key))
+		m, header, err := s.streams.newest(ctx, doing, "KV_"+s.streams.names.bucket(key.Thread), s.streams.names.slotSubject(key))
 		if errors.Is(err, errNone) {
 			return storedSlot{}, nil
 		}
 		if err != nil {
 			return v, err
 		}
-		v, err = s.parseSlot(ctx, key, m, header)
+		v, err = s.parse(ctx, key, m, header)
 		if errors.Is(err, posthouse.ErrCorrupt) && v.last != last {
 			continue // it may have been written again, with its chunks gone
 		}
@@ -120,10 +123,10 @@ func (s *Store) readSlot(ctx context.Context, doing string, key posthouse.SlotKe
 	}
 }
 
-// parseSlot reads a slot's message.
-func (s *Store) parseSlot(ctx context.Context, key posthouse.SlotKey, m *stored, header nats.Header) (v storedSlot, err error) {
+// parse reads a slot's message.
+func (s *slots) parse(ctx context.Context, key posthouse.SlotKey, m *stored, header nats.Header) (v storedSlot, err error) {
 	v = storedSlot{there: header.Get(headOperation) == "", last: m.Seq}
-	damaged := s.lost("slot %q of thread %q", key.Step, key.Thread)
+	damaged := s.streams.lost("slot %q of thread %q", key.Step, key.Thread)
 	revision, err1 := strconv.ParseUint(header.Get(headRevision), 10, 64)
 	fence, err2 := strconv.ParseUint(header.Get(headFence), 10, 64)
 	if v.Revision, v.Fence = revision, fence; err1 != nil || err2 != nil {
@@ -140,7 +143,7 @@ func (s *Store) parseSlot(ctx context.Context, key posthouse.SlotKey, m *stored,
 		v.chunks = append(v.chunks, seq)
 	}
 	if len(v.chunks) > 0 {
-		if v.Value, err = s.readChunks(ctx, v.chunks); err != nil {
+		if v.Value, err = s.streams.readChunks(ctx, v.chunks); err != nil {
 			return v, err
 		}
 	}
@@ -150,34 +153,34 @@ func (s *Store) parseSlot(ctx context.Context, key posthouse.SlotKey, m *stored,
 	return v, nil
 }
 
-// writeSlot writes a slot in the place of what it was.
-func (s *Store) writeSlot(ctx context.Context, key posthouse.SlotKey, next *storedSlot, have storedSlot) error {
-	m := &nats.Msg{Subject: s.names.slotSubject(key), Data: next.Value, Header: nats.Header{}}
+// write writes a slot in the place of what it was.
+func (s *slots) write(ctx context.Context, key posthouse.SlotKey, next *storedSlot, have storedSlot) error {
+	m := &nats.Msg{Subject: s.streams.names.slotSubject(key), Data: next.Value, Header: nats.Header{}}
 	m.Header.Set(headRevision, strconv.FormatUint(next.Revision, 10))
 	m.Header.Set(headFence, strconv.FormatUint(next.Fence, 10))
 	m.Header.Set(headSum, next.sum(key))
 	if !next.there {
 		m.Header.Set(headOperation, "DEL")
 	}
-	if len(next.Value) > s.room {
-		chunks, err := s.putChunks(ctx, next.Value)
+	if len(next.Value) > s.streams.room {
+		chunks, err := s.streams.putChunks(ctx, next.Value)
 		if err != nil {
 			return err
 		}
 		m.Header.Set(headChunks, strings.Trim(fmt.Sprint(chunks), "[]"))
 		m.Data, next.chunks = nil, chunks
 	}
-	if err := s.writable(ctx); err != nil {
+	if err := s.streams.writable(ctx); err != nil {
 		return err
 	}
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.streams.opts.Timeout)
 	defer cancel()
-	_, err := s.publish(within, "KV_"+s.names.bucket(key.Thread), m, have.last)
+	_, err := s.streams.publish(within, "KV_"+s.streams.names.bucket(key.Thread), m, have.last)
 	switch {
 	case err == nil && len(have.chunks) > 0:
-		_ = s.erase(within, s.aside, have.chunks)
+		_ = s.streams.erase(within, s.streams.aside, have.chunks)
 	case hasMoved(err) && len(next.chunks) > 0:
-		_ = s.erase(within, s.aside, next.chunks)
+		_ = s.streams.erase(within, s.streams.aside, next.chunks)
 	}
 	return err
 }
@@ -186,13 +189,13 @@ func (s *Store) writeSlot(ctx context.Context, key posthouse.SlotKey, next *stor
 // first is asked for, each as it is when it is asked for.
 func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.SlotItem, error] {
 	return away.Reads(func(yield func(*posthouse.SlotItem, error) bool) {
-		keys, err := s.slotKeys(ctx, thread)
+		keys, err := s.slots.keys(ctx, thread)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		for _, key := range keys {
-			have, err := s.readSlot(ctx, "list slots", key)
+			have, err := s.slots.read(ctx, "list slots", key)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -204,20 +207,20 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 	})
 }
 
-// slotKeys returns the keys of a thread's slots, or of all for "", deleted ones too.
-func (s *Store) slotKeys(ctx context.Context, thread string) (keys []posthouse.SlotKey, err error) {
-	if err := s.lifecycle.Usable(ctx); err != nil {
+// keys returns the keys of a thread's slots, or of all for "", deleted ones too.
+func (s *slots) keys(ctx context.Context, thread string) (keys []posthouse.SlotKey, err error) {
+	if err := s.streams.lifecycle.Usable(ctx); err != nil {
 		return nil, err
 	}
-	of := map[string]string{s.names.bucket(thread): "*"}
+	of := map[string]string{s.streams.names.bucket(thread): "*"}
 	if thread == "" {
-		of[s.names.bucket(posthouse.ProcessThread)] = "*"
+		of[s.streams.names.bucket(posthouse.ProcessThread)] = "*"
 	} else {
-		of[s.names.bucket(thread)] = escape(thread)
+		of[s.streams.names.bucket(thread)] = escape(thread)
 	}
 	for bucket, token := range of {
-		err := s.settle(ctx, "list slots", func(ctx context.Context) error {
-			stream, err := s.js.Stream(ctx, "KV_"+bucket)
+		err := s.streams.settle(ctx, "list slots", func(ctx context.Context) error {
+			stream, err := s.streams.js.Stream(ctx, "KV_"+bucket)
 			if err != nil {
 				return err
 			}
@@ -228,7 +231,7 @@ func (s *Store) slotKeys(ctx context.Context, thread string) (keys []posthouse.S
 			for subject := range info.State.Subjects {
 				key, ok := slotKey(subject)
 				if !ok {
-					return s.lost("the bucket %s has %.80q", bucket, subject)
+					return s.streams.lost("the bucket %s has %.80q", bucket, subject)
 				}
 				keys = append(keys, key)
 			}
@@ -248,11 +251,11 @@ func (s *Store) slotKeys(ctx context.Context, thread string) (keys []posthouse.S
 func (s *Store) removeSlots(ctx context.Context, thread string) error {
 	s.slotting.Lock()
 	defer s.slotting.Unlock()
-	keys, err := s.slotKeys(ctx, thread)
+	keys, err := s.slots.keys(ctx, thread)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	bucket, err := s.js.Stream(ctx, "KV_"+s.names.bucket(thread))
+	bucket, err := s.streams.js.Stream(ctx, "KV_"+s.streams.names.bucket(thread))
 	if err == nil {
 		err = s.testifyWithout(ctx, thread, uint64(len(keys))) // else they would look lost
 	}
@@ -260,10 +263,10 @@ func (s *Store) removeSlots(ctx context.Context, thread string) error {
 		return err
 	}
 	for _, key := range keys {
-		have, err := s.readSlot(ctx, "remove slots", key)
+		have, err := s.slots.read(ctx, "remove slots", key)
 		if err == nil && have.last != 0 {
-			if err = s.erase(ctx, s.aside, have.chunks); err == nil {
-				err = s.erase(ctx, bucket, []uint64{have.last})
+			if err = s.streams.erase(ctx, s.streams.aside, have.chunks); err == nil {
+				err = s.streams.erase(ctx, bucket, []uint64{have.last})
 			}
 		}
 		if err != nil {

@@ -21,18 +21,11 @@ import (
 // With a server in this process it is an Excluder too; any number of Stores, in any
 // number of processes, may use the same streams of another server.
 type Store struct {
-	opts  Options
-	names names
-	where string     // the servers' addresses or the directory, for messages
-	own   *ownServer // nil for a server elsewhere
-	conn  *nats.Conn
-	js    jetstream.JetStream
-	log   jetstream.Stream
-	aside jetstream.Stream
-	late  atomic.Int32 // how often the time that requests wait was doubled
-	room  int          // the largest message, in bytes
-	life  string       // in cursors: another store counts from 1 again
-	runs  posthouse.Runs
+	opts    Options
+	streams streams
+	slots   slots
+	life    string // in cursors: another store counts from 1 again
+	runs    posthouse.Runs
 
 	index *memindex.Index[place]
 	state // guarded by the index's lock
@@ -41,8 +34,7 @@ type Store struct {
 	witness  keptWitness
 	slotting sync.Mutex // held while slots are removed, or counted for a witness
 
-	leaving   sync.Mutex // guards undeleted
-	undeleted rest       // what the log says is gone, and there was no room to delete
+	undeleted undeleted
 
 	ctx       context.Context // ends when the store closes
 	cancel    context.CancelFunc
@@ -84,15 +76,17 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, names: names{opts.Prefix}, index: memindex.New[place](), state: newState(), opened: make(chan struct{})}
+	s := &Store{opts: opts, index: memindex.New[place](), state: newState(), opened: make(chan struct{})}
 	s.lifecycle = lifecycle.State{
 		ReadOnly: opts.ReadOnly, Writer: "a process",
 		Poisoned: "after an error", Cure: "look at the server's disk and log, then open the store again and run posthouse verify",
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.streams = streams{opts: &s.opts, names: names{opts.Prefix}, lifecycle: &s.lifecycle, closing: s.ctx}
+	s.slots.streams, s.witness.streams = &s.streams, &s.streams
 	s.index.Refresh = func(ctx context.Context) error { return away.Read(s.refresh(ctx)) }
 	if err := s.open(ctx, servers, dir); err != nil {
-		err = away.Read(s.wrap("open the store", err))
+		err = away.Read(s.streams.wrap("open the store", err))
 		s.release()
 		return nil, err
 	}
@@ -104,33 +98,33 @@ func (s *Store) open(ctx context.Context, servers, dir string) (err error) {
 		nats.Name("posthouse"), nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond),
 		nats.ReconnectBufSize(-1), nats.Timeout(min(s.opts.Timeout, 5*time.Second)),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			s.opts.Logger.Warn("posthouse: NATS", "store", s.where, "err", err)
+			s.opts.Logger.Warn("posthouse: NATS", "store", s.streams.where, "err", err)
 		}),
 		nats.ReconnectHandler(s.reconnected),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if !s.lifecycle.Closed() {
-				s.opts.Logger.Warn("posthouse: the connection to NATS is lost", "store", s.where, "err", err)
+				s.opts.Logger.Warn("posthouse: the connection to NATS is lost", "store", s.streams.where, "err", err)
 			}
 		}),
 	}
 	if dir != "" {
-		if s.own, err = startServer(dir, &s.opts); err != nil {
+		if s.streams.own, err = startServer(dir, &s.opts); err != nil {
 			return err
 		}
-		s.where = s.own.dir
-		options = append(options, nats.InProcessServer(s.own))
+		s.streams.where = s.streams.own.dir
+		options = append(options, nats.InProcessServer(s.streams.own))
 	} else {
-		s.where = withoutPasswords(servers)
+		s.streams.where = withoutPasswords(servers)
 		if s.opts.Credentials != "" {
 			options = append(options, nats.UserCredentials(s.opts.Credentials))
 		}
 	}
-	s.lifecycle.Store = "the store in " + s.where
-	if s.conn, err = nats.Connect(servers, options...); err != nil {
+	s.lifecycle.Store = "the store in " + s.streams.where
+	if s.streams.conn, err = nats.Connect(servers, options...); err != nil {
 		return err
 	}
-	s.room = int(s.conn.MaxPayload()) - 1024 // for the headers
-	if s.js, err = jetstream.New(s.conn); err != nil {
+	s.streams.room = int(s.streams.conn.MaxPayload()) - 1024 // for the headers
+	if s.streams.js, err = jetstream.New(s.streams.conn); err != nil {
 		return err
 	}
 	if err := s.setUp(ctx); err != nil {
@@ -142,7 +136,7 @@ func (s *Store) open(ctx context.Context, servers, dir string) (err error) {
 
 // Exclusive reports whether no other process can have the store open: true for a server in
 // this process.
-func (s *Store) Exclusive() bool { return s.own != nil && !s.opts.ReadOnly }
+func (s *Store) Exclusive() bool { return s.streams.own != nil && !s.opts.ReadOnly }
 
 // Runs implements [posthouse.Excluder].
 func (s *Store) Runs() *posthouse.Runs { return &s.runs }
@@ -168,16 +162,16 @@ func (s *Store) release() {
 	s.lifecycle.Close()
 	s.cancel()
 	s.work.Wait()
-	if s.conn != nil {
-		s.conn.Close()
+	if s.streams.conn != nil {
+		s.streams.conn.Close()
 	}
-	if s.own != nil {
-		s.own.stop()
+	if s.streams.own != nil {
+		s.streams.own.stop()
 	}
 }
 
 // writable returns why the store takes no writes, or nil.
-func (s *Store) writable(ctx context.Context) error {
+func (s *streams) writable(ctx context.Context) error {
 	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
@@ -192,7 +186,7 @@ const (
 )
 
 // once sends a request and waits for its answer, within ctx.
-func (s *Store) once(ctx context.Context, send func(context.Context) error) error {
+func (s *streams) once(ctx context.Context, send func(context.Context) error) error {
 	late := s.late.Load()
 	waits, cancel := context.WithTimeout(ctx, attempt<<late)
 	defer cancel()
@@ -208,7 +202,7 @@ func (s *Store) once(ctx context.Context, send func(context.Context) error) erro
 }
 
 // settle calls fn until the server answers, for as long as Options.Timeout.
-func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
+func (s *streams) settle(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	for wait := newRetries(); ; {
@@ -233,7 +227,7 @@ func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Co
 
 // publish sends a message to a stream, which takes it if expected is the sequence of the last
 // one with its subject. It returns its sequence.
-func (s *Store) publish(ctx context.Context, stream string, m *nats.Msg, expected uint64) (seq uint64, err error) {
+func (s *streams) publish(ctx context.Context, stream string, m *nats.Msg, expected uint64) (seq uint64, err error) {
 	err = s.write(ctx, stream, func(ctx context.Context) error {
 		ack, err := s.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(expected), jetstream.WithRetryAttempts(0))
 		if err == nil {
@@ -246,7 +240,7 @@ func (s *Store) publish(ctx context.Context, stream string, m *nats.Msg, expecte
 
 // publishOnce is publish to the log, for a caller who looks for itself what became of the
 // message.
-func (s *Store) publishOnce(ctx context.Context, m *nats.Msg, expected uint64) (seq uint64, err error) {
+func (s *streams) publishOnce(ctx context.Context, m *nats.Msg, expected uint64) (seq uint64, err error) {
 	err = s.once(ctx, func(ctx context.Context) (err error) {
 		seq, err = s.publish(ctx, s.names.log(), m, expected)
 		return err

@@ -10,17 +10,36 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
+	"github.com/posthouse/posthouse/store/internal/lifecycle"
 )
+
+// streams are those of a store, and the requests to the server that has them. A request is
+// sent again until the server answers.
+type streams struct {
+	opts      *Options
+	names     names
+	where     string     // the servers' addresses or the directory, for messages
+	own       *ownServer // nil for a server elsewhere
+	conn      *nats.Conn
+	js        jetstream.JetStream
+	log       jetstream.Stream
+	aside     jetstream.Stream
+	room      int          // the largest message, in bytes
+	late      atomic.Int32 // how often the time that requests wait was doubled
+	lifecycle *lifecycle.State
+	closing   context.Context // ends when the store closes
+}
 
 // configs are those of the store's streams. Each keeps everything until it is removed,
 // but of a slot the last write only.
-func (s *Store) configs() (all []jetstream.StreamConfig) {
+func (s *streams) configs() (all []jetstream.StreamConfig) {
 	replicas := s.opts.Replicas
 	if replicas == 0 {
 		if replicas = 1; s.conn.ConnectedClusterName() != "" {
@@ -52,36 +71,36 @@ func (s *Store) configs() (all []jetstream.StreamConfig) {
 // setUp finds the store's streams, or makes them. The last of them has a witness when
 // all are there.
 func (s *Store) setUp(ctx context.Context) error {
-	configs := s.configs()
-	there, err := s.findStreams(ctx, configs)
+	configs := s.streams.configs()
+	there, err := s.streams.findStreams(ctx, configs)
 	if err != nil {
 		return err
 	}
-	w, err := s.readWitness(ctx)
+	w, err := s.witness.read(ctx)
 	if err == nil && there < len(configs) { // another process may have made them meanwhile
-		if there, err = s.findStreams(ctx, configs); err != nil {
+		if there, err = s.streams.findStreams(ctx, configs); err != nil {
 			return err
 		}
 	}
 	switch {
-	case err == nil && there < len(configs), err != nil && errors.Is(err, errNone) && s.own != nil && s.own.made:
+	case err == nil && there < len(configs), err != nil && errors.Is(err, errNone) && s.streams.own != nil && s.streams.own.made:
 		said := ""
-		if s.own != nil {
-			said = s.own.said.last()
+		if s.streams.own != nil {
+			said = s.streams.own.said.last()
 		}
-		return s.lost("%d of the store's %d streams are there%s", there, len(configs), said)
+		return s.streams.lost("%d of the store's %d streams are there%s", there, len(configs), said)
 	case err == nil:
 		return s.setDown(ctx, w)
 	case !errors.Is(err, errNone):
 		return err
 	case s.opts.ReadOnly:
-		return posthouse.NotFound("store in "+s.where+" with the prefix", s.opts.Prefix)
+		return posthouse.NotFound("store in "+s.streams.where+" with the prefix", s.opts.Prefix)
 	}
 	return s.create(ctx, configs)
 }
 
 // findStreams finds the streams that are there, and counts them.
-func (s *Store) findStreams(ctx context.Context, configs []jetstream.StreamConfig) (there int, err error) {
+func (s *streams) findStreams(ctx context.Context, configs []jetstream.StreamConfig) (there int, err error) {
 	have := make([]jetstream.Stream, len(configs))
 	err = each(len(configs), func(i int) error {
 		return s.settle(ctx, "open the store", func(ctx context.Context) (err error) {
@@ -98,25 +117,25 @@ func (s *Store) findStreams(ctx context.Context, configs []jetstream.StreamConfi
 func (s *Store) setDown(ctx context.Context, w witness) error {
 	if w.format > format {
 		return &posthouse.Error{
-			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the store in %s has format %d; this program knows formats up to %d", s.where, w.format, format),
+			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the store in %s has format %d; this program knows formats up to %d", s.streams.where, w.format, format),
 			Hint: "use that version or a newer one; nothing was changed",
 		}
 	}
 	s.life = w.life
-	return s.judge(ctx)
+	return s.streams.judge(ctx)
 }
 
 // create makes the streams. Others may do so at the same time.
 func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) error {
 	have := make([]jetstream.Stream, len(configs))
 	err := each(len(configs), func(i int) error {
-		return s.settle(ctx, "make the store", func(ctx context.Context) (err error) {
-			err = s.write(ctx, configs[i].Name, func(ctx context.Context) (err error) {
-				have[i], err = s.js.CreateStream(ctx, configs[i])
+		return s.streams.settle(ctx, "make the store", func(ctx context.Context) (err error) {
+			err = s.streams.write(ctx, configs[i].Name, func(ctx context.Context) (err error) {
+				have[i], err = s.streams.js.CreateStream(ctx, configs[i])
 				return err
 			})
 			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-				have[i], err = s.js.Stream(ctx, configs[i].Name)
+				have[i], err = s.streams.js.Stream(ctx, configs[i].Name)
 			}
 			return err
 		})
@@ -124,14 +143,14 @@ func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) er
 	if err != nil {
 		return err
 	}
-	s.use(have)
-	if err := s.judge(ctx); err != nil {
+	s.streams.use(have)
+	if err := s.streams.judge(ctx); err != nil {
 		return err
 	}
-	if s.log.CachedInfo().State.Msgs > 0 {
-		w, err := s.readWitness(ctx) // who has made it meanwhile wrote one before the first message
+	if s.streams.log.CachedInfo().State.Msgs > 0 {
+		w, err := s.witness.read(ctx) // who has made it meanwhile wrote one before the first message
 		if errors.Is(err, errNone) {
-			return s.lost("the log has messages, and nothing says what it must have")
+			return s.streams.lost("the log has messages, and nothing says what it must have")
 		}
 		if err != nil {
 			return err
@@ -140,19 +159,19 @@ func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) er
 	}
 	var life [4]byte
 	_, _ = rand.Read(life[:]) // never fails: crypto/rand aborts the program instead
-	err = s.putWitness(ctx, witness{format: format, life: hex.EncodeToString(life[:])})
+	err = s.witness.put(ctx, witness{format: format, life: hex.EncodeToString(life[:])})
 	if err != nil {
 		return err
 	}
-	w, err := s.readWitness(ctx)
-	if s.life = w.life; err == nil && s.own != nil {
-		err = s.own.sync()
+	w, err := s.witness.read(ctx)
+	if s.life = w.life; err == nil && s.streams.own != nil {
+		err = s.streams.own.sync()
 	}
 	return err
 }
 
 // use takes over the streams that are there, and counts them.
-func (s *Store) use(streams []jetstream.Stream) (n int) {
+func (s *streams) use(streams []jetstream.Stream) (n int) {
 	for _, stream := range streams {
 		if stream == nil {
 			continue
@@ -184,19 +203,19 @@ func each(n int, f func(i int) error) error {
 // is empty. Another server does not tell its clients whether it syncs each write, so for
 // one this is always among the answers.
 func (s *Store) Weak(ctx context.Context) (weak []string, err error) {
-	weak, err = s.weakStreams(ctx)
-	return append(weak, s.untold()...), away.Read(err)
+	weak, err = s.streams.weakStreams(ctx)
+	return append(weak, s.streams.untold()...), away.Read(err)
 }
 
 // untold returns what the server does not tell its clients.
-func (s *Store) untold() []string {
+func (s *streams) untold() []string {
 	if s.own != nil {
 		return nil
 	}
 	return []string{"the server does not tell its sync_interval: unless it is always on each server, a power cut loses what was not synced yet"}
 }
 
-func (s *Store) weakStreams(ctx context.Context) (weak []string, err error) {
+func (s *streams) weakStreams(ctx context.Context) (weak []string, err error) {
 	configs := s.configs()
 	haves := make([]jetstream.StreamConfig, len(configs))
 	err = each(len(configs), func(i int) error {
@@ -232,7 +251,7 @@ func (s *Store) weakStreams(ctx context.Context) (weak []string, err error) {
 }
 
 // judge refuses streams that lose acknowledged writes, or are in another cluster.
-func (s *Store) judge(ctx context.Context) error {
+func (s *streams) judge(ctx context.Context) error {
 	if err := s.sameCluster(); err != nil {
 		return err
 	}
@@ -264,7 +283,7 @@ type stored struct {
 
 // newest asks the leader of a stream for the last message with a subject. [errNone] if
 // there is none, or no stream.
-func (s *Store) newest(ctx context.Context, doing, stream, subject string) (m *stored, header nats.Header, err error) {
+func (s *streams) newest(ctx context.Context, doing, stream, subject string) (m *stored, header nats.Header, err error) {
 	if m, err = s.askLeader(ctx, doing, stream, map[string]any{"last_by_subj": subject}); err != nil {
 		return nil, nil, err
 	}
@@ -276,7 +295,7 @@ func (s *Store) newest(ctx context.Context, doing, stream, subject string) (m *s
 
 // askLeader asks the leader of a stream for a message, never a copy that may be behind.
 // [errNone] if there is none, or no stream.
-func (s *Store) askLeader(ctx context.Context, doing, stream string, which map[string]any) (m *stored, err error) {
+func (s *streams) askLeader(ctx context.Context, doing, stream string, which map[string]any) (m *stored, err error) {
 	ask, err := json.Marshal(which)
 	if err != nil {
 		return nil, err

@@ -12,14 +12,14 @@ import (
 // slotThreads are a thread of each bucket.
 var slotThreads = [2]string{"", posthouse.ProcessThread}
 
-// verifySlots reads all slots, and compares the buckets with a witness.
-func (s *Store) verifySlots(ctx context.Context, w *witness) error {
+// verify reads all slots, and compares the buckets with a witness.
+func (s *slots) verify(ctx context.Context, w *witness) error {
 	for i, thread := range slotThreads {
-		bucket := s.names.bucket(thread)
+		bucket := s.streams.names.bucket(thread)
 		var stream jetstream.Stream
-		err := s.settle(ctx, "look at the slots", func(ctx context.Context) (err error) {
-			if stream, err = s.js.Stream(ctx, "KV_"+bucket); errors.Is(err, jetstream.ErrStreamNotFound) {
-				return s.lost("the bucket %s is gone", bucket)
+		err := s.streams.settle(ctx, "look at the slots", func(ctx context.Context) (err error) {
+			if stream, err = s.streams.js.Stream(ctx, "KV_"+bucket); errors.Is(err, jetstream.ErrStreamNotFound) {
+				return s.streams.lost("the bucket %s is gone", bucket)
 			}
 			return err
 		})
@@ -28,14 +28,14 @@ func (s *Store) verifySlots(ctx context.Context, w *witness) error {
 		}
 		state := stream.CachedInfo().State
 		if have := w.slots[i]; state.LastSeq < have.last || state.NumSubjects < have.keys {
-			return s.lost("the bucket %s has %d keys up to message %d, and had %d up to %d", bucket, state.NumSubjects, state.LastSeq, have.keys, have.last)
+			return s.streams.lost("the bucket %s has %d keys up to message %d, and had %d up to %d", bucket, state.NumSubjects, state.LastSeq, have.keys, have.last)
 		}
 		seen, err := s.verifyBucket(ctx, stream)
 		if err == nil {
 			err = s.verifyUnseen(ctx, stream, seen)
 		}
 		if err != nil {
-			return s.wrap("look at the slots", err)
+			return s.streams.wrap("look at the slots", err)
 		}
 	}
 	return nil
@@ -43,7 +43,7 @@ func (s *Store) verifySlots(ctx context.Context, w *witness) error {
 
 // verifyUnseen looks for the keys of a bucket that were not seen when it was read: they were
 // written again meanwhile, or they are lost.
-func (s *Store) verifyUnseen(ctx context.Context, stream jetstream.Stream, seen map[string]bool) error {
+func (s *slots) verifyUnseen(ctx context.Context, stream jetstream.Stream, seen map[string]bool) error {
 	if uint64(len(seen)) >= stream.CachedInfo().State.NumSubjects {
 		return nil
 	}
@@ -57,9 +57,9 @@ func (s *Store) verifyUnseen(ctx context.Context, stream jetstream.Stream, seen 
 		}
 		key, ok := slotKey(subject)
 		if !ok {
-			return s.lost("a bucket has %.80q", subject)
+			return s.streams.lost("a bucket has %.80q", subject)
 		}
-		if v, err := s.readSlot(ctx, "look at the slots", key); err != nil {
+		if v, err := s.read(ctx, "look at the slots", key); err != nil {
 			return err
 		} else if v.last > 0 {
 			continue
@@ -70,14 +70,14 @@ func (s *Store) verifyUnseen(ctx context.Context, stream jetstream.Stream, seen 
 			return err
 		}
 		if again.State.Subjects[subject] > 0 {
-			return s.lost("the slot %q of thread %q", key.Step, key.Thread)
+			return s.streams.lost("the slot %q of thread %q", key.Step, key.Thread)
 		}
 	}
 	return nil
 }
 
 // verifyBucket reads all slots of a bucket, and returns the subjects it saw.
-func (s *Store) verifyBucket(ctx context.Context, stream jetstream.Stream) (seen map[string]bool, err error) {
+func (s *slots) verifyBucket(ctx context.Context, stream jetstream.Stream) (seen map[string]bool, err error) {
 	if stream.CachedInfo().State.Msgs == 0 {
 		return nil, nil
 	}
@@ -91,13 +91,13 @@ func (s *Store) verifyBucket(ctx context.Context, stream jetstream.Stream) (seen
 	}
 	defer messages.Stop()
 	seen = map[string]bool{}
-	err = s.drain(ctx, messages, 0, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
+	err = s.streams.drain(ctx, messages, 0, func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
 		key, ok := slotKey(m.Subject())
 		if !ok {
-			return s.lost("a bucket has %.80q", m.Subject())
+			return s.streams.lost("a bucket has %.80q", m.Subject())
 		}
-		if _, err := s.parseSlot(ctx, key, &stored{Seq: meta.Sequence.Stream, Data: m.Data()}, m.Headers()); err != nil {
-			_, err = s.readSlot(ctx, "look at the slots", key) // it may have been written again
+		if _, err := s.parse(ctx, key, &stored{Seq: meta.Sequence.Stream, Data: m.Data()}, m.Headers()); err != nil {
+			_, err = s.read(ctx, "look at the slots", key) // it may have been written again
 			if err != nil {
 				return err
 			}
@@ -108,14 +108,14 @@ func (s *Store) verifyBucket(ctx context.Context, stream jetstream.Stream) (seen
 	return seen, err
 }
 
-// slotEnds returns how far the buckets are.
-func (s *Store) slotEnds(ctx context.Context) (ends [2]slotEnd, err error) {
+// ends returns how far the buckets are.
+func (s *slots) ends(ctx context.Context) (ends [2]slotEnd, err error) {
 	for i, thread := range slotThreads {
-		stream, err := s.js.Stream(ctx, "KV_"+s.names.bucket(thread))
+		stream, err := s.streams.js.Stream(ctx, "KV_"+s.streams.names.bucket(thread))
 		if err != nil {
 			return ends, err
 		}
-		if ends[i].last = stream.CachedInfo().State.LastSeq; s.own != nil {
+		if ends[i].last = stream.CachedInfo().State.LastSeq; s.streams.own != nil {
 			ends[i].keys = stream.CachedInfo().State.NumSubjects
 		}
 	}

@@ -31,6 +31,8 @@ type slotEnd struct{ last, keys uint64 }
 
 // keptWitness is the newest witness that this process knows.
 type keptWitness struct {
+	streams *streams
+
 	sync.Mutex
 	seq  uint64 // of its message; 0: none
 	have witness
@@ -67,43 +69,43 @@ func (w *witness) decode(data []byte) error {
 	return r.Done()
 }
 
-// readWitness asks for the newest witness. [errNone].
-func (s *Store) readWitness(ctx context.Context) (w witness, err error) {
-	m, _, err := s.newest(ctx, "read what the log must have", s.names.aside(), s.names.witnessSubject())
+// read asks for the newest witness. [errNone].
+func (s *keptWitness) read(ctx context.Context) (w witness, err error) {
+	m, _, err := s.streams.newest(ctx, "read what the log must have", s.streams.names.aside(), s.streams.names.witnessSubject())
 	if err != nil {
 		return w, err
 	}
 	if err := w.decode(m.Data); err != nil {
-		return w, s.lost("what says what the log must have is damaged: %v", err)
+		return w, s.streams.lost("what says what the log must have is damaged: %v", err)
 	}
-	s.witness.Lock()
-	defer s.witness.Unlock()
-	s.witness.seq, s.witness.have = m.Seq, w
+	s.Lock()
+	defer s.Unlock()
+	s.seq, s.have = m.Seq, w
 	return w, nil
 }
 
-// putWitness writes a witness, unless there is one already that is as new.
-func (s *Store) putWitness(ctx context.Context, w witness) error {
-	s.witness.Lock()
-	defer s.witness.Unlock()
-	for s.witness.seq == 0 || s.witness.have.seq <= w.seq && s.witness.have != w {
-		m := &nats.Msg{Subject: s.names.witnessSubject(), Data: w.encode(), Header: nats.Header{}}
+// put writes a witness, unless there is one already that is as new.
+func (s *keptWitness) put(ctx context.Context, w witness) error {
+	s.Lock()
+	defer s.Unlock()
+	for s.seq == 0 || s.have.seq <= w.seq && s.have != w {
+		m := &nats.Msg{Subject: s.streams.names.witnessSubject(), Data: w.encode(), Header: nats.Header{}}
 		m.Header.Set("Nats-Rollup", jetstream.MsgRollupSubject)
 		var seq uint64
-		err := s.settle(ctx, "write what the log must have", func(ctx context.Context) (err error) {
-			seq, err = s.publish(ctx, s.names.aside(), m, s.witness.seq)
+		err := s.streams.settle(ctx, "write what the log must have", func(ctx context.Context) (err error) {
+			seq, err = s.streams.publish(ctx, s.streams.names.aside(), m, s.seq)
 			return err
 		})
 		if err == nil {
-			s.witness.seq, s.witness.have = seq, w
+			s.seq, s.have = seq, w
 			return nil
 		}
 		if !hasMoved(err) {
 			return err
 		}
-		s.witness.Unlock()
-		_, err = s.readWitness(ctx)
-		s.witness.Lock()
+		s.Unlock()
+		_, err = s.read(ctx)
+		s.Lock()
 		if err != nil {
 			return err
 		}
@@ -121,12 +123,12 @@ func (s *Store) testify(ctx context.Context) error {
 // testifyWithout writes a witness by which the bucket of a thread may lack some keys.
 // Callers hold slotting.
 func (s *Store) testifyWithout(ctx context.Context, thread string, keys uint64) error {
-	ends, err := s.slotEnds(ctx)
+	ends, err := s.slots.ends(ctx)
 	if err != nil {
-		return s.wrap("look at the slots", err)
+		return s.streams.wrap("look at the slots", err)
 	}
 	for i := range ends {
-		if s.names.bucket(slotThreads[i]) == s.names.bucket(thread) {
+		if s.streams.names.bucket(slotThreads[i]) == s.streams.names.bucket(thread) {
 			ends[i].keys -= min(keys, ends[i].keys)
 		}
 	}
@@ -137,7 +139,7 @@ func (s *Store) testifyWithout(ctx context.Context, thread string, keys uint64) 
 	if err != nil {
 		return err
 	}
-	return s.putWitness(ctx, w)
+	return s.witness.put(ctx, w)
 }
 
 // testifySometimes writes a witness after every so many messages of the log.
@@ -146,6 +148,6 @@ func (s *Store) testifySometimes(ctx context.Context, seq uint64) {
 		return
 	}
 	if err := s.testify(ctx); err != nil {
-		s.opts.Logger.Warn("posthouse: cannot write what the log must have", "store", s.where, "err", err)
+		s.opts.Logger.Warn("posthouse: cannot write what the log must have", "store", s.streams.where, "err", err)
 	}
 }
