@@ -25,42 +25,42 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	if s.opts.ReadOnly {
 		return s.backupBeside(ctx, path)
 	}
-	s.awaitReaders(ctx)
+	s.dir.awaitReaders(ctx)
 	return s.submit(ctx, "back up the store", &request{alone: func() error {
 		s.drains.wait()
 		if err := s.drainAll(); err != nil {
 			return err
 		}
-		return s.copyTo(ctx, path, nil)
+		return s.dir.copyTo(ctx, path, nil)
 	}})
 }
 
 // backupBeside copies the journal first: all that logs have or get meanwhile is in it, or
 // was in them before, until its oldest segment goes.
 func (s *Store) backupBeside(ctx context.Context, path string) error {
-	defer s.holdJournal()()
+	defer s.dir.holdJournal()()
 	for range attempts {
-		before, err := s.segments()
+		before, err := s.dir.segments()
 		if err != nil {
-			return s.wrap("back up the store", err)
+			return s.dir.wrap("back up the store", err)
 		}
 		still := func() (bool, error) {
-			now, err := s.segments()
+			now, err := s.dir.segments()
 			return err == nil && len(now) > 0 && len(before) > 0 && now[0] == before[0], err
 		}
-		if err = s.copyTo(ctx, path, still); !errors.Is(err, errMoved) {
+		if err = s.dir.copyTo(ctx, path, still); !errors.Is(err, errMoved) {
 			return err
 		}
 	}
 	return &posthouse.Error{
-		Code: posthouse.CodeBusy, Message: "the store " + s.path + " is written so fast that no copy of it is whole",
+		Code: posthouse.CodeBusy, Message: "the store " + s.dir.path + " is written so fast that no copy of it is whole",
 		Hint: "try again when there is less to do",
 	}
 }
 
 // copyTo copies all files to a directory beside path, which then gets that name. [errMoved]
 // if still, when it is set, says that the copy is not whole.
-func (s *Store) copyTo(ctx context.Context, path string, still func() (bool, error)) error {
+func (d *directory) copyTo(ctx context.Context, path string, still func() (bool, error)) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err != nil {
 			return fileError("look for", path, err)
@@ -71,7 +71,7 @@ func (s *Store) copyTo(ctx context.Context, path string, still func() (bool, err
 	if err := os.RemoveAll(part); err != nil {
 		return fileError("remove", part, err)
 	}
-	files, dirs, err := s.copyAll(ctx, part)
+	files, dirs, err := d.copyAll(ctx, part)
 	if err == nil && still != nil {
 		var same bool
 		if same, err = still(); err == nil && !same {
@@ -101,7 +101,7 @@ func (s *Store) copyTo(ctx context.Context, path string, still func() (bool, err
 }
 
 // copyAll copies the store's files to a new directory. It returns what is to be synced.
-func (s *Store) copyAll(ctx context.Context, to string) (files, dirs []string, err error) {
+func (d *directory) copyAll(ctx context.Context, to string) (files, dirs []string, err error) {
 	if err := (durable.Dirs{}).MakeAll(to, dirMode); err != nil {
 		return nil, nil, err
 	}
@@ -109,7 +109,7 @@ func (s *Store) copyAll(ctx context.Context, to string) (files, dirs []string, e
 	if err := os.Mkdir(filepath.Join(to, threadsDir), dirMode); err != nil {
 		return nil, nil, err
 	}
-	err = s.walk(func(name string) error {
+	err = d.walk(func(name string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *Store) copyAll(ctx context.Context, to string) (files, dirs []string, e
 		if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
 			return err
 		}
-		err := s.copyFile(name, path)
+		err := d.copyFile(name, path)
 		if err == nil {
 			files = append(files, path)
 		}
@@ -136,8 +136,8 @@ func syncFile(path string) error {
 }
 
 // copyFile copies a file. It does not sync it, so that a copy beside a writer is quick.
-func (s *Store) copyFile(name, to string) (err error) {
-	from, err := s.system.Open(name, false)
+func (d *directory) copyFile(name, to string) (err error) {
+	from, err := d.system.Open(name, false)
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 // syncs them. Calls that arrive together share a sync. It is what posthouse bench compares
 // the store with, until ctx ends.
 func (s *Store) Baseline(ctx context.Context) (func(ctx context.Context, thread, seq int64, data []byte) error, error) {
-	f, err := s.system.Create("baseline")
+	f, err := s.dir.system.Create("baseline")
 	if err != nil {
-		return nil, s.wrap("make a baseline", err)
+		return nil, s.dir.wrap("make a baseline", err)
 	}
 	context.AfterFunc(ctx, func() { _ = f.Close() })
 	at := int64(0)

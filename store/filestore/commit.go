@@ -84,9 +84,9 @@ func (s *Store) submit(ctx context.Context, doing string, r *request) error {
 	}
 	err := s.queue.Do(ctx, r)
 	if errors.Is(err, groupcommit.ErrAborted) {
-		return s.unknown(err)
+		return s.dir.unknown(err)
 	}
-	return s.wrap(doing, err)
+	return s.dir.wrap(doing, err)
 }
 
 // commit runs one group. The queue never calls it twice at once. A panic leaves the
@@ -95,7 +95,7 @@ func (s *Store) commit(group []*groupcommit.Call[*request]) {
 	returned := false
 	defer func() {
 		if !returned {
-			s.poison(errors.New("a write panicked"))
+			s.dir.poison(errors.New("a write panicked"))
 		}
 	}()
 	s.commitGroup(group)

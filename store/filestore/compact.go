@@ -14,11 +14,11 @@ import (
 // log anew, where older writes take room. Threads' logs have nothing dead: a removal
 // writes them anew at once. Writers wait while it runs.
 func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err error) {
-	s.awaitReaders(ctx)
+	s.dir.awaitReaders(ctx)
 	err = s.submit(ctx, "compact the store", &request{alone: func() error {
 		s.drains.wait()
 		var err error
-		if done.Before, err = s.size(); err != nil {
+		if done.Before, err = s.dir.size(); err != nil {
 			return err
 		}
 		if err = s.drainAll(); err == nil && s.slotLog.end > 0 {
@@ -33,7 +33,7 @@ func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err erro
 		if err != nil {
 			return err
 		}
-		done.After, err = s.size()
+		done.After, err = s.dir.size()
 		return err
 	}})
 	if err != nil {
@@ -43,9 +43,9 @@ func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err erro
 }
 
 // size returns the bytes of the store's files.
-func (s *Store) size() (n int64, err error) {
-	err = s.walk(func(name string) error {
-		f, err := s.system.Open(name, false)
+func (d *directory) size() (n int64, err error) {
+	err = d.walk(func(name string) error {
+		f, err := d.system.Open(name, false)
 		if err != nil {
 			return err
 		}
@@ -57,10 +57,10 @@ func (s *Store) size() (n int64, err error) {
 }
 
 // walk calls f for each file of the store but the lock.
-func (s *Store) walk(f func(name string) error) error {
+func (d *directory) walk(f func(name string) error) error {
 	var names []string
 	dirs := []string{journalDir} // first: see backupBeside
-	under, err := s.system.List(threadsDir)
+	under, err := d.system.List(threadsDir)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *Store) walk(f func(name string) error) error {
 		dirs = append(dirs, threadsDir+"/"+dir)
 	}
 	for _, dir := range dirs {
-		files, err := s.system.List(dir)
+		files, err := d.system.List(dir)
 		if err != nil {
 			return err
 		}

@@ -124,7 +124,7 @@ func TestEveryTruncation(t *testing.T) {
 func TestTornJournal(t *testing.T) {
 	ctx := t.Context()
 	base, want := filled(t, false)
-	numbers, err := (&Store{system: base}).segments()
+	numbers, err := (&directory{system: base}).segments()
 	if err != nil {
 		t.Fatal(err)
 	}

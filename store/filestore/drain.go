@@ -55,7 +55,7 @@ func (s *Store) startDraining() {
 	d.running = true
 	d.work.Go(func() {
 		for {
-			for s.held() && d.waiting() < maxSealedRead && !s.lifecycle.Closed() && !d.hurry.Load() {
+			for s.dir.held() && d.waiting() < maxSealedRead && !s.lifecycle.Closed() && !d.hurry.Load() {
 				<-time.After(heldPause)
 			}
 			err := s.drainOldest()
@@ -74,7 +74,7 @@ func (s *Store) startDraining() {
 func (s *Store) drainAll() error {
 	if !s.journal.current.empty() {
 		if err := s.seal(); err != nil {
-			return s.wrap("begin a segment of the journal", err)
+			return s.dir.wrap("begin a segment of the journal", err)
 		}
 	}
 	for s.drains.waiting() > 0 {
@@ -109,9 +109,9 @@ func (s *Store) drainOldest() error {
 		err = s.tidySlots()
 	}
 	if err != nil && !isFull(err) {
-		return s.poison(err)
+		return s.dir.poison(err)
 	}
-	return s.wrap("drain the journal", err)
+	return s.dir.wrap("drain the journal", err)
 }
 
 // A thread's share of a segment.
@@ -131,10 +131,10 @@ func (s *Store) drain(g *segment) error {
 		}
 		g.drained = true
 	}
-	if err := s.system.Remove(segmentFile(g.number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.dir.system.Remove(segmentFile(g.number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return s.system.SyncDir(journalDir)
+	return s.dir.system.SyncDir(journalDir)
 }
 
 // copyOut makes a segment's content durable in the logs.
@@ -143,14 +143,14 @@ func (s *Store) copyOut(g *segment) error {
 	if err := s.makeDirs(shares); err != nil {
 		return err
 	}
-	if err := each(shares, s.drainThread); err != nil {
+	if err := each(shares, s.dir.drainThread); err != nil {
 		return err
 	}
 	synced := map[string]bool{}
 	for _, sh := range shares {
 		if dir := path.Dir(threadFile(sh.thread)); sh.fresh && !synced[dir] {
 			synced[dir] = true
-			if err := s.system.SyncDir(dir); err != nil {
+			if err := s.dir.system.SyncDir(dir); err != nil {
 				return err
 			}
 		}
@@ -182,7 +182,7 @@ func (s *Store) copyOut(g *segment) error {
 }
 
 // shares divides a segment's entries by thread.
-func (s *Store) shares(g *segment) (all []*share) {
+func (s *state) shares(g *segment) (all []*share) {
 	s.index.Lock()
 	defer s.index.Unlock()
 	by := map[string]*share{}
@@ -212,7 +212,7 @@ func (s *Store) makeDirs(shares []*share) error {
 		if !sh.fresh || s.drains.dirs[dir] {
 			continue
 		}
-		if err := s.system.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := s.dir.system.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 		s.drains.dirs[dir] = true
@@ -221,7 +221,7 @@ func (s *Store) makeDirs(shares []*share) error {
 	if len(made) == 0 {
 		return nil
 	}
-	err := s.system.SyncDir(threadsDir)
+	err := s.dir.system.SyncDir(threadsDir)
 	if err != nil {
 		for _, dir := range made {
 			delete(s.drains.dirs, dir)
@@ -232,13 +232,13 @@ func (s *Store) makeDirs(shares []*share) error {
 
 // drainThread appends a thread's share to its log and syncs it. What an earlier attempt
 // left behind the end is cut off.
-func (s *Store) drainThread(sh *share) (err error) {
+func (d *directory) drainThread(sh *share) (err error) {
 	name := threadFile(sh.thread)
 	var f file
 	if sh.fresh {
-		f, err = s.system.Create(name)
+		f, err = d.system.Create(name)
 	} else {
-		f, err = s.system.Open(name, true)
+		f, err = d.system.Open(name, true)
 	}
 	if err != nil {
 		return err

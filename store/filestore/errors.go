@@ -12,15 +12,15 @@ import (
 
 // wrap turns an error of the operating system into one of ours. doing says what failed,
 // such as "read thread \"a\"". It passes on errors that are ours, and those of a context.
-func (s *Store) wrap(doing string, err error) error {
+func (d *directory) wrap(doing string, err error) error {
 	var ours *posthouse.Error
 	switch {
 	case err == nil || errors.As(err, &ours) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
-	case s.lifecycle.Closed():
-		return s.lifecycle.ClosedError()
+	case d.lifecycle.Closed():
+		return d.lifecycle.ClosedError()
 	}
-	e := &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "cannot " + doing + " in " + s.path, Err: err}
+	e := &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "cannot " + doing + " in " + d.path, Err: err}
 	var damage *framelog.Damage
 	switch {
 	case isFull(err):
@@ -43,9 +43,9 @@ func isFull(err error) bool {
 }
 
 // corrupt is damage in one of the store's files.
-func (s *Store) corrupt(name string, err error) error {
+func (d *directory) corrupt(name string, err error) error {
 	return &posthouse.Error{
-		Code: posthouse.CodeCorrupt, Message: "the file " + name + " of the store " + s.path + " is damaged", Err: err,
+		Code: posthouse.CodeCorrupt, Message: "the file " + name + " of the store " + d.path + " is damaged", Err: err,
 		Hint: "restore it from a backup; without one, move a thread's log away to go on without that thread",
 	}
 }
@@ -64,15 +64,15 @@ func fileError(doing, path string, err error) error {
 	return e
 }
 
-func (s *Store) unknown(err error) error {
+func (d *directory) unknown(err error) error {
 	return &posthouse.Error{
-		Code: posthouse.CodeUnknown, Message: "the commit to " + s.path + " failed; it may or may not be on the disk", Err: err,
+		Code: posthouse.CodeUnknown, Message: "the commit to " + d.path + " failed; it may or may not be on the disk", Err: err,
 		Hint: "check the disk, open the store again and append the same entry once more",
 	}
 }
 
 // poison makes the store take no more writes: what its files hold is not known.
-func (s *Store) poison(err error) error {
-	s.lifecycle.Poison(err)
-	return s.lifecycle.DamageOf(err)
+func (d *directory) poison(err error) error {
+	d.lifecycle.Poison(err)
+	return d.lifecycle.DamageOf(err)
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/store/internal/lifecycle"
 )
 
 // The names in a store's directory.
@@ -49,9 +51,17 @@ func segmentNumber(name string) (uint64, bool) {
 	return n, err == nil && segmentFile(n) == journalDir+"/"+name
 }
 
+// A directory is that of a store, with the files in it.
+type directory struct {
+	path      string
+	system    system
+	opts      *Options
+	lifecycle *lifecycle.State
+}
+
 // segments returns the numbers of the journal's segments, oldest first.
-func (s *Store) segments() (numbers []uint64, err error) {
-	names, err := s.system.List(journalDir)
+func (d *directory) segments() (numbers []uint64, err error) {
+	names, err := d.system.List(journalDir)
 	for _, name := range names {
 		if n, ok := segmentNumber(name); ok {
 			numbers = append(numbers, n)
@@ -63,12 +73,12 @@ func (s *Store) segments() (numbers []uint64, err error) {
 
 // identify checks that the directory is a store of this version. New reports that it is
 // empty.
-func (s *Store) identify() (isNew bool, err error) {
-	text, err := s.readFile(formatName)
+func (d *directory) identify() (isNew bool, err error) {
+	text, err := d.readFile(formatName)
 	if errors.Is(err, fs.ErrNotExist) {
-		names, err := s.system.List(".")
+		names, err := d.system.List(".")
 		if err != nil {
-			return false, fileError("read", s.path, err)
+			return false, fileError("read", d.path, err)
 		}
 		for _, name := range names {
 			switch name {
@@ -76,23 +86,23 @@ func (s *Store) identify() (isNew bool, err error) {
 				continue
 			}
 			return false, &posthouse.Error{
-				Code: posthouse.CodeCorrupt, Message: s.path + " is a directory with other files: it has no file named format",
+				Code: posthouse.CodeCorrupt, Message: d.path + " is a directory with other files: it has no file named format",
 				Hint: "choose an empty directory, or restore the store's from a backup",
 			}
 		}
-		return true, s.noLogs()
+		return true, d.noLogs()
 	}
 	if err != nil {
-		return false, fileError("read", s.path+"/"+formatName, err)
+		return false, fileError("read", d.path+"/"+formatName, err)
 	}
 	number, ok := strings.CutPrefix(strings.TrimSuffix(string(text), "\n"), formatText)
 	n, err := strconv.Atoi(number)
 	switch {
 	case !ok || err != nil || n < 1 || string(text) != fmt.Sprintf("%s%d\n", formatText, n):
-		return false, s.corrupt(formatName, errors.New("it says no format"))
+		return false, d.corrupt(formatName, errors.New("it says no format"))
 	case n > version:
 		return false, &posthouse.Error{
-			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the store %s has format %d; this program knows formats up to %d", s.path, n, version),
+			Code: posthouse.CodeNewer, Message: fmt.Sprintf("the store %s has format %d; this program knows formats up to %d", d.path, n, version),
 			Hint: "use the version of posthouse that wrote it, or a newer one; nothing was changed",
 		}
 	}
@@ -100,14 +110,14 @@ func (s *Store) identify() (isNew bool, err error) {
 }
 
 // noLogs refuses a store that lost its format file.
-func (s *Store) noLogs() error {
+func (d *directory) noLogs() error {
 	for _, dir := range []string{journalDir, threadsDir} {
-		names, err := s.system.List(dir)
+		names, err := d.system.List(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fileError("read", s.path+"/"+dir, err)
+			return fileError("read", d.path+"/"+dir, err)
 		}
 		if dir == threadsDir && len(names) > 0 || len(names) > 1 {
-			return s.corrupt(formatName, errors.New("it is missing"))
+			return d.corrupt(formatName, errors.New("it is missing"))
 		}
 	}
 	return nil
@@ -115,31 +125,31 @@ func (s *Store) noLogs() error {
 
 // create makes the files of a new store. The format file is last, so that a process
 // killed on the way leaves a directory that is made anew.
-func (s *Store) create() error {
+func (d *directory) create() error {
 	for _, dir := range []string{journalDir, threadsDir} {
-		if err := s.system.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fileError("create", s.path+"/"+dir, err)
+		if err := d.system.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fileError("create", d.path+"/"+dir, err)
 		}
 	}
-	f, err := s.newSegment(1, 1)
+	f, err := d.newSegment(1, 1, framelog.Digest{})
 	if err == nil {
-		err = cmp.Or(f.Close(), s.system.SyncDir("."))
+		err = cmp.Or(f.Close(), d.system.SyncDir("."))
 	}
 	if err == nil {
-		err = s.replace(formatName, ".", func(f file) error {
+		err = d.replace(formatName, ".", func(f file) error {
 			_, err := f.WriteAt(fmt.Appendf(nil, "%s%d\n", formatText, version), 0)
 			return err
 		})
 	}
 	if err != nil {
-		return fileError("create a store in", s.path, err)
+		return fileError("create a store in", d.path, err)
 	}
 	return nil
 }
 
 // replace writes a file under another name and renames it once it is durable.
-func (s *Store) replace(name, dir string, write func(file) error) error {
-	f, err := s.system.Create(name + freshSuffix)
+func (d *directory) replace(name, dir string, write func(file) error) error {
+	f, err := d.system.Create(name + freshSuffix)
 	if err != nil {
 		return err
 	}
@@ -148,17 +158,17 @@ func (s *Store) replace(name, dir string, write func(file) error) error {
 		err = f.Sync()
 	}
 	if err = cmp.Or(err, f.Close()); err == nil {
-		err = s.system.Rename(name+freshSuffix, name)
+		err = d.system.Rename(name+freshSuffix, name)
 	}
 	if err == nil {
-		err = s.system.SyncDir(dir)
+		err = d.system.SyncDir(dir)
 	}
 	return err
 }
 
 // readFile returns the content of a small file.
-func (s *Store) readFile(name string) ([]byte, error) {
-	f, err := s.system.Open(name, false)
+func (d *directory) readFile(name string) ([]byte, error) {
+	f, err := d.system.Open(name, false)
 	if err != nil {
 		return nil, err
 	}

@@ -25,12 +25,12 @@ func (f *follower) close() {
 }
 
 func (s *Store) openRead(ctx context.Context) error {
-	isNew, err := s.identify()
+	isNew, err := s.dir.identify()
 	if err != nil {
 		return err
 	}
 	if isNew {
-		return noStore(s.path, nil)
+		return noStore(s.dir.path, nil)
 	}
 	s.index.Refresh = s.follow
 	s.follows.mu.Lock()
@@ -40,9 +40,9 @@ func (s *Store) openRead(ctx context.Context) error {
 
 // loadAgain reads all of the store. Callers hold follows.mu.
 func (s *Store) loadAgain(ctx context.Context) error {
-	l, f, err := s.loadUnmoved(ctx)
+	l, f, err := s.dir.loadUnmoved(ctx)
 	if err != nil {
-		return s.wrap("read the store", err)
+		return s.dir.wrap("read the store", err)
 	}
 	s.index.Lock()
 	s.index.Replace(l.index)
@@ -60,24 +60,24 @@ func (s *Store) loadAgain(ctx context.Context) error {
 
 // loadUnmoved reads all of the store while the process that writes leaves its journal as it
 // is, as long as that can; else again, a few times.
-func (s *Store) loadUnmoved(ctx context.Context) (*loaded, file, error) {
-	defer s.holdJournal()()
+func (d *directory) loadUnmoved(ctx context.Context) (*loaded, file, error) {
+	defer d.holdJournal()()
 	for range attempts {
-		if l, f, err := s.loadToFollow(ctx); !errors.Is(err, errMoved) {
+		if l, f, err := d.loadToFollow(ctx); !errors.Is(err, errMoved) {
 			return l, f, err
 		}
 	}
-	return nil, nil, s.corrupt(journalDir, errMoved) // it does not move that often
+	return nil, nil, d.corrupt(journalDir, errMoved) // it does not move that often
 }
 
 // loadToFollow reads all of the store, and opens the newest segment. It fails with errMoved
 // where the process that writes drained that meanwhile.
-func (s *Store) loadToFollow(ctx context.Context) (*loaded, file, error) {
-	l, err := s.load(ctx)
+func (d *directory) loadToFollow(ctx context.Context) (*loaded, file, error) {
+	l, err := d.load(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := s.system.Open(segmentFile(l.segments[len(l.segments)-1].number), false)
+	f, err := d.system.Open(segmentFile(l.segments[len(l.segments)-1].number), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errMoved
 	}
@@ -99,9 +99,9 @@ func (s *Store) follow(ctx context.Context) error {
 	if s.lifecycle.Closed() {
 		return nil // the index says so
 	}
-	numbers, err := s.segments()
+	numbers, err := s.dir.segments()
 	if err != nil {
-		return s.wrap("read the journal", err)
+		return s.dir.wrap("read the journal", err)
 	}
 	if len(numbers) == 0 || numbers[0] != s.follows.oldest {
 		return s.loadAgain(ctx)
@@ -110,14 +110,14 @@ func (s *Store) follow(ctx context.Context) error {
 	for {
 		g := l.segments[len(l.segments)-1]
 		if err := s.followSegment(l, g); err != nil {
-			return s.wrap("read the journal", err)
+			return s.dir.wrap("read the journal", err)
 		}
 		if g.number >= numbers[len(numbers)-1] {
 			return nil
 		}
 		more, err := s.nextSegment(l, g)
 		if err != nil || !more {
-			return s.wrap("read the journal", err)
+			return s.dir.wrap("read the journal", err)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (s *Store) followSegment(l *loaded, g *segment) error {
 	end, err := l.replay(g, b[:n], 0)
 	g.end += end
 	if err != nil {
-		return s.corrupt(segmentFile(g.number), err)
+		return s.dir.corrupt(segmentFile(g.number), err)
 	}
 	if end > 0 {
 		s.index.Wake()
@@ -149,7 +149,7 @@ func (s *Store) followSegment(l *loaded, g *segment) error {
 // nextSegment goes on to the segment behind g, which is sealed then.
 func (s *Store) nextSegment(l *loaded, g *segment) (bool, error) {
 	number := g.number + 1
-	f, err := s.system.Open(segmentFile(number), false)
+	f, err := s.dir.system.Open(segmentFile(number), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -29,22 +29,23 @@ type segment struct {
 
 func (g *segment) empty() bool { return len(g.entries) == 0 && len(g.slots) == 0 && !g.removal }
 
-// newSegment makes a durable segment whose first commit is first.
-func (s *Store) newSegment(number, first uint64) (file, error) {
+// newSegment makes a durable segment that begins with the commit first. before is the digest
+// of all that was committed before it.
+func (d *directory) newSegment(number, first uint64, before framelog.Digest) (file, error) {
 	name := segmentFile(number)
-	f, err := s.system.Create(name)
+	f, err := d.system.Create(name)
 	if err != nil {
 		return nil, err
 	}
-	head := framelog.Segment{Number: number, First: first, Before: s.digest}
+	head := framelog.Segment{Number: number, First: first, Before: before}
 	if _, err = f.WriteAt(head.Append(nil), 0); err == nil {
-		if err = cmp.Or(f.Sync(), s.system.SyncDir(journalDir)); err != nil && !isFull(err) {
-			err = s.poison(err)
+		if err = cmp.Or(f.Sync(), d.system.SyncDir(journalDir)); err != nil && !isFull(err) {
+			err = d.poison(err)
 		}
 	}
 	if err != nil {
 		_ = f.Close()
-		_ = s.system.Remove(name) // it may stay: nothing refers to it, and the next one takes its name
+		_ = d.system.Remove(name) // it may stay: nothing refers to it, and the next one takes its name
 		return nil, err
 	}
 	return f, nil
@@ -53,14 +54,14 @@ func (s *Store) newSegment(number, first uint64) (file, error) {
 // seal begins a new segment and hands the current one to be drained.
 func (s *Store) seal() error {
 	old := s.journal.current
-	f, err := s.newSegment(old.number+1, s.journal.last+1)
+	f, err := s.dir.newSegment(old.number+1, s.journal.last+1, s.digest)
 	if err != nil {
 		return err
 	}
 	end, err := f.Size()
 	if err != nil {
 		_ = f.Close()
-		return s.poison(err)
+		return s.dir.poison(err)
 	}
 	_ = old.file.Close() // all of it was synced
 	old.file = nil
@@ -80,13 +81,13 @@ const (
 // [posthouse.ErrUnknown], and the store takes no more writes.
 func (s *Store) write(frames [][]byte) error {
 	if s.journal.current.end >= s.opts.segment {
-		if n := s.drains.waiting(); n >= maxSealedRead || n >= maxSealed && !s.held() {
+		if n := s.drains.waiting(); n >= maxSealedRead || n >= maxSealed && !s.dir.held() {
 			if err := s.drainOldest(); err != nil {
 				return err
 			}
 		}
 		if err := s.seal(); err != nil {
-			return s.wrap("begin a segment of the journal", err)
+			return s.dir.wrap("begin a segment of the journal", err)
 		}
 		s.startDraining()
 	}
@@ -98,15 +99,15 @@ func (s *Store) write(frames [][]byte) error {
 	if _, err := g.file.WriteAt(buf, g.end); err != nil {
 		cut := g.file.Truncate(g.end)
 		if cut == nil && isFull(err) {
-			return s.wrap("write to the journal", err)
+			return s.dir.wrap("write to the journal", err)
 		}
-		s.poison(err)
-		return s.unknown(err)
+		s.dir.poison(err)
+		return s.dir.unknown(err)
 	}
 	if !s.opts.early {
 		if err := g.file.Sync(); err != nil {
-			s.poison(err)
-			return s.unknown(err)
+			s.dir.poison(err)
+			return s.dir.unknown(err)
 		}
 	}
 	g.end += int64(len(buf))

@@ -12,17 +12,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/framelog"
-	"github.com/posthouse/posthouse/store/internal/memindex"
 	"github.com/posthouse/posthouse/store/internal/replay"
 )
 
 // loaded is what the files of a store say.
 type loaded struct {
-	s        *Store
-	index    *memindex.Index[place]
-	logs     map[string]*logFile
-	slots    map[posthouse.SlotKey]*slot
-	slotLog  logFile
+	dir *directory
+	state
 	segments []*segment // oldest first, all of them open for nothing
 	dirs     map[string]bool
 	last     uint64 // commit
@@ -30,19 +26,15 @@ type loaded struct {
 	// floor is the first commit of the journal. What logs have from it on may not be whole:
 	// it was being drained, and the journal has it.
 	floor   uint64
-	before  framelog.Digest // of what the commits before it left
-	digest  framelog.Digest
+	before  framelog.Digest  // of what the commits before it left
 	torn    map[string]error // by file: the damage that a log ends with
 	headers posthouse.HeaderReader
 }
 
 // load reads the logs and the journal. [errMoved] if another process has drained a part of
 // the journal meanwhile.
-func (s *Store) load(ctx context.Context) (*loaded, error) {
-	l := &loaded{
-		s: s, index: memindex.New[place](), logs: map[string]*logFile{}, slots: map[posthouse.SlotKey]*slot{},
-		dirs: map[string]bool{}, torn: map[string]error{},
-	}
+func (d *directory) load(ctx context.Context) (*loaded, error) {
+	l := &loaded{dir: d, state: newState(), dirs: map[string]bool{}, torn: map[string]error{}}
 	oldest, err := l.findFloor()
 	if err != nil {
 		return nil, err
@@ -53,7 +45,7 @@ func (s *Store) load(ctx context.Context) (*loaded, error) {
 	if err := l.readSlots(); err != nil {
 		return nil, err
 	}
-	numbers, err := s.segments()
+	numbers, err := d.segments()
 	if err != nil {
 		return nil, err
 	}
@@ -66,25 +58,25 @@ func (s *Store) load(ctx context.Context) (*loaded, error) {
 		return nil, err
 	}
 	for name, damage := range l.torn { // the journal does not have what is missing
-		return nil, s.corrupt(name, damage)
+		return nil, d.corrupt(name, damage)
 	}
 	removal := slices.ContainsFunc(l.segments, func(g *segment) bool { return g.removal })
 	if logs != l.before && !removal {
-		if s.opts.ReadOnly {
+		if d.opts.ReadOnly {
 			return nil, errMoved // or one began meanwhile
 		}
-		return nil, s.lacking(logs, l.before)
+		return nil, d.lacking(logs, l.before)
 	}
 	if l.last < newest {
-		return nil, s.corrupt(journalDir, fmt.Errorf("it ends at commit %d, and logs have commit %d", l.last, newest))
+		return nil, d.corrupt(journalDir, fmt.Errorf("it ends at commit %d, and logs have commit %d", l.last, newest))
 	}
 	l.index.Sort()
 	return l, nil
 }
 
 // lacking is the error for logs that do not have what the journal says they had.
-func (s *Store) lacking(have, want framelog.Digest) error {
-	return s.corrupt(threadsDir, fmt.Errorf("the logs have %d entries and slots, and not the %d that the journal says", have.Count, want.Count))
+func (d *directory) lacking(have, want framelog.Digest) error {
+	return d.corrupt(threadsDir, fmt.Errorf("the logs have %d entries and slots, and not the %d that the journal says", have.Count, want.Count))
 }
 
 // errMoved says that another process drained the journal while it was read.
@@ -92,23 +84,23 @@ var errMoved = errors.New("the journal was drained meanwhile")
 
 // findFloor reads where the journal begins, and returns its oldest segment.
 func (l *loaded) findFloor() (oldest uint64, err error) {
-	numbers, err := l.s.segments()
+	numbers, err := l.dir.segments()
 	if err != nil {
 		return 0, err
 	}
 	if len(numbers) == 0 {
-		return 0, l.s.corrupt(journalDir, errors.New("it has no segment"))
+		return 0, l.dir.corrupt(journalDir, errors.New("it has no segment"))
 	}
-	b, err := l.s.readFile(segmentFile(numbers[0]))
+	b, err := l.dir.readFile(segmentFile(numbers[0]))
 	if err != nil {
-		if l.s.opts.ReadOnly && errors.Is(err, fs.ErrNotExist) {
+		if l.dir.opts.ReadOnly && errors.Is(err, fs.ErrNotExist) {
 			return 0, errMoved
 		}
 		return 0, err
 	}
 	head, _, err := readSegment(b, numbers[0])
 	if err != nil {
-		return 0, l.s.corrupt(segmentFile(numbers[0]), err)
+		return 0, l.dir.corrupt(segmentFile(numbers[0]), err)
 	}
 	l.floor, l.before = head.First, head.Before
 	return numbers[0], nil
@@ -129,7 +121,7 @@ func readSegment(b []byte, number uint64) (head framelog.Segment, end int64, err
 // readLogs reads the logs of all threads, and removes what a killed process had not
 // renamed yet.
 func (l *loaded) readLogs(ctx context.Context) error {
-	dirs, err := l.s.system.List(threadsDir)
+	dirs, err := l.dir.system.List(threadsDir)
 	if err != nil {
 		return err
 	}
@@ -139,7 +131,7 @@ func (l *loaded) readLogs(ctx context.Context) error {
 			return err
 		}
 		dir = threadsDir + "/" + dir
-		names, err := l.s.system.List(dir)
+		names, err := l.dir.system.List(dir)
 		if err != nil {
 			return err
 		}
@@ -147,8 +139,8 @@ func (l *loaded) readLogs(ctx context.Context) error {
 		for _, name := range names {
 			name = dir + "/" + name
 			switch {
-			case strings.HasSuffix(name, freshSuffix) && !l.s.opts.ReadOnly:
-				err = l.s.system.Remove(name)
+			case strings.HasSuffix(name, freshSuffix) && !l.dir.opts.ReadOnly:
+				err = l.dir.system.Remove(name)
 			case strings.HasSuffix(name, logSuffix):
 				err = l.readLog(name)
 			}
@@ -162,9 +154,9 @@ func (l *loaded) readLogs(ctx context.Context) error {
 
 // readLog reads the heads of a thread's log.
 func (l *loaded) readLog(name string) error {
-	f, err := l.s.system.Open(name, false)
+	f, err := l.dir.system.Open(name, false)
 	if err != nil {
-		if l.s.opts.ReadOnly && errors.Is(err, fs.ErrNotExist) {
+		if l.dir.opts.ReadOnly && errors.Is(err, fs.ErrNotExist) {
 			return nil // removed meanwhile
 		}
 		return err
@@ -185,17 +177,17 @@ func (l *loaded) readLog(name string) error {
 		return err
 	}
 	if err := head.Read(frame.Head); err != nil || threadFile(head.Name) != name {
-		return l.s.corrupt(name, cmp.Or(err, fmt.Errorf("it is the log of thread %q", head.Name)))
+		return l.dir.corrupt(name, cmp.Or(err, fmt.Errorf("it is the log of thread %q", head.Name)))
 	}
 	info := posthouse.ThreadInfo{}
 	if len(head.Summary) > 0 {
 		if err := info.UnmarshalBinary(head.Summary); err != nil {
-			return l.s.corrupt(name, err)
+			return l.dir.corrupt(name, err)
 		}
 	}
 	end, err := l.readEntries(name, scan, head.Name, &info)
 	if err != nil {
-		return l.s.corrupt(name, err)
+		return l.dir.corrupt(name, err)
 	}
 	if info.Tail.Seq > 0 {
 		l.index.Summarise(&info)
@@ -257,7 +249,7 @@ func (l *loaded) add(e *framelog.Entry, at place, info *posthouse.ThreadInfo) er
 
 // readSlots reads the heads of the slots' log.
 func (l *loaded) readSlots() error {
-	f, err := l.s.system.Open(slotsName, false)
+	f, err := l.dir.system.Open(slotsName, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -284,7 +276,7 @@ func (l *loaded) readSlots() error {
 			err = head.Read(frame.Head)
 		}
 		if err != nil {
-			return l.s.corrupt(slotsName, err)
+			return l.dir.corrupt(slotsName, err)
 		}
 		if head.Commit >= l.floor {
 			l.last = max(l.last, head.Commit)
@@ -292,7 +284,7 @@ func (l *loaded) readSlots() error {
 			return nil
 		}
 		if _, news := l.keepSlot(&head, place{at: frame.At, head: uint32(len(frame.Head)), body: uint32(frame.BodySize)}); !news {
-			return l.s.corrupt(slotsName, &framelog.Damage{At: frame.At, Why: "is there already"})
+			return l.dir.corrupt(slotsName, &framelog.Damage{At: frame.At, Why: "is there already"})
 		}
 	}
 	l.slotLog.end = scan.At()

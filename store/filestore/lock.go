@@ -52,9 +52,9 @@ func makeReading(dir string) error {
 // it returns is called. Without it, reading a large store could begin anew for ever. It is
 // a request: nothing is asked where this process may not write, and where another one
 // reads too. The process that writes stops listening when its journal becomes too long.
-func (s *Store) holdJournal() (release func()) {
-	if s.opts.system == nil {
-		if f, err := filelock.TakeBeside(filepath.Join(s.path, readingName)); err == nil && f != nil {
+func (d *directory) holdJournal() (release func()) {
+	if d.opts.system == nil {
+		if f, err := filelock.TakeBeside(filepath.Join(d.path, readingName)); err == nil && f != nil {
 			return func() { _ = f.Close() }
 		}
 	}
@@ -62,11 +62,11 @@ func (s *Store) holdJournal() (release func()) {
 }
 
 // held reports whether another process reads the journal.
-func (s *Store) held() bool {
-	if s.opts.system != nil {
+func (d *directory) held() bool {
+	if d.opts.system != nil {
 		return false
 	}
-	f, err := filelock.TakeBeside(filepath.Join(s.path, readingName))
+	f, err := filelock.TakeBeside(filepath.Join(d.path, readingName))
 	if f != nil {
 		_ = f.Close()
 	}
@@ -81,10 +81,10 @@ const (
 
 // awaitReaders waits, but not for long, until no other process reads the journal. Who is
 // about to drain all of it calls this before commits have to wait.
-func (s *Store) awaitReaders(ctx context.Context) {
+func (d *directory) awaitReaders(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, heldLongest)
 	defer cancel()
-	for ctx.Err() == nil && s.held() {
+	for ctx.Err() == nil && d.held() {
 		select {
 		case <-time.After(heldPause):
 		case <-ctx.Done():

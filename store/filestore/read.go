@@ -33,16 +33,16 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 			page, more, err = s.index.Entries(ctx, thread, &r, fits)
 		}
 		if err != nil {
-			return nil, false, s.wrap("read", err)
+			return nil, false, s.dir.wrap("read", err)
 		}
 		full, err := s.fetch(ctx, thread, page, r.Headers)
-		return full, more, s.wrap(fmt.Sprintf("read thread %q", thread), err)
+		return full, more, s.dir.wrap(fmt.Sprintf("read thread %q", thread), err)
 	}
 	return memindex.Pages(r.Limit, next, func(e *posthouse.Entry) *posthouse.Entry { return e })
 }
 
 // fitting returns how many entries make a page: those that fit, at least one.
-func (s *Store) fitting(page []*entry, headers bool) int {
+func (s *state) fitting(page []*entry, headers bool) int {
 	s.index.RLock()
 	defer s.index.RUnlock()
 	size := 0
@@ -89,7 +89,7 @@ func (s *Store) tryFetch(thread string, page []*entry, headers bool) (full []*po
 		frame := bytes.Clone(p.frame)
 		if frame == nil {
 			if f == nil {
-				if f, err = s.system.Open(threadFile(thread), false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				if f, err = s.dir.system.Open(threadFile(thread), false); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return nil, false, err
 				}
 				if f != nil {
@@ -99,7 +99,7 @@ func (s *Store) tryFetch(thread string, page []*entry, headers bool) (full []*po
 					return nil, true, err
 				}
 				if err != nil {
-					return nil, s.opts.ReadOnly, s.corrupt(threadFile(thread), err)
+					return nil, s.opts.ReadOnly, s.dir.corrupt(threadFile(thread), err)
 				}
 			}
 			if frame, err = readFrame(f, *p, !headers); err != nil {
@@ -108,7 +108,7 @@ func (s *Store) tryFetch(thread string, page []*entry, headers bool) (full []*po
 		}
 		e, err := decode(frame, page[i], !headers)
 		if err != nil {
-			return nil, s.opts.ReadOnly, s.corrupt(threadFile(thread), err)
+			return nil, s.opts.ReadOnly, s.dir.corrupt(threadFile(thread), err)
 		}
 		full = append(full, e)
 	}
@@ -117,7 +117,7 @@ func (s *Store) tryFetch(thread string, page []*entry, headers bool) (full []*po
 
 // places returns where the entries are now, nil for those that are gone, and the version
 // of their log.
-func (s *Store) places(thread string, page []*entry) (places []*place, version uint64) {
+func (s *state) places(thread string, page []*entry) (places []*place, version uint64) {
 	s.index.RLock()
 	defer s.index.RUnlock()
 	if log := s.logs[thread]; log != nil {
@@ -171,7 +171,7 @@ func decode(frame []byte, want *entry, bodies bool) (*posthouse.Entry, error) {
 // Find implements [posthouse.Store].
 func (s *Store) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
 	ref, err := s.index.Find(ctx, id)
-	return ref, s.wrap("find an id", err)
+	return ref, s.dir.wrap("find an id", err)
 }
 
 // List implements [posthouse.Store].
@@ -206,7 +206,7 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 func (s *Store) one(ctx context.Context, e *entry) (*posthouse.Entry, error) {
 	full, err := s.fetch(ctx, e.Thread, []*entry{e}, false)
 	if err != nil || len(full) == 0 {
-		return nil, s.wrap(fmt.Sprintf("read thread %q", e.Thread), err)
+		return nil, s.dir.wrap(fmt.Sprintf("read thread %q", e.Thread), err)
 	}
 	return full[0], nil
 }

@@ -17,7 +17,7 @@ import (
 // and puts it in the place of the old one, so that a process killed on the way leaves one
 // of the two.
 func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
-	s.awaitReaders(ctx)
+	s.dir.awaitReaders(ctx)
 	err = s.submit(ctx, "remove from the log", &request{alone: func() error {
 		done, err = s.remove(r)
 		return err
@@ -103,20 +103,20 @@ func (s *Store) removeEntries(r posthouse.Removal) (done posthouse.Removed, err 
 			strip[ref.Seq] = append(strip[ref.Seq], ref.Record)
 		}
 	}
-	if done, err = s.count(name, goes, strip); err != nil || done == (posthouse.Removed{}) && !r.All {
+	if done, err = s.dir.count(name, goes, strip); err != nil || done == (posthouse.Removed{}) && !r.All {
 		return done, err
 	}
 	if r.All {
-		if err := s.system.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.dir.system.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return done, err
 		}
 		s.index.Lock()
 		s.forget(s.index.RemoveAll(r.Thread))
 		delete(s.logs, r.Thread)
 		s.index.Unlock()
-		if err := s.system.SyncDir(path.Dir(name)); err != nil {
-			s.poison(err)
-			return done, s.unknown(err)
+		if err := s.dir.system.SyncDir(path.Dir(name)); err != nil {
+			s.dir.poison(err)
+			return done, s.dir.unknown(err)
 		}
 		return done, nil
 	}
@@ -128,15 +128,15 @@ func (s *Store) removeEntries(r posthouse.Removal) (done posthouse.Removed, err 
 }
 
 // forget takes entries out of the digest.
-func (s *Store) forget(gone []*entry) {
+func (s *state) forget(gone []*entry) {
 	for _, e := range gone {
 		s.digest.Drop(e.Hash)
 	}
 }
 
 // count counts what a removal takes.
-func (s *Store) count(name string, goes func(*framelog.Entry) bool, strip map[uint64][]int) (done posthouse.Removed, err error) {
-	err = s.scanLog(name, false, func(e *framelog.Entry, f *framelog.Frame) error {
+func (d *directory) count(name string, goes func(*framelog.Entry) bool, strip map[uint64][]int) (done posthouse.Removed, err error) {
+	err = d.scanLog(name, false, func(e *framelog.Entry, f *framelog.Frame) error {
 		if goes(e) {
 			done.Entries++
 			done.Bytes += int64(len(e.Entry.Header) + len(e.Entry.Sig))
@@ -153,8 +153,8 @@ func (s *Store) count(name string, goes func(*framelog.Entry) bool, strip map[ui
 }
 
 // scanLog calls f for each entry of a thread's log.
-func (s *Store) scanLog(name string, bodies bool, f func(*framelog.Entry, *framelog.Frame) error) (err error) {
-	file, err := s.system.Open(name, false)
+func (d *directory) scanLog(name string, bodies bool, f func(*framelog.Entry, *framelog.Frame) error) (err error) {
+	file, err := d.system.Open(name, false)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (s *Store) scanLog(name string, bodies bool, f func(*framelog.Entry, *frame
 			err = e.Read(frame.Head)
 		}
 		if err != nil {
-			return s.corrupt(name, err)
+			return d.corrupt(name, err)
 		}
 		if first {
 			continue
@@ -199,7 +199,7 @@ func (s *Store) rewrite(thread string, goes func(*framelog.Entry) bool, strip ma
 		if err := w.write(head.Append(nil)); err != nil {
 			return err
 		}
-		err := s.scanLog(name, true, func(e *framelog.Entry, frame *framelog.Frame) error {
+		err := s.dir.scanLog(name, true, func(e *framelog.Entry, frame *framelog.Frame) error {
 			if goes(e) {
 				return nil
 			}
@@ -230,7 +230,7 @@ func (s *Store) rewrite(thread string, goes func(*framelog.Entry) bool, strip ma
 
 // leading leaves of an entry's ids those that lead to it, so that the log need not have
 // what took the others away.
-func (s *Store) leading(e *framelog.Entry) {
+func (s *state) leading(e *framelog.Entry) {
 	have := s.index.Entry(e.Entry.Thread, e.Entry.Seq)
 	var ids []posthouse.ID
 	var headers []bool
@@ -245,31 +245,31 @@ func (s *Store) leading(e *framelog.Entry) {
 // replaceThen puts a new file in the place of one, and calls then with the index's lock
 // as soon as it is there. A full disk changes nothing.
 func (s *Store) replaceThen(name, dir string, write func(file) error, then func()) error {
-	f, err := s.system.Create(name + freshSuffix)
+	f, err := s.dir.system.Create(name + freshSuffix)
 	if err != nil {
 		return err
 	}
 	if err = write(f); err == nil {
 		err = f.Sync()
 		if err != nil {
-			s.poison(err)
+			s.dir.poison(err)
 		}
 	}
 	if err = cmp.Or(err, f.Close()); err != nil {
-		_ = s.system.Remove(name + freshSuffix)
+		_ = s.dir.system.Remove(name + freshSuffix)
 		return err
 	}
 	s.index.Lock()
-	if err = s.system.Rename(name+freshSuffix, name); err == nil {
+	if err = s.dir.system.Rename(name+freshSuffix, name); err == nil {
 		then()
 	}
 	s.index.Unlock()
 	if err == nil {
-		err = s.system.SyncDir(dir)
+		err = s.dir.system.SyncDir(dir)
 	}
 	if err != nil {
-		s.poison(err)
-		return s.unknown(err)
+		s.dir.poison(err)
+		return s.dir.unknown(err)
 	}
 	return nil
 }

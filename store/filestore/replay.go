@@ -16,11 +16,11 @@ func (l *loaded) readJournal(numbers []uint64) error {
 	for i, number := range numbers {
 		name := segmentFile(number)
 		if number != numbers[0]+uint64(i) {
-			return l.s.corrupt(journalDir, fmt.Errorf("it has segment %d and not %d", number, numbers[0]+uint64(i)))
+			return l.dir.corrupt(journalDir, fmt.Errorf("it has segment %d and not %d", number, numbers[0]+uint64(i)))
 		}
-		b, err := l.s.readFile(name)
+		b, err := l.dir.readFile(name)
 		if err != nil {
-			if l.s.opts.ReadOnly && errors.Is(err, fs.ErrNotExist) {
+			if l.dir.opts.ReadOnly && errors.Is(err, fs.ErrNotExist) {
 				return errMoved
 			}
 			return err
@@ -34,15 +34,15 @@ func (l *loaded) readJournal(numbers []uint64) error {
 			if newest && i > 0 && isDamage(err) && !framelog.FindGroup(b, 0) {
 				break // it was being made
 			}
-			return l.s.corrupt(name, err)
+			return l.dir.corrupt(name, err)
 		}
 		g := &segment{number: number}
 		l.segments = append(l.segments, g)
 		if g.end, err = l.replay(g, b, end); err != nil {
-			return l.s.corrupt(name, err)
+			return l.dir.corrupt(name, err)
 		}
 		if g.end < int64(len(b)) && (!newest || framelog.FindGroup(b[g.end:], l.last+1)) {
-			return l.s.corrupt(name, &framelog.Damage{At: g.end, Why: "is damaged, and commits behind it were acknowledged"})
+			return l.dir.corrupt(name, &framelog.Damage{At: g.end, Why: "is damaged, and commits behind it were acknowledged"})
 		}
 	}
 	return nil

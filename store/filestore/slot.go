@@ -37,7 +37,7 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	}
 	if op.Verb == posthouse.SlotGet {
 		got, err := s.slotValue(ctx, key)
-		return got, s.wrap(doing, err)
+		return got, s.dir.wrap(doing, err)
 	}
 	r := &request{slot: true, key: key, op: op}
 	if err := s.submit(ctx, doing, r); err != nil {
@@ -83,7 +83,7 @@ func (s *Store) slotValue(ctx context.Context, key posthouse.SlotKey) (got posth
 func (s *Store) slotBody(key posthouse.SlotKey, have slot, version uint64) (value []byte, again bool, err error) {
 	frame := have.place.frame
 	if frame == nil {
-		f, err := s.system.Open(slotsName, false)
+		f, err := s.dir.system.Open(slotsName, false)
 		if err != nil {
 			return nil, s.opts.ReadOnly, err
 		}
@@ -107,13 +107,13 @@ func (s *Store) slotBody(key posthouse.SlotKey, have slot, version uint64) (valu
 		err = &framelog.Damage{At: have.place.at, Why: "is of another slot"}
 	}
 	if err != nil {
-		return nil, s.opts.ReadOnly, s.corrupt(slotsName, err)
+		return nil, s.opts.ReadOnly, s.dir.corrupt(slotsName, err)
 	}
 	return bytes.Clone(parsed.Body), false, nil
 }
 
 // gatherSlot adds a change of a slot to a group.
-func (s *Store) gatherSlot(g *gathering, r *request) error {
+func (s *state) gatherSlot(g *gathering, r *request) error {
 	have, ok := g.slots[r.key]
 	if !ok {
 		s.index.RLock()
@@ -152,7 +152,7 @@ func placeOf(frame []byte, body int) place {
 }
 
 // keepSlot makes a durable change of a slot visible. Callers hold the index's lock.
-func (s *Store) keepSlot(g *segment, key posthouse.SlotKey, change slot) {
+func (s *state) keepSlot(g *segment, key posthouse.SlotKey, change slot) {
 	if have := s.slots[key]; have != nil {
 		s.digest.Drop(have.hash(key))
 	}
@@ -173,9 +173,9 @@ func (s *Store) drainSlots(g *segment) (moved map[posthouse.SlotKey]slot, end in
 	}
 	var f file
 	if end == 0 {
-		f, err = s.system.Create(slotsName)
+		f, err = s.dir.system.Create(slotsName)
 	} else {
-		f, err = s.system.Open(slotsName, true)
+		f, err = s.dir.system.Open(slotsName, true)
 	}
 	if err != nil {
 		return nil, end, err
@@ -196,7 +196,7 @@ func (s *Store) drainSlots(g *segment) (moved map[posthouse.SlotKey]slot, end in
 		return nil, end, err
 	}
 	if err = f.Sync(); err == nil && end == 0 {
-		err = s.system.SyncDir(".")
+		err = s.dir.system.SyncDir(".")
 	}
 	return moved, end + int64(buf.Len()), err
 }
@@ -223,7 +223,7 @@ func (s *Store) tidySlots() error {
 // rewriteSlots writes the slots' log anew, with what the store knows of. Callers hold
 // drains.one, or are alone.
 func (s *Store) rewriteSlots() error {
-	old, err := s.system.Open(slotsName, false)
+	old, err := s.dir.system.Open(slotsName, false)
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (s *Store) copySlots(old, to file) (places map[posthouse.SlotKey]slot, end 
 			err = head.Read(f.Head)
 		}
 		if err != nil {
-			return nil, 0, s.corrupt(slotsName, err)
+			return nil, 0, s.dir.corrupt(slotsName, err)
 		}
 		s.index.RLock()
 		have := s.slots[head.Key]
@@ -295,7 +295,7 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 				continue // deleted since
 			}
 			if err != nil {
-				yield(nil, s.wrap("list slots", err))
+				yield(nil, s.dir.wrap("list slots", err))
 				return
 			}
 			if !yield(&posthouse.SlotItem{Key: key, Slot: got}, nil) {

@@ -20,18 +20,12 @@ import (
 // A Store keeps threads in the files of one directory. Besides [posthouse.Store] it is
 // a Watcher, Compacter, Backuper, Excluder, Checker, SlotLister and BulkAppender.
 type Store struct {
-	path   string
-	opts   Options
-	system system
-	lock   *os.File // nil when read-only
-	runs   posthouse.Runs
+	opts Options
+	dir  directory
+	lock *os.File // nil when read-only
+	runs posthouse.Runs
 
-	index   *memindex.Index[place]
-	logs    map[string]*logFile // by thread; this and the slots are guarded by the index's lock
-	slots   map[posthouse.SlotKey]*slot
-	slotLog logFile
-	version uint64          // the newest of a log
-	digest  framelog.Digest // of entries and slots; of the leader
+	state
 
 	queue   *groupcommit.Queue[*request]
 	commits atomic.Uint64
@@ -66,6 +60,20 @@ type place struct {
 
 func (p place) size() int64 { return framelogHeader + int64(p.head) + int64(p.body) }
 
+// state is what the store knows of its files. It is guarded by the index's lock.
+type state struct {
+	index   *memindex.Index[place]
+	logs    map[string]*logFile // by thread
+	slots   map[posthouse.SlotKey]*slot
+	slotLog logFile
+	version uint64          // the newest of a log
+	digest  framelog.Digest // of entries and slots; of the leader, without the lock
+}
+
+func newState() state {
+	return state{index: memindex.New[place](), logs: map[string]*logFile{}, slots: map[posthouse.SlotKey]*slot{}}
+}
+
 // A logFile is what the store knows of a log besides its content.
 type logFile struct {
 	end     int64  // where the next frame goes
@@ -88,13 +96,14 @@ func Open(ctx context.Context, dir string, o *Options) (*Store, error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, fileError("find", dir, err)
 	}
-	s := &Store{path: dir, opts: opts, system: opts.system, index: memindex.New[place]()}
+	s := &Store{opts: opts, state: newState()}
+	s.dir = directory{path: dir, system: opts.system, opts: &s.opts, lifecycle: &s.lifecycle}
 	s.lifecycle = lifecycle.State{
 		Store: "the store " + dir, ReadOnly: opts.ReadOnly, Writer: "the process",
 		Poisoned: "after an error", Cure: "check the disk, then open the store again and run posthouse verify",
 	}
-	if s.system == nil {
-		if s.system, err = openDir(dir, opts.ReadOnly); err != nil {
+	if s.dir.system == nil {
+		if s.dir.system, err = openDir(dir, opts.ReadOnly); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +114,7 @@ func Open(ctx context.Context, dir string, o *Options) (*Store, error) {
 	}
 	if err != nil {
 		_ = s.release()
-		return nil, s.wrap("open the store", err)
+		return nil, s.dir.wrap("open the store", err)
 	}
 	return s, nil
 }
@@ -141,23 +150,23 @@ func noStore(dir string, err error) error {
 }
 
 func (s *Store) openWrite(ctx context.Context) error {
-	isNew, err := s.identify()
+	isNew, err := s.dir.identify()
 	if err != nil {
 		return err
 	}
 	if s.opts.system == nil {
-		if s.lock, err = acquire(s.path); err != nil {
+		if s.lock, err = acquire(s.dir.path); err != nil {
 			return err
 		}
-		isNew, err = s.identify() // another process may have made it meanwhile
+		isNew, err = s.dir.identify() // another process may have made it meanwhile
 	}
 	if err == nil && isNew {
-		err = s.create()
+		err = s.dir.create()
 	}
 	if err != nil {
 		return err
 	}
-	l, err := s.load(ctx)
+	l, err := s.dir.load(ctx)
 	if err == nil {
 		err = s.takeOver(l)
 	}
@@ -171,14 +180,13 @@ func (s *Store) openWrite(ctx context.Context) error {
 
 // takeOver makes the loaded journal the one that is written.
 func (s *Store) takeOver(l *loaded) error {
-	s.index, s.logs, s.slots, s.slotLog, s.drains.dirs = l.index, l.logs, l.slots, l.slotLog, l.dirs
-	s.journal.last, s.digest = l.last, l.digest
+	s.state, s.drains.dirs, s.journal.last = l.state, l.dirs, l.last
 	n := len(l.segments) - 1
 	s.drains.sealed = l.segments[:n]
 	current := l.segments[n]
-	f, err := s.system.Open(segmentFile(current.number), true)
+	f, err := s.dir.system.Open(segmentFile(current.number), true)
 	if err != nil {
-		return s.wrap("open the journal", err)
+		return s.dir.wrap("open the journal", err)
 	}
 	s.journal.current = current
 	current.file = f
@@ -186,7 +194,7 @@ func (s *Store) takeOver(l *loaded) error {
 	if err == nil && size != current.end { // what is behind was never acknowledged
 		err = cmp.Or(f.Truncate(current.end), f.Sync())
 	}
-	return s.wrap("cut off the end of the journal", err)
+	return s.dir.wrap("cut off the end of the journal", err)
 }
 
 // Exclusive reports true: no other process has the store open for writing.
@@ -214,7 +222,7 @@ func (s *Store) Close() error {
 	}
 	s.index.Close()
 	if err := s.release(); err != nil {
-		return fileError("close the store", s.path, err)
+		return fileError("close the store", s.dir.path, err)
 	}
 	return nil
 }
@@ -229,8 +237,8 @@ func (s *Store) release() error {
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())
 	}
-	if s.system != nil && s.opts.system == nil {
-		errs = append(errs, s.system.Close())
+	if s.dir.system != nil && s.opts.system == nil {
+		errs = append(errs, s.dir.system.Close())
 	}
 	return errors.Join(errs...)
 }
