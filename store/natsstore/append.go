@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/internal/framelog"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
@@ -254,24 +252,4 @@ func (s *Store) look(ctx context.Context, thread string, expected uint64) error 
 		sub.last = last
 	}
 	return nil
-}
-
-// newRetries returns waits for a server that may be back soon.
-func newRetries() backoff.Retries {
-	return backoff.Retries{Waits: backoff.Waits{First: 5 * time.Millisecond, Most: 500 * time.Millisecond}}
-}
-
-// pause waits before the next attempt, and no longer than until the store closes. It
-// reports false if ctx ends first.
-func (s *streams) pause(ctx context.Context, retries *backoff.Retries) bool {
-	t := time.NewTimer(retries.Wait())
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	case <-s.closing.Done():
-		return true
-	}
 }

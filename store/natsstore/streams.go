@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -271,57 +270,6 @@ func (s *streams) judge(ctx context.Context) error {
 		s.opts.Logger.Warn("posthouse: NATS may lose acknowledged writes", "store", s.where, "weak", weak)
 	}
 	return nil
-}
-
-// A stored message is one that a stream's leader has.
-type stored struct {
-	Subject string `json:"subject"`
-	Seq     uint64 `json:"seq"`
-	Hdrs    []byte `json:"hdrs"`
-	Data    []byte `json:"data"`
-}
-
-// newest asks the leader of a stream for the last message with a subject. [errNone] if
-// there is none, or no stream.
-func (s *streams) newest(ctx context.Context, doing, stream, subject string) (m *stored, header nats.Header, err error) {
-	if m, err = s.askLeader(ctx, doing, stream, map[string]any{"last_by_subj": subject}); err != nil {
-		return nil, nil, err
-	}
-	if len(m.Hdrs) > 0 {
-		header, err = nats.DecodeHeadersMsg(m.Hdrs)
-	}
-	return m, header, s.wrap(doing, err)
-}
-
-// askLeader asks the leader of a stream for a message, never a copy that may be behind.
-// [errNone] if there is none, or no stream.
-func (s *streams) askLeader(ctx context.Context, doing, stream string, which map[string]any) (m *stored, err error) {
-	ask, err := json.Marshal(which)
-	if err != nil {
-		return nil, err
-	}
-	err = s.settle(ctx, doing, func(ctx context.Context) error {
-		r, err := s.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, ask)
-		if err != nil {
-			return err
-		}
-		var answer struct {
-			Error   *jetstream.APIError `json:"error"`
-			Message *stored             `json:"message"`
-		}
-		if err := json.Unmarshal(r.Data, &answer); err != nil {
-			return err
-		}
-		if m = answer.Message; answer.Error != nil {
-			return answer.Error
-		}
-		return nil
-	})
-	var api *jetstream.APIError
-	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeMessageNotFound || api.ErrorCode == jetstream.JSErrCodeStreamNotFound) {
-		return nil, errNone
-	}
-	return m, err
 }
 
 // withoutPasswords returns what of the servers' URLs may be shown.
