@@ -33,7 +33,6 @@ var linked = map[string]string{
 	"github.com/nats-io/nkeys":                  "nats.go and nats-server: keys of accounts",
 	"github.com/nats-io/nuid":                   "nats.go and nats-server: names of inboxes",
 	"github.com/philhofer/fwd":                  "msgp: a reader that looks ahead",
-	"github.com/redis/rueidis":                  "store/redisstore: a client that shares round trips by itself",
 	"github.com/remyoudompheng/bigfft":          "modernc.org/mathutil: products of large numbers",
 	"github.com/rivo/uniseg":                    "columns of text on a terminal, in app/internal/term",
 	"github.com/rs/xid":                         "minio-go: names of uploads",

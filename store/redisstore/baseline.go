@@ -11,6 +11,7 @@ import (
 func (s *Store) Baseline(context.Context) (func(ctx context.Context, thread, seq int64, data []byte) error, error) {
 	return func(ctx context.Context, thread, seq int64, data []byte) error {
 		key := s.prefix + "baseline:" + strconv.FormatInt(thread, 10)
-		return s.client.Do(ctx, s.client.B().Hset().Key(key).FieldValue().FieldValue(strconv.FormatInt(seq, 10), string(data)).Build()).Error()
+		_, err := s.client.Do(ctx, "HSET", key, strconv.FormatInt(seq, 10), string(data))
+		return err
 	}, nil
 }

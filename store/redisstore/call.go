@@ -5,10 +5,9 @@ import (
 	_ "embed" // the scripts
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/posthouse/posthouse/internal/backoff"
 	"github.com/posthouse/posthouse/store/internal/away"
+	"github.com/posthouse/posthouse/store/redisstore/internal/redis"
 )
 
 //go:embed lua/index.lua
@@ -44,46 +43,58 @@ var watchText string
 // The scripts. The server keeps them by their hashes; one that has forgotten a script gets
 // its text again.
 var (
-	appendScript  = rueidis.NewLuaScript(indexText + appendText)
-	removeScript  = rueidis.NewLuaScript(indexText + removeText)
-	bodiesScript  = rueidis.NewLuaScript(bodiesText)
-	slotScript    = rueidis.NewLuaScript(slotText)
-	openScript    = rueidis.NewLuaScript(openText)
-	readScript    = rueidis.NewLuaScript(readText)
-	listScript    = rueidis.NewLuaScript(listText)
-	threadsScript = rueidis.NewLuaScript(threadsText)
-	watchScript   = rueidis.NewLuaScript(watchText)
+	appendScript  = redis.NewScript(indexText + appendText)
+	removeScript  = redis.NewScript(indexText + removeText)
+	bodiesScript  = redis.NewScript(bodiesText)
+	slotScript    = redis.NewScript(slotText)
+	openScript    = redis.NewScript(openText)
+	readScript    = redis.NewScript(readText)
+	listScript    = redis.NewScript(listText)
+	threadsScript = redis.NewScript(threadsText)
+	watchScript   = redis.NewScript(watchText)
 )
 
 // A reply is the array that a script or command returns.
-type reply []rueidis.RedisMessage
+type reply []redis.Message
 
 // text returns an element, "" for one that is not there.
 func (r reply) text(i int) string {
-	v, _ := r[i].ToString()
+	v, _ := r[i].Text()
 	return v
 }
 
 func (r reply) number(i int) int {
-	v, _ := r[i].AsInt64()
+	v, _ := r[i].Int()
 	return int(v)
 }
 
 // run calls a script once.
-func (s *Store) run(ctx context.Context, script *rueidis.Lua, args ...string) rueidis.RedisResult {
-	return script.Exec(ctx, s.client, []string{s.prefix}, args)
+func (s *Store) run(ctx context.Context, script *redis.Script, args ...string) (redis.Message, error) {
+	return s.client.Run(ctx, script, s.prefix, args...)
+}
+
+// count calls a script that returns a number once.
+func (s *Store) count(ctx context.Context, script *redis.Script, args ...string) (int64, error) {
+	m, err := s.run(ctx, script, args...)
+	if err != nil {
+		return 0, err
+	}
+	return m.Int()
 }
 
 // ask is call for a script that only reads, or opens the store.
-func (s *Store) ask(ctx context.Context, doing string, script *rueidis.Lua, args ...string) (reply, error) {
+func (s *Store) ask(ctx context.Context, doing string, script *redis.Script, args ...string) (reply, error) {
 	r, err := s.call(ctx, doing, script, args...)
 	return r, away.Read(err)
 }
 
 // call calls a script that returns an array and may run any number of times.
-func (s *Store) call(ctx context.Context, doing string, script *rueidis.Lua, args ...string) (r reply, err error) {
+func (s *Store) call(ctx context.Context, doing string, script *redis.Script, args ...string) (r reply, err error) {
 	err = s.settle(ctx, doing, func(ctx context.Context) error {
-		r, err = s.run(ctx, script, args...).ToArray()
+		m, err := s.run(ctx, script, args...)
+		if err == nil {
+			r, err = m.List()
+		}
 		return err
 	})
 	return r, err
@@ -91,7 +102,7 @@ func (s *Store) call(ctx context.Context, doing string, script *rueidis.Lua, arg
 
 // write is call for a script that writes. The caller cannot take back what was sent, so the
 // end of its context does not end the call.
-func (s *Store) write(ctx context.Context, doing string, script *rueidis.Lua, args ...string) (reply, error) {
+func (s *Store) write(ctx context.Context, doing string, script *redis.Script, args ...string) (reply, error) {
 	if err := s.lifecycle.Writable(ctx); err != nil {
 		return nil, err
 	}
@@ -99,18 +110,15 @@ func (s *Store) write(ctx context.Context, doing string, script *rueidis.Lua, ar
 }
 
 // get calls one command that reads.
-func (s *Store) get(ctx context.Context, doing string, command func() rueidis.Completed) (rueidis.RedisMessage, error) {
-	m, err := s.do(ctx, doing, command)
+func (s *Store) get(ctx context.Context, doing string, words ...string) (redis.Message, error) {
+	m, err := s.do(ctx, doing, words...)
 	return m, away.Read(err)
 }
 
 // do calls one command that may run any number of times.
-func (s *Store) do(ctx context.Context, doing string, command func() rueidis.Completed) (m rueidis.RedisMessage, err error) {
+func (s *Store) do(ctx context.Context, doing string, words ...string) (m redis.Message, err error) {
 	err = s.settle(ctx, doing, func(ctx context.Context) error {
-		m, err = s.client.Do(ctx, command()).ToMessage()
-		if rueidis.IsRedisNil(err) {
-			err = nil
-		}
+		m, err = s.client.Do(ctx, words...)
 		return err
 	})
 	return m, err

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redis/rueidis"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
 )
@@ -76,13 +74,11 @@ func (w *threadWalk) namesPage(ctx context.Context) (names []string, more bool, 
 	if w.After != "" {
 		from = "(" + w.After
 	}
-	m, err := w.s.get(ctx, "check", func() rueidis.Completed {
-		return w.s.client.B().Zrangebylex().Key(w.s.prefix+"names").Min(from).Max("+").Limit(0, maxRows).Build()
-	})
+	m, err := w.s.get(ctx, "check", "ZRANGEBYLEX", w.s.prefix+"names", from, "+", "LIMIT", "0", strconv.Itoa(maxRows))
 	if err != nil {
 		return nil, false, err
 	}
-	if names, err = m.AsStrSlice(); len(names) > 0 {
+	if names, err = m.Texts(); len(names) > 0 {
 		w.After = names[len(names)-1]
 	}
 	return names, len(names) == maxRows, w.s.wrap("check", err)
@@ -113,11 +109,11 @@ func (t *threadCheck) differs(format string, args ...any) {
 // checkThread checks one thread.
 func (s *Store) checkThread(ctx context.Context, name string) ([]error, error) {
 	t := &threadCheck{name: name, ids: map[posthouse.ID]*idCheck{}}
-	m, err := s.get(ctx, "check", func() rueidis.Completed { return s.client.B().Get().Key(s.prefix + "t:" + name).Build() })
+	m, err := s.get(ctx, "check", "GET", s.prefix+"t:"+name)
 	if err != nil {
 		return nil, err
 	}
-	stored, _ := m.ToString()
+	stored, _ := m.Text()
 	info, err := readRecord(name, stored)
 	if err != nil {
 		t.differs("the summary of thread %q cannot be read, and is made from its log each time: %v", name, err)
@@ -170,25 +166,26 @@ func (s *Store) checkOwn(ctx context.Context, t *threadCheck, info *posthouse.Th
 	}
 	for some := range slices.Chunk(lists, maxRows) {
 		if err := s.settle(ctx, "check", func(ctx context.Context) error {
-			commands := make([]rueidis.Completed, len(some)) // the client takes them apart again
+			commands := make([][]string, len(some))
 			for i, l := range some {
-				commands[i] = s.client.B().Zscore().Key(s.prefix + l[0]).Member(l[1]).Build()
+				commands[i] = []string{"ZSCORE", s.prefix + l[0], l[1]}
 			}
-			for i, r := range s.client.DoMulti(ctx, commands...) {
-				switch err := r.Error(); {
-				case rueidis.IsRedisNil(err):
+			answers, err := s.client.DoAll(ctx, commands)
+			for i := range answers {
+				switch err := answers[i].Err(); {
+				case answers[i].IsNil():
 					t.differs("thread %q is missing from list %q, which should have %q", t.name, some[i][0], some[i][1])
 				case err != nil:
 					return err
 				}
 			}
-			return nil
+			return err
 		}); err != nil {
 			return err
 		}
 	}
-	m, err := s.get(ctx, "check", func() rueidis.Completed { return s.client.B().Hlen().Key(s.prefix + "e:" + t.name).Build() })
-	if n, _ := m.AsInt64(); err == nil && int(n) != len(t.seqs) {
+	m, err := s.get(ctx, "check", "HLEN", s.prefix+"e:"+t.name)
+	if n, _ := m.Int(); err == nil && int(n) != len(t.seqs) {
 		t.differs("thread %q has %d entries, and %d in the list of its log", t.name, n, len(t.seqs))
 	}
 	return err
@@ -266,13 +263,11 @@ func (t *threadCheck) compare(info *posthouse.ThreadInfo) {
 // index with a removal.
 func (s *Store) checkIDs(ctx context.Context, t *threadCheck) error {
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(t.ids)), maxRows) {
-		m, err := s.get(ctx, "check", func() rueidis.Completed {
-			return s.client.B().Hmget().Key(s.prefix + "i").Field(textsOf(ids)...).Build()
-		})
+		m, err := s.get(ctx, "check", append([]string{"HMGET", s.prefix + "i"}, textsOf(ids)...)...)
 		if err != nil {
 			return err
 		}
-		places, err := m.ToArray()
+		places, err := m.List()
 		if err != nil {
 			return s.wrap("check", err)
 		}
@@ -310,17 +305,14 @@ func orderOf(h *posthouse.Header) (k posthouse.OrderKey) {
 // checkIndex looks for ids that lead nowhere, and for checkpoints that lists do not show.
 func (s *Store) checkIndex(ctx context.Context) (found []error, err error) {
 	for at := "0"; ; {
-		m, err := s.get(ctx, "check", func() rueidis.Completed {
-			return s.client.B().Arbitrary("HSCAN").Keys(s.prefix+"i").Args(at, "COUNT", strconv.Itoa(maxRows)).Build()
-		})
+		m, err := s.get(ctx, "check", "HSCAN", s.prefix+"i", at, "COUNT", strconv.Itoa(maxRows))
 		if err != nil {
 			return nil, err
 		}
-		scan, err := m.AsScanEntry()
+		next, ids, err := m.Scan()
 		if err != nil {
 			return nil, s.wrap("check", err)
 		}
-		ids := scan.Elements
 		if err := s.settle(ctx, "check", func(ctx context.Context) error {
 			for i := 0; i+1 < len(ids); i += 2 {
 				e, err := s.checkPlace(ctx, ids[i], ids[i+1])
@@ -335,7 +327,7 @@ func (s *Store) checkIndex(ctx context.Context) (found []error, err error) {
 		}); err != nil {
 			return nil, err
 		}
-		if at = strconv.FormatUint(scan.Cursor, 10); at == "0" {
+		if at = next; at == "0" {
 			return found, nil
 		}
 	}
@@ -347,23 +339,26 @@ func (s *Store) checkPlace(ctx context.Context, id, at string) (wrong, err error
 	if !ok {
 		return posthouse.Corrupt("the index leads from %q to no place", id), nil
 	}
-	seq, b := key64(ref.Seq), s.client.B
-	commands := []rueidis.Completed{
-		b().Hexists().Key(s.prefix + "e:" + ref.Thread).Field(seq).Build(), b().Zscore().Key(s.prefix + "names").Member(ref.Thread).Build(),
-	}
+	seq := key64(ref.Seq)
+	commands := [][]string{{"HEXISTS", s.prefix + "e:" + ref.Thread, seq}, {"ZSCORE", s.prefix + "names", ref.Thread}}
 	if len(at) > 10+len(ref.Thread) {
 		lists, order := at[10:len(at)-len(ref.Thread)-16], at[len(at)-len(ref.Thread)-16:len(at)-len(ref.Thread)]
 		commands = append(commands,
-			b().Zscore().Key(s.prefix+"o").Member(order+seq+ref.Thread).Build(), b().Zscore().Key(s.prefix+"c:"+ref.Thread).Member(seq+order).Build())
+			[]string{"ZSCORE", s.prefix + "o", order + seq + ref.Thread}, []string{"ZSCORE", s.prefix + "c:" + ref.Thread, seq + order})
 		for i := 0; i+8 <= len(lists); i += 8 {
-			commands = append(commands, b().Zscore().Key(s.prefix+"l:"+lists[i:i+8]).Member(order+seq+ref.Thread).Build())
+			commands = append(commands, []string{"ZSCORE", s.prefix + "l:" + lists[i:i+8], order + seq + ref.Thread})
 		}
 	}
-	for i, r := range s.client.DoMulti(ctx, commands...) {
-		m, err := r.ToMessage()
-		n, _ := m.AsInt64()
+	answers, err := s.client.DoAll(ctx, commands)
+	if err != nil {
+		return nil, err
+	}
+	for i := range answers {
+		m := &answers[i]
+		n, _ := m.Int()
+		err := m.Err()
 		switch {
-		case rueidis.IsRedisNil(err):
+		case m.IsNil():
 			return posthouse.Corrupt("%q of thread %q is not in all its lists", id, ref.Thread), nil
 		case err != nil:
 			return nil, err

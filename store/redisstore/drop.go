@@ -1,10 +1,6 @@
 package redisstore
 
-import (
-	"context"
-
-	"github.com/redis/rueidis"
-)
+import "context"
 
 // Drop removes every key below the prefix of the store, for good. It is for namespaces
 // made to be thrown away: tests and checks. The store must be closed afterwards.
@@ -12,24 +8,22 @@ func (s *Store) Drop(ctx context.Context) error {
 	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
-	for cursor := uint64(0); ; {
-		m, err := s.do(ctx, "drop the store", func() rueidis.Completed {
-			return s.client.B().Scan().Cursor(cursor).Match(s.prefix + "*").Count(1000).Build()
-		})
+	for cursor := "0"; ; {
+		m, err := s.do(ctx, "drop the store", "SCAN", cursor, "MATCH", s.prefix+"*", "COUNT", "1000")
 		if err != nil {
 			return err
 		}
-		page, err := m.AsScanEntry()
+		next, keys, err := m.Scan()
 		if err != nil {
 			return s.wrap("drop the store", err)
 		}
-		if len(page.Elements) > 0 {
-			_, err := s.do(ctx, "drop the store", func() rueidis.Completed { return s.client.B().Unlink().Key(page.Elements...).Build() })
+		if len(keys) > 0 {
+			_, err := s.do(ctx, "drop the store", append([]string{"UNLINK"}, keys...)...)
 			if err != nil {
 				return err
 			}
 		}
-		if cursor = page.Cursor; cursor == 0 {
+		if cursor = next; cursor == "0" {
 			return nil
 		}
 	}

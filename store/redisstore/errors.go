@@ -5,10 +5,9 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/redis/rueidis"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
+	"github.com/posthouse/posthouse/store/redisstore/internal/redis"
 )
 
 // wrap turns an error of the driver into one of ours. doing says what failed, such as
@@ -21,16 +20,17 @@ func (s *Store) wrap(doing string, err error) error {
 	if errors.As(err, &ours) {
 		return ours
 	}
-	if redis, ok := rueidis.IsRedisErr(err); ok && !redis.IsNil() {
-		return s.refusal(doing, redis)
+	var refused *redis.Error
+	if errors.As(err, &refused) {
+		return s.refusal(doing, refused)
 	}
-	if s.lifecycle.Closed() && errors.Is(err, rueidis.ErrClosing) {
+	if s.lifecycle.Closed() && errors.Is(err, redis.ErrClosed) {
 		return s.lifecycle.ClosedError()
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
-	case rueidis.IsParseErr(err), rueidis.IsRedisNil(err):
+	case errors.Is(err, redis.ErrKind), errors.Is(err, redis.ErrNil):
 		e := posthouse.Corrupt("cannot %s in %s: something else writes keys with the store's prefix", doing, s.where)
 		e.Err = err
 		return e
@@ -39,9 +39,9 @@ func (s *Store) wrap(doing string, err error) error {
 }
 
 // refusal is the error for an answer of the server. Nothing was written.
-func (s *Store) refusal(doing string, redis *rueidis.RedisError) error {
-	e := &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "cannot " + doing + " in " + s.where, Err: redis}
-	code, _, _ := strings.Cut(redis.Error(), " ")
+func (s *Store) refusal(doing string, refused *redis.Error) error {
+	e := &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "cannot " + doing + " in " + s.where, Err: refused}
+	code, _, _ := strings.Cut(refused.Text, " ")
 	switch code {
 	case "OOM":
 		e.Code, e.Hint = posthouse.CodeFull, "nothing was written; remove threads or raise the server's maxmemory, and try again"
@@ -58,7 +58,7 @@ func (s *Store) refusal(doing string, redis *rueidis.RedisError) error {
 	case "MOVED", "CROSSSLOT", "CLUSTERDOWN":
 		e.Code, e.Hint = posthouse.CodeUnsupported, "the server belongs to a cluster; use one that does not"
 	case "LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN":
-		return s.unreachable(doing, redis)
+		return s.unreachable(doing, refused)
 	default:
 		e.Hint = "look into the server's log"
 	}

@@ -1,16 +1,12 @@
 package redisstore
 
-import (
-	"context"
-
-	"github.com/redis/rueidis"
-)
+import "context"
 
 // hear wakes watches at each message until ctx ends. It subscribes again whenever the
 // connection is lost.
 func (s *Store) hear(ctx context.Context) {
 	for wait := newRetries(); ; {
-		err := s.client.Receive(ctx, s.client.B().Subscribe().Channel(s.prefix+"news").Build(), func(rueidis.PubSubMessage) {
+		err := s.client.Subscribe(ctx, s.prefix+"news", func() {
 			wait.Reset()
 			s.news.Tell()
 		})

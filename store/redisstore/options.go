@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/redisstore/internal/redis"
 )
 
 // Options are the settings of a store. The zero value, or nil, is a good one.
@@ -60,7 +59,7 @@ func (o *Options) withDefaults() Options {
 }
 
 // configure reads the URL. What it says of our own settings fills in what o does not.
-func (o *Options) configure(text string) (client rueidis.ClientOption, err error) {
+func (o *Options) configure(text string) (client redis.Options, err error) {
 	u, err := url.Parse(text)
 	if err == nil && u.Opaque != "" {
 		err = errors.New("no host")
@@ -73,7 +72,7 @@ func (o *Options) configure(text string) (client rueidis.ClientOption, err error
 		q.Del("prefix")
 		u.RawQuery = q.Encode()
 		u.Scheme = strings.ToLower(u.Scheme)
-		client, err = rueidis.ParseURL(u.String())
+		client, err = redis.Parse(u)
 	}
 	if err != nil {
 		e := posthouse.Invalid("store", "is not the URL of a Redis server")
@@ -90,15 +89,13 @@ func (o *Options) configure(text string) (client rueidis.ClientOption, err error
 		return client, posthouse.Invalid("Poll", "is negative")
 	case o.Timeout < 0:
 		return client, posthouse.Invalid("Timeout", "is negative")
-	case client.Sentinel.MasterSet != "" || len(client.InitAddress) > 1:
+	case client.Several:
 		return client, &posthouse.Error{
 			Code: posthouse.CodeUnsupported, Message: "a store is on one Redis server, not on several",
 			Hint: "name the primary only: after a failover acknowledged entries may be gone",
 		}
 	}
-	client.ForceSingleClient, client.DisableCache, client.DisableRetry = true, true, true
-	client.ConnWriteTimeout = o.Timeout
-	client.Dialer.Timeout = min(o.Timeout, 5*time.Second)
+	client.Timeout, client.DialTimeout = o.Timeout, min(o.Timeout, 5*time.Second)
 	if client.ClientName == "" {
 		client.ClientName = "posthouse"
 	}

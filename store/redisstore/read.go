@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redis/rueidis"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/bodies"
 	"github.com/posthouse/posthouse/store/internal/valid"
@@ -129,16 +127,14 @@ func entryOf(thread string, seq uint64, value, joined string, headers bool) (*st
 
 // Find implements [posthouse.Store].
 func (s *Store) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
-	m, err := s.get(ctx, fmt.Sprintf("find %q", id), func() rueidis.Completed {
-		return s.client.B().Hget().Key(s.prefix + "i").Field(string(id)).Build()
-	})
+	m, err := s.get(ctx, fmt.Sprintf("find %q", id), "HGET", s.prefix+"i", string(id))
 	switch {
 	case err != nil:
 		return posthouse.Ref{}, err
 	case m.IsNil():
 		return posthouse.Ref{}, posthouse.NotFound("checkpoint or gate", id)
 	}
-	at, _ := m.ToString()
+	at, _ := m.Text()
 	ref, ok := readPlace(at)
 	if !ok {
 		return ref, posthouse.Corrupt("the index leads from %q to no place", id)

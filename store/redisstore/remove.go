@@ -92,7 +92,7 @@ func (s *Store) removeFrom(ctx context.Context, thread string, seq uint64, recor
 	value := encodeEntry(e.Entry, e.joinedIDs(), kept, e.gone)
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
 	defer cancel()
-	n, err := s.run(within, bodiesScript, thread, key64(seq), old, value, string(left)).ToInt64()
+	n, err := s.count(within, bodiesScript, thread, key64(seq), old, value, string(left))
 	if err != nil || n == 0 {
 		return err == nil, s.wrap(doing, err)
 	}
@@ -104,7 +104,11 @@ func (s *Store) removeFrom(ctx context.Context, thread string, seq uint64, recor
 // entry reads the values of one entry, "" if it is not there.
 func (s *Store) entry(ctx context.Context, doing, thread string, seq uint64) (value, joined string, err error) {
 	err = s.settle(ctx, doing, func(ctx context.Context) error {
-		r, err := s.run(ctx, readScript, thread, "1", "=", key64(seq)).ToArray()
+		m, err := s.run(ctx, readScript, thread, "1", "=", key64(seq))
+		if err != nil {
+			return err
+		}
+		r, err := m.List()
 		if value, joined = "", ""; err == nil && len(r) > 2 {
 			value, joined = reply(r).text(3), reply(r).text(4)
 		}

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redis/rueidis"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/slotsum"
@@ -85,16 +83,14 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	}
 	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
 	for {
-		m, err := s.do(ctx, doing, func() rueidis.Completed {
-			return s.client.B().Hget().Key(s.prefix + "slots:" + key.Thread).Field(key.Step).Build()
-		})
+		m, err := s.do(ctx, doing, "HGET", s.prefix+"slots:"+key.Thread, key.Step)
 		if op.Verb == posthouse.SlotGet {
 			err = away.Read(err)
 		}
 		if err != nil {
 			return posthouse.Slot{}, err
 		}
-		text, _ := m.ToString()
+		text, _ := m.Text()
 		have, err := readSlot(key, text)
 		switch {
 		case err != nil:
@@ -125,7 +121,7 @@ func (s *Store) changeSlot(ctx context.Context, doing string, key posthouse.Slot
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
 	defer cancel()
-	n, err := s.run(within, slotScript, key.Thread, key.Step, old, new).ToInt64()
+	n, err := s.count(within, slotScript, key.Thread, key.Step, old, new)
 	return n == 1, s.wrap(doing, err)
 }
 
@@ -138,13 +134,11 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 				page, err = s.slotsOf(ctx, thread)
 				return page, false, err
 			}
-			m, err := s.get(ctx, "list slots", func() rueidis.Completed {
-				return s.client.B().Zrangebylex().Key(s.prefix+"slotted").Min(at).Max("+").Limit(0, 1).Build()
-			})
+			m, err := s.get(ctx, "list slots", "ZRANGEBYLEX", s.prefix+"slotted", at, "+", "LIMIT", "0", "1")
 			if err != nil {
 				return nil, false, err
 			}
-			names, err := m.AsStrSlice()
+			names, err := m.Texts()
 			if err != nil || len(names) == 0 {
 				return nil, false, s.wrap("list slots", err)
 			}
@@ -161,13 +155,11 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 
 // slotsOf returns the slots of one thread.
 func (s *Store) slotsOf(ctx context.Context, thread string) (items []*posthouse.SlotItem, err error) {
-	m, err := s.get(ctx, "list slots", func() rueidis.Completed {
-		return s.client.B().Hgetall().Key(s.prefix + "slots:" + thread).Build()
-	})
+	m, err := s.get(ctx, "list slots", "HGETALL", s.prefix+"slots:"+thread)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := m.AsStrMap()
+	steps, err := m.Map()
 	if err != nil {
 		return nil, s.wrap("list slots", err)
 	}

@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/redis/rueidis"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"
 	"github.com/posthouse/posthouse/store/internal/wake"
+	"github.com/posthouse/posthouse/store/redisstore/internal/redis"
 )
 
 // A Store keeps threads in one database of a Redis server, under keys with one prefix.
@@ -22,7 +21,7 @@ type Store struct {
 	opts   Options
 	where  string // the server's address, for messages
 	prefix string // of all keys, with their hash tag
-	client rueidis.Client
+	client *redis.Client
 	life   string // in cursors: commit numbers of another store start at 1 again
 
 	news   wake.News
@@ -50,12 +49,12 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, where: cfg.InitAddress[0], prefix: "{" + opts.Prefix + "}:"}
+	s := &Store{opts: opts, where: cfg.Addr, prefix: "{" + opts.Prefix + "}:"}
 	s.lifecycle = lifecycle.State{Store: "the store in " + s.where, ReadOnly: opts.ReadOnly, Writer: "a process"}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if s.client, err = rueidis.NewClient(cfg); err != nil {
+	if s.client, err = redis.Open(ctx, cfg); err != nil {
 		return nil, away.Read(s.wrap("connect", err))
 	}
 	if err := s.setUp(ctx); err != nil {
@@ -85,7 +84,7 @@ func (s *Store) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	have, err := r[0].AsInt64()
+	have, err := r[0].Int()
 	switch {
 	case r[0].IsNil() && s.opts.ReadOnly:
 		return posthouse.NotFound("store in "+s.where+" with the prefix", s.opts.Prefix)
@@ -97,7 +96,7 @@ func (s *Store) setUp(ctx context.Context) error {
 			Hint: "use that version or a newer one; nothing was changed",
 		}
 	}
-	s.life, err = r[1].ToString()
+	s.life, err = r[1].Text()
 	return s.wrap("open the store", err)
 }
 

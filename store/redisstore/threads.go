@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redis/rueidis"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/newest"
@@ -127,11 +125,9 @@ func behindPrefix(prefix string) string {
 // dueBy reads all names at once, since there is no cursor by due time.
 func (w *threadWalk) dueBy(ctx context.Context, n int) (page []*posthouse.ThreadInfo, more bool, err error) {
 	if !w.begun {
-		m, err := w.s.get(ctx, "list due threads", func() rueidis.Completed {
-			return w.s.client.B().Zrangebyscore().Key(w.s.prefix + "due").Min("-inf").Max(strconv.FormatInt(int64(w.DueBefore), 10)).Build()
-		})
+		m, err := w.s.get(ctx, "list due threads", "ZRANGEBYSCORE", w.s.prefix+"due", "-inf", strconv.FormatInt(int64(w.DueBefore), 10))
 		if err == nil {
-			w.names, err = m.AsStrSlice()
+			w.names, err = m.Texts()
 		}
 		if err != nil {
 			return nil, false, w.s.wrap("list due threads", err)
@@ -186,7 +182,7 @@ func (w *threadWalk) gates(ctx context.Context, n int) (page []*posthouse.Thread
 func (w *threadWalk) openGates(ctx context.Context, n int) (gates []string, more bool, err error) {
 	err = w.s.settle(ctx, "list open gates", func(ctx context.Context) error {
 		gates, more = nil, false
-		var commands []rueidis.Completed
+		var commands [][]string
 		for _, list := range w.GateLists() {
 			key := w.s.prefix + "g:" + key64(uint64(list))
 			if w.Descending {
@@ -194,17 +190,21 @@ func (w *threadWalk) openGates(ctx context.Context, n int) (gates []string, more
 				if w.After != "" {
 					from = "(" + w.After
 				}
-				commands = append(commands, w.s.client.B().Zrevrangebylex().Key(key).Max(from).Min("-").Limit(0, int64(n)).Build())
+				commands = append(commands, []string{"ZREVRANGEBYLEX", key, from, "-", "LIMIT", "0", strconv.Itoa(n)})
 				continue
 			}
 			from := "-"
 			if w.After != "" {
 				from = "(" + w.After + "\x01"
 			}
-			commands = append(commands, w.s.client.B().Zrangebylex().Key(key).Min(from).Max("+").Limit(0, int64(n)).Build())
+			commands = append(commands, []string{"ZRANGEBYLEX", key, from, "+", "LIMIT", "0", strconv.Itoa(n)})
 		}
-		for _, result := range w.s.client.DoMulti(ctx, commands...) {
-			members, err := result.AsStrSlice()
+		answers, err := w.s.client.DoAll(ctx, commands)
+		if err != nil {
+			return err
+		}
+		for i := range answers {
+			members, err := answers[i].Texts()
 			if err != nil {
 				return err
 			}
@@ -225,15 +225,16 @@ func (s *Store) summaries(ctx context.Context, names []string) (found map[string
 	if len(names) == 0 {
 		return nil, s.lifecycle.Usable(ctx)
 	}
-	keys := make([]string, len(names))
-	for i, name := range names {
-		keys[i] = s.prefix + "t:" + name
+	keys := make([]string, 1, 1+len(names))
+	keys[0] = "MGET"
+	for _, name := range names {
+		keys = append(keys, s.prefix+"t:"+name)
 	}
-	m, err := s.get(ctx, "read summaries", func() rueidis.Completed { return s.client.B().Mget().Key(keys...).Build() })
+	m, err := s.get(ctx, "read summaries", keys...)
 	if err != nil {
 		return nil, err
 	}
-	values, err := m.ToArray()
+	values, err := m.List()
 	if err != nil {
 		return nil, s.wrap("read summaries", err)
 	}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/posthouse/posthouse"
 )
 
@@ -76,15 +74,17 @@ func (s *Store) startWatch(ctx context.Context, cursor string) (commit uint64, e
 			return 0, foreign
 		}
 	}
-	m, err := s.get(ctx, "begin to watch", func() rueidis.Completed { return s.client.B().Get().Key(s.prefix + "commit").Build() })
+	m, err := s.get(ctx, "begin to watch", "GET", s.prefix+"commit")
 	if err != nil {
 		return 0, err
 	}
 	var last uint64
 	if !m.IsNil() {
-		if last, err = m.AsUint64(); err != nil {
+		n, err := m.Int()
+		if err != nil {
 			return 0, s.wrap("begin to watch", err)
 		}
+		last = uint64(n)
 	}
 	switch {
 	case cursor == "now":

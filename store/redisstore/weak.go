@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redis/rueidis"
-
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/redisstore/internal/redis"
 )
 
 // settings are those without which the server loses acknowledged writes.
@@ -26,15 +25,15 @@ var settings = [...]struct{ name, want, why string }{
 // synced yet". It is empty for a durable server. They may change while it runs.
 func (s *Store) Weak(ctx context.Context) (weak []string, err error) {
 	for _, want := range settings {
-		m, err := s.get(ctx, "read settings", func() rueidis.Completed { return s.client.B().ConfigGet().Parameter(want.name).Build() })
+		m, err := s.get(ctx, "read settings", "CONFIG", "GET", want.name)
 		if err != nil {
-			var e *rueidis.RedisError // it does not know the command, or does not let us
+			var e *redis.Error // it does not know the command, or does not let us
 			if errors.As(err, &e) && !isLost(err) {
 				return []string{"the server does not tell its settings: " + e.Error()}, nil
 			}
 			return nil, err
 		}
-		have, err := m.AsStrMap()
+		have, err := m.Map()
 		switch v, ok := have[want.name]; {
 		case err != nil || !ok:
 			weak = append(weak, "the server does not tell "+want.name)
@@ -48,11 +47,11 @@ func (s *Store) Weak(ctx context.Context) (weak []string, err error) {
 // judge refuses a server that would lose acknowledged writes, take none, or keep ids
 // apart.
 func (s *Store) judge(ctx context.Context) error {
-	m, err := s.get(ctx, "connect", func() rueidis.Completed { return s.client.B().Info().Build() })
+	m, err := s.get(ctx, "connect", "INFO")
 	if err != nil {
 		return err
 	}
-	text, err := m.ToString()
+	text, err := m.Text()
 	if err != nil {
 		return s.wrap("connect", err)
 	}
