@@ -10,12 +10,34 @@ import (
 )
 
 // A Handle cancels a request or a call that is in flight and says how it ended: done,
-// cancelled or failed, what came first. Make one with [NewHandle] and give it to
-// [HandleOptions], [ResumeOptions] or [CallOptions].
-type Handle = engine.Handle
+// cancelled or failed, the first of them. Make one with [NewHandle] and give it to
+// [HandleOptions], [ResumeOptions] or [CallOptions]. It is safe for concurrent use.
+type Handle struct{ run *engine.Handle }
 
 // NewHandle returns a handle of something yet to begin.
-func NewHandle() *Handle { return engine.NewHandle() }
+func NewHandle() *Handle { return &Handle{engine.NewHandle()} }
+
+// Cancel cancels the context of the request or call, with [posthouse.ErrCancelled] as the
+// cause; its result does not count. Cancelling before it began keeps it from beginning.
+// Cancelling what has ended, or again, does nothing.
+func (h *Handle) Cancel() { h.run.Cancel() }
+
+// Done returns a channel that is closed when there is a reason, with Cancel at once.
+func (h *Handle) Done() <-chan struct{} { return h.run.Done() }
+
+// Reason returns how it ended, [runs.Running] if it has not.
+func (h *Handle) Reason() runs.Reason { return h.run.Reason() }
+
+// Err returns why it failed: nil unless the reason is [runs.Failed].
+func (h *Handle) Err() error { return h.run.Err() }
+
+// engines returns the handle that the engine works with, nil for none.
+func (h *Handle) engines() *engine.Handle {
+	if h == nil {
+		return nil
+	}
+	return h.run
+}
 
 // CallOptions refine a call. Nil is the zero value.
 type CallOptions struct {
@@ -26,9 +48,9 @@ var errCallCancelled = errors.New("the call was cancelled")
 
 // run runs a skill under the call's handle. The result of a cancelled call does not count.
 func (o *CallOptions) run(ctx context.Context, fn Skill, c Call) (res Result, cancelled bool, err error) {
-	var h *Handle
+	var h *engine.Handle
 	if o != nil {
-		h = o.Handle
+		h = o.Handle.engines()
 	}
 	ctx, free := h.Bind(ctx)
 	defer free()

@@ -154,7 +154,7 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 		if req.Requesters, err = engine.RequestersOf(ctx); err != nil {
 			return nil, err
 		}
-		return c.execute(ctx, s, req, o.Stream, o.Handle)
+		return c.execute(ctx, s, req, o.Stream, o.Handle.engines())
 	})
 }
 
@@ -287,7 +287,7 @@ func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOption
 		if finished(head) {
 			return &Reply{Thread: thread, Checkpoint: head.ID, Status: head.Status}, nil
 		}
-		return c.execute(ctx, s, nil, o.Stream, o.Handle)
+		return c.execute(ctx, s, nil, o.Stream, o.Handle.engines())
 	})
 }
 
@@ -305,7 +305,7 @@ func (c *Coordinator) Advance(ctx context.Context, thread, branch string) error 
 }
 
 // execute runs the handler: over a new request, or over the one on record.
-func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *request, stream func(Frame) error, h *Handle) (reply *Reply, err error) {
+func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *request, stream func(Frame) error, h *engine.Handle) (reply *Reply, err error) {
 	ctx, free := s.WithCancel(ctx, h)
 	defer func() {
 		free()

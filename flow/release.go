@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/transfer"
@@ -23,13 +24,23 @@ type AutoRelease struct {
 
 // A Version is a released thread: its [posthouse.Release] and, as State, its last snapshot,
 // the head of main or of its first branch.
-type Version[In, Out any] = engine.Version[Snapshot[In, Out]]
+type Version[In, Out any] struct {
+	posthouse.Release
+	State *Snapshot[In, Out]
+}
+
+func versionOf[In, Out any](v *engine.Version[Snapshot[In, Out]], err error) (*Version[In, Out], error) {
+	if v == nil {
+		return nil, err
+	}
+	return &Version[In, Out]{v.Release, v.State}, err
+}
 
 // Release closes what the thread has on record as a version that can still be read, and
 // frees its name: the next run begins anew. Errors are those of [ledger.Ledger.Release].
 // An error with a version comes after the thread was released.
 func (a *App[In, Out]) Release(ctx context.Context, thread string, o *ledger.ReleaseOptions) (*Version[In, Out], error) {
-	return a.front.Release(ctx, thread, o)
+	return versionOf(a.front.Release(ctx, thread, o))
 }
 
 // Versions yields a thread's releases, newest first. An error is the last
@@ -41,7 +52,7 @@ func (a *App[In, Out]) Versions(ctx context.Context, thread string) iter.Seq2[*p
 // Version returns a released version by its number in decimal or by a tag, the last one for
 // "". HistoryOptions and StateOptions read the rest of it. [posthouse.ErrNotFound].
 func (a *App[In, Out]) Version(ctx context.Context, thread, versionOrTag string) (*Version[In, Out], error) {
-	return a.front.Version(ctx, thread, versionOrTag)
+	return versionOf(a.front.Version(ctx, thread, versionOrTag))
 }
 
 // Release releases the thread of the ended run, if its options say so.
@@ -81,12 +92,18 @@ func (a *App[In, Out]) Copy(ctx context.Context, from, to string, o *transfer.Co
 	return a.front.Copy(ctx, from, to, o)
 }
 
-// A Comparison says how two checkpoints differ, in their headers, inputs and
-// outputs: it is a diff.Comparison with the two snapshots, From and To.
-type Comparison[In, Out any] = engine.Comparison[Snapshot[In, Out]]
+// A Comparison says how two checkpoints differ, in their headers, inputs and outputs.
+type Comparison[In, Out any] struct {
+	diff.Comparison
+	From, To *Snapshot[In, Out]
+}
 
 // Compare compares two checkpoints, of one thread or of two. The parts in it,
 // "input" and "output", say what changed within, by JSON pointer.
 func (a *App[In, Out]) Compare(ctx context.Context, from, to posthouse.ID) (*Comparison[In, Out], error) {
-	return a.front.Compare(ctx, from, to)
+	c, err := a.front.Compare(ctx, from, to)
+	if c == nil {
+		return nil, err
+	}
+	return &Comparison[In, Out]{c.Comparison, c.From, c.To}, err
 }

@@ -23,9 +23,12 @@ type AutoRelease struct {
 	Tags   []string // of the release
 }
 
-// A Version is a released thread: its [posthouse.Release] and, as State, the last
-// newSnapshot. That is the head of main, or of the first branch if there was no main.
-type Version[S any] = engine.Version[Snapshot[S]]
+// A Version is a released thread: its [posthouse.Release] and, as State, the last snapshot:
+// the head of main, or of the first branch if there was no main.
+type Version[S any] struct {
+	posthouse.Release
+	State *Snapshot[S]
+}
 
 // Release closes what the thread has on record as a version that can still be read.
 // The next run under the thread's name begins anew. Errors are those of

@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // Run gives the thread an input and runs the graph from Start until it is done or
@@ -68,24 +69,35 @@ func (a *App[S]) CheckState(c *posthouse.Checkpoint, changed posthouse.State) er
 	return a.core.CheckState(c, changed)
 }
 
-// A Handle controls a run in the background. It is safe for concurrent use, and need
-// not be kept. Its methods:
-//
-//	Done() <-chan struct{}                    // closed when the run has ended and given the thread back
-//	Result() (*Result[S], error)              // waits for the end, and returns what Run would have
-//	Reason() Reason                           // how it ended, Running if it has not
-//	Cancel(ctx context.Context, reason string) error
-//	Drain()                                   // asks it to stop before its next node: the result then has the status running
-//
+// A Handle controls a run in the background. It is safe for concurrent use, and need not be
+// kept.
+type Handle[S any] struct {
+	run *engine.Background[*Result[S]]
+}
+
+// Done returns a channel that is closed when the run has ended and given the thread back.
+func (h *Handle[S]) Done() <-chan struct{} { return h.run.Done() }
+
+// Result waits for the end, and returns what Run would have.
+func (h *Handle[S]) Result() (*Result[S], error) { return h.run.Result() }
+
+// Reason returns how the run ended, [runs.Running] if it has not. The record decides.
+func (h *Handle[S]) Reason() runs.Reason { return h.run.Reason() }
+
 // Cancel asks to cancel the run, by [ledger.Ledger.Cancel]. Contexts of nodes end, the
 // branch gets a checkpoint of status cancelled, and no node that did not complete makes
 // one. Tasks of a step that completed stay on record. Cancel does not wait; use Done.
 // A node without a time limit that ignores its context delays Done. An error of Cancel
 // means that the request is not on record. A run that was cancelled has a result of that
 // status and no error; one that was cancelled before it began is
-// [posthouse.ErrCancelled]. Cancelling or draining again, or after the end, does
-// nothing.
-type Handle[S any] = engine.Background[*Result[S]]
+// [posthouse.ErrCancelled]. Cancelling again, or after the end, does nothing.
+func (h *Handle[S]) Cancel(ctx context.Context, reason string) error {
+	return h.run.Cancel(ctx, reason)
+}
+
+// Drain asks the run to stop before its next node: the result then has the status running.
+// Draining again, or after the end, does nothing.
+func (h *Handle[S]) Drain() { h.run.Drain() }
 
 // Start is [App.Run] in the background. It returns once the thread is claimed. With
 // OnBusy other than Reject, or an id that the caller gave, it returns once the run is in
@@ -104,5 +116,5 @@ func typedHandle[S any](h *engine.Background[*result], err error) (*Handle[S], e
 	if err != nil {
 		return nil, err
 	}
-	return engine.Typed(h, typedResult[S]), nil
+	return &Handle[S]{engine.Typed(h, typedResult[S])}, nil
 }

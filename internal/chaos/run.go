@@ -241,7 +241,7 @@ func (t *trial) compare(ctx context.Context, told *testimony) error {
 				have, calm = have.results(), calm.results()
 			}
 			t.records += len(have)
-			if d := have.differs(calm); d != "" {
+			if d := have.differs(calm); d != "" && t.wrong[thread] == "" { // how it ended says more
 				t.wrong[thread] = "run " + thread + ": " + d
 			}
 		}
