@@ -195,7 +195,7 @@ func (in *inner) programs() []posthouse.Program {
 func (r *run) changedBy(ctx context.Context, end posthouse.ID) ([]posthouse.Requester, error) {
 	c, err := r.app.ledger.Get(ctx, end)
 	if err != nil {
-		return nil, err
+		return nil, r.sess.Unanswered(err)
 	}
 	list, err := posthouse.ReadRequesters(c.Program)
 	if err != nil || len(list) == 0 {
@@ -216,7 +216,7 @@ func (r *run) noteChanged(ctx context.Context, o *outcome, thread string) error 
 		return nil
 	}
 	if err != nil {
-		return err
+		return r.sess.Unanswered(err)
 	}
 	b, ok := info.Branch(posthouse.MainBranch)
 	if !ok {

@@ -12,6 +12,11 @@ import (
 // was removed since, Gate returns the copy of the gate that this thread has: it says what was
 // decided, and licenses nothing. [posthouse.ErrNotFound] if there is none either.
 func (s *Session) Gate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, error) {
+	g, err := s.findGate(ctx, id)
+	return g, s.Unanswered(err)
+}
+
+func (s *Session) findGate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, error) {
 	g, err := s.ledger.Gate(ctx, id)
 	if !errors.Is(err, posthouse.ErrNotFound) {
 		return g, err

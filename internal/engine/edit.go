@@ -16,7 +16,7 @@ func (v Gates) OfEdit(ctx context.Context, edited *posthouse.Gate) (g *posthouse
 	s := v.t.session
 	uses, by, err := ledger.UsesOfEdit(ctx, s.ledger, edited)
 	if err != nil {
-		return nil, false, err
+		return nil, false, s.Unanswered(err)
 	}
 	for i := range uses {
 		if u := &uses[i]; u.Grant == edited.ID && u.Status != posthouse.GrantDecided {

@@ -96,7 +96,7 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 	defer s.grants.Unlock()
 	uses, by, err := ledger.UsesOfEdit(ctx, s.ledger, g)
 	if err != nil {
-		return err
+		return s.Unanswered(err)
 	}
 	if by != "" {
 		return license.Replaced(g, by)

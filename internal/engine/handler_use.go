@@ -18,7 +18,7 @@ func (t *Task) awaitUse(ctx context.Context, within string, u *handler.Use) erro
 	s := t.session
 	all, err := ledger.Executions(ctx, s.ledger, s.Head())
 	if err != nil {
-		return err
+		return s.Unanswered(err)
 	}
 	have := license.Task{Core: s.ledger.Core(), Thread: s.thread, Branch: s.branch, Within: within}
 	if x := all[t.Key()]; x != nil {

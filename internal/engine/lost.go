@@ -60,7 +60,7 @@ func (t *Task) learnClaims(ctx context.Context, prefix string) error {
 	s.mu.Unlock()
 	known, err := s.ledger.Core().Executions(ctx, head)
 	if err != nil {
-		return err
+		return s.Unanswered(err)
 	}
 	x := known[t.Key()]
 	if x == nil || t.replay == nil {

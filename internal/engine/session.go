@@ -347,7 +347,7 @@ func (s *Session) readExecutions(ctx context.Context) error {
 	}
 	known, err := s.ledger.Core().Executions(ctx, s.Head())
 	if err != nil {
-		return err
+		return s.Unanswered(err)
 	}
 	s.executions = known
 	return s.findSenders()
@@ -366,6 +366,16 @@ func (s *Session) Refresh() {
 
 // markFailed ends the session. Callers hold s.mu.
 func (s *Session) markFailed(err error) { s.fail.Store(&err) }
+
+// Unanswered stops the session if the store did not answer a question on which the way of the
+// program depends, and returns the error. Such an error is no failure of the program: nothing is
+// recorded, and another run goes on from the record.
+func (s *Session) Unanswered(err error) error {
+	if errors.Is(err, posthouse.ErrUnavailable) {
+		s.fail.CompareAndSwap(nil, &err)
+	}
+	return err
+}
 
 func isDraftError(err error) bool {
 	for _, e := range []error{posthouse.ErrInvalid, posthouse.ErrTooLarge, posthouse.ErrExists, posthouse.ErrUnsupported} {

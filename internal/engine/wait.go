@@ -187,7 +187,7 @@ func (s *Session) TimerSoon(gates []posthouse.Gate) (first time.Time) {
 func (s *Session) Parked(ctx context.Context) (bool, error) {
 	info, err := s.ledger.Thread(ctx, s.thread)
 	if err != nil {
-		return false, err
+		return false, s.Unanswered(err)
 	}
 	b, _ := info.Branch(s.branch)
 	return b.Status == posthouse.StatusWaiting, nil
