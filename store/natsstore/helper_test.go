@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -70,9 +69,6 @@ func prefixOf(name string) string {
 	_, _ = h.Write([]byte(name))
 	return fmt.Sprintf("test-%x", h.Sum64())
 }
-
-// A counter counts across goroutines.
-type counter = atomic.Int64
 
 // contains returns the name of a file below dir that has the text, or "".
 func contains(t testing.TB, dir, text string) (found string) {

@@ -49,11 +49,6 @@ func (base *baseline) commit(group []*groupcommit.Call[baseRow]) {
 	run(base.b, base.c, "INSERT INTO posthouse.steps SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])", threads, seqs, data)
 }
 
-// benchHeader is what a step of a graph says of itself.
-func benchHeader(run string) posthouse.Header {
-	return posthouse.Header{Status: posthouse.StatusRunning, Run: run, Graph: "bench", Node: "work", Next: []string{"work"}}
-}
-
 // BenchmarkAppend appends steps of 1 KB to one thread, in rounds beside raw inserts.
 func BenchmarkAppend(b *testing.B) {
 	const perRound = 300
