@@ -386,8 +386,8 @@ func isDraftError(err error) bool {
 	return false
 }
 
-// Err returns the failed commit that ended the session, or that something was stopped
-// because the lease may have lapsed; nil while it is good.
+// Err returns why the session ended: a failed commit, a store that did not answer, or a lease
+// that may have lapsed. It is nil while the session is good.
 func (s *Session) Err() error {
 	if err := s.fail.Load(); err != nil {
 		return *err
