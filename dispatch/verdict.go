@@ -43,6 +43,9 @@ func outcome(c *posthouse.TaskCall, worker string, v *task.Verdict, now time.Tim
 		if err != nil {
 			o.Failed = err.Error()
 		}
+	case task.Await: // the caller says how the task goes on
+	default: // an action that is listed and not handled here must not count as done
+		o.Failed, o.Unknown = "the engine does not handle the verdict "+string(v.Action), true
 	}
 	return o
 }
