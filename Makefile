@@ -20,7 +20,7 @@ test: ## the README's second command
 long: ## both suites over every store with 1,000 rounds of each race and history; 1,000,000 deliveries; servers that are gone for a minute
 	POSTHOUSE_LONG=1 go test -timeout 0 -run 'TestStore|TestStress|TestLinearizable|TestLedger' ./store/...
 	POSTHOUSE_LONG=1 go test -timeout 0 -run 'TestDeliveries$$' ./dispatch
-	POSTHOUSE_LONG=1 go test -timeout 0 -run 'TestServerStopped$$' ./internal/e2e/shared
+	POSTHOUSE_LONG=1 go test -timeout 0 -run 'TestServerStopped$$' ./internal/proof/e2e/shared
 
 race:
 	go test -race ./...
@@ -48,31 +48,31 @@ fuzz: ## every fuzz target, FUZZTIME executions each
 	done
 
 powercut: ## power cuts on every store until the record has GOAL of each; STORES=file,sqlite, SEED=7
-	go run ./internal/powercut/cmd/powercut -goal $(GOAL) -seed $(SEED) $(if $(STORES),-stores $(STORES))
+	go run ./internal/proof/powercut/cmd/powercut -goal $(GOAL) -seed $(SEED) $(if $(STORES),-stores $(STORES))
 
 kills: ## the same with SIGKILL of processes that write, and of servers
-	go run ./internal/powercut/cmd/powercut -kills -goal $(GOAL) -seed $(SEED) $(if $(STORES),-stores $(STORES))
+	go run ./internal/proof/powercut/cmd/powercut -kills -goal $(GOAL) -seed $(SEED) $(if $(STORES),-stores $(STORES))
 
 histories: ## clients at once on every store until the record has HISTORIES of each; STORES=file,redis, SEED=7 MORE=1
-	go run ./internal/history/cmd/histories -goal $(HISTORIES) -seed $(SEED) $(if $(MORE),-more $(MORE)) $(if $(STORES),-stores $(STORES))
+	go run ./internal/proof/history/cmd/histories -goal $(HISTORIES) -seed $(SEED) $(if $(MORE),-more $(MORE)) $(if $(STORES),-stores $(STORES))
 
 differential: ## the same random operations on every store until the record has SEQUENCES; SEED=7 MORE=25
-	go run ./internal/differential/cmd/differential -goal $(SEQUENCES) -seed $(SEED) $(if $(MORE),-more $(MORE)) $(if $(STORES),-stores $(STORES))
+	go run ./internal/proof/differential/cmd/differential -goal $(SEQUENCES) -seed $(SEED) $(if $(MORE),-more $(MORE)) $(if $(STORES),-stores $(STORES))
 
 deliveries: ## 1,000,000 deliveries of calls between workers and engines, put on record
 	POSTHOUSE_LONG=1 go test -timeout 0 -count 1 -run 'TestDeliveries$$' ./dispatch -record
 
 chaos: ## RUNS runs on engines and workers that are killed and frozen, over servers that are; SEED=7
-	go run ./internal/chaos/cmd/chaos -runs $(RUNS) -seed $(SEED)
+	go run ./internal/proof/chaos/cmd/chaos -runs $(RUNS) -seed $(SEED)
 
 grants: ## RUNS random programs, people and processes against the rules of approvals, put on record; SEED=7
-	nice go test ./internal/e2e/grants -run 'TestApprovals$$' -count 1 -timeout 0 -v -cases $(RUNS) $(if $(filter-out 0,$(SEED)),-seed $(SEED)) -record
+	nice go test ./internal/proof/e2e/grants -run 'TestApprovals$$' -count 1 -timeout 0 -v -cases $(RUNS) $(if $(filter-out 0,$(SEED)),-seed $(SEED)) -record
 
 stalls: ## GOAL stalls longer than the lease for each shared store, put on record; STORES=postgres,redis, SEED=7
-	go run ./internal/stalling/cmd/stalls -stalls $(GOAL) -seed $(SEED) $(if $(STORES),-stores $(STORES))
+	go run ./internal/proof/stalling/cmd/stalls -stalls $(GOAL) -seed $(SEED) $(if $(STORES),-stores $(STORES))
 
 damage: ## every byte of a small store of each kind, flipped and cut off, for hours; STORES=file,sqlite
-	nice go run ./internal/damage/cmd/damage $(if $(STORES),-stores $(STORES))
+	nice go run ./internal/proof/damage/cmd/damage $(if $(STORES),-stores $(STORES))
 
 check: ## what CI runs
 	.ci/run

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // An AudienceInfo says who may decide an open gate from then on, by marks of their

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // A Birth says that a branch began after a branch of its thread's generation was deleted. So it is

@@ -3,7 +3,7 @@ package posthouse
 import (
 	"time"
 
-	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/internal/base/text"
 )
 
 // A Change describes a new checkpoint by what differs from its parent.

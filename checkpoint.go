@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/internal/base/text"
 )
 
 // Status says what a checkpoint's branch can do next.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/posthouse/posthouse/internal/canon"
-	"github.com/posthouse/posthouse/internal/strictjson"
+	"github.com/posthouse/posthouse/internal/base/canon"
+	"github.com/posthouse/posthouse/internal/base/strictjson"
 )
 
 // Domains of the digests of what a question shows.

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // A decoder reads what records and summaries encode.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // A Hash is a SHA-256.

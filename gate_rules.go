@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/internal/base/text"
 )
 
 // MayGive checks who may decide a gate at a time, and with which verdict. It does not

@@ -20,7 +20,7 @@ var linked = map[string]string{
 	"github.com/jackc/pgservicefile":            "pgx: services of the configuration of libpq",
 	"github.com/jackc/pgx/v5":                   "store/pgstore: Postgres with pipelines and notifications",
 	"github.com/jackc/puddle/v2":                "pgx: the pool of connections",
-	"github.com/klauspost/compress":             "deltas and bodies are compressed with zstd, in internal/delta; nats-server and minio-go: s2",
+	"github.com/klauspost/compress":             "deltas and bodies are compressed with zstd, in internal/base/delta; nats-server and minio-go: s2",
 	"github.com/klauspost/cpuid/v2":             "minio-go: which instructions there are",
 	"github.com/klauspost/crc32":                "minio-go: checksums of parts",
 	"github.com/minio/crc64nvme":                "minio-go: checksums of objects",
@@ -57,9 +57,9 @@ var linked = map[string]string{
 
 // proof are packages of this module that are for tests alone.
 var proof = []string{
-	"internal/certtest", "internal/chaos", "internal/damage", "internal/differential", "internal/dying", "internal/e2e", "internal/golden",
-	"internal/history", "internal/pgtest", "internal/powercut", "internal/record", "internal/redistest", "internal/s3test", "internal/service",
-	"internal/site", "internal/stalling", "internal/proof", "store/lineartest",
+	"internal/proof/certtest", "internal/proof/chaos", "internal/proof/damage", "internal/proof/differential", "internal/proof/dying", "internal/proof/e2e", "internal/proof/golden",
+	"internal/proof/history", "internal/proof/pgtest", "internal/proof/powercut", "internal/proof/record", "internal/proof/redistest", "internal/proof/s3test", "internal/proof/service",
+	"internal/proof/site", "internal/proof/stalling", "internal/proof", "store/lineartest",
 }
 
 // TestCommandLinks holds what the binary links to what is listed here: a reader of

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // A StepInfo is the header of a recorded step result. It takes at most 120 bytes with

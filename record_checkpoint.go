@@ -3,7 +3,7 @@ package posthouse
 import (
 	"time"
 
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // Optional fields of a checkpoint's header, in the order of their encoding.

@@ -1,6 +1,6 @@
 package posthouse
 
-import "github.com/posthouse/posthouse/internal/canon"
+import "github.com/posthouse/posthouse/internal/base/canon"
 
 // MetaPart is the part that holds a checkpoint's metadata. Unchanged metadata costs
 // nothing, and encryption covers it.

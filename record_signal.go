@@ -1,6 +1,6 @@
 package posthouse
 
-import "github.com/posthouse/posthouse/internal/canon"
+import "github.com/posthouse/posthouse/internal/base/canon"
 
 // A SignalInfo is the header of a signal; the body is its value, JSON.
 type SignalInfo struct {

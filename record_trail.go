@@ -1,6 +1,6 @@
 package posthouse
 
-import "github.com/posthouse/posthouse/internal/canon"
+import "github.com/posthouse/posthouse/internal/base/canon"
 
 // A VoteInfo is the header of a vote on a gate with a [Quorum]; the body is the
 // vote as JSON, a [Decision].

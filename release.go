@@ -3,7 +3,7 @@ package posthouse
 import (
 	"time"
 
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // A Release is a closed generation of a thread: its version. It never changes, and can

@@ -1,6 +1,6 @@
 package posthouse
 
-import "github.com/posthouse/posthouse/internal/canon"
+import "github.com/posthouse/posthouse/internal/base/canon"
 
 // A RemovedList is the body of a removal record.
 type RemovedList struct {

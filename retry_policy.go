@@ -3,7 +3,7 @@ package posthouse
 import (
 	"time"
 
-	"github.com/posthouse/posthouse/internal/backoff"
+	"github.com/posthouse/posthouse/internal/base/backoff"
 )
 
 // A RetryPolicy says how often something is tried, and how long the waits between attempts are.

@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // Seal makes the entry that follows a thread's tail: it hashes the bodies, encodes the

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // A ThreadInfo is a thread's summary: derived from its log by [ThreadInfo.Apply],

@@ -3,7 +3,7 @@ package posthouse
 import (
 	"slices"
 
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // A SignalMark locates the newest signal of a name.

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"unicode/utf8"
 
-	"github.com/posthouse/posthouse/internal/strictjson"
+	"github.com/posthouse/posthouse/internal/base/strictjson"
 )
 
 // A Value is one encoded part of a state: bytes, and the name of the codec that wrote

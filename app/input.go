@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/strictjson"
+	"github.com/posthouse/posthouse/internal/base/strictjson"
 )
 
 // maxInputHint bounds how long a description of an input may be, in bytes.

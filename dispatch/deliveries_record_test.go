@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posthouse/posthouse/internal/record"
+	"github.com/posthouse/posthouse/internal/proof/record"
 )
 
 var recordDeliveries = flag.Bool("record", false, "append what TestDeliveries finds to docs/record/deliveries.jsonl")

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/strictjson"
 	"github.com/posthouse/posthouse/internal/engine"
-	"github.com/posthouse/posthouse/internal/strictjson"
 	"github.com/posthouse/posthouse/runs"
 )
 

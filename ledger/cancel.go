@@ -5,8 +5,8 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/text"
 )
 
 // CancelOptions say what to cancel and why. Nil is the zero value.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
-	"github.com/posthouse/posthouse/internal/text"
 )
 
 // Decide records the one decision of a gate and makes its branch runnable, in one

@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/internal/base/text"
 )
 
 func checkRules(rules []posthouse.Rule) error {

@@ -7,9 +7,9 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/removal"
-	"github.com/posthouse/posthouse/internal/text"
 	"github.com/posthouse/posthouse/ledger"
 )
 

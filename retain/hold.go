@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
-	"github.com/posthouse/posthouse/internal/text"
 	"github.com/posthouse/posthouse/ledger"
 )
 

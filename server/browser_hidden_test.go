@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/ui"
 )
 
@@ -34,7 +34,7 @@ func TestPageHidesTheSameCharacters(t *testing.T) {
 	script, err := ui.Files.ReadFile("hidden.js")
 	check(t, err)
 	if want := hiddenRanges(); !strings.Contains(string(script), want) {
-		t.Errorf("ui/hidden.js has another list than internal/text; it must have\n%s", want)
+		t.Errorf("ui/hidden.js has another list than internal/base/text; it must have\n%s", want)
 	}
 	for name, puts := range map[string]int{"inbox.js": 0, "gate.js": 0, "shared.js": 1} {
 		script, err := ui.Files.ReadFile(name)

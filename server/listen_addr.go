@@ -4,7 +4,7 @@ import (
 	"net"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/loopback"
+	"github.com/posthouse/posthouse/internal/base/loopback"
 )
 
 // CheckListen reports whether a server may listen on addr. Loopback is always

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/backoff"
+	"github.com/posthouse/posthouse/internal/base/backoff"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/handler"
 )

@@ -2,8 +2,8 @@ package task
 
 import (
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/handler"
-	"github.com/posthouse/posthouse/internal/text"
 )
 
 // A Use is an effect of a handler under a grant, as its worker names it.

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/backoff"
+	"github.com/posthouse/posthouse/internal/base/backoff"
+	"github.com/posthouse/posthouse/internal/base/strictjson"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/handler"
-	"github.com/posthouse/posthouse/internal/strictjson"
-	"github.com/posthouse/posthouse/internal/text"
 )
 
 // Bounds of the delay of [RetryAfter], to which it is clamped, and of [Pause].

@@ -1,6 +1,6 @@
 // Characters that people do not see, or that reorder what they see. A page shows a mark in
 // the place of each, as ‹U+202E›, or in JSON an escape, as \u202e. The list is that of
-// internal/text, which the terminal uses too; a test of package server compares them.
+// internal/base/text, which the terminal uses too; a test of package server compares them.
 "use strict";
 
 const hiddenRanges = [

@@ -14,8 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/posthouse/posthouse/app"
-	"github.com/posthouse/posthouse/internal/pgtest"
-	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/proof/pgtest"
+	"github.com/posthouse/posthouse/internal/proof/redistest"
 )
 
 func TestMain(m *testing.M) {

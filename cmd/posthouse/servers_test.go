@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posthouse/posthouse/internal/pgtest"
-	"github.com/posthouse/posthouse/internal/redistest"
-	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/internal/proof/pgtest"
+	"github.com/posthouse/posthouse/internal/proof/redistest"
+	"github.com/posthouse/posthouse/internal/proof/s3test"
 )
 
 // servers are the addresses of private servers, by name.

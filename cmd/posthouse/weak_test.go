@@ -15,8 +15,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/pgtest"
-	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/proof/pgtest"
+	"github.com/posthouse/posthouse/internal/proof/redistest"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/internal/base/groupcommit"
 	"zombiezen.com/go/sqlite"
 )
 

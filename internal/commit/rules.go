@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/delta"
 	"github.com/posthouse/posthouse/internal/core"
-	"github.com/posthouse/posthouse/internal/delta"
 )
 
 // askRules asks the rules whether the entry may be written.

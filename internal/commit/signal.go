@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/core"
-	"github.com/posthouse/posthouse/internal/text"
 )
 
 // CheckSignal checks a signal's name, value and sender, and copies the value.

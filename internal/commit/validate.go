@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/internal/base/text"
 )
 
 func validateChange(c *posthouse.Change) error {

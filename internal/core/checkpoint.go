@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/internal/base/text"
 )
 
 // headOf returns a branch's head, or nil for an unknown branch. It reads a head that

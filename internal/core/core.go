@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/delta"
+	"github.com/posthouse/posthouse/internal/base/delta"
 )
 
 // A Core is what a Ledger and its upkeep share.

@@ -11,8 +11,8 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/canon"
-	"github.com/posthouse/posthouse/internal/text"
+	"github.com/posthouse/posthouse/internal/base/canon"
+	"github.com/posthouse/posthouse/internal/base/text"
 )
 
 // A DataKeyOf names the owner of a data key: one generation of one thread.

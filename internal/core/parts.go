@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/delta"
+	"github.com/posthouse/posthouse/internal/base/delta"
 )
 
 // manifestEvery is the distance, in checkpoints, between full lists of parts.

@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/delta"
+	"github.com/posthouse/posthouse/internal/base/delta"
 )
 
 // A Rebuilt is a checkpoint read back from the log.

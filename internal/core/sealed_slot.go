@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 const domainSealedSlot = "posthouse/sealed-slot/1"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/backoff"
+	"github.com/posthouse/posthouse/internal/base/backoff"
 	"github.com/posthouse/posthouse/runs"
 )
 

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // An Entry is an entry of a log with what it changes in the index. The bodies are the

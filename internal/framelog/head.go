@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // A Kind is what a frame is: the first byte of its head. Its numbers are part of the

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/durable"
+	"github.com/posthouse/posthouse/internal/base/durable"
 )
 
 // Load parses a file of at most limit bytes. Errors of parse name the file.

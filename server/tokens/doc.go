@@ -21,6 +21,6 @@
 // damaged no client is authenticated. A file of a later version, or one that other users
 // can reach, is refused.
 //
-// The package may import the root package, internal/filelock, internal/secretfile and
+// The package may import the root package, internal/base/filelock, internal/secretfile and
 // server/internal/strict, and task.
 package tokens

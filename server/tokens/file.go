@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/filelock"
+	"github.com/posthouse/posthouse/internal/base/filelock"
 	"github.com/posthouse/posthouse/internal/secretfile"
 	"github.com/posthouse/posthouse/server/internal/strict"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/filelock"
+	"github.com/posthouse/posthouse/internal/base/filelock"
 )
 
 func newTokens(t *testing.T) (*List, string) {

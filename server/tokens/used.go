@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/filelock"
+	"github.com/posthouse/posthouse/internal/base/filelock"
 )
 
 // usedFile holds, by the hash of each token, when it was last used. It is apart

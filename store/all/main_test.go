@@ -5,8 +5,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/posthouse/posthouse/internal/pgtest"
-	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/proof/pgtest"
+	"github.com/posthouse/posthouse/internal/proof/redistest"
 )
 
 func TestMain(m *testing.M) {

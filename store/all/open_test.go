@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/pgtest"
-	"github.com/posthouse/posthouse/internal/redistest"
-	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/internal/proof/pgtest"
+	"github.com/posthouse/posthouse/internal/proof/redistest"
+	"github.com/posthouse/posthouse/internal/proof/s3test"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/all"
 	"github.com/posthouse/posthouse/store/filestore"

@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/durable"
+	"github.com/posthouse/posthouse/internal/base/durable"
 )
 
 // Backup implements [posthouse.Backuper]. The copy is a directory that can be opened like

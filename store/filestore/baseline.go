@@ -3,7 +3,7 @@ package filestore
 import (
 	"context"
 
-	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/internal/base/groupcommit"
 )
 
 // Baseline makes a bare file beside the store's, and returns what appends bytes to it and

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/groupcommit"
 	"github.com/posthouse/posthouse/internal/framelog"
-	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )

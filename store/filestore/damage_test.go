@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/damage"
+	"github.com/posthouse/posthouse/internal/proof/damage"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 

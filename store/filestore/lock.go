@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/filelock"
+	"github.com/posthouse/posthouse/internal/base/filelock"
 )
 
 // acquire keeps other processes from opening the store for writing. The operating system

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/durable"
+	"github.com/posthouse/posthouse/internal/base/durable"
+	"github.com/posthouse/posthouse/internal/base/groupcommit"
 	"github.com/posthouse/posthouse/internal/framelog"
-	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 )

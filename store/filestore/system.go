@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/posthouse/posthouse/internal/durable"
+	"github.com/posthouse/posthouse/internal/base/durable"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/history/model"
+	"github.com/posthouse/posthouse/internal/proof/history/model"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 

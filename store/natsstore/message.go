@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 	"github.com/posthouse/posthouse/internal/framelog"
 )
 

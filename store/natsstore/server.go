@@ -18,8 +18,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/durable"
-	"github.com/posthouse/posthouse/internal/filelock"
+	"github.com/posthouse/posthouse/internal/base/durable"
+	"github.com/posthouse/posthouse/internal/base/filelock"
 )
 
 // An ownServer is a NATS server in this process. It listens on nothing, and keeps its

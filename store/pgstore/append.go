@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/internal/base/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
 

@@ -3,7 +3,7 @@ package pgstore
 import (
 	"context"
 
-	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/internal/base/groupcommit"
 )
 
 type baseRow struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/groupcommit"
-	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/internal/base/groupcommit"
+	"github.com/posthouse/posthouse/internal/proof/pgtest"
 	"github.com/posthouse/posthouse/ledger/ledgertest"
 	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/pgstore"

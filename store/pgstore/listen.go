@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/posthouse/posthouse/internal/backoff"
+	"github.com/posthouse/posthouse/internal/base/backoff"
 )
 
 // A bell notifies the stores of other processes after commits of this one. Its

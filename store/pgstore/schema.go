@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/sqlschema"
+	"github.com/posthouse/posthouse/internal/base/sqlschema"
 )
 
 //go:embed migrations/*.sql

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/internal/proof/pgtest"
 	"github.com/posthouse/posthouse/ledger/ledgertest"
 	"github.com/posthouse/posthouse/store/lineartest"
 	"github.com/posthouse/posthouse/store/pgstore"

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/proof/redistest"
 	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/storetest"

@@ -5,7 +5,7 @@ import (
 	_ "embed" // the scripts
 	"time"
 
-	"github.com/posthouse/posthouse/internal/backoff"
+	"github.com/posthouse/posthouse/internal/base/backoff"
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/redisstore/internal/redis"
 )

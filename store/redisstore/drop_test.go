@@ -3,7 +3,7 @@ package redisstore_test
 import (
 	"testing"
 
-	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/proof/redistest"
 	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/redisstore"
 )

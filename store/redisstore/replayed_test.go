@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/damage"
-	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/proof/damage"
+	"github.com/posthouse/posthouse/internal/proof/redistest"
 	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/storetest"

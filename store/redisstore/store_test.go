@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/proof/redistest"
 	"github.com/posthouse/posthouse/ledger/ledgertest"
 	"github.com/posthouse/posthouse/store/lineartest"
 	"github.com/posthouse/posthouse/store/redisstore"

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/posthouse/posthouse/internal/redistest"
+	"github.com/posthouse/posthouse/internal/proof/redistest"
 	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/redisstore"
 	"github.com/posthouse/posthouse/store/storetest"

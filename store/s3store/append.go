@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/backoff"
+	"github.com/posthouse/posthouse/internal/base/backoff"
+	"github.com/posthouse/posthouse/internal/base/groupcommit"
 	"github.com/posthouse/posthouse/internal/framelog"
-	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )

@@ -18,7 +18,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/internal/proof/s3test"
 	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/storetest"

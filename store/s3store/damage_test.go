@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/damage"
-	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/internal/proof/damage"
+	"github.com/posthouse/posthouse/internal/proof/s3test"
 	"github.com/posthouse/posthouse/store/internal/servertest"
 	"github.com/posthouse/posthouse/store/s3store"
 	"github.com/posthouse/posthouse/store/storetest"

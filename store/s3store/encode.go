@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/base/canon"
 	"github.com/posthouse/posthouse/internal/framelog"
 )
 

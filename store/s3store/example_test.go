@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/internal/proof/s3test"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/s3store"
 )

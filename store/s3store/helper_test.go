@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/internal/proof/s3test"
 	"github.com/posthouse/posthouse/store/s3store"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/internal/base/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/bodies"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"

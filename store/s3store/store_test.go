@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/s3test"
+	"github.com/posthouse/posthouse/internal/proof/s3test"
 	"github.com/posthouse/posthouse/ledger/ledgertest"
 	"github.com/posthouse/posthouse/store/lineartest"
 	"github.com/posthouse/posthouse/store/s3store"

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/durable"
+	"github.com/posthouse/posthouse/internal/base/durable"
 )
 
 // Backup implements [posthouse.Backuper]. It writes the store as it is at one moment to a

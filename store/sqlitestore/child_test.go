@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/damage"
+	"github.com/posthouse/posthouse/internal/proof/damage"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 

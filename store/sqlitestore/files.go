@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/durable"
+	"github.com/posthouse/posthouse/internal/base/durable"
 )
 
 const (

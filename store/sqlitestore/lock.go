@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/filelock"
+	"github.com/posthouse/posthouse/internal/base/filelock"
 )
 
 // A fileLock keeps other processes from opening the store for writing. The operating

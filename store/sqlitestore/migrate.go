@@ -9,7 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/sqlschema"
+	"github.com/posthouse/posthouse/internal/base/sqlschema"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )

@@ -11,9 +11,9 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/durable"
-	"github.com/posthouse/posthouse/internal/groupcommit"
-	"github.com/posthouse/posthouse/internal/sqlschema"
+	"github.com/posthouse/posthouse/internal/base/durable"
+	"github.com/posthouse/posthouse/internal/base/groupcommit"
+	"github.com/posthouse/posthouse/internal/base/sqlschema"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"
 	"github.com/posthouse/posthouse/store/internal/wake"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/damage"
+	"github.com/posthouse/posthouse/internal/proof/damage"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 

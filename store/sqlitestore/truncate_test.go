@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posthouse/posthouse/internal/damage"
+	"github.com/posthouse/posthouse/internal/proof/damage"
 )
 
 // TestTruncatedFile cuts the database off at many lengths: it is found, or changes no

@@ -24,7 +24,7 @@ func machines(t *storetest.T) {
 	n, seed := 100, t.Harness.Seed
 	switch {
 	case t.Harness.Short:
-		n = 10 // internal/differential has random histories on each store, too
+		n = 10 // internal/proof/differential has random histories on each store, too
 	case t.Harness.Long:
 		n = 1000
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/loopback"
+	"github.com/posthouse/posthouse/internal/base/loopback"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/wire"

@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/loopback"
+	"github.com/posthouse/posthouse/internal/base/loopback"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/deadletter"
 	"github.com/posthouse/posthouse/task/hint"

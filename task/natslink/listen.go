@@ -19,8 +19,8 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/loopback"
-	"github.com/posthouse/posthouse/internal/seldom"
+	"github.com/posthouse/posthouse/internal/base/loopback"
+	"github.com/posthouse/posthouse/internal/base/seldom"
 	"github.com/posthouse/posthouse/task/link"
 )
 

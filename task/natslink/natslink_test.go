@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/certtest"
+	"github.com/posthouse/posthouse/internal/proof/certtest"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/task/natslink"

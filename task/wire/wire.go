@@ -9,7 +9,7 @@ import (
 	"reflect"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/strictjson"
+	"github.com/posthouse/posthouse/internal/base/strictjson"
 	"github.com/posthouse/posthouse/task"
 )
 

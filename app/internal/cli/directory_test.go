@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli"
 	"github.com/posthouse/posthouse/app/internal/cli/clitest"
 	"github.com/posthouse/posthouse/app/internal/host"
-	"github.com/posthouse/posthouse/internal/pgtest"
+	"github.com/posthouse/posthouse/internal/proof/pgtest"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/all"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/durable"
+	"github.com/posthouse/posthouse/internal/base/durable"
 )
 
 // A Dir is the path of a data directory.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/address"
-	"github.com/posthouse/posthouse/internal/loopback"
+	"github.com/posthouse/posthouse/internal/base/loopback"
 )
 
 // maxAnswer bounds what is read of one answer, in bytes.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/state"
-	"github.com/posthouse/posthouse/internal/strictjson"
+	"github.com/posthouse/posthouse/internal/base/strictjson"
 )
 
 // CheckChanged refuses parts that somebody gives for a checkpoint's state if the type has

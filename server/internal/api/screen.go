@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/loopback"
+	"github.com/posthouse/posthouse/internal/base/loopback"
 )
 
 // ScreenPath refuses empty and dot segments of a path as it was sent. A name may

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/filelock"
+	"github.com/posthouse/posthouse/internal/base/filelock"
 	"github.com/posthouse/posthouse/internal/secretfile"
 	"github.com/posthouse/posthouse/server/tokens"
 )

@@ -8,5 +8,5 @@
 // after the value. Its errors name what is at fault. [Fields] lists what [Decode]
 // takes, for documentation.
 //
-// It imports the root package and internal/strictjson.
+// It imports the root package and internal/base/strictjson.
 package strict

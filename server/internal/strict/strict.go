@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/strictjson"
+	"github.com/posthouse/posthouse/internal/base/strictjson"
 )
 
 // Decode reads one JSON value into v, a pointer to a struct. It refuses what

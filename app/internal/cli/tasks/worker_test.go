@@ -12,7 +12,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli"
 	"github.com/posthouse/posthouse/app/internal/cli/clitest"
 	"github.com/posthouse/posthouse/flow"
-	"github.com/posthouse/posthouse/internal/certtest"
+	"github.com/posthouse/posthouse/internal/proof/certtest"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task/natslink"
 )

@@ -13,7 +13,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/sqlschema"
+	"github.com/posthouse/posthouse/internal/base/sqlschema"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
