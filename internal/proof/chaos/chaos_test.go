@@ -69,7 +69,7 @@ func try(t *testing.T, c *Config) *Line {
 // end of which has 10,000 runs with payments and stalls whose records were compared, and nothing
 // was found.
 func TestGuaranteesQuoteTheRecord(t *testing.T) {
-	docs := filepath.Join("..", "..", "docs")
+	docs := filepath.Join("..", "..", "..", "docs")
 	lines, err := record.Read[Line](filepath.Join(docs, "..", Record))
 	if err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ func seed(t *testing.T) uint64 {
 // TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the sums of
 // what is on record.
 func TestGuaranteesQuoteTheRecord(t *testing.T) {
-	top := filepath.Join("..", "..")
+	top := filepath.Join("..", "..", "..")
 	lines, err := record.Read[differential.Line](filepath.Join(top, differential.Record))
 	if err != nil {
 		t.Fatal(err)

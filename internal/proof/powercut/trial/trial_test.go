@@ -97,7 +97,7 @@ func try(t *testing.T, p Part) *Line {
 // TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the sums of
 // what is on record.
 func TestGuaranteesQuoteTheRecord(t *testing.T) {
-	docs := filepath.Join("..", "..", "..", "docs")
+	docs := filepath.Join("..", "..", "..", "..", "docs")
 	lines, err := record.Read[Line](filepath.Join(docs, "..", Record))
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func TestStallsAreSeen(t *testing.T) {
 // TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the record, which
 // has 1,000 stalls of each shared store in which nothing was found.
 func TestGuaranteesQuoteTheRecord(t *testing.T) {
-	docs := filepath.Join("..", "..", "..", "docs")
+	docs := filepath.Join("..", "..", "..", "..", "docs")
 	lines, err := record.Read[Line](filepath.Join(docs, "..", Record))
 	if err != nil {
 		t.Fatal(err)
