@@ -30,7 +30,7 @@ type longRun struct {
 }
 
 func files() (file, page string) {
-	return filepath.Join("..", "..", "..", "..", recordName), filepath.Join("..", "..", "..", "docs", "guarantees", "records.md")
+	return filepath.Join("..", "..", "..", "..", recordName), filepath.Join("..", "..", "..", "..", "docs", "guarantees", "records.md")
 }
 
 // put plays the control arms, and puts a long run on record.
