@@ -3,6 +3,7 @@ package runner_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ var errConflict = &posthouse.Error{Code: posthouse.CodeConflict, Message: "it wi
 
 // A conflict means that somebody else has the thread only where the thread went
 // on: a failure that matches it is told like any other.
-func TestAConflictThatStaysIsTold(t *testing.T) {
+func TestConflictThatStaysIsLogged(t *testing.T) {
 	for name, c := range map[string]struct {
 		of   func(p *program) posthouse.Program
 		want string
@@ -44,4 +45,29 @@ func TestAConflictThatStaysIsTold(t *testing.T) {
 			})
 		})
 	}
+}
+
+// endsWithError is a program whose run ends with an error after its last commit.
+type endsWithError struct{ *program }
+
+// Advance implements [posthouse.Program].
+func (p endsWithError) Advance(ctx context.Context, thread, branch string) error {
+	return errors.Join(p.program.Advance(ctx, thread, branch), errors.New("the store does not answer"))
+}
+
+// TestErrorAfterTheLastCheckpoint reads the log of a thread that is done: it has not failed,
+// and nobody has to resume it.
+func TestErrorAfterTheLastCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open(t, memstore.New(), "")
+		p := &program{name: "p", l: l, last: 1, node: func(context.Context, string, int) error { return nil }}
+		p.start(t, "t")
+		var log bytes.Buffer
+		run(t, l, runner.Options{Programs: []posthouse.Program{endsWithError{p}}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		settle()
+		have := log.String()
+		if strings.Contains(have, "a run failed") || !strings.Contains(have, "the thread is done") || !strings.Contains(have, "the store does not answer") {
+			t.Fatalf("the log of a thread that is %s says %q", status(t, l, "t"), have)
+		}
+	})
 }

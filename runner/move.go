@@ -93,7 +93,7 @@ func (r *Runner) compare(ctx context.Context, before, after *posthouse.ThreadInf
 			r.log(ctx, "cannot go on with a thread; trying again", after.Thread, b.Branch, err)
 			out.retry = maxPause
 		case err != nil && !errors.Is(err, posthouse.ErrWaiting):
-			r.log(ctx, "a run failed; the thread waits to be resumed", after.Thread, b.Branch, err)
+			r.log(ctx, ended(now.Status), after.Thread, b.Branch, err)
 			if !moved {
 				out.err = errors.Join(out.err, err)
 			}
@@ -152,6 +152,15 @@ func elsewhere(err error, now posthouse.Status, wrote bool) bool {
 		return true
 	}
 	return errors.Is(err, posthouse.ErrConflict) && wrote && now != posthouse.StatusFailed
+}
+
+// ended says what an error of a run means whose branch cannot go on. A store that is away after
+// the last commit, for example, fails no thread that waits for an answer.
+func ended(now posthouse.Status) string {
+	if now == posthouse.StatusFailed {
+		return "a run failed; the thread waits to be resumed"
+	}
+	return "an error after the last checkpoint of a run; the thread is " + string(now)
 }
 
 func (r *Runner) log(ctx context.Context, msg, thread, branch string, err error) {
