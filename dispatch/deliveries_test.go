@@ -33,7 +33,7 @@ func TestDeliveries(t *testing.T) {
 	case os.Getenv("POSTHOUSE_LONG") != "":
 		goal = 1_000_000
 	case testing.Short():
-		goal = 5_000
+		goal = 2_000
 	}
 	line := &deliveries{}
 	if *recordDeliveries {

@@ -25,13 +25,17 @@ import (
 const freezeLease = 300 * time.Millisecond
 
 // TestFrozenWorkers freezes workers, and engines in the middle of a write, for longer than
-// the lease, 1,000 times. Once another worker has the task, nothing counts that a worker
+// the lease, 1,000 times, or 300 with -short. Once another worker has the task, nothing counts that a worker
 // that was frozen still does.
 func TestFrozenWorkers(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
+	freezes := 1000
+	if testing.Short() {
+		freezes = 300
+	}
 	synctest.Test(t, func(t *testing.T) {
-		f := newFreezer(t, seed, 1000, false)
+		f := newFreezer(t, seed, freezes, false)
 		f.run()
 		for _, v := range f.violations {
 			t.Error(v)
