@@ -185,5 +185,6 @@ func (f *Fleet) Resumed(ctx context.Context) (*posthouse.Checkpoint, error) {
 	if err != nil || fr.run.resumed == nil {
 		return nil, err
 	}
-	return fr.run.c.ledger.Get(ctx, fr.run.resumed.ID)
+	c, err := fr.run.c.ledger.Get(ctx, fr.run.resumed.ID)
+	return c, fr.run.sess.Unanswered(err)
 }

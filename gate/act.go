@@ -98,7 +98,7 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 		return none, err
 	}
 	a := &action[T, Out]{task: task, name: name, fn: fn, opt: opt, use: use}
-	use.Holds, use.Checks = a.stale, opt.Check != nil
+	use.Holds, use.Checks = a.holds, opt.Check != nil
 	if err := a.same(ctx, grant); err != nil {
 		return none, err
 	}
@@ -165,7 +165,7 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 		}
 		open = how == repeatable
 	}
-	stale := func(g *posthouse.Gate) error { return a.stale(ctx, g) }
+	stale := func(g *posthouse.Gate) (why, err error) { return a.stale(ctx, g) }
 	if g, err = license.Current(ctx, a.task.Gates(), a.task.Session().Ledger().Now, g, stale); err != nil {
 		return posthouse.Value{}, err
 	}
@@ -326,11 +326,18 @@ func expected[T any](name string, expect *T, g *posthouse.Gate, content T) error
 	}
 }
 
-// stale returns why a decision does not hold here and now.
-func (a *action[T, Out]) stale(ctx context.Context, g *posthouse.Gate) error {
+// stale returns why a decision does not hold here and now. err says that the store did not answer.
+func (a *action[T, Out]) stale(ctx context.Context, g *posthouse.Gate) (why, err error) {
 	s := a.task.Session()
-	if err := license.Stale(ctx, s.Ledger().Core(), g, s.Thread(), s.Branch()); err != nil || a.opt.Check == nil {
-		return err
+	why, err = license.Stale(ctx, s.Ledger().Core(), g, s.Thread(), s.Branch())
+	if why != nil || err != nil || a.opt.Check == nil {
+		return why, s.Unanswered(err)
 	}
-	return engine.Guard(func() error { return a.opt.Check(ctx, g.Clone()) })
+	return engine.Guard(func() error { return a.opt.Check(ctx, g.Clone()) }), nil
+}
+
+// holds returns why a decision does not hold here and now, or why that cannot be said.
+func (a *action[T, Out]) holds(ctx context.Context, g *posthouse.Gate) error {
+	why, err := a.stale(ctx, g)
+	return cmp.Or(why, err)
 }

@@ -38,7 +38,7 @@ func (r *run) parkedWith(ctx context.Context, waiting []posthouse.Gate, note str
 
 // parkedResult ends a run whose head waits, with the state of the head.
 func (r *run) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*result, error) {
-	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
+	c, err := r.readHead(ctx)
 	if err != nil {
 		return nil, err
 	}

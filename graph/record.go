@@ -250,7 +250,7 @@ func (r *run) reload(ctx context.Context) (err error) {
 	if err := r.sess.Flush(); err != nil {
 		return err
 	}
-	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
+	c, err := r.readHead(ctx)
 	if err != nil {
 		return err
 	}

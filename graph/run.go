@@ -123,9 +123,15 @@ func (a *core) newCall(s *engine.Session, o *RunOptions, h *engine.Hub) engine.R
 	return r
 }
 
+// readHead reads the checkpoint at the head.
+func (r *run) readHead(ctx context.Context) (*posthouse.Checkpoint, error) {
+	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
+	return c, r.sess.Unanswered(err)
+}
+
 // load reads the state and the frontier of the head.
 func (r *run) load(ctx context.Context) error {
-	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
+	c, err := r.readHead(ctx)
 	if err != nil {
 		return err
 	}

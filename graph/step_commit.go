@@ -103,8 +103,11 @@ func (s *step) keepEndPending(ctx context.Context) error {
 	if !called && r.sess.Branch() == posthouse.MainBranch {
 		called, err = calls.IsCalled(context.WithoutCancel(ctx), r.app.ledger, r.sess.Thread()) // what completed is kept
 	}
+	if err != nil {
+		return r.sess.Unanswered(err)
+	}
 	if called {
 		r.frontier.Tasks = []frontier.Target{{Node: End}}
 	}
-	return err
+	return nil
 }

@@ -42,25 +42,25 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 	over := r.NoteCall(thread)
 	begun, ended, err := in.callState(ctx, r, thread, &opt, o)
 	if err != nil {
-		return Command{}, err
+		return Command{}, r.sess.Unanswered(err)
 	}
 	var res *result
 	switch {
 	case ended != "":
 		s, err := in.app.state(ctx, thread, ended)
 		if err != nil {
-			return Command{}, err
+			return Command{}, r.sess.Unanswered(err)
 		}
 		res = &result{State: s.State, Status: s.Status, Thread: thread, Checkpoint: ended}
 	case begun:
-		res, err = in.app.front.Do(ctx, thread, &opt, h, nil)
+		res, err = in.run(ctx, r, thread, &opt, h, nil)
 	default:
 		var first *input
 		if opt.asked, err = r.sess.Requesters(ctx); err != nil {
 			return Command{}, err
 		}
 		if first, err = in.input(o.live.Value); err == nil {
-			res, err = in.app.front.Do(ctx, thread, &opt, h, first)
+			res, err = in.run(ctx, r, thread, &opt, h, first)
 		}
 	}
 	if err == nil && posthouse.IsOver(res.Status) {
@@ -77,7 +77,7 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 	case res.Status == posthouse.StatusCancelled:
 		return Command{}, &posthouse.Error{Code: posthouse.CodeCancelled, Message: "thread " + thread + " of the subgraph was cancelled"}
 	case res.Status != posthouse.StatusDone:
-		return Command{}, in.parkForChild(ctx, o, res)
+		return Command{}, in.parkForChild(ctx, r, o, res)
 	}
 	if in.lifetime == PerThread {
 		data, err := json.Marshal(calls.Position{Thread: res.Thread, Checkpoint: res.Checkpoint})
@@ -90,6 +90,16 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 		return Command{}, err
 	}
 	return Command{}, in.output(o.live.Value, res.State)
+}
+
+// run runs the subgraph in its thread. Where the store did not answer that run, so that nothing of
+// it is on record, the caller has not failed either.
+func (in *inner) run(ctx context.Context, r *run, thread string, o *RunOptions, h *engine.Hub, first *input) (*result, error) {
+	res, err := in.app.front.Do(ctx, thread, o, h, first)
+	if e, ok := errors.AsType[*NodeError](err); ok && e.Checkpoint != "" {
+		return res, err // it failed, on record
+	}
+	return res, r.sess.Unanswered(err)
 }
 
 // callState reports whether the thread of a call has been given its input. If the thread
@@ -135,7 +145,7 @@ func (in *inner) callState(ctx context.Context, r *run, thread string, opt *RunO
 }
 
 // parkForChild parks the caller until the subgraph's thread goes on.
-func (in *inner) parkForChild(ctx context.Context, o *outcome, res *result) error {
+func (in *inner) parkForChild(ctx context.Context, r *run, o *outcome, res *result) error {
 	if res.Status == posthouse.StatusRunning {
 		return &subgraphEnd{kind: taskIdle} // it was asked to drain
 	}
@@ -154,7 +164,7 @@ func (in *inner) parkForChild(ctx context.Context, o *outcome, res *result) erro
 		})
 		if errors.Is(err, posthouse.ErrWaiting) {
 			if err := calls.CancelInherited(ctx, in.app.ledger, o.exec.Gates().Open(), res.Thread); err != nil {
-				return err
+				return r.sess.Unanswered(err)
 			}
 			return &subgraphEnd{kind: taskWaits}
 		}

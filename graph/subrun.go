@@ -8,7 +8,6 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
 	"github.com/posthouse/posthouse/internal/engine"
-	"github.com/posthouse/posthouse/ledger"
 )
 
 // A rootState is what a run and the subgraphs within it share.
@@ -46,7 +45,7 @@ func (r *run) enter(ctx context.Context) (stands bool, err error) {
 	if !r.HasCall(n.path) {
 		return false, nil
 	}
-	c, err := ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
+	c, err := r.readHead(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -71,7 +70,7 @@ func (r *run) reloadInner(ctx context.Context) (err error) {
 	n, c := r.subrun, &posthouse.Checkpoint{Program: posthouse.State{}}
 	switch {
 	case !n.unkept:
-		c, err = ledger.GetOf(ctx, r.app.ledger, r.sess.Head())
+		c, err = r.readHead(ctx)
 	case n.lifetime == PerThread:
 		err = state.ApplyParts(c.Program, n.pending)
 	}

@@ -33,7 +33,7 @@ func (t *Task) awaitUse(ctx context.Context, within string, u *handler.Use) erro
 			return nil
 		}
 	}
-	return err
+	return s.Unanswered(err)
 }
 
 // awaitEdit asks the question about edited content, unless the decision that edited it is enough

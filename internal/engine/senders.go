@@ -65,7 +65,7 @@ func (s *Session) Requesters(ctx context.Context) (list []posthouse.Requester, e
 	if h := s.Head(); h != nil {
 		c, err := ledger.GetOf(ctx, s.ledger, h)
 		if err != nil {
-			return nil, err
+			return nil, s.Unanswered(err)
 		}
 		if list, err = posthouse.ReadRequesters(c.Program); err != nil {
 			return nil, err

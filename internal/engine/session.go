@@ -367,11 +367,11 @@ func (s *Session) Refresh() {
 // markFailed ends the session. Callers hold s.mu.
 func (s *Session) markFailed(err error) { s.fail.Store(&err) }
 
-// Unanswered stops the session if the store did not answer a question on which the way of the
+// Unanswered stops the session if the store did not answer a call on which the way of the
 // program depends, and returns the error. Such an error is no failure of the program: nothing is
 // recorded, and another run goes on from the record.
 func (s *Session) Unanswered(err error) error {
-	if errors.Is(err, posthouse.ErrUnavailable) {
+	if errors.Is(err, posthouse.ErrUnavailable) || errors.Is(err, posthouse.ErrUnknown) {
 		s.fail.CompareAndSwap(nil, &err)
 	}
 	return err

@@ -27,8 +27,9 @@ func (s *Session) takeSignal(ctx context.Context, name string, latch bool, recor
 	queue := s.pending[name]
 	if len(queue) == 0 || latch {
 		var err error
-		if queue, err = commit.Pending(ctx, s.ledger.Core(), s.thread, s.branch, name, latch); err != nil || len(queue) == 0 {
-			return nil, err
+		queue, err = commit.Pending(ctx, s.ledger.Core(), s.thread, s.branch, name, latch)
+		if err != nil || len(queue) == 0 {
+			return nil, s.Unanswered(err)
 		}
 	}
 	next := queue[0]

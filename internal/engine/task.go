@@ -227,8 +227,9 @@ func (t *Task) Waiting() bool {
 func (t *Task) decidedGate(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, error) {
 	if g.Decision == nil && !g.ExpiresAt.IsZero() && !t.session.ledger.Now().Before(g.ExpiresAt) {
 		var err error
-		if g, err = expire(ctx, t.session.ledger, g); err != nil {
-			return nil, err
+		g, err = expire(ctx, t.session.ledger, g)
+		if err != nil {
+			return nil, t.session.Unanswered(err)
 		}
 		if k := (occurrence{g.Name, g.Occurrence}); t.replay.gates[k] != nil && t.replay.gates[k].ID == g.ID {
 			t.replay.gates[k] = g

@@ -142,14 +142,12 @@ func (t *Task) Settle(ctx context.Context, q Questions, u *handler.Use, reconcil
 			out.Happened, out.Undone = nil, true
 		}
 	}
-	out.Under, err = Current(ctx, q, t.Core.Now, g, func(g *posthouse.Gate) error {
-		if err := Stale(ctx, t.Core, g, t.Thread, t.Branch); err != nil {
-			return err
+	out.Under, err = Current(ctx, q, t.Core.Now, g, func(g *posthouse.Gate) (why, err error) {
+		why, err = Stale(ctx, t.Core, g, t.Thread, t.Branch)
+		if why == nil && u.Refused == g.ID {
+			why = errors.New(u.Why)
 		}
-		if u.Refused == g.ID {
-			return errors.New(u.Why)
-		}
-		return nil
+		return why, err
 	})
 	return out, err
 }

@@ -65,32 +65,36 @@ func Here(g *posthouse.Gate, thread, branch string) error {
 
 // Stale returns why a decision does not hold on a branch now, nil if it does. It may be of
 // another branch, thread or released version, be past its validity, or be refused by the
-// Ledger's policy.
-func Stale(ctx context.Context, c *core.Core, g *posthouse.Gate, thread, branch string) error {
-	if err := Here(g, thread, branch); err != nil {
-		return err
+// Ledger's policy. err says that the thread could not be read.
+func Stale(ctx context.Context, c *core.Core, g *posthouse.Gate, thread, branch string) (why, err error) {
+	if why := Here(g, thread, branch); why != nil {
+		return why, nil
 	}
 	info, err := c.Thread(ctx, thread)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if g.Seq < info.First {
-		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: "gate " + string(g.ID) + " belongs to a released version of thread " + thread}
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: "gate " + string(g.ID) + " belongs to a released version of thread " + thread}, nil
 	}
 	if g.PastValidity(c.Now()) {
 		until := g.Decision.At.Add(g.ValidFor)
-		return &posthouse.Error{Code: posthouse.CodeExpired, Message: "the approval by " + g.Decision.By + " was good until " + until.Format(time.RFC3339)}
+		return &posthouse.Error{Code: posthouse.CodeExpired, Message: "the approval by " + g.Decision.By + " was good until " + until.Format(time.RFC3339)}, nil
 	}
-	return commit.Reconsider(c, g)
+	return commit.Reconsider(c, g), nil
 }
 
 // Current returns the gate whose decision applies now: the grant's, or that of the question
-// that asked again about the same content. stale says why a decision does not hold.
-func Current(ctx context.Context, q Questions, now func() time.Time, g *posthouse.Gate, stale func(*posthouse.Gate) error) (*posthouse.Gate, error) {
+// that asked again about the same content. stale says why a decision does not hold; its err, that
+// this cannot be said, for which nobody is asked again.
+func Current(ctx context.Context, q Questions, now func() time.Time, g *posthouse.Gate, stale func(*posthouse.Gate) (why, err error)) (*posthouse.Gate, error) {
 	for {
-		why := stale(g)
+		why, err := stale(g)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, err
 		}
 		asks := again(g, why, now())
 		if _, asked := q.Asked(ctx, asks); why == nil && !asked { // what is with people stays with them
