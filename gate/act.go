@@ -166,7 +166,7 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 		open = how == repeatable
 	}
 	stale := func(g *posthouse.Gate) (why, err error) { return a.stale(ctx, g) }
-	if g, err = license.Current(ctx, a.task.Gates(), a.task.Session().Ledger().Now, g, stale); err != nil {
+	if g, err = license.Current(ctx, a.task.Gates(), a.reader(), g, stale); err != nil {
 		return posthouse.Value{}, err
 	}
 	if err := a.alone(ctx, g); err != nil {
@@ -324,6 +324,11 @@ func expected[T any](name string, expect *T, g *posthouse.Gate, content T) error
 		Code: posthouse.CodeConflict, Field: "content", Gate: g.ID, Decision: g.Decision,
 		Message: fmt.Sprintf("effect %s expects %.200s, and %.200s was approved", name, want, have), Hint: "propose what is to be done now",
 	}
+}
+
+func (a *action[T, Out]) reader() *license.Reader {
+	s := a.task.Session()
+	return &license.Reader{Now: s.Ledger().Now, Gate: s.Gate}
 }
 
 // stale returns why a decision does not hold here and now. err says that the store did not answer.

@@ -28,7 +28,7 @@ func (a *action[T, Out]) resolveOutcome(ctx context.Context, g *posthouse.Gate, 
 	if err != nil {
 		return v, undone, err
 	}
-	q, err := a.outcome(under, attempt)
+	q, err := a.outcome(ctx, under, attempt)
 	if err != nil {
 		return v, undone, err
 	}
@@ -52,7 +52,7 @@ func (a *action[T, Out]) resolveOutcome(ctx context.Context, g *posthouse.Gate, 
 }
 
 // outcome is the question about an attempt that a gate licensed.
-func (a *action[T, Out]) outcome(under *posthouse.Gate, attempt int) (q posthouse.Gate, err error) {
+func (a *action[T, Out]) outcome(ctx context.Context, under *posthouse.Gate, attempt int) (q posthouse.Gate, err error) {
 	content, err := licensed[T](under)
 	if err != nil {
 		return q, err
@@ -65,7 +65,7 @@ func (a *action[T, Out]) outcome(under *posthouse.Gate, attempt int) (q posthous
 	if err != nil {
 		schema = nil
 	}
-	return license.Outcome(a.task.Session().Ledger().Core(), a.name, under, attempt, payload, schema), nil
+	return a.reader().Outcome(ctx, a.task.Session().Ledger().Core(), a.name, under, attempt, payload, schema)
 }
 
 // reconcile asks the program what became of an attempt. It asks people if the

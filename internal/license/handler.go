@@ -20,6 +20,8 @@ type Task struct {
 	Gates          []*posthouse.Gate
 }
 
+func (t *Task) reader() *Reader { return &Reader{Now: t.Core.Now, Gate: t.Core.Gate} }
+
 // Finds reports whether the handler finds a gate as the answer of its question. An approval
 // licenses effects where it was given only: elsewhere the handler proposes again.
 func (t *Task) Finds(g *posthouse.Gate) bool {
@@ -122,7 +124,10 @@ func (t *Task) Settle(ctx context.Context, q Questions, u *handler.Use, reconcil
 			return nil, posthouse.NotFound("gate", s.Newest().Grant)
 		}
 		same := SameContent(under, g)
-		asks := Outcome(t.Core, u.Name, under, len(s.Begun), under.Licensed(), u.Schema)
+		asks, err := t.reader().Outcome(ctx, t.Core, u.Name, under, len(s.Begun), under.Licensed(), u.Schema)
+		if err != nil {
+			return nil, err
+		}
 		if _, asked := q.Asked(ctx, asks); u.Idempotent && same && !asked {
 			out.Repeats = true
 		} else {
@@ -142,7 +147,7 @@ func (t *Task) Settle(ctx context.Context, q Questions, u *handler.Use, reconcil
 			out.Happened, out.Undone = nil, true
 		}
 	}
-	out.Under, err = Current(ctx, q, t.Core.Now, g, func(g *posthouse.Gate) (why, err error) {
+	out.Under, err = Current(ctx, q, t.reader(), g, func(g *posthouse.Gate) (why, err error) {
 		why, err = Stale(ctx, t.Core, g, t.Thread, t.Branch)
 		if why == nil && u.Refused == g.ID {
 			why = errors.New(u.Why)

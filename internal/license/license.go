@@ -3,6 +3,7 @@ package license
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -87,7 +88,7 @@ func Stale(ctx context.Context, c *core.Core, g *posthouse.Gate, thread, branch 
 // Current returns the gate whose decision applies now: the grant's, or that of the question
 // that asked again about the same content. stale says why a decision does not hold; its err, that
 // this cannot be said, for which nobody is asked again.
-func Current(ctx context.Context, q Questions, now func() time.Time, g *posthouse.Gate, stale func(*posthouse.Gate) (why, err error)) (*posthouse.Gate, error) {
+func Current(ctx context.Context, q Questions, r *Reader, g *posthouse.Gate, stale func(*posthouse.Gate) (why, err error)) (*posthouse.Gate, error) {
 	for {
 		why, err := stale(g)
 		if ctx.Err() != nil {
@@ -96,7 +97,10 @@ func Current(ctx context.Context, q Questions, now func() time.Time, g *posthous
 		if err != nil {
 			return nil, err
 		}
-		asks := again(g, why, now())
+		asks, err := r.again(ctx, g, why)
+		if err != nil {
+			return nil, err
+		}
 		if _, asked := q.Asked(ctx, asks); why == nil && !asked { // what is with people stays with them
 			return g, nil
 		}
@@ -111,10 +115,59 @@ func Current(ctx context.Context, q Questions, now func() time.Time, g *posthous
 	}
 }
 
+// A Reader reads what questions within an effect depend on.
+type Reader struct {
+	Now  func() time.Time
+	Gate func(ctx context.Context, id posthouse.ID) (*posthouse.Gate, error) // [posthouse.ErrNotFound]
+}
+
+// maxEdits bounds how far back a Reader looks for an edit.
+const maxEdits = 100
+
+// ofEdit reports whether a gate is about what somebody made of a question: it was edited itself, or
+// asks in the place of one that was.
+func (r *Reader) ofEdit(ctx context.Context, g *posthouse.Gate) (bool, error) {
+	for range maxEdits {
+		switch {
+		case g.Decision != nil && g.Decision.Verdict == posthouse.Edit:
+			return true, nil
+		case g.Supersedes == "":
+			return false, nil
+		}
+		before, err := r.Gate(ctx, g.Supersedes)
+		if errors.Is(err, posthouse.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		g = before
+	}
+	return false, nil
+}
+
+// escalation returns when others come in where a gate's content is asked about again: as long
+// after the question as it was with the gate. What was edited counts from when the first was asked.
+func (r *Reader) escalation(ctx context.Context, g *posthouse.Gate) (*posthouse.Escalation, error) {
+	e := g.Escalation
+	if e == nil {
+		return nil, nil
+	}
+	edited, err := r.ofEdit(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	at := e.At
+	if !edited {
+		at = r.Now().Add(e.At.Sub(g.CreatedAt))
+	}
+	return &posthouse.Escalation{At: at, To: slices.Clone(e.To), Replace: e.Replace}, nil
+}
+
 // again is the question about what a gate licenses: yes or no. An edit would
 // escape the rules of the question that proposed it.
-func again(g *posthouse.Gate, why error, now time.Time) posthouse.Gate {
-	q := posthouse.Gate{
+func (r *Reader) again(ctx context.Context, g *posthouse.Gate, why error) (q posthouse.Gate, err error) {
+	q = posthouse.Gate{
 		Name: g.Name[strings.LastIndex(g.Name, handler.Nested)+1:], Kind: g.Kind, Text: g.Text, Payload: g.Licensed(), Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
 		Assignees: slices.Clone(g.Assignees), RequestedBy: g.RequestedBy, Requesters: slices.Clone(g.Requesters), AllowRequest: g.AllowRequest, Labels: g.Labels,
 		Quorum: g.Quorum, Uses: g.Uses, ValidFor: g.ValidFor, Supersedes: g.ID,
@@ -123,12 +176,10 @@ func again(g *posthouse.Gate, why error, now time.Time) posthouse.Gate {
 		q.Note = Clip("asked again: " + why.Error())
 	}
 	if !g.ExpiresAt.IsZero() {
-		q.ExpiresAt = now.Add(g.ExpiresAt.Sub(g.CreatedAt))
+		q.ExpiresAt = r.Now().Add(g.ExpiresAt.Sub(g.CreatedAt))
 	}
-	if e := g.Escalation; e != nil {
-		q.Escalation = &posthouse.Escalation{At: now.Add(e.At.Sub(g.CreatedAt)), To: e.To, Replace: e.Replace}
-	}
-	return q
+	q.Escalation, err = r.escalation(ctx, g)
+	return q, err
 }
 
 // Clip cuts a note to what a gate takes.

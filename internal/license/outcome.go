@@ -18,8 +18,8 @@ const KindOutcome = "outcome"
 
 // Outcome is the question about an attempt that a gate licensed. The payload is its content, the
 // schema that of its result: it is left out where the Ledger cannot check it.
-func Outcome(c *core.Core, effect string, under *posthouse.Gate, attempt int, payload, schema json.RawMessage) posthouse.Gate {
-	q := posthouse.Gate{
+func (r *Reader) Outcome(ctx context.Context, c *core.Core, effect string, under *posthouse.Gate, attempt int, payload, schema json.RawMessage) (q posthouse.Gate, err error) {
+	q = posthouse.Gate{
 		Name: KindOutcome, Kind: KindOutcome,
 		Text: fmt.Sprintf("It is not known whether %s was done (attempt %d, approved by %s in %s). Respond with its result if it was, approve if it was not and is to be done, reject to give it up.",
 			effect, attempt, under.Decision.By, under.ID),
@@ -32,7 +32,8 @@ func Outcome(c *core.Core, effect string, under *posthouse.Gate, attempt int, pa
 	if len(schema) > 0 && commit.MayOpen(c, &posthouse.Gate{Schema: schema}) == nil {
 		q.Schema = schema
 	}
-	return q
+	q.Escalation, err = r.escalation(ctx, under)
+	return q, err
 }
 
 // AskOutcome asks people what became of an attempt. It returns the gate with their decision, and

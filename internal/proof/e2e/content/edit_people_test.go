@@ -3,6 +3,8 @@ package content_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -121,4 +123,70 @@ func TestAnActionAsksThePeopleOfTheEditAgain(t *testing.T) {
 			h.Fatal(paid)
 		}
 	})
+}
+
+// TestAnEditThatIsAskedAgainEscalates: where the action asks again what somebody made of a
+// question, or what became of it, others come in as long after the first question as its rule says.
+// What was approved as it is has its rule's time from then on.
+func TestAnEditThatIsAskedAgainEscalates(t *testing.T) {
+	for _, verdict := range []posthouse.Verdict{posthouse.Approve, posthouse.Edit} {
+		for _, settled := range []bool{false, true} { // the edit's question has another text
+			for _, lost := range []bool{false, true} { // the action asks what became of the effect
+				t.Run(fmt.Sprintf("%s/settled %t/lost %t", verdict, settled, lost), func(t *testing.T) {
+					onStores(t, func(h *house) { h.askedAgain(verdict, settled, lost) })
+				})
+			}
+		}
+	}
+}
+
+func (h *house) askedAgain(verdict posthouse.Verdict, settled, lost bool) {
+	var moved error
+	app := must(flow.New("again", func(ctx context.Context, n int) (string, error) {
+		grant, err := gate.ProposeFor(ctx, bankTransfer{"shop", n}, func(b bankTransfer) gate.Question {
+			q := gate.Question{Name: "pay", Text: "Pay?", Assignees: []string{"boss"}, Escalate: &gate.Escalation{After: time.Hour, To: []string{"clerk"}}}
+			if settled && b.Amount > 100 {
+				q.Text = "Pay that much?"
+			}
+			return q
+		})
+		if err != nil {
+			return "", err
+		}
+		return gate.Act(ctx, "transfer", grant, func(context.Context, bankTransfer) (string, error) {
+			return "paid", posthouse.ErrUnknown
+		}, gate.ActOptions[bankTransfer, string]{Check: func(context.Context, *posthouse.Gate) error { return moved }})
+	}).Open(h.ledger, nil))(h)
+	first := h.now
+	must(app.Run(h.Context(), "t", 10))(h)
+	h.now = h.now.Add(20 * time.Minute)
+	if !lost {
+		moved = posthouse.Invalid("price", "has moved")
+	}
+	if id := h.only("t").ID; verdict == posthouse.Edit {
+		h.edit(id, "boss", 5000)
+	} else {
+		h.decide(id, verdict, "boss")
+	}
+	for range 2 {
+		_, err := app.Resume(h.Context(), "t")
+		if err != nil && !errors.Is(err, posthouse.ErrUnknown) {
+			h.Fatal(err)
+		}
+		if lost {
+			must(app.Resume(h.Context(), "t"))(h)
+		}
+		g, want := h.only("t"), h.now.Add(time.Hour)
+		if verdict == posthouse.Edit {
+			want = first.Add(time.Hour)
+		}
+		if g.Escalation == nil || !g.Escalation.At.Equal(want) {
+			h.Fatalf("the %s question at %s escalates by %+v, want at %s", g.Kind, h.now, g.Escalation, want)
+		}
+		if lost {
+			return
+		}
+		h.decide(g.ID, posthouse.Approve, "boss")
+		h.now = h.now.Add(20 * time.Minute)
+	}
 }
