@@ -115,7 +115,7 @@ func (l *license) refuses(branch string, key useKey) string {
 	case l.branch != branch:
 		return "it was answered on another branch"
 	case l.uses >= 0 && len(l.used) > l.uses:
-		return fmt.Sprintf("it licenses %d, and as many ran before", l.uses)
+		return fmt.Sprintf("it licenses %d, and as many began before", l.uses)
 	}
 	return ""
 }

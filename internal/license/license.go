@@ -244,11 +244,11 @@ func Refused(g *posthouse.Gate) error {
 // have, or the effect is on record there and not where the execution stands. uses are all of the
 // gate, known is how many attempts of the effect the execution has on record.
 func MayBegin(g *posthouse.Gate, uses []posthouse.Use, task, effect string, known uint32) error {
-	others := 0
+	var others []*posthouse.Use
 	for i := range uses {
 		u := &uses[i]
 		if u.Task != task || handler.Call(u.Name, u.Occurrence) != effect {
-			others++
+			others = append(others, u)
 			continue
 		}
 		if u.Status == posthouse.GrantExecuted || known == 0 && u.Status != posthouse.GrantDecided {
@@ -259,12 +259,35 @@ func MayBegin(g *posthouse.Gate, uses []posthouse.Use, task, effect string, know
 			}
 		}
 	}
-	if others < g.Uses {
+	if len(others) < g.Uses {
 		return nil
 	}
 	return &posthouse.Error{
 		Code: posthouse.CodeForbidden, Decision: g.Decision,
-		Message: "the decision of gate " + string(g.ID) + " licensed " + strconv.Itoa(g.Uses) + " effect(s), and as many ran",
+		Message: "the decision of gate " + string(g.ID) + " licensed " + strconv.Itoa(g.Uses) + " effect(s), and " + taken(others),
 		Hint:    "propose it again: each effect needs a decision of its own",
+	}
+}
+
+// taken says what became of the effects that a decision's uses went to. One that did not act has
+// its use all the same: its next attempt goes on under it.
+func taken(uses []*posthouse.Use) string {
+	var left []string
+	for _, u := range uses {
+		switch name := handler.Call(u.Name, u.Occurrence); u.Status {
+		case posthouse.GrantExecuted:
+		case posthouse.GrantDecided:
+			left = append(left, name+" did not act")
+		default:
+			left = append(left, name+" has no outcome on record")
+		}
+	}
+	switch ran := len(uses) - len(left); {
+	case len(left) == 0:
+		return "as many ran"
+	case ran == 0:
+		return "as many began: " + strings.Join(left, ", ")
+	default:
+		return fmt.Sprintf("as many began: %d ran, %s", ran, strings.Join(left, ", "))
 	}
 }

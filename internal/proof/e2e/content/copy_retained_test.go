@@ -79,3 +79,53 @@ func TestACopyAfterRetentionKeepsAnswers(t *testing.T) {
 		})
 	}
 }
+
+// TestACopyCommitsItsBulksInOrder copies a thread whose answered wait comes before a step in an
+// entry next to the end of a bulk, on either side: the plans of a bulk are as many as it takes,
+// and the copy finds all results and what the wait came to.
+func TestACopyCommitsItsBulksInOrder(t *testing.T) {
+	onStores(t, func(h *house) {
+		steps, ran := 0, 0
+		app := must(flow.New("many", func(ctx context.Context, _ int) (int, error) {
+			note := func(name string) error {
+				_, err := step.Do(ctx, name, func(context.Context) (int, error) { ran++; return ran, nil })
+				return err
+			}
+			for range steps {
+				if err := note("before"); err != nil {
+					return 0, err
+				}
+			}
+			if err := step.Sleep(ctx, "first", time.Hour); err != nil {
+				return 0, err
+			}
+			for range 3 {
+				if err := note("after"); err != nil {
+					return 0, err
+				}
+			}
+			return ran, step.Sleep(ctx, "second", time.Hour)
+		}).Open(h.ledger, &flow.Options{FewCheckpoints: true}))(h)
+		for steps = posthouse.MaxBulk - 4; steps <= posthouse.MaxBulk+1; steps++ {
+			thread, again := fmt.Sprint("t", steps), fmt.Sprint("copy", steps)
+			ran = 0
+			for range 2 {
+				if steps := ran; steps == 0 {
+					must(app.Run(h.Context(), thread, 0))(h)
+				} else {
+					must(app.Resume(h.Context(), thread))(h)
+				}
+				h.now = h.now.Add(2 * time.Hour)
+			}
+			must(retain.Run(h.Context(), h.ledger, retain.Policy{MaxPerThread: 1}, nil))(h)
+			must(transfer.CopyThread(h.Context(), h.ledger, thread, again, nil))(h)
+			res := must(app.Resume(h.Context(), again))(h)
+			if ran != steps+3 {
+				h.Errorf("after %d steps %d were made by the thread and its copy, want %d", steps, ran, steps+3)
+			}
+			if res.Status != posthouse.StatusWaiting && res.Status != posthouse.StatusDone {
+				h.Errorf("after %d steps the copy is %s", steps, res.Status)
+			}
+		}
+	})
+}
