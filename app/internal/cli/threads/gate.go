@@ -25,8 +25,9 @@ func gateShow(e *env.Env) *cobra.Command {
 
 GATE is a gate's id, or that of an approval (apr_...) that a tool waits for on its
 caller's connection. A character that people do not see, or that reorders what they
-see, is shown as ‹U+202E› in text and as \u202e in JSON, and a line warns of it. What
-ran under a decision is shown by posthouse grant.`,
+see, is shown as ‹U+202E› in text and as \u202e in JSON, and a line warns of it. Each
+line of the text and the content begins with a bar: none passes for one of the
+command's. What ran under a decision is shown by posthouse grant.`,
 		Example: `  posthouse gate show gate-019a...
   posthouse gate show gate-019a... --json | jq .payload`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {

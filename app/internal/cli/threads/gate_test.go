@@ -18,11 +18,11 @@ import (
 )
 
 // TestPromptShowsWhatRuns: the question before a decision has text and content, with what
-// is hidden in them marked and a warning; so has gate show. A decided gate is not asked.
+// is hidden in them marked and a warning, each line behind a bar; so has gate show. A decided gate is not asked.
 func TestPromptShowsWhatRuns(t *testing.T) {
 	d := clitest.OpenDesk(t, memstore.New())
 	g := string(d.Ask("t", "ac\u202eme\u3164"))
-	content := []string{"Pay this order?", `"amount": 10`, `"to": "ac\u202eme\u3164"`, "‹U+202E›", "‹U+3164›", "warning"}
+	content := []string{"\n  | Pay this order?\n", "\n  |   \"amount\": 10", `"to": "ac\u202eme\u3164"`, "‹U+202E›", "‹U+3164›", "warning"}
 	for what, out := range map[string]string{
 		"gate show": d.Run(0, "gate", "show", g),
 		"approve":   d.AtTerminal("n\n", 0, "approve", g, "--server", d.URL),

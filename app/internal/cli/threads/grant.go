@@ -50,7 +50,7 @@ func showGrant(e *env.Env, v *server.Grant) {
 	default:
 		status, until = "decided; it licenses no effect", ""
 	}
-	e.Fields("gate", string(g.ID), "asks", headline(g), "thread", g.Thread, "branch", g.Branch, "checkpoint", string(g.Checkpoint),
+	e.Fields("gate", string(g.ID), "asks", term.Clip(term.Visible(headline(g)), 200), "thread", g.Thread, "branch", g.Branch, "checkpoint", string(g.Checkpoint),
 		"requested by", requestersOf(g), "assignees", strings.Join(g.Assignees, ", "), "expires", tree.Time(g.ExpiresAt),
 		"licenses", licenses, "status", status, "approval", approval(v.Approval), "valid until", until)
 	if g.Note != "" {
@@ -61,7 +61,7 @@ func showGrant(e *env.Env, v *server.Grant) {
 		showChanged(&e.Term, g, v.Before)
 	}
 	e.Line("\nshown")
-	e.Indented(shownOf(g.Payload))
+	e.QuoteJSON(shownOf(g.Payload))
 	for i := range g.Votes {
 		e.Line("%s", tree.Vote(&g.Votes[i]))
 	}
@@ -70,7 +70,7 @@ func showGrant(e *env.Env, v *server.Grant) {
 	}
 	if g.Decision != nil && g.Decision.Verdict == posthouse.Edit {
 		e.Line("\napproved, as edited")
-		e.Indented(shownOf(v.Content))
+		e.QuoteJSON(shownOf(v.Content))
 	}
 	for i := range v.Uses {
 		u := &v.Uses[i]
@@ -81,7 +81,7 @@ func showGrant(e *env.Env, v *server.Grant) {
 		}
 		if u.Outcome != nil {
 			e.Line("outcome")
-			e.Indented(u.Outcome)
+			e.QuoteJSON(u.Outcome)
 		}
 	}
 	warnHidden(&e.Term, append(text.HiddenIn(g.Name, g.Text, g.Note, requestersOf(g)), append(text.HiddenInJSON(g.Payload), text.HiddenInJSON(v.Content)...)...))

@@ -3,7 +3,6 @@ package threads
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -56,12 +55,17 @@ func (q *question) show(t *term.Term) {
 		verdicts = append(verdicts, string(v))
 	}
 	t.Fields("gate", string(g.ID), "asks", g.Name, "requested by", requestersOf(g), "assignees", strings.Join(g.Assignees, ", "), "verdicts", strings.Join(verdicts, ", "),
-		"thread", g.Thread, "branch", g.Branch, "checkpoint", string(g.Checkpoint), "asked", tree.Time(g.CreatedAt), "expires", tree.Time(g.ExpiresAt), "note", g.Note)
+		"thread", g.Thread, "branch", g.Branch, "checkpoint", string(g.Checkpoint), "asked", tree.Time(g.CreatedAt), "expires", tree.Time(g.ExpiresAt))
+	if g.Note != "" {
+		t.Line("\nnote")
+		t.Quote(g.Note)
+	}
 	if g.Text != "" {
-		fmt.Fprintf(t.Out, "\n%s\n", term.VisibleText(g.Text))
+		t.Line("\ntext")
+		t.Quote(g.Text)
 	}
 	t.Line("\ncontent")
-	t.Indented(shownOf(g.Payload))
+	t.QuoteJSON(shownOf(g.Payload))
 	if b := q.before; b != nil {
 		t.Line("\nin the place of %s: %s", g.Supersedes, whyAgain(g, b))
 		showChanged(t, g, b)
