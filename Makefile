@@ -68,7 +68,7 @@ chaos: ## RUNS runs on engines and workers that are killed and frozen, over serv
 grants: ## RUNS random programs, people and processes against the rules of approvals, put on record; SEED=7
 	nice go test ./internal/proof/e2e/grants -run 'TestApprovals$$' -count 1 -timeout 0 -v -cases $(RUNS) $(if $(filter-out 0,$(SEED)),-seed $(SEED)) -record
 
-stalls: ## GOAL stalls longer than the lease for each shared store, put on record; STORES=postgres,redis, SEED=7
+stalls: ## GOAL stalls longer than the lease for each shared store, and freezes over SQLite, put on record; STORES=postgres,sqlite, SEED=7
 	go run ./internal/proof/stalling/cmd/stalls -stalls $(GOAL) -seed $(SEED) $(if $(STORES),-stores $(STORES))
 
 damage: ## every byte of a small store of each kind, flipped and cut off, for hours; STORES=file,sqlite

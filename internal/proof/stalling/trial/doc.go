@@ -9,5 +9,8 @@
 // lease is free, and ends it. Then the proxy lets go what it held. A witness outside of the
 // store counts what was executed, by whom.
 //
+// Over SQLite, which one process has open, [RunFrozen] stops a process for longer than its lease,
+// as a frozen container does, while another one asks for the store.
+//
 // It is for a test and the command stalls.
 package trial

@@ -15,6 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	site.Serving()
+	Frozen()
 	goleak.VerifyTestMain(m)
 }
 
@@ -46,6 +47,35 @@ func TestStallsAreSeen(t *testing.T) {
 		}
 	}
 	t.Error("the control arm was not caught")
+}
+
+// TestFrozenOverSQLite stops processes over SQLite for longer than their lease. The other process
+// that asks for the store is refused for as long, nothing runs twice, and where the frozen one is
+// killed the other goes on. In the control arm the other runs on a copy of the store, which is
+// seen.
+func TestFrozenOverSQLite(t *testing.T) {
+	if !halts {
+		t.Fatal("no process can be stopped here: it needs SIGSTOP")
+	}
+	for _, control := range []bool{false, true} {
+		c := &Config{Stalls: 5, Lanes: 5, Lease: 200 * time.Millisecond, Seed: uint64(time.Since(time.Unix(0, 0))), Now: time.Now, Control: control}
+		if control {
+			c.Stalls, c.Lanes = 2, 2
+		}
+		line, err := RunFrozen(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("control %v: %+v", control, *line)
+		switch bad := line.Bad(); {
+		case control && len(bad) == 0:
+			t.Error("two processes on copies of a store were not seen to run things twice")
+		case !control && len(bad) > 0:
+			t.Error(strings.Join(bad, "\n"))
+		case line.Complete != c.Stalls || line.Executions < c.Stalls*deeds():
+			t.Errorf("not all was tried: %+v", line)
+		}
+	}
 }
 
 // TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the record, which

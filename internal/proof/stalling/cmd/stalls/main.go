@@ -27,10 +27,11 @@ import (
 
 func main() {
 	site.Serving()
+	trial.Frozen()
 	stalls := flag.Int("stalls", 1000, "how many for each store")
 	lanes := flag.Int("lanes", 8, "how many at once")
 	seed := flag.Uint64("seed", 0, "of what is drawn; 0: any")
-	stores := flag.String("stores", "", "such as postgres,redis; empty: all shared ones")
+	stores := flag.String("stores", "", "such as postgres,redis; empty: all shared ones, and sqlite, over which processes are frozen")
 	path := flag.String("record", trial.Record, "the file to append to; empty: none")
 	page := flag.String("doc", "docs/guarantees/records.md", "the page that quotes the record; empty: none")
 	only := flag.Bool("page", false, "write the page, and run nothing")
@@ -65,7 +66,13 @@ func run(ctx context.Context, c *trial.Config, stores, path string) error {
 	}
 	var failed error
 	for _, k := range site.Kinds() {
-		if !k.Shared || stores != "" && !slices.Contains(strings.Split(stores, ","), k.Name) {
+		try := trial.Run
+		if k.Name == "sqlite" {
+			try = trial.RunFrozen
+		} else if !k.Shared {
+			continue
+		}
+		if stores != "" && !slices.Contains(strings.Split(stores, ","), k.Name) {
 			continue
 		}
 		if !k.Installed() {
@@ -73,7 +80,7 @@ func run(ctx context.Context, c *trial.Config, stores, path string) error {
 		}
 		bad, good := *c, *c
 		bad.Kind, bad.Stalls, bad.Control = k, 40, true
-		arm, err := trial.Run(ctx, &bad)
+		arm, err := try(ctx, &bad)
 		if arm == nil || arm.Violations == 0 {
 			return errors.Join(errors.New("the control arm was not caught: the trial cannot see what it is for"), err)
 		}
@@ -82,7 +89,7 @@ func run(ctx context.Context, c *trial.Config, stores, path string) error {
 				fmt.Println(k.Name, done)
 			}
 		}
-		line, err := trial.Run(ctx, &good)
+		line, err := try(ctx, &good)
 		if err != nil {
 			return err
 		}
