@@ -19,6 +19,9 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
+// delegatesToCome are handed questions, and are assigned none.
+var delegatesToCome = []string{"ida", "jon"}
+
 var people = []string{"ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal"}
 
 // A decision is an approval as its people saw it.
@@ -349,7 +352,7 @@ func (w *world) delegate(rnd *rand.Rand) {
 	if len(g.Assignees) > 0 {
 		by = anyOf(rnd, g.Assignees)
 	}
-	to := anyOf(rnd, []string{"ida", "jon", "ann", "fay"})
+	to := anyOf(rnd, append(slices.Clone(delegatesToCome), "ann", "fay"))
 	if _, err := w.here.ledger.Delegate(w.ctx, g.ID, posthouse.Delegation{By: by, To: to}); w.tell("delegate", err) {
 		w.delegates[g.ID] = append(w.delegates[g.ID], to)
 	}
@@ -383,7 +386,7 @@ func (w *world) decide(rnd *rand.Rand) {
 		w.judge(g, rnd)
 		return
 	}
-	who := append(append([]string{"ida", "jon"}, people...), g.Assignees...)
+	who := append(append(slices.Clone(delegatesToCome), people...), g.Assignees...)
 	for range 1 + rnd.IntN(6) { // whoever comes
 		d := posthouse.Decision{By: anyOf(rnd, who), Verdict: posthouse.Approve}
 		seen := g.Payload

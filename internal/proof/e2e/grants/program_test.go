@@ -204,6 +204,15 @@ func (w *world) approval(ctx context.Context, d *deal, c payment) (gate.Grant, e
 		}
 		return gate.Grant(a.Gate), nil
 	}
+	if w.witness.hands {
+		return gate.ProposeFor(ctx, c, func(edited payment) gate.Question {
+			q := w.question(d, edited)
+			if edited.Amount != c.Amount && len(q.Assignees) > 0 {
+				q.Assignees = append(slices.Clone(q.Assignees), delegatesToCome...)
+			}
+			return q
+		})
+	}
 	if w.witness.arm == assigned {
 		return gate.Propose(ctx, w.question(d, c), c) // the same people whatever it becomes
 	}

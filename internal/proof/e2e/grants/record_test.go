@@ -42,7 +42,7 @@ func (l *longRun) put(t *testing.T) {
 	}
 	l.Date = time.Now().UTC().Format(time.DateOnly)
 	for r := ownGrant; r <= confirmed; r++ {
-		if _, caught := control(t, l.Seed, r, false); caught {
+		if _, caught := control(t, l.Seed, spec{arm: r}); caught {
 			l.Control = append(l.Control, r.String())
 		}
 	}

@@ -78,6 +78,7 @@ type witness struct {
 	faults  []fault
 	count   map[string]int
 	arm     rule
+	hands   bool
 	verbose func(format string, a ...any)
 }
 

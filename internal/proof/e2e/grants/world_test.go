@@ -90,6 +90,7 @@ func (w *world) dealOf(name string) *deal {
 type spec struct {
 	seed   uint64
 	arm    rule
+	hands  bool // of the arm of [assigned]: whom the first question was handed to judge an edit
 	leave  map[int]bool
 	sqlite bool
 	loud   bool
@@ -113,7 +114,7 @@ func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, in
 	rnd := rand.New(rand.NewPCG(s.seed, 9))
 	w := &world{
 		t: t, ctx: t.Context(), below: memstore.New(), shared: !s.sqlite, decided: map[posthouse.ID]*decision{}, delegates: map[posthouse.ID][]string{}, removed: map[string]bool{},
-		witness: &witness{seed: s.seed, noted: map[string]int{}, stands: map[string]bool{}, last: map[string]int{}, paid: map[posthouse.ID]bool{}, count: count, arm: s.arm, verbose: func(string, ...any) {}},
+		witness: &witness{seed: s.seed, noted: map[string]int{}, stands: map[string]bool{}, last: map[string]int{}, paid: map[posthouse.ID]bool{}, count: count, arm: s.arm, hands: s.hands, verbose: func(string, ...any) {}},
 	}
 	if s.loud {
 		w.witness.verbose = t.Logf
@@ -264,10 +265,11 @@ func TestApprovals(t *testing.T) {
 }
 
 // control plays cases of a control arm until its rule is seen not to hold.
-func control(t *testing.T, seed uint64, r rule, handlers bool) (cases int, caught bool) {
+func control(t *testing.T, seed uint64, arm spec) (cases int, caught bool) {
+	r := arm.arm
 	for i := range 150 {
 		s := specOf(seed+uint64(i), r)
-		s.handlers = handlers
+		s.handlers, s.hands = arm.handlers, arm.hands
 		faults, _ := play(t, s, map[string]int{})
 		if slices.ContainsFunc(faults, func(f fault) bool { return f.rule == r }) {
 			return i + 1, true
@@ -280,15 +282,17 @@ func control(t *testing.T, seed uint64, r rule, handlers bool) (cases int, caugh
 func TestApprovalsCatches(t *testing.T) {
 	for r := ownGrant; r <= confirmed; r++ {
 		t.Run(strings.ReplaceAll(r.String(), " ", "-"), func(t *testing.T) {
-			n, caught := control(t, *seed, r, false)
+			n, caught := control(t, *seed, spec{arm: r})
 			if t.Logf("%d cases", n); !caught {
 				t.Error("nothing was noticed")
 			}
 		})
 	}
-	for _, r := range []rule{ownGrant, noAnswer} {
-		t.Run("handlers-"+strings.ReplaceAll(r.String(), " ", "-"), func(t *testing.T) {
-			n, caught := control(t, *seed, r, true)
+	for name, arm := range map[string]spec{
+		"handlers-own-grant": {arm: ownGrant, handlers: true}, "handlers-no-answer": {arm: noAnswer, handlers: true}, "assigned-by-delegation": {arm: assigned, hands: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, caught := control(t, *seed, arm)
 			if t.Logf("%d cases", n); !caught {
 				t.Error("nothing was noticed")
 			}
