@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,22 +24,39 @@ type tab struct {
 	page *browserPage
 }
 
-// chromium starts a browser. Without one the test is passed over, unless
-// POSTHOUSE_REQUIRE_SERVICES is set, as continuous integration does.
+// chromium starts a browser. Where none is installed, or the one that is does not start, the test
+// is passed over, unless POSTHOUSE_REQUIRE_SERVICES is set, as continuous integration does.
 func chromium(t *testing.T) *browser {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes its time to start")
 	}
 	path, err := findBrowser()
+	var b *browser
+	if err == nil {
+		b, err = startBrowser(t.Context(), path)
+	}
 	if err != nil && os.Getenv("POSTHOUSE_REQUIRE_SERVICES") == "" {
 		t.Skip(err)
 	}
 	check(t, err)
-	b, err := startBrowser(t.Context(), path)
-	check(t, err)
 	t.Cleanup(func() { check(t, b.Close()) })
 	return b
+}
+
+// TestBrowserThatDoesNotStart: the error says which program it is and what that said.
+func TestBrowserThatDoesNotStart(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "chromium")
+	check(t, os.WriteFile(program, []byte("#!/bin/sh\necho libnss3.so is missing >&2\nexit 127\n"), 0o700))
+	for _, path := range []string{program, filepath.Join(t.TempDir(), "gone")} {
+		b, err := startBrowser(t.Context(), path)
+		if b != nil || err == nil || !strings.Contains(err.Error(), path+" does not start") {
+			t.Errorf("starting %s returns %v, %v", path, b, err)
+		}
+		if path == program && err != nil && !strings.Contains(err.Error(), "libnss3.so is missing") {
+			t.Errorf("the error does not say what is missing: %v", err)
+		}
+	}
 }
 
 // openTab logs in and opens the inbox.

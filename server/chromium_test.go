@@ -48,23 +48,24 @@ func startBrowser(ctx context.Context, path string) (b *browser, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b = &browser{profile: profile, ended: make(chan struct{}), cmd: exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+	started := &browser{profile: profile, ended: make(chan struct{}), cmd: exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--no-first-run", "--disable-extensions", "--disable-background-networking", "--user-data-dir="+profile, "--remote-debugging-port=0", "about:blank")}
 	defer func() {
 		if err != nil {
-			err = cmp.Or(err, b.Close())
+			err = fmt.Errorf("%s does not start: %w", path, cmp.Or(err, started.Close()))
 		}
 	}()
-	said, err := b.cmd.StderrPipe()
+	said, err := started.cmd.StderrPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := b.cmd.Start(); err != nil {
+	if err := started.cmd.Start(); err != nil {
+		started.cmd.Process = nil
 		return nil, err
 	}
 	out := bufio.NewReader(said)
 	address, err := devtoolsAddress(out)
-	go b.reap(out)
+	go started.reap(out)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +73,8 @@ func startBrowser(ctx context.Context, path string) (b *browser, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b.wire = newDevtools(conn)
-	return b, nil
+	started.wire = newDevtools(conn)
+	return started, nil
 }
 
 // devtoolsAddress reads what Chromium says up to the address of its DevTools.
