@@ -3,7 +3,10 @@ package posthouse_test
 import (
 	"fmt"
 	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +19,19 @@ import (
 // and each row has all that its verdict needs where it is given, recorded and shown.
 func TestVerdictsAreComplete(t *testing.T) {
 	var declared []posthouse.Verdict
-	for _, f := range goFiles(t) {
-		if f.pkg != "." || f.test {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		ast.Inspect(f.ast, func(n ast.Node) bool {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
 			s, ok := n.(*ast.ValueSpec)
 			if !ok || len(s.Values) != 1 {
 				return true
