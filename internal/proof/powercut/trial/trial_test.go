@@ -1,8 +1,11 @@
 package trial
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,14 +87,35 @@ func try(t *testing.T, p Part) *Line {
 		t.Fatalf("no %s is installed", p.Store.Name)
 	}
 	p.Seed = uint64(time.Since(time.Unix(0, 0)))
-	line, err := p.Run(t.Context(), &Options{Progress: t.Logf})
+	var said lastLines
+	line, err := p.Run(t.Context(), &Options{Progress: said.say})
 	if err != nil {
-		t.Fatalf("seed %d: %v", p.Seed, err)
+		t.Fatalf("%s, seed %d: %v; it said last:\n%s", p.Store.Name, p.Seed, err, said.last())
 	}
 	if line.Lost+line.Corrupt > 0 {
-		t.Errorf("seed %d: %d of %d acknowledged are lost, %d times it was damaged", p.Seed, line.Lost, line.Acknowledged, line.Corrupt)
+		t.Errorf("%s, seed %d: %d of %d acknowledged are lost, %d times it was damaged; it said last:\n%s", p.Store.Name, p.Seed, line.Lost, line.Acknowledged, line.Corrupt, said.last())
 	}
 	return line
+}
+
+// lastLines are the newest lines of what a trial says. A failure repeats them, since a long log may
+// be cut.
+type lastLines struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *lastLines) say(format string, a ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, fmt.Sprintf(format, a...))
+	l.all = l.all[max(0, len(l.all)-30):]
+}
+
+func (l *lastLines) last() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.all, "\n")
 }
 
 // TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the sums of
