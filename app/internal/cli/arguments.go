@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,6 +14,9 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 )
 
+// manyArgs is the most arguments of a command that takes any number of them.
+const manyArgs = math.MaxInt
+
 // args checks how many arguments a command was given.
 func args(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
@@ -22,7 +26,9 @@ func args(least, most int) cobra.PositionalArgs {
 		}
 		e := &posthouse.Error{Code: posthouse.CodeInvalid, Hint: "see: " + cmd.CommandPath() + " --help"}
 		takes := term.Count(most, "argument")
-		if least < most {
+		if most == manyArgs {
+			takes = term.Count(least, "argument") + " or more"
+		} else if least < most {
 			takes = fmt.Sprintf("%d to %s", least, takes)
 		}
 		switch {

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/app/internal/bench"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/retain"
 )
@@ -27,25 +26,23 @@ var fixed = map[string][]string{
 	"status":    {"running", "waiting", "ready", "interrupted", "done", "failed", "cancelled"},
 	"log-level": {"debug", "info", "warn", "error"},
 	"mode":      {string(retain.DeleteOrphan), string(retain.DeleteSubtree)},
-	"only":      workloads(),
 	"kind": {
 		posthouse.KindSave, posthouse.KindInput, posthouse.KindNode, posthouse.KindWait, posthouse.KindUpdate, posthouse.KindFork,
 		posthouse.KindFail, posthouse.KindEvent, posthouse.KindCancel, posthouse.KindInner, posthouse.KindMigrate,
 	},
 }
 
-func workloads() []string {
-	names, _ := bench.Names()
-	return names
-}
-
 // complete checks the arguments of a command and its subcommands, and lets shells
-// complete them. Usage lines name them; one in brackets may be left out. File names
-// are left to the shell.
+// complete them. Usage lines name them; one in brackets may be left out, and one with dots
+// repeated. File names are left to the shell.
 func complete(cmd *cobra.Command, e *env.Env, nouns map[string]env.Completer) {
 	takes := strings.Fields(cmd.Use)[1:]
-	cmd.Args = args(len(takes)-strings.Count(cmd.Use, "["), len(takes))
-	if !slices.Contains(takes, "FILE") {
+	most := len(takes)
+	if strings.HasSuffix(cmd.Use, "...") {
+		most = manyArgs
+	}
+	cmd.Args = args(len(takes)-strings.Count(cmd.Use, "["), most)
+	if !slices.ContainsFunc(takes, func(noun string) bool { return strings.TrimSuffix(noun, "...") == "FILE" }) {
 		cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(given) >= len(takes) {
 				return nil, cobra.ShellCompDirectiveNoFileComp

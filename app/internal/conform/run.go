@@ -70,7 +70,7 @@ const parallel = 4
 // error: the report names the rule. It fails if the store cannot be opened.
 func Run(ctx context.Context, o *Options) (*Report, error) {
 	s := &suite{Options: o, server: &scratch.Server{URL: o.URL, Open: o.Open}, seats: make(chan struct{}, parallel), report: &Report{Store: address.Redacted(o.URL), Failed: []Case{}, Skipped: []string{}}}
-	cases := slices.Concat(storetest.Cases(), stresstest.Cases())
+	cases := allCases()
 	for _, c := range cases {
 		if strings.Contains(c.Name, o.Only) {
 			s.of++
@@ -100,6 +100,19 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	slices.SortFunc(s.report.Failed, func(a, b Case) int { return strings.Compare(a.Name, b.Name) })
 	return s.report, ctx.Err()
 }
+
+// Groups returns what the names of cases begin with, as in "append/", in the order of the suite.
+func Groups() (groups []string) {
+	for _, c := range allCases() {
+		group, _, _ := strings.Cut(c.Name, "/")
+		if group += "/"; !slices.Contains(groups, group) {
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}
+
+func allCases() []storetest.Case { return slices.Concat(storetest.Cases(), stresstest.Cases()) }
 
 // A suite is one run.
 type suite struct {

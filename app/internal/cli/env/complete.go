@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 )
@@ -32,4 +34,9 @@ func Offer[T any](path string, show func(T) (value, about string)) Completer {
 		}
 		return out
 	}
+}
+
+// Choices lets shells complete a flag with one of a few values.
+func Choices(cmd *cobra.Command, flag string, values []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // fails for a flag that is not there
 }

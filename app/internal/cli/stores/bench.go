@@ -64,6 +64,7 @@ A figure that misses its limit is marked; the exit code is 1 then.`,
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.Only, "only", nil, "these workloads only")
+	env.Choices(cmd, "only", names)
 	f.IntVar(&o.Rounds, "rounds", 7, "rounds of each")
 	f.IntVar(&o.Scale, "scale", 1, "divide the number of steps, for a quick look whose figures mean little")
 	f.StringVar(&url, "store", "", "measure this store, beside a bare client of the same server")

@@ -29,7 +29,6 @@ number, records by kind, ids and the bytes of its bodies. Damage ends the file w
 error that names the byte.`,
 		Example: `  posthouse cat ./data/threads/ab/*.log
   posthouse cat ./data/journal/*.log --json`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, names []string) error {
 			for _, name := range names {
 				f := frameFile{&e.Term, name}

@@ -48,6 +48,13 @@ func TestCat(t *testing.T) {
 	}
 	name := files("threads/*/*.log")[0]
 	lines := strings.Split(strings.TrimSpace(e.Run(posthouse.ExitOK, "cat", "--json", name)), "\n")
+	one := e.Run(posthouse.ExitOK, "cat", name)
+	if twice := e.Run(posthouse.ExitOK, "cat", name, name); twice != one+one {
+		t.Errorf("of the file twice it prints\n%s, of the file\n%s", twice, one)
+	}
+	if said := e.Run(posthouse.ExitUsage, "cat"); !strings.Contains(said, "takes 1 argument or more") {
+		t.Errorf("without a file it says %s", said)
+	}
 	var line struct {
 		Kind    string
 		Seq     uint64

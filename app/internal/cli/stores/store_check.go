@@ -55,6 +55,7 @@ their configuration. A server in the process, nats:DIR, syncs each write.`,
 		},
 	}
 	cmd.Flags().StringVar(&only, "only", "", "run the cases whose name contains this")
+	env.Choices(cmd, "only", conform.Groups())
 	cmd.Flags().BoolVar(&long, "long", false, "repeat races and random histories 1,000 times")
 	return cmd
 }
