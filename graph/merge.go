@@ -32,19 +32,6 @@ func Merge[S, T any](g *Graph[S], field string, fn func(base T, writes []T) (T, 
 	g.merges = append(g.merges, m)
 }
 
-// merge merges what the tasks of a step wrote into a state. names, if not nil, replace
-// the titles of the tasks.
-func merge(into *state.Live, done []*outcome, names []string) error {
-	results := make([]state.Result, len(done))
-	for i, o := range done {
-		results[i] = state.Result{Task: o.task.title(), Empty: o.task.Input != nil, Writes: o.writes}
-		if names != nil {
-			results[i].Task = names[i]
-		}
-	}
-	return into.Merge(results)
-}
-
 // branchOf returns the state that a task works on beside others. It is empty for a task
 // that was sent an input.
 func branchOf(live *state.Live, schema *state.Schema, t *task) (*state.Live, error) {

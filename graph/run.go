@@ -185,7 +185,7 @@ func (r *run) Start(ctx context.Context, in *input) (*result, error) {
 			epoch = r.record.step + 1 + uint64(skipped)
 		}
 	}
-	next, err := a.route(Start, a.start, nil, &Command{}, r.live.Value)
+	next, err := a.follow(Start, r.live.Value)
 	if err != nil {
 		return nil, err
 	}

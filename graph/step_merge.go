@@ -2,6 +2,7 @@ package graph
 
 import (
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 )
 
@@ -21,7 +22,11 @@ func (s *step) merge() error {
 func (s *step) mergeState() (err error) {
 	r := s.run
 	if !s.single {
-		if err := merge(r.live, s.outcomes, nil); err != nil {
+		wrote := make([]state.Result, len(s.outcomes))
+		for i, o := range s.outcomes {
+			wrote[i] = state.Result{Task: o.task.title(), Empty: o.task.Input != nil, Writes: o.writes}
+		}
+		if err := r.live.Merge(wrote); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/edit"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
@@ -54,33 +55,8 @@ func UpdateWithin[T any](ctx context.Context, l *ledger.Ledger, checkpoint posth
 			Hint: "update at the head of a branch that has called it",
 		}
 	}
-	if err := applyChange(untypedChange(change), s); err != nil {
-		return nil, err
-	}
 	opt, _ := engine.One(o)
-	parts, err := p.Write(s, in.State().State)
-	if err != nil {
-		return nil, err
-	}
-	c := in.At
-	up := &posthouse.Change{
-		Parent: c.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted, Graph: c.Graph, Fingerprint: c.Fingerprint,
-		Node: c.Node, Next: c.Next, By: opt.By, SameStep: true,
-	}
-	if len(c.Next) == 0 {
-		up.Status, up.SameStep = c.Status, false
-	}
-	if up.Parts = parts; in.Path != "" {
-		up.Parts, up.Program = nil, parts
-		for i := range parts {
-			parts[i].Name = subparts.StateName(in.Path) + parts[i].Name
-		}
-	}
-	done, err := l.Commit(ctx, &ledger.Draft{Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Checkpoint: up})
-	if err != nil {
-		return nil, err
-	}
-	return done.Checkpoint, nil
+	return edit.Within(ctx, l, in, p, s, untypedChange(change), opt.By)
 }
 
 // ThreadWithin names the thread that a subgraph's state is in as of a checkpoint: its

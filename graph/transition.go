@@ -129,6 +129,15 @@ func (a *plan) route(from string, ways []*transition, may []string, cmd *Command
 	return all, nil
 }
 
+// follow returns where the transitions of a node, or of Start, lead from a state.
+func (a *plan) follow(from string, s any) ([]frontier.Target, error) {
+	if from == Start {
+		return a.route(Start, a.start, nil, &Command{}, s)
+	}
+	n := a.nodes[from]
+	return a.route(n.Name, n.transitions, n.opt.Targets, &Command{}, s)
+}
+
 // followInterrupted follows the transitions of nodes that the run was stopped after, from
 // the state as it is now.
 func (r *run) followInterrupted(ctx context.Context) error {
@@ -147,7 +156,7 @@ func (r *run) followInterrupted(ctx context.Context) error {
 			continue
 		}
 		names = append(names, n.Name)
-		next, err := r.app.route(n.Name, n.transitions, n.opt.Targets, &Command{}, r.live.Value)
+		next, err := r.app.follow(n.Name, r.live.Value)
 		if err != nil {
 			return r.commitFailure(ctx, posthouse.EscapeName(n.Name), nil, err)
 		}

@@ -2,12 +2,9 @@ package graph
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/graph/internal/child"
-	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/graph/internal/edit"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -71,22 +68,17 @@ func (a *core) update(ctx context.Context, thread string, change func(any), opt 
 	if err != nil {
 		return nil, err
 	}
-	e, err := a.edit(ctx, base, *opt, true)
-	if err != nil {
-		return nil, err
-	}
-	if err := applyChange(change, e.live.Value); err != nil {
-		return nil, err
-	}
-	c, err := e.change(opt.By)
-	if err != nil {
-		return nil, err
-	}
-	h, err := child.Commit(ctx, a.ledger, base, c, e.left(), opt.NewBranch)
+	h, err := a.editor().Update(ctx, base, change, opt.edit())
 	if err != nil {
 		return nil, err
 	}
 	return a.state(ctx, h.Thread, h.ID)
+}
+
+func (a *core) editor() *edit.Program { return &edit.Program{Version: a.version(), Follow: a.follow} }
+
+func (o *UpdateOptions) edit() edit.Options {
+	return edit.Options{AsNode: o.AsNode, Goto: o.Goto, Task: o.Task, By: o.By, Labels: o.Labels, NewBranch: o.NewBranch}
 }
 
 // updateBase returns the checkpoint that an update changes.
@@ -99,14 +91,6 @@ func (a *core) updateBase(ctx context.Context, thread string, o *UpdateOptions) 
 		return nil, err
 	}
 	return base, a.front.Owns(&base.Header)
-}
-
-// applyChange makes a change by hand, which may be nil. A panic in it is an error.
-func applyChange(change func(any), s any) error {
-	if change == nil {
-		return nil
-	}
-	return engine.Guard(func() error { change(s); return nil })
 }
 
 // ForkOptions say where a fork goes. The zero value is a new branch of the
@@ -140,71 +124,19 @@ func (a *core) fork(ctx context.Context, checkpoint posthouse.ID, change func(an
 	if err := a.front.Owns(h); err != nil {
 		return nil, err
 	}
-	if change != nil {
-		c, err := a.ledger.Get(ctx, checkpoint)
-		if err != nil {
-			return nil, err
-		}
-		if len(a.migrationsFrom(c.Fingerprint)) > 0 {
-			return a.forkMigrated(ctx, c, fork, change)
-		}
-		parts, err := a.editedParts(c, change)
-		if err != nil {
-			return nil, err
-		}
-		fork.Patch = state.Overlay(nil, parts)
-		fork.Parts = slices.Collect(maps.Keys(fork.Patch)) // fields that are newer than the source
+	if change == nil {
+		return a.snapshotOf(a.ledger.Fork(ctx, checkpoint, fork))
 	}
-	c, err := a.ledger.Fork(ctx, checkpoint, fork)
+	c, err := a.ledger.Get(ctx, checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	return a.snapshotOf(a.editor().Fork(ctx, c, change, fork))
+}
+
+func (a *core) snapshotOf(c *posthouse.Checkpoint, err error) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
 	return a.newSnapshot(c)
-}
-
-func (a *core) editedParts(c *posthouse.Checkpoint, change func(any)) ([]posthouse.Part, error) {
-	c, err := a.current(c)
-	if err != nil {
-		return nil, err
-	}
-	s := a.newState()
-	if err := a.Schema.Read(c, s); err != nil {
-		return nil, err
-	}
-	if err := applyChange(change, s); err != nil {
-		return nil, err
-	}
-	return a.Schema.Write(s, c.State)
-}
-
-// forkMigrated forks a checkpoint of another version, and commits the migrated and
-// editedParts state after it.
-func (a *core) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *ledger.ForkOptions, change func(any)) (*snapshot, error) {
-	t, err := a.version().Of(ctx, c, false)
-	if err != nil {
-		return nil, err
-	}
-	if e := t.Err(true); e != nil {
-		return nil, e
-	}
-	parts, err := a.editedParts(c, change)
-	if err != nil {
-		return nil, err
-	}
-	if c, err = a.ledger.Fork(ctx, c.ID, o); err != nil {
-		return nil, err
-	}
-	t.From = c
-	t.State = state.Overlay(t.State, parts)
-	d, err := t.Draft(ctx)
-	if err != nil {
-		return nil, err
-	}
-	d.Thread, d.Branch, d.Head = c.Thread, c.Branch, &c.ID
-	d.Checkpoint.By = o.By
-	done, err := a.ledger.Commit(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return a.state(ctx, c.Thread, done.Checkpoint.ID)
 }
