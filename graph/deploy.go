@@ -101,8 +101,8 @@ func (a *core) findMisfit(ctx context.Context, o *CheckOptions, b posthouse.Bran
 	if len(t.Used) > 0 {
 		f.Kind = FindingMigrates
 	}
-	if e := t.Err(!ended); e != nil {
-		f.Kind, f.Err = FindingFails, e
+	if r := t.Refusal(!ended); r != nil {
+		f.Kind, f.Err = FindingFails, changedError(r)
 	}
 	return f, nil
 }

@@ -5,10 +5,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/graph/internal/migrate"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
-	"github.com/posthouse/posthouse/graph/internal/upgrade"
 )
 
 // Problems lists everything that keeps a graph from being compiled. It matches
@@ -67,43 +65,50 @@ func (e *RecursionError) Error() string {
 }
 
 // A JoinError says that nothing is left to run while a join still waits for nodes that
-// did not complete. It matches [posthouse.ErrInvalid]. Its fields are the Graph, the
-// Node of the join, the sources that completed (Arrived) and the others (Missing).
-type JoinError = topology.JoinError
+// did not complete. It matches [posthouse.ErrInvalid].
+type JoinError struct {
+	Graph, Node      string
+	Arrived, Missing []string // of the join's sources
+}
+
+// Error names the join and what to do.
+func (e *JoinError) Error() string {
+	return fmt.Sprintf("posthouse: graph %q has nothing left to run, but node %q joins %s and %s did not run "+
+		"(where a branch may be left out, lead to the node by edges and set NodeOptions.Defer)",
+		e.Graph, e.Node, strings.Join(e.Arrived, ", "), strings.Join(e.Missing, ", "))
+}
+
+// Is matches [posthouse.ErrInvalid].
+func (e *JoinError) Is(target error) bool { return target == posthouse.ErrInvalid }
+
+func joinError(j *topology.UnmetJoin) error { return (*JoinError)(j) }
 
 // A MergeError says that tasks of one step left values in a part that its rule does not
-// merge. It matches [posthouse.ErrConflict]. Its fields are the Graph, the Part, the Key
-// of a map with the rule merge, the Nodes that disagree, as in "draft" or, for a task
-// that was sent an input, "fetch#2", and as Err what a merge function returned.
-type MergeError = state.MergeError
+// merge. It matches [posthouse.ErrConflict]. Unwrap returns what a merge function returned.
+type MergeError struct {
+	Graph, Part string
+	Key         string   // of a map with the rule merge; otherwise ""
+	Nodes       []string // those that disagree, as in "draft" or, for a task that was sent an input, "fetch#2"
+	Err         error    // what a merge function returned; nil if two values differ
+}
 
-// A ChangedError says that this version of a graph cannot go on with a thread that
-// another one left. The thread is untouched: run it with the version that left it,
-// register a [Migration], or move it by [App.Update] with Goto. It matches
-// [posthouse.ErrInvalid] and [posthouse.ErrOtherVersion]. Its fields are the Graph, the Thread, Branch and Checkpoint,
-// the fingerprints of the checkpoint (From) and of this graph (To), whether it was
-// Migrated, and all Mismatches.
-type ChangedError = upgrade.ChangedError
+// Error names the tasks and what to do.
+func (e *MergeError) Error() string {
+	what := "part " + e.Part
+	if e.Key != "" {
+		what = "key " + e.Key + " of " + what
+	}
+	if e.Err != nil {
+		return fmt.Sprintf("posthouse: %s of graph %q cannot be merged from %s: %v", what, e.Graph, strings.Join(e.Nodes, ", "), e.Err)
+	}
+	return fmt.Sprintf("posthouse: %s were run in one step of graph %q and gave %s different values "+
+		"(give the part a merge rule, or let one of them write it)", strings.Join(e.Nodes, " and "), e.Graph, what)
+}
 
-// A MismatchKind says what of a checkpoint does not fit the graph.
-type MismatchKind = migrate.Kind
+// Is matches [posthouse.ErrConflict].
+func (e *MergeError) Is(target error) bool { return target == posthouse.ErrConflict }
 
-// The kinds of mismatch.
-const (
-	MismatchNode      = migrate.MismatchNode      // a node that is to run is gone, or does not run without an input any more
-	MismatchPart      = migrate.MismatchPart      // a part of the state does not decode into its field
-	MismatchInput     = migrate.MismatchInput     // what a task was sent does not decode into its input type, or has keys that the type lacks
-	MismatchJoin      = migrate.MismatchJoin      // a join, or a source that arrived at it, is gone; or nothing is left that it waits for
-	MismatchResult    = migrate.MismatchResult    // a recorded result of a task writes what does not decode, or leads to a node that is gone
-	MismatchSubgraph  = migrate.MismatchSubgraph  // a call of a subgraph has begun, and it is a plain node now or is kept elsewhere
-	MismatchMigration = migrate.MismatchMigration // a migration failed
-)
+// Unwrap returns what a merge function returned.
+func (e *MergeError) Unwrap() error { return e.Err }
 
-// A Mismatch is one thing that does not fit. It matches [posthouse.ErrInvalid]. Its
-// fields:
-//
-//	Kind MismatchKind
-//	Name string // of the node or part; in a subgraph its path, as in "research/plan"
-//	Text string // a sentence
-//	Err  error  // the cause; may be nil
-type Mismatch = migrate.Mismatch
+func mergeError(c *state.Conflict) error { return (*MergeError)(c) }

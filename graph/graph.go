@@ -267,7 +267,7 @@ func (g *definition) compile(of reflect.Type, led *ledger.Ledger, o *CompileOpti
 	schema, bad := newSchema(of, g.name, codec, o.Check)
 	a.Graph = &topology.Graph{
 		Title: g.name, Codec: codec, Schema: schema, Nodes: make(map[string]*topology.Node, len(g.nodes)),
-		Aliases: maps.Clone(g.aliases), To: map[string][]frontier.Target{End: nil},
+		Aliases: maps.Clone(g.aliases), To: map[string][]frontier.Target{End: nil}, Unmet: joinError,
 	}
 	c.Checker = topology.Checker{Graph: a.Graph, List: append(c.List, bad...)}
 	c.graph(g, o)
@@ -286,5 +286,5 @@ func (g *definition) compile(of reflect.Type, led *ledger.Ledger, o *CompileOpti
 
 // newSchema returns how a state type is stored, and everything that is wrong with it.
 func newSchema(of reflect.Type, graph string, codec posthouse.Codec, check bool) (*state.Schema, []string) {
-	return state.NewSchema(of, state.Options{Graph: graph, Codec: codec, Check: check, IsLog: isLog, Mean: reflect.TypeFor[Mean]()})
+	return state.NewSchema(of, state.Options{Graph: graph, Codec: codec, Check: check, IsLog: isLog, Mean: reflect.TypeFor[Mean](), Conflict: mergeError})
 }

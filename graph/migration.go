@@ -53,7 +53,7 @@ func (a *core) current(c *posthouse.Checkpoint) (*posthouse.Checkpoint, error) {
 	}
 	s, err := migrate.Parts(ms, c)
 	if err != nil {
-		return nil, err
+		return nil, mismatchError(err)
 	}
 	return &posthouse.Checkpoint{Header: c.Header, State: s, Metadata: c.Metadata, Program: c.Program}, nil
 }
@@ -82,7 +82,10 @@ func escapeMigrations(ms []Migration) []migrate.Migration {
 }
 
 func (a *core) version() *upgrade.Version {
-	return &upgrade.Version{Graph: a.Graph, Fingerprint: a.fingerprint, Migrations: a.migrations, Ledger: a.ledger}
+	return &upgrade.Version{
+		Graph: a.Graph, Fingerprint: a.fingerprint, Migrations: a.migrations, Ledger: a.ledger,
+		Refused: func(r *upgrade.Refusal) error { return changedError(r) },
+	}
 }
 
 // fits returns why this version of the graph cannot run on from a past checkpoint.

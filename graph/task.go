@@ -211,7 +211,7 @@ func (t *task) attempt(ctx context.Context, o *outcome, past recorded.Attempts) 
 	}
 	if past.Failed != nil {
 		cause := &NodeError{
-			Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: t.node.Name, Err: past.Failed,
+			Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: t.node.Name, Err: RecordedError(*past.Failed),
 		}
 		ctx = exec.Scope(ctx, recorded.Failed, 0)
 		handle := func(ctx context.Context, lead *Command) error {
@@ -268,5 +268,8 @@ func (t *task) checkParentCommand(c *Command) error {
 	return nil
 }
 
-// RecordedError is the error of an attempt as the log has it: a string.
-type RecordedError = recorded.Error
+// A RecordedError is the error of an attempt as the log has it.
+type RecordedError string
+
+// Error returns the recorded text.
+func (e RecordedError) Error() string { return string(e) }

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
@@ -54,13 +55,13 @@ func (g *Graph[S]) Map(from string, sends func(s *S) []Send, targets ...string) 
 	g.transitions = append(g.transitions, transition{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Map}, sends: untyped(sends)})
 }
 
-// A Send runs a [Task] node with an input of its own. Its fields:
-//
-//	Node        string
-//	Input       any           // of the type that the node takes; stored with the checkpoint until it ran
-//	Timeout     time.Duration // of one attempt of this task; 0: as NodeOptions.Timeout says
-//	IdleTimeout time.Duration // as NodeOptions.IdleTimeout
-type Send = topology.Send
+// A Send runs a [Task] node with an input of its own.
+type Send struct {
+	Node        string
+	Input       any           // of the type that the node takes; stored with the checkpoint until it ran
+	Timeout     time.Duration // of one attempt of this task; 0: as NodeOptions.Timeout says
+	IdleTimeout time.Duration // as NodeOptions.IdleTimeout
+}
 
 // A Command says where a node leads, in place of its edges and routes. The zero
 // Command leaves that to them; [Stop] leads nowhere.
@@ -105,14 +106,23 @@ func (a *plan) targetsOf(w *transition, s any) ([]frontier.Target, error) {
 		}
 		sends = outerSends(w.names, sends)
 	}
-	return a.Resolve(string(w.Kind)+" from", w.From, w.To, to, sends)
+	return a.resolve(string(w.Kind)+" from", w.From, w.To, to, sends)
+}
+
+// resolve returns what runs after a route or command, if it may lead there.
+func (a *plan) resolve(what, from string, may, to []string, sends []Send) ([]frontier.Target, error) {
+	inputs := make([]topology.Send, len(sends))
+	for i, s := range sends {
+		inputs[i] = topology.Send(s)
+	}
+	return a.Resolve(what, from, may, to, inputs)
 }
 
 // route returns where the run goes on after a place: where the command says, or else
 // where its transitions lead.
 func (a *plan) route(from string, ways []*transition, may []string, cmd *Command, s any) ([]frontier.Target, error) {
 	if !cmd.isZero() {
-		return a.Resolve("command of", from, may, cmd.Goto, cmd.Send)
+		return a.resolve("command of", from, may, cmd.Goto, cmd.Send)
 	}
 	var all []frontier.Target
 	for _, w := range ways {

@@ -21,7 +21,7 @@ const (
 	MismatchMigration Kind = "migration" // a migration failed
 )
 
-// A Mismatch is one thing that does not fit. It matches [posthouse.ErrInvalid].
+// A Mismatch is one thing that does not fit, see graph.Mismatch. It matches [posthouse.ErrInvalid].
 type Mismatch struct {
 	Kind Kind
 	Name string // of the node or part; in a subgraph its path, as in "research/plan"

@@ -17,7 +17,7 @@ const (
 type Attempts struct {
 	Count  int
 	Due    time.Time // of the next one; zero without a wait
-	Failed error     // what the handler is told
+	Failed *string   // the error that the handler is told; nil if none failed for good
 }
 
 // Number returns which attempt comes now, from 1. A handler counts as one more than
@@ -28,12 +28,6 @@ func (p Attempts) Number() int {
 	}
 	return p.Count + 1
 }
-
-// Error is the error of an attempt as the log has it.
-type Error string
-
-// Error returns the recorded text.
-func (e Error) Error() string { return string(e) }
 
 // ReadAttempts returns what a task has on record of its attempts.
 func ReadAttempts(exec *engine.Task) (p Attempts, err error) {
@@ -54,7 +48,7 @@ func ReadAttempts(exec *engine.Task) (p Attempts, err error) {
 	if rec, ok := exec.Records().Recorded(Failed); ok {
 		var a engine.Attempt
 		err = json.Unmarshal(rec.Value.Data, &a)
-		p.Failed = Error(a.Error)
+		p.Failed = &a.Error
 	}
 	return p, err
 }

@@ -43,33 +43,21 @@ type Merger struct {
 	Func  func(base reflect.Value, writes []reflect.Value) (reflect.Value, error)
 }
 
-// A MergeError says that tasks of one step left values in a part that its rule does not
-// merge, see graph.MergeError. It matches [posthouse.ErrConflict].
-type MergeError struct {
+// A Conflict says that tasks of one step left values in a part that its rule does not merge.
+type Conflict struct {
 	Graph, Part string
 	Key         string   // of a map with the rule merge; otherwise ""
 	Nodes       []string // the tasks that disagree
 	Err         error    // what a merge function returned; nil if two values differ
 }
 
-// Error names the tasks and what to do.
-func (e *MergeError) Error() string {
-	what := "part " + e.Part
-	if e.Key != "" {
-		what = "key " + e.Key + " of " + what
-	}
-	if e.Err != nil {
-		return fmt.Sprintf("posthouse: %s of graph %q cannot be merged from %s: %v", what, e.Graph, strings.Join(e.Nodes, ", "), e.Err)
-	}
-	return fmt.Sprintf("posthouse: %s were run in one step of graph %q and gave %s different values "+
-		"(give the part a merge rule, or let one of them write it)", strings.Join(e.Nodes, " and "), e.Graph, what)
+// differ is the error of two tasks that left different values.
+type differ struct {
+	key   string // of a map; otherwise ""
+	tasks [2]string
 }
 
-// Is matches [posthouse.ErrConflict].
-func (e *MergeError) Is(target error) bool { return target == posthouse.ErrConflict }
-
-// Unwrap returns what a merge function returned.
-func (e *MergeError) Unwrap() error { return e.Err }
+func (d *differ) Error() string { return d.tasks[0] + " and " + d.tasks[1] + " left different values" }
 
 // fits reports whether a rule can merge values of a type, and if not what it
 // needs.
@@ -143,7 +131,7 @@ func (f *Field) combine(base reflect.Value, absent bool, writes []written) (v re
 func (f *Field) agreed(writes []written) (v reflect.Value, err error) {
 	for i := range writes[1:] {
 		if !reflect.DeepEqual(writes[0].value.Interface(), writes[i+1].value.Interface()) {
-			return v, &MergeError{Part: f.Part, Nodes: []string{writes[0].task, writes[i+1].task}}
+			return v, &differ{tasks: [2]string{writes[0].task, writes[i+1].task}}
 		}
 	}
 	return writes[0].value, nil
@@ -168,7 +156,7 @@ func (f *Field) combineKeys(base reflect.Value, writes []written) (reflect.Value
 	change := func(task string, k, v reflect.Value) error {
 		key := k.Interface()
 		if w, ok := by[key]; ok && (w.value.IsValid() != v.IsValid() || v.IsValid() && !reflect.DeepEqual(w.value.Interface(), v.Interface())) {
-			return &MergeError{Part: f.Part, Key: fmt.Sprint(key), Nodes: []string{w.task, task}}
+			return &differ{fmt.Sprint(key), [2]string{w.task, task}}
 		}
 		by[key] = written{task: task, value: v}
 		out.SetMapIndex(k, v) // an invalid value deletes
@@ -330,8 +318,8 @@ type Result struct {
 	Writes []Write
 }
 
-// Merge merges what the tasks of a step wrote into the state. An error of a rule
-// is a [*MergeError].
+// Merge merges what the tasks of a step wrote into the state. What a rule does
+// not merge is an error of Options.Conflict.
 func (l *Live) Merge(done []Result) error {
 	for i := range l.parts {
 		q := &l.parts[i]
@@ -345,7 +333,7 @@ func (l *Live) Merge(done []Result) error {
 		if over := slices.DeleteFunc(slices.Clone(ws), func(w written) bool { return !w.over }); len(over) > 0 {
 			v, err := q.agreed(over)
 			if err != nil {
-				return l.schema.mergeError(q, over, err)
+				return l.schema.conflict(q, over, err)
 			}
 			q.overwrite(v)
 			continue
@@ -359,7 +347,7 @@ func (l *Live) Merge(done []Result) error {
 		}
 		v, err := q.combine(q.now, q.absent(), ws)
 		if err != nil {
-			return l.schema.mergeError(q, ws, err)
+			return l.schema.conflict(q, ws, err)
 		}
 		q.now.Set(v)
 	}
@@ -388,15 +376,16 @@ func (q *part) writtenBy(done []Result, codec posthouse.Codec) (ws []written, er
 	return ws, nil
 }
 
-// mergeError returns the error of a merge of a part.
-func (p *Schema) mergeError(q *part, ws []written, err error) error {
-	e, ok := err.(*MergeError)
-	if !ok {
-		e = &MergeError{Part: q.Part, Err: err}
-		for _, w := range ws {
-			e.Nodes = append(e.Nodes, w.task)
-		}
+// conflict returns the error of a merge of a part.
+func (p *Schema) conflict(q *part, ws []written, err error) error {
+	c := &Conflict{Graph: p.Graph, Part: q.Part}
+	if d, ok := err.(*differ); ok {
+		c.Key, c.Nodes = d.key, d.tasks[:]
+		return p.Options.Conflict(c)
 	}
-	e.Graph = p.Graph
-	return e
+	c.Err = err
+	for _, w := range ws {
+		c.Nodes = append(c.Nodes, w.task)
+	}
+	return p.Options.Conflict(c)
 }

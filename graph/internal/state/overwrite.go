@@ -36,7 +36,8 @@ func (q *part) overwrite(v reflect.Value) {
 
 // ApplyRules applies the rules of parts to what one task left. As in Merge, what the task
 // began with counts, too. Where others run beside it, what cannot be
-// merged stays as it is, and the merge of all reports it. An error is a [*MergeError].
+// merged stays as it is, and the merge of all reports it. That is an error of
+// Options.Conflict.
 func (l *Live) ApplyRules(task string, parallel bool) error {
 	if !l.reduces {
 		return nil
@@ -59,7 +60,7 @@ func (l *Live) ApplyRules(task string, parallel bool) error {
 		case err == nil:
 			q.now.Set(v)
 		case !parallel:
-			return l.schema.mergeError(q, ws, err)
+			return l.schema.conflict(q, ws, err)
 		}
 	}
 	return nil

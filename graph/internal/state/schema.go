@@ -21,6 +21,8 @@ type Options struct {
 
 	IsLog func(reflect.Type) bool // reports a struct of one slice that only grows
 	Mean  reflect.Type            // a struct of a sum (float64) and a count (int64), for the rule avg
+
+	Conflict func(*Conflict) error // the error of a merge
 }
 
 // A Schema says how a state type becomes parts. It is made once, and safe for

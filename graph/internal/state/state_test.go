@@ -32,11 +32,16 @@ type doc struct {
 	Any    any
 }
 
+type conflictError struct{ state.Conflict }
+
+func (e *conflictError) Error() string { return "part " + e.Part }
+
 func schemaOf[S any](t testing.TB, check bool) *state.Schema {
 	t.Helper()
 	s, bad := state.NewSchema(reflect.TypeFor[S](), state.Options{
 		Codec: posthouse.JSON, Check: check, Mean: reflect.TypeFor[average](),
-		IsLog: func(t reflect.Type) bool { return t == reflect.TypeFor[lines]() },
+		IsLog:    func(t reflect.Type) bool { return t == reflect.TypeFor[lines]() },
+		Conflict: func(c *state.Conflict) error { return &conflictError{*c} },
 	})
 	if len(bad) > 0 {
 		t.Fatal(bad)
@@ -159,7 +164,7 @@ func TestMergeOfBranches(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, y := run("x", func(d *doc) { d.Title = "x" }), run("y", func(d *doc) { d.Title = "y" })
-	var c *state.MergeError
+	var c *conflictError
 	if err := l.Merge([]state.Result{x, y}); !errors.As(err, &c) || c.Part != "Title" || !slices.Equal(c.Nodes, []string{"x", "y"}) {
 		t.Errorf("%v", err)
 	}

@@ -3,9 +3,7 @@ package topology
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 )
 
@@ -139,25 +137,14 @@ func (a *Graph) unmetJoin(g *frontier.Frontier) error {
 	for _, n := range a.Order {
 		if from := g.Arrived[n.Name]; len(from) > 0 {
 			missing := slices.DeleteFunc(slices.Clone(n.Join.From), func(s string) bool { return slices.Contains(from, s) })
-			return &JoinError{Graph: a.Title, Node: n.Name, Arrived: from, Missing: missing}
+			return a.Unmet(&UnmetJoin{Graph: a.Title, Node: n.Name, Arrived: from, Missing: missing})
 		}
 	}
 	return fmt.Errorf("graph: arrivals at unknown joins: %v", g.Arrived)
 }
 
-// A JoinError is a join that keeps a run from ending, see graph.JoinError. It matches
-// [posthouse.ErrInvalid].
-type JoinError struct {
+// An UnmetJoin is a join that keeps a run from ending.
+type UnmetJoin struct {
 	Graph, Node      string
 	Arrived, Missing []string // of the join's sources
 }
-
-// Error names the join and what to do.
-func (e *JoinError) Error() string {
-	return fmt.Sprintf("posthouse: graph %q has nothing left to run, but node %q joins %s and %s did not run "+
-		"(where a branch may be left out, lead to the node by edges and set NodeOptions.Defer)",
-		e.Graph, e.Node, strings.Join(e.Arrived, ", "), strings.Join(e.Missing, ", "))
-}
-
-// Is matches [posthouse.ErrInvalid].
-func (e *JoinError) Is(target error) bool { return target == posthouse.ErrInvalid }

@@ -49,11 +49,12 @@ func (a *Graph) Resolve(what, from string, may, to []string, sends []Send) (ts [
 	return ts, nil
 }
 
-// A Send runs a task with an input of its own: graph.Send says more.
+// A Send runs a task with an input of its own, see graph.Send.
 type Send struct {
-	Node                 string
-	Input                any
-	Timeout, IdleTimeout time.Duration
+	Node        string
+	Input       any
+	Timeout     time.Duration
+	IdleTimeout time.Duration
 }
 
 // send encodes an input. So it can be stored, and every attempt of the task gets a

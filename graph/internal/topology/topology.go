@@ -30,6 +30,7 @@ type Graph struct {
 	Start   []*Transition
 	Aliases map[string]string            // names of inlined places, and the nodes that they lead to
 	To      map[string][]frontier.Target // what runs next after a name; nothing after End
+	Unmet   func(*UnmetJoin) error       // the error of a join that keeps a run from ending
 }
 
 // A Node is a node of a compiled graph.

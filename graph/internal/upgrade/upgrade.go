@@ -29,6 +29,16 @@ type Version struct {
 	Fingerprint string
 	Migrations  []migrate.Migration
 	Ledger      *ledger.Ledger
+	Refused     func(*Refusal) error // the error of a version that cannot go on
+}
+
+// A Refusal says why a version cannot go on with a checkpoint of another one.
+type Refusal struct {
+	Graph, Thread, Branch string
+	Checkpoint            posthouse.ID
+	From, To              string // fingerprints, of the checkpoint and of this graph
+	Migrated              bool   // migrations were applied, and are not enough
+	Mismatches            []*migrate.Mismatch
 }
 
 // A Plan is a checkpoint of another version as this one has it.
@@ -53,9 +63,18 @@ func (a *Version) Refuse(c *posthouse.Checkpoint, misfit []*migrate.Mismatch) er
 // Fits reports whether what is to run fits.
 func (t *Plan) Fits() bool { return len(t.tasks) == 0 }
 
-// Err returns why this version cannot go on with the checkpoint, or nil. pending says
+// Err returns the error of this version if it cannot go on with the checkpoint. pending says
 // that what is to run counts.
-func (t *Plan) Err(pending bool) *ChangedError {
+func (t *Plan) Err(pending bool) error {
+	if r := t.Refusal(pending); r != nil {
+		return t.version.Refused(r)
+	}
+	return nil
+}
+
+// Refusal returns why this version cannot go on with the checkpoint, or nil. pending says
+// that what is to run counts.
+func (t *Plan) Refusal(pending bool) *Refusal {
 	all := t.misfit
 	if pending {
 		all = append(slices.Clip(all), t.tasks...)
@@ -63,7 +82,7 @@ func (t *Plan) Err(pending bool) *ChangedError {
 	if len(all) == 0 {
 		return nil
 	}
-	return &ChangedError{
+	return &Refusal{
 		Graph: t.version.Title, Thread: t.From.Thread, Branch: t.From.Branch, Checkpoint: t.From.ID, From: t.From.Fingerprint, To: t.version.Fingerprint,
 		Migrated: len(t.Used) > 0, Mismatches: all,
 	}
