@@ -23,23 +23,11 @@ var doors = map[string]string{
 // remaining are the internal types that public symbols still show, as aliases. Each needs a
 // public home; none may be added.
 var remaining = map[string]string{
-	"internal/core.Claim":                 "the core locks and renews claims; the Ledger's own type would wrap it",
-	"internal/core.Ticket":                "likewise",
-	"internal/core.Execution":             "likewise",
-	"internal/handler.Use":                "workers and the engine share it",
-	"internal/handler.Wait":               "likewise",
-	"graph/internal/topology.Shape":       "graph/draw and the graph share it",
-	"graph/internal/topology.NodeShape":   "likewise",
-	"graph/internal/topology.EdgeShape":   "likewise",
-	"graph/internal/topology.PartShape":   "likewise",
-	"graph/internal/topology.Send":        "the graph's packages read and write it",
-	"graph/internal/topology.JoinError":   "it is made below the graph",
-	"graph/internal/state.MergeError":     "likewise",
-	"graph/internal/upgrade.ChangedError": "likewise",
-	"graph/internal/migrate.Mismatch":     "likewise",
-	"graph/internal/migrate.Kind":         "likewise",
-	"graph/internal/recorded.Error":       "likewise",
-	"graph/internal/progress.Mark":        "graph/draw and the graph share it",
+	"internal/core.Claim":     "the core locks and renews claims; the Ledger's own type would wrap it",
+	"internal/core.Ticket":    "likewise",
+	"internal/core.Execution": "likewise",
+	"internal/handler.Use":    "workers and the engine share it",
+	"internal/handler.Wait":   "likewise",
 }
 
 // TestPublicSignaturesShowNoInternalTypes walks every exported symbol of each package that users
