@@ -129,7 +129,7 @@ func (h *Header) Clone() *Header {
 }
 
 // Derive returns an unsaved child with a new state and no id. It has the same thread,
-// branch, coordination, agent, labels and metadata, as Atmosphere's deriveWith does.
+// branch, coordination, agent, labels and metadata, as "deriveWith" of Atmosphere does.
 func (c *Checkpoint) Derive(state State) *Checkpoint {
 	return &Checkpoint{
 		Header: Header{

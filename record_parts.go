@@ -31,7 +31,7 @@ type PartChange struct {
 	PartRef
 	Op             byte
 	Prefix, Suffix int     // bytes kept of the previous value, for PartSplice
-	Middle         []Piece // for partFull and partSplice
+	Middle         []Piece // for PartFull and PartSplice
 }
 
 // A Piece is a run of bytes: the next n of the checkpoint's own body, or n

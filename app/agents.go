@@ -23,8 +23,8 @@ import (
 // ends or waits: its text is what nodes said by [step.Token], its gate the first
 // open question. A run that fails is a reply, too, with status failed.
 //
-// A message to a thread that waits for a person, or whose decision has not been acted on yet,
-// is [posthouse.ErrConflict] with the gate, unless it says that it withdraws the question
+// A message to a thread that waits for a person, or that has not acted on a decision yet, is
+// [posthouse.ErrConflict] with the gate, unless it says that it withdraws the question
 // ([server.HandleOptions].Withdraw).
 func GraphAgent[S any](env *Env, a *graph.App[S], decode func(message string) (S, error)) server.Agent {
 	return agent(func(ctx context.Context, message string, o *server.HandleOptions) (*server.Reply, error) {

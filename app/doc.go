@@ -23,10 +23,10 @@
 // # Requests
 //
 // The runner moves every program of a [Set] as soon as something it waits for
-// has happened: an answer, a signal, a deadline, a restart. What begins a run is
-// a request to an agent, POST /api/agents/NAME. A coordinator takes requests
-// under its own name. [GraphAgent] and [FlowAgent] let requests begin runs of a
-// graph and of a flow; anything else is a [server.Agent].
+// has happened: an answer, a signal, a deadline, a restart. A request to an
+// agent, POST /api/agents/NAME, begins a run. A coordinator takes requests under
+// its own name. [GraphAgent] and [FlowAgent] let requests begin runs of a graph
+// and of a flow; anything else is a [server.Agent].
 //
 // # Stores
 //

@@ -41,7 +41,7 @@ type Programs struct {
 
 // A Dev is programs to try a product with.
 type Dev struct {
-	// About is the help of the command: one line, and more behind an empty one.
+	// About is the help of the command: one line, and more after an empty line.
 	About string
 
 	// Open is as Programs.Open. It is required.

@@ -41,15 +41,15 @@ type Options struct {
 	// it a start without that key is refused.
 	NewKey bool
 
-	// AllowWeakStore accepts a store on a server whose settings lose acknowledged writes,
-	// which /readyz, the pages and the log then say. Otherwise that is
+	// AllowWeakStore accepts a store on a server with settings that lose acknowledged
+	// writes; /readyz, the pages and the log then say so. Otherwise Serve fails with
 	// [posthouse.ErrUnsupported].
 	AllowWeakStore bool
 
 	Addr          string   // to listen on; port 0 picks a free one; default 127.0.0.1:8095
 	CertFile      string   // certificate, PEM; with KeyFile
 	KeyFile       string   // its private key, PEM
-	AllowInsecure bool     // listen beyond this machine without TLS, behind a proxy that does it
+	AllowInsecure bool     // listen beyond this machine without TLS: a proxy in front does it
 	AllowedHosts  []string // names by which clients may call the server, beside loopback's
 
 	// Link is where workers come beside HTTP, through Programs.OpenLink: servers at a URL, or a

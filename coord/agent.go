@@ -18,8 +18,8 @@ type Agent struct {
 // coordinator sees as a [Result] without Success. An error that wraps
 // [posthouse.ErrWaiting] parks the whole request instead.
 //
-// Until its completion is on record a skill may run again after a crash. What must happen
-// once belongs in step.Do with this ctx.
+// Until its completion is on record a skill may run again after a crash. Put effects that
+// must happen once into step.Do with this ctx.
 type Skill func(ctx context.Context, call Call) (Result, error)
 
 // A Call is what a skill is asked.
@@ -46,7 +46,7 @@ type Result struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// NewResult returns a result whose Data is v as JSON.
+// NewResult returns a result with v as JSON in its Data.
 func NewResult(text string, v any) (Result, error) {
 	data, err := posthouse.JSON.Marshal(v)
 	return Result{Text: text, Data: data}, err

@@ -15,9 +15,10 @@ import (
 // recorded result of the same call is returned and the agent does not run.
 //
 // Args is encoded as JSON; nil sends nothing. If the agent fails or panics, Call returns a
-// Result without Success whose Text says why. The failure is recorded once the handler
-// calls, steps or asks again, and then answered from the record like a success. A request
-// that ends with the failure has failed, and runs the agent again when it is resumed.
+// Result without Success, and with the reason in its Text. The failure is recorded once
+// the handler calls, steps or asks again, and then answered from the record like a
+// success. A request that ends with the failure has failed, and runs the agent again when
+// it is resumed.
 //
 // The handler must return an error: [posthouse.ErrWaiting] if the agent asked something,
 // the cause of a cancelled ctx, a save that failed, or [posthouse.ErrNotFound] for an
@@ -50,7 +51,7 @@ func (a *AgentRef) CallWith(ctx context.Context, skill string, args any, o *Call
 	return f.run.call(ctx, fn, c, rec.Step, o)
 }
 
-// errStopped unwinds a handler whose process is being shut down.
+// errStopped unwinds a handler when its process shuts down.
 var errStopped = errors.New("coord: the process is shutting down; the request goes on when it is resumed")
 
 // call runs a skill for the first time, or again after it failed or crashed.

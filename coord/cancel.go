@@ -31,7 +31,7 @@ func (h *Handle) Reason() runs.Reason { return h.run.Reason() }
 // Err returns why it failed: nil unless the reason is [runs.Failed].
 func (h *Handle) Err() error { return h.run.Err() }
 
-// engines returns the handle that the engine works with, nil for none.
+// engines returns the handle that the engine works with, nil for a nil handle.
 func (h *Handle) engines() *engine.Handle {
 	if h == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 // threads, on top of another journal.
 //
 // An event of a coordinator's own run becomes a checkpoint in the entry that also holds
-// what follows it; see the package comment. Any other event becomes one at once, behind
+// what follows it; see the package comment. Any other event becomes one at once, after
 // the newest checkpoint of its thread in the store. So a chain goes on after a restart,
 // and concurrent events follow one another. A save that fails is an error.
 type CheckpointingJournal struct {
@@ -98,7 +98,7 @@ func (j *CheckpointingJournal) change(ctx context.Context, e Event) (*posthouse.
 	return ch, nil
 }
 
-// append commits a checkpoint behind the newest head. It tries again only if the head has
+// append commits a checkpoint after the newest head. It tries again only if the head has
 // moved: any other conflict would stay.
 func (j *CheckpointingJournal) append(ctx context.Context, e *Event, ch *posthouse.Change) error {
 	head, err := j.head(ctx, e)

@@ -29,7 +29,7 @@ type Options struct {
 	Journal     Journal // takes the events; default [Discard]
 
 	// Parked makes a text to stream once a request's questions are on record,
-	// when its ids are known. Default: none.
+	// when its ids are known. Default: no text.
 	Parked func(Reply) string
 }
 
@@ -220,7 +220,7 @@ func (c *Coordinator) closeCancelled(ctx context.Context, s *engine.Session) err
 	return err
 }
 
-// finished reports whether nothing is left to do behind the head.
+// finished reports whether nothing is left to do after the head.
 func finished(h *posthouse.Header) bool {
 	return h.Status == posthouse.StatusSaved || h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled
 }
@@ -266,9 +266,9 @@ type ResumeOptions struct {
 }
 
 // Resume goes on with a thread's request: after a decision, a crash, a failure, or on a
-// fork. A request that has ended, or whose gates are all open, is returned as it is.
-// [posthouse.ErrNotFound], [posthouse.ErrBusy], [posthouse.ErrConflict] if the thread is
-// another program's.
+// fork. A request that has ended, or that has only open gates, is returned as it is.
+// Errors: [posthouse.ErrNotFound], [posthouse.ErrBusy], [posthouse.ErrConflict] if the
+// thread is another program's.
 func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOptions) (*Reply, error) {
 	if o == nil {
 		o = &ResumeOptions{}
@@ -291,8 +291,8 @@ func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOption
 	})
 }
 
-// Advance is Resume for a runner. It returns nil for a request that was cancelled
-// meanwhile.
+// Advance is Resume for a runner. It returns nil for a request that was
+// cancelled.
 func (c *Coordinator) Advance(ctx context.Context, thread, branch string) error {
 	if engine.Draining(ctx) {
 		return nil

@@ -37,7 +37,7 @@
 // So the first agent's checkpoint is the root of its thread, and each later one
 // is the child of the one before. The request itself is a recorded step in the
 // first entry: any process that has the ledger can execute the handler again.
-// What acts must be resumable: when an agent or the handler begins a step before
+// Effects must be resumable: when an agent or the handler begins a step before
 // there is any checkpoint, the request is committed first, as a checkpoint of the
 // coordinator's own (see [RequestState]). After a crash before the first entry
 // nothing happened, and nothing was acknowledged.
@@ -59,10 +59,10 @@
 // Everything that happens is an [Event], given to the coordinator's [Journal] and
 // streamed to the client. By default the journal is [Discard]; a [MemoryJournal]
 // keeps the newest events of this process. [Checkpointing] turns selected events
-// into checkpoints whose state an [Extractor] makes. Without it a coordinator still
-// records its requests, results and questions, but its checkpoints hold no agent's
-// state. An error of the journal or of a save ends the run, also if the handler
-// swallows it.
+// into checkpoints; an [Extractor] makes their state. Without it a coordinator
+// still records its requests, results and questions, but its checkpoints hold no
+// agent's state. An error of the journal or of a save ends the run, also if the
+// handler swallows it.
 //
 // # Caveats
 //

@@ -49,7 +49,7 @@ type Event struct {
 	Agent     string          `json:"agentName,omitempty"`
 	Skill     string          `json:"skill,omitempty"`
 	To        string          `json:"to,omitempty"` // the agent or route that follows
-	By        string          `json:"by,omitempty"` // the person behind it
+	By        string          `json:"by,omitempty"` // the person who caused it
 	Args      json.RawMessage `json:"args,omitempty"`
 	Text      string          `json:"text,omitempty"`
 	Data      json.RawMessage `json:"data,omitempty"`
@@ -65,7 +65,7 @@ type Event struct {
 // signatures cover it like every record.
 type Commitment struct {
 	Issuer    string `json:"issuer"`              // "coordinator:" and its name
-	Principal string `json:"principal,omitempty"` // on whose behalf: who sent the request
+	Principal string `json:"principal,omitempty"` // who sent the request that it belongs to
 	Subject   string `json:"subject"`             // the agent
 	Scope     string `json:"scope"`               // the skill
 	Outcome   string `json:"outcome"`             // "completed" or "failed": it is recorded when that is known

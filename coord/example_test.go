@@ -208,7 +208,7 @@ func ExampleEmit() {
 	// CoordinationCompleted
 }
 
-// A fork begins another line of work at an event, and asks its question anew.
+// A fork begins another line of work at an event, and asks its question again.
 func ExampleFork() {
 	ctx := context.Background()
 	led, err := ledger.Open(memstore.New(), nil)

@@ -24,7 +24,7 @@ type Forked struct {
 
 // Fork begins a new thread of a coordination at an event of the journal. It records a
 // ForkCreated there. The new thread inherits the results recorded up to that event and
-// asks its open questions anew; [Coordinator.Resume] goes on with it.
+// asks its open questions again; [Coordinator.Resume] goes on with it. Errors:
 // [posthouse.ErrNotFound] if the journal does not have the event, or no checkpoint was
 // made of it; [posthouse.ErrExists] if the thread exists.
 func Fork(ctx context.Context, j Journal, l *ledger.Ledger, o ForkOptions) (*Forked, error) {

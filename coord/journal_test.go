@@ -91,7 +91,7 @@ func TestCheckpointingFilters(t *testing.T) {
 		for _, k := range all {
 			record(t, j, coord.Event{Kind: k, Coordination: "c"})
 		}
-		// The fork's own first checkpoint is there already, so none is made of ForkCreated.
+		// The fork's own first checkpoint is there already, so ForkCreated makes no other.
 		if have := len(checkpoints(t, l, posthouse.Query{Coordination: "c"})); have != test.want {
 			t.Errorf("%s: %d checkpoints, want %d", test.name, have, test.want)
 		}
@@ -137,8 +137,8 @@ func TestCheckpointingQueriesBelow(t *testing.T) {
 	}
 }
 
-// What the origin does not test and gets wrong: after a restart the parent is
-// the newest head, not the oldest checkpoint.
+// After a restart the parent is the newest head, not the oldest checkpoint. The
+// origin does not test this, and gets it wrong.
 func TestAfterARestartTheParentIsTheNewestHead(t *testing.T) {
 	store := memstore.New()
 	for i := range 4 {

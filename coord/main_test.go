@@ -128,8 +128,8 @@ func coordinator(tb testing.TB, l *ledger.Ledger, f *coord.Fleet, h coord.Handle
 	return must(coord.New(l, "dispatch", f, h, &coord.Options{Journal: checkpointing(tb, l, coord.Discard{}, coord.OnAgentBoundaries)}))(tb)
 }
 
-// checkpoints describes those of a thread, oldest first: kind agent status, and
-// whose child each is by number.
+// checkpoints describes the checkpoints that match q, oldest first: kind, agent,
+// status, and the number of the parent.
 func checkpoints(tb testing.TB, l *ledger.Ledger, q posthouse.Query) (list []string) {
 	tb.Helper()
 	place := map[posthouse.ID]string{"": "root"}

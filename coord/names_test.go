@@ -11,9 +11,9 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// TestAgentsOfAnyName calls agents whose names would read like others' in the
-// names of steps: each result is its own, and none runs twice over a restart and
-// a fork.
+// TestAgentsOfAnyName calls agents with names that would read like others' in the
+// names of steps: each result is its own, and no agent runs twice over a restart
+// and a fork.
 func TestAgentsOfAnyName(t *testing.T) {
 	agents := []string{"a", "a>b", "a%3Eb", "a+b", "a/b#1", "user@example.com", "日本", "..", " ", strings.Repeat("é", 100)}
 	store := memstore.New()

@@ -90,7 +90,7 @@ func TestAnyFailedSaveStopsTheRun(t *testing.T) {
 					recorded++
 				}
 			}
-			// Only an effect whose record failed is repeated: n 4 without a record.
+			// Only an effect without a record is repeated: the one of n 4.
 			if recorded != 1 || effects != 1 && !(n == 4 && !after) {
 				t.Errorf("append %d, after %v: %d effects, %d records", n, after, effects, recorded)
 			}

@@ -37,7 +37,7 @@ type run struct {
 	first      posthouse.State // of the request's first checkpoint, if no event is that
 	held       held
 	due        bool   // held is to be committed before anything else is done
-	failure    string // of an agent, if none completed since
+	failure    string // of an agent, if no agent completed since
 	conclusion *Result
 	ending     bool // the handler has returned
 	stopped    bool // the handler was asked to return, to go on elsewhere
@@ -226,8 +226,8 @@ func (r *run) change(kind string) *posthouse.Change {
 	return ch
 }
 
-// sessionError returns the error of a failed save. A run whose handler swallows it ends all
-// the same.
+// sessionError returns the error of a failed save. The run ends even if its handler
+// swallows it.
 func (r *run) sessionError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,10 +16,10 @@ type Frame struct {
 	Reply *Reply `json:"reply,omitempty"`
 }
 
-// A Session streams to a client. A nil Session, or one whose client went away, sends
-// nothing: a run never fails without a listener. While a handler is executed again over
-// what is on record, its session is silent. It may be used from many goroutines; frames
-// are sent one by one.
+// A Session streams to a client. A nil Session, or one without its client, sends
+// nothing: a run never fails because it has no listener. While a handler is executed
+// again over what is on record, its session is silent. It may be used from many
+// goroutines; frames are sent one by one.
 type Session struct {
 	mu     sync.Mutex
 	send   func(Frame) error

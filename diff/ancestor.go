@@ -12,8 +12,8 @@ import (
 // source is not verified.
 const maxSources = 1000
 
-// ancestor returns the newest kept checkpoint from which a and b derive, "" without one.
-// A fork or copy derives from its source.
+// ancestor returns the newest kept checkpoint from which a and b derive, "" if they
+// share no ancestor. A fork or copy derives from its source.
 func ancestor(ctx context.Context, l *core.Core, a, b *posthouse.Header) (posthouse.ID, error) {
 	c := &ancestorWalk{l: l, ctx: ctx, readers: map[string]*core.Reader{}, ahead: climbAhead}
 	if a.Thread == b.Thread && a.Generation == b.Generation { // the sources of the thread may not matter
@@ -119,7 +119,7 @@ func (c *ancestorWalk) parent(h *posthouse.Header) (*posthouse.Header, error) {
 }
 
 // meet follows two checkpoints of one generation to their newest kept common ancestor,
-// always from the later one. It returns nil if they have none.
+// always from the later one. It returns nil if they share no ancestor.
 func (c *ancestorWalk) meet(a, b *posthouse.Header) (*posthouse.Header, error) {
 	for {
 		if a.Seq < b.Seq {

@@ -25,7 +25,7 @@ const (
 type Comparison struct {
 	A        posthouse.ID  `json:"a"`
 	B        posthouse.ID  `json:"b"`
-	Ancestor posthouse.ID  `json:"ancestor,omitempty"` // the newest common one, across forks and copies; "" without one
+	Ancestor posthouse.ID  `json:"ancestor,omitempty"` // the newest common ancestor, across forks and copies; may be ""
 	Fields   []FieldChange `json:"fields"`             // of the headers
 	Parts    []PartChange  `json:"parts"`              // the parts that differ, by name; the metadata is "$meta"
 }
@@ -52,7 +52,7 @@ type PartSide struct {
 	Codec string          `json:"codec"`
 	Size  int             `json:"size"` // bytes
 	Hash  posthouse.Hash  `json:"hash"`
-	Value json.RawMessage `json:"value,omitempty"` // JSON as it is, text of other codecs as a string; none above 64 KiB
+	Value json.RawMessage `json:"value,omitempty"` // JSON as it is, text of other codecs as a string; empty above 64 KiB
 }
 
 // A PathChange is a change within a JSON value. Elements of lists are matched from both

@@ -70,7 +70,7 @@ func (d *pathDiffer) add(path, change string, a, b any) {
 	d.out = append(d.out, c)
 }
 
-// value compares two decoded values, whose depth the Ledger bounds.
+// value compares two decoded values. The Ledger bounds their depth.
 func (d *pathDiffer) value(path string, a, b any) {
 	switch va := a.(type) {
 	case map[string]any:

@@ -276,8 +276,8 @@ func (p *post) delay() time.Duration {
 	return time.Duration(p.upTo(int(500 * time.Millisecond)))
 }
 
-// carry delivers a call once or twice, and returns the first answer. It may lose that, and
-// tells nobody of the other.
+// carry delivers a call once or twice, and returns the first answer. It may lose that
+// answer, and drops the other.
 func carry[T any](ctx context.Context, p *post, mute int, call func(context.Context, task.Engine) (T, error)) (none T, err error) {
 	type answer struct {
 		v   T

@@ -24,7 +24,7 @@ import (
 type Options struct {
 	Poll   time.Duration // between looks for new tasks; 0 is a second. A store that can be watched says so itself
 	Wait   time.Duration // how long Claim waits for a task; 0 is 30 seconds, at most 5 minutes
-	Logger *slog.Logger  // default: none
+	Logger *slog.Logger  // default: no log
 
 	// AtOnce bounds how many tasks of a name the workers of this process have at once. Other
 	// processes over the store count their own, but see Hints. Default: as many as workers take.

@@ -39,7 +39,7 @@
 // that it hears of, once they may be claimed, and requests hints for as many as workers here wait
 // for. A task that it has a hint of is claimed like any other, after a look at its gate. The
 // shared queue may lose everything: at the start, when it comes back, and once a minute a
-// Dispatcher publishes all that is open. While it is away, they work as if there were none.
+// Dispatcher publishes all that is open. While it is away, they work as without a queue.
 //
 // # Control
 //

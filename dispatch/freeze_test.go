@@ -331,8 +331,8 @@ func (e *frozenExecution) try(what string, call func() error) bool {
 	return err == nil
 }
 
-// begin loads what is in the slot: the last value that was saved, or one whose worker has
-// no answer yet.
+// begin loads the slot's value: the last one saved, or one still without an answer to its
+// worker.
 func (e *frozenExecution) begin(ctx context.Context) bool {
 	e.mu.Lock()
 	had := e.lastAcked()

@@ -39,8 +39,8 @@ func (h *hinted) client() *natshint.Queue {
 	return q
 }
 
-// TestHintsAreNotTrusted: hints that are doubled, late, out of order, or about gates of other
-// tasks or none, change nothing. Wrong hints go to the dead letters.
+// TestHintsAreNotTrusted: hints that are doubled, late, out of order, about other tasks'
+// gates or about no gate, change nothing. Wrong hints go to the dead letters.
 func TestHintsAreNotTrusted(t *testing.T) {
 	h := newHinted(t, nil)
 	e := h.engine(h.queue(), nil, runs.RemoteOptions{})

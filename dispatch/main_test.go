@@ -6,7 +6,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// A NATS server that is shut down while it makes a stream leaves the stream's goroutines behind.
+// A NATS server that is shut down while it makes a stream leaks the stream's goroutines.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*fileStore).flushStreamStateLoop"),

@@ -29,7 +29,7 @@ func (h *host) eachVerb(id task.ClaimID, thread string) map[string]error {
 }
 
 // TestAClaimIsGoodForItsSessionOnly: a worker that gave a task back knows the gate, and can
-// count the fence of the worker that has it now. None of its calls counts, at the engine that
+// count the fence of the worker that has it now. Its calls do not count, at the engine that
 // gave the claim and at another.
 func TestAClaimIsGoodForItsSessionOnly(t *testing.T) {
 	for _, store := range stores(t) {
@@ -125,8 +125,8 @@ func TestAWorkerSignalsAsItself(t *testing.T) {
 	}
 }
 
-// TestQuestionsThatWorkersMayNotAsk: whose request it is, who changed it, why it is asked, and which
-// gate it replaces, is the engine's to say.
+// TestQuestionsThatWorkersMayNotAsk: only the engine says who requested it, who changed it, why it
+// is asked, and which gate it replaces.
 func TestQuestionsThatWorkersMayNotAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, stores(t)[0].open(t), runs.RemoteOptions{})

@@ -44,8 +44,8 @@ func (d *Dispatcher) Save(ctx context.Context, id task.ClaimID, n uint64, value 
 	}
 }
 
-// sealOf returns the generation whose data key seals a task's slot, 0 in a thread that is not
-// encrypted. [posthouse.ErrUnsupported] for a task that has no slot.
+// sealOf returns the generation of the data key that seals a task's slot, 0 in a thread that
+// is not encrypted. It fails with [posthouse.ErrUnsupported] for a task without a slot.
 func sealOf(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) (generation uint32, err error) {
 	if g.Call.Limits.NoSlot {
 		return 0, &posthouse.Error{Code: posthouse.CodeUnsupported, Field: "slot", Message: "is not there for task " + g.Call.Task, Hint: "unset NoSlot where it is handed out"}

@@ -52,8 +52,8 @@ func (a *attempts) encodeWaits(ctx context.Context, c *claims.Claim, waits []han
 	return json.Marshal(out)
 }
 
-// checkWait checks what a wait says of a task's gates. It returns the gate whose edit its
-// question proposes, nil for another wait.
+// checkWait checks what a wait says of a task's gates. It returns the gate that carries
+// the edit its question proposes, nil for another wait.
 func checkWait(t *license.Task, w *task.Wait) (*posthouse.Gate, error) {
 	if w.Act != nil {
 		_, err := t.Grant(w.Act.Grant)

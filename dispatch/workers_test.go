@@ -23,8 +23,9 @@ func (h *host) workers() []task.WorkerInfo {
 	return ws
 }
 
-// TestWorkersOfAllEngines are listed by each, with which of them are silent. One whose engine
-// died with it is removed in the end; one that moves to another engine is there.
+// TestWorkersOfAllEngines: each engine lists the workers of all, and says which are silent. A
+// worker that died with its engine is removed in the end; one that moves to another engine
+// stays listed.
 func TestWorkersOfAllEngines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()

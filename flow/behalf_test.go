@@ -13,8 +13,8 @@ import (
 )
 
 // A flow acts for whoever sent the branch its input, also when somebody else
-// resumes it: not for whoever sent another branch one, and for nobody where an
-// input has no sender.
+// resumes it: not for whoever sent another branch an input. If an input has no
+// sender, it acts for no one.
 func TestFlowActsForItsRequester(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	var seen []string

@@ -12,7 +12,8 @@ import (
 )
 
 // Repeated returns the result of the execution that RunOptions.Run names, nil if the
-// branch has none. [posthouse.ErrExists] for another input than it had.
+// branch does not have it. It fails with [posthouse.ErrExists] for another input
+// than it had.
 func (r *run[In, Out]) Repeated(ctx context.Context, in *In) (*Result[Out], error) {
 	h := r.sess.Head()
 	if h == nil {

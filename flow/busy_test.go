@@ -55,8 +55,8 @@ func TestEnqueueGivesUp(t *testing.T) {
 	wantEnd(t, third, runs.Done, posthouse.StatusDone, "13")
 }
 
-// What was done before stays, for the next execution to go on from; so does the
-// input of the cancelled run, in the history.
+// Recorded steps stay, for the next execution to go on from; so does the input of
+// the cancelled run, in the history.
 func TestInterrupt(t *testing.T) {
 	s := newStage(t, owned(t, memstore.New(), "one"))
 	first := s.start(t, "1")
@@ -116,8 +116,8 @@ func TestRollback(t *testing.T) {
 	wantEnd(t, s.start(t, "5", onBusy(runs.Rollback)), runs.Done, posthouse.StatusDone, "245")
 }
 
-// Behind a run of another process a waiting one looks again; interrupting asks
-// the other, which hears of it with its next commit.
+// A run that waits for another process's run looks again; interrupting asks the
+// other, which hears of it with its next commit.
 func TestOnBusyAcrossProcesses(t *testing.T) {
 	for _, b := range []runs.OnBusy{runs.Enqueue, runs.Interrupt} {
 		synctest.Test(t, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestOnBusyAcrossProcesses(t *testing.T) {
 			old := one.start(t, "1")
 			<-one.runs
 			young := two.start(t, "2", onBusy(b))
-			time.Sleep(5 * time.Second) // its holder lives: nobody but the lease rules says otherwise
+			time.Sleep(5 * time.Second) // its holder lives: only the lease rules say otherwise
 			close(one.let)
 			close(two.let)
 			if b == runs.Interrupt {
@@ -141,8 +141,8 @@ func TestOnBusyAcrossProcesses(t *testing.T) {
 	}
 }
 
-// TestWaitForAThread: a call that waits gets a thread that becomes free meanwhile, and after its
-// time it fails with who has it.
+// TestWaitForAThread: a waiting call gets a thread that becomes free in time; otherwise it fails
+// and names who has it.
 func TestWaitForAThread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
@@ -314,8 +314,8 @@ func TestRunsAtOnce(t *testing.T) {
 	}
 }
 
-// A replay that finds its thread busy leaves nothing behind; one that may wait
-// for the other run does.
+// A replay that finds its thread busy leaves nothing; one that may wait for the
+// other run does.
 func TestReplayOfABusyThread(t *testing.T) {
 	l := owned(t, memstore.New(), "one")
 	s := newStage(t, l)

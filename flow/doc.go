@@ -29,11 +29,11 @@
 // # How it goes on
 //
 // The function is executed again from its top each time: after an answer, a
-// failure, a crash. What it did through step.Do, step.Map, step.Sleep,
-// step.Signal and gate.Ask is on record and returns at once; it goes on at the first
-// call that is not on record. So put into a step what acts on the world or may come
-// out differently; step.Now and step.NewID record the clock and ids. The rest is
-// ordinary Go: loops, conditions, functions, errors.
+// failure, a crash. Its calls of step.Do, step.Map, step.Sleep, step.Signal and
+// gate.Ask are on record and return at once; it goes on at the first call that is
+// not on record. So put code that acts on the world or may come out differently into
+// a step; step.Now and step.NewID record the clock and ids. The rest is ordinary Go:
+// loops, conditions, functions, errors.
 //
 // If the code changed while a thread was in the middle of it, the function fails before
 // it does anything, with an error that names both steps. The thread goes on with the old
@@ -43,11 +43,10 @@
 //
 // The input is committed before the function begins. Each step's result is
 // committed before the step returns, together with a checkpoint of kind event
-// that has the step's name as its node. So the history shows the steps, and a
-// fork can begin behind any of them. Checkpoints are small: they hold the input and the
-// output, not the results. [Options.FewCheckpoints] leaves out those of steps. A wait
-// makes a checkpoint with its gates, a failure one with its error, the end one
-// with the output.
+// that has the step's name as its node. So the history shows the steps, and a fork can
+// begin after any of them. Checkpoints are small: they hold the input and the output,
+// not the results. [Options.FewCheckpoints] leaves out those of steps. A wait makes a
+// checkpoint with its gates, a failure one with its error, the end one with the output.
 //
 // Retries of steps (step.Options) are on record, too. The run itself waits for a sleep or
 // a retry that is due within [Options.HoldFor]. A later one parks the thread, and a
@@ -92,7 +91,7 @@
 //     at once there are step.Go and step.Map. Results come back as their codec has
 //     them: an any from JSON holds numbers as float64.
 //   - Do not swallow [posthouse.ErrWaiting]: the thread is parked all the same,
-//     but steps behind it would be recorded too early.
+//     but later steps would be recorded too early.
 //   - Wait for your goroutines before the function returns: what they do later
 //     is refused with [posthouse.ErrClosed].
 //   - Executing again costs reading the results of the execution's steps. Split endless

@@ -35,7 +35,7 @@ func reports(auto flow.AutoRelease) *flow.App[string, []string] {
 	return app
 }
 
-// Close a thread as a version that stays readable, and begin anew.
+// Close a thread as a version that stays readable, and start over.
 func ExampleApp_Release() {
 	ctx := context.Background()
 	app := reports(flow.AutoRelease{})

@@ -76,7 +76,7 @@ func Example() {
 	// input  <nil>
 }
 
-// A fork behind a step keeps what was done up to there and does the rest anew.
+// A fork after a step keeps the steps up to there and runs the rest again.
 func ExampleApp_Replay() {
 	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {

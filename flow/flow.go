@@ -38,14 +38,15 @@ type Options struct {
 	FewCheckpoints bool
 
 	// HoldFor is how long the run itself waits for a sleep or a retry. A later one parks
-	// the thread. Default 10 s; negative: none.
+	// the thread. Default 10 s; negative: not at all.
 	HoldFor time.Duration
 
 	Codec   posthouse.Codec // of input and output; default [posthouse.JSON]
 	Release AutoRelease     // when a run releases its thread; default never
 
 	// Retry and Timeout, of one attempt, are those of steps that say nothing themselves
-	// (step.Options). Steps within steps have neither. Default: none.
+	// (step.Options). Steps within steps have neither. Default: one attempt, without a
+	// limit.
 	Retry   posthouse.RetryPolicy
 	RetryOn func(error) bool
 	Timeout time.Duration

@@ -217,7 +217,7 @@ func TestChangedFlowIsFound(t *testing.T) {
 	}
 }
 
-// What a goroutine does after the function returned is refused and changes
+// Calls of a goroutine after the function returned are refused and change
 // nothing.
 func TestGoroutineLeftBehind(t *testing.T) {
 	w := newWorld(t)
@@ -369,7 +369,7 @@ func TestWaitBehindASurvivedFailure(t *testing.T) {
 	w.want("[a]")
 }
 
-// What a run is labelled by finds its input.
+// A run's labels find its input.
 func TestLabelsFindTheInput(t *testing.T) {
 	w := newWorld(t)
 	a := app(w, order(w), nil)

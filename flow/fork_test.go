@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/step"
 )
 
-// A fork behind a step keeps the steps up to it and does the rest anew; the
+// A fork after a step keeps the steps up to it and runs the rest again; the
 // source stays as it is. On a branch and on a thread of its own.
 func TestForkBehindEachStep(t *testing.T) {
 	fn := func(w *world) flow.Func[string, string] {
@@ -54,8 +54,9 @@ func TestForkBehindEachStep(t *testing.T) {
 	}
 }
 
-// Also behind a sleep, and a signal that did not come, a fork into a thread of its
-// own keeps the steps: in the order in which they and the waits were recorded.
+// A fork into a thread of its own after a sleep, and after a signal that did not
+// come, keeps the steps too: in the order in which they and the waits were
+// recorded.
 func TestForkBehindWaitsIntoAThread(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	fn := func(ctx context.Context, in string) (string, error) {
@@ -146,7 +147,7 @@ func TestPanicInAForksChangeIsAnError(t *testing.T) {
 	}
 }
 
-// Replayed from its input a flow does everything anew, and asks again.
+// Replayed from its input a flow runs everything again, and asks again.
 func TestReplay(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := app(w, order(w), nil)
@@ -168,8 +169,8 @@ func TestReplay(t *testing.T) {
 	wantCode(t, err, posthouse.ErrInvalid)
 }
 
-// A fork at a step that was recorded while a question of the source was open
-// asks that question anew: the source's answer is not the fork's.
+// A fork at a step that was recorded while a question of the source was open asks
+// that question again: the source's answer is not the fork's.
 func TestForkAsksWhatItsSourceHadOpen(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	fn := func(ctx context.Context, _ int) (string, error) {
@@ -212,7 +213,7 @@ func TestForkAsksWhatItsSourceHadOpen(t *testing.T) {
 	}
 }
 
-// A released thread starts anew, and its version stays readable.
+// A released thread starts over, and its version stays readable.
 func TestReleaseOfAFlow(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	fn := func(ctx context.Context, in string) (string, error) {

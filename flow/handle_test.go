@@ -93,7 +93,7 @@ func TestHandleOfARunThatCompletes(t *testing.T) {
 }
 
 // Cancelling ends what is in flight; the step that did not complete is not on
-// record, the one that did is. A new input starts anew.
+// record, the one that did is. A new input starts over.
 func TestHandleCancels(t *testing.T) {
 	s := newStage(t, owned(t, memstore.New(), "one"))
 	h := s.start(t, "1")
@@ -161,7 +161,7 @@ func TestLedgerCancelsARun(t *testing.T) {
 	}
 }
 
-// A step whose effect had happened when the request came is on record.
+// A step that had acted when the request came is on record.
 func TestCancelKeepsAStepThatIsDone(t *testing.T) {
 	for _, from := range []string{"one", "two"} {
 		w := newWorld(t)

@@ -99,12 +99,12 @@ type HistoryOptions struct {
 	Until   time.Time
 	Version uint32 // of this released version; 0: of the current generation
 	Oldest  bool   // oldest first
-	After   string // go on behind the snapshot with this Cursor
+	After   string // go on after the snapshot with this Cursor
 	Limit   int    // 0: no limit
 }
 
 // History yields the thread's checkpoints, newest first unless told otherwise. An
-// unknown thread has none. An error is the last element.
+// unknown thread has no checkpoints. An error is the last element.
 func (a *App[In, Out]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[In, Out], error] {
 	opt, err := engine.One(o)
 	return a.front.History(ctx, thread, engine.HistoryOptions(opt), err)
@@ -119,12 +119,12 @@ type ForkOptions struct {
 }
 
 // Fork begins a branch, or a thread, at any checkpoint and returns its first
-// checkpoint, whose Source is that one. Nothing runs until it is resumed. The function
-// is then executed with the steps recorded up to the checkpoint; what it did behind it
-// is done anew.
+// checkpoint, which names the other as its Source. Nothing runs until it is resumed.
+// The function is then executed with the steps recorded up to the checkpoint; later
+// steps run again.
 //
-// change, if not nil, edits the input. Recorded steps are kept all the same: to do them
-// anew with another input, fork at the checkpoint of kind input.
+// change, if not nil, edits the input. Recorded steps are kept all the same: to run
+// them again with another input, fork at the checkpoint of kind input.
 func (a *App[In, Out]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(in *In), o ...ForkOptions) (*Snapshot[In, Out], error) {
 	opt, err := engine.One(o)
 	if err != nil {

@@ -78,8 +78,8 @@ func (a *App[In, Out]) Run(ctx context.Context, thread string, in In, o ...RunOp
 
 // Resume executes the function again, after an answer, a failure or the end of a process.
 // Steps on record are not run again. A thread that is done or cancelled returns its
-// result; one whose waits are not over waits on. [posthouse.ErrNotFound] for an unknown
-// thread; otherwise as [App.Run].
+// result; one with open waits keeps waiting. It fails with [posthouse.ErrNotFound] for an
+// unknown thread; other errors are those of [App.Run].
 func (a *App[In, Out]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[Out], error) {
 	return a.front.Call(ctx, thread, nil, o)
 }
@@ -92,9 +92,9 @@ func (a *App[In, Out]) Advance(ctx context.Context, thread, branch string) error
 	return err
 }
 
-// Replay executes the function again from a past checkpoint, on a new branch. What came
-// after it stays where it is. Steps recorded after the checkpoint run anew; questions
-// that were open at it are asked again under new ids.
+// Replay executes the function again from a past checkpoint, on a new branch. Later
+// checkpoints stay where they are. Steps recorded after the checkpoint run again;
+// questions that were open at it are asked again under new ids.
 func (a *App[In, Out]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOptions) (*Result[Out], error) {
 	return a.front.Replay(ctx, checkpoint, o)
 }

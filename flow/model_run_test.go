@@ -171,7 +171,7 @@ func (c *trial) call(thread string, o flow.RunOptions, in *orderNo, replayed pos
 var undone = []posthouse.Status{posthouse.StatusInterrupted, posthouse.StatusFailed, posthouse.StatusReady}
 
 // finish runs a branch until it is done. replayed is the checkpoint that it
-// begins behind, in none is given an input.
+// begins after, or in is given as its input.
 func (c *trial) finish(thread, branch string, in *orderNo, replayed posthouse.ID) *flow.Snapshot[orderNo, output] {
 	o := flow.RunOptions{Branch: branch}
 	if in != nil {

@@ -18,7 +18,7 @@ type opKind int
 
 const (
 	opDo      opKind = iota
-	opSwallow        // a step whose failure the function goes on past
+	opSwallow        // a step that fails, and the function goes on
 	opClock          // step.Now, step.NewID
 	opSleep
 	opAsk    // Body if the answer is yes, Else if not
@@ -39,7 +39,7 @@ type op struct {
 	Fails   int               `json:",omitempty"` // the first so many attempts
 	Panics  bool              `json:",omitempty"`
 	Retry   int               `json:",omitempty"`
-	Delay   time.Duration     `json:",omitempty"` // between attempts; 0: none
+	Delay   time.Duration     `json:",omitempty"` // between attempts; 0: no delay
 	Verdict posthouse.Verdict `json:",omitempty"` // what people say
 	Times   int               `json:",omitempty"`
 	Limit   int               `json:",omitempty"`
@@ -161,8 +161,8 @@ type output struct {
 	Text string
 }
 
-// A model runs programs. What an operation is called, in the whole of a thread,
-// is its path: the execution, the operations it is in, and its name.
+// A model runs programs. Within a thread an operation is named by its path: the
+// execution, the operations it is in, and its name.
 type model struct {
 	effects map[string]bool // names of steps that are done, once each; false for those that may be left out
 	signals map[string]int  // which of the thread's signals an operation takes

@@ -29,7 +29,7 @@ type witness struct {
 	attempts map[string]int
 	clocks   map[string]string    // what step.Now and step.NewID said
 	awaited  map[string]int       // the signal that a line waits for, or took last
-	parked   map[posthouse.ID]int // the same, of a line whose head that was
+	parked   map[posthouse.ID]int // the same, of a line with that head
 	known    map[string]bool      // lines that have been seen
 	inherits func(thread, branch string) (map[string]int, error)
 	events   int
@@ -132,8 +132,8 @@ func (w *witness) awaits(ctx context.Context, signal int) {
 // mark distinguishes what effects return from what else is on record.
 const mark = "!"
 
-// effectOf returns the name of the effect that a recorded result is of, "" if it
-// is of none.
+// effectOf returns the name of the effect that a recorded result belongs to, ""
+// for a result without an effect.
 func effectOf(body []byte) string {
 	var one string
 	var list []string

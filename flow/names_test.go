@@ -12,8 +12,8 @@ import (
 	"github.com/posthouse/posthouse/step"
 )
 
-// TestFlowsOfAnyName runs flows, threads and branches whose names have in them
-// what separates names: over a restart, a fork and a release, no step runs twice.
+// TestFlowsOfAnyName runs flows, threads and branches that have separators in
+// their names: over a restart, a fork and a release, no step runs twice.
 func TestFlowsOfAnyName(t *testing.T) {
 	for _, name := range []string{"user@example.com", "a/b", "a+b#1>2", "日本", "50%", "..", strings.Repeat("/", 200)} {
 		t.Run(name, func(t *testing.T) {

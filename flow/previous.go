@@ -9,12 +9,13 @@ import (
 type previousKey struct{}
 
 type previous struct {
-	value posthouse.Value // Codec is "" if there is none
+	value posthouse.Value // Codec is "" if there is no value
 	codec posthouse.Codec
 }
 
 // Previous returns what the function returned in the thread's last execution before this
-// one. It is false if none was done. It is the same each time the function is executed.
+// one. It is false if no execution was done. It is the same each time the function is
+// executed.
 //
 // [posthouse.ErrInvalid] outside of a flow, and if the output does not fit T.
 func Previous[T any](ctx context.Context) (out T, ok bool, err error) {

@@ -37,7 +37,7 @@ func versionOf[In, Out any](v *engine.Version[Snapshot[In, Out]], err error) (*V
 }
 
 // Release closes what the thread has on record as a version that can still be read, and
-// frees its name: the next run begins anew. Errors are those of [ledger.Ledger.Release].
+// frees its name: the next run starts over. Errors are those of [ledger.Ledger.Release].
 // An error with a version comes after the thread was released.
 func (a *App[In, Out]) Release(ctx context.Context, thread string, o *ledger.ReleaseOptions) (*Version[In, Out], error) {
 	return versionOf(a.front.Release(ctx, thread, o))

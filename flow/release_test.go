@@ -44,7 +44,7 @@ func versions[In, Out any](t *testing.T, a *flow.App[In, Out], thread string) st
 	return strings.Join(have, ", ")
 }
 
-// Each release is a version that stays as it was; the name begins anew.
+// Each release is a version that stays as it was; the name starts over.
 func TestAppKeepsVersions(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := adding(w, nil)

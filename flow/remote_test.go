@@ -263,7 +263,8 @@ func TestRemoteIsChecked(t *testing.T) {
 	}
 }
 
-// TestRetriedTaskKeepsItsPlace before the steps behind it, when the program runs again.
+// TestRetriedTaskKeepsItsPlace: a retried task stays before the steps after it when the
+// program runs again.
 func TestRetriedTaskKeepsItsPlace(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	l := w.ledger()

@@ -20,7 +20,7 @@ type run[In, Out any] struct {
 	opt  RunOptions
 	id   string      // of the execution, which may have begun in an earlier call
 	key  string      // of the execution's steps
-	hub  *engine.Hub // nil: nobody reads along
+	hub  *engine.Hub // nil without readers
 
 	data     posthouse.Value // the input
 	previous posthouse.Value
@@ -29,7 +29,7 @@ type run[In, Out any] struct {
 	stopped  atomic.Bool // a step was refused because the program drains
 }
 
-// newRun returns the run of a session; h is nil if nobody reads along.
+// newRun returns the run of a session; h is nil without readers.
 func (a *App[In, Out]) newRun(s *engine.Session, o *RunOptions, h *engine.Hub) engine.Run[In, Result[Out]] {
 	r := &run[In, Out]{app: a, sess: s, opt: *o, id: s.Run(), hub: h}
 	if h != nil {
@@ -229,7 +229,7 @@ func (r *run[In, Out]) newChange(kind string, status posthouse.Status, node stri
 }
 
 // addToDraft gives a step's result a checkpoint: history shows it, and a fork can begin
-// behind it.
+// after it.
 func (r *run[In, Out]) addToDraft(task *engine.Task, d *ledger.Draft) {
 	if name := task.Records().Completed(d.Steps); name != "" {
 		d.Checkpoint = r.newChange(posthouse.KindEvent, posthouse.StatusRunning, name)

@@ -17,7 +17,7 @@ import (
 	"github.com/posthouse/posthouse/step"
 )
 
-// A run that is sent twice is executed once, whatever became of it meanwhile.
+// A run that is sent twice is executed once, whatever became of it in between.
 func TestRunIDMakesARunIdempotent(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := app(w, order(w), nil)
@@ -180,7 +180,7 @@ func TestPreviousOutput(t *testing.T) {
 }
 
 // Retries are on record: a restart neither gives the budget back nor hastens
-// the next attempt. Atmosphere's retrySucceedsWithinBudget, retryExhausted.
+// the next attempt. Atmosphere has "retrySucceedsWithinBudget" and "retryExhausted".
 func TestRetryParksAndSurvivesARestart(t *testing.T) {
 	for _, failures := range []int{2, 3} {
 		w, ctx := newWorld(t), t.Context()
@@ -212,7 +212,7 @@ func TestRetryParksAndSurvivesARestart(t *testing.T) {
 	}
 }
 
-// A sleep or retry that is due soon is waited for in the process, behind its
+// A sleep or retry that is due soon is waited for in the process, after its
 // checkpoint.
 func TestShortWaitsAreHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -498,7 +498,7 @@ func TestFailureKeepsOpenQuestions(t *testing.T) {
 	}
 }
 
-// A runner wakes flows whose time has come and goes on with what was decided.
+// A runner wakes flows that are due and goes on with decided ones.
 func TestRunnerKeepsFlowsMoving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -51,10 +51,10 @@ type Event[In, Out any] struct {
 // The run goes on in goroutines of its own, but waits with each event until the
 // reader asks for the next. Only emitted text and values go through a buffer, of 64.
 // A reader that leaves stops the run: the function's context ends, no step begins any
-// more, and running steps are waited for. What is done is on record, and the thread can
-// be resumed. Recorded steps are not run again and yield no events. The last event
-// comes once the run has given the thread back: the loop's body may resume the thread, or run
-// it again, while it handles that event. Iterating twice runs twice.
+// more, and running steps are waited for. Completed steps are on record, and the thread can
+// be resumed. Recorded steps are not run again and yield no events. The last event comes once
+// the run has given the thread back: the loop's body may resume the thread, or run it again,
+// while it handles that event. Iterating twice runs twice.
 func (a *App[In, Out]) Stream(ctx context.Context, thread string, in In, o ...RunOptions) iter.Seq2[Event[In, Out], error] {
 	return engine.ReadAlong(ctx, a.front, thread, &in, o, typed[In, Out])
 }

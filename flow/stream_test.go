@@ -279,7 +279,7 @@ func TestStreamOfStepsBeside(t *testing.T) {
 	}
 }
 
-// A reader that leaves stops the run behind what it saw last.
+// A reader that leaves stops the run after the last event that it saw.
 func TestStreamIsLeft(t *testing.T) {
 	for leave, did := range map[string]string{"": "[]", "a": "[a]", "b": "[a b]", "c": "[a b c]"} {
 		w := newWorld(t)

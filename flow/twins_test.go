@@ -77,7 +77,7 @@ func TestWorkflowResumesAcrossSQLiteClose(t *testing.T) {
 }
 
 // WorkflowTest.duplicateStepNamesRejected: here each use of a name has a result
-// of its own. deleteAllSnapshots: a deleted thread starts anew.
+// of its own. deleteAllSnapshots: a deleted thread starts over.
 func TestWorkflowStepsOfOneName(t *testing.T) {
 	w, broken := newWorld(t), true
 	fn := func(ctx context.Context, n int) (out string, err error) {
@@ -111,9 +111,9 @@ func TestWorkflowStepsOfOneName(t *testing.T) {
 	}
 }
 
-// AgentPassivationTest: a conversation that waits is not in memory; with a
-// signal it goes on with what it was told, merged over what it had; without one
-// it waits on; an unknown one is an error; ids are unique.
+// AgentPassivationTest: a conversation that waits is not in memory; with a signal
+// it goes on with the signal's value merged over its own; until then it waits; an
+// unknown one is an error; ids are unique.
 func TestPassivation(t *testing.T) {
 	type talk struct{ History []string }
 	w, ctx := newWorld(t), t.Context()
@@ -191,8 +191,8 @@ func TestEffectsBeyondTheOriginsLimit(t *testing.T) {
 	}
 }
 
-// SqliteEffectJournalTest.markFailedRefusesToDemoteACommittedEffect: what came
-// of the program after a step never takes its result away.
+// SqliteEffectJournalTest has "markFailedRefusesToDemoteACommittedEffect": a step's
+// result stays, whatever the program does after it.
 func TestCommittedEffectIsNeverDemoted(t *testing.T) {
 	w := newWorld(t)
 	f := flow.New("order", func(ctx context.Context, _ int) (string, error) {

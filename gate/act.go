@@ -31,13 +31,13 @@ type ActOptions[T, Out any] struct {
 	// checked, too.
 	//
 	// Where fn hands a task to a worker, Check is asked again each time that a worker wants it,
-	// until one has it. Only the program can do that. So such a task waits while nobody runs its
-	// thread (app.Serve, or Resume).
+	// until one has it. Only the program can do that. So such a task waits while no program runs
+	// its thread (app.Serve, or Resume).
 	Check func(ctx context.Context, g *posthouse.Gate) error
 
-	// Reconcile finds out what became of an effect whose outcome is unknown. It
-	// returns done with the result, or not done, after which the effect runs.
-	// Nil: people are asked.
+	// Reconcile finds out what became of an effect with an unknown outcome. It
+	// returns done with the result, or not done, and then the effect runs. Nil:
+	// people are asked.
 	Reconcile func(ctx context.Context, content T) (out Out, done bool, err error)
 }
 
@@ -115,9 +115,9 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 // keyGranted is where [Act] puts the gate into its function's context.
 type keyGranted struct{}
 
-// Granted returns the gate whose decision licenses the effect that [Act] runs with
-// ctx. It says who approved, and when. It must not be changed. Outside of that function
-// it is nil.
+// Granted returns the gate that licenses, by its decision, the effect that [Act] runs
+// with ctx. It says who approved, and when. It must not be changed. Outside of that
+// function it is nil.
 func Granted(ctx context.Context) *posthouse.Gate {
 	g, _ := ctx.Value(keyGranted{}).(*posthouse.Gate)
 	return g
@@ -150,7 +150,7 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	if err != nil {
 		return posthouse.Value{}, err
 	}
-	open := false // an earlier attempt, whose outcome stays unknown
+	open := false // an earlier attempt, with an outcome that stays unknown
 	switch state {
 	case engine.UseWaits, engine.UseGoesOn:
 		return a.goOn(ctx, g, state)

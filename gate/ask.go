@@ -18,12 +18,13 @@ type Answer[T any] struct {
 	Gate    posthouse.ID      // the question's id
 	Verdict posthouse.Verdict // one that the question allows, expire or cancel
 	Value   T                 // of an edit or a response; the zero T otherwise
-	Raw     json.RawMessage   // Value as it was given; nil without one, null where that was the answer
+	Raw     json.RawMessage   // Value as it was given; nil if the answer has no value, null if null was given
 
 	// By is who decided: a person, "posthouse" for a passed deadline, or
-	// "policy:..." for [Auto]. Of a quorum it is whose vote decided.
+	// "policy:..." for [Auto]. For a quorum it is the person who cast the
+	// deciding vote.
 	By     string
-	For    string    // whose right they used, where it was delegated
+	For    string    // owner of the right they used, if it was delegated
 	Reason string    // why, if said
 	At     time.Time // when, by the Ledger's clock
 
@@ -92,7 +93,7 @@ func (q *Question) decided(ctx context.Context, task *engine.Task, g posthouse.G
 	return decided, err
 }
 
-// askInHandler is [Ask] for a handler, whose engine asks when the task is parked. Policies
+// askInHandler is [Ask] for a handler: the engine asks when the task is parked. Policies
 // are for programs.
 func askInHandler[T any](h handler.Scope, q *Question) (a Answer[T], err error) {
 	if q.Auto != nil {

@@ -19,10 +19,10 @@ const DefaultThreshold = 0.7
 // Auto decides a question without a person where it can. Other questions go to people,
 // and stay with them. Each automatic decision is on record before Ask returns it, as a
 // gate that was decided when it was opened, by "policy:accept", "policy:reject",
-// "policy:judge" or "policy:timeout". What a judge said of a content is on record too,
+// "policy:judge" or "policy:timeout". A judge's verdict on a content is on record too,
 // below "policy:<question>".
 //
-// At most one of Accept, Reject and Judge. None of them goes with a quorum.
+// At most one of Accept, Reject and Judge. They do not go with a quorum.
 type Auto struct {
 	Accept bool   // approve
 	Reject string // reject, for this reason
@@ -48,7 +48,7 @@ type Judgement struct {
 	Reason     string            `json:"reason,omitempty"`
 }
 
-// A Timeout says what it means that nobody decided in time.
+// A Timeout says what a passed deadline means.
 type Timeout string
 
 // The meanings.
@@ -148,7 +148,8 @@ func earlier(ctx context.Context, task *engine.Task, number uint32, g *posthouse
 	return &o.Gate, true, nil
 }
 
-// proposed returns the decision before the guards. Without one, note says why.
+// proposed returns the decision before the guards. If there is no decision, note says
+// why.
 func (a *Auto) proposed(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) (d *posthouse.Decision, note string, err error) {
 	switch {
 	case a.Accept:
@@ -217,7 +218,7 @@ func (a *Auto) guard(ctx context.Context, g *posthouse.Gate, d *posthouse.Decisi
 	return nil
 }
 
-// late returns the answer of a question whose deadline has passed.
+// late returns the answer of a question after its deadline.
 func (a *Auto) late(ctx context.Context, task *engine.Task, asked posthouse.Gate, g *posthouse.Gate) (*posthouse.Gate, error) {
 	if a == nil || a.OnTimeout == TimeoutAnswer {
 		return g, nil

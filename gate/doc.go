@@ -43,27 +43,27 @@
 //	...
 //	receipt, err := gate.Act(ctx, "pay", grant, bank.Pay)
 //
-// An effect whose outcome nobody knows, after a crash in its middle, is not done
-// again unasked.
+// After a crash in its middle, an effect's outcome is unknown. It is not done
+// again without asking.
 //
 // # Who may decide
 //
-// Assignees limits who; without it, anyone may whose role allows. A question below a
-// graph, a flow or a coordinator is the request of the input's sender
+// Assignees limits who may decide; without it, anyone with a role that allows it may. A
+// question below a graph, a flow or a coordinator is the request of the input's sender
 // (RunOptions.By, coord.HandleOptions.By), of the person that RequestedBy names, and of
 // whoever changed since what it asks about: by a fork, an update or a signal.
-// Nobody approves, edits or answers their own request, but they may reject it, unless
-// AllowRequester is set. That rule does not apply where the requester is unknown, or
-// where a question takes no approve and no edit. An assignee may hand the right on
-// ([ledger.Ledger.Delegate]), and Escalate gives it to more people after a while. With
-// Quorum or FourEyes several people vote, each once: the vote that meets the rule is
-// the decision. The Ledger keeps these rules, whatever calls it.
+// Requesters may reject their own request, but may not approve, edit or answer it
+// unless AllowRequester is set. That rule does not apply where the requester is
+// unknown, or where a question takes no approve and no edit. An assignee may hand the
+// right on ([ledger.Ledger.Delegate]), and Escalate gives it to more people after a
+// while. With Quorum or FourEyes several people vote, each once: the vote that meets
+// the rule is the decision. The Ledger keeps these rules, whatever calls it.
 //
 // # Without people
 //
-// Auto decides where it can: always, by a judge that is sure enough, or when nobody did
-// in time. Its decision is on record as a gate that was decided when it was opened.
-// People are asked the rest.
+// Auto decides where it can: always, by a judge with enough confidence, or when the
+// deadline passed. Its decision is on record as a gate that was decided when it was
+// opened. All other questions go to people.
 //
 // # In a session
 //

@@ -35,7 +35,7 @@ func answering(by, text string) *counter {
 	return c
 }
 
-// A paying node calls the tool and crashes behind the approval, until told not to.
+// A paying node calls the tool and crashes after the approval, until told not to.
 type paying struct {
 	*host
 	session  *gate.Session
@@ -184,8 +184,8 @@ func TestOtherArgumentsAreAskedForAgain(t *testing.T) {
 	}
 }
 
-// TestAnApprovalThatDoesNotCountIsAskedForAgain deploys a tool whose question says
-// something else, or does not take the answer any more.
+// TestAnApprovalThatDoesNotCountIsAskedForAgain deploys a tool with a question
+// that says something else, or that does not take the answer any more.
 func TestAnApprovalThatDoesNotCountIsAskedForAgain(t *testing.T) {
 	const yes, edit, deny = "/__approval/ID/approve", `/__approval/ID/approve {"order":"1234","amount":7}`, "/__approval/ID/deny"
 	only := []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
@@ -285,9 +285,9 @@ func (s *refusing) Append(ctx context.Context, b *posthouse.Batch) error {
 	return s.Store.Append(ctx, b)
 }
 
-// TestOneApprovalOneRun: a tool that failed, or whose process was lost while it ran, runs again
-// only under another approval. Without a session it is forbidden. A process that is lost before
-// the tool began has used nothing.
+// TestOneApprovalOneRun: a tool that failed, or lost its process while it ran, runs again only
+// under another approval. Without a session it is forbidden. A process that is lost before the
+// tool began has used nothing.
 func TestOneApprovalOneRun(t *testing.T) {
 	p := newPaying(t)
 	p.approval.Idempotent = false

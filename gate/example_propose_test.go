@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// What is approved, or what it is edited to, is what runs.
+// The effect runs on the approved content, or on the edited content.
 func ExamplePropose() {
 	type Payment struct{ Amount int }
 	ctx := context.Background()

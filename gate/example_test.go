@@ -193,7 +193,7 @@ func ExampleAuto() {
 	// Refund? the judge would approve, with a confidence of 0.50: below 10 euros <nil>
 }
 
-// Two of three people must agree; nobody counts twice.
+// Two of three people must agree; each counts once.
 func ExampleQuestion_quorum() {
 	ctx := context.Background()
 	led, app, out, err := asked(gate.Question{
@@ -225,7 +225,7 @@ func ExampleQuestion_quorum() {
 	// approve by carol  <nil>
 }
 
-// An assignee hands a question on; who decided, and in whose place, is on record.
+// An assignee hands a question on. The record says who decided, and in place of whom.
 func ExampleQuestion_delegation() {
 	ctx := context.Background()
 	led, app, out, err := asked(gate.Question{Name: "refund", Assignees: []string{"alice"}})

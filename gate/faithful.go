@@ -12,10 +12,10 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// read decodes a content whose JSON people saw. It refuses one that differs from what they
-// saw once it is decoded: by a member, by digits of a number, or by a key that is there
-// twice or spelled otherwise. JSON that a person wrote may leave out empty members and
-// spell numbers and texts in its own way.
+// read decodes a content from the JSON that people saw. It refuses a content that differs
+// from that JSON once it is decoded: by a member, by digits of a number, or by a key that
+// is there twice or spelled otherwise. JSON that a person wrote may leave out empty
+// members and spell numbers and texts in its own way.
 func read[T any](data json.RawMessage, byHand bool) (content T, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

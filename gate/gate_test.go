@@ -285,7 +285,7 @@ func TestOwnSchema(t *testing.T) {
 }
 
 // TestOwnSchemaNeedsAValidator asks over a ledger that could not check the answer:
-// the program is told, and nobody is asked.
+// the program gets an error, and no question is asked.
 func TestOwnSchemaNeedsAValidator(t *testing.T) {
 	var a gate.Answer[int]
 	h := newHost(t, asking(gate.Question{Name: "amount", Schema: json.RawMessage(`{"type":"integer"}`)}, &a))
@@ -432,7 +432,7 @@ func TestAskAfterDoReplaysDo(t *testing.T) {
 	}
 }
 
-// A node whose code swallows the waiting error does not get past the gate.
+// A node that swallows the waiting error does not get past the gate.
 func TestSwallowedWaiting(t *testing.T) {
 	passed := 0
 	h := newHost(t, func(ctx context.Context) error {

@@ -49,7 +49,7 @@ func TestAttemptThatDidNotActNamesItsGrant(t *testing.T) {
 	}
 }
 
-// A thread says what acted on the world, and by whose leave.
+// A thread says which effects acted on the world, and who allowed each.
 func TestEffectsOfAThread(t *testing.T) {
 	approved := false
 	h := newHost(t, func(ctx context.Context) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/license"
 )
 
-// proposeInHandler is [ProposeFor] for a handler, whose engine asks when the task is parked. An
+// proposeInHandler is [ProposeFor] for a handler: the engine asks when the task is parked. An
 // edit that the rules of the edited content judge otherwise is put there, too.
 func proposeInHandler[T any](ctx context.Context, h handler.Scope, content T, question func(T) Question) (Grant, error) {
 	var first, edited *posthouse.Gate // the first that was edited, and the last
@@ -58,7 +58,7 @@ func proposeInHandler[T any](ctx context.Context, h handler.Scope, content T, qu
 	return "", posthouse.Invalid("content", "was edited more than %d times", maxEdits)
 }
 
-// actInHandler is [Act] for a handler, whose engine keeps what is on record of the effect.
+// actInHandler is [Act] for a handler: the engine keeps the record of the effect.
 func actInHandler[T, Out any](ctx context.Context, h handler.Scope, name string, grant Grant, fn func(context.Context, T) (Out, error), opt ActOptions[T, Out]) (Out, error) {
 	var none Out
 	if grant == "" {

@@ -21,7 +21,7 @@ const MessagePrefix = "/__approval/"
 // as text; after a denial it is the reason. A malformed message denies.
 type Message struct {
 	ID      posthouse.ID
-	By      string // in whose name, "" for the sender's own
+	By      string // the person it acts for, "" for the sender
 	Verdict posthouse.Verdict
 	Value   json.RawMessage // of edit and respond
 	Reason  string

@@ -21,7 +21,7 @@ const (
 	repeatable        // unknown, but doing it again with the same key and content is safe
 )
 
-// resolveOutcome finds out what became of an attempt whose outcome is unknown. The
+// resolveOutcome finds out what became of an attempt with an unknown outcome. The
 // attempt's content need not be that of g.
 func (a *action[T, Out]) resolveOutcome(ctx context.Context, g *posthouse.Gate, attempt int) (v posthouse.Value, how int, err error) {
 	under, err := a.task.Session().Gate(ctx, a.use.Under())

@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse/internal/license"
 )
 
-// A Grant is the id of a gate whose decision licenses effects. [Propose] returns it and
-// [Act] takes it. It may be kept in the state.
+// A Grant is the id of a gate that licenses effects by its decision. [Propose] returns
+// it and [Act] takes it. It may be kept in the state.
 type Grant posthouse.ID
 
 // maxEdits bounds how often an edit may be judged again.
@@ -24,7 +24,7 @@ const maxEdits = 100
 //
 // The question's verdicts are approve, reject and edit unless it names fewer; respond is
 // not allowed, and Show must be empty. A decision counts for this content, on the branch
-// where it was given: a fork proposes anew. Content that changes when it is read back
+// where it was given: a fork proposes again. Content that changes when it is read back
 // from its JSON is [posthouse.ErrInvalid]. An edit is new content, judged again by the
 // question's rules and its guards. If those ask for more than the decision brought, the
 // edited content is proposed in turn. See [ProposeFor] for rules that depend on the
@@ -52,7 +52,7 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 	if err != nil {
 		return "", err
 	}
-	note, edited := "", posthouse.ID("") // of the gate whose edit is proposed
+	note, edited := "", posthouse.ID("") // of the gate with the proposed edit
 	var first *posthouse.Gate            // that was edited
 	for range maxEdits {
 		q, g, err := proposal(ctx, task, content, question)

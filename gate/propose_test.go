@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// What is proposed wrongly is refused by the field at fault, before anybody is
-// asked.
+// A bad proposal is refused with the name of the field at fault, before anybody
+// is asked.
 func TestBadProposals(t *testing.T) {
 	pay := func(context.Context, edit) (string, error) { return "", errors.New("it ran") }
 	if _, err := gate.Propose(t.Context(), gate.Question{Name: "q"}, edit{}); !errors.Is(err, posthouse.ErrInvalid) {

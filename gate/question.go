@@ -21,8 +21,8 @@ type Question struct {
 	Show           any                 // what to show with it, encoded as JSON
 	Schema         json.RawMessage     // JSON Schema 2020-12 of edits and responses; default: that of T
 	Verdicts       []posthouse.Verdict // allowed answers; default all of [posthouse.GateVerdicts]
-	Assignees      []string            // who may decide, at most 1,000 of 200 bytes; default: anyone whose role allows
-	RequestedBy    string              // whose request it is, beside who sent the input and who changed it: may reject, but not approve
+	Assignees      []string            // who may decide, at most 1,000 of 200 bytes; default: anyone with a role that allows it
+	RequestedBy    string              // who requested it, beside who sent the input and who changed it: may reject, but not approve
 	AllowRequester bool                // the requesters may approve, too
 	Expires        time.Duration       // from now until the answer is no; default: never
 	Labels         map[string]string   // at most 16, names and values at most 200 bytes

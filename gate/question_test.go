@@ -81,7 +81,7 @@ func TestTypeWithoutSchema(t *testing.T) {
 	}
 }
 
-// What a type's JSON looks like decides its schema, not what kind of Go type it is.
+// A type's JSON form decides its schema, not its kind of Go type.
 func TestDerivedSchemas(t *testing.T) {
 	type inner struct {
 		Hash posthouse.Hash    `json:"hash"`

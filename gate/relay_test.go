@@ -20,8 +20,8 @@ import (
 // unwatched is a store that cannot be watched.
 type unwatched struct{ posthouse.Store }
 
-// relayDesk is a desk whose approvals are on record over s, and a ledger over
-// the same store that knows nothing of it.
+// relayDesk returns a desk that records its approvals over s, and a ledger over
+// the same store that knows nothing of the desk.
 func relayDesk(t *testing.T, s posthouse.Store, change func(*gate.SessionOptions)) (*desk, *ledger.Ledger) {
 	t.Helper()
 	var ls [2]*ledger.Ledger
@@ -100,7 +100,7 @@ func (s *breaking) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, er
 	return s.Store.Find(ctx, id)
 }
 
-// TestRelayWatchesAgain: a session whose watch broke off begins another, and
+// TestRelayWatchesAgain: after its watch broke off a session begins another, and
 // hears an answer at once, or one that came in between.
 func TestRelayWatchesAgain(t *testing.T) {
 	for name, after := range map[string]time.Duration{"watching again": 30 * time.Second, "in between": time.Millisecond} {
@@ -136,8 +136,8 @@ func TestRelayWatchesAgain(t *testing.T) {
 	}
 }
 
-// TestRelayedApprovalEndsWithItsCall: what nobody answered is closed on record,
-// and an answer afterwards counts nowhere.
+// TestRelayedApprovalEndsWithItsCall: an approval without an answer is closed on
+// record, and an answer afterwards counts nowhere.
 func TestRelayedApprovalEndsWithItsCall(t *testing.T) {
 	for name, tc := range map[string]struct {
 		end  func(*desk)
@@ -237,8 +237,8 @@ func (s *dying) Append(ctx context.Context, b *posthouse.Batch) error {
 	return s.Store.Append(ctx, b)
 }
 
-// TestApprovalOfTheDead: nothing is left to do for an approval whose process is
-// gone once it was answered, or its deadline has passed.
+// TestApprovalOfTheDead: nothing is left to do for an approval of a dead process
+// once it was answered, or its deadline has passed.
 func TestApprovalOfTheDead(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -57,16 +57,15 @@ func (a *Approval) validate() error {
 //
 // If the call is not approved the tool does not run. The error is
 // [posthouse.ErrForbidden] if it is denied, the connection closes, or there is no
-// session; [posthouse.ErrExpired] if nobody answers in time; [posthouse.ErrConflict] if
-// the arguments were changed while they were looked at. Error.Decision says who
+// session; [posthouse.ErrExpired] if no answer comes in time; [posthouse.ErrConflict]
+// if the arguments were changed while they were looked at. Error.Decision says who
 // denied and why. Errors of the tool itself are returned as they are.
 //
 // Below a node, flow or handler the answer is on record before the tool runs, as a
 // step of [posthouse.EffectHuman]. When the task runs again, after a crash or as a retry of
 // its node, the same call has its answer without asking again: the one with the same message and arguments
 // in the name of the same principal. A denial always counts; any other answer if its
-// verdict is still allowed and its value still fits. That nobody answered is never
-// recorded.
+// verdict is still allowed and its value still fits. A missing answer is never recorded.
 //
 // There the tool runs once under an approval, unless it is Idempotent: that it begins is on
 // record, too. A second run is asked for again, and is ErrForbidden without a session. Put the
@@ -268,7 +267,7 @@ func (r toolRun) begin(ctx context.Context) error {
 func (r toolRun) group() string { return "run:" + r.tool }
 
 // recorded returns the n-th answer to a call, from the record or fresh. It records a fresh
-// one. errUnheard means that nobody answered, which is not recorded.
+// one. errUnheard means that no answer came, which is not recorded.
 func (s *Session) recorded(ctx context.Context, task *engine.Task, g *posthouse.Gate, n uint32, how Handling, decide func(context.Context) (*posthouse.Decision, error)) (on posthouse.Gate, fresh bool, err error) {
 	group, key := "approval:"+g.Name, callKey(g, how)
 	// Earlier versions recorded the answer under the payload alone.

@@ -24,7 +24,7 @@ func schemaOf(t reflect.Type) (json.RawMessage, error) {
 	return json.Marshal(s)
 }
 
-// specials collects the types below t whose JSON is not that of their kind.
+// specials collects the types below t with a JSON form that is not that of their kind.
 func specials(t reflect.Type, found map[reflect.Type]*jsonschema.Schema, seen map[reflect.Type]bool) {
 	if seen[t] || t == reflect.TypeFor[time.Time]() {
 		return

@@ -35,12 +35,12 @@ type Policy func(ctx context.Context, g *posthouse.Gate) Handling
 // AllowAll is a [Policy] that runs every call.
 func AllowAll(context.Context, *posthouse.Gate) Handling { return Allow }
 
-// DenyAll is a [Policy] that runs none.
+// DenyAll is a [Policy] that runs no tool.
 func DenyAll(context.Context, *posthouse.Gate) Handling { return Deny }
 
 // SessionOptions say who is at the other end of a session.
 type SessionOptions struct {
-	By       string                      // the principal in whose name tools run; default: the run's
+	By       string                      // the principal that tools run for; default: the run's
 	Announce func(*posthouse.Gate) error // shows an approval to people, must not block; an error denies. Nil denies all
 	Decided  func(*posthouse.Gate)       // gets each answer before the call goes on; must not block
 	Policy   Policy                      // default: ask for every call
@@ -70,7 +70,7 @@ type pending struct {
 	ctx   context.Context          // the call's, without its end
 }
 
-// NewSession opens a session; nil options ask nobody and so deny.
+// NewSession opens a session. With nil options it cannot ask, and so denies.
 func NewSession(o *SessionOptions) *Session {
 	s := &Session{open: map[posthouse.ID]*pending{}}
 	if o != nil {
@@ -133,7 +133,7 @@ func (s *Session) Close() int {
 }
 
 // ask registers the approval, announces it and waits for its decision. The
-// verdict is expire or cancel where nobody gave one.
+// verdict is expire or cancel if no person gave a verdict.
 func (s *Session) ask(ctx context.Context, g *posthouse.Gate, timeout time.Duration, check func(*posthouse.Decision) error) (*posthouse.Decision, error) {
 	if s.opt.Announce == nil {
 		return nil, unattended(g.Name)
@@ -263,7 +263,7 @@ func (p *pending) mayDecide(d *posthouse.Decision) error {
 	if err := posthouse.CheckDecider("by", d.By); err != nil {
 		return err
 	}
-	if err := posthouse.CheckPerson("by", d.Actor); err != nil { // it is whose connection this is
+	if err := posthouse.CheckPerson("by", d.Actor); err != nil { // the actor is the owner of this connection
 		return err
 	}
 	switch {

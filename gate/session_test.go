@@ -21,7 +21,7 @@ type payment struct {
 	Amount int    `json:"amount"`
 }
 
-// A desk is a session whose approvals the test answers, and a guarded tool.
+// A desk is a session with approvals that the test answers, and a guarded tool.
 type desk struct {
 	t       *testing.T
 	session *gate.Session
@@ -290,7 +290,7 @@ func TestApprovalsAreIndependent(t *testing.T) {
 	}
 }
 
-// TestFailsClosed covers all ways in which nobody can be asked.
+// TestFailsClosed covers all ways in which no person can be asked.
 func TestFailsClosed(t *testing.T) {
 	d := newDesk(t, nil)
 	for name, ctx := range map[string]context.Context{

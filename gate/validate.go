@@ -37,9 +37,9 @@ func (e *SchemaError) Is(target error) bool { return target == posthouse.ErrInva
 
 // Validator returns a function for [ledger.Options].Validate. It checks JSON
 // against JSON Schema 2020-12 or draft 7 and keeps the schemas it compiled most
-// recently. It is safe for concurrent use. What a schema may cost is bounded,
-// see docs/approvals.md, and numbers are compared exactly. References must stay within the
-// schema; "format" is not checked. Errors are [SchemaError] for the value and
+// recently. It is safe for concurrent use. It bounds the cost of a schema, see
+// docs/approvals.md, and compares numbers exactly. References must stay within the schema;
+// "format" is not checked. Errors are [SchemaError] for the value and
 // [posthouse.ErrInvalid] for the schema.
 func Validator() posthouse.SchemaValidator {
 	c := &cache{compiled: map[[32]byte]*schema.Schema{}}

@@ -73,9 +73,9 @@
 //
 // # Changing a graph
 //
-// Each checkpoint has the fingerprint of its graph. A run checks a thread that another
-// upgradeVersion left. If it fits, the run goes on. Otherwise the thread is untouched, and the
-// error is one [ChangedError] with all reasons. A [Migration] renames nodes and reshapes
+// Each checkpoint has the fingerprint of its graph. Before a run continues a thread that
+// another version of the graph left, it checks that the two fit. If they do not, the thread
+// is untouched, and the error is one [ChangedError] with all reasons. A [Migration] renames nodes and reshapes
 // the state and what was sent; recorded steps, results and gates stay. Run [App.Check]
 // before a deploy: it reports what would become of every open thread.
 //

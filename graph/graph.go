@@ -200,7 +200,7 @@ type CompileOptions struct {
 	// parks the thread. Default 10 s, negative: none.
 	HoldFor time.Duration
 
-	// Retry, Timeout and IdleTimeout are for nodes whose NodeOptions do not set them,
+	// Retry, Timeout and IdleTimeout are for nodes that do not set them in NodeOptions,
 	// and for the nodes of subgraphs. Nodes that call a subgraph use only their own.
 	Retry       posthouse.RetryPolicy // of nodes that say nothing themselves; default: a node that fails is not tried again
 	RetryOn     func(error) bool      // likewise

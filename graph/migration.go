@@ -12,8 +12,8 @@ import (
 // A Migration changes what an earlier version of the graph has on record for a later
 // one. The first of CompileOptions.Migrations whose From is a checkpoint's fingerprint
 // is applied, or else the first without one, and then all after it: keep them in the
-// order in which the graph changed. They are not applied to a checkpoint of this same
-// upgradeVersion, or to one without a fingerprint, which was saved by hand.
+// order in which the graph changed. They are not applied to a checkpoint that
+// this version made, or to one without a fingerprint, which was saved by hand.
 type Migration struct {
 	From string // the fingerprint that it begins at, see [App.Fingerprint]; "": any
 

@@ -61,7 +61,7 @@ type inbox struct {
 	readers map[string]*core.Reader // of recent threads: gates of one entry are read once
 }
 
-// maxInboxReaders bounds the threads whose entries an inbox caches, keepBytes in all.
+// maxInboxReaders bounds the threads that an inbox caches entries of, [core.KeepBytes] in all.
 const maxInboxReaders = 16
 
 // query returns the store's query. A gate that it yields need not match: only the

@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// Compact removes what removal records attest and an earlier removal left behind. Then it
-// lets the store rewrite the rest into fewer bytes, which is [posthouse.ErrUnsupported]
+// Compact removes leftovers of earlier removals that removal records attest. Then it lets
+// the store rewrite the rest into fewer bytes, or fails with [posthouse.ErrUnsupported]
 // if the store cannot. It may be killed at any point and loses nothing.
 func Compact(ctx context.Context, led *ledger.Ledger) (posthouse.Compacted, error) {
 	l := led.Core()
@@ -38,8 +38,8 @@ func Compact(ctx context.Context, led *ledger.Ledger) (posthouse.Compacted, erro
 	return c.Compact(ctx)
 }
 
-// sweepThread removes what removal records attest and a failure left behind: the entries
-// and slots of a deleted thread, and bodies of removed checkpoints that nothing needs any
+// sweepThread removes what removal records attest and a failure left: the entries and
+// slots of a deleted thread, and bodies of removed checkpoints that nothing needs any
 // more.
 func sweepThread(ctx context.Context, c *core.Core, thread string, forks sources) error {
 	tree, err := wholeTree(ctx, c, thread, forks)

@@ -215,7 +215,8 @@ func losesLastGate(t *posthouse.ThreadInfo, branch string, gates []posthouse.ID)
 }
 
 // newHead returns the nearest kept ancestor of a removed head on its branch, as the new
-// head. Without one the branch ends; the entry of its head says that a branch ended here.
+// head. If there is no such ancestor the branch ends; the entry of its head says that a
+// branch ended here.
 func newHead(t *core.Tree, b posthouse.BranchHead, info *posthouse.ThreadInfo) posthouse.BranchHead {
 	for seq := b.Seq; ; {
 		n := t.Nodes[seq]

@@ -108,7 +108,7 @@ func bodiesOf(seq uint64, recs []posthouse.Record) (refs []posthouse.BodyRef) {
 // A versionDrop is what dropping a version removes, and must record again.
 type versionDrop struct {
 	last  []posthouse.BodyRef // the bodies in the entry that stays
-	carry map[uint32]bool     // versions whose removal the version records
+	carry map[uint32]bool     // versions that the version records as removed
 	older map[uint64]bool     // older entries about which it records a removal
 	lifts bool                // it records that a hold was lifted
 }

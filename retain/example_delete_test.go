@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// Deleting asks what becomes of children, and is on record. What a kept
-// checkpoint is rebuilt from stays until that one goes.
+// Deleting asks what becomes of children, and is on record. The checkpoints that
+// a kept one is rebuilt from stay until that one goes.
 func ExampleDelete() {
 	ctx := context.Background()
 	led, err := ledger.Open(memstore.New(), nil)

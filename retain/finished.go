@@ -158,8 +158,8 @@ func (p *pass) isSource(thread string, id posthouse.ID) bool {
 	return p.copied[thread] || slices.ContainsFunc(p.forks[id], func(r posthouse.Ref) bool { return r.Thread != thread })
 }
 
-// findCopied finds the threads of which another one has copies of checkpoints: a copy has the
-// kinds of its originals, so all are looked at, once a pass.
+// findCopied finds the threads with checkpoints that another thread has copies of: a copy has
+// the kinds of its originals, so all are looked at, once a pass.
 func (p *pass) findCopied(ctx context.Context) error {
 	if p.copied != nil {
 		return nil

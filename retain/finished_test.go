@@ -37,8 +37,8 @@ func (p *past) needed(now time.Time, limit time.Duration) bool {
 	return p.source || p.held || now.Sub(p.moved) <= limit
 }
 
-// TestFinishedTakesNothingUsable: whatever happened to threads, a policy takes none that is
-// needed, takes what ended long ago, and says both in a dry run.
+// TestFinishedTakesNothingUsable: whatever happened to threads, a policy keeps every thread
+// that is needed, takes those that ended long ago, and says both in a dry run.
 func TestFinishedTakesNothingUsable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx, now := context.Background(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

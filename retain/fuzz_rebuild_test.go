@@ -121,8 +121,8 @@ func (d *dice) part(seq uint64) (c posthouse.PartChange, body []byte) {
 	return c, body
 }
 
-// log makes a thread whose entries are sealed and chained; what their headers
-// say of each other fits together most of the time.
+// log makes a thread whose entries are sealed and chained; their headers fit
+// together most of the time.
 func (d *dice) log() *fakeStore {
 	kinds := []string{posthouse.KindSave, posthouse.KindNode, posthouse.KindWait, posthouse.KindFail, posthouse.KindFork, posthouse.KindInput, posthouse.KindUpdate, posthouse.KindEvent, posthouse.KindInner, posthouse.KindCancel}
 	statuses := []posthouse.Status{"", posthouse.StatusReady, posthouse.StatusRunning, posthouse.StatusWaiting, posthouse.StatusInterrupted, posthouse.StatusDone, posthouse.StatusFailed, posthouse.StatusCancelled}
@@ -159,7 +159,7 @@ func (d *dice) log() *fakeStore {
 	return s
 }
 
-// FuzzRebuild reads, forks and extends threads whose headers lie: the answer is
+// FuzzRebuild reads, forks and extends threads with false headers: the answer is
 // a state or an error, never a panic, an endless walk or gigabytes.
 func FuzzRebuild(f *testing.F) {
 	f.Add([]byte{})

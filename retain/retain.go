@@ -14,7 +14,7 @@ import (
 )
 
 // A Policy says which checkpoints and versions to remove. It never removes branch heads,
-// checkpoints whose gates wait, what kept checkpoints are rebuilt from, gates that
+// checkpoints with open gates, checkpoints that kept ones are rebuilt from, gates that
 // [gate.Act] may still need in a thread that stays ([posthouse.Approval.Kept]), or anything
 // of a thread under legal hold.
 type Policy struct {
@@ -31,12 +31,12 @@ type Policy struct {
 
 	// Finished removes whole threads that ended, with the slots of their tasks, once nothing of
 	// them moved for so long, counted in full minutes; 0: never. A thread that is done goes also
-	// if it could take another input, whatever KeepLast says. One of which a branch failed or is
-	// interrupted stays while an approval of it may still be used. So does one that forks or
-	// copies in other threads were made from, unless DropSources; that was called by a thread which
-	// is still there; of which the policy keeps a checkpoint by its branch or label; or that has
-	// released versions. Of a task that was started by itself the thread, and so its outcome and its
-	// key, goes likewise.
+	// if it could take another input, whatever KeepLast says. A thread with a failed or interrupted
+	// branch stays while an approval of it may still be used. So does a thread that forks or copies
+	// in other threads were made from, unless DropSources; that was called by a thread which is
+	// still there; that has a checkpoint which the policy keeps by its branch or label; or that has
+	// released versions. The thread of a task that was started by itself goes in the same way, with
+	// its outcome and its key.
 	Finished time.Duration
 
 	// Slots removes, in threads that stay, what handlers saved for tasks that have been complete
@@ -49,9 +49,9 @@ type Policy struct {
 	KeepVersions int           // keep this many of the newest versions of each thread
 	KeepTags     []string      // keep versions with one of these tags
 
-	Prefix       string // only threads whose names begin with it
+	Prefix       string // only threads with names that begin with it
 	Graph        string // only threads of this program
-	Coordination string // only threads whose newest checkpoint belongs to this coordination
+	Coordination string // only threads that have their newest checkpoint in this coordination
 }
 
 func (r *Policy) validate() error {
@@ -216,9 +216,9 @@ type pass struct {
 	ledger  *ledger.Ledger
 	l       *core.Core // the ledger's
 	opt     Options
-	sources sources         // forks, whose sources stay unless Policy.DropSources
+	sources sources         // forks; their sources stay unless Policy.DropSources
 	forks   sources         // all forks
-	copied  map[string]bool // threads of which others have copies; nil: not known yet
+	copied  map[string]bool // threads that others have copies of; nil: not known yet
 	done    Report
 }
 

@@ -17,10 +17,10 @@ type savedSlot struct {
 	size     int
 }
 
-// taskSlots removes what handlers of a thread saved for tasks that are complete, if they have
-// been for longer than the policy lets it stay. A task that failed may be retried, one that is
-// parked, paused or delayed goes on, and one that was cancelled or withdrawn may be asked for
-// again: their slots stay. A slot that is written meanwhile stays, too.
+// taskSlots removes the slots of a thread's complete tasks, once they have been complete for
+// longer than the policy keeps slots. A task that failed may be retried, one that is parked,
+// paused or delayed goes on, and one that was cancelled or withdrawn may be asked for again:
+// their slots stay. A slot that is written during the pass stays, too.
 func (p *pass) taskSlots(ctx context.Context, info *posthouse.ThreadInfo) error {
 	if p.Slots == 0 || info.Gone() || info.Hold.Seq != 0 || posthouse.IsRuntimeThread(info.Thread) {
 		return nil
@@ -54,8 +54,8 @@ func (p *pass) taskSlots(ctx context.Context, info *posthouse.ThreadInfo) error 
 	return err
 }
 
-// savedSlots lists the slots of a thread's tasks by their steps. What is not a task's, and what
-// is damaged, is passed over: the error is about the latter.
+// savedSlots lists the slots of a thread's tasks by their steps. It skips slots of others and
+// damaged slots: the error is about the latter.
 func (p *pass) savedSlots(ctx context.Context, thread string) (all map[string]savedSlot, failed error) {
 	l, ok := p.l.Store.(posthouse.SlotLister)
 	if !ok {
@@ -85,7 +85,7 @@ type taskEnd struct {
 	at   time.Time
 }
 
-// complete returns the steps of a thread whose newest task is complete.
+// complete returns the steps of a thread that have a complete newest task.
 func (p *pass) complete(ctx context.Context, thread string) (map[string]taskEnd, error) {
 	newest, ends := map[string]posthouse.ID{}, map[posthouse.ID]time.Time{}
 	for e, err := range p.l.InOrder(ctx, thread, posthouse.Range{Headers: true}) {

@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// busy starts a runner over threads whose nodes take as long as take says.
+// busy starts a runner over threads with nodes that take as long as take says.
 func busy(t *testing.T, take func(ctx context.Context)) (p *program, stop func() error) {
 	t.Helper()
 	l := open(t, memstore.New(), "a")
@@ -134,8 +134,8 @@ func TestBeatsWhileDraining(t *testing.T) {
 	})
 }
 
-// What was decided while the runner was down, or while a thread was being
-// moved, is not lost.
+// A decision made while the runner was down, or while it moved the thread, is not
+// lost.
 func TestDecisionWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, memstore.New(), "")

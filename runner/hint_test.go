@@ -69,8 +69,8 @@ func (s *silent) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2
 	return s.Store.Threads(ctx, q)
 }
 
-// TestSweepsFindWhatNothingTells: over a store that cannot be watched, whatever
-// another process does is found by the next sweep, and none polls all threads.
+// TestSweepsFindWhatNothingTells: over a store that cannot be watched, the next
+// sweep finds whatever another process did, and no sweep polls all threads.
 func TestSweepsFindWhatNothingTells(t *testing.T) {
 	asks := posthouse.Change{Status: posthouse.StatusWaiting, Graph: "p", Next: []string{"2"}}
 	commit := func(t *testing.T, l *ledger.Ledger, c posthouse.Change, gs ...posthouse.Gate) *posthouse.Committed {

@@ -11,8 +11,8 @@ import (
 )
 
 // recordOverdue records what is due on a thread: passed deadlines, escalations, and requests to
-// cancel that no run follows. It reports whether the thread's summary changed, and after
-// which pause to look again, 0 for none.
+// cancel that no run follows. It reports whether the thread's summary changed, and after which
+// pause to look again, 0 if there is no need.
 func (r *Runner) recordOverdue(ctx context.Context, t *posthouse.ThreadInfo) (changed bool, retry time.Duration) {
 	now := r.ledger.Now()
 	var err error

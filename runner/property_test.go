@@ -20,8 +20,8 @@ import (
 )
 
 // Several processes share a store, die and come back; nodes fail and ask.
-// Whatever happens every thread ends, no result is recorded twice, and none
-// that was recorded is computed again.
+// Whatever happens every thread ends, no result is recorded twice, and no
+// recorded result is computed again.
 func TestManyRunnersOneStore(t *testing.T) {
 	seeds := uint64(5)
 	if testing.Short() {
@@ -38,7 +38,7 @@ func TestManyRunnersOneStore(t *testing.T) {
 type witness struct {
 	mu       sync.Mutex
 	rnd      *rand.Rand
-	recorded map[string]bool // step keys whose Do returned a result
+	recorded map[string]bool // keys of the steps that returned a result from Do
 }
 
 func (w *witness) chance(percent int) bool {

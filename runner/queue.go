@@ -24,7 +24,7 @@ type queue struct {
 	sweeps  uint64
 }
 
-// A job is what the queue knows of a thread. Most threads have none.
+// A job is what the queue knows of a thread. Most threads have no job.
 type job struct {
 	queued, running bool
 	again           bool          // something happened while it was running

@@ -367,7 +367,7 @@ func TestFailedThreadWaitsToBeResumed(t *testing.T) {
 		if err != nil || h.Status != posthouse.StatusFailed || h.Error != "no such order" {
 			t.Fatal(h, err)
 		}
-		// What panics out of its Advance leaves nothing in the log: it is tried
+		// A panic in Advance leaves nothing in the log: the thread is tried
 		// again, ever more rarely.
 		if n := p.count("panics"); n < 100 || n > 140 {
 			t.Fatalf("advanced %d times in an hour", n)

@@ -47,8 +47,8 @@ func (l *lockedLog) lines(level string) int {
 	return strings.Count(l.buf.String(), "level="+level)
 }
 
-// deploy starts a version of one graph: it asks in one node and goes on with two others,
-// whose names no other version knows.
+// deploy starts a version of one graph: it asks in one node and goes on with two others.
+// No other version knows their names.
 func deploy(t *testing.T, store posthouse.Store, version string) *deployed {
 	t.Helper()
 	d := &deployed{l: open(t, store, version)}

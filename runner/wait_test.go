@@ -36,7 +36,7 @@ func sleeping(d time.Duration, woke func(thread string) error) func(context.Cont
 	}
 }
 
-// What follows are the cases of Atmosphere's DurableTimerServiceTest and
+// These are the cases of Atmosphere's DurableTimerServiceTest and
 // DurableApprovalExpiryTest.
 
 // TestTimerFiresOnce: not before it is due, and for one of two processes.
@@ -63,7 +63,7 @@ func TestTimerFiresOnce(t *testing.T) {
 	})
 }
 
-// TestOverdueTimerFiresAtStartUp: its time came while nobody was there.
+// TestOverdueTimerFiresAtStartUp: its time came while no runner was there.
 func TestOverdueTimerFiresAtStartUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
@@ -86,8 +86,9 @@ func TestOverdueTimerFiresAtStartUp(t *testing.T) {
 	})
 }
 
-// TestDeadlineArmedBeforeARestartFires: nobody answered, and the question is as
-// good as refused, though who asked is gone and its time came meanwhile.
+// TestDeadlineArmedBeforeARestartFires: no answer came, and the question counts
+// as refused, though the process that asked is gone and the deadline passed while
+// it was.
 func TestDeadlineArmedBeforeARestartFires(t *testing.T) {
 	for name, away := range map[string]time.Duration{"still to come": time.Minute, "overdue": 24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {

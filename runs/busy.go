@@ -16,8 +16,8 @@ type OnBusy uint8
 //
 // Rollback then restores the branch to the state before the input of the cancelled run. It does
 // not change history: a checkpoint of kind update, with the earlier one as its Source, has the
-// earlier state, and the new input follows it. What steps did to the world is not undone, and
-// gates that the input had cancelled stay cancelled.
+// earlier state, and the new input follows it. Effects of steps on the world are not undone,
+// and gates that the input had cancelled stay cancelled.
 const (
 	Reject    OnBusy = iota // it fails with [posthouse.ErrBusy]
 	Enqueue                 // it waits in line: first come, first served in this process

@@ -1,7 +1,7 @@
 package runs
 
 // A StreamMode chooses what a stream yields while a program runs. RunOptions.Modes takes any
-// number of them; without one a stream yields [StreamValues].
+// number of them; without modes a stream yields [StreamValues].
 type StreamMode string
 
 // The modes.

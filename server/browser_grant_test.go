@@ -81,7 +81,7 @@ func TestGatePageShowsWorkers(t *testing.T) {
 	}
 }
 
-// TestAskAgainOnThePage: a question that nobody answered has a button, for whoever may
+// TestAskAgainOnThePage: a question without an answer has a button for those who may
 // press it; a question that changed shows how.
 func TestAskAgainOnThePage(t *testing.T) {
 	h := open(t, nil)

@@ -69,8 +69,8 @@ func TestPageShowsWhatIsLicensed(t *testing.T) {
 	}
 }
 
-// TestPageSaysHowItEnded: a decision whose work fails does not look like one that went
-// through, now or after a reload.
+// TestPageSaysHowItEnded: a decision does not look like one that went through if its
+// work fails, now or after a reload.
 func TestPageSaysHowItEnded(t *testing.T) {
 	running := chromium(t)
 	for name, x := range map[string]struct{ fails, says, class string }{

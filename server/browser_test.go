@@ -150,8 +150,8 @@ func indented(t *testing.T, text string) string {
 	return b.String()
 }
 
-// TestPageEditsBySchema edits gates whose payload shows more than an edit may
-// carry, or less than it must.
+// TestPageEditsBySchema edits gates with a payload that shows more than an edit
+// may carry, or less than it must.
 func TestPageEditsBySchema(t *testing.T) {
 	running := chromium(t)
 	for name, x := range map[string]struct{ payload, schema, filled, change, to, sent string }{

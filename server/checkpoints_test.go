@@ -168,7 +168,7 @@ func TestStateIsShownAsItIs(t *testing.T) {
 		if string(got.State) != c.want || fmt.Sprint(got.Codecs) != fmt.Sprint(c.codecs) {
 			t.Errorf("%s: %s %v, want %s %v", name, got.State, got.Codecs, c.want, c.codecs)
 		}
-		// What is shown can be sent back, and means the same.
+		// The shown state can be sent back, and means the same.
 		body, err := json.Marshal(forkBody{State: got.State, Codecs: got.Codecs})
 		check(t, err)
 		again := h.post("/api/checkpoints/"+string(saved.ID)+"/fork", string(body)).want(http.StatusOK).checkpoint()

@@ -22,7 +22,7 @@ import (
 var errNoBrowser = errors.New("no Chromium is installed: apt-get install chromium, or name one in POSTHOUSE_CHROMIUM")
 
 // findBrowser returns the path of a Chromium: POSTHOUSE_CHROMIUM, or the first of the
-// usual names in PATH. Without one it fails with [errNoBrowser].
+// usual names in PATH. If there is no Chromium it fails with [errNoBrowser].
 func findBrowser() (string, error) {
 	for _, name := range []string{os.Getenv("POSTHOUSE_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); name != "" && err == nil {

@@ -385,8 +385,8 @@ func TestListGates(t *testing.T) {
 	}
 }
 
-// TestDecideBesideRuntimeGates: a sleep and a signal that a checkpoint waits
-// for are nobody's to decide, so they make no choice of one approval.
+// TestDecideBesideRuntimeGates: no person decides a sleep or a signal that a
+// checkpoint waits for, so beside them one approval is still the only choice.
 func TestDecideBesideRuntimeGates(t *testing.T) {
 	h := open(t, nil)
 	h.program.idle = true // it waits for the others

@@ -243,7 +243,7 @@ func TestCloseEndsStreams(t *testing.T) {
 }
 
 // TestEventsHaveChunks sends what handlers stream to those who follow the thread, beside what
-// is recorded. A client that does not read holds nobody up.
+// is recorded. A client that does not read holds up no other.
 func TestEventsHaveChunks(t *testing.T) {
 	h := open(t, nil)
 	h.handOut("t1")

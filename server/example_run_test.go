@@ -83,7 +83,7 @@ func Example_run() {
 		if ok {
 			fmt.Println(data)
 		}
-		return !ok // the connection is lost behind the first event
+		return !ok // the connection is lost after the first event
 	})
 	agent.next <- true
 	connect("GET", "/api/run", "", last, func(line string) bool {

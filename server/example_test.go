@@ -17,7 +17,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// An echo answers at once. A real agent is a coordinator behind an adapter.
+// An echo answers at once. A real agent is a coordinator with an adapter.
 type echo struct{}
 
 func (echo) Handle(_ context.Context, message string, o *server.HandleOptions) (*server.Reply, error) {

@@ -93,7 +93,7 @@ func TestForkParts(t *testing.T) {
 		h.post(path, bad).refused(posthouse.CodeInvalid)
 	}
 	own := posthouse.Root("own", c.State)
-	own.Graph = "desk" // of a coordinator, whose parts the server does not know
+	own.Graph = "desk" // of a coordinator: the server does not know its parts
 	own, err = h.ledger.Save(t.Context(), own, nil)
 	check(t, err)
 	for _, id := range []posthouse.ID{c.ID, own.ID} {

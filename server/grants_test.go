@@ -94,7 +94,7 @@ func TestGrant(t *testing.T) {
 	h.get("/api/threads/nobody/effects").refused(posthouse.CodeNotFound)
 }
 
-// Who may have a question asked again is told so, and nobody else.
+// The API tells a caller that may have a question asked again so, and no other caller.
 func TestGrantSaysWhoMayAskAgain(t *testing.T) {
 	h := open(t, nil)
 	h.program.idle = true

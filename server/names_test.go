@@ -24,7 +24,7 @@ func threadURL(name string) string {
 	return "/api/threads/" + url.PathEscape(name)
 }
 
-// below puts a segment behind the name.
+// below appends a segment to the name.
 func below(name, segment string) string {
 	path, query, ok := strings.Cut(threadURL(name), "?")
 	if path += "/" + segment; ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/posthouse/posthouse/server/problem"
 )
 
-// Accepted answers a recorded request whose outcome is not known yet.
+// Accepted answers a recorded request with an outcome that is not known yet.
 // Location is where the outcome will be.
 type Accepted struct {
 	Thread     string              `json:"thread"`

@@ -79,7 +79,7 @@ func TestApprovalAnsweredAtAnotherServer(t *testing.T) {
 				if got := c.want("reply").Reply; !strings.Contains(got.Text, want) {
 					t.Errorf("it came to %q, want %q", got.Text, want)
 				}
-				// A second answer, anywhere, is none.
+				// A second answer, anywhere, does not count.
 				for _, at := range []*testServer{h, other} {
 					at.post("/api/approvals/"+string(e.ID)+"/deny", "").refused(posthouse.CodeNotFound)
 				}
@@ -125,8 +125,8 @@ func (h *testServer) entries(t *testing.T) (all []string) {
 	return all
 }
 
-// TestApprovalsOfOtherServersAreListed also: they are in nobody's inbox, and a
-// connection that closes denies them everywhere.
+// TestApprovalsOfOtherServersAreListed also checks that they are in no inbox, and
+// that a connection that closes denies them everywhere.
 func TestApprovalsOfOtherServersAreListed(t *testing.T) {
 	h, came := guarded(t)
 	other := h.beside()

@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// An Anew is the outcome of restarting an unfinished step.
+// Anew is the outcome of restarting an unfinished step.
 type Anew struct {
 	Checkpoint posthouse.Header `json:"checkpoint" doc:"it is interrupted: resume it"`
 	Dropped    []Result         `json:"dropped" doc:"results that do not count any more"`

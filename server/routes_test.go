@@ -160,7 +160,7 @@ func TestUnknownParametersAndIDs(t *testing.T) {
 	}
 }
 
-// TestBodies sends each route that takes JSON what is none.
+// TestBodies sends each route that takes JSON a body that is not JSON.
 func TestBodies(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Body, o.Limits.State = 100<<10, 200<<10 })
 	cp, g := h.waiting("t1")

@@ -337,9 +337,9 @@ func TestRunOfAThreadIsTheNewest(t *testing.T) {
 	}
 }
 
-// TestWhatComesBehindTheEnd is heard by nobody, and nobody waits for it: an
-// agent left a goroutine behind that goes on telling. A position that no event
-// had is the newest.
+// TestWhatComesBehindTheEnd has an agent leave a goroutine that goes on sending:
+// no client receives it, or waits for it. A position that no event had is the
+// newest.
 func TestWhatComesBehindTheEnd(t *testing.T) {
 	h := open(t, nil)
 	var stray *HandleOptions

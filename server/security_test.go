@@ -112,7 +112,7 @@ func TestRefusedTokensAreLogged(t *testing.T) {
 }
 
 // TestForeignPagesAreRefused walks the table as a browser on a foreign page
-// would, and as one whose DNS was rebound.
+// would, and as one after its DNS was rebound.
 func TestForeignPagesAreRefused(t *testing.T) {
 	h := open(t, nil)
 	for _, r := range h.server.routes {

@@ -56,7 +56,7 @@ func TestSendSignal(t *testing.T) {
 	h.post("/api/threads/t1/signals/go", value(posthouse.MaxSignal+1)).refused(posthouse.CodeTooLarge)
 }
 
-// TestInboxHasNoTimers: what nobody decides is shown only by its kind.
+// TestInboxHasNoTimers: gates that no person decides are shown only by their kind.
 func TestInboxHasNoTimers(t *testing.T) {
 	h := open(t, nil)
 	h.waitFor("t1", "go")

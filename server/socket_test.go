@@ -320,7 +320,7 @@ func TestStrangersSayLittle(t *testing.T) {
 	login, _ := json.Marshal(map[string]string{"token": h.secrets[tokens.Operator]})
 	c = h.mustDial("/agent/dispatch", nil)
 	c.say(string(login))
-	c.say(strings.Repeat("y", agentcall.MaxMessage)) // right behind it
+	c.say(strings.Repeat("y", agentcall.MaxMessage)) // right after it
 	c.want("event", "event", "text", "reply")
 }
 

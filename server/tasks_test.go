@@ -166,8 +166,8 @@ func TestFailedTasksOverHTTP(t *testing.T) {
 	}
 }
 
-// TestPagesOfFailedTasks go on behind a thread that cannot be read, and behind one that was
-// deleted between two pages.
+// TestPagesOfFailedTasks: pages go on after a thread that cannot be read, and after one
+// that was deleted between two pages.
 func TestPagesOfFailedTasks(t *testing.T) {
 	var store *damagedStore
 	var d *dispatch.Dispatcher

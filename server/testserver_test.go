@@ -281,7 +281,7 @@ func (h *testServer) saved(thread, state string) *posthouse.Checkpoint {
 type ask struct {
 	method, path string
 	body         string
-	as           tokens.Role // default Operator; "-" is nobody
+	as           tokens.Role // default Operator; "-": no token
 	host         string      // of the Host header
 	header       []string
 	client       *http.Client

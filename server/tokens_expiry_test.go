@@ -95,7 +95,7 @@ func TestLastUsed(t *testing.T) {
 	}
 	saved := func(want string) {
 		t.Helper()
-		h.server.life.Wait() // nothing else runs: what is written behind the answers
+		h.server.life.Wait() // for what is written after the answers; nothing else runs
 		if u := used(); len(u) != 1 || u["op"] != want {
 			t.Errorf("used: %v, want op at %s", u, want)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// slowReaders opens streams of events whose clients read nothing after the headers.
+// slowReaders opens streams of events and reads nothing after the headers.
 func (h *testServer) slowReaders(n int, as tokens.Role) (all []net.Conn) {
 	h.t.Helper()
 	for range n {

@@ -109,7 +109,8 @@ func TestBodiesOfWorkers(t *testing.T) {
 	}
 }
 
-// TestWorkersReadNothing: their token opens no other route, and none without tasks.
+// TestWorkersReadNothing: their token opens no other route, and no route on a server
+// without tasks.
 func TestWorkersReadNothing(t *testing.T) {
 	h := open(t, func(o *Options) { o.Tasks = nil })
 	for _, path := range []string{"/api/threads", "/api/gates", "/api/events", "/", "/api/nothing"} {

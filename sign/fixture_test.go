@@ -122,7 +122,7 @@ func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fil
 	must[*retain.Deleted](t)(retain.Delete(ctx, l, third.ID, &retain.DeleteOptions{By: "alice", Reason: "by mistake"}))
 	save(second.Derive(state("three again")), nil)
 
-	// A deleted thread, and one that began anew under its name.
+	// A deleted thread, and one that started over under its name.
 	save(posthouse.Root("gone", state("secret")), nil)
 	must[*retain.Deleted](t)(retain.DeleteThread(ctx, l, "gone", nil))
 	save(posthouse.Root("again", state("secret")), nil)

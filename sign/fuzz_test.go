@@ -76,9 +76,9 @@ func FuzzParseRing(f *testing.F) {
 	})
 }
 
-// freshKey returns a key that goes with what smallStore writes by now. The fuzzing
-// engine keeps inputs from run to run, among them what was signed before smallStore
-// wrote something else: that has to be nobody's by this key.
+// freshKey returns a key of its own for the present content of smallStore. The
+// fuzzing engine keeps inputs from run to run, also some that were signed before
+// smallStore changed: this key must not vouch for those.
 func freshKey(f *testing.F) *sign.Key {
 	var seed posthouse.Hash
 	for _, e := range readAll(smallStore(f, goldenKey(f)), "t") {
@@ -144,8 +144,9 @@ func sealBytes(t testing.TB, key *sign.Key, payloadType string, payload []byte) 
 	}))
 }
 
-// FuzzOpenExport opens envelopes, and signs payloads that the fuzzer made: what
-// opens without an error is a chain, and what nobody signed does not open.
+// FuzzOpenExport opens envelopes, and signs payloads that the fuzzer made: an
+// envelope that opens without an error is a chain, and an unsigned one does not
+// open.
 func FuzzOpenExport(f *testing.F) {
 	key := freshKey(f)
 	ring := ringOf(f, key)

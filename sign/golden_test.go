@@ -169,7 +169,7 @@ func goldenThread(t testing.TB, l *ledger.Ledger) {
 	must[*retain.Deleted](t)(retain.Delete(ctx, l, anew.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan}))
 }
 
-// goldenChat appends messages, some of which are results of steps.
+// goldenChat appends messages; some of them are results of steps.
 func goldenChat(commit func(*ledger.Draft) *posthouse.Committed) {
 	length := len(`[]`)
 	for i := range 40 { // more than the 32 checkpoints between two manifests

@@ -10,7 +10,7 @@ import (
 // maxUngranted bounds the effects without a grant that a report lists.
 const maxUngranted = 10_000
 
-// A license is a gate whose decision may license effects.
+// A license is a gate that may license effects by its decision.
 type license struct {
 	branch  string
 	uses    int  // effects that it licenses; -1: its body is sealed or removed

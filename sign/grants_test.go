@@ -150,7 +150,7 @@ func TestVerifyFindsWhatAGrantDoesNotLicense(t *testing.T) {
 	}
 }
 
-// What copies and forks take along is licensed where it comes from.
+// Effects that copies and forks take along are licensed where they come from.
 func TestVerifyKnowsCarriedEffects(t *testing.T) {
 	p := newPayer(t, nil)
 	g := p.ask("t", 1)

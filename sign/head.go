@@ -27,7 +27,7 @@ type ThreadHead struct {
 	Hash   posthouse.Hash `json:"hash"`
 }
 
-// thread returns the recorded end of a thread. A nil head has none.
+// thread returns the recorded end of a thread. A nil head has no threads.
 func (h *Head) thread(thread string) (ThreadHead, bool) {
 	if h == nil {
 		return ThreadHead{}, false

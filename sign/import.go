@@ -13,9 +13,9 @@ import (
 //
 //   - each signature in it is valid and by a key of the ring,
 //   - signatures cover all records that a Ledger with a key always covers, so that
-//     nobody imports a decision in another's name, and
-//   - a signature covers each checkpoint that would run at once. What a lost run wrote in
-//     its last second may have none.
+//     a decision cannot be imported in another's name, and
+//   - a signature covers each checkpoint that would run at once. The last second of a
+//     lost run may be unsigned.
 //
 // An empty or nil ring refuses every thread.
 func (r *Ring) ImportCheck() func(*posthouse.Entry) error {

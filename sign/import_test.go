@@ -13,8 +13,9 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// TestImportOfUnknownSignatures: a decision that an unknown key signed, or nobody
-// did, does not come into a store, or comes in interrupted: nothing runs on it.
+// TestImportOfUnknownSignatures: a decision signed by an unknown key, or
+// unsigned, does not come into a store, or comes in interrupted: nothing runs on
+// it.
 func TestImportOfUnknownSignatures(t *testing.T) {
 	ctx, ours, theirs := t.Context(), newKey(t), newKey(t)
 	for name, signer := range map[string]posthouse.Signer{"ours": ours, "another key": theirs, "nobody": nil} {
@@ -111,7 +112,7 @@ func decided(t *testing.T, l *ledger.Ledger) {
 	must[*posthouse.Gate](t)(l.Decide(t.Context(), done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "ceo"}))
 }
 
-// TestImportOfUnsignedWork: what would run at once is not taken on nobody's word,
+// TestImportOfUnsignedWork: unsigned work that would run at once is not taken,
 // not even at the end of a thread that is signed up to there.
 func TestImportOfUnsignedWork(t *testing.T) {
 	ctx, ours := t.Context(), newKey(t)

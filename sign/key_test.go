@@ -334,7 +334,7 @@ func TestDamagedRingStopsARotation(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A ring that is lost is made anew, old key included, before it is needed.
+	// A lost ring is made again, with the old key, before it is needed.
 	if err := os.Remove(pub); err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ type RotateOptions struct {
 	Now func() time.Time
 
 	// Overlap is how long the old key may still sign, in processes that have loaded it, and
-	// how far a clock may be behind; default 24 hours.
+	// how slow a clock may be; default 24 hours.
 	Overlap time.Duration
 }
 

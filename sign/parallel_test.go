@@ -42,7 +42,7 @@ func TestVerifyWalksThreadsAtOnce(t *testing.T) {
 	}
 }
 
-// A meeting lets nobody read before two threads are being read.
+// A meeting blocks reads until two threads are being read.
 type meeting struct {
 	tampered
 	mu     sync.Mutex

@@ -22,7 +22,7 @@ type records struct {
 	signals     map[uint64]string       // names by entry
 	newest      map[string]uint64       // entries by name
 	releases    map[uint32]versionRange // the entries of each released version
-	dropped     map[uint32]bool         // versions whose removal is on record
+	dropped     map[uint32]bool         // versions with a removal on record
 	holes       []hole                  // versions that are missing, in the log's order
 }
 
@@ -205,7 +205,7 @@ func (c *chain) decision(e *posthouse.Entry, i int, d *posthouse.DecideInfo, bod
 	case ok && content.Trail != g.trail:
 		c.wrong(e.Seq, i, d.Gate, "the decision follows votes up to entry %d, and the log has them up to %d", content.Trail, g.trail)
 	}
-	if !ok && c.lacks(d.GateSeq) { // of a dropped version, whose release decided it
+	if !ok && c.lacks(d.GateSeq) { // of a dropped version: its release decided the gate
 		g.opened = d.GateSeq
 	}
 	c.grants.decided(d)
@@ -230,8 +230,8 @@ func (c *chain) assignment(e *posthouse.Entry, i int, a *posthouse.AssignInfo, b
 	}
 }
 
-// trail checks that a vote or assignment of an open gate follows the one before it. So none
-// can be left out.
+// trail checks that a vote or assignment of an open gate follows the one before it. So no
+// vote or assignment can be left out.
 func (c *chain) trail(e *posthouse.Entry, i int, id posthouse.ID, opened, prior uint64, what string) {
 	g, ok := c.records.gates[id]
 	switch {

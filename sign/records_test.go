@@ -239,8 +239,8 @@ func TestRecordsThatContradictEachOther(t *testing.T) {
 	}
 }
 
-// wantRecordFault wants a fault at entry seq of what write wrote whose message
-// contains want, or none where want is empty.
+// wantRecordFault checks a thread that write makes. It expects a fault at entry
+// seq with a message that contains want, or no fault if want is empty.
 func wantRecordFault(t *testing.T, write func(*writer), seq uint64, want string) {
 	t.Helper()
 	w := newWriter(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
-// TestDroppedReleasesThatReferBack drops versions whose release entry, which stays, refers
-// to entries that went: it decided a question, took a signal, acted under a grant.
+// TestDroppedReleasesThatReferBack drops versions. Their release entry stays and refers to
+// entries that went: it decided a question, took a signal, acted under a grant.
 func TestDroppedReleasesThatReferBack(t *testing.T) {
 	ask := func(t *testing.T, l *ledger.Ledger, g posthouse.Gate) posthouse.ID {
 		done := must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{

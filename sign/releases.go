@@ -11,7 +11,7 @@ import (
 // its release, which is never removed.
 type versionRange struct{ first, release uint64 }
 
-// A hole is a version whose entries are missing.
+// A hole is a version without its entries.
 type hole struct {
 	versionRange
 	version uint32
@@ -98,7 +98,7 @@ func (c *chain) drop(e *posthouse.Entry, i int, m *posthouse.RemovalInfo) {
 	}
 }
 
-// holesAttested reports missing versions whose removal is not on record.
+// holesAttested reports missing versions without a removal on record.
 func (c *chain) holesAttested() {
 	for _, h := range c.records.holes {
 		if !c.records.dropped[h.version] {

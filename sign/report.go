@@ -84,7 +84,7 @@ type Report struct {
 	Granted   int `json:"granted"`             // effects on the world that a decision licenses
 	AtWorkers int `json:"atWorkers,omitempty"` // of these, those that workers had as a task
 	Attempts  int `json:"attempts,omitempty"`  // how often workers had them
-	Unknown   int `json:"unknown,omitempty"`   // effects under a grant of which nobody knows whether they happened
+	Unknown   int `json:"unknown,omitempty"`   // effects under a grant with an unknown outcome
 
 	// Ungranted are the first 10,000 effects of class external without a grant, and
 	// UngrantedMore counts the rest. They are faults only with VerifyOptions.RequireGrants.
@@ -105,7 +105,7 @@ type ThreadReport struct {
 	Thread  string `json:"thread"`
 	Entries int    `json:"entries"`
 	Last    uint64 `json:"last"`   // the log's last entry
-	Signed  uint64 `json:"signed"` // the last entry that a valid signature covers; 0: none
+	Signed  uint64 `json:"signed"` // the last entry that a valid signature covers; 0: no entry
 	Faults  int    `json:"faults"`
 }
 

@@ -49,7 +49,7 @@ func (r *Ring) Keys() []Public {
 	return slices.Clone(r.keys)
 }
 
-// Key returns the key with an id. A nil ring knows none.
+// Key returns the key with an id. A nil ring knows no keys.
 func (r *Ring) Key(id string) (Public, bool) {
 	if r == nil {
 		return Public{}, false

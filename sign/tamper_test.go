@@ -170,7 +170,7 @@ func TestMovedEntryIsFound(t *testing.T) {
 	wantFault(t, r, sign.FaultHash, "order-1", 4)
 	r = verify(t, move(func(e *posthouse.Entry) { e.Seq++ }), ringOf(t, key), nil)
 	wantFault(t, r, sign.FaultMissing, "order-1", 4)
-	// A generation of its own, hashed anew, does not continue the thread's.
+	// A generation of its own, hashed again, does not continue the thread's.
 	s := rewrite(f.store, "order-1", func(es []*posthouse.Entry) {
 		for _, e := range es {
 			e.Sig = nil

@@ -156,8 +156,8 @@ func (v *verifier) vanished(there map[string]bool) {
 	}
 }
 
-// maxTries bounds how often a thread is verified again. If it changed meanwhile, the faults
-// found may not be real.
+// maxTries bounds how often a thread is verified again. If it changed during a try, the
+// faults found may not be real.
 const maxTries = 5
 
 // thread verifies one thread. It returns nil if the thread is gone.
@@ -189,7 +189,7 @@ func (v *verifier) summary(thread string) (*posthouse.ThreadInfo, error) {
 	return nil, nil
 }
 
-// unsummarised verifies the log of a thread whose summary cannot be read.
+// unsummarised verifies the log of a thread with an unreadable summary.
 func (v *verifier) unsummarised(name string, damage error) (*chain, error) {
 	c := newChain(name, v.ring, v.opt.Witness)
 	c.fault(FaultSummary, 0, -1, "", "the thread's summary cannot be read: %s", reason(damage))
@@ -278,8 +278,8 @@ func (v *verifier) beyond(c *chain, info *posthouse.ThreadInfo) error {
 	return nil
 }
 
-// ownCheck returns the store's own check. It returns nil if the store has none, or if only
-// one thread is verified.
+// ownCheck returns the store's own check. It returns nil if the store cannot check itself,
+// or if only one thread is verified.
 func (v *verifier) ownCheck() posthouse.Checker {
 	if v.opt.Thread != "" {
 		return nil

@@ -105,7 +105,7 @@ func TestTamperedEntryFails(t *testing.T) {
 		es = cloneEntries(es)
 		if thread == "order-1" {
 			es[2].Header[5] ^= 1
-			es[2].Hash = es[2].Sum() // the attacker computes the hash anew
+			es[2].Hash = es[2].Sum() // the attacker computes the hash again
 		}
 		return es
 	}}
@@ -116,7 +116,7 @@ func TestTamperedEntryFails(t *testing.T) {
 }
 
 // TestRewrittenChainFailsItsSignatures has an attacker without the key compute
-// every hash anew, so that the chain is consistent.
+// every hash again, so that the chain is consistent.
 func TestRewrittenChainFailsItsSignatures(t *testing.T) {
 	key := newKey(t)
 	f := fillStore(t, key)
@@ -142,7 +142,7 @@ func TestRewrittenChainFailsItsSignatures(t *testing.T) {
 	wantFault(t, r, sign.FaultForked, "order-1", 0)
 }
 
-// rewrite changes a thread's entries and chains them anew.
+// rewrite changes a thread's entries and chains them again.
 func rewrite(store posthouse.Store, thread string, change func([]*posthouse.Entry)) *tampered {
 	return &tampered{Store: store, log: func(name string, es []*posthouse.Entry) []*posthouse.Entry {
 		if name != thread {

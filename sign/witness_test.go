@@ -100,7 +100,7 @@ func TestWitnessFindsAFork(t *testing.T) {
 	key := newKey(t)
 	f := fillStore(t, key)
 	head := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, nil))
-	// The key's owner, or a thief, writes the last entry anew and signs it.
+	// The key's owner, or a thief, rewrites the last entry and signs it.
 	last := uint64(len(readAll(f.store, "order-1")))
 	s := rewrite(f.store, "order-1", func(es []*posthouse.Entry) {
 		for _, e := range es {
@@ -124,7 +124,7 @@ func TestWitnessAcceptsAttestedRemovals(t *testing.T) {
 	if r.Witnessed != len(head.Threads) {
 		t.Errorf("%d of %d witnessed", r.Witnessed, len(head.Threads))
 	}
-	// A removal that nobody signed is no excuse.
+	// An unsigned removal is no excuse.
 	unsigned := openLedger(t, f.store, nil, f.clock.Now)
 	must[*retain.Deleted](t)(retain.DeleteThread(t.Context(), unsigned, "order-1", nil))
 	r = verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Witness: head})

@@ -17,11 +17,11 @@
 //
 // # What is promised
 //
-// A recorded result is never computed again. A function that failed, or whose
-// process died before its result was on record, runs again: it runs at least once
-// and is recorded at most once. A failure that the program acted after stands, too: see
-// [runs.Failure]. Give an API that acts on the world [Key] as its
-// idempotency key, and it acts once.
+// A recorded result is never computed again. A function that failed, or lost its
+// process before its result was on record, runs again: it runs at least once and is
+// recorded at most once. A failure that the program acted after stands, too: see
+// [runs.Failure]. Give an API that acts on the world [Key] as its idempotency key, and
+// it acts once.
 //
 // The value that Do returns was decoded from its recorded bytes, in the first
 // execution too: what does not survive its codec (unexported fields, a nil map

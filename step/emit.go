@@ -13,8 +13,7 @@ import (
 // Without a reader, and after the node returned, it does nothing; it waits for a
 // slow reader. It counts as a heartbeat.
 //
-// What a step emits is emitted when the step runs: a replay that has its result
-// is silent.
+// A step emits when it runs: a replay that has its result is silent.
 func Emit(ctx context.Context, v any) {
 	engine.Emit(ctx, engine.Emission{Value: v, Custom: true})
 }

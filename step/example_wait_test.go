@@ -17,8 +17,9 @@ type Parcel struct {
 	Address string
 }
 
-// The thread is parked until somebody sends the signal: minutes or months, and
-// nothing is held meanwhile. What was sent first is taken first.
+// The thread is parked until somebody sends the signal, for minutes or months,
+// and holds nothing while it waits. Signals are taken in the order in which they
+// were sent.
 func ExampleSignal() {
 	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
@@ -29,7 +30,7 @@ func ExampleSignal() {
 	g.Node("address", func(ctx context.Context, p *Parcel) error {
 		address, err := step.Signal[string](ctx, "address", step.SignalOptions{Timeout: 48 * time.Hour})
 		if err != nil {
-			return err // posthouse.ErrWaiting while there is none
+			return err // posthouse.ErrWaiting until a signal comes
 		}
 		p.Address = address
 		return nil

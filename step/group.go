@@ -24,8 +24,8 @@ type GroupOptions struct {
 // that fails stops no other.
 //
 // A replay must begin the same steps in the same order; they may end in any order. Steps
-// may ask questions and sleep: the others run on meanwhile, and all their questions are
-// open at once.
+// may ask questions and sleep: the others go on, and all their questions are open at
+// once.
 type Group struct {
 	ctx   context.Context
 	opt   GroupOptions

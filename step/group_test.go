@@ -135,8 +135,8 @@ func TestGroupKeepsToItsLimit(t *testing.T) {
 	}
 }
 
-// What comes before and after a group is still checked: steps that end in
-// another order are no change of the program, other steps are.
+// The steps before and after a group are still checked: steps that end in another
+// order are no change of the program, other steps are.
 func TestOrderIsCheckedAroundAGroup(t *testing.T) {
 	h := newHost(t)
 	program := func(last string) func(context.Context) error {
@@ -216,7 +216,7 @@ func TestGroupTurnsAPanicIntoAnError(t *testing.T) {
 }
 
 // Steps of a group ask at once, each under an id of its own; those that do not
-// ask are done meanwhile.
+// ask are done at the same time.
 func TestGroupAsksAtOnce(t *testing.T) {
 	h, r := newHost(t), ran{}
 	program := func(ctx context.Context) error {

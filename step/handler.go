@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
-// doInHandler is [DoWith] for a handler, whose steps go on record at its engine. Retries are
-// the task's: another attempt finds what is on record.
+// doInHandler is [DoWith] for a handler: its engine records the steps. Retries are the
+// task's: another attempt finds the recorded steps.
 func doInHandler[T any](ctx context.Context, h handler.Scope, name string, o *Options, fn func(context.Context) (T, error)) (T, error) {
 	var zero T
 	if fn == nil {

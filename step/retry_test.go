@@ -123,8 +123,8 @@ func TestRetryWaitSurvivesARestart(t *testing.T) {
 	r.want(t, "map[a:3]")
 }
 
-// What a step recorded within itself is paid: its next attempt finds it, in the
-// same process as after a restart.
+// Steps recorded within a step are not repeated: its next attempt finds them, in
+// the same process as after a restart.
 func TestRetryKeepsNestedSteps(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		h, r := newHost(t), ran{}

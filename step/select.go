@@ -50,11 +50,11 @@ type Selected[T any] struct {
 // winner and runs no case.
 //
 // Cases are run one after another, in their order, each time the program is executed: if
-// several are over by then, the first in the list wins. What the others were answered stays on
-// record and is not used; a signal that one of them took is taken. A wait that ends without a
-// value (its deadline passed, the question was refused or withdrawn, a worker gave up) is over,
-// too: Select returns its error, read from the record as a [runs.Failure] is, with the case. Any other
-// error of a case is that of the select, as of a step: it withdraws nothing.
+// several are over by then, the first in the list wins. Answers to the others stay on record and are
+// not used; a signal that one of them took is taken. A wait that ends without a value (its deadline
+// passed, the question was refused or withdrawn, a worker gave up) is over, too: Select returns its
+// error, read from the record as a [runs.Failure] is, with the case. Any other error of a case is that
+// of the select, as of a step: it withdraws nothing.
 //
 // Errors: those; [posthouse.ErrInvalid] without cases, for two of one name, and as for [Do];
 // [posthouse.ErrUnsupported] in a worker's handler.

@@ -16,8 +16,9 @@ type Options struct {
 	Effect posthouse.Effect // what doing the step again would do to the world; kept with the result
 	Codec  posthouse.Codec  // encodes the result, and decodes a recorded one; default [posthouse.JSON]
 	// Retry says how often a step that fails is tried again. Default: that of the flow, or else
-	// never. One attempt is none again. The first delay is 500 ms and the longest 128 s, unless the
-	// policy says otherwise; a negative one is none, or no limit. At most 100,000 attempts.
+	// never. MaxAttempts counts the first: 1 is no retry. The first delay is 500 ms and the longest
+	// 128 s, unless the policy says otherwise; a negative delay is no delay, a negative MaxDelay no
+	// limit. At most 100,000 attempts.
 	//
 	// Each failed attempt is on record with the time of the next one, so a restart keeps the
 	// schedule. The step itself waits for a short time. A longer wait parks the thread: the step
@@ -31,19 +32,20 @@ type Options struct {
 	// or a [runs.RemoteError].
 	RetryOn func(error) bool
 
-	// Timeout limits one attempt, whose context then ends with a [TimeoutError].
-	// Default: that of the flow, or else none; negative: none.
+	// Timeout limits one attempt. The attempt's context then ends with a
+	// [TimeoutError]. Default: that of the flow, or else no limit; negative: no
+	// limit.
 	Timeout time.Duration
 
 	// Convert changes a recorded result that the step's type does not fit, as when a field was
 	// renamed, into one that it fits. Without it such a result is [posthouse.ErrInvalid], before
-	// anything after the step acts. What is on record stays as it is.
+	// anything after the step acts. The record stays as it is.
 	Convert func(recorded posthouse.Value) (posthouse.Value, error)
 }
 
-// Do returns the recorded result of this call. Without one it runs fn and records the
-// result before it returns it. An error of fn is returned as it is. It is recorded only with
-// what the program does after it: see [runs.Failure]. The size limit of a result is the Ledger's MaxState.
+// Do returns the recorded result of this call. If there is no recorded result it runs fn, and records the
+// result before it returns it. An error of fn is returned as it is. It is recorded only with what the
+// program does after it: see [runs.Failure]. The size limit of a result is the Ledger's MaxState.
 //
 // Errors of its own: [posthouse.ErrInvalid] outside any task, for a bad name,
 // for a replay in another order, and for a value that its codec does not take;
@@ -122,12 +124,12 @@ func (o *Options) codec() posthouse.Codec {
 	return o.Codec
 }
 
-// Key returns an idempotency key for the step whose function ctx was given to. It
-// is "thread/task/name/occurrence", the same at each attempt and different from
-// any other step's. A branch other than main adds "~branch" to the thread, a branch that
-// began after another of the thread was deleted "~branch@entry". From the second generation
-// of a thread on "@generation" follows its name.
-// In the function of a handler's gate.Act it is the key of that use, and outside a step "".
+// Key returns an idempotency key for the step that gave ctx to its function. It is
+// "thread/task/name/occurrence", the same at each attempt and different from any other
+// step's. A branch other than main adds "~branch" to the thread, a branch that began after
+// another of the thread was deleted "~branch@entry". From the second generation of a thread
+// on "@generation" follows its name. In the function of a handler's gate.Act it is the key
+// of that use, and outside a step "".
 func Key(ctx context.Context) string {
 	if key := handler.Key(ctx); key != "" {
 		return key

@@ -279,7 +279,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestKeyOfANewGeneration: a released thread acts anew under its name.
+// TestKeyOfANewGeneration: a released thread acts again under its name.
 func TestKeyOfANewGeneration(t *testing.T) {
 	h := newHost(t)
 	var keys []string

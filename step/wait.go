@@ -11,8 +11,8 @@ import (
 
 // Sleep waits for d, counted from its first call. It returns
 // [posthouse.ErrWaiting], which parks the thread, until the program runs again
-// after that time, in any process. Nothing is held meanwhile. A d of 0 or less
-// returns nil at once.
+// after that time, in any process. Nothing is held while it waits. A d of 0 or
+// less returns nil at once.
 //
 // Errors: [posthouse.ErrWaiting]; [posthouse.ErrCancelled] if somebody
 // cancelled the wait; [posthouse.ErrInvalid] outside any task, for a bad name
@@ -39,13 +39,13 @@ func Until(ctx context.Context, name string, at time.Time) error {
 // waits for ever.
 type SignalOptions struct {
 	Latch   bool          // read the newest signal and leave it there, rather than take the oldest
-	Timeout time.Duration // 0: none; at most 100 years
+	Timeout time.Duration // 0: no timeout; at most 100 years
 }
 
 // Signal waits for a signal of this name and returns its value. [ledger.Ledger.Signal]
 // sends signals. Those that came before are taken at once, oldest first, each by one call
 // on a branch. With Latch it returns the newest one's value, as often as it is called. A
-// fork takes again what was taken behind its fork point.
+// fork receives again the signals taken after its fork point.
 //
 // Until a signal comes it returns [posthouse.ErrWaiting], which parks the thread. Errors:
 // [posthouse.ErrExpired] after the timeout, also when the program runs again;

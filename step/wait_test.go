@@ -91,7 +91,7 @@ func TestWaitsThatAreRefused(t *testing.T) {
 
 // TestSignalsAsInDagnats: a latched wait returns at once what is already there,
 // any number of times, the newest of several; anybody may send, also before the
-// run is there; a wait that nobody answers ends with its timeout. The queue is
+// run is there; a wait without an answer ends with its timeout. The queue is
 // ours: each value is taken once.
 func TestSignalsAsInDagnats(t *testing.T) {
 	ctx := context.Background()

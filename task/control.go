@@ -35,10 +35,10 @@ type Control interface {
 	// worker has it.
 	Pause(ctx context.Context, gate posthouse.ID, d time.Duration, by string) (*Info, error)
 
-	// Retry opens a task anew that failed for good, with what handlers saved and all its
-	// attempts. Where the thread has gone on since, that is on a new branch. It returns the
-	// new task; [posthouse.ErrConflict] for one that is open or was replaced,
-	// [posthouse.ErrDecided] for one that did not fail.
+	// Retry opens a task again that failed for good, with the values that handlers saved
+	// and all its attempts. If the thread has gone on since, that is on a new branch. It
+	// returns the new task. It fails with [posthouse.ErrConflict] for a task that is open
+	// or was replaced, with [posthouse.ErrDecided] for one that did not fail.
 	Retry(ctx context.Context, gate posthouse.ID, by string) (*Info, error)
 
 	// Purge gives a task up that failed for good: it clears the slot, and cancels the branch
@@ -54,10 +54,10 @@ type Query struct {
 	Thread string
 	Task   string       // the handler's name
 	Newest bool         // newest first
-	After  posthouse.ID // go on behind this gate, which may be over or gone by now
+	After  posthouse.ID // go on after this gate, which may be over or gone by now
 
-	// AfterThread is the thread of After, in a list of tasks that failed. Without After, that
-	// goes on behind the thread: one that could not be read has no gate to name.
+	// AfterThread is the thread of After, in a list of tasks that failed. Without After, the
+	// list goes on after the thread: one that could not be read has no gate to name.
 	AfterThread string
 
 	// Failed selects tasks that failed for good instead of open ones, as long as the branch

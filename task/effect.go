@@ -13,15 +13,15 @@ type Use = handler.Use
 // that it begins. The same again is the same attempt.
 type Beginning struct {
 	Use   Use    `json:"use"`
-	Nonce string `json:"nonce"` // of the attempt: 16 to 200 bytes that nobody guesses
+	Nonce string `json:"nonce"` // of the attempt: 16 to 200 random bytes
 
 	// Look asks only: nothing begins. Passed is the gate that the handler's own check let pass;
 	// if another one licenses the effect by then, nothing begins either.
 	Look   bool         `json:"look,omitempty"`
 	Passed posthouse.ID `json:"passed,omitempty"`
 
-	// Reconciles says that the handler can find out what became of an attempt whose outcome is
-	// unknown, and Found is what it found.
+	// Reconciles says that the handler can find out what became of an attempt with an unknown
+	// outcome, and Found is what it found.
 	Reconciles bool   `json:"reconciles,omitempty"`
 	Found      *Found `json:"found,omitempty"`
 }
@@ -37,7 +37,7 @@ type Found struct {
 type Begun struct {
 	Result  *posthouse.Value `json:"result,omitempty"`  // on record: nothing runs
 	Waits   bool             `json:"waits,omitempty"`   // people are to be asked: the handler waits for the use
-	Unknown int              `json:"unknown,omitempty"` // the attempt under Gate whose outcome the handler is to find out
+	Unknown int              `json:"unknown,omitempty"` // the attempt under Gate that has an outcome for the handler to find out
 
 	// Begins says that the attempt is on record, and the effect is to run on what Gate's decision
 	// licenses: its payload, or the value of an edit. Without it, Gate is what would license it.
@@ -47,7 +47,7 @@ type Begun struct {
 }
 
 // An Ending says what became of an effect that a claim began: its result, or why it did not act.
-// Without one its outcome is unknown, once the claim is over.
+// Without an Ending the outcome is unknown once the claim is over.
 type Ending struct {
 	Name       string           `json:"name"`
 	Occurrence uint32           `json:"occurrence,omitempty"`

@@ -21,10 +21,10 @@ type Engine interface {
 	Connect(ctx context.Context, h Hello) (*Session, error)
 
 	// Claim waits for a task that the session's worker handles, at most as long as the
-	// session says, and claims it. It returns nil without one. [posthouse.ErrNotFound] if
-	// the session is over, or ends: connect again. Of the calls of a session that wait, the
-	// oldest ends with [posthouse.ErrUnavailable] if there are more than the worker handles
-	// tasks at once, or more than 100.
+	// session says, and claims it. It returns nil if there was no task. It fails with
+	// [posthouse.ErrNotFound] if the session is over, or ends: connect again. If more calls
+	// of a session wait than the worker handles tasks at once, or more than 100, the oldest
+	// ends with [posthouse.ErrUnavailable].
 	Claim(ctx context.Context, session string) (*Claim, error)
 
 	// Heartbeat keeps the session and the claims that the worker has, and says which of them
@@ -104,7 +104,7 @@ const Protocol = 2
 type Hello struct {
 	Protocol int      `json:"protocol"`        // [Protocol]
 	Worker   string   `json:"worker"`          // its name, 1 to 200 bytes; several processes may share it
-	Group    string   `json:"group,omitempty"` // tasks for a group go to its workers only; those for none go to all
+	Group    string   `json:"group,omitempty"` // tasks for a group go to its workers only; tasks without a group go to all
 	Tasks    []string `json:"tasks"`           // the names it handles, 1 to 1,000
 	AtOnce   int      `json:"atOnce"`          // how many it handles at once, 1 to 10,000
 }
@@ -132,7 +132,7 @@ type Claim struct {
 	Call   posthouse.ID `json:"call"`   // the same for all attempts: a key that keeps an effect from happening twice
 
 	// Key, if it is set, is the key of an effect under a grant, which keeps it from happening
-	// twice, in place of Call. Grant is the gate whose decision licenses it.
+	// twice, in place of Call. Grant is the gate that licenses it.
 	Key   string       `json:"key,omitempty"`
 	Grant posthouse.ID `json:"grant,omitempty"`
 
@@ -144,7 +144,7 @@ type Claim struct {
 	Continued json.RawMessage   `json:"continued,omitempty"` // what the last iteration went on with
 	Paused    string            `json:"paused,omitempty"`    // the pause it comes back from
 	Failure   string            `json:"failure,omitempty"`   // of the last attempt
-	Timeout   time.Duration     `json:"timeout,omitempty"`   // of this attempt; 0 is none
+	Timeout   time.Duration     `json:"timeout,omitempty"`   // of this attempt; 0: no timeout
 	NoSlot    bool              `json:"noSlot,omitempty"`
 	Metadata  map[string]string `json:"metadata,omitempty"`
 	Trace     map[string]string `json:"trace,omitempty"`
@@ -153,7 +153,7 @@ type Claim struct {
 // Records are a page of what handlers of a task have on record in this iteration. It has at
 // most half a MiB of JSON, or one step or gate that is larger.
 type Records struct {
-	Within string           `json:"within"` // begins all names, with ">" behind it
+	Within string           `json:"within"` // begins all names, followed by ">"
 	Steps  []StepResult     `json:"steps,omitempty"`
 	Gates  []posthouse.Gate `json:"gates,omitempty"` // questions and signals that were waited for
 

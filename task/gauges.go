@@ -26,9 +26,9 @@ type QueueGauge struct {
 	Group string `json:"group,omitempty"`
 
 	Ready   int           `json:"ready"`   // for a worker
-	Oldest  time.Duration `json:"oldest"`  // for how long the first of Ready has been; 0 without one
+	Oldest  time.Duration `json:"oldest"`  // for how long the first of Ready has been; 0 if Ready is empty
 	Delayed int           `json:"delayed"` // until their next attempt or iteration
 	Paused  int           `json:"paused"`
 	Claimed int           `json:"claimed"` // workers have them, here or at other processes
-	Workers int           `json:"workers"` // that take such tasks; tasks that nobody takes wait for one that does
+	Workers int           `json:"workers"` // that take such tasks; tasks without a worker wait for one
 }

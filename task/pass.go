@@ -10,11 +10,11 @@ import (
 // Any, among the groups or tasks of a [Pass], stands for all of them.
 const Any = "*"
 
-// A Pass says who a worker is and which tasks it may take, as the transport found out that
-// carries its calls. What a worker says of itself counts within its pass only.
+// A Pass says who a worker is and which tasks it may take. The transport that carries its
+// calls found that out. A worker's own claims count only within its pass.
 type Pass struct {
-	Name   string   // on record, behind "worker:"; 1 to 200 bytes
-	Groups []string // whose tasks it may take, beside those of no group
+	Name   string   // on record, after "worker:"; 1 to 200 bytes
+	Groups []string // it may take their tasks, beside those of no group
 	Tasks  []string // the names that it may take
 }
 

@@ -155,7 +155,7 @@ func waitsFor(w *Wait) (n int) {
 	return n
 }
 
-// checkProposal checks a question whose approval licenses effects.
+// checkProposal checks a question that licenses effects once it is approved.
 func checkProposal(g *posthouse.Gate) error {
 	switch {
 	case g.Uses < 0 || g.ValidFor < 0 || g.Uses == 0 && g.ValidFor != 0:
@@ -191,13 +191,13 @@ func checkWait(w *Wait) error {
 	return checkQuestion(w.Question)
 }
 
-// kindOutcome is the kind of the question that the runtime asks of an effect whose outcome is
-// unknown.
+// kindOutcome is the kind of the question that the runtime asks about an effect with an
+// unknown outcome.
 const kindOutcome = "outcome"
 
-// checkQuestion refuses a question that says more than what is asked of whom: whose request it
-// is, who changed it, why it is asked again, what it takes the place of and what became of it is
-// the engine's to say.
+// checkQuestion refuses a question that says more than what is asked of whom. Only the engine
+// says who requested it, who changed it, why it is asked again, what it replaces and what became
+// of it.
 func checkQuestion(g *posthouse.Gate) error {
 	for _, f := range []struct {
 		name string

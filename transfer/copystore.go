@@ -15,7 +15,7 @@ import (
 
 // CopyStoreOptions refine [CopyStore]. Nil is the zero value.
 type CopyStoreOptions struct {
-	Slots    []string           // steps whose slots to copy if the source is no [posthouse.SlotLister]
+	Slots    []string           // steps to copy the slots of if the source is no [posthouse.SlotLister]
 	Workers  int                // threads copied at once; default 8
 	Progress func(*StoreCopied) // called after each thread, one call at a time
 }
@@ -170,7 +170,7 @@ func (c *storeCopier) passes(err error) bool {
 }
 
 // whole copies a thread and reads it back. It tries once more if the copy differs, because
-// something may have been removed from the source meanwhile.
+// something may have been removed from the source during the copy.
 func (c *storeCopier) whole(ctx context.Context, name string) error {
 	for try := 1; ; try++ {
 		if err := c.thread(ctx, name); err != nil {
@@ -240,7 +240,8 @@ func (c *storeCopier) thread(ctx context.Context, name string) error {
 	return c.entries(ctx, name, first, have, bodies)
 }
 
-// differs is the error for a thread whose log in the target does not begin the source's log.
+// differs returns the error for a thread with a log in the target that does not begin the
+// source's log.
 func differs(thread string, have posthouse.Position, deleted bool) error {
 	message := "thread " + thread + " has another log in the target than in the source"
 	if deleted {

@@ -18,7 +18,7 @@ import (
 // CopyOptions refine [CopyThread]. Nil is the zero value.
 type CopyOptions struct {
 	Version uint32 // the released version to copy; 0: the current generation
-	Run     string // the run that holds the new thread meanwhile; default "copy"
+	Run     string // the run that holds the new thread during the copy; default "copy"
 }
 
 // CopyThread makes a new thread with the whole visible history of another. Each kept
@@ -290,9 +290,9 @@ func (c *threadCopier) decidedAtOnce(p *commit.Plan, e *posthouse.Entry, recs []
 	return nil
 }
 
-// leave notes decided gates whose checkpoint was removed, and which stayed because the execution
-// finds them when it runs again: answers, signals, timers and tasks that are over. They go to the
-// next checkpoint of their branch, or before its next steps.
+// leave notes decided gates of a removed checkpoint. They stayed because the execution finds them
+// when it runs again: answers, signals, timers and tasks that are over. They go to the next
+// checkpoint of their branch, or before its next steps.
 func (c *threadCopier) leave(e *posthouse.Entry, recs []posthouse.Record) error {
 	for i := range recs {
 		rec := &recs[i]
@@ -313,8 +313,8 @@ func (c *threadCopier) leave(e *posthouse.Entry, recs []posthouse.Record) error 
 	return nil
 }
 
-// leftBefore returns the plan for noted gates that come before the steps of an entry, nil for
-// none: a program that runs again makes its calls in this order.
+// leftBefore returns the plan for noted gates that come before the steps of an entry, nil if
+// there are no such gates: a program that runs again makes its calls in this order.
 func (c *threadCopier) leftBefore(e *posthouse.Entry, recs []posthouse.Record) *commit.Plan {
 	for i := range recs {
 		s := recs[i].Step
@@ -379,7 +379,7 @@ func (c *threadCopier) checkpoint(p *commit.Plan, seq uint64) error {
 	return nil
 }
 
-// parent returns the nearest kept ancestor's entry, 0 without one.
+// parent returns the nearest kept ancestor's entry, 0 if there is no such ancestor.
 func (c *threadCopier) parent(seq uint64) uint64 {
 	for n := c.tree.Nodes[seq]; n != nil; n = c.tree.Nodes[seq] {
 		if !n.Removed {

@@ -8,6 +8,6 @@
 //
 // Export, Import and CopyStore keep sequence numbers, hashes and signatures, byte for
 // byte. An import is checked before anything of it is visible, and resumes where it was
-// interrupted. CopyThread makes a new thread, whose entries have new hashes and name the
+// interrupted. CopyThread makes a new thread. Its entries have new hashes and name the
 // checkpoints that they were copied from.
 package transfer

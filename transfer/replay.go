@@ -18,7 +18,7 @@ type replay struct {
 	absent map[posthouse.BodyRef]bool
 	listed map[posthouse.BodyRef]bool // bodies that a removal says may be absent
 	spans  map[uint32]core.Span       // of the releases
-	holes  map[uint32]bool            // releases whose entries are missing, not yet attested by a removal
+	holes  map[uint32]bool            // releases without their entries, not yet attested by a removal
 	first  uint64                     // the entry that the log begins with
 
 	entries, checkpoints int

@@ -12,8 +12,8 @@ import (
 // storeSlot has the id of a store. No process has a name like it.
 var storeSlot = posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: "$store"}
 
-// StoreID returns the id of a store, "" if it has none yet. A backup and a copy by
-// [CopyStore] have the same id, since they can stand in for the store.
+// StoreID returns the id of a store, "" if it has no id yet. A backup and a copy
+// by [CopyStore] have the same id, since they can stand in for the store.
 func StoreID(ctx context.Context, s posthouse.Store) (string, error) {
 	slot, err := s.Slot(ctx, storeSlot, posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if errors.Is(err, posthouse.ErrNotFound) {
@@ -25,8 +25,8 @@ func StoreID(ctx context.Context, s posthouse.Store) (string, error) {
 	return string(slot.Value), err
 }
 
-// EnsureStoreID returns the id of a store, and gives it one if it has none. Of processes
-// that do so at once, all return the same.
+// EnsureStoreID returns the id of a store, and gives it one if it has no id. Processes
+// that do so at once all return the same id.
 func EnsureStoreID(ctx context.Context, s posthouse.Store) (string, error) {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // never fails, see crypto/rand

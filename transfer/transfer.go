@@ -18,14 +18,14 @@ const importSlot = "$import"
 
 // ExportOptions refine [Export]. Nil is the zero value.
 type ExportOptions struct {
-	Slots []string // steps whose slots to export if the store is no [posthouse.SlotLister], which exports all
+	Slots []string // steps to export the slots of if the store is no [posthouse.SlotLister], which exports all
 }
 
 // Export writes a thread to a file as it is: entries, hashes, signatures and slots.
 // [Import] puts the same thread into another store, where it verifies with the same keys.
-// Export checks all hashes. The thread may be in use meanwhile. The file is as secret as
-// the store; sealed bodies stay sealed by the same keys. docs/format.md has the format.
-// Export fails with [posthouse.ErrNotFound] for an unknown thread and with
+// Export checks all hashes. The thread may be in use during the export. The file is as
+// secret as the store; sealed bodies stay sealed by the same keys. docs/format.md has the
+// format. Export fails with [posthouse.ErrNotFound] for an unknown thread and with
 // [posthouse.ErrCorrupt] for a damaged one.
 func Export(ctx context.Context, led *ledger.Ledger, thread string, w io.Writer, o *ExportOptions) (*ThreadFile, error) {
 	l := led.Core()
@@ -73,7 +73,7 @@ func Export(ctx context.Context, led *ledger.Ledger, thread string, w io.Writer,
 			from, more = e.Seq+1, true
 		}
 		if p.checkComplete() == nil {
-			break // else something was removed meanwhile, and the record of that is still to be read
+			break // else something was removed since, and the record of that is still to be read
 		}
 	}
 	if err := p.reached(thread, info.Tail); err != nil {
@@ -338,7 +338,7 @@ func (in *importer) interrupt(t *core.Thread) error {
 			p.Checkpoint.Requesters = []posthouse.Requester{{Name: in.opt.By, How: posthouse.RequestedByImport}}
 		}
 		if asks {
-			p.Checkpoint.Kind, p.Checkpoint.SameStep = posthouse.KindUpdate, true // its questions are about what nobody vouches for
+			p.Checkpoint.Kind, p.Checkpoint.SameStep = posthouse.KindUpdate, true // its questions are about unsigned content
 			if posthouse.IsOver(h.Status) {
 				p.Checkpoint.Status, p.Checkpoint.Error = h.Status, h.Error // and so is what its next input begins with
 			}

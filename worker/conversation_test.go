@@ -36,7 +36,7 @@ func (m *model) call(ctx context.Context, history []message) (string, error) {
 }
 
 // converse is an agent's loop: one call of the model an iteration, and the whole
-// conversation kept behind each.
+// conversation kept after each.
 func converse(m *model) worker.Handler {
 	return func(t worker.Task) error {
 		history, ok, err := worker.Load[[]message](t)

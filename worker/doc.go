@@ -11,9 +11,9 @@
 // # What a handler may count on
 //
 // A task is given to one worker at a time. Once its output is on record it is never executed
-// again. Until then it may be: a worker may die behind the effect and before the record. So
-// give [Task.Key] to whatever the handler pays or sends to: it is the same in all attempts.
-// What [Task.Checkpoint] keeps, the next attempt loads.
+// again. Until then it may be: a worker may die after the effect and before it is recorded.
+// So give [Task.Key] to whatever the handler pays or sends to: it is the same in all
+// attempts. The next attempt loads the value that [Task.Checkpoint] kept.
 //
 // Each execution has exactly one verdict. The first one counts; a second is
 // [ErrSecondVerdict]. A handler that returns an error without a verdict has failed, one that
@@ -24,5 +24,5 @@
 // A worker that has had no answer to a heartbeat for two thirds of the lease stops its
 // handlers: it cancels their contexts, with [ErrCutOff] as the cause. The engine gives their
 // tasks to others when the whole lease is over, so two executions do not overlap as long as
-// handlers heed their context. What a late one still sends is refused.
+// handlers heed their context. Late calls of the old execution are refused.
 package worker

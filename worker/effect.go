@@ -85,8 +85,8 @@ func (r *records) begin(b task.Beginning) (begun *task.Begun, err error) {
 	return begun, err
 }
 
-// run runs an effect that is on record as begun, and ends it. What leaves open whether it
-// happened ends nothing.
+// run runs an effect that is on record as begun, and ends it. An error that leaves open
+// whether it happened does not end it.
 func (r *records) run(ctx context.Context, a *handler.Action, nonce string, begun *task.Begun) (v posthouse.Value, err error) {
 	end := task.Ending{Name: a.Name, Occurrence: a.Occurrence, Nonce: nonce, Result: &v}
 	began := false

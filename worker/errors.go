@@ -47,8 +47,8 @@ type retryError struct {
 
 func (e retryError) Unwrap() error { return e.error }
 
-// RetryAfter marks an error behind which the next attempt is to begin after d, clamped to
-// [task.MinRetry] and [task.MaxRetry]. Nil stays nil.
+// RetryAfter delays the next attempt after this error by d, clamped to [task.MinRetry]
+// and [task.MaxRetry]. Nil stays nil.
 func RetryAfter(err error, d time.Duration) error {
 	if err == nil {
 		return nil

@@ -167,8 +167,9 @@ func (e *execution) lost() error {
 	return nil
 }
 
-// repeat calls the engine until it has answered, as long as the worker has the task. What a
-// handler has done when it is asked to end goes on record: nobody need do it again.
+// repeat calls the engine until it has answered, as long as the worker has the task. Work
+// that a handler has done when it is asked to end goes on record, so that it is not
+// repeated.
 func (e *execution) repeat(call func(context.Context) error) error {
 	if err := e.lost(); err != nil {
 		return err

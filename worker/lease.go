@@ -47,8 +47,8 @@ func (l *lease) renew(asked *term) {
 	l.held = asked
 }
 
-// end returns a channel that gets something when the term is over. What counts then is
-// isOver.
+// end returns a channel that receives when the term may be over. The receiver then
+// asks isOver.
 func (l *lease) end() <-chan time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -50,7 +50,7 @@ func TestAThawedWorker(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c := newConnection(t.Context(), w, &task.Session{ID: "s", Lease: 3 * time.Second}) // nobody waits for its end
+				c := newConnection(t.Context(), w, &task.Session{ID: "s", Lease: 3 * time.Second}) // the test does not wait for its end
 				defer c.lease.stop()
 				e := c.begin(&task.Claim{ID: task.ClaimID{}, Thread: "t", Task: "x"})
 				defer c.finish(e)

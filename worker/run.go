@@ -175,9 +175,9 @@ func (c *connection) cancelAll(cause error) {
 	}
 }
 
-// keepAlive sends heartbeats until the session is over. Two thirds of the lease behind the
-// beginning of the newest heartbeat that was answered it ends the session: the engine may
-// give its tasks away soon.
+// keepAlive sends heartbeats until the session is over. It ends the session two thirds of
+// a lease after the newest answered heartbeat began: the engine may give its tasks away
+// soon.
 func (c *connection) keepAlive() {
 	every := max(c.session.Lease/6, time.Millisecond)
 	tick := time.NewTicker(every)

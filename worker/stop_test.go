@@ -16,8 +16,8 @@ import (
 	"github.com/posthouse/posthouse/worker"
 )
 
-// TestAStepThatEndsWhileTheWorkerStops is on record, and so is what the handler saves then:
-// the next worker neither pays again nor begins anew.
+// TestAStepThatEndsWhileTheWorkerStops: the step is on record, and so is the value that the
+// handler saves then. The next worker neither pays again nor starts from the beginning.
 func TestAStepThatEndsWhileTheWorkerStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, runs.RemoteOptions{})
@@ -100,7 +100,7 @@ func (e *forgetful) Claim(ctx context.Context, id string) (*task.Claim, error) {
 }
 
 // TestASessionThatIsGone ends executions with a documented cause, whatever call hears of it
-// first. What they still do is refused.
+// first. Their later calls are refused.
 func TestASessionThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, runs.RemoteOptions{})

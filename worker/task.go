@@ -57,7 +57,8 @@ type (
 		CheckpointTask
 
 		// Pause ends the execution. The task goes on after d, with the same attempt and what
-		// was kept. Nothing is held meanwhile; it survives restarts of workers and engines.
+		// was kept. Nothing is held while it waits, and the pause survives restarts of
+		// workers and engines.
 		Pause(name string, d time.Duration) error
 
 		// Resumed returns the name of the pause that the execution comes back from, or "".
@@ -90,10 +91,10 @@ type (
 		SendSignal(thread, name string, value any) error
 
 		// WaitSignal takes the next signal of a name that the task's own thread gets, and
-		// returns its value. While there is none it returns [posthouse.ErrWaiting]: return
-		// that. The task is parked without holding anything, and the handler runs again from
-		// its top once the signal is there. A timeout of 0 is none; behind it the error is
-		// [posthouse.ErrExpired], also when the handler runs again.
+		// returns its value. Until there is a signal it returns [posthouse.ErrWaiting]:
+		// return that. The task is parked without holding anything, and the handler runs
+		// again from its top once the signal is there. After the timeout, unless it is 0,
+		// the error is [posthouse.ErrExpired], also when the handler runs again.
 		WaitSignal(name string, timeout time.Duration) (json.RawMessage, error)
 	}
 )

@@ -196,7 +196,7 @@ func TestVerbsThatAreRefused(t *testing.T) {
 	})
 }
 
-// TestSlotsThatAreEmpty: an empty state is one, nothing is none.
+// TestSlotsThatAreEmpty: an empty state is a state, a missing one is not.
 func TestSlotsThatAreEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, runs.RemoteOptions{})
@@ -228,7 +228,7 @@ func TestSlotsThatAreEmpty(t *testing.T) {
 	})
 }
 
-// TestPauseWithoutASlot needs none.
+// TestPauseWithoutASlot: a pause needs no slot.
 func TestPauseWithoutASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, runs.RemoteOptions{Limits: posthouse.TaskLimits{NoSlot: true}})
@@ -245,7 +245,8 @@ func TestPauseWithoutASlot(t *testing.T) {
 	})
 }
 
-// TestChunks come in their order, with thread and step, and none behind the end.
+// TestChunks: chunks come in their order, with thread and step, and end with the
+// execution.
 func TestChunks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, runs.RemoteOptions{})
@@ -271,7 +272,7 @@ func TestChunks(t *testing.T) {
 		if out, err := s.outcome("t"); err != nil || out != "done" {
 			t.Errorf("%v, %v", out, err)
 		}
-		synctest.Wait() // for the handler, which goes on behind its verdict
+		synctest.Wait() // for the handler, which goes on after its verdict
 		if want := []string{`t 1/f/do {"row":0}`, `t 1/f/do {"row":1}`, `t 1/f/do {"row":2}`}; !slices.Equal(got, want) || !errors.Is(late, posthouse.ErrConflict) {
 			t.Errorf("%q and %v, want %q", got, late, want)
 		}

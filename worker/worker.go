@@ -16,10 +16,10 @@ import (
 // Options configure a [Worker]. Nil is the zero value.
 type Options struct {
 	Name   string        // in logs and records, 1 to 200 bytes; default: the host's name
-	Group  string        // it takes tasks of this group, and those of none
+	Group  string        // it takes tasks of this group, and those without a group
 	AtOnce int           // how many tasks it handles at once, at most 10,000; 0 is 1
 	Grace  time.Duration // how long handlers may go on when Run is to end, and again once they are cancelled; 0 is 10 seconds
-	Logger *slog.Logger  // default: none
+	Logger *slog.Logger  // default: no log
 }
 
 const defaultGrace = 10 * time.Second

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A site is an engine with a program whose one step is a task.
+// A site is an engine with a program that has a task as its one step.
 type site struct {
 	*testing.T
 	l   *ledger.Ledger

@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/task/natslink"
 )
 
-// programs are those of this binary: serve has none, dev has the sample.
+// programs returns the programs of this binary: serve has no program, dev has the sample.
 func programs() app.Programs {
 	return app.Programs{
 		Name: "posthouse", Version: version, OpenStore: all.Open, OpenLink: natslink.Open,
@@ -40,7 +40,7 @@ func openSample(_ context.Context, env *app.Env) (*app.Set, error) {
 		return nil, err
 	}
 	set.Programs = []posthouse.Program{c}
-	// An approval is about the request in the state; programs of others need none.
+	// An approval is about the request in the state. Other programs need no Recover.
 	set.Recover = func(cp *posthouse.Checkpoint) (string, bool) {
 		if cp.Graph != c.Name() {
 			return "", true

@@ -22,7 +22,7 @@ type Input struct {
 }
 
 type Research struct {
-	Input       Input             // as it was asked; nobody writes it
+	Input       Input             // as it was asked; never written
 	Scratch     []string          `posthouse:"append"` // concat
 	Artifacts   map[string]string `posthouse:"merge"`  // of parallel branches, too
 	Tokens      int               `posthouse:"sum"`    // diagnostics

@@ -1,7 +1,7 @@
 // Package snippets holds the Go code of the documentation, so that it is
 // compiled, and most of it run, like any other code.
 //
-// A block of Go in a page names where it comes from, behind the language:
+// A block of Go in a page names its source after the language:
 //
 //	```go temporal_test.go#activity
 //

@@ -89,7 +89,7 @@ func Example_flowRun() {
 		fmt.Println(s.Kind, s.Node, s.Status)
 	}
 	charged := must(app.State(ctx, "order-1234", flow.StateOptions{Node: "charge"}))
-	again := must(app.Replay(ctx, charged.ID)) // charged once; asked anew, on a branch of its own
+	again := must(app.Replay(ctx, charged.ID)) // charged once; asked again, on a branch of its own
 	//doc:end
 	fmt.Println(again.Branch, again.Status)
 	// Output:
@@ -111,7 +111,7 @@ func Example_flowVersions() {
 	//doc:versions
 	may := must(app.Run(ctx, "report", "May", flow.RunOptions{Labels: map[string]string{"for": "board"}}))
 	version := must(app.Release(ctx, "report", &ledger.ReleaseOptions{Tags: []string{"may"}}))
-	june := must(app.Run(ctx, "report", "June")) // the name is free: it begins anew
+	june := must(app.Run(ctx, "report", "June")) // the name is free: it starts over
 	old := must(app.Version(ctx, "report", "may"))
 
 	copied := must(app.Copy(ctx, "report", "report-draft", nil)) // the whole history, to try something in

@@ -272,7 +272,7 @@ func Example_graphVersions() {
 	a := must(app.Run(ctx, "report", Paper{Topic: "May"}))
 	//doc:versions
 	version := must(app.Release(ctx, "report", &ledger.ReleaseOptions{Tags: []string{"may"}}))
-	b := must(app.Run(ctx, "report", Paper{Topic: "June"})) // the name is free: it begins anew
+	b := must(app.Run(ctx, "report", Paper{Topic: "June"})) // the name is free: it starts over
 	old := must(app.Version(ctx, "report", "may"))
 
 	diff := must(app.Compare(ctx, a.Checkpoint, b.Checkpoint))

@@ -132,7 +132,7 @@ func Example_langgraph4jUpdate() {
 	//doc:end
 	fmt.Println(again.State.Messages)
 	//doc:as-node
-	// as if "agent" had made the update: what comes behind it is next
+	// as if "agent" had made the update: what comes after it is next
 	asNode := must(app.Update(ctx, "debug-session", nil, graph.UpdateOptions{AsNode: "agent"}))
 	// go on at "agent"
 	goTo := must(app.Update(ctx, "debug-session", nil, graph.UpdateOptions{Goto: "agent"}))

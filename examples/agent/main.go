@@ -12,8 +12,8 @@
 //	go run ./examples/agent engine DIR
 //	go run ./examples/agent worker NAME ADDRESS DIR
 //
-// Read agent.go first: the handler, which is all that you write for a worker. What it keeps
-// with Checkpoint is in the engine's store before Checkpoint returns; Continue ends a turn and
+// Read agent.go first: the handler, which is all that you write for a worker. A value passed
+// to Checkpoint is in the engine's store before Checkpoint returns; Continue ends a turn and
 // Complete the task. engine.go has the two processes, model.go a model that needs no network
 // and writes each call into the file DIR/calls.
 package main

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 func TestAKilledWorkerRepeatsOnlyTheCurrentCall(t *testing.T) {
 	const answer = "How do I get to the sea? The train at 7:04 takes four hours. A room by the river is free. " +
 		"The museum is closed on Monday. So leave on Saturday."
-	kills := []int{0, 1, 2, 3, 4} // 0: nobody is killed
+	kills := []int{0, 1, 2, 3, 4} // 0: no process is killed
 	if testing.Short() {
 		kills = []int{0, 2}
 	}

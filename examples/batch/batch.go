@@ -9,7 +9,7 @@ type (
 )
 
 // resize returns the handler. Each item that is done is kept before the next one begins, so
-// the attempt behind a crash begins with the item that the crash interrupted.
+// the attempt after a crash begins with the item that the crash interrupted.
 //
 // One number is enough here, because items are done in order. Where they are not, keep the
 // list of those that are done: what Save is given is up to you, up to 1 MiB.

@@ -45,7 +45,7 @@ const items = 100
 func handled(dir string) process.Witness { return process.Witness(filepath.Join(dir, "items")) }
 
 // work runs a store, an engine and a worker in this process, until the batch is done. It kills
-// the process in the middle of an item; none if that is negative.
+// the process in the middle of the item killAt, unless that is negative.
 func work(ctx context.Context, dir string, killAt int) (report Report, err error) {
 	store, err := sqlitestore.Open(ctx, filepath.Join(dir, "batch.db"), nil)
 	if err != nil {

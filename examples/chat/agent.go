@@ -69,8 +69,8 @@ func agent(model llm.Model, tools []tool) *graph.Graph[Chat] {
 	return g
 }
 
-// carryOut runs one call. What the tool says is for the model, also where it
-// failed or somebody said no; an error stops the run, which can be resumed.
+// carryOut runs one call. The returned message is for the model, also if the tool
+// failed or a person said no. An error stops the run, which can be resumed.
 func carryOut(ctx context.Context, tools []tool, call llm.Call) (llm.Message, error) {
 	result := llm.Message{Role: llm.ToolRole, CallID: call.ID, Failed: true}
 	for _, t := range tools {
@@ -78,7 +78,7 @@ func carryOut(ctx context.Context, tools []tool, call llm.Call) (llm.Message, er
 			continue
 		}
 		text, err := t.carryOut(ctx, call.Arguments)
-		if e, ok := errors.AsType[*posthouse.Error](err); ok && e.Decision != nil { // somebody said no, or nobody anything
+		if e, ok := errors.AsType[*posthouse.Error](err); ok && e.Decision != nil { // a person said no, or did not answer
 			result.Text = fmt.Sprintf("not done: %s by %s: %s", e.Decision.Verdict, e.Decision.By, e.Decision.Reason)
 			return result, nil
 		}
@@ -111,8 +111,8 @@ func (t *tool) carryOut(ctx context.Context, arguments json.RawMessage) (string,
 }
 
 // transcript is the conversation as a model takes it: each call has a result.
-// Somebody who writes while a tool waits for its approval withdraws the
-// question, and the call has none.
+// A message that arrives while a tool waits for its approval withdraws the
+// question, and the call has no result.
 func transcript(messages []llm.Message) []llm.Message {
 	done := map[string]bool{}
 	for _, m := range messages {

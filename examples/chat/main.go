@@ -1,7 +1,7 @@
 // Command chat is an agent with tools. Your problem: it calls a model, which
-// costs money and minutes, and it can do things that somebody must allow
-// first, who is not there at the moment. Meanwhile the process that asked is
-// deployed anew, and nobody wants to pay for the same answers again.
+// costs money and minutes, and it can do things that a person must allow first,
+// who is not there at the moment. Before they answer, the process that asked is
+// deployed again, and the same answers must not be paid for twice.
 //
 //	go run ./examples/chat say "my lamp came broken, please refund order 1234"
 //	go run ./examples/chat approve       # or: reject "too much", edit '{"order":"1235"}'
@@ -14,9 +14,9 @@
 //	go run ./examples/chat talk
 //
 // The model is a fake one, in this process, unless POSTHOUSE_MODEL names a
-// real one, such as openai:gpt-4.1-mini or anthropic:claude-sonnet-4-5, whose
-// key is in OPENAI_API_KEY or ANTHROPIC_API_KEY. OPENAI_BASE_URL leads to any
-// server that speaks like OpenAI's.
+// real one, such as openai:gpt-4.1-mini or anthropic:claude-sonnet-4-5, with its
+// key in OPENAI_API_KEY or ANTHROPIC_API_KEY. OPENAI_BASE_URL leads to any server
+// that speaks like OpenAI's.
 //
 // agent.go is the agent, tools.go what it can do, talk.go the session.
 package main

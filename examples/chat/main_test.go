@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestNothingIsPaidTwice kills the process behind each commit there is, before
-// the question and behind its answer.
+// TestNothingIsPaidTwice kills the process after each commit there is, before the
+// question and after its answer.
 func TestNothingIsPaidTwice(t *testing.T) {
 	want := []string{"model", "lookup 1234", "model", "refund 1234 with key chat/4/tools/refund/0", "model"}
 	for _, at := range []string{"say", "approve"} {

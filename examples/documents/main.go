@@ -1,8 +1,8 @@
 // Command documents publishes contracts. Your problem: a document goes through
 // many hands. A scanner fails at times, and for some files always. Two of three
-// reviewers must agree within two days, and one who is away delegates. What costs
-// much needs four eyes, and nobody signs what they asked for themselves. Who decided
-// what must be known years later.
+// reviewers must agree within two days, and one who is away delegates. Expensive
+// contracts need four eyes, and a requester must not sign their own. Each decision
+// and its author must be known years later.
 //
 //	go run ./examples/documents submit 5000
 //	go run ./examples/documents type zoe "we rent you a lamp"   # the scanner is broken
@@ -107,7 +107,7 @@ func review(ctx context.Context, d *Document) (graph.Command, error) {
 	d.Trail = append(d.Trail, minute("review", a))
 	switch {
 	case !a.Approved():
-		return graph.Goto(graph.End), nil // rejected, or nobody cared for two days
+		return graph.Goto(graph.End), nil // rejected, or without an answer for two days
 	case d.Amount >= 1000:
 		return graph.Goto("sign"), nil
 	}

@@ -1,8 +1,8 @@
 // Command flow is an order, as a plain Go function. Your problem: the function
 // takes days. It charges a card, waits for a payment to arrive, lets a
-// customer change their mind for a day, books three things at once; and the
-// process that runs it will be restarted a few times meanwhile, and the
-// request that began it may come twice.
+// customer change their mind for a day, books three things at once; the process
+// that runs it will be restarted a few times in those days, and the request that
+// began it may come twice.
 //
 //	go run ./examples/flow order lamp      # twice: it is begun once
 //	go run ./examples/flow paid            # the bank says so

@@ -57,8 +57,8 @@ func child(store *crash.Store, verb, after string) error {
 	return err
 }
 
-// TestAnOrderSurvivesItsProcesses sends each request twice, and kills a
-// process behind each commit that the requests make.
+// TestAnOrderSurvivesItsProcesses sends each request twice, and kills a process
+// after each commit that the requests make.
 func TestAnOrderSurvivesItsProcesses(t *testing.T) {
 	requests := []struct{ verb, after, want string }{
 		{"order", "0s", "waiting signal signal:paid 0 0 0001-01-01\n"},

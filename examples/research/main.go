@@ -1,6 +1,6 @@
 // Command research reads many sources at once and makes one report of them.
 // Your problem: a hundred calls to slow services that fail for a while, in a process
-// that may die in the middle. What has been read must not be read again, and not all
+// that may die in the middle. A source must not be read twice, and not all of them
 // at once.
 //
 //	go run ./examples/research tea coffee cocoa
@@ -119,7 +119,7 @@ func writing() *graph.Graph[Writing] {
 	g.Edge(graph.Start, "write")
 	g.Route("write", func(w *Writing) string {
 		if w.Rounds < 2 {
-			return "write" // nobody's first version is good enough
+			return "write" // no first version is good enough
 		}
 		return graph.End
 	}, "write", graph.End)

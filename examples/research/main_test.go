@@ -55,9 +55,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestWhatWasReadIsNotReadAgain kills the process behind each of its commits:
-// the four tasks that run at that moment may be read again, those whose result
-// is on record may not.
+// TestWhatWasReadIsNotReadAgain kills the process after each of its commits: the
+// four tasks that run at that moment may be read again, those with a recorded
+// result may not.
 func TestWhatWasReadIsNotReadAgain(t *testing.T) {
 	const want = "done 27 [shelf B shelf A] all about ibis 9 9 ant Report, version 2\n"
 	for n := 1; ; n++ {
@@ -136,8 +136,8 @@ func TestAnErrorThatStaysEndsTheRunAndKeepsTheRest(t *testing.T) {
 	}
 }
 
-// recordedTasks counts the topics whose results are on record: each by itself
-// until the step is complete, then all in its checkpoint.
+// recordedTasks counts the topics with results on record: each by itself until
+// the step is complete, then all in its checkpoint.
 func recordedTasks(t *testing.T, path string) (n int) {
 	t.Helper()
 	store, err := sqlitestore.Open(t.Context(), path, nil)

@@ -6,7 +6,7 @@
 //	go run ./examples/shop send refund '{"Order":"1234","Amount":40}'   # in another terminal
 //	go run ./examples/shop inbox
 //
-// What is in programs.go is the shop's; the rest is package app.
+// The shop's code is in programs.go; the rest is package app.
 package main
 
 import (

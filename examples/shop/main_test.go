@@ -116,11 +116,11 @@ func TestShop(t *testing.T) {
 	if reply.Status != "waiting" || reply.Gate == "" || reply.Text != "asking for 1234" {
 		t.Fatalf("the request comes to %+v", reply)
 	}
-	stop() // nobody waits in memory
+	stop() // nothing waits in memory
 
 	stop = s.serve()
 	defer stop()
-	var decided struct { // the next checkpoint, and where the branch stands behind it
+	var decided struct { // the next checkpoint, and where the branch stands after it
 		Head struct{ Head, Status string }
 	}
 	s.ask("POST", "/gates/"+reply.Gate+"/approve?by=alice", `{}`, &decided)

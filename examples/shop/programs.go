@@ -63,7 +63,7 @@ func transfer(ctx context.Context, p Payment) (string, error) {
 	return fmt.Sprintf("%d for order %s, approved by %s", p.Amount, p.Order, gate.Granted(ctx).Decision.By), nil
 }
 
-// restock is a flow: a plain function, whose steps are on record.
+// restock is a flow: a plain function with steps on record.
 func restock() *flow.Flow[string, string] {
 	return flow.New("restock", func(ctx context.Context, item string) (string, error) {
 		number, err := step.Do(ctx, "order", func(ctx context.Context) (string, error) { return "no. 1", nil })

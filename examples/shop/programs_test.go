@@ -13,8 +13,8 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
-// TestASecondRequestHasNoGrantOfTheFirst: a thread whose first request was paid gets another,
-// which is rejected. Nothing is paid, and the thread is done.
+// TestASecondRequestHasNoGrantOfTheFirst: a thread gets a second request after a paid one,
+// and it is rejected. Nothing is paid, and the thread is done.
 func TestASecondRequestHasNoGrantOfTheFirst(t *testing.T) {
 	for name, open := range map[string]func() (posthouse.Store, error){
 		"memory": func() (posthouse.Store, error) { return memstore.New(), nil },

@@ -11,7 +11,7 @@ import (
 // A Rebuilt is a checkpoint read back from the log.
 type Rebuilt struct {
 	Header   posthouse.Header
-	State    posthouse.State // metaPart included
+	State    posthouse.State // with [posthouse.MetaPart]
 	parts    []partState
 	manifest uint64
 	age      int

@@ -70,7 +70,7 @@ func (e *recorded) Is(target error) bool {
 	return false
 }
 
-// As sets target to the first wrapped error of its type whose JSON says all of it.
+// As sets target to the first wrapped error of its type that has all of it in its JSON.
 func (e *recorded) As(target any) bool {
 	t := reflect.TypeOf(target).Elem()
 	if t.Kind() == reflect.Interface {

@@ -13,7 +13,7 @@ type Entry struct {
 	Commit  uint64 // its number in the order of commits
 	Entry   posthouse.Entry
 	After   uint64         // the entry that it follows
-	Sizes   []int          // of the bodies; 0: none
+	Sizes   []int          // of the bodies; 0: no body
 	IDs     []posthouse.ID // that lead to it
 	Headers []bool         // for each id: the entry has a checkpoint of that id
 	Drop    []posthouse.ID // that leave the index

@@ -38,8 +38,8 @@ type Frame struct {
 // Size returns the frame's length in the file, in bytes.
 func (f *Frame) Size() int64 { return HeaderSize + int64(len(f.Head)) + int64(f.BodySize) }
 
-// Seal fills in the lengths and checksums of a frame in b, whose head ends at byte
-// HeaderSize+head.
+// Seal fills in the lengths and checksums of a frame in b. The frame's head ends
+// at byte HeaderSize+head.
 func Seal(b []byte, head int) {
 	SealBody(b, head)
 	SealHead(b, head)
@@ -63,7 +63,7 @@ func headSum(b []byte, head int) uint32 {
 }
 
 // Parse reads the frame at the beginning of b, which may have more or, without bodies,
-// less behind its head. The frame shares b. [Damage].
+// less after its head. The frame shares b. Errors are of type [Damage].
 func Parse(b []byte, bodies bool) (Frame, error) {
 	var f Frame
 	if len(b) < HeaderSize {

@@ -60,7 +60,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // TestEveryByteCounts flips each byte of each frame, and cuts it everywhere: it is damage,
-// and a group behind the damage is found.
+// and a group after the damage is found.
 func TestEveryByteCounts(t *testing.T) {
 	_, all := frames(t)
 	group := all[len(all)-1]

@@ -33,7 +33,7 @@ func (f *Frame) KindOf() Kind {
 // A Thread begins a thread's log.
 type Thread struct {
 	Name    string
-	Summary []byte // [posthouse.ThreadInfo.MarshalBinary] once the entries up to its tail are applied; empty if there is none
+	Summary []byte // [posthouse.ThreadInfo.MarshalBinary] once the entries up to its tail are applied; may be empty
 }
 
 // Append appends the frame to b.
@@ -92,11 +92,11 @@ func (s *Segment) Read(head []byte) error {
 	return done(r)
 }
 
-// groupMark is in the head of each group, so that one can be found behind damage.
+// groupMark is in the head of each group, so that one can be found after damage.
 const groupMark = "\x05posthouse"
 
-// AppendGroup appends a frame with the frames of one commit, of which the first has the
-// number first.
+// AppendGroup appends a frame with the frames of one commit. They are numbered from
+// first.
 func AppendGroup(b []byte, first uint64, frames ...[]byte) []byte {
 	at := len(b)
 	b = append(b, make([]byte, HeaderSize)...)
@@ -116,8 +116,8 @@ func ReadGroup(head []byte) (first uint64, err error) {
 	return binary.LittleEndian.Uint64(head[len(groupMark):]), nil
 }
 
-// FindGroup reports whether a whole group begins somewhere in b whose first commit comes
-// after a number.
+// FindGroup reports whether a whole group with a first commit after a number begins
+// somewhere in b.
 func FindGroup(b []byte, after uint64) bool {
 	for at := 0; ; at++ {
 		i := bytes.Index(b[at:], []byte(groupMark))

@@ -20,28 +20,28 @@ import (
 // [posthouse.ErrWaiting], which the handler returns: the task is parked, and the handler runs
 // again from its top when the wait is over.
 type Scope interface {
-	// Do returns the recorded result of the next call of this name. Without one it runs fn and
-	// records its result before it returns.
+	// Do returns the recorded result of the next call of this name. If there is no recorded
+	// result it runs fn, and records its result before it returns.
 	Do(ctx context.Context, name string, effect posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error)
 
 	// Ask returns the gate of a question with its decision. Times in g count from [Epoch].
 	Ask(g posthouse.Gate) (*posthouse.Gate, error)
 
-	// Propose is Ask for a question whose approval licenses effects. Only a decision that was
-	// given on the task's own branch answers. Edited names the gate whose edit is proposed with g,
-	// "" for a content that is proposed first.
+	// Propose is Ask for a question that licenses effects once it is approved. Only a decision
+	// that was given on the task's own branch answers. Edited names the gate with the edit that is
+	// proposed with g, "" for a content that is proposed first.
 	Propose(g posthouse.Gate, edited posthouse.ID) (*posthouse.Gate, error)
 
 	// Replaced reports whether another gate was opened in the place of one that was edited: it
 	// licenses the edit, if anything does.
 	Replaced(edited posthouse.ID) bool
 
-	// Act runs an effect under a grant, once, or returns its recorded result. What is on record
-	// before it runs says that it may have happened, until its result is.
+	// Act runs an effect under a grant, once, or returns its recorded result. A record before
+	// it runs says that it may have happened, until its result is on record.
 	Act(ctx context.Context, a Action) (posthouse.Value, error)
 
 	// Signal returns the value of the next signal of a name, or with latch of the newest.
-	// [posthouse.ErrExpired] after the timeout; 0 is none.
+	// It fails with [posthouse.ErrExpired] after the timeout; 0: no timeout.
 	Signal(name string, latch bool, timeout time.Duration) (json.RawMessage, error)
 }
 
@@ -60,7 +60,7 @@ func From(ctx context.Context) (Scope, bool) {
 // an effect before it may run.
 type Wait struct {
 	Question *posthouse.Gate `json:"question,omitempty"` // its times count from [Epoch]; one with uses proposes an effect
-	Edited   posthouse.ID    `json:"edited,omitempty"`   // the gate whose edit the question proposes: whoever edited it may have decided that, too
+	Edited   posthouse.ID    `json:"edited,omitempty"`   // the gate with the edit that the question proposes: the editor may have decided that, too
 	Act      *Use            `json:"act,omitempty"`      // the engine asks whatever there is to ask about it
 
 	Signal  string        `json:"signal,omitempty"`
@@ -98,8 +98,8 @@ func Call(name string, n uint32) string {
 	return name + "[" + strconv.FormatUint(uint64(n), 10) + "]"
 }
 
-// Within returns the call under whose name an iteration of a task keeps its records: that of
-// its gate, and the iteration behind the first.
+// Within returns the name of the call under which an iteration of a task keeps its records:
+// the gate's, with the iteration's number after the first.
 func Within(gate string, occurrence uint32, iteration int) string {
 	name := Call(gate, occurrence)
 	if iteration > 0 {

@@ -17,7 +17,7 @@ type Use struct {
 	Idempotent bool            `json:"idempotent,omitempty"` // doing it again with the same key is safe
 	Schema     json.RawMessage `json:"schema,omitempty"`     // JSON Schema of its result, for people who say what came of it
 
-	// Refused is a gate whose approval the handler's own check refused, and Why says why.
+	// Refused is an approved gate that the handler's own check refused, and Why says why.
 	Refused posthouse.ID `json:"refused,omitempty"`
 	Why     string       `json:"why,omitempty"`
 }
@@ -32,7 +32,8 @@ type Action struct {
 	// Check, if set, says why the approval no longer holds. People are then asked again.
 	Check func(ctx context.Context, g *posthouse.Gate) error
 
-	// Reconcile, if set, says what became of an attempt under a gate whose outcome is unknown.
+	// Reconcile, if set, says what became of an attempt under a gate if its outcome is
+	// unknown.
 	Reconcile func(ctx context.Context, under *posthouse.Gate) (v posthouse.Value, done bool, err error)
 
 	// Run does it, on what the gate's decision licenses.

@@ -67,7 +67,7 @@ func Exact(field string, t reflect.Type, data []byte) error {
 const exactDigits = 15
 
 // hasLongNumber reports whether JSON may have a number of more digits than that. Text in a
-// string may look like one. Most values have none and need no second look.
+// string may look like one. Most values have no long number and need no second look.
 func hasLongNumber(data []byte) bool {
 	digits := 0
 	for _, c := range data {

@@ -56,7 +56,7 @@ func Carries(g, edited *posthouse.Gate) bool {
 	return g.Supersedes == edited.ID && d != nil && d.Verdict == posthouse.Approve && d.By == was.By && d.At.Equal(was.At) && SameContent(g, edited)
 }
 
-// Replaced is the error of a gate whose edit is judged by another one.
+// Replaced returns the error of a gate with an edit that another gate judges.
 func Replaced(g *posthouse.Gate, by posthouse.ID) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeForbidden, Field: "grant", Gate: by, Decision: g.Decision,

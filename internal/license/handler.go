@@ -31,12 +31,12 @@ func (t *Task) Finds(g *posthouse.Gate) bool {
 // A State is how far an effect of a handler has come, on record.
 type State struct {
 	Effect string                // the call in full, as in "task:pay>pay[1]"
-	Result *posthouse.StepRecord // nil without one
+	Result *posthouse.StepRecord // nil without a value
 	Begun  []posthouse.StepRecord
 	Undone []posthouse.StepRecord // attempts that are known not to have acted
 }
 
-// Newest returns the last attempt that began, nil if none did.
+// Newest returns the last attempt that began, nil if no attempt did.
 func (s *State) Newest() *posthouse.StepRecord {
 	if len(s.Begun) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (s *State) Newest() *posthouse.StepRecord {
 	return &s.Begun[len(s.Begun)-1]
 }
 
-// IsOpen reports whether an attempt began of which nothing else is known.
+// IsOpen reports whether an attempt began and nothing else is known of it.
 func (s *State) IsOpen() bool { return len(s.Begun) > len(s.Undone) }
 
 // State returns how far an effect has come.
@@ -166,7 +166,8 @@ type recorded struct {
 	count  map[string]uint32
 }
 
-// find returns the gate of the next question of a content, nil if there is none.
+// find returns the gate of the next question of a content, nil if there is no such
+// question.
 func (r *recorded) find(q *posthouse.Gate) (last *posthouse.Gate, n uint32, key string) {
 	q.Name = r.effect + handler.Nested + q.Name
 	content := q.Content()

@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// KindOutcome is the kind of the question about an effect whose outcome is not known.
+// KindOutcome is the kind of the question about an effect with an unknown outcome.
 const KindOutcome = "outcome"
 
 // Outcome is the question about an attempt that a gate licensed. The payload is its content, the

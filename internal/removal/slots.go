@@ -17,8 +17,9 @@ type slots struct {
 	unread    error // damage hides the others
 }
 
-// list lists a thread's slots without those of the Ledger, whose steps begin with
-// "$". It lists none in a store that cannot list slots. Damage is no error.
+// list lists a thread's slots without those of the Ledger, which have steps that
+// begin with "$". It lists nothing in a store that cannot list slots. Damage is
+// no error.
 func list(ctx context.Context, c *core.Core, thread string) (all slots, err error) {
 	l, ok := c.Store.(posthouse.SlotLister)
 	if !ok {
@@ -38,7 +39,7 @@ func list(ctx context.Context, c *core.Core, thread string) (all slots, err erro
 	return all, nil
 }
 
-// drop deletes slots that nobody wrote since they were listed.
+// drop deletes the slots that were not written since they were listed.
 func (l *slots) drop(ctx context.Context, c *core.Core, thread string) error {
 	for i, step := range l.steps {
 		key := posthouse.SlotKey{Thread: thread, Step: step}
@@ -50,7 +51,7 @@ func (l *slots) drop(ctx context.Context, c *core.Core, thread string) error {
 	return l.unread
 }
 
-// SweepSlots deletes the slots of a thread that is gone, which a deletion left behind.
+// SweepSlots deletes the slots that the deletion of a thread left.
 func SweepSlots(ctx context.Context, c *core.Core, thread string) error {
 	left, err := list(ctx, c, thread)
 	if err != nil || len(left.steps) == 0 {

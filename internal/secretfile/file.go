@@ -42,7 +42,7 @@ func read(path string, limit int64, secret bool) ([]byte, error) {
 		return nil, Failed("cannot be opened", path, err)
 	}
 	defer f.Close()
-	st, err := f.Stat() // of the open file, so that nobody can swap it after the check
+	st, err := f.Stat() // of the open file, so that it cannot be swapped after the check
 	switch {
 	case err != nil:
 		return nil, Failed("cannot be examined", path, err)

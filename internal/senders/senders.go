@@ -16,8 +16,8 @@ import (
 // Signal is what the name of a wait for a signal begins with, on record.
 const Signal = "signal:"
 
-// Records, within a signal that was taken at once, of who sent it, and on whose behalf. A signal
-// that answered a wait has them in the decision.
+// Records, within a signal that was taken at once, of its sender and of those it was sent for. A
+// signal that answered a wait has them in the decision.
 const (
 	sender = handler.Nested + "$by"
 	behalf = handler.Nested + "$behalf"
@@ -32,11 +32,12 @@ func Others(call string, list []posthouse.Requester) (posthouse.Step, error) {
 	return posthouse.Step{Name: call + others, Effect: posthouse.EffectRead, Value: posthouse.Value{Codec: "json", Data: data}}, err
 }
 
-// anonymous is who decided a wait whose signal names no sender, see [posthouse.Signal.Decision].
+// anonymous stands for who decided a wait if its signal names no sender, see
+// [posthouse.Signal.Decision].
 const anonymous = "signal"
 
-// Steps returns the records of who sent a signal that a call takes, none if nobody said. call is
-// the call's name in full.
+// Steps returns the records of who sent a signal that a call takes, nil if the signal does not
+// say. call is the call's name in full.
 func Steps(task, call string, s *posthouse.Signal) (steps []posthouse.Step, err error) {
 	add := func(name string, v any) error {
 		data, err := json.Marshal(v)
@@ -52,7 +53,8 @@ func Steps(task, call string, s *posthouse.Signal) (steps []posthouse.Step, err 
 	return steps, err
 }
 
-// Add returns a list with all who sent one more signal, and itself if nobody said.
+// Add returns a list with all senders of one more signal, or the list itself if the
+// signal names no sender.
 func Add(list []posthouse.Requester, signal string, by ...string) []posthouse.Requester {
 	for _, name := range by {
 		if name != "" {

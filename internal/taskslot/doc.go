@@ -1,5 +1,5 @@
-// Package taskslot reads and writes the slot of a task: whose it is, who has it, and what its
-// handler saved.
+// Package taskslot reads and writes the slot of a task: the call it belongs to, the worker
+// that has it, and the value that its handler saved.
 //
 //	slot, err := store.Slot(ctx, taskslot.Key(gate), posthouse.SlotOp{Verb: posthouse.SlotGet})
 //	var r taskslot.Record

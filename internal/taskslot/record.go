@@ -15,15 +15,15 @@ import (
 
 // A Record is what a task's slot holds.
 type Record struct {
-	Call    posthouse.ID `json:"call"`              // whose slot it is: another call finds nothing
+	Call    posthouse.ID `json:"call"`              // the owner of the slot: another call finds nothing
 	Gate    posthouse.ID `json:"gate"`              // of the attempt that was claimed last
-	Session string       `json:"session,omitempty"` // that has it; "" is nobody
+	Session string       `json:"session,omitempty"` // that has it; "" if it is free
 	Worker  string       `json:"worker,omitempty"`
 	Saves   uint64       `json:"saves,omitempty"`  // number of the claim's last save
-	Sealed  uint32       `json:"sealed,omitempty"` // the generation whose data key the value is sealed with; 0: it is not
+	Sealed  uint32       `json:"sealed,omitempty"` // the generation of the data key that seals the value; 0: it is not sealed
 
 	Revision uint64 `json:"-"` // of the slot that it was read from
-	Value    []byte `json:"-"` // what the handler saved, nil for nothing; in the slot behind the JSON
+	Value    []byte `json:"-"` // what the handler saved, nil for nothing; in the slot after the JSON
 }
 
 // sumSize is how many bytes of a SHA-256 a slot begins with. Not every store has checksums
@@ -31,7 +31,8 @@ type Record struct {
 const sumSize = 8
 
 // Encode writes a sum of what follows, the length of the JSON, the JSON, and the value. A
-// value that is there but empty is marked, because a handler may tell it from none.
+// value that is there but empty is marked, because a handler may tell it from a missing
+// one.
 func (r *Record) Encode() ([]byte, error) {
 	head, err := json.Marshal(struct {
 		*Record

@@ -130,7 +130,7 @@ func Write(w http.ResponseWriter, err error) {
 		body = []byte(`{"status":500,"code":"internal"}`)
 	}
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(body, '\n')) // the client may be gone: nobody else to tell
+	_, _ = w.Write(append(body, '\n')) // the client may be gone, and there is no other receiver
 }
 
 // NotFound returns a [posthouse.ErrNotFound] about a thing and the first 200

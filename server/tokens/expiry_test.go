@@ -70,7 +70,7 @@ func TestTokenExpires(t *testing.T) {
 }
 
 // TestTokensFileVersion: a program that knows nothing of expiry must refuse a file
-// that has it, and go on with one that has none.
+// with expiry, and accept one without.
 func TestTokensFileVersion(t *testing.T) {
 	ts, dir := newTokens(t)
 	version := func() int {

@@ -149,8 +149,8 @@ type RevokeOptions struct {
 
 // Revoke removes a token, also from servers that are running and from their sessions.
 // Errors: [posthouse.ErrNotFound]; [posthouse.ErrConflict] for the last good token of
-// an operator, unless the options allow it. Without one no client may run agents or act
-// for others until another is made in the directory.
+// an operator, unless the options allow it. After the last one is removed, no client
+// may run agents or act for others until another is made in the directory.
 func (t *List) Revoke(name string, o *RevokeOptions) error {
 	return t.change(func(ts []Token) ([]Token, error) {
 		i := slices.IndexFunc(ts, func(x Token) bool { return x.Name == name })

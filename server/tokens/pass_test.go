@@ -12,8 +12,8 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-// TestTokensNameGroupsAndTasks: a worker's token takes tasks of no group unless it names some,
-// also one of an earlier release, and another role's names none.
+// TestTokensNameGroupsAndTasks: a worker's token, also one of an earlier release, takes tasks
+// of no group unless it names groups; tokens of other roles name no groups.
 func TestTokensNameGroupsAndTasks(t *testing.T) {
 	ts, dir := newTokens(t)
 	hello := func(group string, tasks ...string) *task.Hello { return &task.Hello{Group: group, Tasks: tasks} }

@@ -54,7 +54,7 @@ type trailEntry struct {
 	Hash       posthouse.Hash `json:"hash"`
 	Header     []byte         `json:"header"` // base64
 	Sig        []byte         `json:"sig,omitempty"`
-	Bodies     [][]byte       `json:"bodies"`         // base64, null where there is none
+	Bodies     [][]byte       `json:"bodies"`         // base64, null for a missing body
 	View       any            `json:"view,omitempty"` // a *trailView, ignored when read
 }
 

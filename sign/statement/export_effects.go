@@ -11,7 +11,7 @@ import (
 type effectView struct {
 	posthouse.Use
 	Question string              `json:"question,omitempty"`
-	Verdict  posthouse.Verdict   `json:"verdict,omitempty"` // empty if nobody approved it, or the gate is of another thread
+	Verdict  posthouse.Verdict   `json:"verdict,omitempty"` // empty if it was not approved, or the gate is of another thread
 	By       string              `json:"by,omitempty"`
 	Decision *posthouse.Decision `json:"decision,omitempty"`
 	Content  json.RawMessage     `json:"content,omitempty"` // what was approved, unless it is sealed

@@ -26,8 +26,8 @@ type WitnessOptions struct {
 
 // Witness makes a signed statement of where every thread ends. It checks the hash of each
 // thread's last entry, but not the chain before it, which [sign.Verify] does. Threads may
-// grow meanwhile. It fails with [posthouse.ErrCorrupt] if a thread does not end where its
-// summary says.
+// grow while it reads. It fails with [posthouse.ErrCorrupt] if a thread does not end
+// where its summary says.
 func Witness(ctx context.Context, store posthouse.Store, signer posthouse.Signer, o *WitnessOptions) (*sign.Head, error) {
 	now := time.Now
 	if o != nil && o.Now != nil {
@@ -56,7 +56,7 @@ func Witness(ctx context.Context, store posthouse.Store, signer posthouse.Signer
 }
 
 // endsAt checks that the log has the last entry of its summary. It reports false if the
-// thread was deleted meanwhile.
+// thread was deleted since.
 func endsAt(ctx context.Context, store posthouse.Store, thread string, tail posthouse.Position) (bool, error) {
 	for e, err := range store.Read(ctx, thread, posthouse.Range{From: tail.Seq, To: tail.Seq, Headers: true}) {
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // TestCopyThroughAll copies a store from kind to kind. Each copy is stopped after its first
-// thread and asked for again. What comes out of the last is what went into the first.
+// thread and asked for again. The last store holds the same as the first.
 func TestCopyThroughAll(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)

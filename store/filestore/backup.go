@@ -16,7 +16,8 @@ import (
 
 // Backup implements [posthouse.Backuper]. The copy is a directory that can be opened like
 // the store's own. Writers wait while it runs. A store that only reads copies beside the
-// process that writes, and begins anew when that drained the journal meanwhile.
+// process that writes, and starts over if that process drained the journal while it
+// copied.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -35,8 +36,9 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	}})
 }
 
-// backupBeside copies the journal first: all that logs have or get meanwhile is in it, or
-// was in them before, until its oldest segment goes.
+// backupBeside copies the journal first: an entry that a log has or gets while the copy
+// runs is in the journal, or was in the log before, until the journal's oldest segment
+// goes.
 func (s *Store) backupBeside(ctx context.Context, path string) error {
 	defer s.dir.holdJournal()()
 	for range attempts {

@@ -10,9 +10,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Compact implements [posthouse.Compacter]. It drains the journal and writes the slots'
-// log anew, where older writes take room. Threads' logs have nothing dead: a removal
-// writes them anew at once. Writers wait while it runs.
+// Compact implements [posthouse.Compacter]. It drains the journal and rewrites the
+// slots' log if older writes take room in it. Threads' logs have nothing dead: a
+// removal rewrites them at once. Writers wait while it runs.
 func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err error) {
 	s.dir.awaitReaders(ctx)
 	err = s.submit(ctx, "compact the store", &request{alone: func() error {

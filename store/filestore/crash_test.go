@@ -259,8 +259,8 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// TestFailingSync fails each sync once: what was acknowledged is there, the caller whose
-// commit it was gets ErrUnknown or an error, and the store takes no more writes.
+// TestFailingSync fails each sync once: acknowledged writes are there, the caller of the
+// failed commit gets ErrUnknown or an error, and the store takes no more writes.
 func TestFailingSync(t *testing.T) {
 	ctx := t.Context()
 	all := workload()

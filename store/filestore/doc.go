@@ -8,16 +8,16 @@
 //
 // A write that returned nil is on the disk: the journal was synced before. So it survives
 // a killed process and a power loss, also on a file system that promises no more than
-// POSIX does: names are synced into their directories. A commit whose end a power loss
-// tore was never acknowledged, and is cut off when the store is opened.
+// POSIX does: names are synced into their directories. A commit that a power loss tore
+// was never acknowledged, and is cut off when the store is opened.
 //
 // After a failed sync the store takes no more writes until it is opened again, because
 // the operating system may have dropped what it failed to write. A full disk is the
 // exception: what did not fit is cut off, and writes succeed again once there is room.
 //
 // One process can have the store open for writing; the lock is the operating system's and
-// never stale. Any number of processes can read meanwhile with Options.ReadOnly. Do not put
-// the directory on a network file system, where locks and syncs do not work.
+// never stale. Any number of other processes can read with Options.ReadOnly. Do not put the
+// directory on a network file system, where locks and syncs do not work.
 //
 // Each frame of a file has two checksums, of its head and of its body. Heads are checked
 // when the store is opened, bodies when they are read; Check reads everything. The
@@ -45,8 +45,8 @@
 // checkpoint (BenchmarkOpen: 1,000,000 in 8.6 s), since all heads are read. So this store is
 // for up to some 100,000 checkpoints; sqlitestore opens millions at once.
 //
-// A removal writes the thread's log anew without what goes, and renames it over the old
-// one. A log that was written anew begins with the thread's summary.
+// A removal writes a new log without the removed bytes, and renames it over the old
+// one. A rewritten log begins with the thread's summary.
 //
 // # Caveats
 //

@@ -230,8 +230,8 @@ func (s *Store) makeDirs(shares []*share) error {
 	return err
 }
 
-// drainThread appends a thread's share to its log and syncs it. What an earlier attempt
-// left behind the end is cut off.
+// drainThread appends a thread's share to its log and syncs it. It first cuts off bytes
+// that an earlier attempt left after the end.
 func (d *directory) drainThread(sh *share) (err error) {
 	name := threadFile(sh.thread)
 	var f file
@@ -263,7 +263,7 @@ func (d *directory) drainThread(sh *share) (err error) {
 	return f.Sync()
 }
 
-// cutAt cuts off what is behind the end of a log.
+// cutAt cuts off the bytes after the end of a log.
 func cutAt(f file, end int64) error {
 	size, err := f.Size()
 	if err == nil && size > end {

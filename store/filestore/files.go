@@ -123,8 +123,8 @@ func (d *directory) noLogs() error {
 	return nil
 }
 
-// create makes the files of a new store. The format file is last, so that a process
-// killed on the way leaves a directory that is made anew.
+// create makes the files of a new store. The format file is last, so that a
+// directory of a process killed on the way is made again.
 func (d *directory) create() error {
 	for _, dir := range []string{journalDir, threadsDir} {
 		if err := d.system.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {

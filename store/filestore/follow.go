@@ -71,7 +71,7 @@ func (d *directory) loadUnmoved(ctx context.Context) (*loaded, file, error) {
 }
 
 // loadToFollow reads all of the store, and opens the newest segment. It fails with errMoved
-// where the process that writes drained that meanwhile.
+// if the process that writes drained that segment first.
 func (d *directory) loadToFollow(ctx context.Context) (*loaded, file, error) {
 	l, err := d.load(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Store) followSegment(l *loaded, g *segment) error {
 	return nil
 }
 
-// nextSegment goes on to the segment behind g, which is sealed then.
+// nextSegment goes on to the segment after g, which is sealed by then.
 func (s *Store) nextSegment(l *loaded, g *segment) (bool, error) {
 	number := g.number + 1
 	f, err := s.dir.system.Open(segmentFile(number), false)

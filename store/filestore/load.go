@@ -23,16 +23,16 @@ type loaded struct {
 	dirs     map[string]bool
 	last     uint64 // commit
 
-	// floor is the first commit of the journal. What logs have from it on may not be whole:
-	// it was being drained, and the journal has it.
+	// floor is the first commit of the journal. Entries from it on may not be whole in the
+	// logs: they were being drained, and the journal has them.
 	floor   uint64
 	before  framelog.Digest  // of what the commits before it left
 	torn    map[string]error // by file: the damage that a log ends with
 	headers posthouse.HeaderReader
 }
 
-// load reads the logs and the journal. [errMoved] if another process has drained a part of
-// the journal meanwhile.
+// load reads the logs and the journal. It fails with [errMoved] if another process drained
+// a part of the journal during the read.
 func (d *directory) load(ctx context.Context) (*loaded, error) {
 	l := &loaded{dir: d, state: newState(), dirs: map[string]bool{}, torn: map[string]error{}}
 	oldest, err := l.findFloor()
@@ -63,7 +63,7 @@ func (d *directory) load(ctx context.Context) (*loaded, error) {
 	removal := slices.ContainsFunc(l.segments, func(g *segment) bool { return g.removal })
 	if logs != l.before && !removal {
 		if d.opts.ReadOnly {
-			return nil, errMoved // or one began meanwhile
+			return nil, errMoved // or one began during the read
 		}
 		return nil, d.lacking(logs, l.before)
 	}
@@ -157,7 +157,7 @@ func (l *loaded) readLog(name string) error {
 	f, err := l.dir.system.Open(name, false)
 	if err != nil {
 		if l.dir.opts.ReadOnly && errors.Is(err, fs.ErrNotExist) {
-			return nil // removed meanwhile
+			return nil // removed since
 		}
 		return err
 	}

@@ -49,9 +49,9 @@ func makeReading(dir string) error {
 }
 
 // holdJournal asks the process that writes to leave its journal as it is until the function
-// it returns is called. Without it, reading a large store could begin anew for ever. It is
-// a request: nothing is asked where this process may not write, and where another one
-// reads too. The process that writes stops listening when its journal becomes too long.
+// it returns is called. Without it, reading a large store could start over for ever. It is
+// a request: nothing is asked where this process may not write, and where another one reads
+// too. The process that writes stops listening when its journal becomes too long.
 func (d *directory) holdJournal() (release func()) {
 	if d.opts.system == nil {
 		if f, err := filelock.TakeBeside(filepath.Join(d.path, readingName)); err == nil && f != nil {
@@ -73,7 +73,8 @@ func (d *directory) held() bool {
 	return errors.Is(err, filelock.ErrHeld)
 }
 
-// A process that reads for longer than heldLongest, or was stopped meanwhile, reads again.
+// A process that reads for longer than heldLongest, or was stopped while it read, reads
+// again.
 const (
 	heldPause   = 10 * time.Millisecond
 	heldLongest = 5 * time.Second

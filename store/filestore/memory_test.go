@@ -14,8 +14,8 @@ import (
 )
 
 // A disk is a file system in memory that keeps through a power cut what POSIX promises
-// and no more: content that was synced, and names whose directory was synced. It can
-// lose its power before any operation, fail a sync, or be full.
+// and no more: synced content, and names in synced directories. It can lose its power
+// before any operation, fail a sync, or be full.
 type disk struct {
 	mu    sync.Mutex
 	dirs  map[string]bool // true: its name is durable
@@ -25,9 +25,9 @@ type disk struct {
 	segment  int64 // size of the store's segments; 0: small
 	ops      int   // that change something
 	cut      int   // the power goes before this one; 0: never
-	fail     int   // this sync fails; 0: none
+	fail     int   // this sync fails; 0: no sync
 	full     int   // writes from this operation on find no room
-	bad      int   // this operation fails; 0: none
+	bad      int   // this operation fails; 0: no operation
 	syncs    int
 	reads    int    // of content
 	careless bool   // directories are not synced

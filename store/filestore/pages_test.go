@@ -9,9 +9,10 @@ import (
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-// TestPagesReadFewBytes counts the reads of files behind a page of 50, among 1,000 entries
-// and among 10,000. Lists and the inbox are in memory: they read none. A page of a log reads
-// what it shows. What the lists in memory pass is counted in store/internal/memindex.
+// TestPagesReadFewBytes counts the reads of files for a page of 50, among 1,000 entries and
+// among 10,000. Lists and the inbox are in memory and read no file. A page of a log reads
+// only the entries it shows. A test of store/internal/memindex counts the items that lists
+// in memory pass.
 func TestPagesReadFewBytes(t *testing.T) {
 	const each = 100
 	for _, threads := range []int{10, 100} {

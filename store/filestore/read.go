@@ -19,7 +19,7 @@ const (
 	pageBytes   = 1 << 20
 )
 
-// attempts is how often a read begins anew because files changed under it.
+// attempts is how often a read starts over because files changed under it.
 const attempts = 8
 
 // Read implements [posthouse.Store].
@@ -74,8 +74,8 @@ func (s *Store) fetch(ctx context.Context, thread string, page []*entry, headers
 	return full, err
 }
 
-// tryFetch does it once. again says that the log was written anew meanwhile, or for a
-// store that only reads, that it may have been.
+// tryFetch does it once. again says that the log was rewritten during the read or,
+// for a store that only reads, that it may have been.
 func (s *Store) tryFetch(thread string, page []*entry, headers bool) (full []*posthouse.Entry, again bool, err error) {
 	places, log := s.places(thread, page)
 	if s.lifecycle.Closed() {

@@ -13,9 +13,9 @@ import (
 	"github.com/posthouse/posthouse/internal/framelog"
 )
 
-// Remove implements [posthouse.Store]. It writes the thread's log anew without what goes,
-// and puts it in the place of the old one, so that a process killed on the way leaves one
-// of the two.
+// Remove implements [posthouse.Store]. It writes a new log of the thread without the
+// removed bytes, and renames it over the old one, so that a process killed on the way
+// leaves one of the two.
 func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
 	s.dir.awaitReaders(ctx)
 	err = s.submit(ctx, "remove from the log", &request{alone: func() error {
@@ -65,7 +65,7 @@ func (s *Store) remove(r posthouse.Removal) (done posthouse.Removed, err error) 
 	return done, err
 }
 
-// removeSlots forgets the slots of a thread and writes their log anew.
+// removeSlots forgets the slots of a thread and rewrites the slots' log.
 func (s *Store) removeSlots(thread string) error {
 	s.index.Lock()
 	kept := map[posthouse.SlotKey]*slot{}
@@ -185,9 +185,9 @@ func (d *directory) scanLog(name string, bodies bool, f func(*framelog.Entry, *f
 	}
 }
 
-// rewrite writes a thread's log anew without entries that go and bodies that are
-// stripped. then is called with the lock when it has taken the old one's place. The log
-// begins with the summary, so what is left need not lead to it.
+// rewrite writes a thread's log without entries that go and bodies that are stripped.
+// It calls then, with the lock held, when the new log has taken the old one's place.
+// The log begins with the summary, so the entries that stay need not lead to it.
 func (s *Store) rewrite(thread string, goes func(*framelog.Entry) bool, strip map[uint64][]int, then func()) error {
 	name := threadFile(thread)
 	summary, _ := s.index.Info(thread).MarshalBinary() // never fails

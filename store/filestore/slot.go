@@ -79,7 +79,7 @@ func (s *Store) slotValue(ctx context.Context, key posthouse.SlotKey) (got posth
 	return got, err
 }
 
-// slotBody reads a value. again says that the log was written anew meanwhile.
+// slotBody reads a value. again says that the log was rewritten during the read.
 func (s *Store) slotBody(key posthouse.SlotKey, have slot, version uint64) (value []byte, again bool, err error) {
 	frame := have.place.frame
 	if frame == nil {
@@ -201,8 +201,8 @@ func (s *Store) drainSlots(g *segment) (moved map[posthouse.SlotKey]slot, end in
 	return moved, end + int64(buf.Len()), err
 }
 
-// tidySlots writes the slots' log anew if most of it is of older writes, and more than
-// half a segment.
+// tidySlots rewrites the slots' log if older writes are most of it and more than half
+// a segment.
 func (s *Store) tidySlots() error {
 	garbage := s.opts.segment / 2
 	if s.slotLog.end < garbage {
@@ -220,8 +220,8 @@ func (s *Store) tidySlots() error {
 	return s.rewriteSlots()
 }
 
-// rewriteSlots writes the slots' log anew, with what the store knows of. Callers hold
-// drains.one, or are alone.
+// rewriteSlots writes a new slots' log with the slots that the store knows. Callers
+// hold drains.one, or are alone.
 func (s *Store) rewriteSlots() error {
 	old, err := s.dir.system.Open(slotsName, false)
 	if err != nil {

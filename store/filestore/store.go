@@ -77,7 +77,7 @@ func newState() state {
 // A logFile is what the store knows of a log besides its content.
 type logFile struct {
 	end     int64  // where the next frame goes
-	version uint64 // grows when the file is written anew, so that offsets change
+	version uint64 // grows when the file is rewritten, since its offsets change
 }
 
 // Open opens the store in a directory. It makes the directory, and the store, if they are
@@ -158,7 +158,7 @@ func (s *Store) openWrite(ctx context.Context) error {
 		if s.lock, err = acquire(s.dir.path); err != nil {
 			return err
 		}
-		isNew, err = s.dir.identify() // another process may have made it meanwhile
+		isNew, err = s.dir.identify() // another process may have made it first
 	}
 	if err == nil && isNew {
 		err = s.dir.create()
@@ -191,7 +191,7 @@ func (s *Store) takeOver(l *loaded) error {
 	s.journal.current = current
 	current.file = f
 	size, err := f.Size()
-	if err == nil && size != current.end { // what is behind was never acknowledged
+	if err == nil && size != current.end { // bytes after it were never acknowledged
 		err = cmp.Or(f.Truncate(current.end), f.Sync())
 	}
 	return s.dir.wrap("cut off the end of the journal", err)

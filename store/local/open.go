@@ -18,13 +18,13 @@ type Options struct {
 	// memory belongs to one process and is refused.
 	ReadOnly bool
 
-	// AllowWeak accepts a server whose settings lose acknowledged writes. Without it Open
-	// fails with [posthouse.ErrUnsupported]. What is weak can be asked of the store, see
+	// AllowWeak accepts a server with settings that lose acknowledged writes. Without it
+	// Open fails with [posthouse.ErrUnsupported]. The store names its weak settings, see
 	// [posthouse.Weaker]. Memory, files and SQLite have no server.
 	AllowWeak bool
 
-	// Logger is told of weak settings, lost connections and what is asked again, by stores
-	// that have a server; default: nobody.
+	// Logger receives weak settings, lost connections and repeated requests from stores
+	// that have a server. By default nothing is logged.
 	Logger *slog.Logger
 }
 

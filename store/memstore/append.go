@@ -24,8 +24,8 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 	return s.put(ctx, bs)
 }
 
-// put appends entries of one thread, all or none. It changes nothing before it has
-// checked all of them.
+// put appends all entries of one thread or fails without a change: it checks all
+// of them first.
 func (s *Store) put(ctx context.Context, bs []*posthouse.Batch) error {
 	in := make([]*memindex.Incoming[*posthouse.Entry], len(bs))
 	for i, b := range bs {

@@ -13,6 +13,6 @@
 //
 // Package memindex has the index, whose lock guards the entries too. The store copies
 // every byte that it takes or gives out. An iterator holds no lock while the caller's
-// code runs: it goes on from its position, and shows what was appended meanwhile if that
-// sorts after it.
+// code runs: it goes on from its position, and shows entries appended in between if they
+// sort after it.
 package memstore

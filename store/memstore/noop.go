@@ -8,8 +8,8 @@ import (
 )
 
 // Noop returns a store that keeps nothing. Appends and slot writes succeed; Find fails
-// and lists are empty. A program whose state is never needed again runs on it
-// without a special case, but cannot be resumed, forked or approved later.
+// and lists are empty. A program that never needs its state again runs on it without a
+// special case, but cannot be resumed, forked or approved later.
 func Noop() posthouse.Store { return noop{} }
 
 type noop struct{}

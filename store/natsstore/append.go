@@ -138,7 +138,7 @@ type outgoing struct {
 	n      int // of entries
 	msg    *nats.Msg
 	chunks []uint64
-	sent   bool // nobody knows whether the server has it, so its chunks stay
+	sent   bool // the server may have it, so its chunks stay
 }
 
 // prepare makes the message for entries.
@@ -184,8 +184,8 @@ func (s *streams) encode(ctx context.Context, m *message) (data []byte, chunks [
 	return encodeChunked(chunks), chunks, nil
 }
 
-// discard deletes the chunks of a message that was not taken. Those that are left behind
-// by a lost connection are found by [Store.Compact].
+// discard deletes the chunks of a message that was not taken. [Store.Compact] finds the
+// chunks that a lost connection leaves.
 func (s *streams) discard(ctx context.Context, out *outgoing) {
 	if len(out.chunks) > 0 && !out.sent {
 		_ = s.erase(ctx, s.aside, out.chunks)

@@ -48,9 +48,10 @@ func (s *streams) readChunks(ctx context.Context, seqs []uint64) (b []byte, err 
 // catchUpTime is how long copies of a stream have to get a message that another has sent.
 const catchUpTime = 2 * time.Second
 
-// getMessage reads a message that was seen, by its sequence. [posthouse.ErrCorrupt] if it is
-// not there. Any copy of the stream may answer, and any may be behind the one that sent it, also
-// the leader's; so where there are several they are asked again for a while.
+// getMessage reads a message that was seen, by its sequence. It fails with
+// [posthouse.ErrCorrupt] if the message is not there. Any copy of the stream may answer, and may
+// lag the copy that sent the message, even the leader's. So getMessage repeats the request for a
+// while if there are several copies.
 func (s *streams) getMessage(ctx context.Context, stream jetstream.Stream, seq uint64) (*stored, error) {
 	const doing = "read a message"
 	config := stream.CachedInfo().Config
@@ -85,8 +86,8 @@ func (s *streams) getMessage(ctx context.Context, stream jetstream.Stream, seq u
 	}
 }
 
-// erase deletes messages for good: the server writes over their bytes. What is gone
-// already is passed over.
+// erase deletes messages for good: the server writes over their bytes. It skips
+// messages that are gone already.
 func (s *streams) erase(ctx context.Context, stream jetstream.Stream, seqs []uint64) error {
 	for _, seq := range seqs {
 		err := s.settle(ctx, "delete what was removed", func(ctx context.Context) error {

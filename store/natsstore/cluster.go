@@ -8,8 +8,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// sameCluster refuses a store whose streams are in another cluster than the server that this
-// process is connected to: there are gateways between them. Gateways of the store's own
+// sameCluster refuses a store if its streams are in another cluster than the server that
+// this process is connected to: there are gateways between them. Gateways of the store's own
 // cluster do not show, and carry nothing of the store.
 func (s *streams) sameCluster() error {
 	if e := s.inAnother(s.conn); e != nil {

@@ -69,8 +69,8 @@ func ready(t testing.TB, servers ...*natsServer) {
 }
 
 // TestCluster: the streams are on three servers. The one that leads the log is lost while
-// threads are written, and comes back. What was acknowledged is there, also for who opens
-// the store anew.
+// threads are written, and comes back. Acknowledged writes are there, also for a store
+// opened later.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("servers take their time to elect a leader")
@@ -145,8 +145,8 @@ func TestClusterStore(t *testing.T) {
 	}, cases)
 }
 
-// TestSuperclusterIsRefused: a store is opened in the cluster that has its streams, and not
-// from one behind a gateway.
+// TestSuperclusterIsRefused opens a store in the cluster that has its streams; through a
+// gateway that fails.
 func TestSuperclusterIsRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("servers take their time to elect a leader")
@@ -164,7 +164,7 @@ func TestSuperclusterIsRefused(t *testing.T) {
 	}
 	servertest.Take(t, s, l)
 
-	// A process whose connection goes from one cluster to the other writes no more.
+	// A process writes no more once its connection goes from one cluster to the other.
 	roams, err := natsstore.Open(t.Context(), at+","+elsewhere, o)
 	for err != nil && errors.Is(err, posthouse.ErrUnsupported) { // it began in the other cluster
 		roams, err = natsstore.Open(t.Context(), at+","+elsewhere, o)

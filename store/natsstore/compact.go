@@ -9,12 +9,12 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// chunkGrace is how old a chunk is, by the server's clock, before it is taken for one that
-// was left behind: what refers to it comes within Options.Timeout.
+// chunkGrace is how old a chunk is, by the server's clock, before it counts as left over:
+// the message that refers to it comes within Options.Timeout.
 const chunkGrace = time.Hour
 
 // Compact implements [posthouse.Compacter]. It deletes large bodies older than an hour that
-// belong to no entry and no slot. A lost connection or a killed process leaves them behind.
+// belong to no entry and no slot: leftovers of lost connections and killed processes.
 func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err error) {
 	if err := s.streams.writable(ctx); err != nil {
 		return done, err

@@ -14,10 +14,11 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A stream of which a write failed takes no more writes, and does not answer them, until its
-// server is started again. So what a server in this process says about its disk is heard: where
-// there was no room, writes fail as full, and the server is started again once there is some.
-// After another failure nobody knows what the disk has: the store takes no more writes.
+// After a failed write, a stream takes no more writes and does not answer them until its server
+// is started again. So the store listens to what a server in this process logs about its disk.
+// If there was no room, writes fail as full, and the server is started again once there is
+// some. After any other failure the disk's content is unknown, and the store takes no more
+// writes.
 
 // A life is one run of a server in this process, from its start until it is stopped.
 type life struct {
@@ -115,8 +116,8 @@ func (s *streams) diskError() error {
 const answerTime = 100 * time.Millisecond
 
 // write sends a request that writes to a stream. It does not wait for a server in this process
-// whose write of this stream has failed: that server does not answer. Then it fails as full,
-// or as unknown where the write may have been done.
+// after a failed write of this stream: that server does not answer. Then it fails as full, or
+// as unknown if the write may have been done.
 func (s *streams) write(ctx context.Context, stream string, send func(context.Context) error) error {
 	if s.own == nil {
 		return send(ctx)

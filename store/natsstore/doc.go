@@ -24,14 +24,14 @@
 // index: of two processes that bring one id to two threads at once the first counts, and
 // the other's message counts for nothing. A read of servers elsewhere asks for the end of
 // the log first, one round trip, so it sees what any process had acknowledged. With the
-// server in this process nobody else writes, and lists and lookups ask nobody.
+// server in this process there is no other writer, and lists and lookups make no request.
 //
-// What is removed is written over by the server, once the log says that it is gone.
+// The server overwrites removed bytes once the log says that they are gone.
 //
 // When the disk of a server in this process is full, writes fail with [posthouse.ErrFull] and
 // have written nothing, and reads go on. Within seconds after 4 MiB are free the server is
-// started again, in the same open store, and writes go on. After another failure of a write
-// nobody knows what the disk has: the store takes no more writes until it is opened again. A
+// started again, in the same open store, and writes go on. After any other failure of a write
+// the disk's content is unknown: the store takes no more writes until it is opened again. A
 // server elsewhere that has found no room does not answer writes before somebody has started
 // it again: they fail with [posthouse.ErrUnknown].
 //
@@ -39,16 +39,16 @@
 //
 // Much of NATS is not used that a store could be made of:
 //
-//   - No bucket has summaries or an index. An append would be two or three synced writes, of
-//     which a crash may leave the first, and lists would ask the server key by key. Every
+//   - No bucket has summaries or an index. An append would be two or three synced writes, a
+//     crash could leave the first alone, and lists would ask the server key by key. Every
 //     process derives both from the log. The price is memory, and a start that reads the log.
 //   - Large bodies are no objects of an object store, but chunks in a stream. An object has a
 //     second message that describes it, and so a second synced write; here the entry names
 //     its chunks and has their hash. Other clients cannot read a large body by a name.
-//   - There is no TTL, not as an option either. What expires by itself takes a waiting
-//     thread's slot with its fence, or an entry that later ones need, and no record says so.
-//     Package retain removes what is old, and what it removes is on record. Open refuses a
-//     stream that somebody has given an age.
+//   - There is no TTL, not as an option either. Expiry would take a waiting thread's slot
+//     with its fence, or an entry that later ones need, and no record would say so. Package
+//     retain removes old threads, and records each removal. Open refuses a stream that
+//     somebody has given an age.
 //
 // # What the server must be set to
 //
@@ -69,12 +69,12 @@
 //
 // # When not to choose it
 //
-// A server that finds a damaged block of a stream drops what is behind the damage, without
+// A server that finds a damaged block of a stream drops everything after the damage, without
 // an error. So a witness in another stream says what the log must have. Opening the store
 // compares the two, and says "data loss detected", [posthouse.ErrCorrupt], where messages
 // are gone. The witness is written every 512 messages, before messages are deleted and by
-// Close: the loss of what was appended behind the last one, at the very end, is not noticed.
-// Where a lost disk or a flipped bit may cost nothing, take Postgres, SQLite or files.
+// Close: a loss of messages appended after the last witness is not noticed. Where a lost
+// disk or a flipped bit may cost nothing, take Postgres, SQLite or files.
 //
 // A damaged sequence number in a file of the server makes it count to that number, and take
 // all memory, when it starts. For the server in this process Open looks for such damage

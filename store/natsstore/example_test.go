@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/store/natsstore"
 )
 
-// A server in this process keeps its files in a directory. What it has acknowledged is
+// A server in this process keeps its files in a directory. Acknowledged writes are
 // there when the directory is opened again.
 func Example() {
 	ctx := context.Background()

@@ -13,22 +13,22 @@ func (o Options) Lazy() *Options {
 	return &o
 }
 
-// Grace makes chunks count as left behind at another age.
+// Grace sets the age at which chunks count as left over.
 func (o Options) Grace(d time.Duration) *Options {
 	o.grace = d
 	return &o
 }
 
-// MakeLate makes the streams of a store that is open as a process does that found none just
+// MakeLate makes the streams of an open store, as a process does that looked for them just
 // before another made them.
 func (s *Store) MakeLate(ctx context.Context) error { return s.create(ctx, s.streams.configs()) }
 
-// Behind makes the copies that answer this store's reads lack every message.
+// Behind makes this store's reads reach copies that lack every message.
 func (s *Store) Behind() {
 	s.streams.log, s.streams.aside = behind{s.streams.log}, behind{s.streams.aside}
 }
 
-// A behind stream is a copy that has not heard of its messages yet.
+// behind is a copy of a stream that has not received its messages yet.
 type behind struct{ jetstream.Stream }
 
 func (behind) GetMsg(context.Context, uint64, ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {

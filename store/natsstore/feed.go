@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// pulls say how messages are asked for. A server that has said nothing for two heartbeats is
-// asked anew; the network may be slow.
+// pulls say how messages are asked for. After two missed heartbeats the server is asked
+// again; the network may be slow.
 func pulls() []jetstream.PullMessagesOpt {
 	return []jetstream.PullMessagesOpt{jetstream.PullExpiry(10 * time.Second), jetstream.PullHeartbeat(3 * time.Second)}
 }
@@ -70,8 +70,8 @@ func (s *streams) receive(ctx context.Context, subject string, seq uint64, data 
 	return r, nil
 }
 
-// drain calls f for each message until there are no more, or the server gives none. It waits for
-// Options.Timeout for the message last, 0 for any.
+// drain calls f for each message until there are no more, or the server stops sending. It waits
+// for Options.Timeout for the message last, 0 for any.
 func (s *streams) drain(ctx context.Context, messages jetstream.MessagesContext, last uint64, f func(jetstream.Msg, *jetstream.MsgMetadata) error) error {
 	most := max(stalls, int(s.opts.Timeout/patience)) // as often it may stall before the message last
 	seen := uint64(0)
@@ -82,7 +82,7 @@ func (s *streams) drain(ctx context.Context, messages jetstream.MessagesContext,
 			return ctx.Err()
 		case errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrNoHeartbeat):
 			silent++
-			if _, err := s.streamInfo(ctx); err != nil { // on a slow network its answer is behind the message
+			if _, err := s.streamInfo(ctx); err != nil { // on a slow network its answer comes after the message
 				return err
 			}
 			continue

@@ -18,7 +18,7 @@ import (
 func (s *Store) begin(ctx context.Context) error {
 	var f *feed
 	err := errRace
-	for range 5 { // another process may delete what it removed meanwhile
+	for range 5 { // another process may delete removed messages at the same time
 		if f, err = s.load(ctx); !errors.Is(err, errRace) {
 			break
 		}
@@ -81,7 +81,7 @@ type loading struct {
 	witness witness
 	all     []*received
 	gone    map[uint64]uint64 // messages that do not count, with that which says so
-	judged  uint64            // the newest message whose ids were looked at
+	judged  uint64            // the newest message that was searched for ids
 }
 
 // collect receives the messages that are there now. In a cluster a server that was away gives
@@ -115,8 +115,8 @@ const (
 	patience = 500 * time.Millisecond
 )
 
-// verify compares what was received with the witness: up to its message the digest must
-// be the same, and behind it no message may be missing.
+// verify compares what was received with the witness: up to the witness's message the
+// digest must be the same, and after it no message may be missing.
 func (l *loading) verify(ctx context.Context, last uint64) error {
 	l.gone = map[uint64]uint64{}
 	w := &l.witness
@@ -209,7 +209,8 @@ func (l *loading) index() error {
 	return nil
 }
 
-// remove takes over the summary that a removal has. What it removed is not there.
+// remove takes over the summary that a removal brings. The removed messages are not
+// there.
 func (l *loading) remove(r *received, infos map[string]*posthouse.ThreadInfo) error {
 	m := r.msg.removal
 	if m.all || l.s.subjects[r.msg.thread].removal != r.seq {

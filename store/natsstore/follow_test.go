@@ -28,7 +28,7 @@ func (l *laggard) Next(...jetstream.NextOpt) (jetstream.Msg, error) {
 	return numbered{seq: l.given}, nil
 }
 
-// A numbered is a message behind which its server has no other.
+// A numbered is the last message of its server.
 type numbered struct {
 	jetstream.Msg
 	seq uint64

@@ -15,8 +15,8 @@ import (
 )
 
 // TestFullServer reaches each limit on what a server keeps: of a stream, and of an account.
-// What finds no room fails as full and writes nothing, reads go on, and so do writes of the
-// same store once there is room.
+// A write without room fails as full and writes nothing, reads go on, and writes of the
+// same store go on once there is room.
 func TestFullServer(t *testing.T) {
 	limit := func(stream string) func(*testing.T, *natsServer, bool) {
 		return func(t *testing.T, s *natsServer, full bool) {

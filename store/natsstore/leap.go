@@ -59,9 +59,9 @@ func (own *ownServer) noLeaps() error {
 	return nil
 }
 
-// leaps looks for a message further than far behind the one before it that is not what was
-// written. Name is what the checksums of the file are made with. What is cut off or makes no
-// sense is left to the server, which compares checksums then.
+// leaps looks for a damaged message that starts more than far bytes after the one before it.
+// The file's checksums are made with name. A cut or senseless file is left to the server,
+// which compares checksums then.
 func leaps(name string, data []byte, far uint64) (at int, found bool) {
 	le, last := binary.LittleEndian, uint64(0)
 	for at+recordHead+recordSum <= len(data) {
@@ -84,7 +84,7 @@ func leaps(name string, data []byte, far uint64) (at int, found bool) {
 // sound reports whether a record has its checksum.
 func sound(name string, record []byte) bool {
 	le := binary.LittleEndian
-	from := int(le.Uint16(record[20:])) // behind the subject
+	from := int(le.Uint16(record[20:])) // after the subject
 	rest, sum := record[recordHead:len(record)-recordSum], record[len(record)-recordSum:]
 	to := from
 	if le.Uint32(record)&withHeader != 0 {

@@ -14,7 +14,7 @@ import (
 // for its form, the fields, and a CRC-32C of both.
 type message struct {
 	thread  string
-	gone    []uint64 // messages, by their sequences in the stream, whose content is not valid any more
+	gone    []uint64 // messages, by sequence in the stream, with content that is no longer valid
 	removal *removal
 	parts   []part
 }
@@ -99,7 +99,7 @@ func (m *message) encode() []byte {
 	return seal(b)
 }
 
-// encodeChunked encodes a message whose bytes are in chunks.
+// encodeChunked encodes a message that has its bytes in chunks.
 func encodeChunked(chunks []uint64) []byte { return seal(appendSeqs([]byte{formChunked}, chunks)) }
 
 // decode reads a message, or the chunks that have it. The message shares data.
@@ -151,7 +151,8 @@ func headLength(frame []byte) int {
 	return framelog.HeaderSize + int(binary.LittleEndian.Uint32(frame))
 }
 
-// A place is where an entry is: which part of which message of the log's stream.
+// A place says where an entry is: in which message of the log's stream, and in which
+// part.
 type place struct {
 	message uint64
 	part    int

@@ -66,7 +66,7 @@ func TestWeakStreams(t *testing.T) {
 	}
 }
 
-// TestLostStream deletes a stream, and messages, behind the store's back.
+// TestLostStream deletes a stream, and messages, without the store.
 func TestLostStream(t *testing.T) {
 	server := startServer(t, t.TempDir())
 	js := connect(t, server.ClientURL())

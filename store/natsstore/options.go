@@ -37,15 +37,14 @@ type Options struct {
 	Credentials string
 
 	// Timeout is how long a call tries to reach a server that does not answer; default
-	// 10 s. A write whose outcome is not known by then is ErrUnknown, a
-	// read ErrUnavailable.
+	// 10 s. A write without an answer by then is ErrUnknown, a read ErrUnavailable.
 	Timeout time.Duration
 
-	// Logger is told of lost connections and weak settings, and of what the server in this
-	// process warns about; default: nobody.
+	// Logger receives lost connections, weak settings, and warnings of the server in this
+	// process. By default nothing is logged.
 	Logger *slog.Logger
 
-	grace time.Duration // in tests: another age of chunks that are left behind
+	grace time.Duration // in tests: another age of leftover chunks
 	lazy  bool          // in tests: the server in this process does not sync each write
 }
 
@@ -68,7 +67,7 @@ func (o *Options) withDefaults() Options {
 }
 
 // configure reads the URL: the servers to connect to, or the directory to keep a server's
-// files in. What it says of our own settings fills in what o does not.
+// files in. Settings of ours in the URL fill in those that o leaves empty.
 func (o *Options) configure(text string) (servers, dir string, err error) {
 	text, query, _ := strings.Cut(strings.TrimSpace(text), "?")
 	bad := func() error {

@@ -33,9 +33,9 @@ const (
 	cutBytes   = 256 << 10
 )
 
-// Remove implements [posthouse.Store]. It says in the log what is gone, with what is left
-// of messages of which a part goes, and then has the server write over the old messages.
-// A process that is killed between leaves the second to the next that opens the store.
+// Remove implements [posthouse.Store]. It first writes to the log what is gone, with the
+// rest of messages that lose a part, and then has the server overwrite the old messages.
+// If the process is killed in between, the next that opens the store does the second.
 func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
 	if err := s.streams.writable(ctx); err != nil {
 		return done, err
@@ -72,7 +72,7 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 func (s *Store) cutOnce(ctx context.Context, doing string, r posthouse.Removal) (*cut, error) {
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
-	var sent *cut // nobody knows whether the server has it
+	var sent *cut // the server may have it
 	for wait := newRetries(); ; {
 		if err := s.catchUp(within); err != nil {
 			return nil, err
@@ -225,7 +225,7 @@ func (p *planning) entriesGo(ctx context.Context, summary []byte) (*cut, error) 
 }
 
 // misleads reports whether an entry before a hole brings ids that do not lead to it any
-// more. What took them away may be what goes.
+// more. The removal may take the entry that took them away.
 func (p *planning) misleads(e *entry) bool {
 	if p.r.All || e.Seq >= p.r.From {
 		return false

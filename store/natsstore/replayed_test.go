@@ -19,8 +19,9 @@ import (
 )
 
 // TestMisplacedMessages writes the log's stream again with messages that are swapped, sent
-// again, missing, or in another's place. It is found, or changes nothing of what is read,
-// with one exception: the last message of a thread, missing behind the last witness.
+// again, missing, or in another's place. Each is found, or changes nothing that is read,
+// with one exception: the last message of a thread, if it is missing after the last
+// witness.
 func TestMisplacedMessages(t *testing.T) {
 	for _, witnessed := range []bool{true, false} {
 		t.Run(fmt.Sprint("witnessed=", witnessed), func(t *testing.T) {
@@ -55,7 +56,7 @@ func TestMisplacedMessages(t *testing.T) {
 // logLength is how many messages the log of filledServer has.
 const logLength = 6
 
-// filledServer makes a store of two threads on a server whose directory is dir, and ends
+// filledServer makes a store of two threads on a server with the directory dir, and ends
 // the server. Without a witness the server ends before the store is closed.
 func filledServer(t *testing.T, dir string, witnessed bool) (text string) {
 	n := startServer(t, dir)
@@ -116,7 +117,8 @@ func misplacements() (all []misplacement) {
 	return all
 }
 
-// rewritten returns what a store says whose log was changed, on a server with a copy of dir.
+// rewritten changes the log on a server with a copy of dir, and returns what a store then
+// says.
 func rewritten(t *testing.T, dir string, change func([]*jetstream.RawStreamMsg) []*jetstream.RawStreamMsg) (string, error) {
 	t.Helper()
 	room := filepath.Join(t.TempDir(), "copy")
@@ -135,7 +137,7 @@ func rewritten(t *testing.T, dir string, change func([]*jetstream.RawStreamMsg) 
 	return storetest.Dump(t.Context(), s)
 }
 
-// rewrite makes the log's stream anew.
+// rewrite makes the log's stream again.
 func rewrite(t *testing.T, url string, change func([]*jetstream.RawStreamMsg) []*jetstream.RawStreamMsg) {
 	t.Helper()
 	must := func(err error) {

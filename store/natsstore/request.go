@@ -118,8 +118,8 @@ type stored struct {
 	Data    []byte `json:"data"`
 }
 
-// newest asks the leader of a stream for the last message with a subject. [errNone] if
-// there is none, or no stream.
+// newest asks the leader of a stream for the last message with a subject. It fails
+// with [errNone] if there is no such message, or no stream.
 func (s *streams) newest(ctx context.Context, doing, stream, subject string) (m *stored, header nats.Header, err error) {
 	if m, err = s.askLeader(ctx, doing, stream, map[string]any{"last_by_subj": subject}); err != nil {
 		return nil, nil, err
@@ -130,8 +130,8 @@ func (s *streams) newest(ctx context.Context, doing, stream, subject string) (m 
 	return m, header, s.wrap(doing, err)
 }
 
-// askLeader asks the leader of a stream for a message, never a copy that may be behind.
-// [errNone] if there is none, or no stream.
+// askLeader asks the leader of a stream for a message, never a copy that may lag. It
+// fails with [errNone] if there is no such message, or no stream.
 func (s *streams) askLeader(ctx context.Context, doing, stream string, which map[string]any) (m *stored, err error) {
 	ask, err := json.Marshal(which)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 )
 
 // An ownServer is a NATS server in this process. It listens on nothing, and keeps its
-// files in a directory that no other process may use meanwhile.
+// files in a directory that no other process may use at the same time.
 type ownServer struct {
 	dir  string
 	lock *os.File
@@ -31,7 +31,7 @@ type ownServer struct {
 	made bool // the directory has had a store
 
 	mu     sync.Mutex
-	server *server.Server // nil while none runs
+	server *server.Server // nil while it does not run
 	life   *life
 }
 

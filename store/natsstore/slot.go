@@ -20,9 +20,9 @@ import (
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
 
-// A slot is a key of a bucket, whose value is the slot's own, so that other clients can
-// read it. What else belongs to it is in the message's headers. A deleted slot keeps its
-// revision and fence in a marker, as deleted keys of buckets have one.
+// A slot is a key of a bucket. The key's value is the slot's value, so that other
+// clients can read it. The message's headers have the rest of the slot. A deleted slot
+// keeps its revision and fence in a marker, as deleted keys of buckets have one.
 const (
 	headRevision  = "Posthouse-Revision"
 	headFence     = "Posthouse-Fence"
@@ -38,7 +38,7 @@ type slots struct{ streams *streams }
 type storedSlot struct {
 	posthouse.Slot
 	there  bool
-	last   uint64 // its message; 0: none
+	last   uint64 // its message; 0: no message
 	chunks []uint64
 }
 

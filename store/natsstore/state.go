@@ -15,7 +15,7 @@ import (
 type state struct {
 	applied  uint64 // the last message that was applied
 	subjects map[string]*subject
-	live     map[uint64]posthouse.Hash // messages whose content counts, with their items
+	live     map[uint64]posthouse.Hash // messages with content that counts, with their items
 	digest   framelog.Digest           // of them
 	chunks   map[uint64][]uint64       // by message
 	voids    map[uint64]error          // messages that count for nothing, and why

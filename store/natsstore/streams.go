@@ -76,7 +76,7 @@ func (s *Store) setUp(ctx context.Context) error {
 		return err
 	}
 	w, err := s.witness.read(ctx)
-	if err == nil && there < len(configs) { // another process may have made them meanwhile
+	if err == nil && there < len(configs) { // another process may have made them first
 		if there, err = s.streams.findStreams(ctx, configs); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) er
 		return err
 	}
 	if s.streams.log.CachedInfo().State.Msgs > 0 {
-		w, err := s.witness.read(ctx) // who has made it meanwhile wrote one before the first message
+		w, err := s.witness.read(ctx) // a process that made it wrote a witness before the first message
 		if errors.Is(err, errNone) {
 			return s.streams.lost("the log has messages, and nothing says what it must have")
 		}

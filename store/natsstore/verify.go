@@ -42,7 +42,7 @@ func (s *slots) verify(ctx context.Context, w *witness) error {
 }
 
 // verifyUnseen looks for the keys of a bucket that were not seen when it was read: they were
-// written again meanwhile, or they are lost.
+// written again since, or they are lost.
 func (s *slots) verifyUnseen(ctx context.Context, stream jetstream.Stream, seen map[string]bool) error {
 	if uint64(len(seen)) >= stream.CachedInfo().State.NumSubjects {
 		return nil
@@ -64,7 +64,7 @@ func (s *slots) verifyUnseen(ctx context.Context, stream jetstream.Stream, seen 
 		} else if v.last > 0 {
 			continue
 		}
-		// removed meanwhile, or lost
+		// removed since, or lost
 		again, err := stream.Info(ctx, jetstream.WithSubjectFilter(subject))
 		if err != nil {
 			return err

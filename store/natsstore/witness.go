@@ -15,7 +15,7 @@ import (
 const format = 1
 
 // A witness says, in another stream, what the log had at some message. A server that has
-// dropped messages of the log, as it does behind a flipped bit, cannot hide it: the log's
+// dropped messages of the log, as it does after a flipped bit, cannot hide it: the log's
 // end or its digest is another.
 type witness struct {
 	format uint64
@@ -34,7 +34,7 @@ type keptWitness struct {
 	streams *streams
 
 	sync.Mutex
-	seq  uint64 // of its message; 0: none
+	seq  uint64 // of its message; 0: no message
 	have witness
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/store/internal/away"
 )
 
-// A conn runs statements of this package, whose tables are named posthouse.x.
+// A conn runs statements of this package. Its tables are named posthouse.x.
 type conn struct {
 	*pgxpool.Conn
 	s *Store
@@ -47,7 +47,7 @@ func (s *Store) prepare(ctx context.Context, c *pgx.Conn) error {
 	return s.judge(ctx, c)
 }
 
-// judge refuses a server that would lose acknowledged writes or take none.
+// judge refuses a server that would lose acknowledged writes or refuse all writes.
 func (s *Store) judge(ctx context.Context, c *pgx.Conn) error {
 	_, err := s.judged(ctx, c)
 	return err
@@ -103,7 +103,7 @@ func (s *Store) read(ctx context.Context, doing string, fn func(context.Context,
 }
 
 // repeat calls fn with a connection, and again with another while that is lost. fn must
-// begin anew each time.
+// start from the beginning each time.
 func (s *Store) repeat(ctx context.Context, doing string, fn func(context.Context, *conn) error) error {
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()

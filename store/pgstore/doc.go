@@ -34,7 +34,7 @@
 //
 // Lists are answered by the planner of Postgres, from an index of order keys, one of
 // coordinations, and one of terms: hashes of run, graph, node, agent, labels and rare
-// statuses. What is found is matched with the query again. Names, ids and hashes are bytes
+// statuses. Each result is matched with the query again. Names, ids and hashes are bytes
 // to the database, so its encoding and collation do not matter.
 //
 // # Watching

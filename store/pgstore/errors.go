@@ -50,7 +50,7 @@ func (s *Store) refusal(doing string, pg *pgconn.PgError) error {
 	case "26000", "42P05", "08P01":
 		e.Hint = "behind a pooler of transactions set Options.Pooler, or add pooler=true to the URL"
 	case "55P03":
-		return s.unreachable(doing, pg) // the server's lock_timeout is over; later there may be none to wait for
+		return s.unreachable(doing, pg) // the server's lock_timeout is over; later there may be no lock to wait for
 	case "23505":
 		e.Code, e.Hint = posthouse.CodeCorrupt, "the log has an entry behind its tail; run posthouse verify"
 	default:
@@ -62,8 +62,8 @@ func (s *Store) refusal(doing string, pg *pgconn.PgError) error {
 	return e
 }
 
-// unreachable is the error for a connection that cannot be had or was lost. Of a write
-// nobody knows the outcome.
+// unreachable is the error for a connection that cannot be had or was lost. The
+// outcome of a write is unknown then.
 func (s *Store) unreachable(doing string, err error) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeUnknown, Message: "cannot " + doing + ": the server " + s.where + " does not answer", Err: err,

@@ -6,7 +6,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Plans are the statements behind queries, with their arguments.
+// ListStatement returns the statement of a query, with its arguments.
 func (s *Store) ListStatement(q posthouse.Query, n int) (string, []any) {
 	at, err := startOf(&q)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestKilledConnections(t *testing.T) {
 	servertest.WantWritten(t, s, counts)
 }
 
-// TestRestartedServer crashes the server under load. What was acknowledged is there when
+// TestRestartedServer crashes the server under load. Acknowledged writes are there when
 // it is back, and the same store goes on.
 func TestRestartedServer(t *testing.T) {
 	const crashes = 3
@@ -78,7 +78,7 @@ func sum(counts []int) (n int) {
 	return n
 }
 
-// TestServerThatIsGone asks a store whose server is away, and then back.
+// TestServerThatIsGone asks a store while its server is away, and again when it is back.
 func TestServerThatIsGone(t *testing.T) {
 	server := pgtest.Start(t)
 	s := openAt(t, server.URL(), pgstore.Options{Timeout: 200 * time.Millisecond})
@@ -185,8 +185,8 @@ func TestServerErrors(t *testing.T) {
 	}
 }
 
-// TestDamage changes rows behind the store's back: it serves nothing wrong, and its check
-// finds what is wrong.
+// TestDamage changes rows without the store: it serves nothing wrong, and its check finds
+// each change.
 func TestDamage(t *testing.T) {
 	for name, d := range map[string]struct {
 		sql  string

@@ -16,8 +16,8 @@ import (
 
 // List implements [posthouse.Store]. Within a thread it walks the index of the log,
 // otherwise that of order keys, of the coordination, or of terms: the planner of Postgres
-// chooses. What is found is matched with the query. A header that was changed ends the
-// list with [posthouse.ErrCorrupt], after the results before it.
+// chooses. Each result is matched with the query. A header that was changed ends the list
+// with [posthouse.ErrCorrupt], after the results before it.
 func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
 	start, bad := startOf(&q)
 	return func(yield func(*posthouse.Header, error) bool) {
@@ -61,7 +61,7 @@ func startOf(q *posthouse.Query) (*spot, error) {
 		return nil, err
 	}
 	at := &spot{order, int64(seq), math.MaxInt64}
-	if q.Thread != "" && !q.Descending { // a cursor is behind all of its entry
+	if q.Thread != "" && !q.Descending { // a cursor is after all of its entry
 		for i := range at.order {
 			at.order[i] = 0xff
 		}

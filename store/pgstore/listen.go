@@ -55,7 +55,7 @@ func (b *bell) start(s *Store) {
 func (b *bell) ring() {
 	select {
 	case b.rung <- struct{}{}:
-	default: // it has not been heard yet, or nobody is to hear it
+	default: // it was not received yet, or has no receiver
 	}
 }
 

@@ -163,8 +163,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestRestoredDatabase is one whose server counts transactions from a lower number, as
-// after a dump was read into another.
+// TestRestoredDatabase opens a store on a server that counts transactions from a lower
+// number, as after a dump was read into another server.
 func TestRestoredDatabase(t *testing.T) {
 	url := pgtest.URL(t)
 	s := open(t, pgstore.Options{})

@@ -34,7 +34,7 @@ type Options struct {
 	// fails with ErrUnsupported.
 	AllowUnsafe bool
 
-	// Pooler keeps off what does not work behind a pooler of transactions, such as
+	// Pooler avoids what does not work through a pooler of transactions, such as
 	// PgBouncer: prepared statements, settings of a session, and LISTEN. The URL may say
 	// so, as in ?pooler=true.
 	Pooler bool
@@ -47,11 +47,10 @@ type Options struct {
 	Poll time.Duration
 
 	// Timeout is how long a call tries to reach a server that does not answer; default
-	// 10 s. A write whose outcome is not known by then is ErrUnknown, a
-	// read ErrUnavailable.
+	// 10 s. A write without an answer by then is ErrUnknown, a read ErrUnavailable.
 	Timeout time.Duration
 
-	// Logger is told of lost connections and weak settings; default: nobody.
+	// Logger receives lost connections and weak settings. By default nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -74,7 +73,7 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-// configure reads the URL. What it says of our own settings fills in what o does not.
+// configure reads the URL. Settings of ours in the URL fill in those that o leaves empty.
 func (o *Options) configure(url string) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {

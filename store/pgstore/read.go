@@ -165,7 +165,7 @@ func (s *Store) readPage(ctx context.Context, thread string, r *posthouse.Range,
 	return page, more, nil
 }
 
-// scanEntry reads the columns of rangeOf, and more columns behind them. The thread's name
+// scanEntry reads the columns of rangeOf, and more columns after them. The thread's name
 // may be among those.
 func scanEntry(rows pgx.Rows, thread *[]byte, headers bool, more ...any) (e *posthouse.Entry, size int, err error) {
 	e = &posthouse.Entry{}

@@ -159,7 +159,7 @@ func orEmpty(b []byte) []byte {
 type index struct {
 	dropped, ids, orders [][]byte
 	coordinations        []*int64
-	terms                []int64 // of all checkpoints, one behind the other
+	terms                []int64 // of all checkpoints, one after the other
 	ends                 []int32 // where the terms of each id end
 }
 
@@ -245,7 +245,7 @@ func sumGates(lists []int64, gates [][]byte) int64 {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// appendState encodes a summary behind its checksum.
+// appendState encodes a summary after its checksum.
 func appendState(info *posthouse.ThreadInfo) ([]byte, error) {
 	b, err := info.AppendBinary(make([]byte, 4, 256))
 	if err == nil {

@@ -119,8 +119,8 @@ func (d *schemaDB) SetVersion(ctx context.Context, version int) error {
 	return err
 }
 
-// rewind sets the numbers of transactions back if those of the server have begun anew. That
-// happens when a dump is read into another server. Cursors from before are then refused.
+// rewind sets the numbers of transactions back if the server's started over. That happens
+// when a dump is read into another server. Cursors from before are then refused.
 func (s *Store) rewind(ctx context.Context) error {
 	const ahead = "SELECT coalesce(max(watch), 0) >= txid_snapshot_xmax(txid_current_snapshot()) FROM posthouse.entries"
 	return s.lend(ctx, "look at the newest entry", func(ctx context.Context, c *conn) error {

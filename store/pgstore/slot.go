@@ -84,8 +84,8 @@ func (c *conn) slot(ctx context.Context, key posthouse.SlotKey) (have slotRow, e
 	return have, err
 }
 
-// checkSlot compares a slot with its checksum. One that was last written before there were
-// checksums has none, and is taken as it is.
+// checkSlot compares a slot with its checksum. A slot last written before there were
+// checksums is taken as it is.
 func checkSlot(key posthouse.SlotKey, slot *posthouse.Slot, there bool, sum []byte) error {
 	if sum == nil || bytes.Equal(sum, slotSum(key, slot, there)) {
 		return nil
@@ -97,8 +97,9 @@ func slotSum(key posthouse.SlotKey, slot *posthouse.Slot, there bool) []byte {
 	return binary.BigEndian.AppendUint32(nil, slotsum.Of(key, slot, there))
 }
 
-// changeSlot writes what op makes of the slot. It reports false if that is not as it was
-// read any more. A write whose connection was lost is not repeated: it may have been done.
+// changeSlot writes what op makes of the slot. It reports false if the slot changed since
+// it was read. It does not repeat a write that lost its connection: the write may have
+// been done.
 func (s *Store) changeSlot(ctx context.Context, doing string, key posthouse.SlotKey, op *posthouse.SlotOp, have slotRow) (next posthouse.Slot, done bool, err error) {
 	next = posthouse.Slot{Revision: have.Revision, Fence: max(have.Fence, op.Fence)}
 	var value []byte // nil is NULL, which marks a deleted value

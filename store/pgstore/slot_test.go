@@ -12,9 +12,9 @@ import (
 )
 
 // TestDamagedSlots flips bits of each value of slots' rows, cuts values off and swaps rows:
-// none is served, and none is overwritten. A deleted slot is among them, whose fence counts.
-// The others are served as before. A row without a checksum is of an earlier version: it is
-// served, and the next write gives it one.
+// no damaged slot is served or overwritten. A deleted slot is among them, since its fence
+// counts. The others are served as before. A row without a checksum is of an earlier
+// version: it is served, and the next write gives it one.
 func TestDamagedSlots(t *testing.T) {
 	s, c := open(t, pgstore.Options{}), connect(t, pgtest.URL(t))
 	keys := []posthouse.SlotKey{{Thread: "t", Step: "a"}, {Thread: "t", Step: "b"}, {Thread: "u", Step: "gone"}}

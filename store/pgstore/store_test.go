@@ -51,8 +51,8 @@ func TestStress(t *testing.T) { stresstest.Run(t, harness(t, pgstore.Options{}))
 
 func TestLinearizable(t *testing.T) { lineartest.Run(t, harness(t, pgstore.Options{})) }
 
-// TestPooledStore is the contract with what works behind a pooler of transactions: what is
-// written, and what watches. Queries are the same as without; POSTHOUSE_LONG=1 runs them, too.
+// TestPooledStore runs the cases of the contract that a pooler of transactions may affect:
+// writes and watches. Queries are the same as without; POSTHOUSE_LONG=1 runs them, too.
 func TestPooledStore(t *testing.T) {
 	themes := []string{"append", "bulk", "remove", "slots", "watch"}
 	if os.Getenv("POSTHOUSE_LONG") != "" {

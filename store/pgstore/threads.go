@@ -47,7 +47,7 @@ type threadWalk struct {
 	posthouse.ThreadQuery
 	pace  pace
 	begun bool
-	due   posthouse.Millis // of the last thread seen, whose name is in After
+	due   posthouse.Millis // of the last thread seen, the one named in After
 }
 
 // named answers a query for one thread.
@@ -118,7 +118,7 @@ func (w *threadWalk) build(n int) (string, []any) {
 	return selectThread + strings.Join(b.where, " AND ") + " ORDER BY t.name" + direction + limit, b.args
 }
 
-// behind returns the first name behind all that begin with a prefix, nil if they are the last.
+// behind returns the first name after all that begin with a prefix, nil if they are the last.
 func behind(prefix string) []byte {
 	end := bytes.TrimRight([]byte(prefix), "\xff")
 	if len(end) > 0 {

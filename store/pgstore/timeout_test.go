@@ -25,8 +25,8 @@ func (c counting) Enabled(context.Context, slog.Level) bool { return true }
 func (c counting) Handle(context.Context, slog.Record) error { c.each(); return nil }
 
 // TestStatementTimeout has a server end statements that take longer than its statement_timeout
-// or lock_timeout, as behind a transaction of somebody else. The store asks again for as long
-// as its own Timeout. What is not written by then is unknown, and is safe to repeat.
+// or lock_timeout, as when they wait for a foreign transaction. The store asks again for as
+// long as its own Timeout. A write that is not done by then is unknown, and safe to repeat.
 func TestStatementTimeout(t *testing.T) {
 	for _, setting := range []string{"statement_timeout", "lock_timeout"} {
 		t.Run(setting, func(t *testing.T) {

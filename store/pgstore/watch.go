@@ -23,7 +23,7 @@ const (
 			WHERE (e.watch, e.thread, e.seq) > ($1::bigint, $2::bigint, $3::bigint) AND e.watch < txid_snapshot_xmin(txid_current_snapshot())
 			ORDER BY e.watch, e.thread, e.seq LIMIT $4
 		) e JOIN posthouse.threads t ON t.id = e.thread ORDER BY e.watch, e.thread, e.seq`
-	// What is there already beyond xmin is waiting for others to end.
+	// Entries beyond xmin wait for other transactions to end.
 	watchHeld  = "SELECT EXISTS (SELECT FROM posthouse.entries WHERE watch >= txid_snapshot_xmin(txid_current_snapshot()))"
 	watchAhead = "SELECT $1::bigint >= txid_snapshot_xmax(txid_current_snapshot())"
 	// One statement, so that xmin and the tails beyond it are of one snapshot. It yields a row
@@ -38,7 +38,7 @@ const (
 // A watchCursor is a place in the order of watching.
 type watchCursor struct {
 	watch, thread, seq int64
-	known              map[int64]int64 // of "now": how far threads were whose entries are shown later
+	known              map[int64]int64 // of "now": how far threads were that show their entries later
 }
 
 // Watch implements [posthouse.Watcher]. It shows an entry once no transaction runs that
@@ -46,10 +46,10 @@ type watchCursor struct {
 // watches, whatever it writes. It goes on by itself when the server was away. It ends with
 // an error when ctx ends, when the store is closed, or at an entry that does not decode.
 //
-// A watch from "now" shows what is appended after the call. One that goes on behind an
-// entry of it may begin with entries that were committed shortly before the call. A cursor
-// is valid for as long as the database is not set back: one that a dump was read into
-// refuses those from before.
+// A watch from "now" shows what is appended after the call. A watch that goes on after
+// such an entry may begin with entries that were committed shortly before the call. A
+// cursor is valid for as long as the database is not set back: one that a dump was read
+// into refuses those from before.
 func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.Entry, error] {
 	start, bad := s.startWatch(ctx, cursor) // "now" is when Watch is called
 	return func(yield func(*posthouse.Entry, error) bool) {
@@ -152,8 +152,8 @@ func (s *Store) parseCursor(cursor string) (at watchCursor, err error) {
 	return at, nil
 }
 
-// watchPage reads the entries behind a cursor and moves that past them. held says that
-// there is nothing to show yet, but will be.
+// watchPage reads the entries after a cursor and moves the cursor past them. held says
+// that there is nothing to show yet, but will be.
 func (s *Store) watchPage(ctx context.Context, at *watchCursor, p *pace) (page []*posthouse.Entry, more, held bool, err error) {
 	n, seen, size, next := p.next(maxRows), 0, 0, *at
 	err = s.read(ctx, "watch", func(ctx context.Context, c *conn) error {

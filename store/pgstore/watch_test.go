@@ -51,7 +51,7 @@ func TestWatchSkipsNoLateCommit(t *testing.T) {
 	tx := begin(t, connect(t, pgtest.URL(t)))
 	servertest.Take(t, s, late, late.Step("s", []byte("x")))   // of a higher number
 	servertest.Take(t, s, early, early.Step("1", []byte("x"))) // too
-	within(t, tx, s, early, "2")                               // of the lower number, behind one of the higher
+	within(t, tx, s, early, "2")                               // of the lower number, after one of the higher
 	seen := make(chan *posthouse.Entry, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -83,7 +83,7 @@ func TestWatchSkipsNoLateCommit(t *testing.T) {
 }
 
 // TestWatchUnderDisorder has many transactions commit in no order while one store watches
-// from the start, and another from a cursor that it gets anew again and again.
+// from the start, and another from a cursor that it renews again and again.
 func TestWatchUnderDisorder(t *testing.T) {
 	const writers, each = 6, 40
 	url := pgtest.URL(t)
@@ -163,8 +163,8 @@ func TestWatchNowIsExact(t *testing.T) {
 	}
 }
 
-// TestWatchNowBesideTransactions begins to watch while others' transactions end, each of
-// which held back what was committed before.
+// TestWatchNowBesideTransactions begins to watch while others' transactions end. Each of
+// them held back entries that were committed before.
 func TestWatchNowBesideTransactions(t *testing.T) {
 	s := open(t, pgstore.Options{})
 	url := pgtest.URL(t)

@@ -13,8 +13,8 @@ var settings = [...]struct{ name, why string }{
 	{"synchronous_commit", "a crash of the server loses what came last"},
 }
 
-// A serverState is what a server says of itself on one connection, whose user or URL may
-// have settings of its own.
+// A serverState is what a server says of itself on one connection. The connection's user
+// or URL may have settings of its own.
 type serverState struct {
 	version int
 	standby bool

@@ -27,15 +27,15 @@
 // says what is weak at any time. With appendfsync always the server syncs its file before
 // it answers, so WAITAOF would add nothing.
 //
-// A power cut may tear the end of that file, and so may a kill of the server while it writes. Nobody had an answer for what is torn, but the
-// server then does not start, and says so in its log: run
+// A power cut may tear the end of that file, and so may a kill of the server while it writes. A torn write was never
+// answered, but the server then does not start, and says so in its log: run
 //
 //	redis-check-aof --fix appendonlydir/appendonly.aof.manifest
 //
 // which cuts the torn append off. With aof-load-truncated yes, which is Redis's default,
-// the server starts at once and keeps the first half of the append in its file. What it
-// acknowledges behind that is lost when the file is repaired later, or is applied together
-// with the half.
+// the server starts at once and keeps the first half of the append in its file. Writes
+// that it acknowledges after that are lost when the file is repaired later, or are applied
+// together with the half.
 //
 // # Caveats
 //

@@ -12,8 +12,9 @@ import (
 	"github.com/posthouse/posthouse/store/internal/terms"
 )
 
-// What the scripts read is of fixed width and big-endian, so that bytes sort like numbers:
-// see lua/index.lua for places and records of threads, lua/remove.lua for entries.
+// Fields that the scripts read are of fixed width and big-endian, so that bytes sort like
+// numbers: see lua/index.lua for places and records of threads, lua/remove.lua for
+// entries.
 
 func key64(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, n)) }
 

@@ -65,8 +65,8 @@ func (s *Store) refusal(doing string, refused *redis.Error) error {
 	return e
 }
 
-// unreachable is the error for a connection that cannot be had or was lost. Of a write
-// nobody knows the outcome.
+// unreachable is the error for a connection that cannot be had or was lost. The
+// outcome of a write is unknown then.
 func (s *Store) unreachable(doing string, err error) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeUnknown, Message: "cannot " + doing + ": the server " + s.where + " does not answer", Err: err,

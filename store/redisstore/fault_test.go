@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-// TestKilledServer kills the server under load, again and again. What was acknowledged is
+// TestKilledServer kills the server under load, again and again. Acknowledged writes are
 // there when it is back, and the same store goes on.
 func TestKilledServer(t *testing.T) {
 	const kills = 10

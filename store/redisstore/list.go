@@ -11,7 +11,7 @@ import (
 
 // List implements [posthouse.Store]. Within a thread it walks the thread's own list,
 // otherwise the shortest list that has all matches; the server looks at the other lists.
-// What is found is matched with the query. A header that was changed ends the list with
+// Each result is matched with the query. A header that was changed ends the list with
 // [posthouse.ErrCorrupt], after the results before it.
 func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
 	l := &listing{Query: q, lists: listsIn(&q)}

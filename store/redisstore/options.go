@@ -23,19 +23,18 @@ type Options struct {
 	// with ErrReadOnly.
 	ReadOnly bool
 
-	// AllowWeak accepts a server whose settings lose acknowledged writes, or that does not
-	// tell its settings. Without it Open fails with ErrUnsupported.
+	// AllowWeak accepts a server with settings that lose acknowledged writes, or one that
+	// does not tell its settings. Without it Open fails with ErrUnsupported.
 	AllowWeak bool
 
 	// Poll is how often a watch looks for entries that no message told of; default 250 ms.
 	Poll time.Duration
 
 	// Timeout is how long a call tries to reach a server that does not answer; default
-	// 10 s. A write whose outcome is not known by then is ErrUnknown, a
-	// read ErrUnavailable.
+	// 10 s. A write without an answer by then is ErrUnknown, a read ErrUnavailable.
 	Timeout time.Duration
 
-	// Logger is told of lost connections and weak settings; default: nobody.
+	// Logger receives lost connections and weak settings. By default nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -58,7 +57,7 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-// configure reads the URL. What it says of our own settings fills in what o does not.
+// configure reads the URL. Settings of ours in the URL fill in those that o leaves empty.
 func (o *Options) configure(text string) (client redis.Options, err error) {
 	u, err := url.Parse(text)
 	if err == nil && u.Opaque != "" {

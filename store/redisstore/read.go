@@ -14,7 +14,8 @@ import (
 )
 
 // An iterator takes one page at a time. These limits bound a page; scripts end one after a
-// megabyte too. A list looks at more than it returns, since the server is idle meanwhile.
+// megabyte too. A list looks at more than it returns, since the server is idle between
+// pages.
 const (
 	maxRows = 256
 	maxLook = 4096

@@ -60,8 +60,8 @@ func (s *Store) removeBodies(ctx context.Context, r *posthouse.Removal) (done po
 	return done, nil
 }
 
-// removeFrom removes bodies of one entry. It reports true if the entry was changed
-// meanwhile.
+// removeFrom removes bodies of one entry. It reports true if the entry changed
+// since it was read.
 func (s *Store) removeFrom(ctx context.Context, thread string, seq uint64, records []int, done *posthouse.Removed) (again bool, err error) {
 	doing := fmt.Sprintf("remove bodies of thread %q", thread)
 	old, joined, err := s.entry(ctx, doing, thread, seq)

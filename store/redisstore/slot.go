@@ -21,8 +21,9 @@ type slotValue struct {
 	there bool // it has a value
 }
 
-// What a slot begins with. Format 1 has no checksum; its second byte begins a revision,
-// which is never so high, so that no change of one byte makes either format the other.
+// These bytes begin a slot. Format 1 has no checksum; its second byte begins a
+// revision, which is never so high, so that no change of one byte makes either format
+// the other.
 const (
 	slotHas     = "S\xff"
 	slotDeleted = "D\xff"

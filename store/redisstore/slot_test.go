@@ -11,8 +11,8 @@ import (
 )
 
 // TestDamagedSlots flips each bit of slots, sets each byte to what other slots begin with,
-// cuts them off and swaps them: none is served, and none is overwritten. A deleted slot is
-// among them, whose fence counts. The others are served as before.
+// cuts them off and swaps them: no damaged slot is served or overwritten. A deleted slot
+// is among them, since its fence counts. The others are served as before.
 func TestDamagedSlots(t *testing.T) {
 	s, c := open(t, redisstore.Options{}), connect(t, redistest.URL(t))
 	keys := []posthouse.SlotKey{{Thread: "t", Step: "a"}, {Thread: "t", Step: "b"}, {Thread: "u", Step: "a"}, {Thread: "u", Step: "gone"}}

@@ -40,9 +40,9 @@ var (
 
 // Open connects to the server that a URL names, redis://user:password@host:port/database,
 // or rediss: for TLS. It fails with [posthouse.ErrUnsupported] on a cluster, and on a
-// server whose settings lose acknowledged writes, unless Options.AllowWeak is set; with
-// [posthouse.ErrReadOnly] on a replica; with [posthouse.ErrNewer] if a newer version has
-// written the store.
+// server with settings that lose acknowledged writes, unless Options.AllowWeak is set;
+// with [posthouse.ErrReadOnly] on a replica; with [posthouse.ErrNewer] if a newer version
+// has written the store.
 func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	opts := o.withDefaults()
 	cfg, err := opts.configure(url)

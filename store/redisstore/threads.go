@@ -109,8 +109,8 @@ func (w *threadWalk) page(ctx context.Context, n int) (page []*posthouse.ThreadI
 	return page, len(r) == 2*n, nil
 }
 
-// behindPrefix returns the first name behind all that begin with a prefix, "" if there is
-// none.
+// behindPrefix returns the first name after all that begin with a prefix, "" if they are
+// the last.
 func behindPrefix(prefix string) string {
 	end := []byte(prefix)
 	for len(end) > 0 && end[len(end)-1] == 0xff {

@@ -15,8 +15,7 @@ import (
 // TestTornTransaction cuts the server's file off in the middle of an append, as a power
 // cut does, or a kill of the server while it writes. With aof-load-truncated no the server does not start before redis-check-aof
 // has cut off the rest of it, and nothing acknowledged is lost. With yes, which is refused,
-// it keeps half of the transaction, and what is acknowledged behind it is in a file that
-// is not valid.
+// it keeps half of the transaction, and writes acknowledged after it are in a file that is not valid.
 func TestTornTransaction(t *testing.T) {
 	redistest.URL(t) // or there is no server here
 	for _, truncated := range []string{"no", "yes"} {

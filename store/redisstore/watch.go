@@ -15,8 +15,8 @@ import (
 // ends with an error when ctx ends, when the store is closed, or at an entry that does not
 // decode. Messages of the server only wake it: it polls too.
 //
-// A cursor is valid for as long as the server keeps its data. One of a store that was
-// deleted, or behind the newest commit, is [posthouse.ErrInvalid].
+// A cursor is valid for as long as the server keeps its data. A cursor of a store
+// that was deleted, or after the newest commit, is [posthouse.ErrInvalid].
 func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.Entry, error] {
 	start, bad := s.startWatch(ctx, cursor) // "now" is when Watch is called
 	return func(yield func(*posthouse.Entry, error) bool) {
@@ -61,7 +61,7 @@ func (s *Store) await(ctx context.Context, news <-chan struct{}) {
 	}
 }
 
-// startWatch returns the commit that a cursor is behind.
+// startWatch returns the commit that a cursor follows.
 func (s *Store) startWatch(ctx context.Context, cursor string) (commit uint64, err error) {
 	if cursor == "" {
 		return 0, s.lifecycle.Usable(ctx)
@@ -95,7 +95,7 @@ func (s *Store) startWatch(ctx context.Context, cursor string) (commit uint64, e
 	return commit, nil
 }
 
-// watchPage reads the entries behind a commit and moves that past them.
+// watchPage reads the entries after a commit and moves at past them.
 func (s *Store) watchPage(ctx context.Context, at *uint64) (page []*posthouse.Entry, err error) {
 	r, err := s.ask(ctx, "watch", watchScript, strconv.FormatUint(*at, 10), strconv.Itoa(maxRows))
 	if err != nil {

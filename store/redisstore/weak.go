@@ -44,8 +44,8 @@ func (s *Store) Weak(ctx context.Context) (weak []string, err error) {
 	return weak, nil
 }
 
-// judge refuses a server that would lose acknowledged writes, take none, or keep ids
-// apart.
+// judge refuses a server that would lose acknowledged writes, refuse all writes, or
+// keep ids apart.
 func (s *Store) judge(ctx context.Context) error {
 	m, err := s.get(ctx, "connect", "INFO")
 	if err != nil {

@@ -95,9 +95,9 @@ type proposal struct {
 	refused  bool // one of the group's calls
 }
 
-// commit runs one group: it writes what the index says may be written as the next commit.
-// If another process was first, it takes that one's commit in and judges anew. So what is
-// refused is refused by all that was acknowledged.
+// commit runs one group: it writes the requests that the index allows as the next commit.
+// If another process was first, it takes that commit in and judges again. So a request is
+// refused only by acknowledged commits.
 func (s *Store) commit(group []*groupcommit.Call[*request]) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Timeout)
 	defer cancel()
@@ -190,7 +190,7 @@ func (s *Store) propose(ctx context.Context, p *proposal) (won bool, err error) 
 		case err == nil:
 			s.cache.put(p.number, span{0, data})
 			return true, nil
-		case errors.Is(err, errTaken): // perhaps by an attempt of ours whose answer was lost
+		case errors.Is(err, errTaken): // perhaps by an attempt of ours that lost its answer
 			if err := s.refresh(ctx); err != nil {
 				return false, s.objects.unsure(err)
 			}

@@ -22,7 +22,8 @@ type bucket interface {
 	// get reads an object, or n bytes of it from an offset on; n is 0 for all.
 	get(ctx context.Context, key string, from, n int64) (object, error)
 
-	// put writes an object: only if there is none for "", else only if it has this tag.
+	// put writes an object: with the tag "" only if the object does not exist, else only
+	// if it has this tag.
 	put(ctx context.Context, key string, data []byte, tag string) (object, error)
 
 	// remove deletes an object. Removing what is not there succeeds.

@@ -169,8 +169,8 @@ func TestMisplacedObjects(t *testing.T) {
 	}
 }
 
-// TestRemovedBodyThatComesBack puts an object back as it was before a removal. What was
-// removed is not served.
+// TestRemovedBodyThatComesBack puts an object back as it was before a removal. The
+// removed body is not served.
 func TestRemovedBodyThatComesBack(t *testing.T) {
 	server := s3test.New(t)
 	s, l := open(t, server, s3store.Options{}), storetest.NewBuilder().Log("a")

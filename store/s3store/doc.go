@@ -13,7 +13,7 @@
 //
 // The store is one journal of commits, log/0000000000000001 and so on: objects that are
 // created if they are absent (If-None-Match: *). Whoever creates the next one has won;
-// whoever is too late reads it and judges anew. So an append is one request, a commit has
+// whoever is too late reads it and judges again. So an append is one request, a commit has
 // the entries of all threads that arrived during the one before it, and ids are unique
 // across threads and processes. Each process keeps an index of all of it in memory, about
 // 1,110 bytes a checkpoint. Before it answers a read it asks for the next commit, which is
@@ -24,8 +24,8 @@
 // is missing or damaged is made again. Slots are objects of their own, which are
 // overwritten on the condition that they are as they were read (If-Match).
 //
-// A removal is a commit first. Then the objects that have what goes are written anew
-// without it, with If-Match. Keys of the log are never deleted, so a writer that stalled
+// A removal is a commit first. Then the objects with removed bytes are rewritten without
+// them, with If-Match. Keys of the log are never deleted, so a writer that stalled
 // cannot create a commit that was there before. About 100 bytes of each commit stay, and
 // the thread's name in the commit that removed it.
 //
@@ -33,7 +33,7 @@
 //
 // Heed If-None-Match and If-Match of a PUT, and show what it has acknowledged to the next
 // request. Amazon S3, Cloudflare R2, Scaleway and MinIO document both conditions; Google's
-// S3 interface has neither. Open tries both and refuses a service that does not heed them,
+// S3 interface does not. Open tries both and refuses a service that does not heed them,
 // and a bucket that keeps old versions, since removed bytes would stay in them. Have no
 // rule that expires objects under the prefix. The user needs to get, put, delete and list
 // objects; where the user may read the bucket's versioning, that is asked too.

@@ -123,7 +123,7 @@ func ended(r *canon.Reader, have, want framelog.Kind) error {
 	return nil
 }
 
-// frame appends a frame without a body, whose head fill appends.
+// frame appends a frame without a body; fill appends its head.
 func frame(b []byte, fill func([]byte) []byte) []byte {
 	at := len(b)
 	b = fill(append(b, make([]byte, framelog.HeaderSize)...))

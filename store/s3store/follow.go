@@ -90,7 +90,8 @@ func (s *Store) pull(ctx context.Context) error {
 	}
 }
 
-// isPartial reports whether a thread lacks entries whose removal is not in the index yet.
+// isPartial reports whether a thread lacks entries while the index does not have their
+// removal yet.
 func (s *Store) isPartial() bool {
 	s.index.RLock()
 	defer s.index.RUnlock()
@@ -111,7 +112,7 @@ func (s *Store) fail(err error) error {
 }
 
 // fetchCommits reads up to n commits from one on, those before the first that is absent.
-// behind reports that one behind it is there.
+// behind reports that a later one is there.
 func (s *Store) fetchCommits(ctx context.Context, from uint64, n int) (found []*commit, behind bool, err error) {
 	got := make([]*commit, n)
 	err = each(n, func(i int) error {
@@ -156,7 +157,8 @@ func each(n int, fn func(i int) error) error {
 	return nil
 }
 
-// readCommit reads one commit whole. errAbsent if there is none.
+// readCommit reads one commit whole. It fails with errAbsent if the commit does not
+// exist.
 func (s *Store) readCommit(ctx context.Context, number uint64) (*commit, error) {
 	o, err := s.objects.get(ctx, "read the log", s.objects.commitKey(number), 0, 0)
 	if err != nil {
@@ -188,7 +190,7 @@ func (s *Store) take(commits []*commit, logged bool) error {
 	defer s.index.Wake()
 	for _, c := range commits {
 		if c.number <= s.at {
-			continue // adopted meanwhile
+			continue // adopted since
 		}
 		if err := s.apply(c); err != nil {
 			return s.objects.corrupt(s.objects.commitKey(c.number), "%w", err)

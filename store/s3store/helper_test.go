@@ -49,5 +49,5 @@ func read(t testing.TB, s posthouse.Store, thread string) (es []*posthouse.Entry
 	return es, nil
 }
 
-// soon is for stores whose service does not answer.
+// soon is the timeout of stores that get no answer.
 const soon = 200 * time.Millisecond

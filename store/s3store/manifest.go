@@ -91,7 +91,7 @@ func (o *objects) readManifest(ctx context.Context, m manifest) (commits []*comm
 	return commits, got.tag, nil
 }
 
-// load brings the index up from the manifests and the commits behind them.
+// load builds the index from the manifests and the commits after them.
 func (s *Store) load(ctx context.Context) error {
 	for range 8 {
 		all, err := s.objects.manifests(ctx)
@@ -131,7 +131,8 @@ func (s *Store) load(ctx context.Context) error {
 	return nil
 }
 
-// loadManifests takes in what manifests have. again says that one was merged meanwhile.
+// loadManifests takes in the content of manifests. again says that one was merged during
+// the read.
 func (s *Store) loadManifests(ctx context.Context, all []manifest) (again bool, err error) {
 	var chain []manifest
 	for next := s.at + 1; ; next = chain[len(chain)-1].last + 1 {

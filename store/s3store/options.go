@@ -45,11 +45,10 @@ type Options struct {
 	Poll time.Duration
 
 	// Timeout is how long a call tries to reach a service that does not answer; default
-	// 30 s. A write whose outcome is not known by then is ErrUnknown, a
-	// read ErrUnavailable.
+	// 30 s. A write without an answer by then is ErrUnknown, a read ErrUnavailable.
 	Timeout time.Duration
 
-	// Logger is told of lost answers; default: nobody.
+	// Logger receives lost answers. By default nothing is logged.
 	Logger *slog.Logger
 
 	now func() time.Time // says only when to let another process go first
@@ -76,7 +75,7 @@ func (o *Options) withDefaults() Options {
 	return v
 }
 
-// configure reads the URL. What it says of our own settings fills in what o does not.
+// configure reads the URL. Settings of ours in the URL fill in those that o leaves empty.
 func (o *Options) configure(text string) (t target, err error) {
 	u, err := url.Parse(text)
 	if err != nil || !strings.EqualFold(u.Scheme, "s3") || u.Host == "" || u.User != nil {

@@ -109,7 +109,7 @@ func (s *Store) fetch(ctx context.Context, page []*entry, headers, cached bool) 
 }
 
 // fetchCommit reads entries of one commit: the part of its object that has them, or if
-// they are not there, all of it, since another process may have written it anew.
+// they are not there, all of it, since another process may have rewritten it.
 func (s *Store) fetchCommit(ctx context.Context, some []*entry, headers, cached bool) ([]*posthouse.Entry, error) {
 	number := some[0].Commit / perCommit
 	key, list := s.objects.commitKey(number), s.want(some)

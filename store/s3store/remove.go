@@ -11,7 +11,7 @@ import (
 )
 
 // Remove implements [posthouse.Store]. A commit says what goes, so that no process serves
-// it any more; then the objects that have it are written anew without it, each on the
+// it any more; then the objects that have it are rewritten without it, each on the
 // condition that it has not changed. A removal that was broken off is finished by asking
 // again, and by the next process that opens the store for writing. The objects stay, with
 // about 100 bytes if everything in them was removed.
@@ -46,7 +46,8 @@ func bodiesOf(r *posthouse.Removal) []posthouse.BodyRef {
 	return r.Bodies
 }
 
-// dirtyOf returns the commits whose objects may have what was removed from a thread.
+// dirtyOf returns the commits that may still have removed bytes of a thread in their
+// objects.
 func (s *Store) dirtyOf(thread string) (numbers []uint64) {
 	s.index.RLock()
 	defer s.index.RUnlock()
@@ -135,8 +136,8 @@ func (s *Store) markDirty(thread string, number uint64) {
 	s.dirty[thread][number] = true
 }
 
-// purge writes the objects of commits anew without what was removed, and counts what it
-// took from the thread.
+// purge rewrites the objects of commits without removed bytes, and counts what it took
+// from the thread.
 func (s *Store) purge(ctx context.Context, thread string, numbers []uint64) (done posthouse.Removed, err error) {
 	if len(numbers) == 0 {
 		return done, nil
@@ -180,7 +181,7 @@ func (s *Store) purge(ctx context.Context, thread string, numbers []uint64) (don
 	return done, nil
 }
 
-// purgeCommit writes one commit's object anew.
+// purgeCommit rewrites one commit's object.
 func (s *Store) purgeCommit(ctx context.Context, thread string, number uint64) (done posthouse.Removed, err error) {
 	key := s.objects.commitKey(number)
 	for {
@@ -200,7 +201,7 @@ func (s *Store) purgeCommit(ctx context.Context, thread string, number uint64) (
 			return done, err
 		}
 		if done.Entries+done.Bodies == 0 {
-			done = now // an attempt whose answer was lost may have done it
+			done = now // an attempt that lost its answer may have done it
 		}
 		if data == nil {
 			return done, nil
@@ -218,8 +219,8 @@ func (s *Store) purgeCommit(ctx context.Context, thread string, number uint64) (
 	}
 }
 
-// strip returns a commit without what is not in the index any more, nil if it has none of
-// it, and what goes of the thread.
+// strip returns a commit without the bytes that left the index, nil if there are no such
+// bytes, and what goes of the thread.
 func (s *Store) strip(c *commit, thread string, bare bool) (out []byte, done posthouse.Removed, err error) {
 	s.index.RLock()
 	defer s.index.RUnlock()
@@ -311,7 +312,7 @@ func (s *Store) taken(e *framelog.Entry) (g gone) {
 	return g
 }
 
-// move notes where the entries of a commit are after its object was written anew.
+// move notes where the entries of a commit are in its rewritten object.
 func (s *Store) move(c *commit, data []byte) {
 	s.cache.put(c.number, span{0, data})
 	s.index.Lock()
@@ -328,8 +329,8 @@ func (s *Store) move(c *commit, data []byte) {
 	}
 }
 
-// purgeManifest writes a manifest anew without what was removed from some of its commits,
-// all of them for nil. One that was merged meanwhile is clean: who merges looks for
+// purgeManifest rewrites a manifest without the removed bytes of some of its commits, all
+// of them for nil. A manifest that was merged in between is clean: a merge looks for
 // removals afterwards.
 func (s *Store) purgeManifest(ctx context.Context, m manifest, numbers []uint64) error {
 	for {

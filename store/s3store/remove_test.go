@@ -79,7 +79,7 @@ func TestRemovedForGood(t *testing.T) {
 }
 
 // TestRemovedFromTheMiddle removes an entry that took an id away from an older one, which
-// stays. The id must not lead to the older one again when the log is read anew.
+// stays. The id must not lead to the older one again when the log is read again.
 func TestRemovedFromTheMiddle(t *testing.T) {
 	server, builder := s3test.New(t), storetest.NewBuilder()
 	s, l := open(t, server, s3store.Options{}), builder.Log("a")

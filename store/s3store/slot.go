@@ -46,7 +46,7 @@ func slotName(name string) string {
 type slot struct {
 	framelog.Slot
 	value []byte
-	tag   string // of the object; "" if there is none
+	tag   string // of the object; "" if it does not exist
 }
 
 func (s *slot) content() posthouse.Slot {
@@ -78,7 +78,7 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	return have.content(), nil
 }
 
-// read reads the slot at a key, an empty one if there is none.
+// read reads the slot at a key. It returns an empty one if the object does not exist.
 func (s *slots) read(ctx context.Context, doing, at string) (*slot, error) {
 	o, err := s.objects.get(ctx, doing, at, 0, 0)
 	if errors.Is(err, errAbsent) {
@@ -102,7 +102,8 @@ func (s *slots) read(ctx context.Context, doing, at string) (*slot, error) {
 	return have, nil
 }
 
-// write writes what follows from what is there, until nobody comes in between.
+// write applies op to the slot that is there, again until no other writer comes in
+// between.
 func (s *slots) write(ctx context.Context, doing string, key posthouse.SlotKey, op posthouse.SlotOp) (none posthouse.Slot, err error) {
 	at := s.key(key)
 	within, cancel := context.WithTimeout(ctx, s.objects.timeout)

@@ -53,7 +53,7 @@ type state struct {
 	loading  bool
 	gone     map[uint64]bodies.Gone     // removed bodies, by the entry's number
 	dirty    map[string]map[uint64]bool // by thread: commits that may have what was removed
-	partial  map[string]bool            // threads whose older entries are gone, until their removal is met
+	partial  map[string]bool            // threads that lost older entries, until their removal is met
 	removals int
 	damage   error
 }

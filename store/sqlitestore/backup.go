@@ -15,8 +15,8 @@ import (
 // Backup implements [posthouse.Backuper]. It writes the store as it is at one moment to a
 // new file at path, which [Open] can open, while writers and readers go on. The file
 // appears under its name once it is whole and on the disk. A backup that fails leaves
-// nothing; a backup that is killed leaves a file beside path whose name ends in .partial
-// and which may be removed. It fails with [posthouse.ErrExists] if path exists.
+// nothing; a backup that is killed leaves a file beside path, with a name that ends in
+// .partial, which may be removed. It fails with [posthouse.ErrExists] if path exists.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return backupExists(path, nil)

@@ -301,7 +301,7 @@ func TestKilledBackup(t *testing.T) {
 		if !sc.Scan() {
 			t.Fatal("the other process says nothing")
 		}
-		for len(names("*")) == 0 { // until there is something to leave behind
+		for len(names("*")) == 0 { // until there is something to leave
 			runtime.Gosched()
 		}
 		_ = cmd.Process.Kill() // it may have ended by itself

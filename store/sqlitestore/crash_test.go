@@ -111,7 +111,7 @@ func killed(t *testing.T, mode, path string, after time.Duration) (lines []strin
 	return lines
 }
 
-// missing returns the lines whose entry is not there as they say.
+// missing returns the lines that name an entry which is not there as they say.
 func missing(t *testing.T, s *sqlitestore.Store, lines []string) (lost []string) {
 	t.Helper()
 	have := map[string]bool{}

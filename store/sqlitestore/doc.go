@@ -13,8 +13,8 @@
 //
 // One process can have the store open for writing. A lock file beside the database names
 // it. The operating system releases the lock when that process ends, so a lock is never
-// stale. Any number of processes can read meanwhile with Options.ReadOnly. Do not put
-// the file on a network file system, where locks and the write-ahead log do not work.
+// stale. Any number of other processes can read with Options.ReadOnly. Do not put the
+// file on a network file system, where locks and the write-ahead log do not work.
 //
 // # How it is laid out
 //
@@ -24,7 +24,7 @@
 // Callers that append at the same time share a transaction and its sync.
 //
 // The stored summary of a thread at rest is that of its last entry. The stored summary of
-// a running thread may be some entries behind, which readers apply to it.
+// a running thread may lack the last entries; readers apply them to it.
 //
 // A row has its header before its body, so a scan of headers reads no states. Entries of
 // one thread that were written one after the other are neighbours in the table and are

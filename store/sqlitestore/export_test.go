@@ -63,7 +63,7 @@ func (s *Store) SetMaxLength(ctx context.Context, n int32) error {
 	}})
 }
 
-// CheckEngine is checkEngine.
+// CheckEngine is that of package db.
 func CheckEngine(version int) error { return db.CheckEngine(version) }
 
 // AppendHead and ReadHead are the column's codec.

@@ -16,7 +16,7 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
-// failNth fails the n-th statement whose text contains what.
+// failNth fails the n-th statement that contains what.
 func failNth(t *testing.T, s *sqlitestore.Store, n int, what string, err error) (failed *bool) {
 	t.Helper()
 	failed = new(bool)
@@ -37,7 +37,7 @@ func failNth(t *testing.T, s *sqlitestore.Store, n int, what string, err error) 
 }
 
 // TestPoisonedAfterAFailedCommit: the outcome of the commit is not known, and
-// nothing is written until the store is opened anew.
+// nothing is written until the store is opened again.
 func TestPoisonedAfterAFailedCommit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "posthouse.db")
 	s := open(t, path, nil)
@@ -68,8 +68,9 @@ func TestPoisonedAfterAFailedCommit(t *testing.T) {
 	verify(t, s, "t", 4)
 }
 
-// TestAPanicInAWriteStopsNoWriter: whoever writes behind a write that panicked is
-// refused instead of waiting for ever, and opened anew the store has no half of it.
+// TestAPanicInAWriteStopsNoWriter: after a write that panicked, the next writer is
+// refused instead of waiting for ever, and the store has no half of the write when
+// it is opened again.
 func TestAPanicInAWriteStopsNoWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "posthouse.db")
 	s := open(t, path, nil)
@@ -267,8 +268,8 @@ func TestTooLargeIsTheRequestsOwnFault(t *testing.T) {
 	verify(t, s, "t", 3)
 }
 
-// TestOneRefusedInAGroup commits several batches in one transaction of which
-// one is found to be at fault only after it has written.
+// TestOneRefusedInAGroup commits several batches in one transaction. One of them
+// is found to be at fault only after it has written.
 func TestOneRefusedInAGroup(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "posthouse.db"), nil)
 	ids := idSource()
@@ -317,7 +318,7 @@ func TestOneRefusedInAGroup(t *testing.T) {
 	noDifference(t, s)
 }
 
-// TestGivingUpInTheQueue cancels an append that waits behind another's commit.
+// TestGivingUpInTheQueue cancels an append that waits for another's commit.
 func TestGivingUpInTheQueue(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "posthouse.db")
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
-// TestLockFileIsGone: whoever deletes or replaces the lock file lets nobody else
-// in, and takes nothing from who has the store.
+// TestLockFileIsGone deletes and replaces the lock file: no other process gets
+// in, and the one that has the store keeps it.
 func TestLockFileIsGone(t *testing.T) {
 	for what, harm := range map[string]func(lock string) error{
 		"deleted": os.Remove,

@@ -59,7 +59,7 @@ func fillMinutes(ctx context.Context, c *db.Conn) error {
 	})
 }
 
-// eachSummary calls fill for each thread whose summary can be read. The store's check
+// eachSummary calls fill for each thread with a readable summary. The store's check
 // reports the others.
 func eachSummary(ctx context.Context, c *db.Conn, fill func(*layout.Summary) error) error {
 	for id := int64(0); ; {

@@ -128,7 +128,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	// None of them left a lock behind.
+	// They left no lock.
 	if err := os.Remove(filepath.Join(dir, "text")); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func open(t testing.TB, path string, o *sqlitestore.Options) *sqlitestore.Store 
 	return s
 }
 
-// conn opens the database behind the store's back.
+// conn opens the database beside the store.
 func conn(t testing.TB, path string) *sqlite.Conn {
 	t.Helper()
 	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)

@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
-// BenchmarkListRare lists a thread of 20,000 checkpoints by a node that none has,
-// and by one that the first alone has.
+// BenchmarkListRare lists a thread of 20,000 checkpoints by a node that does not
+// occur, and by one that only the first has.
 func BenchmarkListRare(b *testing.B) {
 	s := open(b, b.TempDir()+"/posthouse.db", &sqlitestore.Options{Sync: sqlitestore.SyncNormal})
 	l := newLine("t", idSource())

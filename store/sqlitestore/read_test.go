@@ -73,8 +73,8 @@ func TestReadsFailAtEveryStatement(t *testing.T) {
 	}
 }
 
-// everyRead returns each kind of read that a store has, of the sample and behind a
-// cursor, printing what it read.
+// everyRead returns each kind of read that a store has, of the sample and after a
+// cursor. Each prints what it read.
 func everyRead(s *sqlitestore.Store, own posthouse.ID, cursor string) map[string]func(context.Context) (string, error) {
 	return map[string]func(ctx context.Context) (string, error){
 		"read": func(ctx context.Context) (string, error) { return all(s.Read(ctx, "alpha", posthouse.Range{})) },
@@ -155,7 +155,7 @@ func all[T any](seq func(func(T, error) bool)) (string, error) {
 	return b.String(), nil
 }
 
-// disorder makes a thread whose order keys do not ascend with its log.
+// disorder makes a thread with order keys that do not ascend with its log.
 func disorder(t testing.TB, s posthouse.Store) (want []posthouse.ID) {
 	t.Helper()
 	ids := idSource()
@@ -336,8 +336,8 @@ func FuzzReadHead(f *testing.F) {
 	})
 }
 
-// TestReadsYieldWhatIsBeforeDamage: an entry whose head does not decode, or whose
-// pack does not unpack, ends a list or a watch, behind all that comes before it.
+// TestReadsYieldWhatIsBeforeDamage: an entry with a damaged head or pack ends a
+// list or a watch, after all entries before it.
 func TestReadsYieldWhatIsBeforeDamage(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "base.db")
 	s, ids := open(t, base, nil), idSource()

@@ -53,7 +53,7 @@ func TestReadOnlyBesideAWriter(t *testing.T) {
 	verify(t, r, "t", 205)
 }
 
-// TestReadOnlyLeavesAStoppedStoreAlone reads a store that nobody has open.
+// TestReadOnlyLeavesAStoppedStoreAlone reads a store that no process has open.
 func TestReadOnlyLeavesAStoppedStoreAlone(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "posthouse.db")

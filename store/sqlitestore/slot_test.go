@@ -9,8 +9,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// TestDamagedSlots changes and swaps the values of slots' rows: none is served, and none is
-// overwritten. A deleted slot is among them, whose fence counts. The others are served as
+// TestDamagedSlots changes and swaps the values of slots' rows: no damaged slot is served or
+// overwritten. A deleted slot is among them, since its fence counts. The others are served as
 // before. A row without a checksum is of an earlier version: it is served, and the next write
 // gives it one.
 func TestDamagedSlots(t *testing.T) {

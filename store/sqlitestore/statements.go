@@ -2,8 +2,8 @@ package sqlitestore
 
 import "github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 
-// The statements, prepared when first used. What a caller passes in is bound as a
-// parameter and never part of the text.
+// The statements, prepared when first used. Values of callers are bound as
+// parameters and never part of the text.
 const (
 	qAddThread = `INSERT INTO threads (name, flags, active, due, minute) VALUES (?1, ?2, ?3, ?4, ?5)`
 	qSetThread = `UPDATE threads SET flags = ?2, active = ?3, due = ?4 WHERE id = ?1`
@@ -36,7 +36,7 @@ const (
 		WHERE name >= ?1 ORDER BY name`
 	qThreadsByNameDown = `SELECT ` + layout.SummaryColumns + ` FROM threads t INDEXED BY threads_name CROSS JOIN tails a ON a.id = t.id
 		WHERE name < ?1 ORDER BY name DESC`
-	// Threads whose mark is ?2 or 3, merged by name.
+	// Threads with the mark ?2 or 3, merged by name.
 	qThreadsActive = `SELECT ` + layout.SummaryColumns + `, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
 		WHERE active = ?2 AND name >= ?1
 		UNION ALL SELECT ` + layout.SummaryColumns + `, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id

@@ -17,9 +17,9 @@ import (
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-// TestSummaryOfAThreadThatMoves: the stored summary of a thread that is being
-// moved may be behind its log, what is read of it never is, and a thread that
-// rests has it exact.
+// TestSummaryOfAThreadThatMoves: the stored summary of a running thread may lag
+// its log, a summary that is read never does, and that of a thread at rest is
+// exact.
 func TestSummaryOfAThreadThatMoves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "posthouse.db")
 	s := open(t, path, nil)
@@ -49,7 +49,7 @@ func TestSummaryOfAThreadThatMoves(t *testing.T) {
 	}
 	noDifference(t, s)
 
-	// What is behind is read by others, too, and by who comes after a crash.
+	// Readers, and a process after a crash, read the entries that the summary lacks.
 	for _, o := range []*sqlitestore.Options{{ReadOnly: true}, nil} {
 		p := path
 		if o == nil {
@@ -67,7 +67,7 @@ func TestSummaryOfAThreadThatMoves(t *testing.T) {
 		}
 	}
 
-	// Entries that it is behind may go.
+	// Entries that the summary lacks may go.
 	if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "alpha", Below: log.Info.Tail.Seq - 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -152,8 +152,8 @@ func storedSeq(t testing.TB, path string) (seq uint64) {
 	return seq
 }
 
-// TestSummaryThatDoesNotDecode: a damaged summary is made anew from the log, and
-// keeps nobody from the other threads.
+// TestSummaryThatDoesNotDecode: a damaged summary is made again from the log, and
+// does not block the other threads.
 func TestSummaryThatDoesNotDecode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "posthouse.db")
 	s := open(t, path, nil)

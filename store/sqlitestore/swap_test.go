@@ -60,11 +60,11 @@ func TestSwappedRows(t *testing.T) {
 const pageSize = 4096
 
 // pointers returns where in the file a page of a tree lists its cells, and how many it has:
-// none on any other page.
+// 0 on any other page.
 func pointers(file []byte, page int) (at, cells int) {
 	header := (page - 1) * pageSize
 	if page == 1 {
-		header += 100 // behind the header of the file
+		header += 100 // after the header of the file
 	}
 	at = header + 8
 	switch file[header] {

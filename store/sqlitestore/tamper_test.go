@@ -48,7 +48,7 @@ func commit(t testing.TB, s posthouse.Store, b *posthouse.Batch) {
 	}
 }
 
-// TestCheckNamesWhatDiffers changes derived rows behind the store's back.
+// TestCheckNamesWhatDiffers changes derived rows without the store.
 func TestCheckNamesWhatDiffers(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "base.db")
 	sample(t, base)
@@ -207,7 +207,7 @@ func TestCheckTakesRemovalsForNoDamage(t *testing.T) {
 	if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "t", Below: 5}); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the summary stays behind
+	for range 2 { // the summary keeps lagging
 		fill(t, s, l, 1, 10)
 		noDifference(t, s)
 	}

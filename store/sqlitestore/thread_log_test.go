@@ -53,7 +53,7 @@ func TestListThroughRuns(t *testing.T) {
 	}
 }
 
-// listed lists page by page, each behind the last one's cursor.
+// listed lists page by page, each after the last one's cursor.
 func listed(t *testing.T, s posthouse.Store, q posthouse.Query, limit int) (ids []posthouse.ID) {
 	t.Helper()
 	q.Limit = limit

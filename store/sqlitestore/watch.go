@@ -13,9 +13,9 @@ import (
 )
 
 // Watch implements [posthouse.Watcher]. It ends with an error when ctx ends, when the
-// store is closed, or at an entry whose header does not decode or whose pack does not
-// unpack ([posthouse.ErrCorrupt]), after the entries before it. A cursor is valid for as
-// long as the database exists.
+// store is closed, or at an entry with a damaged header or pack
+// ([posthouse.ErrCorrupt]), after the entries before it. A cursor is valid for as long
+// as the database exists.
 func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.Entry, error] {
 	start, bad := s.parseCursor(ctx, cursor) // "now" is when Watch is called
 	return func(yield func(*posthouse.Entry, error) bool) {

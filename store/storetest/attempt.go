@@ -21,7 +21,7 @@ func (h Harness) Try(t TB, c Case) *Attempt {
 	return Try(t, func(t TB) { h.withDefaults().run(t, c) })
 }
 
-// An Attempt is a test whose failure does not fail the caller's test.
+// An Attempt is a test that may fail without failing the caller's test.
 type Attempt struct {
 	TB
 	said strings.Builder // what it was told, for the report

@@ -19,7 +19,7 @@ func boundaryCases() []Case {
 	}
 }
 
-// delicate returns a batch with content behind every pointer.
+// delicate returns a batch in which every pointer leads to content.
 func (t *T) delicate() (l *Log, b *posthouse.Batch, gate posthouse.ID) {
 	l, gate = t.Builder.Log("t1"), t.Builder.GateID()
 	h := posthouse.Header{

@@ -19,7 +19,7 @@ func (t *T) desks(n int) (all []*posthouse.ThreadInfo) {
 		for j := range i % 4 {
 			id := t.Builder.GateID()
 			if j == 1 {
-				id = posthouse.ID(fmt.Sprintf("%c-own.%d", 'A'+i*7%50, i)) // before and behind those of Posthouse
+				id = posthouse.ID(fmt.Sprintf("%c-own.%d", 'A'+i*7%50, i)) // before and after those of Posthouse
 			}
 			g := l.GateOf(id, posthouse.GateInfo{Kind: kinds[(i+j)%len(kinds)]})
 			items = append(items, g)

@@ -13,7 +13,7 @@ import (
 
 // A Harness says how to open a store and what to expect of it.
 type Harness struct {
-	// Open opens a store whose data is in dir, a directory of one case that is empty at
+	// Open opens a store with its data in dir, a directory of one case that is empty at
 	// first. A store that keeps its data elsewhere uses dir as a name for it. The suite
 	// calls Open again with the same dir for the same data, after Close or from another
 	// process. Open must fail the test rather than return nil. The suite closes the
@@ -27,7 +27,7 @@ type Harness struct {
 	// contract requires room for a state of 8 MiB.
 	MaxEntry int
 
-	// Only selects cases whose name contains it. Default: all.
+	// Only selects the cases that have it in their name. Default: all.
 	Only string
 
 	// Short skips repetitions of a case with other numbers. In a test binary the flag
@@ -43,9 +43,9 @@ type Harness struct {
 	Seed uint64
 
 	// Again starts this program again, so that it calls Run with this harness in another
-	// process, whose environment the suite sets. Default: the test binary, with the
-	// running test selected. A durable store needs it in a program that is not a test
-	// binary.
+	// process. The suite sets that process's environment. Default: the test binary, with
+	// the running test selected. A durable store needs it in a program that is not a
+	// test binary.
 	Again func(ctx context.Context) *exec.Cmd
 }
 
@@ -86,8 +86,8 @@ func Cases() []Case {
 }
 
 // Run runs the suite. In a test binary call it from a test function, or from a subtest
-// whose name has no special characters: the durable cases start the binary again to run
-// the same test in another process.
+// without special characters in its name: the durable cases start the binary again to
+// run the same test in another process.
 func Run[R Runner[R]](t R, h Harness) { RunCases(t, h, Cases()) }
 
 // RunCases runs the caller's own cases as Run does: each as a subtest, on a store of its

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Overwrite changes all that can be reached from v: bytes, numbers and text behind pointers
-// and in slices and maps, and bytes in spare capacity. It does not follow pointers to the
+// Overwrite changes all that can be reached from v: bytes, numbers and text that pointers,
+// slices and maps lead to, and bytes in spare capacity. It does not follow pointers to the
 // types of handles.
 func Overwrite(v any, handles ...reflect.Type) {
 	overwriter{map[any]bool{}, handles}.all(reflect.ValueOf(v))

@@ -160,7 +160,7 @@ func raceRefusals(t *storetest.T) {
 				h.ID, h.Order = taken.IDs[0].ID, taken.IDs[0].Header.Order
 			}
 			b := l.Next(l.Checkpoint(h, fmt.Sprint("racer ", i)))
-			if i%3 == 2 { // behind an entry that is not there
+			if i%3 == 2 { // after an entry that is not there
 				l.Took(b)
 				b = l.Next(l.Step("late", nil))
 			}

@@ -1,4 +1,4 @@
-// Package deadletter keeps messages that nobody can use, with the reason.
+// Package deadletter keeps unusable messages, with the reason.
 //
 //	box := deadletter.NewMemory(nil)
 //	err := box.Put(ctx, deadletter.Letter{Kind: deadletter.Request, Subject: subject, Reason: err.Error(), Data: body})

@@ -19,7 +19,7 @@ const (
 // MaxData is how much of a message is kept, in bytes.
 const MaxData = 4 << 10
 
-// A Letter is a message that nobody could use.
+// A Letter is an unusable message.
 type Letter struct {
 	ID      string    `json:"id"`
 	At      time.Time `json:"at" doc:"when it came here"`
@@ -32,16 +32,17 @@ type Letter struct {
 
 // A Box has letters. It is bounded, and the oldest go first.
 type Box interface {
-	// Put adds a letter, and gives it its ID and At. What it was to be is not done with until
+	// Put adds a letter, and gives it its ID and At. The message is not acknowledged until
 	// the letter is there.
 	Put(ctx context.Context, l Letter) error
 
 	// Letters returns the newest letters, at most n.
 	Letters(ctx context.Context, n int) ([]Letter, error)
 
-	// Replay sends a hint to its queue again, and takes it out. [posthouse.ErrNotFound]
-	// without it, [posthouse.ErrUnsupported] for a request, whose sender was answered, and
-	// [posthouse.ErrTooLarge] for a message that was not kept whole.
+	// Replay sends a hint to its queue again, and takes it out. It fails with
+	// [posthouse.ErrNotFound] without the letter, with [posthouse.ErrUnsupported] for a
+	// request, since its sender was answered, and with [posthouse.ErrTooLarge] for a
+	// message that was not kept whole.
 	Replay(ctx context.Context, id string) error
 
 	// Remove takes a letter out. [posthouse.ErrNotFound] without it.

@@ -5,6 +5,6 @@
 //
 // The log is the truth, and a hint has ids only. Hints may be lost, doubled, late and out of
 // order: an engine reads the gate before it gives the task to anybody, and tells the queue
-// again of what it has forgotten. What a [Queue] adds is that each hint goes to one engine,
-// which has a worker for the task, and that a limit holds for all engines together.
+// again of what it has forgotten. A [Queue] adds that each hint goes to one engine, which
+// has a worker for the task, and that a limit holds for all engines together.
 package hint

@@ -19,7 +19,8 @@ type Queue interface {
 	Publish(ctx context.Context, again bool, hints ...Hint) error
 
 	// Take calls fn with the hints of a line as they come, the oldest first, and returns when
-	// the demand is met or its wait is over. What is no hint goes to the dead letters instead.
+	// the demand is met or its wait is over. A message that is no hint goes to the dead
+	// letters instead.
 	Take(ctx context.Context, d Demand, fn func(Delivery)) error
 }
 
@@ -39,7 +40,8 @@ type Demand struct {
 }
 
 // A Delivery is a hint that an engine was given. Unless it says InProgress, the hint goes to
-// another engine after a lease. What its methods say may be lost; only Dead waits for an answer.
+// another engine after a lease. The methods' messages may be lost; only Dead waits for an
+// answer.
 type Delivery interface {
 	Hint() Hint
 	Ack()                  // the task needs no hint any more

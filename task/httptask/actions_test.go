@@ -50,7 +50,7 @@ func TestVerbsOverHTTP(t *testing.T) {
 	e.done("t")
 	want := []string{
 		`0.1 ""   true`, `0.1 "nap"   false`, `0.2 ""   false`, `1.1 "" {"n":1} kept false`,
-		`1.1 "" {"n":1} kept false`, `1.1 "" {"n":1} kept false`, // behind the wait for a signal, and the one in vain
+		`1.1 "" {"n":1} kept false`, `1.1 "" {"n":1} kept false`, // after the wait for a signal, and after the wait in vain
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("%q, want %q", said, want)
@@ -135,7 +135,8 @@ func TestActionsThatDoNotFit(t *testing.T) {
 	e.done("t")
 }
 
-// TestAnEmptySlotOverHTTP is told from none and from one that was cleared, as in process.
+// TestAnEmptySlotOverHTTP: an empty slot differs from a missing and from a cleared one,
+// as in process.
 func TestAnEmptySlotOverHTTP(t *testing.T) {
 	e := startEngine(t, true)
 	far := e.reach("w", tokens.Worker)

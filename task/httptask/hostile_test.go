@@ -44,7 +44,7 @@ func (h hostile) send(method, path, body string, header ...string) (status int, 
 	var p struct {
 		Code posthouse.Code `json:"code"`
 	}
-	_ = json.Unmarshal(data, &p) // a page has none
+	_ = json.Unmarshal(data, &p) // a page is no problem document
 	return resp.StatusCode, p.Code
 }
 
@@ -161,7 +161,7 @@ func (h hostile) anothersCalls(t *testing.T, session, own string, claim *task.Cl
 		}
 	}
 	if status, code := h.send("POST", "/api/worker/"+wire.Disconnect, `{"session":"`+session+`"}`); status >= 500 {
-		t.Errorf("disconnect: %d %s", status, code) // of a session that it does not have there is none to end
+		t.Errorf("disconnect: %d %s", status, code) // it has no such session to end
 	}
 	for _, id := range []string{"$process", "$approvals", "engine-x", "worker-", "../x", "t", strings.Repeat("w", 5000), "worker-\u202e"} {
 		body, err := json.Marshal(map[string]string{"session": id})

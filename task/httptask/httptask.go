@@ -23,10 +23,10 @@ import (
 // maxReply bounds what is read of an answer, in bytes: a slot and an input, in JSON.
 const maxReply = 2 * wire.MaxRequest
 
-// NewEngine returns the engine behind a server, whose address is like
-// https://posthouse.example. The token goes to that host only, and without TLS only if the
-// host is this machine: otherwise [posthouse.ErrInvalid]. A nil client is one that waits for
-// answers as long as calls may take. Redirects are not followed.
+// NewEngine returns the engine of a server, with an address like https://posthouse.example.
+// The token goes to that host only, and without TLS only if the host is this machine:
+// otherwise [posthouse.ErrInvalid]. A nil client is one that waits for answers as long as
+// calls may take. Redirects are not followed.
 func NewEngine(server, token string, client *http.Client) (task.Engine, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// An engine is a server over a program whose one step is a task.
+// An engine is a server over a program with a task as its one step.
 type engine struct {
 	t      *testing.T
 	ledger *ledger.Ledger
@@ -152,7 +152,7 @@ func TestWorkersOverHTTP(t *testing.T) {
 }
 
 // TestManyStepsComeBack: the second attempt finds what the first recorded, though no answer
-// carries all of it, and runs none of the steps again.
+// carries all of it, and runs no step again.
 func TestManyStepsComeBack(t *testing.T) {
 	e := startEngine(t, true)
 	w, err := worker.New(e.reach("w", tokens.Worker), nil)

@@ -61,7 +61,7 @@ func TestReplayHasWhatWasRecorded(t *testing.T) {
 // A followed is an event of a thread, with the name of the step that it is about.
 type followed struct{ id, name string }
 
-// events reads a thread's events behind a cursor, up to its end.
+// events reads a thread's events after a cursor, up to its end.
 func (e *engine) events(token, after string) (all []followed) {
 	e.t.Helper()
 	r, err := http.NewRequestWithContext(e.t.Context(), http.MethodGet, e.http.URL+"/api/events?thread=t&after="+after, nil)

@@ -40,7 +40,7 @@ type Link interface {
 	// engine only.
 	Queue() hint.Queue
 
-	// Letters returns the messages of here that nobody could use.
+	// Letters returns the unusable messages of this link.
 	Letters() deadletter.Box
 
 	// Address is where workers connect, without secrets.
@@ -73,7 +73,7 @@ type Options struct {
 	// called for each connection, and again while that lasts. Listen requires it.
 	Allow func(token string) (bool, error)
 
-	Logger *slog.Logger // default: none
+	Logger *slog.Logger // default: no log
 }
 
 // AddressOf returns the name under which a worker calls that shows a token, made of the SHA-256

@@ -7,8 +7,8 @@
 // {prefix}.hint.{task}.{group}.{gate}, and there is one for each gate at most: the server
 // refuses a second. Names are written into subjects so that each has one form and all can be
 // read: letters, digits, - and _ stay, any other byte is = and two hexadecimal digits, and no
-// group is = alone. Each task and group has a consumer, which engines share. What was given
-// to an engine stays in the stream until the engine says that it is done with.
+// group is = alone. Each task and group has a consumer, which engines share. A hint given to
+// an engine stays in the stream until the engine acknowledges it.
 //
 // The stream may be purged or deleted at any time: engines make it again, and tell it again
 // of what is open. So it is kept in memory unless Options.Files asks for more.

@@ -102,9 +102,9 @@ func (q *Queue) consumer(ctx context.Context, d hint.Demand) (jetstream.Consumer
 }
 
 // makeConsumer makes a consumer that is named after its line and the time at which the stream was
-// made. What is said of a hint goes to the consumer that gave it, by its number: one of a stream
-// that was made again must not take it for its own hint of that number. A line has one consumer:
-// one of another name was made for a stream that is lost, and is deleted.
+// made. An acknowledgement goes to the consumer that gave the hint, by its number: one of a
+// stream that was made again must not take it for its own hint of that number. A line has one
+// consumer: one of another name was made for a stream that is lost, and is deleted.
 func (q *Queue) makeConsumer(ctx context.Context, line string, o jetstream.ConsumerConfig) (jetstream.Consumer, error) {
 	s, err := q.js.Stream(ctx, q.hints())
 	if err != nil {

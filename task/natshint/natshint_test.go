@@ -139,7 +139,7 @@ func TestLimit(t *testing.T) {
 }
 
 // TestLostStreams: a queue that was purged can be told again; one that was deleted says so and
-// is made again, and so is one whose consumer was deleted.
+// is made again, and so is one that lost its consumer.
 func TestLostStreams(t *testing.T) {
 	conn := startNATS(t, nil)
 	q := open(t, conn, nil)
@@ -162,8 +162,8 @@ func TestLostStreams(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again := take(t, q, demand(1))[0] // nobody says that it is at work
-	held.Ack()                        // to nobody
+	again := take(t, q, demand(1))[0] // no engine says that it is at work
+	held.Ack()                        // has no receiver
 	again.Ack()
 
 	if err := js.DeleteStream(t.Context(), "posthouse-hints"); err != nil {

@@ -25,11 +25,11 @@ type Options struct {
 	// so many, else 1.
 	Replicas int
 
-	// Files keeps hints in files. Default: in memory, because what is lost is told again. Dead
-	// letters are in files anyway, unless the servers have none.
+	// Files keeps hints in files. Default: in memory, because lost hints are published again.
+	// Dead letters are in files anyway, unless the servers have no files.
 	Files bool
 
-	Logger *slog.Logger // default: none
+	Logger *slog.Logger // default: no log
 }
 
 // Bounds of the streams.
@@ -40,7 +40,7 @@ const (
 	maxLetters = 10_000
 	letterSize = 16 << 20 // of all
 	letterAge  = 30 * 24 * time.Hour
-	idle       = time.Hour       // after which a consumer that nobody asks goes
+	idle       = time.Hour       // after which an unused consumer goes
 	answerTime = 5 * time.Second // of the servers
 	batchSize  = 1000            // hints that are published at once
 	maxLines   = 10_000          // consumers that are known here

@@ -11,11 +11,10 @@
 //
 // A URL is nats://host:4222 or tls://host:4222, several with commas between, with a user and
 // password or a token before the @ where the server asks for them. ?prefix=NAME is that of
-// the subjects, on both sides. What users may do is up to those servers. Worker w needs to
-// publish to posthouse.task.w.*.* and to subscribe to posthouse.answer.w.>; engines the reverse
-// for all names, and both of posthouse.chunk, where they pass on what handlers stream. Where the servers have JetStream,
-// engines share a queue of hints and keep dead letters there: package natshint says what an
-// engine may do for that. Workers need no JetStream.
+// the subjects, on both sides. Those servers decide what users may do. Worker w needs to publish to
+// posthouse.task.w.*.* and to subscribe to posthouse.answer.w.>; engines the reverse for all names, and both of
+// posthouse.chunk, where they pass on what handlers stream. Where the servers have JetStream, engines share a queue of
+// hints and keep dead letters there: package natshint says what an engine may do for that. Workers need no JetStream.
 //
 // # A server in this process
 //

@@ -41,9 +41,9 @@ type natsLink struct {
 var _ link.Opener = Open
 
 // Open connects to the servers of a URL, or starts one that listens. It fails with
-// [posthouse.ErrUnavailable] if none answers, with [posthouse.ErrForbidden] if they refuse
-// this user, and with [posthouse.ErrInvalid] for an option that does not fit. Once it is
-// open, a connection that is lost is made again.
+// [posthouse.ErrUnavailable] if no server answers, with [posthouse.ErrForbidden] if they
+// refuse this user, and with [posthouse.ErrInvalid] for an option that does not fit. Once
+// it is open, a connection that is lost is made again.
 func Open(ctx context.Context, o *link.Options) (link.Link, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

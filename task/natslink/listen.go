@@ -198,7 +198,7 @@ func (g *guard) good(token string) bool {
 	return ok && err == nil
 }
 
-// watch disconnects workers whose token is good no more, until done.
+// watch disconnects workers when their tokens are no longer good, until done.
 func (g *guard) watch(s *server.Server, done <-chan struct{}) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -222,7 +222,7 @@ func (g *guard) look(s *server.Server) {
 			continue
 		}
 		if here {
-			_ = s.DisconnectClientByID(id) // it may have gone meanwhile
+			_ = s.DisconnectClientByID(id) // it may have gone by now
 		}
 		g.mu.Lock()
 		delete(g.workers, id)

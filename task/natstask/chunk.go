@@ -38,7 +38,7 @@ func (r *Relay) Share(c task.Chunk) error {
 }
 
 // Follow calls fn with each chunk that another relay shares, one after the other, until stop
-// is called. What is not a chunk is passed over.
+// is called. It skips messages that are no chunks.
 func (r *Relay) Follow(fn func(task.Chunk)) (stop func(), err error) {
 	sub, err := r.conn.Subscribe(r.subject, func(m *nats.Msg) {
 		var c task.Chunk

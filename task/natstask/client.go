@@ -130,7 +130,8 @@ func (c *client) meet(before, engine string) {
 	}
 }
 
-// noResponders is the status of an answer of the server: nobody has the subject of the request.
+// noResponders is the status of an answer of the server: the subject of the request has no
+// subscriber.
 const noResponders = "503"
 
 // lookTime is between two looks whether the connection was lost while a call waits.
@@ -140,8 +141,8 @@ const lookTime = time.Second
 // claim would wait for half a minute otherwise, and its worker have nothing to do.
 var errReconnected = errors.New("the connection was lost meanwhile")
 
-// request sends a request and waits for its answer. Where the connection was lost meanwhile and
-// made again, it waits no longer than two looks.
+// request sends a request and waits for its answer. If the connection is lost and made again
+// while it waits, it waits no longer than two looks.
 func (c *client) request(ctx context.Context, engine, method string, body []byte) (*nats.Msg, error) {
 	answered := make(chan *nats.Msg, 1)
 	c.mu.Lock()

@@ -20,8 +20,8 @@ import (
 	"github.com/posthouse/posthouse/worker"
 )
 
-// A natsCluster is servers in this process, whose ports stay the same when one is started
-// again.
+// A natsCluster is a set of servers in this process. A server keeps its ports when it is
+// started again.
 type natsCluster struct {
 	t       *testing.T
 	name    string
@@ -164,8 +164,8 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestSuperclusterIsRefused: a worker whose only engine is behind a gateway ends, and is told
-// why. One in the engine's cluster works.
+// TestSuperclusterIsRefused: a worker that reaches its only engine through a gateway ends,
+// and is told why. One in the engine's cluster works.
 func TestSuperclusterIsRefused(t *testing.T) {
 	one := startCluster(t, "one", 1)
 	two := startCluster(t, "two", 1, one)

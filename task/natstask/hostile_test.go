@@ -131,7 +131,7 @@ func TestAHostileWorker(t *testing.T) {
 			}
 		}
 	}
-	for range 100 { // messages as large as may be, that are none
+	for range 100 { // messages of the largest size that are no requests
 		if err := w.PublishRequest("posthouse.task.w.any.claim", "posthouse.answer.w.large", make([]byte, 256<<10)); err != nil {
 			t.Fatal(err)
 		}

@@ -20,10 +20,10 @@ import (
 // Options say which subjects are used, and who is told what went wrong. Nil is the zero value.
 type Options struct {
 	Prefix string       // of subjects, 1 to 100 letters, digits, _ and -; default "posthouse"
-	Logger *slog.Logger // default: none
+	Logger *slog.Logger // default: no log
 
-	// Letters keeps requests that are none: they do not parse, or are too large. Whoever asked
-	// is answered anyway, where it says how. Default: they are logged only.
+	// Letters keeps malformed requests: they do not parse, or are too large. The sender is
+	// answered anyway, if the request says how. Default: they are logged only.
 	Letters deadletter.Box // of each worker, 1,000 in an hour, and 10,000 of all
 
 	// Worker is the name in the subjects of [NewEngine]'s calls, 1 to 200 bytes. Default: what
@@ -130,16 +130,16 @@ type server struct {
 	prefix string
 	pass   func(worker string) (*task.Pass, error)
 	claims *places // of claims that are answered
-	others *places // likewise, of other requests
+	others *places // the same for other requests
 	shift  shift
 
-	letters deadletter.Box // nil: there is none
+	letters deadletter.Box // may be nil
 	kept    *quota         // of letters
 }
 
-// receive has a request answered. It never waits, because nothing else is received meanwhile. A
-// request is passed over whose answer would not go to the worker that its subject names: a
-// server lets an engine publish where a worker may not.
+// receive has a request answered. It never waits, because it would hold up all other messages.
+// It drops a request if the answer would not go to the worker that the subject names: a server
+// lets an engine publish where a worker may not.
 func (s *server) receive(m *nats.Msg) {
 	c, ok := parseSubject(s.prefix, m.Subject)
 	if !ok || m.Reply != "" && !mayAnswer(s.prefix, c.worker, m.Reply) {
@@ -218,7 +218,7 @@ func (s *server) reply(ctx context.Context, m *nats.Msg, method string, out *wir
 	}
 }
 
-// bury keeps a request that is none among the dead letters.
+// bury puts a malformed request among the dead letters.
 func (s *server) bury(m *nats.Msg, why error) {
 	s.log.Warn("a request cannot be used: it goes to the dead letters", "subject", m.Subject, "bytes", len(m.Data), "reason", why)
 	if s.letters == nil {

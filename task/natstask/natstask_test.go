@@ -57,7 +57,7 @@ func startNATSWith(t *testing.T, o *server.Options) func() *nats.Conn {
 	}
 }
 
-// An engine runs a program whose one step is a task.
+// An engine runs a program with a task as its one step.
 type engine struct {
 	l    *ledger.Ledger
 	app  *flow.App[int, int]
@@ -140,7 +140,7 @@ func (e *engine) becomes(t *testing.T, thread string, status posthouse.Status) {
 	t.Fatalf("thread %s does not become %s", thread, status)
 }
 
-// TestWorkersOverNATS: 50 runs by two workers, whose engine leaves in the middle.
+// TestWorkersOverNATS has two workers do 50 runs; their engine leaves in the middle.
 func TestWorkersOverNATS(t *testing.T) {
 	connect, store := startNATS(t), memstore.New()
 	first := startEngine(t, store, connect())
@@ -184,8 +184,8 @@ func TestWorkersOverNATS(t *testing.T) {
 	}
 }
 
-// TestMessagesThatDoNotFit are answered with the reason, and go to the dead letters with it,
-// also those that say nobody to answer.
+// TestMessagesThatDoNotFit: such messages are answered with the reason, and go to the dead
+// letters with it, also those without a subject for the answer.
 func TestMessagesThatDoNotFit(t *testing.T) {
 	connect := startNATS(t)
 	box := deadletter.NewMemory(time.Now)
@@ -207,7 +207,7 @@ func TestMessagesThatDoNotFit(t *testing.T) {
 			if err := json.Unmarshal(m.Data, &reply); err != nil || reply.Error == nil || reply.Error.Code != posthouse.CodeInvalid || reply.Error.Field == "" {
 				t.Errorf("%s %.40q: %s", method, body, m.Data)
 			}
-			if err := conn.Publish("posthouse.task.w.any."+method, []byte(body)); err != nil { // nobody waits
+			if err := conn.Publish("posthouse.task.w.any."+method, []byte(body)); err != nil { // without waiting for an answer
 				t.Fatal(err)
 			}
 			sent += 2
@@ -301,7 +301,8 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// TestAnEmptySlotOverNATS is told from none and from one that was cleared, as in process.
+// TestAnEmptySlotOverNATS: an empty slot differs from a missing and from a cleared one,
+// as in process.
 func TestAnEmptySlotOverNATS(t *testing.T) {
 	connect := startNATS(t)
 	e := startEngine(t, memstore.New(), connect())

@@ -140,7 +140,7 @@ func TestAnAnswerThatNoMessageCarries(t *testing.T) {
 }
 
 // TestManyStepsComeBack: the second attempt finds what the first recorded, though no message
-// carries all of it, and runs none of the steps again.
+// carries all of it, and runs no step again.
 func TestManyStepsComeBack(t *testing.T) {
 	connect := startNATS(t)
 	e := startProgram(t, memstore.New(), connect(), nil, nil, func(ctx context.Context, in int) (int, error) {

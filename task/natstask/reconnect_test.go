@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/task/natstask"
 )
 
-// TestACallEndsWithItsConnection: nobody answers a claim, and the worker's connection is lost and
+// TestACallEndsWithItsConnection: a claim gets no answer, and the worker's connection is lost and
 // made again. The call ends soon, not when the worker would give up.
 func TestACallEndsWithItsConnection(t *testing.T) {
 	o := &server.Options{ServerName: "test", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true}

@@ -13,7 +13,7 @@ type shift struct {
 func (s *shift) do(fn func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over { // nobody may begin while end waits
+	if s.over { // no call may begin while end waits
 		return false
 	}
 	s.work.Go(fn)

@@ -5,8 +5,8 @@
 //	...                                            // a worker completes it
 //	started, err = s.Outcome(ctx, started.Thread) // Status, Output, Error
 //
-// Such a task is a run of the flow [Name], whose one step is the task. So it is durable before
-// Start returns, its history can be read, and cancel, release and retention treat it as any
-// thread. Give [Starter.Program] to a runner, which ends the thread once a worker has
+// Such a task is a run of the flow [Name], with the task as its one step. So it is durable
+// before Start returns, its history can be read, and cancel, release and retention treat it as
+// any thread. Give [Starter.Program] to a runner, which ends the thread once a worker has
 // completed the task.
 package standalone

@@ -9,10 +9,10 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-// A Call sends a request and returns the reply. An error says that there was none.
+// A Call sends a request and returns the reply. An error says that there was no reply.
 type Call func(ctx context.Context, method string, body []byte) ([]byte, error)
 
-// A Client is the [task.Engine] behind a transport.
+// A Client is a [task.Engine] reached over a transport.
 type Client struct{ call Call }
 
 var _ task.Engine = (*Client)(nil)

@@ -36,7 +36,7 @@ var Methods = []string{Connect, Claim, Heartbeat, Load, Save, Signal, Stream, Re
 // MaxRequest bounds a request, in bytes: the largest is a slot, in base64.
 const MaxRequest = 2 << 20
 
-// maxShort bounds a request that says only whose it is, in bytes.
+// maxShort bounds a request that names only its sender, in bytes.
 const maxShort = 16 << 10
 
 // MaxOf bounds a request of a method, in bytes. Whoever carries requests reads no more of one.
@@ -84,7 +84,7 @@ type Reply struct {
 	TaskReply
 	Error *posthouse.Error `json:"error,omitempty"`
 
-	// Malformed says that the request was none: it did not parse, or was too large.
+	// Malformed says that the request did not parse, or was too large.
 	Malformed bool `json:"-"`
 }
 
@@ -153,7 +153,7 @@ func (in *TaskRequest) do(ctx context.Context, e task.Engine, method string) (*T
 		out.Value, err = e.Load(ctx, *in.Claim)
 		out.Saved = out.Value != nil
 	case Save:
-		err = e.Save(ctx, *in.Claim, in.N, in.Value) // nil without one
+		err = e.Save(ctx, *in.Claim, in.N, in.Value) // nil without a value
 	case Signal:
 		err = e.Signal(ctx, *in.Claim, in.Thread, *in.Signal)
 	case Stream:

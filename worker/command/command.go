@@ -27,7 +27,7 @@ type Options struct {
 	Grace  time.Duration // between SIGTERM and SIGKILL; 0 is 5 seconds
 	Dir    string        // where it runs; default: the worker's directory
 	Env    []string      // NAME=value, beside the worker's environment
-	Logger *slog.Logger  // has what it prints to standard error, line by line; default: none
+	Logger *slog.Logger  // receives its standard error, line by line; default: no log
 }
 
 const defaultGrace = 5 * time.Second
@@ -147,7 +147,7 @@ type outcome struct {
 	err     error           // what the output has no place for
 }
 
-// judge says what became of an execution whose process has ended.
+// judge says what became of an execution after its process ended.
 func (p *Program) judge(t worker.Task, c *process, o *outcome) error {
 	cause := context.Cause(t.Context())
 	switch {
@@ -187,8 +187,8 @@ func (p *Program) failure(c *process, o *outcome, cause error) error {
 // that a grant licenses. It is EX_TEMPFAIL of sysexits.h.
 const ExitNotDone = 75
 
-// An unclearError is the failure of a program that was started and gave no verdict. Of an
-// effect under a grant nobody knows whether it happened.
+// An unclearError is the failure of a program that was started and gave no verdict. It is
+// then unknown whether an effect under a grant happened.
 type unclearError struct{ error }
 
 func unclear(err error) error { return unclearError{err} }

@@ -246,7 +246,7 @@ func isGone(t *testing.T, pid int) {
 	t.Errorf("process %d goes on", pid)
 }
 
-// isZombie reports whether a process has ended though nobody has asked how: the system's
+// isZombie reports whether a process has ended but was not waited for: the system's
 // first process may be slow to ask, or never do it in a container.
 func isZombie(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat") // on Linux
@@ -297,8 +297,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestLeftBehind: what a program leaves in its group is killed. What has left the group is
-// not waited for.
+// TestLeftBehind: processes that a program leaves in its group are killed. The worker does
+// not wait for those that left the group.
 func TestLeftBehind(t *testing.T) {
 	for _, name := range []string{"leaves a child", "leaves a daemon"} {
 		in := tell(workertest.NewTask(1))

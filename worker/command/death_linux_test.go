@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestWorkerIsKilled: a program does not outlive its worker, which nobody can ask any more.
+// TestWorkerIsKilled: a program does not outlive its worker, when the worker can be asked
+// nothing any more.
 func TestWorkerIsKilled(t *testing.T) {
 	w := exec.Command(os.Args[0])
 	w.Env = append(os.Environ(), "PROGRAM=worker")
@@ -32,7 +33,7 @@ func TestWorkerIsKilled(t *testing.T) {
 	}
 	_ = w.Wait() // killed
 	isGone(t, pids[0])
-	child, err := os.FindProcess(pids[1]) // which is in the program's group, and nobody's now
+	child, err := os.FindProcess(pids[1]) // which is in the program's group, and an orphan now
 	if err != nil || child.Kill() != nil {
 		t.Error(err)
 	}

@@ -5,8 +5,8 @@
 //	...
 //	w.HandleFunc("resize", p.Handle) // w is a worker.Worker
 //
-// The program is started without a shell, in a process group of its own. What it prints to
-// standard error goes to the log, and the end of it becomes the message of a failure.
+// The program is started without a shell, in a process group of its own. Its standard
+// error goes to the log, and the end of that becomes the message of a failure.
 //
 // # The protocol
 //
@@ -37,19 +37,20 @@
 //	{"ok":true,"act":{"gate":"...","content":{"amount":40},"by":"alice","key":"..."}}
 //	{"waiting":true}
 //
-// A step without a value is not on record: the program does it, and records it. Behind
+// A step without a value is not on record: the program does it, and records it. After
 // {"waiting":true} the program ends with exit code 0 and without a verdict. The task is parked,
-// and the program runs again, from its top, when the answer or signal is there: what it recorded
-// comes back. Each execution asks in the same order, because calls of one name are counted.
+// and the program runs again, from its top, when the answer or signal is there: it gets the
+// steps that it recorded. Each execution asks in the same order, because calls of one name are
+// counted.
 //
 // A question with "uses":1 proposes an effect: approved, it licenses one, on what it shows or what
-// it was edited to. "validFor" is for how long, and "edited" the gate whose edit is proposed to people
-// of its own. The program then begins the effect under the answer's gate. Behind an answer with "act" it
-// is on record that the effect begins: the program does it on "content", passes "key" on as the idempotency
-// key, and ends it with a value, or with "failed" and why if it did not act. An answer with a value says
-// that it is done. What a program begins and does not end, because it gives its verdict, ends, or is
-// killed, has an unknown outcome: the next execution's "act" asks people what became of it, unless it
-// says "idempotent":true. One effect is open at a time.
+// it was edited to. "validFor" is for how long, and "edited" the gate with an edit that is proposed to
+// people of its own. The program then begins the effect under the answer's gate. After an answer with "act"
+// it is on record that the effect begins: the program does it on "content", passes "key" on as the
+// idempotency key, and ends it with a value, or with "failed" and why if it did not act. An answer with a
+// value says that it is done. An effect that a program begins and does not end, because it gives its
+// verdict, ends, or is killed, has an unknown outcome: the next execution's "act" asks people what became
+// of it, unless it says "idempotent":true. One effect is open at a time.
 //
 // A value is saved durably, and a verdict is on record, when {"ok":true} comes. A program
 // need not read the answers, as long as they are not more than some thousands.
@@ -77,19 +78,18 @@
 // # Plain programs
 //
 // With Options.Plain the program reads the input, and nothing else, up to the end of standard
-// input. What it prints is the output: one JSON value of at most [task.MaxOutput] bytes, or
-// nothing, which is null. Exit code 0 completes the task; any other fails the attempt. If the
-// task runs an effect under a grant, exit code 75 says that it did not happen; with any other,
-// and if the program is killed, people are asked.
+// input. Its standard output is the task's output: one JSON value of at most [task.MaxOutput]
+// bytes, or nothing, which is null. Exit code 0 completes the task; any other fails the
+// attempt. If the task runs an effect under a grant, exit code 75 says that it did not happen;
+// with any other, and if the program is killed, people are asked.
 //
 // # When it has to end
 //
 // When the worker loses the task, is cut off or stops, or the attempt takes too long, the
 // group gets SIGTERM, and after Options.Grace SIGKILL. In between the program may save, and
-// give its verdict, unless the task is lost. What a program leaves running in its
-// group is killed when the program ends. If the worker itself is killed, standard input ends;
-// on Linux the program is killed with it. On Windows only the program itself is ended, at
-// once.
+// give its verdict, unless the task is lost. When the program ends, processes that it left in
+// its group are killed. If the worker itself is killed, standard input ends; on Linux the
+// program is killed with it. On Windows only the program itself is ended, at once.
 //
 // # Environment
 //

@@ -26,7 +26,7 @@ type acted struct {
 
 // A License is what a program is to do, now that it is on record that it begins.
 type License struct {
-	Gate    posthouse.ID    `json:"gate"`    // whose decision licenses it
+	Gate    posthouse.ID    `json:"gate"`    // licenses it by its decision
 	Content json.RawMessage `json:"content"` // that was approved
 	By      string          `json:"by"`      // who approved it
 	Key     string          `json:"key"`     // of the effect: the same in all its attempts

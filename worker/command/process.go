@@ -109,7 +109,7 @@ func (c *process) supervise(ctx context.Context, bad <-chan struct{}, grace time
 	for {
 		select {
 		case <-c.exited:
-			_ = c.stdin.Close() // ends a write that nobody reads
+			_ = c.stdin.Close() // ends a write without a reader
 			return
 		case <-over:
 		case <-bad:

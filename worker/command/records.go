@@ -50,20 +50,20 @@ type question struct {
 
 	Uses     int           `json:"uses"`     // how many effects its approval licenses
 	ValidFor time.Duration `json:"validFor"` // how long after the decision they may begin, in nanoseconds; 0 is for ever
-	Edited   posthouse.ID  `json:"edited"`   // the gate whose edit is asked about with its own people
+	Edited   posthouse.ID  `json:"edited"`   // the gate with the edit that its own people are asked about
 }
 
 // A wait is for a signal to the task's thread.
 type wait struct {
 	Signal  string        `json:"signal"`
 	Latch   bool          `json:"latch"`
-	Timeout time.Duration `json:"timeout"` // in nanoseconds; 0 is none
+	Timeout time.Duration `json:"timeout"` // in nanoseconds; 0: no timeout
 }
 
 // records are the steps that a program has asked for and not put on record yet.
 type records struct {
 	open map[string]*openStep // by name
-	acts map[string]*openAct  // likewise
+	acts map[string]*openAct  // as above
 	over chan struct{}        // closed when the program has nothing more to say
 }
 
@@ -102,8 +102,8 @@ func (d *dialogue) scope() (handler.Scope, error) {
 	return s, nil
 }
 
-// step returns the value of a step that is on record. Without one it is open, and the program
-// does it and records it.
+// step returns the value of a step that is on record. A step without a value is open: the
+// program does it and records it.
 func (d *dialogue) step(data []byte) (reply, error) {
 	var name string
 	if err := json.Unmarshal(data, &name); err != nil {
@@ -173,7 +173,7 @@ func (d *dialogue) record(data []byte) (reply, error) {
 	return reply{OK: s.err == nil}, s.err
 }
 
-// ask returns the answer to a question, [posthouse.ErrWaiting] while there is none.
+// ask returns the answer to a question, [posthouse.ErrWaiting] until there is an answer.
 func (d *dialogue) ask(data []byte) (reply, error) {
 	var q question
 	if err := parse("ask", data, &q); err != nil {
@@ -246,7 +246,7 @@ func (q *question) gate() (g posthouse.Gate, err error) {
 	return g, g.CheckPeople()
 }
 
-// wait returns the next signal of a name, [posthouse.ErrWaiting] while there is none.
+// wait returns the next signal of a name, [posthouse.ErrWaiting] until there is a signal.
 func (d *dialogue) wait(data []byte) (reply, error) {
 	var w wait
 	if err := parse("wait", data, &w); err != nil {
@@ -273,7 +273,7 @@ func parse(field string, data []byte, v any) error {
 	return nil
 }
 
-// compact returns JSON as it is recorded, null for none.
+// compact returns JSON as it is recorded, null for empty data.
 func compact(data json.RawMessage) ([]byte, error) {
 	if len(data) == 0 {
 		return []byte("null"), nil

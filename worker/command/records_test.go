@@ -23,7 +23,7 @@ import (
 	"github.com/posthouse/posthouse/worker/workertest"
 )
 
-// An answered is a line that a program reads behind a request.
+// answered is a line that a program reads after a request.
 type answered struct {
 	OK      bool
 	Waiting bool
@@ -69,7 +69,7 @@ func refund(t command.Task, in *bufio.Reader) {
 	say(object{"action": "complete", "output": fmt.Sprint(t.Attempt, raw(receipt), a.Verdict, a.By, raw(parcel))})
 }
 
-// TestAProgramRecordsAsksAndWaits: a step is done once though the program is killed behind it,
+// TestAProgramRecordsAsksAndWaits: a step is done once though the program is killed after it,
 // and a question and a signal park the task without an attempt.
 func TestAProgramRecordsAsksAndWaits(t *testing.T) {
 	s := newSite(t, "refund", time.Second)

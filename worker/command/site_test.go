@@ -22,7 +22,7 @@ import (
 	"github.com/posthouse/posthouse/worker/command"
 )
 
-// A site is an engine with a program whose one step is a task, and a worker.
+// A site is an engine with a program that has a task as its one step, and a worker.
 type site struct {
 	*testing.T
 	l     *ledger.Ledger
@@ -33,7 +33,7 @@ type site struct {
 	chunks chan string
 }
 
-// newSite starts one whose worker runs a program for each execution.
+// newSite starts a site with a worker that runs a program for each execution.
 func newSite(t *testing.T, name string, grace time.Duration) *site {
 	t.Helper()
 	l, err := ledger.Open(memstore.New(), nil)
@@ -116,7 +116,7 @@ func (s *site) output(thread string) string {
 	return fmt.Sprint(res.Output)
 }
 
-// TestKilledProgramGoesOn: of 100 items none is done twice, though the program is killed at
+// TestKilledProgramGoesOn: no item of 100 is done twice, though the program is killed at
 // item 73.
 func TestKilledProgramGoesOn(t *testing.T) {
 	s := newSite(t, "items", time.Second)

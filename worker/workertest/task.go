@@ -5,7 +5,7 @@
 //	if v := t.Verdict(); v == nil || v.Action != task.Complete { ... }
 //
 // A [Task] remembers what a handler does with it, and enforces what an engine would: one
-// verdict, limits, nothing behind the end.
+// verdict, limits, nothing after the end.
 package workertest
 
 import (
@@ -70,7 +70,7 @@ func (t *Task) begin(s *scope) {
 }
 
 // Again returns the next attempt of a task that failed, the next iteration, or the same
-// attempt behind a pause or a wait, with what the handler kept, recorded and was given.
+// attempt after a pause or a wait, with what the handler kept, recorded and was given.
 func (t *Task) Again() *Task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +95,7 @@ func (t *Task) Again() *Task {
 // Lose ends the task's context, as when another worker has it: [worker.ErrLost].
 func (t *Task) Lose() { t.cancel(worker.ErrLost) }
 
-// Verdict returns the verdict, nil while there is none.
+// Verdict returns the verdict, nil until it is given.
 func (t *Task) Verdict() *task.Verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()

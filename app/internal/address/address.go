@@ -70,7 +70,7 @@ func withoutUsers(hosts string, tokens bool) string {
 	return strings.Join(all, ",")
 }
 
-// hideParameters hides the values of parameters whose names say that they are secret.
+// hideParameters hides the values of parameters with names that say they are secret.
 func hideParameters(query string) string {
 	all := strings.FieldsFunc(query, func(r rune) bool { return r == '&' || r == ';' })
 	for i, one := range all {

@@ -19,7 +19,7 @@ type Options struct {
 	Only     []string                     // names of workloads; empty: all
 	Rounds   int                          // of baseline and engine, interleaved; default 7
 	Dir      string                       // where databases are made; default the system's temporary directory
-	Scale    int                          // divides the number of steps, for a quick look whose figures mean little; default 1
+	Scale    int                          // divides the number of steps, for a quick look with rough figures; default 1
 	Cipher   posthouse.Cipher             // seals what the engine stores; nil: nothing does
 	Progress func(workload, doing string) // told what is going on
 
@@ -205,12 +205,12 @@ func (s *session) interleave(sides ...side) ([][]measure, error) {
 	return all, nil
 }
 
-// atLeast adds a figure whose value must not be below the limit.
+// atLeast adds a figure that must not be below the limit.
 func (s *session) atLeast(name, unit string, ours, base, value, limit float64) {
 	s.figures = append(s.figures, Figure{s.current, name, ours, base, unit, value, limit, true, value >= limit})
 }
 
-// atMost adds a figure whose value must not be above the limit.
+// atMost adds a figure that must not be above the limit.
 func (s *session) atMost(name, unit string, ours, base, value, limit float64) {
 	s.figures = append(s.figures, Figure{s.current, name, ours, base, unit, value, limit, false, value <= limit})
 }

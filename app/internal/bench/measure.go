@@ -47,8 +47,8 @@ func median[T any](all []T, of func(*T) float64) float64 {
 	return 0
 }
 
-// ratio is the median, over the rounds, of one measure over the other. What disturbs
-// the machine for a while disturbs both.
+// ratio is the median, over the rounds, of one measure over the other. A load on the
+// machine slows both.
 func ratio(ours, base []measure, of func(*measure) float64) float64 {
 	pairs := make([]float64, min(len(ours), len(base)))
 	for i := range pairs {
@@ -59,8 +59,8 @@ func ratio(ours, base []measure, of func(*measure) float64) float64 {
 	return median(pairs, func(f *float64) float64 { return *f })
 }
 
-// fileSize returns the bytes of a database whose store is closed, its
-// write-ahead log included if one is left.
+// fileSize returns the bytes of the database of a closed store, with its
+// write-ahead log if that is left.
 func fileSize(path string) (n int64, err error) {
 	for _, p := range []string{path, path + "-wal"} {
 		st, err := os.Stat(p)

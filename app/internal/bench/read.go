@@ -58,7 +58,7 @@ func (s *session) rawHistory(n int) (string, error) {
 
 // A round of latest opens a store this often, and reads this many raw rows each time.
 // A single opening takes less time than the cold caches and growing stacks that the
-// garbage collection before a round leaves behind.
+// garbage collection before a round leaves.
 const (
 	openings = 20
 	reads    = 50

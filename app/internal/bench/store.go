@@ -12,8 +12,8 @@ import (
 	"github.com/posthouse/posthouse/internal/baseline"
 )
 
-// A baseliner is a store that has a bare client of its server to compare with. What it
-// returns writes a row durably, and may be called until ctx ends.
+// A baseliner is a store that has a bare client of its server to compare with. The
+// client writes a row durably, and may be called until ctx ends.
 type baseliner interface {
 	Baseline(ctx context.Context) (func(ctx context.Context, thread, seq int64, data []byte) error, error)
 }

@@ -17,7 +17,7 @@ import (
 // completionTime is how long a shell waits for choices.
 const completionTime = 2 * time.Second
 
-// flagNouns are the flags whose values are such arguments.
+// flagNouns lists the flags that take such arguments.
 var flagNouns = map[string]string{"thread": "THREAD"}
 
 // fixed are the flags that have one of a few values.

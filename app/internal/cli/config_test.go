@@ -13,7 +13,7 @@ import (
 )
 
 // TestBinaryOfAnotherName reads all help of a binary that is not ours: command
-// lines name it, and none is there that it does not have.
+// lines name it, and only commands that it has.
 func TestBinaryOfAnotherName(t *testing.T) {
 	var out bytes.Buffer
 	c := Config{Name: "shop", Version: "v7", Programs: func(context.Context, *host.Env) (*host.Set, error) { return nil, nil }}

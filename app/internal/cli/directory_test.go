@@ -201,7 +201,7 @@ func TestRestoredStoreIsTheSame(t *testing.T) {
 }
 
 // TestLostEncryptionKey: --encrypt makes a key for a store that is not encrypted, never
-// beside a store whose key is lost.
+// beside a store that lost its key.
 func TestLostEncryptionKey(t *testing.T) {
 	for _, keys := range []string{"", filepath.Join(t.TempDir(), "keys")} {
 		e := &clitest.Dir{T: t, Path: t.TempDir(), Vars: map[string]string{"HOME": t.TempDir()}}

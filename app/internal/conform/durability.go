@@ -16,8 +16,8 @@ import (
 
 // A Durability says what becomes of acknowledged writes, and what one costs.
 type Durability struct {
-	// Kept says that writes survive the process. Killed says that a process was killed and
-	// lost none, which is a case of the suite.
+	// Kept says that writes survive the process. Killed says that a killed process lost no
+	// write, which is a case of the suite.
 	Kept   bool `json:"kept"`
 	Killed bool `json:"killed"`
 

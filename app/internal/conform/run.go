@@ -29,7 +29,7 @@ type Options struct {
 	// process. Required.
 	Again func(ctx context.Context) *exec.Cmd
 
-	Only string // run cases whose name contains it; default: all
+	Only string // run the cases that have it in their name; default: all
 	Long bool   // repeat races and random histories 1,000 times
 
 	// Progress is called when a case ends, one call at a time. Optional.
@@ -56,7 +56,7 @@ type Case struct {
 	Log  string `json:"log"`
 }
 
-// killed is the case whose process is killed.
+// killed is the case in which a process is killed.
 const killed = "reopen/another process wrote it and was killed"
 
 // unchecked is the rule of package lineartest. That links a checker of histories, which is

@@ -14,7 +14,7 @@ import (
 // that one, and its tokens speak there.
 type Mark struct {
 	ID      string `json:"id"`            // of the store, which has it as well
-	Key     string `json:"key,omitempty"` // the id of the key that signs there; marks of earlier versions have none
+	Key     string `json:"key,omitempty"` // the id of the key that signs there; empty in marks of earlier versions
 	Address string `json:"address"`       // where it was last, without passwords, for people
 }
 
@@ -23,8 +23,8 @@ const maxMark = 1 << 16
 
 func (d Dir) markPath() string { return filepath.Join(string(d), "store.json") }
 
-// Mark returns the directory's mark, nil for a directory without one: a new one, or one
-// that an earlier version made.
+// Mark returns the directory's mark, nil if it has no mark: it is new, or an earlier
+// version made it.
 func (d Dir) Mark() (*Mark, error) {
 	m, err := secretfile.Load(d.markPath(), maxMark, func(data []byte) (*Mark, error) {
 		m := &Mark{}

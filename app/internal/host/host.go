@@ -40,7 +40,7 @@ type Host struct {
 	TokenFile string    // of the first token
 	TokenGone bool      // what is in it was revoked, or has expired
 	Set       Set       // what runs
-	Link      link.Link // beside HTTP, for workers; nil: none
+	Link      link.Link // beside HTTP, for workers; may be nil
 
 	store    posthouse.Store
 	runner   *runner.Runner
@@ -67,7 +67,7 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 		return nil, err
 	}
 	source := Source{URL: url, Dir: o.Dir, Open: o.OpenStore, New: o.NewStore, Owner: true, AllowWeak: o.AllowWeak, Logger: h.log}
-	if h.store, err = source.OpenStore(ctx); err != nil { // a refused address leaves no keys behind
+	if h.store, err = source.OpenStore(ctx); err != nil { // a refused address leaves no keys
 		return nil, err
 	}
 	key, err := o.signingKey()

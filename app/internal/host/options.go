@@ -48,12 +48,12 @@ type Options struct {
 	Dir       datadir.Dir // the data directory, made if it is not there
 	Store     string      // URL; "" is the data directory's own
 	OpenStore Opener      // required
-	NewStore  bool        // a store that is gone may be made anew
+	NewStore  bool        // a store that is gone may be made again
 	NewKey    bool        // a signing key that is lost may be replaced
 	AllowWeak bool        // a store's server that loses acknowledged writes may be used
 
 	Addr          string // to listen on
-	Cert, Key     string // PEM files; both or none
+	Cert, Key     string // PEM files; both or neither
 	AllowInsecure bool
 	AllowedHosts  []string
 

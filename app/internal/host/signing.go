@@ -43,8 +43,8 @@ func (o *Options) signingKey() (*sign.Key, error) {
 	return key, err
 }
 
-// signedBy returns the key that has signed what is in the directory's store: the mark's, or the
-// newest of the public keys beside it for a mark of an earlier version, which names none.
+// signedBy returns the key that has signed the entries of the directory's store: the mark's or,
+// for a mark of an earlier version without a key, the newest of the public keys beside it.
 func (o *Options) signedBy(marked string) (id string, ok bool) {
 	if marked != "" {
 		return marked, true

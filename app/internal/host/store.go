@@ -15,8 +15,8 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// A Source is a store to open, and the data directory whose keys sign what is
-// in it.
+// A Source is a store to open, and the data directory that has the keys for its
+// signatures.
 type Source struct {
 	URL      string
 	Dir      datadir.Dir
@@ -26,7 +26,7 @@ type Source struct {
 	Owner    bool // the directory belongs to the store from now on, and must not belong to another
 
 	AllowWeak bool         // a server that loses acknowledged writes may be used
-	Logger    *slog.Logger // what the store tells; nil: nobody
+	Logger    *slog.Logger // receives the store's messages; may be nil
 }
 
 // OpenStore opens the store. [posthouse.ErrNotFound] if there is nothing to read, or if
@@ -60,7 +60,7 @@ func (s *Source) inMemory() bool {
 	return strings.EqualFold(scheme, "memory")
 }
 
-// mark returns the directory's mark, nil without one or where it is to be replaced.
+// mark returns the directory's mark, nil if it has no mark or the mark is to be replaced.
 func (s *Source) mark() (*datadir.Mark, error) {
 	if s.New || s.ReadOnly || s.inMemory() {
 		return nil, nil

@@ -237,7 +237,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	return resp, nil
 }
 
-// unreachable says what to do when nobody answers.
+// unreachable says what to do when no server answers.
 func (c *Client) unreachable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -280,7 +280,7 @@ func Problem(data []byte) error {
 }
 
 // parseProblem returns nil for data that is not a problem document. The status counts
-// if the document has none of its own.
+// if the document does not have its own.
 func parseProblem(data []byte, status int) *posthouse.Error {
 	var p struct {
 		posthouse.Error
@@ -302,7 +302,7 @@ func parseProblem(data []byte, status int) *posthouse.Error {
 	return &e
 }
 
-// codeOf returns the code for an answer that has none.
+// codeOf returns the code for an answer without a code.
 func codeOf(status int) posthouse.Code {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:

@@ -146,7 +146,7 @@ func (t *Term) Table(head []string, rows [][]string) {
 }
 
 // Confirm asks a person before what cannot be undone. It returns true if yes is set or
-// nobody is at the terminal, as in a script.
+// there is no terminal, as in a script.
 func (t *Term) Confirm(yes bool, format string, args ...any) (bool, error) {
 	if yes || !t.Interactive {
 		return true, nil

@@ -7,11 +7,11 @@ import (
 )
 
 // Width returns how many columns of a terminal s takes. An ideograph or an emoji
-// takes two, a combining accent none.
+// takes two, a combining accent 0.
 func Width(s string) int { return uniseg.StringWidth(s) }
 
-// Pad returns s with spaces behind it, up to width columns. A longer one is
-// returned as it is.
+// Pad returns s followed by spaces, up to width columns. A longer one is returned
+// as it is.
 func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-Width(s), 0))
 }

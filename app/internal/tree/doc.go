@@ -8,6 +8,6 @@
 //	├─● 019a…07  fork            saved     2026-11-21 09:00:00  [what-if]
 //	● 019a…05  node approver     done      2026-11-21 08:14:40  [main]
 //
-// The branch that a checkpoint heads is in brackets behind it. A line that goes
+// The branch that a checkpoint heads follows it in brackets. A line that goes
 // straight down is the branch of its parent.
 package tree

@@ -46,7 +46,7 @@ type drawing struct {
 	status   int // width of the third
 }
 
-// Draw prints the tree. A checkpoint whose parent is not among those given is
+// Draw prints the tree. A checkpoint without its parent among those given is
 // drawn as a root.
 func Draw(t *term.Term, th *Thread) {
 	d := &drawing{
@@ -117,7 +117,7 @@ func (d *drawing) line(h *posthouse.Header, indent string) {
 	}
 }
 
-// branch draws a line whose first checkpoint is behind a fork mark.
+// branch draws a line with a fork mark before its first checkpoint.
 func (d *drawing) branch(h *posthouse.Header, indent string) {
 	var b strings.Builder
 	sub := *d

@@ -119,7 +119,7 @@ func (b *Board) See(gate posthouse.ID) {
 	b.newest = max(b.newest, gate)
 }
 
-// Newest returns the newest gate that was seen, "" for none.
+// Newest returns the newest gate that was seen, "" if there was no gate.
 func (b *Board) Newest() posthouse.ID {
 	b.mu.Lock()
 	defer b.mu.Unlock()

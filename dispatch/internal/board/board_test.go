@@ -18,7 +18,8 @@ func open(gate posthouse.ID, name, group string, after time.Duration) *board.Tas
 	})
 }
 
-// wantNext fails unless a gate is next in the queues at a time, "" for none. It returns the task.
+// wantNext fails unless the gate want, "" for no gate, is next in the queues after a time. It
+// returns the task.
 func wantNext(t *testing.T, b *board.Board, want posthouse.ID, after time.Duration, keys ...board.QueueKey) *board.Task {
 	t.Helper()
 	next, _, _ := b.Next(keys, start.Add(after))

@@ -28,7 +28,7 @@ type Task struct {
 
 	// The board's lock guards the rest.
 	ready   time.Time // when it is tried: NotBefore, or later after an attempt
-	index   int       // in its queue, -1 while it is in none
+	index   int       // in its queue, -1 while it is in no queue
 	away    bool      // a worker at another engine had it when it was tried
 	hinted  bool      // the shared queue gave it to this engine
 	touched time.Time // when the hint came, or when the task is tried again

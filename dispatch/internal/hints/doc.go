@@ -16,5 +16,5 @@
 // its name all that time.
 //
 // A [Queue] is safe for concurrent use. While it holds its lock it calls the board and
-// the functions of [Options], and none of them calls back.
+// the functions of [Options], and they do not call back.
 package hints

@@ -100,8 +100,8 @@ func (l *Log) Licensed(ctx context.Context, g *posthouse.Gate) (license.Task, er
 	return t, err
 }
 
-// WasClaimed reports whether the log has a claim of a task's gate: if it has none, no worker has
-// begun, whatever a slot says.
+// WasClaimed reports whether the log has a claim of a task's gate: if not, no worker has begun,
+// whatever a slot says.
 func (l *Log) WasClaimed(ctx context.Context, g *posthouse.Gate) (bool, error) {
 	x, err := l.Execution(ctx, g)
 	if x == nil || err != nil {

@@ -22,8 +22,8 @@ const (
 	envAfter = "POSTHOUSE_CRASH_AFTER"
 )
 
-// A Store kills its process behind a commit: what was committed is durable,
-// and nobody was told.
+// A Store kills its process after a commit: the commit is durable, and its caller
+// has no answer.
 type Store struct {
 	*sqlitestore.Store
 	Path string       // of its file

@@ -39,7 +39,7 @@ type Config struct {
 	Dialect Dialect
 	Model   string
 	URL     string        // up to and with the version, as in https://api.openai.com/v1; http only to this machine
-	Key     string        // "" for a server that wants none
+	Key     string        // "" for a server without keys
 	Idle    time.Duration // the longest silence of a server; default 60 s
 	HTTP    *http.Client  // default: one without a timeout of its own
 }
@@ -58,7 +58,7 @@ type answer interface {
 	reply() Reply
 }
 
-// A client is a Model behind HTTP.
+// A client is a Model reached over HTTP.
 type client struct {
 	protocol protocol
 	model    string
@@ -107,7 +107,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// errIdle ends the context of a request whose server fell silent.
+// errIdle ends the context of a request when its server fell silent.
 var errIdle = errors.New("the server fell silent")
 
 // Complete sends the request and reads the stream. It tries once.
@@ -212,7 +212,7 @@ func (c *client) redact(err error) error {
 	return err
 }
 
-// object makes a JSON object of a call's arguments: of none, an empty one.
+// object makes a JSON object of a call's arguments. Without arguments it is empty.
 func object(arguments []byte) json.RawMessage {
 	if len(bytes.TrimSpace(arguments)) == 0 {
 		return json.RawMessage("{}")

@@ -14,9 +14,9 @@
 // so half an answer is never put on record.
 //
 // A client tries once. The step tries again, for errors that are [Temporary]:
-// so the attempts are on record, and a restart neither forgets them nor begins
-// anew. What an attempt that failed had written stays written; a reader of the
-// stream sees the next attempt behind it.
+// so the attempts are on record, and a restart neither forgets them nor starts
+// over. Text that a failed attempt streamed stays in the stream; a reader sees
+// the next attempt after it.
 //
 // # Keys
 //

@@ -9,9 +9,9 @@ import (
 // FromEnv returns the model that the environment names, or nil:
 //
 //	POSTHOUSE_MODEL      openai:NAME or anthropic:NAME
-//	OPENAI_API_KEY       and ANTHROPIC_API_KEY; none for a server that wants none
-//	OPENAI_BASE_URL      default https://api.openai.com/v1
-//	ANTHROPIC_BASE_URL   default https://api.anthropic.com/v1
+//	I_API_KEY and ANTHROPIC_API_KEY; empty for a server without keys
+//	OPENAI_BASE_URL default https://api.openai.com/v1 ANTHROPIC_BASE_URL default
+//	https://api.anthropic.com/v1
 //
 // getenv is [os.Getenv], in a program.
 func FromEnv(getenv func(string) string) (Model, error) {

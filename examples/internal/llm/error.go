@@ -9,7 +9,7 @@ import (
 
 // An Error is a request that a server did not answer.
 type Error struct {
-	Status  int    // of the answer; 0 if the stream broke, or there was none
+	Status  int    // of the answer; 0 if the stream broke, or no answer came
 	Kind    string // the server's word for it, such as overloaded_error
 	Message string
 	Err     error // the cause, if it came from below
@@ -46,7 +46,7 @@ func Temporary(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded)
 }
 
-// busy lists the statuses behind which another attempt makes sense.
+// busy reports whether another attempt makes sense after a status.
 func busy(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:

@@ -24,7 +24,7 @@ func (f Func) Complete(ctx context.Context, r Request, out io.Writer) (Reply, er
 	return f(ctx, r, out)
 }
 
-// A Role says whose a message is.
+// A Role says who wrote a message.
 type Role string
 
 // The roles.
@@ -62,7 +62,7 @@ type Request struct {
 	System    string // how to behave
 	Messages  []Message
 	Tools     []Tool
-	MaxTokens int // of the answer; default: the server's, and 4096 for Anthropic, which has none
+	MaxTokens int // of the answer; default: the server's, and 4096 for Anthropic, which has no default
 }
 
 // A Reply is a model's answer.

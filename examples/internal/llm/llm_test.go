@@ -16,7 +16,7 @@ import (
 
 const secret = "sk-very-secret"
 
-// serve returns a model of the dialect whose server answers by h.
+// serve returns a model of the dialect, with a server that answers by h.
 func serve(t *testing.T, d Dialect, h http.HandlerFunc) Model {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -87,7 +87,7 @@ func TestAnswersComeTokenByTokenAndWhole(t *testing.T) {
 	}
 }
 
-// TestCutStreamsAreNoAnswers ends the stream behind each of its events.
+// TestCutStreamsAreNoAnswers ends the stream after each of its events.
 func TestCutStreamsAreNoAnswers(t *testing.T) {
 	for d, events := range answers {
 		for n := range events {
@@ -218,7 +218,7 @@ func TestRequestsSpeakTheDialect(t *testing.T) {
 func TestTheEnvironmentChoosesTheModel(t *testing.T) {
 	for _, c := range []struct {
 		env  map[string]string
-		url  string // "" for an error, "-" for none
+		url  string // "" for an error, "-" for no URL
 		want string
 	}{
 		{nil, "-", ""},

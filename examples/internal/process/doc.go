@@ -1,5 +1,5 @@
 // Package process starts this program once more, as another process, and kills it as a
-// crash does, for examples whose point is that a process may die.
+// crash does, for examples that show that a process may die.
 //
 //	p, err := process.Start(ctx, "worker", "w1")
 //	line := <-p.Lines // the next that it prints

@@ -55,8 +55,8 @@ func Start(ctx context.Context, args ...string) (*Process, error) {
 // Stop asks the process to end: its [Lifetime] is over.
 func (p *Process) Stop() error { return p.stdin.Close() }
 
-// Wait waits until the process has ended, and reports whether a signal killed it. What it
-// still prints is dropped.
+// Wait waits until the process has ended, and reports whether a signal killed it. Its
+// remaining output is dropped.
 func (p *Process) Wait() (killed bool, err error) {
 	for range p.Lines {
 	}

@@ -67,8 +67,8 @@ func (c *check) spend(n int) bool {
 	return c.left >= 0
 }
 
-// A broken is a rule that a value breaks. What it says is made only if it is asked: most
-// are of alternatives that do not matter.
+// A broken is a rule that a value breaks. Its message is made only on request: most
+// belong to alternatives that do not matter.
 type broken struct {
 	at  *place
 	say func() string
@@ -79,7 +79,7 @@ var outOfBudget = &broken{say: func() string { return ErrBudget.Error() }}
 // A place is one within the value.
 type place struct {
 	up   *place
-	name string // as it is written behind the place above
+	name string // as it is written after the place above
 }
 
 func (p *place) String() string {
@@ -142,8 +142,9 @@ func (s *seen) below() *seen {
 	return &seen{}
 }
 
-// apply checks a value against one schema. What that looked at is noted in out if the value
-// satisfies it; what stands beside it does not see the notes of its parts.
+// apply checks a value against one schema. If the value satisfies it, apply notes in out
+// the members and items that it looked at. Schemas beside it do not see the notes of its
+// parts.
 func (c *check) apply(n *node, v any, at *place, out *seen) *broken {
 	own := out.below()
 	b := c.within(n, v, at, own)

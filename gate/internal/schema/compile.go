@@ -35,7 +35,7 @@ type node struct {
 	shownAs  string
 
 	minimum, maximum, above, below, multiple *bound
-	minLength, maxLength                     int // -1: none
+	minLength, maxLength                     int // -1: no limit
 	pattern                                  *pattern
 
 	prefix                      []*node
@@ -405,7 +405,7 @@ func (k *keywordsOf) number(name string) *bound {
 	return &bound{n, show(v)}
 }
 
-// count reads a number of things; -1 is none.
+// count reads a number of things; -1 if the keyword is absent.
 func (k *keywordsOf) count(name string) int {
 	b := k.number(name)
 	if b == nil {

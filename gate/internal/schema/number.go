@@ -14,7 +14,7 @@ type number struct {
 	exp      int64
 }
 
-// maxExponent bounds exponents, so that none overflows.
+// maxExponent bounds exponents, so that they do not overflow.
 const maxExponent = 1 << 40
 
 // parseNumber reads a valid JSON number. It fails for an exponent beyond [maxExponent].
@@ -43,7 +43,7 @@ func parseNumber(s string) (n number, ok bool) {
 	return n, true
 }
 
-// isInteger reports whether there is nothing behind the point.
+// isInteger reports whether there is nothing after the point.
 func (n number) isInteger() bool { return int64(len(n.digits)) <= n.exp || n.digits == "" }
 
 // key is the same for numbers that are equal.

@@ -38,7 +38,7 @@ type references struct {
 	state   map[string]visit
 }
 
-// inPlace lists the keywords whose schemas apply to the same value.
+// inPlace lists the keywords with schemas for the same value.
 var inPlace = [...]string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
 
 func (c *references) collect(v any, at string) error {

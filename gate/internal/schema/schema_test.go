@@ -83,7 +83,7 @@ func TestKeywords(t *testing.T) {
 	}
 }
 
-// doubled is a schema whose n definitions each apply the one before twice.
+// doubled is a schema with n definitions; each applies the one before it twice.
 func doubled(n int, apply string) string {
 	var b strings.Builder
 	b.WriteString(`{"$ref":"#/$defs/d` + fmt.Sprint(n) + `","$defs":{"d0":{"type":"integer"}`)

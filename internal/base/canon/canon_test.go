@@ -196,7 +196,7 @@ func TestHash(t *testing.T) {
 }
 
 // FuzzReader drives a reader by the input: the first half says what to read.
-// What was read is written again and must be the bytes that were read.
+// The test writes what it read, and must get the same bytes.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5}, []byte{1, 2, 3})
 	f.Add([]byte{5, 5}, []byte{2, 1, 'a', 1, 'b', 1, 'c', 0, 0})

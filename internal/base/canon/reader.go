@@ -190,7 +190,7 @@ func (r *Reader) Strings() []string {
 	return ss
 }
 
-// Map reads pairs whose keys are strictly ascending; an empty map is nil.
+// Map reads pairs with strictly ascending keys; an empty map is nil.
 func (r *Reader) Map() map[string]string {
 	var m map[string]string
 	last := ""

@@ -73,9 +73,9 @@ func (p *Packer) Pack(items [][]byte) ([]byte, error) {
 	return out, nil
 }
 
-// Unpack returns what Pack was given. What it allocates is bounded by the
-// pack's own length before anything is unpacked, and the lengths declared are
-// the lengths found. Errors wrap [ErrPack].
+// Unpack returns what Pack was given. Its allocations are bounded by the pack's
+// own length before anything is unpacked, and the lengths declared are the
+// lengths found. Errors wrap [ErrPack].
 func (p *Packer) Unpack(pack []byte) ([][]byte, error) {
 	if err := p.init(); err != nil {
 		return nil, err

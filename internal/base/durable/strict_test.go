@@ -74,8 +74,8 @@ type forgetful struct{ *strict }
 func (forgetful) Sync(string) error { return nil }
 
 // TestPowerCut makes directories at random depths below parents that are there,
-// synced by nobody or by somebody, and cuts the power: each is still there. The
-// control arm, which syncs nothing, must lose some.
+// synced or not, and cuts the power: each is still there. The control arm, which
+// syncs nothing, must lose some.
 func TestPowerCut(t *testing.T) {
 	const seed = 4711
 	lost := func(sync bool) (n int) {

@@ -9,8 +9,8 @@
 //	defer f.Close() // gives it back
 //
 // The operating system gives the lock back when the process ends, however it ends.
-// The file stays: one that a killed process left behind locks nothing. It must not
-// be removed, or two processes could lock two files of one name. [TakeBeside] locks a
-// file that has another purpose and is not removed while it is in use. What the
+// The file stays: the file of a killed process locks nothing. It must not be removed,
+// or two processes could lock two files of one name. [TakeBeside] locks a file that
+// has another purpose and is not removed while it is in use. The content that the
 // holder writes into a lock file is for people.
 package filelock

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrAborted is the error of a group's callers if its run panicked or ended its
-// goroutine. What became of their work is not known.
+// goroutine. The outcome of their work is unknown.
 var ErrAborted = errors.New("groupcommit: the group's run did not return")
 
 // A Call is the work of one caller and, once its group ran, the outcome.
@@ -34,11 +34,11 @@ type Queue[T any] struct {
 	spare   []*Call[T] // a slice to reuse
 }
 
-// New returns a queue that runs groups whose summed cost is at most maxCost;
+// New returns a queue that runs groups with a summed cost of at most maxCost;
 // work that costs as much alone runs alone. run is never called concurrently,
 // gets the calls in the order they arrived, and sets the Err of those that
-// failed. When run panics, the panic goes on in the caller who led the group,
-// the others in it get [ErrAborted], and the queue serves those who come next.
+// failed. When run panics, the panic goes on in the caller who led the group, the
+// others in it get [ErrAborted], and the queue serves those who come next.
 func New[T any](maxCost int, cost func(T) int, run func(group []*Call[T])) *Queue[T] {
 	q := &Queue[T]{run: run, cost: cost, maxCost: maxCost}
 	q.calls.New = func() any { return &Call[T]{wake: make(chan bool, 1)} }

@@ -112,7 +112,7 @@ func TestACallerWhoGivesUpIsNotRun(t *testing.T) {
 	})
 }
 
-// TestTakenWorkIsWaitedFor cancels a caller whose work is in a running group.
+// TestTakenWorkIsWaitedFor cancels a caller that has its work in a running group.
 func TestTakenWorkIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold, entered := make(chan struct{}), make(chan struct{})
@@ -169,7 +169,7 @@ func TestAPanicStopsNobody(t *testing.T) {
 				}()
 				synctest.Wait()
 			}
-			close(hold) // then 1 leads itself and 2, and behind them 3 leads itself and 4
+			close(hold) // then 1 leads itself and 2, and after them 3 leads itself and 4
 			synctest.Wait()
 			if errs[0] != nil || errs[1] == nil || !errors.Is(errs[2], groupcommit.ErrAborted) || errs[3] != nil || errs[4] != nil || ran != 3 {
 				t.Errorf("%s: %v, ran %d", name, errs, ran)

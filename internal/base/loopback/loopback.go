@@ -1,4 +1,5 @@
-// Package loopback says which hosts are this machine, where nobody on a network reads along.
+// Package loopback says which hosts are this machine, and so out of reach for readers on a
+// network.
 package loopback
 
 import "net/netip"

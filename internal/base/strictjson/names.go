@@ -11,7 +11,7 @@ import (
 // Unknown returns a name in valid JSON that a value of type t does not have in exactly these
 // letters, and whether there is one: the first in the text. encoding/json takes "BY" for "by".
 // Types that read themselves, and maps, have any name. JSON that is not of the type's form has
-// none: decoding refuses it. The work is linear in the data, however deep it nests.
+// no unknown name: decoding refuses it. The work is linear in the data, however deep it nests.
 func Unknown(data []byte, t reflect.Type) (name string, unknown bool) {
 	w := nameWalk{data: data, known: map[reflect.Type]map[string]reflect.Type{}}
 	return w.value(t)

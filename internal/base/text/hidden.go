@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// brailleBlank is a letter without a dot: it looks like a space and is none.
+// brailleBlank is a letter without a dot: it looks like a space.
 const brailleBlank = 0x2800
 
 // Invisible reports whether a character leaves no mark of its own.

@@ -65,9 +65,8 @@ func try(t *testing.T, c *Config) *Line {
 	return line
 }
 
-// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the record, the
-// end of which has 10,000 runs with payments and stalls whose records were compared, and nothing
-// was found.
+// TestGuaranteesQuoteTheRecord compares the table of docs/guarantees/records.md with the record. The
+// record ends with 10,000 runs with payments, stalls and compared records, and without a fault.
 func TestGuaranteesQuoteTheRecord(t *testing.T) {
 	docs := filepath.Join("..", "..", "..", "docs")
 	lines, err := record.Read[Line](filepath.Join(docs, "..", Record))
@@ -86,7 +85,8 @@ func TestGuaranteesQuoteTheRecord(t *testing.T) {
 		if l.Violations > 0 && l.Note == "" || l.Wrong > 0 || l.Complete != l.Runs || l.Control == 0 || strings.HasSuffix(l.Commit, "-dirty") {
 			t.Errorf("a line that says more than it may, or less than it must: %+v", l)
 		}
-		// What a line has found is mended once a later one finds nothing in as many runs.
+		// A fault that a line found counts as mended once a later line finds nothing in
+		// as many runs.
 		enough = l.Violations == 0 && (enough || l.Runs >= 10_000 && l.Records > 0 && l.Payments > 0 && l.Approvals > 0 && l.Stalls > 0 && len(l.Arms) == len(defects()))
 	}
 	if !enough {

@@ -32,8 +32,8 @@ type Line struct {
 	Records int `json:"records,omitempty"`
 
 	// Payments are effects under an approval that were executed, Approvals the decisions that approved
-	// them, and Unknown the outcomes that people were asked about. Of runs with one of these the results
-	// of steps and the final state are compared. Lines from before have none.
+	// them, and Unknown the outcomes that people were asked about. For runs with one of these the
+	// results of steps and the final state are compared. Earlier lines lack these fields.
 	Payments  int `json:"payments,omitempty"`
 	Approvals int `json:"approvals,omitempty"`
 	Unknown   int `json:"unknown,omitempty"`

@@ -25,7 +25,7 @@ type payment struct {
 	Amount uint64 `json:"amount"`
 }
 
-// The steps behind which a run pays, and the places of the payments for the witness.
+// A run pays after these steps; the witness knows the payments by these places.
 const (
 	payHere, placeHere   = 3, 100
 	payThere, placeThere = 7, 101
@@ -68,7 +68,7 @@ func (p payment) after(value uint64) uint64 {
 // receipt is what comes of it.
 func (p payment) receipt() uint64 { return job{p.Thread, p.Step, p.Amount}.next() }
 
-// paymentBehind returns the payment behind a step, if the run makes one there.
+// paymentBehind returns the payment after a step, if the run makes one there.
 func paymentBehind(thread string, i int, value uint64) (p payment, ok bool) {
 	p = payment{Thread: thread, Amount: value % 1000}
 	switch i {

@@ -78,8 +78,8 @@ func open(l *ledger.Ledger, w *witness, forgetful bool) (*flow.App[job, uint64],
 	}).Open(l, nil)
 }
 
-// execute is what a step does: it tells the witness, and takes a while. Without a witness it
-// takes none.
+// execute is the function of a step: it tells the witness, and takes a while. Without a
+// witness it returns at once.
 func (j job) execute(ctx context.Context, w *witness) (uint64, error) {
 	if err := ctx.Err(); err != nil || w == nil {
 		return j.next(), err

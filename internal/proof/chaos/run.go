@@ -80,7 +80,7 @@ type trial struct {
 	begun    int
 	done     []string              // runs that are complete
 	open     map[string]bool       // runs that are begun
-	unknown  map[string]bool       // runs of which an effect had an unknown outcome
+	unknown  map[string]bool       // runs that had an effect with an unknown outcome
 	outcomes map[posthouse.ID]bool // that people were asked about
 	ear      *ear
 	proxies  []*site.Proxy     // before Postgres, one for each engine

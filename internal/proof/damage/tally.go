@@ -39,7 +39,7 @@ type Sum struct {
 	Same   int `json:"same"`            // all is read as before
 	Short  int `json:"short,omitempty"` // a list lacks something, which only the check of the store tells
 	Older  int `json:"older,omitempty"` // the last writes are missing, which only a witness tells
-	Served int `json:"served"`          // something else is read, and nobody says so: never
+	Served int `json:"served"`          // a read returns something else without an error: never
 }
 
 func (s *Sum) add(o Sum) {
@@ -68,7 +68,7 @@ type Tally struct {
 	tried int
 }
 
-// A report is how a test tells the command its tally, behind [said].
+// A report is how a test tells the command its tally, after [said].
 type report struct {
 	Test  string         `json:"test"`
 	Kinds map[string]Sum `json:"kinds"`

@@ -16,7 +16,7 @@ type whole interface {
 	posthouse.Checker
 }
 
-// limitless is a store that reads on behind a limit.
+// limitless is a store that reads on after a limit.
 type limitless struct{ whole }
 
 func (s limitless) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
@@ -24,7 +24,7 @@ func (s limitless) Read(ctx context.Context, thread string, r posthouse.Range) i
 	return s.whole.Read(ctx, thread, r)
 }
 
-// Control breaks SQLite, as a Spoil: it reads on behind a limit.
+// Control breaks SQLite, as a Spoil: it reads on after a limit.
 func Control(kind string, s posthouse.Store) posthouse.Store {
 	if w, ok := s.(whole); ok && kind == "sqlite" {
 		return limitless{w}

@@ -23,7 +23,7 @@ type Line struct {
 	Sequences   int      `json:"sequences"`
 	Operations  int      `json:"operations"`  // that each store was given
 	Differences int      `json:"differences"` // batches with a trace that differs
-	Control     int      `json:"control"`     // sequences until a store that reads behind a limit was caught; 0: it was not
+	Control     int      `json:"control"`     // sequences until a store that reads on after a limit was caught; 0: it was not
 }
 
 // sharing is how many sequences share their stores.

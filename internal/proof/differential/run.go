@@ -20,7 +20,7 @@ import (
 // Sites are places for stores of all kinds that can be started here.
 type Sites struct {
 	Names   []string // of the kinds, without the store in memory
-	Missing []string // kinds whose servers are not installed
+	Missing []string // kinds without an installed server
 
 	// Spoil, if set, wraps each store before it is compared, as a control arm does.
 	Spoil func(kind string, s posthouse.Store) posthouse.Store
@@ -73,7 +73,7 @@ type Batch struct {
 type Found struct {
 	Sequences  int
 	Operations int    // that each store was given
-	Difference string // "" if there is none
+	Difference string // "" if all traces agree
 }
 
 // A difference is where a store's trace is another than that of the store in memory.

@@ -130,7 +130,7 @@ func (s *side) slots(ctx context.Context, thread string) string {
 	})
 }
 
-// watch writes all entries behind the last watch up to one that is known to be the newest.
+// watch writes all entries after the last watch up to one that is known to be the newest.
 func (s *side) watch(ctx context.Context, thread string, seq uint64) string {
 	w, ok := s.store.(posthouse.Watcher)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package dying has a store whose process is lost at a chosen append. Tests go on
-// with what is on record then:
+// Package dying has a store that loses its process at a chosen append. Tests go
+// on with what is on record then:
 //
 //	s := dying.New(store)
 //	s.Die(3, true) // the third append from here is made, and fails all the same

@@ -19,7 +19,8 @@ type Store struct {
 // New returns a store over s. [Store.Die] sets the append at which it is lost.
 func New(s posthouse.Store) *Store { return &Store{Store: s} }
 
-// Die makes the n-th append from here the last one, made or not; 0: there is none.
+// Die makes the n-th append from here the last one, made or not; 0: no append is the
+// last.
 func (s *Store) Die(n int, made bool) {
 	s.made.Store(made)
 	s.left.Store(int64(n))

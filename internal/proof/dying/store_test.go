@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// TestDie counts what is on record of four saves when the process is lost at
-// the third, or at none.
+// TestDie counts what is on record of four saves when the process is lost at the
+// third, or not at all.
 func TestDie(t *testing.T) {
 	for _, c := range []struct {
 		at, want int

@@ -152,7 +152,7 @@ func (w *walker) asByDefault(banner string) string {
 	return strings.ReplaceAll(banner, w.url, "http://127.0.0.1:8095")
 }
 
-// shell runs a command that is none of ours on the data directory.
+// shell runs a foreign command on the data directory.
 func (w *walker) shell(line string) string {
 	w.t.Helper()
 	args := words(strings.ReplaceAll(line, "$POSTHOUSE_DATA_DIR", w.dir))

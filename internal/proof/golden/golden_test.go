@@ -223,8 +223,8 @@ func TestAnswersStay(t *testing.T) {
 // TestThreadFilesStay imports the thread files of earlier versions into memory,
 // where they must answer what the store answers that they are of.
 func TestThreadFilesStay(t *testing.T) {
-	// One is of a run that was lost within its first second: nobody has signed it yet,
-	// and by default it would not be taken.
+	// One is of a run that was lost within its first second: it is not signed yet, and
+	// by default it would not be taken.
 	asItIs := &transfer.ImportOptions{Check: func(*posthouse.Entry) error { return nil }}
 	for _, g := range goldenStores(t) {
 		files, err := filepath.Glob(string(g) + "/*.thread")

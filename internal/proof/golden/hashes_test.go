@@ -78,7 +78,7 @@ func hashesRing(t *testing.T) *crypt.Keyring {
 	return ring
 }
 
-// An era is a process whose clock stands still until it is told to go on.
+// An era is a process with a clock that stands still until it is told to go on.
 type era struct {
 	t     *testing.T
 	at    time.Time

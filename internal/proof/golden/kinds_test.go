@@ -18,8 +18,8 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// A kind is a kind of store beside SQLite. What it keeps is a set of files: those of its
-// directory, or what a backup of its server says.
+// A kind is a kind of store beside SQLite. It keeps a set of files: those of its
+// directory, or those of a backup of its server.
 type kind struct {
 	create  func(*testing.T) (store posthouse.Store, dump func(*testing.T) map[string][]byte)
 	restore func(*testing.T, map[string][]byte) posthouse.Store
@@ -33,7 +33,8 @@ var kinds = map[string]kind{
 	"s3":       {createS3, restoreS3},
 }
 
-// origin is the store whose content those of other kinds have, and so whose answers.
+// origin is the store that those of other kinds share their content with, and so their
+// answers.
 const origin = goldenStore("testdata/d691f92/signed")
 
 // An opening is a golden store and a way to open it.
@@ -96,7 +97,7 @@ func TestWriteKinds(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil { // what is there is never written anew
+	if err := os.Mkdir(dir, 0o755); err != nil { // existing files are never rewritten
 		t.Fatal(err)
 	}
 	for name, k := range kinds {

@@ -127,7 +127,8 @@ func TestOlderPostgresOpenedByMany(t *testing.T) {
 	}
 }
 
-// waitsFor returns which opener waits within a migration, -1 for none, and which wait for it.
+// waitsFor returns which opener waits within a migration, -1 if no opener does, and which
+// wait for it.
 func waitsFor(t *testing.T, url string) (migrator int, waiting []int) {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), url)

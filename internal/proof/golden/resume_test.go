@@ -287,7 +287,7 @@ func TestProgramsGoOn(t *testing.T) {
 	}
 }
 
-// TestALostSessionIsAnswered decides the approval whose process was lost while
+// TestALostSessionIsAnswered decides an approval after its process was lost while
 // it waited on a connection: within its time, and once.
 func TestALostSessionIsAnswered(t *testing.T) {
 	for _, o := range openings(t) {

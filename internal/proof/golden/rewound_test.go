@@ -54,7 +54,7 @@ func restoreSQLite(t *testing.T, files map[string][]byte) posthouse.Store {
 
 // TestOldBackupIsFound puts a backup in the place of a store that has grown since: on every
 // kind of store, by what its operators restore. The store is consistent in itself, and a
-// witness of the grown one tells which threads are behind and which are gone.
+// witness of the grown one tells which threads are shorter and which are gone.
 func TestOldBackupIsFound(t *testing.T) {
 	all := map[string]kind{}
 	for _, some := range []map[string]kind{kinds, backedUp} {

@@ -54,7 +54,7 @@ type spoilt struct {
 
 func (s *spoilt) Append(ctx context.Context, b *posthouse.Batch) error {
 	if s.blind {
-		pause(2 * time.Millisecond) // whoever read the same end appends meanwhile
+		pause(2 * time.Millisecond) // whoever read the same end appends in this time
 	}
 	err := s.Store.Append(ctx, b)
 	if s.blind && errors.Is(err, posthouse.ErrConflict) {

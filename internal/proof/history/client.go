@@ -57,8 +57,8 @@ func (c *client) run(newPlayer func(*client) player, ops int) {
 // has to try.
 const maxOpen = 4
 
-// do records one operation. What of it cannot be known is an operation without an answer,
-// and a read of which nothing is known says nothing.
+// do records one operation. An operation with an unknown outcome has no answer, and such
+// a read says nothing.
 func (c *client) do(op model.Op, act func() (model.Answer, error)) (model.Answer, error) {
 	c.n++
 	c.r.write(line{Client: c.number, N: c.n, Op: &op})
@@ -72,7 +72,7 @@ func (c *client) do(op model.Op, act func() (model.Answer, error)) (model.Answer
 }
 
 // codeOf returns an answer's code. A store that closes or cannot be reached, or a call that
-// ends, leaves the outcome unknown: a Ledger reads behind a write, too.
+// ends, leaves the outcome unknown: a Ledger reads after a write, too.
 func codeOf(err error) string {
 	var e *posthouse.Error
 	switch {

@@ -10,10 +10,10 @@
 // keeps their order: it is the clock. A call without an answer is an operation of unknown
 // outcome.
 //
-// Meanwhile, by chance: crews are killed and others go on; a crew is stopped until another
-// takes its lease; the server is killed and started again; proxies delay bytes and cut
-// connections in the middle of an answer. A store in memory has its clients in this process
-// and nothing goes wrong.
+// While they work, by chance: crews are killed and others go on; a crew is stopped until
+// another takes its lease; the server is killed and started again; proxies delay bytes and
+// cut connections in the middle of an answer. A store in memory has its clients in this
+// process and nothing goes wrong.
 //
 // [Controls] are stores that are broken on purpose. A check that lets one pass proves
 // nothing, and fails.

@@ -61,7 +61,7 @@ func skip(err error) error {
 	return err
 }
 
-// item is a record that nobody writes twice.
+// item is a record that is never written twice.
 func (h *heads) item() storetest.Item {
 	return (&storetest.Log{}).Step("s", fmt.Appendf(nil, "%d.%d", h.number, h.n))
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // TestHistories has clients of each kind of store work at once while crews, connections and
-// servers go away. What they see is linearizable: heads, slots, gates and leases.
+// servers go away. Their observations are linearizable: heads, slots, gates and leases.
 // make histories runs more; POSTHOUSE_SEED repeats a seed.
 func TestHistories(t *testing.T) {
 	n := 2

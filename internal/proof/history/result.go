@@ -79,8 +79,8 @@ func (r *Result) check(lines []line) {
 	}
 }
 
-// Explain returns the operations of a key whose history is not linearizable, one a line,
-// for each such model; "" if there is none.
+// Explain returns the operations of a key with a history that is not linearizable, one a
+// line, for each such model; "" if all are.
 func (r *Result) Explain() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(r.bad)) {

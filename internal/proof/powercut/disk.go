@@ -22,10 +22,10 @@ const (
 type Faults struct {
 	CutAt int // the change before which the power goes, from 1; 0: never
 
-	SyncAt int  // the sync that fails with EIO and loses what it was for, from 1; 0: none
+	SyncAt int  // the sync that fails with EIO and loses its data, from 1; 0: no sync
 	Sticky bool // all later ones fail, too
 
-	FullAt  int // the change from which on there is no room, from 1; 0: none
+	FullAt  int // the change from which on there is no room, from 1; 0: there is room
 	FullFor int // for so many changes
 
 	Lying bool          // syncs succeed and do nothing
@@ -65,7 +65,7 @@ func New(model Model) *Disk {
 }
 
 // KeepOrder makes cuts keep the changes of each file in their order: what is lost is its
-// newest ones. Without it any change may be kept behind one that is lost.
+// newest ones. Without it any change may be kept after a lost one.
 func (d *Disk) KeepOrder() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

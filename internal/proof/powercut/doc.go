@@ -17,8 +17,9 @@
 // model [Ext4] any sync makes all earlier names durable, and a cut loses the newest ones.
 // Modes, owners and times are never lost.
 //
-// A program that maps a file shared and writes to it is seen only for files whose name
-// ends in -shm, as SQLite's index of its log does; other files cannot be mapped shared.
+// A program that maps a file shared and writes to it is seen only for files with names
+// that end in -shm, as SQLite's index of its log does; other files cannot be mapped
+// shared.
 //
 // Package trial drives stores on such a disk, and counts what they lose.
 package powercut

@@ -24,7 +24,7 @@ type handle struct {
 	list []fuse.DirEntry
 }
 
-// forgetAll begins anew, as a kernel that has just started.
+// forgetAll starts over, as a kernel that has just started.
 func (fs *filesystem) forgetAll() {
 	fs.nodes, fs.handles = map[uint64]*node{fuse.FUSE_ROOT_ID: fs.disk.root}, map[uint64]*handle{}
 }
@@ -43,7 +43,8 @@ func (fs *filesystem) begin(ino uint64) (*node, fuse.Status) {
 	return n, fuse.OK
 }
 
-// caching is how long the kernel may remember names and sizes: nobody else changes them.
+// caching is how long the kernel may remember names and sizes: only the kernel changes
+// them.
 const caching = 10 * time.Second
 
 func (n *node) attributes(a *fuse.Attr) {

@@ -104,7 +104,7 @@ func (n *node) lose(rnd *rand.Rand, keep float64, inOrder bool) {
 		if rnd.Float64() < keep {
 			p.apply(&n.synced)
 		} else if p.truncate || inOrder {
-			break // of a truncation: what came behind it was written to the truncated file
+			break // of a truncation: later changes were written to the truncated file
 		}
 	}
 	n.pending, n.now = nil, n.synced.clone()

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// An oracle says what a disk must hold, by copies of everything: of each file as it was at
-// its last sync and after each change since, of each directory likewise. It shares nothing
-// with the disk.
+// An oracle says what a disk must hold, by copies of everything: of each file and each
+// directory as it was at its last sync and after each change since. It shares nothing with
+// the disk.
 type oracle struct {
 	model Model
 	root  *oracleNode
@@ -22,7 +22,7 @@ type oracle struct {
 type oracleNode struct {
 	dir   bool
 	data  [][]byte                 // the file at its last sync, and after each change since; the last is what it holds
-	names []map[string]*oracleNode // a directory likewise
+	names []map[string]*oracleNode // the same of a directory
 }
 
 func newOracle(m Model) *oracle { return &oracle{model: m, root: oracleDir()} }

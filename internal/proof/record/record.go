@@ -62,7 +62,7 @@ func Grouped(n int) string {
 	return s
 }
 
-// place returns what of a page is before, between and behind the marks of a record.
+// place returns the parts of a page before, between and after the marks of a record.
 func place(page, of string) (before, between, after string, err error) {
 	text, err := os.ReadFile(page)
 	if err != nil {

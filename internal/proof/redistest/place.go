@@ -41,8 +41,8 @@ func Open(dir, log string, settings ...string) (*Server, error) {
 // the end of the server's file: see [Server.Recover].
 func (s *Server) Again() error { return s.run() }
 
-// Recover is Again for an operator: where the kill has torn an append, which nobody has an answer
-// for, it repairs the file and starts the server then. It reports whether it did.
+// Recover is Again for an operator: if the kill has torn an append, which was never answered, it
+// repairs the file and then starts the server. It reports whether it did.
 func (s *Server) Recover() (repaired bool, err error) {
 	if err = s.run(); err == nil || !strings.Contains(err.Error(), "Unexpected end of file") {
 		return false, err

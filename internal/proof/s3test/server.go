@@ -96,7 +96,7 @@ func (s *Server) URL(bucket, prefix string) string {
 // Endpoint returns the server's URL.
 func (s *Server) Endpoint() string { return s.http.URL }
 
-// SetFault says what becomes of requests; nil for none. It is called for one at a time.
+// SetFault says what becomes of requests; nil: no faults. It is called for one at a time.
 func (s *Server) SetFault(f func(r *http.Request) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,14 +133,14 @@ func (s *Server) Keys(bucket, prefix string) (keys []string) {
 	return keys
 }
 
-// Get returns an object's bytes, nil if there is none.
+// Get returns an object's bytes, nil if it does not exist.
 func (s *Server) Get(bucket, key string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.objects[bucket+"/"+key].data)
 }
 
-// Set writes an object behind everybody's back; nil deletes it.
+// Set writes an object without a request; nil deletes it.
 func (s *Server) Set(bucket, key string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -41,7 +41,7 @@ func isStopped(pid int) bool {
 	return len(fields) == 0 || fields[0] == "T" || isGone(pid)
 }
 
-// isGone reports whether a process has ended, even if nobody has asked how.
+// isGone reports whether a process has ended, even if it was not waited for.
 func isGone(pid int) bool {
 	_, fields := stat(pid)
 	return len(fields) == 0 || fields[0] == "Z" || fields[0] == "X"

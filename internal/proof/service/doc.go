@@ -3,7 +3,7 @@
 //	p := &service.Process{Start: command, Ready: ping}
 //	err := p.Run() // returns once Ready is true
 //
-// What is the same for every server is here: a server that all tests of a binary share,
-// the skip where no server is installed, and the process with its end. Packages pgtest and
-// redistest hold what differs.
+// It has the parts that all servers share: a server for all tests of a binary, the skip
+// where no server is installed, and the process with its end. Packages pgtest and
+// redistest hold the differences.
 package service

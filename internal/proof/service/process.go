@@ -10,7 +10,7 @@ import (
 
 // A Process is a server that runs.
 type Process struct {
-	Start func() *exec.Cmd // the command, made anew for each run
+	Start func() *exec.Cmd // the command, made again for each run
 	Ready func() bool      // whether the server answers; asked until it does
 	End   syscall.Signal   // what kills it, and what it gets when this process dies
 

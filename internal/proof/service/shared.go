@@ -13,7 +13,7 @@ type TB interface {
 	Skipf(format string, args ...any)
 }
 
-// Missing skips a test whose server is not installed, or fails it if
+// Missing skips a test without an installed server, or fails it if
 // POSTHOUSE_REQUIRE_SERVICES is set.
 func Missing(t TB, server, why string) {
 	t.Helper()

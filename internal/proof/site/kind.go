@@ -88,7 +88,7 @@ func (k *Kind) Start(dir string) (s *Site, err error) {
 // if that is not empty.
 func (s *Site) URL(name, addr string) string { return s.Kind.url(s, name, addr) }
 
-// Addr returns how to reach the server; nothing where there is none.
+// Addr returns how to reach the server; empty if there is no server.
 func (s *Site) Addr() (network, addr string) {
 	if s.server == nil {
 		return "", ""

@@ -12,7 +12,7 @@ import (
 type Faults struct {
 	Late  int           // a piece waits
 	Delay time.Duration // at most so long
-	Stall int           // a piece, and all behind it, waits for StallFor
+	Stall int           // a piece, and all after it, waits for StallFor
 	Cut   int           // part of a piece goes through, then both connections are closed
 
 	StallFor time.Duration
@@ -59,9 +59,9 @@ func (p *Proxy) Cuts() int {
 	return p.cuts
 }
 
-// Stall holds what comes from here on, until [Proxy.Heal]: what the server answers, and with
-// asks also what clients send. Connections stay open, as behind a network that has lost its
-// route. Where the answers alone are held, what clients ask is done.
+// Stall holds what comes from here on, until [Proxy.Heal]: the server's answers, and with
+// asks also the clients' requests. Connections stay open, as in a network that has lost its
+// route. If only the answers are held, requests are still executed.
 func (p *Proxy) Stall(asks bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,7 +190,7 @@ func (p *Proxy) fate(n int) (wait time.Duration, whole int) {
 	return wait, whole
 }
 
-// wait is false if the proxy was closed meanwhile.
+// wait is false if the proxy was closed in that time.
 func (p *Proxy) wait(d time.Duration) bool {
 	if d == 0 {
 		return true

@@ -1,5 +1,5 @@
-// Package stalling has a store whose connection stalls, and comes back. Tests of leases
-// see with it what a process does that was cut off for longer than its lease:
+// Package stalling has a store with a connection that stalls, and comes back. Tests of
+// leases use it to see what a process does that was cut off for longer than its lease:
 //
 //	s := stalling.New(store)
 //	s.Cut()  // from here on nothing is answered

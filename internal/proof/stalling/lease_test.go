@@ -145,14 +145,14 @@ func takeOver(t *testing.T, resume func(context.Context) error) error {
 
 // TestNothingRunsAgainAfterALapse cuts a process off for longer than its lease, with the
 // answer to a commit held until after that to a renewal of its liveness. Another process
-// takes over and ends the thread. The first one does nothing of it again. In the control arm
-// it believes that nobody else has the store.
+// takes over and ends the thread. The first one repeats nothing of it. In the control arm it
+// believes that it alone has the store.
 func TestNothingRunsAgainAfterALapse(t *testing.T) {
 	for name, m := range map[string]model{"flow": flowModel, "graph": graphModel, "coord": coordModel} {
 		for _, control := range []bool{false, true} {
 			for _, cutAt := range parts[:2] {
 				if name != "flow" && cutAt == "one" {
-					continue // of which nothing is on record yet
+					continue // with nothing on record yet
 				}
 				t.Run(fmt.Sprint(name, "/cut at ", cutAt, "/control ", control), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) { lapse(t, m, control, cutAt) })
@@ -199,7 +199,8 @@ func lapse(t *testing.T, m model, control bool, cutAt string) {
 	}
 }
 
-// TestACutInWhichNobodyCame goes on after a cut in which nobody took the thread.
+// TestACutInWhichNobodyCame goes on after a cut in which no other process took the
+// thread.
 func TestACutInWhichNobodyCame(t *testing.T) {
 	for name, m := range map[string]model{"flow": flowModel, "graph": graphModel, "coord": coordModel} {
 		t.Run(name, func(t *testing.T) {
@@ -224,8 +225,9 @@ func TestACutInWhichNobodyCame(t *testing.T) {
 	}
 }
 
-// TestALapseStopsARunningStep ends the context of what runs while the connection is cut. An
-// effect whose use is on record goes on, and its result counts if nobody took the thread.
+// TestALapseStopsARunningStep: a lapse ends the context of a step that runs while the
+// connection is cut. An effect with a recorded use goes on, and its result counts if no
+// other process took the thread.
 func TestALapseStopsARunningStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := stalling.New(memstore.New())

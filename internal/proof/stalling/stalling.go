@@ -16,7 +16,7 @@ type Store struct {
 
 	mu   sync.Mutex
 	back chan struct{} // closed when the connection is back; nil: it is there
-	left int           // appends until it stalls; 0: none counts
+	left int           // appends until it stalls; 0: it does not stall
 }
 
 // New returns a store over s.

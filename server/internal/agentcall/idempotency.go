@@ -30,8 +30,8 @@ const (
 	keysOfSlot = 1000           // requests in one of the 256 slots, half of them one token's at most
 )
 
-// Key returns the key of a request, "" for none. [posthouse.ErrInvalid] for one that is malformed,
-// or that its route does not take.
+// Key returns the key of a request, "" without a key. It fails with [posthouse.ErrInvalid] for a
+// key that is malformed, or that its route does not take.
 func Key(r *api.Request) (string, error) {
 	vs := r.Header.Values(KeyHeader)
 	switch {

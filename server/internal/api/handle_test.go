@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCollect ends a page at its limit, and names the item to go on behind only
-// if there are more.
+// TestCollect ends a page at its limit, and names the item to go on after only if
+// there are more.
 func TestCollect(t *testing.T) {
 	upTo := func(n int, err error) iter.Seq2[int, error] {
 		return func(yield func(int, error) bool) {

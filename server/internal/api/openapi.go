@@ -131,7 +131,7 @@ func (d *describer) responses(r *Route) object {
 	return rs
 }
 
-// operationID is a name for generated clients: getApiCheckpointsById.
+// operationID returns a name for generated clients, such as "getApiCheckpointsById".
 func operationID(r *Route) string {
 	id := strings.ToLower(r.Method)
 	for _, seg := range strings.FieldsFunc(r.Path, func(c rune) bool { return strings.ContainsRune("/.-$", c) }) {

@@ -1,5 +1,5 @@
 // Package feed keeps what an agent sends while it works on a request. Clients may
-// listen, fall behind, or come back.
+// listen, lag, or come back.
 //
 //	f := feed.New(run)
 //	f.Text("the first line")

@@ -11,7 +11,7 @@
 // yet, [Turns] the answers that are made at once, and [Unread] the bytes that clients leave
 // unread. An [AnswerTimeout] bounds how long an answer waits for work to end.
 //
-// Each of them is safe for concurrent use. None knows a route or a body.
+// Each of them is safe for concurrent use. They know no routes and no bodies.
 //
 // deps_test.go says what it may import.
 package limit

@@ -62,7 +62,7 @@ func TestUnauthenticatedLoseTheOldestPlace(t *testing.T) {
 	if got := strings.Join(lost, " "); got != "first" || u.Len() != 2 {
 		t.Errorf("lost: %q, and %d places are taken; want the first, and 2", got, u.Len())
 	}
-	first() // it has none any more
+	first() // it has no room any more
 	second()
 	if u.Len() != 1 {
 		t.Errorf("%d places are taken, want 1", u.Len())

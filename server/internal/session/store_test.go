@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// A stubborn store refuses to write a slot that has a revision, though nobody
-// else writes it.
+// A stubborn store refuses to write a slot that has a revision, though it has no
+// other writer.
 type stubborn struct{ posthouse.Store }
 
 func (s stubborn) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
@@ -39,8 +39,8 @@ func TestSessionsGiveUpOnALastingConflict(t *testing.T) {
 	}
 }
 
-// TestClientsHaveShares: one principal's sessions end that principal's own, and nobody's
-// else. The index that an earlier version wrote is read.
+// TestClientsHaveShares: one principal's new sessions end only sessions of the same
+// principal. The index that an earlier version wrote is read.
 func TestClientsHaveShares(t *testing.T) {
 	store := memstore.New()
 	now := time.Unix(1700000000, 0)

@@ -98,9 +98,9 @@ type Field struct {
 	Help     string // its doc tag
 }
 
-// Fields lists the fields of struct t, those of embedded structs included unless t has one
-// of the same name; a type that is no struct has no fields. A field whose doc tag is "-" is not listed:
-// it only hides that of an embedded struct.
+// Fields lists the fields of struct t, those of embedded structs included unless t has one of the same
+// name; a type that is no struct has no fields. A field with the doc tag "-" is not listed: it only
+// hides that of an embedded struct.
 func Fields(t reflect.Type) (fs []Field) {
 	if t.Kind() != reflect.Struct {
 		return nil

@@ -7,7 +7,7 @@ import (
 )
 
 // Gone is a bitmap of the records whose bodies are not there: removed, or absent from a
-// copy. Nil has none.
+// copy. Nil means that all are there.
 type Gone []byte
 
 // Has reports whether a record's body is gone.
@@ -35,7 +35,7 @@ func Absent(b *posthouse.Batch) (g Gone, err error) {
 	return g, err
 }
 
-// Join returns the bodies one behind the other, nil if they are empty, and how many are
+// Join returns the bodies one after the other, nil if all are empty, and how many are
 // not. With a single one it does not copy.
 func Join(bodies [][]byte) (joined []byte, n int) {
 	size := 0

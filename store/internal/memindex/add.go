@@ -64,8 +64,8 @@ func (ix *Index[D]) Add(in *Incoming[D]) {
 	ix.commits = append(ix.commits, e)
 }
 
-// Summarise replaces a thread's summary, and makes the thread if there is none. Callers
-// hold the lock.
+// Summarise replaces a thread's summary, and makes the thread if it does not exist.
+// Callers hold the lock.
 func (ix *Index[D]) Summarise(info *posthouse.ThreadInfo) {
 	ix.summarise(ix.thread(info.Thread), CloneInfo(info))
 }

@@ -13,8 +13,8 @@ const blockSize = 256
 // constant time, adding elsewhere moves one block.
 type ordered[T any] struct {
 	cmp    func(a, b T) int
-	blocks [][]T // none empty
-	steps  *int  // counts the items that cursors pass, for tests; nil: nobody counts
+	blocks [][]T // all non-empty
+	steps  *int  // counts the items that cursors pass, for tests; may be nil
 }
 
 // add inserts v, which is not in the list yet.
@@ -65,7 +65,7 @@ func (o *ordered[T]) find(v T) (b, i int, ok bool) {
 	return b, i, ok
 }
 
-// A cursor walks an ordered list. The list must not change meanwhile.
+// A cursor walks an ordered list. The list must not change while it walks.
 type cursor[T any] struct {
 	o    *ordered[T]
 	b, i int

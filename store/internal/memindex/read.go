@@ -19,8 +19,8 @@ const (
 )
 
 // Pages yields what next returns, page by page, until there is no more. It converts each
-// result when it is wanted, and holds no lock while the caller's code runs. limit 0 is
-// none.
+// result when it is asked for, and holds no lock while the caller's code runs. A limit
+// of 0 is no limit.
 func Pages[S, T any](limit int, next func(n int) (page []S, more bool, err error), convert func(S) T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		left := noLimit(limit)

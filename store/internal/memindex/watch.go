@@ -9,9 +9,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Watch yields entries in commit order, those behind the commit after first, and blocks
-// for more until ctx ends. load makes an entry of what the store keeps of it; nil if it is
-// gone. again, if set, wakes the watch too. Watch ends with an error.
+// Watch yields the entries after the commit after, in commit order, and blocks for more
+// until ctx ends. load makes an entry of the store's form of it, nil if it is gone. again,
+// if set, wakes the watch too. Watch ends with an error.
 func (ix *Index[D]) Watch(ctx context.Context, after uint64, again func() <-chan struct{}, load func(*Entry[D]) (*posthouse.Entry, error)) iter.Seq2[*posthouse.Entry, error] {
 	return func(yield func(*posthouse.Entry, error) bool) {
 		for {

@@ -17,8 +17,8 @@ type call struct {
 	do   func(ctx context.Context, s posthouse.Store) error
 }
 
-// calls are those that reach the server, for a log whose next entry is given. Writes are
-// unknown, and reads unavailable.
+// calls lists the calls that reach the server, for a log with the given next entry.
+// Writes are unknown, and reads unavailable.
 func calls(next *posthouse.Batch) []call {
 	thread := next.Entry.Thread
 	slot := func(verb posthouse.SlotVerb) func(context.Context, posthouse.Store) error {

@@ -71,9 +71,9 @@ func (p *Proxy) serve(c net.Conn) {
 	}
 }
 
-// LoseAnswers has several threads written at once to a store whose server is at the other
-// end of a proxy, until that has cut so many connections. It returns how many entries each
-// got acknowledged.
+// LoseAnswers writes several threads at once to a store that reaches its server through a
+// proxy, until the proxy has cut so many connections. It returns how many entries each got
+// acknowledged.
 func LoseAnswers(t storetest.TB, s posthouse.Store, p *Proxy, threads, cuts int) []int {
 	t.Helper()
 	stop := make(chan struct{})

@@ -15,8 +15,8 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 )
 
-// TestTokenComesFromTheNearestPlace: the file that is named goes before the variable, and that
-// before the data directory, whose token no server of another machine is given.
+// TestTokenComesFromTheNearestPlace: a named file goes before the variable, and the variable
+// before the data directory. No server of another machine gets the data directory's token.
 func TestTokenComesFromTheNearestPlace(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, secret string) string {

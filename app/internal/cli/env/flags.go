@@ -25,7 +25,7 @@ type Span time.Duration
 
 func (s *Span) String() string {
 	if *s == 0 {
-		return "" // none, which help need not name
+		return "" // no default for help to name
 	}
 	return time.Duration(*s).String()
 }

@@ -24,6 +24,6 @@
 // toRead may be used beside a server and changes nothing; toChange needs the server stopped and
 // never makes a store; toWrite makes one where it is missing.
 //
-// A new command is a function in a file of its own, and a line in addCommands of package
-// cli, which imports this one.
+// A new command is a function in a file of its own, and a line in package cli, which
+// imports this one.
 package stores

@@ -45,8 +45,8 @@ func fillThread(t *testing.T, dir string, signer posthouse.Signer) {
 	}
 }
 
-// TestRetainWantsTheSigningKey: a removal that nothing signs is a fault to
-// verify, so none is written where what is there is signed.
+// TestRetainWantsTheSigningKey: an unsigned removal is a fault to verify, so a
+// signed store gets no unsigned one.
 func TestRetainWantsTheSigningKey(t *testing.T) {
 	e := clitest.New(t)
 	path := datadir.Dir(e.Path).Key()

@@ -12,7 +12,7 @@ import (
 	"github.com/posthouse/posthouse/server"
 )
 
-// Anew returns the command anew.
+// Anew returns the command that restarts a step.
 func Anew(e *env.Env) *cobra.Command {
 	var branch string
 	var run bool

@@ -86,8 +86,9 @@ func TestAForkAsksAboutItsOwnRequest(t *testing.T) {
 	})
 }
 
-// What a person made of a request is not what was asked: after a failure the same
-// question has its answer, and a fork of the failure asks about its own request.
+// A person's edit of a request is not the request that was asked about. After a
+// failure the same question has its answer, and a fork of the failure asks about
+// its own request.
 func TestAnEditAfterAFailure(t *testing.T) {
 	store, now := memstore.New(), day()
 	var ran []string
@@ -124,8 +125,8 @@ func TestAnEditAfterAFailure(t *testing.T) {
 	}
 }
 
-// A fork whose state has no request, or one that the analyzer makes nothing of,
-// asks nevertheless: about the request as it came, and with a high risk.
+// A fork asks even if its state has no request, or a request that the analyzer
+// makes nothing of: about the request as it came, and with a high risk.
 func TestAForkWithoutASensibleRequest(t *testing.T) {
 	h := start(t, memstore.New(), day(), refund.WriteEffects(&bytes.Buffer{}))
 	r := must(h.Handle(t.Context(), request, nil))(t)

@@ -196,8 +196,8 @@ func TestFailureInACoordinator(t *testing.T) {
 	})
 }
 
-// TestAnotherWayAfterAFailure: a program whose errors do not survive their record takes another
-// way than the one that people decided on. It is told so, and what they decided stays.
+// TestAnotherWayAfterAFailure: a program takes another way than the one that people decided on,
+// because its errors do not survive their record. It is told so, and the decision stays.
 func TestAnotherWayAfterAFailure(t *testing.T) {
 	onStores(t, func(h *house) {
 		ctx, declined, charged := h.Context(), true, 0

@@ -40,7 +40,7 @@ func TestFailureThatWasDecided(t *testing.T) {
 		})
 		must(must(fn.Open(h.led, nil))(h).Run(h.Context(), "t", ""))(h)
 		h.decideAll()
-		down = false // the card works again meanwhile
+		down = false // the card works again by now
 		o := must(must(fn.Open(h.led, nil))(h).Resume(h.Context(), "t"))(h)
 		h.want("output", o.Output, "shipped on account, approve")
 		h.want("charged", charged, 0)

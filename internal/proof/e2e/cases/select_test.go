@@ -98,8 +98,8 @@ func TestFirstOfSeveralWaits(t *testing.T) {
 	}
 }
 
-// TestWinnerOfASelectStays over a crash behind it, with the losers withdrawn in the commit that
-// recorded it.
+// TestWinnerOfASelectStays over a crash after the select, with the losers withdrawn in the
+// commit that recorded it.
 func TestWinnerOfASelectStays(t *testing.T) {
 	onStores(t, func(h *house) {
 		ctx, broken := h.Context(), true

@@ -86,7 +86,7 @@ func (p *refunding) programs(h *house) map[string]func(thread string, input bool
 
 // A question that a deploy puts otherwise is answered otherwise, and leads another
 // way than the one on record. Anew drops that way, but for the effect on the
-// world, which it lists and nobody does twice.
+// world, which it lists and which does not happen twice.
 func TestAnotherWayBeginsAnew(t *testing.T) {
 	onStores(t, func(h *house) {
 		for _, model := range []string{"graph", "flow"} {
@@ -168,7 +168,7 @@ func stepNames(steps []posthouse.StepRecord) (names []string) {
 	return names
 }
 
-// What completed beside the unfinished execution does not run again.
+// Nodes that completed beside the unfinished execution do not run again.
 func TestAnewKeepsWhatCompleted(t *testing.T) {
 	onStores(t, func(h *house) {
 		type state struct {

@@ -90,8 +90,8 @@ func payOnce(ctx context.Context, amount int, paid *int) (string, error) {
 	})
 }
 
-// A question whose deadline passed, or that a person withdrew, is asked again, in place
-// before its branch goes on and on a new branch after that: its approval pays, once.
+// A question that expired, or that a person withdrew, is asked again, in place before
+// its branch goes on and on a new branch after that: its approval pays, once.
 func TestAskAgain(t *testing.T) {
 	for name, open := range payers {
 		for _, withdrawn := range []bool{false, true} {

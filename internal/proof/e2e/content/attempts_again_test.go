@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// paysAndRests is a graph whose node proposes, pays and asks for more.
+// paysAndRests is a graph with a node that proposes, pays and asks for more.
 func paysAndRests(h *house, b *bank) *graph.App[deal] {
 	h.Helper()
 	g := graph.New[deal]("pays-and-rests")
@@ -34,8 +34,9 @@ func paysAndRests(h *house, b *bank) *graph.App[deal] {
 	return must(g.Compile(h.ledger, nil))(h)
 }
 
-// The receipt of what was approved is none for what is approved later under the
-// same name: in a fork that inherits it, behind an update, and taken anew.
+// The receipt of an approved content does not count for a content approved later
+// under the same name: in a fork that inherits it, after an update, and in a
+// restarted step.
 func TestAttemptToPassAReceiptOn(t *testing.T) {
 	change := func(s *deal) { s.Amount = 99 }
 	onStores(t, func(h *house) {
@@ -99,7 +100,7 @@ func TestAttemptToCopyAGrant(t *testing.T) {
 	})
 }
 
-// A head that is deleted takes an attempt along whose outcome is not known: it is
+// A deleted head takes an attempt with an unknown outcome along: the attempt is
 // not made again for that.
 func TestAttemptToDeleteAnUnknownOutcome(t *testing.T) {
 	onStores(t, func(h *house) {
@@ -117,7 +118,7 @@ func TestAttemptToDeleteAnUnknownOutcome(t *testing.T) {
 	})
 }
 
-// A goroutine that a program left behind does not act once the program has returned.
+// A goroutine of a program does not act once the program has returned.
 func TestAttemptToActAfterTheProgramReturned(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
@@ -148,8 +149,8 @@ func TestAttemptToActAfterTheProgramReturned(t *testing.T) {
 	})
 }
 
-// A gate that somebody opens by hand does not pass for a program's question, whose
-// assignees it leaves out.
+// A gate that somebody opens by hand does not pass for a program's question if it
+// leaves out the assignees.
 func TestAttemptToAskInAProgramsName(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}

@@ -202,8 +202,8 @@ func TestAttemptToEditWhatIsAskedAgain(t *testing.T) {
 	})
 }
 
-// What people refused when Act asked again stays refused, also where the reason
-// for asking has gone.
+// An effect that people refused when Act asked again stays refused, even if the
+// reason for asking has gone.
 func TestAttemptToGoRoundARefusalOfWhatWasAskedAgain(t *testing.T) {
 	onStores(t, func(h *house) {
 		b, revoked := &bank{}, true
@@ -225,7 +225,7 @@ func TestAttemptToGoRoundARefusalOfWhatWasAskedAgain(t *testing.T) {
 	})
 }
 
-// The result of an effect is not that of another content, nor of one that nobody
+// The result of an effect is not that of another content, nor of one that was not
 // approved.
 func TestAttemptToTakeAnothersResult(t *testing.T) {
 	onStores(t, func(h *house) {

@@ -85,7 +85,7 @@ func TestAttemptToSettleAnotherContentsOutcome(t *testing.T) {
 	})
 }
 
-// What people gave up stays given up, whatever a deploy says of the effect.
+// An effect that people gave up stays given up, whatever a deploy says of it.
 func TestAttemptToRunWhatWasGivenUp(t *testing.T) {
 	onStores(t, func(h *house) {
 		for name, o := range map[string]gate.ActOptions[bankTransfer, string]{
@@ -110,7 +110,7 @@ func TestAttemptToRunWhatWasGivenUp(t *testing.T) {
 	})
 }
 
-// An unknown outcome stays unknown: retries, updates, steps taken anew and forks do
+// An unknown outcome stays unknown: retries, updates, restarted steps and forks do
 // not run the effect again before somebody has said what became of it.
 func TestAttemptToForgetAnUnknownOutcome(t *testing.T) {
 	onStores(t, func(h *house) {
@@ -159,8 +159,8 @@ func TestAttemptToForgetAnUnknownOutcome(t *testing.T) {
 	})
 }
 
-// Each lost attempt is a question of its own: a yes to the first is none to the
-// second.
+// Each lost attempt is a question of its own: a yes to the first does not answer
+// the second.
 func TestAttemptToReuseWhatWasSaidOfAnOutcome(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
@@ -201,7 +201,7 @@ func TestAttemptToForgetByAFailure(t *testing.T) {
 	})
 }
 
-// An effect that happened and whose result cannot be kept did happen.
+// An effect counts as happened even if its result cannot be kept.
 func TestAttemptWithAResultThatCannotBeKept(t *testing.T) {
 	onStores(t, func(h *house) {
 		for name, fail := range map[string]func() (any, error){
@@ -232,7 +232,8 @@ func TestAttemptWithAResultThatCannotBeKept(t *testing.T) {
 	})
 }
 
-// What a program has people say before there was any attempt settles nothing.
+// An outcome that a program has people state before there was any attempt settles
+// nothing.
 func TestAttemptToAskTheOutcomeBeforehand(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{fail: errLost}

@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/graph"
 )
 
-// A denial stands, whatever is deployed, changed beside it, forked or taken anew.
+// A denial stands, whatever is deployed, changed beside it, forked or restarted.
 func TestAttemptToGoRoundADenial(t *testing.T) {
 	onStores(t, func(h *house) {
 		var q gate.Question
@@ -116,7 +116,7 @@ func TestAttemptToUseAnApprovalOfALaxerRule(t *testing.T) {
 	}
 }
 
-// Votes for one content are none for another.
+// Votes for one content do not count for another.
 func TestAttemptToCarryVotesOver(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}

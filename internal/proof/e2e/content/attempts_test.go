@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 )
 
-// A flowOf runs a function as a flow whose input nobody looks at.
+// flowOf runs a function as a flow that ignores its input.
 func flowOf(h *house, run func(ctx context.Context) (string, error)) *flow.App[int, string] {
 	h.Helper()
 	return must(flow.New("attempt", func(ctx context.Context, _ int) (string, error) { return run(ctx) }).Open(h.ledger, nil))(h)
@@ -104,8 +104,8 @@ func TestAttemptContentThatIsReadOtherwise(t *testing.T) {
 	})
 }
 
-// What an edit says is what runs: not what a decoder makes of a key that is there
-// twice, that is spelled otherwise, that nobody knows, or of a number that is too long.
+// The effect runs on the edit as people see it: not on what a decoder makes of a key
+// that is there twice, spelled otherwise or unknown, or of a number that is too long.
 func TestAttemptEditsThatSayMoreThanRuns(t *testing.T) {
 	onStores(t, func(h *house) {
 		q := gate.Question{Name: "q", Schema: []byte(`{}`)}
@@ -121,7 +121,7 @@ func TestAttemptEditsThatSayMoreThanRuns(t *testing.T) {
 		} {
 			ran, err := attempt[bankTransfer, bankTransfer](h, strings.ReplaceAll(name, " ", "-"), q, bankTransfer{"bob", 1}, posthouse.Decision{Verdict: posthouse.Edit, Value: []byte(value)})
 			if name == "a null member" && err == nil && len(ran) == 1 && ran[0] == (bankTransfer{"", 7}) {
-				continue // nobody is whom null names
+				continue // null names no person
 			}
 			if len(ran) != 0 || !errors.Is(err, posthouse.ErrInvalid) {
 				h.Errorf("%s ran %v: %v", name, ran, err)
@@ -144,7 +144,7 @@ func TestAttemptEditsThatSayMoreThanRuns(t *testing.T) {
 	})
 }
 
-// What the program does to a content after it was proposed, in a check of the
+// A program that changes a content after it was proposed, in a check of the
 // approval, or in an effect that failed, does not change what runs.
 func TestAttemptContentThatIsChangedMeanwhile(t *testing.T) {
 	onStores(t, func(h *house) {
@@ -228,7 +228,8 @@ func TestAttemptPoliciesThatChangeWhatTheyJudge(t *testing.T) {
 	})
 }
 
-// A question is no wait of the runtime's, whose answer is found by its name alone.
+// A question does not pass for a wait of the runtime, which is answered by its name
+// alone.
 func TestAttemptQuestionsThatPassForWaits(t *testing.T) {
 	onStores(t, func(h *house) {
 		for _, kind := range []string{posthouse.GateTimer, posthouse.GateSignal, posthouse.GateThread, posthouse.GateSession} {

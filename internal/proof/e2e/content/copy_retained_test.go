@@ -17,8 +17,8 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// A copy of a thread whose checkpoints a policy removed goes on as the thread and its forks do:
-// it finds what every wait of the execution came to.
+// A copy of a thread after a policy removed checkpoints goes on as the thread and its forks do:
+// it finds the outcome of every wait of the execution.
 func TestACopyAfterRetentionKeepsAnswers(t *testing.T) {
 	for _, unordered := range []bool{false, true} {
 		onStores(t, func(h *house) {

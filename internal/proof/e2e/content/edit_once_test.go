@@ -12,8 +12,8 @@ import (
 	"github.com/posthouse/posthouse/step"
 )
 
-// An edit whose effect has begun is not judged again, whatever has changed since: nobody is asked
-// about money that is gone.
+// An edit is not judged again once its effect has begun, whatever has changed since: no question
+// is asked about money that is gone.
 func TestAnEditThatRanIsNotJudgedAgain(t *testing.T) {
 	for _, lapse := range []bool{true, false} {
 		for _, remote := range []bool{false, true} {
@@ -133,8 +133,8 @@ func TestAnEditLicensesOneEffectAcrossDeploys(t *testing.T) {
 	}
 }
 
-// What became of an edit is shown with the gate that was edited, and no effect may run under that
-// any more.
+// The outcome of an edit is shown with the edited gate, and no effect may run under that gate any
+// more.
 func TestAnEditedGateShowsWhatRan(t *testing.T) {
 	onStores(t, func(h *house) {
 		var grants []gate.Grant

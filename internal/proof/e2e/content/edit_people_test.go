@@ -70,7 +70,7 @@ func TestAnEditIsJudgedByItsPeople(t *testing.T) {
 	})
 }
 
-// A right that was handed on for the first question is none for what it was edited to.
+// A right that was handed on for the first question does not cover the edited content.
 func TestADelegateOfTheFirstQuestionDoesNotJudgeTheEdit(t *testing.T) {
 	onStores(t, func(h *house) {
 		var paid []int
@@ -104,7 +104,7 @@ func TestAnEditEscalatesFromTheFirstQuestion(t *testing.T) {
 	})
 }
 
-// What a manager edited is asked of the managers where the action asks again.
+// If the action asks again about a manager's edit, it asks the managers.
 func TestAnActionAsksThePeopleOfTheEditAgain(t *testing.T) {
 	onStores(t, func(h *house) {
 		var paid []int

@@ -90,8 +90,8 @@ func TestTheEditedQuestionEscalatesFromTheFirst(t *testing.T) {
 	})
 }
 
-// What became of an edited effect is asked of the people of what it was edited to: where the
-// function cannot tell, and where its worker cannot.
+// The question about the outcome of an edited effect goes to the people of the edited
+// content, if neither the function nor its worker can tell.
 func TestTheOutcomeOfAnEditIsAskedOfItsPeople(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		for _, editor := range []string{"boss", "clerk"} {

@@ -91,8 +91,8 @@ func (b *bank) want(h *house, paid ...bankTransfer) {
 	}
 }
 
-// What runs is what was approved, or what it was edited to, whatever the state
-// says by then.
+// The effect runs on the approved or the edited content, whatever the state says
+// by then.
 func TestActRunsWhatWasApproved(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
@@ -170,7 +170,7 @@ func TestEffectsAtOnceShareNoGrant(t *testing.T) {
 	})
 }
 
-// A fork or a copy behind the approval carries the record to be read; an effect
+// A fork or a copy after the approval carries the record to be read; an effect
 // there is put to people again.
 func TestForksActUnderTheirOwnDecision(t *testing.T) {
 	onStores(t, func(h *house) {
@@ -182,7 +182,7 @@ func TestForksActUnderTheirOwnDecision(t *testing.T) {
 			h.decide(first, posthouse.Approve, "alice")
 			must(app.Resume(h.Context(), thread))(h)
 			b.want(h, bankTransfer{"bob", 10})
-			var before posthouse.ID // behind the approval, before the payment
+			var before posthouse.ID // after the approval, before the payment
 			for s, err := range app.History(h.Context(), thread) {
 				if err != nil {
 					h.Fatal(err)
@@ -233,7 +233,7 @@ func TestApprovalsLapse(t *testing.T) {
 			}).Open(h.ledger, nil))(h)
 			must(app.Run(h.Context(), name, 0))(h)
 			first := h.only(name).ID
-			for _, by := range []string{"policy:alice", "posthouse"} { // names that look like nobody's hand
+			for _, by := range []string{"policy:alice", "posthouse"} { // names that look like an automatic decision
 				if _, err := h.ledger.Decide(h.Context(), first, posthouse.Decision{Verdict: posthouse.Approve, By: by}); !errors.Is(err, posthouse.ErrInvalid) {
 					h.Fatalf("%s approves: %v", by, err)
 				}
@@ -258,12 +258,12 @@ func TestApprovalsLapse(t *testing.T) {
 	})
 }
 
-// What may have happened is not done again unasked.
+// An effect that may have happened is not done again without asking.
 func TestUnknownOutcomes(t *testing.T) {
 	lost := fmt.Errorf("the line went dead: %w", posthouse.ErrUnknown)
 	for name, tc := range map[string]struct {
 		act    gate.ActOptions[bankTransfer, string]
-		answer posthouse.Decision // to what people are asked; zero: nobody is
+		answer posthouse.Decision // to the question for people; zero: there is no question
 		paid   int
 		want   string
 	}{
@@ -356,7 +356,7 @@ func TestEditsAreJudgedAgain(t *testing.T) {
 	})
 }
 
-// Answers that license nothing, and effects that nobody approved.
+// Answers that license nothing, and effects without an approval.
 func TestNothingRunsWithoutALicense(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}

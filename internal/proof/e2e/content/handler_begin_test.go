@@ -252,8 +252,8 @@ var lose = map[string]func(k *desk, c *task.Claim){
 }
 
 // TestHandlerLostAroundItsEffect: an attempt that was lost before it began begins as the first. One
-// that was lost behind its end has its result. In between its outcome is unknown: people are
-// asked, and no other attempt begins before they have said what became of it.
+// that was lost after its end has its result. In between its outcome is unknown: people are asked,
+// and no other attempt begins before they have said what became of it.
 func TestHandlerLostAroundItsEffect(t *testing.T) {
 	for way, lost := range lose {
 		t.Run(way, func(t *testing.T) {

@@ -215,7 +215,7 @@ func TestHandlersCheck(t *testing.T) {
 }
 
 // TestHandlersReconcile: an error that leaves the outcome open is settled by Reconcile in the next
-// attempt, and nobody is asked.
+// attempt, and no person is asked.
 func TestHandlersReconcile(t *testing.T) {
 	for _, done := range []bool{true, false} {
 		onDesks(t, func(k *desk, app *flow.App[int, string]) {

@@ -228,8 +228,8 @@ func (h *house) goesOn(app *flow.App[int, string], thread, branch string) {
 }
 
 // lostDoors goes through all doors that might have a payment made again, from where its task was handed
-// out and from where the thread stands now, and approves all that is proposed there. What became of the
-// lost one nobody says.
+// out and from where the thread stands now, and approves all that is proposed there. The outcome of the
+// lost one stays unknown.
 func (h *house) lostDoors(app *flow.App[int, string], heads ...posthouse.ID) {
 	h.Helper()
 	type place struct{ thread, branch string }

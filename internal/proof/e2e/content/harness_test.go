@@ -55,7 +55,7 @@ func onStores(t *testing.T, test func(h *house)) {
 	}
 }
 
-// restart opens the ledger anew, as another process would.
+// restart opens the ledger again, as another process would.
 func (h *house) restart() {
 	h.Helper()
 	l, err := ledger.Open(h.store, &ledger.Options{

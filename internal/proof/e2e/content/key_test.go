@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-// TestKeyOfAnEffectThatIsRepeated: an idempotent effect whose outcome is unknown is repeated under its key,
+// TestKeyOfAnEffectThatIsRepeated: an idempotent effect with an unknown outcome is repeated under its key,
 // also under the decision that was asked for again. One that is known not to have acted is another use under
 // that decision, with another key.
 func TestKeyOfAnEffectThatIsRepeated(t *testing.T) {

@@ -86,7 +86,7 @@ func (a asFlow) update(context.Context, string, string, func(*order)) error { re
 
 type asGraph struct{ *graph.App[order] }
 
-// asGraph has a node for each deal: one behind the other, or beside the ones before
+// asGraph has a node for each deal: one after the other, or beside the ones before
 // it, with retries, and perhaps all of them once more.
 func (w *world) asGraph(version int) asGraph {
 	g := graph.New[order]("random")

@@ -32,7 +32,7 @@ var (
 // A deal of a random program: how one payment is proposed and made.
 type randomDeal struct {
 	quorum     bool
-	auto       int // 0 none, 1 a judge, 2 accept behind a guard
+	auto       int // 0: no policy, 1: a judge, 2: accept with a guard
 	idempotent bool
 	again      bool // in a loop: the same content twice
 	beside     bool // in a goroutine, or a parallel branch
@@ -164,7 +164,7 @@ func (w *world) resume() {
 		case errors.Is(err, posthouse.ErrForbidden), errors.Is(err, posthouse.ErrConflict):
 			w.count["refused"]++ // used up, or what ran was something else
 		case isOrder(err):
-			w.count["led elsewhere"]++ // a changed input and another answer, behind recorded steps
+			w.count["led elsewhere"]++ // a changed input and another answer, after recorded steps
 		default:
 			w.t.Fatalf("resuming %v: %v", at, err)
 		}
@@ -268,7 +268,7 @@ func (w *world) fork() {
 	w.count["forked"]++
 }
 
-// change edits the state of some branch, or has its step taken anew.
+// change edits the state of some branch, or has its step restarted.
 func (w *world) change() {
 	all := w.branches()
 	if len(all) == 0 {
@@ -329,7 +329,7 @@ func (w *world) approved() map[string]int {
 	return all
 }
 
-// unapproved returns the effects that nobody approved, or more often than approved.
+// unapproved returns the effects without an approval, or more often than approved.
 func (w *world) unapproved() (bad []string) {
 	approved := w.approved()
 	for _, what := range slices.Sorted(maps.Keys(w.witness.done)) {
@@ -341,7 +341,7 @@ func (w *world) unapproved() (bad []string) {
 	return bad
 }
 
-// play runs one random case and returns what nobody approved.
+// play runs one random case and returns the unapproved effects.
 func play(t *testing.T, seed uint64, naive bool, count map[string]int) []string {
 	rnd := rand.New(rand.NewPCG(seed, 7))
 	w := &world{
@@ -384,8 +384,8 @@ func play(t *testing.T, seed uint64, naive bool, count map[string]int) []string 
 	return append(w.unapproved(), w.unlicensed()...)
 }
 
-// unlicensed returns what the records alone give away: effects that their gate does
-// not license, and those that name none.
+// unlicensed returns faults that the records alone show: effects that their gate
+// does not license, and effects that name no gate.
 func (w *world) unlicensed() (bad []string) {
 	if w.naive {
 		return nil
@@ -401,9 +401,9 @@ func (w *world) unlicensed() (bad []string) {
 	return bad
 }
 
-// No effect made under a grant runs on content that nobody approved, nor more often
+// No effect made under a grant runs on content without an approval, nor more often
 // than it was approved, whatever a program does around it: loops, goroutines, judges,
-// quorums, edits, parallel branches with retries, updates, steps taken anew, forks of
+// quorums, edits, parallel branches with retries, updates, restarted steps, forks of
 // forks, deploys that ask something else, lost processes and lost answers. Every other
 // program is a graph. A witness outside the program counts.
 func TestGrantsProperty(t *testing.T) {

@@ -73,7 +73,7 @@ func TestWhoChangesAFailedSubgraphCannotApproveWhatItsHandlerAsks(t *testing.T) 
 	}
 }
 
-// A coordinator that a program sends a request does so for all whose request the program runs,
+// A coordinator that gets a request from a program acts for all requesters of the program,
 // also after a restart.
 func TestACoordinatorsRequestIsOfTheProgramsRequesters(t *testing.T) {
 	onStores(t, func(h *house) {

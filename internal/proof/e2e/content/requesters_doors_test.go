@@ -19,7 +19,8 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// requested asks that nobody of want may approve a gate, and that others are no requesters.
+// requested checks that no one of want may approve a gate, and that others are no
+// requesters.
 func (h *house) requested(g *posthouse.Gate, want ...string) {
 	h.Helper()
 	got := slices.Sorted(slices.Values(g.RequesterNames()))
@@ -31,7 +32,7 @@ func (h *house) requested(g *posthouse.Gate, want ...string) {
 	h.refuse(g, want...)
 }
 
-// A program that changes another thread does so on behalf of all whose request it runs.
+// A program that changes another thread does so for all its requesters.
 func TestAProgramChangesForItsRequesters(t *testing.T) {
 	change := func(b *bill) { b.To, b.Amount = "mallory", 99999 }
 	for name, door := range map[string]func(ctx context.Context, h *house, app *graph.App[bill], g *posthouse.Gate) error{
@@ -128,8 +129,8 @@ func TestWhoSavesAStateCannotApprove(t *testing.T) {
 	})
 }
 
-// What a subgraph in a thread of its own hands back is the request of whoever changed that
-// thread, alone and beside other nodes, also after a crash.
+// A result of a subgraph in a thread of its own counts as the request of whoever changed
+// that thread, alone and beside other nodes, also after a crash.
 func TestWhoChangesASubgraphCannotApproveWhatItsCallerAsks(t *testing.T) {
 	for name, beside := range map[string]bool{"alone": false, "beside another": true} {
 		t.Run(name, func(t *testing.T) {
@@ -277,8 +278,8 @@ func TestARequesterHasNoVoteAndNoDelegation(t *testing.T) {
 	})
 }
 
-// Whoever imports a thread that nobody vouches for is a requester of what its next input asks,
-// and of what a fork of its history asks.
+// Whoever imports an unverified thread is a requester of the questions of its next input, and
+// of the questions of a fork of its history.
 func TestWhoImportsUnverifiedCannotApproveWhatFollows(t *testing.T) {
 	onStores(t, func(h *house) {
 		app := h.payGraph(gate.Question{}, false)
@@ -303,7 +304,7 @@ func TestWhoImportsUnverifiedCannotApproveWhatFollows(t *testing.T) {
 	})
 }
 
-// What a handler asks is the request of all who made or changed what it was given.
+// A handler's question is the request of all who made or changed its input.
 func TestAHandlersQuestionIsOfWhoChangedTheRequest(t *testing.T) {
 	onStores(t, func(h *house) {
 		g := graph.New[bill]("ship")

@@ -13,9 +13,9 @@ import (
 	"github.com/posthouse/posthouse/step"
 )
 
-// A signal that a program sends is of all whose request the program runs, also if the program
-// names itself as its sender: taken at once, after a wait, latched, after a restart and in a
-// thread that a fork begins.
+// A signal from a program is of all requesters of the program, also if the program names
+// itself as its sender: taken at once, after a wait, latched, after a restart and in a thread
+// that a fork begins.
 func TestAProgramSignalsForAllItsRequesters(t *testing.T) {
 	for name, c := range map[string]struct {
 		waits, latch bool
@@ -76,7 +76,7 @@ func TestAProgramSignalsForAllItsRequesters(t *testing.T) {
 	}
 }
 
-// A worker's signal is of all whose request the run is that handed its task out.
+// A worker's signal is of all requesters of the run that handed its task out.
 func TestAWorkerSignalsForTheRequestersOfItsRun(t *testing.T) {
 	onStores(t, func(h *house) {
 		build := func() *flow.App[int, string] {

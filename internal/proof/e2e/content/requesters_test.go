@@ -68,7 +68,7 @@ func (h *house) refuse(g *posthouse.Gate, by ...string) {
 			d.Verdict = posthouse.Approve
 			want := error(posthouse.ErrForbidden)
 			if strings.HasPrefix(d.By, posthouse.WorkerPrefix) {
-				want = posthouse.ErrInvalid // nobody decides under such a name
+				want = posthouse.ErrInvalid // such a name cannot decide
 			}
 			if _, err := h.ledger.Decide(h.Context(), g.ID, d); !errors.Is(err, want) {
 				h.Fatalf("%s by %s, sent by %q: %v", g.ID, d.By, d.Actor, err)
@@ -88,7 +88,7 @@ func (h *house) on(thread, branch string) *posthouse.Gate {
 }
 
 // Whoever changes a request becomes a requester, by whatever way the change is made, and
-// nobody who is one ceases to be.
+// no requester ceases to be one.
 func TestWhoChangesARequestCannotApproveIt(t *testing.T) {
 	change := func(b *bill) { b.To, b.Amount = "mallory", 99999 }
 	by := func(h *house, app *graph.App[bill], branch string) { // resumes, and asks
@@ -154,7 +154,7 @@ func TestWhoChangesARequestCannotApproveIt(t *testing.T) {
 	}
 }
 
-// What a signal said is its sender's request, in the step that took it and in those that
+// A signal's value is its sender's request, in the step that took it and in those that
 // follow, taken at once, awaited, or read by another process.
 func TestWhoSendsASignalCannotApproveWhatItAsksFor(t *testing.T) {
 	for _, early := range []bool{true, false} {
@@ -193,8 +193,8 @@ func TestWhoSendsASignalCannotApproveWhatItAsksFor(t *testing.T) {
 	}
 }
 
-// Asking the same again makes nobody a requester, and what somebody decided before they
-// became one stands.
+// Asking the same again adds no requester, and a decision made before its author became
+// a requester stands.
 func TestWhoAsksTheSameAgainMayApprove(t *testing.T) {
 	onStores(t, func(h *house) {
 		app := h.payGraph(gate.Question{}, false)
@@ -225,7 +225,7 @@ func TestAllRequestersMayBeAllowed(t *testing.T) {
 	})
 }
 
-// Whoever imports a thread that nobody vouches for cannot approve what it asks.
+// Whoever imports an unverified thread cannot approve what it asks.
 func TestWhoImportsUnverifiedCannotApprove(t *testing.T) {
 	onStores(t, func(h *house) {
 		must(h.payGraph(gate.Question{}, false).Run(h.Context(), "t", bill{To: "shop", Amount: 10}, graph.RunOptions{By: "bob"}))(h)

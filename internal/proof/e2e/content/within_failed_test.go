@@ -23,8 +23,8 @@ func (h *house) actsAs(fn func(ctx context.Context, t bankTransfer) (string, err
 	}).Open(h.ledger, nil))(h)
 }
 
-// An effect of which a part is on record, and whose function then fails, has begun: it goes on
-// under its decision, however late.
+// An effect has begun if a part of it is on record when its function fails: it goes on under
+// its decision, however late.
 func TestAnEffectThatFailsAfterAPartOfItGoesOn(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		onStores(t, func(h *house) {
@@ -65,8 +65,8 @@ func TestAnEffectThatFailsAfterAPartOfItGoesOn(t *testing.T) {
 	}
 }
 
-// A worker has the task of an effect whose select goes on without it: what became of it is asked
-// before anything else is done, whatever the function does then.
+// A select goes on without an effect while a worker has its task: its outcome is asked before
+// anything else is done, whatever the function does then.
 func TestAClaimedTaskLosesASelect(t *testing.T) {
 	for name, late := range map[string]func(ctx context.Context, t bankTransfer, err error) (string, error){
 		"returns": func(_ context.Context, _ bankTransfer, err error) (string, error) { return "late", nil },

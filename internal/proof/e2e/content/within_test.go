@@ -34,7 +34,7 @@ func paysAndWaits(h *house, b *bank) *flow.App[int, string] {
 	}).Open(h.ledger, nil))(h)
 }
 
-// What was done within an effect stays with it when its step begins anew.
+// Steps within an effect stay with it when its step restarts.
 func TestAttemptToForgetWhatAnEffectDid(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
@@ -121,7 +121,7 @@ func TestWhoForksAChangedRequestCannotApproveIt(t *testing.T) {
 	})
 }
 
-// A worker's word that it did not act says nothing of an attempt before, whose worker was lost.
+// A worker's word that it did not act says nothing about an earlier attempt with a lost worker.
 func TestAttemptToForgetALostAttemptByALaterOne(t *testing.T) {
 	onStores(t, func(h *house) {
 		app := must(flow.New("pay", func(ctx context.Context, amount int) (string, error) {
@@ -198,7 +198,8 @@ func TestRetentionKeepsAnswersInCopies(t *testing.T) {
 	})
 }
 
-// A copy has the answers that it asks about again, also those whose checkpoints a policy removed.
+// A copy has the answers that it asks about again, also those from checkpoints that a policy
+// removed.
 func TestACopyHasAnswersThatRetentionKept(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}

@@ -100,8 +100,8 @@ func TestCheckIsAskedBeforeAWorkerHasTheTask(t *testing.T) {
 	}
 }
 
-// A task whose check holds is handed out, goes on where it was in its attempts, and is no attempt
-// of its own.
+// A task is handed out if its check holds; it goes on where it was in its attempts, and the check
+// is no attempt.
 func TestCheckedTasksKeepTheirAttempts(t *testing.T) {
 	for _, reserve := range []bool{false, true} {
 		onStores(t, func(h *house) {

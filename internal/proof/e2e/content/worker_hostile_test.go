@@ -70,7 +70,7 @@ func TestWhatAWorkerMayAskAndAskOnce(t *testing.T) {
 	}
 }
 
-// What is wrong in a verdict's JSON is said in the words of JSON.
+// An error in a verdict's JSON names the JSON field.
 func TestAMalformedVerdictNamesItsField(t *testing.T) {
 	for body, field := range map[string]string{
 		`{"action":"await","waits":[{"question":{"name":"q","bind":1}}]}`: "waits.question.bind",

@@ -19,7 +19,7 @@ import (
 )
 
 // onEarlierStore runs a test over a store in which an earlier version handed out a task under a
-// grant, whose call does not name the grant: over its file, and over a copy in memory. The
+// grant, without the grant's name in the call: over its file, and over a copy in memory. The
 // payment of thread t is approved.
 func onEarlierStore(t *testing.T, name string, test func(h *house, grant posthouse.ID)) {
 	for _, kind := range []string{"sqlite", "memory"} {

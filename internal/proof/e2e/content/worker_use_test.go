@@ -56,7 +56,7 @@ func (k *desk) connect() {
 	k.session = s.ID
 }
 
-// claim returns the next task, nil without one.
+// claim returns the next task, nil if there is no task.
 func (k *desk) claim() *task.Claim {
 	k.Helper()
 	for range 5 {
@@ -256,7 +256,8 @@ func TestAnApprovalLapsesBeforeAWorkerComes(t *testing.T) {
 	})
 }
 
-// What waits within the function of Act has begun: it is not asked again, and not forgotten.
+// An effect that waits within the function of Act has begun: it is not asked about again,
+// and not forgotten.
 func TestAnEffectThatWaitsInItsMiddle(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}

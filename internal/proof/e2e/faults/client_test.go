@@ -18,7 +18,7 @@ type client struct {
 	store   posthouse.Store
 	builder *storetest.Builder
 	logs    []*storetest.Log
-	open    []*posthouse.Batch // by thread: whose outcome is not known, or that was refused
+	open    []*posthouse.Batch // by thread: with an unknown outcome, or refused
 }
 
 // A result is what came of a write.
@@ -34,8 +34,8 @@ func newClient(ctx context.Context, at target) (c *client, err error) {
 }
 
 // write appends an entry of a size to each of the first so many threads, all at once. Each
-// caller is patient for as long; 0 is forever. What was not acknowledged before is appended
-// again instead.
+// caller is patient for as long; 0 is forever. A batch that was not acknowledged before is
+// appended again instead.
 func (c *client) write(ctx context.Context, threads, size int, patience time.Duration) []result {
 	for n := len(c.logs); n < threads; n++ {
 		c.logs, c.open = append(c.logs, c.builder.Log(fmt.Sprint("t", n))), append(c.open, nil)
@@ -79,8 +79,8 @@ func codeOf(err error) string {
 	return err.Error()
 }
 
-// sound reads every thread, and returns what is wrong: each must have what was acknowledged,
-// once, in its order. An entry whose outcome is not known may be there.
+// sound reads every thread, and returns what is wrong: each must have the acknowledged
+// entries, once, in their order. An entry with an unknown outcome may be there.
 func (c *client) sound(ctx context.Context) (wrong []string) {
 	for n, l := range c.logs {
 		info := posthouse.ThreadInfo{Thread: l.Info.Thread}

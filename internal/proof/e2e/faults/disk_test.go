@@ -92,8 +92,8 @@ func newPlace(t *testing.T, name, template string, timeout time.Duration) *place
 func (p *place) is(kinds ...string) bool { return slices.Contains(kinds, p.kind) }
 
 // TestSlowDisk has each sync of a disk take 2 to 2.5 s. Writers that come together share
-// commits, where a store shares them, so sixteen take no longer than a few. A caller whose
-// patience ends hears so, or the outcome, within the store's own time, and may ask again:
+// commits, where a store shares them, so sixteen take no longer than a few. A caller that
+// gives up gets an error or the outcome within the store's own time, and may ask again:
 // nothing is lost, nor written twice.
 func TestSlowDisk(t *testing.T) {
 	t.Parallel()
@@ -149,9 +149,9 @@ func (p *place) wantCodes(when string, results []result, codes ...string) {
 }
 
 // TestFullDisk fills the disk under each store and its server. Nothing that did not find room
-// is acknowledged. What was acknowledged before is there, and writing goes on once there is
-// room: on files, SQLite and NATS in the process in the same open store, elsewhere once the
-// server, which ends itself or stops writing, was started again.
+// is acknowledged. Acknowledged writes are there, and writing goes on once there is room: on
+// files, SQLite and NATS in the process in the same open store, elsewhere once the server,
+// which ends itself or stops writing, was started again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	eachOnDisk(t, 3*time.Second, func(p *place) {
@@ -181,11 +181,11 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestFailingSync fails one sync with EIO under each store and its server. What it was for is
-// not acknowledged as refused: nobody knows. Stores on local files take no more writes until
-// they are opened again, though the next sync would succeed. Postgres stops and recovers by
-// itself, Redis ends itself, and NATS stops writing: they are started again. Then all that
-// was acknowledged is there, and what was not known is repeated.
+// TestFailingSync fails one sync with EIO under each store and its server. The write is not
+// reported as refused: its outcome is unknown. Stores on local files take no more writes
+// until they are opened again, though the next sync would succeed. Postgres stops and
+// recovers by itself, Redis ends itself, and NATS stops writing: they are started again. Then
+// all acknowledged writes are there, and unknown ones are repeated.
 func TestFailingSync(t *testing.T) {
 	t.Parallel()
 	eachOnDisk(t, 3*time.Second, func(p *place) {

@@ -1,6 +1,6 @@
-// Package faults holds tests of stores whose disk or network is slow, full or failing: every
-// kind, with its real server, on a disk that is mounted with FUSE or behind a proxy.
+// Package faults holds tests of stores with a slow, full or failing disk or network: every
+// kind, with its real server, on a disk that is mounted with FUSE or through a proxy.
 //
-// What uses the store is in a process of its own, since a process must not work on a disk that it
+// The user of the store is a process of its own, since a process must not work on a disk that it
 // serves. It holds tests only.
 package faults

@@ -121,10 +121,10 @@ func openSlowly(ctx context.Context, url string) error {
 }
 
 // TestLeaseOverASlowNetwork has a process run a thread with the default lease over a network.
-// Where its calls take no longer than the 2 s that a lease stands, nobody takes the thread.
-// Where answers alone take 2 to 2.3 s, and a call is several of them, it keeps the thread or
-// loses it: then what it does is not recorded, and the other's is. Once it is gone another
-// takes the thread.
+// If its calls take no longer than the 2 s that a lease allows, no other process takes the
+// thread. Where answers alone take 2 to 2.3 s, and a call is several of them, it keeps the
+// thread or loses it: then its work is not recorded, and the other's is. Once it is gone
+// another takes the thread.
 func TestLeaseOverASlowNetwork(t *testing.T) {
 	t.Parallel()
 	eachRemote(t, func(t *testing.T, direct, through string, l *line) {

@@ -107,7 +107,7 @@ func start(t *testing.T, url string, timeout time.Duration) *process {
 		_ = in.Close()
 		stop := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 		defer stop.Stop()
-		_ = cmd.Wait() // a store whose server is gone may not close well
+		_ = cmd.Wait() // a store without its server may not close well
 	})
 	p.hear()
 	return p

@@ -67,7 +67,7 @@ func (l *line) serve(down net.Conn) {
 	l.conns[down], l.conns[up] = true, true
 	l.mu.Unlock()
 	select {
-	case <-l.done: // and nobody closes them any more
+	case <-l.done: // and they are not closed any more
 		_, _ = down.Close(), up.Close()
 	default:
 	}

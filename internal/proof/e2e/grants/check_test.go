@@ -148,7 +148,7 @@ func (w *world) checkRecord() {
 	w.must(err)
 	for _, f := range r.Faults {
 		if strings.HasSuffix(f.Message, "not in the store, or not any more") {
-			continue // it is of a copy, whose original was removed
+			continue // it is of a copy; its original was removed
 		}
 		w.witness.fault(recorded, "verify: %s", f)
 	}

@@ -358,8 +358,8 @@ func (w *world) delegate(rnd *rand.Rand) {
 	}
 }
 
-// see is what a person sees of a value: characters that nobody sees are marked. The viewer of
-// the control arm drops them.
+// see is what a person sees of a value: invisible characters are marked. The viewer of the
+// control arm drops them.
 func (w *world) see(payload json.RawMessage) []byte {
 	if w.witness.arm == shown {
 		return []byte(strings.Map(func(r rune) rune {
@@ -432,7 +432,7 @@ func (w *world) lookUp(id posthouse.ID) (*posthouse.Gate, error) {
 	return l.Gate(w.ctx, id)
 }
 
-// judge says what became of an effect whose outcome is not known.
+// judge says what became of an effect with an unknown outcome.
 func (w *world) judge(g *posthouse.Gate, rnd *rand.Rand) {
 	var c payment
 	w.must(json.Unmarshal(g.Payload, &c))

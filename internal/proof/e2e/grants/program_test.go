@@ -102,7 +102,7 @@ func (w *world) question(d *deal, c payment) gate.Question {
 	return q
 }
 
-// note is a plain step, whose result is on record before the program goes on.
+// note is a plain step: its result is on record before the program goes on.
 func (p *process) note(ctx context.Context, name string) error {
 	key := ""
 	got, err := step.DoWith(ctx, name, step.Options{Effect: posthouse.EffectRead}, func(ctx context.Context) (string, error) {

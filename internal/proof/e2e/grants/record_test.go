@@ -25,7 +25,7 @@ type longRun struct {
 	Cases   int            `json:"cases"`
 	SQLite  int            `json:"sqlite"` // of them
 	Faults  int            `json:"faults"`
-	Control []string       `json:"control"` // the rules whose control arm was caught
+	Control []string       `json:"control"` // the rules with a control arm that was caught
 	Count   map[string]int `json:"count"`
 }
 

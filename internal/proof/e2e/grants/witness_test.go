@@ -19,7 +19,7 @@ const (
 	_          rule = iota
 	ownGrant        // each effect has a decision of its own, on its branch, and acts once
 	noAnswer        // an answer of gate.Ask licenses nothing
-	requesters      // nobody approves their own request
+	requesters      // no person approves their own request
 	assigned        // those decide whom the decided content's own question assigns
 	kept            // no usable approval is removed
 	shown           // what people were shown is what ran
@@ -40,15 +40,15 @@ type payment struct {
 	By     []string `json:"by"` // everybody who had a hand in it
 }
 
-// What became of an execution.
+// A fate says what became of an execution.
 type fate int
 
 const (
 	running   fate = iota
 	acted          // the money is gone, and the executor said so
 	undone         // it did not act, and said so
-	lostActed      // the money is gone, and nobody was told
-	lost           // it did not act, and nobody was told
+	lostActed      // the money is gone, without an answer
+	lost           // it did not act, without an answer
 )
 
 // An execution is one time that the function of an effect ran.
@@ -72,7 +72,7 @@ type witness struct {
 	seed    uint64
 	all     []*execution
 	noted   map[string]int        // plain steps by key: how often they ran
-	stands  map[string]bool       // plain steps whose result a program was given
+	stands  map[string]bool       // plain steps that gave a program their result
 	paid    map[posthouse.ID]bool // grants under which a program was given a result
 	last    map[string]int        // by branch: the newest process that did anything on it
 	faults  []fault
@@ -169,8 +169,8 @@ func (w *witness) end(x *execution, f fate) {
 	w.verbose("ends %s: %d", x.key, f)
 }
 
-// truth is what somebody who has looked at the world says about an effect whose outcome is not
-// known: whether it happened. What they say settles it.
+// truth is the answer of a person who has looked at the world about an effect with an unknown
+// outcome: whether it happened. The answer settles it.
 func (w *witness) truth(at, deal string, content json.RawMessage) (happened bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

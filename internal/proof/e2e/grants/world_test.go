@@ -223,7 +223,7 @@ func histogram(count map[string]int) string {
 }
 
 // TestApprovals plays random cases: no effect happens without a decision of its own, whoever
-// carries it out, and whatever people and processes do meanwhile.
+// carries it out, and whatever people and processes do at the same time.
 func TestApprovals(t *testing.T) {
 	count := map[string]int{}
 	for i := range *cases {

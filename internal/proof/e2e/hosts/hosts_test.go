@@ -20,7 +20,7 @@ import (
 )
 
 // TestThreeHosts: a worker is cut off while it handles a task. It stops by itself, and the
-// other begins behind that, in about 5 s. Back on the network it goes on. Nothing is executed
+// other begins after that, in about 5 s. Back on the network it goes on. Nothing is executed
 // once its result is on record.
 func TestThreeHosts(t *testing.T) {
 	if testing.Short() {
@@ -250,7 +250,7 @@ func (s *sightings) await(what, name, by string) (found sighting) {
 	return found
 }
 
-// check wants no task completed twice, none by a worker that was cut off, and none begun when its
+// check fails if a task was completed twice or by a worker that was cut off, or begun when its
 // result was on record.
 func (s *sightings) check(e *process) {
 	s.t.Helper()
@@ -268,7 +268,7 @@ func (s *sightings) check(e *process) {
 		}
 	}
 	for name := range e.done {
-		if completed[name] > 1 { // none, where the answer to a verdict was lost
+		if completed[name] > 1 { // 0 if the answer to a verdict was lost
 			s.t.Errorf("%s was completed %d times", name, completed[name])
 		}
 	}

@@ -66,7 +66,7 @@ func (n *network) ip(args ...string) {
 	}
 }
 
-// cut takes a host off the switch: what it sends is lost, and nobody is told.
+// cut takes a host off the switch: what it sends is lost, without an error.
 func (n *network) cut(host string) { n.ip("-n", n.ns("switch"), "link", "set", host, "down") }
 
 // heal puts it back.

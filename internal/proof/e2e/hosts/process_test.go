@@ -120,8 +120,8 @@ func await(ctx context.Context, l *ledger.Ledger, thread string) string {
 }
 
 // work is a worker. Its handler writes to the witness when it begins, completes, and ends for
-// another reason. The first attempt of a task whose name begins with hold goes on until it is
-// cut off, and then completes the task all the same.
+// another reason. The first attempt of a task with a name that begins with hold goes on until
+// it is cut off, and then completes the task all the same.
 func (s *settings) work(ctx context.Context) error {
 	engine, err := s.engine(ctx)
 	if err != nil {

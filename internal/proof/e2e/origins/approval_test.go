@@ -144,8 +144,8 @@ func TestApprovalSurvivesACrash(t *testing.T) {
 	})
 }
 
-// timeoutIsNotReplayedAsADecision: nobody's silence is on record, so the next
-// session is asked.
+// timeoutIsNotReplayedAsADecision: silence is not on record, so the next session
+// is asked.
 func TestApprovalTimeoutIsNoDecision(t *testing.T) {
 	overModels(t, func(t *testing.T, p *program) {
 		p.pays()
@@ -198,9 +198,9 @@ func TestFourEyesKnowTheRequester(t *testing.T) {
 	}
 }
 
-// Whose request a question is follows one rule in each model: whoever sent the
-// input, who may reject but not approve it, unless the question says otherwise.
-// A wait is nobody's.
+// One rule gives the requester of a question in each model: the sender of the
+// input, who may reject but not approve it, unless the question says otherwise. A
+// wait has no requester.
 func TestRequestersDoNotApprove(t *testing.T) {
 	answer := []posthouse.Verdict{posthouse.Respond}
 	for name, make := range models {
@@ -209,7 +209,7 @@ func TestRequestersDoNotApprove(t *testing.T) {
 			by   string // who decides
 			as   posthouse.Verdict
 			want error
-			of   string // whose request it is
+			of   string // its requester
 		}{
 			"own":            {gate.Question{}, "alice", posthouse.Approve, posthouse.ErrForbidden, "alice"},
 			"own, edited":    {gate.Question{}, "alice", posthouse.Edit, posthouse.ErrForbidden, "alice"},

@@ -101,7 +101,7 @@ func TestPauseAndUpdateAcrossProcesses(t *testing.T) {
 }
 
 // testMergeSubgraph03/04: the nodes of an inlined graph are interrupted by name,
-// and the graph as a whole by its place: also behind it, which is refused there.
+// and the graph as a whole by its place: also after it, which is refused there.
 func TestInterruptsOfAnInlinedSubgraph(t *testing.T) {
 	g := graph.New[work]("work")
 	g.Node("a", visit("a"))

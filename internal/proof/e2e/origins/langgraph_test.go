@@ -19,9 +19,9 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// What LangGraph's users rely on, by behaviour. "here" says where Posthouse
-// differs on purpose; docs/coming-from-langgraph.md names what is absent: node
-// caches, the long-term Store, Overwrite of append parts by a node.
+// These are the behaviours that LangGraph's users rely on. "here" says where
+// Posthouse differs on purpose; docs/coming-from-langgraph.md names what is
+// absent: node caches, the long-term Store, Overwrite of append parts by a node.
 //
 //	Supersteps
 //	  writes are seen behind the barrier ........ TestTasksSeeTheStateOfTheLastBarrier

@@ -32,7 +32,7 @@ type orchestrator struct {
 	stop func()
 }
 
-// orchestrate starts an engine whose program hands its one step out.
+// orchestrate starts an engine with a program that hands its one step out.
 func orchestrate(t *testing.T, store posthouse.Store, o runs.RemoteOptions) *orchestrator {
 	t.Helper()
 	return orchestrateFlow(t, store, func(ctx context.Context, in string) (string, error) {
@@ -96,7 +96,7 @@ func (e *orchestrator) session() string {
 	return must(e.d.Connect(e.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"work"}, AtOnce: 1}))(e).ID
 }
 
-// claim claims a task within a second, nil for none.
+// claim claims a task within a second, and returns nil if there is no task.
 func (e *orchestrator) claim(session string) *task.Claim {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.Context(), time.Second)
@@ -122,7 +122,7 @@ func (e *orchestrator) until(thread string, want posthouse.Status) *flow.Result[
 }
 
 // A crash between Continue and its acknowledgement gave one iteration more. Here the same
-// verdict again is none.
+// verdict again adds no iteration.
 func TestContinueCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := orchestrate(t, memstore.New(), runs.RemoteOptions{})
@@ -218,7 +218,7 @@ func TestReplayOfAFailedTaskKeepsItsBody(t *testing.T) {
 	})
 }
 
-// Tasks of a cancelled run were skipped and acknowledged. Here nobody is given one.
+// Tasks of a cancelled run were skipped and acknowledged. Here no worker gets one.
 func TestTasksOfACancelledRunAreGivenToNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := orchestrate(t, memstore.New(), runs.RemoteOptions{})
@@ -247,7 +247,7 @@ func TestTimeoutIsOfOneIteration(t *testing.T) {
 }
 
 // A latched signal is there for each that waits for it, in a handler, too: the newest,
-// any number of times. What nobody sends ends with its timeout.
+// any number of times. A wait without a signal ends with its timeout.
 func TestLatchedSignalInAHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := orchestrate(t, memstore.New(), runs.RemoteOptions{})

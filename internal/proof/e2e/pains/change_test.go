@@ -30,7 +30,7 @@ func asking(did map[string]int, ask, ship string) *graph.Graph[state] {
 }
 
 // A deploy that renames the node a thread waits in keeps its question and its
-// steps, whether the answer came before the deploy or behind it.
+// steps, whether the answer came before the deploy or after it.
 func TestPain13ResumeAfterADeploy(t *testing.T) {
 	onStores(t, func(h *house) {
 		for _, early := range []bool{false, true} {
@@ -72,7 +72,7 @@ func (h *house) findings(app *graph.App[state], wanted string) {
 }
 
 // A definition that changed between pause and resume is found out, before a
-// deploy and behind it; the thread is untouched and goes on with the old one.
+// deploy and after it; the thread is untouched and goes on with the old one.
 func TestExtra22ChangedDefinitionIsDetected(t *testing.T) {
 	onStores(t, func(h *house) {
 		did := map[string]int{}
@@ -90,7 +90,7 @@ func TestExtra22ChangedDefinitionIsDetected(t *testing.T) {
 		if now := must(h.ledger.Thread(h.Context(), "t"))(h).Tail; now != tail {
 			h.Fatal("the thread was touched")
 		}
-		// What does not concern a thread does not stop it, and is on record.
+		// A change that does not concern a thread does not stop it, and is on record.
 		end := must(h.app(asking(did, "approve", "send")).Resume(h.Context(), "t"))(h)
 		want(h, "log", end.State.Log, "[look approve approve send]")
 		want(h, "done", did, "map[look:1 pay:1]")

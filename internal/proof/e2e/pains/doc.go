@@ -43,7 +43,7 @@
 //	  21 retries and pauses survive a crash ........... pains.TestExtra21RetryTimersSurviveARestart, pains.TestExtra21LoopDelaySurvivesARestart
 //	  22 a definition that changed .................... pains.TestExtra22ChangedDefinitionIsDetected
 //
-// The eleventh pain, dead connections, is for stores behind a network.
+// The eleventh pain, dead connections, is for stores reached over a network.
 //
 // It holds tests only.
 package pains

@@ -14,7 +14,7 @@ import (
 )
 
 // A node that acts on the world and failed runs again when the thread is
-// resumed; one that succeeded does not, whatever fails behind it.
+// resumed; one that succeeded does not, whatever fails after it.
 func TestExtra09FailedExternalNodeRunsAgain(t *testing.T) {
 	onStores(t, func(h *house) {
 		did := map[string]int{}
@@ -47,9 +47,9 @@ func TestExtra09FailedExternalNodeRunsAgain(t *testing.T) {
 	})
 }
 
-// What branches beside each other made is merged once, though the step was
-// begun twice because one of them failed, or the process died in it; those that
-// finished do not run again.
+// Results of parallel branches are merged once, though the step was begun twice
+// because one of them failed, or the process died in it; those that finished do
+// not run again.
 func TestExtra20BranchesMergeOnce(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		onStores(t, func(h *house) { branchesMergeOnce(h, dies) })
@@ -172,8 +172,8 @@ func TestExtra21RetryTimersSurviveARestart(t *testing.T) {
 }
 
 // So is the pause between two turns of a loop: a restart neither shortens it nor
-// begins it anew, nor does a turn run twice; what the turns before made of the
-// state is there, and goes into the next one.
+// starts it over, nor does a turn run twice; the state that the earlier turns
+// made is there, and goes into the next one.
 func TestExtra21LoopDelaySurvivesARestart(t *testing.T) {
 	onStores(t, func(h *house) {
 		did := map[string]int{}

@@ -39,8 +39,8 @@ func (r *reads) Read(ctx context.Context, thread string, g posthouse.Range) iter
 }
 
 // Turns of a chat cost what they add, whatever is there already, and a large
-// value that nobody changes costs nothing. The load is the one that stores
-// 487 MB elsewhere: 400 turns of three messages, beside a text of 20 KB.
+// unchanged value costs nothing. The load is the one that stores 487 MB
+// elsewhere: 400 turns of three messages, beside a text of 20 KB.
 func TestPain01StorageGrowsWithWhatChanged(t *testing.T) {
 	h := newHouse(t, filepath.Join(t.TempDir(), "p.db"))
 	r := rand.New(rand.NewPCG(1, 2))
@@ -121,9 +121,8 @@ func TestPain12ListingDoesNotReadStates(t *testing.T) {
 	})
 }
 
-// What an attacker gets to write are values, not types or queries: a value that
-// looks like an object to be built stays a map, a filter that looks like SQL
-// matches nothing.
+// An attacker can write values, not types or queries: a value that looks like an
+// object to be built stays a map, a filter that looks like SQL matches nothing.
 func TestPain10BytesAndFiltersAreData(t *testing.T) {
 	onStores(t, func(h *house) {
 		type open struct{ Value any }
@@ -164,8 +163,8 @@ type moment struct {
 }
 
 // Values come back as they were: NUL and other characters, all digits, times to
-// the nanosecond, nothing told apart from zero. What cannot is refused by name,
-// and never becomes nothing.
+// the nanosecond, nothing told apart from zero. Other values are refused by name,
+// and are never dropped.
 func TestPain15TypesSurviveOrAreRefusedByName(t *testing.T) {
 	onStores(t, func(h *house) {
 		zero := 0

@@ -82,7 +82,7 @@ func TestPain05EachInterruptHasItsOwnID(t *testing.T) {
 	})
 }
 
-// A thread whose node takes its time holds up no other.
+// A thread with a slow node holds up no other.
 func TestPain06OneThreadDoesNotHoldUpAnother(t *testing.T) {
 	onStores(t, func(h *house) {
 		started, release := make(chan struct{}), make(chan struct{})
@@ -100,7 +100,7 @@ func TestPain06OneThreadDoesNotHoldUpAnother(t *testing.T) {
 	})
 }
 
-// A dying store dies at an append, before it or behind it.
+// A dying store dies at an append, before it or after it.
 type dying struct {
 	posthouse.Store
 	at     int
@@ -227,7 +227,7 @@ func TestPain07CancelFromElsewhereLosesNothing(t *testing.T) {
 			want(h, thread, out.Status, "cancelled")
 			log := must(app.State(h.Context(), thread))(h).State.Log
 			if d == graph.Async && p == graph.SnapshotAfter && len(log) == 1 {
-				want(h, thread, log, "[a]") // a was written before it, b behind it: as in Sync
+				want(h, thread, log, "[a]") // a was written before it, b after it: as in Sync
 				other.Close()
 				continue
 			}

@@ -15,7 +15,7 @@ import (
 // commits is refused, and the thread has one history.
 func TestPain08TwoWritersOneWins(t *testing.T) {
 	onStores(t, func(h *house) {
-		shared := struct{ posthouse.Store }{h.store} // as of a server: nobody has it to himself
+		shared := struct{ posthouse.Store }{h.store} // as of a server: shared with other processes
 		started, release, first := make(chan struct{}), make(chan struct{}), true
 		g := line("twins", node{name: "a", run: say("a")}, node{name: "b", run: func(_ context.Context, s *state) error {
 			if first {
@@ -103,7 +103,7 @@ func TestPain09ForkInsideASubgraph(t *testing.T) {
 		}{
 			{waits, graph.ForkOptions{}, "map[pay:1 plan:1]"},
 			{waits, graph.ForkOptions{Thread: "other"}, "map[pay:1 plan:1]"},
-			{h.inner("high/low/plan"), graph.ForkOptions{}, "map[pay:2 plan:1]"}, // pay was done behind it
+			{h.inner("high/low/plan"), graph.ForkOptions{}, "map[pay:2 plan:1]"}, // pay was done after it
 			{h.inner("high/first"), graph.ForkOptions{Thread: "third"}, "map[pay:3 plan:2]"},
 		} {
 			app := h.app(nested(did, graph.PerCall))
@@ -135,8 +135,8 @@ func (h *house) inner(node string) (id posthouse.ID) {
 	return id
 }
 
-// How long a subgraph's state lives is what was asked for, and can be seen: by
-// its path while it waits, and behind its call if it lives with the thread.
+// A subgraph's state lives as long as was asked for, and can be seen: by its path
+// while it waits, and after its call if it lives with the thread.
 func TestPain14SubgraphLifetimes(t *testing.T) {
 	onStores(t, func(h *house) {
 		for _, c := range []struct {

@@ -115,7 +115,7 @@ func startEngine(t *testing.T, url, version string) *engine {
 
 // TestRollingDeployWithTasksOpen deploys a version of a graph that does not fit what is open,
 // while workers have tasks of the old version: their verdicts reach the new engine, and the
-// old one goes on with the threads, until it has none. No engine logs an error.
+// old one goes on with its threads until the last. No engine logs an error.
 func TestRollingDeployWithTasksOpen(t *testing.T) {
 	const each = 5
 	url := pgtest.URL(t) + fmt.Sprint("&schema=deploy", stores.Add(1))

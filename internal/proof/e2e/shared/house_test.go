@@ -198,7 +198,8 @@ func (p *process) request(ctx context.Context, method, path, body string) (*http
 	return p.h.client.Do(req)
 }
 
-// call sends a request and returns its status and answer, 0 and why if there was none.
+// call sends a request and returns its status and answer, 0 and the error if no answer
+// came.
 func (p *process) call(method, path, body string) (int, string) {
 	resp, err := p.request(p.h.ctx, method, path, body)
 	if err != nil {

@@ -77,8 +77,8 @@ func startSite(t *testing.T, kind string) *site.Site {
 	return s
 }
 
-// A proxy is what lies between a process and a server. While it is cut, it takes bytes
-// and passes none on, in either direction, as a network does that is partitioned.
+// A proxy lies between a process and a server. While it is cut, it takes bytes and
+// drops them, in either direction, as a partitioned network does.
 type proxy struct {
 	l             net.Listener
 	network, addr string

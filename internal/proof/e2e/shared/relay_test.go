@@ -17,7 +17,7 @@ import (
 	"github.com/posthouse/posthouse/server"
 )
 
-// A cashier is an agent whose tool needs an approval of somebody, on the connection.
+// A cashier is an agent with a tool that needs an approval, on the connection.
 type cashier struct{ process string }
 
 func (c cashier) Handle(ctx context.Context, _ string, o *server.HandleOptions) (*server.Reply, error) {

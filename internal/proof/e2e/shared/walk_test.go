@@ -31,8 +31,9 @@ var faults = []fault{
 
 // Another process goes on within goesOn, by the defaults: a claim is seen 1 s late at most,
 // the lease has 3 s, and free threads are looked for each 0.5 s. That is 4.5 s, and half a
-// second for the work. All that are measured share two cores with other tests, whose load
-// slack is for: it is as much again, and with a lease of 10 s the test would still fail.
+// second for the work. All measured processes share two cores with other tests. slack
+// allows for that load: it is as much again, and with a lease of 10 s the test would still
+// fail.
 const (
 	goesOn = 5 * time.Second
 	slack  = 5 * time.Second
@@ -42,13 +43,13 @@ var stores atomic.Int64 // that tests have made
 
 // TestWalk has three processes on one store: one serves HTTP, two run programs. The one
 // that runs a step is killed, frozen, or cut off from the store. Another goes on; the lost
-// one writes nothing when it is back, though its step has ended meanwhile; the approval
-// is decided through the third; and one of the two goes on with it.
+// one writes nothing when it is back, though its step has ended by then; the approval is
+// decided through the third; and one of the two goes on with it.
 func TestWalk(t *testing.T) {
 	for _, s := range backends {
 		for _, f := range faults {
 			if testing.Short() && (s.name != "redis" || f.name != "killed") {
-				continue // what differs is behind the stores' own tests
+				continue // the stores' own tests cover the differences
 			}
 			t.Run(s.name+" "+f.name, func(t *testing.T) {
 				t.Parallel() // most of the time all wait

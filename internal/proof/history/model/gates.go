@@ -50,7 +50,7 @@ func gateStep(q question, op Op, out Answer) []question {
 	case OK:
 		return when(ok && seen.Decision == "", mine)
 	case Decided:
-		// Who asks a store again whose answer was lost finds its own decision.
+		// A client that asks a store again after a lost answer finds its own decision.
 		if seen.Decision == "" && out.Value == op.Value {
 			return when(ok, mine)
 		}

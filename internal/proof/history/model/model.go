@@ -17,7 +17,7 @@ const (
 	Put    = "put"
 	Delete = "delete"
 
-	Ask    = "ask"    // gates: a question in a thread that has none
+	Ask    = "ask"    // gates: a question in a thread without one open
 	Inbox  = "inbox"  // gates: the open question of the thread
 	Decide = "decide" // gates: Value is the decision
 	Read   = "read"   // gates: the question with its decision
@@ -77,7 +77,7 @@ func All() map[string]porcupine.Model {
 }
 
 // modelOf makes a model of one key from its first state and its steps. A step returns the
-// states that may follow, none if the answer cannot be.
+// states that may follow, nil if the answer cannot be.
 func modelOf[S comparable](step func(s S, op Op, out Answer) []S) porcupine.Model {
 	m := porcupine.NondeterministicModel{
 		Partition: byKey,

@@ -74,7 +74,7 @@ func coded(d done, code, value string) done {
 	return done{d.op, model.Answer{Code: code, Value: value}}
 }
 
-// TestModels judges short histories, of which it is plain whether they may be.
+// TestModels judges short histories with a plain verdict.
 func TestModels(t *testing.T) {
 	for _, c := range []struct {
 		name  string

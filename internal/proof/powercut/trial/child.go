@@ -56,7 +56,7 @@ type voice struct {
 	out io.Writer
 }
 
-// say prints a line. What it ends with shows that it is whole.
+// say prints a line. The end of the line shows that it is whole.
 func (v *voice) say(format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -12,8 +12,8 @@
 // sees what is left. With [Kill] there is a plain directory, and the child, or the server,
 // is killed.
 //
-// What is lost or damaged without a fault of the round itself is counted, and the disk is
-// kept for whoever looks for the reason. Control arms run the same with a setting that is
+// Losses and damage without a fault of the round itself are counted, and the disk is kept
+// for whoever looks for the reason. Control arms run the same with a setting that is
 // known to be bad, and must lose something: a trial whose arms lose nothing proves
 // nothing, and fails.
 //

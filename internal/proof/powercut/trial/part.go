@@ -34,7 +34,7 @@ type Part struct {
 // Options are how a part is run.
 type Options struct {
 	Keep     string                        // where disks that have lost something are kept; "": nowhere
-	Progress func(format string, a ...any) // told what happens; nil: nobody
+	Progress func(format string, a ...any) // receives messages about the progress; may be nil
 }
 
 // A store is given up after so many rounds, or when it has acknowledged so much, since what

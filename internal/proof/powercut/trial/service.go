@@ -76,8 +76,8 @@ func (*redis) installed() bool { return redistest.Installed() }
 
 func (*redis) template(dir string) error { return os.Mkdir(dir, 0o700) }
 
-// start starts the server. It refuses a file whose end a power cut tore in the middle:
-// then it does what an operator does, and cuts that off with redis-check-aof.
+// start starts the server. The server refuses a file with an end that a power cut
+// tore: then start does what an operator does, and cuts that off with redis-check-aof.
 func (r *redis) start(dir, weak string) (string, error) {
 	if r.log == "" {
 		f, err := os.CreateTemp("", "redis-*.log")

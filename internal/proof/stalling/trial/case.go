@@ -24,7 +24,7 @@ type stall struct {
 	thread string
 	model  string
 	at     string // the part at which the connection stalls, or soon after the start for ""
-	alone  bool   // nobody else takes the thread over
+	alone  bool   // no other process takes the thread over
 	asks   bool   // what the process asks is held, and not the answers alone
 	w      *witness
 	bad    []string
@@ -83,7 +83,7 @@ func (s *stall) cutFirst(ctx context.Context, rnd *rand.Rand, mine, theirs *prog
 	return s.race(ctx, rnd, func() error { _, err := mine.begin(ctx, s.thread); return err }, theirs)
 }
 
-// race runs the one process, which is cut off meanwhile, and then the other.
+// race runs the one process, cuts it off, and then runs the other.
 func (s *stall) race(ctx context.Context, rnd *rand.Rand, run func() error, theirs *program) error {
 	ended := make(chan error, 1)
 	go func() { ended <- run() }()
@@ -167,7 +167,7 @@ func (s *stall) finish(ctx context.Context, p *program) error {
 	return fmt.Errorf("thread %s does not end", s.thread)
 }
 
-// answer approves what the thread asks. Of an effect whose outcome is unknown it says what the
+// answer approves what the thread asks. For an effect with an unknown outcome it says what the
 // witness saw.
 func (s *stall) answer(ctx context.Context) error {
 	for g, err := range s.ledgers[other].Gates(ctx, ledger.GateQuery{Thread: s.thread}) {

@@ -19,9 +19,9 @@ type Line struct {
 	Stalls     int    `json:"stalls"`
 	Complete   int    `json:"complete"`
 	Seconds    int    `json:"seconds"`
-	Alone      int    `json:"alone"`      // stalls in which nobody took the thread over
+	Alone      int    `json:"alone"`      // stalls in which no other process took the thread over
 	Executions int    `json:"executions"` // of steps and effects
-	Unknown    int    `json:"unknown"`    // effects of which people were asked whether they happened
+	Unknown    int    `json:"unknown"`    // effects with a question to people whether they happened
 	Violations int    `json:"violations"` // what was executed that must not be
 	Control    int    `json:"control"`    // violations of the control arm
 	Note       string `json:"note,omitempty"`

@@ -25,7 +25,7 @@ type Config struct {
 	Seed   uint64        // of what is drawn
 	Lease  time.Duration // of both processes; default 1 s
 
-	// Control has the process that is cut off believe that nobody else has the store: the
+	// Control has the process that is cut off believe that it alone has the store: the
 	// known-bad setting, which must be caught.
 	Control bool
 
@@ -49,7 +49,7 @@ type lane struct {
 	witnesses map[string]*witness
 }
 
-// Run runs the cases. What it found that must not be is in the line ([Line.Bad]).
+// Run runs the cases. The line has the faults that it found ([Line.Bad]).
 func Run(ctx context.Context, c *Config) (*Line, error) {
 	if c.Lanes == 0 {
 		c.Lanes = 8

@@ -39,7 +39,7 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// TestStallsAreSeen where the process that was cut off believes that nobody else has the store.
+// TestStallsAreSeen if the process that was cut off believes that it alone has the store.
 func TestStallsAreSeen(t *testing.T) {
 	for range 20 { // each time it is caught in one case of six
 		if try(t, &Config{Kind: site.Find("redis"), Stalls: 12, Lanes: 12, Control: true}).Violations > 0 {

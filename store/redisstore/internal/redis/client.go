@@ -61,7 +61,7 @@ func (c *Client) begin() error {
 	return nil
 }
 
-// living returns the connection, nil if there is none that lives.
+// living returns the connection, nil if it is lost.
 func (c *Client) living() *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()

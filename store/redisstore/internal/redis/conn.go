@@ -29,7 +29,7 @@ type conn struct {
 	sent    chan *call // in the order of their answers
 
 	mu      sync.Mutex
-	waiting int // calls whose answers are not there
+	waiting int // calls without an answer yet
 
 	dead chan struct{} // closed at the first error
 	once sync.Once
@@ -208,7 +208,8 @@ func (c *conn) readAll() {
 // errUnsent is of a call that was not sent, since the connection had ended.
 var errUnsent = errors.New("redis: the connection had ended")
 
-// do sends a call and waits for its answers. What was sent stays sent if ctx ends.
+// do sends a call and waits for its answers. If ctx ends, commands that were sent stay
+// sent.
 func (c *conn) do(ctx context.Context, commands [][]string) ([]Message, error) {
 	l := &call{commands: commands, done: make(chan struct{})}
 	select {

@@ -53,8 +53,8 @@ func (k *checker) orders(c *db.Conn) (bool, error) {
 	})
 }
 
-// index calls check for every row of an index table, whose columns begin with key and
-// entry.
+// index calls check for every row of an index table. The table's columns begin with
+// key and entry.
 func (k *checker) index(c *db.Conn, sql string, check func(*sqlite.Stmt, *posthouse.Entry) error) (more bool, err error) {
 	for stmt, err := range c.Rows(sql) {
 		if err = cmp.Or(err, k.ctx.Err()); err != nil {

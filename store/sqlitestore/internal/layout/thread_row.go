@@ -2,8 +2,8 @@ package layout
 
 import "github.com/posthouse/posthouse"
 
-// MaxLag bounds how many entries the stored summary of a running thread may be behind
-// its log. Writing a summary costs half of what an entry costs, and a reader applies the
+// MaxLag bounds how many entries of its log the stored summary of a running thread may
+// lack. Writing a summary costs half of what an entry costs, and a reader applies the
 // headers that are missing. A thread at rest has a summary of its last entry.
 const MaxLag = 16
 
@@ -38,5 +38,5 @@ func RowOf(info *posthouse.ThreadInfo, flags int64) ThreadRow {
 	return row
 }
 
-// MayLag reports whether the stored summary may be behind the log: the thread runs.
+// MayLag reports whether the stored summary may lag the log: the thread runs.
 func (r *ThreadRow) MayLag() bool { return r.Active&ActiveLive != 0 }

@@ -98,7 +98,7 @@ func queryIndexTerms(q *posthouse.Query) (ts []int64) {
 	return ts
 }
 
-// Written remembers terms of a thread's newest segment whose rows are written. The zero
+// Written remembers terms of a thread's newest segment that have their rows. The zero
 // value is empty.
 type Written struct {
 	segment uint64

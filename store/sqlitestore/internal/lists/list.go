@@ -24,9 +24,9 @@ type Source struct {
 // List finds checkpoints, see [posthouse.Store].
 //
 // With a thread it reads the thread's log by sequence: the segments that have the run,
-// graph, node, agent or label of the query. Without one it reads the index of order
-// keys. For a coordination it merges the index of its members with the log of the
-// thread that has its name. It switches to the index of terms for rare values, and
+// graph, node, agent or label of the query. Without a thread it reads the index of
+// order keys. For a coordination it merges the index of its members with the log of
+// the thread that has its name. It switches to the index of terms for rare values, and
 // matches headers for all other filters.
 //
 // A header that does not decode or was changed ends the list with

@@ -184,7 +184,7 @@ func (l *listing) openOwn(c *db.Conn, from, to uint64, back bool, patience int) 
 	return &logSource{log: log}, err
 }
 
-// searchLog finds the first sequence number of a thread whose order key is beyond a
+// searchLog finds the first sequence number of a thread with an order key beyond a
 // bound. Order keys must ascend.
 func searchLog(c *db.Conn, ctx context.Context, thread string, beyond func(posthouse.OrderKey) bool) (uint64, error) {
 	lo, hi := uint64(0), uint64(0)
@@ -248,8 +248,8 @@ func (s *logSource) next(ctx context.Context) (r ref, ok bool, err error) {
 
 func (s *logSource) close() { s.log.close() }
 
-// A sortedSource yields the checkpoints of a thread whose order keys do not ascend. A
-// listing reads such a thread whole, once.
+// A sortedSource yields the checkpoints of a thread with order keys that do not
+// ascend. A listing reads such a thread whole, once.
 type sortedSource struct{ refs []ref }
 
 func (s *sortedSource) next(context.Context) (r ref, ok bool, err error) {

@@ -66,8 +66,8 @@ func (c *config) run(ctx context.Context) error {
 	return nil
 }
 
-// tried names the commit. What this command itself changes does not make it dirty, so that
-// the next run passes over what this one has tried.
+// tried names the commit. This command's own changes do not make it dirty, so that the
+// next run skips what this one has tried.
 func tried(ctx context.Context) (string, error) {
 	commit, err := exec.CommandContext(ctx, "git", "describe", "--always").Output()
 	if err != nil {
