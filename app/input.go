@@ -25,7 +25,8 @@ func decoded[T any](message string, decode func(string) (T, error)) (in T, err e
 	t := reflect.TypeFor[T]()
 	path, reason := strictjson.Fit([]byte(message), t)
 	if reason == "" {
-		if err = json.Unmarshal([]byte(message), &in); err == nil {
+		err = json.Unmarshal([]byte(message), &in)
+		if err == nil {
 			return in, nil
 		}
 		reason = "is refused"

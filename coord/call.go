@@ -40,7 +40,8 @@ func (a *AgentRef) CallWith(ctx context.Context, skill string, args any, o *Call
 	}
 	c := Call{Agent: a.name, Skill: skill, By: f.run.req.By}
 	if args != nil {
-		if c.Args, err = posthouse.JSON.Marshal(args); err != nil {
+		c.Args, err = posthouse.JSON.Marshal(args)
+		if err != nil {
 			return Result{}, err
 		}
 	}
@@ -112,7 +113,8 @@ func (r *run) recordAnswer(ctx context.Context, sent Event, step posthouse.Step,
 		res = Result{Text: strings.ToValidUTF8(failed.Error(), "\uFFFD")}
 	}
 	var err error
-	if step.Value, err = posthouse.Encode(nil, res); err != nil {
+	step.Value, err = posthouse.Encode(nil, res)
+	if err != nil {
 		return r.recordAnswer(ctx, sent, step, Result{}, errors.New("the agent's answer is not valid: "+strings.ToValidUTF8(err.Error(), "\uFFFD")))
 	}
 	outcome := OutcomeCompleted
@@ -173,7 +175,8 @@ func Emit(ctx context.Context, e Event) (posthouse.ID, error) {
 	own.Agent = cmp.Or(e.Agent, f.agent)
 	own.Skill, own.To, own.By, own.Args, own.Text, own.Data, own.Error, own.ElapsedMS =
 		e.Skill, e.To, e.By, e.Args, e.Text, e.Data, e.Error, e.ElapsedMS
-	if rec.Value, err = posthouse.Encode(nil, own.ID); err != nil {
+	rec.Value, err = posthouse.Encode(nil, own.ID)
+	if err != nil {
 		return "", err
 	}
 	return own.ID, f.run.emit(ctx, own, &completion{step: rec.Step})

@@ -122,7 +122,8 @@ func TestCancelledCallIsAFailure(t *testing.T) {
 		if res.Success {
 			t.Error("a cancelled call is a success")
 		}
-		if res, err = call(ctx, f, "fallback", m); err != nil {
+		res, err = call(ctx, f, "fallback", m)
+		if err != nil {
 			return err
 		}
 		if d, err := ask(ctx, "ok?"); err != nil || d.Verdict != posthouse.Approve {

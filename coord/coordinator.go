@@ -151,7 +151,8 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 		}
 		req := &request{Message: message, Event: c.ledger.Core().NewID(), By: o.By, Labels: o.Labels}
 		var err error
-		if req.Requesters, err = engine.RequestersOf(ctx); err != nil {
+		req.Requesters, err = engine.RequestersOf(ctx)
+		if err != nil {
 			return nil, err
 		}
 		return c.execute(ctx, s, req, o.Stream, o.Handle.engines())
@@ -348,7 +349,8 @@ func (c *Coordinator) startRun(ctx context.Context, s *engine.Session, req *requ
 		}
 	}
 	var err error
-	if r.task, err = s.TaskWithKey(ctx, strconv.FormatUint(step, 10)+"/"+posthouse.EscapeName(c.name), req != nil); err != nil {
+	r.task, err = s.TaskWithKey(ctx, strconv.FormatUint(step, 10)+"/"+posthouse.EscapeName(c.name), req != nil)
+	if err != nil {
 		return nil, err
 	}
 	rec, ok := r.task.Records().Recorded(stepRequest)
@@ -365,7 +367,8 @@ func (c *Coordinator) startRun(ctx context.Context, s *engine.Session, req *requ
 	}
 	r.req, r.opening = *req, &rec.Step
 	engine.NoteRequesters(s, req.Requesters)
-	if rec.Value, err = posthouse.Encode(nil, r.req); err == nil {
+	rec.Value, err = posthouse.Encode(nil, r.req)
+	if err == nil {
 		r.first, err = posthouse.Opaque(nil, RequestState{Request: r.req.Message})
 	}
 	return r, err

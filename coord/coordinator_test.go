@@ -430,7 +430,8 @@ func TestAnAgentMayAskItself(t *testing.T) {
 		}
 		wantList(t, "log", log(t, l, r.Thread), "claim, coord:request, cp waiting, gate")
 		decide(t, l, r.Gate, posthouse.Approve, "alice")
-		if r = must(c.Resume(t.Context(), r.Thread, nil))(t); r.Text != "allowed: true" {
+		r = must(c.Resume(t.Context(), r.Thread, nil))(t)
+		if r.Text != "allowed: true" {
 			t.Fatalf("swallow %v: reply %+v", swallow, r)
 		}
 	}

@@ -143,7 +143,8 @@ func TestAFailureEndsARequestAlsoUnderEveryEvent(t *testing.T) {
 		t.Fatalf("reply %+v, event %+v", r, e)
 	}
 	w.fail = nil
-	if r = must(c.Resume(t.Context(), r.Thread, nil))(t); r.Status != posthouse.StatusWaiting {
+	r = must(c.Resume(t.Context(), r.Thread, nil))(t)
+	if r.Status != posthouse.StatusWaiting {
 		t.Fatalf("reply %+v", r)
 	}
 }

@@ -106,7 +106,8 @@ func Example() {
 	if _, err := led.Decide(ctx, reply.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
 		panic(err)
 	}
-	if reply, err = c.Resume(ctx, reply.Thread, nil); err != nil {
+	reply, err = c.Resume(ctx, reply.Thread, nil)
+	if err != nil {
 		panic(err)
 	}
 	fmt.Println(reply.Status, "-", reply.Text)

@@ -72,7 +72,8 @@ func TestAnyFailedSaveStopsTheRun(t *testing.T) {
 					decide(t, l, r.Gate, posthouse.Approve, "alice")
 				}
 			}
-			if _, err = c.Resume(t.Context(), "t", nil); err != nil {
+			_, err = c.Resume(t.Context(), "t", nil)
+			if err != nil {
 				failures++
 				restart()
 				must(c.Resume(t.Context(), "t", nil))(t)
@@ -358,7 +359,8 @@ func TestAgentsAtOnceBecomeAChain(t *testing.T) {
 		for i, n := range names {
 			wg.Go(func() {
 				var r coord.Result
-				if r, errs[i] = call(ctx, f, n, m); errs[i] == nil && r.Text != n {
+				r, errs[i] = call(ctx, f, n, m)
+				if errs[i] == nil && r.Text != n {
 					errs[i] = fmt.Errorf("%s answered %q", n, r.Text)
 				}
 			})

@@ -139,7 +139,8 @@ func (c *ancestorWalk) meet(a, b *posthouse.Header) (*posthouse.Header, error) {
 			return nil, nil
 		}
 		var err error
-		if a, err = c.parent(a); err != nil {
+		a, err = c.parent(a)
+		if err != nil {
 			return nil, err
 		}
 		if same {

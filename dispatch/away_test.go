@@ -325,7 +325,8 @@ func TestResultsAreRecordedOnce(t *testing.T) {
 				t.Errorf("another result: %v", err)
 			}
 		}
-		if have, err = b.d.Records(t.Context(), c.ID, ""); err != nil || len(have.Steps) != 2 || string(have.Steps[0].Value.Data) != "1" {
+		have, err = b.d.Records(t.Context(), c.ID, "")
+		if err != nil || len(have.Steps) != 2 || string(have.Steps[0].Value.Data) != "1" {
 			t.Errorf("records: %+v, error %v", have, err)
 		}
 		a.resolve(c, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})

@@ -36,7 +36,8 @@ func (d *deliveries) again() int64 { return d.Deliveries - d.Calls }
 func (d *deliveries) begin(t *testing.T) {
 	t.Helper()
 	var err error
-	if d.Commit, err = record.Commit(t.Context(), "."); err != nil {
+	d.Commit, err = record.Commit(t.Context(), ".")
+	if err != nil {
 		t.Fatal(err)
 	}
 	d.Date, d.Control = time.Now().UTC().Format(time.DateOnly), unnumberedSaves(t)
@@ -49,7 +50,8 @@ func (d *deliveries) end(t *testing.T) {
 	err := record.Append(file, d)
 	if err == nil {
 		var lines []deliveries
-		if lines, err = record.Read[deliveries](file); err == nil {
+		lines, err = record.Read[deliveries](file)
+		if err == nil {
 			err = record.Quote(page, deliveriesRecord, deliveriesTable(lines))
 		}
 	}

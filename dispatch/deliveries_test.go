@@ -152,7 +152,8 @@ func newRound(t *testing.T, p *post) *round {
 		return step.RemoteWith[int](ctx, "count", "count", n, runs.RemoteOptions{})
 	})
 	var err error
-	if r.app, err = program.Open(r.led, nil); err != nil {
+	r.app, err = program.Open(r.led, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	p.ends = r.ends

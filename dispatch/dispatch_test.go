@@ -47,10 +47,12 @@ func newHostWith(t *testing.T, store posthouse.Store, lo *ledger.Options, o runs
 	f := flow.New("fetch", func(ctx context.Context, url string) (string, error) {
 		return step.RemoteWith[string](ctx, "get", "fetch", url, o)
 	})
-	if h.app, err = f.Open(l, nil); err != nil {
+	h.app, err = f.Open(l, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if h.d, err = dispatch.New(l, nil); err != nil {
+	h.d, err = dispatch.New(l, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

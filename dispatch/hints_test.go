@@ -129,11 +129,13 @@ func (h *hinted) engine(q hint.Queue, atOnce map[string]int, step runs.RemoteOpt
 		h.Fatal(err)
 	}
 	e := &engine{l: l}
-	if e.app, err = flow.New("f", remote(step)).Open(l, nil); err != nil {
+	e.app, err = flow.New("f", remote(step)).Open(l, nil)
+	if err != nil {
 		h.Fatal(err)
 	}
 	// All tasks are looked at each 1.2 s.
-	if e.d, err = dispatch.New(l, &dispatch.Options{Poll: 20 * time.Millisecond, Hints: q, AtOnce: atOnce}); err != nil {
+	e.d, err = dispatch.New(l, &dispatch.Options{Poll: 20 * time.Millisecond, Hints: q, AtOnce: atOnce})
+	if err != nil {
 		h.Fatal(err)
 	}
 	r, err := runner.New(l, &runner.Options{Programs: []posthouse.Program{e.app}})

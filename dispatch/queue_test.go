@@ -38,7 +38,8 @@ func newYard(t testing.TB, o *dispatch.Options) *yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if y.d, err = dispatch.New(l, o); err != nil {
+	y.d, err = dispatch.New(l, o)
+	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -158,7 +159,8 @@ func TestTheLimitIsOfTheName(t *testing.T) {
 	if err := y.d.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: []byte("1")}); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = y.d.Claim(t.Context(), other); err != nil || c == nil || c.Group != "b" {
+	c, err = y.d.Claim(t.Context(), other)
+	if err != nil || c == nil || c.Group != "b" {
 		t.Fatalf("below the limit: %+v, %v", c, err)
 	}
 }

@@ -143,7 +143,8 @@ func TestRetryOnAnotherBranch(t *testing.T) {
 		if v, err := h.d.Load(t.Context(), got.ID); string(v) != "half" || err != nil || got.Call != c.Call || got.Failure == "" || string(got.Continued) != "1" {
 			t.Errorf("Load: %+v, %q, error %v", got, v, err)
 		}
-		if have, err = h.d.Records(t.Context(), got.ID, ""); err != nil || len(have.Steps) != 1 || have.Steps[0].Name != price.Name {
+		have, err = h.d.Records(t.Context(), got.ID, "")
+		if err != nil || len(have.Steps) != 1 || have.Steps[0].Name != price.Name {
 			t.Errorf("records: %+v, error %v", have, err)
 		}
 		h.resolve(got, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"page"`)})

@@ -75,7 +75,8 @@ func newHouse(t testing.TB, store posthouse.Store) *house {
 	t.Helper()
 	h := &house{TB: t, ends: map[string]chan struct{}{}}
 	var err error
-	if h.led, err = ledger.Open(store, nil); err != nil {
+	h.led, err = ledger.Open(store, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.led.Close() })
@@ -87,7 +88,8 @@ func newHouse(t testing.TB, store posthouse.Store) *house {
 		}
 		return n, nil
 	})
-	if h.flow, err = program.Open(h.led, nil); err != nil {
+	h.flow, err = program.Open(h.led, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	g := graph.New[countdown]("countdown")
@@ -103,10 +105,12 @@ func newHouse(t testing.TB, store posthouse.Store) *house {
 		}
 		return graph.End
 	}, "step", graph.End)
-	if h.graph, err = g.Compile(h.led, nil); err != nil {
+	h.graph, err = g.Compile(h.led, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if h.d, err = dispatch.New(h.led, nil); err != nil {
+	h.d, err = dispatch.New(h.led, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := runner.New(h.led, &runner.Options{Programs: []posthouse.Program{h.flow, h.graph}})

@@ -53,15 +53,18 @@ func TestWorkersOfAllEngines(t *testing.T) {
 		}
 		b.stop()
 		keep(2*lease, false)
-		if ws = a.workers(); len(ws) != 3 || ws[0].Silent || !ws[1].Silent || !ws[2].Silent {
+		ws = a.workers()
+		if len(ws) != 3 || ws[0].Silent || !ws[1].Silent || !ws[2].Silent {
 			t.Errorf("behind the death of an engine: %+v", ws)
 		}
 		keep(lease, true)
-		if ws = a.workers(); len(ws) != 3 || !ws[1].Here || ws[1].Silent || ws[1].Engine != "a" || !ws[2].Silent {
+		ws = a.workers()
+		if len(ws) != 3 || !ws[1].Here || ws[1].Silent || ws[1].Engine != "a" || !ws[2].Silent {
 			t.Errorf("behind a move: %+v", ws)
 		}
 		keep(5*time.Minute, true)
-		if ws = a.workers(); len(ws) != 2 {
+		ws = a.workers()
+		if len(ws) != 2 {
 			t.Errorf("behind a long time: %+v", ws)
 		}
 		_, err := store.Slot(t.Context(), posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: w3}, posthouse.SlotOp{Verb: posthouse.SlotGet})

@@ -46,7 +46,8 @@ func (a *App[In, Out]) sameInput(ctx context.Context, h *posthouse.Header, in *I
 	before, err := posthouse.Decode[In](was, a.codec) // a codec may encode one value in several ways
 	if err == nil {
 		var after In
-		if after, err = posthouse.Decode[In](now, a.codec); err == nil && reflect.DeepEqual(before, after) {
+		after, err = posthouse.Decode[In](now, a.codec)
+		if err == nil && reflect.DeepEqual(before, after) {
 			return nil
 		}
 	}

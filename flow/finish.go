@@ -20,7 +20,8 @@ func (r *run[In, Out]) commitDone(ctx context.Context, task *engine.Task, out Ou
 	if err != nil {
 		return nil, err, nil
 	}
-	if out, err = posthouse.Decode[Out](v, r.app.codec); err != nil {
+	out, err = posthouse.Decode[Out](v, r.app.codec)
+	if err != nil {
 		return nil, err, nil
 	}
 	c := r.newChange(posthouse.KindNode, posthouse.StatusDone, r.app.node)
@@ -129,7 +130,8 @@ func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result
 		return r.newResult(nil), !engine.Draining(ctx), nil
 	}
 	if due := r.sess.TimerSoon(waiting); !due.IsZero() {
-		if again, err = engine.WaitOrDrain(ctx, r.app.ledger, due); err != nil {
+		again, err = engine.WaitOrDrain(ctx, r.app.ledger, due)
+		if err != nil {
 			return nil, false, err
 		}
 	}

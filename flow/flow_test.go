@@ -164,7 +164,8 @@ func TestNoGateIsPassedUndecided(t *testing.T) {
 	res, err := a.Run(t.Context(), "t", 1)
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	approve(t, w.ledger(), res.Waiting[0].ID)
-	if res = must(a.Resume(t.Context(), "t"))(t); res.Output != "approve" {
+	res = must(a.Resume(t.Context(), "t"))(t)
+	if res.Output != "approve" {
 		t.Fatalf("%+v", res)
 	}
 	b := app(w, func(context.Context, int) (int, error) { return 0, posthouse.ErrWaiting }, nil)

@@ -76,7 +76,8 @@ func (a *App[In, Out]) snapshot(c *posthouse.Checkpoint) (*Snapshot[In, Out], er
 	s := &Snapshot[In, Out]{Header: c.Header, Metadata: c.Metadata}
 	var err error
 	if v, ok := c.State[partInput]; ok {
-		if s.Input, err = posthouse.Decode[In](v, a.codec); err != nil {
+		s.Input, err = posthouse.Decode[In](v, a.codec)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +153,8 @@ func (a *App[In, Out]) Fork(ctx context.Context, checkpoint posthouse.ID, change
 		}
 		fork.Patch, fork.Parts = posthouse.State{partInput: v}, []string{partInput}
 	}
-	if c, err = a.ledger.Fork(ctx, checkpoint, fork); err != nil {
+	c, err = a.ledger.Fork(ctx, checkpoint, fork)
+	if err != nil {
 		return nil, err
 	}
 	return a.snapshot(c)

@@ -66,7 +66,8 @@ func (c *trial) perform(ctx context.Context, o *op, path string) (out []string, 
 		v, err := step.Signal[string](ctx, "s", step.SignalOptions{})
 		return []string{path + ":" + v}, err
 	case opLate:
-		if _, err = step.Signal[string](ctx, o.Name, step.SignalOptions{Timeout: time.Hour}); errors.Is(err, posthouse.ErrExpired) {
+		_, err = step.Signal[string](ctx, o.Name, step.SignalOptions{Timeout: time.Hour})
+		if errors.Is(err, posthouse.ErrExpired) {
 			return []string{path + ":late"}, nil
 		}
 		return nil, cmpErr(err, "a signal came that nobody sent")

@@ -106,10 +106,12 @@ func (c *trial) start() {
 		c.faults.Crashes = c.faults.Crashes[1:]
 	}
 	var err error
-	if c.ledger, err = ledger.Open(c.dying, &ledger.Options{Owner: "p", Now: c.now, Validate: gate.Validator()}); err != nil {
+	c.ledger, err = ledger.Open(c.dying, &ledger.Options{Owner: "p", Now: c.now, Validate: gate.Validator()})
+	if err != nil {
 		c.Fatal(err)
 	}
-	if c.app, err = flow.New("model", c.execute).Open(c.ledger, &c.opt.Open); err != nil {
+	c.app, err = flow.New("model", c.execute).Open(c.ledger, &c.opt.Open)
+	if err != nil {
 		c.Fatal(err)
 	}
 	c.w.mu.Lock()
@@ -244,7 +246,8 @@ func (c *trial) ended(thread, branch string, in *orderNo, res *flow.Result[outpu
 		c.Fatalf("execution %d of %s was not released: %+v", in.N, thread, res)
 	case !auto:
 		var err error
-		if s, err = c.app.State(c.ctx, thread, flow.StateOptions{Branch: branch}); err != nil {
+		s, err = c.app.State(c.ctx, thread, flow.StateOptions{Branch: branch})
+		if err != nil {
 			c.Fatal(err)
 		}
 	}

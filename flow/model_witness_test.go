@@ -165,7 +165,8 @@ func recorded(ctx context.Context, l *ledger.Ledger, thread, branch string, to u
 		if err != nil {
 			return nil, err
 		}
-		if names, err = recorded(ctx, l, from.Thread, from.Branch, from.Seq, false); err != nil {
+		names, err = recorded(ctx, l, from.Thread, from.Branch, from.Seq, false)
+		if err != nil {
 			return nil, err
 		}
 		first = h.Seq

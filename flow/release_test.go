@@ -132,13 +132,15 @@ func TestReleaseOnError(t *testing.T) {
 	}
 	fork := must(a.Fork(ctx, failed.Checkpoint, func(in *int) { *in = 4 }))(t)
 	both := flow.RunOptions{Release: &flow.AutoRelease{Failed: true}}
-	if _, err = a.Resume(ctx, "t", both); !errors.As(err, &failed) || versions(t, a, "t") != "" {
+	_, err = a.Resume(ctx, "t", both)
+	if !errors.As(err, &failed) || versions(t, a, "t") != "" {
 		t.Fatal("released with an open branch", err)
 	}
 	if out := must(a.Resume(ctx, "t", flow.RunOptions{Branch: fork.Branch}))(t); out.Output != 4 || out.Release != nil {
 		t.Fatalf("released with a failed branch: %+v", out)
 	}
-	if _, err = a.Resume(ctx, "t", both); !errors.As(err, &failed) {
+	_, err = a.Resume(ctx, "t", both)
+	if !errors.As(err, &failed) {
 		t.Fatal(err)
 	}
 	if v := must(a.Version(ctx, "t", ""))(t); !v.Failed || v.Reason != "boom" || v.State.Status != posthouse.StatusFailed {

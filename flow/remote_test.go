@@ -113,7 +113,8 @@ func TestRemoteTaskIsTriedAgain(t *testing.T) {
 		},
 	} {
 		before := g
-		if g = resolve(t, l, g, commit.TaskOutcome{Next: next(g.Call, l.Now()), Why: "goes on"}); g == nil {
+		g = resolve(t, l, g, commit.TaskOutcome{Next: next(g.Call, l.Now()), Why: "goes on"})
+		if g == nil {
 			t.Fatal("nothing takes its place")
 		}
 		if open := theTask(t, l, "t"); open.ID != g.ID || g.Call.ID != first.ID || g.Supersedes != before.ID || g.Name != first.Name {

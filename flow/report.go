@@ -61,7 +61,8 @@ func (r *run[In, Out]) reportResult(kind runs.EventKind, node, call string, upda
 		n.Kind, n.Updates = runs.EventUpdate, updates
 		r.hub.Send(n)
 	}
-	if n.Mode = r.hub.Wants(runs.StreamValues); n.Mode == "" || r.hub.Gone() {
+	n.Mode = r.hub.Wants(runs.StreamValues)
+	if n.Mode == "" || r.hub.Gone() {
 		return
 	}
 	var v values[In, Out]

@@ -54,7 +54,8 @@ func (r *run[In, Out]) Start(ctx context.Context, in *In) (*Result[Out], error) 
 	}
 	c := r.newChange(posthouse.KindInput, posthouse.StatusRunning, "")
 	c.By, c.Coordination, c.Labels = r.opt.By, r.opt.Coordination, r.opt.Labels
-	if c.Program, err = engine.SentBy(cmp.Or(r.opt.By, engine.Principal(ctx)), program); err != nil {
+	c.Program, err = engine.SentBy(cmp.Or(r.opt.By, engine.Principal(ctx)), program)
+	if err != nil {
 		return nil, err
 	}
 	c.Parts = []posthouse.Part{{Name: partInput, Codec: v.Codec, Data: v.Data}}
@@ -62,7 +63,8 @@ func (r *run[In, Out]) Start(ctx context.Context, in *In) (*Result[Out], error) 
 	if _, err := r.sess.Commit(ctx, &ledger.Draft{Checkpoint: c}); err != nil {
 		return nil, err
 	}
-	if ctx, err = engine.OnBehalf(ctx, r.opt.By, nil); err != nil {
+	ctx, err = engine.OnBehalf(ctx, r.opt.By, nil)
+	if err != nil {
 		return nil, err
 	}
 	return r.loop(ctx, true)
@@ -93,7 +95,8 @@ func (r *run[In, Out]) Resume(ctx context.Context) (*Result[Out], error) {
 		return nil, err
 	}
 	r.data, r.previous = c.State[partInput], c.State[partOutput]
-	if ctx, err = engine.OnBehalf(ctx, r.opt.By, c.Program); err != nil {
+	ctx, err = engine.OnBehalf(ctx, r.opt.By, c.Program)
+	if err != nil {
 		return nil, err
 	}
 	return r.loop(ctx, false)
@@ -182,7 +185,8 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 		if failed == nil {
 			note = task.Gates().Swallowed("flow "+strconv.Quote(r.app.name), "its output is dropped, and it is executed again then")
 		}
-		if res, again, err = r.park(ctx, task); res != nil && !again {
+		res, again, err = r.park(ctx, task)
+		if res != nil && !again {
 			res.Note = note
 		}
 		return res, again, err

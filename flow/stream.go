@@ -80,7 +80,8 @@ func typed[In, Out any](n *engine.Notice) Event[In, Out] {
 	if v, ok := n.State.(values[In, Out]); ok {
 		e.Input, e.Output = v.in, v.out
 	}
-	if e.Result, _ = n.Result.(*Result[Out]); e.Result != nil {
+	e.Result, _ = n.Result.(*Result[Out])
+	if e.Result != nil {
 		e.Output = e.Result.Output
 	}
 	return e

@@ -384,7 +384,8 @@ func TestStreamOfACancelledRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list = append(list, told(&e)); e.Kind == runs.EventTaskFinish && e.Node == "a" {
+		list = append(list, told(&e))
+		if e.Kind == runs.EventTaskFinish && e.Node == "a" {
 			must(l.Cancel(t.Context(), "t", nil))(t)
 		}
 		if e.Result != nil && e.Result.Status != posthouse.StatusCancelled {

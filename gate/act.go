@@ -166,7 +166,8 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 		open = how == repeatable
 	}
 	stale := func(g *posthouse.Gate) (why, err error) { return a.stale(ctx, g) }
-	if g, err = license.Current(ctx, a.task.Gates(), a.reader(), g, stale); err != nil {
+	g, err = license.Current(ctx, a.task.Gates(), a.reader(), g, stale)
+	if err != nil {
 		return posthouse.Value{}, err
 	}
 	if err := a.alone(ctx, g); err != nil {

@@ -214,7 +214,8 @@ func TestAnApprovalThatDoesNotCountIsAskedForAgain(t *testing.T) {
 			t.Errorf("%s: asked %d, ran %v, %v", name, second.asked, p.ran, err)
 		}
 		third := answering("alice", yes)
-		if _ = p.again(third); third.asked != 0 {
+		_ = p.again(third)
+		if third.asked != 0 {
 			t.Errorf("%s: asked after the second answer was recorded", name)
 		}
 	}

@@ -30,7 +30,8 @@ func read[T any](data json.RawMessage, byHand bool) (content T, err error) {
 	if err != nil {
 		return content, err
 	}
-	if is, err = posthouse.CanonicalJSON(is); err != nil || bytes.Equal(said, is) {
+	is, err = posthouse.CanonicalJSON(is)
+	if err != nil || bytes.Equal(said, is) {
 		return content, err
 	}
 	f := faith{byHand}

@@ -64,7 +64,8 @@ func TestEffectsOfAThread(t *testing.T) {
 			return err
 		}
 		for range 2 {
-			if _, err = gate.Act(ctx, "pay", grant, func(context.Context, edit) (int, error) { return 1, nil }); err != nil {
+			_, err = gate.Act(ctx, "pay", grant, func(context.Context, edit) (int, error) { return 1, nil })
+			if err != nil {
 				return err
 			}
 		}

@@ -48,10 +48,12 @@ func proposeInHandler[T any](ctx context.Context, h handler.Scope, content T, qu
 		default:
 			return "", license.Refused(decided)
 		}
-		if content, err = licensed[T](decided); err != nil {
+		content, err = licensed[T](decided)
+		if err != nil {
 			return "", err
 		}
-		if edited = decided; first == nil {
+		edited = decided
+		if first == nil {
 			first = decided
 		}
 	}
@@ -69,7 +71,8 @@ func actInHandler[T, Out any](ctx context.Context, h handler.Scope, name string,
 		a.Schema = schema
 	}
 	fits := func(g *posthouse.Gate) (content T, err error) {
-		if content, err = licensed[T](g); err == nil {
+		content, err = licensed[T](g)
+		if err == nil {
 			err = expected(name, opt.Expect, g, content)
 		}
 		return content, err

@@ -60,7 +60,8 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 			return "", err
 		}
 		sinceFirst(&q, &g, first)
-		if g.Note, g.Supersedes = note, edited; note != "" {
+		g.Note, g.Supersedes = note, edited
+		if note != "" {
 			q.Auto = q.Auto.afterPeople()
 		}
 		decided, err := q.decided(ctx, task, g)
@@ -74,7 +75,8 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 		default:
 			return "", license.Refused(decided)
 		}
-		if content, err = licensed[T](decided); err != nil {
+		content, err = licensed[T](decided)
+		if err != nil {
 			return "", err
 		}
 		if first == nil {
@@ -91,7 +93,8 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 		if err != nil {
 			return "", err
 		}
-		if edited = decided.ID; replaced {
+		edited = decided.ID
+		if replaced {
 			edited, why = "", posthouse.Invalid("content", "was judged before")
 		}
 		if why == nil {
@@ -180,7 +183,8 @@ func sinceFirst(q *Question, g, first *posthouse.Gate) {
 // licensed returns the content of a decision: what was shown, or the edit.
 func licensed[T any](g *posthouse.Gate) (content T, err error) {
 	edited := g.Decision != nil && g.Decision.Verdict == posthouse.Edit
-	if content, err = read[T](g.Licensed(), edited); err == nil {
+	content, err = read[T](g.Licensed(), edited)
+	if err == nil {
 		return content, nil
 	}
 	e := &posthouse.Error{

@@ -156,7 +156,8 @@ func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
 	}
 	var err error
 	if q.Show != nil {
-		if g.Payload, err = posthouse.JSON.Marshal(q.Show); err != nil {
+		g.Payload, err = posthouse.JSON.Marshal(q.Show)
+		if err != nil {
 			return g, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Show", Message: "of question " + q.Name + " cannot be shown", Err: err}
 		}
 	}
@@ -167,7 +168,8 @@ func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
 		}
 		g.Schema = slices.Clone(q.Schema)
 	case g.Quorum == nil && (len(q.Verdicts) == 0 || slices.ContainsFunc(q.Verdicts, posthouse.Verdict.TakesValue)):
-		if g.Schema, err = schemaOf(t); err != nil {
+		g.Schema, err = schemaOf(t)
+		if err != nil {
 			return g, err
 		}
 	}

@@ -112,7 +112,8 @@ func TestQuorumProperty(t *testing.T) {
 			rights:    map[string][]string{}, hands: map[string]bool{}, voters: map[string]bool{},
 		}
 		g := posthouse.Gate{Name: "ok", Quorum: &c.q, RequestedBy: c.requester}
-		if c.anyone = rapid.Bool().Draw(rt, "anyone"); c.anyone {
+		c.anyone = rapid.Bool().Draw(rt, "anyone")
+		if c.anyone {
 			c.q.Of = c.q.Need + rapid.IntRange(0, 2).Draw(rt, "more")
 		} else {
 			g.Assignees = people[:5]

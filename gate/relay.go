@@ -27,7 +27,8 @@ func (r Relay) Decide(ctx context.Context, id posthouse.ID, d posthouse.Decision
 		return nil, notWaiting(id)
 	}
 	d.Reason = clip(d.Reason)
-	if g, err = r.Ledger.Decide(ctx, id, d); err != nil {
+	g, err = r.Ledger.Decide(ctx, id, d)
+	if err != nil {
 		return nil, gone(id, err)
 	}
 	return g, nil
@@ -118,7 +119,8 @@ func (r *relayed) listen(ctx context.Context, watch iter.Seq2[*posthouse.Event, 
 
 // onDecision delivers an answer that is on record.
 func (s *Session) onDecision(p *pending, d *posthouse.Decision) {
-	if d = p.fitting(d); s.removePending(p.gate.ID) != nil {
+	d = p.fitting(d)
+	if s.removePending(p.gate.ID) != nil {
 		s.deliver(p, d)
 	}
 }

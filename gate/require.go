@@ -289,7 +289,8 @@ func (s *Session) recorded(ctx context.Context, task *engine.Task, g *posthouse.
 	if err != nil || fresh {
 		return on, fresh, err
 	}
-	if on, err = posthouse.Decode[posthouse.Gate](v); err != nil {
+	on, err = posthouse.Decode[posthouse.Gate](v)
+	if err != nil {
 		return on, false, err
 	}
 	if on.Decision == nil || on.RequestedBy != g.RequestedBy || on.Content() != g.Content() {

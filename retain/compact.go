@@ -62,7 +62,8 @@ func sweepThread(ctx context.Context, c *core.Core, thread string, forks sources
 	if took, err := takeDropped(ctx, c, tree); err != nil {
 		return err
 	} else if took {
-		if tree, err = wholeTree(ctx, c, thread, forks); err != nil {
+		tree, err = wholeTree(ctx, c, thread, forks)
+		if err != nil {
 			return err
 		}
 	}

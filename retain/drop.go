@@ -38,7 +38,8 @@ func DropRelease(ctx context.Context, led *ledger.Ledger, thread, versionOrTag s
 		if err := tx.Removable(); err != nil {
 			return err
 		}
-		if r, err = core.ReleaseOf(ctx, l, thread, versionOrTag); err != nil {
+		r, err = core.ReleaseOf(ctx, l, thread, versionOrTag)
+		if err != nil {
 			return err
 		}
 		info := &posthouse.RemovalInfo{Reason: o.Reason, By: o.By, Version: r.Version}

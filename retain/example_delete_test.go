@@ -20,7 +20,8 @@ func ExampleDelete() {
 		panic(err)
 	}
 	save := func(c *posthouse.Checkpoint) *posthouse.Checkpoint {
-		if c, err = led.Save(ctx, c, nil); err != nil {
+		c, err = led.Save(ctx, c, nil)
+		if err != nil {
 			panic(err)
 		}
 		return c

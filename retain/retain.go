@@ -144,7 +144,8 @@ func Run(ctx context.Context, led *ledger.Ledger, r Policy, o *Options) (*Report
 		return nil, err
 	}
 	var err error
-	if p.forks, err = findSources(ctx, l); err != nil {
+	p.forks, err = findSources(ctx, l)
+	if err != nil {
 		return nil, err
 	}
 	if !p.DropSources {
@@ -274,7 +275,8 @@ func (p *pass) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
 		if err := p.l.KeepApprovals(ctx, tree, t.Info, tx.At, p.forks.has); err != nil {
 			return err
 		}
-		if left, err = unfinished(ctx, p.l, t.Name, tree); err != nil {
+		left, err = unfinished(ctx, p.l, t.Name, tree)
+		if err != nil {
 			return err
 		}
 		plan = p.plan(tree, t.Info, tx.At)

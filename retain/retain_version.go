@@ -28,7 +28,8 @@ func (p *pass) versions(ctx context.Context, thread string) error {
 	for _, r := range slices.Backward(old) { // oldest first: a version may require it
 		forked, err := p.forkedFrom(ctx, r)
 		if err == nil && !forked {
-			if err = p.version(ctx, r, gone); err == nil {
+			err = p.version(ctx, r, gone)
+			if err == nil {
 				gone[r.Version] = true
 			}
 		}

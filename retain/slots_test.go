@@ -57,7 +57,8 @@ func TestSlotsOfWhatMayGoOnStay(t *testing.T) {
 			o.By = "worker:w"
 			_, next, err := commit.ResolveTask(ctx, l.Core(), commit.PlaceOf(c.gate), &o)
 			ok(err)
-			if c.open = next != nil; c.open {
+			c.open = next != nil
+			if c.open {
 				c.gate, c.claimed = next, false
 			}
 		}

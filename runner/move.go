@@ -27,7 +27,8 @@ func (r *Runner) move(ctx context.Context, thread string, forced []string) (out 
 	}
 	changed, retry := r.recordOverdue(ctx, info)
 	if changed {
-		if info, err = r.ledger.Thread(ctx, thread); err != nil {
+		info, err = r.ledger.Thread(ctx, thread)
+		if err != nil {
 			return r.unread(ctx, thread, err)
 		}
 	}

@@ -65,7 +65,8 @@ func deploy(t *testing.T, store posthouse.Store, version string) *deployed {
 	g.Edge("pack-"+version, "send-"+version)
 	g.Edge("send-"+version, graph.End)
 	var err error
-	if d.app, err = g.Compile(d.l, nil); err != nil {
+	d.app, err = g.Compile(d.l, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	_, d.stop = run(t, d.l, runner.Options{

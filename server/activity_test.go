@@ -52,7 +52,8 @@ func TestThreadsByActivity(t *testing.T) {
 		for _, name := range p.names {
 			seen[name]++
 		}
-		if cursor = p.next; cursor == "" {
+		cursor = p.next
+		if cursor == "" {
 			break
 		}
 		if turns > 12 {

@@ -94,7 +94,8 @@ func TestRacingApproves(t *testing.T) {
 				body := fmt.Sprintf(`{"by":"racer-%d"}`, i)
 				verb := verbs[0]
 				if round%2 == 1 {
-					if verb = verbs[i%4]; i%4 > 1 {
+					verb = verbs[i%4]
+					if i%4 > 1 {
 						body = fmt.Sprintf(`{"by":"racer-%d","value":{"request":"edited"}}`, i)
 					}
 				}

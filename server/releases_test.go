@@ -41,7 +41,8 @@ func TestReleases(t *testing.T) {
 		for _, r := range page {
 			got += fmt.Sprint(r.Version, " ")
 		}
-		if path = a.header.Get("X-Next-Cursor"); path != "" {
+		path = a.header.Get("X-Next-Cursor")
+		if path != "" {
 			path = "/api/threads/t/releases?limit=3&cursor=" + path
 		}
 	}

@@ -84,7 +84,8 @@ func TestInboxPages(t *testing.T) {
 				}
 				at++
 			}
-			if path = ""; r.header.Get(problem.NextCursorHeader) != "" {
+			path = ""
+			if r.header.Get(problem.NextCursorHeader) != "" {
 				path = "/api/gates?limit=2&order=" + order + "&cursor=" + r.header.Get(problem.NextCursorHeader)
 			}
 		}

@@ -206,7 +206,8 @@ func TestPagesOfFailedTasks(t *testing.T) {
 				_, err := retain.DeleteThread(t.Context(), h.ledger, gone, nil)
 				check(t, err)
 			}
-			if cursor = a.header.Get("X-Next-Cursor"); cursor == "" {
+			cursor = a.header.Get("X-Next-Cursor")
+			if cursor == "" {
 				break
 			}
 		}

@@ -59,7 +59,8 @@ func TestSlowReadersHoldLittle(t *testing.T) {
 	for range 100 { // until the streams that were ended have returned
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		if held = int(after.HeapAlloc) - int(before.HeapAlloc); held < 25<<20 {
+		held = int(after.HeapAlloc) - int(before.HeapAlloc)
+		if held < 25<<20 {
 			break
 		}
 	}

@@ -219,7 +219,8 @@ func (s *tampered) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Se
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
 		for info, err := range s.Store.Threads(ctx, q) {
 			if err == nil && s.summary != nil {
-				if info = s.summary(info); info == nil {
+				info = s.summary(info)
+				if info == nil {
 					continue
 				}
 			}
@@ -242,7 +243,8 @@ func (s *tampered) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posth
 	return func(yield func(*posthouse.Header, error) bool) {
 		for h, err := range s.Store.List(ctx, q) {
 			if err == nil && s.list != nil {
-				if h = s.list(h); h == nil {
+				h = s.list(h)
+				if h == nil {
 					continue
 				}
 			}

@@ -217,7 +217,8 @@ func (c *cursor) checkpoint(r *record, thread string) {
 		c.uint("created at, zigzag nanoseconds")
 	}
 	if has(16384) {
-		if r.revision = c.below(1<<32, "revision"); r.revision == 0 {
+		r.revision = c.below(1<<32, "revision")
+		if r.revision == 0 {
 			panic("revision 0")
 		}
 	}
@@ -362,7 +363,8 @@ func (c *cursor) optionalGate(what string) {
 
 // header decodes section 3.
 func (c *cursor) header(thread string) (records []*record) {
-	if c.format = c.byte("format"); c.format != 1 && c.format != 2 {
+	c.format = c.byte("format")
+	if c.format != 1 && c.format != 2 {
 		panic("unknown format")
 	}
 	c.uint("time, Unix milliseconds")

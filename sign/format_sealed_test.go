@@ -65,7 +65,8 @@ func (a *audit) unseal(slots map[string][]byte, keys map[string][]byte) (opened 
 				if err != nil {
 					panic(err)
 				}
-				if body, err = d.DecodeAll(body, nil); err != nil {
+				body, err = d.DecodeAll(body, nil)
+				if err != nil {
 					panic(err)
 				}
 				d.Close()

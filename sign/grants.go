@@ -168,7 +168,8 @@ func (v *verifier) origins(all []carried) error {
 		keys, known := ran[x.gate]
 		if !known {
 			var err error
-			if keys, err = v.ranUnder(x.gate); err != nil {
+			keys, err = v.ranUnder(x.gate)
+			if err != nil {
 				return err
 			}
 			ran[x.gate] = keys

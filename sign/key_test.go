@@ -230,7 +230,8 @@ func TestRotate(t *testing.T) {
 	if _, err := sign.Rotate(path, o); err != nil {
 		t.Fatal(err)
 	}
-	if ring, err = sign.LoadRing(path + sign.PublicSuffix); err != nil || len(ring.Keys()) != 3 {
+	ring, err = sign.LoadRing(path + sign.PublicSuffix)
+	if err != nil || len(ring.Keys()) != 3 {
 		t.Fatalf("ring of %d keys, error %v; want 3", len(ring.Keys()), err)
 	}
 	if again, _ := ring.Key(first.KeyID()); !again.NotAfter.Equal(old.NotAfter) {

@@ -22,7 +22,8 @@ const PublicSuffix = ".pub"
 func LoadOrCreate(path string) (*Key, error) {
 	key, err := Load(path)
 	if errors.Is(err, posthouse.ErrNotFound) {
-		if err = create(path); err == nil {
+		err = create(path)
+		if err == nil {
 			key, err = Load(path)
 		}
 	}
@@ -138,7 +139,8 @@ func rotate(path string, old Public, key *Key, at time.Time, overlap time.Durati
 	if known, ok := ring.Key(old.ID); ok {
 		old = known
 	}
-	if ring, err = ring.with(old); err != nil {
+	ring, err = ring.with(old)
+	if err != nil {
 		return err
 	}
 	next := key.Public()
@@ -153,7 +155,8 @@ func rotate(path string, old Public, key *Key, at time.Time, overlap time.Durati
 	if err := secretfile.Replace(path, data, 0o600); err != nil {
 		return err
 	}
-	if ring, err = ring.with(next); err != nil {
+	ring, err = ring.with(next)
+	if err != nil {
 		return err
 	}
 	old.NotAfter = at.Add(overlap + time.Second)

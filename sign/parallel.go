@@ -113,7 +113,8 @@ type signature struct {
 // examine does the checks that take time and need no other entry.
 func examine(e *posthouse.Entry, ring *Ring) *examined {
 	x := &examined{Entry: e, sum: e.Sum()}
-	if x.recs, x.err = e.Records(); x.err == nil && len(e.Bodies) == len(x.recs) {
+	x.recs, x.err = e.Records()
+	if x.err == nil && len(e.Bodies) == len(x.recs) {
 		x.bodies = make([]bool, len(e.Bodies))
 		for i, body := range e.Bodies {
 			r := &x.recs[i]
@@ -125,8 +126,10 @@ func examine(e *posthouse.Entry, ring *Ring) *examined {
 	}
 	s := &x.sig
 	var sig []byte
-	if s.id, sig, s.err = posthouse.SplitSignature(e.Sig); s.err == nil {
-		if s.key, s.known = ring.Key(s.id); s.known {
+	s.id, sig, s.err = posthouse.SplitSignature(e.Sig)
+	if s.err == nil {
+		s.key, s.known = ring.Key(s.id)
+		if s.known {
 			s.verify = s.key.Verify(posthouse.SignatureMessage(e.Hash), sig)
 		}
 	}

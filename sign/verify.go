@@ -61,7 +61,8 @@ func Verify(ctx context.Context, store posthouse.Store, ring *Ring, o *VerifyOpt
 		stop() // the result of the store's check is not needed
 	}
 	v.report.Faults = append(v.report.Faults, <-checked...)
-	if err = errors.Join(ctx.Err(), err); err != nil {
+	err = errors.Join(ctx.Err(), err)
+	if err != nil {
 		return nil, err
 	}
 	if o.RequireGrants {
@@ -175,7 +176,8 @@ func (v *verifier) thread(name string) (*chain, error) {
 			return c, err
 		}
 		was := info.Tail
-		if info, err = v.summary(name); err == nil && info != nil && info.Tail == was {
+		info, err = v.summary(name)
+		if err == nil && info != nil && info.Tail == was {
 			return c, nil
 		}
 	}
@@ -243,7 +245,8 @@ func (v *verifier) read(c *chain, last uint64) error {
 		}
 		seq := max(c.next, from)
 		for ; seq <= last; seq++ { // to find the entry
-			if err = v.feed(c, posthouse.Range{Seqs: []uint64{seq}}); err != nil {
+			err = v.feed(c, posthouse.Range{Seqs: []uint64{seq}})
+			if err != nil {
 				break
 			}
 		}

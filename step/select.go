@@ -87,7 +87,8 @@ func Select[T any](ctx context.Context, name string, cases ...Case[T]) (won Sele
 	if err != nil {
 		return won, err
 	}
-	if won.Case = winner; failed != nil {
+	won.Case = winner
+	if failed != nil {
 		return won, failed
 	}
 	won.Value, err = posthouse.Decode[T](v)

@@ -109,7 +109,8 @@ func (v *Verdict) Check() error {
 	if err != nil {
 		return posthouse.Invalid("output", "does not encode: %v", err)
 	}
-	if v.Output = kept; len(kept) > MaxOutput {
+	v.Output = kept
+	if len(kept) > MaxOutput {
 		e := posthouse.TooLarge("output", len(kept), MaxOutput)
 		e.Hint = "keep large values elsewhere and return a reference"
 		return e

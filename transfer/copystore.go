@@ -334,7 +334,8 @@ func (c *storeCopier) looseSlots(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if has = tail.Seq > 0 || there.Seq > 0; has && tail.Seq == 0 {
+			has = tail.Seq > 0 || there.Seq > 0
+			if has && tail.Seq == 0 {
 				c.conflict.add(differs(s.Key.Thread, there, false))
 			}
 			known[s.Key.Thread] = has

@@ -51,12 +51,15 @@ func CopyThread(ctx context.Context, led *ledger.Ledger, from, to string, o *Cop
 	c.claim = claim
 	if claim.Found() != nil {
 		err = &posthouse.Error{Code: posthouse.CodeExists, Message: "thread " + to + " exists", Hint: "choose another name, or release it first"}
-	} else if err = c.all(); err != nil && c.begun {
-		defer func() { // after the claim is released
-			if _, e := removal.Thread(context.WithoutCancel(ctx), l, to, removal.Options{By: "posthouse", Reason: "its copying failed"}); e != nil && !errors.Is(e, posthouse.ErrNotFound) {
-				l.Config.Logger.Error("what a failed copy left is still there", "thread", to, "error", e)
-			}
-		}()
+	} else {
+		err = c.all()
+		if err != nil && c.begun {
+			defer func() { // after the claim is released
+				if _, e := removal.Thread(context.WithoutCancel(ctx), l, to, removal.Options{By: "posthouse", Reason: "its copying failed"}); e != nil && !errors.Is(e, posthouse.ErrNotFound) {
+					l.Config.Logger.Error("what a failed copy left is still there", "thread", to, "error", e)
+				}
+			}()
+		}
 	}
 	if e := claim.Release(context.WithoutCancel(ctx)); err == nil {
 		err = e
@@ -123,7 +126,8 @@ func newThreadCopier(ctx context.Context, l *core.Core, from, to string, o *Copy
 		}
 		c.first, c.last, branches = rel.First, rel.Seq, rel.Heads
 	}
-	if c.tree, err = l.Tree(ctx, from, c.first); err != nil {
+	c.tree, err = l.Tree(ctx, from, c.first)
+	if err != nil {
 		return nil, err
 	}
 	for _, b := range branches {
@@ -361,7 +365,8 @@ func (c *threadCopier) checkpoint(p *commit.Plan, seq uint64) error {
 		ch.Metadata = map[string]string{}
 	}
 	parent := c.parent(h.ParentSeq)
-	if ch.Root = parent == 0; !ch.Root {
+	ch.Root = parent == 0
+	if !ch.Root {
 		ch.Parent = c.ids[c.tree.Nodes[parent].Header.ID]
 	}
 	delete(src.Program, posthouse.SignalsPart) // signals are entries of the source

@@ -46,7 +46,8 @@ func (p *replay) next(e *posthouse.Entry, bodies func(seq uint64) ([][]byte, err
 		return nil, err
 	}
 	if p.info == nil {
-		if p.info, err = p.startAfter(e, recs); err != nil {
+		p.info, err = p.startAfter(e, recs)
+		if err != nil {
 			return nil, err
 		}
 		p.first = e.Seq
@@ -147,7 +148,8 @@ func (p *replay) index(b *posthouse.Batch, r *posthouse.Record, i int, bodies fu
 func (p *replay) removal(b *posthouse.Batch, r *posthouse.Record, i int, bodies func(uint64) ([][]byte, error)) error {
 	all, err := b.Entry.Bodies, error(nil)
 	if all == nil && r.Size > 0 {
-		if all, err = bodies(b.Entry.Seq); err != nil {
+		all, err = bodies(b.Entry.Seq)
+		if err != nil {
 			return err
 		}
 	}

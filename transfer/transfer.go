@@ -244,7 +244,8 @@ func (in *importer) check() error {
 		if e != nil {
 			_, err = in.first.next(e, nil)
 		}
-		if more = slot != nil || e != nil; err == nil && slot == nil {
+		more = slot != nil || e != nil
+		if err == nil && slot == nil {
 			err = in.opt.Check(e) // with nil at the end
 		}
 		if err != nil {

@@ -64,7 +64,8 @@ func (r *records) act(ctx context.Context, a *handler.Action) (v posthouse.Value
 			if err != nil {
 				return v, err
 			}
-			if found.Done = done; done {
+			found.Done = done
+			if done {
 				found.Result = &result
 			}
 			b.Found = found
@@ -90,7 +91,8 @@ func (r *records) begin(b task.Beginning) (begun *task.Begun, err error) {
 func (r *records) run(ctx context.Context, a *handler.Action, nonce string, begun *task.Begun) (v posthouse.Value, err error) {
 	end := task.Ending{Name: a.Name, Occurrence: a.Occurrence, Nonce: nonce, Result: &v}
 	began := false
-	if err = r.e.Heartbeat(); err == nil { // the answer may have come too late
+	err = r.e.Heartbeat()
+	if err == nil { // the answer may have come too late
 		began = true
 		v, err = a.Run(handler.WithKey(handler.With(ctx, inStep{}), begun.Key), begun.Gate)
 	}

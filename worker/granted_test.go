@@ -35,10 +35,12 @@ func TestEffectUnderAGrant(t *testing.T) {
 				return step.Remote[string](ctx, "pay", "work", approved)
 			})
 		})
-		if s.app, err = f.Open(l, nil); err != nil {
+		s.app, err = f.Open(l, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if s.d, err = dispatch.New(l, nil); err != nil {
+		s.d, err = dispatch.New(l, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
 		s.start(s.d.Run)

@@ -98,7 +98,8 @@ func (r *records) Do(ctx context.Context, name string, effect posthouse.Effect, 
 	if err := r.e.Heartbeat(); err != nil {
 		return posthouse.Value{}, err
 	}
-	if s.Value, err = fn(handler.With(ctx, inStep{})); err != nil {
+	s.Value, err = fn(handler.With(ctx, inStep{}))
+	if err != nil {
 		return posthouse.Value{}, err
 	}
 	return s.Value, r.e.repeat(func(ctx context.Context) error { return r.e.run.worker.engine.Record(ctx, r.e.claim.ID, s) })

@@ -42,10 +42,12 @@ func newSite(t *testing.T, o runs.RemoteOptions) *site {
 	}
 	s := &site{T: t, l: l}
 	f := flow.New("f", func(ctx context.Context, in int) (any, error) { return step.RemoteWith[any](ctx, "do", "work", in, o) })
-	if s.app, err = f.Open(l, nil); err != nil {
+	s.app, err = f.Open(l, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if s.d, err = dispatch.New(l, nil); err != nil {
+	s.d, err = dispatch.New(l, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.start(s.d.Run)

@@ -42,7 +42,8 @@ func llmAgent(call callLLM) worker.Handler {
 
 		last := messages[len(messages)-1]
 		if !last.Final { // else a worker died between its Checkpoint and its Complete
-			if last, err = call(t.Context(), messages); err != nil {
+			last, err = call(t.Context(), messages)
+			if err != nil {
 				return t.Fail(err) // another attempt begins with the same conversation
 			}
 			messages = append(messages, last)

@@ -76,7 +76,8 @@ func TestTheHandlerAlone(t *testing.T) {
 	if err := handle(dying{e}); !errors.Is(err, errDied) || len(e.Checkpoints()) != 1 {
 		t.Errorf("%+v, %v", e.Verdict(), err)
 	}
-	if e = e.Again(); e.Attempt() != 3 || e.Iteration() != 3 {
+	e = e.Again()
+	if e.Attempt() != 3 || e.Iteration() != 3 {
 		t.Errorf("attempt %d of iteration %d", e.Attempt(), e.Iteration())
 	}
 	if err := handle(e); err != nil || e.Verdict().Action != task.Complete {

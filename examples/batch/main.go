@@ -112,7 +112,8 @@ func result(ctx context.Context, led *ledger.Ledger, starter *standalone.Starter
 			break
 		}
 	}
-	if started, err = starter.Outcome(ctx, started.Thread); err != nil {
+	started, err = starter.Outcome(ctx, started.Thread)
+	if err != nil {
 		return report, err
 	}
 	if started.Status != posthouse.StatusDone {

@@ -99,7 +99,8 @@ func TestTheRulesOfAReview(t *testing.T) {
 			err = errors.Join(err, o.answer(t.Context(), "d", v))
 		}
 		s, failed := o.app.State(t.Context(), "d")
-		if err = errors.Join(err, failed, o.ledger.Close()); err != nil || !slices.Equal(s.State.Trail, c.want) {
+		err = errors.Join(err, failed, o.ledger.Close())
+		if err != nil || !slices.Equal(s.State.Trail, c.want) {
 			t.Errorf("%s: %q, %v", c.name, s.State.Trail, err)
 		}
 	}

@@ -44,7 +44,8 @@ func TestMain(m *testing.M) {
 	}
 	if err == nil {
 		out, failed := work(ctx, store, quiet(store.Note), os.Args[1:])
-		if err = errors.Join(failed, store.Close()); err == nil {
+		err = errors.Join(failed, store.Close())
+		if err == nil {
 			s := out.State
 			fmt.Println(out.Status, s.Words, s.Sources, s.Longest, s.Trust.Count, len(s.Findings), s.Findings[0].Topic, s.Report[:17])
 		}
@@ -77,7 +78,8 @@ func TestWhatWasReadIsNotReadAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, _, err = crash.Run(t.Context(), path, 0); err != nil || out != want {
+		out, _, err = crash.Run(t.Context(), path, 0)
+		if err != nil || out != want {
 			t.Errorf("killed behind commit %d: %v, %q", n, err, out)
 		}
 		all, err := crash.Notes(path)

@@ -36,7 +36,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS steps_seq ON steps (thread, seq);`
 // Open opens or makes the database file at path.
 func Open(path string) (db *DB, err error) {
 	db = &DB{}
-	if db.write, err = sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate); err != nil {
+	db.write, err = sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -57,7 +58,8 @@ func Open(path string) (db *DB, err error) {
 		}
 		rest = rest[len(rest)-n:]
 	}
-	if db.read, err = sqlite.OpenConn(path, sqlite.OpenReadOnly); err != nil {
+	db.read, err = sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
 		return nil, err
 	}
 	for _, p := range []struct {
@@ -71,7 +73,8 @@ func Open(path string) (db *DB, err error) {
 		{&db.get, db.read, "SELECT data FROM steps WHERE thread = ?1 AND seq = ?2"},
 		{&db.scan, db.read, "SELECT seq, data FROM steps WHERE thread = ?1 AND seq >= ?2 ORDER BY seq"},
 	} {
-		if *p.stmt, err = p.conn.Prepare(p.sql); err != nil {
+		*p.stmt, err = p.conn.Prepare(p.sql)
+		if err != nil {
 			return nil, err
 		}
 	}

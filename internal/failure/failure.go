@@ -120,7 +120,8 @@ func pathOf(t reflect.Type) string {
 }
 
 func clipText(s string) string {
-	if s = strings.ToValidUTF8(s, "?"); len(s) > maxFailureText {
+	s = strings.ToValidUTF8(s, "?")
+	if len(s) > maxFailureText {
 		for s = s[:maxFailureText]; !utf8.ValidString(s); {
 			s = s[:len(s)-1]
 		}

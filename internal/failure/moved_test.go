@@ -22,7 +22,8 @@ func TestMovedTypesKeepTheirRecordedNames(t *testing.T) {
 		t.Errorf("a RemoteError of an earlier version is read as %+v, %v", have, ok)
 	}
 	timeout := `{"error":"late","deadline":true,"wraps":[{"type":"*github.com/posthouse/posthouse/internal/engine.TimeoutError","json":{"Node":"n","After":5,"Idle":false,"Abandoned":false}}]}`
-	if f, err = failure.Decode("charge", []byte(timeout)); err != nil {
+	f, err = failure.Decode("charge", []byte(timeout))
+	if err != nil {
 		t.Fatal(err)
 	}
 	late, ok := errors.AsType[*runs.TimeoutError](error(f))

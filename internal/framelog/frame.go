@@ -128,7 +128,8 @@ func (s *Scanner) Next() (Frame, error) {
 			n += int64(binary.LittleEndian.Uint32(b[4:]))
 		}
 		if n <= s.size-s.at { // else it is cut off
-			if b, err = s.need(HeaderSize + n); err != nil {
+			b, err = s.need(HeaderSize + n)
+			if err != nil {
 				return Frame{}, err
 			}
 		}
@@ -138,7 +139,8 @@ func (s *Scanner) Next() (Frame, error) {
 		d.At += s.at
 		return f, err
 	}
-	if f.At = s.at; s.at+f.Size() > s.size {
+	f.At = s.at
+	if s.at+f.Size() > s.size {
 		return f, &Damage{s.at, "is cut off"}
 	}
 	s.at += f.Size()

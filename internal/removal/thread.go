@@ -111,11 +111,13 @@ func (w *whole) draft(ctx context.Context, c *core.Core, tx *core.Tx) (err error
 		if err != nil {
 			return err
 		}
-		if w.keeps = !goes; w.keeps {
+		w.keeps = !goes
+		if w.keeps {
 			return core.ErrNothing
 		}
 	}
-	if w.slots, err = list(ctx, c, w.thread); err != nil {
+	w.slots, err = list(ctx, c, w.thread)
+	if err != nil {
 		return err
 	}
 	w.sealed = w.sealed || t.Info.Sealed || t.Info.Releases > 0 || c.Config.Cipher != nil
@@ -128,7 +130,8 @@ func (w *whole) draft(ctx context.Context, c *core.Core, tx *core.Tx) (err error
 	}
 	var calls []posthouse.ID
 	for _, g := range t.Info.Waiting {
-		if info.Gates = append(info.Gates, g.ID); g.Kind == posthouse.GateThread {
+		info.Gates = append(info.Gates, g.ID)
+		if g.Kind == posthouse.GateThread {
 			calls = append(calls, g.ID)
 		}
 	}

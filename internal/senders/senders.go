@@ -84,8 +84,11 @@ func Of(executions map[string]*core.Execution) (list []posthouse.Requester, err 
 			call, ok := strings.CutSuffix(step.Name, sender)
 			if ok {
 				err = json.Unmarshal(step.Value.Data, &one)
-			} else if call, ok = strings.CutSuffix(step.Name, behalf); ok {
-				err = json.Unmarshal(step.Value.Data, &all)
+			} else {
+				call, ok = strings.CutSuffix(step.Name, behalf)
+				if ok {
+					err = json.Unmarshal(step.Value.Data, &all)
+				}
 			}
 			if call, ok := strings.CutSuffix(step.Name, others); ok {
 				var more []posthouse.Requester

@@ -70,7 +70,8 @@ func (r *Record) Decode(b []byte) error {
 	if err := json.Unmarshal(b[n:n+int(size)], &head); err != nil {
 		return err
 	}
-	if r.Value = nil; head.Saved {
+	r.Value = nil
+	if head.Saved {
 		r.Value = append([]byte{}, b[n+int(size):]...)
 	}
 	return nil

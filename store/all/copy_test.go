@@ -64,7 +64,8 @@ func write(t *testing.T, s posthouse.Store) {
 		c := posthouse.Root(thread, nil)
 		for n := range 3 {
 			state := posthouse.State{"text": {Codec: posthouse.JSON.Name(), Data: fmt.Appendf(nil, `"%d"`, n)}}
-			if c, err = led.Save(t.Context(), c.Derive(state), nil); err != nil {
+			c, err = led.Save(t.Context(), c.Derive(state), nil)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

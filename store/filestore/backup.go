@@ -50,7 +50,8 @@ func (s *Store) backupBeside(ctx context.Context, path string) error {
 			now, err := s.dir.segments()
 			return err == nil && len(now) > 0 && len(before) > 0 && now[0] == before[0], err
 		}
-		if err = s.dir.copyTo(ctx, path, still); !errors.Is(err, errMoved) {
+		err = s.dir.copyTo(ctx, path, still)
+		if !errors.Is(err, errMoved) {
 			return err
 		}
 	}
@@ -76,7 +77,8 @@ func (d *directory) copyTo(ctx context.Context, path string, still func() (bool,
 	files, dirs, err := d.copyAll(ctx, part)
 	if err == nil && still != nil {
 		var same bool
-		if same, err = still(); err == nil && !same {
+		same, err = still()
+		if err == nil && !same {
 			err = errMoved
 		}
 	}

@@ -18,10 +18,12 @@ func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err erro
 	err = s.submit(ctx, "compact the store", &request{alone: func() error {
 		s.drains.wait()
 		var err error
-		if done.Before, err = s.dir.size(); err != nil {
+		done.Before, err = s.dir.size()
+		if err != nil {
 			return err
 		}
-		if err = s.drainAll(); err == nil && s.slotLog.end > 0 {
+		err = s.drainAll()
+		if err == nil && s.slotLog.end > 0 {
 			err = s.rewriteSlots()
 		}
 		if err == nil {

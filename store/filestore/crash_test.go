@@ -341,7 +341,8 @@ func TestFullDisk(t *testing.T) {
 			}
 			d.full = 0
 			d.mu.Unlock()
-			if s, err = openOn(ctx, d, false); err != nil {
+			s, err = openOn(ctx, d, false)
+			if err != nil {
 				t.Fatalf("full at %d (%s): Open with room: %v", full, d.failed, err)
 			}
 		}

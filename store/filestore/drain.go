@@ -287,7 +287,8 @@ func each[T any](items []T, f func(T) error) error {
 	take := func() (item T, ok bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if ok = next < len(items) && first == nil; ok {
+		ok = next < len(items) && first == nil
+		if ok {
 			item = items[next]
 			next++
 		}

@@ -157,7 +157,8 @@ func (d *directory) replace(name, dir string, write func(file) error) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = cmp.Or(err, f.Close()); err == nil {
+	err = cmp.Or(err, f.Close())
+	if err == nil {
 		err = d.system.Rename(name+freshSuffix, name)
 	}
 	if err == nil {

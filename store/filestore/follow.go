@@ -159,8 +159,10 @@ func (s *Store) nextSegment(l *loaded, g *segment) (bool, error) {
 	b, err := readAll(f)
 	if err == nil {
 		var end int64
-		if _, end, err = readSegment(b, number); err == nil {
-			if err = s.followSegment(l, g); err == nil { // the last of it
+		_, end, err = readSegment(b, number)
+		if err == nil {
+			err = s.followSegment(l, g)
+			if err == nil { // the last of it
 				_ = s.follows.file.Close()
 				s.follows.file = f
 				l.segments = append(l.segments, &segment{number: number, end: end})

@@ -38,8 +38,10 @@ func (d *directory) newSegment(number, first uint64, before framelog.Digest) (fi
 		return nil, err
 	}
 	head := framelog.Segment{Number: number, First: first, Before: before}
-	if _, err = f.WriteAt(head.Append(nil), 0); err == nil {
-		if err = cmp.Or(f.Sync(), d.system.SyncDir(journalDir)); err != nil && !isFull(err) {
+	_, err = f.WriteAt(head.Append(nil), 0)
+	if err == nil {
+		err = cmp.Or(f.Sync(), d.system.SyncDir(journalDir))
+		if err != nil && !isFull(err) {
 			err = d.poison(err)
 		}
 	}
@@ -93,7 +95,8 @@ func (s *Store) write(frames [][]byte) error {
 	}
 	g := s.journal.current
 	buf := framelog.AppendGroup(s.journal.buf[:0], s.journal.last+1, frames...)
-	if s.journal.buf = buf; cap(buf) > 4<<20 {
+	s.journal.buf = buf
+	if cap(buf) > 4<<20 {
 		s.journal.buf = nil
 	}
 	if _, err := g.file.WriteAt(buf, g.end); err != nil {

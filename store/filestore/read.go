@@ -64,7 +64,8 @@ func (s *Store) fetch(ctx context.Context, thread string, page []*entry, headers
 	}
 	for range attempts {
 		var again bool
-		if full, again, err = s.tryFetch(thread, page, headers); !again {
+		full, again, err = s.tryFetch(thread, page, headers)
+		if !again {
 			return full, err
 		}
 		if err := s.rebuild(ctx, err); err != nil {
@@ -89,7 +90,8 @@ func (s *Store) tryFetch(thread string, page []*entry, headers bool) (full []*po
 		frame := bytes.Clone(p.frame)
 		if frame == nil {
 			if f == nil {
-				if f, err = s.dir.system.Open(threadFile(thread), false); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				f, err = s.dir.system.Open(threadFile(thread), false)
+				if err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return nil, false, err
 				}
 				if f != nil {
@@ -102,7 +104,8 @@ func (s *Store) tryFetch(thread string, page []*entry, headers bool) (full []*po
 					return nil, s.opts.ReadOnly, s.dir.corrupt(threadFile(thread), err)
 				}
 			}
-			if frame, err = readFrame(f, *p, !headers); err != nil {
+			frame, err = readFrame(f, *p, !headers)
+			if err != nil {
 				return nil, s.opts.ReadOnly, err
 			}
 		}

@@ -103,7 +103,8 @@ func (s *Store) removeEntries(r posthouse.Removal) (done posthouse.Removed, err 
 			strip[ref.Seq] = append(strip[ref.Seq], ref.Record)
 		}
 	}
-	if done, err = s.dir.count(name, goes, strip); err != nil || done == (posthouse.Removed{}) && !r.All {
+	done, err = s.dir.count(name, goes, strip)
+	if err != nil || done == (posthouse.Removed{}) && !r.All {
 		return done, err
 	}
 	if r.All {
@@ -249,18 +250,21 @@ func (s *Store) replaceThen(name, dir string, write func(file) error, then func(
 	if err != nil {
 		return err
 	}
-	if err = write(f); err == nil {
+	err = write(f)
+	if err == nil {
 		err = f.Sync()
 		if err != nil {
 			s.dir.poison(err)
 		}
 	}
-	if err = cmp.Or(err, f.Close()); err != nil {
+	err = cmp.Or(err, f.Close())
+	if err != nil {
 		_ = s.dir.system.Remove(name + freshSuffix)
 		return err
 	}
 	s.index.Lock()
-	if err = s.dir.system.Rename(name+freshSuffix, name); err == nil {
+	err = s.dir.system.Rename(name+freshSuffix, name)
+	if err == nil {
 		then()
 	}
 	s.index.Unlock()

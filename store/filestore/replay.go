@@ -38,7 +38,8 @@ func (l *loaded) readJournal(numbers []uint64) error {
 		}
 		g := &segment{number: number}
 		l.segments = append(l.segments, g)
-		if g.end, err = l.replay(g, b, end); err != nil {
+		g.end, err = l.replay(g, b, end)
+		if err != nil {
 			return l.dir.corrupt(name, err)
 		}
 		if g.end < int64(len(b)) && (!newest || framelog.FindGroup(b[g.end:], l.last+1)) {
@@ -62,7 +63,8 @@ func (l *loaded) replay(g *segment, b []byte, at int64) (end int64, err error) {
 		}
 		for rest := group.Body; err == nil && len(rest) > 0; {
 			var f framelog.Frame
-			if f, err = framelog.Parse(rest, true); err == nil {
+			f, err = framelog.Parse(rest, true)
+			if err == nil {
 				err = l.replayFrame(g, rest[:f.Size():f.Size()], &f)
 				rest = rest[f.Size():]
 			}

@@ -69,7 +69,8 @@ func (s *Store) slotValue(ctx context.Context, key posthouse.SlotKey) (got posth
 		}
 		var again bool
 		got = have.Slot
-		if got.Value, again, err = s.slotBody(key, have, version); !again {
+		got.Value, again, err = s.slotBody(key, have, version)
+		if !again {
 			return got, err
 		}
 		if err := s.rebuild(ctx, err); err != nil {
@@ -94,7 +95,8 @@ func (s *Store) slotBody(key posthouse.SlotKey, have slot, version uint64) (valu
 		if again {
 			return nil, true, nil
 		}
-		if frame, err = readFrame(f, have.place, true); err != nil {
+		frame, err = readFrame(f, have.place, true)
+		if err != nil {
 			return nil, s.opts.ReadOnly, err
 		}
 	}
@@ -127,7 +129,8 @@ func (s *state) gatherSlot(g *gathering, r *request) error {
 	}
 	var value []byte
 	have.Fence = max(have.Fence, r.op.Fence)
-	if have.there = r.op.Verb == posthouse.SlotPut; have.there {
+	have.there = r.op.Verb == posthouse.SlotPut
+	if have.there {
 		have.Revision++
 		value = r.op.Value
 	}
@@ -195,7 +198,8 @@ func (s *Store) drainSlots(g *segment) (moved map[posthouse.SlotKey]slot, end in
 	if _, err := f.WriteAt(buf.Bytes(), end); err != nil {
 		return nil, end, err
 	}
-	if err = f.Sync(); err == nil && end == 0 {
+	err = f.Sync()
+	if err == nil && end == 0 {
 		err = s.dir.system.SyncDir(".")
 	}
 	return moved, end + int64(buf.Len()), err

@@ -93,7 +93,8 @@ func Open(ctx context.Context, dir string, o *Options) (*Store, error) {
 	if dir == "" {
 		return nil, posthouse.Invalid("store", "no directory is named; for a store in memory use memory:")
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
 		return nil, fileError("find", dir, err)
 	}
 	s := &Store{opts: opts, state: newState()}
@@ -103,7 +104,8 @@ func Open(ctx context.Context, dir string, o *Options) (*Store, error) {
 		Poisoned: "after an error", Cure: "check the disk, then open the store again and run posthouse verify",
 	}
 	if s.dir.system == nil {
-		if s.dir.system, err = openDir(dir, opts.ReadOnly); err != nil {
+		s.dir.system, err = openDir(dir, opts.ReadOnly)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -155,7 +157,8 @@ func (s *Store) openWrite(ctx context.Context) error {
 		return err
 	}
 	if s.opts.system == nil {
-		if s.lock, err = acquire(s.dir.path); err != nil {
+		s.lock, err = acquire(s.dir.path)
+		if err != nil {
 			return err
 		}
 		isNew, err = s.dir.identify() // another process may have made it first

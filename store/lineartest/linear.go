@@ -87,7 +87,8 @@ func headOp(t *storetest.T, client, n int, rnd *rand.Rand) (model.Op, func() (mo
 	l := t.Builder.Log("t0")
 	if n > 0 {
 		var err error
-		if l, err = t.Tail(op.Key); err != nil {
+		l, err = t.Tail(op.Key)
+		if err != nil {
 			return op, func() (model.Answer, error) { return model.Answer{}, err }
 		}
 	}

@@ -59,7 +59,8 @@ func TestNoop(t *testing.T) {
 	if err != nil || string(out.State[posthouse.OpaquePart].Data) != "x" || out.ID == "" {
 		t.Fatalf("Save: %+v, %v", out, err)
 	}
-	if out, err = led.Save(ctx, out.Derive(out.State), nil); err != nil {
+	out, err = led.Save(ctx, out.Derive(out.State), nil)
+	if err != nil {
 		t.Fatalf("Save of a child: %v", err)
 	}
 	for name, err := range map[string]error{

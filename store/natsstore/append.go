@@ -87,7 +87,8 @@ func (s *Store) admit(ctx context.Context, bs []*posthouse.Batch) (fresh []*post
 			return nil, 0, err
 		}
 		s.index.RLock()
-		if err = s.state.err; err == nil {
+		err = s.state.err
+		if err == nil {
 			fresh, err = s.index.Plan().Admit(bs, true)
 		}
 		if sub := s.subjects[bs[0].Entry.Thread]; sub != nil {
@@ -166,7 +167,8 @@ func (s *streams) prepare(ctx context.Context, out *outgoing, bs []*posthouse.Ba
 // partOf makes a part of a frame, with large bodies in chunks.
 func (s *streams) partOf(ctx context.Context, frame []byte) (p part, err error) {
 	head := headLength(frame)
-	if p.frame = frame; len(frame)-head > min(maxInline, s.room/2) {
+	p.frame = frame
+	if len(frame)-head > min(maxInline, s.room/2) {
 		p.frame = frame[:head]
 		p.chunks, err = s.putChunks(ctx, frame[head:])
 	}
@@ -175,10 +177,12 @@ func (s *streams) partOf(ctx context.Context, frame []byte) (p part, err error) 
 
 // encode encodes a message, in chunks if it is too large.
 func (s *streams) encode(ctx context.Context, m *message) (data []byte, chunks []uint64, err error) {
-	if data = m.encode(); len(data) <= s.room {
+	data = m.encode()
+	if len(data) <= s.room {
 		return data, nil, nil
 	}
-	if chunks, err = s.putChunks(ctx, data); err != nil {
+	chunks, err = s.putChunks(ctx, data)
+	if err != nil {
 		return nil, nil, err
 	}
 	return encodeChunked(chunks), chunks, nil

@@ -19,7 +19,8 @@ func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err erro
 	if err := s.streams.writable(ctx); err != nil {
 		return done, err
 	}
-	if done.Before, err = s.streams.asideSize(ctx); err != nil {
+	done.Before, err = s.streams.asideSize(ctx)
+	if err != nil {
 		return done, err
 	}
 	chunks, err := s.streams.oldChunks(ctx)

@@ -127,7 +127,8 @@ func TestFullDisk(t *testing.T) {
 							for errs[i] = nil; errs[i] == nil; {
 								batches[i] = l.Next(l.Step("s", value))
 								begun := time.Now()
-								if errs[i] = s.Append(t.Context(), batches[i]); errs[i] == nil {
+								errs[i] = s.Append(t.Context(), batches[i])
+								if errs[i] == nil {
 									l.Took(batches[i])
 								}
 								if took := time.Since(begun); took > 5*time.Second {

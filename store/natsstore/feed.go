@@ -41,11 +41,13 @@ func (s *streams) receive(ctx context.Context, subject string, seq uint64, data 
 	m, chunks, err := decode(data)
 	if err == nil && m == nil {
 		var whole []byte
-		if whole, err = s.readChunks(ctx, chunks); err != nil {
+		whole, err = s.readChunks(ctx, chunks)
+		if err != nil {
 			return nil, err
 		}
 		r.spill = chunks
-		if m, _, err = decode(whole); err == nil && m == nil {
+		m, _, err = decode(whole)
+		if err == nil && m == nil {
 			err = posthouse.Corrupt("its chunks have no message")
 		}
 	}

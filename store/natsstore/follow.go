@@ -19,7 +19,8 @@ func (s *Store) begin(ctx context.Context) error {
 	var f *feed
 	err := errRace
 	for range 5 { // another process may delete removed messages at the same time
-		if f, err = s.load(ctx); !errors.Is(err, errRace) {
+		f, err = s.load(ctx)
+		if !errors.Is(err, errRace) {
 			break
 		}
 	}
@@ -27,7 +28,8 @@ func (s *Store) begin(ctx context.Context) error {
 		return err
 	}
 	if !s.opts.ReadOnly && len(s.left.messages) > 0 {
-		if err = s.finish(ctx, s.left); err != nil {
+		err = s.finish(ctx, s.left)
+		if err != nil {
 			f.messages.Stop()
 			return err
 		}
@@ -275,7 +277,8 @@ func (s *Store) follow(f *feed) {
 			s.index.RLock()
 			from := s.applied + 1
 			s.index.RUnlock()
-			if f, err = s.streams.feed(s.ctx, from); err == nil {
+			f, err = s.streams.feed(s.ctx, from)
+			if err == nil {
 				break
 			}
 		}

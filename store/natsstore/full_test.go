@@ -26,7 +26,8 @@ func TestFullServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			config := have.CachedInfo().Config
-			if config.MaxBytes = -1; full {
+			config.MaxBytes = -1
+			if full {
 				config.MaxBytes = max(int64(have.CachedInfo().State.Bytes), 1)
 			}
 			if _, err := js.UpdateStream(t.Context(), config); err != nil {

@@ -34,7 +34,8 @@ func (s *natsServer) start(t testing.TB) {
 	t.Helper()
 	o := s.opts
 	var err error
-	if s.Server, err = server.NewServer(&o); err != nil {
+	s.Server, err = server.NewServer(&o)
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.Start()

@@ -21,7 +21,8 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 	size := 4
 	next := func(n int) ([]*posthouse.Entry, bool, error) {
 		page, more, err := s.index.Entries(ctx, thread, &r, min(n, size))
-		if size = pageEntries; err != nil {
+		size = pageEntries
+		if err != nil {
 			return nil, false, err
 		}
 		full, err := s.fetch(ctx, page, !r.Headers)

@@ -47,10 +47,12 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 	var left rest
 	for more := true; more; {
 		var c *cut
-		if c, err = s.cutOnce(ctx, doing, r); err != nil {
+		c, err = s.cutOnce(ctx, doing, r)
+		if err != nil {
 			return done, s.streams.wrap(doing, err)
 		}
-		if more = c != nil; more {
+		more = c != nil
+		if more {
 			done.Entries, done.Bodies, done.Bytes = done.Entries+c.done.Entries, done.Bodies+c.done.Bodies, done.Bytes+c.done.Bytes
 			left.messages, left.chunks = append(left.messages, c.rest.messages...), append(left.chunks, c.rest.chunks...)
 			more = c.out.removal == nil
@@ -93,7 +95,8 @@ func (s *Store) cutOnce(ctx context.Context, doing string, r posthouse.Removal) 
 			return c, s.await(within, seq)
 		}
 		if hasMoved(err) {
-			if err = s.streams.erase(within, s.streams.aside, append(chunks, c.fresh()...)); err == nil {
+			err = s.streams.erase(within, s.streams.aside, append(chunks, c.fresh()...))
+			if err == nil {
 				err = s.look(within, r.Thread, c.last)
 			}
 			if err != nil {
@@ -101,7 +104,8 @@ func (s *Store) cutOnce(ctx context.Context, doing string, r posthouse.Removal) 
 			}
 			continue
 		}
-		if err = s.streams.wrap(doing, err); !isLost(err) || !s.streams.pause(within, &wait) {
+		err = s.streams.wrap(doing, err)
+		if !isLost(err) || !s.streams.pause(within, &wait) {
 			return nil, err
 		}
 		sent = c

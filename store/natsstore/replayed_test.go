@@ -71,7 +71,8 @@ func filledServer(t *testing.T, dir string, witnessed bool) (text string) {
 			servertest.Take(t, s, l, l.Checkpoint(posthouse.Header{Run: "r", Status: posthouse.StatusWaiting}, fmt.Sprint("state ", i)), l.Gate(b.GateID(), b.Now().Add(time.Hour)))
 		}
 	}
-	if text, err = storetest.Dump(t.Context(), s); err != nil {
+	text, err = storetest.Dump(t.Context(), s)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !witnessed {

@@ -121,7 +121,8 @@ type stored struct {
 // newest asks the leader of a stream for the last message with a subject. It fails
 // with [errNone] if there is no such message, or no stream.
 func (s *streams) newest(ctx context.Context, doing, stream, subject string) (m *stored, header nats.Header, err error) {
-	if m, err = s.askLeader(ctx, doing, stream, map[string]any{"last_by_subj": subject}); err != nil {
+	m, err = s.askLeader(ctx, doing, stream, map[string]any{"last_by_subj": subject})
+	if err != nil {
 		return nil, nil, err
 	}
 	if len(m.Hdrs) > 0 {
@@ -149,7 +150,8 @@ func (s *streams) askLeader(ctx context.Context, doing, stream string, which map
 		if err := json.Unmarshal(r.Data, &answer); err != nil {
 			return err
 		}
-		if m = answer.Message; answer.Error != nil {
+		m = answer.Message
+		if answer.Error != nil {
 			return answer.Error
 		}
 		return nil

@@ -45,7 +45,8 @@ const (
 const maxPayload = 2 << 20
 
 func startServer(dir string, o *Options) (own *ownServer, err error) {
-	if dir, err = filepath.Abs(dir); err != nil {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
 		return nil, dirError("find", dir, err)
 	}
 	switch info, err := os.Stat(dir); {
@@ -67,7 +68,8 @@ func startServer(dir string, o *Options) (own *ownServer, err error) {
 		return own, err
 	}
 	_, err = os.Stat(filepath.Join(dir, madeName))
-	if own.made = err == nil; !own.made && o.ReadOnly {
+	own.made = err == nil
+	if !own.made && o.ReadOnly {
 		return own, posthouse.NotFound("store in the directory", dir)
 	}
 	return own, own.run(o, own.life)
@@ -260,7 +262,8 @@ func (l *serverLog) say(level slog.Level, format string, v ...any) string {
 	l.to.Log(context.Background(), level, "posthouse: NATS in this process", "says", line)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lines = append(l.lines, line); len(l.lines) > 8 {
+	l.lines = append(l.lines, line)
+	if len(l.lines) > 8 {
 		l.lines = l.lines[1:]
 	}
 	return line

@@ -129,7 +129,8 @@ func (s *slots) parse(ctx context.Context, key posthouse.SlotKey, m *stored, hea
 	damaged := s.streams.lost("slot %q of thread %q", key.Step, key.Thread)
 	revision, err1 := strconv.ParseUint(header.Get(headRevision), 10, 64)
 	fence, err2 := strconv.ParseUint(header.Get(headFence), 10, 64)
-	if v.Revision, v.Fence = revision, fence; err1 != nil || err2 != nil {
+	v.Revision, v.Fence = revision, fence
+	if err1 != nil || err2 != nil {
 		return v, damaged
 	}
 	if v.there && len(m.Data) > 0 {
@@ -143,7 +144,8 @@ func (s *slots) parse(ctx context.Context, key posthouse.SlotKey, m *stored, hea
 		v.chunks = append(v.chunks, seq)
 	}
 	if len(v.chunks) > 0 {
-		if v.Value, err = s.streams.readChunks(ctx, v.chunks); err != nil {
+		v.Value, err = s.streams.readChunks(ctx, v.chunks)
+		if err != nil {
 			return v, err
 		}
 	}
@@ -265,7 +267,8 @@ func (s *Store) removeSlots(ctx context.Context, thread string) error {
 	for _, key := range keys {
 		have, err := s.slots.read(ctx, "remove slots", key)
 		if err == nil && have.last != 0 {
-			if err = s.streams.erase(ctx, s.streams.aside, have.chunks); err == nil {
+			err = s.streams.erase(ctx, s.streams.aside, have.chunks)
+			if err == nil {
 				err = s.streams.erase(ctx, bucket, []uint64{have.last})
 			}
 		}

@@ -103,7 +103,8 @@ func (s *Store) apply(r *received) error {
 	}
 	s.count(r)
 	err := s.indexMessage(r)
-	if s.state.err = err; err == nil {
+	s.state.err = err
+	if err == nil {
 		s.index.Wake()
 	}
 	s.moved.Tell()

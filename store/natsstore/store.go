@@ -108,7 +108,8 @@ func (s *Store) open(ctx context.Context, servers, dir string) (err error) {
 		}),
 	}
 	if dir != "" {
-		if s.streams.own, err = startServer(dir, &s.opts); err != nil {
+		s.streams.own, err = startServer(dir, &s.opts)
+		if err != nil {
 			return err
 		}
 		s.streams.where = s.streams.own.dir
@@ -120,11 +121,13 @@ func (s *Store) open(ctx context.Context, servers, dir string) (err error) {
 		}
 	}
 	s.lifecycle.Store = "the store in " + s.streams.where
-	if s.streams.conn, err = nats.Connect(servers, options...); err != nil {
+	s.streams.conn, err = nats.Connect(servers, options...)
+	if err != nil {
 		return err
 	}
 	s.streams.room = int(s.streams.conn.MaxPayload()) - 1024 // for the headers
-	if s.streams.js, err = jetstream.New(s.streams.conn); err != nil {
+	s.streams.js, err = jetstream.New(s.streams.conn)
+	if err != nil {
 		return err
 	}
 	if err := s.setUp(ctx); err != nil {

@@ -41,7 +41,8 @@ type streams struct {
 func (s *streams) configs() (all []jetstream.StreamConfig) {
 	replicas := s.opts.Replicas
 	if replicas == 0 {
-		if replicas = 1; s.conn.ConnectedClusterName() != "" {
+		replicas = 1
+		if s.conn.ConnectedClusterName() != "" {
 			replicas = 3
 		}
 	}
@@ -77,7 +78,8 @@ func (s *Store) setUp(ctx context.Context) error {
 	}
 	w, err := s.witness.read(ctx)
 	if err == nil && there < len(configs) { // another process may have made them first
-		if there, err = s.streams.findStreams(ctx, configs); err != nil {
+		there, err = s.streams.findStreams(ctx, configs)
+		if err != nil {
 			return err
 		}
 	}
@@ -103,7 +105,8 @@ func (s *streams) findStreams(ctx context.Context, configs []jetstream.StreamCon
 	have := make([]jetstream.Stream, len(configs))
 	err = each(len(configs), func(i int) error {
 		return s.settle(ctx, "open the store", func(ctx context.Context) (err error) {
-			if have[i], err = s.js.Stream(ctx, configs[i].Name); errors.Is(err, jetstream.ErrStreamNotFound) {
+			have[i], err = s.js.Stream(ctx, configs[i].Name)
+			if errors.Is(err, jetstream.ErrStreamNotFound) {
 				return nil
 			}
 			return err
@@ -163,7 +166,8 @@ func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) er
 		return err
 	}
 	w, err := s.witness.read(ctx)
-	if s.life = w.life; err == nil && s.streams.own != nil {
+	s.life = w.life
+	if err == nil && s.streams.own != nil {
 		err = s.streams.own.sync()
 	}
 	return err
@@ -266,7 +270,8 @@ func (s *streams) judge(ctx context.Context) error {
 			Hint: "change the streams with nats stream edit, or accept it: Options.AllowWeak, --allow-weak-store on the command line",
 		}
 	}
-	if weak = append(weak, s.untold()...); len(weak) > 0 {
+	weak = append(weak, s.untold()...)
+	if len(weak) > 0 {
 		s.opts.Logger.Warn("posthouse: NATS may lose acknowledged writes", "store", s.where, "weak", weak)
 	}
 	return nil

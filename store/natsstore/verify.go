@@ -18,7 +18,8 @@ func (s *slots) verify(ctx context.Context, w *witness) error {
 		bucket := s.streams.names.bucket(thread)
 		var stream jetstream.Stream
 		err := s.streams.settle(ctx, "look at the slots", func(ctx context.Context) (err error) {
-			if stream, err = s.streams.js.Stream(ctx, "KV_"+bucket); errors.Is(err, jetstream.ErrStreamNotFound) {
+			stream, err = s.streams.js.Stream(ctx, "KV_"+bucket)
+			if errors.Is(err, jetstream.ErrStreamNotFound) {
 				return s.streams.lost("the bucket %s is gone", bucket)
 			}
 			return err
@@ -115,7 +116,8 @@ func (s *slots) ends(ctx context.Context) (ends [2]slotEnd, err error) {
 		if err != nil {
 			return ends, err
 		}
-		if ends[i].last = stream.CachedInfo().State.LastSeq; s.streams.own != nil {
+		ends[i].last = stream.CachedInfo().State.LastSeq
+		if s.streams.own != nil {
 			ends[i].keys = stream.CachedInfo().State.NumSubjects
 		}
 	}

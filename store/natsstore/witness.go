@@ -57,7 +57,8 @@ func (w *witness) decode(data []byte) error {
 		return err
 	}
 	r := canon.NewReader(b)
-	if *w = (witness{format: r.Uint()}); w.format > format {
+	*w = (witness{format: r.Uint()})
+	if w.format > format {
 		return nil
 	}
 	w.life, w.seq = r.String(), r.Uint()

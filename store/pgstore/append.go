@@ -150,7 +150,8 @@ func (c *conn) appendGroup(ctx context.Context, requests []*request, careful boo
 			n++
 		}
 		now := requests[:n]
-		if requests = requests[n:]; n == 1 {
+		requests = requests[n:]
+		if n == 1 {
 			batch.Queue(c.s.sql(callAppend), now[0].row.arguments(careful)...)
 			readers = append(readers, func(results pgx.BatchResults) error { return now[0].answer(results.QueryRow()) })
 			continue

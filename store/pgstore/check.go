@@ -42,7 +42,8 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 				return err
 			})
 			if err == nil {
-				if more = t != nil; more {
+				more = t != nil
+				if more {
 					id = t.id
 				} else {
 					t = &threadCheck{}
@@ -119,7 +120,8 @@ func (c *conn) checkThread(ctx context.Context, after int64) (*threadCheck, erro
 		return nil, err
 	}
 	t.name = string(name)
-	if t.info, err = readState(state); err != nil {
+	t.info, err = readState(state)
+	if err != nil {
 		t.info = nil
 		t.differs("the summary of thread %q cannot be read, and is made from its log each time: %v", t.name, err)
 	} else {
@@ -209,7 +211,8 @@ func (t *threadCheck) visit(e *posthouse.Entry) error {
 		return err
 	}
 	if t.fold.Tail.Seq == 0 {
-		if t.whole = e.Seq == 1; !t.whole { // what came before was removed
+		t.whole = e.Seq == 1
+		if !t.whole { // what came before was removed
 			t.fold = posthouse.ThreadInfo{Thread: t.name, Generation: e.Generation, Link: e.Prev}
 			t.fold.Tail.Seq = e.Seq - 1
 		}

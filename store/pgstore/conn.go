@@ -71,7 +71,8 @@ func (s *Store) judged(ctx context.Context, c *pgx.Conn) (weak []string, err err
 			Hint: "connect to the primary: name both hosts in the URL, with target_session_attrs=read-write",
 		}
 	}
-	if weak = is.weak(); len(weak) > 0 && !s.opts.AllowUnsafe {
+	weak = is.weak()
+	if len(weak) > 0 && !s.opts.AllowUnsafe {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeUnsupported, Message: "the server " + s.where + " loses acknowledged writes: " + strings.Join(weak, "; "),
 			Hint: "turn it on for this database or user, or accept it: Options.AllowUnsafe, --allow-weak-store on the command line",

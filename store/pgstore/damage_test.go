@@ -74,7 +74,8 @@ func TestMisplacedRows(t *testing.T) {
 	}
 	v.save("saved")
 	var err error
-	if v.before, err = storetest.Dump(t.Context(), v.s); err != nil {
+	v.before, err = storetest.Dump(t.Context(), v.s)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range tables {

@@ -148,7 +148,8 @@ func (l *listing) page(ctx context.Context, s *Store, left int) (page []*posthou
 				return err
 			}
 			seen++
-			if at = place; h != nil {
+			at = place
+			if h != nil {
 				page = append(page, h)
 			}
 			return nil

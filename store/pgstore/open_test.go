@@ -190,7 +190,8 @@ func TestRestoredDatabase(t *testing.T) {
 		if n++; e.Seq != n {
 			t.Errorf("saw entry %d, want %d", e.Seq, n)
 		}
-		if cursor = e.Cursor; n == 4 {
+		cursor = e.Cursor
+		if n == 4 {
 			break
 		}
 	}

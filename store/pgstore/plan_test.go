@@ -94,7 +94,8 @@ func TestPlansAreJudged(t *testing.T) {
 		run(t, c, "SET enable_seqscan = on")
 		seen := explain(t, c, sql, nil).wrong()
 		run(t, c, "SET enable_seqscan = off")
-		if seen = append(seen, explain(t, c, sql, nil).wrong()...); len(seen) > 0 != bad {
+		seen = append(seen, explain(t, c, sql, nil).wrong()...)
+		if len(seen) > 0 != bad {
 			t.Errorf("%s: %v", sql, seen)
 		}
 	}

@@ -154,7 +154,8 @@ func (s *Store) readPage(ctx context.Context, thread string, r *posthouse.Range,
 		r.Seqs = r.Seqs[n:]
 		return page, len(r.Seqs) > 0, nil
 	}
-	if more = len(page) == n; more {
+	more = len(page) == n
+	if more {
 		if last := page[n-1].Seq; r.Reverse {
 			r.To = last - 1
 			more = last > 0

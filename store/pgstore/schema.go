@@ -72,7 +72,8 @@ func (d *schemaDB) Version(ctx context.Context) (version int, err error) {
 	const exists = `SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relname = 'meta')`
 	var there bool
-	if _, err = d.c.one(ctx, exists, []any{d.c.s.opts.Schema}, &there); err != nil || !there {
+	_, err = d.c.one(ctx, exists, []any{d.c.s.opts.Schema}, &there)
+	if err != nil || !there {
 		return 0, err
 	}
 	_, err = d.c.one(ctx, "SELECT version FROM posthouse.meta", nil, &version)

@@ -120,7 +120,8 @@ func (s *Store) changeSlot(ctx context.Context, doing string, key posthouse.Slot
 		done = tag.RowsAffected() == 1
 		return err
 	})
-	if err = s.overdue(doing, err); err != nil {
+	err = s.overdue(doing, err)
+	if err != nil {
 		s.poison(err)
 		return posthouse.Slot{}, false, err
 	}

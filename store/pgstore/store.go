@@ -63,7 +63,8 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if !opts.Pooler {
 		cfg.AfterConnect = s.prepare
 	}
-	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+	s.pool, err = pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
 		return nil, away.Read(s.wrap("connect", err))
 	}
 	if err := s.setUp(ctx); err != nil {

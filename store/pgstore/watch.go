@@ -104,7 +104,8 @@ func (s *Store) startWatch(ctx context.Context, cursor string) (at watchCursor, 
 		return at, s.lifecycle.Usable(ctx)
 	}
 	if cursor != "now" {
-		if at, err = s.parseCursor(cursor); err != nil {
+		at, err = s.parseCursor(cursor)
+		if err != nil {
 			return at, err
 		}
 	}
@@ -165,7 +166,8 @@ func (s *Store) watchPage(ctx context.Context, at *watchCursor, p *pace) (page [
 				return err
 			}
 			seen++
-			if next.seq = int64(e.Seq); next.seq <= at.known[next.thread] {
+			next.seq = int64(e.Seq)
+			if next.seq <= at.known[next.thread] {
 				return nil
 			}
 			e.Cursor = fmt.Sprintf("%d-%d-%d-%d", s.era, next.watch, next.thread, next.seq)

@@ -24,7 +24,8 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 		for more := true; more; {
 			var page []string
 			var err error
-			if page, more, err = walk.namesPage(ctx); err != nil {
+			page, more, err = walk.namesPage(ctx)
+			if err != nil {
 				yield(err)
 				return
 			}
@@ -56,7 +57,8 @@ func (s *Store) confirm(ctx context.Context, yield func(error) bool, check func(
 				return !slices.ContainsFunc(found, func(f error) bool { return f.Error() == e.Error() })
 			})
 		}
-		if found = now; len(found) == 0 {
+		found = now
+		if len(found) == 0 {
 			return true
 		}
 	}
@@ -78,7 +80,8 @@ func (w *threadWalk) namesPage(ctx context.Context) (names []string, more bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	if names, err = m.Texts(); len(names) > 0 {
+	names, err = m.Texts()
+	if len(names) > 0 {
 		w.After = names[len(names)-1]
 	}
 	return names, len(names) == maxRows, w.s.wrap("check", err)
@@ -202,7 +205,8 @@ func (t *threadCheck) visit(e *storedEntry) error {
 		return err
 	}
 	if t.fold.Tail.Seq == 0 {
-		if t.whole = e.Seq == 1; !t.whole { // what came before was removed
+		t.whole = e.Seq == 1
+		if !t.whole { // what came before was removed
 			t.fold = posthouse.ThreadInfo{Thread: t.name, Generation: e.Generation, Link: e.Prev}
 			t.fold.Tail.Seq = e.Seq - 1
 		}
@@ -327,7 +331,8 @@ func (s *Store) checkIndex(ctx context.Context) (found []error, err error) {
 		}); err != nil {
 			return nil, err
 		}
-		if at = next; at == "0" {
+		at = next
+		if at == "0" {
 			return found, nil
 		}
 	}

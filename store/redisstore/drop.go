@@ -23,7 +23,8 @@ func (s *Store) Drop(ctx context.Context) error {
 				return err
 			}
 		}
-		if cursor = next; cursor == "0" {
+		cursor = next
+		if cursor == "0" {
 			return nil
 		}
 	}

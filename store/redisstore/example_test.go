@@ -42,7 +42,8 @@ func Example() {
 	weak, err := one.Weak(ctx)
 	fmt.Println("weak settings:", len(weak), err)
 	key := posthouse.SlotKey{Thread: "order-1234", Step: "upload"}
-	if _, err = one.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("part 7 of 9")}); err != nil {
+	_, err = one.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("part 7 of 9")})
+	if err != nil {
 		fmt.Println(err)
 		return
 	}

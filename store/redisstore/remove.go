@@ -52,7 +52,8 @@ func (s *Store) removeBodies(ctx context.Context, r *posthouse.Removal) (done po
 	}
 	for seq, records := range bySeq {
 		for again := true; again; {
-			if again, err = s.removeFrom(ctx, r.Thread, seq, records, &done); err != nil {
+			again, err = s.removeFrom(ctx, r.Thread, seq, records, &done)
+			if err != nil {
 				return done, err
 			}
 		}
@@ -109,7 +110,8 @@ func (s *Store) entry(ctx context.Context, doing, thread string, seq uint64) (va
 			return err
 		}
 		r, err := m.List()
-		if value, joined = "", ""; err == nil && len(r) > 2 {
+		value, joined = "", ""
+		if err == nil && len(r) > 2 {
 			value, joined = reply(r).text(3), reply(r).text(4)
 		}
 		return err

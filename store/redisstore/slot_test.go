@@ -21,7 +21,8 @@ func TestDamagedSlots(t *testing.T) {
 		if _, err := s.Slot(t.Context(), key, op); err != nil {
 			t.Fatal(err)
 		}
-		if op.Verb = posthouse.SlotDelete; key.Step == "gone" {
+		op.Verb = posthouse.SlotDelete
+		if key.Step == "gone" {
 			if _, err := s.Slot(t.Context(), key, op); err != nil {
 				t.Fatal(err)
 			}

@@ -54,7 +54,8 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if s.client, err = redis.Open(ctx, cfg); err != nil {
+	s.client, err = redis.Open(ctx, cfg)
+	if err != nil {
 		return nil, away.Read(s.wrap("connect", err))
 	}
 	if err := s.setUp(ctx); err != nil {

@@ -61,7 +61,8 @@ func (w *threadWalk) named(ctx context.Context, _ int) (page []*posthouse.Thread
 		page = w.GatesOf(info)
 	case w.Match(info):
 		var follows bool
-		if follows, err = w.Follows(info); follows {
+		follows, err = w.Follows(info)
+		if follows {
 			page = append(page, info)
 		}
 	}
@@ -82,7 +83,8 @@ func (w *threadWalk) page(ctx context.Context, n int) (page []*posthouse.ThreadI
 	down := "0"
 	switch {
 	case w.Descending:
-		if down = "1"; w.After != "" && (to == "+" || w.After < to[1:]) {
+		down = "1"
+		if w.After != "" && (to == "+" || w.After < to[1:]) {
 			to = "(" + w.After
 		}
 	case w.After != "" && w.After >= w.Prefix:
@@ -214,7 +216,8 @@ func (w *threadWalk) openGates(ctx context.Context, n int) (gates []string, more
 	})
 	slices.Sort(gates)
 	gates = slices.Compact(gates) // a gate may be in two of the lists
-	if more = more || len(gates) > n; w.Descending {
+	more = more || len(gates) > n
+	if w.Descending {
 		slices.Reverse(gates)
 	}
 	return gates[:min(n, len(gates))], more, away.Read(err)
@@ -243,7 +246,8 @@ func (s *Store) summaries(ctx context.Context, names []string) (found map[string
 		if values[i].IsNil() {
 			continue
 		}
-		if found[name], err = s.summary(ctx, name, reply(values).text(i)); err != nil {
+		found[name], err = s.summary(ctx, name, reply(values).text(i))
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -41,7 +41,8 @@ func TestTornTransaction(t *testing.T) {
 					t.Fatal("a server with a torn file has started")
 				}
 				var repaired bool
-				if repaired, err = server.Recover(); !repaired {
+				repaired, err = server.Recover()
+				if !repaired {
 					t.Errorf("it was not repaired: %v", err)
 				}
 			}

@@ -70,7 +70,8 @@ func (s *Store) startWatch(ctx context.Context, cursor string) (commit uint64, e
 	foreign.Hint = "watch from the start; the server may have lost or got other data since"
 	if cursor != "now" {
 		life, n, _ := strings.Cut(cursor, "-")
-		if commit, err = strconv.ParseUint(n, 10, 53); err != nil || life != s.life {
+		commit, err = strconv.ParseUint(n, 10, 53)
+		if err != nil || life != s.life {
 			return 0, foreign
 		}
 	}

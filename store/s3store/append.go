@@ -109,7 +109,8 @@ func (s *Store) commit(group []*groupcommit.Call[*request]) {
 		switch {
 		case err != nil:
 		case p.frames != nil:
-			if won, err = s.propose(ctx, p); won {
+			won, err = s.propose(ctx, p)
+			if won {
 				s.adopt(ctx, p)
 			}
 		case !p.refused || fresh:
@@ -138,11 +139,15 @@ func (s *Store) judge(group []*groupcommit.Call[*request]) *proposal {
 		r := call.Work
 		var fresh []*posthouse.Batch
 		if r.removal != nil {
-			if p.removal = s.judgeRemoval(r.removal); p.removal == nil {
+			p.removal = s.judgeRemoval(r.removal)
+			if p.removal == nil {
 				p.refused = true // unless another process has what goes
 			}
-		} else if fresh, call.Err = plan.Admit(r.batches, i == len(group)-1); call.Err != nil {
-			p.refused = true
+		} else {
+			fresh, call.Err = plan.Admit(r.batches, i == len(group)-1)
+			if call.Err != nil {
+				p.refused = true
+			}
 		}
 		first := len(r.batches) - len(fresh)
 		p.frames = append(p.frames, r.frames[first:]...)
@@ -227,7 +232,8 @@ func (s *Store) adopt(ctx context.Context, p *proposal) {
 	}
 	contended := s.opts.now().Sub(s.foreign) < time.Second
 	s.index.Unlock()
-	if s.begin = (time.Time{}); contended { // let others have the next one
+	s.begin = (time.Time{})
+	if contended { // let others have the next one
 		s.begin = s.opts.now().Add(mathrand.N(2*min(s.took, 250*time.Millisecond) + 1))
 	}
 	s.writeManifests(ctx)

@@ -134,7 +134,8 @@ func (s *service) list(ctx context.Context, prefix, after string, n int) (keys [
 		if o.Err != nil {
 			return nil, answer(o.Err)
 		}
-		if keys = append(keys, o.Key); len(keys) == n {
+		keys = append(keys, o.Key)
+		if len(keys) == n {
 			break
 		}
 	}

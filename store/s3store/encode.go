@@ -150,7 +150,8 @@ type commit struct {
 func readCommit(b []byte, bare bool) (c *commit, rest []byte, err error) {
 	c = &commit{}
 	next := func() (p piece, err error) {
-		if p.Frame, err = framelog.Parse(b, false); err != nil {
+		p.Frame, err = framelog.Parse(b, false)
+		if err != nil {
 			return p, err
 		}
 		n := p.Size()
@@ -170,7 +171,8 @@ func readCommit(b []byte, bare bool) (c *commit, rest []byte, err error) {
 	}
 	for i := 0; err == nil && i < c.frames; i++ {
 		var p piece
-		if p, err = next(); err == nil {
+		p, err = next()
+		if err == nil {
 			c.pieces = append(c.pieces, p)
 		}
 	}

@@ -201,7 +201,8 @@ func (s *Store) take(commits []*commit, logged bool) error {
 		} else {
 			s.foreign = s.opts.now()
 		}
-		if s.at, s.id = c.number, c.id; logged {
+		s.at, s.id = c.number, c.id
+		if logged {
 			s.advance(c.bare(nil), own || s.loading)
 		}
 	}
@@ -237,12 +238,14 @@ func (s *Store) apply(c *commit) error {
 			err = s.applyEntry(c, p)
 		case kindRemoval:
 			var m removal
-			if err = m.read(p.Head); err == nil {
+			err = m.read(p.Head)
+			if err == nil {
 				err = s.applyRemoval(&m)
 			}
 		case kindGone:
 			var g gone
-			if err = g.read(p.Head); err == nil {
+			err = g.read(p.Head)
+			if err == nil {
 				s.index.Forget(g.thread, g.ids)
 			}
 		default:

@@ -77,7 +77,8 @@ func (o *objects) readManifest(ctx context.Context, m manifest) (commits []*comm
 	rest := got.data[f.Size():]
 	for n := m.first; n <= m.last; n++ {
 		var c *commit
-		if c, rest, err = readCommit(rest, true); err == nil && c.number != n {
+		c, rest, err = readCommit(rest, true)
+		if err == nil && c.number != n {
 			err = fmt.Errorf("it has commit %d in the place of commit %d", c.number, n)
 		}
 		if err != nil {
@@ -258,7 +259,8 @@ func (s *Store) merge(ctx context.Context, first, last uint64) error {
 			b := c.bare(nil)
 			whole.commits, size = append(whole.commits, b), size+len(b)
 		}
-		if parts = append(parts, all[i]); size > maxManifest {
+		parts = append(parts, all[i])
+		if size > maxManifest {
 			return nil
 		}
 	}

@@ -146,7 +146,8 @@ func (s *Store) fetchCommit(ctx context.Context, some []*entry, headers, cached 
 	if err := s.refresh(ctx); err != nil { // a removal that the object reflects is known then
 		return nil, err
 	}
-	if o, err = s.objects.get(ctx, "read the log", key, 0, 0); errors.Is(err, errAbsent) {
+	o, err = s.objects.get(ctx, "read the log", key, 0, 0)
+	if errors.Is(err, errAbsent) {
 		err = s.objects.corrupt(key, "it is missing")
 	}
 	if err != nil {
@@ -185,7 +186,8 @@ func decode(list []wanted, data []byte, from int64, headers bool) (full []*posth
 			err = fmt.Errorf("it has entry %d of thread %q where entry %d of thread %q was", e.Entry.Seq, e.Entry.Thread, w.Seq, w.Thread)
 		}
 		if err == nil && !headers {
-			if err = e.Fill(f.Body); err == nil {
+			err = e.Fill(f.Body)
+			if err == nil {
 				for i := range e.Entry.Bodies {
 					if w.gone.Has(i) {
 						e.Entry.Bodies[i] = nil
@@ -284,7 +286,8 @@ func (c *cache) put(number uint64, s span) {
 	}
 	old, have := c.spans[number]
 	c.size += len(s.data) - len(old.data)
-	if c.spans[number] = s; !have {
+	c.spans[number] = s
+	if !have {
 		c.order = append(c.order, number)
 	}
 	for c.size > maxCache {

@@ -206,7 +206,8 @@ func (s *Store) purgeCommit(ctx context.Context, thread string, number uint64) (
 		if data == nil {
 			return done, nil
 		}
-		if _, err = s.objects.put(ctx, "remove from the log", key, data, o.tag); err == nil {
+		_, err = s.objects.put(ctx, "remove from the log", key, data, o.tag)
+		if err == nil {
 			fresh, err := s.parseCommit(number, data)
 			if err == nil {
 				s.move(fresh, data)
@@ -349,11 +350,13 @@ func (s *Store) purgeManifest(ctx context.Context, m manifest, numbers []uint64)
 		for _, c := range commits {
 			var b []byte
 			if _, some := slices.BinarySearch(numbers, c.number); some || numbers == nil {
-				if b, _, err = s.strip(c, "", true); err != nil {
+				b, _, err = s.strip(c, "", true)
+				if err != nil {
 					return err
 				}
 			}
-			if changed = changed || b != nil; b == nil {
+			changed = changed || b != nil
+			if b == nil {
 				b = c.bare(nil)
 			}
 			m.commits = append(m.commits, b)
@@ -361,7 +364,8 @@ func (s *Store) purgeManifest(ctx context.Context, m manifest, numbers []uint64)
 		if !changed {
 			return nil
 		}
-		if _, err = s.objects.put(ctx, "remove from a manifest", s.objects.manifestKey(m.first, m.last), m.data(), tag); !errors.Is(err, errTaken) {
+		_, err = s.objects.put(ctx, "remove from a manifest", s.objects.manifestKey(m.first, m.last), m.data(), tag)
+		if !errors.Is(err, errTaken) {
 			return err
 		}
 	}

@@ -52,7 +52,8 @@ func TestRemovedForGood(t *testing.T) {
 			t.Fatalf("%d entries, %v", len(es), err)
 		}
 	}
-	if done, err = s.Remove(t.Context(), posthouse.Removal{Thread: "a", Below: 150}); err != nil || done.Entries != 149 || done.Bodies != 148 {
+	done, err = s.Remove(t.Context(), posthouse.Removal{Thread: "a", Below: 150})
+	if err != nil || done.Entries != 149 || done.Bodies != 148 {
 		t.Errorf("Remove: %+v, %v", done, err)
 	}
 	if keys := holders(server, "secret-body-1"); len(keys) != 51 {
@@ -64,7 +65,8 @@ func TestRemovedForGood(t *testing.T) {
 		}
 		servertest.WantChecked(t, s)
 	}
-	if _, err = beside.Remove(t.Context(), posthouse.Removal{Thread: "a", All: true}); err != nil {
+	_, err = beside.Remove(t.Context(), posthouse.Removal{Thread: "a", All: true})
+	if err != nil {
 		t.Error(err)
 	}
 	if keys := holders(server, "secret"); len(keys) > 0 {

@@ -214,7 +214,8 @@ func (s *slots) keys(ctx context.Context, thread string) (found []posthouse.Slot
 			if err != nil {
 				return found, err
 			}
-			if key = have.Key; !have.There {
+			key = have.Key
+			if !have.There {
 				continue
 			}
 		}

@@ -95,7 +95,8 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	s.state = state{
 		gone: map[uint64]bodies.Gone{}, dirty: map[string]map[uint64]bool{}, partial: map[string]bool{},
 	}
-	if s.objects.bucket, err = opts.connect(t); err != nil {
+	s.objects.bucket, err = opts.connect(t)
+	if err != nil {
 		return nil, posthouse.Invalid("store", "%v", err)
 	}
 	s.pulls = groupcommit.New(1<<20, func(struct{}) int { return 1 }, s.pullGroup)
@@ -134,7 +135,8 @@ func (s *Store) identify(ctx context.Context) error {
 		var life [8]byte
 		_, _ = rand.Read(life[:]) // never fails: crypto/rand aborts the program instead
 		text, _ := json.Marshal(identity{format, hex.EncodeToString(life[:])})
-		if _, err = s.objects.put(ctx, "create the store", key, text, ""); err == nil || errors.Is(err, errTaken) {
+		_, err = s.objects.put(ctx, "create the store", key, text, "")
+		if err == nil || errors.Is(err, errTaken) {
 			have, err = s.objects.get(ctx, "open the store", key, 0, 0)
 		}
 	}

@@ -100,7 +100,8 @@ func readAll(ctx context.Context, path string) error {
 		}
 		n := 0
 		for e, err := range s.Read(ctx, info.Thread, posthouse.Range{}) {
-			if err = errors.Join(err, e.Check()); err != nil {
+			err = errors.Join(err, e.Check())
+			if err != nil {
 				return err
 			}
 			n++

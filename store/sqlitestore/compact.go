@@ -21,7 +21,8 @@ func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err erro
 		return done, err
 	}
 	done.Before = size(s.path)
-	if err = s.compactThreads(ctx, &done); err == nil {
+	err = s.compactThreads(ctx, &done)
+	if err == nil {
 		err = s.submit(ctx, "compact", request{alone: func(w *writer) error { return s.vacuum(ctx, w) }})
 	}
 	done.After = size(s.path)

@@ -150,7 +150,8 @@ func TestRemoveFromPacks(t *testing.T) {
 		t.Fatalf("%+v %v", done, err)
 	}
 	verify(t, s, "t", 200)
-	if done, err = s.Remove(t.Context(), posthouse.Removal{Thread: "t", Below: 150}); err != nil || done.Entries != 149 || done.Bodies != 146 {
+	done, err = s.Remove(t.Context(), posthouse.Removal{Thread: "t", Below: 150})
+	if err != nil || done.Entries != 149 || done.Bodies != 146 {
 		t.Fatalf("%+v %v", done, err)
 	}
 	for e, err := range s.Read(t.Context(), "t", posthouse.Range{Limit: 1}) {

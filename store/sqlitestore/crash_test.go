@@ -121,7 +121,8 @@ func missing(t *testing.T, s *sqlitestore.Store, lines []string) (lost []string)
 		}
 		var fold posthouse.ThreadInfo
 		for e, err := range s.Read(t.Context(), info.Thread, posthouse.Range{}) {
-			if err = errors.Join(err, e.Check(), fold.Apply(e)); err != nil {
+			err = errors.Join(err, e.Check(), fold.Apply(e))
+			if err != nil {
 				t.Fatal(err)
 			}
 			have[fmt.Sprintf("%s %d %s", e.Thread, e.Seq, e.Hash)] = true

@@ -31,7 +31,8 @@ func prepare(path string) error {
 	if err != nil {
 		return fileError("create", path, err)
 	}
-	if err = cmp.Or(f.Sync(), f.Close()); err == nil {
+	err = cmp.Or(f.Sync(), f.Close())
+	if err == nil {
 		err = durable.Dirs{}.Sync(filepath.Dir(path))
 	}
 	if err != nil {

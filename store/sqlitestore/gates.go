@@ -114,7 +114,8 @@ func (w *gateWalk) next(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (more boo
 		}
 		w.begun, w.After = true, id
 		t, err := waitingAt(c, threads, stmt.ColumnInt64(1))
-		if err = cmp.Or(err, w.ctx.Err()); err != nil {
+		err = cmp.Or(err, w.ctx.Err())
+		if err != nil {
 			return false, err
 		}
 		if g := t.gates[posthouse.ID(id)]; g != nil && w.MatchGate(g) && w.Match(t.info) {
@@ -127,7 +128,8 @@ func (w *gateWalk) next(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (more boo
 func (w *gateWalk) open(c *db.Conn) iter.Seq2[*sqlite.Stmt, error] {
 	sql, bound := qGates, w.After
 	if w.Descending {
-		if sql = qGatesDown; bound == "" {
+		sql = qGatesDown
+		if bound == "" {
 			bound = "\x7f" // ids are ASCII without it
 		}
 	}

@@ -27,7 +27,8 @@ func TestWritesThatFail(t *testing.T) {
 	acked, said := 0, map[string]string{}
 	for out.Scan() {
 		what, rest, _ := strings.Cut(out.Text(), " ")
-		if said[what] = rest; what == "acknowledged" {
+		said[what] = rest
+		if what == "acknowledged" {
 			acked++
 		}
 	}

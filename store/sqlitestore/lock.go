@@ -61,7 +61,8 @@ func (l *fileLock) guard(path string) error {
 		return fileError("open", name, err)
 	}
 	old := l.wal
-	if l.wal = f; old != nil {
+	l.wal = f
+	if old != nil {
 		_ = old.Close()
 	}
 	return nil

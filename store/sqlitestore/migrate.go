@@ -64,7 +64,8 @@ func fillMinutes(ctx context.Context, c *db.Conn) error {
 func eachSummary(ctx context.Context, c *db.Conn, fill func(*layout.Summary) error) error {
 	for id := int64(0); ; {
 		var err error
-		if id, err = layout.NextThread(c, id); err != nil || id == 0 {
+		id, err = layout.NextThread(c, id)
+		if err != nil || id == 0 {
 			return cmp.Or(err, ctx.Err())
 		}
 		s, err := layout.SummaryAt(c, id)

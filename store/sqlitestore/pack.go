@@ -87,7 +87,8 @@ func (all *packs) unpack(c *db.Conn, b *layout.Stored) error {
 			return err
 		}
 		var err error
-		if items, err = all.packer.Unpack(data); err != nil {
+		items, err = all.packer.Unpack(data)
+		if err != nil {
 			return posthouse.Corrupt("pack %d: %v", id, err)
 		}
 		all.cache.put(id, items)
@@ -186,7 +187,8 @@ func (all *packs) plan(w *writer, rows []*row) (*repacking, error) {
 			items[j] = r.body.Body
 		}
 		var err error
-		if p.packs[i].data, err = all.packer.Pack(items); err != nil {
+		p.packs[i].data, err = all.packer.Pack(items)
+		if err != nil {
 			return nil, err
 		}
 		p.after += len(p.packs[i].data)
@@ -231,7 +233,8 @@ func (all *packs) repack(w *writer, p *repacking) error {
 
 func (w *writer) addPack(data []byte) (id int64, err error) {
 	if w.nextPack == 0 {
-		if w.nextPack, err = layout.LastPack(w.Conn); err != nil {
+		w.nextPack, err = layout.LastPack(w.Conn)
+		if err != nil {
 			return 0, err
 		}
 		w.nextPack++

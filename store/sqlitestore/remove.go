@@ -43,7 +43,8 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 		if err := w.Run(qDropSlots, r.Thread); err != nil || t.id == 0 {
 			return done, err // slots may exist without a log
 		}
-		if done, err = s.removeEntries(w, t, r.Thread, 0, t.tail.Seq+1); err != nil {
+		done, err = s.removeEntries(w, t, r.Thread, 0, t.tail.Seq+1)
+		if err != nil {
 			return done, err
 		}
 		if err := w.reopen(t, nil); err != nil {

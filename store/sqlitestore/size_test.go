@@ -22,7 +22,8 @@ func TestSizeOfAChat(t *testing.T) {
 	}
 	written := float64(fileSize(t, path)) / float64(payload)
 
-	if s, err = sqlitestore.Open(t.Context(), path, nil); err != nil {
+	s, err = sqlitestore.Open(t.Context(), path, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	done, err := s.Compact(t.Context())

@@ -20,7 +20,8 @@ import (
 // Slot implements [posthouse.Store].
 func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (slot posthouse.Slot, err error) {
 	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
-	if err = valid.Slot(key, &op); err != nil {
+	err = valid.Slot(key, &op)
+	if err != nil {
 		return slot, err
 	}
 	if op.Verb == posthouse.SlotGet {

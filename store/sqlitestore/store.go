@@ -66,7 +66,8 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	if path == "" || path == ":memory:" {
 		return nil, posthouse.Invalid("store", "%q is no file; for a store in memory use memory:", path)
 	}
-	if path, err = filepath.Abs(path); err != nil {
+	path, err = filepath.Abs(path)
+	if err != nil {
 		return nil, fileError("find", path, err)
 	}
 	s := &Store{path: path, opts: opts}

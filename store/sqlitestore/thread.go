@@ -118,7 +118,8 @@ func (w *writer) setRow(t *thread, row layout.ThreadRow) error {
 
 func (w *writer) setSummary(t *thread, info *posthouse.ThreadInfo, fresh bool) error {
 	var err error
-	if w.buf, err = layout.AppendState(w.buf[:0], &t.top, info); err != nil {
+	w.buf, err = layout.AppendState(w.buf[:0], &t.top, info)
+	if err != nil {
 		return err
 	}
 	if fresh {

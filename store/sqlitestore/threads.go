@@ -102,7 +102,8 @@ func (w *threadWalk) next(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (more b
 			return true, nil
 		}
 		s, err := layout.ScanSummary(c, stmt)
-		if err = cmp.Or(err, w.ctx.Err()); err != nil {
+		err = cmp.Or(err, w.ctx.Err())
+		if err != nil {
 			return false, err
 		}
 		t := s.Info

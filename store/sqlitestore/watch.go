@@ -64,7 +64,8 @@ func (s *Store) parseCursor(ctx context.Context, cursor string) (n int64, err er
 		})
 		return n, err
 	}
-	if n, err = strconv.ParseInt(cursor, 10, 64); err != nil || n < 0 {
+	n, err = strconv.ParseInt(cursor, 10, 64)
+	if err != nil || n < 0 {
 		return 0, &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "cursor",
 			Message: fmt.Sprintf("%.80q is not one this store gave out", cursor),

@@ -37,7 +37,8 @@ func (s *Store) openWriter() error {
 		return s.wrap("open the database", err)
 	}
 	var w *writer
-	if err = s.writes(c); err == nil {
+	err = s.writes(c)
+	if err == nil {
 		w, err = newWriter(c)
 	}
 	if err != nil {
@@ -121,7 +122,8 @@ func (w *writer) settled(t *thread, b *posthouse.Batch) error {
 		var have posthouse.Entry
 		var bad error
 		row, err := w.Row(qHead, func(stmt *sqlite.Stmt) { bad = layout.ReadHead(&have, db.Bytes(stmt, 0)) }, t.id, b.Entry.Seq)
-		if err = cmp.Or(err, bad); err != nil {
+		err = cmp.Or(err, bad)
+		if err != nil {
 			return err
 		}
 		if row && have.Hash == b.Entry.Hash {

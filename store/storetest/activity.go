@@ -109,7 +109,8 @@ func activityPages(t *T) {
 				if len(page) < size {
 					break
 				}
-				if q.After = page[size-1].ActivityCursor(); seen > 10*len(b.logs) {
+				q.After = page[size-1].ActivityCursor()
+				if seen > 10*len(b.logs) {
 					t.Fatalf("%+v: after %d threads, a page leads nowhere", q, seen)
 				}
 				moved = b.move(busy)

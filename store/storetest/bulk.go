@@ -199,7 +199,8 @@ func bulkWatched(t *T) {
 				t.Error(err)
 				break
 			}
-			if es = append(es, e); len(es) == len(want) {
+			es = append(es, e)
+			if len(es) == len(want) {
 				break
 			}
 		}

@@ -53,7 +53,8 @@ func Collect[V any](t *T, seq iter.Seq2[V, error]) (vs []V, failed error) {
 		if failed != nil {
 			t.Fatalf("an iterator went on after its error %v", failed)
 		}
-		if failed = err; err == nil {
+		failed = err
+		if err == nil {
 			vs = append(vs, v)
 		}
 	}

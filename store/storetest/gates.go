@@ -70,7 +70,8 @@ func gatePages(t *T) {
 			l := t.Builder.Log(fmt.Sprintf("pages-%v-%v-%s-%02d", q.People, q.Descending, q.Person, i))
 			id := t.Builder.GateID()
 			t.mustAppend(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(id, time.Time{}), l.Audience(id, "alice", "page"))
-			if logs[id] = l; i%3 == 0 {
+			logs[id] = l
+			if i%3 == 0 {
 				gone = append(gone, id)
 			} else {
 				stay = append(stay, id)

@@ -180,7 +180,8 @@ func (t *T) pages(q posthouse.Query, size int, between func()) (hs []*posthouse.
 		if len(page) > size || len(hs) > 20_000 || len(page) > 0 && page[len(page)-1].Cursor() == q.After {
 			t.Fatalf("%+v: after %d checkpoints, a page of %d leads nowhere", q, len(hs), len(page))
 		}
-		if hs = append(hs, page...); len(page) < size {
+		hs = append(hs, page...)
+		if len(page) < size {
 			return hs
 		}
 		between()

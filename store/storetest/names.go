@@ -124,7 +124,8 @@ func namesListed(t *T) {
 		var got []string
 		for q.Limit = 7; ; q.After = got[len(got)-1] {
 			page := threadNames(t.Threads(q))
-			if got = append(got, page...); len(page) < 7 || len(got) > len(all) {
+			got = append(got, page...)
+			if len(page) < 7 || len(got) > len(all) {
 				break
 			}
 		}

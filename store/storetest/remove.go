@@ -276,10 +276,12 @@ func removeCounts(t *T) {
 	if want := (posthouse.Removed{Bodies: 2, Bytes: done.Bytes}); done != want || done.Bytes <= 0 {
 		t.Errorf("removing two bodies: got %+v", done)
 	}
-	if done = t.remove(posthouse.Removal{Thread: "t1", Below: 4}); done.Entries != 3 || done.Bytes <= 0 {
+	done = t.remove(posthouse.Removal{Thread: "t1", Below: 4})
+	if done.Entries != 3 || done.Bytes <= 0 {
 		t.Errorf("removing three entries: got %+v", done)
 	}
-	if done = t.remove(posthouse.Removal{Thread: "t1", All: true}); done.Entries != 3 || done.Bytes <= 0 {
+	done = t.remove(posthouse.Removal{Thread: "t1", All: true})
+	if done.Entries != 3 || done.Bytes <= 0 {
 		t.Errorf("removing the rest: got %+v", done)
 	}
 }

@@ -174,7 +174,8 @@ func threadsPages(t *T) {
 			var got []string
 			for q.Limit = size; ; q.After = got[len(got)-1] {
 				page := threadNames(t.Threads(q))
-				if got = append(got, page...); len(page) < size {
+				got = append(got, page...)
+				if len(page) < size {
 					break
 				}
 				if got[len(got)-1] == q.After || len(got) > 10*len(crowd) {

@@ -66,7 +66,8 @@ func (t *T) watched(cursor string, n int) (es []*posthouse.Entry) {
 	t.Helper()
 	for e, err := range t.watch(t.ctx, cursor) {
 		t.OK(err)
-		if es = append(es, e); len(es) == n {
+		es = append(es, e)
+		if len(es) == n {
 			break
 		}
 	}
@@ -238,7 +239,8 @@ func watchClose(t *T) {
 	wg.Go(func() {
 		var last error
 		for _, err := range s.(posthouse.Watcher).Watch(t.ctx, "") {
-			if last = err; err == nil {
+			last = err
+			if err == nil {
 				close(blocked) // about to
 			}
 		}
@@ -265,7 +267,8 @@ func watchRemoved(t *T) {
 			e = without([]*posthouse.Entry{e}, ref)[0]
 		}
 		if e.Thread != "a" {
-			if want = append(want, e); i >= 10 {
+			want = append(want, e)
+			if i >= 10 {
 				rest = append(rest, e)
 			}
 		}

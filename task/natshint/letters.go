@@ -86,7 +86,8 @@ func letterOf(m *jetstream.RawStreamMsg) deadletter.Letter {
 
 // letter returns a letter, and the stream that it is in.
 func (q *Queue) letter(ctx context.Context, id string) (l deadletter.Letter, s jetstream.Stream, seq uint64, err error) {
-	if seq, err = strconv.ParseUint(id, 10, 64); err != nil || seq == 0 {
+	seq, err = strconv.ParseUint(id, 10, 64)
+	if err != nil || seq == 0 {
 		return l, nil, 0, posthouse.NotFound("dead letter", id)
 	}
 	s, err = q.js.Stream(ctx, q.dead())

@@ -116,7 +116,8 @@ func (q *Queue) makeConsumer(ctx context.Context, line string, o jetstream.Consu
 		o.Durable = hex.EncodeToString(sum[:16])
 		c, err := s.CreateOrUpdateConsumer(ctx, o)
 		if isTaken(err) {
-			if err = deleteOthers(ctx, s, &o); err == nil {
+			err = deleteOthers(ctx, s, &o)
+			if err == nil {
 				c, err = s.CreateOrUpdateConsumer(ctx, o)
 			}
 		}

@@ -79,7 +79,8 @@ func New(conn *nats.Conn, o *Options) (*Queue, error) {
 		return nil, posthouse.Invalid("Replicas", "is %d; it is 1 to 5", o.Replicas)
 	}
 	var err error
-	if q.js, err = jetstream.New(conn, jetstream.WithPublishAsyncTimeout(answerTime), jetstream.WithDefaultTimeout(answerTime)); err != nil {
+	q.js, err = jetstream.New(conn, jetstream.WithPublishAsyncTimeout(answerTime), jetstream.WithDefaultTimeout(answerTime))
+	if err != nil {
 		return nil, posthouse.Invalid("conn", "does not do: %v", err)
 	}
 	return q, nil
@@ -135,7 +136,8 @@ func (q *Queue) open(ctx context.Context, c jetstream.StreamConfig) error {
 	}
 	for _, n := range []int{cmp.Or(q.opt.Replicas, 3), 1} {
 		c.Replicas = n
-		if _, err = q.js.CreateOrUpdateStream(ctx, c); err == nil || q.opt.Replicas != 0 {
+		_, err = q.js.CreateOrUpdateStream(ctx, c)
+		if err == nil || q.opt.Replicas != 0 {
 			break
 		}
 	}

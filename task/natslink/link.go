@@ -92,7 +92,8 @@ func (l *natsLink) letters(log *slog.Logger) (err error) {
 		l.tasks.Letters = deadletter.NewMemory(time.Now)
 		return nil
 	}
-	if l.queue, err = natshint.New(l.conn, &natshint.Options{Prefix: l.tasks.Prefix, Logger: log}); err == nil {
+	l.queue, err = natshint.New(l.conn, &natshint.Options{Prefix: l.tasks.Prefix, Logger: log})
+	if err == nil {
 		l.tasks.Letters = deadletter.Beside(l.queue, time.Now)
 	}
 	return err
@@ -153,7 +154,8 @@ func (l *natsLink) elsewhere(o *link.Options) (servers string, options []nats.Op
 		user, beyond = user || u.User != nil, beyond || !loopback.Is(u.Hostname())
 	}
 	l.address = strings.Join(hosts, ",")
-	if options, err = certificates(o); err != nil {
+	options, err = certificates(o)
+	if err != nil {
 		return "", nil, err
 	}
 	const hint = "write tls:// instead of nats://"

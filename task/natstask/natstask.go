@@ -104,7 +104,8 @@ func Serve(conn *nats.Conn, e task.Engine, o *Options) (stop func(), err error) 
 	if err == nil {
 		subs = append(subs, shared)
 		var own *nats.Subscription
-		if own, err = conn.Subscribe(taskSubject(prefix, "*", name, "*"), s.receive); err == nil {
+		own, err = conn.Subscribe(taskSubject(prefix, "*", name, "*"), s.receive)
+		if err == nil {
 			subs = append(subs, own)
 			err = conn.Flush()
 		}

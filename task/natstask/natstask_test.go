@@ -84,17 +84,20 @@ func startProgram(t *testing.T, store posthouse.Store, conn *nats.Conn, o *ledge
 		t.Fatal(err)
 	}
 	e := &engine{l: l}
-	if e.app, err = flow.New("f", program).Open(l, nil); err != nil {
+	e.app, err = flow.New("f", program).Open(l, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if e.d, err = dispatch.New(l, &dispatch.Options{Poll: 50 * time.Millisecond}); err != nil {
+	e.d, err = dispatch.New(l, &dispatch.Options{Poll: 50 * time.Millisecond})
+	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := runner.New(l, &runner.Options{Programs: []posthouse.Program{e.app}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.stop, err = natstask.Serve(conn, e.d, no); err != nil {
+	e.stop, err = natstask.Serve(conn, e.d, no)
+	if err != nil {
 		t.Fatal(err)
 	}
 	run(t, e.d.Run, r.Run)

@@ -97,7 +97,8 @@ func TestTaskIsDone(t *testing.T) {
 		if err != nil || got.Status != posthouse.StatusWaiting || got.Gate == "" || !strings.HasPrefix(got.Thread, standalone.Prefix) {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		if got = await(t, s, got.Thread); got.Status != posthouse.StatusDone || string(got.Output) != `{"n":1}` || got.Gate != "" {
+		got = await(t, s, got.Thread)
+		if got.Status != posthouse.StatusDone || string(got.Output) != `{"n":1}` || got.Gate != "" {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -145,7 +146,8 @@ func TestMetadata(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got = await(t, s, got.Thread); string(got.Output) != `{"tenant":"42"}` {
+		got = await(t, s, got.Thread)
+		if string(got.Output) != `{"tenant":"42"}` {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -193,7 +195,8 @@ func TestTaskExpires(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got = await(t, s, got.Thread); got.Status != posthouse.StatusFailed || !strings.Contains(got.Error, "no worker completed") {
+		got = await(t, s, got.Thread)
+		if got.Status != posthouse.StatusFailed || !strings.Contains(got.Error, "no worker completed") {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -252,7 +255,8 @@ func TestInputThatGrows(t *testing.T) {
 			if err != nil || got.Status != posthouse.StatusWaiting {
 				t.Fatalf("%s: %+v, %v", name, got, err)
 			}
-			if got = await(t, s, got.Thread); string(got.Output) != `"\u003c"` {
+			got = await(t, s, got.Thread)
+			if string(got.Output) != `"\u003c"` {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}

@@ -99,7 +99,8 @@ func Serve(ctx context.Context, e task.Engine, method string, body []byte) *Repl
 	malformed := err != nil
 	if err == nil {
 		var done *TaskReply
-		if done, err = in.do(ctx, e, method); err == nil {
+		done, err = in.do(ctx, e, method)
+		if err == nil {
 			return &Reply{TaskReply: *done}
 		}
 	}

@@ -39,10 +39,12 @@ func TestErrorsKeepTheirCode(t *testing.T) {
 		if !errors.As(err, &have) || have.Field != "atOnce" || have.Code != posthouse.CodeInvalid {
 			t.Errorf("%v", err)
 		}
-		if _, err = one.Heartbeat(t.Context(), "worker-x", nil); !errors.As(err, &have) || have.Code != posthouse.CodeNotFound || have.Hint == "" {
+		_, err = one.Heartbeat(t.Context(), "worker-x", nil)
+		if !errors.As(err, &have) || have.Code != posthouse.CodeNotFound || have.Hint == "" {
 			t.Errorf("%v", err)
 		}
-		if _, err = one.Load(t.Context(), task.ClaimID{Gate: "gate-x", Fence: 1}); !errors.Is(err, posthouse.ErrConflict) { // its thread may be gone
+		_, err = one.Load(t.Context(), task.ClaimID{Gate: "gate-x", Fence: 1})
+		if !errors.Is(err, posthouse.ErrConflict) { // its thread may be gone
 			t.Errorf("%v", err)
 		}
 	}

@@ -63,7 +63,8 @@ func (d *dialogue) read(r io.ReadCloser) (given bool, refused, err error) {
 func readLine(r *bufio.Reader) (line []byte, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
-		if line = append(line, part...); len(line) > MaxLine+1 {
+		line = append(line, part...)
+		if len(line) > MaxLine+1 {
 			return nil, &posthouse.Error{
 				Code: posthouse.CodeTooLarge, Field: "output", Message: fmt.Sprintf("of the program has a line of more than %d bytes, which is the limit", MaxLine),
 				Hint: "keep large values elsewhere, and print a reference",
@@ -240,7 +241,8 @@ func readOutput(r io.ReadCloser) (json.RawMessage, error) {
 			Hint: "keep large values elsewhere, and print a reference",
 		}
 	}
-	if b = bytes.TrimSpace(b); len(b) == 0 {
+	b = bytes.TrimSpace(b)
+	if len(b) == 0 {
 		return json.RawMessage("null"), nil
 	}
 	return b, nil

@@ -124,7 +124,8 @@ func (d *dialogue) acted(data []byte) (reply, error) {
 		return reply{}, posthouse.TooLarge("failed", len(r.Failed), posthouse.MaxText)
 	}
 	var err error
-	if r.Value, err = compact(r.Value); err != nil {
+	r.Value, err = compact(r.Value)
+	if err != nil {
 		return reply{}, err
 	}
 	if len(r.Value) > task.MaxStep {

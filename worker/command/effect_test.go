@@ -52,7 +52,8 @@ func pays(t command.Task, in *bufio.Reader) {
 		if done := request(in, object{"acted": object{"name": "pay", "value": object{"receipt": 7}}}); !done.OK {
 			panic(done.Error)
 		}
-		if r = request(in, object{"act": object{"name": "more", "grant": a.Gate}}); r.Error == nil || r.Error.Code != posthouse.CodeForbidden {
+		r = request(in, object{"act": object{"name": "more", "grant": a.Gate}})
+		if r.Error == nil || r.Error.Code != posthouse.CodeForbidden {
 			panic("two effects on one approval")
 		}
 	}

@@ -77,7 +77,8 @@ func (c *process) start() error {
 func (c *process) pipes() (err error) {
 	var ends [6]*os.File
 	for i := 0; i < len(ends); i += 2 {
-		if ends[i], ends[i+1], err = os.Pipe(); err != nil {
+		ends[i], ends[i+1], err = os.Pipe()
+		if err != nil {
 			closeAll(ends[:i])
 			return err
 		}

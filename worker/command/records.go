@@ -234,12 +234,14 @@ func (q *question) gate() (g posthouse.Gate, err error) {
 		return g, posthouse.Invalid("kind", "%.40q asks nobody", q.Kind)
 	}
 	if len(q.Show) > 0 {
-		if g.Payload, err = compact(q.Show); err != nil {
+		g.Payload, err = compact(q.Show)
+		if err != nil {
 			return g, err
 		}
 	}
 	if len(q.Schema) > 0 {
-		if g.Schema, err = compact(q.Schema); err != nil {
+		g.Schema, err = compact(q.Schema)
+		if err != nil {
 			return g, err
 		}
 	}

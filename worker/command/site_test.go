@@ -42,7 +42,8 @@ func newSite(t *testing.T, name string, grace time.Duration) *site {
 	}
 	s := &site{T: t, l: l, chunks: make(chan string, 10)}
 	f := flow.New("f", func(ctx context.Context, in string) (any, error) { return step.Remote[any](ctx, "do", "work", in) })
-	if s.app, err = f.Open(l, nil); err != nil {
+	s.app, err = f.Open(l, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	d, err := dispatch.New(l, &dispatch.Options{

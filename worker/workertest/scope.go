@@ -163,12 +163,14 @@ func (s *scope) Act(ctx context.Context, a handler.Action) (v posthouse.Value, e
 			Code: posthouse.CodeForbidden, Message: "the decision of gate " + string(g.ID) + " licensed " + strconv.Itoa(g.Uses) + " effect(s), and as many ran",
 		}
 	}
-	if v, err = a.Run(handler.WithKey(ctx, string(a.Grant)+"/"+key), g); err != nil {
+	v, err = a.Run(handler.WithKey(ctx, string(a.Grant)+"/"+key), g)
+	if err != nil {
 		return v, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.steps[key] = v; s.used == nil {
+	s.steps[key] = v
+	if s.used == nil {
 		s.used = map[string]posthouse.ID{}
 	}
 	s.used[key] = a.Grant

@@ -89,7 +89,8 @@ func TestTaskEnforcesWhatAnEngineWould(t *testing.T) {
 	if err := errors.Join(d.Continue("x"), d.Again().Stream(1), d.Again().SendSignal("t", "s", 1)); err != nil {
 		t.Error(err)
 	}
-	if d = d.Again(); d.Iteration() != 1 || string(d.Continued()) != `"x"` || string(d.Input()) != "1" {
+	d = d.Again()
+	if d.Iteration() != 1 || string(d.Continued()) != `"x"` || string(d.Input()) != "1" {
 		t.Errorf("%+v", d.Claim)
 	}
 	d.Claim.NoSlot = true

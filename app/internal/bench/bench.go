@@ -149,7 +149,8 @@ func newSession(ctx context.Context, o *Options) (*session, error) {
 
 func (s *session) one(w workload) (err error) {
 	s.current = w.name
-	if s.dir, err = os.MkdirTemp(s.opt.Dir, "posthouse-bench-"); err != nil {
+	s.dir, err = os.MkdirTemp(s.opt.Dir, "posthouse-bench-")
+	if err != nil {
 		return err
 	}
 	defer func() {

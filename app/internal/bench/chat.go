@@ -49,7 +49,8 @@ func (s *session) chatOnce(messages []message, byStep bool) (measure, error) {
 		last = at
 		m := messages[len(t.Messages)]
 		if byStep {
-			if m, err = step.Do(ctx, "llm", func(context.Context) (message, error) { return m, nil }); err != nil {
+			m, err = step.Do(ctx, "llm", func(context.Context) (message, error) { return m, nil })
+			if err != nil {
 				return err
 			}
 		}

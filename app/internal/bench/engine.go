@@ -99,7 +99,8 @@ func (s *session) raw(steps int, work func(*baseline.DB) error) (measure, error)
 		return measure{}, err
 	}
 	m, err := s.clock(steps, func() error { return work(db) })
-	if err = errors.Join(err, db.Close()); err != nil {
+	err = errors.Join(err, db.Close())
+	if err != nil {
 		return m, err
 	}
 	m.bytes, err = fileSize(path)

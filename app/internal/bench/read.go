@@ -117,7 +117,8 @@ func latest(s *session) error {
 		side{"100 checkpoints", func() (measure, error) { return s.openLatest(few) }},
 		side{"100,000 checkpoints", func() (measure, error) { return s.openLatest(many) }},
 	)
-	if err = errors.Join(err, db.Close()); err != nil {
+	err = errors.Join(err, db.Close())
+	if err != nil {
 		return err
 	}
 	micros := func(m *measure) float64 { return float64(m.wall.Nanoseconds()) / 1e3 / openings }
@@ -166,7 +167,8 @@ func headers(s *session) error {
 		}},
 	)
 	_, cerr := e.close()
-	if err = errors.Join(err, db.Close(), cerr); err != nil {
+	err = errors.Join(err, db.Close(), cerr)
+	if err != nil {
 		return err
 	}
 	micros := func(m *measure) float64 { return float64(m.wall.Microseconds()) }

@@ -71,7 +71,8 @@ func (s *suite) measure(ctx context.Context) (d *Durability, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.One, err = pace(ctx, led, 1, saves); err != nil {
+	d.One, err = pace(ctx, led, 1, saves)
+	if err != nil {
 		return nil, err
 	}
 	d.Many, err = pace(ctx, led, writers, 2*saves/writers)

@@ -67,7 +67,8 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 		return nil, err
 	}
 	source := Source{URL: url, Dir: o.Dir, Open: o.OpenStore, New: o.NewStore, Owner: true, AllowWeak: o.AllowWeak, Logger: h.log}
-	if h.store, err = source.OpenStore(ctx); err != nil { // a refused address leaves no keys
+	h.store, err = source.OpenStore(ctx)
+	if err != nil { // a refused address leaves no keys
 		return nil, err
 	}
 	key, err := o.signingKey()
@@ -79,10 +80,12 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 		return nil, err
 	}
 	lo := ledger.Options{Signer: key, Validate: gate.Validator(), Logger: h.log, MaxState: int(o.MaxState)}
-	if lo.Cipher, h.rotating, err = o.cipher(ctx, h.store); err != nil {
+	lo.Cipher, h.rotating, err = o.cipher(ctx, h.store)
+	if err != nil {
 		return nil, err
 	}
-	if h.Ledger, err = ledger.Open(h.store, &lo); err != nil {
+	h.Ledger, err = ledger.Open(h.store, &lo)
+	if err != nil {
 		return nil, err
 	}
 	if err := unsealed(ctx, h.Ledger, KeysPath(o.Keys, o.Dir)); err != nil {
@@ -97,7 +100,8 @@ func (h *Host) openTokens(dir datadir.Dir) (*tokens.List, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.TokenFile, _, err = ts.First(); err != nil {
+	h.TokenFile, _, err = ts.First()
+	if err != nil {
 		return nil, err
 	}
 	if secret, err := datadir.ReadToken(h.TokenFile); err == nil {
@@ -127,7 +131,8 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 	so := server.Options{
 		Ledger: h.Ledger, Tokens: ts, Logger: h.log, AllowedHosts: o.AllowedHosts, Version: o.Version, Recover: h.Set.Recover,
 	}
-	if so.Agents, err = h.Set.agents(); err != nil {
+	so.Agents, err = h.Set.agents()
+	if err != nil {
 		return err
 	}
 	if o.MaxState > 0 { // in base64, with room for what else a body says
@@ -139,7 +144,8 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 	}
 	so.Starter = alone
 	programs := append(slices.Clone(h.Set.Programs), alone.Program())
-	if h.runner, err = runner.New(h.Ledger, &runner.Options{Programs: programs, Logger: h.log}); err != nil {
+	h.runner, err = runner.New(h.Ledger, &runner.Options{Programs: programs, Logger: h.log})
+	if err != nil {
 		return err
 	}
 	so.Runner = h.runner
@@ -150,7 +156,8 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 	if h.Link != nil {
 		do.Hints, so.Letters = h.Link.Queue(), h.Link.Letters()
 	}
-	if h.tasks, err = dispatch.New(h.Ledger, &do); err != nil {
+	h.tasks, err = dispatch.New(h.Ledger, &do)
+	if err != nil {
 		return err
 	}
 	so.Tasks = h.tasks

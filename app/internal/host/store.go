@@ -91,7 +91,8 @@ func (s *Source) own(ctx context.Context, store posthouse.Store, mark *datadir.M
 		}
 	}
 	if id == "" {
-		if id, err = transfer.EnsureStoreID(ctx, store); err != nil {
+		id, err = transfer.EnsureStoreID(ctx, store)
+		if err != nil {
 			return err
 		}
 	}

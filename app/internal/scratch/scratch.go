@@ -45,7 +45,8 @@ func (s *Server) At(name string) (at, dir string, err error) {
 		return "sqlite:" + filepath.Join(dir, "posthouse.db"), dir, nil
 	case "nats":
 		path, _, _ := strings.Cut(rest, "?")
-		if path = strings.TrimPrefix(path, "//"); !strings.HasPrefix(rest, "//") || strings.HasPrefix(path, "/") { // no server's address
+		path = strings.TrimPrefix(path, "//")
+		if !strings.HasPrefix(rest, "//") || strings.HasPrefix(path, "/") { // no server's address
 			dir = filepath.Join(filepath.Dir(filepath.Clean(path)), space)
 			return "nats:" + dir, dir, nil
 		}

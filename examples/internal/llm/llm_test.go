@@ -153,7 +153,8 @@ func TestSilenceAndDeadlinesEndARequest(t *testing.T) {
 	if _, err := m.Complete(t.Context(), Request{}, nil); !errors.Is(err, errIdle) || !Temporary(err) {
 		t.Errorf("a silent server: %v", err)
 	}
-	if m, err = New(Config{Dialect: OpenAI, Model: "small", URL: s.URL}); err != nil {
+	m, err = New(Config{Dialect: OpenAI, Model: "small", URL: s.URL})
+	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)

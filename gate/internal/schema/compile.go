@@ -88,7 +88,8 @@ func Compile(text json.RawMessage) (*Schema, error) {
 			return nil, fmt.Errorf("$schema %.80q is neither JSON Schema 2020-12 nor draft 7", fmt.Sprint(v))
 		}
 	}
-	if c.s.root, err = c.node(""); err != nil {
+	c.s.root, err = c.node("")
+	if err != nil {
 		return nil, err
 	}
 	if c.patternSize > maxPatterns {

@@ -117,7 +117,8 @@ func (p *Packer) Unpack(pack []byte) ([][]byte, error) {
 			return nil, bad("%d bytes would become %d", len(rest), size)
 		}
 		var err error
-		if raw, err = p.dec.DecodeAll(rest, make([]byte, 0, size)); err != nil {
+		raw, err = p.dec.DecodeAll(rest, make([]byte, 0, size))
+		if err != nil {
 			return nil, bad("%v", err)
 		}
 	default:

@@ -13,7 +13,8 @@ import (
 var bootID = sync.OnceValue(func() string {
 	const uuid = 36 // bytes
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if b = bytes.TrimSpace(b); err != nil || len(b) != uuid {
+	b = bytes.TrimSpace(b)
+	if err != nil || len(b) != uuid {
 		return "unknown"
 	}
 	return string(b)

@@ -114,7 +114,8 @@ func TestBeside(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = filelock.TakeBeside(path); err != nil {
+	f, err = filelock.TakeBeside(path)
+	if err != nil {
 		t.Fatal(err)
 	}
 	_ = f.Close()

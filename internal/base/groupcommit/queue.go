@@ -63,7 +63,8 @@ func (q *Queue[T]) Do(ctx context.Context, work T) error {
 
 	if !lead {
 		var err error
-		if lead, err = q.wait(ctx, c); err != nil {
+		lead, err = q.wait(ctx, c)
+		if err != nil {
 			return err
 		}
 	}

@@ -44,7 +44,8 @@ func appendArray(b []byte, d *json.Decoder) (_ []byte, err error) {
 		if n > 0 {
 			b = append(b, ',')
 		}
-		if b, err = AppendCanonical(b, d); err != nil {
+		b, err = AppendCanonical(b, d)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +70,8 @@ func appendObject(b []byte, d *json.Decoder) (_ []byte, err error) {
 		}
 		members = append(members, member{key.(string), value})
 	}
-	if _, err = d.Token(); err != nil {
+	_, err = d.Token()
+	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(members, func(a, b member) int { return bytes.Compare([]byte(a.key), []byte(b.key)) })
@@ -81,7 +83,8 @@ func appendObject(b []byte, d *json.Decoder) (_ []byte, err error) {
 			}
 			b = append(b, ',')
 		}
-		if b, err = appendScalar(b, m.key); err != nil {
+		b, err = appendScalar(b, m.key)
+		if err != nil {
 			return nil, err
 		}
 		b = append(append(b, ':'), m.value...)

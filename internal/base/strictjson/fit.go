@@ -22,7 +22,8 @@ func Fit(data []byte, t reflect.Type) (path, reason string) {
 		var v any
 		return "", "is not JSON: " + json.Unmarshal(data, &v).Error()
 	}
-	if path, reason = fit("", data, t); reason != "" {
+	path, reason = fit("", data, t)
+	if reason != "" {
 		return path, reason
 	}
 	err := json.Unmarshal(data, reflect.New(t).Interface())
@@ -96,7 +97,8 @@ func fitStruct(path string, data json.RawMessage, t reflect.Type) (string, strin
 	for d.More() {
 		token, err := d.Token()
 		var value json.RawMessage
-		if err = errors.Join(err, d.Decode(&value)); err != nil {
+		err = errors.Join(err, d.Decode(&value))
+		if err != nil {
 			return path, "is not JSON"
 		}
 		name, _ := token.(string)

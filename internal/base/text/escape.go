@@ -37,7 +37,8 @@ func Unescape(s string) (text string, bad int) {
 			if len(s)-i < 3 {
 				return "", i
 			}
-			if c = unescaped(s[i+1 : i+3]); c == 0 {
+			c = unescaped(s[i+1 : i+3])
+			if c == 0 {
 				return "", i
 			}
 			i += 2

@@ -64,7 +64,8 @@ func (f Files) write(hosts []string) error {
 	if err := write(f.CA, "CERTIFICATE", signed); err != nil {
 		return err
 	}
-	if signed, err = x509.CreateCertificate(rand.Reader, leaf, ca, &key.PublicKey, caKey); err != nil {
+	signed, err = x509.CreateCertificate(rand.Reader, leaf, ca, &key.PublicKey, caKey)
+	if err != nil {
 		return err
 	}
 	if err := write(f.Cert, "CERTIFICATE", signed); err != nil {

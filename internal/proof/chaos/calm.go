@@ -60,7 +60,8 @@ func calmTraces(ctx context.Context, threads []string) (_ map[string]trace, err 
 	}
 	traces := map[string]trace{}
 	for _, thread := range threads {
-		if traces[thread], err = traceOf(ctx, l, thread); err != nil {
+		traces[thread], err = traceOf(ctx, l, thread)
+		if err != nil {
 			return nil, err
 		}
 	}

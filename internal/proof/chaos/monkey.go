@@ -63,7 +63,8 @@ func (m *monkey) run(ctx context.Context) error {
 			long := down * time.Duration(1+m.rnd.IntN(6)) // leases are 3 s
 			m.say("%s is frozen for %s", p.order.Name, long)
 			m.done.Freezes++
-			if err = p.halt(); err == nil {
+			err = p.halt()
+			if err == nil {
 				pause(ctx, long)
 				err = p.thaw()
 			}

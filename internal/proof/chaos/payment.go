@@ -154,7 +154,8 @@ func decide(g *posthouse.Gate, made bool) (posthouse.Decision, error) {
 	case g.Kind == gate.KindOutcome:
 	default:
 		var edited payment
-		if d.Verdict, edited = p.answer(); d.Verdict == posthouse.Edit {
+		d.Verdict, edited = p.answer()
+		if d.Verdict == posthouse.Edit {
 			d.Value, err = json.Marshal(edited)
 		}
 	}

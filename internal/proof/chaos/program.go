@@ -69,7 +69,8 @@ func open(l *ledger.Ledger, w *witness, forgetful bool) (*flow.App[job, uint64],
 				return 0, err
 			}
 			if p, ok := paymentBehind(in.Thread, i, value); ok {
-				if value, err = p.pay(ctx, w, value); err != nil {
+				value, err = p.pay(ctx, w, value)
+				if err != nil {
 					return 0, err
 				}
 			}

@@ -30,7 +30,8 @@ func (m *monkey) wipe(ctx context.Context, whole bool) error {
 		err = js.DeleteStream(ctx, hints)
 	} else {
 		var s jetstream.Stream
-		if s, err = js.Stream(ctx, hints); err == nil {
+		s, err = js.Stream(ctx, hints)
+		if err == nil {
 			err = s.Purge(ctx)
 		}
 	}

@@ -55,7 +55,8 @@ func Run(ctx context.Context, c *Config) (line *Line, err error) {
 	if t.Now == nil {
 		t.Now = time.Now
 	}
-	if t.dir, err = os.MkdirTemp("", "chaos"); err != nil {
+	t.dir, err = os.MkdirTemp("", "chaos")
+	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(t.dir)) }()
@@ -92,27 +93,34 @@ func (t *trial) path(name string) string { return filepath.Join(t.dir, name) }
 
 // up starts everything.
 func (t *trial) up(ctx context.Context) (err error) {
-	if t.postgres, err = t.site("postgres"); err != nil {
+	t.postgres, err = t.site("postgres")
+	if err != nil {
 		return err
 	}
-	if t.nats, err = t.site("nats"); err != nil {
+	t.nats, err = t.site("nats")
+	if err != nil {
 		return err
 	}
 	url := t.postgres.URL("chaos", "")
 	_, addr := t.nats.Addr()
-	if t.witness, err = openWitness(t.path("witness")); err != nil {
+	t.witness, err = openWitness(t.path("witness"))
+	if err != nil {
 		return err
 	}
-	if t.ear, err = listen(t.path("witness")); err != nil {
+	t.ear, err = listen(t.path("witness"))
+	if err != nil {
 		return err
 	}
-	if t.store, err = openStore(ctx, url); err != nil {
+	t.store, err = openStore(ctx, url)
+	if err != nil {
 		return err
 	}
-	if t.led, err = ledger.Open(t.store, &ledger.Options{Validate: gate.Validator()}); err != nil {
+	t.led, err = ledger.Open(t.store, &ledger.Options{Validate: gate.Validator()})
+	if err != nil {
 		return err
 	}
-	if t.app, err = open(t.led, t.witness, t.Control); err != nil {
+	t.app, err = open(t.led, t.witness, t.Control)
+	if err != nil {
 		return err
 	}
 	for i := range t.Engines + t.Workers {

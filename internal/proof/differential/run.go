@@ -43,7 +43,8 @@ func Start(dir string, kinds ...string) (s *Sites, err error) {
 		err := os.Mkdir(at, 0o755)
 		if err == nil {
 			var one *site.Site
-			if one, err = k.Start(at); err == nil {
+			one, err = k.Start(at)
+			if err == nil {
 				s.sites, s.Names = append(s.sites, one), append(s.Names, k.Name)
 			}
 		}

@@ -63,7 +63,8 @@ func (w *writer) sequence(seed uint64, name string, skip map[int]bool) {
 		w.remove, w.slot, w.slot, w.read, w.read, w.list, w.list, w.threads, w.threads, w.find,
 	}
 	for i := range operations {
-		if w.number = i; skip[i] {
+		w.number = i
+		if skip[i] {
 			continue
 		}
 		w.rnd = rand.New(rand.NewPCG(seed, uint64(i)))
@@ -316,7 +317,8 @@ func (w *writer) threads() {
 	if q.DueBefore == 0 {
 		q.Descending = w.rnd.IntN(2) == 0
 		if len(w.ids) > 0 && w.rnd.IntN(3) == 0 {
-			if q.After = string(pick(w, w.ids...)); !q.Gates {
+			q.After = string(pick(w, w.ids...))
+			if !q.Gates {
 				q.After = w.name + ".a"
 			}
 		}

@@ -88,7 +88,8 @@ func sampleStore(t *testing.T) (path string, ring *sign.Ring) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ring, err = sign.NewRing(key.Public()); err != nil {
+	ring, err = sign.NewRing(key.Public())
+	if err != nil {
 		t.Fatal(err)
 	}
 	l, err := ledger.Open(store, &ledger.Options{Signer: key})
@@ -179,7 +180,8 @@ func answers(ctx context.Context, path string, ring *sign.Ring) (all map[string]
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if report, err = sign.Verify(ctx, store, ring, nil); err != nil || !report.OK() {
+	report, err = sign.Verify(ctx, store, ring, nil)
+	if err != nil || !report.OK() {
 		return nil, report, err
 	}
 	l, err := ledger.Open(store, nil)

@@ -129,7 +129,8 @@ func openSigned(ctx context.Context, dir string) (store posthouse.Store, l *ledg
 	if err != nil {
 		return nil, nil, err
 	}
-	if store, err = sqlitestore.Open(ctx, filepath.Join(dir, "posthouse.db"), nil); err != nil {
+	store, err = sqlitestore.Open(ctx, filepath.Join(dir, "posthouse.db"), nil)
+	if err != nil {
 		return nil, nil, err
 	}
 	l, err = ledger.Open(store, &ledger.Options{Signer: key})

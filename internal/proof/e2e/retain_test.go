@@ -90,7 +90,8 @@ func checkRetained(t *testing.T, dir string, kept []keptOne) {
 			t.Fatal(err)
 		}
 		done, err := retain.Run(ctx, l, retainPolicy, nil)
-		if dry.DryRun = false; err != nil || !reflect.DeepEqual(dry, done) {
+		dry.DryRun = false
+		if err != nil || !reflect.DeepEqual(dry, done) {
 			t.Errorf("the dry run said %+v, the next pass took %+v, %v", *dry, *done, err)
 		}
 		if again, err := retain.Run(ctx, l, retainPolicy, nil); err != nil || again.Checkpoints != 0 || again.Bytes != 0 {

@@ -134,7 +134,8 @@ func leave(t *testing.T, store posthouse.Store) {
 		}
 		for _, size := range []int{1, large, 100} {
 			state := posthouse.State{"text": {Codec: "json", Data: []byte(`"` + strings.Repeat("x", size) + `"`)}}
-			if c, err = l.Save(ctx, c.Derive(state), nil); err != nil {
+			c, err = l.Save(ctx, c.Derive(state), nil)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -241,7 +242,8 @@ func unpack(t *testing.T, path string) map[string][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if files[h.Name], err = io.ReadAll(r); err != nil {
+		files[h.Name], err = io.ReadAll(r)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

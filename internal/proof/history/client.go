@@ -63,7 +63,8 @@ func (c *client) do(op model.Op, act func() (model.Answer, error)) (model.Answer
 	c.n++
 	c.r.write(line{Client: c.number, N: c.n, Op: &op})
 	out, err := act()
-	if out.Code = codeOf(err); out.Code == model.Unknown {
+	out.Code = codeOf(err)
+	if out.Code == model.Unknown {
 		c.open++
 		return out, nil
 	}

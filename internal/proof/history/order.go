@@ -84,7 +84,8 @@ func (o *order) work(ctx context.Context, out io.Writer, store posthouse.Store) 
 	r := recorder{out}
 	if store == nil {
 		var err error
-		if store, err = o.open(ctx); err != nil {
+		store, err = o.open(ctx)
+		if err != nil {
 			r.write(line{Failed: "open: " + err.Error()})
 			return
 		}

@@ -78,7 +78,8 @@ func (r *Run) Do(ctx context.Context) (*Result, error) {
 	var reading sync.WaitGroup
 	reading.Go(func() { m.read(read) })
 	if !r.Site.Kind.Durable {
-		if m.store, err = site.Open(ctx, r.Site.URL(m.name, ""), 0); err != nil {
+		m.store, err = site.Open(ctx, r.Site.URL(m.name, ""), 0)
+		if err != nil {
 			m.fail(err)
 		}
 	}
@@ -265,7 +266,8 @@ func (m *making) process(o *order, kill, stop int) error {
 		if kill > 0 {
 			m.await(func() bool { return ended || m.of[o.Crew] >= kill })
 			m.mu.Lock()
-			if killed = !ended; killed {
+			killed = !ended
+			if killed {
 				m.out.Kills++
 				_ = cmd.Process.Kill()
 			}

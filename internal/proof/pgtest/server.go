@@ -77,7 +77,8 @@ func start(t TB, settings ...string) *Server {
 // find returns the directory of the binaries, the newest if there are several.
 func find() string {
 	if path, err := exec.LookPath("initdb"); err == nil {
-		if path, err = filepath.EvalSymlinks(path); err == nil && isThere(filepath.Join(filepath.Dir(path), "postgres")) {
+		path, err = filepath.EvalSymlinks(path)
+		if err == nil && isThere(filepath.Join(filepath.Dir(path), "postgres")) {
 			return filepath.Dir(path)
 		}
 	}
@@ -96,7 +97,8 @@ func isThere(path string) bool {
 
 // create makes the data directory.
 func (s *Server) create() (err error) {
-	if err = s.settle(); err != nil {
+	err = s.settle()
+	if err != nil {
 		return err
 	}
 	return initdb(s.bin, s.data(), s.dir)
@@ -104,10 +106,12 @@ func (s *Server) create() (err error) {
 
 // settle makes the directory of the socket and the log.
 func (s *Server) settle() (err error) {
-	if s.dir, err = os.MkdirTemp("", "pg"); err != nil { // short: a socket's path has 107 bytes
+	s.dir, err = os.MkdirTemp("", "pg")
+	if err != nil { // short: a socket's path has 107 bytes
 		return err
 	}
-	if err = own(s.dir); err != nil {
+	err = own(s.dir)
+	if err != nil {
 		return err
 	}
 	s.log, err = os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)

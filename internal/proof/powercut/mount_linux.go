@@ -47,7 +47,8 @@ func (d *Disk) Mount(dir string) (*Mounted, error) {
 func (m *Mounted) Unmount() error {
 	var err error
 	for range 50 { // it waits between, since a process that was killed may be on its way out
-		if err = m.server.Unmount(); err == nil {
+		err = m.server.Unmount()
+		if err == nil {
 			return nil
 		}
 	}

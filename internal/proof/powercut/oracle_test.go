@@ -41,7 +41,8 @@ func (o *oracle) at(p string) (dir *oracleNode, name string) {
 	dir = o.root
 	parts := strings.Split(p, "/")
 	for _, part := range parts[:len(parts)-1] {
-		if dir = dir.list()[part]; dir == nil || !dir.dir {
+		dir = dir.list()[part]
+		if dir == nil || !dir.dir {
 			return nil, ""
 		}
 	}

@@ -44,7 +44,8 @@ func (s *Server) Again() error { return s.run() }
 // Recover is Again for an operator: if the kill has torn an append, which was never answered, it
 // repairs the file and then starts the server. It reports whether it did.
 func (s *Server) Recover() (repaired bool, err error) {
-	if err = s.run(); err == nil || !strings.Contains(err.Error(), "Unexpected end of file") {
+	err = s.run()
+	if err == nil || !strings.Contains(err.Error(), "Unexpected end of file") {
 		return false, err
 	}
 	if err := Repair(s.dir); err != nil {

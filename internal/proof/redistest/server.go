@@ -68,7 +68,8 @@ func start(t TB, settings ...string) *Server {
 	}
 	s := &Server{bin: bin, settings: settings}
 	s.Process = service.Process{Start: s.command, Ready: s.ping, End: syscall.SIGKILL}
-	if s.dir, err = os.MkdirTemp("", "redis"); err == nil {
+	s.dir, err = os.MkdirTemp("", "redis")
+	if err == nil {
 		err = s.listen()
 	}
 	if err != nil {
@@ -87,10 +88,12 @@ func (s *Server) listen() (err error) {
 			return lerr
 		}
 		s.addr = l.Addr().String()
-		if err = l.Close(); err != nil {
+		err = l.Close()
+		if err != nil {
 			return err
 		}
-		if err = s.run(); err == nil || !strings.Contains(err.Error(), "already in use") {
+		err = s.run()
+		if err == nil || !strings.Contains(err.Error(), "already in use") {
 			s.Address = s.addr // it keeps that
 			return err
 		}

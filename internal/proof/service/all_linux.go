@@ -70,7 +70,8 @@ func stat(pid int) (parent int, fields []string) {
 		return 0, nil
 	}
 	i := strings.LastIndex(string(text), ") ") // the name before it may have anything
-	if fields = strings.Fields(string(text)[i+1:]); len(fields) < 2 {
+	fields = strings.Fields(string(text)[i+1:])
+	if len(fields) < 2 {
 		return 0, nil
 	}
 	parent, _ = strconv.Atoi(fields[1])

@@ -77,7 +77,8 @@ type server interface {
 func (k *Kind) Start(dir string) (s *Site, err error) {
 	s = &Site{Kind: k, dir: dir}
 	if k.start != nil {
-		if s.server, err = k.start(dir); err != nil {
+		s.server, err = k.start(dir)
+		if err != nil {
 			return nil, fmt.Errorf("start %s: %w", k.Name, err)
 		}
 	}

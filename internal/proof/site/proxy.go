@@ -183,7 +183,8 @@ func (p *Proxy) fate(n int) (wait time.Duration, whole int) {
 	if one(p.faults.Stall) {
 		wait = p.faults.StallFor
 	}
-	if whole = n; one(p.faults.Cut) {
+	whole = n
+	if one(p.faults.Cut) {
 		p.cuts++
 		whole = p.rnd.IntN(n)
 	}

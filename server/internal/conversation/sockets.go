@@ -64,7 +64,8 @@ func (sk *Sockets) connect(w http.ResponseWriter, r *api.Request) error {
 	var err error
 	if r.Actor.Name == "" {
 		var end func()
-		if c.leave, end, err = sk.Streams.Unauthenticated.Take(func() { close(c.lost) }); err == nil {
+		c.leave, end, err = sk.Streams.Unauthenticated.Take(func() { close(c.lost) })
+		if err == nil {
 			defer end()
 		}
 	} else {

@@ -45,7 +45,8 @@ func (o *ordered[T]) remove(v T) bool {
 	if !ok {
 		return false
 	}
-	if o.blocks[b] = slices.Delete(o.blocks[b], i, i+1); len(o.blocks[b]) == 0 {
+	o.blocks[b] = slices.Delete(o.blocks[b], i, i+1)
+	if len(o.blocks[b]) == 0 {
 		o.blocks = slices.Delete(o.blocks, b, b+1)
 	}
 	return true

@@ -33,12 +33,14 @@ func TestOrderedKeepsItsOrder(t *testing.T) {
 		at, _ := slices.BinarySearch(want, from)
 		var up, down []int
 		for v := range o.from(func(v int) bool { return v >= from }, false).all() {
-			if up = append(up, v); len(up) == 600 {
+			up = append(up, v)
+			if len(up) == 600 {
 				break
 			}
 		}
 		for v := range o.from(func(v int) bool { return v < from }, true).all() {
-			if down = append(down, v); len(down) == 600 {
+			down = append(down, v)
+			if len(down) == 600 {
 				break
 			}
 		}

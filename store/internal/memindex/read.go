@@ -27,7 +27,8 @@ func Pages[S, T any](limit int, next func(n int) (page []S, more bool, err error
 		for more := true; more && left > 0; {
 			var page []S
 			var err error
-			if page, more, err = next(left); err != nil {
+			page, more, err = next(left)
+			if err != nil {
 				var none T
 				yield(none, err)
 				return
@@ -66,7 +67,8 @@ func (ix *Index[D]) Entries(ctx context.Context, thread string, r *posthouse.Ran
 		take := min(len(r.Seqs), pageCandidates)
 		for i, seq := range r.Seqs[:take] {
 			if e := t.at(seq); e != nil {
-				if page = append(page, e); len(page) == n {
+				page = append(page, e)
+				if len(page) == n {
 					take = i + 1
 					break
 				}
@@ -162,7 +164,8 @@ func (ix *Index[D]) listPage(ctx context.Context, q *posthouse.Query, n int) (pa
 func (ix *Index[D]) candidates(q *posthouse.Query) (rows *ordered[*row], behind func(*row) bool, err error) {
 	var at row
 	if q.After != "" {
-		if at.Order, at.Seq, err = posthouse.ParseCursor(q.After); err != nil {
+		at.Order, at.Seq, err = posthouse.ParseCursor(q.After)
+		if err != nil {
 			return nil, nil, err
 		}
 	}
@@ -256,7 +259,8 @@ func (ix *Index[D]) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n
 func (ix *Index[D]) newestPage(q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool, err error) {
 	at := &thread[D]{}
 	if q.After != "" {
-		if at.info.Updated, at.info.Thread, err = posthouse.ParseActivityCursor(q.After); err != nil {
+		at.info.Updated, at.info.Thread, err = posthouse.ParseActivityCursor(q.After)
+		if err != nil {
 			return nil, false, err
 		}
 	}

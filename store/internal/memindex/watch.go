@@ -19,7 +19,8 @@ func (ix *Index[D]) Watch(ctx context.Context, after uint64, again func() <-chan
 			for _, e := range page {
 				after = e.Commit
 				var full *posthouse.Entry
-				if full, err = load(e); err != nil {
+				full, err = load(e)
+				if err != nil {
 					break
 				}
 				if full != nil && !yield(full, nil) {

@@ -67,7 +67,8 @@ func page(all iter.Seq2[*posthouse.ThreadInfo, error], q *posthouse.ThreadQuery,
 		} else if !follows {
 			continue
 		}
-		if found = append(found, t); len(found) >= 2*n+64 {
+		found = append(found, t)
+		if len(found) >= 2*n+64 {
 			cut()
 		}
 	}

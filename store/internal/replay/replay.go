@@ -41,7 +41,8 @@ func Add[D any](index *memindex.Index[D], headers *posthouse.HeaderReader, e *fr
 	var heads []*posthouse.Header
 	if slices.Contains(e.Headers, true) {
 		var err error
-		if heads, err = headers.Read(&e.Entry); err != nil {
+		heads, err = headers.Read(&e.Entry)
+		if err != nil {
 			return err
 		}
 	}

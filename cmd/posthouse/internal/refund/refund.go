@@ -126,7 +126,8 @@ func proposal(ctx context.Context, message string, fleet *coord.Fleet, analysis 
 	}
 	if request, ok := Request(from.State); ok && request != todo.Request {
 		todo.Request = request
-		if todo.Recommendation, err = assess(request); err != nil { // people are asked nevertheless
+		todo.Recommendation, err = assess(request)
+		if err != nil { // people are asked nevertheless
 			todo.Recommendation = &Recommendation{Risk: "high", Action: "review", Reasons: []string{err.Error()}}
 		}
 	}

@@ -218,7 +218,8 @@ func TestACrashBetweenEffectAndRecord(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	h = start(t, store, now, func(ctx context.Context, e refund.Effect) error { tries++; return log(ctx, e) })
-	if r = must(h.Resume(t.Context(), r.Thread, nil))(t); r.Status != posthouse.StatusDone {
+	r = must(h.Resume(t.Context(), r.Thread, nil))(t)
+	if r.Status != posthouse.StatusDone {
 		t.Fatalf("reply %+v", r)
 	}
 	if lines := must(os.ReadFile(path))(t); bytes.Count(lines, []byte("\n")) != 1 || tries != 2 {

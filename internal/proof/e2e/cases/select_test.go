@@ -105,7 +105,8 @@ func TestWinnerOfASelectStays(t *testing.T) {
 		ctx, broken := h.Context(), true
 		g := graph.New[order]("g")
 		g.Node("wait", func(ctx context.Context, s *order) (err error) {
-			if s.Memo, err = decision(ctx); err == nil && broken {
+			s.Memo, err = decision(ctx)
+			if err == nil && broken {
 				h.want("waits when the winner is known", h.waits("t"), 0)
 				return errors.New("the node failed after it")
 			}

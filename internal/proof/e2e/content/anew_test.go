@@ -150,7 +150,8 @@ func TestAnEffectSurvivesAnew(t *testing.T) {
 			}
 			head := must(h.ledger.Thread(h.Context(), thread))(h).Branches[0].Head
 			must(h.ledger.Anew(h.Context(), head, nil))(h)
-			if p.ran = nil; run(thread, false) != nil || !slices.Equal(p.ran, []string{"plan", "note"}) {
+			p.ran = nil
+			if run(thread, false) != nil || !slices.Equal(p.ran, []string{"plan", "note"}) {
 				h.Errorf("%s ran %v", model, p.ran)
 			}
 			h.decide(h.only(thread).ID, posthouse.Approve, "clerk") // the question that was open is asked again

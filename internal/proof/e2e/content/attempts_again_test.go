@@ -23,7 +23,8 @@ func paysAndRests(h *house, b *bank) *graph.App[deal] {
 		if err != nil {
 			return err
 		}
-		if s.Receipt, err = gate.Act(ctx, "pay", grant, b.pay); err != nil {
+		s.Receipt, err = gate.Act(ctx, "pay", grant, b.pay)
+		if err != nil {
 			return err
 		}
 		_, err = gate.Ask[any](ctx, gate.Question{Name: "more?", Bind: posthouse.ByName})

@@ -210,7 +210,8 @@ func TestAttemptToCarryAGrantToTheNextRequest(t *testing.T) {
 			grant := kept
 			if grant == "" {
 				var err error
-				if grant, err = propose(ctx, "pay", bankTransfer{"bob", 10}); err != nil {
+				grant, err = propose(ctx, "pay", bankTransfer{"bob", 10})
+				if err != nil {
 					return coord.Result{}, err
 				}
 				kept = grant

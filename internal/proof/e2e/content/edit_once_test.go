@@ -47,7 +47,8 @@ func TestAnEditThatRanIsNotJudgedAgain(t *testing.T) {
 					k.paid(c)
 					paid++
 				}
-				if h.now = h.now.Add(2 * time.Hour); !lapse {
+				h.now = h.now.Add(2 * time.Hour)
+				if !lapse {
 					h.now = h.now.Add(-2 * time.Hour)
 					h.policy = func(*posthouse.Gate, *posthouse.Decision) error { return errors.New("alice left") }
 				}

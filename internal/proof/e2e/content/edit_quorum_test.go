@@ -29,7 +29,8 @@ func TestAnEditIsJudgedByItsQuorum(t *testing.T) {
 		must(app.Resume(h.Context(), "t"))(h)
 		g := h.only("t")
 		h.refuse(g, "clerk", "bob")
-		if g = h.decide(g.ID, posthouse.Approve, "boss"); g.Decision != nil {
+		g = h.decide(g.ID, posthouse.Approve, "boss")
+		if g.Decision != nil {
 			h.Fatal("one of two decides", g.Decision)
 		}
 		must(app.Resume(h.Context(), "t"))(h)

@@ -119,7 +119,8 @@ func TestAttemptToFillTheLogByAttempts(t *testing.T) {
 		n := 0
 		for ; n < 50 && err == nil; n++ {
 			call := fmt.Sprint(n)
-			if _, err = k.begins(c, grant, call); err == nil {
+			_, err = k.begins(c, grant, call)
+			if err == nil {
 				err = k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef" + call, Failed: "no"})
 			}
 		}

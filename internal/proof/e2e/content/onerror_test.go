@@ -24,7 +24,8 @@ func TestEffectOfAFailuresHandlerIsOnRecord(t *testing.T) {
 		g.Node("ship", func(context.Context, *deal) error { return errors.New("out of stock") })
 		g.OnError("ship", func(ctx context.Context, s *deal, _ error) (graph.Command, error) {
 			var err error
-			if s.Receipt, err = gate.Act(ctx, "pay back", s.Grant, b.pay); err != nil {
+			s.Receipt, err = gate.Act(ctx, "pay back", s.Grant, b.pay)
+			if err != nil {
 				return graph.Command{}, err
 			}
 			_, err = gate.Ask[any](ctx, gate.Question{Name: "more?", Bind: posthouse.ByName})

@@ -57,7 +57,8 @@ func (w *world) asFlow(version int) asFlow {
 				all.Go(func() { errs[i] = w.make(step.Unordered(ctx), i, o, version) })
 				continue
 			}
-			if errs[i] = w.make(step.Unordered(ctx), i, o, version); errs[i] != nil {
+			errs[i] = w.make(step.Unordered(ctx), i, o, version)
+			if errs[i] != nil {
 				break
 			}
 		}

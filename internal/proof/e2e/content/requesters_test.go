@@ -42,7 +42,8 @@ func (h *house) payGraph(q gate.Question, signal bool) *graph.App[bill] {
 		g.Edge("whom", "pay")
 	}
 	g.Node("pay", func(ctx context.Context, b *bill) error {
-		if q.Name = "pay"; q.Text == "" {
+		q.Name = "pay"
+		if q.Text == "" {
 			q.Text = "Pay?"
 		}
 		grant, err := gate.Propose(ctx, q, bankTransfer{b.To, b.Amount})

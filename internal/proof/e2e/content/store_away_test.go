@@ -126,7 +126,8 @@ func (h *house) endures(s *stalling.Outage, thread string, program runner) {
 		if len(info.Branches) > 0 {
 			goOn = resume
 		}
-		if h.now = h.now.Add(10 * time.Minute); len(info.Signals) == 0 && asked == 0 {
+		h.now = h.now.Add(10 * time.Minute)
+		if len(info.Signals) == 0 && asked == 0 {
 			must(people.Signal(h.Context(), thread, posthouse.Signal{ID: "", Name: "payee", Value: json.RawMessage(`"bob"`)}))(h)
 		}
 		for g, err := range people.Gates(h.Context(), ledger.GateQuery{Thread: thread}) {

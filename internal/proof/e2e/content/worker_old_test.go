@@ -204,7 +204,8 @@ func (h *house) claimed() task.ClaimID {
 	h.Helper()
 	var g *posthouse.Gate
 	for open, err := range h.ledger.Gates(h.Context(), ledger.GateQuery{Thread: "t", Kind: posthouse.GateTask}) {
-		if g = open; err != nil {
+		g = open
+		if err != nil {
 			h.Fatal(err)
 		}
 	}

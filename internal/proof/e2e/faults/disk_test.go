@@ -79,7 +79,8 @@ func newPlace(t *testing.T, name, template string, timeout time.Duration) *place
 			t.Error(err)
 		}
 	})
-	if p.site, err = k.Start(dir); err != nil {
+	p.site, err = k.Start(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.site.Close)

@@ -137,7 +137,8 @@ func (w *world) handleDeal(l *line, name string, t worker.Task, c payment) (stri
 	}
 	under := posthouse.ID(grant)
 	pay := func(c payment, x *execution) (string, error) {
-		if under = x.grant; d.asks {
+		under = x.grant
+		if d.asks {
 			w.witness.mu.Lock()
 			w.witness.fault(noAnswer, "%s is paid in a handler on an answer", d.name)
 			w.witness.mu.Unlock()

@@ -150,7 +150,8 @@ func (p *process) once(ctx context.Context, d *deal, o *order, part int) error {
 			return p.handOut(ctx, d, c)
 		}
 		var err error
-		if grant, err = p.w.approval(ctx, d, c); err != nil || part == 1 {
+		grant, err = p.w.approval(ctx, d, c)
+		if err != nil || part == 1 {
 			if errors.Is(err, posthouse.ErrForbidden) {
 				grant, err = "", nil // it was refused
 			}
@@ -261,7 +262,8 @@ func (p *process) perform(ctx context.Context, d *deal, c payment) (out string, 
 	}
 	switch d.way {
 	case byWorker, byWorkerThenSleep:
-		if out, err = remote(); err == nil && d.way == byWorkerThenSleep {
+		out, err = remote()
+		if err == nil && d.way == byWorkerThenSleep {
 			err = step.Sleep(ctx, "clear", 20*time.Second)
 		}
 		return out, err
@@ -278,14 +280,16 @@ func (p *process) perform(ctx context.Context, d *deal, c payment) (out string, 
 	case inPlace:
 		return pay(ctx)
 	}
-	if out, err = step.Do(ctx, "do", pay); err != nil {
+	out, err = step.Do(ctx, "do", pay)
+	if err != nil {
 		return out, err
 	}
 	switch d.way {
 	case thenSleep:
 		err = step.Sleep(ctx, "clear", 20*time.Second)
 	case thenSignal:
-		if _, err = step.Signal[any](ctx, "cleared", step.SignalOptions{Timeout: time.Minute}); errors.Is(err, posthouse.ErrExpired) {
+		_, err = step.Signal[any](ctx, "cleared", step.SignalOptions{Timeout: time.Minute})
+		if errors.Is(err, posthouse.ErrExpired) {
 			err = nil
 		}
 	case thenAsk:
@@ -325,7 +329,8 @@ func (p *process) asFlow() asFlow {
 				all.Go(func() { errs[i] = p.make(step.Unordered(ctx), d, &o, 0) })
 				continue
 			}
-			if errs[i] = p.make(step.Unordered(ctx), d, &o, 0); errs[i] != nil {
+			errs[i] = p.make(step.Unordered(ctx), d, &o, 0)
+			if errs[i] != nil {
 				break
 			}
 		}

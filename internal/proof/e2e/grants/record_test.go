@@ -37,7 +37,8 @@ func files() (file, page string) {
 func (l *longRun) put(t *testing.T) {
 	t.Helper()
 	var err error
-	if l.Commit, err = record.Commit(t.Context(), "."); err != nil {
+	l.Commit, err = record.Commit(t.Context(), ".")
+	if err != nil {
 		t.Fatal(err)
 	}
 	l.Date = time.Now().UTC().Format(time.DateOnly)
@@ -47,7 +48,8 @@ func (l *longRun) put(t *testing.T) {
 		}
 	}
 	file, page := files()
-	if err = record.Append(file, l); err == nil {
+	err = record.Append(file, l)
+	if err == nil {
 		err = quote(file, page)
 	}
 	if err != nil {

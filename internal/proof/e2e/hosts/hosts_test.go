@@ -47,7 +47,8 @@ func threeHosts(t *testing.T, over string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Token, err = list.Create("worker", tokens.Worker, nil); err != nil {
+	s.Token, err = list.Create("worker", tokens.Worker, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	e := start(t, n, "engine", "engine", s)

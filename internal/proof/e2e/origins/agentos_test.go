@@ -96,7 +96,8 @@ func TestLatestOfTiesInOneMillisecond(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if nodes = append(nodes, h.Node); last != 0 && h.Step != last-1 || !h.CreatedAt.Equal(now) {
+		nodes = append(nodes, h.Node)
+		if last != 0 && h.Step != last-1 || !h.CreatedAt.Equal(now) {
 			t.Fatalf("step %d behind %d, at %v", h.Step, last, h.CreatedAt)
 		}
 		last = h.Step
@@ -223,7 +224,8 @@ func TestResumeDoesNotRunTheBypassedArm(t *testing.T) {
 			l, broken := newLedger(t), how == "failure"
 			g := graph.New[work]("work")
 			g.Node("choose", func(ctx context.Context, s *work) error {
-				if s.Own = "yes"; how != "question" {
+				s.Own = "yes"
+				if how != "question" {
 					return nil
 				}
 				a, err := gate.Ask[struct{}](ctx, gate.Question{Name: "which"})

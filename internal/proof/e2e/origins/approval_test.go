@@ -242,7 +242,8 @@ func TestRequestersDoNotApprove(t *testing.T) {
 					if c.as == posthouse.Edit || c.as == posthouse.Respond {
 						d.Value = json.RawMessage("1")
 					}
-					if _, err = l.Decide(t.Context(), g.ID, d); !errors.Is(err, c.want) || g.RequestedBy != c.of {
+					_, err = l.Decide(t.Context(), g.ID, d)
+					if !errors.Is(err, c.want) || g.RequestedBy != c.of {
 						t.Errorf("request of %q: %v", g.RequestedBy, err)
 					}
 				}

@@ -143,7 +143,8 @@ func TestAnAnswerIsOfOneQuestion(t *testing.T) {
 		}
 		open := len(out.Waiting)
 		must(l.Decide(t.Context(), out.Waiting[i].ID, posthouse.Decision{Verdict: posthouse.Respond, By: "alice", Value: []byte(`"` + name + `!"`)}))(t)
-		if out = must(app.Resume(t.Context(), "t"))(t); len(out.Waiting) != open-1 {
+		out = must(app.Resume(t.Context(), "t"))(t)
+		if len(out.Waiting) != open-1 {
 			t.Fatalf("%d questions are open behind the answer to %s, there were %d", len(out.Waiting), name, open)
 		}
 	}

@@ -37,7 +37,8 @@ func TestExtra09FailedExternalNodeRunsAgain(t *testing.T) {
 				h.Fatalf("%+v", s)
 			}
 			var out *graph.Result[state]
-			if out, err = h.app(g).Resume(h.Context(), "t"); err == nil {
+			out, err = h.app(g).Resume(h.Context(), "t")
+			if err == nil {
 				want(h, "log", out.State.Log, "[charge ship]")
 			}
 		}

@@ -80,10 +80,12 @@ func startEngine(t *testing.T, url, version string) *engine {
 	g.Edge(graph.Start, "subtitle-"+version)
 	g.Edge("subtitle-"+version, "print-"+version)
 	g.Edge("print-"+version, graph.End)
-	if e.app, err = g.Compile(l, nil); err != nil {
+	e.app, err = g.Compile(l, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if e.tasks, err = dispatch.New(l, &dispatch.Options{Logger: log}); err != nil {
+	e.tasks, err = dispatch.New(l, &dispatch.Options{Logger: log})
+	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := runner.New(l, &runner.Options{Programs: []posthouse.Program{e.app}, Logger: log})

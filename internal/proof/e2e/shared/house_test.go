@@ -46,10 +46,12 @@ func newHouse(t *testing.T, url string) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.led, err = ledger.Open(store, nil); err != nil {
+	h.led, err = ledger.Open(store, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if h.control, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	h.control, err = net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup

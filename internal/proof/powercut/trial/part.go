@@ -125,7 +125,8 @@ func (r *runner) run(ctx context.Context, rounds int, untilLost bool) (err error
 	for i := 0; i < rounds && ctx.Err() == nil; i++ {
 		if r.site == nil {
 			r.sites++
-			if r.site, err = newSite(r.part, r.arm, r.base, r.sites); err != nil {
+			r.site, err = newSite(r.part, r.arm, r.base, r.sites)
+			if err != nil {
 				return err
 			}
 		}

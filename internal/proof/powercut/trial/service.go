@@ -92,7 +92,8 @@ func (r *redis) start(dir, weak string) (string, error) {
 		if ferr := redistest.Repair(dir); ferr != nil {
 			return "", errors.Join(err, ferr)
 		}
-		if err = r.run(dir, weak); err == nil {
+		err = r.run(dir, weak)
+		if err == nil {
 			r.repairs++
 		}
 	}

@@ -84,7 +84,8 @@ func (s *site) data() string { return filepath.Join(s.dir, "disk", "data") }
 func (s *site) up(f powercut.Faults) (err error) {
 	if s.disk != nil && s.mounted == nil {
 		s.disk.Arm(f)
-		if s.mounted, err = s.disk.Mount(filepath.Join(s.dir, "disk")); err != nil {
+		s.mounted, err = s.disk.Mount(filepath.Join(s.dir, "disk"))
+		if err != nil {
 			return err
 		}
 	}
@@ -93,7 +94,8 @@ func (s *site) up(f powercut.Faults) (err error) {
 		return nil
 	}
 	if !s.running {
-		if s.url, err = s.service.start(s.data(), s.arm.weak); err != nil {
+		s.url, err = s.service.start(s.data(), s.arm.weak)
+		if err != nil {
 			return err
 		}
 		s.running = true

@@ -105,7 +105,8 @@ func (w *writer) decide(ctx context.Context, thread string) error {
 	}
 	w.v.say("%s", ack{kind: "checkpoint", id: string(asked.Checkpoint.ID), hash: asked.Checkpoint.Hash.String()})
 	verdict := []posthouse.Verdict{posthouse.Approve, posthouse.Reject}[w.rnd.IntN(2)]
-	if _, err = w.l.Decide(ctx, asked.Gates[0].ID, posthouse.Decision{Verdict: verdict, By: "somebody"}); err != nil {
+	_, err = w.l.Decide(ctx, asked.Gates[0].ID, posthouse.Decision{Verdict: verdict, By: "somebody"})
+	if err != nil {
 		return err
 	}
 	w.v.say("%s", ack{kind: "decision", id: string(asked.Gates[0].ID), hash: string(verdict)})

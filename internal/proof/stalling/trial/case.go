@@ -146,7 +146,8 @@ func (s *stall) finish(ctx context.Context, p *program) error {
 		case errors.Is(err, posthouse.ErrBusy), errors.Is(err, posthouse.ErrUnavailable): // its own lease may have lapsed
 			pause(ctx, s.lease/8)
 		case errors.Is(err, posthouse.ErrNotFound): // its first entry was never made
-			if status, err = p.begin(ctx, s.thread); err != nil && !errors.Is(err, posthouse.ErrBusy) {
+			status, err = p.begin(ctx, s.thread)
+			if err != nil && !errors.Is(err, posthouse.ErrBusy) {
 				return err
 			}
 		case err != nil && !errors.Is(err, posthouse.ErrConflict) && !errors.Is(err, posthouse.ErrFenced):

@@ -90,7 +90,8 @@ func (f *freeze) wrong(format string, args ...any) {
 
 // run runs the case, and returns how many deeds there were. An error is of the trial itself.
 func (f *freeze) run(ctx context.Context) (executed int, err error) {
-	if f.dir, err = os.MkdirTemp("", "frozen"); err != nil {
+	f.dir, err = os.MkdirTemp("", "frozen")
+	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(f.dir)
@@ -215,7 +216,8 @@ func (f *freeze) start(ctx context.Context, c *frozenChild) (*frozenProcess, err
 	p := &frozenProcess{cmd: exec.CommandContext(ctx, os.Args[0]), errs: &strings.Builder{}}
 	p.cmd.Env = append(os.Environ(), frozenEnv+"="+string(text))
 	p.cmd.Stderr = p.errs
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
+	p.in, err = p.cmd.StdinPipe()
+	if err != nil {
 		return nil, err
 	}
 	out, err := p.cmd.StdoutPipe()

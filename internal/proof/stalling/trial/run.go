@@ -86,7 +86,8 @@ func Run(ctx context.Context, c *Config) (*Line, error) {
 					break
 				}
 				var one *stall
-				if one, err = c.try(ctx, l, n); err != nil {
+				one, err = c.try(ctx, l, n)
+				if err != nil {
 					err = fmt.Errorf("seed %d, thread %s (%s, at %q): %w", c.Seed, one.thread, one.model, one.at, err)
 				}
 				mu.Lock()
@@ -139,7 +140,8 @@ func (c *Config) open(ctx context.Context, s *site.Site, i int, unknown *atomic.
 		seed: c.Seed, lease: c.Lease, control: c.Control, now: c.Now, unknown: unknown, ledgers: map[string]*ledger.Ledger{}, programs: map[string]map[string]*program{}, witnesses: map[string]*witness{},
 	}
 	var err error
-	if l.proxy, err = site.NewProxy(network, addr, site.Faults{}, c.Seed); err != nil {
+	l.proxy, err = site.NewProxy(network, addr, site.Faults{}, c.Seed)
+	if err != nil {
 		return l, err
 	}
 	for process, by := range map[string]string{cutOff: l.proxy.Addr(), other: ""} {
@@ -158,7 +160,8 @@ func (c *Config) open(ctx context.Context, s *site.Site, i int, unknown *atomic.
 		}
 		l.ledgers[process], l.programs[process] = led, map[string]*program{}
 		for name, open := range models {
-			if l.programs[process][name], err = open(led, process, l.witness); err != nil {
+			l.programs[process][name], err = open(led, process, l.witness)
+			if err != nil {
 				return l, err
 			}
 		}

@@ -123,7 +123,8 @@ func (m *Message) Scan() (cursor string, elements []string, err error) {
 	if len(m.list) != 2 {
 		return "", nil, ErrKind
 	}
-	if cursor, err = m.list[0].Text(); err == nil {
+	cursor, err = m.list[0].Text()
+	if err == nil {
 		elements, err = m.list[1].Texts()
 	}
 	return cursor, elements, err

@@ -47,13 +47,15 @@ func Parse(u *url.URL) (o Options, err error) {
 		o.Password, _ = u.User.Password()
 	}
 	if _, db, ok := strings.Cut(u.Path, "/"); ok && !o.Unix {
-		if o.DB, err = strconv.Atoi(db); err != nil {
+		o.DB, err = strconv.Atoi(db)
+		if err != nil {
 			return o, err
 		}
 	}
 	q := u.Query()
 	if q.Has("db") {
-		if o.DB, err = strconv.Atoi(q.Get("db")); err != nil {
+		o.DB, err = strconv.Atoi(q.Get("db"))
+		if err != nil {
 			return o, err
 		}
 	}

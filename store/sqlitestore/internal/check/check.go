@@ -158,7 +158,8 @@ func (t *threadCheck) load() error {
 // walk folds the log and looks each id up.
 func (t *threadCheck) walk() error {
 	for stmt, err := range t.c.Rows(qCheckLog, t.id) {
-		if err = cmp.Or(err, t.ctx.Err()); err != nil {
+		err = cmp.Or(err, t.ctx.Err())
+		if err != nil {
 			return err
 		}
 		e, err := layout.ScanHead(stmt, t.name)
@@ -203,7 +204,8 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 				return err
 			}
 			current = p.Entry == id
-			if orphan = p.Thread != t.id; orphan {
+			orphan = p.Thread != t.id
+			if orphan {
 				t.missing[h.ID] = true
 			}
 		}

@@ -42,7 +42,8 @@ func (k *checker) openGates(c *db.Conn) (bool, error) {
 		return false, err
 	}
 	for stmt, err := range c.Rows(qCheckGates) {
-		if err = cmp.Or(err, k.ctx.Err()); err != nil {
+		err = cmp.Or(err, k.ctx.Err())
+		if err != nil {
 			return false, err
 		}
 		list, id := posthouse.GateList(stmt.ColumnInt64(0)), posthouse.ID(stmt.ColumnText(1))

@@ -57,7 +57,8 @@ func (k *checker) orders(c *db.Conn) (bool, error) {
 // key and entry.
 func (k *checker) index(c *db.Conn, sql string, check func(*sqlite.Stmt, *posthouse.Entry) error) (more bool, err error) {
 	for stmt, err := range c.Rows(sql) {
-		if err = cmp.Or(err, k.ctx.Err()); err != nil {
+		err = cmp.Or(err, k.ctx.Err())
+		if err != nil {
 			return false, err
 		}
 		e, err := layout.EntryAt(c, stmt.ColumnInt64(1))

@@ -18,7 +18,8 @@ func CopyBytes(stmt *sqlite.Stmt, col int, buf []byte) []byte {
 	buf = buf[:cap(buf)]
 	n := stmt.ColumnBytes(col, buf)
 	if n == len(buf) { // perhaps not all of it
-		if n = stmt.ColumnLen(col); n > len(buf) {
+		n = stmt.ColumnLen(col)
+		if n > len(buf) {
 			buf = make([]byte, 2*n)
 			n = stmt.ColumnBytes(col, buf)
 		}

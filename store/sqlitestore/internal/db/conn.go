@@ -86,7 +86,8 @@ func (c *Conn) Script(sql string) error {
 			return nil
 		}
 		err = drain(stmt)
-		if err = cmp.Or(err, stmt.Finalize()); err != nil {
+		err = cmp.Or(err, stmt.Finalize())
+		if err != nil {
 			return err
 		}
 	}
@@ -118,7 +119,8 @@ func (c *Conn) Stmt(sql string, args ...any) (*sqlite.Stmt, error) {
 	stmt := c.prepared[sql]
 	if stmt == nil {
 		var err error
-		if stmt, err = c.Prepare(sql); err != nil {
+		stmt, err = c.Prepare(sql)
+		if err != nil {
 			return nil, err
 		}
 		c.prepared[sql] = stmt

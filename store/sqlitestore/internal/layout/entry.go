@@ -93,7 +93,8 @@ type Place struct {
 // FindPlace looks an id up.
 func FindPlace(c *db.Conn, k *Key) (p Place, err error) {
 	if k.n == 16 {
-		if p, err = placeIn(c, qPlaceCID, k); err != nil || p.Entry != 0 {
+		p, err = placeIn(c, qPlaceCID, k)
+		if err != nil || p.Entry != 0 {
 			p.Cid = true
 			return p, err
 		}

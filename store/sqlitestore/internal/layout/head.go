@@ -26,7 +26,8 @@ const (
 // of 1 KB steps a fifth larger.
 func AppendHead(b []byte, e *posthouse.Entry, listed bool) []byte {
 	at := len(b)
-	if b = append(b, 0); listed {
+	b = append(b, 0)
+	if listed {
 		b = append(b, 0, 0, 0, 0)
 		b[at] |= headSum
 	}
@@ -90,13 +91,15 @@ func ReadHead(e *posthouse.Entry, b []byte) error {
 		return bad()
 	}
 	flags := b[0]
-	if b = b[1:]; flags&headSum != 0 {
+	b = b[1:]
+	if flags&headSum != 0 {
 		b = b[4:]
 	}
 	generation := uint64(1)
 	if flags&headOne == 0 {
 		n := 0
-		if generation, n = binary.Uvarint(b); n <= 0 {
+		generation, n = binary.Uvarint(b)
+		if n <= 0 {
 			return bad()
 		}
 		b = b[n:]

@@ -196,7 +196,8 @@ func Fill(ctx context.Context, c *db.Conn) error {
 	threads := map[int64]*Written{}
 	var r posthouse.HeaderReader
 	for stmt, err := range c.Rows(qAllHeads) {
-		if err = cmp.Or(err, ctx.Err()); err != nil {
+		err = cmp.Or(err, ctx.Err())
+		if err != nil {
 			return err
 		}
 		id := stmt.ColumnInt64(0)

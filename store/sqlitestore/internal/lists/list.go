@@ -77,7 +77,8 @@ func (l *listing) start() (err error) {
 		return nil
 	}
 	l.begun = true
-	if l.ord, l.seq, err = posthouse.ParseCursor(l.After); err != nil {
+	l.ord, l.seq, err = posthouse.ParseCursor(l.After)
+	if err != nil {
 		return err
 	}
 	if l.seq > valid.MaxSeq {
@@ -123,7 +124,8 @@ func (l *listing) bySeq(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.H
 	if l.Descending {
 		end = from
 	}
-	if from, to, err = l.likely(c, from, to); err != nil || from > to {
+	from, to, err = l.likely(c, from, to)
+	if err != nil || from > to {
 		return false, err
 	}
 	if l.reader == nil {
@@ -136,14 +138,16 @@ func (l *listing) bySeq(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.H
 	defer t.close()
 	for {
 		if p.Full() {
-			if l.patience = nearby; t.inTable {
+			l.patience = nearby
+			if t.inTable {
 				l.patience = atOnce
 			}
 			return true, nil
 		}
 		heads, e, err := t.next(ctx)
 		if err != nil || e == nil {
-			if l.begun, l.seq = true, to; l.Descending {
+			l.begun, l.seq = true, to
+			if l.Descending {
 				l.seq = from
 			}
 			return err == nil && l.seq != end, err
@@ -182,7 +186,8 @@ func (l *listing) byOrder(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 				p.Add(h, 512)
 			}
 		}
-		if tie = tie[:0]; open {
+		tie = tie[:0]
+		if open {
 			l.passed(at)
 		}
 	}

@@ -81,7 +81,8 @@ func (m *merge) next(ctx context.Context) (r ref, ok bool, err error) {
 	}
 	if !m.primed {
 		for i := range m.sources {
-			if m.heads[i], m.have[i], err = m.sources[i].next(ctx); err != nil {
+			m.heads[i], m.have[i], err = m.sources[i].next(ctx)
+			if err != nil {
 				return r, false, err
 			}
 		}
@@ -159,7 +160,8 @@ func (l *listing) ownThread(ctx context.Context, c *db.Conn) (source, error) {
 		if err != nil {
 			return nil, err
 		}
-		if from = cut; l.Descending {
+		from = cut
+		if l.Descending {
 			if cut == 0 {
 				return &sortedSource{}, nil
 			}

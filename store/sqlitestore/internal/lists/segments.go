@@ -258,7 +258,8 @@ func (m *segments) fill(ctx context.Context, c *db.Conn, s *segment) error {
 			break
 		}
 	}
-	if s.from, s.to = t.from, t.to; s.whole || len(s.pending) < m.chunk {
+	s.from, s.to = t.from, t.to
+	if s.whole || len(s.pending) < m.chunk {
 		s.from, s.to = 1, 0
 	}
 	slices.SortFunc(s.pending, l.compare)

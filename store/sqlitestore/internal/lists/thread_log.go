@@ -107,7 +107,8 @@ func (t *threadLog) step() (row bool, err error) {
 		}
 	}
 	if t.inTable {
-		if row, err = t.neighbour(); row || err != nil {
+		row, err = t.neighbour()
+		if row || err != nil {
 			return row, err
 		}
 		t.close()
@@ -115,11 +116,13 @@ func (t *threadLog) step() (row bool, err error) {
 			return false, err
 		}
 	}
-	if row, err = t.stmt.Step(); err != nil || !row {
+	row, err = t.stmt.Step()
+	if err != nil || !row {
 		return false, err
 	}
 	n := t.stmt.ColumnInt64(walkSeq)
-	if t.placed = n > 0; !t.placed {
+	t.placed = n > 0
+	if !t.placed {
 		n = -n
 	}
 	if seq := uint64(n); seq < t.from || seq > t.to {
@@ -156,13 +159,15 @@ func (t *threadLog) neighbour() (bool, error) {
 	before, behind := t.entry.Prev, t.entry.Link()
 	t.head = db.CopyBytes(t.stmt, walkHead, t.head)
 	head := t.head
-	if t.placed = len(head) > 0 && head[0] != layout.Unplaced; !t.placed {
+	t.placed = len(head) > 0 && head[0] != layout.Unplaced
+	if !t.placed {
 		head = head[min(1, len(head)):]
 	}
 	if layout.ReadHead(&t.entry, head) != nil {
 		return false, nil // the index finds the entry
 	}
-	if t.entry.Seq = next; t.back && t.entry.Link() != before || !t.back && t.entry.Prev != behind || t.placed && !layout.IsSound(t.name, &t.entry, head) {
+	t.entry.Seq = next
+	if t.back && t.entry.Link() != before || !t.back && t.entry.Prev != behind || t.placed && !layout.IsSound(t.name, &t.entry, head) {
 		return false, nil
 	}
 	t.at(next)
@@ -205,7 +210,8 @@ func (t *threadLog) next(ctx context.Context) (heads []*posthouse.Header, e *pos
 		return nil, nil, err
 	}
 	e = &t.entry
-	if heads, err = t.reader.Read(e); err != nil || t.all {
+	heads, err = t.reader.Read(e)
+	if err != nil || t.all {
 		return heads, e, err
 	}
 	current := heads[:0]

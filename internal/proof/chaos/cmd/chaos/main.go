@@ -61,7 +61,8 @@ func run(ctx context.Context, c *chaos.Config, path, page string) error {
 	commit := ""
 	if path != "" {
 		var err error
-		if commit, err = record.Commit(ctx, "."); err != nil {
+		commit, err = record.Commit(ctx, ".")
+		if err != nil {
 			return err
 		}
 	}

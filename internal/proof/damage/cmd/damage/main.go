@@ -50,7 +50,8 @@ func (c *config) run(ctx context.Context) error {
 	}
 	if c.commit == "" {
 		var err error
-		if c.commit, err = tried(ctx); err != nil {
+		c.commit, err = tried(ctx)
+		if err != nil {
 			return fmt.Errorf("%w; say -commit", err)
 		}
 	}

@@ -60,7 +60,8 @@ func run(ctx context.Context, c *trial.Config, stores, path string) error {
 	commit := ""
 	if path != "" {
 		var err error
-		if commit, err = record.Commit(ctx, "."); err != nil {
+		commit, err = record.Commit(ctx, ".")
+		if err != nil {
 			return err
 		}
 	}
