@@ -177,7 +177,7 @@ func TestWaitForAThread(t *testing.T) {
 }
 
 // A request to cancel a run that was lost is not meant for the next one.
-func TestNewInputBehindALostRunThatWasCancelled(t *testing.T) {
+func TestNewInputAfterACancelledLostRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		lost := owned(t, store, "lost")

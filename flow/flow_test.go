@@ -220,7 +220,7 @@ func TestChangedFlowIsFound(t *testing.T) {
 
 // Calls of a goroutine after the function returned are refused and change
 // nothing.
-func TestGoroutineLeftBehind(t *testing.T) {
+func TestLateGoroutineIsRefused(t *testing.T) {
 	w := newWorld(t)
 	release, late := make(chan struct{}), make(chan error)
 	a := app(w, func(ctx context.Context, _ int) (int, error) {
@@ -343,7 +343,7 @@ func TestFlowWaitsForTimeAndSignals(t *testing.T) {
 
 // A flow that went on past a failed step and then waited may find the step done
 // the next time.
-func TestWaitBehindASurvivedFailure(t *testing.T) {
+func TestWaitAfterASurvivedFailure(t *testing.T) {
 	w, broken := newWorld(t), true
 	fn := func(ctx context.Context, _ int) (string, error) {
 		v, err := step.Do(ctx, "a", func(context.Context) (string, error) {

@@ -15,7 +15,7 @@ import (
 
 // A fork after a step keeps the steps up to it and runs the rest again; the
 // source stays as it is. On a branch and on a thread of its own.
-func TestForkBehindEachStep(t *testing.T) {
+func TestForkAfterEachStep(t *testing.T) {
 	fn := func(w *world) flow.Func[string, string] {
 		return func(ctx context.Context, in string) (string, error) {
 			out := in
@@ -57,7 +57,7 @@ func TestForkBehindEachStep(t *testing.T) {
 // A fork into a thread of its own after a sleep, and after a signal that did not
 // come, keeps the steps too: in the order in which they and the waits were
 // recorded.
-func TestForkBehindWaitsIntoAThread(t *testing.T) {
+func TestForkAfterWaitsIntoAThread(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	fn := func(ctx context.Context, in string) (string, error) {
 		for _, name := range []string{"a", "b", "c"} {

@@ -314,7 +314,7 @@ func TestDrainStopsBetweenSteps(t *testing.T) {
 
 // One that has come further since it waited, without a checkpoint, does not say
 // that it waits.
-func TestDrainBehindAWait(t *testing.T) {
+func TestDrainAfterAWait(t *testing.T) {
 	w, drain := newWorld(t), make(chan struct{})
 	a := app(w, func(ctx context.Context, _ int) (string, error) {
 		if err := step.Sleep(ctx, "nap", time.Hour); err != nil {

@@ -184,9 +184,9 @@ func TestOtherArgumentsAreAskedForAgain(t *testing.T) {
 	}
 }
 
-// TestAnApprovalThatDoesNotCountIsAskedForAgain deploys a tool with a question
+// TestOutdatedApprovalIsAskedForAgain deploys a tool with a question
 // that says something else, or that does not take the answer any more.
-func TestAnApprovalThatDoesNotCountIsAskedForAgain(t *testing.T) {
+func TestOutdatedApprovalIsAskedForAgain(t *testing.T) {
 	const yes, edit, deny = "/__approval/ID/approve", `/__approval/ID/approve {"order":"1234","amount":7}`, "/__approval/ID/deny"
 	only := []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
 	for name, c := range map[string]struct {

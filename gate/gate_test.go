@@ -185,7 +185,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-func TestWhatIsShown(t *testing.T) {
+func TestGateShowsItsQuestion(t *testing.T) {
 	var a gate.Answer[edit]
 	h := newHost(t, asking(gate.Question{
 		Name: "refund", Kind: "money", Text: "Refund?", Show: map[string]int{"order": 1234}, Expires: time.Hour,

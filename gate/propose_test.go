@@ -102,7 +102,7 @@ func TestACheckHasTheQuestionPutAgain(t *testing.T) {
 }
 
 // Deadlines and withdrawals of a proposal are errors of their own.
-func TestProposalsThatNobodyApproves(t *testing.T) {
+func TestUnapprovedProposals(t *testing.T) {
 	h := newHost(t, proposing(gate.Question{Name: "q"}))
 	h.decide(h.wait()[0].ID, posthouse.Decision{Verdict: posthouse.Cancel, Reason: "not any more"})
 	if err := h.run(); !errors.Is(err, posthouse.ErrCancelled) {

@@ -117,7 +117,7 @@ func TestAnswersByMessage(t *testing.T) {
 	}
 }
 
-func TestWhatIsAnnounced(t *testing.T) {
+func TestApprovalIsAnnounced(t *testing.T) {
 	d := newDesk(t, nil)
 	ids := map[posthouse.ID]bool{}
 	shape := regexp.MustCompile(`^apr_[0-9a-f]{32}$`)
@@ -196,7 +196,7 @@ func TestRouting(t *testing.T) {
 	}
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, nil)
 		begun := time.Now()

@@ -28,10 +28,10 @@ type call struct {
 	claimed  bool      // the newest attempt was
 }
 
-// TestSlotsOfWhatMayGoOnStay: whatever became of tasks, a policy takes no slot that a retry, a
+// TestSlotsOfUnfinishedTasksStay: whatever became of tasks, a policy takes no slot that a retry, a
 // next attempt or a handler that was parked would find, takes those of tasks that were complete
 // long ago, and says both in a dry run.
-func TestSlotsOfWhatMayGoOnStay(t *testing.T) {
+func TestSlotsOfUnfinishedTasksStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx, now := context.Background(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		store := memstore.New()

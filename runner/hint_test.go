@@ -69,9 +69,9 @@ func (s *silent) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2
 	return s.Store.Threads(ctx, q)
 }
 
-// TestSweepsFindWhatNothingTells: over a store that cannot be watched, the next
+// TestSweepsFindChangesWithoutAWatch: over a store that cannot be watched, the next
 // sweep finds whatever another process did, and no sweep polls all threads.
-func TestSweepsFindWhatNothingTells(t *testing.T) {
+func TestSweepsFindChangesWithoutAWatch(t *testing.T) {
 	asks := posthouse.Change{Status: posthouse.StatusWaiting, Graph: "p", Next: []string{"2"}}
 	commit := func(t *testing.T, l *ledger.Ledger, c posthouse.Change, gs ...posthouse.Gate) *posthouse.Committed {
 		done, err := l.Commit(t.Context(), &ledger.Draft{Thread: "t", Checkpoint: &c, Gates: gs})
@@ -139,7 +139,7 @@ func TestSweepsFindWhatNothingTells(t *testing.T) {
 }
 
 // One of two gates is decided: the branch can run, but nothing comes of it.
-func TestDoesNotSpinOnWhatStillWaits(t *testing.T) {
+func TestDoesNotSpinOnAnOpenGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, memstore.New(), "")
 		p := &program{name: "p", l: l, last: 2, node: asking(posthouse.Gate{Name: "a"}, posthouse.Gate{Name: "b"})}

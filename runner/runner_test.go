@@ -202,7 +202,7 @@ func sleep(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestStartUpResumesWhatWasLeft(t *testing.T) {
+func TestStartUpResumesInterruptedRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		dead := open(t, store, "dead")

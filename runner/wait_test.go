@@ -121,8 +121,8 @@ func TestDeadlineArmedBeforeARestartFires(t *testing.T) {
 	}
 }
 
-// TestFailureBehindATimerIsContained: others are woken all the same.
-func TestFailureBehindATimerIsContained(t *testing.T) {
+// TestFailureAfterATimerIsContained: others are woken all the same.
+func TestFailureAfterATimerIsContained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &program{name: "p", l: open(t, memstore.New(), ""), last: 2}
 		p.node = sleeping(time.Hour, func(thread string) error {

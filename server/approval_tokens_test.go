@@ -127,9 +127,9 @@ func TestApprovalTokenOpensNothingElse(t *testing.T) {
 	}
 }
 
-// TestApprovalTokensThatAreNoGood sends tokens that do not count, for whatever reason:
+// TestUnusableApprovalTokens sends tokens that do not count, for whatever reason:
 // all get the same answer, whether the gate exists or not.
-func TestApprovalTokensThatAreNoGood(t *testing.T) {
+func TestUnusableApprovalTokens(t *testing.T) {
 	clock := newTestClock()
 	h := open(t, func(o *Options) { o.Now = clock.now })
 	_, g := h.waiting("t1")

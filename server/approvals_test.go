@@ -145,8 +145,8 @@ func TestDisconnectDenies(t *testing.T) {
 	}
 }
 
-// TestNobodyToAsk covers callers without a connection to ask on.
-func TestNobodyToAsk(t *testing.T) {
+// TestCallersWithoutAConnectionAreDenied covers callers without a connection to ask on.
+func TestCallersWithoutAConnectionAreDenied(t *testing.T) {
 	h, came := guarded(t)
 	for _, header := range [][]string{nil, {"Accept: text/event-stream"}} {
 		h.send(ask{method: "POST", path: "/api/agents/dispatch", body: `{"message":"please"}`, header: header}).want(http.StatusOK)

@@ -13,9 +13,9 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// TestPageShowsWhatIsLicensed: bidirectional overrides and invisible characters are seen on
+// TestPagesMarkHiddenCharacters: bidirectional overrides and invisible characters are seen on
 // the inbox and on the gate's page, a line warns of them, and the record stays as it is.
-func TestPageShowsWhatIsLicensed(t *testing.T) {
+func TestPagesMarkHiddenCharacters(t *testing.T) {
 	h := open(t, nil)
 	const payload = "{\"amount\":\"\u202e00.1\u202c EUR\",\"iban\":\"DE89 \u202e9999 8888\u202c\",\"na\u3164me\":\"ali\u200bce\ufe0f\",\"esc\":\"\\u2066x\"}"
 	g := h.shows(posthouse.Gate{

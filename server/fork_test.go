@@ -264,9 +264,9 @@ func TestAskAgain(t *testing.T) {
 	h.post("/api/gates/"+string(second.ID)+"/ask-again", "").refused(posthouse.CodeDecided)
 }
 
-// TestAnew drops what an unfinished step recorded, but for its effects, and leaves
+// TestRestartStep drops what an unfinished step recorded, but for its effects, and leaves
 // what is finished alone.
-func TestAnew(t *testing.T) {
+func TestRestartStep(t *testing.T) {
 	h := open(t, nil)
 	id, _ := h.waiting("t1")
 	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t1", Branch: "main", Steps: []posthouse.Step{

@@ -78,8 +78,8 @@ func TestIdempotencyKeyRaces(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeyOfWhatFailed tries again what its agent did not take.
-func TestIdempotencyKeyOfWhatFailed(t *testing.T) {
+// TestIdempotencyKeyOfAFailedRequest tries a request again that its agent did not take.
+func TestIdempotencyKeyOfAFailedRequest(t *testing.T) {
 	h := open(t, nil)
 	calls := 0
 	h.program.handle = func(ctx context.Context, message string, o *HandleOptions) (*Reply, error) {

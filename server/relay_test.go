@@ -93,9 +93,9 @@ func TestApprovalAnsweredAtAnotherServer(t *testing.T) {
 	}
 }
 
-// TestApprovalOfNobodyAnywhere: an id that no server has is dropped, and a gate
+// TestUnknownApprovalIsDropped: an id that no server has is dropped, and a gate
 // of the inbox is not answered as an approval.
-func TestApprovalOfNobodyAnywhere(t *testing.T) {
+func TestUnknownApprovalIsDropped(t *testing.T) {
 	h, _ := guarded(t)
 	other := h.beside()
 	_, durable := h.waiting("t")

@@ -337,10 +337,10 @@ func TestRunOfAThreadIsTheNewest(t *testing.T) {
 	}
 }
 
-// TestWhatComesBehindTheEnd has an agent leave a goroutine that goes on sending:
+// TestEventsAfterTheEnd has an agent leave a goroutine that goes on sending:
 // no client receives it, or waits for it. A position that no event had is the
 // newest.
-func TestWhatComesBehindTheEnd(t *testing.T) {
+func TestEventsAfterTheEnd(t *testing.T) {
 	h := open(t, nil)
 	var stray *HandleOptions
 	goOn := make(chan struct{})

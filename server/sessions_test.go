@@ -38,9 +38,9 @@ func (h *testServer) session(as tokens.Role, token string) (i session.SessionInf
 	return i
 }
 
-// TestSessionOfAClientThatStays does not end while its client is connected, by a
+// TestSessionOfALastingClient does not end while its client is connected, by a
 // stream or a socket on which nothing happens.
-func TestSessionOfAClientThatStays(t *testing.T) {
+func TestSessionOfALastingClient(t *testing.T) {
 	clock := newTestClock()
 	h := open(t, func(o *Options) { o.Now = clock.now })
 	quiet := map[string]func(token string){

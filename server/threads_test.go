@@ -171,7 +171,7 @@ func (s *barred) Append(ctx context.Context, b *posthouse.Batch) error {
 
 // A thread that is gone or released is answered with what went, also where
 // something it waited for goes on: there is nothing left to ask for again.
-func TestEndOfAThreadThatCannotCancelWhatItWaitedFor(t *testing.T) {
+func TestEndOfAThreadDespiteUncancelledWaits(t *testing.T) {
 	store := &barred{Store: memstore.New()}
 	l, err := ledger.Open(store, nil)
 	check(t, err)

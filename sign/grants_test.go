@@ -175,7 +175,7 @@ func TestVerifyKnowsCarriedEffects(t *testing.T) {
 }
 
 // An auditor reads in an export what ran, who approved it and what exactly.
-func TestExportNamesWhoApprovedWhat(t *testing.T) {
+func TestExportNamesApprovers(t *testing.T) {
 	p := newPayer(t, nil)
 	g := p.ask("t", 1)
 	must[*posthouse.Gate](t)(p.l.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Value: []byte(`{"amount":5}`)}))

@@ -41,7 +41,7 @@ func oneByOne(s string) (rs []io.Reader) {
 	return rs
 }
 
-func TestNothingIsHeardBehindTheEnd(t *testing.T) {
+func TestNothingIsEmittedAfterTheEnd(t *testing.T) {
 	ctx, e, heard := listening(t)
 	step.Token(ctx, "")
 	step.Token(ctx, "a")

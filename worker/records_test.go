@@ -176,8 +176,8 @@ func TestWaitSignal(t *testing.T) {
 	})
 }
 
-// TestWhatHandlersMayNotRecord is refused with a reason, and fails no thread.
-func TestWhatHandlersMayNotRecord(t *testing.T) {
+// TestBadRecordsOfHandlersAreRefused: each is refused with a reason, and fails no thread.
+func TestBadRecordsOfHandlersAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, runs.RemoteOptions{})
 		once := func(context.Context) (int, error) { return 1, nil }

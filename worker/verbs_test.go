@@ -126,9 +126,9 @@ func cancelled(s *site) error {
 	return err
 }
 
-// TestWhatAHandlerIsTold: which task it has, the same in all its attempts, pauses and
+// TestHandlerKnowsItsTaskAndAttempt: which task it has, the same in all its attempts, pauses and
 // iterations, and which of these it is.
-func TestWhatAHandlerIsTold(t *testing.T) {
+func TestHandlerKnowsItsTaskAndAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		meta, trace := map[string]string{"tenant": "42"}, map[string]string{"traceparent": "00-1-2-01"}
 		s := newSite(t, runs.RemoteOptions{Metadata: meta, Trace: trace})

@@ -123,8 +123,8 @@ func TestASessionAsksOnTheSpot(t *testing.T) {
 	}
 }
 
-// TestAModelBehindHTTP talks to a server that fails once, and repeats the key.
-func TestAModelBehindHTTP(t *testing.T) {
+// TestModelOverHTTP talks to a server that fails once, and repeats the key.
+func TestModelOverHTTP(t *testing.T) {
 	const secret = "sk-very-secret"
 	calls := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

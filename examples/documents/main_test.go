@@ -106,9 +106,9 @@ func TestTheRulesOfAReview(t *testing.T) {
 	}
 }
 
-// TestNobodyCares lets two days pass: more people are asked, then it is over,
+// TestContractWithoutAnAnswerEnds lets two days pass: more people are asked, then it is over,
 // though no person did anything. A runner minds the time.
-func TestNobodyCares(t *testing.T) {
+func TestContractWithoutAnAnswerEnds(t *testing.T) {
 	now := make(chan time.Time, 1)
 	now <- time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { at := <-now; now <- at; return at }

@@ -112,7 +112,7 @@ func TestAnOrderSurvivesItsProcesses(t *testing.T) {
 	}
 }
 
-func TestAnOrderThatNobodyPaysIsWithdrawn(t *testing.T) {
+func TestUnpaidOrderIsWithdrawn(t *testing.T) {
 	now := later(0)
 	var did []string
 	do := func(_ context.Context, what string) (string, error) { did = append(did, what); return "no. 1", nil }

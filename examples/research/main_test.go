@@ -56,10 +56,10 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestWhatWasReadIsNotReadAgain kills the process after each of its commits: the
+// TestSourcesAreReadOnce kills the process after each of its commits: the
 // four tasks that run at that moment may be read again, those with a recorded
 // result may not.
-func TestWhatWasReadIsNotReadAgain(t *testing.T) {
+func TestSourcesAreReadOnce(t *testing.T) {
 	const want = "done 27 [shelf B shelf A] all about ibis 9 9 ant Report, version 2\n"
 	for n := 1; ; n++ {
 		path := filepath.Join(t.TempDir(), "research.db")

@@ -176,7 +176,7 @@ func wantCode(t *testing.T, err error, code posthouse.Code) {
 	}
 }
 
-func TestDamagedTokensFileLetsNobodyIn(t *testing.T) {
+func TestDamagedTokensFileRefusesAllTokens(t *testing.T) {
 	good := `{"version":1,"tokens":[{"name":"a","role":"viewer","hash":"` + strings.Repeat("ab", 32) + `","createdAt":"2026-01-01T00:00:00Z"}]}`
 	if _, err := parse([]byte(good)); err != nil {
 		t.Fatal(err)

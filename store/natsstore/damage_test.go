@@ -130,8 +130,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestCopyThatIsBehind reads what only the leader of a stream has yet, large bodies too.
-func TestCopyThatIsBehind(t *testing.T) {
+// TestLaggingCopy reads what only the leader of a stream has yet, large bodies too.
+func TestLaggingCopy(t *testing.T) {
 	s := openAt(t, startServer(t, t.TempDir()).ClientURL(), nil)
 	l := storetest.NewBuilder().Log("a")
 	servertest.Take(t, s, l)

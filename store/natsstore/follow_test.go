@@ -39,9 +39,9 @@ func (m numbered) Metadata() (*jetstream.MsgMetadata, error) {
 	return &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: m.seq}}, nil
 }
 
-// TestAServerThatHasNotCaughtUp is waited for where a message is known to be there, for as long
-// as Options.Timeout. Otherwise what it has is all there is.
-func TestAServerThatHasNotCaughtUp(t *testing.T) {
+// TestLaggingServerIsWaitedFor: a server that lacks a message which is known to be there is
+// waited for, for as long as Options.Timeout. Otherwise its messages are all there are.
+func TestLaggingServerIsWaitedFor(t *testing.T) {
 	s := openAt(t, startServer(t, t.TempDir()).ClientURL(), &natsstore.Options{Timeout: 5 * time.Second}) // 10 silences
 	for name, c := range map[string]struct {
 		last   uint64

@@ -185,8 +185,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// TestLeftBehind finds chunks that belong to nothing.
-func TestLeftBehind(t *testing.T) {
+// TestLeftoverChunksAreFound finds chunks that belong to nothing.
+func TestLeftoverChunksAreFound(t *testing.T) {
 	server := startServer(t, t.TempDir())
 	s := openAt(t, server.ClientURL(), natsstore.Options{}.Grace(time.Nanosecond))
 	l := storetest.NewBuilder().Log("a")

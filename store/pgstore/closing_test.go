@@ -29,9 +29,9 @@ func TestClosedWhileConnecting(t *testing.T) {
 	}
 }
 
-// TestClosedBehindALostAppend holds that the outcome of an append stays unknown if its
+// TestClosedAfterALostAppend holds that the outcome of an append stays unknown if its
 // connection was lost, and the store was closed before it could be asked again.
-func TestClosedBehindALostAppend(t *testing.T) {
+func TestClosedAfterALostAppend(t *testing.T) {
 	s, err := Open(t.Context(), pgtest.Start(t).URL(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestWhatMayBeReplayed(t *testing.T) {
+func TestLettersThatMayBeReplayed(t *testing.T) {
 	for want, l := range map[*posthouse.Error]deadletter.Letter{
 		posthouse.ErrUnsupported: {Kind: deadletter.Request},
 		posthouse.ErrTooLarge:    {Kind: deadletter.Hint, Size: 5},
@@ -80,8 +80,8 @@ func (a *away) Letters(ctx context.Context, n int) ([]deadletter.Letter, error) 
 	return a.Memory.Letters(ctx, n)
 }
 
-// TestBesideKeepsWhatCannotBeShared, shows it and takes it out.
-func TestBesideKeepsWhatCannotBeShared(t *testing.T) {
+// TestLettersAreKeptHereWhileTheQueueIsAway, and are shown and taken out.
+func TestLettersAreKeptHereWhileTheQueueIsAway(t *testing.T) {
 	ctx, at := t.Context(), time.Unix(7, 0)
 	clock := func() time.Time { at = at.Add(time.Second); return at }
 	shared := &away{deadletter.NewMemory(clock), posthouse.ErrUnavailable}

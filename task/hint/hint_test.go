@@ -26,7 +26,7 @@ func TestHintsComeBack(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoHint(t *testing.T) {
+func TestMalformedHints(t *testing.T) {
 	for _, b := range []string{
 		"", "{", "[]", "{}", `{"gate":"g"}`, `{"gate":"g","thread":"t"}`, `{"gate":"g g","thread":"t","task":"x"}`, `{"gate":"g","thread":"t","task":"x","group":"\u0000"}`,
 		`{"gate":"g","thread":"t","task":"x","state":{}}`, `{"gate":"g","gate":"h","thread":"t","task":"x"}`, `{"gate":"g","thread":"t","task":"x"} more`,

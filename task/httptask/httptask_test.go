@@ -255,8 +255,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoAnswer may be asked for again.
-func TestWhatIsNoAnswer(t *testing.T) {
+// TestMalformedAnswersMayBeRepeated: a call without a usable answer may be made again.
+func TestMalformedAnswersMayBeRepeated(t *testing.T) {
 	for what, answer := range map[string]http.HandlerFunc{
 		"a proxy's page": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadGateway)

@@ -264,8 +264,8 @@ func TestForeignStream(t *testing.T) {
 	open(t, conn, &natshint.Options{Prefix: "desk", Files: true})
 }
 
-// TestWhatIsNoHint goes to the dead letters, with the reason; what follows it is taken.
-func TestWhatIsNoHint(t *testing.T) {
+// TestMalformedHints: they go to the dead letters, with the reason; later hints are taken.
+func TestMalformedHints(t *testing.T) {
 	conn := startNATS(t, nil)
 	q := open(t, conn, nil)
 	big := strings.Repeat("x", 100_000)

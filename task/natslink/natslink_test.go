@@ -164,8 +164,8 @@ func TestWorkersMayDoNothingElse(t *testing.T) {
 	}
 }
 
-// TestTokenThatIsGoodNoMore closes the connection that was made with it.
-func TestTokenThatIsGoodNoMore(t *testing.T) {
+// TestConnectionEndsWithItsToken: the connection is closed when its token ends.
+func TestConnectionEndsWithItsToken(t *testing.T) {
 	good := &only{tokens: map[string]bool{"one": true, "two": true}}
 	at := listen(t, link.Options{Listen: "127.0.0.1:0", Allow: good.allow})
 	one, two := open(t, link.Options{URL: at, Token: "one"}), open(t, link.Options{URL: at, Token: "two"})

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNothingIsDoneBehindTheEndOfAShift, which waits for what has begun.
-func TestNothingIsDoneBehindTheEndOfAShift(t *testing.T) {
+// TestNothingIsDoneAfterTheEndOfAShift, which waits for what has begun.
+func TestNothingIsDoneAfterTheEndOfAShift(t *testing.T) {
 	var s shift
 	var done atomic.Bool
 	cancelled, ended := make(chan struct{}), make(chan struct{})

@@ -30,8 +30,8 @@ func (c *closing) Disconnect(context.Context, string) error {
 	return nil
 }
 
-// TestNothingBeginsBehindStop, nor goes on, though requests come all the time.
-func TestNothingBeginsBehindStop(t *testing.T) {
+// TestNothingBeginsAfterStop, nor goes on, though requests come all the time.
+func TestNothingBeginsAfterStop(t *testing.T) {
 	connect := startNATS(t)
 	crowd := connect()
 	engines := make([]*closing, 100)

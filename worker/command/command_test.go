@@ -297,9 +297,9 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestLeftBehind: processes that a program leaves in its group are killed. The worker does
+// TestProcessesOfAnEndedProgramAreKilled: processes that a program leaves in its group are killed. The worker does
 // not wait for those that left the group.
-func TestLeftBehind(t *testing.T) {
+func TestProcessesOfAnEndedProgramAreKilled(t *testing.T) {
 	for _, name := range []string{"leaves a child", "leaves a daemon"} {
 		in := tell(workertest.NewTask(1))
 		if err := program(t, name, command.Options{}).Handle(in); err != nil {

@@ -71,7 +71,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestNoAnswer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

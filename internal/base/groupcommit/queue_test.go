@@ -31,7 +31,7 @@ func TestALoneCallerRunsAtOnce(t *testing.T) {
 	}
 }
 
-func TestThoseWhoWaitShareAGroup(t *testing.T) {
+func TestWaitersShareAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var groups [][]int
@@ -144,10 +144,10 @@ func TestTakenWorkIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestAPanicStopsNobody: a run that panics, or ends its goroutine, is its leader's;
+// TestPanicLeavesTheQueueWorking: a run that panics, or ends its goroutine, is its leader's;
 // the others of its group learn that their work's outcome is not known, and the
 // next group runs.
-func TestAPanicStopsNobody(t *testing.T) {
+func TestPanicLeavesTheQueueWorking(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic("no") }, "goexit": runtime.Goexit} {
 		synctest.Test(t, func(t *testing.T) {
 			hold, ran := make(chan struct{}), 0

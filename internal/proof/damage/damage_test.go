@@ -88,7 +88,7 @@ func TestStepIsASampleUnlessAllIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestPartsAreTheWhole(t *testing.T) {
+func TestPartsCoverAllCases(t *testing.T) {
 	for n := range 100 {
 		tried := 0
 		for _, part := range []string{"0/3", "1/3", "2/3"} {

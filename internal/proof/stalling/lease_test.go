@@ -199,9 +199,9 @@ func lapse(t *testing.T, m model, control bool, cutAt string) {
 	}
 }
 
-// TestACutInWhichNobodyCame goes on after a cut in which no other process took the
+// TestCutWithoutATakeover goes on after a cut in which no other process took the
 // thread.
-func TestACutInWhichNobodyCame(t *testing.T) {
+func TestCutWithoutATakeover(t *testing.T) {
 	for name, m := range map[string]model{"flow": flowModel, "graph": graphModel, "coord": coordModel} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ func isClosed(ch <-chan struct{}) bool {
 	}
 }
 
-func TestNewsWakeAllWhoWait(t *testing.T) {
+func TestNewsWakeAllWaiters(t *testing.T) {
 	var n wake.News
 	n.Tell() // no one waits
 	first, second := n.Wait(), n.Wait()

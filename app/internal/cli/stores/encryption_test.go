@@ -99,10 +99,10 @@ func TestEncryptionWalk(t *testing.T) {
 	}))
 }
 
-// TestEncryptedBehindPlainThreads: a server without the key file is refused,
+// TestEncryptedAfterPlainThreads: a server without the key file is refused,
 // however many plain threads the store had before it was encrypted; somebody can
 // decide otherwise, on record.
-func TestEncryptedBehindPlainThreads(t *testing.T) {
+func TestEncryptedAfterPlainThreads(t *testing.T) {
 	e := &clitest.Dir{T: t, Path: t.TempDir(), Vars: map[string]string{"HOME": t.TempDir()}}
 	const plain = 1200
 	if err := e.Serve(nil, func(r *host.Host) {

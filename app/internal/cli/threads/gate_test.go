@@ -78,10 +78,10 @@ func TestPromptOfAnApprovalInASession(t *testing.T) {
 	clitest.Wants(t, "gate show", e.Run(0, "gate", "show", "apr_1", "--server", s.URL), "Run it?", "rm -r")
 }
 
-// TestQuestionSaysWhoChangedWhat: a question that several people made names each of them with
+// TestQuestionNamesAuthorsOfChanges: a question that several people made names each of them with
 // what they did, in the prompt before a decision, in gate show, in grant and in both answers
 // of the API; the inbox names them.
-func TestQuestionSaysWhoChangedWhat(t *testing.T) {
+func TestQuestionNamesAuthorsOfChanges(t *testing.T) {
 	d := clitest.OpenDesk(t, memstore.New())
 	g, err := d.Ledger.Gate(t.Context(), d.Ask("t", "shop"))
 	if err != nil {

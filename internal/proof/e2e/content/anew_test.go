@@ -87,7 +87,7 @@ func (p *refunding) programs(h *house) map[string]func(thread string, input bool
 // A question that a deploy puts otherwise is answered otherwise, and leads another
 // way than the one on record. Anew drops that way, but for the effect on the
 // world, which it lists and which does not happen twice.
-func TestAnotherWayBeginsAnew(t *testing.T) {
+func TestRestartTakesAnotherWay(t *testing.T) {
 	onStores(t, func(h *house) {
 		for _, model := range []string{"graph", "flow"} {
 			p, thread := &refunding{question: "In cash?"}, model
@@ -136,7 +136,7 @@ func TestAnotherWayBeginsAnew(t *testing.T) {
 
 // An effect that survives is found wherever the program comes to it, and not made
 // again.
-func TestAnEffectSurvivesAnew(t *testing.T) {
+func TestEffectSurvivesARestartedStep(t *testing.T) {
 	onStores(t, func(h *house) {
 		for _, model := range []string{"graph", "flow"} {
 			p, thread := &refunding{question: "In cash?"}, model
@@ -170,7 +170,7 @@ func stepNames(steps []posthouse.StepRecord) (names []string) {
 }
 
 // Nodes that completed beside the unfinished execution do not run again.
-func TestAnewKeepsWhatCompleted(t *testing.T) {
+func TestRestartKeepsCompletedNodes(t *testing.T) {
 	onStores(t, func(h *house) {
 		type state struct {
 			Left, Right string
@@ -207,7 +207,7 @@ func TestAnewKeepsWhatCompleted(t *testing.T) {
 }
 
 // A thread that the step called is taken up where it stands, and not cancelled.
-func TestAnewTakesUpACalledThread(t *testing.T) {
+func TestRestartContinuesACalledThread(t *testing.T) {
 	onStores(t, func(h *house) {
 		type state struct{ Answer string }
 		ran := 0

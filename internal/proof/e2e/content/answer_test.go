@@ -47,7 +47,7 @@ func paying(h *house, text string, when bool) *graph.App[payment] {
 
 // A fork with another amount never shows the old question, and what was approved
 // of the old amount pays nothing of the new one.
-func TestChangedForkAsksAnew(t *testing.T) {
+func TestChangedForkAsksAgain(t *testing.T) {
 	onStores(t, func(h *house) {
 		for _, thread := range []string{"", "away"} {
 			app, from := paying(h, "Pay %d?", false), "p"+thread

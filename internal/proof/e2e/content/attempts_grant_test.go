@@ -204,7 +204,7 @@ func TestAttemptToEditWhatIsAskedAgain(t *testing.T) {
 
 // An effect that people refused when Act asked again stays refused, even if the
 // reason for asking has gone.
-func TestAttemptToGoRoundARefusalOfWhatWasAskedAgain(t *testing.T) {
+func TestAttemptToGoRoundARefusalByAskingAgain(t *testing.T) {
 	onStores(t, func(h *house) {
 		b, revoked := &bank{}, true
 		app := dealing(h, b, dealOptions{act: gate.ActOptions[bankTransfer, string]{Check: func(context.Context, *posthouse.Gate) error {

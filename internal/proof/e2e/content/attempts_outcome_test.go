@@ -86,7 +86,7 @@ func TestAttemptToSettleAnotherContentsOutcome(t *testing.T) {
 }
 
 // An effect that people gave up stays given up, whatever a deploy says of it.
-func TestAttemptToRunWhatWasGivenUp(t *testing.T) {
+func TestAttemptToRunAnAbandonedEffect(t *testing.T) {
 	onStores(t, func(h *house) {
 		for name, o := range map[string]gate.ActOptions[bankTransfer, string]{
 			"nothing":    {},
@@ -161,7 +161,7 @@ func TestAttemptToForgetAnUnknownOutcome(t *testing.T) {
 
 // Each lost attempt is a question of its own: a yes to the first does not answer
 // the second.
-func TestAttemptToReuseWhatWasSaidOfAnOutcome(t *testing.T) {
+func TestAttemptToReuseAnAnswerAboutAnOutcome(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
 		app := proposesAndPays(h, b, gate.ActOptions[bankTransfer, string]{}, 2)

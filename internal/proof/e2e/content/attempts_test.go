@@ -146,7 +146,7 @@ func TestAttemptEditsThatSayMoreThanRuns(t *testing.T) {
 
 // A program that changes a content after it was proposed, in a check of the
 // approval, or in an effect that failed, does not change what runs.
-func TestAttemptContentThatIsChangedMeanwhile(t *testing.T) {
+func TestAttemptToChangeContentAfterItWasProposed(t *testing.T) {
 	onStores(t, func(h *house) {
 		var ran []int
 		act := func(_ context.Context, c map[string]int) (string, error) {
@@ -182,7 +182,7 @@ func TestAttemptContentThatIsChangedMeanwhile(t *testing.T) {
 }
 
 // Arguments that are shared and changed while their user looks at them do not run.
-func TestAttemptArgumentsThatAreChangedMeanwhile(t *testing.T) {
+func TestAttemptToChangeArgumentsAfterTheyWereShown(t *testing.T) {
 	onStores(t, func(h *house) {
 		args, ran := map[string]int{"amount": 10}, false
 		var answered sync.WaitGroup

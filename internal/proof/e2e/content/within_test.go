@@ -35,7 +35,7 @@ func paysAndWaits(h *house, b *bank) *flow.App[int, string] {
 }
 
 // Steps within an effect stay with it when its step restarts.
-func TestAttemptToForgetWhatAnEffectDid(t *testing.T) {
+func TestAttemptToForgetStepsOfAnEffect(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
 		app := paysAndWaits(h, b)

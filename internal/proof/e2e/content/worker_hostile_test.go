@@ -17,7 +17,7 @@ import (
 // A worker asks questions of people, under names that records within a task can have, and the
 // verdict that it gave counts: another one is a conflict. So in process and as messages, which
 // HTTP and NATS carry.
-func TestWhatAWorkerMayAskAndAskOnce(t *testing.T) {
+func TestWorkersQuestionsAndSingleVerdict(t *testing.T) {
 	for _, carried := range []bool{false, true} {
 		onStores(t, func(h *house) {
 			app := must(flow.New("f", func(ctx context.Context, n int) (string, error) {

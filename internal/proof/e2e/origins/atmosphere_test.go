@@ -92,7 +92,7 @@ import (
 //	  firesDueTimerExactlyOnce, doesNotFireBeforeDue ..... runner.TestTimerFiresOnce
 //	  claimMakesFiringExactlyOnceAcrossTwoServices ....... runner.TestTimerFiresOnce
 //	  reArmsAnOverdueTimerAfterRestart ................... runner.TestOverdueTimerFiresAtStartUp
-//	  callbackFailureIsContained ......................... runner.TestFailureBehindATimerIsContained
+//	  callbackFailureIsContained ......................... runner.TestFailureAfterATimerIsContained
 //	  autoRejectsAnApprovalWhenTheTimerFires ............. gate.TestOnTimeout
 //	DurableApprovalExpiryTest
 //	  firedTimerMarksThePendingApprovalFailed ............ ledger/an expired gate is never an approval
@@ -114,12 +114,12 @@ import (
 //	ApprovalRegistryTest, ApprovalRegistryRichTest
 //	  approve, deny, edited arguments, respond, malformed  gate.TestAnswersByMessage
 //	  non-approval text, expired id ...................... gate.TestRouting
-//	  await times out .................................... gate.TestNobodyAnswers
+//	  await times out .................................... gate.TestNoAnswer
 //	  concurrent ones are independent, ids are unique .... gate.TestApprovalsAreIndependent
 //	  cancelAllPending ................................... gate.TestCloseDeniesAll
 //	ClusterApprovalRelayTest
 //	  answered on another node, duplicate ................ gate.TestAnswersFromAnywhere, server.TestApprovalAnsweredAtAnotherServer
-//	  unowned dropped .................................... server.TestApprovalOfNobodyAnywhere
+//	  unowned dropped .................................... server.TestUnknownApprovalIsDropped
 //	  reinstall does not resolve twice ................... gate.TestFirstOnRecordWins, gate.TestRelayedApprovalEndsWithItsCall
 //	VirtualThreadApprovalStrategyTest, ToolExecutionHelperApprovalTest
 //	  registersBeforeEmitting ............................ gate.TestRegisteredBeforeAnnounced

@@ -19,7 +19,7 @@ package origins
 //	  TaskContextPutStream ............................... worker.TestChunks
 //	  TaskContextSignal .................................. worker.TestSignalsAreSentOnce, worker.TestWaitSignal
 //	  TaskContextSignalNilKV (here signals are no option)  worker.TestWaitSignal
-//	  TaskContextRetryCount .............................. worker.TestWhatAHandlerIsTold
+//	  TaskContextRetryCount .............................. worker.TestHandlerKnowsItsTaskAndAttempt
 //	HTTP bridge
 //	  ResolvePause, Checkpoint, SendSignal ............... httptask.TestVerbsOverHTTP
 //	  ResolveWaitSignalImmediate, WaitSignalTimeout ...... httptask.TestVerbsOverHTTP
@@ -70,12 +70,12 @@ package origins
 //	  7 bounds of a loop; its delay is durable ........... dispatch.TestLoopLimits, dispatch.TestTimesSurviveAnEngine
 //	  8 one verdict, enforced; none, two, a panic ........ worker.TestVerdicts, worker.TestVerbsThatAreRefused
 //	  8 a verdict whose answer is lost ................... dispatch.TestRepeatedVerdict, dispatch.TestDeliveries
-//	  9 identity: run, step, attempt, metadata ........... worker.TestWhatAHandlerIsTold, standalone.TestMetadata
+//	  9 identity: run, step, attempt, metadata ........... worker.TestHandlerKnowsItsTaskAndAttempt, standalone.TestMetadata
 //	  9 the control plane (here beside the handler) ...... server.TestTasksOverHTTP, server.TestFailedTasksOverHTTP
 //	  10 redelivery when a worker is silent .............. dispatch.TestASilentWorkersTaskGoesToAnother, agent.TestAKilledWorkerRepeatsOnlyTheCurrentCall
 //	  10 how many at once ................................ dispatch.TestLimitOfATask, worker.TestTypedHandlers
-//	  10 tasks of cancelled runs are skipped ............. TestTasksOfACancelledRunAreGivenToNobody, dispatch.TestCancelledTaskIsLost
-//	  10 what does not parse (here a dead letter) ........ natstask.TestMessagesThatDoNotFit, natshint.TestWhatIsNoHint, server.TestDeadLettersOverHTTP
+//	  10 tasks of cancelled runs are skipped ............. TestTasksOfACancelledRunAreNotHandedOut, dispatch.TestCancelledTaskIsLost
+//	  10 what does not parse (here a dead letter) ........ natstask.TestMessagesThatDoNotFit, natshint.TestMalformedHints, server.TestDeadLettersOverHTTP
 //	  11 buckets are optional (here slots alone are) ..... worker.TestNoSlot, worker.TestPauseWithoutASlot
 //	  12 role interfaces ................................. worker.TestRoles
 //	  13 workers over HTTP, in any language .............. httptask.TestWorkersOverHTTP, httptask.TestVerbsOverHTTP, command.TestVerdicts
@@ -89,8 +89,8 @@ package origins
 //	  loops: iterations, duration, delay ................. dispatch.TestLoopLimits
 //	  loops: a step's timeout is of one iteration ........ TestTimeoutIsOfOneIteration
 //	  retries: backoff, its bound, attempts .............. dispatch.TestRetrySchedule, step.TestRetryWaitSurvivesARestart
-//	  approval gate: token, deadline, once ............... server.TestApprovalTokenDecidesOnce, server.TestApprovalTokenEnds, server.TestApprovalTokensThatAreNoGood
-//	  approval gate: decision and wake-up are one ........ runner.TestGoesOnAfterADecision, runner.TestSweepsFindWhatNothingTells, refund.TestApprovedAfterARestart
+//	  approval gate: token, deadline, once ............... server.TestApprovalTokenDecidesOnce, server.TestApprovalTokenEnds, server.TestUnusableApprovalTokens
+//	  approval gate: decision and wake-up are one ........ runner.TestGoesOnAfterADecision, runner.TestSweepsFindChangesWithoutAWatch, refund.TestApprovedAfterARestart
 //	missing there
 //	  13 a pause keeps the user's state .................. worker.TestLoops, dispatch.TestPausesAndIterations
 //	  14 Continue's output reaches the next iteration .... worker.TestLoops, TestContinueCountsOnce

@@ -219,7 +219,7 @@ func TestReplayOfAFailedTaskKeepsItsBody(t *testing.T) {
 }
 
 // Tasks of a cancelled run were skipped and acknowledged. Here no worker gets one.
-func TestTasksOfACancelledRunAreGivenToNobody(t *testing.T) {
+func TestTasksOfACancelledRunAreNotHandedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := orchestrate(t, memstore.New(), runs.RemoteOptions{})
 		e.begin("t", "in")

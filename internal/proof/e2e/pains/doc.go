@@ -10,7 +10,7 @@
 //	   4 an interrupt runs the node's effects again ... pains.TestPain04StepsBeforeAnInterruptRunOnce
 //	   5 interrupts share an id, null is no answer .... pains.TestPain05EachInterruptHasItsOwnID
 //	   6 one lock around everything ................... pains.TestPain06OneThreadDoesNotHoldUpAnother
-//	   7 crashes between two writes ................... pains.TestPain07WhatIsOnRecordIsNotDoneAgain
+//	   7 crashes between two writes ................... pains.TestPain07RecordedWorkIsNotDoneAgain
 //	     cancelled, and not on record ................. pains.TestPain07CancelIsOnRecordInEveryMode, pains.TestPain07CancelFromElsewhereLosesNothing
 //	   8 two writers on one thread .................... pains.TestPain08TwoWritersOneWins
 //	   9 time travel and subgraphs .................... pains.TestPain09ForkInsideASubgraph

@@ -124,7 +124,7 @@ func (d *dying) Append(ctx context.Context, b *posthouse.Batch) error {
 // Whatever append a process dies at: what was on record is not done again, be it
 // a step, a completed node, the failure that an error handler was called for,
 // or the handler's own step; and the thread comes to the same end.
-func TestPain07WhatIsOnRecordIsNotDoneAgain(t *testing.T) {
+func TestPain07RecordedWorkIsNotDoneAgain(t *testing.T) {
 	const appends = 6 // the input, pay, a, the failure of b, refund, b
 	onStores(t, func(h *house) {
 		for at := 1; at <= 2*appends; at++ {
