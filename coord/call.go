@@ -73,7 +73,7 @@ func (r *run) call(ctx context.Context, fn Skill, c Call, step posthouse.Step, o
 	}
 	waited := r.task.Waiting()
 	sub := (&frame{run: r, agent: c.Agent, cause: sent.ID}).with(r.task.Scope(ctx, step.Name, step.Occurrence))
-	sub, over := r.sess.WhileHeld(sub)
+	sub, over := r.sess.Lease().WhileHeld(sub)
 	res, cancelled, err := o.run(sub, fn, c)
 	err = over(err)
 	switch broken := r.sessionError(); {

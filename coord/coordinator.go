@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -142,7 +143,7 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 			return nil, err
 		}
 	}
-	return c.claim(ctx, engine.SessionOptions{Thread: thread}, func(s *engine.Session) (*Reply, error) {
+	return c.claim(ctx, session.Options{Thread: thread}, func(s *session.Session) (*Reply, error) {
 		if err := c.checkIdle(s.Head()); err != nil {
 			return nil, err
 		}
@@ -155,14 +156,14 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 		if err != nil {
 			return nil, err
 		}
-		return c.execute(ctx, s, req, o.Stream, o.Handle.engines())
+		return c.execute(ctx, s, req, o.Stream, o.Handle)
 	})
 }
 
 // claim calls run while it holds the thread's lease.
-func (c *Coordinator) claim(ctx context.Context, o engine.SessionOptions, run func(*engine.Session) (*Reply, error)) (reply *Reply, err error) {
+func (c *Coordinator) claim(ctx context.Context, o session.Options, run func(*session.Session) (*Reply, error)) (reply *Reply, err error) {
 	o.Instance = c.instance
-	s, err := engine.Begin(ctx, c.ledger, o)
+	s, err := session.Begin(ctx, c.ledger, o)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +211,7 @@ func (c *Coordinator) withdraw(ctx context.Context, thread, by string) error {
 
 // closeCancelled ends the step of a request that was cancelled. The next request would
 // otherwise find what that one has on record, under the same name.
-func (c *Coordinator) closeCancelled(ctx context.Context, s *engine.Session) error {
+func (c *Coordinator) closeCancelled(ctx context.Context, s *session.Session) error {
 	h := s.Head()
 	if h == nil || h.Kind != posthouse.KindCancel || h.Graph != c.name {
 		return nil
@@ -277,7 +278,7 @@ func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOption
 	if o.Wait < 0 {
 		return nil, posthouse.Invalid("Wait", "is negative")
 	}
-	return c.claim(ctx, engine.SessionOptions{Thread: thread, Branch: o.Branch, Wait: o.Wait}, func(s *engine.Session) (*Reply, error) {
+	return c.claim(ctx, session.Options{Thread: thread, Branch: o.Branch, Wait: o.Wait}, func(s *session.Session) (*Reply, error) {
 		head := s.Head()
 		if head == nil {
 			return nil, engine.UnknownThread(thread, s.Branch())
@@ -288,7 +289,7 @@ func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOption
 		if finished(head) {
 			return &Reply{Thread: thread, Checkpoint: head.ID, Status: head.Status}, nil
 		}
-		return c.execute(ctx, s, nil, o.Stream, o.Handle.engines())
+		return c.execute(ctx, s, nil, o.Stream, o.Handle)
 	})
 }
 
@@ -306,11 +307,13 @@ func (c *Coordinator) Advance(ctx context.Context, thread, branch string) error 
 }
 
 // execute runs the handler: over a new request, or over the one on record.
-func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *request, stream func(Frame) error, h *engine.Handle) (reply *Reply, err error) {
-	ctx, free := s.WithCancel(ctx, h)
+func (c *Coordinator) execute(ctx context.Context, s *session.Session, req *request, stream func(Frame) error, h *Handle) (reply *Reply, err error) {
+	ctx, free := h.bind(ctx)
+	ctx, unhook := s.Cancellation().Context(ctx)
 	defer func() {
+		unhook()
 		free()
-		h.Settle(err)
+		h.settle(err)
 	}()
 	r, err := c.startRun(ctx, s, req)
 	if err != nil {
@@ -326,7 +329,7 @@ func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *reque
 			return nil, err
 		}
 	}
-	if err := s.Confirm(ctx); err != nil {
+	if err := s.Lease().Confirm(ctx); err != nil {
 		return nil, err
 	}
 	failed := engine.Guard(func() error { return c.handler(ctx, r.req.Message, c.fleet, r.session) })
@@ -339,7 +342,7 @@ func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *reque
 
 // startRun finds the request on record, or prepares its record. One execution spans all
 // checkpoints of its request, so the task is named by the step that its end will make.
-func (c *Coordinator) startRun(ctx context.Context, s *engine.Session, req *request) (*run, error) {
+func (c *Coordinator) startRun(ctx context.Context, s *session.Session, req *request) (*run, error) {
 	r := &run{c: c, sess: s, began: c.ledger.Now()}
 	step := uint64(1)
 	if head := s.Head(); head != nil {
@@ -349,7 +352,7 @@ func (c *Coordinator) startRun(ctx context.Context, s *engine.Session, req *requ
 		}
 	}
 	var err error
-	r.task, err = s.TaskWithKey(ctx, strconv.FormatUint(step, 10)+"/"+posthouse.EscapeName(c.name), req != nil)
+	r.task, err = engine.TaskWithKey(ctx, s, strconv.FormatUint(step, 10)+"/"+posthouse.EscapeName(c.name), req != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -357,7 +360,7 @@ func (c *Coordinator) startRun(ctx context.Context, s *engine.Session, req *requ
 	switch {
 	case ok:
 		r.req, err = posthouse.Decode[request](rec.Value)
-		engine.NoteRequesters(s, r.req.Requesters)
+		s.Record().NoteRequesters(r.req.Requesters)
 		return r, err
 	case req == nil:
 		return nil, &posthouse.Error{
@@ -366,7 +369,7 @@ func (c *Coordinator) startRun(ctx context.Context, s *engine.Session, req *requ
 		}
 	}
 	r.req, r.opening = *req, &rec.Step
-	engine.NoteRequesters(s, req.Requesters)
+	s.Record().NoteRequesters(req.Requesters)
 	rec.Value, err = posthouse.Encode(nil, r.req)
 	if err == nil {
 		r.first, err = posthouse.Opaque(nil, RequestState{Request: r.req.Message})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -25,7 +26,7 @@ const (
 // entry.
 type run struct {
 	c       *Coordinator
-	sess    *engine.Session
+	sess    *session.Session
 	task    *engine.Task
 	session *Session
 	req     request

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 )
 
 // Repeated returns the result of the execution that RunOptions.Run names, nil if the
@@ -77,7 +78,7 @@ func (a *App[In, Out]) earlierResult(ctx context.Context, head *posthouse.Header
 // runningElsewhere returns the result of an execution that another caller runs, or ended a
 // moment ago, nil if that is not the one of c. [posthouse.ErrExists] for another input than it
 // had.
-func (a *App[In, Out]) runningElsewhere(ctx context.Context, thread string, c *engine.Invocation, in *In, cause error) (*Result[Out], error) {
+func (a *App[In, Out]) runningElsewhere(ctx context.Context, thread string, c *front.Invocation, in *In, cause error) (*Result[Out], error) {
 	res := &Result[Out]{Thread: thread, Branch: cmp.Or(c.Branch, posthouse.MainBranch), Run: c.Run, Status: posthouse.StatusRunning}
 	info, err := a.ledger.Thread(ctx, thread)
 	if err == nil {

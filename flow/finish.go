@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/internal/jsontype"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -68,7 +69,7 @@ func (r *run[In, Out]) leaveInterrupted(ctx context.Context, task *engine.Task) 
 // Cancelled ends the branch.
 func (r *run[In, Out]) Cancelled(ctx context.Context) (*Result[Out], error) {
 	began := r.app.ledger.Now()
-	h, err := r.sess.FinishCancelled(ctx)
+	h, err := r.sess.Cancellation().Finish(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -88,7 +89,7 @@ func (r *run[In, Out]) CancelledLate(ctx context.Context, h *posthouse.Header, _
 
 // RollBack restores the branch to what it was before its last input.
 func (r *run[In, Out]) RollBack(ctx context.Context) error {
-	_, err := r.sess.RollBack(ctx, &posthouse.Change{Run: r.id, Graph: r.app.name, By: r.opt.By})
+	_, err := front.RollBack(ctx, r.sess, &posthouse.Change{Run: r.id, Graph: r.app.name, By: r.opt.By})
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -80,7 +81,7 @@ func (f *Flow[In, Out]) Open(led *ledger.Ledger, o *Options) (*App[In, Out], err
 		a.codec = posthouse.JSON
 	}
 	a.steps = engine.StepDefaults{Retry: retry, Timeout: o.Timeout}
-	a.front = &engine.Front[RunOptions, In, Result[Out], Snapshot[In, Out]]{
+	a.front = &front.Front[RunOptions, In, Result[Out], Snapshot[In, Out]]{
 		Ledger: led, Kind: "flow", Name: f.name, Instance: string(led.Core().NewID()), Hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)),
 		Check: (*RunOptions).check, NewRun: a.newRun, Snapshot: a.snapshot, Fits: a.fits, End: a.reportEnd, Elsewhere: a.runningElsewhere,
 		Status: func(res *Result[Out]) posthouse.Status { return res.Status },
@@ -92,7 +93,7 @@ func (f *Flow[In, Out]) Open(led *ledger.Ledger, o *Options) (*App[In, Out], err
 // nothing of a thread between calls. Where a method takes the name of a thread,
 // "" is [posthouse.DefaultThread].
 type App[In, Out any] struct {
-	front   *engine.Front[RunOptions, In, Result[Out], Snapshot[In, Out]]
+	front   *front.Front[RunOptions, In, Result[Out], Snapshot[In, Out]]
 	ledger  *ledger.Ledger
 	name    string
 	node    string // the name as checkpoints have it

@@ -2,14 +2,13 @@ package flow
 
 import (
 	"context"
-
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/runs"
 )
 
 // A Handle is a run in the background. It is safe for concurrent use, and need not be kept.
 type Handle[Out any] struct {
-	run *engine.Background[*Result[Out]]
+	run *front.Handle[*Result[Out]]
 }
 
 // Done returns a channel that is closed when the run has ended and given the thread back.
@@ -36,7 +35,7 @@ func (h *Handle[Out]) Cancel(ctx context.Context, reason string) error {
 // Draining again, or what has ended, does nothing.
 func (h *Handle[Out]) Drain() { h.run.Drain() }
 
-func handleOf[Out any](run *engine.Background[*Result[Out]], err error) (*Handle[Out], error) {
+func handleOf[Out any](run *front.Handle[*Result[Out]], err error) (*Handle[Out], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +48,10 @@ func handleOf[Out any](run *engine.Background[*Result[Out]], err error) (*Handle
 // goes on in this process it waits for the end of that run and has its result. Ending ctx
 // ends the run.
 func (a *App[In, Out]) Start(ctx context.Context, thread string, in In, o ...RunOptions) (*Handle[Out], error) {
-	return handleOf(a.front.Launch(ctx, thread, &in, o))
+	return handleOf(a.front.Start(ctx, thread, &in, o))
 }
 
 // ResumeStart is [App.Resume] in the background; see [App.Start].
 func (a *App[In, Out]) ResumeStart(ctx context.Context, thread string, o ...RunOptions) (*Handle[Out], error) {
-	return handleOf(a.front.Launch(ctx, thread, nil, o))
+	return handleOf(a.front.Start(ctx, thread, nil, o))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -33,7 +34,7 @@ func (a *App[In, Out]) State(ctx context.Context, thread string, o ...StateOptio
 	if err != nil {
 		return nil, err
 	}
-	return a.front.State(ctx, thread, engine.StateOptions(opt))
+	return a.front.State(ctx, thread, front.StateOptions(opt))
 }
 
 // Result returns where the thread's branch stands, without executing anything.
@@ -108,7 +109,7 @@ type HistoryOptions struct {
 // unknown thread has no checkpoints. An error is the last element.
 func (a *App[In, Out]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[In, Out], error] {
 	opt, err := engine.One(o)
-	return a.front.History(ctx, thread, engine.HistoryOptions(opt), err)
+	return a.front.History(ctx, thread, front.HistoryOptions(opt), err)
 }
 
 // ForkOptions say where a fork goes. The zero value is a new branch of the

@@ -7,7 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/strictjson"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -50,8 +50,8 @@ type RunOptions struct {
 	Modes []runs.StreamMode // what a stream yields; default StreamValues
 }
 
-func (o *RunOptions) check(bool) (engine.Invocation, error) {
-	c := engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, KeepQuestions: o.KeepQuestions}
+func (o *RunOptions) check(bool) (front.Invocation, error) {
+	c := front.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, KeepQuestions: o.KeepQuestions}
 	return c, posthouse.CheckPerson("By", o.By)
 }
 
@@ -73,7 +73,7 @@ func (o *RunOptions) check(bool) (engine.Invocation, error) {
 // resumed, steps that are done stay done), or the Ledger's: then nothing after the last
 // checkpoint or step happened.
 func (a *App[In, Out]) Run(ctx context.Context, thread string, in In, o ...RunOptions) (*Result[Out], error) {
-	return a.front.Call(ctx, thread, &in, o)
+	return a.front.Run(ctx, thread, &in, o)
 }
 
 // Resume executes the function again, after an answer, a failure or the end of a process.
@@ -81,7 +81,7 @@ func (a *App[In, Out]) Run(ctx context.Context, thread string, in In, o ...RunOp
 // result; one with open waits keeps waiting. It fails with [posthouse.ErrNotFound] for an
 // unknown thread; other errors are those of [App.Run].
 func (a *App[In, Out]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[Out], error) {
-	return a.front.Call(ctx, thread, nil, o)
+	return a.front.Run(ctx, thread, nil, o)
 }
 
 var _ posthouse.Program = (*App[struct{}, struct{}])(nil)

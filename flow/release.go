@@ -7,7 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/diff"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/transfer"
 )
@@ -29,7 +29,7 @@ type Version[In, Out any] struct {
 	State *Snapshot[In, Out]
 }
 
-func versionOf[In, Out any](v *engine.Version[Snapshot[In, Out]], err error) (*Version[In, Out], error) {
+func versionOf[In, Out any](v *front.Version[Snapshot[In, Out]], err error) (*Version[In, Out], error) {
 	if v == nil {
 		return nil, err
 	}

@@ -6,12 +6,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/stream"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 )
 
-func (a *App[In, Out]) reportEnd(ctx context.Context, h *engine.Hub, res *Result[Out]) error {
-	n := engine.Notice{Kind: runs.EventPark, Result: res}
+func (a *App[In, Out]) reportEnd(ctx context.Context, h *stream.Hub, res *Result[Out]) error {
+	n := stream.Notice{Kind: runs.EventPark, Result: res}
 	if res.Status == posthouse.StatusDone || res.Status == posthouse.StatusCancelled {
 		n.Kind = runs.EventEnd
 	}
@@ -50,13 +51,13 @@ func (r *run[In, Out]) reportCheckpoint(began time.Time) {
 		return
 	}
 	h, now := r.sess.Head(), r.app.ledger.Now()
-	r.hub.Send(engine.Notice{Kind: runs.EventCheckpoint, Mode: mode, Node: h.Node, Checkpoint: *h, At: now, Took: now.Sub(began)})
+	r.hub.Send(stream.Notice{Kind: runs.EventCheckpoint, Mode: mode, Node: h.Node, Checkpoint: *h, At: now, Took: now.Sub(began)})
 }
 
 // reportResult reports the input, the result of a step or the output, as an update and as
 // values.
 func (r *run[In, Out]) reportResult(kind runs.EventKind, node, call string, updates map[string]posthouse.Value) {
-	n := engine.Notice{Mode: r.hub.Wants(runs.StreamUpdates), Node: node, Step: call, Task: r.key, Checkpoint: *r.sess.Head()}
+	n := stream.Notice{Mode: r.hub.Wants(runs.StreamUpdates), Node: node, Step: call, Task: r.key, Checkpoint: *r.sess.Head()}
 	if n.Mode != "" && updates != nil {
 		n.Kind, n.Updates = runs.EventUpdate, updates
 		r.hub.Send(n)
@@ -100,7 +101,7 @@ func (r *run[In, Out]) reportOutcome(ctx context.Context, task *engine.Task, fai
 	n := r.taskNotice(runs.EventTaskFinish, mode, now)
 	n.Err, n.Took = failed, now.Sub(r.began)
 	switch {
-	case r.sess.Asked(), r.sess.Err() != nil, r.stopped.Load():
+	case r.sess.Cancellation().Asked(), r.sess.Err() != nil, r.stopped.Load():
 		n.Kind = runs.EventTaskStop
 	case task.Waiting() && !isOrder(failed):
 		n.Kind, n.Err = runs.EventTaskWait, nil
@@ -112,13 +113,13 @@ func (r *run[In, Out]) reportOutcome(ctx context.Context, task *engine.Task, fai
 	r.hub.Send(n)
 }
 
-func (r *run[In, Out]) taskNotice(kind runs.EventKind, mode runs.StreamMode, at time.Time) engine.Notice {
-	return engine.Notice{Kind: kind, Mode: mode, Node: r.app.node, Task: r.key, Attempt: r.passes, At: at}
+func (r *run[In, Out]) taskNotice(kind runs.EventKind, mode runs.StreamMode, at time.Time) stream.Notice {
+	return stream.Notice{Kind: kind, Mode: mode, Node: r.app.node, Task: r.key, Attempt: r.passes, At: at}
 }
 
-func (r *run[In, Out]) emitter() *engine.Emitter {
-	return r.hub.Emitter(func(e *engine.Emission) engine.Notice {
-		n := engine.Notice{Node: r.app.node, Task: r.key, Attempt: r.passes}
+func (r *run[In, Out]) emitter() *stream.Emitter {
+	return r.hub.Emitter(func(e *stream.Emission) stream.Notice {
+		n := stream.Notice{Node: r.app.node, Task: r.key, Attempt: r.passes}
 		if e.Outer != "" {
 			n.Node, n.Attempt = e.Outer, e.Attempt
 		}

@@ -10,17 +10,20 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
+	"github.com/posthouse/posthouse/internal/engine/session"
+	"github.com/posthouse/posthouse/internal/engine/stream"
 	"github.com/posthouse/posthouse/ledger"
 )
 
 // A run is one call over one branch.
 type run[In, Out any] struct {
 	app  *App[In, Out]
-	sess *engine.Session
+	sess *session.Session
 	opt  RunOptions
 	id   string      // of the execution, which may have begun in an earlier call
 	key  string      // of the execution's steps
-	hub  *engine.Hub // nil without readers
+	hub  *stream.Hub // nil without readers
 
 	data     posthouse.Value // the input
 	previous posthouse.Value
@@ -30,7 +33,7 @@ type run[In, Out any] struct {
 }
 
 // newRun returns the run of a session; h is nil without readers.
-func (a *App[In, Out]) newRun(s *engine.Session, o *RunOptions, h *engine.Hub) engine.Run[In, Result[Out]] {
+func (a *App[In, Out]) newRun(s *session.Session, o *RunOptions, h *stream.Hub) front.Run[In, Result[Out]] {
 	r := &run[In, Out]{app: a, sess: s, opt: *o, id: s.Run(), hub: h}
 	if h != nil {
 		s.OnCommit(r.reportCommit)
@@ -140,13 +143,13 @@ func (r *run[In, Out]) loop(ctx context.Context, fresh bool) (*Result[Out], erro
 		if !again {
 			return res, err
 		}
-		r.sess.Refresh()
+		r.sess.Record().Refresh()
 		fresh = false
 	}
 }
 
 func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out], again bool, err error) {
-	task, err := r.sess.TaskWithKey(ctx, r.key, fresh)
+	task, err := engine.TaskWithKey(ctx, r.sess, r.key, fresh)
 	if err != nil {
 		return nil, false, err
 	}
@@ -161,7 +164,7 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 	}
 	r.passes++
 	r.reportStart(task)
-	if err := r.sess.Confirm(ctx); err != nil {
+	if err := r.sess.Lease().Confirm(ctx); err != nil {
 		return nil, false, err
 	}
 	out, failed := r.callFunction(ctx, task, in)
@@ -177,9 +180,9 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 	r.reportOutcome(ctx, task, failed)
 	switch {
 	case r.sess.Err() != nil:
-		return nil, false, engine.WithCause(r.sess.Err(), failed)
-	case r.sess.Asked() && (failed != nil || task.Waiting()):
-		return nil, false, engine.WithCause(posthouse.ErrCancelled, failed)
+		return nil, false, session.WithCause(r.sess.Err(), failed)
+	case r.sess.Cancellation().Asked() && (failed != nil || task.Waiting()):
+		return nil, false, session.WithCause(posthouse.ErrCancelled, failed)
 	case task.Waiting() && !isOrder(failed):
 		note := ""
 		if failed == nil {
@@ -197,7 +200,7 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 		return res, false, err
 	case failed != nil && ctx.Err() != nil:
 		_, err = r.leaveInterrupted(ctx, task)
-		return nil, false, errors.Join(engine.WithCause(context.Cause(ctx), failed), err)
+		return nil, false, errors.Join(session.WithCause(context.Cause(ctx), failed), err)
 	}
 	if failed == nil {
 		res, failed, err = r.commitDone(ctx, task, out)

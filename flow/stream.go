@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
+	"github.com/posthouse/posthouse/internal/engine/stream"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -56,13 +57,13 @@ type Event[In, Out any] struct {
 // the run has given the thread back: the loop's body may resume the thread, or run it again,
 // while it handles that event. Iterating twice runs twice.
 func (a *App[In, Out]) Stream(ctx context.Context, thread string, in In, o ...RunOptions) iter.Seq2[Event[In, Out], error] {
-	return engine.ReadAlong(ctx, a.front, thread, &in, o, typed[In, Out])
+	return front.Stream(ctx, a.front, thread, &in, o, typed[In, Out])
 }
 
 // ResumeStream is Resume as a sequence; see [App.Stream]. Resuming a finished
 // thread yields its end.
 func (a *App[In, Out]) ResumeStream(ctx context.Context, thread string, o ...RunOptions) iter.Seq2[Event[In, Out], error] {
-	return engine.ReadAlong(ctx, a.front, thread, nil, o, typed[In, Out])
+	return front.Stream(ctx, a.front, thread, nil, o, typed[In, Out])
 }
 
 type values[In, Out any] struct {
@@ -71,7 +72,7 @@ type values[In, Out any] struct {
 }
 
 // typed returns the event of a notice.
-func typed[In, Out any](n *engine.Notice) Event[In, Out] {
+func typed[In, Out any](n *stream.Notice) Event[In, Out] {
 	e := Event[In, Out]{
 		Kind: n.Kind, Mode: n.Mode, Node: n.Node, Checkpoint: n.Checkpoint,
 		Task: n.Task, Attempt: n.Attempt, Updates: n.Updates, Text: n.Text, Value: n.Value, Step: n.Step, Seq: n.Seq,

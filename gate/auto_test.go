@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 func judging(calls *int, j gate.Judgement, err error) func(context.Context, *posthouse.Gate) (gate.Judgement, error) {
@@ -124,7 +125,7 @@ func TestJudgeIsPaidOnceAcrossACrash(t *testing.T) {
 		}},
 	}}, &a))
 	s := h.begin()
-	task, err := s.TaskWithKey(ctx, s.Key("ask"), false)
+	task, err := engine.TaskWithKey(ctx, s, s.Key("ask"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -68,23 +69,23 @@ func (h *host) restart() {
 
 func (h *host) advance(d time.Duration) { h.ms.Add(d.Milliseconds()) }
 
-func (h *host) begin() *engine.Session {
+func (h *host) begin() *session.Session {
 	h.t.Helper()
-	s, err := engine.Begin(context.Background(), h.l, engine.SessionOptions{Thread: "order-1"})
+	s, err := session.Begin(context.Background(), h.l, session.Options{Thread: "order-1"})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	return s
 }
 
-func (h *host) end(s *engine.Session) {
+func (h *host) end(s *session.Session) {
 	h.t.Helper()
 	if err := s.End(context.Background()); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *host) commit(s *engine.Session, c posthouse.Change, d ledger.Draft) {
+func (h *host) commit(s *session.Session, c posthouse.Change, d ledger.Draft) {
 	h.t.Helper()
 	d.Checkpoint = &c
 	if _, err := s.Commit(context.Background(), &d); err != nil {
@@ -98,7 +99,7 @@ func (h *host) run() error {
 	ctx := context.Background()
 	s := h.begin()
 	defer h.end(s)
-	task, err := s.TaskWithKey(ctx, s.Key("ask"), false)
+	task, err := engine.TaskWithKey(ctx, s, s.Key("ask"), false)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -141,7 +141,7 @@ func (r *required[In, Out]) run(ctx context.Context, begin func(context.Context)
 		return out, err
 	}
 	if task, ok := engine.From(ctx); ok {
-		if err := task.Session().Confirm(ctx); err != nil {
+		if err := task.Session().Lease().Confirm(ctx); err != nil {
 			return out, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -72,7 +73,7 @@ func lastOf(ctx context.Context, l *ledger.Ledger, q posthouse.Query) (*posthous
 // RollBack restores the branch to what it was before its last input.
 func (r *run) RollBack(ctx context.Context) error {
 	began := r.app.ledger.Now()
-	h, err := r.sess.RollBack(ctx, &posthouse.Change{Graph: r.app.name, Fingerprint: r.app.fingerprint, By: r.opt.By})
+	h, err := front.RollBack(ctx, r.sess, &posthouse.Change{Graph: r.app.name, Fingerprint: r.app.fingerprint, By: r.opt.By})
 	if h != nil {
 		r.record.change.Node = h.Node
 		r.report.checkpoint(began)

@@ -8,7 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
 	"github.com/posthouse/posthouse/graph/internal/topology"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -18,7 +18,7 @@ import (
 type core struct {
 	*plan
 	settings
-	front       *engine.Front[RunOptions, input, result, snapshot]
+	front       *front.Front[RunOptions, input, result, snapshot]
 	ledger      *ledger.Ledger
 	fingerprint string
 	migrations  []migrate.Migration
@@ -49,7 +49,7 @@ func (a *core) Name() string { return a.name }
 
 // Advance implements [posthouse.Program].
 func (a *core) Advance(ctx context.Context, thread, branch string) error {
-	_, err := a.front.Call(ctx, thread, nil, []RunOptions{{Branch: branch}})
+	_, err := a.front.Run(ctx, thread, nil, []RunOptions{{Branch: branch}})
 	return err
 }
 
@@ -80,7 +80,7 @@ func (a *core) newSnapshot(c *posthouse.Checkpoint) (*snapshot, error) {
 
 // state returns a checkpoint of a thread with its state.
 func (a *core) state(ctx context.Context, thread string, id posthouse.ID) (*snapshot, error) {
-	return a.front.State(ctx, thread, engine.StateOptions{Checkpoint: id})
+	return a.front.State(ctx, thread, front.StateOptions{Checkpoint: id})
 }
 
 // untyped returns a function on states of a type as a core has it, nil for nil.
@@ -124,7 +124,7 @@ func typedSnapshot[S any](s *snapshot) *Snapshot[S] {
 	return &Snapshot[S]{Header: s.Header, State: stateOf[S](s.State), Metadata: s.Metadata}
 }
 
-func typedVersion[S any](v *engine.Version[snapshot]) *Version[S] {
+func typedVersion[S any](v *front.Version[snapshot]) *Version[S] {
 	if v == nil {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -275,7 +276,7 @@ func (g *definition) compile(of reflect.Type, led *ledger.Ledger, o *CompileOpti
 		return nil, &Problems{Graph: g.name, List: c.List}
 	}
 	a.fingerprint = a.Graph.Fingerprint()
-	a.front = &engine.Front[RunOptions, input, result, snapshot]{
+	a.front = &front.Front[RunOptions, input, result, snapshot]{
 		Ledger: led, Kind: "graph", Name: a.name, Instance: string(led.Core().NewID()), Hold: a.hold,
 		Check: a.checkCall, NewRun: a.newCall,
 		Snapshot: a.newSnapshot, Fits: a.fits, End: a.reportEnd,

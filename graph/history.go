@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/transfer"
 )
@@ -128,7 +129,7 @@ func (a *App[S]) State(ctx context.Context, thread string, o ...StateOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.core.front.State(ctx, thread, engine.StateOptions(opt))
+	s, err := a.core.front.State(ctx, thread, front.StateOptions(opt))
 	return typedSnapshot[S](s), err
 }
 
@@ -154,7 +155,7 @@ type HistoryOptions struct {
 // the history goes on after it. Any other error is the last element.
 func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[S], error] {
 	opt, err := engine.One(o)
-	all := a.core.front.History(ctx, thread, engine.HistoryOptions(opt), err)
+	all := a.core.front.History(ctx, thread, front.HistoryOptions(opt), err)
 	return func(yield func(*Snapshot[S], error) bool) {
 		all(func(s *snapshot, err error) bool { return yield(typedSnapshot[S](s), err) })
 	}

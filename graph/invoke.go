@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -26,7 +26,7 @@ import (
 // running, and can be resumed), or the Ledger's: then nothing after the last checkpoint
 // happened.
 func (a *App[S]) Run(ctx context.Context, thread string, in S, o ...RunOptions) (*Result[S], error) {
-	res, err := a.core.front.Call(ctx, thread, &input{&in}, o)
+	res, err := a.core.front.Run(ctx, thread, &input{&in}, o)
 	return typedResult[S](res), err
 }
 
@@ -36,7 +36,7 @@ func (a *App[S]) Run(ctx context.Context, thread string, in S, o ...RunOptions) 
 // nothing. A thread whose gates are all undecided waits on. [posthouse.ErrNotFound] for
 // an unknown thread; otherwise as [App.Run].
 func (a *App[S]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[S], error) {
-	res, err := a.core.front.Call(ctx, thread, nil, o)
+	res, err := a.core.front.Run(ctx, thread, nil, o)
 	return typedResult[S](res), err
 }
 
@@ -72,7 +72,7 @@ func (a *App[S]) CheckState(c *posthouse.Checkpoint, changed posthouse.State) er
 // A Handle controls a run in the background. It is safe for concurrent use, and need not be
 // kept.
 type Handle[S any] struct {
-	run *engine.Background[*Result[S]]
+	run *front.Handle[*Result[S]]
 }
 
 // Done returns a channel that is closed when the run has ended and given the thread back.
@@ -104,17 +104,17 @@ func (h *Handle[S]) Drain() { h.run.Drain() }
 // the queue; [posthouse.ErrBusy] then comes with the result. Ending ctx ends the run as
 // it does Run's.
 func (a *App[S]) Start(ctx context.Context, thread string, in S, o ...RunOptions) (*Handle[S], error) {
-	return typedHandle[S](a.core.front.Launch(ctx, thread, &input{&in}, o))
+	return typedHandle[S](a.core.front.Start(ctx, thread, &input{&in}, o))
 }
 
 // ResumeStart is [App.Resume] in the background; see [App.Start].
 func (a *App[S]) ResumeStart(ctx context.Context, thread string, o ...RunOptions) (*Handle[S], error) {
-	return typedHandle[S](a.core.front.Launch(ctx, thread, nil, o))
+	return typedHandle[S](a.core.front.Start(ctx, thread, nil, o))
 }
 
-func typedHandle[S any](h *engine.Background[*result], err error) (*Handle[S], error) {
+func typedHandle[S any](h *front.Handle[*result], err error) (*Handle[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Handle[S]{engine.Typed(h, typedResult[S])}, nil
+	return &Handle[S]{front.Typed(h, typedResult[S])}, nil
 }

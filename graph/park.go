@@ -14,7 +14,7 @@ import (
 )
 
 func (r *run) repeatStep(ctx context.Context) error {
-	r.sess.Refresh()
+	r.sess.Record().Refresh()
 	r.budget.steps-- // the step is the same
 	return r.load(ctx)
 }
@@ -95,7 +95,7 @@ func (r *run) Cancelled(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	began := r.app.ledger.Now()
-	h, err := r.sess.FinishCancelled(ctx)
+	h, err := r.sess.Cancellation().Finish(ctx)
 	if err != nil {
 		return nil, err
 	}

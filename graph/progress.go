@@ -5,7 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/progress"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 )
 
 // ProgressOptions name the thread of [App.Progress]. Thread or Checkpoint is required.
@@ -45,7 +45,7 @@ func (a *core) progressOf(ctx context.Context, o *ProgressOptions) (Progress, er
 	if o.Checkpoint != "" && o.Thread == "" {
 		c, err = a.ledger.Get(ctx, o.Checkpoint)
 	} else {
-		c, err = engine.StateOf(ctx, a.ledger, o.Thread, engine.StateOptions{Branch: o.Branch, Checkpoint: o.Checkpoint})
+		c, err = front.StateOf(ctx, a.ledger, o.Thread, front.StateOptions{Branch: o.Branch, Checkpoint: o.Checkpoint})
 	}
 	if err == nil {
 		err = a.front.Owns(&c.Header)

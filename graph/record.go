@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -182,7 +182,7 @@ func (rec *recorder) flush(ctx context.Context) error {
 	}
 	stop := r.interrupted
 	defer func() { r.interrupted = stop }()
-	for late := r.sess.Asked(); ; late = true {
+	for late := r.sess.Cancellation().Asked(); ; late = true {
 		rec.newChange(posthouse.KindEvent, posthouse.StatusRunning, "") // in the middle of a step, so that executions keep their keys
 		_, err := rec.commitDraft(ctx, &ledger.Draft{KeepOpen: true, Late: late})
 		if late || !errors.Is(err, posthouse.ErrCancelled) {
@@ -213,7 +213,7 @@ const (
 )
 
 // MaxBehind is the most checkpoints that an Async run is ahead of its store.
-const MaxBehind = engine.MaxBehind
+const MaxBehind = session.MaxBehind
 
 // Snapshots say which nodes make checkpoints. A run that parks, fails, is cancelled or
 // ends makes one in any case, with all that nodes did since the last.
@@ -238,7 +238,7 @@ func (r *run) stepsLeftBehind(ctx context.Context) (int, error) {
 	if h == nil || posthouse.IsOver(h.Status) {
 		return 0, nil
 	}
-	ahead, err := r.sess.StepsAhead(ctx)
+	ahead, err := r.sess.Record().StepsAhead(ctx)
 	return max(r.frontier.Skipped, ahead), err
 }
 

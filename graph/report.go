@@ -7,14 +7,14 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/recorded"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/stream"
 	"github.com/posthouse/posthouse/runs"
 )
 
 // A reporter sends what a run does to its stream, if there is one.
 type reporter struct {
 	run *run
-	hub *engine.Hub // nil without a stream
+	hub *stream.Hub // nil without a stream
 }
 
 // values reports the head with its state.
@@ -36,9 +36,9 @@ func (p *reporter) values(kind runs.EventKind) error {
 
 // notice makes a notice about the step that completed last, or the change that was
 // committed last.
-func (p *reporter) notice(kind runs.EventKind, mode runs.StreamMode) engine.Notice {
+func (p *reporter) notice(kind runs.EventKind, mode runs.StreamMode) stream.Notice {
 	r := p.run
-	return engine.Notice{Kind: kind, Mode: mode, Path: p.path(), Node: r.record.change.Node, Checkpoint: *r.sess.Head()}
+	return stream.Notice{Kind: kind, Mode: mode, Path: p.path(), Node: r.record.change.Node, Checkpoint: *r.sess.Head()}
 }
 
 // path returns the path of a subgraph in the graph of the stream.
@@ -89,7 +89,7 @@ func (p *reporter) task(o *outcome, kind runs.EventKind, err error, due time.Tim
 	if mode == "" {
 		return
 	}
-	n := engine.Notice{
+	n := stream.Notice{
 		Kind: kind, Mode: mode, Path: p.path(), Node: posthouse.EscapeName(o.task.node.Name), Task: o.task.key.String(), Attempt: o.attempt,
 		At: p.run.app.ledger.Now(), Err: err, Due: due,
 	}
@@ -140,8 +140,8 @@ func (p *reporter) resultAt(kind runs.EventKind, h *posthouse.Header, state any,
 
 // reportEnd reports the result of a run to its stream. By then the run has given the thread
 // back: a reader may update and resume it, or run it again.
-func (a *core) reportEnd(ctx context.Context, h *engine.Hub, res *result) error {
-	n := engine.Notice{Kind: runs.EventPark, State: res.State, Result: res}
+func (a *core) reportEnd(ctx context.Context, h *stream.Hub, res *result) error {
+	n := stream.Notice{Kind: runs.EventPark, State: res.State, Result: res}
 	if posthouse.IsOver(res.Status) {
 		n.Kind = runs.EventEnd
 	}
@@ -158,11 +158,11 @@ func (a *core) reportEnd(ctx context.Context, h *engine.Hub, res *result) error 
 
 // emitter returns what forwards the emissions of one attempt of a task. It is nil if
 // the stream does not ask for them.
-func (p *reporter) emitter(t *task, attempt int) *engine.Emitter {
+func (p *reporter) emitter(t *task, attempt int) *stream.Emitter {
 	if p.hub.Wants(runs.StreamMessages, runs.StreamCustom) == "" {
 		return nil
 	}
-	return p.hub.Emitter(func(*engine.Emission) engine.Notice {
-		return engine.Notice{Path: p.path(), Node: posthouse.EscapeName(t.node.Name), Task: t.key.String(), Attempt: attempt}
+	return p.hub.Emitter(func(*stream.Emission) stream.Notice {
+		return stream.Notice{Path: p.path(), Node: posthouse.EscapeName(t.node.Name), Task: t.key.String(), Attempt: attempt}
 	})
 }

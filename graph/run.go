@@ -13,6 +13,9 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
+	"github.com/posthouse/posthouse/internal/engine/session"
+	"github.com/posthouse/posthouse/internal/engine/stream"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -71,7 +74,7 @@ type run struct {
 	app *core
 	*rootState
 	subrun      *subrun // of a subgraph; nil for the graph that was run
-	sess        *engine.Session
+	sess        *session.Session
 	opt         RunOptions
 	breakpoints breakpoints // of this call
 	budget      budget
@@ -80,13 +83,13 @@ type run struct {
 	program     posthouse.State // of the head that was loaded
 	record      recorder
 	report      reporter
-	hold        *engine.Hold       // of the tasks that are alone in their steps
+	hold        *session.Hold      // of the tasks that are alone in their steps
 	interrupted bool               // a static interrupt was committed
 	version     *posthouse.Release // that the run made of the thread
 }
 
 // newRun returns a run of a graph. limit is how many steps it may take.
-func newRun(a *core, root *rootState, s *engine.Session, o RunOptions, limit int, h *engine.Hub) *run {
+func newRun(a *core, root *rootState, s *session.Session, o RunOptions, limit int, h *stream.Hub) *run {
 	r := &run{
 		app: a, rootState: root, sess: s, opt: o, frontier: &frontier.Frontier{},
 		budget: budget{limit: limit, lastRan: make([]int, len(a.order))},
@@ -97,8 +100,8 @@ func newRun(a *core, root *rootState, s *engine.Session, o RunOptions, limit int
 }
 
 // checkCall checks the options of a call, and returns what the engine needs of them.
-func (a *core) checkCall(o *RunOptions, input bool) (c engine.Invocation, err error) {
-	c = engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, KeepQuestions: o.KeepQuestions}
+func (a *core) checkCall(o *RunOptions, input bool) (c front.Invocation, err error) {
+	c = front.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Wait: o.Wait, Modes: o.Modes, KeepQuestions: o.KeepQuestions}
 	switch {
 	case o.RecursionLimit < 0:
 		return c, posthouse.Invalid("RecursionLimit", "is negative")
@@ -114,7 +117,7 @@ func (a *core) checkCall(o *RunOptions, input bool) (c engine.Invocation, err er
 }
 
 // newCall returns the run of a session; h is nil without a stream.
-func (a *core) newCall(s *engine.Session, o *RunOptions, h *engine.Hub) engine.Run[input, result] {
+func (a *core) newCall(s *session.Session, o *RunOptions, h *stream.Hub) front.Run[input, result] {
 	r := newRun(a, &rootState{graph: a.name, fingerprint: a.fingerprint}, s, *o, cmp.Or(o.RecursionLimit, a.limit), h)
 	r.breakpoints, _ = a.breakpointsOf(o) // they were checked
 	if h := s.Head(); h != nil {
@@ -181,7 +184,7 @@ func (r *run) Start(ctx context.Context, in *input) (*result, error) {
 		if skipped, err = r.stepsLeftBehind(ctx); err != nil {
 			return nil, err
 		}
-		if r.sess.PreviousRunLost() {
+		if r.sess.Lease().PreviousRunLost() {
 			epoch = r.record.step + 1 + uint64(skipped)
 		}
 	}
@@ -249,7 +252,7 @@ func (r *run) Resume(ctx context.Context) (*result, error) {
 		return nil, noNext(h.ID)
 	}
 	var err error
-	if r.record.lostSteps, err = r.sess.StepsAhead(ctx); err != nil {
+	if r.record.lostSteps, err = r.sess.Record().StepsAhead(ctx); err != nil {
 		return nil, err
 	}
 	if ctx, err = engine.OnBehalf(ctx, r.opt.By, r.program); err != nil {

@@ -73,7 +73,7 @@ func (w *workers) runAll(ctx context.Context) error {
 			w.step.outcomes[o.task.index] = o
 			if o.kind == taskFailed || o.kind == taskStopped {
 				w.stop.Store(true)
-				if w.step.run.app.failFast || o.kind == taskStopped && !w.step.run.sess.Lapsed() { // an effect goes on
+				if w.step.run.app.failFast || o.kind == taskStopped && !w.step.run.sess.Lease().Lapsed() { // an effect goes on
 					cancel(errSibling)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/recorded"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // plan makes the tasks of the step, and reads what is on record of them. It refuses
@@ -92,7 +93,7 @@ func (s *step) initTask(t *task, i int) {
 // wait on. It returns nil for a task that is to run.
 func (s *step) recallTask(ctx context.Context, t *task) (o *outcome, err error) {
 	r := s.run
-	exec, err := r.sess.TaskFor(ctx, t.key)
+	exec, err := engine.NewTask(ctx, r.sess, t.key)
 	if err != nil || exec.Fresh() {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -66,7 +66,7 @@ func (s *step) routeOutcomes(ctx context.Context) (*result, error) {
 		if stopped != nil {
 			err = stopped.err
 		}
-		return nil, engine.WithCause(r.sess.Err(), err)
+		return nil, session.WithCause(r.sess.Err(), err)
 	case len(failed) > 0:
 		held, _ := s.unfinished()
 		return nil, r.commitFailure(ctx, joinNodes(failed), held, causes(failed))
@@ -97,5 +97,5 @@ func (s *step) commitHeld(ctx context.Context, held []posthouse.Step, err error)
 	if e := r.record.flush(ctx); e != nil {
 		err = errors.Join(err, e)
 	}
-	return engine.WithCause(context.Cause(ctx), err)
+	return session.WithCause(context.Cause(ctx), err)
 }

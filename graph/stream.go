@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
+	"github.com/posthouse/posthouse/internal/engine/stream"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -57,17 +58,17 @@ type Event[S any] struct {
 // run has given the thread back: the loop's body may update and resume the thread, or run it
 // again, while it handles that event. Iterating twice runs twice.
 func (a *App[S]) Stream(ctx context.Context, thread string, in S, o ...RunOptions) iter.Seq2[Event[S], error] {
-	return engine.ReadAlong(ctx, a.core.front, thread, &input{&in}, o, typedEvent[S])
+	return front.Stream(ctx, a.core.front, thread, &input{&in}, o, typedEvent[S])
 }
 
 // ResumeStream is Resume as a sequence; see [App.Stream]. Resuming a finished thread
 // yields its end. Steps on record do not run again, and so emit nothing.
 func (a *App[S]) ResumeStream(ctx context.Context, thread string, o ...RunOptions) iter.Seq2[Event[S], error] {
-	return engine.ReadAlong(ctx, a.core.front, thread, nil, o, typedEvent[S])
+	return front.Stream(ctx, a.core.front, thread, nil, o, typedEvent[S])
 }
 
 // typedEvent returns the event of a notice for a reader of states of type S.
-func typedEvent[S any](n *engine.Notice) Event[S] {
+func typedEvent[S any](n *stream.Notice) Event[S] {
 	e := Event[S]{
 		Kind: n.Kind, Mode: n.Mode, Path: n.Path, Node: n.Node, Checkpoint: n.Checkpoint,
 		Task: n.Task, Attempt: n.Attempt, Updates: n.Updates, Text: n.Text, Value: n.Value, Step: n.Step, Seq: n.Seq,

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/stream"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -144,7 +145,7 @@ func (in *inner) call(ctx context.Context, r *run, o *outcome) (Command, error) 
 	if in.ownThread {
 		return in.callThread(ctx, r, o)
 	}
-	var hub *engine.Hub
+	var hub *stream.Hub
 	if r.opt.Subgraphs {
 		hub = r.report.hub
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/stream"
 	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
@@ -22,7 +22,7 @@ import (
 const lookAgain = 24 * time.Hour
 
 func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, error) {
-	thread := calls.ThreadName(r.sess.Head(), engine.BirthOf(r.sess), o.task.key.String(), uint8(in.lifetime), in.lifetime == PerCall)
+	thread := calls.ThreadName(r.sess.Head(), r.sess.Birth(), o.task.key.String(), uint8(in.lifetime), in.lifetime == PerCall)
 	opt := RunOptions{
 		By: r.opt.By, Durability: r.opt.Durability, bounded: o.task.isBounded(),
 		OnBusy:       runs.Enqueue, // its own program may be moving the thread
@@ -32,7 +32,7 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
 		opt.labels[calls.LabelBranch] = b
 	}
-	var h *engine.Hub
+	var h *stream.Hub
 	if r.opt.Subgraphs && r.report.hub != nil {
 		h, opt.path, opt.Subgraphs = r.report.hub, o.task.label(), true
 		if in := r.report.path(); in != "" {
@@ -56,7 +56,7 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 		res, err = in.run(ctx, r, thread, &opt, h, nil)
 	default:
 		var first *input
-		if opt.asked, err = r.sess.Requesters(ctx); err != nil {
+		if opt.asked, err = r.sess.Record().Requesters(ctx); err != nil {
 			return Command{}, err
 		}
 		if first, err = in.input(o.live.Value); err == nil {
@@ -94,7 +94,7 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 
 // run runs the subgraph in its thread. Where the store did not answer that run, so that nothing of
 // it is on record, the caller has not failed either.
-func (in *inner) run(ctx context.Context, r *run, thread string, o *RunOptions, h *engine.Hub, first *input) (*result, error) {
+func (in *inner) run(ctx context.Context, r *run, thread string, o *RunOptions, h *stream.Hub, first *input) (*result, error) {
 	res, err := in.app.front.Do(ctx, thread, o, h, first)
 	if e, ok := errors.AsType[*NodeError](err); ok && e.Checkpoint != "" {
 		return res, err // it failed, on record
@@ -211,7 +211,7 @@ func (r *run) changedBy(ctx context.Context, end posthouse.ID) ([]posthouse.Requ
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	own, err := r.sess.Requesters(ctx)
+	own, err := r.sess.Record().Requesters(ctx)
 	return slices.DeleteFunc(list, func(o posthouse.Requester) bool {
 		return slices.ContainsFunc(own, func(r posthouse.Requester) bool { return r.Name == o.Name && r.How == o.How })
 	}), err
@@ -241,7 +241,7 @@ func (r *run) noteChanged(ctx context.Context, o *outcome, thread string) error 
 		return err
 	}
 	o.exec.Records().Hold(step)
-	engine.NoteRequesters(r.sess, list)
+	r.sess.Record().NoteRequesters(list)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -73,7 +74,7 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 	r := t.run
 	o := &t.outcome
 	for again := false; ; again = true {
-		exec, err := r.sess.TaskFor(ctx, t.key)
+		exec, err := engine.NewTask(ctx, r.sess, t.key)
 		if err != nil {
 			return o.finish(taskStopped, err)
 		}
@@ -102,7 +103,7 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 		if r.report.task(o, runs.EventTaskStart, nil, time.Time{}); ctx.Err() != nil {
 			return o.finish(taskStopped, context.Cause(ctx))
 		}
-		if err := r.sess.Confirm(ctx); err != nil {
+		if err := r.sess.Lease().Confirm(ctx); err != nil {
 			return o.finish(taskStopped, err)
 		}
 		o.lead = Command{}
@@ -150,14 +151,14 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 }
 
 // hold returns the context of an attempt. Tasks that are alone in their steps share one.
-func (t *task) hold(ctx context.Context) *engine.Hold {
+func (t *task) hold(ctx context.Context) *session.Hold {
 	r := t.run
 	if !r.frontier.IsAlone() {
-		return r.sess.Hold(ctx)
+		return r.sess.Lease().Hold(ctx)
 	}
 	if !r.hold.Serves(ctx) {
 		r.hold.Free()
-		r.hold = r.sess.Hold(ctx)
+		r.hold = r.sess.Lease().Hold(ctx)
 	}
 	return r.hold
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/edit"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -132,7 +133,7 @@ func (a *core) updateBase(ctx context.Context, thread string, o *UpdateOptions) 
 	if err := checkLabels(o.Labels); err != nil {
 		return nil, err
 	}
-	base, err := engine.StateOf(ctx, a.ledger, thread, engine.StateOptions{Branch: o.Branch, Checkpoint: o.Checkpoint})
+	base, err := front.StateOf(ctx, a.ledger, thread, front.StateOptions{Branch: o.Branch, Checkpoint: o.Checkpoint})
 	if err != nil {
 		return nil, err
 	}

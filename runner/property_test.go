@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -170,7 +171,7 @@ func TestFrozenProcess(t *testing.T) {
 			return err
 		}
 		a.start(t, "t")
-		s, err := engine.Begin(t.Context(), a.l, engine.SessionOptions{Thread: "t"})
+		s, err := session.Begin(t.Context(), a.l, session.Options{Thread: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +255,7 @@ func TestFrozenWhileItClaims(t *testing.T) {
 			return err
 		}
 		a.start(t, "t")
-		s, err := engine.Begin(t.Context(), a.l, engine.SessionOptions{Thread: "t"})
+		s, err := session.Begin(t.Context(), a.l, session.Options{Thread: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -50,7 +51,7 @@ func (p *program) Advance(ctx context.Context, thread, branch string) (err error
 	}
 	p.advances[thread]++
 	p.mu.Unlock()
-	s, err := engine.Begin(ctx, p.l, engine.SessionOptions{Thread: thread, Branch: branch})
+	s, err := session.Begin(ctx, p.l, session.Options{Thread: thread, Branch: branch})
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (p *program) Advance(ctx context.Context, thread, branch string) (err error
 	return p.loop(ctx, s)
 }
 
-func (p *program) loop(ctx context.Context, s *engine.Session) error {
+func (p *program) loop(ctx context.Context, s *session.Session) error {
 	for {
 		h := s.Head()
 		if len(h.Next) == 0 || engine.Draining(ctx) {
@@ -68,7 +69,7 @@ func (p *program) loop(ctx context.Context, s *engine.Session) error {
 		if _, err := fmt.Sscan(h.Next[0], &n); err != nil {
 			return err
 		}
-		task, err := s.TaskWithKey(ctx, s.Key(h.Next[0]), false)
+		task, err := engine.TaskWithKey(ctx, s, s.Key(h.Next[0]), false)
 		if err != nil {
 			return err
 		}
@@ -247,7 +248,7 @@ func TestTakesOverFromTheDead(t *testing.T) {
 		if err := open(t, store, "a").Core().Heartbeat(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s, err := engine.Begin(t.Context(), a.l, engine.SessionOptions{Thread: "t"})
+		s, err := session.Begin(t.Context(), a.l, session.Options{Thread: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}

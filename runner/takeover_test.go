@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -31,7 +31,7 @@ func TestTakesOverWithinFiveSeconds(t *testing.T) {
 				run(t, b.l, runner.Options{Programs: []posthouse.Program{b}})
 				sleep(phase)
 				a := &program{name: "p", l: open(t, store, "a"), last: 1}
-				s, err := engine.Begin(t.Context(), a.l, engine.SessionOptions{Thread: "t"})
+				s, err := session.Begin(t.Context(), a.l, session.Options{Thread: "t"})
 				if err != nil {
 					t.Fatal(err)
 				}

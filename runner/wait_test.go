@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -307,7 +308,7 @@ func TestCancelsForTheGone(t *testing.T) {
 		if err := open(t, store, "gone").Core().Heartbeat(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s, err := engine.Begin(t.Context(), gone, engine.SessionOptions{Thread: "t"})
+		s, err := session.Begin(t.Context(), gone, session.Options{Thread: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/stream"
 )
 
 // Emit sends a value to those who read the run's stream: progress, a finding,
@@ -15,13 +16,13 @@ import (
 //
 // A step emits when it runs: a replay that has its result is silent.
 func Emit(ctx context.Context, v any) {
-	engine.Emit(ctx, engine.Emission{Value: v, Custom: true})
+	engine.Emit(ctx, stream.Emission{Value: v, Custom: true})
 }
 
 // Token is [Emit] for a piece of text, such as a model's answer as it comes.
 // An empty piece is a heartbeat and nothing else.
 func Token(ctx context.Context, text string) {
-	engine.Emit(ctx, engine.Emission{Text: text})
+	engine.Emit(ctx, stream.Emission{Text: text})
 }
 
 // Writer returns a writer that sends its text as [Token] does. A write never fails. A

@@ -2,18 +2,17 @@ package step_test
 
 import (
 	"context"
+	"github.com/posthouse/posthouse/internal/engine/stream"
+	"github.com/posthouse/posthouse/step"
 	"io"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/posthouse/posthouse/internal/engine"
-	"github.com/posthouse/posthouse/step"
 )
 
-func listening(t *testing.T) (context.Context, *engine.Emitter, *[]engine.Emission) {
-	var heard []engine.Emission
-	e := engine.NewEmitter(func(_ context.Context, _ <-chan struct{}, em engine.Emission) { heard = append(heard, em) })
+func listening(t *testing.T) (context.Context, *stream.Emitter, *[]stream.Emission) {
+	var heard []stream.Emission
+	e := stream.NewEmitter(func(_ context.Context, _ <-chan struct{}, em stream.Emission) { heard = append(heard, em) })
 	return e.With(t.Context()), e, &heard
 }
 
@@ -29,7 +28,7 @@ func TestWriterKeepsCharactersWhole(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	if all.String() != text || !slices.ContainsFunc(*heard, func(e engine.Emission) bool { return e.Text == "🚀" }) {
+	if all.String() != text || !slices.ContainsFunc(*heard, func(e stream.Emission) bool { return e.Text == "🚀" }) {
 		t.Errorf("%+v", *heard)
 	}
 }

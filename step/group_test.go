@@ -238,7 +238,7 @@ func TestGroupAsksAtOnce(t *testing.T) {
 	}
 	ctx := context.Background()
 	s := h.begin()
-	task, err := s.TaskWithKey(ctx, s.Key("work"), false)
+	task, err := engine.TaskWithKey(ctx, s, s.Key("work"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

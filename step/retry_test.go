@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -66,12 +67,12 @@ func TestRetryBudgetIsOnRecord(t *testing.T) {
 func TestRetryWaitSurvivesARestart(t *testing.T) {
 	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	store, r := memstore.New(), ran{}
-	attempt := func() (*engine.Session, *engine.Task, *ledger.Ledger, error) {
+	attempt := func() (*session.Session, *engine.Task, *ledger.Ledger, error) {
 		l, err := ledger.Open(store, &ledger.Options{Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := engine.Begin(ctx, l, engine.SessionOptions{Thread: "t"})
+		s, err := session.Begin(ctx, l, session.Options{Thread: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestRetryWaitSurvivesARestart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		task, err := s.TaskWithKey(ctx, s.Key("work"), false)
+		task, err := engine.TaskWithKey(ctx, s, s.Key("work"), false)
 		if err != nil {
 			t.Fatal(err)
 		}

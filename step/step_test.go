@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -41,8 +42,8 @@ func newHost(t testing.TB) *host {
 	return h
 }
 
-func (h *host) begin() *engine.Session {
-	s, err := engine.Begin(context.Background(), h.l, engine.SessionOptions{Thread: "order-1"})
+func (h *host) begin() *session.Session {
+	s, err := session.Begin(context.Background(), h.l, session.Options{Thread: "order-1"})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func (h *host) run(fn func(context.Context) error) error {
 			h.t.Error(err)
 		}
 	}()
-	task, err := s.TaskWithKey(ctx, s.Key("work"), false)
+	task, err := engine.TaskWithKey(ctx, s, s.Key("work"), false)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -8,12 +8,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
 // park commits the questions of a node, as a model does.
-func park(t testing.TB, s *engine.Session, tk *engine.Task) *posthouse.Committed {
+func park(t testing.TB, s *session.Session, tk *engine.Task) *posthouse.Committed {
 	t.Helper()
 	var keep []posthouse.ID
 	for _, g := range tk.Gates().Open() {
@@ -69,7 +70,8 @@ func TestAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, tk = again(t, l, s)
-	if g, err = tk.Gates().Ask(ctx, posthouse.Gate{Name: "ok"}); err != nil || g.ID != ids[0] || g.Decision.Verdict != posthouse.Reject {
+	g, err = tk.Gates().Ask(ctx, posthouse.Gate{Name: "ok"})
+	if err != nil || g.ID != ids[0] || g.Decision.Verdict != posthouse.Reject {
 		t.Fatal(g, err)
 	}
 }

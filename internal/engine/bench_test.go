@@ -17,7 +17,7 @@ func BenchmarkTask(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		tk, err := s.TaskWithKey(ctx, s.Key("work"), false)
+		tk, err := engine.TaskWithKey(ctx, s, s.Key("work"), false)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func BenchmarkStep(b *testing.B) {
 	d := ledger.Draft{}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := s.TaskWithKey(ctx, s.Key("work"), false); err != nil {
+		if _, err := engine.TaskWithKey(ctx, s, s.Key("work"), false); err != nil {
 			b.Fatal(err)
 		}
 		d = ledger.Draft{Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Node: "work", Next: []string{"work"}}}

@@ -21,8 +21,8 @@ type ChangedError struct {
 	Before, Now  string       // it, as recorded and as asked now
 }
 
-func newChangedError(t *Task, g, recorded *posthouse.Gate) *ChangedError {
-	e := &ChangedError{Thread: t.session.thread, Task: t.Key(), Question: g.Name, Gate: recorded.ID}
+func newChangedError(thread string, g, recorded *posthouse.Gate) *ChangedError {
+	e := &ChangedError{Thread: thread, Task: g.Task, Question: g.Name, Gate: recorded.ID}
 	if g.Text != recorded.Text {
 		e.Field, e.Before, e.Now = "text", recorded.Text, g.Text
 		return e

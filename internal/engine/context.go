@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/engine/internal/replay"
 )
 
 type contextKey int
@@ -19,8 +20,6 @@ const (
 	keyDrain
 	keyPrincipal
 	keySender
-	keyEmitter
-	keyGuard
 	keyUse
 )
 
@@ -43,7 +42,7 @@ func (c *taskContext) Value(key any) any {
 	case keyTask:
 		return (*Task)(c)
 	case commit.Behalf{}:
-		return commit.Actor((*Task)(c))
+		return commit.Actor(c)
 	}
 	return c.around.Value(key)
 }
@@ -105,7 +104,7 @@ func (t *Task) inside(ctx context.Context, name string, occurrence uint32, attem
 // a model passes to [Records.Recorded].
 func (t *Task) Scoped(ctx context.Context, name string) string {
 	if sc := t.scopeOf(ctx); sc != nil {
-		return callName(sc.name, sc.occurrence) + nested + name
+		return replay.CallName(sc.name, sc.occurrence) + replay.Nested + name
 	}
 	return name
 }
@@ -122,11 +121,11 @@ func StepKey(ctx context.Context) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	thread := keyName(sc.task.session.thread)
-	if g := sc.task.session.claim.Generation(); g > 1 {
+	thread := keyName(sc.task.session.Thread())
+	if g := sc.task.session.Lease().Generation(); g > 1 {
 		thread += "@" + strconv.FormatUint(uint64(g), 10)
 	}
-	b, birth := sc.task.session.branch, sc.task.session.birth
+	b, birth := sc.task.session.Branch(), sc.task.session.Birth()
 	if b != posthouse.MainBranch || birth != 0 {
 		thread += "~" + keyName(b)
 	}

@@ -1,16 +1,20 @@
-// Package engine is what the programming models share. A [Session] has the lease and the
-// head of a branch. A [Task] has the recorded results and questions of one execution of
-// a node, and travels in its context.
+// Package engine is what the programming models share: the execution of a node, flow or
+// handler. A [Task] has its recorded results and questions, and travels in the context of its
+// code. Three packages below have what is around an execution:
+//
+//	session   a run over a branch under the thread's lease: claim, head, commits
+//	front     a model's programs for their callers: run, start, stream, resume, read
+//	stream    what happens in a run, on its way to a reader
 //
 // A model runs a branch like this:
 //
-//	s, err := engine.Begin(ctx, ledger, engine.SessionOptions{Thread: "order-1234"})
+//	s, err := session.Begin(ctx, ledger, session.Options{Thread: "order-1234"})
 //	if err != nil {
 //		return err // posthouse.ErrBusy: somebody else runs the thread
 //	}
 //	defer s.End(ctx)
 //	for !engine.Draining(ctx) {
-//		t, err := s.TaskWithKey(ctx, s.Key(node), false)
+//		t, err := engine.TaskWithKey(ctx, s, s.Key(node), false)
 //		...
 //		err = engine.Guard(func() error { return fn(t.With(ctx), state) })
 //		switch {
@@ -23,13 +27,6 @@
 //		default: // commit a checkpoint of kind node
 //		}
 //	}
-//
-// # What is read when
-//
-// A node behind a checkpoint of this session has nothing on record, so
-// [Session.TaskWithKey] reads nothing. One [core.Core.Executions] is read for the first
-// node after Begin, and for a node that runs again after it waited, failed or recorded
-// something.
 //
 // # Replay
 //
@@ -52,20 +49,6 @@
 //
 // # Who may act
 //
-// A claim is on record with a session's first commit. Before that, two processes may both
-// be about to run a thread. So the claim is put on record by itself before anything acts:
-// the function of a Do, or what a model runs after [Task.Secure]. The slower process gets
-// an error. On a store that only this process has open this writes nothing.
-//
-// # Caveats
-//
-// A failed commit ends the session: every later Commit returns the same error,
-// even if the program swallowed it. Commits ignore cancellation: work that was paid for is
-// recorded.
-//
-// # Fronts
-//
-// A [Front] runs a graph or a flow for its callers: it claims, drives, replays and releases
-// threads, in the foreground, in the background and for a reader of a stream. A model
-// implements [Run] for the rest.
+// The session's claim is put on record before anything acts: the function of a Do, or what a
+// model runs after [Task.PersistClaim]. See package session.
 package engine

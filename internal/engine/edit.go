@@ -14,7 +14,7 @@ import (
 // in the gate's place: it licenses nothing.
 func (v Gates) OfEdit(ctx context.Context, edited *posthouse.Gate) (g *posthouse.Gate, replaced bool, err error) {
 	s := v.t.session
-	uses, by, err := ledger.UsesOfEdit(ctx, s.ledger, edited)
+	uses, by, err := ledger.UsesOfEdit(ctx, s.Ledger(), edited)
 	if err != nil {
 		return nil, false, s.Unanswered(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/ledger"
@@ -81,7 +82,7 @@ func (e *Effect) gateOf(attempt uint32) posthouse.ID {
 	t := e.call.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.replay.results[occurrence{e.call.within(handler.UseReleased), attempt}].Grant
+	return t.replay.Result(e.call.within(handler.UseReleased), attempt).Grant
 }
 
 // Release puts on record that the step is about to act under a gate's decision. It fails
@@ -92,9 +93,8 @@ func (e *Effect) gateOf(attempt uint32) posthouse.ID {
 func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 	t := e.call.task
 	s := t.session
-	s.grants.Lock() // from the count to the record
-	defer s.grants.Unlock()
-	uses, by, err := ledger.UsesOfEdit(ctx, s.ledger, g)
+	defer s.CountUses()() // from the count to the record
+	uses, by, err := ledger.UsesOfEdit(ctx, s.Ledger(), g)
 	if err != nil {
 		return s.Unanswered(err)
 	}
@@ -102,7 +102,7 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 		return license.Replaced(g, by)
 	}
 	if t.closed.Load() {
-		return t.closedError("effect", e.call.name)
+		return closedError("effect", e.call.name, t.Key())
 	}
 	released, failed := e.countAttempts()
 	if err := license.MayBegin(g, uses, t.Key(), e.call.label(), released); err != nil {
@@ -113,13 +113,13 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 			return err
 		}
 	}
-	if err := s.Confirm(ctx); err != nil { // the answer may have come after the lease lapsed
+	if err := s.Lease().Confirm(ctx); err != nil { // the answer may have come after the lease lapsed
 		return err
 	}
 	e.call.opt.Grant, e.under = g.ID, g
 	if !e.call.acts {
 		e.call.acts = true
-		actBegins(ctx)
+		session.EffectBegins(ctx)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -42,16 +43,16 @@ func open(t testing.TB, store posthouse.Store, o *ledger.Options) *ledger.Ledger
 	return l
 }
 
-func begin(t testing.TB, l *ledger.Ledger, thread string) *engine.Session {
+func begin(t testing.TB, l *ledger.Ledger, thread string) *session.Session {
 	t.Helper()
-	s, err := engine.Begin(context.Background(), l, engine.SessionOptions{Thread: thread})
+	s, err := session.Begin(context.Background(), l, session.Options{Thread: thread})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func commit(t testing.TB, s *engine.Session, c posthouse.Change, d ledger.Draft) *posthouse.Committed {
+func commit(t testing.TB, s *session.Session, c posthouse.Change, d ledger.Draft) *posthouse.Committed {
 	t.Helper()
 	d.Checkpoint = &c
 	done, err := s.Commit(context.Background(), &d)
@@ -62,14 +63,14 @@ func commit(t testing.TB, s *engine.Session, c posthouse.Change, d ledger.Draft)
 }
 
 // input starts a thread: the checkpoint that the first node follows.
-func input(t testing.TB, s *engine.Session) {
+func input(t testing.TB, s *session.Session) {
 	t.Helper()
 	commit(t, s, posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"work"}}, ledger.Draft{})
 }
 
-func task(t testing.TB, s *engine.Session, node string) *engine.Task {
+func task(t testing.TB, s *session.Session, node string) *engine.Task {
 	t.Helper()
-	tk, err := s.TaskWithKey(context.Background(), s.Key(node), false)
+	tk, err := engine.TaskWithKey(context.Background(), s, s.Key(node), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func (j *journal) do(ctx context.Context, tk *engine.Task, name string, fail err
 }
 
 // again ends the session and starts the node's execution over, as a restart does.
-func again(t testing.TB, l *ledger.Ledger, s *engine.Session) (*engine.Session, *engine.Task) {
+func again(t testing.TB, l *ledger.Ledger, s *session.Session) (*session.Session, *engine.Task) {
 	t.Helper()
 	if err := s.End(context.Background()); err != nil {
 		t.Fatal(err)
@@ -228,7 +229,8 @@ func TestReorderingIsDetected(t *testing.T) {
 			_, tk = again(t, l, s)
 			var err error
 			for _, n := range tc.replay {
-				if _, err = j.do(ctx, tk, n, nil); err != nil {
+				_, err = j.do(ctx, tk, n, nil)
+				if err != nil {
 					break
 				}
 			}
@@ -260,12 +262,14 @@ func TestFallbackIsKept(t *testing.T) {
 		var got []string
 		v, err := j.do(ctx, tk, "primary", fail)
 		if err != nil {
-			if v, err = j.do(ctx, tk, "fallback", nil); err != nil {
+			v, err = j.do(ctx, tk, "fallback", nil)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		got = append(got, v)
-		if v, err = j.do(ctx, tk, "last", nil); err != nil {
+		v, err = j.do(ctx, tk, "last", nil)
+		if err != nil {
 			t.Fatal(err)
 		}
 		return append(got, v)

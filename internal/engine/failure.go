@@ -2,11 +2,11 @@ package engine
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/engine/internal/replay"
 	"github.com/posthouse/posthouse/internal/failure"
 )
 
@@ -44,9 +44,9 @@ func (m *taskState) receivedBy(name string) (known []*failedCall) {
 	return known
 }
 
-// asksBehind notes that people, or somebody else, are asked by code that knows of failures.
+// asksAfter notes that people, or somebody else, are asked by code that knows of failures.
 // Callers hold the task's mutex.
-func (m *taskState) asksBehind(known []*failedCall) {
+func (m *taskState) asksAfter(known []*failedCall) {
 	if len(known) == 0 {
 		return
 	}
@@ -75,8 +75,7 @@ func (t *Task) noteFailure(c *call, err error) {
 
 // takeFailures takes the failures that go on record before something: those known are
 // recorded with their errors. Callers hold the task's mutex.
-func (t *Task) takeFailures(known func(*failedCall) bool, rest func(*failedCall) bool) (taken []*failedCall, marks []posthouse.Step) {
-	m := t.made()
+func (m *taskState) takeFailures(known func(*failedCall) bool, rest func(*failedCall) bool) (taken []*failedCall, marks []posthouse.Step) {
 	var left []*failedCall
 	for _, f := range m.failures {
 		switch {
@@ -139,8 +138,11 @@ func (v Records) EndedBy(cause error) error {
 		if !failure.Holds(cause, f.err) {
 			continue
 		}
-		if dropped := t.replay.decidedBehind(f); dropped != "" {
-			return t.tookAnotherWay(f, dropped)
+		if dropped := t.replay.DecidedAfter(f.mark.Name, f.mark.Occurrence, f.within); dropped != "" {
+			return &OrderError{
+				Thread: t.session.Thread(), Task: t.Key(), Recorded: dropped,
+				Asked: "(another way after the failure of " + replay.StepName(&f.mark) + ")",
+			}
 		}
 	}
 	t.retryEnded(cause, "")
@@ -158,73 +160,19 @@ func (t *Task) retryEnded(cause error, prefix string) {
 			continue
 		}
 		m.held = append(m.held, f.value(nil))
-		if t.replay != nil {
-			delete(t.replay.failures, occurrence{f.mark.Name, f.mark.Occurrence})
-		}
+		t.replay.ForgetFailure(f.mark.Name, f.mark.Occurrence)
 	}
 	m.known = left
-}
-
-func (t *Task) tookAnotherWay(f *failedCall, dropped string) error {
-	return &OrderError{
-		Thread: t.session.thread, Task: t.Key(), Recorded: dropped,
-		Asked: "(another way after the failure of " + callName(f.mark.Name, f.mark.Occurrence) + ")",
-	}
-}
-
-// decidedBehind returns what was decided after a recorded failure and was not asked for by
-// this execution, "" for nothing.
-func (r *replay) decidedBehind(f *failedCall) string {
-	if r == nil || r.failures[occurrence{f.mark.Name, f.mark.Occurrence}] == nil {
-		return ""
-	}
-	seq := r.failures[occurrence{f.mark.Name, f.mark.Occurrence}].Seq
-	for _, q := range r.asked {
-		last := q.last()
-		if !q.asked && strings.HasPrefix(q.name, f.within) && last.Seq >= seq && last.Seq > r.edited && last.Decision != nil && !last.Withdrawn() &&
-			last.Decision.Verdict != posthouse.Cancel && !r.isSuperseded(last) {
-			return "question " + strconv.Quote(q.name)
-		}
-	}
-	return ""
 }
 
 // rememberFailure lets a later attempt find the failure that was recorded within its step.
 // Callers hold the task's mutex.
 func (t *Task) rememberFailure(s *posthouse.Step) {
-	if !t.made().repeats || !strings.Contains(s.Name, nested) || len(s.Value.Data) == 0 {
+	if !t.made().repeats || !strings.Contains(s.Name, replay.Nested) || len(s.Value.Data) == 0 {
 		return
 	}
 	if t.replay == nil {
-		t.replay = newReplay(&core.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "")
+		t.replay = replay.Empty()
 	}
-	t.replay.addFailure(&posthouse.StepRecord{Step: *s})
-}
-
-func (r *replay) addFailure(s *posthouse.StepRecord) {
-	if r.failures == nil {
-		r.failures = map[occurrence]*posthouse.StepRecord{}
-	}
-	r.failures[occurrence{s.Name, s.Occurrence}] = s
-}
-
-// takeFailure returns the recorded failure of a call. Its place in the order is taken, too.
-func (r *replay) takeFailure(name string, n uint32) *posthouse.StepRecord {
-	if r == nil {
-		return nil
-	}
-	k := occurrence{name, n}
-	s := r.failures[k]
-	if s == nil || r.results[k] != nil {
-		return nil
-	}
-	for i, o := range r.order {
-		if o.Name == name && o.Occurrence == n && o.Value.Codec == core.CodecFailed {
-			if r.order = append(r.order[:i:i], r.order[i+1:]...); o != s {
-				r.order = nil // it was tried again in between: anything may follow
-			}
-			break
-		}
-	}
-	return s
+	t.replay.RememberFailure(s)
 }

@@ -66,7 +66,8 @@ func RunLimited[T any](ctx context.Context, t *Task, name string, l Limits, out 
 	}
 	var err error
 	if l.Whole {
-		if err = run(ctx, out); err == nil && expired() != nil {
+		err = run(ctx, out)
+		if err == nil && expired() != nil {
 			err = context.Cause(ctx) // the last node was abandoned
 		}
 	} else {

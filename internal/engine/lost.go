@@ -28,8 +28,8 @@ func (e *Effect) lost(ctx context.Context) (*posthouse.Gate, error) {
 	t := e.call.task
 	t.mu.Lock()
 	var gone []*posthouse.Gate
-	for _, g := range e.gatesWithin() {
-		if g.Call != nil && !isAlive(g) && g.Branch == t.session.branch && g.Call.Grant == e.under.ID {
+	for _, g := range e.gates() {
+		if g.Call != nil && !isAlive(g) && g.Branch == t.session.Branch() && g.Call.Grant == e.under.ID {
 			gone = append(gone, g)
 		}
 	}
@@ -37,7 +37,7 @@ func (e *Effect) lost(ctx context.Context) (*posthouse.Gate, error) {
 	if len(gone) == 0 {
 		return nil, nil
 	}
-	if err := t.learnClaims(ctx, e.call.within("")); err != nil {
+	if err := e.learnClaims(ctx); err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
@@ -53,14 +53,11 @@ func (e *Effect) lost(ctx context.Context) (*posthouse.Gate, error) {
 
 // learnClaims reads what was recorded of workers since the execution began: they take tasks
 // while it runs.
-func (t *Task) learnClaims(ctx context.Context, prefix string) error {
-	s := t.session
-	s.mu.Lock()
-	head := s.Head()
-	s.mu.Unlock()
-	known, err := s.ledger.Core().Executions(ctx, head)
+func (e *Effect) learnClaims(ctx context.Context) error {
+	t, prefix := e.call.task, e.call.within("")
+	known, err := t.session.Record().ReadExecutions(ctx)
 	if err != nil {
-		return s.Unanswered(err)
+		return err
 	}
 	x := known[t.Key()]
 	if x == nil || t.replay == nil {
@@ -71,8 +68,8 @@ func (t *Task) learnClaims(ctx context.Context, prefix string) error {
 	for i := range x.Steps {
 		r := &x.Steps[i]
 		what, within := strings.CutPrefix(r.Name, prefix)
-		if k := (occurrence{r.Name, r.Occurrence}); within && (what == handler.UseClaimed || what == handler.UseUndone) && t.replay.results[k] == nil {
-			t.replay.results[k] = r
+		if within && (what == handler.UseClaimed || what == handler.UseUndone) {
+			t.replay.Remember(r)
 		}
 	}
 	return nil

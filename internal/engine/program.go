@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -31,16 +30,4 @@ func UnknownThread(thread, branch string) error {
 // OneLine makes an error fit for a checkpoint's header: valid text on one line.
 func OneLine(s string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-}
-
-// WithCause joins the cause for which a context or session ended with the error that
-// followed from it.
-func WithCause(cause, failed error) error {
-	switch {
-	case failed == nil:
-		return cause
-	case errors.Is(failed, cause):
-		return failed
-	}
-	return errors.Join(cause, failed)
 }

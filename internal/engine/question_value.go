@@ -25,8 +25,8 @@ func (t *Task) askedBefore(ctx context.Context, g *posthouse.Gate) (last *postho
 		return nil, 0
 	}
 	n = t.made().asks[askKey(g, content)]
-	if q := t.replay.question(g, content, n); q != nil {
-		last = q.last()
+	if q := t.replay.Question(g, content, n); q != nil {
+		last = q.Last()
 	}
 	return last, n
 }
@@ -42,13 +42,13 @@ func (t *Task) checkAgain(ctx context.Context, g posthouse.Gate) *checkedValue {
 		return nil
 	}
 	if last.Decision == nil { // it may be on record by now
-		found, err := t.session.ledger.Gate(ctx, last.ID)
+		found, err := t.session.Ledger().Gate(ctx, last.ID)
 		if err != nil || found.Decision == nil {
 			return nil
 		}
 		last = found
 	}
-	return &checkedValue{last.ID, commit.Counts(t.session.ledger.Core(), &g, last)}
+	return &checkedValue{last.ID, commit.Counts(t.session.Ledger().Core(), &g, last)}
 }
 
 // counts is [commit.Counts] of a decision that may have been looked at before.

@@ -2,11 +2,9 @@ package engine
 
 import (
 	"context"
-	"slices"
-	"strings"
-
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/engine/internal/replay"
+	"slices"
 )
 
 // Records are the results of an execution: those on record, and those held back
@@ -19,7 +17,7 @@ func (v Records) Replaying() bool {
 	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.replay != nil && t.replay.left > 0
+	return t.replay.Replaying()
 }
 
 // Recorded counts one call of name and returns its recorded result. Without a result, the
@@ -30,7 +28,7 @@ func (v Records) Recorded(name string) (posthouse.StepRecord, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	occ := next(&t.made().steps, name)
-	if r := t.replay.takeRecord(name, occ); r != nil {
+	if r := t.replay.TakeRecord(name, occ); r != nil {
 		return *r, true
 	}
 	return posthouse.StepRecord{Step: posthouse.Step{Task: t.Key(), Name: name, Occurrence: occ}}, false
@@ -61,7 +59,7 @@ func (v Records) Held() []posthouse.Step {
 	m.held = nil
 	if len(m.questions)+len(m.open) > 0 {
 		asked := func(f *failedCall) bool { return m.acted[f] }
-		_, marks := t.takeFailures(asked, func(f *failedCall) bool { return f.ordered && !f.waits })
+		_, marks := m.takeFailures(asked, func(f *failedCall) bool { return f.ordered && !f.waits })
 		h, m.failures = append(h, marks...), nil
 	}
 	for _, in := range m.inner {
@@ -79,8 +77,8 @@ func (v Records) Survived() []posthouse.Step {
 	if t.state == nil {
 		return nil
 	}
-	known := t.made().receivedBy("")
-	_, marks := t.takeFailures(func(f *failedCall) bool { return slices.Contains(known, f) }, func(f *failedCall) bool { return false })
+	known := t.state.receivedBy("")
+	_, marks := t.state.takeFailures(func(f *failedCall) bool { return slices.Contains(known, f) }, func(f *failedCall) bool { return false })
 	return marks
 }
 
@@ -108,17 +106,11 @@ func (v Records) Disorder(returned bool) error {
 	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if d := t.made().disorder; d != nil || !returned || t.replay == nil {
+	if d := t.made().disorder; d != nil || !returned {
 		return d
 	}
-	for _, s := range t.replay.order {
-		switch s.Value.Codec {
-		case core.CodecFailed:
-			return nil // the code went on differently
-		case codecWait:
-		default:
-			return &OrderError{Thread: t.session.thread, Task: t.Key(), Asked: "(the end)", Recorded: CallName(&s.Step)}
-		}
+	if s := t.replay.Unasked(); s != nil {
+		return &OrderError{Thread: t.session.Thread(), Task: t.Key(), Asked: "(the end)", Recorded: replay.StepName(s)}
 	}
 	return nil
 }
@@ -140,8 +132,8 @@ func (v Records) Group(ctx context.Context, group string, n uint32, same func(po
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	used := uint32(0)
-	for t.replay != nil {
-		found, is := t.replay.group(callName(group, used)+nested, same)
+	for {
+		found, is := t.replay.Group(replay.CallName(group, used)+replay.Nested, same)
 		if !found {
 			break
 		}
@@ -156,28 +148,14 @@ func (v Records) Group(ctx context.Context, group string, n uint32, same func(po
 	return used + next(&t.made().groups, group)
 }
 
-// group reports whether anything is on record under a prefix, and whether same
-// holds for some of it.
-func (r *replay) group(prefix string, same func(posthouse.Value) bool) (found, is bool) {
-	for k, s := range r.results {
-		if strings.HasPrefix(k.name, prefix) {
-			found, is = true, is || same(s.Value)
-		}
-	}
-	return found, is
-}
-
 // Earlier returns what is on record of the decision that the next call of
 // [Records.Decided] would make. It makes none.
 func (v Records) Earlier(ctx context.Context, group string, number uint32, name string) (posthouse.Value, bool) {
 	t := v.t
-	name = callName(t.Scoped(ctx, group), number) + nested + name
+	name = replay.CallName(t.Scoped(ctx, group), number) + replay.Nested + name
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.replay == nil {
-		return posthouse.Value{}, false
-	}
-	s := t.replay.results[occurrence{name, t.made().steps[name]}]
+	s := t.replay.Result(name, t.made().steps[name])
 	if s == nil {
 		return posthouse.Value{}, false
 	}

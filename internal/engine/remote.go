@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"reflect"
 	"time"
 
@@ -27,7 +26,7 @@ type RemoteCall struct {
 // A task whose class nobody names is taken for one that does.
 func (r *RemoteCall) mayAct(t *Task, use *Effect, name string) error {
 	acts := r.Effect == posthouse.EffectExternal || r.Effect == posthouse.EffectUnset
-	if use == nil && acts && commit.RequiresGrants(t.session.ledger.Core()) {
+	if use == nil && acts && commit.RequiresGrants(t.session.Ledger().Core()) {
 		return posthouse.NeedsGrant(name)
 	}
 	return nil
@@ -69,12 +68,12 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 	if err := CheckName("task", name); err != nil {
 		return err
 	}
-	c := &call{}
-	if err := t.beginCall(ctx, taskPrefix+name, false, c); err != nil {
+	w, err := t.beginWait(ctx, taskPrefix+name, false)
+	if err != nil {
 		return err
 	}
-	defer t.endWait(c)
-	have, err := t.waitGate(ctx, c)
+	defer w.end()
+	have, err := w.gate(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +81,7 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 	var replaced posthouse.ID
 	if have != nil && have.Call != nil && use != nil && use.reopens(ctx, have) {
 		if call := use.goesOn(have); call != nil {
-			return t.await(c, posthouse.Gate{Kind: posthouse.GateTask, Call: call, Payload: have.Payload, ExpiresAt: have.ExpiresAt, Supersedes: have.ID})
+			return w.park(posthouse.Gate{Kind: posthouse.GateTask, Call: call, Payload: have.Payload, ExpiresAt: have.ExpiresAt, Supersedes: have.ID})
 		}
 		have, replaced = nil, have.ID
 	}
@@ -95,14 +94,15 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 				return err
 			}
 		}
-		g, err := t.remoteGate(r, input)
+		g, err := r.gate(t.session.Ledger().Now(), input)
 		if err != nil {
 			return err
 		}
-		if g.Supersedes = replaced; use != nil {
-			use.open(callName(c.name, c.occurrence), g.Call)
+		g.Supersedes = replaced
+		if use != nil {
+			use.open(w.label(), g.Call)
 		}
-		return t.await(c, *g)
+		return w.park(*g)
 	}
 	if use != nil {
 		if err := use.unknown(have); err != nil {
@@ -118,7 +118,7 @@ func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input fun
 	case posthouse.Reject:
 		return &runs.RemoteError{Task: have.Call.Task, Gate: have.ID, Worker: d.By, Attempts: have.Call.Attempt, Reason: d.Reason}
 	case commit.Parked:
-		return t.awaitFor(ctx, c, have)
+		return w.handler(ctx, have)
 	case posthouse.Expire:
 		return &posthouse.Error{
 			Code: posthouse.CodeExpired, Decision: d,
@@ -140,8 +140,8 @@ func decodeOutput(g *posthouse.Gate, out any) error {
 	}
 }
 
-// remoteGate returns the gate that waits for a worker.
-func (t *Task) remoteGate(r *RemoteCall, input func() (any, error)) (*posthouse.Gate, error) {
+// gate returns the gate that waits for a worker.
+func (r *RemoteCall) gate(now time.Time, input func() (any, error)) (*posthouse.Gate, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
@@ -160,7 +160,6 @@ func (t *Task) remoteGate(r *RemoteCall, input func() (any, error)) (*posthouse.
 		Kind: posthouse.GateTask, Payload: payload,
 		Call: &posthouse.TaskCall{Task: r.Task, Group: r.Group, Limits: r.Limits, Metadata: r.Metadata, Trace: r.Trace, Effect: r.Effect},
 	}
-	now := t.session.ledger.Now()
 	if r.Start > 0 {
 		g.Call.NotBefore = now.Add(r.Start)
 	}
@@ -168,48 +167,4 @@ func (t *Task) remoteGate(r *RemoteCall, input func() (any, error)) (*posthouse.
 		g.ExpiresAt = now.Add(r.Expires)
 	}
 	return g, nil
-}
-
-// awaitFor waits for what the handler of a task waits for. Once all of that is over it hands
-// the task out again. So it returns [posthouse.ErrWaiting] until somebody cancels a wait.
-func (t *Task) awaitFor(ctx context.Context, c *call, have *posthouse.Gate) error {
-	var waits []handler.Wait
-	if err := json.Unmarshal(have.Decision.Value, &waits); err != nil {
-		return posthouse.Corrupt("what gate %s waits for does not parse: %v", have.ID, err)
-	}
-	within := handler.Within(c.name, c.occurrence, have.Call.Iteration)
-	ctx = t.Scope(ctx, within, 0)
-	waiting := false
-	for i := range waits {
-		switch err := t.awaitOne(ctx, within, &waits[i]); {
-		case errors.Is(err, posthouse.ErrWaiting):
-			waiting = true
-		case err != nil:
-			return err
-		}
-	}
-	if waiting {
-		return posthouse.ErrWaiting
-	}
-	next := *have.Call
-	next.Paused, next.NotBefore = "", time.Time{}
-	return t.await(c, posthouse.Gate{Kind: posthouse.GateTask, Call: &next, Payload: have.Payload, ExpiresAt: have.ExpiresAt, Supersedes: have.ID})
-}
-
-// awaitOne returns nil for a wait that is over, however it ended: the handler finds that.
-func (t *Task) awaitOne(ctx context.Context, within string, w *handler.Wait) error {
-	switch {
-	case w.Act != nil:
-		return t.awaitUse(ctx, within, w.Act)
-	case w.Edited != "":
-		return t.awaitEdit(ctx, w.Edited, *w.Question)
-	case w.Question != nil:
-		_, err := t.Gates().Ask(ctx, *w.Question)
-		return err
-	}
-	_, err := t.Signal(ctx, w.Signal, w.Latch, w.Timeout)
-	if errors.Is(err, posthouse.ErrExpired) {
-		return nil
-	}
-	return err
 }

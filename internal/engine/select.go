@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/failure"
 	"github.com/posthouse/posthouse/runs"
@@ -42,7 +40,7 @@ func (t *Task) Select(ctx context.Context, name string, cases []SelectCase) (won
 	c.selects = true
 	rec, err := c.Run(ctx, func(ctx context.Context) (posthouse.Value, error) {
 		for i := range cases {
-			s, err := t.tryCase(ctx, &cases[i])
+			s, err := cases[i].try(ctx, t)
 			if errors.Is(err, posthouse.ErrWaiting) {
 				continue
 			}
@@ -78,8 +76,8 @@ func (t *Task) Select(ctx context.Context, name string, cases []SelectCase) (won
 	return s.Case, v, nil, nil
 }
 
-// tryCase runs a case. [posthouse.ErrWaiting] if it waits on.
-func (t *Task) tryCase(ctx context.Context, c *SelectCase) (*selection, error) {
+// try runs a case. [posthouse.ErrWaiting] if it waits on.
+func (c *SelectCase) try(ctx context.Context, t *Task) (*selection, error) {
 	s := &selection{Case: c.Name}
 	v, err := c.Wait(t.Scope(ctx, t.Scoped(ctx, c.Name), 0))
 	switch {
@@ -104,24 +102,6 @@ func isOverError(err error) bool {
 	return ok && e.Decision != nil
 }
 
-// waitsWithin returns the open gates that were asked for within a call. Callers hold t.mu.
-func (t *Task) waitsWithin(prefix string) (open []*posthouse.Gate) {
-	if t.replay == nil {
-		return nil
-	}
-	for _, g := range t.replay.gates {
-		if g.Decision == nil && strings.HasPrefix(g.Name, prefix) {
-			open = append(open, g)
-		}
-	}
-	for _, q := range t.replay.asked {
-		if last := q.last(); last.Decision == nil && strings.HasPrefix(q.name, prefix) {
-			open = append(open, last)
-		}
-	}
-	return open
-}
-
 // losers returns the open gates that the record of a call withdraws.
 func (t *Task) losers(c *call) (ids []posthouse.ID) {
 	if !c.selects {
@@ -129,7 +109,7 @@ func (t *Task) losers(c *call) (ids []posthouse.ID) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, g := range t.waitsWithin(c.within("")) {
+	for _, g := range t.replay.OpenWithin(c.within("")) {
 		ids = append(ids, g.ID)
 	}
 	return ids
@@ -142,7 +122,7 @@ func (t *Task) forgetWaits(c *call) {
 	}
 	prefix := c.within("")
 	t.mu.Lock()
-	for _, g := range t.waitsWithin(prefix) {
+	for _, g := range t.replay.OpenWithin(prefix) {
 		g.Decision = &posthouse.Decision{Gate: g.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: lostReason}
 	}
 	t.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -93,32 +94,6 @@ func TestExecutionBeforeTheFirstCheckpoint(t *testing.T) {
 	}
 }
 
-func TestOneSessionAThread(t *testing.T) {
-	ctx := context.Background()
-	l := open(t, memstore.New(), nil)
-	s := begin(t, l, "t1")
-	_, err := engine.Begin(ctx, l, engine.SessionOptions{Thread: "t1"})
-	var e *posthouse.Error
-	if !errors.Is(err, posthouse.ErrBusy) || !errors.As(err, &e) || e.Lease.Run != s.Run() {
-		t.Fatal(err)
-	}
-	if _, err := engine.Begin(ctx, l, engine.SessionOptions{Thread: "no such\nname"}); !errors.Is(err, posthouse.ErrInvalid) {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if err := s.End(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := s.Commit(ctx, &ledger.Draft{}); !errors.Is(err, posthouse.ErrClosed) {
-		t.Fatal(err)
-	}
-	s = begin(t, l, "t1")
-	if s.Branch() != posthouse.MainBranch || s.Thread() != "t1" || s.Ledger() != l || s.Head() != nil {
-		t.Fatal("a new thread has no head")
-	}
-}
-
 // The lease of a run that stopped between two nodes is free at once for
 // another process, and its own writes are fenced from then on.
 func TestLeaseAndFence(t *testing.T) {
@@ -128,7 +103,7 @@ func TestLeaseAndFence(t *testing.T) {
 	b := open(t, store, &ledger.Options{Owner: "b", Now: clk.now})
 	sa := begin(t, a, "t1")
 	input(t, sa)
-	if _, err := engine.Begin(ctx, b, engine.SessionOptions{Thread: "t1"}); !errors.Is(err, posthouse.ErrBusy) {
+	if _, err := session.Begin(ctx, b, session.Options{Thread: "t1"}); !errors.Is(err, posthouse.ErrBusy) {
 		t.Fatal(err)
 	}
 	clk.advance(11 * time.Second) // a has not been heard of
@@ -317,7 +292,7 @@ func TestTaskWithKeySpansCheckpoints(t *testing.T) {
 	l := open(t, memstore.New(), nil)
 	s := begin(t, l, "t1")
 	input(t, s)
-	tk, err := s.TaskWithKey(ctx, "dispatch/1", true)
+	tk, err := engine.TaskWithKey(ctx, s, "dispatch/1", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +308,8 @@ func TestTaskWithKeySpansCheckpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = begin(t, l, "t1")
-	if tk, err = s.TaskWithKey(ctx, "dispatch/1", false); err != nil {
+	tk, err = engine.TaskWithKey(ctx, s, "dispatch/1", false)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for i, n := range []string{"a", "b"} {
@@ -355,7 +331,7 @@ func TestReplayProperty(t *testing.T) {
 		}
 		names := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 1, 8).Draw(t, "program")
 		recorded, stands := make([]string, len(names)), make([]bool, len(names))
-		s, err := engine.Begin(ctx, l, engine.SessionOptions{Thread: "t"})
+		s, err := session.Begin(ctx, l, session.Options{Thread: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -364,7 +340,7 @@ func TestReplayProperty(t *testing.T) {
 		}
 		n := 0
 		for range rapid.IntRange(1, 5).Draw(t, "executions") {
-			tk, err := s.TaskWithKey(ctx, s.Key("n"), false)
+			tk, err := engine.TaskWithKey(ctx, s, s.Key("n"), false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -374,7 +350,8 @@ func TestReplayProperty(t *testing.T) {
 			for i, name := range names[:stop] {
 				ran := false
 				v, err := tk.Do(ctx, name, 0, func(context.Context) (posthouse.Value, error) {
-					if ran = true; recorded[i] != "" || stands[i] {
+					ran = true
+					if recorded[i] != "" || stands[i] {
 						t.Fatalf("call %d ran again", i)
 					}
 					if n++; fails[i] {
@@ -402,7 +379,8 @@ func TestReplayProperty(t *testing.T) {
 				if err := s.End(ctx); err != nil {
 					t.Fatal(err)
 				}
-				if s, err = engine.Begin(ctx, l, engine.SessionOptions{Thread: "t"}); err != nil {
+				s, err = session.Begin(ctx, l, session.Options{Thread: "t"})
+				if err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -444,7 +422,7 @@ func TestForkInheritsWhatWasRecordedBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := engine.Begin(ctx, l, engine.SessionOptions{Thread: "t1", Branch: "other"})
+	b, err := session.Begin(ctx, l, session.Options{Thread: "t1", Branch: "other"})
 	if err != nil || b.Head().ID != f.ID {
 		t.Fatal(b.Head(), err)
 	}

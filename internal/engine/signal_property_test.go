@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -24,7 +25,7 @@ func TestQueueOnEveryLineage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &queueMachine{t: t, store: memstore.New()}
 		m.open()
-		s, err := engine.Begin(context.Background(), m.l, engine.SessionOptions{Thread: "t1"})
+		s, err := session.Begin(context.Background(), m.l, session.Options{Thread: "t1"})
 		m.ok(err)
 		m.finish(s, nil, posthouse.KindInput)
 		m.ok(s.End(context.Background()))
@@ -78,11 +79,11 @@ func (m *queueMachine) send() {
 // run again, until nothing is left to take or the process dies after so many.
 func (m *queueMachine) run(branch string, takes int) {
 	ctx := context.Background()
-	s, err := engine.Begin(ctx, m.l, engine.SessionOptions{Thread: "t1", Branch: branch})
+	s, err := session.Begin(ctx, m.l, session.Options{Thread: "t1", Branch: branch})
 	m.ok(err)
 	for {
 		done := m.taken(s)
-		tk, err := s.TaskWithKey(ctx, s.Key("node"), false)
+		tk, err := engine.TaskWithKey(ctx, s, s.Key("node"), false)
 		m.ok(err)
 		for range 3 {
 			if takes == 0 {
@@ -108,7 +109,7 @@ func (m *queueMachine) run(branch string, takes int) {
 
 // park commits the wait if it is not on record, and goes on at once if a signal
 // came in between.
-func (m *queueMachine) park(s *engine.Session, tk *engine.Task, done []string) {
+func (m *queueMachine) park(s *session.Session, tk *engine.Task, done []string) {
 	if !slices.Equal(done, m.sent) {
 		m.t.Fatalf("branch %s waits with %v; sent were %v", s.Branch(), done, m.sent)
 	}
@@ -129,7 +130,7 @@ func (m *queueMachine) park(s *engine.Session, tk *engine.Task, done []string) {
 	}
 }
 
-func (m *queueMachine) finish(s *engine.Session, done []string, kind string) {
+func (m *queueMachine) finish(s *session.Session, done []string, kind string) {
 	c, err := s.Commit(context.Background(), &ledger.Draft{Checkpoint: &posthouse.Change{
 		Kind: kind, Status: posthouse.StatusRunning, Next: []string{"node"},
 		State: posthouse.State{"taken": {Codec: "raw", Data: []byte(strings.Join(done, " "))}},
@@ -139,7 +140,7 @@ func (m *queueMachine) finish(s *engine.Session, done []string, kind string) {
 }
 
 // taken is what the branch's finished nodes took.
-func (m *queueMachine) taken(s *engine.Session) []string {
+func (m *queueMachine) taken(s *session.Session) []string {
 	c, err := m.l.Get(context.Background(), s.Head().ID)
 	m.ok(err)
 	return strings.Fields(string(c.State["taken"].Data))

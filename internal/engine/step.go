@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/engine/internal/replay"
 	"github.com/posthouse/posthouse/internal/failure"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -46,7 +47,7 @@ type Call struct {
 // Do returns the recorded result of the next occurrence of name. Without one it runs fn
 // and commits its result, in an entry of its own with what is held, before it returns.
 // An error of fn is returned and not recorded. Errors before fn runs are those of
-// [Task.Secure], of a cancelled context, and [OrderError] for a replay in another order.
+// [Task.PersistClaim], of a cancelled context, and [OrderError] for a replay in another order.
 //
 // The name is 1 to 200 bytes of UTF-8 without control characters and '>'.
 func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error) {
@@ -95,7 +96,7 @@ func (c *Call) Run(ctx context.Context, fn Work) (_ posthouse.Value, err error) 
 	if err := context.Cause(ctx); err != nil {
 		return posthouse.Value{}, err
 	}
-	if c.opt.Effect == posthouse.EffectExternal && !c.licensed && commit.RequiresGrants(t.session.ledger.Core()) {
+	if c.opt.Effect == posthouse.EffectExternal && !c.licensed && commit.RequiresGrants(t.session.Ledger().Core()) {
 		return posthouse.Value{}, posthouse.NeedsGrant(c.name)
 	}
 	if err := t.mayAct(ctx); err != nil {
@@ -104,7 +105,7 @@ func (c *Call) Run(ctx context.Context, fn Work) (_ posthouse.Value, err error) 
 	c.acted = true
 	defer func() {
 		if c.acts {
-			t.session.actEnded(ctx)
+			t.session.Lease().EffectEnded(ctx)
 		}
 	}()
 	v, err := c.perform(ctx, fn)
@@ -124,9 +125,9 @@ func (c *Call) Run(ctx context.Context, fn Work) (_ posthouse.Value, err error) 
 // failedBefore returns the recorded error of a call that the program acted after.
 func (c *Call) failedBefore() error {
 	s := c.failure
-	f, err := failure.Decode(CallName(&s.Step), s.Value.Data)
+	f, err := failure.Decode(replay.StepName(&s.Step), s.Value.Data)
 	if err != nil {
-		return posthouse.Corrupt("the failure of step %s at entry %d does not decode: %v", CallName(&s.Step), s.Seq, err)
+		return posthouse.Corrupt("the failure of step %s at entry %d does not decode: %v", replay.StepName(&s.Step), s.Seq, err)
 	}
 	t := c.task
 	t.mu.Lock()
@@ -171,7 +172,7 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 		a := Attempt{Error: cleanText(err.Error())}
 		due = time.Time{}
 		if d := c.opt.Retry.Wait(attempts+1, rand.Float64()); d > 0 {
-			due = roundUp(t.session.ledger.Now().Add(d))
+			due = roundUp(t.session.Ledger().Now().Add(d))
 			a.Due = posthouse.Millis(due.UnixMilli())
 		}
 		t.mu.Lock()
@@ -188,7 +189,7 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 
 func (c *Call) attempt(ctx context.Context, n int, fn Work) (posthouse.Value, error) {
 	s := c.task.session
-	if err := s.Confirm(ctx); err != nil {
+	if err := s.Lease().Confirm(ctx); err != nil {
 		return posthouse.Value{}, err
 	}
 	c.reportStep(ctx, StepEvent{Kind: runs.EventTaskStart, Attempt: n})
@@ -196,7 +197,7 @@ func (c *Call) attempt(ctx context.Context, n int, fn Work) (posthouse.Value, er
 	if c.licensed { // what is around it stops it until its use is on record
 		return fn(ctx)
 	}
-	ctx, over := s.WhileHeld(ctx)
+	ctx, over := s.Lease().WhileHeld(ctx)
 	v, err := fn(ctx)
 	return v, over(err)
 }
@@ -220,7 +221,7 @@ func (c *Call) recordedAttempts() (attempts int, due time.Time, err error) {
 		return 0, due, nil
 	}
 	var a Attempt
-	if err := json.Unmarshal(t.replay.results[occurrence{c.within(attemptName), n - 1}].Value.Data, &a); err != nil {
+	if err := json.Unmarshal(t.replay.Result(c.within(attemptName), n-1).Value.Data, &a); err != nil {
 		return 0, due, err
 	}
 	if a.Due != 0 {
@@ -230,13 +231,7 @@ func (c *Call) recordedAttempts() (attempts int, due time.Time, err error) {
 }
 
 // countWithin returns how many records of a name the call has. Callers hold t.mu.
-func (c *Call) countWithin(name string) (n uint32) {
-	if r := c.task.replay; r != nil {
-		for name = c.within(name); r.results[occurrence{name, n}] != nil; n++ {
-		}
-	}
-	return n
-}
+func (c *Call) countWithin(name string) uint32 { return c.task.replay.Count(c.within(name)) }
 
 // recordAttempt puts what became of an attempt on record, within the call.
 func (c *Call) recordAttempt(ctx context.Context, name string, n uint32, grant posthouse.ID, a Attempt) error {
@@ -254,12 +249,12 @@ func (c *Call) recordAttempt(ctx context.Context, name string, n uint32, grant p
 // otherwise by a timer gate.
 func (c *Call) awaitAttempt(ctx context.Context, attempts int, due time.Time) error {
 	s := c.task.session
-	left := due.Sub(s.ledger.Now())
+	left := due.Sub(s.Ledger().Now())
 	if due.IsZero() || left <= 0 {
 		return nil
 	}
-	if left <= s.hold {
-		if come, err := WaitOrDrain(ctx, s.ledger, due); come || err != nil {
+	if left <= s.HoldFor() {
+		if come, err := WaitOrDrain(ctx, s.Ledger(), due); come || err != nil {
 			return err
 		}
 	}
@@ -280,7 +275,7 @@ func (t *Task) rewind(prefix string) {
 	maps.DeleteFunc(m.asks, mine)
 	m.dropAsked(prefix)
 	m.failures = slices.DeleteFunc(m.failures, func(f *failedCall) bool { return strings.HasPrefix(f.mark.Name, prefix) })
-	t.replay.clearAsked(prefix)
+	t.replay.ClearAsked(prefix)
 }
 
 // forgetAsked forgets what this run asks within a call that is over.
@@ -300,21 +295,19 @@ func (m *taskState) dropAsked(prefix string) {
 func (t *Task) rememberResult(s posthouse.Step) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.made().repeats || !strings.Contains(s.Name, nested) {
+	if !t.made().repeats || !strings.Contains(s.Name, replay.Nested) {
 		return
 	}
 	if t.replay == nil {
-		t.replay = newReplay(&core.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "")
+		t.replay = replay.Empty()
 	}
-	k := occurrence{s.Name, s.Occurrence}
-	if t.replay.results[k] == nil {
-		t.replay.results[k] = &posthouse.StepRecord{Step: s}
-	}
+	t.replay.Remember(&posthouse.StepRecord{Step: s})
 }
 
 // cleanText returns an error's text as valid UTF-8 on one line, of at most maxStack bytes.
 func cleanText(s string) string {
-	if s = OneLine(s); len(s) > maxStack {
+	s = OneLine(s)
+	if len(s) > maxStack {
 		s = strings.ToValidUTF8(s[:maxStack], "")
 	}
 	return s

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/engine/internal/replay"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -31,7 +32,7 @@ func (c *Call) reportStep(ctx context.Context, e StepEvent) {
 	if t.onStep == nil {
 		return
 	}
-	e.At, e.Step, e.Outer = t.session.ledger.Now(), c.label(), c.name
+	e.At, e.Step, e.Outer = t.session.Ledger().Now(), c.label(), c.name
 	if sc := t.scopeOf(ctx); sc != nil {
 		e.Outer = sc.outer
 	}
@@ -70,5 +71,5 @@ func Results(task string, steps []posthouse.Step) (results []posthouse.Step) {
 }
 
 func isResult(task string, s *posthouse.Step) bool {
-	return s.Task == task && s.Value.Codec != core.CodecFailed && outermost(s.Name) > 0
+	return s.Task == task && s.Value.Codec != core.CodecFailed && replay.IsOutermost(s.Name)
 }

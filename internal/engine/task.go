@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine/internal/replay"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -17,7 +19,7 @@ import (
 // what it holds back, and what it asks. It travels in the context and is safe
 // for concurrent use.
 type Task struct {
-	session *Session
+	session *session.Session
 	key     TaskKey
 	around  context.Context // what the context of its code is made of; nil until then
 	before  func(context.Context) error
@@ -29,8 +31,8 @@ type Task struct {
 	recording sync.Mutex // held by the call that records its result; before mu
 
 	mu     sync.Mutex
-	local  any     // the model's own
-	replay *replay // nil: nothing is on record
+	local  any         // the model's own
+	replay *replay.Log // nil: nothing is on record
 	state  *taskState
 }
 
@@ -50,6 +52,29 @@ type taskState struct {
 	open      []*posthouse.Gate
 	inner     []*Task
 	repeats   bool // one of its steps may be attempted again
+}
+
+// TaskWithKey starts an execution under a name. [session.Session.Key] stays the same while the
+// node waits, fails and runs again. A model uses a name of its own where an execution
+// spans checkpoints, or a node runs more than once in a step. The name must be unique in
+// the thread, except among executions that continue each other. Fresh promises that
+// nothing is on record under it, and saves a read.
+func TaskWithKey(ctx context.Context, s *session.Session, key string, fresh bool) (*Task, error) {
+	k := TaskKey{Label: key}
+	if fresh {
+		return &Task{session: s, key: k}, nil
+	}
+	return NewTask(ctx, s, k)
+}
+
+// NewTask starts an execution that may have something on record.
+func NewTask(ctx context.Context, s *session.Session, key TaskKey) (*Task, error) {
+	t := &Task{session: s, key: key}
+	recorded, err := s.Record().Execution(ctx, &t.key)
+	if err == nil {
+		t.replay = replay.New(recorded, s.Branch())
+	}
+	return t, err
 }
 
 // made returns what the code of the execution did so far. Callers hold t.mu.
@@ -92,9 +117,9 @@ func (t *Task) Local() any {
 	return t.local
 }
 
-func (t *Task) closedError(what, name string) error {
+func closedError(what, name, task string) error {
 	return &posthouse.Error{
-		Code: posthouse.CodeClosed, Message: what + " " + strconv.Quote(name) + " came after " + t.Key() + " had returned or was given up",
+		Code: posthouse.CodeClosed, Message: what + " " + strconv.Quote(name) + " came after " + task + " had returned or was given up",
 		Hint: "wait for goroutines before the node returns, and stop when its context ends",
 	}
 }
@@ -143,7 +168,7 @@ func (t *Task) Adopt(inner *Task) {
 func (t *Task) Key() string { return t.key.String() }
 
 // Session returns the session that runs the task.
-func (t *Task) Session() *Session { return t.session }
+func (t *Task) Session() *session.Session { return t.session }
 
 // Before has fn called before the function of each step that is not on record. A model
 // makes durable there what it holds back. An error of fn becomes the step's.
@@ -153,7 +178,7 @@ func (t *Task) Before(fn func(context.Context) error) { t.before = fn }
 // not a [Task.Do]. Where others could and the session has committed nothing yet, it puts
 // the claim on record. [posthouse.ErrBusy] or [posthouse.ErrConflict] if another process
 // was faster; then the session is over.
-func (t *Task) PersistClaim(ctx context.Context) error { return t.session.persistClaim(ctx) }
+func (t *Task) PersistClaim(ctx context.Context) error { return t.session.Lease().Persist(ctx) }
 
 // mayAct runs what must come before something of the execution acts.
 func (t *Task) mayAct(ctx context.Context) error {
@@ -196,7 +221,7 @@ func (t *Task) recordWith(c *call, commit func(before []posthouse.Step) (bool, e
 	held := m.held
 	m.held = nil
 	knows := func(f *failedCall) bool { return slices.Contains(c.before, f) }
-	taken, marks := t.takeFailures(knows, func(f *failedCall) bool { return f.again && f.received })
+	taken, marks := m.takeFailures(knows, func(f *failedCall) bool { return f.again && f.received })
 	t.mu.Unlock()
 	done, err := commit(slices.Concat(held, marks))
 	t.mu.Lock()
@@ -225,15 +250,13 @@ func (t *Task) Waiting() bool {
 // decidedGate returns a gate with its decision, or remembers that it is still open.
 // Callers hold t.mu.
 func (t *Task) decidedGate(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, error) {
-	if g.Decision == nil && !g.ExpiresAt.IsZero() && !t.session.ledger.Now().Before(g.ExpiresAt) {
+	if g.Decision == nil && !g.ExpiresAt.IsZero() && !t.session.Ledger().Now().Before(g.ExpiresAt) {
 		var err error
-		g, err = expire(ctx, t.session.ledger, g)
+		g, err = expire(ctx, t.session.Ledger(), g)
 		if err != nil {
 			return nil, t.session.Unanswered(err)
 		}
-		if k := (occurrence{g.Name, g.Occurrence}); t.replay.gates[k] != nil && t.replay.gates[k].ID == g.ID {
-			t.replay.gates[k] = g
-		}
+		t.replay.SetGate(g)
 	}
 	if g.Decision == nil {
 		t.made().open = append(t.made().open, g)

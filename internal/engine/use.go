@@ -55,14 +55,14 @@ func (e *Effect) State(ctx context.Context) (UseState, int, error) {
 // isHere reports whether a gate is of the branch that runs, and no copy.
 func (e *Effect) isHere(g *posthouse.Gate) bool {
 	s := e.call.task.session
-	return g.Origin == "" && g.Thread == s.thread && g.Branch == s.branch
+	return g.Origin == "" && g.Thread == s.Thread() && g.Branch == s.Branch()
 }
 
 func (e *Effect) isParked(attempt uint32) bool {
 	t := e.call.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.replay != nil && t.replay.results[occurrence{e.call.within(handler.UseParked), attempt}] != nil
+	return t.replay.Result(e.call.within(handler.UseParked), attempt) != nil
 }
 
 // parkedState looks at what an attempt waits for.
@@ -70,11 +70,11 @@ func (e *Effect) parkedState(attempt uint32) UseState {
 	t := e.call.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	parked := t.replay.results[occurrence{e.call.within(handler.UseParked), attempt}].Seq
+	parked := t.replay.Result(e.call.within(handler.UseParked), attempt).Seq
 	claimed := e.claimedCalls()
-	now := t.session.ledger.Now()
+	now := t.session.Ledger().Now()
 	var open, news, tasks, withdrawn int
-	for _, g := range e.gatesWithin() {
+	for _, g := range e.gates() {
 		switch d := g.Decision; {
 		case d == nil && (g.ExpiresAt.IsZero() || now.Before(g.ExpiresAt)):
 			open++
@@ -109,57 +109,36 @@ func isAlive(g *posthouse.Gate) bool {
 	return d == nil || d.Verdict == posthouse.Respond || d.Verdict == commit.Parked || d.Verdict == posthouse.Reject && !d.Unknown
 }
 
-// gatesWithin returns the newest gate of each wait and question within the use. Callers hold
-// t.mu.
-func (e *Effect) gatesWithin() (all []*posthouse.Gate) {
-	r, prefix := e.call.task.replay, e.call.within("")
-	if r == nil {
-		return nil
-	}
-	for k, g := range r.gates {
-		if strings.HasPrefix(k.name, prefix) {
-			all = append(all, g)
-		}
-	}
-	for _, q := range r.asked {
-		if strings.HasPrefix(q.name, prefix) {
-			all = append(all, q.last())
-		}
-	}
-	return all
-}
-
 // claimedCalls returns the tasks of the use that a worker has had without saying that its
 // attempt did not act, since the use was last known not to have acted. Callers hold t.mu.
 func (e *Effect) claimedCalls() map[posthouse.ID]bool {
-	r := e.call.task.replay
 	calls := map[posthouse.ID]bool{}
-	if r == nil {
+	failed, just := e.lastFailed()
+	if just {
 		return calls
 	}
-	settled, just := e.lastFailed()
-	claims, undone := map[posthouse.ID]posthouse.ID{}, map[posthouse.ID]bool{}
-	for k, s := range r.results {
-		isClaim := k.name == e.call.within(handler.UseClaimed)
-		if !isClaim && k.name != e.call.within(handler.UseUndone) || just || s.Seq <= settled {
-			continue
-		}
-		var u commit.UseRecord
-		if json.Unmarshal(s.Value.Data, &u) != nil {
-			continue
-		}
-		if isClaim {
-			claims[u.Gate] = u.Call
-		} else {
-			undone[u.Gate] = true
-		}
+	undone := map[posthouse.ID]bool{}
+	for _, u := range e.workers(handler.UseUndone, failed) {
+		undone[u.Gate] = true
 	}
-	for gate, call := range claims {
-		if !undone[gate] {
-			calls[call] = true
+	for _, u := range e.workers(handler.UseClaimed, failed) {
+		if !undone[u.Gate] {
+			calls[u.Call] = true
 		}
 	}
 	return calls
+}
+
+// workers returns what is on record of workers that had tasks of the use, after an entry.
+// Callers hold t.mu.
+func (e *Effect) workers(name string, after uint64) (all []commit.UseRecord) {
+	for _, s := range e.call.task.replay.Results(e.call.within(name)) {
+		var u commit.UseRecord
+		if s.Seq > after && json.Unmarshal(s.Value.Data, &u) == nil {
+			all = append(all, u)
+		}
+	}
+	return all
 }
 
 // lastFailed returns the entry that says last that the use did not act, 0 for none. Just says
@@ -169,29 +148,18 @@ func (e *Effect) lastFailed() (seq uint64, just bool) {
 	if n == 0 {
 		return 0, false
 	}
-	seq = e.call.task.replay.results[occurrence{e.call.within(handler.UseFailed), n - 1}].Seq
+	seq = e.call.task.replay.Result(e.call.within(handler.UseFailed), n-1).Seq
 	return seq, seq == 0
 }
 
 // acted reports whether steps within the use have results that say more than what was read.
 // Callers hold t.mu.
 func (e *Effect) acted() bool {
-	r, prefix := e.call.task.replay, e.call.within("")
-	if r == nil {
-		return false
-	}
-	for k, s := range r.results {
-		if rest, ok := strings.CutPrefix(k.name, prefix); ok && !isReserved(rest) && s.Effect != posthouse.EffectPure && s.Effect != posthouse.EffectRead {
-			return true
-		}
-	}
-	return false
+	return e.call.task.replay.Acted(e.call.within(""))
 }
 
-// isReserved reports whether a name within a call is the runtime's.
-func isReserved(name string) bool {
-	return strings.HasPrefix(name[strings.LastIndex(name, nested)+1:], reserved) || strings.HasPrefix(name, reserved)
-}
+// gates returns the newest gate of each wait and question within the use. Callers hold t.mu.
+func (e *Effect) gates() []*posthouse.Gate { return e.call.task.replay.Within(e.call.within("")) }
 
 // Acted reports whether results of steps or tasks within the use are on record, also of an
 // earlier decision or another branch.
@@ -202,7 +170,7 @@ func (e *Effect) Acted() bool {
 	if e.acted() {
 		return true
 	}
-	for _, g := range e.gatesWithin() {
+	for _, g := range e.gates() {
 		if g.Call != nil && g.Decision != nil && g.Decision.Verdict == posthouse.Respond {
 			return true
 		}
@@ -216,17 +184,7 @@ func (e *Effect) Wait() error {
 	t := e.call.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	prefix := e.call.within("")
-	for _, q := range t.replay.asked {
-		if strings.HasPrefix(q.name, prefix) && q.last().Decision == nil {
-			q.asked = true
-		}
-	}
-	for _, g := range e.gatesWithin() {
-		if g.Decision == nil {
-			t.made().open = append(t.made().open, g)
-		}
-	}
+	t.made().open = append(t.made().open, t.replay.WaitWithin(e.call.within(""))...)
 	return posthouse.ErrWaiting
 }
 
@@ -324,7 +282,7 @@ func (e *Effect) reopens(ctx context.Context, g *posthouse.Gate) bool {
 		return false
 	}
 	t := e.call.task
-	if g.Call.Grant != "" && g.Call.Grant != e.under.ID || g.Branch != t.session.branch {
+	if g.Call.Grant != "" && g.Call.Grant != e.under.ID || g.Branch != t.session.Branch() {
 		return true
 	}
 	t.mu.Lock()
@@ -360,7 +318,7 @@ func (e *Effect) isClaimed() bool {
 // goesOn returns the call of a task that an engine took back, if it goes on where it was: with its
 // attempts, and its key. It is nil for one that begins.
 func (e *Effect) goesOn(g *posthouse.Gate) *posthouse.TaskCall {
-	if !isTakenBack(g) || g.Call.Grant != e.under.ID || g.Branch != e.call.task.session.branch {
+	if !isTakenBack(g) || g.Call.Grant != e.under.ID || g.Branch != e.call.task.session.Branch() {
 		return nil
 	}
 	c := *g.Call
@@ -376,7 +334,7 @@ func (e *Effect) open(name string, c *posthouse.TaskCall) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	others := func(g *posthouse.Gate) bool { return g.Call != nil && g.Name != name }
-	for _, g := range e.gatesWithin() {
+	for _, g := range e.gates() {
 		if others(g) {
 			c.Key += "/" + strings.TrimPrefix(name, e.call.within(""))
 			return

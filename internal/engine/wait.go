@@ -16,29 +16,44 @@ const (
 	signalPrefix = senders.Signal
 )
 
+// A wait is one use of a sleep, a signal or a task for a worker.
+type wait struct {
+	task *Task
+	call
+}
+
+// beginWait counts a wait and finds its record: see [Task.beginCall].
+func (t *Task) beginWait(ctx context.Context, name string, free bool) (*wait, error) {
+	w := &wait{task: t}
+	if err := t.beginCall(ctx, name, free, &w.call); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
 // Until returns nil once the time has come. Before, it remembers the wait and returns
 // [posthouse.ErrWaiting], as [Gates.Ask] does. A wait on record keeps its time, whatever
 // at says now. A wait that is over at once is not recorded. [posthouse.ErrCancelled] if
 // somebody cancelled the wait; [OrderError] as for [Task.Do].
 func (t *Task) Until(ctx context.Context, name string, at time.Time) error {
 	at = roundUp(at)
-	over := !t.session.ledger.Now().Before(at)
+	over := !t.session.Ledger().Now().Before(at)
 	if err := CheckName("sleep", name); err != nil {
 		return err
 	}
-	c := &call{}
-	if err := t.beginCall(ctx, sleepPrefix+name, over, c); err != nil {
+	w, err := t.beginWait(ctx, sleepPrefix+name, over)
+	if err != nil {
 		return err
 	}
-	defer t.endWait(c)
-	g, err := t.waitGate(ctx, c)
+	defer w.end()
+	g, err := w.gate(ctx)
 	switch {
 	case err != nil:
 		return err
 	case g == nil && over:
 		return nil
 	case g == nil:
-		return t.await(c, posthouse.Gate{Kind: posthouse.GateTimer, ExpiresAt: at})
+		return w.park(posthouse.Gate{Kind: posthouse.GateTimer, ExpiresAt: at})
 	case g.Decision.Verdict == posthouse.Expire:
 		return nil
 	}
@@ -64,28 +79,28 @@ func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time
 	if err := CheckName("signal", name); err != nil {
 		return nil, err
 	}
-	c := &call{}
-	if err := t.beginCall(ctx, signalPrefix+name, false, c); err != nil {
+	w, err := t.beginWait(ctx, signalPrefix+name, false)
+	if err != nil {
 		return nil, err
 	}
-	if c.recorded != nil {
-		return c.recorded.Value.Data, nil
+	if w.recorded != nil {
+		return w.recorded.Value.Data, nil
 	}
-	defer t.endWait(c)
-	g, err := t.waitGate(ctx, c)
+	defer w.end()
+	g, err := w.gate(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if g == nil {
-		v, err := t.takeSignal(ctx, c, name, latch)
+		v, err := w.takeSignal(ctx, name, latch)
 		if err != nil || v != nil {
 			return v, err
 		}
 		g := posthouse.Gate{Kind: posthouse.GateSignal, Signal: name, Latch: latch}
 		if timeout != 0 {
-			g.ExpiresAt = roundUp(t.session.ledger.Now().Add(timeout))
+			g.ExpiresAt = roundUp(t.session.Ledger().Now().Add(timeout))
 		}
-		return nil, t.await(c, g)
+		return nil, w.park(g)
 	}
 	switch g.Decision.Verdict {
 	case posthouse.Respond:
@@ -101,7 +116,8 @@ func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time
 
 // takeSignal records and returns the value of a signal that is there already, nil
 // without one.
-func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool) (json.RawMessage, error) {
+func (w *wait) takeSignal(ctx context.Context, name string, latch bool) (json.RawMessage, error) {
+	t := w.task
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -110,11 +126,11 @@ func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool)
 			return nil, err
 		}
 	}
-	step := posthouse.Step{Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Effect: posthouse.EffectRead}
-	err := t.recordWith(c, func(steps []posthouse.Step) (bool, error) {
-		s, err := t.session.takeSignal(ctx, name, latch, func(s *posthouse.Signal) ([]posthouse.Step, error) {
+	step := posthouse.Step{Task: t.Key(), Name: w.name, Occurrence: w.occurrence, Effect: posthouse.EffectRead}
+	err := t.recordWith(&w.call, func(steps []posthouse.Step) (bool, error) {
+		s, err := t.session.TakeSignal(ctx, name, latch, func(s *posthouse.Signal) ([]posthouse.Step, error) {
 			step.Value = posthouse.Value{Codec: "json", Data: s.Value}
-			sent, err := senders.Steps(t.Key(), c.label(), s)
+			sent, err := senders.Steps(t.Key(), w.label(), s)
 			return append(append(steps, sent...), step), err
 		})
 		if s == nil {
@@ -127,34 +143,36 @@ func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool)
 	return step.Value.Data, err
 }
 
-// waitGate returns the gate of a wait that is over, nil for a wait that is not on
+// gate returns the gate of a wait that is over, nil for a wait that is not on
 // record. For one that goes on it returns [posthouse.ErrWaiting].
-func (t *Task) waitGate(ctx context.Context, c *call) (*posthouse.Gate, error) {
+func (w *wait) gate(ctx context.Context) (*posthouse.Gate, error) {
+	t := w.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	g := t.replay.takeWait(c.name, c.occurrence)
+	g := t.replay.TakeWait(w.name, w.occurrence)
 	if g == nil {
 		return nil, nil
 	}
 	return t.decidedGate(ctx, g)
 }
 
-// await remembers a wait, for the checkpoint that parks the task.
-func (t *Task) await(c *call, g posthouse.Gate) error {
+// park remembers a wait, for the checkpoint that parks the task.
+func (w *wait) park(g posthouse.Gate) error {
+	t := w.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	g.Name, g.Task, g.Branch, g.Occurrence = c.name, t.Key(), t.session.branch, c.occurrence
+	g.Name, g.Task, g.Branch, g.Occurrence = w.name, t.Key(), t.session.Branch(), w.occurrence
 	if g.Kind != posthouse.GateTimer { // a program may sleep before it tries again
-		t.made().asksBehind(c.before)
+		t.made().asksAfter(w.before)
 	}
 	t.made().questions = append(t.made().questions, g)
 	return posthouse.ErrWaiting
 }
 
-// endWait ends a call that ran nothing.
-func (t *Task) endWait(c *call) {
-	c.done = true
-	t.endCall(c, nil)
+// end ends a wait: it ran nothing that could fail.
+func (w *wait) end() {
+	w.done = true
+	w.task.endCall(&w.call, nil)
 }
 
 func withdrawn(g *posthouse.Gate) error {
@@ -164,69 +182,6 @@ func withdrawn(g *posthouse.Gate) error {
 		message += ": " + d.Reason
 	}
 	return &posthouse.Error{Code: posthouse.CodeCancelled, Decision: d, Message: message}
-}
-
-// TimerSoon returns when the first of the gates is over, if the run is to wait for that
-// itself. The zero time says that one of them is no timer, or the first is due too late.
-func (s *Session) TimerSoon(gates []posthouse.Gate) (first time.Time) {
-	for i := range gates {
-		if gates[i].Kind != posthouse.GateTimer {
-			return time.Time{}
-		}
-		if at := gates[i].ExpiresAt; i == 0 || at.Before(first) {
-			first = at
-		}
-	}
-	if first.Sub(s.ledger.Now()) > s.hold {
-		return time.Time{}
-	}
-	return first
-}
-
-// Parked reports whether the branch waits.
-func (s *Session) Parked(ctx context.Context) (bool, error) {
-	info, err := s.ledger.Thread(ctx, s.thread)
-	if err != nil {
-		return false, s.Unanswered(err)
-	}
-	b, _ := info.Branch(s.branch)
-	return b.Status == posthouse.StatusWaiting, nil
-}
-
-// foundParked is [Session.Parked] as the claim found it, which spares a call, unless this run has
-// gone on. A decision since then wakes the thread again.
-func (s *Session) foundParked(ctx context.Context) (bool, error) {
-	if found, head := s.claim.Found(), s.Head(); found != nil && head != nil {
-		if b, ok := found.Branch(s.branch); ok && b.Head == head.ID && b.Seq == head.Seq {
-			return b.Status == posthouse.StatusWaiting, nil
-		}
-	}
-	return s.Parked(ctx)
-}
-
-// Undecided returns the gates of a branch that waits for all of them still. Executed
-// again, its code would only ask again. It returns nil if the run is to wait itself.
-func (s *Session) Undecided(ctx context.Context) (waiting []posthouse.Gate, err error) {
-	if parked, err := s.foundParked(ctx); !parked || err != nil {
-		return nil, err
-	}
-	for g, err := range s.ledger.Gates(ctx, ledger.GateQuery{Thread: s.thread, All: true}) {
-		switch {
-		case err != nil:
-			return nil, err
-		case g.Branch != s.branch:
-		case g.Kind == posthouse.GateThread: // that thread may have gone on
-			return nil, nil
-		case !g.ExpiresAt.IsZero() && !s.ledger.Now().Before(g.ExpiresAt):
-			return nil, nil
-		default:
-			waiting = append(waiting, *g)
-		}
-	}
-	if len(waiting) == 0 || !s.TimerSoon(waiting).IsZero() {
-		return nil, nil
-	}
-	return waiting, nil
 }
 
 // longestNap bounds how late WaitOrDrain notices that the ledger's clock jumped.

@@ -226,7 +226,7 @@ func TestSignalsAtOnce(t *testing.T) {
 	got := make(chan string, 60)
 	for w := range 20 {
 		go func() {
-			tk, err := s.TaskWithKey(ctx, fmt.Sprint("w", w), true)
+			tk, err := engine.TaskWithKey(ctx, s, fmt.Sprint("w", w), true)
 			for range 2 {
 				v, e := tk.Signal(ctx, "go", false, 0)
 				err = errors.Join(err, e)
@@ -320,35 +320,6 @@ func TestWaitInsideAStep(t *testing.T) {
 	_, tk = again(t, l, s)
 	if v, err := program(tk); err != nil || string(v.Data) != "7" {
 		t.Fatal(v, err)
-	}
-}
-
-// TestFinishCancelled: the run hears of it, stops, and has the last word.
-func TestFinishCancelled(t *testing.T) {
-	ctx := context.Background()
-	l := open(t, memstore.New(), nil)
-	s := begin(t, l, "t1")
-	if h, err := s.FinishCancelled(ctx); h != nil || err != nil {
-		t.Fatal("a run without a record:", h, err)
-	}
-	input(t, s)
-	if _, err := l.Cancel(ctx, "t1", &ledger.CancelOptions{Reason: "enough"}); err != nil {
-		t.Fatal(err)
-	}
-	<-s.Cancelled()
-	_, err := s.Commit(ctx, &ledger.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
-	wantCode(t, err, posthouse.ErrCancelled)
-	h, err := s.FinishCancelled(ctx)
-	if err != nil || h.Status != posthouse.StatusCancelled || h.Error != "enough" {
-		t.Fatal(h, err)
-	}
-	_, err = s.Commit(ctx, &ledger.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
-	wantCode(t, err, posthouse.ErrCancelled)
-	if again, err := s.FinishCancelled(ctx); err != nil || again.ID != h.ID {
-		t.Fatal(again, err)
-	}
-	if err := s.End(ctx); err != nil {
-		t.Fatal(err)
 	}
 }
 

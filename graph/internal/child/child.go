@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -106,7 +106,7 @@ func CommitAll(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint
 		branch = freeBranch(info, newBranch)
 		changes[0].Source = &posthouse.Source{Thread: base.Thread, ID: base.ID}
 	}
-	s, err := engine.Begin(ctx, l, engine.SessionOptions{Thread: base.Thread, Branch: branch})
+	s, err := session.Begin(ctx, l, session.Options{Thread: base.Thread, Branch: branch})
 	if err != nil {
 		return "", err
 	}

@@ -1,4 +1,4 @@
-package engine
+package stream
 
 import (
 	"context"
@@ -50,10 +50,10 @@ type Hub struct {
 	ended chan struct{} // closed once the run has ended
 }
 
-// stream runs do in a goroutine, once for each iteration, and yields the events of the
+// Read runs do in a goroutine, once for each iteration, and yields the events of the
 // notices it sends. Without modes these are those of [runs.StreamValues]. An error of do is
 // the last element. A reader that leaves ends do's context and waits for its end.
-func stream[E any](ctx context.Context, modes []runs.StreamMode, do func(context.Context, *Hub) error, event func(*Notice) E) iter.Seq2[E, error] {
+func Read[E any](ctx context.Context, modes []runs.StreamMode, do func(context.Context, *Hub) error, event func(*Notice) E) iter.Seq2[E, error] {
 	if len(modes) == 0 {
 		modes = []runs.StreamMode{runs.StreamValues}
 	}
@@ -99,7 +99,7 @@ func (h *Hub) Wants(any ...runs.StreamMode) runs.StreamMode {
 }
 
 // Gone reports whether the reader has left.
-func (h *Hub) Gone() bool { return h != nil && Closed(h.left) }
+func (h *Hub) Gone() bool { return h != nil && closed(h.left) }
 
 // Send hands a notice over and waits until the reader is done with it.
 func (h *Hub) Send(n Notice) {
@@ -159,5 +159,14 @@ func (h *Hub) notices(yield func(Notice) bool) {
 		if n.heard != nil {
 			close(n.heard)
 		}
+	}
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package front
 
 import (
 	"cmp"
@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
+	"github.com/posthouse/posthouse/internal/engine/stream"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -22,13 +25,13 @@ type Front[O, In, R, C any] struct {
 	Kind     string        // of the model, as in "graph"
 	Name     string        // of the program: threads remember it
 	Instance string        // see [posthouse.Gate.Instance]
-	Hold     time.Duration // see [SessionOptions]
+	Hold     time.Duration // see [session.Options]
 
-	Check    func(o *O, input bool) (Invocation, error)      // what options say, and whether they may
-	NewRun   func(s *Session, o *O, h *Hub) Run[In, R]       // h is nil if nobody reads along
-	Snapshot func(c *posthouse.Checkpoint) (*C, error)       // a checkpoint as the model shows it
-	Status   func(*R) posthouse.Status                       // of a result
-	End      func(ctx context.Context, h *Hub, res *R) error // reports the end of a run to its reader; nil: the run does so itself
+	Check    func(o *O, input bool) (Invocation, error)               // what options say, and whether they may
+	NewRun   func(s *session.Session, o *O, h *stream.Hub) Run[In, R] // h is nil if nobody reads along
+	Snapshot func(c *posthouse.Checkpoint) (*C, error)                // a checkpoint as the model shows it
+	Status   func(*R) posthouse.Status                                // of a result
+	End      func(ctx context.Context, h *stream.Hub, res *R) error   // reports the end of a run to its reader; nil: the run does so itself
 
 	// Fits returns why a run that begins at a past checkpoint would be refused before it
 	// executes anything, nil if it would not.
@@ -82,17 +85,17 @@ type Run[In, R any] interface {
 	Release(ctx context.Context, res *R, failed error) error // releases the thread of the ended run, if its options say so
 }
 
-// Call gives a thread an input and runs it; without an input it resumes.
-func (f *Front[O, In, R, C]) Call(ctx context.Context, thread string, in *In, o []O) (*R, error) {
-	opt, err := One(o)
+// Run gives a thread an input and runs it; without an input it resumes.
+func (f *Front[O, In, R, C]) Run(ctx context.Context, thread string, in *In, o []O) (*R, error) {
+	opt, err := engine.One(o)
 	if err != nil {
 		return nil, err
 	}
 	return f.Do(ctx, thread, &opt, nil, in)
 }
 
-// Do is Call with the hub of a reader; h may be nil.
-func (f *Front[O, In, R, C]) Do(ctx context.Context, thread string, o *O, h *Hub, in *In) (*R, error) {
+// Do is Run with the hub of a reader; h may be nil.
+func (f *Front[O, In, R, C]) Do(ctx context.Context, thread string, o *O, h *stream.Hub, in *In) (*R, error) {
 	_, c, err := f.options([]O{*o}, in != nil)
 	if err != nil {
 		return nil, err
@@ -111,10 +114,12 @@ func (f *Front[O, In, R, C]) Do(ctx context.Context, thread string, o *O, h *Hub
 
 // options returns the checked options of a call.
 func (f *Front[O, In, R, C]) options(o []O, input bool) (opt O, c Invocation, err error) {
-	if opt, err = One(o); err != nil {
+	opt, err = engine.One(o)
+	if err != nil {
 		return opt, c, err
 	}
-	if c, err = f.Check(&opt, input); err == nil {
+	c, err = f.Check(&opt, input)
+	if err == nil {
 		err = c.Check(input)
 	}
 	return opt, c, err
@@ -156,11 +161,11 @@ func (f *Front[O, In, R, C]) Replay(ctx context.Context, checkpoint posthouse.ID
 }
 
 // openSession claims the thread. place may be nil.
-func (f *Front[O, In, R, C]) openSession(ctx context.Context, thread string, c *Invocation, input bool, place *ledger.Ticket) (*Session, error) {
+func (f *Front[O, In, R, C]) openSession(ctx context.Context, thread string, c *Invocation, input bool, place *ledger.Ticket) (*session.Session, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	s, err := Begin(ctx, f.Ledger, SessionOptions{
+	s, err := session.Begin(ctx, f.Ledger, session.Options{
 		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: c.Branch, Run: c.Run, By: c.By, Hold: f.Hold, Instance: f.Instance,
 		OnBusy: c.OnBusy, Wait: c.Wait, Place: place, NewInput: input,
 		Join: input && c.Run != "" && (f.Elsewhere == nil || place != nil || c.OnBusy != runs.Reject),
@@ -176,14 +181,13 @@ func (f *Front[O, In, R, C]) openSession(ctx context.Context, thread string, c *
 	return s, nil
 }
 
-// drive runs one call under its lease. It ends the branch if somebody asks to cancel it
-// meanwhile.
-func (f *Front[O, In, R, C]) drive(ctx context.Context, s *Session, r Run[In, R], c *Invocation, in *In) (*R, error) {
+// drive runs one call under its lease. It ends the branch if somebody asks to cancel it.
+func (f *Front[O, In, R, C]) drive(ctx context.Context, s *session.Session, r Run[In, R], c *Invocation, in *In) (*R, error) {
 	defer s.End(ctx) // for a panic of a codec or an observer
-	inner, free := s.WithCancel(ctx, nil)
-	res, err := dispatch(inner, s, r, c, in)
+	inner, free := s.Cancellation().Context(ctx)
+	res, err := start(inner, s, r, c, in)
 	free()
-	if err != nil && s.Asked() && (s.Err() == nil || errors.Is(s.Err(), posthouse.ErrCancelled)) {
+	if err != nil && s.Cancellation().Asked() && (s.Err() == nil || errors.Is(s.Err(), posthouse.ErrCancelled)) {
 		res, err = r.Cancelled(ctx)
 	}
 	if e := r.Release(ctx, res, err); e != nil {
@@ -192,10 +196,10 @@ func (f *Front[O, In, R, C]) drive(ctx context.Context, s *Session, r Run[In, R]
 	if end := s.End(ctx); end != nil {
 		return nil, errors.Join(err, end)
 	}
-	if !s.Asked() || res != nil && isOver(f.Status(res)) {
+	if !s.Cancellation().Asked() || res != nil && isOver(f.Status(res)) {
 		return res, err
 	}
-	h, e := s.CancelLate(ctx)
+	h, e := s.Cancellation().FinishLate(ctx)
 	switch {
 	case e != nil:
 		return nil, errors.Join(err, e)
@@ -209,7 +213,7 @@ func isOver(s posthouse.Status) bool {
 	return s == posthouse.StatusDone || s == posthouse.StatusCancelled
 }
 
-func dispatch[In, R any](ctx context.Context, s *Session, r Run[In, R], c *Invocation, in *In) (*R, error) {
+func start[In, R any](ctx context.Context, s *session.Session, r Run[In, R], c *Invocation, in *In) (*R, error) {
 	if in == nil {
 		return r.Resume(ctx)
 	}
@@ -219,11 +223,11 @@ func dispatch[In, R any](ctx context.Context, s *Session, r Run[In, R], c *Invoc
 		}
 	}
 	if c.KeepQuestions {
-		if err := s.checkAsked(ctx); err != nil {
+		if err := checkAsked(ctx, s); err != nil {
 			return nil, err
 		}
 	}
-	if c.OnBusy == runs.Rollback && s.displaced() {
+	if c.OnBusy == runs.Rollback && s.Displaced() {
 		if err := r.RollBack(ctx); err != nil {
 			return nil, err
 		}
@@ -231,8 +235,8 @@ func dispatch[In, R any](ctx context.Context, s *Session, r Run[In, R], c *Invoc
 	return r.Start(ctx, in)
 }
 
-// ReadAlong is Call as a sequence of events, which event makes of the run's notices.
-func ReadAlong[E, O, In, R, C any](ctx context.Context, f *Front[O, In, R, C], thread string, in *In, o []O, event func(*Notice) E) iter.Seq2[E, error] {
+// Stream is Run as a sequence of events, which event makes of the run's notices.
+func Stream[E, O, In, R, C any](ctx context.Context, f *Front[O, In, R, C], thread string, in *In, o []O, event func(*stream.Notice) E) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		opt, c, err := f.options(o, in != nil)
 		if err != nil {
@@ -240,7 +244,7 @@ func ReadAlong[E, O, In, R, C any](ctx context.Context, f *Front[O, In, R, C], t
 			yield(none, err)
 			return
 		}
-		stream(ctx, c.Modes, func(ctx context.Context, h *Hub) error {
+		stream.Read(ctx, c.Modes, func(ctx context.Context, h *stream.Hub) error {
 			res, err := f.Do(ctx, thread, &opt, h, in)
 			if err == nil && f.End != nil {
 				err = f.End(context.WithoutCancel(ctx), h, res)

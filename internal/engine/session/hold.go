@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -7,57 +7,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 )
-
-// persistClaim puts the claim on record before something acts, unless a commit has. It
-// fails if somebody went on with the thread since the session began. Nobody else can run
-// a new branch, which needs no claim on record.
-func (s *Session) persistClaim(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.Err(); err != nil {
-		return err
-	}
-	if s.Head() != nil && !s.claimPersisted {
-		wrote, err := s.claim.Persist(context.WithoutCancel(ctx))
-		if err == nil && wrote {
-			err = s.checkUnmoved(ctx)
-		}
-		if s.claimPersisted = err == nil; err != nil {
-			s.markFailed(err)
-			return err
-		}
-	}
-	return s.confirmLocked(ctx) // the process may have been frozen meanwhile
-}
-
-// Confirm makes sure that the run still has its thread, before a node, a handler, an
-// attempt of a step or an effect begins: if the process was away for longer than its
-// lease, by a write or read that begins after it was back. Otherwise it asks nobody. An
-// error ends the session: another process has the thread by now, or nobody can say. What
-// the program makes of the error is not on record then: it has not failed.
-func (s *Session) Confirm(ctx context.Context) error {
-	if err := s.Err(); err != nil || s.claim == nil || s.claim.Sure() {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.Err(); err != nil {
-		return err
-	}
-	return s.confirmLocked(ctx)
-}
-
-// confirmLocked is Confirm for callers that hold s.mu.
-func (s *Session) confirmLocked(ctx context.Context) error {
-	if s.claim == nil {
-		return nil
-	}
-	err := s.claim.Confirm(context.WithoutCancel(ctx))
-	if err != nil {
-		s.markFailed(err)
-	}
-	return err
-}
 
 // A guard ends the context of something that runs when the lease may have lapsed. While an
 // effect acts within it, whose use is on record, it waits.
@@ -71,8 +20,10 @@ type guard struct {
 	ended   bool  // its context has
 }
 
+type guardKey struct{}
+
 func guardOf(ctx context.Context) *guard {
-	g, _ := ctx.Value(keyGuard).(*guard)
+	g, _ := ctx.Value(guardKey{}).(*guard)
 	return g
 }
 
@@ -87,7 +38,8 @@ type Hold struct {
 }
 
 // Hold returns a context for what runs while the lease holds. The Hold must be Freed.
-func (s *Session) Hold(ctx context.Context) *Hold {
+func (l Lease) Hold(ctx context.Context) *Hold {
+	s := l.s
 	h := &Hold{Context: ctx, around: ctx, session: s}
 	lease := context.Context(nil)
 	if s.claim != nil {
@@ -99,7 +51,7 @@ func (s *Session) Hold(ctx context.Context) *Hold {
 	own, cancel := context.WithCancelCause(ctx)
 	g := &guard{outer: guardOf(ctx), cancel: cancel}
 	h.guard, h.unhook = g, context.AfterFunc(lease, func() { g.end(context.Cause(lease)) })
-	h.Context = context.WithValue(own, keyGuard, g)
+	h.Context = context.WithValue(own, guardKey{}, g)
 	return h
 }
 
@@ -134,8 +86,9 @@ func (h *Hold) Over(err error) error {
 }
 
 // WhileHeld is Hold for one thing that runs: over is Over, and Free.
-func (s *Session) WhileHeld(ctx context.Context) (held context.Context, over func(error) error) {
-	h := s.Hold(ctx)
+func (l Lease) WhileHeld(ctx context.Context) (held context.Context, over func(error) error) {
+	s := l.s
+	h := s.Lease().Hold(ctx)
 	return h.Context, func(err error) error {
 		defer h.Free()
 		return h.Over(err)
@@ -150,7 +103,7 @@ func (g *guard) due() bool {
 }
 
 // Lapsed reports whether something was stopped because the lease may have lapsed.
-func (s *Session) Lapsed() bool { return s.lapsed.Load() != nil }
+func (l Lease) Lapsed() bool { return l.s.lapsed.Load() != nil }
 
 func (g *guard) end(why error) {
 	g.mu.Lock()
@@ -162,8 +115,8 @@ func (g *guard) end(why error) {
 	}
 }
 
-// actBegins keeps the guards around an effect from ending its context.
-func actBegins(ctx context.Context) {
+// EffectBegins keeps the guards around an effect from ending its context.
+func EffectBegins(ctx context.Context) {
 	for g := guardOf(ctx); g != nil; g = g.outer {
 		g.mu.Lock()
 		g.effects++
@@ -171,9 +124,10 @@ func actBegins(ctx context.Context) {
 	}
 }
 
-// actEnded lets the guards around an effect end its context again, if they were to and the
+// EffectEnded lets the guards around an effect end its context again, if they were to and the
 // claim cannot be confirmed.
-func (s *Session) actEnded(ctx context.Context) {
+func (l Lease) EffectEnded(ctx context.Context) {
+	s := l.s
 	var sure *bool
 	for g := guardOf(ctx); g != nil; g = g.outer {
 		g.mu.Lock()
@@ -184,7 +138,7 @@ func (s *Session) actEnded(ctx context.Context) {
 			continue
 		}
 		if sure == nil {
-			ok := s.Confirm(ctx) == nil
+			ok := s.Lease().Confirm(ctx) == nil
 			sure = &ok
 		}
 		g.mu.Lock()

@@ -1,61 +1,49 @@
-package engine
+package front
 
 import (
 	"context"
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 )
 
 // checkAsked refuses an input that would withdraw a question: people are asked on the branch,
 // or in a thread that it waits for, or what they decided has not been acted on.
-func (s *Session) checkAsked(ctx context.Context) error {
-	info, err := s.ledger.Thread(ctx, s.thread)
+func checkAsked(ctx context.Context, s *session.Session) error {
+	info, err := s.Ledger().Thread(ctx, s.Thread())
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	open, err := openQuestions(ctx, s.ledger, info, s.branch, map[string]bool{})
+	open, err := openQuestions(ctx, s.Ledger(), info, s.Branch(), map[string]bool{})
 	if err != nil {
 		return err
 	}
 	if len(open) > 0 {
-		return s.askedError("waits for a decision", open)
+		return askedError(s, "waits for a decision", open)
 	}
-	b, ok := info.Branch(s.branch)
+	b, ok := info.Branch(s.Branch())
 	if !ok || !b.Status.Runnable() && b.Status != posthouse.StatusWaiting {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.readExecutions(ctx); err != nil {
+	decided, err := s.Record().DecidedAfter(ctx, b.Seq)
+	if err != nil {
 		return err
 	}
-	var decided []posthouse.ID
-	for _, x := range s.executions {
-		for _, g := range x.Gates {
-			d := g.Decision
-			if d == nil || !g.AsksPeople() || g.Branch != s.branch || d.Seq <= b.Seq {
-				continue
-			}
-			if d.Verdict != posthouse.Cancel && d.Verdict != posthouse.Expire {
-				decided = append(decided, g.ID)
-			}
-		}
-	}
 	if len(decided) > 0 {
-		return s.askedError("has a decision that was not acted on yet", decided)
+		return askedError(s, "has a decision that was not acted on yet", decided)
 	}
 	return nil
 }
 
-func (s *Session) askedError(what string, gates []posthouse.ID) error {
+func askedError(s *session.Session, what string, gates []posthouse.ID) error {
 	e := &posthouse.Error{
 		Code: posthouse.CodeConflict, Gates: gates, Gate: gates[0],
-		Message: "thread " + s.thread + " " + what + ": " + string(gates[0]),
+		Message: "thread " + s.Thread() + " " + what + ": " + string(gates[0]),
 		Hint:    "decide it and let the thread go on, send this to another thread, or say that it withdraws the question (withdraw; posthouse send --withdraw)",
 	}
 	if h := s.Head(); h != nil {

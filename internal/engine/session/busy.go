@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type contention struct {
 }
 
 // claimThread claims the thread, through the queue unless the caller would not wait.
-func (o *SessionOptions) claimThread(ctx context.Context, l *ledger.Ledger) (*ledger.Claim, error) {
+func (o *Options) claimThread(ctx context.Context, l *ledger.Ledger) (*ledger.Claim, error) {
 	if o.Place == nil && o.OnBusy == runs.Reject && o.Wait == 0 {
 		c, err := l.Claim(ctx, o.Thread, o.Run)
 		if err == nil || !o.isSameRun(l, err) {
@@ -38,7 +38,7 @@ func (o *SessionOptions) claimThread(ctx context.Context, l *ledger.Ledger) (*le
 var errWaited = errors.New("waited for the thread")
 
 // claimWithin claims the thread within Wait, or returns the error of who has it.
-func (o *SessionOptions) claimWithin(ctx context.Context, l *ledger.Ledger, p *ledger.Ticket) (*ledger.Claim, error) {
+func (o *Options) claimWithin(ctx context.Context, l *ledger.Ledger, p *ledger.Ticket) (*ledger.Claim, error) {
 	within, cancel := context.WithTimeoutCause(ctx, o.Wait, errWaited)
 	defer cancel()
 	var last *posthouse.Error
@@ -64,13 +64,13 @@ func (o *SessionOptions) claimWithin(ctx context.Context, l *ledger.Ledger, p *l
 }
 
 // isSameRun reports whether the same run has the thread, in this process.
-func (o *SessionOptions) isSameRun(l *ledger.Ledger, err error) bool {
+func (o *Options) isSameRun(l *ledger.Ledger, err error) bool {
 	var e *posthouse.Error
 	return o.Join && errors.As(err, &e) && e.Lease != nil && e.Lease.Run == o.Run && e.Lease.Owner == l.Core().Config.Owner
 }
 
 // onBusy applies the strategy to the thread's holder. An error ends the wait.
-func (o *SessionOptions) onBusy(ctx context.Context, l *ledger.Ledger, e *posthouse.Error) error {
+func (o *Options) onBusy(ctx context.Context, l *ledger.Ledger, e *posthouse.Error) error {
 	switch {
 	case o.isSameRun(l, e):
 		return nil
@@ -98,62 +98,14 @@ func (o *SessionOptions) onBusy(ctx context.Context, l *ledger.Ledger, e *postho
 }
 
 // hasPendingCancel reports whether a lost run left a request to cancel the branch.
-func (s *Session) hasPendingCancel() bool {
-	found := s.claim.Found()
-	return found != nil && slices.ContainsFunc(found.Cancelling, func(m posthouse.CancelMark) bool { return m.Branch == s.branch })
+func hasPendingCancel(c *ledger.Claim, branch string) bool {
+	found := c.Found()
+	return found != nil && slices.ContainsFunc(found.Cancelling, func(m posthouse.CancelMark) bool { return m.Branch == branch })
 }
 
-// displaced reports whether another run of the branch was cancelled to make room for this
+// Displaced reports whether another run of the branch was cancelled to make room for this
 // one. Its last checkpoint is the head.
-func (s *Session) displaced() bool {
+func (s *Session) Displaced() bool {
 	h := s.Head()
-	return s.contention.asked && h != nil && h.Kind == posthouse.KindCancel && h.ID != s.contention.was
-}
-
-// RollBack restores the branch to what it was before its last input. A checkpoint of kind
-// update undoes what that changed; c has its other fields, such as the program's name. It
-// returns nil for a branch that began without an input.
-func (s *Session) RollBack(ctx context.Context, c *posthouse.Change) (*posthouse.Header, error) {
-	h, err := s.Head(), error(nil)
-	for h.Kind != posthouse.KindInput {
-		if h.Parent == "" {
-			return nil, nil
-		}
-		if h, err = s.ledger.GetHeader(ctx, h.Parent); err != nil {
-			return nil, err
-		}
-	}
-	now, err := ledger.GetOf(ctx, s.ledger, s.Head())
-	if err != nil {
-		return nil, err
-	}
-	before := &posthouse.Checkpoint{State: posthouse.State{}}
-	if h.Parent != "" {
-		if before, err = s.ledger.Get(ctx, h.Parent); err != nil {
-			return nil, err
-		}
-	}
-	c.Kind, c.Status = posthouse.KindUpdate, posthouse.StatusInterrupted
-	c.Node, c.Next, c.State, c.Metadata = before.Node, before.Next, before.State, before.Metadata
-	if len(c.Next) == 0 {
-		c.Status = posthouse.StatusDone
-	}
-	if before.ID != "" {
-		c.Source = &posthouse.Source{Thread: before.Thread, ID: before.ID}
-	}
-	for name, v := range before.Program {
-		c.Program = append(c.Program, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
-	}
-	for name := range now.Program {
-		if _, kept := before.Program[name]; !kept {
-			c.Program = append(c.Program, posthouse.Part{Name: name, Drop: true})
-		}
-	}
-	if c.Metadata == nil {
-		c.Metadata = map[string]string{} // and not the parent's
-	}
-	if _, err := s.Commit(ctx, &ledger.Draft{Checkpoint: c}); err != nil {
-		return nil, err
-	}
-	return s.Head(), nil
+	return s.opt.contention.asked && h != nil && h.Kind == posthouse.KindCancel && h.ID != s.opt.contention.was
 }

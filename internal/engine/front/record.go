@@ -1,4 +1,4 @@
-package engine
+package front
 
 import (
 	"cmp"
@@ -162,7 +162,8 @@ func (f *Front[O, In, R, C]) Compare(ctx context.Context, from, to posthouse.ID)
 		return nil, err
 	}
 	d := &Comparison[C]{Comparison: *c}
-	if d.From, err = f.At(ctx, from); err != nil {
+	d.From, err = f.At(ctx, from)
+	if err != nil {
 		return nil, err
 	}
 	d.To, err = f.At(ctx, to)

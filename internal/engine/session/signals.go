@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -9,10 +9,13 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// takeSignal commits the steps that record makes of the next signal of a name. Unless it
+// signalQueues are the next signals of a branch that were read, by name.
+type signalQueues map[string][]*posthouse.Signal
+
+// TakeSignal commits the steps that record makes of the next signal of a name. Unless it
 // latches, the entry also says that the branch took the signal. It returns nil without a
 // signal. No other task of the session comes between the lookup and the commit.
-func (s *Session) takeSignal(ctx context.Context, name string, latch bool, record func(*posthouse.Signal) ([]posthouse.Step, error)) (*posthouse.Signal, error) {
+func (s *Session) TakeSignal(ctx context.Context, name string, latch bool, record func(*posthouse.Signal) ([]posthouse.Step, error)) (*posthouse.Signal, error) {
 	if err := s.Flush(); err != nil {
 		return nil, err
 	}
@@ -24,7 +27,7 @@ func (s *Session) takeSignal(ctx context.Context, name string, latch bool, recor
 			return nil, nil
 		}
 	}
-	queue := s.pending[name]
+	queue := s.signals[name]
 	if len(queue) == 0 || latch {
 		var err error
 		queue, err = commit.Pending(ctx, s.ledger.Core(), s.thread, s.branch, name, latch)
@@ -37,7 +40,7 @@ func (s *Session) takeSignal(ctx context.Context, name string, latch bool, recor
 	if err != nil {
 		return nil, err
 	}
-	s.noteSender(name, append(slices.Clip(next.Requesters), next.By)...)
+	s.step.noteSender(name, append(slices.Clip(next.Requesters), next.By)...)
 	d := &ledger.Draft{Steps: steps}
 	if !latch {
 		d.Takes = []posthouse.Take{{Name: name, Signal: next.Seq}}
@@ -46,20 +49,20 @@ func (s *Session) takeSignal(ctx context.Context, name string, latch bool, recor
 		return nil, err
 	}
 	if !latch {
-		if s.pending == nil {
-			s.pending = map[string][]*posthouse.Signal{}
+		if s.signals == nil {
+			s.signals = signalQueues{}
 		}
-		s.pending[name] = queue[1:]
+		s.signals[name] = queue[1:]
 	}
 	return next, nil
 }
 
 // forgetAnswered drops the pending signals of names that answered gates in the entry that
 // opened them.
-func (s *Session) forgetAnswered(gates []posthouse.Gate) {
+func (q signalQueues) forgetAnswered(gates []posthouse.Gate) {
 	for i := range gates {
 		if gates[i].Decision != nil {
-			delete(s.pending, gates[i].Signal)
+			delete(q, gates[i].Signal)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package front
 
 import (
 	"cmp"
@@ -7,19 +7,21 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 )
 
-// A Background is a run that goes on by itself. R is its result. It is safe for concurrent
+// A Handle is a run that goes on by itself. R is its result. It is safe for concurrent
 // use, and need not be kept.
-type Background[R any] struct {
-	*background
+type Handle[R any] struct {
+	*handle
 	result func() R // once it is done
 }
 
-// A background is a run that goes on by itself, without the type of its result.
-type background struct {
+// A handle is a run that goes on by itself, without the type of its result.
+type handle struct {
 	ledger         *ledger.Ledger
 	thread, branch string
 	stopWaiting    context.CancelCauseFunc
@@ -34,29 +36,30 @@ type background struct {
 }
 
 // Typed returns the same run with its result as another type has it.
-func Typed[R, Q any](h *Background[R], as func(R) Q) *Background[Q] {
-	return &Background[Q]{h.background, sync.OnceValue(func() Q { return as(h.result()) })}
+func Typed[R, Q any](h *Handle[R], as func(R) Q) *Handle[Q] {
+	return &Handle[Q]{h.handle, sync.OnceValue(func() Q { return as(h.result()) })}
 }
 
-// Launch is Call in the background. It returns once the thread is claimed, or, where
+// Start is Run in the background. It returns once the thread is claimed, or, where
 // the run may have to wait for it, once it has its place in line. Ending ctx ends the run.
-func (f *Front[O, In, R, C]) Launch(ctx context.Context, thread string, in *In, o []O) (*Background[*R], error) {
+func (f *Front[O, In, R, C]) Start(ctx context.Context, thread string, in *In, o []O) (*Handle[*R], error) {
 	opt, c, err := f.options(o, in != nil)
 	if err != nil {
 		return nil, err
 	}
 	drain, stop := context.WithCancel(context.Background())
-	h := &background{ledger: f.Ledger, thread: cmp.Or(thread, posthouse.DefaultThread), branch: c.Branch, drain: stop, done: make(chan struct{})}
-	around := DrainOf(ctx)
-	if Closed(around) {
+	h := &handle{ledger: f.Ledger, thread: cmp.Or(thread, posthouse.DefaultThread), branch: c.Branch, drain: stop, done: make(chan struct{})}
+	around := engine.DrainOf(ctx)
+	if engine.Closed(around) {
 		h.Drain()
 	}
-	ctx, h.stopWaiting = context.WithCancelCause(WithDrain(ctx, drain.Done()))
+	ctx, h.stopWaiting = context.WithCancelCause(engine.WithDrain(ctx, drain.Done()))
 	var res *R
-	var s *Session
+	var s *session.Session
 	var place *ledger.Ticket
 	if c.OnBusy == runs.Reject && c.Run == "" {
-		if s, err = f.openSession(ctx, thread, &c, in != nil, nil); err != nil {
+		s, err = f.openSession(ctx, thread, &c, in != nil, nil)
+		if err != nil {
 			h.stopWaiting(nil)
 			return nil, err
 		}
@@ -77,19 +80,20 @@ func (f *Front[O, In, R, C]) Launch(ctx context.Context, thread string, in *In, 
 		if s == nil {
 			defer place.Leave()
 			s, err = f.openSession(ctx, thread, &c, in != nil, place)
-			if h.err = h.markBegun(ctx, s, err); h.err != nil {
+			h.err = h.markBegun(ctx, s, err)
+			if h.err != nil {
 				return
 			}
 		}
 		res, h.err = f.drive(ctx, s, f.NewRun(s, &opt, nil), &c, in)
 		h.cancelled = h.err == nil && f.Status(res) == posthouse.StatusCancelled
 	}()
-	return &Background[*R]{h, func() *R { return res }}, nil
+	return &Handle[*R]{h, func() *R { return res }}, nil
 }
 
 // markBegun ends the time in which Cancel keeps the run from beginning. err says why it
 // could not begin.
-func (h *background) markBegun(ctx context.Context, s *Session, err error) error {
+func (h *handle) markBegun(ctx context.Context, s *session.Session, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil && ctx.Err() != nil {
@@ -104,22 +108,22 @@ func (h *background) markBegun(ctx context.Context, s *Session, err error) error
 
 // Done returns a channel that is closed when the run has ended and given the
 // thread back.
-func (h *background) Done() <-chan struct{} { return h.done }
+func (h *handle) Done() <-chan struct{} { return h.done }
 
 // Result waits for the end and returns the run's result. One that was cancelled before it
 // began is [posthouse.ErrCancelled].
-func (h *Background[R]) Result() (R, error) {
+func (h *Handle[R]) Result() (R, error) {
 	<-h.done
 	return h.result(), h.err
 }
 
 // Reason returns how the run ended, [runs.Running] if it has not. What is on record
 // decides.
-func (h *background) Reason() runs.Reason {
+func (h *handle) Reason() runs.Reason {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case !Closed(h.done):
+	case !engine.Closed(h.done):
 		return runs.Running
 	case h.cancelledEarly, h.cancelled:
 		return runs.Cancelled
@@ -132,10 +136,10 @@ func (h *background) Reason() runs.Reason {
 // Cancel asks to cancel the run, by [ledger.Ledger.Cancel], or keeps it from
 // beginning. It does not wait for the end. Cancelling again, or what has ended,
 // does nothing. An error says that the request could not be put on record.
-func (h *background) Cancel(ctx context.Context, reason string) error {
+func (h *handle) Cancel(ctx context.Context, reason string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if Closed(h.done) {
+	if engine.Closed(h.done) {
 		return nil
 	}
 	if !h.begun {
@@ -152,4 +156,4 @@ func (h *background) Cancel(ctx context.Context, reason string) error {
 
 // Drain asks the run to stop before what it would do next. Draining again does
 // nothing.
-func (h *background) Drain() { h.drain() }
+func (h *handle) Drain() { h.drain() }

@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func (s *Session) Release(ctx context.Context, o *ledger.ReleaseOptions) (*posth
 	own.Claim = s.claim
 	r, err := s.ledger.Release(context.WithoutCancel(ctx), s.thread, &own)
 	if r != nil {
-		s.ended, s.released = true, true
+		s.state = released
 	}
 	return r, err
 }

@@ -1,10 +1,11 @@
-package engine
+package session
 
 import (
 	"context"
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // Gate returns a gate that the program or its records name, as [ledger.Ledger.Gate] does. In a
@@ -12,20 +13,20 @@ import (
 // was removed since, Gate returns the copy of the gate that this thread has: it says what was
 // decided, and licenses nothing. [posthouse.ErrNotFound] if there is none either.
 func (s *Session) Gate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, error) {
-	g, err := s.findGate(ctx, id)
+	g, err := findGate(ctx, s.ledger, s.thread, id)
 	return g, s.Unanswered(err)
 }
 
-func (s *Session) findGate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, error) {
-	g, err := s.ledger.Gate(ctx, id)
+func findGate(ctx context.Context, l *ledger.Ledger, thread string, id posthouse.ID) (*posthouse.Gate, error) {
+	g, err := l.Gate(ctx, id)
 	if !errors.Is(err, posthouse.ErrNotFound) {
 		return g, err
 	}
-	info, e := s.ledger.Thread(ctx, s.thread)
+	info, e := l.Thread(ctx, thread)
 	if e != nil {
 		return nil, e
 	}
-	for entry, e := range s.ledger.Log(ctx, s.thread, posthouse.Range{From: info.First, Headers: true}) {
+	for entry, e := range l.Log(ctx, thread, posthouse.Range{From: info.First, Headers: true}) {
 		if e != nil {
 			return nil, e
 		}
@@ -34,7 +35,7 @@ func (s *Session) findGate(ctx context.Context, id posthouse.ID) (*posthouse.Gat
 			if r == nil || !posthouse.AsksPeople(r.Kind) {
 				continue
 			}
-			switch c, e := s.ledger.Gate(ctx, r.ID); {
+			switch c, e := l.Gate(ctx, r.ID); {
 			case errors.Is(e, posthouse.ErrNotFound): // removed, too
 			case e != nil:
 				return nil, e

@@ -1,0 +1,204 @@
+package replay
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// codecWait stands for a wait in the order of a replay. It is not on record.
+const codecWait = "posthouse-wait"
+
+// A callKey names one call: the n-th of its name.
+type callKey struct {
+	name string
+	n    uint32
+}
+
+// A Log is what is on record of an execution. A nil Log is that of one which begins. It is not
+// safe for concurrent use.
+type Log struct {
+	results   map[callKey]*posthouse.StepRecord
+	gates     map[callKey]*posthouse.Gate // waits of the program and of the runtime
+	questions []*Question                 // what people were asked, in the order of the first gates
+	edited    uint64                      // see [core.Execution.Edited]
+	order     []*posthouse.StepRecord     // outermost calls as recorded; nil once order no longer matters
+	failed    map[callKey]bool            // calls that failed once in a program that went on; nil for none
+	// failures are those of them that the program acted after: what they returned stands.
+	failures map[callKey]*posthouse.StepRecord
+	left     int // outermost results and gates not asked for yet; 0 once something new was
+}
+
+// New returns what a run on the branch finds, nil for nothing. A question that is still open
+// on the branch it was forked from is asked again.
+func New(e *core.Execution, branch string) *Log {
+	if e == nil || cap(e.Steps)+len(e.Gates) == 0 {
+		return nil
+	}
+	l := &Log{
+		results: make(map[callKey]*posthouse.StepRecord, len(e.Steps)),
+		gates:   make(map[callKey]*posthouse.Gate, len(e.Gates)),
+		edited:  e.Edited,
+	}
+	waits := l.addGates(e, branch)
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		l.order = append(l.order, waits[i]...)
+		k := callKey{s.Name, s.Occurrence}
+		if s.Value.Codec != core.CodecFailed && l.results[k] == nil {
+			l.results[k] = s // the first result of a call stands
+			l.left += outermost(s.Name)
+		}
+		if !strings.Contains(s.Name, Nested) && !s.Loose {
+			l.order = append(l.order, s)
+		}
+		if s.Value.Codec == core.CodecFailed {
+			if l.failed == nil {
+				l.failed = map[callKey]bool{}
+			}
+			l.failed[k] = true
+			if delete(l.failures, k); len(s.Value.Data) > 0 { // else it was tried again, or is to be
+				l.addFailure(s)
+			}
+		}
+	}
+	l.order = append(l.order, waits[len(e.Steps)]...)
+	return l
+}
+
+// Empty returns a Log for an execution that had nothing on record and attempts a step again:
+// the next attempt finds what this one records within it.
+func Empty() *Log { return New(&core.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "") }
+
+// addGates adds the gates. It returns the waits whose place in the order counts, by the
+// number of steps that were on record when they began.
+func (l *Log) addGates(e *core.Execution, branch string) map[int][]*posthouse.StepRecord {
+	waits := map[int][]*posthouse.StepRecord{}
+	for _, g := range e.Gates {
+		if g.Decision == nil && g.Branch != branch {
+			continue
+		}
+		if g.AsksPeople() {
+			l.addQuestion(g)
+			continue
+		}
+		k := callKey{g.Name, g.Occurrence}
+		if isWait(g) && outermost(g.Name) > 0 && !isWait(l.gates[k]) { // a task's later attempt has the place of its first
+			n := e.StepsBefore(g.ID)
+			waits[n] = append(waits[n], &posthouse.StepRecord{Seq: g.Seq, Step: posthouse.Step{
+				Task: g.Task, Name: g.Name, Occurrence: g.Occurrence, Value: posthouse.Value{Codec: codecWait},
+			}})
+		}
+		if l.gates[k] == nil {
+			l.left += outermost(g.Name)
+		}
+		l.gates[k] = g // a reopened gate replaces its original
+	}
+	return waits
+}
+
+// Replaying reports whether something is on record that the execution has not asked for yet.
+// It is false from the first call or question that is not on record.
+func (l *Log) Replaying() bool { return l != nil && l.left > 0 }
+
+// CountReplayed counts one thing off what is left to replay.
+func (l *Log) CountReplayed(name string, found bool) {
+	if l == nil {
+		return
+	}
+	if l.left -= outermost(name); l.left < 0 || !found {
+		l.left = 0
+	}
+}
+
+// TakeRecord takes the result of a call out of the replay.
+func (l *Log) TakeRecord(name string, n uint32) *posthouse.StepRecord {
+	if l == nil {
+		return nil
+	}
+	s := l.results[callKey{name, n}]
+	if s == nil && isWait(l.gates[callKey{name, n}]) {
+		return nil // its gate is what counts
+	}
+	l.CountReplayed(name, s != nil)
+	if i := slices.Index(l.order, s); i == 0 {
+		l.order = l.order[1:]
+	} else if i > 0 {
+		l.order = slices.Delete(l.order, i, i+1)
+	}
+	return s
+}
+
+// TakeInOrder is TakeRecord for a call whose place in the order counts. If another
+// record is next, it returns that instead.
+func (l *Log) TakeInOrder(name string, n uint32) (s, instead *posthouse.StepRecord) {
+	if l == nil {
+		return nil, nil
+	}
+	if s := l.results[callKey{name, n}]; s != nil && s.Loose {
+		return l.TakeRecord(name, n), nil
+	}
+	if len(l.order) > 0 {
+		want := l.order[0]
+		if want.Name != name || want.Occurrence != n {
+			return nil, want
+		}
+		switch want.Value.Codec {
+		case core.CodecFailed:
+			l.order = nil // this time it may succeed: anything may follow
+		case codecWait:
+			l.order = l.order[1:]
+		}
+	}
+	return l.TakeRecord(name, n), nil
+}
+
+// otherThan reports whether the record that is next in order is not that of a call.
+func (l *Log) otherThan(name string, n uint32) bool {
+	if s := l.failures[callKey{name, n}]; len(l.order) == 0 || s != nil && s.Loose {
+		return false
+	}
+	return l.order[0].Name != name || l.order[0].Occurrence != n
+}
+
+// TakeOfGroup is TakeRecord for a call that ran beside others. It was begun in order, but
+// its record may stand anywhere after its place.
+func (l *Log) TakeOfGroup(name string, n uint32) *posthouse.StepRecord {
+	if l == nil {
+		return nil
+	}
+	if l.failed[callKey{name, n}] {
+		i := slices.IndexFunc(l.order, func(s *posthouse.StepRecord) bool {
+			return s.Name == name && s.Occurrence == n && s.Value.Codec == core.CodecFailed
+		})
+		l.order = l.order[:max(i, 0)] // this time it may succeed: anything may follow
+	}
+	return l.TakeRecord(name, n)
+}
+
+// Unorder gives the order of calls up: results are found by key only from here on.
+func (l *Log) Unorder() {
+	if l != nil {
+		l.order = nil
+	}
+}
+
+// Unasked returns the call that the record has next, of an execution that has ended. It is nil
+// if there is none, or the code went on differently after a failure.
+func (l *Log) Unasked() *posthouse.Step {
+	if l == nil {
+		return nil
+	}
+	for _, s := range l.order {
+		switch s.Value.Codec {
+		case core.CodecFailed:
+			return nil
+		case codecWait:
+		default:
+			return &s.Step
+		}
+	}
+	return nil
+}
