@@ -27,10 +27,10 @@ type Change struct {
 	Error      string
 	Next       []string
 	Skipped    int // steps since the parent that made no checkpoint; they are counted
-	// SameStep marks an update in the middle of its parent's step. What executions have
+	// MidStep marks an update in the middle of its parent's step. What executions have
 	// on record stays, except for unanswered questions. [ledger.Ledger.Save] finds out by itself
 	// whether a state is saved in the middle of a step.
-	SameStep  bool
+	MidStep   bool
 	Labels    map[string]string
 	Source    *Source
 	CreatedAt time.Time // zero: now
@@ -63,9 +63,9 @@ type Step struct {
 	Value      Value
 	Grant      ID // the gate whose decision licensed the effect, if one did
 
-	// Loose says that the result survived a [KindAnew]. Its place in the order of the
+	// Unordered says that the result survived a [KindRestartStep]. Its place in the order of the
 	// execution no longer counts.
-	Loose bool
+	Unordered bool
 }
 
 // A Committed describes what a commit made.

@@ -58,10 +58,10 @@ const (
 	// tasks in the shape of the program that runs now.
 	KindMigrate = "migrate"
 
-	// KindAnew is made when a step begins anew ([ledger.Ledger.Anew]). An unfinished
+	// KindRestartStep is made when a step begins anew ([ledger.Ledger.RestartStep]). An unfinished
 	// execution then knows neither its earlier results nor its waits, except results of
 	// effects on the world.
-	KindAnew = "anew"
+	KindRestartStep = "anew"
 )
 
 // A Header is a checkpoint without its state: what lists show and filters see.
@@ -155,7 +155,7 @@ func Root(coordination string, state State) *Checkpoint {
 // step: an event or a subgraph's node.
 func StepOf(kind string) uint64 {
 	switch kind {
-	case KindWait, KindFail, KindFork, KindEvent, KindInner, KindCancel, KindMigrate, KindAnew:
+	case KindWait, KindFail, KindFork, KindEvent, KindInner, KindCancel, KindMigrate, KindRestartStep:
 		return 0
 	}
 	return 1

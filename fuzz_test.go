@@ -65,7 +65,7 @@ func seedHeaders() [][]byte {
 		{Kind: RecordGate, Gate: &GateInfo{ID: GatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", ExpiresAt: at, EscalateAt: at}},
 		{Kind: RecordGate, Gate: &GateInfo{ID: GatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", Content: Hash{7}, Supersedes: "mine"}},
 		{Kind: RecordGate, Gate: &GateInfo{ID: "mine", Name: "ok", Branch: "b", Supersedes: GatePrefix + id}},
-		{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "pay", Codec: "json", Branch: MainBranch, Effect: EffectExternal, Grant: GatePrefix + id, Loose: true}},
+		{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "pay", Codec: "json", Branch: MainBranch, Effect: EffectExternal, Grant: GatePrefix + id, Unordered: true}},
 		{Kind: RecordDecision, Decision: &DecideInfo{Gate: "mine", GateSeq: 2, Verdict: Edit, By: "alice"}},
 		{Kind: RecordVote, Vote: &VoteInfo{Gate: GatePrefix + id, GateSeq: 2, Prior: 3, Verdict: Approve, By: "alice"}},
 		{Kind: RecordAssignment, Assignment: &AssignInfo{Gate: "mine", GateSeq: 2, By: "alice", Escalation: true}},

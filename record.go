@@ -19,7 +19,7 @@ type StepInfo struct {
 	Codec      string `json:"codec"`
 	Effect     Effect `json:"effect,omitempty"`
 	Grant      ID     `json:"grant,omitempty"` // the gate whose decision licensed it
-	Loose      bool   `json:"loose,omitempty"` // a fork copied it from before its step began anew: its place does not count
+	Unordered  bool   `json:"loose,omitempty"` // a fork copied it from before its step began anew: its place does not count
 }
 
 // An Effect says what repeating a step would do to the world.
@@ -122,7 +122,7 @@ type BranchHead struct {
 }
 
 var statusCodes = []Status{StatusSaved, StatusRunning, StatusWaiting, StatusReady, StatusInterrupted, StatusDone, StatusFailed, StatusCancelled}
-var kindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner, KindCancel, KindMigrate, KindAnew}
+var kindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner, KindCancel, KindMigrate, KindRestartStep}
 
 // KnownKind reports whether a checkpoint may have the kind.
 func KnownKind(kind string) bool { return slices.Contains(kindCodes, kind) }
@@ -254,7 +254,7 @@ func (rec *Record) append(b []byte, format byte) []byte {
 	case RecordStep:
 		b = rec.Step.append(b)
 		if format >= entryBound {
-			b = appendBool(appendOptionalGateID(b, rec.Step.Grant), rec.Step.Loose)
+			b = appendBool(appendOptionalGateID(b, rec.Step.Grant), rec.Step.Unordered)
 		}
 	case RecordGate:
 		b = rec.Gate.append(b)
@@ -304,7 +304,7 @@ func (rec *Record) read(r *decoder, format byte) {
 	case RecordStep:
 		if rec.Step = readStep(r); format >= entryBound {
 			rec.Step.Grant = readOptionalGateID(r)
-			rec.Step.Loose = readBool(r)
+			rec.Step.Unordered = readBool(r)
 		}
 	case RecordGate:
 		if rec.Gate = readGate(r); format >= entryBound {

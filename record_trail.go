@@ -66,11 +66,11 @@ func (rec *Record) checkTrail(e *Entry, r *decoder) {
 func (rec *Record) bound() bool {
 	switch {
 	case rec.Step != nil:
-		return rec.Step.Grant != "" || rec.Step.Loose
+		return rec.Step.Grant != "" || rec.Step.Unordered
 	case rec.Gate != nil:
 		return !rec.Gate.Content.IsZero() || rec.Gate.Supersedes != ""
 	case rec.Checkpoint != nil:
-		return rec.Checkpoint.Kind == KindAnew
+		return rec.Checkpoint.Kind == KindRestartStep
 	}
 	return false
 }

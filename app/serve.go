@@ -41,10 +41,10 @@ type Options struct {
 	// it a start without that key is refused.
 	NewKey bool
 
-	// AllowWeakStore accepts a store on a server with settings that lose acknowledged
+	// AllowWeak accepts a store on a server with settings that lose acknowledged
 	// writes; /readyz, the pages and the log then say so. Otherwise Serve fails with
 	// [posthouse.ErrUnsupported].
-	AllowWeakStore bool
+	AllowWeak bool
 
 	Addr          string   // to listen on; port 0 picks a free one; default 127.0.0.1:8095
 	CertFile      string   // certificate, PEM; with KeyFile
@@ -141,7 +141,7 @@ func Serve(ctx context.Context, o *Options) error {
 // host returns the options with their defaults.
 func (o *Options) host() (*host.Options, error) {
 	ho := &host.Options{
-		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore, NewKey: o.NewKey, AllowWeak: o.AllowWeakStore,
+		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore, NewKey: o.NewKey, AllowWeak: o.AllowWeak,
 		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
 		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: cmp.Or(o.RetainEvery, host.DefaultRetainEvery), MaxState: o.MaxState,
 		Logger: o.Logger, Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link,

@@ -32,7 +32,7 @@ func (o *CallOptions) run(ctx context.Context, fn Skill, c Call) (res Result, ca
 		res, err = fn(ctx, c)
 		return err
 	})
-	h.settle(err)
+	h.finish(err)
 	return res, h != nil && h.Reason() == runs.Cancelled, err
 }
 

@@ -313,7 +313,7 @@ func (c *Coordinator) execute(ctx context.Context, s *session.Session, req *requ
 	defer func() {
 		unhook()
 		free()
-		h.settle(err)
+		h.finish(err)
 	}()
 	r, err := c.startRun(ctx, s, req)
 	if err != nil {

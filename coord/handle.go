@@ -53,9 +53,9 @@ func (h *Handle) Err() error {
 	return h.err
 }
 
-// settle takes the reason from what a run or a call returned: [runs.Failed] with the error, or
+// finish takes the reason from what a run or a call returned: [runs.Failed] with the error, or
 // [runs.Done]. It reports whether that was the first reason. A nil handle does nothing.
-func (h *Handle) settle(err error) bool {
+func (h *Handle) finish(err error) bool {
 	if h == nil {
 		return false
 	}

@@ -35,13 +35,13 @@ func TestHandle(t *testing.T) {
 		{"nothing yet", func(*Handle) {}, runs.Running, nil, 0},
 		{"cancel", func(h *Handle) { h.Cancel() }, runs.Cancelled, nil, 1},
 		{"cancel twice", func(h *Handle) { h.Cancel(); h.Cancel() }, runs.Cancelled, nil, 1},
-		{"complete", func(h *Handle) { h.settle(nil) }, runs.Done, nil, 0},
-		{"fail", func(h *Handle) { h.settle(boom) }, runs.Failed, boom, 0},
-		{"cancel what is done", func(h *Handle) { h.settle(nil); h.Cancel() }, runs.Done, nil, 0},
-		{"cancel what failed", func(h *Handle) { h.settle(boom); h.Cancel() }, runs.Failed, boom, 0},
-		{"complete late", func(h *Handle) { h.Cancel(); h.settle(nil) }, runs.Cancelled, nil, 1},
-		{"fail late", func(h *Handle) { h.Cancel(); h.settle(boom) }, runs.Cancelled, nil, 1},
-		{"the first failure", func(h *Handle) { h.settle(boom); h.settle(nil) }, runs.Failed, boom, 0},
+		{"complete", func(h *Handle) { h.finish(nil) }, runs.Done, nil, 0},
+		{"fail", func(h *Handle) { h.finish(boom) }, runs.Failed, boom, 0},
+		{"cancel what is done", func(h *Handle) { h.finish(nil); h.Cancel() }, runs.Done, nil, 0},
+		{"cancel what failed", func(h *Handle) { h.finish(boom); h.Cancel() }, runs.Failed, boom, 0},
+		{"complete late", func(h *Handle) { h.Cancel(); h.finish(nil) }, runs.Cancelled, nil, 1},
+		{"fail late", func(h *Handle) { h.Cancel(); h.finish(boom) }, runs.Cancelled, nil, 1},
+		{"the first failure", func(h *Handle) { h.finish(boom); h.finish(nil) }, runs.Failed, boom, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestHandleHasOneReason(t *testing.T) {
 			wg.Go(func() {
 				if i%2 == 0 {
 					h.Cancel()
-				} else if h.settle(nil) {
+				} else if h.finish(nil) {
 					first.Add(1)
 				}
 			})
@@ -101,7 +101,7 @@ func TestHandleCancelledBeforeItBegan(t *testing.T) {
 	var none *Handle
 	ctx, free = none.bind(t.Context())
 	defer free()
-	if ctx != t.Context() || none.settle(nil) {
+	if ctx != t.Context() || none.finish(nil) {
 		t.Error("nobody's handle did something")
 	}
 }

@@ -157,7 +157,7 @@ func newRound(t *testing.T, p *post) *round {
 		t.Fatal(err)
 	}
 	p.ends = r.ends
-	w, err := worker.New(p, &worker.Options{Name: "w", AtOnce: 50})
+	w, err := worker.New(p, &worker.Options{Name: "w", Concurrency: 50})
 	if err != nil {
 		t.Fatal(err)
 	}

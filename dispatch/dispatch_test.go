@@ -84,7 +84,7 @@ func (h *host) connect(name string) string { return h.connectFor(name, 1) }
 // connectFor connects a worker for so many tasks at once.
 func (h *host) connectFor(name string, atOnce int) string {
 	h.Helper()
-	s, err := h.d.Connect(h.Context(), task.Hello{Protocol: task.Protocol, Worker: name, Tasks: []string{"fetch"}, AtOnce: atOnce})
+	s, err := h.d.Connect(h.Context(), task.Hello{Protocol: task.Protocol, Worker: name, Tasks: []string{"fetch"}, Concurrency: atOnce})
 	if err != nil {
 		h.Fatal(err)
 	}

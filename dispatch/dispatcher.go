@@ -26,13 +26,13 @@ type Options struct {
 	Wait   time.Duration // how long Claim waits for a task; 0 is 30 seconds, at most 5 minutes
 	Logger *slog.Logger  // default: no log
 
-	// AtOnce bounds how many tasks of a name the workers of this process have at once. Other
+	// Concurrency bounds how many tasks of a name the workers of this process have at once. Other
 	// processes over the store count their own, but see Hints. Default: as many as workers take.
-	AtOnce map[string]int
+	Concurrency map[string]int
 
 	// Hints is a queue that engines over one store share. With it, the engine that has a worker
-	// for a task is told of it, and no other; and AtOnce holds for all of them together, by name
-	// and group. All say the same in AtOnce. While the queue is away, and if there is no queue,
+	// for a task is told of it, and no other; and Concurrency holds for all of them together, by name
+	// and group. All say the same in Concurrency. While the queue is away, and if there is no queue,
 	// each engine finds all tasks in the store.
 	Hints hint.Queue
 
@@ -60,9 +60,9 @@ func (o *Options) check() error {
 	if o.Poll < 0 {
 		return posthouse.Invalid("Poll", "is %s; it must not be negative", o.Poll)
 	}
-	for name, n := range o.AtOnce {
+	for name, n := range o.Concurrency {
 		if n < 1 {
-			return posthouse.Invalid("AtOnce", "of task %.40q is %d; it is at least 1", name, n)
+			return posthouse.Invalid("Concurrency", "of task %.40q is %d; it is at least 1", name, n)
 		}
 	}
 	if o.Wait < 0 || o.Wait > maxWait {
@@ -109,13 +109,13 @@ func New(l *ledger.Ledger, o *Options) (*Dispatcher, error) {
 	d.log = tasklog.New(l)
 	d.slots = claims.NewSlots(d.core)
 	d.sessions = sessions.New(d.core, logger)
-	d.board = board.New(d.opt.AtOnce)
+	d.board = board.New(d.opt.Concurrency)
 	d.claims = claims.New(claims.Options{
 		Ledger: l, Log: d.log, Slots: d.slots, Sessions: d.sessions, Board: d.board, Logger: logger,
 		Forgotten: func(gate posthouse.ID) { d.hints.Nack(gate) },
 	})
 	d.hints = hints.New(d.opt.Hints, d.board, hints.Options{
-		Now: d.core.Now, Lease: d.lease, Idle: d.core.Config.RenewEvery(), Poll: d.opt.Poll, Limits: d.opt.AtOnce,
+		Now: d.core.Now, Lease: d.lease, Idle: d.core.Config.RenewEvery(), Poll: d.opt.Poll, Limits: d.opt.Concurrency,
 		Logger: logger, IsClaimed: d.claims.Has, IsLost: d.claims.HasLost,
 	})
 	d.finder = &finder{ledger: l, opt: d.opt, board: d.board, hints: d.hints, claims: d.claims, sessions: d.sessions}

@@ -230,7 +230,7 @@ func (e *effect) beginAttempt(ctx context.Context, b *task.Beginning) (*task.Beg
 			return b.Found.Done, nil
 		}
 	}
-	s, err := e.task.Settle(ctx, e.task.Recorded(e.state.Effect), &b.Use, reconcile)
+	s, err := e.task.Resolve(ctx, e.task.Recorded(e.state.Effect), &b.Use, reconcile)
 	switch {
 	case errors.Is(err, errFindOut):
 		return asks, nil
@@ -286,7 +286,7 @@ func (e *effect) beginAttempt(ctx context.Context, b *task.Beginning) (*task.Beg
 }
 
 // happened records the result of an attempt that a person or the handler found out.
-func (e *effect) happened(ctx context.Context, b *task.Beginning, s *license.Settled) (*task.Begun, error) {
+func (e *effect) happened(ctx context.Context, b *task.Beginning, s *license.Resolution) (*task.Begun, error) {
 	var v posthouse.Value
 	if s.Happened != nil {
 		v = posthouse.Value{Codec: posthouse.JSON.Name(), Data: s.Happened.Decision.Value}

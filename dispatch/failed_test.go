@@ -221,10 +221,10 @@ func TestPurgeBesideARetry(t *testing.T) {
 func TestLimitOfATask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, memstore.New(), runs.RemoteOptions{})
-		if _, err := dispatch.New(h.l, &dispatch.Options{AtOnce: map[string]int{"fetch": 0}}); !errors.Is(err, posthouse.ErrInvalid) {
+		if _, err := dispatch.New(h.l, &dispatch.Options{Concurrency: map[string]int{"fetch": 0}}); !errors.Is(err, posthouse.ErrInvalid) {
 			t.Error(err)
 		}
-		d, err := dispatch.New(h.l, &dispatch.Options{AtOnce: map[string]int{"fetch": 2, "other": 1}})
+		d, err := dispatch.New(h.l, &dispatch.Options{Concurrency: map[string]int{"fetch": 2, "other": 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestLimitOfATask(t *testing.T) {
 		}
 		var mu sync.Mutex
 		now, most, done := 0, 0, 0
-		e, err := worker.New(d, &worker.Options{AtOnce: 8})
+		e, err := worker.New(d, &worker.Options{Concurrency: 8})
 		if err != nil {
 			t.Fatal(err)
 		}

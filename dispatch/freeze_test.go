@@ -218,7 +218,7 @@ func (w *freezing) work(ctx context.Context) {
 }
 
 func (w *freezing) connect(ctx context.Context) {
-	s, err := w.engine().Connect(ctx, task.Hello{Protocol: task.Protocol, Worker: w.name, Tasks: []string{"work"}, AtOnce: 1})
+	s, err := w.engine().Connect(ctx, task.Hello{Protocol: task.Protocol, Worker: w.name, Tasks: []string{"work"}, Concurrency: 1})
 	if err != nil {
 		w.violate("connect: %v", err)
 		return

@@ -66,7 +66,7 @@ func TestHintsAreRequestedAgain(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		group.Go(func() { _ = d.Run(ctx) })
-		s, err := d.Connect(ctx, task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"fetch"}, AtOnce: 2})
+		s, err := d.Connect(ctx, task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"fetch"}, Concurrency: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

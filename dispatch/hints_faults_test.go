@@ -62,7 +62,7 @@ func TestHintsAreNotTrusted(t *testing.T) {
 	if err := q.Publish(t.Context(), true, wrong); err != nil {
 		t.Fatal(err)
 	}
-	h.worker(e.d, worker.Options{Name: "a", Group: "gpu", AtOnce: 2}, nil)
+	h.worker(e.d, worker.Options{Name: "a", Group: "gpu", Concurrency: 2}, nil)
 	h.messages(0) // what is told of a task that has its own hint is not looked at
 	for range 3 {
 		if err := q.Publish(t.Context(), true, all...); err != nil {
@@ -97,7 +97,7 @@ func TestDelayedTasksArePublishedWhenReady(t *testing.T) {
 	a := h.engine(h.queue(), nil, runs.RemoteOptions{Start: delay})
 	b := h.engine(h.queue(), nil, runs.RemoteOptions{Start: delay})
 	h.messages(0)
-	h.worker(b.d, worker.Options{Name: "b", AtOnce: 4}, nil)
+	h.worker(b.d, worker.Options{Name: "b", Concurrency: 4}, nil)
 	start := time.Since(time.Unix(0, 0))
 	h.begin(a, 0, 4)
 	if i, err := h.stream().Info(t.Context()); err != nil || i.State.Msgs != 0 && time.Since(time.Unix(0, 0))-start < delay {
@@ -129,7 +129,7 @@ func TestEngineIsLostWithAHint(t *testing.T) {
 	h.messages(0)
 }
 
-// TestLimitOfAllEngines: not more tasks of a name are at work than AtOnce says, at all engines.
+// TestLimitOfAllEngines: not more tasks of a name are at work than Concurrency says, at all engines.
 func TestLimitOfAllEngines(t *testing.T) {
 	h := newHinted(t, nil)
 	h.lease = 30 * time.Second
@@ -137,8 +137,8 @@ func TestLimitOfAllEngines(t *testing.T) {
 	p, q := h.queue(), h.queue()
 	a, b := h.engine(p, limit, runs.RemoteOptions{}), h.engine(q, limit, runs.RemoteOptions{})
 	at := func(int) { <-time.After(20 * time.Millisecond) }
-	h.worker(a.d, worker.Options{Name: "a", AtOnce: 5}, at)
-	h.worker(b.d, worker.Options{Name: "b", AtOnce: 5}, at)
+	h.worker(a.d, worker.Options{Name: "a", Concurrency: 5}, at)
+	h.worker(b.d, worker.Options{Name: "b", Concurrency: 5}, at)
 	<-p.used
 	<-q.used
 	const n = 30
@@ -157,7 +157,7 @@ func TestWorkerOfAHintIsLost(t *testing.T) {
 	h.lease = time.Second
 	a, b := h.engine(h.queue(), nil, runs.RemoteOptions{Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 2}}}), h.engine(h.queue(), nil, runs.RemoteOptions{})
 	h.stream()
-	s, err := a.d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "lost", Tasks: []string{"double"}, AtOnce: 1})
+	s, err := a.d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "lost", Tasks: []string{"double"}, Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

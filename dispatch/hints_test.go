@@ -134,7 +134,7 @@ func (h *hinted) engine(q hint.Queue, atOnce map[string]int, step runs.RemoteOpt
 		h.Fatal(err)
 	}
 	// All tasks are looked at each 1.2 s.
-	e.d, err = dispatch.New(l, &dispatch.Options{Poll: 20 * time.Millisecond, Hints: q, AtOnce: atOnce})
+	e.d, err = dispatch.New(l, &dispatch.Options{Poll: 20 * time.Millisecond, Hints: q, Concurrency: atOnce})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -278,8 +278,8 @@ func TestEachTaskHasOneHint(t *testing.T) {
 	h.lease = 30 * time.Second // a slow machine tells no engine twice
 	p, q := h.queue(), h.queue()
 	a, b := h.engine(p, nil, runs.RemoteOptions{}), h.engine(q, nil, runs.RemoteOptions{})
-	h.worker(a.d, worker.Options{Name: "a", AtOnce: 2}, nil)
-	h.worker(b.d, worker.Options{Name: "b", AtOnce: 2}, nil)
+	h.worker(a.d, worker.Options{Name: "a", Concurrency: 2}, nil)
+	h.worker(b.d, worker.Options{Name: "b", Concurrency: 2}, nil)
 	<-p.used
 	<-q.used
 	const n = 100

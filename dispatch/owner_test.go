@@ -23,7 +23,7 @@ func (h *host) eachVerb(id task.ClaimID, thread string) map[string]error {
 		"stream":    h.d.Stream(ctx, id, json.RawMessage("1")),
 		"signal":    h.d.Signal(ctx, id, thread, posthouse.Signal{Name: "x", Value: json.RawMessage("1")}),
 		"record":    h.d.Record(ctx, id, task.StepResult{Name: "x>y"}),
-		"interrupt": h.d.Resolve(ctx, id, task.Verdict{Action: task.Interrupt}),
+		"interrupt": h.d.Resolve(ctx, id, task.Verdict{Action: task.Abandon}),
 		"complete":  h.d.Resolve(ctx, id, task.Verdict{Action: task.Complete, Output: json.RawMessage(`"forged"`)}),
 	}
 }
@@ -39,7 +39,7 @@ func TestAClaimIsGoodForItsSessionOnly(t *testing.T) {
 			former, holder := a.connect("former"), ""
 			a.run("t")
 			old := a.claim(former)
-			if err := a.d.Resolve(t.Context(), old.ID, task.Verdict{Action: task.Interrupt}); err != nil {
+			if err := a.d.Resolve(t.Context(), old.ID, task.Verdict{Action: task.Abandon}); err != nil {
 				t.Fatal(err)
 			}
 			a.have[former] = nil

@@ -30,7 +30,7 @@ func TestSessionsAndClaimsBelongToAToken(t *testing.T) {
 			opened := store.open(t)
 			a, b := newHost(t, opened, runs.RemoteOptions{}), newHost(t, opened, runs.RemoteOptions{})
 			alice, mallory := a.outside("alice"), a.outside("mallory")
-			s, err := a.d.Connect(alice, task.Hello{Protocol: task.Protocol, Worker: "ceo", Tasks: []string{"fetch"}, AtOnce: 1})
+			s, err := a.d.Connect(alice, task.Hello{Protocol: task.Protocol, Worker: "ceo", Tasks: []string{"fetch"}, Concurrency: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +49,7 @@ func TestSessionsAndClaimsBelongToAToken(t *testing.T) {
 				if err := h.d.Disconnect(mallory, s.ID); err != nil {
 					t.Errorf("Disconnect: %s: %v", store.name, err)
 				}
-				_ = h.d.Resolve(mallory, c.ID, task.Verdict{Action: task.Interrupt}) // what follows says that it did nothing
+				_ = h.d.Resolve(mallory, c.ID, task.Verdict{Action: task.Abandon}) // what follows says that it did nothing
 				if err := h.d.Resolve(mallory, c.ID, task.Verdict{Action: task.Complete}); !errors.Is(err, posthouse.ErrConflict) {
 					t.Errorf("%s: a verdict on another's claim: %v", store.name, err)
 				}
@@ -77,7 +77,7 @@ func TestSessionsAndClaimsBelongToAToken(t *testing.T) {
 func TestPassesNameGroupsAndTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, memstore.New(), runs.RemoteOptions{Group: "gpu"})
-		hello := task.Hello{Protocol: task.Protocol, Worker: "w", Group: "gpu", Tasks: []string{"fetch"}, AtOnce: 1}
+		hello := task.Hello{Protocol: task.Protocol, Worker: "w", Group: "gpu", Tasks: []string{"fetch"}, Concurrency: 1}
 		for what, c := range map[string]struct {
 			pass  task.Pass
 			field string
@@ -109,7 +109,7 @@ func TestPassesNameGroupsAndTasks(t *testing.T) {
 func TestSessionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, memstore.New(), runs.RemoteOptions{})
-		hello := task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"fetch"}, AtOnce: 1}
+		hello := task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"fetch"}, Concurrency: 1}
 		var last string
 		for i := range 2000 {
 			s, err := h.d.Connect(h.outside("flood"), hello)
@@ -180,7 +180,7 @@ func TestHeartbeatsAreBounded(t *testing.T) {
 func TestSessionsAreNoOtherSlots(t *testing.T) {
 	h := newHost(t, memstore.New(), runs.RemoteOptions{})
 	key := posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: "engine-1"}
-	value, err := json.Marshal(task.Hello{Protocol: 1, Worker: "w", Tasks: []string{"fetch"}, AtOnce: 1})
+	value, err := json.Marshal(task.Hello{Protocol: 1, Worker: "w", Tasks: []string{"fetch"}, Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestNamesOfTasksAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, memstore.New(), runs.RemoteOptions{})
 		connect := func(pass string, i int) error {
-			hello := task.Hello{Protocol: task.Protocol, Worker: "w", Group: "gpu", Tasks: []string{fmt.Sprint("task-", i), "fetch"}, AtOnce: 1}
+			hello := task.Hello{Protocol: task.Protocol, Worker: "w", Group: "gpu", Tasks: []string{fmt.Sprint("task-", i), "fetch"}, Concurrency: 1}
 			ctx := task.WithPass(t.Context(), &task.Pass{Name: pass, Groups: []string{task.Any}, Tasks: []string{task.Any}})
 			s, err := h.d.Connect(ctx, hello)
 			if err != nil {

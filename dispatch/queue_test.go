@@ -60,7 +60,7 @@ func newYard(t testing.TB, o *dispatch.Options) *yard {
 
 func (y *yard) connect(group string) string {
 	y.Helper()
-	s, err := y.d.Connect(y.Context(), task.Hello{Protocol: task.Protocol, Worker: "of " + group, Group: group, Tasks: []string{"fetch"}, AtOnce: 1})
+	s, err := y.d.Connect(y.Context(), task.Hello{Protocol: task.Protocol, Worker: "of " + group, Group: group, Tasks: []string{"fetch"}, Concurrency: 1})
 	if err != nil {
 		y.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func (y *yard) claims(n int) time.Duration {
 // claimsBeside is claims beside so many waiting tasks of another group and the same name.
 func claimsBeside(t testing.TB, others, n int) time.Duration {
 	t.Helper()
-	y := newYard(t, &dispatch.Options{AtOnce: map[string]int{"fetch": 5}})
+	y := newYard(t, &dispatch.Options{Concurrency: map[string]int{"fetch": 5}})
 	y.open("b", others)
 	y.open("a", n)
 	if others > 0 {
@@ -143,7 +143,7 @@ func TestOtherGroupsCostNothing(t *testing.T) {
 
 // TestTheLimitIsOfTheName: tasks of all groups count together, and those of other names do not.
 func TestTheLimitIsOfTheName(t *testing.T) {
-	y := newYard(t, &dispatch.Options{AtOnce: map[string]int{"fetch": 1, "other": 1}, Wait: 20 * time.Millisecond})
+	y := newYard(t, &dispatch.Options{Concurrency: map[string]int{"fetch": 1, "other": 1}, Wait: 20 * time.Millisecond})
 	y.open("a", 1)
 	y.open("b", 1)
 	y.waiting("a", 1)
@@ -169,7 +169,7 @@ func TestTheLimitIsOfTheName(t *testing.T) {
 // fills it is cancelled, before its worker hears of that.
 func TestACancelledTaskMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		y := newYard(t, &dispatch.Options{AtOnce: map[string]int{"fetch": 1}})
+		y := newYard(t, &dispatch.Options{Concurrency: map[string]int{"fetch": 1}})
 		y.open("a", 1)
 		y.open("b", 1)
 		y.waiting("a", 1)

@@ -23,7 +23,7 @@ func (d *Dispatcher) Resolve(ctx context.Context, id task.ClaimID, v task.Verdic
 	if err != nil {
 		return err
 	}
-	if v.Action == task.Interrupt {
+	if v.Action == task.Abandon {
 		return d.releaseClaim(ctx, c)
 	}
 	o := outcome(c.Gate.Call, slot.Worker, &v, d.core.Now())

@@ -27,8 +27,8 @@ func (d *Dispatcher) Heartbeat(ctx context.Context, id string, have []task.Claim
 	if err != nil {
 		return nil, err
 	}
-	if len(have) > s.Hello.AtOnce {
-		return nil, posthouse.Invalid("have", "has %d claims; the worker handles %d tasks at once", len(have), s.Hello.AtOnce)
+	if len(have) > s.Hello.Concurrency {
+		return nil, posthouse.Invalid("have", "has %d claims; the worker handles %d tasks at once", len(have), s.Hello.Concurrency)
 	}
 	doubts, err := d.sessions.Renew(ctx, s)
 	if errors.Is(err, posthouse.ErrNotFound) {

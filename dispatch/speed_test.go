@@ -352,7 +352,7 @@ func TestWaitingTasksAreSmall(t *testing.T) {
 		n = 1_000
 	}
 	h := newHouse(t, truths[0].open(t))
-	hello := task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"other"}, AtOnce: 1}
+	hello := task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"other"}, Concurrency: 1}
 	if _, err := h.d.Connect(t.Context(), hello); err != nil {
 		t.Fatal(err)
 	}

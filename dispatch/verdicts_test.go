@@ -20,7 +20,7 @@ import (
 // Another verdict is refused.
 func TestRepeatedVerdictIsRecordedOnce(t *testing.T) {
 	q := posthouse.Gate{Name: "ship", Kind: posthouse.GateApproval, Text: "Ship it?"}
-	tried := map[task.Action]bool{task.Interrupt: true} // which leaves nothing on record
+	tried := map[task.Action]bool{task.Abandon: true} // which leaves nothing on record
 	for name, v := range map[string]task.Verdict{
 		"complete with spaces": {Action: task.Complete, Output: json.RawMessage(`{ "b": 1.0, "a": [ 1 , 2 ] }`)},
 		"complete with marks":  {Action: task.Complete, Output: json.RawMessage(`"a <b> & \u003c \/ ` + "\u2028" + `"`)},
@@ -75,7 +75,7 @@ func wantOnce(t *testing.T, name string, limits posthouse.TaskLimits, v task.Ver
 	}
 	for _, other := range []task.Verdict{
 		{Action: task.Complete, Output: json.RawMessage(`"other"`)}, {Action: task.FailPermanent, Reason: "other"}, {Action: task.Pause, Name: "other", Delay: time.Minute},
-		{Action: task.Interrupt},
+		{Action: task.Abandon},
 	} {
 		if err := h.d.Resolve(t.Context(), c.ID, other); !errors.Is(err, posthouse.ErrConflict) {
 			t.Errorf("%s, then %s: %v", name, other.Action, err)

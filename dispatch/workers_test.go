@@ -48,7 +48,7 @@ func TestWorkersOfAllEngines(t *testing.T) {
 		if len(ws) != 3 || ws[0].Session != w1 || !ws[0].Here || ws[0].Engine != "a" || ws[0].Claims == nil || ws[0].Silent {
 			t.Fatalf("workers: %+v", ws)
 		}
-		if w := ws[1]; w.Session != w2 || w.Here || w.Engine != "b" || w.Claims != nil || w.Silent || !w.Heard.Equal(time.Now().Add(-fresh)) || w.AtOnce != 1 || len(w.Tasks) != 1 {
+		if w := ws[1]; w.Session != w2 || w.Here || w.Engine != "b" || w.Claims != nil || w.Silent || !w.Heard.Equal(time.Now().Add(-fresh)) || w.Concurrency != 1 || len(w.Tasks) != 1 {
 			t.Errorf("worker: %+v", w)
 		}
 		b.stop()
@@ -95,7 +95,7 @@ func TestTasksWithoutWorkersWait(t *testing.T) {
 			}
 		}
 		connect := func(h *host, group, name string) {
-			s, err := h.d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Group: group, Tasks: []string{name}, AtOnce: 1})
+			s, err := h.d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Group: group, Tasks: []string{name}, Concurrency: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

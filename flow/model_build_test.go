@@ -83,7 +83,7 @@ func (c *trial) perform(ctx context.Context, o *op, path string) (out []string, 
 		}
 		names, err := step.Map(ctx, o.Name, items, func(ctx context.Context, name string) (string, error) {
 			return mark + name, c.w.act(ctx, o, name)
-		}, step.GroupOptions{Limit: o.Limit, Options: retry})
+		}, step.GroupOptions{Concurrency: o.Limit, Options: retry})
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (c *trial) told(ctx context.Context, path string, out []string, err error) 
 }
 
 func (c *trial) group(ctx context.Context, o *op, path string, retry step.Options) (all []string, err error) {
-	g := step.NewGroup(ctx, &step.GroupOptions{Limit: o.Limit, Options: retry})
+	g := step.NewGroup(ctx, &step.GroupOptions{Concurrency: o.Limit, Options: retry})
 	var members []*step.Future[[]string]
 	for _, m := range o.Body {
 		members = append(members, step.Go(g, m.Name, func(ctx context.Context) ([]string, error) { return c.nested(ctx, m, path+"/"+m.Name) }))

@@ -431,7 +431,7 @@ func TestParallelStepsAskAtOnce(t *testing.T) {
 				return "", err
 			}
 			return w.effect(name + " " + string(a.Verdict)), nil
-		}, step.GroupOptions{Limit: 1})
+		}, step.GroupOptions{Concurrency: 1})
 	}
 	names := []string{"x", "y", "z"}
 	res, err := app(w, fn, nil).Run(ctx, "t", names)
@@ -523,7 +523,7 @@ func TestRunnerKeepsFlowsMoving(t *testing.T) {
 			t.Fatalf("%+v", res)
 		}
 		d := must(l.Decide(ctx, res.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
-		if h := must(r.Settled(ctx, "t", "", d.Decision.Seq))(t); h.Status != posthouse.StatusDone {
+		if h := must(r.Wait(ctx, "t", "", d.Decision.Seq))(t); h.Status != posthouse.StatusDone {
 			t.Fatalf("%+v", h)
 		}
 		w.want("[charge ship]")

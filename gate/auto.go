@@ -115,7 +115,7 @@ func (a *Auto) decide(ctx context.Context, task *engine.Task, number uint32, g *
 	}
 	on := *g
 	on.Decision = d
-	return task.Gates().Settle(ctx, on, nil)
+	return task.Gates().RecordDecided(ctx, on, nil)
 }
 
 // groupOf returns the number of the group of records about the content that g shows.
@@ -142,7 +142,7 @@ func earlier(ctx context.Context, task *engine.Task, number uint32, g *posthouse
 		g.Note = o.Note
 		return nil, true, nil
 	}
-	if g.Uses > 0 || commit.Counts(task.Session().Ledger().Core(), g, &o.Gate) != nil {
+	if g.Uses > 0 || commit.CheckReuse(task.Session().Ledger().Core(), g, &o.Gate) != nil {
 		return nil, false, nil // it licensed nothing
 	}
 	return &o.Gate, true, nil
@@ -246,7 +246,7 @@ func (a *Auto) late(ctx context.Context, task *engine.Task, asked posthouse.Gate
 		}
 	}
 	asked.Decision, asked.ExpiresAt, asked.Escalation = d, time.Time{}, nil
-	return task.Gates().Settle(ctx, asked, g)
+	return task.Gates().RecordDecided(ctx, asked, g)
 }
 
 // decodeOutcome reads what is on record of a policy's decision about a question.

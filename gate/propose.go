@@ -101,7 +101,7 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 			if license.SameRule(&g, decided) {
 				return Grant(decided.ID), nil
 			}
-			settled, err = task.Gates().Settle(ctx, license.EditDecided(g, decided), nil)
+			settled, err = task.Gates().RecordDecided(ctx, license.EditDecided(g, decided), nil)
 			if err != nil {
 				return "", err
 			}

@@ -105,7 +105,7 @@ func (rec *recorder) commitInner(ctx context.Context, d *ledger.Draft) (*posthou
 	if c.Node != "" {
 		where += "/" + c.Node
 	}
-	done, err := r.sess.Commit(ctx, &ledger.Draft{Steps: d.Steps, KeepOpen: true, Late: d.Late, Checkpoint: &posthouse.Change{
+	done, err := r.sess.Commit(ctx, &ledger.Draft{Steps: d.Steps, KeepOpen: true, AfterCancel: d.AfterCancel, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInner, Status: posthouse.StatusRunning, Graph: r.rootState.graph, Fingerprint: r.rootState.fingerprint,
 		Node: subparts.Shorten(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts,
 	}})
@@ -184,7 +184,7 @@ func (rec *recorder) flush(ctx context.Context) error {
 	defer func() { r.interrupted = stop }()
 	for late := r.sess.Cancellation().Asked(); ; late = true {
 		rec.newChange(posthouse.KindEvent, posthouse.StatusRunning, "") // in the middle of a step, so that executions keep their keys
-		_, err := rec.commitDraft(ctx, &ledger.Draft{KeepOpen: true, Late: late})
+		_, err := rec.commitDraft(ctx, &ledger.Draft{KeepOpen: true, AfterCancel: late})
 		if late || !errors.Is(err, posthouse.ErrCancelled) {
 			return err
 		}

@@ -42,7 +42,7 @@ func (o *CancelOptions) withDefaults() (commit.Cancellation, error) {
 // the branch's open gates, and returns it. If one has, it appends a request and returns
 // the head unchanged; the run then ends the branch. A run of this process is notified
 // at once by [Claim.Cancelled]. The next commit of one in another process fails with
-// [posthouse.ErrCancelled], unless it is [Draft.Late]. If a branch is cancelled while
+// [posthouse.ErrCancelled], unless it is [Draft.AfterCancel]. If a branch is cancelled while
 // it finishes, the first on record counts.
 //
 // A branch that is done, cancelled or asked to cancel stays as it is, and its head is

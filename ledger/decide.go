@@ -139,7 +139,7 @@ func mayDecide(c *core.Core, g *posthouse.Gate, d *posthouse.Decision, checked *
 	}
 	if len(g.Schema) > 0 && len(d.Value) > 0 {
 		if c.Config.Validate == nil {
-			return commit.Unchecked(g)
+			return commit.UncheckedError(g)
 		}
 		err, unchecked := checked.of(g)
 		if unchecked != nil {

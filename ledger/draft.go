@@ -15,10 +15,10 @@ type Draft struct {
 	// Otherwise the commit fails with [posthouse.ErrConflict].
 	Head *posthouse.ID
 
-	Checkpoint *posthouse.Change // at most one
-	Steps      []posthouse.Step
-	Takes      []posthouse.Take // signals whose values the steps are
-	Gates      []posthouse.Gate // opened with the checkpoint, which must be waiting
+	Checkpoint      *posthouse.Change // at most one
+	Steps           []posthouse.Step
+	ConsumedSignals []posthouse.Take // signals whose values the steps are
+	Gates           []posthouse.Gate // opened with the checkpoint, which must be waiting
 	// Keep lists open gates of the branch that stay open; a new checkpoint cancels the
 	// others. If one was decided meanwhile, a waiting checkpoint becomes ready.
 	Keep     []posthouse.ID
@@ -31,8 +31,8 @@ type Draft struct {
 
 	WithdrawReason string // on record with those; default that the branch went on without them
 
-	Decided []posthouse.Gate // questions that a policy of the program answered, with their Decision; never open
-	Late    bool             // with a claim: the commit holds what was done before a request to cancel, and is accepted
+	Decided     []posthouse.Gate // questions that a policy of the program answered, with their Decision; never open
+	AfterCancel bool             // with a claim: the commit holds what was done before a request to cancel, and is accepted
 
 	// Release, if set, closes the thread's generation behind the draft, in the same
 	// commit; see [Ledger.Release]. Its Claim is the draft's.
@@ -41,7 +41,7 @@ type Draft struct {
 
 func (d *Draft) plan() *commit.Plan {
 	return &commit.Plan{
-		Thread: d.Thread, Branch: d.Branch, Claim: d.Claim, Head: d.Head, Checkpoint: d.Checkpoint, Steps: d.Steps, Takes: d.Takes,
-		Gates: d.Gates, Keep: d.Keep, KeepOpen: d.KeepOpen, Left: d.Left, Withdraw: d.Withdraw, WithdrawReason: d.WithdrawReason, Decided: d.Decided, Late: d.Late, Release: d.Release.closing(),
+		Thread: d.Thread, Branch: d.Branch, Claim: d.Claim, Head: d.Head, Checkpoint: d.Checkpoint, Steps: d.Steps, ConsumedSignals: d.ConsumedSignals,
+		Gates: d.Gates, Keep: d.Keep, KeepOpen: d.KeepOpen, Left: d.Left, Withdraw: d.Withdraw, WithdrawReason: d.WithdrawReason, Decided: d.Decided, AfterCancel: d.AfterCancel, Release: d.Release.closing(),
 	}
 }

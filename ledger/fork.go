@@ -312,10 +312,10 @@ func inherit(r *core.Reader, p *commit.Plan, c *posthouse.Checkpoint, changed bo
 				return err
 			}
 		}
-		if line.AsksAnew(e, recs) {
+		if line.AsksAgain(e, recs) {
 			in.gates = core.WithoutGates(in.gates, (*posthouse.Gate).Unanswered)
 		}
-		if line.BeginsAnew(e, recs) {
+		if line.RestartsStep(e, recs) {
 			in.anew()
 		}
 	}
@@ -394,7 +394,7 @@ func (in *forkCollector) anew() {
 	in.draft.Steps, in.gates = nil, nil
 	for _, name := range slices.Sorted(maps.Keys(tasks)) {
 		x := tasks[name]
-		x.Anew()
+		x.RestartStep()
 		in.steps[name] = len(x.Steps)
 		for _, s := range x.Steps {
 			in.draft.Steps = append(in.draft.Steps, s.Step)

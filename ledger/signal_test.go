@@ -174,7 +174,7 @@ func TestTakesAreForOne(t *testing.T) {
 	}
 	take := func(seq uint64) error {
 		_, err := b.a.Commit(t.Context(), &ledger.Draft{
-			Thread: "t", Takes: []posthouse.Take{{Name: "go", Signal: seq}},
+			Thread: "t", ConsumedSignals: []posthouse.Take{{Name: "go", Signal: seq}},
 			Steps: []posthouse.Step{{Task: "1/n", Name: "signal:go", Value: posthouse.Value{Data: p[0].Value}}},
 		})
 		return err

@@ -425,7 +425,7 @@ func TestCopyPassesDamageOver(t *testing.T) {
 			e.Header[len(e.Header)/2] ^= 1
 		}
 	}}
-	done, err := transfer.CopyStore(ctx, bad, backup, &transfer.CopyStoreOptions{Workers: 1})
+	done, err := transfer.CopyStore(ctx, bad, backup, &transfer.CopyStoreOptions{Concurrency: 1})
 	if !errors.Is(err, posthouse.ErrCorrupt) || !strings.Contains(err.Error(), `"b"`) || done.Threads != 3 || done.Entries != 2 {
 		t.Errorf("the copy says %+v, %v; want 3 threads, 2 entries, and the damage of b", done, err)
 	}

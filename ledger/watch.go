@@ -35,7 +35,7 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 	}
 	entries := l.entries(ctx, q) // here, not at the first element: "now" is the time of the call
 	return func(yield func(*posthouse.Event, error) bool) {
-		w := watch{l: l.core, ctx: ctx, q: q, seen: map[string]core.Mark{}, whole: q.Cursor == "", yield: yield}
+		w := watch{l: l.core, ctx: ctx, q: q, seen: map[string]core.LinkMark{}, whole: q.Cursor == "", yield: yield}
 		if ok {
 			e, err := inside.entry(ctx, l.core.Store)
 			if ctx.Err() != nil {
@@ -72,29 +72,29 @@ type watch struct {
 	l     *core.Core
 	ctx   context.Context
 	q     WatchQuery
-	seen  map[string]core.Mark // the last entry of each thread
-	whole bool                 // what is not in seen was not watched before
-	gap   core.LogOrder        // of the thread that lacked entries last
+	seen  map[string]core.LinkMark // the last entry of each thread
+	whole bool                     // what is not in seen was not watched before
+	gap   core.LogOrder            // of the thread that lacked entries last
 	yield func(*posthouse.Event, error) bool
 }
 
 // checkGap checks that nothing is missing between an entry and the previous one of its
 // thread.
 func (w *watch) checkGap(e *posthouse.Entry) error {
-	m := core.Mark{Seq: e.Seq, Prev: e.Prev, Link: e.Link()}
+	m := core.LinkMark{Seq: e.Seq, Prev: e.Prev, Link: e.Link()}
 	last, ok := w.seen[e.Thread]
 	if len(w.seen) >= maxWatched && !ok {
 		clear(w.seen)
 		w.whole = false
 	}
 	w.seen[e.Thread] = m
-	if !ok && !w.whole || m.Seq <= last.Seq || m.Follows(last) { // a lower number is of a thread that began anew
+	if !ok && !w.whole || m.Seq <= last.Seq || m.IsNextAfter(last) { // a lower number is of a thread that began anew
 		return nil
 	}
 	if w.gap.Thread != e.Thread {
 		w.gap = core.LogOrder{L: w.l, Ctx: w.ctx, Thread: e.Thread}
 	}
-	return w.gap.Gap(last, m)
+	return w.gap.CheckGap(last, m)
 }
 
 // yieldEvents yields the events of an entry behind those already seen. It reports

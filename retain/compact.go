@@ -118,7 +118,7 @@ func takeDropped(ctx context.Context, c *core.Core, t *core.Tree) (took bool, er
 // lists yet: bodies of evicted checkpoints, and bodies that another checkpoint no longer
 // needs.
 func recordUnneeded(ctx context.Context, c *core.Core, thread string, forks sources) error {
-	return c.AppendTo(ctx, thread, func(tx *core.Tx) error {
+	return c.LockAndAppend(ctx, thread, func(tx *core.Tx) error {
 		if err := tx.Removable(); err != nil {
 			return err
 		}

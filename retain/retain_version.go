@@ -86,7 +86,7 @@ func (p *pass) version(ctx context.Context, r *posthouse.Release, gone map[uint3
 
 func sizeOfVersion(ctx context.Context, c *core.Core, r *posthouse.Release, gone map[uint32]bool) (*Deleted, error) {
 	del, info := &Deleted{}, &posthouse.RemovalInfo{}
-	err := c.AppendTo(ctx, r.Thread, func(tx *core.Tx) error {
+	err := c.LockAndAppend(ctx, r.Thread, func(tx *core.Tx) error {
 		if err := tx.Removable(); err != nil {
 			return err
 		}

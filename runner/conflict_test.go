@@ -38,7 +38,7 @@ func TestConflictThatStaysIsLogged(t *testing.T) {
 				p.start(t, "t")
 				var log bytes.Buffer
 				run(t, l, runner.Options{Programs: []posthouse.Program{c.of(p)}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-				settle()
+				waitIdle()
 				if have := log.String(); !strings.Contains(have, c.want) || !strings.Contains(have, "it will not go away") {
 					t.Fatalf("the log says %q", have)
 				}
@@ -64,7 +64,7 @@ func TestErrorAfterTheLastCheckpoint(t *testing.T) {
 		p.start(t, "t")
 		var log bytes.Buffer
 		run(t, l, runner.Options{Programs: []posthouse.Program{endsWithError{p}}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		settle()
+		waitIdle()
 		have := log.String()
 		if strings.Contains(have, "a run failed") || !strings.Contains(have, "the thread is done") || !strings.Contains(have, "the store does not answer") {
 			t.Fatalf("the log of a thread that is %s says %q", status(t, l, "t"), have)

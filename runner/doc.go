@@ -39,11 +39,11 @@
 // # Draining
 //
 // When Run's ctx ends nothing new is begun, programs stop before their next
-// node, and nodes that run may finish within Options.Drain; then their context
+// node, and nodes that run may finish within Options.DrainTimeout; then their context
 // ends. Leases are given back, so another process goes on at once.
 //
 // # Waiting for the outcome
 //
-// [Runner.Settled] waits until a branch has parked or ended, for callers that
+// [Runner.Wait] waits until a branch has parked or ended, for callers that
 // decide a gate and answer with the outcome.
 package runner

@@ -31,7 +31,7 @@ func busy(t *testing.T, take func(ctx context.Context)) (p *program, stop func()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
-	settle()
+	waitIdle()
 	return p, func() error {
 		cancel()
 		return <-done
@@ -72,7 +72,7 @@ func TestDrain(t *testing.T) {
 		// Another process goes on at once.
 		q := &program{name: "p", l: open(t, p.l.Store(), "b"), last: 3, node: func(context.Context, string, int) error { return nil }}
 		run(t, q.l, runner.Options{Programs: []posthouse.Program{q}})
-		settle()
+		waitIdle()
 		if s := status(t, q.l, "t1"); s != posthouse.StatusDone {
 			t.Fatal(s)
 		}
@@ -105,7 +105,7 @@ func TestDrainGivesUpOnTheStubborn(t *testing.T) {
 			t.Fatal(err)
 		}
 		close(hang)
-		settle()
+		waitIdle()
 	})
 }
 
@@ -118,7 +118,7 @@ func TestBeatsWhileDraining(t *testing.T) {
 		sleep(1500 * time.Millisecond)
 		stopped := make(chan error, 1)
 		go func() { stopped <- stop() }()
-		settle()
+		waitIdle()
 		first, err := p.l.Store().Slot(t.Context(), key, posthouse.SlotOp{})
 		if err != nil {
 			t.Fatal(err)
@@ -152,20 +152,20 @@ func TestDecisionWhileRunning(t *testing.T) {
 		}
 		p.start(t, "t")
 		r, _ := run(t, l, runner.Options{Programs: []posthouse.Program{p}, NoWatch: true})
-		settle()
+		waitIdle()
 		ids := gates(t, l, "t")
 		approve(t, l, ids[0])
 		r.Kick("t")
 		sleep(time.Second)
 		g := approve(t, l, ids[1])
-		h, err := r.Settled(t.Context(), "t", "", g.Decision.Seq)
+		h, err := r.Wait(t.Context(), "t", "", g.Decision.Seq)
 		if err != nil || h.Status != posthouse.StatusDone {
 			t.Fatal(h, err)
 		}
 	})
 }
 
-func TestSettledEndsWithItsContext(t *testing.T) {
+func TestWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, memstore.New(), "")
 		p := &program{name: "p", l: l, last: 1, node: func(context.Context, string, int) error {
@@ -177,10 +177,10 @@ func TestSettledEndsWithItsContext(t *testing.T) {
 		gone := errors.New("the caller has left")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, gone)
 		defer cancel()
-		if _, err := r.Settled(ctx, "t", "", 0); !errors.Is(err, gone) {
+		if _, err := r.Wait(ctx, "t", "", 0); !errors.Is(err, gone) {
 			t.Fatal(err)
 		}
-		h, err := r.Settled(t.Context(), "t", "", 0)
+		h, err := r.Wait(t.Context(), "t", "", 0)
 		if err != nil || h.Status != posthouse.StatusDone {
 			t.Fatal(h, err)
 		}

@@ -60,7 +60,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	head, err := r.Settled(ctx, "order-1234", posthouse.MainBranch, decided.Decision.Seq)
+	head, err := r.Wait(ctx, "order-1234", posthouse.MainBranch, decided.Decision.Seq)
 	if err != nil {
 		fmt.Println(err)
 		return

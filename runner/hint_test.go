@@ -43,7 +43,7 @@ func TestGoesOnAfterADecision(t *testing.T) {
 				if tc.kick {
 					r.Kick("t")
 				}
-				settle()
+				waitIdle()
 				if s := status(t, l, "t"); (s == posthouse.StatusDone) != (tc.within == 0) {
 					t.Fatal(s)
 				}
@@ -145,19 +145,19 @@ func TestDoesNotSpinOnAnOpenGate(t *testing.T) {
 		p := &program{name: "p", l: l, last: 2, node: asking(posthouse.Gate{Name: "a"}, posthouse.Gate{Name: "b"})}
 		p.start(t, "t")
 		r, _ := run(t, l, runner.Options{Programs: []posthouse.Program{p}})
-		settle()
+		waitIdle()
 		ids := gates(t, l, "t")
 		g := approve(t, l, ids[0])
-		h, err := r.Settled(t.Context(), "t", "", g.Decision.Seq)
+		h, err := r.Wait(t.Context(), "t", "", g.Decision.Seq)
 		if err != nil || h.ID != g.Checkpoint {
 			t.Fatal(h, err)
 		}
 		sleep(time.Hour)
-		if n := p.count("t"); n < 2 || n > 3 { // once more if both the store and Settled gave a hint
+		if n := p.count("t"); n < 2 || n > 3 { // once more if both the store and Wait gave a hint
 			t.Fatalf("advanced %d times", n)
 		}
 		g = approve(t, l, ids[1])
-		h, err = r.Settled(t.Context(), "t", "main", g.Decision.Seq)
+		h, err = r.Wait(t.Context(), "t", "main", g.Decision.Seq)
 		if err != nil || h.Status != posthouse.StatusDone || h.Seq <= g.Decision.Seq {
 			t.Fatal(h, err)
 		}
@@ -171,7 +171,7 @@ func TestExpiresForOthers(t *testing.T) {
 		p := &program{name: "p", l: l, last: 2, node: asking(posthouse.Gate{Name: "ok", ExpiresAt: time.Now().Add(300 * time.Millisecond)})}
 		p.start(t, "t")
 		run(t, l, runner.Options{})
-		settle()
+		waitIdle()
 		if err := p.Advance(t.Context(), "t", ""); err != nil {
 			t.Fatal(err)
 		}

@@ -92,7 +92,7 @@ func chaos(t *testing.T, seed uint64) {
 	var stops []func() error
 	begin := func(i int) {
 		p := &program{name: "p", l: open(t, store, fmt.Sprintf("process-%d", i)), last: 4, node: node}
-		_, stop := run(t, p.l, runner.Options{Programs: []posthouse.Program{p}, Concurrency: 4, Drain: time.Second, NoWatch: i%2 == 1})
+		_, stop := run(t, p.l, runner.Options{Programs: []posthouse.Program{p}, Concurrency: 4, DrainTimeout: time.Second, NoWatch: i%2 == 1})
 		stops = append(stops, stop)
 	}
 	begin(0)

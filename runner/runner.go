@@ -54,7 +54,7 @@ func New(l *ledger.Ledger, o *Options) (*Runner, error) {
 }
 
 // Run keeps the programs moving until ctx ends, drains, and returns nil. If programs do
-// not stop within twice Options.Drain it returns an error with their number. Their
+// not stop within twice Options.DrainTimeout it returns an error with their number. Their
 // threads are free for others after the lease's time; what they write after that is
 // refused. A Runner runs once; a second Run is [posthouse.ErrClosed].
 func (r *Runner) Run(ctx context.Context) error {
@@ -90,14 +90,14 @@ func (r *Runner) Run(ctx context.Context) error {
 	return err
 }
 
-// drain waits for running programs. After Options.Drain it ends their context and waits as
+// drain waits for running programs. After Options.DrainTimeout it ends their context and waits as
 // long again.
 func (r *Runner) drain(idle <-chan struct{}, stop func()) error {
 	for range 2 {
 		select {
 		case <-idle:
 			return nil
-		case <-time.After(r.opt.Drain):
+		case <-time.After(r.opt.DrainTimeout):
 			stop()
 		}
 	}

@@ -195,8 +195,8 @@ func approve(t testing.TB, l *ledger.Ledger, id posthouse.ID) *posthouse.Gate {
 	return g
 }
 
-// settle waits until every goroutine of the bubble waits.
-func settle() { synctest.Wait() }
+// waitIdle waits until every goroutine of the bubble waits.
+func waitIdle() { synctest.Wait() }
 
 func sleep(d time.Duration) {
 	<-time.After(d)
@@ -216,7 +216,7 @@ func TestStartUpResumesInterruptedRuns(t *testing.T) {
 
 		p.l = open(t, store, "new")
 		_, stop := run(t, p.l, runner.Options{Programs: []posthouse.Program{p}})
-		settle()
+		waitIdle()
 		for i := range 40 {
 			if s := status(t, p.l, fmt.Sprintf("t%d", i)); s != posthouse.StatusDone {
 				t.Fatalf("t%d is %s", i, s)
@@ -306,7 +306,7 @@ func TestRecordsExpiry(t *testing.T) {
 		sleep(2 * time.Hour)
 		p.l = open(t, store, "")
 		run(t, p.l, runner.Options{Programs: []posthouse.Program{p}})
-		settle()
+		waitIdle()
 		if g, err := p.l.Gate(t.Context(), id); err != nil || g.Decision == nil || g.Decision.Verdict != posthouse.Expire {
 			t.Fatal(g, err)
 		}
@@ -324,7 +324,7 @@ func TestEscalates(t *testing.T) {
 		p.node = asking(posthouse.Gate{Name: "ok", Assignees: []string{"alice"}, Escalation: &posthouse.Escalation{At: due, To: []string{"boss"}}})
 		p.start(t, "t")
 		run(t, p.l, runner.Options{Programs: []posthouse.Program{p}})
-		settle()
+		waitIdle()
 		ran := p.count("t")
 		sleep(time.Until(due) + time.Millisecond)
 		g, err := p.l.Gate(t.Context(), gates(t, p.l, "t")[0])
@@ -356,7 +356,7 @@ func TestFailedThreadWaitsToBeResumed(t *testing.T) {
 			p.start(t, thread)
 		}
 		r, _ := run(t, l, runner.Options{Programs: []posthouse.Program{p}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		settle()
+		waitIdle()
 		if s := status(t, l, "fine"); s != posthouse.StatusDone {
 			t.Fatal("one thread's failure stopped another:", s)
 		}
@@ -364,7 +364,7 @@ func TestFailedThreadWaitsToBeResumed(t *testing.T) {
 		if n := p.count("t"); n != 1 || status(t, l, "t") != posthouse.StatusFailed {
 			t.Fatalf("advanced %d times, %s", n, status(t, l, "t"))
 		}
-		h, err := r.Settled(t.Context(), "t", "", 0)
+		h, err := r.Wait(t.Context(), "t", "", 0)
 		if err != nil || h.Status != posthouse.StatusFailed || h.Error != "no such order" {
 			t.Fatal(h, err)
 		}
@@ -377,7 +377,7 @@ func TestFailedThreadWaitsToBeResumed(t *testing.T) {
 		if err := r.Resume(t.Context(), "t", "main"); err != nil {
 			t.Fatal(err)
 		}
-		h, err = r.Settled(t.Context(), "t", "", h.Seq)
+		h, err = r.Wait(t.Context(), "t", "", h.Seq)
 		if err != nil || h.Status != posthouse.StatusDone {
 			t.Fatal(h, err)
 		}
@@ -399,8 +399,8 @@ func TestResumeThatLeavesNothing(t *testing.T) {
 		p.node = func(context.Context, string, int) error { return fail }
 		p.start(t, "t")
 		r, stop := run(t, l, runner.Options{Programs: []posthouse.Program{p}})
-		settle()
-		h, err := r.Settled(t.Context(), "t", "", 0)
+		waitIdle()
+		h, err := r.Wait(t.Context(), "t", "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -408,21 +408,21 @@ func TestResumeThatLeavesNothing(t *testing.T) {
 		if err := r.Resume(t.Context(), "t", ""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.Settled(t.Context(), "t", "", h.Seq); !errors.Is(err, errInfrastructure) {
+		if _, err := r.Wait(t.Context(), "t", "", h.Seq); !errors.Is(err, errInfrastructure) {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]error{"t2": posthouse.ErrNotFound, "t\n2": posthouse.ErrInvalid} {
 			if err := r.Resume(t.Context(), name, ""); !errors.Is(err, want) {
 				t.Error(err)
 			}
-			if _, err := r.Settled(t.Context(), name, "", 0); !errors.Is(err, want) {
+			if _, err := r.Wait(t.Context(), name, "", 0); !errors.Is(err, want) {
 				t.Error(err)
 			}
 		}
 		if err := r.Resume(t.Context(), "t", "nobranch"); !errors.Is(err, posthouse.ErrNotFound) {
 			t.Error(err)
 		}
-		if _, err := r.Settled(t.Context(), "t", "nobranch", 0); !errors.Is(err, posthouse.ErrNotFound) {
+		if _, err := r.Wait(t.Context(), "t", "nobranch", 0); !errors.Is(err, posthouse.ErrNotFound) {
 			t.Error(err)
 		}
 		(&program{name: "other", l: l}).start(t, "foreign")
@@ -431,7 +431,7 @@ func TestResumeThatLeavesNothing(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		if _, err := r.Settled(ctx, "foreign", "", 0); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := r.Wait(ctx, "foreign", "", 0); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error("somebody else's program may still run it:", err)
 		}
 		if err := stop(); err != nil {
@@ -440,7 +440,7 @@ func TestResumeThatLeavesNothing(t *testing.T) {
 		if err := r.Resume(t.Context(), "t", ""); !errors.Is(err, posthouse.ErrClosed) {
 			t.Error(err)
 		}
-		if _, err := r.Settled(t.Context(), "foreign", "", 0); !errors.Is(err, posthouse.ErrClosed) {
+		if _, err := r.Wait(t.Context(), "foreign", "", 0); !errors.Is(err, posthouse.ErrClosed) {
 			t.Error(err)
 		}
 		if err := r.Run(t.Context()); !errors.Is(err, posthouse.ErrClosed) {
@@ -498,7 +498,7 @@ func TestBadOptions(t *testing.T) {
 	l := open(t, memstore.New(), "")
 	p := &program{name: "p"}
 	for _, o := range []*runner.Options{
-		{Concurrency: -1}, {Poll: -1}, {Drain: -1},
+		{Concurrency: -1}, {Poll: -1}, {DrainTimeout: -1},
 		{Programs: []posthouse.Program{p, p}}, {Programs: []posthouse.Program{&program{}}}, {Programs: []posthouse.Program{nil}},
 	} {
 		if _, err := runner.New(l, o); !errors.Is(err, posthouse.ErrInvalid) {

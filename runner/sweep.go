@@ -30,7 +30,7 @@ func (r *Runner) sweep(ctx context.Context) time.Duration {
 			r.missed(ctx, err)
 			return next
 		}
-		held, err := r.ledger.Core().Owners.HaveTaken(ctx, t)
+		held, err := r.ledger.Core().Owners.HeldElsewhere(ctx, t)
 		if err != nil {
 			r.missed(ctx, err)
 			return next
@@ -74,7 +74,7 @@ func (r *Runner) rest(ctx context.Context, d time.Duration) {
 // have threads. One read of the store a process, however many threads it has.
 func (r *Runner) isOneGone(ctx context.Context) bool {
 	for owner := range r.others {
-		switch silent, err := r.ledger.Core().Owners.IsSilent(ctx, owner); {
+		switch silent, err := r.ledger.Core().Owners.IsExpired(ctx, owner); {
 		case err != nil:
 			r.missed(ctx, err)
 			return false

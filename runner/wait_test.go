@@ -72,7 +72,7 @@ func TestOverdueTimerFiresAtStartUp(t *testing.T) {
 		p := &program{name: "p", l: open(t, store, "a"), last: 2, node: sleeping(time.Hour, func(string) error { woke = time.Now(); return nil })}
 		p.start(t, "t")
 		_, stop := run(t, p.l, runner.Options{Programs: []posthouse.Program{p}})
-		settle()
+		waitIdle()
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestOverdueTimerFiresAtStartUp(t *testing.T) {
 		began := time.Now()
 		p.l = open(t, store, "b")
 		run(t, p.l, runner.Options{Programs: []posthouse.Program{p}})
-		settle()
+		waitIdle()
 		if s := status(t, p.l, "t"); s != posthouse.StatusDone || woke.Before(began) {
 			t.Fatal(s, woke)
 		}
@@ -98,7 +98,7 @@ func TestDeadlineArmedBeforeARestartFires(t *testing.T) {
 				p := &program{name: "p", l: open(t, store, "a"), last: 2, node: asking(posthouse.Gate{Name: "ok", ExpiresAt: time.Now().Add(time.Hour)})}
 				p.start(t, "t")
 				_, stop := run(t, p.l, runner.Options{Programs: []posthouse.Program{p}})
-				settle()
+				waitIdle()
 				id := gates(t, p.l, "t")[0]
 				if err := errors.Join(stop(), p.l.Close()); err != nil {
 					t.Fatal(err)
@@ -155,7 +155,7 @@ func TestDeadlineDoesNotDemoteADecision(t *testing.T) {
 		p := &program{name: "p", l: open(t, memstore.New(), ""), last: 2, node: asking(posthouse.Gate{Name: "ok", ExpiresAt: time.Now().Add(time.Hour)})}
 		p.start(t, "t")
 		run(t, p.l, runner.Options{Programs: []posthouse.Program{p}})
-		settle()
+		waitIdle()
 		id := gates(t, p.l, "t")[0]
 		approve(t, p.l, id)
 		sleep(2 * time.Hour)
@@ -250,7 +250,7 @@ func TestSignalWakesItsThread(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		settle()
+		waitIdle()
 		send("1")
 		<-busy
 		send("2")
@@ -273,7 +273,7 @@ func TestSleepersCostNothing(t *testing.T) {
 		var woke atomic.Int32
 		p := &program{name: "p", l: open(t, memstore.New(), ""), last: 2, node: sleeping(time.Hour, func(string) error { woke.Add(1); return nil })}
 		_, stop := run(t, p.l, runner.Options{Programs: []posthouse.Program{p}})
-		settle()
+		waitIdle()
 		before := runtime.NumGoroutine()
 		for i := range n {
 			p.start(t, fmt.Sprint("t", i))

@@ -49,11 +49,10 @@ type Reply struct {
 
 // A Runner moves threads. Package runner's is one with an adapter.
 type Runner interface {
-	// Settled waits until a branch is settled and returns its head. A branch is
-	// settled when no process runs it, and its head's sequence number is above after or
+	// Wait returns a branch's head once no process runs it, and the head's sequence number is above after or
 	// nothing is left to run after that number. The error is that of ctx if it ends
 	// first.
-	Settled(ctx context.Context, thread, branch string, after uint64) (*posthouse.Header, error)
+	Wait(ctx context.Context, thread, branch string, after uint64) (*posthouse.Header, error)
 
 	// Resume starts a branch again that was interrupted, failed or crashed. It does
 	// not wait for the outcome.

@@ -160,7 +160,7 @@ func TestCloseCancelsWorkWhenItsPatienceEnds(t *testing.T) {
 }
 
 func TestCallsAreBounded(t *testing.T) {
-	h := open(t, func(o *Options) { o.Limits.Calls = 1 })
+	h := open(t, func(o *Options) { o.Limits.Concurrency = 1 })
 	begun, goOn := h.working()
 	h.server.timeout.Wait = time.Nanosecond
 	h.post("/api/agents/dispatch", `{"message":"x"}`).want(http.StatusAccepted)

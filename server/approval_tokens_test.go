@@ -50,7 +50,7 @@ func (h *testServer) refusedToken(gate posthouse.ID, token string) {
 // run carries out what was decided.
 func (h *testServer) run(thread string) *posthouse.Header {
 	h.t.Helper()
-	head, err := h.program.Settled(h.t.Context(), thread, posthouse.MainBranch, 0)
+	head, err := h.program.Wait(h.t.Context(), thread, posthouse.MainBranch, 0)
 	check(h.t, err)
 	return head
 }

@@ -278,7 +278,7 @@ func TestRestartStep(t *testing.T) {
 	h.send(ask{method: "POST", path: path, as: tokens.Approver}).refused(posthouse.CodeForbidden)
 	var a Anew
 	h.post(path, "").want(http.StatusOK).into(&a)
-	if a.Checkpoint.Kind != posthouse.KindAnew || len(a.Dropped) != 1 || a.Dropped[0].Name != "think" || len(a.Kept) != 1 || a.Kept[0].Name != "pay" {
+	if a.Checkpoint.Kind != posthouse.KindRestartStep || len(a.Dropped) != 1 || a.Dropped[0].Name != "think" || len(a.Kept) != 1 || a.Kept[0].Name != "pay" {
 		t.Errorf("%+v", a)
 	}
 	if p := h.post(path, "").refused(posthouse.CodeConflict); p.Head != a.Checkpoint.ID {

@@ -10,16 +10,16 @@ import (
 // Limits bound what one request, or all together, may take. Zero values mean
 // the defaults.
 type Limits struct {
-	Body    int64         // bytes of a request's body; default 1 MiB
-	State   int64         // bytes of a body that carries state or a decided value; default 12 MiB: 8 MiB in base64
-	Page    int           // bytes of states on one page of a list, at least one checkpoint; default 16 MiB
-	Wait    time.Duration // how long an answer waits for the outcome; default 30 s
-	Call    time.Duration // how long one agent may work on a request; default 15 min
-	Calls   int           // requests that agents work on at once; default 100
-	Streams int           // open event streams and WebSockets, and claims of workers that wait; default 1,000
+	Body        int64         // bytes of a request's body; default 1 MiB
+	State       int64         // bytes of a body that carries state or a decided value; default 12 MiB: 8 MiB in base64
+	Page        int           // bytes of states on one page of a list, at least one checkpoint; default 16 MiB
+	Wait        time.Duration // how long an answer waits for the outcome; default 30 s
+	Call        time.Duration // how long one agent may work on a request; default 15 min
+	Concurrency int           // requests that agents work on at once; default 100
+	Streams     int           // open event streams and WebSockets, and claims of workers that wait; default 1,000
 
-	TokenStreams int // of those for each token, so that no token holds all; default a quarter of them, at least 2
-	TokenCalls   int // of Calls for each token; default half of them, at least 1
+	TokenStreams     int // of those for each token, so that no token holds all; default a quarter of them, at least 2
+	TokenConcurrency int // of Concurrency for each token; default half of them, at least 1
 
 	Reads      int // answers to GET that are made at once, of up to Page bytes each; default 32. More wait
 	TokenReads int // of those for each token; default a quarter of them, at least 1
@@ -40,7 +40,7 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() (Limits, error) {
-	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Calls < 0 || l.Streams < 0 || l.TokenStreams < 0 || l.TokenCalls < 0 || l.Reads < 0 || l.TokenReads < 0 || l.Unread < 0 || l.Session < 0 || l.Token < 0 || l.Clients < 0 || l.Client < 0 {
+	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Concurrency < 0 || l.Streams < 0 || l.TokenStreams < 0 || l.TokenConcurrency < 0 || l.Reads < 0 || l.TokenReads < 0 || l.Unread < 0 || l.Session < 0 || l.Token < 0 || l.Clients < 0 || l.Client < 0 {
 		return l, posthouse.Invalid("Limits", "has a negative value; 0 means the default")
 	}
 	def(&l.Body, 1<<20)
@@ -48,10 +48,10 @@ func (l Limits) withDefaults() (Limits, error) {
 	def(&l.Page, 16<<20)
 	def(&l.Wait, 30*time.Second)
 	def(&l.Call, 15*time.Minute)
-	def(&l.Calls, 100)
+	def(&l.Concurrency, 100)
 	def(&l.Streams, 1000)
 	def(&l.TokenStreams, max(l.Streams/4, 2))
-	def(&l.TokenCalls, max(l.Calls/2, 1))
+	def(&l.TokenConcurrency, max(l.Concurrency/2, 1))
 	def(&l.Reads, 32)
 	def(&l.TokenReads, max(l.Reads/4, 1))
 	def(&l.Unread, 4<<20)

@@ -48,7 +48,7 @@ func (os *outcomes) await(w http.ResponseWriter, r *api.Request, t *pending) err
 	}
 	ctx, cancel := os.timeout.Bound(r.Context())
 	defer cancel()
-	head, err := os.runner.Settled(ctx, from.Thread, from.Branch, t.after)
+	head, err := os.runner.Wait(ctx, from.Thread, from.Branch, t.after)
 	switch {
 	case err != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
 		return os.accepted(w, r, t)

@@ -191,7 +191,7 @@ func TestReadinessNamesWeakStores(t *testing.T) {
 		"sqlite, normal": {func() (posthouse.Store, error) { return sqlite(sqlitestore.SyncNormal) }, "SyncNormal"},
 		"sqlite, full":   {func() (posthouse.Store, error) { return sqlite(sqlitestore.SyncFull) }, ""},
 		"postgres": {func() (posthouse.Store, error) {
-			return pgstore.Open(t.Context(), pgtest.URL(t)+"&synchronous_commit=off", &pgstore.Options{Schema: "weak", AllowUnsafe: true})
+			return pgstore.Open(t.Context(), pgtest.URL(t)+"&synchronous_commit=off", &pgstore.Options{Schema: "weak", AllowWeak: true})
 		}, "synchronous_commit is off"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,8 +28,8 @@ func (s *Server) newResources(o *Options) []resource {
 		Life:            s.life,
 	}
 	calls := &agentcall.Calls{
-		Agents: adaptAgents(o.Agents), Known: agentcall.NewRegistry(o.Now, limits.Calls), Timeout: limits.Call, Ledger: l, Life: s.life, Log: o.Logger,
-		Quota: limit.NewQuota(s.life, limit.Bounds{All: limits.Calls, Token: limits.TokenCalls, Noun: "requests", Held: "requests that are worked on"}),
+		Agents: adaptAgents(o.Agents), Known: agentcall.NewRegistry(o.Now, limits.Concurrency), Timeout: limits.Call, Ledger: l, Life: s.life, Log: o.Logger,
+		Quota: limit.NewQuota(s.life, limit.Bounds{All: limits.Concurrency, Token: limits.TokenConcurrency, Noun: "requests", Held: "requests that are worked on"}),
 	}
 	sessions := &session.Sessions{
 		Store: session.NewStore(l.Store(), o.Now, limits.Client, limits.Clients), Ledger: l, Running: calls.Known.Working,

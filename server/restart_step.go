@@ -36,7 +36,7 @@ func (cs *checkpoints) restartRoute(path string) *api.Route {
 }
 
 func (cs *checkpoints) restartStep(w http.ResponseWriter, r *api.Request) error {
-	a, err := cs.ledger.Anew(r.Context(), r.ID("id"), &ledger.AnewOptions{By: r.Actor.Name})
+	a, err := cs.ledger.RestartStep(r.Context(), r.ID("id"), &ledger.RestartStepOptions{By: r.Actor.Name})
 	if err != nil {
 		return err
 	}

@@ -179,7 +179,7 @@ func TestRunOfAnother(t *testing.T) {
 
 // TestRunsThatEndedAreBounded keeps no more of them than may be worked on.
 func TestRunsThatEndedAreBounded(t *testing.T) {
-	h := open(t, func(o *Options) { o.Limits.Calls = 3 })
+	h := open(t, func(o *Options) { o.Limits.Concurrency = 3 })
 	h.program.handle = func(_ context.Context, m string, o *HandleOptions) (*Reply, error) {
 		return &Reply{Thread: o.Thread}, nil
 	}

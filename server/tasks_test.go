@@ -58,7 +58,7 @@ func TestTasksOverHTTP(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 
-	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, AtOnce: 1})
+	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, Concurrency: 1})
 	check(t, err)
 	c, err := h.tasks.Claim(t.Context(), s.ID)
 	check(t, err)
@@ -123,7 +123,7 @@ func TestTasksWithDamagedSlots(t *testing.T) {
 func TestFailedTasksOverHTTP(t *testing.T) {
 	h := open(t, nil)
 	app := h.handOut("t1")
-	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, AtOnce: 1})
+	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, Concurrency: 1})
 	check(t, err)
 	fail := func() string {
 		t.Helper()
@@ -181,7 +181,7 @@ func TestPagesOfFailedTasks(t *testing.T) {
 	h.tasks = d
 	threads := []string{"t1", "t2", "t3", "t4"}
 	app := h.handOut(threads...)
-	s, err := d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, AtOnce: 1})
+	s, err := d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, Concurrency: 1})
 	check(t, err)
 	for range threads {
 		c, err := d.Claim(t.Context(), s.ID)
@@ -230,7 +230,7 @@ func TestStandaloneTasksOverHTTP(t *testing.T) {
 		o.Starter = alone
 	})
 	h.handOut()
-	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"echo"}, AtOnce: 1})
+	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"echo"}, Concurrency: 1})
 	check(t, err)
 	const body = `{"task":"echo","input":{"n":1},"key":"k1"}`
 	var first, again task.Started

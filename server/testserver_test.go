@@ -104,17 +104,17 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// A program is Agent and Runner at once. It runs when it is asked to settle.
+// A program is Agent and Runner at once. It runs when it is waited for.
 type program struct {
 	ledger *ledger.Ledger
 
 	mu      sync.Mutex
 	effects []string      // one for each request carried out
 	resumed []string      // branches
-	hold    chan struct{} // if set, Settled waits for it
+	hold    chan struct{} // if set, Wait waits for it
 	handle  func(ctx context.Context, message string, o *HandleOptions) (*Reply, error)
 	settle  error
-	idle    bool   // Settled runs nothing
+	idle    bool   // Wait runs nothing
 	fails   string // why each request ends as failed; "" does it
 	refuse  func(c *posthouse.Checkpoint) error
 }
@@ -162,7 +162,7 @@ func (p *program) ask(ctx context.Context, thread, request, by string, gates ...
 	return p.ledger.Commit(ctx, d)
 }
 
-func (p *program) Settled(ctx context.Context, thread, branch string, _ uint64) (*posthouse.Header, error) {
+func (p *program) Wait(ctx context.Context, thread, branch string, _ uint64) (*posthouse.Header, error) {
 	if p.hold != nil {
 		select {
 		case <-p.hold:

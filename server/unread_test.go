@@ -73,7 +73,7 @@ func TestSlowReadersHoldLittle(t *testing.T) {
 
 // TestNoTokenHoldsAllCalls: the requests of one token leave room for those of another.
 func TestNoTokenHoldsAllCalls(t *testing.T) {
-	h := open(t, func(o *Options) { o.Limits.Calls = 4 })
+	h := open(t, func(o *Options) { o.Limits.Concurrency = 4 })
 	other, err := h.tokens.Create("other", tokens.Operator, nil)
 	check(t, err)
 	begun, goOn := h.working()

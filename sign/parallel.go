@@ -23,7 +23,7 @@ const (
 // each verifies the threads, several at once. It calls done for each one that exists, in
 // the order of the names.
 func (v *verifier) each(names []string, done func(string, *chain)) error {
-	workers := v.opt.Workers
+	workers := v.opt.Concurrency
 	if workers == 0 {
 		workers = min(max(runtime.GOMAXPROCS(0), 2), 8)
 	}

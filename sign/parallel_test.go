@@ -29,7 +29,7 @@ func TestVerifyWalksThreadsAtOnce(t *testing.T) {
 		return es
 	}}, both: make(chan struct{})}
 	var told []string
-	r := verify(t, s, ringOf(t, key), &sign.VerifyOptions{Workers: 2, Progress: func(r *sign.ThreadReport) { told = append(told, r.Thread) }})
+	r := verify(t, s, ringOf(t, key), &sign.VerifyOptions{Concurrency: 2, Progress: func(r *sign.ThreadReport) { told = append(told, r.Thread) }})
 	if !slices.Equal(told, names) {
 		t.Errorf("told of %q, want %q", told, names)
 	}

@@ -43,7 +43,7 @@ func TestDroppedReleasesThatReferBack(t *testing.T) {
 		"signal taken": func(t *testing.T, l *ledger.Ledger) {
 			save(t, l, "t", "one")
 			s := must[*posthouse.Signal](t)(l.Signal(t.Context(), "t", posthouse.Signal{Name: "go", By: "bob"}))
-			end(t, l, ledger.Draft{Takes: []posthouse.Take{{Name: "go", Signal: s.Seq}}})
+			end(t, l, ledger.Draft{ConsumedSignals: []posthouse.Take{{Name: "go", Signal: s.Seq}}})
 		},
 		"effect under a grant": func(t *testing.T, l *ledger.Ledger) {
 			id := ask(t, l, posthouse.Gate{Name: "pay?", Uses: 1, Task: "1/n"})

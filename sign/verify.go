@@ -22,9 +22,9 @@ type VerifyOptions struct {
 	// report lists it.
 	RequireGrants bool
 
-	Progress func(*ThreadReport) // called after each thread, in the order of names, one call at a time
-	Walked   func(Verified)      // called about every thousand entries and after each thread, one call at a time
-	Workers  int                 // threads verified at once, 1 to 64; default the processors, 2 to 8
+	Progress    func(*ThreadReport) // called after each thread, in the order of names, one call at a time
+	Walked      func(Verified)      // called about every thousand entries and after each thread, one call at a time
+	Concurrency int                 // threads verified at once, 1 to 64; default the processors, 2 to 8
 }
 
 // Verified is the progress of a verification.
@@ -49,8 +49,8 @@ func Verify(ctx context.Context, store posthouse.Store, ring *Ring, o *VerifyOpt
 		o = &VerifyOptions{}
 	}
 	v := &verifier{store: store, ring: ring, opt: o, report: &Report{Keys: []KeyReport{}, Faults: []Fault{}, Ungranted: []Fault{}}}
-	if o.Workers < 0 || o.Workers > maxWorkers {
-		return nil, posthouse.Invalid("Workers", "is %d; allowed are 1 to %d", o.Workers, maxWorkers)
+	if o.Concurrency < 0 || o.Concurrency > maxWorkers {
+		return nil, posthouse.Invalid("Concurrency", "is %d; allowed are 1 to %d", o.Concurrency, maxWorkers)
 	}
 	inner, stop := context.WithCancel(ctx)
 	defer stop()

@@ -32,7 +32,7 @@ func ExampleMap() {
 			}
 			fmt.Println("asking", city)
 			return 100 + len(city), nil
-		}, step.GroupOptions{Limit: 1})
+		}, step.GroupOptions{Concurrency: 1})
 		t.Prices = prices
 		return err
 	})

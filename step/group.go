@@ -10,13 +10,13 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// DefaultLimit is how many steps of a [Group] run at once.
-const DefaultLimit = 16
+// DefaultConcurrency is how many steps of a [Group] run at once.
+const DefaultConcurrency = 16
 
 // GroupOptions refine a [Group]. Nil is the zero value.
 type GroupOptions struct {
-	Limit   int // steps that run at once; default [DefaultLimit]
-	Options     // of each step
+	Concurrency int // steps that run at once; default [DefaultConcurrency]
+	Options         // of each step
 }
 
 // A Group runs steps beside each other, below a node, flow or handler. Each is a step
@@ -38,13 +38,13 @@ type Group struct {
 }
 
 // NewGroup returns an empty group. ctx is what the node, flow or handler was
-// given; a limit below 0 counts as 1.
+// given; a Concurrency below 0 counts as 1.
 func NewGroup(ctx context.Context, o *GroupOptions) *Group {
 	g := &Group{ctx: engine.Beside(ctx)}
 	if o != nil {
 		g.opt = *o
 	}
-	g.slots = make(chan struct{}, max(1, cmp.Or(g.opt.Limit, DefaultLimit)))
+	g.slots = make(chan struct{}, max(1, cmp.Or(g.opt.Concurrency, DefaultConcurrency)))
 	return g
 }
 

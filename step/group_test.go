@@ -94,7 +94,7 @@ func TestMapKeysByPlace(t *testing.T) {
 				return 0, errBoom
 			}
 			return i * i, nil
-		}, step.GroupOptions{Limit: 3})
+		}, step.GroupOptions{Concurrency: 3})
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func TestGroupKeepsToItsLimit(t *testing.T) {
 			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 			}
 			return n, nil
-		}, step.GroupOptions{Limit: 4})
+		}, step.GroupOptions{Concurrency: 4})
 		return err
 	})
 	if err != nil || most.Load() > 4 {
@@ -273,7 +273,7 @@ func TestGroupAsksAtOnce(t *testing.T) {
 func TestGroupOfBadSteps(t *testing.T) {
 	if err := newHost(t).run(func(ctx context.Context) error {
 		for _, name := range []string{"", "a>b", "$x", strings.Repeat("n", 201)} {
-			g := step.NewGroup(ctx, &step.GroupOptions{Limit: -1})
+			g := step.NewGroup(ctx, &step.GroupOptions{Concurrency: -1})
 			step.Go(g, name, func(context.Context) (int, error) { return 1, nil })
 			if err := g.Wait(); !errors.Is(err, posthouse.ErrInvalid) {
 				t.Errorf("%q: %v", name, err)

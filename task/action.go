@@ -19,7 +19,7 @@ const (
 	Pause         Action = "pause"          // it goes on after Delay; this counts as no attempt
 	Continue      Action = "continue"       // another iteration begins, with Output
 	Await         Action = "await"          // it goes on when Waits are over; this counts as no attempt
-	Interrupt     Action = "interrupt"      // the worker stops; the attempt counts as not made
+	Abandon       Action = "interrupt"      // the worker stops; the attempt counts as not made
 )
 
 // actionRules says which fields of a [Verdict] go with an action.
@@ -37,7 +37,7 @@ var actions = [...]actionRules{
 	{action: Pause, delay: true, name: true},
 	{action: Continue, output: true},
 	{action: Await, waits: true},
-	{action: Interrupt},
+	{action: Abandon},
 }
 
 // Actions returns all actions. Engines, workers and the documentation of calls know them all.

@@ -56,7 +56,7 @@ func TestDocsTellTheActions(t *testing.T) {
 		}
 		for _, a := range task.Actions() {
 			told := strings.Contains(string(text), quote+string(a)+`"`) || quote == "" && strings.Contains(string(text), "`"+string(a)+"`")
-			if !told && a != task.Await && a != task.Interrupt {
+			if !told && a != task.Await && a != task.Abandon {
 				t.Errorf("%s does not tell what the action %s does", page, a)
 			}
 		}

@@ -101,15 +101,15 @@ type Info struct {
 
 // A WorkerInfo says what a worker handles, how much, and where.
 type WorkerInfo struct {
-	Session string         `json:"session"`
-	Worker  string         `json:"worker" doc:"what it calls itself"`
-	Token   string         `json:"token,omitempty" doc:"whose token it shows: its name on record. Without one it is of a server's own process"`
-	Group   string         `json:"group,omitempty"`
-	Tasks   []string       `json:"tasks" doc:"the names it handles"`
-	AtOnce  int            `json:"atOnce"`
-	Engine  string         `json:"engine" doc:"the server that it talks to"`
-	Here    bool           `json:"here" doc:"that is the server which answers"`
-	Heard   time.Time      `json:"heard" doc:"when its last heartbeat came, by the clock of its server"`
-	Silent  bool           `json:"silent,omitempty" doc:"it has sent none for its lease, as far as the server which answers has seen; others take its tasks"`
-	Claims  []posthouse.ID `json:"claims" doc:"the gates of tasks that it has; null for a worker of another server"`
+	Session     string         `json:"session"`
+	Worker      string         `json:"worker" doc:"what it calls itself"`
+	Token       string         `json:"token,omitempty" doc:"whose token it shows: its name on record. Without one it is of a server's own process"`
+	Group       string         `json:"group,omitempty"`
+	Tasks       []string       `json:"tasks" doc:"the names it handles"`
+	Concurrency int            `json:"atOnce"`
+	Engine      string         `json:"engine" doc:"the server that it talks to"`
+	Here        bool           `json:"here" doc:"that is the server which answers"`
+	Heard       time.Time      `json:"heard" doc:"when its last heartbeat came, by the clock of its server"`
+	Silent      bool           `json:"silent,omitempty" doc:"it has sent none for its lease, as far as the server which answers has seen; others take its tasks"`
+	Claims      []posthouse.ID `json:"claims" doc:"the gates of tasks that it has; null for a worker of another server"`
 }

@@ -102,11 +102,11 @@ const Protocol = 2
 
 // A Hello says who a worker is.
 type Hello struct {
-	Protocol int      `json:"protocol"`        // [Protocol]
-	Worker   string   `json:"worker"`          // its name, 1 to 200 bytes; several processes may share it
-	Group    string   `json:"group,omitempty"` // tasks for a group go to its workers only; tasks without a group go to all
-	Tasks    []string `json:"tasks"`           // the names it handles, 1 to 1,000
-	AtOnce   int      `json:"atOnce"`          // how many it handles at once, 1 to 10,000
+	Protocol    int      `json:"protocol"`        // [Protocol]
+	Worker      string   `json:"worker"`          // its name, 1 to 200 bytes; several processes may share it
+	Group       string   `json:"group,omitempty"` // tasks for a group go to its workers only; tasks without a group go to all
+	Tasks       []string `json:"tasks"`           // the names it handles, 1 to 1,000
+	Concurrency int      `json:"atOnce"`          // how many it handles at once, 1 to 10,000
 }
 
 // A Session is a worker's connection.

@@ -52,7 +52,7 @@ func TestVerdictsAreChecked(t *testing.T) {
 }
 
 func TestHellosAreChecked(t *testing.T) {
-	good := task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"a"}, AtOnce: 1}
+	good := task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"a"}, Concurrency: 1}
 	if err := good.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestHellosAreChecked(t *testing.T) {
 		"worker":   func(h *task.Hello) { h.Worker = "" },
 		"group":    func(h *task.Hello) { h.Group = "\x00" },
 		"tasks":    func(h *task.Hello) { h.Tasks = nil },
-		"atOnce":   func(h *task.Hello) { h.AtOnce = 10_001 },
+		"atOnce":   func(h *task.Hello) { h.Concurrency = 10_001 },
 	} {
 		h := good
 		spoil(&h)

@@ -246,8 +246,8 @@ func (h *Hello) Check() error {
 			return err
 		}
 	}
-	if h.AtOnce < 1 || h.AtOnce > maxAtOnce {
-		return posthouse.Invalid("atOnce", "is %d; it is 1 to %d", h.AtOnce, maxAtOnce)
+	if h.Concurrency < 1 || h.Concurrency > maxAtOnce {
+		return posthouse.Invalid("atOnce", "is %d; it is 1 to %d", h.Concurrency, maxAtOnce)
 	}
 	return nil
 }

@@ -15,9 +15,9 @@ import (
 
 // CopyStoreOptions refine [CopyStore]. Nil is the zero value.
 type CopyStoreOptions struct {
-	Slots    []string           // steps to copy the slots of if the source is no [posthouse.SlotLister]
-	Workers  int                // threads copied at once; default 8
-	Progress func(*StoreCopied) // called after each thread, one call at a time
+	Slots       []string           // steps to copy the slots of if the source is no [posthouse.SlotLister]
+	Concurrency int                // threads copied at once; default 8
+	Progress    func(*StoreCopied) // called after each thread, one call at a time
 }
 
 // A StoreCopied counts what a copy has done.
@@ -54,12 +54,12 @@ func CopyStore(ctx context.Context, from, to posthouse.Store, o *CopyStoreOption
 	if o == nil {
 		o = &CopyStoreOptions{}
 	}
-	if o.Workers < 0 {
-		return nil, posthouse.Invalid("Workers", "is negative")
+	if o.Concurrency < 0 {
+		return nil, posthouse.Invalid("Concurrency", "is negative")
 	}
 	c := &storeCopier{from: from, to: to, opt: *o}
-	if c.opt.Workers == 0 {
-		c.opt.Workers = 8
+	if c.opt.Concurrency == 0 {
+		c.opt.Concurrency = 8
 	}
 	if err := core.CopyMark(ctx, from, to); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (c *storeCopier) each(ctx context.Context, f func(context.Context, string) 
 	defer stop(nil)
 	names := make(chan string)
 	var workers sync.WaitGroup
-	for range c.opt.Workers {
+	for range c.opt.Concurrency {
 		workers.Go(func() {
 			for name := range names {
 				if err := f(ctx, name); err != nil && !c.passes(err) {

@@ -194,7 +194,7 @@ func Import(ctx context.Context, led *ledger.Ledger, r io.ReadSeeker, o *ImportO
 	defer t.Invalidate()
 	defer l.Keys.ForgetThread(in.file.Thread)
 	if t.Claim != nil {
-		return nil, core.Busy(t.Name, &posthouse.Lease{Owner: l.Config.Owner, Run: t.Claim.Run, Held: true})
+		return nil, core.BusyError(t.Name, &posthouse.Lease{Owner: l.Config.Owner, Run: t.Claim.Run, Held: true})
 	}
 	if err := in.place(); err != nil {
 		return nil, err
@@ -339,7 +339,7 @@ func (in *importer) interrupt(t *core.Thread) error {
 			p.Checkpoint.Requesters = []posthouse.Requester{{Name: in.opt.By, How: posthouse.RequestedByImport}}
 		}
 		if asks {
-			p.Checkpoint.Kind, p.Checkpoint.SameStep = posthouse.KindUpdate, true // its questions are about unsigned content
+			p.Checkpoint.Kind, p.Checkpoint.MidStep = posthouse.KindUpdate, true // its questions are about unsigned content
 			if posthouse.IsOver(h.Status) {
 				p.Checkpoint.Status, p.Checkpoint.Error = h.Status, h.Error // and so is what its next input begins with
 			}

@@ -1,6 +1,6 @@
 // Package worker runs handlers for tasks that programs hand out with [step.Remote].
 //
-//	w, err := worker.New(engine, &worker.Options{Name: "gpu-1", AtOnce: 4})
+//	w, err := worker.New(engine, &worker.Options{Name: "gpu-1", Concurrency: 4})
 //	...
 //	worker.Handle(w, "resize", func(t worker.Task, in Image) (Thumbnail, error) { ... })
 //	err = w.Run(ctx) // until ctx ends; then it drains

@@ -253,7 +253,7 @@ func (e *execution) handle(h Handler) {
 	case given, errors.Is(cause, ErrLost), errors.Is(cause, ErrCutOff):
 		return
 	}
-	v := task.Verdict{Action: task.Interrupt}
+	v := task.Verdict{Action: task.Abandon}
 	waits := e.records.parked(err)
 	switch {
 	case waits != nil:

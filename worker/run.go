@@ -37,7 +37,7 @@ type connection struct {
 
 // Run connects to the engine and handles tasks until ctx ends. Where the engine cannot be
 // reached it tries again. Then it takes no more tasks, lets handlers go on for
-// Options.Grace, cancels them, and gives back what they leave. It returns nil, or
+// Options.DrainTimeout, cancels them, and gives back what they leave. It returns nil, or
 // an error when a handler did not heed its context, or the engine refuses this worker.
 func (w *Worker) Run(ctx context.Context) error {
 	w.mu.Lock()
@@ -47,7 +47,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	if len(hello.Tasks) == 0 {
 		return posthouse.Invalid("tasks", "has no handler: add one before Run")
 	}
-	places := make(chan struct{}, w.opt.AtOnce)
+	places := make(chan struct{}, w.opt.Concurrency)
 	var handlers sync.WaitGroup
 	for pause := firstPause; ctx.Err() == nil; {
 		session, err := w.engine.Connect(ctx, hello)
@@ -75,12 +75,12 @@ func (w *Worker) serve(ctx context.Context, session *task.Session, places chan s
 	group.Go(c.keepAlive)
 	claiming, stop := context.WithCancel(ctx)
 	defer context.AfterFunc(c.ctx, stop)()
-	for range min(w.opt.AtOnce, maxClaimers) {
+	for range min(w.opt.Concurrency, maxClaimers) {
 		group.Go(func() { c.claimTasks(claiming, places, handlers) })
 	}
 	<-claiming.Done()
 	if c.ctx.Err() == nil {
-		c.drain(w.opt.Grace)
+		c.drain(w.opt.DrainTimeout)
 	}
 	cause := context.Cause(c.ctx)
 	stop()
@@ -280,7 +280,7 @@ func (w *Worker) leave(handlers *sync.WaitGroup) error {
 	select {
 	case <-done:
 		return nil
-	case <-time.After(w.opt.Grace):
+	case <-time.After(w.opt.DrainTimeout):
 		return errors.New("worker: a handler goes on though its context has ended; nothing that it still does counts")
 	}
 }

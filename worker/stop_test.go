@@ -105,7 +105,7 @@ func TestASessionThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, runs.RemoteOptions{})
 		e := &forgetful{Engine: s.d}
-		w, err := worker.New(e, &worker.Options{Name: "w1", AtOnce: 2, Grace: time.Second})
+		w, err := worker.New(e, &worker.Options{Name: "w1", Concurrency: 2, DrainTimeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

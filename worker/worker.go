@@ -15,14 +15,14 @@ import (
 
 // Options configure a [Worker]. Nil is the zero value.
 type Options struct {
-	Name   string        // in logs and records, 1 to 200 bytes; default: the host's name
-	Group  string        // it takes tasks of this group, and those without a group
-	AtOnce int           // how many tasks it handles at once, at most 10,000; 0 is 1
-	Grace  time.Duration // how long handlers may go on when Run is to end, and again once they are cancelled; 0 is 10 seconds
-	Logger *slog.Logger  // default: no log
+	Name         string        // in logs and records, 1 to 200 bytes; default: the host's name
+	Group        string        // it takes tasks of this group, and those without a group
+	Concurrency  int           // how many tasks it handles at once, at most 10,000; 0 is 1
+	DrainTimeout time.Duration // how long handlers may go on when Run is to end, and again once they are cancelled; 0 is 10 seconds
+	Logger       *slog.Logger  // default: no log
 }
 
-const defaultGrace = 10 * time.Second
+const defaultDrainTimeout = 10 * time.Second
 
 // A Handler handles a task. It gives one verdict through t, or returns an error, which
 // fails the attempt.
@@ -52,12 +52,12 @@ func New(engine task.Engine, o *Options) (*Worker, error) {
 		}
 		w.opt.Name = host
 	}
-	w.opt.AtOnce, w.opt.Grace = cmp.Or(w.opt.AtOnce, 1), cmp.Or(w.opt.Grace, defaultGrace)
+	w.opt.Concurrency, w.opt.DrainTimeout = cmp.Or(w.opt.Concurrency, 1), cmp.Or(w.opt.DrainTimeout, defaultDrainTimeout)
 	if w.opt.Logger == nil {
 		w.opt.Logger = slog.New(slog.DiscardHandler)
 	}
-	if w.opt.Grace < 0 {
-		return nil, posthouse.Invalid("Grace", "is %s; it must not be negative", o.Grace)
+	if w.opt.DrainTimeout < 0 {
+		return nil, posthouse.Invalid("DrainTimeout", "is %s; it must not be negative", o.DrainTimeout)
 	}
 	h := w.hello()
 	h.Tasks = []string{"any"}
@@ -83,7 +83,7 @@ func (w *Worker) HandleFunc(name string, h Handler) {
 // hello says what the worker handles.
 func (w *Worker) hello() task.Hello {
 	return task.Hello{
-		Protocol: task.Protocol, Worker: w.opt.Name, Group: w.opt.Group, AtOnce: w.opt.AtOnce,
+		Protocol: task.Protocol, Worker: w.opt.Name, Group: w.opt.Group, Concurrency: w.opt.Concurrency,
 		Tasks: slices.Sorted(maps.Keys(w.handlers)),
 	}
 }

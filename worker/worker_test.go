@@ -76,7 +76,7 @@ func (s *site) start(fn func(context.Context) error) (stop func() error) {
 // work starts a worker with a handler.
 func (s *site) work(e task.Engine, name string, h worker.Handler) (stop func() error) {
 	s.Helper()
-	w, err := worker.New(e, &worker.Options{Name: name, Grace: time.Second})
+	w, err := worker.New(e, &worker.Options{Name: name, DrainTimeout: time.Second})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func (s *site) wantFailure(thread, want string) {
 func TestTypedHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, runs.RemoteOptions{})
-		w, err := worker.New(s.d, &worker.Options{Name: "w1", AtOnce: 20})
+		w, err := worker.New(s.d, &worker.Options{Name: "w1", Concurrency: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -392,7 +392,7 @@ func TestAHandlerThatDoesNotStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, runs.RemoteOptions{})
 		begun, release, late := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-		w, err := worker.New(s.d, &worker.Options{Name: "w1", Grace: time.Second})
+		w, err := worker.New(s.d, &worker.Options{Name: "w1", DrainTimeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -457,7 +457,7 @@ func TestSignalsAreSentOnce(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	for field, o := range map[string]worker.Options{
-		"worker": {Name: "a\nb"}, "group": {Name: "w", Group: "\x00"}, "atOnce": {Name: "w", AtOnce: -1}, "Grace": {Name: "w", Grace: -1},
+		"worker": {Name: "a\nb"}, "group": {Name: "w", Group: "\x00"}, "atOnce": {Name: "w", Concurrency: -1}, "DrainTimeout": {Name: "w", DrainTimeout: -1},
 	} {
 		var e *posthouse.Error
 		if _, err := worker.New(nil, &o); !errors.As(err, &e) || e.Field != field {

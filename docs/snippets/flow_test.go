@@ -132,7 +132,7 @@ func Example_flowRunner() {
 	//doc:end
 	out := must(app.Run(ctx, "order-1", Sale{"lamp", 40}))
 	g := must(led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
-	head := must(r.Settled(ctx, "order-1", "main", g.Decision.Seq))
+	head := must(r.Wait(ctx, "order-1", "main", g.Decision.Seq))
 	fmt.Println(head.Status)
 	stop()
 	fmt.Println(<-ended)
@@ -159,7 +159,7 @@ func Example_flowParallel() {
 	fetch := func(_ context.Context, city string) (int, error) { return len(city), nil }
 	f := flow.New("prices", func(ctx context.Context, cities []string) (int, error) {
 		//doc:parallel
-		prices, err := step.Map(ctx, "price", cities, fetch, step.GroupOptions{Limit: 8}) // one step for each
+		prices, err := step.Map(ctx, "price", cities, fetch, step.GroupOptions{Concurrency: 8}) // one step for each
 
 		g := step.NewGroup(ctx, nil)
 		rate := step.Go(g, "rate", func(context.Context) (int, error) { return 2, nil })

@@ -119,7 +119,7 @@ func gpu(ctx context.Context, conn *nats.Conn) error {
 	if err != nil {
 		return err
 	}
-	w, err := worker.New(engine, &worker.Options{Name: "gpu-1", Group: "gpu", AtOnce: 2})
+	w, err := worker.New(engine, &worker.Options{Name: "gpu-1", Group: "gpu", Concurrency: 2})
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func gpuAt(ctx context.Context, token string) error {
 	if err != nil {
 		return err
 	}
-	w, err := worker.New(engine, &worker.Options{Name: "gpu-1", Group: "gpu", AtOnce: 2})
+	w, err := worker.New(engine, &worker.Options{Name: "gpu-1", Group: "gpu", Concurrency: 2})
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func overHTTP(ctx context.Context, token string) error {
 	if err != nil {
 		return err
 	}
-	w, err := worker.New(engine, &worker.Options{Name: "gpu-1", Group: "gpu", AtOnce: 2})
+	w, err := worker.New(engine, &worker.Options{Name: "gpu-1", Group: "gpu", Concurrency: 2})
 	//doc:end
 	if err != nil {
 		return err

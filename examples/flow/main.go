@@ -74,7 +74,7 @@ func order(do world, regret time.Duration) *flow.Flow[Order, Receipt] {
 
 		bookings, err := step.Map(ctx, "book", []string{"stock", "courier", "accounts"}, func(ctx context.Context, where string) (string, error) {
 			return do(ctx, "book a "+in.Item+" with the "+where)
-		}, step.GroupOptions{Limit: 2, Options: step.Options{Effect: posthouse.EffectExternal, Retry: posthouse.RetryPolicy{MaxAttempts: 4, InitialDelay: 10 * time.Millisecond}}})
+		}, step.GroupOptions{Concurrency: 2, Options: step.Options{Effect: posthouse.EffectExternal, Retry: posthouse.RetryPolicy{MaxAttempts: 4, InitialDelay: 10 * time.Millisecond}}})
 		if err != nil {
 			return Receipt{}, err
 		}

@@ -216,7 +216,7 @@ func cancelBranch(tx *core.Tx, o Cancellation) error {
 func (c *Commit) checkCancelled() error {
 	tx, p := c.tx, c.plan
 	asked := tx.Thread.Info.CancelMark(p.Branch) != nil || p.Claim != nil && p.Claim.IsCancelled(p.Branch)
-	if !asked || p.Cancel || p.Late && p.Claim != nil {
+	if !asked || p.Cancel || p.AfterCancel && p.Claim != nil {
 		return nil
 	}
 	return &posthouse.Error{

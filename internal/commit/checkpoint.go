@@ -56,7 +56,7 @@ func (c *Commit) parent() (*core.Head, error) {
 		return nil, posthouse.Invalid("parent", "%s belongs to thread %q, not %q; fork it into this thread", ch.Parent, ref.Thread, p.Thread)
 	}
 	if ref.Seq < tx.Thread.Info.First {
-		return nil, core.Released(posthouse.CodeConflict, ch.Parent, p.Thread)
+		return nil, core.ReleasedError(posthouse.CodeConflict, ch.Parent, p.Thread)
 	}
 	return tx.HeadAt(ref.Seq)
 }

@@ -51,7 +51,7 @@ func (c *Commit) stages() [12]stage {
 		{true, (*Commit).checkHead},
 		{p.Checkpoint != nil, (*Commit).findStep},
 		{len(p.Steps) > 0, (*Commit).recordSteps},
-		{len(p.Takes) > 0, (*Commit).takeSignals},
+		{len(p.ConsumedSignals) > 0, (*Commit).takeSignals},
 		{p.Checkpoint != nil && len(c.tx.Thread.Info.Waiting) > 0, (*Commit).cancelLeftGates},
 		{p.Checkpoint == nil && len(p.Withdraw) > 0, (*Commit).withdrawGates},
 		{p.Checkpoint != nil, (*Commit).addCheckpoint},

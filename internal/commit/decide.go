@@ -135,7 +135,7 @@ func mayOpen(c *core.Core, g *posthouse.Gate, try func(schema json.RawMessage) e
 	case len(g.Schema) == 0 || !slices.ContainsFunc(posthouse.ValueVerdicts(), g.Allows):
 		return nil
 	case c.Config.Validate == nil:
-		return Unchecked(g)
+		return UncheckedError(g)
 	}
 	err := try(g.Schema)
 	if e, ok := errors.AsType[*posthouse.Error](err); ok && e.Field == "schema" {
@@ -147,8 +147,8 @@ func mayOpen(c *core.Core, g *posthouse.Gate, try func(schema json.RawMessage) e
 	return nil
 }
 
-// Unchecked returns the error of a value that no validator can check.
-func Unchecked(g *posthouse.Gate) error {
+// UncheckedError returns the error of a value that no validator can check.
+func UncheckedError(g *posthouse.Gate) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeUnsupported, Field: "schema", Message: "of gate " + cmp.Or(string(g.ID), g.Name) + " cannot be checked by this ledger",
 		Hint: "set Options.Validate, for example to gate.Validator()",

@@ -113,7 +113,7 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	if g.Kind == "" {
 		g.Kind = posthouse.GateApproval
 	}
-	settleCall(tx, &g)
+	setCallDefaults(tx, &g)
 	if err := ValidateGate(&g, g.Record.Kept || p.Copy); err != nil {
 		return g, err
 	}
@@ -135,7 +135,7 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	if !g.ExpiresAt.IsZero() {
 		g.ExpiresAt = posthouse.ToMillis(g.ExpiresAt) // rounded as in the header, or it would be due before it expired
 	}
-	escalateAt := settleRule(&g)
+	escalateAt := setRuleDefaults(&g)
 	body, err := posthouse.EncodeGate(&g)
 	if err != nil {
 		return g, posthouse.Invalid("gate", "%q does not encode: %v", g.Name, err)
@@ -176,9 +176,9 @@ func AddAudience(tx *core.Tx, g *posthouse.Gate) {
 	tx.Add(posthouse.Record{Kind: posthouse.RecordAudience, Audience: info}, nil)
 }
 
-// settleRule fills in defaults of a new gate's rule, and returns when the gate
+// setRuleDefaults fills in defaults of a new gate's rule, and returns when the gate
 // escalates.
-func settleRule(g *posthouse.Gate) (escalateAt time.Time) {
+func setRuleDefaults(g *posthouse.Gate) (escalateAt time.Time) {
 	if g.Quorum != nil && len(g.Verdicts) == 0 {
 		g.Verdicts = posthouse.VoteVerdicts()
 	}

@@ -10,7 +10,7 @@ import (
 // no name is used again for what people decide anew.
 func (c *Commit) findStep() error {
 	p, ch := c.plan, c.plan.Checkpoint
-	c.inStep = ch.SameStep
+	c.inStep = ch.MidStep
 	if !p.ByHand || ch.Kind != posthouse.KindSave || p.Revise != "" || !c.exists || !ch.Root && ch.Parent != "" && ch.Parent != c.head.Head {
 		return nil
 	}

@@ -21,19 +21,19 @@ type Plan struct {
 	// so far, on any branch.
 	Tail uint64
 
-	Checkpoint *posthouse.Change
-	Steps      []posthouse.Step
-	Takes      []posthouse.Take // signals whose values the steps are
-	Gates      []posthouse.Gate // opened with the checkpoint
-	Keep       []posthouse.ID   // open gates of the branch that stay open
-	KeepOpen   bool             // every open gate stays open, except superseded and withdrawn ones
-	Left       []posthouse.ID   // open gates of called threads that an update of the same step leaves
-	Withdraw   []posthouse.ID   // open gates to cancel, even with KeepOpen, and without a checkpoint
+	Checkpoint      *posthouse.Change
+	Steps           []posthouse.Step
+	ConsumedSignals []posthouse.Take // signals whose values the steps are
+	Gates           []posthouse.Gate // opened with the checkpoint
+	Keep            []posthouse.ID   // open gates of the branch that stay open
+	KeepOpen        bool             // every open gate stays open, except superseded and withdrawn ones
+	Left            []posthouse.ID   // open gates of called threads that an update of the same step leaves
+	Withdraw        []posthouse.ID   // open gates to cancel, even with KeepOpen, and without a checkpoint
 
 	WithdrawReason string // on record with those; "": that the branch went on without them
 
-	Decided []posthouse.Gate // questions with their decision, never open
-	Late    bool             // done before its run was asked to cancel
+	Decided     []posthouse.Gate // questions with their decision, never open
+	AfterCancel bool             // done before its run was asked to cancel
 
 	// Release, if set, closes the generation in the same entry.
 	Release *Closing
@@ -92,7 +92,7 @@ func (p *Plan) Validate() error {
 	if len(p.Gates) > 0 && (p.Checkpoint == nil || p.Checkpoint.Status != posthouse.StatusWaiting) {
 		return posthouse.Invalid("gates", "need a checkpoint of status waiting in the same commit")
 	}
-	if 2*(len(p.Gates)+len(p.Decided))+len(p.Steps)+len(p.Takes)+len(p.Keep)+len(p.Withdraw) > posthouse.MaxRecords-8 {
+	if 2*(len(p.Gates)+len(p.Decided))+len(p.Steps)+len(p.ConsumedSignals)+len(p.Keep)+len(p.Withdraw) > posthouse.MaxRecords-8 {
 		return posthouse.Invalid("draft", "holds more than %d records", posthouse.MaxRecords-8)
 	}
 	if p.Release != nil {

@@ -19,7 +19,7 @@ func (c *Commit) asksFor() bool {
 	switch kindOf(ch) {
 	case posthouse.KindInput:
 		return true
-	case posthouse.KindCancel, posthouse.KindAnew:
+	case posthouse.KindCancel, posthouse.KindRestartStep:
 		return false
 	}
 	return ch.By != "" // a run's own checkpoint has one if it opens a request

@@ -17,7 +17,7 @@ func revised(tx *core.Tx, id posthouse.ID) (h *posthouse.Header, orphan bool, er
 	seq, ok := tree.ByID[id]
 	if !ok {
 		if ref, err := tx.Core.Store.Find(tx.Ctx, id); err == nil && ref.Seq < tx.Thread.Info.First {
-			return nil, false, core.Released(posthouse.CodeExists, id, tx.Thread.Name)
+			return nil, false, core.ReleasedError(posthouse.CodeExists, id, tx.Thread.Name)
 		}
 		return nil, false, posthouse.NotFound("checkpoint", id)
 	}

@@ -20,7 +20,7 @@ func (c *Commit) recordSteps() error {
 			return posthouse.OverMaxState("step "+s.Name, n, tx.Core.Config.MaxState)
 		}
 		rec := tx.Add(posthouse.Record{Kind: posthouse.RecordStep, Step: &posthouse.StepInfo{
-			Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Branch: p.Branch, Codec: s.Value.Codec, Effect: s.Effect, Grant: s.Grant, Loose: s.Loose,
+			Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Branch: p.Branch, Codec: s.Value.Codec, Effect: s.Effect, Grant: s.Grant, Unordered: s.Unordered,
 		}}, slices.Clone(s.Value.Data))
 		if p.Checkpoint == nil && len(s.Value.Data) >= core.MinRef {
 			tx.Recents = append(tx.Recents, core.Result{Seq: tx.Seq, Record: rec, Data: tx.Bodies[rec]})

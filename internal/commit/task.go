@@ -128,8 +128,8 @@ func CheckTaskLimits(l *posthouse.TaskLimits) error {
 	return nil
 }
 
-// settleCall fills in what a new gate's call does not say.
-func settleCall(tx *core.Tx, g *posthouse.Gate) {
+// setCallDefaults fills in what a new gate's call does not say.
+func setCallDefaults(tx *core.Tx, g *posthouse.Gate) {
 	if g.Kind != posthouse.GateTask || g.Call == nil {
 		return
 	}

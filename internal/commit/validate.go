@@ -18,7 +18,7 @@ func validateChange(c *posthouse.Change) error {
 	if c.Kind == "" {
 		c.Kind = posthouse.KindSave
 	}
-	if c.SameStep && (c.Kind != posthouse.KindUpdate || c.Skipped > 0 || c.Root) {
+	if c.MidStep && (c.Kind != posthouse.KindUpdate || c.Skipped > 0 || c.Root) {
 		return posthouse.Invalid("sameStep", "is for an update of a parent, without steps between them")
 	}
 	if !posthouse.KnownKind(c.Kind) {

@@ -65,7 +65,7 @@ func Assign(ctx context.Context, c *core.Core, at Place, build func(*core.Tx, *p
 	}
 	var g *posthouse.Gate
 	var trail uint64 // the entry's number, if it holds a vote or an assignment
-	err := c.AppendTo(ctx, thread, func(tx *core.Tx) (err error) {
+	err := c.LockAndAppend(ctx, thread, func(tx *core.Tx) (err error) {
 		if g, err = openGate(tx, &at); err != nil {
 			return err
 		}

@@ -54,19 +54,19 @@ func AppendAllTo(ctx context.Context, s posthouse.Store, bs []*posthouse.Batch) 
 	all, ok := s.(posthouse.BulkAppender)
 	if !ok || len(bs) == 1 {
 		for _, b := range bs {
-			if err := appendTo(ctx, s, b); err != nil {
+			if err := putEntry(ctx, s, b); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return untilSettled(ctx, func() error { return all.AppendAll(ctx, bs) })
+	return retryUnknown(ctx, func() error { return all.AppendAll(ctx, bs) })
 }
 
-// untilSettled makes an append, up to three times while its outcome is not known. Only
-// success or [posthouse.ErrConflict] settles it. After any other answer the entry may
+// retryUnknown makes an append, and up to three times again while its outcome is not known.
+// Only success or [posthouse.ErrConflict] says what it is. After any other answer the entry may
 // be there, so it stays [posthouse.ErrUnknown].
-func untilSettled(ctx context.Context, try func() error) error {
+func retryUnknown(ctx context.Context, try func() error) error {
 	err := try()
 	for n := 0; errors.Is(err, posthouse.ErrUnknown) && ctx.Err() == nil && n < 3; n++ {
 		if again := try(); again == nil || errors.Is(again, posthouse.ErrConflict) {

@@ -15,7 +15,7 @@ func (c *Core) Lock(name string) (*Thread, error) {
 			return nil, err
 		}
 		t.mu.Lock()
-		if !t.gone {
+		if !t.evicted {
 			return t, nil
 		}
 		t.mu.Unlock() // let go since: there may be another by now
@@ -28,11 +28,11 @@ func (c *Core) Unlock(t *Thread) {
 	for _, h := range t.Heads {
 		size += h.cached
 	}
-	if t.asks != nil {
-		if t.Info == nil || !slices.ContainsFunc(t.Info.Waiting, func(w posthouse.WaitingGate) bool { return w.Seq == t.asks.Seq }) {
-			t.asks = nil
+	if t.lastGateEntry != nil {
+		if t.Info == nil || !slices.ContainsFunc(t.Info.Waiting, func(w posthouse.WaitingGate) bool { return w.Seq == t.lastGateEntry.Seq }) {
+			t.lastGateEntry = nil
 		} else {
-			size += t.asks.size()
+			size += t.lastGateEntry.size()
 		}
 	}
 	held := t.Claim != nil
@@ -99,7 +99,7 @@ func (c *Core) evict(threads, bytes int) {
 		}
 		if t.Claim == nil {
 			t.Invalidate()
-			t.gone = true
+			t.evicted = true
 			delete(c.threads, t.Name)
 			c.idle.Remove(t.element)
 			c.uncount(t)
@@ -115,7 +115,7 @@ func (c *Core) evict(threads, bytes int) {
 			if t.Heads != nil {
 				t.Heads = map[string]*Head{}
 			}
-			t.asks = nil
+			t.lastGateEntry = nil
 			c.uncount(t)
 			t.mu.Unlock()
 		}

@@ -189,7 +189,7 @@ func Protects(t *posthouse.ThreadInfo, h *posthouse.Header) bool {
 // next pass.
 func (c *Core) evictFrom(ctx context.Context, was *posthouse.ThreadInfo, hs []*posthouse.Header) ([]*posthouse.Header, error) {
 	var gone []*posthouse.Header
-	err := c.AppendTo(ctx, was.Thread, func(tx *Tx) error {
+	err := c.LockAndAppend(ctx, was.Thread, func(tx *Tx) error {
 		t := tx.Thread
 		gone = nil
 		if t.Info.Generation != was.Generation || t.Info.Hold.Seq != 0 {

@@ -38,8 +38,8 @@ func (c *Core) headAt(ctx context.Context, thread string, seq uint64) (*Head, er
 	return &Head{Header: b.Header, Parts: b.parts, manifest: b.manifest, age: b.age}, nil
 }
 
-// Released returns why a checkpoint cannot be continued where it is.
-func Released(code posthouse.Code, id posthouse.ID, thread string) *posthouse.Error {
+// ReleasedError returns the error of going on with a checkpoint of a released version.
+func ReleasedError(code posthouse.Code, id posthouse.ID, thread string) *posthouse.Error {
 	return &posthouse.Error{
 		Code: code, Message: "checkpoint " + string(id) + " belongs to a released version of thread " + thread,
 		Hint: "fork it into the thread as it is now, or into another",

@@ -80,15 +80,15 @@ func (c *Core) Close() error {
 // was read from or written to the store. Each append is conditional on it, so that
 // stale content never leads to a wrong entry.
 type Thread struct {
-	mu    sync.Mutex
-	Name  string
-	Info  *posthouse.ThreadInfo // nil: not loaded; changed in place by an append
-	Heads map[string]*Head      // by branch, loaded as needed
-	Claim *Claim                // a run of this process that has the thread
-	asks  *ReadEntry            // the entry of the gate decided last, if it has more gates that wait
-	since time.Time             // when the thread's newest signature was made, or its log begun
+	mu            sync.Mutex
+	Name          string
+	Info          *posthouse.ThreadInfo // nil: not loaded; changed in place by an append
+	Heads         map[string]*Head      // by branch, loaded as needed
+	Claim         *Claim                // a run of this process that has the thread
+	lastGateEntry *ReadEntry            // the entry of the gate decided last, if it has more gates that wait
+	lastSignedAt  time.Time             // when the thread's newest signature was made, or its log begun
 
-	gone    bool          // let go: no longer among the Ledger's threads
+	evicted bool          // let go: no longer among the Ledger's threads
 	counted int           // what of Ledger.cached is its own
 	element *list.Element // in Ledger.idle or held
 	held    bool          // in which; changed under both locks
@@ -177,4 +177,4 @@ func (c *Core) refresh(ctx context.Context, t *Thread) error {
 }
 
 // Invalidate drops what is known of a thread, after a conflict or an unknown outcome.
-func (t *Thread) Invalidate() { t.Info, t.Heads, t.asks = nil, nil, nil }
+func (t *Thread) Invalidate() { t.Info, t.Heads, t.lastGateEntry = nil, nil, nil }

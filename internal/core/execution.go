@@ -53,7 +53,7 @@ func (c *Core) Executions(ctx context.Context, head *posthouse.Header) (map[stri
 				return nil, err
 			}
 		}
-		if line.AsksAnew(e, recs) {
+		if line.AsksAgain(e, recs) {
 			g.withdraw()
 		}
 		g.noteEdits(e, recs)
@@ -90,26 +90,26 @@ func (g *executionCollector) noteEdits(e *posthouse.Entry, recs []posthouse.Reco
 		switch c.Kind {
 		case posthouse.KindUpdate, posthouse.KindFork, posthouse.KindMigrate:
 			g.edited = e.Seq
-		case posthouse.KindAnew:
+		case posthouse.KindRestartStep:
 			g.edited = e.Seq
 			for _, x := range g.tasks {
-				x.Anew()
+				x.RestartStep()
 			}
 		}
 	}
 }
 
-// Anew removes what an execution that begins anew does not know, unless it completed:
+// RestartStep removes what an execution that begins anew does not know, unless it completed:
 // its waits, and results except those of effects on the world, with all that was done within
 // them. The order of these no longer counts. Threads that it called are continued.
-func (x *Execution) Anew() {
+func (x *Execution) RestartStep() {
 	if x.Completed() {
 		return
 	}
 	stays := x.Survivors()
 	x.Steps = slices.DeleteFunc(x.Steps, func(s posthouse.StepRecord) bool { return !stays(&s) })
 	for i := range x.Steps {
-		x.Steps[i].Loose = true
+		x.Steps[i].Unordered = true
 	}
 	x.Gates = slices.DeleteFunc(x.Gates, func(q *posthouse.Gate) bool { return !q.AsksPeople() && q.Kind != posthouse.GateThread })
 }
@@ -310,9 +310,9 @@ func (x *Execution) Open(g *posthouse.Gate, before int) {
 	x.Gates, x.Before[g.ID] = append(x.Gates, g), max(before, 0)
 }
 
-// AsksAnew reports whether an entry holds an update, or a state saved by hand, in the middle of
+// AsksAgain reports whether an entry holds an update, or a state saved by hand, in the middle of
 // a step. Behind it an execution does not know gates that are [posthouse.Gate.Unanswered].
-func (l Lineage) AsksAnew(e *posthouse.Entry, recs []posthouse.Record) bool {
+func (l Lineage) AsksAgain(e *posthouse.Entry, recs []posthouse.Record) bool {
 	return slices.ContainsFunc(recs, func(r posthouse.Record) bool {
 		c := r.Checkpoint
 		return c != nil && (c.Kind == posthouse.KindUpdate || isSaved(c) && l.isWithin(e.Seq)) && l.Sees(c.Branch, e.Seq)
@@ -325,10 +325,10 @@ func isSaved(c *posthouse.Header) bool { return c.Kind == posthouse.KindSave || 
 // isWithin reports whether an entry follows the checkpoint that the executions began at.
 func (l Lineage) isWithin(seq uint64) bool { return seq > l[len(l)-1].From }
 
-// BeginsAnew reports whether an entry holds a checkpoint of kind anew.
-func (l Lineage) BeginsAnew(e *posthouse.Entry, recs []posthouse.Record) bool {
+// RestartsStep reports whether an entry holds a checkpoint of kind anew.
+func (l Lineage) RestartsStep(e *posthouse.Entry, recs []posthouse.Record) bool {
 	return slices.ContainsFunc(recs, func(r posthouse.Record) bool {
-		return r.Checkpoint != nil && r.Checkpoint.Kind == posthouse.KindAnew && l.Sees(r.Checkpoint.Branch, e.Seq)
+		return r.Checkpoint != nil && r.Checkpoint.Kind == posthouse.KindRestartStep && l.Sees(r.Checkpoint.Branch, e.Seq)
 	})
 }
 
@@ -490,7 +490,7 @@ func ReadStep(e *posthouse.Entry, r *posthouse.Record, body []byte) posthouse.St
 	return posthouse.StepRecord{
 		Step: posthouse.Step{
 			Task: r.Step.Task, Name: r.Step.Name, Occurrence: r.Step.Occurrence, Effect: r.Step.Effect, Grant: r.Step.Grant,
-			Value: posthouse.Value{Codec: r.Step.Codec, Data: body}, Loose: r.Step.Loose,
+			Value: posthouse.Value{Codec: r.Step.Codec, Data: body}, Unordered: r.Step.Unordered,
 		},
 		Seq: e.Seq, At: e.Time(),
 	}

@@ -142,7 +142,7 @@ func (c *Core) lockKnown(thread string) *Thread {
 	if t == nil || !t.mu.TryLock() {
 		return nil
 	}
-	if t.gone {
+	if t.evicted {
 		t.mu.Unlock()
 		return nil
 	}

@@ -58,7 +58,7 @@ func (c *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 	}
 	defer c.Unlock(t)
 	if t.Claim != nil {
-		return nil, Busy(thread, &posthouse.Lease{Owner: c.Config.Owner, Run: t.Claim.Run, Fence: t.Claim.Fence, Held: true})
+		return nil, BusyError(thread, &posthouse.Lease{Owner: c.Config.Owner, Run: t.Claim.Run, Fence: t.Claim.Fence, Held: true})
 	}
 	if err := c.refresh(ctx, t); err != nil { // another process may have been here since
 		return nil, err
@@ -68,7 +68,7 @@ func (c *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 	}
 	if r := c.runs(); r != nil {
 		if other := r.Take(c, thread, posthouse.Lease{Owner: c.Config.Owner, Run: run, Held: true}); other != nil {
-			return nil, Busy(thread, other)
+			return nil, BusyError(thread, other)
 		}
 	}
 	t.Claim = &Claim{core: c, Thread: thread, Run: run, generation: max(t.Info.Generation, 1), ended: t.Info.Ended, was: t.Info.Lease.Fence}
@@ -95,8 +95,8 @@ func (c *Core) FreeClaim(t *Thread) {
 	c.heartbeat.released()
 }
 
-// Busy returns the error of a thread that another run has.
-func Busy(thread string, lease *posthouse.Lease) *posthouse.Error {
+// BusyError returns the error of a thread that another run has.
+func BusyError(thread string, lease *posthouse.Lease) *posthouse.Error {
 	return &posthouse.Error{
 		Code: posthouse.CodeBusy, Lease: lease,
 		Message: "thread " + thread + " is being run by " + lease.Owner + " (run " + lease.Run + ")",
@@ -112,14 +112,14 @@ func (c *Core) leaseFree(ctx context.Context, info *posthouse.ThreadInfo) error 
 		// Ledger here, which may have nothing on record yet.
 		if other := r.Other(c, info.Thread); other != nil {
 			other.Fence = lease.Fence
-			return Busy(info.Thread, other)
+			return BusyError(info.Thread, other)
 		}
 		return nil
 	}
 	if !lease.Held || lease.Owner == c.Config.Owner {
 		return nil
 	}
-	gone, err := c.Owners.gone(ctx, info.Thread, &lease, 0)
+	gone, err := c.Owners.leaseExpired(ctx, info.Thread, &lease, 0)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (c *Core) leaseFree(ctx context.Context, info *posthouse.ThreadInfo) error 
 // busyElsewhere returns the error of a thread that another process has, or had before it was
 // lost. Only a process that looks again and again sees that it is silent.
 func (c *Core) busyElsewhere(thread string, lease *posthouse.Lease) *posthouse.Error {
-	e := Busy(thread, lease)
+	e := BusyError(thread, lease)
 	e.Wait = c.Config.TakeoverTime()
 	e.Hint = "wait for the run to park or end. If its process is gone, the thread is free for one that looks for " + e.Wait.String() +
 		": resume with RunOptions.Wait of that or more, or by posthouse resume --wait " + e.Wait.String()
@@ -243,7 +243,7 @@ func (tx *Tx) CheckLease(c *Claim) error {
 	case c != nil && tx.Claim == c:
 		return nil // by this entry
 	case c == nil && tx.Thread.Claim != nil:
-		return Busy(tx.Thread.Name, &posthouse.Lease{Owner: tx.Core.Config.Owner, Run: tx.Thread.Claim.Run, Fence: tx.Thread.Claim.Fence, Held: true})
+		return BusyError(tx.Thread.Name, &posthouse.Lease{Owner: tx.Core.Config.Owner, Run: tx.Thread.Claim.Run, Fence: tx.Thread.Claim.Fence, Held: true})
 	case c == nil:
 		return tx.Core.leaseFree(tx.Ctx, tx.Thread.Info)
 	case c.Recorded && c.Fence == have.Fence && have.Owner == tx.Core.Config.Owner:
@@ -271,7 +271,7 @@ func (c *Claim) Persist(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	wrote := false
-	err := l.AppendTo(ctx, c.Thread, func(tx *Tx) error {
+	err := l.LockAndAppend(ctx, c.Thread, func(tx *Tx) error {
 		err := tx.CheckLease(c)
 		if wrote = tx.Claim != nil; err == nil && !wrote {
 			err = ErrNothing

@@ -58,47 +58,47 @@ type LogOrder struct {
 	r      posthouse.Range
 	tail   posthouse.Position // the summary's before the first entry was read; zero without one
 	link   posthouse.Hash     // of the tail's entry
-	last   Mark               // of the entry read last; zero before the first
+	last   LinkMark           // of the entry read last; zero before the first
 	gone   removals           // as far as somebody had to ask
 }
 
-// A Mark is what the order of a log depends on in an entry. One without a link is an
+// A LinkMark is what the order of a log depends on in an entry. One without a link is an
 // entry that was not read.
-type Mark struct {
+type LinkMark struct {
 	Seq        uint64
 	Prev, Link posthouse.Hash
 }
 
-// Follows reports whether b is the next entry behind a.
-func (b Mark) Follows(a Mark) bool {
+// IsNextAfter reports whether b is the next entry behind a.
+func (b LinkMark) IsNextAfter(a LinkMark) bool {
 	return b.Seq == a.Seq+1 && (a.Link.IsZero() || b.Link.IsZero() || b.Prev == a.Link) && (b.Seq != 1 || b.Prev.IsZero())
 }
 
 func (o *LogOrder) next(e *posthouse.Entry) error {
-	m := Mark{e.Seq, e.Prev, e.Link()}
+	m := LinkMark{e.Seq, e.Prev, e.Link()}
 	before, behind := o.last, m
 	switch {
 	case o.r.Reverse && o.last.Seq == 0:
-		before, behind = m, Mark{Seq: o.top() + 1}
+		before, behind = m, LinkMark{Seq: o.top() + 1}
 		if m.Seq > o.top() {
 			behind.Seq = m.Seq + 1 // written since
 		}
 	case o.r.Reverse:
 		before, behind = m, o.last
 	case o.last.Seq == 0:
-		before = Mark{Seq: max(o.r.From, 1) - 1}
+		before = LinkMark{Seq: max(o.r.From, 1) - 1}
 	}
 	o.last = m
 	if e.Seq == o.tail.Seq && m.Link != o.link {
 		return o.wrongTail(e)
 	}
-	if behind.Follows(before) {
+	if behind.IsNextAfter(before) {
 		return nil
 	}
 	if err := e.Check(); err != nil {
 		return err // it says more
 	}
-	return o.Gap(before, behind)
+	return o.CheckGap(before, behind)
 }
 
 // wrongTail returns what is wrong with a last entry that is not the summary's tail.
@@ -132,11 +132,11 @@ func (o *LogOrder) checkEnd() error {
 	case o.top() < from:
 		return nil
 	case o.last.Seq == 0:
-		return o.Gap(Mark{Seq: from - 1}, Mark{Seq: o.top() + 1})
+		return o.CheckGap(LinkMark{Seq: from - 1}, LinkMark{Seq: o.top() + 1})
 	case o.r.Reverse && o.last.Seq > from:
-		return o.Gap(Mark{Seq: from - 1}, o.last)
+		return o.CheckGap(LinkMark{Seq: from - 1}, o.last)
 	case !o.r.Reverse && o.last.Seq < o.top():
-		return o.Gap(o.last, Mark{Seq: o.top() + 1})
+		return o.CheckGap(o.last, LinkMark{Seq: o.top() + 1})
 	case !o.r.Reverse && o.last.Seq > o.tail.Seq:
 		return o.checkGrown()
 	}
@@ -155,9 +155,9 @@ func (o *LogOrder) checkGrown() error {
 	return err
 }
 
-// Gap returns what is wrong between two entries that do not follow one another. It is
+// CheckGap returns what is wrong between two entries that do not follow one another. It is
 // nil if a record of the log explains the gap.
-func (o *LogOrder) Gap(before, behind Mark) error {
+func (o *LogOrder) CheckGap(before, behind LinkMark) error {
 	if ok, err := o.removed(before, behind); ok || err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (o *LogOrder) Gap(before, behind Mark) error {
 		if err != nil {
 			return err
 		}
-		if m := (Mark{e.Seq, e.Prev, e.Link()}); m.Seq == before.Seq && m.Link != before.Link && !before.Link.IsZero() ||
+		if m := (LinkMark{e.Seq, e.Prev, e.Link()}); m.Seq == before.Seq && m.Link != before.Link && !before.Link.IsZero() ||
 			m.Seq == behind.Seq && m.Link != behind.Link && !behind.Link.IsZero() || m.Seq > before.Seq && m.Seq < behind.Seq {
 			return o.removedMeanwhile()
 		}
@@ -188,11 +188,11 @@ func (o *LogOrder) Gap(before, behind Mark) error {
 }
 
 // removed reports whether removal records of the current log explain a gap.
-func (o *LogOrder) removed(before, behind Mark) (bool, error) {
+func (o *LogOrder) removed(before, behind LinkMark) (bool, error) {
 	if behind.Seq <= before.Seq+1 {
 		return false, nil
 	}
-	if o.gone.explain(before.Seq, behind.Seq) {
+	if o.gone.explainsGap(before.Seq, behind.Seq) {
 		return true, nil
 	}
 	o.gone = removals{}
@@ -217,7 +217,7 @@ func (o *LogOrder) removed(before, behind Mark) (bool, error) {
 			}
 		}
 	}
-	return o.gone.explain(before.Seq, behind.Seq), nil
+	return o.gone.explainsGap(before.Seq, behind.Seq), nil
 }
 
 type removals struct {
@@ -225,7 +225,7 @@ type removals struct {
 	versions []Span // but the last entry of each
 }
 
-func (r *removals) explain(before, behind uint64) bool {
+func (r *removals) explainsGap(before, behind uint64) bool {
 	return behind <= r.whole || slices.ContainsFunc(r.versions, func(s Span) bool { return s.First <= before+1 && behind <= s.Last })
 }
 

@@ -42,12 +42,12 @@ type leaseSighting struct {
 	asked time.Time
 }
 
-// gone reports whether a lease's owner has been silent for LeaseTTL. An answer younger
+// leaseExpired reports whether a lease's owner has been silent for LeaseTTL. An answer younger
 // than fresh is not asked for again.
 //
 // A slow store never makes an owner look silent: its silence is counted from the end of
 // the first question to the beginning of the last.
-func (w *Owners) gone(ctx context.Context, thread string, lease *posthouse.Lease, fresh time.Duration) (bool, error) {
+func (w *Owners) leaseExpired(ctx context.Context, thread string, lease *posthouse.Lease, fresh time.Duration) (bool, error) {
 	c := w.core
 	owner, err := w.look(ctx, lease.Owner, fresh)
 	if err != nil {
@@ -132,27 +132,27 @@ func forget[K comparable, V any](m map[K]V, is func(V) bool) {
 	}
 }
 
-// HaveTaken reports whether a live owner in another process has the thread, as far as
+// HeldElsewhere reports whether a live owner in another process has the thread, as far as
 // this process knows. It asks the store once an owner and [Config.RenewEvery], not once a
 // thread.
-func (w *Owners) HaveTaken(ctx context.Context, t *posthouse.ThreadInfo) (bool, error) {
+func (w *Owners) HeldElsewhere(ctx context.Context, t *posthouse.ThreadInfo) (bool, error) {
 	if !t.Lease.Held || t.Lease.Owner == w.core.Config.Owner || w.core.exclusive() {
 		return false, nil
 	}
-	gone, err := w.gone(ctx, t.Thread, &t.Lease, w.core.Config.RenewEvery())
+	gone, err := w.leaseExpired(ctx, t.Thread, &t.Lease, w.core.Config.RenewEvery())
 	return err == nil && !gone, err
 }
 
-// IsSilent reports whether an owner's liveness has not changed for LeaseTTL, and asks the
+// IsExpired reports whether an owner's liveness has not changed for LeaseTTL, and asks the
 // store.
-func (w *Owners) IsSilent(ctx context.Context, owner string) (bool, error) {
+func (w *Owners) IsExpired(ctx context.Context, owner string) (bool, error) {
 	s, err := w.look(ctx, owner, 0)
 	return err == nil && s.asked.Sub(s.since) >= w.core.Config.LeaseTTL, err
 }
 
-// Quiet returns for how long an owner's liveness has not changed, as far as this process has
+// SilentFor returns for how long an owner's liveness has not changed, as far as this process has
 // seen. Its slot had this revision in the answer to a question that began then.
-func (w *Owners) Quiet(owner string, revision uint64, begun time.Time) time.Duration {
+func (w *Owners) SilentFor(owner string, revision uint64, begun time.Time) time.Duration {
 	s := w.note(owner, revision, begun)
 	return s.asked.Sub(s.since)
 }

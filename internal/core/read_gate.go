@@ -102,12 +102,12 @@ func (r *Reader) gate(e *ReadEntry, i int) (*posthouse.Gate, error) {
 // that are decided one by one.
 func (tx *Tx) WaitingGate(w *posthouse.WaitingGate) (*posthouse.Gate, error) {
 	r := tx.Core.Reader(tx.Ctx, tx.Thread.Name)
-	if e := tx.Thread.asks; e != nil && e.Seq == w.Seq {
+	if e := tx.Thread.lastGateEntry; e != nil && e.Seq == w.Seq {
 		r.Have[e.Seq] = e
 	}
 	g, err := r.WaitingGate(w)
 	if e := r.Have[w.Seq]; err == nil && e != nil && e.bodies && e.size() <= maxCached {
-		tx.Thread.asks = e
+		tx.Thread.lastGateEntry = e
 	}
 	return g, err
 }
@@ -144,18 +144,18 @@ func addTrail(g *posthouse.Gate, e *posthouse.Entry, rec *posthouse.Record, body
 	if rec.Vote != nil {
 		v, err := ReadVoteBody(e, rec, body)
 		if err == nil {
-			g.Votes = insertOnce(g.Votes, *v, earlier)
+			g.Votes = push(g.Votes, *v, earlier)
 		}
 		return err
 	}
 	a, err := ReadAssignBody(e, rec, body)
 	if err == nil {
-		g.Assignments = insertOnce(g.Assignments, *a, earlier)
+		g.Assignments = push(g.Assignments, *a, earlier)
 	}
 	return err
 }
 
-func insertOnce[T any](list []T, v T, front bool) []T {
+func push[T any](list []T, v T, front bool) []T {
 	if front {
 		return append([]T{v}, list...)
 	}

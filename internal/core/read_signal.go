@@ -28,19 +28,19 @@ func (r *Reader) Signal(seq uint64) (*posthouse.Signal, error) {
 	return s, nil
 }
 
-// Waiting returns the signal that a wait for a name takes at once, or nil: the oldest
+// NextSignal returns the signal that a wait for a name takes at once, or nil: the oldest
 // one behind the entry taken, or the newest if the wait latches.
-func Waiting(ctx context.Context, c *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) (*posthouse.Signal, error) {
-	seqs, err := Behind(ctx, c, info, taken, name, latch)
+func NextSignal(ctx context.Context, c *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) (*posthouse.Signal, error) {
+	seqs, err := PendingSignals(ctx, c, info, taken, name, latch)
 	if err != nil || len(seqs) == 0 {
 		return nil, err
 	}
 	return c.Reader(ctx, info.Thread).Signal(seqs[0])
 }
 
-// Behind returns the entries of the signals that a branch has yet to take, oldest
+// PendingSignals returns the entries of the signals that a branch has yet to take, oldest
 // first. For a latch it is the newest, taken or not.
-func Behind(ctx context.Context, c *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) ([]uint64, error) {
+func PendingSignals(ctx context.Context, c *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) ([]uint64, error) {
 	newest := info.NewestSignal(name)
 	if newest == 0 || latch {
 		return slices.DeleteFunc([]uint64{newest}, func(seq uint64) bool { return seq == 0 }), nil

@@ -117,8 +117,8 @@ func (c *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) err
 	return last
 }
 
-// AppendTo is [Core.Append] to a thread that it locks meanwhile.
-func (c *Core) AppendTo(ctx context.Context, thread string, build func(*Tx) error) error {
+// LockAndAppend is [Core.Append] to a thread that it locks while it appends.
+func (c *Core) LockAndAppend(ctx context.Context, thread string, build func(*Tx) error) error {
 	t, err := c.Lock(thread)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (c *Core) appendTx(ctx context.Context, t *Thread, tx *Tx) error {
 	if err := tx.Seal(t); err != nil {
 		return err
 	}
-	if err := appendTo(ctx, c.Store, &tx.Batch); err != nil {
+	if err := putEntry(ctx, c.Store, &tx.Batch); err != nil {
 		return err
 	}
 	tx.Apply(t)
@@ -175,9 +175,9 @@ func (tx *Tx) Seal(t *Thread) error {
 	return nil
 }
 
-// appendTo appends a batch, again while the outcome is not known.
-func appendTo(ctx context.Context, s posthouse.Store, b *posthouse.Batch) error {
-	return untilSettled(ctx, func() error { return s.Append(ctx, b) })
+// putEntry appends a batch, again while the outcome is not known.
+func putEntry(ctx context.Context, s posthouse.Store, b *posthouse.Batch) error {
+	return retryUnknown(ctx, func() error { return s.Append(ctx, b) })
 }
 
 // Seals reports whether the bodies are to be sealed.
@@ -191,7 +191,7 @@ func (tx *Tx) Apply(t *Thread) {
 	*t.Info = tx.info
 	t.notifyCancelled()
 	if len(tx.entry.Sig) > 0 || tx.entry.Seq == 1 {
-		t.since = tx.At
+		t.lastSignedAt = tx.At
 	}
 	if tx.Next != nil {
 		if b, _ := t.Info.Branch(tx.Next.Branch); b.Head == tx.Next.ID {
@@ -219,7 +219,7 @@ func (c *Core) signEntry(t *Thread, e *posthouse.Entry, tx *Tx) error {
 	if c.Config.Signer == nil {
 		return nil
 	}
-	recently := tx.At.Sub(t.since) < signEvery && !tx.At.Before(t.since)
+	recently := tx.At.Sub(t.lastSignedAt) < signEvery && !tx.At.Before(t.lastSignedAt)
 	if !tx.Sign && (e.Seq == 1 || recently) {
 		return nil
 	}

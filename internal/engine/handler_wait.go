@@ -81,7 +81,7 @@ func (p *pause) use(ctx context.Context, u *handler.Use) error {
 	if have.State(u).Result != nil {
 		return nil
 	}
-	_, err = have.Settle(t.Scope(ctx, p.within+replay.Nested+u.Name, u.Occurrence), t.Gates(), u, nil)
+	_, err = have.Resolve(t.Scope(ctx, p.within+replay.Nested+u.Name, u.Occurrence), t.Gates(), u, nil)
 	for _, answer := range []error{posthouse.ErrForbidden, posthouse.ErrExpired, posthouse.ErrCancelled, posthouse.ErrNotFound} {
 		if errors.Is(err, answer) {
 			return nil
@@ -106,7 +106,7 @@ func (p *pause) edit(ctx context.Context, edited posthouse.ID, g posthouse.Gate)
 		g.RequestedBy = cmp.Or(g.RequestedBy, Sender(ctx))
 		why := license.JudgeEdit(t.session.Ledger().Core(), &g, decided)
 		if why == nil {
-			_, err := t.Gates().Settle(ctx, license.EditDecided(g, decided), nil)
+			_, err := t.Gates().RecordDecided(ctx, license.EditDecided(g, decided), nil)
 			return err
 		}
 		g.Note, g.Supersedes = license.ProposedAgain(decided, why), decided.ID

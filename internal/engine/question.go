@@ -46,7 +46,7 @@ type Gates struct{ t *Task }
 // content and the same number among those of that content; two waits, if they have the
 // same name. A deadline that has passed is put on record first.
 //
-// A decision is asked for again if it does not count any more ([commit.Counts]), or if g
+// A decision is asked for again if it does not count any more ([commit.CheckReuse]), or if g
 // is to license effects and the decision licenses none here. Task, Occurrence, Branch and
 // Instance of g are filled in; so is RequestedBy where it is empty.
 func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, error) {
@@ -125,15 +125,15 @@ func (v Gates) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bo
 	if d := last.Decision; d == nil || !strings.HasPrefix(d.By, posthouse.PolicyPrefix) {
 		return n, true
 	}
-	counts := commit.Counts(t.session.Ledger().Core(), &g, last) == nil && (g.Uses == 0 || license.Here(last, t.session.Thread(), t.session.Branch()) == nil)
+	counts := commit.CheckReuse(t.session.Ledger().Core(), &g, last) == nil && (g.Uses == 0 || license.Here(last, t.session.Thread(), t.session.Branch()) == nil)
 	return n, counts
 }
 
-// Settle puts a question on record together with a policy's decision, and what is held.
+// RecordDecided puts a question on record together with a policy's decision, and what is held.
 // It counts as asking. Fields of g are filled in as [Gates.Ask] does. Errors are those of
 // [session.Session.Commit]. If expired is not nil, the question replaces that gate, whose
 // deadline has passed.
-func (v Gates) Settle(ctx context.Context, g posthouse.Gate, expired *posthouse.Gate) (*posthouse.Gate, error) {
+func (v Gates) RecordDecided(ctx context.Context, g posthouse.Gate, expired *posthouse.Gate) (*posthouse.Gate, error) {
 	t := v.t
 	t.mu.Lock()
 	if t.closed.Load() {
@@ -159,15 +159,15 @@ func (v Gates) Settle(ctx context.Context, g posthouse.Gate, expired *posthouse.
 	if err := t.mayAct(ctx); err != nil {
 		return nil, err
 	}
-	var settled *posthouse.Gate
+	var recorded *posthouse.Gate
 	err = t.recordWith(asks, func(before []posthouse.Step) (bool, error) {
 		done, err := t.session.Commit(ctx, &ledger.Draft{Steps: before, Decided: []posthouse.Gate{g}})
 		if err == nil {
-			settled = &done.Decided[0]
+			recorded = &done.Decided[0]
 		}
 		return err == nil, err
 	})
-	return settled, err
+	return recorded, err
 }
 
 // Open returns the gates that were asked again and are still undecided. A node

@@ -48,13 +48,13 @@ func (t *Task) checkAgain(ctx context.Context, g posthouse.Gate) *checkedValue {
 		}
 		last = found
 	}
-	return &checkedValue{last.ID, commit.Counts(t.session.Ledger().Core(), &g, last)}
+	return &checkedValue{last.ID, commit.CheckReuse(t.session.Ledger().Core(), &g, last)}
 }
 
-// counts is [commit.Counts] of a decision that may have been looked at before.
+// counts is [commit.CheckReuse] of a decision that may have been looked at before.
 func (v *checkedValue) counts(c *core.Core, g, earlier *posthouse.Gate) error {
 	if v != nil && v.gate == earlier.ID {
 		return v.why
 	}
-	return commit.Counts(c, g, earlier)
+	return commit.CheckReuse(c, g, earlier)
 }

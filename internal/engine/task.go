@@ -199,7 +199,7 @@ func (t *Task) recordStep(ctx context.Context, c *call, s posthouse.Step) error 
 		_, err := t.session.Commit(ctx, &ledger.Draft{Steps: steps, Withdraw: lost, WithdrawReason: lostReason})
 		kept := err == nil
 		if errors.Is(err, posthouse.ErrCancelled) { // it was done before the request arrived
-			_, late := t.session.Commit(ctx, &ledger.Draft{Steps: steps, Withdraw: lost, WithdrawReason: lostReason, Late: true})
+			_, late := t.session.Commit(ctx, &ledger.Draft{Steps: steps, Withdraw: lost, WithdrawReason: lostReason, AfterCancel: true})
 			kept = late == nil
 		}
 		if kept {

@@ -25,7 +25,7 @@ func JudgeEdit(c *core.Core, g, decided *posthouse.Gate) error {
 	}
 	judged := *g
 	judged.Verdicts = append(slices.Clone(g.Verdicts), posthouse.Edit) // it was edited by a question that allowed it
-	return commit.Counts(c, &judged, decided)
+	return commit.CheckReuse(c, &judged, decided)
 }
 
 // SameRule reports whether the question about edited content asks the same people, in the

@@ -94,8 +94,8 @@ func (t *Task) Under(ctx context.Context, id posthouse.ID) (*posthouse.Gate, err
 	return nil, nil
 }
 
-// A Settled is what the record and people say of an effect that has no result.
-type Settled struct {
+// A Resolution is what the record and people say of an effect that has no result.
+type Resolution struct {
 	Under   *posthouse.Gate // that licenses it now, nil if it happened
 	Undone  bool            // its open attempts did not act
 	Repeats bool            // its open attempts may have acted, and doing it again is safe
@@ -106,15 +106,15 @@ type Settled struct {
 	Other            bool
 }
 
-// Settle finds out whether an effect without a result may run, and asks where that is to be
+// Resolve finds out whether an effect without a result may run, and asks where that is to be
 // asked. An attempt of unknown outcome is settled before anything else. reconcile, if set, says
 // what became of it if people were not asked: done with no error means that it happened.
-func (t *Task) Settle(ctx context.Context, q Questions, u *handler.Use, reconcile func(under *posthouse.Gate, attempt int) (done bool, err error)) (*Settled, error) {
+func (t *Task) Resolve(ctx context.Context, q Questions, u *handler.Use, reconcile func(under *posthouse.Gate, attempt int) (done bool, err error)) (*Resolution, error) {
 	g, err := t.Grant(u.Grant)
 	if err != nil {
 		return nil, err
 	}
-	s, out := t.State(u), &Settled{}
+	s, out := t.State(u), &Resolution{}
 	if s.IsOpen() {
 		under, err := t.Under(ctx, s.Newest().Grant)
 		if err != nil {
@@ -194,7 +194,7 @@ func (r *recorded) Ask(_ context.Context, q posthouse.Gate) (*posthouse.Gate, er
 		r.count = map[string]uint32{}
 	}
 	r.count[key] = n + 1
-	if last == nil || last.Decision == nil || last.Withdrawn() || commit.Counts(r.t.Core, &q, last) != nil ||
+	if last == nil || last.Decision == nil || last.Withdrawn() || commit.CheckReuse(r.t.Core, &q, last) != nil ||
 		q.Uses > 0 && Here(last, r.t.Thread, r.t.Branch) != nil {
 		return nil, posthouse.ErrWaiting
 	}

@@ -77,7 +77,7 @@ func ledgerCancelRun(t *desk.T) {
 		t.Errorf("the thread is %+v", info)
 	}
 	late := draft(posthouse.StatusRunning)
-	late.Late = true
+	late.AfterCancel = true
 	_, err = d.Commit(t.Ctx, late)
 	t.OK(err)
 	late.Claim = nil
@@ -167,7 +167,7 @@ func ledgerLeavesCalled(t *desk.T) {
 	}
 	change := func(kind string, same bool) func(thread string) error {
 		return func(thread string) error {
-			_, err := d.Commit(t.Ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: kind, SameStep: same}})
+			_, err := d.Commit(t.Ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: kind, MidStep: same}})
 			return err
 		}
 	}

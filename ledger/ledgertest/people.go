@@ -44,8 +44,8 @@ func castVote(d *desk.Desk, id posthouse.ID, dec posthouse.Decision) *posthouse.
 	return g
 }
 
-// settleGate decides, and fails unless that was the last vote.
-func settleGate(d *desk.Desk, id posthouse.ID, dec posthouse.Decision, want posthouse.Verdict) *posthouse.Gate {
+// castLastVote decides, and fails unless that was the last vote.
+func castLastVote(d *desk.Desk, id posthouse.ID, dec posthouse.Decision, want posthouse.Verdict) *posthouse.Gate {
 	d.Helper()
 	g, err := d.Decide(d.Ctx, id, dec)
 	d.OK(err)
@@ -87,7 +87,7 @@ func ledgerQuorum(t *desk.T) {
 		t.Errorf("a vote with a value: %v", err)
 	}
 	tail := tailAt(d, "t")
-	g := settleGate(d, id, yes("bob"), posthouse.Approve)
+	g := castLastVote(d, id, yes("bob"), posthouse.Approve)
 	if len(g.Votes) != 2 || g.Decision.Seq != tail.Seq+1 || tailAt(d, "t").Seq != tail.Seq+1 {
 		t.Errorf("the last vote and the decision: %+v", g)
 	}
@@ -99,7 +99,7 @@ func ledgerQuorum(t *desk.T) {
 	}
 	cancelled := d.Ask("u", posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
 	castVote(d, cancelled, yes("alice"))
-	wantSame(d, settleGate(d, cancelled, posthouse.Decision{Verdict: posthouse.Cancel, By: "alice"}, posthouse.Cancel))
+	wantSame(d, castLastVote(d, cancelled, posthouse.Decision{Verdict: posthouse.Cancel, By: "alice"}, posthouse.Cancel))
 }
 
 func ledgerRacingVoters(t *desk.T) {
@@ -139,7 +139,7 @@ func ledgerRejections(t *desk.T) {
 	people := []string{"alice", "bob", "carol", "dave"}
 	veto := d.Ask("a", posthouse.Gate{Name: "ok?", Assignees: people, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
 	castVote(d, veto, yes("alice"))
-	settleGate(d, veto, no("bob"), posthouse.Reject)
+	castLastVote(d, veto, no("bob"), posthouse.Reject)
 	for name, gate := range map[string]posthouse.Gate{
 		"b": {Assignees: people}, "c": {}, "d": {Assignees: append([]string{"eve"}, people...), RequestedBy: "eve"},
 	} {
@@ -150,7 +150,7 @@ func ledgerRejections(t *desk.T) {
 		id := d.Ask(name, gate).Gates[0].ID
 		castVote(d, id, no("alice"))
 		castVote(d, id, yes("bob"))
-		settleGate(d, id, no("carol"), posthouse.Reject) // 4-3+1
+		castLastVote(d, id, no("carol"), posthouse.Reject) // 4-3+1
 	}
 }
 
@@ -162,7 +162,7 @@ func ledgerFourEyes(t *desk.T) {
 		d.WantErr(err, posthouse.ErrForbidden)
 	}
 	castVote(d, id, yes("bob"))
-	settleGate(d, id, yes("carol"), posthouse.Approve)
+	castLastVote(d, id, yes("carol"), posthouse.Approve)
 }
 
 func ledgerDelegation(t *desk.T) {
@@ -201,7 +201,7 @@ func ledgerDelegation(t *desk.T) {
 	if inbox("alice") != 0 || inbox("dave") != 1 || inbox("bob") != 1 {
 		t.Error("the inbox does not follow the right")
 	}
-	g := settleGate(d, id, yes("dave"), posthouse.Approve)
+	g := castLastVote(d, id, yes("dave"), posthouse.Approve)
 	if g.Decision.For != "alice" || len(g.Assignments) != 2 || g.Assignments[0].Reason != "away" || fmt.Sprint(g.Assignees) != "[alice bob]" {
 		t.Errorf("decided as %+v of %+v", g.Decision, g)
 	}
@@ -254,7 +254,7 @@ func ledgerEscalation(t *desk.T) {
 				d.WantErr(err, posthouse.ErrForbidden)
 			}
 			who := map[bool]string{false: "alice", true: "boss"}[replace]
-			g := settleGate(d, id, yes(who), posthouse.Approve)
+			g := castLastVote(d, id, yes(who), posthouse.Approve)
 			if len(g.Assignments) != 1 || !g.Assignments[0].Escalation || g.Assignments[0].Replace != replace {
 				t.Errorf("assignments %+v", g.Assignments)
 			}
@@ -302,7 +302,7 @@ func ledgerSealsVotes(t *desk.T) {
 	castVote(d, id, vote)
 	_, err := d.Delegate(t.Ctx, id, posthouse.Delegation{By: "bob", To: "carol", Reason: desk.Secret})
 	t.OK(err)
-	settleGate(d, id, yes("carol"), posthouse.Approve)
+	castLastVote(d, id, yes("carol"), posthouse.Approve)
 	if found := t.InClear("t"); len(found) > 0 {
 		t.Errorf("in the clear: %v", found)
 	}
@@ -330,9 +330,9 @@ func ledgerForksVotes(t *desk.T) {
 			t.Errorf("asked again: %+v", g)
 		}
 		castVote(d, again, yes("bob"))
-		wantSame(d, settleGate(d, again, yes("alice"), posthouse.Approve))
+		wantSame(d, castLastVote(d, again, yes("alice"), posthouse.Approve))
 	}
-	wantSame(d, settleGate(d, id, yes("carol"), posthouse.Approve))
+	wantSame(d, castLastVote(d, id, yes("carol"), posthouse.Approve))
 	if _, err := retain.Delete(t.Ctx, d.Ledger, done.Checkpoint.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan}); err != nil {
 		t.Error(err)
 	}

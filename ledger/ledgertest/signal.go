@@ -177,7 +177,7 @@ func ledgerSignalLineage(t *desk.T) {
 	}
 	draft := func() *ledger.Draft {
 		return &ledger.Draft{
-			Thread: "t", Takes: []posthouse.Take{{Name: "go", Signal: p[0].Seq}},
+			Thread: "t", ConsumedSignals: []posthouse.Take{{Name: "go", Signal: p[0].Seq}},
 			Steps: []posthouse.Step{{Task: "1/n", Name: "signal:go", Value: posthouse.Value{Data: p[0].Value}}},
 		}
 	}

@@ -81,7 +81,7 @@ func copyTwice(t *testing.T, from, to posthouse.Store) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := transfer.CopyStore(ctx, from, to, &transfer.CopyStoreOptions{Workers: 1, Progress: func(*transfer.StoreCopied) { cancel() }})
+	_, err := transfer.CopyStore(ctx, from, to, &transfer.CopyStoreOptions{Concurrency: 1, Progress: func(*transfer.StoreCopied) { cancel() }})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("a copy that was stopped: %v", err)
 	}

@@ -36,7 +36,7 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch scheme = strings.ToLower(scheme); scheme {
 	case "postgres", "postgresql":
-		store, err := pgstore.Open(ctx, scheme+":"+rest, &pgstore.Options{ReadOnly: o.ReadOnly, AllowUnsafe: o.AllowWeak, Logger: o.Logger})
+		store, err := pgstore.Open(ctx, scheme+":"+rest, &pgstore.Options{ReadOnly: o.ReadOnly, AllowWeak: o.AllowWeak, Logger: o.Logger})
 		if err != nil {
 			return nil, err // not a nil store in a non-nil interface
 		}

@@ -58,7 +58,7 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) (err error) {
 		}
 		seq, err := s.streams.publishOnce(within, out.msg, expected)
 		if err == nil {
-			return s.settled(within, &out, doing, seq)
+			return s.outcome(within, &out, doing, seq)
 		}
 		if s.streams.own != nil && errors.Is(err, posthouse.ErrFull) {
 			return s.appendedWhenFull(within, &out, bs, expected, err)
@@ -197,8 +197,8 @@ func (s *streams) discard(ctx context.Context, out *outgoing) {
 	*out = outgoing{sent: out.sent}
 }
 
-// settled returns what became of a message that the server took.
-func (s *Store) settled(ctx context.Context, out *outgoing, doing string, seq uint64) error {
+// outcome returns what became of a message that the server took.
+func (s *Store) outcome(ctx context.Context, out *outgoing, doing string, seq uint64) error {
 	if err := s.applyOwn(ctx, out.msg, seq); err != nil {
 		return s.streams.wrap(doing, err)
 	}

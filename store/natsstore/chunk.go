@@ -17,7 +17,7 @@ import (
 // putChunks writes bytes, and returns where they are.
 func (s *streams) putChunks(ctx context.Context, b []byte) (seqs []uint64, err error) {
 	for chunk := range slices.Chunk(b, s.room) {
-		err := s.settle(ctx, "write a large body", func(ctx context.Context) error {
+		err := s.retryUnknown(ctx, "write a large body", func(ctx context.Context) error {
 			return s.write(ctx, s.names.aside(), func(ctx context.Context) error {
 				ack, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: s.names.chunkSubject(), Data: chunk}, jetstream.WithRetryAttempts(0))
 				if err == nil {
@@ -59,7 +59,7 @@ func (s *streams) getMessage(ctx context.Context, stream jetstream.Stream, seq u
 	defer late.Stop()
 	for wait := 5 * time.Millisecond; ; wait *= 2 {
 		var m *jetstream.RawStreamMsg
-		err := s.settle(ctx, doing, func(ctx context.Context) (err error) {
+		err := s.retryUnknown(ctx, doing, func(ctx context.Context) (err error) {
 			m, err = stream.GetMsg(ctx, seq)
 			return err
 		})
@@ -90,7 +90,7 @@ func (s *streams) getMessage(ctx context.Context, stream jetstream.Stream, seq u
 // messages that are gone already.
 func (s *streams) erase(ctx context.Context, stream jetstream.Stream, seqs []uint64) error {
 	for _, seq := range seqs {
-		err := s.settle(ctx, "delete what was removed", func(ctx context.Context) error {
+		err := s.retryUnknown(ctx, "delete what was removed", func(ctx context.Context) error {
 			err := s.write(ctx, stream.CachedInfo().Config.Name, func(ctx context.Context) error { return stream.SecureDeleteMsg(ctx, seq) })
 			var api *jetstream.APIError
 			if errors.As(err, &api) && strings.Contains(api.Description, "no message found") {

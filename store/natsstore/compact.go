@@ -45,7 +45,7 @@ func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err erro
 }
 
 func (s *streams) asideSize(ctx context.Context) (bytes int64, err error) {
-	err = s.settle(ctx, "look at large bodies", func(ctx context.Context) error {
+	err = s.retryUnknown(ctx, "look at large bodies", func(ctx context.Context) error {
 		info, err := s.aside.Info(ctx)
 		if err == nil {
 			bytes = int64(info.State.Bytes)

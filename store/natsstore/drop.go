@@ -27,7 +27,7 @@ func (s *Store) Drop(ctx context.Context) error {
 	}
 	slices.Reverse(names) // the stream that says that all are there goes first
 	for _, name := range names {
-		err := s.streams.settle(ctx, "drop the store", func(ctx context.Context) error {
+		err := s.streams.retryUnknown(ctx, "drop the store", func(ctx context.Context) error {
 			if err := s.streams.js.DeleteStream(ctx, name); !errors.Is(err, jetstream.ErrStreamNotFound) {
 				return err
 			}

@@ -24,7 +24,7 @@ type feed struct {
 
 func (s *streams) feed(ctx context.Context, from uint64) (*feed, error) {
 	f := &feed{}
-	err := s.settle(ctx, "read the log", func(ctx context.Context) error {
+	err := s.retryUnknown(ctx, "read the log", func(ctx context.Context) error {
 		c, err := s.log.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from})
 		if err == nil {
 			f.messages, err = c.Messages(pulls()...)
@@ -108,7 +108,7 @@ func (s *streams) drain(ctx context.Context, messages jetstream.MessagesContext,
 }
 
 func (s *streams) streamInfo(ctx context.Context) (info *jetstream.StreamInfo, err error) {
-	err = s.settle(ctx, "ask for the end of the log", func(ctx context.Context) error {
+	err = s.retryUnknown(ctx, "ask for the end of the log", func(ctx context.Context) error {
 		info, err = s.log.Info(ctx)
 		return err
 	})

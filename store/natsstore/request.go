@@ -35,8 +35,8 @@ func (s *streams) once(ctx context.Context, send func(context.Context) error) er
 	return err
 }
 
-// settle calls fn until the server answers, for as long as Options.Timeout.
-func (s *streams) settle(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
+// retryUnknown calls fn until the server answers, for as long as Options.Timeout.
+func (s *streams) retryUnknown(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	for wait := newRetries(); ; {
@@ -138,7 +138,7 @@ func (s *streams) askLeader(ctx context.Context, doing, stream string, which map
 	if err != nil {
 		return nil, err
 	}
-	err = s.settle(ctx, doing, func(ctx context.Context) error {
+	err = s.retryUnknown(ctx, doing, func(ctx context.Context) error {
 		r, err := s.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, ask)
 		if err != nil {
 			return err

@@ -221,7 +221,7 @@ func (s *slots) keys(ctx context.Context, thread string) (keys []posthouse.SlotK
 		of[s.streams.names.bucket(thread)] = escape(thread)
 	}
 	for bucket, token := range of {
-		err := s.streams.settle(ctx, "list slots", func(ctx context.Context) error {
+		err := s.streams.retryUnknown(ctx, "list slots", func(ctx context.Context) error {
 			stream, err := s.streams.js.Stream(ctx, "KV_"+bucket)
 			if err != nil {
 				return err

@@ -104,7 +104,7 @@ func (s *Store) setUp(ctx context.Context) error {
 func (s *streams) findStreams(ctx context.Context, configs []jetstream.StreamConfig) (there int, err error) {
 	have := make([]jetstream.Stream, len(configs))
 	err = each(len(configs), func(i int) error {
-		return s.settle(ctx, "open the store", func(ctx context.Context) (err error) {
+		return s.retryUnknown(ctx, "open the store", func(ctx context.Context) (err error) {
 			have[i], err = s.js.Stream(ctx, configs[i].Name)
 			if errors.Is(err, jetstream.ErrStreamNotFound) {
 				return nil
@@ -131,7 +131,7 @@ func (s *Store) setDown(ctx context.Context, w witness) error {
 func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) error {
 	have := make([]jetstream.Stream, len(configs))
 	err := each(len(configs), func(i int) error {
-		return s.streams.settle(ctx, "make the store", func(ctx context.Context) (err error) {
+		return s.streams.retryUnknown(ctx, "make the store", func(ctx context.Context) (err error) {
 			err = s.streams.write(ctx, configs[i].Name, func(ctx context.Context) (err error) {
 				have[i], err = s.streams.js.CreateStream(ctx, configs[i])
 				return err
@@ -222,7 +222,7 @@ func (s *streams) weakStreams(ctx context.Context) (weak []string, err error) {
 	configs := s.configs()
 	haves := make([]jetstream.StreamConfig, len(configs))
 	err = each(len(configs), func(i int) error {
-		return s.settle(ctx, "read the settings of streams", func(ctx context.Context) error {
+		return s.retryUnknown(ctx, "read the settings of streams", func(ctx context.Context) error {
 			stream, err := s.js.Stream(ctx, configs[i].Name)
 			if err == nil {
 				haves[i] = stream.CachedInfo().Config

@@ -17,7 +17,7 @@ func (s *slots) verify(ctx context.Context, w *witness) error {
 	for i, thread := range slotThreads {
 		bucket := s.streams.names.bucket(thread)
 		var stream jetstream.Stream
-		err := s.streams.settle(ctx, "look at the slots", func(ctx context.Context) (err error) {
+		err := s.streams.retryUnknown(ctx, "look at the slots", func(ctx context.Context) (err error) {
 			stream, err = s.streams.js.Stream(ctx, "KV_"+bucket)
 			if errors.Is(err, jetstream.ErrStreamNotFound) {
 				return s.streams.lost("the bucket %s is gone", bucket)

@@ -93,7 +93,7 @@ func (s *keptWitness) put(ctx context.Context, w witness) error {
 		m := &nats.Msg{Subject: s.streams.names.witnessSubject(), Data: w.encode(), Header: nats.Header{}}
 		m.Header.Set("Nats-Rollup", jetstream.MsgRollupSubject)
 		var seq uint64
-		err := s.streams.settle(ctx, "write what the log must have", func(ctx context.Context) (err error) {
+		err := s.streams.retryUnknown(ctx, "write what the log must have", func(ctx context.Context) (err error) {
 			seq, err = s.streams.publish(ctx, s.streams.names.aside(), m, s.seq)
 			return err
 		})

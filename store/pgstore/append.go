@@ -88,7 +88,7 @@ func (s *Store) commit(group []*groupcommit.Call[*request]) {
 	// Callers cannot take back what is being committed, so no context of theirs ends it.
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Timeout)
 	defer cancel()
-	err := s.settle(ctx, func(ctx context.Context, c *conn, careful bool) error { return c.appendGroup(ctx, requests, careful) })
+	err := s.retryUnknown(ctx, func(ctx context.Context, c *conn, careful bool) error { return c.appendGroup(ctx, requests, careful) })
 	for _, call := range group {
 		call.Err = cmp.Or(err, call.Work.err)
 	}
@@ -103,10 +103,10 @@ func (s *Store) wrote(err error) {
 	}
 }
 
-// settle calls fn with a connection until its transaction is committed or refused. It may
+// retryUnknown calls fn with a connection until its transaction is committed or refused. It may
 // do so because an append that is there already succeeds. An error is for all of fn:
 // nothing was written, unless it is [posthouse.ErrUnknown].
-func (s *Store) settle(ctx context.Context, fn func(ctx context.Context, c *conn, careful bool) error) error {
+func (s *Store) retryUnknown(ctx context.Context, fn func(ctx context.Context, c *conn, careful bool) error) error {
 	careful, lost := false, false
 	for wait := newRetries(); ; {
 		var race, ids bool
@@ -250,7 +250,7 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
 	defer cancel()
-	err := s.settle(within, func(ctx context.Context, c *conn, careful bool) error {
+	err := s.retryUnknown(within, func(ctx context.Context, c *conn, careful bool) error {
 		return pgx.BeginFunc(ctx, c, func(pgx.Tx) error {
 			if err := c.appendGroup(ctx, requests, careful); err != nil {
 				return err

@@ -72,10 +72,10 @@ func (s *Store) judged(ctx context.Context, c *pgx.Conn) (weak []string, err err
 		}
 	}
 	weak = is.weak()
-	if len(weak) > 0 && !s.opts.AllowUnsafe {
+	if len(weak) > 0 && !s.opts.AllowWeak {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeUnsupported, Message: "the server " + s.where + " loses acknowledged writes: " + strings.Join(weak, "; "),
-			Hint: "turn it on for this database or user, or accept it: Options.AllowUnsafe, --allow-weak-store on the command line",
+			Hint: "turn it on for this database or user, or accept it: Options.AllowWeak, --allow-weak-store on the command line",
 		}
 	}
 	return weak, nil

@@ -28,11 +28,11 @@ func TestUnsafeServer(t *testing.T) {
 		for _, o := range []pgstore.Options{{}, {Pooler: true}} {
 			o.Schema = schemaOf(t.Name())
 			s, err := pgstore.Open(t.Context(), url, &o)
-			if !errors.Is(err, posthouse.ErrUnsupported) || s != nil || !strings.Contains(err.Error(), setting) || !strings.Contains(err.Error(), "AllowUnsafe") || !strings.Contains(err.Error(), "--allow-weak-store") {
+			if !errors.Is(err, posthouse.ErrUnsupported) || s != nil || !strings.Contains(err.Error(), setting) || !strings.Contains(err.Error(), "AllowWeak") || !strings.Contains(err.Error(), "--allow-weak-store") {
 				t.Errorf("%s off: %v", setting, err)
 			}
 			var log bytes.Buffer
-			o.AllowUnsafe, o.Logger = true, slog.New(slog.NewTextHandler(&log, nil))
+			o.AllowWeak, o.Logger = true, slog.New(slog.NewTextHandler(&log, nil))
 			s = openAt(t, url, o)
 			weak, err := s.Weak(t.Context())
 			if err != nil || len(weak) != 1 || !strings.HasPrefix(weak[0], setting+" is off: ") || strings.Count(log.String(), weak[0]) != 1 {

@@ -29,10 +29,10 @@ type Options struct {
 	// what pool_max_conns in the URL says. A watch that listens has one more.
 	MaxConns int
 
-	// AllowUnsafe accepts a server with fsync, full_page_writes or synchronous_commit
+	// AllowWeak accepts a server with fsync, full_page_writes or synchronous_commit
 	// off, where a crash of the server takes acknowledged writes with it. Without it Open
 	// fails with ErrUnsupported.
-	AllowUnsafe bool
+	AllowWeak bool
 
 	// Pooler avoids what does not work through a pooler of transactions, such as
 	// PgBouncer: prepared statements, settings of a session, and LISTEN. The URL may say

@@ -47,7 +47,7 @@ var (
 // date. Many may do so at once. The URL is postgres://user:password@host/database, or
 // anything that libpq takes. Open fails with [posthouse.ErrNewer] if a newer version has
 // changed the schema, which it leaves as it is. It fails with [posthouse.ErrUnsupported]
-// on a server with settings that lose acknowledged writes, unless Options.AllowUnsafe is
+// on a server with settings that lose acknowledged writes, unless Options.AllowWeak is
 // set.
 func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	opts := o.withDefaults()

@@ -90,7 +90,7 @@ func (s *Store) ask(ctx context.Context, doing string, script *redis.Script, arg
 
 // call calls a script that returns an array and may run any number of times.
 func (s *Store) call(ctx context.Context, doing string, script *redis.Script, args ...string) (r reply, err error) {
-	err = s.settle(ctx, doing, func(ctx context.Context) error {
+	err = s.retryUnknown(ctx, doing, func(ctx context.Context) error {
 		m, err := s.run(ctx, script, args...)
 		if err == nil {
 			r, err = m.List()
@@ -117,15 +117,15 @@ func (s *Store) get(ctx context.Context, doing string, words ...string) (redis.M
 
 // do calls one command that may run any number of times.
 func (s *Store) do(ctx context.Context, doing string, words ...string) (m redis.Message, err error) {
-	err = s.settle(ctx, doing, func(ctx context.Context) error {
+	err = s.retryUnknown(ctx, doing, func(ctx context.Context) error {
 		m, err = s.client.Do(ctx, words...)
 		return err
 	})
 	return m, err
 }
 
-// settle calls fn until the server answers, for as long as Options.Timeout.
-func (s *Store) settle(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
+// retryUnknown calls fn until the server answers, for as long as Options.Timeout.
+func (s *Store) retryUnknown(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
 	var lost error

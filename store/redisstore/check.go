@@ -168,7 +168,7 @@ func (s *Store) checkOwn(ctx context.Context, t *threadCheck, info *posthouse.Th
 		lists = append(lists, [2]string{"commits", key64(seq) + t.name})
 	}
 	for some := range slices.Chunk(lists, maxRows) {
-		if err := s.settle(ctx, "check", func(ctx context.Context) error {
+		if err := s.retryUnknown(ctx, "check", func(ctx context.Context) error {
 			commands := make([][]string, len(some))
 			for i, l := range some {
 				commands[i] = []string{"ZSCORE", s.prefix + l[0], l[1]}
@@ -317,7 +317,7 @@ func (s *Store) checkIndex(ctx context.Context) (found []error, err error) {
 		if err != nil {
 			return nil, s.wrap("check", err)
 		}
-		if err := s.settle(ctx, "check", func(ctx context.Context) error {
+		if err := s.retryUnknown(ctx, "check", func(ctx context.Context) error {
 			for i := 0; i+1 < len(ids); i += 2 {
 				e, err := s.checkPlace(ctx, ids[i], ids[i+1])
 				if err != nil {

@@ -104,7 +104,7 @@ func (s *Store) removeFrom(ctx context.Context, thread string, seq uint64, recor
 
 // entry reads the values of one entry, "" if it is not there.
 func (s *Store) entry(ctx context.Context, doing, thread string, seq uint64) (value, joined string, err error) {
-	err = s.settle(ctx, doing, func(ctx context.Context) error {
+	err = s.retryUnknown(ctx, doing, func(ctx context.Context) error {
 		m, err := s.run(ctx, readScript, thread, "1", "=", key64(seq))
 		if err != nil {
 			return err

@@ -182,7 +182,7 @@ func (w *threadWalk) gates(ctx context.Context, n int) (page []*posthouse.Thread
 // openGates returns the next n members of the lists that hold the gates: id, a zero byte,
 // thread. No id has a zero byte.
 func (w *threadWalk) openGates(ctx context.Context, n int) (gates []string, more bool, err error) {
-	err = w.s.settle(ctx, "list open gates", func(ctx context.Context) error {
+	err = w.s.retryUnknown(ctx, "list open gates", func(ctx context.Context) error {
 		gates, more = nil, false
 		var commands [][]string
 		for _, list := range w.GateLists() {

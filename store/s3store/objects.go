@@ -35,7 +35,7 @@ func (o *objects) manifestKey(first, last uint64) string {
 
 // get reads an object, or a part of it.
 func (o *objects) get(ctx context.Context, doing, key string, from, n int64) (got object, err error) {
-	err = o.settle(ctx, doing, func(ctx context.Context) error {
+	err = o.retryUnknown(ctx, doing, func(ctx context.Context) error {
 		got, err = o.bucket.get(ctx, key, from, n)
 		return err
 	})
@@ -45,7 +45,7 @@ func (o *objects) get(ctx context.Context, doing, key string, from, n int64) (go
 // put writes an object that any attempt may have written: of the same bytes each time.
 // errTaken may be of an earlier attempt.
 func (o *objects) put(ctx context.Context, doing, key string, data []byte, tag string) (got object, err error) {
-	err = o.settle(ctx, doing, func(ctx context.Context) error {
+	err = o.retryUnknown(ctx, doing, func(ctx context.Context) error {
 		got, err = o.bucket.put(ctx, key, data, tag)
 		return err
 	})
@@ -54,22 +54,22 @@ func (o *objects) put(ctx context.Context, doing, key string, data []byte, tag s
 
 // remove deletes an object, if it is there.
 func (o *objects) remove(ctx context.Context, doing, key string) error {
-	return o.settle(ctx, doing, func(ctx context.Context) error { return o.bucket.remove(ctx, key) })
+	return o.retryUnknown(ctx, doing, func(ctx context.Context) error { return o.bucket.remove(ctx, key) })
 }
 
 // list returns the keys below a prefix in the store's that follow after, at most n; 0 for
 // all.
 func (o *objects) list(ctx context.Context, doing, prefix, after string, n int) (keys []string, err error) {
-	err = o.settle(ctx, doing, func(ctx context.Context) error {
+	err = o.retryUnknown(ctx, doing, func(ctx context.Context) error {
 		keys, err = o.bucket.list(ctx, o.prefix+prefix, after, n)
 		return err
 	})
 	return keys, err
 }
 
-// settle calls fn until the service answers, for as long as timeout. fn may run
+// retryUnknown calls fn until the service answers, for as long as timeout. fn may run
 // any number of times.
-func (o *objects) settle(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
+func (o *objects) retryUnknown(ctx context.Context, doing string, fn func(ctx context.Context) error) error {
 	within, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	for wait := newRetries(); ; {

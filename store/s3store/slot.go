@@ -143,7 +143,7 @@ func (s *slots) write(ctx context.Context, doing string, key posthouse.SlotKey, 
 func (s *slots) swap(ctx context.Context, doing, at string, have, next *slot) (done, lost bool, err error) {
 	data := next.Append(nil, next.value)
 	tries := 0
-	err = s.objects.settle(ctx, doing, func(ctx context.Context) error {
+	err = s.objects.retryUnknown(ctx, doing, func(ctx context.Context) error {
 		tries++
 		_, err := s.objects.bucket.put(ctx, at, data, have.tag)
 		return err

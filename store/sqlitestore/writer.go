@@ -75,7 +75,7 @@ func (w *writer) append(b *posthouse.Batch, last bool) error {
 		return err
 	}
 	if t.tail != b.After {
-		return w.settled(t, b)
+		return w.checkRepeat(t, b)
 	}
 	w.wrote = true
 	for _, id := range b.Drop {
@@ -112,9 +112,9 @@ func (w *writer) append(b *posthouse.Batch, last bool) error {
 	return nil
 }
 
-// settled decides an append that does not meet the tail. It returns nil if the log already
+// checkRepeat decides an append that does not meet the tail. It returns nil if the log already
 // has the entry, else [posthouse.ErrConflict].
-func (w *writer) settled(t *thread, b *posthouse.Batch) error {
+func (w *writer) checkRepeat(t *thread, b *posthouse.Batch) error {
 	if t.tail == (posthouse.Position{Seq: b.Entry.Seq, Hash: b.Entry.Hash}) {
 		return nil // even if its bytes were removed since
 	}

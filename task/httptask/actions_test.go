@@ -142,7 +142,7 @@ func TestAnEmptySlotOverHTTP(t *testing.T) {
 	far := e.reach("w", tokens.Worker)
 	_, err := e.app.Run(t.Context(), "t", 1)
 	check(t, err)
-	s, err := far.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, AtOnce: 1})
+	s, err := far.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, Concurrency: 1})
 	check(t, err)
 	c, err := far.Claim(t.Context(), s.ID)
 	check(t, err)

@@ -211,7 +211,7 @@ func (h hostile) claimsToBe(t *testing.T) {
 			}
 		},
 		"a task's name that is too long": func(h *task.Hello) { h.Tasks = []string{strings.Repeat("x", 10_000)} },
-		"too much at once":               func(h *task.Hello) { h.AtOnce = 1 << 40 },
+		"too much at once":               func(h *task.Hello) { h.Concurrency = 1 << 40 },
 		"another protocol":               func(h *task.Hello) { h.Protocol = 99 },
 	} {
 		one := hello()

@@ -123,7 +123,7 @@ func TestWorkersOverHTTP(t *testing.T) {
 	var handled atomic.Int32
 	for i := range 2 {
 		name := fmt.Sprint("w", i)
-		w, err := worker.New(e.reach(name, tokens.Worker), &worker.Options{Name: name, AtOnce: 4})
+		w, err := worker.New(e.reach(name, tokens.Worker), &worker.Options{Name: name, Concurrency: 4})
 		check(t, err)
 		worker.Handle(w, "double", func(t worker.Task, in int) (int, error) {
 			if err := worker.Save(t, in); err != nil {
@@ -210,7 +210,7 @@ func TestRefusals(t *testing.T) {
 	}
 	far := e.reach("w", tokens.Worker)
 	bad := hello()
-	bad.AtOnce = -1
+	bad.Concurrency = -1
 	var own *posthouse.Error
 	if _, err := far.Connect(t.Context(), bad); !errors.As(err, &own) || own.Code != posthouse.CodeInvalid || own.Field != "atOnce" || strings.HasPrefix(own.Message, "atOnce") {
 		t.Errorf("%+v", own)
@@ -234,7 +234,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func hello() task.Hello {
-	return task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, AtOnce: 1}
+	return task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, Concurrency: 1}
 }
 
 // TestAddresses that would send the token in the clear, or nowhere, are refused.

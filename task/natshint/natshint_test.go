@@ -60,7 +60,7 @@ func TestEachHintGoesToOne(t *testing.T) {
 	take(t, engines[0], demand(1))
 }
 
-// TestNamesAreKeptApart: any name has a line of its own, the longest, too.
+// TestNamesAreKeptApart: any name has subjects of its own, the longest, too.
 func TestNamesAreKeptApart(t *testing.T) {
 	q := open(t, startNATS(t, nil), nil)
 	long := strings.Repeat("é", posthouse.MaxID/2)
@@ -120,7 +120,7 @@ func TestHintsComeAgain(t *testing.T) {
 	none(t, q, d)
 }
 
-// TestLimit: not more hints are with engines than a line may have.
+// TestLimit: not more hints are with engines than a task and group may have.
 func TestLimit(t *testing.T) {
 	q := open(t, startNATS(t, nil), nil)
 	d := demand(2)
@@ -211,7 +211,7 @@ func TestDeliveriesOfALostStream(t *testing.T) {
 	}
 }
 
-// TestConsumerOfALostStream: a line's consumer that has the name of a stream that is lost, or that
+// TestConsumerOfALostStream: a consumer that has the name of a stream that is lost, or that
 // an older release made, gives way.
 func TestConsumerOfALostStream(t *testing.T) {
 	conn := startNATS(t, nil)

@@ -34,16 +34,16 @@ type Options struct {
 
 // Bounds of the streams.
 const (
-	maxHints   = 1_000_000
-	hintAge    = 24 * time.Hour // what is open still is told again
-	doubles    = 2 * time.Minute
-	maxLetters = 10_000
-	letterSize = 16 << 20 // of all
-	letterAge  = 30 * 24 * time.Hour
-	idle       = time.Hour       // after which an unused consumer goes
-	answerTime = 5 * time.Second // of the servers
-	batchSize  = 1000            // hints that are published at once
-	maxLines   = 10_000          // consumers that are known here
+	maxHints     = 1_000_000
+	hintAge      = 24 * time.Hour // what is open still is told again
+	doubles      = 2 * time.Minute
+	maxLetters   = 10_000
+	letterSize   = 16 << 20 // of all
+	letterAge    = 30 * 24 * time.Hour
+	idle         = time.Hour       // after which an unused consumer goes
+	answerTime   = 5 * time.Second // of the servers
+	batchSize    = 1000            // hints that are published at once
+	maxConsumers = 10_000          // consumers that are known here
 )
 
 // A Queue is a [hint.Queue] and a [deadletter.Box] on the servers of a connection.
@@ -53,8 +53,8 @@ type Queue struct {
 	prefix string
 	log    *slog.Logger
 
-	mu    sync.Mutex
-	lines map[string]jetstream.Consumer // by their consumers' settings
+	mu        sync.Mutex
+	consumers map[string]jetstream.Consumer // by their consumers' settings
 }
 
 var (
@@ -68,7 +68,7 @@ func New(conn *nats.Conn, o *Options) (*Queue, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	q := &Queue{opt: *o, prefix: cmp.Or(o.Prefix, defaultPrefix), log: o.Logger, lines: map[string]jetstream.Consumer{}}
+	q := &Queue{opt: *o, prefix: cmp.Or(o.Prefix, defaultPrefix), log: o.Logger, consumers: map[string]jetstream.Consumer{}}
 	if q.log == nil {
 		q.log = slog.New(slog.DiscardHandler)
 	}

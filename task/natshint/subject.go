@@ -21,11 +21,11 @@ func checkPrefix(p string) error {
 
 // subjectOf returns the subject of a gate's hint.
 func (q *Queue) subjectOf(task, group string, gate posthouse.ID) string {
-	return q.lineOf(task, group) + "." + token(string(gate))
+	return q.prefixOf(task, group) + "." + token(string(gate))
 }
 
-// lineOf returns what the subjects of a task and a group begin with.
-func (q *Queue) lineOf(task, group string) string {
+// prefixOf returns what the subjects of a task and a group begin with.
+func (q *Queue) prefixOf(task, group string) string {
 	return q.prefix + ".hint." + token(task) + "." + token(group)
 }
 

@@ -117,7 +117,7 @@ func TestCluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := worker.New(far, &worker.Options{Name: fmt.Sprint("w", i), AtOnce: 4})
+		w, err := worker.New(far, &worker.Options{Name: fmt.Sprint("w", i), Concurrency: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestSuperclusterIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hello := task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, AtOnce: 1}
+		hello := task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, Concurrency: 1}
 		for {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			_, err = far.Connect(ctx, hello)

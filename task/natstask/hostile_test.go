@@ -181,7 +181,7 @@ func TestAHostileWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := far.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"x"}, AtOnce: 1})
+	s, err := far.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"x"}, Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,7 +154,7 @@ func TestWorkersOverNATS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := worker.New(far, &worker.Options{Name: fmt.Sprint("w", i), AtOnce: 4})
+		w, err := worker.New(far, &worker.Options{Name: fmt.Sprint("w", i), Concurrency: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,7 +313,7 @@ func TestAnEmptySlotOverNATS(t *testing.T) {
 	check(t, err)
 	_, err = e.app.Run(t.Context(), "t", 1)
 	check(t, err)
-	s, err := far.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, AtOnce: 1})
+	s, err := far.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, Concurrency: 1})
 	check(t, err)
 	c, err := far.Claim(t.Context(), s.ID)
 	check(t, err)

@@ -105,7 +105,7 @@ func TestAnAnswerThatNoMessageCarries(t *testing.T) {
 	if _, err := here.app.Run(t.Context(), "t", 1); err != nil {
 		t.Fatal(err)
 	}
-	s, err := there.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, AtOnce: 1})
+	s, err := there.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

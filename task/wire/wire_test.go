@@ -34,7 +34,7 @@ func TestErrorsKeepTheirCode(t *testing.T) {
 		return wire.Serve(ctx, e, method, body).Encode(), nil
 	})
 	for _, one := range []task.Engine{e, far} {
-		_, err := one.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"x"}, AtOnce: -1})
+		_, err := one.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"x"}, Concurrency: -1})
 		var have *posthouse.Error
 		if !errors.As(err, &have) || have.Field != "atOnce" || have.Code != posthouse.CodeInvalid {
 			t.Errorf("%v", err)

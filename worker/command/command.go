@@ -23,14 +23,14 @@ import (
 
 // Options configure a [Program]. Nil is the zero value.
 type Options struct {
-	Plain  bool          // the program reads the input and prints the output, and nothing else
-	Grace  time.Duration // between SIGTERM and SIGKILL; 0 is 5 seconds
-	Dir    string        // where it runs; default: the worker's directory
-	Env    []string      // NAME=value, beside the worker's environment
-	Logger *slog.Logger  // receives its standard error, line by line; default: no log
+	Plain        bool          // the program reads the input and prints the output, and nothing else
+	DrainTimeout time.Duration // between SIGTERM and SIGKILL; 0 is 5 seconds
+	Dir          string        // where it runs; default: the worker's directory
+	Env          []string      // NAME=value, beside the worker's environment
+	Logger       *slog.Logger  // receives its standard error, line by line; default: no log
 }
 
-const defaultGrace = 5 * time.Second
+const defaultDrainTimeout = 5 * time.Second
 
 // A Program handles tasks: each execution is a process. It is safe for concurrent use.
 type Program struct {
@@ -51,9 +51,9 @@ func New(argv []string, o *Options) (*Program, error) {
 		return nil, posthouse.Invalid("argv", "is empty: name the program")
 	}
 	p := &Program{argv: slices.Clone(argv), opt: *o, running: map[*process]struct{}{}}
-	p.opt.Grace = cmp.Or(p.opt.Grace, defaultGrace)
-	if p.opt.Grace < 0 {
-		return nil, posthouse.Invalid("Grace", "is %s; it must not be negative", p.opt.Grace)
+	p.opt.DrainTimeout = cmp.Or(p.opt.DrainTimeout, defaultDrainTimeout)
+	if p.opt.DrainTimeout < 0 {
+		return nil, posthouse.Invalid("DrainTimeout", "is %s; it must not be negative", p.opt.DrainTimeout)
 	}
 	if p.opt.Logger == nil {
 		p.opt.Logger = slog.New(slog.DiscardHandler)
@@ -122,7 +122,7 @@ func (p *Program) Handle(t worker.Task) error {
 			close(bad)
 		}
 	})
-	c.supervise(t.Context(), bad, p.opt.Grace)
+	c.supervise(t.Context(), bad, p.opt.DrainTimeout)
 	streams.Wait()
 	return p.judge(t, c, &output)
 }

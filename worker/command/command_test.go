@@ -220,7 +220,7 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := command.New([]string{"sh"}, &command.Options{Grace: -1}); !errors.Is(err, posthouse.ErrInvalid) {
+	if _, err := command.New([]string{"sh"}, &command.Options{DrainTimeout: -1}); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Error(err)
 	}
 	p, err := command.New([]string{"sh", "-c", "exit"}, &command.Options{Dir: filepath.Join(t.TempDir(), "gone")})
@@ -261,7 +261,7 @@ func TestLostTask(t *testing.T) {
 			name = "plain stubborn"
 		}
 		in := tell(workertest.NewTask(1))
-		p := program(t, name, command.Options{Grace: 10 * time.Millisecond, Plain: plain})
+		p := program(t, name, command.Options{DrainTimeout: 10 * time.Millisecond, Plain: plain})
 		ended := make(chan error)
 		go func() { ended <- p.Handle(in) }()
 		var pids []int
@@ -282,7 +282,7 @@ func TestLostTask(t *testing.T) {
 
 // TestKill: all processes of a program are killed at once, whatever the grace.
 func TestKill(t *testing.T) {
-	p := program(t, "stubborn", command.Options{Grace: time.Hour})
+	p := program(t, "stubborn", command.Options{DrainTimeout: time.Hour})
 	ended := make(chan error)
 	for range 3 {
 		in := tell(workertest.NewTask(1))

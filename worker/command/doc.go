@@ -86,7 +86,7 @@
 // # When it has to end
 //
 // When the worker loses the task, is cut off or stops, or the attempt takes too long, the
-// group gets SIGTERM, and after Options.Grace SIGKILL. In between the program may save, and
+// group gets SIGTERM, and after Options.DrainTimeout SIGKILL. In between the program may save, and
 // give its verdict, unless the task is lost. When the program ends, processes that it left in
 // its group are killed. If the worker itself is killed, standard input ends; on Linux the
 // program is killed with it. On Windows only the program itself is ended, at once.

@@ -60,11 +60,11 @@ func newSite(t *testing.T, name string, grace time.Duration) *site {
 	s.start(d.Run)
 	s.start(r.Run)
 	s.work = func() (leave func() error) {
-		w, err := worker.New(d, &worker.Options{Name: "w", Grace: grace})
+		w, err := worker.New(d, &worker.Options{Name: "w", DrainTimeout: grace})
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.HandleFunc("work", program(t, name, command.Options{Grace: time.Second}).Handle)
+		w.HandleFunc("work", program(t, name, command.Options{DrainTimeout: time.Second}).Handle)
 		return s.start(w.Run)
 	}
 	s.leave = s.work()

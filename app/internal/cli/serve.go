@@ -69,7 +69,7 @@ func (s *serving) add(cmd *cobra.Command) {
 	f.Var(&s.every, "retain-every", "how often the retention flags are applied")
 	s.maxState = posthouse.DefaultMaxState
 	f.Var(&s.maxState, "max-state", "most that one state, step result or value may have, as in 16MiB; of more, store a reference")
-	f.StringToIntVar(&s.host.TaskLimits, "task-limit", nil, "how many tasks of a name workers of this server have at once, as in transcribe=2; may be repeated")
+	f.StringToIntVar(&s.host.TaskConcurrency, "task-limit", nil, "how many tasks of a name workers of this server have at once, as in transcribe=2; may be repeated")
 	if s.env.OpenLink != nil {
 		s.nats.Add(f)
 		f.StringVar(&s.listen, "nats-listen", "", "let workers come to a NATS server in this process, at this address; needs a certificate beyond this machine")

@@ -152,7 +152,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 	if err := h.openLink(ctx, o, ts); err != nil {
 		return err
 	}
-	do := dispatch.Options{Logger: h.log, Stream: h.stream, AtOnce: o.TaskLimits}
+	do := dispatch.Options{Logger: h.log, Stream: h.stream, Concurrency: o.TaskConcurrency}
 	if h.Link != nil {
 		do.Hints, so.Letters = h.Link.Queue(), h.Link.Letters()
 	}

@@ -60,7 +60,7 @@ type Options struct {
 	OpenLink link.Opener   // required with Link
 	Link     *link.Options // where workers come beside HTTP; nil: nowhere. Allow and Logger are filled in
 
-	TaskLimits map[string]int // how many tasks of a name workers have at once; see [dispatch.Options]
+	TaskConcurrency map[string]int // how many tasks of a name workers have at once; see [dispatch.Options]
 
 	Encrypt bool
 	Keys    string // file; "" is the data directory's own

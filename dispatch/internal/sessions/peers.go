@@ -49,7 +49,7 @@ func (a *Sessions) ListPeers(ctx context.Context, fresh time.Duration) error {
 		if !strings.HasPrefix(item.Key.Step, sessionPrefix) || json.Unmarshal(item.Value, &p.liveness) != nil || p.Check() != nil {
 			continue
 		}
-		p.quiet = a.core.Owners.Quiet(item.Key.Step, item.Revision, begun)
+		p.quiet = a.core.Owners.SilentFor(item.Key.Step, item.Revision, begun)
 		peers[item.Key.Step] = p
 	}
 	a.mu.Lock()
@@ -110,7 +110,7 @@ func (a *Sessions) Workers() []task.WorkerInfo {
 }
 
 func workerInfo(id string, h *task.Hello) task.WorkerInfo {
-	return task.WorkerInfo{Session: id, Worker: h.Worker, Group: h.Group, Tasks: slices.Clone(h.Tasks), AtOnce: h.AtOnce}
+	return task.WorkerInfo{Session: id, Worker: h.Worker, Group: h.Group, Tasks: slices.Clone(h.Tasks), Concurrency: h.Concurrency}
 }
 
 // CountHandlers counts the workers that take the tasks of a queue, as far as this process knows.

@@ -96,7 +96,7 @@ func (s *Session) RegisterWaiter(ctx context.Context) (waiting context.Context, 
 	switch {
 	case s.over:
 		end(errOver(s.ID))
-	case len(s.waiters) > min(s.Hello.AtOnce, maxWaiting):
+	case len(s.waiters) > min(s.Hello.Concurrency, maxWaiting):
 		s.waiters[0].end(&posthouse.Error{
 			Code: posthouse.CodeUnavailable, Message: "newer calls of the worker wait for tasks, as many as may", Hint: "let no more calls wait than the worker has room for tasks",
 		})

@@ -160,6 +160,6 @@ func (a *Sessions) IsAlive(ctx context.Context, id string) (alive bool, revision
 	if err != nil && !errors.Is(err, posthouse.ErrCorrupt) {
 		return false, 0, err
 	}
-	silent, err := a.core.Owners.IsSilent(ctx, id)
+	silent, err := a.core.Owners.IsExpired(ctx, id)
 	return !silent, slot.Revision, err
 }

@@ -38,8 +38,8 @@ func (u *update) change(by string) (*posthouse.Change, error) {
 	if len(c.Next) == 0 {
 		c.Status = posthouse.StatusDone
 	}
-	c.SameStep = u.keepsPlace() || u.goesOn()
-	if c.SameStep {
+	c.MidStep = u.keepsPlace() || u.goesOn()
+	if c.MidStep {
 		c.Skipped = 0
 	}
 	if err := u.addProgram(c, &g); err != nil {

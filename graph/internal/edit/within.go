@@ -22,10 +22,10 @@ func Within(ctx context.Context, l *ledger.Ledger, in *subparts.Ref, schema *sta
 	c := in.At
 	up := &posthouse.Change{
 		Parent: c.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted, Graph: c.Graph, Fingerprint: c.Fingerprint,
-		Node: c.Node, Next: c.Next, By: by, SameStep: true,
+		Node: c.Node, Next: c.Next, By: by, MidStep: true,
 	}
 	if len(c.Next) == 0 {
-		up.Status, up.SameStep = c.Status, false
+		up.Status, up.MidStep = c.Status, false
 	}
 	if in.Path == "" {
 		up.Parts = parts

@@ -164,10 +164,10 @@ func (s *Session) Head() *posthouse.Header { return s.head.Load() }
 //
 // [posthouse.ErrInvalid], [posthouse.ErrTooLarge], [posthouse.ErrExists] and
 // [posthouse.ErrUnsupported] say that the draft is at fault. After any other error the
-// session is over: every later Commit returns that error, except a Late one after
+// session is over: every later Commit returns that error, except one with AfterCancel after
 // [posthouse.ErrCancelled].
 func (s *Session) Commit(ctx context.Context, d *ledger.Draft) (*posthouse.Committed, error) {
-	if err := s.Flush(); err != nil && !(d.Late && errors.Is(err, posthouse.ErrCancelled)) {
+	if err := s.Flush(); err != nil && !(d.AfterCancel && errors.Is(err, posthouse.ErrCancelled)) {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -181,7 +181,7 @@ func (s *Session) commitLocked(ctx context.Context, d *ledger.Draft) (*posthouse
 	if s.fail.Load() == nil && d.Checkpoint == nil {
 		err = nil // results that came in spite of a lapse count, if the claim holds
 	}
-	if err != nil && !(d.Late && errors.Is(err, posthouse.ErrCancelled)) {
+	if err != nil && !(d.AfterCancel && errors.Is(err, posthouse.ErrCancelled)) {
 		return nil, err
 	}
 	if s.state != running {

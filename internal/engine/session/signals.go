@@ -43,7 +43,7 @@ func (s *Session) TakeSignal(ctx context.Context, name string, latch bool, recor
 	s.step.noteSender(name, append(slices.Clip(next.Requesters), next.By)...)
 	d := &ledger.Draft{Steps: steps}
 	if !latch {
-		d.Takes = []posthouse.Take{{Name: name, Signal: next.Seq}}
+		d.ConsumedSignals = []posthouse.Take{{Name: name, Signal: next.Seq}}
 	}
 	if _, err := s.commitLocked(ctx, d); err != nil {
 		return nil, err

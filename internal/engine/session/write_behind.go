@@ -62,8 +62,8 @@ func (b *writeBehind) begin(ctx context.Context, s *Session) (chan<- *ledger.Dra
 func (b *writeBehind) write(ctx context.Context, s *Session, queue <-chan *ledger.Draft) {
 	for d := range queue {
 		err := b.failed()
-		d.Late = errors.Is(err, posthouse.ErrCancelled)
-		if err == nil || d.Late {
+		d.AfterCancel = errors.Is(err, posthouse.ErrCancelled)
+		if err == nil || d.AfterCancel {
 			b.fail(b.commit(ctx, s, d, err))
 		}
 		b.pending.Done()
@@ -75,8 +75,8 @@ func (*writeBehind) commit(ctx context.Context, s *Session, d *ledger.Draft, bef
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, err := s.commitLocked(ctx, d)
-	if errors.Is(err, posthouse.ErrCancelled) && !d.Late { // it was done before the request arrived
-		d.Late, before = true, err
+	if errors.Is(err, posthouse.ErrCancelled) && !d.AfterCancel { // it was done before the request arrived
+		d.AfterCancel, before = true, err
 		_, err = s.commitLocked(ctx, d)
 	}
 	if err != nil {

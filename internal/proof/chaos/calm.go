@@ -37,7 +37,7 @@ func calmTraces(ctx context.Context, threads []string) (_ map[string]trace, err 
 	if err != nil {
 		return nil, err
 	}
-	w, err := worker.New(d, &worker.Options{Name: "calm", AtOnce: 8})
+	w, err := worker.New(d, &worker.Options{Name: "calm", Concurrency: 8})
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func (o *order) worker(ctx context.Context, wit *witness, conn *nats.Conn) error
 	if err != nil {
 		return err
 	}
-	w, err := worker.New(e, &worker.Options{Name: o.Name, AtOnce: 8, Grace: time.Second, Logger: o.log()})
+	w, err := worker.New(e, &worker.Options{Name: o.Name, Concurrency: 8, DrainTimeout: time.Second, Logger: o.log()})
 	if err != nil {
 		return err
 	}

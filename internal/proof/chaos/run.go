@@ -21,16 +21,16 @@ import (
 
 // A Config says how a trial is run.
 type Config struct {
-	Runs     int           // that are begun at most
-	For      time.Duration // no run is begun later than that after the first; 0: all are
-	Engines  int           // processes; default 2
-	Workers  int           // default 4
-	AtOnce   int           // runs that are begun and not complete; default 64
-	Seed     uint64
-	Calm     bool // nothing is disturbed
-	Control  bool // the control arm: engines do not record their steps
-	Progress func(format string, a ...any)
-	Now      func() time.Time // default time.Now
+	Runs        int           // that are begun at most
+	For         time.Duration // no run is begun later than that after the first; 0: all are
+	Engines     int           // processes; default 2
+	Workers     int           // default 4
+	Concurrency int           // runs that are begun and not complete; default 64
+	Seed        uint64
+	Calm        bool // nothing is disturbed
+	Control     bool // the control arm: engines do not record their steps
+	Progress    func(format string, a ...any)
+	Now         func() time.Time // default time.Now
 }
 
 // patience is how long the last runs may take once nothing is disturbed any more.
@@ -46,8 +46,8 @@ func Run(ctx context.Context, c *Config) (line *Line, err error) {
 	if t.Workers == 0 {
 		t.Workers = 4
 	}
-	if t.AtOnce == 0 {
-		t.AtOnce = 64
+	if t.Concurrency == 0 {
+		t.Concurrency = 64
 	}
 	if t.Progress == nil {
 		t.Progress = func(string, ...any) {}
@@ -260,12 +260,12 @@ func (t *trial) compare(ctx context.Context, told *testimony) error {
 // beginAll begins runs, as many at once as there may be, and waits for most of them.
 func (t *trial) beginAll(ctx context.Context, start time.Time) error {
 	said := start
-	for t.begun < t.Runs || len(t.open) > t.AtOnce/2 {
+	for t.begun < t.Runs || len(t.open) > t.Concurrency/2 {
 		late := t.For > 0 && t.Now().Sub(start) > t.For
 		if late || len(t.wrong) > 0 {
 			break
 		}
-		for t.begun < t.Runs && len(t.open) < t.AtOnce {
+		for t.begun < t.Runs && len(t.open) < t.Concurrency {
 			thread := fmt.Sprint("run-", t.begun)
 			if t.Control {
 				thread = controlThread(t.begun)

@@ -219,7 +219,7 @@ func (w *era) asked() {
 	ok(w, h, err)
 	open("anew", posthouse.Gate{})
 	head, err := l.Latest(ctx, ledger.LatestQuery{Thread: "anew"})
-	a, err := l.Anew(ctx, ok(w, head, err).ID, nil)
+	a, err := l.RestartStep(ctx, ok(w, head, err).ID, nil)
 	ok(w, a, err)
 }
 

@@ -36,7 +36,7 @@ func Open(data string, settings ...string) (*Server, error) {
 		return nil, errors.New("pgtest: no Postgres is installed")
 	}
 	s.Process = service.Process{Start: s.command, Ready: s.answers, End: syscall.SIGQUIT}
-	err := s.settle()
+	err := s.makeDirs()
 	if err == nil {
 		err = s.run()
 	}

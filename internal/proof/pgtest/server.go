@@ -97,15 +97,15 @@ func isThere(path string) bool {
 
 // create makes the data directory.
 func (s *Server) create() (err error) {
-	err = s.settle()
+	err = s.makeDirs()
 	if err != nil {
 		return err
 	}
 	return initdb(s.bin, s.data(), s.dir)
 }
 
-// settle makes the directory of the socket and the log.
-func (s *Server) settle() (err error) {
+// makeDirs makes the directory of the socket and the log.
+func (s *Server) makeDirs() (err error) {
 	s.dir, err = os.MkdirTemp("", "pg")
 	if err != nil { // short: a socket's path has 107 bytes
 		return err

@@ -102,8 +102,8 @@ func (d *Disk) Stats() Stats {
 	return d.stats
 }
 
-// Settle makes all there is durable, as if everything had been synced long ago.
-func (d *Disk) Settle() {
+// PersistAll makes all there is durable, as if everything had been synced long ago.
+func (d *Disk) PersistAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lose(rand.New(rand.NewPCG(0, 0)), 1)
@@ -215,7 +215,7 @@ func (d *Disk) sync(n *node) error {
 		}
 	}
 	if !d.faults.Lying {
-		d.settle(n, upTo)
+		d.persist(n, upTo)
 	}
 	return nil
 }
@@ -228,9 +228,9 @@ func (f *Faults) lasts() time.Duration {
 	return f.Slow
 }
 
-// settle makes changes durable up to a mark.
-func (d *Disk) settle(n *node, upTo uint64) {
-	n.settle(upTo)
+// persist makes changes durable up to a mark.
+func (d *Disk) persist(n *node, upTo uint64) {
+	n.persist(upTo)
 	if d.model == Strict && n.kind != folder {
 		return
 	}

@@ -273,7 +273,7 @@ func TestKeepOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.settle(n, d.marks)
+	d.persist(n, d.marks)
 	for i := range 20 {
 		if err := d.write(n, []byte{byte(i + 1)}, int64(i)*pieceSize, false); err != nil {
 			t.Fatal(err)

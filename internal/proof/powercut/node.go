@@ -63,7 +63,7 @@ func (d *Disk) write(n *node, data []byte, off int64, sync bool) error {
 		n.pending = append(n.pending, piece{mark: mark, index: i, block: b, end: end})
 	}
 	if sync && !d.faults.Lying {
-		d.settle(n, mark)
+		d.persist(n, mark)
 	}
 	return nil
 }
@@ -82,8 +82,8 @@ func (d *Disk) truncate(n *node, size int64) error {
 	return nil
 }
 
-// settle makes the changes of a file durable up to a mark.
-func (n *node) settle(upTo uint64) {
+// persist makes the changes of a file durable up to a mark.
+func (n *node) persist(upTo uint64) {
 	done := 0
 	for done < len(n.pending) && n.pending[done].mark <= upTo {
 		n.pending[done].apply(&n.synced)

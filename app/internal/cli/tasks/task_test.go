@@ -71,7 +71,7 @@ func handedOutOver(t *testing.T, o *ledger.Options) (*clitest.Dir, string, *disp
 		web.Close()
 		ok(l.Close())
 	})
-	session, err := d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Group: "gpu", Tasks: []string{"fetch"}, AtOnce: 4})
+	session, err := d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Group: "gpu", Tasks: []string{"fetch"}, Concurrency: 4})
 	ok(err)
 	c, err := d.Claim(t.Context(), session.ID)
 	ok(err)

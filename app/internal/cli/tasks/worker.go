@@ -58,7 +58,7 @@ lets commands go on for the time of --drain, and gives back what they leave.`,
 	f.BoolVar(&w.plain, "plain", false, "the commands read the input and print the output, and nothing else")
 	f.StringVar(&w.Name, "name", "", "in logs and lists (default: the host's name); on record is the token's")
 	f.StringVar(&w.Group, "group", "", "take the tasks of this group, too")
-	f.IntVar(&w.AtOnce, "at-once", 1, "how many tasks are handled at once")
+	f.IntVar(&w.Concurrency, "at-once", 1, "how many tasks are handled at once")
 	w.drain, w.grace = env.Span(30*time.Second), env.Span(5*time.Second)
 	f.Var(&w.drain, "drain", "how long commands may go on when the worker is to end")
 	f.Var(&w.grace, "grace", "between SIGTERM and SIGKILL of a command")
@@ -85,7 +85,7 @@ func work(ctx context.Context, e *env.Env, f *workerFlags) error {
 		return err
 	}
 	defer leave()
-	f.Logger, f.Grace = log, time.Duration(f.drain)
+	f.Logger, f.DrainTimeout = log, time.Duration(f.drain)
 	w, err := worker.New(engine, &f.Options)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func work(ctx context.Context, e *env.Env, f *workerFlags) error {
 		w.HandleFunc(name, logged(p.Handle, log))
 	}
 	names := slices.Sorted(maps.Keys(programs))
-	ready := map[string]any{"server": at, "tasks": names, "group": f.Group, "atOnce": f.AtOnce}
+	ready := map[string]any{"server": at, "tasks": names, "group": f.Group, "atOnce": f.Concurrency}
 	if err := e.Answer(ready, func() { e.Line("handling %s of %s", strings.Join(names, ", "), at) }); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (f *workerFlags) programs(log *slog.Logger) (map[string]*command.Program, e
 		if all[name] != nil {
 			return nil, posthouse.Invalid("task", "%.80q is given twice", name)
 		}
-		p, err := command.New(argv, &command.Options{Plain: f.plain, Grace: time.Duration(f.grace), Logger: log})
+		p, err := command.New(argv, &command.Options{Plain: f.plain, DrainTimeout: time.Duration(f.grace), Logger: log})
 		if err != nil {
 			var e *posthouse.Error
 			if errors.As(err, &e) && e.Field == "argv" {

@@ -40,7 +40,7 @@ its tasks.`,
 						heard += ", silent"
 					}
 					rows = append(rows, []string{
-						w.Worker, w.Token, w.Group, term.Clip(strings.Join(w.Tasks, ", "), 60), busy + " of " + strconv.Itoa(w.AtOnce), heard, w.Engine, w.Session,
+						w.Worker, w.Token, w.Group, term.Clip(strings.Join(w.Tasks, ", "), 60), busy + " of " + strconv.Itoa(w.Concurrency), heard, w.Engine, w.Session,
 					})
 				}
 				e.Table([]string{"WORKER", "TOKEN", "GROUP", "HANDLERS", "TASKS", "HEARD", "SERVER", "SESSION"}, rows)

@@ -51,7 +51,7 @@ func New(e *core.Execution, branch string) *Log {
 			l.results[k] = s // the first result of a call stands
 			l.left += outermost(s.Name)
 		}
-		if !strings.Contains(s.Name, Nested) && !s.Loose {
+		if !strings.Contains(s.Name, Nested) && !s.Unordered {
 			l.order = append(l.order, s)
 		}
 		if s.Value.Codec == core.CodecFailed {
@@ -137,7 +137,7 @@ func (l *Log) TakeInOrder(name string, n uint32) (s, instead *posthouse.StepReco
 	if l == nil {
 		return nil, nil
 	}
-	if s := l.results[callKey{name, n}]; s != nil && s.Loose {
+	if s := l.results[callKey{name, n}]; s != nil && s.Unordered {
 		return l.TakeRecord(name, n), nil
 	}
 	if len(l.order) > 0 {
@@ -157,7 +157,7 @@ func (l *Log) TakeInOrder(name string, n uint32) (s, instead *posthouse.StepReco
 
 // otherThan reports whether the record that is next in order is not that of a call.
 func (l *Log) otherThan(name string, n uint32) bool {
-	if s := l.failures[callKey{name, n}]; len(l.order) == 0 || s != nil && s.Loose {
+	if s := l.failures[callKey{name, n}]; len(l.order) == 0 || s != nil && s.Unordered {
 		return false
 	}
 	return l.order[0].Name != name || l.order[0].Occurrence != n

@@ -123,7 +123,7 @@ func TestFailureBesideOthers(t *testing.T) {
 		ctx, c := h.Context(), &card{declined: true}
 		open := func() *flow.App[string, string] {
 			return must(flow.New("order", func(ctx context.Context, _ string) (string, error) {
-				g := step.NewGroup(ctx, &step.GroupOptions{Limit: 1}) // one after the other
+				g := step.NewGroup(ctx, &step.GroupOptions{Concurrency: 1}) // one after the other
 				pay := step.Go(g, "pay", func(context.Context) (string, error) {
 					if c.declined {
 						return "", errDeclined

@@ -57,7 +57,7 @@ func TestFailuresOfAMapThatWereDecided(t *testing.T) {
 				}
 				sent[a]++
 				return a, nil
-			}, step.GroupOptions{Limit: 1})
+			}, step.GroupOptions{Concurrency: 1})
 			if err != nil && !errors.Is(err, posthouse.ErrWaiting) {
 				_, err = gate.Ask[any](ctx, gate.Question{Name: "partly", Text: fmt.Sprintf("Only %q of %q went out. Leave it at that?", out, to)})
 			}

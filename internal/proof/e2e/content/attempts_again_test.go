@@ -54,7 +54,7 @@ func TestAttemptToPassAReceiptOn(t *testing.T) {
 			},
 			"anew": func(app *graph.App[deal], thread string) string {
 				must(app.Update(h.Context(), thread, change))(h)
-				must(h.ledger.Anew(h.Context(), head(thread), nil))(h)
+				must(h.ledger.RestartStep(h.Context(), head(thread), nil))(h)
 				return ""
 			},
 		} {

@@ -46,7 +46,7 @@ func TestAttemptToGoRoundADenial(t *testing.T) {
 				return ""
 			},
 			"anew": func(_ *graph.App[deal], thread string) string {
-				must(h.ledger.Anew(h.Context(), head(thread), nil))(h)
+				must(h.ledger.RestartStep(h.Context(), head(thread), nil))(h)
 				return ""
 			},
 			"fork": func(app *graph.App[deal], thread string) string {

@@ -64,7 +64,7 @@ func payQuestion() gate.Question {
 // serve runs a worker with a handler, until stop is called.
 func (k *desk) serve(name string, e task.Engine, handle func(worker.Task, int) (string, error)) (stop func()) {
 	k.Helper()
-	w := must(worker.New(e, &worker.Options{Name: name, Grace: time.Millisecond}))(k.house)
+	w := must(worker.New(e, &worker.Options{Name: name, DrainTimeout: time.Millisecond}))(k.house)
 	worker.Handle(w, "pay", handle)
 	ctx, cancel := context.WithCancel(k.Context())
 	ended := make(chan error, 1)

@@ -160,7 +160,7 @@ func TestAttemptToBeginTwice(t *testing.T) {
 			}
 		}
 		foreign, stale := c.ID, c.ID
-		foreign.Session, stale.Fence = must(k.d.Connect(h.Context(), task.Hello{Protocol: task.Protocol, Worker: "w3", Tasks: []string{"pay"}, AtOnce: 1}))(h).ID, c.ID.Fence-1
+		foreign.Session, stale.Fence = must(k.d.Connect(h.Context(), task.Hello{Protocol: task.Protocol, Worker: "w3", Tasks: []string{"pay"}, Concurrency: 1}))(h).ID, c.ID.Fence-1
 		for what, id := range map[string]task.ClaimID{"a foreign claim": foreign, "a stale one": stale} {
 			if _, err := k.begins(&task.Claim{ID: id}, grant, "1"); !errors.Is(err, posthouse.ErrConflict) {
 				h.Errorf("%s: %v", what, err)
@@ -280,7 +280,7 @@ func TestHandlerLostAroundItsEffect(t *testing.T) {
 		})
 		for _, said := range []posthouse.Verdict{posthouse.Approve, posthouse.Respond, posthouse.Reject} {
 			t.Run(way+" between, "+string(said), func(t *testing.T) {
-				onDesks(t, func(k *desk, app *flow.App[int, string]) { k.settles(app, lost, said) })
+				onDesks(t, func(k *desk, app *flow.App[int, string]) { k.resolvesOutcome(app, lost, said) })
 			})
 		}
 	}
@@ -296,8 +296,8 @@ func (k *desk) claimsOf(thread string) *task.Claim {
 	}
 }
 
-// settles loses an attempt between its beginning and its end, and has people say what came of it.
-func (k *desk) settles(app *flow.App[int, string], lost func(*desk, *task.Claim), said posthouse.Verdict) {
+// resolvesOutcome loses an attempt between its beginning and its end, and has people say what came of it.
+func (k *desk) resolvesOutcome(app *flow.App[int, string], lost func(*desk, *task.Claim), said posthouse.Verdict) {
 	h := k.house
 	grant, c := k.approved(app, "t")
 	first := must(k.begins(c, grant, "1"))(h)

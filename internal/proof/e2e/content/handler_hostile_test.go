@@ -39,7 +39,7 @@ func TestAttemptToBeginOutOfTime(t *testing.T) {
 		h.grantIs(grant, posthouse.GrantDecided)
 
 		grant, c = k.approved(app, "given back")
-		k.gives(c, task.Verdict{Action: task.Interrupt})
+		k.gives(c, task.Verdict{Action: task.Abandon})
 		second := k.claimsOf("given back")
 		if b, err := k.begins(c, grant, "1"); !errors.Is(err, posthouse.ErrConflict) {
 			h.Errorf("by who gave it back: %+v, %v", b, err)
@@ -50,7 +50,7 @@ func TestAttemptToBeginOutOfTime(t *testing.T) {
 		if err := k.ends(c, "1"); !errors.Is(err, posthouse.ErrConflict) {
 			h.Errorf("ended by who gave it back: %v", err)
 		}
-		k.gives(second, task.Verdict{Action: task.Interrupt}) // it has begun: its outcome is unknown
+		k.gives(second, task.Verdict{Action: task.Abandon}) // it has begun: its outcome is unknown
 		h.grantIs(grant, posthouse.GrantReleased)
 		third := k.claimsOf("given back")
 		if b, err := k.begins(third, grant, "1"); err != nil || !b.Waits {

@@ -257,10 +257,10 @@ func (h *house) lostDoors(app *flow.App[int, string], heads ...posthouse.ID) {
 	for round := range 6 { // each waits for its worker, its question and its worker again
 		if round == 3 {
 			for _, head := range heads {
-				_, _ = h.ledger.Anew(h.Context(), head, nil)
+				_, _ = h.ledger.RestartStep(h.Context(), head, nil)
 			}
 			for _, b := range must(h.ledger.Thread(h.Context(), "t"))(h).Branches {
-				_, _ = h.ledger.Anew(h.Context(), b.Head, nil)
+				_, _ = h.ledger.RestartStep(h.Context(), b.Head, nil)
 			}
 		}
 		for _, at := range places {

@@ -282,7 +282,7 @@ func (w *world) change() {
 		err = w.program().update(w.t.Context(), at[0], at[1], func(o *order) { o.Amount = w.rnd.IntN(400) })
 		w.count["updated"]++
 	default:
-		_, err = w.ledger.Anew(w.t.Context(), h.ID, nil)
+		_, err = w.ledger.RestartStep(w.t.Context(), h.ID, nil)
 		w.count["anew"]++
 	}
 	if err != nil && !w.store.Dead() && !errors.Is(err, posthouse.ErrConflict) && !errors.Is(err, posthouse.ErrNotFound) {

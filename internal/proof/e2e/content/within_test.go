@@ -40,7 +40,7 @@ func TestAttemptToForgetStepsOfAnEffect(t *testing.T) {
 		b := &bank{}
 		app := paysAndWaits(h, b)
 		grant, head := approvedAtWorker(h, app)
-		kept := must(h.ledger.Anew(h.Context(), head, nil))(h).Kept
+		kept := must(h.ledger.RestartStep(h.Context(), head, nil))(h).Kept
 		if len(kept) != 1 || kept[0].Name != "pay>pay" {
 			h.Errorf("%+v", kept)
 		}

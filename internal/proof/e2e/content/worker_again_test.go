@@ -191,7 +191,7 @@ func TestAttemptToRestartWhatAWorkerDoes(t *testing.T) {
 						h.Fatal(err)
 					}
 				}
-				if _, err := h.ledger.Anew(h.Context(), head, nil); err != nil && !errors.Is(err, posthouse.ErrConflict) {
+				if _, err := h.ledger.RestartStep(h.Context(), head, nil); err != nil && !errors.Is(err, posthouse.ErrConflict) {
 					h.Fatal(err)
 				}
 				k.noTask("a step that began again")

@@ -15,7 +15,7 @@ func TestAttemptToClaimInTheNameOfAnother(t *testing.T) {
 		defer k.stop()
 		grant, _ := approvedAtWorker(h, app)
 		ctx := task.WithPass(h.Context(), &task.Pass{Name: "mallory", Groups: []string{task.Any}, Tasks: []string{task.Any}})
-		s := must(k.d.Connect(ctx, task.Hello{Protocol: task.Protocol, Worker: "ceo", Tasks: []string{"pay"}, AtOnce: 1}))(h)
+		s := must(k.d.Connect(ctx, task.Hello{Protocol: task.Protocol, Worker: "ceo", Tasks: []string{"pay"}, Concurrency: 1}))(h)
 		c := must(k.d.Claim(ctx, s.ID))(h)
 		if c == nil {
 			h.Fatal("it got no task")

@@ -52,7 +52,7 @@ func (h *house) desk() *desk {
 }
 
 func (k *desk) connect() {
-	s := must(k.d.Connect(k.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"pay"}, AtOnce: 5}))(k.house)
+	s := must(k.d.Connect(k.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"pay"}, Concurrency: 5}))(k.house)
 	k.session = s.ID
 }
 
@@ -158,7 +158,7 @@ func TestCancelWhileAWorkerActs(t *testing.T) {
 
 func TestAWorkerStopsInTheEffect(t *testing.T) {
 	for name, verdict := range map[string]task.Verdict{
-		"stopped": {Action: task.Interrupt}, "cannot tell": {Action: task.Unknown, Reason: "the line broke"},
+		"stopped": {Action: task.Abandon}, "cannot tell": {Action: task.Unknown, Reason: "the line broke"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStores(t, func(h *house) {

@@ -207,7 +207,7 @@ func (w *world) anew(rnd *rand.Rand) {
 	h, err := w.here.ledger.Latest(w.ctx, ledger.LatestQuery{Thread: at[0], Branch: at[1]})
 	if err == nil {
 		w.witness.dropped(placeOf(at[0], at[1]))
-		_, err = w.here.ledger.Anew(w.ctx, h.ID, &ledger.AnewOptions{By: anyOf(rnd, people)})
+		_, err = w.here.ledger.RestartStep(w.ctx, h.ID, &ledger.RestartStepOptions{By: anyOf(rnd, people)})
 	}
 	w.tell("anew", err)
 }
@@ -446,7 +446,7 @@ func (w *world) judge(g *posthouse.Gate, rnd *rand.Rand) {
 	}
 	_, err := w.here.ledger.Decide(w.ctx, g.ID, d)
 	if w.tell("outcome "+string(d.Verdict), err) && d.Verdict == posthouse.Approve || errors.Is(err, posthouse.ErrUnknown) {
-		w.witness.settle(at, c.Deal, g.Payload)
+		w.witness.noteUndone(at, c.Deal, g.Payload)
 	}
 }
 

@@ -275,7 +275,7 @@ func (l *line) Disconnect(ctx context.Context, session string) error {
 // employ begins a worker that pays.
 func (w *world) employ(name string) {
 	l := &line{w: w, claims: map[string]*task.Claim{}}
-	k, err := worker.New(l, &worker.Options{Name: name, AtOnce: 4, Grace: time.Second})
+	k, err := worker.New(l, &worker.Options{Name: name, Concurrency: 4, DrainTimeout: time.Second})
 	w.must(err)
 	worker.Handle(k, "pay", func(t worker.Task, c payment) (string, error) { return w.handle(l, name, t, c) })
 	worker.Handle(k, "deal", func(t worker.Task, c payment) (string, error) { return w.handleDeal(l, name, t, c) })

@@ -60,7 +60,7 @@ type execution struct {
 	process       string
 	number        int // of the process, 0 for a worker
 	fate          fate
-	settled       bool // a person has said what became of it
+	known         bool // a person has said what became of it
 	idempotent    bool
 }
 
@@ -148,7 +148,7 @@ func (w *witness) begin(x *execution) (n int) {
 			w.fault(ownGrant, "%s runs twice at once", x.key)
 		case o.didAct() && !x.idempotent:
 			w.fault(ownGrant, "%s acts again after it acted in %s", x.key, o.process)
-		case o.fate != undone && !o.settled && !x.idempotent:
+		case o.fate != undone && !o.known && !x.idempotent:
 			w.fault(ownGrant, "%s runs again, and nobody knows whether it acted (fate %d)", x.key, o.fate)
 		}
 		if !bytes.Equal(o.content, x.content) && o.didAct() {
@@ -182,13 +182,13 @@ func (w *witness) truth(at, deal string, content json.RawMessage) (happened bool
 	return happened
 }
 
-// settle notes that the record has somebody's word that an effect did not happen.
-func (w *witness) settle(at, deal string, content json.RawMessage) {
+// noteUndone notes that the record has somebody's word that an effect did not happen.
+func (w *witness) noteUndone(at, deal string, content json.RawMessage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, x := range w.all {
 		if x.at == at && x.deal == deal && bytes.Equal(x.content, canonical(content)) {
-			x.settled = true
+			x.known = true
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (s *settings) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := worker.New(engine, &worker.Options{Name: s.Name, AtOnce: 4, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	w, err := worker.New(engine, &worker.Options{Name: s.Name, Concurrency: 4, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (e *orchestrator) begin(thread, in string) {
 // worker starts one with a handler.
 func (e *orchestrator) worker(h worker.Handler) {
 	e.Helper()
-	w := must(worker.New(e.d, &worker.Options{Name: "w", Grace: time.Second}))(e)
+	w := must(worker.New(e.d, &worker.Options{Name: "w", DrainTimeout: time.Second}))(e)
 	w.HandleFunc("work", h)
 	ctx, cancel := context.WithCancel(e.Context())
 	ended := make(chan error)
@@ -93,7 +93,7 @@ func (e *orchestrator) worker(h worker.Handler) {
 // session is that of a worker that the test plays. It sends no heartbeats.
 func (e *orchestrator) session() string {
 	e.Helper()
-	return must(e.d.Connect(e.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"work"}, AtOnce: 1}))(e).ID
+	return must(e.d.Connect(e.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"work"}, Concurrency: 1}))(e).ID
 }
 
 // claim claims a task within a second, and returns nil if there is no task.

@@ -134,7 +134,7 @@ func TestRollingDeployWithTasksOpen(t *testing.T) {
 	begin(before, "v1")
 
 	way := &switched{Engine: before.tasks}
-	w, err := worker.New(way, &worker.Options{Name: "w1", AtOnce: 2 * each})
+	w, err := worker.New(way, &worker.Options{Name: "w1", Concurrency: 2 * each})
 	if err != nil {
 		t.Fatal(err)
 	}

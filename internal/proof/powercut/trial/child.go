@@ -127,7 +127,7 @@ func (o *order) check(ctx context.Context, l *ledger.Ledger, acks []ack, v *voic
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	report, err := sign.Verify(ctx, l.Store(), nil, &sign.VerifyOptions{Workers: checkers})
+	report, err := sign.Verify(ctx, l.Store(), nil, &sign.VerifyOptions{Concurrency: checkers})
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}

@@ -58,7 +58,7 @@ func newSite(p *Part, a arm, base string, number int) (_ *site, err error) {
 		return nil, err
 	}
 	if s.disk != nil && s.service != nil {
-		s.disk.Settle()
+		s.disk.PersistAll()
 	}
 	return s, nil
 }

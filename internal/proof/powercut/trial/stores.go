@@ -92,7 +92,7 @@ func openPostgres(ctx context.Context, url, weak string) (posthouse.Store, error
 	if weak == "" {
 		return open(ctx, url, weak)
 	}
-	return orNil(pgstore.Open(ctx, url, &pgstore.Options{AllowUnsafe: true}))
+	return orNil(pgstore.Open(ctx, url, &pgstore.Options{AllowWeak: true}))
 }
 
 func openRedis(ctx context.Context, url, weak string) (posthouse.Store, error) {

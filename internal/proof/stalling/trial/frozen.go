@@ -39,8 +39,8 @@ func deeds() int { return len(parts) * len(models) }
 // RunFrozen stops processes over SQLite for longer than their lease, as a frozen container does.
 // What it found that must not be is in the line ([Line.Bad]). Config.Kind is not used.
 func RunFrozen(ctx context.Context, c *Config) (*Line, error) {
-	if c.Lanes == 0 {
-		c.Lanes = 8
+	if c.Concurrency == 0 {
+		c.Concurrency = 8
 	}
 	if c.Lease == 0 {
 		c.Lease = time.Second
@@ -51,7 +51,7 @@ func RunFrozen(ctx context.Context, c *Config) (*Line, error) {
 	var mu sync.Mutex
 	var failed error
 	var all sync.WaitGroup
-	for range c.Lanes {
+	for range c.Concurrency {
 		all.Go(func() {
 			for n := int(next.Add(1)) - 1; n < c.Stalls && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
 				rnd := rand.New(rand.NewPCG(c.Seed, uint64(n)))

@@ -19,11 +19,11 @@ import (
 
 // A Config says what is tried. Kind and Now are required.
 type Config struct {
-	Kind   *site.Kind    // a shared store
-	Stalls int           // how many cases
-	Lanes  int           // cases at once; default 8
-	Seed   uint64        // of what is drawn
-	Lease  time.Duration // of both processes; default 1 s
+	Kind        *site.Kind    // a shared store
+	Stalls      int           // how many cases
+	Concurrency int           // cases at once; default 8
+	Seed        uint64        // of what is drawn
+	Lease       time.Duration // of both processes; default 1 s
 
 	// Control has the process that is cut off believe that it alone has the store: the
 	// known-bad setting, which must be caught.
@@ -51,8 +51,8 @@ type lane struct {
 
 // Run runs the cases. The line has the faults that it found ([Line.Bad]).
 func Run(ctx context.Context, c *Config) (*Line, error) {
-	if c.Lanes == 0 {
-		c.Lanes = 8
+	if c.Concurrency == 0 {
+		c.Concurrency = 8
 	}
 	if c.Lease == 0 {
 		c.Lease = time.Second
@@ -77,7 +77,7 @@ func Run(ctx context.Context, c *Config) (*Line, error) {
 	var mu sync.Mutex
 	var failed error
 	var all sync.WaitGroup
-	for i := range c.Lanes {
+	for i := range c.Concurrency {
 		all.Go(func() {
 			l, err := c.open(ctx, s, i, &unknown)
 			for err == nil {

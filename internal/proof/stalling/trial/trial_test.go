@@ -28,7 +28,7 @@ func TestStalls(t *testing.T) {
 		}
 		t.Run(k.Name, func(t *testing.T) {
 			t.Parallel()
-			line := try(t, &Config{Kind: k, Stalls: 6, Lanes: 6})
+			line := try(t, &Config{Kind: k, Stalls: 6, Concurrency: 6})
 			for _, what := range line.Bad() {
 				t.Error(what)
 			}
@@ -42,7 +42,7 @@ func TestStalls(t *testing.T) {
 // TestStallsAreSeen if the process that was cut off believes that it alone has the store.
 func TestStallsAreSeen(t *testing.T) {
 	for range 20 { // each time it is caught in one case of six
-		if try(t, &Config{Kind: site.Find("redis"), Stalls: 12, Lanes: 12, Control: true}).Violations > 0 {
+		if try(t, &Config{Kind: site.Find("redis"), Stalls: 12, Concurrency: 12, Control: true}).Violations > 0 {
 			return
 		}
 	}
@@ -58,9 +58,9 @@ func TestFrozenOverSQLite(t *testing.T) {
 		t.Fatal("no process can be stopped here: it needs SIGSTOP")
 	}
 	for _, control := range []bool{false, true} {
-		c := &Config{Stalls: 5, Lanes: 5, Lease: 200 * time.Millisecond, Seed: uint64(time.Since(time.Unix(0, 0))), Now: time.Now, Control: control}
+		c := &Config{Stalls: 5, Concurrency: 5, Lease: 200 * time.Millisecond, Seed: uint64(time.Since(time.Unix(0, 0))), Now: time.Now, Control: control}
 		if control {
-			c.Stalls, c.Lanes = 2, 2
+			c.Stalls, c.Concurrency = 2, 2
 		}
 		line, err := RunFrozen(t.Context(), c)
 		if err != nil {

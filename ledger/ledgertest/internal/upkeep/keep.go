@@ -140,7 +140,7 @@ func updatesInStep(t *desk.T) {
 	d.Step("t", "2/n", "b")
 	open := d.Wait("t", "2/n", nil)
 	update := &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
-		Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted, SameStep: true, Skipped: 1,
+		Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted, MidStep: true, Skipped: 1,
 	}}
 	_, err = d.Commit(t.Ctx, update)
 	d.WantErr(err, posthouse.ErrInvalid)

@@ -43,7 +43,7 @@ func main() {
 	defer stop()
 	err := error(nil)
 	if !*only {
-		err = run(ctx, &trial.Config{Stalls: *stalls, Lanes: *lanes, Seed: *seed, Now: time.Now}, *stores, *path)
+		err = run(ctx, &trial.Config{Stalls: *stalls, Concurrency: *lanes, Seed: *seed, Now: time.Now}, *stores, *path)
 	}
 	if *path != "" && *page != "" {
 		err = errors.Join(err, quote(*path, *page))

@@ -8,7 +8,7 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// Counts returns nil if an earlier gate's decision, about the same content, answers g.
+// CheckReuse returns nil if an earlier gate's decision, about the same content, answers g.
 // Otherwise it returns the reason why not.
 //
 // A rejection, a withdrawal and an expiry always answer. An approval, edit or response
@@ -16,7 +16,7 @@ import (
 // have a stricter quorum, a stricter requester rule, or license fewer effects or a
 // shorter time. Assignees do not matter: a decision that was right when it was given
 // stays. So does one of a person who became a requester later. The value is checked again only if the schema has changed.
-func Counts(c *core.Core, g, earlier *posthouse.Gate) error {
+func CheckReuse(c *core.Core, g, earlier *posthouse.Gate) error {
 	d := earlier.Decision
 	switch {
 	case d == nil:
@@ -56,7 +56,7 @@ func checkValue(c *core.Core, g, earlier *posthouse.Gate) error {
 		return nil
 	}
 	if c.Config.Validate == nil {
-		return Unchecked(g)
+		return UncheckedError(g)
 	}
 	return c.Config.Validate(g.Schema, value)
 }

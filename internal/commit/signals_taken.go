@@ -28,7 +28,7 @@ func taken(tx *core.Tx, branch, name string) uint64 {
 
 func (c *Commit) takeSignals() error {
 	tx, p := c.tx, c.plan
-	for _, k := range p.Takes {
+	for _, k := range p.ConsumedSignals {
 		if have := taken(tx, p.Branch, k.Name); k.Signal <= have || k.Signal > tx.Thread.Info.NewestSignal(k.Name) {
 			return &posthouse.Error{
 				Code: posthouse.CodeConflict, Tail: &tx.Thread.Info.Tail,
@@ -54,7 +54,7 @@ func (c *Commit) findAnswers() error {
 		if g.Kind != posthouse.GateSignal {
 			continue
 		}
-		s, err := core.Waiting(tx.Ctx, tx.Core, tx.Thread.Info, taken(tx, p.Branch, g.Signal), g.Signal, g.Latch)
+		s, err := core.NextSignal(tx.Ctx, tx.Core, tx.Thread.Info, taken(tx, p.Branch, g.Signal), g.Signal, g.Latch)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func Pending(ctx context.Context, c *core.Core, thread, branch, name string, lat
 	if branch == "" {
 		branch = posthouse.MainBranch
 	}
-	seqs, err := core.Behind(ctx, c, info, info.TakenSignal(branch, name), name, latch)
+	seqs, err := core.PendingSignals(ctx, c, info, info.TakenSignal(branch, name), name, latch)
 	if err != nil {
 		return nil, err
 	}

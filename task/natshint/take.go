@@ -71,11 +71,11 @@ func (q *Queue) take(ctx context.Context, c jetstream.Consumer, d hint.Demand, f
 	return nil
 }
 
-// consumer returns the consumer of a line, and makes it where it is not there.
+// consumer returns the consumer of a task and group, and makes it where it is not there.
 func (q *Queue) consumer(ctx context.Context, d hint.Demand) (jetstream.Consumer, error) {
 	key := settings(d)
 	q.mu.Lock()
-	c := q.lines[key]
+	c := q.consumers[key]
 	q.mu.Unlock()
 	if c != nil {
 		return c, nil
@@ -84,9 +84,9 @@ func (q *Queue) consumer(ctx context.Context, d hint.Demand) (jetstream.Consumer
 	if most == 0 {
 		most = -1
 	}
-	line := q.lineOf(d.Task, d.Group)
-	c, err := q.makeConsumer(ctx, line, jetstream.ConsumerConfig{
-		Description: line, FilterSubject: line + ".*",
+	prefix := q.prefixOf(d.Task, d.Group)
+	c, err := q.makeConsumer(ctx, prefix, jetstream.ConsumerConfig{
+		Description: prefix, FilterSubject: prefix + ".*",
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: d.Lease, MaxAckPending: most, MaxDeliver: -1, InactiveThreshold: idle,
 	})
 	if err != nil {
@@ -94,25 +94,25 @@ func (q *Queue) consumer(ctx context.Context, d hint.Demand) (jetstream.Consumer
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.lines) >= maxLines {
-		clear(q.lines) // they are found again where they are still asked for
+	if len(q.consumers) >= maxConsumers {
+		clear(q.consumers) // they are found again where they are still asked for
 	}
-	q.lines[key] = c
+	q.consumers[key] = c
 	return c, nil
 }
 
-// makeConsumer makes a consumer that is named after its line and the time at which the stream was
+// makeConsumer makes a consumer that is named after its subjects and the time at which the stream was
 // made. An acknowledgement goes to the consumer that gave the hint, by its number: one of a
 // stream that was made again must not take it for its own hint of that number. A line has one
 // consumer: one of another name was made for a stream that is lost, and is deleted.
-func (q *Queue) makeConsumer(ctx context.Context, line string, o jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+func (q *Queue) makeConsumer(ctx context.Context, prefix string, o jetstream.ConsumerConfig) (jetstream.Consumer, error) {
 	s, err := q.js.Stream(ctx, q.hints())
 	if err != nil {
 		return nil, err
 	}
 	for {
 		made := s.CachedInfo().Created
-		sum := sha256.Sum256([]byte(line + made.UTC().Format(time.RFC3339Nano)))
+		sum := sha256.Sum256([]byte(prefix + made.UTC().Format(time.RFC3339Nano)))
 		o.Durable = hex.EncodeToString(sum[:16])
 		c, err := s.CreateOrUpdateConsumer(ctx, o)
 		if isTaken(err) {
@@ -134,17 +134,17 @@ func (q *Queue) makeConsumer(ctx context.Context, line string, o jetstream.Consu
 	}
 }
 
-// filterNotUnique is the server's code for a work queue's second consumer of a line. Package
+// filterNotUnique is the server's code for a work queue's second consumer of the same subjects. Package
 // jetstream has no name for it.
 const filterNotUnique = 10100
 
-// isTaken reports whether a consumer was refused because its line has another one.
+// isTaken reports whether a consumer was refused because its subjects have another one.
 func isTaken(err error) bool {
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	return ok && api.ErrorCode == filterNotUnique
 }
 
-// deleteOthers deletes the consumers of a line that have another name.
+// deleteOthers deletes the consumers of the same subjects that have another name.
 func deleteOthers(ctx context.Context, s jetstream.Stream, o *jetstream.ConsumerConfig) error {
 	all := s.ListConsumers(ctx)
 	for c := range all.Info() {
@@ -161,7 +161,7 @@ func deleteOthers(ctx context.Context, s jetstream.Stream, o *jetstream.Consumer
 func (q *Queue) forget(d hint.Demand) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.lines, settings(d))
+	delete(q.consumers, settings(d))
 }
 
 func settings(d hint.Demand) string {

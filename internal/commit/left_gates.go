@@ -18,7 +18,7 @@ func (c *Commit) cancelLeftGates() error {
 	}
 	leaves := p.Release != nil || ch.Kind == posthouse.KindInput || (ch.Kind == posthouse.KindSave || ch.Kind == posthouse.KindUpdate) && !c.inStep
 	for _, w := range tx.Thread.Info.Waiting {
-		successor := c.successorOf(&w)
+		successor := c.assignSuccessor(&w)
 		switch {
 		case w.Branch != p.Branch:
 		case successor != "":
@@ -67,8 +67,9 @@ func (c *Commit) withdrawGate(w *posthouse.WaitingGate) {
 	}, w.Seq)
 }
 
-// successorOf returns the plan's gate that supersedes an open one, or "".
-func (c *Commit) successorOf(w *posthouse.WaitingGate) posthouse.ID {
+// assignSuccessor returns the plan's gate that supersedes an open one, or "". A gate without an
+// id gets one.
+func (c *Commit) assignSuccessor(w *posthouse.WaitingGate) posthouse.ID {
 	for i := range c.plan.Gates {
 		g := &c.plan.Gates[i]
 		if g.Supersedes != w.ID {

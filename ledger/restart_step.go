@@ -10,19 +10,19 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// AnewOptions say who lets a step begin anew. Nil is the zero value.
-type AnewOptions struct {
+// RestartStepOptions say who restarts a step. Nil is the zero value.
+type RestartStepOptions struct {
 	By string // on the new checkpoint's record
 }
 
-// An Anew lists what became of a step's records when it began anew.
-type Anew struct {
+// A RestartedStep lists what became of a step's records when it began anew.
+type RestartedStep struct {
 	Checkpoint *posthouse.Header      // interrupted: it goes on when it is resumed
 	Dropped    []posthouse.StepRecord // results that do not count any more
 	Kept       []posthouse.StepRecord // effects on the world and people's answers, which the program finds by name
 }
 
-// Anew begins the unfinished executions at a branch's head from their top and drops
+// RestartStep begins the unfinished executions at a branch's head from their top and drops
 // their recorded results. It helps when a program fails because it now takes another
 // path than the recorded one, for instance after a question was asked again and
 // answered otherwise. It makes a child of the checkpoint, of kind anew and status
@@ -37,9 +37,9 @@ type Anew struct {
 // [posthouse.ErrNotFound]; [posthouse.ErrConflict] unless the checkpoint is its
 // branch's head and has something unfinished; [posthouse.ErrBusy] while a run has the
 // thread; and the errors of [Ledger.Commit].
-func (l *Ledger) Anew(ctx context.Context, checkpoint posthouse.ID, o *AnewOptions) (*Anew, error) {
+func (l *Ledger) RestartStep(ctx context.Context, checkpoint posthouse.ID, o *RestartStepOptions) (*RestartedStep, error) {
 	if o == nil {
-		o = &AnewOptions{}
+		o = &RestartStepOptions{}
 	}
 	if err := posthouse.CheckPerson("by", o.By); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (l *Ledger) Anew(ctx context.Context, checkpoint posthouse.ID, o *AnewOptio
 	if err != nil {
 		return nil, err
 	}
-	if err := mayBeginAnew(c, info); err != nil {
+	if err := mayRestartStep(c, info); err != nil {
 		return nil, err
 	}
 	all, err := l.core.Executions(ctx, &c.Header)
@@ -60,12 +60,12 @@ func (l *Ledger) Anew(ctx context.Context, checkpoint posthouse.ID, o *AnewOptio
 		return nil, err
 	}
 	done, err := l.Commit(ctx, &Draft{
-		Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Keep: called(info, c.Branch), Checkpoint: next(c, posthouse.KindAnew, posthouse.StatusInterrupted, o.By),
+		Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Keep: called(info, c.Branch), Checkpoint: next(c, posthouse.KindRestartStep, posthouse.StatusInterrupted, o.By),
 	})
 	if err != nil {
 		return nil, err
 	}
-	a := &Anew{Checkpoint: done.Checkpoint}
+	a := &RestartedStep{Checkpoint: done.Checkpoint}
 	for _, x := range all {
 		a.sort(x)
 	}
@@ -77,7 +77,7 @@ func (l *Ledger) Anew(ctx context.Context, checkpoint posthouse.ID, o *AnewOptio
 
 // sort lists what becomes of an execution's results. It leaves out the runtime's own
 // records.
-func (a *Anew) sort(x *core.Execution) {
+func (a *RestartedStep) sort(x *core.Execution) {
 	if x.Completed() {
 		return
 	}
@@ -93,8 +93,8 @@ func (a *Anew) sort(x *core.Execution) {
 	}
 }
 
-// mayBeginAnew returns why a checkpoint's step may not begin anew, or nil.
-func mayBeginAnew(c *posthouse.Checkpoint, info *posthouse.ThreadInfo) error {
+// mayRestartStep returns why a checkpoint's step may not begin anew, or nil.
+func mayRestartStep(c *posthouse.Checkpoint, info *posthouse.ThreadInfo) error {
 	refuse := func(message, hint string) error {
 		return &posthouse.Error{Code: posthouse.CodeConflict, Message: message, Hint: hint}
 	}

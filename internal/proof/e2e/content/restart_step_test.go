@@ -85,7 +85,7 @@ func (p *refunding) programs(h *house) map[string]func(thread string, input bool
 }
 
 // A question that a deploy puts otherwise is answered otherwise, and leads another
-// way than the one on record. Anew drops that way, but for the effect on the
+// way than the one on record. RestartStep drops that way, but for the effect on the
 // world, which it lists and which does not happen twice.
 func TestRestartTakesAnotherWay(t *testing.T) {
 	onStores(t, func(h *house) {
@@ -118,7 +118,7 @@ func TestRestartTakesAnotherWay(t *testing.T) {
 			}
 
 			head := must(h.ledger.Thread(h.Context(), thread))(h).Branches[0].Head
-			a := must(h.ledger.Anew(h.Context(), head, &ledger.AnewOptions{By: "ops"}))(h)
+			a := must(h.ledger.RestartStep(h.Context(), head, &ledger.RestartStepOptions{By: "ops"}))(h)
 			if got := fmt.Sprint(stepNames(a.Dropped), stepNames(a.Kept)); got != "[plan note] [cash]" {
 				h.Errorf("%s dropped and kept %s", model, got)
 			}
@@ -149,7 +149,7 @@ func TestEffectSurvivesARestartedStep(t *testing.T) {
 				h.Fatal(err)
 			}
 			head := must(h.ledger.Thread(h.Context(), thread))(h).Branches[0].Head
-			must(h.ledger.Anew(h.Context(), head, nil))(h)
+			must(h.ledger.RestartStep(h.Context(), head, nil))(h)
 			p.ran = nil
 			if run(thread, false) != nil || !slices.Equal(p.ran, []string{"plan", "note"}) {
 				h.Errorf("%s ran %v", model, p.ran)
@@ -196,7 +196,7 @@ func TestRestartKeepsCompletedNodes(t *testing.T) {
 		app := must(g.Compile(h.ledger, nil))(h)
 		must(app.Run(h.Context(), "t", state{}))(h)
 		head := must(h.ledger.Latest(h.Context(), ledger.LatestQuery{Thread: "t"}))(h)
-		must(h.ledger.Anew(h.Context(), head.ID, nil))(h)
+		must(h.ledger.RestartStep(h.Context(), head.ID, nil))(h)
 		must(app.Resume(h.Context(), "t"))(h)
 		h.decide(h.only("t").ID, posthouse.Approve, "alice")
 		out := must(app.Resume(h.Context(), "t"))(h)
@@ -230,7 +230,7 @@ func TestRestartContinuesACalledThread(t *testing.T) {
 		app := must(g.Compile(h.ledger, nil))(h)
 		must(app.Run(h.Context(), "t", state{}))(h)
 		head := must(h.ledger.Latest(h.Context(), ledger.LatestQuery{Thread: "t"}))(h)
-		must(h.ledger.Anew(h.Context(), head.ID, nil))(h)
+		must(h.ledger.RestartStep(h.Context(), head.ID, nil))(h)
 		must(app.Resume(h.Context(), "t"))(h)
 		h.decide(h.only("").ID, posthouse.Approve, "alice")
 		out := must(app.Resume(h.Context(), "t"))(h)

@@ -39,7 +39,7 @@ func TestAStepTakenAnew(t *testing.T) {
 		},
 	})
 	must[*posthouse.Gate](t)(l.Decide(ctx, asked.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
-	began := must[*ledger.Anew](t)(l.Anew(ctx, asked.Checkpoint.ID, &ledger.AnewOptions{By: "carol"}))
+	began := must[*ledger.RestartedStep](t)(l.RestartStep(ctx, asked.Checkpoint.ID, &ledger.RestartStepOptions{By: "carol"}))
 	anew := began.Checkpoint
 	names := func(steps []posthouse.StepRecord) (out []string) {
 		for _, s := range steps {
@@ -50,12 +50,12 @@ func TestAStepTakenAnew(t *testing.T) {
 	if d, k := names(began.Dropped), names(began.Kept); !slices.Equal(d, []string{"1/n think", "1/n look"}) || !slices.Equal(k, []string{"1/n pay"}) {
 		t.Errorf("dropped %v, kept %v", d, k)
 	}
-	if anew.Kind != posthouse.KindAnew || anew.Status != posthouse.StatusInterrupted || anew.By != "carol" || !slices.Equal(anew.Next, []string{"n"}) {
+	if anew.Kind != posthouse.KindRestartStep || anew.Status != posthouse.StatusInterrupted || anew.By != "carol" || !slices.Equal(anew.Next, []string{"n"}) {
 		t.Errorf("the checkpoint is %+v", anew)
 	}
 
 	x := must[*core.Execution](t)(executionOf(ctx, l, anew, "1/n"))
-	if len(x.Steps) != 1 || x.Steps[0].Name != "pay" || !x.Steps[0].Loose {
+	if len(x.Steps) != 1 || x.Steps[0].Name != "pay" || !x.Steps[0].Unordered {
 		t.Errorf("results on record: %+v", x.Steps)
 	}
 	if len(x.Gates) != 1 || x.Gates[0].ID != asked.Gates[0].ID || x.Gates[0].Decision == nil {
@@ -73,7 +73,7 @@ func TestAStepTakenAnew(t *testing.T) {
 	head := commit(ledger.Draft{Checkpoint: &posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Next: []string{"n"}}})
 	f := must[*posthouse.Checkpoint](t)(l.Fork(ctx, head.Checkpoint.ID, &ledger.ForkOptions{Thread: "away"}))
 	x = must[*core.Execution](t)(executionOf(ctx, l, &f.Header, "1/n"))
-	if len(x.Steps) != 2 || x.Steps[0].Name != "pay" || !x.Steps[0].Loose || x.Steps[1].Name != "think" || x.Steps[1].Loose || string(x.Steps[1].Value.Data) != "2" {
+	if len(x.Steps) != 2 || x.Steps[0].Name != "pay" || !x.Steps[0].Unordered || x.Steps[1].Name != "think" || x.Steps[1].Unordered || string(x.Steps[1].Value.Data) != "2" {
 		t.Errorf("in a thread forked from it: %+v", x.Steps)
 	}
 	if len(x.Gates) != 1 || x.Gates[0].Name != "ok?" || x.Gates[0].Decision == nil {
@@ -81,7 +81,7 @@ func TestAStepTakenAnew(t *testing.T) {
 	}
 	c := must[*posthouse.ThreadInfo](t)(transfer.CopyThread(ctx, l, "away", "copy", nil))
 	h := must[*posthouse.Header](t)(l.GetHeader(ctx, c.Branches[0].Head))
-	if x = must[*core.Execution](t)(executionOf(ctx, l, h, "1/n")); len(x.Steps) != 2 || !x.Steps[0].Loose || x.Steps[1].Loose {
+	if x = must[*core.Execution](t)(executionOf(ctx, l, h, "1/n")); len(x.Steps) != 2 || !x.Steps[0].Unordered || x.Steps[1].Unordered {
 		t.Errorf("in a copy of that: %+v", x.Steps)
 	}
 }
@@ -110,14 +110,14 @@ func TestAnewRefuses(t *testing.T) {
 		"a run has it":  {head.ID, "", posthouse.ErrBusy},
 	} {
 		var e *posthouse.Error
-		if _, err := l.Anew(ctx, c.id, &ledger.AnewOptions{By: c.by}); !errors.Is(err, c.want) || !errors.As(err, &e) || (c.want == posthouse.ErrConflict && e.Hint == "") {
+		if _, err := l.RestartStep(ctx, c.id, &ledger.RestartStepOptions{By: c.by}); !errors.Is(err, c.want) || !errors.As(err, &e) || (c.want == posthouse.ErrConflict && e.Hint == "") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if err := claim.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := l.Anew(ctx, head.ID, nil); err != nil || len(a.Dropped)+len(a.Kept) != 0 {
+	if a, err := l.RestartStep(ctx, head.ID, nil); err != nil || len(a.Dropped)+len(a.Kept) != 0 {
 		t.Errorf("once it is free: %+v, %v", a, err)
 	}
 }

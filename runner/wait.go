@@ -9,16 +9,16 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// Settled waits until a branch has parked, ended or failed, and returns its head. By then
+// Wait waits until a branch has parked, ended or failed, and returns its head. By then
 // the thread's log has reached the sequence number after, and this runner has nothing
 // more to do for the thread. Call it with the Seq of a decision. A branch that still
 // waits for another gate keeps its head.
 //
 // It returns ctx's error if that ends first, [posthouse.ErrNotFound] for an
 // unknown thread or branch, [posthouse.ErrClosed] if the runner stopped before
-// the branch settled, and the program's error if a [Runner.Resume] left nothing
+// that, and the program's error if a [Runner.Resume] left nothing
 // in the log.
-func (r *Runner) Settled(ctx context.Context, thread, branch string, after uint64) (*posthouse.Header, error) {
+func (r *Runner) Wait(ctx context.Context, thread, branch string, after uint64) (*posthouse.Header, error) {
 	branch = cmp.Or(branch, posthouse.MainBranch)
 	moved, quit := r.queue.listen(thread)
 	defer quit()
@@ -60,7 +60,7 @@ func (r *Runner) Settled(ctx context.Context, thread, branch string, after uint6
 }
 
 // Resume resumes a branch that was interrupted or failed. It returns once that is under
-// way; see [Runner.Settled] for the outcome. [posthouse.ErrNotFound] for an unknown thread or branch,
+// way; see [Runner.Wait] for the outcome. [posthouse.ErrNotFound] for an unknown thread or branch,
 // [posthouse.ErrUnsupported] if its program is not one of this runner's,
 // [posthouse.ErrClosed] if the runner is not running.
 func (r *Runner) Resume(ctx context.Context, thread, branch string) error {

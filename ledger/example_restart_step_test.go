@@ -13,9 +13,9 @@ import (
 )
 
 // A deploy asks in other words, is answered otherwise, and goes another way than
-// the one on record. Anew drops what was computed on that way; what was done to the
+// the one on record. RestartStep drops what was computed on that way; what was done to the
 // world stays, and is listed.
-func ExampleLedger_Anew() {
+func ExampleLedger_RestartStep() {
 	ctx := context.Background()
 	l, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func ExampleLedger_Anew() {
 		fmt.Println(err)
 		return
 	}
-	a, err := l.Anew(ctx, head.ID, &ledger.AnewOptions{By: "ops"})
+	a, err := l.RestartStep(ctx, head.ID, &ledger.RestartStepOptions{By: "ops"})
 	if err != nil {
 		fmt.Println(err)
 		return
