@@ -41,7 +41,7 @@ type effect struct {
 }
 
 // read reads what is on record of an effect of a claim's handler.
-func (f *effects) read(ctx context.Context, c *claims.Claim, worker string, u *task.Use) (*effect, error) {
+func (f *effects) read(ctx context.Context, c *claims.Claim, worker string, u *handler.Use) (*effect, error) {
 	info, err := f.ledger.Thread(ctx, c.Gate.Thread)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (f *effects) read(ctx context.Context, c *claims.Claim, worker string, u *t
 
 // change calls try with what is on record, again if the log went on before its records were
 // there. An error that says that the task is over means that the claim is lost.
-func (f *effects) change(ctx context.Context, id task.ClaimID, u *task.Use, try func(*effect) error) error {
+func (f *effects) change(ctx context.Context, id task.ClaimID, u *handler.Use, try func(*effect) error) error {
 	for range maxMoves {
 		c, slot, err := f.claims.Find(ctx, id)
 		if err != nil {
@@ -155,7 +155,7 @@ func (d *Dispatcher) Begin(ctx context.Context, id task.ClaimID, b task.Beginnin
 	if err := b.Check(); err != nil {
 		return nil, err
 	}
-	err = d.effects.change(ctx, id, &b.Use, func(e *effect) (err error) {
+	err = d.effects.change(ctx, id, (*handler.Use)(&b.Use), func(e *effect) (err error) {
 		out, err = e.begin(ctx, &b)
 		return err
 	})
@@ -230,7 +230,7 @@ func (e *effect) beginAttempt(ctx context.Context, b *task.Beginning) (*task.Beg
 			return b.Found.Done, nil
 		}
 	}
-	s, err := e.task.Resolve(ctx, e.task.Recorded(e.state.Effect), &b.Use, reconcile)
+	s, err := e.task.Resolve(ctx, e.task.Recorded(e.state.Effect), (*handler.Use)(&b.Use), reconcile)
 	switch {
 	case errors.Is(err, errFindOut):
 		return asks, nil
@@ -314,7 +314,7 @@ func (d *Dispatcher) End(ctx context.Context, id task.ClaimID, n task.Ending) er
 	if err := n.Check(); err != nil {
 		return err
 	}
-	return d.effects.change(ctx, id, &task.Use{Name: n.Name, Occurrence: n.Occurrence}, func(e *effect) error { return e.end(ctx, &n) })
+	return d.effects.change(ctx, id, &handler.Use{Name: n.Name, Occurrence: n.Occurrence}, func(e *effect) error { return e.end(ctx, &n) })
 }
 
 func (e *effect) end(ctx context.Context, n *task.Ending) error {

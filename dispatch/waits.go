@@ -18,7 +18,7 @@ import (
 // encodeWaits encodes all that the handler of a claim waits for, with the times of questions by
 // the engine's clock; the escalation of an edit's question counts from when the edited one was
 // asked. A worker of another session may be of another version, and ask otherwise.
-func (a *attempts) encodeWaits(ctx context.Context, c *claims.Claim, waits []handler.Wait) (json.RawMessage, error) {
+func (a *attempts) encodeWaits(ctx context.Context, c *claims.Claim, waits []task.Wait) (json.RawMessage, error) {
 	have, err := a.log.Licensed(ctx, c.Gate)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (a *attempts) encodeWaits(ctx context.Context, c *claims.Claim, waits []han
 			g.Instance = c.ID.Session
 			w.Question = g
 		}
-		out[i] = w
+		out[i] = handler.Wait{Question: w.Question, Edited: w.Edited, Act: (*handler.Use)(w.Act), Signal: w.Signal, Latch: w.Latch, Timeout: w.Timeout}
 	}
 	return json.Marshal(out)
 }

@@ -1,13 +1,25 @@
 package task
 
 import (
+	"encoding/json"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
 // A Use is an effect of a handler under a grant, as its worker names it.
-type Use = handler.Use
+type Use struct {
+	Name       string          `json:"name"` // of the call, as the handler spells it
+	Occurrence uint32          `json:"occurrence,omitempty"`
+	Grant      posthouse.ID    `json:"grant"`                // the gate that the handler proposed it at
+	Idempotent bool            `json:"idempotent,omitempty"` // doing it again with the same key is safe
+	Schema     json.RawMessage `json:"schema,omitempty"`     // JSON Schema of its result, for people who say what came of it
+
+	// Refused is a gate whose approval the handler's own check refused, and Why says why.
+	Refused posthouse.ID `json:"refused,omitempty"`
+	Why     string       `json:"why,omitempty"`
+}
 
 // A Beginning asks whether an effect of a handler under a grant may run now, and puts on record
 // that it begins. The same again is the same attempt.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/handler"
 )
 
 // An Engine gives tasks to workers. A claim is good only in the session that it was given to,
@@ -87,13 +86,13 @@ type Engine interface {
 
 // Limits of what workers send, in bytes.
 const (
-	MaxInput  = handler.MaxInput // of a task's input, and of what an iteration goes on with
-	MaxOutput = 1 << 20          // of a verdict
-	MaxSlot   = 1<<20 - 8<<10    // of a slot: stores have 1 MiB for it and what the engine keeps with it
-	MaxStep   = 512 << 10        // of the result of a handler's step: each message carries one
-	MaxSteps  = 16 << 20         // of all results of an iteration, with their names
-	MaxChunk  = 64 << 10         // of a stream
-	MaxWaits  = 100              // of a verdict; a number
+	MaxInput  = 1 << 20       // of a task's input, and of what an iteration goes on with
+	MaxOutput = 1 << 20       // of a verdict
+	MaxSlot   = 1<<20 - 8<<10 // of a slot: stores have 1 MiB for it and what the engine keeps with it
+	MaxStep   = 512 << 10     // of the result of a handler's step: each message carries one
+	MaxSteps  = 16 << 20      // of all results of an iteration, with their names
+	MaxChunk  = 64 << 10      // of a stream
+	MaxWaits  = 100           // of a verdict; a number
 )
 
 // Protocol is the version of this interface that [Hello] names. Workers of version 1 do not
@@ -171,8 +170,19 @@ type StepResult struct {
 	Value      posthouse.Value  `json:"value"`
 }
 
-// A Wait is what a handler waits for: the answer of a question, or a signal.
-type Wait = handler.Wait
+// A Wait is what a handler waits for: the answer of a question, a signal, or what is asked about
+// an effect before it may run.
+type Wait struct {
+	// Question is what to ask. Its times count from 1970, since a worker's clock does not count.
+	// One with uses proposes an effect.
+	Question *posthouse.Gate `json:"question,omitempty"`
+	Edited   posthouse.ID    `json:"edited,omitempty"` // the gate whose edit the question proposes: whoever edited it may have decided that, too
+	Act      *Use            `json:"act,omitempty"`    // the engine asks whatever there is to ask about it
+
+	Signal  string        `json:"signal,omitempty"`
+	Latch   bool          `json:"latch,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"`
+}
 
 // A Pulse answers a heartbeat.
 type Pulse struct {

@@ -23,7 +23,7 @@ const (
 	MinRetry = 100 * time.Millisecond
 	MaxRetry = time.Hour
 	MinPause = time.Millisecond
-	MaxPause = backoff.Longest // 100 years
+	MaxPause = 100 * 365 * 24 * time.Hour
 )
 
 // A Verdict says how one execution of a task ended.

@@ -43,7 +43,7 @@ func (r *records) act(ctx context.Context, a *handler.Action) (v posthouse.Value
 	if err := r.e.Heartbeat(); err != nil {
 		return v, err
 	}
-	b := task.Beginning{Use: a.Use, Nonce: nonce(), Look: a.Check != nil, Reconciles: a.Reconcile != nil}
+	b := task.Beginning{Use: task.Use(a.Use), Nonce: nonce(), Look: a.Check != nil, Reconciles: a.Reconcile != nil}
 	for {
 		begun, err := r.begin(b)
 		switch {
