@@ -24,7 +24,7 @@ type CancelOptions struct {
 func (o *CancelOptions) withDefaults() (commit.Cancellation, error) {
 	var c commit.Cancellation
 	if o != nil {
-		c = commit.Cancellation{Branch: o.Branch, By: o.By, Reason: o.Reason, Claim: o.Claim, Head: o.Head}
+		c = commit.Cancellation{Branch: o.Branch, By: o.By, Reason: o.Reason, Claim: o.Claim.held(), Head: o.Head}
 	}
 	c.Branch = cmp.Or(c.Branch, posthouse.MainBranch)
 	if err := posthouse.ValidateName("branch", c.Branch); err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -366,7 +365,7 @@ func TestTwoProcessesMakeOneDataKey(t *testing.T) {
 		}
 		l := over(t, s, keyring(t, "k1"))
 		c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))
-		if x := must[*core.Execution](t)(executionOf(ctx, l, &c.Header, "1/n")); len(x.Steps) > 3 {
+		if x := must[*ledger.Execution](t)(executionOf(ctx, l, &c.Header, "1/n")); len(x.Steps) > 3 {
 			t.Fatalf("%d steps", len(x.Steps))
 		}
 	}

@@ -41,7 +41,7 @@ type Draft struct {
 
 func (d *Draft) plan() *commit.Plan {
 	return &commit.Plan{
-		Thread: d.Thread, Branch: d.Branch, Claim: d.Claim, Head: d.Head, Checkpoint: d.Checkpoint, Steps: d.Steps, ConsumedSignals: d.ConsumedSignals,
+		Thread: d.Thread, Branch: d.Branch, Claim: d.Claim.held(), Head: d.Head, Checkpoint: d.Checkpoint, Steps: d.Steps, ConsumedSignals: d.ConsumedSignals,
 		Gates: d.Gates, Keep: d.Keep, KeepOpen: d.KeepOpen, Left: d.Left, Withdraw: d.Withdraw, WithdrawReason: d.WithdrawReason, Decided: d.Decided, AfterCancel: d.AfterCancel, Release: d.Release.closing(),
 	}
 }

@@ -180,7 +180,7 @@ func forkDraft(r *core.Reader, c *posthouse.Checkpoint, o *ForkOptions, released
 	if away && o.Branch != "" && o.Branch != posthouse.MainBranch {
 		return nil, posthouse.Invalid("branch", "cannot be named for a fork into a new thread: it begins with main")
 	}
-	p := &commit.Plan{Thread: c.Thread, Branch: o.Branch, Claim: o.Claim, Step: c.Step, Checkpoint: &posthouse.Change{
+	p := &commit.Plan{Thread: c.Thread, Branch: o.Branch, Claim: o.Claim.held(), Step: c.Step, Checkpoint: &posthouse.Change{
 		ID: o.ID, Parent: c.ID, Kind: posthouse.KindFork, Status: c.Status, Coordination: c.Coordination,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: o.By, Error: c.Error,
 		Next: c.Next, Labels: c.Labels, Source: &posthouse.Source{Thread: c.Thread, ID: c.ID}, Metadata: o.Metadata,

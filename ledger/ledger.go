@@ -27,12 +27,3 @@ func Open(store posthouse.Store, o *Options) (*Ledger, error) {
 	}
 	return &Ledger{core.New(store, opt.config()), opt.Poll}, nil
 }
-
-// A Claim is a run's hold on a thread: see [Ledger.Claim].
-type Claim = core.Claim
-
-// A Ticket is a place in this process's queue for a thread.
-type Ticket = core.Ticket
-
-// An Execution is what is on record of one execution of a node or handler.
-type Execution = core.Execution

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -151,7 +150,7 @@ func TestGateWalk(t *testing.T) {
 		t.Errorf("status %q waiting %v", info.Status, info.Waiting)
 	}
 	head := must[*posthouse.Header](t)(l.GetHeader(ctx, info.Branches[0].Head))
-	x := must[*core.Execution](t)(executionOf(ctx, l, head, "1/a"))
+	x := must[*ledger.Execution](t)(executionOf(ctx, l, head, "1/a"))
 	if len(x.Steps) != 1 || len(x.Gates) != 1 || x.Gates[0].Decision == nil {
 		t.Fatalf("execution: %+v", x)
 	}
@@ -174,7 +173,7 @@ func TestGateWalk(t *testing.T) {
 		if f.Status != posthouse.StatusWaiting || len(f.Gates) != 1 || f.Gates[0] == g || f.Source.ID != done.Checkpoint.ID {
 			t.Fatalf("fork: %+v", f)
 		}
-		x := must[*core.Execution](t)(executionOf(ctx, l, &f.Header, "1/a"))
+		x := must[*ledger.Execution](t)(executionOf(ctx, l, &f.Header, "1/a"))
 		if len(x.Steps) != 1 || len(x.Gates) != 1 || x.Gates[0].Decision != nil || x.Gates[0].ID != f.Gates[0] {
 			t.Fatalf("fork execution: %+v", x)
 		}

@@ -62,17 +62,6 @@ func (l *Ledger) Releases(ctx context.Context, thread string) iter.Seq2[*posthou
 	return core.Releases(ctx, l.core, thread)
 }
 
-// Claim takes the thread for a run of this process. It writes nothing yet. Call
-// [Claim.Release] in the end: until then, or until the Ledger is closed, the process
-// keeps its leases alive.
-//
-// It fails with [posthouse.ErrBusy], and Error.Lease, while another run has the thread:
-// in this process, through any Ledger over the same handle of the store, or in another
-// process whose lease is alive.
-func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) {
-	return l.core.Claim(ctx, thread, run)
-}
-
 // FindRelease returns the release of a thread with a version, as a decimal number, or
 // the newest with a tag. [posthouse.ErrNotFound]. It reads every newer release first.
 func FindRelease(ctx context.Context, l *Ledger, thread, versionOrTag string) (*posthouse.Release, error) {
@@ -90,9 +79,3 @@ func LastRelease(ctx context.Context, l *Ledger, thread string) (*posthouse.Rele
 // NewID returns a new UUIDv7; ids of one Ledger ascend strictly. Use it to name a
 // checkpoint before it is saved; an empty id is replaced by a new one anyway.
 func NewID(l *Ledger) posthouse.ID { return l.core.NewID() }
-
-// Executions returns what the unfinished executions at a branch's head have on record,
-// by task: step results, and questions with their answers.
-func Executions(ctx context.Context, l *Ledger, head *posthouse.Header) (map[string]*Execution, error) {
-	return l.core.Executions(ctx, head)
-}

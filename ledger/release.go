@@ -30,7 +30,7 @@ func (l *Ledger) Release(ctx context.Context, thread string, o *ReleaseOptions) 
 	if o == nil {
 		o = &ReleaseOptions{}
 	}
-	r, left, err := commit.Release(ctx, l.core, o.Claim, thread, o.closing())
+	r, left, err := commit.Release(ctx, l.core, o.Claim.held(), thread, o.closing())
 	if err != nil {
 		return nil, err
 	}

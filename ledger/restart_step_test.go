@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/transfer"
 )
@@ -54,7 +53,7 @@ func TestAStepTakenAnew(t *testing.T) {
 		t.Errorf("the checkpoint is %+v", anew)
 	}
 
-	x := must[*core.Execution](t)(executionOf(ctx, l, anew, "1/n"))
+	x := must[*ledger.Execution](t)(executionOf(ctx, l, anew, "1/n"))
 	if len(x.Steps) != 1 || x.Steps[0].Name != "pay" || !x.Steps[0].Unordered {
 		t.Errorf("results on record: %+v", x.Steps)
 	}
@@ -64,7 +63,7 @@ func TestAStepTakenAnew(t *testing.T) {
 	if x.Edited != anew.Seq {
 		t.Errorf("edited in entry %d, want %d", x.Edited, anew.Seq)
 	}
-	if done := must[*core.Execution](t)(executionOf(ctx, l, anew, "1/m")); len(done.Steps) != 2 {
+	if done := must[*ledger.Execution](t)(executionOf(ctx, l, anew, "1/m")); len(done.Steps) != 2 {
 		t.Errorf("an execution that completed beside it: %+v", done.Steps)
 	}
 
@@ -72,7 +71,7 @@ func TestAStepTakenAnew(t *testing.T) {
 	commit(ledger.Draft{Steps: []posthouse.Step{{Task: "1/n", Name: "think", Value: posthouse.Value{Codec: "json", Data: []byte("2")}}}})
 	head := commit(ledger.Draft{Checkpoint: &posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Next: []string{"n"}}})
 	f := must[*posthouse.Checkpoint](t)(l.Fork(ctx, head.Checkpoint.ID, &ledger.ForkOptions{Thread: "away"}))
-	x = must[*core.Execution](t)(executionOf(ctx, l, &f.Header, "1/n"))
+	x = must[*ledger.Execution](t)(executionOf(ctx, l, &f.Header, "1/n"))
 	if len(x.Steps) != 2 || x.Steps[0].Name != "pay" || !x.Steps[0].Unordered || x.Steps[1].Name != "think" || x.Steps[1].Unordered || string(x.Steps[1].Value.Data) != "2" {
 		t.Errorf("in a thread forked from it: %+v", x.Steps)
 	}
@@ -81,7 +80,7 @@ func TestAStepTakenAnew(t *testing.T) {
 	}
 	c := must[*posthouse.ThreadInfo](t)(transfer.CopyThread(ctx, l, "away", "copy", nil))
 	h := must[*posthouse.Header](t)(l.GetHeader(ctx, c.Branches[0].Head))
-	if x = must[*core.Execution](t)(executionOf(ctx, l, h, "1/n")); len(x.Steps) != 2 || !x.Steps[0].Unordered || x.Steps[1].Unordered {
+	if x = must[*ledger.Execution](t)(executionOf(ctx, l, h, "1/n")); len(x.Steps) != 2 || !x.Steps[0].Unordered || x.Steps[1].Unordered {
 		t.Errorf("in a copy of that: %+v", x.Steps)
 	}
 }

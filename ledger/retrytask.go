@@ -119,7 +119,7 @@ func FailedTasks(ctx context.Context, l *Ledger, head *posthouse.Header) (failed
 	if head.Status != posthouse.StatusFailed {
 		return nil, nil
 	}
-	executions, err := Executions(ctx, l, head)
+	executions, err := l.core.Executions(ctx, head)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func FailedTasks(ctx context.Context, l *Ledger, head *posthouse.Header) (failed
 }
 
 // failedIn returns the tasks that failed for good and that the execution did nothing behind.
-func failedIn(x *Execution) (failed []*posthouse.Gate) {
+func failedIn(x *core.Execution) (failed []*posthouse.Gate) {
 	newest := map[posthouse.ID]posthouse.ID{} // gate by call
 	for _, g := range x.Gates {
 		if g.Call != nil {
@@ -147,7 +147,7 @@ func failedIn(x *Execution) (failed []*posthouse.Gate) {
 
 // wentOn reports whether an execution did something behind the failure of a task. What had
 // begun beside the task before does not count, and neither does that a call around it failed.
-func wentOn(x *Execution, g *posthouse.Gate) bool {
+func wentOn(x *core.Execution, g *posthouse.Gate) bool {
 	task := handler.Call(g.Name, g.Occurrence) + handler.Nested
 	return slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool {
 		if s.Seq < g.Decision.Seq || s.Value.Codec == core.CodecFailed || isOfUse(s.Name, task) {
@@ -177,7 +177,7 @@ func besideCall(name, task string) string {
 }
 
 // firstOf returns the entry of the first record within a call, 0 without one.
-func firstOf(x *Execution, call string) (seq uint64) {
+func firstOf(x *core.Execution, call string) (seq uint64) {
 	if call == "" {
 		return 0
 	}

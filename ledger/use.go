@@ -76,7 +76,7 @@ func (l *Ledger) reopenUse(ctx context.Context, head *posthouse.Header, g *posth
 	if g.Call.Grant == "" {
 		return nil, nil
 	}
-	executions, err := Executions(ctx, l, head)
+	executions, err := l.core.Executions(ctx, head)
 	if err != nil || executions[g.Task] == nil {
 		return nil, err
 	}

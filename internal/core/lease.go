@@ -47,6 +47,11 @@ func (c *Claim) Generation() uint32 { return c.generation }
 // Birth returns what [posthouse.ThreadInfo.Birth] does of a branch that begins under the claim.
 func (c *Claim) Birth() uint64 { return c.ended }
 
+// IsOf reports whether the claim is a run's on a thread, by this Core.
+func (c *Claim) IsOf(by *Core, thread, run string) bool {
+	return c.core == by && c.Thread == thread && c.Run == run
+}
+
 // Claim takes the thread for a run of this process. It writes nothing yet.
 func (c *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 	if err := posthouse.ValidateText("run", run); err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/posthouse/posthouse/internal/engine/internal/replay"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/license"
-	"github.com/posthouse/posthouse/ledger"
 )
 
 // handler waits for what the handler of a task waits for. Once all of that is over it hands
@@ -70,7 +69,7 @@ func (p *pause) await(ctx context.Context, w *handler.Wait) error {
 func (p *pause) use(ctx context.Context, u *handler.Use) error {
 	t := p.task
 	s := t.session
-	all, err := ledger.Executions(ctx, s.Ledger(), s.Head())
+	all, err := s.Ledger().Core().Executions(ctx, s.Head())
 	if err != nil {
 		return s.Unanswered(err)
 	}

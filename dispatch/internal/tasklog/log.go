@@ -31,12 +31,12 @@ func Within(g *posthouse.Gate) string {
 
 // Execution returns the unfinished execution that handed a task out, nil if nothing of it is on
 // record.
-func (l *Log) Execution(ctx context.Context, g *posthouse.Gate) (*ledger.Execution, error) {
+func (l *Log) Execution(ctx context.Context, g *posthouse.Gate) (*core.Execution, error) {
 	head, err := l.head(ctx, g)
 	if head == nil || err != nil {
 		return nil, err
 	}
-	all, err := ledger.Executions(ctx, l.ledger, head)
+	all, err := l.core.Executions(ctx, head)
 	return all[g.Task], err
 }
 
@@ -68,7 +68,7 @@ func (l *Log) OnBehalf(ctx context.Context, g *posthouse.Gate) (context.Context,
 	if err != nil {
 		return ctx, err
 	}
-	all, err := ledger.Executions(ctx, l.ledger, head)
+	all, err := l.core.Executions(ctx, head)
 	if err != nil {
 		return ctx, err
 	}

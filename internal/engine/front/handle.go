@@ -65,7 +65,7 @@ func (f *Front[O, In, R, C]) Start(ctx context.Context, thread string, in *In, o
 		}
 		h.begun = true
 	} else {
-		place = f.Ledger.Core().NewTicket(h.thread, c.OnBusy != runs.Enqueue)
+		place = f.Ledger.NewTicket(h.thread, c.OnBusy != runs.Enqueue)
 	}
 	go func() {
 		select {

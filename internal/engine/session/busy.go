@@ -26,7 +26,7 @@ func (o *Options) claimThread(ctx context.Context, l *ledger.Ledger) (*ledger.Cl
 	}
 	p := o.Place
 	if p == nil {
-		p = l.Core().NewTicket(o.Thread, o.OnBusy != runs.Enqueue)
+		p = l.NewTicket(o.Thread, o.OnBusy != runs.Enqueue)
 	}
 	if o.Wait == 0 {
 		return p.Claim(ctx, o.Run, func(e *posthouse.Error) error { return o.onBusy(ctx, l, e) })

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/internal/core"
 )
 
 // A Lease is the right of a session to run its thread: its claim, and how sure that is.
@@ -17,7 +17,9 @@ func (s *Session) Lease() Lease { return Lease{s} }
 func (l Lease) Generation() uint32 { return l.s.claim.Generation() }
 
 // Is reports whether a claim is the session's.
-func (l Lease) Is(c *ledger.Claim) bool { return l.s.claim == c }
+func (l Lease) Is(c *core.Claim) bool {
+	return l.s.claim != nil && c.IsOf(l.s.Ledger().Core(), l.s.Thread(), l.s.Run())
+}
 
 // PreviousRunLost reports whether the run before this one did not come to its end. It may
 // have acted further than is on record.

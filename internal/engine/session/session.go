@@ -104,7 +104,7 @@ func Begin(ctx context.Context, l *ledger.Ledger, o Options) (*Session, error) {
 		if err := errors.Join(err, s.End(ctx)); err != nil {
 			return nil, err
 		}
-		o.Place = l.Core().NewTicket(o.Thread, true)
+		o.Place = l.NewTicket(o.Thread, true)
 		again, err := Begin(ctx, l, o)
 		if err == nil {
 			again.before.Held = s.before.Held

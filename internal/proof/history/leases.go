@@ -67,9 +67,9 @@ func (s *leases) play() (err error) {
 
 func (s *leases) commit() error {
 	c := s.claim
-	op := model.Op{Model: s.name(), Do: model.Commit, Key: c.Thread, Owner: s.owner, First: !c.Recorded}
-	if c.Recorded {
-		op.Fence = c.Fence
+	op := model.Op{Model: s.name(), Do: model.Commit, Key: c.Thread, Owner: s.owner, First: !c.Recorded()}
+	if c.Recorded() {
+		op.Fence = c.Fence()
 	}
 	out, err := s.do(op, func() (out model.Answer, err error) {
 		made, err := s.l.Commit(s.ctx, &ledger.Draft{
@@ -77,7 +77,7 @@ func (s *leases) commit() error {
 			Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Node: "n", Next: []string{"n"}},
 		})
 		if err == nil {
-			out.Seq, out.Fence = made.Seq, c.Fence
+			out.Seq, out.Fence = made.Seq, c.Fence()
 		}
 		return out, err
 	})
@@ -90,7 +90,7 @@ func (s *leases) commit() error {
 func (s *leases) release() error {
 	c := s.claim
 	s.claim = nil
-	op := model.Op{Model: s.name(), Do: model.Release, Key: c.Thread, Owner: s.owner, Fence: c.Fence}
+	op := model.Op{Model: s.name(), Do: model.Release, Key: c.Thread, Owner: s.owner, Fence: c.Fence()}
 	_, err := s.do(op, func() (out model.Answer, err error) { return out, c.Release(s.ctx) })
 	return err
 }
