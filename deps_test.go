@@ -139,7 +139,7 @@ var laws = []law{
 		"walks through the whole house"},
 
 	{"graph", []string{".", "diff", "graph/internal/", "internal/commit", "internal/core", "internal/engine", "internal/engine/", "internal/senders", "internal/base/strictjson", "ledger", "runs", "transfer"}, nil, "a model meets another only in the Ledger"},
-	{"graph/internal/calls", []string{".", "ledger"}, nil, "who called a thread is in the log, whatever the states are"},
+	{"graph/internal/calls", []string{".", "internal/engine", "internal/engine/session", "internal/senders", "ledger"}, nil, "who called a thread is in the log, whatever the states are"},
 	{"graph/internal/child", []string{".", "ledger", "internal/engine/session"}, nil, "a checkpoint made by hand goes on a branch, whatever made it"},
 	{"graph/internal/edit", []string{".", "ledger", "internal/engine", "internal/senders", "graph/internal/"}, nil, "a checkpoint made by hand runs no node: it needs of the graph where its transitions lead"},
 	{"graph/internal/progress", []string{".", "ledger", "graph/internal/child", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded"}, nil, "how far a thread is stands in the log"},

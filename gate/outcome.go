@@ -12,7 +12,7 @@ import (
 
 // KindOutcome is the kind of the question that [Act] asks about an effect with an
 // unknown outcome.
-const KindOutcome = license.KindOutcome
+const KindOutcome = "outcome"
 
 // The outcomes of an attempt, once it is settled.
 const (

@@ -3,9 +3,7 @@ package graph
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"math/rand/v2"
 	"strconv"
 
 	"github.com/posthouse/posthouse"
@@ -23,35 +21,12 @@ func (o *NodeOptions) retry() engine.Retry {
 // attempt, and puts that on record.
 func (t *task) recordAttempt(ctx context.Context, exec *engine.Task, p recorded.Attempts, cause error) (bool, error) {
 	r := t.run
-	if p.Failed != nil {
-		return false, nil // the handler failed
-	}
-	name, a := recorded.Attempt, engine.Attempt{Error: engine.OneLine(cause.Error())}
-	retry, wanted := t.node.opt.retry(), false
-	if p.Count < retry.Retries() {
-		if err := engine.Guard(func() error { wanted = retry.Wants(cause); return nil }); err != nil {
-			return false, err
-		}
-	}
-	switch {
-	case wanted:
-		if d := retry.Wait(p.Count+1, rand.Float64()); d > 0 {
-			a.Due = posthouse.Millis(r.app.ledger.Now().Add(d).UnixMilli())
-		}
-	case t.node.onError != nil:
-		name = recorded.Failed
-	default:
-		return false, nil
-	}
-	v, err := json.Marshal(a)
-	if err != nil {
+	step, err := p.Next(cause, t.node.opt.retry(), t.node.onError != nil, r.app.ledger.Now())
+	if step == nil || err != nil {
 		return false, err
 	}
-	step := posthouse.Step{Task: t.key.String(), Name: name, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v}}
-	if wanted {
-		step.Occurrence = uint32(p.Count)
-	}
-	_, err = r.sess.Commit(ctx, &ledger.Draft{Steps: append(exec.Records().Held(), step)})
+	step.Task = t.key.String()
+	_, err = r.sess.Commit(ctx, &ledger.Draft{Steps: append(exec.Records().Held(), *step)})
 	return err == nil, err
 }
 

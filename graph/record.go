@@ -10,7 +10,6 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
-	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -213,7 +212,7 @@ const (
 )
 
 // MaxBehind is the most checkpoints that an Async run is ahead of its store.
-const MaxBehind = session.MaxBehind
+const MaxBehind = 64
 
 // Snapshots say which nodes make checkpoints. A run that parks, fails, is cancelled or
 // ends makes one in any case, with all that nodes did since the last.

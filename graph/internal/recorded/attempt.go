@@ -52,3 +52,30 @@ func ReadAttempts(exec *engine.Task) (p Attempts, err error) {
 	}
 	return p, err
 }
+
+// Next returns the record of what follows a failed attempt: another one, or the handler if the
+// node has one. Nil means that the task failed for good.
+func (p Attempts) Next(cause error, retry engine.Retry, handled bool, now time.Time) (*posthouse.Step, error) {
+	if p.Failed != nil {
+		return nil, nil // the handler failed
+	}
+	a, wanted := engine.Attempt{Error: engine.OneLine(cause.Error())}, false
+	if p.Count < retry.Retries() {
+		if err := engine.Guard(func() error { wanted = retry.Wants(cause); return nil }); err != nil {
+			return nil, err
+		}
+	}
+	step := &posthouse.Step{Name: Failed}
+	switch {
+	case wanted:
+		step.Name, step.Occurrence = Attempt, uint32(p.Count)
+		if d := retry.Wait(p.Count+1, rand.Float64()); d > 0 {
+			a.Due = posthouse.Millis(now.Add(d).UnixMilli())
+		}
+	case !handled:
+		return nil, nil
+	}
+	data, err := json.Marshal(a)
+	step.Value = posthouse.Value{Codec: posthouse.JSON.Name(), Data: data}
+	return step, err
+}

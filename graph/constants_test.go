@@ -6,11 +6,15 @@ import (
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
 	"github.com/posthouse/posthouse/graph/internal/progress"
+	"github.com/posthouse/posthouse/internal/engine/session"
 )
 
-// TestKindsAndMarksAreThoseOnRecord compares the kinds of mismatch and the marks that users know
-// with those that are found out.
-func TestKindsAndMarksAreThoseOnRecord(t *testing.T) {
+// TestPublicConstantsAreThoseInUse compares kinds of mismatch, marks and bounds that users know
+// with those that are found and kept.
+func TestPublicConstantsAreThoseInUse(t *testing.T) {
+	if graph.MaxBehind != session.MaxBehind {
+		t.Errorf("an Async run may be %d checkpoints ahead, and is at most %d", graph.MaxBehind, session.MaxBehind)
+	}
 	for public, found := range map[graph.MismatchKind]migrate.Kind{
 		graph.MismatchNode: migrate.MismatchNode, graph.MismatchPart: migrate.MismatchPart, graph.MismatchInput: migrate.MismatchInput,
 		graph.MismatchJoin: migrate.MismatchJoin, graph.MismatchResult: migrate.MismatchResult,
