@@ -26,7 +26,7 @@ func (c *checker) graph(g *definition, o *CompileOptions) {
 		c.node(n)
 	}
 	for _, w := range g.transitions {
-		c.AddTransition(&w.Transition, w.Kind != topology.Edge && w.route == nil && w.routes == nil && w.sends == nil)
+		c.AddTransition(&w.Transition, !w.IsComplete())
 		if n := c.app.nodes[w.From]; n != nil {
 			n.transitions = append(n.transitions, &w)
 		} else if w.From == Start {

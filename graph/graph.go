@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/route"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -35,7 +36,7 @@ type Graph[S any] struct {
 type definition struct {
 	name        string
 	nodes       []*node
-	transitions []transition
+	transitions []route.Transition
 	joins       []topology.Join
 	handlers    []handler
 	merges      []state.Merger
@@ -45,13 +46,13 @@ type definition struct {
 type node struct {
 	topology.Node
 	run         func(context.Context, any, topology.Decoder, *Command) error
-	sub         *inner                // in place of run
-	remote      remoteTask            // that run hands out
-	names       []func(string) string // of an inlined node: the names in the graphs around, the nearest first
+	sub         *inner      // in place of run
+	remote      remoteTask  // that run hands out
+	names       route.Names // of an inlined node
 	opt         NodeOptions
 	more        bool // options were given more than once
 	onError     func(context.Context, any, error) (Command, error)
-	transitions []*transition
+	transitions []*route.Transition
 }
 
 // NodeOptions refine a node. The zero value is useful.
@@ -84,8 +85,8 @@ type plan struct {
 	*topology.Graph
 	name  string // of the graph
 	nodes map[string]*node
-	order []*node       // as they were added
-	start []*transition // those of Graph.Start
+	order []*node             // as they were added
+	start []*route.Transition // those of Graph.Start
 }
 
 // node returns the node of a target, nil if the graph does not have it.

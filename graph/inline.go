@@ -46,7 +46,7 @@ func (g *Graph[S]) Inline(place string, sub *Graph[S]) {
 		g.nodes = append(g.nodes, &c)
 	}
 	for _, w := range sub.transitions {
-		w.From, w.To, w.names = names(w.From), frontier.MapNames(w.To, names), append(slices.Clip(w.names), names)
+		w.From, w.To, w.Names = names(w.From), frontier.MapNames(w.To, names), append(slices.Clip(w.Names), names)
 		g.transitions = append(g.transitions, w)
 	}
 	for _, j := range sub.joins {
@@ -73,25 +73,6 @@ func (g *definition) alias(from, to string) {
 	g.aliases[from] = to
 }
 
-// outerName returns what the graph that was compiled calls a node.
-func outerName(levels []func(string) string, name string) string {
-	for _, names := range levels {
-		name = names(name)
-	}
-	return name
-}
-
-func outerSends(levels []func(string) string, sends []Send) []Send {
-	if len(levels) == 0 {
-		return sends
-	}
-	sends = slices.Clone(sends)
-	for i := range sends {
-		sends[i].Node = outerName(levels, sends[i].Node)
-	}
-	return sends
-}
-
 // toOuterNames translates a command of an inlined node into the names of its graph. A
 // command for the graph around skips the nearest level.
 func (n *node) toOuterNames(c *Command) {
@@ -102,6 +83,8 @@ func (n *node) toOuterNames(c *Command) {
 	if c.Parent {
 		c.Parent, levels = false, levels[1:]
 	}
-	c.Goto = frontier.MapNames(c.Goto, func(name string) string { return outerName(levels, name) })
-	c.Send = outerSends(levels, c.Send)
+	c.Goto, c.Send = frontier.MapNames(c.Goto, levels.Outer), slices.Clone(c.Send)
+	for i := range c.Send {
+		c.Send[i].Node = levels.Outer(c.Send[i].Node)
+	}
 }

@@ -174,7 +174,7 @@ func (t *task) leadOn(o *outcome, may []string) (err error) {
 	case n.Edges && o.lead.isZero():
 		o.next = []frontier.Target{{Node: n.Name, Edges: true, At: n.Index + 1}}
 	default:
-		o.next, err = t.run.app.route(n.Name, n.transitions, may, &o.lead, o.live.Value)
+		o.next, err = t.run.app.route(n, may, &o.lead, o.live.Value)
 	}
 	return err
 }

@@ -7,25 +7,14 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/route"
 	"github.com/posthouse/posthouse/graph/internal/topology"
-	"github.com/posthouse/posthouse/internal/engine"
 )
-
-// A transition leads on from a node, or from Start. The run follows all transitions of a
-// place at once.
-type transition struct {
-	topology.Transition
-	names []func(string) string // of an inlined transition, as of a node
-
-	route  func(any) string // by kind, one of these
-	routes func(any) []string
-	sends  func(any) []Send
-}
 
 // Edge leads from a node, or from Start, to a node, or to End. Several edges from one
 // place are all followed at once.
 func (g *Graph[S]) Edge(from, to string) {
-	g.transitions = append(g.transitions, transition{Transition: topology.Transition{From: from, To: []string{to}, Kind: topology.Edge}})
+	g.transitions = append(g.transitions, route.Transition{Transition: topology.Transition{From: from, To: []string{to}, Kind: topology.Edge}})
 }
 
 // Join leads to a node once all of these nodes have completed since it last ran. They may
@@ -39,20 +28,24 @@ func (g *Graph[S]) Join(to string, from ...string) {
 // Route leads to the node, or End, that the function names. The function sees the state
 // as the node left it. It must only read it, and depend on nothing else. If targets are
 // given, it may lead nowhere else, and Compile checks them.
-func (g *Graph[S]) Route(from string, route func(s *S) string, targets ...string) {
-	g.transitions = append(g.transitions, transition{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Route}, route: untyped(route)})
+func (g *Graph[S]) Route(from string, choose func(s *S) string, targets ...string) {
+	g.transitions = append(g.transitions, route.Transition{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Route}, Route: untyped(choose)})
 }
 
 // Routes is [Graph.Route] to any number of nodes at once. No node ends this branch.
 func (g *Graph[S]) Routes(from string, routes func(s *S) []string, targets ...string) {
-	g.transitions = append(g.transitions, transition{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Routes}, routes: untyped(routes)})
+	g.transitions = append(g.transitions, route.Transition{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Routes}, Routes: untyped(routes)})
 }
 
 // Map sends inputs to tasks, as many as the function returns: the map of a map-reduce.
 // What the tasks write is merged into the state by the rules of its parts. Targets are
 // as for [Graph.Route].
 func (g *Graph[S]) Map(from string, sends func(s *S) []Send, targets ...string) {
-	g.transitions = append(g.transitions, transition{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Map}, sends: untyped(sends)})
+	w := route.Transition{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Map}}
+	if sends != nil {
+		w.Sends = func(s any) []topology.Send { return inputs(sends(s.(*S))) }
+	}
+	g.transitions = append(g.transitions, w)
 }
 
 // A Send runs a [Task] node with an input of its own.
@@ -79,73 +72,30 @@ func Stop() Command { return Command{Goto: []string{End}} }
 
 func (c *Command) isZero() bool { return len(c.Goto)+len(c.Send) == 0 && !c.Parent }
 
-func (a *plan) targetsOf(w *transition, s any) ([]frontier.Target, error) {
-	var to []string
-	var sends []Send
-	switch w.Kind {
-	case topology.Edge:
-		return a.To[w.To[0]], nil
-	case topology.Route:
-		var name string
-		if err := engine.Guard(func() error { name = w.route(s); return nil }); err != nil {
-			return nil, err
-		}
-		name = a.Real(outerName(w.names, name))
-		if n := a.nodes[name]; n != nil && n.Input == nil && (len(w.To) == 0 || slices.Contains(w.To, name)) {
-			return n.Self, nil
-		}
-		to = []string{name}
-	case topology.Routes:
-		if err := engine.Guard(func() error { to = w.routes(s); return nil }); err != nil {
-			return nil, err
-		}
-		to = frontier.MapNames(to, func(name string) string { return outerName(w.names, name) })
-	case topology.Map:
-		if err := engine.Guard(func() error { sends = w.sends(s); return nil }); err != nil {
-			return nil, err
-		}
-		sends = outerSends(w.names, sends)
-	}
-	return a.resolve(string(w.Kind)+" from", w.From, w.To, to, sends)
-}
-
-// resolve returns what runs after a route or command, if it may lead there.
-func (a *plan) resolve(what, from string, may, to []string, sends []Send) ([]frontier.Target, error) {
-	inputs := make([]topology.Send, len(sends))
+// inputs returns sends as the graph below knows them.
+func inputs(sends []Send) []topology.Send {
+	all := make([]topology.Send, len(sends))
 	for i, s := range sends {
-		inputs[i] = topology.Send(s)
+		all[i] = topology.Send(s)
 	}
-	return a.Resolve(what, from, may, to, inputs)
+	return all
 }
 
-// route returns where the run goes on after a place: where the command says, or else
-// where its transitions lead.
-func (a *plan) route(from string, ways []*transition, may []string, cmd *Command, s any) ([]frontier.Target, error) {
-	if !cmd.isZero() {
-		return a.resolve("command of", from, may, cmd.Goto, cmd.Send)
+// route returns where the run goes on after a node: where the command says, or else where
+// its transitions lead.
+func (a *plan) route(n *node, may []string, cmd *Command, s any) ([]frontier.Target, error) {
+	if cmd.isZero() {
+		return route.Follow(a.Graph, n.transitions, s)
 	}
-	var all []frontier.Target
-	for _, w := range ways {
-		ts, err := a.targetsOf(w, s)
-		if err != nil {
-			return nil, err
-		}
-		if all == nil {
-			all = slices.Clip(ts) // it may be the App's
-		} else {
-			all = append(all, ts...)
-		}
-	}
-	return all, nil
+	return a.Resolve("command of", n.Name, may, cmd.Goto, inputs(cmd.Send))
 }
 
 // follow returns where the transitions of a node, or of Start, lead from a state.
 func (a *plan) follow(from string, s any) ([]frontier.Target, error) {
 	if from == Start {
-		return a.route(Start, a.start, nil, &Command{}, s)
+		return route.Follow(a.Graph, a.start, s)
 	}
-	n := a.nodes[from]
-	return a.route(n.Name, n.transitions, n.opt.Targets, &Command{}, s)
+	return route.Follow(a.Graph, a.nodes[from].transitions, s)
 }
 
 // followInterrupted follows the transitions of nodes that the run was stopped after, from
