@@ -2,8 +2,10 @@ package recorded
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
