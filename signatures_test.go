@@ -31,7 +31,7 @@ func TestPublicSignaturesShowNoInternalTypes(t *testing.T) {
 		t.Skip("it needs the export data of each package")
 	}
 	for _, f := range goFiles(t) {
-		if f.test || isInternal(f.pkg) || f.ast.Name.Name == "main" {
+		if f.test || isInternal(module+"/"+f.pkg) || f.ast.Name.Name == "main" {
 			continue
 		}
 		for _, name := range repeated(f.ast) {
