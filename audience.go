@@ -63,76 +63,71 @@ func (a *Audience) Has(mark uint64) bool {
 	return ok
 }
 
-func (m *AudienceInfo) append(b []byte) []byte {
-	return appendMarks(appendBool(appendGateID(b, m.Gate), m.Anyone), m.Marks)
-}
-
-func readAudience(r *decoder) *AudienceInfo {
-	m := &AudienceInfo{Gate: readGateID(r), Anyone: readBool(r), Marks: readMarks(r)}
-	if m.Anyone && len(m.Marks) > 0 {
-		r.Fail("an audience of anyone, with marks")
+func (m *AudienceInfo) fields(f *fields) {
+	f.gateID(&m.Gate)
+	f.Flag(&m.Anyone)
+	if f.marks(&m.Marks); !f.Writing() && m.Anyone && len(m.Marks) > 0 {
+		f.Fail("an audience of anyone, with marks")
 	}
-	return m
 }
 
-func appendMarks(b []byte, marks []uint64) []byte {
-	b = canon.AppendUint(b, uint64(len(marks)))
-	for _, m := range marks {
-		b = binary.BigEndian.AppendUint64(b, m)
-	}
-	return b
-}
-
-func readMarks(r *decoder) (marks []uint64) {
-	for i := range r.Items() {
-		m := uint64(0)
-		if b := r.Raw(8); b != nil {
-			m = binary.BigEndian.Uint64(b)
+// marks are eight bytes each, ascending.
+func (f *fields) marks(marks *[]uint64) {
+	last, first := uint64(0), true
+	canon.List(&f.Fields, marks, func(m *uint64) {
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], *m)
+		if f.Fixed(b[:]); f.Writing() {
+			return
 		}
-		if i > 0 && m <= marks[i-1] {
-			r.Fail("marks that do not ascend")
+		if *m = binary.BigEndian.Uint64(b[:]); !first && *m <= last {
+			f.Fail("marks that do not ascend")
 		}
-		marks = append(marks, m)
-	}
-	return marks
+		last, first = *m, false
+	})
 }
 
-// appendAudiences adds the known audiences of the waiting gates to an encoded summary.
-// Summaries of earlier versions end before them.
-func (t *ThreadInfo) appendAudiences(b []byte) []byte {
-	n := 0
+// audiences are the known ones of the waiting gates, at the end of a summary. Summaries of
+// earlier versions end before them.
+func (t *ThreadInfo) audiences(f *fields) {
+	if f.Writing() {
+		t.writeAudiences(f)
+		return
+	}
+	if f.Err() != nil || f.Len() == 0 {
+		return
+	}
+	next, n := uint64(0), 0
+	for range f.Items() {
+		i, a := f.Uint(), &Audience{}
+		if f.marks(&a.marks); i < next || i >= uint64(len(t.Waiting)) {
+			f.Fail("the audience of gate %d", i)
+			return
+		}
+		t.Waiting[i].Audience = a
+		next, n = i+1, n+1
+	}
+	if n == 0 && f.Err() == nil && f.Len() == 0 {
+		f.Fail("no audiences")
+	}
+}
+
+func (t *ThreadInfo) writeAudiences(f *fields) {
+	n := uint64(0)
 	for i := range t.Waiting {
 		if t.Waiting[i].Audience != nil {
 			n++
 		}
 	}
 	if n == 0 && t.Ended == 0 {
-		return b
-	}
-	b = canon.AppendUint(b, uint64(n))
-	for i := range t.Waiting {
-		if a := t.Waiting[i].Audience; a != nil {
-			b = appendMarks(canon.AppendUint(b, uint64(i)), a.marks)
-		}
-	}
-	return b
-}
-
-func (t *ThreadInfo) readAudiences(r *decoder) {
-	if r.Err() != nil || r.Len() == 0 {
 		return
 	}
-	next, n := uint64(0), 0
-	for range r.Items() {
-		i, marks := r.Uint(), readMarks(r)
-		if i < next || i >= uint64(len(t.Waiting)) {
-			r.Fail("the audience of gate %d", i)
-			return
+	f.Number(&n)
+	for i := range t.Waiting {
+		if a := t.Waiting[i].Audience; a != nil {
+			at := uint64(i)
+			f.Number(&at)
+			f.marks(&a.marks)
 		}
-		t.Waiting[i].Audience = &Audience{marks}
-		next, n = i+1, n+1
-	}
-	if n == 0 && r.Err() == nil && r.Len() == 0 {
-		r.Fail("no audiences")
 	}
 }

@@ -30,16 +30,20 @@ type law struct {
 
 // laws holds the first match for each package, so the narrow ones come first.
 var laws = []law{
-	{".", []string{"internal/base/backoff", "internal/base/canon", "internal/base/strictjson", "internal/base/text"}, nil,
+	{".", []string{"internal/base/backoff", "internal/base/canon", "internal/base/strictjson", "internal/base/text", "internal/base/uuid"}, nil,
 		"nouns, encodings and contracts: all that a store, a verifier or a client needs, and nothing that does I/O"},
-	{"internal/core", []string{".", "internal/base/canon", "internal/base/delta", "internal/base/text"}, nil,
+	{"internal/core", []string{".", "grants", "internal/base/canon", "internal/base/delta", "internal/base/text"}, nil,
 		"what the Ledger and its upkeep share knows none of them, or there is a circle"},
+	{"grants", []string{"."}, nil,
+		"what ran under an approval is read from a log alike by the Ledger and by a verifier"},
+	{"deciders", []string{"."}, nil,
+		"who may decide a gate is the same for the Ledger and for whatever offers verdicts"},
 	{"runs", []string{"."}, nil,
 		"the words for a run that all models share are public, so they know nothing of how one runs"},
 	{"internal/base/backoff", nil, nil, "steps, tasks and calls to servers wait alike between attempts, and whoever tries them again knows nothing of the others"},
-	{"internal/commit", []string{".", "internal/base/backoff", "internal/core", "internal/base/delta", "internal/handler", "internal/base/text"}, nil,
+	{"internal/commit", []string{".", "deciders", "grants", "internal/base/backoff", "internal/core", "internal/base/delta", "internal/handler", "internal/base/text"}, nil,
 		"a draft, a fork, a copy and a cancellation are the same stages, so none of them may own the stages"},
-	{"ledger", []string{".", "internal/core", "internal/commit", "internal/handler", "internal/base/text"}, nil,
+	{"ledger", []string{".", "deciders", "grants", "internal/core", "internal/commit", "internal/handler", "internal/base/text"}, nil,
 		"the front of the house: upkeep is a function over it, so it knows no upkeep"},
 	{"internal/removal", []string{".", "internal/core", "internal/commit"}, nil,
 		"a thread goes the same way whether it is deleted, finished or a copy that failed"},
@@ -55,6 +59,8 @@ var laws = []law{
 		"what text may be in a name is the same for the root and for what checks drafts"},
 	{"internal/base/canon", nil, nil,
 		"hashes outlive every dependency"},
+	{"internal/base/uuid", nil, nil,
+		"an id's text and bytes are the same whatever it names"},
 	{"internal/base/strictjson", nil, nil,
 		"what JSON readers may take differently is refused alike by the Ledger and by HTTP"},
 	{"internal/base/delta", []string{"internal/base/canon"}, []string{"github.com/klauspost/compress"},
@@ -81,9 +87,9 @@ var laws = []law{
 	{"internal/taskslot", []string{"."}, nil, "what a task's slot holds is the same for who fills it in and who removes it"},
 	{"internal/handler", []string{"."}, nil, "what a handler records goes to its engine, and steps and questions know no worker"},
 	{"internal/senders", []string{".", "internal/core", "internal/handler"}, nil, "who sent a signal is on record, whatever runs the execution that took it"},
-	{"internal/license", []string{".", "internal/core", "internal/commit", "internal/handler"}, nil,
+	{"internal/license", []string{".", "deciders", "grants", "internal/core", "internal/commit", "internal/handler"}, nil,
 		"what a decision licenses is the same for a program and for a handler, whoever asks"},
-	{"internal/engine", []string{".", "internal/base/backoff", "internal/commit", "internal/core", "internal/engine/internal/replay", "internal/engine/session", "internal/engine/stream", "internal/failure", "internal/handler", "internal/license", "internal/senders", "ledger", "runs"}, nil,
+	{"internal/engine", []string{".", "grants", "internal/base/backoff", "internal/commit", "internal/core", "internal/engine/internal/replay", "internal/engine/session", "internal/engine/stream", "internal/failure", "internal/handler", "internal/license", "internal/senders", "ledger", "runs"}, nil,
 		"an execution is what all models share, so it may know none of them"},
 	{"internal/engine/internal/replay", []string{".", "internal/core"}, nil,
 		"what is on record is looked up and taken, and whoever asks says what follows"},
@@ -166,7 +172,7 @@ var laws = []law{
 		"workers that are Go programs link task/natstask without a server; this is for binaries that may listen"},
 	{"task/standalone", []string{".", "flow", "internal/commit", "ledger", "runs", "step", "task"}, nil, "a task by itself is a flow of one step: it needs no rule of its own"},
 	{"task", []string{".", "internal/base/backoff", "internal/handler", "internal/base/strictjson", "internal/base/text"}, nil, "what workers and engines share knows neither of them"},
-	{"worker/command", []string{".", "internal/handler", "task", "worker"}, nil, "a handler in another language is a handler like others: it knows no engine and no transport"},
+	{"worker/command", []string{".", "deciders", "internal/handler", "task", "worker"}, nil, "a handler in another language is a handler like others: it knows no engine and no transport"},
 	{"worker/workertest", []string{".", "internal/handler", "task", "worker"}, nil, "a double of what handlers are given, for tests"},
 	{"worker", []string{".", "internal/handler", "task"}, nil, "a handler's process needs an engine's address and nothing else"},
 	{"dispatch", []string{".", "dispatch/internal/", "internal/commit", "internal/core", "internal/handler", "internal/license", "internal/taskslot", "ledger", "task", "task/hint"}, nil,
@@ -186,14 +192,14 @@ var laws = []law{
 	{"step", []string{".", "internal/base/backoff", "internal/engine", "internal/engine/stream", "internal/failure", "internal/handler", "internal/jsontype", "runs"}, nil, "a model meets another only in the Ledger"},
 	{"coord", []string{".", "internal/engine", "internal/engine/session", "ledger", "runs"}, nil, "a model meets another only in the Ledger"},
 	{"gate/internal/schema", nil, nil, "schemas are code of strangers: what checks them is read in one sitting"},
-	{"gate", []string{".", "gate/internal/schema", "internal/commit", "internal/engine", "internal/handler", "internal/jsontype", "internal/license", "ledger", "runs"}, []string{"github.com/google/jsonschema-go"},
+	{"gate", []string{".", "deciders", "grants", "gate/internal/schema", "internal/commit", "internal/engine", "internal/handler", "internal/jsontype", "internal/license", "ledger", "runs"}, []string{"github.com/google/jsonschema-go"},
 		"asking is shared by all models; the schema check is injected from here, so that the root needs no validator"},
 	{"runner", []string{".", "ledger", "internal/commit", "internal/engine"}, nil,
 		"it moves anything that is a Program and knows no model"},
 
 	{"crypt/keyfile", []string{".", "crypt", "internal/secretfile"}, nil, "keys in a file know the ring they make, and nothing that is signed"},
-	{"sign", []string{".", "internal/secretfile"}, nil, "a verifier must be small enough to be read in one sitting"},
-	{"sign/statement", []string{".", "sign", "internal/secretfile"}, nil, "what is signed about a store is made of what a verifier knows"},
+	{"sign", []string{".", "grants", "internal/secretfile"}, nil, "a verifier must be small enough to be read in one sitting"},
+	{"sign/statement", []string{".", "grants", "sign", "internal/secretfile"}, nil, "what is signed about a store is made of what a verifier knows"},
 	{"store/internal/valid", []string{"."}, nil, "what no store takes is refused alike by all"},
 	{"store/internal/away", []string{"."}, nil, "what a server that is gone makes of an error is the same for all stores on one"},
 	{"store/internal/lifecycle", []string{"."}, nil, "closed, opened for reading and poisoned mean the same in all stores"},
@@ -244,7 +250,7 @@ var laws = []law{
 		"the cases about clocks; deadlines end as the runner ends them"},
 	{"ledger/ledgertest/internal/upkeep", []string{".", "internal/commit", "internal/taskslot", "ledger", "retain", "transfer", "crypt", "store/storetest", "ledger/ledgertest/internal/desk"}, nil,
 		"rules about what becomes of what is there need the Ledger's upkeep, and no other theme"},
-	{"ledger/ledgertest", []string{"ledger/ledgertest/internal/", ".", "ledger", "retain", "transfer", "diff", "crypt", "internal/commit", "internal/handler", "store/storetest"}, []string{"pgregory.net/rapid"},
+	{"ledger/ledgertest", []string{"ledger/ledgertest/internal/", "deciders", ".", "ledger", "retain", "transfer", "diff", "crypt", "internal/commit", "internal/handler", "store/storetest"}, []string{"pgregory.net/rapid"},
 		"the suite proves the Ledger over any store that passes the other one"},
 	{"store/local", []string{".", "store/filestore", "store/memstore", "store/sqlitestore"}, nil, "what a binary links that serves one machine"},
 	{"store/all", []string{".", "store/"}, nil, "the one place that knows every store by name"},
@@ -272,7 +278,7 @@ var laws = []law{
 		"a WebSocket is one more way to an agent: it knows no thread and no checkpoint"},
 	{"server/internal/page", []string{".", "server/internal/api", "server/internal/auth", "server/internal/strict", "server/problem", "server/tokens", "ui"}, nil,
 		"pages are files and the table of routes"},
-	{"server", []string{".", "internal/base/loopback", "ledger", "retain", "transfer", "diff", "gate", "server/", "sign", "task", "task/deadletter", "task/wire"}, nil,
+	{"server", []string{".", "deciders", "grants", "internal/base/loopback", "ledger", "retain", "transfer", "diff", "gate", "server/", "sign", "task", "task/deadletter", "task/wire"}, nil,
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 
@@ -280,18 +286,16 @@ var laws = []law{
 		"how many columns a text takes on a terminal is Unicode's to say, and changes with it"},
 	{"app/internal/datadir", []string{".", "internal/base/durable", "internal/secretfile"}, nil, "where files are, and who may read them, is decided once for server and commands"},
 	{"app/internal/rest", []string{".", "app/internal/address", "internal/base/loopback"}, nil, "a client of the API needs the nouns, and nothing that serves them"},
-	{"app/internal/tree", []string{".", "app/internal/term", "diff"}, nil, "drawing a thread needs its nouns and a terminal"},
+	{"app/internal/tree", []string{".", "grants", "app/internal/term", "diff"}, nil, "drawing a thread needs its nouns and a terminal"},
 	{"app/internal/address", nil, nil, "an address is shown without its secrets the same way by all that show one"},
 	{"app/internal/host", []string{".", "ledger", "retain", "crypt", "crypt/keyfile", "app/internal/address", "app/internal/datadir", "coord", "dispatch", "gate", "runner", "server", "server/tokens", "sign", "store/local", "task", "task/link", "task/standalone", "transfer"}, nil,
 		"how a server is put together is the same for app.Serve and for the commands"},
 	{"app/internal/scratch", []string{".", "app/internal/address"}, nil, "a user's data is left alone the same way by all that tries a server"},
 	{"app/internal/conform", []string{".", "ledger", "store/storetest", "store/stresstest", "app/internal/address", "app/internal/scratch"}, nil, "a store is judged by its contract, whatever opens it"},
-	{"app/internal/scratch", []string{".", "app/internal/address"}, nil, "a user's data is left alone the same way by all that tries a server"},
-	{"app/internal/conform", []string{".", "ledger", "store/storetest", "store/stresstest", "app/internal/address", "app/internal/scratch"}, nil, "a store is judged by its contract, whatever opens it"},
 	{"app/internal/bench", []string{"*"}, []string{"*"}, "it measures everything"},
 	{"app/internal/cli/env", []string{".", "app/internal/datadir", "app/internal/host", "app/internal/rest", "app/internal/term", "server", "server/problem", "store/local", "task/link"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		"what commands share knows no command"},
-	{"app/internal/cli/threads", []string{".", "retain", "diff", "app/internal/cli/env", "app/internal/rest", "app/internal/term", "app/internal/tree", "internal/base/text", "server", "server/problem", "server/tokens"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	{"app/internal/cli/threads", []string{".", "grants", "retain", "diff", "app/internal/cli/env", "app/internal/rest", "app/internal/term", "app/internal/tree", "internal/base/text", "server", "server/problem", "server/tokens"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		"a command that asks a server opens no store, and needs the forms of its answers only"},
 	{"app/internal/cli/stores", []string{".", "ledger", "retain", "transfer", "crypt", "crypt/keyfile", "app/internal/address", "app/internal/bench", "app/internal/cli/env", "app/internal/conform", "app/internal/datadir", "app/internal/host", "app/internal/rest", "app/internal/scratch", "app/internal/term", "app/internal/tree", "internal/framelog", "server", "server/tokens", "sign", "sign/statement", "store/local"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		"a command works on a store by its contract: never on a model or a driver"},
@@ -406,6 +410,18 @@ func within(imp, mod string) bool { return imp == mod || strings.HasPrefix(imp, 
 func standard(imp string) bool {
 	first, _, _ := strings.Cut(imp, "/")
 	return !strings.Contains(first, ".")
+}
+
+// TestImportLawNamesEachPackageOnce refuses a second line for a package: it would never be read.
+func TestImportLawNamesEachPackageOnce(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range laws {
+		l := &laws[i]
+		if seen[l.pkg] {
+			t.Errorf("package %s has a second line in the import law", l.pkg)
+		}
+		seen[l.pkg] = true
+	}
 }
 
 func TestImportLaw(t *testing.T) {

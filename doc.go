@@ -44,7 +44,8 @@
 // Packages graph, flow and coord are programming models on it; gate asks people,
 // and runner keeps programs moving. Functions over a Ledger look after what is
 // stored: package retain removes by policy or by hand, transfer exports, imports and
-// copies, diff compares, crypt has the keys.
+// copies, diff compares, crypt has the keys. Package grants reads from a log what ran
+// under an approval.
 //
 // # Errors
 //

@@ -111,87 +111,6 @@ func (e *Entry) CheckRecords() ([]Record, error) {
 	return recs, nil
 }
 
-// A RecordKind is the kind of a record. Its numbers are part of the format.
-type RecordKind uint8
-
-// The kinds of record.
-const (
-	RecordCheckpoint RecordKind = 1
-	RecordStep       RecordKind = 2
-	RecordGate       RecordKind = 3
-	RecordDecision   RecordKind = 4
-	RecordClaim      RecordKind = 5
-	RecordRemoval    RecordKind = 6
-	RecordSignal     RecordKind = 7
-	RecordTake       RecordKind = 8
-	RecordVote       RecordKind = 10
-	RecordAssignment RecordKind = 11
-	RecordRelease    RecordKind = 9
-	RecordAudience   RecordKind = 12
-)
-
-var recordNames = map[RecordKind]string{
-	RecordCheckpoint: "checkpoint", RecordStep: "step", RecordGate: "gate",
-	RecordDecision: "decision", RecordClaim: "claim", RecordRemoval: "removal",
-	RecordSignal: "signal", RecordTake: "take",
-	RecordVote: "vote", RecordAssignment: "assignment",
-	RecordRelease: "release", RecordAudience: "audience",
-}
-
-// String returns the noun, as in logs and JSON.
-func (k RecordKind) String() string {
-	if s := recordNames[k]; s != "" {
-		return s
-	}
-	return "unknown"
-}
-
-// MarshalText writes the noun.
-func (k RecordKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote. [ErrInvalid] for another noun.
-func (k *RecordKind) UnmarshalText(b []byte) error {
-	for kind, name := range recordNames {
-		if name == string(b) {
-			*k = kind
-			return nil
-		}
-	}
-	return Invalid("kind", "%.40q is not a kind of record", b)
-}
-
-// A Record is the header of one item in an entry. Exactly one of the pointers
-// is set, by its kind.
-type Record struct {
-	Kind RecordKind `json:"kind"`
-	Size int        `json:"size"` // of the body, as it is stored
-	Hash Hash       `json:"bodyHash,omitzero"`
-
-	Sealed bool `json:"sealed,omitempty"` // the body is encrypted
-
-	Checkpoint *Header       `json:"checkpoint,omitempty"`
-	Step       *StepInfo     `json:"step,omitempty"`
-	Gate       *GateInfo     `json:"gate,omitempty"`
-	Decision   *DecideInfo   `json:"decision,omitempty"`
-	Claim      *ClaimInfo    `json:"claim,omitempty"`
-	Removal    *RemovalInfo  `json:"removal,omitempty"`
-	Signal     *SignalInfo   `json:"signal,omitempty"`
-	Take       *TakeInfo     `json:"take,omitempty"`
-	Vote       *VoteInfo     `json:"vote,omitempty"`
-	Assignment *AssignInfo   `json:"assignment,omitempty"`
-	Release    *ReleaseInfo  `json:"release,omitempty"`
-	Audience   *AudienceInfo `json:"audience,omitempty"`
-
-	Parts PartList // of a checkpoint
-	own   bool     // the checkpoint's id is its order key
-}
-
-// clear empties the record, so that another can be read into its memory.
-func (rec *Record) clear() {
-	rec.Parts.clear()
-	*rec = Record{Parts: rec.Parts}
-}
-
 // The first byte of each header. An entry has the lowest format that can hold its
 // records, so that old content keeps its bytes and its hash.
 const (
@@ -212,10 +131,12 @@ func (h *entryHeader) append(b []byte) []byte {
 	b = append(b, format)
 	b = canon.AppendUint(b, uint64(h.time.UnixMilli()))
 	b = canon.AppendUint(b, uint64(len(h.records)))
+	var f fields
+	f.Write(b)
 	for i := range h.records {
-		b = h.records[i].append(b, format)
+		h.records[i].fields(&f, format)
 	}
-	return b
+	return f.Written()
 }
 
 // format returns the lowest format that can hold the records.
@@ -249,33 +170,33 @@ func (e *Entry) Records() ([]Record, error) {
 }
 
 func (e *Entry) decode() (h entryHeader, err error) {
-	var d decoder
-	d.Reset(e.Header, nil)
-	if err := h.read(&d, e); err != nil {
+	var f fields
+	f.Reset(e.Header, nil)
+	if err := h.read(&f, e); err != nil {
 		return entryHeader{}, err
 	}
 	return h, nil
 }
 
 // read decodes e's header into h, whose memory it reuses.
-func (h *entryHeader) read(r *decoder, e *Entry) error {
-	format := r.Byte()
-	if r.Err() == nil && (format < entryFormat || format > entryBound) {
+func (h *entryHeader) read(f *fields, e *Entry) error {
+	format := f.Byte()
+	if f.Err() == nil && (format < entryFormat || format > entryBound) {
 		return &Error{
 			Code: CodeNewer, Message: "an entry has format " + hex.EncodeToString([]byte{format}) + ", which this version does not know",
 			Hint: "use the version of posthouse that wrote it",
 		}
 	}
-	ms := r.Uint()
+	ms := f.Uint()
 	if ms > MaxMillis {
-		r.Fail("time out of range")
+		f.Fail("time out of range")
 	}
 	h.time = time.UnixMilli(int64(ms)).UTC()
-	n := r.Count()
+	n := f.Count()
 	if n > MaxRecords {
-		r.Fail("%d records", n)
+		f.Fail("%d records", n)
 	}
-	if r.Err() != nil {
+	if f.Err() != nil {
 		n = 0
 	}
 	if n > cap(h.records) {
@@ -284,18 +205,18 @@ func (h *entryHeader) read(r *decoder, e *Entry) error {
 	h.records = h.records[:n]
 	for i := range h.records {
 		h.records[i].clear()
-		h.records[i].read(r, format)
+		h.records[i].fields(f, format)
 	}
-	if r.Err() == nil && h.format() != format {
-		r.Fail("format %d says nothing that format %d cannot", format, h.format())
+	if f.Err() == nil && h.format() != format {
+		f.Fail("format %d says nothing that format %d cannot", format, h.format())
 	}
 	for i := range h.records {
-		h.records[i].check(e, r)
+		h.records[i].check(e, f)
 		if h.records[i].Release != nil && i != len(h.records)-1 {
-			r.Fail("a record behind a release")
+			f.Fail("a record behind a release")
 		}
 	}
-	if err := r.Done(); err != nil {
+	if err := f.Done(); err != nil {
 		return Corrupt("entry %d of thread %q does not decode: %v", e.Seq, e.Thread, err)
 	}
 	e.complete(h)

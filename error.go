@@ -168,6 +168,15 @@ func TooMany(field string, have, limit int, hint string) *Error {
 	return &Error{Code: CodeTooLarge, Field: field, Message: "would be " + strconv.Itoa(have) + "; the limit is " + strconv.Itoa(limit), Hint: hint}
 }
 
+// NeedsGrant returns the error of an effect on the world that nobody approved, under
+// Options.RequireGrants.
+func NeedsGrant(step string) error {
+	return &Error{
+		Code: CodeForbidden, Field: "effect", Message: "step " + step + " acts on the world without a grant, and this ledger asks for one",
+		Hint: "propose it (gate.Propose) and run it under the decision (gate.Act)",
+	}
+}
+
 // The meaning of each code outside Go: HTTP status and exit code. docs/errors.md prints
 // this table; a test compares them.
 var errorTable = map[Code]struct{ status, exit int }{

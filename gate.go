@@ -3,6 +3,7 @@ package posthouse
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 )
@@ -180,6 +181,37 @@ type Decision struct {
 // RuntimeActor is the name under which the runtime cancels gates and lets them expire.
 const RuntimeActor = "posthouse"
 
+// Unanswered reports whether nobody decided a gate. A cancellation by the branch that
+// went on without it counts as nobody.
+func (g *Gate) Unanswered() bool {
+	return g.Decision == nil || g.Decision.Verdict == Cancel && g.Decision.By == RuntimeActor
+}
+
+// Licensed returns the content that the gate's decision approved: what was shown, or
+// the edit. It is nil unless the gate was approved.
+func (g *Gate) Licensed() json.RawMessage {
+	switch d := g.Decision; {
+	case d == nil || !d.Verdict.IsYes():
+		return nil
+	case d.Verdict.TakesValue():
+		return d.Value
+	default:
+		return g.Payload
+	}
+}
+
+// Licenses reports whether the gate's question licenses effects once it is approved, or
+// approved with an edit. An answer of gate.Ask, one bound by name and a copy license none.
+func (g *Gate) Licenses() bool {
+	d := g.Decision
+	return d != nil && d.Verdict.IsYes() && g.Uses > 0 && g.Bind != ByName && g.Origin == ""
+}
+
+// PastValidity reports whether the gate's decision is older than ValidFor.
+func (g *Gate) PastValidity(now time.Time) bool {
+	return g.Decision != nil && g.ValidFor > 0 && now.After(g.Decision.At.Add(g.ValidFor))
+}
+
 // A DecidePolicy may refuse a decision with an [ErrForbidden] that says why. The Ledger
 // has already checked that the gate is open and the verdict allowed.
 type DecidePolicy func(g *Gate, d *Decision) error
@@ -191,4 +223,49 @@ type SchemaValidator func(schema, value json.RawMessage) error
 // without it or asked again. Such a decision is not an answer.
 func (g *Gate) Withdrawn() bool {
 	return g.Decision != nil && g.Decision.Verdict == Cancel && g.Decision.By == RuntimeActor
+}
+
+// Clone returns a deep copy that shares nothing with g.
+func (g *Gate) Clone() *Gate {
+	c := *g
+	c.Payload, c.Schema = slices.Clone(g.Payload), slices.Clone(g.Schema)
+	c.Verdicts, c.Assignees, c.Labels = slices.Clone(g.Verdicts), slices.Clone(g.Assignees), maps.Clone(g.Labels)
+	if g.Quorum != nil {
+		q := *g.Quorum
+		c.Quorum = &q
+	}
+	if g.Escalation != nil {
+		e := *g.Escalation
+		e.To = slices.Clone(e.To)
+		c.Escalation = &e
+	}
+	if g.Call != nil {
+		call := *g.Call
+		call.Continued, call.Metadata, call.Trace = slices.Clone(call.Continued), maps.Clone(call.Metadata), maps.Clone(call.Trace)
+		c.Call = &call
+	}
+	c.Requesters = slices.Clone(g.Requesters)
+	for i := range c.Requesters {
+		c.Requesters[i].What = slices.Clone(c.Requesters[i].What)
+	}
+	c.Record.Salt = slices.Clone(g.Record.Salt)
+	c.Votes = slices.Clone(g.Votes)
+	for i := range c.Votes {
+		c.Votes[i].Value = slices.Clone(c.Votes[i].Value)
+	}
+	c.Assignments = slices.Clone(g.Assignments)
+	for i := range c.Assignments {
+		c.Assignments[i].To = slices.Clone(c.Assignments[i].To)
+	}
+	if g.Decision != nil {
+		c.Decision = g.Decision.Clone()
+	}
+	return &c
+}
+
+// Clone returns a deep copy that shares nothing with d.
+func (d *Decision) Clone() *Decision {
+	c := *d
+	c.Value, c.Requesters = slices.Clone(d.Value), slices.Clone(d.Requesters)
+	return &c
 }

@@ -2,7 +2,12 @@ package posthouse
 
 import (
 	"bytes"
+	"maps"
+	"strings"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/base/canon"
+	"github.com/posthouse/posthouse/internal/base/uuid"
 )
 
 // A HeaderReader decodes the checkpoints of one entry after another for a [Store.List].
@@ -12,19 +17,19 @@ import (
 type HeaderReader struct {
 	Query Query // only headers that pass its filters are returned; see [Query.Match]
 
-	shared  shared
-	decoder decoder
-	entry   entryHeader
-	heads   []*Header
-	own     []bool
+	shared shared
+	fields fields
+	entry  entryHeader
+	heads  []*Header
+	own    []bool
 }
 
 // Read returns the headers of the entry's checkpoints, as Records has them. The slice
 // is valid until the next Read. The headers are the caller's, to keep and to change;
 // one that is kept keeps the memory of up to 31 others. [ErrCorrupt].
 func (r *HeaderReader) Read(e *Entry) ([]*Header, error) {
-	r.decoder.Reset(e.Header, &r.shared.words)
-	r.decoder.shared = &r.shared
+	r.fields.Reset(e.Header, &r.shared.words)
+	r.fields.shared = &r.shared
 	r.heads, r.own = r.heads[:0], r.own[:0]
 	before := r.shared.used
 	if c := r.alike(e); c != nil {
@@ -34,9 +39,9 @@ func (r *HeaderReader) Read(e *Entry) ([]*Header, error) {
 		r.spare(before)
 		return r.heads, nil
 	}
-	r.decoder.Reset(e.Header, &r.shared.words)
-	r.decoder.shared = &r.shared
-	if err := r.entry.read(&r.decoder, e); err != nil {
+	r.fields.Reset(e.Header, &r.shared.words)
+	r.fields.shared = &r.shared
+	if err := r.entry.read(&r.fields, e); err != nil {
 		return nil, err
 	}
 	for i := range r.entry.records {
@@ -58,31 +63,31 @@ func (r *HeaderReader) spare(before int) {
 
 // alike reads an entry whose single checkpoint has the steady fields and parts of the
 // one before, as most have. It returns nil for any other, and for a malformed one:
-// entryHeader.read then reads it, or says why not. It works without the decoder, whose
+// entryHeader.read then reads it, or says why not. It works without [fields], whose
 // calls would double the time.
 func (r *HeaderReader) alike(e *Entry) *Header {
-	d, s, b := &r.decoder, &r.shared, e.Header
-	if len(s.steady) == 0 || len(s.parts) == 0 || len(b) == 0 || len(b) >= beyond || b[0] != entryFormat {
+	f, s, b := &r.fields, &r.shared, e.Header
+	if len(s.steady) == 0 || len(s.parts) == 0 || len(b) == 0 || len(b) >= canon.Beyond || b[0] != entryFormat {
 		return nil
 	}
-	ms, at := quickUint(b, 1)
+	ms, at := canon.UintAt(b, 1)
 	if len(b)-at < 2 || b[at] != 1 || b[at+1] != byte(RecordCheckpoint) {
 		return nil
 	}
-	body, at := quickUint(b, at+2)
-	flags, at := quickUint(b, at+len(Hash{}))
+	body, at := canon.UintAt(b, at+2)
+	flags, at := canon.UintAt(b, at+len(Hash{}))
 	id, at := quickKey(b, at)
 	if len(b)-at < 2 || ms > MaxMillis || body == 0 || body > 1<<40 || flags&flagsSteady != s.flags || flags >= flagCreated {
 		return nil
 	}
 	why, status := b[at], b[at+1]
-	step, at := quickUint(b, at+2)
-	size, at := quickUint(b, at)
+	step, at := canon.UintAt(b, at+2)
+	size, at := canon.UintAt(b, at)
 	var parent OrderKey
 	var parentSeq uint64
 	if flags&flagParent != 0 {
 		parent, at = quickKey(b, at)
-		if parentSeq, at = quickUint(b, at); parentSeq == 0 || parentSeq >= e.Seq {
+		if parentSeq, at = canon.UintAt(b, at); parentSeq == 0 || parentSeq >= e.Seq {
 			return nil
 		}
 	}
@@ -90,7 +95,7 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 		s.like.Coordination != "" && s.like.Coordination == e.Thread || at > len(b) || !bytes.HasPrefix(b[at:], s.steady) {
 		return nil
 	}
-	manifest, at := quickUint(b, at+len(s.steady))
+	manifest, at := canon.UintAt(b, at+len(s.steady))
 	far := max(manifest, s.far)
 	if at > len(b) || far >= e.Seq && far > 0 {
 		return nil
@@ -106,11 +111,11 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 	if !bytes.Equal(parts, s.parts) {
 		return nil
 	}
-	c := d.header()
+	c := f.header()
 	s.likeBefore(c)
-	c.ID, c.Order, c.Kind, c.Status, c.Step, c.Size = d.id(id), id, kindCodes[why], statusCodes[status], step, int(size)
+	c.ID, c.Order, c.Kind, c.Status, c.Step, c.Size = f.textOf(id), id, kindCodes[why], statusCodes[status], step, int(size)
 	if parentSeq != 0 {
-		c.Parent, c.ParentSeq = d.id(parent), parentSeq
+		c.Parent, c.ParentSeq = f.textOf(parent), parentSeq
 	}
 	c.Thread, c.Generation, c.Seq, c.Hash = e.Thread, e.Generation, e.Seq, e.Hash
 	if c.Coordination == "" {
@@ -124,33 +129,172 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 // its own order key.
 func (r *HeaderReader) Own(i int) bool { return r.own[i] }
 
-// quickUint reads a minimal varint of at most 63 bits at b[at:]. Without one, next lies
-// beyond the end of b.
-func quickUint(b []byte, at int) (v uint64, next int) {
-	for shift := 0; at < len(b) && shift < 63; shift += 7 {
-		c := b[at]
-		at++
-		v |= uint64(c&0x7f) << shift
-		if c == 0 && shift > 0 {
-			break
-		}
-		if c < 0x80 {
-			return v, at
-		}
-	}
-	return 0, beyond
-}
-
-// quickKey reads an id that is one of our UUIDs, as quickUint reads numbers.
+// quickKey reads an id that is one of our UUIDs, as canon.UintAt reads numbers.
 func quickKey(b []byte, at int) (k OrderKey, next int) {
 	if len(b)-at < 17 || b[at] != 0 {
-		return k, beyond
+		return k, canon.Beyond
 	}
 	if k = OrderKey(b[at+1:]); !k.Valid() {
-		return k, beyond
+		return k, canon.Beyond
 	}
 	return k, at + 17
 }
 
-// beyond lies behind the end of any header that is read quickly, whatever is added.
-const beyond = 1 << 24
+// A shared is what headers that are read one after another have in common: values that
+// repeat, and memory allocated for several at once. No two headers share writable
+// memory.
+type shared struct {
+	words canon.Strings
+
+	// The last UUIDs: most are met twice in a row, as a checkpoint and as its
+	// child's parent.
+	keys [2]OrderKey
+	ids  [2]ID
+	old  int             // which of the two is the older
+	text strings.Builder // of ids
+
+	// The last steady fields and the last list of parts, encoded and decoded: equal
+	// bytes need no second decoding.
+	flags  uint64
+	steady []byte
+	like   Header
+	parts  []byte
+	far    uint64
+
+	headers []Header
+	used    int // of headers
+	names   []string
+}
+
+// How many are allocated at once. A caller that keeps one of them keeps the memory of
+// all.
+const (
+	sharedHeaders = 32
+	sharedIDs     = 16
+	sharedNames   = 32
+)
+
+func (f *fields) textOf(k OrderKey) ID {
+	s := f.shared
+	if s == nil {
+		return k.ID()
+	}
+	for i := range s.keys {
+		if s.keys[i] == k { // never the zero key, which is not valid
+			return s.ids[i]
+		}
+	}
+	text := uuid.Text(k)
+	if s.text.Cap()-s.text.Len() < len(text) {
+		s.text.Reset()
+		s.text.Grow(sharedIDs * len(text))
+	}
+	s.text.Write(text[:])
+	all := s.text.String()
+	id := ID(all[len(all)-len(text):])
+	s.keys[s.old], s.ids[s.old] = k, id
+	s.old = 1 - s.old
+	return id
+}
+
+func (f *fields) header() *Header {
+	s := f.shared
+	if s == nil {
+		return new(Header)
+	}
+	if s.used == len(s.headers) {
+		s.headers, s.used = make([]Header, min(2*len(s.headers)+1, sharedHeaders)), 0
+	}
+	s.used++
+	return &s.headers[s.used-1]
+}
+
+// names is a list of names.
+func (f *fields) names(list *[]string) {
+	s := f.shared
+	if s == nil {
+		f.Texts(list)
+		return
+	}
+	from := s.room()
+	for range f.Items() {
+		s.names = append(s.names, f.String())
+	}
+	*list = s.since(from)
+}
+
+// room makes room for at least one more name and returns its place.
+func (s *shared) room() int {
+	if len(s.names) == cap(s.names) {
+		s.names = make([]string, 0, sharedNames)
+	}
+	return len(s.names)
+}
+
+func (s *shared) since(from int) []string {
+	n := len(s.names)
+	if n == from {
+		return nil
+	}
+	return s.names[from:n:n]
+}
+
+func (f *fields) sameSteady(c *Header, flags uint64) bool {
+	s := f.shared
+	if s == nil || flags != s.flags || len(s.steady) == 0 || !f.Consume(s.steady) {
+		return false
+	}
+	s.likeBefore(c)
+	return true
+}
+
+func (s *shared) likeBefore(c *Header) {
+	l := &s.like
+	c.Coordination, c.Branch, c.Run, c.Graph, c.Fingerprint = l.Coordination, l.Branch, l.Run, l.Graph, l.Fingerprint
+	c.Node, c.Agent, c.By, c.Error = l.Node, l.Agent, l.By, l.Error
+	if len(l.Next) > 0 {
+		from := s.room()
+		s.names = append(s.names, l.Next...)
+		c.Next = s.since(from)
+	}
+	if l.Source != nil {
+		source := *l.Source
+		c.Source = &source
+	}
+	if l.Labels != nil {
+		c.Labels = maps.Clone(l.Labels)
+	}
+}
+
+// rememberSteady keeps the steady fields, which were the first bytes of before.
+func (f *fields) rememberSteady(c *Header, flags uint64, before []byte) {
+	if s := f.shared; s != nil && f.Err() == nil {
+		s.flags, s.steady = flags, append(s.steady[:0], before[:len(before)-f.Len()]...)
+		next := append(s.like.Next[:0], c.Next...)
+		s.like = *c
+		s.like.Next, s.like.Labels = next, maps.Clone(c.Labels)
+		if c.Source != nil {
+			source := *c.Source
+			s.like.Source = &source
+		}
+	}
+}
+
+// sameParts passes over a list of parts that equals the one before. Its content is not
+// needed where headers are shared.
+func (f *fields) sameParts(l *PartList) bool {
+	s := f.shared
+	if s == nil || l.Manifest == 0 || len(s.parts) == 0 || !f.Consume(s.parts) {
+		return false
+	}
+	l.far = s.far
+	return true
+}
+
+// rememberParts keeps the list of parts, which was the first bytes of before.
+func (f *fields) rememberParts(l *PartList, before []byte) {
+	if s := f.shared; s != nil && f.Err() == nil && l.Manifest != 0 {
+		s.parts = append(s.parts[:0], before[:len(before)-f.Len()]...)
+		s.far = l.farthestPart()
+	}
+}

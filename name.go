@@ -87,24 +87,6 @@ func UnescapeName(s string) (string, error) {
 	return "", e
 }
 
-// isNode reports whether a checkpoint's node is the one asked for. A joined node
-// matches as it is written, and by each of its names, escaped or not.
-func isNode(want, have string) bool {
-	if want == "" || want == have {
-		return true
-	}
-	if !strings.ContainsAny(have, "+%") {
-		return false
-	}
-	escaped := EscapeName(want)
-	for name := range strings.SplitSeq(have, "+") {
-		if name == want || name == escaped {
-			return true
-		}
-	}
-	return false
-}
-
 // CheckPerson reports, as [ErrInvalid], what is wrong with the name of a person in a
 // field; "" is valid. A name is at most [MaxID] bytes of UTF-8. It has no control
 // characters, no invisible ones (zero-width, bidirectional, fillers), and no spaces at
@@ -117,21 +99,7 @@ func CheckPerson(field, name string) error {
 	if !utf8.ValidString(name) {
 		return Invalid(field, "is a name that is not valid UTF-8")
 	}
-	for i, r := range name {
-		what := ""
-		switch end := i == 0 || i+utf8.RuneLen(r) == len(name); {
-		case unicode.IsControl(r):
-			what = "a control character"
-		case text.Invisible(r):
-			what = "which is not seen"
-		case end && unicode.IsSpace(r):
-			what = "a space at its end"
-			if i == 0 {
-				what = "a space at its beginning"
-			}
-		default:
-			continue
-		}
+	if r, what := text.PersonFault(name); what != "" {
 		return &Error{
 			Code: CodeInvalid, Field: field, Message: fmt.Sprintf("has a name with the character %U, %s: %.40q", r, what, name),
 			Hint: "leave that character out",

@@ -53,29 +53,66 @@ type PartList struct {
 	far       uint64    // the longest distance in unlisted parts, see [decoder.sameParts]
 }
 
-func (l *PartList) append(b []byte) []byte {
-	b = canon.AppendUint(b, l.Manifest)
-	b = canon.AppendUint(b, uint64(l.Total))
-	b = canon.AppendUint(b, uint64(len(l.Changes)))
-	for i := range l.Changes {
-		c := &l.Changes[i]
-		b = append(b, c.Op)
-		b = c.PartRef.append(b)
-		switch c.Op {
-		case PartSplice:
-			b = canon.AppendUint(canon.AppendUint(b, uint64(c.Prefix)), uint64(c.Suffix))
-			b = appendPieces(b, c.Middle)
-		case PartFull:
-			b = appendPieces(b, c.Middle)
-		}
+func (l *PartList) fields(f *fields) {
+	f.Number(&l.Manifest)
+	if !f.sameParts(l) {
+		before := f.Rest()
+		l.items(f)
+		f.rememberParts(l, before)
 	}
+}
+
+func (l *PartList) items(f *fields) {
+	f.Size(&l.Total)
+	canon.List(&f.Fields, &l.Changes, func(c *PartChange) { c.fields(f) })
 	if l.Manifest == 0 {
-		b = canon.AppendUint(b, uint64(len(l.Unchanged)))
-		for i := range l.Unchanged {
-			b = l.Unchanged[i].append(b)
-		}
+		canon.List(&f.Fields, &l.Unchanged, func(p *PartRef) { p.fields(f) })
 	}
-	return b
+}
+
+func (c *PartChange) fields(f *fields) {
+	if !f.Writing() {
+		*c = PartChange{Middle: c.Middle[:0]}
+	}
+	f.Octet(&c.Op)
+	c.PartRef.fields(f)
+	switch c.Op {
+	case PartSplice:
+		f.Size(&c.Prefix)
+		f.Size(&c.Suffix)
+		f.pieces(&c.Middle)
+	case PartFull:
+		f.pieces(&c.Middle)
+	case PartDrop:
+	default:
+		f.Fail("part changed in the unknown way %d", c.Op)
+	}
+}
+
+func (p *PartRef) fields(f *fields) {
+	f.Text(&p.Name)
+	f.codec(&p.Codec)
+	u := [...]uint64{uint64(p.Size), p.Last, p.Full, uint64(p.Chain), uint64(p.Dead)}
+	if f.Numbers(u[:]); !f.Writing() {
+		p.Size, p.Last, p.Full, p.Chain, p.Dead = f.ToSize(u[0]), u[1], u[2], f.ToSize(u[3]), f.ToSize(u[4])
+	}
+}
+
+func (f *fields) pieces(list *[]Piece) {
+	canon.List(&f.Fields, list, func(p *Piece) {
+		f.Size(&p.N)
+		if f.Number(&p.Back); p.Back != 0 {
+			f.Size(&p.Rec)
+			f.Size(&p.Off)
+		} else if !f.Writing() {
+			p.Rec, p.Off = 0, 0
+		}
+	})
+}
+
+// clear empties the list, so that another can be read into its memory.
+func (l *PartList) clear() {
+	*l = PartList{Changes: l.Changes[:0], Unchanged: l.Unchanged[:0]}
 }
 
 func (l *PartList) farthest() uint64 { return max(l.Manifest, l.far, l.farthestPart()) }
@@ -92,108 +129,4 @@ func (l *PartList) farthestPart() (far uint64) {
 		far = max(far, l.Unchanged[i].Last, l.Unchanged[i].Full)
 	}
 	return far
-}
-
-func (p *PartRef) append(b []byte) []byte {
-	b = appendCodec(canon.AppendString(b, p.Name), p.Codec)
-	b = canon.AppendUint(canon.AppendUint(b, uint64(p.Size)), p.Last)
-	b = canon.AppendUint(canon.AppendUint(b, p.Full), uint64(p.Chain))
-	return canon.AppendUint(b, uint64(p.Dead))
-}
-
-func appendPieces(b []byte, ps []Piece) []byte {
-	b = canon.AppendUint(b, uint64(len(ps)))
-	for _, p := range ps {
-		b = canon.AppendUint(canon.AppendUint(b, uint64(p.N)), p.Back)
-		if p.Back != 0 {
-			b = canon.AppendUint(canon.AppendUint(b, uint64(p.Rec)), uint64(p.Off))
-		}
-	}
-	return b
-}
-
-func (l *PartList) read(r *decoder) {
-	l.Manifest = r.Uint()
-	if !r.sameParts(l) {
-		before := r.Rest()
-		l.readRest(r)
-		r.rememberParts(l, before)
-	}
-}
-
-func (l *PartList) readRest(r *decoder) {
-	l.Total = readInt(r)
-	for range r.Items() {
-		l.Changes = oneMore(l.Changes)
-		l.Changes[len(l.Changes)-1].read(r)
-	}
-	if l.Manifest == 0 {
-		for range r.Items() {
-			l.Unchanged = oneMore(l.Unchanged)
-			l.Unchanged[len(l.Unchanged)-1].read(r)
-		}
-	}
-}
-
-// clear empties the list, so that another can be read into its memory.
-func (l *PartList) clear() {
-	*l = PartList{Changes: l.Changes[:0], Unchanged: l.Unchanged[:0]}
-}
-
-// oneMore appends an item, which keeps what that place held before.
-func oneMore[T any](s []T) []T {
-	if len(s) < cap(s) {
-		return s[:len(s)+1]
-	}
-	var none T
-	return append(s, none)
-}
-
-func (c *PartChange) read(r *decoder) {
-	*c = PartChange{Op: r.Byte(), Middle: c.Middle[:0]}
-	c.PartRef.read(r)
-	switch c.Op {
-	case PartSplice:
-		c.Prefix, c.Suffix = readInt(r), readInt(r)
-		c.Middle = readPieces(r, c.Middle)
-	case PartFull:
-		c.Middle = readPieces(r, c.Middle)
-	case PartDrop:
-	default:
-		r.Fail("part changed in the unknown way %d", c.Op)
-	}
-}
-
-func (p *PartRef) read(r *decoder) {
-	p.Name, p.Codec = r.String(), readCodec(r)
-	var u [5]uint64
-	r.Uints(u[:])
-	p.Size, p.Last, p.Full = toInt(r, u[0]), u[1], u[2]
-	p.Chain, p.Dead = toInt(r, u[3]), toInt(r, u[4])
-}
-
-func readPieces(r *decoder, ps []Piece) []Piece {
-	for range r.Items() {
-		p := Piece{N: readInt(r), Back: r.Uint()}
-		if p.Back != 0 {
-			p.Rec, p.Off = readInt(r), readInt(r)
-		}
-		ps = append(ps, p)
-	}
-	return ps
-}
-
-// readInt reads a size; 1 TiB exceeds every limit.
-func readInt(r *decoder) int { return toInt(r, r.Uint()) }
-
-func toInt(r *decoder, u uint64) int {
-	if u > 1<<40 {
-		return sizeOutOfRange(r, u)
-	}
-	return int(u)
-}
-
-func sizeOutOfRange(r *decoder, u uint64) int {
-	r.Fail("size %d out of range", u)
-	return 0
 }

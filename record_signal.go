@@ -1,7 +1,5 @@
 package posthouse
 
-import "github.com/posthouse/posthouse/internal/base/canon"
-
 // A SignalInfo is the header of a signal; the body is its value, JSON.
 type SignalInfo struct {
 	ID     ID     `json:"id"`
@@ -21,6 +19,32 @@ const (
 	signalOnBehalf = 1 << 1 // a list of requesters follows
 )
 
+func (s *SignalInfo) fields(f *fields) {
+	f.id(&s.ID)
+	f.Text(&s.Name)
+	f.Text(&s.By)
+	flags := byte(0)
+	if s.Latch {
+		flags |= signalLatches
+	}
+	if len(s.Requesters) > 0 {
+		flags |= signalOnBehalf
+	}
+	if f.Octet(&flags); flags >= signalOnBehalf<<1 {
+		f.Fail("unknown flags of a signal")
+	}
+	if flags&signalOnBehalf != 0 {
+		if f.Texts(&s.Requesters); len(s.Requesters) == 0 {
+			f.Fail("an empty list of requesters")
+		}
+	}
+	if !f.Writing() {
+		s.Latch = flags&signalLatches != 0
+	}
+	f.Text(&s.Branch)
+	f.Number(&s.Prev)
+}
+
 // A TakeInfo says that a branch took a signal: its later waits for that name continue
 // behind it. It has no body. It stands in the entry that records what became of the
 // value: a step result or the decision of a gate.
@@ -30,88 +54,8 @@ type TakeInfo struct {
 	Signal uint64 `json:"signal"` // the signal's entry
 }
 
-func (s *SignalInfo) append(b []byte) []byte {
-	b = canon.AppendString(appendID(b, s.ID), s.Name)
-	flags := byte(0)
-	if s.Latch {
-		flags |= signalLatches
-	}
-	if len(s.Requesters) > 0 {
-		flags |= signalOnBehalf
-	}
-	b = append(canon.AppendString(b, s.By), flags)
-	if len(s.Requesters) > 0 {
-		b = canon.AppendStrings(b, s.Requesters)
-	}
-	return canon.AppendUint(canon.AppendString(b, s.Branch), s.Prev)
-}
-
-func readSignal(r *decoder) *SignalInfo {
-	s := &SignalInfo{ID: readID(r), Name: r.String(), By: r.String()}
-	flags := r.Byte()
-	if flags >= signalOnBehalf<<1 {
-		r.Fail("unknown flags of a signal")
-	}
-	s.Latch = flags&signalLatches != 0
-	if flags&signalOnBehalf != 0 {
-		if s.Requesters = r.Strings(); len(s.Requesters) == 0 {
-			r.Fail("an empty list of requesters")
-		}
-	}
-	s.Branch, s.Prev = r.String(), r.Uint()
-	return s
-}
-
-func (t *TakeInfo) append(b []byte) []byte {
-	b = canon.AppendString(b, branchCode(t.Branch))
-	return canon.AppendUint(canon.AppendString(b, t.Name), t.Signal)
-}
-
-func readTake(r *decoder) *TakeInfo {
-	return &TakeInfo{Branch: readBranch(r), Name: r.String(), Signal: r.Uint()}
-}
-
-// gateKindCodes are the kinds of gate that have a code; others are written as text.
-var gateKindCodes = []string{GateApproval, GateTimer, GateSignal, GateThread}
-
-func appendGateKind(b []byte, kind string) []byte {
-	if kind == "" {
-		kind = GateApproval
-	}
-	code := codeOf(gateKindCodes, kind)
-	b = canon.AppendUint(b, code)
-	if code == uint64(len(gateKindCodes)) {
-		b = canon.AppendString(b, kind)
-	}
-	return b
-}
-
-func readGateKind(r *decoder) string {
-	code := r.Uint()
-	if code < uint64(len(gateKindCodes)) {
-		return gateKindCodes[code]
-	}
-	kind := ""
-	if code > uint64(len(gateKindCodes)) {
-		r.Fail("code %d out of range", code)
-	} else if kind = r.String(); kind == "" || codeOf(gateKindCodes, kind) < code {
-		r.Fail("a kind of gate in its long form")
-	}
-	return kind
-}
-
-// appendAwaited writes which signal a gate of kind [GateSignal] waits for. Other gates
-// have none.
-func appendAwaited(b []byte, kind, signal string, latch bool) []byte {
-	if kind != GateSignal {
-		return b
-	}
-	return appendBool(canon.AppendString(b, signal), latch)
-}
-
-func readAwaited(r *decoder, kind string) (signal string, latch bool) {
-	if kind != GateSignal {
-		return "", false
-	}
-	return r.String(), readBool(r)
+func (t *TakeInfo) fields(f *fields) {
+	f.branch(&t.Branch)
+	f.Text(&t.Name)
+	f.Number(&t.Signal)
 }

@@ -1,9 +1,8 @@
 package posthouse
 
 import (
+	"slices"
 	"time"
-
-	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // A Release is a closed generation of a thread: its version. It never changes, and can
@@ -16,7 +15,7 @@ type Release struct {
 	At   time.Time `json:"at"`
 
 	// Ended lists the gates whose approvals could still be used, or asked for again, until
-	// the release ended them: see [Gate.Approval]. Only what makes the release returns it.
+	// the release ended them: see [grants.ApprovalOf]. Only what makes the release returns it.
 	Ended []ID `json:"ended,omitempty"`
 }
 
@@ -38,36 +37,25 @@ type ReleaseInfo struct {
 // Head returns where a branch of the released generation ended; "" is main.
 func (m *ReleaseInfo) Head(branch string) (BranchHead, bool) { return headOf(m.Heads, branch) }
 
-func (m *ReleaseInfo) append(b []byte) []byte {
-	b = append(canon.AppendUint(b, m.First), m.Base[:]...)
-	b = canon.AppendUint(b, uint64(len(m.Tags)))
-	for _, t := range m.Tags {
-		b = canon.AppendString(b, t)
-	}
-	b = canon.AppendString(canon.AppendString(b, m.By), m.Reason)
-	b = canon.AppendUint(appendBool(b, m.Failed), m.Fence)
-	return appendHeads(canon.AppendUint(b, uint64(m.Checkpoints)), m.Heads)
+func (m *ReleaseInfo) fields(f *fields) {
+	f.Number(&m.First)
+	f.Fixed(m.Base[:])
+	f.Texts(&m.Tags)
+	f.Text(&m.By)
+	f.Text(&m.Reason)
+	f.Flag(&m.Failed)
+	f.Number(&m.Fence)
+	f.Total(&m.Checkpoints)
+	f.heads(&m.Heads)
 }
 
-func readRelease(r *decoder) *ReleaseInfo {
-	m := &ReleaseInfo{First: r.Uint()}
-	copy(m.Base[:], r.Raw(32))
-	for range r.Items() {
-		m.Tags = append(m.Tags, r.String())
-	}
-	m.By, m.Reason, m.Failed, m.Fence = r.String(), r.String(), readBool(r), r.Uint()
-	m.Checkpoints = int(readUint32(r))
-	m.Heads = readHeads(r)
-	return m
-}
-
-func (m *ReleaseInfo) check(e *Entry, r *decoder) {
+func (m *ReleaseInfo) check(e *Entry, f *fields) {
 	if m.First == 0 || m.First > e.Seq || (m.First == 1) != m.Base.IsZero() {
-		r.Fail("a release from entry %d on", m.First)
+		f.Fail("a release from entry %d on", m.First)
 	}
 	for _, h := range m.Heads {
 		if h.Seq < m.First || h.Seq > e.Seq {
-			r.Fail("a released head in entry %d", h.Seq)
+			f.Fail("a released head in entry %d", h.Seq)
 		}
 	}
 }
@@ -84,18 +72,9 @@ func headOf(heads []BranchHead, branch string) (BranchHead, bool) {
 	return BranchHead{}, false
 }
 
-func appendHeads(b []byte, heads []BranchHead) []byte {
-	b = canon.AppendUint(b, uint64(len(heads)))
-	for _, h := range heads {
-		b = appendID(canon.AppendString(b, branchCode(h.Branch)), h.Head)
-		b = canon.AppendUint(canon.AppendUint(b, h.Seq), codeOf(statusCodes, h.Status))
-	}
-	return b
-}
-
-func readHeads(r *decoder) (heads []BranchHead) {
-	for range r.Items() {
-		heads = append(heads, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
-	}
-	return heads
+// Clone returns a deep copy that shares nothing with r.
+func (r *Release) Clone() *Release {
+	c := *r
+	c.Tags, c.Heads = slices.Clone(r.Tags), slices.Clone(r.Heads)
+	return &c
 }

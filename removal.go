@@ -2,6 +2,33 @@ package posthouse
 
 import "github.com/posthouse/posthouse/internal/base/canon"
 
+// A RemovalInfo attests what was removed from the log. The body lists the removed
+// checkpoints, see docs/format.md.
+type RemovalInfo struct {
+	Reason string       `json:"reason,omitempty"`
+	By     string       `json:"by,omitempty"`
+	Whole  bool         `json:"whole,omitempty"` // the thread: every entry before this one
+	Count  int          `json:"count"`           // checkpoints removed from the current generation
+	Heads  []BranchHead `json:"heads,omitempty"` // branches whose head moved; an empty id ends the branch
+	Gates  []ID         `json:"gates,omitempty"` // gates that were removed with their checkpoint, and cancelled
+
+	Archived int    `json:"archived,omitempty"` // checkpoints removed from released generations
+	Version  uint32 `json:"version,omitempty"`  // this release: all of it but its record
+	Left     int    `json:"left,omitempty"`     // with Version: checkpoints that remain in the releases
+}
+
+func (m *RemovalInfo) fields(f *fields) {
+	f.Text(&m.Reason)
+	f.Text(&m.By)
+	f.Flag(&m.Whole)
+	f.Total(&m.Count)
+	f.Total(&m.Archived)
+	f.Number32(&m.Version)
+	f.Total(&m.Left)
+	f.heads(&m.Heads)
+	canon.List(&f.Fields, &m.Gates, f.gateID)
+}
+
 // A RemovedList is the body of a removal record.
 type RemovedList struct {
 	Checkpoints []RemovedCheckpoint `json:"checkpoints,omitempty"`
@@ -30,17 +57,9 @@ type Hold struct {
 	Seq   uint64 `json:"seq"` // of the entry that records it
 }
 
-func (h Hold) append(b []byte) []byte {
-	b = canon.AppendUint(b, h.Seq)
-	if h.Seq == 0 {
-		return b
+func (h *Hold) fields(f *fields) {
+	if f.Number(&h.Seq); h.Seq != 0 {
+		f.Text(&h.By)
+		f.millis(&h.Since)
 	}
-	return canon.AppendUint(canon.AppendString(b, h.By), uint64(h.Since))
-}
-
-func readHold(r *decoder) (h Hold) {
-	if h.Seq = r.Uint(); h.Seq != 0 {
-		h.By, h.Since = r.String(), Millis(r.Uint())
-	}
-	return h
 }

@@ -17,35 +17,146 @@ import (
 // What one package may hold, without its tests: more than that cannot be read in
 // one sitting, and there is a second noun in it.
 const (
-	maxLines   = 6500
-	maxFiles   = 46
-	maxMethods = 36 // exported, of one type
+	maxLines = 5500
+	maxFiles = 40
+)
+
+// What one type may have. A function that takes the type first, after a context, is a method
+// that is written differently, so it counts as one. Fields of embedded structs of the same
+// package count, too.
+const (
+	maxMethods  = 60
+	maxExported = 30 // of the methods proper
+	maxFields   = 20
 )
 
 // budgets are the lines of each backend, without its tests; docs/adr/0006 says why.
 var budgets = map[string]int{
-	"store/pgstore": 3680, "store/filestore": 3910, "store/natsstore": 4485, "store/redisstore": 2990, "store/s3store": 3335,
+	"store/pgstore": 3200, "store/filestore": 3400, "store/natsstore": 3900, "store/redisstore": 2600, "store/s3store": 2900,
+}
+
+// overdue is what is above its limit now, with its figure when the limit was set. It may shrink
+// and not grow, and once it is within the limit its line goes. Nothing is added.
+var overdue = map[string]int{
+	"budget of store/natsstore": 4328,
+
+	"lines of .":                 5251,
+	"files of .":                 38,
+	"lines of graph":             5447,
+	"lines of internal/core":     5631,
+	"lines of ledger/ledgertest": 5508,
+
+	"methods of internal/core.Core":          82,
+	"exported methods of internal/core.Core": 32,
+	"methods of ledger.Ledger":               68,
+
+	"fields of store/s3store.Store":                          27,
+	"fields of store/natsstore.Store":                        26,
+	"fields of store/sqlitestore/internal/check.threadCheck": 23,
+	"fields of sign.chain":                                   23,
+	"fields of graph/internal/state.appendTracker":           23,
+	"fields of graph/internal/state.part":                    21,
+	"fields of retain.pass":                                  21,
+}
+
+// wide are the types that may have more fields than others, each with its reason. Options may
+// have as many as there is to say: their names end in Options, Limits or Config.
+var wide = map[string]string{
+	"posthouse.Gate":             "a record: the log and the API have it as it is",
+	"posthouse.gateBody":         "a gate as it is written",
+	"posthouse.Checkpoint":       "a record",
+	"posthouse.Header":           "a record",
+	"posthouse.ThreadInfo":       "a record: the summary of a thread",
+	"posthouse.Change":           "a record: a checkpoint that is asked for",
+	"internal/commit.Plan":       "a record: what a commit is asked to write",
+	"store/pgstore.row":          "a row of a table",
+	"gate/internal/schema.node":  "the words of JSON Schema, one field each",
+	"internal/proof/chaos.Line":  "a line of docs/record",
+	"internal/proof/chaos.trial": "a run of the harness, beside the product",
+}
+
+// many are the types that may have more methods than others, each with its reason.
+var many = map[string]string{
+	"store/storetest.T":      "cases take it, as tests take a testing.T",
+	"worker/workertest.Task": "a double has what a handler may call, and no more",
+}
+
+// An addition is what ten changes take that CONTRIBUTING and ARCHITECTURE lead to a package for.
+type addition struct {
+	what         string
+	lines, files int
+	methods      map[string]int // by type
+}
+
+// growing are the packages that people are told to add to. Each has room for ten more.
+var growing = map[string]addition{
+	".":                        {"kinds of record, each with its fields, its check and its fold; some with a file", 350, 3, nil},
+	"app/internal/cli/threads": {"commands", 1000, 10, nil},
+	"app/internal/cli/stores":  {"commands", 1000, 10, nil},
+	"app/internal/cli/tasks":   {"commands", 1000, 10, nil},
+	"dispatch":                 {"verbs of workers", 300, 2, nil},
+	"flow":                     {"modes of streams", 200, 0, nil},
+	"graph":                    {"modes of streams", 200, 0, nil},
+	"internal/commit":          {"stages of a commit", 900, 10, nil},
+	"ledger/ledgertest":        {"cases", 450, 3, nil},
+	"runs":                     {"modes of streams", 100, 0, nil},
+	"server":                   {"routes", 500, 4, nil},
+	"store/storetest":          {"cases", 450, 3, nil},
+	"store/stresstest":         {"cases", 600, 4, nil},
+	"task":                     {"verbs of workers", 150, 0, nil},
+	"worker":                   {"verbs of workers", 300, 0, map[string]int{"execution": 10}},
+	"worker/workertest":        {"verbs of workers", 200, 0, map[string]int{"Task": 10}},
 }
 
 // A room is a package as the law of sizes sees it.
 type room struct {
 	lines, files int
-	methods      map[string]int // by type, all
-	exported     map[string]int // by type
+	types        map[string]*size
+}
+
+// A size is a type's.
+type size struct {
+	methods, exported, fields int
+	embeds                    []string // structs of the same package
+	declared                  bool
 }
 
 // largest returns the type with the most methods.
 func (r *room) largest() string {
-	names := slices.Sorted(maps.Keys(r.methods))
+	names := slices.Sorted(maps.Keys(r.types))
 	if len(names) == 0 {
 		return "-"
 	}
-	t := slices.MaxFunc(names, func(a, b string) int { return r.methods[a] - r.methods[b] })
-	return fmt.Sprintf("%s %d+%d", t, r.exported[t], r.methods[t]-r.exported[t])
+	t := slices.MaxFunc(names, func(a, b string) int { return r.types[a].methods - r.types[b].methods })
+	return fmt.Sprintf("%s %d+%d", t, r.types[t].exported, r.types[t].methods-r.types[t].exported)
 }
 
-// TestRoomsAreSmall holds packages and types below their limits. With -v it prints
-// lines, files, the pairs of files that use each other, and the largest type with its
+// A sizes check compares figures with their limits.
+type sizes struct {
+	t   *testing.T
+	due map[string]int
+}
+
+// atMost holds one figure to its limit, or to what it is overdue at, and warns from 90 % of the
+// limit on.
+func (s *sizes) atMost(what string, have, limit int, advice string) {
+	s.t.Helper()
+	most, late := s.due[what]
+	delete(s.due, what)
+	switch {
+	case late && have <= limit:
+		s.t.Logf("warning: %s: %d, which is within the limit of %d: take it off the list of what is overdue", what, have, limit)
+	case late && have > most:
+		s.t.Errorf("%s: %d, and it was overdue at %d already; the limit is %d: %s", what, have, most, limit, advice)
+	case !late && have > limit:
+		s.t.Errorf("%s: %d; the limit is %d: %s", what, have, limit, advice)
+	case !late && have*10 >= limit*9:
+		s.t.Logf("warning: %s: %d, and the limit is %d", what, have, limit)
+	}
+}
+
+// TestRoomsAreSmall holds packages and types below their limits, and warns from 90 % on. With -v
+// it prints lines, files, the pairs of files that use each other, and the largest type with its
 // exported and other methods.
 func TestRoomsAreSmall(t *testing.T) {
 	rooms, parsed := map[string]*room{}, map[string][]*goFile{}
@@ -55,7 +166,7 @@ func TestRoomsAreSmall(t *testing.T) {
 		}
 		r := rooms[f.pkg]
 		if r == nil {
-			r = &room{methods: map[string]int{}, exported: map[string]int{}}
+			r = &room{types: map[string]*size{}}
 			rooms[f.pkg] = r
 		}
 		r.lines += bytes.Count(f.src, []byte("\n"))
@@ -63,23 +174,27 @@ func TestRoomsAreSmall(t *testing.T) {
 		r.count(f.ast)
 		parsed[f.pkg] = append(parsed[f.pkg], f)
 	}
+	s := &sizes{t, maps.Clone(overdue)}
 	for _, pkg := range slices.Sorted(maps.Keys(rooms)) {
-		r := rooms[pkg]
-		if r.lines > maxLines || r.files > maxFiles {
-			t.Errorf("package %s has %d lines in %d files; the limits are %d and %d: find its second noun", pkg, r.lines, r.files, maxLines, maxFiles)
-		}
-		if most, ok := budgets[pkg]; ok && r.lines > most {
-			t.Errorf("package %s has %d lines; its budget is %d: look at the contract, then at store/internal, then change docs/adr/0006", pkg, r.lines, most)
-		}
-		for name, n := range r.exported {
-			if n > maxMethods {
-				t.Errorf("type %s of package %s has %d exported methods; the limit is %d: find its second noun", name, pkg, n, maxMethods)
-			}
+		s.room(pkg, rooms[pkg])
+	}
+	for what := range s.due {
+		t.Errorf("%s is on the list of what is overdue, and there is no such thing", what)
+	}
+	known := map[string]bool{}
+	for pkg, r := range rooms {
+		for name := range r.types {
+			known[qualified(pkg, name)] = true
 		}
 	}
-	for pkg := range budgets {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(wide)), slices.Collect(maps.Keys(many))) {
+		if !known[name] {
+			t.Errorf("%s may have many fields or methods, and there is no such type", name)
+		}
+	}
+	for _, pkg := range slices.Concat(slices.Collect(maps.Keys(budgets)), slices.Collect(maps.Keys(growing))) {
 		if rooms[pkg] == nil {
-			t.Errorf("there is a budget for %s, and no such package", pkg)
+			t.Errorf("there is a budget or room to grow for %s, and no such package", pkg)
 		}
 	}
 	if !testing.Verbose() {
@@ -92,32 +207,140 @@ func TestRoomsAreSmall(t *testing.T) {
 	}
 }
 
-// count adds the methods that a file declares.
-func (r *room) count(f *ast.File) {
-	for _, d := range f.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Recv == nil {
+func (s *sizes) room(pkg string, r *room) {
+	s.t.Helper()
+	room := growing[pkg]
+	advice, adviceFiles := "find its second noun", "find its second noun"
+	if room.what != "" {
+		advice = fmt.Sprintf("ten more %s take %d lines, so find its second noun before they come", room.what, room.lines)
+		adviceFiles = fmt.Sprintf("ten more %s take %d files, so find its second noun before they come", room.what, room.files)
+	}
+	s.atMost("lines of "+pkg, r.lines, maxLines-room.lines, advice)
+	s.atMost("files of "+pkg, r.files, maxFiles-room.files, adviceFiles)
+	if budget, ok := budgets[pkg]; ok {
+		s.atMost("budget of "+pkg, r.lines, budget, "look at the contract, then at store/internal, then change docs/adr/0006")
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.types)) {
+		t := r.types[name]
+		if !t.declared {
 			continue
 		}
-		x := fn.Recv.List[0].Type
-		for {
-			switch e := x.(type) {
-			case *ast.StarExpr:
-				x = e.X
-				continue
-			case *ast.IndexExpr:
-				x = e.X
-				continue
-			case *ast.IndexListExpr:
-				x = e.X
-				continue
-			}
-			break
+		full := qualified(pkg, name)
+		if many[full] == "" {
+			s.atMost("methods of "+full, t.methods, maxMethods-room.methods[name], "find its second noun")
 		}
-		name := x.(*ast.Ident).Name
-		r.methods[name]++
+		if many[full] == "" && ast.IsExported(name) {
+			s.atMost("exported methods of "+full, t.exported, maxExported, "find its second noun")
+		}
+		if wide[full] == "" && !isOptions(name) {
+			s.atMost("fields of "+full, r.fields(name), maxFields, "find its second noun")
+		}
+	}
+}
+
+// qualified names a type by its package's path.
+func qualified(pkg, name string) string {
+	if pkg == "." {
+		pkg = "posthouse"
+	}
+	return pkg + "." + name
+}
+
+func isOptions(name string) bool {
+	return strings.HasSuffix(name, "Options") || strings.HasSuffix(name, "Limits") || strings.HasSuffix(name, "Config")
+}
+
+// fields counts a type's fields, with those of the structs that it embeds.
+func (r *room) fields(name string) int {
+	t := r.types[name]
+	if t == nil {
+		return 0
+	}
+	n := t.fields
+	for _, e := range t.embeds {
+		n += max(0, r.fields(e)-1)
+	}
+	return n
+}
+
+func (r *room) of(name string) *size {
+	if r.types[name] == nil {
+		r.types[name] = &size{}
+	}
+	return r.types[name]
+}
+
+// count adds the types, methods and functions that a file declares.
+func (r *room) count(f *ast.File) {
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			r.function(d)
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if ts, ok := spec.(*ast.TypeSpec); ok {
+					r.declare(ts)
+				}
+			}
+		}
+	}
+}
+
+func (r *room) declare(ts *ast.TypeSpec) {
+	t := r.of(ts.Name.Name)
+	t.declared = true
+	st, ok := ts.Type.(*ast.StructType)
+	if !ok {
+		return
+	}
+	for _, f := range st.Fields.List {
+		t.fields += max(1, len(f.Names))
+		if e := typeName(f.Type); len(f.Names) == 0 && e != "" {
+			t.embeds = append(t.embeds, e)
+		}
+	}
+}
+
+func (r *room) function(fn *ast.FuncDecl) {
+	if fn.Recv != nil {
+		t := r.of(typeName(fn.Recv.List[0].Type))
+		t.methods++
 		if fn.Name.IsExported() {
-			r.exported[name]++
+			t.exported++
+		}
+		return
+	}
+	params := fn.Type.Params.List
+	if len(params) > 0 && isContext(params[0].Type) && len(params[0].Names) < 2 {
+		params = params[1:]
+	}
+	if len(params) == 0 {
+		return
+	}
+	if name := typeName(params[0].Type); name != "" {
+		r.of(name).methods++
+	}
+}
+
+func isContext(x ast.Expr) bool {
+	sel, ok := x.(*ast.SelectorExpr)
+	return ok && sel.Sel.Name == "Context"
+}
+
+// typeName returns the name of a type of the same package, or of a pointer to it; "" for others.
+func typeName(x ast.Expr) string {
+	for {
+		switch e := x.(type) {
+		case *ast.StarExpr:
+			x = e.X
+		case *ast.IndexExpr:
+			x = e.X
+		case *ast.IndexListExpr:
+			x = e.X
+		case *ast.Ident:
+			return e.Name
+		default:
+			return ""
 		}
 	}
 }

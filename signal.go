@@ -61,3 +61,11 @@ type Take struct {
 	Name   string
 	Signal uint64 // its entry
 }
+
+// Clone returns a deep copy that shares nothing with s.
+func (s *Signal) Clone() *Signal {
+	c := *s
+	c.Value, c.Gates = slices.Clone(s.Value), slices.Clone(s.Gates)
+	c.Requesters = slices.Clone(s.Requesters)
+	return &c
+}

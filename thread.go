@@ -2,7 +2,9 @@ package posthouse
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/base/canon"
@@ -53,6 +55,14 @@ type WaitingGate struct {
 	Audience   *Audience `json:"-"`                   // who may decide it; nil if only the gate says so
 }
 
+// A BranchHead is where a branch ends.
+type BranchHead struct {
+	Branch string `json:"branch"`
+	Head   ID     `json:"head"`
+	Seq    uint64 `json:"seq"`
+	Status Status `json:"status,omitempty"`
+}
+
 // A Lease is the right to append to a thread. Fence grows with each claim; an
 // append under an older fence fails with [ErrFenced].
 type Lease struct {
@@ -73,6 +83,21 @@ func (t *ThreadInfo) Branch(name string) (BranchHead, bool) { return headOf(t.Br
 // a request to cancel whose receiver may be gone.
 func (t *ThreadInfo) Runnable() bool {
 	return len(t.Cancelling) > 0 || slices.ContainsFunc(t.Branches, func(b BranchHead) bool { return b.Status.Runnable() })
+}
+
+// Absent returns the error of a thread that is gone. It says where its versions are.
+func (t *ThreadInfo) Absent() *Error {
+	e := NotFound("thread", t.Thread)
+	if t.Releases > 0 {
+		e.Message = fmt.Sprintf("thread %q was released, and nothing has begun under its name since", t.Thread)
+		e.Hint = "see its versions: posthouse thread versions " + t.Thread + ", or Ledger.Releases"
+	}
+	return e
+}
+
+// Gone reports that a thread's name is free: all of it was removed or released.
+func (t *ThreadInfo) Gone() bool {
+	return len(t.Branches) == 0 && t.Checkpoints == 0 && len(t.Signals) == 0
 }
 
 // Apply folds one more entry into the summary. The entry must follow the tail, or hold
@@ -287,64 +312,116 @@ func (t *ThreadInfo) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil
 
 // AppendBinary appends the encoding of MarshalBinary to b.
 func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
-	b = canon.AppendString(append(b, entryFormat), t.Thread)
-	b = canon.AppendUint(canon.AppendUint(b, uint64(t.Generation)), t.First)
-	b = canon.AppendInt(canon.AppendUint(b, uint64(t.Releases)), int64(t.Archived))
-	b = canon.AppendUint(b, t.Tail.Seq)
-	b = append(append(b, t.Tail.Hash[:]...), t.Link[:]...)
-	b = canon.AppendUint(b, codeOf(statusCodes, t.Status))
-	b = canon.AppendString(canon.AppendString(b, t.Graph), t.Coordination)
-	b = appendHeads(b, t.Branches)
-	b = canon.AppendUint(b, uint64(len(t.Waiting)))
-	for _, w := range t.Waiting {
-		b = canon.AppendString(appendGateID(b, w.ID), branchCode(w.Branch))
-		b = appendTime(canon.AppendUint(b, w.Seq), w.ExpiresAt)
-		b = canon.AppendUint(appendTime(b, w.EscalateAt), w.Trail)
-		b = appendAwaited(appendGateKind(b, w.Kind), w.Kind, w.Signal, w.Latch)
-	}
-	b = t.appendSignals(b)
-	b = t.Hold.append(b)
-	b = canon.AppendUint(b, uint64(t.Due))
-	b = canon.AppendUint(canon.AppendString(b, t.Lease.Owner), t.Lease.Fence)
-	b = appendBool(canon.AppendString(b, t.Lease.Run), t.Lease.Held)
-	b = canon.AppendInt(b, int64(t.Checkpoints))
-	b = canon.AppendUint(canon.AppendUint(b, uint64(t.Created)), uint64(t.Updated))
-	return t.appendBirths(t.appendAudiences(appendBool(canon.AppendUint(b, t.Signed), t.Sealed))), nil
+	var f fields
+	f.Write(append(b, entryFormat))
+	t.fields(&f)
+	return f.Written(), nil
 }
 
 // UnmarshalBinary decodes what MarshalBinary encoded, or fails with [ErrCorrupt].
 func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
-	r := newDecoder(data)
-	if f := r.Byte(); f != entryFormat {
-		r.Fail("format %d", f)
+	f := fieldsOf(data)
+	if format := f.Byte(); format != entryFormat {
+		f.Fail("format %d", format)
 	}
-	*t = ThreadInfo{Thread: r.String(), Generation: readUint32(r), First: r.Uint(), Releases: int(readUint32(r)), Archived: int(r.Int())}
-	t.Tail.Seq = r.Uint()
-	copy(t.Tail.Hash[:], r.Raw(32))
-	copy(t.Link[:], r.Raw(32))
-	t.Status = readCode(r, statusCodes)
-	t.Graph, t.Coordination = r.String(), r.String()
-	t.Branches = readHeads(r)
-	for range r.Items() {
-		w := WaitingGate{
-			ID: readGateID(r), Branch: readBranch(r), Seq: r.Uint(), ExpiresAt: readTime(r), EscalateAt: readTime(r), Trail: r.Uint(),
-			Kind: readGateKind(r),
-		}
-		w.Signal, w.Latch = readAwaited(r, w.Kind)
-		t.Waiting = append(t.Waiting, w)
-	}
-	t.readSignals(r)
-	t.Hold = readHold(r)
-	t.Due = Millis(r.Uint())
-	t.Lease = Lease{Owner: r.String(), Fence: r.Uint(), Run: r.String(), Held: readBool(r)}
-	t.Checkpoints = int(r.Int())
-	t.Created, t.Updated, t.Signed = Millis(r.Uint()), Millis(r.Uint()), r.Uint()
+	*t = ThreadInfo{}
+	t.fields(f)
 	t.Updated = max(t.Updated, t.Created) // older versions wrote the minute as it was
-	t.Sealed = readBool(r)
-	t.readAudiences(r)
-	t.readBirths(r)
-	if err := r.Done(); err != nil {
+	if err := f.Done(); err != nil {
 		return Corrupt("the summary of a thread does not decode: %v", err)
 	}
 	return nil
+}
+
+func (t *ThreadInfo) fields(f *fields) {
+	f.Text(&t.Thread)
+	f.Number32(&t.Generation)
+	f.Number(&t.First)
+	f.Total(&t.Releases)
+	canon.Signed(&f.Fields, &t.Archived)
+	f.Number(&t.Tail.Seq)
+	f.Fixed(t.Tail.Hash[:])
+	f.Fixed(t.Link[:])
+	canon.Code(&f.Fields, &t.Status, statusCodes)
+	f.Text(&t.Graph)
+	f.Text(&t.Coordination)
+	f.heads(&t.Branches)
+	canon.List(&f.Fields, &t.Waiting, func(w *WaitingGate) { w.fields(f) })
+	t.signals(f)
+	t.Hold.fields(f)
+	f.millis(&t.Due)
+	f.Text(&t.Lease.Owner)
+	f.Number(&t.Lease.Fence)
+	f.Text(&t.Lease.Run)
+	f.Flag(&t.Lease.Held)
+	canon.Signed(&f.Fields, &t.Checkpoints)
+	f.millis(&t.Created)
+	f.millis(&t.Updated)
+	f.Number(&t.Signed)
+	f.Flag(&t.Sealed)
+	t.audiences(f)
+	t.births(f)
+}
+
+func (w *WaitingGate) fields(f *fields) {
+	f.gateID(&w.ID)
+	f.branch(&w.Branch)
+	f.Number(&w.Seq)
+	f.Moment(&w.ExpiresAt)
+	f.Moment(&w.EscalateAt)
+	f.Number(&w.Trail)
+	f.awaited(&w.Kind, &w.Signal, &w.Latch)
+}
+
+// A Birth says that a branch began after a branch of its thread's generation was deleted. So it is
+// another one than a deleted branch of its name, and its steps have other keys.
+type Birth struct {
+	Branch string `json:"branch"`
+	After  uint64 `json:"after"` // the entry of the newest removal before it that ended a branch
+}
+
+// Birth returns the entry of the newest removal before the branch began that ended a branch of the
+// thread's generation, 0 for none. For a branch that does not exist it is as if it began now.
+// Removals of earlier versions do not count.
+func (t *ThreadInfo) Birth(branch string) uint64 {
+	if i := slices.IndexFunc(t.Births, func(b Birth) bool { return b.Branch == branch }); i >= 0 {
+		return t.Births[i].After
+	}
+	if _, ok := t.Branch(branch); ok {
+		return 0
+	}
+	return t.Ended
+}
+
+// born notes a branch that begins.
+func (t *ThreadInfo) born(branch string) {
+	if t.Ended == 0 {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(t.Births, branch, func(b Birth, name string) int { return strings.Compare(b.Branch, name) })
+	t.Births = slices.Insert(slices.Clone(t.Births), i, Birth{branch, t.Ended})
+}
+
+// branchEnded notes that the newest entry removed a branch: h is its head there, without an id.
+// Earlier versions wrote no entry of it. What began after their removals keeps its keys.
+func (t *ThreadInfo) branchEnded(h BranchHead) {
+	if h.Seq != 0 {
+		t.Ended = t.Tail.Seq
+	}
+	t.Births = slices.DeleteFunc(slices.Clone(t.Births), func(b Birth) bool { return b.Branch == h.Branch })
+}
+
+// births are what is known of deleted branches, at the end of a summary. Summaries without any
+// end before it, as in earlier versions.
+func (t *ThreadInfo) births(f *fields) {
+	if f.Writing() && t.Ended == 0 || !f.Writing() && (f.Err() != nil || f.Len() == 0) {
+		return
+	}
+	if f.Number(&t.Ended); t.Ended == 0 {
+		f.Fail("a deleted branch without an entry")
+	}
+	canon.List(&f.Fields, &t.Births, func(b *Birth) {
+		f.branch(&b.Branch)
+		f.Number(&b.After)
+	})
 }

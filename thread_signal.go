@@ -104,31 +104,20 @@ func (t *ThreadInfo) cancelled(branch string) {
 	}
 }
 
-func (t *ThreadInfo) appendSignals(b []byte) []byte {
-	b = canon.AppendUint(b, uint64(len(t.Signals)))
-	for _, m := range t.Signals {
-		b = canon.AppendUint(canon.AppendString(b, m.Name), m.Seq)
-	}
-	b = canon.AppendUint(b, uint64(len(t.Taken)))
-	for _, k := range t.Taken {
-		b = canon.AppendString(canon.AppendString(b, branchCode(k.Branch)), k.Name)
-		b = canon.AppendUint(canon.AppendUint(b, k.Signal), k.Seq)
-	}
-	b = canon.AppendUint(b, uint64(len(t.Cancelling)))
-	for _, m := range t.Cancelling {
-		b = canon.AppendUint(canon.AppendString(b, branchCode(m.Branch)), m.Seq)
-	}
-	return b
-}
-
-func (t *ThreadInfo) readSignals(r *decoder) {
-	for range r.Items() {
-		t.Signals = append(t.Signals, SignalMark{r.String(), r.Uint()})
-	}
-	for range r.Items() {
-		t.Taken = append(t.Taken, SignalTake{readBranch(r), r.String(), r.Uint(), r.Uint()})
-	}
-	for range r.Items() {
-		t.Cancelling = append(t.Cancelling, CancelMark{readBranch(r), r.Uint()})
-	}
+// signals are the summary's newest signals, how far branches took them, and requests to cancel.
+func (t *ThreadInfo) signals(f *fields) {
+	canon.List(&f.Fields, &t.Signals, func(m *SignalMark) {
+		f.Text(&m.Name)
+		f.Number(&m.Seq)
+	})
+	canon.List(&f.Fields, &t.Taken, func(k *SignalTake) {
+		f.branch(&k.Branch)
+		f.Text(&k.Name)
+		f.Number(&k.Signal)
+		f.Number(&k.Seq)
+	})
+	canon.List(&f.Fields, &t.Cancelling, func(m *CancelMark) {
+		f.branch(&m.Branch)
+		f.Number(&m.Seq)
+	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
@@ -41,7 +42,7 @@ func TestAttemptThatDidNotActNamesItsGrant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.Status != posthouse.GrantExecuted || len(g.Uses) != 1 || g.Uses[0].Failed != 1 || string(g.Uses[0].Result.Data) != `"receipt"` {
+	if g.Status != grants.Executed || len(g.Uses) != 1 || g.Uses[0].Failed != 1 || string(g.Uses[0].Result.Data) != `"receipt"` {
 		t.Errorf("%+v", g)
 	}
 	if c := string(g.Gate.Licensed()); c != `{"amount":5}` {

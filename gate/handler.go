@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/jsontype"
 	"github.com/posthouse/posthouse/internal/license"
@@ -32,7 +33,7 @@ func proposeInHandler[T any](ctx context.Context, h handler.Scope, content T, qu
 				same.Escalation = &since
 				g.Escalation.At = handler.Epoch.Add(since.At.Sub(edited.CreatedAt))
 			}
-			if _, ok := same.Decider(edited.Decision.By, edited.Decision.At); ok && license.SameRule(&same, edited) && !h.Replaced(edited.ID) {
+			if _, ok := deciders.Right(&same, edited.Decision.By, edited.Decision.At); ok && license.SameRule(&same, edited) && !h.Replaced(edited.ID) {
 				return Grant(edited.ID), nil
 			}
 			before = edited.ID

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -96,7 +97,7 @@ func TestACheckHasTheQuestionPutAgain(t *testing.T) {
 	if err := h.run(); err != nil || paid != 7 {
 		t.Fatal(err, paid)
 	}
-	if g, err := ledger.ReadGrant(t.Context(), h.l, again.ID); err != nil || g.Status != posthouse.GrantExecuted {
+	if g, err := ledger.ReadGrant(t.Context(), h.l, again.ID); err != nil || g.Status != grants.Executed {
 		t.Fatal(g, err)
 	}
 }

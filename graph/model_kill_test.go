@@ -50,7 +50,7 @@ func killCases(seed uint64) (cases []*trial) {
 // killed exactly there.
 type halting struct {
 	posthouse.Store
-	runs   posthouse.Runs
+	runs   posthouse.Running
 	left   atomic.Int64
 	before bool
 }
@@ -76,20 +76,20 @@ func (h *halting) halt() {
 
 func (h *halting) Exclusive() bool { return true }
 
-func (h *halting) Runs() *posthouse.Runs { return &h.runs }
+func (h *halting) Runs() *posthouse.Running { return &h.runs }
 
 // A hasty store says of steps that they are on record, and puts them there once
 // something else is to be done. Unless its process is killed nobody notices.
 type hasty struct {
 	posthouse.Store
-	runs posthouse.Runs
+	runs posthouse.Running
 	mu   sync.Mutex
 	late []*posthouse.Batch
 }
 
 func (h *hasty) Exclusive() bool { return true }
 
-func (h *hasty) Runs() *posthouse.Runs { return &h.runs }
+func (h *hasty) Runs() *posthouse.Running { return &h.runs }
 
 func (h *hasty) Append(ctx context.Context, b *posthouse.Batch) error {
 	recs, err := b.Entry.Records()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
@@ -126,9 +127,9 @@ func (v *valueCheck) of(g *posthouse.Gate) (found error, unchecked error) {
 }
 
 func mayDecide(c *core.Core, g *posthouse.Gate, d *posthouse.Decision, checked *valueCheck, at time.Time) error {
-	right, _ := g.Decider(d.By, at)
+	right, _ := deciders.Right(g, d.By, at)
 	d.For, d.Trail = right.For, 0
-	if err := g.MayGive(d, at); err != nil {
+	if err := deciders.MayGive(g, d, at); err != nil {
 		return err
 	}
 	if !d.Shown.IsZero() && d.Shown != g.Hash {

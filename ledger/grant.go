@@ -5,20 +5,21 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/core"
 )
 
 // ReadGrant returns a gate as a grant: its decision and the effects that ran under it.
 // [posthouse.ErrNotFound] for the gate.
-func ReadGrant(ctx context.Context, led *Ledger, gate posthouse.ID) (*posthouse.Grant, error) {
+func ReadGrant(ctx context.Context, led *Ledger, gate posthouse.ID) (*grants.Grant, error) {
 	l := led.Core()
 	g, err := l.Gate(ctx, gate)
 	if err != nil {
 		return nil, err
 	}
-	grant := &posthouse.Grant{Gate: g, Status: posthouse.GrantDecided, Uses: []posthouse.Use{}}
+	grant := &grants.Grant{Gate: g, Status: grants.Decided, Uses: []grants.Use{}}
 	if g.Decision == nil {
-		grant.Status = posthouse.GrantProposed
+		grant.Status = grants.Proposed
 		return grant, nil
 	}
 	by := posthouse.ID("")
@@ -29,29 +30,29 @@ func ReadGrant(ctx context.Context, led *Ledger, gate posthouse.ID) (*posthouse.
 	if err != nil {
 		return nil, err
 	}
-	if grant.Approval = g.Approval(grant.Uses, info, l.Now()); by != "" && grant.Approval.Kept() {
-		grant.Approval = posthouse.ApprovalEnded
+	if grant.Approval = grants.ApprovalOf(g, grant.Uses, info, l.Now()); by != "" && grant.Approval.Kept() {
+		grant.Approval = grants.ApprovalEnded
 	}
 	executed := 0
 	for i := range grant.Uses {
 		u := &grant.Uses[i]
 		switch s := u.Status; {
-		case s == posthouse.GrantExecuted:
+		case s == grants.Executed:
 			executed++
 			if err := readResult(ctx, l, g.Thread, u); err != nil {
 				return nil, err
 			}
-		case grant.Status != posthouse.GrantUnknown:
+		case grant.Status != grants.Unknown:
 			grant.Status = s
 		}
 	}
-	if grant.Status == posthouse.GrantDecided && executed > 0 && executed >= g.Uses {
-		grant.Status = posthouse.GrantExecuted
+	if grant.Status == grants.Decided && executed > 0 && executed >= g.Uses {
+		grant.Status = grants.Executed
 	}
 	return grant, nil
 }
 
-func readResult(ctx context.Context, c *core.Core, thread string, u *posthouse.Use) error {
+func readResult(ctx context.Context, c *core.Core, thread string, u *grants.Use) error {
 	for e, err := range c.Store.Read(ctx, thread, posthouse.Range{Seqs: []uint64{u.Seq}}) {
 		if err != nil {
 			return err
@@ -69,7 +70,7 @@ func readResult(ctx context.Context, c *core.Core, thread string, u *posthouse.U
 
 // Uses returns the effects that ran under a gate's decision, oldest first; those on an edit also
 // under the gate that was opened in its place. It reads the log's headers from the gate on. [posthouse.ErrNotFound] for the gate.
-func Uses(ctx context.Context, led *Ledger, gate posthouse.ID) ([]posthouse.Use, error) {
+func Uses(ctx context.Context, led *Ledger, gate posthouse.ID) ([]grants.Use, error) {
 	l := led.Core()
 	g, err := l.Gate(ctx, gate)
 	if err != nil {
@@ -78,18 +79,18 @@ func Uses(ctx context.Context, led *Ledger, gate posthouse.ID) ([]posthouse.Use,
 	return usesOf(ctx, l, g)
 }
 
-func usesOf(ctx context.Context, c *core.Core, g *posthouse.Gate) ([]posthouse.Use, error) {
+func usesOf(ctx context.Context, c *core.Core, g *posthouse.Gate) ([]grants.Use, error) {
 	uses, _, err := usesOfEdit(ctx, c, g)
 	return uses, err
 }
 
 // UsesOfEdit returns what [Uses] does, and the gate that licenses a gate's edit in its place, ""
 // for none: the question about the edited content, or its record with the decision of the edit.
-func UsesOfEdit(ctx context.Context, led *Ledger, g *posthouse.Gate) (uses []posthouse.Use, by posthouse.ID, err error) {
+func UsesOfEdit(ctx context.Context, led *Ledger, g *posthouse.Gate) (uses []grants.Use, by posthouse.ID, err error) {
 	return usesOfEdit(ctx, led.Core(), g)
 }
 
-func usesOfEdit(ctx context.Context, c *core.Core, g *posthouse.Gate) (uses []posthouse.Use, by posthouse.ID, err error) {
+func usesOfEdit(ctx context.Context, c *core.Core, g *posthouse.Gate) (uses []grants.Use, by posthouse.ID, err error) {
 	var edits core.Edits
 	uses, err = gatherUses(ctx, c, g.Thread, g.Seq, func(r *posthouse.Record) bool {
 		edits.Add(r)
@@ -103,7 +104,7 @@ func usesOfEdit(ctx context.Context, c *core.Core, g *posthouse.Gate) (uses []po
 // [posthouse.EffectExternal] without one, whose Grant is "". Effects that a copy or
 // fork inherited name the gates of their source. It reads the headers of the whole log.
 // [posthouse.ErrNotFound] for the thread.
-func Effects(ctx context.Context, led *Ledger, thread string) ([]posthouse.Use, error) {
+func Effects(ctx context.Context, led *Ledger, thread string) ([]grants.Use, error) {
 	l := led.Core()
 	return gatherUses(ctx, l, thread, 1, func(*posthouse.Record) bool { return true })
 }
@@ -111,18 +112,18 @@ func Effects(ctx context.Context, led *Ledger, thread string) ([]posthouse.Use, 
 // EffectsAfter is [Effects] without what was complete at an entry of the log: it reads the
 // headers after that entry only. An effect that began before it is listed if anything was
 // recorded about it later.
-func EffectsAfter(ctx context.Context, led *Ledger, thread string, seq uint64) ([]posthouse.Use, error) {
+func EffectsAfter(ctx context.Context, led *Ledger, thread string, seq uint64) ([]grants.Use, error) {
 	return gatherUses(ctx, led.Core(), thread, seq+1, func(*posthouse.Record) bool { return true })
 }
 
 // gatherUses reads the uses of wanted records, from an entry of the log on.
-func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, want func(*posthouse.Record) bool) ([]posthouse.Use, error) {
+func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, want func(*posthouse.Record) bool) ([]grants.Use, error) {
 	info, none := c.Thread(ctx, thread)
 	if none != nil && !errors.Is(none, posthouse.ErrNotFound) {
 		return nil, none
 	}
 	held := none == nil && info.Lease.Held
-	g := posthouse.GatherUses()
+	g := grants.Gather()
 	if none == nil {
 		if err := addOpenTasks(ctx, c, g, info, from); err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/core"
 )
 
@@ -171,7 +172,7 @@ func (b *inbox) read(t *posthouse.ThreadInfo) (*posthouse.Gate, error) {
 	case err != nil:
 		return nil, err
 	case b.Checkpoint != "" && g.Checkpoint != b.Checkpoint,
-		b.Assignee != "" && g.Decision == nil && !g.OpenTo(b.Assignee, b.l.Now()):
+		b.Assignee != "" && g.Decision == nil && !deciders.OpenTo(g, b.Assignee, b.l.Now()):
 		return nil, nil
 	}
 	return g, nil

@@ -22,12 +22,12 @@ type beaten struct {
 	beats  atomic.Int64
 	broken atomic.Bool // fails them
 	alone  bool        // says that only this process has it
-	runs   posthouse.Runs
+	runs   posthouse.Running
 }
 
 func (b *beaten) Exclusive() bool { return b.alone }
 
-func (b *beaten) Runs() *posthouse.Runs { return &b.runs }
+func (b *beaten) Runs() *posthouse.Running { return &b.runs }
 
 func (b *beaten) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
 	if key.Thread == posthouse.ProcessThread && op.Verb == posthouse.SlotPut {

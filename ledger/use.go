@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
 // readAttempts reads which workers had an effect.
-func readAttempts(ctx context.Context, c *core.Core, thread string, u *posthouse.Use) error {
+func readAttempts(ctx context.Context, c *core.Core, thread string, u *grants.Use) error {
 	places := u.Places()
 	if len(places) == 0 {
 		return nil
@@ -44,7 +45,7 @@ func readAttempts(ctx context.Context, c *core.Core, thread string, u *posthouse
 				u.Attempts[i].Undone = true
 			} else if !p.Undone {
 				at[r.Gate] = len(u.Attempts)
-				u.Attempts = append(u.Attempts, posthouse.UseAttempt{Gate: r.Gate, Worker: r.Worker, At: e.Time()})
+				u.Attempts = append(u.Attempts, grants.Attempt{Gate: r.Gate, Worker: r.Worker, At: e.Time()})
 			}
 		}
 	}
@@ -52,7 +53,7 @@ func readAttempts(ctx context.Context, c *core.Core, thread string, u *posthouse
 }
 
 // addOpenTasks adds the open tasks of a thread that are in entries before one.
-func addOpenTasks(ctx context.Context, c *core.Core, to *posthouse.UseGatherer, info *posthouse.ThreadInfo, before uint64) error {
+func addOpenTasks(ctx context.Context, c *core.Core, to *grants.Gatherer, info *posthouse.ThreadInfo, before uint64) error {
 	for i := range info.Waiting {
 		w := &info.Waiting[i]
 		if w.Kind != posthouse.GateTask || w.Seq >= before {

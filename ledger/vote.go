@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 )
@@ -39,10 +40,10 @@ func mayDelegate(g *posthouse.Gate, d *posthouse.Delegation, at time.Time) error
 	if len(g.Assignees) == 0 {
 		return posthouse.Invalid("by", "cannot hand on gate %s: it is assigned to nobody, and whoever may decide it can", g.ID)
 	}
-	have, ok := g.Decider(d.By, at)
+	have, ok := deciders.Right(g, d.By, at)
 	switch {
 	case !ok:
-		return g.NotAssigned(d.By)
+		return deciders.NotAssigned(g, d.By)
 	case g.Quorum != nil && g.Voted(d.By) != nil:
 		return &posthouse.Error{Code: posthouse.CodeVoted, Decision: g.Voted(d.By), Message: d.By + " has voted on gate " + string(g.ID) + " and cannot hand it on"}
 	case d.To == d.By, slices.Contains(have.Via, d.To):
@@ -56,7 +57,7 @@ func mayDelegate(g *posthouse.Gate, d *posthouse.Delegation, at time.Time) error
 	case g.Excluded(d.To):
 		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: d.To + " asked for this and cannot be given it", Hint: "somebody else has to decide"}
 	}
-	if _, has := g.Decider(d.To, at); has {
+	if _, has := deciders.Right(g, d.To, at); has {
 		return posthouse.Invalid("to", "%s may decide gate %s already", d.To, g.ID)
 	}
 	return nil

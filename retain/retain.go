@@ -15,7 +15,7 @@ import (
 
 // A Policy says which checkpoints and versions to remove. It never removes branch heads,
 // checkpoints with open gates, checkpoints that kept ones are rebuilt from, gates that
-// [gate.Act] may still need in a thread that stays ([posthouse.Approval.Kept]), or anything
+// [gate.Act] may still need in a thread that stays ([grants.Approval.Kept]), or anything
 // of a thread under legal hold.
 type Policy struct {
 	MaxAge       time.Duration // remove checkpoints older than this; 0: no limit

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
@@ -173,7 +174,7 @@ func tokenVerdicts(g *posthouse.Gate, d *posthouse.Decision, asked []posthouse.V
 		}
 		one := *d
 		one.Verdict = v
-		if err := g.MayGive(&one, now); err != nil {
+		if err := deciders.MayGive(g, &one, now); err != nil {
 			return nil, err
 		}
 		if !slices.Contains(vs, v) {

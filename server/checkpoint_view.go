@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/server/problem"
 )
 
@@ -30,8 +31,8 @@ type Checkpoint struct {
 // An Outcome says where a branch is after the work that an answer waited for.
 type Outcome struct {
 	posthouse.BranchHead
-	Error   string          `json:"error,omitempty" doc:"why it failed"`
-	Effects []posthouse.Use `json:"effects,omitempty" doc:"what acted on the world meanwhile, on this branch"`
+	Error   string       `json:"error,omitempty" doc:"why it failed"`
+	Effects []grants.Use `json:"effects,omitempty" doc:"what acted on the world meanwhile, on this branch"`
 }
 
 // A PartSize names a part of a state.

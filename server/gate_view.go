@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -74,7 +75,7 @@ func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthous
 		}
 		err := role
 		if err == nil {
-			err = g.MayDecide(to.Name, verdict, l.Now())
+			err = deciders.MayDecide(g, to.Name, verdict, l.Now())
 		}
 		if err == nil {
 			v.May = append(v.May, verdict)

@@ -46,7 +46,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /api/gates/{id}/token, /api/gates/{id}/decide-by-token
 		&approvalTokens{ledger: l, recovery: requests, auth: s.auth, now: o.Now},
 		// /api/gates/{id}/grant, /api/threads/{id}/effects
-		&grants{ledger: l},
+		&effects{ledger: l},
 		// /api/approvals
 		&approvals{ledger: l, tools: tools},
 		// /api/threads, /api/coordinations

@@ -31,7 +31,7 @@ type chain struct {
 	unknown map[string]bool // keys reported as unknown
 	pending []Fault         // records that no signature covers yet
 	records *records
-	grants  *grants
+	grants  *effects
 	info    posthouse.ThreadInfo // the fold of the entries
 
 	seen    ThreadHead // what the witness saw
@@ -43,7 +43,7 @@ type chain struct {
 func newChain(thread string, ring *Ring, witness *Head) *chain {
 	c := &chain{
 		thread: thread, ring: ring, report: Report{Threads: 1, Keys: []KeyReport{}, Faults: []Fault{}}, unknown: map[string]bool{},
-		records: newRecords(), grants: newGrants(), info: posthouse.ThreadInfo{Thread: thread},
+		records: newRecords(), grants: newEffects(), info: posthouse.ThreadInfo{Thread: thread},
 	}
 	c.seen, c.wasSeen = witness.thread(thread)
 	return c

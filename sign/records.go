@@ -297,7 +297,7 @@ func (c *chain) removal(e *posthouse.Entry, i int, m *posthouse.RemovalInfo, bod
 		fence := s.fence
 		*s = *newRecords()
 		s.fence = fence
-		c.grants = newGrants()
+		c.grants = newEffects()
 		return
 	}
 	for _, id := range m.Gates {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/core"
 )
@@ -97,7 +98,7 @@ func ValidateGate(g *posthouse.Gate, kept bool) error {
 	if err := validateKind(g); err != nil {
 		return err
 	}
-	if err := g.CheckPeople(); err != nil {
+	if err := deciders.Check(g); err != nil {
 		return err
 	}
 	return validateBound(g)
@@ -165,8 +166,8 @@ func AddAudience(tx *core.Tx, g *posthouse.Gate) {
 		}
 		info.Anyone = true // it was marked before the thread was sealed
 	} else {
-		for _, d := range g.Deciders(tx.At) {
-			if g.OpenTo(d.Name, tx.At) {
+		for _, d := range deciders.Of(g, tx.At) {
+			if deciders.OpenTo(g, d.Name, tx.At) {
 				info.Marks = append(info.Marks, posthouse.PersonMark(d.Name))
 			}
 		}

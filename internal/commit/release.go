@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/core"
 )
@@ -142,12 +143,12 @@ func endApprovals(tx *core.Tx) (ended []posthouse.ID, err error) {
 }
 
 // usesIn returns the effect under a gate that a record of the entry is about.
-func usesIn(tx *core.Tx, i int, gate posthouse.ID) []posthouse.Use {
+func usesIn(tx *core.Tx, i int, gate posthouse.ID) []grants.Use {
 	s := tx.Records[i].Step
 	if s == nil || s.Grant != gate {
 		return nil
 	}
-	g := posthouse.GatherUses()
+	g := grants.Gather()
 	g.Add(&posthouse.Entry{Seq: tx.Seq, Generation: tx.Thread.Info.Generation}, i, &tx.Records[i])
 	return g.Uses(false)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/core"
 )
 
@@ -26,7 +27,7 @@ func AddVote(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decision) (*posthouse.
 	}}, mustEncode(d))
 	tx.Sign = true
 	g.Votes = append(slices.Clip(g.Votes), *d)
-	v := g.Met(tx.At)
+	v := deciders.Met(g, tx.At)
 	if v == "" {
 		AddAudience(tx, g)
 		return nil, nil

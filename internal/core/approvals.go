@@ -8,24 +8,25 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 )
 
 // An Approved is a gate of a thread's current generation whose decision licenses effects.
 type Approved struct {
 	Gate *posthouse.Gate
-	Uses []posthouse.Use
+	Uses []grants.Use
 	Body posthouse.BodyRef // of the gate
 	Used uint64            // the newest result under it, on its branch; 0: none
 
 	replaced bool // by a gate that licenses its edit
 }
 
-// Approval says whether effects may still run under the decision: see [posthouse.Gate.Approval].
+// Approval says whether effects may still run under the decision: see [grants.ApprovalOf].
 // That of an edit ends where another gate is opened in its place.
-func (a *Approved) Approval(t *posthouse.ThreadInfo, now time.Time) posthouse.Approval {
-	how := a.Gate.Approval(a.Uses, t, now)
+func (a *Approved) Approval(t *posthouse.ThreadInfo, now time.Time) grants.Approval {
+	how := grants.ApprovalOf(a.Gate, a.Uses, t, now)
 	if a.replaced && how.Kept() {
-		return posthouse.ApprovalEnded
+		return grants.ApprovalEnded
 	}
 	return how
 }
@@ -50,7 +51,7 @@ func (c *Core) Decided(ctx context.Context, t *posthouse.ThreadInfo) ([]*Approve
 func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*Approved, unread []posthouse.BodyRef, err error) {
 	places := map[posthouse.ID]posthouse.BodyRef{}
 	decided := map[posthouse.ID]uint64{} // entries of approvals
-	uses := map[posthouse.ID]*posthouse.UseGatherer{}
+	uses := map[posthouse.ID]*grants.Gatherer{}
 	var order []posthouse.ID
 	var edits Edits
 	for e, err := range c.InOrder(ctx, t.Thread, posthouse.Range{From: t.First, Headers: true}) {
@@ -73,7 +74,7 @@ func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 			case r.Step != nil && r.Step.Grant != "":
 				g := uses[r.Step.Grant]
 				if g == nil {
-					g = posthouse.GatherUses()
+					g = grants.Gather()
 					uses[r.Step.Grant] = g
 				}
 				g.Add(e, i, r)
@@ -100,7 +101,7 @@ func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 		if u := uses[cmp.Or(g.Origin, id)]; u != nil { // what was done before the copy names the original
 			a.Uses = u.Uses(t.Lease.Held)
 			for _, use := range a.Uses {
-				if use.Status == posthouse.GrantExecuted && use.Branch == g.Branch {
+				if use.Status == grants.Executed && use.Branch == g.Branch {
 					a.Used = max(a.Used, use.Seq)
 				}
 			}
@@ -112,7 +113,7 @@ func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 
 // KeepApprovals makes the tree, which is of the thread's current generation or of all, keep
 // the gates that [gate.Act] may still need: those whose approval is
-// [posthouse.Approval.Kept], and those that a kept checkpoint from before their use may act
+// [grants.Approval.Kept], and those that a kept checkpoint from before their use may act
 // under again, on a fork that asks anew. elsewhere reports whether a fork in another thread
 // was made from a checkpoint; nil: from none.
 func (c *Core) KeepApprovals(ctx context.Context, tree *Tree, info *posthouse.ThreadInfo, now time.Time, elsewhere func(posthouse.ID) bool) error {
@@ -132,7 +133,7 @@ func (c *Core) KeepApprovals(ctx context.Context, tree *Tree, info *posthouse.Th
 		switch how := a.Approval(info, now); {
 		case how.Kept():
 			tree.keep[a.Body] = true
-		case how == posthouse.ApprovalUsed, how == posthouse.ApprovalEnded, a.Gate.Origin != "":
+		case how == grants.ApprovalUsed, how == grants.ApprovalEnded, a.Gate.Origin != "":
 			tree.approved = append(tree.approved, a)
 		}
 	}

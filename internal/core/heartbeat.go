@@ -243,7 +243,7 @@ func (c *Core) exclusive() bool {
 }
 
 // runs returns the store's Runs if only this process has it open for writing, else nil.
-func (c *Core) runs() *posthouse.Runs {
+func (c *Core) runs() *posthouse.Running {
 	if x, ok := c.Store.(posthouse.Excluder); ok && x.Exclusive() {
 		return x.Runs()
 	}

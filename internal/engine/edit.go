@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -19,7 +20,7 @@ func (v Gates) OfEdit(ctx context.Context, edited *posthouse.Gate) (g *posthouse
 		return nil, false, s.Unanswered(err)
 	}
 	for i := range uses {
-		if u := &uses[i]; u.Grant == edited.ID && u.Status != posthouse.GrantDecided {
+		if u := &uses[i]; u.Grant == edited.ID && u.Status != grants.Decided {
 			return edited, false, nil
 		}
 	}

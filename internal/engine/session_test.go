@@ -240,12 +240,12 @@ func TestSecuringCostsNothingWhereNobodyElseIs(t *testing.T) {
 
 type exclusive struct {
 	*memstore.Store
-	runs posthouse.Runs
+	runs posthouse.Running
 }
 
 func (*exclusive) Exclusive() bool { return true }
 
-func (e *exclusive) Runs() *posthouse.Runs { return &e.runs }
+func (e *exclusive) Runs() *posthouse.Running { return &e.runs }
 
 func TestHeldResultsGoWithWhatFollows(t *testing.T) {
 	ctx := context.Background()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 )
@@ -17,8 +18,8 @@ func JudgeEdit(c *core.Core, g, decided *posthouse.Gate) error {
 		return posthouse.Invalid("quorum", "of %d is needed for it", g.Quorum.Need)
 	}
 	d := decided.Decision
-	if _, ok := g.Decider(d.By, d.At); !ok {
-		return g.NotAssigned(d.By)
+	if _, ok := deciders.Right(g, d.By, d.At); !ok {
+		return deciders.NotAssigned(g, d.By)
 	}
 	if until := d.At.Add(g.ValidFor); g.ValidFor > 0 && c.Now().After(until) {
 		return &posthouse.Error{Code: posthouse.CodeExpired, Message: "the edit was good until " + until.Format(time.RFC3339)}

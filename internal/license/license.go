@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
@@ -243,15 +244,15 @@ func Refused(g *posthouse.Gate) error {
 // MayBegin returns why an effect may not begin under a gate: as many others as it licenses
 // have, or the effect is on record there and not where the execution stands. uses are all of the
 // gate, known is how many attempts of the effect the execution has on record.
-func MayBegin(g *posthouse.Gate, uses []posthouse.Use, task, effect string, known uint32) error {
-	var others []*posthouse.Use
+func MayBegin(g *posthouse.Gate, uses []grants.Use, task, effect string, known uint32) error {
+	var others []*grants.Use
 	for i := range uses {
 		u := &uses[i]
 		if u.Task != task || handler.Call(u.Name, u.Occurrence) != effect {
 			others = append(others, u)
 			continue
 		}
-		if u.Status == posthouse.GrantExecuted || known == 0 && u.Status != posthouse.GrantDecided {
+		if u.Status == grants.Executed || known == 0 && u.Status != grants.Decided {
 			return &posthouse.Error{
 				Code: posthouse.CodeForbidden, Decision: g.Decision,
 				Message: "effect " + effect + " is on record under gate " + string(g.ID) + ", in entry " + strconv.FormatUint(u.Seq, 10) + ", and not where the thread stands now",
@@ -271,12 +272,12 @@ func MayBegin(g *posthouse.Gate, uses []posthouse.Use, task, effect string, know
 
 // taken says what became of the effects that a decision's uses went to. One that did not act has
 // its use all the same: its next attempt goes on under it.
-func taken(uses []*posthouse.Use) string {
+func taken(uses []*grants.Use) string {
 	var left []string
 	for _, u := range uses {
 		switch name := handler.Call(u.Name, u.Occurrence); u.Status {
-		case posthouse.GrantExecuted:
-		case posthouse.GrantDecided:
+		case grants.Executed:
+		case grants.Decided:
 			left = append(left, name+" did not act")
 		default:
 			left = append(left, name+" has no outcome on record")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
@@ -90,7 +91,7 @@ func ledgerPersonsInbox(t *desk.T) {
 			for _, who := range inboxPeople {
 				var want []posthouse.ID
 				for _, g := range all {
-					if g.OpenTo(who, d.Clock.Now()) {
+					if deciders.OpenTo(g, who, d.Clock.Now()) {
 						want = append(want, g.ID)
 					}
 				}

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 )
 
 // An effectView shows people an effect on the world, who approved it, and what exactly was
 // approved. It is never read back.
 type effectView struct {
-	posthouse.Use
+	grants.Use
 	Question string              `json:"question,omitempty"`
 	Verdict  posthouse.Verdict   `json:"verdict,omitempty"` // empty if it was not approved, or the gate is of another thread
 	By       string              `json:"by,omitempty"`
@@ -19,7 +20,7 @@ type effectView struct {
 
 // effectViews collects the effects of one thread.
 type effectViews struct {
-	uses  *posthouse.UseGatherer
+	uses  *grants.Gatherer
 	gates map[posthouse.ID]*gateView
 }
 
@@ -29,7 +30,7 @@ type gateView struct {
 }
 
 func newEffectViews() *effectViews {
-	return &effectViews{uses: posthouse.GatherUses(), gates: map[posthouse.ID]*gateView{}}
+	return &effectViews{uses: grants.Gather(), gates: map[posthouse.ID]*gateView{}}
 }
 
 func (v *effectViews) add(e *posthouse.Entry, recs []posthouse.Record) {

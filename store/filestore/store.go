@@ -23,7 +23,7 @@ type Store struct {
 	opts Options
 	dir  directory
 	lock *os.File // nil when read-only
-	runs posthouse.Runs
+	runs posthouse.Running
 
 	state
 
@@ -204,7 +204,7 @@ func (s *Store) takeOver(l *loaded) error {
 func (s *Store) Exclusive() bool { return !s.opts.ReadOnly }
 
 // Runs implements [posthouse.Excluder].
-func (s *Store) Runs() *posthouse.Runs { return &s.runs }
+func (s *Store) Runs() *posthouse.Running { return &s.runs }
 
 // Commits returns how many commits the journal has taken since the store was opened.
 // Each was one sync, so appends divided by commits is how many appends shared one.

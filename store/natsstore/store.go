@@ -25,7 +25,7 @@ type Store struct {
 	streams streams
 	slots   slots
 	life    string // in cursors: another store counts from 1 again
-	runs    posthouse.Runs
+	runs    posthouse.Running
 
 	index *memindex.Index[place]
 	state // guarded by the index's lock
@@ -142,7 +142,7 @@ func (s *Store) open(ctx context.Context, servers, dir string) (err error) {
 func (s *Store) Exclusive() bool { return s.streams.own != nil && !s.opts.ReadOnly }
 
 // Runs implements [posthouse.Excluder].
-func (s *Store) Runs() *posthouse.Runs { return &s.runs }
+func (s *Store) Runs() *posthouse.Running { return &s.runs }
 
 // Close waits for calls in progress and closes the connection, and the server if it is in
 // this process. Acknowledged writes are durable without it. A second call returns nil.

@@ -26,7 +26,7 @@ type Store struct {
 	path string
 	opts Options
 	lock *fileLock // nil when read-only
-	runs posthouse.Runs
+	runs posthouse.Running
 
 	readers *db.Pool
 	packs   packs
@@ -226,7 +226,7 @@ func (s *Store) abandon(c *db.Conn) {
 func (s *Store) Exclusive() bool { return !s.opts.ReadOnly }
 
 // Runs implements [posthouse.Excluder].
-func (s *Store) Runs() *posthouse.Runs { return &s.runs }
+func (s *Store) Runs() *posthouse.Running { return &s.runs }
 
 // Close waits for writes in progress and closes the store. Acknowledged writes are
 // durable without it. A second call returns nil.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/worker/command"
 )
@@ -74,7 +75,7 @@ func TestAProgramIsKilledInItsEffect(t *testing.T) {
 	if string(q.Payload) != `{"amount":20}` {
 		t.Errorf("%+v", q)
 	}
-	if grant, err := ledger.ReadGrant(t.Context(), s.l, g.ID); err != nil || grant.Status != posthouse.GrantUnknown || len(grant.Uses) != 1 || grant.Uses[0].Failed != 1 {
+	if grant, err := ledger.ReadGrant(t.Context(), s.l, g.ID); err != nil || grant.Status != grants.Unknown || len(grant.Uses) != 1 || grant.Uses[0].Failed != 1 {
 		t.Errorf("%+v, %v", grant, err)
 	}
 	if have, err := os.ReadFile(file); err != nil || strings.Count(string(have), "\n") != 1 {
@@ -91,7 +92,7 @@ func TestAProgramIsKilledInItsEffect(t *testing.T) {
 	if err != nil || len(lines) != 3 || lines[0] != lines[1] || !strings.HasPrefix(lines[0], `{"amount":20}`) {
 		t.Errorf("%q, %v", have, err)
 	}
-	if grant, err := ledger.ReadGrant(t.Context(), s.l, g.ID); err != nil || grant.Status != posthouse.GrantExecuted || string(grant.Uses[0].Result.Data) != `{"receipt":7}` {
+	if grant, err := ledger.ReadGrant(t.Context(), s.l, g.ID); err != nil || grant.Status != grants.Executed || string(grant.Uses[0].Result.Data) != `{"receipt":7}` {
 		t.Errorf("%+v, %v", grant, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/task"
 )
@@ -245,7 +246,7 @@ func (q *question) gate() (g posthouse.Gate, err error) {
 			return g, err
 		}
 	}
-	return g, g.CheckPeople()
+	return g, deciders.Check(&g)
 }
 
 // wait returns the next signal of a name, [posthouse.ErrWaiting] until there is a signal.

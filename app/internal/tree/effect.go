@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/grants"
 )
 
 // before returns the last checkpoint of an effect's branch before the effect, else the
@@ -44,12 +45,12 @@ func EffectLine(e *Effect) string {
 }
 
 // UseStatus says how far an effect has come.
-func UseStatus(u *posthouse.Use) string {
+func UseStatus(u *grants.Use) string {
 	s := string(u.Status)
 	switch u.Status {
-	case posthouse.GrantUnknown:
+	case grants.Unknown:
 		s = "outcome unknown"
-	case posthouse.GrantDecided:
+	case grants.Decided:
 		s = "not done"
 	}
 	if u.Failed > 0 {
@@ -59,7 +60,7 @@ func UseStatus(u *posthouse.Use) string {
 }
 
 // Attempts returns a line for each worker that had an effect as a task, oldest first.
-func Attempts(u *posthouse.Use) (lines []string) {
+func Attempts(u *grants.Use) (lines []string) {
 	for i := range u.Attempts {
 		a := &u.Attempts[i]
 		s := term.Visible(a.Worker) + " was given it " + Time(a.At) + " (task " + string(a.Gate) + ")"
@@ -68,11 +69,11 @@ func Attempts(u *posthouse.Use) (lines []string) {
 			s += ": it did not act"
 		case i < len(u.Attempts)-1:
 			s += ": it is not known whether it acted"
-		case u.Status == posthouse.GrantExecuted:
+		case u.Status == grants.Executed:
 			s += ": it acted"
-		case u.Status == posthouse.GrantReleased:
+		case u.Status == grants.Released:
 			s += ": it is at it"
-		case u.Status == posthouse.GrantUnknown:
+		case u.Status == grants.Unknown:
 			s += ": it is not known whether it acted"
 		}
 		lines = append(lines, s)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/grants"
 )
 
 // An effect's line names its decision and its person; a question that changed says how.
@@ -25,9 +26,9 @@ func TestDrawEffects(t *testing.T) {
 			{ID: "h", Checkpoint: "a", Name: "pay", Text: "Pay 99?", Payload: json.RawMessage(`{"amount":99,"to":"x"}`), Supersedes: "g", Decision: ok},
 		},
 		Effects: []Effect{
-			{Use: posthouse.Use{Branch: "main", Name: "transfer", Grant: "h", Status: posthouse.GrantExecuted, First: 4}, Decision: ok},
-			{Use: posthouse.Use{Branch: "main", Name: "mail", Occurrence: 2, Status: posthouse.GrantExecuted, First: 6}},
-			{Use: posthouse.Use{Branch: "main", Name: "ship", Grant: "gone", Status: posthouse.GrantUnknown, Failed: 1, First: 7}},
+			{Use: grants.Use{Branch: "main", Name: "transfer", Grant: "h", Status: grants.Executed, First: 4}, Decision: ok},
+			{Use: grants.Use{Branch: "main", Name: "mail", Occurrence: 2, Status: grants.Executed, First: 6}},
+			{Use: grants.Use{Branch: "main", Name: "ship", Grant: "gone", Status: grants.Unknown, Failed: 1, First: 7}},
 		},
 	}
 	var out bytes.Buffer

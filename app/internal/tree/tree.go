@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/grants"
 )
 
 // A Thread is what is drawn.
@@ -21,7 +22,7 @@ type Thread struct {
 
 // An Effect is what acted on the world, and what licensed it.
 type Effect struct {
-	posthouse.Use
+	grants.Use
 	Decision *posthouse.Decision // nil: unknown or missing
 }
 

@@ -206,3 +206,23 @@ func (r *Reader) Map() map[string]string {
 	}
 	return m
 }
+
+// UintAt reads a minimal varint of at most 63 bits at b[at:], without a Reader. Where there is
+// none, next is at least [Beyond].
+func UintAt(b []byte, at int) (v uint64, next int) {
+	for shift := 0; at < len(b) && shift < 63; shift += 7 {
+		c := b[at]
+		at++
+		v |= uint64(c&0x7f) << shift
+		if c == 0 && shift > 0 {
+			break
+		}
+		if c < 0x80 {
+			return v, at
+		}
+	}
+	return 0, Beyond
+}
+
+// Beyond lies after the end of any input that [UintAt] reads, whatever is added.
+const Beyond = 1 << 24

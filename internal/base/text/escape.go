@@ -59,3 +59,21 @@ func unescaped(digits string) byte {
 	}
 	return 0
 }
+
+// IsAmong reports whether a name is the one asked for, or among those that it joins with "+",
+// escaped or not. An empty want is any name.
+func IsAmong(want, have string) bool {
+	if want == "" || want == have {
+		return true
+	}
+	if !strings.ContainsAny(have, "+%") {
+		return false
+	}
+	escaped := Escape(want)
+	for name := range strings.SplitSeq(have, "+") {
+		if name == want || name == escaped {
+			return true
+		}
+	}
+	return false
+}

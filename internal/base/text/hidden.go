@@ -82,3 +82,21 @@ func HiddenInJSON(data []byte) []string {
 		}
 	}
 }
+
+// PersonFault returns the first character of a person's name that makes it look like another
+// one, and says what it is; "" if the name has none.
+func PersonFault(name string) (r rune, what string) {
+	for i, r := range name {
+		switch end := i == 0 || i+utf8.RuneLen(r) == len(name); {
+		case unicode.IsControl(r):
+			return r, "a control character"
+		case Invisible(r):
+			return r, "which is not seen"
+		case end && unicode.IsSpace(r) && i == 0:
+			return r, "a space at its beginning"
+		case end && unicode.IsSpace(r):
+			return r, "a space at its end"
+		}
+	}
+	return 0, ""
+}

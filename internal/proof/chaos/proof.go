@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -21,9 +22,9 @@ func (t *testimony) prove(ctx context.Context, l *ledger.Ledger, thread string) 
 		return err
 	}
 	for _, step := range []int{placeHere, placeThere} {
-		var on []posthouse.Use
+		var on []grants.Use
 		for _, u := range uses {
-			if u.Name == payName(step) && u.Status == posthouse.GrantExecuted {
+			if u.Name == payName(step) && u.Status == grants.Executed {
 				on = append(on, u)
 			}
 		}

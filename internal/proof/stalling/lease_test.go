@@ -115,11 +115,11 @@ func coordModel(l *ledger.Ledger, w *world, process string) (begin, resume func(
 // An alone store says that only this process has it open, which is not so: the control arm.
 type alone struct {
 	posthouse.Store
-	runs posthouse.Runs
+	runs posthouse.Running
 }
 
-func (*alone) Exclusive() bool         { return true }
-func (a *alone) Runs() *posthouse.Runs { return &a.runs }
+func (*alone) Exclusive() bool            { return true }
+func (a *alone) Runs() *posthouse.Running { return &a.runs }
 
 func open(t *testing.T, s posthouse.Store, owner string) *ledger.Ledger {
 	t.Helper()

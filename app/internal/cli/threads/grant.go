@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/server"
 )
@@ -38,7 +39,7 @@ record, and unknown where a crash left open whether it happened.`,
 func showGrant(e *env.Env, v *server.Grant) {
 	g := v.Gate
 	status, until := string(v.Status), tree.Time(v.ValidUntil)
-	if v.Status == posthouse.GrantUnknown {
+	if v.Status == grants.Unknown {
 		status += ": it began, and no outcome is on record"
 	}
 	licenses := ""
@@ -101,15 +102,15 @@ func afterGrant(e *env.Env, v *server.Grant) {
 }
 
 // approval says what may still be done under a decision.
-func approval(a posthouse.Approval) string {
+func approval(a grants.Approval) string {
 	switch a {
-	case posthouse.ApprovalUsable:
+	case grants.ApprovalUsable:
 		return "may be used"
-	case posthouse.ApprovalLapsed:
+	case grants.ApprovalLapsed:
 		return "has lapsed, and is asked for again"
-	case posthouse.ApprovalUsed:
+	case grants.ApprovalUsed:
 		return "is used"
-	case posthouse.ApprovalEnded:
+	case grants.ApprovalEnded:
 		return "ended with its version or branch"
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -62,7 +63,7 @@ func TestAnEditThatRanIsNotJudgedAgain(t *testing.T) {
 				if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" || paid != 1 {
 					h.Errorf("%+v, paid %d times", res, paid)
 				}
-				h.grantIs(grant, posthouse.GrantExecuted)
+				h.grantIs(grant, grants.Executed)
 			})
 		}
 	}
@@ -138,7 +139,7 @@ func TestAnEditLicensesOneEffectAcrossDeploys(t *testing.T) {
 // more.
 func TestAnEditedGateShowsWhatRan(t *testing.T) {
 	onStores(t, func(h *house) {
-		var grants []gate.Grant
+		var proposed []gate.Grant
 		var edited posthouse.ID
 		app := must(flow.New("pay", func(ctx context.Context, amount int) (string, error) {
 			grant, err := gate.ProposeFor(ctx, bankTransfer{"bob", amount}, func(t bankTransfer) gate.Question {
@@ -151,7 +152,7 @@ func TestAnEditedGateShowsWhatRan(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			grants = append(grants, grant)
+			proposed = append(proposed, grant)
 			pay := func(context.Context, bankTransfer) (string, error) { return "paid", nil }
 			if _, err := gate.Act(ctx, "keep", gate.Grant(edited), pay); !errors.Is(err, posthouse.ErrForbidden) {
 				return "", errors.Join(errors.New("the edited gate licenses an effect"), err)
@@ -162,10 +163,10 @@ func TestAnEditedGateShowsWhatRan(t *testing.T) {
 		edited = h.only("t").ID
 		h.edit(edited, "alice", 5000)
 		res := must(app.Resume(h.Context(), "t"))(h)
-		if res.Output != "paid" || posthouse.ID(grants[0]) == edited {
-			h.Fatalf("%+v under %v", res, grants)
+		if res.Output != "paid" || posthouse.ID(proposed[0]) == edited {
+			h.Fatalf("%+v under %v", res, proposed)
 		}
-		if g := h.grantIs(edited, posthouse.GrantExecuted); g.Approval.Kept() || len(g.Uses) != 1 || g.Uses[0].Grant != posthouse.ID(grants[0]) {
+		if g := h.grantIs(edited, grants.Executed); g.Approval.Kept() || len(g.Uses) != 1 || g.Uses[0].Grant != posthouse.ID(proposed[0]) {
 			h.Errorf("%+v", g)
 		}
 		info := must(h.ledger.Thread(h.Context(), "t"))(h)

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
@@ -113,7 +114,7 @@ func TestActRunsWhatWasApproved(t *testing.T) {
 		must(app.Resume(h.Context(), "t"))(h)
 		b.want(h, bankTransfer{"bob", 20})
 		grant := must(ledger.ReadGrant(h.Context(), h.ledger, again.ID))(h)
-		if grant.Status != posthouse.GrantExecuted || len(grant.Uses) != 1 || grant.Uses[0].Name != "pay" {
+		if grant.Status != grants.Executed || len(grant.Uses) != 1 || grant.Uses[0].Name != "pay" {
 			h.Fatalf("%+v", grant)
 		}
 	})
@@ -288,7 +289,7 @@ func TestUnknownOutcomes(t *testing.T) {
 				if _, err := app.Resume(h.Context(), "t"); !errors.Is(err, posthouse.ErrUnknown) {
 					h.Fatal(err)
 				}
-				if g := must(ledger.ReadGrant(h.Context(), h.ledger, id))(h); g.Status != posthouse.GrantUnknown {
+				if g := must(ledger.ReadGrant(h.Context(), h.ledger, id))(h); g.Status != grants.Unknown {
 					h.Fatalf("%+v", g)
 				}
 				h.restart()
@@ -319,7 +320,7 @@ func TestUnknownOutcomes(t *testing.T) {
 					h.Fatalf("paid %v", b.paid)
 				}
 				if tc.want != "" {
-					if g := must(ledger.ReadGrant(h.Context(), h.ledger, id))(h); g.Status != posthouse.GrantExecuted {
+					if g := must(ledger.ReadGrant(h.Context(), h.ledger, id))(h); g.Status != grants.Executed {
 						h.Fatalf("%+v", g)
 					}
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/sign"
@@ -155,7 +156,7 @@ func TestHandlerProposesAndActs(t *testing.T) {
 				if res := must(app.Resume(h.Context(), "t"))(h); res.Output != want || bank.paid.Load() != 1 {
 					h.Errorf("%+v after %d payments", res, bank.paid.Load())
 				}
-				g := h.grantIs(q.ID, posthouse.GrantExecuted)
+				g := h.grantIs(q.ID, grants.Executed)
 				if len(g.Uses) != 1 || len(g.Uses[0].Attempts) != 1 || g.Uses[0].Attempts[0].Worker != "worker:w2" || string(g.Uses[0].Result.Data) != `"`+want+`"` {
 					h.Errorf("%+v", g.Uses)
 				}

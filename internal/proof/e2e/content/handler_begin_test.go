@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
 )
@@ -147,7 +148,7 @@ func TestAttemptToBeginTwice(t *testing.T) {
 		if !first.Begins || !again.Begins || first.Key != again.Key {
 			h.Errorf("%+v, %+v", first, again)
 		}
-		g := h.grantIs(grant, posthouse.GrantReleased)
+		g := h.grantIs(grant, grants.Released)
 		if len(g.Uses) != 1 || len(g.Uses[0].Attempts) != 1 || g.Uses[0].Failed != 0 {
 			h.Errorf("%+v", g.Uses)
 		}
@@ -187,7 +188,7 @@ func TestAttemptToBeginTwice(t *testing.T) {
 		if b := must(k.begins(c, grant, "3"))(h); b.Begins || b.Result == nil || string(b.Result.Data) != `"paid"` {
 			h.Errorf("%+v", b)
 		}
-		h.grantIs(grant, posthouse.GrantExecuted)
+		h.grantIs(grant, grants.Executed)
 		k.gives(c, task.Verdict{Action: task.Complete, Output: []byte(`"done"`)})
 		if _, err := k.begins(c, grant, "1"); !errors.Is(err, posthouse.ErrConflict) {
 			h.Errorf("after the verdict: %v", err)
@@ -233,7 +234,7 @@ func TestAttemptWithAMalformedBeginning(t *testing.T) {
 				h.Errorf("%s: %v", what, err)
 			}
 		}
-		h.grantIs(grant, posthouse.GrantReleased)
+		h.grantIs(grant, grants.Released)
 	})
 }
 
@@ -311,7 +312,7 @@ func (k *desk) resolvesOutcome(app *flow.App[int, string], lost func(*desk, *tas
 	u := use(grant)
 	u.Schema = []byte(`{"type":"string"}`)
 	k.gives(c, task.Verdict{Action: task.Await, Waits: []task.Wait{{Question: handlersPayment()}, {Act: &u}}})
-	h.grantIs(grant, posthouse.GrantUnknown)
+	h.grantIs(grant, grants.Unknown)
 	must(app.Resume(h.Context(), "t"))(h)
 	q := h.only("t")
 	if q.Kind != gate.KindOutcome || string(q.Payload) != `{"To":"bob","Amount":10}` || len(q.Schema) == 0 || q.RequestedBy != "bob" {
@@ -341,10 +342,10 @@ func (k *desk) resolvesOutcome(app *flow.App[int, string], lost func(*desk, *tas
 		if !errors.Is(err, posthouse.ErrForbidden) {
 			h.Fatalf("%+v, %v", b, err)
 		}
-		h.grantIs(grant, posthouse.GrantUnknown)
+		h.grantIs(grant, grants.Unknown)
 		return
 	}
-	if g := h.grantIs(grant, posthouse.GrantExecuted); len(g.Uses) != 1 {
+	if g := h.grantIs(grant, grants.Executed); len(g.Uses) != 1 {
 		h.Errorf("%+v", g.Uses)
 	}
 	k.gives(c, task.Verdict{Action: task.Complete, Output: []byte(`"x"`)})
@@ -367,7 +368,7 @@ func TestHandlerBeginsAgain(t *testing.T) {
 		if err := k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef1", Failed: "the bank is shut"}); err != nil {
 			h.Fatal(err)
 		}
-		if g := h.grantIs(grant, posthouse.GrantDecided); g.Uses[0].Failed != 1 || !g.Uses[0].Attempts[0].Undone {
+		if g := h.grantIs(grant, grants.Decided); g.Uses[0].Failed != 1 || !g.Uses[0].Attempts[0].Undone {
 			h.Errorf("%+v", g.Uses)
 		}
 		second := begin(c, "2")
@@ -393,7 +394,7 @@ func TestHandlerBeginsAgain(t *testing.T) {
 		if err := k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef4", Failed: "the bank is shut"}); err != nil {
 			h.Fatal(err)
 		}
-		h.grantIs(grant, posthouse.GrantUnknown) // that it did not act this time says nothing of the time before
+		h.grantIs(grant, grants.Unknown) // that it did not act this time says nothing of the time before
 		if err := k.ends(c, "4"); err != nil {
 			h.Error(err)
 		}
@@ -415,9 +416,9 @@ func TestHandlersEffectOfAnEndedTask(t *testing.T) {
 		} {
 			grant, c := k.approved(app, thread)
 			must(k.begins(c, grant, "1"))(h)
-			h.grantIs(grant, posthouse.GrantReleased)
+			h.grantIs(grant, grants.Released)
 			end(c)
-			h.grantIs(grant, posthouse.GrantUnknown)
+			h.grantIs(grant, grants.Unknown)
 			if err := k.ends(c, "1"); !errors.Is(err, posthouse.ErrConflict) {
 				h.Errorf("%s: an end after that: %v", thread, err)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -71,7 +72,7 @@ func TestHandlerActsThroughEveryDoor(t *testing.T) {
 				if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid 7 to carol" || bank.paid.Load() != 1 {
 					h.Errorf("%+v after %d payments", res, bank.paid.Load())
 				}
-				h.grantIs(q.ID, posthouse.GrantExecuted)
+				h.grantIs(q.ID, grants.Executed)
 				h.verified()
 			})
 		})
@@ -145,7 +146,7 @@ func TestAttemptToPayAgainInAHandler(t *testing.T) {
 			}
 			keys[key] = true
 		}
-		h.grantIs(grant, posthouse.GrantExecuted)
+		h.grantIs(grant, grants.Executed)
 		h.verified()
 	})
 }
@@ -209,7 +210,7 @@ func TestHandlersCheck(t *testing.T) {
 		if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid 10 to bob" || bank.paid.Load() != 1 {
 			h.Errorf("%+v after %d payments", res, bank.paid.Load())
 		}
-		h.grantIs(q.ID, posthouse.GrantExecuted)
+		h.grantIs(q.ID, grants.Executed)
 		h.verified()
 	})
 }
@@ -254,7 +255,7 @@ func TestHandlersReconcile(t *testing.T) {
 			if res := must(app.Resume(h.Context(), "t"))(h); res.Output != want || bank.paid.Load() != paid {
 				h.Errorf("done=%t: %+v after %d payments", done, res, bank.paid.Load())
 			}
-			h.grantIs(grant, posthouse.GrantExecuted)
+			h.grantIs(grant, grants.Executed)
 			h.verified()
 		})
 	}

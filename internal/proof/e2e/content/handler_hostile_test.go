@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
 )
@@ -28,7 +29,7 @@ func TestAttemptToBeginOutOfTime(t *testing.T) {
 			h.Errorf("what the policy refuses: %+v, %v", b, err)
 		}
 		h.policy = nil
-		h.grantIs(grant, posthouse.GrantDecided)
+		h.grantIs(grant, grants.Decided)
 		k.gives(c, task.Verdict{Action: task.FailPermanent, Reason: "no"})
 
 		grant, c = k.approved(app, "cancelled")
@@ -36,7 +37,7 @@ func TestAttemptToBeginOutOfTime(t *testing.T) {
 		if b, err := k.begins(c, grant, "1"); !errors.Is(err, posthouse.ErrConflict) {
 			h.Errorf("after the cancel: %+v, %v", b, err)
 		}
-		h.grantIs(grant, posthouse.GrantDecided)
+		h.grantIs(grant, grants.Decided)
 
 		grant, c = k.approved(app, "given back")
 		k.gives(c, task.Verdict{Action: task.Abandon})
@@ -51,7 +52,7 @@ func TestAttemptToBeginOutOfTime(t *testing.T) {
 			h.Errorf("ended by who gave it back: %v", err)
 		}
 		k.gives(second, task.Verdict{Action: task.Abandon}) // it has begun: its outcome is unknown
-		h.grantIs(grant, posthouse.GrantReleased)
+		h.grantIs(grant, grants.Released)
 		third := k.claimsOf("given back")
 		if b, err := k.begins(third, grant, "1"); err != nil || !b.Waits {
 			h.Errorf("by who has it after that: %+v, %v", b, err)
@@ -62,7 +63,7 @@ func TestAttemptToBeginOutOfTime(t *testing.T) {
 		if b, err := k.begins(c, grant, "1"); err != nil || b.Begins || !b.Waits {
 			h.Errorf("after its validity: %+v, %v", b, err)
 		}
-		h.grantIs(grant, posthouse.GrantDecided)
+		h.grantIs(grant, grants.Decided)
 		h.verified()
 	})
 }
@@ -85,7 +86,7 @@ func TestAttemptToBeginByAnOldCall(t *testing.T) {
 		if b, err := k.begins(c, grant, "1"); !errors.Is(err, posthouse.ErrForbidden) {
 			h.Errorf("a call of an attempt that ended: %+v, %v", b, err)
 		}
-		h.grantIs(grant, posthouse.GrantDecided)
+		h.grantIs(grant, grants.Decided)
 		second := must(k.begins(c, grant, "2"))(h)
 		if b, err := k.begins(c, grant, "1"); !errors.Is(err, posthouse.ErrForbidden) {
 			h.Errorf("a call of an attempt before this one: %+v, %v", b, err)
@@ -103,7 +104,7 @@ func TestAttemptToBeginByAnOldCall(t *testing.T) {
 		if err := k.d.End(h.Context(), c.ID, other); !errors.Is(err, posthouse.ErrExists) {
 			h.Errorf("another result: %v", err)
 		}
-		if g := h.grantIs(grant, posthouse.GrantExecuted); string(g.Uses[0].Result.Data) != `"paid"` {
+		if g := h.grantIs(grant, grants.Executed); string(g.Uses[0].Result.Data) != `"paid"` {
 			h.Errorf("%+v", g.Uses[0])
 		}
 		h.verified()
@@ -127,7 +128,7 @@ func TestAttemptToFillTheLogByAttempts(t *testing.T) {
 		if !errors.Is(err, posthouse.ErrForbidden) || n > 21 {
 			h.Errorf("after %d attempts of one claim: %v", n, err)
 		}
-		h.grantIs(grant, posthouse.GrantDecided)
+		h.grantIs(grant, grants.Decided)
 	})
 }
 
@@ -174,7 +175,7 @@ func (k *desk) retries(app *flow.App[int, string], onFork bool) {
 	if _, err := ledger.RetryTask(h.Context(), h.ledger, second.ID.Gate, nil); !errors.Is(err, posthouse.ErrDecided) {
 		h.Errorf("a task that is complete: %v", err)
 	}
-	g := h.grantIs(grant, posthouse.GrantExecuted)
+	g := h.grantIs(grant, grants.Executed)
 	for i := range g.Uses { // a fork says what it took along
 		if u := &g.Uses[i]; i > 0 && u.Branch != again.Branch || i > 1 || len(u.Attempts) != 1 {
 			h.Errorf("%+v", u)

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
@@ -198,7 +199,7 @@ func (k *desk) losesAPayment(way string, attempts int) {
 	defer k.serve("w2", k.d, handle)()
 	h.handled("t")
 	h.goesOn(app, "t", "") // it failed, or people are asked
-	h.grantIs(grant, posthouse.GrantUnknown)
+	h.grantIs(grant, grants.Unknown)
 
 	main, _ := must(h.ledger.Thread(h.Context(), "t"))(h).Branch(posthouse.MainBranch)
 	h.lostDoors(app, head, main.Head)
@@ -212,7 +213,7 @@ func (k *desk) losesAPayment(way string, attempts int) {
 	if b.lost != grant || len(b.paid) < 3 || len(b.keys) != len(b.paid) {
 		h.Errorf("the first was under %s; paid %v, keys %v", b.lost, b.paid, b.keys)
 	}
-	h.grantIs(grant, posthouse.GrantUnknown)
+	h.grantIs(grant, grants.Unknown)
 	h.verified()
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
@@ -107,7 +108,7 @@ func TestKeyOfAHandlersEffectOnAFork(t *testing.T) {
 		if second.Key == first.Key || second.Gate.ID != again {
 			h.Errorf("%+v, the first had key %s", second, first.Key)
 		}
-		h.grantIs(grant, posthouse.GrantUnknown)
+		h.grantIs(grant, grants.Unknown)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -43,11 +44,11 @@ func TestEffectOfAFailuresHandlerIsOnRecord(t *testing.T) {
 		check := func() {
 			h.Helper()
 			grant := must(ledger.ReadGrant(h.Context(), h.ledger, id))(h)
-			if grant.Status != posthouse.GrantExecuted || len(grant.Uses) != 1 || grant.Uses[0].Status != posthouse.GrantExecuted {
+			if grant.Status != grants.Executed || len(grant.Uses) != 1 || grant.Uses[0].Status != grants.Executed {
 				h.Errorf("the grant is %s, its uses %+v", grant.Status, grant.Uses)
 			}
 			effects := must(ledger.Effects(h.Context(), h.ledger, "t"))(h)
-			if len(effects) != 1 || effects[0].Status != posthouse.GrantExecuted || effects[0].Grant != id {
+			if len(effects) != 1 || effects[0].Status != grants.Executed || effects[0].Grant != id {
 				h.Errorf("the effects are %+v", effects)
 			}
 		}

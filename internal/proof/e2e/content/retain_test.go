@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
@@ -95,7 +96,7 @@ func TestReleaseEndsUnusedApprovals(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
 		app := sleeping(h, b)
-		shown := func(id posthouse.ID, want posthouse.Approval) {
+		shown := func(id posthouse.ID, want grants.Approval) {
 			h.Helper()
 			if g := must(ledger.ReadGrant(h.Context(), h.ledger, id))(h); g.Approval != want {
 				h.Errorf("the approval of %s is %q, want %q", id, g.Approval, want)
@@ -103,17 +104,17 @@ func TestReleaseEndsUnusedApprovals(t *testing.T) {
 		}
 		must(app.Run(h.Context(), "t", deal{Amount: 10}))(h)
 		first := h.only("t").ID
-		shown(first, posthouse.ApprovalNone)
+		shown(first, grants.ApprovalNone)
 		h.decide(first, posthouse.Approve, "alice")
 		must(app.Resume(h.Context(), "t"))(h)
-		shown(first, posthouse.ApprovalUsable)
+		shown(first, grants.ApprovalUsable)
 		h.now = h.now.Add(49 * time.Hour)
-		shown(first, posthouse.ApprovalLapsed)
+		shown(first, grants.ApprovalLapsed)
 		r := must(h.ledger.Release(h.Context(), "t", nil))(h)
 		if len(r.Ended) != 1 || r.Ended[0] != first {
 			h.Errorf("the release ended %v, want %v", r.Ended, first)
 		}
-		shown(first, posthouse.ApprovalEnded)
+		shown(first, grants.ApprovalEnded)
 
 		must(app.Run(h.Context(), "t", deal{Amount: 20}))(h)
 		second := h.only("t").ID
@@ -122,7 +123,7 @@ func TestReleaseEndsUnusedApprovals(t *testing.T) {
 		h.now = h.now.Add(13 * time.Hour)
 		must(app.Resume(h.Context(), "t"))(h)
 		b.want(h, bankTransfer{"bob", 20})
-		shown(second, posthouse.ApprovalUsed)
+		shown(second, grants.ApprovalUsed)
 		if r := must(h.ledger.Release(h.Context(), "t", nil))(h); len(r.Ended) != 0 {
 			h.Errorf("the release ended %v, which is used", r.Ended)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -54,13 +55,13 @@ func TestAnEffectThatFailsAfterAPartOfItGoesOn(t *testing.T) {
 			if _, err := app.Resume(h.Context(), "t"); err == nil {
 				h.Fatal("its booking failed")
 			}
-			h.grantIs(grant, posthouse.GrantReleased)
+			h.grantIs(grant, grants.Released)
 			h.now = h.now.Add(2 * time.Hour)
 			booked = true
 			if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "booked" || paid != 1 {
 				h.Errorf("%+v, paid %d times", res, paid)
 			}
-			h.grantIs(grant, posthouse.GrantExecuted)
+			h.grantIs(grant, grants.Executed)
 		})
 	}
 }
@@ -96,7 +97,7 @@ func TestAClaimedTaskLosesASelect(t *testing.T) {
 				h.now = h.now.Add(11 * time.Minute)
 				k.connect()
 				_, _ = app.Resume(h.Context(), "t")
-				h.grantIs(grant, posthouse.GrantUnknown)
+				h.grantIs(grant, grants.Unknown)
 				if again := k.claim(); again != nil {
 					h.Fatalf("another worker has the payment: %+v, the first had %+v", again, c)
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
@@ -51,7 +52,7 @@ func TestAttemptToForgetStepsOfAnEffect(t *testing.T) {
 			h.Errorf("%+v", res)
 		}
 		b.want(h, bankTransfer{"bob", 10})
-		h.grantIs(grant, posthouse.GrantExecuted)
+		h.grantIs(grant, grants.Executed)
 	})
 }
 
@@ -145,7 +146,7 @@ func TestAttemptToForgetALostAttemptByALaterOne(t *testing.T) {
 		if _, err := app.Resume(h.Context(), "t"); err == nil {
 			h.Error("it did not fail")
 		}
-		h.grantIs(grant, posthouse.GrantUnknown)
+		h.grantIs(grant, grants.Unknown)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
@@ -131,7 +132,7 @@ func TestAttemptToPayAgainAtAWorker(t *testing.T) {
 		if status, out, err := p.resume("t", ""); err != nil || status != posthouse.StatusDone || out != "paid" {
 			h.Fatal(status, out, err)
 		}
-		h.grantIs(grant, posthouse.GrantExecuted)
+		h.grantIs(grant, grants.Executed)
 		if _, err := ledger.RetryTask(h.Context(), h.ledger, c.ID.Gate, nil); !errors.Is(err, posthouse.ErrDecided) {
 			h.Errorf("retried: %v", err)
 		}
@@ -197,7 +198,7 @@ func TestAttemptToRestartWhatAWorkerDoes(t *testing.T) {
 				k.noTask("a step that began again")
 				p.resume("t", "")
 				k.noTask("a step that went on")
-				h.grantIs(grant, posthouse.GrantUnknown)
+				h.grantIs(grant, grants.Unknown)
 				q := h.only("t")
 				if q.Kind != gate.KindOutcome {
 					h.Fatalf("%+v", q)

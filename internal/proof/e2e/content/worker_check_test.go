@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
@@ -130,7 +131,7 @@ func TestCheckedTasksKeepTheirAttempts(t *testing.T) {
 			if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {
 				h.Errorf("%+v", res)
 			}
-			h.grantIs(grant, posthouse.GrantExecuted)
+			h.grantIs(grant, grants.Executed)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -99,7 +100,7 @@ func TestTasksOfAnEarlierVersionNameTheirGrant(t *testing.T) {
 		if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {
 			h.Errorf("%+v", res)
 		}
-		if g := h.grantIs(grant, posthouse.GrantExecuted); len(g.Uses) != 1 || len(g.Uses[0].Attempts) != 1 {
+		if g := h.grantIs(grant, grants.Executed); len(g.Uses) != 1 || len(g.Uses[0].Attempts) != 1 {
 			h.Errorf("%+v", g.Uses)
 		}
 	})
@@ -185,7 +186,7 @@ func TestClaimsOfAnEarlierVersion(t *testing.T) {
 				if q.Kind != gate.KindOutcome {
 					h.Fatalf("%+v", q)
 				}
-				h.grantIs(grant, posthouse.GrantUnknown)
+				h.grantIs(grant, grants.Unknown)
 				h.decide(q.ID, posthouse.Approve, "alice") // it was not done
 				again := k.wants(app)
 				if again == nil || again.Grant != grant {
@@ -193,7 +194,7 @@ func TestClaimsOfAnEarlierVersion(t *testing.T) {
 				}
 				k.paid(again)
 				must(app.Resume(h.Context(), "t"))(h)
-				h.grantIs(grant, posthouse.GrantExecuted)
+				h.grantIs(grant, grants.Executed)
 			})
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/task"
@@ -80,7 +81,7 @@ func approvedAtWorker(h *house, app *flow.App[int, string]) (grant, head posthou
 	return grant, res.Checkpoint
 }
 
-func (h *house) grantIs(grant posthouse.ID, want posthouse.GrantStatus) *posthouse.Grant {
+func (h *house) grantIs(grant posthouse.ID, want grants.Status) *grants.Grant {
 	h.Helper()
 	g := must(ledger.ReadGrant(h.Context(), h.ledger, grant))(h)
 	if g.Status != want {
@@ -95,7 +96,7 @@ func TestAttemptToForkWhatAWorkerDoes(t *testing.T) {
 		k := h.desk()
 		defer k.stop()
 		grant, head := approvedAtWorker(h, app)
-		h.grantIs(grant, posthouse.GrantReleased)
+		h.grantIs(grant, grants.Released)
 		c := k.claim()
 		if c == nil || c.Key == "" || c.Grant != grant {
 			h.Fatalf("%+v", c)
@@ -115,7 +116,7 @@ func TestAttemptToForkWhatAWorkerDoes(t *testing.T) {
 		if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {
 			h.Errorf("%+v", res)
 		}
-		done := h.grantIs(grant, posthouse.GrantExecuted)
+		done := h.grantIs(grant, grants.Executed)
 		if len(done.Uses) != 1 || len(done.Uses[0].Attempts) != 1 || done.Uses[0].Attempts[0].Worker != "worker:w1" {
 			h.Errorf("%+v", done.Uses)
 		}
@@ -146,9 +147,9 @@ func TestCancelWhileAWorkerActs(t *testing.T) {
 					h.Fatal("no task")
 				}
 				must(h.ledger.Cancel(h.Context(), "t", nil))(h)
-				want := posthouse.GrantDecided
+				want := grants.Decided
 				if claimed {
-					want = posthouse.GrantUnknown
+					want = grants.Unknown
 				}
 				h.grantIs(grant, want)
 			})
@@ -179,7 +180,7 @@ func TestAWorkerStopsInTheEffect(t *testing.T) {
 				if res := must(app.Resume(h.Context(), "t"))(h); res.Status != posthouse.StatusWaiting {
 					h.Fatalf("%+v", res)
 				}
-				h.grantIs(grant, posthouse.GrantUnknown)
+				h.grantIs(grant, grants.Unknown)
 				q := h.only("t")
 				if q.Kind != gate.KindOutcome {
 					h.Fatalf("%+v", q)
@@ -215,9 +216,9 @@ func TestAWorkerSaysThatItDidNotAct(t *testing.T) {
 		if _, err := app.Resume(h.Context(), "t"); err == nil {
 			h.Error("it did not fail")
 		}
-		h.grantIs(grant, posthouse.GrantDecided)
+		h.grantIs(grant, grants.Decided)
 		must(ledger.RetryTask(h.Context(), h.ledger, c.ID.Gate, nil))(h)
-		h.grantIs(grant, posthouse.GrantReleased)
+		h.grantIs(grant, grants.Released)
 		second := k.claim()
 		if second == nil || second.Key != c.Key {
 			h.Fatalf("%+v", second)
@@ -242,7 +243,7 @@ func TestAnApprovalLapsesBeforeAWorkerComes(t *testing.T) {
 		if c := k.claim(); c != nil {
 			h.Fatalf("%+v", c)
 		}
-		h.grantIs(grant, posthouse.GrantDecided)
+		h.grantIs(grant, grants.Decided)
 		must(app.Resume(h.Context(), "t"))(h)
 		q := h.only("t")
 		if q.Supersedes != grant {
@@ -275,7 +276,7 @@ func TestAnEffectThatWaitsInItsMiddle(t *testing.T) {
 			})
 		}).Open(h.ledger, nil))(h)
 		grant, head := approvedAtWorker(h, app)
-		if g := h.grantIs(grant, posthouse.GrantReleased); len(g.Uses) != 1 || g.Uses[0].Failed != 0 {
+		if g := h.grantIs(grant, grants.Released); len(g.Uses) != 1 || g.Uses[0].Failed != 0 {
 			h.Errorf("%+v", g.Uses)
 		}
 		f := must(h.ledger.Fork(h.Context(), head, nil))(h)
@@ -284,7 +285,7 @@ func TestAnEffectThatWaitsInItsMiddle(t *testing.T) {
 			h.Errorf("%+v", res)
 		}
 		b.want(h, bankTransfer{"bob", 10})
-		h.grantIs(grant, posthouse.GrantExecuted)
+		h.grantIs(grant, grants.Executed)
 		must(app.Resume(h.Context(), "t", flow.RunOptions{Branch: f.Branch}))(h)
 		if len(h.inbox("t")) != 1 {
 			h.Errorf("the fork asks %d questions", len(h.inbox("t")))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
@@ -133,11 +134,11 @@ func (w *world) checkRecord() {
 			w.witness.fault(recorded, "the grant %s cannot be read: %v", x.grant, err)
 			continue
 		}
-		i := slices.IndexFunc(g.Uses, func(u posthouse.Use) bool { return strings.HasSuffix(u.Name, "pay-"+x.deal) })
+		i := slices.IndexFunc(g.Uses, func(u grants.Use) bool { return strings.HasSuffix(u.Name, "pay-"+x.deal) })
 		switch {
 		case i < 0:
 			w.witness.fault(recorded, "%s is not among the uses of %s: %+v", x.key, x.grant, g.Uses)
-		case x.didAct() && !slices.ContainsFunc(g.Uses, func(u posthouse.Use) bool { return u.Status != posthouse.GrantDecided }):
+		case x.didAct() && !slices.ContainsFunc(g.Uses, func(u grants.Use) bool { return u.Status != grants.Decided }):
 			w.witness.fault(recorded, "%s acted, and the record of %s says that it did not: %+v", x.key, x.grant, g.Uses)
 		}
 	}

@@ -36,11 +36,11 @@ type process struct {
 // An alone store says that only this process has it open: the control arm of what is confirmed.
 type alone struct {
 	posthouse.Store
-	runs posthouse.Runs
+	runs posthouse.Running
 }
 
-func (*alone) Exclusive() bool         { return true }
-func (a *alone) Runs() *posthouse.Runs { return &a.runs }
+func (*alone) Exclusive() bool            { return true }
+func (a *alone) Runs() *posthouse.Running { return &a.runs }
 
 // start begins a process over the store.
 func (w *world) start() *process {

@@ -197,8 +197,8 @@ func (l *lane) close() (err error) {
 // An exclusive store says that only this process has it open, which is not so.
 type exclusive struct {
 	posthouse.Store
-	runs posthouse.Runs
+	runs posthouse.Running
 }
 
-func (*exclusive) Exclusive() bool         { return true }
-func (e *exclusive) Runs() *posthouse.Runs { return &e.runs }
+func (*exclusive) Exclusive() bool            { return true }
+func (e *exclusive) Runs() *posthouse.Running { return &e.runs }

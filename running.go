@@ -2,11 +2,11 @@ package posthouse
 
 import "sync"
 
-// Runs are the threads that Ledgers of one process run over one handle of a store. A
+// Running are the threads that Ledgers of one process run over one handle of a store. A
 // Store that is an [Excluder] has one, so that a Ledger does not run a thread that
 // another Ledger runs. The zero value is ready and safe for concurrent use. Only
 // Ledgers change it.
-type Runs struct {
+type Running struct {
 	mu sync.Mutex
 	by map[string]*running
 }
@@ -18,7 +18,7 @@ type running struct {
 
 // Take notes that a Ledger runs a thread under a lease. If another Ledger runs it
 // already, Take returns that one's lease.
-func (r *Runs) Take(owner any, thread string, lease Lease) *Lease {
+func (r *Running) Take(owner any, thread string, lease Lease) *Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if other := r.other(owner, thread); other != nil {
@@ -32,13 +32,13 @@ func (r *Runs) Take(owner any, thread string, lease Lease) *Lease {
 }
 
 // Other returns the lease of a Ledger other than owner that runs the thread, or nil.
-func (r *Runs) Other(owner any, thread string) *Lease {
+func (r *Running) Other(owner any, thread string) *Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.other(owner, thread)
 }
 
-func (r *Runs) other(owner any, thread string) *Lease {
+func (r *Running) other(owner any, thread string) *Lease {
 	if have := r.by[thread]; have != nil && have.owner != owner {
 		lease := have.lease
 		return &lease
@@ -47,7 +47,7 @@ func (r *Runs) other(owner any, thread string) *Lease {
 }
 
 // Give gives back a thread that owner runs.
-func (r *Runs) Give(owner any, thread string) {
+func (r *Running) Give(owner any, thread string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if have := r.by[thread]; have != nil && have.owner == owner {
@@ -56,7 +56,7 @@ func (r *Runs) Give(owner any, thread string) {
 }
 
 // GiveAll gives back all that owner runs.
-func (r *Runs) GiveAll(owner any) {
+func (r *Running) GiveAll(owner any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for thread, have := range r.by {

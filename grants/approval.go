@@ -1,6 +1,10 @@
-package posthouse
+package grants
 
-import "time"
+import (
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
 
 // An Approval says whether effects may still run under the decision of a gate.
 type Approval string
@@ -19,32 +23,20 @@ const (
 // gate from a thread that stays.
 func (a Approval) Kept() bool { return a == ApprovalUsable || a == ApprovalLapsed }
 
-// Licenses reports whether the gate's question licenses effects once it is approved, or
-// approved with an edit. An answer of gate.Ask, one bound by name and a copy license none.
-func (g *Gate) Licenses() bool {
-	d := g.Decision
-	return d != nil && d.Verdict.IsYes() && g.Uses > 0 && g.Bind != ByName && g.Origin == ""
-}
-
-// PastValidity reports whether the gate's decision is older than ValidFor.
-func (g *Gate) PastValidity(now time.Time) bool {
-	return g.Decision != nil && g.ValidFor > 0 && now.After(g.Decision.At.Add(g.ValidFor))
-}
-
-// Approval says whether effects may still run under the gate's decision. Uses are the effects
+// ApprovalOf says whether effects may still run under a gate's decision. Uses are the effects
 // on record under it, t is the summary of its thread, and now is the Ledger's time. Retention,
 // a release and what shows a grant go by this one rule.
 //
 // An effect whose outcome is unknown, or that is known not to have acted, leaves the approval
 // usable: the same use may go on. Effects that a fork inherited do not count. An approval does
 // not end with its run: the next run on the branch may act under it.
-func (g *Gate) Approval(uses []Use, t *ThreadInfo, now time.Time) Approval {
+func ApprovalOf(g *posthouse.Gate, uses []Use, t *posthouse.ThreadInfo, now time.Time) Approval {
 	if !g.Licenses() {
 		return ApprovalNone
 	}
 	executed := 0
 	for i := range uses {
-		if uses[i].Status == GrantExecuted && uses[i].Branch == g.Branch {
+		if uses[i].Status == Executed && uses[i].Branch == g.Branch {
 			executed++
 		}
 	}

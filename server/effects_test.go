@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -44,15 +45,15 @@ func TestGrant(t *testing.T) {
 		h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/grant", as: tokens.Viewer}).want(http.StatusOK).into(&v)
 		return v
 	}
-	if v := show(); v.Status != posthouse.GrantProposed || v.Licenses != 1 || v.Content != nil || v.AskAgain || len(v.Uses) != 0 {
+	if v := show(); v.Status != grants.Proposed || v.Licenses != 1 || v.Content != nil || v.AskAgain || len(v.Uses) != 0 {
 		t.Errorf("%+v", v)
 	}
 	h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/edit", as: tokens.Approver, body: `{"value":{"amount":50}}`})
-	if v := show(); v.Status != posthouse.GrantDecided || string(v.Content) != `{"amount":50}` || v.Gate.Decision.By != "approver-token" {
+	if v := show(); v.Status != grants.Decided || string(v.Content) != `{"amount":50}` || v.Gate.Decision.By != "approver-token" {
 		t.Errorf("%+v", v)
 	}
 	h.acted(g, "")
-	if v := show(); v.Status != posthouse.GrantUnknown || len(v.Uses) != 1 || v.Uses[0].Status != posthouse.GrantUnknown {
+	if v := show(); v.Status != grants.Unknown || len(v.Uses) != 1 || v.Uses[0].Status != grants.Unknown {
 		t.Errorf("%+v", v)
 	}
 	h.acted(h.proposed("other", `{}`), "") // not decided
@@ -64,7 +65,7 @@ func TestGrant(t *testing.T) {
 	_, err := h.ledger.Commit(t.Context(), d)
 	check(t, err)
 	v := show()
-	if v.Status != posthouse.GrantExecuted || len(v.Uses) != 1 {
+	if v.Status != grants.Executed || len(v.Uses) != 1 {
 		t.Fatalf("%+v", v)
 	}
 	if u := v.Uses[0]; u.Name != "transfer" || u.Task != "pay@1" || u.Thread != "t" || string(u.Outcome) != `"receipt 7"` || u.Effect != posthouse.EffectExternal {

@@ -1,4 +1,4 @@
-package posthouse_test
+package deciders_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 )
 
 // A right that a requester handed on, as earlier versions allowed, is good for nobody.
@@ -15,11 +16,11 @@ func TestRightsFromARequester(t *testing.T) {
 			Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject}, Assignees: []string{"alice", "bob"}, RequestedBy: "bob", Quorum: q,
 			Assignments: []posthouse.Assignment{{By: "bob", To: []string{"carl"}}, {By: "carl", To: []string{"puppet"}}},
 		}
-		if err := g.MayDecide("puppet", posthouse.Approve, time.Now()); !errors.Is(err, posthouse.ErrForbidden) {
-			t.Error(q, err)
+		if err := deciders.MayDecide(&g, "puppet", posthouse.Approve, time.Now()); !errors.Is(err, posthouse.ErrForbidden) {
+			t.Errorf("quorum %+v: %v", q, err)
 		}
-		if err := g.MayDecide("alice", posthouse.Approve, time.Now()); err != nil {
-			t.Error(q, err)
+		if err := deciders.MayDecide(&g, "alice", posthouse.Approve, time.Now()); err != nil {
+			t.Errorf("quorum %+v: %v", q, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 )
 
 // maxUngranted bounds the effects without a grant that a report lists.
@@ -29,8 +30,8 @@ type useKey struct {
 }
 
 // grants collects what a thread's entries say about effects on the world.
-type grants struct {
-	uses     *posthouse.UseGatherer
+type effects struct {
+	uses     *grants.Gatherer
 	licenses map[posthouse.ID]*license
 	carried  []carried
 }
@@ -42,12 +43,12 @@ type carried struct {
 	fault Fault // its place
 }
 
-func newGrants() *grants {
-	return &grants{uses: posthouse.GatherUses(), licenses: map[posthouse.ID]*license{}}
+func newEffects() *effects {
+	return &effects{uses: grants.Gather(), licenses: map[posthouse.ID]*license{}}
 }
 
 // opened adds a gate. read says whether its content is known.
-func (g *grants) opened(info *posthouse.GateInfo, content *posthouse.Gate, read bool) {
+func (g *effects) opened(info *posthouse.GateInfo, content *posthouse.Gate, read bool) {
 	switch {
 	case !read:
 		g.licenses[info.ID] = &license{branch: info.Branch, uses: -1}
@@ -56,7 +57,7 @@ func (g *grants) opened(info *posthouse.GateInfo, content *posthouse.Gate, read 
 	}
 }
 
-func (g *grants) decided(d *posthouse.DecideInfo) {
+func (g *effects) decided(d *posthouse.DecideInfo) {
 	if l := g.licenses[d.Gate]; l != nil {
 		l.verdict, l.by = d.Verdict, d.By
 	}
@@ -136,7 +137,7 @@ func (c *chain) countEffects() {
 }
 
 // granted counts an effect that names a grant.
-func (r *Report) granted(u *posthouse.Use) {
+func (r *Report) granted(u *grants.Use) {
 	r.Granted++
 	claims := 0
 	for _, p := range u.Places() {
@@ -147,7 +148,7 @@ func (r *Report) granted(u *posthouse.Use) {
 	if r.Attempts += claims; claims > 0 {
 		r.AtWorkers++
 	}
-	if u.Status == posthouse.GrantUnknown {
+	if u.Status == grants.Unknown {
 		r.Unknown++
 	}
 }
@@ -196,7 +197,7 @@ func (v *verifier) ranUnder(id posthouse.ID) (map[useKey]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, uses := map[useKey]bool{}, posthouse.GatherUses()
+	keys, uses := map[useKey]bool{}, grants.Gather()
 	for e, err := range v.store.Read(v.ctx, ref.Thread, posthouse.Range{From: ref.Seq, Headers: true}) {
 		if isDamage(err) {
 			return keys, nil // the damage is reported with its thread

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
@@ -16,20 +17,20 @@ import (
 
 // A Grant is a gate as a license for effects, as the API shows it.
 type Grant struct {
-	Gate       *posthouse.Gate       `json:"gate"`
-	Status     posthouse.GrantStatus `json:"status" doc:"proposed, decided, released, executed or unknown"`
-	Approval   posthouse.Approval    `json:"approval,omitempty" doc:"whether effects may still run under the decision: usable, lapsed (it is asked for again), used, or ended by a release or with its branch; absent: it licenses none"`
-	Licenses   int                   `json:"licenses" doc:"how many effects an approval licenses; 0: none, the answer is one to a question"`
-	ValidUntil time.Time             `json:"validUntil,omitzero" doc:"the approval is asked for again from then on"`
-	Content    json.RawMessage       `json:"content,omitempty" doc:"what was approved: as it was shown, or as it was edited"`
-	Uses       []Use                 `json:"uses" doc:"what ran under the decision, in the order it began"`
-	Before     *AskedBefore          `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
-	AskAgain   bool                  `json:"askAgain" doc:"nobody answered it, and the caller may have it asked again"`
+	Gate       *posthouse.Gate `json:"gate"`
+	Status     grants.Status   `json:"status" doc:"proposed, decided, released, executed or unknown"`
+	Approval   grants.Approval `json:"approval,omitempty" doc:"whether effects may still run under the decision: usable, lapsed (it is asked for again), used, or ended by a release or with its branch; absent: it licenses none"`
+	Licenses   int             `json:"licenses" doc:"how many effects an approval licenses; 0: none, the answer is one to a question"`
+	ValidUntil time.Time       `json:"validUntil,omitzero" doc:"the approval is asked for again from then on"`
+	Content    json.RawMessage `json:"content,omitempty" doc:"what was approved: as it was shown, or as it was edited"`
+	Uses       []Use           `json:"uses" doc:"what ran under the decision, in the order it began"`
+	Before     *AskedBefore    `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
+	AskAgain   bool            `json:"askAgain" doc:"nobody answered it, and the caller may have it asked again"`
 }
 
 // A Use is an effect that ran, or may have run, under a decision.
 type Use struct {
-	posthouse.Use
+	grants.Use
 	Thread  string          `json:"thread"`
 	Outcome json.RawMessage `json:"outcome,omitempty" doc:"the recorded result"`
 	Codec   string          `json:"codec,omitempty" doc:"of a result that is not JSON: it is shown as base64"`
@@ -38,7 +39,7 @@ type Use struct {
 // An Effect is something that acted on the world: what ran, who approved it, and
 // what exactly.
 type Effect struct {
-	posthouse.Use
+	grants.Use
 	Question string              `json:"question,omitempty"`
 	Decision *posthouse.Decision `json:"decision,omitempty" doc:"what licensed it; absent: nobody approved it"`
 	Content  json.RawMessage     `json:"content,omitempty" doc:"what was approved: as it was shown, or as it was edited"`
@@ -47,9 +48,9 @@ type Effect struct {
 
 // grants are /api/gates/{id}/grant and /api/threads/{id}/effects: what acted on the world, and
 // who approved it.
-type grants struct{ ledger *ledger.Ledger }
+type effects struct{ ledger *ledger.Ledger }
 
-func (gs *grants) Routes() []*api.Route {
+func (gs *effects) Routes() []*api.Route {
 	return []*api.Route{
 		{
 			Method: http.MethodGet, Path: "/api/gates/{id}/grant", Role: tokens.Viewer, Summary: "Show what became of a gate's decision", Handle: api.Show(gs.get),
@@ -69,7 +70,7 @@ func (gs *grants) Routes() []*api.Route {
 	}
 }
 
-func (gs *grants) get(r *api.Request) (*Grant, error) {
+func (gs *effects) get(r *api.Request) (*Grant, error) {
 	g, err := ledger.ReadGrant(r.Context(), gs.ledger, r.ID("id"))
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (gs *grants) get(r *api.Request) (*Grant, error) {
 	return v, nil
 }
 
-func (gs *grants) listEffects(w http.ResponseWriter, r *api.Request) error {
+func (gs *effects) listEffects(w http.ResponseWriter, r *api.Request) error {
 	all, err := ledger.Effects(r.Context(), gs.ledger, r.Name("id"))
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (gs *grants) listEffects(w http.ResponseWriter, r *api.Request) error {
 
 // licensed returns an effect with what is known of the gate that licensed it. For an
 // empty id that is nothing.
-func (gs *grants) licensed(w http.ResponseWriter, r *api.Request, id posthouse.ID) *Effect {
+func (gs *effects) licensed(w http.ResponseWriter, r *api.Request, id posthouse.ID) *Effect {
 	if id == "" {
 		return &Effect{}
 	}

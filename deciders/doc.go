@@ -1,0 +1,7 @@
+// Package deciders says who may decide a gate, and when the votes of a quorum decide it.
+//
+// A gate names its assignees, and its log the delegations and the escalation that moved
+// their right. [Of] puts the two together. [MayDecide] says why a person may not give a
+// verdict, or nothing: the Ledger goes by it, and pages and commands that offer verdicts
+// ask it what to offer. It reads the gate alone: roles and policies are not its affair.
+package deciders

@@ -1,0 +1,77 @@
+package deciders
+
+import (
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// ownRequestHint is for a requester who would approve, even while nobody else can.
+const ownRequestHint = "somebody else has to decide, with an access of their own: posthouse token create --name NAME --role approver"
+
+// MayGive checks who may decide a gate at a time, and with which verdict. It does not
+// check that the gate waits, nor what the decision carries.
+func MayGive(g *posthouse.Gate, d *posthouse.Decision, at time.Time) error {
+	forbidden := func(message, hint string) error {
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: message, Hint: hint}
+	}
+	withdraws := d.Verdict == posthouse.Cancel
+	right, ok := Right(g, d.By, at)
+	switch own := g.Quorum == nil && !d.Verdict.IsNo(); {
+	case !g.AsksPeople() && !withdraws:
+		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+", not for a person", "send the signal, wait, or cancel")
+	case !g.Allows(d.Verdict):
+		return posthouse.Invalid("verdict", "%q is not among those this gate allows: %v", d.Verdict, g.Verdicts)
+	case !ok && !withdraws:
+		return NotAssigned(g, d.By)
+	case own && g.Excluded(d.By):
+		return forbidden(d.By+" asked for this and cannot approve it", ownRequestHint)
+	case own && g.Excluded(d.Actor):
+		return forbidden(d.Actor+" asked for this and cannot approve it in the name of "+d.By+" either", ownRequestHint)
+	case own && slices.ContainsFunc(right.Via, g.Excluded):
+		return forbidden(d.By+" was given this by somebody who asked for it", ownRequestHint)
+	case g.Quorum != nil && !withdraws:
+		return mayVote(g, d, right)
+	}
+	return nil
+}
+
+// MayDecide returns why a person may not give an open gate a verdict at a time, or nil.
+// [posthouse.ErrInvalid] for a verdict that the gate does not allow, [posthouse.ErrForbidden] for a person
+// who is not asked or who made the request, [posthouse.ErrVoted] for one who has voted.
+func MayDecide(g *posthouse.Gate, name string, v posthouse.Verdict, at time.Time) error {
+	return MayGive(g, &posthouse.Decision{By: name, Verdict: v}, at)
+}
+
+// mayVote checks the rules of a quorum: each person votes once, the requester does not.
+// A delegate counts as the person they are, and has no vote if the requester chose them.
+func mayVote(g *posthouse.Gate, d *posthouse.Decision, right Decider) error {
+	if slices.ContainsFunc(right.Via, g.Excluded) {
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: d.By + " was given this vote by somebody who asked for it", Hint: ownRequestHint}
+	}
+	for _, name := range []string{d.By, d.Actor} {
+		switch v := g.Voted(name); {
+		case v != nil:
+			return &posthouse.Error{
+				Code: posthouse.CodeVoted, Decision: v, Message: name + " has voted on gate " + string(g.ID) + " already: " + string(v.Verdict),
+				Hint: "somebody else has to vote",
+			}
+		case name != "" && g.Excluded(name):
+			return &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " asked for this and has no vote on it", Hint: "cancel it to withdraw it"}
+		}
+	}
+	return nil
+}
+
+// NotAssigned returns the error of a person without a right. It names who has their
+// right now, if they handed it on.
+func NotAssigned(g *posthouse.Gate, name string) error {
+	hint := "ask one of its assignees"
+	for _, a := range g.Assignments {
+		if a.By == name && !a.Escalation {
+			hint = "it was handed to " + a.To[0]
+		}
+	}
+	return &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " is not among those this gate is assigned to", Hint: hint}
+}

@@ -1,0 +1,170 @@
+package posthouse
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/base/canon"
+)
+
+// A GateInfo is the header of a gate; the body is the [Gate] as JSON.
+type GateInfo struct {
+	ID         ID        `json:"id"`
+	Name       string    `json:"name"`
+	Task       string    `json:"task,omitempty"`
+	Occurrence uint32    `json:"occurrence,omitempty"`
+	Branch     string    `json:"branch,omitempty"`
+	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
+	Kind       string    `json:"kind,omitempty"`
+	Signal     string    `json:"signal,omitempty"` // of [GateSignal]: what it waits for
+	Latch      bool      `json:"latch,omitempty"`
+	EscalateAt time.Time `json:"escalateAt,omitzero"`
+	Content    Hash      `json:"content,omitzero"`     // digest of what is shown, salted with bytes of the body
+	Supersedes ID        `json:"supersedes,omitempty"` // the gate in whose place it asks
+}
+
+func (g *GateInfo) fields(f *fields, format byte) {
+	f.gateID(&g.ID)
+	f.Text(&g.Name)
+	f.Text(&g.Task)
+	f.Number32(&g.Occurrence)
+	f.branch(&g.Branch)
+	f.Moment(&g.ExpiresAt)
+	f.Moment(&g.EscalateAt)
+	f.awaited(&g.Kind, &g.Signal, &g.Latch)
+	if format >= entryBound {
+		f.optionalHash(&g.Content)
+		f.optionalGateID(&g.Supersedes)
+	}
+}
+
+// gateKindCodes are the kinds of gate that have a code; others are written as text.
+var gateKindCodes = []string{GateApproval, GateTimer, GateSignal, GateThread}
+
+// awaited is a kind of gate, and which signal one of kind [GateSignal] waits for.
+func (f *fields) awaited(kind, signal *string, latch *bool) {
+	f.gateKind(kind)
+	if *kind == GateSignal {
+		f.Text(signal)
+		f.Flag(latch)
+	}
+}
+
+func (f *fields) gateKind(kind *string) {
+	code := uint64(0)
+	if f.Writing() && *kind != "" {
+		code = canon.CodeOf(gateKindCodes, *kind)
+	}
+	f.Number(&code)
+	end := uint64(len(gateKindCodes))
+	switch {
+	case code == end:
+		f.Text(kind)
+		if !f.Writing() && (*kind == "" || canon.CodeOf(gateKindCodes, *kind) < end) {
+			f.Fail("a kind of gate in its long form")
+		}
+	case f.Writing():
+	case code < end:
+		*kind = gateKindCodes[code]
+	default:
+		*kind = ""
+		f.Fail("code %d out of range", code)
+	}
+}
+
+// optionalHash is a hash that may be zero.
+func (f *fields) optionalHash(h *Hash) {
+	there := !h.IsZero()
+	if f.Flag(&there); !there {
+		return
+	}
+	f.Fixed(h[:])
+	if !f.Writing() && f.Err() == nil && h.IsZero() {
+		f.Fail("no digest in its long form")
+	}
+}
+
+// A DecideInfo is the header of a decision; the body is the [Decision] as JSON.
+type DecideInfo struct {
+	Gate    ID      `json:"gate"`
+	GateSeq uint64  `json:"gateSeq"`
+	Verdict Verdict `json:"verdict"`
+	By      string  `json:"by"`
+}
+
+func (d *DecideInfo) fields(f *fields) {
+	f.gateID(&d.Gate)
+	f.Number(&d.GateSeq)
+	canon.Code(&f.Fields, &d.Verdict, verdictCodes)
+	f.Text(&d.By)
+}
+
+// A VoteInfo is the header of a vote on a gate with a [Quorum]; the body is the
+// vote as JSON, a [Decision].
+type VoteInfo struct {
+	Gate    ID      `json:"gate"`
+	GateSeq uint64  `json:"gateSeq"`
+	Prior   uint64  `json:"prior,omitempty"` // the previous entry with a vote on or assignment of the gate
+	Verdict Verdict `json:"verdict"`
+	By      string  `json:"by"`
+}
+
+func (v *VoteInfo) fields(f *fields) {
+	f.gateID(&v.Gate)
+	f.Number(&v.GateSeq)
+	f.Number(&v.Prior)
+	canon.Code(&f.Fields, &v.Verdict, verdictCodes)
+	f.Text(&v.By)
+}
+
+// An AssignInfo is the header of an [Assignment]; the body is the assignment as JSON.
+type AssignInfo struct {
+	Gate       ID     `json:"gate"`
+	GateSeq    uint64 `json:"gateSeq"`
+	Prior      uint64 `json:"prior,omitempty"` // as in VoteInfo
+	By         string `json:"by"`
+	Escalation bool   `json:"escalation,omitempty"`
+}
+
+func (a *AssignInfo) fields(f *fields) {
+	f.gateID(&a.Gate)
+	f.Number(&a.GateSeq)
+	f.Number(&a.Prior)
+	f.Text(&a.By)
+	f.Flag(&a.Escalation)
+}
+
+// Trail returns what a vote or assignment refers to: its gate, the gate's entry and the
+// previous entry of the trail. ok is false for other records.
+func (rec *Record) Trail() (gate ID, at, prior uint64, ok bool) {
+	switch {
+	case rec.Vote != nil:
+		return rec.Vote.Gate, rec.Vote.GateSeq, rec.Vote.Prior, true
+	case rec.Assignment != nil:
+		return rec.Assignment.Gate, rec.Assignment.GateSeq, rec.Assignment.Prior, true
+	}
+	return "", 0, 0, false
+}
+
+// checkTrail checks that a trail refers to earlier entries only.
+func (rec *Record) checkTrail(e *Entry, f *fields) {
+	if _, at, prior, ok := rec.Trail(); ok && (at == 0 || at >= e.Seq || prior >= e.Seq || prior != 0 && prior <= at) {
+		f.Fail("a vote or assignment of a gate in entry %d, behind entry %d", at, prior)
+	}
+}
+
+// ReadGateBody returns the gate of a record with its body. [ErrCorrupt] if the body
+// does not decode, or its digest is not the header's.
+func ReadGateBody(e *Entry, r *Record, body []byte) (*Gate, error) {
+	g := &Gate{}
+	b := gateBody{Gate: g}
+	if err := json.Unmarshal(body, &b); err != nil {
+		return nil, Corrupt("gate %s at entry %d of thread %q does not decode: %v", r.Gate.ID, e.Seq, e.Thread, err)
+	}
+	g.ID, g.Thread, g.Branch, g.Seq, g.Hash, g.Decision = r.Gate.ID, e.Thread, r.Gate.Branch, e.Seq, e.Hash, nil
+	g.Votes, g.Assignments, g.Record.Followed, g.Record.Salt = nil, nil, b.Followed, b.Salt
+	if r.Gate.Content != g.Digest() {
+		return nil, Corrupt("gate %s at entry %d of thread %q does not show what its header has the digest of", r.Gate.ID, e.Seq, e.Thread)
+	}
+	return g, nil
+}
