@@ -20,17 +20,19 @@ type Entry struct {
 	Summary []byte         // [posthouse.ThreadInfo.MarshalBinary] of the thread; empty: derived from the entry
 }
 
-// Of returns the frame of a batch. A copied one has its summary, since what it follows
-// may not be here.
-func Of(b *posthouse.Batch) *Entry {
-	f := &Entry{Entry: *b.Entry, After: b.After.Seq, Drop: b.Drop}
+// AppendBatch appends the frame of a batch to dst, and returns the length of its head too. A
+// copied one has its summary, since the entries that it follows may not be here.
+func AppendBatch(dst []byte, b *posthouse.Batch) (out []byte, head int) {
+	var ids [4]posthouse.ID // memory for what most batches have
+	var heads [4]bool
+	f := Entry{Entry: *b.Entry, After: b.After.Seq, IDs: ids[:0], Headers: heads[:0], Drop: b.Drop}
 	for _, id := range b.IDs {
 		f.IDs, f.Headers = append(f.IDs, id.ID), append(f.Headers, id.Header != nil)
 	}
 	if b.Copy {
 		f.Summary, _ = b.Thread.MarshalBinary() // never fails
 	}
-	return f
+	return f.Append(dst)
 }
 
 // commitAt is where a head of an entry has its commit number, 8 bytes.

@@ -18,7 +18,7 @@ func frames(tb testing.TB) (batch *posthouse.Batch, all [][]byte) {
 	l := storetest.NewBuilder().Log("tea")
 	batch = l.Next(l.Checkpoint(posthouse.Header{}, "state"), l.Step("none", nil), l.Step("s", []byte("result")))
 	batch.Drop = []posthouse.ID{"gone"}
-	entry, _ := framelog.Of(batch).Append(nil)
+	entry, _ := framelog.AppendBatch(nil, batch)
 	framelog.Number(entry, 7)
 	thread := framelog.Thread{Name: "tea", Summary: []byte("summary")}
 	slot := framelog.Slot{Commit: 8, Key: posthouse.SlotKey{Thread: "tea", Step: "s"}, Revision: 3, Fence: 4, There: true}

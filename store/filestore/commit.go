@@ -15,7 +15,10 @@ import (
 // slot, or work that runs alone.
 type request struct {
 	batches  []*posthouse.Batch
-	incoming []*memindex.Incoming[place] // one for each batch
+	incoming []memindex.Incoming[place] // one for each batch
+
+	batch [1]*posthouse.Batch         // memory for batches: most requests have one
+	first [1]memindex.Incoming[place] // and for incoming
 
 	key   posthouse.SlotKey
 	op    posthouse.SlotOp
@@ -65,14 +68,16 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) error {
 	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
-	r := &request{batches: bs, incoming: make([]*memindex.Incoming[place], len(bs))}
-	for i, b := range bs {
+	r := &request{}
+	r.batches, r.incoming = append(r.batch[:0], bs...), r.first[:0]
+	for _, b := range bs {
 		size := b.Entry.Size()
 		if size > framelog.MaxBody/2 {
 			return posthouse.TooLarge("entry", size, framelog.MaxBody/2)
 		}
-		frame, head := framelog.Of(b).Append(nil)
-		r.incoming[i] = memindex.Take(b, place{frame: frame, head: uint32(head), body: uint32(len(frame) - framelogHeader - head)})
+		frame, head := framelog.AppendBatch(nil, b)
+		at := place{frame: frame, head: uint32(head), body: uint32(len(frame) - framelogHeader - head)}
+		r.incoming = append(r.incoming, memindex.Take(b, at))
 	}
 	return s.submit(ctx, "append to the log", r)
 }
@@ -111,10 +116,12 @@ func (s *Store) commitGroup(group []*groupcommit.Call[*request]) {
 		group[0].Err = f()
 		return
 	}
-	g := gathering{plan: s.index.Plan(), next: s.journal.last}
+	g := &s.group
+	defer g.clear()
+	g.plan, g.next = s.index.Plan(), s.journal.last
 	for i, call := range group {
 		if call.Work.slot {
-			call.Err = s.gatherSlot(&g, call.Work)
+			call.Err = s.gatherSlot(g, call.Work)
 		} else {
 			call.Err = g.appends(call.Work, i == len(group)-1)
 		}
@@ -140,12 +147,12 @@ func (s *Store) commitGroup(group []*groupcommit.Call[*request]) {
 	s.index.Wake()
 }
 
-// A gathering is what a group is going to write.
+// A gathering is what a group is going to write. Its memory is used for the next group, too.
 type gathering struct {
 	plan     *memindex.Plan[place]
 	next     uint64 // number of the last commit
 	frames   [][]byte
-	incoming []*memindex.Incoming[place]
+	incoming []memindex.Incoming[place]
 	slots    map[posthouse.SlotKey]slot
 }
 
@@ -162,6 +169,13 @@ func (g *gathering) appends(r *request, last bool) error {
 		g.incoming = append(g.incoming, in)
 	}
 	return nil
+}
+
+// clear lets go of what was written.
+func (g *gathering) clear() {
+	clear(g.frames)
+	clear(g.incoming)
+	g.frames, g.incoming, g.slots = g.frames[:0], g.incoming[:0], nil
 }
 
 // failAll gives err to every call, also to calls refused before: what they were refused

@@ -1,11 +1,11 @@
 package filestore
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -247,19 +247,24 @@ func (d *directory) drainThread(sh *share) (err error) {
 	if err := cutAt(f, sh.end); err != nil {
 		return err
 	}
-	var buf bytes.Buffer
+	var buf []byte
 	if sh.fresh {
 		first := framelog.Thread{Name: sh.thread}
-		buf.Write(first.Append(nil))
+		buf = first.Append(nil)
 	}
+	size := 0
 	for _, e := range sh.entries {
-		buf.Write(e.Data.frame)
+		size += len(e.Data.frame)
 	}
-	if _, err := f.WriteAt(buf.Bytes(), sh.end); err != nil {
+	buf = slices.Grow(buf, size)
+	for _, e := range sh.entries {
+		buf = append(buf, e.Data.frame...)
+	}
+	if _, err := f.WriteAt(buf, sh.end); err != nil {
 		_ = f.Truncate(sh.end) // the next attempt does it too
 		return err
 	}
-	sh.end += int64(buf.Len())
+	sh.end += int64(len(buf))
 	return f.Sync()
 }
 

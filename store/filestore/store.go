@@ -29,7 +29,8 @@ type Store struct {
 
 	queue   *groupcommit.Queue[*request]
 	commits atomic.Uint64
-	journal journal // of the leader of the queue
+	journal journal   // of the leader of the queue
+	group   gathering // of the leader, too
 	drains  drains
 	follows follower // read-only
 

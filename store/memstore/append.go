@@ -27,10 +27,10 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 // put appends all entries of one thread or fails without a change: it checks all
 // of them first.
 func (s *Store) put(ctx context.Context, bs []*posthouse.Batch) error {
-	in := make([]*memindex.Incoming[*posthouse.Entry], len(bs))
-	for i, b := range bs {
-		e := cloneEntry(b.Entry, true)
-		in[i] = memindex.Take(b, &e)
+	var few [1]memindex.Incoming[*posthouse.Entry]
+	in := few[:0]
+	for _, b := range bs {
+		in = append(in, memindex.Take(b, cloneEntry(b.Entry, true)))
 	}
 	s.index.Lock()
 	defer s.index.Unlock()

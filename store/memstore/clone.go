@@ -2,10 +2,16 @@ package memstore
 
 import "github.com/posthouse/posthouse"
 
+// A copied entry has room for the list of its bodies: a step has about two.
+type copied struct {
+	posthouse.Entry
+	bodies [3][]byte
+}
+
 // cloneEntry copies all bytes into one piece of memory. It drops a body of no bytes,
 // which the record's size attests.
-func cloneEntry(e *posthouse.Entry, bodies bool) posthouse.Entry {
-	c := *e
+func cloneEntry(e *posthouse.Entry, bodies bool) *posthouse.Entry {
+	c := &copied{Entry: *e}
 	n := len(e.Header) + len(e.Sig)
 	if bodies {
 		for _, b := range e.Bodies {
@@ -23,10 +29,10 @@ func cloneEntry(e *posthouse.Entry, bodies bool) posthouse.Entry {
 	}
 	c.Header, c.Sig, c.Bodies, c.Cursor = take(e.Header), take(e.Sig), nil, ""
 	if bodies {
-		c.Bodies = make([][]byte, len(e.Bodies))
-		for i, b := range e.Bodies {
-			c.Bodies[i] = take(b)
+		c.Bodies = c.bodies[:0]
+		for _, b := range e.Bodies {
+			c.Bodies = append(c.Bodies, take(b))
 		}
 	}
-	return c
+	return &c.Entry
 }

@@ -12,8 +12,7 @@ import (
 func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
 	next := func(n int) ([]*entry, bool, error) { return s.index.Entries(ctx, thread, &r, n) }
 	return memindex.Pages(r.Limit, next, func(e *entry) *posthouse.Entry {
-		c := cloneEntry(e.Data, !r.Headers)
-		return &c
+		return cloneEntry(e.Data, !r.Headers)
 	})
 }
 

@@ -48,8 +48,7 @@ func (s *Store) removeBodies(thread string, bodies []posthouse.BodyRef) (done po
 		without := *e.Data
 		without.Bodies = slices.Clone(without.Bodies)
 		without.Bodies[ref.Record] = nil
-		fresh := cloneEntry(&without, true) // a clone frees the removed bytes
-		s.index.Swap(e, &fresh)
+		s.index.Swap(e, cloneEntry(&without, true)) // a clone frees the removed bytes
 	}
 	return done
 }

@@ -23,7 +23,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 		s.index.Watch(ctx, start, nil, func(e *entry) (*posthouse.Entry, error) {
 			c := cloneEntry(e.Data, true)
 			c.Cursor = s.life + "-" + strconv.FormatUint(e.Commit, 10)
-			return &c, nil
+			return c, nil
 		})(yield)
 	}
 }

@@ -150,7 +150,7 @@ func (s *streams) prepare(ctx context.Context, out *outgoing, bs []*posthouse.Ba
 	s.discard(ctx, out)
 	m := &message{thread: bs[0].Entry.Thread}
 	for _, b := range bs {
-		frame, _ := framelog.Of(b).Append(nil)
+		frame, _ := framelog.AppendBatch(nil, b)
 		p, err := s.partOf(ctx, frame)
 		if err != nil {
 			return err

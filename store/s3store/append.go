@@ -19,7 +19,7 @@ import (
 type request struct {
 	batches  []*posthouse.Batch
 	frames   [][]byte // one for each batch
-	incoming []*memindex.Incoming[place]
+	incoming []memindex.Incoming[place]
 	removal  *posthouse.Removal
 }
 
@@ -60,13 +60,13 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) error {
 	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
-	r := &request{batches: bs, incoming: make([]*memindex.Incoming[place], len(bs)), frames: make([][]byte, len(bs))}
+	r := &request{batches: bs, incoming: make([]memindex.Incoming[place], len(bs)), frames: make([][]byte, len(bs))}
 	for i, b := range bs {
 		size := b.Entry.Size()
 		if size > maxEntry {
 			return posthouse.TooLarge("entry", size, maxEntry)
 		}
-		frame, head := framelog.Of(b).Append(nil)
+		frame, head := framelog.AppendBatch(nil, b)
 		r.frames[i] = frame
 		r.incoming[i] = memindex.Take(b, place{head: uint32(head), body: uint32(len(frame) - framelog.HeaderSize - head)})
 	}
@@ -90,7 +90,7 @@ type proposal struct {
 	commitHead
 	at       uint64 // the commit that it was judged by
 	frames   [][]byte
-	incoming []*memindex.Incoming[place]
+	incoming []memindex.Incoming[place]
 	removal  *removal
 	refused  bool // one of the group's calls
 }

@@ -8,35 +8,64 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// An Incoming entry is ready to be indexed. It shares nothing with its batch.
+// An Incoming entry is ready to be indexed.
 type Incoming[D any] struct {
 	Entry *Entry[D]
 	Info  *posthouse.ThreadInfo // the summary; nil leaves it as it is
+	Keep  bool                  // Info is the index's own from now on; else the index copies it
 	Drop  []posthouse.ID
-	Rows  []*posthouse.Header // for each id: the checkpoint's header, or nil
+	rows  []*row // for each id: its checkpoint, or nil
 }
 
-// Take copies from a batch what the index keeps of it.
-func Take[D any](b *posthouse.Batch, data D) *Incoming[D] {
-	in := &Incoming[D]{
-		Entry: &Entry[D]{Thread: b.Entry.Thread, Seq: b.Entry.Seq, Hash: b.Entry.Hash, Data: data},
-		Info:  CloneInfo(b.Thread), Drop: slices.Clone(b.Drop),
-	}
-	if len(b.IDs) > 0 {
-		in.Entry.IDs, in.Rows = make([]posthouse.ID, len(b.IDs)), make([]*posthouse.Header, len(b.IDs))
-	}
-	for i, id := range b.IDs {
-		in.Entry.IDs[i] = id.ID
-		if id.Header != nil {
-			in.Rows[i] = cloneHeader(id.Header)
+// A single is an entry with one id in one piece of memory: nearly all entries are.
+type single[D any] struct {
+	Entry[D]
+	row row
+	id  [1]posthouse.ID
+	at  [1]*row
+}
+
+// Take copies from a batch what the index keeps of it. Summary and Drop stay those of the
+// batch, which must not change before the entry is added.
+func Take[D any](b *posthouse.Batch, data D) Incoming[D] {
+	in := Incoming[D]{Info: b.Thread, Drop: b.Drop}
+	if len(b.IDs) == 1 && b.IDs[0].Header != nil {
+		s := &single[D]{}
+		in.Entry, s.IDs, in.rows = &s.Entry, s.id[:], s.at[:]
+		s.id[0], s.at[0] = b.IDs[0].ID, &s.row
+		s.row.copy(b.IDs[0].Header)
+	} else {
+		in.Entry = &Entry[D]{}
+		if n := len(b.IDs); n > 0 {
+			in.Entry.IDs, in.rows = make([]posthouse.ID, n), make([]*row, n)
+		}
+		for i, id := range b.IDs {
+			in.Entry.IDs[i] = id.ID
+			if id.Header != nil {
+				in.rows[i] = &row{}
+				in.rows[i].copy(id.Header)
+			}
 		}
 	}
+	e := in.Entry
+	e.Thread, e.Seq, e.Hash, e.Data = b.Entry.Thread, b.Entry.Seq, b.Entry.Hash, data
 	return in
+}
+
+// SetIDs says which ids the entry brings. headers has for each the checkpoint's header or
+// nil. The index keeps both.
+func (in *Incoming[D]) SetIDs(ids []posthouse.ID, headers []*posthouse.Header) {
+	in.Entry.IDs, in.rows = ids, make([]*row, len(ids))
+	for i, h := range headers {
+		if h != nil {
+			in.rows[i] = &row{Header: *h}
+		}
+	}
 }
 
 // Add indexes the next entry of a log. Its commit is the next one unless it has a number
 // already. Callers hold the lock, and call Wake afterwards.
-func (ix *Index[D]) Add(in *Incoming[D]) {
+func (ix *Index[D]) Add(in Incoming[D]) {
 	e := in.Entry
 	if e.Commit == 0 {
 		e.Commit = ix.last + 1
@@ -49,10 +78,10 @@ func (ix *Index[D]) Add(in *Incoming[D]) {
 		}
 	}
 	for i, id := range e.IDs {
-		ix.index(t, id, e, in.Rows[i])
+		ix.index(t, id, e, in.rows[i])
 	}
 	if in.Info != nil {
-		ix.summarise(t, in.Info)
+		ix.summarise(t, in.Info, in.Keep)
 	}
 	if len(t.entries) == 0 {
 		t.first = e.Seq
@@ -67,7 +96,7 @@ func (ix *Index[D]) Add(in *Incoming[D]) {
 // Summarise replaces a thread's summary, and makes the thread if it does not exist.
 // Callers hold the lock.
 func (ix *Index[D]) Summarise(info *posthouse.ThreadInfo) {
-	ix.summarise(ix.thread(info.Thread), CloneInfo(info))
+	ix.summarise(ix.thread(info.Thread), info, false)
 }
 
 // Sort puts the commits in their order, for a store that has added logs one by one.
@@ -83,7 +112,7 @@ func (ix *Index[D]) Wake() { ix.news.Tell() }
 func (ix *Index[D]) thread(name string) *thread[D] {
 	t := ix.threads[name]
 	if t == nil {
-		t = &thread[D]{rows: ordered[*row]{cmp: bySeq}}
+		t = &thread[D]{rows: ordered[*row]{cmp: bySeq}, entries: make([]*Entry[D], 0, firstBlock)}
 		t.info.Thread = name
 		ix.threads[name] = t
 		ix.names.add(t)
@@ -92,21 +121,19 @@ func (ix *Index[D]) thread(name string) *thread[D] {
 	return t
 }
 
-// index makes an id lead to an entry, with the checkpoint's header or nil. A newer entry
+// index makes an id lead to an entry, with its checkpoint or nil. A newer entry
 // of another thread keeps the id: logs may be added one by one.
-func (ix *Index[D]) index(t *thread[D], id posthouse.ID, e *Entry[D], h *posthouse.Header) {
+func (ix *Index[D]) index(t *thread[D], id posthouse.ID, e *Entry[D], r *row) {
 	if old, ok := ix.ids[id]; ok {
 		if other := old.thread.at(old.seq); old.thread != t && other != nil && other.Commit > e.Commit {
 			return
 		}
 		ix.unindex(id, old)
 	}
-	if h == nil {
-		ix.ids[id] = place[D]{t, e.Seq, nil}
+	ix.ids[id] = place[D]{t, e.Seq, r}
+	if r == nil {
 		return
 	}
-	r := &row{*h}
-	ix.ids[id] = place[D]{t, e.Seq, r}
 	t.rows.add(r)
 	ix.rows.add(r)
 	c := ix.coords[r.Coordination]
@@ -130,8 +157,8 @@ func (ix *Index[D]) unindex(id posthouse.ID, p place[D]) {
 	}
 }
 
-// summarise replaces the thread's summary.
-func (ix *Index[D]) summarise(t *thread[D], info *posthouse.ThreadInfo) {
+// summarise replaces the thread's summary. The index copies it unless it may keep it.
+func (ix *Index[D]) summarise(t *thread[D], info *posthouse.ThreadInfo, keep bool) {
 	was, is := isActive(&t.info), isActive(info)
 	ix.reopen(t, info)
 	moved := info.Due != t.info.Due
@@ -142,7 +169,11 @@ func (ix *Index[D]) summarise(t *thread[D], info *posthouse.ThreadInfo) {
 	if active {
 		ix.newest.remove(t)
 	}
-	t.info = *info
+	if keep {
+		t.info = *info
+	} else {
+		t.copy(info)
+	}
 	if active {
 		ix.newest.add(t)
 	}
@@ -157,14 +188,40 @@ func (ix *Index[D]) summarise(t *thread[D], info *posthouse.ThreadInfo) {
 	}
 }
 
-func cloneHeader(h *posthouse.Header) *posthouse.Header {
-	c := *h
-	c.Next, c.Gates, c.Labels = slices.Clone(h.Next), slices.Clone(h.Gates), maps.Clone(h.Labels)
+// copy makes t's summary equal to info, and shares no memory with it. Lists that did not
+// change stay, and the heads, which change with each step, are written over: only who holds
+// the lock sees them.
+func (t *thread[D]) copy(info *posthouse.ThreadInfo) {
+	was := t.info
+	t.info = *info
+	t.heads = append(t.heads[:0], info.Branches...)
+	if t.info.Branches != nil {
+		t.info.Branches = t.heads
+	}
+	t.info.Births, t.info.Waiting = unchanged(was.Births, info.Births), unchanged(was.Waiting, info.Waiting)
+	t.info.Signals, t.info.Taken = unchanged(was.Signals, info.Signals), unchanged(was.Taken, info.Taken)
+	t.info.Cancelling = unchanged(was.Cancelling, info.Cancelling)
+}
+
+// unchanged returns was if is equals it, else a copy of is.
+func unchanged[E comparable](was, is []E) []E {
+	if len(is) > 0 && slices.Equal(was, is) {
+		return was
+	}
+	return slices.Clone(is)
+}
+
+// copy makes r the row of a checkpoint. It shares no memory with h.
+func (r *row) copy(h *posthouse.Header) {
+	r.Header = *h
+	r.Next, r.Gates, r.Labels = append(r.next[:0:1], h.Next...), slices.Clone(h.Gates), maps.Clone(h.Labels)
+	if h.Next == nil {
+		r.Next = nil
+	}
 	if h.Source != nil {
 		s := *h.Source
-		c.Source = &s
+		r.Source = &s
 	}
-	return &c
 }
 
 // CloneInfo copies a summary with what it refers to.

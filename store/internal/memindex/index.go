@@ -21,6 +21,7 @@ type Index[D any] struct {
 
 	closed bool
 	content[D]
+	plan Plan[D]   // the newest one, whose memory is used again
 	news wake.News // of commits
 }
 
@@ -45,10 +46,11 @@ type content[D any] struct {
 // A thread is one log with its summary.
 type thread[D any] struct {
 	info    posthouse.ThreadInfo
-	first   uint64         // sequence of entries[0]
-	entries []*Entry[D]    // nil where a released version was dropped
-	rows    ordered[*row]  // its checkpoints, by sequence
-	open    []*openGate[D] // as info.Waiting
+	heads   []posthouse.BranchHead // memory for info.Branches
+	first   uint64                 // sequence of entries[0]
+	entries []*Entry[D]            // nil where a released version was dropped
+	rows    ordered[*row]          // its checkpoints, by sequence
+	open    []*openGate[D]         // as info.Waiting
 }
 
 // An Entry is an entry of a log as the index knows it. Data and Gone change under the
@@ -66,6 +68,7 @@ type Entry[D any] struct {
 // A row is an indexed checkpoint. It never changes.
 type row struct {
 	posthouse.Header
+	next [1]string // memory for Header.Next: most checkpoints have one at most
 }
 
 // A place is where an id's newest revision is.

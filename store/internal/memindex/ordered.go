@@ -6,8 +6,12 @@ import (
 	"sort"
 )
 
-// blockSize bounds what an insertion in the middle has to move.
-const blockSize = 256
+// blockSize bounds what an insertion in the middle has to move. A list begins with memory for
+// firstBlock items: the lists of a thread have few.
+const (
+	blockSize  = 256
+	firstBlock = 8
+)
 
 // An ordered list keeps distinct items sorted, in blocks. Adding at the end takes
 // constant time, adding elsewhere moves one block.
@@ -22,7 +26,11 @@ func (o *ordered[T]) add(v T) {
 	last := len(o.blocks) - 1
 	if last < 0 || o.cmp(o.end(last), v) < 0 {
 		if last < 0 || len(o.blocks[last]) == blockSize {
-			o.blocks = append(o.blocks, []T{v})
+			size := blockSize
+			if last < 0 {
+				size = firstBlock
+			}
+			o.blocks = append(o.blocks, append(make([]T, 0, size), v))
 			return
 		}
 		o.blocks[last] = append(o.blocks[last], v)

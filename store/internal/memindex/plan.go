@@ -2,6 +2,7 @@ package memindex
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/valid"
@@ -22,8 +23,15 @@ type owner struct {
 	there  bool
 }
 
-// Plan returns a plan for one group.
-func (ix *Index[D]) Plan() *Plan[D] { return &Plan[D]{ix: ix} }
+// Plan returns a plan for one group. It ends the plan before it.
+func (ix *Index[D]) Plan() *Plan[D] {
+	p := &ix.plan
+	p.ix = ix
+	clear(p.tails)
+	clear(p.hashes)
+	clear(p.owners)
+	return p
+}
 
 // Admit returns those of bs that are not in the log yet. bs passed [valid.Batches]. It
 // fails with [posthouse.ErrConflict] or [posthouse.ErrExists], and then the plan is as
@@ -39,38 +47,48 @@ func (p *Plan[D]) Admit(bs []*posthouse.Batch, last bool) ([]*posthouse.Batch, e
 	if tail := p.tail(thread); tail != bs[0].After {
 		return nil, valid.Conflict(bs[0], tail)
 	}
-	moved := map[posthouse.ID]owner{} // by bs
+	var moved map[posthouse.ID]owner // by bs; nil: by none but the newest
+	if len(bs) > 1 {
+		moved = map[posthouse.ID]owner{}
+	}
 	for i, b := range bs {
 		for _, id := range b.IDs {
 			if o := p.owner(moved, id.ID); o.there && !(o.thread == thread && id.Replace) {
 				return nil, p.taken(id.ID, o, thread)
 			}
 		}
-		if last && i == len(bs)-1 {
-			return bs, nil
+		if i == len(bs)-1 {
+			break
 		}
-		for _, id := range b.Drop {
-			if o := p.owner(moved, id); o.thread == thread {
-				moved[id] = owner{}
-			}
-		}
-		for _, id := range b.IDs {
-			moved[id.ID] = owner{thread, true}
-		}
+		p.move(b, moved, moved)
 	}
-	p.note(bs, moved)
+	if !last {
+		p.note(bs, moved)
+	}
 	return bs, nil
 }
 
-// note makes what was admitted count for those that follow.
-func (p *Plan[D]) note(bs []*posthouse.Batch, moved map[posthouse.ID]owner) {
-	if p.tails == nil {
-		p.tails, p.hashes, p.owners = map[string]posthouse.Position{}, map[posthouse.Ref]posthouse.Hash{}, moved
-	} else {
-		for id, o := range moved {
-			p.owners[id] = o
+// move notes in to which ids a batch moves, if those in moved have moved before it.
+func (p *Plan[D]) move(b *posthouse.Batch, moved, to map[posthouse.ID]owner) {
+	thread := b.Entry.Thread
+	for _, id := range b.Drop {
+		if o := p.owner(moved, id); o.thread == thread {
+			to[id] = owner{}
 		}
 	}
+	for _, id := range b.IDs {
+		to[id.ID] = owner{thread, true}
+	}
+}
+
+// note makes what was admitted count for those that follow. moved is by all of bs but the
+// last.
+func (p *Plan[D]) note(bs []*posthouse.Batch, moved map[posthouse.ID]owner) {
+	if p.tails == nil {
+		p.tails, p.hashes, p.owners = map[string]posthouse.Position{}, map[posthouse.Ref]posthouse.Hash{}, map[posthouse.ID]owner{}
+	}
+	maps.Copy(p.owners, moved)
+	p.move(bs[len(bs)-1], nil, p.owners)
 	for _, b := range bs {
 		p.hashes[posthouse.Ref{Thread: b.Entry.Thread, Seq: b.Entry.Seq}] = b.Entry.Hash
 		p.tails[b.Entry.Thread] = b.Thread.Tail

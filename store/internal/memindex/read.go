@@ -123,7 +123,7 @@ func (ix *Index[D]) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, e
 func (ix *Index[D]) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
 	next := func(n int) ([]*row, bool, error) { return ix.listPage(ctx, &q, min(n, pageResults)) }
 	return Pages(q.Limit, next, func(r *row) *posthouse.Header {
-		return cloneHeader(&r.Header)
+		return r.Header.Clone()
 	})
 }
 

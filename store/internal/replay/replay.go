@@ -31,32 +31,31 @@ func Follow(info *posthouse.ThreadInfo, e *framelog.Entry) error {
 // Add indexes an entry, which shares nothing with the index then. info is the summary
 // with it, which the index keeps, or nil. Callers hold the index's lock.
 func Add[D any](index *memindex.Index[D], headers *posthouse.HeaderReader, e *framelog.Entry, data D, info *posthouse.ThreadInfo) error {
-	in := &memindex.Incoming[D]{
+	in := memindex.Incoming[D]{
 		Entry: &memindex.Entry[D]{Thread: e.Entry.Thread, Seq: e.Entry.Seq, Hash: e.Entry.Hash, Commit: e.Commit, Data: data},
-		Info:  info, Drop: e.Drop,
+		Info:  info, Keep: true, Drop: e.Drop,
 	}
-	if len(e.IDs) > 0 {
-		in.Entry.IDs, in.Rows = make([]posthouse.ID, len(e.IDs)), make([]*posthouse.Header, len(e.IDs))
-	}
-	var heads []*posthouse.Header
+	var found []*posthouse.Header
 	if slices.Contains(e.Headers, true) {
 		var err error
-		heads, err = headers.Read(&e.Entry)
+		found, err = headers.Read(&e.Entry)
 		if err != nil {
 			return err
 		}
 	}
+	ids, heads := make([]posthouse.ID, len(e.IDs)), make([]*posthouse.Header, len(e.IDs))
 	for i, id := range e.IDs {
 		if e.Headers[i] {
-			at := slices.IndexFunc(heads, func(h *posthouse.Header) bool { return h.ID == id })
+			at := slices.IndexFunc(found, func(h *posthouse.Header) bool { return h.ID == id })
 			if at < 0 {
 				return posthouse.Corrupt("entry %d of thread %q does not have checkpoint %q", e.Entry.Seq, e.Entry.Thread, id)
 			}
-			in.Entry.IDs[i], in.Rows[i] = heads[at].ID, heads[at]
+			ids[i], heads[i] = found[at].ID, found[at]
 			continue
 		}
-		in.Entry.IDs[i] = posthouse.ID(strings.Clone(string(id)))
+		ids[i] = posthouse.ID(strings.Clone(string(id)))
 	}
+	in.SetIDs(ids, heads)
 	index.Add(in)
 	return nil
 }
