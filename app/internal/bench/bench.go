@@ -40,6 +40,9 @@ type Figure struct {
 	Limit    float64 `json:"limit,omitempty"`
 	AtLeast  bool    `json:"atLeast,omitempty"` // the limit is a lower one
 	OK       bool    `json:"ok"`
+
+	Counted bool     `json:"counted,omitempty"` // not timed: the same on a busy machine
+	Earlier *float64 `json:"earlier,omitempty"` // Value in the run that [Compare] was given
 }
 
 // A workload is one kind of work; run adds its figures to the session.
@@ -208,15 +211,25 @@ func (s *session) interleave(sides ...side) ([][]measure, error) {
 
 // atLeast adds a figure that must not be below the limit.
 func (s *session) atLeast(name, unit string, ours, base, value, limit float64) {
-	s.figures = append(s.figures, Figure{s.current, name, ours, base, unit, value, limit, true, value >= limit})
+	s.figures = append(s.figures, Figure{
+		Workload: s.current, Name: name, Ours: ours, Baseline: base, Unit: unit, Value: value, Limit: limit, AtLeast: true, OK: value >= limit,
+	})
 }
 
 // atMost adds a figure that must not be above the limit.
 func (s *session) atMost(name, unit string, ours, base, value, limit float64) {
-	s.figures = append(s.figures, Figure{s.current, name, ours, base, unit, value, limit, false, value <= limit})
+	s.figures = append(s.figures, Figure{
+		Workload: s.current, Name: name, Ours: ours, Baseline: base, Unit: unit, Value: value, Limit: limit, OK: value <= limit,
+	})
 }
 
 // note adds a figure without a limit.
 func (s *session) note(name, unit string, ours, base float64) {
 	s.figures = append(s.figures, Figure{Workload: s.current, Name: name, Ours: ours, Baseline: base, Unit: unit, Value: ours, OK: true})
+}
+
+// count adds a figure without a limit that was counted.
+func (s *session) count(name, unit string, ours, base float64) {
+	s.note(name, unit, ours, base)
+	s.figures[len(s.figures)-1].Counted = true
 }

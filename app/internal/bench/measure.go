@@ -12,8 +12,10 @@ type measure struct {
 	steps   int
 	wall    time.Duration
 	cpu     time.Duration // of the process, system included; 0 where the system does not tell
-	commits uint64        // transactions, one sync each
-	bytes   int64         // of the database once it is closed
+	allocs  uint64        // pieces of memory, and heap are their bytes; of the process
+	heap    uint64
+	commits uint64 // transactions, one sync each
+	bytes   int64  // of the database once it is closed
 	times   []time.Duration
 }
 
@@ -29,10 +31,33 @@ func (m *measure) cpuRate() float64 {
 
 // clock measures work, after a garbage collection.
 func (s *session) clock(steps int, work func() error) (measure, error) {
+	var before, after runtime.MemStats
 	runtime.GC()
+	runtime.ReadMemStats(&before)
 	cpu, at := cpuTime(), s.opt.Now()
 	err := work()
-	return measure{steps: steps, wall: s.opt.Now().Sub(at), cpu: cpuTime() - cpu}, err
+	m := measure{steps: steps, wall: s.opt.Now().Sub(at), cpu: cpuTime() - cpu}
+	runtime.ReadMemStats(&after)
+	m.allocs, m.heap = after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc
+	return m, err
+}
+
+func cpuMicros(m *measure) float64 { return float64(m.cpu.Microseconds()) / float64(m.steps) }
+
+func allocsPerStep(m *measure) float64 { return float64(m.allocs) / float64(m.steps) }
+
+func heapPerStep(m *measure) float64 { return float64(m.heap) / float64(m.steps) }
+
+// cost notes what a step costs this process, beside the baseline's row. Memory is counted, so
+// it is the same on a busy machine.
+func (s *session) cost(ours, base []measure) {
+	name := "CPU"
+	if s.opt.Server != nil {
+		name = "CPU of this process" // the server has its own
+	}
+	s.note(name, "µs/step", median(ours, cpuMicros), median(base, cpuMicros))
+	s.count("allocations", "a step", median(ours, allocsPerStep), median(base, allocsPerStep))
+	s.count("memory allocated", "bytes/step", median(ours, heapPerStep), median(base, heapPerStep))
 }
 
 func median[T any](all []T, of func(*T) float64) float64 {

@@ -19,7 +19,7 @@ func steps(s *session) error {
 	}
 	base, ours := all[0], all[1]
 	s.atLeast("steps", "steps/s", median(ours, (*measure).rate), median(base, (*measure).rate), ratio(ours, base, (*measure).rate), 0.8)
-	s.note("CPU", "µs/step", median(ours, cpuMicros), median(base, cpuMicros))
+	s.cost(ours, base)
 	s.atMost("transactions a step", "", median(ours, perStep), 0, median(ours, perStep), 1.02)
 	return nil
 }
@@ -33,10 +33,9 @@ func memory(s *session) error {
 	}
 	base, ours := all[0], all[1]
 	s.atLeast("steps by CPU", "steps/CPU s", median(ours, (*measure).cpuRate), median(base, (*measure).cpuRate), ratio(ours, base, (*measure).cpuRate), 5)
+	s.cost(ours, base)
 	return nil
 }
-
-func cpuMicros(m *measure) float64 { return float64(m.cpu.Microseconds()) / float64(m.steps) }
 
 func perStep(m *measure) float64 { return float64(m.commits) / float64(m.steps) }
 
@@ -95,7 +94,7 @@ func threads(s *session) error {
 	}
 	base, ours := all[0], all[1]
 	s.atLeast("steps", "steps/s", median(ours, (*measure).rate), median(base, (*measure).rate), ratio(ours, base, (*measure).rate), limits["sqlite"][1])
-	s.note("CPU", "µs/step", median(ours, cpuMicros), median(base, cpuMicros))
+	s.cost(ours, base)
 	shared := median(ours, func(m *measure) float64 { return float64(m.steps) / float64(max(m.commits, 1)) })
 	s.atLeast("steps a transaction", "steps", shared, 0, shared, 20)
 	return nil

@@ -99,7 +99,7 @@ func (s *session) against(steps int, limit float64, raw func(write) error, run f
 	}
 	base, ours := all[0], all[1]
 	s.atLeast("steps", "steps/s", median(ours, (*measure).rate), median(base, (*measure).rate), ratio(ours, base, (*measure).rate), limit)
-	s.note("CPU of this process", "µs/step", median(ours, cpuMicros), median(base, cpuMicros))
+	s.cost(ours, base)
 	return nil
 }
 

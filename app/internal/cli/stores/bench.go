@@ -3,6 +3,9 @@ package stores
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +24,7 @@ import (
 func Bench(e *env.Env) *cobra.Command {
 	var o bench.Options
 	var encrypt, allowWeak bool
-	var url string
+	var url, against string
 	names, about := bench.Names()
 	var list strings.Builder
 	for i, n := range names {
@@ -42,11 +45,18 @@ With --store the last two run against a store of yours, in namespaces that are d
 after each round, beside a bare client of the same server: one row a step, one round
 trip, one sync.
 
-A figure that misses its limit is marked; the exit code is 1 then.`,
+CPU, allocations and memory a step are of this process, the baseline's beside them.
+
+With --against, each figure has its value in an earlier run beside it, which --json wrote.
+Allocations and memory are counted, not timed: one that grew by more than a tenth is
+marked, also on a busy machine.
+
+A figure that misses its limit, or grew, is marked; the exit code is 1 then.`,
 		Example: `  posthouse bench
   posthouse bench --only w1,chat --rounds 15
   posthouse bench --store postgres://posthouse@db.example.com/posthouse
-  posthouse bench --json > bench.json`,
+  posthouse bench --json > bench.json
+  posthouse bench --against bench.json`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if encrypt {
 				o.Cipher, err = benchKeys()
@@ -59,7 +69,7 @@ A figure that misses its limit is marked; the exit code is 1 then.`,
 					return e.Open(ctx, url, &local.Options{AllowWeak: allowWeak})
 				}}
 			}
-			return measure(cmd.Context(), e, &o)
+			return measure(cmd.Context(), e, &o, against)
 		},
 	}
 	f := cmd.Flags()
@@ -69,6 +79,7 @@ A figure that misses its limit is marked; the exit code is 1 then.`,
 	f.IntVar(&o.Scale, "scale", 1, "divide the number of steps, for a quick look whose figures mean little")
 	f.StringVar(&url, "store", "", "measure this store, beside a bare client of the same server")
 	weakFlag(cmd, &allowWeak)
+	f.StringVar(&against, "against", "", "compare with this earlier run, a `file` that --json wrote")
 	f.StringVar(&o.Dir, "dir", "", "where to make databases (default: the system's temporary directory)")
 	f.BoolVar(&encrypt, "encrypt", false, "encrypt what posthouse stores, with a key made for the occasion; limits are those without")
 	return cmd
@@ -80,23 +91,49 @@ func benchKeys() (posthouse.Cipher, error) {
 	return crypt.NewKeyring(map[string][]byte{"bench": key}, "bench")
 }
 
-// measure runs the workloads and prints their figures.
-func measure(ctx context.Context, e *env.Env, o *bench.Options) error {
+// earlierRun reads the figures in a file.
+func earlierRun(path string) ([]bench.Figure, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "against", Message: "cannot be read: " + err.Error(), Hint: "write a run with bench --json > FILE", Err: err}
+	}
+	defer func() { _ = f.Close() }()
+	return bench.ReadFigures(f)
+}
+
+// measure runs the workloads and prints their figures, beside those in the file against if
+// one is named.
+func measure(ctx context.Context, e *env.Env, o *bench.Options, against string) error {
+	var earlier []bench.Figure
+	if against != "" {
+		var err error
+		earlier, err = earlierRun(against)
+		if err != nil {
+			return err
+		}
+	}
 	o.Progress = func(workload, doing string) { e.Status("%s: %s", workload, doing) }
 	figures, err := bench.Run(ctx, o)
 	e.Status("")
 	if err != nil {
 		return err
 	}
+	bench.Compare(figures, earlier)
+	head := []string{"WORKLOAD", "FIGURE", "POSTHOUSE", "BASELINE", "", "VALUE", "LIMIT", ""}
+	if against != "" {
+		head = slices.Insert(head, 6, "EARLIER", "CHANGE")
+	}
 	missed := false
 	rows := [][]string{}
 	for _, f := range figures {
 		missed = missed || !f.OK
-		rows = append(rows, figureRow(&f))
+		row := figureRow(&f)
+		if against != "" {
+			row = slices.Insert(row, 6, change(&f)...)
+		}
+		rows = append(rows, row)
 	}
-	err = e.Answer(figures, func() {
-		e.Table([]string{"WORKLOAD", "FIGURE", "POSTHOUSE", "BASELINE", "", "VALUE", "LIMIT", ""}, rows)
-	})
+	err = e.Answer(figures, func() { e.Table(head, rows) })
 	if err == nil && missed {
 		return env.Exit(1)
 	}
@@ -111,15 +148,30 @@ func figureRow(f *bench.Figure) []string {
 			limit = "≥ " + float(f.Limit)
 		}
 		mark = "ok"
-		if !f.OK {
-			mark = "missed"
-		}
+	}
+	switch {
+	case !f.OK && f.Limit != 0:
+		mark = "missed"
+	case !f.OK:
+		mark = "grew"
 	}
 	base := ""
 	if f.Baseline != 0 {
 		base = float(f.Baseline)
 	}
 	return []string{f.Workload, f.Name, float(f.Ours), base, f.Unit, float(f.Value), limit, term.Visible(mark)}
+}
+
+// change returns a figure's value in the earlier run and how far it is from that.
+func change(f *bench.Figure) []string {
+	if f.Earlier == nil {
+		return []string{"", ""}
+	}
+	by := ""
+	if *f.Earlier != 0 {
+		by = fmt.Sprintf("%+.0f %%", 100*(f.Value / *f.Earlier - 1))
+	}
+	return []string{float(*f.Earlier), by}
 }
 
 // float formats a number with the digits that matter.
