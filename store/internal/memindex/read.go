@@ -189,6 +189,9 @@ func (ix *Index[D]) candidates(q *posthouse.Query) (rows *ordered[*row], behind 
 
 // Threads is that of [posthouse.Store].
 func (ix *Index[D]) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	if q.Thread != "" && !q.Gates && q.DueBefore == 0 { // each run begins so
+		return ix.named(ctx, q)
+	}
 	size := pageResults
 	if q.Gates {
 		size = firstGates
@@ -199,6 +202,33 @@ func (ix *Index[D]) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.S
 		return ix.threadsPage(ctx, &q, n)
 	}
 	return Pages(q.Limit, next, func(t *posthouse.ThreadInfo) *posthouse.ThreadInfo { return t })
+}
+
+// named yields the summary of the thread that q names, if it matches.
+func (ix *Index[D]) named(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	return func(yield func(*posthouse.ThreadInfo, error) bool) {
+		info, err := ix.match(ctx, &q)
+		if info != nil || err != nil {
+			yield(info, err)
+		}
+	}
+}
+
+// match returns a copy of the summary of the thread that q names, nil if that does not match.
+func (ix *Index[D]) match(ctx context.Context, q *posthouse.ThreadQuery) (*posthouse.ThreadInfo, error) {
+	if err := ix.read(ctx); err != nil {
+		return nil, err
+	}
+	defer ix.RUnlock()
+	t := ix.threads[q.Thread]
+	if t == nil {
+		return nil, nil
+	}
+	follows, err := q.Follows(&t.info)
+	if err != nil || !follows || !q.Match(&t.info) {
+		return nil, err
+	}
+	return CloneInfo(&t.info), nil
 }
 
 // threadsPage returns up to n summaries and moves the query's cursor past them.
@@ -221,12 +251,6 @@ func (ix *Index[D]) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n
 			page = append(page, CloneInfo(one))
 		}
 		return page, false, nil
-	case q.Thread != "":
-		follows, err := q.Follows(&named.info)
-		if err == nil && follows && q.Match(&named.info) {
-			page = append(page, CloneInfo(&named.info))
-		}
-		return page, false, err
 	case q.ByActivity():
 		return ix.newestPage(q, n)
 	}
