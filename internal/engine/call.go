@@ -150,7 +150,7 @@ func checkLength(field, name string) error {
 	return posthouse.Invalid(field, "name %.80q is %d bytes long; the limit is %d", name, len(name), maxRecorded)
 }
 
-// expire records that a deadline passed, or finds what was decided meanwhile.
+// expire records that a deadline passed, or finds the decision that came first.
 func expire(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) (*posthouse.Gate, error) {
 	e, err := commit.Expire(ctx, l.Core(), g.ID)
 	if errors.Is(err, posthouse.ErrDecided) || errors.Is(err, posthouse.ErrExpired) {

@@ -65,7 +65,7 @@ func TaskOf(ctx context.Context, what string) (*Task, error) {
 	}
 }
 
-// A scope is the step or call whose body a context runs.
+// A scope is the step or call that a context is for.
 type scope struct {
 	task       *Task
 	name       string // in full, with the scopes around it
@@ -111,8 +111,8 @@ func (t *Task) Scoped(ctx context.Context, name string) string {
 
 // StepKey returns thread/task/name/occurrence of the step whose function ctx was given
 // to. It is the same at each attempt, and no other step's. From the second generation on
-// the thread is followed by @generation, since a released thread acts anew under its
-// name. A branch other than main adds ~branch: a fork acts anew. A branch that began after
+// the thread is followed by @generation, since a released thread acts again under its
+// name. A branch other than main adds ~branch: a fork acts again. A branch that began after
 // another of the thread was deleted adds ~branch@entry, the entry of that removal, since it
 // may have the deleted one's name. In the names of thread and branch @ and ~ are escaped, too. A use of a grant under another decision than the
 // step's first adds that decision's gate.
@@ -164,7 +164,7 @@ func Beside(ctx context.Context) context.Context {
 	return context.WithValue(ctx, keyOrder, beside)
 }
 
-// WithDrain returns a context whose programs are asked to stop between two
+// WithDrain returns a context that asks its programs to stop between two
 // nodes once drain is closed.
 func WithDrain(ctx context.Context, drain <-chan struct{}) context.Context {
 	return context.WithValue(ctx, keyDrain, drain)
@@ -174,7 +174,7 @@ func WithDrain(ctx context.Context, drain <-chan struct{}) context.Context {
 // each node. The branch keeps its status running; its next holder goes on from its head.
 func Draining(ctx context.Context) bool { return Closed(DrainOf(ctx)) }
 
-// Closed reports whether a channel that nobody sends on, such as DrainOf's, is
+// Closed reports whether a channel without values, such as DrainOf's, is
 // closed.
 func Closed(c <-chan struct{}) bool {
 	select {
@@ -185,7 +185,7 @@ func Closed(c <-chan struct{}) bool {
 	}
 }
 
-// DrainOf returns the channel of [WithDrain], nil without one.
+// DrainOf returns the channel of [WithDrain], nil outside of it.
 func DrainOf(ctx context.Context) <-chan struct{} {
 	drain, _ := ctx.Value(keyDrain).(<-chan struct{})
 	return drain

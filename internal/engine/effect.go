@@ -15,7 +15,7 @@ import (
 // used within the step's own function.
 type Effect struct {
 	call  *Call
-	under *posthouse.Gate // whose decision it acts under now, nil while it does not
+	under *posthouse.Gate // the decision of this gate lets it act now; nil while it does not act
 	key   string          // of the step under that decision, see [StepKey]
 
 	lapsed atomic.Bool // see Lapsed
@@ -43,7 +43,7 @@ func (c *Call) Effect() (*Effect, error) {
 	return &Effect{call: c}, nil
 }
 
-// Ran returns the gate under whose decision the recorded effect ran, "" if it has not.
+// Ran returns the gate that licensed the recorded effect, "" for an effect that has not run.
 func (e *Effect) Ran() posthouse.ID {
 	if e.call.recorded == nil {
 		return ""

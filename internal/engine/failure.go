@@ -149,7 +149,7 @@ func (v Records) EndedBy(cause error) error {
 	return nil
 }
 
-// retryEnded holds marks that calls whose failures are in an error are to be made again.
+// retryEnded holds marks that calls with failures in an error are to be made again.
 // Callers hold the task's mutex.
 func (t *Task) retryEnded(cause error, prefix string) {
 	m := t.made()

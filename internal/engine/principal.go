@@ -7,12 +7,12 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// partBy is the program's part that says on whose behalf a branch runs. It comes with the
+// partBy is the program's part that names the one for whom a branch runs. It comes with the
 // input and stays with the branch, its forks and its copies.
 const partBy = posthouse.SenderPart
 
 // WithPrincipal returns a context for what is done on behalf of somebody.
-// Models set whose request they run.
+// Models set the sender of the request that they run.
 func WithPrincipal(ctx context.Context, by string) context.Context {
 	ctx = context.WithValue(ctx, keyPrincipal, by)
 	if Sender(ctx) != by {
@@ -21,13 +21,13 @@ func WithPrincipal(ctx context.Context, by string) context.Context {
 	return ctx
 }
 
-// Principal returns on whose behalf ctx acts, "" if nobody said.
+// Principal returns the one for whom ctx acts, "" if it is not known.
 func Principal(ctx context.Context) string {
 	by, _ := ctx.Value(keyPrincipal).(string)
 	return by
 }
 
-// Sender returns whose request the questions of a run are unless they say otherwise: the
+// Sender returns who asks the questions of a run unless they say otherwise: the
 // sender of the branch's input, or else the principal.
 func Sender(ctx context.Context) string {
 	if by, _ := ctx.Value(keySender).(string); by != "" {
@@ -37,7 +37,7 @@ func Sender(ctx context.Context) string {
 }
 
 // SentBy returns the changed program parts that set whom an input's run, and those that resume
-// it, act for. An empty by means nobody. program holds the recorded parts.
+// it, act for. An empty by takes the sender away. program holds the recorded parts.
 func SentBy(by string, program posthouse.State) ([]posthouse.Part, error) {
 	known, ok := program[partBy]
 	if by == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// One returns the only element of optional options, or their zero value without one.
+// One returns the only element of optional options, or their zero value.
 // [posthouse.ErrInvalid] for more.
 func One[T any](opts []T) (o T, err error) {
 	switch len(opts) {

@@ -91,8 +91,8 @@ func (v Records) ReturnHeld(held []posthouse.Step) {
 	t.made().held = slices.Concat(held, t.made().held)
 }
 
-// Completed returns the name of the outermost step whose result ends the steps of a draft,
-// "" if none does.
+// Completed returns the name of the outermost step with the result that ends the steps of a
+// draft, "" for another end.
 func (v Records) Completed(steps []posthouse.Step) string {
 	if n := len(steps); n > 0 && isResult(v.t.Key(), &steps[n-1]) {
 		return steps[n-1].Name

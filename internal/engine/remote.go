@@ -23,7 +23,7 @@ type RemoteCall struct {
 }
 
 // mayAct refuses a task that acts on the world without a grant, where the ledger asks for one.
-// A task whose class nobody names is taken for one that does.
+// A task without a named class is taken for one that does.
 func (r *RemoteCall) mayAct(t *Task, use *Effect, name string) error {
 	acts := r.Effect == posthouse.EffectExternal || r.Effect == posthouse.EffectUnset
 	if use == nil && acts && commit.RequiresGrants(t.session.Ledger().Core()) {

@@ -7,7 +7,8 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// RequestersOf returns all whose request the program runs that ctx is of, none outside of one.
+// RequestersOf returns all who made the request that the program of ctx serves. Outside of a
+// program the list is empty.
 func RequestersOf(ctx context.Context) ([]posthouse.Requester, error) {
 	t, ok := From(ctx)
 	if !ok {
@@ -16,13 +17,13 @@ func RequestersOf(ctx context.Context) ([]posthouse.Requester, error) {
 	return t.session.Record().Requesters(ctx)
 }
 
-// Requesters returns all whose request the execution runs: those of its branch, and who sent
+// Requesters returns all who made the request of the execution: those of its branch, and who sent
 // the signals that the step has taken. It is [commit.Actor]'s.
 func (c *taskContext) Requesters(ctx context.Context) ([]posthouse.Requester, error) {
 	return c.session.Record().Requesters(ctx)
 }
 
-// Sender returns whose request its questions are, as [Sender] does.
+// Sender returns who asks its questions, as [Sender] does.
 func (c *taskContext) Sender(ctx context.Context) string { return Sender(ctx) }
 
 // Acts reports whether a claim is that of the execution's run.

@@ -27,8 +27,8 @@ type selection struct {
 	Failed json.RawMessage `json:"failed,omitempty"`
 }
 
-// Select returns the first of the cases, in their order, whose waits are over, and what that
-// came to. The commit that records it withdraws what the others wait for. While all of them
+// Select returns the first of the cases, in their order, that has ended its wait, with its
+// outcome. The commit that records it withdraws what the others wait for. While all of them
 // wait it returns [posthouse.ErrWaiting]. A wait that is over without a value (a deadline
 // passed, it was refused, a worker gave up) is over with its error: failed. Another error of a
 // case is that of the select, as of [Task.Do].

@@ -26,7 +26,7 @@ type Work func(context.Context) (posthouse.Value, error)
 type StepOptions struct {
 	Effect posthouse.Effect
 	Retry  Retry
-	Grant  posthouse.ID // the gate whose decision licensed it; see [Call.Effect]
+	Grant  posthouse.ID // the gate that licensed it; see [Call.Effect]
 
 	// Grouped says that the code which began the call gets its error later: see
 	// [Call.Receive].
@@ -264,7 +264,7 @@ func (c *Call) awaitAttempt(ctx context.Context, attempts int, due time.Time) er
 	return err
 }
 
-// rewind forgets the calls and questions whose names begin with prefix. Another attempt of
+// rewind forgets the calls and questions with names that begin with prefix. Another attempt of
 // the step they belong to makes the same again.
 func (t *Task) rewind(prefix string) {
 	t.mu.Lock()
@@ -285,7 +285,7 @@ func (t *Task) forgetAsked(prefix string) {
 	t.made().dropAsked(prefix)
 }
 
-// dropAsked drops the questions whose names begin with prefix. Callers hold the task's mutex.
+// dropAsked drops the questions with names that begin with prefix. Callers hold the task's mutex.
 func (m *taskState) dropAsked(prefix string) {
 	m.questions = slices.DeleteFunc(m.questions, func(g posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
 	m.open = slices.DeleteFunc(m.open, func(g *posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })

@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/runs"
 )
 
-// A StepEvent reports what becomes of a step whose function runs.
+// A StepEvent reports what becomes of a step that runs its function.
 type StepEvent struct {
 	Kind    runs.EventKind // one of those of tasks
 	Step    string         // the call with the steps around it, as in "price[2]"

@@ -42,7 +42,7 @@ type taskState struct {
 	steps     map[string]uint32    // calls, by name
 	asks      map[string]uint32    // questions, by name; those for people by what they show, too
 	groups    map[string]uint32    // new groups of decisions, by name
-	running   string               // the step whose function runs now, if its order counts
+	running   string               // the step that runs its function now, if its order counts
 	failures  []*failedCall        // calls that failed and are not on record
 	known     []*failedCall        // those on record, with what followed them
 	acted     map[*failedCall]bool // those that a question of this run follows
@@ -92,7 +92,7 @@ func (t *Task) Gates() Gates { return Gates{t} }
 func (t *Task) Records() Records { return Records{t} }
 
 // Close ends the execution and drops what SetLocal kept. Later steps and questions, of
-// goroutines that its code left behind, are [posthouse.ErrClosed].
+// goroutines that its code started, are [posthouse.ErrClosed].
 func (t *Task) Close() {
 	t.closed.Store(true)
 	t.SetLocal(nil)
@@ -210,7 +210,7 @@ func (t *Task) recordStep(ctx context.Context, c *call, s posthouse.Step) error 
 	})
 }
 
-// recordWith has commit record the result of a call behind what goes before it. If commit
+// recordWith has commit record the result of a call after what goes before it. If commit
 // fails, that is kept for the next call. One call records at a time: another beside it
 // would otherwise come before what goes before both.
 func (t *Task) recordWith(c *call, commit func(before []posthouse.Step) (bool, error)) error {

@@ -265,7 +265,7 @@ func (e *Effect) Context(ctx context.Context) (context.Context, error) {
 	return ctx, nil
 }
 
-// useOf returns the use whose function runs with ctx, nil for none.
+// useOf returns the use that runs its function with ctx, nil outside of a use.
 func (t *Task) useOf(ctx context.Context) *Effect {
 	if e, _ := ctx.Value(keyUse).(*Effect); e != nil && e.call.task == t {
 		return e

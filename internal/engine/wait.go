@@ -115,7 +115,7 @@ func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time
 }
 
 // takeSignal records and returns the value of a signal that is there already, nil
-// without one.
+// if there is none.
 func (w *wait) takeSignal(ctx context.Context, name string, latch bool) (json.RawMessage, error) {
 	t := w.task
 	if err := context.Cause(ctx); err != nil {

@@ -28,7 +28,7 @@ type Front[O, In, R, C any] struct {
 	Hold     time.Duration // see [session.Options]
 
 	Check    func(o *O, input bool) (Invocation, error)               // what options say, and whether they may
-	NewRun   func(s *session.Session, o *O, h *stream.Hub) Run[In, R] // h is nil if nobody reads along
+	NewRun   func(s *session.Session, o *O, h *stream.Hub) Run[In, R] // h is nil without a reader
 	Snapshot func(c *posthouse.Checkpoint) (*C, error)                // a checkpoint as the model shows it
 	Status   func(*R) posthouse.Status                                // of a result
 	End      func(ctx context.Context, h *stream.Hub, res *R) error   // reports the end of a run to its reader; nil: the run does so itself

@@ -34,7 +34,7 @@ func (o *Options) claimThread(ctx context.Context, l *ledger.Ledger) (*ledger.Cl
 	return o.claimWithin(ctx, l, p)
 }
 
-// errWaited ends a wait whose time is over.
+// errWaited ends a wait that took as long as it may.
 var errWaited = errors.New("waited for the thread")
 
 // claimWithin claims the thread within Wait, or returns the error of who has it.

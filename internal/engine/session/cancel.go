@@ -54,7 +54,7 @@ func (c Cancellation) Finish(ctx context.Context) (*posthouse.Header, error) {
 }
 
 // FinishLate ends the branch after the end of the session, for a request that came while
-// its run parked. Nobody else would act on it. It returns the head, nil if nothing is on
+// its run parked. No other run would act on it. It returns the head, nil if nothing is on
 // record. After a release it does nothing, since the request was not for what the
 // thread's name is used for now.
 func (c Cancellation) FinishLate(ctx context.Context) (*posthouse.Header, error) {

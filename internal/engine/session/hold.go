@@ -9,7 +9,7 @@ import (
 )
 
 // A guard ends the context of something that runs when the lease may have lapsed. While an
-// effect acts within it, whose use is on record, it waits.
+// effect with its use on record acts within it, it waits.
 type guard struct {
 	outer  *guard // around it
 	cancel context.CancelCauseFunc

@@ -26,8 +26,8 @@ func (l Lease) Is(c *core.Claim) bool {
 func (l Lease) PreviousRunLost() bool { return l.s.before.Held }
 
 // Persist puts the claim on record before something acts, unless a commit has. It
-// fails if somebody went on with the thread since the session began. Nobody else can run
-// a new branch, which needs no claim on record.
+// fails if somebody went on with the thread since the session began. A new branch needs no claim on record: no other
+// process can run it.
 func (l Lease) Persist(ctx context.Context) error {
 	s := l.s
 	s.mu.Lock()
@@ -68,9 +68,9 @@ func (l Lease) checkUnmoved(ctx context.Context) error {
 
 // Confirm makes sure that the run still has its thread, before a node, a handler, an
 // attempt of a step or an effect begins: if the process was away for longer than its
-// lease, by a write or read that begins after it was back. Otherwise it asks nobody. An
-// error ends the session: another process has the thread by now, or nobody can say. What
-// the program makes of the error is not on record then: it has not failed.
+// lease, by a write or read that begins after it was back. Otherwise it does not ask. An
+// error ends the session: another process has the thread by now, or the store does not say.
+// The program has not failed then, whatever it makes of the error.
 func (l Lease) Confirm(ctx context.Context) error {
 	s := l.s
 	if err := s.Err(); err != nil || s.claim == nil || s.claim.Sure() {

@@ -104,7 +104,7 @@ func (r Record) NoteRequesters(list []posthouse.Requester) {
 	s.step.senders = senders.Join(s.step.senders, list)
 }
 
-// Requesters returns all whose request the run is.
+// Requesters returns all who made the request that the run serves.
 func (r Record) Requesters(ctx context.Context) (list []posthouse.Requester, err error) {
 	s := r.s
 	if h := s.Head(); h != nil {

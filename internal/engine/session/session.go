@@ -50,7 +50,7 @@ type Session struct {
 	mu        sync.Mutex
 	branch    string                           // only a fork, before the session has done anything, changes it
 	birth     uint64                           // of the branch
-	persisted bool                             // the claim is on record, or nobody else could run the thread
+	persisted bool                             // the claim is on record, or no other process could run the thread
 	head      atomic.Pointer[posthouse.Header] // written under mu
 	want      posthouse.ID                     // the head that a commit requires
 	fail      atomic.Pointer[error]            // the first failed commit
@@ -66,7 +66,7 @@ type state int
 const (
 	running state = iota
 	ended
-	released // it released its thread, whose name is free for another
+	released // it released its thread: the name is free for another
 )
 
 // hooks are the model's own, called under the session's lock.

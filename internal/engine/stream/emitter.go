@@ -12,7 +12,7 @@ type Emission struct {
 	Value any    // if Custom
 
 	Custom  bool
-	Step    string // the step or call whose function emits, "" outside of any
+	Step    string // the step or call with the function that emits, "" outside of any
 	Outer   string // the name of the outermost one around it
 	Attempt int    // of the step, 0 outside of any
 	Seq     uint64 // from 1, counted by the emitter
@@ -42,7 +42,7 @@ func (e *Emitter) With(ctx context.Context) context.Context {
 }
 
 // Close ends the attempt. Once it has returned nothing is sent: emissions of code that
-// the attempt left behind are dropped. It must be called once.
+// the attempt started are dropped. It must be called once.
 func (e *Emitter) Close() {
 	close(e.over)
 	e.mu.Lock() // waits for the emission on its way

@@ -12,7 +12,7 @@ import (
 )
 
 // A Notice is an event on its way to the reader of a stream. The reader gets it as an
-// event of the model's own type, whose comments say what the fields mean.
+// event of the model's own type: its comments say what the fields mean.
 type Notice struct {
 	Kind runs.EventKind
 	Mode runs.StreamMode
@@ -35,7 +35,7 @@ type Notice struct {
 	At      time.Time
 	Took    time.Duration
 
-	heard chan struct{} // closed when the reader is done with it; nil: nobody waits for that
+	heard chan struct{} // closed when the reader is done with it; nil: the sender does not wait
 }
 
 // chunks is how many pieces of text and values a stream buffers. Further ones wait.
@@ -116,7 +116,7 @@ func (h *Hub) Send(n Notice) {
 }
 
 // Emitter returns an emitter that sends what one attempt of a program emits, in notices
-// that of begins. It waits only for room. It is nil if nobody listens.
+// that of begins. It waits only for room. It is nil without a reader.
 func (h *Hub) Emitter(of func(e *Emission) Notice) *Emitter {
 	text, custom := h.Wants(runs.StreamMessages), h.Wants(runs.StreamCustom)
 	if text == "" && custom == "" {
@@ -146,7 +146,7 @@ func (h *Hub) notices(yield func(Notice) bool) {
 		var n Notice
 		select {
 		case n = <-h.items:
-		case <-h.ended: // nobody sends any more
+		case <-h.ended: // no more is sent
 			select {
 			case n = <-h.items:
 			default:

@@ -48,8 +48,9 @@ func (l *Log) TakeFailure(name string, n uint32, inOrder bool) *posthouse.StepRe
 	return s
 }
 
-// DecidedAfter returns what was decided after the recorded failure of a call, by code whose calls
-// have names that begin with within, and was not asked for by this execution. It is "" for nothing.
+// DecidedAfter returns what was decided after the recorded failure of a call, for code with calls
+// that have names which begin with within, and was not asked for by this execution. It is "" for
+// nothing.
 func (l *Log) DecidedAfter(name string, n uint32, within string) string {
 	if l == nil || l.failures[callKey{name, n}] == nil {
 		return ""

@@ -72,7 +72,7 @@ func New(e *core.Execution, branch string) *Log {
 // the next attempt finds what this one records within it.
 func Empty() *Log { return New(&core.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "") }
 
-// addGates adds the gates. It returns the waits whose place in the order counts, by the
+// addGates adds the gates. It returns the waits with a place in the order that counts, by the
 // number of steps that were on record when they began.
 func (l *Log) addGates(e *core.Execution, branch string) map[int][]*posthouse.StepRecord {
 	waits := map[int][]*posthouse.StepRecord{}
@@ -131,7 +131,7 @@ func (l *Log) TakeRecord(name string, n uint32) *posthouse.StepRecord {
 	return s
 }
 
-// TakeInOrder is TakeRecord for a call whose place in the order counts. If another
+// TakeInOrder is TakeRecord for a call with a place in the order that counts. If another
 // record is next, it returns that instead.
 func (l *Log) TakeInOrder(name string, n uint32) (s, instead *posthouse.StepRecord) {
 	if l == nil {

@@ -84,7 +84,7 @@ func (l *Log) Question(g *posthouse.Gate, content posthouse.Hash, n uint32) *Que
 	return nil
 }
 
-// questionWithNote finds the n-th question to whose text an earlier version added a note.
+// questionWithNote finds the n-th question with a note that an earlier version added to its text.
 func (l *Log) questionWithNote(g *posthouse.Gate, n uint32) *Question {
 	for _, q := range l.questions {
 		if !q.old || q.name != g.Name {

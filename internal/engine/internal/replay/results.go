@@ -27,7 +27,7 @@ func (l *Log) Results(name string) (all []*posthouse.StepRecord) {
 	return all
 }
 
-// Count returns how many calls of a name have results, up to the first without one.
+// Count returns how many calls of a name have results, up to the first that has no result.
 func (l *Log) Count(name string) (n uint32) {
 	for l.Result(name, n) != nil {
 		n++
