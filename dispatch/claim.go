@@ -98,8 +98,10 @@ func (d *Dispatcher) claim(ctx context.Context, s *sessions.Session, t *board.Ta
 	if _, err := d.claims.TrackFor(ctx, c); err != nil { // the session has ended since
 		return nil, 0, errors.Join(err, d.freeClaim(ctx, c))
 	}
-	if begun, err := d.beginUse(ctx, c, worker); !begun || err != nil {
-		return nil, 0, err
+	if g.Call.Grant != "" {
+		if begun, err := d.beginUse(ctx, c, worker); !begun || err != nil {
+			return nil, 0, err
+		}
 	}
 	return answer(c), 0, nil
 }
@@ -167,9 +169,6 @@ func (d *Dispatcher) endDeadClaim(ctx context.Context, t *board.Task, g *posthou
 // beginUse puts the claim of a task under a grant on record, before its worker hears of it. It
 // reports false if the task was withdrawn: the worker gets no claim.
 func (d *Dispatcher) beginUse(ctx context.Context, c *claims.Claim, worker string) (bool, error) {
-	if c.Gate.Call.Grant == "" {
-		return true, nil
-	}
 	err := commit.ClaimUse(ctx, d.core, commit.PlaceOf(c.Gate), WorkerPrefix+worker)
 	switch {
 	case err == nil:

@@ -77,7 +77,7 @@ func (f *effects) change(ctx context.Context, id task.ClaimID, u *handler.Use, t
 
 // put puts records on record, unless the log went on since it was read.
 func (e *effect) put(ctx context.Context, steps []posthouse.Step) error {
-	err := e.claim.Steps.RecordUse(ctx, e.core, commit.PlaceOf(e.claim.Gate), e.tail, steps)
+	err := e.claim.Steps().RecordUse(ctx, e.core, commit.PlaceOf(e.claim.Gate), e.tail, steps)
 	if isOver(err) {
 		e.claims.Forget(e.claim)
 		return claims.Lost(e.claim.ID)
@@ -297,7 +297,7 @@ func (e *effect) happened(ctx context.Context, b *task.Beginning, s *license.Res
 	step := posthouse.Step{
 		Name: e.task.Within + handler.Nested + b.Use.Name, Occurrence: b.Use.Occurrence, Effect: newest.Effect, Grant: s.Before.ID, Value: v,
 	}
-	if err := e.claim.Steps.FitsUse(&step, e.task.Steps); err != nil {
+	if err := e.claim.Steps().FitsUse(&step, e.task.Steps); err != nil {
 		return nil, err
 	}
 	if err := e.put(ctx, []posthouse.Step{step}); err != nil {
@@ -356,7 +356,7 @@ func (e *effect) end(ctx context.Context, n *task.Ending) error {
 	step := posthouse.Step{
 		Name: e.task.Within + handler.Nested + n.Name, Occurrence: n.Occurrence, Effect: newest.Effect, Grant: newest.Grant, Value: *n.Result,
 	}
-	if err := e.claim.Steps.FitsUse(&step, e.task.Steps); err != nil {
+	if err := e.claim.Steps().FitsUse(&step, e.task.Steps); err != nil {
 		return err
 	}
 	return e.put(ctx, []posthouse.Step{step})

@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 type Claim struct {
 	ID       task.ClaimID // with its session, which is here or is being ended
 	Gate     *posthouse.Gate
-	Steps    *commit.TaskSteps                // that its handler may record
+	Steps    func() *commit.TaskSteps         // that its handler may record, made when it first does
 	Recorded atomic.Pointer[tasklog.Recorded] // while its worker turns the pages
 
 	since    time.Time // when it was claimed, or this engine heard of it
@@ -33,7 +34,7 @@ func Lost(id task.ClaimID) error {
 // New returns a claim of a gate, which is not tracked yet. The time of an attempt that began at
 // another engine counts from now on.
 func (a *Claims) New(id task.ClaimID, g *posthouse.Gate) *Claim {
-	c := &Claim{ID: id, Gate: g, Steps: a.log.Steps(g), since: a.core.Now()}
+	c := &Claim{ID: id, Gate: g, Steps: sync.OnceValue(func() *commit.TaskSteps { return a.log.Steps(g) }), since: a.core.Now()}
 	if limit := g.Call.Limits.Timeout; limit > 0 {
 		c.deadline = c.since.Add(limit)
 	}
