@@ -155,6 +155,7 @@ var laws = []law{
 	{"graph/internal/migrate", []string{".", "graph/internal/calls", "graph/internal/frontier", "internal/engine"}, nil, "a migration changes names and parts, and runs no node"},
 	{"graph/internal/upgrade", []string{".", "ledger", "graph/internal/calls", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded", "graph/internal/subparts", "graph/internal/topology"}, nil, "what another version left is judged from names and types, before a node runs"},
 	{"graph/internal/topology", []string{".", "internal/base/strictjson", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded", "graph/internal/state"}, nil, "where a graph leads is data, whatever the nodes do"},
+	{"graph/internal/report", []string{".", "internal/engine/session", "internal/engine/stream", "graph/internal/state", "ledger", "runs"}, nil, "a stream is told what happened: it changes nothing of a run"},
 	{"graph/internal/route", []string{"internal/engine", "graph/internal/frontier", "graph/internal/topology"}, nil, "where transitions lead is known before a node runs"},
 	{"graph/internal/recorded", []string{".", "internal/core", "internal/engine", "graph/internal/frontier", "graph/internal/state", "graph/internal/subparts"}, nil, "what a task left is a record, whoever takes it up"},
 	{"graph/internal/frontier", []string{".", "internal/engine"}, nil, "what is yet to run is data, whatever the nodes are"},

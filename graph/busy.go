@@ -58,7 +58,7 @@ func (r *run) Repeated(ctx context.Context, in *input) (*result, error) {
 	if posthouse.IsOver(last.Status) {
 		kind = runs.EventEnd
 	}
-	return r.report.resultAt(kind, last, s.State, nil), nil
+	return r.resultAt(kind, last, s.State, nil), nil
 }
 
 // lastOf returns the newest checkpoint that matches, or nil.
@@ -76,7 +76,7 @@ func (r *run) RollBack(ctx context.Context) error {
 	h, err := front.RollBack(ctx, r.sess, &posthouse.Change{Graph: r.app.name, Fingerprint: r.app.fingerprint, By: r.opt.By})
 	if h != nil {
 		r.record.change.Node = h.Node
-		r.report.checkpoint(began)
+		r.report.Checkpoint(h.Node, began)
 	}
 	return err
 }

@@ -24,7 +24,7 @@ func (r *run) park(ctx context.Context) (*result, error) {
 	if err := r.record.flush(ctx); err != nil {
 		return nil, err
 	}
-	return r.report.result(runs.EventPark, r.live.Value, nil), nil
+	return r.result(runs.EventPark, r.live.Value, nil), nil
 }
 
 // parkedWith is parkedResult with a note.
@@ -46,7 +46,7 @@ func (r *run) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*resu
 	if err != nil {
 		return nil, err
 	}
-	return r.report.result(runs.EventPark, s.State, waiting), nil
+	return r.result(runs.EventPark, s.State, waiting), nil
 }
 
 // commitFailure commits a failed checkpoint with the state from before the step, and
@@ -110,12 +110,12 @@ func (r *run) Cancelled(ctx context.Context) (*result, error) {
 		}
 	}
 	r.record.change.Node = h.Node
-	r.report.checkpoint(began)
+	r.report.Checkpoint(h.Node, began)
 	s, err := r.app.state(ctx, r.sess.Thread(), h.ID)
 	if err != nil {
 		return nil, err
 	}
-	return r.report.result(runs.EventEnd, s.State, nil), nil
+	return r.result(runs.EventEnd, s.State, nil), nil
 }
 
 // cancelCalled cancels the threads of subgraphs that this run called. No gate on record

@@ -46,7 +46,7 @@ func (rec *recorder) commitSteps(ctx context.Context, steps []posthouse.Step) er
 func (rec *recorder) commitDraft(ctx context.Context, d *ledger.Draft) (done *posthouse.Committed, err error) {
 	r := rec.run
 	var began time.Time
-	if r.report.hub != nil {
+	if r.report.Hub != nil {
 		began = r.app.ledger.Now()
 	}
 	if r.subrun == nil {
@@ -55,7 +55,7 @@ func (rec *recorder) commitDraft(ctx context.Context, d *ledger.Draft) (done *po
 		done, err = rec.commitInner(ctx, d)
 	}
 	if err == nil && done != nil && done.Checkpoint != nil {
-		r.report.checkpoint(began)
+		r.report.Checkpoint(rec.change.Node, began)
 	}
 	return done, err
 }

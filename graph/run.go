@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/recorded"
+	"github.com/posthouse/posthouse/graph/internal/report"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -82,7 +83,7 @@ type run struct {
 	frontier    *frontier.Frontier
 	program     posthouse.State // of the head that was loaded
 	record      recorder
-	report      reporter
+	report      report.Reporter
 	hold        *session.Hold      // of the tasks that are alone in their steps
 	interrupted bool               // a static interrupt was committed
 	version     *posthouse.Release // that the run made of the thread
@@ -95,7 +96,7 @@ func newRun(a *core, root *rootState, s *session.Session, o RunOptions, limit in
 		budget: budget{limit: limit, lastRan: make([]int, len(a.order))},
 	}
 	r.record.run = r
-	r.report.run, r.report.hub = r, h
+	r.report = report.Reporter{Hub: h, Session: s, Ledger: a.ledger, Path: o.path}
 	return r
 }
 
@@ -214,7 +215,7 @@ func (r *run) Start(ctx context.Context, in *input) (*result, error) {
 	if err := r.record.commitSteps(ctx, nil); err != nil {
 		return nil, err
 	}
-	if err := r.report.values(runs.EventInput); err != nil {
+	if err := r.report.Values(runs.EventInput, r.record.change.Node, r.live); err != nil {
 		return nil, err
 	}
 	if r.opt.By != "" {
@@ -275,7 +276,7 @@ func (r *run) loop(ctx context.Context) (*result, error) {
 			if err := r.releaseDone(ctx); err != nil {
 				return nil, err
 			}
-			return r.report.result(runs.EventEnd, r.live.Value, nil), nil
+			return r.result(runs.EventEnd, r.live.Value, nil), nil
 		case r.interrupted, engine.Closed(drain):
 			return r.park(ctx)
 		}

@@ -67,7 +67,7 @@ func (s *step) checkpointOrSkip(ctx context.Context, program []posthouse.Part, h
 	}
 	c := r.record.newChange(posthouse.KindNode, status, joinNodes(s.outcomes))
 	c.Skipped, c.Labels, c.Parts, c.Program = skipped, effects(s.outcomes), s.parts, program
-	if r.opt.Durability == Async && r.report.hub == nil && r.subrun == nil && status == posthouse.StatusRunning {
+	if r.opt.Durability == Async && r.report.Hub == nil && r.subrun == nil && status == posthouse.StatusRunning {
 		return r.record.commitLater(ctx, held)
 	}
 	return r.record.commitSteps(ctx, held)

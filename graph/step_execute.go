@@ -35,10 +35,10 @@ func (s *step) runSingle(ctx context.Context, t *task) {
 		}
 		return r.live, nil
 	})
-	if o.kind == taskDone && r.report.hub.Wants(runs.StreamUpdates) != "" {
+	if o.kind == taskDone && r.report.Hub.Wants(runs.StreamUpdates) != "" {
 		o.writes, _ = o.live.Writes() // the merge reports the error
 	}
-	r.report.taskEnd(o)
+	r.reportTaskEnd(o)
 	s.outcomes[0] = o
 }
 
@@ -103,7 +103,7 @@ func (w *workers) loop(ctx context.Context) {
 		}
 		t := w.step.todo[i]
 		o := w.step.runBranch(ctx, t)
-		w.step.run.report.taskEnd(o)
+		w.step.run.reportTaskEnd(o)
 		w.out <- o
 	}
 }

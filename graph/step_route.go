@@ -8,7 +8,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
-	"github.com/posthouse/posthouse/runs"
 )
 
 // route decides what follows: the next step, the same again, or the end of the run, which
@@ -17,12 +16,11 @@ func (s *step) route(ctx context.Context) (*result, error) {
 	r := s.run
 	switch {
 	case s.committed:
-		r.report.updates(s.outcomes)
-		return nil, r.report.values(runs.EventNode)
+		return nil, r.reportStep(s.outcomes)
 	case s.failed != nil && s.single:
 		o := s.outcomes[0]
 		o.kind, o.err = taskFailed, s.failed
-		r.report.taskEnd(o)
+		r.reportTaskEnd(o)
 	case s.failed != nil:
 		if err := s.recordResults(ctx, s.outcomes); err != nil {
 			return nil, err

@@ -147,11 +147,15 @@ func (in *inner) call(ctx context.Context, r *run, o *outcome) (Command, error) 
 	}
 	var hub *stream.Hub
 	if r.opt.Subgraphs {
-		hub = r.report.hub
+		hub = r.report.Hub
 	}
 	c := newRun(in.app, r.rootState, r.sess, r.opt, in.app.limit, hub)
 	c.opt.bounded = o.task.isBounded()
 	c.subrun = &subrun{path: r.pathTo(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.lifetime, unkept: in.lifetime == Unkept}
+	c.report.Path = c.subrun.path
+	if c.opt.path != "" {
+		c.report.Path = c.opt.path + "/" + c.subrun.path
+	}
 	if r.subrun != nil && r.subrun.unkept {
 		c.subrun.unkept, c.subrun.pending = true, state.JoinParts(r.subrun.pending, r.record.uncommittedProgram)
 	}

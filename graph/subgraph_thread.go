@@ -24,9 +24,9 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 		opt.labels[calls.LabelBranch] = b
 	}
 	var h *stream.Hub
-	if r.opt.Subgraphs && r.report.hub != nil {
-		h, opt.path, opt.Subgraphs = r.report.hub, o.task.label(), true
-		if in := r.report.path(); in != "" {
+	if r.opt.Subgraphs && r.report.Hub != nil {
+		h, opt.path, opt.Subgraphs = r.report.Hub, o.task.label(), true
+		if in := r.report.Path; in != "" {
 			opt.path = in + "/" + o.task.label()
 		}
 	}

@@ -87,7 +87,7 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 			return o.finish(taskFailed, err)
 		}
 		if again {
-			r.report.taskRetry(o, past)
+			r.reportRetry(o, past)
 			o.err = nil
 		}
 		// Before the wait, since nobody needs what the last attempt left.
@@ -100,7 +100,7 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 			}
 		}
 		o.attempt = past.Number()
-		if r.report.task(o, runs.EventTaskStart, nil, time.Time{}); ctx.Err() != nil {
+		if r.reportTask(o, runs.EventTaskStart, nil, time.Time{}); ctx.Err() != nil {
 			return o.finish(taskStopped, context.Cause(ctx))
 		}
 		if err := r.sess.Lease().Confirm(ctx); err != nil {
@@ -206,7 +206,7 @@ func (t *task) attempt(ctx context.Context, o *outcome, past recorded.Attempts) 
 	exec.SetLocal(o.live)
 	defer exec.Close()
 	ctx = exec.With(ctx)
-	if em := r.report.emitter(t, o.attempt); em != nil {
+	if em := r.emitter(o); em != nil {
 		defer em.Close()
 		ctx = em.With(ctx)
 	}
