@@ -111,7 +111,7 @@ func KnownKind(kind string) bool { return slices.Contains(kindCodes, kind) }
 func KnownStatus(s Status) bool { return slices.Contains(statusCodes, s) }
 
 // MaxMillis is the end of the year 9999, the last that JSON times can have.
-const MaxMillis = canon.MaxMillis
+const MaxMillis = 253402300799999
 
 // fields are the record's, in an entry of a format.
 func (rec *Record) fields(f *fields, format byte) {
