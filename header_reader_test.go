@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 // headerEntries makes a history in which neighbours resemble each other, now
@@ -299,4 +301,12 @@ func (s *testIDs) new(at time.Time) ID {
 	k[6] |= 0x70
 	k[8] |= 0x80
 	return k.ID()
+}
+
+// TestMaxMillisIsThatOfEncodings compares the last time that users may give with the last that is
+// encoded.
+func TestMaxMillisIsThatOfEncodings(t *testing.T) {
+	if last := uint64(canon.MaxMillis); MaxMillis != last {
+		t.Errorf("times may be up to %d, and are encoded up to %d", uint64(MaxMillis), last)
+	}
 }

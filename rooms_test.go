@@ -42,7 +42,6 @@ var overdue = map[string]int{
 
 	"lines of .":                 5251,
 	"files of .":                 38,
-	"lines of graph":             5447,
 	"lines of internal/core":     5631,
 	"lines of ledger/ledgertest": 5508,
 
