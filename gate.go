@@ -269,3 +269,16 @@ func (d *Decision) Clone() *Decision {
 	c.Value, c.Requesters = slices.Clone(d.Value), slices.Clone(d.Requesters)
 	return &c
 }
+
+// Lapsed reports whether a question to people passed its deadline (ExpiresAt) without a decision. It
+// is false for other waits. It says nothing about ValidFor, which [Gate.PastValidity] compares.
+func (g *Gate) Lapsed(now time.Time) bool {
+	return g.Decision == nil && g.AsksPeople() && !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt)
+}
+
+// Replaced returns the error of a gate that another one has replaced.
+func (g *Gate) Replaced(by ID) error {
+	return &Error{
+		Code: CodeConflict, Gate: by, Message: "gate " + string(g.ID) + " was asked again", Hint: "look at gate " + string(by) + ", which asks in its place",
+	}
+}

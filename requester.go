@@ -1,7 +1,6 @@
 package posthouse
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 )
@@ -30,49 +29,6 @@ type Requester struct {
 	How  string    `json:"how"`            // "signal", "import", or the kind of the checkpoint: input, update, fork, save
 	What []string  `json:"what,omitempty"` // the parts of the state that changed, or the names of the signals; at most 16
 	At   time.Time `json:"at,omitzero"`    // the first time
-}
-
-// MaxRequesterWhat bounds [Requester.What].
-const MaxRequesterWhat = 16
-
-// AddRequester returns a list with one more requester. Who is on it for the same reason
-// stays where they are, and what they changed is added.
-func AddRequester(list []Requester, r Requester) []Requester {
-	i := slices.IndexFunc(list, func(o Requester) bool { return o.Name == r.Name && o.How == r.How })
-	if i < 0 {
-		r.What = slices.Clone(r.What[:min(len(r.What), MaxRequesterWhat)])
-		return append(list, r)
-	}
-	o := &list[i]
-	for _, w := range r.What {
-		if len(o.What) < MaxRequesterWhat && !slices.Contains(o.What, w) {
-			o.What = append(slices.Clip(o.What), w)
-		}
-	}
-	return list
-}
-
-// ReadRequesters returns the requesters that a program's parts name, in the order in which
-// they came. [ErrCorrupt] if a part does not decode.
-func ReadRequesters(program State) ([]Requester, error) {
-	var list []Requester
-	if v, ok := program[RequestersPart]; ok {
-		if err := json.Unmarshal(v.Data, &list); err != nil {
-			return nil, Corrupt("part %s does not decode: %v", RequestersPart, err)
-		}
-	}
-	v, ok := program[SenderPart]
-	if !ok {
-		return list, nil
-	}
-	var by string
-	if err := json.Unmarshal(v.Data, &by); err != nil {
-		return nil, Corrupt("part %s does not decode: %v", SenderPart, err)
-	}
-	if by != "" && !slices.ContainsFunc(list, func(r Requester) bool { return r.Name == by }) {
-		list = append(list, Requester{Name: by, How: KindInput})
-	}
-	return list, nil
 }
 
 // Requests reports whether the gate is a person's request, alone or with others.

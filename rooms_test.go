@@ -40,8 +40,7 @@ var budgets = map[string]int{
 var overdue = map[string]int{
 	"budget of store/natsstore": 4328,
 
-	"lines of .":                 5251,
-	"files of .":                 38,
+	"lines of .":                 5175,
 	"lines of internal/core":     5631,
 	"lines of ledger/ledgertest": 5508,
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
@@ -104,7 +105,7 @@ func TestMayAskAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := g.MayAskAgain(h.l.Now()); (err == nil) != passed {
+		if err := deciders.MayAskAgain(g, h.l.Now()); (err == nil) != passed {
 			t.Errorf("passed %v: %v", passed, err)
 		}
 		h.advance(2e9)

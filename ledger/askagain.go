@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 )
@@ -46,7 +47,7 @@ func (l *Ledger) AskAgain(ctx context.Context, gate posthouse.ID, o *AskAgainOpt
 			return nil, err
 		}
 	}
-	if err := g.CheckAskAgain(); err != nil {
+	if err := deciders.CheckAskAgain(g); err != nil {
 		return nil, err
 	}
 	for o, err := range l.Gates(ctx, GateQuery{Thread: g.Thread}) {

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/requesters"
 )
 
 // ForkOptions say where a fork goes and what it changes. Nil means a new branch of the
@@ -114,7 +115,7 @@ func (l *Ledger) importers(ctx context.Context, c *posthouse.Checkpoint, info *p
 	if err != nil {
 		return nil, err
 	}
-	list, err = posthouse.ReadRequesters(head.Program)
+	list, err = requesters.Read(head.Program)
 	return slices.DeleteFunc(list, func(r posthouse.Requester) bool { return r.How != posthouse.RequestedByImport }), err
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -77,7 +78,7 @@ func (gs *effects) get(r *api.Request) (*Grant, error) {
 	}
 	v := &Grant{
 		Gate: g.Gate, Status: g.Status, Approval: g.Approval, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: before(r.Context(), gs.ledger, g.Gate),
-		AskAgain: r.Actor.Role.May(tokens.Operator) && g.Gate.MayAskAgain(gs.ledger.Now()) == nil,
+		AskAgain: r.Actor.Role.May(tokens.Operator) && deciders.MayAskAgain(g.Gate, gs.ledger.Now()) == nil,
 	}
 	if d := g.Gate.Decision; d != nil && g.Gate.ValidFor > 0 {
 		v.ValidUntil = d.At.Add(g.Gate.ValidFor)

@@ -58,14 +58,14 @@ func (p *Plan) nameBehalf(ctx context.Context) (err error) {
 
 // OnBehalf returns a context with which a worker's engine acts on behalf of all on a list.
 func OnBehalf(ctx context.Context, list []posthouse.Requester) context.Context {
-	return context.WithValue(ctx, Behalf{}, Actor(requesters(list)))
+	return context.WithValue(ctx, Behalf{}, Actor(onBehalf(list)))
 }
 
-// requesters are an [Actor] that runs nothing itself.
-type requesters []posthouse.Requester
+// onBehalf is an [Actor] that runs nothing itself.
+type onBehalf []posthouse.Requester
 
-func (r requesters) Requesters(context.Context) ([]posthouse.Requester, error) { return r, nil }
+func (r onBehalf) Requesters(context.Context) ([]posthouse.Requester, error) { return r, nil }
 
-func (requesters) Sender(context.Context) string { return "" }
+func (onBehalf) Sender(context.Context) string { return "" }
 
-func (requesters) Acts(*core.Claim) bool { return false }
+func (onBehalf) Acts(*core.Claim) bool { return false }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/requesters"
 )
 
 // asksFor reports whether the checkpoint's By is, or may be, a requester: of an input, or of a
@@ -55,14 +56,14 @@ func known(e *core.Encoder, carried *posthouse.Part) (list []posthouse.Requester
 	if carried != nil {
 		program[posthouse.RequestersPart] = posthouse.Value{Codec: carried.Codec, Data: carried.Data}
 	}
-	return posthouse.ReadRequesters(program)
+	return requesters.Read(program)
 }
 
 // withRequesters adds requesters that a list does not name.
 func withRequesters(list, more []posthouse.Requester) []posthouse.Requester {
 	for _, r := range more {
 		if !slices.ContainsFunc(list, func(o posthouse.Requester) bool { return o.Name == r.Name && o.How == r.How }) {
-			list = posthouse.AddRequester(list, r)
+			list = requesters.Add(list, r)
 		}
 	}
 	return list
@@ -82,10 +83,10 @@ func (c *Commit) knownBefore(old *posthouse.Header, base *core.Head) ([]posthous
 		if err != nil {
 			return err
 		}
-		more, err := posthouse.ReadRequesters(was.State)
+		more, err := requesters.Read(was.State)
 		for _, r := range more {
 			if how == "" || r.How == how {
-				list = posthouse.AddRequester(list, r)
+				list = requesters.Add(list, r)
 			}
 		}
 		return err
@@ -126,7 +127,7 @@ func (c *Commit) noteRequesters(before []posthouse.Requester, carried *posthouse
 	list, at := before, posthouse.ToMillis(tx.At)
 	add := func(r posthouse.Requester) {
 		r.At = at
-		list = posthouse.AddRequester(list, r)
+		list = requesters.Add(list, r)
 	}
 	now, err := known(&tx.Enc, carried)
 	if err != nil {
@@ -137,14 +138,14 @@ func (c *Commit) noteRequesters(before []posthouse.Requester, carried *posthouse
 			if r.At.IsZero() {
 				r.At = at
 			}
-			list = posthouse.AddRequester(list, r)
+			list = requesters.Add(list, r)
 		}
 	}
 	kind := kindOf(ch)
 	what, changed := c.changed(kind)
 	if changed {
 		for _, r := range c.plan.behalf {
-			list = posthouse.AddRequester(list, r)
+			list = requesters.Add(list, r)
 		}
 	}
 	if ch.By != "" && c.asksFor() && changed {

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/requesters"
 )
 
 // Signal is what the name of a wait for a signal begins with, on record.
@@ -58,7 +59,7 @@ func Steps(task, call string, s *posthouse.Signal) (steps []posthouse.Step, err 
 func Add(list []posthouse.Requester, signal string, by ...string) []posthouse.Requester {
 	for _, name := range by {
 		if name != "" {
-			list = posthouse.AddRequester(list, posthouse.Requester{Name: name, How: posthouse.RequestedBySignal, What: []string{signal}})
+			list = requesters.Add(list, posthouse.Requester{Name: name, How: posthouse.RequestedBySignal, What: []string{signal}})
 		}
 	}
 	return list
@@ -67,7 +68,7 @@ func Add(list []posthouse.Requester, signal string, by ...string) []posthouse.Re
 // Join returns a list with those of another one.
 func Join(list, more []posthouse.Requester) []posthouse.Requester {
 	for _, r := range more {
-		list = posthouse.AddRequester(list, r)
+		list = requesters.Add(list, r)
 	}
 	return list
 }

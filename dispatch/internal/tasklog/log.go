@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/license"
+	"github.com/posthouse/posthouse/internal/requesters"
 	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
@@ -64,7 +65,7 @@ func (l *Log) OnBehalf(ctx context.Context, g *posthouse.Gate) (context.Context,
 	if err != nil {
 		return ctx, err
 	}
-	list, err := posthouse.ReadRequesters(c.Program)
+	list, err := requesters.Read(c.Program)
 	if err != nil {
 		return ctx, err
 	}

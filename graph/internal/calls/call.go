@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/engine/session"
+	"github.com/posthouse/posthouse/internal/requesters"
 	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -148,7 +149,7 @@ func (c *Call) otherRequesters(ctx context.Context, end posthouse.ID) ([]posthou
 	if err != nil {
 		return nil, c.Session.Unanswered(err)
 	}
-	list, err := posthouse.ReadRequesters(at.Program)
+	list, err := requesters.Read(at.Program)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/requesters"
 )
 
 // JoinParts joins two changes of parts that follow each other into one. It may
@@ -42,7 +43,7 @@ func joinRequesters(a, b []byte) []byte {
 		return a // the commit reports it
 	}
 	for _, r := range more {
-		list = posthouse.AddRequester(list, r)
+		list = requesters.Add(list, r)
 	}
 	data, err := json.Marshal(list)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/requesters"
 	"github.com/posthouse/posthouse/internal/senders"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -112,7 +113,7 @@ func (r Record) Requesters(ctx context.Context) (list []posthouse.Requester, err
 		if err != nil {
 			return nil, s.Unanswered(err)
 		}
-		list, err = posthouse.ReadRequesters(c.Program)
+		list, err = requesters.Read(c.Program)
 		if err != nil {
 			return nil, err
 		}
