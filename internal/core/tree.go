@@ -26,8 +26,9 @@ type Tree struct {
 
 	Revisions map[posthouse.ID][]uint64 // all that an id ever named
 
-	keep      map[posthouse.BodyRef]bool // gates that stay, see [Core.KeepApprovals]
-	approved  []*Approved                // gates that stay for as long as a checkpoint may act under them again
+	recorded  map[string][]posthouse.BodyRef // results and questions by branch, in their order
+	keep      map[posthouse.BodyRef]bool     // gates that stay, see [Core.KeepApprovals]
+	approved  []*Approved                    // gates that stay for as long as a checkpoint may act under them again
 	elsewhere func(posthouse.ID) bool
 }
 
@@ -52,7 +53,7 @@ type Node struct {
 func newTree(thread string, first uint64) *Tree {
 	return &Tree{
 		Thread: thread, Nodes: map[uint64]*Node{}, Children: map[uint64][]uint64{}, ByID: map[posthouse.ID]uint64{}, First: first,
-		Listed: map[posthouse.BodyRef]bool{}, Revisions: map[posthouse.ID][]uint64{}, releases: map[uint32]Span{},
+		Listed: map[posthouse.BodyRef]bool{}, Revisions: map[posthouse.ID][]uint64{}, releases: map[uint32]Span{}, recorded: map[string][]posthouse.BodyRef{},
 	}
 }
 
@@ -86,8 +87,11 @@ func (l *Core) Tree(ctx context.Context, thread string, from uint64) (*Tree, err
 				}
 			case rec.Gate != nil:
 				gates = append(gates, posthouse.BodyRef{Seq: e.Seq, Record: i})
+				t.record(rec.Gate.Branch, gates[len(gates)-1])
 			case rec.Step != nil:
-				steps[rec.Step.Branch] = append(steps[rec.Step.Branch], posthouse.BodyRef{Seq: e.Seq, Record: i})
+				at := posthouse.BodyRef{Seq: e.Seq, Record: i}
+				steps[rec.Step.Branch] = append(steps[rec.Step.Branch], at)
+				t.record(rec.Step.Branch, at)
 			case rec.Removal != nil && rec.Removal.Whole: // what is left before it is on its way out
 				t = newTree(thread, t.First)
 				t.Floor, t.Gone, removals = e.Seq, e.Generation, nil
@@ -124,6 +128,10 @@ func (l *Core) Tree(ctx context.Context, thread string, from uint64) (*Tree, err
 		}
 	}
 	return t, nil
+}
+
+func (t *Tree) record(branch string, at posthouse.BodyRef) {
+	t.recorded[branch] = append(t.recorded[branch], at)
 }
 
 // drop removes what a version holds; version 0 does not exist.
@@ -243,7 +251,8 @@ func (t *Tree) executions(need map[posthouse.BodyRef]bool) {
 		if t.Nodes[seq].Removed {
 			continue
 		}
-		for n := t.Nodes[seq]; n != nil && !seen[seq] && t.inStep(n); n = t.Nodes[seq] {
+		n := t.Nodes[seq]
+		for ; n != nil && !seen[seq] && t.inStep(n); n = t.Nodes[seq] {
 			seen[seq] = true
 			for _, revision := range t.Revisions[n.Header.ID] {
 				for _, b := range slices.Concat(t.Nodes[revision].gates, t.Nodes[revision].steps) {
@@ -251,6 +260,21 @@ func (t *Tree) executions(need map[posthouse.BodyRef]bool) {
 				}
 			}
 			seq = n.Header.ParentSeq
+		}
+		if n != nil && !seen[seq] && n.Header.Revision > 0 {
+			seen[seq] = true
+			t.sinceFirstRevision(seq, need)
+		}
+	}
+}
+
+// sinceFirstRevision marks what was recorded on a branch between a checkpoint's first
+// revision and the one at seq. A revision ends no execution, so forks of it go on with that.
+func (t *Tree) sinceFirstRevision(seq uint64, need map[posthouse.BodyRef]bool) {
+	first := t.FirstRevision(seq)
+	for _, at := range t.recorded[t.Nodes[seq].Header.Branch] {
+		if first <= at.Seq && at.Seq <= seq {
+			need[at] = true
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 func keepCases() []desk.Case {
 	return []desk.Case{
 		{Name: "ledger/retention keeps what an execution has on record", Rule: "Evicting and compacting the earlier waits of an unfinished execution takes neither its results nor its answers: nothing runs again.", Run: keepsExecution},
+		{Name: "ledger/retention keeps what a fork of a revision has on record", Rule: "A checkpoint that was replaced in the middle of its execution may go, with what follows it: a fork of it keeps the results that were on record.", Run: keepsForkOfRevision},
 		{Name: "ledger/an update in the middle of a step", Rule: "It keeps results and answers that the step's executions have on record, through compaction and forks; what nobody answered they ask anew.", Run: updatesInStep},
 		{Name: "ledger/an execution that begins with its thread", Rule: "Results recorded before a thread's first checkpoint are on record for an execution that this checkpoint does not end.", Run: firstExecution},
 		{Name: "ledger/deleting an id takes its earlier revisions", Rule: "No body of any revision of a deleted checkpoint is left, unless a kept one is rebuilt from it.", Run: deletesRevisions},
@@ -128,6 +129,32 @@ func keepsExecution(t *desk.T) {
 		t.OK(err)
 		check(&f.Header, 3)
 	}
+}
+
+func keepsForkOfRevision(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	old := d.Root("t", "", "0")
+	d.Step("t", "2/n", "a")
+	_, err := d.Save(t.Ctx, &posthouse.Checkpoint{Header: posthouse.Header{ID: old.ID, Thread: "t"}, State: desk.State("1")}, &ledger.SaveOptions{Replace: true})
+	t.OK(err)
+	f, err := d.Fork(t.Ctx, old.ID, &ledger.ForkOptions{Branch: "side"})
+	t.OK(err)
+	check := func(when string) {
+		t.Helper()
+		x, err := desk.ExecutionOf(t.Ctx, t.Desk(ledger.Options{}).Ledger, &f.Header, "2/n")
+		t.OK(err)
+		if len(x.Steps) != 1 {
+			t.Errorf("%s the fork has %d results on record, want 1", when, len(x.Steps))
+		}
+	}
+	check("before retention")
+	d.Derive(d.Derive(d.MustGet(old.ID), "2"), "3")
+	done, err := retain.Run(t.Ctx, d.Ledger, retain.Policy{MaxPerThread: 1, DropSources: true}, nil)
+	t.OK(err)
+	if done.Checkpoints != 2 {
+		t.Errorf("retention removed %d checkpoints, want 2", done.Checkpoints)
+	}
+	check("after retention")
 }
 
 func updatesInStep(t *desk.T) {
