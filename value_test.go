@@ -6,10 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
-
-	"github.com/posthouse/posthouse/internal/base/canon"
 )
 
 func TestJSONRefusesWhatItWouldChange(t *testing.T) {
@@ -111,12 +108,5 @@ func TestRawCodec(t *testing.T) {
 	}
 	if _, err := Decode[int](v); !errors.Is(err, ErrInvalid) {
 		t.Errorf("into a number: %v", err)
-	}
-}
-
-// TestMaxMillis compares the latest time of the package with that of its encoding.
-func TestMaxMillis(t *testing.T) {
-	if MaxMillis != canon.MaxMillis || time.UnixMilli(MaxMillis).UTC().Year() != 9999 {
-		t.Errorf("the latest time is %d ms, that of the encoding %d ms", int64(MaxMillis), int64(canon.MaxMillis))
 	}
 }
