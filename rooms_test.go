@@ -41,7 +41,7 @@ var overdue = map[string]int{
 	"budget of store/natsstore": 4328,
 
 	"lines of .":                 5175,
-	"lines of internal/core":     5631,
+	"lines of internal/core":     5655,
 	"lines of ledger/ledgertest": 5508,
 
 	"methods of internal/core.Core":          82,
