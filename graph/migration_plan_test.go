@@ -405,6 +405,7 @@ func TestCheck(t *testing.T) {
 	with := compile(t, newShop(calls), l, &graph.CompileOptions{Migrations: []graph.Migration{shopMigration(old.Fingerprint())}})
 	tail := must(l.Thread(t.Context(), "failed"))(t).Tail
 	wantList(t, "with one", find(with, nil), "failed migrates [quote stock]")
+	wantList(t, "with a prefix", find(with, &graph.CheckOptions{Ended: true, Prefix: "fai"}), "failed migrates [quote stock]")
 	wantList(t, "also ended ones", find(with, &graph.CheckOptions{Ended: true}), "done fails []", "failed migrates [quote stock]")
 	if must(l.Thread(t.Context(), "failed"))(t).Tail != tail {
 		t.Fatal("the check wrote")

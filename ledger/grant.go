@@ -68,24 +68,10 @@ func readResult(ctx context.Context, c *core.Core, thread string, u *grants.Use)
 	return nil
 }
 
-// Uses returns the effects that ran under a gate's decision, oldest first; those on an edit also
-// under the gate that was opened in its place. It reads the log's headers from the gate on. [posthouse.ErrNotFound] for the gate.
-func Uses(ctx context.Context, led *Ledger, gate posthouse.ID) ([]grants.Use, error) {
-	l := led.Core()
-	g, err := l.Gate(ctx, gate)
-	if err != nil {
-		return nil, err
-	}
-	return usesOf(ctx, l, g)
-}
-
-func usesOf(ctx context.Context, c *core.Core, g *posthouse.Gate) ([]grants.Use, error) {
-	uses, _, err := usesOfEdit(ctx, c, g)
-	return uses, err
-}
-
-// UsesOfEdit returns what [Uses] does, and the gate that licenses a gate's edit in its place, ""
-// for none: the question about the edited content, or its record with the decision of the edit.
+// UsesOfEdit returns the effects that ran under a gate's decision, oldest first, and those that
+// ran under the gate that was opened in place of its edit. by is that gate, "" if there is none:
+// the question about the edited content, or its record with the decision of the edit. It reads
+// the log's headers from the gate on.
 func UsesOfEdit(ctx context.Context, led *Ledger, g *posthouse.Gate) (uses []grants.Use, by posthouse.ID, err error) {
 	return usesOfEdit(ctx, led.Core(), g)
 }

@@ -18,7 +18,6 @@ import (
 // CopyOptions refine [CopyThread]. Nil is the zero value.
 type CopyOptions struct {
 	Version uint32 // the released version to copy; 0: the current generation
-	Run     string // the run that holds the new thread during the copy; default "copy"
 }
 
 // CopyThread makes a new thread with the whole visible history of another. Each kept
@@ -44,7 +43,7 @@ func CopyThread(ctx context.Context, led *ledger.Ledger, from, to string, o *Cop
 	if err != nil {
 		return nil, err
 	}
-	claim, err := l.Claim(ctx, to, cmp.Or(o.Run, "copy"))
+	claim, err := l.Claim(ctx, to, "copy")
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,40 @@
+package app
+
+import (
+	"log/slog"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/task/link"
+)
+
+// TestOptionsReachTheHost: each option of a program is one of the host that serves it.
+func TestOptionsReachTheHost(t *testing.T) {
+	o := &Options{
+		Dir: "d", Store: "memory:", NewStore: true, NewKey: true, AllowWeak: true, Addr: "127.0.0.1:1", CertFile: "cert", KeyFile: "key",
+		AllowInsecure: true, AllowedHosts: []string{"h"}, Link: &link.Options{}, Encrypt: true, EncryptionKeys: "keys",
+		Retain: retain.Policy{KeepLast: 3}, RetainEvery: time.Minute, MaxState: 5, Logger: slog.New(slog.DiscardHandler),
+	}
+	h, err := o.host()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, got := range map[string][2]any{
+		"Dir": {string(h.Dir), "d"}, "Store": {h.Store, "memory:"}, "NewStore": {h.NewStore, true}, "NewKey": {h.NewKey, true}, "AllowWeak": {h.AllowWeak, true},
+		"Addr": {h.Addr, "127.0.0.1:1"}, "CertFile": {h.Cert, "cert"}, "KeyFile": {h.Key, "key"}, "AllowInsecure": {h.AllowInsecure, true},
+		"AllowedHosts": {h.AllowedHosts, []string{"h"}}, "Link": {h.Link, o.Link}, "Encrypt": {h.Encrypt, true}, "EncryptionKeys": {h.Keys, "keys"},
+		"Retain": {h.Retain, o.Retain}, "RetainEvery": {h.RetainEvery, time.Minute}, "MaxState": {h.MaxState, int64(5)}, "Logger": {h.Logger, o.Logger},
+	} {
+		if !reflect.DeepEqual(got[0], got[1]) {
+			t.Errorf("%s: the host has %v, want %v", what, got[0], got[1])
+		}
+	}
+	v := reflect.ValueOf(o).Elem()
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Programs" && name != "Ready" {
+			t.Errorf("the test does not set %s", name)
+		}
+	}
+}
