@@ -30,7 +30,7 @@ type StateOptions struct {
 
 // State returns a checkpoint of the thread. [posthouse.ErrNotFound].
 func (a *App[In, Out]) State(ctx context.Context, thread string, o ...StateOptions) (*Snapshot[In, Out], error) {
-	opt, err := engine.One(o)
+	opt, err := engine.Optional(o)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ type HistoryOptions struct {
 // History yields the thread's checkpoints, newest first unless told otherwise. An
 // unknown thread has no checkpoints. An error is the last element.
 func (a *App[In, Out]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[In, Out], error] {
-	opt, err := engine.One(o)
+	opt, err := engine.Optional(o)
 	return a.front.History(ctx, thread, front.HistoryOptions(opt), err)
 }
 
@@ -128,7 +128,7 @@ type ForkOptions struct {
 // change, if not nil, edits the input. Recorded steps are kept all the same: to run
 // them again with another input, fork at the checkpoint of kind input.
 func (a *App[In, Out]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(in *In), o ...ForkOptions) (*Snapshot[In, Out], error) {
-	opt, err := engine.One(o)
+	opt, err := engine.Optional(o)
 	if err != nil {
 		return nil, err
 	}

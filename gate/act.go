@@ -71,7 +71,7 @@ type ActOptions[T, Out any] struct {
 // leaves the outcome unknown. fn can neither record steps nor wait.
 func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx context.Context, content T) (Out, error), o ...ActOptions[T, Out]) (Out, error) {
 	var none Out
-	opt, err := engine.One(o)
+	opt, err := engine.Optional(o)
 	if err != nil {
 		return none, err
 	}

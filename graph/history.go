@@ -125,7 +125,7 @@ type StateOptions struct {
 // State returns a checkpoint of the thread with its state.
 // [posthouse.ErrNotFound].
 func (a *App[S]) State(ctx context.Context, thread string, o ...StateOptions) (*Snapshot[S], error) {
-	opt, err := engine.One(o)
+	opt, err := engine.Optional(o)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ type HistoryOptions struct {
 // An unknown thread has none. A checkpoint that does not fit S is an error that names it, and
 // the history goes on after it. Any other error is the last element.
 func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[S], error] {
-	opt, err := engine.One(o)
+	opt, err := engine.Optional(o)
 	all := a.core.front.History(ctx, thread, front.HistoryOptions(opt), err)
 	return func(yield func(*Snapshot[S], error) bool) {
 		all(func(s *snapshot, err error) bool { return yield(typedSnapshot[S](s), err) })

@@ -55,7 +55,7 @@ func UpdateWithin[T any](ctx context.Context, l *ledger.Ledger, checkpoint posth
 			Hint: "update at the head of a branch that has called it",
 		}
 	}
-	opt, _ := engine.One(o)
+	opt, _ := engine.Optional(o)
 	return edit.Within(ctx, l, in, p, s, untypedChange(change), opt.By)
 }
 
@@ -78,7 +78,7 @@ func findSubgraph(ctx context.Context, l *ledger.Ledger, checkpoint posthouse.ID
 }
 
 func subgraphState[T any](ctx context.Context, l *ledger.Ledger, id posthouse.ID, path string, o []WithinOptions) (*subparts.Ref, *T, *state.Schema, error) {
-	opt, err := engine.One(o)
+	opt, err := engine.Optional(o)
 	if err != nil {
 		return nil, nil, nil, err
 	}

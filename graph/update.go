@@ -56,7 +56,7 @@ type UpdateOptions struct {
 // [App.Fork] takes up, [posthouse.ErrExists] if NewBranch is there already,
 // [posthouse.ErrNotFound].
 func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o ...UpdateOptions) (*Snapshot[S], error) {
-	opt, err := engine.One(o)
+	opt, err := engine.Optional(o)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ type NodeUpdate[S any] struct {
 // works out all steps before it puts the first on record, and nobody else runs the
 // thread meanwhile. It returns the last checkpoint.
 func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUpdate[S], o ...UpdateOptions) (*Snapshot[S], error) {
-	opt, err := engine.One(o)
+	opt, err := engine.Optional(o)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ type ForkOptions struct {
 // inherits steps recorded before the fork. Gates that were open at the checkpoint are
 // open again under new ids.
 func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(s *S), o ...ForkOptions) (*Snapshot[S], error) {
-	opt, err := engine.One(o)
+	opt, err := engine.Optional(o)
 	if err != nil {
 		return nil, err
 	}

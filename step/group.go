@@ -145,7 +145,7 @@ func (g *Group) Wait() error {
 // items, and append new ones. Where a step failed the result is the zero R; the joined
 // errors are returned with the results.
 func Map[T, R any](ctx context.Context, name string, items []T, fn func(context.Context, T) (R, error), o ...GroupOptions) ([]R, error) {
-	opt, err := engine.One(o)
+	opt, err := engine.Optional(o)
 	if err != nil {
 		return nil, err
 	}

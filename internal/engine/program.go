@@ -7,9 +7,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// One returns the only element of optional options, or their zero value.
+// Optional returns the only element of optional options, or their zero value.
 // [posthouse.ErrInvalid] for more.
-func One[T any](opts []T) (o T, err error) {
+func Optional[T any](opts []T) (o T, err error) {
 	switch len(opts) {
 	case 0:
 		return o, nil

@@ -87,7 +87,7 @@ type Run[In, R any] interface {
 
 // Run gives a thread an input and runs it; without an input it resumes.
 func (f *Front[O, In, R, C]) Run(ctx context.Context, thread string, in *In, o []O) (*R, error) {
-	opt, err := engine.One(o)
+	opt, err := engine.Optional(o)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (f *Front[O, In, R, C]) Do(ctx context.Context, thread string, o *O, h *str
 
 // options returns the checked options of a call.
 func (f *Front[O, In, R, C]) options(o []O, input bool) (opt O, c Invocation, err error) {
-	opt, err = engine.One(o)
+	opt, err = engine.Optional(o)
 	if err != nil {
 		return opt, c, err
 	}
