@@ -59,6 +59,28 @@ func answerAll(t testing.TB, l *ledger.Ledger) {
 	}
 }
 
+// TestWithinReadsWithTheCodecOfTheGraph: a subgraph's state is read as the graph around stored it.
+func TestWithinReadsWithTheCodecOfTheGraph(t *testing.T) {
+	l, codec := newLedger(t), otherCodec{posthouse.JSON}
+	sub := graph.New[innerState]("inner")
+	sub.Node("ask", func(ctx context.Context, s *innerState) error { _, err := ask(ctx, s.Topic); return err })
+	sub.Edge(graph.Start, "ask")
+	sub.Edge("ask", graph.End)
+	g := graph.New[outerState]("outer")
+	graph.Subgraph(g, "sub", sub, &graph.SubOptions[outerState, innerState]{
+		In: func(s *outerState) innerState { return innerState{Topic: s.Topic} }, Out: func(*outerState, *innerState) error { return nil },
+	})
+	g.Edge(graph.Start, "sub")
+	g.Edge("sub", graph.End)
+	out := must(compile(t, g, l, &graph.CompileOptions{Codec: codec}).Run(t.Context(), "t", outerState{Topic: "tea"}))(t)
+	if s := must(graph.Within[innerState](t.Context(), l, out.Checkpoint, "sub", graph.WithinOptions{Codec: codec}))(t); s.Topic != "tea" {
+		t.Errorf("state %+v", s)
+	}
+	if s, err := graph.Within[innerState](t.Context(), l, out.Checkpoint, "sub"); err == nil {
+		t.Errorf("another codec reads it: %+v", s)
+	}
+}
+
 // A path leads through threads of their own as through the caller's: it is read,
 // updated and named at any depth, and what was updated is what comes of it.
 func TestWithinOwnThreads(t *testing.T) {
