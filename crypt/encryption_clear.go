@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/encryption"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -12,7 +12,7 @@ import (
 // older version, which has no such record, once. It needs no Cipher.
 func Status(ctx context.Context, led *ledger.Ledger) (*posthouse.Encryption, error) {
 	l := led.Core()
-	return core.FindEncryption(ctx, l.Store, l.Config.Now())
+	return encryption.Find(ctx, l.Store, l.Config.Now())
 }
 
 // WriteInClear records that an encrypted store may be written in the clear from now on.
@@ -23,7 +23,7 @@ func Status(ctx context.Context, led *ledger.Ledger) (*posthouse.Encryption, err
 // [posthouse.ErrInvalid] without By or Reason, or if the Ledger has a Cipher.
 func WriteInClear(ctx context.Context, led *ledger.Ledger, d posthouse.ClearDecision) (*posthouse.Encryption, error) {
 	l := led.Core()
-	if err := core.CheckClearDecision(&d); err != nil {
+	if err := encryption.CheckClearDecision(&d); err != nil {
 		return nil, err
 	}
 	if l.Config.Cipher != nil {
@@ -32,7 +32,7 @@ func WriteInClear(ctx context.Context, led *ledger.Ledger, d posthouse.ClearDeci
 	if _, err := Status(ctx, led); err != nil {
 		return nil, err
 	}
-	m, err := core.ChangeMark(ctx, l.Store, func(m *core.EncryptionMark, _ bool) (bool, error) {
+	m, err := encryption.ChangeMark(ctx, l.Store, func(m *encryption.Mark, _ bool) (bool, error) {
 		if !m.Encrypted {
 			return false, nil
 		}

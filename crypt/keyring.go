@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/encryption"
 )
 
 // A Keyring is a [posthouse.Cipher] with its keys in memory. It never changes. To rotate,
@@ -24,16 +24,16 @@ type Keyring struct {
 func NewKeyring(keys map[string][]byte, current string) (*Keyring, error) {
 	r := &Keyring{current: current, keys: make(map[string]cipher.AEAD, len(keys))}
 	for id, key := range keys {
-		if err := core.CheckKeyID(id); err != nil {
+		if err := encryption.CheckKeyID(id); err != nil {
 			return nil, err
 		}
-		if len(key) != core.KeySize {
-			return nil, posthouse.Invalid("keys", "%q has %d bytes, not %d", id, len(key), core.KeySize)
+		if len(key) != encryption.KeySize {
+			return nil, posthouse.Invalid("keys", "%q has %d bytes, not %d", id, len(key), encryption.KeySize)
 		}
-		if [core.KeySize]byte(key) == [core.KeySize]byte{} {
+		if [encryption.KeySize]byte(key) == [encryption.KeySize]byte{} {
 			return nil, posthouse.Invalid("keys", "%q is all zeros", id)
 		}
-		r.keys[id] = core.NewGCM([core.KeySize]byte(key))
+		r.keys[id] = encryption.NewGCM([encryption.KeySize]byte(key))
 	}
 	if r.keys[current] == nil {
 		return nil, posthouse.Invalid("current", "%.40q is not among the keys", current)

@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/encryption"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -32,7 +32,7 @@ func Rewrap(ctx context.Context, led *ledger.Ledger) (*Rewrapped, error) {
 	}
 	done := &Rewrapped{}
 	var failed error
-	err := eachDataKey(ctx, l.Store, func(of core.DataKeyOf) error {
+	err := eachDataKey(ctx, l.Store, func(of encryption.DataKeyOf) error {
 		err := rewrap(ctx, l.Store, l.Config.Cipher, of, done)
 		if errors.Is(err, posthouse.ErrSealed) {
 			done.Failed++
@@ -44,9 +44,9 @@ func Rewrap(ctx context.Context, led *ledger.Ledger) (*Rewrapped, error) {
 	return done, cmp.Or(err, failed)
 }
 
-func rewrap(ctx context.Context, s posthouse.Store, c posthouse.Cipher, of core.DataKeyOf, done *Rewrapped) error {
-	for range core.MaxTries {
-		w, revision, err := core.ReadWrappedKey(ctx, s, of)
+func rewrap(ctx context.Context, s posthouse.Store, c posthouse.Cipher, of encryption.DataKeyOf, done *Rewrapped) error {
+	for range encryption.MaxTries {
+		w, revision, err := encryption.ReadWrappedKey(ctx, s, of)
 		if errors.Is(err, posthouse.ErrNotFound) {
 			return nil
 		}
@@ -57,11 +57,11 @@ func rewrap(ctx context.Context, s posthouse.Store, c posthouse.Cipher, of core.
 			done.Current++
 			return nil
 		}
-		raw, err := core.Unwrap(ctx, c, of, w)
+		raw, err := encryption.Unwrap(ctx, c, of, w)
 		if err != nil {
 			return err
 		}
-		value, err := core.Wrap(ctx, c, of, raw)
+		value, err := encryption.Wrap(ctx, c, of, raw)
 		if err != nil {
 			return err
 		}
@@ -81,8 +81,8 @@ func rewrap(ctx context.Context, s posthouse.Store, c posthouse.Cipher, of core.
 func KeyUse(ctx context.Context, led *ledger.Ledger) (map[string]int, error) {
 	l := led.Core()
 	use := map[string]int{}
-	err := eachDataKey(ctx, l.Store, func(of core.DataKeyOf) error {
-		w, _, err := core.ReadWrappedKey(ctx, l.Store, of)
+	err := eachDataKey(ctx, l.Store, func(of encryption.DataKeyOf) error {
+		w, _, err := encryption.ReadWrappedKey(ctx, l.Store, of)
 		if errors.Is(err, posthouse.ErrNotFound) {
 			return nil
 		}
@@ -95,13 +95,13 @@ func KeyUse(ctx context.Context, led *ledger.Ledger) (map[string]int, error) {
 }
 
 // eachDataKey calls do for every data key that may exist.
-func eachDataKey(ctx context.Context, s posthouse.Store, do func(core.DataKeyOf) error) error {
+func eachDataKey(ctx context.Context, s posthouse.Store, do func(encryption.DataKeyOf) error) error {
 	for t, err := range s.Threads(ctx, posthouse.ThreadQuery{}) {
 		if err != nil {
 			return err
 		}
 		for g := uint32(1); g <= t.Generation; g++ {
-			if err := do(core.DataKeyOf{Thread: t.Thread, Generation: g}); err != nil {
+			if err := do(encryption.DataKeyOf{Thread: t.Thread, Generation: g}); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // maxSources bounds how many forks back an ancestor is searched, because a checkpoint's
@@ -15,7 +16,7 @@ const maxSources = 1000
 // ancestor returns the newest kept checkpoint from which a and b derive, "" if they
 // share no ancestor. A fork or copy derives from its source.
 func ancestor(ctx context.Context, l *core.Core, a, b *posthouse.Header) (posthouse.ID, error) {
-	c := &ancestorWalk{l: l, ctx: ctx, readers: map[string]*core.Reader{}, ahead: climbAhead}
+	c := &ancestorWalk{l: l, ctx: ctx, readers: map[string]*threadlog.Reader{}, ahead: climbAhead}
 	if a.Thread == b.Thread && a.Generation == b.Generation { // the sources of the thread may not matter
 		if h, err := c.meet(a, b); err != nil || h != nil {
 			return kept(h), err
@@ -53,7 +54,7 @@ func kept(h *posthouse.Header) posthouse.ID {
 type ancestorWalk struct {
 	l       *core.Core
 	ctx     context.Context
-	readers map[string]*core.Reader
+	readers map[string]*threadlog.Reader
 	ahead   uint64 // entries to read at once, which grows with the distance
 }
 
@@ -102,11 +103,11 @@ const (
 func (c *ancestorWalk) parent(h *posthouse.Header) (*posthouse.Header, error) {
 	r := c.readers[h.Thread]
 	if r == nil {
-		r = c.l.Reader(c.ctx, h.Thread)
+		r = c.l.Logs.Reader(c.ctx, h.Thread)
 		c.readers[h.Thread] = r
 	}
 	if r.Have[h.ParentSeq] == nil {
-		if len(r.Have) > core.KeepEntries {
+		if len(r.Have) > threadlog.KeepEntries {
 			clear(r.Have)
 		}
 		from := h.ParentSeq - min(h.ParentSeq-1, c.ahead)

@@ -37,7 +37,7 @@ func isOver(err error) bool {
 
 // resolve records the outcome of an attempt, and adds the task that goes on from there.
 func (a *attempts) resolve(ctx context.Context, g *posthouse.Gate, o *commit.TaskOutcome) error {
-	_, next, err := commit.ResolveTask(ctx, a.core, commit.PlaceOf(g), o)
+	_, next, err := commit.ResolveTask(ctx, a.core, commit.RefOf(g), o)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (a *attempts) withdrawUnnamed(ctx context.Context, g *posthouse.Gate) (bool
 	}
 	claimed, err := a.log.WasClaimed(ctx, g)
 	if err == nil && !claimed {
-		err = commit.ClaimUse(ctx, a.core, commit.PlaceOf(g), WorkerPrefix+slot.Worker)
+		err = commit.ClaimUse(ctx, a.core, commit.RefOf(g), WorkerPrefix+slot.Worker)
 	}
 	if isOver(err) {
 		return true, nil

@@ -169,7 +169,7 @@ func (d *Dispatcher) endDeadClaim(ctx context.Context, t *board.Task, g *posthou
 // beginUse puts the claim of a task under a grant on record, before its worker hears of it. It
 // reports false if the task was withdrawn: the worker gets no claim.
 func (d *Dispatcher) beginUse(ctx context.Context, c *claims.Claim, worker string) (bool, error) {
-	err := commit.ClaimUse(ctx, d.core, commit.PlaceOf(c.Gate), WorkerPrefix+worker)
+	err := commit.ClaimUse(ctx, d.core, commit.RefOf(c.Gate), WorkerPrefix+worker)
 	switch {
 	case err == nil:
 		return true, nil

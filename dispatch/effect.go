@@ -77,7 +77,7 @@ func (f *effects) change(ctx context.Context, id task.ClaimID, u *handler.Use, t
 
 // put puts records on record, unless the log went on since it was read.
 func (e *effect) put(ctx context.Context, steps []posthouse.Step) error {
-	err := e.claim.Steps().RecordUse(ctx, e.core, commit.PlaceOf(e.claim.Gate), e.tail, steps)
+	err := e.claim.Steps().RecordUse(ctx, e.core, commit.RefOf(e.claim.Gate), e.tail, steps)
 	if isOver(err) {
 		e.claims.Forget(e.claim)
 		return claims.Lost(e.claim.ID)

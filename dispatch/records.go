@@ -67,7 +67,7 @@ func (d *Dispatcher) Record(ctx context.Context, id task.ClaimID, r task.StepRes
 		e.Hint = "keep large values elsewhere and record a reference"
 		return e
 	}
-	err = c.Steps().Record(ctx, d.core, commit.PlaceOf(c.Gate), posthouse.Step{Name: r.Name, Occurrence: r.Occurrence, Effect: r.Effect, Value: r.Value})
+	err = c.Steps().Record(ctx, d.core, commit.RefOf(c.Gate), posthouse.Step{Name: r.Name, Occurrence: r.Occurrence, Effect: r.Effect, Value: r.Value})
 	if isOver(err) {
 		d.claims.Forget(c)
 		return claims.Lost(id)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/encryption"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -54,18 +54,18 @@ func TestSlotsOfEncryptedThreads(t *testing.T) {
 			t.Errorf("cleared: %q, %v", v, err)
 		}
 
-		own := core.DataKeyOf{Thread: "t", Generation: 1}
-		sealed, err := core.SealSlot(t.Context(), h.l.Core(), own, "1/f/get", secret)
+		own := encryption.DataKeyOf{Thread: "t", Generation: 1}
+		sealed, err := h.l.Core().Vault.SealSlot(t.Context(), own, "1/f/get", secret)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err := core.OpenSlot(t.Context(), h.l.Core(), own, "1/f/get", sealed); err != nil || !bytes.Equal(v, secret) {
+		if v, err := h.l.Core().Vault.OpenSlot(t.Context(), own, "1/f/get", sealed); err != nil || !bytes.Equal(v, secret) {
 			t.Errorf("%q, %v", v, err)
 		}
-		if _, err := core.OpenSlot(t.Context(), h.l.Core(), own, "1/f/put", sealed); !errors.Is(err, posthouse.ErrCorrupt) {
+		if _, err := h.l.Core().Vault.OpenSlot(t.Context(), own, "1/f/put", sealed); !errors.Is(err, posthouse.ErrCorrupt) {
 			t.Errorf("in another slot: %v", err)
 		}
-		if _, err := core.OpenSlot(t.Context(), h.l.Core(), core.DataKeyOf{Thread: "u", Generation: 1}, "1/f/get", sealed); !errors.Is(err, posthouse.ErrCorrupt) {
+		if _, err := h.l.Core().Vault.OpenSlot(t.Context(), encryption.DataKeyOf{Thread: "u", Generation: 1}, "1/f/get", sealed); !errors.Is(err, posthouse.ErrCorrupt) {
 			t.Errorf("in another thread: %v", err)
 		}
 	})

@@ -49,7 +49,7 @@ func theTask(t *testing.T, l *ledger.Ledger, thread string) *posthouse.Gate {
 func resolve(t *testing.T, l *ledger.Ledger, g *posthouse.Gate, o commit.TaskOutcome) *posthouse.Gate {
 	t.Helper()
 	o.By = "worker:w1"
-	_, next, err := commit.ResolveTask(t.Context(), l.Core(), commit.Place{Gate: g.ID}, &o)
+	_, next, err := commit.ResolveTask(t.Context(), l.Core(), commit.GateRef{Gate: g.ID}, &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestRemoteTaskCompletes(t *testing.T) {
 		t.Errorf("the inbox shows %+v", g)
 	}
 	resolve(t, l, g, commit.TaskOutcome{Output: json.RawMessage(`"page"`)})
-	_, _, err = commit.ResolveTask(ctx, l.Core(), commit.Place{Gate: g.ID}, &commit.TaskOutcome{By: "worker:w2", Output: json.RawMessage(`"late"`)})
+	_, _, err = commit.ResolveTask(ctx, l.Core(), commit.GateRef{Gate: g.ID}, &commit.TaskOutcome{By: "worker:w2", Output: json.RawMessage(`"late"`)})
 	if !errors.Is(err, posthouse.ErrDecided) {
 		t.Errorf("resolved twice: %v", err)
 	}
@@ -125,7 +125,7 @@ func TestRemoteTaskIsTriedAgain(t *testing.T) {
 			t.Fatalf("%+v, %v", info, err)
 		}
 		var e *posthouse.Error
-		_, _, err = commit.ResolveTask(ctx, l.Core(), commit.Place{Gate: before.ID}, &commit.TaskOutcome{By: "worker:w2", Output: json.RawMessage(`"late"`)})
+		_, _, err = commit.ResolveTask(ctx, l.Core(), commit.GateRef{Gate: before.ID}, &commit.TaskOutcome{By: "worker:w2", Output: json.RawMessage(`"late"`)})
 		if !errors.As(err, &e) || e.Code != posthouse.CodeConflict || e.Gate != g.ID {
 			t.Fatalf("a late verdict: %v", err)
 		}

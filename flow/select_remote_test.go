@@ -52,7 +52,7 @@ func TestSelectOfARemoteTask(t *testing.T) {
 			if len(info.Waiting) != 0 {
 				t.Errorf("it still waits for %+v", info.Waiting)
 			}
-			_, _, err = commit.ResolveTask(ctx, l.Core(), commit.Place{Gate: g.ID}, &commit.TaskOutcome{By: "worker:w1", Output: json.RawMessage(`"late"`)})
+			_, _, err = commit.ResolveTask(ctx, l.Core(), commit.GateRef{Gate: g.ID}, &commit.TaskOutcome{By: "worker:w1", Output: json.RawMessage(`"late"`)})
 			if !errors.Is(err, posthouse.ErrDecided) {
 				t.Errorf("a late result of the worker: %v", err)
 			}

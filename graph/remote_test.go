@@ -71,7 +71,7 @@ func theTask(tb testing.TB, l *ledger.Ledger, thread string) *posthouse.Gate {
 func resolveTask(tb testing.TB, l *ledger.Ledger, gate posthouse.ID, o commit.TaskOutcome) *posthouse.Gate {
 	tb.Helper()
 	o.By = "worker:w1"
-	_, next, err := commit.ResolveTask(tb.Context(), l.Core(), commit.Place{Gate: gate}, &o)
+	_, next, err := commit.ResolveTask(tb.Context(), l.Core(), commit.GateRef{Gate: gate}, &o)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func (l *Ledger) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 }
 
 func (l *Ledger) decide(ctx context.Context, gate posthouse.ID, d posthouse.Decision, checked *valueCheck) (*posthouse.Gate, error) {
-	return commit.Decide(ctx, l.core, commit.Place{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
+	return commit.Decide(ctx, l.core, commit.GateRef{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
 		if !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt) && d.Verdict != posthouse.Cancel {
 			return commit.Expired(g), nil
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/requesters"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // ForkOptions say where a fork goes and what it changes. Nil means a new branch of the
@@ -72,11 +73,11 @@ func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*po
 	if err != nil {
 		return nil, err
 	}
-	info, err := l.core.Summary(ctx, c.Thread)
+	info, err := l.core.Logs.Summary(ctx, c.Thread)
 	if err != nil {
 		return nil, err
 	}
-	p, err := forkDraft(l.core.Reader(ctx, c.Thread), c, o, c.Seq < info.First)
+	p, err := forkDraft(ctx, l.core, c, o, c.Seq < info.First)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (l *Ledger) commitFork(ctx context.Context, p *commit.Plan) (*posthouse.Hea
 	named := p.Branch != ""
 	for try := 0; ; try++ {
 		if !named {
-			info, err := l.core.Summary(ctx, p.Thread)
+			info, err := l.core.Logs.Summary(ctx, p.Thread)
 			if err != nil {
 				return nil, err
 			}
@@ -167,7 +168,7 @@ func freeBranch(t *posthouse.ThreadInfo) string {
 
 // forkDraft treats a released checkpoint as another thread's: no reference leads from
 // one generation to another.
-func forkDraft(r *core.Reader, c *posthouse.Checkpoint, o *ForkOptions, released bool) (*commit.Plan, error) {
+func forkDraft(ctx context.Context, l *core.Core, c *posthouse.Checkpoint, o *ForkOptions, released bool) (*commit.Plan, error) {
 	if o.Thread == c.Thread {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeExists, Message: "thread " + o.Thread + " exists: it is the one to be forked",
@@ -231,7 +232,7 @@ func forkDraft(r *core.Reader, c *posthouse.Checkpoint, o *ForkOptions, released
 			p.Checkpoint.Program = append(p.Checkpoint.Program, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
 		}
 	}
-	return p, inherit(r, p, c, changed)
+	return p, inherit(ctx, l, p, c, changed)
 }
 
 func (o *ForkOptions) state(c *posthouse.Checkpoint) (posthouse.State, error) {
@@ -293,18 +294,19 @@ func (o *ForkOptions) checkPatch(s, patch posthouse.State) error {
 // inherit adds what the fork inherits from the interrupted execution: the gates open at
 // the source. A root also inherits step results and decided gates, which a branch finds
 // by its lineage.
-func inherit(r *core.Reader, p *commit.Plan, c *posthouse.Checkpoint, changed bool) error {
+func inherit(ctx context.Context, l *core.Core, p *commit.Plan, c *posthouse.Checkpoint, changed bool) error {
+	r := l.Logs.Reader(ctx, c.Thread)
 	line, err := r.Lineage(&c.Header)
 	if err != nil {
 		return err
 	}
 	line[0].To = c.Seq
-	in := forkCollector{draft: p, line: line, steps: map[string]int{}, lost: core.MissingBodies{}, uses: map[string]bool{}}
-	for e, err := range r.Core.InOrder(r.Ctx, r.Thread, posthouse.Range{From: line[len(line)-1].From, To: c.Seq}) {
+	in := forkCollector{draft: p, line: line, steps: map[string]int{}, lost: threadlog.MissingBodies{}, uses: map[string]bool{}}
+	for e, err := range l.Logs.InOrder(ctx, c.Thread, posthouse.Range{From: line[len(line)-1].From, To: c.Seq}) {
 		if err != nil {
 			return err
 		}
-		recs, err := r.Core.Opened(r.Ctx, e)
+		recs, err := l.Vault.OpenEntry(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -314,7 +316,7 @@ func inherit(r *core.Reader, p *commit.Plan, c *posthouse.Checkpoint, changed bo
 			}
 		}
 		if line.AsksAgain(e, recs) {
-			in.gates = core.WithoutGates(in.gates, (*posthouse.Gate).Unanswered)
+			in.gates = threadlog.WithoutGates(in.gates, (*posthouse.Gate).Unanswered)
 		}
 		if line.RestartsStep(e, recs) {
 			in.anew()
@@ -323,17 +325,17 @@ func inherit(r *core.Reader, p *commit.Plan, c *posthouse.Checkpoint, changed bo
 	if err := r.Account(in.lost); err != nil {
 		return err
 	}
-	in.now, in.changed = r.Core.Now(), changed
+	in.now, in.changed = l.Now(), changed
 	in.putGates(c.Status == posthouse.StatusWaiting)
 	return nil
 }
 
 type forkCollector struct {
 	draft *commit.Plan
-	line  core.Lineage
+	line  threadlog.Lineage
 	steps map[string]int    // results, by task
 	gates []*posthouse.Gate // until all are known, followed is minus the number of earlier ones
-	lost  core.MissingBodies
+	lost  threadlog.MissingBodies
 	uses  map[string]bool // tasks and names of steps that began to act under a grant
 
 	now     time.Time
@@ -351,7 +353,7 @@ func (in *forkCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record
 		if in.lost.Note(e, i, rec) {
 			return nil
 		}
-		in.draft.Steps = append(in.draft.Steps, core.ReadStep(e, rec, e.Bodies[i]).Step)
+		in.draft.Steps = append(in.draft.Steps, threadlog.ReadStep(e, rec, e.Bodies[i]).Step)
 		in.steps[rec.Step.Task]++
 	case rec.Gate != nil && in.line.Sees(rec.Gate.Branch, e.Seq):
 		if in.lost.Note(e, i, rec) {
@@ -366,7 +368,7 @@ func (in *forkCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record
 	case rec.Decision != nil:
 		for _, g := range in.gates {
 			if g.ID == rec.Decision.Gate && in.line.Sees(g.Branch, e.Seq) {
-				if g.Decision, err = core.ReadDecisionBody(e, rec, e.Bodies[i]); err != nil {
+				if g.Decision, err = threadlog.ReadDecisionBody(e, rec, e.Bodies[i]); err != nil {
 					return err
 				}
 			}
@@ -377,10 +379,10 @@ func (in *forkCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record
 
 // anew removes what a step that begins anew does not know.
 func (in *forkCollector) anew() {
-	tasks := map[string]*core.Execution{}
-	task := func(name string) *core.Execution {
+	tasks := map[string]*threadlog.Execution{}
+	task := func(name string) *threadlog.Execution {
 		if tasks[name] == nil {
-			tasks[name] = &core.Execution{}
+			tasks[name] = &threadlog.Execution{}
 		}
 		return tasks[name]
 	}
@@ -424,11 +426,11 @@ func (in *forkCollector) putGates(waiting bool) {
 			in.draft.Checkpoint.Status = posthouse.StatusInterrupted
 		}
 	}
-	tasks := map[string]*core.Execution{}
+	tasks := map[string]*threadlog.Execution{}
 	for _, g := range in.gates {
 		x := tasks[g.Task]
 		if x == nil {
-			x = &core.Execution{}
+			x = &threadlog.Execution{}
 			tasks[g.Task] = x
 		}
 		x.Open(g, -g.Record.Followed)

@@ -16,7 +16,7 @@ func (l *Ledger) inheritNamed(ctx context.Context, p *commit.Plan, c *posthouse.
 	if c.Seq < info.First || !namesGate(c) {
 		return nil
 	}
-	all, err := l.core.Decided(ctx, info)
+	all, err := l.core.Logs.Decided(ctx, info)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -52,7 +52,7 @@ func TestForkBringsTheOrderOfEachTask(t *testing.T) {
 		if o.Thread != "" {
 			last = &f.Header // the next is a fork of a fork
 		}
-		all := must[map[string]*core.Execution](t)(l.Core().Executions(ctx, &f.Header))
+		all := must[map[string]*threadlog.Execution](t)(l.Core().Executions(ctx, &f.Header))
 		have := ""
 		for _, task := range []string{"1/a", "1/b"} {
 			x := all[task]

@@ -7,13 +7,14 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // ReadGrant returns a gate as a grant: its decision and the effects that ran under it.
 // [posthouse.ErrNotFound] for the gate.
 func ReadGrant(ctx context.Context, led *Ledger, gate posthouse.ID) (*grants.Grant, error) {
 	l := led.Core()
-	g, err := l.Gate(ctx, gate)
+	g, err := l.Logs.Gate(ctx, gate)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +27,7 @@ func ReadGrant(ctx context.Context, led *Ledger, gate posthouse.ID) (*grants.Gra
 	if grant.Uses, by, err = usesOfEdit(ctx, l, g); err != nil {
 		return nil, err
 	}
-	info, err := l.Summary(ctx, g.Thread)
+	info, err := l.Logs.Summary(ctx, g.Thread)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func readResult(ctx context.Context, c *core.Core, thread string, u *grants.Use)
 		if err != nil {
 			return err
 		}
-		recs, err := c.Opened(ctx, e)
+		recs, err := c.Vault.OpenEntry(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -77,7 +78,7 @@ func UsesOfEdit(ctx context.Context, led *Ledger, g *posthouse.Gate) (uses []gra
 }
 
 func usesOfEdit(ctx context.Context, c *core.Core, g *posthouse.Gate) (uses []grants.Use, by posthouse.ID, err error) {
-	var edits core.Edits
+	var edits threadlog.Edits
 	uses, err = gatherUses(ctx, c, g.Thread, g.Seq, func(r *posthouse.Record) bool {
 		edits.Add(r)
 		return r.Step != nil && edits.Follows(r.Step.Grant, g.ID)
@@ -104,7 +105,7 @@ func EffectsAfter(ctx context.Context, led *Ledger, thread string, seq uint64) (
 
 // gatherUses reads the uses of wanted records, from an entry of the log on.
 func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, want func(*posthouse.Record) bool) ([]grants.Use, error) {
-	info, none := c.Thread(ctx, thread)
+	info, none := c.Logs.Thread(ctx, thread)
 	if none != nil && !errors.Is(none, posthouse.ErrNotFound) {
 		return nil, none
 	}
@@ -115,7 +116,7 @@ func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, w
 			return nil, err
 		}
 	}
-	for e, err := range c.InOrder(ctx, thread, posthouse.Range{From: from, Headers: true}) {
+	for e, err := range c.Logs.InOrder(ctx, thread, posthouse.Range{From: from, Headers: true}) {
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -85,16 +85,16 @@ func TestKnownHeadIsAsRead(t *testing.T) {
 func TestLineageOfManyWaits(t *testing.T) {
 	_, l := openLossy(t)
 	kinds := []string{posthouse.KindInput}
-	for range 2 * core.KeepEntries {
+	for range 2 * threadlog.KeepEntries {
 		kinds = append(kinds, posthouse.KindWait)
 	}
-	r := l.Core().Reader(t.Context(), "t")
+	r := l.Core().Logs.Reader(t.Context(), "t")
 	line, err := r.Lineage(commitKinds(t, l, kinds...))
 	if err != nil || line[len(line)-1].From != 1 {
 		t.Errorf("%+v, %v", line, err)
 	}
-	if len(r.Have) > core.KeepEntries+600 {
-		t.Errorf("the reader keeps %d entries, want about %d at most", len(r.Have), core.KeepEntries)
+	if len(r.Have) > threadlog.KeepEntries+600 {
+		t.Errorf("the reader keeps %d entries, want about %d at most", len(r.Have), threadlog.KeepEntries)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // A GateQuery selects open gates.
@@ -34,7 +35,7 @@ type GateQuery struct {
 // other error is the last element, without a gate.
 func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*posthouse.Gate, error] {
 	return func(yield func(*posthouse.Gate, error) bool) {
-		b := &inbox{l: l.core, ctx: ctx, GateQuery: q, readers: map[string]*core.Reader{}}
+		b := &inbox{l: l.core, ctx: ctx, GateQuery: q, readers: map[string]*threadlog.Reader{}}
 		n := 0
 		for t, err := range b.open() {
 			if err != nil {
@@ -59,10 +60,10 @@ type inbox struct {
 	GateQuery
 	l       *core.Core
 	ctx     context.Context
-	readers map[string]*core.Reader // of recent threads: gates of one entry are read once
+	readers map[string]*threadlog.Reader // of recent threads: gates of one entry are read once
 }
 
-// maxInboxReaders bounds the threads that an inbox caches entries of, [core.KeepBytes] in all.
+// maxInboxReaders bounds the threads that an inbox caches entries of, [threadlog.KeepBytes] in all.
 const maxInboxReaders = 16
 
 // query returns the store's query. A gate that it yields need not match: only the
@@ -80,7 +81,7 @@ func (b *inbox) open() iter.Seq2[*posthouse.ThreadInfo, error] {
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
 		q := b.query()
 		if b.Checkpoint != "" {
-			ref, err := b.l.Find(b.ctx, b.Checkpoint)
+			ref, err := b.l.Logs.Find(b.ctx, b.Checkpoint)
 			switch {
 			case errors.Is(err, posthouse.ErrNotFound), err == nil && q.Thread != "" && q.Thread != ref.Thread:
 				return
@@ -161,13 +162,13 @@ func (b *inbox) read(t *posthouse.ThreadInfo) (*posthouse.Gate, error) {
 	}
 	w := &t.Waiting[0]
 	g, err := b.reader(t.Thread).WaitingGate(w)
-	if errors.Is(err, posthouse.ErrNotFound) || core.MayBeGone(err) {
-		if g, err = b.l.Gate(b.ctx, w.ID); errors.Is(err, posthouse.ErrNotFound) {
+	if errors.Is(err, posthouse.ErrNotFound) || threadlog.MayBeGone(err) {
+		if g, err = b.l.Logs.Gate(b.ctx, w.ID); errors.Is(err, posthouse.ErrNotFound) {
 			return nil, nil // it went with its checkpoint since
 		}
 	}
 	switch {
-	case core.MayBeGone(err):
+	case threadlog.MayBeGone(err):
 		return w.Unread(t.Thread), err
 	case err != nil:
 		return nil, err
@@ -178,12 +179,12 @@ func (b *inbox) read(t *posthouse.ThreadInfo) (*posthouse.Gate, error) {
 	return g, nil
 }
 
-func (b *inbox) reader(thread string) *core.Reader {
+func (b *inbox) reader(thread string) *threadlog.Reader {
 	r, size := b.readers[thread], 0
 	for _, have := range b.readers {
 		size += have.Size
 	}
-	if size > core.KeepBytes {
+	if size > threadlog.KeepBytes {
 		clear(b.readers)
 		r = nil
 	}
@@ -191,7 +192,7 @@ func (b *inbox) reader(thread string) *core.Reader {
 		if len(b.readers) >= maxInboxReaders {
 			clear(b.readers)
 		}
-		r = b.l.Reader(b.ctx, thread)
+		r = b.l.Logs.Reader(b.ctx, thread)
 		b.readers[thread] = r
 	}
 	return r

@@ -30,7 +30,7 @@ func (l *Ledger) Log(ctx context.Context, thread string, r posthouse.Range) iter
 			yield(nil, err)
 			return
 		}
-		for e, err := range l.core.InOrder(ctx, thread, r) {
+		for e, err := range l.core.Logs.InOrder(ctx, thread, r) {
 			if err != nil {
 				yield(nil, err)
 				return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // A LatestQuery selects a newest checkpoint. It must name a thread or a coordination.
@@ -42,11 +43,11 @@ func (l *Ledger) latest(ctx context.Context, q LatestQuery) (*posthouse.Checkpoi
 		if err != nil {
 			return nil, err
 		}
-		b, err := l.core.Reader(ctx, ref.Thread).Rebuild(ref.Seq)
+		b, err := l.core.Logs.Reader(ctx, ref.Thread).Rebuild(ref.Seq)
 		switch {
 		case err == nil:
 			return b.Checkpoint()
-		case !core.MayBeGone(err) || ref == was:
+		case !threadlog.MayBeGone(err) || ref == was:
 			return nil, err
 		}
 		was = ref // unless it was removed since, this is damage
@@ -126,7 +127,7 @@ func (l *Ledger) listOpen(ctx context.Context, q posthouse.Query) iter.Seq2[*pos
 		var t *posthouse.ThreadInfo // of the previous header: those of a thread often come together
 		for h, err := range l.core.Store.List(ctx, q) {
 			if err == nil && (t == nil || t.Thread != h.Thread) {
-				t, err = l.core.Summary(ctx, h.Thread)
+				t, err = l.core.Logs.Summary(ctx, h.Thread)
 			}
 			switch {
 			case errors.Is(err, posthouse.ErrNotFound):
@@ -159,7 +160,7 @@ func isOpen(t *posthouse.ThreadInfo, h *posthouse.Header) bool {
 // as the list.
 func Count(ctx context.Context, l *Ledger, q posthouse.Query) (n int, err error) {
 	if q.Thread != "" && q == (posthouse.Query{Thread: q.Thread, Descending: q.Descending, Limit: q.Limit}) {
-		info, err := l.core.Summary(ctx, q.Thread)
+		info, err := l.core.Logs.Summary(ctx, q.Thread)
 		switch {
 		case errors.Is(err, posthouse.ErrNotFound):
 			return 0, nil
@@ -185,7 +186,7 @@ func within(ctx context.Context, c *core.Core, q posthouse.Query) (posthouse.Que
 	if q.Thread == "" {
 		return q, nil
 	}
-	info, err := c.Summary(ctx, q.Thread)
+	info, err := c.Logs.Summary(ctx, q.Thread)
 	switch {
 	case err != nil:
 		return q, err
@@ -193,7 +194,7 @@ func within(ctx context.Context, c *core.Core, q posthouse.Query) (posthouse.Que
 		q.From = max(q.From, info.First)
 		return q, nil
 	}
-	r, err := core.ReleaseOf(ctx, c, q.Thread, strconv.FormatUint(uint64(q.Generation), 10))
+	r, err := c.Logs.ReleaseOf(ctx, q.Thread, strconv.FormatUint(uint64(q.Generation), 10))
 	if err != nil {
 		return q, err
 	}
@@ -210,25 +211,25 @@ func within(ctx context.Context, c *core.Core, q posthouse.Query) (posthouse.Que
 // Any other error is the last element.
 func (l *Ledger) ListStates(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Checkpoint, error] {
 	return func(yield func(*posthouse.Checkpoint, error) bool) {
-		r := l.core.Reader(ctx, "")
+		r := l.core.Logs.Reader(ctx, "")
 		for h, err := range l.List(ctx, q) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 			if r.Thread != h.Thread {
-				r = l.core.Reader(ctx, h.Thread)
+				r = l.core.Logs.Reader(ctx, h.Thread)
 			}
 			var c *posthouse.Checkpoint
 			b, err := r.Rebuild(h.Seq)
 			if err == nil {
 				c, err = b.Checkpoint()
-			} else if core.MayBeGone(err) {
+			} else if threadlog.MayBeGone(err) {
 				if ref, e := l.core.Store.Find(ctx, h.ID); errors.Is(e, posthouse.ErrNotFound) || e == nil && ref != (posthouse.Ref{Thread: h.Thread, Seq: h.Seq}) {
 					continue // deleted or replaced since it was listed
 				}
 			}
-			damaged := core.MayBeGone(err)
+			damaged := threadlog.MayBeGone(err)
 			if damaged {
 				c = &posthouse.Checkpoint{Header: *h}
 			}

@@ -48,29 +48,29 @@ func GetOf(ctx context.Context, l *Ledger, h *posthouse.Header) (*posthouse.Chec
 // Thread returns a thread's summary. [posthouse.ErrNotFound], also for a released
 // thread that has not begun anew: see [Ledger.Releases].
 func (l *Ledger) Thread(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
-	return l.core.Thread(ctx, thread)
+	return l.core.Logs.Thread(ctx, thread)
 }
 
 // Gate returns a gate, with its decision if it has one. [posthouse.ErrNotFound].
 func (l *Ledger) Gate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, error) {
-	return l.core.Gate(ctx, id)
+	return l.core.Logs.Gate(ctx, id)
 }
 
 // Releases yields a thread's releases, newest first. It includes dropped ones, whose
 // checkpoints are not found.
 func (l *Ledger) Releases(ctx context.Context, thread string) iter.Seq2[*posthouse.Release, error] {
-	return core.Releases(ctx, l.core, thread)
+	return l.core.Logs.Releases(ctx, thread)
 }
 
 // FindRelease returns the release of a thread with a version, as a decimal number, or
 // the newest with a tag. [posthouse.ErrNotFound]. It reads every newer release first.
 func FindRelease(ctx context.Context, l *Ledger, thread, versionOrTag string) (*posthouse.Release, error) {
-	return core.ReleaseOf(ctx, l.Core(), thread, versionOrTag)
+	return l.core.Logs.ReleaseOf(ctx, thread, versionOrTag)
 }
 
 // LastRelease returns a thread's newest release, or [posthouse.ErrNotFound].
 func LastRelease(ctx context.Context, l *Ledger, thread string) (*posthouse.Release, error) {
-	for r, err := range core.Releases(ctx, l.Core(), thread) {
+	for r, err := range l.core.Logs.Releases(ctx, thread) {
 		return r, err
 	}
 	return nil, posthouse.NotFound("release of thread", thread)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -36,12 +36,12 @@ func askedThread(t *testing.T, l *ledger.Ledger) (root *posthouse.Header, wait *
 func TestDeletedWaitIsForgottenByItsExecution(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
 	root, wait := askedThread(t, l)
-	before := must[map[string]*core.Execution](t)(l.Core().Executions(ctx, wait.Checkpoint))["2/n"]
+	before := must[map[string]*threadlog.Execution](t)(l.Core().Executions(ctx, wait.Checkpoint))["2/n"]
 	if len(before.Steps) != 1 || len(before.Gates) != 1 {
 		t.Fatalf("%d steps and %d gates on record, want one of each", len(before.Steps), len(before.Gates))
 	}
 	must[*retain.Deleted](t)(retain.Delete(ctx, l, wait.Checkpoint.ID, nil))
-	if after := must[map[string]*core.Execution](t)(l.Core().Executions(ctx, root)); len(after) != 0 {
+	if after := must[map[string]*threadlog.Execution](t)(l.Core().Executions(ctx, root)); len(after) != 0 {
 		t.Errorf("%d executions are replayed without their content", len(after))
 	}
 	for _, o := range []*ledger.ForkOptions{{Branch: "side"}, {Thread: "other"}} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // RestartStepOptions say who restarts a step. Nil is the zero value.
@@ -77,14 +77,14 @@ func (l *Ledger) RestartStep(ctx context.Context, checkpoint posthouse.ID, o *Re
 
 // sort lists what becomes of an execution's results. It leaves out the runtime's own
 // records.
-func (a *RestartedStep) sort(x *core.Execution) {
+func (a *RestartedStep) sort(x *threadlog.Execution) {
 	if x.Completed() {
 		return
 	}
 	stays := x.Survivors()
 	for _, s := range x.Steps {
 		switch base := s.Name[strings.LastIndexByte(s.Name, '>')+1:]; {
-		case posthouse.IsReserved(base) || len(s.Value.Data) == 0 || s.Name == core.RecordRequest:
+		case posthouse.IsReserved(base) || len(s.Value.Data) == 0 || s.Name == threadlog.RecordRequest:
 		case stays(&s):
 			a.Kept = append(a.Kept, s)
 		default:

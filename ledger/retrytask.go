@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // RetryOptions say how a task is retried. Nil is the zero value.
@@ -72,7 +73,7 @@ func RetryTask(ctx context.Context, l *Ledger, gate posthouse.ID, o *RetryOption
 
 // retriedBy returns the gate that took the place of a failed one, "" for none.
 func (l *Ledger) retriedBy(ctx context.Context, g *posthouse.Gate) (posthouse.ID, error) {
-	for e, err := range l.core.InOrder(ctx, g.Thread, posthouse.Range{From: g.Decision.Seq + 1, Headers: true}) {
+	for e, err := range l.core.Logs.InOrder(ctx, g.Thread, posthouse.Range{From: g.Decision.Seq + 1, Headers: true}) {
 		if err != nil {
 			return "", err
 		}
@@ -130,7 +131,7 @@ func FailedTasks(ctx context.Context, l *Ledger, head *posthouse.Header) (failed
 }
 
 // failedIn returns the tasks that failed for good and that the execution did nothing behind.
-func failedIn(x *core.Execution) (failed []*posthouse.Gate) {
+func failedIn(x *threadlog.Execution) (failed []*posthouse.Gate) {
 	newest := map[posthouse.ID]posthouse.ID{} // gate by call
 	for _, g := range x.Gates {
 		if g.Call != nil {
@@ -147,10 +148,10 @@ func failedIn(x *core.Execution) (failed []*posthouse.Gate) {
 
 // wentOn reports whether an execution did something behind the failure of a task. What had
 // begun beside the task before does not count, and neither does that a call around it failed.
-func wentOn(x *core.Execution, g *posthouse.Gate) bool {
+func wentOn(x *threadlog.Execution, g *posthouse.Gate) bool {
 	task := handler.Call(g.Name, g.Occurrence) + handler.Nested
 	return slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool {
-		if s.Seq < g.Decision.Seq || s.Value.Codec == core.CodecFailed || isOfUse(s.Name, task) {
+		if s.Seq < g.Decision.Seq || s.Value.Codec == threadlog.CodecFailed || isOfUse(s.Name, task) {
 			return false
 		}
 		began := firstOf(x, besideCall(handler.Call(s.Name, s.Occurrence)+handler.Nested, task))
@@ -177,7 +178,7 @@ func besideCall(name, task string) string {
 }
 
 // firstOf returns the entry of the first record within a call, 0 without one.
-func firstOf(x *core.Execution, call string) (seq uint64) {
+func firstOf(x *threadlog.Execution, call string) (seq uint64) {
 	if call == "" {
 		return 0
 	}
@@ -263,7 +264,7 @@ func (l *Ledger) retryOnFork(ctx context.Context, seen *posthouse.ThreadInfo, g 
 		return nil, err
 	}
 	fork := &ForkOptions{Branch: retryBranch + strings.TrimPrefix(string(g.ID), posthouse.GatePrefix), By: o.By}
-	p, err := forkDraft(l.core.Reader(ctx, c.Thread), c, fork, c.Seq < seen.First)
+	p, err := forkDraft(ctx, l.core, c, fork, c.Seq < seen.First)
 	if err != nil {
 		return nil, err
 	}
@@ -300,11 +301,11 @@ func (l *Ledger) retryOnFork(ctx context.Context, seen *posthouse.ThreadInfo, g 
 // addHandlerSteps adds to a fork of a checkpoint what the task's handler recorded behind it.
 func (l *Ledger) addHandlerSteps(ctx context.Context, p *commit.Plan, c *posthouse.Checkpoint, g *posthouse.Gate) error {
 	prefix := handler.Call(g.Name, g.Occurrence) + handler.Nested
-	for e, err := range l.core.InOrder(ctx, g.Thread, posthouse.Range{From: c.Seq + 1, To: g.Decision.Seq}) {
+	for e, err := range l.core.Logs.InOrder(ctx, g.Thread, posthouse.Range{From: c.Seq + 1, To: g.Decision.Seq}) {
 		if err != nil {
 			return err
 		}
-		recs, err := l.core.Opened(ctx, e)
+		recs, err := l.core.Vault.OpenEntry(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -313,7 +314,7 @@ func (l *Ledger) addHandlerSteps(ctx context.Context, p *commit.Plan, c *posthou
 			if s == nil || s.Branch != g.Branch || s.Task != g.Task || !strings.HasPrefix(s.Name, prefix) || recs[i].Size > 0 && len(e.Bodies[i]) == 0 {
 				continue
 			}
-			p.Steps = append(p.Steps, core.ReadStep(e, &recs[i], e.Bodies[i]).Step)
+			p.Steps = append(p.Steps, threadlog.ReadStep(e, &recs[i], e.Bodies[i]).Step)
 		}
 	}
 	return nil

@@ -75,7 +75,7 @@ func (l *Ledger) findSent(ctx context.Context, thread string, s *posthouse.Signa
 		return nil, err
 	}
 	if ref.Thread == thread {
-		old, err := l.core.Reader(ctx, thread).Signal(ref.Seq)
+		old, err := l.core.Logs.Reader(ctx, thread).Signal(ref.Seq)
 		if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ func readAttempts(ctx context.Context, c *core.Core, thread string, u *grants.Us
 		if err != nil {
 			return err
 		}
-		if _, err := c.Opened(ctx, e); err != nil {
+		if _, err := c.Vault.OpenEntry(ctx, e); err != nil {
 			return err
 		}
 		for _, p := range places {
@@ -59,7 +59,7 @@ func addOpenTasks(ctx context.Context, c *core.Core, to *grants.Gatherer, info *
 		if w.Kind != posthouse.GateTask || w.Seq >= before {
 			continue
 		}
-		g, err := c.Gate(ctx, w.ID)
+		g, err := c.Logs.Gate(ctx, w.ID)
 		if errors.Is(err, posthouse.ErrNotFound) {
 			continue
 		}

@@ -22,7 +22,7 @@ func (l *Ledger) Delegate(ctx context.Context, gate posthouse.ID, d posthouse.De
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	return commit.Assign(ctx, l.core, commit.Place{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) error {
+	return commit.Assign(ctx, l.core, commit.GateRef{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) error {
 		if !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt) {
 			return &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(gate) + " has expired", Hint: "nobody can decide it any more"}
 		}

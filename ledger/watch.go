@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // A WatchQuery says what to watch, and from where.
@@ -35,7 +36,7 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 	}
 	entries := l.entries(ctx, q) // here, not at the first element: "now" is the time of the call
 	return func(yield func(*posthouse.Event, error) bool) {
-		w := watch{l: l.core, ctx: ctx, q: q, seen: map[string]core.LinkMark{}, whole: q.Cursor == "", yield: yield}
+		w := watch{l: l.core, ctx: ctx, q: q, seen: map[string]threadlog.LinkMark{}, whole: q.Cursor == "", yield: yield}
 		if ok {
 			e, err := inside.entry(ctx, l.core.Store)
 			if ctx.Err() != nil {
@@ -72,16 +73,16 @@ type watch struct {
 	l     *core.Core
 	ctx   context.Context
 	q     WatchQuery
-	seen  map[string]core.LinkMark // the last entry of each thread
-	whole bool                     // what is not in seen was not watched before
-	gap   core.LogOrder            // of the thread that lacked entries last
+	seen  map[string]threadlog.LinkMark // the last entry of each thread
+	whole bool                          // what is not in seen was not watched before
+	gap   threadlog.LogOrder            // of the thread that lacked entries last
 	yield func(*posthouse.Event, error) bool
 }
 
 // checkGap checks that nothing is missing between an entry and the previous one of its
 // thread.
 func (w *watch) checkGap(e *posthouse.Entry) error {
-	m := core.LinkMark{Seq: e.Seq, Prev: e.Prev, Link: e.Link()}
+	m := threadlog.LinkMark{Seq: e.Seq, Prev: e.Prev, Link: e.Link()}
 	last, ok := w.seen[e.Thread]
 	if len(w.seen) >= maxWatched && !ok {
 		clear(w.seen)
@@ -92,7 +93,7 @@ func (w *watch) checkGap(e *posthouse.Entry) error {
 		return nil
 	}
 	if w.gap.Thread != e.Thread {
-		w.gap = core.LogOrder{L: w.l, Ctx: w.ctx, Thread: e.Thread}
+		w.gap = threadlog.LogOrder{Logs: w.l.Logs, Ctx: w.ctx, Thread: e.Thread}
 	}
 	return w.gap.CheckGap(last, m)
 }
@@ -115,7 +116,7 @@ func (w *watch) yieldEvents(e *posthouse.Entry, seen int) bool {
 	if errors.Is(err, posthouse.ErrSealed) && removed(ctx, l, e) {
 		return true // and its key with it
 	}
-	if core.MayBeGone(err) {
+	if threadlog.MayBeGone(err) {
 		return yield(&posthouse.Event{Cursor: e.Cursor, Thread: e.Thread, Seq: e.Seq}, err)
 	}
 	if err != nil {

@@ -7,7 +7,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/encryption"
 	"github.com/posthouse/posthouse/internal/removal"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -51,7 +53,7 @@ func sweepThread(ctx context.Context, c *core.Core, thread string, forks sources
 			return err
 		}
 	}
-	if err := core.DropKeys(ctx, c, thread, tree.Gone); err != nil {
+	if err := c.Vault.DropKeysUpTo(ctx, thread, tree.Gone); err != nil {
 		return err
 	}
 	if tree.Gone > 0 {
@@ -85,21 +87,21 @@ func sweepThread(ctx context.Context, c *core.Core, thread string, forks sources
 }
 
 // wholeTree reads all of a thread, with the gates of its current generation that stay.
-func wholeTree(ctx context.Context, c *core.Core, thread string, forks sources) (*core.Tree, error) {
-	tree, err := c.Tree(ctx, thread, 0)
+func wholeTree(ctx context.Context, c *core.Core, thread string, forks sources) (*threadlog.Tree, error) {
+	tree, err := c.Logs.Tree(ctx, thread, 0)
 	if err != nil {
 		return nil, err
 	}
-	info, err := c.Summary(ctx, thread)
+	info, err := c.Logs.Summary(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
-	return tree, c.KeepApprovals(ctx, tree, info, c.Now(), forks.has)
+	return tree, c.Logs.KeepApprovals(ctx, tree, info, c.Now(), forks.has)
 }
 
 // takeDropped removes the entries of dropped releases that are still there, and their
 // keys.
-func takeDropped(ctx context.Context, c *core.Core, t *core.Tree) (took bool, err error) {
+func takeDropped(ctx context.Context, c *core.Core, t *threadlog.Tree) (took bool, err error) {
 	for _, s := range t.Dropped {
 		if s.Held {
 			took = true
@@ -107,7 +109,7 @@ func takeDropped(ctx context.Context, c *core.Core, t *core.Tree) (took bool, er
 				return took, err
 			}
 		}
-		if err := core.DropKey(ctx, c, core.DataKeyOf{Thread: t.Thread, Generation: s.Version}); err != nil {
+		if err := c.Vault.DropKey(ctx, encryption.DataKeyOf{Thread: t.Thread, Generation: s.Version}); err != nil {
 			return took, err
 		}
 	}
@@ -136,7 +138,7 @@ func recordUnneeded(ctx context.Context, c *core.Core, thread string, forks sour
 
 // unneeded returns the bodies of removed checkpoints from which nothing is rebuilt.
 // unlisted are those that no removal record lists.
-func unneeded(t *core.Tree) (gone, unlisted []posthouse.BodyRef) {
+func unneeded(t *threadlog.Tree) (gone, unlisted []posthouse.BodyRef) {
 	var need map[posthouse.BodyRef]bool
 	for _, seq := range t.Seqs {
 		n := t.Nodes[seq]

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/removal"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -64,11 +65,11 @@ type Deleted struct {
 // with [posthouse.ErrBusy] while the thread runs.
 func Delete(ctx context.Context, led *ledger.Ledger, id posthouse.ID, o *DeleteOptions) (*Deleted, error) {
 	l := led.Core()
-	ref, err := l.Find(ctx, id)
+	ref, err := l.Logs.Find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	del, err := deleteIn(ctx, l, ref, o, func(t *core.Tree) ([]uint64, error) {
+	del, err := deleteIn(ctx, l, ref, o, func(t *threadlog.Tree) ([]uint64, error) {
 		seq, ok := t.ByID[id]
 		if !ok {
 			return nil, posthouse.NotFound("checkpoint", id)
@@ -98,7 +99,7 @@ func Delete(ctx context.Context, led *ledger.Ledger, id posthouse.ID, o *DeleteO
 
 // deleteIn removes the checkpoints of a thread's current generation that choose returns.
 // It fails with [posthouse.ErrConflict] if at.Seq is set and belongs to an earlier version.
-func deleteIn(ctx context.Context, c *core.Core, at posthouse.Ref, o *DeleteOptions, choose func(*core.Tree) ([]uint64, error)) (*Deleted, error) {
+func deleteIn(ctx context.Context, c *core.Core, at posthouse.Ref, o *DeleteOptions, choose func(*threadlog.Tree) ([]uint64, error)) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, err
@@ -118,11 +119,11 @@ func deleteIn(ctx context.Context, c *core.Core, at posthouse.Ref, o *DeleteOpti
 		if at.Seq != 0 && at.Seq < t.Info.First {
 			return closedVersion(ctx, c, at)
 		}
-		tree, err := c.Tree(ctx, thread, t.Info.First)
+		tree, err := c.Logs.Tree(ctx, thread, t.Info.First)
 		if err != nil {
 			return err
 		}
-		if err := c.KeepApprovals(ctx, tree, t.Info, tx.At, nil); err != nil {
+		if err := c.Logs.KeepApprovals(ctx, tree, t.Info, tx.At, nil); err != nil {
 			return err
 		}
 		targets, err := choose(tree)
@@ -144,7 +145,7 @@ func deleteIn(ctx context.Context, c *core.Core, at posthouse.Ref, o *DeleteOpti
 
 func closedVersion(ctx context.Context, c *core.Core, at posthouse.Ref) error {
 	version := "VERSION"
-	for r, err := range core.Releases(ctx, c, at.Thread) {
+	for r, err := range c.Logs.Releases(ctx, at.Thread) {
 		if err != nil {
 			return err
 		}
@@ -160,7 +161,7 @@ func closedVersion(ctx context.Context, c *core.Core, at posthouse.Ref) error {
 }
 
 // remove adds the removal record for the targets.
-func remove(tx *core.Tx, tree *core.Tree, targets []uint64, o *DeleteOptions) (Deleted, []posthouse.BodyRef, error) {
+func remove(tx *core.Tx, tree *threadlog.Tree, targets []uint64, o *DeleteOptions) (Deleted, []posthouse.BodyRef, error) {
 	info := &posthouse.RemovalInfo{Reason: o.Reason, By: o.By}
 	var list posthouse.RemovedList
 	var bodies []posthouse.BodyRef
@@ -217,7 +218,7 @@ func losesLastGate(t *posthouse.ThreadInfo, branch string, gates []posthouse.ID)
 // newHead returns the nearest kept ancestor of a removed head on its branch, as the new
 // head. If there is no such ancestor the branch ends; the entry of its head says that a
 // branch ended here.
-func newHead(t *core.Tree, b posthouse.BranchHead, info *posthouse.ThreadInfo) posthouse.BranchHead {
+func newHead(t *threadlog.Tree, b posthouse.BranchHead, info *posthouse.ThreadInfo) posthouse.BranchHead {
 	for seq := b.Seq; ; {
 		n := t.Nodes[seq]
 		if n == nil || n.Header.ParentSeq == 0 {
@@ -260,14 +261,14 @@ func DeleteThread(ctx context.Context, led *ledger.Ledger, thread string, o *Del
 
 // deleteWhole is [DeleteThread] without the event for observers. It fails with
 // [core.ErrNothing] and removes nothing if all is not nil and reports false.
-func deleteWhole(ctx context.Context, c *core.Core, thread string, o *DeleteOptions, all func(*core.Tree) bool) (*Deleted, error) {
+func deleteWhole(ctx context.Context, c *core.Core, thread string, o *DeleteOptions, all func(*threadlog.Tree) bool) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, err
 	}
 	r := removal.Options{By: o.By, Reason: o.Reason}
 	if all != nil {
-		r.If = func(_ *core.Tx, t *core.Tree) (bool, error) { return all(t), nil }
+		r.If = func(_ *core.Tx, t *threadlog.Tree) (bool, error) { return all(t), nil }
 	}
 	return deletedBy(removal.Thread(ctx, c, thread, r))
 }
@@ -329,7 +330,7 @@ func DeleteCoordination(ctx context.Context, led *ledger.Ledger, name string, o 
 // deleteLabelled removes a thread's checkpoints of a coordination, or the whole thread if
 // it has no others.
 func deleteLabelled(ctx context.Context, c *core.Core, thread, name string, o *DeleteOptions) (*Deleted, error) {
-	labelled := func(t *core.Tree) (seqs []uint64) {
+	labelled := func(t *threadlog.Tree) (seqs []uint64) {
 		for _, seq := range t.ByID {
 			if t.Nodes[seq].Header.Coordination == name {
 				seqs = append(seqs, seq)
@@ -339,14 +340,14 @@ func deleteLabelled(ctx context.Context, c *core.Core, thread, name string, o *D
 		return seqs
 	}
 	var found []uint64
-	del, err := deleteWhole(ctx, c, thread, o, func(t *core.Tree) bool {
+	del, err := deleteWhole(ctx, c, thread, o, func(t *threadlog.Tree) bool {
 		found = labelled(t)
 		return len(found) == len(t.ByID)
 	})
 	if !errors.Is(err, core.ErrNothing) {
 		return del, err
 	}
-	del, err = deleteIn(ctx, c, posthouse.Ref{Thread: thread}, o, func(t *core.Tree) ([]uint64, error) {
+	del, err = deleteIn(ctx, c, posthouse.Ref{Thread: thread}, o, func(t *threadlog.Tree) ([]uint64, error) {
 		seqs := labelled(t)
 		if len(seqs) == 0 {
 			return nil, posthouse.NotFound("checkpoint of", name)
@@ -356,7 +357,7 @@ func deleteLabelled(ctx context.Context, c *core.Core, thread, name string, o *D
 	if err != nil && !errors.Is(err, posthouse.ErrNotFound) || len(found) == 0 {
 		return del, err
 	}
-	info, e := c.Summary(ctx, thread)
+	info, e := c.Logs.Summary(ctx, thread)
 	if e != nil || found[0] >= info.First {
 		return del, errors.Join(err, e)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/encryption"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -38,7 +39,7 @@ func DropRelease(ctx context.Context, led *ledger.Ledger, thread, versionOrTag s
 		if err := tx.Removable(); err != nil {
 			return err
 		}
-		r, err = core.ReleaseOf(ctx, l, thread, versionOrTag)
+		r, err = l.Logs.ReleaseOf(ctx, thread, versionOrTag)
 		if err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ func DropRelease(ctx context.Context, led *ledger.Ledger, thread, versionOrTag s
 		}
 		del.Bodies, del.Bytes = del.Bodies+removed.Bodies, del.Bytes+removed.Bytes
 	}
-	if err := core.DropKey(ctx, l, core.DataKeyOf{Thread: thread, Generation: r.Version}); err != nil {
+	if err := l.Vault.DropKey(ctx, encryption.DataKeyOf{Thread: thread, Generation: r.Version}); err != nil {
 		return &del, err
 	}
 	l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Thread: thread, Count: del.Checkpoints, Release: r})
@@ -78,7 +79,7 @@ func DropRelease(ctx context.Context, led *ledger.Ledger, thread, versionOrTag s
 // keepReferenced repeats the removals of versions that a dropped version recorded, so that
 // verification still finds why those are missing.
 func keepReferenced(tx *core.Tx, d *versionDrop, info *posthouse.RemovalInfo) error {
-	for r, err := range core.Releases(tx.Ctx, tx.Core, tx.Thread.Name) {
+	for r, err := range tx.Core.Logs.Releases(tx.Ctx, tx.Thread.Name) {
 		if err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func keepReferenced(tx *core.Tx, d *versionDrop, info *posthouse.RemovalInfo) er
 			continue
 		}
 		again := &posthouse.RemovalInfo{Reason: "recorded in version " + strconv.Itoa(int(info.Version)), By: info.By, Version: r.Version, Left: info.Left}
-		e, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Entry(r.Seq, false)
+		e, err := tx.Core.Logs.Reader(tx.Ctx, tx.Thread.Name).Entry(r.Seq, false)
 		if err != nil {
 			return err
 		}
@@ -185,7 +186,7 @@ func checkRecorded(tx *core.Tx, d *versionDrop, r *posthouse.Release, seq uint64
 		d.carry[m.Version] = true
 		return nil
 	}
-	list, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).RemovedList(seq)
+	list, err := tx.Core.Logs.Reader(tx.Ctx, tx.Thread.Name).RemovedList(seq)
 	if err != nil {
 		return err
 	}

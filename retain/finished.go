@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/removal"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // maxNames bounds the names in a [Report].
@@ -30,7 +31,7 @@ func (p *pass) finished(ctx context.Context, info *posthouse.ThreadInfo) (gone b
 	if p.opt.DryRun {
 		return p.wouldFinish(ctx, info)
 	}
-	del, err := removal.Thread(ctx, p.l, info.Thread, removal.Options{By: p.opt.By, Reason: p.Policy.String(), If: func(tx *core.Tx, tree *core.Tree) (bool, error) {
+	del, err := removal.Thread(ctx, p.l, info.Thread, removal.Options{By: p.opt.By, Reason: p.Policy.String(), If: func(tx *core.Tx, tree *threadlog.Tree) (bool, error) {
 		return p.mayFinish(tx.Ctx, tx.Thread.Info, tree, tx.At)
 	}})
 	switch {
@@ -59,14 +60,14 @@ func (p *pass) noteFinished(thread string, del *removal.Removed) {
 
 // wouldFinish is finished of a dry run.
 func (p *pass) wouldFinish(ctx context.Context, info *posthouse.ThreadInfo) (bool, error) {
-	now, err := p.l.Summary(ctx, info.Thread)
+	now, err := p.l.Logs.Summary(ctx, info.Thread)
 	if err != nil {
 		return false, err
 	}
 	if now.Gone() || now.Hold.Seq != 0 {
 		return false, nil
 	}
-	tree, err := p.l.Tree(ctx, info.Thread, 0)
+	tree, err := p.l.Logs.Tree(ctx, info.Thread, 0)
 	if err != nil {
 		return false, err
 	}
@@ -116,7 +117,7 @@ func hasEnded(t *posthouse.ThreadInfo) bool {
 }
 
 // mayFinish reports whether a thread goes as a whole, by all that is on record of it.
-func (p *pass) mayFinish(ctx context.Context, t *posthouse.ThreadInfo, tree *core.Tree, now time.Time) (bool, error) {
+func (p *pass) mayFinish(ctx context.Context, t *posthouse.ThreadInfo, tree *threadlog.Tree, now time.Time) (bool, error) {
 	if !p.ended(t, now) {
 		return false, nil
 	}
@@ -134,7 +135,7 @@ func (p *pass) mayFinish(ctx context.Context, t *posthouse.ThreadInfo, tree *cor
 		}
 	}
 	for parent := range parents {
-		if info, err := p.l.Summary(ctx, parent); err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+		if info, err := p.l.Logs.Summary(ctx, parent); err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 			return false, err
 		} else if err == nil && !info.Gone() {
 			return false, nil // it looks for the outcome of its call here
@@ -146,11 +147,11 @@ func (p *pass) mayFinish(ctx context.Context, t *posthouse.ThreadInfo, tree *cor
 	if !slices.ContainsFunc(t.Branches, func(b posthouse.BranchHead) bool { return !ended(b) }) {
 		return true, nil
 	}
-	all, unread, err := p.l.Approvals(ctx, t)
+	all, unread, err := p.l.Logs.Approvals(ctx, t)
 	if err != nil || len(unread) > 0 {
 		return false, err
 	}
-	return !slices.ContainsFunc(all, func(a *core.Approved) bool { return a.Approval(t, now).Kept() }), nil
+	return !slices.ContainsFunc(all, func(a *threadlog.Approved) bool { return a.Approval(t, now).Kept() }), nil
 }
 
 // isSource reports whether a fork or a copy in another thread was made from a checkpoint.

@@ -195,7 +195,7 @@ func FuzzRebuild(f *testing.F) {
 				told("Fork", err)
 			}
 		}
-		if tree, err := l.Core().Tree(ctx, "t", 0); err == nil {
+		if tree, err := l.Core().Logs.Tree(ctx, "t", 0); err == nil {
 			tree.Needed()
 			unneeded(tree)
 		} else {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -268,11 +269,11 @@ func (p *pass) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
 		if err := tx.Removable(); err != nil {
 			return err
 		}
-		tree, err := p.l.Tree(ctx, t.Name, t.Info.First)
+		tree, err := p.l.Logs.Tree(ctx, t.Name, t.Info.First)
 		if err != nil {
 			return err
 		}
-		if err := p.l.KeepApprovals(ctx, tree, t.Info, tx.At, p.forks.has); err != nil {
+		if err := p.l.Logs.KeepApprovals(ctx, tree, t.Info, tx.At, p.forks.has); err != nil {
 			return err
 		}
 		left, err = unfinished(ctx, p.l, t.Name, tree)
@@ -299,7 +300,7 @@ func (p *pass) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
 }
 
 // plan chooses what to remove, and takes it out of the tree.
-func (p *pass) plan(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) *retainPlan {
+func (p *pass) plan(tree *threadlog.Tree, info *posthouse.ThreadInfo, now time.Time) *retainPlan {
 	plan := &retainPlan{}
 	for _, seq := range p.targets(tree, info, now) {
 		n := tree.Nodes[seq]
@@ -323,7 +324,7 @@ func (p *pass) plan(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) 
 	return plan
 }
 
-func (p *pass) targets(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) (seqs []uint64) {
+func (p *pass) targets(tree *threadlog.Tree, info *posthouse.ThreadInfo, now time.Time) (seqs []uint64) {
 	var kept []uint64 // of this generation, ascending
 	for _, seq := range tree.Seqs {
 		if n := tree.Nodes[seq]; !n.Removed && n.Header.Generation == info.Generation {
@@ -434,11 +435,11 @@ func sizeOf(ctx context.Context, c *core.Core, thread string, bodies []posthouse
 
 // unfinished returns the bodies that the thread's newest removal lists and that still exist.
 // The process was killed before it removed them.
-func unfinished(ctx context.Context, c *core.Core, thread string, t *core.Tree) (left []posthouse.BodyRef, err error) {
+func unfinished(ctx context.Context, c *core.Core, thread string, t *threadlog.Tree) (left []posthouse.BodyRef, err error) {
 	if t.Removal == 0 {
 		return nil, nil
 	}
-	list, err := c.Reader(ctx, thread).RemovedList(t.Removal)
+	list, err := c.Logs.Reader(ctx, thread).RemovedList(t.Removal)
 	if err != nil || len(list.Bodies) == 0 {
 		return nil, err
 	}

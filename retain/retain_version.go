@@ -14,7 +14,7 @@ import (
 func (p *pass) versions(ctx context.Context, thread string) error {
 	seen := 0
 	var old []*posthouse.Release
-	for r, err := range core.Releases(ctx, p.l, thread) {
+	for r, err := range p.l.Logs.Releases(ctx, thread) {
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/encryption"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -72,7 +72,7 @@ func TestSealedBodiesOpenInTheirPlaceOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body, err := l.Core().Open(ctx, e, recs, 1); err != nil || string(body) != "second" {
+	if body, err := l.Core().Vault.OpenBody(ctx, e, recs, 1); err != nil || string(body) != "second" {
 		t.Fatalf("in its place: %q, %v", body, err)
 	}
 	for name, move := range map[string]func(*posthouse.Entry, []posthouse.Record){
@@ -90,14 +90,14 @@ func TestSealedBodiesOpenInTheirPlaceOnly(t *testing.T) {
 		c, r := *e, append([]posthouse.Record(nil), recs...)
 		c.Bodies = append([][]byte(nil), e.Bodies...)
 		move(&c, r)
-		l.Core().Keys.Put(core.DataKeyOf{Thread: c.Thread, Generation: c.Generation}, l.Core().Keys.Get(core.DataKeyOf{Thread: "t", Generation: 1})) // even with its own key
-		if body, err := l.Core().Open(ctx, &c, r, 1); !errors.Is(err, posthouse.ErrSealed) {
+		l.Core().Vault.Keys.Put(encryption.DataKeyOf{Thread: c.Thread, Generation: c.Generation}, l.Core().Vault.Keys.Get(encryption.DataKeyOf{Thread: "t", Generation: 1})) // even with its own key
+		if body, err := l.Core().Vault.OpenBody(ctx, &c, r, 1); !errors.Is(err, posthouse.ErrSealed) {
 			t.Errorf("%s: %q, %v, want ErrSealed", name, body, err)
 		}
 	}
 	c := *e
 	c.Bodies = [][]byte{nil, append([]byte{9}, e.Bodies[1]...)}
-	if _, err := l.Core().Open(ctx, &c, recs, 1); !errors.Is(err, posthouse.ErrNewer) {
+	if _, err := l.Core().Vault.OpenBody(ctx, &c, recs, 1); !errors.Is(err, posthouse.ErrNewer) {
 		t.Errorf("a form to come: %v, want ErrNewer", err)
 	}
 }
@@ -106,7 +106,7 @@ func TestSealedBodiesOpenInTheirPlaceOnly(t *testing.T) {
 // the bytes that were sealed or an error of ours.
 func FuzzSealed(f *testing.F) {
 	_, s := sealedEntry(f)
-	of := core.DataKeyOf{Thread: "t", Generation: 1}
+	of := encryption.DataKeyOf{Thread: "t", Generation: 1}
 	f.Add(s.log[0].Bodies[0], s.slots[of.Slot()].Value)
 	f.Add([]byte{}, []byte(`{"format":1,"key":"k","wrapped":"AAAA"}`))
 	f.Add([]byte{1}, []byte(`{"format":1,"key":"other","wrapped":""}`))
@@ -128,7 +128,7 @@ func FuzzSealed(f *testing.F) {
 		was := e.Bodies[0]
 		e.Bodies[0] = body
 		recs[0].Size, recs[0].Hash = len(body), sha256.Sum256(body)
-		got, err := l.Core().Open(ctx, e, recs, 0)
+		got, err := l.Core().Vault.OpenBody(ctx, e, recs, 0)
 		if told(err); err == nil && len(body) > 0 && !bytes.Equal(body, was) {
 			t.Fatalf("a forged body opens: %q", got)
 		}
@@ -141,7 +141,7 @@ func FuzzSealed(f *testing.F) {
 			t.Fatal(err)
 		}
 		e.Bodies[0] = was
-		got, err = fresh.Core().Open(ctx, e, recs, 0)
+		got, err = fresh.Core().Vault.OpenBody(ctx, e, recs, 0)
 		if told(err); err == nil && !bytes.Equal(slot, genuine) && !bytes.HasPrefix(got, []byte("first")) {
 			t.Fatalf("a forged key opens: %q", got)
 		}

@@ -55,7 +55,7 @@ func TestSlotsOfUnfinishedTasksStay(t *testing.T) {
 		}
 		resolve := func(c *call, o commit.TaskOutcome) {
 			o.By = "worker:w"
-			_, next, err := commit.ResolveTask(ctx, l.Core(), commit.PlaceOf(c.gate), &o)
+			_, next, err := commit.ResolveTask(ctx, l.Core(), commit.RefOf(c.gate), &o)
 			ok(err)
 			c.open = next != nil
 			if c.open {

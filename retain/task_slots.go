@@ -88,7 +88,7 @@ type taskEnd struct {
 // complete returns the steps of a thread that have a complete newest task.
 func (p *pass) complete(ctx context.Context, thread string) (map[string]taskEnd, error) {
 	newest, ends := map[string]posthouse.ID{}, map[posthouse.ID]time.Time{}
-	for e, err := range p.l.InOrder(ctx, thread, posthouse.Range{Headers: true}) {
+	for e, err := range p.l.Logs.InOrder(ctx, thread, posthouse.Range{Headers: true}) {
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/encryption"
 )
 
 // CopyStoreOptions refine [CopyStore]. Nil is the zero value.
@@ -61,7 +62,7 @@ func CopyStore(ctx context.Context, from, to posthouse.Store, o *CopyStoreOption
 	if c.opt.Concurrency == 0 {
 		c.opt.Concurrency = 8
 	}
-	if err := core.CopyMark(ctx, from, to); err != nil {
+	if err := encryption.CopyMark(ctx, from, to); err != nil {
 		return nil, err
 	}
 	if err := copyStoreID(ctx, from, to); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/removal"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -66,7 +67,7 @@ func CopyThread(ctx context.Context, led *ledger.Ledger, from, to string, o *Cop
 	if err != nil {
 		return nil, err
 	}
-	info, err := l.Thread(ctx, to)
+	info, err := l.Logs.Thread(ctx, to)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +82,8 @@ type threadCopier struct {
 	ctx         context.Context
 	from, to    string
 	claim       *core.Claim
-	r           *core.Reader
-	tree        *core.Tree
+	r           *threadlog.Reader
+	tree        *threadlog.Tree
 	heads       map[string]uint64 // the entries where the source's branches end
 	first, last uint64
 
@@ -109,23 +110,23 @@ func newThreadCopier(ctx context.Context, l *core.Core, from, to string, o *Copy
 	if err := posthouse.CheckThread("thread", to); err != nil {
 		return nil, err
 	}
-	info, err := l.Summary(ctx, from)
+	info, err := l.Logs.Summary(ctx, from)
 	if err != nil {
 		return nil, err
 	}
 	c := &threadCopier{
-		l: l, ctx: ctx, from: from, to: to, r: l.Reader(ctx, from), first: info.First, last: info.Tail.Seq, heads: map[string]uint64{},
+		l: l, ctx: ctx, from: from, to: to, r: l.Logs.Reader(ctx, from), first: info.First, last: info.Tail.Seq, heads: map[string]uint64{},
 		decisions: map[posthouse.ID]*posthouse.Decision{}, ids: map[posthouse.ID]posthouse.ID{}, open: map[string][]openGate{}, left: map[string][]*posthouse.Gate{}, programs: map[uint64]posthouse.State{}, ends: map[string]posthouse.ID{},
 	}
 	branches := info.Branches
 	if o.Version != 0 && o.Version != info.Generation {
-		rel, err := core.ReleaseOf(ctx, l, from, strconv.FormatUint(uint64(o.Version), 10))
+		rel, err := l.Logs.ReleaseOf(ctx, from, strconv.FormatUint(uint64(o.Version), 10))
 		if err != nil {
 			return nil, err
 		}
 		c.first, c.last, branches = rel.First, rel.Seq, rel.Heads
 	}
-	c.tree, err = l.Tree(ctx, from, c.first)
+	c.tree, err = l.Logs.Tree(ctx, from, c.first)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func (c *threadCopier) decided() error {
 			if recs[i].Decision == nil || len(e.Bodies[i]) == 0 {
 				continue
 			}
-			d, err := core.ReadDecisionBody(e, &recs[i], e.Bodies[i])
+			d, err := threadlog.ReadDecisionBody(e, &recs[i], e.Bodies[i])
 			if err != nil {
 				return err
 			}
@@ -157,11 +158,11 @@ func (c *threadCopier) decided() error {
 
 // each calls do with the source's entries, in their order.
 func (c *threadCopier) each(do func(*posthouse.Entry, []posthouse.Record) error) error {
-	for e, err := range c.l.InOrder(c.ctx, c.from, posthouse.Range{From: c.first, To: c.last}) {
+	for e, err := range c.l.Logs.InOrder(c.ctx, c.from, posthouse.Range{From: c.first, To: c.last}) {
 		if err != nil {
 			return err
 		}
-		recs, err := c.l.Opened(c.ctx, e)
+		recs, err := c.l.Vault.OpenEntry(c.ctx, e)
 		if err != nil {
 			return err
 		}
@@ -174,7 +175,7 @@ func (c *threadCopier) each(do func(*posthouse.Entry, []posthouse.Record) error)
 
 // all copies entry by entry, and commits many at once.
 func (c *threadCopier) all() error {
-	lost := core.MissingBodies{}
+	lost := threadlog.MissingBodies{}
 	if err := c.each(func(e *posthouse.Entry, recs []posthouse.Record) error {
 		if before := c.leftBefore(e, recs); before != nil {
 			c.pending = append(c.pending, before)
@@ -239,14 +240,14 @@ func size(p *commit.Plan) (n int) {
 }
 
 // draft returns the plan for an entry of the source, nil if nothing is copied.
-func (c *threadCopier) draft(e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) (*commit.Plan, error) {
+func (c *threadCopier) draft(e *posthouse.Entry, recs []posthouse.Record, lost threadlog.MissingBodies) (*commit.Plan, error) {
 	p := &commit.Plan{Thread: c.to, Claim: c.claim, Copy: true}
 	for i := range recs {
 		rec := &recs[i]
 		switch {
 		case rec.Step != nil && !c.overtaken(rec.Step.Branch, e.Seq) && !lost.Note(e, i, rec):
 			p.Branch = rec.Step.Branch
-			p.Steps = append(p.Steps, core.ReadStep(e, rec, e.Bodies[i]).Step)
+			p.Steps = append(p.Steps, threadlog.ReadStep(e, rec, e.Bodies[i]).Step)
 		case rec.Checkpoint != nil:
 			seq, kept := c.tree.ByID[rec.Checkpoint.ID]
 			if !kept {
@@ -273,7 +274,7 @@ func (c *threadCopier) draft(e *posthouse.Entry, recs []posthouse.Record, lost c
 
 // decidedAtOnce copies gates that the program's policy decided when they were opened, in an
 // entry without a checkpoint.
-func (c *threadCopier) decidedAtOnce(p *commit.Plan, e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) error {
+func (c *threadCopier) decidedAtOnce(p *commit.Plan, e *posthouse.Entry, recs []posthouse.Record, lost threadlog.MissingBodies) error {
 	for i := range recs {
 		rec := &recs[i]
 		if rec.Gate == nil || c.overtaken(rec.Gate.Branch, e.Seq) || lost.Note(e, i, rec) {
@@ -396,7 +397,7 @@ func (c *threadCopier) parent(seq uint64) uint64 {
 
 // gates adds the gates that a checkpoint opened to the plan. For each open gate of its
 // branch it says whether the gate was answered before the checkpoint or keeps waiting.
-func (c *threadCopier) gates(p *commit.Plan, seq uint64, lost core.MissingBodies) error {
+func (c *threadCopier) gates(p *commit.Plan, seq uint64, lost threadlog.MissingBodies) error {
 	p.Answers, c.asked = map[posthouse.ID]*posthouse.Decision{}, nil
 	p.Inherit = append(p.Inherit, c.left[p.Branch]...)
 	delete(c.left, p.Branch)

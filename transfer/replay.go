@@ -5,7 +5,7 @@ import (
 	"maps"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // A replay turns a log's entries into the batches that copy it to another store. It runs
@@ -17,7 +17,7 @@ type replay struct {
 	final  map[posthouse.ID]idPlace // ids that it has at the end of the log; nil in the first run
 	absent map[posthouse.BodyRef]bool
 	listed map[posthouse.BodyRef]bool // bodies that a removal says may be absent
-	spans  map[uint32]core.Span       // of the releases
+	spans  map[uint32]threadlog.Span  // of the releases
 	holes  map[uint32]bool            // releases without their entries, not yet attested by a removal
 	first  uint64                     // the entry that the log begins with
 
@@ -34,7 +34,7 @@ type idPlace struct {
 func newReplay(final map[posthouse.ID]idPlace) *replay {
 	return &replay{
 		live: map[posthouse.ID]idPlace{}, final: final, absent: map[posthouse.BodyRef]bool{}, listed: map[posthouse.BodyRef]bool{},
-		spans: map[uint32]core.Span{}, holes: map[uint32]bool{},
+		spans: map[uint32]threadlog.Span{}, holes: map[uint32]bool{},
 	}
 }
 
@@ -61,7 +61,7 @@ func (p *replay) next(e *posthouse.Entry, bodies func(seq uint64) ([][]byte, err
 		return nil, err
 	}
 	if r := releaseOf(recs); r != nil {
-		p.spans[r.Version] = core.Span{Version: r.Version, First: r.First, Last: e.Seq}
+		p.spans[r.Version] = threadlog.Span{Version: r.Version, First: r.First, Last: e.Seq}
 		if e.Seq > p.info.Tail.Seq+1 {
 			p.holes[r.Version] = true
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/encryption"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -29,7 +30,7 @@ type ExportOptions struct {
 // [posthouse.ErrCorrupt] for a damaged one.
 func Export(ctx context.Context, led *ledger.Ledger, thread string, w io.Writer, o *ExportOptions) (*ThreadFile, error) {
 	l := led.Core()
-	info, err := l.Summary(ctx, thread)
+	info, err := l.Logs.Summary(ctx, thread)
 	if err == nil && info.Gone() && info.Releases == 0 {
 		err = posthouse.NotFound("thread", thread)
 	}
@@ -99,7 +100,7 @@ func slotsOf(ctx context.Context, s posthouse.Store, thread string, names []stri
 			}
 		}
 	} else {
-		keys, err := core.KeySlots(ctx, s, thread)
+		keys, err := encryption.KeySlots(ctx, s, thread)
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +193,7 @@ func Import(ctx context.Context, led *ledger.Ledger, r io.ReadSeeker, o *ImportO
 	}
 	defer l.Unlock(t)
 	defer t.Invalidate()
-	defer l.Keys.ForgetThread(in.file.Thread)
+	defer l.Vault.Keys.ForgetThread(in.file.Thread)
 	if t.Claim != nil {
 		return nil, core.BusyError(t.Name, &posthouse.Lease{Owner: l.Config.Owner, Run: t.Claim.Run, Held: true})
 	}
@@ -440,11 +441,11 @@ func (in *importer) undo(cause error) error {
 func admitImport(ctx context.Context, c *core.Core, p *replay, clear *posthouse.ClearDecision) error {
 	switch {
 	case p.sealed:
-		return c.Sealing(ctx)
+		return c.Vault.MarkEncrypted(ctx)
 	case !p.clear:
 		return nil
 	}
-	found, err := core.FindEncryption(ctx, c.Store, c.Config.Now())
+	found, err := encryption.Find(ctx, c.Store, c.Config.Now())
 	if err != nil || !found.Encrypted && c.Config.Cipher == nil {
 		return err
 	}
@@ -455,11 +456,11 @@ func admitImport(ctx context.Context, c *core.Core, p *replay, clear *posthouse.
 		}
 	}
 	d := *clear
-	if err := core.CheckClearDecision(&d); err != nil {
+	if err := encryption.CheckClearDecision(&d); err != nil {
 		return err
 	}
 	d.Thread, d.At = p.info.Thread, posthouse.ToMillis(c.Config.Now())
-	_, err = core.ChangeMark(ctx, c.Store, func(m *core.EncryptionMark, _ bool) (bool, error) {
+	_, err = encryption.ChangeMark(ctx, c.Store, func(m *encryption.Mark, _ bool) (bool, error) {
 		m.Decide(d)
 		return true, nil
 	})

@@ -54,7 +54,7 @@ func cancelAll(ctx context.Context, c *core.Core, thread string, opt Cancellatio
 
 // cancelThreadsOf cancels the threads that a cancelled branch waited for.
 func cancelThreadsOf(ctx context.Context, c *core.Core, h *posthouse.Header, o Cancellation, seen map[string]bool) error {
-	e, err := c.Reader(ctx, h.Thread).Entry(h.Seq, true)
+	e, err := c.Logs.Reader(ctx, h.Thread).Entry(h.Seq, true)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func cancelWaitedFor(ctx context.Context, c *core.Core, gates []posthouse.ID, o 
 // inherited: their source waits for them. The error names gates that cannot be read.
 func WaitedFor(ctx context.Context, c *core.Core, gates []posthouse.ID) (threads []string, err error) {
 	for _, id := range gates {
-		g, e := c.Gate(ctx, id)
+		g, e := c.Logs.Gate(ctx, id)
 		if e == nil && (g.Kind != posthouse.GateThread || posthouse.ValidateName("thread", g.Text) != nil) {
 			continue
 		}
@@ -188,7 +188,7 @@ func askToCancel(tx *core.Tx, o Cancellation) error {
 // cancelBranch adds the branch's last checkpoint. An earlier request gives its reason.
 func cancelBranch(tx *core.Tx, o Cancellation) error {
 	if m := tx.Thread.Info.CancelMark(o.Branch); m != nil {
-		s, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Signal(m.Seq)
+		s, err := tx.Core.Logs.Reader(tx.Ctx, tx.Thread.Name).Signal(m.Seq)
 		if err != nil {
 			return err
 		}

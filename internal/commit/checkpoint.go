@@ -68,7 +68,7 @@ func (c *Commit) addCheckpoint() error {
 	if err != nil {
 		return err
 	}
-	e := tx.Encoder(base, !c.exists || old != nil && base != nil && len(base.Parts) == 0)
+	e := tx.BeginCheckpoint(base, !c.exists || old != nil && base != nil && len(base.Parts) == 0)
 	e.Read = p.Read
 	if err := c.findAnswers(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 // Expire records that a gate's deadline passed. [posthouse.ErrConflict] before the
 // deadline, [posthouse.ErrDecided] if the gate was decided.
 func Expire(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
-	g, err := Decide(ctx, c, Place{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
+	g, err := Decide(ctx, c, GateRef{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
 		if g.ExpiresAt.IsZero() || tx.At.Before(g.ExpiresAt) {
 			return nil, &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(gate) + " has not expired yet"}
 		}
@@ -34,7 +34,7 @@ func Expired(g *posthouse.Gate) *posthouse.Decision {
 
 // Decide appends what choose makes of an open gate, a decision or a vote, and calls the
 // observer.
-func Decide(ctx context.Context, l *core.Core, at Place, choose func(*core.Tx, *posthouse.Gate) (*posthouse.Decision, error)) (*posthouse.Gate, error) {
+func Decide(ctx context.Context, l *core.Core, at GateRef, choose func(*core.Tx, *posthouse.Gate) (*posthouse.Decision, error)) (*posthouse.Gate, error) {
 	var vote *posthouse.Decision
 	var coordination string
 	id := at.Gate
@@ -74,14 +74,14 @@ func Decide(ctx context.Context, l *core.Core, at Place, choose func(*core.Tx, *
 }
 
 // openGate returns a gate that waits, or the error that says what became of it.
-func openGate(tx *core.Tx, at *Place) (*posthouse.Gate, error) {
+func openGate(tx *core.Tx, at *GateRef) (*posthouse.Gate, error) {
 	id := at.Gate
 	for _, w := range tx.Thread.Info.Waiting {
 		if w.ID == id {
 			return at.waiting(tx, &w)
 		}
 	}
-	g, err := tx.Core.Gate(tx.Ctx, id)
+	g, err := tx.Core.Logs.Gate(tx.Ctx, id)
 	if err != nil {
 		return nil, err
 	}

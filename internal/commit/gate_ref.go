@@ -7,17 +7,17 @@ import (
 
 // A Place is where a gate is: its id, and where they are known its thread and what was asked,
 // which spares calls.
-type Place struct {
+type GateRef struct {
 	Gate   posthouse.ID
 	Thread string          // or empty
 	asked  *posthouse.Gate // or nil; not to be changed
 }
 
 // PlaceOf returns the place of a gate that was read.
-func PlaceOf(g *posthouse.Gate) Place { return Place{g.ID, g.Thread, g} }
+func RefOf(g *posthouse.Gate) GateRef { return GateRef{g.ID, g.Thread, g} }
 
 // waiting reads a gate that waits.
-func (p *Place) waiting(tx *core.Tx, w *posthouse.WaitingGate) (*posthouse.Gate, error) {
+func (p *GateRef) waiting(tx *core.Tx, w *posthouse.WaitingGate) (*posthouse.Gate, error) {
 	if g := p.asked; g != nil && g.Seq == w.Seq && g.Thread == tx.Thread.Name && w.Trail == 0 {
 		return g.Clone(), nil
 	}

@@ -77,7 +77,7 @@ func (c *Commit) anyAnswered() (bool, error) {
 		if slices.ContainsFunc(c.tx.Thread.Info.Waiting, func(w posthouse.WaitingGate) bool { return w.ID == id }) {
 			continue
 		}
-		g, err := c.tx.Core.Gate(c.tx.Ctx, id)
+		g, err := c.tx.Core.Logs.Gate(c.tx.Ctx, id)
 		if err == nil && g.Decision != nil {
 			return true, nil
 		}

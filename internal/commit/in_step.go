@@ -18,7 +18,7 @@ func (c *Commit) findStep() error {
 	if err != nil || head.Graph == "" || !ch.Root && posthouse.IsOver(head.Status) {
 		return err
 	}
-	begun, err := c.tx.Begun(head)
+	begun, err := c.tx.Core.Logs.Begun(c.tx.Ctx, &head.Header)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func closeGeneration(tx *core.Tx, o *Closing) (*closedGeneration, error) {
 		m.Fence = tx.Claim.Fence
 	}
 	if m.First < tx.Seq {
-		first, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Entry(m.First, false)
+		first, err := tx.Core.Logs.Reader(tx.Ctx, tx.Thread.Name).Entry(m.First, false)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func endApprovals(tx *core.Tx) (ended []posthouse.ID, err error) {
 	if tx.Thread.Info.Tail.Seq == 0 {
 		return nil, nil // the release's own entry is the first
 	}
-	all, _, err := tx.Core.Approvals(tx.Ctx, tx.Thread.Info)
+	all, _, err := tx.Core.Logs.Approvals(tx.Ctx, tx.Thread.Info)
 	if err != nil {
 		return nil, err
 	}

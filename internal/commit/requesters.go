@@ -79,7 +79,7 @@ func (c *Commit) knownBefore(old *posthouse.Header, base *core.Head) ([]posthous
 		return nil, err
 	}
 	add := func(at *posthouse.Header, how string) error {
-		was, err := tx.Core.Reader(tx.Ctx, c.plan.Thread).Rebuild(at.Seq)
+		was, err := tx.Core.Logs.Reader(tx.Ctx, c.plan.Thread).Rebuild(at.Seq)
 		if err != nil {
 			return err
 		}

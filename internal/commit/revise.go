@@ -10,7 +10,7 @@ import (
 // revised returns the newest revision of a checkpoint to replace, and whether its
 // parent was removed.
 func revised(tx *core.Tx, id posthouse.ID) (h *posthouse.Header, orphan bool, err error) {
-	tree, err := tx.Core.Tree(tx.Ctx, tx.Thread.Name, tx.Thread.Info.First)
+	tree, err := tx.Core.Logs.Tree(tx.Ctx, tx.Thread.Name, tx.Thread.Info.First)
 	if err != nil {
 		return nil, false, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/delta"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // askRules asks the rules whether the entry may be written.
@@ -46,7 +47,7 @@ func check(ctx context.Context, c *core.Core, r *posthouse.Rule, p *posthouse.Pr
 
 // proposedCheckpoint assembles the checkpoint that is about to be written.
 func proposedCheckpoint(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
-	b := &core.Rebuilt{Header: *tx.Next.Header.Clone(), State: posthouse.State{}}
+	b := &threadlog.Rebuilt{Header: *tx.Next.Header.Clone(), State: posthouse.State{}}
 	for i := range tx.Next.Parts {
 		p := &tx.Next.Parts[i]
 		if !p.Known {
@@ -61,7 +62,7 @@ func proposedCheckpoint(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint
 func derivedCheckpoint(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
 	out := &posthouse.Checkpoint{Header: *tx.Next.Header.Clone(), State: posthouse.State{}}
 	if seq := out.ParentSeq; seq != 0 {
-		b, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Rebuild(seq)
+		b, err := tx.Core.Logs.Reader(tx.Ctx, tx.Thread.Name).Rebuild(seq)
 		if err != nil {
 			return nil, err
 		}

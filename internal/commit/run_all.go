@@ -56,7 +56,7 @@ func writeAll(ctx context.Context, c *core.Core, t *core.Thread, ds []*Plan) (ag
 	}
 	refused := err
 	if err == nil {
-		if err = core.AppendAllTo(ctx, c.Store, batches); err == nil {
+		if err = core.PutEntries(ctx, c.Store, batches); err == nil {
 			for _, a := range made {
 				a.Recycle()
 			}

@@ -60,7 +60,7 @@ func Send(tx *core.Tx, s *posthouse.Signal) ([]*posthouse.Gate, error) {
 		AddDecision(tx, d, w.Seq)
 		s.Gates = append(s.Gates, w.ID)
 		if tx.Core.Config.Observer != nil {
-			g, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).GateAt(w.ID, w.Seq)
+			g, err := tx.Core.Logs.Reader(tx.Ctx, tx.Thread.Name).GateAt(w.ID, w.Seq)
 			if err != nil {
 				return nil, err
 			}

@@ -54,7 +54,7 @@ func (c *Commit) findAnswers() error {
 		if g.Kind != posthouse.GateSignal {
 			continue
 		}
-		s, err := core.NextSignal(tx.Ctx, tx.Core, tx.Thread.Info, taken(tx, p.Branch, g.Signal), g.Signal, g.Latch)
+		s, err := tx.Core.Logs.NextSignal(tx.Ctx, tx.Thread.Info, taken(tx, p.Branch, g.Signal), g.Signal, g.Latch)
 		if err != nil {
 			return err
 		}
@@ -82,21 +82,21 @@ const (
 // oldest first: up to 64, or a megabyte. With latch it returns the newest one, taken or
 // not. [posthouse.ErrNotFound] for an unknown thread.
 func Pending(ctx context.Context, c *core.Core, thread, branch, name string, latch bool) ([]*posthouse.Signal, error) {
-	info, err := c.Thread(ctx, thread)
+	info, err := c.Logs.Thread(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
 	if branch == "" {
 		branch = posthouse.MainBranch
 	}
-	seqs, err := core.PendingSignals(ctx, c, info, info.TakenSignal(branch, name), name, latch)
+	seqs, err := c.Logs.PendingSignals(ctx, info, info.TakenSignal(branch, name), name, latch)
 	if err != nil {
 		return nil, err
 	}
 	var found []*posthouse.Signal
 	size := 0
 	for _, seq := range seqs[:min(len(seqs), maxPending)] {
-		s, err := c.Reader(ctx, thread).Signal(seq)
+		s, err := c.Logs.Reader(ctx, thread).Signal(seq)
 		if err != nil {
 			return nil, err
 		}

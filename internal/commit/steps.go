@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // recordSteps adds the results of steps. Without a checkpoint in the same entry, the
@@ -22,8 +22,8 @@ func (c *Commit) recordSteps() error {
 		rec := tx.Add(posthouse.Record{Kind: posthouse.RecordStep, Step: &posthouse.StepInfo{
 			Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Branch: p.Branch, Codec: s.Value.Codec, Effect: s.Effect, Grant: s.Grant, Unordered: s.Unordered,
 		}}, slices.Clone(s.Value.Data))
-		if p.Checkpoint == nil && len(s.Value.Data) >= core.MinRef {
-			tx.Recents = append(tx.Recents, core.Result{Seq: tx.Seq, Record: rec, Data: tx.Bodies[rec]})
+		if p.Checkpoint == nil && len(s.Value.Data) >= threadlog.MinRef {
+			tx.Recents = append(tx.Recents, threadlog.Result{Seq: tx.Seq, Record: rec, Data: tx.Bodies[rec]})
 		}
 	}
 	if len(tx.Recents) > 0 {

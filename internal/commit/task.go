@@ -174,7 +174,7 @@ const Parked = posthouse.Edit
 //
 // [posthouse.ErrDecided] if the gate was decided before, [posthouse.ErrConflict] if another
 // attempt has taken its place, [posthouse.ErrExpired] behind its deadline.
-func ResolveTask(ctx context.Context, c *core.Core, at Place, o *TaskOutcome) (g, next *posthouse.Gate, err error) {
+func ResolveTask(ctx context.Context, c *core.Core, at GateRef, o *TaskOutcome) (g, next *posthouse.Gate, err error) {
 	if err := o.check(c); err != nil {
 		return nil, nil, err
 	}
@@ -213,7 +213,7 @@ func ResolveTask(ctx context.Context, c *core.Core, at Place, o *TaskOutcome) (g
 		return g, nil, err
 	}
 	if next != nil {
-		if next, err = c.Gate(ctx, next.ID); err != nil {
+		if next, err = c.Logs.Gate(ctx, next.ID); err != nil {
 			return g, nil, err
 		}
 	}
@@ -307,7 +307,7 @@ func (c *Commit) takesPlaceOf(w *posthouse.WaitingGate) (bool, error) {
 		return false, err
 	}
 	for _, id := range c.plan.Keep {
-		kept, err := c.tx.Core.Gate(c.tx.Ctx, id)
+		kept, err := c.tx.Core.Logs.Gate(c.tx.Ctx, id)
 		if errors.Is(err, posthouse.ErrNotFound) {
 			continue
 		}

@@ -43,7 +43,7 @@ var errOnRecord = errors.New("on record")
 // Record puts a result on record, within the call of its task. The same result again adds
 // nothing; another one is [posthouse.ErrExists]. [posthouse.ErrTooLarge] beyond the limit.
 // Other errors are those of [ResolveTask] for a gate that is not open.
-func (t *TaskSteps) Record(ctx context.Context, c *core.Core, at Place, s posthouse.Step) error {
+func (t *TaskSteps) Record(ctx context.Context, c *core.Core, at GateRef, s posthouse.Step) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known == nil && t.earlier == nil && t.Earlier != nil {
@@ -135,11 +135,11 @@ func (t *TaskSteps) read(tx *core.Tx, g *posthouse.Gate) error {
 	if t.seq+1 >= tx.Seq {
 		return nil
 	}
-	for e, err := range tx.Core.InOrder(tx.Ctx, g.Thread, posthouse.Range{From: t.seq + 1, To: tx.Seq - 1}) {
+	for e, err := range tx.Core.Logs.InOrder(tx.Ctx, g.Thread, posthouse.Range{From: t.seq + 1, To: tx.Seq - 1}) {
 		if err != nil {
 			return err
 		}
-		recs, err := tx.Core.Opened(tx.Ctx, e)
+		recs, err := tx.Core.Vault.OpenEntry(tx.Ctx, e)
 		if err != nil {
 			return err
 		}

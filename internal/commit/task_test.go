@@ -96,27 +96,27 @@ func TestOutcomesAreChecked(t *testing.T) {
 		"output": {By: "worker:w"},
 	} {
 		var e *posthouse.Error
-		if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.Place{Gate: g.ID}, &o); !errors.As(err, &e) || e.Field != field {
+		if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.GateRef{Gate: g.ID}, &o); !errors.As(err, &e) || e.Field != field {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
 	for _, output := range []string{"{", `{"a":1,"a":2}`} {
-		if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.Place{Gate: g.ID}, &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage(output)}); !errors.Is(err, posthouse.ErrInvalid) {
+		if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.GateRef{Gate: g.ID}, &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage(output)}); !errors.Is(err, posthouse.ErrInvalid) {
 			t.Errorf("%s: %v", output, err)
 		}
 	}
 	large := json.RawMessage(`"` + strings.Repeat("x", 9<<20) + `"`)
-	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.Place{Gate: g.ID}, &commit.TaskOutcome{By: "worker:w", Output: large}); !errors.Is(err, posthouse.ErrTooLarge) {
+	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.GateRef{Gate: g.ID}, &commit.TaskOutcome{By: "worker:w", Output: large}); !errors.Is(err, posthouse.ErrTooLarge) {
 		t.Errorf("a large output: %v", err)
 	}
 	asked, err := open(t, l, posthouse.Gate{Name: "ship?"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.Place{Gate: asked.ID}, &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage("1")}); !errors.Is(err, posthouse.ErrInvalid) {
+	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.GateRef{Gate: asked.ID}, &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage("1")}); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("a worker answers what people are asked: %v", err)
 	}
-	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.Place{Gate: "gate-x"}, &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage("1")}); !errors.Is(err, posthouse.ErrNotFound) {
+	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.GateRef{Gate: "gate-x"}, &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage("1")}); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
 }
@@ -133,7 +133,7 @@ func TestTasksExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	now = now.Add(2 * time.Hour)
-	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.Place{Gate: g.ID}, &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage("1")}); !errors.Is(err, posthouse.ErrExpired) {
+	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.GateRef{Gate: g.ID}, &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage("1")}); !errors.Is(err, posthouse.ErrExpired) {
 		t.Errorf("%v", err)
 	}
 	if g, err = l.Gate(t.Context(), g.ID); err != nil || g.Decision == nil || g.Decision.Verdict != posthouse.Expire {
@@ -152,7 +152,7 @@ func TestTheNextAttemptTakesTheGatesPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, next, err := commit.ResolveTask(t.Context(), l.Core(), commit.Place{Gate: g.ID}, &commit.TaskOutcome{
+	old, next, err := commit.ResolveTask(t.Context(), l.Core(), commit.GateRef{Gate: g.ID}, &commit.TaskOutcome{
 		By: "worker:w", Why: "no route", Next: commit.NextAttempt(g.Call, l.Now(), "no route", 0),
 	})
 	if err != nil {

@@ -20,7 +20,7 @@ type UseRecord struct {
 // ClaimUse puts on record that a worker is about to have a task under a grant. Its errors are
 // those of [ResolveTask] for a gate that is not open: then the worker must not begin. So the
 // log says of a claim and a withdrawal which one came first.
-func ClaimUse(ctx context.Context, c *core.Core, at Place, worker string) error {
+func ClaimUse(ctx context.Context, c *core.Core, at GateRef, worker string) error {
 	_, err := Assign(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) error {
 		at.Named(g)
 		return addUse(tx, g, handler.UseClaimed, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: worker, Attempt: g.Call.Attempt})
@@ -30,7 +30,7 @@ func ClaimUse(ctx context.Context, c *core.Core, at Place, worker string) error 
 
 // Named fills in the grant that a task acts under, from what the place knows: an earlier version
 // handed tasks out under a grant and did not name it.
-func (p *Place) Named(g *posthouse.Gate) {
+func (p *GateRef) Named(g *posthouse.Gate) {
 	if p.asked == nil || p.asked.Call == nil || g.Call == nil || g.Call.Grant != "" || p.asked.Call.Grant == "" {
 		return
 	}

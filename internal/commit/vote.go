@@ -43,7 +43,7 @@ func AddVote(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decision) (*posthouse.
 // time. A second call writes nothing. For a gate that does not wait it fails like
 // [ledger.Ledger.Decide].
 func Escalate(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
-	return Assign(ctx, c, Place{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) error {
+	return Assign(ctx, c, GateRef{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) error {
 		switch done, err := RecordEscalation(tx, g); {
 		case err != nil || done:
 			return err
@@ -55,10 +55,10 @@ func Escalate(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.
 }
 
 // Assign appends what build makes of an open gate, and returns the gate after it.
-func Assign(ctx context.Context, c *core.Core, at Place, build func(*core.Tx, *posthouse.Gate) error) (*posthouse.Gate, error) {
+func Assign(ctx context.Context, c *core.Core, at GateRef, build func(*core.Tx, *posthouse.Gate) error) (*posthouse.Gate, error) {
 	id, thread := at.Gate, at.Thread
 	if thread == "" {
-		ref, err := c.Find(ctx, id)
+		ref, err := c.Logs.Find(ctx, id)
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func (k *Bulk) Flush() error {
 	if len(k.batches) == 0 {
 		return nil
 	}
-	if err := AppendAllTo(k.Ctx, k.Store, k.batches); err != nil {
+	if err := PutEntries(k.Ctx, k.Store, k.batches); err != nil {
 		return err
 	}
 	if k.Took != nil {
@@ -49,8 +49,8 @@ func (k *Bulk) Flush() error {
 	return nil
 }
 
-// AppendAllTo appends entries of one thread that follow each other.
-func AppendAllTo(ctx context.Context, s posthouse.Store, bs []*posthouse.Batch) error {
+// PutEntries appends entries of one thread that follow each other.
+func PutEntries(ctx context.Context, s posthouse.Store, bs []*posthouse.Batch) error {
 	all, ok := s.(posthouse.BulkAppender)
 	if !ok || len(bs) == 1 {
 		for _, b := range bs {

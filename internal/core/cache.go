@@ -32,7 +32,7 @@ func (c *Core) Unlock(t *Thread) {
 		if t.Info == nil || !slices.ContainsFunc(t.Info.Waiting, func(w posthouse.WaitingGate) bool { return w.Seq == t.lastGateEntry.Seq }) {
 			t.lastGateEntry = nil
 		} else {
-			size += t.lastGateEntry.size()
+			size += t.lastGateEntry.Bytes()
 		}
 	}
 	held := t.Claim != nil

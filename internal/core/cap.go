@@ -155,7 +155,7 @@ func (k *RetentionGuard) mustStay(h *posthouse.Header) (bool, error) {
 	heads := k.heads[h.Thread]
 	if heads == nil {
 		heads = map[posthouse.ID]bool{}
-		for r, err := range Releases(k.ctx, k.l, h.Thread) {
+		for r, err := range k.l.Logs.Releases(k.ctx, h.Thread) {
 			if err != nil {
 				return false, err
 			}

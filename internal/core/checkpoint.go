@@ -31,11 +31,11 @@ func (c *Core) headOf(ctx context.Context, t *Thread, branch string) (*Head, err
 }
 
 func (c *Core) headAt(ctx context.Context, thread string, seq uint64) (*Head, error) {
-	b, err := c.Reader(ctx, thread).locate(seq)
+	b, err := c.Logs.Reader(ctx, thread).Locate(seq)
 	if err != nil {
 		return nil, err
 	}
-	return &Head{Header: b.Header, Parts: b.parts, manifest: b.manifest, age: b.age}, nil
+	return &Head{Header: b.Header, Parts: b.Parts, manifest: b.Manifest, age: b.Age}, nil
 }
 
 // ReleasedError returns the error of going on with a checkpoint of a released version.
@@ -88,8 +88,8 @@ func (e *Encoder) Change(c *posthouse.Change, kept posthouse.State) error {
 		if !posthouse.IsProgramPart(p.Name) {
 			return posthouse.Invalid("program", "has a part %.40q; names are $ and 1 to %d bytes of text", p.Name, posthouse.MaxTask-1)
 		}
-		if len(p.Data) > e.l.Config.MaxState {
-			return posthouse.OverMaxState("part "+p.Name, len(p.Data), e.l.Config.MaxState)
+		if len(p.Data) > e.core.Config.MaxState {
+			return posthouse.OverMaxState("part "+p.Name, len(p.Data), e.core.Config.MaxState)
 		}
 		if err := e.part(p); err != nil {
 			return err
@@ -116,8 +116,8 @@ func (e *Encoder) Change(c *posthouse.Change, kept posthouse.State) error {
 	if err != nil {
 		return posthouse.Invalid("metadata", "does not encode: %v", err)
 	}
-	if len(data) > e.l.Config.MaxState {
-		return posthouse.OverMaxState("metadata", len(data), e.l.Config.MaxState)
+	if len(data) > e.core.Config.MaxState {
+		return posthouse.OverMaxState("metadata", len(data), e.core.Config.MaxState)
 	}
 	return e.Set(posthouse.MetaPart, posthouse.Value{Codec: "json", Data: data})
 }

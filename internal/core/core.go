@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/base/delta"
+	"github.com/posthouse/posthouse/internal/encryption"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // A Core is what a Ledger and its upkeep share.
@@ -16,6 +17,8 @@ type Core struct {
 	Store   posthouse.Store
 	Config  Config
 	Observe Observing
+	Logs    *threadlog.Logs
+	Vault   *encryption.Vault
 	IDs     IDSource
 	Owners  Owners
 
@@ -28,12 +31,9 @@ type Core struct {
 
 	transactions sync.Pool // of *Tx
 
-	heartbeat  heartbeat
-	lines      waitQueues
-	Keys       dataKeys
-	encryption encryptionGuard
-	packer     delta.Packer // of bodies that are sealed
-	Cap        capCounter
+	heartbeat heartbeat
+	lines     waitQueues
+	Cap       capCounter
 }
 
 // What is kept in memory between commits; beyond it, more is read back.
@@ -48,7 +48,8 @@ const (
 // New returns the core of a Ledger over the store.
 func New(store posthouse.Store, c Config) *Core {
 	l := &Core{Store: store, Config: c, Observe: Observing{c.Observer, c.Logger}, threads: map[string]*Thread{}, idle: list.New(), held: list.New()}
-	l.encryption.turn = make(chan struct{}, 1)
+	l.Vault = encryption.NewVault(store, c.Cipher, c.Now, c.MaxState)
+	l.Logs = &threadlog.Logs{Store: store, Vault: l.Vault}
 	l.Owners.core = l
 	if l.Config.Owner == "" {
 		l.Config.Owner = string(l.NewID())
@@ -85,23 +86,23 @@ type Thread struct {
 	Info          *posthouse.ThreadInfo // nil: not loaded; changed in place by an append
 	Heads         map[string]*Head      // by branch, loaded as needed
 	Claim         *Claim                // a run of this process that has the thread
-	lastGateEntry *ReadEntry            // the entry of the gate decided last, if it has more gates that wait
+	lastGateEntry *threadlog.ReadEntry  // the entry of the gate decided last, if it has more gates that wait
 	lastSignedAt  time.Time             // when the thread's newest signature was made, or its log begun
 
-	evicted bool          // let go: no longer among the Ledger's threads
-	counted int           // what of Ledger.cached is its own
-	element *list.Element // in Ledger.idle or held
+	evicted bool          // no longer among the Core's threads
+	counted int           // what of Core.cached is its own
+	element *list.Element // in Core.idle or held
 	held    bool          // in which; changed under both locks
 }
 
 // A Head is a branch's newest checkpoint, with what the next one is encoded against.
 type Head struct {
 	posthouse.Header
-	Parts    []partState // in the order they first appeared
-	manifest uint64      // sequence of the newest manifest
-	age      int         // checkpoints since
-	recent   []Result    // newest step results recorded since this checkpoint
-	cached   int         // bytes that parts and recent hold
+	Parts    []threadlog.PartState // in the order they first appeared
+	manifest uint64                // sequence of the newest manifest
+	age      int                   // checkpoints since
+	recent   []threadlog.Result    // newest step results recorded since this checkpoint
+	cached   int                   // bytes that parts and recent hold
 }
 
 func (h *Head) count() {
@@ -115,7 +116,7 @@ func (h *Head) count() {
 }
 
 // record notes results, and drops the oldest beyond what is worth keeping.
-func (h *Head) record(rs ...Result) {
+func (h *Head) record(rs ...threadlog.Result) {
 	all := append(h.recent, rs...)
 	if h.recent = newest(all); len(h.recent) < len(all) {
 		h.recent = slices.Clone(h.recent)
@@ -124,7 +125,7 @@ func (h *Head) record(rs ...Result) {
 }
 
 // newest returns those of rs that are worth keeping.
-func newest(rs []Result) []Result {
+func newest(rs []threadlog.Result) []threadlog.Result {
 	size := 0
 	for i := len(rs) - 1; i >= 0; i-- {
 		if size += len(rs[i].Data); size > maxRecentBytes || len(rs)-i > maxRecent {
@@ -132,13 +133,6 @@ func newest(rs []Result) []Result {
 		}
 	}
 	return rs
-}
-
-// A Result is a step result that the next checkpoint's state may contain.
-type Result struct {
-	Seq    uint64
-	Record int
-	Data   []byte
 }
 
 // Load brings t.Info up to date with what this process knows. Callers hold t.mu.

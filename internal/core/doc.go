@@ -8,26 +8,23 @@
 //
 // # Appending
 //
-// [Core.Append] builds one entry in a transaction, a [Tx], and appends it:
+// [Core.LockAndAppend] builds one entry in a transaction, a [Tx], and appends it:
 //
-//	t, err := c.Lock("order-42")
-//	defer c.Unlock(t)
-//	err = c.Append(ctx, t, func(tx *core.Tx) error {
+//	err := c.LockAndAppend(ctx, "order-42", func(tx *core.Tx) error {
 //		tx.Add(posthouse.Record{...}, body)
 //		return nil
 //	})
 //
-// The function may run several times: if another append wins, Append reads the thread
-// again and starts over. It ends with seal, sign, put and apply (tx.go). Package
-// internal/commit has the stages of a commit. Packages retain and transfer append
-// records of their own.
+// The function may run several times: if another append wins, LockAndAppend reads the
+// thread again and starts over. It ends with seal, sign, put and apply (tx.go).
+// [Core.Append] is for callers that have locked the thread. Package internal/commit has
+// the stages of a commit. Packages retain and transfer append records of their own.
 //
 // # Reading
 //
-// A [Reader] reads entries of one thread, checks each against its hash, and rebuilds
-// states from them. A [Tree] is a thread's checkpoints: their parents, and the bodies
-// that each needs. [Core.Executions] returns what steps and gates an unfinished
-// execution has on record.
+// [Core.Get] and [Core.GetHeader] read checkpoints, and spare the store what this process
+// knows. All else is read by [threadlog.Logs], the field Logs; the field Vault opens
+// what is sealed ([encryption.Vault]).
 //
 // # Leases
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // knownHeader returns a branch's head without its state, or nil if this process does not have
@@ -51,7 +52,7 @@ func (c *Core) knownCheckpoint(id posthouse.ID, at posthouse.Ref) *posthouse.Che
 
 // checkpoint returns the head as it would be read, or nil if a part's value is not known.
 func (h *Head) checkpoint() *posthouse.Checkpoint {
-	b := Rebuilt{Header: *h.asRead(), State: make(posthouse.State, len(h.Parts))}
+	b := threadlog.Rebuilt{Header: *h.asRead(), State: make(posthouse.State, len(h.Parts))}
 	for i := range h.Parts {
 		p := &h.Parts[i]
 		if !p.Known {
@@ -92,7 +93,7 @@ func (c *Core) knownParts(thread string, seq uint64) map[string][]byte {
 
 // cacheHead keeps the values of a head that the thread's run has read. The next commit
 // is encoded against them, and the next run begins with them.
-func (c *Core) cacheHead(b *Rebuilt) {
+func (c *Core) cacheHead(b *threadlog.Rebuilt) {
 	t := c.lockClaimed(b.Header.Thread)
 	if t == nil {
 		return
@@ -106,7 +107,7 @@ func (c *Core) cacheHead(b *Rebuilt) {
 	}
 	h := t.Heads[b.Header.Branch]
 	if h == nil {
-		h = &Head{Header: *b.Header.Clone(), Parts: b.parts, manifest: b.manifest, age: b.age}
+		h = &Head{Header: *b.Header.Clone(), Parts: b.Parts, manifest: b.Manifest, age: b.Age}
 		for i := range h.Parts {
 			p := &h.Parts[i]
 			p.Data, p.Known = nil, false

@@ -189,7 +189,7 @@ func (c *Claim) Confirm(ctx context.Context) error {
 		}
 		n, err := c.core.renewLapsed(ctx)
 		if err != nil {
-			if info, e := c.core.Summary(ctx, c.Thread); e == nil && c.Recorded && (info.Lease.Fence != c.Fence || info.Lease.Owner != c.core.Config.Owner) {
+			if info, e := c.core.Logs.Summary(ctx, c.Thread); e == nil && c.Recorded && (info.Lease.Fence != c.Fence || info.Lease.Owner != c.core.Config.Owner) {
 				return c.fenced(info.Lease, info.Tail)
 			}
 			return err

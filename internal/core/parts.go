@@ -7,34 +7,12 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/delta"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
-
-// manifestEvery is the distance, in checkpoints, between full lists of parts.
-const manifestEvery = 32
-
-// MinRef is the shortest step result that a part may refer to, in bytes.
-const MinRef = 64
-
-// A partState is one part at a branch's head. Sequence numbers are absolute.
-type partState struct {
-	Name, Codec string
-	size        int
-	last, full  uint64
-	chain, dead int
-	Data        []byte // the value, if known; nil for not known
-	Known       bool
-}
-
-func (p *partState) ref(seq uint64) posthouse.PartRef {
-	return posthouse.PartRef{
-		Name: p.Name, Codec: p.Codec, Size: p.size, Last: seq - p.last, Full: seq - p.full,
-		Chain: p.chain, Dead: p.dead,
-	}
-}
 
 // An Encoder turns the changes of one checkpoint into its part list and body.
 type Encoder struct {
-	l      *Core
+	core   *Core
 	ctx    context.Context
 	thread string
 	seq    uint64
@@ -44,7 +22,7 @@ type Encoder struct {
 	// Read is what the caller has read of the parent's parts already, or nil.
 	Read posthouse.State
 
-	Parts []partState
+	Parts []threadlog.PartState
 	list  posthouse.PartList
 	body  []byte
 	room  []posthouse.Piece // where the pieces of all changes are
@@ -69,22 +47,22 @@ func (e *Encoder) Changed() (names []string) {
 
 // Find returns the index of a part in Parts, or -1.
 func (e *Encoder) Find(name string) int {
-	return slices.IndexFunc(e.Parts, func(p partState) bool { return p.Name == name })
+	return slices.IndexFunc(e.Parts, func(p threadlog.PartState) bool { return p.Name == name })
 }
 
 // Value returns a part's current bytes, reading them from the store if needed.
-func (e *Encoder) Value(p *partState) ([]byte, error) {
+func (e *Encoder) Value(p *threadlog.PartState) ([]byte, error) {
 	if v, ok := e.Read[p.Name]; ok && !p.Known {
 		p.Data, p.Known = bytes.Clone(v.Data), true // the head's own, which grows in place
 	}
 	if !p.Known {
-		s, err := e.l.Reader(e.ctx, e.thread).Rebuild(e.Base.Seq)
+		s, err := e.core.Logs.Reader(e.ctx, e.thread).Rebuild(e.Base.Seq)
 		if err != nil {
 			return nil, err
 		}
 		for i := range e.Parts {
 			q := &e.Parts[i]
-			if v, ok := s.State[q.Name]; ok && !q.Known && q.last != e.seq {
+			if v, ok := s.State[q.Name]; ok && !q.Known && q.Last != e.seq {
 				q.Data, q.Known = v.Data, true
 			}
 		}
@@ -99,10 +77,10 @@ func (e *Encoder) Set(name string, v posthouse.Value) error {
 		return e.full(name, v.Codec, v.Data)
 	}
 	p := &e.Parts[i]
-	if have, ok := e.Read[name]; ok && p.last != e.seq && bytes.Equal(have.Data, v.Data) {
+	if have, ok := e.Read[name]; ok && p.Last != e.seq && bytes.Equal(have.Data, v.Data) {
 		return nil
 	}
-	if p.size <= delta.SegmentCost && len(v.Data) <= delta.SegmentCost {
+	if p.Size <= delta.SegmentCost && len(v.Data) <= delta.SegmentCost {
 		if p.Known && bytes.Equal(p.Data, v.Data) {
 			return nil
 		}
@@ -129,10 +107,10 @@ func (e *Encoder) splice(name, codec string, prefix, suffix int, middle, whole [
 		return posthouse.Invalid("part "+name, "cannot be spliced: the parent has no such part of codec %q", codec)
 	}
 	p := &e.Parts[i]
-	if prefix < 0 || suffix < 0 || prefix > p.size || suffix > p.size-prefix {
-		return posthouse.Invalid("part "+name, "keeps %d and %d bytes of a value of %d", prefix, suffix, p.size)
+	if prefix < 0 || suffix < 0 || prefix > p.Size || suffix > p.Size-prefix {
+		return posthouse.Invalid("part "+name, "keeps %d and %d bytes of a value of %d", prefix, suffix, p.Size)
 	}
-	size, chain, dead := prefix+len(middle)+suffix, p.chain+1, p.dead+p.size-prefix-suffix
+	size, chain, dead := prefix+len(middle)+suffix, p.Chain+1, p.Dead+p.Size-prefix-suffix
 	if delta.Rewrite(size, chain, dead) {
 		if whole == nil {
 			old, err := e.Value(p)
@@ -147,10 +125,10 @@ func (e *Encoder) splice(name, codec string, prefix, suffix int, middle, whole [
 	}
 	c := posthouse.PartChange{Op: posthouse.PartSplice, Prefix: prefix, Suffix: suffix, Middle: e.pieces(middle)}
 	c.PartRef = posthouse.PartRef{
-		Name: name, Codec: codec, Size: size, Last: e.seq - p.last, Full: e.seq - p.full, Chain: chain, Dead: dead,
+		Name: name, Codec: codec, Size: size, Last: e.seq - p.Last, Full: e.seq - p.Full, Chain: chain, Dead: dead,
 	}
 	e.list.Changes = append(e.list.Changes, c)
-	p.size, p.chain, p.dead, p.last = size, chain, dead, e.seq
+	p.Size, p.Chain, p.Dead, p.Last = size, chain, dead, e.seq
 	switch {
 	case whole != nil:
 		p.Data, p.Known = bytes.Clone(whole), true
@@ -168,12 +146,12 @@ func (e *Encoder) splice(name, codec string, prefix, suffix int, middle, whole [
 }
 
 func (e *Encoder) full(name, codec string, data []byte) error {
-	p := partState{Name: name, Codec: codec, size: len(data), last: e.seq, full: e.seq}
+	p := threadlog.PartState{Name: name, Codec: codec, Size: len(data), Last: e.seq, Full: e.seq}
 	c := posthouse.PartChange{Op: posthouse.PartFull, Middle: e.pieces(data)}
 	i := e.Find(name)
 	var old []byte
 	if i >= 0 {
-		c.Last = e.seq - e.Parts[i].last
+		c.Last = e.seq - e.Parts[i].Last
 		old = e.Parts[i].Data
 	}
 	if len(data) <= maxCached {
@@ -199,7 +177,7 @@ func (e *Encoder) drop(name string) {
 	}
 	p := e.Parts[i]
 	e.list.Changes = append(e.list.Changes, posthouse.PartChange{
-		Op: posthouse.PartDrop, PartRef: posthouse.PartRef{Name: name, Codec: p.Codec, Last: e.seq - p.last},
+		Op: posthouse.PartDrop, PartRef: posthouse.PartRef{Name: name, Codec: p.Codec, Last: e.seq - p.Last},
 	})
 	e.Parts = slices.Delete(e.Parts, i, i+1)
 }
@@ -207,7 +185,7 @@ func (e *Encoder) drop(name string) {
 // pieces puts data into the body, except what a recent step result holds.
 func (e *Encoder) pieces(data []byte) []posthouse.Piece {
 	first := len(e.room)
-	if e.Base != nil && len(data) >= MinRef {
+	if e.Base != nil && len(data) >= threadlog.MinRef {
 		done := 0
 		for _, f := range references(data, e.Base.recent) {
 			r := &e.Base.recent[f.result]
@@ -231,14 +209,14 @@ func (e *Encoder) pieces(data []byte) []posthouse.Piece {
 func (e *Encoder) finish() (manifest uint64, age, size int) {
 	for i := range e.Parts {
 		if !posthouse.IsReserved(e.Parts[i].Name) {
-			size += e.Parts[i].size
+			size += e.Parts[i].Size
 		}
 	}
 	e.list.Total = len(e.Parts)
-	if e.Base == nil || e.fresh || e.Base.age+1 >= manifestEvery {
+	if e.Base == nil || e.fresh || e.Base.age+1 >= threadlog.ManifestEvery {
 		for i := range e.Parts {
-			if p := &e.Parts[i]; p.last != e.seq {
-				e.list.Unchanged = append(e.list.Unchanged, p.ref(e.seq))
+			if p := &e.Parts[i]; p.Last != e.seq {
+				e.list.Unchanged = append(e.list.Unchanged, p.Ref(e.seq))
 			}
 		}
 		return e.seq, 0, size

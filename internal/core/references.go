@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // A reference says that bytes of a value are those of a recent result.
@@ -22,7 +24,7 @@ const maxMisses = 8
 
 // references finds results in data, each at most once, in the order of data and without
 // overlap. Its cost is linear in data and the results together.
-func references(data []byte, rs []Result) []reference {
+func references(data []byte, rs []threadlog.Result) []reference {
 	if len(data)*len(rs) <= indexFrom {
 		return inOrder(data, rs, len(rs))
 	}
@@ -38,7 +40,7 @@ func references(data []byte, rs []Result) []reference {
 // inOrder finds results in data in the order of their recording, as a program that
 // appends them stores them. It gives up after a number of misses: each one searches the
 // rest of data.
-func inOrder(data []byte, rs []Result, misses int) []reference {
+func inOrder(data []byte, rs []threadlog.Result, misses int) []reference {
 	var found []reference
 	from := 0
 	for i := range rs {
@@ -53,7 +55,7 @@ func inOrder(data []byte, rs []Result, misses int) []reference {
 }
 
 // covered returns how many bytes the references cover.
-func covered(found []reference, rs []Result) (n int) {
+func covered(found []reference, rs []threadlog.Result) (n int) {
 	for _, f := range found {
 		n += len(rs[f.result].Data)
 	}
@@ -61,13 +63,13 @@ func covered(found []reference, rs []Result) (n int) {
 }
 
 // window is half of [MinRef]: of 63 bytes in a row, 32 begin at a multiple of 32.
-const window = MinRef / 2
+const window = threadlog.MinRef / 2
 
 // A resultIndex finds results by their windows: those at 32 consecutive offsets around
 // the middle. Wherever a result lies in a value, one of these windows begins at a
 // multiple of the window's length. So only multiples are looked up.
 type resultIndex struct {
-	results []Result
+	results []threadlog.Result
 	first   []int32 // the first entry with this hash prefix, plus 1; 0: none
 	entries []windowEntry
 }
@@ -79,11 +81,11 @@ type windowEntry struct {
 	next   int32
 }
 
-func newResultIndex(rs []Result) *resultIndex {
+func newResultIndex(rs []threadlog.Result) *resultIndex {
 	x := &resultIndex{results: rs, first: make([]int32, 1<<16), entries: make([]windowEntry, 0, len(rs)*window)}
 	for i := range rs {
 		data := rs[i].Data
-		middle := (len(data) - MinRef + 1) / 2
+		middle := (len(data) - threadlog.MinRef + 1) / 2
 		for off := middle; off < middle+window; off++ {
 			h := windowHash(data[off:])
 			head := &x.first[h>>48]

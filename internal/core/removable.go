@@ -32,23 +32,6 @@ func (tx *Tx) DropAll() error {
 	return nil
 }
 
-// RemovedList returns what the removal record in an entry lists.
-func (r *Reader) RemovedList(seq uint64) (*posthouse.RemovedList, error) {
-	e, err := r.Entry(seq, true)
-	if err != nil {
-		return nil, err
-	}
-	list := &posthouse.RemovedList{}
-	for i := range e.Recs {
-		if e.Recs[i].Removal != nil && len(e.Bodies[i]) > 0 {
-			if err := json.Unmarshal(e.Bodies[i], list); err != nil {
-				return nil, posthouse.Corrupt("the removal at entry %d of thread %q does not decode: %v", seq, e.Thread, err)
-			}
-		}
-	}
-	return list, nil
-}
-
 // A HoldReason is the value of the signals $hold and $unhold.
 type HoldReason struct {
 	Reason string `json:"reason,omitempty"`
@@ -65,7 +48,7 @@ func (tx *Tx) Removable() error {
 		Code: posthouse.CodeForbidden, Message: "thread " + tx.Thread.Name + " is under legal hold by " + h.By,
 		Hint: "lift it first, with retain.Unhold or posthouse thread unhold " + tx.Thread.Name,
 	}
-	s, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Signal(h.Seq)
+	s, err := tx.Core.Logs.Reader(tx.Ctx, tx.Thread.Name).Signal(h.Seq)
 	if err != nil {
 		e.Err = err
 		return e

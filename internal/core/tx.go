@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // MaxRetries bounds how often a commit starts over because other appends came first.
@@ -26,10 +27,10 @@ type Tx struct {
 	Drop    []posthouse.ID
 	Claim   *Claim // to be marked as recorded
 
-	Next    *Head    // the branch's new head
-	Recents []Result // step results for the branch's head
-	Branch  string   // that Recents belong to
-	Sign    bool     // this entry is one that is always signed
+	Next    *Head              // the branch's new head
+	Recents []threadlog.Result // step results for the branch's head
+	Branch  string             // that Recents belong to
+	Sign    bool               // this entry is one that is always signed
 
 	Enc    Encoder
 	sealer posthouse.Sealer
@@ -180,9 +181,6 @@ func putEntry(ctx context.Context, s posthouse.Store, b *posthouse.Batch) error 
 	return retryUnknown(ctx, func() error { return s.Append(ctx, b) })
 }
 
-// Seals reports whether the bodies are to be sealed.
-func (tx *Tx) Seals() bool { return tx.Core.Config.Cipher != nil || tx.Thread.Info.Sealed }
-
 // Apply brings what is known of t up to date with the entry, which is on record.
 func (tx *Tx) Apply(t *Thread) {
 	if tx.info.Generation != t.Info.Generation {
@@ -231,12 +229,12 @@ func (c *Core) signEntry(t *Thread, e *posthouse.Entry, tx *Tx) error {
 	return nil
 }
 
-// Encoder returns the encoder of the entry's checkpoint against a parent; nil is a
-// root. It takes over the parent's parts: after a failed append the thread is
-// invalidated.
-func (tx *Tx) Encoder(base *Head, fresh bool) *Encoder {
+// BeginCheckpoint returns the encoder of the entry's checkpoint against a parent; nil is
+// a root. Stages after it find the encoder in tx.Enc. It takes over the parent's parts:
+// after a failed append the thread is invalidated.
+func (tx *Tx) BeginCheckpoint(base *Head, fresh bool) *Encoder {
 	e := &tx.Enc
-	e.l, e.ctx, e.thread, e.seq, e.Base, e.fresh = tx.Core, tx.Ctx, tx.Thread.Name, tx.Seq, base, fresh
+	e.core, e.ctx, e.thread, e.seq, e.Base, e.fresh = tx.Core, tx.Ctx, tx.Thread.Name, tx.Seq, base, fresh
 	if base != nil {
 		e.Parts = base.Parts
 	}

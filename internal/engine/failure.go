@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/engine/internal/replay"
 	"github.com/posthouse/posthouse/internal/failure"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // A failedCall is a call that failed in a program that may go on. It goes on record with what
@@ -26,7 +26,7 @@ type failedCall struct {
 // value returns the record's value. Without an error it says only that the call failed.
 func (f *failedCall) value(err error) posthouse.Step {
 	s := f.mark
-	s.Value = posthouse.Value{Codec: core.CodecFailed}
+	s.Value = posthouse.Value{Codec: threadlog.CodecFailed}
 	if err != nil {
 		s.Value.Data = failure.Encode(err)
 	}

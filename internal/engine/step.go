@@ -13,9 +13,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/engine/internal/replay"
 	"github.com/posthouse/posthouse/internal/failure"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -113,8 +113,8 @@ func (c *Call) Run(ctx context.Context, fn Work) (_ posthouse.Value, err error) 
 		c.waits = errors.Is(err, posthouse.ErrWaiting)
 		return posthouse.Value{}, err
 	}
-	if v.Codec == core.CodecFailed {
-		return posthouse.Value{}, posthouse.Invalid("codec", "name %s is reserved", core.CodecFailed)
+	if v.Codec == threadlog.CodecFailed {
+		return posthouse.Value{}, posthouse.Invalid("codec", "name %s is reserved", threadlog.CodecFailed)
 	}
 	if err := t.recordStep(ctx, &c.call, posthouse.Step{Effect: c.opt.Effect, Grant: c.opt.Grant, Value: v}); err != nil {
 		return posthouse.Value{}, err

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/engine/internal/replay"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -71,5 +71,5 @@ func Results(task string, steps []posthouse.Step) (results []posthouse.Step) {
 }
 
 func isResult(task string, s *posthouse.Step) bool {
-	return s.Task == task && s.Value.Codec != core.CodecFailed && replay.IsOutermost(s.Name)
+	return s.Task == task && s.Value.Codec != threadlog.CodecFailed && replay.IsOutermost(s.Name)
 }

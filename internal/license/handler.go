@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // A Task is what a task's handler has on record: that of the execution that handed it out.
@@ -20,7 +21,7 @@ type Task struct {
 	Gates          []*posthouse.Gate
 }
 
-func (t *Task) reader() *Reader { return &Reader{Now: t.Core.Now, Gate: t.Core.Gate} }
+func (t *Task) reader() *Reader { return &Reader{Now: t.Core.Now, Gate: t.Core.Logs.Gate} }
 
 // Finds reports whether the handler finds a gate as the answer of its question. An approval
 // licenses effects where it was given only: elsewhere the handler proposes again.
@@ -53,7 +54,7 @@ func (t *Task) State(u *handler.Use) *State {
 	s := &State{Effect: handler.Call(name, u.Occurrence)}
 	for i := range t.Steps {
 		switch r := &t.Steps[i]; {
-		case r.Value.Codec == core.CodecFailed:
+		case r.Value.Codec == threadlog.CodecFailed:
 		case r.Name == name && r.Occurrence == u.Occurrence && s.Result == nil:
 			s.Result = r
 		case r.Name == s.Effect+handler.Nested+handler.UseReleased && int(r.Occurrence) == len(s.Begun):
@@ -82,7 +83,7 @@ func (t *Task) Grant(id posthouse.ID) (*posthouse.Gate, error) {
 // Under returns the gate under which a record of the task ran. In a copy it is the original's, or
 // the copy of that where it is gone; nil without any.
 func (t *Task) Under(ctx context.Context, id posthouse.ID) (*posthouse.Gate, error) {
-	g, err := t.Core.Gate(ctx, id)
+	g, err := t.Core.Logs.Gate(ctx, id)
 	if !errors.Is(err, posthouse.ErrNotFound) {
 		return g, err
 	}

@@ -72,7 +72,7 @@ func Stale(ctx context.Context, c *core.Core, g *posthouse.Gate, thread, branch 
 	if why := Here(g, thread, branch); why != nil {
 		return why, nil
 	}
-	info, err := c.Thread(ctx, thread)
+	info, err := c.Logs.Thread(ctx, thread)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func SweepSlots(ctx context.Context, c *core.Core, thread string) error {
 	if err != nil || len(left.steps) == 0 {
 		return err
 	}
-	info, err := c.Summary(ctx, thread) // later than the list: a new thread's slots are not in it
+	info, err := c.Logs.Summary(ctx, thread) // later than the list: a new thread's slots are not in it
 	if err != nil || !info.Gone() || info.Releases > 0 {
 		return err
 	}

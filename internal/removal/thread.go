@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // Options say who removes a thread, and why. They are checked by the caller.
@@ -16,7 +17,7 @@ type Options struct {
 
 	// If judges the thread under its lock. Where it reports false, nothing is removed and the
 	// error is [core.ErrNothing]. Nil removes the thread.
-	If func(*core.Tx, *core.Tree) (bool, error)
+	If func(*core.Tx, *threadlog.Tree) (bool, error)
 }
 
 // A Removed counts what the removal of a thread removed.
@@ -45,7 +46,7 @@ func Thread(ctx context.Context, c *core.Core, thread string, o Options) (*Remov
 
 // remove removes a thread and returns the threads that it waited for.
 func remove(ctx context.Context, c *core.Core, thread string, o *Options) (_ *Removed, called []string, err error) {
-	s, err := c.Summary(ctx, thread)
+	s, err := c.Logs.Summary(ctx, thread)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,7 +70,7 @@ func remove(ctx context.Context, c *core.Core, thread string, o *Options) (_ *Re
 	removed, err := c.Store.Remove(ctx, posthouse.Removal{Thread: thread, Below: t.Info.Tail.Seq})
 	w.del.Bodies, w.del.Bytes = removed.Bodies, removed.Bytes
 	if err == nil && w.sealed {
-		err = core.DropKeys(ctx, c, thread, t.Info.Generation-1)
+		err = c.Vault.DropKeysUpTo(ctx, thread, t.Info.Generation-1)
 	}
 	if err == nil {
 		err = w.slots.drop(ctx, c, thread)
@@ -103,7 +104,7 @@ func (w *whole) draft(ctx context.Context, c *core.Core, tx *core.Tx) (err error
 		return posthouse.NotFound("thread", w.thread)
 	}
 	if w.opt.If != nil {
-		tree, err := c.Tree(ctx, w.thread, 0)
+		tree, err := c.Logs.Tree(ctx, w.thread, 0)
 		if err != nil {
 			return err
 		}

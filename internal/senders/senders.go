@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/requesters"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // Signal is what the name of a wait for a signal begins with, on record.
@@ -76,7 +76,7 @@ func Join(list, more []posthouse.Requester) []posthouse.Requester {
 // Of returns who sent the signals that executions on record have taken, and who came with what
 // the threads that they called came to. [posthouse.ErrCorrupt]
 // if a record does not decode.
-func Of(executions map[string]*core.Execution) (list []posthouse.Requester, err error) {
+func Of(executions map[string]*threadlog.Execution) (list []posthouse.Requester, err error) {
 	for _, key := range slices.Sorted(maps.Keys(executions)) {
 		x := executions[key]
 		for i := range x.Steps {

@@ -31,7 +31,7 @@ func ledgerClaimOrWithdrawal(t *desk.T) {
 		g := &done.Gates[0]
 		var claimed error
 		var both sync.WaitGroup
-		both.Go(func() { claimed = commit.ClaimUse(t.Ctx, there.Core(), commit.PlaceOf(g), "worker:w") })
+		both.Go(func() { claimed = commit.ClaimUse(t.Ctx, there.Core(), commit.RefOf(g), "worker:w") })
 		both.Go(func() {
 			_, err = here.Cancel(t.Ctx, thread, nil)
 		})

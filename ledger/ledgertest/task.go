@@ -46,7 +46,7 @@ func handOut(d *desk.Desk, thread string, expires time.Time) *posthouse.Gate {
 func resolve(d *desk.Desk, g *posthouse.Gate, o commit.TaskOutcome) *posthouse.Gate {
 	d.Helper()
 	o.By = "worker:w"
-	_, next, err := commit.ResolveTask(d.Ctx, d.Core(), commit.PlaceOf(g), &o)
+	_, next, err := commit.ResolveTask(d.Ctx, d.Core(), commit.RefOf(g), &o)
 	d.OK(err)
 	return next
 }
@@ -82,7 +82,7 @@ func ledgerNextAttempt(t *desk.T) {
 	case string(second.Payload) != `{"url":"a"}`:
 		t.Errorf("its input is %s", second.Payload)
 	}
-	_, _, err = commit.ResolveTask(t.Ctx, t.Desk(ledger.Options{}).Core(), commit.PlaceOf(first), &commit.TaskOutcome{By: "worker:late", Output: json.RawMessage("1")})
+	_, _, err = commit.ResolveTask(t.Ctx, t.Desk(ledger.Options{}).Core(), commit.RefOf(first), &commit.TaskOutcome{By: "worker:late", Output: json.RawMessage("1")})
 	if e := d.WantErr(err, posthouse.ErrConflict); e != nil && e.Gate != second.ID {
 		t.Errorf("a late verdict hears of gate %s, want %s", e.Gate, second.ID)
 	}
@@ -100,13 +100,13 @@ func ledgerTaskOver(t *desk.T) {
 	if got.Decision == nil || got.Decision.Verdict != posthouse.Respond || string(got.Decision.Value) != `"page"` {
 		t.Errorf("the task is %+v", got.Decision)
 	}
-	_, _, err = commit.ResolveTask(t.Ctx, d.Core(), commit.PlaceOf(g), &commit.TaskOutcome{By: "worker:late", Failed: "late"})
+	_, _, err = commit.ResolveTask(t.Ctx, d.Core(), commit.RefOf(g), &commit.TaskOutcome{By: "worker:late", Failed: "late"})
 	d.WantErr(err, posthouse.ErrDecided)
 
 	now := d.Now()
 	late := t.Desk(ledger.Options{Now: func() time.Time { return now.Add(time.Hour) }})
 	g = handOut(d, "late", now.Add(time.Minute))
-	_, _, err = commit.ResolveTask(t.Ctx, late.Core(), commit.PlaceOf(g), &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage("1")})
+	_, _, err = commit.ResolveTask(t.Ctx, late.Core(), commit.RefOf(g), &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage("1")})
 	late.WantErr(err, posthouse.ErrExpired)
 }
 
@@ -114,12 +114,12 @@ func ledgerHandlerStepOnce(t *desk.T) {
 	d, other := t.Desk(ledger.Options{}), t.Desk(ledger.Options{})
 	g := handOut(d, "t", time.Time{})
 	var here, there commit.TaskSteps
-	t.OK(here.Record(t.Ctx, d.Core(), commit.PlaceOf(g), handlerStep(`"one"`)))
+	t.OK(here.Record(t.Ctx, d.Core(), commit.RefOf(g), handlerStep(`"one"`)))
 	before, err := d.Thread(t.Ctx, "t")
 	t.OK(err)
-	t.OK(here.Record(t.Ctx, d.Core(), commit.PlaceOf(g), handlerStep(`"one"`)))
-	t.OK(there.Record(t.Ctx, other.Core(), commit.PlaceOf(g), handlerStep(`"one"`)))
-	d.WantErr(there.Record(t.Ctx, other.Core(), commit.PlaceOf(g), handlerStep(`"two"`)), posthouse.ErrExists)
+	t.OK(here.Record(t.Ctx, d.Core(), commit.RefOf(g), handlerStep(`"one"`)))
+	t.OK(there.Record(t.Ctx, other.Core(), commit.RefOf(g), handlerStep(`"one"`)))
+	d.WantErr(there.Record(t.Ctx, other.Core(), commit.RefOf(g), handlerStep(`"two"`)), posthouse.ErrExists)
 	after, err := other.Thread(t.Ctx, "t")
 	t.OK(err)
 	if after.Tail.Seq != before.Tail.Seq {
@@ -127,15 +127,15 @@ func ledgerHandlerStepOnce(t *desk.T) {
 	}
 	next := handlerStep(`"next"`)
 	next.Occurrence = 1
-	t.OK(there.Record(t.Ctx, other.Core(), commit.PlaceOf(g), next))
-	t.OK(here.Record(t.Ctx, d.Core(), commit.PlaceOf(g), next)) // an engine sees what another recorded
+	t.OK(there.Record(t.Ctx, other.Core(), commit.RefOf(g), next))
+	t.OK(here.Record(t.Ctx, d.Core(), commit.RefOf(g), next)) // an engine sees what another recorded
 	x, err := desk.ExecutionOf(t.Ctx, d.Ledger, headOf(d, "t", ""), taskOf)
 	t.OK(err)
 	if len(x.Steps) != 2 {
 		t.Errorf("%d results, want 2", len(x.Steps))
 	}
 	resolve(d, g, commit.TaskOutcome{Output: json.RawMessage("1")})
-	d.WantErr(there.Record(t.Ctx, other.Core(), commit.PlaceOf(g), handlerStep(`"one"`)), posthouse.ErrDecided)
+	d.WantErr(there.Record(t.Ctx, other.Core(), commit.RefOf(g), handlerStep(`"one"`)), posthouse.ErrDecided)
 }
 
 func ledgerRetryInPlace(t *desk.T) {
@@ -172,7 +172,7 @@ func ledgerRetryOnFork(t *desk.T) {
 	d := t.Desk(ledger.Options{})
 	failed := handOut(d, "t", time.Time{})
 	var steps commit.TaskSteps
-	t.OK(steps.Record(t.Ctx, d.Core(), commit.PlaceOf(failed), handlerStep(`"half"`)))
+	t.OK(steps.Record(t.Ctx, d.Core(), commit.RefOf(failed), handlerStep(`"half"`)))
 	resolve(d, failed, commit.TaskOutcome{Failed: "no such page"})
 	done, err := d.Commit(t.Ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}})
 	t.OK(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/encryption"
 	"github.com/posthouse/posthouse/internal/taskslot"
 )
 
@@ -53,7 +54,7 @@ func (s *Slots) Read(ctx context.Context, g *posthouse.Gate) (Slot, error) {
 		return empty, nil
 	}
 	if r.Sealed > 0 && r.Value != nil {
-		r.Value, err = core.OpenSlot(ctx, s.core, core.DataKeyOf{Thread: g.Thread, Generation: r.Sealed}, taskslot.Step(g), r.Value)
+		r.Value, err = s.core.Vault.OpenSlot(ctx, encryption.DataKeyOf{Thread: g.Thread, Generation: r.Sealed}, taskslot.Step(g), r.Value)
 		if err != nil {
 			return empty, err
 		}
@@ -67,7 +68,7 @@ func (s *Slots) Read(ctx context.Context, g *posthouse.Gate) (Slot, error) {
 func (s *Slots) Write(ctx context.Context, g *posthouse.Gate, slot *Slot) error {
 	kept := slot.Record
 	if kept.Sealed > 0 && kept.Value != nil {
-		sealed, err := core.SealSlot(ctx, s.core, core.DataKeyOf{Thread: g.Thread, Generation: kept.Sealed}, taskslot.Step(g), kept.Value)
+		sealed, err := s.core.Vault.SealSlot(ctx, encryption.DataKeyOf{Thread: g.Thread, Generation: kept.Sealed}, taskslot.Step(g), kept.Value)
 		if err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func (c *Control) Pause(ctx context.Context, gate posthouse.ID, wait time.Durati
 
 // replace has a task that no worker has go on as another call.
 func (c *Control) replace(ctx context.Context, g *posthouse.Gate, next *posthouse.TaskCall, by, why string) (*task.Info, error) {
-	_, opened, err := commit.ResolveTask(ctx, c.core, commit.PlaceOf(g), &commit.TaskOutcome{By: by, Next: next, Why: why})
+	_, opened, err := commit.ResolveTask(ctx, c.core, commit.RefOf(g), &commit.TaskOutcome{By: by, Next: next, Why: why})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/internal/requesters"
 	"github.com/posthouse/posthouse/internal/senders"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
 )
@@ -32,7 +33,7 @@ func Within(g *posthouse.Gate) string {
 
 // Execution returns the unfinished execution that handed a task out, nil if nothing of it is on
 // record.
-func (l *Log) Execution(ctx context.Context, g *posthouse.Gate) (*core.Execution, error) {
+func (l *Log) Execution(ctx context.Context, g *posthouse.Gate) (*threadlog.Execution, error) {
 	head, err := l.head(ctx, g)
 	if head == nil || err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // Done is the name under which a task that completed is on record.
@@ -121,11 +121,11 @@ type Progress struct {
 	Head   *posthouse.Header
 	Latest bool
 	By     string // the fingerprint of the version that looks at it
-	All    map[string]*core.Execution
+	All    map[string]*threadlog.Execution
 }
 
 // Execution returns what is on record of a task of a frontier, or nil.
-func (p *Progress) Execution(g *frontier.Frontier, i int) *core.Execution {
+func (p *Progress) Execution(g *frontier.Frontier, i int) *threadlog.Execution {
 	key := g.TaskKey(p.Head.Step, i)
 	return p.All[key.String()]
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/requesters"
 	"github.com/posthouse/posthouse/internal/senders"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -20,7 +20,7 @@ func (s *Session) Record() Record { return Record{s} }
 // Execution returns what a task has on record since the head's step began, nil for nothing.
 // It reads the log at most once a step, and not after a checkpoint of this session. The caller
 // must not change it.
-func (r Record) Execution(ctx context.Context, key fmt.Stringer) (*core.Execution, error) {
+func (r Record) Execution(ctx context.Context, key fmt.Stringer) (*threadlog.Execution, error) {
 	s := r.s
 	if s.step.empty.Load() {
 		return nil, nil
@@ -35,7 +35,7 @@ func (r Record) Execution(ctx context.Context, key fmt.Stringer) (*core.Executio
 
 // ReadExecutions reads what is on record since the head's step began, with what others have
 // recorded in the meantime.
-func (r Record) ReadExecutions(ctx context.Context) (map[string]*core.Execution, error) {
+func (r Record) ReadExecutions(ctx context.Context) (map[string]*threadlog.Execution, error) {
 	s := r.s
 	s.mu.Lock()
 	head := s.Head()

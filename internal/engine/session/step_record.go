@@ -7,22 +7,22 @@ import (
 	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/senders"
+	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 )
 
 // A stepRecord is what is on record since the head's step began. The session's mutex guards it.
 type stepRecord struct {
-	empty      atomic.Bool                // nothing is
-	executions map[string]*core.Execution // of all tasks; nil: not read yet
-	senders    []posthouse.Requester      // of signals that the step follows
+	empty      atomic.Bool                     // nothing is
+	executions map[string]*threadlog.Execution // of all tasks; nil: not read yet
+	senders    []posthouse.Requester           // of signals that the step follows
 }
 
 // begin begins a step: nothing is on record for what follows the head.
 func (r *stepRecord) begin() {
 	if r.executions == nil {
-		r.executions = map[string]*core.Execution{}
+		r.executions = map[string]*threadlog.Execution{}
 	}
 	clear(r.executions)
 	r.senders = nil
@@ -30,7 +30,7 @@ func (r *stepRecord) begin() {
 }
 
 // set keeps what was read, and who sent the signals that it has taken.
-func (r *stepRecord) set(known map[string]*core.Execution) error {
+func (r *stepRecord) set(known map[string]*threadlog.Execution) error {
 	r.executions = known
 	found, err := senders.Of(known)
 	r.senders = senders.Join(r.senders, found)
@@ -58,11 +58,11 @@ func (r *stepRecord) add(steps []posthouse.Step, c *posthouse.Committed, l *ledg
 	}
 }
 
-func (r *stepRecord) execution(task string) *core.Execution {
+func (r *stepRecord) execution(task string) *threadlog.Execution {
 	r.empty.Store(false)
 	x := r.executions[task]
 	if x == nil {
-		x = &core.Execution{}
+		x = &threadlog.Execution{}
 		r.executions[task] = x
 	}
 	return x

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 func (l *Log) addFailure(s *posthouse.StepRecord) {
@@ -37,7 +37,7 @@ func (l *Log) TakeFailure(name string, n uint32, inOrder bool) *posthouse.StepRe
 		return nil
 	}
 	for i, o := range l.order {
-		if o.Name == name && o.Occurrence == n && o.Value.Codec == core.CodecFailed {
+		if o.Name == name && o.Occurrence == n && o.Value.Codec == threadlog.CodecFailed {
 			l.order = append(l.order[:i:i], l.order[i+1:]...)
 			if o != s {
 				l.order = nil // it was tried again in between: anything may follow

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // codecWait stands for a wait in the order of a replay. It is not on record.
@@ -23,7 +23,7 @@ type Log struct {
 	results   map[callKey]*posthouse.StepRecord
 	gates     map[callKey]*posthouse.Gate // waits of the program and of the runtime
 	questions []*Question                 // what people were asked, in the order of the first gates
-	edited    uint64                      // see [core.Execution.Edited]
+	edited    uint64                      // see [threadlog.Execution.Edited]
 	order     []*posthouse.StepRecord     // outermost calls as recorded; nil once order no longer matters
 	failed    map[callKey]bool            // calls that failed once in a program that went on; nil for none
 	// failures are those of them that the program acted after: what they returned stands.
@@ -33,7 +33,7 @@ type Log struct {
 
 // New returns what a run on the branch finds, nil for nothing. A question that is still open
 // on the branch it was forked from is asked again.
-func New(e *core.Execution, branch string) *Log {
+func New(e *threadlog.Execution, branch string) *Log {
 	if e == nil || cap(e.Steps)+len(e.Gates) == 0 {
 		return nil
 	}
@@ -47,14 +47,14 @@ func New(e *core.Execution, branch string) *Log {
 		s := &e.Steps[i]
 		l.order = append(l.order, waits[i]...)
 		k := callKey{s.Name, s.Occurrence}
-		if s.Value.Codec != core.CodecFailed && l.results[k] == nil {
+		if s.Value.Codec != threadlog.CodecFailed && l.results[k] == nil {
 			l.results[k] = s // the first result of a call stands
 			l.left += outermost(s.Name)
 		}
 		if !strings.Contains(s.Name, Nested) && !s.Unordered {
 			l.order = append(l.order, s)
 		}
-		if s.Value.Codec == core.CodecFailed {
+		if s.Value.Codec == threadlog.CodecFailed {
 			if l.failed == nil {
 				l.failed = map[callKey]bool{}
 			}
@@ -70,11 +70,11 @@ func New(e *core.Execution, branch string) *Log {
 
 // Empty returns a Log for an execution that had nothing on record and attempts a step again:
 // the next attempt finds what this one records within it.
-func Empty() *Log { return New(&core.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "") }
+func Empty() *Log { return New(&threadlog.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "") }
 
 // addGates adds the gates. It returns the waits with a place in the order that counts, by the
 // number of steps that were on record when they began.
-func (l *Log) addGates(e *core.Execution, branch string) map[int][]*posthouse.StepRecord {
+func (l *Log) addGates(e *threadlog.Execution, branch string) map[int][]*posthouse.StepRecord {
 	waits := map[int][]*posthouse.StepRecord{}
 	for _, g := range e.Gates {
 		if g.Decision == nil && g.Branch != branch {
@@ -146,7 +146,7 @@ func (l *Log) TakeInOrder(name string, n uint32) (s, instead *posthouse.StepReco
 			return nil, want
 		}
 		switch want.Value.Codec {
-		case core.CodecFailed:
+		case threadlog.CodecFailed:
 			l.order = nil // this time it may succeed: anything may follow
 		case codecWait:
 			l.order = l.order[1:]
@@ -171,7 +171,7 @@ func (l *Log) TakeOfGroup(name string, n uint32) *posthouse.StepRecord {
 	}
 	if l.failed[callKey{name, n}] {
 		i := slices.IndexFunc(l.order, func(s *posthouse.StepRecord) bool {
-			return s.Name == name && s.Occurrence == n && s.Value.Codec == core.CodecFailed
+			return s.Name == name && s.Occurrence == n && s.Value.Codec == threadlog.CodecFailed
 		})
 		l.order = l.order[:max(i, 0)] // this time it may succeed: anything may follow
 	}
@@ -193,7 +193,7 @@ func (l *Log) Unasked() *posthouse.Step {
 	}
 	for _, s := range l.order {
 		switch s.Value.Codec {
-		case core.CodecFailed:
+		case threadlog.CodecFailed:
 			return nil
 		case codecWait:
 		default:

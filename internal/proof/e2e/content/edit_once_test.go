@@ -170,7 +170,7 @@ func TestAnEditedGateShowsWhatRan(t *testing.T) {
 			h.Errorf("%+v", g)
 		}
 		info := must(h.ledger.Thread(h.Context(), "t"))(h)
-		for _, a := range must(h.ledger.Core().Decided(h.Context(), info))(h) {
+		for _, a := range must(h.ledger.Core().Logs.Decided(h.Context(), info))(h) {
 			if a.Gate.ID == edited && a.Approval(info, h.now).Kept() {
 				h.Error("retention keeps the edited gate for ever")
 			}

@@ -57,7 +57,7 @@ func (s slotter) put(key posthouse.SlotKey, b []byte) {
 func (s slotter) resolve(g *posthouse.Gate, o commit.TaskOutcome) *posthouse.Gate {
 	s.Helper()
 	o.By = "worker:w"
-	_, next, err := commit.ResolveTask(s.Ctx, s.d.Core(), commit.PlaceOf(g), &o)
+	_, next, err := commit.ResolveTask(s.Ctx, s.d.Core(), commit.RefOf(g), &o)
 	s.OK(err)
 	return next
 }

@@ -1,4 +1,4 @@
-package core
+package encryption
 
 import (
 	"context"
@@ -20,51 +20,53 @@ func (k DataKeyOf) place(seq uint64, record int, kind posthouse.RecordKind) []by
 	return append(b, byte(kind), sealedGCM)
 }
 
-func (tx *Tx) sealBodies() error {
-	of := DataKeyOf{tx.Thread.Name, max(tx.Thread.Info.Generation, 1)}
+// Seal seals the bodies of an entry's records in place, and marks the records. begun says
+// that something of the generation is sealed already: its data key must be there then, and
+// a lost one is not replaced.
+func (v *Vault) Seal(ctx context.Context, of DataKeyOf, begun bool, seq uint64, recs []posthouse.Record, bodies [][]byte) error {
 	var key *dataKey
-	for i, body := range tx.Bodies {
-		kind := tx.Records[i].Kind
+	for i, body := range bodies {
+		kind := recs[i].Kind
 		if len(body) == 0 || !kind.Seals() {
 			continue
 		}
 		if key == nil {
-			if err := tx.needKey(of); err != nil {
+			if err := v.needKey(ctx, of, begun); err != nil {
 				return err
 			}
 			var err error
-			if key, err = tx.Core.dataKey(tx.Ctx, of); err != nil {
+			if key, err = v.dataKey(ctx, of); err != nil {
 				return err
 			}
 		}
-		pack, err := tx.Core.packer.Pack([][]byte{body})
+		pack, err := v.packer.Pack([][]byte{body})
 		if err != nil {
-			return posthouse.OverMaxState("body", len(body), tx.Core.Config.MaxState)
+			return posthouse.OverMaxState("body", len(body), v.MaxBody)
 		}
 		out := append(make([]byte, 0, 1+len(pack)+key.Overhead()), sealedGCM)
-		tx.Bodies[i] = key.Seal(out, nil, pack, of.place(tx.Seq, i, kind))
-		tx.Records[i].Sealed = true
+		bodies[i] = key.Seal(out, nil, pack, of.place(seq, i, kind))
+		recs[i].Sealed = true
 	}
 	return nil
 }
 
 // needKey makes the thread's data key if nothing is sealed yet in its generation, in a
-// marked store. A lost key of sealed bodies must not be replaced.
-func (tx *Tx) needKey(of DataKeyOf) error {
-	if tx.Core.Config.Cipher != nil {
-		if err := tx.Core.Sealing(tx.Ctx); err != nil {
+// marked store.
+func (v *Vault) needKey(ctx context.Context, of DataKeyOf, begun bool) error {
+	if v.Cipher != nil {
+		if err := v.MarkEncrypted(ctx); err != nil {
 			return err
 		}
 	}
-	if tx.Thread.Info.Sealed || tx.Core.Keys.Get(of) != nil {
+	if begun || v.Keys.Get(of) != nil {
 		return nil
 	}
-	return makeDataKey(tx.Ctx, tx.Core.Store, tx.Core.Config.Cipher, of)
+	return makeDataKey(ctx, v.Store, v.Cipher, of)
 }
 
-// Opened checks an entry like [posthouse.Entry.Check] and opens its bodies, as they
+// OpenEntry checks an entry like [posthouse.Entry.Check] and opens its bodies, as they
 // were before they were sealed.
-func (c *Core) Opened(ctx context.Context, e *posthouse.Entry) ([]posthouse.Record, error) {
+func (v *Vault) OpenEntry(ctx context.Context, e *posthouse.Entry) ([]posthouse.Record, error) {
 	recs, err := e.CheckRecords()
 	if err != nil {
 		return recs, err
@@ -74,7 +76,7 @@ func (c *Core) Opened(ctx context.Context, e *posthouse.Entry) ([]posthouse.Reco
 		if !recs[i].Sealed || len(e.Bodies[i]) == 0 {
 			continue
 		}
-		body, err := c.Open(ctx, e, recs, i)
+		body, err := v.OpenBody(ctx, e, recs, i)
 		if err != nil {
 			return recs, err
 		}
@@ -89,14 +91,14 @@ func (c *Core) Opened(ctx context.Context, e *posthouse.Entry) ([]posthouse.Reco
 	return recs, nil
 }
 
-// Open returns a record's body as it was before it was sealed.
-func (c *Core) Open(ctx context.Context, e *posthouse.Entry, recs []posthouse.Record, i int) ([]byte, error) {
+// OpenBody returns a record's body as it was before it was sealed.
+func (v *Vault) OpenBody(ctx context.Context, e *posthouse.Entry, recs []posthouse.Record, i int) ([]byte, error) {
 	body := e.Bodies[i]
 	if !recs[i].Sealed || len(body) == 0 {
 		return body, nil
 	}
 	of := DataKeyOf{e.Thread, e.Generation}
-	key, err := c.dataKey(ctx, of)
+	key, err := v.dataKey(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func (c *Core) Open(ctx context.Context, e *posthouse.Entry, recs []posthouse.Re
 			"its data key (wrapped with key %q) does not open record %d of entry %d: the key is another thread's, or the body was sealed for another place",
 			key.wrappedBy, i, e.Seq)
 	}
-	items, err := c.packer.Unpack(pack)
+	items, err := v.packer.Unpack(pack)
 	if err != nil || len(items) != 1 {
 		return nil, posthouse.Corrupt("record %d of entry %d of thread %q does not unpack", i, e.Seq, e.Thread)
 	}

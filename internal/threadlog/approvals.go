@@ -1,4 +1,4 @@
-package core
+package threadlog
 
 import (
 	"cmp"
@@ -34,27 +34,27 @@ func (a *Approved) Approval(t *posthouse.ThreadInfo, now time.Time) grants.Appro
 // Approvals returns the gates that license effects, of a thread's current generation, in the
 // order in which they were opened. Gates whose content cannot be read are in unread: their
 // bodies are sealed with a key that is not there. Gates that were removed are not listed.
-func (c *Core) Approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*Approved, unread []posthouse.BodyRef, err error) {
-	all, unread, err = c.approvals(ctx, t)
+func (l *Logs) Approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*Approved, unread []posthouse.BodyRef, err error) {
+	all, unread, err = l.approvals(ctx, t)
 	return slices.DeleteFunc(all, func(a *Approved) bool { return a.Gate.Origin != "" }), unread, err
 }
 
 // Decided returns what Approvals does, and the copies of gates of other threads: they license
 // nothing, and show what was decided there. Those that cannot be read are left out.
-func (c *Core) Decided(ctx context.Context, t *posthouse.ThreadInfo) ([]*Approved, error) {
-	all, _, err := c.approvals(ctx, t)
+func (l *Logs) Decided(ctx context.Context, t *posthouse.ThreadInfo) ([]*Approved, error) {
+	all, _, err := l.approvals(ctx, t)
 	return all, err
 }
 
 // approvals is Approvals with the copies of gates of other threads. They license nothing here,
 // but gate.Act asks again about their content.
-func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*Approved, unread []posthouse.BodyRef, err error) {
+func (l *Logs) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*Approved, unread []posthouse.BodyRef, err error) {
 	places := map[posthouse.ID]posthouse.BodyRef{}
 	decided := map[posthouse.ID]uint64{} // entries of approvals
 	uses := map[posthouse.ID]*grants.Gatherer{}
 	var order []posthouse.ID
 	var edits Edits
-	for e, err := range c.InOrder(ctx, t.Thread, posthouse.Range{From: t.First, Headers: true}) {
+	for e, err := range l.InOrder(ctx, t.Thread, posthouse.Range{From: t.First, Headers: true}) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -81,7 +81,7 @@ func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 			}
 		}
 	}
-	r := c.Reader(ctx, t.Thread)
+	r := l.Reader(ctx, t.Thread)
 	for _, id := range order {
 		g, err := r.GateAt(id, decided[id])
 		switch {
@@ -116,11 +116,11 @@ func (c *Core) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 // [grants.Approval.Kept], and those that a kept checkpoint from before their use may act
 // under again, on a fork that asks anew. elsewhere reports whether a fork in another thread
 // was made from a checkpoint; nil: from none.
-func (c *Core) KeepApprovals(ctx context.Context, tree *Tree, info *posthouse.ThreadInfo, now time.Time, elsewhere func(posthouse.ID) bool) error {
+func (l *Logs) KeepApprovals(ctx context.Context, tree *Tree, info *posthouse.ThreadInfo, now time.Time, elsewhere func(posthouse.ID) bool) error {
 	if info.Gone() {
 		return nil
 	}
-	all, unread, err := c.approvals(ctx, info)
+	all, unread, err := l.approvals(ctx, info)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package core
+package threadlog
 
 import (
 	"context"
@@ -8,24 +8,24 @@ import (
 )
 
 // Gate reads a gate, with its decision or its votes and assignments.
-func (c *Core) Gate(ctx context.Context, id posthouse.ID) (g *posthouse.Gate, err error) {
-	err = c.ReadAt(ctx, id, func(_ *Reader, ref posthouse.Ref) error {
-		if g, err = c.Reader(ctx, ref.Thread).GateAt(id, ref.Seq); err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 {
+func (l *Logs) Gate(ctx context.Context, id posthouse.ID) (g *posthouse.Gate, err error) {
+	err = l.ReadAt(ctx, id, func(_ *Reader, ref posthouse.Ref) error {
+		if g, err = l.Reader(ctx, ref.Thread).GateAt(id, ref.Seq); err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 {
 			return err
 		}
-		return c.trailOf(ctx, g)
+		return l.trailOf(ctx, g)
 	})
 	return g, err
 }
 
-func (c *Core) trailOf(ctx context.Context, g *posthouse.Gate) error {
-	t, err := c.Thread(ctx, g.Thread)
+func (l *Logs) trailOf(ctx context.Context, g *posthouse.Gate) error {
+	t, err := l.Thread(ctx, g.Thread)
 	if err != nil {
 		return err
 	}
 	for _, w := range t.Waiting {
 		if w.ID == g.ID {
-			return c.Reader(ctx, g.Thread).readTrail(g, w.Trail)
+			return l.Reader(ctx, g.Thread).readTrail(g, w.Trail)
 		}
 	}
 	return posthouse.Corrupt("the summary of thread %q does not hold the open gate %s", g.Thread, g.ID)
@@ -96,20 +96,6 @@ func (r *Reader) gate(e *ReadEntry, i int) (*posthouse.Gate, error) {
 		return nil, posthouse.NotFound("gate", rec.Gate.ID)
 	}
 	return posthouse.ReadGateBody(&e.Entry, rec, e.Bodies[i])
-}
-
-// WaitingGate reads a gate that waits. It keeps the entry, which may hold many gates
-// that are decided one by one.
-func (tx *Tx) WaitingGate(w *posthouse.WaitingGate) (*posthouse.Gate, error) {
-	r := tx.Core.Reader(tx.Ctx, tx.Thread.Name)
-	if e := tx.Thread.lastGateEntry; e != nil && e.Seq == w.Seq {
-		r.Have[e.Seq] = e
-	}
-	g, err := r.WaitingGate(w)
-	if e := r.Have[w.Seq]; err == nil && e != nil && e.bodies && e.size() <= maxCached {
-		tx.Thread.lastGateEntry = e
-	}
-	return g, err
 }
 
 // readTrail reads a gate's votes and assignments, back from the newest.

@@ -1,6 +1,8 @@
-package core
+package threadlog
 
-import "github.com/posthouse/posthouse"
+import (
+	"github.com/posthouse/posthouse"
+)
 
 // Edits finds the gates that were opened in the place of edited ones, in the records of a log
 // that are added in order. Such a gate asks about what another one was edited to, or has that

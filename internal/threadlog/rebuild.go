@@ -1,9 +1,7 @@
-package core
+package threadlog
 
 import (
 	"bytes"
-	"context"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/delta"
 )
@@ -12,130 +10,21 @@ import (
 type Rebuilt struct {
 	Header   posthouse.Header
 	State    posthouse.State // with [posthouse.MetaPart]
-	parts    []partState
-	manifest uint64
-	age      int
-}
-
-// A Reader reads entries of one thread, checks their hashes, and caches them.
-type Reader struct {
-	Core   *Core
-	Ctx    context.Context
-	Thread string
-	Have   map[uint64]*ReadEntry
-	Size   int // bytes of the bodies in have
-
-	known map[string][]byte // values of parts of the checkpoint to read next
-}
-
-// A ReadEntry is an entry that a [Reader] has, with its records.
-type ReadEntry struct {
-	posthouse.Entry
-	Recs   []posthouse.Record
-	bodies bool
-}
-
-func (e *ReadEntry) size() int {
-	n := len(e.Header)
-	for _, b := range e.Bodies {
-		n += len(b)
-	}
-	return n
-}
-
-// Reader returns a reader of one thread.
-func (c *Core) Reader(ctx context.Context, thread string) *Reader {
-	return &Reader{Core: c, Ctx: ctx, Thread: thread, Have: map[uint64]*ReadEntry{}}
-}
-
-// Bounds on what a reader keeps while it walks a long history.
-const (
-	KeepEntries = 4096
-	KeepBytes   = 64 << 20
-)
-
-// Fetch reads the missing entries of a range. An entry that it has with bodies keeps
-// them.
-func (r *Reader) Fetch(rg posthouse.Range) error {
-	for e, err := range r.Core.Store.Read(r.Ctx, r.Thread, rg) {
-		if err != nil {
-			return err
-		}
-		old := r.Have[e.Seq]
-		if old != nil && (old.bodies || rg.Headers) {
-			continue
-		}
-		if rg.Headers {
-			e.Bodies = nil
-		}
-		recs, err := r.Core.Opened(r.Ctx, e)
-		if err != nil {
-			return err
-		}
-		r.Have[e.Seq] = &ReadEntry{*e, recs, !rg.Headers}
-		for _, b := range e.Bodies {
-			r.Size += len(b)
-		}
-	}
-	return nil
-}
-
-// Entry returns a checked entry, with or without its bodies. [posthouse.ErrCorrupt] if
-// it is missing.
-func (r *Reader) Entry(seq uint64, bodies bool) (*ReadEntry, error) {
-	if e := r.Have[seq]; e != nil && (e.bodies || !bodies) {
-		return e, nil
-	}
-	r.makeRoom()
-	if err := r.Fetch(posthouse.Range{Seqs: []uint64{seq}, Headers: !bodies}); err != nil {
-		return nil, err
-	}
-	if e := r.Have[seq]; e != nil {
-		return e, nil
-	}
-	return nil, posthouse.Corrupt("entry %d of thread %q is missing", seq, r.Thread)
-}
-
-// makeRoom forgets what the reader has, if that is too much.
-func (r *Reader) makeRoom() {
-	if len(r.Have) > KeepEntries || r.Size > KeepBytes {
-		clear(r.Have)
-		r.Size = 0
-	}
-}
-
-func (e *ReadEntry) checkpoint() (*posthouse.Record, int, error) {
-	for i := range e.Recs {
-		if e.Recs[i].Checkpoint != nil {
-			return &e.Recs[i], i, nil
-		}
-	}
-	return nil, 0, posthouse.Corrupt("entry %d of thread %q holds no checkpoint", e.Seq, e.Thread)
-}
-
-// Header returns the checkpoint of an entry.
-func (r *Reader) Header(seq uint64) (*posthouse.Header, error) {
-	e, err := r.Entry(seq, false)
-	if err != nil {
-		return nil, err
-	}
-	rec, _, err := e.checkpoint()
-	if err != nil {
-		return nil, err
-	}
-	return rec.Checkpoint, nil
+	Parts    []PartState
+	Manifest uint64
+	Age      int
 }
 
 // Rebuild reads the checkpoint at seq with its state.
 func (r *Reader) Rebuild(seq uint64) (*Rebuilt, error) {
-	b, err := r.locate(seq)
+	b, err := r.Locate(seq)
 	if err != nil {
 		return nil, err
 	}
-	b.State = make(posthouse.State, len(b.parts))
-	for i := range b.parts {
-		p := &b.parts[i]
-		data, ok := r.known[p.Name]
+	b.State = make(posthouse.State, len(b.Parts))
+	for i := range b.Parts {
+		p := &b.Parts[i]
+		data, ok := r.Known[p.Name]
 		if !ok {
 			if data, err = r.value(p); err != nil {
 				return nil, err
@@ -149,16 +38,16 @@ func (r *Reader) Rebuild(seq uint64) (*Rebuilt, error) {
 
 // locate finds the parts of the checkpoint at seq in its own header and those of its
 // ancestors, back to the newest manifest.
-func (r *Reader) locate(seq uint64) (*Rebuilt, error) {
+func (r *Reader) Locate(seq uint64) (*Rebuilt, error) {
 	e, err := r.Entry(seq, true)
 	if err != nil {
 		return nil, err
 	}
-	rec, _, err := e.checkpoint()
+	rec, _, err := e.CheckpointRecord()
 	if err != nil {
 		return nil, err
 	}
-	b := &Rebuilt{Header: *rec.Checkpoint, manifest: seq - rec.Parts.Manifest}
+	b := &Rebuilt{Header: *rec.Checkpoint, Manifest: seq - rec.Parts.Manifest}
 	live := 0
 	for _, c := range rec.Parts.Changes {
 		if c.Op != posthouse.PartDrop {
@@ -166,7 +55,7 @@ func (r *Reader) locate(seq uint64) (*Rebuilt, error) {
 		}
 	}
 	complete := live == rec.Parts.Total
-	if n := rec.Parts.Manifest; n > 1 && n <= 16*manifestEvery && !complete {
+	if n := rec.Parts.Manifest; n > 1 && n <= 16*ManifestEvery && !complete {
 		if err := r.Fetch(posthouse.Range{From: seq - n, To: seq - 1, Headers: true}); err != nil {
 			return nil, err
 		}
@@ -179,23 +68,23 @@ func (r *Reader) locate(seq uint64) (*Rebuilt, error) {
 				seen[c.Name] = true
 				if c.Op != posthouse.PartDrop {
 					p := state(&c.PartRef, at)
-					p.last = at
-					b.parts = append(b.parts, p)
+					p.Last = at
+					b.Parts = append(b.Parts, p)
 				}
 			}
 		}
 		for _, u := range rec.Parts.Unchanged {
 			if !seen[u.Name] {
 				seen[u.Name] = true
-				b.parts = append(b.parts, state(&u, at))
+				b.Parts = append(b.Parts, state(&u, at))
 			}
 		}
 		if rec.Parts.Manifest == 0 {
 			return b, nil
 		}
-		b.age++
+		b.Age++
 		if complete {
-			b.age = manifestEvery // not counted: the next one brings a manifest
+			b.Age = ManifestEvery // not counted: the next one brings a manifest
 			return b, nil
 		}
 		parent := rec.Checkpoint.ParentSeq
@@ -205,16 +94,16 @@ func (r *Reader) locate(seq uint64) (*Rebuilt, error) {
 		if e, err = r.Entry(parent, false); err != nil {
 			return nil, err
 		}
-		if rec, _, err = e.checkpoint(); err != nil {
+		if rec, _, err = e.CheckpointRecord(); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func state(p *posthouse.PartRef, seq uint64) partState {
-	return partState{
-		Name: p.Name, Codec: p.Codec, size: p.Size, last: seq - p.Last, full: seq - p.Full,
-		chain: p.Chain, dead: p.Dead,
+func state(p *posthouse.PartRef, seq uint64) PartState {
+	return PartState{
+		Name: p.Name, Codec: p.Codec, Size: p.Size, Last: seq - p.Last, Full: seq - p.Full,
+		Chain: p.Chain, Dead: p.Dead,
 	}
 }
 
@@ -223,17 +112,17 @@ func state(p *posthouse.PartRef, seq uint64) partState {
 const maxGrowth = 1 << 20
 
 // value rebuilds one part from its newest full value and the splices since.
-func (r *Reader) value(p *partState) ([]byte, error) {
-	if span := p.last - p.full; p.chain > 4 && span <= uint64(16*p.chain) {
-		if r.Have[p.full] == nil || !r.Have[p.full].bodies {
-			if err := r.Fetch(posthouse.Range{From: p.full, To: p.last}); err != nil {
+func (r *Reader) value(p *PartState) ([]byte, error) {
+	if span := p.Last - p.Full; p.Chain > 4 && span <= uint64(16*p.Chain) {
+		if r.Have[p.Full] == nil || !r.Have[p.Full].HasBodies {
+			if err := r.Fetch(posthouse.Range{From: p.Full, To: p.Last}); err != nil {
 				return nil, err
 			}
 		}
 	}
 	var changes []*posthouse.PartChange
 	var at []*ReadEntry
-	for seq, i := p.last, 0; ; i++ {
+	for seq, i := p.Last, 0; ; i++ {
 		c, e, err := r.change(seq, p.Name)
 		if err != nil {
 			return nil, err
@@ -242,7 +131,7 @@ func (r *Reader) value(p *partState) ([]byte, error) {
 		if c.Op == posthouse.PartFull {
 			break
 		}
-		if c.Op == posthouse.PartDrop || c.Last == 0 || c.Last > seq || i > p.chain {
+		if c.Op == posthouse.PartDrop || c.Last == 0 || c.Last > seq || i > p.Chain {
 			return nil, posthouse.Corrupt("part %q at entry %d of thread %q has a broken chain", p.Name, seq, r.Thread)
 		}
 		seq -= c.Last
@@ -255,7 +144,7 @@ func (r *Reader) value(p *partState) ([]byte, error) {
 			return nil, err
 		}
 		if c.Op == posthouse.PartFull {
-			data = append(make([]byte, 0, min(p.size, len(middle)+maxGrowth)), middle...)
+			data = append(make([]byte, 0, min(p.Size, len(middle)+maxGrowth)), middle...)
 		} else if data, err = delta.Apply(data, c.Prefix, c.Suffix, middle); err != nil {
 			return nil, posthouse.Corrupt("part %q at entry %d of thread %q: %v", p.Name, at[i].Seq, r.Thread, err)
 		}
@@ -271,7 +160,7 @@ func (r *Reader) change(seq uint64, part string) (*posthouse.PartChange, *ReadEn
 	if err != nil {
 		return nil, nil, err
 	}
-	rec, _, err := e.checkpoint()
+	rec, _, err := e.CheckpointRecord()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -286,7 +175,7 @@ func (r *Reader) change(seq uint64, part string) (*posthouse.PartChange, *ReadEn
 // middle joins a change's pieces, from its own body and from the step results it refers
 // to.
 func (r *Reader) middle(e *ReadEntry, c *posthouse.PartChange) ([]byte, error) {
-	rec, idx, err := e.checkpoint()
+	rec, idx, err := e.CheckpointRecord()
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package core
+package threadlog
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type Tree struct {
 	Revisions map[posthouse.ID][]uint64 // all that an id ever named
 
 	recorded  map[string][]posthouse.BodyRef // results and questions by branch, in their order
-	keep      map[posthouse.BodyRef]bool     // gates that stay, see [Core.KeepApprovals]
+	keep      map[posthouse.BodyRef]bool     // gates that stay, see [Logs.KeepApprovals]
 	approved  []*Approved                    // gates that stay for as long as a checkpoint may act under them again
 	elsewhere func(posthouse.ID) bool
 }
@@ -58,7 +58,7 @@ func newTree(thread string, first uint64) *Tree {
 }
 
 // Tree reads a thread from the first entry of a generation, or from 0.
-func (l *Core) Tree(ctx context.Context, thread string, from uint64) (*Tree, error) {
+func (l *Logs) Tree(ctx context.Context, thread string, from uint64) (*Tree, error) {
 	t := newTree(thread, 0)
 	steps := map[string][]posthouse.BodyRef{} // by branch, since its last checkpoint
 	var removals []uint64
@@ -215,7 +215,7 @@ func (t *Tree) Subtree(seq uint64) []uint64 {
 }
 
 // Needed returns the bodies from which the kept checkpoints are rebuilt, those of
-// their unfinished executions, and those of gates that [Core.KeepApprovals] found.
+// their unfinished executions, and those of gates that [Logs.KeepApprovals] found.
 func (t *Tree) Needed() map[posthouse.BodyRef]bool {
 	need := map[posthouse.BodyRef]bool{}
 	t.executions(need)

@@ -1,4 +1,4 @@
-package core
+package threadlog
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 // InOrder yields what [posthouse.Store.Read] does, and [posthouse.ErrCorrupt] where an
 // entry is missing or does not follow the one before. It does not check hashes: callers
 // do, which chains the entries to the summary's tail.
-func (c *Core) InOrder(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+func (l *Logs) InOrder(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
 	if r.Seqs != nil {
-		return c.Store.Read(ctx, thread, r)
+		return l.Store.Read(ctx, thread, r)
 	}
 	return func(yield func(*posthouse.Entry, error) bool) {
-		o := LogOrder{L: c, Ctx: ctx, Thread: thread, r: r}
-		info, err := c.Summary(ctx, thread)
+		o := LogOrder{Logs: l, Ctx: ctx, Thread: thread, r: r}
+		info, err := l.Summary(ctx, thread)
 		if err == nil {
 			o.tail, o.link = info.Tail, info.Link
 		} else if !errors.Is(err, posthouse.ErrNotFound) {
@@ -27,7 +27,7 @@ func (c *Core) InOrder(ctx context.Context, thread string, r posthouse.Range) it
 			return
 		}
 		n := 0
-		for e, err := range c.Store.Read(ctx, thread, r) {
+		for e, err := range l.Store.Read(ctx, thread, r) {
 			if err == nil {
 				err = o.next(e)
 			}
@@ -52,7 +52,7 @@ func (c *Core) InOrder(ctx context.Context, thread string, r posthouse.Range) it
 // A LogOrder checks that entries read in order follow one another, and end where
 // the thread's summary says.
 type LogOrder struct {
-	L      *Core
+	Logs   *Logs
 	Ctx    context.Context
 	Thread string
 	r      posthouse.Range
@@ -106,7 +106,7 @@ func (o *LogOrder) wrongTail(e *posthouse.Entry) error {
 	if err := e.Check(); err != nil {
 		return err
 	}
-	info, err := o.L.Summary(o.Ctx, o.Thread)
+	info, err := o.Logs.Summary(o.Ctx, o.Thread)
 	if err == nil && info.Tail == o.tail {
 		return posthouse.Corrupt("entry %d of thread %q, or its signature, is not the one that the thread's summary says", e.Seq, o.Thread)
 	}
@@ -145,7 +145,7 @@ func (o *LogOrder) checkEnd() error {
 
 // checkGrown checks that the summary goes as far as the entries that were read.
 func (o *LogOrder) checkGrown() error {
-	info, err := o.L.Summary(o.Ctx, o.Thread)
+	info, err := o.Logs.Summary(o.Ctx, o.Thread)
 	if err == nil && info.Tail.Seq < o.last.Seq && info.Tail == o.tail {
 		return posthouse.Corrupt("entry %d of thread %q is behind the log's end, which the summary says is entry %d", o.last.Seq, o.Thread, o.tail.Seq)
 	}
@@ -162,14 +162,14 @@ func (o *LogOrder) CheckGap(before, behind LinkMark) error {
 		return err
 	}
 	// A thread that was removed by other means, while it was read, is not damaged.
-	info, err := o.L.Summary(o.Ctx, o.Thread)
+	info, err := o.Logs.Summary(o.Ctx, o.Thread)
 	if errors.Is(err, posthouse.ErrNotFound) && o.tail.Seq > 0 || err == nil && info.Tail.Seq < o.tail.Seq {
 		return o.removedMeanwhile()
 	}
 	if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 		return err
 	}
-	for e, err := range o.L.Store.Read(o.Ctx, o.Thread, posthouse.Range{From: max(before.Seq, 1), To: behind.Seq, Headers: true}) {
+	for e, err := range o.Logs.Store.Read(o.Ctx, o.Thread, posthouse.Range{From: max(before.Seq, 1), To: behind.Seq, Headers: true}) {
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (o *LogOrder) removed(before, behind LinkMark) (bool, error) {
 	}
 	o.gone = removals{}
 	versions := map[uint32]Span{}
-	for e, err := range o.L.Store.Read(o.Ctx, o.Thread, posthouse.Range{Headers: true}) {
+	for e, err := range o.Logs.Store.Read(o.Ctx, o.Thread, posthouse.Range{Headers: true}) {
 		if err != nil {
 			return false, err
 		}

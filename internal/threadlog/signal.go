@@ -1,4 +1,4 @@
-package core
+package threadlog
 
 import (
 	"context"
@@ -30,23 +30,23 @@ func (r *Reader) Signal(seq uint64) (*posthouse.Signal, error) {
 
 // NextSignal returns the signal that a wait for a name takes at once, or nil: the oldest
 // one behind the entry taken, or the newest if the wait latches.
-func NextSignal(ctx context.Context, c *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) (*posthouse.Signal, error) {
-	seqs, err := PendingSignals(ctx, c, info, taken, name, latch)
+func (l *Logs) NextSignal(ctx context.Context, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) (*posthouse.Signal, error) {
+	seqs, err := l.PendingSignals(ctx, info, taken, name, latch)
 	if err != nil || len(seqs) == 0 {
 		return nil, err
 	}
-	return c.Reader(ctx, info.Thread).Signal(seqs[0])
+	return l.Reader(ctx, info.Thread).Signal(seqs[0])
 }
 
 // PendingSignals returns the entries of the signals that a branch has yet to take, oldest
 // first. For a latch it is the newest, taken or not.
-func PendingSignals(ctx context.Context, c *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) ([]uint64, error) {
+func (l *Logs) PendingSignals(ctx context.Context, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) ([]uint64, error) {
 	newest := info.NewestSignal(name)
 	if newest == 0 || latch {
 		return slices.DeleteFunc([]uint64{newest}, func(seq uint64) bool { return seq == 0 }), nil
 	}
 	var seqs []uint64
-	r := c.Reader(ctx, info.Thread)
+	r := l.Reader(ctx, info.Thread)
 	for seq := newest; seq > taken; {
 		seqs = append(seqs, seq)
 		e, err := r.Entry(seq, false)

@@ -1,16 +1,16 @@
-package core_test
+package threadlog_test
 
 import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // TestEditsOfAForgedLog: a second gate with the id of the first cannot make a circle of edits,
 // in which a search for what was opened in its place would not end.
 func TestEditsOfAForgedLog(t *testing.T) {
-	var e core.Edits
+	var e threadlog.Edits
 	ask := func(id, supersedes posthouse.ID) {
 		e.Add(&posthouse.Record{Gate: &posthouse.GateInfo{ID: id, Name: "pay", Kind: posthouse.GateApproval, Supersedes: supersedes}})
 	}

@@ -1,4 +1,4 @@
-package core
+package threadlog
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 )
 
 // Releases yields a thread's releases, newest first.
-func Releases(ctx context.Context, c *Core, thread string) iter.Seq2[*posthouse.Release, error] {
+func (l *Logs) Releases(ctx context.Context, thread string) iter.Seq2[*posthouse.Release, error] {
 	return func(yield func(*posthouse.Release, error) bool) {
-		info, err := c.Summary(ctx, thread)
+		info, err := l.Summary(ctx, thread)
 		if errors.Is(err, posthouse.ErrNotFound) {
 			return
 		}
@@ -23,7 +23,7 @@ func Releases(ctx context.Context, c *Core, thread string) iter.Seq2[*posthouse.
 		}
 		seq := info.First - 1
 		for range info.Releases {
-			r, err := c.releaseAt(ctx, thread, seq)
+			r, err := l.releaseAt(ctx, thread, seq)
 			if err == nil {
 				seq = r.First - 1 // before r is the caller's
 			}
@@ -34,8 +34,8 @@ func Releases(ctx context.Context, c *Core, thread string) iter.Seq2[*posthouse.
 	}
 }
 
-func (c *Core) releaseAt(ctx context.Context, thread string, seq uint64) (*posthouse.Release, error) {
-	e, err := c.Reader(ctx, thread).Entry(seq, false)
+func (l *Logs) releaseAt(ctx context.Context, thread string, seq uint64) (*posthouse.Release, error) {
+	e, err := l.Reader(ctx, thread).Entry(seq, false)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +47,9 @@ func (c *Core) releaseAt(ctx context.Context, thread string, seq uint64) (*posth
 
 // ReleaseOf returns the release with a version, as a decimal number, or the newest with
 // a tag. [posthouse.ErrNotFound]. It reads every newer release first.
-func ReleaseOf(ctx context.Context, c *Core, thread, versionOrTag string) (*posthouse.Release, error) {
+func (l *Logs) ReleaseOf(ctx context.Context, thread, versionOrTag string) (*posthouse.Release, error) {
 	version, notNumber := strconv.ParseUint(versionOrTag, 10, 32)
-	for r, err := range Releases(ctx, c, thread) {
+	for r, err := range l.Releases(ctx, thread) {
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package core
+package encryption
 
 import (
 	"context"
@@ -53,35 +53,35 @@ func (c *dataKeys) ForgetThread(thread string) {
 	maps.DeleteFunc(c.have, func(of DataKeyOf, _ *dataKey) bool { return of.Thread == thread })
 }
 
-func (c *Core) dataKey(ctx context.Context, of DataKeyOf) (*dataKey, error) {
-	if k := c.Keys.Get(of); k != nil {
+func (v *Vault) dataKey(ctx context.Context, of DataKeyOf) (*dataKey, error) {
+	if k := v.Keys.Get(of); k != nil {
 		return k, nil
 	}
-	if c.Config.Cipher == nil {
+	if v.Cipher == nil {
 		return nil, of.sealed(nil, "set Options.Cipher; on the command line, POSTHOUSE_KEYS or the key file in the data directory", "this ledger has no keys")
 	}
-	w, _, err := ReadWrappedKey(ctx, c.Store, of)
+	w, _, err := ReadWrappedKey(ctx, v.Store, of)
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil, of.sealed(nil, restoreHint, "its data key is not in the store")
 	}
 	if err != nil {
 		return nil, err
 	}
-	raw, err := Unwrap(ctx, c.Config.Cipher, of, w)
+	raw, err := Unwrap(ctx, v.Cipher, of, w)
 	if err != nil {
 		return nil, err
 	}
 	k := &dataKey{NewGCM([KeySize]byte(raw)), w.Key}
-	c.Keys.Put(of, k)
+	v.Keys.Put(of, k)
 	return k, nil
 }
 
-// DropKeys removes the data keys of a thread's generations up to the given one.
+// DropKeysUpTo removes the data keys of a thread's generations up to the given one.
 // What was sealed with them cannot be opened any more, not even in a backup of the
 // log.
-func DropKeys(ctx context.Context, c *Core, thread string, upTo uint32) error {
+func (v *Vault) DropKeysUpTo(ctx context.Context, thread string, upTo uint32) error {
 	for g := uint32(1); g <= upTo; g++ {
-		if err := DropKey(ctx, c, DataKeyOf{thread, g}); err != nil {
+		if err := v.DropKey(ctx, DataKeyOf{thread, g}); err != nil {
 			return err
 		}
 	}
@@ -89,14 +89,14 @@ func DropKeys(ctx context.Context, c *Core, thread string, upTo uint32) error {
 }
 
 // DropKey removes one data key. What was sealed with it cannot be opened any more.
-func DropKey(ctx context.Context, c *Core, of DataKeyOf) error {
-	c.Keys.forget(of)
-	_, err := c.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotGet})
+func (v *Vault) DropKey(ctx context.Context, of DataKeyOf) error {
+	v.Keys.forget(of)
+	_, err := v.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil
 	}
 	if err == nil {
-		_, err = c.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+		_, err = v.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
 	}
 	return err
 }

@@ -1,33 +1,33 @@
-package core
+package threadlog
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
 )
 
-// Begun says how far executions behind a branch's head have come.
+// Begun says how far executions after a branch's head have come.
 type Begun struct {
 	Any  bool   // something is on record: a result, or a gate
 	Last uint64 // the highest step that an execution is named after, at least the head's
 }
 
-// Begun reads what executions behind a branch's head have on record. What the checkpoint that the
+// Begun reads what executions after a branch's head have on record. What the checkpoint that the
 // step began at has in its own entry is of the step before.
-func (tx *Tx) Begun(head *Head) (b Begun, err error) {
-	c := tx.Core
+func (l *Logs) Begun(ctx context.Context, head *posthouse.Header) (b Begun, err error) {
 	b.Last = head.Step
-	line, err := c.Reader(tx.Ctx, tx.Thread.Name).Lineage(&head.Header)
+	line, err := l.Reader(ctx, head.Thread).Lineage(head)
 	if err != nil {
 		return b, err
 	}
 	from := line[len(line)-1].From
-	for e, err := range c.InOrder(tx.Ctx, tx.Thread.Name, posthouse.Range{From: from, Headers: true}) {
+	for e, err := range l.InOrder(ctx, head.Thread, posthouse.Range{From: from, Headers: true}) {
 		if err != nil {
 			return b, err
 		}
-		recs, err := c.Opened(tx.Ctx, e)
+		recs, err := l.Vault.OpenEntry(ctx, e)
 		if err != nil {
 			return b, err
 		}

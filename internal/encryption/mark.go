@@ -1,4 +1,4 @@
-package core
+package encryption
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func CheckClearDecision(d *posthouse.ClearDecision) error {
 }
 
 // Decide adds a decision to the mark, and drops the oldest beyond 100.
-func (m *EncryptionMark) Decide(d posthouse.ClearDecision) {
+func (m *Mark) Decide(d posthouse.ClearDecision) {
 	m.Decisions = append(m.Decisions, d)
 	m.Decisions = m.Decisions[max(0, len(m.Decisions)-maxDecisions):]
 }
@@ -30,8 +30,8 @@ func (m *EncryptionMark) Decide(d posthouse.ClearDecision) {
 // encryptionSlot is where the mark is kept. No process has a name like it.
 var encryptionSlot = posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: "$encryption"}
 
-// An EncryptionMark is the content of that slot.
-type EncryptionMark struct {
+// A Mark is the content of that slot.
+type Mark struct {
 	Format int `json:"format"` // 1
 	posthouse.Encryption
 }
@@ -47,7 +47,7 @@ const (
 )
 
 // readMark returns the store's mark with its slot's revision, or 0 without a mark.
-func readMark(ctx context.Context, s posthouse.Store) (m EncryptionMark, revision uint64, err error) {
+func readMark(ctx context.Context, s posthouse.Store) (m Mark, revision uint64, err error) {
 	slot, err := s.Slot(ctx, encryptionSlot, posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return m, 0, nil
@@ -66,7 +66,7 @@ func readMark(ctx context.Context, s posthouse.Store) (m EncryptionMark, revisio
 
 // ChangeMark writes the mark that change makes of the current one. If change returns
 // false it writes nothing. After a concurrent change it starts over.
-func ChangeMark(ctx context.Context, s posthouse.Store, change func(*EncryptionMark, bool) (bool, error)) (m EncryptionMark, err error) {
+func ChangeMark(ctx context.Context, s posthouse.Store, change func(*Mark, bool) (bool, error)) (m Mark, err error) {
 	var lost error // a write before, whose outcome is not known
 	for range MaxTries {
 		var revision uint64
@@ -97,7 +97,7 @@ func ChangeMark(ctx context.Context, s posthouse.Store, change func(*EncryptionM
 
 // markEncrypted durably marks a store as encrypted, if it is not marked yet.
 func markEncrypted(ctx context.Context, s posthouse.Store, at time.Time) error {
-	_, err := ChangeMark(ctx, s, func(m *EncryptionMark, _ bool) (bool, error) {
+	_, err := ChangeMark(ctx, s, func(m *Mark, _ bool) (bool, error) {
 		was := m.Encrypted
 		m.Encrypted = true
 		if !was {
@@ -137,15 +137,15 @@ func sealedThreads(ctx context.Context, s posthouse.Store) (sealed bool, threads
 	return false, threads, nil
 }
 
-// FindEncryption returns what a store has on record about its encryption. It needs no
+// Find returns what a store has on record about its  It needs no
 // Cipher; now is the time of a mark that it makes.
 //
 // A store without such a record, of an earlier version, is looked through once. One
 // that holds anything sealed is marked as encrypted, one with many threads as plain. A
 // store that takes no writes is not marked.
-func FindEncryption(ctx context.Context, s posthouse.Store, now time.Time) (*posthouse.Encryption, error) {
+func Find(ctx context.Context, s posthouse.Store, now time.Time) (*posthouse.Encryption, error) {
 	var found posthouse.Encryption
-	m, err := ChangeMark(ctx, s, func(m *EncryptionMark, there bool) (bool, error) {
+	m, err := ChangeMark(ctx, s, func(m *Mark, there bool) (bool, error) {
 		if there {
 			return false, nil
 		}
@@ -176,7 +176,7 @@ func CopyMark(ctx context.Context, from, to posthouse.Store) error {
 	if src.Encrypted {
 		return markEncrypted(ctx, to, src.Since)
 	}
-	_, err = ChangeMark(ctx, to, func(m *EncryptionMark, there bool) (bool, error) {
+	_, err = ChangeMark(ctx, to, func(m *Mark, there bool) (bool, error) {
 		if m.Encrypted && len(src.Decisions) == 0 {
 			return false, &posthouse.Error{
 				Code: posthouse.CodeSealed, Message: "the target is encrypted, and the source is not: its states would be in the target in the clear",

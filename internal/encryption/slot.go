@@ -1,4 +1,4 @@
-package core
+package encryption
 
 import (
 	"context"
@@ -19,8 +19,8 @@ func (k DataKeyOf) slotPlace(step string) []byte {
 
 // SealSlot seals what a thread's slot is to hold with the data key of its generation, which
 // exists once a body of that is sealed.
-func SealSlot(ctx context.Context, c *Core, of DataKeyOf, step string, value []byte) ([]byte, error) {
-	key, err := c.dataKey(ctx, of)
+func (v *Vault) SealSlot(ctx context.Context, of DataKeyOf, step string, value []byte) ([]byte, error) {
+	key, err := v.dataKey(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +28,8 @@ func SealSlot(ctx context.Context, c *Core, of DataKeyOf, step string, value []b
 }
 
 // OpenSlot opens what SealSlot sealed.
-func OpenSlot(ctx context.Context, c *Core, of DataKeyOf, step string, sealed []byte) ([]byte, error) {
-	key, err := c.dataKey(ctx, of)
+func (v *Vault) OpenSlot(ctx context.Context, of DataKeyOf, step string, sealed []byte) ([]byte, error) {
+	key, err := v.dataKey(ctx, of)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,75 @@
+package threadlog
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/encryption"
+)
+
+// Logs are the logs of a store's threads, to be read.
+type Logs struct {
+	Store posthouse.Store
+	Vault *encryption.Vault // opens bodies
+}
+
+// Find returns the place of a checkpoint, gate or signal by its id.
+func (l *Logs) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
+	if err := id.Validate(); err != nil {
+		return posthouse.Ref{}, err
+	}
+	return l.Store.Find(ctx, id)
+}
+
+// ReadAt reads at an id's place. An error that looks like damage may be a removal or a
+// replacement since the place was found: then it reads again.
+func (l *Logs) ReadAt(ctx context.Context, id posthouse.ID, read func(*Reader, posthouse.Ref) error) error {
+	ref, err := l.Find(ctx, id)
+	for err == nil {
+		was := ref
+		if err = read(l.Reader(ctx, ref.Thread), ref); !MayBeGone(err) {
+			return err
+		}
+		damage := err
+		if ref, err = l.Find(ctx, id); ref == was {
+			return damage
+		}
+	}
+	return err
+}
+
+// ReadFrom is [Logs.ReadAt] for an id whose place may be known, which spares a call. If it cannot
+// be read there, it is looked for.
+func (l *Logs) ReadFrom(ctx context.Context, id posthouse.ID, known posthouse.Ref, read func(*Reader, posthouse.Ref) error) error {
+	if known.Seq != 0 && read(l.Reader(ctx, known.Thread), known) == nil {
+		return nil
+	}
+	return l.ReadAt(ctx, id, read)
+}
+
+// MayBeGone reports whether a removal in the middle of a read may have caused an error:
+// bodies are missing, or nothing opens them any more.
+func MayBeGone(err error) bool {
+	return errors.Is(err, posthouse.ErrCorrupt) || errors.Is(err, posthouse.ErrSealed)
+}
+
+// Summary returns a thread's summary, even if the thread has ended.
+func (l *Logs) Summary(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
+	if err := posthouse.ValidateName("thread", thread); err != nil {
+		return nil, err
+	}
+	for t, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
+		return t, err
+	}
+	return nil, posthouse.NotFound("thread", thread)
+}
+
+// Thread returns the summary of an existing thread; see [Logs.Summary].
+func (l *Logs) Thread(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
+	t, err := l.Summary(ctx, thread)
+	if err == nil && t.Gone() {
+		return nil, t.Absent()
+	}
+	return t, err
+}
