@@ -31,7 +31,8 @@ func TestCommandsInThePages(t *testing.T) {
 		}
 		for _, m := range line.FindAllStringSubmatch(string(text), -1) {
 			lines++
-			cmd, rest, err := Root(&Config{Dev: &Dev{}, OpenLink: natslink.Open}).Find(word.FindAllString(m[1], -1))
+			command, _, _ := strings.Cut(m[1], " > ") // the shell takes the rest
+			cmd, rest, err := Root(&Config{Dev: &Dev{}, OpenLink: natslink.Open}).Find(word.FindAllString(command, -1))
 			if err == nil {
 				err = cmd.ParseFlags(rest)
 			}
