@@ -12,8 +12,8 @@ import (
 // Summaries keep the marks, so that a person's inbox is found without reading the gates
 // of others. A mark only finds a gate: the gate itself says who may decide.
 //
-// A gate that is open to anyone has no such record. A sealed thread has none at all:
-// assignees stay hidden there.
+// A gate that is open to anyone has no such record. A sealed thread has no such
+// records: assignees stay hidden there.
 type AudienceInfo struct {
 	Gate   ID       `json:"gate"`
 	Anyone bool     `json:"anyone,omitempty"` // no marks; earlier marks no longer count

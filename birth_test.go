@@ -8,8 +8,8 @@ import (
 
 // TestBirthAfterAnEarlierVersionsRemoval: a removal that names the entry of a deleted branch's head
 // marks the branches that begin after it, also one of the same name. Removals of earlier versions
-// name none. A branch that began after one of those may have acted under the keys that it has, so
-// they stay as they are: they are those of the deleted branch of its name.
+// name no entry. A branch that began after one of those may have acted under the keys that it has,
+// so they stay as they are: they are those of the deleted branch of its name.
 func TestBirthAfterAnEarlierVersionsRemoval(t *testing.T) {
 	var info posthouse.ThreadInfo
 	add := func(r posthouse.Record) {

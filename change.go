@@ -62,7 +62,7 @@ type Step struct {
 	Occurrence uint32
 	Effect     Effect
 	Value      Value
-	Grant      ID // the gate whose decision licensed the effect, if one did
+	Grant      ID // the gate that licensed the effect by its decision, if one did
 
 	// Unordered says that the result survived a [KindRestartStep]. Its place in the order of the
 	// execution no longer counts.
@@ -73,7 +73,7 @@ type Step struct {
 type Committed struct {
 	Seq        uint64  // of the entry
 	Hash       Hash    // of the entry
-	Checkpoint *Header // nil if there was none
+	Checkpoint *Header // nil without a checkpoint
 	Gates      []Gate  // with their ids
 	Decided    []Gate  // with their ids and decisions
 	Release    *Release
@@ -105,8 +105,8 @@ type Rule struct {
 	// Check returns nil to accept the commit. An error or a panic refuses it: nothing
 	// is written, and the commit fails with an [ErrInvalid] that wraps the error and
 	// has "rule" and the name as its Field. Check runs again when the Ledger rebuilds
-	// the commit after a concurrent append. The thread is locked meanwhile: Check may
-	// read through the Ledger, but must not write.
+	// the commit after a concurrent append. The thread is locked while Check runs: it
+	// may read through the Ledger, but must not write.
 	Check func(ctx context.Context, p *Proposal) error
 }
 
@@ -114,8 +114,8 @@ type Rule struct {
 type Proposal struct {
 	Thread string
 	Branch string
-	Header *Header // of the checkpoint, without its entry's number and hash; nil if there is none
-	Change *Change // the checkpoint as its writer gave it; nil if there is none
+	Header *Header // of the checkpoint, without its entry's number and hash; nil without a checkpoint
+	Change *Change // the checkpoint as its writer gave it; nil without a checkpoint
 	Steps  []Step  // results to record
 	Gates  []Gate  // questions to open, with their ids
 
@@ -123,8 +123,8 @@ type Proposal struct {
 }
 
 // Checkpoint returns the checkpoint as it will be read back, with state and metadata.
-// It is nil for a commit without one. It may read the store; a rule that needs only
-// Header costs nothing. [ErrInvalid] after the check has ended.
+// It is nil for a commit without a checkpoint. It may read the store; a rule that
+// needs only Header costs nothing. After the check it fails with [ErrInvalid].
 func (p *Proposal) Checkpoint() (*Checkpoint, error) {
 	if p.Header == nil {
 		return nil, nil

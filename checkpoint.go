@@ -32,7 +32,7 @@ func (s Status) Runnable() bool { return s == StatusRunning || s == StatusReady 
 // MainBranch is the branch a thread starts with.
 const MainBranch = "main"
 
-// DefaultThread is used where a caller names none (LangGraph4j's default).
+// DefaultThread is used if a caller names no thread (LangGraph4j's default).
 const DefaultThread = "$default"
 
 // A Source says where a fork came from.
@@ -43,7 +43,7 @@ type Source struct {
 
 // Kinds of checkpoint: why it was made.
 const (
-	KindSave   = "save"   // by hand, through the Ledger; in the middle of a step or behind it
+	KindSave   = "save"   // by hand, through the Ledger; in the middle of a step or after it
 	KindInput  = "input"  // input merged into a thread, before the first node
 	KindNode   = "node"   // a node, handler or agent completed
 	KindWait   = "wait"   // a node asked, or a static interrupt
@@ -150,9 +150,9 @@ func Root(coordination string, state State) *Checkpoint {
 	}
 }
 
-// StepOf returns what a kind of checkpoint adds to the count of steps. A wait, a
-// failure, a fork or a migration adds none, nor does what happens in the middle of a
-// step: an event or a subgraph's node.
+// StepOf returns how many steps a kind of checkpoint adds to the count. It is 0 for
+// a wait, a failure, a fork or a migration, and in the middle of a step: for an
+// event or a subgraph's node.
 func StepOf(kind string) uint64 {
 	switch kind {
 	case KindWait, KindFail, KindFork, KindEvent, KindInner, KindCancel, KindMigrate, KindRestartStep:
@@ -168,7 +168,7 @@ func GoesOn(h, parent *Header) bool {
 }
 
 // isEdit reports whether checkpoints of a kind are made by hand, in the middle of a step or
-// behind it.
+// after it.
 func isEdit(kind string) bool { return kind == KindUpdate || kind == KindSave }
 
 // CheckPartName checks the name of a part of the state: 1 to [MaxID] bytes of text, not

@@ -43,8 +43,8 @@ func (g *Gate) Content() Hash {
 }
 
 // Digested reports whether the gate's header has the digest of its content. Gates of
-// earlier versions have none: theirs is computed from the body, whose text may end with
-// a note.
+// earlier versions do not: theirs is computed from the body, and the body's text may
+// end with a note.
 func (g *Gate) Digested() bool { return len(g.Record.Salt) > 0 }
 
 // Digest returns the digest of the content as the header has it.

@@ -57,7 +57,7 @@ type Entry struct {
 	Header     []byte // canonical encoding, docs/format.md
 	Hash       Hash
 	Sig        []byte   // empty, or key id and Ed25519 signature
-	Bodies     [][]byte // one for each record, nil where it has none, was removed, or was not asked for
+	Bodies     [][]byte // one for each record; nil if it is absent, was removed, or was not asked for
 
 	Cursor string // set by a Watcher: where to go on watching
 }
@@ -178,7 +178,7 @@ func (e *Entry) decode() (h entryHeader, err error) {
 	return h, nil
 }
 
-// read decodes e's header into h, whose memory it reuses.
+// read decodes e's header into h, and reuses the memory of h.
 func (h *entryHeader) read(f *fields, e *Entry) error {
 	format := f.Byte()
 	if f.Err() == nil && (format < entryFormat || format > entryBound) {

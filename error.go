@@ -70,9 +70,9 @@ var (
 // goroutines and lease.
 var ErrWaiting = fmt.Errorf("posthouse: waiting for a decision")
 
-// ErrOtherVersion is matched by the error of a [Program] of which this version cannot go on
-// with a thread that another version left. It has written nothing: a process with a version
-// that fits may go on.
+// ErrOtherVersion is matched by the error of a [Program] if this version of it cannot go on
+// with a thread that another version left. The program has written nothing: a process with
+// a version that fits may go on.
 var ErrOtherVersion = fmt.Errorf("posthouse: another version of the program left the thread")
 
 // An Error is a failure that Posthouse itself reports.
@@ -82,7 +82,7 @@ type Error struct {
 	Message string `json:"message"`         // what happened, for a person
 	Hint    string `json:"hint,omitempty"`  // what to do next
 
-	// What won, for errors about a race.
+	// The winner, for errors about a race.
 	Tail     *Position `json:"tail,omitempty"`     // CodeConflict, CodeFenced: where the log ends
 	Head     ID        `json:"head,omitempty"`     // CodeConflict: the branch's head
 	Gate     ID        `json:"gate,omitempty"`     // CodeConflict: the gate that now asks instead of the named one
@@ -168,7 +168,7 @@ func TooMany(field string, have, limit int, hint string) *Error {
 	return &Error{Code: CodeTooLarge, Field: field, Message: "would be " + strconv.Itoa(have) + "; the limit is " + strconv.Itoa(limit), Hint: hint}
 }
 
-// NeedsGrant returns the error of an effect on the world that nobody approved, under
+// NeedsGrant returns the error of an unapproved effect on the world, under
 // Options.RequireGrants.
 func NeedsGrant(step string) error {
 	return &Error{

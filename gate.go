@@ -22,7 +22,7 @@ type Gate struct {
 	Name         string            `json:"name"`                     // of the question, 1 to 200 bytes, as written in the program
 	Kind         string            `json:"kind,omitempty"`           // what it waits for: [GateApproval] unless set, a name of yours, or one of the runtime's
 	Signal       string            `json:"signal,omitempty"`         // of [GateSignal]: the name of the signal it waits for
-	Latch        bool              `json:"latch,omitempty"`          // of [GateSignal]: it reads the newest signal and takes none
+	Latch        bool              `json:"latch,omitempty"`          // of [GateSignal]: it reads the newest signal and does not take it
 	Task         string            `json:"task,omitempty"`           // the execution that asked
 	Occurrence   uint32            `json:"occurrence,omitempty"`     // counts questions of one name in one execution
 	Text         string            `json:"text,omitempty"`           // the question, for a person
@@ -32,7 +32,7 @@ type Gate struct {
 	Schema       json.RawMessage   `json:"schema,omitempty"`         // JSON Schema that edits and responses must satisfy
 	Verdicts     []Verdict         `json:"verdicts,omitempty"`       // allowed; empty means all of [GateVerdicts]
 	Assignees    []string          `json:"assignees,omitempty"`      // who may decide; empty means anyone with the role
-	RequestedBy  string            `json:"requestedBy,omitempty"`    // whose request it is first of all: named by the question, or who sent the input
+	RequestedBy  string            `json:"requestedBy,omitempty"`    // the first requester: named by the question, or the sender of the input
 	Requesters   []Requester       `json:"requesters,omitempty"`     // all who made or changed it; empty: RequestedBy alone. Set by the Ledger
 	AllowRequest bool              `json:"allowRequester,omitempty"` // the requesters may decide
 	Labels       map[string]string `json:"labels,omitempty"`
@@ -53,8 +53,7 @@ type Gate struct {
 	// instance asks a question differently, the program is not deterministic.
 	Instance string `json:"instance,omitempty"`
 
-	// Uses is how many effects an approval licenses, 0 for none. See
-	// [ledger.ReadGrant].
+	// Uses is how many effects an approval licenses. See [ledger.ReadGrant].
 	Uses int `json:"uses,omitempty"`
 
 	// ValidFor is how long an approval licenses effects, in nanoseconds from the
@@ -74,7 +73,7 @@ type Gate struct {
 
 // A GateRecord holds what the log has of a gate beside what people see.
 type GateRecord struct {
-	Salt  []byte // of the digest in the header; nil where there is none
+	Salt  []byte // of the digest in the header; nil if the gate has no salt
 	Trail uint64 // the entry of the newest vote or assignment
 
 	// Kept says that the gate was on record before, at the source of a fork. Rules made
@@ -100,12 +99,12 @@ type gateBody struct {
 	Salt     []byte `json:"salt,omitempty"`
 }
 
-// The kinds of gate. The runtime answers those behind the first two: nobody is asked,
-// and a person can only cancel them.
+// The kinds of gate. The runtime answers those after the first two: it asks no
+// person, and a person can only cancel them.
 const (
 	GateApproval = "approval" // a person, a program or a policy decides
 	// GateSession is an approval for as long as a connection is open. It is not in the
-	// inbox, and no program goes on behind its answer.
+	// inbox, and no program goes on after its answer.
 	GateSession = "session"
 	GateTimer   = "timer"  // waits until ExpiresAt: a sleep, a retry
 	GateSignal  = "signal" // waits for the signal that [Gate.Signal] names
@@ -153,8 +152,8 @@ func (g *Gate) Allows(v Verdict) bool {
 type Decision struct {
 	Gate    ID              `json:"gate"`
 	Verdict Verdict         `json:"verdict"`
-	By      string          `json:"by"`               // who decided; required. In a quorum: whose vote decided it
-	For     string          `json:"for,omitempty"`    // whose right By used, where it was delegated; set by the Ledger
+	By      string          `json:"by"`               // who decided; required. In a quorum: who cast the deciding vote
+	For     string          `json:"for,omitempty"`    // owner of the right that By used, if it was delegated; set by the Ledger
 	Actor   string          `json:"actor,omitempty"`  // who sent it, when an operator acts for By
 	Reason  string          `json:"reason,omitempty"` // at most 4,000 bytes
 	Value   json.RawMessage `json:"value,omitempty"`  // of a verdict that takes one: the edits of Edit, the answer of Respond
@@ -162,7 +161,7 @@ type Decision struct {
 	Token   Hash            `json:"token,omitzero"`   // SHA-256 of the approval token that carried it, made by Actor, or else By
 	Signal  uint64          `json:"signal,omitempty"` // the entry of the signal that answered, set by the Ledger
 
-	// Requesters are those on whose behalf a program sent that signal, beside By. The Ledger sets it.
+	// Requesters are the people for whom a program sent that signal, beside By. The Ledger sets it.
 	Requesters []string `json:"requesters,omitempty"`
 
 	// Successor is the gate that replaced this one, when its question was withdrawn
@@ -181,8 +180,8 @@ type Decision struct {
 // RuntimeActor is the name under which the runtime cancels gates and lets them expire.
 const RuntimeActor = "posthouse"
 
-// Unanswered reports whether nobody decided a gate. A cancellation by the branch that
-// went on without it counts as nobody.
+// Unanswered reports whether no person decided a gate. A cancellation by the branch
+// that went on without it does not count.
 func (g *Gate) Unanswered() bool {
 	return g.Decision == nil || g.Decision.Verdict == Cancel && g.Decision.By == RuntimeActor
 }
@@ -201,7 +200,8 @@ func (g *Gate) Licensed() json.RawMessage {
 }
 
 // Licenses reports whether the gate's question licenses effects once it is approved, or
-// approved with an edit. An answer of gate.Ask, one bound by name and a copy license none.
+// approved with an edit. An answer of gate.Ask, one bound by name and a copy license no
+// effects.
 func (g *Gate) Licenses() bool {
 	d := g.Decision
 	return d != nil && d.Verdict.IsYes() && g.Uses > 0 && g.Bind != ByName && g.Origin == ""

@@ -33,7 +33,7 @@ var emptyWords = regexp.MustCompile(`(?i)\b(n/a|applicable|does not apply|irrele
 var namedTest = regexp.MustCompile("`(([a-z0-9/]+)\\.)?Test[A-Za-z0-9]+`")
 
 // TestFaultMatrix checks that each fault has a cell for each place, and that each cell names
-// tests or says why there is none.
+// tests or says why it has no test.
 func TestFaultMatrix(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("docs", "guarantees", "faults.md"))
 	if err != nil {
@@ -104,7 +104,7 @@ func matrixProblems(section string, tests map[string]bool) (problems []string) {
 	return problems
 }
 
-// cellProblem is what is wrong with a cell: it has tests, none of them of another store, or
+// cellProblem says what is wrong with a cell: it must have tests, all of its own store, or
 // "none: " and a reason.
 func cellProblem(place, cell string, tests map[string]bool) string {
 	own, known := matrixPlaces[place]

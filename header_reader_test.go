@@ -156,13 +156,13 @@ func TestHeaderReaderReadsWhatRecordsReads(t *testing.T) {
 	}
 }
 
-// TestHeaderReaderRefusesWhatRecordsRefuses breaks headers behind good ones
-// that they resemble, at each byte.
+// TestHeaderReaderRefusesWhatRecordsRefuses breaks headers after good ones that
+// they resemble, at each byte.
 func TestHeaderReaderRefusesWhatRecordsRefuses(t *testing.T) {
 	es := append(headerEntries(rand.New(rand.NewPCG(7, 7)), 20), alikeEntries(5)...)
 	var r HeaderReader
 	refused := 0
-	var before *Entry // has parts that a manifest behind it is held against
+	var before *Entry // has parts that a later manifest is compared with
 	try := func(good, bad *Entry, how string) {
 		t.Helper()
 		if before != nil {

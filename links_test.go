@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// linked are the modules whose code is in the binary, each with a reason.
+// linked are the modules with code in the binary, each with a reason.
 var linked = map[string]string{
 	"github.com/antithesishq/antithesis-sdk-go": "nats-server asserts with it; without its tag that is empty functions",
 	"github.com/cespare/xxhash/v2":              "minio-go: checksums of parts",

@@ -37,8 +37,8 @@ func ValidateName(field, name string) error {
 
 // CheckThread checks the name of a thread that somebody begins, sends to, imports, copies
 // to, deletes or releases. Beyond [ValidateName] it refuses, as [ErrInvalid], names that have
-// only blanks and invisible characters, since nobody could tell them apart, and those that
-// begin with $: they are the runtime's own ([ProcessThread] has the sessions of workers,
+// only blanks and invisible characters, since people could not tell them apart, and those
+// that begin with $: they are the runtime's own ([ProcessThread] has the sessions of workers,
 // others the tokens and sessions of clients), except [DefaultThread]. A thread of such a name
 // that an earlier version began can be read, exported, and copied to another name.
 func CheckThread(field, name string) error {

@@ -60,7 +60,7 @@ func Tee(obs ...Observer) Observer {
 
 // An Event is one record as it became durable.
 type Event struct {
-	Cursor string     `json:"cursor"` // to continue behind this event: see [ledger.WatchQuery]
+	Cursor string     `json:"cursor"` // to continue after this event: see [ledger.WatchQuery]
 	Kind   RecordKind `json:"kind"`
 	Thread string     `json:"thread"`
 	Seq    uint64     `json:"seq"`

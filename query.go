@@ -36,7 +36,7 @@ type Query struct {
 	Open bool
 
 	Descending bool   // newest first
-	After      string // continue behind this cursor: [Header.Cursor] of the last header
+	After      string // continue after this cursor: [Header.Cursor] of the last header
 	Limit      int    // 0: all
 }
 
@@ -69,7 +69,7 @@ type ThreadQuery struct {
 	Waiting   bool   // with open gates
 	Runnable  bool   // with a branch that can run or is to be cancelled
 	Leased    bool   // with a lease that was not given back
-	Released  bool   // with releases, even if they have not begun anew
+	Released  bool   // with releases, even if they have not started again
 	DueBefore Millis // with a gate or timer due at or before; ordered by due time
 
 	Gates    bool   // open gates one by one instead of threads, in the order of their ids; not with DueBefore
@@ -80,13 +80,13 @@ type ThreadQuery struct {
 	Descending bool // the last name or id first; not with DueBefore
 	// Newest puts the thread with the newest entry first, by the minute
 	// ([ThreadInfo.Minute]), and within a minute the last name. It ignores Descending,
-	// and does nothing with Gates or DueBefore. Who pages by it sees each thread that gets
-	// no entry meanwhile exactly once. A thread that does moves to the front: it is seen
-	// there by the next list, and may be missing from this one.
+	// and does nothing with Gates or DueBefore. A caller that pages by it sees each thread
+	// without new entries exactly once. A thread that gets an entry moves to the front:
+	// the next list has it there, and this one may miss it.
 	Newest bool
-	// After is the cursor to continue behind, in the order of the query: a thread's
-	// name, with Newest its [ThreadInfo.ActivityCursor], or with Gates a gate's id. It is
-	// not for DueBefore.
+	// After is the cursor to continue after, in the order of the query: a thread's name,
+	// with Newest its [ThreadInfo.ActivityCursor], or with Gates a gate's id. It is not
+	// for DueBefore.
 	After string
 	Limit int // 0: all
 }
@@ -120,7 +120,7 @@ func (q *ThreadQuery) Match(t *ThreadInfo) bool {
 // orders by it, so that an index of threads changes once a minute and not with each entry.
 func (t *ThreadInfo) Minute() Millis { return t.Updated - t.Updated%60000 }
 
-// ActivityCursor returns the cursor behind this thread for [ThreadQuery.Newest].
+// ActivityCursor returns the cursor after this thread for [ThreadQuery.Newest].
 func (t *ThreadInfo) ActivityCursor() string {
 	return strconv.FormatInt(int64(t.Minute()), 10) + "." + t.Thread
 }

@@ -50,7 +50,7 @@ func (g *Gate) Voted(name string) *Decision {
 }
 
 // Excluded reports whether a person may not answer because the request is theirs. A
-// question that nobody can approve gives no permission: anybody may answer it.
+// question without approve gives no permission: anybody may answer it.
 func (g *Gate) Excluded(name string) bool {
 	return g.Requests(name) && g.BarsRequesters()
 }

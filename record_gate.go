@@ -20,7 +20,7 @@ type GateInfo struct {
 	Latch      bool      `json:"latch,omitempty"`
 	EscalateAt time.Time `json:"escalateAt,omitzero"`
 	Content    Hash      `json:"content,omitzero"`     // digest of what is shown, salted with bytes of the body
-	Supersedes ID        `json:"supersedes,omitempty"` // the gate in whose place it asks
+	Supersedes ID        `json:"supersedes,omitempty"` // the gate that it replaces
 }
 
 func (g *GateInfo) fields(f *fields, format byte) {

@@ -9,7 +9,7 @@ type SignalInfo struct {
 	Branch string `json:"branch,omitempty"` // the branch that a request of the runtime is about; else empty
 	Prev   uint64 `json:"prev,omitempty"`   // entry of the thread's previous signal of this name; 0 for the first
 
-	// Requesters are those on whose behalf a program sent it, beside By.
+	// Requesters are the people for whom a program sent it, beside By.
 	Requesters []string `json:"requesters,omitempty"`
 }
 
@@ -46,7 +46,7 @@ func (s *SignalInfo) fields(f *fields) {
 }
 
 // A TakeInfo says that a branch took a signal: its later waits for that name continue
-// behind it. It has no body. It stands in the entry that records what became of the
+// after it. It has no body. It stands in the entry that records what became of the
 // value: a step result or the decision of a gate.
 type TakeInfo struct {
 	Branch string `json:"branch"`

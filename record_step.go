@@ -15,8 +15,8 @@ type StepInfo struct {
 	Branch     string `json:"branch,omitempty"`
 	Codec      string `json:"codec"`
 	Effect     Effect `json:"effect,omitempty"`
-	Grant      ID     `json:"grant,omitempty"` // the gate whose decision licensed it
-	Unordered  bool   `json:"loose,omitempty"` // a fork copied it from before its step began anew: its place does not count
+	Grant      ID     `json:"grant,omitempty"` // the gate that licensed it by its decision
+	Unordered  bool   `json:"loose,omitempty"` // a fork copied it from before its step restarted: its place does not count
 }
 
 func (s *StepInfo) fields(f *fields, format byte) {
@@ -48,7 +48,7 @@ const (
 
 var effectNames = [...]string{"", "pure", "read", "write", "external", "human"}
 
-// String returns the name of the class, "" for none.
+// String returns the name of the class, "" for the zero value.
 func (e Effect) String() string {
 	if int(e) < len(effectNames) {
 		return effectNames[e]

@@ -9,7 +9,7 @@ type RemovalInfo struct {
 	By     string       `json:"by,omitempty"`
 	Whole  bool         `json:"whole,omitempty"` // the thread: every entry before this one
 	Count  int          `json:"count"`           // checkpoints removed from the current generation
-	Heads  []BranchHead `json:"heads,omitempty"` // branches whose head moved; an empty id ends the branch
+	Heads  []BranchHead `json:"heads,omitempty"` // branches with a moved head; an empty id ends the branch
 	Gates  []ID         `json:"gates,omitempty"` // gates that were removed with their checkpoint, and cancelled
 
 	Archived int    `json:"archived,omitempty"` // checkpoints removed from released generations

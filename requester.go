@@ -8,14 +8,14 @@ import (
 // MaxRequesters bounds the requesters of one branch.
 const MaxRequesters = 1000
 
-// Parts of a program in which a branch keeps whose request it is. They stay with its
+// Parts of a program in which a branch keeps its requesters. They stay with its
 // forks and copies. Only the runtime writes them.
 const (
 	SenderPart     = "$by"         // who sent the newest input, as JSON text
 	RequestersPart = "$requesters" // all requesters, as a JSON list; without it the sender is the only one
 )
 
-// What made somebody a requester, beside the kinds of checkpoints ([KindInput],
+// Ways to become a requester, beside the kinds of checkpoints ([KindInput],
 // [KindUpdate], [KindFork], [KindSave]).
 const (
 	RequestedBySignal = "signal" // sent a signal that the program took
@@ -36,7 +36,7 @@ func (g *Gate) Requests(name string) bool {
 	return name != "" && (g.RequestedBy == name || slices.ContainsFunc(g.Requesters, func(r Requester) bool { return r.Name == name }))
 }
 
-// RequesterNames returns whose request the gate is, RequestedBy first, each once.
+// RequesterNames returns the requesters of the gate, RequestedBy first, each once.
 func (g *Gate) RequesterNames() (names []string) {
 	add := func(n string) {
 		if n != "" && !slices.Contains(names, n) {

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// What one package may hold, without its tests: more than that cannot be read in
-// one sitting, and there is a second noun in it.
+// Limits of one package, without its tests: more than that cannot be read in one
+// sitting, and there is a second noun in it.
 const (
 	maxLines = 5500
 	maxFiles = 40
@@ -340,8 +340,8 @@ func typeName(x ast.Expr) string {
 	}
 }
 
-// filePairs counts the ordered pairs of files of one package of which the first uses
-// a symbol that the second declares. What comes from other packages is not looked at.
+// filePairs counts the ordered pairs of files of one package in which the first uses
+// a symbol that the second declares. It ignores symbols of other packages.
 func filePairs(files []*goFile) int {
 	fset, info := token.NewFileSet(), &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	var asts []*ast.File

@@ -59,8 +59,8 @@ type Signer interface {
 	Sign(message []byte) ([]byte, error)
 }
 
-// A Verifier knows whose signatures are trusted. A key of package sign trusts its own,
-// a ring those of its keys.
+// A Verifier knows which keys' signatures are trusted. A key of package sign trusts
+// its own, a ring those of its keys.
 type Verifier interface {
 	// ImportCheck returns a check of one import's entries, for
 	// [transfer.ImportOptions].

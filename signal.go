@@ -15,7 +15,7 @@ const MaxSignalNames = 1000
 // A Signal is a value that somebody sends to a thread under a name. It is recorded
 // whether or not anything waits for it. Waits of a branch take the signals of a name
 // one by one, oldest first, each once. A wait that latches reads the newest signal and
-// takes none.
+// does not take it.
 type Signal struct {
 	ID     ID              `json:"id"`           // "": a new one; sending the same id and content again sends nothing
 	Thread string          `json:"thread"`       // set by the Ledger
@@ -29,8 +29,8 @@ type Signal struct {
 	Seq   uint64    `json:"seq"`             // of its entry, set by the Ledger
 	Gates []ID      `json:"gates,omitempty"` // that it answered, set by the Ledger
 
-	// Requesters are all on whose behalf a program sent it, beside By. They are requesters of
-	// what its taker asks. The Ledger sets it.
+	// Requesters are all people for whom a program sent it, beside By. They are requesters of
+	// the questions that its taker asks. The Ledger sets it.
 	Requesters []string `json:"requesters,omitempty"`
 }
 
@@ -55,8 +55,8 @@ func (s *Signal) Decision(gate ID) *Decision {
 // writes it.
 const SignalsPart = "$signals"
 
-// A Take says that a draft's branch takes a signal, whose value the same draft
-// records.
+// A Take says that a draft's branch takes a signal. The same draft records the
+// signal's value.
 type Take struct {
 	Name   string
 	Signal uint64 // its entry

@@ -17,10 +17,10 @@ import (
 // iterator that fails yields one error as its last element. Errors are [Error]s with
 // the codes named below.
 //
-// A write whose outcome is not known (a timeout, a lost connection) is [ErrUnknown]: the
+// A write with an unknown outcome (a timeout, a lost connection) is [ErrUnknown]: the
 // caller asks again. A read of a server that cannot be reached is [ErrUnavailable], as is
-// opening it. If local files may not hold what they should, after a failed commit
-// or fsync, or if a server reports damage, every later write is [ErrReadOnly] until the
+// opening it. If local files may not hold what they should, after a failed commit or
+// fsync, or if a server reports damage, every later write is [ErrReadOnly] until the
 // store is reopened. Writes may share a commit; a refusal of one never fails the others.
 type Store interface {
 	// Append adds one entry to one thread: the entry, its ids in the index, and the
@@ -28,8 +28,8 @@ type Store interface {
 	// returns nil.
 	//
 	// A store without transactions writes the index before the entry, and verifies what
-	// it reads: an id whose entry never came leads nowhere and is free, and a summary
-	// that is behind the log is brought up from its tail.
+	// it reads: an id without its entry leads nowhere and is free, and a summary that
+	// lags the log is brought up from its tail.
 	//
 	// It fails with ErrConflict, with the tail in Error.Tail, unless the log ends at
 	// b.After. Appending an entry again that is there already (same thread, sequence
@@ -38,7 +38,7 @@ type Store interface {
 	// thread, or in this one and b.IDs does not say Replace.
 	Append(ctx context.Context, b *Batch) error
 
-	// Read yields entries of one thread by sequence. An unknown thread has none.
+	// Read yields entries of one thread by sequence. An unknown thread has no entries.
 	Read(ctx context.Context, thread string, r Range) iter.Seq2[*Entry, error]
 
 	// Find returns the newest place of a checkpoint, gate or signal, or ErrNotFound.
@@ -52,8 +52,8 @@ type Store interface {
 	// Threads yields summaries that match, by thread name, descending with
 	// q.Descending, by activity with q.Newest, or by due time with q.DueBefore. With q.Gates it yields one for
 	// each open gate that matches, by the gates' ids as bytes: the thread's summary
-	// with only that gate in Waiting. What it reads for a page of gates must not grow
-	// with the number of open gates.
+	// with only that gate in Waiting. The reads for a page of gates must not grow with the number of open
+	// gates.
 	Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadInfo, error]
 
 	// Slot reads, writes or deletes one overwriteable value beside the log. A write is
@@ -76,8 +76,8 @@ type Batch struct {
 	Thread *ThreadInfo // the summary once the entry is appended
 
 	// Copy marks an entry that is copied from another store as it is there. Bodies that
-	// were removed there may be nil, and Seq may leave a gap behind After that the
-	// other log has.
+	// were removed there may be nil, and Seq may leave a gap after After that the other
+	// log has.
 	Copy bool
 }
 
@@ -197,8 +197,8 @@ const (
 // Copies and imports use it. Without it entries are appended one by one, which is as
 // safe but costs a commit each.
 type BulkAppender interface {
-	// AppendAll appends the entries of bs, each After the one before it. All of them
-	// appear together or none does, and they are durable when it returns nil.
+	// AppendAll appends the entries of bs, each After the one before it. They appear
+	// all together or not at all, and they are durable when it returns nil.
 	//
 	// It has the conditions, index, drops and errors of one [Store.Append] after the
 	// other: an id that one entry brings is there for the next. Entries at the

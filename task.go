@@ -25,8 +25,8 @@ type TaskCall struct {
 	Began     time.Time       `json:"began,omitzero"`      // when the first gate was opened
 	NotBefore time.Time       `json:"notBefore,omitzero"`  // when a worker may take it
 
-	// Grant is the gate whose decision licenses what the handler does, "" for a task that acts
-	// under none. It belongs to the use of the grant that Use names: the step that acts, with its
+	// Grant is the gate that licenses the handler's effect, "" for a task that acts without a
+	// grant. It belongs to the use of the grant that Use names: the step that acts, with its
 	// number, as in "pay[1]".
 	Grant  ID     `json:"grant,omitempty"`
 	Use    string `json:"use,omitempty"`
@@ -55,10 +55,10 @@ type TaskLimits struct {
 	// begins after a second, and no wait is longer than a minute.
 	RetryPolicy
 
-	Timeout time.Duration `json:"timeout,omitempty"` // of one attempt; 0 is none
+	Timeout time.Duration `json:"timeout,omitempty"` // of one attempt; 0: no timeout
 
 	Iterations int           `json:"iterations,omitempty"` // at most; 0 is 1,000
-	Duration   time.Duration `json:"duration,omitempty"`   // from Began until the last iteration begins; 0 is none
+	Duration   time.Duration `json:"duration,omitempty"`   // from Began until the last iteration begins; 0: no limit
 	LoopDelay  time.Duration `json:"loopDelay,omitempty"`  // between iterations
 
 	NoSlot bool `json:"noSlot,omitempty"` // handlers keep nothing between attempts

@@ -80,7 +80,7 @@ func (t *ThreadInfo) CoordinationName() string { return cmp.Or(t.Coordination, t
 func (t *ThreadInfo) Branch(name string) (BranchHead, bool) { return headOf(t.Branches, name) }
 
 // Runnable reports whether a runner should look at the thread. A branch can run, or has
-// a request to cancel whose receiver may be gone.
+// a request to cancel that may have lost its receiver.
 func (t *ThreadInfo) Runnable() bool {
 	return len(t.Cancelling) > 0 || slices.ContainsFunc(t.Branches, func(b BranchHead) bool { return b.Status.Runnable() })
 }
@@ -110,7 +110,7 @@ func (t *ThreadInfo) Apply(e *Entry) error {
 	return t.applyNext(e, &h)
 }
 
-// ApplyRecords applies an entry whose records were decoded with [Entry.Records].
+// ApplyRecords applies an entry with records that [Entry.Records] decoded.
 func (t *ThreadInfo) ApplyRecords(e *Entry, records []Record) error {
 	return t.applyNext(e, &entryHeader{time: e.Time(), records: records})
 }
@@ -205,7 +205,7 @@ func (t *ThreadInfo) applyCheckpoint(c *Header, seq uint64) {
 		t.cancelled(c.Branch)
 	}
 	if c.Status != StatusRunning {
-		t.Lease.Held = false // parked or ended: nobody runs it now
+		t.Lease.Held = false // parked or ended: no run has it now
 	}
 }
 
@@ -381,8 +381,8 @@ type Birth struct {
 }
 
 // Birth returns the entry of the newest removal before the branch began that ended a branch of the
-// thread's generation, 0 for none. For a branch that does not exist it is as if it began now.
-// Removals of earlier versions do not count.
+// thread's generation, 0 if there was no such removal. For a branch that does not exist it is as
+// if it began now. Removals of earlier versions do not count.
 func (t *ThreadInfo) Birth(branch string) uint64 {
 	if i := slices.IndexFunc(t.Births, func(b Birth) bool { return b.Branch == branch }); i >= 0 {
 		return t.Births[i].After
@@ -403,7 +403,7 @@ func (t *ThreadInfo) born(branch string) {
 }
 
 // branchEnded notes that the newest entry removed a branch: h is its head there, without an id.
-// Earlier versions wrote no entry of it. What began after their removals keeps its keys.
+// Earlier versions wrote no entry of it: branches that began after that keep their keys.
 func (t *ThreadInfo) branchEnded(h BranchHead) {
 	if h.Seq != 0 {
 		t.Ended = t.Tail.Seq

@@ -20,7 +20,7 @@ type SignalTake struct {
 	Seq    uint64 `json:"seq"`    // entry that took it
 }
 
-// A CancelMark is a request to cancel a branch that nobody has carried out yet.
+// A CancelMark is a pending request to cancel a branch.
 type CancelMark struct {
 	Branch string `json:"branch"`
 	Seq    uint64 `json:"seq"` // of the request's entry
@@ -29,7 +29,7 @@ type CancelMark struct {
 // IsOver reports whether a branch with this status has ended for good.
 func IsOver(s Status) bool { return s == StatusDone || s == StatusCancelled }
 
-// NewestSignal returns the entry of the newest signal of a name, 0 for none.
+// NewestSignal returns the entry of the newest signal of a name, 0 if there is no signal.
 func (t *ThreadInfo) NewestSignal(name string) uint64 {
 	for i := range t.Signals {
 		if t.Signals[i].Name == name {

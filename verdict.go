@@ -20,8 +20,8 @@ const (
 )
 
 // A VerdictInfo has the rules of a verdict: who may give it, what it carries and what it
-// means for the action. What reads or offers verdicts goes by it: checks, error texts,
-// commands, routes, the inbox page.
+// means for the action. All code that reads or offers verdicts goes by it: checks, error
+// texts, commands, routes, the inbox page.
 type VerdictInfo struct {
 	Verdict Verdict
 	Code    uint64 // in records; it never changes
@@ -31,7 +31,7 @@ type VerdictInfo struct {
 	OnGate bool   // a gate may allow it, and does if it names no verdicts
 	Given  bool   // people give it; otherwise only the runtime does
 	Vote   bool   // it may be a vote of a quorum, unless the gate's verdicts leave it out
-	Value  string // what its value is, as in "changed values"; "" if it takes none
+	Value  string // what its value is, as in "changed values"; "" if it takes no value
 	Yes    bool   // the action goes on
 	No     bool   // the action does not; the requesters may give it, too
 

@@ -10,7 +10,7 @@ import (
 // A Decider is somebody who may decide a gate.
 type Decider struct {
 	Name string
-	For  string // whose right it was before it was handed on; "" for their own
+	For  string // the owner of the right before it was handed on; "" for their own
 
 	Via []string // all who had the right before
 }

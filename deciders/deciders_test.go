@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/deciders"
 )
 
-// A right that a requester handed on, as earlier versions allowed, is good for nobody.
+// A right that a requester handed on, as earlier versions allowed, is good for no one.
 func TestRightsFromARequester(t *testing.T) {
 	for _, q := range []*posthouse.Quorum{nil, {Need: 2}} {
 		g := posthouse.Gate{

@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// ownRequestHint is for a requester who would approve, even while nobody else can.
+// ownRequestHint is for a requester who would approve, even while no other person can.
 const ownRequestHint = "somebody else has to decide, with an access of their own: posthouse token create --name NAME --role approver"
 
 // MayGive checks who may decide a gate at a time, and with which verdict. It does not

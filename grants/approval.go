@@ -19,7 +19,7 @@ const (
 )
 
 // Kept reports whether gate.Act may still need the gate: to run an effect under it, to settle
-// one whose outcome is unknown, or to ask again about its content. Retention removes no such
+// one with an unknown outcome, or to ask again about its content. Retention removes no such
 // gate from a thread that stays.
 func (a Approval) Kept() bool { return a == ApprovalUsable || a == ApprovalLapsed }
 

@@ -12,7 +12,7 @@ import (
 // completed there, as in "external" or "read+write".
 const labelEffect = "effect"
 
-// kindOutcome is the kind of the question about an effect whose outcome is not known.
+// kindOutcome is the kind of the question about an effect with an unknown outcome.
 const kindOutcome = "outcome"
 
 // A Gatherer collects the effects of a log whose entries are added in order.
@@ -89,8 +89,8 @@ func (g *Gatherer) Add(e *posthouse.Entry, i int, r *posthouse.Record) *Use {
 	return u
 }
 
-// Note reads what a record of an entry says of the effects that are known: what they wait for,
-// what became of that, and what they did. It adds none.
+// Note reads what a record of an entry says of the known effects: what they wait for, what
+// became of that, and what they did. It adds no effects.
 func (g *Gatherer) Note(e *posthouse.Entry, r *posthouse.Record) {
 	g.tasks.note(e.Generation, r)
 	switch {
@@ -130,7 +130,7 @@ func (g *Gatherer) Note(e *posthouse.Entry, r *posthouse.Record) {
 	}
 }
 
-// around returns the effect that a name is within, -1 for none.
+// around returns the effect that a name is within, -1 if there is no such effect.
 func (g *Gatherer) around(e *posthouse.Entry, branch, task, name string) int {
 	for end := strings.IndexByte(name, '>'); end >= 0; {
 		call, n := callOf(name[:end])
@@ -178,5 +178,6 @@ func (g *Gatherer) Uses(held bool) []Use {
 	return g.uses
 }
 
-// OpenTask says that a task is open whose gate is in an entry before those that are added.
+// OpenTask says that a task is open that has its gate in an entry before those that are
+// added.
 func (g *Gatherer) OpenTask(generation uint32, gate *posthouse.Gate) { g.tasks.open(generation, gate) }

@@ -18,15 +18,15 @@ const (
 	Unknown  Status = "unknown"  // an effect was abandoned, and its outcome is not known
 )
 
-// A Use is one effect that ran, or may have run. Grant names the gate whose decision
-// licensed it, "" if none did.
+// A Use is one effect that ran, or may have run. Grant names the gate that licensed
+// it by its decision, "" if it had no license.
 type Use struct {
 	Generation uint32           `json:"generation"` // of the thread
 	Branch     string           `json:"branch"`
 	Task       string           `json:"task,omitempty"`       // the execution; "" for a node as a whole
 	Name       string           `json:"name"`                 // of the step, or of the node
 	Occurrence uint32           `json:"occurrence,omitempty"` // of the step
-	Grant      posthouse.ID     `json:"grant,omitempty"`      // the gate whose decision licensed it
+	Grant      posthouse.ID     `json:"grant,omitempty"`      // the gate that licensed it by its decision
 	Status     Status           `json:"status"`               // decided, released, executed or unknown
 	Failed     int              `json:"failed,omitempty"`     // attempts that are known not to have acted
 	First      uint64           `json:"first"`                // the first entry about it
@@ -46,7 +46,7 @@ type Use struct {
 	Index    int `json:"-"` // of its result among the records of entry Seq
 
 	waiting useWaiting
-	handler posthouse.ID // the task whose handler let it go, "" for a program's
+	handler posthouse.ID // the task with the handler that let it go, "" for a program's
 }
 
 // An Attempt is what a worker had of an effect.

@@ -4,7 +4,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// openTasks are tasks whose gates are open: a handler has the effects that it let go.
+// openTasks are tasks with open gates: a handler has the effects that it let go.
 type openTasks struct {
 	by   map[useKey]posthouse.ID
 	keys map[posthouse.ID]useKey
@@ -30,7 +30,8 @@ func (t *openTasks) open(generation uint32, g *posthouse.Gate) {
 
 func (t *openTasks) isOpen(gate posthouse.ID) bool { _, ok := t.keys[gate]; return ok }
 
-// around returns the open task whose handler an effect is of, "" for that of a program.
+// around returns the open task with the handler that made an effect, "" for a program's
+// effect.
 func (t *openTasks) around(use *useKey) posthouse.ID {
 	for i := range use.name {
 		if use.name[i] != '>' {

@@ -39,8 +39,8 @@ func addScores(base int, writes []int) (int, error) {
 	return base, nil
 }
 
-// A ruledWrite is what a node does to a field. None depends on what the node
-// finds, so that what comes of several does not depend on who ran when.
+// A ruledWrite is a node's change of a field. It does not depend on the field's
+// value, so the result of several does not depend on their order.
 type ruledWrite struct {
 	field int
 	n     int
@@ -299,8 +299,8 @@ func jsonOf(tb testing.TB, v any) string {
 	return string(data)
 }
 
-// A node's ways are read behind the rules, whether or not others run beside it,
-// and after a restart what it left is what they left.
+// A node's routes are read after the merge rules, whether or not others run
+// beside it, and a restart finds the state that the rules left.
 func TestWaysSeeWhatTheRulesLeave(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		g := graph.New[ruled]("ways")
@@ -330,7 +330,7 @@ func TestWaysSeeWhatTheRulesLeave(t *testing.T) {
 }
 
 // An overwrite is a node's own word: a list gets shorter, again and again, with
-// checkpoints and without, and what is behind it is on record.
+// checkpoints and without, and the elements after it are on record.
 func TestOverwriteTrimsAList(t *testing.T) {
 	for _, o := range []graph.RunOptions{{}, {Durability: graph.Exit}, {Durability: graph.Async}} {
 		store := memstore.New()
@@ -341,7 +341,7 @@ func TestOverwriteTrimsAList(t *testing.T) {
 				if err := graph.Overwrite(ctx, &s.Messages, slices.Clone(s.Messages[2:])); err != nil {
 					return err
 				}
-				s.Messages[0].Text = "summary" // behind it, everything may be changed
+				s.Messages[0].Text = "summary" // after it, everything may be changed
 				s.Messages = append(s.Messages, message{"tool", "behind"})
 			}
 			return nil

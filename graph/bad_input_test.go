@@ -106,7 +106,7 @@ func TestBadNodes(t *testing.T) {
 
 var errBad = errors.New("bad")
 
-// Text and steps of a goroutine that a node left behind come to nothing.
+// Text and steps of a goroutine that outlives its node are dropped.
 func TestLateNode(t *testing.T) {
 	returned, late := make(chan struct{}), make(chan error)
 	l := newLedger(t)
@@ -175,7 +175,7 @@ func TestBadAnswer(t *testing.T) {
 	}
 }
 
-// What is over stays over.
+// A thread that is over stays over.
 func TestResumeOfWhatIsOver(t *testing.T) {
 	l := newLedger(t)
 	app := compile(t, line("a"), l, nil)

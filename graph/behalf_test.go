@@ -30,8 +30,8 @@ func TestRunActsForItsRequester(t *testing.T) {
 	wantList(t, "principals", seen, "alice", "alice")
 }
 
-// What somebody sends to another branch does not make a run theirs, nor does a
-// fork lose whose it is; a new input without a sender is nobody's.
+// An input to another branch does not change a run's requester, nor does a fork
+// lose it; a new input without a sender has no requester.
 func TestRequesterIsTheBranchs(t *testing.T) {
 	l := newLedger(t)
 	var seen []string

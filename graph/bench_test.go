@@ -56,8 +56,8 @@ func BenchmarkStep(b *testing.B) {
 	perStep(b, 1000)
 }
 
-// talk is a state whose cost should not be seen: messages, a long text, and
-// small fields of which one changes.
+// talk is a state that should cost little: messages, a long text, and small
+// fields, one of them changing.
 type talk struct {
 	Messages []message `posthouse:"append"`
 	Manual   string
@@ -79,7 +79,7 @@ func talking(tb testing.TB, steps int, turn func(s *talk)) *graph.App[talk] {
 	return compile(tb, g, newLedger(tb), &graph.CompileOptions{RecursionLimit: steps + 1})
 }
 
-// BenchmarkChat is 500 nodes, each of which appends a message of 1 KB.
+// BenchmarkChat runs 500 nodes; each appends a message of 1 KB.
 func BenchmarkChat(b *testing.B) {
 	text := strings.Repeat("word ", 200)
 	app := talking(b, 500, func(s *talk) { s.Messages = append(s.Messages, message{"agent", text}) })
@@ -129,7 +129,7 @@ func BenchmarkBare(b *testing.B) {
 	}
 }
 
-// BenchmarkUnkept is 1,000 nodes of which none makes a checkpoint.
+// BenchmarkUnkept runs 1,000 nodes without checkpoints.
 func BenchmarkUnkept(b *testing.B) {
 	app := loopApp(b, newLedger(b), 1000)
 	b.ReportAllocs()

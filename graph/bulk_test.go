@@ -238,7 +238,7 @@ func TestUpdatesAreLabelled(t *testing.T) {
 	wantCode(t, err, posthouse.ErrInvalid)
 }
 
-// What is not there is named.
+// The error names the branch that is not there.
 func TestUnknownBranchesAreNamed(t *testing.T) {
 	a := compile(t, line("a"), newLedger(t), nil)
 	must(a.Run(t.Context(), "t", trail{}))(t)
@@ -345,7 +345,7 @@ func TestUpdatesKeepExecutionsApart(t *testing.T) {
 	}
 }
 
-// An update whose completed tasks do not merge is refused if one of them has acted.
+// An update is refused if its completed tasks do not merge and one of them has acted.
 func TestUpdateDoesNotRepeatEffects(t *testing.T) {
 	paid := 0
 	g := graph.New[trail]("clash")

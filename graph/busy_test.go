@@ -106,8 +106,8 @@ func TestRollback(t *testing.T) {
 	wantEnd(t, s.start(t, "5", onBusy(runs.Rollback)), runs.Done, posthouse.StatusDone, "a2", "b2", "a4", "b4", "a5", "b5")
 }
 
-// Behind a run of another process a waiting one looks again; interrupting asks
-// the other, which hears of it with its next commit.
+// A run that waits for another process's run looks again; interrupting asks the
+// other, which hears of it with its next commit.
 func TestOnBusyAcrossProcesses(t *testing.T) {
 	for _, b := range []runs.OnBusy{runs.Enqueue, runs.Interrupt} {
 		synctest.Test(t, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestOnBusyAcrossProcesses(t *testing.T) {
 			old := one.start(t, "1")
 			<-one.runs
 			young := two.start(t, "2", onBusy(b))
-			time.Sleep(5 * time.Second) // its holder lives: nobody but the lease rules says otherwise
+			time.Sleep(5 * time.Second) // its holder lives: only the lease rules say otherwise
 			close(one.let)
 			close(two.let)
 			if b == runs.Interrupt {
@@ -317,8 +317,8 @@ func TestRunsAtOnce(t *testing.T) {
 	}
 }
 
-// A replay that finds its thread busy leaves nothing behind; one that may wait
-// for the other run does.
+// A replay that finds its thread busy leaves nothing; one that may wait for the
+// other run does.
 func TestReplayOfABusyThread(t *testing.T) {
 	l := newLedger(t)
 	began, free := make(chan struct{}, 2), make(chan struct{})
@@ -357,8 +357,8 @@ func TestReplayOfABusyThread(t *testing.T) {
 	wantCode(t, err, posthouse.ErrExists)
 }
 
-// What is not on record is not compared: runs from before it was, and runs whose id
-// nobody chose.
+// An input that is not on record is not compared: of runs from earlier versions,
+// and of runs without a chosen id.
 func TestRunIDWhoseInputIsNotOnRecord(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, line("a"), l, nil)

@@ -111,8 +111,9 @@ func (c *checker) node(of *node) {
 	c.app.order = append(c.app.order, &n)
 }
 
-// defaults gives a node the defaults of what it does not say. A node that calls a
-// subgraph gets none: the nodes in the subgraph do. Nor does a remote one.
+// defaults fills in the options that a node does not set. It skips a node that
+// calls a subgraph, because the nodes in the subgraph get them, and a remote
+// node.
 func (c *checker) defaults(n *node) {
 	d := NodeOptions{Retry: c.opt.Retry, RetryOn: c.opt.RetryOn, Timeout: c.opt.Timeout, IdleTimeout: c.opt.IdleTimeout}
 	if n.sub != nil || n.remote != nil {

@@ -38,7 +38,7 @@ type settings struct {
 // An input of a run is a pointer to a state.
 type input struct{ state any }
 
-// Results and snapshots whose State is a pointer to the state.
+// Results and snapshots with a pointer to the state as State.
 type (
 	result   = Result[any]
 	snapshot = Snapshot[any]

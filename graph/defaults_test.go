@@ -69,7 +69,7 @@ func calling(inner *graph.Graph[trail], o *graph.SubOptions[trail, trail]) *grap
 	return g
 }
 
-// Time limits of the whole graph likewise; a subgraph is not bounded as a whole.
+// So do time limits of the whole graph; a subgraph is not bounded as a whole.
 func TestTimeoutOfAllNodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		all   graph.CompileOptions

@@ -13,7 +13,7 @@ import (
 // that another version of the graph left.
 type CheckOptions struct {
 	Thread string // only this one
-	Prefix string // only threads whose names start so
+	Prefix string // only threads with names that start so
 	Ended  bool   // also branches that are done or cancelled: whether a new input could go on with their state
 	All    bool   // also those that this version left
 }
@@ -60,7 +60,7 @@ func (a *core) findMisfits(ctx context.Context, o CheckOptions) iter.Seq2[*Findi
 				f, err := a.findMisfit(ctx, &o, b)
 				switch {
 				case errors.Is(err, posthouse.ErrNotFound):
-					continue // removed meanwhile
+					continue // removed since
 				case err == nil && f == nil:
 				case !yield(f, err) || err != nil:
 					return

@@ -46,8 +46,8 @@
 //
 // A node that fails leaves a checkpoint of status failed with the state from
 // before it; [App.Resume] runs it again from its start. So does the next call
-// after a crash. What a node did to the world is therefore done again, unless
-// it went through step.Do, whose recorded results are returned instead.
+// after a crash. A node's effects on the world are therefore repeated, unless
+// they went through step.Do, which returns the recorded result instead.
 //
 // # Asking people
 //
@@ -63,8 +63,8 @@
 // [App.State] and [App.History] read checkpoints with their states. [App.Update]
 // changes a state by hand. The thread then goes on after a node that counts as having
 // made the change (AsNode), or at a node (Goto). [App.Fork] begins a branch or a thread
-// at any checkpoint, [App.Replay] runs on from there. None of them changes what is on
-// record: the past stays readable under its ids, byte for byte.
+// at any checkpoint, [App.Replay] runs on from there. They do not change the record:
+// the past stays readable under its ids, byte for byte.
 //
 // [App.BulkUpdate] makes several updates, [App.Release] closes a thread as a version,
 // [App.Copy] copies a thread, [App.Compare] compares two checkpoints. [App.Shape] is
@@ -97,10 +97,11 @@
 //		return sends
 //	}, "fetch")
 //
-// What they wrote is merged once all have completed, in the order of the tasks,
+// Their writes are merged once all have completed, in the order of the tasks,
 // whatever order they finished in. Append parts append, other parts are merged by the
 // rule of their tag or by [Merge]. Two tasks that leave different values in a part
-// without a rule are an error that names both. What a part held before counts once.
+// without a rule are an error that names both. The value that a part held before
+// counts once.
 //
 // A task that completes before others is on record at once, and never runs again,
 // whatever becomes of the others. A task that waits for a gate does not keep the others
@@ -117,7 +118,8 @@
 // # Nodes on other hosts
 //
 // [Graph.Remote] adds a node that a worker handles as a whole. The thread waits for it as
-// for a person: nothing is held, and engine and worker may end and come back meanwhile.
+// for a person: nothing is held, and engine and worker may end and come back before it is
+// done.
 //
 // # Graphs within graphs
 //
@@ -155,7 +157,7 @@
 // [App.Start] and [App.ResumeStart] return a [Handle]. It reports how the run ended,
 // cancels it, or stops it before its next node. [ledger.Ledger.Cancel] cancels it from
 // anywhere else. Resuming a cancelled thread returns its state; running it with a new
-// input begins anew.
+// input starts over.
 //
 // RunOptions.OnBusy says what happens when another run has the thread: [runs.Reject],
 // [runs.Enqueue], [runs.Interrupt] or [runs.Rollback]. A run with an id of the caller's (RunOptions.Run)
@@ -186,9 +188,9 @@
 // # Caveats
 //
 //   - A node must not edit, remove or re-order elements of append parts: the run stops
-//     with an error that names the field and the element. Edits behind pointers and in
-//     maps of an element are found when the run parks or ends, or after each node with
-//     CompileOptions.Check: switch it on in tests.
+//     with an error that names the field and the element. Edits through pointers and
+//     in maps of an element are found when the run parks or ends, or after each node
+//     with CompileOptions.Check: switch it on in tests.
 //   - A node must not touch the state after it returned, nor keep it.
 //   - Routes only read, and depend on the state alone.
 //   - The next node sees a value of type any as JSON has it, numbers as float64, as it
@@ -202,6 +204,6 @@
 //   - Tasks that run beside each other must not share what they reach through
 //     pointers in elements of append parts, or through fields tagged "-".
 //   - A step of several tasks waits for all of them, unless one failed.
-//   - Threads remember the names of their graph and its nodes. A thread whose next node
-//     is gone cannot be resumed until Update with Goto moves it.
+//   - Threads remember the names of their graph and its nodes. A thread cannot be
+//     resumed if its next node is gone, until Update with Goto moves it.
 package graph

@@ -25,7 +25,8 @@ type newBill struct {
 	ByName map[string]struct{ Cents int }
 }
 
-// billing is a graph with a subgraph, whose state is a bill that was made before the question.
+// billing is a graph with a subgraph. The subgraph's state is a bill that was made before the
+// question.
 func billing[S any](life graph.Lifetime, made S, pay func(*S)) *graph.Graph[billed] {
 	sub := graph.New[S]("bill")
 	sub.Node("make", func(_ context.Context, s *S) error { *s = made; return nil })
@@ -91,7 +92,7 @@ func TestDroppedPartsOfSubgraphsAreMismatches(t *testing.T) {
 type oldPair struct{ Amount, Note int }
 type newPair struct{ Cents, Note int }
 
-// beside is a graph whose node "count" completed beside one that asks.
+// beside is a graph with a node "count" that completed beside one that asks.
 func beside[S any](count func(*S)) *graph.Graph[S] {
 	g := graph.New[S]("beside")
 	g.Node("count", func(_ context.Context, s *S) error { count(s); return nil })
@@ -103,8 +104,8 @@ func beside[S any](count func(*S)) *graph.Graph[S] {
 	return g
 }
 
-// What a completed node wrote beside others into a part that is gone is a mismatch, also for a
-// migration that renames the part in the state: the result would be lost in silence.
+// A completed parallel node's write to a part that is gone is a mismatch, also for a migration
+// that renames the part in the state: the result would be lost in silence.
 func TestDroppedPartsOfResultsAreMismatches(t *testing.T) {
 	l := newLedger(t)
 	out := must(compile(t, beside(func(s *oldPair) { s.Amount = 500 }), l, nil).Run(t.Context(), "t", oldPair{}))(t)

@@ -21,8 +21,7 @@ type walkState struct {
 	Steps map[string]int
 }
 
-// walk is a line of nodes, each of which takes a step; stop, if not nil, may
-// fail one.
+// walk is a line of nodes; each takes a step. stop, if not nil, may fail one.
 func walk(t testing.TB, l *ledger.Ledger, ran *atomic.Int32, stop func(node string) error, o *graph.CompileOptions, opt map[string]graph.NodeOptions) *graph.App[walkState] {
 	g := graph.New[walkState]("walk")
 	last := graph.Start
@@ -287,8 +286,8 @@ func TestNamesOfAGivenUpRun(t *testing.T) {
 	}
 }
 
-// A node whose checkpoint is refused leaves nothing in the next one, which holds
-// what nodes before it did without one.
+// A node leaves nothing in the next checkpoint if its own is refused. The next
+// one holds the changes of earlier nodes without checkpoints.
 func TestRefusedCheckpointLeavesNoTrace(t *testing.T) {
 	led := open(t, memstore.New(), &ledger.Options{Rules: []posthouse.Rule{{
 		Name: "last", Check: func(_ context.Context, p *posthouse.Proposal) error {

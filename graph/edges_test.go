@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// picking is a graph whose node "pick" leads where the state says.
+// picking is a graph with a node "pick" that leads where the state says.
 func picking(o ...graph.NodeOptions) *graph.Graph[trail] {
 	g := graph.New[trail]("forked")
 	g.Node("pick", func(_ context.Context, s *trail) error {
@@ -27,7 +27,7 @@ func picking(o ...graph.NodeOptions) *graph.Graph[trail] {
 	return g
 }
 
-// stoppedAt wants a run that stopped behind nodes.
+// stoppedAt wants a run that stopped after nodes.
 func stoppedAt(t *testing.T, out *graph.Result[trail], next ...string) {
 	t.Helper()
 	if out.Status != posthouse.StatusInterrupted {
@@ -65,7 +65,7 @@ func TestInterruptBeforeEdgesGoesOnWithoutAnUpdate(t *testing.T) {
 	out := must(a.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "pick", "left")
 
-	// To the end, which an interrupt behind the last node does not stop before.
+	// To the end: an interrupt after the last node does not stop before it.
 	stoppedAt(t, must(a.Run(t.Context(), "end", trail{}))(t), "pick")
 	must(a.Update(t.Context(), "end", func(s *trail) { s.Go = graph.End }))(t)
 	out = must(a.Resume(t.Context(), "end"))(t)
@@ -99,8 +99,8 @@ func TestInterruptBeforeEdgesGoesOnWithoutAnUpdate(t *testing.T) {
 	wantList(t, "nodes", out.State.Nodes, "pick", "right")
 }
 
-// TestInterruptBeforeEdgesOfSeveral stops once behind nodes beside each other:
-// joins count them when the run goes on, tasks lead on once.
+// TestInterruptBeforeEdgesOfSeveral stops once after parallel nodes: joins count
+// them when the run goes on, tasks lead on once.
 func TestInterruptBeforeEdgesOfSeveral(t *testing.T) {
 	g := graph.New[trail]("several")
 	g.Node("a", visit("a"), graph.NodeOptions{InterruptBeforeEdges: true})
@@ -132,8 +132,8 @@ func TestInterruptBeforeEdgesOfSeveral(t *testing.T) {
 	wantList(t, "nodes", out.State.Nodes, "1", "2", "3", "sum")
 }
 
-// TestInterruptBeforeEdgesBesideAFailure: what completed is stopped behind when
-// the step is done at last.
+// TestInterruptBeforeEdgesBesideAFailure: the run stops after completed nodes
+// when the step is done at last.
 func TestInterruptBeforeEdgesBesideAFailure(t *testing.T) {
 	g := graph.New[trail]("beside")
 	fails := true
@@ -163,8 +163,8 @@ func TestInterruptBeforeEdgesBesideAFailure(t *testing.T) {
 	wantList(t, "nodes", out.State.Nodes, "a", "right")
 }
 
-// TestInterruptBeforeEdgesInSubgraphs stops inside them, and not behind a
-// command that says itself where it leads.
+// TestInterruptBeforeEdgesInSubgraphs stops inside them, and not after a command
+// that says itself where it leads.
 func TestInterruptBeforeEdgesInSubgraphs(t *testing.T) {
 	for name, build := range map[string]func(*graph.Graph[trail], *graph.Graph[trail]){
 		"inline": func(g, in *graph.Graph[trail]) { g.Inline("sub", in) },

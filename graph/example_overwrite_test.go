@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// A node keeps the best score by a rule; another one begins anew.
+// A node keeps the best score by a rule; another one starts over.
 func ExampleOverwrite() {
 	type Game struct {
 		Best int `posthouse:"max"`

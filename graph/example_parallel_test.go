@@ -43,7 +43,7 @@ func runExample[S any](g *graph.Graph[S], in S) *graph.Result[S] {
 }
 
 // Two edges from one place lead to nodes beside each other; a join waits for
-// both. What they wrote is merged by the rules of the fields' tags.
+// both. Their writes are merged by the rules of the fields' tags.
 func ExampleGraph_Join() {
 	g := graph.New[Essay]("essay")
 	g.Node("web", notes("from the web"))

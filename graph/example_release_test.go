@@ -39,7 +39,7 @@ func reports(auto graph.AutoRelease) *graph.App[report] {
 	return app
 }
 
-// Close a thread as a version that stays readable, and begin anew.
+// Close a thread as a version that stays readable, and start over.
 func ExampleApp_Release() {
 	ctx := context.Background()
 	app := reports(graph.AutoRelease{})
@@ -156,7 +156,7 @@ func ExampleApp_Progress() {
 	//   class n1,n2 done
 }
 
-// What a program in CI does before a deploy: it opens the store of production,
+// A program in CI does this before a deploy: it opens the store of production,
 // asks the new version about every open thread, and fails if one cannot go on.
 func ExampleApp_Check() {
 	ctx := context.Background()

@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// full is a store whose disk is full at the n-th append, from 1.
+// full is a store with a disk that is full at the n-th append, from 1.
 type full struct {
 	posthouse.Store
 	at int64
@@ -68,7 +68,7 @@ func TestFailedSaves(t *testing.T) {
 			}
 			wantList(t, "nodes", out.State.Nodes, "a", "b")
 			for _, name := range []string{"a", "b"} {
-				// Only the charge whose own record failed is made again.
+				// Only the charge without its own record is made again.
 				again := at == 2 && name == "a" || at == 4 && name == "b"
 				if n := charged[name]; n != 1 && !again || n != 2 && again {
 					t.Errorf("%s charged %d times", name, n)
@@ -100,7 +100,7 @@ func TestFencedRun(t *testing.T) {
 	g.Edge(graph.Start, "a")
 	g.Edge("a", "b")
 	g.Edge("b", graph.End)
-	// The second process takes the thread over as one whose owner is gone.
+	// The second process takes the thread over since its owner is gone.
 	fast = compile(t, g, open(t, store, &ledger.Options{Owner: "slow"}), nil)
 	_, err := compile(t, g, slow, nil).Run(t.Context(), "t", trail{})
 	if !errors.Is(err, posthouse.ErrFenced) && !errors.Is(err, posthouse.ErrConflict) {

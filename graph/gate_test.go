@@ -223,7 +223,7 @@ func TestWaitingWithoutAQuestionIsAnError(t *testing.T) {
 	wantCode(t, err, posthouse.ErrInvalid)
 }
 
-// New input, and an update, leave an open question behind: it is cancelled.
+// New input, and an update, cancel an open question.
 func TestGoingOnCancelsOpenQuestions(t *testing.T) {
 	calls := 0
 	l := newLedger(t)

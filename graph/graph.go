@@ -60,13 +60,13 @@ type NodeOptions struct {
 	InterruptBefore bool                  // as if in CompileOptions.InterruptBefore
 	InterruptAfter  bool                  // as if in CompileOptions.InterruptAfter
 	Defer           bool                  // it runs when nothing else is left to run: a join of branches of any length
-	Retry           posthouse.RetryPolicy // what happens after a failure; default CompileOptions.Retry. One attempt: none
+	Retry           posthouse.RetryPolicy // what happens after a failure; default CompileOptions.Retry. One attempt: no retry
 	RetryOn         func(error) bool      // whether an error is tried again; default: unless it is a panic, an ErrInvalid or a [runs.RemoteError]
-	Timeout         time.Duration         // of one attempt; default CompileOptions.Timeout, negative: none
+	Timeout         time.Duration         // of one attempt; default CompileOptions.Timeout, negative: no limit
 	Snapshots       Snapshots             // whether it makes a checkpoint; default as CompileOptions.Snapshots says
 
 	// IdleTimeout is the longest time between two heartbeats of an attempt, see
-	// [Heartbeat]. Default CompileOptions.IdleTimeout, negative: none.
+	// [Heartbeat]. Default CompileOptions.IdleTimeout, negative: no limit.
 	IdleTimeout time.Duration
 
 	// Targets are where Commands of this node or of its OnError may lead, and Commands
@@ -105,11 +105,11 @@ func New[S any](name string) *Graph[S] { return &Graph[S]{definition: definition
 // an id that does not begin with "$", is in every checkpoint the node makes.
 // At most one NodeOptions may be given.
 //
-// What the node changed is committed in one piece when it returns nil, and
-// discarded when it returns an error or waits for a gate; then it runs again
-// from its start when the thread is resumed. Wrap what must not happen twice
-// in step.Do. A node that runs beside others works on a copy of the state; what
-// it changed is merged with what they did, see [Merge].
+// The node's changes are committed in one piece when it returns nil, and
+// discarded when it returns an error or waits for a gate; then it runs again from
+// its start when the thread is resumed. Wrap effects that must not happen twice
+// in step.Do. A node that runs beside others works on a copy of the state; its
+// changes are merged with theirs, see [Merge].
 func (g *Graph[S]) Node(name string, run func(ctx context.Context, s *S) error, o ...NodeOptions) {
 	n := g.add(name, o)
 	if run != nil {
@@ -130,10 +130,10 @@ func (g *Graph[S]) Command(name string, run func(ctx context.Context, s *S) (Com
 }
 
 // Task adds a node that is sent inputs of type In. It runs once for each [Send] that
-// names it, many at once, and sees only its input. out begins empty. What the task puts
-// into it is merged into the state by the rules of its parts. So thousands of tasks
-// cost what they read and write, whatever the size of the state. No edge or route leads
-// to a task, since those carry no input.
+// names it, many at once, and sees only its input. out begins empty. The task's output
+// is merged into the state by the rules of its parts. So thousands of tasks cost what
+// they read and write, whatever the size of the state. No edge or route leads to a
+// task, since those carry no input.
 func Task[S, In any](g *Graph[S], name string, run func(ctx context.Context, in In, out *S) error, o ...NodeOptions) {
 	n := g.add(name, o)
 	n.Input = reflect.TypeFor[In]()
@@ -163,7 +163,7 @@ type handler struct {
 }
 
 // OnError handles the failures of a node once its retries are used up. The function
-// runs in the node's place, on the state from before it. What it changes and where it
+// runs in the node's place, on the state from before it. Its changes and the way it
 // leads count as the node's; the zero Command goes on where the node would have. The
 // failure is on record before the handler runs: after a crash the handler runs again,
 // not the node.
@@ -184,9 +184,9 @@ type CompileOptions struct {
 	InterruptAfter []string
 
 	// InterruptBeforeEdges stops after these nodes, before their edges, joins and routes
-	// are followed. What [App.Update] changes meanwhile decides where the run goes on.
-	// Until then the node is named as what is next, and does not run again. A Command
-	// that names targets has decided already. "*" is all.
+	// are followed. A change by [App.Update] in between decides where the run goes on.
+	// Until then the node is named as the next, and does not run again. A Command that
+	// names targets has decided already. "*" is all.
 	InterruptBeforeEdges []string
 
 	RecursionLimit int             // steps that one Run or Resume may take; default 100
@@ -199,15 +199,15 @@ type CompileOptions struct {
 	Release        AutoRelease     // when runs release their threads; default never
 
 	// HoldFor is the longest time that a run waits for a retry itself. A later retry
-	// parks the thread. Default 10 s, negative: none.
+	// parks the thread. Default 10 s, negative: not at all.
 	HoldFor time.Duration
 
 	// Retry, Timeout and IdleTimeout are for nodes that do not set them in NodeOptions,
 	// and for the nodes of subgraphs. Nodes that call a subgraph use only their own.
 	Retry       posthouse.RetryPolicy // of nodes that say nothing themselves; default: a node that fails is not tried again
-	RetryOn     func(error) bool      // likewise
-	Timeout     time.Duration         // default: none
-	IdleTimeout time.Duration         // default: none
+	RetryOn     func(error) bool      // of the same nodes
+	Timeout     time.Duration         // default: no limit
+	IdleTimeout time.Duration         // default: no limit
 
 	inside []*definition // the graphs around a subgraph
 }
@@ -221,8 +221,8 @@ const (
 )
 
 // Compile checks the graph and binds it to a Ledger. If anything is wrong it returns
-// [Problems], which lists everything. What is added to the graph later does not change
-// the App.
+// [Problems], which lists everything. Later additions to the graph do not change the
+// App.
 func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], error) {
 	c, err := g.compile(reflect.TypeFor[S](), led, o)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// A stage is a graph "a" -> "b" whose b tells that it runs, and waits for its
+// A stage is a graph "a" -> "b". Its b tells that it runs, and waits for its
 // context or for let.
 type stage struct {
 	app   *graph.App[trail]
@@ -84,7 +84,7 @@ func TestHandleOfARunThatCompletes(t *testing.T) {
 }
 
 // Cancelling ends what is in flight; the node that did not complete leaves no
-// checkpoint. Resuming returns the state, a new input starts anew.
+// checkpoint. Resuming returns the state, a new input starts over.
 func TestHandleCancels(t *testing.T) {
 	s := newStage(t, newLedger(t))
 	h := s.start(t, "1")
@@ -174,8 +174,8 @@ func stepsOf(t *testing.T, l *ledger.Ledger, thread string) (list []string) {
 	return list
 }
 
-// A stream that is cancelled ends with that, and a run of which nothing is on
-// record leaves nothing.
+// A stream that is cancelled ends with that, and a run without records leaves
+// nothing.
 func TestStreamOfACancelledRun(t *testing.T) {
 	l := newLedger(t)
 	s := newStage(t, l)

@@ -32,7 +32,7 @@ type Version[S any] struct {
 }
 
 // Release closes what the thread has on record as a version that can still be read.
-// The next run under the thread's name begins anew. Errors are those of
+// The next run under the thread's name starts over. Errors are those of
 // [ledger.Ledger.Release].
 func (a *App[S]) Release(ctx context.Context, thread string, o *ledger.ReleaseOptions) (*Version[S], error) {
 	v, err := a.core.front.Release(ctx, thread, o)
@@ -151,8 +151,8 @@ type HistoryOptions struct {
 }
 
 // History yields the thread's checkpoints with their states, by default newest first.
-// An unknown thread has none. A checkpoint that does not fit S is an error that names it, and
-// the history goes on after it. Any other error is the last element.
+// An unknown thread has no checkpoints. A checkpoint that does not fit S is an error that
+// names it, and the history goes on after it. Any other error is the last element.
 func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[S], error] {
 	opt, err := engine.Optional(o)
 	all := a.core.front.History(ctx, thread, front.HistoryOptions(opt), err)

@@ -10,11 +10,11 @@ import (
 )
 
 // Inline adds the nodes of another graph of the same state under a place of this one.
-// At the place "review" its node "read" becomes "review.read". What leads to the place
-// enters the graph; what leads to End inside goes on where the place leads. The nodes
-// run, merge, make checkpoints and are interrupted as if they had been added one by
-// one. A [Command] with Parent leads on in the graph around. Later additions to sub do
-// not count.
+// At the place "review" its node "read" becomes "review.read". Edges to the place
+// enter the graph; edges to End inside go on where the place leads. The nodes run,
+// merge, make checkpoints and are interrupted as if they had been added one by one. A
+// [Command] with Parent leads on in the graph around. Later additions to sub do not
+// count.
 //
 // Two nodes that do nothing and make no checkpoint represent the place: its ".start",
 // and one of its name after the last. A branch inside that reaches End goes on after

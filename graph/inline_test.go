@@ -28,7 +28,7 @@ func TestInline(t *testing.T) {
 			return graph.Stop(), nil
 		}
 		return graph.Command{Send: []graph.Send{{Node: "task", Input: "1"}, {Node: "task", Input: "2"}}}, nil
-	}, graph.NodeOptions{Targets: []string{"task", graph.End}}) // of deep: what leads up is none of them
+	}, graph.NodeOptions{Targets: []string{"task", graph.End}}) // of deep: an edge up does not count
 	graph.Task(deep, "task", func(_ context.Context, in string, s *state) error { s.Log = []string{"task" + in}; return nil })
 	deep.Edge(graph.Start, "choose")
 	deep.Edge("task", graph.End)

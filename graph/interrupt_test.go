@@ -131,8 +131,8 @@ func TestInterruptAfterTheLastNodeOfASubgraph(t *testing.T) {
 	}
 }
 
-// What a command said about the graph around a subgraph is not forgotten where
-// the run stops behind it.
+// A command to the graph around a subgraph is not forgotten if the run stops
+// after it.
 func TestInterruptAfterACommandOfASubgraph(t *testing.T) {
 	l := newLedger(t)
 	sub := graph.New[innerState]("sub")
@@ -222,8 +222,8 @@ func TestInterruptsOfOneCallAndSubgraphs(t *testing.T) {
 	wantList(t, "after", stops(graph.RunOptions{InterruptAfter: []string{"a", "in", "sub"}}), "in.start", "sub")
 }
 
-// A node that completed while its run's context ended does not run again, also
-// if it is the last one and the run was to stop behind it.
+// A node that completed while its run's context ended does not run again, also if
+// it is the last one and the run was to stop after it.
 func TestContextEndsInTheLastNode(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -33,8 +33,8 @@ func (a *App[S]) Run(ctx context.Context, thread string, in S, o ...RunOptions) 
 // Resume goes on from the head of the thread's branch: after an interrupt, or where a
 // process died. A node that waited or failed runs again from its start, with its
 // recorded steps. For a finished or cancelled thread Resume returns the state and runs
-// nothing. A thread whose gates are all undecided waits on. [posthouse.ErrNotFound] for
-// an unknown thread; otherwise as [App.Run].
+// nothing. A thread with only undecided gates keeps waiting. Resume fails with
+// [posthouse.ErrNotFound] for an unknown thread; other errors are those of [App.Run].
 func (a *App[S]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[S], error) {
 	res, err := a.core.front.Run(ctx, thread, nil, o)
 	return typedResult[S](res), err
@@ -47,10 +47,10 @@ func (a *App[S]) Advance(ctx context.Context, thread, branch string) error {
 	return a.core.Advance(ctx, thread, branch)
 }
 
-// Replay runs again from a past checkpoint, on a new branch: what came after
-// it stays where it is. Steps recorded after the checkpoint are computed anew,
-// gates that were open at it are asked again under new ids. A replay that is refused, as
-// by a [ChangedError], makes no branch.
+// Replay runs again from a past checkpoint, on a new branch: later checkpoints stay
+// where they are. Steps recorded after the checkpoint are computed again, and gates that
+// were open at it are asked again under new ids. A replay that is refused, as by a
+// [ChangedError], makes no branch.
 func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOptions) (*Result[S], error) {
 	res, err := a.core.front.Replay(ctx, checkpoint, o)
 	return typedResult[S](res), err

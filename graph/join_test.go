@@ -48,7 +48,7 @@ func TestJoinsOfBranchesOfAnyLength(t *testing.T) {
 	}
 }
 
-// A join in a loop counts anew each time round.
+// A join in a loop counts from zero each time round.
 func TestJoinInALoop(t *testing.T) {
 	g := graph.New[trail]("loop")
 	g.Node("fork", func(_ context.Context, s *trail) error { s.N++; return nil })
@@ -108,7 +108,7 @@ func TestCommandLeadsAndSends(t *testing.T) {
 	var mu sync.Mutex
 	var at, most int
 	all := make(chan struct{})
-	meet := func() { // three run at once, or none goes on
+	meet := func() { // three run at once, or no node goes on
 		mu.Lock()
 		defer mu.Unlock()
 		if at++; at == 3 {

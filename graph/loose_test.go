@@ -37,8 +37,8 @@ func fill(n int, s *loose) {
 	s.Typed = 9007199254740993
 }
 
-// What a node sees in interfaces does not depend on whether the process was
-// restarted before it, nor on whether the node before it made a checkpoint.
+// The values that a node sees in interfaces do not depend on whether the process
+// was restarted before it, nor on whether the node before it made a checkpoint.
 func TestNodesSeeWhatARestartWouldShow(t *testing.T) {
 	onStores(t, func(t *testing.T, store posthouse.Store) {
 		const nodes = 13

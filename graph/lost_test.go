@@ -125,9 +125,9 @@ func TestOwnThreadBehindALostRun(t *testing.T) {
 	wantList(t, "log", out.State.Log, "two")
 }
 
-// A deploy that renames nodes behind a lost run changes no key of what that may
-// have done, in subgraphs neither: what it recorded does not run again, and who
-// acts for what it was about to do is told the same.
+// A deploy that renames nodes after a lost run changes no key of effects that the
+// run may have made, nor in subgraphs: recorded steps do not run again, and steps
+// that it was about to run get the same keys.
 func TestKeysOfRenamedNodesBehindALostRun(t *testing.T) {
 	for _, durability := range []graph.Durability{graph.Exit, graph.Sync} {
 		store := memstore.New()
@@ -247,8 +247,8 @@ func (p *parting) Append(ctx context.Context, b *posthouse.Batch) error {
 	return err
 }
 
-// What a task of a lost run led to is found by the name that it has now, in a
-// subgraph too.
+// The target of a lost run's task is found by its present name, in a subgraph
+// too.
 func TestResultsOfALostRunLeadToRenamedNodes(t *testing.T) {
 	for _, inside := range []bool{false, true} {
 		store := memstore.New()
@@ -295,8 +295,8 @@ func TestResultsOfALostRunLeadToRenamedNodes(t *testing.T) {
 	}
 }
 
-// Behind a lost run that was renamed, an update still finds which tasks of the
-// step completed.
+// After a lost run and a renaming, an update still finds which tasks of the step
+// completed.
 func TestUpdateBehindRenamedNodes(t *testing.T) {
 	store := memstore.New()
 	var ran atomic.Int32

@@ -46,9 +46,9 @@ func branchOf(live *state.Live, schema *state.Schema, t *task) (*state.Live, err
 //
 //	err := graph.Overwrite(ctx, &s.Messages, s.Messages[len(s.Messages)-10:])
 //
-// What other nodes of the step wrote in the part does not count then. Two nodes that
+// Writes of other nodes of the step to the part do not count then. Two nodes that
 // overwrite it with different values are a [MergeError]. The last call for a field
-// counts, and so does what the node does to the field after it.
+// counts, and so do the node's later changes to the field.
 //
 // It is for the code of a node, which is given ctx, and must not be called by several
 // goroutines at once. [posthouse.ErrInvalid] if field is not a part of the state that
@@ -82,8 +82,8 @@ type overwriter interface {
 	Overwrite(field any) bool // false: there is no such part
 }
 
-// A Mean is a running average. What parallel tasks add to it is merged exactly, each
-// value once. The zero Mean is empty.
+// A Mean is a running average. Values that parallel tasks add are merged exactly,
+// each once. The zero Mean is empty.
 type Mean struct {
 	Sum   float64 `json:"sum"`
 	Count int64   `json:"count"`

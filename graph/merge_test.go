@@ -129,7 +129,7 @@ func TestMergeErrorTellsSendsApart(t *testing.T) {
 	wantList(t, "tasks", m.Nodes, "t#1", "t#2")
 }
 
-// To max and min a 0 that is on record is a value, at any depth, also behind a
+// To max and min a 0 that is on record is a value, at any depth, also after a
 // fork and in another process; a part that was never anything but zero is not.
 func TestMaxAndMinOverAZeroOnRecord(t *testing.T) {
 	type state struct {

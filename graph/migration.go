@@ -9,11 +9,11 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/upgrade"
 )
 
-// A Migration changes what an earlier version of the graph has on record for a later
-// one. The first of CompileOptions.Migrations whose From is a checkpoint's fingerprint
-// is applied, or else the first without one, and then all after it: keep them in the
-// order in which the graph changed. They are not applied to a checkpoint that
-// this version made, or to one without a fingerprint, which was saved by hand.
+// A Migration changes the records of an earlier version of the graph for a later one.
+// The first of CompileOptions.Migrations that has a checkpoint's fingerprint as From
+// is applied, or else the first without From, and then all after it: keep them in the
+// order in which the graph changed. They are not applied to a checkpoint that this
+// version made, or to one without a fingerprint, which was saved by hand.
 type Migration struct {
 	From string // the fingerprint that it begins at, see [App.Fingerprint]; "": any
 
@@ -140,7 +140,7 @@ func (r *run) migrateHead(ctx context.Context, pending bool) error {
 		return nil
 	}
 	if !t.Fits() {
-		t.Frontier = frontier.Frontier{Skipped: t.Frontier.Skipped, Epoch: t.Frontier.Epoch} // the input starts anew in any case
+		t.Frontier = frontier.Frontier{Skipped: t.Frontier.Skipped, Epoch: t.Frontier.Epoch} // the input starts over in any case
 	}
 	d, err := t.Draft(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // A study is a version of a graph in a graph in a graph: topic, then a subgraph
-// whose subgraph plans, pays and asks, and writes.
+// with a subgraph that plans, pays and asks, and writes.
 type study struct {
 	outer, deep, plan, ask string // names of nodes
 	life                   graph.Lifetime
@@ -176,7 +176,7 @@ func TestAChangedSubgraphIsRefused(t *testing.T) {
 			if must(l.Thread(t.Context(), "t"))(t).Tail != tail {
 				t.Fatal("the thread was touched")
 			}
-			if _, err := a.Run(t.Context(), "t", outerState{}); err != nil { // an input begins anew
+			if _, err := a.Run(t.Context(), "t", outerState{}); err != nil { // an input starts over
 				t.Fatal(err)
 			}
 		})
@@ -243,8 +243,8 @@ func TestMigrationOfAnOwnThread(t *testing.T) {
 	wantCode(t, err, posthouse.ErrInvalid)
 }
 
-// What tasks in a subgraph were sent is checked and migrated, and the results of
-// those that completed stay.
+// Inputs sent to tasks in a subgraph are checked and migrated, and the results of
+// completed tasks stay.
 func TestMigrationOfInnerInputs(t *testing.T) {
 	type link struct{ Href string }
 	l, calls := newLedger(t), map[string]int{}

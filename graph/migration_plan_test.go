@@ -260,7 +260,7 @@ func TestMigrationKeepsGates(t *testing.T) {
 	}
 }
 
-// What a task was sent is checked, key by key, and can be migrated.
+// An input sent to a task is checked, key by key, and can be migrated.
 func TestMigrationOfInputs(t *testing.T) {
 	l := newLedger(t)
 	type link struct{ Href string }
@@ -346,7 +346,7 @@ func TestMigrationFails(t *testing.T) {
 	}
 }
 
-// An input to a thread whose pending node is gone starts anew on its state.
+// If the pending node of a thread is gone, an input starts over on its state.
 func TestInputForAChangedGraph(t *testing.T) {
 	l := newLedger(t)
 	must(compile(t, line("a", "b"), l, &graph.CompileOptions{InterruptBefore: []string{"b"}}).Run(t.Context(), "t", trail{}))(t)

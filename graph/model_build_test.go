@@ -127,18 +127,18 @@ func distinct(t *rapid.T, label string, n, k int) []int {
 
 var errPlanned = errors.New("planned")
 
-// planned is a failure that says whose it is: a handler is told nothing else.
+// planned is a failure that names its node: a handler is told nothing else.
 func planned(name string) error { return fmt.Errorf("%w for [%s]", errPlanned, name) }
 
-// failedAs is whose failure it was, also once that is on record.
+// failedAs returns the node that failed, also from a recorded failure.
 func failedAs(err error) string {
 	_, name, _ := strings.Cut(err.Error(), "[")
 	name, _, _ = strings.Cut(name, "]")
 	return name
 }
 
-// body is what a node runs. An attempt that does not complete leaves a state
-// that nobody must see. In an unkept subgraph it may run again.
+// body is the function of a node. An attempt that does not complete leaves a
+// state that must stay invisible. In an unkept subgraph it may run again.
 func (n *nodePlan) body(w *witness, unkept bool) func(context.Context, *mixed, sent) error {
 	return func(ctx context.Context, s *mixed, in sent) (err error) {
 		name := n.name(s)

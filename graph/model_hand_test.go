@@ -30,7 +30,7 @@ const (
 	handKinds
 )
 
-// A hand is what is done behind so many steps.
+// A hand is a change by hand after so many steps.
 type hand struct {
 	At    int
 	Kind  handKind
@@ -38,8 +38,8 @@ type hand struct {
 	Nodes []int // of the plan; at least one
 }
 
-// genHands draws none for most graphs: where there are any, a run stops behind
-// every step.
+// genHands draws an empty list for most graphs: otherwise a run stops after every
+// step.
 func genHands(g *graphPlan, most int) *rapid.Generator[[]*hand] {
 	var nodes, tasks []int // what may be made as if it had run
 	for i, n := range g.Nodes {
@@ -208,7 +208,7 @@ func (m *model) made(g *graphPlan, h *hand, s *mixed, next []todo, as []int, tas
 	}
 	for _, from := range arrived {
 		if len(after) == 0 && len(from) > 0 {
-			return nil, false // nobody would come
+			return nil, false // no process would come
 		}
 	}
 	return after, true
@@ -291,7 +291,7 @@ func (c *trial) byHand() bool {
 		return false
 	}
 	c.laid[at] = true
-	over := c.dying.Spare() // by somebody whose process does not die
+	over := c.dying.Spare() // by a process that does not die
 	c.wantLaid(h, c.model, c.lay(h, c.model, "", ""))
 	over()
 	return true

@@ -67,8 +67,8 @@ func (h *halting) Append(ctx context.Context, b *posthouse.Batch) error {
 	return err
 }
 
-// halt waits to be killed. A timer runs meanwhile: without one the runtime would end the
-// process itself, as deadlocked, once all others wait for this goroutine.
+// halt waits to be killed. A timer runs in that time: without it the runtime would end
+// the process itself, as deadlocked, once all others wait for this goroutine.
 func (h *halting) halt() {
 	fmt.Println("halted")
 	<-time.After(time.Hour)
@@ -79,7 +79,7 @@ func (h *halting) Exclusive() bool { return true }
 func (h *halting) Runs() *posthouse.Running { return &h.runs }
 
 // A hasty store says of steps that they are on record, and puts them there once
-// something else is to be done. Unless its process is killed nobody notices.
+// something else is to be done. That does not show unless its process is killed.
 type hasty struct {
 	posthouse.Store
 	runs posthouse.Running

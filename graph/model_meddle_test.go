@@ -22,7 +22,7 @@ func (c *trial) meddle() {
 		return
 	}
 	c.meddles--
-	defer c.dying.Spare()() // by somebody whose process does not die
+	defer c.dying.Spare()() // by a process that does not die
 	if err == nil {
 		switch c.rnd.IntN(4) {
 		case 0:

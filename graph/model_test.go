@@ -29,7 +29,7 @@ type mixed struct {
 	Own    string
 	Custom int
 
-	Call string         // which call of a subgraph it is of; none for the graph that is run
+	Call string         // which call of a subgraph it is of; empty for the graph that is run
 	Runs map[string]int `posthouse:"merge"` // how often nodes completed, by name
 
 	maxed, minned bool `posthouse:"-"` // of the model: Max and Min were once not 0
@@ -77,11 +77,11 @@ type nodePlan struct {
 	Before   bool              `json:",omitempty"` // static interrupts
 	After    bool              `json:",omitempty"`
 	Snap     graph.Snapshots   `json:",omitempty"`
-	To       []int             `json:",omitempty"` // later nodes; none: End
+	To       []int             `json:",omitempty"` // later nodes; empty: End
 	Loops    int               `json:",omitempty"` // so often it leads to Back instead
 	Back     int               `json:",omitempty"`
 	Sends    map[int]int       `json:",omitempty"` // tasks, and how many inputs each is sent
-	Join     []int             `json:",omitempty"` // its sources; none: it is led to
+	Join     []int             `json:",omitempty"` // its sources; empty: edges lead to it
 	Sub      *graphPlan        `json:",omitempty"`
 	Lifetime graph.Lifetime    `json:",omitempty"`
 	Own      bool              `json:",omitempty"` // the subgraph has a thread of its own
@@ -185,8 +185,8 @@ type sent struct {
 	From string // the execution that sent it
 }
 
-// count notes that an execution completed. One whose name nobody needs leaves
-// no trace, so that there are nodes which change nothing.
+// count notes that an execution completed. An execution with an unused name
+// leaves no trace, so that there are nodes which change nothing.
 func (n *nodePlan) count(s *mixed, name string) {
 	switch {
 	case n.Kind == nodeTask && n.Sends == nil:
@@ -258,7 +258,7 @@ func newModel(s graph.Snapshots) *model {
 
 type todo struct {
 	node  int
-	input sent // N is 0 where none was sent
+	input sent // N is 0 if no input was sent
 }
 
 // does notes the effects of an execution.
@@ -368,7 +368,7 @@ func (m *model) run(g *graphPlan, path string, s *mixed) (why string) {
 	return ""
 }
 
-// follow returns what runs behind a node, nil for Start.
+// follow returns what runs after a node, nil for Start.
 func (m *model) follow(g *graphPlan, t *todo, s *mixed, to []int, seen map[int]bool, arrived map[int][]int, deferred *[]int) (next []todo) {
 	if seen == nil {
 		seen = map[int]bool{}

@@ -87,7 +87,7 @@ func (w *witness) line(ctx context.Context) string {
 	t, _ := engine.From(ctx)
 	thread, branch := t.Session().Thread(), t.Session().Branch()
 	if gen := t.Session().Head().Generation; gen > 1 {
-		return fmt.Sprint(thread, "~", branch, "^", gen) // it begins anew
+		return fmt.Sprint(thread, "~", branch, "^", gen) // it starts over
 	}
 	w.learn(thread, branch)
 	return thread + "~" + branch

@@ -19,7 +19,8 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
-// stores runs a test on each store, which is opened anew by the function it gets.
+// stores runs a test on each store. The function that the test gets opens the store
+// again.
 func stores(t *testing.T, test func(t *testing.T, again func() *ledger.Ledger)) {
 	t.Run("memory", func(t *testing.T) {
 		s := memstore.New()
@@ -64,8 +65,8 @@ func besideAll(names []string, did map[string]int) *graph.Graph[trail] {
 	return g
 }
 
-// TestNodesOfAnyName runs nodes whose names would read like those of others where
-// they are joined: each has its own record, gate and place.
+// TestNodesOfAnyName runs nodes with names that would read like those of others
+// when they are joined: each has its own record, gate and place.
 func TestNodesOfAnyName(t *testing.T) {
 	names := []string{
 		"a", "b", "a+b", "a%2Bb", "a#1", "a>1", "1/a", "a/b", "b/a", "50%", "user@example.com", "order#7", "日本", "..", " ", "a~", "Zoë", "Zoe\u0308", "$x\"<&>'",
@@ -136,9 +137,9 @@ func TestNodesOfAnyName(t *testing.T) {
 	})
 }
 
-// TestSubgraphsOfAnyName goes down paths whose names have separators in them,
-// over restarts, forks and a deploy that renames all, in and out of threads of
-// their own.
+// TestSubgraphsOfAnyName goes down paths with separators in their names, over
+// restarts, forks and a deploy that renames all, in and out of threads of their
+// own.
 func TestSubgraphsOfAnyName(t *testing.T) {
 	for _, v := range []study{
 		{outer: "re/search", deep: "deep#1", plan: "plan+ask", ask: "as>k"},

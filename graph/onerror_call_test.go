@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse/step"
 )
 
-// A call of a subgraph whose failure was handled has ended. The next call begins with its own
-// input, from its start, and its steps have keys of their own.
+// A call of a subgraph has ended once its failure was handled. The next call begins with its
+// own input, from its start, and its steps have keys of their own.
 func TestTheCallAfterAHandledOneBegins(t *testing.T) {
 	for _, life := range []graph.Lifetime{graph.PerCall, graph.PerThread} {
 		for _, beside := range []bool{false, true} {

@@ -38,8 +38,8 @@ func echoes(node string, life graph.Lifetime) *graph.Graph[outerState] {
 	return g
 }
 
-// A caller that was released or deleted begins anew, and so does what it calls:
-// it never gets what an earlier thread of its name was told.
+// A caller that was released or deleted starts over, and so do the threads it
+// calls: it never gets an answer to an earlier thread of its name.
 func TestOwnThreadOfACallerThatBeginsAnew(t *testing.T) {
 	for _, life := range []graph.Lifetime{graph.PerCall, graph.PerThread} {
 		l := newLedger(t)
@@ -56,8 +56,8 @@ func TestOwnThreadOfACallerThatBeginsAnew(t *testing.T) {
 	}
 }
 
-// Threads whose names read alike do not share what they call, and a name that
-// is as long as can be leaves room for the thread of a call.
+// Threads with similar names do not share called threads, and a name of the
+// largest length leaves room for the thread of a call.
 func TestNamesOfOwnThreads(t *testing.T) {
 	l := newLedger(t)
 	app := echoing(t, l, graph.PerCall)
@@ -116,8 +116,8 @@ func TestForkWaitsForItsOwnThread(t *testing.T) {
 	}
 }
 
-// Calls whose results the caller lost are made again, and get what they got,
-// though the thread of their subgraph has gone on.
+// A call is made again if the caller lost its result, and gets the same result,
+// though the thread of its subgraph has gone on.
 func TestCallsThatAreMadeAgain(t *testing.T) {
 	store := memstore.New()
 	lost := &mortal{Store: store}
@@ -240,8 +240,8 @@ func children(t *testing.T, l *ledger.Ledger) (all []string) {
 	return all
 }
 
-// TestLeavingCancelsOwnThreads: who leads a thread elsewhere leaves no question
-// behind in the threads that it called; an update that stays there keeps them.
+// TestLeavingCancelsOwnThreads: leading a thread elsewhere leaves no open
+// question in the threads that it called; an update that stays there keeps them.
 func TestLeavingCancelsOwnThreads(t *testing.T) {
 	asks := oneInner("asks", func(ctx context.Context, s *innerState) error { _, err := ask(ctx, "ok"); return err })
 	for name, want := range map[string][]string{

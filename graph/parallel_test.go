@@ -164,8 +164,8 @@ func TestFinishedTasksNeverRunAgain(t *testing.T) {
 	}
 }
 
-// Questions of tasks of one step have ids of their own; a task whose gate is
-// not decided is not run again when another's is.
+// Questions of tasks of one step have ids of their own; a task with an undecided
+// gate is not run again when another's is decided.
 func TestQuestionsBesideEachOther(t *testing.T) {
 	ctx := t.Context()
 	l := newLedger(t)
@@ -273,7 +273,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// Of several tasks that fail in one step, none is passed over.
+// If several tasks fail in one step, every failure is reported.
 func TestEveryFailureIsTold(t *testing.T) {
 	one, two := errors.New("one"), errors.New("two")
 	app := fanned(t, newLedger(t), func(context.Context, *fan) error { return one }, func(context.Context, *fan) error { return two },

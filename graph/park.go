@@ -36,7 +36,7 @@ func (r *run) parkedWith(ctx context.Context, waiting []posthouse.Gate, note str
 	return res, err
 }
 
-// parkedResult ends a run whose head waits, with the state of the head.
+// parkedResult ends a run with the state of its waiting head.
 func (r *run) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*result, error) {
 	c, err := r.readHead(ctx)
 	if err != nil {

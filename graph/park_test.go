@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// An edit behind an element is found before the thread parks, too.
+// An edit through an element's pointer is found before the thread parks, too.
 func TestEditsAreFoundWhenTheRunParks(t *testing.T) {
 	g := graph.New[lists]("parks")
 	g.Node("edit", func(_ context.Context, s *lists) error { s.Deep[0].Tags["x"] = 9; return nil })
@@ -26,7 +26,7 @@ func TestEditsAreFoundWhenTheRunParks(t *testing.T) {
 	}
 }
 
-// What a task holds back goes on record with whatever follows it, also if the
+// Records that a task holds back are committed with whatever follows, also if the
 // run is cancelled.
 func TestHeldResultsAreKept(t *testing.T) {
 	for _, how := range []string{"done", "failed", "cancelled", "waiting"} {

@@ -17,7 +17,7 @@ import (
 // changed until the next checkpoint.
 type recorder struct {
 	run    *run
-	plan   []byte           // the plan part on record, nil for none
+	plan   []byte           // the plan part on record; may be nil
 	step   uint64           // of the head, once all is written
 	change posthouse.Change // the checkpoint that is made, or was made last
 

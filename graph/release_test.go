@@ -25,7 +25,7 @@ func versions[S any](t *testing.T, a *graph.App[S], thread string) (have []strin
 	return have
 }
 
-// Each release is a version that stays as it was; the name begins anew.
+// Each release is a version that stays as it was; the name starts over.
 func TestAppKeepsVersions(t *testing.T) {
 	a := compile(t, counting(2), newLedger(t), nil)
 	must(a.Run(t.Context(), "t", counter{Note: "one"}))(t)

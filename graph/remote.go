@@ -83,7 +83,7 @@ func (r Remote[S, In, Out]) call() *engine.RemoteCall {
 	return &engine.RemoteCall{Task: r.Task, RemoteOptions: runs.RemoteOptions{Group: r.Group, Limits: r.Limits, Metadata: r.Metadata, Start: r.Start, Expires: r.Expires}}
 }
 
-// problems returns what is wrong with it, to be read behind the name of the node.
+// problems returns what is wrong with it, to be read after the name of the node.
 func (r Remote[S, In, Out]) problems() (list []string) {
 	for _, f := range []struct {
 		name    string

@@ -185,7 +185,7 @@ func TestRemoteNodeFails(t *testing.T) {
 	if _, err := a.Resume(ctx, "t"); err == nil {
 		t.Error("it failed again, and the node does not")
 	}
-	must(a.Update(ctx, "t", nil, graph.UpdateOptions{Goto: "fetch"}))(t) // that dispatches anew
+	must(a.Update(ctx, "t", nil, graph.UpdateOptions{Goto: "fetch"}))(t) // that dispatches again
 	must(a.Resume(ctx, "t"))(t)
 	again := theTask(t, l, "t")
 	if again.Call.ID == g.Call.ID || again.Call.Attempt != 1 {
@@ -195,7 +195,8 @@ func TestRemoteNodeFails(t *testing.T) {
 	wantList(t, "trail", must(a.Resume(ctx, "t"))(t).State.Nodes, "plan", "page", "store")
 }
 
-// TestRemoteNodeIsHandled by OnError, when a worker gave it up and when none came in time.
+// TestRemoteNodeIsHandled by OnError, when a worker gave it up and when no worker came in
+// time.
 func TestRemoteNodeIsHandled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, inputs := newLedger(t), 0
@@ -273,7 +274,7 @@ func TestForkedRemoteNode(t *testing.T) {
 	resolveTask(t, l, copied.ID, completed(`"other"`))
 	wantList(t, "fork", must(a.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch}))(t).State.Nodes, "plan", "other", "store")
 
-	// A fork of another state asks for its input anew.
+	// A fork of another state asks for its input again.
 	f = must(a.Fork(ctx, res.Checkpoint, func(s *trail) { s.Nodes = append(s.Nodes, "more") }))(t)
 	must(a.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch}))(t)
 	if g := theTask(t, l, "t"); g.Branch != f.Branch || string(g.Payload) != `"plan more"` || inputs != 2 {

@@ -13,7 +13,7 @@ import (
 
 var errBoom = errors.New("boom")
 
-// paying is a graph whose second node calls out and fails while broken is set.
+// paying is a graph with a second node that calls out and fails while broken is set.
 func paying(broken *bool, paid *int) *graph.Graph[trail] {
 	g := graph.New[trail]("paying")
 	g.Node("prepare", visit("prepare"))
@@ -171,7 +171,7 @@ func TestCancelLeavesTheThreadResumable(t *testing.T) {
 	wantList(t, "resumed", must(a.Resume(t.Context(), "t"))(t).State.Nodes, "a", "b", "c")
 }
 
-// A node that finished is on record even if the context ended meanwhile.
+// A node that finished is on record even if the context ended while it ran.
 func TestCancelKeepsFinishedWork(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	g := graph.New[trail]("cancel")

@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// What a failed attempt did to the state is gone, also where the thread parks
+// A failed attempt's changes to the state are gone, also if the thread parks
 // until the next one; that one runs after a restart, not before it is due.
 func TestRetryIsParkedOverWhatWasBeforeIt(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

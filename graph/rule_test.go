@@ -57,8 +57,8 @@ func TestARuleFailsTheRun(t *testing.T) {
 	}
 }
 
-// What a task holds back, to be committed with its step, is on record also if
-// that step is refused.
+// Records that a task holds back for its step are committed also if that step is
+// refused.
 func TestARefusedStepKeepsWhatWasHeld(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		bad, made := true, 0

@@ -21,7 +21,7 @@ type step struct {
 	parts    []posthouse.Part   // of the state that the step changed
 
 	committed bool
-	failed    error // why a step whose tasks completed cannot be committed
+	failed    error // why a step cannot be committed though its tasks completed
 
 	spare *frontier.Frontier // free for the next step
 	one   struct {           // the memory of a step of one task, which allocates nothing

@@ -10,8 +10,9 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
-// commit commits a step whose tasks completed, or keeps what it changed for the
-// next checkpoint. If it cannot, the frontier and what tasks hold are as before.
+// commit commits a step with completed tasks, or keeps its changes for the next
+// checkpoint. If it fails, the frontier and the tasks' held records are as
+// before.
 func (s *step) commit(ctx context.Context) error {
 	if s.failed != nil {
 		return nil
@@ -91,8 +92,8 @@ func (s *step) makesCheckpoint(status posthouse.Status) bool {
 		slices.ContainsFunc(r.frontier.Tasks, func(t frontier.Target) bool { return t.Node != End && of(r.app.node(&t)).before() })
 }
 
-// keepEndPending puts End on the frontier of a subgraph whose last nodes the run stops
-// after. Otherwise the graph around it would go on.
+// keepEndPending puts End on the frontier of a subgraph if the run stops after its
+// last nodes. Otherwise the graph around it would go on.
 func (s *step) keepEndPending(ctx context.Context) error {
 	r := s.run
 	after := func(o *outcome) bool { return o.task.node.stopsAfter(&r.breakpoints) }

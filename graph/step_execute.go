@@ -45,7 +45,7 @@ func (s *step) runSingle(ctx context.Context, t *task) {
 // workers run the tasks of one step beside each other.
 type workers struct {
 	step *step
-	next atomic.Int64 // the first task of the step's todo that nobody has taken
+	next atomic.Int64 // the first task of the step's todo that is not taken
 	stop atomic.Bool  // take no more
 	out  chan *outcome
 }

@@ -65,8 +65,8 @@ func (s *step) count() {
 	}
 }
 
-// flushBeforeSubgraph commits what the run has done before it enters a subgraph, whose
-// checkpoints are of the whole.
+// flushBeforeSubgraph commits the run's work before it enters a subgraph: the
+// checkpoints in there are of the whole.
 func (s *step) flushBeforeSubgraph(ctx context.Context) error {
 	r := s.run
 	kept := func(t frontier.Target) bool {

@@ -54,9 +54,9 @@ type Event[S any] struct {
 // asks for the next. Only text and values of nodes go through a buffer of 64; a node
 // that emits more waits. Events of one task come in order. If the reader stops, the run
 // stops before its next node: it ends the contexts of running nodes and waits for them.
-// What completed is on record, and the thread can be resumed. The last event comes once the
-// run has given the thread back: the loop's body may update and resume the thread, or run it
-// again, while it handles that event. Iterating twice runs twice.
+// Completed nodes are on record, and the thread can be resumed. The last event comes once
+// the run has given the thread back: the loop's body may update and resume the thread, or
+// run it again, while it handles that event. Iterating twice runs twice.
 func (a *App[S]) Stream(ctx context.Context, thread string, in S, o ...RunOptions) iter.Seq2[Event[S], error] {
 	return front.Stream(ctx, a.core.front, thread, &input{&in}, o, typedEvent[S])
 }

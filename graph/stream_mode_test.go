@@ -237,8 +237,8 @@ func TestStreamOfUnknownMode(t *testing.T) {
 	}
 }
 
-// A reader that leaves in the middle of a step ends what runs; what completed
-// is on record, and nothing is left behind.
+// A reader that leaves in the middle of a step ends running nodes; completed
+// nodes are on record, and no goroutine is left.
 func TestStreamIsLeftInTheMiddle(t *testing.T) {
 	l := newLedger(t)
 	ran := map[string]int{}
@@ -304,7 +304,7 @@ func TestStreamIsCancelled(t *testing.T) {
 	wantCode(t, last, context.Canceled)
 }
 
-// What is emitted once the node is over is dropped.
+// Events emitted after the end of the node are dropped.
 func TestEmissionsAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
@@ -342,7 +342,7 @@ func TestEmissionsAfterTheEnd(t *testing.T) {
 	})
 }
 
-// A token is a sign of life, also when nobody reads.
+// A token is a sign of life, also without a reader.
 func TestTokensAreHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := compile(t, single(func(ctx context.Context, s *trail) error {
@@ -384,8 +384,8 @@ func TestUpdatesAddUpToTheState(t *testing.T) {
 	}
 }
 
-// What happens in a subgraph is told with its path if that is asked for; else
-// what its nodes say counts as the outer node's.
+// Events of a subgraph carry its path if that is asked for; else the emissions of
+// its nodes count as the outer node's.
 func TestStreamOfASubgraph(t *testing.T) {
 	type in struct{ Word string }
 	sub := graph.New[in]("sub")

@@ -58,7 +58,7 @@ func TestStreamOfAFailure(t *testing.T) {
 	wantCode(t, last, errBoom)
 }
 
-// A reader that leaves stops the run behind the node it saw last.
+// A reader that leaves stops the run after the last node that it saw.
 func TestStreamIsLeft(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, line("a", "b", "c"), l, nil)
@@ -98,7 +98,7 @@ func TestStreamReaderPanics(t *testing.T) {
 	must(a.Resume(t.Context(), "t"))(t) // the lease was given back
 }
 
-// What a reader does to a state does not reach the nodes.
+// A reader's changes to a state do not reach the nodes.
 func TestStreamStatesAreCopies(t *testing.T) {
 	type deep struct {
 		M    map[string]int

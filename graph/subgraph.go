@@ -78,9 +78,9 @@ func Subgraph[S, T any](g *Graph[S], name string, sub *Graph[T], o *SubOptions[S
 	g.add(name, []NodeOptions{own.Node}).sub = in
 }
 
-// An inner is a subgraph of a node. What it takes and gives are pointers to states.
+// An inner is a subgraph of a node. It takes and returns pointers to states.
 type inner struct {
-	graph      *definition // nil for none, which Compile refuses
+	graph      *definition // nil is refused by Compile
 	state      reflect.Type
 	in         func(s any) any           // or nil
 	out        func(s, result any) error // or nil

@@ -38,12 +38,12 @@ func Within[T any](ctx context.Context, l *ledger.Ledger, checkpoint posthouse.I
 // UpdateWithin changes the state of a subgraph by hand, at the head of its branch. It
 // makes a child of the head, of kind update, and runs nothing. Resuming goes on inside
 // the subgraph with the new state: steps and answers on record count. Questions that
-// were open are cancelled; their nodes ask anew. To change the past, fork first.
+// were open are cancelled; their nodes ask again. To change the past, fork first.
 //
 // Where a path leads through threads of their own, the head of the last thread gets the
-// child; resume the caller then. [posthouse.ErrConflict] if the checkpoint is not its
-// branch's head, or is a fork whose own thread of the subgraph has not begun: resume
-// it first.
+// child; resume the caller then. UpdateWithin fails with [posthouse.ErrConflict] if the
+// checkpoint is not its branch's head, or is a fork and its own thread of the subgraph
+// has not begun: resume it first.
 func UpdateWithin[T any](ctx context.Context, l *ledger.Ledger, checkpoint posthouse.ID, path string, change func(*T), o ...WithinOptions) (*posthouse.Header, error) {
 	in, s, p, err := subgraphState[T](ctx, l, checkpoint, path, o)
 	if err != nil {

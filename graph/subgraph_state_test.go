@@ -13,8 +13,8 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// deepAsking is a graph whose subgraph "sub" calls "deep", which notes its topic
-// and asks; each may have a thread of its own.
+// deepAsking is a graph with a subgraph "sub" that calls "deep", which notes its
+// topic and asks; each may have a thread of its own.
 func deepAsking(t testing.TB, l *ledger.Ledger, own [2]bool, life graph.Lifetime) *graph.App[outerState] {
 	deep := graph.New[innerState]("deepest")
 	deep.Node("note", func(_ context.Context, s *innerState) error {
@@ -170,8 +170,8 @@ func TestWithinTheThreadOfALostCall(t *testing.T) {
 	}
 }
 
-// A thread of a subgraph that was released by itself, also where somebody else
-// began anew under its name, is what it was when its caller parked.
+// A thread of a subgraph that was released by itself, also if another run began
+// under its name, reads as it was when its caller parked.
 func TestWithinAThreadThatWasReleased(t *testing.T) {
 	ctx, l := t.Context(), newLedger(t)
 	app := deepAsking(t, l, [2]bool{true, false}, graph.PerCall)
@@ -237,8 +237,9 @@ func TestForkCarriesWhatOwnThreadsKept(t *testing.T) {
 	}
 }
 
-// What a subgraph kept in a call beside a node that did not complete is no
-// checkpoint's yet, but of the step: a fork in the middle of that takes it along.
+// The state that a subgraph kept in a call beside an incomplete node belongs to
+// no checkpoint yet, but to the step: a fork in the middle of the step takes it
+// along.
 func TestForkCarriesWhatATaskOfTheStepKept(t *testing.T) {
 	l := newLedger(t)
 	g := graph.New[outerState]("outer")
@@ -265,7 +266,8 @@ func TestForkCarriesWhatATaskOfTheStepKept(t *testing.T) {
 	}
 }
 
-// A subgraph whose node has a new name goes on with what it kept under the old.
+// A subgraph goes on with the state it kept under its node's old name after the node was
+// renamed.
 func TestRenamedSubgraphHasWhatItsOwnThreadKept(t *testing.T) {
 	l := newLedger(t)
 	was := compile(t, echoes("sub", graph.PerThread), l, nil)

@@ -306,7 +306,7 @@ func TestWithin(t *testing.T) {
 	if err != nil || strings.Join(out.State.Log, ", ") != "mine, approve 101, write" {
 		t.Fatal(out, err)
 	}
-	// Led elsewhere, the subgraph begins anew.
+	// Led elsewhere, the subgraph starts over.
 	again, err := app.Run(ctx, "t", outerState{Topic: "milk"})
 	if err != nil || len(again.Waiting) != 1 {
 		t.Fatal(again, err)

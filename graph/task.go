@@ -90,7 +90,7 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 			r.reportRetry(o, past)
 			o.err = nil
 		}
-		// Before the wait, since nobody needs what the last attempt left.
+		// Before the wait, since the last attempt's changes are not needed.
 		if o.live, err = state(again); err != nil {
 			return o.finish(taskStopped, err)
 		}
@@ -240,7 +240,7 @@ func (t *task) attempt(ctx context.Context, o *outcome, past recorded.Attempts) 
 		return t.runNode(ctx, o, s, sent, lead)
 	})
 	if err != nil && t.node.sub != nil {
-		o.program = nil // its time was up, even if it ended meanwhile
+		o.program = nil // its time was up, even if it has ended since
 	}
 	return err
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/posthouse/posthouse/runs"
 )
 
-// limitedSubs are graphs whose node "outer" has a limit of a second and runs fn
-// in a subgraph: in the thread, in a thread of its own, in one within another,
-// and beside a second node.
+// limitedSubs are graphs with a node "outer" that has a limit of a second and
+// runs fn in a subgraph: in the thread, in a thread of its own, in one within
+// another, and beside a second node.
 func limitedSubs(fn func(context.Context, *trail) error, retry int) map[string]*graph.Graph[trail] {
 	opt := graph.NodeOptions{Timeout: time.Second, Retry: posthouse.RetryPolicy{MaxAttempts: retry + 1, InitialDelay: -1}}
 	out := func(s, in *trail) error { s.N += in.N; return nil }
@@ -85,8 +85,8 @@ func TestTimeoutOfASubgraphWhoseNodeBlocks(t *testing.T) {
 	}
 }
 
-// A subgraph that completed behind its time has failed all the same, and what
-// it left is dropped.
+// A subgraph that completed after its time has failed all the same, and its
+// result is dropped.
 func TestTimeoutOfASubgraphThatEndsLate(t *testing.T) {
 	for name := range limitedSubs(nil, 0) {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestTimeoutOfASubgraphThatEndsLate(t *testing.T) {
 	}
 }
 
-// What lives in a subgraph shows that the node around it does.
+// A heartbeat in a subgraph counts for the node around it.
 func TestIdleTimeoutOfALivelySubgraph(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		for _, lively := range []bool{true, false} {

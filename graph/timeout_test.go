@@ -110,7 +110,7 @@ func TestGivenUpIsSaid(t *testing.T) {
 	})
 }
 
-// What a node leaves behind has no say once it has returned.
+// A node's goroutines have no effect once it has returned.
 func TestStepsAfterTheNodeReturned(t *testing.T) {
 	let, over := make(chan struct{}), make(chan error, 2)
 	app := compile(t, single(func(ctx context.Context, _ *trail) error {

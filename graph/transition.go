@@ -38,7 +38,7 @@ func (g *Graph[S]) Routes(from string, routes func(s *S) []string, targets ...st
 }
 
 // Map sends inputs to tasks, as many as the function returns: the map of a map-reduce.
-// What the tasks write is merged into the state by the rules of its parts. Targets are
+// The tasks' writes are merged into the state by the rules of its parts. Targets are
 // as for [Graph.Route].
 func (g *Graph[S]) Map(from string, sends func(s *S) []Send, targets ...string) {
 	w := route.Transition{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Map}}

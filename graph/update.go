@@ -13,7 +13,7 @@ import (
 // UpdateOptions say what is updated and where the thread goes on. The zero
 // value updates the head of main and leaves the next node as it is.
 type UpdateOptions struct {
-	Branch     string       // whose head is updated; default main
+	Branch     string       // the branch to update the head of; default main
 	Checkpoint posthouse.ID // or this checkpoint, on a new branch unless it is its branch's head
 	NewBranch  string       // the new branch's name; default update-1, update-2, ...; if set, a head, too, gets a new branch
 
@@ -35,7 +35,7 @@ type UpdateOptions struct {
 
 // Update changes a state by hand. It makes a child of the checkpoint, of kind update,
 // and runs nothing: [App.Resume] goes on from it. The checkpoint that was updated does
-// not change. Questions that were open at a head are cancelled; its node asks anew.
+// not change. Questions that were open at a head are cancelled; its node asks again.
 // Unlike a node, the change may do anything to append parts.
 //
 // Without AsNode and Goto the thread stays in the middle of its step, as it does in a
@@ -51,10 +51,10 @@ type UpdateOptions struct {
 // ([posthouse.ErrConflict]). Update never guesses which node made the change: without
 // AsNode the same nodes are next.
 //
-// [posthouse.ErrBusy] while the thread is being run, [posthouse.ErrConflict] if
-// the branch moved on meanwhile or the checkpoint is of a released version, which
-// [App.Fork] takes up, [posthouse.ErrExists] if NewBranch is there already,
-// [posthouse.ErrNotFound].
+// Errors: [posthouse.ErrBusy] while the thread is being run,
+// [posthouse.ErrConflict] if the branch moved on or the checkpoint is of a
+// released version, which [App.Fork] takes up, [posthouse.ErrExists] if NewBranch
+// is there already, [posthouse.ErrNotFound].
 func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o ...UpdateOptions) (*Snapshot[S], error) {
 	opt, err := engine.Optional(o)
 	if err != nil {
@@ -86,15 +86,15 @@ func (o *UpdateOptions) edit() edit.Options {
 type NodeUpdate[S any] struct {
 	Node   string     // required: as if this node, or Start, had made it
 	Task   int        // as UpdateOptions.Task
-	Change func(s *S) // nil: none
+	Change func(s *S) // may be nil
 }
 
 // BulkUpdate is [App.Update] for several steps at once. Each step makes a checkpoint
 // after the one before it. The updates of a step are made side by side, as by nodes
 // that run at once. They are merged by the rules of the parts, with the same errors,
 // and keep to the rules for nodes. An update with Start is alone in its step. BulkUpdate
-// works out all steps before it puts the first on record, and nobody else runs the
-// thread meanwhile. It returns the last checkpoint.
+// works out all steps before it puts the first on record, and holds the thread until the
+// end. It returns the last checkpoint.
 func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUpdate[S], o ...UpdateOptions) (*Snapshot[S], error) {
 	opt, err := engine.Optional(o)
 	if err != nil {

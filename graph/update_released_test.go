@@ -24,8 +24,8 @@ func onStores(t *testing.T, test func(t *testing.T, store posthouse.Store)) {
 	})
 }
 
-// An update of a checkpoint of a released version is refused for what it is,
-// whether or not the thread has begun anew, and whatever the branch is called.
+// An update of a checkpoint of a released version is refused for that reason,
+// whether or not the thread has started over, and whatever the branch is called.
 func TestUpdateOfAReleasedCheckpointIsRefused(t *testing.T) {
 	onStores(t, func(t *testing.T, store posthouse.Store) {
 		a := compile(t, counting(2), open(t, store, nil), nil)

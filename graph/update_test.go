@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/graph"
 )
 
-// forked has a route whose way depends on the state: in -> left or right.
+// forked has a route that depends on the state: in -> left or right.
 func forked() *graph.Graph[trail] {
 	g := graph.New[trail]("forked")
 	for _, n := range []string{"in", "left", "right"} {
@@ -23,7 +23,7 @@ func forked() *graph.Graph[trail] {
 	return g
 }
 
-// AsNode goes on behind the node, Goto at it.
+// AsNode goes on after the node, Goto at it.
 func TestAsNodeAndGoto(t *testing.T) {
 	a := compile(t, forked(), newLedger(t), &graph.CompileOptions{InterruptAfter: []string{"in"}})
 	must(a.Run(t.Context(), "t", trail{Go: "left"}))(t)
@@ -86,7 +86,7 @@ func TestUpdateOfThePast(t *testing.T) {
 	for _, s := range h {
 		before[s.ID] = must(l.Get(t.Context(), s.ID))(t)
 	}
-	past := h[2] // behind a
+	past := h[2] // after a
 	s := must(a.Update(t.Context(), "t", func(s *trail) { s.N = 2 }, graph.UpdateOptions{Checkpoint: past.ID}))(t)
 	if s.Branch != "update-1" || s.Parent != past.ID || s.Source == nil || s.Source.ID != past.ID {
 		t.Fatalf("update %+v", s.Header)
@@ -131,8 +131,8 @@ func TestUpdateErrors(t *testing.T) {
 	wantCode(t, err, posthouse.ErrNotFound)
 }
 
-// An update that stays where the thread is keeps what its nodes have on record;
-// one that leads elsewhere begins anew.
+// An update that stays where the thread is keeps the records of its nodes; one
+// that leads elsewhere starts over.
 func TestUpdateKeepsRecordedSteps(t *testing.T) {
 	for _, branch := range []string{"", "mine"} {
 		calls := 0
@@ -188,7 +188,7 @@ func TestFork(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, line("a", "b"), l, nil)
 	must(a.Run(t.Context(), "t", trail{N: 1}))(t)
-	src := history(t, a, "t")[1] // behind a
+	src := history(t, a, "t")[1] // after a
 	s := must(a.Fork(t.Context(), src.ID, func(s *trail) { s.N = 2 }, graph.ForkOptions{By: "bob"}))(t)
 	if s.Branch != "fork-1" || s.Source.ID != src.ID || s.State.N != 2 || s.By != "bob" || s.Kind != posthouse.KindFork {
 		t.Fatalf("fork %+v", s)
@@ -212,7 +212,7 @@ func TestFork(t *testing.T) {
 	wantCode(t, err, posthouse.ErrNotFound)
 }
 
-// A replay computes anew what was recorded after its checkpoint.
+// A replay computes again what was recorded after its checkpoint.
 func TestReplay(t *testing.T) {
 	broken, paid := false, 0
 	a := compile(t, paying(&broken, &paid), newLedger(t), nil)
@@ -321,8 +321,8 @@ func TestStateOfAnotherType(t *testing.T) {
 	}
 }
 
-// A checkpoint of another graph is neither forked nor replayed, and a replay
-// that is refused leaves no branch behind.
+// A checkpoint of another graph is neither forked nor replayed, and a replay that
+// is refused leaves no branch.
 func TestForkOfAnotherGraph(t *testing.T) {
 	l := newLedger(t)
 	own := compile(t, line("a"), l, nil)

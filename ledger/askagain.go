@@ -15,9 +15,9 @@ type AskAgainOptions struct {
 	By string // who asks; recorded in the new checkpoint
 }
 
-// AskAgain asks people a question again that nobody answered: its deadline passed, or
-// it was withdrawn. The new gate shows the same, under a new id and with as much time
-// as the old one had.
+// AskAgain asks people an unanswered question again: its deadline passed, or it was
+// withdrawn. The new gate shows the same, under a new id and with as much time as the
+// old one had.
 //
 // If the checkpoint that waited is still its branch's head, a child of it asks the
 // question in place, and Supersedes names the old gate. Otherwise, and for a session's

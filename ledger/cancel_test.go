@@ -206,8 +206,9 @@ func (s *barred) Append(ctx context.Context, b *posthouse.Batch) error {
 	return s.Store.Append(ctx, b)
 }
 
-// TestOneThreadThatCannotBeCancelled keeps none of the others that were waited
-// for from it; the error names it, and another call makes up for it.
+// TestOneThreadThatCannotBeCancelled: the others that were waited for are
+// cancelled all the same; the error names the one, and another call makes up for
+// it.
 func TestOneThreadThatCannotBeCancelled(t *testing.T) {
 	ctx := t.Context()
 	for _, del := range []bool{false, true} {

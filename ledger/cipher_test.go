@@ -165,8 +165,8 @@ func TestTamperedDataKeys(t *testing.T) {
 	}
 }
 
-// stopping is a store whose n-th write to a slot is the last thing that
-// happens: before it took effect, or just after.
+// stopping is a store that stops at its n-th write to a slot: before it took
+// effect, or just after.
 type stopping struct {
 	posthouse.Store
 	n     int

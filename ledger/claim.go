@@ -21,7 +21,7 @@ type Claim struct {
 //
 // It fails with [posthouse.ErrBusy], and Error.Lease, while another run has the thread:
 // in this process, through any Ledger over the same handle of the store, or in another
-// process whose lease is alive.
+// process with a living lease.
 func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 	return claimOf(l.core.Claim(ctx, thread, run))
 }

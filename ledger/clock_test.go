@@ -12,8 +12,8 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// A wallClock is the clock of a process whose host's clock is set: the time of day jumps, and
-// the monotonic reading goes on. It is safe for concurrent use.
+// A wallClock is the clock of a process when its host's clock is set: the time of day jumps,
+// and the monotonic reading goes on. It is safe for concurrent use.
 type wallClock struct {
 	offset atomic.Int64 // seconds
 	plain  bool         // there is no monotonic reading: the control arm
@@ -22,9 +22,9 @@ type wallClock struct {
 func (c *wallClock) set(d time.Duration) { c.offset.Store(int64(d / time.Second)) }
 
 // now writes the two words of a [time.Time], since no function of package time moves the time
-// of day without the monotonic reading, and times in a bubble of synctest have none. The first
-// word says that there is one and has the time of day, in seconds since 1885 and nanoseconds;
-// the second is the monotonic reading.
+// of day without the monotonic reading, and times in a bubble of synctest have no reading. The
+// first word says that there is one and has the time of day, in seconds since 1885 and
+// nanoseconds; the second is the monotonic reading.
 func (c *wallClock) now() time.Time {
 	now := time.Now()
 	day := now.Round(0).Add(time.Duration(c.offset.Load()) * time.Second)
@@ -63,14 +63,14 @@ func TestWallClock(t *testing.T) {
 }
 
 // TestLeasesStandJumpsOfTheClock has the time of day of the owner, or of the process that
-// wants its thread, jump by an hour again and again. Nobody takes the thread, and once its
-// owner is gone it is free in the usual time. In the control arm the clock has no monotonic
-// reading, and the thread is taken from a living owner.
+// wants its thread, jump by an hour again and again. No other process takes the thread, and
+// once its owner is gone it is free in the usual time. In the control arm the clock has no
+// monotonic reading, and the thread is taken from a living owner.
 func TestLeasesStandJumpsOfTheClock(t *testing.T) {
 	jumps := []time.Duration{time.Hour, 0, -time.Hour, time.Hour, -time.Hour, 0}
 	for _, tc := range []struct {
 		name   string
-		owner  bool // whose clock jumps
+		owner  bool // the owner's clock jumps
 		plain  bool
 		stolen bool
 	}{

@@ -16,8 +16,8 @@ import (
 // outcome is not known; committing again under the same Head is safe.
 //
 // An input, an update that leaves its step, a saved checkpoint and a release cancel the
-// threads whose end the branch waited for ([posthouse.GateThread]). An error beside a
-// result says that this failed; the commit stands.
+// threads that the branch waited for ([posthouse.GateThread]). An error beside a result
+// says that this failed; the commit stands.
 func (l *Ledger) Commit(ctx context.Context, d *Draft) (*posthouse.Committed, error) {
 	for i := range d.Gates { // gates that a fork or a copy inherits are not checked again
 		if err := commit.CheckNames(&d.Gates[i]); err != nil {

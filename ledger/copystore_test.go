@@ -74,7 +74,7 @@ func TestCopyNamesTheFirstOfMany(t *testing.T) {
 	}
 }
 
-// TestCopyOfALogCutShort: a thread whose last entry is lost is told of, and not
+// TestCopyOfALogCutShort: a thread that lost its last entry is reported, and not
 // copied as if it had ended there.
 func TestCopyOfALogCutShort(t *testing.T) {
 	store := memstore.New()

@@ -237,8 +237,8 @@ func (s *without) Read(ctx context.Context, thread string, r posthouse.Range) it
 	}
 }
 
-// TestDamageStaysInItsThread: a record that cannot be read is told of, and keeps
-// nobody from what else there is.
+// TestDamageStaysInItsThread: a record that cannot be read is reported, and does
+// not hide the rest.
 func TestDamageStaysInItsThread(t *testing.T) {
 	ctx := context.Background()
 	store := memstore.New()

@@ -98,7 +98,7 @@ type valueCheck struct {
 }
 
 // checkValue checks a decided value against its gate's schema before the thread is locked:
-// a schema is code of a stranger, and nobody waits for it. A gate that cannot be read is
+// a schema is foreign code, and must not hold up the thread. A gate that cannot be read is
 // refused where it is decided.
 func (l *Ledger) checkValue(ctx context.Context, gate posthouse.ID, d *posthouse.Decision) *valueCheck {
 	if len(d.Value) == 0 || l.core.Config.Validate == nil {

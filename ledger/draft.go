@@ -17,10 +17,10 @@ type Draft struct {
 
 	Checkpoint      *posthouse.Change // at most one
 	Steps           []posthouse.Step
-	ConsumedSignals []posthouse.Take // signals whose values the steps are
+	ConsumedSignals []posthouse.Take // signals that these steps consume
 	Gates           []posthouse.Gate // opened with the checkpoint, which must be waiting
 	// Keep lists open gates of the branch that stay open; a new checkpoint cancels the
-	// others. If one was decided meanwhile, a waiting checkpoint becomes ready.
+	// others. If one was decided since, a waiting checkpoint becomes ready.
 	Keep     []posthouse.ID
 	KeepOpen bool // every open gate of the branch stays open, except those superseded or withdrawn here
 	// Left lists open gates of threads that were called and that an update in the middle of
@@ -34,7 +34,7 @@ type Draft struct {
 	Decided     []posthouse.Gate // questions that a policy of the program answered, with their Decision; never open
 	AfterCancel bool             // with a claim: the commit holds what was done before a request to cancel, and is accepted
 
-	// Release, if set, closes the thread's generation behind the draft, in the same
+	// Release, if set, closes the thread's generation after the draft, in the same
 	// commit; see [Ledger.Release]. Its Claim is the draft's.
 	Release *ReleaseOptions
 }

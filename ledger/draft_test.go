@@ -14,7 +14,7 @@ import (
 )
 
 // TestDraftsAreRefusedByField lists what a draft may not hold: each is refused
-// with the field at fault, and leaves nothing behind.
+// with the field at fault, and leaves nothing.
 func TestDraftsAreRefusedByField(t *testing.T) {
 	type draft = ledger.Draft
 	change := func(c posthouse.Change) draft { return draft{Checkpoint: &c} }

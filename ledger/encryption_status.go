@@ -8,8 +8,8 @@ type EncryptionStatus struct {
 	SigningKey     string `json:"signingKey,omitempty"` // id of the key that signs entries
 }
 
-// EncryptionStatus returns how this Ledger protects what it writes. What was written
-// before may differ: [posthouse.ThreadInfo.Sealed] and [crypt.KeyUse] tell.
+// EncryptionStatus returns how this Ledger protects what it writes. Earlier entries
+// may differ: [posthouse.ThreadInfo.Sealed] and [crypt.KeyUse] tell.
 func (l *Ledger) EncryptionStatus() EncryptionStatus {
 	var p EncryptionStatus
 	if l.core.Config.Cipher != nil {

@@ -105,7 +105,7 @@ type lookedThrough struct {
 func (s *lookedThrough) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
 	if q == (posthouse.ThreadQuery{}) {
 		s.times.Add(1)
-		runtime.Gosched() // let others begin meanwhile
+		runtime.Gosched() // let others begin
 	}
 	return s.Store.Threads(ctx, q)
 }

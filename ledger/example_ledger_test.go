@@ -130,8 +130,8 @@ func ExampleLedger_Watch() {
 	// checkpoint dispatch 2
 }
 
-// A slow observer is told on a goroutine of its own, through a queue: it holds
-// up nobody, and what it misses is counted.
+// A slow observer is told on a goroutine of its own, through a queue: it holds up
+// no commit, and missed events are counted.
 func ExampleAsync() {
 	slow := ledger.Async(func(op posthouse.Operation) { fmt.Println(op.Kind, "in", op.Thread) }, 100)
 	led, err := ledger.Open(memstore.New(), &ledger.Options{Observer: slow.Observe})

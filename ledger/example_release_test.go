@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// Close what a thread has as a version, and begin anew under its name.
+// Close what a thread has as a version, and start over under its name.
 func ExampleLedger_Release() {
 	ctx := context.Background()
 	led, err := ledger.Open(memstore.New(), nil)

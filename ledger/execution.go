@@ -12,8 +12,8 @@ type Execution struct {
 	Gates []*posthouse.Gate      // in the order in which they were opened, with their decisions
 
 	// Edited is the entry of the newest checkpoint in the middle of the execution that
-	// changed its state or its program: an update, a fork or a migration. It is 0
-	// without one. The program may ask differently after it.
+	// changed its state or its program: an update, a fork or a migration. It is 0 if
+	// there is no such checkpoint. The program may ask differently after it.
 	Edited uint64
 
 	before map[posthouse.ID]int // by gate, see StepsBefore

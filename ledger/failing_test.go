@@ -189,7 +189,7 @@ func anySeq[T any](seq iter.Seq2[T, error]) func(func(any, error) bool) {
 	}
 }
 
-// A waitingThread is a short thread "t" that waits at a gate behind a decided one.
+// A waitingThread is a short thread "t" that waits at a gate after a decided one.
 type waitingThread struct {
 	store                        posthouse.Store
 	last, waiting, decided, open posthouse.ID

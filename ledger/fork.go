@@ -58,8 +58,8 @@ type ForkOptions struct {
 // the effect on its own branch, and the program proposes it again when the fork is resumed.
 //
 // A fork with another state never opens the source's questions and tasks: it is
-// interrupted, and its program asks anew when it is resumed. Timers beside them then begin anew
-// with their whole time. Gates that were opened by hand are dropped unless o.Gates
+// interrupted, and its program asks again when it is resumed. Timers beside them then start
+// over with their whole time. Gates that were opened by hand are dropped unless o.Gates
 // replaces them. A fork of a released checkpoint continues that version.
 //
 // [posthouse.ErrNotFound] for the checkpoint, [posthouse.ErrExists] if the branch, the
@@ -120,7 +120,7 @@ func (l *Ledger) importers(ctx context.Context, c *posthouse.Checkpoint, info *p
 	return slices.DeleteFunc(list, func(r posthouse.Requester) bool { return r.How != posthouse.RequestedByImport }), err
 }
 
-// commitFork commits, and finds a free branch name if the caller gave none.
+// commitFork commits, and finds a free branch name if the caller gave no name.
 func (l *Ledger) commitFork(ctx context.Context, p *commit.Plan) (*posthouse.Header, error) {
 	none := posthouse.ID("")
 	p.Head = &none
@@ -377,7 +377,7 @@ func (in *forkCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record
 	return nil
 }
 
-// anew removes what a step that begins anew does not know.
+// anew removes the records that a restarted step does not know.
 func (in *forkCollector) anew() {
 	tasks := map[string]*threadlog.Execution{}
 	task := func(name string) *threadlog.Execution {

@@ -9,8 +9,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// TestUnnamedForksTakeTheFirstFreeName forks beside branches whose names look
-// like those of unnamed forks, and some that only nearly do.
+// TestUnnamedForksTakeTheFirstFreeName forks beside branches with names like
+// those of unnamed forks, and some that only nearly do.
 func TestUnnamedForksTakeTheFirstFreeName(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
 	root := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{}})).Checkpoint.ID

@@ -31,7 +31,7 @@ func (s *bodyCounter) Read(ctx context.Context, thread string, r posthouse.Range
 	}
 }
 
-// TestForkReadsItsStateOnce forks a checkpoint whose state lies in many entries, with
+// TestForkReadsItsStateOnce forks a checkpoint with its state in many entries, with
 // the state as it was and with one part changed.
 func TestForkReadsItsStateOnce(t *testing.T) {
 	ctx := t.Context()

@@ -86,11 +86,11 @@ func usesOfEdit(ctx context.Context, c *core.Core, g *posthouse.Gate) (uses []gr
 	return uses, edits.By(g.ID), err
 }
 
-// Effects returns what acted on the world in a thread, oldest first, also in released
+// Effects returns the effects on the world of a thread, oldest first, also in released
 // versions: effects under a gate's decision, and steps and nodes of class
-// [posthouse.EffectExternal] without one, whose Grant is "". Effects that a copy or
-// fork inherited name the gates of their source. It reads the headers of the whole log.
-// [posthouse.ErrNotFound] for the thread.
+// [posthouse.EffectExternal] without a decision, with an empty Grant. Effects that a
+// copy or fork inherited name the gates of their source. It reads the headers of the
+// whole log. It fails with [posthouse.ErrNotFound] for an unknown thread.
 func Effects(ctx context.Context, led *Ledger, thread string) ([]grants.Use, error) {
 	l := led.Core()
 	return gatherUses(ctx, l, thread, 1, func(*posthouse.Record) bool { return true })
@@ -120,7 +120,7 @@ func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, w
 		if err != nil {
 			return nil, err
 		}
-		none = nil // a thread that was released and has not begun anew
+		none = nil // a thread that was released and has not started again
 		recs, err := e.CheckRecords()
 		if err != nil {
 			return nil, err

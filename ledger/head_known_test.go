@@ -64,9 +64,9 @@ func turn(t *testing.T, l *ledger.Ledger, n int) string {
 	return data
 }
 
-// A run reads what it needs of a long thread's log once in a process: the runs
-// behind it read no more than the head's own entry, unless another process has
-// appended meanwhile, and all of them read what is on record.
+// A run reads what it needs of a long thread's log once in a process: later runs
+// read no more than the head's own entry, unless another process has appended
+// since, and all of them read what is on record.
 func TestRunsOfALongThreadReadItOnce(t *testing.T) {
 	const turns = 200
 	s := &reading{Store: memstore.New()}

@@ -236,7 +236,7 @@ func (w *world) release() error {
 	return err
 }
 
-// there yields the threads of which something is there, released ones too.
+// there yields the threads that have something left, released ones too.
 func (w *world) there() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for info, err := range w.store.Threads(w.ctx, posthouse.ThreadQuery{}) {

@@ -20,9 +20,9 @@ type GateQuery struct {
 	Checkpoint   posthouse.ID
 	Kind         string       // gates of this kind only
 	All          bool         // with gates that wait for no person (timers, signals, other threads), or in a session
-	Assignee     string       // gates that this person may decide: assigned to them or to nobody, without their vote
+	Assignee     string       // gates that this person may decide: assigned to them or to no one, without their vote
 	Newest       bool         // newest first; otherwise oldest first
-	After        posthouse.ID // continue behind this gate, which may be decided by now
+	After        posthouse.ID // continue after this gate, which may be decided by now
 	Limit        int          // 0: all
 }
 
@@ -127,9 +127,9 @@ func (b *inbox) compare(x, y posthouse.ID) int {
 	return cmp.Compare(x, y)
 }
 
-// overdueEscalations returns, in order, the gates whose due escalation is not on
-// record. Their summaries do not name the new deciders yet. A runner records
-// escalations as they fall due, so these are few.
+// overdueEscalations returns, in order, the gates with a due escalation that is
+// not on record. Their summaries do not name the new deciders yet. A runner
+// records escalations as they fall due, so these are few.
 func (b *inbox) overdueEscalations(q *posthouse.ThreadQuery) (late []*posthouse.ThreadInfo, err error) {
 	if b.Assignee == "" {
 		return nil, nil

@@ -165,8 +165,8 @@ func (s damaged) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.S
 	return s.Store.Slot(ctx, key, op)
 }
 
-// TestADamagedOwnerIsGoneInTime: a liveness that cannot be read keeps nobody from the thread, and
-// gives it to nobody sooner.
+// TestADamagedOwnerIsGoneInTime: a liveness that cannot be read does not keep others from the
+// thread, and does not give it to them sooner.
 func TestADamagedOwnerIsGoneInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()

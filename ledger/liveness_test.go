@@ -104,8 +104,8 @@ func TestLongStepsKeepTheirThread(t *testing.T) {
 	}
 }
 
-// TestTheSilentLoseTheirThread is what the beats are for: without them the
-// thread is taken. What failed is told, and tried again.
+// TestTheSilentLoseTheirThread shows the purpose of the beats: without them the
+// thread is taken. A failed beat is reported, and tried again.
 func TestTheSilentLoseTheirThread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newLiving(t, false, 10*time.Second)
@@ -129,8 +129,8 @@ func TestTheSilentLoseTheirThread(t *testing.T) {
 	})
 }
 
-// TestLivenessCostsNothing for short runs, on a store that nobody else has
-// open, for a thread whose run released it, and once the Ledger is closed.
+// TestLivenessCostsNothing for short runs, on a store that no other process has
+// open, for a thread that its run released, and once the Ledger is closed.
 func TestLivenessCostsNothing(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -160,8 +160,8 @@ func TestLivenessCostsNothing(t *testing.T) {
 	}
 }
 
-// TestLivenessOfManyRuns: it goes on until the last one has ended, and begins
-// anew with the next.
+// TestLivenessOfManyRuns: it goes on until the last one has ended, and starts
+// again with the next.
 func TestLivenessOfManyRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newLiving(t, false, 10*time.Second)

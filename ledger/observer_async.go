@@ -8,7 +8,7 @@ import (
 )
 
 // An AsyncObserver calls an Observer on its own goroutine, so that a slow one delays
-// nobody. Make one with [Async], and set Options.Observer to its Observe.
+// no commit. Make one with [Async], and set Options.Observer to its Observe.
 type AsyncObserver struct {
 	observer posthouse.Observer
 	queue    chan posthouse.Operation

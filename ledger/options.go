@@ -26,7 +26,7 @@ type Options struct {
 	RequireGrants  bool
 	Rules          []posthouse.Rule // each may refuse a commit
 	MaxState       int              // bytes of one checkpoint's state; default 8 MiB
-	MaxCheckpoints int              // retention cap over the whole store; 0: none. Heads and waiting checkpoints always stay
+	MaxCheckpoints int              // retention cap over the whole store; 0: no cap. Heads and waiting checkpoints always stay
 	Owner          string           // names this process in leases; default: random
 	// LeaseTTL is how long an owner has to be silent until another process may take its
 	// threads; default 3 s, all processes of a store the same. A living owner renews six

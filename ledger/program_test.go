@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// What a program keeps beside the state stays out of it, survives edits of the
-// state, and goes along with forks.
+// A program's own parts stay out of the state, survive edits of the state, and go
+// along with forks.
 func TestProgramParts(t *testing.T) {
 	ctx := context.Background()
 	l, err := ledger.Open(memstore.New(), nil)

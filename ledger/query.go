@@ -205,8 +205,8 @@ func within(ctx context.Context, c *core.Core, q posthouse.Query) (posthouse.Que
 	return q, nil
 }
 
-// ListStates lists checkpoints with their states. One that is deleted meanwhile may be
-// left out. One whose state cannot be read ([posthouse.ErrCorrupt],
+// ListStates lists checkpoints with their states. One that is deleted during the call
+// may be left out. One with an unreadable state ([posthouse.ErrCorrupt],
 // [posthouse.ErrSealed]) is yielded as its header with the error; the others follow.
 // Any other error is the last element.
 func (l *Ledger) ListStates(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Checkpoint, error] {
@@ -242,7 +242,7 @@ func (l *Ledger) ListStates(ctx context.Context, q posthouse.Query) iter.Seq2[*p
 
 // Threads yields matching summaries by name, with Newest by activity, or by due time with
 // DueBefore. It leaves out deleted threads and, unless q.Released is set, released threads
-// that have not begun anew.
+// that have not started again.
 func (l *Ledger) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
 	limit := q.Limit
 	if !q.ByActivity() {

@@ -45,8 +45,9 @@ func GetOf(ctx context.Context, l *Ledger, h *posthouse.Header) (*posthouse.Chec
 	return core.GetOf(ctx, l.core, h)
 }
 
-// Thread returns a thread's summary. [posthouse.ErrNotFound], also for a released
-// thread that has not begun anew: see [Ledger.Releases].
+// Thread returns a thread's summary. It fails with [posthouse.ErrNotFound] for an
+// unknown thread, and for a released one that has not started again: see
+// [Ledger.Releases].
 func (l *Ledger) Thread(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
 	return l.core.Logs.Thread(ctx, thread)
 }
@@ -56,8 +57,8 @@ func (l *Ledger) Gate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, er
 	return l.core.Logs.Gate(ctx, id)
 }
 
-// Releases yields a thread's releases, newest first. It includes dropped ones, whose
-// checkpoints are not found.
+// Releases yields a thread's releases, newest first. It includes dropped ones,
+// though their checkpoints are not found.
 func (l *Ledger) Releases(ctx context.Context, thread string) iter.Seq2[*posthouse.Release, error] {
 	return l.core.Logs.Releases(ctx, thread)
 }

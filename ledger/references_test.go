@@ -76,8 +76,8 @@ func noise(rnd *rand.Rand, n int) string {
 	return string(b)
 }
 
-// BenchmarkReferences commits a part of 4 MiB behind so many results: what
-// looking for them costs.
+// BenchmarkReferences commits a part of 4 MiB after so many results: it shows the
+// cost of looking for references.
 func BenchmarkReferences(b *testing.B) {
 	for _, n := range []int{0, 256} {
 		b.Run(fmt.Sprint("results=", n), func(b *testing.B) {

@@ -20,12 +20,12 @@ type ReleaseOptions struct {
 // generation, and frees the thread's name.
 //
 // The thread then has no head, its lists are empty, and the next save under the name
-// begins anew. Old checkpoints still load by their ids, [posthouse.Query].Generation
+// starts over. Old checkpoints still load by their ids, [posthouse.Query].Generation
 // lists them, and [Ledger.Fork] continues one. Open gates are cancelled, on record.
-// Threads whose end it waited for ([posthouse.GateThread]) are cancelled; an error
-// beside a result says that this failed, and the release stands.
-// [posthouse.ErrNotFound] if there is nothing to release; [posthouse.ErrBusy] while
-// somebody else runs the thread.
+// The threads that it waited for ([posthouse.GateThread]) are cancelled; an error
+// beside a result says that this failed, and the release stands. Release fails with
+// [posthouse.ErrNotFound] if there is nothing to release, and with
+// [posthouse.ErrBusy] while another process runs the thread.
 func (l *Ledger) Release(ctx context.Context, thread string, o *ReleaseOptions) (*posthouse.Release, error) {
 	if o == nil {
 		o = &ReleaseOptions{}

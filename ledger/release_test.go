@@ -12,7 +12,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// A keepingStore removes nothing while it is told so, as one whose process was
+// A keepingStore removes nothing while it is told so, as if its process had been
 // killed between the record and the removal.
 type keepingStore struct {
 	*memstore.Store
@@ -26,8 +26,8 @@ func (s *keepingStore) Remove(ctx context.Context, r posthouse.Removal) (posthou
 	return s.Store.Remove(ctx, r)
 }
 
-// TestCompactTakesWhatADropLeft: the next compaction, or the next call, takes
-// the entries of a version whose removal is on record.
+// TestCompactTakesWhatADropLeft: the next compaction, or the next call, takes the
+// entries of a version with a recorded removal.
 func TestCompactTakesWhatADropLeft(t *testing.T) {
 	for name, mend := range map[string]func(*ledger.Ledger) error{
 		"compact": func(l *ledger.Ledger) error {

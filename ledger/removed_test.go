@@ -31,8 +31,8 @@ func askedThread(t *testing.T, l *ledger.Ledger) (root *posthouse.Header, wait *
 }
 
 // TestDeletedWaitIsForgottenByItsExecution deletes the checkpoint a thread
-// waits at: its question and the steps that led to it are gone, so the
-// execution begins anew instead of replaying records without content.
+// waits at: its question and the steps that led to it are gone, so the execution
+// starts over instead of replaying records without content.
 func TestDeletedWaitIsForgottenByItsExecution(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
 	root, wait := askedThread(t, l)
@@ -49,7 +49,7 @@ func TestDeletedWaitIsForgottenByItsExecution(t *testing.T) {
 	}
 }
 
-// TestGateGoesWithItsCheckpoint deletes a checkpoint whose question was decided.
+// TestGateGoesWithItsCheckpoint deletes a checkpoint with a decided question.
 func TestGateGoesWithItsCheckpoint(t *testing.T) {
 	ctx, store := context.Background(), memstore.New()
 	l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
@@ -80,7 +80,7 @@ func TestLostBodyIsNoRemoval(t *testing.T) {
 	}
 }
 
-// TestCompactAttestsWhatItTakes evicts checkpoints, whose bodies go at the next
+// TestCompactAttestsWhatItTakes evicts checkpoints. Their bodies go at the next
 // compaction: each body that is not there is listed by a removal record.
 func TestCompactAttestsWhatItTakes(t *testing.T) {
 	ctx, store := context.Background(), memstore.New()

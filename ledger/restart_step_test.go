@@ -12,8 +12,8 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// A step that is taken anew knows of what ran before only the effects on the world,
-// whose order does not count any more, and what people were asked.
+// A restarted step knows only the earlier effects on the world, without their
+// order, and the questions to people.
 func TestAStepTakenAnew(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
 	commit := func(d ledger.Draft) *posthouse.Committed {

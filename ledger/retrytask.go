@@ -24,9 +24,9 @@ type RetryOptions struct {
 	Fork func(ctx context.Context, failed, again *posthouse.Gate) error
 }
 
-// RetryTask opens a task anew that failed for good: no attempt was left, a worker gave it
+// RetryTask opens a task again that failed for good: no attempt was left, a worker gave it
 // up, or its deadline passed. The new gate begins with the first attempt, under the task's
-// key and with what handlers saved, and has as much time as the old one.
+// key and with the values that handlers saved, and has as much time as the old one.
 //
 // If the branch failed and did nothing since the task did, it waits for the new gate in
 // place, and goes on when that is decided. Otherwise the checkpoint that handed the task out
@@ -71,7 +71,7 @@ func RetryTask(ctx context.Context, l *Ledger, gate posthouse.ID, o *RetryOption
 	}
 }
 
-// retriedBy returns the gate that took the place of a failed one, "" for none.
+// retriedBy returns the gate that took the place of a failed one, "" if no gate did.
 func (l *Ledger) retriedBy(ctx context.Context, g *posthouse.Gate) (posthouse.ID, error) {
 	for e, err := range l.core.Logs.InOrder(ctx, g.Thread, posthouse.Range{From: g.Decision.Seq + 1, Headers: true}) {
 		if err != nil {
@@ -298,7 +298,8 @@ func (l *Ledger) retryOnFork(ctx context.Context, seen *posthouse.ThreadInfo, g 
 	return l.reopenedBy(ctx, &posthouse.Checkpoint{Header: *h}, g, func(again *posthouse.Gate) bool { return again.Supersedes == g.ID })
 }
 
-// addHandlerSteps adds to a fork of a checkpoint what the task's handler recorded behind it.
+// addHandlerSteps adds to a fork of a checkpoint the steps that the task's handler recorded
+// after it.
 func (l *Ledger) addHandlerSteps(ctx context.Context, p *commit.Plan, c *posthouse.Checkpoint, g *posthouse.Gate) error {
 	prefix := handler.Call(g.Name, g.Occurrence) + handler.Nested
 	for e, err := range l.core.Logs.InOrder(ctx, g.Thread, posthouse.Range{From: c.Seq + 1, To: g.Decision.Seq}) {

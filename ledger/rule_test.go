@@ -128,7 +128,7 @@ func TestARuleSeesWhatWillBeReadBack(t *testing.T) {
 	}
 }
 
-// TestRulesAreChecked opens ledgers with rules that are none.
+// TestRulesAreChecked opens ledgers with malformed rules.
 func TestRulesAreChecked(t *testing.T) {
 	check := func(context.Context, *posthouse.Proposal) error { return nil }
 	for _, r := range []posthouse.Rule{{}, {Name: "x"}, {Check: check}, {Name: "a\nb", Check: check}} {

@@ -28,9 +28,9 @@ type SaveOptions struct {
 // [posthouse.ErrExists], unless Replace is set. Otherwise it fails as [Ledger.Commit]
 // does.
 //
-// Where a program's step has something on record, the checkpoint stays in the middle of that
+// If a program's step has something on record, the checkpoint stays in the middle of that
 // step, as an update does: results, answers and effects under way count when the branch is
-// resumed, and questions that were open are asked anew. So does a revision, which changes the
+// resumed, and questions that were open are asked again. So does a revision, which changes the
 // state and not the program's own parts. A root forgets the step, and counts on from the steps
 // there were. Requesters stay in any case.
 func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptions) (*posthouse.Checkpoint, error) {
@@ -66,11 +66,11 @@ func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptio
 		if try > 0 || !errors.Is(err, posthouse.ErrExists) && !errors.Is(err, posthouse.ErrConflict) {
 			return stored, err
 		}
-		// Somebody may have saved the same checkpoint meanwhile: look again.
+		// Another caller may have saved the same checkpoint: look again.
 	}
 }
 
-// commitSaved commits p and returns the checkpoint, whose whole content is in p.
+// commitSaved commits p and returns the checkpoint. Its whole content is in p.
 func (l *Ledger) commitSaved(ctx context.Context, p *commit.Plan) (*posthouse.Checkpoint, error) {
 	done, err := l.commitPlan(ctx, p)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // other one, or all others if s latches.
 //
 // A signal that a program sends (below a node, flow or handler, with its context) without a
-// By is sent by whoever sent the program its input. Whatever its By, it names all whose request
-// the program runs in [posthouse.Signal.Requesters].
+// By is sent by whoever sent the program its input. Whatever its By, it names all requesters of
+// the program in [posthouse.Signal.Requesters].
 //
 // It fails with [posthouse.ErrNotFound] for an unknown thread unless s.Early is set,
 // with [posthouse.ErrExists] if s.ID is on record with another name or value, with

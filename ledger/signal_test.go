@@ -139,8 +139,8 @@ func TestNoWakeUpIsLost(t *testing.T) {
 	}
 }
 
-// TestForksTakeSignalsAgain: what was taken behind the fork point is taken
-// again by the fork, what was taken before it is not.
+// TestForksTakeSignalsAgain: the fork takes signals again that were taken after
+// the fork point, and no earlier ones.
 func TestForksTakeSignalsAgain(t *testing.T) {
 	b := newBench(t)
 	b.wait("", nil, "go")
@@ -262,8 +262,8 @@ func TestSignalsThatAreRefused(t *testing.T) {
 	b.send("n7", "")
 }
 
-// TestWaitsThatAreOverTakeNothing: a signal behind a wait's deadline is there
-// for the next wait.
+// TestWaitsThatAreOverTakeNothing: a signal after a wait's deadline is there for
+// the next wait.
 func TestWaitsThatAreOverTakeNothing(t *testing.T) {
 	b := newBench(t)
 	d := &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{

@@ -38,7 +38,7 @@ func wantSameStores(t rapid.TB, a, b *ledger.Ledger) {
 		if err != nil {
 			t.Fatalf("thread %s: %v", info.Thread, err)
 		}
-		info.Lease.Fence, other.Lease.Fence = 0, 0 // a copy of what a deletion left behind begins anew
+		info.Lease.Fence, other.Lease.Fence = 0, 0 // a copy of what a deletion left starts over
 		if !reflect.DeepEqual(info, other) {
 			t.Errorf("the summary is %+v, want %+v", other, info)
 		}
@@ -443,9 +443,8 @@ func TestCopyPassesDamageOver(t *testing.T) {
 	}
 }
 
-// TestSealedThreadsTravel exports a thread whose states are encrypted: its key
-// goes along, wrapped, so that whoever has the wrapping key reads it elsewhere,
-// and nobody else does.
+// TestSealedThreadsTravel exports a thread with encrypted states: its key goes
+// along, wrapped, so that only an owner of the wrapping key reads it elsewhere.
 func TestSealedThreadsTravel(t *testing.T) {
 	ctx := context.Background()
 	keys := func(b byte) *crypt.Keyring {

@@ -72,7 +72,7 @@ func addOpenTasks(ctx context.Context, c *core.Core, to *grants.Gatherer, info *
 }
 
 // reopenUse returns the records of a use of a grant that begins again with its task, nothing
-// for a task that is of none or whose use has not ended.
+// for a task without a use, or with a use that has not ended.
 func (l *Ledger) reopenUse(ctx context.Context, head *posthouse.Header, g *posthouse.Gate) (steps []posthouse.Step, err error) {
 	if g.Call.Grant == "" {
 		return nil, nil

@@ -16,7 +16,7 @@ import (
 //
 // It fails with [posthouse.ErrForbidden] if d.By may not decide the gate or d.To may
 // not be given it. It fails with [posthouse.ErrInvalid] if d.To has or had the right
-// already, or the gate is assigned to nobody. It fails with [posthouse.ErrVoted] after
+// already, or the gate is assigned to no one. It fails with [posthouse.ErrVoted] after
 // a vote, and like [Ledger.Decide] for a gate that does not wait.
 func (l *Ledger) Delegate(ctx context.Context, gate posthouse.ID, d posthouse.Delegation) (*posthouse.Gate, error) {
 	if err := d.Validate(); err != nil {

@@ -18,8 +18,8 @@ type WatchQuery struct {
 
 // Watch yields events in commit order, those of a thread in the log's order, and blocks
 // for more until ctx ends; then it stops without an error. With the cursor of an event
-// it continues exactly behind that event, even inside its entry. [posthouse.ErrInvalid]
-// for a cursor that the store did not make, or no longer knows.
+// it continues exactly after that event, even inside its entry. It fails with
+// [posthouse.ErrInvalid] for a cursor that the store did not make, or no longer knows.
 //
 // If an entry cannot be read ([posthouse.ErrCorrupt], [posthouse.ErrSealed]), or
 // entries before it are missing, Watch yields an event with its cursor, thread and
@@ -65,8 +65,8 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 	}
 }
 
-// maxWatched bounds the threads whose last entry a watch remembers, about 150 bytes
-// each.
+// maxWatched bounds the threads that a watch remembers the last entry of, about 150
+// bytes each.
 const maxWatched = 1 << 14
 
 type watch struct {
@@ -89,7 +89,7 @@ func (w *watch) checkGap(e *posthouse.Entry) error {
 		w.whole = false
 	}
 	w.seen[e.Thread] = m
-	if !ok && !w.whole || m.Seq <= last.Seq || m.IsNextAfter(last) { // a lower number is of a thread that began anew
+	if !ok && !w.whole || m.Seq <= last.Seq || m.IsNextAfter(last) { // a lower number is of a thread that started over
 		return nil
 	}
 	if w.gap.Thread != e.Thread {
@@ -98,7 +98,7 @@ func (w *watch) checkGap(e *posthouse.Entry) error {
 	return w.gap.CheckGap(last, m)
 }
 
-// yieldEvents yields the events of an entry behind those already seen. It reports
+// yieldEvents yields the events of an entry after those already seen. It reports
 // whether to go on.
 func (w *watch) yieldEvents(e *posthouse.Entry, seen int) bool {
 	l, ctx, yield := w.l, w.ctx, w.yield

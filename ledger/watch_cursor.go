@@ -14,13 +14,13 @@ import (
 const insideMark = "~"
 
 // An insideCursor says that a watch is in the middle of an entry. It names the entry,
-// since a store continues behind a cursor and cannot return what is before it.
+// since a store continues after a cursor and cannot return earlier entries.
 type insideCursor struct {
 	behind string // the entry's own cursor
 	seen   int    // events of the entry, so far
 	thread string
 	seq    uint64
-	hash   [4]byte // the beginning of the entry's hash: it tells a thread that was deleted and began anew
+	hash   [4]byte // the beginning of the entry's hash: it tells a thread that was deleted and started over
 }
 
 func (c *insideCursor) String() string {

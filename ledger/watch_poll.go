@@ -25,8 +25,8 @@ type pollCursor map[pollKey]pollMark
 // A pollKey is the beginning of the hash of a thread's name, to keep cursors short.
 type pollKey [8]byte
 
-// A pollMark is the last entry seen. Its hash tells a thread that was deleted and began
-// anew.
+// A pollMark is the last entry seen. Its hash tells a thread that was deleted and
+// started over.
 type pollMark struct {
 	seq  uint64
 	hash [4]byte
@@ -101,7 +101,7 @@ func parsePollCursor(s string) (pollCursor, error) {
 }
 
 // poll watches a store that is no [posthouse.Watcher]: it looks again and again for
-// threads whose tails moved.
+// threads with moved tails.
 func (l *Ledger) poll(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.Entry, error] {
 	start, bad := l.pollStart(ctx, q) // "now" is when Watch is called
 	return func(yield func(*posthouse.Entry, error) bool) {
@@ -153,8 +153,8 @@ func (p *poller) round(ctx context.Context) error {
 	return nil
 }
 
-// catchUp yields a thread's entries behind the last one seen. It reads that one again:
-// if it differs, the thread began anew, and all is yielded.
+// catchUp yields a thread's entries after the last one seen. It reads that one again:
+// if it differs, the thread started over, and all is yielded.
 func (p *poller) catchUp(ctx context.Context, key pollKey, t *posthouse.ThreadInfo) error {
 	last := p.seen[key]
 	if last.seq > t.Tail.Seq {

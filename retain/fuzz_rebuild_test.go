@@ -121,8 +121,8 @@ func (d *dice) part(seq uint64) (c posthouse.PartChange, body []byte) {
 	return c, body
 }
 
-// log makes a thread whose entries are sealed and chained; their headers fit
-// together most of the time.
+// log makes a thread with sealed and chained entries; their headers fit together
+// most of the time.
 func (d *dice) log() *fakeStore {
 	kinds := []string{posthouse.KindSave, posthouse.KindNode, posthouse.KindWait, posthouse.KindFail, posthouse.KindFork, posthouse.KindInput, posthouse.KindUpdate, posthouse.KindEvent, posthouse.KindInner, posthouse.KindCancel}
 	statuses := []posthouse.Status{"", posthouse.StatusReady, posthouse.StatusRunning, posthouse.StatusWaiting, posthouse.StatusInterrupted, posthouse.StatusDone, posthouse.StatusFailed, posthouse.StatusCancelled}

@@ -47,7 +47,7 @@ func TestConflictThatStaysIsLogged(t *testing.T) {
 	}
 }
 
-// endsWithError is a program whose run ends with an error after its last commit.
+// endsWithError is a program with runs that end with an error after their last commit.
 type endsWithError struct{ *program }
 
 // Advance implements [posthouse.Program].
@@ -56,7 +56,7 @@ func (p endsWithError) Advance(ctx context.Context, thread, branch string) error
 }
 
 // TestErrorAfterTheLastCheckpoint reads the log of a thread that is done: it has not failed,
-// and nobody has to resume it.
+// and need not be resumed.
 func TestErrorAfterTheLastCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, memstore.New(), "")

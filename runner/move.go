@@ -155,8 +155,8 @@ func elsewhere(err error, now posthouse.Status, wrote bool) bool {
 	return errors.Is(err, posthouse.ErrConflict) && wrote && now != posthouse.StatusFailed
 }
 
-// ended says what an error of a run means whose branch cannot go on. A store that is away after
-// the last commit, for example, fails no thread that waits for an answer.
+// ended says what an error of a run means if its branch cannot go on. A store that is away
+// after the last commit, for example, fails no thread that waits for an answer.
 func ended(now posthouse.Status) string {
 	if now == posthouse.StatusFailed {
 		return "a run failed; the thread waits to be resumed"

@@ -24,8 +24,8 @@ type tab struct {
 	page *browserPage
 }
 
-// chromium starts a browser. Where none is installed, or the one that is does not start, the test
-// is passed over, unless POSTHOUSE_REQUIRE_SERVICES is set, as continuous integration does.
+// chromium starts a browser. If no browser is installed, or it does not start, the test is
+// skipped, unless POSTHOUSE_REQUIRE_SERVICES is set, as continuous integration does.
 func chromium(t *testing.T) *browser {
 	t.Helper()
 	if testing.Short() {

@@ -8,8 +8,8 @@ import (
 )
 
 // CheckListen reports whether a server may listen on addr. Loopback is always
-// allowed. Other addresses need TLS or allowInsecure, as behind a proxy that does
-// TLS; an address without a host means all interfaces. Errors:
+// allowed. Other addresses need TLS or allowInsecure, as when a proxy in front
+// does TLS; an address without a host means all interfaces. Errors:
 // [posthouse.ErrForbidden]; [posthouse.ErrInvalid] for a malformed address.
 func CheckListen(addr string, tls, allowInsecure bool) error {
 	host, port, err := net.SplitHostPort(addr)

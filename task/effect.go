@@ -16,7 +16,7 @@ type Use struct {
 	Idempotent bool            `json:"idempotent,omitempty"` // doing it again with the same key is safe
 	Schema     json.RawMessage `json:"schema,omitempty"`     // JSON Schema of its result, for people who say what came of it
 
-	// Refused is a gate whose approval the handler's own check refused, and Why says why.
+	// Refused is an approved gate that the handler's own check refused, and Why says why.
 	Refused posthouse.ID `json:"refused,omitempty"`
 	Why     string       `json:"why,omitempty"`
 }

@@ -176,7 +176,7 @@ type Wait struct {
 	// Question is what to ask. Its times count from 1970, since a worker's clock does not count.
 	// One with uses proposes an effect.
 	Question *posthouse.Gate `json:"question,omitempty"`
-	Edited   posthouse.ID    `json:"edited,omitempty"` // the gate whose edit the question proposes: whoever edited it may have decided that, too
+	Edited   posthouse.ID    `json:"edited,omitempty"` // the gate with the edit that the question proposes: the editor may have decided that, too
 	Act      *Use            `json:"act,omitempty"`    // the engine asks whatever there is to ask about it
 
 	Signal  string        `json:"signal,omitempty"`

@@ -14,18 +14,18 @@ type Behalf struct{}
 
 // An Actor is an execution of a program, which changes threads on behalf of others.
 type Actor interface {
-	// Requesters returns all whose request the execution runs.
+	// Requesters returns all requesters of the execution.
 	Requesters(ctx context.Context) ([]posthouse.Requester, error)
 
-	// Sender returns whose request its questions are, "" if nobody said.
+	// Sender returns the requester of its questions, "" if unknown.
 	Sender(ctx context.Context) string
 
 	// Acts reports whether a claim is the execution's own: then a change is its own work.
 	Acts(claim *core.Claim) bool
 }
 
-// SentBy names in a signal that a program sends with ctx who sends it, unless it says so, and all
-// on whose behalf.
+// SentBy names the sender in a signal that a program sends with ctx, unless the signal has one,
+// and all requesters of the program.
 func SentBy(ctx context.Context, s *posthouse.Signal) error {
 	s.Requesters = nil
 	a, ok := ctx.Value(Behalf{}).(Actor)
@@ -42,7 +42,7 @@ func SentBy(ctx context.Context, s *posthouse.Signal) error {
 	return err
 }
 
-// nameBehalf names in the plan all on whose behalf a program changes a thread that is not its
+// nameBehalf names in the plan all people for whom a program changes a thread that is not its
 // own. It takes no lock of a thread, and is called before there is one.
 func (p *Plan) nameBehalf(ctx context.Context) (err error) {
 	a, ok := ctx.Value(Behalf{}).(Actor)

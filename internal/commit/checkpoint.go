@@ -129,7 +129,7 @@ func (cm *Commit) fillHeader(h *posthouse.Header, base *core.Head) {
 		Labels: maps.Clone(c.Labels), CreatedAt: c.CreatedAt.UTC(),
 	}
 	if base != nil && slices.Equal(base.Next, c.Next) {
-		h.Next = base.Next // nobody changes it
+		h.Next = base.Next // it is never changed
 	} else {
 		h.Next = slices.Clone(c.Next)
 	}

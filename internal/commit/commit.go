@@ -17,7 +17,7 @@ type Commit struct {
 	exists bool                 // there is such a branch
 
 	inStep   bool   // the checkpoint stays in the middle of its parent's step
-	rootStep uint64 // of a root that a program's branch goes on with; 0: it has none
+	rootStep uint64 // of a root that a program's branch goes on with; 0: no root
 
 	successors map[posthouse.ID]posthouse.ID // gates of the plan, by the open gate that each supersedes
 	answered   map[int]*posthouse.Signal     // signals on record for the plan's gates, by their index

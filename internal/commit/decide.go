@@ -27,7 +27,7 @@ func Expire(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.Ga
 	return g, err
 }
 
-// Expired returns the decision of a gate whose deadline passed.
+// Expired returns the decision of a gate after its deadline.
 func Expired(g *posthouse.Gate) *posthouse.Decision {
 	return &posthouse.Decision{Verdict: posthouse.Expire, By: posthouse.RuntimeActor, Reason: "no decision by " + g.ExpiresAt.Format(time.RFC3339)}
 }
@@ -122,10 +122,10 @@ func askedAgain(tx *core.Tx, g *posthouse.Gate) posthouse.ID {
 	return ""
 }
 
-// MayOpen returns [posthouse.ErrUnsupported] for a gate whose answer has a schema, if
-// the Ledger has no validator. [ledger.Ledger.Commit] opens no such gate: its decision
-// would fail, perhaps a week later. For the same reason it returns [posthouse.ErrInvalid] for
-// a schema that the validator refuses: it says so of any value, with the field schema.
+// MayOpen returns [posthouse.ErrUnsupported] for a gate with a schema for its answer, if the
+// Ledger has no validator. [ledger.Ledger.Commit] opens no such gate: its decision would
+// fail, perhaps a week later. For the same reason it returns [posthouse.ErrInvalid] for a
+// schema that the validator refuses: it says so of any value, with the field schema.
 func MayOpen(c *core.Core, g *posthouse.Gate) error {
 	return mayOpen(c, g, func(schema json.RawMessage) error { return c.Config.Validate(schema, json.RawMessage("null")) })
 }

@@ -1,7 +1,7 @@
 // Package commit turns a [Plan] into the records of one entry, stage by stage.
 //
 // commit.go lists the stages in order: the lease, requests to cancel, the branch's
-// head, steps, signals taken, gates left behind, the checkpoint, gates opened, rules,
+// head, steps, signals taken, left gates, the checkpoint, gates opened, rules,
 // release. Each stage is a method in its own file: it reads the plan and the
 // transaction, adds records and returns. Stages do not call each other. Then
 // core.Append takes over: seal, sign, put, apply.

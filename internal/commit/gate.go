@@ -57,7 +57,7 @@ func validateBound(g *posthouse.Gate) error {
 // superseded is the reason on a gate that another one replaces.
 const superseded = "asked again: what is asked has changed"
 
-// AddDecision adds the decision of a gate whose record is in entry gateSeq.
+// AddDecision adds the decision of a gate with its record in entry gateSeq.
 func AddDecision(tx *core.Tx, d *posthouse.Decision, gateSeq uint64) {
 	d.Seq = tx.Seq
 	tx.Add(posthouse.Record{Kind: posthouse.RecordDecision, Decision: &posthouse.DecideInfo{
@@ -67,7 +67,7 @@ func AddDecision(tx *core.Tx, d *posthouse.Decision, gateSeq uint64) {
 	tx.Sign = true
 }
 
-// ValidateGate checks a gate to be opened, except its id. What was kept elsewhere may have
+// ValidateGate checks a gate to be opened, except its id. A gate kept elsewhere may have
 // JSON that readers take differently.
 func ValidateGate(g *posthouse.Gate, kept bool) error {
 	if g.Name == "" || len(g.Name) > posthouse.MaxTask || len(g.Task) > posthouse.MaxTask || !text.Valid(g.Name) {

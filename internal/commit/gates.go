@@ -31,7 +31,7 @@ func (c *Commit) openGates() error {
 	for i := range p.Gates {
 		asked := *p.Gates[i].Clone()
 		if asked.ID == "" {
-			asked.ID = c.successors[asked.Supersedes] // "" where it supersedes none that is open
+			asked.ID = c.successors[asked.Supersedes] // "" if it supersedes no open gate
 		}
 		if !p.Copy && kindOf(p.Checkpoint) != posthouse.KindFork { // those were opened before
 			if err := mayOpen(tx.Core, &asked, p.schemaError); err != nil {
@@ -67,8 +67,8 @@ func (c *Commit) addDecided(asked *posthouse.Gate) error {
 }
 
 // anyAnswered reports whether a gate that the plan opens has its signal already, or one
-// that it keeps was decided meanwhile. The branch is then ready; no later record would
-// wake it.
+// that it keeps was decided since. The branch is then ready; no later record would wake
+// it.
 func (c *Commit) anyAnswered() (bool, error) {
 	if len(c.answered) > 0 {
 		return true, nil

@@ -5,9 +5,9 @@ import (
 )
 
 // findStep finds out what a checkpoint that is saved by hand does to the step of a program's
-// branch. Behind the head it stays in the middle of the step, if something of that is on record.
+// branch. After the head it stays in the middle of the step, if something of that is on record.
 // A root counts on from the steps that the branch has had. Executions are named after steps, so
-// no name is used again for what people decide anew.
+// no name is used again when people decide again.
 func (c *Commit) findStep() error {
 	p, ch := c.plan, c.plan.Checkpoint
 	c.inStep = ch.MidStep

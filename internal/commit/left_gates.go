@@ -7,9 +7,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// cancelLeftGates cancels the branch's open gates that a new checkpoint leaves behind,
-// unless the plan answers them. It notes gates of threads that nobody waits for any
-// more.
+// cancelLeftGates cancels the branch's open gates from before a new checkpoint, unless
+// the plan answers or keeps them. It notes gates of called threads that the branch no
+// longer waits for.
 func (c *Commit) cancelLeftGates() error {
 	tx, p := c.tx, c.plan
 	ch := p.Checkpoint
@@ -46,8 +46,8 @@ func (c *Commit) cancelLeftGates() error {
 	return nil
 }
 
-// withdrawGates cancels the open gates that a plan without a checkpoint withdraws. One that was
-// decided meanwhile keeps its decision.
+// withdrawGates cancels the open gates that a plan without a checkpoint withdraws. A gate that
+// was decided since keeps its decision.
 func (c *Commit) withdrawGates() error {
 	for _, w := range c.tx.Thread.Info.Waiting {
 		if w.Branch == c.plan.Branch && slices.Contains(c.plan.Withdraw, w.ID) {

@@ -23,7 +23,7 @@ type Plan struct {
 
 	Checkpoint      *posthouse.Change
 	Steps           []posthouse.Step
-	ConsumedSignals []posthouse.Take // signals whose values the steps are
+	ConsumedSignals []posthouse.Take // signals that these steps consume
 	Gates           []posthouse.Gate // opened with the checkpoint
 	Keep            []posthouse.ID   // open gates of the branch that stay open
 	KeepOpen        bool             // every open gate stays open, except superseded and withdrawn ones
@@ -38,9 +38,9 @@ type Plan struct {
 	// Release, if set, closes the generation in the same entry.
 	Release *Closing
 
-	// ByHand says that somebody saves the checkpoint: it stays in the middle of the step of a
-	// program whose executions have something on record. Nothing of that is forgotten then, and
-	// no name of an execution is used again.
+	// ByHand says that somebody saves the checkpoint: if executions of the program's step have
+	// something on record, it stays in the middle of that step. Nothing of the record is
+	// forgotten then, and no name of an execution is used again.
 	ByHand bool
 
 	Revise  posthouse.ID      // the checkpoint that this one revises
@@ -55,15 +55,15 @@ type Plan struct {
 	// Kept are parts that are on record already. Rules made since do not judge them.
 	Kept posthouse.State
 
-	behalf []posthouse.Requester // on whose behalf a program makes a change in another thread
+	behalf []posthouse.Requester // people for whom a program makes a change in another thread
 
 	schemas map[string]error // what the validator said of the gates' schemas, before a lock was held
 
 	// Read is what was read of the parent's state and program already, or nil.
 	Read posthouse.State
 
-	// Answers are decisions of open gates that the checkpoint leaves behind; the other
-	// gates are cancelled.
+	// Answers are decisions of open gates from before the checkpoint; the other gates
+	// are cancelled.
 	Answers map[posthouse.ID]*posthouse.Decision
 }
 

@@ -12,7 +12,7 @@ func RequiresGrants(c *core.Core) bool { return c.Config.RequireGrants }
 // Reconsider asks Options.Policy again about everybody who took part in a gate's
 // decision: an approval does not give authority forever. It returns the policy's error.
 func Reconsider(c *core.Core, g *posthouse.Gate) error {
-	if c.Config.Policy == nil || g.Decision == nil || g.Decision.Seq == g.Seq { // decided as it was opened: nobody's hand
+	if c.Config.Policy == nil || g.Decision == nil || g.Decision.Seq == g.Seq { // decided as it was opened: by no person
 		return nil
 	}
 	decisions := []posthouse.Decision{*g.Decision}

@@ -122,7 +122,8 @@ func closeGeneration(tx *core.Tx, o *Closing) (*closedGeneration, error) {
 	return &closedGeneration{r, left, coordination}, nil
 }
 
-// endApprovals lists the gates whose approvals the release ends before they were used.
+// endApprovals lists the gates with approvals that the release ends before they were
+// used.
 func endApprovals(tx *core.Tx) (ended []posthouse.ID, err error) {
 	if tx.Thread.Info.Tail.Seq == 0 {
 		return nil, nil // the release's own entry is the first

@@ -27,7 +27,8 @@ func (c *Commit) asksFor() bool {
 }
 
 // withoutRequesters returns a change without the part that names the requesters, and that part,
-// nil where there is none. A part is encoded once in an entry: when all who are on it are known.
+// nil if there is no such part. A part is encoded once in an entry: when all requesters are
+// known.
 func withoutRequesters(ch *posthouse.Change) (*posthouse.Change, *posthouse.Part) {
 	i := slices.IndexFunc(ch.Program, func(p posthouse.Part) bool { return p.Name == posthouse.RequestersPart })
 	if i < 0 {
@@ -39,7 +40,7 @@ func withoutRequesters(ch *posthouse.Change) (*posthouse.Change, *posthouse.Part
 }
 
 // known returns the requesters that the parts of the checkpoint name, as they are encoded so
-// far. Carried is the part of them that is yet to be, nil for none.
+// far. carried is their part that is not encoded yet, which may be nil.
 func known(e *core.Encoder, carried *posthouse.Part) (list []posthouse.Requester, err error) {
 	program := posthouse.State{}
 	for _, name := range []string{posthouse.SenderPart, posthouse.RequestersPart} {
@@ -210,8 +211,8 @@ func (c *Commit) changed(kind string) (what []string, any bool) {
 	return what, any
 }
 
-// addRequesters names in a new question all whose request it is. The checkpoint that opens it
-// is encoded already.
+// addRequesters names all requesters of a new question in it. The checkpoint that opens it is
+// encoded already.
 func addRequesters(tx *core.Tx, p *Plan, g *posthouse.Gate) error {
 	if tx.Next == nil || p.Copy || !g.AsksPeople() {
 		return nil

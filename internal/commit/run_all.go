@@ -35,7 +35,7 @@ func RunAll(ctx context.Context, c *core.Core, ds []*Plan) error {
 }
 
 // writeAll builds the entries of plans, each after the one before, and appends them as
-// a group. again says that others have appended meanwhile, so that all must be rebuilt.
+// a group. again says that others have appended since, so that all must be rebuilt.
 // Callers hold t.mu.
 func writeAll(ctx context.Context, c *core.Core, t *core.Thread, ds []*Plan) (again bool, err error) {
 	if err := c.Load(ctx, t); err != nil {

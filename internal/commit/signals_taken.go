@@ -156,7 +156,7 @@ func (c *Commit) noteTaken(base *core.Head) error {
 	return tx.Enc.Set(posthouse.SignalsPart, posthouse.Value{Codec: "json", Data: data})
 }
 
-// hasTaken reports whether a branch took a signal behind the checkpoint.
+// hasTaken reports whether a branch took a signal after the checkpoint.
 func hasTaken(tx *core.Tx, branch string, c *core.Head) bool {
 	for _, k := range tx.Thread.Info.Taken {
 		if k.Branch == branch && (c == nil || k.Seq > c.Seq) {

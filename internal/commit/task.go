@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
-// Limits of a task, where its caller names none, and the largest that it may name.
+// Default limits of a task, and the largest that its caller may name.
 const (
 	defaultAttempts   = 3
 	maxAttempts       = 1000
@@ -159,13 +159,13 @@ type TaskOutcome struct {
 	Waits json.RawMessage // what the handler waits for, as the program's engine reads it
 
 	// Next, if set, is the call that goes on in place of this one: another attempt, the
-	// same one behind a pause, or the next iteration. Why says which.
+	// same one after a pause, or the next iteration. Why says which.
 	Next *posthouse.TaskCall
 	Why  string
 }
 
-// Parked is the verdict of a task whose handler waits for something. The value says for
-// what, and the program's engine opens the next gate once that is over.
+// Parked is the verdict of a task with a handler that waits for something. The value
+// says for what, and the program's engine opens the next gate once that is over.
 const Parked = posthouse.Edit
 
 // ResolveTask decides the gate of a task by the outcome of an execution, and in the same
@@ -249,8 +249,8 @@ func (o *TaskOutcome) check(c *core.Core) error {
 	return nil
 }
 
-// NextAttempt returns the call that tries again behind a failure, after wait or, where
-// that is 0, as the task's limits say. It returns nil if no attempt is left.
+// NextAttempt returns the call that tries again after a failure and wait or, if that
+// is 0, the delay of the task's limits. It returns nil if no attempt is left.
 func NextAttempt(c *posthouse.TaskCall, now time.Time, failure string, wait time.Duration) *posthouse.TaskCall {
 	if c.Attempt >= cmp.Or(c.Limits.MaxAttempts, defaultAttempts) {
 		return nil
@@ -289,15 +289,15 @@ func NextIteration(c *posthouse.TaskCall, now time.Time, value json.RawMessage) 
 	return &next, nil
 }
 
-// Pause returns the call that goes on behind a pause.
+// Pause returns the call that goes on after a pause.
 func Pause(c *posthouse.TaskCall, now time.Time, name string, wait time.Duration) *posthouse.TaskCall {
 	next := *c
 	next.Paused, next.NotBefore = name, now.Add(wait)
 	return &next
 }
 
-// takesPlaceOf reports whether an open gate is a later attempt of a task whose gate the
-// plan keeps open, as far as it knows.
+// takesPlaceOf reports whether an open gate is a later attempt of a task, if the plan
+// still keeps the earlier attempt's gate open.
 func (c *Commit) takesPlaceOf(w *posthouse.WaitingGate) (bool, error) {
 	if w.Kind != posthouse.GateTask {
 		return false, nil

@@ -14,11 +14,11 @@ import (
 )
 
 // TaskSteps puts results of a handler's steps on record, each once. It knows what is on
-// record since the task's gate was opened, and reads each entry behind it at most once. The
-// zero value knows nothing else. It is safe for concurrent use.
+// record since the task's gate was opened, and reads each later entry at most once. The
+// zero value is ready for use. It is safe for concurrent use.
 type TaskSteps struct {
 	Within string // begins the names of the results that it knows
-	Limit  int    // of their bytes together, with their names; 0 is none
+	Limit  int    // of their bytes together, with their names; 0: no limit
 
 	// Earlier, if set, returns the results on record from before the gate was opened. It is
 	// called once.

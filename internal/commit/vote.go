@@ -130,7 +130,7 @@ func checkTrailLength(tx *core.Tx, g *posthouse.Gate) error {
 	return nil
 }
 
-// mustEncode encodes a value whose JSON was validated.
+// mustEncode encodes a value with validated JSON.
 func mustEncode(v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {

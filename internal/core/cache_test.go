@@ -84,7 +84,7 @@ func TestManyStepsBeforeACheckpoint(t *testing.T) {
 }
 
 // TestRunsBeyondTheLimitKeepWhatTheyKnow has more runs at once than idle threads
-// are remembered: none of them is forgotten while others begin and end.
+// are remembered: no run is forgotten while others begin and end.
 func TestRunsBeyondTheLimitKeepWhatTheyKnow(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
 	n := core.MaxThreads + 200

@@ -55,7 +55,7 @@ func (r *capCounter) recount(n, limit int) bool {
 	return r.due(limit)
 }
 
-// RecountNext makes the next save count the checkpoints anew.
+// RecountNext makes the next save count the checkpoints again.
 func (r *capCounter) RecountNext() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

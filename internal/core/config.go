@@ -15,7 +15,7 @@ type Config struct {
 	Verifier       posthouse.Verifier // nil: hashes alone are checked
 	Cipher         posthouse.Cipher   // nil: bodies are stored as they are
 	Logger         *slog.Logger
-	Observer       posthouse.Observer        // nil: none
+	Observer       posthouse.Observer        // may be nil
 	Policy         posthouse.DecidePolicy    // nil: the gate's own rules
 	Validate       posthouse.SchemaValidator // nil: no values are checked
 	RequireGrants  bool

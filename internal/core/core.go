@@ -36,7 +36,7 @@ type Core struct {
 	Cap       capCounter
 }
 
-// What is kept in memory between commits; beyond it, more is read back.
+// Limits of the memory kept between commits; beyond them, more is read back.
 const (
 	maxThreads     = 4096      // threads that no run here holds; each one that a run holds takes about 2 KB more
 	maxMemory      = 256 << 20 // bytes of states and step results, over all threads
@@ -156,7 +156,7 @@ func (c *Core) reload(ctx context.Context, t *Thread) error {
 	return nil
 }
 
-// refresh reads t.Info from the store. What is known of the heads stays if nobody has
+// refresh reads t.Info from the store. The cached heads stay if no other process has
 // appended since.
 func (c *Core) refresh(ctx context.Context, t *Thread) error {
 	known, heads := t.Info, t.Heads

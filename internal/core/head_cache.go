@@ -68,8 +68,8 @@ func (h *Head) checkpoint() *posthouse.Checkpoint {
 }
 
 // knownParts returns what this process knows of the parts of a head, or nil. It answers
-// only while a run of this process has the thread: nobody else appends then. The caller
-// owns the result.
+// only while a run of this process has the thread: no other process appends then. The
+// caller owns the result.
 func (c *Core) knownParts(thread string, seq uint64) map[string][]byte {
 	t := c.lockClaimed(thread)
 	if t == nil {

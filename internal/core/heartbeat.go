@@ -13,7 +13,7 @@ import (
 // LeaseTTL, others leave this process's threads alone.
 //
 // The Ledger calls it while runs have threads, each [Config.RenewEvery]. It does not on a
-// store that only this process has open, where nobody looks.
+// store that only this process has open, since no other process looks.
 func (c *Core) Heartbeat(ctx context.Context) error {
 	now := c.Config.Now()
 	_, err := c.Store.Slot(ctx, posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: c.Config.Owner}, posthouse.SlotOp{
@@ -46,8 +46,8 @@ type heartbeat struct {
 	closed  bool
 	lapses  uint64 // how often the leases may have lapsed
 
-	expiry *time.Timer     // of the leases; nil: nobody asked for held yet
-	held   context.Context // ends when the leases may have lapsed; nil: nobody asked since the last lapse
+	expiry *time.Timer     // of the leases; nil until held is asked for
+	held   context.Context // ends when the leases may have lapsed; nil: not asked for since the last lapse
 	lapse  context.CancelCauseFunc
 }
 
@@ -75,7 +75,7 @@ func (p *heartbeat) released() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.timer == nil {
-		return // none counts on this store
+		return // leases do not count on this store
 	}
 	if p.claims--; p.claims == 0 {
 		p.timer.Stop()
@@ -184,8 +184,8 @@ func (p *heartbeat) lapsed(c *Core) (count uint64, now bool) {
 }
 
 // renewLapsed renews the leases if they may have lapsed, and returns how often they have.
-// From here on nobody takes a thread who has not yet, unless an append of theirs is on its
-// way: an append to the thread then comes before it, or fails.
+// From here on no other process takes a thread, unless its append is on its way: an append
+// to the thread then comes before it, or fails.
 func (c *Core) renewLapsed(ctx context.Context) (uint64, error) {
 	p := &c.heartbeat
 	p.renewing.Lock()

@@ -20,7 +20,7 @@ type IDSource struct {
 	free  int
 }
 
-// Follow makes later ids sort behind k, so that a child sorts behind a parent from a
+// Follow makes later ids sort after k, so that a child sorts after a parent from a
 // process with a faster clock.
 func (s *IDSource) Follow(k posthouse.OrderKey, now time.Time) {
 	ms := binary.BigEndian.Uint64(k[:]) >> 16
@@ -35,7 +35,7 @@ func (s *IDSource) Follow(k posthouse.OrderKey, now time.Time) {
 	}
 }
 
-// New returns an id that sorts behind all that it returned before.
+// New returns an id that sorts after all that it returned before.
 func (s *IDSource) New(now time.Time) posthouse.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()

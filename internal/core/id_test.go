@@ -105,9 +105,9 @@ func TestCursorRoundTrip(t *testing.T) {
 	})
 }
 
-// TestIDsFollow checks that a child's id sorts behind a parent that another
-// process made, in the same millisecond or with a clock a little ahead, and
-// that nobody can drag the ids far into the future.
+// TestIDsFollow checks that a child's id sorts after a parent that another
+// process made, in the same millisecond or with a clock a little ahead, and that
+// no parent can drag the ids far into the future.
 func TestIDsFollow(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for range 1000 {

@@ -20,7 +20,7 @@ type Claim struct {
 	generation uint32
 	ended      uint64
 
-	found    *posthouse.ThreadInfo // nil: there was none
+	found    *posthouse.ThreadInfo // nil: there was no thread
 	ends     cancelSignals
 	Fence    uint64 // once recorded, or perhaps recorded
 	Recorded bool
@@ -144,7 +144,7 @@ func (c *Core) busyElsewhere(thread string, lease *posthouse.Lease) *posthouse.E
 	return e
 }
 
-// fenced is the error of a claim behind which a newer one is on record.
+// fenced returns the error of a claim if a newer one is on record.
 func (c *Claim) fenced(have posthouse.Lease, tail posthouse.Position) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeFenced, Lease: &have, Tail: &tail,
@@ -177,8 +177,8 @@ const maxConfirms = 10
 // Confirm makes sure of a claim, before something acts, if this process may have lost it:
 // it was frozen, or cut off from the store. A claim on record is recorded again, under the
 // next fence number, by a write that begins after the process was back; for another one the
-// thread is read. If the claim is sure it asks nobody. [posthouse.ErrFenced] if another
-// process has, or had, the thread.
+// thread is read. If the claim is sure it makes no request. It fails with
+// [posthouse.ErrFenced] if another process has, or had, the thread.
 //
 // A read would not do for a claim on record: who takes the thread may have looked at this
 // process's liveness before it was renewed, and write after the read.
@@ -228,8 +228,8 @@ func (c *Claim) confirm(ctx context.Context) error {
 	return err
 }
 
-// confirmUnmoved returns nil if nobody has claimed the thread since the claim, of which
-// nothing is on record. Callers hold t.mu.
+// confirmUnmoved returns nil if the thread was not claimed since the claim, which has
+// nothing on record. Callers hold t.mu.
 func (c *Claim) confirmUnmoved(ctx context.Context, t *Thread) error {
 	if err := c.core.refresh(ctx, t); err != nil {
 		return err
@@ -240,8 +240,8 @@ func (c *Claim) confirmUnmoved(ctx context.Context, t *Thread) error {
 	return nil
 }
 
-// CheckLease checks that an entry has the newest claim, or none while nobody runs the
-// thread. The first entry of a claim gets its record.
+// CheckLease checks that an entry has the newest claim, or no claim while no run has
+// the thread. The first entry of a claim gets its record.
 func (tx *Tx) CheckLease(c *Claim) error {
 	have := tx.Thread.Info.Lease
 	switch {

@@ -8,7 +8,7 @@ import (
 
 // An Observing calls the Ledger's observer, which owns what it is passed.
 type Observing struct {
-	observer posthouse.Observer // nil: none
+	observer posthouse.Observer // may be nil
 	logger   *slog.Logger
 }
 

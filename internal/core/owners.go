@@ -31,7 +31,7 @@ const maxSightings = 100_000
 type ownerSighting struct {
 	revision uint64
 	since    time.Time // when an answer first had this revision
-	asked    time.Time // when the question began whose answer had it last
+	asked    time.Time // when the question began that had it in its answer last
 }
 
 // A leaseSighting is the lease that this process saw last on a thread.

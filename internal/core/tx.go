@@ -76,7 +76,7 @@ func emptied[T any](s []T) []T {
 	return s[:0]
 }
 
-// Add adds a record with its body, nil for none, and returns its index in the entry.
+// Add adds a record with its body, which may be nil, and returns its index in the entry.
 func (tx *Tx) Add(r posthouse.Record, body []byte) int {
 	tx.Records = append(tx.Records, r)
 	tx.Bodies = append(tx.Bodies, body)

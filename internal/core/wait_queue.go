@@ -11,7 +11,7 @@ import (
 )
 
 // A Ticket is a place in this process's queue for a thread: first come, first served.
-// Each ticket needs a [Ticket.Claim] or a [Ticket.Leave]; otherwise those behind it
+// Each ticket needs a [Ticket.Claim] or a [Ticket.Leave]; otherwise those after it
 // wait forever.
 type Ticket struct {
 	ledger *Core

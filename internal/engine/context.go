@@ -53,8 +53,8 @@ func From(ctx context.Context) (*Task, bool) {
 	return t, ok
 }
 
-// TaskOf is [From] for code that needs a task. Without one it returns an
-// [posthouse.ErrInvalid] that names what was called.
+// TaskOf is [From] for code that needs a task. Outside of a task it returns
+// [posthouse.ErrInvalid] with the name of the called function.
 func TaskOf(ctx context.Context, what string) (*Task, error) {
 	if t, ok := From(ctx); ok {
 		return t, nil
@@ -75,7 +75,7 @@ type scope struct {
 	under      posthouse.ID // the gate of a use, if it is not the first that the step acts under
 }
 
-// scopeOf returns the scope of the task that ctx is in, nil for none.
+// scopeOf returns the scope of the task that ctx is in, nil outside of a scope.
 func (t *Task) scopeOf(ctx context.Context) *scope {
 	if sc, _ := ctx.Value(keyScope).(*scope); sc != nil && sc.task == t {
 		return sc

@@ -68,7 +68,8 @@ func (e *Effect) Happened() {
 	}
 }
 
-// Under returns the gate under which the newest attempt was released, "" if none was.
+// Under returns the gate under which the newest attempt was released, "" if no attempt
+// was.
 func (e *Effect) Under() posthouse.ID {
 	released, _ := e.countAttempts()
 	if released == 0 {
@@ -86,10 +87,10 @@ func (e *Effect) gateOf(attempt uint32) posthouse.ID {
 }
 
 // Release puts on record that the step is about to act under a gate's decision. It fails
-// with [posthouse.ErrForbidden] where as many other effects as the gate licenses were
-// released before. A further attempt of the step is the same use. A step whose earlier
-// attempts this execution does not know is refused: they were deleted, or belong to
-// another attempt of the task.
+// with [posthouse.ErrForbidden] if as many other effects as the gate licenses were
+// released before. A further attempt of the step is the same use. Release refuses a step
+// with earlier attempts that this execution does not know: they were deleted, or belong
+// to another attempt of the task.
 func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 	t := e.call.task
 	s := t.session

@@ -10,7 +10,7 @@ import (
 
 // Limits are those of an attempt.
 type Limits struct {
-	Timeout, IdleTimeout time.Duration // 0: none
+	Timeout, IdleTimeout time.Duration // 0: no limit
 	Whole                bool          // it is never abandoned itself: the nodes that it runs are
 }
 

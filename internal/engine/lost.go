@@ -11,8 +11,8 @@ import (
 )
 
 // Lost returns a [*runs.RemoteError] of unknown outcome if a task of the use was withdrawn while a
-// worker had it, as by a select. What became of it has to be settled before anything else is done
-// under the decision. It is nil for an effect that happens once for a key.
+// worker had it, as by a select. Its outcome has to be settled before anything else is done under
+// the decision. It is nil for an effect that happens once for a key.
 func (e *Effect) Lost(ctx context.Context) error {
 	g, err := e.lost(ctx)
 	if g == nil || err != nil {

@@ -184,7 +184,8 @@ func (v Gates) Open() []*posthouse.Gate {
 }
 
 // Swallowed says which question or wait is open although the code of the execution returned
-// without an error, "" if none is. what is what the code made, where says what becomes of it.
+// without an error, "" if no question or wait is open. what names the code's result, and
+// where says what becomes of it.
 func (v Gates) Swallowed(what, where string) string {
 	names := ""
 	for _, g := range v.New() {

@@ -15,8 +15,8 @@ type checkedValue struct {
 	why  error        // it does not count
 }
 
-// askedBefore returns the gate on record that the next question of g's content is, nil if there
-// is none, and the number of that question. Fields of g are filled in as [Gates.Ask] does.
+// askedBefore returns the recorded gate of the next question about g's content, nil if it was
+// not asked, and the number of that question. Fields of g are filled in as [Gates.Ask] does.
 func (t *Task) askedBefore(ctx context.Context, g *posthouse.Gate) (last *posthouse.Gate, n uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

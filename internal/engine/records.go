@@ -149,7 +149,7 @@ func (v Records) Group(ctx context.Context, group string, n uint32, same func(po
 }
 
 // Earlier returns what is on record of the decision that the next call of
-// [Records.Decided] would make. It makes none.
+// [Records.Decided] would make. It makes no decision.
 func (v Records) Earlier(ctx context.Context, group string, number uint32, name string) (posthouse.Value, bool) {
 	t := v.t
 	name = replay.CallName(t.Scoped(ctx, group), number) + replay.Nested + name

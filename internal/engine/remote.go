@@ -57,11 +57,11 @@ func (r *RemoteCall) Check() error {
 }
 
 // Remote has a worker do something, and decodes its output into out, a pointer. Until then
-// it remembers the wait and returns [posthouse.ErrWaiting], as [Gates.Ask] does. What is on
-// record counts when the program runs again, whatever the call says then; so input is called
-// for a new task only.
+// it remembers the wait and returns [posthouse.ErrWaiting], as [Gates.Ask] does. The
+// recorded task counts when the program runs again, whatever the call says then; so input is
+// called for a new task only.
 //
-// Errors: a [*runs.RemoteError] where no attempt is left, [posthouse.ErrExpired] behind its
+// Errors: a [*runs.RemoteError] if no attempt is left, [posthouse.ErrExpired] after its
 // deadline, [posthouse.ErrCancelled] if somebody cancelled it, [posthouse.ErrInvalid] and
 // [posthouse.ErrTooLarge] for what does not fit, and as for [Task.Do].
 func (t *Task) Remote(ctx context.Context, name string, r *RemoteCall, input func() (any, error), out any) error {

@@ -15,7 +15,8 @@ import (
 // means never. A failed attempt is on record before the wait for the next begins, with
 // the time of that: a restart keeps the schedule. Attempts stay counted: once they are
 // used up, each Resume makes one more. The first delay is 500 ms and the longest 128 s,
-// unless the policy says otherwise; a negative one is none, or no limit.
+// unless the policy says otherwise; a negative delay is no delay, a negative MaxDelay
+// no limit.
 type Retry struct {
 	posthouse.RetryPolicy                  // at most 100,000 attempts
 	On                    func(error) bool // whether to try again; default: unless it was a panic, an ErrInvalid or a RemoteError

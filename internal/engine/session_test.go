@@ -87,7 +87,7 @@ func TestExecutionBeforeTheFirstCheckpoint(t *testing.T) {
 			t.Fatal(v, err)
 		}
 	}
-	// Another run is another execution: nobody could have gone on with the first.
+	// Another run is another execution: no process could have gone on with the first.
 	_, tk := again(t, l, s)
 	if v, err := j.do(context.Background(), tk, "llm", nil); err != nil || v != `"llm2"` {
 		t.Fatal(v, err)

@@ -44,10 +44,11 @@ type Call struct {
 	began    time.Time // the attempt, if it is reported
 }
 
-// Do returns the recorded result of the next occurrence of name. Without one it runs fn
-// and commits its result, in an entry of its own with what is held, before it returns.
-// An error of fn is returned and not recorded. Errors before fn runs are those of
-// [Task.PersistClaim], of a cancelled context, and [OrderError] for a replay in another order.
+// Do returns the recorded result of the next occurrence of name. If there is no recorded
+// result it runs fn and commits its result, in an entry of its own with the held records,
+// before it returns. An error of fn is returned and not recorded. Errors before fn runs are
+// those of [Task.PersistClaim], of a cancelled context, and [OrderError] for a replay in
+// another order.
 //
 // The name is 1 to 200 bytes of UTF-8 without control characters and '>'.
 func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error) {

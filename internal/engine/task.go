@@ -25,7 +25,7 @@ type Task struct {
 	before  func(context.Context) error
 	active  func()          // called at each sign of activity
 	onStep  func(StepEvent) // reports what becomes of its steps
-	steps   *StepDefaults   // nil: none
+	steps   *StepDefaults   // may be nil
 	closed  atomic.Bool     // the execution is over
 
 	recording sync.Mutex // held by the call that records its result; before mu
@@ -127,14 +127,14 @@ func closedError(what, name, task string) error {
 // StepDefaults hold for steps that say nothing themselves.
 type StepDefaults struct {
 	Retry   Retry
-	Timeout time.Duration // of one attempt; 0: none
+	Timeout time.Duration // of one attempt; 0: no limit
 }
 
 // Steps sets the defaults of the execution's steps.
 func (t *Task) Steps(d *StepDefaults) { t.steps = d }
 
 // StepDefaults returns the defaults of a step begun with ctx. A step within another has
-// none: the outer one has them.
+// no defaults: the outer one has them.
 func (t *Task) StepDefaults(ctx context.Context) StepDefaults {
 	if t.steps == nil || t.scopeOf(ctx) != nil {
 		return StepDefaults{}

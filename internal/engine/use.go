@@ -141,8 +141,8 @@ func (e *Effect) workers(name string, after uint64) (all []commit.UseRecord) {
 	return all
 }
 
-// lastFailed returns the entry that says last that the use did not act, 0 for none. Just says
-// that this run has recorded it. Callers hold t.mu.
+// lastFailed returns the last entry that says that the use did not act, 0 if there is no such
+// entry. Just says that this run has recorded it. Callers hold t.mu.
 func (e *Effect) lastFailed() (seq uint64, just bool) {
 	n := e.call.countWithin(handler.UseFailed)
 	if n == 0 {
@@ -240,7 +240,7 @@ func (e *Effect) Park(ctx context.Context) (bool, error) {
 
 // Context returns the context for the function of the use: tasks that are opened below it are
 // of the use, and [StepKey] is the use's. An attempt that repeats one of unknown outcome has its
-// key. What began on another branch, or in the original of a copy, is another use.
+// key. An attempt on another branch, or in the original of a copy, is another use.
 func (e *Effect) Context(ctx context.Context) (context.Context, error) {
 	first := e.under.ID
 	released, failed := e.countAttempts()

@@ -32,7 +32,7 @@ func (t *Task) Finds(g *posthouse.Gate) bool {
 // A State is how far an effect of a handler has come, on record.
 type State struct {
 	Effect string                // the call in full, as in "task:pay>pay[1]"
-	Result *posthouse.StepRecord // nil without a value
+	Result *posthouse.StepRecord // nil without a result
 	Begun  []posthouse.StepRecord
 	Undone []posthouse.StepRecord // attempts that are known not to have acted
 }

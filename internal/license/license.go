@@ -86,9 +86,9 @@ func Stale(ctx context.Context, c *core.Core, g *posthouse.Gate, thread, branch 
 	return commit.Reconsider(c, g), nil
 }
 
-// Current returns the gate whose decision applies now: the grant's, or that of the question
-// that asked again about the same content. stale says why a decision does not hold; its err, that
-// this cannot be said, for which nobody is asked again.
+// Current returns the gate with the decision that applies now: the grant's, or that of the
+// question that asked again about the same content. stale says why a decision does not hold. Its
+// err says that this is unknown; then no question is asked again.
 func Current(ctx context.Context, q Questions, r *Reader, g *posthouse.Gate, stale func(*posthouse.Gate) (why, err error)) (*posthouse.Gate, error) {
 	for {
 		why, err := stale(g)
@@ -148,7 +148,8 @@ func (r *Reader) ofEdit(ctx context.Context, g *posthouse.Gate) (bool, error) {
 }
 
 // escalation returns when others come in where a gate's content is asked about again: as long
-// after the question as it was with the gate. What was edited counts from when the first was asked.
+// after the question as it was with the gate. An edited content counts from when the first was
+// asked.
 func (r *Reader) escalation(ctx context.Context, g *posthouse.Gate) (*posthouse.Escalation, error) {
 	e := g.Escalation
 	if e == nil {

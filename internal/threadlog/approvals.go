@@ -11,12 +11,12 @@ import (
 	"github.com/posthouse/posthouse/grants"
 )
 
-// An Approved is a gate of a thread's current generation whose decision licenses effects.
+// An Approved is a decided gate of a thread's current generation that licenses effects.
 type Approved struct {
 	Gate *posthouse.Gate
 	Uses []grants.Use
 	Body posthouse.BodyRef // of the gate
-	Used uint64            // the newest result under it, on its branch; 0: none
+	Used uint64            // the newest result under it, on its branch; 0: no result
 
 	replaced bool // by a gate that licenses its edit
 }

@@ -30,7 +30,7 @@ func (e *Edits) Add(r *posthouse.Record) {
 	}
 }
 
-// By returns the first gate that was opened in the place of one that was edited, "" for none.
+// By returns the first gate that was opened in the place of an edited one, "" if no gate was.
 func (e *Edits) By(edited posthouse.ID) posthouse.ID { return e.by[edited] }
 
 // Follows reports whether a gate is another one, or was opened in its place, or in the place of

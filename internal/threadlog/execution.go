@@ -16,8 +16,8 @@ type Execution struct {
 	Gates []*posthouse.Gate      // in the order in which they were opened, with their decisions
 
 	// Edited is the entry of the newest checkpoint in the middle of the execution that
-	// changed its state or its program: an update, a fork or a migration. It is 0
-	// without one. The program may ask differently after it.
+	// changed its state or its program: an update, a fork or a migration. It is 0 if
+	// there is no such checkpoint. The program may ask differently after it.
 	Edited uint64
 
 	Before map[posthouse.ID]int // for StepsBefore
@@ -77,7 +77,7 @@ type executionCollector struct {
 }
 
 // noteEdits notes a change of the state or program in the middle of the step. If the
-// step begins anew there, it removes what no longer counts.
+// step restarts there, it removes what no longer counts.
 func (g *executionCollector) noteEdits(e *posthouse.Entry, recs []posthouse.Record) {
 	for i := range recs {
 		c := recs[i].Checkpoint
@@ -114,7 +114,7 @@ func (x *Execution) RestartStep() {
 	x.Gates = slices.DeleteFunc(x.Gates, func(q *posthouse.Gate) bool { return !q.AsksPeople() && q.Kind != posthouse.GateThread })
 }
 
-// Records of the programming models that survive when a step begins anew.
+// Records of the programming models that survive the restart of a step.
 // docs/format.md has their names.
 const (
 	recordDone    = "$done"         // the execution completed
@@ -143,9 +143,9 @@ func (x *Execution) HasActed() bool {
 		slices.ContainsFunc(x.Gates, func(q *posthouse.Gate) bool { return q.AsksPeople() && q.Decision != nil && !q.Withdrawn() })
 }
 
-// Survivors returns which results stay when the step begins anew: effects on the world, and all
-// that was done within an effect under a grant. Without it the effect's function would do that
-// again under the same decision.
+// Survivors returns which results stay when the step restarts: effects on the world, and all
+// steps within an effect under a grant. Without it the effect's function would do that again
+// under the same decision.
 func (x *Execution) Survivors() func(*posthouse.StepRecord) bool {
 	var within []string
 	for i := range x.Steps {
@@ -210,8 +210,8 @@ func (g *executionCollector) record(e *posthouse.Entry, i int, rec *posthouse.Re
 	return err
 }
 
-// withdraw removes the unanswered gates, except questions to people that nobody
-// answered: their successors refer to them.
+// withdraw removes the unanswered gates, except unanswered questions to people:
+// their successors refer to them.
 func (g *executionCollector) withdraw() {
 	gone := func(q *posthouse.Gate) bool { return q.Unanswered() && !(q.AsksPeople() && q.Withdrawn()) }
 	maps.DeleteFunc(g.gates, func(_ posthouse.ID, q *posthouse.Gate) bool { return gone(q) })

@@ -56,7 +56,7 @@ type LogOrder struct {
 	Ctx    context.Context
 	Thread string
 	r      posthouse.Range
-	tail   posthouse.Position // the summary's before the first entry was read; zero without one
+	tail   posthouse.Position // the summary's before the first entry was read; zero without a summary
 	link   posthouse.Hash     // of the tail's entry
 	last   LinkMark           // of the entry read last; zero before the first
 	gone   removals           // as far as somebody had to ask

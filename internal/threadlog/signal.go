@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Signal reads the signal in an entry. [posthouse.ErrNotFound] if it holds none.
+// Signal reads the signal in an entry, or fails with [posthouse.ErrNotFound].
 func (r *Reader) Signal(seq uint64) (*posthouse.Signal, error) {
 	e, err := r.Entry(seq, true)
 	if err != nil {

@@ -25,8 +25,8 @@ type Bencher[B any] interface {
 	Run(name string, f func(B)) bool
 }
 
-// Bench measures a store below the Ledger, and operations of the Ledger whose cost must not
-// grow with the store. Its figures compare stores. The command posthouse bench measures
+// Bench measures a store below the Ledger, and operations of the Ledger that must not cost
+// more as the store grows. Its figures compare stores. The command posthouse bench measures
 // ratios against a raw driver, and whole runs.
 func Bench[B Bencher[B]](b B, h storetest.Harness, o *Options) {
 	if o == nil {

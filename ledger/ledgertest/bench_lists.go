@@ -8,7 +8,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// A page is a read whose time must not grow with the store.
+// A page is a read that must not take longer as the store grows.
 type page[B any] struct {
 	name string
 	run  func(B)

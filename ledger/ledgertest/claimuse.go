@@ -53,7 +53,7 @@ func ledgerClaimOrWithdrawal(t *desk.T) {
 	}
 }
 
-// order returns the entries that claim a task and decide its gate, 0 for none.
+// order returns the entries that claim a task and decide its gate, 0 for an absent one.
 func order(d *desk.Desk, thread string, gate posthouse.ID) (claim, decision uint64) {
 	d.Helper()
 	for e, err := range d.Log(d.Ctx, thread, posthouse.Range{}) {

@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// A ExampleFaulty whose first answer to an append gets lost: the Ledger asks again, and
-// the entry is there once.
+// The first answer to an append gets lost: the Ledger asks again, and the entry is
+// there once.
 func ExampleFaulty() {
 	ctx := context.Background()
 	store := ledgertest.Faulty(memstore.New(), &ledgertest.FaultOptions{Method: "Append", Fault: ledgertest.FaultLoseAnswer, Nth: 1})

@@ -21,8 +21,8 @@ type Fault int
 // The faults. An iterator that loses its answer fails after its first element.
 const (
 	FaultRefuse     Fault = iota // the call is not made, and the error says so
-	FaultLoseCall                // the call is not made, and nobody knows: [posthouse.ErrUnknown]
-	FaultLoseAnswer              // the call is made, and nobody knows: [posthouse.ErrUnknown]
+	FaultLoseCall                // the call is not made, with an unknown outcome: [posthouse.ErrUnknown]
+	FaultLoseAnswer              // the call is made, with an unknown outcome: [posthouse.ErrUnknown]
 	FaultDelay                   // the call is made late, and succeeds
 )
 
@@ -35,7 +35,7 @@ func (f Fault) String() string {
 type FaultOptions struct {
 	Method string // only calls of this method count: "Append", "Read", "Find", "List", "Threads", "Slot", "Remove"; "": all
 	Fault  Fault
-	Nth    int     // the first call that goes wrong; 0: none
+	Nth    int     // the first call that goes wrong; 0: no call
 	Times  int     // so many in a row; default 1
 	Rate   float64 // besides, each call with this probability, 0 to 1
 	Seed   uint64  // for Rate
@@ -44,7 +44,7 @@ type FaultOptions struct {
 	Delay time.Duration // for FaultDelay
 }
 
-// A FaultStore is a store whose calls fail as its options say. It has no optional
+// A FaultStore is a store that fails calls as its options say. It has no optional
 // interface, whatever the store below has.
 type FaultStore struct {
 	store posthouse.Store

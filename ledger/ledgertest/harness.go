@@ -12,7 +12,7 @@ import (
 
 // Options are for [Run] and [Bench]. Nil is the zero value.
 type Options struct {
-	// Cipher seals the Ledger's bodies. The rules hold with and without one. Default: none.
+	// Cipher seals the Ledger's bodies. The rules hold with and without it. It may be nil.
 	Cipher posthouse.Cipher
 }
 

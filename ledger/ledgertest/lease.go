@@ -143,7 +143,7 @@ func ledgerDecideBeside(t *desk.T) {
 	t.OK(err)
 }
 
-// A frozen store is that of a process whose heartbeat has stopped.
+// A frozen store is that of a process after its heartbeat has stopped.
 type frozen struct{ posthouse.Store }
 
 func (f frozen) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {

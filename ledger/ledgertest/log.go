@@ -208,7 +208,7 @@ func ledgerWatchLacksNothing(t *desk.T) {
 			c = d.Derive(c, fmt.Sprint(i))
 		}
 	}
-	logsOf(d) // gaps that are none
+	logsOf(d) // gaps that are no gaps
 	d.Root("z", "", "the end")
 	watch := func(d *desk.Desk) (seqs []uint64, faults []string) {
 		for ev, err := range d.Watch(t.Ctx, ledger.WatchQuery{}) {

@@ -49,7 +49,7 @@ func ledgerCopiesResults(t *desk.T) {
 
 func ledgerStaysUnknown(t *desk.T) {
 	// poisoned loses the answer of its second append and refuses all that follow,
-	// as a store on local files does behind a sync that failed.
+	// as a store on local files does after a sync that failed.
 	poisoned := func() posthouse.Store {
 		lost := Faulty(t.Store, &FaultOptions{Method: "Append", Fault: FaultLoseAnswer, Nth: 2})
 		return Faulty(lost, &FaultOptions{Method: "Append", Fault: FaultRefuse, Err: posthouse.ErrReadOnly, Nth: 3, Times: 1 << 30})

@@ -82,7 +82,7 @@ func (m *scribbler) blob() []byte {
 
 func (m *scribbler) quoted() json.RawMessage { return json.RawMessage(`"` + string(m.blob()) + `"`) }
 
-// head is the newest checkpoint of a thread, nil if it has none.
+// head is the newest checkpoint of a thread, nil if it has no checkpoints.
 func (m *scribbler) head(thread string) *posthouse.Checkpoint {
 	c, err := m.live.Latest(m.t.Ctx, ledger.LatestQuery{Thread: thread})
 	if errors.Is(err, posthouse.ErrNotFound) {

@@ -56,7 +56,7 @@ func handlerStep(value string) posthouse.Step {
 	return posthouse.Step{Name: "fetch>page", Value: posthouse.Value{Codec: "json", Data: []byte(value)}}
 }
 
-// failBranch commits the failure of the program behind its task.
+// failBranch commits the failure of the program after its task.
 func failBranch(d *desk.Desk, thread string) {
 	d.Helper()
 	_, err := d.Commit(d.Ctx, &ledger.Draft{Thread: thread, KeepOpen: true, Checkpoint: &posthouse.Change{
@@ -240,7 +240,7 @@ func ledgerRetryRefused(t *desk.T) {
 	}
 }
 
-// wantRetried compares a gate with the failed one in whose place it is.
+// wantRetried compares a gate with the failed one that it replaces.
 func wantRetried(d *desk.Desk, again, failed *posthouse.Gate, branch string) {
 	d.Helper()
 	switch c := again.Call; {

@@ -11,7 +11,7 @@
 // [Noop] is a store that keeps nothing at all, for programs that want to run
 // without checkpoints and without a special case for it.
 //
-// Package memindex has the index, whose lock guards the entries too. The store copies
+// Package memindex has the index. Its lock guards the entries too. The store copies
 // every byte that it takes or gives out. An iterator holds no lock while the caller's
 // code runs: it goes on from its position, and shows entries appended in between if they
 // sort after it.

@@ -14,8 +14,8 @@
 // append costs. Bodies above 32 KB are written before it, in chunks, to posthouse-aside.
 // Slots are keys of the bucket checkpoints, {thread}.{step} with all bytes but letters,
 // digits, _ and - written as = and two hexadecimal digits; other clients read a slot's
-// bytes as the key's value. What a task's handler saved is framed there: 8 bytes of a
-// SHA-256 of what follows, the length of a JSON object as an unsigned varint, the object,
+// bytes as the key's value. A value that a task's handler saved is framed there: 8 bytes of
+// a SHA-256 of what follows, the length of a JSON object as an unsigned varint, the object,
 // and the saved bytes after it. Slots of processes are in checkpoints-process. No key has a
 // TTL: a slot stays as long as its thread.
 //
@@ -63,9 +63,9 @@
 //
 // One cluster keeps the streams, and any of its servers may be lost. Superclusters are not
 // supported: Open fails with [posthouse.ErrUnsupported] where the streams are in another
-// cluster than the server it is connected to, and a process whose connection moves to another
-// cluster writes no more. NATS does not tell its clients of gateways that lead from their
-// own cluster to others; nothing of the store crosses those.
+// cluster than the server it is connected to, and a process writes no more once its
+// connection moves to another cluster. NATS does not tell its clients of gateways that lead
+// from their own cluster to others; nothing of the store crosses those.
 //
 // # When not to choose it
 //

@@ -53,7 +53,7 @@
 //
 // # Poolers
 //
-// Behind a pooler of transactions, such as PgBouncer with pool_mode=transaction, set
+// For a pooler of transactions, such as PgBouncer with pool_mode=transaction, set
 // Options.Pooler or add pooler=true to the URL. Then no statement is prepared and nothing
 // is set for a session. LISTEN does not work there, so watches poll. The pooler must let
 // application_name pass. A pooler of statements does not work: migrations, removals and

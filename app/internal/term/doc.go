@@ -3,6 +3,6 @@
 //
 // Names, states, reasons and model output may hold escape sequences that move the
 // cursor, rename the window or hide half a line. So all that is printed goes through
-// [Visible], [VisibleText] or [EscapeJSON]. What is printed of other people's text over several
-// lines is marked line by line: [Term.Quote].
+// [Visible], [VisibleText] or [EscapeJSON]. Other people's text over several lines is marked
+// line by line: [Term.Quote].
 package term

@@ -13,11 +13,11 @@ import (
 const Bar = "  | "
 
 // quoteWidth is how many columns of a quoted line there are at most. A terminal has 80 or more, so
-// it wraps none, which would begin a line without [Bar].
+// it does not wrap the line: the rest would begin without [Bar].
 const quoteWidth = 72
 
-// Quote prints text of other people. Each line begins with [Bar], so that none of them passes for
-// one of the command's. A long line goes on in the next.
+// Quote prints text of other people. Each line begins with [Bar], so that it does not pass for a
+// line of the command. A long line goes on in the next.
 func (t *Term) Quote(s string) { t.quote(VisibleText(s)) }
 
 // QuoteJSON is Quote for a JSON document, indented and with nothing hidden in it. Anything but

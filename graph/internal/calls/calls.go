@@ -1,6 +1,7 @@
 // Package calls reads from the log which threads call others: subgraphs can run in
 // threads of their own. It finds who called a thread, where the call ended, and how
-// far the caller knows. A [Program] wakes callers and cancels what they left behind.
+// far the caller knows. A [Program] wakes callers and cancels the threads that they
+// no longer wait for.
 //
 // It knows nothing of nodes and states.
 package calls
@@ -54,7 +55,7 @@ func RecordedChild(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoin
 }
 
 // RunningChild returns the thread of a subgraph that was called and has not ended,
-// whose caller has not parked.
+// if its caller has not parked.
 func RunningChild(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path string) (Position, error) {
 	q := posthouse.Query{Label: LabelParent, LabelValue: c.Thread, Descending: true}
 	for h, err := range l.List(ctx, q) {
@@ -138,7 +139,7 @@ func IsCalled(ctx context.Context, l *ledger.Ledger, thread string) (bool, error
 }
 
 // LabelsOf returns the labels of the checkpoint that began a thread's last call,
-// nil if nobody called it.
+// nil if it was not called.
 func LabelsOf(ctx context.Context, l *ledger.Ledger, thread string) (map[string]string, error) {
 	return lastCall(ctx, l, posthouse.Query{Thread: thread}, func(*posthouse.Header) bool { return false })
 }

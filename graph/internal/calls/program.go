@@ -10,7 +10,7 @@ import (
 )
 
 // A Program is the program of threads that others call. It wakes the caller of a
-// thread that went on, and cancels threads whose caller will not come back.
+// thread that went on, and cancels threads if their caller will not come back.
 type Program struct {
 	posthouse.Program
 	ledger *ledger.Ledger
@@ -55,7 +55,7 @@ func (p *Program) CheckState(c *posthouse.Checkpoint, changed posthouse.State) e
 // sweepPage is how many threads a sweep reads before it looks after them.
 const sweepPage = 256
 
-// Sweep cancels waiting threads whose caller will not come back. The process that
+// Sweep cancels waiting threads if their caller will not come back. The process that
 // cancelled or deleted the caller failed, or was lost, before it cancelled them. Sweep
 // tries all threads and joins the errors.
 func (p *Program) Sweep(ctx context.Context) error {

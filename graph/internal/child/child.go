@@ -13,8 +13,8 @@ import (
 )
 
 // Commit appends a child to its parent's branch if the parent is the head. Otherwise
-// it begins a branch with the child. left are open gates of
-// called threads that nobody waits for any more.
+// it begins a branch with the child. left are open gates of called threads that the
+// branch no longer waits for.
 func Commit(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint, c *posthouse.Change, left []posthouse.ID, branch string) (*posthouse.Header, error) {
 	info, err := ThreadOf(ctx, l, &base.Header)
 	if err != nil {
@@ -55,7 +55,7 @@ func Commit(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint, c
 func ThreadOf(ctx context.Context, l *ledger.Ledger, h *posthouse.Header) (*posthouse.ThreadInfo, error) {
 	info, err := l.Thread(ctx, h.Thread)
 	released := err == nil && h.Seq < info.First
-	if errors.Is(err, posthouse.ErrNotFound) { // it may have been released and not begun anew
+	if errors.Is(err, posthouse.ErrNotFound) { // it may have been released and not started again
 		last, e := ledger.LastRelease(ctx, l, h.Thread)
 		released = e == nil && h.Seq <= last.Seq
 	}
@@ -94,7 +94,7 @@ func branchExists(thread, branch string, err error) error {
 }
 
 // CommitAll appends changes one after the other, under a lease. left are open gates of
-// called threads that nobody waits for any more.
+// called threads that the branch no longer waits for.
 func CommitAll(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint, changes []*posthouse.Change, left []posthouse.ID, newBranch string) (id posthouse.ID, err error) {
 	info, err := ThreadOf(ctx, l, &base.Header)
 	if err != nil {

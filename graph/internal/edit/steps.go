@@ -14,7 +14,7 @@ import (
 type NodeUpdate struct {
 	Node   string
 	Task   int
-	Change func(state any) // nil: none
+	Change func(state any) // may be nil
 }
 
 // UpdateSteps changes the state of a checkpoint in several steps, each with a checkpoint after

@@ -28,7 +28,7 @@ type update struct {
 	done     []*recorded.Task      // what else counts as completed
 	rest     []frontier.Target     // what is still to run
 	ends     []topology.Completion // where the update leads
-	progress *recorded.Progress    // what tasks have on record; nil if none runs beside others
+	progress *recorded.Progress    // the records of tasks; nil if no tasks run in parallel
 	frontier frontier.Frontier
 }
 

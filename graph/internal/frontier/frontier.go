@@ -28,8 +28,8 @@ type Frontier struct {
 	Skipped  int                 `json:"skipped,omitempty"`  // steps since the last checkpoint of a completed step
 
 	// Epoch keeps the names of executions of a lost run from being used again, since
-	// nobody knows how far it acted. It is the step of the input or update after that
-	// run; 0 if no run was lost.
+	// it is unknown how far it acted. It is the step of the input or update after
+	// that run; 0 if no run was lost.
 	Epoch uint64 `json:"era,omitempty"`
 
 	Renamed Renames `json:"renamed,omitempty"` // what is on record under old names

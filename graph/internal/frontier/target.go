@@ -17,11 +17,11 @@ type Target struct {
 	At    int              // the node's place in App.order, from 1; 0: look it up
 
 	// Key is the name of the task's execution if an update by hand made the step
-	// another one while the task was in the middle of it. What is on record of the
-	// execution counts.
+	// another one while the task was in the middle of it. The execution's records
+	// count.
 	Key string
 
-	Timeout, IdleTimeout time.Duration // of a send, in place of the node's; 0: none
+	Timeout, IdleTimeout time.Duration // of a send, in place of the node's; 0: the node's
 }
 
 // Label names a task within its step, as in "fetch#3". node is escaped in it.

@@ -19,7 +19,7 @@ const (
 type Attempts struct {
 	Count  int
 	Due    time.Time // of the next one; zero without a wait
-	Failed *string   // the error that the handler is told; nil if none failed for good
+	Failed *string   // the error for the handler; nil if no attempt failed for good
 }
 
 // Number returns which attempt comes now, from 1. A handler counts as one more than

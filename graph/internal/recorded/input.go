@@ -14,7 +14,7 @@ const inputPart = "$input"
 // A sent is that part.
 type sent struct {
 	Run   string            `json:"run"`
-	Parts map[string]string `json:"parts"` // digests, by part; a zero value has none
+	Parts map[string]string `json:"parts"` // digests, by part; a zero value has no digest
 }
 
 // InputParts returns what an input does to the program's parts. A run without an id

@@ -1,6 +1,6 @@
-// Package recorded encodes the result of a task that completed beside others: what it
-// wrote and where it leads, in a form whose names never change. It also says how far
-// the tasks of a frontier are.
+// Package recorded encodes the result of a task that completed beside others: its
+// writes and where it leads, in a form with names that never change. It also says how
+// far the tasks of a frontier are.
 package recorded
 
 import (
@@ -45,7 +45,7 @@ type writeJSON struct {
 	Over  bool            `json:"over,omitempty"` // the whole value, whatever the part's rule
 }
 
-// A Task is a task whose result is on record.
+// A Task is a task with a recorded result.
 type Task struct {
 	frontier.Target
 	Index   int // in the frontier

@@ -8,8 +8,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Branch returns a copy of the state for a task that runs beside others. Nobody sees
-// what the task changes until it is merged. Elements of append parts that hold
+// Branch returns a copy of the state for a task that runs beside others. The task's
+// changes are not visible until they are merged. Elements of append parts that hold
 // pointers, and fields tagged "-", are shared.
 func (l *Live) Branch() (*Live, error) {
 	state, err := l.copy()

@@ -156,7 +156,7 @@ func (q *part) untouched() bool {
 	return false
 }
 
-// isDecoded reports whether a part whose encoding did not change is as that decodes.
+// isDecoded reports whether a part with an unchanged encoding is as that decodes.
 func (q *part) isDecoded(codec posthouse.Codec) bool {
 	same := bytes.Equal(q.nowBits, q.oldBits)
 	if codec.Name() != posthouse.JSON.Name() {
@@ -231,8 +231,8 @@ func (l *Live) decodeAgain(all bool) error {
 	return nil
 }
 
-// Copy returns a pointer to the state for a reader outside. What the reader does to its
-// copy does not reach the nodes, except through pointers in elements of append parts.
+// Copy returns a pointer to the state for a reader outside. The reader's changes to its
+// copy do not reach the nodes, except through pointers in elements of append parts.
 func (l *Live) Copy() (any, error) {
 	c, err := l.copy()
 	return c.Addr().Interface(), err

@@ -318,8 +318,8 @@ type Result struct {
 	Writes []Write
 }
 
-// Merge merges what the tasks of a step wrote into the state. What a rule does
-// not merge is an error of Options.Conflict.
+// Merge merges what the tasks of a step wrote into the state. If a rule does not
+// merge two writes, Options.Conflict makes the error.
 func (l *Live) Merge(done []Result) error {
 	for i := range l.parts {
 		q := &l.parts[i]

@@ -146,7 +146,7 @@ func (b *builder) addField(f reflect.StructField, index []int, tag string) {
 		of = p.slice.Elem()
 	}
 	p.faithful = isFaithful(b.Codec, of)
-	if b.Codec.Name() == posthouse.JSON.Name() { // of another codec nobody knows what it cannot encode
+	if b.Codec.Name() == posthouse.JSON.Name() { // another codec does not say what it cannot encode
 		b.checkJSON(p.Name, p.Type, map[reflect.Type]bool{})
 	}
 	b.Fields = append(b.Fields, p)

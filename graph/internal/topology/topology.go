@@ -45,7 +45,7 @@ type Node struct {
 	Join  *Join             // that leads to it
 
 	Transitions []*Transition
-	Targets     []string // where its commands may lead; none: anywhere
+	Targets     []string // where its commands may lead; empty: anywhere
 	Decides     bool     // its command says where it leads
 	Handled     bool     // it has an error handler, which may lead where its commands do
 	Remote      string   // the name of the handler that does it elsewhere
@@ -121,7 +121,7 @@ func (a *Graph) Real(name string) string {
 	return name
 }
 
-// Set returns which nodes an option names, nil for none.
+// Set returns which nodes an option names, nil if it is empty.
 func (a *Graph) Set(field string, names []string, real func(string) string) ([]bool, error) {
 	if len(names) == 0 {
 		return nil, nil

@@ -78,7 +78,7 @@ type Run[In, R any] interface {
 	Start(ctx context.Context, in *In) (*R, error) // from a new input
 	Resume(ctx context.Context) (*R, error)        // from the head
 
-	Repeated(ctx context.Context, in *In) (*R, error) // the result of the run of this id; nil if the branch has none
+	Repeated(ctx context.Context, in *In) (*R, error) // the result of the run of this id; nil if the branch does not have it
 	RollBack(ctx context.Context) error               // undoes the input of the run that this one displaced
 	Cancelled(ctx context.Context) (*R, error)        // ends the branch, as somebody asked
 	CancelledLate(ctx context.Context, h *posthouse.Header, parked *R) (*R, error)

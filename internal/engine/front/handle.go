@@ -117,7 +117,7 @@ func (h *Handle[R]) Result() (R, error) {
 	return h.result(), h.err
 }
 
-// Reason returns how the run ended, [runs.Running] if it has not. What is on record
+// Reason returns how the run ended, [runs.Running] if it has not. The record
 // decides.
 func (h *handle) Reason() runs.Reason {
 	h.mu.Lock()

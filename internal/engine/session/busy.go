@@ -13,7 +13,7 @@ import (
 // A contention is what a session met on the way to its claim.
 type contention struct {
 	asked bool         // to cancel another run
-	was   posthouse.ID // the branch's head before, "" for none
+	was   posthouse.ID // the branch's head before, "" if it had no head
 }
 
 // claimThread claims the thread, through the queue unless the caller would not wait.

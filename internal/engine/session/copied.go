@@ -10,8 +10,9 @@ import (
 
 // Gate returns a gate that the program or its records name, as [ledger.Ledger.Gate] does. In a
 // copy of a thread, or a fork in a thread of its own, they name gates of the original. If that
-// was removed since, Gate returns the copy of the gate that this thread has: it says what was
-// decided, and licenses nothing. [posthouse.ErrNotFound] if there is none either.
+// was removed since, Gate returns the copy of the gate that this thread has: it has the
+// decision, and licenses nothing. If there is no copy either, Gate fails with
+// [posthouse.ErrNotFound].
 func (s *Session) Gate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, error) {
 	g, err := findGate(ctx, s.ledger, s.thread, id)
 	return g, s.Unanswered(err)

@@ -141,7 +141,8 @@ func (s *Session) Thread() string { return s.thread }
 func (s *Session) Branch() string { return s.branch }
 
 // Birth returns the entry of the newest removal before the session's branch began that ended a
-// branch of the thread, 0 for none. It tells the branch apart from a deleted one of its name.
+// branch of the thread, 0 if there was no such removal. It tells the branch apart from a
+// deleted one of its name.
 func (s *Session) Birth() uint64 { return s.birth }
 
 // Instance returns the program's, see [posthouse.Gate.Instance].

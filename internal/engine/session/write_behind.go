@@ -17,7 +17,7 @@ const MaxBehind = 64
 type writeBehind struct {
 	mu      sync.Mutex
 	queue   chan *ledger.Draft // nil: nothing is to be committed
-	err     error              // of the first that failed: none is written after it
+	err     error              // of the first write that failed: nothing is written after it
 	pending sync.WaitGroup
 }
 
@@ -97,7 +97,7 @@ func (b *writeBehind) fail(err error) {
 	b.err = err
 }
 
-// wait waits until the queue is empty. It returns false if there is none.
+// wait waits until the queue is empty. It returns false if there is no queue.
 func (b *writeBehind) wait() bool {
 	b.mu.Lock()
 	queue := b.queue

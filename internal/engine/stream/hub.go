@@ -82,10 +82,10 @@ func Read[E any](ctx context.Context, modes []runs.StreamMode, do func(context.C
 	}
 }
 
-// errLeft ends a run whose reader has left. No reader sees it.
+// errLeft ends a run when its reader has left. No reader sees it.
 var errLeft = errors.New("engine: the reader has left")
 
-// Wants returns the first chosen mode that is among these, "" for none.
+// Wants returns the first chosen mode that is among these, "" if no mode is.
 func (h *Hub) Wants(any ...runs.StreamMode) runs.StreamMode {
 	if h == nil {
 		return ""

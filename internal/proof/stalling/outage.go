@@ -19,7 +19,8 @@ type Outage struct {
 	missed string
 }
 
-// NewOutage returns a store that does not answer the at-th call from here, from 1. 0 is none.
+// NewOutage returns a store that does not answer the at-th call from here, from 1. With 0 it
+// answers all.
 func NewOutage(s posthouse.Store, at int) *Outage { return &Outage{Store: s, at: at} }
 
 // Missed returns the call that was not answered, as in "Read thread-1". It is empty while

@@ -6,8 +6,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Gone is a bitmap of the records whose bodies are not there: removed, or absent from a
-// copy. Nil means that all are there.
+// Gone is a bitmap of the records without their bodies: removed, or absent from a copy.
+// Nil means that all are there.
 type Gone []byte
 
 // Has reports whether a record's body is gone.

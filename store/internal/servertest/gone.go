@@ -75,7 +75,7 @@ func last[T any](seq iter.Seq2[T, error]) (err error) {
 	return err
 }
 
-// Gone makes every kind of call to a store whose server does not answer.
+// Gone makes every kind of call to a store while its server does not answer.
 func Gone(t storetest.TB, s posthouse.Store, next *posthouse.Batch) {
 	t.Helper()
 	for _, c := range calls(next) {

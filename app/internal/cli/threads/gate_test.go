@@ -17,8 +17,8 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// TestPromptShowsWhatRuns: the question before a decision has text and content, with what
-// is hidden in them marked and a warning, each line behind a bar; so has gate show. A decided gate is not asked.
+// TestPromptShowsWhatRuns: the question before a decision has text and content, with hidden characters marked
+// and a warning, each line after a bar; so has gate show. A decided gate is not asked.
 func TestPromptShowsWhatRuns(t *testing.T) {
 	d := clitest.OpenDesk(t, memstore.New())
 	g := string(d.Ask("t", "ac\u202eme\u3164"))

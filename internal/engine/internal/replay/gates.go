@@ -15,7 +15,8 @@ func isWait(g *posthouse.Gate) bool {
 	return g != nil && (g.Kind == posthouse.GateTimer || g.Kind == posthouse.GateSignal || g.Kind == posthouse.GateTask)
 }
 
-// TakeGate takes a gate that no person decides out of the replay, nil for none.
+// TakeGate takes a gate that no person decides out of the replay, nil if there is no such
+// gate.
 func (l *Log) TakeGate(name string, n uint32) *posthouse.Gate {
 	if l == nil {
 		return nil

@@ -25,7 +25,7 @@ type Log struct {
 	questions []*Question                 // what people were asked, in the order of the first gates
 	edited    uint64                      // see [threadlog.Execution.Edited]
 	order     []*posthouse.StepRecord     // outermost calls as recorded; nil once order no longer matters
-	failed    map[callKey]bool            // calls that failed once in a program that went on; nil for none
+	failed    map[callKey]bool            // calls that failed once in a program that went on; may be nil
 	// failures are those of them that the program acted after: what they returned stands.
 	failures map[callKey]*posthouse.StepRecord
 	left     int // outermost results and gates not asked for yet; 0 once something new was
@@ -186,7 +186,7 @@ func (l *Log) Unorder() {
 }
 
 // Unasked returns the call that the record has next, of an execution that has ended. It is nil
-// if there is none, or the code went on differently after a failure.
+// if there is no such call, or the code went on differently after a failure.
 func (l *Log) Unasked() *posthouse.Step {
 	if l == nil {
 		return nil

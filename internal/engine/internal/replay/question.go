@@ -152,7 +152,7 @@ func (l *Log) contentChanged(q *Question) bool {
 }
 
 // Predecessor returns the recorded question that g replaces: the first of its name that this
-// run did not ask and that no earlier question replaces, nil for none.
+// run did not ask and that no earlier question replaces, nil if there is no such question.
 func (l *Log) Predecessor(g *posthouse.Gate, before []posthouse.Gate) *Question {
 	if l == nil || !g.AsksPeople() || g.Supersedes != "" {
 		return nil

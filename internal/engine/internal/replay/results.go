@@ -6,7 +6,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Result returns the recorded result of a call, nil for none. It does not count as asking.
+// Result returns the recorded result of a call, nil if it has no result. It does not count
+// as asking.
 func (l *Log) Result(name string, n uint32) *posthouse.StepRecord {
 	if l == nil {
 		return nil

@@ -96,9 +96,9 @@ func (s *bulks) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 	return s.all.AppendAll(ctx, bs)
 }
 
-// TestACopyCommitsItsBulksInOrder copies a thread whose answered wait comes before a step in an
-// entry next to the end of a bulk, on either side: the plans of a bulk are as many as it takes,
-// and the copy finds all results and what the wait came to.
+// TestACopyCommitsItsBulksInOrder copies a thread with an answered wait before a step in an
+// entry next to the end of a bulk, on either side: a bulk has as many plans as it needs, and
+// the copy finds all results and the outcome of the wait.
 func TestACopyCommitsItsBulksInOrder(t *testing.T) {
 	onStores(t, func(h *house) {
 		store := &bulks{Store: h.store, all: h.store.(posthouse.BulkAppender)}

@@ -127,7 +127,7 @@ func TestAnActionAsksThePeopleOfTheEditAgain(t *testing.T) {
 
 // TestAnEditThatIsAskedAgainEscalates: where the action asks again what somebody made of a
 // question, or what became of it, others come in as long after the first question as its rule says.
-// What was approved as it is has its rule's time from then on.
+// A content approved as it is has its rule's time from then on.
 func TestAnEditThatIsAskedAgainEscalates(t *testing.T) {
 	for _, verdict := range []posthouse.Verdict{posthouse.Approve, posthouse.Edit} {
 		for _, settled := range []bool{false, true} { // the edit's question has another text

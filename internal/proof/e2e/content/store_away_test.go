@@ -19,8 +19,8 @@ import (
 )
 
 // TestStoreThatIsAwayFailsNoEffect has the store of a program that waits and acts leave each of
-// its calls unanswered in turn. The run ends with that error and is not recorded as failed, nobody
-// is asked again, and another run goes on once the store is back.
+// its calls unanswered in turn. The run ends with that error and is not recorded as failed, no
+// question is asked again, and another run goes on once the store is back.
 func TestStoreThatIsAwayFailsNoEffect(t *testing.T) {
 	for name, program := range map[string]runner{"flow": payingFlow, "coord": payingCoord} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// delegatesToCome are handed questions, and are assigned none.
+// delegatesToCome are handed questions, and are not assigned any.
 var delegatesToCome = []string{"ida", "jon"}
 
 var people = []string{"ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal"}

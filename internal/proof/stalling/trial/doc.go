@@ -4,7 +4,7 @@
 //	line, err := trial.Run(ctx, &trial.Config{Kind: site.Find("postgres"), Stalls: 1000, Seed: 7, Now: time.Now})
 //
 // Each case is one thread of a flow, graph or coordinator: a step, an effect that a person has
-// approved, and two more steps. One process runs it behind a proxy, which stalls while one of
+// approved, and two more steps. One process runs it through a proxy, which stalls while one of
 // them runs. Another process, with a connection of its own, takes the thread over once the
 // lease is free, and ends it. Then the proxy lets go what it held. A witness outside of the
 // store counts what was executed, by whom.

@@ -37,7 +37,7 @@ type freeze struct {
 func deeds() int { return len(parts) * len(models) }
 
 // RunFrozen stops processes over SQLite for longer than their lease, as a frozen container does.
-// What it found that must not be is in the line ([Line.Bad]). Config.Kind is not used.
+// The line has the faults that it found ([Line.Bad]). Config.Kind is not used.
 func RunFrozen(ctx context.Context, c *Config) (*Line, error) {
 	if c.Concurrency == 0 {
 		c.Concurrency = 8

@@ -173,7 +173,7 @@ func decisions(t *desk.T) {
 	}
 }
 
-// A frozen store is that of a process whose heartbeat has stopped.
+// A frozen store is that of a process after its heartbeat has stopped.
 type frozen struct{ posthouse.Store }
 
 func (f frozen) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
@@ -195,7 +195,7 @@ func leases(t *desk.T) {
 	exclusive := ok && x.Exclusive()
 	mine := posthouse.Store(frozen{t.Store}) // renewals are made by hand
 	if exclusive {
-		mine = t.Store // nobody makes any
+		mine = t.Store // no beats are made
 	}
 	old := t.DeskOn(mine, ledger.Options{Owner: "old"})
 	alive := t.Desk(ledger.Options{Owner: "old"})

@@ -18,12 +18,12 @@ type Case struct {
 // A T is what one case uses: a T of storetest, and the suite's cipher.
 type T struct {
 	*storetest.T
-	Cipher posthouse.Cipher // nil: none
+	Cipher posthouse.Cipher // may be nil
 
 	Ctx context.Context
 }
 
-// Over returns the case as one of storetest, whose Ledgers use the cipher.
+// Over returns the case as one of storetest with Ledgers that use the cipher.
 func (c Case) Over(cipher posthouse.Cipher) storetest.Case {
 	return storetest.Case{Name: c.Name, Rule: c.Rule, Needs: c.Needs, Run: func(t *storetest.T) {
 		c.Run(&T{T: t, Cipher: cipher, Ctx: t.Context()})

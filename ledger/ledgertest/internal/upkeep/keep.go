@@ -191,7 +191,7 @@ func updatesInStep(t *desk.T) {
 	for _, h := range []*posthouse.Header{again.Checkpoint, &fork.Header} {
 		x, err := desk.ExecutionOf(t.Ctx, t.Desk(ledger.Options{}).Ledger, h, "2/n")
 		t.OK(err)
-		x.Gates = slices.DeleteFunc(x.Gates, (*posthouse.Gate).Withdrawn) // known, as what is asked anew replaces it
+		x.Gates = slices.DeleteFunc(x.Gates, (*posthouse.Gate).Withdrawn) // known, as its successor replaces it
 		if len(x.Steps) != 2 || len(x.Gates) != 1 || x.Gates[0].Decision == nil || x.Gates[0].Decision.By != "alice" {
 			t.Errorf("thread %s: %d steps, gates %+v on record; want 2 and the answered one", h.Thread, len(x.Steps), x.Gates)
 		}

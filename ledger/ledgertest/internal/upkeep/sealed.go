@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/retain"
 )
 
-// sealedCases are about a Ledger with a cipher, also if the harness has none.
+// sealedCases are about a Ledger with a cipher, also if the harness has no cipher.
 func sealedCases() []desk.Case {
 	return []desk.Case{
 		{Name: "ledger/with a cipher nothing is stored in the clear", Rule: "State, metadata, gates, decisions, signals and step results are in no entry, summary or slot of the store, and come back whole.", Run: sealsAll},
@@ -241,7 +241,7 @@ func sealedForks(t *desk.T) {
 	again.WantErr(err, posthouse.ErrNotFound)
 }
 
-// beforeSealed fills a store with plain threads whose names sort before the sealed ones.
+// beforeSealed fills a store with plain threads that sort before the sealed ones.
 func beforeSealed(t *desk.T, plain int) *desk.Desk {
 	t.Helper()
 	l, err := ledger.Open(t.Store, nil)

@@ -1,7 +1,7 @@
 package layout
 
 // The columns of an entry, without its body and with it. The body is the last column of
-// the table, so a statement that leaves it out reads none of its overflow pages.
+// the table, so a statement that leaves it out does not read its overflow pages.
 const (
 	HeadColumns = `e.id, e.seq, e.cid, e.head`
 	BodyColumns = HeadColumns + `, e.gone, e.pack, e.body`
