@@ -372,10 +372,12 @@ var readGoFiles = sync.OnceValues(func() (files []*goFile, err error) {
 		}
 		f := &goFile{path: filepath.ToSlash(path), test: strings.HasSuffix(path, "_test.go"), fset: token.NewFileSet()}
 		f.pkg = filepath.ToSlash(filepath.Dir(path))
-		if f.src, err = os.ReadFile(path); err != nil {
+		f.src, err = os.ReadFile(path)
+		if err != nil {
 			return err
 		}
-		if f.ast, err = parser.ParseFile(f.fset, f.path, f.src, parser.ParseComments); err != nil {
+		f.ast, err = parser.ParseFile(f.fset, f.path, f.src, parser.ParseComments)
+		if err != nil {
 			return err
 		}
 		files = append(files, f)

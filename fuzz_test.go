@@ -232,7 +232,8 @@ func FuzzThreadInfo(f *testing.F) {
 			continue // its references lead before the log
 		}
 		e.Seq, e.Prev = uint64(i)+8, info.Link
-		if e.Hash = e.Sum(); info.Apply(e) == nil {
+		e.Hash = e.Sum()
+		if info.Apply(e) == nil {
 			data, _ := info.MarshalBinary()
 			f.Add(data)
 		}

@@ -46,7 +46,8 @@ func TestGuaranteesNameTheirTests(t *testing.T) {
 			t.Errorf("docs/guarantees.md does not link to %s", page)
 		}
 		for _, name := range regexp.MustCompile("`([a-z0-9/]+\\.)?Test[A-Za-z0-9]+`").FindAllString(doc, -1) {
-			if name = strings.Trim(name, "`"); !tests[name] {
+			name = strings.Trim(name, "`")
+			if !tests[name] {
 				t.Errorf("%s: there is no test %s", page, name)
 			}
 		}

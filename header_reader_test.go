@@ -58,7 +58,8 @@ func headerEntries(rnd *rand.Rand, n int) []*Entry {
 			h.CreatedAt = at.Add(time.Duration(i))
 		}
 		parts := list
-		if parts.Manifest = seq % 4; parts.Manifest >= seq {
+		parts.Manifest = seq % 4
+		if parts.Manifest >= seq {
 			parts.Manifest = 0
 		}
 		if parts.Manifest == 0 {

@@ -140,7 +140,8 @@ func (w ruledWrite) expect(s *ruled, was *ruled) {
 	}
 	switch w.field {
 	case writeMax:
-		if s.Max = max(s.Max, w.n); was.Max == 0 && s.Max == 0 {
+		s.Max = max(s.Max, w.n)
+		if was.Max == 0 && s.Max == 0 {
 			s.Max = w.n
 		}
 	case writeMin:

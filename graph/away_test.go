@@ -123,7 +123,8 @@ func travel(t *testing.T, below posthouse.Store, at int) *stalling.Outage {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if began = began || info.Thread == "t"; info.Status == posthouse.StatusFailed {
+			began = began || info.Thread == "t"
+			if info.Status == posthouse.StatusFailed {
 				h := must(people.Latest(t.Context(), ledger.LatestQuery{Thread: info.Thread}))(t)
 				t.Fatalf("thread %s is failed after %s was not answered (call %d): %s", info.Thread, s.Missed(), at, h.Error)
 			}

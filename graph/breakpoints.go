@@ -12,7 +12,8 @@ import (
 type breakpoints struct{ before, after []bool }
 
 func (a *plan) breakpointsOf(o *RunOptions) (s breakpoints, err error) {
-	if s.before, err = a.Set("InterruptBefore", o.InterruptBefore, a.Real); err != nil {
+	s.before, err = a.Set("InterruptBefore", o.InterruptBefore, a.Real)
+	if err != nil {
 		return s, err
 	}
 	s.after, err = a.Set("InterruptAfter", o.InterruptAfter, func(name string) string { return name })

@@ -299,7 +299,8 @@ func TestUpdateOfAStepInWhichOthersCompleted(t *testing.T) {
 			t.Fatalf("completes %v: sum %d, want %d; paid %d times", completes, s.State.Sum, want, paid)
 		}
 		answer(out, "more")
-		if out = must(a.Resume(t.Context(), "t"))(t); !completes {
+		out = must(a.Resume(t.Context(), "t"))(t)
+		if !completes {
 			answer(out, "a")
 			out = must(a.Resume(t.Context(), "t"))(t)
 		}

@@ -196,7 +196,8 @@ func TestRunIDOfWhatDidNotEnd(t *testing.T) {
 	}
 	decide(t, l, out.Waiting[0].ID, posthouse.Approve)
 	must(a.Resume(t.Context(), "waits"))(t) // under another id
-	if out = must(a.Run(t.Context(), "waits", trail{}, id))(t); out.Status != posthouse.StatusDone {
+	out = must(a.Run(t.Context(), "waits", trail{}, id))(t)
+	if out.Status != posthouse.StatusDone {
 		t.Errorf("resumed: %+v", out)
 	}
 

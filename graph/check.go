@@ -70,7 +70,8 @@ func (c *checker) node(of *node) {
 	}
 	if n.sub != nil {
 		sub, err := n.sub.compile(c.app.ledger, c.opt)
-		if n.sub, n.Sub = sub, " subgraph"; err == nil {
+		n.sub, n.Sub = sub, " subgraph"
+		if err == nil {
 			n.Sub, n.Subgraph = sub.topology()
 		} else {
 			c.Problem("the subgraph of node %q cannot run: %v", n.Name, err)

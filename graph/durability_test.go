@@ -31,7 +31,8 @@ func walk(t testing.TB, l *ledger.Ledger, ran *atomic.Int32, stop func(node stri
 			if err != nil {
 				return err
 			}
-			if s.Log = append(s.Log, fmt.Sprint(name, v)); s.Steps == nil {
+			s.Log = append(s.Log, fmt.Sprint(name, v))
+			if s.Steps == nil {
 				s.Steps = map[string]int{}
 			}
 			s.Last, s.Steps[name] = name, v

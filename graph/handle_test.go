@@ -184,7 +184,8 @@ func TestStreamOfACancelledRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if names = append(names, strings.Join(texts([]graph.Event[trail]{e}), "")); e.Kind == runs.EventTaskStart && e.Node == "b" {
+		names = append(names, strings.Join(texts([]graph.Event[trail]{e}), ""))
+		if e.Kind == runs.EventTaskStart && e.Node == "b" {
 			must(l.Cancel(t.Context(), "t", nil))(t)
 		}
 		if e.Result != nil && e.Result.Status != posthouse.StatusCancelled {

@@ -32,7 +32,8 @@ func TestInterruptAfter(t *testing.T) {
 		t.Fatalf("result %+v", out)
 	}
 	wantList(t, "nodes", out.State.Nodes, "a")
-	if out = must(a.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone {
+	out = must(a.Resume(t.Context(), "t"))(t)
+	if out.Status != posthouse.StatusDone {
 		t.Fatalf("after the last node the run is done: %+v", out)
 	}
 }

@@ -304,7 +304,8 @@ func TestUpdateBehindRenamedNodes(t *testing.T) {
 		g := graph.New[trail]("g")
 		for _, n := range []string{"first", left, "right"} {
 			g.Node(n, func(_ context.Context, s *trail) error {
-				if s.Nodes = append(s.Nodes, n); n == left {
+				s.Nodes = append(s.Nodes, n)
+				if n == left {
 					ran.Add(1)
 				}
 				dies(n)

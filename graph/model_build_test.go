@@ -41,7 +41,8 @@ func drawGraph(t *rapid.T, name string, depth int) *graphPlan {
 		case k == 9 && depth < 2:
 			n.Kind, n.Lifetime = nodeSub, graph.Lifetime(rapid.IntRange(0, 2).Draw(t, name+"lifetime"))
 			n.Own = n.Lifetime != graph.Unkept && chance("own", 2)
-			if n.Sub = drawGraph(t, n.Name+".", depth+1); n.Lifetime == graph.Unkept {
+			n.Sub = drawGraph(t, n.Name+".", depth+1)
+			if n.Lifetime == graph.Unkept {
 				n.Sub.neverStops()
 			}
 		case k >= 7 && i > 0:
@@ -52,7 +53,8 @@ func drawGraph(t *rapid.T, name string, depth int) *graphPlan {
 		if n.Kind != nodeSub {
 			if chance("fails", 3) {
 				n.Fails, n.Panics, n.Retry = rapid.IntRange(1, 3).Draw(t, name+"times"), chance("panics", 4), rapid.IntRange(0, 3).Draw(t, name+"retry")
-				if n.Delay = chance("delay", 3); n.Delay {
+				n.Delay = chance("delay", 3)
+				if n.Delay {
 					n.Jitter = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, name+"jitter")
 					n.Backoff = posthouse.Backoff(rapid.IntRange(0, 2).Draw(t, name+"backoff"))
 				}
@@ -101,7 +103,8 @@ func drawGraph(t *rapid.T, name string, depth int) *graphPlan {
 // neverStops takes the static interrupts out.
 func (g *graphPlan) neverStops() {
 	for _, n := range g.Nodes {
-		if n.Before, n.After = false, false; n.Sub != nil {
+		n.Before, n.After = false, false
+		if n.Sub != nil {
 			n.Sub.neverStops()
 		}
 	}

@@ -125,7 +125,8 @@ func (m *model) hand(g *graphPlan, s *mixed, next []todo, arrived map[int][]int,
 		}
 	case handTask:
 		i := slices.IndexFunc(next, func(t todo) bool { return t.node == h.Nodes[0] })
-		if m.task[at] = i + 1; i < 0 {
+		m.task[at] = i + 1
+		if i < 0 {
 			m.task[at], ok = 1, false
 			break
 		}
@@ -133,7 +134,8 @@ func (m *model) hand(g *graphPlan, s *mixed, next []todo, arrived map[int][]int,
 	case handAs:
 		after, ok = m.made(g, h, own, next, h.Nodes[:1], 0, arr, &def)
 	case handBulk:
-		if after, ok = m.made(g, h, own, next, h.Nodes, 0, arr, &def); ok {
+		after, ok = m.made(g, h, own, next, h.Nodes, 0, arr, &def)
+		if ok {
 			after, ok = m.made(g, h, own, after, h.Nodes[:1], 0, arr, &def)
 		}
 	}

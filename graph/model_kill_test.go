@@ -237,7 +237,8 @@ func (c *trial) toTheEnd() {
 }
 
 func openKilled(ctx context.Context, dir string) (store posthouse.Store, err error) {
-	if store, err = sqlitestore.Open(ctx, filepath.Join(dir, "ledger.db"), nil); err != nil {
+	store, err = sqlitestore.Open(ctx, filepath.Join(dir, "ledger.db"), nil)
+	if err != nil {
 		return nil, err
 	}
 	if when, at, ok := strings.Cut(os.Getenv(killAt), " "); ok {
@@ -281,7 +282,8 @@ func (k *killing) life(kill bool) (ended bool) {
 	case 2:
 		pause = time.Duration(k.rnd.IntN(3000)) * time.Microsecond
 	default:
-		if verb = "halted"; kill {
+		verb = "halted"
+		if kill {
 			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s %d", killAt, []string{"before", "after"}[k.rnd.IntN(2)], after))
 		}
 		after = 1

@@ -112,7 +112,8 @@ func (c *trial) start() {
 		c.faults.Crashes = c.faults.Crashes[1:]
 	}
 	var err error
-	if c.ledger, err = ledger.Open(c.dying, &ledger.Options{Owner: "p", Now: c.now}); err != nil {
+	c.ledger, err = ledger.Open(c.dying, &ledger.Options{Owner: "p", Now: c.now})
+	if err != nil {
 		c.Fatal(err)
 	}
 	c.compile()
@@ -120,7 +121,8 @@ func (c *trial) start() {
 
 func (c *trial) compile() {
 	var err error
-	if c.app, err = c.plan.build("model", c.w, false).Compile(c.ledger, &c.opt.Compile); err != nil {
+	c.app, err = c.plan.build("model", c.w, false).Compile(c.ledger, &c.opt.Compile)
+	if err != nil {
 		c.Fatal(err)
 	}
 	c.w.mu.Lock()
@@ -394,7 +396,8 @@ func (c *trial) shots() {
 		if err != nil {
 			c.Fatal(err)
 		}
-		if have = append(have, firstNames(h.Node)); h.Status == posthouse.StatusRunning {
+		have = append(have, firstNames(h.Node))
+		if h.Status == posthouse.StatusRunning {
 			running++
 		}
 	}

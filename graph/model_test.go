@@ -386,7 +386,8 @@ func (m *model) follow(g *graphPlan, t *todo, s *mixed, to []int, seen map[int]b
 	}
 	if t != nil {
 		n := g.Nodes[t.node]
-		if to = n.To; n.loops(s) {
+		to = n.To
+		if n.loops(s) {
 			to = []int{n.Back}
 		}
 		for _, i := range to {

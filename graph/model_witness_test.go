@@ -132,7 +132,8 @@ func (w *witness) step(ctx context.Context, execution, name string) error {
 	if v != full {
 		w.blame("step %s of %s got the result of %s", full, where, v)
 	}
-	if w.acked[where+" "+full] = true; ran {
+	w.acked[where+" "+full] = true
+	if ran {
 		w.write("acked", where+" "+full)
 	}
 	return nil
@@ -175,7 +176,8 @@ func ancestry(ctx context.Context, l *ledger.Ledger, thread, branch string) (all
 			if err != nil {
 				return nil, err
 			}
-			if s.first = h.Seq; h.Source == nil {
+			s.first = h.Seq
+			if h.Source == nil {
 				continue
 			}
 			from, err := l.GetHeader(ctx, h.Source.ID)

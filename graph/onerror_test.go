@@ -115,7 +115,8 @@ func TestOnErrorThatFails(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	var n *graph.NodeError
-	if _, err = app.Resume(t.Context(), "t"); !errors.As(err, &n) || n.Node != "a" {
+	_, err = app.Resume(t.Context(), "t")
+	if !errors.As(err, &n) || n.Node != "a" {
 		t.Fatal(err)
 	}
 	if out := must(app.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone || tries != 1 || handled != 3 {

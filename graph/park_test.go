@@ -38,7 +38,8 @@ func TestHeldResultsAreKept(t *testing.T) {
 			g.Node("a", func(ctx context.Context, s *trail) error {
 				task, _ := engine.From(ctx)
 				r, ok := task.Records().Recorded("call")
-				if recorded = ok; ok {
+				recorded = ok
+				if ok {
 					return nil
 				}
 				r.Value = posthouse.Value{Codec: "json", Data: []byte("7")}
@@ -157,7 +158,8 @@ func TestFieldsThatAreNotStored(t *testing.T) {
 	if out.State.Trace == nil || out.State.N != 2 {
 		t.Fatalf("state %+v", out.State)
 	}
-	if out = must(a.Resume(t.Context(), "t"))(t); out.State.Trace != nil || out.State.N != 3 {
+	out = must(a.Resume(t.Context(), "t"))(t)
+	if out.State.Trace != nil || out.State.N != 3 {
 		t.Fatalf("state %+v", out.State)
 	}
 	if a.Name() != "carried" {

@@ -89,7 +89,8 @@ func TestStepKeysOfABranchWithADeletedName(t *testing.T) {
 				if slices.Contains(seen, key) {
 					t.Errorf("the step's key is that of another branch: %s", key)
 				}
-				if seen = append(seen, key); i == 2 && key != "t~fork-1/2/pay/pay/0" {
+				seen = append(seen, key)
+				if i == 2 && key != "t~fork-1/2/pay/pay/0" {
 					t.Errorf("the key of the first fork has changed: %s", key)
 				}
 			}

@@ -121,11 +121,13 @@ func TestReleaseOnError(t *testing.T) {
 	}
 	must(a.Fork(t.Context(), n.Checkpoint, nil))(t)
 	both := graph.RunOptions{Release: &graph.AutoRelease{Failed: true}}
-	if _, err = a.Resume(t.Context(), "t", both); !errors.As(err, &n) || len(versions(t, a, "t")) != 0 {
+	_, err = a.Resume(t.Context(), "t", both)
+	if !errors.As(err, &n) || len(versions(t, a, "t")) != 0 {
 		t.Fatal("released with an open branch", err)
 	}
 	must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Branch: "fork-1", Goto: graph.End}))(t)
-	if _, err = a.Resume(t.Context(), "t", both); !errors.As(err, &n) {
+	_, err = a.Resume(t.Context(), "t", both)
+	if !errors.As(err, &n) {
 		t.Fatal(err)
 	}
 	if v := must(a.Version(t.Context(), "t", ""))(t); !v.Failed || v.Reason != "boom" || v.State.Status != posthouse.StatusFailed {

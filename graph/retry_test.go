@@ -41,7 +41,8 @@ func TestRetryIsParkedOverWhatWasBeforeIt(t *testing.T) {
 		t.Fatalf("%+v after %d tries", h[0], tries)
 	}
 	now = now.Add(2 * time.Second)
-	if out = must(fresh().Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone || out.State.N != 1 || tries != 2 {
+	out = must(fresh().Resume(t.Context(), "t"))(t)
+	if out.Status != posthouse.StatusDone || out.State.N != 1 || tries != 2 {
 		t.Fatalf("%+v after %d tries", out, tries)
 	}
 }

@@ -33,7 +33,8 @@ func TestARuleFailsTheRun(t *testing.T) {
 	g := graph.New[trail]("ruled")
 	g.Node("a", func(ctx context.Context, s *trail) error {
 		_, err := do(ctx, "pay", func() (int, error) { paid++; return paid, nil })
-		if s.N = 1; bad {
+		s.N = 1
+		if bad {
 			s.N = 100
 		}
 		return err

@@ -111,7 +111,8 @@ func (a *core) checkCall(o *RunOptions, input bool) (c front.Invocation, err err
 	case len(o.Labels) > 0 && !input:
 		return c, posthouse.Invalid("Labels", "are of an input's checkpoint, and none is made")
 	}
-	if err = checkLabels(o.Labels); err == nil {
+	err = checkLabels(o.Labels)
+	if err == nil {
 		_, err = a.breakpointsOf(o)
 	}
 	return c, err
@@ -140,7 +141,8 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	r.program, r.record.plan = c.Program, c.Program[frontier.PlanPart].Data
-	if *r.frontier, err = frontier.ReadFrontier(c.Next, c.Program, frontier.PlanPart); err != nil {
+	*r.frontier, err = frontier.ReadFrontier(c.Next, c.Program, frontier.PlanPart)
+	if err != nil {
 		return err
 	}
 	r.renamed, r.names = r.frontier.Renamed, r.frontier.Names
@@ -149,7 +151,8 @@ func (r *run) load(ctx context.Context) error {
 		r.NoteParts(p)
 		r.NoteKept(p)
 	}
-	if c, err = r.app.current(c); err != nil {
+	c, err = r.app.current(c)
+	if err != nil {
 		return err
 	}
 	r.live, err = state.Decode(r.app.Schema, c)
@@ -182,7 +185,8 @@ func (r *run) Start(ctx context.Context, in *input) (*result, error) {
 			return nil, err
 		}
 		program = slices.Concat(r.Orphans(), by, input)
-		if skipped, err = r.stepsLeftBehind(ctx); err != nil {
+		skipped, err = r.stepsLeftBehind(ctx)
+		if err != nil {
 			return nil, err
 		}
 		if r.sess.Lease().PreviousRunLost() {
@@ -253,10 +257,12 @@ func (r *run) Resume(ctx context.Context) (*result, error) {
 		return nil, noNext(h.ID)
 	}
 	var err error
-	if r.record.lostSteps, err = r.sess.Record().StepsAhead(ctx); err != nil {
+	r.record.lostSteps, err = r.sess.Record().StepsAhead(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if ctx, err = engine.OnBehalf(ctx, r.opt.By, r.program); err != nil {
+	ctx, err = engine.OnBehalf(ctx, r.opt.By, r.program)
+	if err != nil {
 		return nil, err
 	}
 	return r.loop(ctx)

@@ -63,7 +63,8 @@ func (s *step) checkpointOrSkip(ctx context.Context, program []posthouse.Part, h
 		return r.record.keepForNext(ctx, s.parts, program, held)
 	}
 	skipped := r.frontier.Skipped
-	if r.frontier.Skipped, r.record.lostSteps = 0, 0; r.subrun == nil && status != posthouse.StatusRunning { // no lost run came further
+	r.frontier.Skipped, r.record.lostSteps = 0, 0
+	if r.subrun == nil && status != posthouse.StatusRunning { // no lost run came further
 		r.frontier.Renamed, r.frontier.Names, r.renamed, r.names = nil, nil, nil, nil
 	}
 	c := r.record.newChange(posthouse.KindNode, status, joinNodes(s.outcomes))

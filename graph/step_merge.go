@@ -13,7 +13,8 @@ func (s *step) merge() error {
 	if !s.single && r.sess.Err() != nil {
 		return r.sess.Err()
 	}
-	if s.failed = s.mergeState(); s.failed != nil && r.sess.Err() != nil {
+	s.failed = s.mergeState()
+	if s.failed != nil && r.sess.Err() != nil {
 		return s.failed
 	}
 	return nil
@@ -37,13 +38,15 @@ func (s *step) mergeState() (err error) {
 	for i, o := range s.outcomes {
 		ends[i] = topology.TaskCompletion(o.task.Target, o.next)
 	}
-	if s.next, s.spare = s.spare, nil; s.next == nil {
+	s.next, s.spare = s.spare, nil
+	if s.next == nil {
 		s.next = &frontier.Frontier{}
 	}
 	if err := r.app.AdvanceFrontier(r.frontier, s.next, ends); err != nil {
 		return err
 	}
-	if s.parts, err = r.live.Delta(); err != nil {
+	s.parts, err = r.live.Delta()
+	if err != nil {
 		return err
 	}
 	if s.single {

@@ -105,7 +105,8 @@ func (s *step) recallTask(ctx context.Context, t *task) (o *outcome, err error) 
 	o = &outcome{task: t, exec: exec, recorded: true}
 	rec, ok := exec.Records().Recorded(recorded.Done)
 	if !ok {
-		if o.open = exec.Gates().StillWaitsFor(r.sess.Head().Seq); len(o.open) > 0 {
+		o.open = exec.Gates().StillWaitsFor(r.sess.Head().Seq)
+		if len(o.open) > 0 {
 			o.kind = taskWaits
 			return o, nil
 		}

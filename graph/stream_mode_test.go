@@ -208,7 +208,8 @@ func TestStreamTasks(t *testing.T) {
 	a = compile(t, single(func(context.Context, *trail) error { return errBoom }), newLedger(t), nil)
 	events = nil
 	for e, err := range a.Stream(t.Context(), "t", trail{}, modes(runs.StreamTasks, runs.StreamDebug)) {
-		if events = append(events, e); err != nil {
+		events = append(events, e)
+		if err != nil {
 			wantCode(t, err, errBoom)
 		}
 	}
@@ -297,7 +298,8 @@ func TestStreamIsCancelled(t *testing.T) {
 	}), newLedger(t), nil)
 	var last error
 	for e, err := range a.Stream(ctx, "t", trail{}, modes(runs.StreamMessages)) {
-		if last = err; e.Kind == runs.EventMessage {
+		last = err
+		if e.Kind == runs.EventMessage {
 			cancel()
 		}
 	}

@@ -108,7 +108,8 @@ func (in *inner) compile(l *ledger.Ledger, o *CompileOptions) (*inner, error) {
 	own.InterruptBefore, own.InterruptAfter, own.InterruptBeforeEdges, own.Migrations = nil, nil, nil, slices.Clone(in.migrations)
 	c := *in
 	var err error
-	if c.app, err = in.graph.compile(in.state, l, &own); err == nil && in.lifetime == Unkept && c.app.Stops() {
+	c.app, err = in.graph.compile(in.state, l, &own)
+	if err == nil && in.lifetime == Unkept && c.app.Stops() {
 		err = errors.New("it is Unkept and has a static interrupt, at which it would begin again for ever")
 	}
 	return &c, err
@@ -166,7 +167,8 @@ func (in *inner) call(ctx context.Context, r *run, o *outcome) (Command, error) 
 		_, err = c.loop(ctx)
 	default:
 		var first *input
-		if first, err = in.input(o.live.Value); err == nil {
+		first, err = in.input(o.live.Value)
+		if err == nil {
 			_, err = c.Start(ctx, first)
 		}
 	}

@@ -49,10 +49,12 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 		res, err = in.run(ctx, r, thread, &opt, h, nil)
 	default:
 		var first *input
-		if opt.asked, err = r.sess.Record().Requesters(ctx); err != nil {
+		opt.asked, err = r.sess.Record().Requesters(ctx)
+		if err != nil {
 			return Command{}, err
 		}
-		if first, err = in.input(o.live.Value); err == nil {
+		first, err = in.input(o.live.Value)
+		if err == nil {
 			res, err = in.run(ctx, r, thread, &opt, h, first)
 		}
 	}
@@ -76,7 +78,8 @@ func (in *inner) callThread(ctx context.Context, r *run, o *outcome) (Command, e
 	if in.lifetime == PerThread {
 		keep = path
 	}
-	if o.program, err = call.Ended(ctx, res.Checkpoint, keep); err != nil {
+	o.program, err = call.Ended(ctx, res.Checkpoint, keep)
+	if err != nil {
 		return Command{}, err
 	}
 	return Command{}, in.output(o.live.Value, res.State)

@@ -91,7 +91,8 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 			o.err = nil
 		}
 		// Before the wait, since the last attempt's changes are not needed.
-		if o.live, err = state(again); err != nil {
+		o.live, err = state(again)
+		if err != nil {
 			return o.finish(taskStopped, err)
 		}
 		if past.Failed == nil && !past.Due.IsZero() {
@@ -136,7 +137,8 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 			if err := t.takeWrites(o); err != nil {
 				return o.finish(taskFailed, err)
 			}
-			if err = t.leadOn(o, may); err == nil {
+			err = t.leadOn(o, may)
+			if err == nil {
 				return o
 			}
 		}
@@ -168,7 +170,8 @@ func (t *task) leadOn(o *outcome, may []string) (err error) {
 	n := t.node
 	switch {
 	case o.lead.Parent:
-		if err = t.checkParentCommand(&o.lead); err == nil {
+		err = t.checkParentCommand(&o.lead)
+		if err == nil {
 			o.parent = o.lead.Goto
 		}
 	case n.Edges && o.lead.isZero():
@@ -183,7 +186,8 @@ func (t *task) leadOn(o *outcome, may []string) (err error) {
 // transitions then see what the next node would see if the task were alone.
 func (t *task) takeWrites(o *outcome) (err error) {
 	if t.parallel {
-		if o.writes, err = o.live.Writes(); err != nil {
+		o.writes, err = o.live.Writes()
+		if err != nil {
 			return err
 		}
 	}

@@ -40,10 +40,12 @@ func (l *Ledger) AskAgain(ctx context.Context, gate posthouse.ID, o *AskAgainOpt
 		return nil, err
 	}
 	if g.Lapsed(l.Now()) {
-		if _, err = commit.Expire(ctx, l.core, gate); err != nil && !errors.Is(err, posthouse.ErrDecided) {
+		_, err = commit.Expire(ctx, l.core, gate)
+		if err != nil && !errors.Is(err, posthouse.ErrDecided) {
 			return nil, err
 		}
-		if g, err = l.Gate(ctx, gate); err != nil {
+		g, err = l.Gate(ctx, gate)
+		if err != nil {
 			return nil, err
 		}
 	}

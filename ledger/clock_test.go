@@ -111,7 +111,8 @@ func TestLeasesStandJumpsOfTheClock(t *testing.T) {
 						at := look()
 						<-time.After(wait)
 						_, after := taken(t, b, 2*time.Second)
-						if stolen = stolen || before || seen || at || after; stolen {
+						stolen = stolen || before || seen || at || after
+						if stolen {
 							break
 						}
 						if err := claim.Confirm(t.Context()); err != nil {

@@ -107,7 +107,8 @@ func TestDeleteCoordinationGoesOn(t *testing.T) {
 	waitsFor(t, l, "d", "d.1", "team")
 	waitsFor(t, l, "e", "e.1", "team")
 	store.threads["d"] = true
-	if del, err = retain.DeleteCoordination(ctx, l, "team", nil); del == nil || del.Checkpoints != 0 || !errors.Is(err, posthouse.ErrTooLarge) {
+	del, err = retain.DeleteCoordination(ctx, l, "team", nil)
+	if del == nil || del.Checkpoints != 0 || !errors.Is(err, posthouse.ErrTooLarge) {
 		t.Errorf("of a thread that stays: %+v, %v", del, err)
 	}
 	must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "e"))

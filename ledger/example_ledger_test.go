@@ -31,7 +31,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err = led.Save(ctx, root.Derive(state("packed")), nil); err != nil {
+	_, err = led.Save(ctx, root.Derive(state("packed")), nil)
+	if err != nil {
 		log.Fatal(err)
 	}
 

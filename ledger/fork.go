@@ -85,7 +85,8 @@ func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*po
 		if err := l.inheritNamed(ctx, p, c, info); err != nil {
 			return nil, err
 		}
-		if p.Checkpoint.Requesters, err = l.importers(ctx, c, info); err != nil {
+		p.Checkpoint.Requesters, err = l.importers(ctx, c, info)
+		if err != nil {
 			return nil, err
 		}
 	}

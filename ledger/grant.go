@@ -24,14 +24,16 @@ func ReadGrant(ctx context.Context, led *Ledger, gate posthouse.ID) (*grants.Gra
 		return grant, nil
 	}
 	by := posthouse.ID("")
-	if grant.Uses, by, err = usesOfEdit(ctx, l, g); err != nil {
+	grant.Uses, by, err = usesOfEdit(ctx, l, g)
+	if err != nil {
 		return nil, err
 	}
 	info, err := l.Logs.Summary(ctx, g.Thread)
 	if err != nil {
 		return nil, err
 	}
-	if grant.Approval = grants.ApprovalOf(g, grant.Uses, info, l.Now()); by != "" && grant.Approval.Kept() {
+	grant.Approval = grants.ApprovalOf(g, grant.Uses, info, l.Now())
+	if by != "" && grant.Approval.Kept() {
 		grant.Approval = grants.ApprovalEnded
 	}
 	executed := 0

@@ -101,7 +101,8 @@ func (b *inbox) open() iter.Seq2[*posthouse.ThreadInfo, error] {
 			for err == nil && len(late) > 0 && b.compare(late[0].Waiting[0].ID, t.Waiting[0].ID) <= 0 {
 				first := late[0]
 				late = late[1:]
-				if last = first.Waiting[0].ID; !yield(first, nil) {
+				last = first.Waiting[0].ID
+				if !yield(first, nil) {
 					return
 				}
 			}

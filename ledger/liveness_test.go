@@ -72,7 +72,8 @@ func (p *living) sweep(d time.Duration) (err error) {
 		<-time.After(time.Second)
 		synctest.Wait()
 		var c *ledger.Claim
-		if c, err = p.other.Claim(p.Context(), "t", "sweep"); err == nil {
+		c, err = p.other.Claim(p.Context(), "t", "sweep")
+		if err == nil {
 			p.claim, p.l = c, p.other
 			return nil
 		}

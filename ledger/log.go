@@ -39,7 +39,8 @@ func (l *Ledger) Log(ctx context.Context, thread string, r posthouse.Range) iter
 			if r.Headers {
 				e.Bodies = nil
 			}
-			if le.Records, err = e.CheckRecords(); err == nil && !r.Headers {
+			le.Records, err = e.CheckRecords()
+			if err == nil && !r.Headers {
 				le.Events, err = eventsOf(ctx, l.core, e, le.Records)
 			}
 			if err != nil {

@@ -13,7 +13,8 @@ func TestAsyncObserver(t *testing.T) {
 	begun, hold := make(chan struct{}), make(chan struct{})
 	var told []posthouse.ID
 	a := ledger.Async(func(e posthouse.Operation) {
-		if told = append(told, e.ID); len(told) == 1 {
+		told = append(told, e.ID)
+		if len(told) == 1 {
 			close(begun)
 			<-hold
 			panic("swallowed")

@@ -80,7 +80,8 @@ func TestAStepTakenAnew(t *testing.T) {
 	}
 	c := must[*posthouse.ThreadInfo](t)(transfer.CopyThread(ctx, l, "away", "copy", nil))
 	h := must[*posthouse.Header](t)(l.GetHeader(ctx, c.Branches[0].Head))
-	if x = must[*ledger.Execution](t)(executionOf(ctx, l, h, "1/n")); len(x.Steps) != 2 || !x.Steps[0].Unordered || x.Steps[1].Unordered {
+	x = must[*ledger.Execution](t)(executionOf(ctx, l, h, "1/n"))
+	if len(x.Steps) != 2 || !x.Steps[0].Unordered || x.Steps[1].Unordered {
 		t.Errorf("in a copy of that: %+v", x.Steps)
 	}
 }

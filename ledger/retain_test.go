@@ -117,7 +117,8 @@ func TestRetentionKeepsWhatItMust(t *testing.T) {
 			told = nil
 			done, err := retain.Run(w.ctx, w.l, r, nil)
 			w.ok(err)
-			if dry.DryRun = false; !reflect.DeepEqual(dry, done) {
+			dry.DryRun = false
+			if !reflect.DeepEqual(dry, done) {
 				rt.Errorf("the dry run said %+v, the run took %+v", *dry, *done)
 			}
 			after := map[posthouse.ID]bool{}

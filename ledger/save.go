@@ -144,7 +144,8 @@ func (l *Ledger) saveRevision(ctx context.Context, p *commit.Plan, c, old *posth
 	}
 	p.Thread, p.Branch, p.Revise = old.Thread, old.Branch, old.ID
 	var err error
-	if p.Checkpoint.Program, err = l.programOf(ctx, old); err != nil {
+	p.Checkpoint.Program, err = l.programOf(ctx, old)
+	if err != nil {
 		return nil, err
 	}
 	return l.commitSaved(ctx, p)
@@ -155,7 +156,8 @@ func (l *Ledger) saveRevision(ctx context.Context, p *commit.Plan, c, old *posth
 func (l *Ledger) programOf(ctx context.Context, c *posthouse.Checkpoint) (parts []posthouse.Part, err error) {
 	before := &posthouse.Checkpoint{}
 	if c.Parent != "" {
-		if before, err = l.core.ReadCheckpoint(ctx, c.Parent); errors.Is(err, posthouse.ErrNotFound) {
+		before, err = l.core.ReadCheckpoint(ctx, c.Parent)
+		if errors.Is(err, posthouse.ErrNotFound) {
 			before, err = &posthouse.Checkpoint{}, nil
 		}
 		if err != nil {

@@ -187,10 +187,12 @@ func TestTakesAreForOne(t *testing.T) {
 			t.Errorf("taking entry %d: %v, want ErrConflict", seq, err)
 		}
 	}
-	if p = must[[]*posthouse.Signal](t)(commit.Pending(t.Context(), b.b.Core(), "t", "", "go", false)); len(p) != 2 || string(p[0].Value) != "1" {
+	p = must[[]*posthouse.Signal](t)(commit.Pending(t.Context(), b.b.Core(), "t", "", "go", false))
+	if len(p) != 2 || string(p[0].Value) != "1" {
 		t.Errorf("pending: %v", p)
 	}
-	if p = must[[]*posthouse.Signal](t)(commit.Pending(t.Context(), b.b.Core(), "t", "", "go", true)); len(p) != 1 || string(p[0].Value) != "2" {
+	p = must[[]*posthouse.Signal](t)(commit.Pending(t.Context(), b.b.Core(), "t", "", "go", true))
+	if len(p) != 1 || string(p[0].Value) != "2" {
 		t.Errorf("latched: %v", p)
 	}
 }

@@ -62,7 +62,8 @@ func wantSameStores(t rapid.TB, a, b *ledger.Ledger) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want[h.ID], err = a.Get(ctx, h.ID); err != nil {
+		want[h.ID], err = a.Get(ctx, h.ID)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,7 +202,8 @@ func TestImportIntoWhatIsThere(t *testing.T) {
 	c := posthouse.Root("other", opaque(t, 1))
 	c.ID = id
 	must[*posthouse.Checkpoint](t)(taken.Save(ctx, c, nil))
-	if _, err = transfer.Import(ctx, taken, bytes.NewReader(file), nil); !errors.Is(err, posthouse.ErrExists) {
+	_, err = transfer.Import(ctx, taken, bytes.NewReader(file), nil)
+	if !errors.Is(err, posthouse.ErrExists) {
 		t.Errorf("with an id that is taken: %v", err)
 	}
 	if _, err := taken.Thread(ctx, "t"); !errors.Is(err, posthouse.ErrNotFound) {
@@ -212,7 +214,8 @@ func TestImportIntoWhatIsThere(t *testing.T) {
 	slotted := must[*ledger.Ledger](t)(ledger.Open(store, nil))
 	key := posthouse.SlotKey{Thread: "t", Step: "mine"}
 	must[posthouse.Slot](t)(store.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("mine")}))
-	if _, err = transfer.Import(ctx, slotted, bytes.NewReader(file), nil); !errors.Is(err, posthouse.ErrExists) {
+	_, err = transfer.Import(ctx, slotted, bytes.NewReader(file), nil)
+	if !errors.Is(err, posthouse.ErrExists) {
 		t.Errorf("with a slot in the way: %v", err)
 	}
 	if s := must[posthouse.Slot](t)(store.Slot(ctx, key, posthouse.SlotOp{})); string(s.Value) != "mine" {

@@ -30,7 +30,8 @@ func TestAGateThatNobodyCanCheckIsNotOpened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err = ledger.Open(l.Store(), nil); err != nil {
+	l, err = ledger.Open(l.Store(), nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	var e *posthouse.Error

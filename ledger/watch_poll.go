@@ -92,7 +92,8 @@ func parsePollCursor(s string) (pollCursor, error) {
 		b = b[copy(k[:], b):]
 		b = b[copy(m.hash[:], b):]
 		n := 0
-		if m.seq, n = binary.Uvarint(b); n <= 0 {
+		m.seq, n = binary.Uvarint(b)
+		if n <= 0 {
 			return nil, bad
 		}
 		c[k], b = m, b[n:]
@@ -110,7 +111,8 @@ func (l *Ledger) poll(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.En
 		tick := time.NewTicker(l.pollEvery)
 		defer tick.Stop()
 		for err == nil {
-			if err = p.round(ctx); p.stopped {
+			err = p.round(ctx)
+			if p.stopped {
 				return
 			}
 			if err == nil {
@@ -167,7 +169,8 @@ func (p *poller) catchUp(ctx context.Context, key pollKey, t *posthouse.ThreadIn
 		}
 		mark := markOf(posthouse.Position{Seq: e.Seq, Hash: e.Hash})
 		if e.Seq == last.seq {
-			if again = mark != last; again {
+			again = mark != last
+			if again {
 				break
 			}
 			continue

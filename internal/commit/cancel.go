@@ -42,7 +42,8 @@ func cancelAll(ctx context.Context, c *core.Core, thread string, opt Cancellatio
 	case h.ID == "":
 		return h, nil
 	default:
-		if h, err = c.GetHeader(ctx, h.ID); err != nil {
+		h, err = c.GetHeader(ctx, h.ID)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -101,7 +101,8 @@ func (c *Commit) addCheckpoint() error {
 	asked := !p.Copy && (begins || carried != nil || len(ch.Requesters)+len(p.behalf) > 0 || c.asksFor())
 	var before []posthouse.Requester
 	if asked {
-		if before, err = c.knownBefore(old, base); err != nil {
+		before, err = c.knownBefore(old, base)
+		if err != nil {
 			return err
 		}
 	}
@@ -140,7 +141,8 @@ func (cm *Commit) fillHeader(h *posthouse.Header, base *core.Head) {
 	if c.CreatedAt.IsZero() {
 		h.CreatedAt = c.CreatedAt
 	}
-	if h.Step = p.Step; base == nil && c.Kind == posthouse.KindNode && !p.Copy {
+	h.Step = p.Step
+	if base == nil && c.Kind == posthouse.KindNode && !p.Copy {
 		h.Step = 1 // a thread that begins with a finished step
 	}
 	if base == nil {

@@ -42,7 +42,8 @@ func Decide(ctx context.Context, l *core.Core, at GateRef, choose func(*core.Tx,
 		coordination = tx.Thread.Info.CoordinationName()
 		before := len(g.Votes)
 		d, err := choose(tx, g)
-		if vote = nil; len(g.Votes) > before {
+		vote = nil
+		if len(g.Votes) > before {
 			vote = &g.Votes[before]
 		}
 		if err != nil || d == nil {

@@ -231,7 +231,8 @@ func addRequesters(tx *core.Tx, p *Plan, g *posthouse.Gate) error {
 		}
 	}
 	list = withRequesters(list, g.Requesters)
-	if g.Requesters = list; len(list) == 1 && list[0].Name == g.RequestedBy && list[0].How == posthouse.KindInput {
+	g.Requesters = list
+	if len(list) == 1 && list[0].Name == g.RequestedBy && list[0].How == posthouse.KindInput {
 		g.Requesters = nil
 	}
 	return nil

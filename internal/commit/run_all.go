@@ -27,7 +27,8 @@ func RunAll(ctx context.Context, c *core.Core, ds []*Plan) error {
 	defer c.Unlock(t)
 	for range core.MaxRetries {
 		var again bool
-		if again, err = writeAll(ctx, c, t, ds); !again {
+		again, err = writeAll(ctx, c, t, ds)
+		if !again {
 			return err
 		}
 	}
@@ -45,7 +46,8 @@ func writeAll(ctx context.Context, c *core.Core, t *core.Thread, ds []*Plan) (ag
 	made, batches := make([]*core.Tx, 0, len(ds)), make([]*posthouse.Batch, 0, len(ds))
 	for _, d := range ds {
 		tx := c.NewTx(ctx, t)
-		if _, err = Write(tx, d); err == nil {
+		_, err = Write(tx, d)
+		if err == nil {
 			err = tx.Seal(t)
 		}
 		if err != nil {

@@ -64,7 +64,8 @@ func (c *Commit) findAnswers() error {
 		if c.answered == nil {
 			c.answered = map[int]*posthouse.Signal{}
 		}
-		if c.answered[i] = s; !g.Latch {
+		c.answered[i] = s
+		if !g.Latch {
 			AddTake(tx, p.Branch, g.Signal, s.Seq)
 		}
 	}

@@ -48,7 +48,8 @@ func (t *TaskSteps) Record(ctx context.Context, c *core.Core, at GateRef, s post
 	defer t.mu.Unlock()
 	if t.known == nil && t.earlier == nil && t.Earlier != nil {
 		var err error
-		if t.earlier, err = t.Earlier(ctx); err != nil {
+		t.earlier, err = t.Earlier(ctx)
+		if err != nil {
 			return err
 		}
 	}

@@ -136,7 +136,8 @@ func TestTasksExpire(t *testing.T) {
 	if _, _, err := commit.ResolveTask(t.Context(), l.Core(), commit.GateRef{Gate: g.ID}, &commit.TaskOutcome{By: "worker:w", Output: json.RawMessage("1")}); !errors.Is(err, posthouse.ErrExpired) {
 		t.Errorf("%v", err)
 	}
-	if g, err = l.Gate(t.Context(), g.ID); err != nil || g.Decision == nil || g.Decision.Verdict != posthouse.Expire {
+	g, err = l.Gate(t.Context(), g.ID)
+	if err != nil || g.Decision == nil || g.Decision.Verdict != posthouse.Expire {
 		t.Errorf("%+v, %v", g, err)
 	}
 }
@@ -212,7 +213,8 @@ func TestAttemptsAndIterations(t *testing.T) {
 	c := &posthouse.TaskCall{Task: "x", Attempt: 1, Began: now, Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{MaxAttempts: 10, MaxDelay: 5 * time.Second}, Duration: time.Hour, Iterations: 2}}
 	var waits []time.Duration
 	for next := c; next != nil; {
-		if next = commit.NextAttempt(next, now, "x", 0); next != nil {
+		next = commit.NextAttempt(next, now, "x", 0)
+		if next != nil {
 			waits = append(waits, next.NotBefore.Sub(now))
 		}
 	}
@@ -251,7 +253,8 @@ func TestLimitsOfIterationsSayWhatTheyCount(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	c.Iteration = 0
-	if _, err = commit.NextIteration(c, time.UnixMilli(2000), nil); !errors.As(err, &e) || e.Code != posthouse.CodeExpired || !strings.Contains(e.Error(), "duration of 1s would be over") {
+	_, err = commit.NextIteration(c, time.UnixMilli(2000), nil)
+	if !errors.As(err, &e) || e.Code != posthouse.CodeExpired || !strings.Contains(e.Error(), "duration of 1s would be over") {
 		t.Errorf("%v", err)
 	}
 }

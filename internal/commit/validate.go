@@ -46,7 +46,8 @@ func validateChange(c *posthouse.Change) error {
 			return posthouse.Invalid("next", "node %.40q must be at most %d bytes of text without control characters", n, posthouse.MaxTask)
 		}
 	}
-	if c.Error = strings.ToValidUTF8(c.Error, "\ufffd"); len(c.Error) > posthouse.MaxText {
+	c.Error = strings.ToValidUTF8(c.Error, "\ufffd")
+	if len(c.Error) > posthouse.MaxText {
 		c.Error = text.Cut(c.Error, posthouse.MaxText)
 	}
 	return validateParts(c)

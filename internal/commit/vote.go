@@ -67,7 +67,8 @@ func Assign(ctx context.Context, c *core.Core, at GateRef, build func(*core.Tx, 
 	var g *posthouse.Gate
 	var trail uint64 // the entry's number, if it holds a vote or an assignment
 	err := c.LockAndAppend(ctx, thread, func(tx *core.Tx) (err error) {
-		if g, err = openGate(tx, &at); err != nil {
+		g, err = openGate(tx, &at)
+		if err != nil {
 			return err
 		}
 		if err := build(tx, g); err != nil {

@@ -38,7 +38,8 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	for range 15 {
 		l.Core().EvictIdle()
 	}
-	if threads, bytes = l.Core().Cached(); threads > 9 || bytes != 100*(threads-1) {
+	threads, bytes = l.Core().Cached()
+	if threads > 9 || bytes != 100*(threads-1) {
 		t.Errorf("%d threads and %d bytes are remembered after letting go", threads, bytes)
 	}
 	if err := l.Close(); err != nil {

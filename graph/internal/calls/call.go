@@ -50,8 +50,10 @@ func (c *Call) State(ctx context.Context, kept func() (Position, error)) (begun 
 		return err == nil, ended, err
 	}
 	labels := c.Labels
-	if begun = was.Thread != ""; !begun {
-		if was, err = kept(); err != nil {
+	begun = was.Thread != ""
+	if !begun {
+		was, err = kept()
+		if err != nil {
 			return false, "", err
 		}
 		labels = maps.Clone(labels)

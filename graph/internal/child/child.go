@@ -38,7 +38,8 @@ func Commit(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint, c
 		if !errors.Is(err, posthouse.ErrConflict) {
 			return nil, err
 		}
-		if info, _ = ThreadOf(ctx, l, &base.Header); info == nil {
+		info, _ = ThreadOf(ctx, l, &base.Header)
+		if info == nil {
 			return nil, err
 		}
 		switch _, taken := info.Branch(name); { // unless somebody took the name, the conflict will not go away

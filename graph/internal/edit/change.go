@@ -46,7 +46,8 @@ func (u *update) change(by string) (*posthouse.Change, error) {
 		return nil, err
 	}
 	u.frontier = g
-	if c.Parts, err = p.Schema.Write(u.live.Value, u.state); err != nil || !u.migrated {
+	c.Parts, err = p.Schema.Write(u.live.Value, u.state)
+	if err != nil || !u.migrated {
 		return c, err
 	}
 	c.State, c.Parts = state.Overlay(u.state, c.Parts), nil
@@ -56,7 +57,8 @@ func (u *update) change(by string) (*posthouse.Change, error) {
 // addProgram adds to the change what it does to the program's parts: the plan, what subgraphs
 // keep, and what completed tasks left. They bring along who made requests of them.
 func (u *update) addProgram(c *posthouse.Change, next *frontier.Frontier) (err error) {
-	if c.Program, _, err = next.Change(frontier.PlanPart, u.base.Program[frontier.PlanPart].Data); err != nil {
+	c.Program, _, err = next.Change(frontier.PlanPart, u.base.Program[frontier.PlanPart].Data)
+	if err != nil {
 		return err
 	}
 	on := next // the tasks that go on where they stand in subgraphs
@@ -65,7 +67,8 @@ func (u *update) addProgram(c *posthouse.Change, next *frontier.Frontier) (err e
 	}
 	c.Program = append(c.Program, subparts.Change(u.base.Program, subparts.WithoutOrphans(u.program, on))...)
 	if u.progress != nil && len(u.done) > 0 {
-		if c.Requesters, err = senders.Of(u.progress.All); err != nil {
+		c.Requesters, err = senders.Of(u.progress.All)
+		if err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,8 @@ func (p *Program) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, cha
 	if err != nil {
 		return nil, err
 	}
-	if c, err = p.Ledger.Fork(ctx, c.ID, o); err != nil {
+	c, err = p.Ledger.Fork(ctx, c.ID, o)
+	if err != nil {
 		return nil, err
 	}
 	t.From = c

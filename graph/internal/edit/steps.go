@@ -82,7 +82,8 @@ func (u *update) mergeUpdates(us []NodeUpdate) error {
 		if err := apply(one.Change, live.Value); err != nil {
 			return err
 		}
-		if wrote[i].Writes, err = live.Writes(); err != nil {
+		wrote[i].Writes, err = live.Writes()
+		if err != nil {
 			return err
 		}
 		if err := u.addEnd(one.Node, live.Value); err != nil {

@@ -103,7 +103,8 @@ func (u *update) readProgress(ctx context.Context, latest bool) (err error) {
 		return nil
 	}
 	p := &recorded.Progress{Head: &u.base.Header, Latest: latest, By: u.of.Fingerprint}
-	if p.All, err = u.of.Ledger.Core().Executions(ctx, &u.base.Header); err != nil {
+	p.All, err = u.of.Ledger.Core().Executions(ctx, &u.base.Header)
+	if err != nil {
 		return err
 	}
 	u.progress = p

@@ -103,7 +103,8 @@ func ReadFrontier(next []string, program posthouse.State, part string) (Frontier
 // Change returns the plan and the part that commits it. There is nothing to commit if
 // the plan is known, the one on record.
 func (g *Frontier) Change(part string, known []byte) (change []posthouse.Part, plan []byte, err error) {
-	if plan, err = g.EncodePlan(); err != nil || bytes.Equal(plan, known) {
+	plan, err = g.EncodePlan()
+	if err != nil || bytes.Equal(plan, known) {
 		return nil, known, err
 	}
 	return []posthouse.Part{{Name: part, Codec: posthouse.JSON.Name(), Data: plan, Drop: plan == nil}}, plan, nil

@@ -82,7 +82,8 @@ func Parts(ms []Migration, c *posthouse.Checkpoint) (s posthouse.State, err erro
 		if ms[i].Parts == nil {
 			continue
 		}
-		if s, err = guardedCall(func() (posthouse.State, error) { return ms[i].Parts(s.Clone()) }); err != nil {
+		s, err = guardedCall(func() (posthouse.State, error) { return ms[i].Parts(s.Clone()) })
+		if err != nil {
 			return nil, Misfit(MismatchMigration, "", err, "migration %d of the state failed", i+1)
 		}
 	}
@@ -100,7 +101,8 @@ func Frontier(g *frontier.Frontier, ms []Migration, within string) error {
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
 		old := t.Node
-		if t.Node = now(old); t.Node != old && t.Was == "" {
+		t.Node = now(old)
+		if t.Node != old && t.Was == "" {
 			t.Was = old
 		}
 	}
@@ -257,7 +259,8 @@ func innerState(ms []Migration, path string, s posthouse.State) (_ posthouse.Sta
 		if ms[i].Subgraphs == nil {
 			continue
 		}
-		if s, err = guardedCall(func() (posthouse.State, error) { return ms[i].Subgraphs(path, s.Clone()) }); err != nil {
+		s, err = guardedCall(func() (posthouse.State, error) { return ms[i].Subgraphs(path, s.Clone()) })
+		if err != nil {
 			return nil, Misfit(MismatchMigration, path, err, "migration %d of the state of subgraph %q failed", i+1, path)
 		}
 	}

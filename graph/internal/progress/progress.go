@@ -102,7 +102,8 @@ func stepProgressOf(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoi
 	if errors.Is(err, posthouse.ErrNotFound) { // it was released
 		return s, nil
 	}
-	if s.Latest = err == nil && child.OnHead(info, c, ""); s.Latest {
+	s.Latest = err == nil && child.OnHead(info, c, "")
+	if s.Latest {
 		s.All, err = l.Core().Executions(ctx, &c.Header)
 	}
 	return s, err

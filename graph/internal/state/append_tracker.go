@@ -262,7 +262,8 @@ func (t *appendTracker) detach() error {
 		if !t.deep {
 			continue
 		}
-		if enc, err = t.encode(i); err != nil { // keys of what was a struct have another order now
+		enc, err = t.encode(i)
+		if err != nil { // keys of what was a struct have another order now
 			return err
 		}
 		t.sums[i] = t.sum(enc)
@@ -272,7 +273,8 @@ func (t *appendTracker) detach() error {
 
 // copyTo gives f, the field in a copy of the state, elements of its own.
 func (t *appendTracker) copyTo(f reflect.Value) {
-	if f = t.sliceOf(f); !f.IsNil() {
+	f = t.sliceOf(f)
+	if !f.IsNil() {
 		f.Set(appendOwn(reflect.Zero(f.Type()), f))
 	}
 }

@@ -76,9 +76,11 @@ func Decode(p *Schema, c *posthouse.Checkpoint) (*Live, error) {
 			}
 			continue
 		}
-		if q.enc = v.Data; v.Codec != p.Codec.Name() { // a person edited it
+		q.enc = v.Data
+		if v.Codec != p.Codec.Name() { // a person edited it
 			var err error
-			if q.enc, err = p.Codec.Marshal(q.ptr); err != nil {
+			q.enc, err = p.Codec.Marshal(q.ptr)
+			if err != nil {
 				return nil, encodeError(q.Field, err)
 			}
 		}
@@ -215,7 +217,8 @@ func (l *Live) decodeAgain(all bool) error {
 			continue
 		}
 		var err error
-		if changed, q.reread = true, false; q.encoding == byAppend {
+		changed, q.reread = true, false
+		if q.encoding == byAppend {
 			err = q.appended.detach()
 		} else {
 			q.now.SetZero()

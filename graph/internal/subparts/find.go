@@ -43,7 +43,8 @@ func Find(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path s
 		}
 		if i < len(path) {
 			past := in.Past
-			if in, err = Find(ctx, l, in.At, path[i+1:]); err != nil {
+			in, err = Find(ctx, l, in.At, path[i+1:])
+			if err != nil {
 				return nil, err
 			}
 			in.Past = in.Past || past

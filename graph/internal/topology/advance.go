@@ -94,7 +94,8 @@ func (a *Graph) leadsStraightOn(c *Completion) bool {
 // node that would begin.
 func (a *Graph) addBegun(g *frontier.Frontier, seen map[string]bool, t frontier.Target) {
 	i := slices.IndexFunc(g.Tasks, func(o frontier.Target) bool { return o.Node == t.Node && o.Input == nil && !o.Edges })
-	if seen[t.Node] = true; i >= 0 {
+	seen[t.Node] = true
+	if i >= 0 {
 		g.Tasks[i] = t
 		return
 	}

@@ -94,13 +94,15 @@ func (a *Version) Of(ctx context.Context, c *posthouse.Checkpoint, head bool) (*
 	t := &Plan{version: a, From: c, State: c.State, Program: c.Program, Used: migrate.From(a.Migrations, c.Fingerprint, a.Fingerprint)}
 	t.progress = recorded.Progress{Head: &c.Header, Latest: head, By: a.Fingerprint}
 	var err error
-	if t.Frontier, err = frontier.ReadFrontier(c.Next, c.Program, frontier.PlanPart); err != nil {
+	t.Frontier, err = frontier.ReadFrontier(c.Next, c.Program, frontier.PlanPart)
+	if err != nil {
 		return nil, err
 	}
 	if c.Fingerprint == a.Fingerprint {
 		return t, nil
 	}
-	if t.State, err = migrate.Parts(t.Used, c); err == nil {
+	t.State, err = migrate.Parts(t.Used, c)
+	if err == nil {
 		t.misfit = append(t.misfit, topology.PartMisfits(a.Schema, a.Codec, t.State)...)
 		if c.Fingerprint != "" { // a checkpoint made by hand may hold more than a graph knows
 			t.misfit = append(t.misfit, topology.UnknownParts(a.Schema, t.State)...)
@@ -112,16 +114,19 @@ func (a *Version) Of(ctx context.Context, c *posthouse.Checkpoint, head bool) (*
 		if err := migrate.Frontier(&t.Frontier, t.Used, ""); err != nil && !t.noteMismatch(err) {
 			return nil, err
 		}
-		if t.Program, err = migrate.Program(t.Used, c.Program); err != nil && !t.noteMismatch(err) {
+		t.Program, err = migrate.Program(t.Used, c.Program)
+		if err != nil && !t.noteMismatch(err) {
 			return nil, err
 		}
 	}
 	if len(t.Frontier.Tasks) > 0 {
-		if t.progress.All, err = a.Ledger.Core().Executions(ctx, &c.Header); err != nil {
+		t.progress.All, err = a.Ledger.Core().Executions(ctx, &c.Header)
+		if err != nil {
 			return nil, err
 		}
 	}
-	if t.tasks, err = t.pendingMisfits(a.Graph, &t.Frontier); err != nil {
+	t.tasks, err = t.pendingMisfits(a.Graph, &t.Frontier)
+	if err != nil {
 		return nil, err
 	}
 	return t, t.innerMisfits(a.Graph, "", &t.Frontier)
@@ -221,7 +226,8 @@ func (t *Plan) subgraphMisfits(in *topology.Subgraph, path string, stands bool) 
 	}
 	var g frontier.Frontier
 	if stands {
-		if g, err = frontier.ReadFrontier(nil, t.Program, frontier.PlanPart+"/"+path); err != nil {
+		g, err = frontier.ReadFrontier(nil, t.Program, frontier.PlanPart+"/"+path)
+		if err != nil {
 			return err
 		}
 		bad, err := t.pendingMisfits(in.Graph, &g)

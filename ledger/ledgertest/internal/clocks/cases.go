@@ -38,7 +38,8 @@ func order(t *desk.T) {
 		d.Clock.Advance(jump)
 		for _, by := range []*desk.Desk{d, fast} {
 			want = append(want, fmt.Sprint(len(want)))
-			if last = by.Derive(last, want[len(want)-1]); by == d {
+			last = by.Derive(last, want[len(want)-1])
+			if by == d {
 				ids = append(ids, last.ID)
 			}
 		}
@@ -77,7 +78,8 @@ func order(t *desk.T) {
 		if e.Seq < seen {
 			t.Errorf("the watch shows entry %d behind %d", e.Seq, seen)
 		}
-		if seen = e.Seq; seen == last.Seq {
+		seen = e.Seq
+		if seen == last.Seq {
 			break
 		}
 	}
@@ -251,7 +253,8 @@ func leases(t *desk.T) {
 	t.OK(err)
 	_, err = fresh.Commit(t.Ctx, running(c2))
 	t.OK(err)
-	if _, err = old.Commit(t.Ctx, running(c)); !desk.IsCode(err, posthouse.CodeFenced) && !desk.IsCode(err, posthouse.CodeClosed) {
+	_, err = old.Commit(t.Ctx, running(c))
+	if !desk.IsCode(err, posthouse.CodeFenced) && !desk.IsCode(err, posthouse.CodeClosed) {
 		t.Errorf("a commit of the run that lost its thread: %v", err)
 	}
 }

@@ -63,7 +63,8 @@ func threadsByActivity(t *desk.T) {
 		var got []string
 		for q := (posthouse.ThreadQuery{Limit: size}); ; {
 			names, last := list(q)
-			if got = append(got, names...); len(names) < size || size == 0 || len(got) > len(want) {
+			got = append(got, names...)
+			if len(names) < size || size == 0 || len(got) > len(want) {
 				break
 			}
 			q.After = last

@@ -86,7 +86,8 @@ func copiesThread(t *desk.T) {
 		if i == 20 {
 			next.Metadata = nil
 		}
-		if c = d.MustSave(next); i%15 == 3 {
+		c = d.MustSave(next)
+		if i%15 == 3 {
 			f, err := d.Fork(t.Ctx, c.ID, nil)
 			t.OK(err)
 			d.Derive(f, fmt.Sprint("side ", i))

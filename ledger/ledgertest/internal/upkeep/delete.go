@@ -120,10 +120,12 @@ func deletesThreads(t *desk.T) {
 	}
 	d.WantStates(posthouse.Query{Coordination: "gone"})
 	d.WantStates(posthouse.Query{Thread: "t1"}, "1", "x")
-	if del, err = retain.DeleteCoordination(t.Ctx, d.Ledger, "nobody", nil); err != nil || del.Checkpoints != 0 {
+	del, err = retain.DeleteCoordination(t.Ctx, d.Ledger, "nobody", nil)
+	if err != nil || del.Checkpoints != 0 {
 		t.Errorf("%+v, %v", del, err)
 	}
-	if del, err = retain.DeleteThread(t.Ctx, d.Ledger, "t1", nil); err != nil || del.Checkpoints != 2 {
+	del, err = retain.DeleteThread(t.Ctx, d.Ledger, "t1", nil)
+	if err != nil || del.Checkpoints != 2 {
 		t.Errorf("%+v, %v", del, err)
 	}
 	_, err = retain.DeleteThread(t.Ctx, d.Ledger, "t1", nil)

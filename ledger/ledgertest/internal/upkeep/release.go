@@ -335,7 +335,8 @@ func dropsRelease(t *desk.T) {
 		if want := map[string]int{"v2": 3, "1": 2}[v]; del.Checkpoints != want || del.Bodies == 0 || del.Bytes == 0 {
 			t.Errorf("dropping %s took %+v", v, del)
 		}
-		if del, err = retain.DropRelease(t.Ctx, d.Ledger, "t", v, nil); err != nil || *del != (retain.Deleted{}) {
+		del, err = retain.DropRelease(t.Ctx, d.Ledger, "t", v, nil)
+		if err != nil || *del != (retain.Deleted{}) {
 			t.Errorf("dropping %s again took %+v, %v", v, del, err)
 		}
 	}
@@ -392,7 +393,8 @@ func deletesReleased(t *desk.T) {
 	t.Check(t.Store)
 	var del *retain.Deleted
 	d.MustRelease("t", nil)
-	if del, err = retain.DeleteThread(t.Ctx, d.Ledger, "t", nil); err != nil || del.Checkpoints != 3 {
+	del, err = retain.DeleteThread(t.Ctx, d.Ledger, "t", nil)
+	if err != nil || del.Checkpoints != 3 {
 		t.Errorf("deleting a released thread took %+v, %v", del, err)
 	}
 	wantVersions(d, "t")
@@ -403,7 +405,8 @@ func deletesReleased(t *desk.T) {
 	d.Root("u", "", "0")
 	d.MustRelease("u", nil)
 	d.Root("u", "", "1")
-	if del, err = retain.DeleteCoordination(t.Ctx, d.Ledger, "u", nil); err != nil || del.Checkpoints != 2 {
+	del, err = retain.DeleteCoordination(t.Ctx, d.Ledger, "u", nil)
+	if err != nil || del.Checkpoints != 2 {
 		t.Errorf("deleting a coordination took %+v, %v", del, err)
 	}
 	wantVersions(d, "u")

@@ -61,7 +61,8 @@ func retainCases() []desk.Case {
 			_, err = retain.DropRelease(t.Ctx, d.Ledger, "t", "1", nil)
 			t.WantCode("DropRelease", err, posthouse.CodeForbidden)
 			t.OK(retain.Unhold(t.Ctx, d.Ledger, "t", retain.HoldOptions{By: "legal"}))
-			if done, err = retain.Run(t.Ctx, d.Ledger, policy, nil); err != nil || done.Checkpoints != 2 || done.Versions != 1 {
+			done, err = retain.Run(t.Ctx, d.Ledger, policy, nil)
+			if err != nil || done.Checkpoints != 2 || done.Versions != 1 {
 				t.Errorf("after the hold was lifted: %+v, %v", done, err)
 			}
 		}},
@@ -94,7 +95,8 @@ func retains(t *desk.T) {
 	}
 	done, err := retain.Run(t.Ctx, d.Ledger, policy, nil)
 	t.OK(err)
-	if dry.DryRun = false; !reflect.DeepEqual(dry, done) || done.Versions != 2 || done.Checkpoints < 20 || done.Bytes == 0 {
+	dry.DryRun = false
+	if !reflect.DeepEqual(dry, done) || done.Versions != 2 || done.Checkpoints < 20 || done.Bytes == 0 {
 		t.Errorf("the dry run said %+v, the run took %+v", *dry, *done)
 	}
 	if again, err := retain.Run(t.Ctx, d.Ledger, policy, nil); err != nil || again.Checkpoints != 0 || again.Bytes != 0 {

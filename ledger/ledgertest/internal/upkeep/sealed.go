@@ -216,7 +216,8 @@ func shreds(t *desk.T) {
 	if c := again.MustGet(w.Checkpoint.ID); c.Generation != 2 || string(c.State["a"].Data) != desk.Secret {
 		t.Errorf("the next generation: %+v", c)
 	}
-	if use, err = crypt.KeyUse(t.Ctx, again.Ledger); err != nil || use["k1"] != 2 {
+	use, err = crypt.KeyUse(t.Ctx, again.Ledger)
+	if err != nil || use["k1"] != 2 {
 		t.Errorf("keys in use: %v, %v", use, err)
 	}
 }
