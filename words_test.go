@@ -15,7 +15,7 @@ import (
 )
 
 // maxHabits is how many habits 1,000 lines of comments may have. It may only shrink.
-const maxHabits = 28
+const maxHabits = 5
 
 // A habit is a wording that makes a reader stop: it hides who acts, or when.
 type habit struct {
@@ -229,7 +229,7 @@ func lowerCamel(text string) (words []string) {
 
 // maxAssignedConditions is how many conditions assign to variables first. It may only
 // shrink.
-const maxAssignedConditions = 232
+const maxAssignedConditions = 39
 
 // TestConditionsDoNotAssign asks for two lines where a condition needs a variable that
 // is there already: a reader of "if x = f(); y" takes it for a declaration.
