@@ -302,7 +302,7 @@ func jsonOf(tb testing.TB, v any) string {
 
 // A node's routes are read after the merge rules, whether or not others run
 // beside it, and a restart finds the state that the rules left.
-func TestWaysSeeWhatTheRulesLeave(t *testing.T) {
+func TestRoutesSeeTheMergedState(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		g := graph.New[ruled]("ways")
 		g.Node("low", func(_ context.Context, s *ruled) error { s.Max, s.First, s.Set = 2, "second", nil; return nil })
@@ -409,7 +409,7 @@ func TestOverwriteBesideOthers(t *testing.T) {
 	}
 }
 
-func TestOverwriteOfWhatIsNoPart(t *testing.T) {
+func TestOverwriteOfAForeignField(t *testing.T) {
 	l := newLedger(t)
 	g := graph.New[ruled]("bad")
 	var late context.Context

@@ -176,7 +176,7 @@ func TestBadAnswer(t *testing.T) {
 }
 
 // A thread that is over stays over.
-func TestResumeOfWhatIsOver(t *testing.T) {
+func TestResumeOfAFinishedRun(t *testing.T) {
 	l := newLedger(t)
 	app := compile(t, line("a"), l, nil)
 	_, err := app.Resume(t.Context(), "unknown")
@@ -196,7 +196,7 @@ func TestResumeOfWhatIsOver(t *testing.T) {
 }
 
 // A join that cannot happen any more is told, with what is missing.
-func TestJoinThatNobodyReaches(t *testing.T) {
+func TestJoinThatIsNotReached(t *testing.T) {
 	g := graph.New[trail]("join")
 	for _, n := range []string{"a", "b", "c", "d"} {
 		g.Node(n, visit(n))

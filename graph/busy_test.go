@@ -184,7 +184,7 @@ func TestRunIDRunsOnce(t *testing.T) {
 	wantList(t, "events", names, "end")
 }
 
-func TestRunIDOfWhatDidNotEnd(t *testing.T) {
+func TestRunIDOfAnUnfinishedRun(t *testing.T) {
 	l := newLedger(t)
 	id := graph.RunOptions{Run: "r"}
 	calls := 0

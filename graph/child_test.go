@@ -42,7 +42,7 @@ func (s *barred) Append(ctx context.Context, b *posthouse.Batch) error {
 // A thread of a subgraph that waits, and that whoever cancelled or deleted the
 // caller did not come to cancel, is cancelled by the next sweep; others are left
 // alone, also where somebody else goes on with a thread that was called once.
-func TestSweepCancelsWhatNobodyComesBackFor(t *testing.T) {
+func TestSweepCancelsThreadsOfLostCallers(t *testing.T) {
 	ctx := t.Context()
 	asks := oneInner("asks", func(ctx context.Context, s *innerState) error { _, err := ask(ctx, "ok"); return err })
 	for name, leave := range map[string]func(*ledger.Ledger) error{

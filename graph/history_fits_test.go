@@ -13,7 +13,7 @@ import (
 )
 
 // A history goes on after a checkpoint that does not fit the type of today, and names it.
-func TestHistoryGoesOnAfterWhatDoesNotFit(t *testing.T) {
+func TestHistoryGoesOnAfterAMismatch(t *testing.T) {
 	type before struct{ N string }
 	type today struct{ N int }
 	l, err := ledger.Open(memstore.New(), nil)

@@ -17,7 +17,7 @@ import (
 // A run that is lost in the middle of a step, without checkpoints, may have
 // acted: when it is taken up the step has the same key, and what another input
 // or an update leads to has keys of its own.
-func TestKeysBehindALostRun(t *testing.T) {
+func TestKeysAfterALostRun(t *testing.T) {
 	var keys []string
 	build := func(store posthouse.Store, dies *mortal) (*ledger.Ledger, *graph.App[trail]) {
 		g := graph.New[trail]("g")
@@ -89,7 +89,7 @@ func TestKeysBehindALostRun(t *testing.T) {
 }
 
 // Nor does a subgraph in a thread of its own get what a lost call had begun.
-func TestOwnThreadBehindALostRun(t *testing.T) {
+func TestOwnThreadAfterALostRun(t *testing.T) {
 	store := memstore.New()
 	first := &mortal{Store: store}
 	build := func(store posthouse.Store, dies bool) *graph.App[outerState] {
@@ -128,7 +128,7 @@ func TestOwnThreadBehindALostRun(t *testing.T) {
 // A deploy that renames nodes after a lost run changes no key of effects that the
 // run may have made, nor in subgraphs: recorded steps do not run again, and steps
 // that it was about to run get the same keys.
-func TestKeysOfRenamedNodesBehindALostRun(t *testing.T) {
+func TestKeysOfRenamedNodesAfterALostRun(t *testing.T) {
 	for _, durability := range []graph.Durability{graph.Exit, graph.Sync} {
 		store := memstore.New()
 		first := &mortal{Store: store}
@@ -189,7 +189,7 @@ func TestKeysOfRenamedNodesBehindALostRun(t *testing.T) {
 
 // A new node that has the name which another had gets nothing of it, though it
 // runs where a lost run was.
-func TestANewNodeWithAnOldNameBehindALostRun(t *testing.T) {
+func TestNewNodeWithAnOldNameAfterALostRun(t *testing.T) {
 	store := memstore.New()
 	first := &mortal{Store: store}
 	var told []string
@@ -297,7 +297,7 @@ func TestResultsOfALostRunLeadToRenamedNodes(t *testing.T) {
 
 // After a lost run and a renaming, an update still finds which tasks of the step
 // completed.
-func TestUpdateBehindRenamedNodes(t *testing.T) {
+func TestUpdateAfterRenamedNodes(t *testing.T) {
 	store := memstore.New()
 	var ran atomic.Int32
 	build := func(store posthouse.Store, left string, dies func(node string), ms ...graph.Migration) *graph.App[trail] {

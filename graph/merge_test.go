@@ -199,7 +199,7 @@ func TestMaxAndMinOverAZeroOnRecord(t *testing.T) {
 
 // An update by hand of something else does not make a part that was never
 // anything but zero a value of 0.
-func TestUpdateLeavesWhatIsNotThere(t *testing.T) {
+func TestUpdateLeavesAbsentParts(t *testing.T) {
 	type state struct {
 		Name string
 		Max  int `posthouse:"max"`

@@ -40,7 +40,7 @@ func echoes(node string, life graph.Lifetime) *graph.Graph[outerState] {
 
 // A caller that was released or deleted starts over, and so do the threads it
 // calls: it never gets an answer to an earlier thread of its name.
-func TestOwnThreadOfACallerThatBeginsAnew(t *testing.T) {
+func TestOwnThreadOfARestartedCaller(t *testing.T) {
 	for _, life := range []graph.Lifetime{graph.PerCall, graph.PerThread} {
 		l := newLedger(t)
 		app := echoing(t, l, life)

@@ -55,8 +55,8 @@ func TestCancelOfAHead(t *testing.T) {
 	}
 }
 
-// TestCancelOfWhatIsDoneOrUnknown changes nothing.
-func TestCancelOfWhatIsDoneOrUnknown(t *testing.T) {
+// TestCancelOfADoneOrUnknownThread: it changes nothing.
+func TestCancelOfADoneOrUnknownThread(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
 	if _, err := b.a.Cancel(ctx, "t", nil); !errors.Is(err, posthouse.ErrNotFound) {

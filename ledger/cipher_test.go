@@ -263,9 +263,9 @@ func TestRewrapWhileInUse(t *testing.T) {
 	}
 }
 
-// TestRewrapGoesOnBehindAFault leaves a data key that does not unwrap as it is
+// TestRewrapGoesOnAfterAFault leaves a data key that does not unwrap as it is
 // and wraps the others.
-func TestRewrapGoesOnBehindAFault(t *testing.T) {
+func TestRewrapGoesOnAfterAFault(t *testing.T) {
 	ctx, s := context.Background(), memstore.New()
 	for i, id := range []string{"lost", "k1", "k1"} {
 		l := over(t, s, keyring(t, id))
@@ -383,9 +383,9 @@ func TestEncryptionStatus(t *testing.T) {
 	}
 }
 
-// TestWatchPassesOverWhatLostItsKey: a watcher that read an entry before its
+// TestWatchSkipsEntriesWithoutTheirKey: a watcher that read an entry before its
 // thread was deleted, and asks for the key after, goes on.
-func TestWatchPassesOverWhatLostItsKey(t *testing.T) {
+func TestWatchSkipsEntriesWithoutTheirKey(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s := memstore.New()

@@ -39,10 +39,10 @@ func (s *deaf) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error)
 	return s.Store.Find(ctx, id)
 }
 
-// TestDeleteOfAThreadThatCannotTellWhatItWaitedFor: for damage or for want of
+// TestDeleteOfAThreadWithUnreadableWaits: for damage or for want of
 // the key it is deleted all the same, and the error says that what it waited for
 // goes on. A store that fails now may know when it is asked again.
-func TestDeleteOfAThreadThatCannotTellWhatItWaitedFor(t *testing.T) {
+func TestDeleteOfAThreadWithUnreadableWaits(t *testing.T) {
 	ctx := t.Context()
 	for name, x := range map[string]struct {
 		cipher posthouse.Cipher

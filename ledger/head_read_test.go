@@ -98,8 +98,8 @@ func TestLineageOfManyWaits(t *testing.T) {
 	}
 }
 
-// TestDamageThatNobodyNeeds goes on with a run although an entry before it is damaged.
-func TestDamageThatNobodyNeeds(t *testing.T) {
+// TestRunGoesOnPastEarlierDamage goes on with a run although an entry before it is damaged.
+func TestRunGoesOnPastEarlierDamage(t *testing.T) {
 	s, l := openLossy(t)
 	var kinds []string
 	for range 12 {

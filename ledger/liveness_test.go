@@ -105,9 +105,9 @@ func TestLongStepsKeepTheirThread(t *testing.T) {
 	}
 }
 
-// TestTheSilentLoseTheirThread shows the purpose of the beats: without them the
+// TestThreadOfASilentOwnerIsTaken shows the purpose of the beats: without them the
 // thread is taken. A failed beat is reported, and tried again.
-func TestTheSilentLoseTheirThread(t *testing.T) {
+func TestThreadOfASilentOwnerIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newLiving(t, false, 10*time.Second)
 		defer p.l.Close()

@@ -29,9 +29,9 @@ func TestPersons(t *testing.T) {
 	}
 }
 
-// TestNobodyDecidesAsThePolicy refuses names under which an answer would escape
+// TestNamesOfPoliciesCannotDecide refuses names under which an answer would escape
 // the rules that hold for people's.
-func TestNobodyDecidesAsThePolicy(t *testing.T) {
+func TestNamesOfPoliciesCannotDecide(t *testing.T) {
 	for _, name := range []string{"policy:judge", "worker:gpu-1", "policy:", "posthouse", ""} {
 		var e *posthouse.Error
 		if err := posthouse.CheckDecider("by", name); !errors.As(err, &e) || e.Code != posthouse.CodeInvalid || e.Field != "by" {

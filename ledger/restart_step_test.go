@@ -14,7 +14,7 @@ import (
 
 // A restarted step knows only the earlier effects on the world, without their
 // order, and the questions to people.
-func TestAStepTakenAnew(t *testing.T) {
+func TestRestartedStepKeepsEffectsAndQuestions(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
 	commit := func(d ledger.Draft) *posthouse.Committed {
 		t.Helper()
@@ -86,7 +86,7 @@ func TestAStepTakenAnew(t *testing.T) {
 	}
 }
 
-func TestAnewRefuses(t *testing.T) {
+func TestRestartIsRefused(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
 	commit := func(d ledger.Draft) *posthouse.Header {
 		t.Helper()

@@ -181,9 +181,9 @@ func TestDamagedFilesImportNothing(t *testing.T) {
 	try("with more behind it", append(bytes.Clone(file), 0))
 }
 
-// TestImportIntoWhatIsThere imports where the thread, an id or a slot is in the
+// TestImportIntoAnExistingThread imports where the thread, an id or a slot is in the
 // way: nothing is written, what was there stays.
-func TestImportIntoWhatIsThere(t *testing.T) {
+func TestImportIntoAnExistingThread(t *testing.T) {
 	ctx := context.Background()
 	file, l, _ := exported(t)
 	_, err := transfer.Import(ctx, l, bytes.NewReader(file), nil)

@@ -15,9 +15,9 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// TestAGateThatNobodyCanCheckIsNotOpened opens gates with schemas over a ledger
+// TestGateWithoutAValidatorIsNotOpened opens gates with schemas over a ledger
 // without a validator: it is told where it is asked, and not at the decision.
-func TestAGateThatNobodyCanCheckIsNotOpened(t *testing.T) {
+func TestGateWithoutAValidatorIsNotOpened(t *testing.T) {
 	ctx := context.Background()
 	asks := func(l *ledger.Ledger, thread string, verdicts ...posthouse.Verdict) (*posthouse.Committed, error) {
 		return l.Commit(ctx, &ledger.Draft{
@@ -78,9 +78,9 @@ func TestACostlySchemaIsRefusedWhereItIsAsked(t *testing.T) {
 	}
 }
 
-// TestACheckHoldsNobodyUp: while a value is checked against a schema, the gate is rejected
+// TestSlowCheckLeavesTheThreadFree: while a value is checked against a schema, the gate is rejected
 // and the thread cancelled.
-func TestACheckHoldsNobodyUp(t *testing.T) {
+func TestSlowCheckLeavesTheThreadFree(t *testing.T) {
 	ctx := context.Background()
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	l := open(t, &ledger.Options{Validate: func(_, value json.RawMessage) error {
@@ -115,9 +115,9 @@ func TestACheckHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// TestASchemaHoldsNobodyUp where it is asked: while a validator looks at it, the thread's other
-// question is decided, and the thread cancelled.
-func TestASchemaHoldsNobodyUp(t *testing.T) {
+// TestSlowSchemaLeavesTheThreadFree: while a validator looks at a new question's schema, the
+// thread's other question is decided, and the thread cancelled.
+func TestSlowSchemaLeavesTheThreadFree(t *testing.T) {
 	ctx := context.Background()
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	l := open(t, &ledger.Options{Validate: func(schema, _ json.RawMessage) error {

@@ -12,9 +12,9 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// TestWhatIsRememberedIsBounded saves more threads than a Ledger remembers: it
+// TestCacheOfThreadsIsBounded saves more threads than a Ledger remembers: it
 // lets the older go, goes on with them all the same, and counts what it holds.
-func TestWhatIsRememberedIsBounded(t *testing.T) {
+func TestCacheOfThreadsIsBounded(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
 	claim := must[*ledger.Claim](t)(l.Claim(ctx, "claimed", "run"))
 	save := func(i int) {

@@ -225,7 +225,7 @@ func TestOnlyOneBeginsToAct(t *testing.T) {
 }
 
 // A store that only this process has needs no such record.
-func TestSecuringCostsNothingWhereNobodyElseIs(t *testing.T) {
+func TestSecuringCostsNothingOnAnExclusiveStore(t *testing.T) {
 	l := open(t, &exclusive{Store: memstore.New()}, nil)
 	s := begin(t, l, "t1")
 	input(t, s)

@@ -76,8 +76,8 @@ func wantDelta(t *testing.T, l *state.Live, want string) {
 	}
 }
 
-// TestDeltaIsWhatChanged stores what a node changed and nothing else.
-func TestDeltaIsWhatChanged(t *testing.T) {
+// TestDeltaHoldsOnlyChanges stores a node's changes and nothing else.
+func TestDeltaHoldsOnlyChanges(t *testing.T) {
 	l := state.New(schemaOf[doc](t, true))
 	wantDelta(t, l, "")
 	docOf(l).Title, docOf(l).Log, docOf(l).Scraps = "a", []string{"x"}, []int{1}
