@@ -22,7 +22,7 @@ func TestTaskLimitsOnRecord(t *testing.T) {
 		}
 		var back posthouse.TaskLimits
 		if err := json.Unmarshal([]byte(text), &back); err != nil || back != l {
-			t.Errorf("%s: %+v, %v", text, back, err)
+			t.Errorf("%s: back %+v, error %v", text, back, err)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func FuzzEvent(f *testing.F) {
 			return
 		}
 		if line := e.String(); strings.ContainsFunc(line, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) {
-			t.Fatalf("%q", line)
+			t.Fatalf("line %q", line)
 		}
 		first, err := json.Marshal(e)
 		if err != nil {

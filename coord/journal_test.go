@@ -133,7 +133,7 @@ func TestCheckpointingQueriesBelow(t *testing.T) {
 	wantList(t, "events", kinds(t, j, coord.EventQuery{Coordination: "d"}), "AgentCompleted a")
 	var b strings.Builder
 	if err := coord.WriteLog(t.Context(), &b, j, coord.EventQuery{Coordination: "c"}); err != nil || strings.Count(b.String(), "\n") != 1 {
-		t.Fatal(err, b.String())
+		t.Fatalf("error %v, b.String() %v", err, b.String())
 	}
 }
 

@@ -59,7 +59,7 @@ func TestAgentsOfAnyName(t *testing.T) {
 		c, l = build(name)
 		done := must(c.Resume(t.Context(), thread, nil))(t)
 		if done.Status != posthouse.StatusDone {
-			t.Errorf("%q: %s", name, done.Status)
+			t.Errorf("%q: done.Status %s", name, done.Status)
 		}
 		wantList(t, "results", results, agents...)
 		other := must(c.Resume(t.Context(), thread, &coord.ResumeOptions{Branch: f.Branch}))(t)

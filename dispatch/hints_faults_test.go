@@ -71,7 +71,7 @@ func TestHintsAreNotTrusted(t *testing.T) {
 	}
 	conn := h.connect()
 	if m, err := conn.Request("posthouse.hint.double.=."+string(open[0].ID)+"x", []byte("{"), time.Minute); err != nil || strings.Contains(string(m.Data), "error") {
-		t.Fatalf("%s, %v", m.Data, err)
+		t.Fatalf("m.Data %s, error %v", m.Data, err)
 	}
 	h.done(e, 0, 20)
 	if err := q.Publish(t.Context(), true, all...); err != nil { // late

@@ -12,7 +12,7 @@ import (
 func TestEveryExampleIsListed(t *testing.T) {
 	programs, err := filepath.Glob("*/main.go")
 	if err != nil || len(programs) == 0 {
-		t.Fatal(programs, err)
+		t.Fatalf("programs %v, error %v", programs, err)
 	}
 	for file, prefix := range map[string]string{"README.md": "", "../README.md": "examples/"} {
 		text, err := os.ReadFile(file)

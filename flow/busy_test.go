@@ -193,7 +193,7 @@ func TestNewInputAfterACancelledLostRun(t *testing.T) {
 		}
 		res, err := s.app.Run(t.Context(), "t", "2", onBusy(runs.Enqueue))
 		if wantStatus(t, res, err, posthouse.StatusDone); res.Output != "2" {
-			t.Errorf("%+v", res)
+			t.Errorf("result %+v", res)
 		}
 		if got := steps(t, s.app, "t"); got != "input cancel input a b node " {
 			t.Error("history", got)
@@ -340,7 +340,7 @@ func TestReplayOfABusyThread(t *testing.T) {
 	close(s.let)
 	must(h.Result())(t)
 	if out := <-replayed; out != nil && (out.Branch != "fork-1" || out.Status != posthouse.StatusDone || out.Output != "1") {
-		t.Errorf("%+v", out)
+		t.Errorf("output %+v", out)
 	}
 	_, err := s.app.Replay(t.Context(), input, flow.RunOptions{Branch: posthouse.MainBranch})
 	wantCode(t, err, posthouse.ErrExists)

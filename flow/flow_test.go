@@ -41,12 +41,12 @@ func TestFlowParksAndGoesOn(t *testing.T) {
 	res, err := a.Run(t.Context(), "t", "book", flow.RunOptions{By: "bob", Coordination: "shop"})
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	if len(res.Waiting) != 1 || res.Waiting[0].Name != "ship" {
-		t.Fatalf("%+v", res.Waiting)
+		t.Fatalf("res.Waiting %+v", res.Waiting)
 	}
 	w.want("[charge]")
 	again := must(a.Resume(t.Context(), "t"))(t)
 	if again.Status != posthouse.StatusWaiting || len(again.Waiting) != 1 || again.Checkpoint != res.Checkpoint {
-		t.Fatalf("%+v", again)
+		t.Fatalf("again %+v", again)
 	}
 
 	b := app(w, order(w), nil) // another process
@@ -65,7 +65,7 @@ func TestFlowParksAndGoesOn(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	if s := must(b.State(t.Context(), "t", flow.StateOptions{Node: "charge"}))(t); s.Kind != posthouse.KindEvent || s.Status != posthouse.StatusRunning {
-		t.Fatalf("%+v", s.Header)
+		t.Fatalf("s.Header %+v", s.Header)
 	}
 	for _, h := range must(collect(b.History(t.Context(), "t")))(t) {
 		if h.Run != s.Run {
@@ -127,7 +127,7 @@ func TestFlowFailsAndGoesOn(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	if res := must(a.Result(t.Context(), "t"))(t); res.Status != posthouse.StatusFailed || res.Error != "boom" {
-		t.Fatalf("%+v", res)
+		t.Fatalf("result %+v", res)
 	}
 	broken = false
 	res, err := a.Resume(t.Context(), "t")
@@ -166,7 +166,7 @@ func TestNoGateIsPassedUndecided(t *testing.T) {
 	approve(t, w.ledger(), res.Waiting[0].ID)
 	res = must(a.Resume(t.Context(), "t"))(t)
 	if res.Output != "approve" {
-		t.Fatalf("%+v", res)
+		t.Fatalf("result %+v", res)
 	}
 	b := app(w, func(context.Context, int) (int, error) { return 0, posthouse.ErrWaiting }, nil)
 	_, err = b.Run(t.Context(), "u", 1)
@@ -239,7 +239,7 @@ func TestLateGoroutineIsRefused(t *testing.T) {
 	close(release)
 	wantCode(t, <-late, posthouse.ErrClosed)
 	if s := must(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusDone || s.ID != res.Checkpoint {
-		t.Fatalf("%+v", s.Header)
+		t.Fatalf("s.Header %+v", s.Header)
 	}
 	w.want("[]")
 }
@@ -323,13 +323,13 @@ func TestFlowWaitsForTimeAndSignals(t *testing.T) {
 	res, err := a.Run(ctx, "t", 1)
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	if res.Waiting[0].Kind != posthouse.GateTimer {
-		t.Fatalf("%+v", res.Waiting)
+		t.Fatalf("res.Waiting %+v", res.Waiting)
 	}
 	w.advance(time.Hour)
 	res, err = app(w, fn, nil).Resume(ctx, "t")
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	if len(res.Waiting) != 1 || res.Waiting[0].Signal != "go" {
-		t.Fatalf("%+v", res.Waiting)
+		t.Fatalf("res.Waiting %+v", res.Waiting)
 	}
 	if _, err := w.ledger().Signal(ctx, "t", posthouse.Signal{Name: "go", Value: []byte(`"now"`)}); err != nil {
 		t.Fatal(err)

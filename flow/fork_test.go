@@ -41,7 +41,7 @@ func TestForkAfterEachStep(t *testing.T) {
 			at := must(collect(a.History(ctx, "t", o)))(t)[0]
 			f := must(a.Fork(ctx, at.ID, nil, flow.ForkOptions{Thread: away, By: "bob"}))(t)
 			if f.Source == nil || f.Source.ID != at.ID || f.Status != posthouse.StatusInterrupted {
-				t.Fatalf("%+v", f.Header)
+				t.Fatalf("f.Header %+v", f.Header)
 			}
 			res, err := app(w, fn(w), nil).Resume(ctx, f.Thread, flow.RunOptions{Branch: f.Branch})
 			if wantStatus(t, res, err, posthouse.StatusDone); res.Output != want {
@@ -96,7 +96,7 @@ func TestForkAfterWaitsIntoAThread(t *testing.T) {
 		again := must(a.Fork(ctx, first.ID, nil, flow.ForkOptions{Thread: source + "-again"}))(t)
 		for _, f := range []*flow.Snapshot[string, string]{first, again} {
 			if out := end(f.Thread); out != "in a1 b1 c1" {
-				t.Errorf("%s: %q", f.Thread, out)
+				t.Errorf("%s: output %q", f.Thread, out)
 			}
 		}
 	}
@@ -143,7 +143,7 @@ func TestPanicInAForksChangeIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info := must(w.ledger().Thread(ctx, "t"))(t); len(info.Branches) != 1 {
-		t.Fatalf("%+v", info.Branches)
+		t.Fatalf("info.Branches %+v", info.Branches)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestReplay(t *testing.T) {
 	again, err := a.Replay(ctx, in.ID, flow.RunOptions{Branch: "second"})
 	wantStatus(t, again, err, posthouse.StatusWaiting)
 	if again.Branch != "second" || again.Waiting[0].ID == res.Waiting[0].ID {
-		t.Fatalf("%+v", again)
+		t.Fatalf("again %+v", again)
 	}
 	w.want("[charge ship charge]")
 	_, err = a.Replay(ctx, "nobody")
@@ -188,25 +188,25 @@ func TestForkAsksWhatItsSourceHadOpen(t *testing.T) {
 	}
 	res := must(app(w, fn, nil).Run(ctx, "t", 1))(t)
 	if len(res.Waiting) != 2 {
-		t.Fatalf("%+v", res.Waiting)
+		t.Fatalf("res.Waiting %+v", res.Waiting)
 	}
 	approve(t, w.ledger(), res.Waiting[1].ID)
 	a := app(w, fn, nil)
 	wantOpen := must(a.Resume(ctx, "t"))(t)
 	if len(wantOpen.Waiting) != 1 || wantOpen.Waiting[0].ID != res.Waiting[0].ID {
-		t.Fatalf("%+v", wantOpen.Waiting)
+		t.Fatalf("wantOpen.Waiting %+v", wantOpen.Waiting)
 	}
 	at := must(a.State(ctx, "t", flow.StateOptions{Node: "after b"}))(t)
 	fork, err := a.Replay(ctx, at.ID)
 	wantStatus(t, fork, err, posthouse.StatusWaiting)
 	if len(fork.Waiting) != 1 || fork.Waiting[0].ID == res.Waiting[0].ID || fork.Waiting[0].Branch != fork.Branch {
-		t.Fatalf("%+v", fork.Waiting)
+		t.Fatalf("fork.Waiting %+v", fork.Waiting)
 	}
 	w.want("[after b]")
 	approve(t, w.ledger(), fork.Waiting[0].ID)
 	done := must(app(w, fn, nil).Resume(ctx, "t", flow.RunOptions{Branch: fork.Branch}))(t)
 	if done.Output != "approveapprove" {
-		t.Fatalf("%+v", done)
+		t.Fatalf("done %+v", done)
 	}
 	if s := must(a.Result(ctx, "t"))(t); s.Status != posthouse.StatusWaiting {
 		t.Fatal("the source went on")

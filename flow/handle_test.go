@@ -204,7 +204,7 @@ func TestCancelOfARunThatParks(t *testing.T) {
 	h := must(a.Start(t.Context(), "t", "book"))(t)
 	res := wantEnd(t, h, runs.Cancelled, posthouse.StatusCancelled, "")
 	if len(res.Waiting) != 0 || must(a.State(t.Context(), "t"))(t).ID != res.Checkpoint {
-		t.Errorf("%+v", res)
+		t.Errorf("result %+v", res)
 	}
 }
 
@@ -242,9 +242,9 @@ func TestHandleOfAFailure(t *testing.T) {
 	a := app(w, func(context.Context, int) (string, error) { return "", errBoom }, nil)
 	h := must(a.Start(t.Context(), "t", 1))(t)
 	if _, err := h.Result(); !errors.Is(err, errBoom) || h.Reason() != runs.Failed {
-		t.Fatal(err, h.Reason())
+		t.Fatalf("error %v, h.Reason() %v", err, h.Reason())
 	}
 	if err := h.Cancel(t.Context(), "late"); err != nil || h.Reason() != runs.Failed {
-		t.Fatal(err, h.Reason())
+		t.Fatalf("error %v, h.Reason() %v", err, h.Reason())
 	}
 }

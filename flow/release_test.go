@@ -106,7 +106,7 @@ func TestAutoReleaseAtTheEnd(t *testing.T) {
 	wantTold(t, "events", list, "node ship, node order, end order")
 	last := events[len(events)-1]
 	if err != nil || last.Result.Release == nil || last.Result.Release.Version != 1 || last.Output != "book charge1 ship1" {
-		t.Fatalf("%+v, %v", last, err)
+		t.Fatalf("last %+v, error %v", last, err)
 	}
 	_, err = a.State(ctx, "")
 	wantCode(t, err, posthouse.ErrNotFound)
@@ -159,7 +159,7 @@ func TestOldResultReleasesNothing(t *testing.T) {
 	}
 	again := must(a.Run(ctx, "t", 1, flow.RunOptions{Run: "one", Release: &flow.AutoRelease{Done: true}}))(t)
 	if again.Output != 1 || again.Release != nil || versions(t, a, "t") != "" {
-		t.Fatalf("%+v", again)
+		t.Fatalf("again %+v", again)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestReleaseThatWasLost(t *testing.T) {
 			out = must(a.Run(ctx, "t", 3, flow.RunOptions{Run: "r"}))(t)
 		}
 		if out.Output != 3 || out.Release == nil || versions(t, a, "t") != "1 []" {
-			t.Errorf("%s: %+v", again, out)
+			t.Errorf("%s: output %+v", again, out)
 		}
 		w.want("[look]")
 	}

@@ -64,7 +64,7 @@ func TestRemoteTaskCompletes(t *testing.T) {
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	g := theTask(t, l, "t")
 	if c := g.Call; c.ID != g.ID || c.Task != "fetch" || c.Attempt != 1 || string(g.Payload) != `"http://x"` || c.Began.IsZero() {
-		t.Fatalf("%+v %s", g.Call, g.Payload)
+		t.Fatalf("g.Call %+v, g.Payload %s", g.Call, g.Payload)
 	}
 	if _, err := l.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Respond, By: "alice", Value: json.RawMessage(`1`)}); !errors.Is(err, posthouse.ErrForbidden) {
 		t.Errorf("a person completes a task: %v", err)
@@ -81,7 +81,7 @@ func TestRemoteTaskCompletes(t *testing.T) {
 		res, err = a.Resume(ctx, "t")
 		wantStatus(t, res, err, posthouse.StatusDone)
 		if res.Output != "store1 page" {
-			t.Errorf("%+v", res)
+			t.Errorf("result %+v", res)
 		}
 	}
 	w.want("[plan store]")
@@ -122,7 +122,7 @@ func TestRemoteTaskIsTriedAgain(t *testing.T) {
 		}
 		info, err := l.Thread(ctx, "t")
 		if err != nil || info.Status != posthouse.StatusWaiting || info.Runnable() {
-			t.Fatalf("%+v, %v", info, err)
+			t.Fatalf("info %+v, error %v", info, err)
 		}
 		var e *posthouse.Error
 		_, _, err = commit.ResolveTask(ctx, l.Core(), commit.GateRef{Gate: before.ID}, &commit.TaskOutcome{By: "worker:w2", Output: json.RawMessage(`"late"`)})
@@ -180,7 +180,7 @@ func TestForkDispatchesItsOwnTask(t *testing.T) {
 	resolve(t, l, source, commit.TaskOutcome{Output: json.RawMessage(`"page"`)})
 	copied, err := l.Gate(ctx, f.Gates[0])
 	if err != nil || copied.Decision != nil || copied.Call == nil || copied.Call.Task != "fetch" {
-		t.Fatalf("%+v, %v", copied, err)
+		t.Fatalf("copied %+v, error %v", copied, err)
 	}
 	res, err = a.Resume(ctx, "t")
 	wantStatus(t, res, err, posthouse.StatusDone)
@@ -188,7 +188,7 @@ func TestForkDispatchesItsOwnTask(t *testing.T) {
 	res, err = a.Resume(ctx, "t", flow.RunOptions{Branch: f.Branch})
 	wantStatus(t, res, err, posthouse.StatusDone)
 	if res.Output != "store2 other" {
-		t.Errorf("%+v", res)
+		t.Errorf("result %+v", res)
 	}
 }
 
@@ -235,13 +235,13 @@ func TestTasksAtOnce(t *testing.T) {
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	g := theTask(t, l, "t")
 	if g.Call.Attempt != 2 || string(g.Payload) != "1" {
-		t.Fatalf("%+v", g.Call)
+		t.Fatalf("g.Call %+v", g.Call)
 	}
 	resolve(t, l, g, commit.TaskOutcome{Output: json.RawMessage("1")})
 	res, err = a.Resume(ctx, "t")
 	wantStatus(t, res, err, posthouse.StatusDone)
 	if res.Output != 21 {
-		t.Errorf("%+v", res)
+		t.Errorf("result %+v", res)
 	}
 }
 

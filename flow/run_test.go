@@ -29,7 +29,7 @@ func TestRunIDMakesARunIdempotent(t *testing.T) {
 	again, err := run("r1")
 	wantStatus(t, again, err, posthouse.StatusWaiting)
 	if again.Checkpoint != first.Checkpoint || again.Run != "r1" {
-		t.Fatalf("%+v", again)
+		t.Fatalf("again %+v", again)
 	}
 	approve(t, w.ledger(), first.Waiting[0].ID)
 	a = app(w, order(w), nil)
@@ -39,7 +39,7 @@ func TestRunIDMakesARunIdempotent(t *testing.T) {
 		again, err = run("r1")
 		wantStatus(t, again, err, posthouse.StatusDone)
 		if again.Output != done.Output || again.Checkpoint != done.Checkpoint {
-			t.Fatalf("%+v", again)
+			t.Fatalf("again %+v", again)
 		}
 	}
 	w.want("[charge ship]")
@@ -49,7 +49,7 @@ func TestRunIDMakesARunIdempotent(t *testing.T) {
 	again, err = run("r1") // of an execution before the newest
 	wantStatus(t, again, err, posthouse.StatusDone)
 	if again.Output != done.Output || again.Run != "r1" {
-		t.Fatalf("%+v", again)
+		t.Fatalf("again %+v", again)
 	}
 	w.want("[charge ship charge]")
 
@@ -105,7 +105,7 @@ func TestRunIDOfAnExecutionThatIsOver(t *testing.T) {
 	must(other.Persist(ctx))(t)
 	res, err := a.Run(ctx, "t", 1, flow.RunOptions{Run: "r1"})
 	if wantStatus(t, res, err, posthouse.StatusDone); res.Output != "a1" {
-		t.Errorf("%+v", res)
+		t.Errorf("result %+v", res)
 	}
 	_, err = a.Run(ctx, "t", 2, flow.RunOptions{Run: "r1"})
 	wantCode(t, err, posthouse.ErrExists)
@@ -129,7 +129,7 @@ func TestNewInputReplacesAWait(t *testing.T) {
 	}
 	g := must(w.ledger().Gate(ctx, first.Waiting[0].ID))(t)
 	if g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
-		t.Fatalf("%+v", g.Decision)
+		t.Fatalf("g.Decision %+v", g.Decision)
 	}
 	approve(t, w.ledger(), second.Waiting[0].ID)
 	res := must(app(w, order(w), nil).Resume(ctx, "t"))(t)
@@ -398,7 +398,7 @@ func TestCancelEndsARun(t *testing.T) {
 		}
 		s := must(a.State(t.Context(), "t"))(t)
 		if s.Status != posthouse.StatusCancelled || s.Kind != posthouse.KindCancel {
-			t.Fatalf("%+v", s.Header)
+			t.Fatalf("s.Header %+v", s.Header)
 		}
 		res, err := a.Resume(t.Context(), "t")
 		wantStatus(t, res, err, posthouse.StatusCancelled)
@@ -480,7 +480,7 @@ func TestFailureKeepsOpenQuestions(t *testing.T) {
 	}
 	res := must(app(w, fn, nil).Run(ctx, "t", 1))(t)
 	if len(res.Waiting) != 2 {
-		t.Fatalf("%+v", res.Waiting)
+		t.Fatalf("res.Waiting %+v", res.Waiting)
 	}
 	approve(t, w.ledger(), res.Waiting[1].ID)
 	broken = true
@@ -494,7 +494,7 @@ func TestFailureKeepsOpenQuestions(t *testing.T) {
 	}
 	approve(t, w.ledger(), res.Waiting[0].ID)
 	if done := must(app(w, fn, nil).Resume(ctx, "t"))(t); done.Output != "approve" {
-		t.Fatalf("%+v", done)
+		t.Fatalf("done %+v", done)
 	}
 }
 
@@ -520,7 +520,7 @@ func TestRunnerKeepsFlowsMoving(t *testing.T) {
 		w.want("[charge]")
 		res = must(a.Result(ctx, "t"))(t)
 		if len(res.Waiting) != 1 || res.Waiting[0].Name != "ship" {
-			t.Fatalf("%+v", res)
+			t.Fatalf("result %+v", res)
 		}
 		d := must(l.Decide(ctx, res.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
 		if h := must(r.Wait(ctx, "t", "", d.Decision.Seq))(t); h.Status != posthouse.StatusDone {

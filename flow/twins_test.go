@@ -267,7 +267,7 @@ func TestCoordinationFork(t *testing.T) {
 	res := must(a.Run(ctx, "t", "book", flow.RunOptions{Coordination: "shop"}))(t)
 	f := must(a.Fork(ctx, res.Checkpoint, nil, flow.ForkOptions{Thread: "t2"}))(t)
 	if f.Thread != "t2" || f.Coordination != "shop" || f.Parent != "" || f.Source.Thread != "t" || f.Source.ID != res.Checkpoint {
-		t.Fatalf("%+v", f.Header)
+		t.Fatalf("f.Header %+v", f.Header)
 	}
 	if got := steps(t, a, "t2"); got != "fork " {
 		t.Fatal(got)
@@ -278,7 +278,7 @@ func TestCoordinationFork(t *testing.T) {
 	wantCode(t, err, posthouse.ErrExists)
 	waiting := must(a.Result(ctx, "t2"))(t).Waiting
 	if len(waiting) != 1 {
-		t.Fatalf("%+v", waiting)
+		t.Fatalf("waiting %+v", waiting)
 	}
 	approve(t, l, waiting[0].ID)
 	if res := must(a.Resume(ctx, "t2"))(t); res.Output != "book charge1 ship1" {

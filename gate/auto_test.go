@@ -130,7 +130,7 @@ func TestJudgeIsPaidOnceAcrossACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := h.node(task.With(ctx)); !errors.Is(err, context.Canceled) || calls != 1 {
-		t.Fatal(err, calls)
+		t.Fatalf("error %v, calls %v", err, calls)
 	}
 	h.end(s)
 	h.restart()

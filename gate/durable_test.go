@@ -146,7 +146,7 @@ func TestDisconnectIsNotReplayedAsADecision(t *testing.T) {
 	var s *gate.Session
 	s = gate.NewSession(&gate.SessionOptions{By: "alice", Announce: func(*posthouse.Gate) error { s.Close(); return nil }})
 	if err := p.again(&counter{session: s}); !errors.Is(err, posthouse.ErrForbidden) || len(p.steps()) != 0 {
-		t.Fatal(err, p.steps())
+		t.Fatalf("error %v, p.steps() %v", err, p.steps())
 	}
 	if err := p.again(answering("alice", "/__approval/ID/approve")); err != nil || len(p.ran) != 1 {
 		t.Error(err)
@@ -206,7 +206,7 @@ func TestOutdatedApprovalIsAskedForAgain(t *testing.T) {
 		p := newPaying(t)
 		first := answering("alice", c.first)
 		if err := p.again(first); err == nil || first.asked != 1 {
-			t.Fatal(name, err)
+			t.Fatalf("name %v, error %v", name, err)
 		}
 		p.crash, p.approval = false, c.then
 		second := answering("alice", deny)

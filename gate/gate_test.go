@@ -398,14 +398,14 @@ func TestSequentialQuestions(t *testing.T) {
 		order = nil
 		gates := h.wait()
 		if len(gates) != 1 || gates[0].Name != name || len(order) != i {
-			t.Fatal(gates, order)
+			t.Fatalf("gates %v, order %v", gates, order)
 		}
 		h.decide(gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve})
 		h.restart()
 	}
 	order = nil
 	if err := h.run(); err != nil || len(order) != 3 {
-		t.Fatal(order, err)
+		t.Fatalf("order %v, error %v", order, err)
 	}
 }
 
@@ -446,7 +446,7 @@ func TestSwallowedWaiting(t *testing.T) {
 	id := h.wait()[0].ID
 	h.decide(id, posthouse.Decision{Verdict: posthouse.Approve})
 	if err := h.run(); err != nil || passed != 1 {
-		t.Fatal(passed, err)
+		t.Fatalf("passed %v, error %v", passed, err)
 	}
 }
 
@@ -461,7 +461,7 @@ func TestFourEyes(t *testing.T) {
 	} {
 		v.By = "alice"
 		if _, err := h.l.Decide(ctx, id, v); !errors.Is(err, posthouse.ErrForbidden) {
-			t.Fatal(v.Verdict, err)
+			t.Fatalf("v.Verdict %v, error %v", v.Verdict, err)
 		}
 	}
 	h.decide(id, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})

@@ -89,7 +89,7 @@ func TestEffectsOfAThread(t *testing.T) {
 	}
 	want := []string{"mail[0] external executed by leave false", "pay[0] external executed by leave true", "pay[1] external executed by leave true"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 	if _, err := ledger.Effects(t.Context(), h.l, "nobody"); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Error(err)

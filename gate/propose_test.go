@@ -95,7 +95,7 @@ func TestACheckHasTheQuestionPutAgain(t *testing.T) {
 	}
 	h.decide(again.ID, posthouse.Decision{Verdict: posthouse.Approve})
 	if err := h.run(); err != nil || paid != 7 {
-		t.Fatal(err, paid)
+		t.Fatalf("error %v, paid %v", err, paid)
 	}
 	if g, err := ledger.ReadGrant(t.Context(), h.l, again.ID); err != nil || g.Status != grants.Executed {
 		t.Fatal(g, err)

@@ -64,7 +64,7 @@ func TestAnswersFromAnywhere(t *testing.T) {
 						}
 						first, err := decide(posthouse.Approve)
 						if err != nil || first.Decision.Verdict != posthouse.Approve {
-							t.Errorf("%+v, %v", first, err)
+							t.Errorf("first %+v, error %v", first, err)
 						}
 						if _, err := decide(posthouse.Reject); !errors.Is(err, posthouse.ErrNotFound) {
 							t.Errorf("twice: %v", err)

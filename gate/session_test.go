@@ -152,7 +152,7 @@ func TestRegisteredBeforeAnnounced(t *testing.T) {
 		}
 	})
 	if got, err := d.call(t.Context()); err != nil || got != "paid 1234" {
-		t.Fatal(got, err)
+		t.Fatalf("got %v, error %v", got, err)
 	}
 }
 

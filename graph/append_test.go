@@ -209,6 +209,6 @@ func TestLog(t *testing.T) {
 	data := must(posthouse.JSON.Marshal(l))(t)
 	var back graph.Log[int]
 	if err := posthouse.JSON.Unmarshal(data, &back); err != nil || string(data) != "[1,2,3]" || back.At(2) != 3 {
-		t.Fatalf("%s %+v %v", data, back, err)
+		t.Fatalf("data %s, back %+v, error %v", data, back, err)
 	}
 }

@@ -97,7 +97,7 @@ func TestBadNodes(t *testing.T) {
 				}
 				s := must(app.State(t.Context(), "t"))(t)
 				if s.Status != posthouse.StatusFailed || fmt.Sprint(s.State) != "{[good] 1}" || s.Error == "" {
-					t.Error(s.Status, s.State, s.Error)
+					t.Errorf("s.Status %v, s.State %v, s.Error %v", s.Status, s.State, s.Error)
 				}
 			})
 		})
@@ -148,7 +148,7 @@ func TestBadReducer(t *testing.T) {
 			t.Errorf("%v is no MergeError of N", err)
 		}
 		if s := must(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed || s.State.N != 1 {
-			t.Error(s.Status, s.State)
+			t.Errorf("s.Status %v, s.State %v", s.Status, s.State)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestResumeOfAFinishedRun(t *testing.T) {
 	done := must(app.Run(t.Context(), "done", trail{}))(t)
 	again := must(app.Resume(t.Context(), "done"))(t)
 	if again.Checkpoint != done.Checkpoint || again.Status != posthouse.StatusDone {
-		t.Error(again.Checkpoint, again.Status)
+		t.Errorf("again.Checkpoint %v, again.Status %v", again.Checkpoint, again.Status)
 	}
 	stopped := compile(t, line("a"), l, &graph.CompileOptions{InterruptBefore: []string{"a"}})
 	must(stopped.Run(t.Context(), "cancelled", trail{}))(t)

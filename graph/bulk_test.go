@@ -197,7 +197,7 @@ func TestStateOfANodeAmongOthers(t *testing.T) {
 	must(a.Run(t.Context(), "t", fan{}))(t)
 	for _, n := range []string{"a", "b", "a+b"} {
 		if s := must(a.State(t.Context(), "t", graph.StateOptions{Node: n}))(t); s.Node != "a+b" {
-			t.Errorf("%s: %q", n, s.Node)
+			t.Errorf("%s: s.Node %q", n, s.Node)
 		}
 		if h := history(t, a, "t", graph.HistoryOptions{Node: n}); len(h) != 1 {
 			t.Errorf("%s: %d checkpoints", n, len(h))

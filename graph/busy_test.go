@@ -351,7 +351,7 @@ func TestReplayOfABusyThread(t *testing.T) {
 	if out := <-replayed; out != nil {
 		wantList(t, "nodes", out.State.Nodes, "a")
 		if out.Branch != "fork-1" || out.Status != posthouse.StatusDone {
-			t.Errorf("%+v", out)
+			t.Errorf("output %+v", out)
 		}
 	}
 	_, err := a.Replay(t.Context(), first.ID, graph.RunOptions{Branch: posthouse.MainBranch})

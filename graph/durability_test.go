@@ -200,7 +200,7 @@ func TestLostRunIsTakenUpInAnotherMode(t *testing.T) {
 	app = walk(t, open(t, store, &ledger.Options{Owner: "p"}), &ran, nil, nil, nil)
 	out, err := app.Resume(t.Context(), "t")
 	if err != nil || fmt.Sprint(out.State.Log, ran.Load()) != "[a1 b2 c3 d4] 4" {
-		t.Fatal(out, err, ran.Load())
+		t.Fatalf("output %v, error %v, ran.Load() %v", out, err, ran.Load())
 	}
 }
 

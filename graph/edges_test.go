@@ -31,7 +31,7 @@ func picking(o ...graph.NodeOptions) *graph.Graph[trail] {
 func stoppedAt(t *testing.T, out *graph.Result[trail], next ...string) {
 	t.Helper()
 	if out.Status != posthouse.StatusInterrupted {
-		t.Fatalf("%s %+v", out.Status, out.State)
+		t.Fatalf("out.Status %s, out.State %+v", out.Status, out.State)
 	}
 	wantList(t, "next", out.Next, next...)
 }
@@ -52,7 +52,7 @@ func TestInterruptBeforeEdges(t *testing.T) {
 				out = must(again.Resume(t.Context(), "t"))(t)
 				wantList(t, "nodes", out.State.Nodes, "pick", "right")
 				if out.Status != posthouse.StatusDone {
-					t.Errorf("%+v", out)
+					t.Errorf("output %+v", out)
 				}
 			})
 		}
@@ -70,7 +70,7 @@ func TestInterruptBeforeEdgesGoesOnWithoutAnUpdate(t *testing.T) {
 	must(a.Update(t.Context(), "end", func(s *trail) { s.Go = graph.End }))(t)
 	out = must(a.Resume(t.Context(), "end"))(t)
 	if out.Status != posthouse.StatusDone || len(out.Next) != 0 {
-		t.Errorf("%+v", out)
+		t.Errorf("output %+v", out)
 	}
 	wantList(t, "nodes", out.State.Nodes, "pick")
 	if s := must(a.State(t.Context(), "end"))(t); s.Status != posthouse.StatusDone {
@@ -181,7 +181,7 @@ func TestInterruptBeforeEdgesInSubgraphs(t *testing.T) {
 			g.Edge("sub", graph.End)
 			a := compile(t, g, newLedger(t), nil)
 			if out := must(a.Run(t.Context(), "t", trail{}))(t); out.Status != posthouse.StatusInterrupted {
-				t.Fatalf("%+v", out)
+				t.Fatalf("output %+v", out)
 			}
 			out := must(a.Resume(t.Context(), "t"))(t)
 			wantList(t, "nodes", out.State.Nodes, "pick", "left")

@@ -75,7 +75,7 @@ func TestAForkOutlivesItsSource(t *testing.T) {
 		r, err = app.Resume(ctx, "fork")
 		ok(err)
 		if r.State.Paid != 7 {
-			t.Errorf("%s: %+v", removal, r.State)
+			t.Errorf("%s: r.State %+v", removal, r.State)
 		}
 	}
 }

@@ -152,7 +152,7 @@ func TestCancelKeepsFinishedTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if res := must(h.Result())(t); res.Status != posthouse.StatusCancelled || h.Reason() != runs.Cancelled {
-			t.Fatalf("%+v", res)
+			t.Fatalf("result %+v", res)
 		}
 		wantList(t, "on record", stepsOf(t, l, "t"), "1/a $done")
 	})
@@ -293,9 +293,9 @@ func TestHandleOfAFailure(t *testing.T) {
 	a := compile(t, single(func(context.Context, *trail) error { return errBoom }), newLedger(t), nil)
 	h := must(a.Start(t.Context(), "t", trail{}))(t)
 	if _, err := h.Result(); !errors.Is(err, errBoom) || h.Reason() != runs.Failed {
-		t.Fatal(err, h.Reason())
+		t.Fatalf("error %v, h.Reason() %v", err, h.Reason())
 	}
 	if err := h.Cancel(t.Context(), "late"); err != nil || h.Reason() != runs.Failed {
-		t.Fatal(err, h.Reason())
+		t.Fatalf("error %v, h.Reason() %v", err, h.Reason())
 	}
 }

@@ -58,7 +58,7 @@ func TestInline(t *testing.T) {
 	} {
 		out, err := app.Run(t.Context(), "t"+path, state{Path: path})
 		if err != nil || strings.Join(out.State.Log, " ") != want {
-			t.Error(path, out, err)
+			t.Errorf("path %v, output %v, error %v", path, out, err)
 		}
 	}
 	for s, err := range app.History(t.Context(), "t") {
@@ -78,11 +78,11 @@ func TestInline(t *testing.T) {
 	out, err := stop.Run(t.Context(), "t", state{})
 	for _, want := range []string{"mid.b", "mid.deep.start"} {
 		if err != nil || out.Status != posthouse.StatusInterrupted || out.Next[0] != want {
-			t.Fatal(out, err)
+			t.Fatalf("output %v, error %v", out, err)
 		}
 		out, err = stop.Resume(t.Context(), "t")
 	}
 	if err != nil || out.Status != posthouse.StatusDone {
-		t.Fatal(out, err)
+		t.Fatalf("output %v, error %v", out, err)
 	}
 }

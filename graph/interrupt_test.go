@@ -73,12 +73,12 @@ func TestInterruptInASelfLoop(t *testing.T) {
 		out := must(a.Run(t.Context(), "t", trail{}))(t)
 		for n := len(out.State.Nodes); n < 3; n++ {
 			if out.Status != posthouse.StatusInterrupted || len(out.State.Nodes) != n {
-				t.Fatalf("%+v: %+v", o, out)
+				t.Fatalf("%+v: output %+v", o, out)
 			}
 			out = must(a.Resume(t.Context(), "t"))(t)
 		}
 		if out.Status != posthouse.StatusDone {
-			t.Fatalf("%+v: %+v", o, out)
+			t.Fatalf("%+v: output %+v", o, out)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestInterruptAfterACommandOfASubgraph(t *testing.T) {
 	g.Route("sub", func(*outerState) string { return "here" }, "here", "there")
 	app := compile(t, g, l, nil)
 	if out := must(app.Run(t.Context(), "t", outerState{}))(t); out.Status != posthouse.StatusInterrupted {
-		t.Fatalf("%+v", out)
+		t.Fatalf("output %+v", out)
 	}
 	out := must(app.Resume(t.Context(), "t"))(t)
 	wantList(t, "log", out.State.Log, "there")
@@ -170,13 +170,13 @@ func TestInterruptsOfOneCall(t *testing.T) {
 	out := must(a.Run(t.Context(), "t", trail{}, before("a", "c")))(t)
 	for i, o := range []graph.RunOptions{after("a"), before("c"), {InterruptBefore: []string{"c"}, InterruptAfter: []string{"c"}}, all} {
 		if out.Status != posthouse.StatusInterrupted {
-			t.Fatalf("%d: %+v", i, out)
+			t.Fatalf("%d: output %+v", i, out)
 		}
 		wantList(t, "next", out.Next, []string{"a", "b", "c", "d"}[i])
 		out = must(a.Resume(t.Context(), "t", o))(t)
 	}
 	if out.Status != posthouse.StatusDone || len(history(t, a, "t")) != 5 {
-		t.Fatalf("%+v", out)
+		t.Fatalf("output %+v", out)
 	}
 	out = must(a.Run(t.Context(), "t", trail{}))(t)
 	wantList(t, "without them", out.Next, "d")

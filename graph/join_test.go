@@ -98,7 +98,7 @@ func TestJoinThatIsNeverMet(t *testing.T) {
 	}
 	must(app.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "join"}))(t)
 	if out := must(app.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone {
-		t.Fatalf("%+v", out)
+		t.Fatalf("output %+v", out)
 	}
 }
 
@@ -175,16 +175,16 @@ func TestFailFast(t *testing.T) {
 		_, err := app.Run(t.Context(), "t", trail{})
 		var n *graph.NodeError
 		if !errors.As(err, &n) || n.Node != "bad" {
-			t.Fatal(fast, err)
+			t.Fatalf("fast %v, error %v", fast, err)
 		}
 		if want := map[bool]int{false: 1, true: 0}[fast]; finished != want {
-			t.Fatal(fast, finished)
+			t.Fatalf("fast %v, finished %v", fast, finished)
 		}
 		broken = false
 		out := must(app.Resume(t.Context(), "t"))(t)
 		wantList(t, "nodes", out.State.Nodes, "slow")
 		if finished != 1 {
-			t.Fatal(fast, finished)
+			t.Fatalf("fast %v, finished %v", fast, finished)
 		}
 	}
 }

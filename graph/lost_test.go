@@ -72,7 +72,7 @@ func TestKeysAfterALostRun(t *testing.T) {
 		}
 		_, app = build(store, nil)
 		if err := goOn(app); err != nil {
-			t.Fatal(name, err)
+			t.Fatalf("name %v, error %v", name, err)
 		}
 		if len(keys) < 2 || (keys[0] == keys[1]) != (name == "resume") {
 			t.Errorf("%s: keys %q", name, keys)

@@ -101,7 +101,7 @@ func TestSumThatDoesNotFit(t *testing.T) {
 		_, err := compile(t, g, newLedger(t), nil).Run(t.Context(), "t", state{})
 		var m *graph.MergeError
 		if !errors.As(err, &m) || m.Part != part || !strings.Contains(err.Error(), "does not fit") {
-			t.Error(part, err)
+			t.Errorf("part %v, error %v", part, err)
 		}
 	}
 	g := graph.New[state]("sum")
@@ -216,7 +216,7 @@ func TestUpdateLeavesAbsentParts(t *testing.T) {
 	f := must(app.Fork(t.Context(), out.Checkpoint, func(s *state) { s.Name = "y" }))(t)
 	for _, o := range []graph.RunOptions{{}, {Branch: f.Branch}} {
 		if out := must(app.Resume(t.Context(), "t", o))(t); out.State.Max != -1 {
-			t.Errorf("%+v: %+v", o, out.State)
+			t.Errorf("%+v: out.State %+v", o, out.State)
 		}
 	}
 }

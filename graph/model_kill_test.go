@@ -392,7 +392,7 @@ func TestKilledGraphs(t *testing.T) {
 		if v := os.Getenv(name); v != "" {
 			n, err := strconv.ParseUint(v, 10, 64)
 			if err != nil {
-				t.Fatal(name, err)
+				t.Fatalf("name %v, error %v", name, err)
 			}
 			set(n)
 		}

@@ -204,7 +204,7 @@ func walkStudy(t *testing.T, v study, again func() *ledger.Ledger) {
 		parked = must(next.Resume(t.Context(), thread, on))(t)
 	}
 	if parked.Status != posthouse.StatusDone || parked.State.Log[len(parked.State.Log)-2] != now.ask+" approve 1" {
-		t.Fatalf("%s: %q", parked.Status, parked.State.Log)
+		t.Fatalf("%s: parked.State.Log %q", parked.Status, parked.State.Log)
 	}
 	if v.calls["pay"] != 1 {
 		t.Fatalf("calls %v", v.calls)

@@ -292,7 +292,7 @@ func TestCancelReachesOwnThreads(t *testing.T) {
 		app := owning(t, open(t, store, nil), map[string]*graph.Graph[innerState]{"asks": asks, "above": above})
 		out := must(app.Run(t.Context(), "t", outerState{}))(t)
 		if out.Status != posthouse.StatusWaiting {
-			t.Fatalf("%+v", out)
+			t.Fatalf("output %+v", out)
 		}
 		l := open(t, store, nil)
 		must(l.Cancel(t.Context(), "t", nil))(t)
@@ -323,7 +323,7 @@ func TestCancelReachesOwnThreads(t *testing.T) {
 		})
 		out := must(app.Run(t.Context(), "t", outerState{}))(t)
 		if out.Status != posthouse.StatusCancelled {
-			t.Fatalf("%+v", out)
+			t.Fatalf("output %+v", out)
 		}
 		got := children(t, l)
 		if done := slices.Contains(got, "done done") || slices.Contains(got, "done cancelled"); !done || len(got) != 3 || got[0] != "asks cancelled" || got[2] != "runs cancelled" {

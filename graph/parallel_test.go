@@ -157,7 +157,7 @@ func TestFinishedTasksNeverRunAgain(t *testing.T) {
 	broken = false
 	out, err := app.Resume(t.Context(), "t")
 	if err != nil || out.State.Sum != 111 || a.Load() != 1 || b.Load() != 2 {
-		t.Fatal(out, err, a.Load(), b.Load())
+		t.Fatalf("output %v, error %v, a.Load() %v, b.Load() %v", out, err, a.Load(), b.Load())
 	}
 	if got := strings.Join(out.State.Log, " "); got != "a b join" {
 		t.Fatal(got)
@@ -188,7 +188,7 @@ func TestQuestionsBesideEachOther(t *testing.T) {
 	app := fanned(t, l, ask(0, "a"), ask(1, "b"), nil)
 	out, err := app.Run(ctx, "t", fan{})
 	if err != nil || out.Status != posthouse.StatusWaiting || len(out.Waiting) != 2 || out.Waiting[0].ID == out.Waiting[1].ID {
-		t.Fatal(out, err)
+		t.Fatalf("output %v, error %v", out, err)
 	}
 	first, second := out.Waiting[0].ID, out.Waiting[1].ID
 	decide := func(id posthouse.ID, v posthouse.Verdict) {
@@ -200,15 +200,15 @@ func TestQuestionsBesideEachOther(t *testing.T) {
 	decide(second, posthouse.Reject)
 	out, err = app.Resume(ctx, "t")
 	if err != nil || out.Status != posthouse.StatusWaiting || len(out.Waiting) != 1 || out.Waiting[0].ID != first {
-		t.Fatal(out, err)
+		t.Fatalf("output %v, error %v", out, err)
 	}
 	if ran[0].Load() != 1 || ran[1].Load() != 2 {
-		t.Fatal(ran[0].Load(), ran[1].Load())
+		t.Fatalf("ran[0].Load() %v, ran[1].Load() %v", ran[0].Load(), ran[1].Load())
 	}
 	decide(first, posthouse.Approve)
 	out, err = app.Resume(ctx, "t")
 	if err != nil || out.Status != posthouse.StatusDone || ran[0].Load() != 2 || ran[1].Load() != 2 {
-		t.Fatal(out, err)
+		t.Fatalf("output %v, error %v", out, err)
 	}
 	if got := strings.Join(out.State.Log, ", "); got != "a approve, b reject, join" {
 		t.Fatal(got)

@@ -176,6 +176,6 @@ func TestShape(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if s.Parts[0] != (graph.PartShape{Name: "Nodes", Field: "Nodes", Type: "[]string", Merge: "append"}) {
-		t.Errorf("%+v", s.Parts)
+		t.Errorf("s.Parts %+v", s.Parts)
 	}
 }

@@ -33,6 +33,6 @@ func TestSignalBeforeTheWaitIsOnRecord(t *testing.T) {
 	g.Edge("a", graph.End)
 	out, err := compile(t, g, l, nil).Run(t.Context(), "t", trail{})
 	if err != nil || out.Status != posthouse.StatusDone || out.State.Go != "now" {
-		t.Fatal(out, err)
+		t.Fatalf("output %v, error %v", out, err)
 	}
 }

@@ -132,7 +132,7 @@ func TestParkedRemoteNodesHoldNothing(t *testing.T) {
 		before := runtime.NumGoroutine()
 		for i := range 100 {
 			if res := must(a.Run(t.Context(), fmt.Sprint("t", i), trail{}))(t); res.Status != posthouse.StatusWaiting || len(res.Waiting) != 1 {
-				t.Fatalf("%+v", res)
+				t.Fatalf("result %+v", res)
 			}
 		}
 		synctest.Wait()
@@ -164,10 +164,10 @@ func TestRemoteNodeFails(t *testing.T) {
 		var node *graph.NodeError
 		var failed *runs.RemoteError
 		if !errors.As(err, &node) || node.Node != "fetch" || !errors.As(err, &failed) {
-			t.Fatalf("%+v, %v", res, err)
+			t.Fatalf("result %+v, error %v", res, err)
 		}
 		if failed.Task != "fetch" || failed.Gate != g.ID || failed.Worker != "worker:w1" || failed.Attempts != 3 || failed.Reason != "no route" {
-			t.Errorf("%+v", failed)
+			t.Errorf("failed %+v", failed)
 		}
 		if n := len(openTasks(t, l, "t")); n != 0 {
 			t.Errorf("%d tasks are open", n)
@@ -189,7 +189,7 @@ func TestRemoteNodeFails(t *testing.T) {
 	must(a.Resume(ctx, "t"))(t)
 	again := theTask(t, l, "t")
 	if again.Call.ID == g.Call.ID || again.Call.Attempt != 1 {
-		t.Errorf("%+v", again.Call)
+		t.Errorf("again.Call %+v", again.Call)
 	}
 	resolveTask(t, l, again.ID, completed(`"page"`))
 	wantList(t, "trail", must(a.Resume(ctx, "t"))(t).State.Nodes, "plan", "page", "store")
@@ -243,7 +243,7 @@ func TestRemoteNodesAtOnce(t *testing.T) {
 	a := compile(t, g, l, nil)
 	res := must(a.Run(ctx, "t", trail{}))(t)
 	if res.Status != posthouse.StatusWaiting || len(res.Waiting) != 2 {
-		t.Fatalf("%+v", res)
+		t.Fatalf("result %+v", res)
 	}
 	for _, name := range []string{"right", "left"} {
 		list := openTasks(t, l, "t")
@@ -268,7 +268,7 @@ func TestForkedRemoteNode(t *testing.T) {
 	resolveTask(t, l, source.ID, completed(`"page"`))
 	copied := theTask(t, l, "t")
 	if copied.Branch != f.Branch || copied.ID == source.ID || copied.Call.Task != "fetch" || string(copied.Payload) != `"plan"` {
-		t.Fatalf("%+v %s", copied, copied.Payload)
+		t.Fatalf("copied %+v, copied.Payload %s", copied, copied.Payload)
 	}
 	wantList(t, "source", must(a.Resume(ctx, "t"))(t).State.Nodes, "plan", "page", "store")
 	resolveTask(t, l, copied.ID, completed(`"other"`))
@@ -303,7 +303,7 @@ func TestRemoteNodeOutlivesItsEngine(t *testing.T) {
 	g.Edge("crawl", graph.End)
 	a := compile(t, g, l, &graph.CompileOptions{Migrations: []graph.Migration{{Nodes: map[string]string{"fetch": "crawl"}}}})
 	if res := must(a.Resume(ctx, "t"))(t); res.Status != posthouse.StatusWaiting || theTask(t, l, "t").ID != task.ID {
-		t.Fatalf("%+v", res)
+		t.Fatalf("result %+v", res)
 	}
 	resolveTask(t, l, task.ID, completed(`"page"`))
 	wantList(t, "trail", must(a.Resume(ctx, "t"))(t).State.Nodes, "plan", "page")
@@ -416,6 +416,6 @@ func TestShapeOfARemoteNode(t *testing.T) {
 	inputs := 0
 	s := compile(t, remoteLine(fetches(&inputs)), newLedger(t), nil).Shape()
 	if n := s.Nodes[1]; n.Name != "fetch" || n.Kind != "remote" || n.Remote != "fetch" || s.Nodes[0].Remote != "" {
-		t.Errorf("%+v", s.Nodes)
+		t.Errorf("s.Nodes %+v", s.Nodes)
 	}
 }

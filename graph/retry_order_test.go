@@ -33,12 +33,12 @@ func TestRetryOfANodeWithRecordedSteps(t *testing.T) {
 	out := must(a.Run(t.Context(), "t", trail{}))(t)
 	for range 2 {
 		if out.Status != posthouse.StatusWaiting {
-			t.Fatalf("%+v", out)
+			t.Fatalf("output %+v", out)
 		}
 		now = now.Add(5 * time.Minute)
 		out = must(a.Resume(t.Context(), "t"))(t)
 	}
 	if out.Status != posthouse.StatusDone || out.State.N != 8 {
-		t.Fatalf("%+v", out)
+		t.Fatalf("output %+v", out)
 	}
 }

@@ -33,7 +33,7 @@ func TestRetryIsParkedOverWhatWasBeforeIt(t *testing.T) {
 	}
 	out := must(fresh().Run(t.Context(), "t", someLists()))(t)
 	if out.Status != posthouse.StatusWaiting || len(out.Waiting) != 1 || out.Waiting[0].Kind != posthouse.GateTimer || len(out.State.Flat) != 2 {
-		t.Fatalf("%+v", out)
+		t.Fatalf("output %+v", out)
 	}
 	now = now.Add(59 * time.Second)
 	app := fresh()

@@ -82,7 +82,7 @@ func TestSubgraphWaitsInside(t *testing.T) {
 			var ran atomic.Int32
 			out, err := withResearch(t, l, &ran, life).Run(ctx, "t", outerState{Topic: "tea"})
 			if err != nil || out.Status != posthouse.StatusWaiting || len(out.Waiting) != 1 || ran.Load() != 101 {
-				t.Fatal(out, err, ran.Load())
+				t.Fatalf("output %v, error %v, ran.Load() %v", out, err, ran.Load())
 			}
 			if got := fmt.Sprint(out.Next, out.State.Log); got != "[research] [before]" {
 				t.Fatal(got)
@@ -92,7 +92,7 @@ func TestSubgraphWaitsInside(t *testing.T) {
 			}
 			out, err = withResearch(t, l, &ran, life).Resume(ctx, "t")
 			if err != nil || out.Status != posthouse.StatusDone {
-				t.Fatal(out, err)
+				t.Fatalf("output %v, error %v", out, err)
 			}
 			want := "before, plan tea, approve 101, write"
 			if life == graph.Unkept {
@@ -107,7 +107,7 @@ func TestSubgraphWaitsInside(t *testing.T) {
 			}
 			c, err := l.Get(ctx, out.Checkpoint)
 			if err != nil || len(c.Program) != map[graph.Lifetime]int{graph.PerCall: 0, graph.PerThread: 3, graph.Unkept: 0}[life] {
-				t.Fatal(c.Program, err)
+				t.Fatalf("c.Program %v, error %v", c.Program, err)
 			}
 		})
 	}
@@ -138,7 +138,7 @@ func TestSubgraphLifetime(t *testing.T) {
 		}, "sub", graph.End)
 		out, err := compile(t, g, l, nil).Run(t.Context(), "t", outerState{})
 		if err != nil || strings.Join(out.State.Log, " ") != want {
-			t.Error(life, out, err)
+			t.Errorf("life %v, output %v, error %v", life, out, err)
 		}
 	}
 }
@@ -159,14 +159,14 @@ func TestForkInsideASubgraph(t *testing.T) {
 		}
 		again, err := app.Resume(ctx, f.Thread, graph.RunOptions{Branch: f.Branch})
 		if err != nil || len(again.Waiting) != 1 || again.Waiting[0].ID == out.Waiting[0].ID {
-			t.Fatal(again, err)
+			t.Fatalf("again %v, error %v", again, err)
 		}
 		if _, err := l.Decide(ctx, again.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Reject, By: "bob"}); err != nil {
 			t.Fatal(err)
 		}
 		again, err = app.Resume(ctx, f.Thread, graph.RunOptions{Branch: f.Branch})
 		if err != nil || strings.Join(again.State.Log, ", ") != "before, plan tea, reject 101, write" {
-			t.Fatal(again, err)
+			t.Fatalf("again %v, error %v", again, err)
 		}
 	}
 	if s, err := app.State(ctx, "t"); err != nil || s.Status != posthouse.StatusWaiting || ran.Load() != 101 {
@@ -193,7 +193,7 @@ func TestSubgraphsBesideEachOther(t *testing.T) {
 	app := compile(t, g, l, nil)
 	out, err := app.Run(ctx, "t", outerState{Topic: "tea"})
 	if err != nil || len(out.Waiting) != 2 {
-		t.Fatal(out, err)
+		t.Fatalf("output %v, error %v", out, err)
 	}
 	for i, v := range []posthouse.Verdict{posthouse.Reject, posthouse.Approve} {
 		if _, err := l.Decide(ctx, out.Waiting[1-i].ID, posthouse.Decision{Verdict: v, By: "bob"}); err != nil {
@@ -244,7 +244,7 @@ func TestSubgraphEnds(t *testing.T) {
 	for topic, want := range map[string]string{"up": "other", "on": "more"} {
 		out, err := app.Run(t.Context(), topic, outerState{Topic: topic})
 		if err != nil || strings.Join(out.State.Log, " ") != want {
-			t.Error(topic, out, err)
+			t.Errorf("topic %v, output %v, error %v", topic, out, err)
 		}
 	}
 	_, err := app.Run(t.Context(), "fail", outerState{Topic: "fail"})
@@ -282,7 +282,7 @@ func TestWithin(t *testing.T) {
 	app := compile(t, g, l, nil)
 	out, err := app.Run(ctx, "t", outerState{Topic: "tea"})
 	if err != nil || len(out.Waiting) != 1 {
-		t.Fatal(out, err)
+		t.Fatalf("output %v, error %v", out, err)
 	}
 	s, err := graph.Within[innerState](ctx, l, out.Checkpoint, "deep/down")
 	if err != nil || s.Calls != 1 || strings.Join(s.Notes, " ") != "plan tea" {
@@ -297,19 +297,19 @@ func TestWithin(t *testing.T) {
 	}
 	out, err = app.Resume(ctx, "t")
 	if err != nil || len(out.Waiting) != 1 {
-		t.Fatal(out, err)
+		t.Fatalf("output %v, error %v", out, err)
 	}
 	if _, err := l.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); err != nil {
 		t.Fatal(err)
 	}
 	out, err = app.Resume(ctx, "t")
 	if err != nil || strings.Join(out.State.Log, ", ") != "mine, approve 101, write" {
-		t.Fatal(out, err)
+		t.Fatalf("output %v, error %v", out, err)
 	}
 	// Led elsewhere, the subgraph starts over.
 	again, err := app.Run(ctx, "t", outerState{Topic: "milk"})
 	if err != nil || len(again.Waiting) != 1 {
-		t.Fatal(again, err)
+		t.Fatalf("again %v, error %v", again, err)
 	}
 	if _, err := app.Update(ctx, "t", nil, graph.UpdateOptions{AsNode: "deep"}); err != nil {
 		t.Fatal(err)
@@ -320,7 +320,7 @@ func TestWithin(t *testing.T) {
 	}
 	again, err = app.Run(ctx, "t", outerState{Topic: "water"})
 	if err != nil || len(again.Waiting) != 1 {
-		t.Fatal(again, err)
+		t.Fatalf("again %v, error %v", again, err)
 	}
 	if s, err := graph.Within[innerState](ctx, l, again.Checkpoint, "deep/down"); err != nil || strings.Join(s.Notes, " ") != "plan water" {
 		t.Fatal(s, err)
@@ -357,7 +357,7 @@ func TestInterruptInsideASubgraph(t *testing.T) {
 		out, err = app.Resume(ctx, "t")
 	}
 	if err != nil || out.Status != posthouse.StatusDone || strings.Join(out.State.Log, " ") != "a b c" {
-		t.Fatal(out, err)
+		t.Fatalf("output %v, error %v", out, err)
 	}
 }
 
@@ -378,14 +378,14 @@ func TestSubgraphInAThreadOfItsOwn(t *testing.T) {
 		app := compile(t, g, l, nil)
 		out, err := app.Run(ctx, "t", outerState{Topic: "tea"}, graph.RunOptions{Coordination: "all"})
 		if err != nil || out.Status != posthouse.StatusWaiting || len(out.Waiting) != 1 || out.Waiting[0].Kind != posthouse.GateThread {
-			t.Fatal(out, err)
+			t.Fatalf("output %v, error %v", out, err)
 		}
 		child := out.Waiting[0].Text
 		if info, err := l.Thread(ctx, child); err != nil || info.Coordination != "all" || !strings.HasPrefix(child, "t.research") {
-			t.Fatal(child, info, err)
+			t.Fatalf("child %v, info %v, error %v", child, info, err)
 		}
 		if again, err := app.Resume(ctx, "t"); err != nil || again.Status != posthouse.StatusWaiting {
-			t.Fatal(again, err)
+			t.Fatalf("again %v, error %v", again, err)
 		}
 		f, err := app.Fork(ctx, out.Checkpoint, nil)
 		if err != nil {
@@ -417,20 +417,20 @@ func TestSubgraphInAThreadOfItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if info, err := l.Thread(ctx, "t"); err != nil || !info.Runnable() {
-			t.Fatal(info, err)
+			t.Fatalf("info %v, error %v", info, err)
 		}
 		done, err := app.Resume(ctx, "t")
 		if err != nil || strings.Join(done.State.Log, ", ") != "plan tea, approve 101, write" || ran.Load() != 101 {
-			t.Fatal(done, err, ran.Load())
+			t.Fatalf("done %v, error %v, ran.Load() %v", done, err, ran.Load())
 		}
 		other, err := app.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch})
 		if err != nil || len(other.Waiting) != 1 || other.Waiting[0].Text == child {
-			t.Fatal(other, err)
+			t.Fatalf("other %v, error %v", other, err)
 		}
 		approve(other.Waiting[0].Text, posthouse.Reject)
 		other, err = app.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch})
 		if err != nil || strings.Join(other.State.Log, ", ") != "plan tea, reject 101, write" || ran.Load() != 101 {
-			t.Fatal(other, err, ran.Load())
+			t.Fatalf("other %v, error %v, ran.Load() %v", other, err, ran.Load())
 		}
 	}
 }
@@ -454,6 +454,6 @@ func TestSubOptionsAreCopied(t *testing.T) {
 	g.Edge("b", graph.End)
 	res, err := compile(t, g, open(t, memstore.New(), nil), nil).Run(t.Context(), "t", outer{})
 	if err != nil || res.State != (outer{"a!", "b!"}) {
-		t.Errorf("%+v, %v", res, err)
+		t.Errorf("result %+v, error %v", res, err)
 	}
 }

@@ -49,7 +49,7 @@ func TestTimeouts(t *testing.T) {
 				out, err := app.Run(t.Context(), "t", trail{})
 				if c.ends {
 					if err != nil || out.State.N != 1 {
-						t.Fatal(out, err)
+						t.Fatalf("output %v, error %v", out, err)
 					}
 					return
 				}
@@ -128,7 +128,7 @@ func TestStepsAfterTheNodeReturned(t *testing.T) {
 	wantCode(t, <-over, posthouse.ErrClosed)
 	wantCode(t, <-over, posthouse.ErrClosed)
 	if out.Status != posthouse.StatusDone || len(history(t, app, "t")) != 2 {
-		t.Fatalf("%+v", out)
+		t.Fatalf("output %+v", out)
 	}
 }
 

@@ -273,7 +273,7 @@ func TestRewrapGoesOnAfterAFault(t *testing.T) {
 	}
 	done, err := crypt.Rewrap(ctx, over(t, s, keyring(t, "k2", "k1")))
 	if !errors.Is(err, posthouse.ErrSealed) || !strings.Contains(err.Error(), `"lost"`) || done.Keys != 2 || done.Failed != 1 {
-		t.Errorf("%+v, %v", done, err)
+		t.Errorf("done %+v, error %v", done, err)
 	}
 	if _, err := crypt.Rewrap(ctx, over(t, s, nil)); !errors.Is(err, posthouse.ErrUnsupported) {
 		t.Errorf("without a cipher: %v", err)

@@ -91,7 +91,7 @@ func TestLineageOfManyWaits(t *testing.T) {
 	r := l.Core().Logs.Reader(t.Context(), "t")
 	line, err := r.Lineage(commitKinds(t, l, kinds...))
 	if err != nil || line[len(line)-1].From != 1 {
-		t.Errorf("%+v, %v", line, err)
+		t.Errorf("line %+v, error %v", line, err)
 	}
 	if len(r.Have) > threadlog.KeepEntries+600 {
 		t.Errorf("the reader keeps %d entries, want about %d at most", len(r.Have), threadlog.KeepEntries)

@@ -126,7 +126,7 @@ func TestBeatsWhileDraining(t *testing.T) {
 		sleep(5 * time.Second)
 		then, err := p.l.Store().Slot(t.Context(), key, posthouse.SlotOp{})
 		if err != nil || then.Revision != first.Revision+10 {
-			t.Fatal(first.Revision, then.Revision, err)
+			t.Fatalf("first.Revision %v, then.Revision %v, error %v", first.Revision, then.Revision, err)
 		}
 		if err := <-stopped; err != nil {
 			t.Fatal(err)

@@ -84,7 +84,7 @@ func TestRollingDeploy(t *testing.T) {
 		begin := func(d *deployed, version string) {
 			for i := range 10 {
 				if res, err := d.app.Run(t.Context(), fmt.Sprint(version, "-", i), parcel{}); err != nil || len(res.Waiting) != 1 {
-					t.Fatalf("%+v, %v", res, err)
+					t.Fatalf("result %+v, error %v", res, err)
 				}
 			}
 		}

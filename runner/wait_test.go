@@ -188,7 +188,7 @@ func TestDeadlineDoesNotDemoteADecision(t *testing.T) {
 		}
 		sleep(2 * time.Hour)
 		if info, err := p.l.Thread(t.Context(), "u"); err != nil || info.Due != 0 || info.Status != posthouse.StatusFailed {
-			t.Fatal(info, err)
+			t.Fatalf("info %v, error %v", info, err)
 		}
 	})
 }
@@ -327,7 +327,7 @@ func TestCancelsForTheGone(t *testing.T) {
 		sleep(5 * time.Minute)
 		info, err := l.Thread(t.Context(), "t")
 		if err != nil || info.Status != posthouse.StatusCancelled || len(info.Cancelling) != 0 {
-			t.Fatal(info, err)
+			t.Fatalf("info %v, error %v", info, err)
 		}
 		if h, err := l.GetHeader(t.Context(), info.Branches[0].Head); err != nil || h.Error != "enough" || h.By != "bob" {
 			t.Fatal(h, err)

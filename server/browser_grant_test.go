@@ -69,7 +69,7 @@ func TestGatePageShowsWorkers(t *testing.T) {
 	var v Grant
 	h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/grant", as: tokens.Viewer}).want(http.StatusOK).into(&v)
 	if n := len(v.Uses); n != 1 || len(v.Uses[0].Attempts) != 2 || !v.Uses[0].Attempts[0].Undone || v.Uses[0].Attempts[1].Worker != "worker:b" {
-		t.Fatalf("%+v", v.Uses)
+		t.Fatalf("v.Uses %+v", v.Uses)
 	}
 	b := h.openPage(chromium(t), tokens.Viewer, "/gates/"+string(g.ID))
 	list := `document.querySelector("#card [data-is=attempts]")`

@@ -249,7 +249,7 @@ func TestPageReadsJSON(t *testing.T) {
 	}
 	for _, bad := range []string{``, `{`, `{"a":}`, `01`, `[1,]`, `{"a":1} x`, `nul`} {
 		if kind := b.text(fmt.Sprintf("(() => { try { exact.read(%q); return \"read\"; } catch (e) { return e.name; } })()", bad)); kind != "SyntaxError" {
-			t.Errorf("%q: %s", bad, kind)
+			t.Errorf("%q: kind %s", bad, kind)
 		}
 	}
 }

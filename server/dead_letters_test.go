@@ -22,7 +22,7 @@ func TestDeadLettersOverHTTP(t *testing.T) {
 	var all []deadletter.Letter
 	h.get(path + "?limit=2").want(http.StatusOK).into(&all)
 	if len(all) != 2 || all[0].Subject != "c" || all[0].Reason != "does not parse" || string(all[0].Data) != "{" {
-		t.Errorf("%+v", all)
+		t.Errorf("all %+v", all)
 	}
 	one := path + "/" + all[0].ID
 	for _, a := range []ask{{method: "GET", path: path}, {method: "DELETE", path: path}, {method: "DELETE", path: one}, {method: "POST", path: one + "/replay"}} {
@@ -36,7 +36,7 @@ func TestDeadLettersOverHTTP(t *testing.T) {
 	h.send(ask{method: "DELETE", path: path}).want(http.StatusOK).into(&purged)
 	h.get(path).want(http.StatusOK).into(&all)
 	if purged.Purged != 2 || len(all) != 0 {
-		t.Errorf("%+v, %+v", purged, all)
+		t.Errorf("purged %+v, all %+v", purged, all)
 	}
 	h = open(t, func(o *Options) { o.Letters = nil })
 	h.get(path).refused(posthouse.CodeUnsupported)

@@ -77,7 +77,7 @@ func TestGrant(t *testing.T) {
 	h.send(ask{method: "GET", path: "/api/threads/t/effects", as: tokens.Viewer}).want(http.StatusOK).into(&effects)
 	if len(effects) != 2 || effects[0].Decision.By != "approver-token" || string(effects[0].Content) != `{"amount":50}` || effects[0].Question != "Pay this?" ||
 		effects[1].Decision != nil || effects[1].Name != "mail" {
-		t.Errorf("%+v", effects)
+		t.Errorf("effects %+v", effects)
 	}
 	a := h.get("/api/threads/t/effects?limit=1").want(http.StatusOK)
 	a.into(&effects)
@@ -108,7 +108,7 @@ func TestGrantSaysWhoMayAskAgain(t *testing.T) {
 		var v Grant
 		h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/grant", as: role}).want(http.StatusOK).into(&v)
 		if v.AskAgain != want {
-			t.Errorf("%s: %v", role, v.AskAgain)
+			t.Errorf("%s: v.AskAgain %v", role, v.AskAgain)
 		}
 	}
 }

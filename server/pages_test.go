@@ -111,7 +111,7 @@ func TestPagesKeepThePolicy(t *testing.T) {
 	for _, path := range []string{"/", "/docs", "/gates/gate-x", "/hidden.js", "/json.js", "/shared.js", "/weak.js", "/gate.js", "/inbox.js", "/login/style.css"} {
 		a := h.get(path).want(http.StatusOK)
 		if a.header.Get("X-Frame-Options") != "DENY" || !strings.Contains(a.header.Get("Content-Security-Policy"), "object-src 'none'") {
-			t.Errorf("%s: %v", path, a.header)
+			t.Errorf("%s: a.header %v", path, a.header)
 		}
 		if tag := a.header.Get("ETag"); tag != "" {
 			h.send(ask{method: "GET", path: path, header: []string{"If-None-Match: " + tag}}).want(http.StatusNotModified)

@@ -126,7 +126,7 @@ func TestUnknownParametersAndIDs(t *testing.T) {
 		a := h.send(ask{method: r.Method, path: example(r) + "?brnach=main&secret=canary"})
 		p := a.refused(posthouse.CodeInvalid)
 		if p.Field != "brnach" && p.Field != "secret" || strings.Contains(string(a.body), "canary") {
-			t.Errorf("%s %s: %s", r.Method, r.Path, a.body)
+			t.Errorf("r.Method %s, r.Path %s, a.body %s", r.Method, r.Path, a.body)
 		}
 		if strings.Contains(r.Path, "{id}") && r.Style != api.Page { // what a page is about is asked for by its script
 			pattern := strings.Replace(r.Path, "{version}", "1", 1)

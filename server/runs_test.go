@@ -293,7 +293,7 @@ func TestSocketOfARunThatIsNotThere(t *testing.T) {
 	for ask, code := range map[string]posthouse.Code{"?run=" + run: posthouse.CodeNotFound, "?after=" + run + "/1": posthouse.CodeNotFound, "?after=x": posthouse.CodeInvalid} {
 		c := h.mustDial("/agent/dispatch"+ask, nil, "Authorization: Bearer "+other)
 		if f := c.want("error"); f.Error.Code != code {
-			t.Errorf("%s: %+v", ask, f.Error)
+			t.Errorf("%s: f.Error %+v", ask, f.Error)
 		}
 		c.say("x")
 		c.want("reply")
@@ -314,7 +314,7 @@ func TestSocketWithoutAnOwnerLearnsNothing(t *testing.T) {
 	c := h.mustDial("/agent/dispatch?run="+run, nil)
 	c.say(`{"token":"wrong"}`)
 	if f := c.want("error"); f.Error.Code != problem.CodeUnauthenticated {
-		t.Errorf("%+v", f.Error)
+		t.Errorf("f.Error %+v", f.Error)
 	}
 	c.wantClose(websocket.StatusPolicyViolation)
 	close(texts)

@@ -166,7 +166,7 @@ func TestSocketRefusals(t *testing.T) {
 	} {
 		_, resp, err := h.dial(c.path, c.protocols, c.header...)
 		if err == nil || resp == nil || resp.StatusCode != c.status {
-			t.Errorf("%s: %v, %v", name, resp, err)
+			t.Errorf("%s: resp %v, error %v", name, resp, err)
 		}
 	}
 	a := h.get("/agent/dispatch")

@@ -67,7 +67,7 @@ func TestTasksOverHTTP(t *testing.T) {
 	var one task.Info
 	h.get(path).want(http.StatusOK).into(&one)
 	if one.State != task.Claimed || one.Worker != "w1" || one.Saved != 4 {
-		t.Errorf("%+v", one)
+		t.Errorf("one %+v", one)
 	}
 	var ws []task.WorkerInfo
 	h.get("/api/workers").want(http.StatusOK).into(&ws)
@@ -83,22 +83,22 @@ func TestTasksOverHTTP(t *testing.T) {
 	check(t, h.tasks.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Pause, Name: "cool down", Delay: 1 << 40}))
 	paused := h.list("?thread=" + c.Thread)
 	if len(paused) != 1 || paused[0].State != task.Paused {
-		t.Fatalf("%+v", paused)
+		t.Fatalf("paused %+v", paused)
 	}
 	path = "/api/tasks/" + string(paused[0].ID)
 	var slot TaskSlot
 	h.get(path + "/slot").want(http.StatusOK).into(&slot)
 	if !slot.Saved || string(slot.Value) != "mine" {
-		t.Errorf("%+v", slot)
+		t.Errorf("slot %+v", slot)
 	}
 	h.send(ask{method: "DELETE", path: path + "/slot"}).want(http.StatusNoContent)
 	slot = TaskSlot{}
 	if h.get(path + "/slot").want(http.StatusOK).into(&slot); slot.Saved {
-		t.Errorf("%+v", slot)
+		t.Errorf("slot %+v", slot)
 	}
 	h.send(ask{method: "POST", path: path + "/resume"}).want(http.StatusOK).into(&one)
 	if one.State != task.Ready || one.ID == paused[0].ID {
-		t.Errorf("%+v", one)
+		t.Errorf("one %+v", one)
 	}
 	if g, err := h.ledger.Gate(t.Context(), paused[0].ID); err != nil || g.Decision == nil || g.Decision.By != "operator-token" {
 		t.Errorf("%+v, %v", g, err)
@@ -147,7 +147,7 @@ func TestFailedTasksOverHTTP(t *testing.T) {
 	var one task.Info
 	h.send(ask{method: "POST", path: path + "/retry"}).want(http.StatusOK).into(&one)
 	if one.State != task.Ready || one.Thread != "t1" || len(h.list("?failed=true")) != 0 {
-		t.Errorf("%+v", one)
+		t.Errorf("one %+v", one)
 	}
 	open := "/api/tasks/" + string(one.ID)
 	for _, a := range []ask{{method: "POST", path: open + "/retry"}, {method: "DELETE", path: open}} {
@@ -156,7 +156,7 @@ func TestFailedTasksOverHTTP(t *testing.T) {
 	h.send(ask{method: "POST", path: open + "/pause", body: `{"for":0}`}).refused(posthouse.CodeInvalid)
 	h.send(ask{method: "POST", path: open + "/pause", body: `{"for":3600000000000}`}).want(http.StatusOK).into(&one)
 	if one.State != task.Delayed {
-		t.Errorf("%+v", one)
+		t.Errorf("one %+v", one)
 	}
 	h.send(ask{method: "POST", path: "/api/tasks/" + string(one.ID) + "/resume"}).want(http.StatusOK)
 	path = fail()
@@ -237,7 +237,7 @@ func TestStandaloneTasksOverHTTP(t *testing.T) {
 	h.send(ask{method: "POST", path: "/api/tasks", body: body}).want(http.StatusOK).into(&first)
 	h.send(ask{method: "POST", path: "/api/tasks", body: body}).want(http.StatusOK).into(&again)
 	if first.Thread != "task-k1" || first.Gate == "" || first.Status != posthouse.StatusWaiting || again.Gate != first.Gate {
-		t.Errorf("%+v %+v", first, again)
+		t.Errorf("first %+v, again %+v", first, again)
 	}
 	h.send(ask{method: "POST", path: "/api/tasks", body: `{"task":"echo","key":"k1"}`}).refused(posthouse.CodeExists)
 	h.send(ask{method: "POST", path: "/api/tasks", body: `{"task":""}`}).refused(posthouse.CodeInvalid)
@@ -250,7 +250,7 @@ func TestStandaloneTasksOverHTTP(t *testing.T) {
 	var done task.Started
 	h.get("/api/standalone/task-k1").want(http.StatusOK).into(&done)
 	if done.Status != posthouse.StatusDone || string(done.Output) != `{"n":1}` {
-		t.Errorf("%+v", done)
+		t.Errorf("done %+v", done)
 	}
 	h.get("/api/standalone/none").refused(posthouse.CodeNotFound)
 }

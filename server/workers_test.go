@@ -41,7 +41,7 @@ func TestClaimsEnd(t *testing.T) {
 	idle := idleTasks{waiting: make(chan struct{}, 1)}
 	h := open(t, func(o *Options) { o.Tasks, o.Limits.Wait = idle, 20*time.Millisecond })
 	if a := h.claim().want(http.StatusOK); strings.TrimSpace(string(a.body)) != "{}" {
-		t.Errorf("%s", a.body)
+		t.Errorf("a.body %s", a.body)
 	}
 	<-idle.waiting
 
@@ -93,7 +93,7 @@ func TestBodiesOfWorkers(t *testing.T) {
 		over := `{"session":"` + strings.Repeat("a", most) + `"}`
 		p := h.send(ask{method: "POST", path: "/api/worker/" + method, body: over, as: tokens.Worker}).refused(posthouse.CodeTooLarge)
 		if !strings.Contains(p.Detail, strconv.Itoa(most)) {
-			t.Errorf("%s: %s", method, p.Detail)
+			t.Errorf("%s: p.Detail %s", method, p.Detail)
 		}
 		body := &endless{}
 		r := httptest.NewRequest("POST", "/api/worker/"+method, nil)

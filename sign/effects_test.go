@@ -85,7 +85,7 @@ func TestVerifyListsEffectsWithoutAGrant(t *testing.T) {
 		t.Errorf("%s\n%s", a, b)
 	}
 	if r := p.verify(&sign.VerifyOptions{RequireGrants: true}); len(r.Faults) != 2 || r.Faults[0].Kind != sign.FaultGrant {
-		t.Errorf("%+v", r.Faults)
+		t.Errorf("r.Faults %+v", r.Faults)
 	}
 }
 
@@ -199,7 +199,7 @@ func TestExportNamesApprovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(trail.Effects) != 2 {
-		t.Fatalf("%+v", trail)
+		t.Fatalf("trail %+v", trail)
 	}
 	if e := trail.Effects[0]; e.Name != "pay" || e.Status != "executed" || e.Effect != "external" || e.Grant != string(g.ID) || e.By != "alice" || e.Verdict != "edit" || string(e.Content) != `{"amount":5}` {
 		t.Errorf("%+v", e)

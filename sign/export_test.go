@@ -40,7 +40,7 @@ func TestExport(t *testing.T) {
 			}
 			want := readAll(f.store, thread)
 			if trail.Thread != thread || trail.KeyID != key.KeyID() || len(trail.Entries) != len(want) || !trail.Report.OK() || trail.At.IsZero() {
-				t.Errorf("%s: %+v", thread, trail)
+				t.Errorf("%s: trail %+v", thread, trail)
 			}
 			for i, e := range trail.Entries {
 				if e.Hash != want[i].Hash || !bytes.Equal(e.Sig, want[i].Sig) {

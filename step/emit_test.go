@@ -29,7 +29,7 @@ func TestWriterKeepsCharactersWhole(t *testing.T) {
 		}
 	}
 	if all.String() != text || !slices.ContainsFunc(*heard, func(e stream.Emission) bool { return e.Text == "🚀" }) {
-		t.Errorf("%+v", *heard)
+		t.Errorf("*heard %+v", *heard)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestNothingIsEmittedAfterTheEnd(t *testing.T) {
 	step.Token(ctx, "b")
 	step.Emit(ctx, 2)
 	if len(*heard) != 2 || !(*heard)[1].Custom {
-		t.Errorf("%+v", *heard)
+		t.Errorf("*heard %+v", *heard)
 	}
 	if n := testing.AllocsPerRun(100, func() { step.Token(t.Context(), "nobody") }); n > 1 {
 		t.Errorf("%v allocations where nobody listens", n)

@@ -243,7 +243,7 @@ func TestGroupAsksAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := program(task.With(ctx)); !errors.Is(err, posthouse.ErrWaiting) || len(task.Gates().New()) != 2 {
-		t.Fatal(err, task.Gates().New())
+		t.Fatalf("error %v, task.Gates().New() %v", err, task.Gates().New())
 	}
 	done, err := s.Commit(ctx, &ledger.Draft{
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: task.Gates().New(),

@@ -209,7 +209,7 @@ func TestTimeoutEndsAnAttempt(t *testing.T) {
 			})
 			var late *step.TimeoutError
 			if !errors.As(err, &late) || late.Abandoned != tc.abandoned || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), tc.name) {
-				t.Error(tc.name, err)
+				t.Errorf("tc.name %v, error %v", tc.name, err)
 			}
 		}
 		close(release)

@@ -37,7 +37,7 @@ func TestSignalIsTyped(t *testing.T) {
 			}
 			newest, err := step.Signal[string](ctx, "paid", step.SignalOptions{Latch: true})
 			if err != nil || newest != "a word" {
-				t.Errorf("%q, %v", newest, err)
+				t.Errorf("newest %q, error %v", newest, err)
 			}
 			_, err = step.Signal[int](ctx, "paid", step.SignalOptions{})
 			return err

@@ -106,7 +106,7 @@ func TestAConversationRepeatsOnlyTheCurrentCall(t *testing.T) {
 			t.Errorf("the call that was cut off was made %d times", m.calls[3])
 		}
 		if !slices.Equal(history, want) {
-			t.Errorf("%v", history)
+			t.Errorf("history %v", history)
 		}
 	})
 }

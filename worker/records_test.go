@@ -171,7 +171,7 @@ func TestWaitSignal(t *testing.T) {
 			}
 		}()
 		if out, err := s.outcome("t"); err != nil || out != "1 2" && out != "12" {
-			t.Errorf("%v, %v", out, err)
+			t.Errorf("output %v, error %v", out, err)
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestBadRecordsOfHandlersAreRefused(t *testing.T) {
 		for i, want := range []string{"step", "retry", "step", "Auto"} {
 			var e *posthouse.Error
 			if !errors.As(said[i], &e) || e.Field != want || e.Code != posthouse.CodeUnsupported && e.Code != posthouse.CodeInvalid {
-				t.Errorf("%s: %v", want, said[i])
+				t.Errorf("%s: said[i] %v", want, said[i])
 			}
 		}
 	})

@@ -81,7 +81,7 @@ func TestAHandlerSavesWhenItsTimeIsOver(t *testing.T) {
 			return w.Context().Err()
 		})
 		if out, err := s.outcome("t"); err != nil || out != "half" {
-			t.Errorf("%v, %v", out, err)
+			t.Errorf("output %v, error %v", out, err)
 		}
 	})
 }
@@ -122,7 +122,7 @@ func TestASessionThatIsGone(t *testing.T) {
 		})
 		s.start(w.Run)
 		if out, err := s.outcome("t"); err != nil || fmt.Sprint(out) != "again" {
-			t.Errorf("%v, %v", out, err)
+			t.Errorf("output %v, error %v", out, err)
 		}
 		if !errors.Is(cause, worker.ErrLost) || !errors.Is(late, worker.ErrLost) {
 			t.Errorf("%v; late: %v", cause, late)

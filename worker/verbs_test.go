@@ -50,7 +50,7 @@ func TestRetryAfter(t *testing.T) {
 			return cases[len(began)-1].end(t)
 		})
 		if out, err := s.outcome("t"); err != nil || out != "done" {
-			t.Fatalf("%v, %v", out, err)
+			t.Fatalf("output %v, error %v", out, err)
 		}
 		for i, c := range cases {
 			if d := began[i+1].Sub(began[i]); d < c.after || d > c.after+2*time.Second || failures[i+1] != c.reason {
@@ -113,7 +113,7 @@ func TestHeartbeat(t *testing.T) {
 				}
 				if c.want == nil {
 					if out, err := s.output(res); err != nil || fmt.Sprint(out) != "1" {
-						t.Errorf("%v, %v", out, err)
+						t.Errorf("output %v, error %v", out, err)
 					}
 				}
 			})
@@ -149,13 +149,13 @@ func TestHandlerKnowsItsTaskAndAttempt(t *testing.T) {
 			return t.Complete("done")
 		})
 		if out, err := s.outcome("thread-1"); err != nil || out != "done" {
-			t.Fatalf("%v, %v", out, err)
+			t.Fatalf("output %v, error %v", out, err)
 		}
 		if want := []string{`0.1 "" "" `, `0.2 "" "no route" `, `0.2 "nap" "no route" `, `1.1 "" "" [1]`, `1.2 "" "again" [1]`}; !slices.Equal(which, want) {
 			t.Errorf("%q, want %q", which, want)
 		}
 		if want := "work thread-1 1/f/do gate-"; !strings.HasPrefix(same[0], want) || !strings.HasSuffix(same[0], " 7 map[tenant:42] map[traceparent:00-1-2-01] <nil>") {
-			t.Errorf("%q", same[0])
+			t.Errorf("same[0] %q", same[0])
 		}
 		if len(slices.Compact(same)) != 1 {
 			t.Errorf("they differ: %q", same)
@@ -184,7 +184,7 @@ func TestVerbsThatAreRefused(t *testing.T) {
 			return t.Complete("done")
 		})
 		if out, err := s.outcome("t"); err != nil || out != "done" {
-			t.Errorf("%v, %v", out, err)
+			t.Errorf("output %v, error %v", out, err)
 		}
 		for what, err := range said {
 			field, _, _ := strings.Cut(what, " ")
@@ -220,7 +220,7 @@ func TestSlotsThatAreEmpty(t *testing.T) {
 			return errors.Join(err, t.Continue(nil))
 		})
 		if out, err := s.outcome("t"); err != nil || out != "done" {
-			t.Errorf("%v, %v", out, err)
+			t.Errorf("output %v, error %v", out, err)
 		}
 		if want := []string{`"" true`, `"" false`, `"x" false`, `"" false`}; !slices.Equal(loaded, want) {
 			t.Errorf("%q, want %q", loaded, want)
@@ -270,7 +270,7 @@ func TestChunks(t *testing.T) {
 			return err
 		})
 		if out, err := s.outcome("t"); err != nil || out != "done" {
-			t.Errorf("%v, %v", out, err)
+			t.Errorf("output %v, error %v", out, err)
 		}
 		synctest.Wait() // for the handler, which goes on after its verdict
 		if want := []string{`t 1/f/do {"row":0}`, `t 1/f/do {"row":1}`, `t 1/f/do {"row":2}`}; !slices.Equal(got, want) || !errors.Is(late, posthouse.ErrConflict) {
@@ -307,7 +307,7 @@ func TestRoles(t *testing.T) {
 			return t.Complete(fmt.Sprint(string(turn), string(t.Continued())))
 		})
 		if out, err := s.outcome("t"); err != nil || out != "11" {
-			t.Errorf("%v, %v", out, err)
+			t.Errorf("output %v, error %v", out, err)
 		}
 	})
 }

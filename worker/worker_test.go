@@ -135,7 +135,7 @@ func TestTypedHandlers(t *testing.T) {
 		s.start(w.Run)
 		for i := range 20 {
 			if out, err := s.outcome(fmt.Sprint("t", i)); err != nil || fmt.Sprint(out) != "14" {
-				t.Errorf("%v, %v", out, err)
+				t.Errorf("output %v, error %v", out, err)
 			}
 		}
 	})
@@ -165,7 +165,7 @@ func TestItemsAreSkippedOnRetry(t *testing.T) {
 		})
 		out, err := s.outcome("t")
 		if err != nil || out != "panic: out of memory" {
-			t.Errorf("%v, %v", out, err)
+			t.Errorf("output %v, error %v", out, err)
 		}
 		if len(done) != 100 || !slices.IsSorted(done) || done[99] != 99 {
 			t.Errorf("processed %v", done)
@@ -243,11 +243,11 @@ func TestLoops(t *testing.T) {
 		})
 		begun := time.Now()
 		if out, err := s.outcome("t"); err != nil || out != "done" {
-			t.Errorf("%v, %v", out, err)
+			t.Errorf("output %v, error %v", out, err)
 		}
 		want := []string{`0 ""  `, `0 "nap"  kept 0`, `1 "" {"n":0} kept 0`, `1 "nap" {"n":0} kept 1`, `2 "" {"n":1} kept 1`}
 		if !slices.Equal(seen, want) {
-			t.Errorf("%q", seen)
+			t.Errorf("seen %q", seen)
 		}
 		if d := time.Since(begun); d < 2*time.Minute {
 			t.Errorf("it took %s", d)
@@ -265,7 +265,7 @@ func TestNoSlot(t *testing.T) {
 			return t.Complete(errors.Is(t.Checkpoint([]byte("x")), posthouse.ErrUnsupported))
 		})
 		if out, err := s.outcome("t"); err != nil || out != true {
-			t.Errorf("%v, %v", out, err)
+			t.Errorf("output %v, error %v", out, err)
 		}
 	})
 }
@@ -342,7 +342,7 @@ func TestAWorkerThatIsCutOffStopsItself(t *testing.T) {
 			})
 		}()
 		if out, err := s.outcome("t"); err != nil || out != "taken over while 0 run" {
-			t.Errorf("%v, %v", out, err)
+			t.Errorf("output %v, error %v", out, err)
 		}
 		<-started
 		if !errors.Is(cause, worker.ErrCutOff) || stopped.Sub(cutAt) > 2500*time.Millisecond || taken.Sub(cutAt) > 5*time.Second {
@@ -369,7 +369,7 @@ func TestDrain(t *testing.T) {
 		stop := s.work(s.d, "w1", slow)
 		res, err := s.app.Run(t.Context(), "t", 7)
 		if err != nil || res.Status != posthouse.StatusWaiting {
-			t.Fatalf("%+v, %v", res, err)
+			t.Fatalf("result %+v, error %v", res, err)
 		}
 		<-begun
 		if err := stop(); err != nil {
@@ -436,7 +436,7 @@ func TestSignalsAreSentOnce(t *testing.T) {
 			return t.Complete("done")
 		})
 		if out, err := s.outcome("t"); err != nil || out != "done" {
-			t.Fatalf("%v, %v", out, err)
+			t.Fatalf("output %v, error %v", out, err)
 		}
 		n := 0
 		for e, err := range s.l.Log(t.Context(), "t", posthouse.Range{}) {

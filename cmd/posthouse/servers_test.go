@@ -59,7 +59,7 @@ func TestStoreCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d := report.Durability; report.Passed < 2 || !d.Kept || !d.Killed || len(d.Weak)+len(report.LeftBehind) > 0 {
-				t.Errorf("%+v", report)
+				t.Errorf("report %+v", report)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestBenchStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(figures) == 0 || figures[0].Ours <= 0 || figures[0].Baseline <= 0 {
-				t.Errorf("%+v", figures)
+				t.Errorf("figures %+v", figures)
 			}
 		})
 	}

@@ -38,7 +38,7 @@ func TestAKilledWorkerRepeatsOnlyTheCurrentCall(t *testing.T) {
 			dir := t.TempDir()
 			have, err := show(t.Context(), t.Output(), dir, kill)
 			if err != nil || have != answer {
-				t.Errorf("%q, %v", have, err)
+				t.Errorf("got %q, error %v", have, err)
 			}
 			var want []string
 			for n := 1; n <= 4; n++ {
@@ -70,21 +70,21 @@ func TestTheHandlerAlone(t *testing.T) {
 	down := errors.New("the model is down")
 	broken := llmAgent(func(context.Context, []Message) (Message, error) { return Message{}, down })
 	if err := broken(e); err != nil || e.Verdict().Action != task.Fail || e.Verdict().Reason != down.Error() || len(e.Checkpoints()) != 0 {
-		t.Errorf("%+v, %v", e.Verdict(), err)
+		t.Errorf("e.Verdict() %+v, error %v", e.Verdict(), err)
 	}
 	e = e.Again()
 	if err := handle(dying{e}); !errors.Is(err, errDied) || len(e.Checkpoints()) != 1 {
-		t.Errorf("%+v, %v", e.Verdict(), err)
+		t.Errorf("e.Verdict() %+v, error %v", e.Verdict(), err)
 	}
 	e = e.Again()
 	if e.Attempt() != 3 || e.Iteration() != 3 {
 		t.Errorf("attempt %d of iteration %d", e.Attempt(), e.Iteration())
 	}
 	if err := handle(e); err != nil || e.Verdict().Action != task.Complete {
-		t.Errorf("%+v, %v", e.Verdict(), err)
+		t.Errorf("e.Verdict() %+v, error %v", e.Verdict(), err)
 	}
 	if lines, err := m.calls.Notes(); err != nil || len(lines) != 4 {
-		t.Errorf("%q, %v", lines, err)
+		t.Errorf("lines %q, error %v", lines, err)
 	}
 }
 

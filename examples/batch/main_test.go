@@ -71,6 +71,6 @@ func TestTheHandlerAlone(t *testing.T) {
 	fail = false
 	report, err := handle(e.Again(), Batch{Items: 5})
 	if want := (Report{Items: 5, Skipped: 3, Attempts: 2}); err != nil || report != want || !slices.Equal(done, []int{0, 1, 2, 3, 4}) {
-		t.Errorf("%+v, %v; %v", report, err, done)
+		t.Errorf("report %+v, error %v, done %v", report, err, done)
 	}
 }

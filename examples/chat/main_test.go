@@ -156,7 +156,7 @@ func TestModelOverHTTP(t *testing.T) {
 	}
 	files, err := filepath.Glob(path + "*")
 	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+		t.Fatalf("files %v, error %v", files, err)
 	}
 	for _, f := range files {
 		if data, err := os.ReadFile(f); err != nil || bytes.Contains(data, []byte(secret)) {

@@ -101,7 +101,7 @@ func TestTheRulesOfAReview(t *testing.T) {
 		s, failed := o.app.State(t.Context(), "d")
 		err = errors.Join(err, failed, o.ledger.Close())
 		if err != nil || !slices.Equal(s.State.Trail, c.want) {
-			t.Errorf("%s: %q, %v", c.name, s.State.Trail, err)
+			t.Errorf("%s: s.State.Trail %q, error %v", c.name, s.State.Trail, err)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestContractWithoutAnAnswerEnds(t *testing.T) {
 	})
 	s, err := o.app.State(ctx, "d")
 	if want := []string{"review: expire, eve approve"}; err != nil || !slices.Equal(s.State.Trail, want) {
-		t.Errorf("%q, %v", s.State.Trail, err)
+		t.Errorf("s.State.Trail %q, error %v", s.State.Trail, err)
 	}
 	cancel()
 	if err := <-stopped; err != nil {

@@ -129,6 +129,6 @@ func TestUnpaidOrderIsWithdrawn(t *testing.T) {
 	}
 	out, err := s.app.Result(t.Context(), "o")
 	if err != nil || out.Status != posthouse.StatusDone || out.Output.Paid != 0 || len(did) != 2 || did[1] != "withdraw no. 1" {
-		t.Errorf("%+v, %q, %v", out, did, err)
+		t.Errorf("output %+v, did %q, error %v", out, did, err)
 	}
 }

@@ -165,11 +165,11 @@ func TestTheNextAttemptTakesTheGatesPlace(t *testing.T) {
 	}
 	switch {
 	case after.Tail.Seq != before.Tail.Seq+1, after.Status != posthouse.StatusWaiting, len(after.Waiting) != 1, after.Waiting[0].ID != next.ID:
-		t.Errorf("%+v", after)
+		t.Errorf("after %+v", after)
 	case old.Decision.Successor != next.ID, old.Decision.Reason != "no route", old.Decision.By != "worker:w":
-		t.Errorf("%+v", old.Decision)
+		t.Errorf("old.Decision %+v", old.Decision)
 	case next.Supersedes != g.ID, next.Call.ID != g.ID, next.Call.Attempt != 2, string(next.Payload) != "7", next.Decision != nil:
-		t.Errorf("%+v %+v", next, next.Call)
+		t.Errorf("next %+v, next.Call %+v", next, next.Call)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestAttemptsAndIterations(t *testing.T) {
 		}
 	}
 	if len(waits) != 9 || waits[0] != time.Second || waits[1] != 2*time.Second || waits[2] != 4*time.Second || waits[8] != 5*time.Second {
-		t.Errorf("%v", waits)
+		t.Errorf("waits %v", waits)
 	}
 	p := commit.Pause(c, now, "nap", time.Minute)
 	if p.Paused != "nap" || p.Attempt != 1 || !p.NotBefore.Equal(now.Add(time.Minute)) {

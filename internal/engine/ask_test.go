@@ -59,7 +59,7 @@ func TestAsk(t *testing.T) {
 		t.Fatal(g, err)
 	}
 	if open := tk.Gates().Open(); len(open) != 1 || open[0].ID != ids[0] || len(tk.Gates().New()) != 0 || !tk.Waiting() {
-		t.Fatal(open, tk.Gates().New())
+		t.Fatalf("open %v, tk.Gates().New() %v", open, tk.Gates().New())
 	}
 	// A third question keeps the first gate open under its id.
 	if _, err := tk.Gates().Ask(ctx, posthouse.Gate{Name: "more"}); !errors.Is(err, posthouse.ErrWaiting) {

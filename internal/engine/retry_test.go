@@ -50,7 +50,7 @@ func TestRetryWants(t *testing.T) {
 		fmt.Errorf("wrapped: %w", &runs.RemoteError{Task: "fetch"}): false,
 	} {
 		if r.Wants(err) != want {
-			t.Errorf("%v: %v", err, !want)
+			t.Errorf("%v: !want %v", err, !want)
 		}
 		all := engine.Retry{On: func(e error) bool { return e == err }}
 		if !all.Wants(err) || all.Wants(errors.New("other")) {

@@ -219,7 +219,7 @@ func TestOnlyOneBeginsToAct(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := ta.PersistClaim(ctx); !errors.Is(err, want) || len(j.ran) != 1 {
-			t.Fatal(err, j.ran)
+			t.Fatalf("error %v, j.ran %v", err, j.ran)
 		}
 	}
 }
@@ -234,7 +234,7 @@ func TestSecuringCostsNothingOnAnExclusiveStore(t *testing.T) {
 	s, _ = again(t, l, s)
 	info, err := l.Thread(context.Background(), "t1")
 	if err != nil || s.Head().Seq != seq || info.Tail.Seq != seq+1 { // the first session gave its claim back
-		t.Fatal(info, err)
+		t.Fatalf("info %v, error %v", info, err)
 	}
 }
 
@@ -424,7 +424,7 @@ func TestForkInheritsWhatWasRecordedBefore(t *testing.T) {
 	}
 	b, err := session.Begin(ctx, l, session.Options{Thread: "t1", Branch: "other"})
 	if err != nil || b.Head().ID != f.ID {
-		t.Fatal(b.Head(), err)
+		t.Fatalf("b.Head() %v, error %v", b.Head(), err)
 	}
 	tk = task(t, b, "work")
 	var key string

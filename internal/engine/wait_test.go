@@ -41,7 +41,7 @@ func TestSleepIsOverWhenItsTimeHasCome(t *testing.T) {
 	}
 	gate := park(t, s, tk).Gates[0]
 	if gate.Kind != posthouse.GateTimer || gate.Name != "sleep:nap" {
-		t.Fatalf("%+v", gate)
+		t.Fatalf("gate %+v", gate)
 	}
 	clk.advance(time.Hour - time.Millisecond)
 	s, tk = again(t, l, s)
@@ -187,20 +187,20 @@ func TestSignalValuesAreTakenInOrder(t *testing.T) {
 	}
 	tk := task(t, s, "work")
 	if got, err := program(tk); got != "012" || !errors.Is(err, posthouse.ErrWaiting) {
-		t.Fatal(got, err)
+		t.Fatalf("got %v, error %v", got, err)
 	}
 	park(t, s, tk)
 	send(t, l, "go", "3")
 	s, tk = again(t, l, s)
 	if got, err := program(tk); got != "0123" || !errors.Is(err, posthouse.ErrWaiting) {
-		t.Fatal(got, err)
+		t.Fatalf("got %v, error %v", got, err)
 	}
 	send(t, l, "go", "4") // between the call and the commit that parks
 	park(t, s, tk)
 	for range 2 {
 		s, tk = again(t, l, s)
 		if got, err := program(tk); got != "012344" || err != nil {
-			t.Fatal(got, err)
+			t.Fatalf("got %v, error %v", got, err)
 		}
 	}
 	send(t, l, "go", "5")
@@ -335,7 +335,7 @@ func TestWaitOrDrain(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errors.New("ended")) })
 		if come, err := engine.WaitOrDrain(ctx, l, time.Now().Add(time.Hour)); come || err == nil || err.Error() != "ended" {
-			t.Fatal(come, err)
+			t.Fatalf("come %v, error %v", come, err)
 		}
 		drain := make(chan struct{})
 		time.AfterFunc(time.Second, func() { close(drain) })

@@ -54,7 +54,7 @@ func TestLaggingServerIsWaitedFor(t *testing.T) {
 	} {
 		got, err := s.Drain(t.Context(), &laggard{silent: c.silent}, c.last)
 		if err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("%s: got %v, error %v", name, got, err)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func TestErased(t *testing.T) {
 	r := posthouse.Removal{Thread: "a", Bodies: []posthouse.BodyRef{{Seq: 1}, {Seq: 2}}}
 	done, err := s.Remove(t.Context(), r)
 	if err != nil || done.Bodies != 2 {
-		t.Fatalf("%+v %v", done, err)
+		t.Fatalf("done %+v, error %v", done, err)
 	}
 	servertest.WantSound(t, s, "a", 2)
 	if err := s.Close(); err != nil {
@@ -196,7 +196,7 @@ func TestLeftoverChunksAreFound(t *testing.T) {
 	}
 	done, err := s.Compact(t.Context())
 	if err != nil || done.Before-done.After < 100<<10 {
-		t.Errorf("%+v %v", done, err)
+		t.Errorf("done %+v, error %v", done, err)
 	}
 	servertest.WantSound(t, s, "a", 1)
 }
@@ -210,7 +210,7 @@ func TestDrop(t *testing.T) {
 		for range 2 { // the second finds nothing of the first
 			s := openAt(t, url, nil)
 			if text, err := storetest.Dump(t.Context(), s); err != nil || text != "" {
-				t.Fatalf("%q %v", text, err)
+				t.Fatalf("text %q, error %v", text, err)
 			}
 			servertest.Take(t, s, storetest.NewBuilder().Log("a"))
 			if err := s.Drop(t.Context()); err != nil {

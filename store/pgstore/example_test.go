@@ -67,6 +67,6 @@ func TestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, err := io.ReadAll(r); err != nil || string(out) != "seen there: tea <nil>\n" {
-		t.Errorf("%q, %v", out, err)
+		t.Errorf("output %q, error %v", out, err)
 	}
 }

@@ -96,7 +96,7 @@ func TestPlansAreJudged(t *testing.T) {
 		run(t, c, "SET enable_seqscan = off")
 		seen = append(seen, explain(t, c, sql, nil).wrong()...)
 		if len(seen) > 0 != bad {
-			t.Errorf("%s: %v", sql, seen)
+			t.Errorf("%s: seen %v", sql, seen)
 		}
 	}
 }

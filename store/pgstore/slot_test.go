@@ -54,7 +54,7 @@ func TestDamagedSlots(t *testing.T) {
 		t.Helper()
 		put(i, r)
 		if got, err := s.Slot(t.Context(), keys[i], posthouse.SlotOp{}); !errors.Is(err, posthouse.ErrCorrupt) {
-			t.Errorf("%v, %s: %+v, %v", keys[i], what, got, err)
+			t.Errorf("keys[i] %v, what %s, got %+v, error %v", keys[i], what, got, err)
 		}
 		var err error
 		for _, e := range s.Slots(t.Context(), keys[i].Thread) {

@@ -37,7 +37,7 @@ func within(t *testing.T, tx pgx.Tx, s *pgstore.Store, l *storetest.Log, name st
 	sql, args := s.AppendStatement(b)
 	var status int
 	if err := tx.QueryRow(t.Context(), "SELECT status FROM ("+sql+") s", args...).Scan(&status); err != nil || status != 0 {
-		t.Fatal(status, err)
+		t.Fatalf("status %v, error %v", status, err)
 	}
 	l.Took(b)
 }

@@ -30,7 +30,7 @@ func TestWeakServer(t *testing.T) {
 		do(t, c, "CONFIG", "SET", set[0], set[1])
 		_, err := redisstore.Open(t.Context(), server.URL(), nil)
 		if !errors.Is(err, posthouse.ErrUnsupported) || !strings.Contains(err.Error(), set[0]) || !strings.Contains(err.Error(), "--allow-weak-store") {
-			t.Errorf("%s %s: %v", set[0], set[1], err)
+			t.Errorf("set[0] %s, set[1] %s, error %v", set[0], set[1], err)
 		}
 		if weak, err := s.Weak(t.Context()); err != nil || len(weak) != 1 || !strings.Contains(weak[0], set[0]+" is "+set[1]) {
 			t.Errorf("%s %s: weak %q %v", set[0], set[1], weak, err)

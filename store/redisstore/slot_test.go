@@ -38,7 +38,7 @@ func TestDamagedSlots(t *testing.T) {
 	damaged := func(i int, what string) {
 		t.Helper()
 		if got, err := s.Slot(t.Context(), keys[i], posthouse.SlotOp{}); !errors.Is(err, posthouse.ErrCorrupt) {
-			t.Errorf("%v, %s: %+v, %v", keys[i], what, got, err)
+			t.Errorf("keys[i] %v, what %s, got %+v, error %v", keys[i], what, got, err)
 		}
 		var err error
 		for _, e := range s.Slots(t.Context(), keys[i].Thread) {

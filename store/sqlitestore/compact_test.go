@@ -108,7 +108,7 @@ func TestCompactLeavesWhatDoesNotShrink(t *testing.T) {
 		}
 	}
 	if done, err := s.Compact(t.Context()); err != nil || done.Bodies != 0 {
-		t.Errorf("%+v %v", done, err)
+		t.Errorf("done %+v, error %v", done, err)
 	}
 	// Bodies larger than a pack have one each.
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<17)
@@ -118,7 +118,7 @@ func TestCompactLeavesWhatDoesNotShrink(t *testing.T) {
 		}
 	}
 	if done, err := s.Compact(t.Context()); err != nil || done.After > done.Before/10 {
-		t.Errorf("%+v %v", done, err)
+		t.Errorf("done %+v, error %v", done, err)
 	}
 	verify(t, s, "t", 12)
 }
@@ -147,12 +147,12 @@ func TestRemoveFromPacks(t *testing.T) {
 		{Seq: 7}, {Seq: 7}, {Seq: 130}, {Seq: 131}, {Seq: 131, Record: 5}, {Seq: 999}, {Seq: 3, Record: -1},
 	}})
 	if err != nil || done.Bodies != 3 || done.Bytes != int64(3*len(secret(1))) {
-		t.Fatalf("%+v %v", done, err)
+		t.Fatalf("done %+v, error %v", done, err)
 	}
 	verify(t, s, "t", 200)
 	done, err = s.Remove(t.Context(), posthouse.Removal{Thread: "t", Below: 150})
 	if err != nil || done.Entries != 149 || done.Bodies != 146 {
-		t.Fatalf("%+v %v", done, err)
+		t.Fatalf("done %+v, error %v", done, err)
 	}
 	for e, err := range s.Read(t.Context(), "t", posthouse.Range{Limit: 1}) {
 		if err != nil || e.Seq != 150 || !bytes.Equal(e.Bodies[0], secret(150)) {

@@ -65,7 +65,7 @@ func benchVerify(b *testing.B, threads, each int, compacted bool) {
 	for b.Loop() {
 		r, err := sign.Verify(b.Context(), s, ring, &sign.VerifyOptions{RequireSigned: true})
 		if err != nil || !r.OK() {
-			b.Fatal(err, r.Faults)
+			b.Fatalf("error %v, r.Faults %v", err, r.Faults)
 		}
 	}
 	b.SetBytes(fileSize(b, path))

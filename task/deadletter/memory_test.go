@@ -39,7 +39,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 	if few, err := m.Letters(ctx, 2); err != nil || len(few) != 2 || few[0].Subject != "999" {
-		t.Errorf("%+v, %v", few, err)
+		t.Errorf("few %+v, error %v", few, err)
 	}
 	if n, err := m.Purge(ctx); n != 999 || err != nil {
 		t.Errorf("%d, %v", n, err)
@@ -96,14 +96,14 @@ func TestLettersAreKeptHereWhileTheQueueIsAway(t *testing.T) {
 	}
 	put("own")
 	if all, err := b.Letters(ctx, 10); err != nil || len(all) != 1 || all[0].Subject != "own" {
-		t.Errorf("%+v, %v", all, err)
+		t.Errorf("all %+v, error %v", all, err)
 	}
 	shared.err = nil
 	put("shared")
 	put("shared, too")
 	all, err := b.Letters(ctx, 10)
 	if err != nil || len(all) != 3 || all[0].Subject != "shared, too" || all[2].Subject != "own" {
-		t.Fatalf("%+v, %v", all, err)
+		t.Fatalf("all %+v, error %v", all, err)
 	}
 	for _, l := range all[1:] {
 		if err := b.Replay(ctx, l.ID); !errors.Is(err, posthouse.ErrUnsupported) {

@@ -21,7 +21,7 @@ func TestHintsComeBack(t *testing.T) {
 		b := h.Encode()
 		got, err := hint.Parse(b)
 		if err != nil || got != h || len(b) > hint.MaxSize {
-			t.Errorf("%s: %+v, %v", b, got, err)
+			t.Errorf("%s: got %+v, error %v", b, got, err)
 		}
 	}
 }

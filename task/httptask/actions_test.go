@@ -57,7 +57,7 @@ func TestVerbsOverHTTP(t *testing.T) {
 	}
 	res, err := e.app.Result(t.Context(), "t")
 	if err != nil || res.Output != 43 {
-		t.Errorf("%+v, %v", res, err)
+		t.Errorf("result %+v, error %v", res, err)
 	}
 }
 

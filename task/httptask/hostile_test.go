@@ -129,7 +129,7 @@ func (h hostile) otherRoutes(t *testing.T, claim *task.Claim) {
 	}
 	for _, path := range []string{"/api/worker/claim/../../threads", "/api/worker/%2e%2e/threads", "/api//threads", "/api/worker/", "/api/worker/x", "/API/threads"} {
 		if status, _ := h.send("GET", path, ""); status < 300 {
-			t.Errorf("%s: %d", path, status)
+			t.Errorf("%s: status %d", path, status)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (h hostile) anothersCalls(t *testing.T, session, own string, claim *task.Cl
 	}
 	for _, call := range []string{wire.Claim, wire.Heartbeat} {
 		if status, code := h.send("POST", "/api/worker/"+call, `{"session":"`+session+`"}`); status != http.StatusNotFound {
-			t.Errorf("%s: %d %s", call, status, code)
+			t.Errorf("%s: status %d, code %s", call, status, code)
 		}
 	}
 	if status, code := h.send("POST", "/api/worker/"+wire.Disconnect, `{"session":"`+session+`"}`); status >= 500 {
@@ -219,7 +219,7 @@ func (h hostile) claimsToBe(t *testing.T) {
 		body, err := json.Marshal(map[string]any{"hello": one})
 		check(t, err)
 		if status, code := h.send("POST", "/api/worker/"+wire.Connect, string(body)); status < 400 || status >= 500 && code != posthouse.CodeUnsupported {
-			t.Errorf("%s: %d %s", what, status, code)
+			t.Errorf("%s: status %d, code %s", what, status, code)
 		}
 	}
 	one := hello()

@@ -213,7 +213,7 @@ func TestRefusals(t *testing.T) {
 	bad.Concurrency = -1
 	var own *posthouse.Error
 	if _, err := far.Connect(t.Context(), bad); !errors.As(err, &own) || own.Code != posthouse.CodeInvalid || own.Field != "atOnce" || strings.HasPrefix(own.Message, "atOnce") {
-		t.Errorf("%+v", own)
+		t.Errorf("own %+v", own)
 	}
 	if _, err := far.Heartbeat(t.Context(), "worker-x", nil); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("an unknown session: %v", err)

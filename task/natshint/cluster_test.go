@@ -135,7 +135,7 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	if i := s.CachedInfo(); i.Config.Replicas != 3 || i.Config.Storage != jetstream.MemoryStorage {
-		t.Errorf("%+v", i.Config)
+		t.Errorf("i.Config %+v", i.Config)
 	}
 	first := c.leader(js, "posthouse-hints")
 	c.outlives(q, first, "a")

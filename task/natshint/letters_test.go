@@ -19,7 +19,7 @@ func TestLetters(t *testing.T) {
 	ctx, conn := t.Context(), startNATS(t, nil)
 	q := open(t, conn, nil)
 	if all, err := q.Letters(ctx, 10); err != nil || len(all) != 0 {
-		t.Errorf("%+v, %v", all, err)
+		t.Errorf("all %+v, error %v", all, err)
 	}
 	h := hint.Hint{Gate: "g", Thread: "t", Task: "x"}
 	for _, l := range []deadletter.Letter{
@@ -34,7 +34,7 @@ func TestLetters(t *testing.T) {
 	}
 	all, err := q.Letters(ctx, 10)
 	if err != nil || len(all) != 4 || all[3].Reason != "an engine of another release" || all[1].Size != 100_000 || len(all[1].Data) != deadletter.MaxData {
-		t.Fatalf("%+v, %v", all, err)
+		t.Fatalf("all %+v, error %v", all, err)
 	}
 	if r := all[2].Reason; strings.ContainsAny(r, "\r\n") || len(r) > 1000 || !strings.HasPrefix(r, "two  lines") {
 		t.Errorf("%q", r)
@@ -46,7 +46,7 @@ func TestLetters(t *testing.T) {
 		}
 	}
 	if d := take(t, q, demand(1))[0]; d.Hint() != h {
-		t.Errorf("%+v", d.Hint())
+		t.Errorf("d.Hint() %+v", d.Hint())
 	}
 	if err := q.Remove(ctx, all[1].ID); err != nil {
 		t.Error(err)
@@ -63,7 +63,7 @@ func TestLetters(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	if all, err := q.Letters(ctx, 10); err != nil || len(all) != 0 {
-		t.Errorf("%+v, %v", all, err)
+		t.Errorf("all %+v, error %v", all, err)
 	}
 }
 
@@ -74,6 +74,6 @@ func TestServerWithoutFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all, err := q.Letters(t.Context(), 1); err != nil || len(all) != 1 || time.Since(all[0].At) > time.Hour {
-		t.Errorf("%+v, %v", all, err)
+		t.Errorf("all %+v, error %v", all, err)
 	}
 }

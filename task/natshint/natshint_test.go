@@ -207,7 +207,7 @@ func TestDeliveriesOfALostStream(t *testing.T) {
 	}
 	have.Later(0)
 	if d := take(t, q, demand(1)); d[0].Hint().Gate != "b" {
-		t.Errorf("%+v", d[0].Hint())
+		t.Errorf("d[0].Hint() %+v", d[0].Hint())
 	}
 }
 
@@ -275,7 +275,7 @@ func TestMalformedHints(t *testing.T) {
 	} {
 		ack, err := conn.Request("posthouse.hint.x.=."+gate, []byte(body), time.Minute)
 		if err != nil || strings.Contains(string(ack.Data), "error") {
-			t.Fatalf("%s: %s, %v", gate, ack.Data, err)
+			t.Fatalf("%s: ack.Data %s, error %v", gate, ack.Data, err)
 		}
 	}
 	publish(t, q, false, "good")
@@ -283,7 +283,7 @@ func TestMalformedHints(t *testing.T) {
 	d.Wait = 0
 	var got []posthouse.ID
 	if err := q.Take(t.Context(), d, func(d hint.Delivery) { got = append(got, d.Hint().Gate); d.Ack() }); err != nil || len(got) != 1 || got[0] != "good" {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, error %v", got, err)
 	}
 	letters, err := q.Letters(t.Context(), 100)
 	if err != nil || len(letters) != 8 {

@@ -58,7 +58,7 @@ func TestPermissions(t *testing.T) {
 	ok(q.Take(ctx, hint.Demand{Task: "x", N: 1, Wait: time.Minute, Lease: time.Minute}, func(d hint.Delivery) { d.Dead("to see that it may") }))
 	all, err := l.Letters().Letters(ctx, 10)
 	if err != nil || len(all) != 1 || all[0].Kind != deadletter.Hint {
-		t.Fatalf("%+v, %v", all, err)
+		t.Fatalf("all %+v, error %v", all, err)
 	}
 	ok(l.Letters().Replay(ctx, all[0].ID))
 	if n, err := l.Letters().Purge(ctx); err != nil || n != 0 {
@@ -89,7 +89,7 @@ func TestOwnServerHasNoQueue(t *testing.T) {
 		t.Errorf("%v", q)
 	}
 	if all, err := l.Letters().Letters(t.Context(), 10); err != nil || len(all) != 0 {
-		t.Errorf("%+v, %v", all, err)
+		t.Errorf("all %+v, error %v", all, err)
 	}
 	if err := l.Letters().Remove(t.Context(), "1"); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Error(err)

@@ -193,7 +193,7 @@ func TestAHostileWorker(t *testing.T) {
 		t.Errorf("a heartbeat of another's session: %v", err)
 	}
 	if all, err := engine.d.Workers(t.Context()); err != nil || len(all) != 1 || all[0].Token != "other" {
-		t.Errorf("%+v, %v", all, err)
+		t.Errorf("all %+v, error %v", all, err)
 	}
 }
 

@@ -54,7 +54,7 @@ func TestAgentLoopOnACluster(t *testing.T) {
 	e.done(t, "t")
 	res, err := e.app.Result(t.Context(), "t")
 	if err != nil || res.Output != 43 {
-		t.Errorf("%+v, %v", res, err)
+		t.Errorf("result %+v, error %v", res, err)
 	}
 	mu.Lock()
 	defer mu.Unlock()

@@ -60,6 +60,6 @@ func TestACallEndsWithItsConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-ended; err == nil || ctx.Err() != nil {
-		t.Errorf("%v, %v", err, ctx.Err())
+		t.Errorf("error %v, ctx.Err() %v", err, ctx.Err())
 	}
 }

@@ -95,11 +95,11 @@ func TestTaskIsDone(t *testing.T) {
 		s, _ := engine(t, echo)
 		got, err := s.Start(t.Context(), task.Start{Task: "echo", Input: json.RawMessage(`{"n":1}`)}, "alice")
 		if err != nil || got.Status != posthouse.StatusWaiting || got.Gate == "" || !strings.HasPrefix(got.Thread, standalone.Prefix) {
-			t.Fatalf("%+v, %v", got, err)
+			t.Fatalf("got %+v, error %v", got, err)
 		}
 		got = await(t, s, got.Thread)
 		if got.Status != posthouse.StatusDone || string(got.Output) != `{"n":1}` || got.Gate != "" {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func TestKey(t *testing.T) {
 		for range 8 {
 			at.Go(func() {
 				if got, err := s.Start(t.Context(), start, "alice"); err != nil || got.Thread != "task-order-7" {
-					t.Errorf("%+v, %v", got, err)
+					t.Errorf("got %+v, error %v", got, err)
 				}
 			})
 		}
@@ -148,7 +148,7 @@ func TestMetadata(t *testing.T) {
 		}
 		got = await(t, s, got.Thread)
 		if string(got.Output) != `{"tenant":"42"}` {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 	})
 }
@@ -162,7 +162,7 @@ func TestTaskFails(t *testing.T) {
 		}
 		got := await(t, s, "task-k")
 		if got.Status != posthouse.StatusFailed || !strings.Contains(got.Error, "attempt 2") || !strings.Contains(got.Error, "no film") {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 		if again, err := s.Start(t.Context(), start, "alice"); err != nil || again.Status != posthouse.StatusFailed {
 			t.Errorf("started again under its key: %+v, %v", again, err)
@@ -197,7 +197,7 @@ func TestTaskExpires(t *testing.T) {
 		}
 		got = await(t, s, got.Thread)
 		if got.Status != posthouse.StatusFailed || !strings.Contains(got.Error, "no worker completed") {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 	})
 }
@@ -248,16 +248,16 @@ func TestInputThatGrows(t *testing.T) {
 		} {
 			start := task.Start{Task: "echo", Key: name, Input: json.RawMessage(input)}
 			if got, err := s.Start(t.Context(), start, "alice"); !errors.Is(err, posthouse.ErrTooLarge) && !errors.Is(err, posthouse.ErrInvalid) {
-				t.Errorf("%s: %+v, %v", name, got, err)
+				t.Errorf("%s: got %+v, error %v", name, got, err)
 			}
 			start.Input = json.RawMessage(`"<"`)
 			got, err := s.Start(t.Context(), start, "alice")
 			if err != nil || got.Status != posthouse.StatusWaiting {
-				t.Fatalf("%s: %+v, %v", name, got, err)
+				t.Fatalf("%s: got %+v, error %v", name, got, err)
 			}
 			got = await(t, s, got.Thread)
 			if string(got.Output) != `"\u003c"` {
-				t.Errorf("%s: %+v", name, got)
+				t.Errorf("%s: got %+v", name, got)
 			}
 		}
 		start := task.Start{Task: "echo", Key: "spaces", Input: json.RawMessage("[" + strings.Repeat(" ", task.MaxInput) + "]")}

@@ -96,7 +96,7 @@ func TestRequestsHaveExactNames(t *testing.T) {
 	} {
 		r := wire.Serve(t.Context(), nil, method, []byte(data))
 		if r.Error == nil || r.Error.Code != posthouse.CodeInvalid || !r.Malformed {
-			t.Errorf("%s: %+v", data, r.Error)
+			t.Errorf("%s: r.Error %+v", data, r.Error)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func TestFailures(t *testing.T) {
 			task := workertest.NewTask(21)
 			err := program(t, name, command.Options{Plain: strings.HasPrefix(name, "plain")}).Handle(task)
 			if err == nil || task.Verdict() != nil {
-				t.Fatal(err, task.Verdict())
+				t.Fatalf("error %v, task.Verdict() %v", err, task.Verdict())
 			}
 			for _, part := range want {
 				if !strings.Contains(err.Error(), part) {
@@ -207,7 +207,7 @@ func TestEnvironment(t *testing.T) {
 	slices.Sort(have)
 	want := []string{"OTHER=kept", "POSTHOUSE_TASK_ATTEMPT=1", "POSTHOUSE_TASK_ITERATION=0", "POSTHOUSE_TASK_KEY=gate-1", "POSTHOUSE_TASK_NAME=task", "POSTHOUSE_TASK_STEP=1/step", "POSTHOUSE_TASK_THREAD=thread"}
 	if !slices.Equal(have, want) {
-		t.Errorf("%q", have)
+		t.Errorf("got %q", have)
 	}
 	if real, err := filepath.EvalSymlinks(dir); err != nil || where != real {
 		t.Errorf("it ran in %s, not %s", where, real)

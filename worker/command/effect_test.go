@@ -76,10 +76,10 @@ func TestAProgramIsKilledInItsEffect(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	if grant, err := ledger.ReadGrant(t.Context(), s.l, g.ID); err != nil || grant.Status != grants.Unknown || len(grant.Uses) != 1 || grant.Uses[0].Failed != 1 {
-		t.Errorf("%+v, %v", grant, err)
+		t.Errorf("grant %+v, error %v", grant, err)
 	}
 	if have, err := os.ReadFile(file); err != nil || strings.Count(string(have), "\n") != 1 {
-		t.Errorf("%q, %v", have, err)
+		t.Errorf("got %q, error %v", have, err)
 	}
 	if _, err := s.l.Decide(t.Context(), q.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); err != nil {
 		t.Fatal(err)
@@ -90,9 +90,9 @@ func TestAProgramIsKilledInItsEffect(t *testing.T) {
 	have, err := os.ReadFile(file)
 	lines := strings.Split(string(have), "\n")
 	if err != nil || len(lines) != 3 || lines[0] != lines[1] || !strings.HasPrefix(lines[0], `{"amount":20}`) {
-		t.Errorf("%q, %v", have, err)
+		t.Errorf("got %q, error %v", have, err)
 	}
 	if grant, err := ledger.ReadGrant(t.Context(), s.l, g.ID); err != nil || grant.Status != grants.Executed || string(grant.Uses[0].Result.Data) != `{"receipt":7}` {
-		t.Errorf("%+v, %v", grant, err)
+		t.Errorf("grant %+v, error %v", grant, err)
 	}
 }

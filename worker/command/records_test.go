@@ -90,7 +90,7 @@ func TestAProgramRecordsAsksAndWaits(t *testing.T) {
 		t.Errorf("%s, want %s", out, want)
 	}
 	if have, err := os.ReadFile(file); err != nil || string(have) != "paid\n" {
-		t.Errorf("%q, %v", have, err)
+		t.Errorf("got %q, error %v", have, err)
 	}
 }
 
@@ -158,12 +158,12 @@ func TestRequestsThatDoNotFit(t *testing.T) {
 		t.Errorf("%v, %+v\n%s", err, wt.Verdict(), log.String())
 	}
 	if asked := wt.Thread().Asked(); len(asked) != 1 || asked[0].Name != "q" {
-		t.Errorf("%+v", asked)
+		t.Errorf("asked %+v", asked)
 	}
 	wt = wt.Again()
 	wt.Thread().Signal("paid", 42)
 	if err := program(t, "finds a null", command.Options{}).Handle(wt); err != nil || wt.Verdict() == nil || string(wt.Verdict().Output) != `["null",false,"42"]` {
-		t.Errorf("%v, %+v", err, wt.Verdict())
+		t.Errorf("error %v, wt.Verdict() %+v", err, wt.Verdict())
 	}
 }
 

@@ -131,7 +131,7 @@ func TestKilledProgramGoesOn(t *testing.T) {
 		fmt.Fprintln(&want, i)
 	}
 	if have, err := os.ReadFile(file); err != nil || string(have) != want.String() {
-		t.Errorf("%s, %v", have, err)
+		t.Errorf("got %s, error %v", have, err)
 	}
 }
 

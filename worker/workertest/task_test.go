@@ -67,7 +67,7 @@ func TestTaskEnforcesWhatAnEngineWould(t *testing.T) {
 	}
 	d = d.Again()
 	if d.Resumed() != "nap" || d.Attempt() != 1 {
-		t.Errorf("%+v", d.Claim)
+		t.Errorf("d.Claim %+v", d.Claim)
 	}
 	for what, err := range map[string]error{
 		"a pause of nothing": d.Pause("", time.Hour), "no time": d.Pause("x", 0), "negative": d.Pause("x", -1),
@@ -91,14 +91,14 @@ func TestTaskEnforcesWhatAnEngineWould(t *testing.T) {
 	}
 	d = d.Again()
 	if d.Iteration() != 1 || string(d.Continued()) != `"x"` || string(d.Input()) != "1" {
-		t.Errorf("%+v", d.Claim)
+		t.Errorf("d.Claim %+v", d.Claim)
 	}
 	d.Claim.NoSlot = true
 	if err := d.Checkpoint([]byte("x")); !errors.Is(err, posthouse.ErrUnsupported) {
 		t.Errorf("without a slot: %v", err)
 	}
 	if state, err := d.LoadCheckpoint(); state != nil || err != nil {
-		t.Errorf("%q, %v", state, err)
+		t.Errorf("state %q, error %v", state, err)
 	}
 	d.Lose()
 	if err := d.Complete(1); !errors.Is(err, worker.ErrLost) || !errors.Is(context.Cause(d.Context()), worker.ErrLost) {
@@ -130,7 +130,7 @@ func TestWaits(t *testing.T) {
 	}
 	w := workertest.NewTask(nil)
 	if err := h(w); !errors.Is(err, posthouse.ErrWaiting) || len(w.Thread().Asked()) != 1 || w.Thread().Asked()[0].Text != "Ship it?" {
-		t.Fatalf("%v, %+v", err, w.Thread().Asked())
+		t.Fatalf("error %v, w.Thread().Asked() %+v", err, w.Thread().Asked())
 	}
 	w.Thread().Answer("ship", posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 	w = w.Again()

@@ -26,7 +26,7 @@ func TestAll(t *testing.T) {
 		o.Server = &scratch.Server{URL: url, Open: func(ctx context.Context, url string) (posthouse.Store, error) { return local.Open(ctx, url, nil) }}
 		more, err := Run(t.Context(), o)
 		if err != nil || len(more) != 8 {
-			t.Fatalf("%s: %v, %v", url, more, err)
+			t.Fatalf("%s: more %v, error %v", url, more, err)
 		}
 		figures = append(figures, more...)
 	}

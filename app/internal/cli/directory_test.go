@@ -172,7 +172,7 @@ func TestUsedDirectoryWithoutItsStore(t *testing.T) {
 			err = errors.Join(err, os.RemoveAll(f))
 		}
 		if err != nil || len(files) == 0 {
-			t.Fatal(pattern, files, err)
+			t.Fatalf("pattern %v, files %v, error %v", pattern, files, err)
 		}
 		if pattern == "posthouse.db*" {
 			continue // the mark is there

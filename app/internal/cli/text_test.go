@@ -29,7 +29,7 @@ func TestTextIsUTF8(t *testing.T) {
 		{"retain", "--keep-label", "\xff"},
 	} {
 		if out := e.Run(2, append(args, "--server", "http://127.0.0.1:1")...); !strings.Contains(out, "is not UTF-8") {
-			t.Errorf("%q: %s", args, out)
+			t.Errorf("%q: output %s", args, out)
 		}
 	}
 	e.Vars = map[string]string{"POSTHOUSE_REASON": "\xff"}

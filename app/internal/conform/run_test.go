@@ -61,7 +61,7 @@ func TestSoundStores(t *testing.T) {
 		}})
 		d := report.Durability
 		if durable := url != "memory:"; !report.OK() || report.Passed == 0 || d.Kept != durable || d.Killed != durable || d.One.PerSecond <= 0 || d.Many.P99 < d.Many.Median {
-			t.Errorf("%s: %+v", url, report)
+			t.Errorf("%s: report %+v", url, report)
 		}
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -99,7 +99,7 @@ func TestBrokenStore(t *testing.T) {
 		return forgetful{memstore.New()}, nil
 	}})
 	if report.OK() || len(report.Failed) == 0 || !strings.Contains(report.Failed[0].Log, "the rule:") || len(report.Durability.Weak) != 1 {
-		t.Errorf("%+v", report)
+		t.Errorf("report %+v", report)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestPanics(t *testing.T) {
 		return panics{memstore.New()}, nil
 	}})
 	if len(report.Failed) == 0 || !strings.Contains(report.Failed[0].Log, "panic: find") {
-		t.Errorf("%+v", report)
+		t.Errorf("report %+v", report)
 	}
 }
 

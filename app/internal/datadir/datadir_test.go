@@ -55,7 +55,7 @@ func TestTokenThatOthersMayRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := ReadToken(path); err != nil || got != "secret" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, error %v", got, err)
 	}
 	for _, bad := range []string{"", "\n", "two words"} {
 		if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {

@@ -39,7 +39,7 @@ func TestDo(t *testing.T) {
 	var out struct{ Got map[string]string }
 	err := c.Do(t.Context(), "POST", Path("api", "a/b"), map[string][]string{"by": {"alice smith"}}, map[string]string{"x": "y"}, &out)
 	if err != nil || out.Got["x"] != "y" {
-		t.Errorf("%v, %v", out, err)
+		t.Errorf("output %v, error %v", out, err)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestProblems(t *testing.T) {
 		})
 		err := cl.Do(t.Context(), "GET", "/", nil, nil, nil)
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
-			t.Errorf("%d %s: %v", c.status, c.body, err)
+			t.Errorf("c.status %d, c.body %s, error %v", c.status, c.body, err)
 		}
 		var e *posthouse.Error
 		if c.status == 409 && (!errors.As(err, &e) || e.Decision == nil || e.Decision.By != "bob") {

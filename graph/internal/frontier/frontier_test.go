@@ -37,11 +37,11 @@ func TestPlanIsReadAsItWasWritten(t *testing.T) {
 func TestPlanIsLeftOut(t *testing.T) {
 	f := frontier.Frontier{Tasks: []frontier.Target{{Node: "a"}, {Node: "b"}}}
 	if data, err := f.EncodePlan(); data != nil || err != nil {
-		t.Errorf("%s, %v", data, err)
+		t.Errorf("data %s, error %v", data, err)
 	}
 	back, err := frontier.ReadFrontier([]string{"a", "b"}, nil, frontier.PlanPart)
 	if err != nil || !reflect.DeepEqual(back.Tasks, f.Tasks) {
-		t.Errorf("%+v, %v", back.Tasks, err)
+		t.Errorf("back.Tasks %+v, error %v", back.Tasks, err)
 	}
 }
 

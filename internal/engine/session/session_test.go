@@ -105,7 +105,7 @@ func TestFinishCancelled(t *testing.T) {
 		t.Fatalf("Commit: error %v, want ErrCancelled", err)
 	}
 	if again, err := s.Cancellation().Finish(ctx); err != nil || again.ID != h.ID {
-		t.Fatal(again, err)
+		t.Fatalf("again %v, error %v", again, err)
 	}
 	end(t, s)
 }

@@ -81,7 +81,7 @@ func TestTheSameSeedGivesTheSameSequence(t *testing.T) {
 		found, err := s.Run(t.Context(), differential.Batch{Seed: 7, Sequences: 3})
 		s.Close()
 		if err != nil || found.Difference == "" {
-			t.Fatalf("%+v %v", found, err)
+			t.Fatalf("found %+v, error %v", found, err)
 		}
 		reports = append(reports, found.Difference)
 	}

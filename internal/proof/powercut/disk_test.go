@@ -243,7 +243,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("with room: %v", err)
 	}
 	if got := d.Stats(); got.Full != 2 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestCommit(t *testing.T) {
 	within := filepath.Join(dir, "docs") // as a test's own directory is
 	clean, err := record.Commit(t.Context(), within)
 	if err != nil || !regexp.MustCompile(`^[0-9a-f]{7,}$`).MatchString(clean) {
-		t.Errorf("%q, %v", clean, err)
+		t.Errorf("clean %q, error %v", clean, err)
 	}
 	write("docs/record/a.jsonl", "one\ntwo\n")
 	write("docs/guarantees/records.md", "two\n")

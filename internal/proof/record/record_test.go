@@ -18,7 +18,7 @@ type line struct{ Cuts int }
 func TestLinesAreReadAsTheyWereAppended(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	if have, err := record.Read[line](path); err != nil || have != nil {
-		t.Fatalf("%v %v", have, err)
+		t.Fatalf("got %v, error %v", have, err)
 	}
 	for i := range 3 {
 		if err := record.Append(path, line{i}); err != nil {
@@ -50,7 +50,7 @@ func TestEachRecordHasAPlaceInThePage(t *testing.T) {
 	}
 	for _, of := range []string{"x", "y"} {
 		if have, err := record.Quoted(page, of); err != nil || have != "new "+of+"\n" {
-			t.Errorf("%q %v", have, err)
+			t.Errorf("got %q, error %v", have, err)
 		}
 	}
 	if record.Quote(page, "z", "") == nil {

@@ -33,7 +33,7 @@ func TestRunWaitsForItsAddress(t *testing.T) {
 		t.Error(err)
 	}
 	if err := <-ended; err != nil || !begun {
-		t.Error(begun, err)
+		t.Errorf("begun %v, error %v", begun, err)
 	}
 	p.Kill()
 }

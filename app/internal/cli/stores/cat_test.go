@@ -33,7 +33,7 @@ func TestCat(t *testing.T) {
 	files := func(pattern string) []string {
 		names, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil || len(names) != 1 {
-			t.Fatalf("%s: %v %v", pattern, names, err)
+			t.Fatalf("%s: names %v, error %v", pattern, names, err)
 		}
 		return names
 	}

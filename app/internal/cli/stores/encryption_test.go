@@ -58,7 +58,7 @@ func TestEncryptionWalk(t *testing.T) {
 	}
 	old := read()[0]
 	if !old.Current || old.Wraps != 2 {
-		t.Errorf("%+v", old)
+		t.Errorf("old %+v", old)
 	}
 	e.Run(0, "encryption", "rotate", "--yes")
 	if keys := read(); len(keys) != 2 || keys[0].Wraps != 2 || !keys[1].Current || keys[1].Wraps != 0 {

@@ -99,7 +99,7 @@ func TestApprovalToken(t *testing.T) {
 	})
 	files, err := filepath.Glob(filepath.Join(e.Path, "*"))
 	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+		t.Fatalf("files %v, error %v", files, err)
 	}
 	for _, name := range files {
 		if data, err := os.ReadFile(name); err == nil && strings.Contains(string(data), secret) {

@@ -96,7 +96,7 @@ func TestDeadLettersOfAServer(t *testing.T) {
 	err = json.Unmarshal([]byte(dead(0, "list", "--json")), &all)
 	slices.SortFunc(all, func(a, b deadletter.Letter) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
 	if err != nil || len(all) != 2 || all[0].Kind != deadletter.Hint || all[1].Kind != deadletter.Request {
-		t.Fatalf("%+v, %v", all, err)
+		t.Fatalf("all %+v, error %v", all, err)
 	}
 	if out := dead(0, "list"); !strings.Contains(out, all[0].Reason[:40]) || !strings.Contains(out, "posthouse.task.x.any.connect") {
 		t.Error(out)

@@ -99,7 +99,7 @@ func TestWorkerCommand(t *testing.T) {
 		}
 		decided = i.Decision != nil
 		if decided && (i.Decision.By != "worker:operator" || string(i.Decision.Value) != `"http://x"`) {
-			t.Errorf("%+v", i.Decision)
+			t.Errorf("i.Decision %+v", i.Decision)
 		}
 	}
 	cancel()
@@ -111,7 +111,7 @@ func TestWorkerCommand(t *testing.T) {
 	}
 	for _, bad := range [][]string{{}, {"--task", "fetch"}, {"--task", "=cat"}, {"--task", "fetch=no-such-program-anywhere"}, {"--task", "a=cat", "--task", "a=cat"}, {"--task", "a=cat", "--at-once", "-1"}} {
 		if out := e.Run(2, append(append([]string{"worker"}, bad...), "--server", url)...); !strings.Contains(out, "error:") {
-			t.Errorf("%q: %s", bad, out)
+			t.Errorf("%q: output %s", bad, out)
 		}
 	}
 }
@@ -242,7 +242,7 @@ func TestStartTaskWithItsEffect(t *testing.T) {
 	for _, args := range [][]string{{}, {"--effect", "external"}} {
 		out := run(6, append([]string{"task", "start", "fetch", "--key", "k"}, args...)...)
 		if !strings.Contains(out, "acts on the world without a grant") || !strings.Contains(out, "--effect") {
-			t.Errorf("%q: %s", args, out)
+			t.Errorf("%q: output %s", args, out)
 		}
 	}
 	if out := run(2, "task", "start", "fetch", "--effect", "tiny"); !strings.Contains(out, "tiny") || !strings.Contains(out, "pure, read, write, external") {

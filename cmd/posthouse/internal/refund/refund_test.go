@@ -252,7 +252,7 @@ func TestLogEffects(t *testing.T) {
 		}
 	}
 	if lines := strings.Split(string(must(os.ReadFile(path))(t)), "\n"); len(lines) != 4 || !strings.Contains(lines[1], `"a"`) || !strings.Contains(lines[2], `"b"`) {
-		t.Fatalf("%q", lines)
+		t.Fatalf("lines %q", lines)
 	}
 	if err := refund.LogEffects(t.TempDir())(t.Context(), refund.Effect{}); err == nil {
 		t.Error("a directory was taken for a log")
@@ -274,7 +274,7 @@ func TestRequest(t *testing.T) {
 	}
 	for _, s := range []posthouse.State{nil, {"other": {Codec: "json", Data: []byte(`{"request":"x"}`)}}, {"state": {Codec: "raw", Data: []byte(`{"request":"x"}`)}}} {
 		if got, ok := refund.Request(s); ok {
-			t.Errorf("%v: %q", s, got)
+			t.Errorf("%v: got %q", s, got)
 		}
 	}
 }
@@ -297,7 +297,7 @@ func TestRecommendations(t *testing.T) {
 	} {
 		rec := h.state(t, must(h.Handle(t.Context(), test.message, nil))(t).Checkpoint).Recommendation
 		if rec == nil || rec.Order != test.order || rec.Amount != test.amount || rec.Risk != test.risk || rec.Action != test.action || len(rec.Reasons) == 0 {
-			t.Errorf("%q: %+v", test.message, rec)
+			t.Errorf("%q: rec %+v", test.message, rec)
 		}
 	}
 	long := "order 1 " + strings.Repeat("ö", 5000)

@@ -103,7 +103,7 @@ func TestMessageToAWaitingThread(t *testing.T) {
 				_, err := d.send("second", false)
 				e, ok := errors.AsType[*posthouse.Error](err)
 				if !ok || e.Code != posthouse.CodeConflict || !slices.Contains(e.Gates, first) {
-					h.Errorf("%s, %s: %v", name, when, err)
+					h.Errorf("name %s, when %s, error %v", name, when, err)
 				}
 			}
 			refused("asked")

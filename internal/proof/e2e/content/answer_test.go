@@ -58,7 +58,7 @@ func TestChangedForkAsksAgain(t *testing.T) {
 			}
 			out := must(app.Resume(h.Context(), f.Header.Thread, graph.RunOptions{Branch: f.Header.Branch}))(h)
 			if len(out.Waiting) != 1 || out.Waiting[0].Text != "Pay 1000000?" {
-				h.Fatalf("%+v", out.Waiting)
+				h.Fatalf("out.Waiting %+v", out.Waiting)
 			}
 			h.decide(out.Waiting[0].ID, posthouse.Approve, "mia")
 			out = must(app.Resume(h.Context(), f.Header.Thread, graph.RunOptions{Branch: f.Header.Branch}))(h)
@@ -77,7 +77,7 @@ func TestUnchangedForkKeepsTheQuestion(t *testing.T) {
 		h.now = h.now.Add(50 * time.Minute)
 		f := must(app.Fork(h.Context(), r.Checkpoint, nil))(h)
 		if f.Header.Status != posthouse.StatusWaiting || len(f.Header.Gates) != 1 {
-			h.Fatalf("%+v", f.Header)
+			h.Fatalf("f.Header %+v", f.Header)
 		}
 		g := must(h.ledger.Gate(h.Context(), f.Header.Gates[0]))(h)
 		if g.ID == r.Waiting[0].ID || !g.ExpiresAt.Equal(h.now.Add(time.Hour)) {
@@ -143,7 +143,7 @@ func TestDeployedQuestion(t *testing.T) {
 			must(build("Pay %d times ten?").Resume(h.Context(), thread))(h)
 			again := h.only(thread)
 			if again.Text != "Pay 10 times ten?" || again.Supersedes != first.ID {
-				h.Fatalf("%+v", again)
+				h.Fatalf("again %+v", again)
 			}
 		}
 	})
@@ -318,7 +318,7 @@ func TestStricterRules(t *testing.T) {
 				h.decide(h.only("t").ID, posthouse.Approve, "rita")
 				out := must(build(q(tc.now)).Resume(h.Context(), "t"))(h)
 				if again := len(out.Waiting) == 1; again != tc.again {
-					h.Fatalf("%+v", out)
+					h.Fatalf("output %+v", out)
 				}
 				if tc.again && !strings.Contains(out.Waiting[0].Note, "does not count any more") {
 					h.Fatal(out.Waiting[0].Note)

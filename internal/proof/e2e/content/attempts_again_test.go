@@ -173,7 +173,7 @@ func TestAttemptToAskInAProgramsName(t *testing.T) {
 				_, err = app.Resume(h.Context(), "t", graph.RunOptions{Branch: f.Branch})
 			}
 			if b.want(h); !errors.Is(err, posthouse.ErrInvalid) {
-				h.Error(amount, err)
+				h.Errorf("amount %v, error %v", amount, err)
 			}
 		}
 	})

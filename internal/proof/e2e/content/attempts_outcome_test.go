@@ -177,7 +177,7 @@ func TestAttemptToReuseAnAnswerAboutAnOutcome(t *testing.T) {
 		_, _ = app.Resume(h.Context(), "t")
 		b.want(h, bankTransfer{"bob", 10}, bankTransfer{"bob", 10})
 		if second := h.only("t"); second.Kind != gate.KindOutcome || second.Content() == first.Content() {
-			h.Fatalf("%+v", second)
+			h.Fatalf("second %+v", second)
 		}
 	})
 }

@@ -196,7 +196,7 @@ func TestAttemptToChangeArgumentsAfterTheyWereShown(t *testing.T) {
 		defer answered.Wait()
 		pay := gate.Require(func(context.Context, map[string]int) (string, error) { ran = true; return "", nil }, gate.Approval{Tool: "pay", Message: "Pay?"})
 		if _, err := pay(s.With(h.Context()), args); ran || !errors.Is(err, posthouse.ErrConflict) {
-			h.Fatal(ran, err)
+			h.Fatalf("ran %v, error %v", ran, err)
 		}
 	})
 }

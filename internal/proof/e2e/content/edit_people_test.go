@@ -59,7 +59,7 @@ func TestAnEditIsJudgedByItsPeople(t *testing.T) {
 		must(app.Resume(h.Context(), "t"))(h)
 		g := h.only("t")
 		if len(paid) > 0 || !slices.Equal(g.Assignees, []string{"boss", "chief"}) {
-			h.Fatal(paid, g.Assignees)
+			h.Fatalf("paid %v, g.Assignees %v", paid, g.Assignees)
 		}
 		h.refuse(g, "clerk")
 		h.decide(g.ID, posthouse.Approve, "chief")
@@ -98,7 +98,7 @@ func TestAnEditEscalatesFromTheFirstQuestion(t *testing.T) {
 			h.edit(h.only(thread).ID, "clerk", 5000)
 			res := must(app.Resume(h.Context(), thread))(h)
 			if done := res.Status == posthouse.StatusDone; done != (thread == "late") {
-				h.Fatal(thread, res.Status)
+				h.Fatalf("thread %v, res.Status %v", thread, res.Status)
 			}
 		}
 	})

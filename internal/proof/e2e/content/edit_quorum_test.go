@@ -147,7 +147,7 @@ func TestTheOutcomeOfAnEditIsAskedOfItsPeople(t *testing.T) {
 				h.refuse(g, "clerk", "bob")
 				must(h.ledger.Decide(h.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Respond, By: "chief", Value: []byte(`"paid"`)}))(h)
 				if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {
-					h.Errorf("%+v", res)
+					h.Errorf("result %+v", res)
 				}
 			})
 		}

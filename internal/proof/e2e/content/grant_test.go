@@ -106,7 +106,7 @@ func TestActRunsWhatWasApproved(t *testing.T) {
 		b.want(h)
 		again := h.only("t")
 		if again.Supersedes != id || !strings.Contains(string(again.Payload), "1000000") {
-			h.Fatalf("%+v", again)
+			h.Fatalf("again %+v", again)
 		}
 		must(h.ledger.Decide(h.Context(), again.ID, posthouse.Decision{
 			Verdict: posthouse.Edit, By: "alice", Value: []byte(`{"To":"bob","Amount":20}`),
@@ -115,7 +115,7 @@ func TestActRunsWhatWasApproved(t *testing.T) {
 		b.want(h, bankTransfer{"bob", 20})
 		grant := must(ledger.ReadGrant(h.Context(), h.ledger, again.ID))(h)
 		if grant.Status != grants.Executed || len(grant.Uses) != 1 || grant.Uses[0].Name != "pay" {
-			h.Fatalf("%+v", grant)
+			h.Fatalf("grant %+v", grant)
 		}
 	})
 }
@@ -197,7 +197,7 @@ func TestForksActUnderTheirOwnDecision(t *testing.T) {
 			parked := must(app.Resume(h.Context(), f.Header.Thread, on))(h)
 			b.want(h, bankTransfer{"bob", 10})
 			if len(parked.Waiting) != 1 || parked.Waiting[0].Supersedes != first || !strings.Contains(parked.Waiting[0].Note, "asked again") {
-				h.Fatalf("%+v", parked.Waiting)
+				h.Fatalf("parked.Waiting %+v", parked.Waiting)
 			}
 			h.decide(parked.Waiting[0].ID, posthouse.Approve, "mia")
 			must(app.Resume(h.Context(), f.Header.Thread, on))(h)
@@ -297,7 +297,7 @@ func TestUnknownOutcomes(t *testing.T) {
 				_, err := app.Resume(h.Context(), "t")
 				if tc.answer.Verdict != "" {
 					if err != nil || len(b.paid) != 1 {
-						h.Fatal(err, b.paid)
+						h.Fatalf("error %v, b.paid %v", err, b.paid)
 					}
 					g := h.only("t")
 					if g.Kind != gate.KindOutcome {
@@ -314,7 +314,7 @@ func TestUnknownOutcomes(t *testing.T) {
 				} else if err != nil {
 					h.Fatal(err)
 				} else if s := must(app.State(h.Context(), "t"))(h); s.State.Receipt != tc.want {
-					h.Fatalf("%+v", s.State)
+					h.Fatalf("s.State %+v", s.State)
 				}
 				if len(b.paid) != tc.paid {
 					h.Fatalf("paid %v", b.paid)
@@ -405,7 +405,7 @@ func TestNothingRunsWithoutALicense(t *testing.T) {
 			must(app.Run(h.Context(), name, 0))(h)
 			h.decide(h.only(name).ID, posthouse.Approve, "alice")
 			if _, err := app.Resume(h.Context(), name); !errors.Is(err, posthouse.ErrForbidden) {
-				h.Fatal(name, err)
+				h.Fatalf("name %v, error %v", name, err)
 			}
 			b.want(h)
 		}
@@ -431,7 +431,7 @@ func TestRequiredGrants(t *testing.T) {
 		return step.DoWith(ctx, "pay", step.Options{Effect: posthouse.EffectExternal}, func(context.Context) (int, error) { ran = true; return 1, nil })
 	}).Open(l, nil))(&house{T: t})
 	if _, err := app.Run(t.Context(), "t", 0); !errors.Is(err, posthouse.ErrForbidden) || ran {
-		t.Fatal(err, ran)
+		t.Fatalf("error %v, ran %v", err, ran)
 	}
 	g := graph.New[deal]("g")
 	g.Node("pay", func(context.Context, *deal) error { return nil }, graph.NodeOptions{Effect: posthouse.EffectExternal})

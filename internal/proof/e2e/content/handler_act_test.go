@@ -119,7 +119,7 @@ func (h *house) verified() {
 	h.Helper()
 	r := must(sign.Verify(h.Context(), h.store, nil, &sign.VerifyOptions{RequireGrants: true}))(h)
 	if len(r.Faults) > 0 {
-		h.Errorf("%+v", r.Faults)
+		h.Errorf("r.Faults %+v", r.Faults)
 	}
 }
 
@@ -158,10 +158,10 @@ func TestHandlerProposesAndActs(t *testing.T) {
 				}
 				g := h.grantIs(q.ID, grants.Executed)
 				if len(g.Uses) != 1 || len(g.Uses[0].Attempts) != 1 || g.Uses[0].Attempts[0].Worker != "worker:w2" || string(g.Uses[0].Result.Data) != `"`+want+`"` {
-					h.Errorf("%+v", g.Uses)
+					h.Errorf("g.Uses %+v", g.Uses)
 				}
 				if all := must(ledger.Effects(h.Context(), h.ledger, "t"))(h); len(all) != 1 || all[0].Grant != q.ID || all[0].Effect != posthouse.EffectExternal {
-					h.Errorf("%+v", all)
+					h.Errorf("all %+v", all)
 				}
 				h.verified()
 				if key := <-bank.keys; key == "" {

@@ -146,11 +146,11 @@ func TestAttemptToBeginTwice(t *testing.T) {
 		first := must(k.begins(c, grant, "1"))(h)
 		again := must(k.begins(c, grant, "1"))(h) // the answer was lost
 		if !first.Begins || !again.Begins || first.Key != again.Key {
-			h.Errorf("%+v, %+v", first, again)
+			h.Errorf("first %+v, again %+v", first, again)
 		}
 		g := h.grantIs(grant, grants.Released)
 		if len(g.Uses) != 1 || len(g.Uses[0].Attempts) != 1 || g.Uses[0].Failed != 0 {
-			h.Errorf("%+v", g.Uses)
+			h.Errorf("g.Uses %+v", g.Uses)
 		}
 		if _, err := k.begins(c, grant, "2"); !errors.Is(err, posthouse.ErrForbidden) {
 			h.Errorf("another call: %v", err)
@@ -346,7 +346,7 @@ func (k *desk) resolvesOutcome(app *flow.App[int, string], lost func(*desk, *tas
 		return
 	}
 	if g := h.grantIs(grant, grants.Executed); len(g.Uses) != 1 {
-		h.Errorf("%+v", g.Uses)
+		h.Errorf("g.Uses %+v", g.Uses)
 	}
 	k.gives(c, task.Verdict{Action: task.Complete, Output: []byte(`"x"`)})
 	h.verified()
@@ -369,7 +369,7 @@ func TestHandlerBeginsAgain(t *testing.T) {
 			h.Fatal(err)
 		}
 		if g := h.grantIs(grant, grants.Decided); g.Uses[0].Failed != 1 || !g.Uses[0].Attempts[0].Undone {
-			h.Errorf("%+v", g.Uses)
+			h.Errorf("g.Uses %+v", g.Uses)
 		}
 		second := begin(c, "2")
 		lose["fail"](k, c)
@@ -389,7 +389,7 @@ func TestHandlerBeginsAgain(t *testing.T) {
 		c = k.claims()
 		third := begin(c, "4")
 		if !third.Begins || third.Gate.ID != q.ID || first.Key != second.Key || second.Key != third.Key {
-			h.Errorf("%+v, %+v, %+v", first, second, third)
+			h.Errorf("first %+v, second %+v, third %+v", first, second, third)
 		}
 		if err := k.d.End(h.Context(), c.ID, task.Ending{Name: "pay", Nonce: "0123456789abcdef4", Failed: "the bank is shut"}); err != nil {
 			h.Fatal(err)

@@ -105,7 +105,7 @@ func TestAttemptToBeginByAnOldCall(t *testing.T) {
 			h.Errorf("another result: %v", err)
 		}
 		if g := h.grantIs(grant, grants.Executed); string(g.Uses[0].Result.Data) != `"paid"` {
-			h.Errorf("%+v", g.Uses[0])
+			h.Errorf("g.Uses[0] %+v", g.Uses[0])
 		}
 		h.verified()
 	})
@@ -170,7 +170,7 @@ func (k *desk) retries(app *flow.App[int, string], onFork bool) {
 	}
 	k.gives(second, task.Verdict{Action: task.Complete, Output: []byte(`"done"`)})
 	if res := must(app.Resume(h.Context(), "t", flow.RunOptions{Branch: again.Branch}))(h); res.Output != "done" {
-		h.Errorf("%+v", res)
+		h.Errorf("result %+v", res)
 	}
 	if _, err := ledger.RetryTask(h.Context(), h.ledger, second.ID.Gate, nil); !errors.Is(err, posthouse.ErrDecided) {
 		h.Errorf("a task that is complete: %v", err)

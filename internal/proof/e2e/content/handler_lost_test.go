@@ -223,7 +223,7 @@ func (h *house) goesOn(app *flow.App[int, string], thread, branch string) {
 	_, err := app.Resume(h.Context(), thread, flow.RunOptions{Branch: branch})
 	var failed *flow.Error
 	if err != nil && !errors.As(err, &failed) && !errors.Is(err, posthouse.ErrNotFound) {
-		h.Errorf("%s~%s: %v", thread, branch, err)
+		h.Errorf("thread %s, branch %s, error %v", thread, branch, err)
 	}
 	h.handled(thread)
 }

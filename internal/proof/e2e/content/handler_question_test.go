@@ -74,7 +74,7 @@ func TestAHandlersQuestionIsOfTheRunsRequesters(t *testing.T) {
 		}
 		for _, branch := range []string{posthouse.MainBranch, fork.Branch} {
 			if res := must(app.Resume(h.Context(), "t", flow.RunOptions{Branch: branch}))(h); res.Output != "shipped" {
-				h.Errorf("%+v", res)
+				h.Errorf("result %+v", res)
 			}
 		}
 		if acted != 0 {

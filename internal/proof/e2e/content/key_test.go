@@ -57,10 +57,10 @@ func TestKeyOfAnEffectThatIsRepeated(t *testing.T) {
 				}
 				h.decide(q.ID, posthouse.Approve, "alice")
 				if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {
-					h.Errorf("%+v", res)
+					h.Errorf("result %+v", res)
 				}
 				if len(keys) != 3 || keys[0] != keys[1] || (keys[1] == keys[2]) != c.same {
-					h.Errorf("%q", keys)
+					h.Errorf("keys %q", keys)
 				}
 				h.verified()
 			})
@@ -138,7 +138,7 @@ func TestKeyOfAWorkersTaskOnAFork(t *testing.T) {
 		defer k2.stop()
 		first := k2.claim()
 		if first == nil || first.Thread != "f" {
-			h.Fatalf("%+v", first)
+			h.Fatalf("first %+v", first)
 		}
 		if err := k2.d.Resolve(h.Context(), first.ID, task.Verdict{Action: task.Unknown, Reason: "the line broke"}); err != nil {
 			h.Fatal(err)

@@ -55,7 +55,7 @@ func TestEffectOfAFailuresHandlerIsOnRecord(t *testing.T) {
 		check()
 		h.decide(h.only("t").ID, posthouse.Approve, "alice") // more: the handler is executed again
 		if out := must(app.Resume(h.Context(), "t"))(h); out.Status != posthouse.StatusDone || out.State.Receipt != "receipt 1" {
-			h.Errorf("%+v", out)
+			h.Errorf("output %+v", out)
 		}
 		b.want(h, bankTransfer{"bob", 10})
 		check()

@@ -210,7 +210,7 @@ func TestWhoAsksTheSameAgainMayApprove(t *testing.T) {
 		must(app.Update(h.Context(), "t", func(b *bill) { b.Note = "urgent" }, graph.UpdateOptions{By: "mallory"}))(h)
 		res := must(app.Resume(h.Context(), "t", graph.RunOptions{By: "mallory"}))(h)
 		if res.Status != posthouse.StatusDone || !slices.Equal(res.State.Paid, []string{"shop"}) {
-			h.Fatalf("%+v", res)
+			h.Fatalf("result %+v", res)
 		}
 	})
 }

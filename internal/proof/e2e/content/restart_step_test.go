@@ -95,7 +95,7 @@ func TestRestartTakesAnotherWay(t *testing.T) {
 			check := func(what string, err error) {
 				h.Helper()
 				if err != nil {
-					h.Fatalf("%s, %s: %v", model, what, err)
+					h.Fatalf("model %s, what %s, error %v", model, what, err)
 				}
 			}
 			check("run", run(thread, true))

@@ -70,7 +70,7 @@ func TestAttemptToVoteTwiceByOneRight(t *testing.T) {
 			}
 		}
 		if g := must(h.ledger.Gate(h.Context(), id))(h); g.Decision == nil || g.Decision.Verdict != posthouse.Approve {
-			h.Errorf("%+v", g.Decision)
+			h.Errorf("g.Decision %+v", g.Decision)
 		}
 	})
 }

@@ -110,7 +110,7 @@ func TestAClaimedTaskLosesASelect(t *testing.T) {
 				switch name {
 				case "returns":
 					if err != nil || res.Output != "late" {
-						h.Error(res, err)
+						h.Errorf("result %v, error %v", res, err)
 					}
 				case "fails":
 					if err == nil {
@@ -119,7 +119,7 @@ func TestAClaimedTaskLosesASelect(t *testing.T) {
 				case "fallback":
 					second := k.claim()
 					if second == nil || second.Grant != grant || second.Key == c.Key {
-						h.Fatalf("%+v", second)
+						h.Fatalf("second %+v", second)
 					}
 					k.paid(second)
 					if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {

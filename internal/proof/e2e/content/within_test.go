@@ -43,13 +43,13 @@ func TestAttemptToForgetStepsOfAnEffect(t *testing.T) {
 		grant, head := approvedAtWorker(h, app)
 		kept := must(h.ledger.RestartStep(h.Context(), head, nil))(h).Kept
 		if len(kept) != 1 || kept[0].Name != "pay>pay" {
-			h.Errorf("%+v", kept)
+			h.Errorf("kept %+v", kept)
 		}
 		must(app.Resume(h.Context(), "t"))(h)
 		b.want(h, bankTransfer{"bob", 10})
 		h.now = h.now.Add(26 * time.Hour)
 		if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "receipt 1" {
-			h.Errorf("%+v", res)
+			h.Errorf("result %+v", res)
 		}
 		b.want(h, bankTransfer{"bob", 10})
 		h.grantIs(grant, grants.Executed)
@@ -95,7 +95,7 @@ func TestAttemptToCopyWhatAWorkerHasBegun(t *testing.T) {
 		must(h.ledger.Fork(h.Context(), head, &ledger.ForkOptions{Thread: "away"}))(h)
 		must(h.ledger.Fork(h.Context(), head, nil))(h)
 		if again := k.claim(); again == nil || again.Thread != "t" {
-			h.Fatalf("%+v", again)
+			h.Fatalf("again %+v", again)
 		}
 		if again := k.claim(); again != nil {
 			h.Errorf("%s has a task on the same approval", again.Thread)

@@ -98,7 +98,7 @@ func eachRemotePayer(t *testing.T, test func(k *desk, p remotePayer, grant posth
 				grant := h.only("t").ID
 				h.decide(grant, posthouse.Approve, "alice")
 				if status, _, err := p.resume("t", ""); err != nil || status != posthouse.StatusWaiting {
-					h.Fatal(status, err)
+					h.Fatalf("status %v, error %v", status, err)
 				}
 				info := must(h.ledger.Thread(h.Context(), "t"))(h)
 				main, _ := info.Branch(posthouse.MainBranch)
@@ -130,7 +130,7 @@ func TestAttemptToPayAgainAtAWorker(t *testing.T) {
 			h.Fatal(err)
 		}
 		if status, out, err := p.resume("t", ""); err != nil || status != posthouse.StatusDone || out != "paid" {
-			h.Fatal(status, out, err)
+			h.Fatalf("status %v, output %v, error %v", status, out, err)
 		}
 		h.grantIs(grant, grants.Executed)
 		if _, err := ledger.RetryTask(h.Context(), h.ledger, c.ID.Gate, nil); !errors.Is(err, posthouse.ErrDecided) {
@@ -206,7 +206,7 @@ func TestAttemptToRestartWhatAWorkerDoes(t *testing.T) {
 				h.decide(q.ID, posthouse.Approve, "alice") // it did not happen
 				p.resume("t", "")
 				if second := k.claim(); second == nil || second.Key != c.Key {
-					h.Fatalf("%+v", second)
+					h.Fatalf("second %+v", second)
 				}
 			})
 		})

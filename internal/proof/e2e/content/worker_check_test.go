@@ -87,7 +87,7 @@ func TestCheckIsAskedBeforeAWorkerHasTheTask(t *testing.T) {
 					}
 					again := h.only("t")
 					if again.Note != "asked again: the mandate was revoked" {
-						h.Errorf("%+v", again)
+						h.Errorf("again %+v", again)
 					}
 					m.revoked = false
 					h.decide(again.ID, posthouse.Approve, "alice")
@@ -129,7 +129,7 @@ func TestCheckedTasksKeepTheirAttempts(t *testing.T) {
 				h.Fatal(err)
 			}
 			if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {
-				h.Errorf("%+v", res)
+				h.Errorf("result %+v", res)
 			}
 			h.grantIs(grant, grants.Executed)
 		})

@@ -86,6 +86,6 @@ func TestAMalformedVerdictNamesItsField(t *testing.T) {
 	r := wire.Serve(t.Context(), nil, wire.Claim, []byte(`{"session":{"a":1}}`))
 	if e := r.Error; e == nil || e.Field != "session" || strings.Contains(e.Message, "Go ") {
 		got, _ := json.Marshal(r.Error)
-		t.Errorf("%s", got)
+		t.Errorf("got %s", got)
 	}
 }

@@ -22,7 +22,7 @@ func TestAttemptToClaimInTheNameOfAnother(t *testing.T) {
 		}
 		for _, u := range must(ledger.ReadGrant(h.Context(), h.ledger, grant))(h).Uses {
 			if len(u.Attempts) != 1 || u.Attempts[0].Worker != "worker:mallory" {
-				h.Errorf("%+v", u.Attempts)
+				h.Errorf("u.Attempts %+v", u.Attempts)
 			}
 		}
 		k.paid(c)

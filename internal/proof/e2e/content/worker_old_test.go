@@ -73,7 +73,7 @@ func (h *house) approved(thread string) *posthouse.Gate {
 	h.Helper()
 	uses := must(ledger.Effects(h.Context(), h.ledger, thread))(h)
 	if len(uses) != 1 {
-		h.Fatalf("%+v", uses)
+		h.Fatalf("uses %+v", uses)
 	}
 	return must(h.ledger.Gate(h.Context(), uses[0].Grant))(h)
 }
@@ -98,10 +98,10 @@ func TestTasksOfAnEarlierVersionNameTheirGrant(t *testing.T) {
 		}
 		k.paid(c)
 		if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {
-			h.Errorf("%+v", res)
+			h.Errorf("result %+v", res)
 		}
 		if g := h.grantIs(grant, grants.Executed); len(g.Uses) != 1 || len(g.Uses[0].Attempts) != 1 {
-			h.Errorf("%+v", g.Uses)
+			h.Errorf("g.Uses %+v", g.Uses)
 		}
 	})
 }
@@ -190,7 +190,7 @@ func TestClaimsOfAnEarlierVersion(t *testing.T) {
 				h.decide(q.ID, posthouse.Approve, "alice") // it was not done
 				again := k.wants(app)
 				if again == nil || again.Grant != grant {
-					h.Fatalf("%+v", again)
+					h.Fatalf("again %+v", again)
 				}
 				k.paid(again)
 				must(app.Resume(h.Context(), "t"))(h)

@@ -114,11 +114,11 @@ func TestAttemptToForkWhatAWorkerDoes(t *testing.T) {
 			h.Fatal(err)
 		}
 		if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {
-			h.Errorf("%+v", res)
+			h.Errorf("result %+v", res)
 		}
 		done := h.grantIs(grant, grants.Executed)
 		if len(done.Uses) != 1 || len(done.Uses[0].Attempts) != 1 || done.Uses[0].Attempts[0].Worker != "worker:w1" {
-			h.Errorf("%+v", done.Uses)
+			h.Errorf("done.Uses %+v", done.Uses)
 		}
 		must(h.ledger.Fork(h.Context(), head, &ledger.ForkOptions{Branch: "late"}))(h) // once it is done, too
 		must(app.Resume(h.Context(), "t", flow.RunOptions{Branch: branch.Branch}))(h)
@@ -178,7 +178,7 @@ func TestAWorkerStopsInTheEffect(t *testing.T) {
 					h.Errorf("retried: %v", err)
 				}
 				if res := must(app.Resume(h.Context(), "t"))(h); res.Status != posthouse.StatusWaiting {
-					h.Fatalf("%+v", res)
+					h.Fatalf("result %+v", res)
 				}
 				h.grantIs(grant, grants.Unknown)
 				q := h.only("t")
@@ -189,13 +189,13 @@ func TestAWorkerStopsInTheEffect(t *testing.T) {
 				must(app.Resume(h.Context(), "t"))(h)
 				second := k.claim()
 				if second == nil || second.Key != c.Key {
-					h.Fatalf("%+v", second)
+					h.Fatalf("second %+v", second)
 				}
 				if err := k.d.Resolve(h.Context(), second.ID, task.Verdict{Action: task.Complete, Output: []byte(`"paid"`)}); err != nil {
 					h.Fatal(err)
 				}
 				if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {
-					h.Errorf("%+v", res)
+					h.Errorf("result %+v", res)
 				}
 			})
 		})
@@ -221,13 +221,13 @@ func TestAWorkerSaysThatItDidNotAct(t *testing.T) {
 		h.grantIs(grant, grants.Released)
 		second := k.claim()
 		if second == nil || second.Key != c.Key {
-			h.Fatalf("%+v", second)
+			h.Fatalf("second %+v", second)
 		}
 		if err := k.d.Resolve(h.Context(), second.ID, task.Verdict{Action: task.Complete, Output: []byte(`"paid"`)}); err != nil {
 			h.Fatal(err)
 		}
 		if res := must(app.Resume(h.Context(), "t"))(h); res.Output != "paid" {
-			h.Errorf("%+v", res)
+			h.Errorf("result %+v", res)
 		}
 	})
 }
@@ -277,12 +277,12 @@ func TestAnEffectThatWaitsInItsMiddle(t *testing.T) {
 		}).Open(h.ledger, nil))(h)
 		grant, head := approvedAtWorker(h, app)
 		if g := h.grantIs(grant, grants.Released); len(g.Uses) != 1 || g.Uses[0].Failed != 0 {
-			h.Errorf("%+v", g.Uses)
+			h.Errorf("g.Uses %+v", g.Uses)
 		}
 		f := must(h.ledger.Fork(h.Context(), head, nil))(h)
 		h.now = h.now.Add(26 * time.Hour)
 		if res := must(app.Resume(h.Context(), "t"))(h); res.Status != posthouse.StatusDone || res.Output != "receipt 1" {
-			h.Errorf("%+v", res)
+			h.Errorf("result %+v", res)
 		}
 		b.want(h, bankTransfer{"bob", 10})
 		h.grantIs(grant, grants.Executed)

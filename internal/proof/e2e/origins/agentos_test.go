@@ -358,7 +358,7 @@ func TestArtifactsAfterParallelAndResume(t *testing.T) {
 	out := must(app.Resume(t.Context(), "t"))(t)
 	wantList(t, "scratch", out.State.Scratch, "base", "s", "p1", "p2", "j")
 	if fmt.Sprint(out.State.Artifacts) != "map[j:j p1:p1 p2:p2 s:s]" || out.State.Tokens != 104 {
-		t.Fatalf("%+v", out.State)
+		t.Fatalf("out.State %+v", out.State)
 	}
 	var made []string
 	for s, err := range app.History(t.Context(), "t", graph.HistoryOptions{Kind: posthouse.KindNode, Oldest: true}) {

@@ -192,7 +192,7 @@ func TestFourEyesKnowTheRequester(t *testing.T) {
 			}
 			wantList(t, "questions", open, "alice<nil>")
 			if err := m.resume(t.Context()); err != nil || verdict != posthouse.Approve {
-				t.Fatal(verdict, err)
+				t.Fatalf("verdict %v, error %v", verdict, err)
 			}
 		})
 	}

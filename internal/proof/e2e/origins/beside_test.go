@@ -117,7 +117,7 @@ func TestNothingToSendAndOnePlaceTwice(t *testing.T) {
 	} {
 		out := must(app.Run(t.Context(), thread, c.in))(t)
 		if wantList(t, thread, out.State.Scratch, c.want...); out.Status != posthouse.StatusDone {
-			t.Fatalf("%s: %+v", thread, out)
+			t.Fatalf("%s: output %+v", thread, out)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func TestResubmitAcrossProcesses(t *testing.T) {
 	restarts(t, append(processes, func(l *ledger.Ledger) {
 		s := must(compile(t, line("agent"), l).State(t.Context(), "other"))(t)
 		if s.State.Tokens != 5 || s.State.Own != "two" {
-			t.Fatalf("%+v", s.State)
+			t.Fatalf("s.State %+v", s.State)
 		}
 	})...)
 }
@@ -95,7 +95,7 @@ func TestPauseAndUpdateAcrossProcesses(t *testing.T) {
 		out := must(build(l).Resume(t.Context(), "t"))(t)
 		wantList(t, "nodes", out.State.Scratch, "agent", "tools", "answer")
 		if out.State.Own != "updated" || out.Status != posthouse.StatusDone {
-			t.Fatalf("%+v", out)
+			t.Fatalf("output %+v", out)
 		}
 	})
 }
@@ -121,14 +121,14 @@ func TestInterruptsOfAnInlinedSubgraph(t *testing.T) {
 		out := must(app.Run(t.Context(), "t", work{}))(t)
 		for _, want := range c.stops {
 			if out.Status != posthouse.StatusInterrupted {
-				t.Fatalf("%+v: %s", c.o, out.Status)
+				t.Fatalf("%+v: out.Status %s", c.o, out.Status)
 			}
 			wantList(t, "next", out.Next, want)
 			out = must(app.Resume(t.Context(), "t"))(t)
 		}
 		wantList(t, "nodes", out.State.Scratch, "a", "b1", "b2", "c")
 		if out.Status != posthouse.StatusDone {
-			t.Fatalf("%+v: %s", c.o, out.Status)
+			t.Fatalf("%+v: out.Status %s", c.o, out.Status)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestInterruptInASubgraphWithAHistoryOfItsOwn(t *testing.T) {
 		stopped := func(l *ledger.Ledger, out *graph.Result[work], next string) {
 			t.Helper()
 			if out.Status != posthouse.StatusInterrupted {
-				t.Fatalf("%+v", out)
+				t.Fatalf("output %+v", out)
 			}
 			wantList(t, "the caller is next at", out.Next, "sub")
 			info := must(l.Thread(t.Context(), child(l)))(t)
@@ -191,13 +191,13 @@ func TestInterruptInASubgraphWithAHistoryOfItsOwn(t *testing.T) {
 			subs := build(l).Programs()[1:]
 			sub, ok := subs[0].(interface{ Name() string })
 			if !ok || sub.Name() != "sub" {
-				t.Fatalf("%v", subs)
+				t.Fatalf("subs %v", subs)
 			}
 			alone := compile(t, graphOf(t, "sub", "a", "b", "c"), l)
 			must(alone.Update(t.Context(), child(l), func(s *work) { s.Own = "!" }))(t)
 			out := must(build(l).Resume(t.Context(), "t"))(t)
 			if out.Status != posthouse.StatusDone {
-				t.Fatalf("%+v", out)
+				t.Fatalf("output %+v", out)
 			}
 			wantList(t, "nodes", out.State.Scratch, "before", "a", "b", "c!", "after")
 		})

@@ -233,7 +233,7 @@ func TestUpdateIsNeverOfAGuessedNode(t *testing.T) {
 	done := must(app.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", done.State.Scratch, "a", "b", "c", "d")
 	if done.State.Own != "edited" || done.Status != posthouse.StatusDone {
-		t.Fatalf("%+v", done)
+		t.Fatalf("done %+v", done)
 	}
 }
 

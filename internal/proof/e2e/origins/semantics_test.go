@@ -50,7 +50,7 @@ func TestTwoWritersOfTheSameValue(t *testing.T) {
 		g.Edge(n, graph.End)
 	}
 	if out := must(compile(t, g, newLedger(t)).Run(t.Context(), "t", work{}))(t); out.State.Own != "agreed" {
-		t.Fatalf("%+v", out)
+		t.Fatalf("output %+v", out)
 	}
 }
 
@@ -161,11 +161,11 @@ func TestFinalSavesMoreThanItReturns(t *testing.T) {
 	})
 	restarts(t, func(l *ledger.Ledger) {
 		if res := must(must(f.Open(l, nil))(t).Run(t.Context(), "t", 5))(t); res.Output.Value != 0 {
-			t.Fatalf("%+v", res)
+			t.Fatalf("result %+v", res)
 		}
 	}, func(l *ledger.Ledger) {
 		if res := must(must(f.Open(l, nil))(t).Run(t.Context(), "t", 7))(t); res.Output.Value != 5 {
-			t.Fatalf("%+v", res)
+			t.Fatalf("result %+v", res)
 		}
 	})
 }

@@ -137,7 +137,7 @@ func TestContinueCountsOnce(t *testing.T) {
 		}
 		second := e.claim(w)
 		if second == nil || second.Iteration != 1 || string(second.Continued) != `"one"` || string(second.Input) != `"in"` {
-			t.Fatalf("%+v", second)
+			t.Fatalf("second %+v", second)
 		}
 		if err := e.d.Resolve(t.Context(), first.ID, next); err != nil {
 			t.Errorf("late: %v", err)
@@ -178,13 +178,13 @@ func TestRestartedOrchestratorDoesNotReplayHistory(t *testing.T) {
 			t.Fatalf("%+v", c)
 		}
 		if again := e.claim(e.session()); again != nil {
-			t.Errorf("%+v", again)
+			t.Errorf("again %+v", again)
 		}
 		if err := e.d.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: c.Input}); err != nil {
 			t.Fatal(err)
 		}
 		if res := e.until("open", posthouse.StatusDone); res.Output != "mine" {
-			t.Errorf("%+v", res)
+			t.Errorf("result %+v", res)
 		}
 	})
 }
@@ -213,7 +213,7 @@ func TestReplayOfAFailedTaskKeepsItsBody(t *testing.T) {
 			must(e.d.Retry(t.Context(), i.ID, "alice"))(t)
 		}
 		if res := e.until("t", posthouse.StatusDone); res.Output != "out" || len(seen) != 2 || seen[1] != seen[0]+"half" {
-			t.Errorf("%+v, %q", res, seen)
+			t.Errorf("result %+v, seen %q", res, seen)
 		}
 	})
 }
@@ -330,11 +330,11 @@ func TestApprovalStep(t *testing.T) {
 		must(e.l.Decide(t.Context(), ids["approved"], answer))(t)
 		decide(t, e.l, ids["rejected"], posthouse.Reject)
 		if res := e.until("approved", posthouse.StatusDone); res.Output != "with 40" {
-			t.Errorf("%+v", res)
+			t.Errorf("result %+v", res)
 		}
 		for thread, want := range map[string]string{"rejected": "approval: reject", "late": "approval: expire"} {
 			if res := e.until(thread, posthouse.StatusFailed); res.Error != want {
-				t.Errorf("%s: %+v", thread, res)
+				t.Errorf("%s: result %+v", thread, res)
 			}
 		}
 		for thread, want := range map[string]error{"approved": posthouse.ErrDecided, "rejected": posthouse.ErrDecided, "late": posthouse.ErrExpired} {
@@ -343,7 +343,7 @@ func TestApprovalStep(t *testing.T) {
 		}
 		<-time.After(3 * time.Hour)
 		if res := must(e.app.Result(t.Context(), "open"))(t); res.Status != posthouse.StatusWaiting {
-			t.Errorf("%+v", res)
+			t.Errorf("result %+v", res)
 		}
 	})
 }

@@ -49,7 +49,7 @@ func TestPain13ResumeAfterADeploy(t *testing.T) {
 			if !early {
 				parked := must(app.Resume(h.Context(), thread))(h)
 				if len(parked.Waiting) != 1 || parked.Waiting[0].ID != out.Waiting[0].ID {
-					h.Fatalf("%+v", parked)
+					h.Fatalf("parked %+v", parked)
 				}
 				answer()
 			}

@@ -198,7 +198,7 @@ func TestExtra21LoopDelaySurvivesARestart(t *testing.T) {
 		out := must(h.app(g).Run(h.Context(), "t", state{Doc: "kept"}))(h)
 		for turn, log := range []string{"[turn 1]", "[turn 1 turn 2]"} {
 			if len(out.Waiting) != 1 || out.Waiting[0].Kind != posthouse.GateTimer {
-				h.Fatalf("%+v", out)
+				h.Fatalf("output %+v", out)
 			}
 			due := out.Waiting[0].ExpiresAt
 			want(h, "due in", due.Sub(h.now), time.Minute.String())
@@ -206,7 +206,7 @@ func TestExtra21LoopDelaySurvivesARestart(t *testing.T) {
 			h.restart()
 			early := must(h.app(g).Resume(h.Context(), "t"))(h)
 			if early.Status != posthouse.StatusWaiting || !early.Waiting[0].ExpiresAt.Equal(due) {
-				h.Fatalf("%+v", early)
+				h.Fatalf("early %+v", early)
 			}
 			want(h, "so far", []any{early.State.Log, early.State.Doc, did["call"]}, fmt.Sprint([]any{log, "kept", turn + 1}))
 			h.now = h.now.Add(20 * time.Second)

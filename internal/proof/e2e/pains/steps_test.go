@@ -64,14 +64,14 @@ func TestPain05EachInterruptHasItsOwnID(t *testing.T) {
 		}})
 		out := must(h.app(g).Run(h.Context(), "t", state{}))(h)
 		if len(out.Waiting) != 2 || out.Waiting[0].ID == out.Waiting[1].ID || out.Waiting[0].Occurrence == out.Waiting[1].Occurrence {
-			h.Fatalf("%+v", out.Waiting)
+			h.Fatalf("out.Waiting %+v", out.Waiting)
 		}
 		first, second := out.Waiting[0].ID, out.Waiting[1].ID
 		h.restart()
 		h.decide(second, posthouse.Decision{Verdict: posthouse.Respond, Value: []byte(`"two"`)})
 		out = must(h.app(g).Resume(h.Context(), "t"))(h)
 		if len(out.Waiting) != 1 || out.Waiting[0].ID != first {
-			h.Fatalf("%+v", out.Waiting)
+			h.Fatalf("out.Waiting %+v", out.Waiting)
 		}
 		h.decide(first, posthouse.Decision{Verdict: posthouse.Respond, Value: []byte(`null`)})
 		_, err := h.ledger.Decide(h.Context(), first, posthouse.Decision{Verdict: posthouse.Respond, Value: []byte(`"late"`), By: "bob"})

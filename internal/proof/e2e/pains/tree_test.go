@@ -165,7 +165,7 @@ func TestPain14SubgraphLifetimes(t *testing.T) {
 				}
 				out := must(h.app(nested(did, c.life)).Run(h.Context(), thread, state{}))(h)
 				if len(out.Waiting) != 1 {
-					h.Fatalf("%+v", out)
+					h.Fatalf("output %+v", out)
 				}
 				if calls == 1 {
 					want(h, thread+" waiting", seen(out.Checkpoint), c.waiting)

@@ -67,7 +67,7 @@ func TestAJobTakesOver(t *testing.T) {
 	}
 	var said string
 	if _, err := fmt.Fscanln(out, &said); err != nil || said != "begun" {
-		t.Fatal(said, err)
+		t.Fatalf("said %v, error %v", said, err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

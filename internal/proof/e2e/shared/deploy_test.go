@@ -126,7 +126,7 @@ func TestRollingDeployWithTasksOpen(t *testing.T) {
 	begin := func(e *engine, version string) {
 		for i := range each {
 			if res, err := e.app.Run(ctx, fmt.Sprint(version, "-", i), film{}); err != nil || res.Status != posthouse.StatusWaiting {
-				t.Fatalf("%+v, %v", res, err)
+				t.Fatalf("result %+v, error %v", res, err)
 			}
 		}
 	}

@@ -132,7 +132,7 @@ func approve(h *house, at *process) <-chan answer {
 	h.Helper()
 	info, err := h.led.Thread(h.ctx, "t")
 	if err != nil || len(info.Waiting) != 1 {
-		h.Fatal(info, err)
+		h.Fatalf("info %v, error %v", info, err)
 	}
 	list, err := tokens.Open(at.dir, nil)
 	if err != nil {
