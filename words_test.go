@@ -229,7 +229,7 @@ func lowerCamel(text string) (words []string) {
 
 // maxAssignedConditions is how many conditions assign to variables first. It may only
 // shrink.
-const maxAssignedConditions = 39
+const maxAssignedConditions = 24
 
 // TestConditionsDoNotAssign asks for two lines where a condition needs a variable that
 // is there already: a reader of "if x = f(); y" takes it for a declaration.

@@ -32,31 +32,36 @@ func eventsOf(ctx context.Context, c *core.Core, e *posthouse.Entry, recs []post
 		}
 		switch {
 		case r.Signal != nil:
-			if body, err = c.Vault.OpenBody(ctx, e, recs, i); err == nil {
+			body, err = c.Vault.OpenBody(ctx, e, recs, i)
+			if err == nil {
 				ev.Signal = r.Signal.Signal(e, body)
 			}
 		case r.Gate != nil && e.Bodies[i] == nil:
 			ev.Gate = &posthouse.Gate{ID: r.Gate.ID, Name: r.Gate.Name, Thread: e.Thread, Branch: r.Gate.Branch, Seq: e.Seq, Hash: e.Hash}
 		case r.Gate != nil:
-			if body, err = c.Vault.OpenBody(ctx, e, recs, i); err == nil {
+			body, err = c.Vault.OpenBody(ctx, e, recs, i)
+			if err == nil {
 				ev.Gate, err = posthouse.ReadGateBody(e, r, body)
 			}
 		case r.Decision != nil && e.Bodies[i] == nil:
 			ev.Decision = &posthouse.Decision{Gate: r.Decision.Gate, Verdict: r.Decision.Verdict, By: r.Decision.By, Seq: e.Seq}
 		case r.Decision != nil:
-			if body, err = c.Vault.OpenBody(ctx, e, recs, i); err == nil {
+			body, err = c.Vault.OpenBody(ctx, e, recs, i)
+			if err == nil {
 				ev.Decision, err = threadlog.ReadDecisionBody(e, r, body)
 			}
 		case r.Vote != nil && e.Bodies[i] == nil:
 			ev.Vote = &posthouse.Decision{Gate: r.Vote.Gate, Verdict: r.Vote.Verdict, By: r.Vote.By, Seq: e.Seq}
 		case r.Vote != nil:
-			if body, err = c.Vault.OpenBody(ctx, e, recs, i); err == nil {
+			body, err = c.Vault.OpenBody(ctx, e, recs, i)
+			if err == nil {
 				ev.Vote, err = threadlog.ReadVoteBody(e, r, body)
 			}
 		case r.Assignment != nil && e.Bodies[i] == nil:
 			ev.Assignment = &posthouse.Assignment{Gate: r.Assignment.Gate, By: r.Assignment.By, Escalation: r.Assignment.Escalation, Seq: e.Seq}
 		case r.Assignment != nil:
-			if body, err = c.Vault.OpenBody(ctx, e, recs, i); err == nil {
+			body, err = c.Vault.OpenBody(ctx, e, recs, i)
+			if err == nil {
 				ev.Assignment, err = threadlog.ReadAssignBody(e, r, body)
 			}
 		}

@@ -369,7 +369,8 @@ func (in *forkCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record
 	case rec.Decision != nil:
 		for _, g := range in.gates {
 			if g.ID == rec.Decision.Gate && in.line.Sees(g.Branch, e.Seq) {
-				if g.Decision, err = threadlog.ReadDecisionBody(e, rec, e.Bodies[i]); err != nil {
+				g.Decision, err = threadlog.ReadDecisionBody(e, rec, e.Bodies[i])
+				if err != nil {
 					return err
 				}
 			}

@@ -164,7 +164,8 @@ func (b *inbox) read(t *posthouse.ThreadInfo) (*posthouse.Gate, error) {
 	w := &t.Waiting[0]
 	g, err := b.reader(t.Thread).WaitingGate(w)
 	if errors.Is(err, posthouse.ErrNotFound) || threadlog.MayBeGone(err) {
-		if g, err = b.l.Logs.Gate(b.ctx, w.ID); errors.Is(err, posthouse.ErrNotFound) {
+		g, err = b.l.Logs.Gate(b.ctx, w.ID)
+		if errors.Is(err, posthouse.ErrNotFound) {
 			return nil, nil // it went with its checkpoint since
 		}
 	}

@@ -58,7 +58,8 @@ func writeAll(ctx context.Context, c *core.Core, t *core.Thread, ds []*Plan) (ag
 	}
 	refused := err
 	if err == nil {
-		if err = core.PutEntries(ctx, c.Store, batches); err == nil {
+		err = core.PutEntries(ctx, c.Store, batches)
+		if err == nil {
 			for _, a := range made {
 				a.Recycle()
 			}

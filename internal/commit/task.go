@@ -213,7 +213,8 @@ func ResolveTask(ctx context.Context, c *core.Core, at GateRef, o *TaskOutcome) 
 		return g, nil, err
 	}
 	if next != nil {
-		if next, err = c.Logs.Gate(ctx, next.ID); err != nil {
+		next, err = c.Logs.Gate(ctx, next.ID)
+		if err != nil {
 			return g, nil, err
 		}
 	}

@@ -35,7 +35,8 @@ func (v *Vault) Seal(ctx context.Context, of DataKeyOf, begun bool, seq uint64, 
 				return err
 			}
 			var err error
-			if key, err = v.dataKey(ctx, of); err != nil {
+			key, err = v.dataKey(ctx, of)
+			if err != nil {
 				return err
 			}
 		}

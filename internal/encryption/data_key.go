@@ -168,7 +168,8 @@ func NewGCM(key [KeySize]byte) cipher.AEAD {
 	block, err := aes.NewCipher(key[:])
 	if err == nil {
 		var gcm cipher.AEAD
-		if gcm, err = cipher.NewGCMWithRandomNonce(block); err == nil {
+		gcm, err = cipher.NewGCMWithRandomNonce(block)
+		if err == nil {
 			return gcm
 		}
 	}

@@ -70,7 +70,8 @@ func ChangeMark(ctx context.Context, s posthouse.Store, change func(*Mark, bool)
 	var lost error // a write before, whose outcome is not known
 	for range MaxTries {
 		var revision uint64
-		if m, revision, err = readMark(ctx, s); err != nil && lost != nil {
+		m, revision, err = readMark(ctx, s)
+		if err != nil && lost != nil {
 			return m, lost
 		} else if err != nil {
 			return m, err
@@ -88,7 +89,8 @@ func ChangeMark(ctx context.Context, s posthouse.Store, change func(*Mark, bool)
 		if err == nil || !errors.Is(err, posthouse.ErrConflict) && !errors.Is(err, posthouse.ErrUnknown) {
 			return m, err
 		}
-		if lost = nil; errors.Is(err, posthouse.ErrUnknown) {
+		lost = nil
+		if errors.Is(err, posthouse.ErrUnknown) {
 			lost = err
 		}
 	}

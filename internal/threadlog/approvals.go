@@ -94,7 +94,8 @@ func (l *Logs) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 			return nil, nil, err
 		}
 		original := *g
-		if original.Origin = ""; !original.Licenses() {
+		original.Origin = ""
+		if !original.Licenses() {
 			continue
 		}
 		a := &Approved{Gate: g, Body: places[id], replaced: edits.By(id) != ""}

@@ -10,7 +10,8 @@ import (
 // Gate reads a gate, with its decision or its votes and assignments.
 func (l *Logs) Gate(ctx context.Context, id posthouse.ID) (g *posthouse.Gate, err error) {
 	err = l.ReadAt(ctx, id, func(_ *Reader, ref posthouse.Ref) error {
-		if g, err = l.Reader(ctx, ref.Thread).GateAt(id, ref.Seq); err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 {
+		g, err = l.Reader(ctx, ref.Thread).GateAt(id, ref.Seq)
+		if err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 {
 			return err
 		}
 		return l.trailOf(ctx, g)
@@ -52,7 +53,8 @@ func (r *Reader) GateAt(id posthouse.ID, seq uint64) (*posthouse.Gate, error) {
 		return nil, err
 	}
 	if d != nil && at != e.Seq {
-		if e, err = r.Entry(at, true); err != nil {
+		e, err = r.Entry(at, true)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -61,7 +61,8 @@ func (r *Reader) firstRevision(h *posthouse.Header) (from uint64, err error) {
 		}
 		for i := range recs {
 			if c := recs[i].Checkpoint; c != nil && c.ID == h.ID {
-				if from = e.Seq; c.Revision == 0 {
+				from = e.Seq
+				if c.Revision == 0 {
 					return from, nil
 				}
 			}

@@ -28,11 +28,13 @@ func (l *Logs) ReadAt(ctx context.Context, id posthouse.ID, read func(*Reader, p
 	ref, err := l.Find(ctx, id)
 	for err == nil {
 		was := ref
-		if err = read(l.Reader(ctx, ref.Thread), ref); !MayBeGone(err) {
+		err = read(l.Reader(ctx, ref.Thread), ref)
+		if !MayBeGone(err) {
 			return err
 		}
 		damage := err
-		if ref, err = l.Find(ctx, id); ref == was {
+		ref, err = l.Find(ctx, id)
+		if ref == was {
 			return damage
 		}
 	}

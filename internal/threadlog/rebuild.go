@@ -26,7 +26,8 @@ func (r *Reader) Rebuild(seq uint64) (*Rebuilt, error) {
 		p := &b.Parts[i]
 		data, ok := r.Known[p.Name]
 		if !ok {
-			if data, err = r.value(p); err != nil {
+			data, err = r.value(p)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -91,10 +92,12 @@ func (r *Reader) Locate(seq uint64) (*Rebuilt, error) {
 		if parent == 0 || parent >= at {
 			return nil, posthouse.Corrupt("checkpoint %s at entry %d of thread %q has no ancestor with a manifest", b.Header.ID, at, r.Thread)
 		}
-		if e, err = r.Entry(parent, false); err != nil {
+		e, err = r.Entry(parent, false)
+		if err != nil {
 			return nil, err
 		}
-		if rec, _, err = e.CheckpointRecord(); err != nil {
+		rec, _, err = e.CheckpointRecord()
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -145,8 +148,11 @@ func (r *Reader) value(p *PartState) ([]byte, error) {
 		}
 		if c.Op == posthouse.PartFull {
 			data = append(make([]byte, 0, min(p.Size, len(middle)+maxGrowth)), middle...)
-		} else if data, err = delta.Apply(data, c.Prefix, c.Suffix, middle); err != nil {
-			return nil, posthouse.Corrupt("part %q at entry %d of thread %q: %v", p.Name, at[i].Seq, r.Thread, err)
+		} else {
+			data, err = delta.Apply(data, c.Prefix, c.Suffix, middle)
+			if err != nil {
+				return nil, posthouse.Corrupt("part %q at entry %d of thread %q: %v", p.Name, at[i].Seq, r.Thread, err)
+			}
 		}
 		if len(data) != c.Size {
 			return nil, posthouse.Corrupt("part %q at entry %d of thread %q has %d bytes instead of %d", p.Name, at[i].Seq, r.Thread, len(data), c.Size)
@@ -198,7 +204,8 @@ func (r *Reader) middle(e *ReadEntry, c *posthouse.PartChange) ([]byte, error) {
 			if p.Back >= e.Seq {
 				return nil, posthouse.Corrupt("entry %d of thread %q refers to before its log", e.Seq, r.Thread)
 			}
-			if src, err = r.Entry(e.Seq-p.Back, true); err != nil {
+			src, err = r.Entry(e.Seq-p.Back, true)
+			if err != nil {
 				return nil, err
 			}
 			from, rec = p.Off, p.Rec
