@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -23,8 +24,12 @@ type writer struct {
 	name  string
 }
 
-// patience is how often in a row a writer tries again after an error that goes away.
-const patience = 400
+// patience is how often in a row a writer tries again after an error that goes away, each time
+// after a pause: half a minute. A store on a disk that was full starts its server again.
+const (
+	patience = 3000
+	pause    = 10 * time.Millisecond
+)
 
 // work writes until an error stays. A full disk and an unknown outcome go away: then it
 // begins another thread.
@@ -43,6 +48,12 @@ func (w *writer) work(ctx context.Context) error {
 			return fmt.Errorf("%d times in a row: %w", failed, err)
 		case !errors.Is(err, posthouse.ErrFull) && !errors.Is(err, posthouse.ErrUnknown) && !errors.Is(err, posthouse.ErrUnavailable):
 			return err
+		default:
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(pause):
+			}
 		}
 		if w.few > 0 && n*10 >= w.few {
 			return nil
