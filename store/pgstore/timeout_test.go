@@ -34,6 +34,7 @@ func TestStatementTimeout(t *testing.T) {
 			again := make(chan struct{}, 1000)
 			log := slog.New(counting{slog.DiscardHandler, func() { again <- struct{}{} }})
 			c := connect(t, pgtest.URL(t))
+			openAt(t, pgtest.URL(t), pgstore.Options{}) // makes the schema, which may take longer than a statement here
 			patient := openAt(t, url, pgstore.Options{Logger: log})
 			l := storetest.NewBuilder().Log("t")
 			servertest.Take(t, patient, l, l.Checkpoint(posthouse.Header{}, "x"))
