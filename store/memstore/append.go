@@ -37,7 +37,7 @@ func (s *Store) put(ctx context.Context, bs []*posthouse.Batch) error {
 	if err := s.index.Usable(ctx); err != nil {
 		return err
 	}
-	fresh, err := s.index.Plan().Admit(bs, true)
+	fresh, err := s.index.Admit(bs)
 	if err != nil || len(fresh) == 0 {
 		return err
 	}

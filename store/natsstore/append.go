@@ -89,7 +89,7 @@ func (s *Store) admit(ctx context.Context, bs []*posthouse.Batch) (fresh []*post
 		s.index.RLock()
 		err = s.state.err
 		if err == nil {
-			fresh, err = s.index.Plan().Admit(bs, true)
+			fresh, err = s.index.Admit(bs)
 		}
 		if sub := s.subjects[bs[0].Entry.Thread]; sub != nil {
 			expected = sub.last
@@ -112,7 +112,7 @@ func (s *Store) appendedWhenFull(ctx context.Context, out *outgoing, bs []*posth
 		return err
 	}
 	s.index.RLock()
-	fresh, err := s.index.Plan().Admit(bs, true)
+	fresh, err := s.index.Admit(bs)
 	s.index.RUnlock()
 	if err == nil && len(fresh) > 0 {
 		out.sent = false

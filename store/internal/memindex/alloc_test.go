@@ -23,7 +23,7 @@ func TestAppendAllocates(t *testing.T) {
 	have := testing.AllocsPerRun(steps, func() {
 		b := all[next]
 		next++
-		fresh, err := ix.Plan().Admit([]*posthouse.Batch{b}, true)
+		fresh, err := ix.Admit([]*posthouse.Batch{b})
 		if err != nil || len(fresh) != 1 {
 			t.Fatalf("%d admitted, %v", len(fresh), err)
 		}

@@ -3,8 +3,7 @@
 // it keeps for each entry, the content itself or where it lies:
 //
 //	ix := memindex.New[place]()
-//	plan := ix.Plan()
-//	fresh, err := plan.Admit(batches, true) // a conflict, a taken id
+//	fresh, err := ix.Admit(batches) // a conflict, a taken id
 //	... make the entries durable ...
 //	ix.Lock()
 //	ix.Add(memindex.Take(batch, where))

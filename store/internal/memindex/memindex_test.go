@@ -3,6 +3,7 @@ package memindex
 import (
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -23,7 +24,7 @@ func filled(t *testing.T) *index {
 	l := storetest.NewBuilder().Log("t1")
 	for range 3 {
 		b := l.Next(l.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "state"))
-		if fresh, err := ix.Plan().Admit([]*posthouse.Batch{b}, true); err != nil || len(fresh) != 1 {
+		if fresh, err := ix.Admit([]*posthouse.Batch{b}); err != nil || len(fresh) != 1 {
 			t.Fatalf("%d admitted, %v", len(fresh), err)
 		}
 		ix.Add(Take(b, b.Entry))
@@ -73,4 +74,23 @@ func TestRemovalLetsGoOfMemory(t *testing.T) {
 	if n := len(ix.commits) + len(ix.ids) + len(ix.threads) + len(ix.rows.blocks) + len(ix.coords) + len(ix.names.blocks) + len(ix.active.blocks); n != 0 {
 		t.Errorf("%d things are left", n)
 	}
+}
+
+// TestAppendsAreJudgedAtOnce has two goroutines judge appends under the lock for reading, as
+// natsstore does. The race detector finds memory that they share.
+func TestAppendsAreJudgedAtOnce(t *testing.T) {
+	ix := New[*posthouse.Entry]()
+	b := storetest.NewBuilder().Log("t2")
+	batch := []*posthouse.Batch{b.Next(b.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "state"))}
+	ix.RLock()
+	defer ix.RUnlock()
+	var group sync.WaitGroup
+	for range 2 {
+		group.Go(func() {
+			if fresh, err := ix.Admit(batch); err != nil || len(fresh) != 1 {
+				t.Errorf("%d admitted, %v", len(fresh), err)
+			}
+		})
+	}
+	group.Wait()
 }

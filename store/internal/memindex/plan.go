@@ -9,7 +9,8 @@ import (
 )
 
 // A Plan judges the appends of a group, each as if those before it were in the index
-// already. Only the goroutine that writes to the index may use it.
+// already. All plans of an index use the same memory, so only the goroutine that writes to
+// the index may have one. [Index.Admit] judges a lone append, for any number at once.
 type Plan[D any] struct {
 	ix     *Index[D]
 	tails  map[string]posthouse.Position    // of threads that the group appends to
@@ -31,6 +32,12 @@ func (ix *Index[D]) Plan() *Plan[D] {
 	clear(p.hashes)
 	clear(p.owners)
 	return p
+}
+
+// Admit judges one append, as [Plan.Admit] does. Callers hold the lock, for reading at least.
+func (ix *Index[D]) Admit(bs []*posthouse.Batch) ([]*posthouse.Batch, error) {
+	p := Plan[D]{ix: ix}
+	return p.Admit(bs, true)
 }
 
 // Admit returns those of bs that are not in the log yet. bs passed [valid.Batches]. It
