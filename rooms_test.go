@@ -40,8 +40,7 @@ var budgets = map[string]int{
 var overdue = map[string]int{
 	"budget of store/natsstore": 4328,
 
-	"lines of .":                 5175,
-	"lines of ledger/ledgertest": 5508,
+	"lines of .": 5175,
 
 	"methods of ledger.Ledger": 68,
 

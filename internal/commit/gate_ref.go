@@ -5,15 +5,14 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// A Place is where a gate is: its id, and where they are known its thread and what was asked,
-// which spares calls.
+// A GateRef says where a gate is. Its thread and its question, where they are known, spare reads.
 type GateRef struct {
 	Gate   posthouse.ID
 	Thread string          // or empty
 	asked  *posthouse.Gate // or nil; not to be changed
 }
 
-// PlaceOf returns the place of a gate that was read.
+// RefOf returns the reference to a gate that was read.
 func RefOf(g *posthouse.Gate) GateRef { return GateRef{g.ID, g.Thread, g} }
 
 // waiting reads a gate that waits.

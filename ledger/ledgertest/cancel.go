@@ -34,8 +34,8 @@ func ledgerCancelParked(t *desk.T) {
 	if g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
 		t.Errorf("the gate is %+v", g.Decision)
 	}
-	tail := tailAt(d, "t")
-	if again := cancelRun(d, "t", "again", nil); again.ID != h.ID || tailAt(d, "t") != tail {
+	tail := d.Tail("t")
+	if again := cancelRun(d, "t", "again", nil); again.ID != h.ID || d.Tail("t") != tail {
 		t.Errorf("cancelled again: %+v", again)
 	}
 	_, err = d.Cancel(t.Ctx, "t", &ledger.CancelOptions{Branch: "other"})
@@ -64,9 +64,9 @@ func ledgerCancelRun(t *desk.T) {
 	default:
 		t.Error("the run was not told")
 	}
-	tail := tailAt(d, "t")
+	tail := d.Tail("t")
 	cancelRun(d, "t", "again", nil)
-	if tailAt(d, "t") != tail {
+	if d.Tail("t") != tail {
 		t.Error("asked twice")
 	}
 	_, err = d.Commit(t.Ctx, draft(posthouse.StatusDone))
@@ -119,7 +119,7 @@ func ledgerCancelOrDone(t *desk.T) {
 			want = posthouse.StatusCancelled
 			cancelRun(d, thread, "", claim)
 		}
-		wantStatus(d, thread, want)
+		d.WantStatus(thread, want)
 	}
 }
 

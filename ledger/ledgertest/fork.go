@@ -206,7 +206,7 @@ func ledgerForkedQuestionOfAnotherState(t *desk.T) {
 			}
 		}
 	}
-	_, err = d.Decide(t.Ctx, done.Gates[0].ID, yes("alice"))
+	_, err = d.Decide(t.Ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 	t.OK(err)
 	info, err := d.Thread(t.Ctx, "t")
 	t.OK(err)

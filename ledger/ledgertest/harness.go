@@ -6,6 +6,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger/ledgertest/internal/clocks"
 	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/gates"
 	"github.com/posthouse/posthouse/ledger/ledgertest/internal/upkeep"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -39,7 +40,7 @@ func Run[R storetest.Runner[R]](t R, h storetest.Harness, o *Options) {
 func ledgerCases() []desk.Case {
 	return slices.Concat(
 		ledgerSaveCases(), ledgerListCases(), ledgerForkCases(),
-		ledgerGateCases(), ledgerPeopleCases(), ledgerInboxCases(), ledgerLeaseCases(), clocks.Cases(), ledgerEventCases(), ledgerStateCases(),
-		ledgerSharedCases(), ledgerSignalCases(), ledgerTaskCases(), ledgerOwnCases(), ledgerLogCases(), upkeep.Cases(),
+		gates.Cases(), ledgerLeaseCases(), clocks.Cases(), ledgerEventCases(), ledgerStateCases(),
+		ledgerSharedCases(), ledgerSignalCases(), ledgerOwnCases(), ledgerLogCases(), upkeep.Cases(),
 	)
 }

@@ -48,9 +48,9 @@ func ledgerOneRun(t *desk.T) {
 	t.OK(err)
 	_, err = d.Commit(t.Ctx, running(c, posthouse.StatusDone))
 	t.OK(err)
-	tail := tailAt(d, "t")
+	tail := d.Tail("t")
 	t.OK(c.Release(t.Ctx))
-	if tailAt(d, "t") != tail {
+	if d.Tail("t") != tail {
 		t.Error("releasing an ended run wrote an entry")
 	}
 }
@@ -151,11 +151,4 @@ func (f frozen) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 		return posthouse.Slot{}, nil
 	}
 	return f.Store.Slot(ctx, key, op)
-}
-
-func tailAt(d *desk.Desk, thread string) posthouse.Position {
-	d.Helper()
-	info, err := d.Thread(d.Ctx, thread)
-	d.OK(err)
-	return info.Tail
 }

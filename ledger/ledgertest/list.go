@@ -29,7 +29,7 @@ func ledgerOpen(t *desk.T) {
 	}
 	decide := func(i, gate int) {
 		t.Helper()
-		_, err := d.Decide(t.Ctx, asked[i].Gates[gate].ID, yes("alice"))
+		_, err := d.Decide(t.Ctx, asked[i].Gates[gate].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 		t.OK(err)
 	}
 	decide(0, 0) // one of two: the other is open

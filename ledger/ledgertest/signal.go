@@ -71,24 +71,15 @@ func wantAnswers(d *desk.Desk, c *posthouse.Committed, want string) {
 	}
 }
 
-func wantStatus(d *desk.Desk, thread string, want posthouse.Status) {
-	d.Helper()
-	info, err := d.Thread(d.Ctx, thread)
-	d.OK(err)
-	if info.Status != want {
-		d.Errorf("thread %s is %q, want %q", thread, info.Status, want)
-	}
-}
-
 func ledgerSignalAnswers(t *desk.T) {
 	d, other := t.Desk(ledger.Options{}), t.Desk(ledger.Options{})
 	c := waitForSignal(d, "t", "", nil, "go", "go", "go!", "other")
-	wantStatus(d, "t", posthouse.StatusWaiting)
+	d.WantStatus("t", posthouse.StatusWaiting)
 	if s := sendSignal(other, "t", "go", "1"); len(s.Gates) != 2 || s.Gates[0] != c.Gates[0].ID || s.Gates[1] != c.Gates[2].ID {
 		t.Errorf("the signal answered %v", s.Gates)
 	}
 	wantAnswers(other, c, "1 - 1 -")
-	wantStatus(d, "t", posthouse.StatusReady)
+	d.WantStatus("t", posthouse.StatusReady)
 	sendSignal(d, "t", "go", "2")
 	sendSignal(d, "t", "go", "3")
 	wantAnswers(other, c, "1 2 1 -")
@@ -149,7 +140,7 @@ func ledgerSignalWhileHeld(t *desk.T) {
 	sendSignal(other, "t", "go", "2")
 	c := waitForSignal(d, "t", "", claim, "go", "go", "go")
 	wantAnswers(d, c, "1 2 -")
-	wantStatus(d, "t", posthouse.StatusReady)
+	d.WantStatus("t", posthouse.StatusReady)
 }
 
 func ledgerSignalLineage(t *desk.T) {

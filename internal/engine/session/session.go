@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/runs"
 )
 
-// SessionOptions names what a session runs.
+// Options name what a session runs.
 type Options struct {
 	Thread string // required
 	Branch string // default [posthouse.MainBranch]

@@ -98,6 +98,24 @@ func (d *Desk) WantStates(q posthouse.Query, want ...string) {
 	}
 }
 
+// WantStatus checks a thread's status.
+func (d *Desk) WantStatus(thread string, want posthouse.Status) {
+	d.Helper()
+	info, err := d.Thread(d.Ctx, thread)
+	d.OK(err)
+	if info.Status != want {
+		d.Errorf("thread %s is %q, want %q", thread, info.Status, want)
+	}
+}
+
+// Tail returns where a thread's log ends.
+func (d *Desk) Tail(thread string) posthouse.Position {
+	d.Helper()
+	info, err := d.Thread(d.Ctx, thread)
+	d.OK(err)
+	return info.Tail
+}
+
 // WantErr stops the case unless err matches the sentinel; it returns the error.
 func (d *Desk) WantErr(err error, sentinel *posthouse.Error) *posthouse.Error {
 	d.Helper()

@@ -1,4 +1,4 @@
-package ledgertest
+package gates
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 )
 
-func ledgerGateCases() []desk.Case {
+func gateCases() []desk.Case {
 	return []desk.Case{
 		{Name: "ledger/one gate, one decision", Rule: "The first decision is recorded and makes the branch ready; later ones get ErrDecided with it, also from a new process.", Run: ledgerOneDecision},
 		{Name: "ledger/a session's approval ends with its decision", Rule: "Deciding the last open gate of a branch whose kind is session, or its deadline, makes the branch done, not ready: who asked waits in memory, or is gone.", Run: ledgerSessionGate},
@@ -64,9 +64,9 @@ func ledgerSessionGate(t *desk.T) {
 	_, err = commit.Expire(t.Ctx, d.Ledger.Core(), late)
 	t.OK(err)
 	again := t.Desk(ledger.Options{})
-	wantStatus(again, "answered", posthouse.StatusDone)
-	wantStatus(again, "late", posthouse.StatusDone)
-	wantStatus(again, "kept", posthouse.StatusReady)
+	again.WantStatus("answered", posthouse.StatusDone)
+	again.WantStatus("late", posthouse.StatusDone)
+	again.WantStatus("kept", posthouse.StatusReady)
 	for info, err := range again.Threads(t.Ctx, posthouse.ThreadQuery{Runnable: true}) {
 		t.OK(err)
 		if info.Thread != "kept" {

@@ -1,4 +1,4 @@
-package ledgertest
+package gates
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/retain"
 )
 
-func ledgerPeopleCases() []desk.Case {
+func peopleCases() []desk.Case {
 	return []desk.Case{
 		{Name: "ledger/a quorum counts each person once", Rule: "Votes are records of their own; the one that meets the rule and the decision are one entry; a second vote of a person is ErrVoted, whoever sent it.", Run: ledgerQuorum},
 		{Name: "ledger/racing voters", Rule: "Of racing voters over two ledgers exactly as many are counted as the rule needs; the others get the decision.", Run: ledgerRacingVoters},
@@ -86,9 +86,9 @@ func ledgerQuorum(t *desk.T) {
 	if _, err := d.Decide(t.Ctx, id, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: []byte(`1`)}); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("a vote with a value: %v", err)
 	}
-	tail := tailAt(d, "t")
+	tail := d.Tail("t")
 	g := castLastVote(d, id, yes("bob"), posthouse.Approve)
-	if len(g.Votes) != 2 || g.Decision.Seq != tail.Seq+1 || tailAt(d, "t").Seq != tail.Seq+1 {
+	if len(g.Votes) != 2 || g.Decision.Seq != tail.Seq+1 || d.Tail("t").Seq != tail.Seq+1 {
 		t.Errorf("the last vote and the decision: %+v", g)
 	}
 	wantSame(d, g)
@@ -239,10 +239,10 @@ func ledgerEscalation(t *desk.T) {
 				g, err := commit.Escalate(t.Ctx, d.Ledger.Core(), id)
 				t.OK(err)
 				wantSame(d, g)
-				tail := tailAt(d, name)
+				tail := d.Tail(name)
 				_, err = commit.Escalate(t.Ctx, d.Ledger.Core(), id)
 				t.OK(err)
-				if tailAt(d, name) != tail {
+				if d.Tail(name) != tail {
 					t.Error("it is recorded twice")
 				}
 				if info, err := d.Thread(t.Ctx, name); err != nil || info.Due != posthouse.Millis(at.Add(time.Hour).UnixMilli()) {

@@ -1,4 +1,4 @@
-package ledgertest
+package gates
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 )
 
-func ledgerTaskCases() []desk.Case {
+func taskCases() []desk.Case {
 	return []desk.Case{
 		{Name: "ledger/an attempt takes the place of another", Rule: "The entry that ends an attempt of a task opens the gate of the next; the branch waits on, and a verdict for the first is ErrConflict and names the next.", Run: ledgerNextAttempt},
 		{Name: "ledger/a task is over once", Rule: "The first verdict of a task without a next attempt counts: another is ErrDecided, and behind the deadline it is ErrExpired.", Run: ledgerTaskOver},
@@ -154,7 +154,7 @@ func ledgerRetryInPlace(t *desk.T) {
 	if left := again.ExpiresAt.Sub(again.CreatedAt); left != time.Hour {
 		t.Errorf("the retried task has %s", left)
 	}
-	wantStatus(d, "t", posthouse.StatusWaiting)
+	d.WantStatus("t", posthouse.StatusWaiting)
 	list, err = ledger.FailedTasks(t.Ctx, d.Ledger, headOf(d, "t", ""))
 	t.OK(err)
 	if len(list) != 0 {

@@ -1,4 +1,4 @@
-package ledgertest
+package gates
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 )
 
-func ledgerInboxCases() []desk.Case {
+func inboxCases() []desk.Case {
 	return []desk.Case{
 		{Name: "ledger/the inbox of a person", Rule: "Whatever was delegated, voted, escalated and decided, recorded or only due, Gates with an assignee yields exactly those open gates that are open to them, in order and by pages.", Run: ledgerPersonsInbox},
 		{Name: "ledger/a page of the inbox reads what it shows", Rule: "For a page of open gates the ledger asks the store for that many, however many more are open, for others or for no person; with a cipher it reads those of others.", Run: ledgerInboxReads},
