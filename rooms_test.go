@@ -139,7 +139,7 @@ func (s *sizes) atMost(what string, have, limit int, advice string) {
 	delete(s.due, what)
 	switch {
 	case late && have <= limit:
-		s.t.Logf("warning: %s: %d, which is within the limit of %d: take it off the list of what is overdue", what, have, limit)
+		s.t.Errorf("%s: %d, which is within the limit of %d: take it off the list of what is overdue", what, have, limit)
 	case late && have > most:
 		s.t.Errorf("%s: %d, and it was overdue at %d already; the limit is %d: %s", what, have, most, limit, advice)
 	case !late && have > limit:
