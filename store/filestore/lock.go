@@ -14,7 +14,7 @@ import (
 
 // acquire keeps other processes from opening the store for writing. The operating system
 // gives the lock back when this process ends. The file stays and names the process.
-func acquire(dir string) (*os.File, error) {
+func acquire(dir string) (*filelock.Lock, error) {
 	name := filepath.Join(dir, lockName)
 	f, err := filelock.Take(name)
 	if errors.Is(err, filelock.ErrHeld) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/durable"
+	"github.com/posthouse/posthouse/internal/base/filelock"
 	"github.com/posthouse/posthouse/internal/base/groupcommit"
 	"github.com/posthouse/posthouse/internal/framelog"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"
@@ -22,7 +23,7 @@ import (
 type Store struct {
 	opts Options
 	dir  directory
-	lock *os.File // nil when read-only
+	lock *filelock.Lock // nil when read-only
 	runs posthouse.Running
 
 	state

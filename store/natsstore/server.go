@@ -26,7 +26,7 @@ import (
 // files in a directory that no other process may use at the same time.
 type ownServer struct {
 	dir  string
-	lock *os.File
+	lock *filelock.Lock
 	said *serverLog
 	made bool // the directory has had a store
 

@@ -19,8 +19,8 @@ import (
 // removed without losing commits. SQLite locks nothing in that file, and the second lock
 // does not prevent reading it.
 type fileLock struct {
-	f   *os.File
-	wal *os.File // nil before guard, and on Windows, where an open file cannot be deleted
+	f   *filelock.Lock
+	wal *filelock.Lock // nil before guard, and on Windows, where an open file cannot be deleted
 }
 
 func acquire(path string) (*fileLock, error) {

@@ -14,9 +14,9 @@ const nameSize = 64
 //
 // The length is fixed, so that this overwrites the last owner. Truncating the file first
 // would make the file system flush it when it is closed.
-func Name(f *os.File) error {
+func Name(l *Lock) error {
 	owner := fmt.Sprintf("%-*s\n", nameSize-1, fmt.Sprintf("pid %d\nboot %s", os.Getpid(), bootID()))
-	_, err := f.WriteAt([]byte(owner), 0)
+	_, err := l.WriteAt([]byte(owner), 0)
 	return err
 }
 

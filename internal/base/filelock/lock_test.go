@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func take(t *testing.T, path string) *os.File {
+func take(t *testing.T, path string) *filelock.Lock {
 	t.Helper()
 	f, err := filelock.Take(path)
 	if err != nil {

@@ -17,17 +17,23 @@ func lock(path string, flag int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
+	err = flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	if err != nil {
 		_ = f.Close() // what failed before counts
 		return nil, err
 	}
 	return f, nil
+}
+
+func unlock(f *os.File) error { return flock(f, syscall.LOCK_UN) }
+
+func flock(f *os.File, how int) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), how)
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
 }
 
 func isHeld(err error) bool { return errors.Is(err, syscall.EWOULDBLOCK) }

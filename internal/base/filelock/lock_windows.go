@@ -25,4 +25,7 @@ func open(path string) (*os.File, error) {
 
 func openBeside(string) (*os.File, error) { return nil, nil }
 
+// unlock does nothing: other processes do not inherit the file.
+func unlock(*os.File) error { return nil }
+
 func isHeld(err error) bool { return errors.Is(err, errSharing) }
