@@ -186,8 +186,8 @@ type Removed struct {
 	Bytes   int64 `json:"bytes"` // of entries and bodies, as they were encoded
 }
 
-// Bounds on one call of a [BulkAppender]: entries, and bytes of headers and bodies. A
-// single entry may be larger.
+// Bounds on one call of a [BulkAppender]: entries, and bytes of headers and bodies. Stores
+// refuse more entries. Callers keep to the bytes, which a single entry may exceed.
 const (
 	MaxBulk      = 256
 	MaxBulkBytes = 4 << 20
@@ -205,7 +205,7 @@ type BulkAppender interface {
 	// beginning of bs that exist already are passed over, so that an unknown outcome is
 	// settled by asking again. Watchers get each entry, in order. Only the last summary
 	// needs to be stored. ErrInvalid unless all entries are of one thread and follow
-	// each other. An empty bs succeeds.
+	// each other, and ErrTooLarge for more than [MaxBulk]. An empty bs succeeds.
 	AppendAll(ctx context.Context, bs []*Batch) error
 }
 

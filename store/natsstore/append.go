@@ -30,9 +30,6 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 	if len(bs) == 0 {
 		return s.streams.writable(ctx)
 	}
-	if len(bs) > posthouse.MaxBulk {
-		return posthouse.TooMany("batches", len(bs), posthouse.MaxBulk, "append fewer at a time")
-	}
 	return s.append(ctx, bs)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/posthouse/posthouse"
@@ -32,6 +34,10 @@ func bulkCases() []Case {
 			Name: "bulk/what does not follow is refused",
 			Rule: "Entries of several threads, or out of order, are ErrInvalid and change nothing; no entries are no error.",
 			Run:  bulkInvalid,
+		}, {
+			Name: "bulk/as many as the limit, and no more",
+			Rule: "AppendAll takes MaxBulk entries; one more is ErrTooLarge that names the limit, and changes nothing.",
+			Run:  bulkLimit,
 		}, {
 			Name: "bulk/watchers get each entry",
 			Rule: "A watcher is given the entries of a bulk one by one, in order, each with a cursor that is good to go on from.",
@@ -90,7 +96,7 @@ func bulkSame(t *T) {
 			ids = append(ids, i.ID)
 		}
 	}
-	for chunk := range slices.Chunk(bs, 256) {
+	for chunk := range slices.Chunk(bs, posthouse.MaxBulk) {
 		t.OK(appendAll(t.ctx, t.Store, chunk...))
 	}
 	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
@@ -179,6 +185,21 @@ func bulkInvalid(t *T) {
 	}
 	t.OK(appendAll(t.ctx, t.Store))
 	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}))
+}
+
+func bulkLimit(t *T) {
+	l := t.Builder.Log("t1")
+	first := t.mustAppend(l, l.Step("first", nil))
+	bs := l.bulkOf(posthouse.MaxBulk+1, "x")
+	err := appendAll(t.ctx, t.Store, bs...)
+	t.WantCode("one more", err, posthouse.CodeTooLarge)
+	if err != nil && !strings.Contains(err.Error(), strconv.Itoa(posthouse.MaxBulk)) {
+		t.Errorf("the error does not name the limit: %v", err)
+	}
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), []*posthouse.Entry{first})
+	t.OK(appendAll(t.ctx, t.Store, bs[:posthouse.MaxBulk]...))
+	t.OK(t.Store.Append(t.ctx, bs[posthouse.MaxBulk]))
+	t.WantThreads("Threads", t.Threads(posthouse.ThreadQuery{}), l.Info)
 }
 
 func bulkWatched(t *T) {

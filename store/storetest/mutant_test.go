@@ -66,6 +66,16 @@ var mutants = []mutant{
 			return nil
 		}}
 	}},
+	{"takes a bulk of any length", "bulk/as many as the limit, and no more", func(m *model.Store) posthouse.Store {
+		return bulkMutant{m, func(bs []*posthouse.Batch) error {
+			for chunk := range slices.Chunk(bs, posthouse.MaxBulk) {
+				if err := m.AppendAll(context.Background(), chunk); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+	}},
 	{"keeps the first summary of a bulk", "bulk/entries come as if one by one", func(m *model.Store) posthouse.Store {
 		return bulkMutant{m, func(bs []*posthouse.Batch) error {
 			err := m.AppendAll(context.Background(), bs)

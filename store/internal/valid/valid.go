@@ -29,8 +29,11 @@ func Batch(b *posthouse.Batch) error {
 }
 
 // Batches is [Batch] for the batches of a [posthouse.BulkAppender]. They must be of one
-// thread, and each must follow the one before it.
+// thread, each must follow the one before it, and there may be [posthouse.MaxBulk].
 func Batches(bs []*posthouse.Batch) error {
+	if len(bs) > posthouse.MaxBulk {
+		return posthouse.TooMany("batches", len(bs), posthouse.MaxBulk, "append fewer at a time")
+	}
 	for i, b := range bs {
 		if err := Batch(b); err != nil {
 			return err

@@ -79,6 +79,9 @@ func (m *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 	if err := m.usable(ctx); err != nil {
 		return err
 	}
+	if len(bs) > posthouse.MaxBulk {
+		return posthouse.TooMany("batches", len(bs), posthouse.MaxBulk, "append fewer at a time")
+	}
 	for i := 1; i < len(bs); i++ {
 		if bs[i].Entry.Thread != bs[0].Entry.Thread || bs[i].After != bs[i-1].Thread.Tail {
 			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "batches", Message: "do not follow each other"}
