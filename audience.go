@@ -66,25 +66,9 @@ func (a *Audience) Has(mark uint64) bool {
 func (m *AudienceInfo) fields(f *fields) {
 	f.gateID(&m.Gate)
 	f.Flag(&m.Anyone)
-	if f.marks(&m.Marks); !f.Writing() && m.Anyone && len(m.Marks) > 0 {
+	if f.Ascending(&m.Marks, "marks"); !f.Writing() && m.Anyone && len(m.Marks) > 0 {
 		f.Fail("an audience of anyone, with marks")
 	}
-}
-
-// marks are eight bytes each, ascending.
-func (f *fields) marks(marks *[]uint64) {
-	last, first := uint64(0), true
-	canon.List(&f.Fields, marks, func(m *uint64) {
-		var b [8]byte
-		binary.BigEndian.PutUint64(b[:], *m)
-		if f.Fixed(b[:]); f.Writing() {
-			return
-		}
-		if *m = binary.BigEndian.Uint64(b[:]); !first && *m <= last {
-			f.Fail("marks that do not ascend")
-		}
-		last, first = *m, false
-	})
 }
 
 // audiences are the known ones of the waiting gates, at the end of a summary. Summaries of
@@ -100,7 +84,7 @@ func (t *ThreadInfo) audiences(f *fields) {
 	next, n := uint64(0), 0
 	for range f.Items() {
 		i, a := f.Uint(), &Audience{}
-		if f.marks(&a.marks); i < next || i >= uint64(len(t.Waiting)) {
+		if f.Ascending(&a.marks, "marks"); i < next || i >= uint64(len(t.Waiting)) {
 			f.Fail("the audience of gate %d", i)
 			return
 		}
@@ -127,7 +111,7 @@ func (t *ThreadInfo) writeAudiences(f *fields) {
 		if a := t.Waiting[i].Audience; a != nil {
 			at := uint64(i)
 			f.Number(&at)
-			f.marks(&a.marks)
+			f.Ascending(&a.marks, "marks")
 		}
 	}
 }

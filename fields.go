@@ -24,29 +24,10 @@ func made[T any](f *fields, p **T) *T {
 }
 
 // branch is the name of a branch; main is empty.
-func (f *fields) branch(name *string) { f.usually(name, MainBranch, "branch main") }
+func (f *fields) branch(name *string) { f.Usually(name, MainBranch, "branch main") }
 
 // codec is the name of a codec; json is empty.
-func (f *fields) codec(name *string) { f.usually(name, "json", "codec json") }
-
-// usually is a text that is empty where it is the usual one.
-func (f *fields) usually(s *string, usual, what string) {
-	short := *s
-	if short == usual {
-		short = ""
-	}
-	f.Text(&short)
-	switch {
-	case f.Writing():
-	case short == "":
-		*s = usual
-	case short == usual:
-		f.Fail("%s in its long form", what)
-		*s = ""
-	default:
-		*s = short
-	}
-}
+func (f *fields) codec(name *string) { f.Usually(name, "json", "codec json") }
 
 // id is an id; one of our UUIDs takes 17 bytes.
 func (f *fields) id(id *ID) { f.keyedID(id) }

@@ -3,7 +3,6 @@ package posthouse
 import (
 	"bytes"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/base/canon"
@@ -145,13 +144,8 @@ func quickKey(b []byte, at int) (k OrderKey, next int) {
 // memory.
 type shared struct {
 	words canon.Strings
-
-	// The last UUIDs: most are met twice in a row, as a checkpoint and as its
-	// child's parent.
-	keys [2]OrderKey
-	ids  [2]ID
-	old  int             // which of the two is the older
-	text strings.Builder // of ids
+	ids   uuid.Texts
+	names canon.StringLists
 
 	// The last steady fields and the last list of parts, encoded and decoded: equal
 	// bytes need no second decoding.
@@ -163,38 +157,26 @@ type shared struct {
 
 	headers []Header
 	used    int // of headers
-	names   []string
 }
 
-// How many are allocated at once. A caller that keeps one of them keeps the memory of
-// all.
-const (
-	sharedHeaders = 32
-	sharedIDs     = 16
-	sharedNames   = 32
-)
+// sharedHeaders is how many are allocated at once.
+const sharedHeaders = 32
 
+// textOf is the id of a UUID that is read.
 func (f *fields) textOf(k OrderKey) ID {
-	s := f.shared
-	if s == nil {
+	if f.shared == nil {
 		return k.ID()
 	}
-	for i := range s.keys {
-		if s.keys[i] == k { // never the zero key, which is not valid
-			return s.ids[i]
-		}
+	return ID(f.shared.ids.Of(k))
+}
+
+// names is a list of names.
+func (f *fields) names(list *[]string) {
+	if f.shared == nil {
+		f.Texts(list)
+		return
 	}
-	text := uuid.Text(k)
-	if s.text.Cap()-s.text.Len() < len(text) {
-		s.text.Reset()
-		s.text.Grow(sharedIDs * len(text))
-	}
-	s.text.Write(text[:])
-	all := s.text.String()
-	id := ID(all[len(all)-len(text):])
-	s.keys[s.old], s.ids[s.old] = k, id
-	s.old = 1 - s.old
-	return id
+	*list = f.shared.names.Read(&f.Reader)
 }
 
 func (f *fields) header() *Header {
@@ -207,36 +189,6 @@ func (f *fields) header() *Header {
 	}
 	s.used++
 	return &s.headers[s.used-1]
-}
-
-// names is a list of names.
-func (f *fields) names(list *[]string) {
-	s := f.shared
-	if s == nil {
-		f.Texts(list)
-		return
-	}
-	from := s.room()
-	for range f.Items() {
-		s.names = append(s.names, f.String())
-	}
-	*list = s.since(from)
-}
-
-// room makes room for at least one more name and returns its place.
-func (s *shared) room() int {
-	if len(s.names) == cap(s.names) {
-		s.names = make([]string, 0, sharedNames)
-	}
-	return len(s.names)
-}
-
-func (s *shared) since(from int) []string {
-	n := len(s.names)
-	if n == from {
-		return nil
-	}
-	return s.names[from:n:n]
 }
 
 func (f *fields) sameSteady(c *Header, flags uint64) bool {
@@ -252,11 +204,7 @@ func (s *shared) likeBefore(c *Header) {
 	l := &s.like
 	c.Coordination, c.Branch, c.Run, c.Graph, c.Fingerprint = l.Coordination, l.Branch, l.Run, l.Graph, l.Fingerprint
 	c.Node, c.Agent, c.By, c.Error = l.Node, l.Agent, l.By, l.Error
-	if len(l.Next) > 0 {
-		from := s.room()
-		s.names = append(s.names, l.Next...)
-		c.Next = s.since(from)
-	}
+	c.Next = s.names.Clone(l.Next)
 	if l.Source != nil {
 		source := *l.Source
 		c.Source = &source

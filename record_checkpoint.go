@@ -2,7 +2,6 @@ package posthouse
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/posthouse/posthouse/internal/base/canon"
 )
@@ -89,7 +88,7 @@ func (rec *Record) checkpoint(f *fields) {
 		f.rememberSteady(c, steady, before)
 	}
 	if flags&flagCreated != 0 {
-		f.nanos(&c.CreatedAt)
+		f.Nanos(&c.CreatedAt)
 	}
 	if flags&flagRevision != 0 {
 		if f.Number32(&c.Revision); c.Revision == 0 {
@@ -107,14 +106,6 @@ func (rec *Record) checkpoint(f *fields) {
 		}
 	case isKey && key == c.Order:
 		f.Fail("order key in its long form")
-	}
-}
-
-// nanos is a time to the nanosecond.
-func (f *fields) nanos(t *time.Time) {
-	n := t.UnixNano()
-	if canon.Signed(&f.Fields, &n); !f.Writing() {
-		*t = time.Unix(0, n).UTC()
 	}
 }
 

@@ -33,7 +33,7 @@ func (g *GateInfo) fields(f *fields, format byte) {
 	f.Moment(&g.EscalateAt)
 	f.awaited(&g.Kind, &g.Signal, &g.Latch)
 	if format >= entryBound {
-		f.optionalHash(&g.Content)
+		f.OptionalHash((*[32]byte)(&g.Content), "digest")
 		f.optionalGateID(&g.Supersedes)
 	}
 }
@@ -43,44 +43,10 @@ var gateKindCodes = []string{GateApproval, GateTimer, GateSignal, GateThread}
 
 // awaited is a kind of gate, and which signal one of kind [GateSignal] waits for.
 func (f *fields) awaited(kind, signal *string, latch *bool) {
-	f.gateKind(kind)
+	f.CodeOrText(kind, gateKindCodes, "a kind of gate")
 	if *kind == GateSignal {
 		f.Text(signal)
 		f.Flag(latch)
-	}
-}
-
-func (f *fields) gateKind(kind *string) {
-	code := uint64(0)
-	if f.Writing() && *kind != "" {
-		code = canon.CodeOf(gateKindCodes, *kind)
-	}
-	f.Number(&code)
-	end := uint64(len(gateKindCodes))
-	switch {
-	case code == end:
-		f.Text(kind)
-		if !f.Writing() && (*kind == "" || canon.CodeOf(gateKindCodes, *kind) < end) {
-			f.Fail("a kind of gate in its long form")
-		}
-	case f.Writing():
-	case code < end:
-		*kind = gateKindCodes[code]
-	default:
-		*kind = ""
-		f.Fail("code %d out of range", code)
-	}
-}
-
-// optionalHash is a hash that may be zero.
-func (f *fields) optionalHash(h *Hash) {
-	there := !h.IsZero()
-	if f.Flag(&there); !there {
-		return
-	}
-	f.Fixed(h[:])
-	if !f.Writing() && f.Err() == nil && h.IsZero() {
-		f.Fail("no digest in its long form")
 	}
 }
 

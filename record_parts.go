@@ -50,7 +50,7 @@ type PartList struct {
 	Total     int    // number of parts; if all of them changed, nothing else need be read
 	Changes   []PartChange
 	Unchanged []PartRef // only in a manifest
-	far       uint64    // the longest distance in unlisted parts, see [decoder.sameParts]
+	far       uint64    // the longest distance in unlisted parts, see fields.sameParts
 }
 
 func (l *PartList) fields(f *fields) {

@@ -187,6 +187,14 @@ func (f *Fields) readMoment() time.Time {
 	}
 }
 
+// Nanos is a time in nanoseconds.
+func (f *Fields) Nanos(t *time.Time) {
+	n := t.UnixNano()
+	if Signed(f, &n); !f.writing {
+		*t = time.Unix(0, n).UTC()
+	}
+}
+
 // Code is a value of a table, written as its place there. A value that is not in the table is
 // written as the table's length, which does not read.
 func Code[T comparable](f *Fields, v *T, table []T) {

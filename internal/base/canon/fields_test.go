@@ -25,6 +25,11 @@ type everything struct {
 	Map      map[string]string
 	Hash     [32]byte
 	At, None time.Time
+	Exact    time.Time
+	Usual    [2]string
+	Kinds    [3]string
+	Hashes   [2][32]byte
+	Marks    []uint64
 	Code     string
 	List     []int
 }
@@ -45,6 +50,17 @@ func (e *everything) fields(f *canon.Fields) {
 	f.Fixed(e.Hash[:])
 	f.Moment(&e.At)
 	f.Moment(&e.None)
+	f.Nanos(&e.Exact)
+	for i := range e.Usual {
+		f.Usually(&e.Usual[i], "main", "main")
+	}
+	for i := range e.Kinds {
+		f.CodeOrText(&e.Kinds[i], []string{"a", "b"}, "a kind")
+	}
+	for i := range e.Hashes {
+		f.OptionalHash(&e.Hashes[i], "hash")
+	}
+	f.Ascending(&e.Marks, "marks")
 	canon.Code(f, &e.Code, []string{"a", "b"})
 	canon.List(f, &e.List, f.Size)
 }
@@ -53,6 +69,8 @@ func TestFieldsReadWhatTheyWrote(t *testing.T) {
 	want := everything{
 		Octet: 7, Flags: [2]bool{true, false}, Number: 1 << 60, Numbers: [2]uint64{5, 300}, Number32: 1<<32 - 1, Total: 9, Signed: -3, Size: canon.MaxSize,
 		Text: "text", Texts: []string{"x", ""}, Map: map[string]string{"k": "v"}, Hash: [32]byte{1, 31: 2}, At: time.UnixMilli(1700000000123).UTC(),
+		Exact: time.Unix(1700000000, 123456789).UTC(), Usual: [2]string{"main", "other"}, Kinds: [3]string{"a", "b", "c"},
+		Hashes: [2][32]byte{{}, {1}}, Marks: []uint64{0, 1, 1 << 63},
 		Code: "b", List: []int{4, 5, 6},
 	}
 	var w canon.Fields
@@ -87,6 +105,12 @@ func TestFieldsRefuse(t *testing.T) {
 		"a total of 33 bits":       {canon.AppendUint(nil, 1<<32), func(f *canon.Fields) { f.Total(new(int)) }},
 		"more than the limit":      {canon.AppendUint(nil, canon.MaxSize+1), func(f *canon.Fields) { f.Size(new(int)) }},
 		"a time beyond JSON's":     {canon.AppendUint(nil, canon.MaxMillis+1), func(f *canon.Fields) { f.Moment(new(time.Time)) }},
+		"the usual text":           {canon.AppendString(nil, "main"), func(f *canon.Fields) { f.Usually(new(string), "main", "main") }},
+		"a text that has a code":   {append([]byte{1}, canon.AppendString(nil, "a")...), func(f *canon.Fields) { f.CodeOrText(new(string), []string{"a"}, "a kind") }},
+		"no text for a code":       {[]byte{1, 0}, func(f *canon.Fields) { f.CodeOrText(new(string), []string{"a"}, "a kind") }},
+		"a code beyond its texts":  {[]byte{2}, func(f *canon.Fields) { f.CodeOrText(new(string), []string{"a"}, "a kind") }},
+		"no hash in its long form": {append([]byte{1}, make([]byte, 32)...), func(f *canon.Fields) { f.OptionalHash(new([32]byte), "hash") }},
+		"equal marks":              {append([]byte{2}, make([]byte, 16)...), func(f *canon.Fields) { f.Ascending(new([]uint64), "marks") }},
 		"a code beyond the table":  {[]byte{1}, func(f *canon.Fields) { canon.Code(f, new(string), []string{"a"}) }},
 		"a list that is cut short": {[]byte{2, 1}, func(f *canon.Fields) { canon.List(f, new([]int), f.Size) }},
 	} {
