@@ -71,8 +71,8 @@
 //
 // # Workers
 //
-// POST /api/worker/connect, claim, heartbeat, load, save, signal, stream, resolve and
-// disconnect are a [task.Engine] over HTTP, for Options.Tasks. Their role is
+// POST /api/worker/connect, claim, heartbeat and so on, one path for each of [wire.Methods],
+// are a [task.Engine] over HTTP, for Options.Tasks. Their role is
 // [tokens.Worker], which opens nothing else. A claim that waits is counted as a stream.
 //
 // # Errors

@@ -3,13 +3,10 @@ package server
 import (
 	"net/http"
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/task"
-	"github.com/posthouse/posthouse/task/wire"
 )
 
 // TestEachVerdictHasItsWays looks for the routes, the button and the words of each verdict that
@@ -37,15 +34,6 @@ func TestEachVerdictHasItsWays(t *testing.T) {
 			if doc := f.Tag.Get("doc"); !strings.Contains(doc, " of "+string(verdict)) {
 				t.Errorf("%T does not say what the value of %s is: %s", body, verdict, doc)
 			}
-		}
-	}
-}
-
-// TestResolveTellsTheActions fails if the description of a worker's call leaves an action out.
-func TestResolveTellsTheActions(t *testing.T) {
-	for _, a := range task.Actions() {
-		if told := workerCalls[wire.Resolve].notes; !regexp.MustCompile(`[ ,]` + string(a) + `[,. ]`).MatchString(told) {
-			t.Errorf("the call does not say that a verdict may be %s: %s", a, told)
 		}
 	}
 }

@@ -86,8 +86,8 @@ func (e *endless) Read(b []byte) (int, error) {
 // server takes of others.
 func TestBodiesOfWorkers(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.State = 64 << 20 })
-	for _, method := range wire.Methods {
-		most := wire.MaxOf(method)
+	for _, m := range wire.Methods() {
+		method, most := m.Name, m.MaxRequest()
 		fits := `{"session":"` + strings.Repeat("a", most-100) + `"}`
 		h.send(ask{method: "POST", path: "/api/worker/" + method, body: fits, as: tokens.Worker}).refused(posthouse.CodeInvalid)
 		over := `{"session":"` + strings.Repeat("a", most) + `"}`

@@ -176,7 +176,7 @@ func (h hostile) anothersCalls(t *testing.T, session, own string, claim *task.Cl
 
 // wrongBodies sends bodies that are too large, or no call.
 func (h hostile) wrongBodies(t *testing.T) {
-	for _, call := range wire.Methods {
+	for _, m := range wire.Methods() {
 		for what, body := range map[string]string{
 			"huge":          `{"session":"` + strings.Repeat("x", wire.MaxRequest) + `"}`,
 			"many claims":   `{"session":"worker-x","have":[` + strings.Repeat(`{"gate":"g"},`, 10_000) + `{"gate":"g"}]}`,
@@ -193,8 +193,8 @@ func (h hostile) wrongBodies(t *testing.T) {
 			"gate's name":   `{"claim":{"gate":"` + strings.Repeat("g", 300) + `","fence":1}}`,
 			"empty session": `{"session":""}`,
 		} {
-			if status, code := h.send("POST", "/api/worker/"+call, body); status < 400 || status >= 500 {
-				t.Errorf("%s of %s: %d %s", call, what, status, code)
+			if status, code := h.send("POST", "/api/worker/"+m.Name, body); status < 400 || status >= 500 {
+				t.Errorf("%s of %s is answered with %d %s; want 4xx", m.Name, what, status, code)
 			}
 		}
 	}

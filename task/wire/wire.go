@@ -13,41 +13,6 @@ import (
 	"github.com/posthouse/posthouse/task"
 )
 
-// The methods, which a transport uses as addresses.
-const (
-	Connect    = "connect"
-	Claim      = "claim"
-	Heartbeat  = "heartbeat"
-	Load       = "load"
-	Save       = "save"
-	Signal     = "signal"
-	Stream     = "stream"
-	Records    = "records"
-	Record     = "record"
-	Begin      = "begin"
-	End        = "end"
-	Resolve    = "resolve"
-	Disconnect = "disconnect"
-)
-
-// Methods are all methods.
-var Methods = []string{Connect, Claim, Heartbeat, Load, Save, Signal, Stream, Records, Record, Begin, End, Resolve, Disconnect}
-
-// MaxRequest bounds a request, in bytes: the largest is a slot, in base64.
-const MaxRequest = 2 << 20
-
-// maxShort bounds a request that names only its sender, in bytes.
-const maxShort = 16 << 10
-
-// MaxOf bounds a request of a method, in bytes. Whoever carries requests reads no more of one.
-func MaxOf(method string) int {
-	switch method {
-	case Claim, Load, Records, Disconnect:
-		return maxShort
-	}
-	return MaxRequest
-}
-
 // A TaskRequest has the arguments of a call. Each method uses some of the fields.
 type TaskRequest struct {
 	Hello   *task.Hello       `json:"hello,omitempty" doc:"of connect: who the worker is"`
@@ -92,14 +57,15 @@ type Reply struct {
 // [posthouse.ErrInvalid], an error of the engine with its code, any other with
 // [posthouse.ErrUnavailable]: the call may be repeated.
 func Serve(ctx context.Context, e task.Engine, method string, body []byte) *Reply {
-	in, err := parse(method, body)
+	m := methodOf(method)
+	in, err := parse(m, body)
 	if err == nil {
-		err = in.check(method)
+		err = in.check(m, method)
 	}
 	malformed := err != nil
 	if err == nil {
 		var done *TaskReply
-		done, err = in.do(ctx, e, method)
+		done, err = in.do(ctx, e, m)
 		if err == nil {
 			return &Reply{TaskReply: *done}
 		}
@@ -132,52 +98,28 @@ func encode(v any) ([]byte, error) {
 // Do makes a call that a request asks for. [posthouse.ErrInvalid] names the field that the
 // method requires.
 func Do(ctx context.Context, e task.Engine, method string, in *TaskRequest) (*TaskReply, error) {
-	if err := in.check(method); err != nil {
+	m := methodOf(method)
+	if err := in.check(m, method); err != nil {
 		return nil, err
 	}
-	return in.do(ctx, e, method)
+	return in.do(ctx, e, m)
 }
 
-func (in *TaskRequest) do(ctx context.Context, e task.Engine, method string) (*TaskReply, error) {
+func (in *TaskRequest) do(ctx context.Context, e task.Engine, m *Method) (*TaskReply, error) {
 	var out TaskReply
-	var err error
-	switch method {
-	case Connect:
-		out.Session, err = e.Connect(ctx, *in.Hello)
-	case Claim:
-		out.Claim, err = e.Claim(ctx, in.Session)
-	case Heartbeat:
-		out.Pulse, err = e.Heartbeat(ctx, in.Session, in.Have)
-	case Disconnect:
-		err = e.Disconnect(ctx, in.Session)
-	case Load:
-		out.Value, err = e.Load(ctx, *in.Claim)
-		out.Saved = out.Value != nil
-	case Save:
-		err = e.Save(ctx, *in.Claim, in.N, in.Value) // nil without a value
-	case Signal:
-		err = e.Signal(ctx, *in.Claim, in.Thread, *in.Signal)
-	case Stream:
-		err = e.Stream(ctx, *in.Claim, in.Chunk)
-	case Records:
-		out.Records, err = e.Records(ctx, *in.Claim, in.After)
-	case Record:
-		err = e.Record(ctx, *in.Claim, *in.Step)
-	case Begin:
-		out.Begun, err = e.Begin(ctx, *in.Claim, *in.Begin)
-	case End:
-		err = e.End(ctx, *in.Claim, *in.End)
-	case Resolve:
-		err = e.Resolve(ctx, *in.Claim, in.verdict)
-	}
-	if err != nil {
+	if err := m.call(ctx, e, in, &out); err != nil {
 		return nil, err
 	}
 	return &out, nil
 }
 
-func parse(method string, body []byte) (*TaskRequest, error) {
-	if most := MaxOf(method); len(body) > most {
+// parse reads a request of a method, nil for one that is not known.
+func parse(m *Method, body []byte) (*TaskRequest, error) {
+	most := MaxRequest
+	if m != nil {
+		most = m.MaxRequest()
+	}
+	if len(body) > most {
 		return nil, posthouse.TooLarge("request", len(body), most)
 	}
 	if err := posthouse.CheckStrict("request", body); err != nil {
@@ -198,47 +140,47 @@ func parse(method string, body []byte) (*TaskRequest, error) {
 	return in, nil
 }
 
-// check reports what a request lacks that its method needs.
-func (in *TaskRequest) check(method string) error {
-	required := func(field string, there bool) error {
-		if there {
-			return nil
-		}
-		return posthouse.Invalid(field, "is required to %s", method)
+// check reports what a request lacks that its method needs. m is nil if no method has the name.
+func (in *TaskRequest) check(m *Method, name string) error {
+	if m == nil {
+		return posthouse.Invalid("method", "%.40q is not known", name)
 	}
-	switch method {
-	case Connect:
-		return required("hello", in.Hello != nil)
-	case Claim, Heartbeat, Disconnect:
-		return required("session", in.Session != "" && len(in.Session) <= posthouse.MaxID)
-	case Load, Save, Signal, Stream, Records, Record, Begin, End, Resolve:
-		if err := required("claim", in.Claim != nil && in.Claim.Gate.Validate() == nil); err != nil {
-			return err
+	for _, field := range m.needs {
+		if !in.has(field) {
+			return posthouse.Invalid(field, "is required to %s", name)
 		}
-	default:
-		return posthouse.Invalid("method", "%.40q is not known", method)
 	}
-	switch method {
-	case Signal:
-		if err := required("thread", in.Thread != ""); err != nil {
-			return err
-		}
-		return required("signal", in.Signal != nil)
-	case Stream:
-		return required("chunk", len(in.Chunk) > 0)
-	case Record:
-		return required("step", in.Step != nil)
-	case Begin:
-		return required("begin", in.Begin != nil)
-	case End:
-		return required("end", in.End != nil)
-	case Resolve:
-		if err := required("verdict", len(in.Verdict) > 0); err != nil {
-			return err
-		}
-		v, err := task.ParseVerdict(in.Verdict)
-		in.verdict = v
-		return err
+	if m.Name != Resolve {
+		return nil
 	}
-	return nil
+	var err error
+	in.verdict, err = task.ParseVerdict(in.Verdict)
+	return err
+}
+
+// has reports whether a request has a field, by its name in JSON.
+func (in *TaskRequest) has(field string) bool {
+	switch field {
+	case "hello":
+		return in.Hello != nil
+	case "session":
+		return in.Session != "" && len(in.Session) <= posthouse.MaxID
+	case "claim":
+		return in.Claim != nil && in.Claim.Gate.Validate() == nil
+	case "thread":
+		return in.Thread != ""
+	case "signal":
+		return in.Signal != nil
+	case "chunk":
+		return len(in.Chunk) > 0
+	case "step":
+		return in.Step != nil
+	case "begin":
+		return in.Begin != nil
+	case "end":
+		return in.End != nil
+	case "verdict":
+		return len(in.Verdict) > 0
+	}
+	return false
 }

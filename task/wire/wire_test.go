@@ -4,6 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -59,23 +64,78 @@ func TestErrorsKeepTheirCode(t *testing.T) {
 	}
 }
 
+// TestMethodsAreThoseOfAnEngine, each with its description, with fields that a request has, and
+// in the list of docs/workers.md.
+func TestMethodsAreThoseOfAnEngine(t *testing.T) {
+	page, err := os.ReadFile("../../docs/workers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named, wanted []string
+	for _, m := range wire.Methods() {
+		named = append(named, m.Name)
+		if m.Summary == "" || m.Notes == "" {
+			t.Errorf("method %s has the summary %q and the notes %q; want both", m.Name, m.Summary, m.Notes)
+		}
+		if !strings.Contains(string(page), "`"+m.Name+"`") && !strings.Contains(string(page), "/api/worker/"+m.Name+"`") {
+			t.Errorf("docs/workers.md does not name the call %s", m.Name)
+		}
+	}
+	for i := range reflect.TypeFor[task.Engine]().NumMethod() {
+		wanted = append(wanted, strings.ToLower(reflect.TypeFor[task.Engine]().Method(i).Name))
+	}
+	slices.Sort(named)
+	slices.Sort(wanted)
+	if !slices.Equal(named, wanted) {
+		t.Errorf("the methods are %v; an Engine has %v", named, wanted)
+	}
+}
+
+// TestMethodsNeedTheirFields: an empty request lacks something, and the error names a field that
+// requests have.
+func TestMethodsNeedTheirFields(t *testing.T) {
+	fields := map[string]bool{}
+	for f := range reflect.TypeFor[wire.TaskRequest]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields[name] = true
+	}
+	for _, m := range wire.Methods() {
+		_, err := wire.Do(t.Context(), nil, m.Name, &wire.TaskRequest{})
+		var refused *posthouse.Error
+		if !errors.As(err, &refused) || refused.Code != posthouse.CodeInvalid || !fields[refused.Field] {
+			t.Errorf("an empty request to %s is answered with %v; want one of its fields", m.Name, err)
+		}
+	}
+}
+
+// TestResolveTellsTheActions fails if the description of the call leaves an action out.
+func TestResolveTellsTheActions(t *testing.T) {
+	for _, m := range wire.Methods() {
+		for _, a := range task.Actions() {
+			if m.Name == wire.Resolve && !regexp.MustCompile(`[ ,]`+string(a)+`[,. ]`).MatchString(m.Notes) {
+				t.Errorf("the call does not say that a verdict may be %s: %s", a, m.Notes)
+			}
+		}
+	}
+}
+
 // FuzzServe: any request has an answer, and one that does not fit says which field.
 func FuzzServe(f *testing.F) {
 	for _, body := range []string{
 		`{"hello":{"protocol":1,"worker":"w","tasks":["x"],"atOnce":1}}`, `{"session":"worker-x"}`, `{"claim":{"gate":"gate-x","fence":1},"value":"eA=="}`,
 		`{"claim":{"gate":"gate-x","fence":1},"verdict":{"action":"complete"}}`, `{`,
 	} {
-		for i := range wire.Methods {
-			if wire.Methods[i] != wire.Claim { // it waits
+		for i, m := range wire.Methods() {
+			if m.Name != wire.Claim { // it waits
 				f.Add(i, []byte(body))
 			}
 		}
 	}
-	e := newEngine(f)
+	e, methods := newEngine(f), wire.Methods()
 	f.Fuzz(func(t *testing.T, method int, body []byte) {
 		name := "nonsense"
-		if method >= 0 && method < len(wire.Methods) && wire.Methods[method] != wire.Claim {
-			name = wire.Methods[method]
+		if method >= 0 && method < len(methods) && methods[method].Name != wire.Claim {
+			name = methods[method].Name
 		}
 		var reply struct{ Error *posthouse.Error }
 		b := wire.Serve(t.Context(), e, name, body).Encode()
