@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/grants"
@@ -111,11 +112,21 @@ func (w *world) checkDecision(x *execution, d *decision) {
 	if n := of.need(&c); len(voters) < n {
 		w.witness.fault(assigned, "%s needs %d people, and %v approved %s", x.key, n, voters, x.grant)
 	}
+	at := map[string]time.Time{d.gate.Decision.By: d.gate.Decision.At}
+	for _, v := range d.gate.Votes {
+		at[v.By] = v.At
+	}
 	for _, v := range voters {
 		if slices.Contains(c.By, v) {
 			w.witness.fault(requesters, "%s: %s approved %s, and had a hand in %s", x.key, v, x.grant, x.content)
 		}
 		may := of.people(&c)
+		if v == substitute && may != nil {
+			if waited := at[v].Sub(d.asked); !of.escalates || !d.asked.IsZero() && waited < patience-time.Second {
+				w.witness.fault(assigned, "%s: %s approved %s of %s after %s", x.key, v, x.grant, x.content, waited)
+			}
+			continue
+		}
 		if may != nil && !slices.Contains(may, v) && (edited || !slices.Contains(d.delegates, v)) {
 			w.witness.fault(assigned, "%s: %s approved %s of %s, which is for %v", x.key, v, x.grant, x.content, may)
 		}

@@ -26,6 +26,7 @@ var people = []string{"ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal"}
 
 // A decision is an approval as its people saw it.
 type decision struct {
+	asked     time.Time // the first question of its content; zero where that is not known
 	gate      *posthouse.Gate
 	content   []byte   // that they approved
 	saw       []byte   // that they were shown
@@ -64,10 +65,15 @@ var acts = []act{
 }
 
 // pick draws an act. A control arm has more of what shows it.
-func pick(rnd *rand.Rand, arm rule) *act {
+func pick(rnd *rand.Rand, s *spec) *act {
 	of := func(a *act) int {
-		if arm == confirmed && a.name == "lapse" || arm == kept && a.name == "tidy" {
+		switch {
+		case s.arm == confirmed && a.name == "lapse", s.arm == kept && a.name == "tidy", s.bad == tooLate && a.name == "later":
 			return 15
+		case s.bad == tooEarly && a.name == "later":
+			return 0
+		case s.bad >= tooEarly && (a.name == "decide" || a.name == "resume"):
+			return 60
 		}
 		return a.of
 	}
@@ -387,6 +393,13 @@ func (w *world) decide(rnd *rand.Rand) {
 		return
 	}
 	who := append(append(slices.Clone(delegatesToCome), people...), g.Assignees...)
+	asked, known := w.firstAsked(g)
+	if g.Escalation != nil {
+		who = append(who, substitute, substitute, substitute)
+	}
+	if !known {
+		asked = time.Time{}
+	}
 	for range 1 + rnd.IntN(6) { // whoever comes
 		d := posthouse.Decision{By: anyOf(rnd, who), Verdict: posthouse.Approve}
 		seen := g.Payload
@@ -406,6 +419,9 @@ func (w *world) decide(rnd *rand.Rand) {
 			what += " of " + g.Kind
 		}
 		w.tell(what, err)
+		if late := w.now().Sub(asked); known && d.By == substitute && late > patience+time.Second && errors.Is(err, posthouse.ErrForbidden) {
+			w.witness.fault(assigned, "%s may not decide %s, %s after the first question: %v", d.By, g.ID, late, err)
+		}
 		w.witness.verbose("%s about %s of %s, requested by %v", d.By, g.ID, placeOf(g.Thread, g.Branch), g.RequesterNames())
 		if errors.Is(err, posthouse.ErrUnknown) { // its process was lost: it may be on record
 			got, err = w.lookUp(g.ID)
@@ -414,7 +430,7 @@ func (w *world) decide(rnd *rand.Rand) {
 			}
 		}
 		if err == nil && got.Decision != nil && (d.Verdict == posthouse.Approve || d.Verdict == posthouse.Edit) {
-			w.decided[g.ID] = &decision{gate: got, content: canonical(seen), saw: w.see(seen), delegates: w.delegates[g.ID]}
+			w.decided[g.ID] = &decision{asked: asked, gate: got, content: canonical(seen), saw: w.see(seen), delegates: w.delegates[g.ID]}
 		}
 		if err == nil && got.Decision != nil || errors.Is(err, posthouse.ErrDecided) {
 			return

@@ -53,6 +53,7 @@ type deal struct {
 	open       bool // anybody may decide
 	quorum     bool // two people from 200 on
 	uses       int
+	escalates  bool // the substitute comes in
 }
 
 // An order is the input of a program, what it pays for, and a graph's state.
@@ -95,6 +96,9 @@ func (w *world) question(d *deal, c payment) gate.Question {
 	q := gate.Question{
 		Name: "ask-" + d.name, Text: fmt.Sprintf("Pay %d to %s?", c.Amount, c.To), Assignees: d.people(&c), ValidFor: d.validFor, Uses: d.uses,
 		AllowRequester: w.witness.arm == requesters && d.way != inHandler,
+	}
+	if d.escalates && !d.open {
+		q.Escalate = &gate.Escalation{After: patience, To: []string{substitute}}
 	}
 	if d.need(&c) > 1 {
 		q.Quorum = &posthouse.Quorum{Need: 2}
@@ -205,11 +209,17 @@ func (w *world) approval(ctx context.Context, d *deal, c payment) (gate.Grant, e
 		}
 		return gate.Grant(a.Gate), nil
 	}
-	if w.witness.hands {
+	if w.witness.bad != samePeople {
 		return gate.ProposeFor(ctx, c, func(edited payment) gate.Question {
 			q := w.question(d, edited)
-			if edited.Amount != c.Amount && len(q.Assignees) > 0 {
+			switch {
+			case q.Assignees == nil || edited.Amount == c.Amount:
+			case w.witness.bad == delegates:
 				q.Assignees = append(slices.Clone(q.Assignees), delegatesToCome...)
+			case w.witness.bad == tooEarly:
+				q.Escalate.After = time.Second
+			case w.witness.bad == tooLate:
+				q.Escalate.After = 3 * patience
 			}
 			return q
 		})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -31,6 +32,22 @@ const (
 func (r rule) String() string {
 	return [...]string{"", "own grant", "no answer", "requesters", "assigned", "kept", "shown", "confirmed", "recorded"}[r]
 }
+
+// wrongPeople are ways to break [assigned].
+type wrongPeople int
+
+const (
+	samePeople wrongPeople = iota // those of the first question judge what it becomes
+	delegates                     // whom the first question was handed to judge what it becomes
+	tooEarly                      // others come in before they may
+	tooLate                       // others come in as long after what a question became, not after the question
+)
+
+// substitute comes in where nobody has decided for patience.
+const (
+	substitute = "sam"
+	patience   = 30 * time.Minute
+)
 
 // A payment is the content of an approval, and what is paid.
 type payment struct {
@@ -78,7 +95,7 @@ type witness struct {
 	faults  []fault
 	count   map[string]int
 	arm     rule
-	hands   bool
+	bad     wrongPeople
 	verbose func(format string, a ...any)
 }
 

@@ -1,6 +1,7 @@
 package grants
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -81,6 +82,30 @@ func (w *world) pass(d time.Duration) {
 	synctest.Wait()
 }
 
+// firstAsked returns when the first question about a content was asked: the one that was edited to
+// it, and what was edited to that. It is false where the record does not say.
+func (w *world) firstAsked(g *posthouse.Gate) (at time.Time, known bool) {
+	if g.Branch != posthouse.MainBranch || g.Origin != "" || !strings.HasPrefix(g.Thread, "t") {
+		return at, false // a fork and a copy have questions that were asked elsewhere
+	}
+	at = g.CreatedAt
+	for before := g; before.Supersedes != ""; {
+		was, err := w.lookUp(before.Supersedes)
+		switch {
+		case err != nil || was.Decision == nil:
+			return at, false
+		case was.Decision.Verdict == posthouse.Edit && !bytes.Equal(canonical(was.Decision.Value), canonical(before.Payload)):
+			return at, true // what is asked has been changed since
+		case was.Decision.Verdict == posthouse.Edit:
+			at = was.CreatedAt
+		case was.Decision.Verdict != posthouse.Approve:
+			return at, false // it was withdrawn, and is asked again with the time that it had
+		}
+		before = was
+	}
+	return at, !strings.HasPrefix(g.Note, "edited by") || g.Supersedes != ""
+}
+
 func (w *world) dealOf(name string) *deal {
 	i := slices.IndexFunc(w.deals, func(d deal) bool { return d.name == name })
 	return &w.deals[i]
@@ -90,7 +115,7 @@ func (w *world) dealOf(name string) *deal {
 type spec struct {
 	seed   uint64
 	arm    rule
-	hands  bool // of the arm of [assigned]: whom the first question was handed to judge an edit
+	bad    wrongPeople // of the arm of [assigned]
 	leave  map[int]bool
 	sqlite bool
 	loud   bool
@@ -114,7 +139,7 @@ func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, in
 	rnd := rand.New(rand.NewPCG(s.seed, 9))
 	w := &world{
 		t: t, ctx: t.Context(), below: memstore.New(), shared: !s.sqlite, decided: map[posthouse.ID]*decision{}, delegates: map[posthouse.ID][]string{}, removed: map[string]bool{},
-		witness: &witness{seed: s.seed, noted: map[string]int{}, stands: map[string]bool{}, last: map[string]int{}, paid: map[posthouse.ID]bool{}, count: count, arm: s.arm, hands: s.hands, verbose: func(string, ...any) {}},
+		witness: &witness{seed: s.seed, noted: map[string]int{}, stands: map[string]bool{}, last: map[string]int{}, paid: map[posthouse.ID]bool{}, count: count, arm: s.arm, bad: s.bad, verbose: func(string, ...any) {}},
 	}
 	if s.loud {
 		w.witness.verbose = t.Logf
@@ -126,13 +151,18 @@ func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, in
 		w.below = below
 	}
 	w.graph, w.rounds = rnd.IntN(2) == 0, 1+rnd.IntN(2)
+	escalates := rand.New(rand.NewPCG(s.seed, 10))
 	for i := range 1 + rnd.IntN(3) {
 		within, rescue := max(0, rnd.IntN(5)-2), rnd.IntN(4) == 0
 		w.deals = append(w.deals, deal{
 			name: fmt.Sprint("deal", i), way: way(rnd.IntN(int(ways))), asks: rnd.IntN(8) == 0, signalled: rnd.IntN(5) == 0, idempotent: rnd.IntN(4) == 0,
 			again: rnd.IntN(4) == 0, beside: rnd.IntN(3) == 0 && s.arm != confirmed, split: rnd.IntN(3) == 0, retries: rnd.IntN(2), attempts: 1 + rnd.IntN(3),
 			validFor: time.Duration(rnd.IntN(2)) * time.Hour, open: rnd.IntN(4) == 0, quorum: rnd.IntN(3) == 0, uses: 1 + rnd.IntN(5)/4, within: within, asNode: within == 0 && rescue && s.arm == 0, rescue: rescue && w.graph,
+			escalates: escalates.IntN(2) == 0 || s.bad >= tooEarly,
 		})
+		if d := &w.deals[len(w.deals)-1]; s.bad >= tooEarly { // many edits that others judge
+			d.way, d.open, d.quorum, d.asks, d.signalled, d.validFor = inPlace, false, false, false, false, 0
+		}
 		if d := &w.deals[len(w.deals)-1]; s.handlers || d.way == inHandler {
 			d.way, d.split, d.asNode = inHandler, false, false
 		}
@@ -153,7 +183,7 @@ func (s *spec) play(t *testing.T, dir string, count map[string]int) ([]fault, in
 	length := 25 + rnd.IntN(35)
 	w.begin(rnd)
 	for i := range length {
-		a, own := pick(rnd, s.arm), rand.New(rand.NewPCG(rnd.Uint64(), 3))
+		a, own := pick(rnd, s), rand.New(rand.NewPCG(rnd.Uint64(), 3))
 		die, made := rnd.IntN(60), rnd.IntN(2) == 0
 		if s.leave[i] {
 			continue
@@ -269,7 +299,7 @@ func control(t *testing.T, seed uint64, arm spec) (cases int, caught bool) {
 	r := arm.arm
 	for i := range 150 {
 		s := specOf(seed+uint64(i), r)
-		s.handlers, s.hands = arm.handlers, arm.hands
+		s.handlers, s.bad = arm.handlers, arm.bad
 		faults, _ := play(t, s, map[string]int{})
 		if slices.ContainsFunc(faults, func(f fault) bool { return f.rule == r }) {
 			return i + 1, true
@@ -289,7 +319,8 @@ func TestApprovalsCatches(t *testing.T) {
 		})
 	}
 	for name, arm := range map[string]spec{
-		"handlers-own-grant": {arm: ownGrant, handlers: true}, "handlers-no-answer": {arm: noAnswer, handlers: true}, "assigned-by-delegation": {arm: assigned, hands: true},
+		"handlers-own-grant": {arm: ownGrant, handlers: true}, "handlers-no-answer": {arm: noAnswer, handlers: true},
+		"assigned-by-delegation": {arm: assigned, bad: delegates}, "assigned-too-early": {arm: assigned, bad: tooEarly}, "assigned-too-late": {arm: assigned, bad: tooLate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, caught := control(t, *seed, arm)
