@@ -57,20 +57,29 @@ func (l *Ledger) AskAgain(ctx context.Context, gate posthouse.ID, o *AskAgainOpt
 			return nil, g.Replaced(o.ID)
 		}
 	}
+	q := &repeatedQuestion{l: l, gate: g, by: o.By}
 	for try := 0; ; try++ {
-		again, err := l.askInPlace(ctx, g, o.By)
+		again, err := q.inPlace(ctx)
 		if again != nil || err != nil && (!errors.Is(err, posthouse.ErrConflict) || try == core.MaxRetries) {
 			return again, err
 		}
 		if err == nil {
-			return l.askOnFork(ctx, g, o.By)
+			return q.onFork(ctx)
 		}
 	}
 }
 
-// askInPlace opens the question at its branch's head, if that is still the checkpoint
+// A repeatedQuestion is one that people are asked again.
+type repeatedQuestion struct {
+	l    *Ledger
+	gate *posthouse.Gate // as it was asked first
+	by   string          // who asks again
+}
+
+// inPlace opens the question at its branch's head, if that is still the checkpoint
 // that waited with it. It returns nil if the branch has gone on.
-func (l *Ledger) askInPlace(ctx context.Context, g *posthouse.Gate, by string) (*posthouse.Gate, error) {
+func (q *repeatedQuestion) inPlace(ctx context.Context) (*posthouse.Gate, error) {
+	l, g := q.l, q.gate
 	info, err := l.Thread(ctx, g.Thread)
 	if err != nil {
 		return nil, err
@@ -88,7 +97,7 @@ func (l *Ledger) askInPlace(ctx context.Context, g *posthouse.Gate, by string) (
 	renewDeadlines(&again, l.Now())
 	done, err := l.Commit(ctx, &Draft{
 		Thread: g.Thread, Branch: g.Branch, Head: &head.Head, KeepOpen: true, Gates: []posthouse.Gate{again},
-		Checkpoint: next(c, posthouse.KindWait, posthouse.StatusWaiting, by),
+		Checkpoint: next(c, posthouse.KindWait, posthouse.StatusWaiting, q.by),
 	})
 	if err != nil {
 		return nil, err
@@ -96,19 +105,21 @@ func (l *Ledger) askInPlace(ctx context.Context, g *posthouse.Gate, by string) (
 	return &done.Gates[0], nil
 }
 
-func (l *Ledger) askOnFork(ctx context.Context, g *posthouse.Gate, by string) (*posthouse.Gate, error) {
-	f, err := l.Fork(ctx, g.Checkpoint, &ForkOptions{By: by})
+// onFork forks the checkpoint that asked, and returns the gate of the fork.
+func (q *repeatedQuestion) onFork(ctx context.Context) (*posthouse.Gate, error) {
+	g := q.gate
+	f, err := q.l.Fork(ctx, g.Checkpoint, &ForkOptions{By: q.by})
 	if err != nil {
 		return nil, err
 	}
 	content := g.Content()
-	return l.reopenedBy(ctx, f, g, func(again *posthouse.Gate) bool { return again.Content() == content })
+	return reopenedBy(ctx, q.l.core, f, g, func(again *posthouse.Gate) bool { return again.Content() == content })
 }
 
 // reopenedBy returns the gate of a fork that stands for g.
-func (l *Ledger) reopenedBy(ctx context.Context, f *posthouse.Checkpoint, g *posthouse.Gate, same func(*posthouse.Gate) bool) (*posthouse.Gate, error) {
+func reopenedBy(ctx context.Context, c *core.Core, f *posthouse.Checkpoint, g *posthouse.Gate, same func(*posthouse.Gate) bool) (*posthouse.Gate, error) {
 	for _, id := range f.Gates {
-		again, err := l.Gate(ctx, id)
+		again, err := c.Logs.Gate(ctx, id)
 		if err != nil {
 			return nil, err
 		}

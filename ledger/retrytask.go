@@ -53,16 +53,17 @@ func RetryTask(ctx context.Context, l *Ledger, gate posthouse.ID, o *RetryOption
 		if err := checkRetry(g); err != nil {
 			return nil, err
 		}
-		seen, err := l.Thread(ctx, g.Thread) // what follows holds only as long as nothing is appended
+		seen, err := l.Thread(ctx, g.Thread)
 		if err != nil {
 			return nil, err
 		}
-		if by, err := l.retriedBy(ctx, g); by != "" || err != nil {
+		r := &taskRetry{l: l, gate: g, seen: seen, opts: o}
+		if by, err := r.successor(ctx); by != "" || err != nil {
 			return nil, cmp.Or(err, g.Replaced(by))
 		}
-		again, err := l.retryInPlace(ctx, seen, g, o.By)
+		again, err := r.inPlace(ctx)
 		if again == nil && err == nil {
-			again, err = l.retryOnFork(ctx, seen, g, o)
+			again, err = r.onFork(ctx)
 		}
 		faster := errors.Is(err, posthouse.ErrConflict) || errors.Is(err, posthouse.ErrExists) // another call
 		if !faster || try == core.MaxRetries {
@@ -71,9 +72,17 @@ func RetryTask(ctx context.Context, l *Ledger, gate posthouse.ID, o *RetryOption
 	}
 }
 
-// retriedBy returns the gate that took the place of a failed one, "" if no gate did.
-func (l *Ledger) retriedBy(ctx context.Context, g *posthouse.Gate) (posthouse.ID, error) {
-	for e, err := range l.core.Logs.InOrder(ctx, g.Thread, posthouse.Range{From: g.Decision.Seq + 1, Headers: true}) {
+// A taskRetry opens a task again that failed for good.
+type taskRetry struct {
+	l    *Ledger
+	gate *posthouse.Gate       // the failed one
+	seen *posthouse.ThreadInfo // what was read of the thread holds as long as this is its summary
+	opts *RetryOptions
+}
+
+// successor returns the gate that took the place of the failed one, "" if no gate did.
+func (r *taskRetry) successor(ctx context.Context) (posthouse.ID, error) {
+	for e, err := range r.l.core.Logs.InOrder(ctx, r.gate.Thread, posthouse.Range{From: r.gate.Decision.Seq + 1, Headers: true}) {
 		if err != nil {
 			return "", err
 		}
@@ -82,7 +91,7 @@ func (l *Ledger) retriedBy(ctx context.Context, g *posthouse.Gate) (posthouse.ID
 			return "", err
 		}
 		for i := range recs {
-			if o := recs[i].Gate; o != nil && o.Supersedes == g.ID {
+			if o := recs[i].Gate; o != nil && o.Supersedes == r.gate.ID {
 				return o.ID, nil
 			}
 		}
@@ -196,10 +205,11 @@ func firstOf(x *threadlog.Execution, call string) (seq uint64) {
 	return seq
 }
 
-// retryInPlace opens the task at its branch's head, if the branch failed with it. It returns
+// inPlace opens the task at its branch's head, if the branch failed with it. It returns
 // nil if the branch has gone on.
-func (l *Ledger) retryInPlace(ctx context.Context, seen *posthouse.ThreadInfo, g *posthouse.Gate, by string) (*posthouse.Gate, error) {
-	branch, ok := seen.Branch(g.Branch)
+func (r *taskRetry) inPlace(ctx context.Context) (*posthouse.Gate, error) {
+	l, g := r.l, r.gate
+	branch, ok := r.seen.Branch(g.Branch)
 	if !ok {
 		return nil, nil
 	}
@@ -208,35 +218,30 @@ func (l *Ledger) retryInPlace(ctx context.Context, seen *posthouse.ThreadInfo, g
 		return nil, err
 	}
 	failed, err := FailedTasks(ctx, l, &c.Header)
+	if err != nil || !slices.ContainsFunc(failed, func(f *posthouse.Gate) bool { return f.ID == g.ID }) {
+		return nil, err
+	}
+	use, err := r.reopenUse(ctx, &c.Header)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range failed {
-		if f.ID != g.ID {
-			continue
-		}
-		use, err := l.reopenUse(ctx, &c.Header, g)
-		if err != nil {
-			return nil, err
-		}
-		done, err := l.commitPlan(ctx, &commit.Plan{
-			Thread: g.Thread, Branch: g.Branch, Head: &branch.Head, Steps: use, Tail: seen.Tail.Seq, KeepOpen: true, Gates: []posthouse.Gate{retried(g, l.Now())},
-			Checkpoint: next(c, posthouse.KindWait, posthouse.StatusWaiting, by),
-		})
-		if err != nil {
-			return nil, err
-		}
-		return &done.Gates[0], nil
+	done, err := l.commitPlan(ctx, &commit.Plan{
+		Thread: g.Thread, Branch: g.Branch, Head: &branch.Head, Steps: use, Tail: r.seen.Tail.Seq, KeepOpen: true, Gates: []posthouse.Gate{r.again()},
+		Checkpoint: next(c, posthouse.KindWait, posthouse.StatusWaiting, r.opts.By),
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil, nil
+	return &done.Gates[0], nil
 }
 
-// retried returns the gate that takes the place of a failed task's.
-func retried(g *posthouse.Gate, now time.Time) posthouse.Gate {
+// again returns the gate that takes the place of the failed one.
+func (r *taskRetry) again() posthouse.Gate {
+	g := r.gate
 	again := *g.Clone()
 	again.ID, again.Supersedes, again.Decision, again.Origin = "", g.ID, nil, ""
 	if !g.ExpiresAt.IsZero() {
-		again.ExpiresAt = now.Add(g.ExpiresAt.Sub(g.Call.Began))
+		again.ExpiresAt = r.l.Now().Add(g.ExpiresAt.Sub(g.Call.Began))
 	}
 	call := *g.Call
 	call.Attempt, call.Paused, call.NotBefore, call.Began = 1, "", time.Time{}, time.Time{}
@@ -246,12 +251,42 @@ func retried(g *posthouse.Gate, now time.Time) posthouse.Gate {
 	return again
 }
 
+// reopenUse returns the records of a use of a grant that begins again with its task, nothing
+// for a task without a use, or with a use that has not ended.
+func (r *taskRetry) reopenUse(ctx context.Context, head *posthouse.Header) (steps []posthouse.Step, err error) {
+	g := r.gate
+	if g.Call.Grant == "" {
+		return nil, nil
+	}
+	executions, err := r.l.core.Executions(ctx, head)
+	if err != nil || executions[g.Task] == nil {
+		return nil, err
+	}
+	count := map[string]uint32{}
+	for _, s := range executions[g.Task].Steps {
+		count[s.Name]++
+	}
+	within := g.Call.Use + handler.Nested
+	released := count[within+handler.UseReleased]
+	if count[within+handler.UseFailed] < released {
+		return nil, nil
+	}
+	for _, name := range []string{handler.UseReleased, handler.UseParked} {
+		steps = append(steps, posthouse.Step{
+			Task: g.Task, Name: within + name, Occurrence: released, Effect: g.Call.Effect, Grant: g.Call.Grant,
+			Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: []byte(`{"error":""}`)},
+		})
+	}
+	return steps, nil
+}
+
 // retryBranch begins the names of branches on which a task is retried.
 const retryBranch = "retry-"
 
-// retryOnFork opens the task on a fork of the checkpoint that handed it out. The branch is
+// onFork opens the task on a fork of the checkpoint that handed it out. The branch is
 // named after the gate, so there is one. [posthouse.ErrExists] if there is already.
-func (l *Ledger) retryOnFork(ctx context.Context, seen *posthouse.ThreadInfo, g *posthouse.Gate, o *RetryOptions) (*posthouse.Gate, error) {
+func (r *taskRetry) onFork(ctx context.Context) (*posthouse.Gate, error) {
+	l, g := r.l, r.gate
 	if g.Call.Grant != "" {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeForbidden, Gate: g.Call.Grant, Decision: g.Decision,
@@ -263,8 +298,8 @@ func (l *Ledger) retryOnFork(ctx context.Context, seen *posthouse.ThreadInfo, g 
 	if err != nil {
 		return nil, err
 	}
-	fork := &ForkOptions{Branch: retryBranch + strings.TrimPrefix(string(g.ID), posthouse.GatePrefix), By: o.By}
-	p, err := forkDraft(ctx, l.core, c, fork, c.Seq < seen.First)
+	fork := &ForkOptions{Branch: retryBranch + strings.TrimPrefix(string(g.ID), posthouse.GatePrefix), By: r.opts.By}
+	p, err := forkDraft(ctx, l.core, c, fork, c.Seq < r.seen.First)
 	if err != nil {
 		return nil, err
 	}
@@ -278,35 +313,36 @@ func (l *Ledger) retryOnFork(ctx context.Context, seen *posthouse.ThreadInfo, g 
 		}
 	}
 	kept := p.Gates[i].Record
-	p.Gates[i] = retried(g, l.Now())
+	p.Gates[i] = r.again()
 	p.Gates[i].Record, p.Gates[i].Branch = kept, fork.Branch
-	if err := l.addHandlerSteps(ctx, p, c, g); err != nil {
+	if err := r.addHandlerSteps(ctx, p, c); err != nil {
 		return nil, err
 	}
-	if o.Fork != nil {
-		if err := o.Fork(ctx, g, &p.Gates[i]); err != nil {
+	if r.opts.Fork != nil {
+		if err := r.opts.Fork(ctx, g, &p.Gates[i]); err != nil {
 			return nil, err
 		}
 	}
-	p.Tail = seen.Tail.Seq
+	p.Tail = r.seen.Tail.Seq
 	h, err := l.commitFork(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	l.core.Observe.Checkpoint(posthouse.OpForked, h)
 	l.core.EnforceCap(ctx)
-	return l.reopenedBy(ctx, &posthouse.Checkpoint{Header: *h}, g, func(again *posthouse.Gate) bool { return again.Supersedes == g.ID })
+	return reopenedBy(ctx, l.core, &posthouse.Checkpoint{Header: *h}, g, func(again *posthouse.Gate) bool { return again.Supersedes == g.ID })
 }
 
 // addHandlerSteps adds to a fork of a checkpoint the steps that the task's handler recorded
 // after it.
-func (l *Ledger) addHandlerSteps(ctx context.Context, p *commit.Plan, c *posthouse.Checkpoint, g *posthouse.Gate) error {
+func (r *taskRetry) addHandlerSteps(ctx context.Context, p *commit.Plan, c *posthouse.Checkpoint) error {
+	g, vault := r.gate, r.l.core.Vault
 	prefix := handler.Call(g.Name, g.Occurrence) + handler.Nested
-	for e, err := range l.core.Logs.InOrder(ctx, g.Thread, posthouse.Range{From: c.Seq + 1, To: g.Decision.Seq}) {
+	for e, err := range r.l.core.Logs.InOrder(ctx, g.Thread, posthouse.Range{From: c.Seq + 1, To: g.Decision.Seq}) {
 		if err != nil {
 			return err
 		}
-		recs, err := l.core.Vault.OpenEntry(ctx, e)
+		recs, err := vault.OpenEntry(ctx, e)
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,33 @@ func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptio
 	if c == nil {
 		return nil, posthouse.Invalid("checkpoint", "is nil; posthouse.Root makes one")
 	}
-	p := &commit.Plan{Thread: cmp.Or(c.Thread, c.Coordination, posthouse.DefaultThread), Branch: cmp.Or(c.Branch, posthouse.MainBranch), Head: o.Head, ByHand: true}
+	s := &save{l: l, c: c, replace: o.Replace, plan: planOf(c, o.Head)}
+	if c.ID == "" {
+		return s.commit(ctx)
+	}
+	for try := 0; ; try++ {
+		stored, err := s.existing(ctx)
+		if stored != nil || err != nil {
+			return stored, err
+		}
+		stored, err = s.commit(ctx)
+		if try > 0 || !errors.Is(err, posthouse.ErrExists) && !errors.Is(err, posthouse.ErrConflict) {
+			return stored, err
+		}
+		// Another caller may have saved the same checkpoint: look again.
+	}
+}
+
+// A save is a checkpoint made by hand, on its way into the log.
+type save struct {
+	l       *Ledger
+	c       *posthouse.Checkpoint // as it was made
+	replace bool
+	plan    *commit.Plan
+}
+
+// planOf returns what a commit of the checkpoint writes.
+func planOf(c *posthouse.Checkpoint, head *posthouse.ID) *commit.Plan {
 	ch := &posthouse.Change{
 		ID: c.ID, Parent: c.Parent, Root: c.Parent == "", Kind: c.Kind, Status: c.Status, Coordination: c.Coordination,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
@@ -53,26 +79,16 @@ func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptio
 	if ch.Metadata == nil {
 		ch.Metadata = map[string]string{}
 	}
-	p.Checkpoint = ch
-	if c.ID == "" {
-		return l.commitSaved(ctx, p)
-	}
-	for try := 0; ; try++ {
-		stored, err := l.saveExisting(ctx, *p, c, o)
-		if stored != nil || err != nil {
-			return stored, err
-		}
-		stored, err = l.commitSaved(ctx, p)
-		if try > 0 || !errors.Is(err, posthouse.ErrExists) && !errors.Is(err, posthouse.ErrConflict) {
-			return stored, err
-		}
-		// Another caller may have saved the same checkpoint: look again.
+	return &commit.Plan{
+		Thread: cmp.Or(c.Thread, c.Coordination, posthouse.DefaultThread), Branch: cmp.Or(c.Branch, posthouse.MainBranch), Head: head, ByHand: true,
+		Checkpoint: ch,
 	}
 }
 
-// commitSaved commits p and returns the checkpoint. Its whole content is in p.
-func (l *Ledger) commitSaved(ctx context.Context, p *commit.Plan) (*posthouse.Checkpoint, error) {
-	done, err := l.commitPlan(ctx, p)
+// commit commits the plan and returns the checkpoint. Its whole content is in the plan.
+func (s *save) commit(ctx context.Context) (*posthouse.Checkpoint, error) {
+	p := s.plan
+	done, err := s.l.commitPlan(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +99,11 @@ func (l *Ledger) commitSaved(ctx context.Context, p *commit.Plan) (*posthouse.Ch
 	return c, nil
 }
 
-// saveExisting handles an id that may exist. It returns the stored checkpoint if there
+// existing handles an id that may exist. It returns the stored checkpoint if there
 // is nothing to do, and nil, nil if the id is free.
-func (l *Ledger) saveExisting(ctx context.Context, d commit.Plan, c *posthouse.Checkpoint, o *SaveOptions) (*posthouse.Checkpoint, error) {
-	old, err := l.core.ReadCheckpoint(ctx, c.ID)
+func (s *save) existing(ctx context.Context) (*posthouse.Checkpoint, error) {
+	c := s.c
+	old, err := s.l.core.ReadCheckpoint(ctx, c.ID)
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil, nil
 	}
@@ -96,13 +113,13 @@ func (l *Ledger) saveExisting(ctx context.Context, d commit.Plan, c *posthouse.C
 	if sameContent(old, c) {
 		return old, nil
 	}
-	if !o.Replace {
+	if !s.replace {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeExists, Message: "checkpoint " + string(c.ID) + " exists with other content",
 			Hint: "history is never rewritten: derive a child, or set SaveOptions.Replace to add a revision",
 		}
 	}
-	return l.saveRevision(ctx, &d, c, old)
+	return s.revise(ctx, old)
 }
 
 func sameContent(old, c *posthouse.Checkpoint) bool {
@@ -127,9 +144,10 @@ func sameContent(old, c *posthouse.Checkpoint) bool {
 	return true
 }
 
-// saveRevision appends a new revision of a checkpoint without children. A new
+// revise appends a new revision of a checkpoint without children. A new
 // coordination is only a label; the thread stays.
-func (l *Ledger) saveRevision(ctx context.Context, p *commit.Plan, c, old *posthouse.Checkpoint) (*posthouse.Checkpoint, error) {
+func (s *save) revise(ctx context.Context, old *posthouse.Checkpoint) (*posthouse.Checkpoint, error) {
+	c, p := s.c, s.plan
 	if c.Thread != "" && c.Thread != old.Thread {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeExists, Message: "checkpoint " + string(old.ID) + " belongs to thread " + old.Thread,
@@ -144,19 +162,19 @@ func (l *Ledger) saveRevision(ctx context.Context, p *commit.Plan, c, old *posth
 	}
 	p.Thread, p.Branch, p.Revise = old.Thread, old.Branch, old.ID
 	var err error
-	p.Checkpoint.Program, err = l.programOf(ctx, old)
+	p.Checkpoint.Program, err = s.programOf(ctx, old)
 	if err != nil {
 		return nil, err
 	}
-	return l.commitSaved(ctx, p)
+	return s.commit(ctx)
 }
 
 // programOf returns what makes the program's parts of a checkpoint of those of its parent: a
 // revision changes the state alone.
-func (l *Ledger) programOf(ctx context.Context, c *posthouse.Checkpoint) (parts []posthouse.Part, err error) {
+func (s *save) programOf(ctx context.Context, c *posthouse.Checkpoint) (parts []posthouse.Part, err error) {
 	before := &posthouse.Checkpoint{}
 	if c.Parent != "" {
-		before, err = l.core.ReadCheckpoint(ctx, c.Parent)
+		before, err = s.l.core.ReadCheckpoint(ctx, c.Parent)
 		if errors.Is(err, posthouse.ErrNotFound) {
 			before, err = &posthouse.Checkpoint{}, nil
 		}

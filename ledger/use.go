@@ -10,7 +10,6 @@ import (
 	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
-	"github.com/posthouse/posthouse/internal/handler"
 )
 
 // readAttempts reads which workers had an effect.
@@ -69,32 +68,4 @@ func addOpenTasks(ctx context.Context, c *core.Core, to *grants.Gatherer, info *
 		to.OpenTask(info.Generation, g)
 	}
 	return nil
-}
-
-// reopenUse returns the records of a use of a grant that begins again with its task, nothing
-// for a task without a use, or with a use that has not ended.
-func (l *Ledger) reopenUse(ctx context.Context, head *posthouse.Header, g *posthouse.Gate) (steps []posthouse.Step, err error) {
-	if g.Call.Grant == "" {
-		return nil, nil
-	}
-	executions, err := l.core.Executions(ctx, head)
-	if err != nil || executions[g.Task] == nil {
-		return nil, err
-	}
-	count := map[string]uint32{}
-	for _, s := range executions[g.Task].Steps {
-		count[s.Name]++
-	}
-	within := g.Call.Use + handler.Nested
-	released := count[within+handler.UseReleased]
-	if count[within+handler.UseFailed] < released {
-		return nil, nil
-	}
-	for _, name := range []string{handler.UseReleased, handler.UseParked} {
-		steps = append(steps, posthouse.Step{
-			Task: g.Task, Name: within + name, Occurrence: released, Effect: g.Call.Effect, Grant: g.Call.Grant,
-			Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: []byte(`{"error":""}`)},
-		})
-	}
-	return steps, nil
 }

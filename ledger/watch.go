@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/threadlog"
+	"github.com/posthouse/posthouse/ledger/internal/polling"
 )
 
 // A WatchQuery says what to watch, and from where.
@@ -30,14 +31,18 @@ type WatchQuery struct {
 // different threads have no order, and the cursor of a watch of all threads grows with
 // their number, by about 20 bytes each.
 func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.Event, error] {
-	inside, ok := parseInside(q.Cursor)
-	if ok {
+	inside, isInside := parseInside(q.Cursor)
+	if isInside {
 		q.Cursor = inside.behind
 	}
-	entries := l.entries(ctx, q) // here, not at the first element: "now" is the time of the call
+	watcher, ok := l.core.Store.(posthouse.Watcher)
+	if !ok {
+		watcher = &polling.Watcher{Store: l.core.Store, Every: l.pollEvery, Thread: q.Thread}
+	}
+	entries := watcher.Watch(ctx, q.Cursor) // here, not at the first element: "now" is the time of the call
 	return func(yield func(*posthouse.Event, error) bool) {
 		w := watch{l: l.core, ctx: ctx, q: q, seen: map[string]threadlog.LinkMark{}, whole: q.Cursor == "", yield: yield}
-		if ok {
+		if isInside {
 			e, err := inside.entry(ctx, l.core.Store)
 			if ctx.Err() != nil {
 				return
@@ -133,12 +138,4 @@ func (w *watch) yieldEvents(e *posthouse.Entry, seen int) bool {
 		}
 	}
 	return true
-}
-
-// entries yields what is appended, at least for the watched thread.
-func (l *Ledger) entries(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.Entry, error] {
-	if w, ok := l.core.Store.(posthouse.Watcher); ok {
-		return w.Watch(ctx, q.Cursor)
-	}
-	return l.poll(ctx, q)
 }
