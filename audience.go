@@ -47,7 +47,8 @@ func (t *ThreadInfo) applyAudience(m *AudienceInfo) {
 	}
 	t.Waiting = slices.Clone(t.Waiting)
 	w := t.WaitingFor(m.Gate)
-	if w.Audience = nil; !m.Anyone {
+	w.Audience = nil
+	if !m.Anyone {
 		w.Audience = &Audience{marks: m.Marks}
 	}
 }

@@ -86,7 +86,8 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 	var parentSeq uint64
 	if flags&flagParent != 0 {
 		parent, at = quickKey(b, at)
-		if parentSeq, at = canon.UintAt(b, at); parentSeq == 0 || parentSeq >= e.Seq {
+		parentSeq, at = canon.UintAt(b, at)
+		if parentSeq == 0 || parentSeq >= e.Seq {
 			return nil
 		}
 	}
@@ -133,7 +134,8 @@ func quickKey(b []byte, at int) (k OrderKey, next int) {
 	if len(b)-at < 17 || b[at] != 0 {
 		return k, canon.Beyond
 	}
-	if k = OrderKey(b[at+1:]); !k.Valid() {
+	k = OrderKey(b[at+1:])
+	if !k.Valid() {
 		return k, canon.Beyond
 	}
 	return k, at + 17

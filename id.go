@@ -76,8 +76,10 @@ func (h *Header) Cursor() string {
 func ParseCursor(s string) (k OrderKey, seq uint64, err error) {
 	order, num, ok := strings.Cut(s, "-")
 	if ok && len(order) == 32 {
-		if _, err = hex.Decode(k[:], []byte(order)); err == nil {
-			if seq, err = strconv.ParseUint(num, 10, 64); err == nil {
+		_, err = hex.Decode(k[:], []byte(order))
+		if err == nil {
+			seq, err = strconv.ParseUint(num, 10, 64)
+			if err == nil {
 				return k, seq, nil
 			}
 		}

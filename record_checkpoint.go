@@ -101,7 +101,8 @@ func (rec *Record) checkpoint(f *fields) {
 	switch {
 	case f.Writing():
 	case flags&flagOrder == 0:
-		if c.Order, rec.own = key, true; !isKey {
+		c.Order, rec.own = key, true
+		if !isKey {
 			f.Fail("a foreign id without an order key")
 		}
 	case isKey && key == c.Order:

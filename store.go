@@ -143,10 +143,11 @@ func (op *SlotOp) Admits(key SlotKey, have Slot, there bool) error {
 		}
 	}
 	revision := have.Revision
+	if !there && op.Verb == SlotDelete {
+		return nil
+	}
 	if !there {
-		if revision = 0; op.Verb == SlotDelete {
-			return nil
-		}
+		revision = 0
 	}
 	if op.Revision != AnyRevision && op.Revision != revision {
 		return &Error{

@@ -68,7 +68,8 @@ func (r *capCounter) evicted(gone, limit int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count -= gone
-	if r.least = 0; r.count > limit {
+	r.least = 0
+	if r.count > limit {
 		r.least = r.count
 	}
 }

@@ -118,7 +118,8 @@ func (h *Head) count() {
 // record notes results, and drops the oldest beyond what is worth keeping.
 func (h *Head) record(rs ...threadlog.Result) {
 	all := append(h.recent, rs...)
-	if h.recent = newest(all); len(h.recent) < len(all) {
+	h.recent = newest(all)
+	if len(h.recent) < len(all) {
 		h.recent = slices.Clone(h.recent)
 	}
 	h.count()

@@ -278,7 +278,8 @@ func (c *Claim) Persist(ctx context.Context) (bool, error) {
 	wrote := false
 	err := l.LockAndAppend(ctx, c.Thread, func(tx *Tx) error {
 		err := tx.CheckLease(c)
-		if wrote = tx.Claim != nil; err == nil && !wrote {
+		wrote = tx.Claim != nil
+		if err == nil && !wrote {
 			err = ErrNothing
 		}
 		return err

@@ -117,7 +117,8 @@ func (e *Encoder) splice(name, codec string, prefix, suffix int, middle, whole [
 			if err != nil {
 				return err
 			}
-			if whole, err = delta.Apply(bytes.Clone(old), prefix, suffix, middle); err != nil {
+			whole, err = delta.Apply(bytes.Clone(old), prefix, suffix, middle)
+			if err != nil {
 				return posthouse.Invalid("part "+name, "%v", err)
 			}
 		}

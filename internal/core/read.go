@@ -71,7 +71,8 @@ func (c *Core) getHeader(ctx context.Context, id posthouse.ID, known posthouse.R
 		if err != nil {
 			return posthouse.NotFound("checkpoint", id)
 		}
-		if h = rec.Checkpoint; h.ID != id {
+		h = rec.Checkpoint
+		if h.ID != id {
 			return c.unlessGate(ctx, id, ref, misplaced(id, ref, h.ID))
 		}
 		return nil

@@ -81,7 +81,8 @@ func ledgerCancelRun(t *desk.T) {
 	_, err = d.Commit(t.Ctx, late)
 	t.OK(err)
 	late.Claim = nil
-	if _, err = d.Commit(t.Ctx, late); !errors.Is(err, posthouse.ErrBusy) {
+	_, err = d.Commit(t.Ctx, late)
+	if !errors.Is(err, posthouse.ErrBusy) {
 		t.Errorf("late, and not the run's: %v", err)
 	}
 	if h := cancelRun(d, "t", "", claim); h.Status != posthouse.StatusCancelled || h.Error != "called off" || h.By != "alice" {

@@ -157,7 +157,8 @@ func ledgerWatches(t *desk.T) {
 		for e, err := range d.Watch(ctx, q) {
 			t.OK(err)
 			kinds = append(kinds, fmt.Sprintf("%s@%s/%d", e.Kind, e.Thread, e.Seq))
-			if cursor = e.Cursor; len(kinds) == n {
+			cursor = e.Cursor
+			if len(kinds) == n {
 				break
 			}
 		}
@@ -167,10 +168,12 @@ func ledgerWatches(t *desk.T) {
 	if fmt.Sprint(kinds) != "[checkpoint@t/1 gate@t/1 decision@t/2]" {
 		t.Errorf("events %v", kinds)
 	}
-	if kinds, _ = watch(ledger.WatchQuery{Cursor: cursor}, 1); fmt.Sprint(kinds) != "[checkpoint@u/1]" {
+	kinds, _ = watch(ledger.WatchQuery{Cursor: cursor}, 1)
+	if fmt.Sprint(kinds) != "[checkpoint@u/1]" {
 		t.Errorf("events behind the cursor: %v", kinds)
 	}
-	if kinds, _ = watch(ledger.WatchQuery{Thread: "u"}, 1); fmt.Sprint(kinds) != "[checkpoint@u/1]" {
+	kinds, _ = watch(ledger.WatchQuery{Thread: "u"}, 1)
+	if fmt.Sprint(kinds) != "[checkpoint@u/1]" {
 		t.Errorf("events of a thread: %v", kinds)
 	}
 }
@@ -202,7 +205,8 @@ func ledgerWatchesInside(t *desk.T) {
 				if e.Gate != nil {
 					text += "/" + e.Gate.Name
 				}
-				if seen, last = append(seen, text), e; len(seen) == n || e.Thread == "zz" {
+				seen, last = append(seen, text), e
+				if len(seen) == n || e.Thread == "zz" {
 					break
 				}
 			}
@@ -274,7 +278,8 @@ func ledgerPolls(t *desk.T) {
 		}
 		for e, err := range events {
 			t.OK(err)
-			if got, cursor = append(got, fmt.Sprintf("%s@%s/%d", e.Kind, e.Thread, e.Seq)), e.Cursor; len(got) == n {
+			got, cursor = append(got, fmt.Sprintf("%s@%s/%d", e.Kind, e.Thread, e.Seq)), e.Cursor
+			if len(got) == n {
 				break
 			}
 		}

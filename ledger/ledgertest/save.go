@@ -253,7 +253,8 @@ func ledgerSavesInStep(t *desk.T) {
 		save := func(content string) *posthouse.Checkpoint {
 			c := d.MustGet(begun.Checkpoint.ID)
 			o := &ledger.SaveOptions{Replace: way != "saved"}
-			if c.Kind, c.State = posthouse.KindSave, desk.State(content); way == "saved" {
+			c.Kind, c.State = posthouse.KindSave, desk.State(content)
+			if way == "saved" {
 				c.ID, c.Parent, c.Source = "", c.ID, nil
 			}
 			c, err := d.Save(t.Ctx, c, o)

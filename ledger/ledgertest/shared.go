@@ -171,7 +171,8 @@ func ledgerDeletesAndEvictions(t *desk.T) {
 				if (n+g)%2 == 0 {
 					continue
 				}
-				if _, err = retain.Delete(t.Ctx, d.Ledger, c.ID, nil); err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+				_, err = retain.Delete(t.Ctx, d.Ledger, c.ID, nil)
+				if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 					t.Errorf("delete: %v", err)
 				}
 			}

@@ -66,7 +66,8 @@ func (f *Fields) Ascending(us *[]uint64, what string) {
 		if f.Fixed(b[:]); f.writing {
 			return
 		}
-		if *u = binary.BigEndian.Uint64(b[:]); !first && *u <= last {
+		*u = binary.BigEndian.Uint64(b[:])
+		if !first && *u <= last {
 			f.Fail("%s that do not ascend", what)
 		}
 		last, first = *u, false

@@ -229,7 +229,8 @@ func ledgerSupersedes(t *desk.T) {
 	if g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
 		t.Errorf("left behind: %+v", g.Decision)
 	}
-	if g, err = d.Gate(t.Ctx, done.Gates[1].ID); err != nil || g.Decision != nil {
+	g, err = d.Gate(t.Ctx, done.Gates[1].ID)
+	if err != nil || g.Decision != nil {
 		t.Errorf("kept: %+v, %v", g, err)
 	}
 	_, err = d.Decide(t.Ctx, done.Gates[1].ID, byAlice())

@@ -94,7 +94,8 @@ func ledgerQuorum(t *desk.T) {
 	wantSame(d, g)
 	_, err = d.Decide(t.Ctx, id, yes("carol"))
 	d.WantErr(err, posthouse.ErrDecided)
-	if info, err = d.Thread(t.Ctx, "t"); err != nil || info.Status != posthouse.StatusReady {
+	info, err = d.Thread(t.Ctx, "t")
+	if err != nil || info.Status != posthouse.StatusReady {
 		t.Errorf("after the decision: %+v, %v", info, err)
 	}
 	cancelled := d.Ask("u", posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID

@@ -205,7 +205,8 @@ func ledgerRetryOnFork(t *desk.T) {
 	_, err = d.Commit(t.Ctx, &ledger.Draft{Thread: "stopped", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}})
 	t.OK(err)
 	full := errors.New("the slot cannot be copied")
-	if _, err = ledger.RetryTask(t.Ctx, d.Ledger, failed.ID, &ledger.RetryOptions{Fork: func(context.Context, *posthouse.Gate, *posthouse.Gate) error { return full }}); !errors.Is(err, full) {
+	_, err = ledger.RetryTask(t.Ctx, d.Ledger, failed.ID, &ledger.RetryOptions{Fork: func(context.Context, *posthouse.Gate, *posthouse.Gate) error { return full }})
+	if !errors.Is(err, full) {
 		t.Errorf("a fork that was stopped: %v", err)
 	}
 	info, err := d.Thread(t.Ctx, "stopped")
