@@ -44,8 +44,6 @@ var overdue = map[string]int{
 	"fields of store/natsstore.Store":                        26,
 	"fields of store/sqlitestore/internal/check.threadCheck": 23,
 	"fields of sign.chain":                                   23,
-	"fields of graph/internal/state.appendTracker":           23,
-	"fields of graph/internal/state.part":                    21,
 	"fields of retain.pass":                                  21,
 }
 

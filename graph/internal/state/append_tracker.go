@@ -15,56 +15,63 @@ import (
 type appendTracker struct {
 	*Field
 	codec posthouse.Codec
+	json  bool          // the codec is JSON
 	slice reflect.Value // in the live state
-	known reflect.Value // a shallow copy of the committed elements
-	count int           // committed elements
-	size  int           // bytes of their encoding
-	sums  []uint64      // deep: a hash of each committed element's encoding
-	seed  maphash.Seed
+	old   committed
 	fresh int  // elements before extend
 	reset bool // no element is known: the part is written in full next
-	array bool // the encoding is [...], to which an element can be appended
-	json  bool // the codec is JSON
 }
+
+// committed is what is on record of an append part.
+type committed struct {
+	elems reflect.Value // a shallow copy
+	count int
+	size  int      // bytes of their encoding
+	array bool     // the encoding is [...], to which an element can be appended
+	sums  []uint64 // deep: a hash of each element's encoding
+	seed  maphash.Seed
+}
+
+func (c *committed) setSize(data []byte) {
+	c.size = len(data)
+	c.array = c.size > 1 && data[0] == '[' && data[c.size-1] == ']'
+}
+
+func (c *committed) sum(enc []byte) uint64 { return maphash.Bytes(c.seed, enc) }
 
 func newAppendTracker(f *Field, v reflect.Value, codec posthouse.Codec) *appendTracker {
 	t := &appendTracker{
-		Field: f, codec: codec, slice: f.sliceOf(v), known: reflect.New(f.slice).Elem(),
+		Field: f, codec: codec, slice: f.list.of(v), old: committed{elems: reflect.New(f.list.slice).Elem()},
 		json: codec.Name() == posthouse.JSON.Name(),
 	}
-	if f.deep {
-		t.seed = maphash.MakeSeed()
+	if f.list.deep {
+		t.old.seed = maphash.MakeSeed()
 	}
 	return t
 }
 
 // loaded takes the slice, just decoded from v, as committed.
 func (t *appendTracker) loaded(v posthouse.Value) error {
-	t.setSize(v.Data)
+	t.old.setSize(v.Data)
 	return t.accept(nil)
-}
-
-func (t *appendTracker) setSize(data []byte) {
-	t.size = len(data)
-	t.array = t.size > 1 && data[0] == '[' && data[t.size-1] == ']'
 }
 
 // accept takes the elements after the known ones as committed. sums are the hashes
 // of their encodings; commit computes those that are missing.
 func (t *appendTracker) accept(sums []uint64) error {
 	n := t.slice.Len()
-	if t.deep {
-		for i := t.count + len(sums); i < n; i++ {
+	if t.list.deep {
+		for i := t.old.count + len(sums); i < n; i++ {
 			enc, err := t.encode(i)
 			if err != nil {
 				return err
 			}
-			sums = append(sums, t.sum(enc))
+			sums = append(sums, t.old.sum(enc))
 		}
-		t.sums = append(t.sums, sums...)
+		t.old.sums = append(t.old.sums, sums...)
 	}
-	t.known.Set(reflect.AppendSlice(t.known, t.slice.Slice(t.count, n)))
-	t.count = n
+	t.old.elems.Set(reflect.AppendSlice(t.old.elems, t.slice.Slice(t.old.count, n)))
+	t.old.count = n
 	t.clip()
 	return nil
 }
@@ -72,16 +79,16 @@ func (t *appendTracker) accept(sums []uint64) error {
 // clip removes spare capacity, so that an append makes a copy. A Log keeps it,
 // because only its Append can use it.
 func (t *appendTracker) clip() {
-	if n := t.slice.Len(); !t.log && t.slice.Cap() > n {
+	if n := t.slice.Len(); !t.list.inLog && t.slice.Cap() > n {
 		t.slice.SetCap(n)
 	}
 }
 
 // restart forgets the committed elements: the part is written in full next.
 func (t *appendTracker) restart() {
-	t.known = reflect.New(t.Field.slice).Elem()
-	t.count, t.size, t.sums, t.fresh = 0, 0, nil, 0
-	t.array, t.reset = false, true
+	t.old.elems = reflect.New(t.list.slice).Elem()
+	t.old.count, t.old.size, t.old.sums, t.fresh = 0, 0, nil, 0
+	t.old.array, t.reset = false, true
 }
 
 func (t *appendTracker) encode(i int) ([]byte, error) {
@@ -93,8 +100,6 @@ func (t *appendTracker) encode(i int) ([]byte, error) {
 	return enc, t.exact(t.codec, ptr, enc)
 }
 
-func (t *appendTracker) sum(enc []byte) uint64 { return maphash.Bytes(t.seed, enc) }
-
 // delta returns the elements added since the last call as a change of the
 // part. stored says that the part has a committed value at all.
 func (t *appendTracker) delta(stored bool) (posthouse.Part, bool, error) {
@@ -103,18 +108,18 @@ func (t *appendTracker) delta(stored bool) (posthouse.Part, bool, error) {
 	if err != nil {
 		return part, false, err
 	}
-	if stored && n == t.count && !t.reset {
+	if stored && n == t.old.count && !t.reset {
 		t.clip()
 		return part, false, nil
 	}
-	t.fresh = t.count
+	t.fresh = t.old.count
 	if !t.json || n == 0 {
 		enc, err := t.Field.encode(t.codec, t.slice.Addr().Interface())
 		if err != nil {
 			return part, false, err
 		}
 		part.Data, t.reset = enc, false
-		t.setSize(enc)
+		t.old.setSize(enc)
 		return part, true, t.accept(nil)
 	}
 	return t.splice(part, stored)
@@ -123,8 +128,8 @@ func (t *appendTracker) delta(stored bool) (posthouse.Part, bool, error) {
 // splice encodes the new elements alone, or all where there is no array to
 // append to.
 func (t *appendTracker) splice(part posthouse.Part, stored bool) (posthouse.Part, bool, error) {
-	from, open := t.count, byte(',')
-	whole := !stored || !t.array || t.count == 0
+	from, open := t.old.count, byte(',')
+	whole := !stored || !t.old.array || t.old.count == 0
 	if whole {
 		from, open = 0, '['
 	}
@@ -135,8 +140,8 @@ func (t *appendTracker) splice(part posthouse.Part, stored bool) (posthouse.Part
 		if err != nil {
 			return part, false, err
 		}
-		if t.deep && i >= t.count {
-			sums = append(sums, t.sum(enc))
+		if t.list.deep && i >= t.old.count {
+			sums = append(sums, t.old.sum(enc))
 		}
 		if part.Data == nil {
 			part.Data = make([]byte, 0, len(enc)+2)
@@ -146,10 +151,10 @@ func (t *appendTracker) splice(part posthouse.Part, stored bool) (posthouse.Part
 	}
 	if whole {
 		part.Data = append(part.Data, ']')
-		t.setSize(part.Data)
+		t.old.setSize(part.Data)
 	} else {
-		part.Splice, part.Prefix, part.Suffix = true, t.size-1, 1
-		t.size += len(part.Data)
+		part.Splice, part.Prefix, part.Suffix = true, t.old.size-1, 1
+		t.old.size += len(part.Data)
 	}
 	return part, true, t.accept(sums)
 }
@@ -158,25 +163,25 @@ func (t *appendTracker) splice(part posthouse.Part, stored bool) (posthouse.Part
 // away or, as far as their own bits show it, changed.
 func (t *appendTracker) length() (int, error) {
 	n := t.slice.Len()
-	if n < t.count {
-		return n, t.broken("had %d elements and now has %d: elements cannot be taken away", t.count, n)
+	if n < t.old.count {
+		return n, t.broken("had %d elements and now has %d: elements cannot be taken away", t.old.count, n)
 	}
-	if t.count == 0 {
+	if t.old.count == 0 {
 		return n, nil
 	}
 	width := int(t.slice.Type().Elem().Size())
-	now, known := memory(t.slice, t.count*width), memory(t.known, t.count*width)
+	now, known := memory(t.slice, t.old.count*width), memory(t.old.elems, t.old.count*width)
 	if bytes.Equal(now, known) {
 		return n, nil
 	}
-	for i := range t.count {
+	for i := range t.old.count {
 		if bytes.Equal(now[i*width:(i+1)*width], known[i*width:(i+1)*width]) {
 			continue
 		}
 		if err := t.same(i); err != nil {
 			return n, err
 		}
-		t.known.Index(i).Set(t.slice.Index(i))
+		t.old.elems.Index(i).Set(t.slice.Index(i))
 	}
 	return n, nil
 }
@@ -192,9 +197,9 @@ func (t *appendTracker) same(i int) error {
 	if err != nil {
 		return err
 	}
-	same := t.deep && t.sum(now) == t.sums[i]
-	if !t.deep {
-		known, err := t.codec.Marshal(t.known.Index(i).Addr().Interface())
+	same := t.list.deep && t.old.sum(now) == t.old.sums[i]
+	if !t.list.deep {
+		known, err := t.codec.Marshal(t.old.elems.Index(i).Addr().Interface())
 		if err != nil {
 			return encodeError(t.Field, err)
 		}
@@ -208,7 +213,7 @@ func (t *appendTracker) same(i int) error {
 
 // verify compares every committed element by value.
 func (t *appendTracker) verify() error {
-	for i := range t.sums {
+	for i := range t.old.sums {
 		if err := t.same(i); err != nil {
 			return err
 		}
@@ -226,7 +231,7 @@ func (t *appendTracker) broken(format string, args ...any) error {
 
 // extend appends the elements of the same field of another state.
 func (t *appendTracker) extend(v reflect.Value) {
-	v = t.sliceOf(v)
+	v = t.list.of(v)
 	t.fresh = t.slice.Len()
 	if v.Len() > 0 || t.slice.IsNil() {
 		t.slice.Set(appendOwn(t.slice, v))
@@ -248,7 +253,7 @@ func (t *appendTracker) detach() error {
 	if t.faithful {
 		return nil
 	}
-	for i := t.fresh; i < t.count; i++ {
+	for i := t.fresh; i < t.old.count; i++ {
 		enc, err := t.encode(i)
 		if err != nil {
 			return err
@@ -258,22 +263,22 @@ func (t *appendTracker) detach() error {
 		if err := t.codec.Unmarshal(enc, e.Addr().Interface()); err != nil {
 			return err
 		}
-		t.known.Index(i).Set(e)
-		if !t.deep {
+		t.old.elems.Index(i).Set(e)
+		if !t.list.deep {
 			continue
 		}
 		enc, err = t.encode(i)
 		if err != nil { // keys of what was a struct have another order now
 			return err
 		}
-		t.sums[i] = t.sum(enc)
+		t.old.sums[i] = t.old.sum(enc)
 	}
 	return nil
 }
 
 // copyTo gives f, the field in a copy of the state, elements of its own.
 func (t *appendTracker) copyTo(f reflect.Value) {
-	f = t.sliceOf(f)
+	f = t.list.of(f)
 	if !f.IsNil() {
 		f.Set(appendOwn(reflect.Zero(f.Type()), f))
 	}

@@ -26,8 +26,8 @@ func (l *Live) Branch() (*Live, error) {
 			continue
 		}
 		t, s := q.appended, from.appended
-		t.known = appendOwn(reflect.Zero(q.slice), s.known.Slice(0, s.count))
-		t.count, t.size, t.array, t.seed, t.sums = s.count, s.size, s.array, s.seed, slices.Clip(s.sums)
+		t.old = s.old
+		t.old.elems, t.old.sums = appendOwn(reflect.Zero(q.list.slice), s.old.elems.Slice(0, s.old.count)), slices.Clip(s.old.sums)
 		t.clip()
 	}
 	return b, nil
@@ -59,11 +59,11 @@ func (l *Live) Writes() ([]Write, error) {
 			if err != nil {
 				return nil, err
 			}
-			if n == q.appended.count {
+			if n == q.appended.old.count {
 				continue
 			}
-			added := reflect.New(q.slice)
-			added.Elem().Set(q.appended.slice.Slice(q.appended.count, n))
+			added := reflect.New(q.list.slice)
+			added.Elem().Set(q.appended.slice.Slice(q.appended.old.count, n))
 			from = added.Interface()
 		case q.absent(), q.stored && q.untouched():
 			continue

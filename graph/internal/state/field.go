@@ -28,17 +28,22 @@ type Field struct {
 	encoding encodingRule
 	fn       func(base reflect.Value, writes []reflect.Value) (reflect.Value, error) // of Custom
 
-	faithful bool         // values equal what their encoding decodes to, see isFaithful; of an append part its elements do
-	loose    bool         // it holds interfaces: what is in them is known by its encoding only
-	log      bool         // it is a struct around the slice that is stored, see Options.IsLog
-	slice    reflect.Type // byAppend: the slice that is stored
-	deep     bool         // byAppend: elements hold more than their own bits
+	faithful bool // values equal what their encoding decodes to, see isFaithful; of an append part its elements do
+	loose    bool // it holds interfaces: what is in them is known by its encoding only
+	list     list // byAppend
 }
 
-// sliceOf returns the slice of an append part: the field v, or the one in a Log.
-func (f *Field) sliceOf(v reflect.Value) reflect.Value {
-	if f.log {
-		return reflect.NewAt(f.slice, v.Addr().UnsafePointer()).Elem() // its one field
+// A list is what an append part stores: a slice, or the one in a Log.
+type list struct {
+	slice reflect.Type
+	inLog bool // the field is a struct around the slice, see Options.IsLog
+	deep  bool // elements hold more than their own bits
+}
+
+// of returns the slice of a field.
+func (l *list) of(v reflect.Value) reflect.Value {
+	if l.inLog {
+		return reflect.NewAt(l.slice, v.Addr().UnsafePointer()).Elem() // its one field
 	}
 	return v
 }
@@ -46,7 +51,7 @@ func (f *Field) sliceOf(v reflect.Value) reflect.Value {
 // stored returns the type that the part's encoding decodes into.
 func (f *Field) stored() reflect.Type {
 	if f.encoding == byAppend {
-		return f.slice
+		return f.list.slice
 	}
 	return f.Type
 }
@@ -64,7 +69,7 @@ func (f *Field) Fits(codec posthouse.Codec, v posthouse.Value) error {
 func (f *Field) pointer(state reflect.Value) any {
 	v := state.FieldByIndex(f.index)
 	if f.encoding == byAppend {
-		v = f.sliceOf(v)
+		v = f.list.of(v)
 	}
 	return v.Addr().Interface()
 }

@@ -171,7 +171,7 @@ func (q *part) isDecoded(codec posthouse.Codec) bool {
 // where a shallow look does not show every change.
 func (l *Live) Verify() error {
 	for i := range l.parts {
-		if q := &l.parts[i]; q.encoding == byAppend && q.deep {
+		if q := &l.parts[i]; q.encoding == byAppend && q.list.deep {
 			if err := q.appended.verify(); err != nil {
 				return err
 			}

@@ -104,8 +104,8 @@ func (b *builder) promotes(t reflect.Type) bool {
 }
 
 func (b *builder) addField(f reflect.StructField, index []int, tag string) {
-	p := Field{Part: f.Name, Name: f.Name, Type: f.Type, Merge: Replace, index: index, encoding: byBytes, loose: jsontype.HoldsInterface(f.Type), log: b.IsLog(f.Type)}
-	appends := p.log
+	p := Field{Part: f.Name, Name: f.Name, Type: f.Type, Merge: Replace, index: index, encoding: byBytes, loose: jsontype.HoldsInterface(f.Type), list: list{inLog: b.IsLog(f.Type)}}
+	appends := p.list.inLog
 	for word := range strings.SplitSeq(tag, ",") {
 		name, isName := strings.CutPrefix(word, "name=")
 		switch {
@@ -143,7 +143,7 @@ func (b *builder) addField(f reflect.StructField, index []int, tag string) {
 	}
 	of := p.Type
 	if p.encoding == byAppend {
-		of = p.slice.Elem()
+		of = p.list.slice.Elem()
 	}
 	p.faithful = isFaithful(b.Codec, of)
 	if b.Codec.Name() == posthouse.JSON.Name() { // another codec does not say what it cannot encode
@@ -184,21 +184,21 @@ func (p *Schema) Register(ms []Merger, problem func(format string, args ...any))
 }
 
 func (b *builder) appendRule(p *Field) {
-	p.encoding, p.slice = byAppend, p.Type
-	if p.log {
-		p.slice = p.Type.Field(0).Type
+	p.encoding, p.list.slice = byAppend, p.Type
+	if p.list.inLog {
+		p.list.slice = p.Type.Field(0).Type
 	}
 	switch {
-	case p.slice.Kind() != reflect.Slice:
+	case p.list.slice.Kind() != reflect.Slice:
 		b.problem("the field %s is a %s: only a slice or a graph.Log can be tagged append", p.Name, p.Type)
 		p.encoding = byBytes
 		return
-	case p.slice.Elem().Kind() == reflect.Uint8:
+	case p.list.slice.Elem().Kind() == reflect.Uint8:
 		b.problem("the field %s is a %s, which is encoded as one text: it cannot be tagged append", p.Name, p.Type)
-	case !p.log && encodesItself(p.Type):
+	case !p.list.inLog && encodesItself(p.Type):
 		b.problem("the field %s is a %s, which encodes itself: its elements cannot be appended one by one", p.Name, p.Type)
 	}
-	p.deep = !isFlat(p.slice.Elem())
+	p.list.deep = !isFlat(p.list.slice.Elem())
 }
 
 var (
