@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/app/internal/systemd"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/local"
@@ -109,7 +110,9 @@ func (o *Options) validate() error {
 // Serve serves the programs over HTTP until ctx ends, and then returns nil. If
 // something breaks before, it ends with that error. It makes what is missing:
 // directory, store, signing key, first token. When ctx ends it closes streams, waits
-// at most ten seconds for agents, drains the runner, and closes the store.
+// at most ten seconds for agents, drains the runner, and closes the store. Where a service
+// manager started the process and wants to know (NOTIFY_SOCKET, a unit of Type=notify), Serve
+// tells it when it serves and when it ends.
 //
 // [posthouse.ErrInvalid] names the option at fault. [posthouse.ErrLocked] says that
 // another process has the address or the store.
@@ -145,6 +148,7 @@ func (o *Options) host() (*host.Options, error) {
 		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
 		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: cmp.Or(o.RetainEvery, host.DefaultRetainEvery), MaxState: o.MaxState,
 		Logger: o.Logger, Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link,
+		Manager: os.Getenv(systemd.SocketVariable),
 	}
 	if o.Dir == "" {
 		dir, err := datadir.Default(os.Getenv)

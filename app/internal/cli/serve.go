@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/stores"
 	"github.com/posthouse/posthouse/app/internal/cli/tasks"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/app/internal/systemd"
 	"github.com/posthouse/posthouse/task/link"
 )
 
@@ -118,6 +119,7 @@ func (s *serving) options() (*host.Options, error) {
 	o.OpenLink, o.Link = s.env.OpenLink, s.link()
 	o.MaxState, o.RetainEvery = int64(s.maxState), time.Duration(s.every)
 	o.Logger, o.Version, o.Programs = log, readVersion(s.config.Version).Version, s.config.Programs
+	o.Manager = s.env.Getenv(systemd.SocketVariable)
 	if s.retain.Set() {
 		o.Retain = s.retain.Policy()
 	}

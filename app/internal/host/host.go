@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/address"
 	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/app/internal/systemd"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
@@ -48,11 +49,12 @@ type Host struct {
 	log      *slog.Logger
 	retain   func(context.Context) error // nil: there is no policy
 	rotating bool                        // there are encryption keys of the past
+	manager  string                      // socket of the service manager; "" is nobody's
 }
 
 // Open starts everything and closes it again if anything fails.
 func Open(ctx context.Context, o *Options) (_ *Host, err error) {
-	h := &Host{log: o.Logger}
+	h := &Host{log: o.Logger, manager: o.Manager}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())
@@ -242,7 +244,9 @@ func (h *Host) Run(ctx context.Context) error {
 		}
 	})
 	work.Go(func() { h.Rewrap(ctx) })
+	h.tell(systemd.Ready, systemd.Status("serving "+h.URL))
 	<-ctx.Done()
+	h.tell(systemd.Stopping, systemd.Status("draining"))
 
 	patience, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer stop()
@@ -254,6 +258,13 @@ func (h *Host) Run(ctx context.Context) error {
 		err = errors.Join(cause, err)
 	}
 	return err
+}
+
+// tell tells the service manager how the host is. One that does not listen is no reason to end.
+func (h *Host) tell(states ...string) {
+	if err := systemd.Notify(h.manager, states...); err != nil {
+		h.log.Warn("was not told", "states", states, "error", err)
+	}
 }
 
 // Close closes what is open.

@@ -69,6 +69,7 @@ type Options struct {
 	RetainEvery time.Duration
 	MaxState    int64 // bytes; 0 is the Ledger's default
 
+	Manager string       // socket of the service manager that is told when the host serves; "" is nobody's
 	Logger  *slog.Logger // required
 	Version string
 	// Programs makes the programs, once, over the Ledger that was opened. Nil makes
