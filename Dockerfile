@@ -1,0 +1,39 @@
+# The image has the binary, the certificates of public authorities, and nothing else: no
+# shell, no package manager. docs/deployment.md says how to run it.
+#
+#	docker build -t posthouse .
+#	docker run --rm -p 127.0.0.1:8095:8095 -v posthouse:/data posthouse serve --allow-insecure
+#
+# Go compiles for the other platforms by itself, so nothing is emulated:
+#
+#	docker buildx build --platform linux/amd64,linux/arm64 .
+FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN --mount=type=cache,target=/go/pkg/mod go mod download
+COPY . .
+ARG TARGETOS
+ARG TARGETARCH
+ARG VERSION
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+	CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
+	go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /image/posthouse ./cmd/posthouse
+RUN mkdir -m 700 /image/data && mkdir -m 1777 /image/tmp && \
+	echo 'posthouse:x:65532:65532:posthouse:/data:/' >/image/passwd
+
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /image/passwd /etc/passwd
+COPY --from=build /image/tmp /tmp
+COPY --from=build --chown=65532:65532 /image/data /data
+COPY --from=build /image/posthouse /usr/local/bin/posthouse
+COPY LICENSE /usr/share/doc/posthouse/LICENSE
+# A container listens for others, so a certificate or --allow-insecure is for you to give.
+ENV POSTHOUSE_DATA_DIR=/data POSTHOUSE_ADDR=0.0.0.0:8095
+USER 65532:65532
+WORKDIR /data
+VOLUME /data
+EXPOSE 8095
+HEALTHCHECK --interval=10s --timeout=12s --start-period=30s CMD ["/usr/local/bin/posthouse", "health"]
+ENTRYPOINT ["/usr/local/bin/posthouse"]
+CMD ["serve"]
