@@ -144,7 +144,7 @@ var laws = []law{
 	{"internal/proof/site", []string{"*"}, []string{"*"},
 		"it knows every store and every private server, for tests only"},
 	{"internal/proof/shipping", nil, nil,
-		"files that are released are read as they stand, and its tests alone do so"},
+		"files that are released are read as they stand, by its tests"},
 	{"internal/proof/certtest", nil, nil,
 		"certificates are made the same way for all tests, and for tests only"},
 	{"internal/proof/s3test", nil, nil,
