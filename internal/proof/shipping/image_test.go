@@ -100,7 +100,8 @@ func TestImage(t *testing.T) {
 func TestImageLeavesNothingOut(t *testing.T) {
 	var ignored []string
 	for line := range strings.Lines(read(t, ".dockerignore")) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") {
 			ignored = append(ignored, line)
 		}
 	}
