@@ -1,7 +1,6 @@
 package pgstore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,17 +9,25 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
 
-// A request is an append that waits for a transaction.
+// A request is an append that waits for a transaction. The last request of [Store.Close]
+// has no batch.
 type request struct {
-	batch *posthouse.Batch
-	row   *row
-	err   error // what the server said, once the transaction is committed
+	row row
+	err error // what the server said, once the transaction is committed
+}
+
+// A lane commits groups of requests, one group at a time.
+type lane struct {
+	*groupcommit.Queue[*request]
+	requests []*request
+	params   params
 }
 
 // lanes is how many groups a process commits at once. A thread is always in the same lane.
@@ -36,11 +43,11 @@ const (
 )
 
 func (r *request) cost() int {
-	if r.batch == nil {
+	if r.row.batch == nil {
 		return 1
 	}
 	size := 0
-	for _, body := range r.batch.Entry.Bodies {
+	for _, body := range r.row.batch.Entry.Bodies {
 		size += len(body)
 	}
 	return 1 + size/bytesPerCost
@@ -57,38 +64,42 @@ func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
 	if err := valid.Batch(b); err != nil {
 		return err
 	}
-	row, err := rowOf(b)
-	if err != nil {
-		return err
+	r := s.requests.Get().(*request)
+	err := r.row.set(b)
+	if err == nil {
+		err = s.lanes[maphash.String(s.seed, b.Entry.Thread)%lanes].Do(ctx, r)
 	}
-	lane := s.lanes[maphash.String(s.seed, b.Entry.Thread)%lanes]
-	err = lane.Do(ctx, &request{batch: b, row: row})
 	if errors.Is(err, groupcommit.ErrAborted) {
 		return s.unreachable("append", err)
 	}
+	s.free(r)
 	return err
 }
 
 // commit runs one group in one transaction. A lane never calls it twice at once.
-func (s *Store) commit(group []*groupcommit.Call[*request]) {
+func (s *Store) commit(l *lane, group []*groupcommit.Call[*request]) {
 	if s.lifecycle.Closed() {
 		for _, call := range group {
 			call.Err = s.lifecycle.ClosedError()
 		}
 		return
 	}
-	requests := make([]*request, len(group))
-	for i, call := range group {
-		requests[i] = call.Work
+	requests := l.requests[:0]
+	for _, call := range group {
+		requests = append(requests, call.Work)
 	}
+	l.requests = requests
+	defer clear(requests)
 	// Transactions that lock threads in one order do not wait for each other in a circle.
 	slices.SortStableFunc(requests, func(a, b *request) int {
-		return cmp.Compare(a.batch.Entry.Thread, b.batch.Entry.Thread)
+		return cmp.Compare(a.row.batch.Entry.Thread, b.row.batch.Entry.Thread)
 	})
 	// Callers cannot take back what is being committed, so no context of theirs ends it.
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Timeout)
 	defer cancel()
-	err := s.retryUnknown(ctx, func(ctx context.Context, c *conn, careful bool) error { return c.appendGroup(ctx, requests, careful) })
+	err := s.retryUnknown(ctx, func(ctx context.Context, c *conn, careful bool) error {
+		return c.appendGroup(ctx, &l.params, requests, careful)
+	})
 	for _, call := range group {
 		call.Err = cmp.Or(err, call.Work.err)
 	}
@@ -140,96 +151,127 @@ func (s *Store) retryUnknown(ctx context.Context, fn func(ctx context.Context, c
 
 // appendGroup sends all requests at once, which makes them one transaction. Those of
 // different threads are one call, unless that has met an id that is taken.
-func (c *conn) appendGroup(ctx context.Context, requests []*request, careful bool) error {
-	var batch pgx.Batch
-	var readers []func(pgx.BatchResults) error
-	for len(requests) > 0 {
-		n := 1
-		for !careful && n < len(requests) && requests[n-1].isPlain() && requests[n].isPlain() &&
-			requests[n].batch.Entry.Thread != requests[n-1].batch.Entry.Thread {
-			n++
-		}
-		now := requests[:n]
-		requests = requests[n:]
-		if n == 1 {
-			batch.Queue(c.s.sql(callAppend), now[0].row.arguments(careful)...)
-			readers = append(readers, func(results pgx.BatchResults) error { return now[0].answer(results.QueryRow()) })
-			continue
-		}
-		batch.Queue(c.s.sql(callAppendMany), argumentsOfMany(now)...)
-		readers = append(readers, func(results pgx.BatchResults) error { return answerMany(now, results) })
+func (c *conn) appendGroup(ctx context.Context, p *params, requests []*request, careful bool) error {
+	n := inOneCall(requests, careful)
+	if n < len(requests) {
+		return c.appendCalls(ctx, p, requests, careful)
 	}
-	results := c.SendBatch(ctx, &batch)
-	for _, read := range readers {
-		if err := read(results); err != nil {
-			_ = results.Close() // it says the same
+	sql := c.write(p, requests, careful)
+	statement, err := c.prepared(ctx, sql)
+	if err != nil {
+		return err
+	}
+	var results *pgconn.ResultReader
+	if statement != nil {
+		results = c.server().ExecStatement(ctx, statement, p.encoded(), binaryFormat, binaryFormat)
+	} else {
+		results = c.server().ExecParams(ctx, sql, p.encoded(), p.oids, binaryFormat, binaryFormat)
+	}
+	readAnswers(requests, results)
+	_, err = results.Close()
+	return err
+}
+
+// appendCalls is appendGroup for more than one call.
+func (c *conn) appendCalls(ctx context.Context, p *params, requests []*request, careful bool) error {
+	var batch pgconn.Batch
+	for rest := requests; len(rest) > 0; {
+		now := rest[:inOneCall(rest, careful)]
+		rest = rest[len(now):]
+		sql := c.write(p, now, careful)
+		statement, err := c.prepared(ctx, sql)
+		switch {
+		case err != nil:
 			return err
+		case statement != nil:
+			batch.ExecStatement(statement, p.encoded(), binaryFormat, binaryFormat)
+		default:
+			batch.ExecParams(sql, p.encoded(), p.oids, binaryFormat, binaryFormat)
 		}
+	}
+	results := c.server().ExecBatch(ctx, &batch)
+	for rest := requests; len(rest) > 0 && results.NextResult(); {
+		now := rest[:inOneCall(rest, careful)]
+		rest = rest[len(now):]
+		readAnswers(now, results.ResultReader())
 	}
 	return results.Close()
 }
 
-// isPlain reports whether callAppendMany is made for the request: it has few open gates.
-func (r *request) isPlain() bool { return len(r.row.gateLists) <= 64 }
+// inOneCall returns how many of the first requests are one call.
+func inOneCall(requests []*request, careful bool) int {
+	n := 1
+	for !careful && n < len(requests) && requests[n-1].isPlain() && requests[n].isPlain() &&
+		requests[n].row.batch.Entry.Thread != requests[n-1].row.batch.Entry.Thread {
+		n++
+	}
+	return n
+}
 
-// answerMany reads what callAppendMany returned.
-func answerMany(requests []*request, results pgx.BatchResults) error {
+// isPlain reports whether callAppendMany is made for the request: it has few open gates.
+func (r *request) isPlain() bool { return len(r.row.gates) <= 64 }
+
+// write writes the arguments of a call and returns its statement.
+func (c *conn) write(p *params, requests []*request, careful bool) string {
+	p.reset()
+	if len(requests) == 1 {
+		p.writeArguments(&requests[0].row, careful)
+		return c.s.sql(callAppend)
+	}
+	p.writeArgumentsOfMany(requests)
+	return c.s.sql(callAppendMany)
+}
+
+// server is the connection without what the driver does for arguments and results.
+func (c *conn) server() *pgconn.PgConn { return c.Conn.Conn().PgConn() }
+
+// prepared returns a statement that the connection has prepared. It is nil if none may be.
+func (c *conn) prepared(ctx context.Context, sql string) (*pgconn.StatementDescription, error) {
+	if c.s.unprepared {
+		return nil, nil
+	}
+	return c.Conn.Conn().Prepare(ctx, sql, sql)
+}
+
+// readAnswers reads what a call returned. An error is told by whoever closes the results.
+func readAnswers(requests []*request, results *pgconn.ResultReader) {
 	for _, r := range requests {
 		r.err = nil
 	}
-	rows, err := results.Query()
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var n, status int32
-		var seq *int64
-		var hash []byte
-		if err := rows.Scan(&n, &status, &seq, &hash); err != nil {
-			return err
+	for results.NextRow() {
+		values := results.Values()
+		if len(requests) == 1 {
+			requests[0].answer(values)
+			continue
 		}
-		requests[n-1].refuse(status, seq, hash)
+		requests[readInt(values[0])-1].refuse(int(readInt(values[1])), values[2], values[3])
 	}
-	return rows.Err()
 }
 
 // refuse sets the error for a log that does not end where the append expects it.
-func (r *request) refuse(status int32, seq *int64, hash []byte) {
+func (r *request) refuse(status int, seq, hash []byte) {
 	if status != conflicts {
 		return
 	}
-	var tail posthouse.Position
-	if seq != nil {
-		tail.Seq = uint64(*seq)
-		copy(tail.Hash[:], hash)
-	}
-	r.err = valid.Conflict(r.batch, tail)
+	tail := posthouse.Position{Seq: uint64(readInt(seq))}
+	copy(tail.Hash[:], hash)
+	r.err = valid.Conflict(r.row.batch, tail)
 }
 
-// answer reads what callAppend returned.
-func (r *request) answer(row pgx.Row) error {
-	var status int32
-	var seq, takenSeq *int64
-	var hash, id, thread []byte
-	if err := row.Scan(&status, &seq, &hash, &id, &thread, &takenSeq); err != nil {
-		return err
-	}
-	r.err = nil
-	switch status {
-	case conflicts:
-		r.refuse(status, seq, hash)
-	case isTaken:
+// answer reads the row that callAppend returned.
+func (r *request) answer(values [][]byte) {
+	status, taken, thread := int(readInt(values[0])), values[3], values[4]
+	r.refuse(status, values[1], values[2])
+	if status == isTaken {
 		e := &posthouse.Error{
 			Code: posthouse.CodeExists, Hint: "choose another id",
-			Message: fmt.Sprintf("%q is already entry %d of thread %q", idOf(id), *takenSeq, thread),
+			Message: fmt.Sprintf("%q is already entry %d of thread %q", idOf(taken), readInt(values[5]), thread),
 		}
-		if bytes.Equal(thread, []byte(r.batch.Entry.Thread)) {
+		if string(thread) == r.row.batch.Entry.Thread {
 			e.Hint = "choose another id, or save with Replace"
 		}
 		r.err = e
 	}
-	return nil
 }
 
 // AppendAll implements [posthouse.BulkAppender], with one transaction of its own.
@@ -242,17 +284,17 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 	}
 	requests := make([]*request, len(bs))
 	for i, b := range bs {
-		row, err := rowOf(b)
-		if err != nil {
+		requests[i] = s.requests.Get().(*request)
+		if err := requests[i].row.set(b); err != nil {
 			return err
 		}
-		requests[i] = &request{batch: b, row: row}
 	}
+	var p params
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
 	defer cancel()
 	err := s.retryUnknown(within, func(ctx context.Context, c *conn, careful bool) error {
 		return pgx.BeginFunc(ctx, c, func(pgx.Tx) error {
-			if err := c.appendGroup(ctx, requests, careful); err != nil {
+			if err := c.appendGroup(ctx, &p, requests, careful); err != nil {
 				return err
 			}
 			for _, r := range requests {
@@ -264,5 +306,15 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 		})
 	})
 	s.wrote(err)
+	for _, r := range requests {
+		s.free(r)
+	}
 	return err
+}
+
+// free lets another append use a request.
+func (s *Store) free(r *request) {
+	r.row.forget()
+	r.err = nil
+	s.requests.Put(r)
 }

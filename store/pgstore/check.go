@@ -176,12 +176,12 @@ func (t *threadCheck) compareRow(tail posthouse.Position, live bool, due *int64)
 
 // checkOpen compares the rows of open gates with the summary.
 func (c *conn) checkOpen(ctx context.Context, t *threadCheck, sum int64) error {
-	lists, gates := gateRows(t.info.Waiting)
+	gates := appendGates(nil, t.info.Waiting)
 	want := map[string]bool{}
-	for i := range lists {
-		want[fmt.Sprintf("%d %s", lists[i], gates[i])] = true
+	for _, g := range gates {
+		want[fmt.Sprintf("%d %s", g.list, g.id)] = true
 	}
-	if sumGates(lists, gates) != sum {
+	if sumGates(gates) != sum {
 		t.differs("the columns of thread %q are not what its summary says", t.name)
 	}
 	err := c.each(ctx, checkGates, []any{t.id}, func(rows pgx.Rows) error {

@@ -1,9 +1,12 @@
 package pgstore
 
 import (
-	"fmt"
+	"context"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/groupcommit"
 )
 
 // ListStatement returns the statement of a query, with its arguments.
@@ -40,11 +43,44 @@ func (s *Store) WatchStatement(watch int64) (string, []any) {
 	return s.sql(watchNext), []any{watch, int64(0), int64(0), int64(64)}
 }
 
-// AppendStatement is the call by which a batch is appended.
-func (s *Store) AppendStatement(b *posthouse.Batch) (string, []any) {
-	r, err := rowOf(b)
-	if err != nil {
-		panic(fmt.Sprint("a batch that does not encode: ", err))
+// AppendWithin appends a batch in a transaction of the test's own and returns the status.
+func (s *Store) AppendWithin(ctx context.Context, c *pgx.Conn, b *posthouse.Batch) (int, error) {
+	var r row
+	if err := r.set(b); err != nil {
+		return 0, err
 	}
-	return s.sql(callAppend), r.arguments(false)
+	var p params
+	p.reset()
+	p.writeArguments(&r, false)
+	result := c.PgConn().ExecParams(ctx, s.sql(callAppend), p.encoded(), p.oids, binaryFormat, binaryFormat).Read()
+	if result.Err != nil {
+		return 0, result.Err
+	}
+	return int(readInt(result.Rows[0][0])), nil
+}
+
+// AppendTogether appends batches that arrived at the same time, with a lane of their own.
+func (s *Store) AppendTogether(l *Lane, batches []*posthouse.Batch) error {
+	l.calls = l.calls[:0]
+	for _, b := range batches {
+		r := s.requests.Get().(*request)
+		if err := r.row.set(b); err != nil {
+			return err
+		}
+		l.calls = append(l.calls, &groupcommit.Call[*request]{Work: r})
+	}
+	s.commit(&l.lane, l.calls)
+	for _, call := range l.calls {
+		if call.Err != nil {
+			return call.Err
+		}
+		s.free(call.Work)
+	}
+	return nil
+}
+
+// A Lane is what AppendTogether uses again.
+type Lane struct {
+	lane  lane
+	calls []*groupcommit.Call[*request]
 }

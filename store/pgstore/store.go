@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"sync"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/posthouse/posthouse"
@@ -25,11 +26,13 @@ type Store struct {
 	texts sync.Map // SQL as it is written here, and with the schema's name in it
 	era   int64
 
-	lanes  [lanes]*groupcommit.Queue[*request]
-	seed   maphash.Seed // picks a thread's lane
-	news   wake.News
-	bell   bell
-	listen wake.Listener
+	lanes      [lanes]lane
+	seed       maphash.Seed // picks a thread's lane
+	requests   sync.Pool    // of *request
+	unprepared bool         // the URL or Options.Pooler say that no statement is prepared
+	news       wake.News
+	bell       bell
+	listen     wake.Listener
 
 	lifecycle lifecycle.State
 }
@@ -60,6 +63,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		Store: "the store " + s.where, ReadOnly: opts.ReadOnly, Writer: "a process",
 		Poisoned: "since its server reported damage", Cure: "check the server, then open the store again and run posthouse verify",
 	}
+	s.unprepared = cfg.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement || cfg.ConnConfig.StatementCacheCapacity == 0
 	if !opts.Pooler {
 		cfg.AfterConnect = s.prepare
 	}
@@ -72,8 +76,10 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		return nil, away.Read(err)
 	}
 	s.seed = maphash.MakeSeed()
+	s.requests.New = func() any { return &request{} }
 	for i := range s.lanes {
-		s.lanes[i] = groupcommit.New(maxGroupCost, (*request).cost, s.commit)
+		l := &s.lanes[i]
+		l.Queue = groupcommit.New(maxGroupCost, (*request).cost, func(group []*groupcommit.Call[*request]) { s.commit(l, group) })
 	}
 	s.bell.start(s)
 	if !opts.NoListen {
@@ -105,8 +111,8 @@ func (s *Store) Close() error {
 	s.bell.stop()
 	// It waits for the groups that are being committed. All queued requests, these
 	// included, fail since the store is closed.
-	for _, lane := range s.lanes {
-		_ = lane.Do(context.Background(), &request{})
+	for i := range s.lanes {
+		_ = s.lanes[i].Do(context.Background(), &request{})
 	}
 	s.pool.Close()
 	return nil

@@ -34,9 +34,8 @@ func begin(t *testing.T, c *pgx.Conn) pgx.Tx {
 func within(t *testing.T, tx pgx.Tx, s *pgstore.Store, l *storetest.Log, name string) {
 	t.Helper()
 	b := l.Next(l.Step(name, []byte("x")))
-	sql, args := s.AppendStatement(b)
-	var status int
-	if err := tx.QueryRow(t.Context(), "SELECT status FROM ("+sql+") s", args...).Scan(&status); err != nil || status != 0 {
+	status, err := s.AppendWithin(t.Context(), tx.Conn(), b)
+	if err != nil || status != 0 {
 		t.Fatalf("status %v, error %v", status, err)
 	}
 	l.Took(b)

@@ -37,21 +37,25 @@ func Hash(name string) int64 { return term('c', name, "") }
 
 // Of returns the terms by which lists find the checkpoint, sorted, each once. A node has
 // one for each way in which [posthouse.Query] names it.
-func Of(h *posthouse.Header) []int64 {
-	ts := fields(h)
+func Of(h *posthouse.Header) []int64 { return Append(make([]int64, 0, 8), h) }
+
+// Append appends what Of returns.
+func Append(all []int64, h *posthouse.Header) []int64 {
+	before := len(all)
+	all = appendFields(all, h)
 	if h.Node != "" {
-		ts = append(ts, term(node, h.Node, ""))
+		all = append(all, term(node, h.Node, ""))
 		if strings.ContainsAny(h.Node, "+%") {
 			for written := range strings.SplitSeq(h.Node, "+") {
-				ts = append(ts, term(node, written, ""))
+				all = append(all, term(node, written, ""))
 				if name, err := posthouse.UnescapeName(written); err == nil {
-					ts = append(ts, term(node, name, ""))
+					all = append(all, term(node, name, ""))
 				}
 			}
 		}
 	}
-	slices.Sort(ts)
-	return slices.Compact(ts)
+	slices.Sort(all[before:])
+	return all[:before+len(slices.Compact(all[before:]))]
 }
 
 // In returns the terms that every checkpoint has that the query matches.
@@ -60,15 +64,14 @@ func In(q *posthouse.Query) []int64 {
 	if q.Label != "" {
 		h.Labels = map[string]string{q.Label: q.LabelValue}
 	}
-	ts := fields(&h)
+	ts := appendFields(nil, &h)
 	if q.Node != "" {
 		ts = append(ts, term(node, q.Node, ""))
 	}
 	return ts
 }
 
-func fields(h *posthouse.Header) []int64 {
-	ts := make([]int64, 0, 8)
+func appendFields(ts []int64, h *posthouse.Header) []int64 {
 	rare := h.Status
 	if rare == posthouse.StatusRunning {
 		rare = ""
