@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/valid"
+	"github.com/posthouse/posthouse/store/pgstore/internal/wire"
 )
 
 // A request is an append that waits for a transaction. The last request of [Store.Close]
@@ -27,7 +28,7 @@ type request struct {
 type lane struct {
 	*groupcommit.Queue[*request]
 	requests []*request
-	params   params
+	args     wire.Args
 }
 
 // lanes is how many groups a process commits at once. A thread is always in the same lane.
@@ -98,7 +99,7 @@ func (s *Store) commit(l *lane, group []*groupcommit.Call[*request]) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Timeout)
 	defer cancel()
 	err := s.retryUnknown(ctx, func(ctx context.Context, c *conn, careful bool) error {
-		return c.appendGroup(ctx, &l.params, requests, careful)
+		return c.appendGroup(ctx, &l.args, requests, careful)
 	})
 	for _, call := range group {
 		call.Err = cmp.Or(err, call.Work.err)
@@ -151,21 +152,21 @@ func (s *Store) retryUnknown(ctx context.Context, fn func(ctx context.Context, c
 
 // appendGroup sends all requests at once, which makes them one transaction. Those of
 // different threads are one call, unless that has met an id that is taken.
-func (c *conn) appendGroup(ctx context.Context, p *params, requests []*request, careful bool) error {
+func (c *conn) appendGroup(ctx context.Context, a *wire.Args, requests []*request, careful bool) error {
 	n := inOneCall(requests, careful)
 	if n < len(requests) {
-		return c.appendCalls(ctx, p, requests, careful)
+		return c.appendCalls(ctx, a, requests, careful)
 	}
-	sql := c.write(p, requests, careful)
+	sql := c.write(a, requests, careful)
 	statement, err := c.prepared(ctx, sql)
 	if err != nil {
 		return err
 	}
 	var results *pgconn.ResultReader
 	if statement != nil {
-		results = c.server().ExecStatement(ctx, statement, p.encoded(), binaryFormat, binaryFormat)
+		results = c.server().ExecStatement(ctx, statement, a.Encoded(), binaryFormat, binaryFormat)
 	} else {
-		results = c.server().ExecParams(ctx, sql, p.encoded(), p.oids, binaryFormat, binaryFormat)
+		results = c.server().ExecParams(ctx, sql, a.Encoded(), a.Types(), binaryFormat, binaryFormat)
 	}
 	readAnswers(requests, results)
 	_, err = results.Close()
@@ -173,20 +174,20 @@ func (c *conn) appendGroup(ctx context.Context, p *params, requests []*request, 
 }
 
 // appendCalls is appendGroup for more than one call.
-func (c *conn) appendCalls(ctx context.Context, p *params, requests []*request, careful bool) error {
+func (c *conn) appendCalls(ctx context.Context, a *wire.Args, requests []*request, careful bool) error {
 	var batch pgconn.Batch
 	for rest := requests; len(rest) > 0; {
 		now := rest[:inOneCall(rest, careful)]
 		rest = rest[len(now):]
-		sql := c.write(p, now, careful)
+		sql := c.write(a, now, careful)
 		statement, err := c.prepared(ctx, sql)
 		switch {
 		case err != nil:
 			return err
 		case statement != nil:
-			batch.ExecStatement(statement, p.encoded(), binaryFormat, binaryFormat)
+			batch.ExecStatement(statement, a.Encoded(), binaryFormat, binaryFormat)
 		default:
-			batch.ExecParams(sql, p.encoded(), p.oids, binaryFormat, binaryFormat)
+			batch.ExecParams(sql, a.Encoded(), a.Types(), binaryFormat, binaryFormat)
 		}
 	}
 	results := c.server().ExecBatch(ctx, &batch)
@@ -197,6 +198,9 @@ func (c *conn) appendCalls(ctx context.Context, p *params, requests []*request, 
 	}
 	return results.Close()
 }
+
+// binaryFormat is the format of all arguments and results.
+var binaryFormat = []int16{1}
 
 // inOneCall returns how many of the first requests are one call.
 func inOneCall(requests []*request, careful bool) int {
@@ -212,13 +216,13 @@ func inOneCall(requests []*request, careful bool) int {
 func (r *request) isPlain() bool { return len(r.row.gates) <= 64 }
 
 // write writes the arguments of a call and returns its statement.
-func (c *conn) write(p *params, requests []*request, careful bool) string {
-	p.reset()
+func (c *conn) write(a *wire.Args, requests []*request, careful bool) string {
+	a.Reset()
 	if len(requests) == 1 {
-		p.writeArguments(&requests[0].row, careful)
+		writeOne(a, &requests[0].row, careful)
 		return c.s.sql(callAppend)
 	}
-	p.writeArgumentsOfMany(requests)
+	writeMany(a, requests)
 	return c.s.sql(callAppendMany)
 }
 
@@ -244,7 +248,7 @@ func readAnswers(requests []*request, results *pgconn.ResultReader) {
 			requests[0].answer(values)
 			continue
 		}
-		requests[readInt(values[0])-1].refuse(int(readInt(values[1])), values[2], values[3])
+		requests[wire.Int(values[0])-1].refuse(int(wire.Int(values[1])), values[2], values[3])
 	}
 }
 
@@ -253,19 +257,19 @@ func (r *request) refuse(status int, seq, hash []byte) {
 	if status != conflicts {
 		return
 	}
-	tail := posthouse.Position{Seq: uint64(readInt(seq))}
+	tail := posthouse.Position{Seq: uint64(wire.Int(seq))}
 	copy(tail.Hash[:], hash)
 	r.err = valid.Conflict(r.row.batch, tail)
 }
 
 // answer reads the row that callAppend returned.
 func (r *request) answer(values [][]byte) {
-	status, taken, thread := int(readInt(values[0])), values[3], values[4]
+	status, taken, thread := int(wire.Int(values[0])), values[3], values[4]
 	r.refuse(status, values[1], values[2])
 	if status == isTaken {
 		e := &posthouse.Error{
 			Code: posthouse.CodeExists, Hint: "choose another id",
-			Message: fmt.Sprintf("%q is already entry %d of thread %q", idOf(taken), readInt(values[5]), thread),
+			Message: fmt.Sprintf("%q is already entry %d of thread %q", idOf(taken), wire.Int(values[5]), thread),
 		}
 		if string(thread) == r.row.batch.Entry.Thread {
 			e.Hint = "choose another id, or save with Replace"
@@ -289,12 +293,12 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 			return err
 		}
 	}
-	var p params
+	var a wire.Args
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
 	defer cancel()
 	err := s.retryUnknown(within, func(ctx context.Context, c *conn, careful bool) error {
 		return pgx.BeginFunc(ctx, c, func(pgx.Tx) error {
-			if err := c.appendGroup(ctx, &p, requests, careful); err != nil {
+			if err := c.appendGroup(ctx, &a, requests, careful); err != nil {
 				return err
 			}
 			for _, r := range requests {

@@ -68,6 +68,6 @@
 // # Where things are
 //
 // The tables and the function that appends are in migrations/0001_init.sql. File
-// append.go sends groups of appends, row.go and params.go encode them, watch.go and listen.go watch,
-// and check.go compares everything that is derived with the logs.
+// append.go sends groups of appends, row.go and internal/wire encode them, watch.go and
+// listen.go watch, and check.go compares everything that is derived with the logs.
 package pgstore

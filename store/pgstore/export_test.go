@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/groupcommit"
+	"github.com/posthouse/posthouse/store/pgstore/internal/wire"
 )
 
 // ListStatement returns the statement of a query, with its arguments.
@@ -49,14 +50,14 @@ func (s *Store) AppendWithin(ctx context.Context, c *pgx.Conn, b *posthouse.Batc
 	if err := r.set(b); err != nil {
 		return 0, err
 	}
-	var p params
-	p.reset()
-	p.writeArguments(&r, false)
-	result := c.PgConn().ExecParams(ctx, s.sql(callAppend), p.encoded(), p.oids, binaryFormat, binaryFormat).Read()
+	var a wire.Args
+	a.Reset()
+	writeOne(&a, &r, false)
+	result := c.PgConn().ExecParams(ctx, s.sql(callAppend), a.Encoded(), a.Types(), binaryFormat, binaryFormat).Read()
 	if result.Err != nil {
 		return 0, result.Err
 	}
-	return int(readInt(result.Rows[0][0])), nil
+	return int(wire.Int(result.Rows[0][0])), nil
 }
 
 // AppendTogether appends batches that arrived at the same time, with a lane of their own.

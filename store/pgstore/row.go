@@ -5,11 +5,10 @@ import (
 	"hash/crc32"
 	"hash/fnv"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/bodies"
 	"github.com/posthouse/posthouse/store/internal/terms"
+	"github.com/posthouse/posthouse/store/pgstore/internal/wire"
 )
 
 // callAppend calls the function that appends, see the first migration.
@@ -68,121 +67,123 @@ func (r *row) forget() {
 	clear(r.dropped[:cap(r.dropped)])
 }
 
-// writeArguments writes those of callAppend.
-func (p *params) writeArguments(r *row, careful bool) {
+// writeOne writes the arguments of callAppend.
+func writeOne(a *wire.Args, r *row, careful bool) {
 	e, b, info := r.batch.Entry, r.batch, r.batch.Thread
-	p.bool(careful)
-	p.text(e.Thread)
-	p.int8(int64(b.After.Seq))
-	p.bytes(orNull(&b.After.Hash))
-	p.int8(int64(e.Seq))
-	p.int8(int64(e.Generation))
-	p.bytes(orNull(&e.Prev))
-	p.bytes(e.Hash[:])
-	p.bytes(nonEmpty(e.Sig))
-	p.bytes(orEmpty(e.Header))
-	p.int4(r.kept)
-	p.bytes(r.gone)
-	p.bytes(r.bodies)
-	p.bytes(r.state)
-	p.bool(isLive(info))
-	p.due(info.Due)
-	p.int8(sumGates(r.gates))
-	p.elements(pgtype.Int8ArrayOID, pgtype.Int8OID, len(r.gates), func(i int) { p.putInt8(r.gates[i].list) })
-	p.elements(pgtype.ByteaArrayOID, pgtype.ByteaOID, len(r.gates), func(i int) { p.putText(string(r.gates[i].id)) })
-	p.elements(pgtype.ByteaArrayOID, pgtype.ByteaOID, len(r.dropped), func(i int) { p.putKey(r.dropped[i]) })
-	p.elements(pgtype.ByteaArrayOID, pgtype.ByteaOID, len(r.ids), func(i int) { p.putKey(r.ids[i].id) })
-	p.elements(pgtype.ByteaArrayOID, pgtype.ByteaOID, len(r.ids), func(i int) { p.putOrder(&r.ids[i]) })
-	p.elements(pgtype.Int8ArrayOID, pgtype.Int8OID, len(r.ids), func(i int) { p.putCoordination(&r.ids[i]) })
-	p.elements(pgtype.Int8ArrayOID, pgtype.Int8OID, len(r.terms), func(i int) { p.putInt8(r.terms[i]) })
-	p.elements(pgtype.Int4ArrayOID, pgtype.Int4OID, len(r.ids), func(i int) { p.putInt4(r.ids[i].end) })
+	a.Bool(careful)
+	a.Text(e.Thread)
+	a.Int8(int64(b.After.Seq))
+	a.Bytes(orNull(&b.After.Hash))
+	a.Int8(int64(e.Seq))
+	a.Int8(int64(e.Generation))
+	a.Bytes(orNull(&e.Prev))
+	a.Bytes(e.Hash[:])
+	a.Bytes(nonEmpty(e.Sig))
+	a.Bytes(orEmpty(e.Header))
+	a.Int4(r.kept)
+	a.Bytes(r.gone)
+	a.Bytes(r.bodies)
+	a.Bytes(r.state)
+	a.Bool(isLive(info))
+	if info.Due == 0 {
+		a.Null(wire.Int8)
+	} else {
+		a.Int8(int64(info.Due))
+	}
+	a.Int8(sumGates(r.gates))
+	a.Array(wire.Int8, len(r.gates), func(i int) { a.PutInt8(r.gates[i].list) })
+	a.Array(wire.Bytea, len(r.gates), func(i int) { a.PutText(string(r.gates[i].id)) })
+	a.Array(wire.Bytea, len(r.dropped), func(i int) { putKey(a, r.dropped[i]) })
+	a.Array(wire.Bytea, len(r.ids), func(i int) { putKey(a, r.ids[i].id) })
+	a.Array(wire.Bytea, len(r.ids), func(i int) { r.ids[i].putOrder(a) })
+	a.Array(wire.Int8, len(r.ids), func(i int) { r.ids[i].putCoordination(a) })
+	a.Array(wire.Int8, len(r.terms), func(i int) { a.PutInt8(r.terms[i]) })
+	a.Array(wire.Int4, len(r.ids), func(i int) { a.PutInt4(r.ids[i].end) })
 }
 
-// writeArgumentsOfMany writes those of callAppendMany: an array of each column, and then
-// arrays of open gates and ids that say which entry they are of.
-func (p *params) writeArgumentsOfMany(requests []*request) {
-	texts := func(put func(*row)) { p.column(pgtype.ByteaArrayOID, pgtype.ByteaOID, requests, put) }
-	numbers := func(put func(*row)) { p.column(pgtype.Int8ArrayOID, pgtype.Int8OID, requests, put) }
-	texts(func(r *row) { p.putText(r.batch.Entry.Thread) })
-	numbers(func(r *row) { p.putInt8(int64(r.batch.After.Seq)) })
-	texts(func(r *row) { p.putBytes(orNull(&r.batch.After.Hash)) })
-	numbers(func(r *row) { p.putInt8(int64(r.batch.Entry.Seq)) })
-	numbers(func(r *row) { p.putInt8(int64(r.batch.Entry.Generation)) })
-	texts(func(r *row) { p.putBytes(orNull(&r.batch.Entry.Prev)) })
-	texts(func(r *row) { p.putBytes(r.batch.Entry.Hash[:]) })
-	texts(func(r *row) { p.putBytes(nonEmpty(r.batch.Entry.Sig)) })
-	texts(func(r *row) { p.putBytes(orEmpty(r.batch.Entry.Header)) })
-	p.column(pgtype.Int4ArrayOID, pgtype.Int4OID, requests, func(r *row) { p.putInt4(r.kept) })
-	texts(func(r *row) { p.putBytes(r.gone) })
-	texts(func(r *row) { p.putBytes(r.bodies) })
-	texts(func(r *row) { p.putBytes(r.state) })
-	p.column(pgtype.BoolArrayOID, pgtype.BoolOID, requests, func(r *row) { p.putBool(isLive(r.batch.Thread)) })
-	numbers(func(r *row) { p.putDue(r.batch.Thread.Due) })
-	numbers(func(r *row) { p.putInt8(sumGates(r.gates)) })
-
-	p.owners(requests, func(r *row) int { return len(r.gates) })
-	eachGate := func(oid, element uint32, put func(*gateRow)) {
-		p.parts(oid, element, requests, func(r *row) int { return len(r.gates) }, func(r *row, i int) { put(&r.gates[i]) })
+// writeMany writes the arguments of callAppendMany: an array of each column, and then arrays
+// of open gates and ids with the number of the entry that each is of.
+func writeMany(a *wire.Args, requests []*request) {
+	column := func(of wire.Type, put func(*row)) {
+		a.Array(of, len(requests), func(i int) { put(&requests[i].row) })
 	}
-	eachGate(pgtype.Int8ArrayOID, pgtype.Int8OID, func(g *gateRow) { p.putInt8(g.list) })
-	eachGate(pgtype.ByteaArrayOID, pgtype.ByteaOID, func(g *gateRow) { p.putText(string(g.id)) })
+	column(wire.Bytea, func(r *row) { a.PutText(r.batch.Entry.Thread) })
+	column(wire.Int8, func(r *row) { a.PutInt8(int64(r.batch.After.Seq)) })
+	column(wire.Bytea, func(r *row) { a.PutBytes(orNull(&r.batch.After.Hash)) })
+	column(wire.Int8, func(r *row) { a.PutInt8(int64(r.batch.Entry.Seq)) })
+	column(wire.Int8, func(r *row) { a.PutInt8(int64(r.batch.Entry.Generation)) })
+	column(wire.Bytea, func(r *row) { a.PutBytes(orNull(&r.batch.Entry.Prev)) })
+	column(wire.Bytea, func(r *row) { a.PutBytes(r.batch.Entry.Hash[:]) })
+	column(wire.Bytea, func(r *row) { a.PutBytes(nonEmpty(r.batch.Entry.Sig)) })
+	column(wire.Bytea, func(r *row) { a.PutBytes(orEmpty(r.batch.Entry.Header)) })
+	column(wire.Int4, func(r *row) { a.PutInt4(r.kept) })
+	column(wire.Bytea, func(r *row) { a.PutBytes(r.gone) })
+	column(wire.Bytea, func(r *row) { a.PutBytes(r.bodies) })
+	column(wire.Bytea, func(r *row) { a.PutBytes(r.state) })
+	column(wire.Bool, func(r *row) { a.PutBool(isLive(r.batch.Thread)) })
+	column(wire.Int8, func(r *row) { putDue(a, r.batch.Thread.Due) })
+	column(wire.Int8, func(r *row) { a.PutInt8(sumGates(r.gates)) })
 
-	dropped := func(r *row) int { return len(r.dropped) }
-	p.owners(requests, dropped)
-	p.parts(pgtype.ByteaArrayOID, pgtype.ByteaOID, requests, dropped, func(r *row, i int) { p.putKey(r.dropped[i]) })
-
-	ids := func(r *row) int { return len(r.ids) }
-	p.owners(requests, ids)
-	p.parts(pgtype.ByteaArrayOID, pgtype.ByteaOID, requests, ids, func(r *row, i int) { p.putKey(r.ids[i].id) })
-	p.parts(pgtype.ByteaArrayOID, pgtype.ByteaOID, requests, ids, func(r *row, i int) { p.putOrder(&r.ids[i]) })
-	p.parts(pgtype.Int8ArrayOID, pgtype.Int8OID, requests, ids, func(r *row, i int) { p.putCoordination(&r.ids[i]) })
-	p.parts(pgtype.Int8ArrayOID, pgtype.Int8OID, requests, func(r *row) int { return len(r.terms) }, func(r *row, i int) { p.putInt8(r.terms[i]) })
+	gates := partsOf(requests, func(r *row) int { return len(r.gates) })
+	gates.owners(a)
+	gates.write(a, wire.Int8, func(r *row, i int) { a.PutInt8(r.gates[i].list) })
+	gates.write(a, wire.Bytea, func(r *row, i int) { a.PutText(string(r.gates[i].id)) })
+	dropped := partsOf(requests, func(r *row) int { return len(r.dropped) })
+	dropped.owners(a)
+	dropped.write(a, wire.Bytea, func(r *row, i int) { putKey(a, r.dropped[i]) })
+	ids := partsOf(requests, func(r *row) int { return len(r.ids) })
+	ids.owners(a)
+	ids.write(a, wire.Bytea, func(r *row, i int) { putKey(a, r.ids[i].id) })
+	ids.write(a, wire.Bytea, func(r *row, i int) { r.ids[i].putOrder(a) })
+	ids.write(a, wire.Int8, func(r *row, i int) { r.ids[i].putCoordination(a) })
+	terms := partsOf(requests, func(r *row) int { return len(r.terms) })
+	terms.write(a, wire.Int8, func(r *row, i int) { a.PutInt8(r.terms[i]) })
 	before := int32(0) // terms of the entries before
-	p.parts(pgtype.Int4ArrayOID, pgtype.Int4OID, requests, ids, func(r *row, i int) {
-		p.putInt4(before + r.ids[i].end)
+	ids.write(a, wire.Int4, func(r *row, i int) {
+		a.PutInt4(before + r.ids[i].end)
 		if i == len(r.ids)-1 {
 			before += int32(len(r.terms))
 		}
 	})
 }
 
-// column is an array with an element of each entry.
-func (p *params) column(oid, element uint32, requests []*request, put func(*row)) {
-	p.elements(oid, element, len(requests), func(i int) { put(&requests[i].row) })
+// parts are what entries have several of.
+type parts struct {
+	requests []*request
+	count    func(*row) int
+	total    int
 }
 
-// parts is an array with as many elements of each entry as it has.
-func (p *params) parts(oid, element uint32, requests []*request, count func(*row) int, put func(r *row, i int)) {
-	n := 0
+func partsOf(requests []*request, count func(*row) int) (p parts) {
+	p = parts{requests: requests, count: count}
 	for _, q := range requests {
-		n += count(&q.row)
+		p.total += count(&q.row)
 	}
-	if !p.array(oid, element, n) {
-		return
-	}
-	for _, q := range requests {
-		for i := range count(&q.row) {
-			put(&q.row, i)
-		}
-	}
-	p.end(oid)
+	return p
 }
 
-// owners is the array beside parts with the number of the entry that each is of.
-func (p *params) owners(requests []*request, count func(*row) int) {
-	n := 0
-	for _, q := range requests {
-		n += count(&q.row)
-	}
-	if !p.array(pgtype.Int4ArrayOID, pgtype.Int4OID, n) {
-		return
-	}
-	for i, q := range requests {
-		for range count(&q.row) {
-			p.putInt4(int32(i + 1))
+// write writes an array of all parts.
+func (p *parts) write(a *wire.Args, of wire.Type, put func(r *row, i int)) {
+	entry, i := 0, 0
+	a.Array(of, p.total, func(int) {
+		for i == p.count(&p.requests[entry].row) {
+			entry, i = entry+1, 0
 		}
-	}
-	p.end(pgtype.Int4ArrayOID)
+		put(&p.requests[entry].row, i)
+		i++
+	})
+}
+
+// owners writes an array of the numbers, from 1, of the entries that the parts are of.
+func (p *parts) owners(a *wire.Args) {
+	entry, i := 0, 0
+	a.Array(wire.Int4, p.total, func(int) {
+		for i == p.count(&p.requests[entry].row) {
+			entry, i = entry+1, 0
+		}
+		a.PutInt4(int32(entry + 1))
+		i++
+	})
 }
 
 // isLive reports whether queries for what runs or can run may match the thread.
@@ -262,41 +263,48 @@ func (x *index) set(b *posthouse.Batch) {
 }
 
 // putOrder puts the order key of a checkpoint, NULL for another id.
-func (p *params) putOrder(id *newID) {
-	if !id.checkpoint {
-		p.putNull()
-		return
+func (id *newID) putOrder(a *wire.Args) {
+	if id.checkpoint {
+		a.PutBytes(id.order[:])
+	} else {
+		a.PutNull()
 	}
-	p.putBytes(id.order[:])
 }
 
 // putCoordination puts NULL for an id that is no checkpoint's.
-func (p *params) putCoordination(id *newID) {
-	if !id.checkpoint {
-		p.putNull()
-		return
+func (id *newID) putCoordination(a *wire.Args) {
+	if id.checkpoint {
+		a.PutInt8(id.coordination)
+	} else {
+		a.PutNull()
 	}
-	p.putInt8(id.coordination)
 }
 
 // putDue puts NULL for 0.
-func (p *params) putDue(at posthouse.Millis) {
+func putDue(a *wire.Args, at posthouse.Millis) {
 	if at == 0 {
-		p.putNull()
-		return
+		a.PutNull()
+	} else {
+		a.PutInt8(int64(at))
 	}
-	p.putInt8(int64(at))
 }
 
 // keyOf returns the key of an id: the 16 bytes of our UUIDs, the text of all others, which
 // is ASCII, as the bytes of a UUID are not.
-func keyOf(id posthouse.ID) []byte { return appendKey(nil, id) }
-
-func appendKey(b []byte, id posthouse.ID) []byte {
+func keyOf(id posthouse.ID) []byte {
 	if k, ok := id.UUID(); ok {
-		return append(b, k[:]...)
+		return k[:]
 	}
-	return append(b, id...)
+	return []byte(id)
+}
+
+// putKey puts the key of an id.
+func putKey(a *wire.Args, id posthouse.ID) {
+	if k, ok := id.UUID(); ok {
+		a.PutBytes(k[:])
+	} else {
+		a.PutText(string(id))
+	}
 }
 
 // idOf is the inverse of keyOf.
