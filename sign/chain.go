@@ -2,7 +2,6 @@ package sign
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -20,23 +19,14 @@ type chain struct {
 	prev    posthouse.Hash // what the next entry's Prev must be
 	linked  bool           // prev is known
 	first   uint64         // first entry of the log
-	from    uint64         // first entry of the unbroken run
-	signed  uint64         // newest entry with a valid signature in that run
-	covered uint64         // newest entry that a valid signature covers
-	holes   int            // entries of that run that went with a dropped version
-	since   time.Time      // time of the run's newest signature, or its first entry; zero if unknown
-	overdue bool           // a signature has been due since
 	damaged bool           // a fault was found; its consequences are not reported
 
-	unknown map[string]bool // keys reported as unknown
-	pending []Fault         // records that no signature covers yet
-	records *records
-	grants  *effects
-	info    posthouse.ThreadInfo // the fold of the entries
-
-	seen    ThreadHead // what the witness saw
-	wasSeen bool
-	met     bool // the chain has reached the place of the entry that the witness saw
+	coverage coverage
+	unknown  map[string]bool // keys reported as unknown
+	records  *records
+	grants   *effects
+	info     posthouse.ThreadInfo // the fold of the entries
+	witness  sighting
 }
 
 // newChain begins a chain before a thread's first entry. witness may be nil.
@@ -45,7 +35,7 @@ func newChain(thread string, ring *Ring, witness *Head) *chain {
 		thread: thread, ring: ring, report: Report{Threads: 1, Keys: []KeyReport{}, Faults: []Fault{}}, unknown: map[string]bool{},
 		records: newRecords(), grants: newEffects(), info: posthouse.ThreadInfo{Thread: thread},
 	}
-	c.seen, c.wasSeen = witness.thread(thread)
+	c.witness.head, c.witness.there = witness.thread(thread)
 	return c
 }
 
@@ -113,7 +103,7 @@ func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
 		c.breakRun(e.Seq)
 	}
 	if c.next == 0 {
-		c.first, c.from = e.Seq, e.Seq
+		c.first, c.coverage.from = e.Seq, e.Seq
 	}
 	return true
 }
@@ -130,16 +120,8 @@ func (c *chain) missing(from, to uint64, why string) {
 // breakRun begins a new run of entries at seq. A signature covers only the entries before
 // it in its own run.
 func (c *chain) breakRun(seq uint64) {
-	c.countCovered()
-	c.from, c.signed, c.holes, c.since, c.overdue = seq, 0, 0, time.Time{}, false
-}
-
-// countCovered counts the entries that the signatures of the run cover.
-func (c *chain) countCovered() {
-	if c.signed != 0 {
-		c.report.Covered += int(c.signed-c.from+1) - c.holes
-		c.covered = c.signed
-	}
+	c.report.Covered += c.coverage.endRun()
+	c.coverage.beginRun(seq)
 }
 
 func (c *chain) bodies(x *examined) {
@@ -186,7 +168,9 @@ func idOf(r *posthouse.Record) posthouse.ID {
 // is damaged. The signature of an entry that is not sound covers nothing.
 func (c *chain) signature(x *examined, sound bool) bool {
 	e, id, key, ok := x.Entry, x.sig.id, &x.sig.key, x.sig.known
-	c.due(e)
+	if c.coverage.isLate(e, c.next != 0 && e.Seq != c.next) {
+		c.unsigned(e.Seq, -1, "", "what is a second and more after the last signature, or the beginning,")
+	}
 	if len(e.Sig) == 0 {
 		return true
 	}
@@ -211,46 +195,23 @@ func (c *chain) signature(x *examined, sound bool) bool {
 	default:
 		k.Valid++
 		if sound {
-			c.signed = e.Seq
-			c.pending = slices.DeleteFunc(c.pending, func(f Fault) bool { return f.Seq >= c.from })
+			c.coverage.sign(e.Seq)
 		}
 	}
 	return true
 }
 
-// maxUnsigned is how long a writer with a key leaves entries of a thread unsigned. It is
-// rounded up, because the times of entries are cut to milliseconds.
-const maxUnsigned = time.Second
-
-// due reports an entry that should have been signed. It begins to count again where entries
-// of a dropped version are missing.
-func (c *chain) due(e *posthouse.Entry) {
-	at := e.Time()
-	switch {
-	case len(e.Sig) > 0:
-		c.overdue = false
-		if at.After(c.since) {
-			c.since = at
-		}
-	case c.since.IsZero() || c.next != 0 && e.Seq != c.next:
-		c.since = at
-	case !c.overdue && at.Sub(c.since) > maxUnsigned:
-		c.overdue = true
-		c.unsigned(e.Seq, -1, "", "what is a second and more after the last signature, or the beginning,")
-	}
-}
-
 // finish completes the report after the last entry.
 func (c *chain) finish(requireSigned bool) {
-	c.countCovered()
 	c.holesAttested()
 	r := &c.report
+	r.Covered += c.coverage.endRun()
 	r.Uncovered = r.Entries - r.Covered
-	if c.covered == 0 {
+	if c.coverage.covered == 0 {
 		r.Unsigned = 1
 	}
 	if requireSigned {
-		r.Faults = append(r.Faults, c.pending...)
+		r.Faults = append(r.Faults, c.coverage.pending...)
 	}
 	c.records.reportMissing(c)
 	c.countEffects()
@@ -258,6 +219,6 @@ func (c *chain) finish(requireSigned bool) {
 
 func (c *chain) summary() *ThreadReport {
 	return &ThreadReport{
-		Thread: c.thread, Entries: c.report.Entries, Last: max(c.next, 1) - 1, Signed: c.covered, Faults: len(c.report.Faults),
+		Thread: c.thread, Entries: c.report.Entries, Last: max(c.next, 1) - 1, Signed: c.coverage.covered, Faults: len(c.report.Faults),
 	}
 }

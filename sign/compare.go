@@ -132,7 +132,7 @@ func (v *verifier) find(c *chain, id indexedID, last uint64) error {
 func (c *chain) unreadable(seq uint64, err error) {
 	c.damage(FaultStore, seq, "the store cannot read it: %s", reason(err))
 	if c.next == 0 {
-		c.first, c.from = seq, seq
+		c.first, c.coverage.from = seq, seq
 	}
 	c.linked = false
 	c.next = seq + 1

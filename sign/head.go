@@ -41,11 +41,18 @@ func (h *Head) thread(thread string) (ThreadHead, bool) {
 
 func (h *Head) date() string { return h.At.UTC().Format(time.RFC3339) }
 
+// A sighting is the entry of a thread that a witness saw.
+type sighting struct {
+	head  ThreadHead
+	there bool
+	met   bool // the chain has reached its place
+}
+
 // compareWitness compares an entry with the one that the witness saw in its place.
 func (c *chain) compareWitness(e *posthouse.Entry) {
-	if c.wasSeen && e.Seq == c.seen.Seq {
-		c.met = true
-		if e.Hash == c.seen.Hash {
+	if c.witness.there && e.Seq == c.witness.head.Seq {
+		c.witness.met = true
+		if e.Hash == c.witness.head.Hash {
 			c.report.Witnessed = 1
 			return
 		}
@@ -56,14 +63,14 @@ func (c *chain) compareWitness(e *posthouse.Entry) {
 // ended reports a log that no longer has the entry that the witness saw.
 func (c *chain) ended(h *Head) {
 	switch {
-	case !c.wasSeen || c.met:
-	case c.next <= c.seen.Seq:
-		c.fault(FaultRewound, max(c.next, 1)-1, -1, "", "the log ends here; the witness of %s saw entry %d", h.date(), c.seen.Seq)
-	case c.lacks(c.seen.Seq) && c.covered > c.seen.Seq:
+	case !c.witness.there || c.witness.met:
+	case c.next <= c.witness.head.Seq:
+		c.fault(FaultRewound, max(c.next, 1)-1, -1, "", "the log ends here; the witness of %s saw entry %d", h.date(), c.witness.head.Seq)
+	case c.lacks(c.witness.head.Seq) && c.coverage.covered > c.witness.head.Seq:
 		c.report.Witnessed = 1 // dropped with its version, by a signed record
-	case c.first > c.seen.Seq && c.covered >= c.first:
+	case c.first > c.witness.head.Seq && c.coverage.covered >= c.first:
 		c.report.Witnessed = 1 // removed, by a signed record
-	case c.first > c.seen.Seq:
+	case c.first > c.witness.head.Seq:
 		c.fault(FaultVanished, c.first, -1, "", "the entries that the witness of %s saw were removed, and no signature covers the record that says so", h.date())
 	}
 }

@@ -44,7 +44,7 @@ func (r *Ring) ImportCheck() func(*posthouse.Entry) error {
 			return unverified(c.thread, c.report.Faults[0].String())
 		}
 		for _, b := range c.info.Branches {
-			if b.Status.Runnable() && b.Seq > c.covered {
+			if b.Status.Runnable() && b.Seq > c.coverage.covered {
 				return unverified(c.thread, "branch "+b.Branch+" would run, and nobody has signed entry "+strconv.FormatUint(b.Seq, 10)+" where it is")
 			}
 		}

@@ -251,8 +251,8 @@ func (c *chain) trail(e *posthouse.Entry, i int, id posthouse.ID, opened, prior 
 
 // unsigned adds a record that VerifyOptions.RequireSigned wants covered.
 func (c *chain) unsigned(seq uint64, record int, id posthouse.ID, what string) {
-	if c.signed != seq {
-		c.pending = append(c.pending, Fault{
+	if c.coverage.signed != seq {
+		c.coverage.pending = append(c.coverage.pending, Fault{
 			Kind: FaultUnsigned, Thread: c.thread, Seq: seq, Record: record, ID: id, Message: what + " is covered by no signature",
 		})
 	}

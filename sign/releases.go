@@ -28,9 +28,9 @@ func (c *chain) bridge(e *posthouse.Entry, recs []posthouse.Record) bool {
 	if r.First != max(c.next, 1) || e.Seq <= r.First || c.next != 0 && c.linked && r.Base != c.prev {
 		return false
 	}
-	c.holes += int(e.Seq - r.First)
+	c.coverage.holes += int(e.Seq - r.First)
 	if c.next == 0 {
-		c.holes = 0 // entries before the first one are not counted
+		c.coverage.holes = 0 // entries before the first one are not counted
 	}
 	c.linked = false // the release says what it follows, not what was before it
 	at := versionRange{r.First, e.Seq}
