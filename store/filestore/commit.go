@@ -15,10 +15,10 @@ import (
 // slot, or work that runs alone.
 type request struct {
 	batches  []*posthouse.Batch
-	incoming []memindex.Incoming[place] // one for each batch
+	incoming []memindex.Incoming // one for each batch
 
-	batch [1]*posthouse.Batch         // memory for batches: most requests have one
-	first [1]memindex.Incoming[place] // and for incoming
+	batch [1]*posthouse.Batch  // memory for batches: most requests have one
+	first [1]memindex.Incoming // and for incoming
 
 	key   posthouse.SlotKey
 	op    posthouse.SlotOp
@@ -43,7 +43,7 @@ func (r *request) cost() (n int) {
 		return 1 + len(r.op.Value)/bytesPerCost
 	}
 	for _, in := range r.incoming {
-		n += 1 + int(in.Entry.Data.body)/bytesPerCost
+		n += 1 + int(entryPlace(in.Entry).body)/bytesPerCost
 	}
 	return n
 }
@@ -149,10 +149,10 @@ func (s *Store) commitGroup(group []*groupcommit.Call[*request]) {
 
 // A gathering is what a group is going to write. Its memory is used for the next group, too.
 type gathering struct {
-	plan     *memindex.Plan[place]
+	plan     *memindex.Plan
 	next     uint64 // number of the last commit
 	frames   [][]byte
-	incoming []memindex.Incoming[place]
+	incoming []memindex.Incoming
 	slots    map[posthouse.SlotKey]slot
 }
 
@@ -164,8 +164,9 @@ func (g *gathering) appends(r *request, last bool) error {
 	for _, in := range r.incoming[len(r.incoming)-len(fresh):] {
 		g.next++
 		in.Entry.Commit = g.next
-		framelog.Number(in.Entry.Data.frame, g.next)
-		g.frames = append(g.frames, in.Entry.Data.frame)
+		frame := entryPlace(in.Entry).frame
+		framelog.Number(frame, g.next)
+		g.frames = append(g.frames, frame)
 		g.incoming = append(g.incoming, in)
 	}
 	return nil

@@ -163,11 +163,12 @@ func (s *Store) copyOut(g *segment) error {
 	for _, sh := range shares {
 		at := sh.end
 		for _, e := range sh.entries {
-			at -= e.Data.size()
+			at -= entryPlace(e).size()
 		}
 		for _, e := range sh.entries {
-			e.Data.frame, e.Data.at = nil, at
-			at += e.Data.size()
+			p := entryPlace(e)
+			p.frame, p.at = nil, at
+			at += p.size()
 		}
 		s.logs[sh.thread].end = sh.end
 	}
@@ -254,11 +255,11 @@ func (d *directory) drainThread(sh *share) (err error) {
 	}
 	size := 0
 	for _, e := range sh.entries {
-		size += len(e.Data.frame)
+		size += len(entryPlace(e).frame)
 	}
 	buf = slices.Grow(buf, size)
 	for _, e := range sh.entries {
-		buf = append(buf, e.Data.frame...)
+		buf = append(buf, entryPlace(e).frame...)
 	}
 	if _, err := f.WriteAt(buf, sh.end); err != nil {
 		_ = f.Truncate(sh.end) // the next attempt does it too

@@ -47,8 +47,8 @@ func (s *state) fitting(page []*entry, headers bool) int {
 	defer s.index.RUnlock()
 	size := 0
 	for i, e := range page {
-		if size += int(e.Data.head); !headers {
-			size += int(e.Data.body)
+		if size += int(entryPlace(e).head); !headers {
+			size += int(entryPlace(e).body)
 		}
 		if i > 0 && size > pageBytes {
 			return i
@@ -129,7 +129,7 @@ func (s *state) places(thread string, page []*entry) (places []*place, version u
 	for _, e := range page {
 		var at *place
 		if now := s.index.Entry(thread, e.Seq); now != nil && now.Hash == e.Hash {
-			p := now.Data
+			p := *entryPlace(now)
 			at = &p
 		}
 		places = append(places, at)

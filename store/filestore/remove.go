@@ -221,7 +221,7 @@ func (s *Store) rewrite(thread string, goes func(*framelog.Entry) bool, strip ma
 	}, func() {
 		then()
 		for seq, at := range places {
-			s.index.Entry(thread, seq).Data = at
+			*entryPlace(s.index.Entry(thread, seq)) = at
 		}
 		s.version++
 		s.logs[thread] = &logFile{end: w.end, version: s.version}

@@ -49,8 +49,10 @@ var (
 	_ posthouse.Checker      = (*Store)(nil)
 )
 
-// An entry is one that the index knows.
-type entry = memindex.Entry[place]
+// An entry is one that the index knows. Its place may change under the index's lock.
+type entry = memindex.Entry
+
+func entryPlace(e *entry) *place { return memindex.Data[place](e) }
 
 // A place is where an entry or a slot is: in memory until it is drained, then in a log.
 type place struct {
@@ -64,7 +66,7 @@ func (p place) size() int64 { return framelogHeader + int64(p.head) + int64(p.bo
 
 // state is what the store knows of its files. It is guarded by the index's lock.
 type state struct {
-	index   *memindex.Index[place]
+	index   *memindex.Index
 	logs    map[string]*logFile // by thread
 	slots   map[posthouse.SlotKey]*slot
 	slotLog logFile
@@ -73,7 +75,7 @@ type state struct {
 }
 
 func newState() state {
-	return state{index: memindex.New[place](), logs: map[string]*logFile{}, slots: map[posthouse.SlotKey]*slot{}}
+	return state{index: memindex.New(), logs: map[string]*logFile{}, slots: map[posthouse.SlotKey]*slot{}}
 }
 
 // A logFile is what the store knows of a log besides its content.

@@ -27,7 +27,7 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 // put appends all entries of one thread or fails without a change: it checks all
 // of them first.
 func (s *Store) put(ctx context.Context, bs []*posthouse.Batch) error {
-	var few [1]memindex.Incoming[*posthouse.Entry]
+	var few [1]memindex.Incoming
 	in := few[:0]
 	for _, b := range bs {
 		in = append(in, memindex.Take(b, cloneEntry(b.Entry, true)))

@@ -12,7 +12,7 @@ import (
 func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
 	next := func(n int) ([]*entry, bool, error) { return s.index.Entries(ctx, thread, &r, n) }
 	return memindex.Pages(r.Limit, next, func(e *entry) *posthouse.Entry {
-		return cloneEntry(e.Data, !r.Headers)
+		return cloneEntry(contentOf(e), !r.Headers)
 	})
 }
 
@@ -34,5 +34,5 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 // Check implements [posthouse.Checker]. It verifies each entry, folds the log into a
 // summary, and compares the summary and the index with the stored ones.
 func (s *Store) Check(ctx context.Context) iter.Seq[error] {
-	return s.index.Check(ctx, func(e *entry) (*posthouse.Entry, error) { return e.Data, nil })
+	return s.index.Check(ctx, func(e *entry) (*posthouse.Entry, error) { return contentOf(e), nil })
 }

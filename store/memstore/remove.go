@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/memindex"
 )
 
 // Remove implements [posthouse.Store].
@@ -30,8 +31,8 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 func counted(gone []*entry) (done posthouse.Removed) {
 	for _, e := range gone {
 		done.Entries++
-		done.Bytes += int64(len(e.Data.Header) + len(e.Data.Sig))
-		for _, b := range e.Data.Bodies {
+		done.Bytes += int64(len(contentOf(e).Header) + len(contentOf(e).Sig))
+		for _, b := range contentOf(e).Bodies {
 			count(&done, b)
 		}
 	}
@@ -41,14 +42,14 @@ func counted(gone []*entry) (done posthouse.Removed) {
 func (s *Store) removeBodies(thread string, bodies []posthouse.BodyRef) (done posthouse.Removed) {
 	for _, ref := range bodies {
 		e := s.index.Entry(thread, ref.Seq)
-		if e == nil || ref.Record < 0 || ref.Record >= len(e.Data.Bodies) || e.Data.Bodies[ref.Record] == nil {
+		if e == nil || ref.Record < 0 || ref.Record >= len(contentOf(e).Bodies) || contentOf(e).Bodies[ref.Record] == nil {
 			continue
 		}
-		count(&done, e.Data.Bodies[ref.Record])
-		without := *e.Data
+		count(&done, contentOf(e).Bodies[ref.Record])
+		without := *contentOf(e)
 		without.Bodies = slices.Clone(without.Bodies)
 		without.Bodies[ref.Record] = nil
-		s.index.Swap(e, cloneEntry(&without, true)) // a clone frees the removed bytes
+		memindex.Swap(s.index, e, cloneEntry(&without, true)) // a clone frees the removed bytes
 	}
 	return done
 }

@@ -14,7 +14,7 @@ import (
 type Store struct {
 	life string // in cursors: commit numbers of another Store start at 1 again
 
-	index *memindex.Index[*posthouse.Entry]
+	index *memindex.Index
 	slots map[string]map[string]*slot // by thread and step; guarded by the index's lock
 }
 
@@ -27,14 +27,16 @@ var (
 )
 
 // An entry never changes. A removal of bodies replaces it.
-type entry = memindex.Entry[*posthouse.Entry]
+type entry = memindex.Entry
+
+func contentOf(e *entry) *posthouse.Entry { return *memindex.Data[*posthouse.Entry](e) }
 
 // New returns an empty store.
 func New() *Store {
 	var life [4]byte
 	_, _ = rand.Read(life[:]) // never fails: crypto/rand aborts the program instead
 	return &Store{
-		life: hex.EncodeToString(life[:]), index: memindex.New[*posthouse.Entry](), slots: map[string]map[string]*slot{},
+		life: hex.EncodeToString(life[:]), index: memindex.New(), slots: map[string]map[string]*slot{},
 	}
 }
 

@@ -21,7 +21,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 			return
 		}
 		s.index.Watch(ctx, start, nil, func(e *entry) (*posthouse.Entry, error) {
-			c := cloneEntry(e.Data, true)
+			c := cloneEntry(contentOf(e), true)
 			c.Cursor = s.life + "-" + strconv.FormatUint(e.Commit, 10)
 			return c, nil
 		})(yield)

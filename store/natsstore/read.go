@@ -53,12 +53,12 @@ func (s *Store) frames(ctx context.Context, page []*entry, bodies bool) ([]*fram
 	}
 	full, messages := make([]*framelog.Entry, len(page)), map[uint64]*wanted{}
 	for _, e := range page {
-		messages[e.Data.message] = &wanted{}
+		messages[entryPlace(e).message] = &wanted{}
 	}
 	var group sync.WaitGroup
 	one := func(i int) {
-		w := messages[page[i].Data.message]
-		w.once.Do(func() { w.m, w.err = s.streams.message(ctx, page[i].Data.message) })
+		w := messages[entryPlace(page[i]).message]
+		w.once.Do(func() { w.m, w.err = s.streams.message(ctx, entryPlace(page[i]).message) })
 		f, err := s.frame(ctx, page[i], w.m, w.err, bodies)
 		if err != nil {
 			cancel(err)
@@ -94,7 +94,7 @@ func (s *streams) message(ctx context.Context, seq uint64) (*message, error) {
 // frame takes an entry out of its message, which was read with an error or not. The entry
 // may have been written again or removed since it was looked up.
 func (s *Store) frame(ctx context.Context, e *entry, m *message, err error, bodies bool) (*framelog.Entry, error) {
-	at := e.Data
+	at := *entryPlace(e)
 	for {
 		var f *framelog.Entry
 		if err == nil {
@@ -112,10 +112,10 @@ func (s *Store) frame(ctx context.Context, e *entry, m *message, err error, bodi
 		if now == nil || now.Hash != e.Hash {
 			return nil, nil
 		}
-		if now.Data == at {
+		if *entryPlace(now) == at {
 			return nil, err
 		}
-		at = now.Data
+		at = *entryPlace(now)
 		m, err = s.streams.message(ctx, at.message)
 	}
 }

@@ -199,14 +199,14 @@ func (p *planning) entriesGo(ctx context.Context, summary []byte) (*cut, error) 
 	messages := map[uint64]bool{}
 	for _, e := range p.entries {
 		if goes(e) {
-			messages[e.Data.message] = true
+			messages[entryPlace(e).message] = true
 		}
 	}
 	if len(messages) == 0 && !r.All {
 		return nil, nil
 	}
 	for page := range slices.Chunk(p.entries, pageEntries) {
-		page = slices.DeleteFunc(slices.Clone(page), func(e *entry) bool { return !goes(e) && !messages[e.Data.message] && !p.misleads(e) })
+		page = slices.DeleteFunc(slices.Clone(page), func(e *entry) bool { return !goes(e) && !messages[entryPlace(e).message] && !p.misleads(e) })
 		frames, err := s.frames(ctx, page, true)
 		if err != nil {
 			return nil, err
@@ -218,7 +218,7 @@ func (p *planning) entriesGo(ctx context.Context, summary []byte) (*cut, error) 
 			case goes(page[i]):
 				p.count(f)
 			default:
-				messages[page[i].Data.message] = true
+				messages[entryPlace(page[i]).message] = true
 				if err := p.again(ctx, page[i], f); err != nil {
 					return nil, err
 				}
@@ -270,7 +270,7 @@ func (p *planning) bodiesGo(ctx context.Context) (*cut, error) {
 		if p.cut.done.Bodies == before {
 			continue
 		}
-		p.cut.rest.messages = append(p.cut.rest.messages, group[0].Data.message)
+		p.cut.rest.messages = append(p.cut.rest.messages, entryPlace(group[0]).message)
 		for i, f := range frames {
 			if err := p.again(ctx, group[i], f); err != nil {
 				return nil, err
@@ -289,12 +289,12 @@ func (p *planning) bodiesGo(ctx context.Context) (*cut, error) {
 // byMessage yields entries that are in one message together.
 func byMessage(entries []*entry) func(func([]*entry) bool) {
 	sorted := slices.SortedStableFunc(slices.Values(entries), func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.Data.message, b.Data.message), cmp.Compare(a.Data.part, b.Data.part))
+		return cmp.Or(cmp.Compare(entryPlace(a).message, entryPlace(b).message), cmp.Compare(entryPlace(a).part, entryPlace(b).part))
 	})
 	return func(yield func([]*entry) bool) {
 		for i := 0; i < len(sorted); {
 			j := i + 1
-			for j < len(sorted) && sorted[j].Data.message == sorted[i].Data.message {
+			for j < len(sorted) && entryPlace(sorted[j]).message == entryPlace(sorted[i]).message {
 				j++
 			}
 			if !yield(sorted[i:j]) {
@@ -349,7 +349,7 @@ func (p *planning) end(messages map[uint64]bool) *cut {
 	sub := s.subjects[p.r.Thread]
 	c.last = sub.last
 	if c.out.removal != nil && sub.removal != 0 && !slices.ContainsFunc(p.entries, func(e *entry) bool {
-		return e.Data.message == sub.removal && !messages[sub.removal]
+		return entryPlace(e).message == sub.removal && !messages[sub.removal]
 	}) && !slices.Contains(c.rest.messages, sub.removal) {
 		c.rest.messages = append(c.rest.messages, sub.removal)
 	}

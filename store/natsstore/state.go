@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/store/internal/memindex"
 	"github.com/posthouse/posthouse/store/internal/replay"
 	"github.com/posthouse/posthouse/store/internal/wake"
 )
@@ -120,7 +121,7 @@ func (s *Store) indexMessage(r *received) error {
 			if have == nil || have.Commit != e.Commit || have.Hash != e.Entry.Hash {
 				return posthouse.Corrupt("message %d writes entry %d of thread %q again, which is not there", r.seq, e.Entry.Seq, e.Entry.Thread)
 			}
-			s.index.Swap(have, place{r.seq, i})
+			memindex.Swap(s.index, have, place{r.seq, i})
 		}
 	}
 	if m := r.msg.removal; m != nil {

@@ -27,7 +27,7 @@ type Store struct {
 	life    string // in cursors: another store counts from 1 again
 	runs    posthouse.Running
 
-	index *memindex.Index[place]
+	index *memindex.Index
 	state // guarded by the index's lock
 
 	removing sync.Mutex
@@ -54,8 +54,10 @@ var (
 	_ posthouse.Excluder     = (*Store)(nil)
 )
 
-// An entry is one that the index knows.
-type entry = memindex.Entry[place]
+// An entry is one that the index knows. Its place may change under the index's lock.
+type entry = memindex.Entry
+
+func entryPlace(e *entry) *place { return memindex.Data[place](e) }
 
 // Open opens the store on the servers that a URL names, nats://user:password@host:port or
 // tls:, several with commas between, or with a server in this process that keeps its
@@ -76,7 +78,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, index: memindex.New[place](), state: newState(), opened: make(chan struct{})}
+	s := &Store{opts: opts, index: memindex.New(), state: newState(), opened: make(chan struct{})}
 	s.lifecycle = lifecycle.State{
 		ReadOnly: opts.ReadOnly, Writer: "a process",
 		Poisoned: "after an error", Cure: "look at the server's disk and log, then open the store again and run posthouse verify",

@@ -19,7 +19,7 @@ import (
 type request struct {
 	batches  []*posthouse.Batch
 	frames   [][]byte // one for each batch
-	incoming []memindex.Incoming[place]
+	incoming []memindex.Incoming
 	removal  *posthouse.Removal
 }
 
@@ -60,7 +60,7 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) error {
 	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
-	r := &request{batches: bs, incoming: make([]memindex.Incoming[place], len(bs)), frames: make([][]byte, len(bs))}
+	r := &request{batches: bs, incoming: make([]memindex.Incoming, len(bs)), frames: make([][]byte, len(bs))}
 	for i, b := range bs {
 		size := b.Entry.Size()
 		if size > maxEntry {
@@ -90,7 +90,7 @@ type proposal struct {
 	commitHead
 	at       uint64 // the commit that it was judged by
 	frames   [][]byte
-	incoming []memindex.Incoming[place]
+	incoming []memindex.Incoming
 	removal  *removal
 	refused  bool // one of the group's calls
 }
@@ -168,7 +168,7 @@ func (p *proposal) build() []byte {
 	for i, f := range p.frames {
 		if p.removal == nil {
 			in := p.incoming[i].Entry
-			in.Commit, in.Data.at = p.number*perCommit+uint64(i), uint32(len(data))
+			in.Commit, entryPlace(in).at = p.number*perCommit+uint64(i), uint32(len(data))
 			framelog.Number(f, in.Commit)
 		}
 		data = append(data, f...)
@@ -245,7 +245,7 @@ func bareOf(p *proposal) []byte {
 	for i, f := range p.frames {
 		n := len(f)
 		if p.removal == nil {
-			n = framelog.HeaderSize + int(p.incoming[i].Entry.Data.head)
+			n = framelog.HeaderSize + int(entryPlace(p.incoming[i].Entry).head)
 		}
 		b = append(b, f[:n]...)
 	}

@@ -47,8 +47,8 @@ func (s *Store) fitting(page []*entry, headers bool) int {
 	defer s.index.RUnlock()
 	size := 0
 	for i, e := range page {
-		if size += int(e.Data.head); !headers {
-			size += int(e.Data.body)
+		if size += int(entryPlace(e).head); !headers {
+			size += int(entryPlace(e).body)
 		}
 		if i > 0 && size > pageBytes {
 			return i
@@ -81,7 +81,7 @@ func (s *Store) want(some []*entry) []wanted {
 	for i, e := range some {
 		out[i] = wanted{entry: e, isOut: true}
 		if now := s.index.Entry(e.Thread, e.Seq); now != nil && now.Commit == e.Commit {
-			out[i] = wanted{e, now.Data, s.gone[e.Commit], false}
+			out[i] = wanted{e, *entryPlace(now), s.gone[e.Commit], false}
 		}
 	}
 	return out

@@ -325,7 +325,7 @@ func (s *Store) move(c *commit, data []byte) {
 			continue
 		}
 		if have := s.index.Entry(e.Entry.Thread, e.Entry.Seq); have != nil && have.Commit == e.Commit {
-			have.Data = p.place()
+			*entryPlace(have) = p.place()
 		}
 	}
 }

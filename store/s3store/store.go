@@ -27,7 +27,7 @@ type Store struct {
 	slots   slots
 	life    string // in cursors: commits of another store start at 1 again
 
-	index   *memindex.Index[place]
+	index   *memindex.Index
 	state   // guarded by the index's lock
 	headers posthouse.HeaderReader
 	pulls   *groupcommit.Queue[struct{}] // readers share what asks for the next commit
@@ -66,8 +66,10 @@ var (
 	_ posthouse.BulkAppender = (*Store)(nil)
 )
 
-// An entry is one that the index knows.
-type entry = memindex.Entry[place]
+// An entry is one that the index knows. Its place may change under the index's lock.
+type entry = memindex.Entry
+
+func entryPlace(e *entry) *place { return memindex.Data[place](e) }
 
 // A place is where an entry is in the object of its commit.
 type place struct{ at, head, body uint32 }
@@ -88,7 +90,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, index: memindex.New[place]()}
+	s := &Store{opts: opts, index: memindex.New()}
 	s.objects = objects{prefix: t.prefix, where: t.String(), timeout: opts.Timeout, logger: opts.Logger, lifecycle: &s.lifecycle}
 	s.slots = slots{&s.objects}
 	s.lifecycle = lifecycle.State{Store: "the store " + s.objects.where, ReadOnly: opts.ReadOnly, Writer: "a process"}

@@ -9,17 +9,38 @@ import (
 )
 
 // An Incoming entry is ready to be indexed.
-type Incoming[D any] struct {
-	Entry *Entry[D]
+type Incoming struct {
+	Entry *Entry
 	Info  *posthouse.ThreadInfo // the summary; nil leaves it as it is
 	Keep  bool                  // Info is the index's own from now on; else the index copies it
 	Drop  []posthouse.ID
 	rows  []*row // for each id: its checkpoint, or nil
 }
 
+// A kept is an entry with what its store keeps for it, in one piece of memory.
+type kept[D any] struct {
+	Entry
+	content D
+}
+
+func (k *kept[D]) entry() *Entry {
+	k.Entry.data = &k.content
+	return &k.Entry
+}
+
+// NewEntry returns an entry for which a store keeps data: the content itself, or where it lies.
+func NewEntry[D any](data D) *Entry {
+	k := &kept[D]{content: data}
+	return k.entry()
+}
+
+// Data returns what a store keeps for an entry, which may change under the lock. D is the type
+// that the entry was made with.
+func Data[D any](e *Entry) *D { return e.data.(*D) }
+
 // A single is an entry with one id in one piece of memory: nearly all entries are.
 type single[D any] struct {
-	Entry[D]
+	kept[D]
 	row row
 	id  [1]posthouse.ID
 	at  [1]*row
@@ -27,15 +48,15 @@ type single[D any] struct {
 
 // Take copies from a batch what the index keeps of it. Summary and Drop stay those of the
 // batch, which must not change before the entry is added.
-func Take[D any](b *posthouse.Batch, data D) Incoming[D] {
-	in := Incoming[D]{Info: b.Thread, Drop: b.Drop}
+func Take[D any](b *posthouse.Batch, data D) Incoming {
+	in := Incoming{Info: b.Thread, Drop: b.Drop}
 	if len(b.IDs) == 1 && b.IDs[0].Header != nil {
-		s := &single[D]{}
-		in.Entry, s.IDs, in.rows = &s.Entry, s.id[:], s.at[:]
+		s := &single[D]{kept: kept[D]{content: data}}
+		in.Entry, s.IDs, in.rows = s.entry(), s.id[:], s.at[:]
 		s.id[0], s.at[0] = b.IDs[0].ID, &s.row
 		s.row.copy(b.IDs[0].Header)
 	} else {
-		in.Entry = &Entry[D]{}
+		in.Entry = NewEntry(data)
 		if n := len(b.IDs); n > 0 {
 			in.Entry.IDs, in.rows = make([]posthouse.ID, n), make([]*row, n)
 		}
@@ -48,13 +69,13 @@ func Take[D any](b *posthouse.Batch, data D) Incoming[D] {
 		}
 	}
 	e := in.Entry
-	e.Thread, e.Seq, e.Hash, e.Data = b.Entry.Thread, b.Entry.Seq, b.Entry.Hash, data
+	e.Thread, e.Seq, e.Hash = b.Entry.Thread, b.Entry.Seq, b.Entry.Hash
 	return in
 }
 
 // SetIDs says which ids the entry brings. headers has for each the checkpoint's header or
 // nil. The index keeps both.
-func (in *Incoming[D]) SetIDs(ids []posthouse.ID, headers []*posthouse.Header) {
+func (in *Incoming) SetIDs(ids []posthouse.ID, headers []*posthouse.Header) {
 	in.Entry.IDs, in.rows = ids, make([]*row, len(ids))
 	for i, h := range headers {
 		if h != nil {
@@ -65,7 +86,7 @@ func (in *Incoming[D]) SetIDs(ids []posthouse.ID, headers []*posthouse.Header) {
 
 // Add indexes the next entry of a log. Its commit is the next one unless it has a number
 // already. Callers hold the lock, and call Wake afterwards.
-func (ix *Index[D]) Add(in Incoming[D]) {
+func (ix *Index) Add(in Incoming) {
 	e := in.Entry
 	if e.Commit == 0 {
 		e.Commit = ix.last + 1
@@ -95,24 +116,24 @@ func (ix *Index[D]) Add(in Incoming[D]) {
 
 // Summarise replaces a thread's summary, and makes the thread if it does not exist.
 // Callers hold the lock.
-func (ix *Index[D]) Summarise(info *posthouse.ThreadInfo) {
+func (ix *Index) Summarise(info *posthouse.ThreadInfo) {
 	ix.summarise(ix.thread(info.Thread), info, false)
 }
 
 // Sort puts the commits in their order, for a store that has added logs one by one.
 // Callers hold the lock.
-func (ix *Index[D]) Sort() {
-	slices.SortFunc(ix.commits, func(a, b *Entry[D]) int { return cmp.Compare(a.Commit, b.Commit) })
+func (ix *Index) Sort() {
+	slices.SortFunc(ix.commits, func(a, b *Entry) int { return cmp.Compare(a.Commit, b.Commit) })
 }
 
 // Wake wakes those who wait for the next commit.
-func (ix *Index[D]) Wake() { ix.news.Tell() }
+func (ix *Index) Wake() { ix.news.Tell() }
 
 // thread returns a thread, which it makes if it is missing.
-func (ix *Index[D]) thread(name string) *thread[D] {
+func (ix *Index) thread(name string) *thread {
 	t := ix.threads[name]
 	if t == nil {
-		t = &thread[D]{rows: ordered[*row]{cmp: bySeq}, entries: make([]*Entry[D], 0, firstBlock)}
+		t = &thread{rows: ordered[*row]{cmp: bySeq}, entries: make([]*Entry, 0, firstBlock)}
 		t.info.Thread = name
 		ix.threads[name] = t
 		ix.names.add(t)
@@ -123,14 +144,14 @@ func (ix *Index[D]) thread(name string) *thread[D] {
 
 // index makes an id lead to an entry, with its checkpoint or nil. A newer entry
 // of another thread keeps the id: logs may be added one by one.
-func (ix *Index[D]) index(t *thread[D], id posthouse.ID, e *Entry[D], r *row) {
+func (ix *Index) index(t *thread, id posthouse.ID, e *Entry, r *row) {
 	if old, ok := ix.ids[id]; ok {
 		if other := old.thread.at(old.seq); old.thread != t && other != nil && other.Commit > e.Commit {
 			return
 		}
 		ix.unindex(id, old)
 	}
-	ix.ids[id] = place[D]{t, e.Seq, r}
+	ix.ids[id] = place{t, e.Seq, r}
 	if r == nil {
 		return
 	}
@@ -144,7 +165,7 @@ func (ix *Index[D]) index(t *thread[D], id posthouse.ID, e *Entry[D], r *row) {
 	c.add(r)
 }
 
-func (ix *Index[D]) unindex(id posthouse.ID, p place[D]) {
+func (ix *Index) unindex(id posthouse.ID, p place) {
 	delete(ix.ids, id)
 	if p.row == nil {
 		return
@@ -158,7 +179,7 @@ func (ix *Index[D]) unindex(id posthouse.ID, p place[D]) {
 }
 
 // summarise replaces the thread's summary. The index copies it unless it may keep it.
-func (ix *Index[D]) summarise(t *thread[D], info *posthouse.ThreadInfo, keep bool) {
+func (ix *Index) summarise(t *thread, info *posthouse.ThreadInfo, keep bool) {
 	was, is := isActive(&t.info), isActive(info)
 	ix.reopen(t, info)
 	moved := info.Due != t.info.Due
@@ -191,7 +212,7 @@ func (ix *Index[D]) summarise(t *thread[D], info *posthouse.ThreadInfo, keep boo
 // copy makes t's summary equal to info, and shares no memory with it. Lists that did not
 // change stay, and the heads, which change with each step, are written over: only who holds
 // the lock sees them.
-func (t *thread[D]) copy(info *posthouse.ThreadInfo) {
+func (t *thread) copy(info *posthouse.ThreadInfo) {
 	was := t.info
 	t.info = *info
 	t.heads = append(t.heads[:0], info.Branches...)

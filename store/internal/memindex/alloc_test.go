@@ -18,7 +18,7 @@ func TestAppendAllocates(t *testing.T) {
 		all = append(all, b)
 		l.Took(b)
 	}
-	ix := New[*posthouse.Entry]()
+	ix := New()
 	next := 0
 	have := testing.AllocsPerRun(steps, func() {
 		b := all[next]
@@ -36,7 +36,7 @@ func TestAppendAllocates(t *testing.T) {
 
 // TestSummaryIsItsOwn: batch and summary belong to the caller again once they are added.
 func TestSummaryIsItsOwn(t *testing.T) {
-	ix := New[*posthouse.Entry]()
+	ix := New()
 	l := storetest.NewBuilder().Log("t1")
 	b := l.Next(l.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning, Next: []string{"n"}, Labels: map[string]string{"k": "v"}}, "state"))
 	ix.Add(Take(b, b.Entry))

@@ -12,7 +12,7 @@ import (
 
 // Check verifies each entry, folds each log into a summary, and compares the summary and
 // the index with it. load makes an entry of what the store keeps of it; nil if it is gone.
-func (ix *Index[D]) Check(ctx context.Context, load func(*Entry[D]) (*posthouse.Entry, error)) iter.Seq[error] {
+func (ix *Index) Check(ctx context.Context, load func(*Entry) (*posthouse.Entry, error)) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		after := ""
 		for {
@@ -34,21 +34,21 @@ func (ix *Index[D]) Check(ctx context.Context, load func(*Entry[D]) (*posthouse.
 }
 
 // A snapshot is a thread as it was at one moment.
-type snapshot[D any] struct {
+type snapshot struct {
 	info    *posthouse.ThreadInfo
-	entries []*Entry[D]
+	entries []*Entry
 	ids     map[posthouse.ID]uint64
 }
 
 // checkNext returns the first thread after a name, nil if there are no more.
-func (ix *Index[D]) checkNext(ctx context.Context, after string) (*snapshot[D], error) {
+func (ix *Index) checkNext(ctx context.Context, after string) (*snapshot, error) {
 	if err := ix.read(ctx); err != nil {
 		return nil, err
 	}
 	defer ix.RUnlock()
-	for t := range ix.names.from(func(t *thread[D]) bool { return t.info.Thread > after }, false).all() {
-		snap := &snapshot[D]{CloneInfo(&t.info), slices.Clone(t.entries), map[posthouse.ID]uint64{}}
-		snap.entries = slices.DeleteFunc(snap.entries, func(e *Entry[D]) bool { return e == nil })
+	for t := range ix.names.from(func(t *thread) bool { return t.info.Thread > after }, false).all() {
+		snap := &snapshot{CloneInfo(&t.info), slices.Clone(t.entries), map[posthouse.ID]uint64{}}
+		snap.entries = slices.DeleteFunc(snap.entries, func(e *Entry) bool { return e == nil })
 		for _, e := range snap.entries {
 			for _, id := range e.IDs {
 				if p := ix.ids[id]; p.thread == t {
@@ -61,7 +61,7 @@ func (ix *Index[D]) checkNext(ctx context.Context, after string) (*snapshot[D], 
 	return nil, nil
 }
 
-func (t *snapshot[D]) check(load func(*Entry[D]) (*posthouse.Entry, error)) (errs []error) {
+func (t *snapshot) check(load func(*Entry) (*posthouse.Entry, error)) (errs []error) {
 	differs := func(format string, args ...any) {
 		errs = append(errs, &posthouse.Error{
 			Code: posthouse.CodeCorrupt, Message: fmt.Sprintf("thread %q: ", t.info.Thread) + fmt.Sprintf(format, args...),

@@ -1,8 +1,8 @@
 // Package memindex is the index of a store that keeps its index in memory: the threads'
 // summaries, ids, checkpoints and open gates, and the order of commits. A store says what
-// it keeps for each entry, the content itself or where it lies:
+// it keeps for each entry, the content itself or where it lies, and asks for it with [Data]:
 //
-//	ix := memindex.New[place]()
+//	ix := memindex.New()
 //	fresh, err := ix.Admit(batches) // a conflict, a taken id
 //	... make the entries durable ...
 //	ix.Lock()

@@ -7,17 +7,17 @@ import (
 )
 
 // An openGate is a gate that waits, as the lists of gates hold it. It never changes.
-type openGate[D any] struct {
+type openGate struct {
 	posthouse.WaitingGate
-	thread *thread[D]
+	thread *thread
 }
 
-func byGate[D any](a, b *openGate[D]) int { return cmp.Compare(a.ID, b.ID) }
+func byGate(a, b *openGate) int { return cmp.Compare(a.ID, b.ID) }
 
 // reopen updates the lists to the gates that wait in info, the thread's next summary.
 // It skips what did not change at both ends: a gate opens after all others, and a
 // decision takes one out.
-func (ix *Index[D]) reopen(t *thread[D], info *posthouse.ThreadInfo) {
+func (ix *Index) reopen(t *thread, info *posthouse.ThreadInfo) {
 	was, is := t.open, info.Waiting
 	n := 0
 	for n < len(was) && n < len(is) && was[n].WaitingGate == is[n] {
@@ -38,15 +38,15 @@ func (ix *Index[D]) reopen(t *thread[D], info *posthouse.ThreadInfo) {
 			}
 		}
 	}
-	open := make([]*openGate[D], 0, len(is))
+	open := make([]*openGate, 0, len(is))
 	open = append(open, was[:n]...)
 	for _, w := range is[n : len(is)-end] {
-		g := &openGate[D]{w, t}
+		g := &openGate{w, t}
 		open = append(open, g)
 		for _, list := range g.Lists() {
 			o := ix.gates[list]
 			if o == nil {
-				o = &ordered[*openGate[D]]{cmp: byGate[D]}
+				o = &ordered[*openGate]{cmp: byGate}
 				ix.gates[list] = o
 			}
 			o.add(g)
@@ -57,11 +57,11 @@ func (ix *Index[D]) reopen(t *thread[D], info *posthouse.ThreadInfo) {
 
 // gatesPage returns up to n open gates, each in its thread's summary, and moves the
 // query's cursor past them.
-func (ix *Index[D]) gatesPage(q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool) {
-	var from []*cursor[*openGate[D]]
+func (ix *Index) gatesPage(q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool) {
+	var from []*cursor[*openGate]
 	for _, list := range q.GateLists() {
 		if o := ix.gates[list]; o != nil {
-			from = append(from, o.from(func(g *openGate[D]) bool { return q.After == "" || q.Behind(string(g.ID)) }, q.Descending))
+			from = append(from, o.from(func(g *openGate) bool { return q.After == "" || q.Behind(string(g.ID)) }, q.Descending))
 		}
 	}
 	for looked := 0; ; looked++ {
@@ -83,8 +83,8 @@ func (ix *Index[D]) gatesPage(q *posthouse.ThreadQuery, n int) (page []*posthous
 
 // nextGate returns the first gate of all cursors and moves its cursor on. It returns
 // nil when all are at their ends.
-func nextGate[D any](from []*cursor[*openGate[D]], down bool) (next *openGate[D]) {
-	var at *cursor[*openGate[D]]
+func nextGate(from []*cursor[*openGate], down bool) (next *openGate) {
+	var at *cursor[*openGate]
 	for _, c := range from {
 		if g, ok := c.item(); ok && (at == nil || down && byGate(g, next) > 0 || !down && byGate(g, next) < 0) {
 			at, next = c, g

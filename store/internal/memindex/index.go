@@ -11,58 +11,58 @@ import (
 	"github.com/posthouse/posthouse/store/internal/wake"
 )
 
-// An Index knows the threads of a store. D is what the store keeps for an entry. Writers
-// hold the lock; the methods that read take it themselves.
-type Index[D any] struct {
+// An Index knows the threads of a store. Writers hold the lock; the methods that read take it
+// themselves.
+type Index struct {
 	sync.RWMutex
 	// Refresh, if set, is called without the lock before each page is read: a store
 	// that follows another process brings the index up to date in it.
 	Refresh func(context.Context) error
 
 	closed bool
-	content[D]
-	plan Plan[D]   // the newest one, whose memory is used again
+	content
+	plan Plan      // the newest one, whose memory is used again
 	news wake.News // of commits
 }
 
 // content is what an index holds, to be replaced as a whole.
-type content[D any] struct {
-	threads map[string]*thread[D]
-	ids     map[posthouse.ID]place[D]
+type content struct {
+	threads map[string]*thread
+	ids     map[posthouse.ID]place
 
 	rows   ordered[*row]             // all checkpoints, by order key
 	coords map[string]*ordered[*row] // the same, by coordination
-	names  ordered[*thread[D]]       // all threads, by name
-	active ordered[*thread[D]]       // threads that queries for work may match
-	due    ordered[*thread[D]]       // threads with something due, by due time
-	newest ordered[*thread[D]]       // all threads, by activity, the newest at the end, where adding is cheap
-	gates  map[posthouse.GateList]*ordered[*openGate[D]]
+	names  ordered[*thread]          // all threads, by name
+	active ordered[*thread]          // threads that queries for work may match
+	due    ordered[*thread]          // threads with something due, by due time
+	newest ordered[*thread]          // all threads, by activity, the newest at the end, where adding is cheap
+	gates  map[posthouse.GateList]*ordered[*openGate]
 
-	commits []*Entry[D] // in commit order, some of them gone
-	gone    int         // how many of commits are gone
-	last    uint64      // number of the newest commit
+	commits []*Entry // in commit order, some of them gone
+	gone    int      // how many of commits are gone
+	last    uint64   // number of the newest commit
 }
 
 // A thread is one log with its summary.
-type thread[D any] struct {
+type thread struct {
 	info    posthouse.ThreadInfo
 	heads   []posthouse.BranchHead // memory for info.Branches
 	first   uint64                 // sequence of entries[0]
-	entries []*Entry[D]            // nil where a released version was dropped
+	entries []*Entry               // nil where a released version was dropped
 	rows    ordered[*row]          // its checkpoints, by sequence
-	open    []*openGate[D]         // as info.Waiting
+	open    []*openGate            // as info.Waiting
 }
 
-// An Entry is an entry of a log as the index knows it. Data and Gone change under the
+// An Entry is an entry of a log as the index knows it. [Data] and Gone change under the
 // lock, the rest never.
-type Entry[D any] struct {
+type Entry struct {
 	Thread string
 	Seq    uint64
 	Hash   posthouse.Hash
 	Commit uint64         // its number in the order of commits
 	IDs    []posthouse.ID // that it brought to the index
 	Gone   bool           // removed
-	Data   D
+	data   any            // a pointer, see Data
 }
 
 // A row is an indexed checkpoint. It never changes.
@@ -72,26 +72,26 @@ type row struct {
 }
 
 // A place is where an id's newest revision is.
-type place[D any] struct {
-	thread *thread[D]
+type place struct {
+	thread *thread
 	seq    uint64
 	row    *row // nil for a gate
 }
 
 // New returns an empty index.
-func New[D any]() *Index[D] { return &Index[D]{content: empty[D]()} }
+func New() *Index { return &Index{content: empty()} }
 
-func empty[D any]() content[D] {
-	return content[D]{
-		threads: map[string]*thread[D]{},
-		ids:     map[posthouse.ID]place[D]{},
+func empty() content {
+	return content{
+		threads: map[string]*thread{},
+		ids:     map[posthouse.ID]place{},
 		rows:    ordered[*row]{cmp: byOrder},
 		coords:  map[string]*ordered[*row]{},
-		names:   ordered[*thread[D]]{cmp: byName[D]},
-		active:  ordered[*thread[D]]{cmp: byName[D]},
-		due:     ordered[*thread[D]]{cmp: byDue[D]},
-		newest:  ordered[*thread[D]]{cmp: byActivity[D]},
-		gates:   map[posthouse.GateList]*ordered[*openGate[D]]{},
+		names:   ordered[*thread]{cmp: byName},
+		active:  ordered[*thread]{cmp: byName},
+		due:     ordered[*thread]{cmp: byDue},
+		newest:  ordered[*thread]{cmp: byActivity},
+		gates:   map[posthouse.GateList]*ordered[*openGate]{},
 	}
 }
 
@@ -116,30 +116,30 @@ func bySeq(a, b *row) int {
 	return cmp.Compare(a.ID, b.ID)
 }
 
-func byDue[D any](a, b *thread[D]) int {
+func byDue(a, b *thread) int {
 	return cmp.Or(cmp.Compare(a.info.Due, b.info.Due), byName(a, b))
 }
 
-func byActivity[D any](a, b *thread[D]) int { return posthouse.CompareActivity(&b.info, &a.info) }
+func byActivity(a, b *thread) int { return posthouse.CompareActivity(&b.info, &a.info) }
 
-func byName[D any](a, b *thread[D]) int { return strings.Compare(a.info.Thread, b.info.Thread) }
+func byName(a, b *thread) int { return strings.Compare(a.info.Thread, b.info.Thread) }
 
 // Close empties the index. It reports whether it was open. Later calls and running
 // watches fail with [posthouse.ErrClosed].
-func (ix *Index[D]) Close() bool {
+func (ix *Index) Close() bool {
 	ix.Lock()
 	defer ix.Unlock()
 	if ix.closed {
 		return false
 	}
-	ix.closed, ix.content = true, empty[D]()
+	ix.closed, ix.content = true, empty()
 	ix.news.Close()
 	return true
 }
 
 // Replace gives the index the content of another, which is not used any more. Callers
 // hold the lock.
-func (ix *Index[D]) Replace(by *Index[D]) {
+func (ix *Index) Replace(by *Index) {
 	if !ix.closed {
 		ix.content = by.content
 		ix.news.Tell()
@@ -147,7 +147,7 @@ func (ix *Index[D]) Replace(by *Index[D]) {
 }
 
 // Usable returns why a call cannot be served, or nil. Callers hold the lock.
-func (ix *Index[D]) Usable(ctx context.Context) error {
+func (ix *Index) Usable(ctx context.Context) error {
 	if ix.closed {
 		return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store is closed"}
 	}
@@ -155,7 +155,7 @@ func (ix *Index[D]) Usable(ctx context.Context) error {
 }
 
 // read takes the lock for one page. The caller gives it back unless there is an error.
-func (ix *Index[D]) read(ctx context.Context) error {
+func (ix *Index) read(ctx context.Context) error {
 	if err := ix.refresh(ctx); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (ix *Index[D]) read(ctx context.Context) error {
 	return err
 }
 
-func (ix *Index[D]) refresh(ctx context.Context) error {
+func (ix *Index) refresh(ctx context.Context) error {
 	if ix.Refresh == nil {
 		return nil
 	}
@@ -178,10 +178,10 @@ func (ix *Index[D]) refresh(ctx context.Context) error {
 }
 
 // Last returns the number of the newest commit. Callers hold the lock.
-func (ix *Index[D]) Last() uint64 { return ix.last }
+func (ix *Index) Last() uint64 { return ix.last }
 
 // Info returns a thread's summary, to be read only, or nil. Callers hold the lock.
-func (ix *Index[D]) Info(name string) *posthouse.ThreadInfo {
+func (ix *Index) Info(name string) *posthouse.ThreadInfo {
 	if t := ix.threads[name]; t != nil {
 		return &t.info
 	}
@@ -189,7 +189,7 @@ func (ix *Index[D]) Info(name string) *posthouse.ThreadInfo {
 }
 
 // tail returns where the log ends: zero for a nil thread.
-func (t *thread[D]) tail() posthouse.Position {
+func (t *thread) tail() posthouse.Position {
 	if t == nil {
 		return posthouse.Position{}
 	}
@@ -198,7 +198,7 @@ func (t *thread[D]) tail() posthouse.Position {
 
 // has reports whether the log has the entry, or had it as its tail before its bytes
 // were removed.
-func (t *thread[D]) has(seq uint64, hash posthouse.Hash) bool {
+func (t *thread) has(seq uint64, hash posthouse.Hash) bool {
 	if t == nil {
 		return false
 	}
@@ -209,7 +209,7 @@ func (t *thread[D]) has(seq uint64, hash posthouse.Hash) bool {
 }
 
 // at returns an entry, or nil.
-func (t *thread[D]) at(seq uint64) *Entry[D] {
+func (t *thread) at(seq uint64) *Entry {
 	if seq < t.first || seq-t.first >= uint64(len(t.entries)) {
 		return nil
 	}
@@ -222,7 +222,7 @@ func isActive(t *posthouse.ThreadInfo) bool {
 }
 
 // Place returns where an id leads. Callers hold the lock.
-func (ix *Index[D]) Place(id posthouse.ID) (ref posthouse.Ref, ok bool) {
+func (ix *Index) Place(id posthouse.ID) (ref posthouse.Ref, ok bool) {
 	p, ok := ix.ids[id]
 	if !ok {
 		return ref, false

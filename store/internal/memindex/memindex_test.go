@@ -14,13 +14,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-type index = Index[*posthouse.Entry]
+type index = Index
 
-func whole(e *Entry[*posthouse.Entry]) (*posthouse.Entry, error) { return e.Data, nil }
+func whole(e *Entry) (*posthouse.Entry, error) { return *Data[*posthouse.Entry](e), nil }
 
 // filled returns an index with a thread of three checkpoints.
 func filled(t *testing.T) *index {
-	ix := New[*posthouse.Entry]()
+	ix := New()
 	l := storetest.NewBuilder().Log("t1")
 	for range 3 {
 		b := l.Next(l.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "state"))
@@ -34,15 +34,15 @@ func filled(t *testing.T) *index {
 }
 
 func TestCheckNamesWhatDiffers(t *testing.T) {
-	for name, spoil := range map[string]func(*index, *thread[*posthouse.Entry]){
-		"a flipped bit in a body":      func(_ *index, th *thread[*posthouse.Entry]) { th.entries[1].Data.Bodies[0][0] ^= 1 },
-		"a flipped bit in a header":    func(_ *index, th *thread[*posthouse.Entry]) { th.entries[1].Data.Header[3] ^= 1 },
-		"a missing entry":              func(_ *index, th *thread[*posthouse.Entry]) { th.entries = slices.Delete(th.entries, 1, 2) },
-		"a missing tail":               func(_ *index, th *thread[*posthouse.Entry]) { th.entries = th.entries[:2] },
-		"a summary that says too much": func(_ *index, th *thread[*posthouse.Entry]) { th.info.Checkpoints++ },
-		"an index that leads astray": func(ix *index, th *thread[*posthouse.Entry]) {
+	for name, spoil := range map[string]func(*index, *thread){
+		"a flipped bit in a body":      func(_ *index, th *thread) { (*Data[*posthouse.Entry](th.entries[1])).Bodies[0][0] ^= 1 },
+		"a flipped bit in a header":    func(_ *index, th *thread) { (*Data[*posthouse.Entry](th.entries[1])).Header[3] ^= 1 },
+		"a missing entry":              func(_ *index, th *thread) { th.entries = slices.Delete(th.entries, 1, 2) },
+		"a missing tail":               func(_ *index, th *thread) { th.entries = th.entries[:2] },
+		"a summary that says too much": func(_ *index, th *thread) { th.info.Checkpoints++ },
+		"an index that leads astray": func(ix *index, th *thread) {
 			th.entries[1].IDs = append(th.entries[1].IDs, "x")
-			ix.ids["x"] = place[*posthouse.Entry]{th, 2, nil}
+			ix.ids["x"] = place{th, 2, nil}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestRemovalLetsGoOfMemory(t *testing.T) {
 // TestAppendsAreJudgedAtOnce has two goroutines judge appends under the lock for reading, as
 // natsstore does. The race detector finds memory that they share.
 func TestAppendsAreJudgedAtOnce(t *testing.T) {
-	ix := New[*posthouse.Entry]()
+	ix := New()
 	b := storetest.NewBuilder().Log("t2")
 	batch := []*posthouse.Batch{b.Next(b.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "state"))}
 	ix.RLock()

@@ -13,7 +13,7 @@ import (
 // It counts in steps what is passed in its lists.
 func large(t *testing.T, threads int) (ix *index, steps *int) {
 	t.Helper()
-	ix, steps = New[*posthouse.Entry](), new(int)
+	ix, steps = New(), new(int)
 	b := storetest.NewBuilder()
 	for i := range threads {
 		l := b.Log(fmt.Sprintf("t%04d", i))

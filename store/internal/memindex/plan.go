@@ -11,8 +11,8 @@ import (
 // A Plan judges the appends of a group, each as if those before it were in the index
 // already. All plans of an index use the same memory, so only the goroutine that writes to
 // the index may have one. [Index.Admit] judges a lone append, for any number at once.
-type Plan[D any] struct {
-	ix     *Index[D]
+type Plan struct {
+	ix     *Index
 	tails  map[string]posthouse.Position    // of threads that the group appends to
 	hashes map[posthouse.Ref]posthouse.Hash // of its entries
 	owners map[posthouse.ID]owner           // of ids that it moves
@@ -25,7 +25,7 @@ type owner struct {
 }
 
 // Plan returns a plan for one group. It ends the plan before it.
-func (ix *Index[D]) Plan() *Plan[D] {
+func (ix *Index) Plan() *Plan {
 	p := &ix.plan
 	p.ix = ix
 	clear(p.tails)
@@ -35,15 +35,15 @@ func (ix *Index[D]) Plan() *Plan[D] {
 }
 
 // Admit judges one append, as [Plan.Admit] does. Callers hold the lock, for reading at least.
-func (ix *Index[D]) Admit(bs []*posthouse.Batch) ([]*posthouse.Batch, error) {
-	p := Plan[D]{ix: ix}
+func (ix *Index) Admit(bs []*posthouse.Batch) ([]*posthouse.Batch, error) {
+	p := Plan{ix: ix}
 	return p.Admit(bs, true)
 }
 
 // Admit returns those of bs that are not in the log yet. bs passed [valid.Batches]. It
 // fails with [posthouse.ErrConflict] or [posthouse.ErrExists], and then the plan is as
 // before. last says that no other append of the group follows.
-func (p *Plan[D]) Admit(bs []*posthouse.Batch, last bool) ([]*posthouse.Batch, error) {
+func (p *Plan) Admit(bs []*posthouse.Batch, last bool) ([]*posthouse.Batch, error) {
 	for len(bs) > 0 && p.has(bs[0].Entry) {
 		bs = bs[1:]
 	}
@@ -76,7 +76,7 @@ func (p *Plan[D]) Admit(bs []*posthouse.Batch, last bool) ([]*posthouse.Batch, e
 }
 
 // move notes in to which ids a batch moves, if those in moved have moved before it.
-func (p *Plan[D]) move(b *posthouse.Batch, moved, to map[posthouse.ID]owner) {
+func (p *Plan) move(b *posthouse.Batch, moved, to map[posthouse.ID]owner) {
 	thread := b.Entry.Thread
 	for _, id := range b.Drop {
 		if o := p.owner(moved, id); o.thread == thread {
@@ -90,7 +90,7 @@ func (p *Plan[D]) move(b *posthouse.Batch, moved, to map[posthouse.ID]owner) {
 
 // note makes what was admitted count for those that follow. moved is by all of bs but the
 // last.
-func (p *Plan[D]) note(bs []*posthouse.Batch, moved map[posthouse.ID]owner) {
+func (p *Plan) note(bs []*posthouse.Batch, moved map[posthouse.ID]owner) {
 	if p.tails == nil {
 		p.tails, p.hashes, p.owners = map[string]posthouse.Position{}, map[posthouse.Ref]posthouse.Hash{}, map[posthouse.ID]owner{}
 	}
@@ -102,21 +102,21 @@ func (p *Plan[D]) note(bs []*posthouse.Batch, moved map[posthouse.ID]owner) {
 	}
 }
 
-func (p *Plan[D]) has(e *posthouse.Entry) bool {
+func (p *Plan) has(e *posthouse.Entry) bool {
 	if hash, ok := p.hashes[posthouse.Ref{Thread: e.Thread, Seq: e.Seq}]; ok {
 		return hash == e.Hash
 	}
 	return p.ix.threads[e.Thread].has(e.Seq, e.Hash)
 }
 
-func (p *Plan[D]) tail(thread string) posthouse.Position {
+func (p *Plan) tail(thread string) posthouse.Position {
 	if tail, ok := p.tails[thread]; ok {
 		return tail
 	}
 	return p.ix.threads[thread].tail()
 }
 
-func (p *Plan[D]) owner(moved map[posthouse.ID]owner, id posthouse.ID) owner {
+func (p *Plan) owner(moved map[posthouse.ID]owner, id posthouse.ID) owner {
 	if o, ok := moved[id]; ok {
 		return o
 	}
@@ -129,7 +129,7 @@ func (p *Plan[D]) owner(moved map[posthouse.ID]owner, id posthouse.ID) owner {
 	return owner{}
 }
 
-func (p *Plan[D]) taken(id posthouse.ID, o owner, thread string) error {
+func (p *Plan) taken(id posthouse.ID, o owner, thread string) error {
 	message := fmt.Sprintf("%q is brought twice to thread %q", id, thread)
 	if at, ok := p.ix.ids[id]; ok {
 		message = fmt.Sprintf("%q is already entry %d of thread %q", id, at.seq, at.thread.info.Thread)

@@ -53,7 +53,7 @@ func noLimit(n int) int {
 
 // Entries returns up to n entries of a thread, at most a page, and moves the range past
 // them.
-func (ix *Index[D]) Entries(ctx context.Context, thread string, r *posthouse.Range, n int) (page []*Entry[D], more bool, err error) {
+func (ix *Index) Entries(ctx context.Context, thread string, r *posthouse.Range, n int) (page []*Entry, more bool, err error) {
 	if err := ix.read(ctx); err != nil {
 		return nil, false, err
 	}
@@ -107,7 +107,7 @@ func (ix *Index[D]) Entries(ctx context.Context, thread string, r *posthouse.Ran
 }
 
 // Find is that of [posthouse.Store].
-func (ix *Index[D]) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
+func (ix *Index) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
 	if err := ix.read(ctx); err != nil {
 		return posthouse.Ref{}, err
 	}
@@ -120,7 +120,7 @@ func (ix *Index[D]) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, e
 }
 
 // List is that of [posthouse.Store].
-func (ix *Index[D]) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
+func (ix *Index) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
 	next := func(n int) ([]*row, bool, error) { return ix.listPage(ctx, &q, min(n, pageResults)) }
 	return Pages(q.Limit, next, func(r *row) *posthouse.Header {
 		return r.Header.Clone()
@@ -128,7 +128,7 @@ func (ix *Index[D]) List(ctx context.Context, q posthouse.Query) iter.Seq2[*post
 }
 
 // listPage returns up to n headers and moves the query's cursor past them.
-func (ix *Index[D]) listPage(ctx context.Context, q *posthouse.Query, n int) (page []*row, more bool, err error) {
+func (ix *Index) listPage(ctx context.Context, q *posthouse.Query, n int) (page []*row, more bool, err error) {
 	if err := ix.read(ctx); err != nil {
 		return nil, false, err
 	}
@@ -161,7 +161,7 @@ func (ix *Index[D]) listPage(ctx context.Context, q *posthouse.Query, n int) (pa
 
 // candidates returns the shortest list that holds all matches. behind reports
 // whether a row comes after the query's cursor.
-func (ix *Index[D]) candidates(q *posthouse.Query) (rows *ordered[*row], behind func(*row) bool, err error) {
+func (ix *Index) candidates(q *posthouse.Query) (rows *ordered[*row], behind func(*row) bool, err error) {
 	var at row
 	if q.After != "" {
 		at.Order, at.Seq, err = posthouse.ParseCursor(q.After)
@@ -188,7 +188,7 @@ func (ix *Index[D]) candidates(q *posthouse.Query) (rows *ordered[*row], behind 
 }
 
 // Threads is that of [posthouse.Store].
-func (ix *Index[D]) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+func (ix *Index) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
 	if q.Thread != "" && !q.Gates && q.DueBefore == 0 { // each run begins so
 		return ix.named(ctx, q)
 	}
@@ -205,7 +205,7 @@ func (ix *Index[D]) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.S
 }
 
 // named yields the summary of the thread that q names, if it matches.
-func (ix *Index[D]) named(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+func (ix *Index) named(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
 		info, err := ix.match(ctx, &q)
 		if info != nil || err != nil {
@@ -215,7 +215,7 @@ func (ix *Index[D]) named(ctx context.Context, q posthouse.ThreadQuery) iter.Seq
 }
 
 // match returns a copy of the summary of the thread that q names, nil if that does not match.
-func (ix *Index[D]) match(ctx context.Context, q *posthouse.ThreadQuery) (*posthouse.ThreadInfo, error) {
+func (ix *Index) match(ctx context.Context, q *posthouse.ThreadQuery) (*posthouse.ThreadInfo, error) {
 	if err := ix.read(ctx); err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (ix *Index[D]) match(ctx context.Context, q *posthouse.ThreadQuery) (*posth
 }
 
 // threadsPage returns up to n summaries and moves the query's cursor past them.
-func (ix *Index[D]) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool, err error) {
+func (ix *Index) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool, err error) {
 	if err := ix.read(ctx); err != nil {
 		return nil, false, err
 	}
@@ -258,7 +258,7 @@ func (ix *Index[D]) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n
 	if q.Waiting || q.Runnable || q.Leased {
 		names = &ix.active
 	}
-	behind := func(t *thread[D]) bool {
+	behind := func(t *thread) bool {
 		name := t.info.Thread
 		return q.Behind(name) && (!q.Descending && name >= q.Prefix || q.Descending && (name < q.Prefix || strings.HasPrefix(name, q.Prefix)))
 	}
@@ -280,15 +280,15 @@ func (ix *Index[D]) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n
 
 // newestPage walks all threads by activity: those that queries for work may match are not
 // in that order.
-func (ix *Index[D]) newestPage(q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool, err error) {
-	at := &thread[D]{}
+func (ix *Index) newestPage(q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool, err error) {
+	at := &thread{}
 	if q.After != "" {
 		at.info.Updated, at.info.Thread, err = posthouse.ParseActivityCursor(q.After)
 		if err != nil {
 			return nil, false, err
 		}
 	}
-	behind := func(t *thread[D]) bool { return q.After == "" || byActivity(t, at) < 0 }
+	behind := func(t *thread) bool { return q.After == "" || byActivity(t, at) < 0 }
 	looked := 0
 	for t := range ix.newest.from(behind, true).all() {
 		if q.Match(&t.info) {
@@ -303,9 +303,9 @@ func (ix *Index[D]) newestPage(q *posthouse.ThreadQuery, n int) (page []*posthou
 }
 
 // dueBy returns all matches at once, since there is no cursor by due time.
-func (ix *Index[D]) dueBy(q *posthouse.ThreadQuery) (all []*posthouse.ThreadInfo) {
+func (ix *Index) dueBy(q *posthouse.ThreadQuery) (all []*posthouse.ThreadInfo) {
 	n := noLimit(q.Limit)
-	for t := range ix.due.from(func(*thread[D]) bool { return true }, false).all() {
+	for t := range ix.due.from(func(*thread) bool { return true }, false).all() {
 		if t.info.Due > q.DueBefore || len(all) == n {
 			break
 		}

@@ -9,7 +9,7 @@ import (
 
 // RemoveAll takes a thread out with its summary and ids, and returns the entries it had.
 // Callers hold the lock.
-func (ix *Index[D]) RemoveAll(name string) []*Entry[D] {
+func (ix *Index) RemoveAll(name string) []*Entry {
 	t := ix.threads[name]
 	if t == nil {
 		return nil
@@ -33,7 +33,7 @@ func (ix *Index[D]) RemoveAll(name string) []*Entry[D] {
 // RemoveEntries takes out entries from one sequence number to below another, and the ids
 // that lead to them. It returns them. In the middle of a log this leaves a gap. Callers
 // hold the lock.
-func (ix *Index[D]) RemoveEntries(name string, from, below uint64) (gone []*Entry[D]) {
+func (ix *Index) RemoveEntries(name string, from, below uint64) (gone []*Entry) {
 	t := ix.threads[name]
 	if t == nil {
 		return nil
@@ -61,14 +61,14 @@ func (ix *Index[D]) RemoveEntries(name string, from, below uint64) (gone []*Entr
 		t.entries, t.first = slices.Clone(t.entries[n:]), t.first+uint64(n)
 	}
 	if ix.gone += len(gone); ix.gone > len(ix.commits)/2 {
-		ix.commits = slices.DeleteFunc(ix.commits, func(e *Entry[D]) bool { return e.Gone })
+		ix.commits = slices.DeleteFunc(ix.commits, func(e *Entry) bool { return e.Gone })
 		ix.gone = 0
 	}
 	return gone
 }
 
 // Entry returns an entry of a log, or nil. Callers hold the lock.
-func (ix *Index[D]) Entry(name string, seq uint64) *Entry[D] {
+func (ix *Index) Entry(name string, seq uint64) *Entry {
 	t := ix.threads[name]
 	if t == nil {
 		return nil
@@ -77,7 +77,7 @@ func (ix *Index[D]) Entry(name string, seq uint64) *Entry[D] {
 }
 
 // Leads returns those of the entry's ids that lead to it now. Callers hold the lock.
-func (ix *Index[D]) Leads(e *Entry[D]) (ids []int) {
+func (ix *Index) Leads(e *Entry) (ids []int) {
 	for i, id := range e.IDs {
 		if p := ix.ids[id]; p.thread != nil && p.seq == e.Seq && p.thread.info.Thread == e.Thread {
 			ids = append(ids, i)
@@ -88,17 +88,17 @@ func (ix *Index[D]) Leads(e *Entry[D]) (ids []int) {
 
 // Swap puts an entry with other data in the place of one, which stays as it is for those
 // who read it. Callers hold the lock.
-func (ix *Index[D]) Swap(e *Entry[D], data D) {
-	fresh := *e
-	fresh.Data = data
+func Swap[D any](ix *Index, e *Entry, data D) {
+	k := &kept[D]{*e, data}
+	fresh := k.entry()
 	t := ix.threads[e.Thread]
-	t.entries[e.Seq-t.first] = &fresh
-	i, _ := slices.BinarySearchFunc(ix.commits, e.Commit, byCommit[D])
-	ix.commits[i] = &fresh
+	t.entries[e.Seq-t.first] = fresh
+	i, _ := slices.BinarySearchFunc(ix.commits, e.Commit, byCommit)
+	ix.commits[i] = fresh
 }
 
 // Forget takes ids out of the index that lead to the thread. Callers hold the lock.
-func (ix *Index[D]) Forget(name string, ids []string) {
+func (ix *Index) Forget(name string, ids []string) {
 	for _, text := range ids {
 		id := posthouse.ID(text)
 		if p, ok := ix.ids[id]; ok && p.thread.info.Thread == name {
@@ -109,7 +109,7 @@ func (ix *Index[D]) Forget(name string, ids []string) {
 
 // First returns the lowest sequence number in a log, 0 if it has no entries. Callers hold
 // the lock.
-func (ix *Index[D]) First(name string) uint64 {
+func (ix *Index) First(name string) uint64 {
 	if t := ix.threads[name]; t != nil && len(t.entries) > 0 {
 		return t.first
 	}

@@ -12,7 +12,7 @@ import (
 // Watch yields the entries after the commit after, in commit order, and blocks for more
 // until ctx ends. load makes an entry of the store's form of it, nil if it is gone. again,
 // if set, wakes the watch too. Watch ends with an error.
-func (ix *Index[D]) Watch(ctx context.Context, after uint64, again func() <-chan struct{}, load func(*Entry[D]) (*posthouse.Entry, error)) iter.Seq2[*posthouse.Entry, error] {
+func (ix *Index) Watch(ctx context.Context, after uint64, again func() <-chan struct{}, load func(*Entry) (*posthouse.Entry, error)) iter.Seq2[*posthouse.Entry, error] {
 	return func(yield func(*posthouse.Entry, error) bool) {
 		for {
 			page, next, err := ix.watchPage(ctx, after)
@@ -49,7 +49,7 @@ func (ix *Index[D]) Watch(ctx context.Context, after uint64, again func() <-chan
 
 // watchPage returns the entries after a commit, or a channel that is closed at the
 // next commit.
-func (ix *Index[D]) watchPage(ctx context.Context, after uint64) (page []*Entry[D], next <-chan struct{}, err error) {
+func (ix *Index) watchPage(ctx context.Context, after uint64) (page []*Entry, next <-chan struct{}, err error) {
 	if err := ix.refresh(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +58,7 @@ func (ix *Index[D]) watchPage(ctx context.Context, after uint64) (page []*Entry[
 	if err := ix.Usable(ctx); err != nil {
 		return nil, nil, err
 	}
-	i, _ := slices.BinarySearchFunc(ix.commits, after+1, byCommit[D])
+	i, _ := slices.BinarySearchFunc(ix.commits, after+1, byCommit)
 	for ; i < len(ix.commits) && len(page) < pageResults; i++ {
 		if !ix.commits[i].Gone {
 			page = append(page, ix.commits[i])
@@ -70,4 +70,4 @@ func (ix *Index[D]) watchPage(ctx context.Context, after uint64) (page []*Entry[
 	return nil, ix.news.Wait(), nil
 }
 
-func byCommit[D any](e *Entry[D], commit uint64) int { return cmp.Compare(e.Commit, commit) }
+func byCommit(e *Entry, commit uint64) int { return cmp.Compare(e.Commit, commit) }

@@ -30,11 +30,10 @@ func Follow(info *posthouse.ThreadInfo, e *framelog.Entry) error {
 
 // Add indexes an entry, which shares nothing with the index then. info is the summary
 // with it, which the index keeps, or nil. Callers hold the index's lock.
-func Add[D any](index *memindex.Index[D], headers *posthouse.HeaderReader, e *framelog.Entry, data D, info *posthouse.ThreadInfo) error {
-	in := memindex.Incoming[D]{
-		Entry: &memindex.Entry[D]{Thread: e.Entry.Thread, Seq: e.Entry.Seq, Hash: e.Entry.Hash, Commit: e.Commit, Data: data},
-		Info:  info, Keep: true, Drop: e.Drop,
-	}
+func Add[D any](index *memindex.Index, headers *posthouse.HeaderReader, e *framelog.Entry, data D, info *posthouse.ThreadInfo) error {
+	in := memindex.Incoming{Entry: memindex.NewEntry(data), Info: info, Keep: true, Drop: e.Drop}
+	at := in.Entry
+	at.Thread, at.Seq, at.Hash, at.Commit = e.Entry.Thread, e.Entry.Seq, e.Entry.Hash, e.Commit
 	var found []*posthouse.Header
 	if slices.Contains(e.Headers, true) {
 		var err error
