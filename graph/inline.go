@@ -20,14 +20,19 @@ import (
 // and one of its name after the last. A branch inside that reaches End goes on after
 // the place by itself. Where several run there, join them inside, or use [Subgraph].
 func (g *Graph[S]) Inline(place string, sub *Graph[S]) {
-	nothing := func(context.Context, *S) error { return nil }
-	start := place + ".start"
 	if sub == nil {
 		g.Node(place, nil) // Compile says so
 		return
 	}
-	g.Node(start, nothing, NodeOptions{Snapshots: SnapshotNone})
+	nothing := func(context.Context, *S) error { return nil }
+	g.Node(place+".start", nothing, NodeOptions{Snapshots: SnapshotNone})
 	g.Node(place, nothing, NodeOptions{Snapshots: SnapshotNone})
+	g.inline(place, &sub.definition)
+}
+
+// inline adds all of sub between the node place.start and the node place.
+func (g *definition) inline(place string, sub *definition) {
+	start := place + ".start"
 	g.alias(place, start)
 	g.alias(place+".end", place)
 	names := func(name string) string {
