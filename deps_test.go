@@ -290,6 +290,7 @@ var laws = []law{
 	{"app/internal/rest", []string{".", "app/internal/address", "internal/base/loopback"}, nil, "a client of the API needs the nouns, and nothing that serves them"},
 	{"app/internal/tree", []string{".", "grants", "app/internal/term", "diff"}, nil, "drawing a thread needs its nouns and a terminal"},
 	{"app/internal/address", nil, nil, "an address is shown without its secrets the same way by all that show one"},
+	{"app/internal/manpage", nil, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, "pages are written from commands, whatever they do"},
 	{"app/internal/systemd", nil, nil, "a service manager is told of a server, whatever it serves"},
 	{"app/internal/host", []string{".", "ledger", "retain", "crypt", "crypt/keyfile", "app/internal/address", "app/internal/datadir", "app/internal/systemd", "coord", "dispatch", "gate", "runner", "server", "server/tokens", "sign", "store/local", "task", "task/link", "task/standalone", "transfer"}, nil,
 		"how a server is put together is the same for app.Serve and for the commands"},
