@@ -77,7 +77,7 @@ func (d *Dispatcher) claim(ctx context.Context, s *sessions.Session, t *board.Ta
 		return nil, 0, err
 	}
 	if slot.IsClaimed(g) {
-		again, err := d.endDeadClaim(ctx, t, g, &slot)
+		again, err := d.checkHolder(ctx, t, g, &slot)
 		return nil, again, err
 	}
 	if slot.Revision != 0 && slot.Gate != g.ID { // a later gate's, if this one has been decided since
@@ -143,9 +143,10 @@ func (d *Dispatcher) claimable(ctx context.Context, t *board.Task) (*posthouse.G
 	return g, nil
 }
 
-// endDeadClaim ends the attempt that a slot says is being made, if its session is silent. If the
-// session is alive, it tracks the claim, or says when to try again: the worker is at another engine.
-func (d *Dispatcher) endDeadClaim(ctx context.Context, t *board.Task, g *posthouse.Gate, slot *claims.Slot) (again time.Duration, err error) {
+// checkHolder looks whether the session is alive that has the task by its slot. The attempt of a
+// silent session fails. The claim of one that is alive is tracked, or again says when to look the
+// next time: the worker is at another engine.
+func (d *Dispatcher) checkHolder(ctx context.Context, t *board.Task, g *posthouse.Gate, slot *claims.Slot) (again time.Duration, err error) {
 	alive, revision, err := d.sessions.IsAlive(ctx, slot.Session)
 	if err != nil {
 		return 0, err
@@ -154,8 +155,8 @@ func (d *Dispatcher) endDeadClaim(ctx context.Context, t *board.Task, g *posthou
 		if d.claims.TrackSlot(g, slot) {
 			return 0, nil
 		}
-		if t.Doubt.AsksNow(d.core.Now(), d.lease) {
-			d.sessions.Ask(ctx, slot.Session, g.ID)
+		if t.Probes.IsDue(d.core.Now(), d.lease) {
+			d.sessions.Probe(ctx, slot.Session, g.ID)
 		}
 		return d.core.Config.RenewEvery(), nil
 	}

@@ -157,6 +157,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 				again = true
 			case <-pulse.C:
 				d.endSilent(ctx)
+				d.endLate(ctx)
 				d.hints.NackIdle()
 			case <-d.hints.Relist():
 				again, n = true, 0

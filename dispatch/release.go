@@ -58,12 +58,15 @@ func (d *Dispatcher) moveClaims(s *sessions.Session) {
 	d.releaseClaims(s, func(*claims.Claim) error { return errMoved })
 }
 
-// endSilent ends sessions that were silent for their lease, and attempts that take longer than
-// they may. Their tasks are tried again by others.
+// endSilent ends sessions that were silent for their lease. Others try their tasks again.
 func (d *Dispatcher) endSilent(ctx context.Context) {
 	for _, s := range d.sessions.TakeSilent() {
 		d.endSession(ctx, s)
 	}
+}
+
+// endLate ends attempts that take longer than they may. Others try their tasks again.
+func (d *Dispatcher) endLate(ctx context.Context) {
 	for _, c := range d.claims.Late() {
 		if d.attempts.fail(ctx, c.Gate, "the attempt took longer than "+c.Gate.Call.Limits.Timeout.String()) == nil {
 			d.claims.MarkLost(c.ID.Gate) // its worker hears of it

@@ -30,14 +30,14 @@ func (d *Dispatcher) Heartbeat(ctx context.Context, id string, have []task.Claim
 	if len(have) > s.Hello.Concurrency {
 		return nil, posthouse.Invalid("have", "has %d claims; the worker handles %d tasks at once", len(have), s.Hello.Concurrency)
 	}
-	doubts, err := d.sessions.Renew(ctx, s)
+	probes, err := d.sessions.Renew(ctx, s)
 	if errors.Is(err, posthouse.ErrNotFound) {
 		d.forgetSession(s)
 	}
 	if err != nil {
 		return nil, err
 	}
-	d.loadDoubts(ctx, s, doubts)
+	d.answerProbes(ctx, s, probes)
 	p := &task.Pulse{}
 	has := make(map[task.ClaimID]bool, len(have))
 	for _, c := range have {

@@ -22,9 +22,9 @@ type Task struct {
 	NotBefore time.Time // when it may be claimed, as its gate says
 	Paused    bool      // by its handler or an operator, until NotBefore
 
-	// Doubt says when to ask whether a worker elsewhere knows of its claim. It belongs to the
-	// claim that has taken the task.
-	Doubt Doubt
+	// Probes say when to ask whether a worker elsewhere knows of its claim. They belong to the
+	// call of Claim that has taken the task.
+	Probes Probes
 
 	// The board's lock guards the rest.
 	ready   time.Time // when it is tried: NotBefore, or later after an attempt

@@ -4,7 +4,7 @@
 //	s, err := all.Begin(ctx, hello)         // a worker connects
 //	s, err := all.FindFor(ctx, id)          // the session of a call, also one from another engine
 //	waiting, leave := s.RegisterWaiter(ctx) // a call that waits for a task
-//	doubts, err := all.Renew(ctx, s)        // a heartbeat came
+//	probes, err := all.Renew(ctx, s)        // a heartbeat came
 //
 // Each session has a slot in the store, its liveness, which changes with each heartbeat. It says
 // what another engine needs to take the session over, because a worker may send any call to any

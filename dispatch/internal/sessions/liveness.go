@@ -22,20 +22,20 @@ type liveness struct {
 	Name   string    `json:"name,omitempty"`   // of the worker on record
 	Bound  bool      `json:"bound,omitempty"`  // Pass is said
 
-	// Doubts are gates: other engines ask about their claims. See Ask.
-	Doubts []posthouse.ID `json:"doubts,omitempty"`
+	// Probes are gates: other engines ask about their claims. See Probe.
+	Probes []posthouse.ID `json:"doubts,omitempty"`
 }
 
-// maxDoubts bounds the claims of one session that are asked about between two heartbeats.
-const maxDoubts = 16
+// maxProbes bounds the claims of one session that are asked about between two heartbeats.
+const maxProbes = 16
 
-// doubtsIn returns the gates that a session's liveness asks about.
-func doubtsIn(value []byte) []posthouse.ID {
+// probesIn returns the gates that a session's liveness asks about.
+func probesIn(value []byte) []posthouse.ID {
 	var l liveness
 	if json.Unmarshal(value, &l) != nil {
 		return nil
 	}
-	return l.Doubts[:min(len(l.Doubts), maxDoubts)]
+	return l.Probes[:min(len(l.Probes), maxProbes)]
 }
 
 func livenessKey(session string) posthouse.SlotKey {
@@ -61,16 +61,16 @@ func (a *Sessions) load(ctx context.Context, id string) (*Session, error) {
 	}
 	return &Session{
 		ID: id, Hello: l.Hello, all: a, heard: a.core.Now(), revision: slot.Revision, pass: l.Pass, bound: l.Bound,
-		name: cmp.Or(l.Name, l.Worker), doubts: l.Doubts,
+		name: cmp.Or(l.Name, l.Worker), probes: l.Probes,
 	}, nil
 }
 
 // Renew writes the liveness of a session. It returns gates: other engines ask about
 // their claims, and this engine is to look at them. [posthouse.ErrNotFound] for a session that was ended,
 // here or elsewhere: it stays so.
-func (a *Sessions) Renew(ctx context.Context, s *Session) (doubts []posthouse.ID, err error) {
+func (a *Sessions) Renew(ctx context.Context, s *Session) (probes []posthouse.ID, err error) {
 	a.mu.Lock()
-	revision, doubts := s.revision, s.doubts // 0 for one that begins
+	revision, probes := s.revision, s.probes // 0 for one that begins
 	l := liveness{Hello: s.Hello, Engine: a.core.Config.Owner, Heard: a.core.Now(), Pass: s.pass, Name: s.name, Bound: s.bound}
 	a.mu.Unlock()
 	value, err := json.Marshal(l)
@@ -81,9 +81,9 @@ func (a *Sessions) Renew(ctx context.Context, s *Session) (doubts []posthouse.ID
 		slot, err := a.core.Store.Slot(ctx, livenessKey(s.ID), posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: revision, Value: value})
 		if err == nil {
 			a.mu.Lock()
-			s.heard, s.revision, s.doubts = a.core.Now(), slot.Revision, nil
+			s.heard, s.revision, s.probes = a.core.Now(), slot.Revision, nil
 			a.mu.Unlock()
-			return doubts, nil
+			return probes, nil
 		}
 		if !errors.Is(err, posthouse.ErrConflict) {
 			return nil, err
@@ -95,23 +95,23 @@ func (a *Sessions) Renew(ctx context.Context, s *Session) (doubts []posthouse.ID
 		if err != nil {
 			return nil, err
 		}
-		revision = slot.Revision // of a heartbeat that went to another engine, or of a doubt
-		doubts = append(doubts, doubtsIn(slot.Value)...)
+		revision = slot.Revision // of a heartbeat that went to another engine, or of a probe
+		probes = append(probes, probesIn(slot.Value)...)
 	}
 }
 
-// Ask asks the engine that hears of a session about its claim of a gate: the next heartbeat
+// Probe asks the engine that hears of a session about its claim of a gate: the next heartbeat
 // there finds the question in the liveness. A question that cannot be written now is asked later.
-func (a *Sessions) Ask(ctx context.Context, session string, gate posthouse.ID) {
+func (a *Sessions) Probe(ctx context.Context, session string, gate posthouse.ID) {
 	slot, err := a.read(ctx, session)
 	if err != nil {
 		return // it was ended, or the store is away
 	}
 	var l liveness
-	if json.Unmarshal(slot.Value, &l) != nil || len(l.Doubts) >= maxDoubts || slices.Contains(l.Doubts, gate) {
+	if json.Unmarshal(slot.Value, &l) != nil || len(l.Probes) >= maxProbes || slices.Contains(l.Probes, gate) {
 		return
 	}
-	l.Doubts = append(l.Doubts, gate)
+	l.Probes = append(l.Probes, gate)
 	value, err := json.Marshal(l)
 	if err == nil {
 		_, err = a.core.Store.Slot(ctx, livenessKey(session), posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: slot.Revision, Value: value})

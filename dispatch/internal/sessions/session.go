@@ -27,7 +27,7 @@ type Session struct {
 	// heartbeats to another engine now.
 	revision uint64
 
-	doubts []posthouse.ID // gates: their claims were asked about before the session came here
+	probes []posthouse.ID // gates: other engines asked about their claims before the session came here
 
 	asked   int // claims that the engine did not know, since askedAt
 	askedAt time.Time

@@ -12,13 +12,13 @@ import (
 // If the answer of a claim was lost, the engine that gave it finds out: the worker's heartbeats do
 // not name the claim. If the worker sends its heartbeats to another engine by then, that one does not
 // know of the claim, and the engines that do see a worker that is alive. So an engine that finds
-// the same claim elsewhere for a lease writes its gate into the session's liveness
-// ([sessions.Sessions.Ask]). The next heartbeat there finds it, and the claim is tracked as any
+// the same claim elsewhere for a lease writes the gate into the session's liveness
+// ([sessions.Sessions.Probe]). The next heartbeat there finds it, and the claim is tracked as any
 // other of its session.
 
-// loadDoubts tracks the claims of a session that other engines ask about. If the worker's
+// answerProbes tracks the claims of a session that other engines ask about. If the worker's
 // heartbeats do not name them for a lease, they go to others.
-func (d *Dispatcher) loadDoubts(ctx context.Context, s *sessions.Session, gates []posthouse.ID) {
+func (d *Dispatcher) answerProbes(ctx context.Context, s *sessions.Session, gates []posthouse.ID) {
 	slices.Sort(gates)
 	for _, id := range slices.Compact(gates) {
 		g, err := d.ledger.Gate(ctx, id)
