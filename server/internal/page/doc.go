@@ -6,6 +6,4 @@
 //	err = p.Describe(routes) // makes /docs
 //
 // The policy of the answers lets a page load what this server serves, and nothing else.
-//
-// deps_test.go says what it may import.
 package page

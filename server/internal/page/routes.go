@@ -15,7 +15,7 @@ import (
 // Routes are the routes of the pages and their files, and of logging in and out.
 func (p *Pages) Routes() []*api.Route {
 	html := []api.Answer{{Status: http.StatusOK, Help: "a page", Body: nil, Media: "text/html"}}
-	return []*api.Route{
+	rs := []*api.Route{
 		{Method: http.MethodGet, Path: "/{$}", Role: tokens.Viewer, Style: api.Page, Summary: "The inbox page", Handle: p.serve("index.html"), Answers: html},
 		{Method: http.MethodGet, Path: "/gates/{id}", Role: tokens.Viewer, Style: api.Page, Summary: "The page of a gate: who decided it, and what ran under the decision", Handle: p.serve("gate.html"), Answers: html},
 		{Method: http.MethodGet, Path: "/docs", Role: tokens.Viewer, Style: api.Page, Summary: "This description, for people", Handle: p.serve("docs.html"), Answers: html},
@@ -29,15 +29,33 @@ func (p *Pages) Routes() []*api.Route {
 			Method: http.MethodPost, Path: "/logout", Style: api.Page, Form: true, Role: tokens.Viewer, Summary: "Log out", Handle: p.logout,
 			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "logged out", Body: nil, Media: ""}},
 		},
-		{Method: http.MethodGet, Path: "/login/style.css", Style: api.Asset, Summary: "The pages' style", Handle: p.serve("style.css"), Answers: []api.Answer{{Status: http.StatusOK, Help: "CSS", Body: nil, Media: "text/css"}}},
-		{Method: http.MethodGet, Path: "/login/icon.svg", Style: api.Asset, Summary: "The pages' icon", Handle: p.serve("icon.svg"), Answers: []api.Answer{{Status: http.StatusOK, Help: "SVG", Body: nil, Media: "image/svg+xml"}}},
-		{Method: http.MethodGet, Path: "/hidden.js", Role: tokens.Viewer, Style: api.Asset, Summary: "How the pages mark characters that people do not see", Handle: p.serve("hidden.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
-		{Method: http.MethodGet, Path: "/json.js", Role: tokens.Viewer, Style: api.Asset, Summary: "How the inbox page reads JSON", Handle: p.serve("json.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
-		{Method: http.MethodGet, Path: "/shared.js", Role: tokens.Viewer, Style: api.Asset, Summary: "What the pages' scripts share", Handle: p.serve("shared.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
-		{Method: http.MethodGet, Path: "/weak.js", Role: tokens.Viewer, Style: api.Asset, Summary: "How the pages say what the store may lose", Handle: p.serve("weak.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
-		{Method: http.MethodGet, Path: "/gate.js", Role: tokens.Viewer, Style: api.Asset, Summary: "The gate page's script", Handle: p.serve("gate.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
-		{Method: http.MethodGet, Path: "/inbox.js", Role: tokens.Viewer, Style: api.Asset, Summary: "The inbox page's script", Handle: p.serve("inbox.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
 	}
+	return append(rs, p.assets()...)
+}
+
+// assets are the routes of the files of pages. Those of the login page are public.
+func (p *Pages) assets() (rs []*api.Route) {
+	for _, a := range []struct {
+		path, file string
+		role       tokens.Role
+		summary    string
+		is, media  string
+	}{
+		{"/login/style.css", "style.css", "", "The pages' style", "CSS", "text/css"},
+		{"/login/icon.svg", "icon.svg", "", "The pages' icon", "SVG", "image/svg+xml"},
+		{"/hidden.js", "hidden.js", tokens.Viewer, "How the pages mark characters that people do not see", "JavaScript", "text/javascript"},
+		{"/json.js", "json.js", tokens.Viewer, "How the inbox page reads JSON", "JavaScript", "text/javascript"},
+		{"/shared.js", "shared.js", tokens.Viewer, "What the pages' scripts share", "JavaScript", "text/javascript"},
+		{"/weak.js", "weak.js", tokens.Viewer, "How the pages say what the store may lose", "JavaScript", "text/javascript"},
+		{"/gate.js", "gate.js", tokens.Viewer, "The gate page's script", "JavaScript", "text/javascript"},
+		{"/inbox.js", "inbox.js", tokens.Viewer, "The inbox page's script", "JavaScript", "text/javascript"},
+	} {
+		rs = append(rs, &api.Route{
+			Method: http.MethodGet, Path: a.path, Role: a.role, Style: api.Asset, Summary: a.summary, Handle: p.serve(a.file),
+			Answers: []api.Answer{{Status: http.StatusOK, Help: a.is, Body: nil, Media: a.media}},
+		})
+	}
+	return rs
 }
 
 // serve answers with a page or a file of one. A browser asks each time whether it
