@@ -91,6 +91,4 @@
 //   - The events of requests are kept in memory. After a restart, and on another
 //     server, only what a request recorded is there.
 //   - [Server.Close] waits for agents that work.
-//
-// It imports interfaces, never a store or a model: see deps_test.go.
 package server

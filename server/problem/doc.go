@@ -9,6 +9,4 @@
 // A server makes problems with [Of] and [Write]. They tell the client the code, the
 // field at fault and what to do next. A cause from below stays in the log, under the
 // request's id.
-//
-// The package may import the root package.
 package problem

@@ -20,7 +20,4 @@
 // system, and each check of a token sees what others changed. While the file is
 // damaged no client is authenticated. A file of a later version, or one that other users
 // can reach, is refused.
-//
-// The package may import the root package, internal/base/filelock, internal/secretfile and
-// server/internal/strict, and task.
 package tokens

@@ -14,6 +14,4 @@
 //
 // The comment of cmd/posthouse tells users what all commands have in common: tokens,
 // variables, --json, errors and exit codes.
-//
-// Only package app imports cli.
 package cli

@@ -8,6 +8,4 @@
 // A call does not end when its client leaves. [Registry] finds it again, by the [Position] that
 // the client sends. With a key, [Keys.Start] starts a message once: sent again it finds its
 // call, or the thread of the call that another process had.
-//
-// deps_test.go says what it may import.
 package agentcall

@@ -14,6 +14,4 @@
 // [WriteJSON], [WritePage] or an [EventStream], and returns an error otherwise:
 // the server writes that as a problem. [Show], [Take] and [Reply] make a handler
 // of a func that returns its answer or takes a decoded body.
-//
-// deps_test.go says what it may import.
 package api

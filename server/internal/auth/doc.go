@@ -8,6 +8,4 @@
 // WebSocket, or by the cookie of a browser that logged in. Credentials that were not accepted
 // are logged, seldom, without what was sent; when tokens were last used is written to their
 // file in the background.
-//
-// deps_test.go says what it may import.
 package auth

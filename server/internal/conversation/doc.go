@@ -6,6 +6,4 @@
 // and the rest of the call that it was on.
 //
 // [ToolApprovals] are the approvals that wait on connections, which other clients may answer as well.
-//
-// deps_test.go says what it may import.
 package conversation

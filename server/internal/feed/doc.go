@@ -9,6 +9,4 @@
 //
 // A client that is slow or gone never delays the work. In the place of frames that
 // are not kept any more it gets a [Gap] with their number.
-//
-// It imports the standard library only.
 package feed

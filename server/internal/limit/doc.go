@@ -12,6 +12,4 @@
 // unread. An [AnswerTimeout] bounds how long an answer waits for work to end.
 //
 // Each of them is safe for concurrent use. They know no routes and no bodies.
-//
-// deps_test.go says what it may import.
 package limit

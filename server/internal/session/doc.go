@@ -4,6 +4,4 @@
 // session of one request or connection.
 //
 // Neither keeps a secret: cookies and tokens are kept as hashes.
-//
-// deps_test.go says what it may import.
 package session

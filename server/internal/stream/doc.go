@@ -7,6 +7,4 @@
 //	streams.Pump(ctx, call.Feed.Listen(0), write, heartbeat)
 //
 // A stream ends when its client leaves, its token is revoked or expires, or the server closes.
-//
-// deps_test.go says what it may import.
 package stream

@@ -7,6 +7,4 @@
 // letters, invalid UTF-8, nesting deeper than the root package allows, and anything
 // after the value. Its errors name what is at fault. [Fields] lists what [Decode]
 // takes, for documentation.
-//
-// It imports the root package and internal/base/strictjson.
 package strict

@@ -20,6 +20,4 @@
 // be set by a variable, and --json is answered by [Env.Answer], [Ask], [Get] and [List]. Errors are
 // *posthouse.Error with a hint that says what to type next; [Exit] ends a command with a
 // code and no word.
-//
-// The packages of commands import env, and only package cli imports those.
 package env
