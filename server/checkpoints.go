@@ -12,27 +12,6 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-const (
-	defaultLimit = 100
-	maxLimit     = 1000
-)
-
-var (
-	limitParam  = api.Param{Name: "limit", Kind: api.IntParam, Max: maxLimit, Def: "100", Help: "how many"}
-	orderParam  = api.Param{Name: "order", Kind: api.EnumParam, Values: []string{"asc", "desc"}, Def: "desc", Help: "desc is newest first, so that what waits is always on the first page"}
-	threadOrder = api.Param{Name: "order", Kind: api.EnumParam, Values: []string{"newest", "asc", "desc"}, Def: "newest", Help: "newest is the one with the newest entry first; asc is by name, desc by name from the last"}
-	threadParam = api.Param{Name: "thread", Kind: api.NameParam, Help: "of this thread"}
-	coordParam  = api.Param{Name: "coordination", Kind: api.NameParam, Help: "of this coordination, over all its threads"}
-	stateParam  = api.Param{Name: "state", Kind: api.BoolParam, Def: "true", Help: "false leaves the states out"}
-	reasonParam = api.Param{Name: "reason", Kind: api.TextParam, Help: "goes on record"}
-	cursorParam = api.Param{Name: "cursor", Kind: api.TextParam, Help: "go on behind this: X-Next-Cursor of the page before"}
-)
-
-var statusValues = []string{
-	string(posthouse.StatusRunning), string(posthouse.StatusWaiting), string(posthouse.StatusReady), string(posthouse.StatusInterrupted),
-	string(posthouse.StatusDone), string(posthouse.StatusFailed), string(posthouse.StatusCancelled),
-}
-
 // checkpoints are /api/checkpoints and /api/diff: what is recorded, and going on from it, also
 // from the checkpoint of a gate. Decisions about a checkpoint are those of its gate; see [gates].
 type checkpoints struct {

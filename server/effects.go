@@ -47,20 +47,20 @@ type Effect struct {
 	Error    *problem.Details    `json:"error,omitempty" doc:"why the gate that it names cannot be read"`
 }
 
-// grants are /api/gates/{id}/grant and /api/threads/{id}/effects: what acted on the world, and
+// effects are /api/gates/{id}/grant and /api/threads/{id}/effects: what acted on the world, and
 // who approved it.
 type effects struct{ ledger *ledger.Ledger }
 
-func (gs *effects) Routes() []*api.Route {
+func (es *effects) Routes() []*api.Route {
 	return []*api.Route{
 		{
-			Method: http.MethodGet, Path: "/api/gates/{id}/grant", Role: tokens.Viewer, Summary: "Show what became of a gate's decision", Handle: api.Show(gs.get),
+			Method: http.MethodGet, Path: "/api/gates/{id}/grant", Role: tokens.Viewer, Summary: "Show what became of a gate's decision", Handle: api.Show(es.get),
 			Notes: "An approval of what gate.Propose shows licenses effects, on the branch where it was given: " +
 				"proposed (it waits), decided (nothing ran yet), released (begun, and still running), executed, or unknown (begun, and no outcome is on record).",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate, the content approved, and what ran under it", Body: Grant{}, Media: ""}},
 		},
 		{
-			Method: http.MethodGet, Path: "/api/threads/{id}/effects", Role: tokens.Viewer, Summary: "List what acted on the world in a thread", Handle: gs.listEffects,
+			Method: http.MethodGet, Path: "/api/threads/{id}/effects", Role: tokens.Viewer, Summary: "List what acted on the world in a thread", Handle: es.list,
 			Notes: "Oldest first, in released versions too: every effect under a gate's decision with the person and the content, and those of class external that nobody approved, without a decision.",
 			Query: []api.Param{
 				{Name: "ungranted", Kind: api.BoolParam, Def: "false", Help: "true: only those that nobody approved"}, limitParam,
@@ -71,14 +71,14 @@ func (gs *effects) Routes() []*api.Route {
 	}
 }
 
-func (gs *effects) get(r *api.Request) (*Grant, error) {
-	g, err := ledger.ReadGrant(r.Context(), gs.ledger, r.ID("id"))
+func (es *effects) get(r *api.Request) (*Grant, error) {
+	g, err := ledger.ReadGrant(r.Context(), es.ledger, r.ID("id"))
 	if err != nil {
 		return nil, err
 	}
 	v := &Grant{
-		Gate: g.Gate, Status: g.Status, Approval: g.Approval, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: before(r.Context(), gs.ledger, g.Gate),
-		AskAgain: r.Actor.Role.May(tokens.Operator) && deciders.MayAskAgain(g.Gate, gs.ledger.Now()) == nil,
+		Gate: g.Gate, Status: g.Status, Approval: g.Approval, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: before(r.Context(), es.ledger, g.Gate),
+		AskAgain: r.Actor.Role.May(tokens.Operator) && deciders.MayAskAgain(g.Gate, es.ledger.Now()) == nil,
 	}
 	if d := g.Gate.Decision; d != nil && g.Gate.ValidFor > 0 {
 		v.ValidUntil = d.At.Add(g.Gate.ValidFor)
@@ -97,8 +97,8 @@ func (gs *effects) get(r *api.Request) (*Grant, error) {
 	return v, nil
 }
 
-func (gs *effects) listEffects(w http.ResponseWriter, r *api.Request) error {
-	all, err := ledger.Effects(r.Context(), gs.ledger, r.Name("id"))
+func (es *effects) list(w http.ResponseWriter, r *api.Request) error {
+	all, err := ledger.Effects(r.Context(), es.ledger, r.Name("id"))
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (gs *effects) listEffects(w http.ResponseWriter, r *api.Request) error {
 		}
 		id := all[i].Grant
 		if gates[id] == nil {
-			gates[id] = gs.licensed(w, r, id)
+			gates[id] = es.licensed(w, r, id)
 		}
 		e := *gates[id]
 		e.Use = all[i]
@@ -125,11 +125,11 @@ func (gs *effects) listEffects(w http.ResponseWriter, r *api.Request) error {
 
 // licensed returns an effect with what is known of the gate that licensed it. For an
 // empty id that is nothing.
-func (gs *effects) licensed(w http.ResponseWriter, r *api.Request, id posthouse.ID) *Effect {
+func (es *effects) licensed(w http.ResponseWriter, r *api.Request, id posthouse.ID) *Effect {
 	if id == "" {
 		return &Effect{}
 	}
-	g, err := gs.ledger.Gate(r.Context(), id)
+	g, err := es.ledger.Gate(r.Context(), id)
 	if err != nil {
 		return &Effect{Error: unread(w, err)}
 	}

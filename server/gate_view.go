@@ -86,12 +86,6 @@ func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthous
 	return v
 }
 
-// unread logs why something cannot be read, and returns what a list says of it.
-func unread(w http.ResponseWriter, err error) *problem.Details {
-	api.NoteError(w, err)
-	return problem.Of(err, w.Header().Get(problem.RequestIDHeader))
-}
-
 // gatesOf returns the gates of a checkpoint that ask people. If it has only gates of
 // the runtime it returns those, which can be cancelled.
 func gatesOf(ctx context.Context, l *ledger.Ledger, h *posthouse.Header) ([]*posthouse.Gate, error) {

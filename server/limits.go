@@ -40,7 +40,10 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() (Limits, error) {
-	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Concurrency < 0 || l.Streams < 0 || l.TokenStreams < 0 || l.TokenConcurrency < 0 || l.Reads < 0 || l.TokenReads < 0 || l.Unread < 0 || l.Session < 0 || l.Token < 0 || l.Clients < 0 || l.Client < 0 {
+	least := min(l.Body, l.State,
+		int64(min(l.Page, l.Concurrency, l.Streams, l.TokenStreams, l.TokenConcurrency, l.Reads, l.TokenReads, l.Unread, l.Clients)),
+		int64(min(l.Wait, l.Call, l.Session, l.Client, l.Token)))
+	if least < 0 {
 		return l, posthouse.Invalid("Limits", "has a negative value; 0 means the default")
 	}
 	def(&l.Body, 1<<20)

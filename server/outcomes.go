@@ -41,29 +41,29 @@ type pending struct {
 }
 
 // await waits for the outcome and answers with it.
-func (os *outcomes) await(w http.ResponseWriter, r *api.Request, t *pending) error {
+func (oc *outcomes) await(w http.ResponseWriter, r *api.Request, t *pending) error {
 	from := t.checkpoint
-	if os.runner == nil || from.Graph == "" {
-		return os.accepted(w, r, t)
+	if oc.runner == nil || from.Graph == "" {
+		return oc.accepted(w, r, t)
 	}
-	ctx, cancel := os.timeout.Bound(r.Context())
+	ctx, cancel := oc.timeout.Bound(r.Context())
 	defer cancel()
-	head, err := os.runner.Wait(ctx, from.Thread, from.Branch, t.after)
+	head, err := oc.runner.Wait(ctx, from.Thread, from.Branch, t.after)
 	switch {
 	case err != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
-		return os.accepted(w, r, t)
+		return oc.accepted(w, r, t)
 	case err != nil:
 		return afterDecision(err, t.decision)
 	}
-	v, err := os.following(r.Context(), t, head)
+	v, err := oc.following(r.Context(), t, head)
 	switch {
 	case err != nil:
 		return afterDecision(err, t.decision)
 	case v == nil:
-		return os.accepted(w, r, t)
+		return oc.accepted(w, r, t)
 	}
 	v.Decision = t.decision
-	v.Branched, err = os.head(r.Context(), t, head)
+	v.Branched, err = oc.head(r.Context(), t, head)
 	if err != nil {
 		return afterDecision(err, t.decision)
 	}
@@ -72,9 +72,9 @@ func (os *outcomes) await(w http.ResponseWriter, r *api.Request, t *pending) err
 }
 
 // head returns where a branch is, and what acted on the world until then.
-func (os *outcomes) head(ctx context.Context, t *pending, head *posthouse.Header) (*Outcome, error) {
+func (oc *outcomes) head(ctx context.Context, t *pending, head *posthouse.Header) (*Outcome, error) {
 	o := &Outcome{BranchHead: posthouse.BranchHead{Branch: head.Branch, Head: head.ID, Seq: head.Seq, Status: head.Status}, Error: head.Error}
-	uses, err := ledger.EffectsAfter(ctx, os.ledger, head.Thread, t.after)
+	uses, err := ledger.EffectsAfter(ctx, oc.ledger, head.Thread, t.after)
 	if err != nil {
 		return nil, err
 	}
@@ -88,16 +88,16 @@ func (os *outcomes) head(ctx context.Context, t *pending, head *posthouse.Header
 
 // following returns the child of the checkpoint that was decided. It is nil while
 // other gates of the checkpoint wait, or if its program runs elsewhere.
-func (os *outcomes) following(ctx context.Context, t *pending, head *posthouse.Header) (*Checkpoint, error) {
+func (oc *outcomes) following(ctx context.Context, t *pending, head *posthouse.Header) (*Checkpoint, error) {
 	q := posthouse.Query{Thread: head.Thread, Branch: head.Branch, After: t.checkpoint.Cursor(), Limit: 100}
-	for h, err := range os.ledger.List(ctx, q) {
+	for h, err := range oc.ledger.List(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
 		if h.Parent != t.checkpoint.ID || h.Seq > head.Seq {
 			continue
 		}
-		c, err := os.ledger.Get(ctx, h.ID)
+		c, err := oc.ledger.Get(ctx, h.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -107,8 +107,8 @@ func (os *outcomes) following(ctx context.Context, t *pending, head *posthouse.H
 }
 
 // accepted answers that the work goes on, and where its outcome will show.
-func (os *outcomes) accepted(w http.ResponseWriter, r *api.Request, t *pending) error {
-	open, err := openGates(r.Context(), os.ledger, t.checkpoint)
+func (oc *outcomes) accepted(w http.ResponseWriter, r *api.Request, t *pending) error {
+	open, err := openGates(r.Context(), oc.ledger, t.checkpoint)
 	if err != nil {
 		return afterDecision(err, t.decision)
 	}

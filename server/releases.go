@@ -68,8 +68,7 @@ func (rs *releases) release(w http.ResponseWriter, r *api.Request, b *releaseBod
 	}
 	out := Released{Release: *rel}
 	if err != nil {
-		out.Error = unread(w, err)
-		out.Error.Detail = "the version is made; what came after that failed: " + out.Error.Detail
+		out.Error = failedAfter(w, "the version is made", err)
 	}
 	return api.WriteJSON(w, http.StatusOK, out)
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -124,42 +123,30 @@ func (ts *threads) get(r *api.Request) (*Thread, error) {
 	return showThread(r.Context(), ts.ledger, t)
 }
 
-// A Thread is a thread's summary as the API shows it, with times of a zone in the place of
-// the summary's own, which are Unix milliseconds.
-type Thread struct {
-	posthouse.ThreadInfo
-	CreatedAt time.Time  `json:"createdAt"`
-	UpdatedAt time.Time  `json:"updatedAt" doc:"of the last entry, exactly"`
-	DueAt     *time.Time `json:"dueAt,omitempty" doc:"when the next gate expires or escalates, or the next timer fires"`
-	Held      *Hold      `json:"hold,omitempty" doc:"nothing of the thread may be removed"`
-
-	// They hide the fields of these names in the summary.
-	Created *struct{} `json:"created,omitempty" doc:"-"`
-	Updated *struct{} `json:"updated,omitempty" doc:"-"`
-	Due     *struct{} `json:"due,omitempty" doc:"-"`
+func deleteOptions(r *api.Request) *retain.DeleteOptions {
+	return &retain.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]}
 }
 
-// toTime returns the instant of a summary's time.
-func toTime(m posthouse.Millis) time.Time { return time.UnixMilli(int64(m)).UTC() }
+// A DeletedThread says what a thread's deletion took.
+type DeletedThread struct {
+	retain.Deleted
+	Error *problem.Details `json:"error,omitempty" doc:"what failed once the thread was gone, such as cancelling what it waited for"`
+}
 
-// showThread looks up when a thread last moved, which its summary knows to the minute.
-func showThread(ctx context.Context, l *ledger.Ledger, t *posthouse.ThreadInfo) (*Thread, error) {
-	v := &Thread{ThreadInfo: *t, CreatedAt: toTime(t.Created), UpdatedAt: toTime(t.Updated), Held: showHold(&t.Hold)}
-	if t.Due > 0 {
-		due := toTime(t.Due)
-		v.DueAt = &due
+func (ts *threads) delete(w http.ResponseWriter, r *api.Request) error {
+	d, err := retain.DeleteThread(r.Context(), ts.ledger, r.Name("id"), deleteOptions(r))
+	if d == nil {
+		return err
 	}
-	if t.Tail.Seq == 0 {
-		return v, nil
+	out := DeletedThread{Deleted: *d}
+	if err != nil {
+		out.Error = failedAfter(w, "the thread is gone", err)
 	}
-	last := posthouse.Range{Seqs: []uint64{t.Tail.Seq}, Headers: true}
-	for e, err := range l.Store().Read(ctx, t.Thread, last) {
-		if err != nil {
-			return nil, err
-		}
-		v.UpdatedAt = e.Time().UTC()
-	}
-	return v, nil
+	return api.WriteJSON(w, http.StatusOK, out)
+}
+
+func (ts *threads) deleteCoordination(r *api.Request) (*retain.Deleted, error) {
+	return retain.DeleteCoordination(r.Context(), ts.ledger, r.Name("name"), deleteOptions(r))
 }
 
 // A LogEntry is an entry of a thread's log as the API shows it.
@@ -204,31 +191,4 @@ func (ts *threads) log(w http.ResponseWriter, r *api.Request) error {
 		return problem.NotFound("thread", thread)
 	}
 	return api.WritePage(w, r, page, next)
-}
-
-func deleteOptions(r *api.Request) *retain.DeleteOptions {
-	return &retain.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]}
-}
-
-// A DeletedThread says what a thread's deletion took.
-type DeletedThread struct {
-	retain.Deleted
-	Error *problem.Details `json:"error,omitempty" doc:"what failed once the thread was gone, such as cancelling what it waited for"`
-}
-
-func (ts *threads) delete(w http.ResponseWriter, r *api.Request) error {
-	d, err := retain.DeleteThread(r.Context(), ts.ledger, r.Name("id"), deleteOptions(r))
-	if d == nil {
-		return err
-	}
-	out := DeletedThread{Deleted: *d}
-	if err != nil {
-		out.Error = unread(w, err)
-		out.Error.Detail = "the thread is gone; what came after that failed: " + out.Error.Detail
-	}
-	return api.WriteJSON(w, http.StatusOK, out)
-}
-
-func (ts *threads) deleteCoordination(r *api.Request) (*retain.Deleted, error) {
-	return retain.DeleteCoordination(r.Context(), ts.ledger, r.Name("name"), deleteOptions(r))
 }

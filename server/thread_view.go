@@ -1,0 +1,47 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+)
+
+// A Thread is a thread's summary as the API shows it, with times of a zone in the place of
+// the summary's own, which are Unix milliseconds.
+type Thread struct {
+	posthouse.ThreadInfo
+	CreatedAt time.Time  `json:"createdAt"`
+	UpdatedAt time.Time  `json:"updatedAt" doc:"of the last entry, exactly"`
+	DueAt     *time.Time `json:"dueAt,omitempty" doc:"when the next gate expires or escalates, or the next timer fires"`
+	Held      *Hold      `json:"hold,omitempty" doc:"nothing of the thread may be removed"`
+
+	// They hide the fields of these names in the summary.
+	Created *struct{} `json:"created,omitempty" doc:"-"`
+	Updated *struct{} `json:"updated,omitempty" doc:"-"`
+	Due     *struct{} `json:"due,omitempty" doc:"-"`
+}
+
+// toTime returns the instant of a summary's time.
+func toTime(m posthouse.Millis) time.Time { return time.UnixMilli(int64(m)).UTC() }
+
+// showThread looks up when a thread last moved, which its summary knows to the minute.
+func showThread(ctx context.Context, l *ledger.Ledger, t *posthouse.ThreadInfo) (*Thread, error) {
+	v := &Thread{ThreadInfo: *t, CreatedAt: toTime(t.Created), UpdatedAt: toTime(t.Updated), Held: showHold(&t.Hold)}
+	if t.Due > 0 {
+		due := toTime(t.Due)
+		v.DueAt = &due
+	}
+	if t.Tail.Seq == 0 {
+		return v, nil
+	}
+	last := posthouse.Range{Seqs: []uint64{t.Tail.Seq}, Headers: true}
+	for e, err := range l.Store().Read(ctx, t.Thread, last) {
+		if err != nil {
+			return nil, err
+		}
+		v.UpdatedAt = e.Time().UTC()
+	}
+	return v, nil
+}
