@@ -82,7 +82,7 @@ func Compare(ctx context.Context, led *ledger.Ledger, a, b posthouse.ID) (*Compa
 		return nil, err
 	}
 	c := States(ca, cb)
-	c.Ancestor, err = ancestor(ctx, l, &ca.Header, &cb.Header)
+	c.Ancestor, err = ancestor(ctx, l.Core, &ca.Header, &cb.Header)
 	return c, err
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/posthouse/posthouse/dispatch/internal/hints"
 	"github.com/posthouse/posthouse/dispatch/internal/tasklog"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
 )
@@ -20,7 +19,7 @@ import (
 // attempts end by a worker's verdict, or because the worker is gone.
 type attempts struct {
 	ledger *ledger.Ledger
-	core   *core.Core
+	core   *commit.Committer
 	log    *tasklog.Log
 	slots  *claims.Slots
 	hints  *hints.Queue

@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/dispatch/internal/hints"
 	"github.com/posthouse/posthouse/dispatch/internal/sessions"
 	"github.com/posthouse/posthouse/dispatch/internal/tasklog"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/hint"
@@ -75,7 +75,7 @@ func (o *Options) check() error {
 // safe for concurrent use.
 type Dispatcher struct {
 	ledger *ledger.Ledger
-	core   *core.Core
+	core   *commit.Committer
 	opt    Options
 	lease  time.Duration // how long a session may be silent
 
@@ -107,8 +107,8 @@ func New(l *ledger.Ledger, o *Options) (*Dispatcher, error) {
 	}
 	logger := d.opt.Logger
 	d.log = tasklog.New(l)
-	d.slots = claims.NewSlots(d.core)
-	d.sessions = sessions.New(d.core, logger)
+	d.slots = claims.NewSlots(d.core.Core)
+	d.sessions = sessions.New(d.core.Core, logger)
 	d.board = board.New(d.opt.Concurrency)
 	d.claims = claims.New(claims.Options{
 		Ledger: l, Log: d.log, Slots: d.slots, Sessions: d.sessions, Board: d.board, Logger: logger,

@@ -8,7 +8,6 @@ import (
 	"github.com/posthouse/posthouse/dispatch/internal/claims"
 	"github.com/posthouse/posthouse/dispatch/internal/tasklog"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/ledger"
@@ -21,7 +20,7 @@ const maxMoves = 100
 // effects begin and end by what is on record of them.
 type effects struct {
 	ledger *ledger.Ledger
-	core   *core.Core
+	core   *commit.Committer
 	log    *tasklog.Log
 	claims *claims.Claims
 }

@@ -30,7 +30,7 @@ func (d *Dispatcher) Records(ctx context.Context, id task.ClaimID, after string)
 			return nil, err
 		}
 	}
-	out := &task.Records{Within: tasklog.Within(c.Gate), Grants: commit.RequiresGrants(d.core)}
+	out := &task.Records{Within: tasklog.Within(c.Gate), Grants: d.core.Rules.RequireGrants}
 	if err := all.Page(out, at); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (d *Dispatcher) Record(ctx context.Context, id task.ClaimID, r task.StepRes
 		return posthouse.Invalid("name", "%.200q is not that of a step of this task", r.Name)
 	case r.Effect > posthouse.EffectExternal:
 		return posthouse.Invalid("effect", "of step %.200q is not known", name)
-	case r.Effect == posthouse.EffectExternal && commit.RequiresGrants(d.core):
+	case r.Effect == posthouse.EffectExternal && d.core.Rules.RequireGrants:
 		return posthouse.NeedsGrant(r.Name)
 	}
 	if err := handler.CheckName("step", name); err != nil {

@@ -41,7 +41,7 @@ func (a *attempts) encodeWaits(ctx context.Context, c *claims.Claim, waits []tas
 				shift(&e.At, from)
 				g.Escalation = &e
 			}
-			if err := cmp.Or(handler.CheckName("question", g.Name), commit.ValidateGate(g, false), commit.MayOpen(a.core, g)); err != nil {
+			if err := cmp.Or(handler.CheckName("question", g.Name), commit.ValidateGate(g, false), a.core.Rules.MayOpen(g)); err != nil {
 				return nil, err
 			}
 			g.Instance = c.ID.Session

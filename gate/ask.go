@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/handler"
 )
@@ -73,7 +72,7 @@ func (q *Question) asGate(ctx context.Context, task *engine.Task, t reflect.Type
 	g, err := q.gate(t, l.Now())
 	g.Record.Named = named
 	if err == nil {
-		err = commit.MayOpen(l.Core(), &g)
+		err = l.Core().Rules.MayOpen(&g)
 	}
 	return g, err
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -142,7 +141,7 @@ func earlier(ctx context.Context, task *engine.Task, number uint32, g *posthouse
 		g.Note = o.Note
 		return nil, true, nil
 	}
-	if g.Uses > 0 || commit.CheckReuse(task.Session().Ledger().Core(), g, &o.Gate) != nil {
+	if g.Uses > 0 || task.Session().Ledger().Core().Rules.CheckReuse(g, &o.Gate) != nil {
 		return nil, false, nil // it licensed nothing
 	}
 	return &o.Gate, true, nil

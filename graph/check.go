@@ -6,7 +6,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/topology"
-	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -94,7 +93,7 @@ func (c *checker) node(of *node) {
 	if n.remote != nil {
 		acts = !n.remote.acts() && (acts || n.opt.Effect == posthouse.EffectUnset)
 	}
-	if l := c.app.ledger; acts && l != nil && commit.RequiresGrants(l.Core()) {
+	if l := c.app.ledger; acts && l != nil && l.Core().Rules.RequireGrants {
 		c.Problem("node %q acts on the world, and the ledger asks for a grant: act within it by gate.Act, or give it another Effect", n.Name)
 	}
 	c.defaults(&n)

@@ -113,7 +113,7 @@ func (q *repeatedQuestion) onFork(ctx context.Context) (*posthouse.Gate, error) 
 		return nil, err
 	}
 	content := g.Content()
-	return reopenedBy(ctx, q.l.core, f, g, func(again *posthouse.Gate) bool { return again.Content() == content })
+	return reopenedBy(ctx, q.l.core.Core, f, g, func(again *posthouse.Gate) bool { return again.Content() == content })
 }
 
 // reopenedBy returns the gate of a fork that stands for g.

@@ -39,7 +39,7 @@ func (l *Ledger) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 		if !ok {
 			return g, err
 		}
-		checked = &valueCheck{again.schema, l.core.Config.Validate(again.schema, d.Value)}
+		checked = &valueCheck{again.schema, l.core.Rules.Validate(again.schema, d.Value)}
 	}
 }
 
@@ -62,7 +62,7 @@ func (l *Ledger) decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 	})
 }
 
-func checkDecision(c *core.Core, d *posthouse.Decision) error {
+func checkDecision(c *commit.Committer, d *posthouse.Decision) error {
 	d.Requesters = nil
 	if withdraws := d.By == posthouse.RuntimeActor && d.Verdict == posthouse.Cancel; !withdraws {
 		if err := posthouse.CheckDecider("by", d.By); err != nil {
@@ -101,14 +101,14 @@ type valueCheck struct {
 // a schema is foreign code, and must not hold up the thread. A gate that cannot be read is
 // refused where it is decided.
 func (l *Ledger) checkValue(ctx context.Context, gate posthouse.ID, d *posthouse.Decision) *valueCheck {
-	if len(d.Value) == 0 || l.core.Config.Validate == nil {
+	if len(d.Value) == 0 || l.core.Rules.Validate == nil {
 		return nil
 	}
 	g, err := l.Gate(ctx, gate)
 	if err != nil || len(g.Schema) == 0 {
 		return nil
 	}
-	return &valueCheck{g.Schema, l.core.Config.Validate(g.Schema, d.Value)}
+	return &valueCheck{g.Schema, l.core.Rules.Validate(g.Schema, d.Value)}
 }
 
 // An uncheckedValue says against which schema a value is to be checked, by who holds no lock.
@@ -126,7 +126,7 @@ func (v *valueCheck) of(g *posthouse.Gate) (found error, unchecked error) {
 	return nil, &uncheckedValue{slices.Clone(g.Schema)}
 }
 
-func mayDecide(c *core.Core, g *posthouse.Gate, d *posthouse.Decision, checked *valueCheck, at time.Time) error {
+func mayDecide(c *commit.Committer, g *posthouse.Gate, d *posthouse.Decision, checked *valueCheck, at time.Time) error {
 	right, _ := deciders.Right(g, d.By, at)
 	d.For, d.Trail = right.For, 0
 	if err := deciders.MayGive(g, d, at); err != nil {
@@ -139,7 +139,7 @@ func mayDecide(c *core.Core, g *posthouse.Gate, d *posthouse.Decision, checked *
 		}
 	}
 	if len(g.Schema) > 0 && len(d.Value) > 0 {
-		if c.Config.Validate == nil {
+		if c.Rules.Validate == nil {
 			return commit.UncheckedError(g)
 		}
 		err, unchecked := checked.of(g)
@@ -150,8 +150,8 @@ func mayDecide(c *core.Core, g *posthouse.Gate, d *posthouse.Decision, checked *
 			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "value", Message: "does not satisfy the gate's schema", Err: err}
 		}
 	}
-	if c.Config.Policy != nil {
-		return c.Config.Policy(g.Clone(), d.Clone()) // clones: a policy must not change the record
+	if c.Rules.Policy != nil {
+		return c.Rules.Policy(g.Clone(), d.Clone()) // clones: a policy must not change the record
 	}
 	return nil
 }

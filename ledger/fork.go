@@ -77,7 +77,7 @@ func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*po
 	if err != nil {
 		return nil, err
 	}
-	p, err := forkDraft(ctx, l.core, c, o, c.Seq < info.First)
+	p, err := forkDraft(ctx, l.core.Core, c, o, c.Seq < info.First)
 	if err != nil {
 		return nil, err
 	}

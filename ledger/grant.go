@@ -24,7 +24,7 @@ func ReadGrant(ctx context.Context, led *Ledger, gate posthouse.ID) (*grants.Gra
 		return grant, nil
 	}
 	by := posthouse.ID("")
-	grant.Uses, by, err = usesOfEdit(ctx, l, g)
+	grant.Uses, by, err = usesOfEdit(ctx, l.Core, g)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func ReadGrant(ctx context.Context, led *Ledger, gate posthouse.ID) (*grants.Gra
 		switch s := u.Status; {
 		case s == grants.Executed:
 			executed++
-			if err := readResult(ctx, l, g.Thread, u); err != nil {
+			if err := readResult(ctx, l.Core, g.Thread, u); err != nil {
 				return nil, err
 			}
 		case grant.Status != grants.Unknown:
@@ -76,7 +76,7 @@ func readResult(ctx context.Context, c *core.Core, thread string, u *grants.Use)
 // the question about the edited content, or its record with the decision of the edit. It reads
 // the log's headers from the gate on.
 func UsesOfEdit(ctx context.Context, led *Ledger, g *posthouse.Gate) (uses []grants.Use, by posthouse.ID, err error) {
-	return usesOfEdit(ctx, led.Core(), g)
+	return usesOfEdit(ctx, led.Core().Core, g)
 }
 
 func usesOfEdit(ctx context.Context, c *core.Core, g *posthouse.Gate) (uses []grants.Use, by posthouse.ID, err error) {
@@ -95,14 +95,14 @@ func usesOfEdit(ctx context.Context, c *core.Core, g *posthouse.Gate) (uses []gr
 // whole log. It fails with [posthouse.ErrNotFound] for an unknown thread.
 func Effects(ctx context.Context, led *Ledger, thread string) ([]grants.Use, error) {
 	l := led.Core()
-	return gatherUses(ctx, l, thread, 1, func(*posthouse.Record) bool { return true })
+	return gatherUses(ctx, l.Core, thread, 1, func(*posthouse.Record) bool { return true })
 }
 
 // EffectsAfter is [Effects] without what was complete at an entry of the log: it reads the
 // headers after that entry only. An effect that began before it is listed if anything was
 // recorded about it later.
 func EffectsAfter(ctx context.Context, led *Ledger, thread string, seq uint64) ([]grants.Use, error) {
-	return gatherUses(ctx, led.Core(), thread, seq+1, func(*posthouse.Record) bool { return true })
+	return gatherUses(ctx, led.Core().Core, thread, seq+1, func(*posthouse.Record) bool { return true })
 }
 
 // gatherUses reads the uses of wanted records, from an entry of the log on.

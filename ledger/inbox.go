@@ -35,7 +35,7 @@ type GateQuery struct {
 // other error is the last element, without a gate.
 func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*posthouse.Gate, error] {
 	return func(yield func(*posthouse.Gate, error) bool) {
-		b := &inbox{l: l.core, ctx: ctx, GateQuery: q, readers: map[string]*threadlog.Reader{}}
+		b := &inbox{l: l.core.Core, ctx: ctx, GateQuery: q, readers: map[string]*threadlog.Reader{}}
 		n := 0
 		for t, err := range b.open() {
 			if err != nil {

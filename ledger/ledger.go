@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 )
 
@@ -11,7 +12,7 @@ import (
 // signatures, conditional commits, gates, forks and events. It is safe for concurrent
 // use; commits of different threads run concurrently.
 type Ledger struct {
-	core      *core.Core
+	core      *commit.Committer
 	pollEvery time.Duration
 }
 
@@ -25,5 +26,5 @@ func Open(store posthouse.Store, o *Options) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Ledger{core.New(store, opt.config()), opt.Poll}, nil
+	return &Ledger{&commit.Committer{Core: core.New(store, opt.config()), Rules: opt.rules()}, opt.Poll}, nil
 }

@@ -41,7 +41,7 @@ func (l *Ledger) Log(ctx context.Context, thread string, r posthouse.Range) iter
 			}
 			le.Records, err = e.CheckRecords()
 			if err == nil && !r.Headers {
-				le.Events, err = eventsOf(ctx, l.core, e, le.Records)
+				le.Events, err = eventsOf(ctx, l.core.Core, e, le.Records)
 			}
 			if err != nil {
 				yield(nil, err)

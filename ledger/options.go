@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 )
 
@@ -77,8 +78,11 @@ func (o *Options) withDefaults() (Options, error) {
 
 func (o *Options) config() core.Config {
 	return core.Config{
-		Now: o.Now, Signer: o.Signer, Verifier: o.Verifier, Cipher: o.Cipher, Logger: o.Logger, Observer: o.Observer, Policy: o.Policy,
-		Validate: o.Validate, RequireGrants: o.RequireGrants, Rules: o.Rules, MaxState: o.MaxState, MaxCheckpoints: o.MaxCheckpoints,
-		Owner: o.Owner, LeaseTTL: o.LeaseTTL,
+		Now: o.Now, Signer: o.Signer, Verifier: o.Verifier, Cipher: o.Cipher, Logger: o.Logger, Observer: o.Observer,
+		MaxState: o.MaxState, MaxCheckpoints: o.MaxCheckpoints, Owner: o.Owner, LeaseTTL: o.LeaseTTL,
 	}
+}
+
+func (o *Options) rules() *commit.Rules {
+	return &commit.Rules{Policy: o.Policy, Validate: o.Validate, RequireGrants: o.RequireGrants, Checks: o.Rules}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 )
 
@@ -37,7 +38,7 @@ func TestNamesOfPoliciesCannotDecide(t *testing.T) {
 		if err := posthouse.CheckDecider("by", name); !errors.As(err, &e) || e.Code != posthouse.CodeInvalid || e.Field != "by" {
 			t.Errorf("%q: %v", name, err)
 		}
-		l := &Ledger{core: &core.Core{}}
+		l := &Ledger{core: &commit.Committer{Core: &core.Core{}, Rules: &commit.Rules{}}}
 		if err := checkDecision(l.core, &posthouse.Decision{Verdict: posthouse.Approve, By: name}); !errors.As(err, &e) || e.Field != "by" {
 			t.Errorf("%q approves: %v", name, err)
 		}

@@ -99,7 +99,7 @@ func (l *Ledger) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthou
 				return
 			}
 		}
-		q, err := within(ctx, l.core, q)
+		q, err := within(ctx, l.core.Core, q)
 		if err != nil {
 			if !errors.Is(err, posthouse.ErrNotFound) {
 				yield(nil, err)

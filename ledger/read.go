@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 )
 
@@ -14,7 +15,7 @@ func (l *Ledger) Store() posthouse.Store { return l.core.Store }
 
 // Core returns what the Ledger shares with packages retain, transfer, diff and crypt.
 // Programs have no use for it.
-func (l *Ledger) Core() *core.Core { return l.core }
+func (l *Ledger) Core() *commit.Committer { return l.core }
 
 // Now returns the Ledger's time.
 func (l *Ledger) Now() time.Time { return l.core.Now() }
@@ -37,12 +38,12 @@ func (l *Ledger) GetHeader(ctx context.Context, id posthouse.ID) (*posthouse.Hea
 // HeadOf returns the head of a branch as a thread's summary names it, without its state.
 // [Ledger.GetHeader] would look for its id first, which is a call of its own to a server.
 func HeadOf(ctx context.Context, l *Ledger, in *posthouse.ThreadInfo, b posthouse.BranchHead) (*posthouse.Header, error) {
-	return core.HeadOf(ctx, l.core, in, b)
+	return core.HeadOf(ctx, l.core.Core, in, b)
 }
 
 // GetOf returns the checkpoint of a header with its state, as [Ledger.Get] does.
 func GetOf(ctx context.Context, l *Ledger, h *posthouse.Header) (*posthouse.Checkpoint, error) {
-	return core.GetOf(ctx, l.core, h)
+	return core.GetOf(ctx, l.core.Core, h)
 }
 
 // Thread returns a thread's summary. It fails with [posthouse.ErrNotFound] for an

@@ -299,7 +299,7 @@ func (r *taskRetry) onFork(ctx context.Context) (*posthouse.Gate, error) {
 		return nil, err
 	}
 	fork := &ForkOptions{Branch: retryBranch + strings.TrimPrefix(string(g.ID), posthouse.GatePrefix), By: r.opts.By}
-	p, err := forkDraft(ctx, l.core, c, fork, c.Seq < r.seen.First)
+	p, err := forkDraft(ctx, l.core.Core, c, fork, c.Seq < r.seen.First)
 	if err != nil {
 		return nil, err
 	}
@@ -330,7 +330,7 @@ func (r *taskRetry) onFork(ctx context.Context) (*posthouse.Gate, error) {
 	}
 	l.core.Observe.Checkpoint(posthouse.OpForked, h)
 	l.core.EnforceCap(ctx)
-	return reopenedBy(ctx, l.core, &posthouse.Checkpoint{Header: *h}, g, func(again *posthouse.Gate) bool { return again.Supersedes == g.ID })
+	return reopenedBy(ctx, l.core.Core, &posthouse.Checkpoint{Header: *h}, g, func(again *posthouse.Gate) bool { return again.Supersedes == g.ID })
 }
 
 // addHandlerSteps adds to a fork of a checkpoint the steps that the task's handler recorded

@@ -41,7 +41,7 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 	}
 	entries := watcher.Watch(ctx, q.Cursor) // here, not at the first element: "now" is the time of the call
 	return func(yield func(*posthouse.Event, error) bool) {
-		w := watch{l: l.core, ctx: ctx, q: q, seen: map[string]threadlog.LinkMark{}, whole: q.Cursor == "", yield: yield}
+		w := watch{l: l.core.Core, ctx: ctx, q: q, seen: map[string]threadlog.LinkMark{}, whole: q.Cursor == "", yield: yield}
 		if isInside {
 			e, err := inside.entry(ctx, l.core.Store)
 			if ctx.Err() != nil {

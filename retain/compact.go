@@ -18,7 +18,7 @@ import (
 // if the store cannot. It may be killed at any point and loses nothing.
 func Compact(ctx context.Context, led *ledger.Ledger) (posthouse.Compacted, error) {
 	l := led.Core()
-	forks, err := findSources(ctx, l)
+	forks, err := findSources(ctx, l.Core)
 	if err != nil {
 		return posthouse.Compacted{}, err
 	}
@@ -29,7 +29,7 @@ func Compact(ctx context.Context, led *ledger.Ledger) (posthouse.Compacted, erro
 		if t.Hold.Seq != 0 || posthouse.IsRuntimeThread(t.Thread) {
 			continue
 		}
-		if err := sweepThread(ctx, l, t.Thread, forks); err != nil {
+		if err := sweepThread(ctx, l.Core, t.Thread, forks); err != nil {
 			return posthouse.Compacted{}, err
 		}
 	}

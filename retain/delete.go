@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/text"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/removal"
 	"github.com/posthouse/posthouse/internal/threadlog"
@@ -69,7 +70,7 @@ func Delete(ctx context.Context, led *ledger.Ledger, id posthouse.ID, o *DeleteO
 	if err != nil {
 		return nil, err
 	}
-	del, err := deleteIn(ctx, l, ref, o, func(t *threadlog.Tree) ([]uint64, error) {
+	del, err := deleteIn(ctx, l.Core, ref, o, func(t *threadlog.Tree) ([]uint64, error) {
 		seq, ok := t.ByID[id]
 		if !ok {
 			return nil, posthouse.NotFound("checkpoint", id)
@@ -261,7 +262,7 @@ func DeleteThread(ctx context.Context, led *ledger.Ledger, thread string, o *Del
 
 // deleteWhole is [DeleteThread] without the event for observers. It fails with
 // [core.ErrNothing] and removes nothing if all is not nil and reports false.
-func deleteWhole(ctx context.Context, c *core.Core, thread string, o *DeleteOptions, all func(*threadlog.Tree) bool) (*Deleted, error) {
+func deleteWhole(ctx context.Context, c *commit.Committer, thread string, o *DeleteOptions, all func(*threadlog.Tree) bool) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, err
@@ -329,7 +330,7 @@ func DeleteCoordination(ctx context.Context, led *ledger.Ledger, name string, o 
 
 // deleteLabelled removes a thread's checkpoints of a coordination, or the whole thread if
 // it has no others.
-func deleteLabelled(ctx context.Context, c *core.Core, thread, name string, o *DeleteOptions) (*Deleted, error) {
+func deleteLabelled(ctx context.Context, c *commit.Committer, thread, name string, o *DeleteOptions) (*Deleted, error) {
 	labelled := func(t *threadlog.Tree) (seqs []uint64) {
 		for _, seq := range t.ByID {
 			if t.Nodes[seq].Header.Coordination == name {
@@ -347,7 +348,7 @@ func deleteLabelled(ctx context.Context, c *core.Core, thread, name string, o *D
 	if !errors.Is(err, core.ErrNothing) {
 		return del, err
 	}
-	del, err = deleteIn(ctx, c, posthouse.Ref{Thread: thread}, o, func(t *threadlog.Tree) ([]uint64, error) {
+	del, err = deleteIn(ctx, c.Core, posthouse.Ref{Thread: thread}, o, func(t *threadlog.Tree) ([]uint64, error) {
 		seqs := labelled(t)
 		if len(seqs) == 0 {
 			return nil, posthouse.NotFound("checkpoint of", name)
@@ -364,5 +365,5 @@ func deleteLabelled(ctx context.Context, c *core.Core, thread, name string, o *D
 	if del == nil {
 		del = &Deleted{}
 	}
-	return del, closedVersion(ctx, c, posthouse.Ref{Thread: thread, Seq: found[0]})
+	return del, closedVersion(ctx, c.Core, posthouse.Ref{Thread: thread, Seq: found[0]})
 }

@@ -85,7 +85,7 @@ func (p *pass) wouldFinish(ctx context.Context, info *posthouse.ThreadInfo) (boo
 		}
 		bodies = append(bodies, bodiesOf(e.Seq, recs)...)
 	}
-	size, err := sizeOf(ctx, p.l, info.Thread, bodies)
+	size, err := sizeOf(ctx, p.l.Core, info.Thread, bodies)
 	p.noteFinished(info.Thread, &removal.Removed{Checkpoints: now.Checkpoints, Bodies: size.Bodies, Bytes: size.Bytes})
 	return true, err
 }

@@ -34,7 +34,7 @@ func (o *HoldOptions) check() error {
 // [posthouse.ErrNotFound] for an unknown thread.
 func Hold(ctx context.Context, led *ledger.Ledger, thread string, o HoldOptions) (*posthouse.Hold, error) {
 	l := led.Core()
-	info, err := hold(ctx, l, thread, posthouse.SignalHold, o)
+	info, err := hold(ctx, l.Core, thread, posthouse.SignalHold, o)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func Hold(ctx context.Context, led *ledger.Ledger, thread string, o HoldOptions)
 // thread.
 func Unhold(ctx context.Context, led *ledger.Ledger, thread string, o HoldOptions) error {
 	l := led.Core()
-	_, err := hold(ctx, l, thread, posthouse.SignalUnhold, o)
+	_, err := hold(ctx, l.Core, thread, posthouse.SignalUnhold, o)
 	return err
 }
 

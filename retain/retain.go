@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
@@ -145,7 +146,7 @@ func Run(ctx context.Context, led *ledger.Ledger, r Policy, o *Options) (*Report
 		return nil, err
 	}
 	var err error
-	p.forks, err = findSources(ctx, l)
+	p.forks, err = findSources(ctx, l.Core)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +217,7 @@ func Every(ctx context.Context, led *ledger.Ledger, r Policy, every time.Duratio
 type pass struct {
 	Policy
 	ledger  *ledger.Ledger
-	l       *core.Core // the ledger's
+	l       *commit.Committer // the ledger's
 	opt     Options
 	sources sources         // forks; their sources stay unless Policy.DropSources
 	forks   sources         // all forks
@@ -276,7 +277,7 @@ func (p *pass) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
 		if err := p.l.Logs.KeepApprovals(ctx, tree, t.Info, tx.At, p.forks.has); err != nil {
 			return err
 		}
-		left, err = unfinished(ctx, p.l, t.Name, tree)
+		left, err = unfinished(ctx, p.l.Core, t.Name, tree)
 		if err != nil {
 			return err
 		}
@@ -393,7 +394,7 @@ func (p *pass) removeBodies(ctx context.Context, thread string, plan *retainPlan
 	switch {
 	case len(bodies) == 0:
 	case p.opt.DryRun:
-		removed, err = sizeOf(ctx, p.l, thread, bodies)
+		removed, err = sizeOf(ctx, p.l.Core, thread, bodies)
 	default:
 		removed, err = p.l.Store.Remove(ctx, posthouse.Removal{Thread: thread, Bodies: bodies})
 	}

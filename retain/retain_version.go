@@ -68,7 +68,7 @@ func (p *pass) version(ctx context.Context, r *posthouse.Release, gone map[uint3
 	var del *Deleted
 	var err error
 	if p.opt.DryRun {
-		del, err = sizeOfVersion(ctx, p.l, r, gone)
+		del, err = sizeOfVersion(ctx, p.l.Core, r, gone)
 	} else {
 		del, err = DropRelease(ctx, p.ledger, r.Thread, strconv.FormatUint(uint64(r.Version), 10), &DeleteOptions{By: p.opt.By, Reason: p.String()})
 	}

@@ -78,7 +78,7 @@ func CopyThread(ctx context.Context, led *ledger.Ledger, from, to string, o *Cop
 }
 
 type threadCopier struct {
-	l           *core.Core
+	l           *commit.Committer
 	ctx         context.Context
 	from, to    string
 	claim       *core.Claim
@@ -103,7 +103,7 @@ type threadCopier struct {
 // An openGate is a gate of the copy that waits, and its original.
 type openGate struct{ was, now posthouse.ID }
 
-func newThreadCopier(ctx context.Context, l *core.Core, from, to string, o *CopyOptions) (*threadCopier, error) {
+func newThreadCopier(ctx context.Context, l *commit.Committer, from, to string, o *CopyOptions) (*threadCopier, error) {
 	if from == to {
 		return nil, &posthouse.Error{Code: posthouse.CodeExists, Message: "thread " + to + " exists: it is the one to be copied", Hint: "name another thread"}
 	}

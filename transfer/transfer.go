@@ -216,7 +216,7 @@ func Import(ctx context.Context, led *ledger.Ledger, r io.ReadSeeker, o *ImportO
 }
 
 type importer struct {
-	l      *core.Core
+	l      *commit.Committer
 	opt    ImportOptions
 	ctx    context.Context
 	r      io.ReadSeeker
@@ -348,10 +348,10 @@ func (in *importer) interrupt(t *core.Thread) error {
 		if err := p.Validate(); err != nil {
 			return err
 		}
-		p.TrySchemas(in.l)
+		p.TrySchemas(in.l.Rules)
 		if err := in.l.Append(in.ctx, t, func(tx *core.Tx) error {
 			tx.Thread.Info.Lease.Held = false // of a run in the store it comes from
-			_, err := commit.Write(tx, p)
+			_, err := commit.Write(tx, in.l.Rules, p)
 			return err
 		}); err != nil {
 			return err
@@ -438,7 +438,7 @@ func (in *importer) undo(cause error) error {
 // admitImport keeps the store's encryption mark true. A thread with sealed bodies marks the
 // store as encrypted. A thread in the clear is refused by an encrypted store, unless the
 // decision to admit it is given, which goes on record.
-func admitImport(ctx context.Context, c *core.Core, p *replay, clear *posthouse.ClearDecision) error {
+func admitImport(ctx context.Context, c *commit.Committer, p *replay, clear *posthouse.ClearDecision) error {
 	switch {
 	case p.sealed:
 		return c.Vault.MarkEncrypted(ctx)

@@ -20,12 +20,12 @@ type Cancellation struct {
 }
 
 // CancelThread cancels a branch of a thread, and the threads that it waits for.
-func CancelThread(ctx context.Context, c *core.Core, thread string, o Cancellation) (*posthouse.Header, error) {
+func CancelThread(ctx context.Context, c *Committer, thread string, o Cancellation) (*posthouse.Header, error) {
 	return cancelAll(ctx, c, thread, o, map[string]bool{})
 }
 
 // cancelAll cancels a thread's branch and the threads that it waits for, each once.
-func cancelAll(ctx context.Context, c *core.Core, thread string, opt Cancellation, seen map[string]bool) (*posthouse.Header, error) {
+func cancelAll(ctx context.Context, c *Committer, thread string, opt Cancellation, seen map[string]bool) (*posthouse.Header, error) {
 	seen[thread] = true
 	t, err := c.Lock(thread)
 	if err != nil {
@@ -54,7 +54,7 @@ func cancelAll(ctx context.Context, c *core.Core, thread string, opt Cancellatio
 }
 
 // cancelThreadsOf cancels the threads that a cancelled branch waited for.
-func cancelThreadsOf(ctx context.Context, c *core.Core, h *posthouse.Header, o Cancellation, seen map[string]bool) error {
+func cancelThreadsOf(ctx context.Context, c *Committer, h *posthouse.Header, o Cancellation, seen map[string]bool) error {
 	e, err := c.Logs.Reader(ctx, h.Thread).Entry(h.Seq, true)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func cancelThreadsOf(ctx context.Context, c *core.Core, h *posthouse.Header, o C
 
 // CancelOrphans cancels the threads that a thread's gates waited for, when it went on
 // without them.
-func CancelOrphans(ctx context.Context, c *core.Core, thread string, gates []posthouse.ID, by string) error {
+func CancelOrphans(ctx context.Context, c *Committer, thread string, gates []posthouse.ID, by string) error {
 	if len(gates) == 0 {
 		return nil
 	}
@@ -81,8 +81,8 @@ func CancelOrphans(ctx context.Context, c *core.Core, thread string, gates []pos
 }
 
 // cancelWaitedFor cancels the threads that cancelled gates waited for.
-func cancelWaitedFor(ctx context.Context, c *core.Core, gates []posthouse.ID, o Cancellation, seen map[string]bool) error {
-	called, err := WaitedFor(ctx, c, gates)
+func cancelWaitedFor(ctx context.Context, c *Committer, gates []posthouse.ID, o Cancellation, seen map[string]bool) error {
+	called, err := WaitedFor(ctx, c.Core, gates)
 	return errors.Join(err, CancelThreads(ctx, c, called, o, seen))
 }
 
@@ -111,7 +111,7 @@ func WaitedFor(ctx context.Context, c *core.Core, gates []posthouse.ID) (threads
 
 // CancelThreads cancels threads that were waited for. If one fails it goes on with the
 // others.
-func CancelThreads(ctx context.Context, c *core.Core, threads []string, o Cancellation, seen map[string]bool) (err error) {
+func CancelThreads(ctx context.Context, c *Committer, threads []string, o Cancellation, seen map[string]bool) (err error) {
 	o.Branch, o.Claim, o.Head = posthouse.MainBranch, nil, ""
 	for _, thread := range threads {
 		if seen[thread] {
@@ -126,7 +126,7 @@ func CancelThreads(ctx context.Context, c *core.Core, threads []string, o Cancel
 
 // cancel returns the branch's head. The header is complete only if cancel has written
 // it.
-func cancel(ctx context.Context, c *core.Core, t *core.Thread, o Cancellation) (h *posthouse.Header, written bool, err error) {
+func cancel(ctx context.Context, c *Committer, t *core.Thread, o Cancellation) (h *posthouse.Header, written bool, err error) {
 	told := false
 	err = c.Append(ctx, t, func(tx *core.Tx) error {
 		h, written, told = &posthouse.Header{Thread: t.Name, Branch: o.Branch}, false, false
@@ -153,7 +153,7 @@ func cancel(ctx context.Context, c *core.Core, t *core.Thread, o Cancellation) (
 		if err != nil {
 			return err
 		}
-		if err := cancelBranch(tx, o); err != nil {
+		if err := cancelBranch(tx, c.Rules, o); err != nil {
 			return err
 		}
 		h, written = &tx.Next.Header, true
@@ -187,7 +187,7 @@ func askToCancel(tx *core.Tx, o Cancellation) error {
 }
 
 // cancelBranch adds the branch's last checkpoint. An earlier request gives its reason.
-func cancelBranch(tx *core.Tx, o Cancellation) error {
+func cancelBranch(tx *core.Tx, rules *Rules, o Cancellation) error {
 	if m := tx.Thread.Info.CancelMark(o.Branch); m != nil {
 		s, err := tx.Core.Logs.Reader(tx.Ctx, tx.Thread.Name).Signal(m.Seq)
 		if err != nil {
@@ -210,7 +210,7 @@ func cancelBranch(tx *core.Tx, o Cancellation) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	_, err = Write(tx, p)
+	_, err = Write(tx, rules, p)
 	return err
 }
 

@@ -10,8 +10,9 @@ import (
 // A Commit turns a plan into one entry. Its stages run in order. Each is given the
 // transaction, checks its conditions, adds its records and returns.
 type Commit struct {
-	tx   *core.Tx
-	plan *Plan
+	tx    *core.Tx
+	rules *Rules
+	plan  *Plan
 
 	head   posthouse.BranchHead // of the plan's branch
 	exists bool                 // there is such a branch
@@ -56,15 +57,15 @@ func (c *Commit) stages() [12]stage {
 		{p.Checkpoint == nil && len(p.Withdraw) > 0, (*Commit).withdrawGates},
 		{p.Checkpoint != nil, (*Commit).addCheckpoint},
 		{len(p.Inherit)+len(p.Decided)+len(p.Gates) > 0, (*Commit).openGates},
-		{len(c.tx.Core.Config.Rules) > 0, (*Commit).askRules},
+		{len(c.rules.Checks) > 0, (*Commit).askRules},
 		{p.Release != nil, (*Commit).closeGeneration},
 	}
 }
 
-// Write adds the records of a plan to the transaction. Its result is complete once the
-// entry is on record.
-func Write(tx *core.Tx, p *Plan) (*Made, error) {
-	c := &Commit{tx: tx, plan: p}
+// Write adds the records of a plan to the transaction, if the rules allow it. Its result is
+// complete once the entry is on record.
+func Write(tx *core.Tx, rules *Rules, p *Plan) (*Made, error) {
+	c := &Commit{tx: tx, rules: rules, plan: p}
 	c.made.Seq = tx.Seq
 	for _, s := range c.stages() {
 		if !s.taken {
@@ -81,14 +82,14 @@ func Write(tx *core.Tx, p *Plan) (*Made, error) {
 }
 
 // Run appends one entry with the plan's records.
-func Run(ctx context.Context, c *core.Core, p *Plan) (*Made, error) {
+func Run(ctx context.Context, c *Committer, p *Plan) (*Made, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	if err := p.nameBehalf(ctx); err != nil {
 		return nil, err
 	}
-	p.TrySchemas(c)
+	p.TrySchemas(c.Rules)
 	t, err := c.Lock(p.Thread)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func Run(ctx context.Context, c *core.Core, p *Plan) (*Made, error) {
 	defer c.Unlock(t)
 	var made *Made
 	err = c.Append(ctx, t, func(tx *core.Tx) (err error) {
-		made, err = Write(tx, p)
+		made, err = Write(tx, c.Rules, p)
 		return err
 	})
 	if err != nil {

@@ -1,11 +1,7 @@
 package commit
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -14,7 +10,7 @@ import (
 
 // Expire records that a gate's deadline passed. [posthouse.ErrConflict] before the
 // deadline, [posthouse.ErrDecided] if the gate was decided.
-func Expire(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
+func Expire(ctx context.Context, c *Committer, gate posthouse.ID) (*posthouse.Gate, error) {
 	g, err := Decide(ctx, c, GateRef{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
 		if g.ExpiresAt.IsZero() || tx.At.Before(g.ExpiresAt) {
 			return nil, &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(gate) + " has not expired yet"}
@@ -34,7 +30,7 @@ func Expired(g *posthouse.Gate) *posthouse.Decision {
 
 // Decide appends what choose makes of an open gate, a decision or a vote, and calls the
 // observer.
-func Decide(ctx context.Context, l *core.Core, at GateRef, choose func(*core.Tx, *posthouse.Gate) (*posthouse.Decision, error)) (*posthouse.Gate, error) {
+func Decide(ctx context.Context, l *Committer, at GateRef, choose func(*core.Tx, *posthouse.Gate) (*posthouse.Decision, error)) (*posthouse.Gate, error) {
 	var vote *posthouse.Decision
 	var coordination string
 	id := at.Gate
@@ -121,37 +117,4 @@ func askedAgain(tx *core.Tx, g *posthouse.Gate) posthouse.ID {
 		}
 	}
 	return ""
-}
-
-// MayOpen returns [posthouse.ErrUnsupported] for a gate with a schema for its answer, if the
-// Ledger has no validator. [ledger.Ledger.Commit] opens no such gate: its decision would
-// fail, perhaps a week later. For the same reason it returns [posthouse.ErrInvalid] for a
-// schema that the validator refuses: it says so of any value, with the field schema.
-func MayOpen(c *core.Core, g *posthouse.Gate) error {
-	return mayOpen(c, g, func(schema json.RawMessage) error { return c.Config.Validate(schema, json.RawMessage("null")) })
-}
-
-func mayOpen(c *core.Core, g *posthouse.Gate, try func(schema json.RawMessage) error) error {
-	switch {
-	case len(g.Schema) == 0 || !slices.ContainsFunc(posthouse.ValueVerdicts(), g.Allows):
-		return nil
-	case c.Config.Validate == nil:
-		return UncheckedError(g)
-	}
-	err := try(g.Schema)
-	if e, ok := errors.AsType[*posthouse.Error](err); ok && e.Field == "schema" {
-		return &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "schema", Message: "of gate " + cmp.Or(string(g.ID), g.Name) + " cannot be used to check an answer", Err: err,
-			Hint: "ask with a smaller schema that can be checked, or without one",
-		}
-	}
-	return nil
-}
-
-// UncheckedError returns the error of a value that no validator can check.
-func UncheckedError(g *posthouse.Gate) error {
-	return &posthouse.Error{
-		Code: posthouse.CodeUnsupported, Field: "schema", Message: "of gate " + cmp.Or(string(g.ID), g.Name) + " cannot be checked by this ledger",
-		Hint: "set Options.Validate, for example to gate.Validator()",
-	}
 }

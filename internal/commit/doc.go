@@ -6,6 +6,8 @@
 // transaction, adds records and returns. Stages do not call each other. Then
 // core.Append takes over: seal, sign, put, apply.
 //
+// A [Committer] is a core with the [Rules] of its Ledger.
+//
 // A draft, a fork, a copy, a cancellation and a revision are all plans. Decisions,
 // votes and signals are shorter: functions of this package append them in a transaction
 // of their own ([Decide], [Assign], [Send]).

@@ -34,7 +34,7 @@ func (c *Commit) openGates() error {
 			asked.ID = c.successors[asked.Supersedes] // "" if it supersedes no open gate
 		}
 		if !p.Copy && kindOf(p.Checkpoint) != posthouse.KindFork { // those were opened before
-			if err := mayOpen(tx.Core, &asked, p.schemaError); err != nil {
+			if err := c.rules.mayOpen(&asked, p.schemaError); err != nil {
 				return err
 			}
 		}

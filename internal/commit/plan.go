@@ -123,14 +123,14 @@ func (p *Plan) Validate() error {
 
 // TrySchemas has the validator look at the schemas of gates that the plan opens. A schema is code
 // of a stranger, so callers hold no lock.
-func (p *Plan) TrySchemas(c *core.Core) {
+func (p *Plan) TrySchemas(rules *Rules) {
 	for i := range p.Gates {
-		if s := p.Gates[i].Schema; len(s) > 0 && c.Config.Validate != nil {
+		if s := p.Gates[i].Schema; len(s) > 0 && rules.Validate != nil {
 			if p.schemas == nil {
 				p.schemas = map[string]error{}
 			}
 			if _, done := p.schemas[string(s)]; !done {
-				p.schemas[string(s)] = c.Config.Validate(s, json.RawMessage("null"))
+				p.schemas[string(s)] = rules.Validate(s, json.RawMessage("null"))
 			}
 		}
 	}
@@ -139,3 +139,10 @@ func (p *Plan) TrySchemas(c *core.Core) {
 // schemaError returns what was found of a schema. A gate that no draft has, such as one that is
 // asked again, was asked with it before.
 func (p *Plan) schemaError(schema json.RawMessage) error { return p.schemas[string(schema)] }
+
+func kindOf(c *posthouse.Change) string {
+	if c == nil {
+		return ""
+	}
+	return c.Kind
+}

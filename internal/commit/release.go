@@ -45,7 +45,7 @@ func (o *Closing) check() error {
 
 // Release closes a thread's generation, and returns the gates of threads that it waited
 // for.
-func Release(ctx context.Context, c *core.Core, claim *core.Claim, thread string, o *Closing) (r *posthouse.Release, left []posthouse.ID, err error) {
+func Release(ctx context.Context, c *Committer, claim *core.Claim, thread string, o *Closing) (r *posthouse.Release, left []posthouse.ID, err error) {
 	if err := o.check(); err != nil {
 		return nil, nil, err
 	}

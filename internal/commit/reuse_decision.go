@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
 )
 
 // CheckReuse returns nil if an earlier gate's decision, about the same content, answers g.
@@ -16,7 +15,7 @@ import (
 // have a stricter quorum, a stricter requester rule, or license fewer effects or a
 // shorter time. Assignees do not matter: a decision that was right when it was given
 // stays. So does one of a person who became a requester later. The value is checked again only if the schema has changed.
-func CheckReuse(c *core.Core, g, earlier *posthouse.Gate) error {
+func (r *Rules) CheckReuse(g, earlier *posthouse.Gate) error {
 	d := earlier.Decision
 	switch {
 	case d == nil:
@@ -37,7 +36,7 @@ func CheckReuse(c *core.Core, g, earlier *posthouse.Gate) error {
 			return posthouse.Invalid("by", "%s asks for this now and cannot have approved it", name)
 		}
 	}
-	return checkValue(c, g, earlier)
+	return r.checkValue(g, earlier)
 }
 
 // decidersOf returns the names of all who took part in a gate's decision.
@@ -50,15 +49,15 @@ func decidersOf(g *posthouse.Gate) []string {
 }
 
 // checkValue checks the value of an earlier decision against a schema that has changed.
-func checkValue(c *core.Core, g, earlier *posthouse.Gate) error {
+func (r *Rules) checkValue(g, earlier *posthouse.Gate) error {
 	value := earlier.Decision.Value
 	if len(g.Schema) == 0 || len(value) == 0 || SameJSON(g.Schema, earlier.Schema) {
 		return nil
 	}
-	if c.Config.Validate == nil {
+	if r.Validate == nil {
 		return UncheckedError(g)
 	}
-	return c.Config.Validate(g.Schema, value)
+	return r.Validate(g.Schema, value)
 }
 
 // SameJSON reports whether two texts are the same JSON.

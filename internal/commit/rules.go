@@ -2,102 +2,77 @@ package commit
 
 import (
 	"cmp"
-	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
-	"runtime/debug"
 	"slices"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/base/delta"
 	"github.com/posthouse/posthouse/internal/core"
-	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
-// askRules asks the rules whether the entry may be written.
-func (c *Commit) askRules() error {
-	tx, p := c.tx, c.plan
-	proposal := &posthouse.Proposal{Thread: p.Thread, Branch: p.Branch, Change: p.Checkpoint, Steps: p.Steps, Gates: c.made.Gates}
-	if tx.Next != nil {
-		proposal.Header = tx.Next.Header.Clone()
-		proposal.Read = func() (*posthouse.Checkpoint, error) { return proposedCheckpoint(tx, p.Checkpoint) }
-		defer func() { proposal.Read = nil }() // the transaction is used again
+// A Committer commits to the threads of a core. Its rules judge what is committed.
+type Committer struct {
+	*core.Core
+	Rules *Rules
+}
+
+// Rules are the part of a Ledger's options that judges what is committed.
+type Rules struct {
+	Policy        posthouse.DecidePolicy    // nil: the gate's own rules
+	Validate      posthouse.SchemaValidator // nil: no values are checked
+	RequireGrants bool                      // effects on the world need a grant
+	Checks        []posthouse.Rule          // each commit is checked by all of them
+}
+
+// Reconsider asks Options.Policy again about everybody who took part in a gate's
+// decision: an approval does not give authority forever. It returns the policy's error.
+func (r *Rules) Reconsider(g *posthouse.Gate) error {
+	if r.Policy == nil || g.Decision == nil || g.Decision.Seq == g.Seq { // decided as it was opened: by no person
+		return nil
 	}
-	for _, r := range tx.Core.Config.Rules {
-		if err := check(tx.Ctx, tx.Core, &r, proposal); err != nil {
-			return &posthouse.Error{
-				Code: posthouse.CodeInvalid, Field: "rule " + r.Name, Err: err,
-				Message: "refuses a commit to branch " + p.Branch + " of thread " + p.Thread, Hint: "nothing was written",
-			}
+	decisions := []posthouse.Decision{*g.Decision}
+	if g.Quorum != nil {
+		decisions = g.Votes
+	}
+	asked := g.Clone()
+	asked.Decision = nil
+	for i := range decisions {
+		if err := r.Policy(asked, decisions[i].Clone()); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func check(ctx context.Context, c *core.Core, r *posthouse.Rule, p *posthouse.Proposal) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			c.Config.Logger.Error("a rule panicked", "rule", r.Name, "thread", p.Thread, "panic", v, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
-	return r.Check(ctx, p)
+// MayOpen returns [posthouse.ErrUnsupported] for a gate with a schema for its answer, if the
+// Ledger has no validator. [ledger.Ledger.Commit] opens no such gate: its decision would
+// fail, perhaps a week later. For the same reason it returns [posthouse.ErrInvalid] for a
+// schema that the validator refuses: it says so of any value, with the field schema.
+func (r *Rules) MayOpen(g *posthouse.Gate) error {
+	return r.mayOpen(g, func(schema json.RawMessage) error { return r.Validate(schema, json.RawMessage("null")) })
 }
 
-// proposedCheckpoint assembles the checkpoint that is about to be written.
-func proposedCheckpoint(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
-	b := &threadlog.Rebuilt{Header: *tx.Next.Header.Clone(), State: posthouse.State{}}
-	for i := range tx.Next.Parts {
-		p := &tx.Next.Parts[i]
-		if !p.Known {
-			return derivedCheckpoint(tx, c)
-		}
-		b.State[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
+func (r *Rules) mayOpen(g *posthouse.Gate, try func(schema json.RawMessage) error) error {
+	switch {
+	case len(g.Schema) == 0 || !slices.ContainsFunc(posthouse.ValueVerdicts(), g.Allows):
+		return nil
+	case r.Validate == nil:
+		return UncheckedError(g)
 	}
-	return b.Checkpoint()
-}
-
-// derivedCheckpoint does so for a state that is too large to keep in memory.
-func derivedCheckpoint(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
-	out := &posthouse.Checkpoint{Header: *tx.Next.Header.Clone(), State: posthouse.State{}}
-	if seq := out.ParentSeq; seq != 0 {
-		b, err := tx.Core.Logs.Reader(tx.Ctx, tx.Thread.Name).Rebuild(seq)
-		if err != nil {
-			return nil, err
-		}
-		base, err := b.Checkpoint()
-		if err != nil {
-			return nil, err
-		}
-		out.State, out.Program, out.Metadata = base.State, base.Program, base.Metadata
-	}
-	if c.Metadata != nil {
-		out.Metadata = maps.Clone(c.Metadata)
-	}
-	if c.State != nil {
-		out.State = c.State.Clone()
-	}
-	if out.Program == nil && len(c.Program) > 0 {
-		out.Program = posthouse.State{}
-	}
-	return out, errors.Join(applyParts(out.State, c.Parts), applyParts(out.Program, c.Program))
-}
-
-func applyParts(s posthouse.State, parts []posthouse.Part) error {
-	for _, p := range parts {
-		switch {
-		case p.Drop:
-			delete(s, p.Name)
-		case p.Splice:
-			data, err := delta.Apply(s[p.Name].Data, p.Prefix, p.Suffix, p.Data)
-			if err != nil {
-				return posthouse.Invalid("part "+p.Name, "%v", err)
-			}
-			s[p.Name] = posthouse.Value{Codec: cmp.Or(p.Codec, "json"), Data: data}
-		default:
-			s[p.Name] = posthouse.Value{Codec: cmp.Or(p.Codec, "json"), Data: slices.Clone(p.Data)}
+	err := try(g.Schema)
+	if e, ok := errors.AsType[*posthouse.Error](err); ok && e.Field == "schema" {
+		return &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "schema", Message: "of gate " + cmp.Or(string(g.ID), g.Name) + " cannot be used to check an answer", Err: err,
+			Hint: "ask with a smaller schema that can be checked, or without one",
 		}
 	}
 	return nil
+}
+
+// UncheckedError returns the error of a value that no validator can check.
+func UncheckedError(g *posthouse.Gate) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeUnsupported, Field: "schema", Message: "of gate " + cmp.Or(string(g.ID), g.Name) + " cannot be checked by this ledger",
+		Hint: "set Options.Validate, for example to gate.Validator()",
+	}
 }

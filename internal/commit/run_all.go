@@ -10,7 +10,7 @@ import (
 
 // RunAll appends plans of one thread, each after the one before, as one group where the
 // store can. They are on record when it returns nil.
-func RunAll(ctx context.Context, c *core.Core, ds []*Plan) error {
+func RunAll(ctx context.Context, c *Committer, ds []*Plan) error {
 	if len(ds) == 0 {
 		return nil
 	}
@@ -18,7 +18,7 @@ func RunAll(ctx context.Context, c *core.Core, ds []*Plan) error {
 		if err := d.Validate(); err != nil {
 			return err
 		}
-		d.TrySchemas(c)
+		d.TrySchemas(c.Rules)
 	}
 	t, err := c.Lock(ds[0].Thread)
 	if err != nil {
@@ -38,7 +38,7 @@ func RunAll(ctx context.Context, c *core.Core, ds []*Plan) error {
 // writeAll builds the entries of plans, each after the one before, and appends them as
 // a group. again says that others have appended since, so that all must be rebuilt.
 // Callers hold t.mu.
-func writeAll(ctx context.Context, c *core.Core, t *core.Thread, ds []*Plan) (again bool, err error) {
+func writeAll(ctx context.Context, c *Committer, t *core.Thread, ds []*Plan) (again bool, err error) {
 	if err := c.Load(ctx, t); err != nil {
 		return false, err
 	}
@@ -46,7 +46,7 @@ func writeAll(ctx context.Context, c *core.Core, t *core.Thread, ds []*Plan) (ag
 	made, batches := make([]*core.Tx, 0, len(ds)), make([]*posthouse.Batch, 0, len(ds))
 	for _, d := range ds {
 		tx := c.NewTx(ctx, t)
-		_, err = Write(tx, d)
+		_, err = Write(tx, c.Rules, d)
 		if err == nil {
 			err = tx.Seal(t)
 		}

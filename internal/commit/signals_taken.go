@@ -82,7 +82,7 @@ const (
 // Pending returns the signals of a name that the branch ("" is main) has yet to take,
 // oldest first: up to 64, or a megabyte. With latch it returns the newest one, taken or
 // not. [posthouse.ErrNotFound] for an unknown thread.
-func Pending(ctx context.Context, c *core.Core, thread, branch, name string, latch bool) ([]*posthouse.Signal, error) {
+func Pending(ctx context.Context, c *Committer, thread, branch, name string, latch bool) ([]*posthouse.Signal, error) {
 	info, err := c.Logs.Thread(ctx, thread)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ func (c *Commit) recordSteps() error {
 	tx, p := c.tx, c.plan
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.Effect == posthouse.EffectExternal && s.Grant == "" && tx.Core.Config.RequireGrants && !p.Copy && kindOf(p.Checkpoint) != posthouse.KindFork {
+		if s.Effect == posthouse.EffectExternal && s.Grant == "" && c.rules.RequireGrants && !p.Copy && kindOf(p.Checkpoint) != posthouse.KindFork {
 			return posthouse.NeedsGrant(s.Name)
 		}
 		if n := len(s.Value.Data); n > tx.Core.Config.MaxState {

@@ -174,7 +174,7 @@ const Parked = posthouse.Edit
 //
 // [posthouse.ErrDecided] if the gate was decided before, [posthouse.ErrConflict] if another
 // attempt has taken its place, [posthouse.ErrExpired] behind its deadline.
-func ResolveTask(ctx context.Context, c *core.Core, at GateRef, o *TaskOutcome) (g, next *posthouse.Gate, err error) {
+func ResolveTask(ctx context.Context, c *Committer, at GateRef, o *TaskOutcome) (g, next *posthouse.Gate, err error) {
 	if err := o.check(c); err != nil {
 		return nil, nil, err
 	}
@@ -190,7 +190,7 @@ func ResolveTask(ctx context.Context, c *core.Core, at GateRef, o *TaskOutcome) 
 			return &posthouse.Decision{Verdict: posthouse.Cancel, By: o.By, Reason: o.Withdrawn}, nil
 		}
 		if o.Undone && g.Call.Grant != "" {
-			if err := addUse(tx, g, handler.UseUndone, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: o.By, Attempt: g.Call.Attempt}); err != nil {
+			if err := addUse(tx, c.Rules, g, handler.UseUndone, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: o.By, Attempt: g.Call.Attempt}); err != nil {
 				return nil, err
 			}
 		}
@@ -232,7 +232,7 @@ func openNext(tx *core.Tx, g *posthouse.Gate, call *posthouse.TaskCall, lost boo
 	return AddGate(tx, &Plan{Thread: g.Thread, Branch: g.Branch}, again)
 }
 
-func (o *TaskOutcome) check(c *core.Core) error {
+func (o *TaskOutcome) check(c *Committer) error {
 	switch {
 	case o.By == "":
 		return posthouse.Invalid("by", "is required: the worker's name")

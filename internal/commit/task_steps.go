@@ -43,7 +43,7 @@ var errOnRecord = errors.New("on record")
 // Record puts a result on record, within the call of its task. The same result again adds
 // nothing; another one is [posthouse.ErrExists]. [posthouse.ErrTooLarge] beyond the limit.
 // Other errors are those of [ResolveTask] for a gate that is not open.
-func (t *TaskSteps) Record(ctx context.Context, c *core.Core, at GateRef, s posthouse.Step) error {
+func (t *TaskSteps) Record(ctx context.Context, c *Committer, at GateRef, s posthouse.Step) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known == nil && t.earlier == nil && t.Earlier != nil {

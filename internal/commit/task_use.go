@@ -40,7 +40,7 @@ var ErrMoved = errors.New("the log has moved")
 // RecordUse puts the records of a handler's effect on record in one entry, unless the log went
 // on behind tail: what was read of it then decided what is recorded. [ErrMoved]. Other errors are
 // those of [TaskSteps.Record].
-func (t *TaskSteps) RecordUse(ctx context.Context, c *core.Core, at GateRef, tail uint64, steps []posthouse.Step) error {
+func (t *TaskSteps) RecordUse(ctx context.Context, c *Committer, at GateRef, tail uint64, steps []posthouse.Step) error {
 	_, err := Assign(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) error {
 		if tx.Seq != tail+1 {
 			return ErrMoved

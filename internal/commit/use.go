@@ -20,10 +20,10 @@ type UseRecord struct {
 // ClaimUse puts on record that a worker is about to have a task under a grant. Its errors are
 // those of [ResolveTask] for a gate that is not open: then the worker must not begin. So the
 // log says of a claim and a withdrawal which one came first.
-func ClaimUse(ctx context.Context, c *core.Core, at GateRef, worker string) error {
+func ClaimUse(ctx context.Context, c *Committer, at GateRef, worker string) error {
 	_, err := Assign(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) error {
 		at.Named(g)
-		return addUse(tx, g, handler.UseClaimed, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: worker, Attempt: g.Call.Attempt})
+		return addUse(tx, c.Rules, g, handler.UseClaimed, UseRecord{Gate: g.ID, Call: g.Call.ID, Worker: worker, Attempt: g.Call.Attempt})
 	})
 	return err
 }
@@ -41,7 +41,7 @@ func (p *GateRef) Named(g *posthouse.Gate) {
 
 // addUse adds a record within the use that a task belongs to. Records of one name are told
 // apart by their entry.
-func addUse(tx *core.Tx, g *posthouse.Gate, name string, r UseRecord) error {
+func addUse(tx *core.Tx, rules *Rules, g *posthouse.Gate, name string, r UseRecord) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -50,5 +50,5 @@ func addUse(tx *core.Tx, g *posthouse.Gate, name string, r UseRecord) error {
 		Task: g.Task, Name: g.Call.Use + handler.Nested + name, Occurrence: uint32(tx.Seq), Effect: g.Call.Effect, Grant: g.Call.Grant,
 		Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data},
 	}}}
-	return (&Commit{tx: tx, plan: p}).recordSteps()
+	return (&Commit{tx: tx, rules: rules, plan: p}).recordSteps()
 }

@@ -42,7 +42,7 @@ func AddVote(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decision) (*posthouse.
 // record counts, and records the escalation first. [posthouse.ErrConflict] before its
 // time. A second call writes nothing. For a gate that does not wait it fails like
 // [ledger.Ledger.Decide].
-func Escalate(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
+func Escalate(ctx context.Context, c *Committer, gate posthouse.ID) (*posthouse.Gate, error) {
 	return Assign(ctx, c, GateRef{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) error {
 		switch done, err := RecordEscalation(tx, g); {
 		case err != nil || done:
@@ -55,7 +55,7 @@ func Escalate(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.
 }
 
 // Assign appends what build makes of an open gate, and returns the gate after it.
-func Assign(ctx context.Context, c *core.Core, at GateRef, build func(*core.Tx, *posthouse.Gate) error) (*posthouse.Gate, error) {
+func Assign(ctx context.Context, c *Committer, at GateRef, build func(*core.Tx, *posthouse.Gate) error) (*posthouse.Gate, error) {
 	id, thread := at.Gate, at.Thread
 	if thread == "" {
 		ref, err := c.Logs.Find(ctx, id)

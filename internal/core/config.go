@@ -15,15 +15,11 @@ type Config struct {
 	Verifier       posthouse.Verifier // nil: hashes alone are checked
 	Cipher         posthouse.Cipher   // nil: bodies are stored as they are
 	Logger         *slog.Logger
-	Observer       posthouse.Observer        // may be nil
-	Policy         posthouse.DecidePolicy    // nil: the gate's own rules
-	Validate       posthouse.SchemaValidator // nil: no values are checked
-	RequireGrants  bool
-	Rules          []posthouse.Rule
-	MaxState       int           // bytes of one checkpoint's state
-	MaxCheckpoints int           // of the store; 0: no cap
-	Owner          string        // "": a random one
-	LeaseTTL       time.Duration // a silent owner's threads are free after it
+	Observer       posthouse.Observer // may be nil
+	MaxState       int                // bytes of one checkpoint's state
+	MaxCheckpoints int                // of the store; 0: no cap
+	Owner          string             // "": a random one
+	LeaseTTL       time.Duration      // a silent owner's threads are free after it
 }
 
 // RenewEvery returns the time between two renewals of this process's liveness, and

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine/internal/replay"
 	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/ledger"
@@ -46,9 +45,9 @@ type Gates struct{ t *Task }
 // content and the same number among those of that content; two waits, if they have the
 // same name. A deadline that has passed is put on record first.
 //
-// A decision is asked for again if it does not count any more ([commit.CheckReuse]), or if g
-// is to license effects and the decision licenses none here. Task, Occurrence, Branch and
-// Instance of g are filled in; so is RequestedBy where it is empty.
+// A decision is asked for again if it does not count any more ([commit.Rules.CheckReuse]),
+// or if g is to license effects and the decision licenses none here. Task, Occurrence,
+// Branch and Instance of g are filled in; so is RequestedBy where it is empty.
 func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, error) {
 	t := v.t
 	t.Heartbeat()
@@ -103,7 +102,7 @@ func (t *Task) recordedAnswer(ctx context.Context, g *posthouse.Gate, q *replay.
 		}
 		q.SetLast(last)
 	}
-	why = checked.counts(t.session.Ledger().Core(), g, last)
+	why = checked.counts(t.session.Ledger().Core().Rules, g, last)
 	if why == nil && g.Uses > 0 {
 		why = license.Here(last, t.session.Thread(), t.session.Branch())
 	}
@@ -125,7 +124,7 @@ func (v Gates) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bo
 	if d := last.Decision; d == nil || !strings.HasPrefix(d.By, posthouse.PolicyPrefix) {
 		return n, true
 	}
-	counts := commit.CheckReuse(t.session.Ledger().Core(), &g, last) == nil && (g.Uses == 0 || license.Here(last, t.session.Thread(), t.session.Branch()) == nil)
+	counts := t.session.Ledger().Core().Rules.CheckReuse(&g, last) == nil && (g.Uses == 0 || license.Here(last, t.session.Thread(), t.session.Branch()) == nil)
 	return n, counts
 }
 

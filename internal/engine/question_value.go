@@ -5,7 +5,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/core"
 )
 
 // A checkedValue is what the schema of a question said of the value of an earlier decision. A
@@ -48,13 +47,13 @@ func (t *Task) checkAgain(ctx context.Context, g posthouse.Gate) *checkedValue {
 		}
 		last = found
 	}
-	return &checkedValue{last.ID, commit.CheckReuse(t.session.Ledger().Core(), &g, last)}
+	return &checkedValue{last.ID, t.session.Ledger().Core().Rules.CheckReuse(&g, last)}
 }
 
-// counts is [commit.CheckReuse] of a decision that may have been looked at before.
-func (v *checkedValue) counts(c *core.Core, g, earlier *posthouse.Gate) error {
+// counts is [commit.Rules.CheckReuse] of a decision that may have been looked at before.
+func (v *checkedValue) counts(r *commit.Rules, g, earlier *posthouse.Gate) error {
 	if v != nil && v.gate == earlier.ID {
 		return v.why
 	}
-	return commit.CheckReuse(c, g, earlier)
+	return r.CheckReuse(g, earlier)
 }

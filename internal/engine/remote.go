@@ -26,7 +26,7 @@ type RemoteCall struct {
 // A task without a named class is taken for one that does.
 func (r *RemoteCall) mayAct(t *Task, use *Effect, name string) error {
 	acts := r.Effect == posthouse.EffectExternal || r.Effect == posthouse.EffectUnset
-	if use == nil && acts && commit.RequiresGrants(t.session.Ledger().Core()) {
+	if use == nil && acts && t.session.Ledger().Core().Rules.RequireGrants {
 		return posthouse.NeedsGrant(name)
 	}
 	return nil

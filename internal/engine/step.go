@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine/internal/replay"
 	"github.com/posthouse/posthouse/internal/failure"
 	"github.com/posthouse/posthouse/internal/threadlog"
@@ -97,7 +96,7 @@ func (c *Call) Run(ctx context.Context, fn Work) (_ posthouse.Value, err error) 
 	if err := context.Cause(ctx); err != nil {
 		return posthouse.Value{}, err
 	}
-	if c.opt.Effect == posthouse.EffectExternal && !c.licensed && commit.RequiresGrants(t.session.Ledger().Core()) {
+	if c.opt.Effect == posthouse.EffectExternal && !c.licensed && t.session.Ledger().Core().Rules.RequireGrants {
 		return posthouse.Value{}, posthouse.NeedsGrant(c.name)
 	}
 	if err := t.mayAct(ctx); err != nil {

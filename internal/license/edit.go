@@ -7,13 +7,12 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/core"
 )
 
 // JudgeEdit returns why the decision that edited a gate is not enough for the question about the
 // edited content, nil if it is. Those who decided must be among its people, in their own right;
 // what the edited question was delegated to counts for nothing there.
-func JudgeEdit(c *core.Core, g, decided *posthouse.Gate) error {
+func JudgeEdit(c *commit.Committer, g, decided *posthouse.Gate) error {
 	if g.Quorum != nil && decided.Quorum == nil {
 		return posthouse.Invalid("quorum", "of %d is needed for it", g.Quorum.Need)
 	}
@@ -26,7 +25,7 @@ func JudgeEdit(c *core.Core, g, decided *posthouse.Gate) error {
 	}
 	judged := *g
 	judged.Verdicts = append(slices.Clone(g.Verdicts), posthouse.Edit) // it was edited by a question that allowed it
-	return commit.CheckReuse(c, &judged, decided)
+	return c.Rules.CheckReuse(&judged, decided)
 }
 
 // SameRule reports whether the question about edited content asks the same people, in the

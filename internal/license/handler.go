@@ -7,14 +7,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
 // A Task is what a task's handler has on record: that of the execution that handed it out.
 type Task struct {
-	Core           *core.Core
+	Core           *commit.Committer
 	Thread, Branch string // where the task is
 	Within         string // begins the names of its records
 	Steps          []posthouse.StepRecord
@@ -195,7 +194,7 @@ func (r *recorded) Ask(_ context.Context, q posthouse.Gate) (*posthouse.Gate, er
 		r.count = map[string]uint32{}
 	}
 	r.count[key] = n + 1
-	if last == nil || last.Decision == nil || last.Withdrawn() || commit.CheckReuse(r.t.Core, &q, last) != nil ||
+	if last == nil || last.Decision == nil || last.Withdrawn() || r.t.Core.Rules.CheckReuse(&q, last) != nil ||
 		q.Uses > 0 && Here(last, r.t.Thread, r.t.Branch) != nil {
 		return nil, posthouse.ErrWaiting
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/grants"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
 )
 
@@ -68,7 +67,7 @@ func Here(g *posthouse.Gate, thread, branch string) error {
 // Stale returns why a decision does not hold on a branch now, nil if it does. It may be of
 // another branch, thread or released version, be past its validity, or be refused by the
 // Ledger's policy. err says that the thread could not be read.
-func Stale(ctx context.Context, c *core.Core, g *posthouse.Gate, thread, branch string) (why, err error) {
+func Stale(ctx context.Context, c *commit.Committer, g *posthouse.Gate, thread, branch string) (why, err error) {
 	if why := Here(g, thread, branch); why != nil {
 		return why, nil
 	}
@@ -83,7 +82,7 @@ func Stale(ctx context.Context, c *core.Core, g *posthouse.Gate, thread, branch 
 		until := g.Decision.At.Add(g.ValidFor)
 		return &posthouse.Error{Code: posthouse.CodeExpired, Message: "the approval by " + g.Decision.By + " was good until " + until.Format(time.RFC3339)}, nil
 	}
-	return commit.Reconsider(c, g), nil
+	return c.Rules.Reconsider(g), nil
 }
 
 // Current returns the gate with the decision that applies now: the grant's, or that of the

@@ -10,7 +10,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/core"
 )
 
 // KindOutcome is the kind of the question about an effect with an unknown outcome.
@@ -18,7 +17,7 @@ const KindOutcome = "outcome"
 
 // Outcome is the question about an attempt that a gate licensed. The payload is its content, the
 // schema that of its result: it is left out where the Ledger cannot check it.
-func (r *Reader) Outcome(ctx context.Context, c *core.Core, effect string, under *posthouse.Gate, attempt int, payload, schema json.RawMessage) (q posthouse.Gate, err error) {
+func (r *Reader) Outcome(ctx context.Context, c *commit.Committer, effect string, under *posthouse.Gate, attempt int, payload, schema json.RawMessage) (q posthouse.Gate, err error) {
 	q = posthouse.Gate{
 		Name: KindOutcome, Kind: KindOutcome,
 		Text: fmt.Sprintf("It is not known whether %s was done (attempt %d, approved by %s in %s). Respond with its result if it was, approve if it was not and is to be done, reject to give it up.",
@@ -29,7 +28,7 @@ func (r *Reader) Outcome(ctx context.Context, c *core.Core, effect string, under
 	if attempt > 1 { // another question, not the same put otherwise
 		q.Name += "-" + strconv.Itoa(attempt)
 	}
-	if len(schema) > 0 && commit.MayOpen(c, &posthouse.Gate{Schema: schema}) == nil {
+	if len(schema) > 0 && c.Rules.MayOpen(&posthouse.Gate{Schema: schema}) == nil {
 		q.Schema = schema
 	}
 	q.Escalation, err = r.escalation(ctx, under)

@@ -32,8 +32,8 @@ type Removed struct {
 // An error together with a result says which threads could not be cancelled, or that damage or
 // a missing key hides which they are: the thread is removed all the same.
 // [posthouse.ErrNotFound] for a thread that is not there or was removed before.
-func Thread(ctx context.Context, c *core.Core, thread string, o Options) (*Removed, error) {
-	del, called, err := remove(ctx, c, thread, &o)
+func Thread(ctx context.Context, c *commit.Committer, thread string, o Options) (*Removed, error) {
+	del, called, err := remove(ctx, c.Core, thread, &o)
 	if del == nil || len(called) == 0 {
 		return del, err
 	}

@@ -57,7 +57,7 @@ func (s *Starter) Start(ctx context.Context, start task.Start, by string) (*task
 	if err := check(&start); err != nil {
 		return nil, err
 	}
-	if acts := start.Effect == posthouse.EffectUnset || start.Effect == posthouse.EffectExternal; acts && commit.RequiresGrants(s.ledger.Core()) {
+	if acts := start.Effect == posthouse.EffectUnset || start.Effect == posthouse.EffectExternal; acts && s.ledger.Core().Rules.RequireGrants {
 		return nil, needsGrant(start.Task)
 	}
 	id := start.Key

@@ -45,7 +45,7 @@ type Claims struct {
 // New returns no claims.
 func New(o Options) *Claims {
 	return &Claims{
-		ledger: o.Ledger, core: o.Ledger.Core(), log: o.Log, slots: o.Slots, sessions: o.Sessions, board: o.Board, logger: o.Logger, forgotten: o.Forgotten,
+		ledger: o.Ledger, core: o.Ledger.Core().Core, log: o.Log, slots: o.Slots, sessions: o.Sessions, board: o.Board, logger: o.Logger, forgotten: o.Forgotten,
 		held: map[posthouse.ID]*Claim{},
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/posthouse/posthouse/dispatch/internal/claims"
 	"github.com/posthouse/posthouse/dispatch/internal/hints"
 	"github.com/posthouse/posthouse/dispatch/internal/sessions"
-	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/task"
 )
@@ -27,7 +27,7 @@ type Options struct {
 // A Control is for the operators of one engine. It is safe for concurrent use.
 type Control struct {
 	ledger   *ledger.Ledger
-	core     *core.Core
+	core     *commit.Committer
 	slots    *claims.Slots
 	sessions *sessions.Sessions
 	claims   *claims.Claims

@@ -57,7 +57,7 @@ func (l *Log) lapsed(ctx context.Context, g *posthouse.Gate) (why string, never 
 	case grant.ValidFor > 0 && l.core.Now().After(dec.At.Add(grant.ValidFor)):
 		return "the approval by " + dec.By + " was good until " + dec.At.Add(grant.ValidFor).Format(time.RFC3339), false, nil
 	}
-	if err := commit.Reconsider(l.core, grant); err != nil {
+	if err := l.core.Rules.Reconsider(grant); err != nil {
 		return err.Error(), false, nil
 	}
 	return "", false, nil

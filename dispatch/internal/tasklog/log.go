@@ -7,7 +7,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/handler"
 	"github.com/posthouse/posthouse/internal/license"
 	"github.com/posthouse/posthouse/internal/requesters"
@@ -20,7 +19,7 @@ import (
 // A Log reads what a Ledger has of tasks.
 type Log struct {
 	ledger *ledger.Ledger
-	core   *core.Core
+	core   *commit.Committer
 }
 
 // New returns a reader of a Ledger's tasks.

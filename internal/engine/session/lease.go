@@ -18,7 +18,7 @@ func (l Lease) Generation() uint32 { return l.s.claim.Generation() }
 
 // Is reports whether a claim is the session's.
 func (l Lease) Is(c *core.Claim) bool {
-	return l.s.claim != nil && c.IsOf(l.s.Ledger().Core(), l.s.Thread(), l.s.Run())
+	return l.s.claim != nil && c.IsOf(l.s.Ledger().Core().Core, l.s.Thread(), l.s.Run())
 }
 
 // PreviousRunLost reports whether the run before this one did not come to its end. It may
