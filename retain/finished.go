@@ -25,7 +25,7 @@ func (p *pass) finished(ctx context.Context, info *posthouse.ThreadInfo) (gone b
 	if p.Finished == 0 || !p.ended(info, p.l.Now()) {
 		return false, nil
 	}
-	if err := p.findCopied(ctx); err != nil {
+	if err := p.lineage.findCopied(ctx, p.l.Store); err != nil {
 		return false, err
 	}
 	if p.opt.DryRun {
@@ -127,7 +127,7 @@ func (p *pass) mayFinish(ctx context.Context, t *posthouse.ThreadInfo, tree *thr
 		if !n.Removed && p.keeps(&n.Header) {
 			return false, nil
 		}
-		if !p.DropSources && p.isSource(t.Thread, n.Header.ID) {
+		if !p.DropSources && p.lineage.isSource(t.Thread, n.Header.ID) {
 			return false, nil
 		}
 		if parent := n.Header.Labels[labelParent]; parent != "" && parent != t.Thread {
@@ -152,28 +152,4 @@ func (p *pass) mayFinish(ctx context.Context, t *posthouse.ThreadInfo, tree *thr
 		return false, err
 	}
 	return !slices.ContainsFunc(all, func(a *threadlog.Approved) bool { return a.Approval(t, now).Kept() }), nil
-}
-
-// isSource reports whether a fork or a copy in another thread was made from a checkpoint.
-func (p *pass) isSource(thread string, id posthouse.ID) bool {
-	return p.copied[thread] || slices.ContainsFunc(p.forks[id], func(r posthouse.Ref) bool { return r.Thread != thread })
-}
-
-// findCopied finds the threads with checkpoints that another thread has copies of: a copy has
-// the kinds of its originals, so all are looked at, once a pass.
-func (p *pass) findCopied(ctx context.Context) error {
-	if p.copied != nil {
-		return nil
-	}
-	copied := map[string]bool{}
-	for h, err := range p.l.Store.List(ctx, posthouse.Query{}) {
-		if err != nil {
-			return err
-		}
-		if h.Source != nil && h.Source.Thread != h.Thread {
-			copied[h.Source.Thread] = true
-		}
-	}
-	p.copied = copied
-	return nil
 }

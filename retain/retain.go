@@ -146,12 +146,9 @@ func Run(ctx context.Context, led *ledger.Ledger, r Policy, o *Options) (*Report
 		return nil, err
 	}
 	var err error
-	p.forks, err = findSources(ctx, l.Core)
+	p.lineage.forks, err = findSources(ctx, l.Core)
 	if err != nil {
 		return nil, err
-	}
-	if !p.DropSources {
-		p.sources = p.forks
 	}
 	var failed error
 	for info, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{Prefix: r.Prefix, Graph: r.Graph}) {
@@ -219,28 +216,8 @@ type pass struct {
 	ledger  *ledger.Ledger
 	l       *commit.Committer // the ledger's
 	opt     Options
-	sources sources         // forks; their sources stay unless Policy.DropSources
-	forks   sources         // all forks
-	copied  map[string]bool // threads that others have copies of; nil: not known yet
+	lineage lineage
 	done    Report
-}
-
-// sources are the forks of each checkpoint that has any.
-type sources map[posthouse.ID][]posthouse.Ref
-
-func (s sources) has(id posthouse.ID) bool { return s[id] != nil }
-
-func findSources(ctx context.Context, c *core.Core) (sources, error) {
-	s := sources{}
-	for h, err := range c.Store.List(ctx, posthouse.Query{Kind: posthouse.KindFork}) {
-		if err != nil {
-			return nil, err
-		}
-		if h.Source != nil {
-			s[h.Source.ID] = append(s[h.Source.ID], posthouse.Ref{Thread: h.Thread, Seq: h.Seq})
-		}
-	}
-	return s, nil
 }
 
 type retainPlan struct {
@@ -274,7 +251,7 @@ func (p *pass) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
 		if err != nil {
 			return err
 		}
-		if err := p.l.Logs.KeepApprovals(ctx, tree, t.Info, tx.At, p.forks.has); err != nil {
+		if err := p.l.Logs.KeepApprovals(ctx, tree, t.Info, tx.At, p.lineage.forks.has); err != nil {
 			return err
 		}
 		left, err = unfinished(ctx, p.l.Core, t.Name, tree)
@@ -345,7 +322,7 @@ func (p *pass) targets(tree *threadlog.Tree, info *posthouse.ThreadInfo, now tim
 	}
 	for _, seq := range kept {
 		h := &tree.Nodes[seq].Header
-		if last[seq] || p.sources[h.ID] != nil || core.Protects(info, h) || p.keeps(h) {
+		if last[seq] || !p.DropSources && p.lineage.forks.has(h.ID) || core.Protects(info, h) || p.keeps(h) {
 			continue
 		}
 		old := p.MaxAge > 0 && now.Sub(h.CreatedAt) > p.MaxAge

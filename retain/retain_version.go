@@ -26,7 +26,10 @@ func (p *pass) versions(ctx context.Context, thread string) error {
 	}
 	gone := map[uint32]bool{}
 	for _, r := range slices.Backward(old) { // oldest first: a version may require it
-		forked, err := p.forkedFrom(ctx, r)
+		forked, err := false, error(nil)
+		if !p.DropSources {
+			forked, err = p.lineage.forkedFrom(ctx, p.l.Store, r)
+		}
 		if err == nil && !forked {
 			err = p.version(ctx, r, gone)
 			if err == nil {
@@ -46,21 +49,6 @@ func (p *pass) versions(ctx context.Context, thread string) error {
 		}
 	}
 	return nil
-}
-
-// forkedFrom reports whether a fork elsewhere was made from the version.
-func (p *pass) forkedFrom(ctx context.Context, r *posthouse.Release) (bool, error) {
-	for h, err := range p.l.Store.List(ctx, posthouse.Query{Thread: r.Thread, From: r.First, To: r.Seq}) {
-		if err != nil {
-			return false, err
-		}
-		for _, fork := range p.sources[h.ID] {
-			if fork.Thread != r.Thread || fork.Seq < r.First || fork.Seq > r.Seq {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
 }
 
 // version drops a version. In a dry run it counts what that would remove after those in gone.
