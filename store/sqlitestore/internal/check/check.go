@@ -99,19 +99,13 @@ func (k *checker) integrity(c *db.Conn) (bool, error) {
 // A threadCheck folds one thread's log and compares it with the thread's rows.
 type threadCheck struct {
 	*checker
-	c     *db.Conn
-	id    int64
-	name  string
-	row   layout.ThreadRow
-	top   posthouse.OrderKey
-	info  *posthouse.ThreadInfo // as it is stored
-	fold  posthouse.ThreadInfo  // as the log says, so far
-	met   bool                  // the fold has reached the entry of the stored summary
-	begun bool
-	whole bool // the log begins at its first entry
-	gap   bool // a dropped version left a gap in the log
+	c      *db.Conn
+	id     int64
+	name   string
+	stored *layout.Summary
+	fold   fold // as the log says, so far
+	met    bool // the fold has reached the entry of the stored summary
 
-	tail     uint64 // the number that an append compares with
 	highest  posthouse.OrderKey
 	disorder bool                  // order keys do not ascend
 	missing  map[posthouse.ID]bool // checkpoints and gates of the log that the index does not lead to
@@ -119,9 +113,32 @@ type threadCheck struct {
 	terms    lists.Terms           // index terms already looked up
 }
 
+// A fold is what a thread's log says of it, up to an entry.
+type fold struct {
+	info  posthouse.ThreadInfo
+	begun bool
+	whole bool // the log begins at its first entry
+	gap   bool // a dropped version left a gap in the log
+}
+
+// skipsTo prepares the fold for the next entry. It reports whether entries before that one are
+// missing.
+func (f *fold) skipsTo(e *posthouse.Entry) bool {
+	if !f.begun {
+		f.begun, f.whole = true, e.Seq == 1
+		if !f.whole {
+			f.info = posthouse.ThreadInfo{Thread: e.Thread, Generation: e.Generation, Link: e.Prev}
+			f.info.Tail.Seq = e.Seq - 1
+		}
+	}
+	skips := e.Seq > f.info.Tail.Seq+1
+	f.gap = f.gap || skips
+	return skips
+}
+
 func (k *checker) thread(c *db.Conn, id int64) error {
 	t := &threadCheck{checker: k, c: c, id: id, missing: map[posthouse.ID]bool{}, terms: lists.Terms{}}
-	if err := t.load(); err != nil || t.info == nil {
+	if err := t.load(); err != nil || t.stored == nil {
 		return err
 	}
 	if err := t.walk(); err != nil {
@@ -144,11 +161,11 @@ func (t *threadCheck) load() error {
 			t.differs("the summary of thread %q cannot be read, and is made from its log each time: %v", t.name, err)
 			err = layout.Refold(t.c, s)
 		}
-		t.row, t.top, t.info, t.tail = s.Row, s.Top, s.Info, s.Seq
+		t.stored = s
 		if err != nil {
 			return err
 		}
-		_, err = t.c.Row(qMinute, func(stmt *sqlite.Stmt) { t.row.Minute = posthouse.Millis(stmt.ColumnInt64(0)) }, t.id)
+		_, err = t.c.Row(qMinute, func(stmt *sqlite.Stmt) { s.Row.Minute = posthouse.Millis(stmt.ColumnInt64(0)) }, t.id)
 		return err
 	}
 	t.differs("thread %q has no tail", t.name)
@@ -234,23 +251,16 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 
 // apply applies one more entry to the fold.
 func (t *threadCheck) apply(e *posthouse.Entry, records []posthouse.Record) error {
-	if !t.begun {
-		t.begun, t.whole = true, e.Seq == 1
-		if !t.whole {
-			t.fold = posthouse.ThreadInfo{Thread: t.name, Generation: e.Generation, Link: e.Prev}
-			t.fold.Tail.Seq = e.Seq - 1
-		}
-	}
-	if e.Seq > t.fold.Tail.Seq+1 {
+	if t.fold.skipsTo(e) {
 		// The version that was dropped here may have had newer revisions of what is
 		// missing, and the highest order key.
 		clear(t.missing)
-		t.gap = true
 	}
-	if of := t.info.Tail.Seq; of < e.Seq && (t.fold.Tail.Seq < of || !t.whole && t.fold.Tail.Seq == e.Seq-1) {
+	at := t.fold.info.Tail.Seq
+	if of := t.stored.Info.Tail.Seq; of < e.Seq && (at < of || !t.fold.whole && at == e.Seq-1) {
 		t.met = true // the stored summary ends at an entry that is gone
 	}
-	return t.fold.ApplyRecords(e, records)
+	return t.fold.info.ApplyRecords(e, records)
 }
 
 // checkpoint checks that a checkpoint has its rows in the indexes.
@@ -308,57 +318,57 @@ func (t *threadCheck) gate(id posthouse.ID, seq uint64, entry int64) error {
 
 // meet compares the stored summary with the fold at the entry where the summary ends.
 func (t *threadCheck) meet() {
-	if t.fold.Tail.Seq != t.info.Tail.Seq {
+	if t.fold.info.Tail.Seq != t.stored.Info.Tail.Seq {
 		return
 	}
-	t.met = t.fold.Tail == t.info.Tail
-	if !t.whole {
+	t.met = t.fold.info.Tail == t.stored.Info.Tail
+	if !t.fold.whole {
 		return
 	}
-	have, herr := t.info.MarshalBinary()
-	log, lerr := t.fold.MarshalBinary()
+	have, herr := t.stored.Info.MarshalBinary()
+	log, lerr := t.fold.info.MarshalBinary()
 	if herr != nil || lerr != nil || !bytes.Equal(have, log) {
 		t.differs("the summary of thread %q is not what its log says", t.name)
 	}
-	if cmp := layout.CompareKeys(t.top, t.highest); cmp < 0 || cmp > 0 && !t.gap {
+	if cmp := layout.CompareKeys(t.stored.Top, t.highest); cmp < 0 || cmp > 0 && !t.fold.gap {
 		t.differs("the order keys of thread %q are not what its row says", t.name)
 	}
 }
 
 func (t *threadCheck) compare() {
-	info := t.info
-	if t.row != layout.RowOf(info, t.row.Flags) {
+	info := t.stored.Info
+	if t.stored.Row != layout.RowOf(info, t.stored.Row.Flags) {
 		t.differs("the columns of thread %q are not what its summary says", t.name)
 	}
-	if t.tail != info.Tail.Seq {
-		t.differs("appends to thread %q wait for entry %d, its summary ends at %d", t.name, t.tail, info.Tail.Seq)
+	if t.stored.Seq != info.Tail.Seq {
+		t.differs("appends to thread %q wait for entry %d, its summary ends at %d", t.name, t.stored.Seq, info.Tail.Seq)
 	}
 	if info.Thread != t.name {
 		t.differs("thread %q has the summary of thread %q", t.name, info.Thread)
 	}
-	if !t.begun {
+	if !t.fold.begun {
 		return // all entries were removed
 	}
 	if !t.met || !t.mayLag() {
-		t.differs("the summary of thread %q ends at entry %d, its log at %d", t.name, info.Tail.Seq, t.fold.Tail.Seq)
+		t.differs("the summary of thread %q ends at entry %d, its log at %d", t.name, info.Tail.Seq, t.fold.info.Tail.Seq)
 		return
 	}
-	if !t.whole {
+	if !t.fold.whole {
 		return
 	}
 	if len(t.missing) > t.removed {
 		t.differs("%d checkpoints and gates of thread %q were removed, but the index does not lead to %d: %s",
 			t.removed, t.name, len(t.missing), few(t.missing))
 	}
-	if t.disorder && t.row.Flags&layout.FlagDisorder == 0 {
+	if t.disorder && t.stored.Row.Flags&layout.FlagDisorder == 0 {
 		t.differs("the order keys of thread %q are not what its row says", t.name)
 	}
 }
 
 // mayLag reports whether the stored summary may end where it does.
 func (t *threadCheck) mayLag() bool {
-	lag := t.fold.Tail.Seq - t.info.Tail.Seq
-	return lag == 0 || lag < layout.MaxLag && t.row.MayLag() && (!t.whole || t.row == layout.RowOf(&t.fold, t.row.Flags))
+	lag := t.fold.info.Tail.Seq - t.stored.Info.Tail.Seq
+	return lag == 0 || lag < layout.MaxLag && t.stored.Row.MayLag() && (!t.fold.whole || t.stored.Row == layout.RowOf(&t.fold.info, t.stored.Row.Flags))
 }
 
 func few(set map[posthouse.ID]bool) string {
