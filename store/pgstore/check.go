@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	checkThreads = "SELECT t.id, t.name, t.seq, t.hash, t.live, t.due, t.gates, t.state FROM posthouse.threads t WHERE t.id > $1 ORDER BY t.id LIMIT 1"
+	checkThreads = "SELECT t.id, t.name, t.seq, t.hash, t.live, t.due, t.minute, t.gates, t.state FROM posthouse.threads t WHERE t.id > $1 ORDER BY t.id LIMIT 1"
 	checkLog     = "SELECT " + entryColumns + " FROM posthouse.entries e WHERE e.thread = $1 ORDER BY e.seq"
 	checkIDs     = "SELECT i.id, i.seq, i.coordination, i.order_key, i.terms FROM posthouse.ids i WHERE i.thread = $1"
 	checkGates   = "SELECT g.list, g.gate FROM posthouse.gates g WHERE g.thread = $1"
@@ -112,10 +112,10 @@ func (t *threadCheck) differs(format string, args ...any) {
 func (c *conn) checkThread(ctx context.Context, after int64) (*threadCheck, error) {
 	t := &threadCheck{rows: map[posthouse.ID]*idRow{}, missing: map[posthouse.ID]bool{}}
 	var name, hash, state []byte
-	var seq, gates int64
+	var seq, minute, gates int64
 	var due *int64
 	var live bool
-	found, err := c.one(ctx, checkThreads, []any{after}, &t.id, &name, &seq, &hash, &live, &due, &gates, &state)
+	found, err := c.one(ctx, checkThreads, []any{after}, &t.id, &name, &seq, &hash, &live, &due, &minute, &gates, &state)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (c *conn) checkThread(ctx context.Context, after int64) (*threadCheck, erro
 		t.info = nil
 		t.differs("the summary of thread %q cannot be read, and is made from its log each time: %v", t.name, err)
 	} else {
-		t.compareRow(posthouse.Position{Seq: uint64(seq), Hash: posthouse.Hash(slices.Grow(hash, 32)[:32])}, live, due)
+		t.compareRow(posthouse.Position{Seq: uint64(seq), Hash: posthouse.Hash(slices.Grow(hash, 32)[:32])}, live, due, minute)
 		if err := c.checkOpen(ctx, t, gates); err != nil {
 			return t, err
 		}
@@ -161,7 +161,7 @@ func (c *conn) readIDs(ctx context.Context, t *threadCheck) error {
 }
 
 // compareRow compares the columns of the thread's row with its summary.
-func (t *threadCheck) compareRow(tail posthouse.Position, live bool, due *int64) {
+func (t *threadCheck) compareRow(tail posthouse.Position, live bool, due *int64, minute int64) {
 	if t.info.Thread != t.name {
 		t.differs("thread %q has the summary of thread %q", t.name, t.info.Thread)
 	}
@@ -169,7 +169,7 @@ func (t *threadCheck) compareRow(tail posthouse.Position, live bool, due *int64)
 		t.differs("appends to thread %q wait for entry %d, its summary ends at %d", t.name, tail.Seq, t.info.Tail.Seq)
 	}
 	want := dueOf(t.info)
-	if live != isLive(t.info) || (due == nil) != (want == nil) || due != nil && *due != *want {
+	if live != isLive(t.info) || minute != int64(t.info.Minute()) || (due == nil) != (want == nil) || due != nil && *due != *want {
 		t.differs("the columns of thread %q are not what its summary says", t.name)
 	}
 }

@@ -80,6 +80,7 @@ func TestTripsOfCalls(t *testing.T) {
 	}{
 		{"an append", 1, func() { servertest.Take(t, s, l, l.Step("s", []byte("x"))) }},
 		{"one thread", 1, drain(posthouse.ThreadQuery{Thread: "t"})},
+		{"the newest threads", 1, drain(posthouse.ThreadQuery{Newest: true, Limit: 50})},
 		{"a log", 1, func() { servertest.Entries(t, s, "t") }},
 		{"an id", 1, func() {
 			if _, err := s.Find(t.Context(), id); err != nil {

@@ -67,7 +67,7 @@
 //
 // # Where things are
 //
-// The tables and the function that appends are in migrations/0001_init.sql. File
+// The tables are in migrations/0001_init.sql, the functions that append in 0003_minutes.sql. File
 // append.go sends groups of appends, row.go and internal/wire encode them, watch.go and
 // listen.go watch, and check.go compares everything that is derived with the logs.
 package pgstore

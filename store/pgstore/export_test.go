@@ -21,7 +21,11 @@ func (s *Store) ListStatement(q posthouse.Query, n int) (string, []any) {
 }
 
 func (s *Store) ThreadsStatement(q posthouse.ThreadQuery, n int) (string, []any) {
-	sql, args := (&threadWalk{ThreadQuery: q}).build(n)
+	w := &threadWalk{ThreadQuery: q}
+	if err := w.start(); err != nil {
+		panic(err)
+	}
+	sql, args := w.build(n)
 	if q.Gates {
 		sql, args = (&gateWalk{ThreadQuery: q}).build(n)
 	}

@@ -203,6 +203,7 @@ func TestDamage(t *testing.T) {
 		"a lost gate":        {"DELETE FROM posthouse.gates", nil},
 		"a gate too many":    {"INSERT INTO posthouse.gates SELECT list, thread, 'x' FROM posthouse.gates LIMIT 1", nil},
 		"a thread not live":  {"UPDATE posthouse.threads SET live = NOT live", nil},
+		"a thread's minute":  {"UPDATE posthouse.threads SET minute = minute - 60000", nil},
 		"a thread with work": {"UPDATE posthouse.threads SET due = 7", nil},
 		"entries of nobody":  {"INSERT INTO posthouse.entries SELECT 99, seq, watch, generation, kept, prev, hash, sig, header, gone, bodies FROM posthouse.entries WHERE seq = 1", nil},
 	} {

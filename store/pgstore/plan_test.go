@@ -3,6 +3,7 @@ package pgstore_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -48,6 +49,7 @@ func TestPlans(t *testing.T) {
 		sql  string
 		args []any
 	}
+	indexes := map[string]string{"newest threads": "threads_minute", "newest, a later page": "threads_minute"}
 	of := func(sql string, args []any) query { return query{sql, args} }
 	for name, q := range map[string]query{
 		"latest":                of(s.ListStatement(posthouse.Query{Descending: true}, 1)),
@@ -61,6 +63,10 @@ func TestPlans(t *testing.T) {
 		"the inbox of a person": of(s.ThreadsStatement(posthouse.ThreadQuery{Gates: true, People: true, Person: "alice", After: "gate-1"}, 50)),
 		"threads by prefix":     of(s.ThreadsStatement(posthouse.ThreadQuery{Prefix: "t00"}, 50)),
 		"waiting threads":       of(s.ThreadsStatement(posthouse.ThreadQuery{Waiting: true}, 50)),
+		"newest threads":        of(s.ThreadsStatement(posthouse.ThreadQuery{Newest: true}, 50)),
+		"newest, a later page":  of(s.ThreadsStatement(posthouse.ThreadQuery{Newest: true, After: "60000.t0100"}, 50)),
+		"newest that wait":      of(s.ThreadsStatement(posthouse.ThreadQuery{Newest: true, Waiting: true}, 50)),
+		"newest of a prefix":    of(s.ThreadsStatement(posthouse.ThreadQuery{Newest: true, Prefix: "t00"}, 50)),
 		"threads that are due":  of(s.ThreadsStatement(posthouse.ThreadQuery{DueBefore: 1}, 50)),
 		"a log":                 of(s.ReadStatement("t0007", posthouse.Range{To: 1 << 40}, 50)),
 		"the end of a log":      of(s.ReadStatement("t0007", posthouse.Range{To: 1 << 40, Reverse: true}, 1)),
@@ -70,6 +76,9 @@ func TestPlans(t *testing.T) {
 		for _, seqscan := range []string{"on", "off"} { // off is what the store has
 			run(t, c, "SET enable_seqscan = "+seqscan)
 			plan := explain(t, c, q.sql, q.args)
+			if index := indexes[name]; index != "" && !plan.uses(index) {
+				t.Errorf("%s, with enable_seqscan %s, does not walk index %s:\n%s", name, seqscan, index, q.sql)
+			}
 			for _, wrong := range plan.wrong() {
 				text, _ := json.MarshalIndent(plan, "", " ")
 				t.Errorf("%s, with enable_seqscan %s, %s:\n%s\n%s", name, seqscan, wrong, q.sql, text)
@@ -128,6 +137,11 @@ func explain(t *testing.T, c *pgx.Conn, sql string, args []any) *plan {
 		t.Fatalf("%v in %s", err, answer)
 	}
 	return plans[0].Plan
+}
+
+// uses reports whether a plan walks an index.
+func (p *plan) uses(index string) bool {
+	return p.Index == index || slices.ContainsFunc(p.Plans, func(below *plan) bool { return below.uses(index) })
 }
 
 // wrong returns what a plan does that takes longer in a larger store.

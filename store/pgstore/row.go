@@ -11,9 +11,9 @@ import (
 	"github.com/posthouse/posthouse/store/pgstore/internal/wire"
 )
 
-// callAppend calls the function that appends, see the first migration.
+// callAppend calls the function that appends, see the last migration.
 const callAppend = `SELECT status, tail_seq, tail_hash, taken, taken_thread, taken_seq
-	FROM posthouse.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`
+	FROM posthouse.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`
 
 // The answers of the function.
 const (
@@ -25,7 +25,7 @@ const (
 
 // callAppendMany calls the function that appends to many threads.
 const callAppendMany = `SELECT entry, status, tail_seq, tail_hash
-	FROM posthouse.append_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)`
+	FROM posthouse.append_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)`
 
 // A row is a batch as the tables have it. Its memory is used again for the next batch.
 type row struct {
@@ -90,6 +90,7 @@ func writeOne(a *wire.Args, r *row, careful bool) {
 	} else {
 		a.Int8(int64(info.Due))
 	}
+	a.Int8(int64(info.Minute()))
 	a.Int8(sumGates(r.gates))
 	a.Array(wire.Int8, len(r.gates), func(i int) { a.PutInt8(r.gates[i].list) })
 	a.Array(wire.Bytea, len(r.gates), func(i int) { a.PutText(string(r.gates[i].id)) })
@@ -122,6 +123,7 @@ func writeMany(a *wire.Args, requests []*request) {
 	column(wire.Bytea, func(r *row) { a.PutBytes(r.state) })
 	column(wire.Bool, func(r *row) { a.PutBool(isLive(r.batch.Thread)) })
 	column(wire.Int8, func(r *row) { putDue(a, r.batch.Thread.Due) })
+	column(wire.Int8, func(r *row) { a.PutInt8(int64(r.batch.Thread.Minute())) })
 	column(wire.Int8, func(r *row) { a.PutInt8(sumGates(r.gates)) })
 
 	gates := partsOf(requests, func(r *row) int { return len(r.gates) })

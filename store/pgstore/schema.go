@@ -17,6 +17,9 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
+// minutesSchema is the migration that adds minutes, which are filled from the summaries.
+const minutesSchema = 3
+
 func migrations() ([]sqlschema.Migration, error) {
 	dir, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
@@ -32,6 +35,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	return s.lend(ctx, "bring the schema up to date", func(ctx context.Context, c *conn) error {
+		ms[minutesSchema-1].Then = c.fillMinutes
 		db := &schemaDB{c: c}
 		if s.opts.ReadOnly {
 			have, err := db.Version(ctx)
@@ -118,6 +122,34 @@ func (d *schemaDB) SetVersion(ctx context.Context, version int) error {
 		_, err = d.tx.Exec(ctx, d.c.s.sql("INSERT INTO posthouse.meta (version) VALUES ($1)"), version)
 	}
 	return err
+}
+
+// fillMinutes writes the minutes of threads that were written without them. A summary that
+// cannot be read is left to Check, which reports it.
+func (c *conn) fillMinutes(ctx context.Context) error {
+	const next = "SELECT t.id, t.state FROM posthouse.threads t WHERE t.id > $1 ORDER BY t.id LIMIT 512"
+	const fill = "UPDATE posthouse.threads t SET minute = u.minute FROM unnest($1::bigint[], $2::bigint[]) AS u(id, minute) WHERE t.id = u.id"
+	for last := int64(0); ; {
+		var ids, minutes []int64
+		read := 0
+		err := c.each(ctx, next, []any{last}, func(rows pgx.Rows) error {
+			var state []byte
+			read++
+			if err := rows.Scan(&last, &state); err != nil {
+				return err
+			}
+			if info, err := readState(state); err == nil {
+				ids, minutes = append(ids, last), append(minutes, int64(info.Minute()))
+			}
+			return nil
+		})
+		if err != nil || read == 0 {
+			return err
+		}
+		if _, err := c.Exec(ctx, c.s.sql(fill), ids, minutes); err != nil {
+			return err
+		}
+	}
 }
 
 // rewind sets the numbers of transactions back if the server's started over. That happens

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/store/internal/newest"
 )
 
 const selectThread = "SELECT t.id, t.name, t.seq, t.state FROM posthouse.threads t WHERE "
@@ -23,11 +22,12 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 			yield(nil, posthouse.Invalid("after", "cannot be joined with a due time: that order has no cursor"))
 			return
 		}
-		if q.ByActivity() && q.Thread == "" {
-			newest.Threads(ctx, s.Threads, q)(yield)
+		w := &threadWalk{ThreadQuery: q, pace: paceFor(q.Limit)}
+		if err := w.start(); err != nil {
+			yield(nil, err)
 			return
 		}
-		next := (&threadWalk{ThreadQuery: q, pace: paceFor(q.Limit)}).page
+		next := w.page
 		switch {
 		case q.Thread != "":
 			next = (&threadWalk{ThreadQuery: q}).named
@@ -47,7 +47,16 @@ type threadWalk struct {
 	posthouse.ThreadQuery
 	pace  pace
 	begun bool
-	due   posthouse.Millis // of the last thread seen, the one named in After
+	at    posthouse.Millis // when the last thread seen, the one named in After, is due, or its minute
+}
+
+// start reads the cursor of a walk by activity.
+func (w *threadWalk) start() (err error) {
+	if w.ByActivity() && w.After != "" && w.Thread == "" {
+		w.begun = true
+		w.at, w.After, err = posthouse.ParseActivityCursor(w.After)
+	}
+	return err
 }
 
 // named answers a query for one thread.
@@ -78,7 +87,7 @@ func (w *threadWalk) page(ctx context.Context, s *Store, _ int) (page []*posthou
 		if w.Match(t.info) {
 			page = append(page, t.info)
 		}
-		w.begun, w.After, w.due = true, t.name, t.due
+		w.begun, w.After, w.at = true, t.name, t.at
 	}
 	w.pace.took(0)
 	return page, len(found) == n, err
@@ -91,16 +100,22 @@ func (w *threadWalk) build(n int) (string, []any) {
 	if w.DueBefore != 0 {
 		b.and("t.due <= %s", int64(w.DueBefore))
 		if w.begun {
-			b.and("(t.due, t.name) > (%s::bigint, %s::bytea)", int64(w.due), []byte(w.After))
+			b.and("(t.due, t.name) > (%s::bigint, %s::bytea)", int64(w.at), []byte(w.After))
 		}
 		return strings.Replace(selectThread, "t.state", "t.state, t.due", 1) + strings.Join(b.where, " AND ") + " ORDER BY t.due, t.name" + limit, b.args
 	}
-	direction, compare := "", ">"
+	columns, order, compare := selectThread, "t.name", ">"
 	if w.Descending {
-		direction, compare = " DESC", "<"
+		order, compare = "t.name DESC", "<"
 	}
 	b.and("true")
-	if w.After != "" {
+	switch {
+	case w.ByActivity():
+		columns, order = strings.Replace(selectThread, "t.state", "t.state, t.minute", 1), "t.minute DESC, t.name DESC"
+		if w.begun {
+			b.and("(t.minute, t.name) < (%s::bigint, %s::bytea)", int64(w.at), []byte(w.After))
+		}
+	case w.After != "":
 		b.and("t.name "+compare+" %s", []byte(w.After))
 	}
 	if w.Prefix != "" {
@@ -115,7 +130,7 @@ func (w *threadWalk) build(n int) (string, []any) {
 	case w.Waiting:
 		b.and("t.gates <> 0")
 	}
-	return selectThread + strings.Join(b.where, " AND ") + " ORDER BY t.name" + direction + limit, b.args
+	return columns + strings.Join(b.where, " AND ") + " ORDER BY " + order + limit, b.args
 }
 
 // behind returns the first name after all that begin with a prefix, nil if they are the last.
@@ -132,7 +147,7 @@ func behind(prefix string) []byte {
 type summary struct {
 	id   int64
 	name string
-	due  posthouse.Millis
+	at   posthouse.Millis // when it is due, or its minute, where that is the order
 	info *posthouse.ThreadInfo
 }
 
@@ -147,15 +162,15 @@ func (s *Store) summaries(ctx context.Context, sql string, args ...any) (found [
 		err := c.each(ctx, sql, args, func(rows pgx.Rows) error {
 			t := &summary{}
 			var name, state []byte
-			var seq, due int64
+			var seq, at int64
 			into := []any{&t.id, &name, &seq, &state}
 			if len(rows.FieldDescriptions()) > len(into) {
-				into = append(into, &due)
+				into = append(into, &at)
 			}
 			if err := rows.Scan(into...); err != nil {
 				return err
 			}
-			t.name, t.due = string(name), posthouse.Millis(due)
+			t.name, t.at = string(name), posthouse.Millis(at)
 			var err error
 			t.info, err = readState(state)
 			if err != nil || t.info.Thread != t.name {
