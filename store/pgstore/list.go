@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/terms"
 	"github.com/posthouse/posthouse/store/internal/valid"
+	"github.com/posthouse/posthouse/store/pgstore/internal/paging"
 )
 
 // List implements [posthouse.Store]. Within a thread it walks the index of the log,
@@ -25,8 +26,8 @@ func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthous
 			yield(nil, bad)
 			return
 		}
-		l := &listing{Query: q, at: start, pace: paceFor(q.Limit)}
-		for h, err := range pages(q.Limit, func(left int) ([]*posthouse.Header, bool, error) { return l.page(ctx, s, left) }) {
+		l := &listing{Query: q, at: start, pace: paging.For(q.Limit)}
+		for h, err := range paging.All(q.Limit, func(left int) ([]*posthouse.Header, bool, error) { return l.page(ctx, s, left) }) {
 			if !yield(h, err) {
 				return
 			}
@@ -45,7 +46,7 @@ type spot struct {
 type listing struct {
 	posthouse.Query
 	at     *spot // of the last checkpoint seen; nil at the start
-	pace   pace
+	pace   paging.Pace
 	reader posthouse.HeaderReader
 }
 
@@ -131,7 +132,7 @@ func (l *listing) page(ctx context.Context, s *Store, left int) (page []*posthou
 	if l.Thread != "" && l.To != 0 && l.From > l.To {
 		return nil, false, s.lifecycle.Usable(ctx)
 	}
-	n := l.pace.next(math.MaxInt)
+	n := l.pace.Next(math.MaxInt)
 	if l.indexed() {
 		n = min(n, left)
 	}
@@ -156,7 +157,7 @@ func (l *listing) page(ctx context.Context, s *Store, left int) (page []*posthou
 		})
 	})
 	l.at = at
-	l.pace.took(0)
+	l.pace.Took(0)
 	return page, seen == n, err
 }
 

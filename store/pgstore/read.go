@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -12,69 +11,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/bodies"
 	"github.com/posthouse/posthouse/store/internal/valid"
+	"github.com/posthouse/posthouse/store/pgstore/internal/paging"
 )
-
-// An iterator takes one page at a time, and no connection in between. These limits bound
-// a page: it begins small, and grows while its rows are.
-const (
-	firstRows = 16
-	maxRows   = 512
-	enough    = 1 << 20 // bytes, from which on a page grows no more
-)
-
-// pages yields what next returns, page by page, until there is no more. It holds no
-// connection while the caller's code runs.
-func pages[T any](limit int, next func(left int) (page []T, more bool, err error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		left := limit
-		if left <= 0 {
-			left = math.MaxInt
-		}
-		for more := true; more && left > 0; {
-			var page []T
-			var err error
-			page, more, err = next(left)
-			for _, item := range page { // also those before one that cannot be read
-				if left--; !yield(item, nil) || left == 0 {
-					return
-				}
-			}
-			if err != nil {
-				var none T
-				yield(none, err)
-				return
-			}
-		}
-	}
-}
-
-// A pace is how many rows the next page asks for.
-type pace struct{ rows int }
-
-func (p *pace) next(left int) int {
-	if p.rows == 0 {
-		p.rows = firstRows
-	}
-	return min(p.rows, left)
-}
-
-// paceFor begins with a page that may be all that is asked for, of rows that are small.
-func paceFor(limit int) pace {
-	if limit <= 0 {
-		limit = maxRows
-	}
-	return pace{min(max(limit, firstRows), maxRows/2)}
-}
-
-// took adapts the pace to a page of so many bytes.
-func (p *pace) took(bytes int) {
-	switch {
-	case bytes < enough/4:
-		p.rows = min(4*p.rows, maxRows)
-	case bytes > enough:
-		p.rows = max(p.rows/4, 1)
-	}
-}
 
 const entryColumns = "e.seq, e.generation, e.prev, e.hash, e.sig, e.header"
 
@@ -106,8 +44,8 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 		r.To = valid.MaxSeq
 	}
 	return func(yield func(*posthouse.Entry, error) bool) {
-		at, p := r, pace{}
-		for e, err := range pages(r.Limit, func(left int) ([]*posthouse.Entry, bool, error) {
+		at, p := r, paging.Pace{}
+		for e, err := range paging.All(r.Limit, func(left int) ([]*posthouse.Entry, bool, error) {
 			return s.readPage(ctx, thread, &at, &p, left)
 		}) {
 			if !yield(e, err) {
@@ -118,14 +56,14 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 }
 
 // readPage reads a page and moves the range past it.
-func (s *Store) readPage(ctx context.Context, thread string, r *posthouse.Range, p *pace, left int) (page []*posthouse.Entry, more bool, err error) {
+func (s *Store) readPage(ctx context.Context, thread string, r *posthouse.Range, p *paging.Pace, left int) (page []*posthouse.Entry, more bool, err error) {
 	if r.Seqs == nil && r.From > r.To {
 		return nil, false, s.lifecycle.Usable(ctx)
 	}
-	n := p.next(left)
+	n := p.Next(left)
 	args := []any{[]byte(thread), int64(r.From), int64(r.To), int64(n)}
 	if r.Seqs != nil {
-		n = min(p.rows, len(r.Seqs))
+		n = p.Next(len(r.Seqs))
 		seqs := make([]int64, 0, n)
 		for _, seq := range r.Seqs[:n] {
 			if seq <= valid.MaxSeq {
@@ -146,7 +84,7 @@ func (s *Store) readPage(ctx context.Context, thread string, r *posthouse.Range,
 			return nil
 		})
 	})
-	p.took(size)
+	p.Took(size)
 	if err != nil {
 		return page, false, err
 	}
@@ -217,7 +155,7 @@ func (c *conn) fold(ctx context.Context, thread string, to uint64) (*posthouse.T
 	for from := uint64(0); from <= to; {
 		r := posthouse.Range{Headers: true}
 		n := 0
-		err := c.each(ctx, rangeOf(&r), []any{name, int64(from), int64(to), int64(maxRows)}, func(rows pgx.Rows) error {
+		err := c.each(ctx, rangeOf(&r), []any{name, int64(from), int64(to), int64(paging.MaxRows)}, func(rows pgx.Rows) error {
 			e, _, err := scanEntry(rows, &name, true)
 			if err == nil {
 				err = info.Apply(e)
@@ -230,7 +168,7 @@ func (c *conn) fold(ctx context.Context, thread string, to uint64) (*posthouse.T
 		if err != nil {
 			return nil, err
 		}
-		if n < maxRows {
+		if n < paging.MaxRows {
 			break
 		}
 	}

@@ -166,24 +166,21 @@ func partsOf(requests []*request, count func(*row) int) (p parts) {
 
 // write writes an array of all parts.
 func (p *parts) write(a *wire.Args, of wire.Type, put func(r *row, i int)) {
+	p.each(a, of, func(entry, i int) { put(&p.requests[entry].row, i) })
+}
+
+// owners writes an array of the numbers, from 1, of the entries that the parts are of.
+func (p *parts) owners(a *wire.Args) {
+	p.each(a, wire.Int4, func(entry, _ int) { a.PutInt4(int32(entry + 1)) })
+}
+
+func (p *parts) each(a *wire.Args, of wire.Type, put func(entry, i int)) {
 	entry, i := 0, 0
 	a.Array(of, p.total, func(int) {
 		for i == p.count(&p.requests[entry].row) {
 			entry, i = entry+1, 0
 		}
-		put(&p.requests[entry].row, i)
-		i++
-	})
-}
-
-// owners writes an array of the numbers, from 1, of the entries that the parts are of.
-func (p *parts) owners(a *wire.Args) {
-	entry, i := 0, 0
-	a.Array(wire.Int4, p.total, func(int) {
-		for i == p.count(&p.requests[entry].row) {
-			entry, i = entry+1, 0
-		}
-		a.PutInt4(int32(entry + 1))
+		put(entry, i)
 		i++
 	})
 }

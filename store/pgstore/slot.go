@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/slotsum"
 	"github.com/posthouse/posthouse/store/internal/valid"
+	"github.com/posthouse/posthouse/store/pgstore/internal/paging"
 )
 
 const (
@@ -132,7 +133,7 @@ func (s *Store) changeSlot(ctx context.Context, doing string, key posthouse.Slot
 func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.SlotItem, error] {
 	return func(yield func(*posthouse.SlotItem, error) bool) {
 		at := posthouse.SlotKey{Thread: thread}
-		for item, err := range pages(0, func(int) (page []*posthouse.SlotItem, more bool, err error) {
+		for item, err := range paging.All(0, func(int) (page []*posthouse.SlotItem, more bool, err error) {
 			err = s.read(ctx, "list slots", func(ctx context.Context, c *conn) error {
 				page = nil
 				args := []any{[]byte(at.Thread), []byte(at.Step), thread == "", []byte(thread)}

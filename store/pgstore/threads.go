@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/pgstore/internal/paging"
 )
 
 const selectThread = "SELECT t.id, t.name, t.seq, t.state FROM posthouse.threads t WHERE "
@@ -22,7 +23,7 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 			yield(nil, posthouse.Invalid("after", "cannot be joined with a due time: that order has no cursor"))
 			return
 		}
-		w := &threadWalk{ThreadQuery: q, pace: paceFor(q.Limit)}
+		w := &threadWalk{ThreadQuery: q, pace: paging.For(q.Limit)}
 		if err := w.start(); err != nil {
 			yield(nil, err)
 			return
@@ -32,9 +33,9 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 		case q.Thread != "":
 			next = (&threadWalk{ThreadQuery: q}).named
 		case q.Gates:
-			next = (&gateWalk{ThreadQuery: q, pace: paceFor(q.Limit)}).page
+			next = (&gateWalk{ThreadQuery: q, pace: paging.For(q.Limit)}).page
 		}
-		for t, err := range pages(q.Limit, func(left int) ([]*posthouse.ThreadInfo, bool, error) { return next(ctx, s, left) }) {
+		for t, err := range paging.All(q.Limit, func(left int) ([]*posthouse.ThreadInfo, bool, error) { return next(ctx, s, left) }) {
 			if !yield(t, err) {
 				return
 			}
@@ -45,7 +46,7 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 // A threadWalk is a query and its position.
 type threadWalk struct {
 	posthouse.ThreadQuery
-	pace  pace
+	pace  paging.Pace
 	begun bool
 	at    posthouse.Millis // when the last thread seen, the one named in After, is due, or its minute
 }
@@ -80,7 +81,7 @@ func (w *threadWalk) named(ctx context.Context, s *Store, _ int) (page []*postho
 }
 
 func (w *threadWalk) page(ctx context.Context, s *Store, _ int) (page []*posthouse.ThreadInfo, more bool, err error) {
-	n := w.pace.next(maxRows)
+	n := w.pace.Next(paging.MaxRows)
 	sql, args := w.build(n)
 	found, err := s.summaries(ctx, sql, args...)
 	for _, t := range found {
@@ -89,7 +90,7 @@ func (w *threadWalk) page(ctx context.Context, s *Store, _ int) (page []*posthou
 		}
 		w.begun, w.After, w.at = true, t.name, t.at
 	}
-	w.pace.took(0)
+	w.pace.Took(0)
 	return page, len(found) == n, err
 }
 
@@ -198,7 +199,7 @@ func (s *Store) summaries(ctx context.Context, sql string, args ...any) (found [
 // A gateWalk is a query for open gates and its position.
 type gateWalk struct {
 	posthouse.ThreadQuery
-	pace pace
+	pace paging.Pace
 }
 
 type openGate struct {
@@ -209,7 +210,7 @@ type openGate struct {
 // page merges the lists that hold the gates, from the cursor on, and then reads the
 // summaries of their threads.
 func (w *gateWalk) page(ctx context.Context, s *Store, _ int) (page []*posthouse.ThreadInfo, more bool, err error) {
-	n := w.pace.next(maxRows)
+	n := w.pace.Next(paging.MaxRows)
 	sql, args := w.build(n)
 	var gates []openGate
 	err = s.read(ctx, "list open gates", func(ctx context.Context, c *conn) error {
@@ -256,7 +257,7 @@ func (w *gateWalk) page(ctx context.Context, s *Store, _ int) (page []*posthouse
 			page = append(page, info)
 		}
 	}
-	w.pace.took(0)
+	w.pace.Took(0)
 	return page, len(gates) == n, nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/valid"
+	"github.com/posthouse/posthouse/store/pgstore/internal/paging"
 )
 
 const (
@@ -59,7 +60,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 		}
 		s.listen.Begin()
 		defer s.listen.End()
-		at, p := start, pace{}
+		at, p := start, paging.Pace{}
 		wait := newRetries()
 		for {
 			news := s.news.Wait()
@@ -155,8 +156,8 @@ func (s *Store) parseCursor(cursor string) (at watchCursor, err error) {
 
 // watchPage reads the entries after a cursor and moves the cursor past them. held says
 // that there is nothing to show yet, but will be.
-func (s *Store) watchPage(ctx context.Context, at *watchCursor, p *pace) (page []*posthouse.Entry, more, held bool, err error) {
-	n, seen, size, next := p.next(maxRows), 0, 0, *at
+func (s *Store) watchPage(ctx context.Context, at *watchCursor, p *paging.Pace) (page []*posthouse.Entry, more, held bool, err error) {
+	n, seen, size, next := p.Next(paging.MaxRows), 0, 0, *at
 	err = s.read(ctx, "watch", func(ctx context.Context, c *conn) error {
 		page, seen, size, next = nil, 0, 0, *at
 		err := c.each(ctx, watchNext, []any{at.watch, at.thread, at.seq, int64(n)}, func(rows pgx.Rows) error {
@@ -183,6 +184,6 @@ func (s *Store) watchPage(ctx context.Context, at *watchCursor, p *pace) (page [
 		*at = next
 		at.known = next.known
 	}
-	p.took(size)
+	p.Took(size)
 	return page, seen == n, held, err
 }
