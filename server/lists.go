@@ -1,10 +1,11 @@
 package server
 
 import (
+	"net/http"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
-	"net/http"
 )
 
 // How many items a page of a list has, unless the client says it, and at the most.
