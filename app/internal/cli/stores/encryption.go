@@ -3,7 +3,6 @@ package stores
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -22,6 +21,15 @@ import (
 // KeysFlag adds --keys, which POSTHOUSE_KEYS sets.
 func KeysFlag(cmd *cobra.Command, path *string) {
 	cmd.Flags().StringVar(path, "keys", "", "file with the encryption keys (default: encryption.keys in the data directory)")
+}
+
+// keysFile returns the file that --keys names, else that of the data directory.
+func keysFile(e *env.Env, path string) (string, error) {
+	dir, err := e.Dir()
+	if err != nil {
+		return "", err
+	}
+	return host.KeysPath(path, dir), nil
 }
 
 // Encryption returns the command encryption, with those below it.
@@ -64,12 +72,12 @@ key of its own. A key that wraps none can be retired; one that is missing is
 needed to read what it wraps.`,
 		Example: `  posthouse encryption status --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := e.Dir()
+			file, err := keysFile(e, path)
 			if err != nil {
 				return err
 			}
 			var ids []string
-			keys, err := keyfile.Load(host.KeysPath(path, dir))
+			keys, err := keyfile.Load(file)
 			switch {
 			case err == nil:
 				ids = keys.IDs()
@@ -144,11 +152,10 @@ func encryptionRotate(e *env.Env) *cobra.Command {
 		Use: "rotate", Short: "Add a new key; a restart of the server takes it",
 		Example: `  posthouse encryption rotate --yes`,
 		RunE: func(*cobra.Command, []string) error {
-			dir, err := e.Dir()
+			file, err := keysFile(e, path)
 			if err != nil {
 				return err
 			}
-			file := host.KeysPath(path, dir)
 			if ok, err := e.Confirm(yes, "add a new current key to %s?", file); err != nil || !ok {
 				return err
 			}
@@ -160,89 +167,6 @@ func encryptionRotate(e *env.Env) *cobra.Command {
 		},
 	}
 	env.YesFlag(cmd, &yes)
-	KeysFlag(cmd, &path)
-	return cmd
-}
-
-func encryptionRewrap(e *env.Env) *cobra.Command {
-	var store StoreFlag
-	var path string
-	cmd := &cobra.Command{
-		Use: "rewrap", Short: "Wrap all data keys with the current key, without a server",
-		Long: `Wrap all data keys with the current key, without a server.
-
-A server does this by itself after a restart. It may be interrupted at any point
-and begun again.`,
-		Example: `  posthouse encryption rewrap`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			done, err := rewrap(cmd.Context(), e, &store, path)
-			if err != nil {
-				return err
-			}
-			return e.Answer(done, func() { e.Line("wrapped %s anew; %d were before", term.Count(done.Keys, "data key"), done.Current) })
-		},
-	}
-	store.Add(e, cmd)
-	KeysFlag(cmd, &path)
-	return cmd
-}
-
-func rewrap(ctx context.Context, e *env.Env, store *StoreFlag, path string) (*crypt.Rewrapped, error) {
-	dir, err := e.Dir()
-	if err != nil {
-		return nil, err
-	}
-	keys, err := keyfile.Load(host.KeysPath(path, dir))
-	if err != nil {
-		return nil, err
-	}
-	ring, err := keys.Keyring()
-	if err != nil {
-		return nil, err
-	}
-	return withLedger(ctx, store.toChange, &ledger.Options{Cipher: ring}, func(led *ledger.Ledger) (*crypt.Rewrapped, error) {
-		return crypt.Rewrap(ctx, led)
-	})
-}
-
-func encryptionRetire(e *env.Env) *cobra.Command {
-	var yes bool
-	var store StoreFlag
-	var path string
-	cmd := &cobra.Command{
-		Use: "retire KEY", Short: "Take a key away that wraps nothing any more",
-		Long: `Take a key away that wraps nothing any more.
-
-It is gone for good: backups that were made before the rotation need it, and so
-does any other store that it is used for.`,
-		Example: `  posthouse encryption retire aes256:0123456789abcdef --yes`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := e.Dir()
-			if err != nil {
-				return err
-			}
-			use, _, err := keyUse(cmd.Context(), &store)
-			if err != nil {
-				return err
-			}
-			if n := use[args[0]]; n > 0 {
-				return &posthouse.Error{
-					Code: posthouse.CodeConflict, Message: fmt.Sprintf("key %s wraps %s", args[0], term.Count(n, "data key")),
-					Hint: "restart the server after posthouse encryption rotate, or run posthouse encryption rewrap",
-				}
-			}
-			file := host.KeysPath(path, dir)
-			if ok, err := e.Confirm(yes, "take key %s out of %s, for good?", args[0], file); err != nil || !ok {
-				return err
-			}
-			if err := keyfile.Retire(file, args[0]); err != nil {
-				return err
-			}
-			return e.Answer(encryptionKey{ID: args[0]}, func() { e.Line("retired %s", args[0]) })
-		},
-	}
-	env.YesFlag(cmd, &yes)
-	store.Add(e, cmd)
 	KeysFlag(cmd, &path)
 	return cmd
 }

@@ -42,7 +42,7 @@ server.`,
 				return err
 			}
 			if err := os.WriteFile(out, data, 0o600); err != nil {
-				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}
+				return cannotWrite(err)
 			}
 			return e.Answer(map[string]any{"file": out, "bytes": len(data)}, func() { e.Line("%s: %s", out, term.Size(int64(len(data)))) })
 		},

@@ -29,7 +29,7 @@ database, a prefix of a server, a directory beside a file. Threads that are ther
 are never opened. The report names each broken rule (exit code 1), the settings by
 which acknowledged writes would be lost (exit code 8), and what a durable write
 costs. It takes a minute or two; --long repeats races and random histories 1,000
-times, for hours. That heads are linearizable is the one rule it does not check:
+times, for hours. That heads are linearizable is the one rule it does not check.
 package lineartest does, in a test.
 
 NATS servers do not tell their clients whether they sync each write, so for

@@ -83,11 +83,11 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 	gates := map[posthouse.ID]*posthouse.Gate{}
 	// A gate that is not shown is a new one: what is noted there is dropped.
 	gate := func(id posthouse.ID) *posthouse.Gate { return cmp.Or(gates[id], new(posthouse.Gate)) }
-	var behind url.Values // skips the generations before
+	var from url.Values // skips the generations before
 	if first := h.Thread.First; first > 1 {
-		behind = env.Params("cursor", strconv.FormatUint(first-1, 10))
+		from = env.Params("cursor", strconv.FormatUint(first-1, 10))
 	}
-	for entry, err := range rest.List[*server.LogEntry](ctx, c, rest.Thread(thread, "log"), behind, 0) {
+	for entry, err := range rest.List[*server.LogEntry](ctx, c, rest.Thread(thread, "log"), from, 0) {
 		if err != nil {
 			return nil, err
 		}
