@@ -1,7 +1,7 @@
 # Nothing here is needed to use Posthouse: `go run ./cmd/posthouse dev` and
 # `go test ./...` are enough. These are the longer commands, by name.
 
-.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential deliveries chaos grants stalls damage check
+.PHONY: build test long race vet lint fmt cover bench fuzz powercut kills histories differential deliveries chaos grants stalls damage release check
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME ?= 1000000x
@@ -73,6 +73,9 @@ stalls: ## GOAL stalls longer than the lease for each shared store, and freezes 
 
 damage: ## every byte of a small store of each kind, flipped and cut off, for hours; STORES=file,sqlite
 	nice go run ./internal/proof/damage/cmd/damage $(if $(STORES),-stores $(STORES))
+
+release: ## the files of a release in dist: six platforms, packages, checksums; VERSION=v0.1.0
+	go -C tools run ./release -root .. -out ../dist -version $(VERSION) $(if $(PLATFORMS),-platforms $(PLATFORMS))
 
 check: ## what CI runs
 	.ci/run

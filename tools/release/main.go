@@ -1,0 +1,39 @@
+// Release builds what a tag is released with, from a checkout: a binary for each of six
+// platforms in an archive, with manual pages and completions; a bill of materials of each; Debian
+// and RPM packages for Linux; checksums of all; and the notes from CHANGELOG.md.
+//
+//	go -C tools run ./release -root .. -out ../dist -version v0.1.0
+//	go -C tools run ./release -root .. -out ../dist -version v0.1.0-rc.1 -platforms linux/amd64
+//
+// The same checkout and the same Go give the same bytes. It is a program of our own rather than a
+// configuration of GoReleaser, so that the tests run it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+// platforms are those that a release has binaries for.
+var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
+
+func main() {
+	r := release{Log: os.Stderr}
+	flag.StringVar(&r.Root, "root", "..", "checkout of the repository")
+	flag.StringVar(&r.Out, "out", "", "directory for the files; it must be empty or not there")
+	flag.StringVar(&r.Version, "version", "", "tag, as in v0.1.0")
+	flag.StringVar(&r.Main, "main", "./cmd/posthouse", "package of the binary, in the checkout")
+	list := flag.String("platforms", strings.Join(platforms, ","), "platforms to build for, as in linux/amd64")
+	flag.Parse()
+	r.Platforms = strings.Split(*list, ",")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := r.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
