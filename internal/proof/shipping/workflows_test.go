@@ -44,6 +44,8 @@ type action struct {
 var writes = map[string][]string{
 	"codeql.yml analyze":  {"security-events"},
 	"scorecard.yml score": {"security-events", "id-token"},
+	"release.yml publish": {"contents", "id-token", "attestations"},
+	"release.yml image":   {"packages", "id-token", "attestations"},
 }
 
 // workflows returns those of the repository, by the names of their files.
@@ -58,7 +60,7 @@ func workflows(t *testing.T) map[string]*workflow {
 		name := filepath.Base(f)
 		all[name] = parse[workflow](t, ".github/workflows/"+name)
 	}
-	for _, name := range []string{"ci.yml", "codeql.yml", "dco.yml", "govulncheck.yml", "scorecard.yml"} {
+	for _, name := range []string{"ci.yml", "codeql.yml", "dco.yml", "govulncheck.yml", "release.yml", "scorecard.yml"} {
 		if all[name] == nil {
 			t.Errorf("there is no workflow %s", name)
 		}
@@ -186,5 +188,45 @@ func TestCI(t *testing.T) {
 	language := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.mod"))[1]
 	if image := w.Jobs["check"].Container.Image; !strings.HasPrefix(image, "golang:"+language+"-") {
 		t.Errorf("ci runs in %s, and go.mod asks for Go %s", image, language)
+	}
+}
+
+// TestReleaseWorkflow follows a tag: everything is checked first, who builds may not publish, who
+// publishes builds nothing, and what is published is attested and signed.
+func TestReleaseWorkflow(t *testing.T) {
+	w := workflows(t)["release.yml"]
+	if on := strings.Fields(text(&w.On)); !slices.Equal(on, []string{"push", "tags", "v[0-9]+.[0-9]+.[0-9]+*"}) {
+		t.Errorf("releases are made on %q, want tags alone", on)
+	}
+	for name, want := range map[string]struct {
+		needs string
+		steps []string
+	}{
+		"check":   {"", nil},
+		"build":   {"check", []string{"actions/checkout", "actions/setup-go", `go -C tools run ./release -root .. -out ../dist -version "$GITHUB_REF_NAME"`, "actions/upload-artifact"}},
+		"publish": {"build", []string{"actions/download-artifact", "actions/attest-build-provenance", "sigstore/cosign-installer", "cosign sign-blob", "kind="}},
+		"image":   {"check", []string{"actions/checkout", "echo", "tags=", "actions/attest-build-provenance", "sigstore/cosign-installer", "cosign sign"}},
+	} {
+		j := w.Jobs[name]
+		if j.Needs != want.needs || len(j.Steps) != len(want.steps) {
+			t.Errorf("the job %s needs %q and has %d steps, want %q and %d", name, j.Needs, len(j.Steps), want.needs, len(want.steps))
+			continue
+		}
+		for i, s := range j.Steps {
+			if !strings.HasPrefix(s.Uses+s.Run, want.steps[i]) {
+				t.Errorf("step %d of %s is %s%s, want %s", i, name, s.Uses, s.Run, want.steps[i])
+			}
+			if strings.HasPrefix(s.Uses, "actions/setup-go@") && s.With["cache"] != "false" {
+				t.Errorf("%s builds from a cache that other runs fill", name)
+			}
+		}
+	}
+	if w.Jobs["check"].Uses != "./.github/workflows/ci.yml" {
+		t.Errorf("a release is checked by %q", w.Jobs["check"].Uses)
+	}
+	for _, s := range w.Jobs["publish"].Steps {
+		if strings.HasPrefix(s.Uses, "actions/attest-build-provenance@") && s.With["subject-checksums"] != "dist/checksums.txt" {
+			t.Errorf("not all files are attested: %v", s.With)
+		}
 	}
 }
