@@ -3,8 +3,6 @@ package natsstore
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -17,8 +15,8 @@ func (s *Store) Drop(ctx context.Context) error {
 		return err
 	}
 	if s.streams.own != nil {
-		if err := os.Remove(filepath.Join(s.streams.own.dir, madeName)); err != nil {
-			return dirError("drop the store in", s.streams.own.dir, err)
+		if err := s.streams.own.Unmake(); err != nil {
+			return err
 		}
 	}
 	names := []string{"KV_" + s.streams.names.baseline()}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/posthouse/posthouse/store/natsstore/internal/embedded"
 )
 
 // Lazy makes a server in this process sync every other minute, as NATS does by itself.
@@ -39,7 +41,9 @@ func (behind) GetMsg(context.Context, uint64, ...jetstream.GetMsgOpt) (*jetstrea
 func NewerWitness() []byte { return (&witness{format: format + 1, life: "later"}).encode() }
 
 // Leaps is leaps.
-func Leaps(name string, data []byte, far uint64) (at int, found bool) { return leaps(name, data, far) }
+func Leaps(name string, data []byte, far uint64) (at int, found bool) {
+	return embedded.Leaps(name, data, far)
+}
 
 // Drain is drain, with the numbers of the messages.
 func (s *Store) Drain(ctx context.Context, messages jetstream.MessagesContext, last uint64) (seqs []uint64, err error) {

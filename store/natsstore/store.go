@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"
 	"github.com/posthouse/posthouse/store/internal/memindex"
+	"github.com/posthouse/posthouse/store/natsstore/internal/embedded"
 )
 
 // A Store keeps threads in the streams of a NATS server or cluster. Besides
@@ -110,11 +111,11 @@ func (s *Store) open(ctx context.Context, servers, dir string) (err error) {
 		}),
 	}
 	if dir != "" {
-		s.streams.own, err = startServer(dir, &s.opts)
+		s.streams.own, err = embedded.Start(dir, embedded.Options{ReadOnly: s.opts.ReadOnly, Unsynced: s.opts.lazy, Logger: s.opts.Logger})
 		if err != nil {
 			return err
 		}
-		s.streams.where = s.streams.own.dir
+		s.streams.where = s.streams.own.Dir()
 		options = append(options, nats.InProcessServer(s.streams.own))
 	} else {
 		s.streams.where = withoutPasswords(servers)
@@ -171,7 +172,7 @@ func (s *Store) release() {
 		s.streams.conn.Close()
 	}
 	if s.streams.own != nil {
-		s.streams.own.stop()
+		s.streams.own.Stop()
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"
+	"github.com/posthouse/posthouse/store/natsstore/internal/embedded"
 )
 
 // streams are those of a store, and the requests to the server that has them. A request is
@@ -24,8 +25,8 @@ import (
 type streams struct {
 	opts      *Options
 	names     names
-	where     string     // the servers' addresses or the directory, for messages
-	own       *ownServer // nil for a server elsewhere
+	where     string           // the servers' addresses or the directory, for messages
+	own       *embedded.Server // nil for a server elsewhere
 	conn      *nats.Conn
 	js        jetstream.JetStream
 	log       jetstream.Stream
@@ -84,10 +85,10 @@ func (s *Store) setUp(ctx context.Context) error {
 		}
 	}
 	switch {
-	case err == nil && there < len(configs), err != nil && errors.Is(err, errNone) && s.streams.own != nil && s.streams.own.made:
+	case err == nil && there < len(configs), err != nil && errors.Is(err, errNone) && s.streams.own != nil && s.streams.own.Made():
 		said := ""
 		if s.streams.own != nil {
-			said = s.streams.own.said.last()
+			said = s.streams.own.Said()
 		}
 		return s.streams.lost("%d of the store's %d streams are there%s", there, len(configs), said)
 	case err == nil:
@@ -168,7 +169,7 @@ func (s *Store) create(ctx context.Context, configs []jetstream.StreamConfig) er
 	w, err := s.witness.read(ctx)
 	s.life = w.life
 	if err == nil && s.streams.own != nil {
-		err = s.streams.own.sync()
+		err = s.streams.own.Sync()
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package natsstore
+package embedded
 
 import (
 	"context"
@@ -22,9 +22,16 @@ import (
 	"github.com/posthouse/posthouse/internal/base/filelock"
 )
 
-// An ownServer is a NATS server in this process. It listens on nothing, and keeps its
-// files in a directory that no other process may use at the same time.
-type ownServer struct {
+// Options are the settings of a server.
+type Options struct {
+	ReadOnly bool // the directory must have a store, and is not changed
+	Unsynced bool // writes are acknowledged before they are synced
+	Logger   *slog.Logger
+}
+
+// A Server is a NATS server in this process.
+type Server struct {
+	opts Options
 	dir  string
 	lock *filelock.Lock
 	said *serverLog
@@ -32,7 +39,7 @@ type ownServer struct {
 
 	mu     sync.Mutex
 	server *server.Server // nil while it does not run
-	life   *life
+	life   *Life
 }
 
 const (
@@ -44,7 +51,8 @@ const (
 // maxPayload of a server in this process: a slot fits, and the server warns above 8 MiB.
 const maxPayload = 2 << 20
 
-func startServer(dir string, o *Options) (own *ownServer, err error) {
+// Start starts a server in a directory, which it makes if it is missing.
+func Start(dir string, o Options) (_ *Server, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return nil, dirError("find", dir, err)
@@ -58,21 +66,24 @@ func startServer(dir string, o *Options) (own *ownServer, err error) {
 	if err := (durable.Dirs{}).MakeAll(dir, dirMode); err != nil {
 		return nil, dirError("make the directory", dir, err)
 	}
-	own = &ownServer{dir: dir, said: &serverLog{to: o.Logger}, life: newLife()}
+	s := &Server{opts: o, dir: dir, said: &serverLog{to: o.Logger}, life: newLife()}
 	defer func() {
 		if err != nil {
-			own.stop()
+			s.Stop()
 		}
 	}()
-	if err := own.acquire(); err != nil {
-		return own, err
+	if err := s.acquire(); err != nil {
+		return nil, err
 	}
 	_, err = os.Stat(filepath.Join(dir, madeName))
-	own.made = err == nil
-	if !own.made && o.ReadOnly {
-		return own, posthouse.NotFound("store in the directory", dir)
+	s.made = err == nil
+	if !s.made && o.ReadOnly {
+		return nil, posthouse.NotFound("store in the directory", dir)
 	}
-	return own, own.run(o, own.life)
+	if err := s.run(s.life); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // maxStore of a server in this process: its disk is the limit. By itself a server takes three
@@ -80,32 +91,32 @@ func startServer(dir string, o *Options) (own *ownServer, err error) {
 const maxStore = 1 << 60
 
 // run runs a server, for one life.
-func (own *ownServer) run(o *Options, l *life) error {
-	if !o.ReadOnly {
-		if err := own.sweep(); err != nil {
+func (s *Server) run(l *Life) error {
+	if !s.opts.ReadOnly {
+		if err := s.sweep(); err != nil {
 			return err
 		}
 	}
-	if err := own.noLeaps(); err != nil {
+	if err := s.noLeaps(); err != nil {
 		return err
 	}
 	srv, err := server.NewServer(&server.Options{
-		ServerName: "posthouse", JetStream: true, StoreDir: own.dir, SyncAlways: !o.lazy, DontListen: true, NoSigs: true,
+		ServerName: "posthouse", JetStream: true, StoreDir: s.dir, SyncAlways: !s.opts.Unsynced, DontListen: true, NoSigs: true,
 		MaxPayload: maxPayload, JetStreamMaxStore: maxStore,
 	})
 	if err != nil {
-		return dirError("start a server in", own.dir, err)
+		return dirError("start a server in", s.dir, err)
 	}
-	own.mu.Lock()
-	own.server = srv
-	own.mu.Unlock()
-	srv.SetLoggerV2(&lifeLog{own.said, func(line string) { l.hear(own.dir, line) }}, false, false, false)
+	s.mu.Lock()
+	s.server = srv
+	s.mu.Unlock()
+	srv.SetLoggerV2(&lifeLog{s.said, func(line string) { l.hear(s.dir, line) }}, false, false, false)
 	srv.Start()
 	if !srv.ReadyForConnections(time.Minute) || !srv.JetStreamEnabled() {
 		e := &posthouse.Error{
-			Code: posthouse.CodeCorrupt, Message: "the server in this process cannot use " + own.dir + own.said.last(), Hint: "look at the directory and its disk",
+			Code: posthouse.CodeCorrupt, Message: "the server in this process cannot use " + s.dir + s.said.last(), Hint: "look at the directory and its disk",
 		}
-		if full := l.failure(); full != nil && full.Code == posthouse.CodeFull {
+		if full := l.Failure(); full != nil && full.Code == posthouse.CodeFull {
 			e.Code, e.Hint = posthouse.CodeFull, "make room on the disk and try again"
 		}
 		return e
@@ -113,48 +124,65 @@ func (own *ownServer) run(o *Options, l *life) error {
 	return nil
 }
 
+// Dir returns the directory, as an absolute path.
+func (s *Server) Dir() string { return s.dir }
+
+// Made reports whether the directory has had a store, see [Server.Sync].
+func (s *Server) Made() bool { return s.made }
+
+// Unmake says that the directory has no store any more.
+func (s *Server) Unmake() error {
+	if err := os.Remove(filepath.Join(s.dir, madeName)); err != nil {
+		return dirError("drop the store in", s.dir, err)
+	}
+	return nil
+}
+
+// Said returns the newest lines of the server's log, for the end of a message.
+func (s *Server) Said() string { return s.said.last() }
+
 // InProcessConn connects to the server that runs now.
-func (own *ownServer) InProcessConn() (net.Conn, error) {
-	own.mu.Lock()
-	srv := own.server
-	own.mu.Unlock()
+func (s *Server) InProcessConn() (net.Conn, error) {
+	s.mu.Lock()
+	srv := s.server
+	s.mu.Unlock()
 	if srv == nil {
 		return nil, nats.ErrNoServers
 	}
 	return srv.InProcessConn()
 }
 
-// now returns the life of the server that takes writes.
-func (own *ownServer) now() *life {
-	own.mu.Lock()
-	defer own.mu.Unlock()
-	return own.life
+// Life returns the life of the server that takes writes.
+func (s *Server) Life() *Life {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.life
 }
 
-// take has writes go to the server of another life.
-func (own *ownServer) take(l *life) {
-	own.mu.Lock()
-	defer own.mu.Unlock()
-	own.life = l
+// Adopt has writes go to the server of another life.
+func (s *Server) Adopt(l *Life) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.life = l
 }
 
-// again starts the server again. It takes no writes before [ownServer.take].
-func (own *ownServer) again(o *Options) (*life, error) {
-	own.halt()
+// Restart starts the server again. It takes no writes before [Server.Adopt].
+func (s *Server) Restart() (*Life, error) {
+	s.halt()
 	l := newLife()
-	if err := own.run(o, l); err != nil {
-		own.halt()
+	if err := s.run(l); err != nil {
+		s.halt()
 		return nil, err
 	}
 	return l, nil
 }
 
 // halt stops the server that runs, if one does.
-func (own *ownServer) halt() {
-	own.mu.Lock()
-	srv := own.server
-	own.server = nil
-	own.mu.Unlock()
+func (s *Server) halt() {
+	s.mu.Lock()
+	srv := s.server
+	s.server = nil
+	s.mu.Unlock()
 	if srv != nil {
 		srv.Shutdown()
 		srv.WaitForShutdown()
@@ -163,18 +191,18 @@ func (own *ownServer) halt() {
 
 // acquire keeps other processes from the directory. The operating system gives the lock
 // back when this process ends.
-func (own *ownServer) acquire() error {
-	name := filepath.Join(own.dir, lockName)
+func (s *Server) acquire() error {
+	name := filepath.Join(s.dir, lockName)
 	f, err := filelock.Take(name)
 	if errors.Is(err, filelock.ErrHeld) {
 		return &posthouse.Error{
 			Code:    posthouse.CodeLocked,
-			Message: fmt.Sprintf("%s has the store %s open", filelock.Holder(name), own.dir),
+			Message: fmt.Sprintf("%s has the store %s open", filelock.Holder(name), s.dir),
 			Hint:    "stop that process, talk to it over HTTP, or choose another data directory",
 		}
 	}
 	if err == nil {
-		own.lock = f
+		s.lock = f
 		err = filelock.Name(f)
 	}
 	if err != nil {
@@ -186,9 +214,9 @@ func (own *ownServer) acquire() error {
 // sweep removes streams that the server had only begun to make when the power went: with
 // no checksum of their description, and no message. The server passes over such a stream,
 // makes another in its place without the checksum, and passes over that at its next start.
-func (own *ownServer) sweep() error {
+func (s *Server) sweep() error {
 	const checksum = "meta.sum"
-	streams, err := filepath.Glob(filepath.Join(own.dir, server.JetStreamStoreDir, "*", "streams", "*"))
+	streams, err := filepath.Glob(filepath.Join(s.dir, server.JetStreamStoreDir, "*", "streams", "*"))
 	for _, dir := range streams {
 		if _, serr := os.Stat(filepath.Join(dir, checksum)); !errors.Is(serr, fs.ErrNotExist) {
 			continue
@@ -203,38 +231,39 @@ func (own *ownServer) sweep() error {
 		}
 	}
 	if err != nil {
-		return dirError("clean up", own.dir, err)
+		return dirError("clean up", s.dir, err)
 	}
 	return nil
 }
 
-// sync makes the names of all files and directories durable, which the server leaves to
+// Sync makes the names of all files and directories durable, which the server leaves to
 // the file system, and then says that the streams are there.
-func (own *ownServer) sync() (err error) {
-	err = filepath.WalkDir(own.dir, func(path string, d fs.DirEntry, err error) error {
+func (s *Server) Sync() (err error) {
+	err = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			err = durable.Dirs{}.Sync(path)
 		}
 		return err
 	})
 	if err == nil {
-		err = os.WriteFile(filepath.Join(own.dir, madeName), []byte("a store in the streams of NATS\n"), 0o600)
+		err = os.WriteFile(filepath.Join(s.dir, madeName), []byte("a store in the streams of NATS\n"), 0o600)
 	}
 	if err == nil {
-		err = durable.Dirs{}.Sync(own.dir)
+		err = durable.Dirs{}.Sync(s.dir)
 	}
 	if err != nil {
-		return dirError("sync", own.dir, err)
+		return dirError("sync", s.dir, err)
 	}
-	own.made = true
+	s.made = true
 	return nil
 }
 
-func (own *ownServer) stop() {
-	own.halt()
-	if own.lock != nil {
-		_ = own.lock.Close()
-		own.lock = nil
+// Stop stops the server and gives the directory back.
+func (s *Server) Stop() {
+	s.halt()
+	if s.lock != nil {
+		_ = s.lock.Close()
+		s.lock = nil
 	}
 }
 

@@ -1,4 +1,4 @@
-package natsstore
+package embedded
 
 import (
 	"crypto/sha256"
@@ -34,10 +34,10 @@ const (
 // noLeaps refuses files in which a damaged sequence number leads far ahead. The server
 // counts all numbers between before it compares the checksum: it would take all memory,
 // and not be ready for hours.
-func (own *ownServer) noLeaps() error {
-	blocks, err := filepath.Glob(filepath.Join(own.dir, server.JetStreamStoreDir, "*", "streams", "*", "msgs", "*.blk"))
+func (s *Server) noLeaps() error {
+	blocks, err := filepath.Glob(filepath.Join(s.dir, server.JetStreamStoreDir, "*", "streams", "*", "msgs", "*.blk"))
 	if err != nil {
-		return dirError("look into", own.dir, err)
+		return dirError("look into", s.dir, err)
 	}
 	for _, path := range blocks {
 		data, err := os.ReadFile(path)
@@ -49,7 +49,7 @@ func (own *ownServer) noLeaps() error {
 		}
 		block := strings.TrimSuffix(filepath.Base(path), ".blk")
 		stream := filepath.Base(filepath.Dir(filepath.Dir(path)))
-		if at, ok := leaps(stream+"-"+block, data, leap); ok {
+		if at, ok := Leaps(stream+"-"+block, data, leap); ok {
 			return &posthouse.Error{
 				Code: posthouse.CodeCorrupt, Message: fmt.Sprintf("%s is damaged: the message at byte %d has another checksum", path, at),
 				Hint: "put the directory back from a copy; the server was not started, and the file not changed",
@@ -59,10 +59,10 @@ func (own *ownServer) noLeaps() error {
 	return nil
 }
 
-// leaps looks for a damaged message that starts more than far bytes after the one before it.
+// Leaps looks for a damaged message that starts more than far bytes after the one before it.
 // The file's checksums are made with name. A cut or senseless file is left to the server,
 // which compares checksums then.
-func leaps(name string, data []byte, far uint64) (at int, found bool) {
+func Leaps(name string, data []byte, far uint64) (at int, found bool) {
 	le, last := binary.LittleEndian, uint64(0)
 	for at+recordHead+recordSum <= len(data) {
 		length := int(le.Uint32(data[at:]) &^ withHeader)
