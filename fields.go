@@ -29,11 +29,8 @@ func (f *fields) branch(name *string) { f.Usually(name, MainBranch, "branch main
 // codec is the name of a codec; json is empty.
 func (f *fields) codec(name *string) { f.Usually(name, "json", "codec json") }
 
-// id is an id; one of our UUIDs takes 17 bytes.
-func (f *fields) id(id *ID) { f.keyedID(id) }
-
-// keyedID is an id. Where it is one of our UUIDs, own is true, and k has its bytes.
-func (f *fields) keyedID(id *ID) (k OrderKey, own bool) {
+// id is an id; one of our UUIDs takes 17 bytes. For such a one own is true, and k has its bytes.
+func (f *fields) id(id *ID) (k OrderKey, own bool) {
 	if f.Writing() {
 		k, own = id.UUID()
 	}

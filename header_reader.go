@@ -193,9 +193,10 @@ func (f *fields) header() *Header {
 	return &s.headers[s.used-1]
 }
 
+// sameSteady passes over steady fields that equal those of the header before, and copies them.
 func (f *fields) sameSteady(c *Header, flags uint64) bool {
 	s := f.shared
-	if s == nil || flags != s.flags || len(s.steady) == 0 || !f.Consume(s.steady) {
+	if flags != s.flags || len(s.steady) == 0 || !f.Consume(s.steady) {
 		return false
 	}
 	s.likeBefore(c)
@@ -218,7 +219,7 @@ func (s *shared) likeBefore(c *Header) {
 
 // rememberSteady keeps the steady fields, which were the first bytes of before.
 func (f *fields) rememberSteady(c *Header, flags uint64, before []byte) {
-	if s := f.shared; s != nil && f.Err() == nil {
+	if s := f.shared; f.Err() == nil {
 		s.flags, s.steady = flags, append(s.steady[:0], before[:len(before)-f.Len()]...)
 		next := append(s.like.Next[:0], c.Next...)
 		s.like = *c
@@ -234,7 +235,7 @@ func (f *fields) rememberSteady(c *Header, flags uint64, before []byte) {
 // needed where headers are shared.
 func (f *fields) sameParts(l *PartList) bool {
 	s := f.shared
-	if s == nil || l.Manifest == 0 || len(s.parts) == 0 || !f.Consume(s.parts) {
+	if l.Manifest == 0 || len(s.parts) == 0 || !f.Consume(s.parts) {
 		return false
 	}
 	l.far = s.far
@@ -243,7 +244,7 @@ func (f *fields) sameParts(l *PartList) bool {
 
 // rememberParts keeps the list of parts, which was the first bytes of before.
 func (f *fields) rememberParts(l *PartList, before []byte) {
-	if s := f.shared; s != nil && f.Err() == nil && l.Manifest != 0 {
+	if s := f.shared; f.Err() == nil && l.Manifest != 0 {
 		s.parts = append(s.parts[:0], before[:len(before)-f.Len()]...)
 		s.far = l.farthestPart()
 	}

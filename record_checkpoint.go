@@ -71,7 +71,7 @@ func (rec *Record) checkpoint(f *fields) {
 		f.Fail("unknown flags %x", flags)
 	}
 	c := rec.Checkpoint
-	key, isKey := f.keyedID(&c.ID)
+	key, isKey := f.id(&c.ID)
 	canon.Code(&f.Fields, &c.Kind, kindCodes)
 	canon.Code(&f.Fields, &c.Status, statusCodes)
 	f.Number(&c.Step)
@@ -82,7 +82,10 @@ func (rec *Record) checkpoint(f *fields) {
 			f.Fail("parent without a sequence number")
 		}
 	}
-	if steady := flags & flagsSteady; !f.sameSteady(c, steady) {
+	switch steady := flags & flagsSteady; {
+	case f.shared == nil:
+		c.steady(f, steady)
+	case !f.sameSteady(c, steady):
 		before := f.Rest()
 		c.steady(f, steady)
 		f.rememberSteady(c, steady, before)

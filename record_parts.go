@@ -55,7 +55,10 @@ type PartList struct {
 
 func (l *PartList) fields(f *fields) {
 	f.Number(&l.Manifest)
-	if !f.sameParts(l) {
+	switch {
+	case f.shared == nil:
+		l.items(f)
+	case !f.sameParts(l):
 		before := f.Rest()
 		l.items(f)
 		f.rememberParts(l, before)
