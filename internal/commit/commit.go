@@ -50,7 +50,7 @@ func (c *Commit) stages() [12]stage {
 		{true, (*Commit).checkLease},
 		{!p.Cancel, (*Commit).checkCancelled},
 		{true, (*Commit).checkHead},
-		{p.Checkpoint != nil, (*Commit).findStep},
+		{p.Checkpoint != nil && p.ByHand, (*Commit).findStep},
 		{len(p.Steps) > 0, (*Commit).recordSteps},
 		{len(p.ConsumedSignals) > 0, (*Commit).takeSignals},
 		{p.Checkpoint != nil && len(c.tx.Thread.Info.Waiting) > 0, (*Commit).cancelLeftGates},
@@ -65,7 +65,7 @@ func (c *Commit) stages() [12]stage {
 // Write adds the records of a plan to the transaction, if the rules allow it. Its result is
 // complete once the entry is on record.
 func Write(tx *core.Tx, rules *Rules, p *Plan) (*Made, error) {
-	c := &Commit{tx: tx, rules: rules, plan: p}
+	c := &Commit{tx: tx, rules: rules, plan: p, inStep: p.Checkpoint != nil && p.Checkpoint.MidStep}
 	c.made.Seq = tx.Seq
 	for _, s := range c.stages() {
 		if !s.taken {

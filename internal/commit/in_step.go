@@ -10,8 +10,7 @@ import (
 // no name is used again when people decide again.
 func (c *Commit) findStep() error {
 	p, ch := c.plan, c.plan.Checkpoint
-	c.inStep = ch.MidStep
-	if !p.ByHand || ch.Kind != posthouse.KindSave || p.Revise != "" || !c.exists || !ch.Root && ch.Parent != "" && ch.Parent != c.head.Head {
+	if ch.Kind != posthouse.KindSave || p.Revise != "" || !c.exists || !ch.Root && ch.Parent != "" && ch.Parent != c.head.Head {
 		return nil
 	}
 	head, err := c.tx.HeadOf(p.Branch)

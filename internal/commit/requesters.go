@@ -17,7 +17,7 @@ import (
 // change that was not the program's own.
 func (c *Commit) asksFor() bool {
 	ch := c.plan.Checkpoint
-	switch kindOf(ch) {
+	switch ch.Kind {
 	case posthouse.KindInput:
 		return true
 	case posthouse.KindCancel, posthouse.KindRestartStep:
@@ -142,7 +142,7 @@ func (c *Commit) noteRequesters(before []posthouse.Requester, carried *posthouse
 			list = requesters.Add(list, r)
 		}
 	}
-	kind := kindOf(ch)
+	kind := ch.Kind
 	what, changed := c.changed(kind)
 	if changed {
 		for _, r := range c.plan.behalf {

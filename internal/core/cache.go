@@ -63,18 +63,19 @@ func (c *Core) listOf(t *Thread) *list.List {
 	return c.idle
 }
 
+// thread returns what is known of a thread. A name is checked before it becomes known.
 func (c *Core) thread(name string) (*Thread, error) {
-	if err := posthouse.CheckThread("thread", name); err != nil {
-		return nil, err
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the ledger is closed"}
-	}
 	if t := c.threads[name]; t != nil {
 		c.listOf(t).MoveToFront(t.element)
 		return t, nil
+	}
+	if err := posthouse.CheckThread("thread", name); err != nil {
+		return nil, err
+	}
+	if c.closed {
+		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the ledger is closed"}
 	}
 	c.evict(maxThreads-1, maxMemory)
 	t := &Thread{Name: name}
