@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // breakpoints say before and after which nodes one call stops, in addition to its
@@ -63,7 +64,7 @@ func (s *step) commitOverrun(ctx context.Context, n *node) error {
 		err = r.record.flush(ctx)
 	} else {
 		r.record.newChange(posthouse.KindFail, posthouse.StatusFailed, "").Error = e.Error()
-		err = r.record.commitSteps(ctx, nil)
+		_, err = r.record.commit(ctx, &ledger.Draft{})
 	}
 	if err != nil {
 		return errors.Join(e, err)

@@ -67,7 +67,7 @@ func (r *run) commitFailure(ctx context.Context, node string, held []posthouse.S
 		status = posthouse.StatusInterrupted // an answer cannot help it; a person has to look
 	}
 	r.record.newChange(posthouse.KindFail, status, node).Error = engine.OneLine(cause.Error())
-	if _, err := r.record.commitDraft(ctx, &ledger.Draft{Steps: held, KeepOpen: true}); err != nil {
+	if _, err := r.record.commit(ctx, &ledger.Draft{Steps: held, KeepOpen: true}); err != nil {
 		return errors.Join(e, err)
 	}
 	e.Checkpoint = r.sess.Head().ID

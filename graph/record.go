@@ -35,15 +35,9 @@ func (rec *recorder) newChange(kind string, status posthouse.Status, node string
 	return &rec.change
 }
 
-// commitSteps commits rec.change, the plan, and step results with it.
-func (rec *recorder) commitSteps(ctx context.Context, steps []posthouse.Step) error {
-	_, err := rec.commitDraft(ctx, &ledger.Draft{Steps: steps})
-	return err
-}
-
-// commitDraft commits rec.change with what else a draft can hold. It reports the
+// commit commits rec.change and the plan with what else a draft can hold. It reports the
 // checkpoint.
-func (rec *recorder) commitDraft(ctx context.Context, d *ledger.Draft) (done *posthouse.Committed, err error) {
+func (rec *recorder) commit(ctx context.Context, d *ledger.Draft) (done *posthouse.Committed, err error) {
 	r := rec.run
 	var began time.Time
 	if r.report.Hub != nil {
@@ -142,7 +136,7 @@ func (rec *recorder) markCommitted(plan []byte) {
 	r.NoteParts(rec.change.Program)
 }
 
-// commitLater is commit in the background.
+// commitLater is commit in the background, with results of steps.
 func (rec *recorder) commitLater(ctx context.Context, steps []posthouse.Step) error {
 	r := rec.run
 	enc, err := rec.addUncommitted()
@@ -183,7 +177,7 @@ func (rec *recorder) flush(ctx context.Context) error {
 	defer func() { r.interrupted = stop }()
 	for late := r.sess.Cancellation().Asked(); ; late = true {
 		rec.newChange(posthouse.KindEvent, posthouse.StatusRunning, "") // in the middle of a step, so that executions keep their keys
-		_, err := rec.commitDraft(ctx, &ledger.Draft{KeepOpen: true, AfterCancel: late})
+		_, err := rec.commit(ctx, &ledger.Draft{KeepOpen: true, AfterCancel: late})
 		if late || !errors.Is(err, posthouse.ErrCancelled) {
 			return err
 		}

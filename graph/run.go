@@ -216,7 +216,7 @@ func (r *run) Start(ctx context.Context, in *input) (*result, error) {
 	if c.Labels == nil {
 		c.Labels = r.opt.Labels
 	}
-	if err := r.record.commitSteps(ctx, nil); err != nil {
+	if _, err := r.record.commit(ctx, &ledger.Draft{}); err != nil {
 		return nil, err
 	}
 	if err := r.report.Values(runs.EventInput, r.record.change.Node, r.live); err != nil {

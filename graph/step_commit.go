@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // commit commits a step with completed tasks, or keeps its changes for the next
@@ -72,7 +73,8 @@ func (s *step) checkpointOrSkip(ctx context.Context, program []posthouse.Part, h
 	if r.opt.Durability == Async && r.report.Hub == nil && r.subrun == nil && status == posthouse.StatusRunning {
 		return r.record.commitLater(ctx, held)
 	}
-	return r.record.commitSteps(ctx, held)
+	_, err := r.record.commit(ctx, &ledger.Draft{Steps: held})
+	return err
 }
 
 func (s *step) makesCheckpoint(status posthouse.Status) bool {

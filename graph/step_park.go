@@ -52,7 +52,7 @@ func (s *step) parkWaiting(ctx context.Context) (*result, error) {
 	if anew {
 		held, keep := s.unfinished()
 		r.record.newChange(posthouse.KindWait, posthouse.StatusWaiting, joinNodes(names))
-		done, err := r.record.commitDraft(ctx, &ledger.Draft{Gates: asked, Keep: keep, KeepOpen: s.mayHaveMoreGates(), Withdraw: stale, Steps: held})
+		done, err := r.record.commit(ctx, &ledger.Draft{Gates: asked, Keep: keep, KeepOpen: s.mayHaveMoreGates(), Withdraw: stale, Steps: held})
 		if err != nil {
 			if r.sess.Err() != nil {
 				return nil, err
@@ -91,7 +91,7 @@ func (s *step) parkInterrupted(ctx context.Context) (*result, error) {
 	}
 	held, _ := s.unfinished()
 	r.record.newChange(posthouse.KindWait, posthouse.StatusInterrupted, joinNodes(s.ended()))
-	if _, err := r.record.commitDraft(ctx, &ledger.Draft{Steps: held, KeepOpen: true}); err != nil {
+	if _, err := r.record.commit(ctx, &ledger.Draft{Steps: held, KeepOpen: true}); err != nil {
 		return nil, err
 	}
 	return r.parkedResult(ctx, nil)

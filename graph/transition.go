@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/route"
 	"github.com/posthouse/posthouse/graph/internal/topology"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // Edge leads from a node, or from Start, to a node, or to End. Several edges from one
@@ -104,7 +105,8 @@ func (r *run) followInterrupted(ctx context.Context) error {
 	if r.frontier.Ends() {
 		r.frontier.Tasks = nil
 		r.record.newChange(posthouse.KindNode, posthouse.StatusDone, r.sess.Head().Node)
-		return r.record.commitSteps(ctx, nil)
+		_, err := r.record.commit(ctx, &ledger.Draft{})
+		return err
 	}
 	var ends []topology.Completion
 	var names []string
@@ -138,5 +140,6 @@ func (r *run) followInterrupted(ctx context.Context) error {
 		return nil
 	}
 	r.record.newChange(posthouse.KindNode, posthouse.StatusDone, frontier.JoinNames(names))
-	return r.record.commitSteps(ctx, nil)
+	_, err := r.record.commit(ctx, &ledger.Draft{})
+	return err
 }

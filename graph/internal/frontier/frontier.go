@@ -120,19 +120,15 @@ func (g *Frontier) Nodes() (names []string) {
 	return names
 }
 
-// TaskKey names the execution of task i after a step.
+// TaskKey names the execution of task i after a step, by the step that the task makes. The name
+// does not depend on who runs it, or on which steps before it made checkpoints. A subgraph
+// counts its own steps.
 func (g *Frontier) TaskKey(step uint64, i int) engine.TaskKey {
 	t := &g.Tasks[i]
 	if t.Key != "" {
 		return engine.TaskKey{Label: t.Key}
 	}
-	return g.keyOf(step, t.Label(cmp.Or(t.Was, t.Node), i))
-}
-
-// keyOf names the execution of a task after a step, by the step that the task makes.
-// The name does not depend on who runs it, or on which steps before it made
-// checkpoints. A subgraph counts its own steps.
-func (g *Frontier) keyOf(step uint64, label string) engine.TaskKey {
+	label := t.Label(cmp.Or(t.Was, t.Node), i)
 	if g.Call != "" {
 		return engine.TaskKey{Label: g.Call + ">" + strconv.FormatUint(g.Step+1, 10) + "/" + label}
 	}
