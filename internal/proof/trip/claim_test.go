@@ -2,14 +2,11 @@ package trip_test
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"testing"
 	"testing/synctest"
 
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
-	"github.com/posthouse/posthouse/internal/proof/trip"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -17,24 +14,7 @@ import (
 )
 
 // TestClaimEntersFewFunctions bounds what one claim of an open task enters at its engine.
-func TestClaimEntersFewFunctions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a binary with counters")
-	}
-	files := trip.Of(t, func(call bool) { synctest.Test(t, func(t *testing.T) { claim(t, call) }) }, "dispatch/...")
-	if files == nil {
-		return // this is what is counted
-	}
-	n := 0
-	for _, file := range slices.Sorted(maps.Keys(files)) {
-		n += len(files[file])
-		t.Logf("%-40s %v", file, files[file])
-	}
-	t.Logf("%d functions in %d files", n, len(files))
-	if n > 33 || len(files) > 14 {
-		t.Errorf("a claim enters %d functions in %d files of dispatch; it may enter 33 in 14", n, len(files))
-	}
-}
+func TestClaimEntersFewFunctions(t *testing.T) { enters(t, 33, 14, claim, "dispatch") }
 
 // claim has an engine find a task, and claims it if it is told to.
 func claim(t *testing.T, call bool) {
