@@ -26,7 +26,7 @@ func (x *Execution) StepsBefore(gate posthouse.ID) int { return min(x.before[gat
 // Executions returns what the unfinished executions at a branch's head have on record,
 // by task: step results, and questions with their answers.
 func Executions(ctx context.Context, l *Ledger, head *posthouse.Header) (map[string]*Execution, error) {
-	all, err := l.core.Executions(ctx, head)
+	all, err := l.core.ReadExecutions(ctx, head)
 	if err != nil {
 		return nil, err
 	}

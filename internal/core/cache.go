@@ -28,6 +28,9 @@ func (c *Core) Unlock(t *Thread) {
 	for _, h := range t.Heads {
 		size += h.cached
 	}
+	for _, u := range t.unfinished {
+		size += u.Size()
+	}
 	if t.lastGateEntry != nil {
 		if t.Info == nil || !slices.ContainsFunc(t.Info.Waiting, func(w posthouse.WaitingGate) bool { return w.Seq == t.lastGateEntry.Seq }) {
 			t.lastGateEntry = nil
@@ -100,7 +103,7 @@ func (c *Core) evict(threads, bytes int) {
 		}
 		if t.Claim == nil {
 			t.Invalidate()
-			t.evicted = true
+			t.unfinished, t.evicted = nil, true
 			delete(c.threads, t.Name)
 			c.idle.Remove(t.element)
 			c.uncount(t)
@@ -116,7 +119,7 @@ func (c *Core) evict(threads, bytes int) {
 			if t.Heads != nil {
 				t.Heads = map[string]*Head{}
 			}
-			t.lastGateEntry = nil
+			t.unfinished, t.lastGateEntry = nil, nil
 			c.uncount(t)
 			t.mu.Unlock()
 		}

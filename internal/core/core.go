@@ -89,6 +89,8 @@ type Thread struct {
 	lastGateEntry *threadlog.ReadEntry  // the entry of the gate decided last, if it has more gates that wait
 	lastSignedAt  time.Time             // when the thread's newest signature was made, or its log begun
 
+	unfinished map[string]*threadlog.Unfinished // by branch: checks itself, so that it outlives Info and Heads
+
 	evicted bool          // no longer among the Core's threads
 	counted int           // what of Core.cached is its own
 	element *list.Element // in Core.idle or held

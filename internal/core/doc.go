@@ -4,7 +4,8 @@
 // A [Core] keeps what is known of each thread between commits (cache.go): a summary,
 // and the head of each branch with the bytes that the next checkpoint is encoded
 // against. All of it was read from the store or written to it. Each append is
-// conditional on its being current.
+// conditional on its being current. What a long execution has on record is kept, too
+// (executions.go): it says itself whether the log still begins with what it was read from.
 //
 // # Appending
 //

@@ -185,6 +185,7 @@ func putEntry(ctx context.Context, s posthouse.Store, b *posthouse.Batch) error 
 func (tx *Tx) Apply(t *Thread) {
 	if tx.info.Generation != t.Info.Generation {
 		clear(t.Heads)
+		t.unfinished = nil
 	}
 	*t.Info = tx.info
 	t.notifyCancelled()

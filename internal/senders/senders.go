@@ -58,11 +58,17 @@ func Steps(task, call string, s *posthouse.Signal) (steps []posthouse.Step, err 
 // signal names no sender.
 func Add(list []posthouse.Requester, signal string, by ...string) []posthouse.Requester {
 	for _, name := range by {
-		if name != "" {
+		if name != "" && !has(list, signal, name) {
 			list = requesters.Add(list, posthouse.Requester{Name: name, How: posthouse.RequestedBySignal, What: []string{signal}})
 		}
 	}
 	return list
+}
+
+func has(list []posthouse.Requester, signal, name string) bool {
+	return slices.ContainsFunc(list, func(r posthouse.Requester) bool {
+		return r.Name == name && r.How == posthouse.RequestedBySignal && slices.Contains(r.What, signal)
+	})
 }
 
 // Join returns a list with those of another one.
@@ -80,30 +86,9 @@ func Of(executions map[string]*threadlog.Execution) (list []posthouse.Requester,
 	for _, key := range slices.Sorted(maps.Keys(executions)) {
 		x := executions[key]
 		for i := range x.Steps {
-			step := &x.Steps[i]
-			one, all := "", []string(nil)
-			call, ok := strings.CutSuffix(step.Name, sender)
-			if ok {
-				err = json.Unmarshal(step.Value.Data, &one)
-			} else {
-				call, ok = strings.CutSuffix(step.Name, behalf)
-				if ok {
-					err = json.Unmarshal(step.Value.Data, &all)
-				}
-			}
-			if call, ok := strings.CutSuffix(step.Name, others); ok {
-				var more []posthouse.Requester
-				if err := json.Unmarshal(step.Value.Data, &more); err != nil {
-					return nil, posthouse.Corrupt("who changed what %s came to does not decode: %v", call, err)
-				}
-				list = Join(list, more)
-			}
+			list, err = addStep(list, &x.Steps[i])
 			if err != nil {
-				return nil, posthouse.Corrupt("who sent signal %s does not decode: %v", call, err)
-			}
-			if ok {
-				wait := call[strings.LastIndex(call, handler.Nested)+1:]
-				list = Add(list, strings.TrimPrefix(wait, Signal), append(all, one)...)
+				return nil, err
 			}
 		}
 		for _, g := range x.Gates {
@@ -117,4 +102,34 @@ func Of(executions map[string]*threadlog.Execution) (list []posthouse.Requester,
 		}
 	}
 	return list, nil
+}
+
+// addStep adds whom a record names.
+func addStep(list []posthouse.Requester, step *posthouse.StepRecord) ([]posthouse.Requester, error) {
+	if call, ok := strings.CutSuffix(step.Name, others); ok {
+		var more []posthouse.Requester
+		if err := json.Unmarshal(step.Value.Data, &more); err != nil {
+			return nil, posthouse.Corrupt("who changed what %s came to does not decode: %v", call, err)
+		}
+		return Join(list, more), nil
+	}
+	if call, ok := strings.CutSuffix(step.Name, sender); ok {
+		var by string
+		err := json.Unmarshal(step.Value.Data, &by)
+		return addSenders(list, call, err, by)
+	}
+	if call, ok := strings.CutSuffix(step.Name, behalf); ok {
+		var all []string
+		err := json.Unmarshal(step.Value.Data, &all)
+		return addSenders(list, call, err, all...)
+	}
+	return list, nil
+}
+
+func addSenders(list []posthouse.Requester, call string, err error, by ...string) ([]posthouse.Requester, error) {
+	if err != nil {
+		return nil, posthouse.Corrupt("who sent signal %s does not decode: %v", call, err)
+	}
+	wait := call[strings.LastIndex(call, handler.Nested)+1:]
+	return Add(list, strings.TrimPrefix(wait, Signal), by...), nil
 }

@@ -6,9 +6,10 @@
 // checkpoint with its state of a full value and the changes since, [Reader.GateAt] a
 // gate with its decision, votes and assignments.
 //
-// An [Execution] is what steps and questions an unfinished step has on record
-// ([Logs.Executions]). Its [Lineage] says which entries of which branches those are. A
-// [Tree] is all checkpoints of a thread: their parents, and the bodies that each needs.
+// An [Execution] is what steps and questions an unfinished step has on record. Its [Lineage]
+// says which entries of which branches those are. An [Unfinished] reads them, and reads on as
+// the log grows. A [Tree] is all checkpoints of a thread: their parents, and the bodies that
+// each needs.
 //
 // The package appends nothing. What a process knows between reads is package core's.
 package threadlog

@@ -1,8 +1,6 @@
 package threadlog
 
 import (
-	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,76 +25,6 @@ type Execution struct {
 // For a question that a fork asks again, it is the place of the original.
 func (x *Execution) StepsBefore(gate posthouse.ID) int {
 	return min(x.Before[gate], len(x.Steps))
-}
-
-// Executions returns what is on record of each task on the branch of head, which is the
-// branch's newest checkpoint. It covers what was recorded since the executions began: on
-// this branch and, before the fork, on its source. It does not see what another branch
-// recorded after the fork. The second result is the results that are worth referring to.
-func (l *Logs) Executions(ctx context.Context, head *posthouse.Header) (map[string]*Execution, []Result, error) {
-	r := l.Reader(ctx, head.Thread)
-	line, err := r.Lineage(head)
-	if err != nil {
-		return nil, nil, err
-	}
-	g := executionCollector{line: line, tasks: map[string]*Execution{}, gates: map[posthouse.ID]*posthouse.Gate{}, lost: MissingBodies{}}
-	for e, err := range l.InOrder(ctx, head.Thread, posthouse.Range{From: line[len(line)-1].From}) {
-		if err != nil {
-			return nil, nil, err
-		}
-		recs, err := l.Vault.OpenEntry(ctx, e)
-		if err != nil {
-			return nil, nil, err
-		}
-		for i := range recs {
-			if err := g.record(e, i, &recs[i]); err != nil {
-				return nil, nil, err
-			}
-		}
-		if line.AsksAgain(e, recs) {
-			g.withdraw()
-		}
-		g.noteEdits(e, recs)
-	}
-	if err := r.Account(g.lost); err != nil {
-		return nil, nil, err
-	}
-	for _, x := range g.tasks {
-		x.Edited = g.edited
-	}
-	return g.tasks, g.recents, nil
-}
-
-type executionCollector struct {
-	line    Lineage
-	tasks   map[string]*Execution
-	gates   map[posthouse.ID]*posthouse.Gate
-	lost    MissingBodies
-	recents []Result
-	edited  uint64
-}
-
-// noteEdits notes a change of the state or program in the middle of the step. If the
-// step restarts there, it removes what no longer counts.
-func (g *executionCollector) noteEdits(e *posthouse.Entry, recs []posthouse.Record) {
-	for i := range recs {
-		c := recs[i].Checkpoint
-		if c == nil || !g.line.Sees(c.Branch, e.Seq) {
-			continue
-		}
-		if isSaved(c) && g.line.isWithin(e.Seq) {
-			g.edited = e.Seq
-		}
-		switch c.Kind {
-		case posthouse.KindUpdate, posthouse.KindFork, posthouse.KindMigrate:
-			g.edited = e.Seq
-		case posthouse.KindRestartStep:
-			g.edited = e.Seq
-			for _, x := range g.tasks {
-				x.RestartStep()
-			}
-		}
-	}
 }
 
 // RestartStep removes what an execution that begins anew does not know, unless it completed:
@@ -162,61 +90,6 @@ func (x *Execution) Survivors() func(*posthouse.StepRecord) bool {
 			return true
 		}
 		return slices.ContainsFunc(within, func(effect string) bool { return strings.HasPrefix(s.Name, effect) })
-	}
-}
-
-func (g *executionCollector) task(name string) *Execution {
-	x := g.tasks[name]
-	if x == nil {
-		x = &Execution{}
-		g.tasks[name] = x
-	}
-	return x
-}
-
-func (g *executionCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record) (err error) {
-	switch {
-	case rec.Step != nil && g.line.Sees(rec.Step.Branch, e.Seq):
-		if g.lost.Note(e, i, rec) {
-			return nil
-		}
-		s := ReadStep(e, rec, e.Bodies[i])
-		x := g.task(s.Task)
-		x.Steps = append(x.Steps, s)
-		if len(s.Value.Data) >= MinRef {
-			g.recents = append(g.recents, Result{e.Seq, i, s.Value.Data})
-		}
-	case rec.Gate != nil && g.line.Sees(rec.Gate.Branch, e.Seq):
-		if g.lost.Note(e, i, rec) {
-			return nil
-		}
-		q, err := posthouse.ReadGateBody(e, rec, e.Bodies[i])
-		if err != nil {
-			return err
-		}
-		g.gates[q.ID] = q
-		x := g.task(rec.Gate.Task)
-		x.Open(q, len(x.Steps)-q.Record.Followed)
-	case rec.Vote != nil, rec.Assignment != nil:
-		gate, _, _, _ := rec.Trail()
-		if q := g.gates[gate]; q != nil && g.line.Sees(q.Branch, e.Seq) {
-			err = addTrail(q, e, rec, e.Bodies[i], false)
-		}
-	case rec.Decision != nil:
-		if q := g.gates[rec.Decision.Gate]; q != nil && g.line.Sees(q.Branch, e.Seq) {
-			q.Decision, err = ReadDecisionBody(e, rec, e.Bodies[i])
-		}
-	}
-	return err
-}
-
-// withdraw removes the unanswered gates, except unanswered questions to people:
-// their successors refer to them.
-func (g *executionCollector) withdraw() {
-	gone := func(q *posthouse.Gate) bool { return q.Unanswered() && !(q.AsksPeople() && q.Withdrawn()) }
-	maps.DeleteFunc(g.gates, func(_ posthouse.ID, q *posthouse.Gate) bool { return gone(q) })
-	for _, x := range g.tasks {
-		x.Gates = WithoutGates(x.Gates, gone)
 	}
 }
 

@@ -24,7 +24,8 @@
 //
 // After a checkpoint of this session nothing is on record for the next step, so
 // [Record.Execution] reads nothing. One [core.Core.Executions] is read for the first step
-// after Begin, and for a step that runs again after it waited, failed or recorded something.
+// after Begin, and for a step that runs again after it waited, failed or recorded something. It
+// reads on from what the ledger kept of a long execution.
 //
 // # Caveats
 //

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -43,9 +44,10 @@ func New(e *threadlog.Execution, branch string) *Log {
 		edited:  e.Edited,
 	}
 	waits := l.addGates(e, branch)
+	l.order = make([]*posthouse.StepRecord, 0, len(e.Steps)+len(waits))
 	for i := range e.Steps {
 		s := &e.Steps[i]
-		l.order = append(l.order, waits[i]...)
+		waits = l.addWaits(waits, i)
 		k := callKey{s.Name, s.Occurrence}
 		if s.Value.Codec != threadlog.CodecFailed && l.results[k] == nil {
 			l.results[k] = s // the first result of a call stands
@@ -64,7 +66,7 @@ func New(e *threadlog.Execution, branch string) *Log {
 			}
 		}
 	}
-	l.order = append(l.order, waits[len(e.Steps)]...)
+	l.addWaits(waits, len(e.Steps))
 	return l
 }
 
@@ -72,10 +74,24 @@ func New(e *threadlog.Execution, branch string) *Log {
 // the next attempt finds what this one records within it.
 func Empty() *Log { return New(&threadlog.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "") }
 
-// addGates adds the gates. It returns the waits with a place in the order that counts, by the
-// number of steps that were on record when they began.
-func (l *Log) addGates(e *threadlog.Execution, branch string) map[int][]*posthouse.StepRecord {
-	waits := map[int][]*posthouse.StepRecord{}
+// A place is a wait with a place in the order that counts.
+type place struct {
+	before int // steps that were on record when it began
+	wait   posthouse.StepRecord
+}
+
+// addWaits adds the first of the waits to the order: those with a number of steps before them.
+func (l *Log) addWaits(waits []place, before int) (rest []place) {
+	for len(waits) > 0 && waits[0].before == before {
+		l.order = append(l.order, &waits[0].wait)
+		waits = waits[1:]
+	}
+	return waits
+}
+
+// addGates adds the gates, and returns the waits with a place in the order.
+func (l *Log) addGates(e *threadlog.Execution, branch string) []place {
+	waits := make([]place, 0, len(e.Gates))
 	for _, g := range e.Gates {
 		if g.Decision == nil && g.Branch != branch {
 			continue
@@ -86,16 +102,16 @@ func (l *Log) addGates(e *threadlog.Execution, branch string) map[int][]*posthou
 		}
 		k := callKey{g.Name, g.Occurrence}
 		if isWait(g) && outermost(g.Name) > 0 && !isWait(l.gates[k]) { // a task's later attempt has the place of its first
-			n := e.StepsBefore(g.ID)
-			waits[n] = append(waits[n], &posthouse.StepRecord{Seq: g.Seq, Step: posthouse.Step{
+			waits = append(waits, place{e.StepsBefore(g.ID), posthouse.StepRecord{Seq: g.Seq, Step: posthouse.Step{
 				Task: g.Task, Name: g.Name, Occurrence: g.Occurrence, Value: posthouse.Value{Codec: codecWait},
-			}})
+			}}})
 		}
 		if l.gates[k] == nil {
 			l.left += outermost(g.Name)
 		}
 		l.gates[k] = g // a reopened gate replaces its original
 	}
+	slices.SortStableFunc(waits, func(a, b place) int { return cmp.Compare(a.before, b.before) })
 	return waits
 }
 
