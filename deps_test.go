@@ -111,6 +111,8 @@ var laws = []law{
 		"a disk that loses things knows no store; go-fuse speaks to the kernel without a helper binary"},
 	{"internal/proof/powercut/", []string{"*"}, []string{"*"},
 		"it loses what every store kept, by tests and commands of its own only"},
+	{"internal/proof/must", nil, nil,
+		"tests of any package say of errors what they must be, so it knows no package"},
 	{"internal/proof/trip", nil, nil,
 		"the functions that a call enters are counted alike, whatever it calls"},
 	{"internal/proof/record", nil, nil,

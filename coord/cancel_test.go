@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -22,7 +23,7 @@ func blocking(name string, began chan<- struct{}) coord.Agent {
 
 func withAgents(tb testing.TB, w *world, name string, more ...coord.Agent) *coord.Fleet {
 	tb.Helper()
-	return must(coord.NewFleet(append(more, coord.Agent{Name: name, Skills: map[string]coord.Skill{"do": w.skill(name)}})...))(tb)
+	return must.Get(coord.NewFleet(append(more, coord.Agent{Name: name, Skills: map[string]coord.Skill{"do": w.skill(name)}})...))(tb)
 }
 
 // cancelled is the reply to a request that is cancelled once an agent has begun.
@@ -34,7 +35,7 @@ func cancelled(t *testing.T, c *coord.Coordinator, h *coord.Handle, began chan s
 		failed <- cancel()
 	}()
 	p, err := c.Handle(t.Context(), "refund", &coord.HandleOptions{Thread: "order-1", Handle: h})
-	wantCode(t, err, posthouse.ErrCancelled)
+	must.Fail(t, err, posthouse.ErrCancelled)
 	if e := <-failed; e != nil {
 		t.Fatal(e)
 	}
@@ -66,7 +67,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 				t.Errorf("something is on record: %v", log(t, l, "order-1"))
 			}
 			// The thread is free for another request.
-			must(l.Claim(t.Context(), "order-1", "r"))(t)
+			must.Get(l.Claim(t.Context(), "order-1", "r"))(t)
 		})
 	}
 }
@@ -98,7 +99,7 @@ func TestCancelledRequestKeepsWhatCompleted(t *testing.T) {
 			if n := len(list); n < 2 || list[n-1] != "cancel analyzer cancelled <"+string(rune('0'+n-2)) {
 				t.Errorf("checkpoints: %q", list)
 			}
-			again := must(c.Resume(t.Context(), "order-1", nil))(t)
+			again := must.Get(c.Resume(t.Context(), "order-1", nil))(t)
 			if again.Status != posthouse.StatusCancelled || again.Checkpoint != p.Checkpoint || len(w.calls) != 1 {
 				t.Errorf("resumed to %+v after %v", again, w.calls)
 			}
@@ -135,12 +136,12 @@ func TestCancelledCallIsAFailure(t *testing.T) {
 		<-began
 		h.Cancel()
 	}()
-	p := must(c.Handle(t.Context(), "refund", &coord.HandleOptions{Thread: "order-1"}))(t)
+	p := must.Get(c.Handle(t.Context(), "refund", &coord.HandleOptions{Thread: "order-1"}))(t)
 	if h.Reason() != runs.Cancelled || p.Status != posthouse.StatusWaiting {
 		t.Fatalf("%q, %+v", h.Reason(), p)
 	}
 	decide(t, l, p.Gate, posthouse.Approve, "alice")
-	p = must(c.Resume(t.Context(), "order-1", nil))(t)
+	p = must.Get(c.Resume(t.Context(), "order-1", nil))(t)
 	if p.Status != posthouse.StatusDone {
 		t.Errorf("%+v", p)
 	}
@@ -177,7 +178,7 @@ func TestHandleTellsTheEnd(t *testing.T) {
 	h := coord.NewHandle()
 	h.Cancel()
 	_, err := c.Handle(t.Context(), "go", &coord.HandleOptions{Handle: h})
-	wantCode(t, err, posthouse.ErrCancelled)
+	must.Fail(t, err, posthouse.ErrCancelled)
 	if n := len(w.calls); n != 4 {
 		t.Errorf("%d calls: a cancelled request began", n)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -23,5 +24,5 @@ func TestRecordGivesUpOnALastingConflict(t *testing.T) {
 	j := checkpointing(t, open(t, stubborn{memstore.New()}, nil), coord.Discard{}, coord.EveryEvent)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // where it never ended
 	defer cancel()
-	wantCode(t, j.Record(ctx, completed("c", "a", "1")), posthouse.ErrConflict)
+	must.Fail(t, j.Record(ctx, completed("c", "a", "1")), posthouse.ErrConflict)
 }

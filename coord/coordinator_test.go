@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -46,7 +47,7 @@ func approvalFleet(tb testing.TB, w *world) *coord.Fleet {
 		}
 		return w.skill("approver")(ctx, c)
 	}
-	return must(coord.NewFleet(
+	return must.Get(coord.NewFleet(
 		coord.Agent{Name: "analyzer", Skills: map[string]coord.Skill{"do": w.skill("analyzer")}},
 		coord.Agent{Name: "approver", Skills: map[string]coord.Skill{"do": act}},
 	))(tb)
@@ -56,12 +57,12 @@ func TestTheWholeWalk(t *testing.T) {
 	store, w := memstore.New(), &world{}
 	l := open(t, store, nil)
 	c := coordinator(t, l, approvalFleet(t, w), approval(w))
-	r := must(c.Handle(t.Context(), "order 1234", &coord.HandleOptions{By: "carol", Labels: map[string]string{"team": "a"}}))(t)
+	r := must.Get(c.Handle(t.Context(), "order 1234", &coord.HandleOptions{By: "carol", Labels: map[string]string{"team": "a"}}))(t)
 	if r.Status != posthouse.StatusWaiting || r.Gate == "" || r.Text != "Analysis complete." {
 		t.Fatalf("reply %+v", r)
 	}
 	wantList(t, "log when parked", log(t, l, r.Thread), "claim, coord:request, agent:analyzer.do, cp analyzer waiting, gate")
-	g := must(l.Gate(t.Context(), r.Gate))(t)
+	g := must.Get(l.Gate(t.Context(), r.Gate))(t)
 	if g.Checkpoint != r.Checkpoint || g.RequestedBy != "carol" {
 		t.Fatalf("gate %+v", g)
 	}
@@ -70,7 +71,7 @@ func TestTheWholeWalk(t *testing.T) {
 	l2 := open(t, store, nil)
 	c2 := coordinator(t, l2, approvalFleet(t, w), approval(w))
 	decide(t, l2, r.Gate, posthouse.Approve, "alice")
-	r2 := must(c2.Resume(t.Context(), r.Thread, nil))(t)
+	r2 := must.Get(c2.Resume(t.Context(), r.Thread, nil))(t)
 	if r2.Status != posthouse.StatusDone || r2.Text != "Done." {
 		t.Fatalf("reply %+v", r2)
 	}
@@ -83,7 +84,7 @@ func TestTheWholeWalk(t *testing.T) {
 		"event analyzer waiting <root", "node approver done <0")
 	wantList(t, "calls", w.calls, "analyzer", "effect", "approver")
 
-	child := must(l2.GetHeader(t.Context(), r2.Checkpoint))(t)
+	child := must.Get(l2.GetHeader(t.Context(), r2.Checkpoint))(t)
 	if child.Parent != r.Checkpoint || child.Step != 1 || child.Graph != "dispatch" || child.Labels["team"] != "a" || child.By != "" {
 		t.Fatalf("child %+v", child)
 	}
@@ -93,7 +94,7 @@ func TestTheWholeWalk(t *testing.T) {
 	}
 
 	// Resuming what ended is no error and does nothing.
-	r3 := must(c2.Resume(t.Context(), r.Thread, nil))(t)
+	r3 := must.Get(c2.Resume(t.Context(), r.Thread, nil))(t)
 	if err := c2.Advance(t.Context(), r.Thread, ""); err != nil || r3.Checkpoint != r2.Checkpoint || len(log(t, l2, r.Thread)) != 5 {
 		t.Fatal(err, r3)
 	}
@@ -102,9 +103,9 @@ func TestTheWholeWalk(t *testing.T) {
 func TestRejectionEndsWithTheCoordinatorsOwnCheckpoint(t *testing.T) {
 	l, w := newLedger(t), &world{}
 	c := coordinator(t, l, approvalFleet(t, w), approval(w))
-	r := must(c.Handle(t.Context(), "order 1234", nil))(t)
+	r := must.Get(c.Handle(t.Context(), "order 1234", nil))(t)
 	decide(t, l, r.Gate, posthouse.Reject, "bob")
-	r2 := must(c.Resume(t.Context(), r.Thread, nil))(t)
+	r2 := must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 	wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: r.Thread}),
 		"event analyzer waiting <root", "node done <0")
 	if s := state[coord.RequestState](t, l, r2.Checkpoint); s.Request != "order 1234" || s.Result != "Refused by bob" {
@@ -116,8 +117,8 @@ func TestRejectionEndsWithTheCoordinatorsOwnCheckpoint(t *testing.T) {
 func TestEachRequestHasItsOwnChain(t *testing.T) {
 	l, w := newLedger(t), &world{}
 	c := coordinator(t, l, approvalFleet(t, w), approval(w))
-	a := must(c.Handle(t.Context(), "one", nil))(t)
-	b := must(c.Handle(t.Context(), "two", nil))(t)
+	a := must.Get(c.Handle(t.Context(), "one", nil))(t)
+	b := must.Get(c.Handle(t.Context(), "two", nil))(t)
 	if a.Thread == b.Thread {
 		t.Fatal("one thread for two requests")
 	}
@@ -128,12 +129,12 @@ func TestEachRequestHasItsOwnChain(t *testing.T) {
 func TestFailedAgentIsRunAgain(t *testing.T) {
 	l, w := newLedger(t), &world{fail: map[string]error{"analyzer": errors.New("no such order")}}
 	c := coordinator(t, l, approvalFleet(t, w), approval(w))
-	r := must(c.Handle(t.Context(), "order 1234", nil))(t)
+	r := must.Get(c.Handle(t.Context(), "order 1234", nil))(t)
 	if r.Status != posthouse.StatusFailed || r.Text != "Analyzer failed: no such order" {
 		t.Fatalf("reply %+v", r)
 	}
 	wantList(t, "log", log(t, l, r.Thread), "claim, coord:request, cp analyzer failed")
-	h := must(l.GetHeader(t.Context(), r.Checkpoint))(t)
+	h := must.Get(l.GetHeader(t.Context(), r.Checkpoint))(t)
 	if h.Error != "no such order" || h.Kind != posthouse.KindFail || h.Step != 0 {
 		t.Fatalf("header %+v", h)
 	}
@@ -141,12 +142,12 @@ func TestFailedAgentIsRunAgain(t *testing.T) {
 		t.Fatalf("event %+v", e)
 	}
 	w.fail = nil
-	r = must(c.Resume(t.Context(), r.Thread, nil))(t)
+	r = must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 	if r.Status != posthouse.StatusWaiting {
 		t.Fatalf("reply %+v", r)
 	}
 	decide(t, l, r.Gate, posthouse.Approve, "alice")
-	r = must(c.Resume(t.Context(), r.Thread, nil))(t)
+	r = must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 	wantList(t, "calls", w.calls, "analyzer", "analyzer", "effect", "approver")
 	wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: r.Thread}),
 		"fail analyzer failed <root", "event analyzer waiting <0", "node approver done <1")
@@ -169,10 +170,10 @@ func TestSurvivedFailureIsReplayed(t *testing.T) {
 		_, err = call(ctx, f, "third", m)
 		return err
 	})
-	r := must(c.Handle(t.Context(), "x", nil))(t)
+	r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 	w.fail = nil // it would succeed now
 	decide(t, l, r.Gate, posthouse.Approve, "alice")
-	r = must(c.Resume(t.Context(), r.Thread, nil))(t)
+	r = must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 	wantList(t, "calls", w.calls, "first", "second", "third")
 	wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: r.Thread}),
 		"fail first running <root", "event second waiting <0", "node third done <1")
@@ -187,7 +188,7 @@ func TestConcludedFailureIsDone(t *testing.T) {
 		}
 		return coord.Conclude(ctx, coord.Result{Text: "did without", Data: []byte(`{"a":1}`)})
 	})
-	r := must(c.Handle(t.Context(), "x", nil))(t)
+	r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 	wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: r.Thread}), "fail a running <root", "node done <0")
 	if s := state[coord.RequestState](t, l, r.Checkpoint); s.Result != "did without" || string(s.Data) != `{"a":1}` {
 		t.Fatalf("state %+v", s)
@@ -212,7 +213,7 @@ func TestHandlerErrorIsAFailedCheckpoint(t *testing.T) {
 	}
 	wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: r.Thread}), "event a running <root", "fail failed <0")
 	broken = false
-	r = must(c.Resume(t.Context(), r.Thread, nil))(t)
+	r = must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 	wantList(t, "calls", w.calls, "a")
 	if r.Status != posthouse.StatusDone {
 		t.Fatalf("reply %+v", r)
@@ -221,7 +222,7 @@ func TestHandlerErrorIsAFailedCheckpoint(t *testing.T) {
 
 func TestPanicsAreFailures(t *testing.T) {
 	l := newLedger(t)
-	f := must(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
+	f := must.Get(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
 		"do": func(context.Context, coord.Call) (coord.Result, error) { panic("ouch") },
 	}}))(t)
 	c := coordinator(t, l, f, func(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) error {
@@ -232,7 +233,7 @@ func TestPanicsAreFailures(t *testing.T) {
 		}
 		return err
 	})
-	if r := must(c.Handle(t.Context(), "x", nil))(t); r.Status != posthouse.StatusFailed || !strings.Contains(r.Text, "ouch") {
+	if r := must.Get(c.Handle(t.Context(), "x", nil))(t); r.Status != posthouse.StatusFailed || !strings.Contains(r.Text, "ouch") {
 		t.Fatalf("reply %+v", r)
 	}
 	if r, err := c.Handle(t.Context(), "me too", nil); err == nil || r.Status != posthouse.StatusFailed {
@@ -266,12 +267,12 @@ func TestChainOfPausesAcrossRestarts(t *testing.T) {
 		return l, coordinator(t, l, w.fleet(t, "analyzer", "approver", "payer"), handler)
 	}
 	_, c := start()
-	r := must(c.Handle(t.Context(), "order 7", nil))(t)
+	r := must.Get(c.Handle(t.Context(), "order 7", nil))(t)
 	heard = append(heard, r.Text)
 	for _, by := range []string{"alice", "bob"} {
 		l, c := start()
 		decide(t, l, r.Gate, posthouse.Approve, by)
-		r = must(c.Resume(t.Context(), r.Thread, nil))(t)
+		r = must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 		heard = append(heard, r.Text)
 	}
 	l, _ := start()
@@ -288,20 +289,20 @@ func TestChainOfPausesAcrossRestarts(t *testing.T) {
 func TestSecondRequestOnAThread(t *testing.T) {
 	l, w := newLedger(t), &world{}
 	c := coordinator(t, l, approvalFleet(t, w), approval(w))
-	r := must(c.Handle(t.Context(), "one", &coord.HandleOptions{Thread: "talk"}))(t)
+	r := must.Get(c.Handle(t.Context(), "one", &coord.HandleOptions{Thread: "talk"}))(t)
 	_, err := c.Handle(t.Context(), "two", &coord.HandleOptions{Thread: "talk"})
-	wantCode(t, err, posthouse.ErrConflict)
+	must.Fail(t, err, posthouse.ErrConflict)
 	decide(t, l, r.Gate, posthouse.Approve, "alice")
-	must(c.Resume(t.Context(), "talk", nil))(t)
-	r = must(c.Handle(t.Context(), "two", &coord.HandleOptions{Thread: "talk"}))(t)
+	must.Get(c.Resume(t.Context(), "talk", nil))(t)
+	r = must.Get(c.Handle(t.Context(), "two", &coord.HandleOptions{Thread: "talk"}))(t)
 	decide(t, l, r.Gate, posthouse.Approve, "alice")
-	r = must(c.Resume(t.Context(), "talk", nil))(t)
+	r = must.Get(c.Resume(t.Context(), "talk", nil))(t)
 	wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: "talk"}),
 		"event analyzer waiting <root", "node approver done <0", "event analyzer waiting <1", "node approver done <2")
 	if e := state[coord.Event](t, l, r.Checkpoint); e.Text != "approver did two" {
 		t.Fatalf("event %+v", e)
 	}
-	if h := must(l.GetHeader(t.Context(), r.Checkpoint))(t); h.Step != 2 {
+	if h := must.Get(l.GetHeader(t.Context(), r.Checkpoint))(t); h.Step != 2 {
 		t.Fatalf("step %d, want 2", h.Step)
 	}
 }
@@ -319,11 +320,11 @@ func TestShortRequestsOnAThread(t *testing.T) {
 		return err
 	})
 	for _, m := range []string{"one", "two", "three"} {
-		if r := must(c.Handle(t.Context(), m, &coord.HandleOptions{Thread: "t"}))(t); r.Text != "a did "+m {
+		if r := must.Get(c.Handle(t.Context(), m, &coord.HandleOptions{Thread: "t"}))(t); r.Text != "a did "+m {
 			t.Fatalf("reply %+v", r)
 		}
 	}
-	must(c.Resume(t.Context(), "t", nil))(t)
+	must.Get(c.Resume(t.Context(), "t", nil))(t)
 	wantList(t, "calls", w.calls, "a", "a", "a")
 	wantList(t, "log", log(t, l, "t"),
 		"claim, coord:request, agent:a.do, cp a done",
@@ -366,12 +367,12 @@ func TestRefusals(t *testing.T) {
 	for _, k := range strings.Split("abcdefghijklmnop", "") {
 		many[k] = ""
 	}
-	wantCode(t, second(c.Handle(ctx, "x", &coord.HandleOptions{Labels: many})), posthouse.ErrInvalid)
-	wantCode(t, second(c.Handle(ctx, strings.Repeat("x", coord.MaxMessage+1), nil)), posthouse.ErrTooLarge)
-	wantCode(t, second(c.Resume(ctx, "nowhere", nil)), posthouse.ErrNotFound)
-	must(l.Save(ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "other", Graph: "graph"}}, nil))(t)
-	wantCode(t, second(c.Resume(ctx, "other", nil)), posthouse.ErrConflict)
-	wantCode(t, second(c.Handle(ctx, "x", &coord.HandleOptions{Thread: "other"})), posthouse.ErrConflict)
+	must.Fail(t, second(c.Handle(ctx, "x", &coord.HandleOptions{Labels: many})), posthouse.ErrInvalid)
+	must.Fail(t, second(c.Handle(ctx, strings.Repeat("x", coord.MaxMessage+1), nil)), posthouse.ErrTooLarge)
+	must.Fail(t, second(c.Resume(ctx, "nowhere", nil)), posthouse.ErrNotFound)
+	must.Get(l.Save(ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "other", Graph: "graph"}}, nil))(t)
+	must.Fail(t, second(c.Resume(ctx, "other", nil)), posthouse.ErrConflict)
+	must.Fail(t, second(c.Handle(ctx, "x", &coord.HandleOptions{Thread: "other"})), posthouse.ErrConflict)
 	if c.Name() != "dispatch" || c.Description() != "" || len(c.Fleet().Agents()) != 1 {
 		t.Error("accessors")
 	}
@@ -386,12 +387,12 @@ func TestUnknownAgentAndSkill(t *testing.T) {
 		return err
 	})
 	_, err := c.Handle(t.Context(), "zed", nil)
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 	if !strings.Contains(err.Error(), "a, b") {
 		t.Error(err)
 	}
 	_, err = c.Handle(t.Context(), "a", nil)
-	if wantCode(t, err, posthouse.ErrNotFound); !strings.Contains(err.Error(), "there is do") {
+	if must.Fail(t, err, posthouse.ErrNotFound); !strings.Contains(err.Error(), "there is do") {
 		t.Error(err)
 	}
 }
@@ -400,7 +401,7 @@ func TestWaitingWithoutAQuestionIsAMistake(t *testing.T) {
 	l, w := newLedger(t), &world{}
 	c := coordinator(t, l, w.fleet(t, "a"), func(context.Context, string, *coord.Fleet, *coord.Session) error { return posthouse.ErrWaiting })
 	r, err := c.Handle(t.Context(), "x", nil)
-	if wantCode(t, err, posthouse.ErrInvalid); r.Status != posthouse.StatusFailed {
+	if must.Fail(t, err, posthouse.ErrInvalid); r.Status != posthouse.StatusFailed {
 		t.Fatalf("reply %+v", r)
 	}
 }
@@ -408,7 +409,7 @@ func TestWaitingWithoutAQuestionIsAMistake(t *testing.T) {
 func TestAnAgentMayAskItself(t *testing.T) {
 	l, w := newLedger(t), &world{}
 	swallow := false
-	f := must(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
+	f := must.Get(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
 		"do": func(ctx context.Context, c coord.Call) (coord.Result, error) {
 			d, err := ask(ctx, "may I?")
 			if err != nil && !swallow {
@@ -424,13 +425,13 @@ func TestAnAgentMayAskItself(t *testing.T) {
 		return err
 	})
 	for _, swallow = range []bool{false, true} {
-		r := must(c.Handle(t.Context(), "x", nil))(t)
+		r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 		if r.Status != posthouse.StatusWaiting {
 			t.Fatalf("swallow %v: reply %+v", swallow, r)
 		}
 		wantList(t, "log", log(t, l, r.Thread), "claim, coord:request, cp waiting, gate")
 		decide(t, l, r.Gate, posthouse.Approve, "alice")
-		r = must(c.Resume(t.Context(), r.Thread, nil))(t)
+		r = must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 		if r.Text != "allowed: true" {
 			t.Fatalf("swallow %v: reply %+v", swallow, r)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -37,7 +38,7 @@ func chatty(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) err
 }
 
 func chattyFleet(tb testing.TB, w *world) *coord.Fleet {
-	return must(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
+	return must.Get(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
 		"do": func(ctx context.Context, c coord.Call) (coord.Result, error) {
 			if _, err := coord.Emit(ctx, coord.Event{Kind: coord.AgentActivityChanged, Text: "thinking"}); err != nil {
 				return coord.Result{}, err
@@ -51,19 +52,19 @@ func TestEventsInOrderWithTheirCauses(t *testing.T) {
 	store, w, j := memstore.New(), &world{}, &coord.MemoryJournal{}
 	start := func() (*ledger.Ledger, *coord.Coordinator) {
 		l := open(t, store, &ledger.Options{Now: clock(), LeaseTTL: time.Hour}) // each look at the clock takes a second
-		return l, must(coord.New(l, "dispatch", chattyFleet(t, w), chatty, &coord.Options{
+		return l, must.Get(coord.New(l, "dispatch", chattyFleet(t, w), chatty, &coord.Options{
 			Journal: checkpointing(t, l, j, coord.OnAgentBoundaries), Description: "talks",
 		}))(t)
 	}
 	l, c := start()
 	var frames []coord.Frame
-	r := must(c.Handle(t.Context(), "x", &coord.HandleOptions{By: "carol", Stream: func(f coord.Frame) error {
+	r := must.Get(c.Handle(t.Context(), "x", &coord.HandleOptions{By: "carol", Stream: func(f coord.Frame) error {
 		frames = append(frames, f)
 		return nil
 	}}))(t)
 	decide(t, l, r.Gate, posthouse.Approve, "alice")
 	_, c = start() // the same journal, as one that outlives the process
-	must(c.Resume(t.Context(), r.Thread, nil))(t)
+	must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 
 	wantList(t, "events", kinds(t, j, coord.EventQuery{Coordination: "dispatch"}),
 		"CoordinationStarted", "RouteEvaluated", "AgentHandoff front", "AgentDispatched a", "AgentActivityChanged a",
@@ -112,10 +113,10 @@ func TestEventsInOrderWithTheirCauses(t *testing.T) {
 
 func TestEveryEventBecomesACheckpoint(t *testing.T) {
 	l, w := newLedger(t), &world{}
-	c := must(coord.New(l, "dispatch", chattyFleet(t, w), chatty, &coord.Options{Journal: checkpointing(t, l, coord.Discard{}, coord.EveryEvent)}))(t)
-	r := must(c.Handle(t.Context(), "x", nil))(t)
+	c := must.Get(coord.New(l, "dispatch", chattyFleet(t, w), chatty, &coord.Options{Journal: checkpointing(t, l, coord.Discard{}, coord.EveryEvent)}))(t)
+	r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 	decide(t, l, r.Gate, posthouse.Approve, "alice")
-	r = must(c.Resume(t.Context(), r.Thread, nil))(t)
+	r = must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 	wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: r.Thread}),
 		"event running <root", "event running <0", "event front running <1", "event a running <2", "event a running <3", "event a running <4",
 		"event a waiting <5", "event a running <6", "node done <7")
@@ -125,10 +126,10 @@ func TestEveryEventBecomesACheckpoint(t *testing.T) {
 	wantList(t, "calls", w.calls, "a")
 	// A failure with every event: the request has failed, and its last event says so.
 	w.fail = map[string]error{"a": errors.New("no")}
-	r = must(c.Handle(t.Context(), "y", nil))(t)
+	r = must.Get(c.Handle(t.Context(), "y", nil))(t)
 	if r.Status == posthouse.StatusWaiting { // chatty asks also after a failure
 		decide(t, l, r.Gate, posthouse.Approve, "alice")
-		r = must(c.Resume(t.Context(), r.Thread, nil))(t)
+		r = must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 	}
 	if e := state[coord.Event](t, l, r.Checkpoint); e.Kind != coord.CoordinationCompleted {
 		t.Errorf("last %+v", e)
@@ -137,13 +138,13 @@ func TestEveryEventBecomesACheckpoint(t *testing.T) {
 
 func TestAFailureEndsARequestAlsoUnderEveryEvent(t *testing.T) {
 	l, w := newLedger(t), &world{fail: map[string]error{"analyzer": errors.New("no")}}
-	c := must(coord.New(l, "dispatch", approvalFleet(t, w), approval(w), &coord.Options{Journal: checkpointing(t, l, coord.Discard{}, coord.EveryEvent)}))(t)
-	r := must(c.Handle(t.Context(), "x", nil))(t)
+	c := must.Get(coord.New(l, "dispatch", approvalFleet(t, w), approval(w), &coord.Options{Journal: checkpointing(t, l, coord.Discard{}, coord.EveryEvent)}))(t)
+	r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 	if e := state[coord.Event](t, l, r.Checkpoint); r.Status != posthouse.StatusFailed || e.Kind != coord.CoordinationCompleted || e.Error != "no" {
 		t.Fatalf("reply %+v, event %+v", r, e)
 	}
 	w.fail = nil
-	r = must(c.Resume(t.Context(), r.Thread, nil))(t)
+	r = must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 	if r.Status != posthouse.StatusWaiting {
 		t.Fatalf("reply %+v", r)
 	}
@@ -154,11 +155,11 @@ func TestAFailureEndsARequestAlsoUnderEveryEvent(t *testing.T) {
 func TestDiscardIsTheDefaultJournal(t *testing.T) {
 	store, w := memstore.New(), &world{}
 	l := open(t, store, nil)
-	c := must(coord.New(l, "dispatch", approvalFleet(t, w), approval(w), nil))(t)
-	r := must(c.Handle(t.Context(), "x", nil))(t)
+	c := must.Get(coord.New(l, "dispatch", approvalFleet(t, w), approval(w), nil))(t)
+	r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 	decide(t, l, r.Gate, posthouse.Approve, "alice")
 	l2 := open(t, store, nil)
-	must(must(coord.New(l2, "dispatch", approvalFleet(t, w), approval(w), nil))(t).Resume(t.Context(), r.Thread, nil))(t)
+	must.Get(must.Get(coord.New(l2, "dispatch", approvalFleet(t, w), approval(w), nil))(t).Resume(t.Context(), r.Thread, nil))(t)
 	wantList(t, "log", log(t, l2, r.Thread),
 		"claim, coord:request, agent:analyzer.do, cp waiting, gate", "approve",
 		"claim", "agent:approver.do>refund", "agent:approver.do, cp done")
@@ -184,12 +185,12 @@ func TestEmitRefusals(t *testing.T) {
 		}
 		return nil
 	})
-	must(c.Handle(t.Context(), "x", nil))(t)
+	must.Get(c.Handle(t.Context(), "x", nil))(t)
 }
 
 func TestAnAnswerThatIsNotJSONIsAFailure(t *testing.T) {
 	l := newLedger(t)
-	f := must(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
+	f := must.Get(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
 		"do": func(context.Context, coord.Call) (coord.Result, error) {
 			return coord.Result{Data: json.RawMessage("{")}, nil
 		},
@@ -201,7 +202,7 @@ func TestAnAnswerThatIsNotJSONIsAFailure(t *testing.T) {
 		return err
 	})
 	for _, m := range []string{"do", "say"} {
-		if r := must(c.Handle(t.Context(), m, nil))(t); r.Status != posthouse.StatusFailed {
+		if r := must.Get(c.Handle(t.Context(), m, nil))(t); r.Status != posthouse.StatusFailed {
 			t.Errorf("%s: reply %+v", m, r)
 		}
 	}
@@ -211,10 +212,10 @@ func TestAJournalThatFailsEndsTheRun(t *testing.T) {
 	l, w, boom := newLedger(t), &world{}, errors.New("boom")
 	for fails := range 5 {
 		n := 0
-		j := must(coord.Checkpointing(coord.Discard{}, l, func(coord.Event) bool { n++; return n > fails }, func(context.Context, coord.Event) (posthouse.State, error) {
+		j := must.Get(coord.Checkpointing(coord.Discard{}, l, func(coord.Event) bool { n++; return n > fails }, func(context.Context, coord.Event) (posthouse.State, error) {
 			return nil, boom
 		}))(t)
-		c := must(coord.New(l, "dispatch", w.fleet(t, "a"), func(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) error {
+		c := must.Get(coord.New(l, "dispatch", w.fleet(t, "a"), func(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) error {
 			_, _ = call(ctx, f, "a", m)
 			return nil
 		}, &coord.Options{Journal: j}))(t)
@@ -251,11 +252,11 @@ func TestSessions(t *testing.T) {
 // A client that vanishes does not fail the run.
 func TestAVanishedClientDoesNotFailTheRun(t *testing.T) {
 	l, w := newLedger(t), &world{}
-	c := must(coord.New(l, "dispatch", approvalFleet(t, w), approval(w), &coord.Options{
+	c := must.Get(coord.New(l, "dispatch", approvalFleet(t, w), approval(w), &coord.Options{
 		Parked: func(r coord.Reply) string { return fmt.Sprintf("parked at %s", r.Status) },
 	}))(t)
 	n := 0
-	r := must(c.Handle(t.Context(), "x", &coord.HandleOptions{Stream: func(coord.Frame) error { n++; return errors.New("gone") }}))(t)
+	r := must.Get(c.Handle(t.Context(), "x", &coord.HandleOptions{Stream: func(coord.Frame) error { n++; return errors.New("gone") }}))(t)
 	if r.Status != posthouse.StatusWaiting || n != 1 || r.Text != "Analysis complete.\nparked at waiting" {
 		t.Fatalf("reply %+v after %d frames", r, n)
 	}
@@ -274,7 +275,7 @@ func finishFork(t *testing.T, l *ledger.Ledger, c *coord.Coordinator, thread, br
 		}
 	}
 	decide(t, l, gate, posthouse.Approve, by)
-	return must(c.Resume(t.Context(), thread, &coord.ResumeOptions{Branch: branch}))(t)
+	return must.Get(c.Resume(t.Context(), thread, &coord.ResumeOptions{Branch: branch}))(t)
 }
 
 func TestAForkOfAWaitingRequestIsResumed(t *testing.T) {
@@ -282,7 +283,7 @@ func TestAForkOfAWaitingRequestIsResumed(t *testing.T) {
 	l := open(t, store, nil)
 	var resumed []string
 	handler := func(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) error {
-		if c := must(f.Resumed(ctx))(t); c == nil {
+		if c := must.Get(f.Resumed(ctx))(t); c == nil {
 			resumed = append(resumed, "first")
 		} else {
 			resumed = append(resumed, c.Kind+" "+string(c.State[posthouse.OpaquePart].Data))
@@ -290,20 +291,20 @@ func TestAForkOfAWaitingRequestIsResumed(t *testing.T) {
 		return approval(w)(ctx, m, f, s)
 	}
 	c := coordinator(t, l, approvalFleet(t, w), handler)
-	r := must(c.Handle(t.Context(), "x", nil))(t)
+	r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 	decide(t, l, r.Gate, posthouse.Reject, "bob") // decided where it was, open on the forks
-	must(c.Resume(t.Context(), r.Thread, nil))(t)
+	must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 
-	edited := must(posthouse.Opaque(nil, "edited"))(t)
-	branch := must(l.Fork(t.Context(), r.Checkpoint, &ledger.ForkOptions{Replace: edited}))(t)
-	thread := must(l.Fork(t.Context(), r.Checkpoint, &ledger.ForkOptions{Thread: "elsewhere", Replace: edited}))(t)
+	edited := must.Get(posthouse.Opaque(nil, "edited"))(t)
+	branch := must.Get(l.Fork(t.Context(), r.Checkpoint, &ledger.ForkOptions{Replace: edited}))(t)
+	thread := must.Get(l.Fork(t.Context(), r.Checkpoint, &ledger.ForkOptions{Thread: "elsewhere", Replace: edited}))(t)
 	l = open(t, store, nil)
 	c = coordinator(t, l, approvalFleet(t, w), handler)
 	for _, f := range []*posthouse.Checkpoint{branch, thread} {
 		if f.Status != posthouse.StatusInterrupted || len(f.Gates) > 0 {
 			t.Fatalf("a fork with another state offers the old question: %s, %v", f.Status, f.Gates)
 		}
-		must(c.Resume(t.Context(), f.Thread, &coord.ResumeOptions{Branch: f.Branch}))(t)
+		must.Get(c.Resume(t.Context(), f.Thread, &coord.ResumeOptions{Branch: f.Branch}))(t)
 	}
 	a := finishFork(t, l, c, branch.Thread, branch.Branch, "alice")
 	b := finishFork(t, l, c, thread.Thread, posthouse.MainBranch, "alice")
@@ -320,8 +321,8 @@ func TestAForkOfAWaitingRequestIsResumed(t *testing.T) {
 func TestForkAtAnEvent(t *testing.T) {
 	l, w, memory := newLedger(t), &world{}, &coord.MemoryJournal{}
 	j := checkpointing(t, l, memory, coord.OnAgentBoundaries)
-	c := must(coord.New(l, "dispatch", approvalFleet(t, w), approval(w), &coord.Options{Journal: j}))(t)
-	r := must(c.Handle(t.Context(), "x", nil))(t)
+	c := must.Get(coord.New(l, "dispatch", approvalFleet(t, w), approval(w), &coord.Options{Journal: j}))(t)
+	r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 	var done, sent coord.Event
 	for e := range j.Events(t.Context(), coord.EventQuery{}) {
 		switch e.Kind {
@@ -332,23 +333,23 @@ func TestForkAtAnEvent(t *testing.T) {
 		}
 	}
 	_, err := coord.Fork(t.Context(), j, l, coord.ForkOptions{Event: "nobody"})
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 	_, err = coord.Fork(t.Context(), j, l, coord.ForkOptions{Event: sent.ID}) // no checkpoint of it
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 	_, err = coord.Fork(t.Context(), j, l, coord.ForkOptions{})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = coord.Fork(t.Context(), j, l, coord.ForkOptions{Event: done.ID, Thread: r.Thread})
 	if err == nil {
 		t.Fatal("forked into a thread that exists")
 	}
 
-	f := must(coord.Fork(t.Context(), j, l, coord.ForkOptions{Event: done.ID, Thread: "what-if", By: "eve"}))(t)
+	f := must.Get(coord.Fork(t.Context(), j, l, coord.ForkOptions{Event: done.ID, Thread: "what-if", By: "eve"}))(t)
 	if f.Checkpoint.Thread != "what-if" || f.Checkpoint.Source.ID != r.Checkpoint || *f.Event.Fork != (coord.ForkLink{
 		Coordination: "dispatch", Thread: r.Thread, Event: done.ID, Checkpoint: r.Checkpoint,
 	}) {
 		t.Fatalf("forked %+v", f)
 	}
-	if f2 := must(coord.Fork(t.Context(), j, l, coord.ForkOptions{Event: done.ID}))(t); f2.Checkpoint.Thread == "what-if" || f2.Checkpoint.Thread == r.Thread {
+	if f2 := must.Get(coord.Fork(t.Context(), j, l, coord.ForkOptions{Event: done.ID}))(t); f2.Checkpoint.Thread == "what-if" || f2.Checkpoint.Thread == r.Thread {
 		t.Fatalf("forked %+v", f2)
 	}
 	wantList(t, "its events", kinds(t, j, coord.EventQuery{Thread: "what-if"}), "ForkCreated")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -46,11 +47,11 @@ func TestCheckpointingPersistsACheckpointForAMatchingEvent(t *testing.T) {
 	e.At, e.ID = at, "event-1"
 	j := checkpointing(t, l, coord.Discard{}, coord.OnAgentBoundaries)
 	record(t, j, e)
-	c := must(j.LastCheckpoint(t.Context(), "c"))(t)
+	c := must.Get(j.LastCheckpoint(t.Context(), "c"))(t)
 	if c.Agent != "a" || c.Coordination != "c" || c.Thread != "c" || !c.CreatedAt.Equal(at) || !c.IsRoot() || c.Labels["event"] != "event-1" || c.Kind != posthouse.KindEvent {
 		t.Fatalf("checkpoint %+v", c.Header)
 	}
-	if got := must(posthouse.Decode[coord.Event](c.State[posthouse.OpaquePart]))(t); got.Text != "one" || !got.At.Equal(at) {
+	if got := must.Get(posthouse.Decode[coord.Event](c.State[posthouse.OpaquePart]))(t); got.Text != "one" || !got.At.Equal(at) {
 		t.Fatalf("state %+v", got)
 	}
 }
@@ -101,11 +102,11 @@ func TestCheckpointingFilters(t *testing.T) {
 func TestLastCheckpointIsTheMostRecent(t *testing.T) {
 	j := checkpointing(t, newLedger(t), coord.Discard{}, coord.OnAgentBoundaries)
 	_, err := j.LastCheckpoint(t.Context(), "c")
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 	for _, text := range []string{"1", "2"} {
 		record(t, j, completed("c", "a", text))
-		c := must(j.LastCheckpoint(t.Context(), "c"))(t)
-		if e := must(posthouse.Decode[coord.Event](c.State[posthouse.OpaquePart]))(t); e.Text != text {
+		c := must.Get(j.LastCheckpoint(t.Context(), "c"))(t)
+		if e := must.Get(posthouse.Decode[coord.Event](c.State[posthouse.OpaquePart]))(t); e.Text != text {
 			t.Fatalf("last is %+v", e)
 		}
 	}
@@ -119,9 +120,9 @@ func TestCheckpointingHasNoStateOfItsOwn(t *testing.T) {
 	j := checkpointing(t, l, coord.Discard{}, coord.OnAgentBoundaries)
 	record(t, j, completed("c", "a", "1"))
 	l.Close()
-	wantCode(t, j.Record(t.Context(), completed("c", "a", "2")), posthouse.ErrClosed)
+	must.Fail(t, j.Record(t.Context(), completed("c", "a", "2")), posthouse.ErrClosed)
 	again := checkpointing(t, open(t, store, nil), coord.Discard{}, coord.OnAgentBoundaries)
-	if c := must(again.LastCheckpoint(t.Context(), "c"))(t); c.Agent != "a" {
+	if c := must.Get(again.LastCheckpoint(t.Context(), "c"))(t); c.Agent != "a" {
 		t.Fatal(c)
 	}
 }
@@ -190,7 +191,7 @@ func TestAFailedSaveIsAnErrorOfRecord(t *testing.T) {
 	below := &coord.MemoryJournal{}
 	j := checkpointing(t, open(t, store, nil), below, coord.OnAgentBoundaries)
 	record(t, j, completed("c", "a", "1"))
-	wantCode(t, j.Record(t.Context(), completed("c", "b", "2")), posthouse.ErrFull)
+	must.Fail(t, j.Record(t.Context(), completed("c", "b", "2")), posthouse.ErrFull)
 	if n := len(kinds(t, below, coord.EventQuery{})); n != 2 {
 		t.Errorf("the journal below has %d events", n)
 	}
@@ -231,11 +232,11 @@ func TestErrorsBelowAndOfTheExtractor(t *testing.T) {
 	if _, err := coord.Fork(t.Context(), j, l, coord.ForkOptions{Event: "x"}); !errors.Is(err, boom) {
 		t.Error(err)
 	}
-	bad := must(coord.Checkpointing(coord.Discard{}, l, coord.EveryEvent, func(context.Context, coord.Event) (posthouse.State, error) { return nil, boom }))(t)
+	bad := must.Get(coord.Checkpointing(coord.Discard{}, l, coord.EveryEvent, func(context.Context, coord.Event) (posthouse.State, error) { return nil, boom }))(t)
 	if err := bad.Record(t.Context(), completed("c", "a", "")); !errors.Is(err, boom) {
 		t.Error(err)
 	}
-	wantCode(t, j.Record(t.Context(), coord.Event{Kind: coord.AgentCompleted}), posthouse.ErrInvalid)
+	must.Fail(t, j.Record(t.Context(), coord.Event{Kind: coord.AgentCompleted}), posthouse.ErrInvalid)
 	if n := len(checkpoints(t, l, posthouse.Query{})); n != 0 {
 		t.Errorf("%d checkpoints", n)
 	}
@@ -244,14 +245,14 @@ func TestErrorsBelowAndOfTheExtractor(t *testing.T) {
 func TestEventsFromOutsideDoNotPassAWaitingGate(t *testing.T) {
 	l, w := newLedger(t), &world{}
 	c := coordinator(t, l, approvalFleet(t, w), approval(w))
-	r := must(c.Handle(t.Context(), "x", nil))(t)
+	r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 	e := completed("dispatch", "z", "")
 	e.Thread = r.Thread
 	j := checkpointing(t, l, coord.Discard{}, coord.EveryEvent)
-	wantCode(t, j.Record(t.Context(), e), posthouse.ErrConflict)
+	must.Fail(t, j.Record(t.Context(), e), posthouse.ErrConflict)
 	decide(t, l, r.Gate, posthouse.Approve, "alice")
-	wantCode(t, j.Record(t.Context(), e), posthouse.ErrConflict)
-	must(c.Resume(t.Context(), r.Thread, nil))(t)
+	must.Fail(t, j.Record(t.Context(), e), posthouse.ErrConflict)
+	must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 	record(t, j, e) // it has ended: now it may be commented on
 }
 
@@ -269,20 +270,20 @@ func TestExtractors(t *testing.T) {
 		{coord.EventSummary, other, `"2026-01-02T03:04:05.000Z AgentDispatched       c agent=a"`},
 		{coord.WholeEvent, done, `{"id":"","kind":"AgentCompleted","coordinationId":"c","at":"0001-01-01T00:00:00Z","agentName":"a","text":"fine"}`},
 	} {
-		s := must(test.extract(t.Context(), test.event))(t)
+		s := must.Get(test.extract(t.Context(), test.event))(t)
 		if have := string(s[posthouse.OpaquePart].Data); have != test.want || len(s) != 1 {
 			t.Errorf("have %s, want %s", have, test.want)
 		}
 	}
 	// One of one's own; nil is an empty state.
 	l := newLedger(t)
-	record(t, must(coord.Checkpointing(coord.Discard{}, l, coord.EveryEvent, func(_ context.Context, e coord.Event) (posthouse.State, error) {
+	record(t, must.Get(coord.Checkpointing(coord.Discard{}, l, coord.EveryEvent, func(_ context.Context, e coord.Event) (posthouse.State, error) {
 		if e.Text == "" {
 			return nil, nil
 		}
 		return posthouse.State{"amount": {Codec: "json", Data: json.RawMessage("7")}}, nil
 	}))(t), completed("c", "a", "x"))
-	h := must(l.Latest(t.Context(), ledger.LatestQuery{Thread: "c"}))(t)
+	h := must.Get(l.Latest(t.Context(), ledger.LatestQuery{Thread: "c"}))(t)
 	if string(h.State["amount"].Data) != "7" {
 		t.Fatal(h.State)
 	}

@@ -3,7 +3,6 @@ package coord_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -29,24 +29,6 @@ func open(tb testing.TB, store posthouse.Store, o *ledger.Options) *ledger.Ledge
 	}
 	tb.Cleanup(func() { l.Close() })
 	return l
-}
-
-// must returns v, or ends the test.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(tb testing.TB) T {
-		tb.Helper()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return v
-	}
-}
-
-func wantCode(tb testing.TB, err, want error) {
-	tb.Helper()
-	if !errors.Is(err, want) {
-		tb.Fatalf("error %v, want %v", err, want)
-	}
 }
 
 func wantList(tb testing.TB, what string, have []string, want ...string) {
@@ -111,7 +93,7 @@ func (w *world) fleet(tb testing.TB, names ...string) *coord.Fleet {
 	for _, n := range names {
 		agents = append(agents, coord.Agent{Name: n, Skills: map[string]coord.Skill{"do": w.skill(n)}})
 	}
-	return must(coord.NewFleet(agents...))(tb)
+	return must.Get(coord.NewFleet(agents...))(tb)
 }
 
 func call(ctx context.Context, f *coord.Fleet, agent, request string) (coord.Result, error) {
@@ -120,12 +102,12 @@ func call(ctx context.Context, f *coord.Fleet, agent, request string) (coord.Res
 
 func checkpointing(tb testing.TB, l *ledger.Ledger, j coord.Journal, f coord.Filter) *coord.CheckpointingJournal {
 	tb.Helper()
-	return must(coord.Checkpointing(j, l, f, coord.WholeEvent))(tb)
+	return must.Get(coord.Checkpointing(j, l, f, coord.WholeEvent))(tb)
 }
 
 func coordinator(tb testing.TB, l *ledger.Ledger, f *coord.Fleet, h coord.Handler) *coord.Coordinator {
 	tb.Helper()
-	return must(coord.New(l, "dispatch", f, h, &coord.Options{Journal: checkpointing(tb, l, coord.Discard{}, coord.OnAgentBoundaries)}))(tb)
+	return must.Get(coord.New(l, "dispatch", f, h, &coord.Options{Journal: checkpointing(tb, l, coord.Discard{}, coord.OnAgentBoundaries)}))(tb)
 }
 
 // checkpoints describes the checkpoints that match q, oldest first: kind, agent,
@@ -155,7 +137,7 @@ func log(tb testing.TB, l *ledger.Ledger, thread string) (list []string) {
 			tb.Fatal(err)
 		}
 		var words []string
-		for _, r := range must(e.Records())(tb) {
+		for _, r := range must.Get(e.Records())(tb) {
 			switch {
 			case r.Step != nil:
 				words = append(words, r.Step.Name)
@@ -176,8 +158,8 @@ func log(tb testing.TB, l *ledger.Ledger, thread string) (list []string) {
 
 func state[T any](tb testing.TB, l *ledger.Ledger, id posthouse.ID) T {
 	tb.Helper()
-	c := must(l.Get(tb.Context(), id))(tb)
-	return must(posthouse.Decode[T](c.State[posthouse.OpaquePart]))(tb)
+	c := must.Get(l.Get(tb.Context(), id))(tb)
+	return must.Get(posthouse.Decode[T](c.State[posthouse.OpaquePart]))(tb)
 }
 
 func newLedger(tb testing.TB) *ledger.Ledger {
@@ -207,5 +189,5 @@ func kinds(tb testing.TB, j coord.Journal, q coord.EventQuery) (list []string) {
 
 func mustJSON(tb testing.TB, v any) string {
 	tb.Helper()
-	return string(must(json.Marshal(v))(tb))
+	return string(must.Get(json.Marshal(v))(tb))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -29,7 +30,7 @@ func TestAgentsOfAnyName(t *testing.T) {
 			}}})
 		}
 		l := open(t, store, nil)
-		c, err := coord.New(l, name, must(coord.NewFleet(list...))(t), func(ctx context.Context, _ string, f *coord.Fleet, _ *coord.Session) error {
+		c, err := coord.New(l, name, must.Get(coord.NewFleet(list...))(t), func(ctx context.Context, _ string, f *coord.Fleet, _ *coord.Session) error {
 			results = nil
 			for _, a := range agents {
 				r, err := f.Agent(a).Call(ctx, "do/it>", nil)
@@ -50,19 +51,19 @@ func TestAgentsOfAnyName(t *testing.T) {
 		calls = nil
 		c, l := build(name)
 		thread := "tenant/42 " + name[:min(len(name), 30)]
-		r := must(c.Handle(t.Context(), "go", &coord.HandleOptions{Thread: thread}))(t)
+		r := must.Get(c.Handle(t.Context(), "go", &coord.HandleOptions{Thread: thread}))(t)
 		if r.Status != posthouse.StatusWaiting || len(calls) != len(agents) {
 			t.Fatalf("%q: %+v, %q", name, r, calls)
 		}
-		f := must(l.Fork(t.Context(), r.Checkpoint, &ledger.ForkOptions{Branch: "what/if"}))(t)
+		f := must.Get(l.Fork(t.Context(), r.Checkpoint, &ledger.ForkOptions{Branch: "what/if"}))(t)
 		decide(t, l, r.Gate, posthouse.Approve, "alice")
 		c, l = build(name)
-		done := must(c.Resume(t.Context(), thread, nil))(t)
+		done := must.Get(c.Resume(t.Context(), thread, nil))(t)
 		if done.Status != posthouse.StatusDone {
 			t.Errorf("%q: done.Status %s", name, done.Status)
 		}
 		wantList(t, "results", results, agents...)
-		other := must(c.Resume(t.Context(), thread, &coord.ResumeOptions{Branch: f.Branch}))(t)
+		other := must.Get(c.Resume(t.Context(), thread, &coord.ResumeOptions{Branch: f.Branch}))(t)
 		if len(calls) != len(agents) {
 			t.Errorf("%q: agents ran %q; the fork is %s", name, calls, other.Status)
 		}
@@ -88,8 +89,8 @@ func TestAgentsThatReadAlikeAreRefused(t *testing.T) {
 		if _, err := coord.NewFleet(agents...); err == nil {
 			t.Errorf("a fleet takes %q", agents[0].Name)
 		} else {
-			wantCode(t, err, posthouse.ErrInvalid)
+			must.Fail(t, err, posthouse.ErrInvalid)
 		}
 	}
-	must(coord.NewFleet(coord.Agent{Name: "x", Skills: skills("a.b", "b.a")}, coord.Agent{Name: "x/a", Skills: skills("b")}))(t)
+	must.Get(coord.NewFleet(coord.Agent{Name: "x", Skills: skills("a.b", "b.a")}, coord.Agent{Name: "x/a", Skills: skills("b")}))(t)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -61,14 +62,14 @@ func TestAnyFailedSaveStopsTheRun(t *testing.T) {
 			if err != nil {
 				failures++
 				if restart(); len(log(t, l, "t")) == 0 {
-					r = must(c.Handle(t.Context(), "x", &coord.HandleOptions{Thread: "t"}))(t)
+					r = must.Get(c.Handle(t.Context(), "x", &coord.HandleOptions{Thread: "t"}))(t)
 				} else {
-					r = must(c.Resume(t.Context(), "t", nil))(t)
+					r = must.Get(c.Resume(t.Context(), "t", nil))(t)
 				}
 			}
 			if _, err := l.Decide(t.Context(), r.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
 				failures++
-				if restart(); must(l.Gate(t.Context(), r.Gate))(t).Decision == nil {
+				if restart(); must.Get(l.Gate(t.Context(), r.Gate))(t).Decision == nil {
 					decide(t, l, r.Gate, posthouse.Approve, "alice")
 				}
 			}
@@ -76,7 +77,7 @@ func TestAnyFailedSaveStopsTheRun(t *testing.T) {
 			if err != nil {
 				failures++
 				restart()
-				must(c.Resume(t.Context(), "t", nil))(t)
+				must.Get(c.Resume(t.Context(), "t", nil))(t)
 			}
 			wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: "t"}),
 				"event analyzer waiting <root", "node approver done <0")
@@ -112,7 +113,7 @@ func TestTheRequestIsOnRecordBeforeAStepActs(t *testing.T) {
 	crash := true
 	var seen []string
 	var l *ledger.Ledger
-	f := must(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
+	f := must.Get(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
 		"do": func(ctx context.Context, c coord.Call) (coord.Result, error) {
 			err := do(ctx, "act", func() error {
 				seen = append(seen, fmt.Sprint(log(t, l, "t")))
@@ -137,14 +138,14 @@ func TestTheRequestIsOnRecordBeforeAStepActs(t *testing.T) {
 		t.Fatal("no error from a closed ledger")
 	}
 	l, crash = open(t, store, samePlace), false
-	r := must(coordinator(t, l, f, handler).Resume(t.Context(), "t", nil))(t)
+	r := must.Get(coordinator(t, l, f, handler).Resume(t.Context(), "t", nil))(t)
 	if r.Text != "acted on it" || r.Status != posthouse.StatusDone {
 		t.Fatalf("reply %+v", r)
 	}
 	wantList(t, "log as the step acted", seen, "[claim, coord:request, cp running]", "[claim, coord:request, cp running claim]")
 	wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: "t"}), "event running <root", "node a done <0")
-	root := must(l.Latest(t.Context(), ledger.LatestQuery{Thread: "t"}))(t)
-	first := must(l.GetHeader(t.Context(), root.Parent))(t)
+	root := must.Get(l.Latest(t.Context(), ledger.LatestQuery{Thread: "t"}))(t)
+	first := must.Get(l.GetHeader(t.Context(), root.Parent))(t)
 	if s := state[coord.RequestState](t, l, first.ID); s.Request != "it" || first.By != "carol" {
 		t.Fatalf("state %+v of %+v", s, first)
 	}
@@ -159,7 +160,7 @@ func TestACompletionIsOnRecordBeforeWhatFollows(t *testing.T) {
 	var before []string
 	peek := func() { before = append(before, fmt.Sprint(log(t, l, "t"))) }
 	second := func(ctx context.Context, c coord.Call) (coord.Result, error) { peek(); return w.skill("b")(ctx, c) }
-	f := must(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{"do": w.skill("a")}},
+	f := must.Get(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{"do": w.skill("a")}},
 		coord.Agent{Name: "b", Skills: map[string]coord.Skill{"do": second}}))(t)
 	c := coordinator(t, l, f, func(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) error {
 		for _, a := range []string{"a", "b"} {
@@ -169,7 +170,7 @@ func TestACompletionIsOnRecordBeforeWhatFollows(t *testing.T) {
 		}
 		return do(ctx, "own", func() error { peek(); return nil })
 	})
-	must(c.Handle(t.Context(), "x", &coord.HandleOptions{Thread: "t"}))(t)
+	must.Get(c.Handle(t.Context(), "x", &coord.HandleOptions{Thread: "t"}))(t)
 	wantList(t, "before", before,
 		"[claim, coord:request, agent:a.do, cp a running]",
 		"[claim, coord:request, agent:a.do, cp a running agent:b.do, cp b running]")
@@ -195,21 +196,21 @@ func TestTwoQuestionsDecidedOneByOne(t *testing.T) {
 		_, err := call(ctx, f, "b", m)
 		return err
 	})
-	r := must(c.Handle(t.Context(), "x", nil))(t)
+	r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 	if len(r.Gates) != 2 {
 		t.Fatalf("reply %+v", r)
 	}
 	entries := len(log(t, l, r.Thread))
-	if again := must(c.Resume(t.Context(), r.Thread, nil))(t); len(again.Gates) != 2 || len(log(t, l, r.Thread)) != entries {
+	if again := must.Get(c.Resume(t.Context(), r.Thread, nil))(t); len(again.Gates) != 2 || len(log(t, l, r.Thread)) != entries {
 		t.Fatalf("resuming what waits wrote something: %+v", again)
 	}
 	decide(t, l, r.Gates[0], posthouse.Approve, "alice")
-	r2 := must(c.Resume(t.Context(), r.Thread, nil))(t)
+	r2 := must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 	if r2.Status != posthouse.StatusWaiting || !slices.Equal(r2.Gates, r.Gates[1:]) {
 		t.Fatalf("reply %+v", r2)
 	}
 	decide(t, l, r.Gates[1], posthouse.Approve, "bob")
-	r3 := must(c.Resume(t.Context(), r.Thread, nil))(t)
+	r3 := must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 	wantList(t, "calls", w.calls, "a", "b")
 	wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: r.Thread}),
 		"wait waiting <root", "event a waiting <0", "node b done <1")
@@ -227,14 +228,14 @@ func TestReadyButStillWaiting(t *testing.T) {
 		_, err2 := ask(ctx, "second?")
 		return errors.Join(err1, err2)
 	})
-	r := must(c.Handle(t.Context(), "x", nil))(t)
+	r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 	decide(t, l, r.Gates[1], posthouse.Approve, "alice")
-	r2 := must(c.Resume(t.Context(), r.Thread, nil))(t)
-	if info := must(l.Thread(t.Context(), r.Thread))(t); info.Runnable() || len(info.Waiting) != 1 || r2.Gate != r.Gates[0] {
+	r2 := must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
+	if info := must.Get(l.Thread(t.Context(), r.Thread))(t); info.Runnable() || len(info.Waiting) != 1 || r2.Gate != r.Gates[0] {
 		t.Fatalf("thread %+v, reply %+v", info, r2)
 	}
 	decide(t, l, r.Gates[0], posthouse.Approve, "alice")
-	if r3 := must(c.Resume(t.Context(), r.Thread, nil))(t); r3.Status != posthouse.StatusDone {
+	if r3 := must.Get(c.Resume(t.Context(), r.Thread, nil))(t); r3.Status != posthouse.StatusDone {
 		t.Fatalf("reply %+v", r3)
 	}
 }
@@ -243,7 +244,7 @@ func TestCancelBeforeAnAgentCompletesLeavesNothing(t *testing.T) {
 	l := newLedger(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the caller hung up")
-	f := must(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
+	f := must.Get(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
 		"do": func(ctx context.Context, _ coord.Call) (coord.Result, error) {
 			cancel(why)
 			return coord.Result{}, ctx.Err()
@@ -279,7 +280,7 @@ func TestCancelAfterAnAgentCompletedKeepsIt(t *testing.T) {
 		t.Fatalf("reply %+v, error %v", r, err)
 	}
 	wantList(t, "log", log(t, l, "t"), "claim, coord:request, agent:a.do, cp a running", "unclaim")
-	must(c.Resume(t.Context(), "t", nil))(t)
+	must.Get(c.Resume(t.Context(), "t", nil))(t)
 	wantList(t, "calls", w.calls, "a", "b")
 }
 
@@ -300,7 +301,7 @@ func TestDrainingStopsBetweenAgents(t *testing.T) {
 		return err
 	})
 	ctx := engine.WithDrain(t.Context(), drain)
-	r := must(c.Handle(ctx, "x", &coord.HandleOptions{Thread: "t"}))(t)
+	r := must.Get(c.Handle(ctx, "x", &coord.HandleOptions{Thread: "t"}))(t)
 	if r.Status != posthouse.StatusRunning {
 		t.Fatalf("reply %+v", r)
 	}
@@ -317,7 +318,7 @@ func TestDrainingStopsBetweenAgents(t *testing.T) {
 func TestAThreadIsRunByOne(t *testing.T) {
 	l := newLedger(t)
 	var c *coord.Coordinator
-	f := must(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
+	f := must.Get(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
 		"do": func(ctx context.Context, _ coord.Call) (coord.Result, error) {
 			_, err := c.Handle(ctx, "again", &coord.HandleOptions{Thread: "t"})
 			return coord.Result{}, err
@@ -328,7 +329,7 @@ func TestAThreadIsRunByOne(t *testing.T) {
 		s.Stream(r.Text)
 		return err
 	})
-	r := must(c.Handle(t.Context(), "x", &coord.HandleOptions{Thread: "t"}))(t)
+	r := must.Get(c.Handle(t.Context(), "x", &coord.HandleOptions{Thread: "t"}))(t)
 	if r.Status != posthouse.StatusFailed || r.Text == "" {
 		t.Fatalf("reply %+v", r)
 	}
@@ -353,7 +354,7 @@ func TestAgentsAtOnceBecomeAChain(t *testing.T) {
 			},
 		}})
 	}
-	c := coordinator(t, l, must(coord.NewFleet(agents...))(t), func(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) error {
+	c := coordinator(t, l, must.Get(coord.NewFleet(agents...))(t), func(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) error {
 		var wg sync.WaitGroup
 		errs := make([]error, len(names))
 		for i, n := range names {
@@ -372,9 +373,9 @@ func TestAgentsAtOnceBecomeAChain(t *testing.T) {
 		_, err := ask(ctx, "fine?")
 		return err
 	})
-	r := must(c.Handle(t.Context(), "x", nil))(t)
+	r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 	decide(t, l, r.Gate, posthouse.Approve, "alice")
-	r = must(c.Resume(t.Context(), r.Thread, nil))(t)
+	r = must.Get(c.Resume(t.Context(), r.Thread, nil))(t)
 	if r.Status != posthouse.StatusDone || calls.Load() != int32(len(names)) {
 		t.Fatalf("reply %+v after %d calls", r, calls.Load())
 	}
@@ -408,7 +409,7 @@ func TestASwallowedSaveErrorIsStillTheRuns(t *testing.T) {
 			return nil
 		})
 		_, err := c.Handle(t.Context(), "x", nil)
-		wantCode(t, err, posthouse.ErrFull)
+		must.Fail(t, err, posthouse.ErrFull)
 		if len(w.calls) > int(n) {
 			t.Errorf("agents ran on after save %d failed: %q", n, w.calls)
 		}
@@ -429,9 +430,9 @@ func TestAnExpiredGateIsADecision(t *testing.T) {
 		verdict = g.Decision.Verdict
 		return nil
 	}
-	r := must(coordinator(t, open(t, store, o), w.fleet(t, "a"), handler).Handle(t.Context(), "x", nil))(t)
+	r := must.Get(coordinator(t, open(t, store, o), w.fleet(t, "a"), handler).Handle(t.Context(), "x", nil))(t)
 	now = now.Add(2 * time.Hour)
-	r = must(coordinator(t, open(t, store, o), w.fleet(t, "a"), handler).Resume(t.Context(), r.Thread, nil))(t)
+	r = must.Get(coordinator(t, open(t, store, o), w.fleet(t, "a"), handler).Resume(t.Context(), r.Thread, nil))(t)
 	if verdict != posthouse.Expire || r.Status != posthouse.StatusDone {
 		t.Fatalf("verdict %q, reply %+v", verdict, r)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -13,14 +14,14 @@ import (
 func TestForkWithAnotherState(t *testing.T) {
 	l, w, memory := newLedger(t), &world{}, &coord.MemoryJournal{}
 	j := checkpointing(t, l, memory, coord.OnAgentBoundaries)
-	c := must(coord.New(l, "dispatch", approvalFleet(t, w), approval(w), &coord.Options{Journal: j}))(t)
-	must(c.Handle(t.Context(), "x", nil))(t)
+	c := must.Get(coord.New(l, "dispatch", approvalFleet(t, w), approval(w), &coord.Options{Journal: j}))(t)
+	must.Get(c.Handle(t.Context(), "x", nil))(t)
 	for e := range j.Events(t.Context(), coord.EventQuery{}) {
 		if e.Kind != coord.AgentCompleted {
 			continue
 		}
-		edited := must(posthouse.Opaque(nil, "edited"))(t)
-		f := must(coord.Fork(t.Context(), j, l, coord.ForkOptions{Event: e.ID, State: edited}))(t)
+		edited := must.Get(posthouse.Opaque(nil, "edited"))(t)
+		f := must.Get(coord.Fork(t.Context(), j, l, coord.ForkOptions{Event: e.ID, State: edited}))(t)
 		if got := string(f.Checkpoint.State[posthouse.OpaquePart].Data); got != `"edited"` {
 			t.Errorf("the fork's state is %s", got)
 		}
@@ -34,15 +35,15 @@ func TestForkWithAnotherState(t *testing.T) {
 func TestResumeWithItsOptions(t *testing.T) {
 	l, w := newLedger(t), &world{}
 	c := coordinator(t, l, approvalFleet(t, w), approval(w))
-	r := must(c.Handle(t.Context(), "x", nil))(t)
+	r := must.Get(c.Handle(t.Context(), "x", nil))(t)
 	decide(t, l, r.Gate, posthouse.Approve, "bob")
-	other := must(l.Claim(t.Context(), r.Thread, "other"))(t)
+	other := must.Get(l.Claim(t.Context(), r.Thread, "other"))(t)
 	_, err := c.Resume(t.Context(), r.Thread, nil)
-	wantCode(t, err, posthouse.ErrBusy)
+	must.Fail(t, err, posthouse.ErrBusy)
 	released := make(chan error)
 	go func() { released <- other.Release(t.Context()) }()
 	frames, h := 0, coord.NewHandle()
-	reply := must(c.Resume(t.Context(), r.Thread, &coord.ResumeOptions{
+	reply := must.Get(c.Resume(t.Context(), r.Thread, &coord.ResumeOptions{
 		Wait: time.Minute, Handle: h, Stream: func(coord.Frame) error { frames++; return nil },
 	}))(t)
 	if err := <-released; err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -67,7 +68,7 @@ func TestStepsInAHandler(t *testing.T) {
 	}
 	goesOn := func(c *coord.Coordinator, want posthouse.Status) *coord.Reply {
 		t.Helper()
-		r := must(c.Resume(t.Context(), "t", nil))(t)
+		r := must.Get(c.Resume(t.Context(), "t", nil))(t)
 		if r.Status != want {
 			t.Fatalf("%+v, want %s", r, want)
 		}
@@ -75,7 +76,7 @@ func TestStepsInAHandler(t *testing.T) {
 	}
 	signal := func(l *ledger.Ledger, value string) {
 		t.Helper()
-		must(l.Signal(t.Context(), "t", posthouse.Signal{Name: "paid", Value: json.RawMessage(value)}))(t)
+		must.Get(l.Signal(t.Context(), "t", posthouse.Signal{Name: "paid", Value: json.RawMessage(value)}))(t)
 	}
 
 	_, c := process()

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -31,20 +32,20 @@ func TestFlowActsForItsRequester(t *testing.T) {
 		wantStatus(t, res, err, posthouse.StatusWaiting)
 	}
 	run("t", "one", flow.RunOptions{By: "alice"})
-	input := must(collect(a.History(ctx, "t", flow.HistoryOptions{Kind: posthouse.KindInput})))(t)[0].ID
-	must(a.Fork(ctx, input, nil, flow.ForkOptions{Branch: "side", By: "carol"}))(t)
-	must(a.Fork(ctx, input, nil, flow.ForkOptions{Thread: "u", By: "carol"}))(t)
-	must(a.Fork(ctx, input, nil, flow.ForkOptions{Thread: "v"}))(t)
+	input := must.Get(collect(a.History(ctx, "t", flow.HistoryOptions{Kind: posthouse.KindInput})))(t)[0].ID
+	must.Get(a.Fork(ctx, input, nil, flow.ForkOptions{Branch: "side", By: "carol"}))(t)
+	must.Get(a.Fork(ctx, input, nil, flow.ForkOptions{Thread: "u", By: "carol"}))(t)
+	must.Get(a.Fork(ctx, input, nil, flow.ForkOptions{Thread: "v"}))(t)
 	run("t", "two", flow.RunOptions{Branch: "side", By: "mallory"})
 	run("u", "three", flow.RunOptions{})
-	must(a.Resume(ctx, "v"))(t)
+	must.Get(a.Resume(ctx, "v"))(t)
 	for g, err := range w.ledger().Gates(ctx, ledger.GateQuery{All: true}) {
-		approve(t, w.ledger(), must(g, err)(t).ID)
+		approve(t, w.ledger(), must.Get(g, err)(t).ID)
 	}
-	must(a.Resume(ctx, "t"))(t)
-	must(a.Resume(ctx, "t", flow.RunOptions{Branch: "side"}))(t)
-	must(a.Resume(ctx, "u"))(t)
-	must(a.Resume(ctx, "v"))(t)
+	must.Get(a.Resume(ctx, "t"))(t)
+	must.Get(a.Resume(ctx, "t", flow.RunOptions{Branch: "side"}))(t)
+	must.Get(a.Resume(ctx, "u"))(t)
+	must.Get(a.Resume(ctx, "v"))(t)
 	if got := fmt.Sprintf("%q", seen); got != `["one for alice" "two for mallory" "three for " "one for alice"]` {
 		t.Fatal(got)
 	}
@@ -60,15 +61,15 @@ func TestFlowBelowARequestActsForItsSender(t *testing.T) {
 		seen = engine.Principal(ctx)
 		return "", err
 	}, nil)
-	res := must(a.Run(engine.WithPrincipal(t.Context(), "alice"), "t", "in"))(t)
+	res := must.Get(a.Run(engine.WithPrincipal(t.Context(), "alice"), "t", "in"))(t)
 	approve(t, w.ledger(), res.Waiting[0].ID)
 	seen = ""
-	must(a.Resume(t.Context(), "t"))(t)
+	must.Get(a.Resume(t.Context(), "t"))(t)
 	if seen != "alice" {
 		t.Fatalf("resumed for %q", seen)
 	}
-	must(a.Run(t.Context(), "t", "in", flow.RunOptions{By: "bob"}))(t)
-	must(a.Resume(t.Context(), "t"))(t)
+	must.Get(a.Run(t.Context(), "t", "in", flow.RunOptions{By: "bob"}))(t)
+	must.Get(a.Resume(t.Context(), "t"))(t)
 	if seen != "bob" {
 		t.Fatalf("the next request is for %q", seen)
 	}
@@ -84,9 +85,9 @@ func TestARunSentAgainActsForTheFirst(t *testing.T) {
 			_, err := gate.Ask[struct{}](ctx, gate.Question{Name: "go on"})
 			return "", err
 		}, nil)
-		res := must(a.Run(t.Context(), "t", "in", flow.RunOptions{Run: "r", By: first}))(t)
+		res := must.Get(a.Run(t.Context(), "t", "in", flow.RunOptions{Run: "r", By: first}))(t)
 		approve(t, w.ledger(), res.Waiting[0].ID)
-		must(a.Run(engine.WithPrincipal(t.Context(), "mallory"), "t", "in", flow.RunOptions{Run: "r", By: "mallory"}))(t)
+		must.Get(a.Run(engine.WithPrincipal(t.Context(), "mallory"), "t", "in", flow.RunOptions{Run: "r", By: "mallory"}))(t)
 		if got := fmt.Sprintf("%q", seen); got != fmt.Sprintf("%q", []string{first, first}) {
 			t.Errorf("acted for %s", got)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -30,8 +31,8 @@ func counting(n int) *flow.Flow[int, int] {
 func BenchmarkStep(b *testing.B) {
 	for _, few := range []bool{false, true} {
 		b.Run(fmt.Sprintf("few=%v", few), func(b *testing.B) {
-			l := must(ledger.Open(memstore.New(), nil))(b)
-			a := must(counting(b.N).Open(l, &flow.Options{FewCheckpoints: few}))(b)
+			l := must.Get(ledger.Open(memstore.New(), nil))(b)
+			a := must.Get(counting(b.N).Open(l, &flow.Options{FewCheckpoints: few}))(b)
 			b.ReportAllocs()
 			if _, err := a.Run(b.Context(), "t", 1); err != nil {
 				b.Fatal(err)
@@ -44,7 +45,7 @@ func BenchmarkStep(b *testing.B) {
 func BenchmarkResume(b *testing.B) {
 	for _, n := range []int{1000, 10000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			store := must(sqlitestore.Open(b.Context(), filepath.Join(b.TempDir(), "l.db"), &sqlitestore.Options{Sync: sqlitestore.SyncNormal}))(b)
+			store := must.Get(sqlitestore.Open(b.Context(), filepath.Join(b.TempDir(), "l.db"), &sqlitestore.Options{Sync: sqlitestore.SyncNormal}))(b)
 			defer store.Close()
 			f := flow.New("count", func(ctx context.Context, i int) (int, error) {
 				for range n {
@@ -54,8 +55,8 @@ func BenchmarkResume(b *testing.B) {
 				}
 				return 0, errBoom
 			})
-			l := must(ledger.Open(store, nil))(b)
-			a := must(f.Open(l, nil))(b)
+			l := must.Get(ledger.Open(store, nil))(b)
+			a := must.Get(f.Open(l, nil))(b)
 			if _, err := a.Run(b.Context(), "t", 1); err == nil {
 				b.Fatal("no failure")
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -20,7 +21,7 @@ import (
 // for dead what the other runs, so that no step function runs twice while each
 // tries to go on with the other's threads.
 func TestTwoLedgersBesideEachOther(t *testing.T) {
-	store := must(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "posthouse.db"), nil))(t)
+	store := must.Get(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "posthouse.db"), nil))(t)
 	defer store.Close()
 	const threads, steps = 40, 5
 	var calls [threads][steps]atomic.Int32
@@ -39,8 +40,8 @@ func TestTwoLedgersBesideEachOther(t *testing.T) {
 		}
 		return n, nil
 	})
-	a := must(order.Open(must(ledger.Open(store, nil))(t), nil))(t)
-	b := must(order.Open(must(ledger.Open(store, nil))(t), nil))(t)
+	a := must.Get(order.Open(must.Get(ledger.Open(store, nil))(t), nil))(t)
+	b := must.Get(order.Open(must.Get(ledger.Open(store, nil))(t), nil))(t)
 	var wg sync.WaitGroup
 	for n := range threads {
 		thread := fmt.Sprint("t", n)

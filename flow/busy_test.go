@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
@@ -44,7 +45,7 @@ func TestEnqueueGivesUp(t *testing.T) {
 	first := s.start(t, "1")
 	<-s.runs
 	ctx, cancel := context.WithCancel(t.Context())
-	second := must(s.app.Start(ctx, "t", "2", onBusy(runs.Enqueue)))(t)
+	second := must.Get(s.app.Start(ctx, "t", "2", onBusy(runs.Enqueue)))(t)
 	third := s.start(t, "3", onBusy(runs.Enqueue))
 	cancel()
 	if _, err := second.Result(); !errors.Is(err, context.Canceled) || second.Reason() != runs.Failed {
@@ -109,7 +110,7 @@ func TestRollback(t *testing.T) {
 	if restored.Source == nil || restored.Source.ID != base.Checkpoint || restored.Input != "2" || restored.Output != "2" || restored.Run != last.Run {
 		t.Errorf("restored by %+v", restored)
 	}
-	if old := must(s.app.State(t.Context(), "t", flow.StateOptions{Checkpoint: gone.Checkpoint}))(t); old.Input != "3" {
+	if old := must.Get(s.app.State(t.Context(), "t", flow.StateOptions{Checkpoint: gone.Checkpoint}))(t); old.Input != "3" {
 		t.Errorf("the past is %+v", old)
 	}
 	// Nothing to roll back: the other had ended by itself.
@@ -181,13 +182,13 @@ func TestNewInputAfterACancelledLostRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		lost := owned(t, store, "lost")
-		claim := must(lost.Claim(t.Context(), "t", "lost-run"))(t)
+		claim := must.Get(lost.Claim(t.Context(), "t", "lost-run"))(t)
 		s := newStage(t, owned(t, store, "two"))
 		close(s.let)
-		must(lost.Commit(t.Context(), &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
+		must.Get(lost.Commit(t.Context(), &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Graph: "stage", Next: []string{"stage"},
 		}}))(t)
-		must(lost.Cancel(t.Context(), "t", nil))(t)
+		must.Get(lost.Cancel(t.Context(), "t", nil))(t)
 		if err := lost.Close(); err != nil { // its process is gone
 			t.Fatal(err)
 		}
@@ -251,11 +252,11 @@ func TestOnBusyIsChecked(t *testing.T) {
 	w := newWorld(t)
 	a := app(w, func(context.Context, int) (int, error) { return 1, nil }, nil)
 	_, err := a.Run(t.Context(), "t", 1, onBusy(99))
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = a.ResumeStart(t.Context(), "t", onBusy(runs.Rollback))
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = a.Start(t.Context(), "t", 1, flow.RunOptions{}, flow.RunOptions{})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
 // Whatever comes at once on a thread: one run at a time, each input on record
@@ -265,7 +266,7 @@ func TestRunsAtOnce(t *testing.T) {
 		l := owned(t, memstore.New(), "one")
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		var running atomic.Int32
-		a := must(flow.New("busy", func(ctx context.Context, in int) (int, error) {
+		a := must.Get(flow.New("busy", func(ctx context.Context, in int) (int, error) {
 			if running.Add(1) != 1 {
 				t.Error("two at once")
 			}
@@ -321,12 +322,12 @@ func TestReplayOfABusyThread(t *testing.T) {
 	s := newStage(t, l)
 	h := s.start(t, "1")
 	<-s.runs
-	input := must(s.app.State(t.Context(), "t"))(t).Parent
+	input := must.Get(s.app.State(t.Context(), "t"))(t).Parent
 	for _, branch := range []string{"", "mine"} {
 		_, err := s.app.Replay(t.Context(), input, flow.RunOptions{Branch: branch})
-		wantCode(t, err, posthouse.ErrBusy)
+		must.Fail(t, err, posthouse.ErrBusy)
 	}
-	if info := must(l.Thread(t.Context(), "t"))(t); len(info.Branches) != 1 {
+	if info := must.Get(l.Thread(t.Context(), "t"))(t); len(info.Branches) != 1 {
 		t.Errorf("branches %+v", info.Branches)
 	}
 	replayed := make(chan *flow.Result[string])
@@ -338,10 +339,10 @@ func TestReplayOfABusyThread(t *testing.T) {
 		replayed <- out
 	}()
 	close(s.let)
-	must(h.Result())(t)
+	must.Get(h.Result())(t)
 	if out := <-replayed; out != nil && (out.Branch != "fork-1" || out.Status != posthouse.StatusDone || out.Output != "1") {
 		t.Errorf("output %+v", out)
 	}
 	_, err := s.app.Replay(t.Context(), input, flow.RunOptions{Branch: posthouse.MainBranch})
-	wantCode(t, err, posthouse.ErrExists)
+	must.Fail(t, err, posthouse.ErrExists)
 }

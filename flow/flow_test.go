@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -44,7 +45,7 @@ func TestFlowParksAndGoesOn(t *testing.T) {
 		t.Fatalf("res.Waiting %+v", res.Waiting)
 	}
 	w.want("[charge]")
-	again := must(a.Resume(t.Context(), "t"))(t)
+	again := must.Get(a.Resume(t.Context(), "t"))(t)
 	if again.Status != posthouse.StatusWaiting || len(again.Waiting) != 1 || again.Checkpoint != res.Checkpoint {
 		t.Fatalf("again %+v", again)
 	}
@@ -60,14 +61,14 @@ func TestFlowParksAndGoesOn(t *testing.T) {
 	if got := steps(t, b, "t"); got != "input charge wait ship node " {
 		t.Fatal(got)
 	}
-	s := must(b.State(t.Context(), "t"))(t)
+	s := must.Get(b.State(t.Context(), "t"))(t)
 	if s.Input != "book" || s.Output != res.Output || s.Graph != "order" || s.Coordination != "shop" {
 		t.Fatalf("%+v", s)
 	}
-	if s := must(b.State(t.Context(), "t", flow.StateOptions{Node: "charge"}))(t); s.Kind != posthouse.KindEvent || s.Status != posthouse.StatusRunning {
+	if s := must.Get(b.State(t.Context(), "t", flow.StateOptions{Node: "charge"}))(t); s.Kind != posthouse.KindEvent || s.Status != posthouse.StatusRunning {
 		t.Fatalf("s.Header %+v", s.Header)
 	}
-	for _, h := range must(collect(b.History(t.Context(), "t")))(t) {
+	for _, h := range must.Get(collect(b.History(t.Context(), "t")))(t) {
 		if h.Run != s.Run {
 			t.Fatalf("checkpoint %s is of run %s, not %s", h.Kind, h.Run, s.Run)
 		}
@@ -93,7 +94,7 @@ func collect[In, Out any](seq func(func(*flow.Snapshot[In, Out], error) bool)) (
 func TestFewCheckpoints(t *testing.T) {
 	w := newWorld(t)
 	a := app(w, order(w), &flow.Options{FewCheckpoints: true})
-	res := must(a.Run(t.Context(), "t", "book"))(t)
+	res := must.Get(a.Run(t.Context(), "t", "book"))(t)
 	approve(t, w.ledger(), res.Waiting[0].ID)
 	res, err := app(w, order(w), &flow.Options{FewCheckpoints: true}).Resume(t.Context(), "t")
 	wantStatus(t, res, err, posthouse.StatusDone)
@@ -122,11 +123,11 @@ func TestFlowFailsAndGoesOn(t *testing.T) {
 	if !errors.As(err, &failed) || !errors.Is(err, errBoom) || failed.Flow != "order" || failed.Thread != "t" {
 		t.Fatal(err)
 	}
-	s := must(a.State(t.Context(), "t"))(t)
+	s := must.Get(a.State(t.Context(), "t"))(t)
 	if s.Status != posthouse.StatusFailed || s.Error != "boom" || s.ID != failed.Checkpoint || s.Input != 21 {
 		t.Fatalf("%+v", s)
 	}
-	if res := must(a.Result(t.Context(), "t"))(t); res.Status != posthouse.StatusFailed || res.Error != "boom" {
+	if res := must.Get(a.Result(t.Context(), "t"))(t); res.Status != posthouse.StatusFailed || res.Error != "boom" {
 		t.Fatalf("result %+v", res)
 	}
 	broken = false
@@ -148,7 +149,7 @@ func TestFlowThatPanics(t *testing.T) {
 	if !errors.As(err, &p) || !strings.Contains(err.Error(), "flow_test.go") {
 		t.Fatal(err)
 	}
-	if s := must(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed {
+	if s := must.Get(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed {
 		t.Fatal(s.Status)
 	}
 }
@@ -164,13 +165,13 @@ func TestNoGateIsPassedUndecided(t *testing.T) {
 	res, err := a.Run(t.Context(), "t", 1)
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	approve(t, w.ledger(), res.Waiting[0].ID)
-	res = must(a.Resume(t.Context(), "t"))(t)
+	res = must.Get(a.Resume(t.Context(), "t"))(t)
 	if res.Output != "approve" {
 		t.Fatalf("result %+v", res)
 	}
 	b := app(w, func(context.Context, int) (int, error) { return 0, posthouse.ErrWaiting }, nil)
 	_, err = b.Run(t.Context(), "u", 1)
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
 // Code that came to differ from the record is told so before anything runs.
@@ -199,7 +200,7 @@ func TestChangedFlowIsFound(t *testing.T) {
 				return 1, nil
 			}, nil)
 			_, err := a.Run(t.Context(), "t", 1)
-			wantCode(t, err, errBoom)
+			must.Fail(t, err, errBoom)
 			names, broken = tc.names, false
 			for _, swallow = range []bool{false, true} {
 				_, err = a.Resume(t.Context(), "t")
@@ -237,8 +238,8 @@ func TestLateGoroutineIsRefused(t *testing.T) {
 	res, err := a.Run(t.Context(), "t", 1)
 	wantStatus(t, res, err, posthouse.StatusDone)
 	close(release)
-	wantCode(t, <-late, posthouse.ErrClosed)
-	if s := must(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusDone || s.ID != res.Checkpoint {
+	must.Fail(t, <-late, posthouse.ErrClosed)
+	if s := must.Get(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusDone || s.ID != res.Checkpoint {
 		t.Fatalf("s.Header %+v", s.Header)
 	}
 	w.want("[]")
@@ -251,14 +252,14 @@ func TestOutputThatDoesNotEncode(t *testing.T) {
 	if _, err := a.Run(t.Context(), "t", 1); err == nil {
 		t.Fatal("no error")
 	}
-	if s := must(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed {
+	if s := must.Get(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed {
 		t.Fatal(s.Status)
 	}
 	b := app(w, func(context.Context, chan int) (int, error) { return 1, nil }, nil)
 	_, err := b.Run(t.Context(), "u", make(chan int))
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = b.State(t.Context(), "u")
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 }
 
 func TestBadCalls(t *testing.T) {
@@ -276,34 +277,34 @@ func TestBadCalls(t *testing.T) {
 	a := app(w, fn, nil)
 	ctx := t.Context()
 	_, err := a.Resume(ctx, "nobody")
-	wantCode(t, err, posthouse.ErrNotFound)
-	wantCode(t, a.Advance(ctx, "nobody", "main"), posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
+	must.Fail(t, a.Advance(ctx, "nobody", "main"), posthouse.ErrNotFound)
 	_, err = a.Run(ctx, "no\nname", 1)
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = a.Run(ctx, "t", 1, flow.RunOptions{}, flow.RunOptions{})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = a.Run(ctx, "t", 1, flow.RunOptions{Branch: "nobody"})
-	wantCode(t, err, posthouse.ErrNotFound)
-	must(a.Run(ctx, "", 1))(t)
-	if s := must(a.State(ctx, ""))(t); s.Thread != posthouse.DefaultThread {
+	must.Fail(t, err, posthouse.ErrNotFound)
+	must.Get(a.Run(ctx, "", 1))(t)
+	if s := must.Get(a.State(ctx, ""))(t); s.Thread != posthouse.DefaultThread {
 		t.Fatal(s.Thread)
 	}
-	other := must(flow.New("other", fn).Open(l, nil))(t)
+	other := must.Get(flow.New("other", fn).Open(l, nil))(t)
 	_, err = other.Resume(ctx, "")
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = other.Run(ctx, "", 1)
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	if _, err := l.Save(ctx, posthouse.Root("byhand", nil), nil); err != nil {
 		t.Fatal(err)
 	}
 	_, err = a.Resume(ctx, "byhand")
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	_, err = a.Run(ended, "t", 1)
-	wantCode(t, err, context.Canceled)
+	must.Fail(t, err, context.Canceled)
 	_, _, err = flow.Previous[int](ctx)
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
 // Sleeps and signals park the flow; what comes while nothing waits is kept.
@@ -374,7 +375,7 @@ func TestWaitAfterASurvivedFailure(t *testing.T) {
 func TestLabelsFindTheInput(t *testing.T) {
 	w := newWorld(t)
 	a := app(w, order(w), nil)
-	res := must(a.Run(t.Context(), "t", "book", flow.RunOptions{Labels: map[string]string{"customer": "7"}}))(t)
+	res := must.Get(a.Run(t.Context(), "t", "book", flow.RunOptions{Labels: map[string]string{"customer": "7"}}))(t)
 	found := 0
 	for h, err := range w.ledger().List(t.Context(), posthouse.Query{Label: "customer", LabelValue: "7"}) {
 		if err != nil || h.Kind != posthouse.KindInput || h.Thread != res.Thread {

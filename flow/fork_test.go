@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -33,13 +34,13 @@ func TestForkAfterEachStep(t *testing.T) {
 		for _, away := range []string{"", "other"} {
 			w, ctx := newWorld(t), t.Context()
 			a := app(w, fn(w), nil)
-			first := must(a.Run(ctx, "t", "in"))(t)
+			first := must.Get(a.Run(ctx, "t", "in"))(t)
 			o := flow.HistoryOptions{Node: node}
 			if node == "" {
 				o = flow.HistoryOptions{Kind: posthouse.KindInput}
 			}
-			at := must(collect(a.History(ctx, "t", o)))(t)[0]
-			f := must(a.Fork(ctx, at.ID, nil, flow.ForkOptions{Thread: away, By: "bob"}))(t)
+			at := must.Get(collect(a.History(ctx, "t", o)))(t)[0]
+			f := must.Get(a.Fork(ctx, at.ID, nil, flow.ForkOptions{Thread: away, By: "bob"}))(t)
 			if f.Source == nil || f.Source.ID != at.ID || f.Status != posthouse.StatusInterrupted {
 				t.Fatalf("f.Header %+v", f.Header)
 			}
@@ -47,7 +48,7 @@ func TestForkAfterEachStep(t *testing.T) {
 			if wantStatus(t, res, err, posthouse.StatusDone); res.Output != want {
 				t.Fatalf("fork at %q: %q, want %q", node, res.Output, want)
 			}
-			if old := must(a.Result(ctx, "t"))(t); old.Output != first.Output || old.Checkpoint != first.Checkpoint {
+			if old := must.Get(a.Result(ctx, "t"))(t); old.Output != first.Output || old.Checkpoint != first.Checkpoint {
 				t.Fatalf("the source changed: %+v", old)
 			}
 		}
@@ -79,21 +80,21 @@ func TestForkAfterWaitsIntoAThread(t *testing.T) {
 	end := func(thread string) string {
 		t.Helper()
 		for {
-			if res := must(a.Resume(ctx, thread))(t); res.Status == posthouse.StatusDone {
+			if res := must.Get(a.Resume(ctx, thread))(t); res.Status == posthouse.StatusDone {
 				return res.Output
 			}
 			w.advance(time.Hour)
 		}
 	}
-	must(a.Run(ctx, "t", "in"))(t)
+	must.Get(a.Run(ctx, "t", "in"))(t)
 	if out := end("t"); out != "in a1 b1 c1" {
 		t.Fatal(out)
 	}
-	must(a.Copy(ctx, "t", "copy", nil))(t)
+	must.Get(a.Copy(ctx, "t", "copy", nil))(t)
 	for _, source := range []string{"t", "copy"} {
-		at := must(a.State(ctx, source, flow.StateOptions{Node: "c"}))(t)
-		first := must(a.Fork(ctx, at.ID, nil, flow.ForkOptions{Thread: source + "-fork"}))(t)
-		again := must(a.Fork(ctx, first.ID, nil, flow.ForkOptions{Thread: source + "-again"}))(t)
+		at := must.Get(a.State(ctx, source, flow.StateOptions{Node: "c"}))(t)
+		first := must.Get(a.Fork(ctx, at.ID, nil, flow.ForkOptions{Thread: source + "-fork"}))(t)
+		again := must.Get(a.Fork(ctx, first.ID, nil, flow.ForkOptions{Thread: source + "-again"}))(t)
 		for _, f := range []*flow.Snapshot[string, string]{first, again} {
 			if out := end(f.Thread); out != "in a1 b1 c1" {
 				t.Errorf("%s: output %q", f.Thread, out)
@@ -105,25 +106,25 @@ func TestForkAfterWaitsIntoAThread(t *testing.T) {
 func TestForkWithAnotherInput(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := app(w, order(w), nil)
-	res := must(a.Run(ctx, "t", "book"))(t)
-	f := must(a.Fork(ctx, res.Checkpoint, func(in *string) { *in = "lamp" }))(t)
+	res := must.Get(a.Run(ctx, "t", "book"))(t)
+	f := must.Get(a.Fork(ctx, res.Checkpoint, func(in *string) { *in = "lamp" }))(t)
 	if f.Input != "lamp" {
 		t.Fatalf("%+v", f)
 	}
 	if f.Status != posthouse.StatusInterrupted {
 		t.Fatalf("a fork with another input offers the old question: %s", f.Status)
 	}
-	fork := must(a.Resume(ctx, "t", flow.RunOptions{Branch: f.Branch}))(t)
+	fork := must.Get(a.Resume(ctx, "t", flow.RunOptions{Branch: f.Branch}))(t)
 	if len(fork.Waiting) != 1 || fork.Waiting[0].ID == res.Waiting[0].ID {
 		t.Fatalf("a fork asks under an id of its own: %+v", fork.Waiting)
 	}
 	approve(t, w.ledger(), fork.Waiting[0].ID)
-	out := must(app(w, order(w), nil).Resume(ctx, "t", flow.RunOptions{Branch: f.Branch}))(t)
+	out := must.Get(app(w, order(w), nil).Resume(ctx, "t", flow.RunOptions{Branch: f.Branch}))(t)
 	if out.Output != "lamp charge1 ship1" {
 		t.Fatal(out.Output)
 	}
 	w.want("[charge ship]")
-	if s := must(a.Result(ctx, "t"))(t); s.Status != posthouse.StatusWaiting {
+	if s := must.Get(a.Result(ctx, "t"))(t); s.Status != posthouse.StatusWaiting {
 		t.Fatal("the source went on")
 	}
 }
@@ -132,7 +133,7 @@ func TestForkWithAnotherInput(t *testing.T) {
 func TestPanicInAForksChangeIsAnError(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := app(w, order(w), nil)
-	res := must(a.Run(ctx, "t", "book"))(t)
+	res := must.Get(a.Run(ctx, "t", "book"))(t)
 	defer func() {
 		if v := recover(); v != nil {
 			t.Errorf("it reached the caller: %v", v)
@@ -142,7 +143,7 @@ func TestPanicInAForksChangeIsAnError(t *testing.T) {
 	if _, err := a.Fork(ctx, res.Checkpoint, func(*string) { panic("boom") }); !errors.As(err, &e) {
 		t.Fatal(err)
 	}
-	if info := must(w.ledger().Thread(ctx, "t"))(t); len(info.Branches) != 1 {
+	if info := must.Get(w.ledger().Thread(ctx, "t"))(t); len(info.Branches) != 1 {
 		t.Fatalf("info.Branches %+v", info.Branches)
 	}
 }
@@ -151,11 +152,11 @@ func TestPanicInAForksChangeIsAnError(t *testing.T) {
 func TestReplay(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := app(w, order(w), nil)
-	res := must(a.Run(ctx, "t", "book"))(t)
+	res := must.Get(a.Run(ctx, "t", "book"))(t)
 	approve(t, w.ledger(), res.Waiting[0].ID)
 	a = app(w, order(w), nil)
-	must(a.Resume(ctx, "t"))(t)
-	in := must(collect(a.History(ctx, "t", flow.HistoryOptions{Kind: posthouse.KindInput})))(t)[0]
+	must.Get(a.Resume(ctx, "t"))(t)
+	in := must.Get(collect(a.History(ctx, "t", flow.HistoryOptions{Kind: posthouse.KindInput})))(t)[0]
 	again, err := a.Replay(ctx, in.ID, flow.RunOptions{Branch: "second"})
 	wantStatus(t, again, err, posthouse.StatusWaiting)
 	if again.Branch != "second" || again.Waiting[0].ID == res.Waiting[0].ID {
@@ -163,10 +164,10 @@ func TestReplay(t *testing.T) {
 	}
 	w.want("[charge ship charge]")
 	_, err = a.Replay(ctx, "nobody")
-	wantCode(t, err, posthouse.ErrNotFound)
-	other := must(flow.New("other", order(w)).Open(w.ledger(), nil))(t)
+	must.Fail(t, err, posthouse.ErrNotFound)
+	other := must.Get(flow.New("other", order(w)).Open(w.ledger(), nil))(t)
 	_, err = other.Replay(ctx, in.ID)
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
 // A fork at a step that was recorded while a question of the source was open asks
@@ -186,17 +187,17 @@ func TestForkAsksWhatItsSourceHadOpen(t *testing.T) {
 		}
 		return string(a.Verdict) + string(b.Verdict), errB
 	}
-	res := must(app(w, fn, nil).Run(ctx, "t", 1))(t)
+	res := must.Get(app(w, fn, nil).Run(ctx, "t", 1))(t)
 	if len(res.Waiting) != 2 {
 		t.Fatalf("res.Waiting %+v", res.Waiting)
 	}
 	approve(t, w.ledger(), res.Waiting[1].ID)
 	a := app(w, fn, nil)
-	wantOpen := must(a.Resume(ctx, "t"))(t)
+	wantOpen := must.Get(a.Resume(ctx, "t"))(t)
 	if len(wantOpen.Waiting) != 1 || wantOpen.Waiting[0].ID != res.Waiting[0].ID {
 		t.Fatalf("wantOpen.Waiting %+v", wantOpen.Waiting)
 	}
-	at := must(a.State(ctx, "t", flow.StateOptions{Node: "after b"}))(t)
+	at := must.Get(a.State(ctx, "t", flow.StateOptions{Node: "after b"}))(t)
 	fork, err := a.Replay(ctx, at.ID)
 	wantStatus(t, fork, err, posthouse.StatusWaiting)
 	if len(fork.Waiting) != 1 || fork.Waiting[0].ID == res.Waiting[0].ID || fork.Waiting[0].Branch != fork.Branch {
@@ -204,11 +205,11 @@ func TestForkAsksWhatItsSourceHadOpen(t *testing.T) {
 	}
 	w.want("[after b]")
 	approve(t, w.ledger(), fork.Waiting[0].ID)
-	done := must(app(w, fn, nil).Resume(ctx, "t", flow.RunOptions{Branch: fork.Branch}))(t)
+	done := must.Get(app(w, fn, nil).Resume(ctx, "t", flow.RunOptions{Branch: fork.Branch}))(t)
 	if done.Output != "approveapprove" {
 		t.Fatalf("done %+v", done)
 	}
-	if s := must(a.Result(ctx, "t"))(t); s.Status != posthouse.StatusWaiting {
+	if s := must.Get(a.Result(ctx, "t"))(t); s.Status != posthouse.StatusWaiting {
 		t.Fatal("the source went on")
 	}
 }
@@ -228,18 +229,18 @@ func TestReleaseOfAFlow(t *testing.T) {
 		return in + v, err
 	}
 	l := w.ledger()
-	a := must(flow.New("order", fn).Open(l, nil))(t)
-	first := must(a.Run(ctx, "t", "x"))(t)
+	a := must.Get(flow.New("order", fn).Open(l, nil))(t)
+	first := must.Get(a.Run(ctx, "t", "x"))(t)
 	if _, err := l.Release(ctx, "t", nil); err != nil {
 		t.Fatal(err)
 	}
 	_, err := a.Resume(ctx, "t")
-	wantCode(t, err, posthouse.ErrNotFound)
-	second := must(a.Run(ctx, "t", "y"))(t)
+	must.Fail(t, err, posthouse.ErrNotFound)
+	second := must.Get(a.Run(ctx, "t", "y"))(t)
 	if second.Output != "ya2" {
 		t.Fatal(second.Output)
 	}
-	if c := must(l.Get(ctx, first.Checkpoint))(t); string(c.State["output"].Data) != `"xa1"` {
+	if c := must.Get(l.Get(ctx, first.Checkpoint))(t); string(c.State["output"].Data) != `"xa1"` {
 		t.Fatalf("%s", c.State["output"].Data)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
@@ -30,7 +31,7 @@ type stage struct {
 func newStage(t *testing.T, l *ledger.Ledger) *stage {
 	t.Helper()
 	s := &stage{runs: make(chan string, 100), let: make(chan struct{})}
-	s.app = must(flow.New("stage", func(ctx context.Context, in string) (string, error) {
+	s.app = must.Get(flow.New("stage", func(ctx context.Context, in string) (string, error) {
 		before, _, err := flow.Previous[string](ctx)
 		if err != nil {
 			return "", err
@@ -55,19 +56,19 @@ func newStage(t *testing.T, l *ledger.Ledger) *stage {
 // owned opens a store as the process of this name.
 func owned(t *testing.T, store posthouse.Store, owner string) *ledger.Ledger {
 	t.Helper()
-	l := must(ledger.Open(store, &ledger.Options{Owner: owner}))(t)
+	l := must.Get(ledger.Open(store, &ledger.Options{Owner: owner}))(t)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
 
 func (s *stage) start(t *testing.T, in string, o ...flow.RunOptions) *flow.Handle[string] {
 	t.Helper()
-	return must(s.app.Start(t.Context(), "t", in, o...))(t)
+	return must.Get(s.app.Start(t.Context(), "t", in, o...))(t)
 }
 
 func wantEnd(t *testing.T, h *flow.Handle[string], reason runs.Reason, status posthouse.Status, out string) *flow.Result[string] {
 	t.Helper()
-	res := must(h.Result())(t)
+	res := must.Get(h.Result())(t)
 	if h.Reason() != reason || res.Status != status || res.Output != out {
 		t.Fatalf("reason %q, result %+v; want %q, %q, %q", h.Reason(), res, reason, status, out)
 	}
@@ -81,7 +82,7 @@ func TestHandleOfARunThatCompletes(t *testing.T) {
 		t.Error("it has ended", h.Reason())
 	}
 	_, err := s.app.Start(t.Context(), "t", "2")
-	wantCode(t, err, posthouse.ErrBusy)
+	must.Fail(t, err, posthouse.ErrBusy)
 	close(s.let)
 	<-h.Done()
 	wantEnd(t, h, runs.Done, posthouse.StatusDone, "1")
@@ -89,7 +90,7 @@ func TestHandleOfARunThatCompletes(t *testing.T) {
 		t.Error(err)
 	}
 	wantEnd(t, h, runs.Done, posthouse.StatusDone, "1")
-	wantEnd(t, must(s.app.ResumeStart(t.Context(), "t"))(t), runs.Done, posthouse.StatusDone, "1")
+	wantEnd(t, must.Get(s.app.ResumeStart(t.Context(), "t"))(t), runs.Done, posthouse.StatusDone, "1")
 }
 
 // Cancelling ends what is in flight; the step that did not complete is not on
@@ -111,7 +112,7 @@ func TestHandleCancels(t *testing.T) {
 	if got := steps(t, s.app, "t"); got != "input a cancel " {
 		t.Error("history", got)
 	}
-	if got := must(s.app.State(t.Context(), "t"))(t).Error; got != "no longer needed" {
+	if got := must.Get(s.app.State(t.Context(), "t"))(t).Error; got != "no longer needed" {
 		t.Errorf("reason on record %q", got)
 	}
 	res, err := s.app.Resume(t.Context(), "t")
@@ -129,7 +130,7 @@ func TestLedgerCancelsARun(t *testing.T) {
 	l := owned(t, store, "one")
 	for _, from := range []string{"here", "elsewhere"} {
 		begun, let := make(chan struct{}), make(chan struct{})
-		a := must(flow.New("order", func(ctx context.Context, fails bool) (string, error) {
+		a := must.Get(flow.New("order", func(ctx context.Context, fails bool) (string, error) {
 			close(begun)
 			select {
 			case <-let:
@@ -143,18 +144,18 @@ func TestLedgerCancelsARun(t *testing.T) {
 		for _, fails := range []bool{false, true} {
 			begun, let = make(chan struct{}), make(chan struct{})
 			thread := fmt.Sprint("t-", from, fails)
-			h := must(a.Start(t.Context(), thread, fails))(t)
+			h := must.Get(a.Start(t.Context(), thread, fails))(t)
 			<-begun
 			by := l
 			if from == "elsewhere" {
 				by = owned(t, store, fmt.Sprint("two", fails))
 			}
-			must(by.Cancel(t.Context(), thread, &ledger.CancelOptions{By: "alice", Reason: "stop"}))(t)
+			must.Get(by.Cancel(t.Context(), thread, &ledger.CancelOptions{By: "alice", Reason: "stop"}))(t)
 			if from == "elsewhere" {
 				close(let) // it learns of it with its next commit
 			}
 			wantEnd(t, h, runs.Cancelled, posthouse.StatusCancelled, "")
-			if head := must(a.State(t.Context(), thread))(t); head.Kind != posthouse.KindCancel || head.Error != "stop" || head.By != "alice" {
+			if head := must.Get(a.State(t.Context(), thread))(t); head.Kind != posthouse.KindCancel || head.Error != "stop" || head.By != "alice" {
 				t.Errorf("%s: head %+v", thread, head.Header)
 			}
 		}
@@ -170,9 +171,9 @@ func TestCancelKeepsAStepThatIsDone(t *testing.T) {
 		if from != "one" {
 			by = owned(t, w.store, from)
 		}
-		a := must(flow.New("order", func(ctx context.Context, _ int) (string, error) {
+		a := must.Get(flow.New("order", func(ctx context.Context, _ int) (string, error) {
 			v, err := step.Do(ctx, "pay", func(ctx context.Context) (string, error) {
-				must(by.Cancel(t.Context(), "t", nil))(t)
+				must.Get(by.Cancel(t.Context(), "t", nil))(t)
 				return w.effect("pay"), nil // its context has ended, but it had paid
 			})
 			if err != nil {
@@ -196,14 +197,14 @@ func TestCancelOfARunThatParks(t *testing.T) {
 	var l *ledger.Ledger
 	o := &ledger.Options{Observer: func(e posthouse.Operation) {
 		if e.Kind == posthouse.OpSaved && e.Header.Kind == posthouse.KindWait {
-			must(l.Cancel(t.Context(), "t", &ledger.CancelOptions{Reason: "late"}))(t)
+			must.Get(l.Cancel(t.Context(), "t", &ledger.CancelOptions{Reason: "late"}))(t)
 		}
 	}}
-	l = must(ledger.Open(w.store, o))(t)
-	a := must(flow.New("order", order(w)).Open(l, nil))(t)
-	h := must(a.Start(t.Context(), "t", "book"))(t)
+	l = must.Get(ledger.Open(w.store, o))(t)
+	a := must.Get(flow.New("order", order(w)).Open(l, nil))(t)
+	h := must.Get(a.Start(t.Context(), "t", "book"))(t)
 	res := wantEnd(t, h, runs.Cancelled, posthouse.StatusCancelled, "")
-	if len(res.Waiting) != 0 || must(a.State(t.Context(), "t"))(t).ID != res.Checkpoint {
+	if len(res.Waiting) != 0 || must.Get(a.State(t.Context(), "t"))(t).ID != res.Checkpoint {
 		t.Errorf("result %+v", res)
 	}
 }
@@ -213,7 +214,7 @@ func TestHandleDrains(t *testing.T) {
 	l := w.ledger()
 	var h *flow.Handle[string]
 	ready := make(chan struct{})
-	a := must(flow.New("order", func(ctx context.Context, _ int) (string, error) {
+	a := must.Get(flow.New("order", func(ctx context.Context, _ int) (string, error) {
 		if _, err := step.Do(ctx, "a", func(context.Context) (string, error) {
 			<-ready
 			h.Drain()
@@ -224,7 +225,7 @@ func TestHandleDrains(t *testing.T) {
 		}
 		return w.do(ctx, "b")
 	}).Open(l, nil))(t)
-	h = must(a.Start(t.Context(), "t", 1))(t)
+	h = must.Get(a.Start(t.Context(), "t", 1))(t)
 	close(ready)
 	wantEnd(t, h, runs.Done, posthouse.StatusRunning, "")
 	w.want("[a]")
@@ -234,13 +235,13 @@ func TestHandleDrains(t *testing.T) {
 
 	drain := make(chan struct{}) // of a runner around it
 	close(drain)
-	wantEnd(t, must(a.Start(engine.WithDrain(t.Context(), drain), "u", 1))(t), runs.Done, posthouse.StatusRunning, "")
+	wantEnd(t, must.Get(a.Start(engine.WithDrain(t.Context(), drain), "u", 1))(t), runs.Done, posthouse.StatusRunning, "")
 }
 
 func TestHandleOfAFailure(t *testing.T) {
 	w := newWorld(t)
 	a := app(w, func(context.Context, int) (string, error) { return "", errBoom }, nil)
-	h := must(a.Start(t.Context(), "t", 1))(t)
+	h := must.Get(a.Start(t.Context(), "t", 1))(t)
 	if _, err := h.Result(); !errors.Is(err, errBoom) || h.Reason() != runs.Failed {
 		t.Fatalf("error %v, h.Reason() %v", err, h.Reason())
 	}

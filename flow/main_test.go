@@ -97,24 +97,6 @@ func app[In, Out any](w *world, fn flow.Func[In, Out], o *flow.Options) *flow.Ap
 	return a
 }
 
-// must returns v, or ends the test.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(tb testing.TB) T {
-		tb.Helper()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return v
-	}
-}
-
-func wantCode(tb testing.TB, err, want error) {
-	tb.Helper()
-	if !errors.Is(err, want) {
-		tb.Fatalf("error %v, want %v", err, want)
-	}
-}
-
 func wantStatus[Out any](tb testing.TB, res *flow.Result[Out], err error, want posthouse.Status) *flow.Result[Out] {
 	tb.Helper()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
@@ -31,27 +32,27 @@ func TestFlowsOfAnyName(t *testing.T) {
 					a, err := gate.Ask[any](ctx, gate.Question{Name: "ok"})
 					return paid + " " + string(a.Verdict), err
 				})
-				return must(f.Open(w.ledger(), &flow.Options{HoldFor: -1}))(t)
+				return must.Get(f.Open(w.ledger(), &flow.Options{HoldFor: -1}))(t)
 			}
 			const thread = "tenant/42#7@日本 ~"
-			out := must(open().Run(t.Context(), thread, "in"))(t)
+			out := must.Get(open().Run(t.Context(), thread, "in"))(t)
 			if len(out.Waiting) != 1 {
 				t.Fatalf("waiting: %+v", out)
 			}
-			f := must(open().Fork(t.Context(), out.Checkpoint, nil, flow.ForkOptions{Branch: "what/if ~2"}))(t)
+			f := must.Get(open().Fork(t.Context(), out.Checkpoint, nil, flow.ForkOptions{Branch: "what/if ~2"}))(t)
 			for _, branch := range []string{posthouse.MainBranch, f.Branch} {
 				for g, err := range w.ledger().Gates(t.Context(), ledger.GateQuery{Thread: thread}) {
 					if err != nil {
 						t.Fatal(err)
 					}
 					if g.Branch == branch {
-						must(w.ledger().Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+						must.Get(w.ledger().Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
 					}
 				}
-				out = must(open().Resume(t.Context(), thread, flow.RunOptions{Branch: branch}))(t)
+				out = must.Get(open().Resume(t.Context(), thread, flow.RunOptions{Branch: branch}))(t)
 				if len(out.Waiting) == 1 {
-					must(w.ledger().Decide(t.Context(), out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
-					out = must(open().Resume(t.Context(), thread, flow.RunOptions{Branch: branch}))(t)
+					must.Get(w.ledger().Decide(t.Context(), out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+					out = must.Get(open().Resume(t.Context(), thread, flow.RunOptions{Branch: branch}))(t)
 				}
 				if out.Output != "pay1 approve" {
 					t.Errorf("branch %q: %s, %q", branch, out.Status, out.Output)
@@ -70,7 +71,7 @@ func TestFlowsOfAnyName(t *testing.T) {
 			if n == 0 {
 				t.Error("the flow's checkpoints are not found by its name")
 			}
-			v := must(open().Release(t.Context(), thread, nil))(t)
+			v := must.Get(open().Release(t.Context(), thread, nil))(t)
 			if v.Thread != thread || v.Version != 1 {
 				t.Errorf("the release is %+v", v)
 			}

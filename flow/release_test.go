@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -48,9 +49,9 @@ func versions[In, Out any](t *testing.T, a *flow.App[In, Out], thread string) st
 func TestAppKeepsVersions(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := adding(w, nil)
-	must(a.Run(ctx, "t", 1))(t)
-	must(a.Run(ctx, "t", 1))(t)
-	v := must(a.Release(ctx, "t", &ledger.ReleaseOptions{Tags: []string{"first"}, By: "alice"}))(t)
+	must.Get(a.Run(ctx, "t", 1))(t)
+	must.Get(a.Run(ctx, "t", 1))(t)
+	v := must.Get(a.Release(ctx, "t", &ledger.ReleaseOptions{Tags: []string{"first"}, By: "alice"}))(t)
 	if v.Version != 1 || v.State.Output != 2 {
 		t.Fatalf("version %+v", v)
 	}
@@ -58,46 +59,46 @@ func TestAppKeepsVersions(t *testing.T) {
 		t.Fatal("a released thread has the history", got)
 	}
 	_, err := a.Release(ctx, "t", nil)
-	wantCode(t, err, posthouse.ErrNotFound)
-	if out := must(a.Run(ctx, "t", 5))(t).Output; out != 5 {
+	must.Fail(t, err, posthouse.ErrNotFound)
+	if out := must.Get(a.Run(ctx, "t", 5))(t).Output; out != 5 {
 		t.Errorf("what was released is taken over: %d", out)
 	}
-	must(a.Release(ctx, "t", nil))(t)
-	must(a.Run(ctx, "t", 7))(t)
+	must.Get(a.Release(ctx, "t", nil))(t)
+	must.Get(a.Run(ctx, "t", 7))(t)
 	if got := versions(t, a, "t"); got != "2 [], 1 [first]" {
 		t.Error("versions", got)
 	}
 	for name, out := range map[string]int{"1": 2, "first": 2, "2": 5, "": 5} {
-		if v := must(a.Version(ctx, "t", name))(t); v.State.Output != out {
+		if v := must.Get(a.Version(ctx, "t", name))(t); v.State.Output != out {
 			t.Errorf("version %q: %+v", name, v.State)
 		}
 	}
 	_, err = a.Version(ctx, "t", "7")
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 	if got := steps(t, a, "t", flow.HistoryOptions{Version: 1}); got != "input look node input look node " {
 		t.Error("history of version 1", got)
 	}
-	if s := must(a.State(ctx, "t", flow.StateOptions{Version: 2}))(t); s.Output != 5 || s.Status != posthouse.StatusDone {
+	if s := must.Get(a.State(ctx, "t", flow.StateOptions{Version: 2}))(t); s.Output != 5 || s.Status != posthouse.StatusDone {
 		t.Errorf("state %+v", s)
 	}
-	if s := must(a.State(ctx, "t", flow.StateOptions{Version: 2, Node: "look"}))(t); s.Input != 5 || s.Node != "look" {
+	if s := must.Get(a.State(ctx, "t", flow.StateOptions{Version: 2, Node: "look"}))(t); s.Input != 5 || s.Node != "look" {
 		t.Errorf("state %+v", s)
 	}
 	for _, o := range []flow.StateOptions{{Version: 9}, {Version: 1, Branch: "nobody"}, {Version: 1, Node: "nobody"}} {
 		_, err = a.State(ctx, "t", o)
-		wantCode(t, err, posthouse.ErrNotFound)
+		must.Fail(t, err, posthouse.ErrNotFound)
 	}
-	if s := must(a.State(ctx, "t"))(t); s.Output != 7 {
+	if s := must.Get(a.State(ctx, "t"))(t); s.Output != 7 {
 		t.Errorf("state %+v", s)
 	}
-	_, err = must(flow.New("other", func(context.Context, int) (int, error) { return 1, nil }).Open(w.ledger(), nil))(t).Release(ctx, "t", nil)
-	wantCode(t, err, posthouse.ErrInvalid)
+	_, err = must.Get(flow.New("other", func(context.Context, int) (int, error) { return 1, nil }).Open(w.ledger(), nil))(t).Release(ctx, "t", nil)
+	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
 func TestAutoReleaseAtTheEnd(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := app(w, order(w), &flow.Options{HoldFor: -1, Release: flow.AutoRelease{Done: true, Tags: []string{"auto"}}})
-	out := must(a.Run(ctx, "", "book"))(t)
+	out := must.Get(a.Run(ctx, "", "book"))(t)
 	if out.Release != nil || out.Status != posthouse.StatusWaiting {
 		t.Fatalf("a thread that waits was released: %+v", out)
 	}
@@ -109,13 +110,13 @@ func TestAutoReleaseAtTheEnd(t *testing.T) {
 		t.Fatalf("last %+v, error %v", last, err)
 	}
 	_, err = a.State(ctx, "")
-	wantCode(t, err, posthouse.ErrNotFound)
-	if v := must(a.Version(ctx, "", "auto"))(t); v.State.Output != "book charge1 ship1" || v.Thread != posthouse.DefaultThread {
+	must.Fail(t, err, posthouse.ErrNotFound)
+	if v := must.Get(a.Version(ctx, "", "auto"))(t); v.State.Output != "book charge1 ship1" || v.Thread != posthouse.DefaultThread {
 		t.Fatalf("version %+v", v)
 	}
-	approve(t, w.ledger(), must(a.Run(ctx, "", "lamp"))(t).Waiting[0].ID)
-	h := must(a.ResumeStart(ctx, "", flow.RunOptions{Release: &flow.AutoRelease{}}))(t)
-	if out := must(h.Result())(t); out.Release != nil || out.Status != posthouse.StatusDone {
+	approve(t, w.ledger(), must.Get(a.Run(ctx, "", "lamp"))(t).Waiting[0].ID)
+	h := must.Get(a.ResumeStart(ctx, "", flow.RunOptions{Release: &flow.AutoRelease{}}))(t)
+	if out := must.Get(h.Result())(t); out.Release != nil || out.Status != posthouse.StatusDone {
 		t.Fatalf("result %+v", out)
 	}
 }
@@ -130,20 +131,20 @@ func TestReleaseOnError(t *testing.T) {
 	if !errors.As(err, &failed) || versions(t, a, "t") != "" {
 		t.Fatal(err)
 	}
-	fork := must(a.Fork(ctx, failed.Checkpoint, func(in *int) { *in = 4 }))(t)
+	fork := must.Get(a.Fork(ctx, failed.Checkpoint, func(in *int) { *in = 4 }))(t)
 	both := flow.RunOptions{Release: &flow.AutoRelease{Failed: true}}
 	_, err = a.Resume(ctx, "t", both)
 	if !errors.As(err, &failed) || versions(t, a, "t") != "" {
 		t.Fatal("released with an open branch", err)
 	}
-	if out := must(a.Resume(ctx, "t", flow.RunOptions{Branch: fork.Branch}))(t); out.Output != 4 || out.Release != nil {
+	if out := must.Get(a.Resume(ctx, "t", flow.RunOptions{Branch: fork.Branch}))(t); out.Output != 4 || out.Release != nil {
 		t.Fatalf("released with a failed branch: %+v", out)
 	}
 	_, err = a.Resume(ctx, "t", both)
 	if !errors.As(err, &failed) {
 		t.Fatal(err)
 	}
-	if v := must(a.Version(ctx, "t", ""))(t); !v.Failed || v.Reason != "boom" || v.State.Status != posthouse.StatusFailed {
+	if v := must.Get(a.Version(ctx, "t", ""))(t); !v.Failed || v.Reason != "boom" || v.State.Status != posthouse.StatusFailed {
 		t.Fatalf("version %+v", v)
 	}
 }
@@ -153,11 +154,11 @@ func TestReleaseOnError(t *testing.T) {
 func TestOldResultReleasesNothing(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := adding(w, nil)
-	must(a.Run(ctx, "t", 1, flow.RunOptions{Run: "one"}))(t)
+	must.Get(a.Run(ctx, "t", 1, flow.RunOptions{Run: "one"}))(t)
 	if _, err := a.Run(ctx, "t", -1, flow.RunOptions{Run: "two"}); !errors.Is(err, errBoom) {
 		t.Fatal(err)
 	}
-	again := must(a.Run(ctx, "t", 1, flow.RunOptions{Run: "one", Release: &flow.AutoRelease{Done: true}}))(t)
+	again := must.Get(a.Run(ctx, "t", 1, flow.RunOptions{Run: "one", Release: &flow.AutoRelease{Done: true}}))(t)
 	if again.Output != 1 || again.Release != nil || versions(t, a, "t") != "" {
 		t.Fatalf("again %+v", again)
 	}
@@ -195,14 +196,14 @@ func TestReleaseThatWasLost(t *testing.T) {
 		}
 		w.store = store
 		a := adding(w, o)
-		if s := must(a.State(ctx, "t"))(t); s.Status != posthouse.StatusDone {
+		if s := must.Get(a.State(ctx, "t"))(t); s.Status != posthouse.StatusDone {
 			t.Fatalf("%+v", s)
 		}
 		var out *flow.Result[int]
 		if again == "resume" {
-			out = must(a.Resume(ctx, "t"))(t)
+			out = must.Get(a.Resume(ctx, "t"))(t)
 		} else {
-			out = must(a.Run(ctx, "t", 3, flow.RunOptions{Run: "r"}))(t)
+			out = must.Get(a.Run(ctx, "t", 3, flow.RunOptions{Run: "r"}))(t)
 		}
 		if out.Output != 3 || out.Release == nil || versions(t, a, "t") != "1 []" {
 			t.Errorf("%s: output %+v", again, out)
@@ -214,39 +215,39 @@ func TestReleaseThatWasLost(t *testing.T) {
 func TestCopyCompareAndBranches(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := adding(w, nil)
-	first := must(a.Run(ctx, "", 1))(t)
-	second := must(a.Run(ctx, "", 2))(t)
-	d := must(a.Compare(ctx, first.Checkpoint, second.Checkpoint))(t)
+	first := must.Get(a.Run(ctx, "", 1))(t)
+	second := must.Get(a.Run(ctx, "", 2))(t)
+	d := must.Get(a.Compare(ctx, first.Checkpoint, second.Checkpoint))(t)
 	if d.From.Output != 1 || d.To.Output != 3 || d.To.Input != 2 || d.Ancestor != first.Checkpoint || len(d.Parts) != 2 {
 		t.Errorf("%+v", d)
 	}
 	_, err := a.Compare(ctx, first.Checkpoint, "nobody")
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 
-	c := must(a.Copy(ctx, "", "copy", nil))(t)
+	c := must.Get(a.Copy(ctx, "", "copy", nil))(t)
 	if c.Thread != "copy" || c.Output != 3 || steps(t, a, "copy") != steps(t, a, "") {
 		t.Errorf("the copy's head is %+v", c)
 	}
-	if out := must(a.Run(ctx, "copy", 10))(t).Output; out != 13 {
+	if out := must.Get(a.Run(ctx, "copy", 10))(t).Output; out != 13 {
 		t.Errorf("the copy goes on with %d", out)
 	}
-	must(a.Replay(ctx, first.Checkpoint))(t)
-	bs := must(a.Branches(ctx, ""))(t)
+	must.Get(a.Replay(ctx, first.Checkpoint))(t)
+	bs := must.Get(a.Branches(ctx, ""))(t)
 	if len(bs) != 2 || bs[0].Branch != posthouse.MainBranch || bs[0].Head != second.Checkpoint || bs[1].Branch != "fork-1" {
 		t.Errorf("branches %+v", bs)
 	}
 	_, err = a.Branches(ctx, "nobody")
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 }
 
 func TestHistoryIsNarrowed(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := adding(w, nil)
 	start := w.clock()
-	must(a.Run(ctx, "t", 1, flow.RunOptions{Run: "one", Labels: map[string]string{"who": "alice"}}))(t)
+	must.Get(a.Run(ctx, "t", 1, flow.RunOptions{Run: "one", Labels: map[string]string{"who": "alice"}}))(t)
 	w.advance(time.Hour)
 	_, err := a.Run(ctx, "t", -1, flow.RunOptions{Run: "two", Labels: map[string]string{"who": "bob"}})
-	wantCode(t, err, errBoom)
+	must.Fail(t, err, errBoom)
 	for want, o := range map[string]flow.HistoryOptions{
 		"input look node ":  {Run: "one"},
 		"input look fail ":  {Since: start.Add(time.Minute)},
@@ -281,15 +282,15 @@ func TestReleaseReturnsTheVersionWithAnError(t *testing.T) {
 	store := &barred{Store: w.store}
 	w.store = store
 	a, l := adding(w, nil), w.ledger()
-	must(a.Run(ctx, "t", 3))(t)
-	must(l.Commit(ctx, &ledger.Draft{Thread: "called", Gates: []posthouse.Gate{{Name: "ask"}}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}}))(t)
-	must(l.Commit(ctx, &ledger.Draft{
+	must.Get(a.Run(ctx, "t", 3))(t)
+	must.Get(l.Commit(ctx, &ledger.Draft{Thread: "called", Gates: []posthouse.Gate{{Name: "ask"}}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}}))(t)
+	must.Get(l.Commit(ctx, &ledger.Draft{
 		Thread: "t", Gates: []posthouse.Gate{{Name: "call", Kind: posthouse.GateThread, Text: "called", ExpiresAt: l.Now().Add(time.Hour)}},
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
 	}))(t)
 	store.thread = "called"
 	v, err := a.Release(ctx, "t", nil)
-	wantCode(t, err, posthouse.ErrTooLarge)
+	must.Fail(t, err, posthouse.ErrTooLarge)
 	if v == nil || v.Version != 1 || v.State == nil || v.State.Status != posthouse.StatusWaiting {
 		t.Fatalf("version %+v", v)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
@@ -59,7 +60,7 @@ func resolve(t *testing.T, l *ledger.Ledger, g *posthouse.Gate, o commit.TaskOut
 func TestRemoteTaskCompletes(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	l := w.ledger()
-	a := must(fetched(w).Open(l, nil))(t)
+	a := must.Get(fetched(w).Open(l, nil))(t)
 	res, err := a.Run(ctx, "t", "http://x")
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	g := theTask(t, l, "t")
@@ -92,7 +93,7 @@ func TestRemoteTaskCompletes(t *testing.T) {
 func TestRemoteTaskIsTriedAgain(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	l := w.ledger()
-	a := must(fetched(w).Open(l, nil))(t)
+	a := must.Get(fetched(w).Open(l, nil))(t)
 	res, err := a.Run(ctx, "t", "http://x")
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	first := theTask(t, l, "t")
@@ -136,7 +137,7 @@ func TestRemoteTaskIsTriedAgain(t *testing.T) {
 	res, err = a.Resume(ctx, "t")
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	resolve(t, l, theTask(t, l, "t"), commit.TaskOutcome{Output: json.RawMessage(`"page"`)})
-	res, err = must(fetched(w).Open(w.ledger(), nil))(t).Resume(ctx, "t")
+	res, err = must.Get(fetched(w).Open(w.ledger(), nil))(t).Resume(ctx, "t")
 	wantStatus(t, res, err, posthouse.StatusDone)
 	w.want("[plan store]")
 }
@@ -144,7 +145,7 @@ func TestRemoteTaskIsTriedAgain(t *testing.T) {
 func TestRemoteTaskFails(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	l := w.ledger()
-	a := must(fetched(w).Open(l, nil))(t)
+	a := must.Get(fetched(w).Open(l, nil))(t)
 	res, err := a.Run(ctx, "t", "http://x")
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	g := theTask(t, l, "t")
@@ -166,7 +167,7 @@ func TestRemoteTaskFails(t *testing.T) {
 func TestForkDispatchesItsOwnTask(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	l := w.ledger()
-	a := must(fetched(w).Open(l, nil))(t)
+	a := must.Get(fetched(w).Open(l, nil))(t)
 	res, err := a.Run(ctx, "t", "http://x")
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	source := resolve(t, l, theTask(t, l, "t"), commit.TaskOutcome{Next: commit.NextAttempt(theTask(t, l, "t").Call, l.Now(), "no route", 0)})
@@ -223,7 +224,7 @@ func TestTasksAtOnce(t *testing.T) {
 		b, err := quick.Get()
 		return a + b, err
 	})
-	a := must(f.Open(l, nil))(t)
+	a := must.Get(f.Open(l, nil))(t)
 	res, err := a.Run(ctx, "t", 0)
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	for _, g := range res.Waiting {
@@ -253,7 +254,7 @@ func TestRemoteIsChecked(t *testing.T) {
 		"iterations": {Limits: posthouse.TaskLimits{Iterations: -1}}, "backoff": {Limits: posthouse.TaskLimits{RetryPolicy: posthouse.RetryPolicy{InitialDelay: -1}}},
 		"group": {Group: "a\nb"}, "trace": {Trace: map[string]string{"": "x"}},
 	} {
-		a := must(flow.New("f", func(ctx context.Context, _ int) (int, error) {
+		a := must.Get(flow.New("f", func(ctx context.Context, _ int) (int, error) {
 			return step.RemoteWith[int](ctx, "x", "work", 1, o)
 		}).Open(l, nil))(t)
 		_, err := a.Run(ctx, "t-"+field, 0)
@@ -269,7 +270,7 @@ func TestRemoteIsChecked(t *testing.T) {
 func TestRetriedTaskKeepsItsPlace(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	l := w.ledger()
-	a := must(flow.New("fetch", func(ctx context.Context, url string) (string, error) {
+	a := must.Get(flow.New("fetch", func(ctx context.Context, url string) (string, error) {
 		page, err := step.Remote[string](ctx, "get", "fetch", url)
 		if err != nil {
 			return "", err

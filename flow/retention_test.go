@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 )
@@ -28,17 +29,17 @@ func TestRetentionInTheMiddleOfAFlow(t *testing.T) {
 		return in, nil
 	})
 	open := func() *ledger.Ledger {
-		return must(ledger.Open(w.store, &ledger.Options{Now: w.clock, MaxCheckpoints: 3}))(t)
+		return must.Get(ledger.Open(w.store, &ledger.Options{Now: w.clock, MaxCheckpoints: 3}))(t)
 	}
 	l := open()
-	res, err := must(f.Open(l, nil))(t).Run(ctx, "t", "book")
+	res, err := must.Get(f.Open(l, nil))(t).Run(ctx, "t", "book")
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	if _, err := retain.Run(ctx, l, retain.Policy{MaxPerThread: 1, Graph: "order"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	approve(t, l, res.Waiting[0].ID)
-	a := must(f.Open(open(), nil))(t)
-	if n := len(must(collect(a.History(ctx, "t")))(t)); n > 4 {
+	a := must.Get(f.Open(open(), nil))(t)
+	if n := len(must.Get(collect(a.History(ctx, "t")))(t)); n > 4 {
 		t.Fatalf("%d checkpoints: nothing was removed", n)
 	}
 	res, err = a.Resume(ctx, "t")

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/step"
@@ -71,7 +72,7 @@ func TestRunIDOfARunningExecution(t *testing.T) {
 	f := flow.New("order", func(ctx context.Context, _ int) (string, error) {
 		return step.Do(ctx, "a", func(context.Context) (string, error) { close(started); <-release; return w.effect("a"), nil })
 	})
-	a := must(f.Open(l, nil))(t)
+	a := must.Get(f.Open(l, nil))(t)
 	ended := make(chan error)
 	go func() {
 		_, err := a.Run(ctx, "t", 1, flow.RunOptions{Run: "r1"})
@@ -84,11 +85,11 @@ func TestRunIDOfARunningExecution(t *testing.T) {
 		t.Fatal("it does not say where it is")
 	}
 	_, err = a.Run(ctx, "t", 1, flow.RunOptions{Run: "r2"})
-	wantCode(t, err, posthouse.ErrBusy)
+	must.Fail(t, err, posthouse.ErrBusy)
 	_, err = a.Run(ctx, "t", 1)
-	wantCode(t, err, posthouse.ErrBusy)
+	must.Fail(t, err, posthouse.ErrBusy)
 	_, err = a.Resume(ctx, "t")
-	wantCode(t, err, posthouse.ErrBusy)
+	must.Fail(t, err, posthouse.ErrBusy)
 	close(release)
 	if err := <-ended; err != nil {
 		t.Fatal(err)
@@ -100,17 +101,17 @@ func TestRunIDOfARunningExecution(t *testing.T) {
 func TestRunIDOfAnExecutionThatIsOver(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := app(w, func(ctx context.Context, _ int) (string, error) { return w.do(ctx, "a") }, nil)
-	must(a.Run(ctx, "t", 1, flow.RunOptions{Run: "r1"}))(t)
-	other := must(w.ledger().Claim(ctx, "t", "its resumption"))(t)
-	must(other.Persist(ctx))(t)
+	must.Get(a.Run(ctx, "t", 1, flow.RunOptions{Run: "r1"}))(t)
+	other := must.Get(w.ledger().Claim(ctx, "t", "its resumption"))(t)
+	must.Get(other.Persist(ctx))(t)
 	res, err := a.Run(ctx, "t", 1, flow.RunOptions{Run: "r1"})
 	if wantStatus(t, res, err, posthouse.StatusDone); res.Output != "a1" {
 		t.Errorf("result %+v", res)
 	}
 	_, err = a.Run(ctx, "t", 2, flow.RunOptions{Run: "r1"})
-	wantCode(t, err, posthouse.ErrExists)
+	must.Fail(t, err, posthouse.ErrExists)
 	_, err = a.Run(ctx, "t", 1, flow.RunOptions{Run: "r2"})
-	wantCode(t, err, posthouse.ErrBusy)
+	must.Fail(t, err, posthouse.ErrBusy)
 	if err := other.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -122,17 +123,17 @@ func TestRunIDOfAnExecutionThatIsOver(t *testing.T) {
 func TestNewInputReplacesAWait(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := app(w, order(w), nil)
-	first := must(a.Run(ctx, "t", "book"))(t)
-	second := must(a.Run(ctx, "t", "lamp"))(t)
+	first := must.Get(a.Run(ctx, "t", "book"))(t)
+	second := must.Get(a.Run(ctx, "t", "lamp"))(t)
 	if second.Waiting[0].ID == first.Waiting[0].ID {
 		t.Fatal("the question of another execution was kept")
 	}
-	g := must(w.ledger().Gate(ctx, first.Waiting[0].ID))(t)
+	g := must.Get(w.ledger().Gate(ctx, first.Waiting[0].ID))(t)
 	if g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
 		t.Fatalf("g.Decision %+v", g.Decision)
 	}
 	approve(t, w.ledger(), second.Waiting[0].ID)
-	res := must(app(w, order(w), nil).Resume(ctx, "t"))(t)
+	res := must.Get(app(w, order(w), nil).Resume(ctx, "t"))(t)
 	if res.Output != "lamp charge2 ship1" {
 		t.Fatal(res.Output)
 	}
@@ -157,12 +158,12 @@ func TestPreviousOutput(t *testing.T) {
 	}, nil)
 	sum := 0
 	for _, n := range []int{20, 22, 100} {
-		res := must(a.Run(ctx, "t", n))(t)
+		res := must.Get(a.Run(ctx, "t", n))(t)
 		approve(t, w.ledger(), res.Waiting[0].ID)
 		broken = n == 100
 		res, err := a.Resume(ctx, "t")
 		if broken {
-			wantCode(t, err, errBoom)
+			must.Fail(t, err, errBoom)
 			continue
 		}
 		sum += n
@@ -171,10 +172,10 @@ func TestPreviousOutput(t *testing.T) {
 		}
 	}
 	broken = false
-	if res := must(a.Resume(ctx, "t"))(t); res.Output != 142 {
+	if res := must.Get(a.Resume(ctx, "t"))(t); res.Output != 142 {
 		t.Fatal(res.Output)
 	}
-	if !must(a.State(ctx, "t"))(t).CreatedAt.Equal(w.clock()) {
+	if !must.Get(a.State(ctx, "t"))(t).CreatedAt.Equal(w.clock()) {
 		t.Fatal("the clock is not the ledger's")
 	}
 }
@@ -207,7 +208,7 @@ func TestRetryParksAndSurvivesARestart(t *testing.T) {
 		if failures == 2 {
 			wantStatus(t, res, err, posthouse.StatusDone)
 		} else {
-			wantCode(t, err, errBoom)
+			must.Fail(t, err, errBoom)
 		}
 	}
 }
@@ -217,7 +218,7 @@ func TestRetryParksAndSurvivesARestart(t *testing.T) {
 func TestShortWaitsAreHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		l := must(ledger.Open(w.store, nil))(t)
+		l := must.Get(ledger.Open(w.store, nil))(t)
 		f := flow.New("order", func(ctx context.Context, _ int) (string, error) {
 			if err := step.Sleep(ctx, "nap", 5*time.Second); err != nil {
 				return "", err
@@ -232,7 +233,7 @@ func TestShortWaitsAreHeld(t *testing.T) {
 				return "", errBoom
 			})
 		})
-		a := must(f.Open(l, nil))(t)
+		a := must.Get(f.Open(l, nil))(t)
 		began := time.Now()
 		res, err := a.Run(t.Context(), "t", 1)
 		wantStatus(t, res, err, posthouse.StatusDone)
@@ -247,7 +248,7 @@ func TestShortWaitsAreHeld(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(2*time.Second, func() { cancel(errBoom) })
 		_, err = a.Run(ctx, "t", 1)
-		wantCode(t, err, errBoom)
+		must.Fail(t, err, errBoom)
 		drain := make(chan struct{})
 		time.AfterFunc(time.Second, func() { close(drain) })
 		res, err = a.Resume(engine.WithDrain(t.Context(), drain), "t")
@@ -266,7 +267,7 @@ func TestRetriedStepKeepsItsSignal(t *testing.T) {
 		l := w.ledger()
 		send := func(value string) {
 			t.Helper()
-			must(l.Signal(t.Context(), "t", posthouse.Signal{Name: "s", Value: []byte(value), Early: true}))(t)
+			must.Get(l.Signal(t.Context(), "t", posthouse.Signal{Name: "s", Value: []byte(value), Early: true}))(t)
 		}
 		a := app(w, func(ctx context.Context, _ int) (string, error) {
 			return step.DoWith(ctx, "outer", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}}, func(ctx context.Context) (string, error) {
@@ -344,8 +345,8 @@ func TestContextEnds(t *testing.T) {
 		return w.do(ctx, "b")
 	}, nil)
 	_, err := a.Run(ctx, "t", 1)
-	wantCode(t, err, errBoom)
-	if s := must(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusRunning {
+	must.Fail(t, err, errBoom)
+	if s := must.Get(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusRunning {
 		t.Fatal(s.Status)
 	}
 	res, err := a.Resume(t.Context(), "t")
@@ -376,7 +377,7 @@ func TestCancelEndsARun(t *testing.T) {
 			b, err := w.do(ctx, "b")
 			return v + b, err
 		})
-		a := must(f.Open(l, nil))(t)
+		a := must.Get(f.Open(l, nil))(t)
 		type end struct {
 			res *flow.Result[string]
 			err error
@@ -396,7 +397,7 @@ func TestCancelEndsARun(t *testing.T) {
 		if w.did["b"] != 0 {
 			t.Fatal("a step ran behind the cancel")
 		}
-		s := must(a.State(t.Context(), "t"))(t)
+		s := must.Get(a.State(t.Context(), "t"))(t)
 		if s.Status != posthouse.StatusCancelled || s.Kind != posthouse.KindCancel {
 			t.Fatalf("s.Header %+v", s.Header)
 		}
@@ -409,7 +410,7 @@ func TestCancelEndsARun(t *testing.T) {
 func TestCancelOfAWaitingFlow(t *testing.T) {
 	w := newWorld(t)
 	a := app(w, order(w), nil)
-	must(a.Run(t.Context(), "t", "book"))(t)
+	must.Get(a.Run(t.Context(), "t", "book"))(t)
 	if _, err := w.ledger().Cancel(t.Context(), "t", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -478,14 +479,14 @@ func TestFailureKeepsOpenQuestions(t *testing.T) {
 		}
 		return string(a.Verdict), nil
 	}
-	res := must(app(w, fn, nil).Run(ctx, "t", 1))(t)
+	res := must.Get(app(w, fn, nil).Run(ctx, "t", 1))(t)
 	if len(res.Waiting) != 2 {
 		t.Fatalf("res.Waiting %+v", res.Waiting)
 	}
 	approve(t, w.ledger(), res.Waiting[1].ID)
 	broken = true
 	_, err := app(w, fn, nil).Resume(ctx, "t")
-	wantCode(t, err, errBoom)
+	must.Fail(t, err, errBoom)
 	broken = false
 	again, err := app(w, fn, nil).Resume(ctx, "t")
 	wantStatus(t, again, err, posthouse.StatusWaiting)
@@ -493,7 +494,7 @@ func TestFailureKeepsOpenQuestions(t *testing.T) {
 		t.Fatal("the question was asked anew")
 	}
 	approve(t, w.ledger(), res.Waiting[0].ID)
-	if done := must(app(w, fn, nil).Resume(ctx, "t"))(t); done.Output != "approve" {
+	if done := must.Get(app(w, fn, nil).Resume(ctx, "t"))(t); done.Output != "approve" {
 		t.Fatalf("done %+v", done)
 	}
 }
@@ -502,15 +503,15 @@ func TestFailureKeepsOpenQuestions(t *testing.T) {
 func TestRunnerKeepsFlowsMoving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		l := must(ledger.Open(w.store, nil))(t)
+		l := must.Get(ledger.Open(w.store, nil))(t)
 		f := flow.New("order", func(ctx context.Context, _ int) (string, error) {
 			if err := step.Sleep(ctx, "day", 24*time.Hour); err != nil {
 				return "", err
 			}
 			return order(w)(ctx, "book")
 		})
-		a := must(f.Open(l, nil))(t)
-		r := must(runner.New(l, &runner.Options{Programs: []posthouse.Program{a}}))(t)
+		a := must.Get(f.Open(l, nil))(t)
+		r := must.Get(runner.New(l, &runner.Options{Programs: []posthouse.Program{a}}))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- r.Run(ctx) }()
@@ -518,12 +519,12 @@ func TestRunnerKeepsFlowsMoving(t *testing.T) {
 		wantStatus(t, res, err, posthouse.StatusWaiting)
 		time.Sleep(25 * time.Hour) // of the bubble
 		w.want("[charge]")
-		res = must(a.Result(ctx, "t"))(t)
+		res = must.Get(a.Result(ctx, "t"))(t)
 		if len(res.Waiting) != 1 || res.Waiting[0].Name != "ship" {
 			t.Fatalf("result %+v", res)
 		}
-		d := must(l.Decide(ctx, res.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
-		if h := must(r.Wait(ctx, "t", "", d.Decision.Seq))(t); h.Status != posthouse.StatusDone {
+		d := must.Get(l.Decide(ctx, res.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+		if h := must.Get(r.Wait(ctx, "t", "", d.Decision.Seq))(t); h.Status != posthouse.StatusDone {
 			t.Fatalf("%+v", h)
 		}
 		w.want("[charge ship]")

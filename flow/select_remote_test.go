@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -19,7 +20,7 @@ func TestSelectOfARemoteTask(t *testing.T) {
 		t.Run(first, func(t *testing.T) {
 			w, ctx := newWorld(t), t.Context()
 			l := w.ledger()
-			a := must(flow.New("order", func(ctx context.Context, _ string) (string, error) {
+			a := must.Get(flow.New("order", func(ctx context.Context, _ string) (string, error) {
 				won, err := step.Select(ctx, "ship",
 					step.When("worker", func(ctx context.Context) (string, error) { return step.Remote[string](ctx, "pack", "pack", 7) }),
 					step.When("customer", func(ctx context.Context) (string, error) {
@@ -39,7 +40,7 @@ func TestSelectOfARemoteTask(t *testing.T) {
 				resolve(t, l, g, commit.TaskOutcome{Output: json.RawMessage(`"packed"`)})
 			} else {
 				want = "tell1 customer: too late"
-				must(l.Signal(ctx, "t", posthouse.Signal{Name: "withdrawn", Value: json.RawMessage(`"too late"`), By: "customer"}))(t)
+				must.Get(l.Signal(ctx, "t", posthouse.Signal{Name: "withdrawn", Value: json.RawMessage(`"too late"`), By: "customer"}))(t)
 			}
 			for range 2 {
 				res, err = a.Resume(ctx, "t")
@@ -48,7 +49,7 @@ func TestSelectOfARemoteTask(t *testing.T) {
 					t.Errorf("the output is %q, want %q", res.Output, want)
 				}
 			}
-			info := must(l.Thread(ctx, "t"))(t)
+			info := must.Get(l.Thread(ctx, "t"))(t)
 			if len(info.Waiting) != 0 {
 				t.Errorf("it still waits for %+v", info.Waiting)
 			}

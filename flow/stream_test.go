@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
@@ -69,7 +70,7 @@ func TestStreamValues(t *testing.T) {
 			t.Errorf("event %d is %+v", i, e)
 		}
 	}
-	if step := must(a.State(t.Context(), "t", flow.StateOptions{Node: "charge"}))(t); events[1].Checkpoint.ID != step.ID || events[1].Task != "1/order" {
+	if step := must.Get(a.State(t.Context(), "t", flow.StateOptions{Node: "charge"}))(t); events[1].Checkpoint.ID != step.ID || events[1].Task != "1/order" {
 		t.Errorf("the step's event is %+v", events[1])
 	}
 	park := events[2]
@@ -161,7 +162,7 @@ func TestStreamMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(w.ledger().Signal(t.Context(), "t", posthouse.Signal{Name: "go on", Value: []byte("1")}))(t)
+	must.Get(w.ledger().Signal(t.Context(), "t", posthouse.Signal{Name: "go on", Value: []byte("1")}))(t)
 	_, list, _ = heard(t, a.ResumeStream(t.Context(), "t", both), show)
 	wantTold(t, "the recorded step is silent", list, "message order 1 a<nil> 1, message order 1 c<nil> 2, end order <nil> 0")
 	_, list, _ = heard(t, a.Stream(t.Context(), "u", 1, modes(runs.StreamCustom)), show)
@@ -187,8 +188,8 @@ func TestStreamCheckpoints(t *testing.T) {
 func TestStreamTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		l := must(ledger.Open(w.store, nil))(t)
-		a := must(flow.New("order", func(ctx context.Context, n int) (string, error) {
+		l := must.Get(ledger.Open(w.store, nil))(t)
+		a := must.Get(flow.New("order", func(ctx context.Context, n int) (string, error) {
 			v, err := step.DoWith(ctx, "call", step.Options{Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: time.Second}}, func(context.Context) (string, error) {
 				time.Sleep(time.Second)
 				if v := w.effect("call"); w.did["call"] > 1 {
@@ -300,7 +301,7 @@ func TestStreamIsLeft(t *testing.T) {
 			}
 		}
 		w.want(did)
-		if info := must(w.ledger().Thread(t.Context(), "t"))(t); info.Lease.Held {
+		if info := must.Get(w.ledger().Thread(t.Context(), "t"))(t); info.Lease.Held {
 			t.Errorf("left at %q: the lease is held", leave)
 		}
 		res, err := a.Resume(t.Context(), "t")
@@ -330,7 +331,7 @@ func TestStreamIsLeftInAStep(t *testing.T) {
 	if !ended {
 		t.Error("the step goes on")
 	}
-	if s := must(a.State(t.Context(), "t"))(t); s.Kind != posthouse.KindInput {
+	if s := must.Get(a.State(t.Context(), "t"))(t); s.Kind != posthouse.KindInput {
 		t.Errorf("the head is %+v", s.Header)
 	}
 }
@@ -348,7 +349,7 @@ func TestStreamReaderPanics(t *testing.T) {
 			panic("reader")
 		}
 	}()
-	must(a.Resume(t.Context(), "t"))(t) // the lease was given back
+	must.Get(a.Resume(t.Context(), "t"))(t) // the lease was given back
 }
 
 func TestStreamRefuses(t *testing.T) {
@@ -373,7 +374,7 @@ func TestStreamRefuses(t *testing.T) {
 func TestStreamOfACancelledRun(t *testing.T) {
 	w := newWorld(t)
 	l := w.ledger()
-	a := must(flow.New("order", func(ctx context.Context, _ int) (string, error) {
+	a := must.Get(flow.New("order", func(ctx context.Context, _ int) (string, error) {
 		if _, err := w.do(ctx, "a"); err != nil {
 			return "", err
 		}
@@ -386,7 +387,7 @@ func TestStreamOfACancelledRun(t *testing.T) {
 		}
 		list = append(list, told(&e))
 		if e.Kind == runs.EventTaskFinish && e.Node == "a" {
-			must(l.Cancel(t.Context(), "t", nil))(t)
+			must.Get(l.Cancel(t.Context(), "t", nil))(t)
 		}
 		if e.Result != nil && e.Result.Status != posthouse.StatusCancelled {
 			t.Errorf("result %+v", e.Result)

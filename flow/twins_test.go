@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/step"
@@ -27,8 +28,8 @@ func onSQLite(t *testing.T, w *world, fns ...func(l *ledger.Ledger)) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	for _, fn := range fns {
-		store := must(sqlitestore.Open(t.Context(), path, nil))(t)
-		l := must(ledger.Open(store, &ledger.Options{Now: w.clock}))(t)
+		store := must.Get(sqlitestore.Open(t.Context(), path, nil))(t)
+		l := must.Get(ledger.Open(store, &ledger.Options{Now: w.clock}))(t)
 		fn(l)
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
@@ -60,15 +61,15 @@ func TestWorkflowResumesAcrossSQLiteClose(t *testing.T) {
 		return out + v, err
 	})
 	onSQLite(t, w, func(l *ledger.Ledger) {
-		res, err := must(f.Open(l, nil))(t).Run(t.Context(), "t", "first ", flow.RunOptions{Run: "r"})
+		res, err := must.Get(f.Open(l, nil))(t).Run(t.Context(), "t", "first ", flow.RunOptions{Run: "r"})
 		wantStatus(t, res, err, posthouse.StatusWaiting)
 		approve(t, l, res.Waiting[0].ID)
 	}, func(l *ledger.Ledger) {
-		_, err := must(f.Open(l, nil))(t).Run(t.Context(), "t", "another ", flow.RunOptions{Run: "r"})
+		_, err := must.Get(f.Open(l, nil))(t).Run(t.Context(), "t", "another ", flow.RunOptions{Run: "r"})
 		if !errors.Is(err, posthouse.ErrExists) {
 			t.Fatalf("the run with another input: %v", err)
 		}
-		res, err := must(f.Open(l, nil))(t).Run(t.Context(), "t", "first ", flow.RunOptions{Run: "r"})
+		res, err := must.Get(f.Open(l, nil))(t).Run(t.Context(), "t", "first ", flow.RunOptions{Run: "r"})
 		if wantStatus(t, res, err, posthouse.StatusDone); res.Output != "first a1b1c1" {
 			t.Fatal(res.Output)
 		}
@@ -94,19 +95,19 @@ func TestWorkflowStepsOfOneName(t *testing.T) {
 		return out, nil
 	}
 	l := w.ledger()
-	a := must(flow.New("order", fn).Open(l, nil))(t)
+	a := must.Get(flow.New("order", fn).Open(l, nil))(t)
 	_, err := a.Run(t.Context(), "t", 3)
-	wantCode(t, err, errBoom)
+	must.Fail(t, err, errBoom)
 	broken = false
-	if res := must(a.Resume(t.Context(), "t"))(t); res.Output != "same1same2same3" {
+	if res := must.Get(a.Resume(t.Context(), "t"))(t); res.Output != "same1same2same3" {
 		t.Fatal(res.Output)
 	}
 	if _, err := retain.DeleteThread(t.Context(), l, "t", nil); err != nil {
 		t.Fatal(err)
 	}
 	_, err = a.State(t.Context(), "t")
-	wantCode(t, err, posthouse.ErrNotFound)
-	if res := must(a.Run(t.Context(), "t", 1))(t); res.Output != "same4" {
+	must.Fail(t, err, posthouse.ErrNotFound)
+	if res := must.Get(a.Run(t.Context(), "t", 1))(t); res.Output != "same4" {
 		t.Fatal(res.Output)
 	}
 }
@@ -157,7 +158,7 @@ func TestPassivation(t *testing.T) {
 	}
 	w.want("[model model]")
 	_, err = app(w, fn, nil).Resume(ctx, "missing")
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 }
 
 // SqliteEffectJournalTest.maxEffectsPerRunOverflowFailsRatherThanDrops: there is
@@ -180,10 +181,10 @@ func TestEffectsBeyondTheOriginsLimit(t *testing.T) {
 	})
 	store := memstore.New()
 	run := func(do func(*flow.App[int, int]) (*flow.Result[int], error)) (*flow.Result[int], error) {
-		return do(must(f.Open(must(ledger.Open(store, nil))(t), nil))(t))
+		return do(must.Get(f.Open(must.Get(ledger.Open(store, nil))(t), nil))(t))
 	}
 	_, err := run(func(a *flow.App[int, int]) (*flow.Result[int], error) { return a.Run(t.Context(), "t", 1) })
-	wantCode(t, err, errBoom)
+	must.Fail(t, err, errBoom)
 	broken = false
 	res, err := run(func(a *flow.App[int, int]) (*flow.Result[int], error) { return a.Resume(t.Context(), "t") })
 	if wantStatus(t, res, err, posthouse.StatusDone); res.Output != n*(n-1)/2 || w.did["e"] != n {
@@ -209,12 +210,12 @@ func TestCommittedEffectIsNeverDemoted(t *testing.T) {
 		return v, errBoom
 	})
 	again := func(l *ledger.Ledger) {
-		_, err := must(f.Open(l, nil))(t).Resume(t.Context(), "t")
-		wantCode(t, err, errBoom)
+		_, err := must.Get(f.Open(l, nil))(t).Resume(t.Context(), "t")
+		must.Fail(t, err, errBoom)
 	}
 	onSQLite(t, w, func(l *ledger.Ledger) {
-		_, err := must(f.Open(l, nil))(t).Run(t.Context(), "t", 1)
-		wantCode(t, err, errBoom)
+		_, err := must.Get(f.Open(l, nil))(t).Run(t.Context(), "t", 1)
+		must.Fail(t, err, errBoom)
 		again(l)
 	}, again, again)
 	w.want("[pay pay]")
@@ -239,21 +240,21 @@ func TestOneProcessRunsAThread(t *testing.T) {
 		return w.do(ctx, "b")
 	})
 	open := func(owner string) *flow.App[int, string] {
-		l := must(ledger.Open(w.store, &ledger.Options{Now: w.clock, Owner: owner, LeaseTTL: time.Second}))(t)
-		return must(f.Open(l, nil))(t)
+		l := must.Get(ledger.Open(w.store, &ledger.Options{Now: w.clock, Owner: owner, LeaseTTL: time.Second}))(t)
+		return must.Get(f.Open(l, nil))(t)
 	}
 	one, two := open("one"), open("two")
 	ended := make(chan error)
 	go func() { _, err := one.Run(ctx, "t", 1); ended <- err }()
 	<-started
 	_, err := two.Resume(ctx, "t")
-	wantCode(t, err, posthouse.ErrBusy)
+	must.Fail(t, err, posthouse.ErrBusy)
 	w.advance(2 * time.Second)
 	res, err := two.Resume(ctx, "t")
 	wantStatus(t, res, err, posthouse.StatusDone)
 	close(release)
-	wantCode(t, <-ended, posthouse.ErrFenced)
-	if res := must(two.Result(ctx, "t"))(t); res.Output != "b1" || w.did["a"] != 1 {
+	must.Fail(t, <-ended, posthouse.ErrFenced)
+	if res := must.Get(two.Result(ctx, "t"))(t); res.Output != "b1" || w.did["a"] != 1 {
 		t.Fatalf("%+v, did %v", res, w.log)
 	}
 }
@@ -263,9 +264,9 @@ func TestOneProcessRunsAThread(t *testing.T) {
 func TestCoordinationFork(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	l := w.ledger()
-	a := must(flow.New("order", order(w)).Open(l, nil))(t)
-	res := must(a.Run(ctx, "t", "book", flow.RunOptions{Coordination: "shop"}))(t)
-	f := must(a.Fork(ctx, res.Checkpoint, nil, flow.ForkOptions{Thread: "t2"}))(t)
+	a := must.Get(flow.New("order", order(w)).Open(l, nil))(t)
+	res := must.Get(a.Run(ctx, "t", "book", flow.RunOptions{Coordination: "shop"}))(t)
+	f := must.Get(a.Fork(ctx, res.Checkpoint, nil, flow.ForkOptions{Thread: "t2"}))(t)
 	if f.Thread != "t2" || f.Coordination != "shop" || f.Parent != "" || f.Source.Thread != "t" || f.Source.ID != res.Checkpoint {
 		t.Fatalf("f.Header %+v", f.Header)
 	}
@@ -273,15 +274,15 @@ func TestCoordinationFork(t *testing.T) {
 		t.Fatal(got)
 	}
 	_, err := a.Fork(ctx, "nobody", nil)
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 	_, err = a.Fork(ctx, res.Checkpoint, nil, flow.ForkOptions{Thread: "t2"})
-	wantCode(t, err, posthouse.ErrExists)
-	waiting := must(a.Result(ctx, "t2"))(t).Waiting
+	must.Fail(t, err, posthouse.ErrExists)
+	waiting := must.Get(a.Result(ctx, "t2"))(t).Waiting
 	if len(waiting) != 1 {
 		t.Fatalf("waiting %+v", waiting)
 	}
 	approve(t, l, waiting[0].ID)
-	if res := must(a.Resume(ctx, "t2"))(t); res.Output != "book charge1 ship1" {
+	if res := must.Get(a.Resume(ctx, "t2"))(t); res.Output != "book charge1 ship1" {
 		t.Fatal(res.Output)
 	}
 	w.want("[charge ship]")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -284,7 +285,7 @@ func TestRulesHoldAloneAndTogether(t *testing.T) {
 			if a, b := jsonOf(t, out.State), jsonOf(t, want); a != b {
 				t.Fatalf("seed %d, together %v:\n have %s\n want %s\n of %+v", seed, together, a, b, layers)
 			}
-			if s := must(a.State(t.Context(), "t"))(t); !reflect.DeepEqual(s.State, out.State) {
+			if s := must.Get(a.State(t.Context(), "t"))(t); !reflect.DeepEqual(s.State, out.State) {
 				t.Fatalf("seed %d: on record %+v, returned %+v", seed, s.State, out.State)
 			}
 		}
@@ -323,7 +324,7 @@ func TestRoutesSeeTheMergedState(t *testing.T) {
 			return graph.End
 		}, "high", graph.End)
 		a := compile(t, g, newLedger(t), nil)
-		out := must(a.Run(t.Context(), "t", ruled{Max: 9, First: "first", Set: []int{1}}))(t)
+		out := must.Get(a.Run(t.Context(), "t", ruled{Max: 9, First: "first", Set: []int{1}}))(t)
 		if s := out.State; s.Max != 9 || s.First != "first" || len(s.Set) != 1 || s.Title != "high" {
 			t.Fatalf("beside %v: %+v", beside, s)
 		}
@@ -357,14 +358,14 @@ func TestOverwriteTrimsAList(t *testing.T) {
 		}, "trim", graph.End)
 		l := open(t, store, nil)
 		a := compile(t, g, l, nil)
-		out := must(a.Run(t.Context(), "t", chat{Messages: []message{{"user", "hello"}}}, o))(t)
+		out := must.Get(a.Run(t.Context(), "t", chat{Messages: []message{{"user", "hello"}}}, o))(t)
 		again := compile(t, g, open(t, store, nil), nil)
-		if s := must(again.State(t.Context(), "t"))(t); !reflect.DeepEqual(s.State, out.State) || s.State.Messages[0].Text != "summary" && len(s.State.Messages) > 3 {
+		if s := must.Get(again.State(t.Context(), "t"))(t); !reflect.DeepEqual(s.State, out.State) || s.State.Messages[0].Text != "summary" && len(s.State.Messages) > 3 {
 			t.Fatalf("on record %+v, returned %+v", s.State, out.State)
 		}
 		turns = 7
-		next := must(again.Run(t.Context(), "t", chat{Messages: []message{{"user", "more"}}}, o))(t)
-		if s := must(a.State(t.Context(), "t"))(t); !reflect.DeepEqual(s.State, next.State) {
+		next := must.Get(again.Run(t.Context(), "t", chat{Messages: []message{{"user", "more"}}}, o))(t)
+		if s := must.Get(a.State(t.Context(), "t"))(t); !reflect.DeepEqual(s.State, next.State) {
 			t.Fatalf("on record %+v, returned %+v", s.State, next.State)
 		}
 	}
@@ -397,7 +398,7 @@ func TestOverwriteBesideOthers(t *testing.T) {
 		t.Fatal("c did not fail")
 	}
 	fail = false // what a wrote is on record by now
-	out := must(compile(t, g, l, nil).Resume(t.Context(), "t"))(t)
+	out := must.Get(compile(t, g, l, nil).Resume(t.Context(), "t"))(t)
 	if out.State.Max != 1 || jsonOf(t, out.State.Log) != `["only"]` {
 		t.Fatalf("state %+v", out.State)
 	}
@@ -416,18 +417,18 @@ func TestOverwriteOfAForeignField(t *testing.T) {
 	g.Node("n", func(ctx context.Context, s *ruled) error {
 		late = ctx
 		other := 3
-		wantCode(t, graph.Overwrite(ctx, &other, 4), posthouse.ErrInvalid)
-		wantCode(t, graph.Overwrite(ctx, &s.Mean.Sum, 4), posthouse.ErrInvalid)
-		wantCode(t, graph.Overwrite(t.Context(), &s.Max, 4), posthouse.ErrInvalid)
+		must.Fail(t, graph.Overwrite(ctx, &other, 4), posthouse.ErrInvalid)
+		must.Fail(t, graph.Overwrite(ctx, &s.Mean.Sum, 4), posthouse.ErrInvalid)
+		must.Fail(t, graph.Overwrite(t.Context(), &s.Max, 4), posthouse.ErrInvalid)
 		return graph.Overwrite(ctx, &s.Max, 4)
 	})
 	g.Edge(graph.Start, "n")
 	g.Edge("n", graph.End)
-	out := must(compile(t, g, l, nil).Run(t.Context(), "t", ruled{Max: 9}))(t)
+	out := must.Get(compile(t, g, l, nil).Run(t.Context(), "t", ruled{Max: 9}))(t)
 	if out.State.Max != 4 {
 		t.Fatalf("state %+v", out.State)
 	}
-	wantCode(t, graph.Overwrite(late, &out.State.Max, 5), posthouse.ErrClosed)
+	must.Fail(t, graph.Overwrite(late, &out.State.Max, 5), posthouse.ErrClosed)
 }
 
 // A merge function is asked for one write, too; its error fails the run.
@@ -443,7 +444,7 @@ func TestAMergeFunctionOfOneWrite(t *testing.T) {
 	g.Edge(graph.Start, "n")
 	g.Edge("n", graph.End)
 	a := compile(t, g, newLedger(t), nil)
-	if out := must(a.Run(t.Context(), "t", ruled{Min: 2, Score: 5}))(t); out.State.Score != 7 {
+	if out := must.Get(a.Run(t.Context(), "t", ruled{Min: 2, Score: 5}))(t); out.State.Score != 7 {
 		t.Fatalf("state %+v", out.State)
 	}
 	_, err := a.Run(t.Context(), "t", ruled{Min: -2})

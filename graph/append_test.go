@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 type item struct {
@@ -101,7 +102,7 @@ func TestAppendAbuse(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					s := must(a.State(t.Context(), "t"))(t)
+					s := must.Get(a.State(t.Context(), "t"))(t)
 					if fmt.Sprint(s.State.Flat) != fmt.Sprint(out.State.Flat) || s.State.Log.Len() != out.State.Log.Len() {
 						t.Fatalf("stored %+v, returned %+v", s.State, out.State)
 					}
@@ -119,7 +120,7 @@ func TestAppendAbuse(t *testing.T) {
 				if !errors.As(err, &node) || node.Node != want {
 					t.Fatalf("error %v, want node %s", err, want)
 				}
-				s := must(a.State(t.Context(), "t"))(t)
+				s := must.Get(a.State(t.Context(), "t"))(t)
 				if s.Status != posthouse.StatusFailed || len(s.State.Flat) != 2 || s.State.Flat[1].N != 2 ||
 					len(s.State.Deep) < 2 || s.State.Deep[1].Ptr.N != 3 || s.State.Deep[0].Tags["x"] != 1 {
 					t.Fatalf("head %+v", s)
@@ -149,7 +150,7 @@ func TestAppendPartsHaveNoSpareCapacity(t *testing.T) {
 		return "a"
 	})
 	a := compile(t, g, newLedger(t), &graph.CompileOptions{Check: true})
-	if out := must(a.Run(t.Context(), "t", lists{}))(t); len(out.State.Flat) != 20 || out.State.Log.Len() != 20 {
+	if out := must.Get(a.Run(t.Context(), "t", lists{}))(t); len(out.State.Flat) != 20 || out.State.Log.Len() != 20 {
 		t.Fatalf("state %+v", out.State)
 	}
 	for i, s := range history(t, a, "t") {
@@ -177,7 +178,7 @@ func TestAppendIsStoredByItsElements(t *testing.T) {
 		}
 		return "a"
 	})
-	must(compile(t, g, l, nil).Run(t.Context(), "t", lists{}))(t)
+	must.Get(compile(t, g, l, nil).Run(t.Context(), "t", lists{}))(t)
 	for _, e := range entries(t, l, "t")[1:] {
 		n := len(e.Header)
 		for _, b := range e.Bodies {
@@ -206,7 +207,7 @@ func TestLog(t *testing.T) {
 	if s := l.Slice(); sum != 8 || len(s) != 3 {
 		t.Fatalf("sum %d, slice %v", sum, s)
 	}
-	data := must(posthouse.JSON.Marshal(l))(t)
+	data := must.Get(posthouse.JSON.Marshal(l))(t)
 	var back graph.Log[int]
 	if err := posthouse.JSON.Unmarshal(data, &back); err != nil || string(data) != "[1,2,3]" || back.At(2) != 3 {
 		t.Fatalf("data %s, back %+v, error %v", data, back, err)

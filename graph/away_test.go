@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/internal/proof/stalling"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
@@ -125,7 +126,7 @@ func travel(t *testing.T, below posthouse.Store, at int) *stalling.Outage {
 			}
 			began = began || info.Thread == "t"
 			if info.Status == posthouse.StatusFailed {
-				h := must(people.Latest(t.Context(), ledger.LatestQuery{Thread: info.Thread}))(t)
+				h := must.Get(people.Latest(t.Context(), ledger.LatestQuery{Thread: info.Thread}))(t)
 				t.Fatalf("thread %s is failed after %s was not answered (call %d): %s", info.Thread, s.Missed(), at, h.Error)
 			}
 		}
@@ -145,7 +146,7 @@ func travel(t *testing.T, below posthouse.Store, at int) *stalling.Outage {
 			if g.Kind == gate.KindOutcome && j.calls["pay"] > 0 { // the result was not recorded
 				d.Verdict, d.Value = posthouse.Respond, []byte("1")
 			}
-			must(people.Decide(t.Context(), g.ID, d))(t)
+			must.Get(people.Decide(t.Context(), g.ID, d))(t)
 		}
 	}
 	t.Fatalf("the run does not end after %s was not answered (call %d)", s.Missed(), at)

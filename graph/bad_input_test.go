@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -95,7 +96,7 @@ func TestBadNodes(t *testing.T) {
 				if c.want != nil {
 					c.want(t, err)
 				}
-				s := must(app.State(t.Context(), "t"))(t)
+				s := must.Get(app.State(t.Context(), "t"))(t)
 				if s.Status != posthouse.StatusFailed || fmt.Sprint(s.State) != "{[good] 1}" || s.Error == "" {
 					t.Errorf("s.Status %v, s.State %v, s.Error %v", s.Status, s.State, s.Error)
 				}
@@ -118,10 +119,10 @@ func TestLateNode(t *testing.T) {
 		}()
 		return nil
 	}), l, nil)
-	out := must(app.Run(t.Context(), "t", badState{}))(t)
+	out := must.Get(app.Run(t.Context(), "t", badState{}))(t)
 	close(returned)
-	wantCode(t, <-late, posthouse.ErrClosed)
-	if s := must(app.State(t.Context(), "t"))(t); s.ID != out.Checkpoint || s.Status != posthouse.StatusDone {
+	must.Fail(t, <-late, posthouse.ErrClosed)
+	if s := must.Get(app.State(t.Context(), "t"))(t); s.ID != out.Checkpoint || s.Status != posthouse.StatusDone {
 		t.Error(s.ID, s.Status)
 	}
 }
@@ -147,7 +148,7 @@ func TestBadReducer(t *testing.T) {
 		if !errors.As(err, &m) || m.Part != "N" || !panics && !errors.Is(err, errBad) {
 			t.Errorf("%v is no MergeError of N", err)
 		}
-		if s := must(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed || s.State.N != 1 {
+		if s := must.Get(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed || s.State.N != 1 {
 			t.Errorf("s.Status %v, s.State %v", s.Status, s.State)
 		}
 	}
@@ -162,15 +163,15 @@ func TestBadAnswer(t *testing.T) {
 		s.N = a.Value
 		return err
 	}), l, nil)
-	out := must(app.Run(t.Context(), "t", badState{}))(t)
+	out := must.Get(app.Run(t.Context(), "t", badState{}))(t)
 	id := out.Waiting[0].ID
 	_, err := l.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Respond, Value: []byte(`"many"`), By: "alice"})
 	var s *gate.SchemaError
 	if !errors.As(err, &s) || !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("%v is no SchemaError", err)
 	}
-	must(l.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Respond, Value: []byte(`3`), By: "alice"}))(t)
-	if out := must(app.Resume(t.Context(), "t"))(t); out.State.N != 3 {
+	must.Get(l.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Respond, Value: []byte(`3`), By: "alice"}))(t)
+	if out := must.Get(app.Resume(t.Context(), "t"))(t); out.State.N != 3 {
 		t.Error(out.State)
 	}
 }
@@ -180,16 +181,16 @@ func TestResumeOfAFinishedRun(t *testing.T) {
 	l := newLedger(t)
 	app := compile(t, line("a"), l, nil)
 	_, err := app.Resume(t.Context(), "unknown")
-	wantCode(t, err, posthouse.ErrNotFound)
-	done := must(app.Run(t.Context(), "done", trail{}))(t)
-	again := must(app.Resume(t.Context(), "done"))(t)
+	must.Fail(t, err, posthouse.ErrNotFound)
+	done := must.Get(app.Run(t.Context(), "done", trail{}))(t)
+	again := must.Get(app.Resume(t.Context(), "done"))(t)
 	if again.Checkpoint != done.Checkpoint || again.Status != posthouse.StatusDone {
 		t.Errorf("again.Checkpoint %v, again.Status %v", again.Checkpoint, again.Status)
 	}
 	stopped := compile(t, line("a"), l, &graph.CompileOptions{InterruptBefore: []string{"a"}})
-	must(stopped.Run(t.Context(), "cancelled", trail{}))(t)
-	h := must(l.Cancel(t.Context(), "cancelled", nil))(t)
-	out := must(stopped.Resume(t.Context(), "cancelled"))(t)
+	must.Get(stopped.Run(t.Context(), "cancelled", trail{}))(t)
+	h := must.Get(l.Cancel(t.Context(), "cancelled", nil))(t)
+	out := must.Get(stopped.Resume(t.Context(), "cancelled"))(t)
 	if out.Status != posthouse.StatusCancelled || out.Checkpoint != h.ID {
 		t.Error(out.Status, out.Checkpoint, h.ID)
 	}
@@ -211,7 +212,7 @@ func TestJoinThatIsNotReached(t *testing.T) {
 	if !errors.As(err, &j) || j.Node != "d" || fmt.Sprint(j.Arrived, j.Missing) != "[b] [c]" {
 		t.Errorf("%v is no JoinError", err)
 	}
-	if s := must(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed {
+	if s := must.Get(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed {
 		t.Error(s.Status)
 	}
 }

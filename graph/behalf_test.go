@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 // A run acts on behalf of whoever sent its input, also when it is resumed by
@@ -42,15 +43,15 @@ func TestRequesterIsTheBranchs(t *testing.T) {
 	g.Edge("a", "b")
 	g.Edge("b", graph.End)
 	app := compile(t, g, l, nil)
-	head := must(app.Run(t.Context(), "t", trail{}, graph.RunOptions{By: "alice"}))(t).Checkpoint
-	must(app.Fork(t.Context(), head, nil, graph.ForkOptions{Branch: "side"}))(t)
-	must(app.Fork(t.Context(), head, nil, graph.ForkOptions{Thread: "u"}))(t)
-	must(app.Run(t.Context(), "t", trail{}, graph.RunOptions{By: "mallory", Branch: "side"}))(t)
-	must(app.Resume(t.Context(), "t"))(t)
-	must(app.Resume(t.Context(), "t", graph.RunOptions{Branch: "side"}))(t)
-	must(app.Resume(t.Context(), "u"))(t)
-	must(app.Run(t.Context(), "u", trail{}))(t)
-	must(app.Resume(t.Context(), "u"))(t)
+	head := must.Get(app.Run(t.Context(), "t", trail{}, graph.RunOptions{By: "alice"}))(t).Checkpoint
+	must.Get(app.Fork(t.Context(), head, nil, graph.ForkOptions{Branch: "side"}))(t)
+	must.Get(app.Fork(t.Context(), head, nil, graph.ForkOptions{Thread: "u"}))(t)
+	must.Get(app.Run(t.Context(), "t", trail{}, graph.RunOptions{By: "mallory", Branch: "side"}))(t)
+	must.Get(app.Resume(t.Context(), "t"))(t)
+	must.Get(app.Resume(t.Context(), "t", graph.RunOptions{Branch: "side"}))(t)
+	must.Get(app.Resume(t.Context(), "u"))(t)
+	must.Get(app.Run(t.Context(), "u", trail{}))(t)
+	must.Get(app.Resume(t.Context(), "u"))(t)
 	wantList(t, "principals", seen, "alice", "mallory", "alice", "")
 }
 
@@ -68,9 +69,9 @@ func TestARunSentAgainActsForTheFirst(t *testing.T) {
 		g.Edge(graph.Start, "a")
 		g.Edge("a", graph.End)
 		app := compile(t, g, l, nil)
-		out := must(app.Run(t.Context(), "t", trail{}, graph.RunOptions{Run: "r", By: first}))(t)
+		out := must.Get(app.Run(t.Context(), "t", trail{}, graph.RunOptions{Run: "r", By: first}))(t)
 		decide(t, l, out.Waiting[0].ID, "reject")
-		must(app.Run(engine.WithPrincipal(t.Context(), "mallory"), "t", trail{}, graph.RunOptions{Run: "r", By: "mallory"}))(t)
+		must.Get(app.Run(engine.WithPrincipal(t.Context(), "mallory"), "t", trail{}, graph.RunOptions{Run: "r", By: "mallory"}))(t)
 		wantList(t, "principals", seen, first, first)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
@@ -19,11 +20,11 @@ func noop(context.Context, *fan) error { return nil }
 // the base counting once, and go on where each of their nodes leads.
 func TestBulkUpdate(t *testing.T) {
 	a := fanned(t, newLedger(t), noop, noop, &graph.CompileOptions{InterruptBefore: []string{"a"}})
-	must(a.Run(t.Context(), "t", fan{Sum: 100, Log: []string{"base"}}))(t)
+	must.Get(a.Run(t.Context(), "t", fan{Sum: 100, Log: []string{"base"}}))(t)
 	add := func(who string, n int) func(*fan) {
 		return func(s *fan) { s.Sum += n; s.Log = append(s.Log, who); s.Custom = n }
 	}
-	s := must(a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[fan]{
+	s := must.Get(a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[fan]{
 		{{Node: "a", Change: add("a", 1)}, {Node: "b", Change: add("b", 2)}},
 		{{Node: "join", Change: add("j", 3)}},
 	}, graph.UpdateOptions{By: "alice"}))(t)
@@ -38,24 +39,24 @@ func TestBulkUpdate(t *testing.T) {
 		t.Fatalf("state %+v", h[1].State)
 	}
 
-	past := must(a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[fan]{{{Node: "a", Change: add("x", 1)}}},
+	past := must.Get(a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[fan]{{{Node: "a", Change: add("x", 1)}}},
 		graph.UpdateOptions{Checkpoint: h[2].ID, NewBranch: "side"}))(t)
 	if past.Branch != "side" || past.Source == nil || past.Source.ID != h[2].ID {
 		t.Fatalf("update %+v", past.Header)
 	}
 	wantList(t, "beside it", past.Next, "b")
-	out := must(a.Resume(t.Context(), "t", graph.RunOptions{Branch: "side"}))(t)
+	out := must.Get(a.Resume(t.Context(), "t", graph.RunOptions{Branch: "side"}))(t)
 	wantList(t, "log", out.State.Log, "base", "x", "join")
 	_, err := a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[fan]{{{Node: graph.Start}}}, graph.UpdateOptions{NewBranch: "side"})
-	wantCode(t, err, posthouse.ErrExists)
+	must.Fail(t, err, posthouse.ErrExists)
 }
 
 // A step that cannot be made leaves the thread as it was, whichever it is.
 func TestBulkUpdateErrors(t *testing.T) {
 	l := newLedger(t)
 	a := fanned(t, l, noop, noop, &graph.CompileOptions{InterruptBefore: []string{"a"}})
-	must(a.Run(t.Context(), "t", fan{Log: []string{"x"}}))(t)
-	tail := must(l.Thread(t.Context(), "t"))(t).Tail
+	must.Get(a.Run(t.Context(), "t", fan{Log: []string{"x"}}))(t)
+	tail := must.Get(l.Thread(t.Context(), "t"))(t).Tail
 	type steps = [][]graph.NodeUpdate[fan]
 	own := func(v string) func(*fan) { return func(s *fan) { s.Own = v } }
 	for name, c := range map[string]struct {
@@ -79,16 +80,16 @@ func TestBulkUpdateErrors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if now := must(l.Thread(t.Context(), "t"))(t).Tail; now != tail {
+	if now := must.Get(l.Thread(t.Context(), "t"))(t).Tail; now != tail {
 		t.Fatal("the thread was touched")
 	}
-	if s := must(a.BulkUpdate(t.Context(), "t", steps{{{Node: graph.Start}}}))(t); fmt.Sprint(s.Next) != "[a b]" {
+	if s := must.Get(a.BulkUpdate(t.Context(), "t", steps{{{Node: graph.Start}}}))(t); fmt.Sprint(s.Next) != "[a b]" {
 		t.Fatalf("as the start: %v", s.Next)
 	}
-	c := must(l.Claim(t.Context(), "t", "else"))(t)
+	c := must.Get(l.Claim(t.Context(), "t", "else"))(t)
 	defer c.Release(t.Context())
 	_, err := a.BulkUpdate(t.Context(), "t", steps{{{Node: "a"}}})
-	wantCode(t, err, posthouse.ErrBusy)
+	must.Fail(t, err, posthouse.ErrBusy)
 }
 
 // failing fans out to a, which completes, and b, which fails while broken.
@@ -125,9 +126,9 @@ func TestUpdateKeepsCompletedTasks(t *testing.T) {
 			if _, err := a.Run(t.Context(), "t", fan{Sum: 100}); err == nil {
 				t.Fatal("did not fail")
 			}
-			must(a.Update(t.Context(), "t", func(s *fan) { s.Sum += 1000 }, c.opt))(t)
+			must.Get(a.Update(t.Context(), "t", func(s *fan) { s.Sum += 1000 }, c.opt))(t)
 			broken = false
-			out := must(a.Resume(t.Context(), "t"))(t)
+			out := must.Get(a.Resume(t.Context(), "t"))(t)
 			if have := fmt.Sprintf("calls %v, sum %d", calls, out.State.Sum); have != c.want || out.Status != posthouse.StatusDone {
 				t.Fatalf("%s, want %s", have, c.want)
 			}
@@ -138,14 +139,14 @@ func TestUpdateKeepsCompletedTasks(t *testing.T) {
 // Of what was sent to one task, one can be taken for completed.
 func TestUpdateAsOneTask(t *testing.T) {
 	a := compile(t, sending(), newLedger(t), &graph.CompileOptions{InterruptBefore: []string{"work"}})
-	must(a.Run(t.Context(), "t", trail{}))(t)
-	must(a.Update(t.Context(), "t", func(s *trail) { s.Nodes = append(s.Nodes, "by hand") }, graph.UpdateOptions{AsNode: "work", Task: 2}))(t)
-	out := must(a.Resume(t.Context(), "t"))(t)
+	must.Get(a.Run(t.Context(), "t", trail{}))(t)
+	must.Get(a.Update(t.Context(), "t", func(s *trail) { s.Nodes = append(s.Nodes, "by hand") }, graph.UpdateOptions{AsNode: "work", Task: 2}))(t)
+	out := must.Get(a.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "by hand", "one", "three")
 	_, err := a.Update(t.Context(), "t", nil, graph.UpdateOptions{AsNode: "work", Task: 1})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = a.Update(t.Context(), "t", nil, graph.UpdateOptions{Task: 1})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
 func sending() *graph.Graph[trail] {
@@ -166,10 +167,10 @@ func sending() *graph.Graph[trail] {
 func TestForkKeepsThePlan(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, sending(), l, &graph.CompileOptions{InterruptBefore: []string{"work"}})
-	out := must(a.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	for _, o := range []graph.ForkOptions{{}, {Thread: "sends"}} {
-		f := must(a.Fork(t.Context(), out.Checkpoint, nil, o))(t)
-		r := must(a.Resume(t.Context(), f.Thread, graph.RunOptions{Branch: f.Branch}))(t)
+		f := must.Get(a.Fork(t.Context(), out.Checkpoint, nil, o))(t)
+		r := must.Get(a.Resume(t.Context(), f.Thread, graph.RunOptions{Branch: f.Branch}))(t)
 		wantList(t, "nodes", r.State.Nodes, "one", "two", "three")
 	}
 	l = newLedger(t)
@@ -178,11 +179,11 @@ func TestForkKeepsThePlan(t *testing.T) {
 	if _, err := shop.Run(t.Context(), "t", oldOrder{}); err == nil {
 		t.Fatal("did not fail")
 	}
-	head := must(shop.State(t.Context(), "t"))(t)
+	head := must.Get(shop.State(t.Context(), "t"))(t)
 	broken = false
 	for _, o := range []graph.ForkOptions{{Branch: "b"}, {Thread: "away"}} {
-		f := must(shop.Fork(t.Context(), head.ID, func(s *oldOrder) { s.Sum = "2" }, o))(t)
-		r := must(shop.Resume(t.Context(), f.Thread, graph.RunOptions{Branch: f.Branch}))(t)
+		f := must.Get(shop.Fork(t.Context(), head.ID, func(s *oldOrder) { s.Sum = "2" }, o))(t)
+		r := must.Get(shop.Resume(t.Context(), f.Thread, graph.RunOptions{Branch: f.Branch}))(t)
 		wantList(t, "nodes", r.State.Nodes, "price", "stock", "ship", "audit")
 	}
 	if calls["stock"] != 1 || calls["llm"] != 1 {
@@ -194,9 +195,9 @@ func TestForkKeepsThePlan(t *testing.T) {
 func TestStateOfANodeAmongOthers(t *testing.T) {
 	broken := false
 	a := failing(t, newLedger(t), &broken, map[string]int{})
-	must(a.Run(t.Context(), "t", fan{}))(t)
+	must.Get(a.Run(t.Context(), "t", fan{}))(t)
 	for _, n := range []string{"a", "b", "a+b"} {
-		if s := must(a.State(t.Context(), "t", graph.StateOptions{Node: n}))(t); s.Node != "a+b" {
+		if s := must.Get(a.State(t.Context(), "t", graph.StateOptions{Node: n}))(t); s.Node != "a+b" {
 			t.Errorf("%s: s.Node %q", n, s.Node)
 		}
 		if h := history(t, a, "t", graph.HistoryOptions{Node: n}); len(h) != 1 {
@@ -204,7 +205,7 @@ func TestStateOfANodeAmongOthers(t *testing.T) {
 		}
 	}
 	_, err := a.State(t.Context(), "t", graph.StateOptions{Node: "a+"})
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 }
 
 // Updates as tasks that were sent inputs are told apart where they disagree.
@@ -214,7 +215,7 @@ func TestBulkUpdateTellsSendsApart(t *testing.T) {
 	graph.Task(g, "t", func(context.Context, int, *trail) error { return nil }, graph.NodeOptions{InterruptBefore: true})
 	g.Edge("t", graph.End)
 	a := compile(t, g, newLedger(t), nil)
-	must(a.Run(t.Context(), "t", trail{}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	n := func(n int) func(*trail) { return func(s *trail) { s.N = n } }
 	_, err := a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[trail]{{{Node: "t", Task: 1, Change: n(1)}, {Node: "t", Task: 2, Change: n(2)}}})
 	var m *graph.MergeError
@@ -226,22 +227,22 @@ func TestBulkUpdateTellsSendsApart(t *testing.T) {
 
 func TestUpdatesAreLabelled(t *testing.T) {
 	a := compile(t, line("a", "b", "c"), newLedger(t), &graph.CompileOptions{InterruptAfter: []string{"a"}})
-	must(a.Run(t.Context(), "t", trail{}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	fix := graph.UpdateOptions{Labels: map[string]string{"why": "fix"}}
-	must(a.Update(t.Context(), "t", nil, fix))(t)
-	must(a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[trail]{{{Node: "b"}}, {{Node: "c"}}}, fix))(t)
+	must.Get(a.Update(t.Context(), "t", nil, fix))(t)
+	must.Get(a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[trail]{{{Node: "b"}}, {{Node: "c"}}}, fix))(t)
 	wantList(t, "labelled", kinds(history(t, a, "t", graph.HistoryOptions{Label: "why", Value: "fix"})), "update c", "update b", "update a")
 	own := graph.UpdateOptions{Labels: map[string]string{"parent": "x"}}
 	_, err := a.Update(t.Context(), "t", nil, own)
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[trail]{{{Node: "b"}}}, own)
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
 // The error names the branch that is not there.
 func TestUnknownBranchesAreNamed(t *testing.T) {
 	a := compile(t, line("a"), newLedger(t), nil)
-	must(a.Run(t.Context(), "t", trail{}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	_, state := a.State(t.Context(), "t", graph.StateOptions{Branch: "side"})
 	_, node := a.State(t.Context(), "t", graph.StateOptions{Branch: "side", Node: "a"})
 	_, update := a.Update(t.Context(), "t", nil, graph.UpdateOptions{Branch: "side"})
@@ -286,23 +287,23 @@ func TestUpdateOfAStepInWhichOthersCompleted(t *testing.T) {
 			}
 			t.Fatalf("%s is not open: %+v", name, out.Waiting)
 		}
-		out := must(a.Run(t.Context(), "t", fan{Sum: 100}))(t)
+		out := must.Get(a.Run(t.Context(), "t", fan{Sum: 100}))(t)
 		answer(out, "b")
-		must(a.Resume(t.Context(), "t"))(t)
-		s := must(a.Update(t.Context(), "t", func(s *fan) { s.Sum += 1000 }))(t)
+		must.Get(a.Resume(t.Context(), "t"))(t)
+		s := must.Get(a.Update(t.Context(), "t", func(s *fan) { s.Sum += 1000 }))(t)
 		want := 1100
 		if completes {
 			want = 1101
 		}
-		out = must(a.Resume(t.Context(), "t"))(t)
+		out = must.Get(a.Resume(t.Context(), "t"))(t)
 		if s.State.Sum != want || paid != 1 {
 			t.Fatalf("completes %v: sum %d, want %d; paid %d times", completes, s.State.Sum, want, paid)
 		}
 		answer(out, "more")
-		out = must(a.Resume(t.Context(), "t"))(t)
+		out = must.Get(a.Resume(t.Context(), "t"))(t)
 		if !completes {
 			answer(out, "a")
-			out = must(a.Resume(t.Context(), "t"))(t)
+			out = must.Get(a.Resume(t.Context(), "t"))(t)
 		}
 		if out.Status != posthouse.StatusDone || out.State.Sum != 1111 || paid != 1 {
 			t.Fatalf("completes %v: paid %d times, %+v", completes, paid, out)
@@ -328,11 +329,11 @@ func TestUpdatesKeepExecutionsApart(t *testing.T) {
 	g.Edge("a", "a")
 	g.Edge("b", graph.End)
 	a := compile(t, g, l, nil)
-	must(a.Run(t.Context(), "t", fan{}))(t)
+	must.Get(a.Run(t.Context(), "t", fan{}))(t)
 	for n := 1; n <= 3; n++ {
-		s := must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{AsNode: "a"}))(t)
+		s := must.Get(a.Update(t.Context(), "t", nil, graph.UpdateOptions{AsNode: "a"}))(t)
 		wantList(t, "next", s.Next, "a", "b")
-		out := must(a.Resume(t.Context(), "t"))(t)
+		out := must.Get(a.Resume(t.Context(), "t"))(t)
 		if len(out.Waiting) != 2 || paid["a"] != n+1 || paid["b"] != 1 {
 			t.Fatalf("after update %d: paid %v, waits for %+v", n, paid, out.Waiting)
 		}
@@ -340,7 +341,7 @@ func TestUpdatesKeepExecutionsApart(t *testing.T) {
 	if _, err := a.Update(t.Context(), "t", nil, graph.UpdateOptions{AsNode: "b", NewBranch: "other"}); err != nil {
 		t.Fatal(err)
 	}
-	must(a.Resume(t.Context(), "t", graph.RunOptions{Branch: "other"}))(t)
+	must.Get(a.Resume(t.Context(), "t", graph.RunOptions{Branch: "other"}))(t)
 	if paid["a"] != 4 || paid["b"] != 1 {
 		t.Fatalf("on another branch: paid %v", paid)
 	}
@@ -363,11 +364,11 @@ func TestUpdateDoesNotRepeatEffects(t *testing.T) {
 	g.Edge(graph.Start, "c")
 	g.Edge("c", graph.End)
 	a := compile(t, g, newLedger(t), nil)
-	must(a.Run(t.Context(), "t", trail{}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	_, err := a.Update(t.Context(), "t", func(s *trail) { s.N = 1 })
-	wantCode(t, err, posthouse.ErrConflict)
-	must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "c"}))(t)
-	if out := must(a.Resume(t.Context(), "t"))(t); len(out.Waiting) != 1 || paid != 2 {
+	must.Fail(t, err, posthouse.ErrConflict)
+	must.Get(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "c"}))(t)
+	if out := must.Get(a.Resume(t.Context(), "t"))(t); len(out.Waiting) != 1 || paid != 2 {
 		t.Fatalf("paid %d times: %+v", paid, out)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -45,7 +46,7 @@ func TestEnqueueGivesUp(t *testing.T) {
 	first := s.start(t, "1")
 	<-s.runs
 	ctx, cancel := context.WithCancel(t.Context())
-	second := must(s.app.Start(ctx, "t", trail{Go: "2"}, onBusy(runs.Enqueue)))(t)
+	second := must.Get(s.app.Start(ctx, "t", trail{Go: "2"}, onBusy(runs.Enqueue)))(t)
 	third := s.start(t, "3", onBusy(runs.Enqueue))
 	cancel()
 	if _, err := second.Result(); !errors.Is(err, context.Canceled) || second.Reason() != runs.Failed {
@@ -99,7 +100,7 @@ func TestRollback(t *testing.T) {
 	if restored.Source == nil || restored.Source.ID != base.Checkpoint || restored.Status != posthouse.StatusDone {
 		t.Errorf("restored by %+v", restored.Header)
 	}
-	if old := must(s.app.State(t.Context(), "t", graph.StateOptions{Checkpoint: gone.Checkpoint}))(t); len(old.State.Nodes) != 3 {
+	if old := must.Get(s.app.State(t.Context(), "t", graph.StateOptions{Checkpoint: gone.Checkpoint}))(t); len(old.State.Nodes) != 3 {
 		t.Errorf("the past is %+v", old.State)
 	}
 	// Nothing to roll back: the other had ended by itself.
@@ -136,17 +137,17 @@ func TestInterruptOfALostRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		lost := open(t, store, &ledger.Options{Owner: "lost"})
-		claim := must(lost.Claim(t.Context(), "t", "lost-run"))(t)
+		claim := must.Get(lost.Claim(t.Context(), "t", "lost-run"))(t)
 		stage := newStage(t, open(t, store, &ledger.Options{Owner: "two"}))
 		close(stage.let)
 		name := stage.app.Name()
-		must(lost.Commit(t.Context(), &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
+		must.Get(lost.Commit(t.Context(), &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Graph: name, Next: []string{"a"},
 		}}))(t)
 		if err := lost.Close(); err != nil { // its process is gone
 			t.Fatal(err)
 		}
-		out := must(stage.app.Run(t.Context(), "t", trail{Go: "2"}, onBusy(runs.Interrupt)))(t)
+		out := must.Get(stage.app.Run(t.Context(), "t", trail{Go: "2"}, onBusy(runs.Interrupt)))(t)
 		wantList(t, "nodes", out.State.Nodes, "a2", "b2")
 		wantList(t, "history", kinds(history(t, stage.app, "t")), "node b", "node a", "input", "cancel", "input")
 	})
@@ -168,14 +169,14 @@ func TestRunIDRunsOnce(t *testing.T) {
 			t.Error(r.Run)
 		}
 	}
-	must(s.app.Run(t.Context(), "t", trail{Go: "2"}))(t)
+	must.Get(s.app.Run(t.Context(), "t", trail{Go: "2"}))(t)
 	for _, other := range []trail{{Go: "another"}, {}} {
 		_, err := s.app.Run(t.Context(), "t", other, id)
 		if e := new(posthouse.Error); !errors.Is(err, posthouse.ErrExists) || !errors.As(err, &e) || e.Field != "Run" || !strings.Contains(e.Message, "field Go") {
 			t.Errorf("with the input %+v: %v", other, err)
 		}
 	}
-	out := must(s.app.Run(t.Context(), "t", trail{Go: "1"}, id))(t)
+	out := must.Get(s.app.Run(t.Context(), "t", trail{Go: "1"}, id))(t)
 	wantList(t, "what it came to", out.State.Nodes, "a1", "b1")
 	if out.Status != posthouse.StatusDone || s.calls.Load() != 2 {
 		t.Errorf("%d calls, %+v", s.calls.Load(), out)
@@ -189,14 +190,14 @@ func TestRunIDOfAnUnfinishedRun(t *testing.T) {
 	id := graph.RunOptions{Run: "r"}
 	calls := 0
 	a := compile(t, approval(&calls), l, nil)
-	out := must(a.Run(t.Context(), "waits", trail{}, id))(t)
-	again := must(a.Run(t.Context(), "waits", trail{}, id))(t)
+	out := must.Get(a.Run(t.Context(), "waits", trail{}, id))(t)
+	again := must.Get(a.Run(t.Context(), "waits", trail{}, id))(t)
 	if again.Status != posthouse.StatusWaiting || again.Checkpoint != out.Checkpoint || len(again.Waiting) != 1 {
 		t.Errorf("waiting: %+v", again)
 	}
 	decide(t, l, out.Waiting[0].ID, posthouse.Approve)
-	must(a.Resume(t.Context(), "waits"))(t) // under another id
-	out = must(a.Run(t.Context(), "waits", trail{}, id))(t)
+	must.Get(a.Resume(t.Context(), "waits"))(t) // under another id
+	out = must.Get(a.Run(t.Context(), "waits", trail{}, id))(t)
 	if out.Status != posthouse.StatusDone {
 		t.Errorf("resumed: %+v", out)
 	}
@@ -213,14 +214,14 @@ func TestRunIDOfAnUnfinishedRun(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newStage(t, l)
-	h := must(s.app.Start(ctx, "lost", trail{Go: "1"}, id))(t)
+	h := must.Get(s.app.Start(ctx, "lost", trail{Go: "1"}, id))(t)
 	<-s.runs
 	cancel()
 	if _, err := h.Result(); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	close(s.let)
-	out = must(s.app.Run(t.Context(), "lost", trail{Go: "1"}, id))(t)
+	out = must.Get(s.app.Run(t.Context(), "lost", trail{Go: "1"}, id))(t)
 	wantList(t, "continued", out.State.Nodes, "a1", "b1")
 }
 
@@ -328,14 +329,14 @@ func TestReplayOfABusyThread(t *testing.T) {
 	g.Edge(graph.Start, "a")
 	g.Edge("a", graph.End)
 	a := compile(t, g, l, nil)
-	h := must(a.Start(t.Context(), "t", trail{}))(t)
+	h := must.Get(a.Start(t.Context(), "t", trail{}))(t)
 	<-began
-	first := must(a.State(t.Context(), "t"))(t)
+	first := must.Get(a.State(t.Context(), "t"))(t)
 	for _, branch := range []string{"", "mine"} {
 		_, err := a.Replay(t.Context(), first.ID, graph.RunOptions{Branch: branch})
-		wantCode(t, err, posthouse.ErrBusy)
+		must.Fail(t, err, posthouse.ErrBusy)
 	}
-	if info := must(l.Thread(t.Context(), "t"))(t); len(info.Branches) != 1 {
+	if info := must.Get(l.Thread(t.Context(), "t"))(t); len(info.Branches) != 1 {
 		t.Errorf("branches %+v", info.Branches)
 	}
 	replayed := make(chan *graph.Result[trail])
@@ -347,7 +348,7 @@ func TestReplayOfABusyThread(t *testing.T) {
 		replayed <- out
 	}()
 	close(free)
-	must(h.Result())(t)
+	must.Get(h.Result())(t)
 	if out := <-replayed; out != nil {
 		wantList(t, "nodes", out.State.Nodes, "a")
 		if out.Branch != "fork-1" || out.Status != posthouse.StatusDone {
@@ -355,7 +356,7 @@ func TestReplayOfABusyThread(t *testing.T) {
 		}
 	}
 	_, err := a.Replay(t.Context(), first.ID, graph.RunOptions{Branch: posthouse.MainBranch})
-	wantCode(t, err, posthouse.ErrExists)
+	must.Fail(t, err, posthouse.ErrExists)
 }
 
 // An input that is not on record is not compared: of runs from earlier versions,
@@ -363,13 +364,13 @@ func TestReplayOfABusyThread(t *testing.T) {
 func TestRunIDWhoseInputIsNotOnRecord(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, line("a"), l, nil)
-	must(a.Run(t.Context(), "t", trail{Go: "1"}, graph.RunOptions{Run: "mine"}))(t)
-	free := must(a.Run(t.Context(), "t", trail{Go: "2"}))(t)
-	c := must(l.Get(t.Context(), free.Checkpoint))(t)
+	must.Get(a.Run(t.Context(), "t", trail{Go: "1"}, graph.RunOptions{Run: "mine"}))(t)
+	free := must.Get(a.Run(t.Context(), "t", trail{Go: "2"}))(t)
+	c := must.Get(l.Get(t.Context(), free.Checkpoint))(t)
 	if _, ok := c.Program["$input"]; ok {
 		t.Error("what an earlier run began with is kept")
 	}
-	out := must(a.Run(t.Context(), "t", trail{Go: "3"}, graph.RunOptions{Run: free.Run}))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{Go: "3"}, graph.RunOptions{Run: free.Run}))(t)
 	if out.Checkpoint != free.Checkpoint {
 		t.Errorf("it ran again: %+v", out)
 	}

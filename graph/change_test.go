@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 // A change that panics is an error of the call it was given to, and nothing of
@@ -13,7 +14,7 @@ import (
 func TestPanicInAChangeIsAnError(t *testing.T) {
 	l := newLedger(t)
 	app := compile(t, single(visit("n"), graph.NodeOptions{}), l, nil)
-	head := must(app.Run(t.Context(), "t", trail{}))(t).Checkpoint
+	head := must.Get(app.Run(t.Context(), "t", trail{}))(t).Checkpoint
 	before := len(history(t, app, "t"))
 	panics := func(*trail) { panic("boom") }
 	start := graph.NodeUpdate[trail]{Node: graph.Start}

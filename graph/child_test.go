@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -54,17 +55,17 @@ func TestSweepCancelsThreadsOfLostCallers(t *testing.T) {
 			child := l.Store().(*barred).thread
 			l.Store().(*barred).thread = ""
 			sub := compile(t, asks, l, nil)
-			must(l.Cancel(ctx, "t", nil))(t)
-			must(sub.Update(ctx, child, nil, graph.UpdateOptions{Goto: "asks"}))(t)
-			must(sub.Resume(ctx, child))(t)
+			must.Get(l.Cancel(ctx, "t", nil))(t)
+			must.Get(sub.Update(ctx, child, nil, graph.UpdateOptions{Goto: "asks"}))(t)
+			must.Get(sub.Resume(ctx, child))(t)
 			return errBarred
 		},
 	} {
 		store := &barred{Store: memstore.New()}
 		l := open(t, store, nil)
 		app := owning(t, l, map[string]*graph.Graph[innerState]{"asks": asks})
-		out := must(app.Run(ctx, "t", outerState{}))(t)
-		child := must(graph.ThreadWithin(ctx, l, out.Checkpoint, "asks"))(t)
+		out := must.Get(app.Run(ctx, "t", outerState{}))(t)
+		child := must.Get(graph.ThreadWithin(ctx, l, out.Checkpoint, "asks"))(t)
 		store.thread = child
 		if err := leave(l); !errors.Is(err, errBarred) {
 			t.Fatalf("%s: %v", name, err)
@@ -100,13 +101,13 @@ func TestSweepLeavesForksAndCopiesAlone(t *testing.T) {
 	ctx, l := t.Context(), newLedger(t)
 	asks := oneInner("asks", func(ctx context.Context, s *innerState) error { _, err := ask(ctx, "ok"); return err })
 	app := owning(t, l, map[string]*graph.Graph[innerState]{"asks": asks})
-	out := must(app.Run(ctx, "t", outerState{}))(t)
-	child := must(graph.ThreadWithin(ctx, l, out.Checkpoint, "asks"))(t)
-	at := must(l.Latest(ctx, ledger.LatestQuery{Thread: child}))(t)
-	must(l.Fork(ctx, at.ID, &ledger.ForkOptions{Thread: "fork"}))(t)
-	must(transfer.CopyThread(ctx, l, child, "copy", nil))(t)
+	out := must.Get(app.Run(ctx, "t", outerState{}))(t)
+	child := must.Get(graph.ThreadWithin(ctx, l, out.Checkpoint, "asks"))(t)
+	at := must.Get(l.Latest(ctx, ledger.LatestQuery{Thread: child}))(t)
+	must.Get(l.Fork(ctx, at.ID, &ledger.ForkOptions{Thread: "fork"}))(t)
+	must.Get(transfer.CopyThread(ctx, l, child, "copy", nil))(t)
 	for thread, source := range map[string]*posthouse.Source{"old": nil, "old-fork": {Thread: child, ID: at.ID}} {
-		must(l.Commit(ctx, &ledger.Draft{
+		must.Get(l.Commit(ctx, &ledger.Draft{
 			Thread: thread, Gates: []posthouse.Gate{{Name: "ok", Task: "1/asks"}},
 			Checkpoint: &posthouse.Change{
 				Kind: posthouse.KindInput, Status: posthouse.StatusWaiting, Graph: "asks", Next: []string{"asks"}, Source: source,
@@ -115,11 +116,11 @@ func TestSweepLeavesForksAndCopiesAlone(t *testing.T) {
 		}))(t)
 	}
 	var file bytes.Buffer
-	must(transfer.Export(ctx, l, child, &file, nil))(t)
+	must.Get(transfer.Export(ctx, l, child, &file, nil))(t)
 	there := newLedger(t)
-	must(transfer.Import(ctx, there, bytes.NewReader(file.Bytes()), nil))(t)
+	must.Get(transfer.Import(ctx, there, bytes.NewReader(file.Bytes()), nil))(t)
 
-	must(l.Cancel(ctx, "t", nil))(t)
+	must.Get(l.Cancel(ctx, "t", nil))(t)
 	sweep := func(app *graph.App[outerState]) {
 		t.Helper()
 		if err := app.Programs()[1].(interface{ Sweep(context.Context) error }).Sweep(ctx); err != nil {
@@ -177,13 +178,13 @@ func TestWakeBesideAWaitThatCannotBeRead(t *testing.T) {
 	l := open(t, store, nil)
 	asks := oneInner("asks", func(ctx context.Context, s *innerState) error { _, err := ask(ctx, "ok"); return err })
 	app := owning(t, l, map[string]*graph.Graph[innerState]{"asks": asks})
-	out := must(app.Run(ctx, "t", outerState{}))(t)
-	fork := must(app.Fork(ctx, out.Checkpoint, nil))(t)
+	out := must.Get(app.Run(ctx, "t", outerState{}))(t)
+	fork := must.Get(app.Fork(ctx, out.Checkpoint, nil))(t)
 	for range 2 { // the first finds that it waits for another's thread
-		must(app.Resume(ctx, "t", graph.RunOptions{Branch: fork.Branch}))(t)
+		must.Get(app.Resume(ctx, "t", graph.RunOptions{Branch: fork.Branch}))(t)
 	}
-	must(app.Update(ctx, "t", nil))(t)
-	out = must(app.Resume(ctx, "t"))(t) // its wait is the newer one now
+	must.Get(app.Update(ctx, "t", nil))(t)
+	out = must.Get(app.Resume(ctx, "t"))(t) // its wait is the newer one now
 	child := out.Waiting[0].Text
 	answerAll(t, l)
 	for g, err := range l.Gates(ctx, ledger.GateQuery{Thread: "t", Kind: posthouse.GateThread, Limit: 1}) {
@@ -195,7 +196,7 @@ func TestWakeBesideAWaitThatCannotBeRead(t *testing.T) {
 	if err := app.Programs()[1].Advance(ctx, child, posthouse.MainBranch); !errors.Is(err, posthouse.ErrCorrupt) {
 		t.Errorf("nobody is told: %v", err)
 	}
-	if info := must(l.Thread(ctx, "t"))(t); len(info.Waiting) != 1 || info.Waiting[0].ID != store.gate {
+	if info := must.Get(l.Thread(ctx, "t"))(t); len(info.Waiting) != 1 || info.Waiting[0].ID != store.gate {
 		t.Errorf("the caller waits for %+v", info.Waiting)
 	}
 }
@@ -203,7 +204,7 @@ func TestWakeBesideAWaitThatCannotBeRead(t *testing.T) {
 func statuses(t *testing.T, l *ledger.Ledger, threads ...string) (all []string) {
 	t.Helper()
 	for _, thread := range threads {
-		all = append(all, string(must(l.Thread(t.Context(), thread))(t).Status))
+		all = append(all, string(must.Get(l.Thread(t.Context(), thread))(t).Status))
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 // otherCodec is JSON in disguise: the graph must not take its bytes apart.
@@ -51,8 +52,8 @@ func TestCodec(t *testing.T) {
 	l := newLedger(t)
 	o := &graph.CompileOptions{Codec: otherCodec{posthouse.JSON}, Check: true}
 	a := compile(t, adding(), l, o)
-	must(a.Run(t.Context(), "t", lists{}))(t)
-	out := must(a.Run(t.Context(), "t", lists{}))(t)
+	must.Get(a.Run(t.Context(), "t", lists{}))(t)
+	out := must.Get(a.Run(t.Context(), "t", lists{}))(t)
 	if out.State.N != 10 || len(out.State.Deep) != 10 || out.State.Log.Len() != 10 {
 		t.Fatalf("state %+v", out.State)
 	}
@@ -61,11 +62,11 @@ func TestCodec(t *testing.T) {
 			t.Fatalf("checkpoint %d: %+v", i, s.State)
 		}
 	}
-	if v := must(l.Get(t.Context(), out.Checkpoint))(t).State["Log"]; v.Codec != "other" || v.Data[0] != '!' {
+	if v := must.Get(l.Get(t.Context(), out.Checkpoint))(t).State["Log"]; v.Codec != "other" || v.Data[0] != '!' {
 		t.Fatalf("value %+v", v)
 	}
 	_, err := compile(t, adding(), l, nil).Resume(t.Context(), "t") // another codec
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
 // JSON from another hand is read whatever the codec, and gone on from.
@@ -78,8 +79,8 @@ func TestJSONFromAnotherHand(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := compile(t, adding(), l, &graph.CompileOptions{Codec: codec, Check: true})
-			out := must(a.Run(t.Context(), "t", lists{}))(t)
-			s := must(a.State(t.Context(), "t"))(t)
+			out := must.Get(a.Run(t.Context(), "t", lists{}))(t)
+			s := must.Get(a.State(t.Context(), "t"))(t)
 			if want := strings.Count(flat, "{") + 5; len(s.State.Flat) != want || encode(s.State) != encode(out.State) {
 				t.Errorf("from %q: %+v", flat, s.State)
 			}
@@ -100,16 +101,16 @@ func TestValueThatCannotBeStored(t *testing.T) {
 		g.Edge("a", graph.End)
 		a := compile(t, g, newLedger(t), nil)
 		_, err := a.Run(t.Context(), "t", state{})
-		wantCode(t, err, posthouse.ErrInvalid)
-		if s := must(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed {
+		must.Fail(t, err, posthouse.ErrInvalid)
+		if s := must.Get(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed {
 			t.Errorf("head %+v", s)
 		}
 		_, err = a.Run(t.Context(), "t2", bad)
-		wantCode(t, err, posthouse.ErrInvalid)
+		must.Fail(t, err, posthouse.ErrInvalid)
 		_, err = a.Update(t.Context(), "t", func(s *state) { *s = bad })
-		wantCode(t, err, posthouse.ErrInvalid)
+		must.Fail(t, err, posthouse.ErrInvalid)
 		_, err = a.Fork(t.Context(), history(t, a, "t")[0].ID, func(s *state) { *s = bad })
-		wantCode(t, err, posthouse.ErrInvalid)
+		must.Fail(t, err, posthouse.ErrInvalid)
 	}
 }
 
@@ -129,7 +130,7 @@ func TestStepResultIsStoredOnce(t *testing.T) {
 	g.Edge(graph.Start, "llm")
 	g.Edge("llm", graph.End)
 	a := compile(t, g, l, nil)
-	must(a.Run(t.Context(), "t", chat{Messages: []message{{"user", "hi"}}}))(t)
+	must.Get(a.Run(t.Context(), "t", chat{Messages: []message{{"user", "hi"}}}))(t)
 	all := entries(t, l, "t")
 	if n := len(all); n != 3 {
 		t.Fatalf("%d entries", n)
@@ -141,7 +142,7 @@ func TestStepResultIsStoredOnce(t *testing.T) {
 	if size > 100 {
 		t.Fatalf("the checkpoint's body has %d bytes", size)
 	}
-	if s := must(a.State(t.Context(), "t"))(t); s.State.last().Text != text {
+	if s := must.Get(a.State(t.Context(), "t"))(t); s.State.last().Text != text {
 		t.Fatal("the message is not what the step returned")
 	}
 }
@@ -149,11 +150,11 @@ func TestStepResultIsStoredOnce(t *testing.T) {
 func TestCoordinationAndBy(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, line("a"), l, nil)
-	must(a.Run(t.Context(), "t", trail{}, graph.RunOptions{Coordination: "dispatch", By: "alice", Run: "run-7"}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{}, graph.RunOptions{Coordination: "dispatch", By: "alice", Run: "run-7"}))(t)
 	h := history(t, a, "t")
 	if h[0].Coordination != "dispatch" || h[1].By != "alice" || h[0].By != "" || h[0].Run != "run-7" {
 		t.Fatalf("%+v\n%+v", h[0].Header, h[1].Header)
 	}
 	_, err := a.Run(t.Context(), "t", trail{}, graph.RunOptions{Branch: "nobody"})
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 }

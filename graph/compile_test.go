@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -132,7 +133,7 @@ func TestParentsTargetsAreReached(t *testing.T) {
 	}
 	wantProblems(t, problems(t, around(), newLedger(t), nil), "node \"sub\" leads nowhere", "say so in its SubOptions.Node.Targets")
 	app := compile(t, around("there"), newLedger(t), nil)
-	wantList(t, "nodes", must(app.Run(t.Context(), "t", trail{}))(t).State.Nodes, "there")
+	wantList(t, "nodes", must.Get(app.Run(t.Context(), "t", trail{}))(t).State.Nodes, "there")
 	if e := app.Shape().Edges; !slices.Contains(e, graph.EdgeShape{From: "sub", To: "there", Kind: "command"}) {
 		t.Error(e)
 	}
@@ -245,13 +246,13 @@ func TestEmbeddedStructs(t *testing.T) {
 	g.Edge("b", graph.End)
 	l := newLedger(t)
 	a := compile(t, g, l, nil)
-	out := must(a.Run(t.Context(), "t", state{}))(t)
-	c := must(l.Get(t.Context(), out.Checkpoint))(t)
+	out := must.Get(a.Run(t.Context(), "t", state{}))(t)
+	c := must.Get(l.Get(t.Context(), out.Checkpoint))(t)
 	have := fmt.Sprintf("%d parts, ID %s, address %s, N %s", len(c.State), c.State["ID"].Data, c.State["address"].Data, c.State["N"].Data)
 	if have != `3 parts, ID "id", address {"Street":"","City":"Berlin"}, N 1` {
 		t.Fatal(have)
 	}
-	if s := must(a.State(t.Context(), "t"))(t).State; s.ID != "id" || s.City != "Berlin" || s.N != 1 {
+	if s := must.Get(a.State(t.Context(), "t"))(t).State; s.ID != "id" || s.City != "Berlin" || s.N != 1 {
 		t.Fatalf("state %+v", s)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -106,7 +107,7 @@ func TestTimeoutOfAllNodes(t *testing.T) {
 		inner.Edge("a", "b")
 		inner.Edge("b", graph.End)
 		app := compile(t, called(inner, graph.NodeOptions{}), newLedger(t), &graph.CompileOptions{Timeout: time.Second})
-		if out := must(app.Run(t.Context(), "t", trail{}))(t); out.Status != posthouse.StatusDone {
+		if out := must.Get(app.Run(t.Context(), "t", trail{}))(t); out.Status != posthouse.StatusDone {
 			t.Error(out)
 		}
 	})

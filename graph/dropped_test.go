@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 type billed struct{ Name string }
@@ -49,7 +50,7 @@ func TestDroppedPartsOfSubgraphsAreMismatches(t *testing.T) {
 	for _, life := range []graph.Lifetime{graph.PerCall, graph.PerThread} {
 		l := newLedger(t)
 		made := oldBill{Amount: 500, Rows: []struct{ Amount int }{{500}}, ByName: map[string]struct{ Amount int }{"a": {500}}}
-		out := must(compile(t, billing(life, made, func(*oldBill) {}), l, nil).Run(t.Context(), "t", billed{}))(t)
+		out := must.Get(compile(t, billing(life, made, func(*oldBill) {}), l, nil).Run(t.Context(), "t", billed{}))(t)
 		decide(t, l, out.Waiting[0].ID, posthouse.Approve)
 
 		var paid []int
@@ -83,7 +84,7 @@ func TestDroppedPartsOfSubgraphsAreMismatches(t *testing.T) {
 			delete(s, "Amount")
 			return s, nil
 		}}}})
-		if out := must(a.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone || len(paid) != 3 || min(paid[0], paid[1], paid[2]) != 500 {
+		if out := must.Get(a.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone || len(paid) != 3 || min(paid[0], paid[1], paid[2]) != 500 {
 			t.Fatalf("%v: %s, and paid was %v", life, out.Status, paid)
 		}
 	}
@@ -108,7 +109,7 @@ func beside[S any](count func(*S)) *graph.Graph[S] {
 // that renames the part in the state: the result would be lost in silence.
 func TestDroppedPartsOfResultsAreMismatches(t *testing.T) {
 	l := newLedger(t)
-	out := must(compile(t, beside(func(s *oldPair) { s.Amount = 500 }), l, nil).Run(t.Context(), "t", oldPair{}))(t)
+	out := must.Get(compile(t, beside(func(s *oldPair) { s.Amount = 500 }), l, nil).Run(t.Context(), "t", oldPair{}))(t)
 	decide(t, l, out.Waiting[0].ID, posthouse.Approve)
 	a := compile(t, beside(func(*newPair) {}), l, &graph.CompileOptions{Migrations: []graph.Migration{{Parts: func(s posthouse.State) (posthouse.State, error) {
 		if v, ok := s["Amount"]; ok {

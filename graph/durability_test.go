@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -239,9 +240,9 @@ func TestKeyOfALostStep(t *testing.T) {
 				t.Fatal("it outlived its store")
 			}
 			app := begin(store, nil, &after)
-			must(app.Resume(t.Context(), "t", graph.RunOptions{Durability: second}))(t)
+			must.Get(app.Resume(t.Context(), "t", graph.RunOptions{Durability: second}))(t)
 			wantList(t, "keys", after, before[1])
-			must(begin(store, nil, &anew).Run(t.Context(), "t", walkState{}, graph.RunOptions{Durability: second}))(t)
+			must.Get(begin(store, nil, &anew).Run(t.Context(), "t", walkState{}, graph.RunOptions{Durability: second}))(t)
 			for _, k := range anew {
 				if k == before[0] || k == before[1] {
 					t.Fatalf("%d, %d: another run has the key %s of one before it", first, second, k)
@@ -265,7 +266,7 @@ func TestNamesOfAGivenUpRun(t *testing.T) {
 		t.Fatal("it outlived its store")
 	}
 	l := open(t, store, &ledger.Options{Owner: "p"})
-	must(walk(t, l, &ran, nil, nil, nil).Run(t.Context(), "t", walkState{}))(t)
+	must.Get(walk(t, l, &ran, nil, nil, nil).Run(t.Context(), "t", walkState{}))(t)
 	seen := map[string]bool{}
 	for e, err := range l.Log(t.Context(), "t", posthouse.Range{}) {
 		if err != nil {
@@ -302,7 +303,7 @@ func TestRefusedCheckpointLeavesNoTrace(t *testing.T) {
 	var ran atomic.Int32
 	app := walk(t, led, &ran, nil, &graph.CompileOptions{Snapshots: graph.SnapshotNone}, map[string]graph.NodeOptions{"c": {Snapshots: graph.SnapshotAfter}})
 	_, err := app.Run(t.Context(), "t", walkState{})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	s, err := app.State(t.Context(), "t")
 	if err != nil || fmt.Sprintf("%v %v %s", s.State, s.Next, s.Status) != "{[a1 b2] b map[a:1 b:2]} [c] failed" {
 		t.Fatal(s, err)

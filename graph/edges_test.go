@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -45,11 +46,11 @@ func TestInterruptBeforeEdges(t *testing.T) {
 				store := memstore.New()
 				o := &graph.CompileOptions{InterruptBeforeEdges: []string{"pick"}, Snapshots: snapshots}
 				a := compile(t, picking(), open(t, store, nil), o)
-				out := must(a.Run(t.Context(), "t", trail{}, graph.RunOptions{Durability: durability}))(t)
+				out := must.Get(a.Run(t.Context(), "t", trail{}, graph.RunOptions{Durability: durability}))(t)
 				stoppedAt(t, out, "pick")
-				must(a.Update(t.Context(), "t", func(s *trail) { s.Go = "right" }))(t)
+				must.Get(a.Update(t.Context(), "t", func(s *trail) { s.Go = "right" }))(t)
 				again := compile(t, picking(), open(t, store, nil), nil)
-				out = must(again.Resume(t.Context(), "t"))(t)
+				out = must.Get(again.Resume(t.Context(), "t"))(t)
 				wantList(t, "nodes", out.State.Nodes, "pick", "right")
 				if out.Status != posthouse.StatusDone {
 					t.Errorf("output %+v", out)
@@ -61,41 +62,41 @@ func TestInterruptBeforeEdges(t *testing.T) {
 
 func TestInterruptBeforeEdgesGoesOnWithoutAnUpdate(t *testing.T) {
 	a := compile(t, picking(graph.NodeOptions{InterruptBeforeEdges: true}), newLedger(t), nil)
-	stoppedAt(t, must(a.Run(t.Context(), "t", trail{}))(t), "pick")
-	out := must(a.Resume(t.Context(), "t"))(t)
+	stoppedAt(t, must.Get(a.Run(t.Context(), "t", trail{}))(t), "pick")
+	out := must.Get(a.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "pick", "left")
 
 	// To the end: an interrupt after the last node does not stop before it.
-	stoppedAt(t, must(a.Run(t.Context(), "end", trail{}))(t), "pick")
-	must(a.Update(t.Context(), "end", func(s *trail) { s.Go = graph.End }))(t)
-	out = must(a.Resume(t.Context(), "end"))(t)
+	stoppedAt(t, must.Get(a.Run(t.Context(), "end", trail{}))(t), "pick")
+	must.Get(a.Update(t.Context(), "end", func(s *trail) { s.Go = graph.End }))(t)
+	out = must.Get(a.Resume(t.Context(), "end"))(t)
 	if out.Status != posthouse.StatusDone || len(out.Next) != 0 {
 		t.Errorf("output %+v", out)
 	}
 	wantList(t, "nodes", out.State.Nodes, "pick")
-	if s := must(a.State(t.Context(), "end"))(t); s.Status != posthouse.StatusDone {
+	if s := must.Get(a.State(t.Context(), "end"))(t); s.Status != posthouse.StatusDone {
 		t.Errorf("on record it is %s", s.Status)
 	}
 
 	// An update that says where to go on is not asked again.
 	for as, o := range map[string]graph.UpdateOptions{"right": {AsNode: "pick"}, "left": {Goto: "left"}} {
-		must(a.Run(t.Context(), as, trail{}))(t)
-		s := must(a.Update(t.Context(), as, func(s *trail) { s.Go = "right" }, o))(t)
+		must.Get(a.Run(t.Context(), as, trail{}))(t)
+		s := must.Get(a.Update(t.Context(), as, func(s *trail) { s.Go = "right" }, o))(t)
 		wantList(t, "next", s.Next, as)
-		out := must(a.Resume(t.Context(), as))(t)
+		out := must.Get(a.Resume(t.Context(), as))(t)
 		wantList(t, "nodes", out.State.Nodes, "pick", as)
 	}
 
 	// A way that cannot be taken fails the run, and can be put right.
-	must(a.Run(t.Context(), "lost", trail{}))(t)
-	must(a.Update(t.Context(), "lost", func(s *trail) { s.Go = "nowhere" }))(t)
+	must.Get(a.Run(t.Context(), "lost", trail{}))(t)
+	must.Get(a.Update(t.Context(), "lost", func(s *trail) { s.Go = "nowhere" }))(t)
 	_, err := a.Resume(t.Context(), "lost")
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	if e := (&graph.NodeError{}); !errors.As(err, &e) || e.Node != "pick" {
 		t.Errorf("%v", err)
 	}
-	must(a.Update(t.Context(), "lost", func(s *trail) { s.Go = "right" }))(t)
-	out = must(a.Resume(t.Context(), "lost"))(t)
+	must.Get(a.Update(t.Context(), "lost", func(s *trail) { s.Go = "right" }))(t)
+	out = must.Get(a.Resume(t.Context(), "lost"))(t)
 	wantList(t, "nodes", out.State.Nodes, "pick", "right")
 }
 
@@ -113,8 +114,8 @@ func TestInterruptBeforeEdgesOfSeveral(t *testing.T) {
 	g.Join("both", "a", "c")
 	g.Edge("both", graph.End)
 	a := compile(t, g, newLedger(t), nil)
-	stoppedAt(t, must(a.Run(t.Context(), "t", trail{}))(t), "a", "c")
-	out := must(a.Resume(t.Context(), "t"))(t)
+	stoppedAt(t, must.Get(a.Run(t.Context(), "t", trail{}))(t), "a", "c")
+	out := must.Get(a.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "a", "b", "c", "both")
 
 	m := graph.New[trail]("mapped")
@@ -126,9 +127,9 @@ func TestInterruptBeforeEdgesOfSeveral(t *testing.T) {
 	m.Edge("work", "sum")
 	m.Edge("sum", graph.End)
 	a = compile(t, m, newLedger(t), &graph.CompileOptions{InterruptBeforeEdges: []string{"*"}})
-	stoppedAt(t, must(a.Run(t.Context(), "t", trail{}))(t), "work")
-	stoppedAt(t, must(a.Resume(t.Context(), "t"))(t), "sum")
-	out = must(a.Resume(t.Context(), "t"))(t)
+	stoppedAt(t, must.Get(a.Run(t.Context(), "t", trail{}))(t), "work")
+	stoppedAt(t, must.Get(a.Resume(t.Context(), "t"))(t), "sum")
+	out = must.Get(a.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "1", "2", "3", "sum")
 }
 
@@ -157,9 +158,9 @@ func TestInterruptBeforeEdgesBesideAFailure(t *testing.T) {
 		t.Fatal("b did not fail")
 	}
 	fails = false
-	stoppedAt(t, must(a.Resume(t.Context(), "t"))(t), "a")
-	must(a.Update(t.Context(), "t", func(s *trail) { s.Go = "right" }))(t)
-	out := must(a.Resume(t.Context(), "t"))(t)
+	stoppedAt(t, must.Get(a.Resume(t.Context(), "t"))(t), "a")
+	must.Get(a.Update(t.Context(), "t", func(s *trail) { s.Go = "right" }))(t)
+	out := must.Get(a.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "a", "right")
 }
 
@@ -180,10 +181,10 @@ func TestInterruptBeforeEdgesInSubgraphs(t *testing.T) {
 			g.Edge(graph.Start, "sub")
 			g.Edge("sub", graph.End)
 			a := compile(t, g, newLedger(t), nil)
-			if out := must(a.Run(t.Context(), "t", trail{}))(t); out.Status != posthouse.StatusInterrupted {
+			if out := must.Get(a.Run(t.Context(), "t", trail{}))(t); out.Status != posthouse.StatusInterrupted {
 				t.Fatalf("output %+v", out)
 			}
-			out := must(a.Resume(t.Context(), "t"))(t)
+			out := must.Get(a.Resume(t.Context(), "t"))(t)
 			wantList(t, "nodes", out.State.Nodes, "pick", "left")
 		})
 	}
@@ -193,7 +194,7 @@ func TestInterruptBeforeEdgesInSubgraphs(t *testing.T) {
 	g.Edge(graph.Start, "pick")
 	g.Edge("left", graph.End)
 	a := compile(t, g, newLedger(t), &graph.CompileOptions{InterruptBeforeEdges: []string{"pick"}})
-	stoppedAt(t, must(a.Run(t.Context(), "t", trail{}))(t), "left")
+	stoppedAt(t, must.Get(a.Run(t.Context(), "t", trail{}))(t), "left")
 	if _, err := picking().Compile(newLedger(t), &graph.CompileOptions{InterruptBeforeEdges: []string{"pink"}}); err == nil {
 		t.Error("a node that is not there was taken")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -56,7 +57,7 @@ func TestFailedSaves(t *testing.T) {
 			}
 			return
 		}
-		wantCode(t, err, posthouse.ErrFull)
+		must.Fail(t, err, posthouse.ErrFull)
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			a := compile(t, g, open(t, store, nil), nil)
 			out, err = a.Resume(t.Context(), "t")

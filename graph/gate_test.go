@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -55,7 +56,7 @@ func TestAskParksAndResumes(t *testing.T) {
 			store, calls := memstore.New(), 0
 			l := open(t, store, nil)
 			a := compile(t, approval(&calls), l, nil)
-			out := must(a.Run(t.Context(), "t", trail{}))(t)
+			out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 			if out.Status != posthouse.StatusWaiting || len(out.Waiting) != 1 || out.Waiting[0].Name != "pay?" {
 				t.Fatalf("result %+v", out)
 			}
@@ -65,7 +66,7 @@ func TestAskParksAndResumes(t *testing.T) {
 				t.Fatalf("gate %+v", out.Waiting[0])
 			}
 
-			again := must(a.Resume(t.Context(), "t"))(t)
+			again := must.Get(a.Resume(t.Context(), "t"))(t)
 			if again.Checkpoint != out.Checkpoint || again.Waiting[0].ID != out.Waiting[0].ID {
 				t.Fatalf("resuming an undecided thread moved it: %+v", again)
 			}
@@ -73,7 +74,7 @@ func TestAskParksAndResumes(t *testing.T) {
 			l = open(t, store, nil) // a week and a restart later
 			decide(t, l, out.Waiting[0].ID, test.verdict)
 			a = compile(t, approval(&calls), l, nil)
-			done := must(a.Resume(t.Context(), "t"))(t)
+			done := must.Get(a.Resume(t.Context(), "t"))(t)
 			wantList(t, "only the decided arm runs", done.State.Nodes, "analyze", "approve", test.arm)
 			if calls != 1 || done.State.N != 1 {
 				t.Fatalf("the step ran %d times", calls)
@@ -102,18 +103,18 @@ func TestSeveralGates(t *testing.T) {
 	g.Edge(graph.Start, "ask")
 	g.Edge("ask", graph.End)
 	a := compile(t, g, l, nil)
-	out := must(a.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	if len(out.Waiting) != 3 || out.Waiting[0].ID == out.Waiting[2].ID {
 		t.Fatalf("waiting %+v", out.Waiting)
 	}
 	decide(t, l, out.Waiting[1].ID, posthouse.Approve)
-	some := must(a.Resume(t.Context(), "t"))(t)
+	some := must.Get(a.Resume(t.Context(), "t"))(t)
 	if some.Status != posthouse.StatusWaiting || len(some.Waiting) != 2 || some.Checkpoint != out.Checkpoint {
 		t.Fatalf("result %+v", some)
 	}
 	decide(t, l, out.Waiting[0].ID, posthouse.Reject)
 	decide(t, l, out.Waiting[2].ID, posthouse.Approve)
-	wantList(t, "answers", must(a.Resume(t.Context(), "t"))(t).State.Nodes, "legal reject", "finance approve", "legal approve")
+	wantList(t, "answers", must.Get(a.Resume(t.Context(), "t"))(t).State.Nodes, "legal reject", "finance approve", "legal approve")
 }
 
 // A node that asks one question after the other waits twice.
@@ -133,14 +134,14 @@ func TestQuestionsInARow(t *testing.T) {
 	g.Edge(graph.Start, "ask")
 	g.Edge("ask", graph.End)
 	a := compile(t, g, l, nil)
-	out := must(a.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	decide(t, l, out.Waiting[0].ID, posthouse.Approve)
-	out = must(a.Resume(t.Context(), "t"))(t)
+	out = must.Get(a.Resume(t.Context(), "t"))(t)
 	if len(out.Waiting) != 1 || out.Waiting[0].Name != "second" {
 		t.Fatalf("waiting %+v", out.Waiting)
 	}
 	decide(t, l, out.Waiting[0].ID, posthouse.Reject)
-	wantList(t, "answers", must(a.Resume(t.Context(), "t"))(t).State.Nodes, "first approve", "second reject")
+	wantList(t, "answers", must.Get(a.Resume(t.Context(), "t"))(t).State.Nodes, "first approve", "second reject")
 }
 
 // New questions open beside those that are still open.
@@ -159,16 +160,16 @@ func TestANewQuestionKeepsTheOpenOnes(t *testing.T) {
 	g.Edge(graph.Start, "ask")
 	g.Edge("ask", graph.End)
 	a := compile(t, g, l, nil)
-	out := must(a.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	one := out.Waiting[0].ID
 	decide(t, l, out.Waiting[1].ID, posthouse.Approve)
-	out = must(a.Resume(t.Context(), "t"))(t)
+	out = must.Get(a.Resume(t.Context(), "t"))(t)
 	if len(out.Waiting) != 2 || out.Waiting[0].ID != one || out.Waiting[1].Name != "three" {
 		t.Fatalf("waiting %+v", out.Waiting)
 	}
 	decide(t, l, out.Waiting[1].ID, posthouse.Approve)
 	decide(t, l, one, posthouse.Approve)
-	if out := must(a.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone {
+	if out := must.Get(a.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone {
 		t.Fatalf("result %+v", out)
 	}
 }
@@ -189,13 +190,13 @@ func TestExpiredGate(t *testing.T) {
 	g.Edge(graph.Start, "ask")
 	g.Edge("ask", graph.End)
 	a := compile(t, g, l, nil)
-	must(a.Run(t.Context(), "t", trail{}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	now = now.Add(59 * time.Minute)
-	if out := must(a.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusWaiting {
+	if out := must.Get(a.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusWaiting {
 		t.Fatalf("result %+v", out)
 	}
 	now = now.Add(time.Minute)
-	if out := must(a.Resume(t.Context(), "t"))(t); out.State.Go != string(posthouse.Expire) {
+	if out := must.Get(a.Resume(t.Context(), "t"))(t); out.State.Go != string(posthouse.Expire) {
 		t.Fatalf("result %+v", out)
 	}
 }
@@ -208,7 +209,7 @@ func TestASwallowedQuestionStillParks(t *testing.T) {
 	g.Node("ask", func(ctx context.Context, s *trail) error { _, _ = ask(ctx, "q"); return nil })
 	g.Edge(graph.Start, "ask")
 	g.Edge("ask", graph.End)
-	out := must(compile(t, g, l, nil).Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(compile(t, g, l, nil).Run(t.Context(), "t", trail{}))(t)
 	if out.Status != posthouse.StatusWaiting {
 		t.Fatalf("result %+v", out)
 	}
@@ -220,7 +221,7 @@ func TestWaitingWithoutAQuestionIsAnError(t *testing.T) {
 	g.Edge(graph.Start, "ask")
 	g.Edge("ask", graph.End)
 	_, err := compile(t, g, newLedger(t), nil).Run(t.Context(), "t", trail{})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
 // New input, and an update, cancel an open question.
@@ -228,17 +229,17 @@ func TestGoingOnCancelsOpenQuestions(t *testing.T) {
 	calls := 0
 	l := newLedger(t)
 	a := compile(t, approval(&calls), l, nil)
-	first := must(a.Run(t.Context(), "t", trail{}))(t)
-	second := must(a.Run(t.Context(), "t", trail{}))(t)
-	g := must(l.Gate(t.Context(), first.Waiting[0].ID))(t)
+	first := must.Get(a.Run(t.Context(), "t", trail{}))(t)
+	second := must.Get(a.Run(t.Context(), "t", trail{}))(t)
+	g := must.Get(l.Gate(t.Context(), first.Waiting[0].ID))(t)
 	if g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
 		t.Fatalf("gate %+v", g)
 	}
 	if len(second.Waiting) != 1 || second.Waiting[0].ID == first.Waiting[0].ID || calls != 2 {
 		t.Fatalf("waiting %+v, %d calls", second.Waiting, calls)
 	}
-	must(a.Update(t.Context(), "t", func(s *trail) { s.N = 9 }))(t)
-	third := must(a.Resume(t.Context(), "t"))(t)
+	must.Get(a.Update(t.Context(), "t", func(s *trail) { s.N = 9 }))(t)
+	third := must.Get(a.Resume(t.Context(), "t"))(t)
 	if len(third.Waiting) != 1 || third.Waiting[0].ID == second.Waiting[0].ID {
 		t.Fatalf("waiting %+v", third.Waiting)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
@@ -52,12 +53,12 @@ func newStage(t *testing.T, l *ledger.Ledger) *stage {
 
 func (s *stage) start(t *testing.T, in string, o ...graph.RunOptions) *graph.Handle[trail] {
 	t.Helper()
-	return must(s.app.Start(t.Context(), "t", trail{Go: in}, o...))(t)
+	return must.Get(s.app.Start(t.Context(), "t", trail{Go: in}, o...))(t)
 }
 
 func wantEnd(t *testing.T, h *graph.Handle[trail], reason runs.Reason, status posthouse.Status, nodes ...string) *graph.Result[trail] {
 	t.Helper()
-	res := must(h.Result())(t)
+	res := must.Get(h.Result())(t)
 	if h.Reason() != reason || res.Status != status {
 		t.Fatalf("reason %q, status %q", h.Reason(), res.Status)
 	}
@@ -80,7 +81,7 @@ func TestHandleOfARunThatCompletes(t *testing.T) {
 		t.Error(err)
 	}
 	wantEnd(t, h, runs.Done, posthouse.StatusDone, "a1", "b1")
-	wantEnd(t, must(s.app.ResumeStart(t.Context(), "t"))(t), runs.Done, posthouse.StatusDone, "a1", "b1")
+	wantEnd(t, must.Get(s.app.ResumeStart(t.Context(), "t"))(t), runs.Done, posthouse.StatusDone, "a1", "b1")
 }
 
 // Cancelling ends what is in flight; the node that did not complete leaves no
@@ -103,10 +104,10 @@ func TestHandleCancels(t *testing.T) {
 	all.Wait()
 	wantEnd(t, h, runs.Cancelled, posthouse.StatusCancelled, "a1")
 	wantList(t, "history", kinds(history(t, s.app, "t")), "cancel a", "node a", "input")
-	if got := must(s.app.State(t.Context(), "t"))(t).Error; got != "no longer needed" {
+	if got := must.Get(s.app.State(t.Context(), "t"))(t).Error; got != "no longer needed" {
 		t.Errorf("reason on record %q", got)
 	}
-	out := must(s.app.Resume(t.Context(), "t"))(t)
+	out := must.Get(s.app.Resume(t.Context(), "t"))(t)
 	if out.Status != posthouse.StatusCancelled || s.calls.Load() != 1 {
 		t.Errorf("resumed %+v", out)
 	}
@@ -121,18 +122,18 @@ func TestLedgerCancelsARun(t *testing.T) {
 	for _, from := range []string{"here", "elsewhere"} {
 		s := newStage(t, l)
 		thread := "t-" + from
-		h := must(s.app.Start(t.Context(), thread, trail{Go: "1"}))(t)
+		h := must.Get(s.app.Start(t.Context(), thread, trail{Go: "1"}))(t)
 		<-s.runs
 		by := l
 		if from == "elsewhere" {
 			by = open(t, store, &ledger.Options{Owner: "two"})
 		}
-		must(by.Cancel(t.Context(), thread, &ledger.CancelOptions{By: "alice", Reason: "stop"}))(t)
+		must.Get(by.Cancel(t.Context(), thread, &ledger.CancelOptions{By: "alice", Reason: "stop"}))(t)
 		if from == "elsewhere" {
 			close(s.let) // it learns of it with its next commit
 		}
 		wantEnd(t, h, runs.Cancelled, posthouse.StatusCancelled, "a1")
-		if head := must(s.app.State(t.Context(), thread))(t); head.Kind != posthouse.KindCancel || head.Error != "stop" || head.By != "alice" {
+		if head := must.Get(s.app.State(t.Context(), thread))(t); head.Kind != posthouse.KindCancel || head.Error != "stop" || head.By != "alice" {
 			t.Errorf("%s: head %+v", from, head.Header)
 		}
 	}
@@ -146,12 +147,12 @@ func TestCancelKeepsFinishedTasks(t *testing.T) {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		}, nil)
-		h := must(a.Start(t.Context(), "t", fan{}))(t)
+		h := must.Get(a.Start(t.Context(), "t", fan{}))(t)
 		synctest.Wait()
 		if err := h.Cancel(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		if res := must(h.Result())(t); res.Status != posthouse.StatusCancelled || h.Reason() != runs.Cancelled {
+		if res := must.Get(h.Result())(t); res.Status != posthouse.StatusCancelled || h.Reason() != runs.Cancelled {
 			t.Fatalf("result %+v", res)
 		}
 		wantList(t, "on record", stepsOf(t, l, "t"), "1/a $done")
@@ -186,7 +187,7 @@ func TestStreamOfACancelledRun(t *testing.T) {
 		}
 		names = append(names, strings.Join(texts([]graph.Event[trail]{e}), ""))
 		if e.Kind == runs.EventTaskStart && e.Node == "b" {
-			must(l.Cancel(t.Context(), "t", nil))(t)
+			must.Get(l.Cancel(t.Context(), "t", nil))(t)
 		}
 		if e.Result != nil && e.Result.Status != posthouse.StatusCancelled {
 			t.Errorf("result %+v", e.Result)
@@ -212,14 +213,14 @@ func TestHandleDrains(t *testing.T) {
 	g.Edge("a", "b")
 	g.Edge("b", graph.End)
 	app := compile(t, g, l, nil)
-	h = must(app.Start(t.Context(), "t", trail{}))(t)
+	h = must.Get(app.Start(t.Context(), "t", trail{}))(t)
 	close(ready)
 	wantEnd(t, h, runs.Done, posthouse.StatusRunning, "a")
-	wantList(t, "resumed", must(app.Resume(t.Context(), "t"))(t).State.Nodes, "a", "b")
+	wantList(t, "resumed", must.Get(app.Resume(t.Context(), "t"))(t).State.Nodes, "a", "b")
 
 	drain := make(chan struct{}) // of a runner around it
 	close(drain)
-	around := must(app.Start(engine.WithDrain(t.Context(), drain), "u", trail{}))(t)
+	around := must.Get(app.Start(engine.WithDrain(t.Context(), drain), "u", trail{}))(t)
 	wantEnd(t, around, runs.Done, posthouse.StatusRunning)
 }
 
@@ -265,15 +266,15 @@ func TestDrainEndsAWait(t *testing.T) {
 					g.Edge(graph.Start, "n")
 					g.Edge("n", graph.End)
 					app := compile(t, g, newLedger(t), nil)
-					h := must(app.Start(t.Context(), "t", trail{}))(t)
+					h := must.Get(app.Start(t.Context(), "t", trail{}))(t)
 					synctest.Wait()
 					h.Drain()
-					res := must(h.Result())(t)
+					res := must.Get(h.Result())(t)
 					if took := time.Since(began); took != 0 || runs != 1 || res.Status != c.status {
 						t.Fatalf("it took %s and %d runs, and is %s", took, runs, res.Status)
 					}
 					time.Sleep(2 * time.Minute)
-					if res := must(app.Resume(t.Context(), "t"))(t); res.Status != posthouse.StatusDone || runs != 2 {
+					if res := must.Get(app.Resume(t.Context(), "t"))(t); res.Status != posthouse.StatusDone || runs != 2 {
 						t.Errorf("resumed it is %s behind %d runs", res.Status, runs)
 					}
 				})
@@ -291,7 +292,7 @@ func stepThatFails(r posthouse.RetryPolicy) func(context.Context, *trail) error 
 
 func TestHandleOfAFailure(t *testing.T) {
 	a := compile(t, single(func(context.Context, *trail) error { return errBoom }), newLedger(t), nil)
-	h := must(a.Start(t.Context(), "t", trail{}))(t)
+	h := must.Get(a.Start(t.Context(), "t", trail{}))(t)
 	if _, err := h.Result(); !errors.Is(err, errBoom) || h.Reason() != runs.Failed {
 		t.Fatalf("error %v, h.Reason() %v", err, h.Reason())
 	}

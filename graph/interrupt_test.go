@@ -6,19 +6,20 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 func TestInterruptBefore(t *testing.T) {
 	a := compile(t, line("a", "b", "c"), newLedger(t), &graph.CompileOptions{InterruptBefore: []string{"a", "c"}})
-	out := must(a.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	if out.Status != posthouse.StatusInterrupted || len(out.State.Nodes) != 0 {
 		t.Fatalf("result %+v", out)
 	}
 	wantList(t, "next", out.Next, "a")
-	out = must(a.Resume(t.Context(), "t"))(t)
+	out = must.Get(a.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "a", "b")
 	wantList(t, "next", out.Next, "c")
-	out = must(a.Resume(t.Context(), "t"))(t)
+	out = must.Get(a.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "a", "b", "c")
 	if out.Status != posthouse.StatusDone || len(history(t, a, "t")) != 4 {
 		t.Fatalf("status %q, %d checkpoints: an interrupt makes none of its own", out.Status, len(history(t, a, "t")))
@@ -27,12 +28,12 @@ func TestInterruptBefore(t *testing.T) {
 
 func TestInterruptAfter(t *testing.T) {
 	a := compile(t, line("a", "b"), newLedger(t), &graph.CompileOptions{InterruptAfter: []string{"a", "b"}})
-	out := must(a.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	if out.Status != posthouse.StatusInterrupted {
 		t.Fatalf("result %+v", out)
 	}
 	wantList(t, "nodes", out.State.Nodes, "a")
-	out = must(a.Resume(t.Context(), "t"))(t)
+	out = must.Get(a.Resume(t.Context(), "t"))(t)
 	if out.Status != posthouse.StatusDone {
 		t.Fatalf("after the last node the run is done: %+v", out)
 	}
@@ -41,10 +42,10 @@ func TestInterruptAfter(t *testing.T) {
 func TestInterruptEverywhere(t *testing.T) {
 	for _, o := range []*graph.CompileOptions{{InterruptBefore: []string{"*"}}, {InterruptAfter: []string{"*"}}} {
 		a := compile(t, line("a", "b", "c"), newLedger(t), o)
-		out := must(a.Run(t.Context(), "t", trail{}))(t)
+		out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 		stops := 0
 		for ; out.Status == posthouse.StatusInterrupted; stops++ {
-			out = must(a.Resume(t.Context(), "t"))(t)
+			out = must.Get(a.Resume(t.Context(), "t"))(t)
 		}
 		want := 2 // after a and b
 		if o.InterruptBefore != nil {
@@ -70,12 +71,12 @@ func TestInterruptInASelfLoop(t *testing.T) {
 			return "a"
 		})
 		a := compile(t, g, newLedger(t), nil)
-		out := must(a.Run(t.Context(), "t", trail{}))(t)
+		out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 		for n := len(out.State.Nodes); n < 3; n++ {
 			if out.Status != posthouse.StatusInterrupted || len(out.State.Nodes) != n {
 				t.Fatalf("%+v: output %+v", o, out)
 			}
-			out = must(a.Resume(t.Context(), "t"))(t)
+			out = must.Get(a.Resume(t.Context(), "t"))(t)
 		}
 		if out.Status != posthouse.StatusDone {
 			t.Fatalf("%+v: output %+v", o, out)
@@ -111,23 +112,23 @@ func TestInterruptAfterTheLastNodeOfASubgraph(t *testing.T) {
 			g.Edge("sub", "last")
 			g.Edge("last", graph.End)
 			app := compile(t, g, l, nil)
-			out := must(app.Run(t.Context(), "t", outerState{}))(t)
+			out := must.Get(app.Run(t.Context(), "t", outerState{}))(t)
 			stops := 0
 			for ; out.Status == posthouse.StatusInterrupted; stops++ {
 				if len(out.State.Log) > 0 {
 					t.Fatalf("own %t: stop %d is behind the subgraph: %q", own, stops, out.State.Log)
 				}
 				if !own {
-					within := must(graph.Within[innerState](t.Context(), l, out.Checkpoint, []string{"sub/deep", "sub"}[stops]))(t)
+					within := must.Get(graph.Within[innerState](t.Context(), l, out.Checkpoint, []string{"sub/deep", "sub"}[stops]))(t)
 					wantList(t, "notes", within.Notes, "a")
 				}
-				out = must(app.Resume(t.Context(), "t"))(t)
+				out = must.Get(app.Resume(t.Context(), "t"))(t)
 			}
 			if stops != 2 || out.Status != posthouse.StatusDone {
 				t.Fatalf("own %t, lifetime %d: %d stops, %s", own, life, stops, out.Status)
 			}
 			wantList(t, "log", out.State.Log, "a", "last")
-			must(app.Run(t.Context(), "t", outerState{}))(t) // it stands where it can be called again
+			must.Get(app.Run(t.Context(), "t", outerState{}))(t) // it stands where it can be called again
 		}
 	}
 }
@@ -153,10 +154,10 @@ func TestInterruptAfterACommandOfASubgraph(t *testing.T) {
 	g.Edge(graph.Start, "sub")
 	g.Route("sub", func(*outerState) string { return "here" }, "here", "there")
 	app := compile(t, g, l, nil)
-	if out := must(app.Run(t.Context(), "t", outerState{}))(t); out.Status != posthouse.StatusInterrupted {
+	if out := must.Get(app.Run(t.Context(), "t", outerState{}))(t); out.Status != posthouse.StatusInterrupted {
 		t.Fatalf("output %+v", out)
 	}
-	out := must(app.Resume(t.Context(), "t"))(t)
+	out := must.Get(app.Resume(t.Context(), "t"))(t)
 	wantList(t, "log", out.State.Log, "there")
 }
 
@@ -167,34 +168,34 @@ func TestInterruptsOfOneCall(t *testing.T) {
 	before := func(n ...string) graph.RunOptions { return graph.RunOptions{InterruptBefore: n} }
 	after := func(n ...string) graph.RunOptions { return graph.RunOptions{InterruptAfter: n} }
 	all := before("*")
-	out := must(a.Run(t.Context(), "t", trail{}, before("a", "c")))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{}, before("a", "c")))(t)
 	for i, o := range []graph.RunOptions{after("a"), before("c"), {InterruptBefore: []string{"c"}, InterruptAfter: []string{"c"}}, all} {
 		if out.Status != posthouse.StatusInterrupted {
 			t.Fatalf("%d: output %+v", i, out)
 		}
 		wantList(t, "next", out.Next, []string{"a", "b", "c", "d"}[i])
-		out = must(a.Resume(t.Context(), "t", o))(t)
+		out = must.Get(a.Resume(t.Context(), "t", o))(t)
 	}
 	if out.Status != posthouse.StatusDone || len(history(t, a, "t")) != 5 {
 		t.Fatalf("output %+v", out)
 	}
-	out = must(a.Run(t.Context(), "t", trail{}))(t)
+	out = must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	wantList(t, "without them", out.Next, "d")
 
 	past := history(t, a, "t", graph.HistoryOptions{Node: "a"})[0]
-	out = must(a.Replay(t.Context(), past.ID, after("b")))(t)
+	out = must.Get(a.Replay(t.Context(), past.ID, after("b")))(t)
 	wantList(t, "a replay", out.Next, "c")
 	_, names := collect(t, a.Stream(t.Context(), "streamed", trail{}, after("*")))
 	wantList(t, "a stream", names, "input", "a", "park")
-	h := must(a.Start(t.Context(), "background", trail{}, before("c")))(t)
-	wantList(t, "in the background", must(h.Result())(t).Next, "c")
+	h := must.Get(a.Start(t.Context(), "background", trail{}, before("c")))(t)
+	wantList(t, "in the background", must.Get(h.Result())(t).Next, "c")
 
 	for _, o := range []graph.RunOptions{before("nobody"), after("a", "nobody")} {
 		_, err := a.Run(t.Context(), "new", trail{}, o)
-		wantCode(t, err, posthouse.ErrInvalid)
+		must.Fail(t, err, posthouse.ErrInvalid)
 	}
 	_, err := a.State(t.Context(), "new")
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 }
 
 // They are of the graph that is run: a subgraph with nodes of the same names
@@ -213,8 +214,8 @@ func TestInterruptsOfOneCallAndSubgraphs(t *testing.T) {
 	}
 	app := compile(t, g, newLedger(t), nil)
 	stops := func(o graph.RunOptions) (at []string) {
-		out := must(app.Run(t.Context(), "t", trail{}, o))(t)
-		for ; out.Status == posthouse.StatusInterrupted; out = must(app.Resume(t.Context(), "t", o))(t) {
+		out := must.Get(app.Run(t.Context(), "t", trail{}, o))(t)
+		for ; out.Status == posthouse.StatusInterrupted; out = must.Get(app.Resume(t.Context(), "t", o))(t) {
 			at = append(at, out.Next...)
 		}
 		return at
@@ -231,7 +232,7 @@ func TestContextEndsInTheLastNode(t *testing.T) {
 		ran := 0
 		a := compile(t, single(func(context.Context, *trail) error { ran++; cancel(); return nil }, graph.NodeOptions{InterruptAfter: after}), newLedger(t), nil)
 		out, err := a.Run(ctx, "t", trail{})
-		if err != nil || out.Status != posthouse.StatusDone || must(a.Resume(t.Context(), "t"))(t).Status != posthouse.StatusDone || ran != 1 {
+		if err != nil || out.Status != posthouse.StatusDone || must.Get(a.Resume(t.Context(), "t"))(t).Status != posthouse.StatusDone || ran != 1 {
 			t.Errorf("interrupted after %v: it ran %d times; %+v, %v", after, ran, out, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 // A join waits for branches of different lengths, and a deferred node for
@@ -40,7 +41,7 @@ func TestJoinsOfBranchesOfAnyLength(t *testing.T) {
 				want = "a b1 c1 last b2 c2 last c3 last"
 			}
 			g.Edge("last", graph.End)
-			out := must(compile(t, g, newLedger(t), nil).Run(t.Context(), "t", trail{}))(t)
+			out := must.Get(compile(t, g, newLedger(t), nil).Run(t.Context(), "t", trail{}))(t)
 			if got := strings.Join(out.State.Nodes, " "); got != want {
 				t.Fatalf("%s, want %s", got, want)
 			}
@@ -65,7 +66,7 @@ func TestJoinInALoop(t *testing.T) {
 		}
 		return graph.End
 	}, "fork", graph.End)
-	out := must(compile(t, g, newLedger(t), nil).Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(compile(t, g, newLedger(t), nil).Run(t.Context(), "t", trail{}))(t)
 	wantList(t, "nodes", out.State.Nodes, "left", "right", "join", "left", "right", "join")
 }
 
@@ -86,18 +87,18 @@ func TestJoinThatIsNeverMet(t *testing.T) {
 	g.Edge("side", graph.End)
 	g.Edge("join", graph.End)
 	app := compile(t, g, newLedger(t), nil)
-	out := must(app.Run(t.Context(), "met", trail{Go: "b2"}))(t)
+	out := must.Get(app.Run(t.Context(), "met", trail{Go: "b2"}))(t)
 	wantList(t, "nodes", out.State.Nodes, "a", "b", "b2", "join")
 	_, err := app.Run(t.Context(), "t", trail{Go: "side"})
 	var j *graph.JoinError
 	if !errors.As(err, &j) || j.Node != "join" || !slices.Equal(j.Arrived, []string{"a"}) || !slices.Equal(j.Missing, []string{"b2"}) {
 		t.Fatal(err)
 	}
-	if s := must(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed {
+	if s := must.Get(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed {
 		t.Fatalf("%+v", s)
 	}
-	must(app.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "join"}))(t)
-	if out := must(app.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone {
+	must.Get(app.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "join"}))(t)
+	if out := must.Get(app.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone {
 		t.Fatalf("output %+v", out)
 	}
 }
@@ -136,7 +137,7 @@ func TestCommandLeadsAndSends(t *testing.T) {
 	g.Edge(graph.Start, "a")
 	g.Edge("b", graph.End)
 	g.Edge("fetch", graph.End)
-	out := must(compile(t, g, newLedger(t), nil).Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(compile(t, g, newLedger(t), nil).Run(t.Context(), "t", trail{}))(t)
 	wantList(t, "nodes", out.State.Nodes, "b", "fetch x", "fetch y")
 	if out.State.N != 5 || most != 3 {
 		t.Fatalf("%+v, %d at once", out.State, most)
@@ -181,7 +182,7 @@ func TestFailFast(t *testing.T) {
 			t.Fatalf("fast %v, finished %v", fast, finished)
 		}
 		broken = false
-		out := must(app.Resume(t.Context(), "t"))(t)
+		out := must.Get(app.Resume(t.Context(), "t"))(t)
 		wantList(t, "nodes", out.State.Nodes, "slow")
 		if finished != 1 {
 			t.Fatalf("fast %v, finished %v", fast, finished)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 // A run's labels find its input; a node's effect finds what may have acted.
@@ -23,7 +24,7 @@ func TestLabels(t *testing.T) {
 	g.Edge("pay", "end")
 	g.Edge("end", graph.End)
 	app := compile(t, g, l, nil)
-	must(app.Run(t.Context(), "t", trail{}, graph.RunOptions{Labels: map[string]string{"order": "1234"}}))(t)
+	must.Get(app.Run(t.Context(), "t", trail{}, graph.RunOptions{Labels: map[string]string{"order": "1234"}}))(t)
 	find := func(label, value string) (nodes []string) {
 		for h, err := range l.List(t.Context(), posthouse.Query{Thread: "t", Label: label, LabelValue: value}) {
 			if err != nil {
@@ -42,10 +43,10 @@ func TestLabels(t *testing.T) {
 		{Labels: map[string]string{"parent": "t"}}, {Labels: map[string]string{"effect": "pure"}}, {Labels: map[string]string{"": "x"}},
 	} {
 		_, err := app.Run(t.Context(), "u", trail{}, o)
-		wantCode(t, err, posthouse.ErrInvalid)
+		must.Fail(t, err, posthouse.ErrInvalid)
 	}
 	_, err := app.Resume(t.Context(), "t", graph.RunOptions{Labels: map[string]string{"a": "b"}})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	wrong := graph.New[trail]("wrong")
 	wrong.Node("a", nothing, graph.NodeOptions{Effect: 99})
 	wrong.Edge(graph.Start, "a")

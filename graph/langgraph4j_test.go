@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -33,13 +34,13 @@ func counting(until int) *graph.Graph[counter] {
 
 func TestCheckpointInitialState(t *testing.T) {
 	a := compile(t, counting(1), newLedger(t), nil)
-	must(a.Run(t.Context(), "t", counter{Note: "first"}))(t)
+	must.Get(a.Run(t.Context(), "t", counter{Note: "first"}))(t)
 	h := history(t, a, "t")
 	wantList(t, "checkpoints", kinds(h), "node agent_1", "input")
 	if h[1].State.Note != "first" || h[1].State.Steps != 0 {
 		t.Fatalf("initial state %+v", h[1].State)
 	}
-	must(a.Run(t.Context(), "t", counter{Steps: 7}))(t) // initial state: the saved one and the input
+	must.Get(a.Run(t.Context(), "t", counter{Steps: 7}))(t) // initial state: the saved one and the input
 	if s := history(t, a, "t")[1].State; s.Note != "first" || s.Steps != 7 {
 		t.Fatalf("initial state %+v", s)
 	}
@@ -48,17 +49,17 @@ func TestCheckpointInitialState(t *testing.T) {
 func TestCheckpointSaverResubmit(t *testing.T) {
 	a := compile(t, counting(5), newLedger(t), nil)
 	for _, thread := range []string{"thread_1", "thread_2"} {
-		if out := must(a.Run(t.Context(), thread, counter{Note: thread}))(t); out.State.Steps != 5 {
+		if out := must.Get(a.Run(t.Context(), thread, counter{Note: thread}))(t); out.State.Steps != 5 {
 			t.Fatalf("state %+v", out.State)
 		}
 	}
 	for want := 6; want < 9; want++ {
-		out := must(a.Run(t.Context(), "thread_1", counter{}))(t)
+		out := must.Get(a.Run(t.Context(), "thread_1", counter{}))(t)
 		if out.State.Steps != want || out.State.Note != "thread_1" {
 			t.Fatalf("state %+v, want %d steps", out.State, want)
 		}
 	}
-	if s := must(a.State(t.Context(), "thread_2"))(t); s.State.Steps != 5 || s.State.Note != "thread_2" {
+	if s := must.Get(a.State(t.Context(), "thread_2"))(t); s.State.Steps != 5 || s.State.Note != "thread_2" {
 		t.Fatalf("state %+v", s.State)
 	}
 }
@@ -109,11 +110,11 @@ func reread(t *testing.T, release bool, want int) {
 	t.Helper()
 	l := newLedger(t)
 	a := compile(t, counting(1), l, nil)
-	must(a.Run(t.Context(), "t", counter{Note: "n"}))(t)
+	must.Get(a.Run(t.Context(), "t", counter{Note: "n"}))(t)
 	if release {
-		must(l.Release(t.Context(), "t", nil))(t)
+		must.Get(l.Release(t.Context(), "t", nil))(t)
 	}
-	again := must(ledger.Open(l.Store(), nil))(t)
+	again := must.Get(ledger.Open(l.Store(), nil))(t)
 	b := compile(t, counting(1), again, nil)
 	if h := history(t, b, "t"); len(h) != want {
 		t.Errorf("%d checkpoints, want %d", len(h), want)
@@ -124,7 +125,7 @@ func TestViewAndUpdatePastGraphState(t *testing.T) {
 	a := compile(t, chatting(), newLedger(t), nil)
 	_, names := collect(t, a.Stream(t.Context(), "t", chat{Messages: []message{{"user", "weather?"}}}))
 	wantList(t, "5 outputs", names, "input", "agent", "tools", "agent", "end")
-	s := must(a.State(t.Context(), "t"))(t)
+	s := must.Get(a.State(t.Context(), "t"))(t)
 	if len(s.Next) != 0 || s.State.last().Text != "the weather is cold" {
 		t.Fatalf("state %+v", s)
 	}
@@ -135,14 +136,14 @@ func TestViewAndUpdatePastGraphState(t *testing.T) {
 	wantList(t, "resuming a finished thread gives 1 output", names, "end")
 
 	first := h[3]
-	u := must(a.Update(t.Context(), "t", func(s *chat) { s.Messages = []message{{"user", "hi"}} },
+	u := must.Get(a.Update(t.Context(), "t", func(s *chat) { s.Messages = []message{{"user", "hi"}} },
 		graph.UpdateOptions{Checkpoint: first.ID}))(t)
 	events, names := collect(t, a.ResumeStream(t.Context(), "t", graph.RunOptions{Branch: u.Branch}))
 	wantList(t, "2 outputs", names, "agent", "end")
 	if events[1].State.last().Text != "hello" {
 		t.Fatalf("state %+v", events[1].State)
 	}
-	if old := must(a.State(t.Context(), "t", graph.StateOptions{Checkpoint: first.ID}))(t); old.State.last().Text != "weather?" {
+	if old := must.Get(a.State(t.Context(), "t", graph.StateOptions{Checkpoint: first.ID}))(t); old.State.last().Text != "weather?" {
 		t.Fatalf("the past was rewritten: %+v", old)
 	}
 }
@@ -154,7 +155,7 @@ func TestPauseAndUpdatePastGraphState(t *testing.T) {
 	if events[2].Result.Status != posthouse.StatusInterrupted {
 		t.Fatalf("result %+v", events[2].Result)
 	}
-	s := must(a.State(t.Context(), "t"))(t)
+	s := must.Get(a.State(t.Context(), "t"))(t)
 	wantList(t, "next", s.Next, "tools")
 	events, names = collect(t, a.ResumeStream(t.Context(), "t"))
 	wantList(t, "resumed", names, "tools", "agent", "end")

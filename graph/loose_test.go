@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -66,13 +67,13 @@ func TestNodesSeeWhatARestartWouldShow(t *testing.T) {
 		}
 		var in loose
 		fill(1, &in)
-		whole := must(build(open(t, store, nil), "whole", nil).Run(t.Context(), "whole", in))(t)
-		none := must(build(open(t, store, nil), "none", &graph.CompileOptions{Snapshots: graph.SnapshotNone}).Run(t.Context(), "none", in))(t)
+		whole := must.Get(build(open(t, store, nil), "whole", nil).Run(t.Context(), "whole", in))(t)
+		none := must.Get(build(open(t, store, nil), "none", &graph.CompileOptions{Snapshots: graph.SnapshotNone}).Run(t.Context(), "none", in))(t)
 		l := open(t, store, nil)
-		out := must(build(l, "torn", nil).Run(t.Context(), "torn", in, graph.RunOptions{InterruptAfter: []string{"*"}}))(t)
+		out := must.Get(build(l, "torn", nil).Run(t.Context(), "torn", in, graph.RunOptions{InterruptAfter: []string{"*"}}))(t)
 		for out.Status == posthouse.StatusInterrupted {
 			l = open(t, store, nil)
-			out = must(build(l, "torn", nil).Resume(t.Context(), "torn", graph.RunOptions{InterruptAfter: []string{"*"}}))(t)
+			out = must.Get(build(l, "torn", nil).Resume(t.Context(), "torn", graph.RunOptions{InterruptAfter: []string{"*"}}))(t)
 		}
 		for i := range nodes {
 			if a, b, c := seen["whole"][i], seen["torn"][i], seen["none"][i]; a != b || a != c {
@@ -131,7 +132,7 @@ func TestNumbersThatLoseDigitsAreRefused(t *testing.T) {
 
 func wantField(t *testing.T, err error, field string) {
 	t.Helper()
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	var e *posthouse.Error
 	if !errors.As(err, &e) || e.Field != field || e.Hint == "" {
 		t.Fatalf("error %v, field %q", err, e.Field)

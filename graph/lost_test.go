@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
@@ -77,7 +78,7 @@ func TestKeysAfterALostRun(t *testing.T) {
 		if len(keys) < 2 || (keys[0] == keys[1]) != (name == "resume") {
 			t.Errorf("%s: keys %q", name, keys)
 		}
-		must(app.Run(t.Context(), "t", trail{Go: "a"}, exit))(t)
+		must.Get(app.Run(t.Context(), "t", trail{Go: "a"}, exit))(t)
 		seen := map[string]bool{}
 		for _, k := range keys[1:] {
 			if seen[k] {
@@ -121,7 +122,7 @@ func TestOwnThreadAfterALostRun(t *testing.T) {
 	if _, err := build(first, true).Run(t.Context(), "t", outerState{Topic: "late one"}, exit); err == nil {
 		t.Fatal("it outlived its store")
 	}
-	out := must(build(store, false).Run(t.Context(), "t", outerState{Topic: "two"}, exit))(t)
+	out := must.Get(build(store, false).Run(t.Context(), "t", outerState{Topic: "two"}, exit))(t)
 	wantList(t, "log", out.State.Log, "two")
 }
 
@@ -179,7 +180,7 @@ func TestKeysOfRenamedNodesAfterALostRun(t *testing.T) {
 		ms := []graph.Migration{{From: old.Fingerprint(), Nodes: map[string]string{
 			"one": "uno", "two": "due", "sub": "sotto", "sub/in": "out", "sub/out": "fuori",
 		}}}
-		out := must(build(store, "", func(s string) string { return second[s] }, ms...).Resume(t.Context(), "t"))(t)
+		out := must.Get(build(store, "", func(s string) string { return second[s] }, ms...).Resume(t.Context(), "t"))(t)
 		wantList(t, "nodes", out.State.Nodes, "one", "two", "in", "out", "new")
 		if len(told) != 6 || told[3] != told[4] {
 			t.Errorf("%v: told %q", durability, told)
@@ -224,7 +225,7 @@ func TestNewNodeWithAnOldNameAfterALostRun(t *testing.T) {
 	app := compile(t, g, open(t, store, &ledger.Options{Owner: "p"}), &graph.CompileOptions{
 		Migrations: []graph.Migration{{From: old.Fingerprint(), Nodes: map[string]string{"a": "z"}}},
 	})
-	must(app.Resume(t.Context(), "t"))(t)
+	must.Get(app.Resume(t.Context(), "t"))(t)
 	wantList(t, "acted", told, "old", "old", "new")
 }
 
@@ -288,7 +289,7 @@ func TestResultsOfALostRunLeadToRenamedNodes(t *testing.T) {
 		}
 		path := map[bool]string{false: "after", true: "sub/after"}[inside]
 		app := build(store, false, "later", graph.Migration{From: old.Fingerprint(), Nodes: map[string]string{path: "later"}})
-		wantList(t, "nodes", must(app.Resume(t.Context(), "t"))(t).State.Nodes, "first", "left", "right", "after")
+		wantList(t, "nodes", must.Get(app.Resume(t.Context(), "t"))(t).State.Nodes, "first", "left", "right", "after")
 		if left, right := ran[1].Load(), ran[2].Load(); left != 1 || right != 2 {
 			t.Errorf("inside %v: left ran %d times, right %d times", inside, left, right)
 		}
@@ -341,8 +342,8 @@ func TestUpdateAfterRenamedNodes(t *testing.T) {
 		t.Fatal("it outlived its store")
 	}
 	app = build(store, "links", func(string) {}, m)
-	wantList(t, "completed", must(app.Update(t.Context(), "t", nil))(t).State.Nodes, "first", "links")
-	out := must(app.Resume(t.Context(), "t"))(t)
+	wantList(t, "completed", must.Get(app.Update(t.Context(), "t", nil))(t).State.Nodes, "first", "links")
+	out := must.Get(app.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "first", "links", "right")
 	if ran.Load() != 1 {
 		t.Errorf("what completed ran %d times", ran.Load())

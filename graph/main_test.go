@@ -3,7 +3,6 @@ package graph_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"testing"
 
@@ -49,24 +48,6 @@ func compile[S any](tb testing.TB, g *graph.Graph[S], l *ledger.Ledger, o *graph
 		tb.Fatal(err)
 	}
 	return a
-}
-
-// must returns v, or ends the test.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(tb testing.TB) T {
-		tb.Helper()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return v
-	}
-}
-
-func wantCode(tb testing.TB, err, want error) {
-	tb.Helper()
-	if !errors.Is(err, want) {
-		tb.Fatalf("error %v, want %v", err, want)
-	}
 }
 
 // do is a recorded step: what package step offers, without importing it.

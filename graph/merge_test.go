@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -45,11 +46,11 @@ func TestMergeFunctionThatFails(t *testing.T) {
 			if !errors.As(err, &m) || m.Part != "Bid" || len(m.Nodes) != 2 || !strings.Contains(err.Error(), says) {
 				t.Fatal(err)
 			}
-			if s := must(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed || s.State.Bid != 0 || s.State.N != 7 {
+			if s := must.Get(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed || s.State.Bid != 0 || s.State.N != 7 {
 				t.Fatalf("%+v", s)
 			}
 			broken = false
-			if out := must(app.Resume(t.Context(), "t"))(t); out.State.Bid != 21 || ran.Load() != 2 {
+			if out := must.Get(app.Resume(t.Context(), "t"))(t); out.State.Bid != 21 || ran.Load() != 2 {
 				t.Fatalf("%+v, %d nodes ran", out.State, ran.Load())
 			}
 		})
@@ -74,10 +75,10 @@ func TestMergeOfNilInterfaces(t *testing.T) {
 		return base, nil
 	})
 	app := compile(t, g, newLedger(t), nil)
-	if out := must(app.Run(t.Context(), "new", state{}))(t); out.State.Best != "found" {
+	if out := must.Get(app.Run(t.Context(), "new", state{}))(t); out.State.Best != "found" {
 		t.Fatal(out.State)
 	}
-	if out := must(app.Run(t.Context(), "old", state{Best: "stale"}))(t); out.State.Best != "found" {
+	if out := must.Get(app.Run(t.Context(), "old", state{Best: "stale"}))(t); out.State.Best != "found" {
 		t.Fatal(out.State)
 	}
 }
@@ -110,7 +111,7 @@ func TestSumThatDoesNotFit(t *testing.T) {
 		g.Edge(graph.Start, n)
 		g.Edge(n, graph.End)
 	}
-	if out := must(compile(t, g, newLedger(t), nil).Run(t.Context(), "t", state{Unsigned: 200}))(t); out.State.Unsigned != 20 {
+	if out := must.Get(compile(t, g, newLedger(t), nil).Run(t.Context(), "t", state{Unsigned: 200}))(t); out.State.Unsigned != 20 {
 		t.Fatal(out.State)
 	}
 }
@@ -177,19 +178,19 @@ func TestMaxAndMinOverAZeroOnRecord(t *testing.T) {
 				g.Edge(graph.Start, "sub")
 				g.Edge("sub", graph.End)
 			}
-			out := must(compile(t, g, open(t, store, nil), nil).Run(t.Context(), "t", state{}))(t)
+			out := must.Get(compile(t, g, open(t, store, nil), nil).Run(t.Context(), "t", state{}))(t)
 			app := compile(t, g, open(t, store, nil), nil)
 			lines := []graph.RunOptions{{}}
 			if reset {
-				must(app.Update(t.Context(), "t", nil))(t)
-				f := must(app.Fork(t.Context(), out.Checkpoint, nil))(t)
-				e := must(app.Fork(t.Context(), out.Checkpoint, func(*state) {}))(t)
+				must.Get(app.Update(t.Context(), "t", nil))(t)
+				f := must.Get(app.Fork(t.Context(), out.Checkpoint, nil))(t)
+				e := must.Get(app.Fork(t.Context(), out.Checkpoint, func(*state) {}))(t)
 				lines = append(lines, graph.RunOptions{Branch: f.Branch}, graph.RunOptions{Branch: e.Branch})
 			} else if out.State != want {
 				t.Errorf("%s: run: %+v, want %+v", how, out.State, want)
 			}
 			for _, o := range lines {
-				if out := must(app.Resume(t.Context(), "t", o))(t); out.State != want || out.Status != posthouse.StatusDone {
+				if out := must.Get(app.Resume(t.Context(), "t", o))(t); out.State != want || out.Status != posthouse.StatusDone {
 					t.Errorf("%s, reset %t, %+v: %+v, want %+v", how, reset, o, out, want)
 				}
 			}
@@ -211,11 +212,11 @@ func TestUpdateLeavesAbsentParts(t *testing.T) {
 		g.Edge(n, graph.End)
 	}
 	app := compile(t, g, newLedger(t), nil)
-	out := must(app.Run(t.Context(), "t", state{}))(t)
-	must(app.Update(t.Context(), "t", func(s *state) { s.Name = "x" }))(t)
-	f := must(app.Fork(t.Context(), out.Checkpoint, func(s *state) { s.Name = "y" }))(t)
+	out := must.Get(app.Run(t.Context(), "t", state{}))(t)
+	must.Get(app.Update(t.Context(), "t", func(s *state) { s.Name = "x" }))(t)
+	f := must.Get(app.Fork(t.Context(), out.Checkpoint, func(s *state) { s.Name = "y" }))(t)
 	for _, o := range []graph.RunOptions{{}, {Branch: f.Branch}} {
-		if out := must(app.Resume(t.Context(), "t", o))(t); out.State.Max != -1 {
+		if out := must.Get(app.Resume(t.Context(), "t", o))(t); out.State.Max != -1 {
 			t.Errorf("%+v: out.State %+v", o, out.State)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
@@ -89,23 +90,23 @@ func mismatches(t *testing.T, err error) (have []string) {
 func TestMigrationInsideSubgraphs(t *testing.T) {
 	l, v := newLedger(t), firstStudy()
 	old := compile(t, v.build(), l, nil)
-	out := must(old.Run(t.Context(), "t", outerState{}))(t)
+	out := must.Get(old.Run(t.Context(), "t", outerState{}))(t)
 	v.outer, v.deep, v.plan, v.ask = "study", "deeper", "outline", "review"
-	tail := must(l.Thread(t.Context(), "t"))(t).Tail
+	tail := must.Get(l.Thread(t.Context(), "t"))(t).Tail
 	_, err := compile(t, v.build(), l, nil).Resume(t.Context(), "t")
 	wantList(t, "mismatches", mismatches(t, err), "node research")
-	if must(l.Thread(t.Context(), "t"))(t).Tail != tail {
+	if must.Get(l.Thread(t.Context(), "t"))(t).Tail != tail {
 		t.Fatal("the thread was touched")
 	}
 	names := map[string]string{
 		"research": "study", "research/deep": "deeper", "research/deep/plan": "outline", "research/deep/ask": "review",
 	}
 	a := compile(t, v.build(), l, &graph.CompileOptions{Migrations: []graph.Migration{{From: old.Fingerprint(), Nodes: names}}})
-	parked := must(a.Resume(t.Context(), "t"))(t)
+	parked := must.Get(a.Resume(t.Context(), "t"))(t)
 	if len(parked.Waiting) != 1 || parked.Waiting[0].ID != out.Waiting[0].ID {
 		t.Fatalf("waiting %+v", parked.Waiting)
 	}
-	if s := must(graph.Within[innerState](t.Context(), l, parked.Checkpoint, "study/deeper"))(t); len(s.Notes) != 1 {
+	if s := must.Get(graph.Within[innerState](t.Context(), l, parked.Checkpoint, "study/deeper"))(t); len(s.Notes) != 1 {
 		t.Fatalf("inside %+v", s)
 	}
 	m := picture(t, a, graph.ProgressOptions{Checkpoint: out.Checkpoint})
@@ -113,12 +114,12 @@ func TestMigrationInsideSubgraphs(t *testing.T) {
 		t.Error(m)
 	}
 	decide(t, l, out.Waiting[0].ID, posthouse.Approve)
-	done := must(a.Resume(t.Context(), "t"))(t)
+	done := must.Get(a.Resume(t.Context(), "t"))(t)
 	wantList(t, "log", done.State.Log, "plan", "review approve 1", "write")
 	if fmt.Sprint(v.calls) != "map[ask:2 pay:1 plan:1]" {
 		t.Fatalf("calls %v", v.calls)
 	}
-	if c := must(l.Get(t.Context(), done.Checkpoint))(t); len(c.Program) != 0 {
+	if c := must.Get(l.Get(t.Context(), done.Checkpoint))(t); len(c.Program) != 0 {
 		t.Fatalf("left over: %v", slices.Sorted(maps.Keys(c.Program)))
 	}
 }
@@ -163,9 +164,9 @@ func TestAChangedSubgraphIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, v := newLedger(t), first
 			v.calls = map[string]int{}
-			must(compile(t, v.build(), l, nil).Run(t.Context(), "t", outerState{}))(t)
+			must.Get(compile(t, v.build(), l, nil).Run(t.Context(), "t", outerState{}))(t)
 			a := compile(t, c.change(&v), l, nil)
-			tail := must(l.Thread(t.Context(), "t"))(t).Tail
+			tail := must.Get(l.Thread(t.Context(), "t"))(t).Tail
 			_, err := a.Resume(t.Context(), "t")
 			wantList(t, "mismatches", mismatches(t, err), c.want...)
 			for f, err := range a.Check(t.Context(), nil) {
@@ -173,7 +174,7 @@ func TestAChangedSubgraphIsRefused(t *testing.T) {
 					t.Errorf("finding %+v, %v", f, err)
 				}
 			}
-			if must(l.Thread(t.Context(), "t"))(t).Tail != tail {
+			if must.Get(l.Thread(t.Context(), "t"))(t).Tail != tail {
 				t.Fatal("the thread was touched")
 			}
 			if _, err := a.Run(t.Context(), "t", outerState{}); err != nil { // an input starts over
@@ -188,15 +189,15 @@ func TestAChangedSubgraphIsRefused(t *testing.T) {
 func TestALifetimeThatChanged(t *testing.T) {
 	l, v := newLedger(t), firstStudy()
 	v.ownThread = true
-	must(compile(t, v.build(), l, nil).Run(t.Context(), "own", outerState{}))(t)
+	must.Get(compile(t, v.build(), l, nil).Run(t.Context(), "own", outerState{}))(t)
 	v.ownThread = false
-	out := must(compile(t, v.build(), l, nil).Run(t.Context(), "t", outerState{}))(t)
+	out := must.Get(compile(t, v.build(), l, nil).Run(t.Context(), "t", outerState{}))(t)
 	_, err := compile(t, v.build(), l, nil).Resume(t.Context(), "own")
 	wantList(t, "mismatches", mismatches(t, err), "subgraph research")
 	v.life = graph.PerThread
 	a := compile(t, v.build(), l, nil)
 	decide(t, l, out.Waiting[0].ID, posthouse.Approve)
-	wantList(t, "log", must(a.Resume(t.Context(), "t"))(t).State.Log, "plan", "ask approve 2", "write")
+	wantList(t, "log", must.Get(a.Resume(t.Context(), "t"))(t).State.Log, "plan", "ask approve 2", "write")
 }
 
 // A renamed subgraph in a thread of its own goes on in it, and is migrated there
@@ -205,7 +206,7 @@ func TestMigrationOfAnOwnThread(t *testing.T) {
 	l, v := newLedger(t), firstStudy()
 	v.ownThread = true
 	old := compile(t, v.build(), l, nil)
-	must(old.Run(t.Context(), "t", outerState{}))(t)
+	must.Get(old.Run(t.Context(), "t", outerState{}))(t)
 	count := func() (n int) {
 		for _, err := range l.Threads(t.Context(), posthouse.ThreadQuery{}) {
 			if n++; err != nil {
@@ -233,14 +234,14 @@ func TestMigrationOfAnOwnThread(t *testing.T) {
 			}
 		}
 	}
-	done := must(a.Resume(t.Context(), "t"))(t)
+	done := must.Get(a.Resume(t.Context(), "t"))(t)
 	wantList(t, "log", done.State.Log, "plan", "review approve 1", "write")
 	if count() != 2 || v.calls["pay"] != 1 {
 		t.Fatalf("%d threads, calls %v", count(), v.calls)
 	}
 	v.ownThread = false
 	_, err := v.build().Compile(l, nil)
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
 // Inputs sent to tasks in a subgraph are checked and migrated, and the results of
@@ -304,7 +305,7 @@ func TestMigrationOfInnerInputs(t *testing.T) {
 		return posthouse.Encode(nil, link{j.URL})
 	}
 	a := compile(t, build("spread", "get", get), l, &graph.CompileOptions{Migrations: []graph.Migration{m}})
-	wantList(t, "nodes", must(a.Resume(t.Context(), "t"))(t).State.Nodes, "begin", "u1", "u2", "rest")
+	wantList(t, "nodes", must.Get(a.Resume(t.Context(), "t"))(t).State.Nodes, "begin", "u1", "u2", "rest")
 	if calls["u1"] != 1 || calls["u2"] != 2 {
 		t.Fatalf("calls %v", calls)
 	}
@@ -351,18 +352,18 @@ func TestMigrationOfAKeptSubgraph(t *testing.T) {
 				Migrations: []graph.Migration{{Nodes: map[string]string{"old": "new"}}},
 			})
 			if update {
-				must(a.Update(t.Context(), "t", func(s *outerState) { s.Topic = "x" }))(t)
+				must.Get(a.Update(t.Context(), "t", func(s *outerState) { s.Topic = "x" }))(t)
 			}
-			out := must(a.Resume(t.Context(), "t"))(t)
+			out := must.Get(a.Resume(t.Context(), "t"))(t)
 			wantList(t, "first", out.State.Log, "2")
-			c := must(l.Get(t.Context(), out.Checkpoint))(t)
+			c := must.Get(l.Get(t.Context(), out.Checkpoint))(t)
 			for name := range c.Program {
 				if life == graph.PerCall || !strings.HasPrefix(name, "$sub/new/") {
 					t.Errorf("%v, update %v: left over: %s", life, update, name)
 				}
 			}
 			want := map[graph.Lifetime]string{graph.PerThread: "4", graph.PerCall: "2"}[life]
-			wantList(t, "second", must(a.Run(t.Context(), "t", outerState{}))(t).State.Log, "2", want)
+			wantList(t, "second", must.Get(a.Run(t.Context(), "t", outerState{}))(t).State.Log, "2", want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -139,7 +140,7 @@ func TestAChangedGraphIsRefusedWithAllReasons(t *testing.T) {
 	g.Edge(graph.Start, "only")
 	g.Edge("only", graph.End)
 	a := compile(t, g, l, nil)
-	before := must(l.Thread(t.Context(), "t"))(t).Tail
+	before := must.Get(l.Thread(t.Context(), "t"))(t).Tail
 	_, err := a.Resume(t.Context(), "t")
 	var ch *graph.ChangedError
 	if !errors.As(err, &ch) || !errors.Is(err, posthouse.ErrInvalid) || ch.Migrated {
@@ -150,7 +151,7 @@ func TestAChangedGraphIsRefusedWithAllReasons(t *testing.T) {
 		have = append(have, string(m.Kind)+" "+m.Name)
 	}
 	wantList(t, "mismatches", have, "part Sum", "node price", "node stock", "node audit", "result stock")
-	if now := must(l.Thread(t.Context(), "t"))(t).Tail; now != before {
+	if now := must.Get(l.Thread(t.Context(), "t"))(t).Tail; now != before {
 		t.Fatal("the thread was touched")
 	}
 }
@@ -160,7 +161,7 @@ func TestAChangedGraphIsRefusedWithAllReasons(t *testing.T) {
 func TestCompatibleChangesPass(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, line("a", "gone", "b"), l, &graph.CompileOptions{InterruptBefore: []string{"b"}})
-	must(a.Run(t.Context(), "t", trail{N: 3}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{N: 3}))(t)
 	type wide struct {
 		Nodes []string `posthouse:"append"`
 		N     int      `posthouse:"sum"`
@@ -178,7 +179,7 @@ func TestCompatibleChangesPass(t *testing.T) {
 	if later.Fingerprint() == a.Fingerprint() {
 		t.Fatal("the same fingerprint")
 	}
-	out := must(later.Resume(t.Context(), "t"))(t)
+	out := must.Get(later.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "a", "gone", "b", "c")
 	if out.State.N != 3 {
 		t.Fatalf("state %+v", out.State)
@@ -194,13 +195,13 @@ func TestCompatibleChangesPass(t *testing.T) {
 func TestMigration(t *testing.T) {
 	l := newLedger(t)
 	old, calls := failedShop(t, l, "t")
-	oldHead := must(l.Latest(t.Context(), ledger.LatestQuery{Thread: "t"}))(t)
+	oldHead := must.Get(l.Latest(t.Context(), ledger.LatestQuery{Thread: "t"}))(t)
 	a := compile(t, newShop(calls), l, &graph.CompileOptions{Migrations: []graph.Migration{shopMigration(old.Fingerprint())}})
 
-	if s := must(a.State(t.Context(), "t"))(t); s.State.Total != 12 || s.State.Currency != "EUR" {
+	if s := must.Get(a.State(t.Context(), "t"))(t); s.State.Total != 12 || s.State.Currency != "EUR" {
 		t.Fatalf("the old state reads %+v", s.State)
 	}
-	out := must(a.Resume(t.Context(), "t"))(t)
+	out := must.Get(a.Resume(t.Context(), "t"))(t)
 	if fmt.Sprint(calls) != "map[audit:1 llm:1 price:1 quote:1 send:1 stock:1]" {
 		t.Fatalf("calls %v", calls)
 	}
@@ -210,10 +211,10 @@ func TestMigration(t *testing.T) {
 	}
 	h := history(t, a, "t")
 	wantList(t, "history", kinds(h), "node audit", "node send", "node quote+stock", "migrate quote", "fail price", "input")
-	if now := must(l.Get(t.Context(), oldHead.ID))(t); fmt.Sprint(now.State) != fmt.Sprint(oldHead.State) || now.Node != "price" {
+	if now := must.Get(l.Get(t.Context(), oldHead.ID))(t); fmt.Sprint(now.State) != fmt.Sprint(oldHead.State) || now.Node != "price" {
 		t.Fatal("the old checkpoint changed")
 	}
-	if c := must(l.Get(t.Context(), h[3].ID))(t); c.State["Sum"].Data != nil || string(c.State["Total"].Data) != "12" {
+	if c := must.Get(l.Get(t.Context(), h[3].ID))(t); c.State["Sum"].Data != nil || string(c.State["Total"].Data) != "12" {
 		t.Fatalf("on record %v", c.State)
 	}
 }
@@ -228,7 +229,7 @@ func TestMigrationKeepsGates(t *testing.T) {
 		g.Edge(graph.Start, "approve")
 		g.Edge("approve", graph.End)
 		old := compile(t, g, l, nil)
-		out := must(old.Run(t.Context(), "t", oldOrder{Sum: "5"}))(t)
+		out := must.Get(old.Run(t.Context(), "t", oldOrder{Sum: "5"}))(t)
 		gate := out.Waiting[0].ID
 		if early {
 			decide(t, l, gate, posthouse.Reject)
@@ -247,13 +248,13 @@ func TestMigrationKeepsGates(t *testing.T) {
 		m.Nodes = map[string]string{"approve": "review"}
 		a := compile(t, n, l, &graph.CompileOptions{Migrations: []graph.Migration{m}})
 		if !early {
-			parked := must(a.Resume(t.Context(), "t"))(t)
+			parked := must.Get(a.Resume(t.Context(), "t"))(t)
 			if parked.Status != posthouse.StatusWaiting || len(parked.Waiting) != 1 || parked.Waiting[0].ID != gate || parked.State.Total != 5 {
 				t.Fatalf("result %+v", parked)
 			}
 			decide(t, l, gate, posthouse.Reject)
 		}
-		done := must(a.Resume(t.Context(), "t"))(t)
+		done := must.Get(a.Resume(t.Context(), "t"))(t)
 		if done.Status != posthouse.StatusDone || done.State.Currency != "reject" {
 			t.Fatalf("early %v: result %+v", early, done)
 		}
@@ -276,7 +277,7 @@ func TestMigrationOfInputs(t *testing.T) {
 	old := compile(t, build(func(g *graph.Graph[trail]) {
 		graph.Task(g, "fetch", func(_ context.Context, in job, s *trail) error { return nil }, graph.NodeOptions{InterruptBefore: true})
 	}), l, nil)
-	must(old.Run(t.Context(), "t", trail{}))(t)
+	must.Get(old.Run(t.Context(), "t", trail{}))(t)
 	later := build(func(g *graph.Graph[trail]) {
 		graph.Task(g, "fetch", func(_ context.Context, in link, s *trail) error { s.Nodes = append(s.Nodes, in.Href); return nil })
 	})
@@ -293,7 +294,7 @@ func TestMigrationOfInputs(t *testing.T) {
 		return posthouse.Encode(nil, link{j.URL})
 	}}
 	a := compile(t, later, l, &graph.CompileOptions{Migrations: []graph.Migration{m}})
-	wantList(t, "nodes", must(a.Resume(t.Context(), "t"))(t).State.Nodes, "u1", "u2")
+	wantList(t, "nodes", must.Get(a.Resume(t.Context(), "t"))(t).State.Nodes, "u1", "u2")
 }
 
 // Migrations begin at the one that names the version, and go on to the last.
@@ -301,8 +302,8 @@ func TestMigrationsInOrder(t *testing.T) {
 	l := newLedger(t)
 	v1 := compile(t, line("a", "b"), l, &graph.CompileOptions{InterruptBefore: []string{"b"}})
 	v2 := compile(t, line("a", "c"), l, &graph.CompileOptions{InterruptBefore: []string{"c"}})
-	must(v1.Run(t.Context(), "one", trail{}))(t)
-	must(v2.Run(t.Context(), "two", trail{}))(t)
+	must.Get(v1.Run(t.Context(), "one", trail{}))(t)
+	must.Get(v2.Run(t.Context(), "two", trail{}))(t)
 	add := func(n int) func(posthouse.State) (posthouse.State, error) {
 		return func(s posthouse.State) (posthouse.State, error) {
 			var was int
@@ -316,7 +317,7 @@ func TestMigrationsInOrder(t *testing.T) {
 		{From: v2.Fingerprint(), Nodes: map[string]string{"c": "d"}, Parts: add(2)},
 	}})
 	for thread, want := range map[string]int{"one": 12, "two": 2} {
-		out := must(v3.Resume(t.Context(), thread))(t)
+		out := must.Get(v3.Resume(t.Context(), thread))(t)
 		wantList(t, thread, out.State.Nodes, "a", "d")
 		if out.State.N != want {
 			t.Errorf("%s: %d, want %d", thread, out.State.N, want)
@@ -335,12 +336,12 @@ func TestMigrationFails(t *testing.T) {
 		},
 	} {
 		l := newLedger(t)
-		must(compile(t, line("a", "b"), l, &graph.CompileOptions{InterruptBefore: []string{"b"}}).Run(t.Context(), "t", trail{}))(t)
-		tail := must(l.Thread(t.Context(), "t"))(t).Tail
+		must.Get(compile(t, line("a", "b"), l, &graph.CompileOptions{InterruptBefore: []string{"b"}}).Run(t.Context(), "t", trail{}))(t)
+		tail := must.Get(l.Thread(t.Context(), "t"))(t).Tail
 		a := compile(t, line("b", "a"), l, &graph.CompileOptions{Migrations: []graph.Migration{{Parts: parts}}})
 		_, err := a.Resume(t.Context(), "t")
 		var ch *graph.ChangedError
-		if !errors.As(err, &ch) || !ch.Migrated || must(l.Thread(t.Context(), "t"))(t).Tail != tail {
+		if !errors.As(err, &ch) || !ch.Migrated || must.Get(l.Thread(t.Context(), "t"))(t).Tail != tail {
 			t.Fatal(err)
 		}
 	}
@@ -349,8 +350,8 @@ func TestMigrationFails(t *testing.T) {
 // If the pending node of a thread is gone, an input starts over on its state.
 func TestInputForAChangedGraph(t *testing.T) {
 	l := newLedger(t)
-	must(compile(t, line("a", "b"), l, &graph.CompileOptions{InterruptBefore: []string{"b"}}).Run(t.Context(), "t", trail{}))(t)
-	out := must(compile(t, line("c"), l, nil).Run(t.Context(), "t", trail{N: 1}))(t)
+	must.Get(compile(t, line("a", "b"), l, &graph.CompileOptions{InterruptBefore: []string{"b"}}).Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(compile(t, line("c"), l, nil).Run(t.Context(), "t", trail{N: 1}))(t)
 	wantList(t, "nodes", out.State.Nodes, "a", "c")
 }
 
@@ -358,22 +359,22 @@ func TestInputForAChangedGraph(t *testing.T) {
 func TestUpdateAndForkMigrate(t *testing.T) {
 	l := newLedger(t)
 	old, calls := failedShop(t, l, "t")
-	head := must(l.Latest(t.Context(), ledger.LatestQuery{Thread: "t"}))(t)
+	head := must.Get(l.Latest(t.Context(), ledger.LatestQuery{Thread: "t"}))(t)
 	a := compile(t, newShop(calls), l, &graph.CompileOptions{Migrations: []graph.Migration{shopMigration(old.Fingerprint())}})
-	f := must(a.Fork(t.Context(), head.ID, func(s *order) { s.Total++ }))(t)
+	f := must.Get(a.Fork(t.Context(), head.ID, func(s *order) { s.Total++ }))(t)
 	if f.State.Total != 13 || f.Fingerprint != a.Fingerprint() {
 		t.Fatalf("fork %+v", f)
 	}
-	out := must(a.Resume(t.Context(), "t", graph.RunOptions{Branch: f.Branch}))(t)
+	out := must.Get(a.Resume(t.Context(), "t", graph.RunOptions{Branch: f.Branch}))(t)
 	if out.State.Total != 13 || calls["llm"] != 1 || calls["stock"] != 1 {
 		t.Fatalf("result %+v, calls %v", out, calls)
 	}
-	u := must(a.Update(t.Context(), "t", func(s *order) { s.Total += 2 }))(t)
+	u := must.Get(a.Update(t.Context(), "t", func(s *order) { s.Total += 2 }))(t)
 	if u.State.Total != 14 || u.Fingerprint != a.Fingerprint() {
 		t.Fatalf("update %+v", u)
 	}
 	wantList(t, "next", u.Next, "quote")
-	out = must(a.Resume(t.Context(), "t"))(t)
+	out = must.Get(a.Resume(t.Context(), "t"))(t)
 	if out.State.Total != 14 || calls["stock"] != 1 || out.Status != posthouse.StatusDone {
 		t.Fatalf("result %+v, calls %v", out, calls)
 	}
@@ -385,8 +386,8 @@ func TestCheck(t *testing.T) {
 	l := open(t, memstore.New(), nil)
 	old, calls := failedShop(t, l, "failed")
 	broken := false
-	must(compile(t, oldShop(&broken, calls), l, nil).Run(t.Context(), "done", oldOrder{Sum: "x"}))(t)
-	must(compile(t, line("a", "b"), l, &graph.CompileOptions{InterruptAfter: []string{"a"}}).Run(t.Context(), "other", trail{}))(t)
+	must.Get(compile(t, oldShop(&broken, calls), l, nil).Run(t.Context(), "done", oldOrder{Sum: "x"}))(t)
+	must.Get(compile(t, line("a", "b"), l, &graph.CompileOptions{InterruptAfter: []string{"a"}}).Run(t.Context(), "other", trail{}))(t)
 	find := func(a *graph.App[order], o *graph.CheckOptions) (have []string) {
 		t.Helper()
 		for f, err := range a.Check(t.Context(), o) {
@@ -403,14 +404,14 @@ func TestCheck(t *testing.T) {
 	plain := compile(t, newShop(calls), l, nil)
 	wantList(t, "without migrations", find(plain, nil), "failed fails [price stock]")
 	with := compile(t, newShop(calls), l, &graph.CompileOptions{Migrations: []graph.Migration{shopMigration(old.Fingerprint())}})
-	tail := must(l.Thread(t.Context(), "failed"))(t).Tail
+	tail := must.Get(l.Thread(t.Context(), "failed"))(t).Tail
 	wantList(t, "with one", find(with, nil), "failed migrates [quote stock]")
 	wantList(t, "with a prefix", find(with, &graph.CheckOptions{Ended: true, Prefix: "fai"}), "failed migrates [quote stock]")
 	wantList(t, "also ended ones", find(with, &graph.CheckOptions{Ended: true}), "done fails []", "failed migrates [quote stock]")
-	if must(l.Thread(t.Context(), "failed"))(t).Tail != tail {
+	if must.Get(l.Thread(t.Context(), "failed"))(t).Tail != tail {
 		t.Fatal("the check wrote")
 	}
-	must(with.Resume(t.Context(), "failed"))(t)
+	must.Get(with.Resume(t.Context(), "failed"))(t)
 	wantList(t, "behind the deploy", find(with, nil))
 	wantList(t, "all", find(with, &graph.CheckOptions{Ended: true, All: true, Thread: "failed"}), "failed same []")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -27,7 +28,7 @@ func stores(t *testing.T, test func(t *testing.T, again func() *ledger.Ledger)) 
 		test(t, func() *ledger.Ledger { return open(t, s, nil) })
 	})
 	t.Run("sqlite", func(t *testing.T) {
-		s := must(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), nil))(t)
+		s := must.Get(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), nil))(t)
 		t.Cleanup(func() { s.Close() })
 		test(t, func() *ledger.Ledger { return open(t, s, nil) })
 	})
@@ -77,7 +78,7 @@ func TestNodesOfAnyName(t *testing.T) {
 		did := map[string]int{}
 		build := func() *graph.App[trail] { return compile(t, besideAll(names, did), again(), nil) }
 		const thread = "tenant/42#日本 ~@"
-		out := must(build().Run(t.Context(), thread, trail{}))(t)
+		out := must.Get(build().Run(t.Context(), thread, trail{}))(t)
 		if len(out.Waiting) != len(names) || len(did) != len(names) {
 			t.Fatalf("%d gates, %d effects", len(out.Waiting), len(did))
 		}
@@ -87,7 +88,7 @@ func TestNodesOfAnyName(t *testing.T) {
 			}
 		}
 		app, l := build(), again()
-		f := must(app.Fork(t.Context(), out.Checkpoint, nil, graph.ForkOptions{Branch: "what/if+#1 ~"}))(t)
+		f := must.Get(app.Fork(t.Context(), out.Checkpoint, nil, graph.ForkOptions{Branch: "what/if+#1 ~"}))(t)
 		for _, branch := range []string{posthouse.MainBranch, f.Branch} {
 			tasks := map[string]bool{}
 			for g, err := range l.Gates(t.Context(), ledger.GateQuery{Thread: thread}) {
@@ -102,12 +103,12 @@ func TestNodesOfAnyName(t *testing.T) {
 			if branch == posthouse.MainBranch && len(tasks) != len(names) {
 				t.Errorf("%d executions asked %d questions", len(tasks), len(names))
 			}
-			out = must(build().Resume(t.Context(), thread, graph.RunOptions{Branch: branch}))(t)
+			out = must.Get(build().Resume(t.Context(), thread, graph.RunOptions{Branch: branch}))(t)
 			if branch != posthouse.MainBranch && out.Status == posthouse.StatusWaiting { // a fork that asks what it resumes
 				for _, g := range out.Waiting {
 					decide(t, l, g.ID, posthouse.Approve)
 				}
-				out = must(build().Resume(t.Context(), thread, graph.RunOptions{Branch: branch}))(t)
+				out = must.Get(build().Resume(t.Context(), thread, graph.RunOptions{Branch: branch}))(t)
 			}
 			if out.Status != posthouse.StatusDone {
 				t.Fatalf("branch %q: %s, %+v", branch, out.Status, out.Waiting)
@@ -159,25 +160,25 @@ func walkStudy(t *testing.T, v study, again func() *ledger.Ledger) {
 	v.calls = map[string]int{}
 	l := again()
 	old := compile(t, v.build(), l, nil)
-	out := must(old.Run(t.Context(), thread, outerState{}))(t)
+	out := must.Get(old.Run(t.Context(), thread, outerState{}))(t)
 	path := posthouse.EscapeName(v.outer) + "/" + posthouse.EscapeName(v.deep)
-	if s := must(graph.Within[innerState](t.Context(), l, out.Checkpoint, path))(t); len(s.Notes) != 1 || s.Notes[0] != v.plan {
+	if s := must.Get(graph.Within[innerState](t.Context(), l, out.Checkpoint, path))(t); len(s.Notes) != 1 || s.Notes[0] != v.plan {
 		t.Fatalf("inside %+v", s)
 	}
-	if own := must(graph.ThreadWithin(t.Context(), l, out.Checkpoint, posthouse.EscapeName(v.outer)))(t); (own != thread) != v.ownThread || !strings.HasPrefix(own, thread) {
+	if own := must.Get(graph.ThreadWithin(t.Context(), l, out.Checkpoint, posthouse.EscapeName(v.outer)))(t); (own != thread) != v.ownThread || !strings.HasPrefix(own, thread) {
 		t.Errorf("the subgraph is in thread %q", own)
 	}
-	node := must(l.GetHeader(t.Context(), out.Checkpoint))(t).Node
+	node := must.Get(l.GetHeader(t.Context(), out.Checkpoint))(t).Node
 	if want := posthouse.EscapeName(v.outer); !strings.HasPrefix(node, want) {
 		t.Errorf("the checkpoint is by %q, want %q", node, want)
 	}
-	f := must(old.Fork(t.Context(), out.Checkpoint, nil, graph.ForkOptions{Branch: "what/if"}))(t)
+	f := must.Get(old.Fork(t.Context(), out.Checkpoint, nil, graph.ForkOptions{Branch: "what/if"}))(t)
 
 	app := compile(t, v.build(), again(), nil) // another process
-	parked := must(app.Resume(t.Context(), thread))(t)
+	parked := must.Get(app.Resume(t.Context(), thread))(t)
 	decideAll(t, l, parked.Waiting)
 	answerAll(t, l)
-	done := must(app.Resume(t.Context(), thread))(t)
+	done := must.Get(app.Resume(t.Context(), thread))(t)
 	wantList(t, "log", done.State.Log, v.plan, v.ask+" approve 1", "write")
 	if fmt.Sprint(v.calls["plan"], v.calls["pay"]) != "1 1" {
 		t.Fatalf("calls %v", v.calls)
@@ -198,10 +199,10 @@ func walkStudy(t *testing.T, v study, again func() *ledger.Ledger) {
 	}
 	next := compile(t, now.build(), again(), &graph.CompileOptions{Migrations: []graph.Migration{{From: old.Fingerprint(), Nodes: all}}})
 	on := graph.RunOptions{Branch: f.Branch}
-	parked = must(next.Resume(t.Context(), thread, on))(t)
+	parked = must.Get(next.Resume(t.Context(), thread, on))(t)
 	if parked.Status == posthouse.StatusWaiting {
 		answerAll(t, l)
-		parked = must(next.Resume(t.Context(), thread, on))(t)
+		parked = must.Get(next.Resume(t.Context(), thread, on))(t)
 	}
 	if parked.Status != posthouse.StatusDone || parked.State.Log[len(parked.State.Log)-2] != now.ask+" approve 1" {
 		t.Fatalf("%s: parked.State.Log %q", parked.Status, parked.State.Log)
@@ -210,7 +211,7 @@ func walkStudy(t *testing.T, v study, again func() *ledger.Ledger) {
 		t.Fatalf("calls %v", v.calls)
 	}
 	if v.life == graph.PerCall {
-		if c := must(l.Get(t.Context(), parked.Checkpoint))(t); len(c.Program) != 0 {
+		if c := must.Get(l.Get(t.Context(), parked.Checkpoint))(t); len(c.Program) != 0 {
 			t.Fatalf("left over: %v", slices.Sorted(maps.Keys(c.Program)))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -55,7 +56,7 @@ func TestTheCallAfterAHandledOneBegins(t *testing.T) {
 					return graph.End
 				}, "call", graph.End)
 				app := compile(t, g, newLedger(t), nil)
-				must(app.Run(t.Context(), "t", outerState{}))(t)
+				must.Get(app.Run(t.Context(), "t", outerState{}))(t)
 				want := []string{
 					"first round 0 t/1/call>2/first/do/0", "pay round 0 t/1/call>3/pay/do/0",
 					"first round 1 t/3/call>2/first/do/0", "pay round 1 t/3/call>3/pay/do/0",

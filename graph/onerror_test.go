@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -44,13 +45,13 @@ func TestOnErrorRunsInPlaceOfTheNode(t *testing.T) {
 		return l, compile(t, g, l, nil)
 	}
 	_, app := fresh()
-	out := must(app.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(app.Run(t.Context(), "t", trail{}))(t)
 	if out.Status != posthouse.StatusWaiting || tries != 3 {
 		t.Fatalf("%+v after %d tries", out, tries)
 	}
 	l, app := fresh()
 	decide(t, l, out.Waiting[0].ID, posthouse.Approve)
-	out = must(app.Resume(t.Context(), "t"))(t)
+	out = must.Get(app.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "handler approve", "rescue")
 	if tries != 3 || len(causes) != 2 {
 		t.Fatalf("%d tries, handled %d times", tries, len(causes))
@@ -83,8 +84,8 @@ func TestOnErrorAfterACrashInTheHandler(t *testing.T) {
 	g.Edge("a", "b")
 	g.Edge("b", graph.End)
 	_, err := compile(t, g, open(t, store, nil), nil).Run(ctx, "t", trail{})
-	wantCode(t, err, context.Canceled)
-	out := must(compile(t, g, open(t, store, nil), nil).Resume(t.Context(), "t"))(t)
+	must.Fail(t, err, context.Canceled)
+	out := must.Get(compile(t, g, open(t, store, nil), nil).Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "handled", "b") // where the node would have led
 	if tries != 1 || handled != 2 {
 		t.Fatalf("%d tries, handled %d times", tries, handled)
@@ -110,8 +111,8 @@ func TestOnErrorThatFails(t *testing.T) {
 	g.Edge("a", graph.End)
 	app := compile(t, g, newLedger(t), nil)
 	_, err := app.Run(t.Context(), "t", trail{})
-	wantCode(t, err, worse)
-	if s := must(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed || s.Error != "worse" {
+	must.Fail(t, err, worse)
+	if s := must.Get(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed || s.Error != "worse" {
 		t.Fatalf("%+v", s)
 	}
 	var n *graph.NodeError
@@ -119,7 +120,7 @@ func TestOnErrorThatFails(t *testing.T) {
 	if !errors.As(err, &n) || n.Node != "a" {
 		t.Fatal(err)
 	}
-	if out := must(app.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone || tries != 1 || handled != 3 {
+	if out := must.Get(app.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone || tries != 1 || handled != 3 {
 		t.Fatalf("%+v, %d tries, handled %d times", out, tries, handled)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/runs"
@@ -45,12 +46,12 @@ func TestOwnThreadOfARestartedCaller(t *testing.T) {
 		l := newLedger(t)
 		app := echoing(t, l, life)
 		for i, topic := range []string{"first", "second", "third"} {
-			out := must(app.Run(t.Context(), "t", outerState{Topic: topic}))(t)
+			out := must.Get(app.Run(t.Context(), "t", outerState{Topic: topic}))(t)
 			wantList(t, "log", out.State.Log, topic)
 			if i == 0 {
-				must(app.Release(t.Context(), "t", nil))(t)
+				must.Get(app.Release(t.Context(), "t", nil))(t)
 			} else {
-				must(retain.DeleteThread(t.Context(), l, "t", nil))(t)
+				must.Get(retain.DeleteThread(t.Context(), l, "t", nil))(t)
 			}
 		}
 	}
@@ -61,13 +62,13 @@ func TestOwnThreadOfARestartedCaller(t *testing.T) {
 func TestNamesOfOwnThreads(t *testing.T) {
 	l := newLedger(t)
 	app := echoing(t, l, graph.PerCall)
-	must(app.Run(t.Context(), "t", outerState{Topic: "main"}))(t)
-	side := must(app.Fork(t.Context(), history(t, app, "t")[1].ID, func(s *outerState) { s.Topic = "side" }, graph.ForkOptions{Branch: "b"}))(t)
-	out := must(app.Resume(t.Context(), "t", graph.RunOptions{Branch: side.Branch}))(t)
+	must.Get(app.Run(t.Context(), "t", outerState{Topic: "main"}))(t)
+	side := must.Get(app.Fork(t.Context(), history(t, app, "t")[1].ID, func(s *outerState) { s.Topic = "side" }, graph.ForkOptions{Branch: "b"}))(t)
+	out := must.Get(app.Resume(t.Context(), "t", graph.RunOptions{Branch: side.Branch}))(t)
 	wantList(t, "the branch", out.State.Log, "side")
-	out = must(app.Run(t.Context(), "t:b", outerState{Topic: "other"}))(t)
+	out = must.Get(app.Run(t.Context(), "t:b", outerState{Topic: "other"}))(t)
 	wantList(t, "the thread", out.State.Log, "other")
-	out = must(app.Run(t.Context(), strings.Repeat("x", posthouse.MaxID), outerState{Topic: "long"}))(t)
+	out = must.Get(app.Run(t.Context(), strings.Repeat("x", posthouse.MaxID), outerState{Topic: "long"}))(t)
 	wantList(t, "the long name", out.State.Log, "long")
 }
 
@@ -90,10 +91,10 @@ func TestForkWaitsForItsOwnThread(t *testing.T) {
 	g.Edge(graph.Start, "sub")
 	g.Edge("sub", graph.End)
 	app := compile(t, g, l, nil)
-	first := must(app.Run(t.Context(), "t", outerState{}))(t)
-	fork := must(app.Fork(t.Context(), first.Checkpoint, nil, graph.ForkOptions{Thread: "f"}))(t)
-	must(app.Resume(t.Context(), "f"))(t) // finds that it waits for another's thread
-	out := must(app.Resume(t.Context(), "f"))(t)
+	first := must.Get(app.Run(t.Context(), "t", outerState{}))(t)
+	fork := must.Get(app.Fork(t.Context(), first.Checkpoint, nil, graph.ForkOptions{Thread: "f"}))(t)
+	must.Get(app.Resume(t.Context(), "f"))(t) // finds that it waits for another's thread
+	out := must.Get(app.Resume(t.Context(), "f"))(t)
 	if len(out.Waiting) != 1 || out.Waiting[0].Kind != posthouse.GateThread || out.Waiting[0].Text == first.Waiting[0].Text {
 		t.Fatalf("fork %s waits for %+v", fork.ID, out.Waiting)
 	}
@@ -106,12 +107,12 @@ func TestForkWaitsForItsOwnThread(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if info := must(l.Thread(t.Context(), "f"))(t); !info.Runnable() {
+	if info := must.Get(l.Thread(t.Context(), "f"))(t); !info.Runnable() {
 		t.Fatalf("nobody told the fork: %s", info.Status)
 	}
-	out = must(app.Resume(t.Context(), "f"))(t)
+	out = must.Get(app.Resume(t.Context(), "f"))(t)
 	wantList(t, "the fork", out.State.Log, "asked")
-	if info := must(l.Thread(t.Context(), "t"))(t); info.Status != posthouse.StatusWaiting {
+	if info := must.Get(l.Thread(t.Context(), "t"))(t); info.Status != posthouse.StatusWaiting {
 		t.Fatalf("the original is %s", info.Status)
 	}
 }
@@ -149,7 +150,7 @@ func TestCallsThatAreMadeAgain(t *testing.T) {
 	if _, err := begin(lost, true).Run(t.Context(), "t", outerState{}, graph.RunOptions{Durability: graph.Exit}); err == nil {
 		t.Fatal("it outlived its store")
 	}
-	out := must(begin(store, false).Resume(t.Context(), "t"))(t)
+	out := must.Get(begin(store, false).Resume(t.Context(), "t"))(t)
 	wantList(t, "calls", out.State.Log, "x", "x,xx", "x,xx,xxx")
 }
 
@@ -252,18 +253,18 @@ func TestLeavingCancelsOwnThreads(t *testing.T) {
 	} {
 		l := newLedger(t)
 		app := owning(t, l, map[string]*graph.Graph[innerState]{"asks": asks})
-		must(app.Run(t.Context(), "t", outerState{}))(t)
+		must.Get(app.Run(t.Context(), "t", outerState{}))(t)
 		switch name {
 		case "input":
-			must(app.Run(t.Context(), "t", outerState{}))(t)
+			must.Get(app.Run(t.Context(), "t", outerState{}))(t)
 		case "goto":
-			must(app.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "asks"}))(t)
-			must(app.Resume(t.Context(), "t"))(t)
+			must.Get(app.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "asks"}))(t)
+			must.Get(app.Resume(t.Context(), "t"))(t)
 		case "update":
-			must(app.Update(t.Context(), "t", nil))(t)
-			must(app.Resume(t.Context(), "t"))(t)
+			must.Get(app.Update(t.Context(), "t", nil))(t)
+			must.Get(app.Resume(t.Context(), "t"))(t)
 		case "release":
-			must(app.Release(t.Context(), "t", nil))(t)
+			must.Get(app.Release(t.Context(), "t", nil))(t)
 		}
 		wantList(t, name, children(t, l), want...)
 		open := 0
@@ -290,12 +291,12 @@ func TestCancelReachesOwnThreads(t *testing.T) {
 	t.Run("waiting", func(t *testing.T) {
 		store := memstore.New()
 		app := owning(t, open(t, store, nil), map[string]*graph.Graph[innerState]{"asks": asks, "above": above})
-		out := must(app.Run(t.Context(), "t", outerState{}))(t)
+		out := must.Get(app.Run(t.Context(), "t", outerState{}))(t)
 		if out.Status != posthouse.StatusWaiting {
 			t.Fatalf("output %+v", out)
 		}
 		l := open(t, store, nil)
-		must(l.Cancel(t.Context(), "t", nil))(t)
+		must.Get(l.Cancel(t.Context(), "t", nil))(t)
 		wantList(t, "children", children(t, l), "above cancelled", "above cancelled", "asks cancelled")
 		for g, err := range l.Gates(t.Context(), ledger.GateQuery{All: true}) {
 			t.Errorf("still open: %+v, %v", g, err)
@@ -321,7 +322,7 @@ func TestCancelReachesOwnThreads(t *testing.T) {
 			}),
 			"done": oneInner("done", func(context.Context, *innerState) error { close(visited); return nil }),
 		})
-		out := must(app.Run(t.Context(), "t", outerState{}))(t)
+		out := must.Get(app.Run(t.Context(), "t", outerState{}))(t)
 		if out.Status != posthouse.StatusCancelled {
 			t.Fatalf("output %+v", out)
 		}
@@ -341,7 +342,7 @@ func TestCancelReachesOwnThreads(t *testing.T) {
 		}
 		l := open(t, store, &ledger.Options{Owner: "p"})
 		app := owning(t, l, map[string]*graph.Graph[innerState]{"runs": sub})
-		must(l.Cancel(t.Context(), "t", nil))(t)
+		must.Get(l.Cancel(t.Context(), "t", nil))(t)
 		for info, err := range l.Threads(t.Context(), posthouse.ThreadQuery{Runnable: true}) {
 			if err != nil {
 				t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
@@ -351,7 +352,7 @@ func TestFanOutHoldsTheStatesOfItsWorkers(t *testing.T) {
 		return out
 	}, "add")
 	g.Edge("add", graph.End)
-	out := must(compile(t, g, newLedger(t), &graph.CompileOptions{}).Run(t.Context(), "t", state{}))(t)
+	out := must.Get(compile(t, g, newLedger(t), &graph.CompileOptions{}).Run(t.Context(), "t", state{}))(t)
 	if out.State.Sum != sends*(sends-1)/2 || len(out.State.All) != sends || !slices.IsSorted(out.State.All) {
 		t.Errorf("sum %d of %d, in order: %v", out.State.Sum, len(out.State.All), slices.IsSorted(out.State.All))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/graph/draw"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 // gallery is a graph with everything a picture can show.
@@ -46,20 +47,20 @@ func gallery() *graph.Graph[trail] {
 // picture draws a thread into its graph.
 func picture[S any](t testing.TB, a *graph.App[S], o graph.ProgressOptions) string {
 	t.Helper()
-	return draw.Mermaid(a.Shape(), must(a.Progress(t.Context(), o))(t), nil)
+	return draw.Mermaid(a.Shape(), must.Get(a.Progress(t.Context(), o))(t), nil)
 }
 
 func TestPictures(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, gallery(), l, nil)
-	out := must(a.Run(t.Context(), "t", trail{}))(t)
-	in := must(a.Progress(t.Context(), graph.ProgressOptions{Thread: "t"}))(t)
-	if same := must(a.Progress(t.Context(), graph.ProgressOptions{Checkpoint: out.Checkpoint}))(t); !maps.Equal(same, in) {
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
+	in := must.Get(a.Progress(t.Context(), graph.ProgressOptions{Thread: "t"}))(t)
+	if same := must.Get(a.Progress(t.Context(), graph.ProgressOptions{Checkpoint: out.Checkpoint}))(t); !maps.Equal(same, in) {
 		t.Errorf("the head is %v by its id, and %v as the head", same, in)
 	}
 	for _, o := range []graph.ProgressOptions{{Thread: "nobody"}, {Checkpoint: "nothing"}} {
 		_, err := a.Progress(t.Context(), o)
-		wantCode(t, err, posthouse.ErrNotFound)
+		must.Fail(t, err, posthouse.ErrNotFound)
 	}
 	for name, text := range map[string]func(*graph.Shape, graph.Progress, *draw.Options) string{"mmd": draw.Mermaid, "dot": draw.DOT} {
 		plain := text(a.Shape(), nil, nil)
@@ -94,13 +95,13 @@ func TestPictureOfAThread(t *testing.T) {
 	}
 	n := 0
 	w := compile(t, approval(&n), l, nil)
-	must(w.Run(t.Context(), "w", trail{}))(t)
+	must.Get(w.Run(t.Context(), "w", trail{}))(t)
 	m = picture(t, w, graph.ProgressOptions{Thread: "w"})
 	if !strings.Contains(m, "class n1 done") || !strings.Contains(m, "class n2 waiting") {
 		t.Error(m)
 	}
 	_, err := a.Progress(t.Context(), graph.ProgressOptions{Thread: "w"})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
 // In the middle of a step, what completed is done, and what has its answer is
@@ -147,25 +148,25 @@ func TestPictureOfAStep(t *testing.T) {
 		wantList(t, "marks", have, marks...)
 	}
 	_, err := app.Run(t.Context(), "t", trail{})
-	wantCode(t, err, errBoom)
-	first := must(app.State(t.Context(), "t"))(t).ID
+	must.Fail(t, err, errBoom)
+	first := must.Get(app.State(t.Context(), "t"))(t).ID
 	shows("n6,n8 done", "n1,n2,n4,n5 next", "n9 failed")
 	broken = false
-	out := must(app.Resume(t.Context(), "t"))(t)
+	out := must.Get(app.Resume(t.Context(), "t"))(t)
 	shows("n6,n8,n9 done", "n1,n2,n4,n5 waiting")
 	for i, marks := range [][]string{
 		{"n6,n8,n9 done", "n1 next", "n2,n4,n5 waiting"},
 		{"n6,n8,n9 done", "n1,n4 next", "n2,n5 waiting"},
 		{"n6,n8,n9 done", "n1,n2,n4,n5 next"},
 	} {
-		must(l.Decide(t.Context(), out.Waiting[i].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}))(t)
+		must.Get(l.Decide(t.Context(), out.Waiting[i].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}))(t)
 		shows(marks...)
 	}
 	past := picture(t, app, graph.ProgressOptions{Checkpoint: first})
 	if !strings.Contains(past, "class n9 failed") || !strings.Contains(past, "class n1,n2,n4,n5,n6,n8 next") {
 		t.Error(past)
 	}
-	must(app.Resume(t.Context(), "t"))(t)
+	must.Get(app.Resume(t.Context(), "t"))(t)
 	shows("n1,n2,n8,n9 done")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/step"
@@ -23,7 +24,7 @@ func TestStepKeysOfABranchWithADeletedName(t *testing.T) {
 	ctx := t.Context()
 	for name, store := range map[string]posthouse.Store{
 		"memory": memstore.New(),
-		"sqlite": must(sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "ledger.db"), nil))(t),
+		"sqlite": must.Get(sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "ledger.db"), nil))(t),
 	} {
 		t.Run(name, func(t *testing.T) {
 			led := open(t, store, nil)
@@ -61,28 +62,28 @@ func TestStepKeysOfABranchWithADeletedName(t *testing.T) {
 					if !ok {
 						return
 					}
-					must(retain.Delete(ctx, led, b.Head, nil))(t)
+					must.Get(retain.Delete(ctx, led, b.Head, nil))(t)
 				}
 			}
 
-			must(app.Run(ctx, "t", outerState{}))(t)
-			begun := must(app.State(ctx, "t", graph.StateOptions{Node: "begin"}))(t)
+			must.Get(app.Run(ctx, "t", outerState{}))(t)
+			begun := must.Get(app.State(ctx, "t", graph.StateOptions{Node: "begin"}))(t)
 			for range 3 {
-				must(app.Replay(ctx, begun.ID))(t)
+				must.Get(app.Replay(ctx, begun.ID))(t)
 				remove("fork-1")
 			}
-			f := must(app.Replay(ctx, begun.ID))(t)
+			f := must.Get(app.Replay(ctx, begun.ID))(t)
 			if f.Branch != "fork-1" {
 				t.Fatalf("the branch is %s", f.Branch)
 			}
-			if uses := must(ledger.Effects(ctx, led, "t"))(t); len(uses) != 5 {
+			if uses := must.Get(ledger.Effects(ctx, led, "t"))(t); len(uses) != 5 {
 				t.Errorf("%d effects are listed, want 5: %+v", len(uses), uses)
 			}
 			remove("fork-1")
 			remove("main")
-			must(app.Run(ctx, "t", outerState{}))(t)
-			must(retain.DeleteThread(ctx, led, "t", nil))(t)
-			must(app.Run(ctx, "t", outerState{}))(t)
+			must.Get(app.Run(ctx, "t", outerState{}))(t)
+			must.Get(retain.DeleteThread(ctx, led, "t", nil))(t)
+			must.Get(app.Run(ctx, "t", outerState{}))(t)
 
 			var seen []string
 			for i, key := range keys {
@@ -97,7 +98,7 @@ func TestStepKeysOfABranchWithADeletedName(t *testing.T) {
 			if len(keys) != 14 {
 				t.Errorf("%d payments, want 14: %s", len(keys), strings.Join(keys, "\n"))
 			}
-			again := must(led.Thread(ctx, "t"))(t)
+			again := must.Get(led.Thread(ctx, "t"))(t)
 			if fmt.Sprint(again.Ended, again.Births) != "0 []" {
 				t.Errorf("a thread that begins again knows of branches before it: %d, %v", again.Ended, again.Births)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -90,8 +91,8 @@ func TestRemoteNode(t *testing.T) {
 		r.Group, r.Limits.MaxAttempts = "web", 2
 		r.Trace = func(context.Context) map[string]string { return map[string]string{"traceparent": "00-1-2-01"} }
 		a := compile(t, remoteLine(r), l, nil)
-		d := must(dispatch.New(l, nil))(t)
-		w := must(worker.New(d, &worker.Options{Name: "w1", Group: "web"}))(t)
+		d := must.Get(dispatch.New(l, nil))(t)
+		w := must.Get(worker.New(d, &worker.Options{Name: "w1", Group: "web"}))(t)
 		worker.Handle(w, "fetch", func(t worker.Task, in string) (string, error) {
 			kept, found, err := worker.Load[string](t)
 			if err == nil && !found {
@@ -105,13 +106,13 @@ func TestRemoteNode(t *testing.T) {
 		for _, run := range []func(context.Context) error{d.Run, w.Run} {
 			go func() { ended <- run(ctx) }()
 		}
-		res := must(a.Run(ctx, "t", trail{}))(t)
+		res := must.Get(a.Run(ctx, "t", trail{}))(t)
 		for n := 0; res.Status == posthouse.StatusWaiting; n++ {
 			if n > 1000 {
 				t.Fatal("it waits for ever")
 			}
 			<-time.After(100 * time.Millisecond)
-			res = must(a.Resume(ctx, "t"))(t)
+			res = must.Get(a.Resume(ctx, "t"))(t)
 		}
 		wantList(t, "trail", res.State.Nodes, "plan", "plan kept 2 2/fetch/remote 00-1-2-01", "store")
 		if inputs != 1 || res.State.Go != "" {
@@ -131,7 +132,7 @@ func TestParkedRemoteNodesHoldNothing(t *testing.T) {
 		a := compile(t, remoteLine(fetches(&inputs)), l, nil)
 		before := runtime.NumGoroutine()
 		for i := range 100 {
-			if res := must(a.Run(t.Context(), fmt.Sprint("t", i), trail{}))(t); res.Status != posthouse.StatusWaiting || len(res.Waiting) != 1 {
+			if res := must.Get(a.Run(t.Context(), fmt.Sprint("t", i), trail{}))(t); res.Status != posthouse.StatusWaiting || len(res.Waiting) != 1 {
 				t.Fatalf("result %+v", res)
 			}
 		}
@@ -153,7 +154,7 @@ func TestRemoteNodeFails(t *testing.T) {
 	l, inputs, ctx := newLedger(t), 0, t.Context()
 	retry := &graph.CompileOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 6, InitialDelay: -1}, RetryOn: func(error) bool { return true }, Timeout: time.Nanosecond}
 	a := compile(t, remoteLine(fetches(&inputs)), l, retry)
-	must(a.Run(ctx, "t", trail{}))(t)
+	must.Get(a.Run(ctx, "t", trail{}))(t)
 	g := theTask(t, l, "t")
 	for next := g; g.Call.Attempt < 3; g = next {
 		next = resolveTask(t, l, g.ID, commit.TaskOutcome{Next: commit.NextAttempt(g.Call, l.Now(), "no route", 0), Why: "no route"})
@@ -177,22 +178,22 @@ func TestRemoteNodeFails(t *testing.T) {
 		t.Errorf("In was called %d times", inputs)
 	}
 
-	g = must(ledger.RetryTask(ctx, l, g.ID, nil))(t) // in place: the node goes on with it
-	if res := must(a.Resume(ctx, "t"))(t); res.Status != posthouse.StatusWaiting || theTask(t, l, "t").ID != g.ID || inputs != 1 {
+	g = must.Get(ledger.RetryTask(ctx, l, g.ID, nil))(t) // in place: the node goes on with it
+	if res := must.Get(a.Resume(ctx, "t"))(t); res.Status != posthouse.StatusWaiting || theTask(t, l, "t").ID != g.ID || inputs != 1 {
 		t.Errorf("%+v, In was called %d times", res, inputs)
 	}
 	resolveTask(t, l, g.ID, commit.TaskOutcome{Failed: "no route"})
 	if _, err := a.Resume(ctx, "t"); err == nil {
 		t.Error("it failed again, and the node does not")
 	}
-	must(a.Update(ctx, "t", nil, graph.UpdateOptions{Goto: "fetch"}))(t) // that dispatches again
-	must(a.Resume(ctx, "t"))(t)
+	must.Get(a.Update(ctx, "t", nil, graph.UpdateOptions{Goto: "fetch"}))(t) // that dispatches again
+	must.Get(a.Resume(ctx, "t"))(t)
 	again := theTask(t, l, "t")
 	if again.Call.ID == g.Call.ID || again.Call.Attempt != 1 {
 		t.Errorf("again.Call %+v", again.Call)
 	}
 	resolveTask(t, l, again.ID, completed(`"page"`))
-	wantList(t, "trail", must(a.Resume(ctx, "t"))(t).State.Nodes, "plan", "page", "store")
+	wantList(t, "trail", must.Get(a.Resume(ctx, "t"))(t).State.Nodes, "plan", "page", "store")
 }
 
 // TestRemoteNodeIsHandled by OnError, when a worker gave it up and when no worker came in
@@ -209,14 +210,14 @@ func TestRemoteNodeIsHandled(t *testing.T) {
 		})
 		a := compile(t, g, l, nil)
 		for thread, want := range map[string]string{"given up": "task fetch failed in attempt 1 at worker:w1: no route", "late": "task fetch before 2000-01-01T01:00:00Z"} {
-			must(a.Run(t.Context(), thread, trail{}))(t)
+			must.Get(a.Run(t.Context(), thread, trail{}))(t)
 			task := theTask(t, l, thread)
 			if thread == "late" {
 				<-time.After(time.Hour)
 			} else {
 				resolveTask(t, l, task.ID, commit.TaskOutcome{Failed: "no route"})
 			}
-			res := must(a.Resume(t.Context(), thread))(t)
+			res := must.Get(a.Resume(t.Context(), thread))(t)
 			if n := res.State.Nodes; res.Status != posthouse.StatusDone || len(n) != 3 || !strings.Contains(n[1], want) || n[2] != "store" {
 				t.Errorf("%s: %s %q", thread, res.Status, n)
 			}
@@ -241,7 +242,7 @@ func TestRemoteNodesAtOnce(t *testing.T) {
 	g.Node("join", visit("join"))
 	g.Edge("join", graph.End)
 	a := compile(t, g, l, nil)
-	res := must(a.Run(ctx, "t", trail{}))(t)
+	res := must.Get(a.Run(ctx, "t", trail{}))(t)
 	if res.Status != posthouse.StatusWaiting || len(res.Waiting) != 2 {
 		t.Fatalf("result %+v", res)
 	}
@@ -249,7 +250,7 @@ func TestRemoteNodesAtOnce(t *testing.T) {
 		list := openTasks(t, l, "t")
 		i := slices.IndexFunc(list, func(g *posthouse.Gate) bool { return g.Call.Task == name })
 		resolveTask(t, l, list[i].ID, completed(`"`+name+`"`))
-		res = must(a.Resume(ctx, "t"))(t)
+		res = must.Get(a.Resume(ctx, "t"))(t)
 	}
 	wantList(t, "trail", res.State.Nodes, "left", "right", "here", "join")
 	if inputs != [2]int{1, 1} {
@@ -261,27 +262,27 @@ func TestRemoteNodesAtOnce(t *testing.T) {
 func TestForkedRemoteNode(t *testing.T) {
 	l, inputs, ctx := newLedger(t), 0, t.Context()
 	a := compile(t, remoteLine(fetches(&inputs)), l, nil)
-	res := must(a.Run(ctx, "t", trail{}))(t)
+	res := must.Get(a.Run(ctx, "t", trail{}))(t)
 	source := theTask(t, l, "t")
-	f := must(a.Fork(ctx, res.Checkpoint, nil))(t)
-	must(a.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch}))(t)
+	f := must.Get(a.Fork(ctx, res.Checkpoint, nil))(t)
+	must.Get(a.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch}))(t)
 	resolveTask(t, l, source.ID, completed(`"page"`))
 	copied := theTask(t, l, "t")
 	if copied.Branch != f.Branch || copied.ID == source.ID || copied.Call.Task != "fetch" || string(copied.Payload) != `"plan"` {
 		t.Fatalf("copied %+v, copied.Payload %s", copied, copied.Payload)
 	}
-	wantList(t, "source", must(a.Resume(ctx, "t"))(t).State.Nodes, "plan", "page", "store")
+	wantList(t, "source", must.Get(a.Resume(ctx, "t"))(t).State.Nodes, "plan", "page", "store")
 	resolveTask(t, l, copied.ID, completed(`"other"`))
-	wantList(t, "fork", must(a.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch}))(t).State.Nodes, "plan", "other", "store")
+	wantList(t, "fork", must.Get(a.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch}))(t).State.Nodes, "plan", "other", "store")
 
 	// A fork of another state asks for its input again.
-	f = must(a.Fork(ctx, res.Checkpoint, func(s *trail) { s.Nodes = append(s.Nodes, "more") }))(t)
-	must(a.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch}))(t)
+	f = must.Get(a.Fork(ctx, res.Checkpoint, func(s *trail) { s.Nodes = append(s.Nodes, "more") }))(t)
+	must.Get(a.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch}))(t)
 	if g := theTask(t, l, "t"); g.Branch != f.Branch || string(g.Payload) != `"plan more"` || inputs != 2 {
 		t.Errorf("%+v %s, In was called %d times", g, g.Payload, inputs)
 	}
-	must(a.Update(ctx, "t", func(s *trail) { s.Nodes = append(s.Nodes, "most") }, graph.UpdateOptions{Branch: f.Branch}))(t)
-	must(a.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch}))(t)
+	must.Get(a.Update(ctx, "t", func(s *trail) { s.Nodes = append(s.Nodes, "most") }, graph.UpdateOptions{Branch: f.Branch}))(t)
+	must.Get(a.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch}))(t)
 	if g := theTask(t, l, "t"); string(g.Payload) != `"plan more most"` || inputs != 3 {
 		t.Errorf("%+v %s, In was called %d times", g, g.Payload, inputs)
 	}
@@ -291,7 +292,7 @@ func TestForkedRemoteNode(t *testing.T) {
 func TestRemoteNodeOutlivesItsEngine(t *testing.T) {
 	store, inputs, ctx := memstore.New(), 0, t.Context()
 	l := open(t, store, nil)
-	must(compile(t, remoteLine(fetches(&inputs)), l, nil).Run(ctx, "t", trail{}))(t)
+	must.Get(compile(t, remoteLine(fetches(&inputs)), l, nil).Run(ctx, "t", trail{}))(t)
 	task := theTask(t, l, "t")
 
 	l = open(t, store, nil)
@@ -302,11 +303,11 @@ func TestRemoteNodeOutlivesItsEngine(t *testing.T) {
 	g.Edge(graph.Start, "crawl")
 	g.Edge("crawl", graph.End)
 	a := compile(t, g, l, &graph.CompileOptions{Migrations: []graph.Migration{{Nodes: map[string]string{"fetch": "crawl"}}}})
-	if res := must(a.Resume(ctx, "t"))(t); res.Status != posthouse.StatusWaiting || theTask(t, l, "t").ID != task.ID {
+	if res := must.Get(a.Resume(ctx, "t"))(t); res.Status != posthouse.StatusWaiting || theTask(t, l, "t").ID != task.ID {
 		t.Fatalf("result %+v", res)
 	}
 	resolveTask(t, l, task.ID, completed(`"page"`))
-	wantList(t, "trail", must(a.Resume(ctx, "t"))(t).State.Nodes, "plan", "page")
+	wantList(t, "trail", must.Get(a.Resume(ctx, "t"))(t).State.Nodes, "plan", "page")
 	if inputs != 1 || len(openTasks(t, l, "t")) != 0 {
 		t.Errorf("In was called %d times", inputs)
 	}
@@ -324,9 +325,9 @@ func TestRemoteNodeInSubgraphs(t *testing.T) {
 		g.Edge(graph.Start, "sub")
 		g.Edge("sub", graph.End)
 		a := compile(t, g, l, nil)
-		must(a.Run(ctx, name, trail{}))(t)
+		must.Get(a.Run(ctx, name, trail{}))(t)
 		resolveTask(t, l, theTask(t, l, "").ID, completed(`"page"`))
-		res := must(a.Resume(ctx, name))(t)
+		res := must.Get(a.Resume(ctx, name))(t)
 		wantList(t, name, res.State.Nodes, "plan", "page", "store")
 	}
 }
@@ -341,7 +342,7 @@ func remoteSubgraph(g *graph.Graph[trail], inputs *int, own bool) {
 func TestMisfitOfARemoteNode(t *testing.T) {
 	l, inputs, ctx := newLedger(t), 0, t.Context()
 	a := compile(t, remoteLine(fetches(&inputs)), l, nil)
-	must(a.Run(ctx, "t", trail{}))(t)
+	must.Get(a.Run(ctx, "t", trail{}))(t)
 	resolveTask(t, l, theTask(t, l, "t").ID, completed(`{"page":1}`))
 	_, err := a.Resume(ctx, "t")
 	var e *posthouse.Error
@@ -364,7 +365,7 @@ func TestMisfitOfARemoteNode(t *testing.T) {
 		if want := map[string]error{"in": boom, "out": boom, "large": posthouse.ErrTooLarge}[thread]; !errors.Is(err, want) {
 			t.Errorf("%s: %v", thread, err)
 		}
-		if n := must(a.State(ctx, thread))(t).State.Nodes; !slices.Equal(n, []string{"plan"}) || len(openTasks(t, l, thread)) != 0 {
+		if n := must.Get(a.State(ctx, thread))(t).State.Nodes; !slices.Equal(n, []string{"plan"}) || len(openTasks(t, l, thread)) != 0 {
 			t.Errorf("%s: %q is left", thread, n)
 		}
 	}

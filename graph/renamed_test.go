@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 type amounts struct {
@@ -38,7 +39,7 @@ func TestRenamedFieldsAreMismatches(t *testing.T) {
 	l := newLedger(t)
 	in := amounts{Amount: 500, Lines: []struct{ Amount int }{{500}}}
 	in.Pay.Amount = 500
-	out := must(compile(t, payingOne(func(*amounts) {}), l, nil).Run(t.Context(), "t", in))(t)
+	out := must.Get(compile(t, payingOne(func(*amounts) {}), l, nil).Run(t.Context(), "t", in))(t)
 	decide(t, l, out.Waiting[0].ID, posthouse.Approve)
 
 	var paid []int
@@ -62,7 +63,7 @@ func TestRenamedFieldsAreMismatches(t *testing.T) {
 		delete(s, "Amount")
 		return s, nil
 	}}}})
-	if out := must(a.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone || len(paid) != 3 || min(paid[0], paid[1], paid[2]) != 500 {
+	if out := must.Get(a.Resume(t.Context(), "t"))(t); out.Status != posthouse.StatusDone || len(paid) != 3 || min(paid[0], paid[1], paid[2]) != 500 {
 		t.Fatalf("%s, and paid was %v", out.Status, paid)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -103,11 +104,11 @@ func TestNodesSeeWhatIsStored(t *testing.T) {
 				g.Edge(from, "ask")
 				g.Edge("ask", graph.End)
 				l := open(t, store, nil)
-				out := must(compile(t, g, l, &graph.CompileOptions{}).Run(t.Context(), "t", delicate{}))(t)
+				out := must.Get(compile(t, g, l, &graph.CompileOptions{}).Run(t.Context(), "t", delicate{}))(t)
 				decide(t, l, out.Waiting[0].ID, posthouse.Approve)
 				l.Close()
 				a := compile(t, g, open(t, store, nil), &graph.CompileOptions{})
-				out = must(a.Resume(t.Context(), "t"))(t)
+				out = must.Get(a.Resume(t.Context(), "t"))(t)
 				if out.Status != posthouse.StatusDone || len(seen) != 2 || seen[0] != seen[1] {
 					t.Fatalf("status %s, a node saw\n%s", out.Status, seen)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -45,7 +46,7 @@ func TestResumeAfterAFailedNode(t *testing.T) {
 	if !errors.As(err, &node) || node.Node != "pay" || !errors.Is(err, errBoom) {
 		t.Fatalf("error %v", err)
 	}
-	s := must(a.State(t.Context(), "t"))(t)
+	s := must.Get(a.State(t.Context(), "t"))(t)
 	if s.Kind != posthouse.KindFail || s.Status != posthouse.StatusFailed || s.Error != "boom" || s.ID != node.Checkpoint {
 		t.Fatalf("head %+v", s.Header)
 	}
@@ -53,15 +54,15 @@ func TestResumeAfterAFailedNode(t *testing.T) {
 	wantList(t, "next", s.Next, "pay")
 
 	_, err = a.Resume(t.Context(), "t")
-	wantCode(t, err, errBoom)
+	must.Fail(t, err, errBoom)
 	broken = false
 	fresh := compile(t, paying(&broken, &paid), open(t, store, nil), nil) // as after a restart
-	out := must(fresh.Resume(t.Context(), "t"))(t)
+	out := must.Get(fresh.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "prepare", "pay", "thank")
 	if paid != 1 || out.Status != posthouse.StatusDone {
 		t.Fatalf("paid %d times, status %s", paid, out.Status)
 	}
-	must(fresh.Resume(t.Context(), "t"))(t)
+	must.Get(fresh.Resume(t.Context(), "t"))(t)
 	if paid != 1 || len(history(t, fresh, "t")) != 6 {
 		t.Fatal("resuming a finished thread ran something")
 	}
@@ -69,8 +70,8 @@ func TestResumeAfterAFailedNode(t *testing.T) {
 
 func TestResumeOfAFinishedThread(t *testing.T) {
 	a := compile(t, line("a"), newLedger(t), nil)
-	out := must(a.Run(t.Context(), "t", trail{}))(t)
-	again := must(a.Resume(t.Context(), "t"))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
+	again := must.Get(a.Resume(t.Context(), "t"))(t)
 	if again.Checkpoint != out.Checkpoint || again.Status != posthouse.StatusDone {
 		t.Fatalf("result %+v", again)
 	}
@@ -80,13 +81,13 @@ func TestResumeOfAFinishedThread(t *testing.T) {
 func TestResumeOfAnUnknownThread(t *testing.T) {
 	a := compile(t, line("a"), newLedger(t), nil)
 	_, err := a.Resume(t.Context(), "nobody")
-	wantCode(t, err, posthouse.ErrNotFound)
-	wantCode(t, a.Advance(t.Context(), "nobody", "main"), posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
+	must.Fail(t, a.Advance(t.Context(), "nobody", "main"), posthouse.ErrNotFound)
 	_, err = a.Resume(t.Context(), "no such\nname")
-	wantCode(t, err, posthouse.ErrInvalid)
-	must(a.Run(t.Context(), "t", trail{}))(t)
+	must.Fail(t, err, posthouse.ErrInvalid)
+	must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	_, err = a.Resume(t.Context(), "t", graph.RunOptions{Branch: "nobody"})
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 }
 
 func TestResumeOfACheckpointSavedByHand(t *testing.T) {
@@ -97,12 +98,12 @@ func TestResumeOfACheckpointSavedByHand(t *testing.T) {
 	}
 	a := compile(t, line("a"), l, nil)
 	_, err := a.Resume(t.Context(), "t")
-	wantCode(t, err, posthouse.ErrInvalid)
-	out := must(a.Run(t.Context(), "t", trail{}))(t)
+	must.Fail(t, err, posthouse.ErrInvalid)
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	if out.State.N != 7 {
 		t.Fatalf("state %+v", out.State)
 	}
-	c := must(l.Get(t.Context(), out.Checkpoint))(t)
+	c := must.Get(l.Get(t.Context(), out.Checkpoint))(t)
 	if string(c.State["Extra"].Data) != "kept" {
 		t.Fatal("a part that the graph does not have was lost")
 	}
@@ -119,7 +120,7 @@ func TestPanicIsAnError(t *testing.T) {
 	if !errors.As(err, &node) || !strings.Contains(err.Error(), "on the floor") || !strings.Contains(err.Error(), "resume_test.go") {
 		t.Fatalf("error %v", err)
 	}
-	s := must(a.State(t.Context(), "t"))(t)
+	s := must.Get(a.State(t.Context(), "t"))(t)
 	if s.Status != posthouse.StatusFailed || s.State.N != 0 || !strings.Contains(s.Error, "on the floor") {
 		t.Fatalf("head %+v", s)
 	}
@@ -135,7 +136,7 @@ func TestPanicInARouteIsAnError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "in the route") {
 		t.Fatalf("error %v", err)
 	}
-	if s := must(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed {
+	if s := must.Get(a.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed {
 		t.Fatalf("head %+v", s)
 	}
 }
@@ -157,18 +158,18 @@ func TestCancelLeavesTheThreadResumable(t *testing.T) {
 	g.Edge("c", graph.End)
 	a := compile(t, g, l, nil)
 	_, err := a.Run(ctx, "t", trail{})
-	wantCode(t, err, context.Canceled)
-	s := must(a.State(t.Context(), "t"))(t)
+	must.Fail(t, err, context.Canceled)
+	s := must.Get(a.State(t.Context(), "t"))(t)
 	wantList(t, "nodes", s.State.Nodes, "a")
 	if s.Status != posthouse.StatusRunning {
 		t.Fatalf("status %q", s.Status)
 	}
 	wantList(t, "next", s.Next, "b")
 	_, err = a.Run(ctx, "t2", trail{})
-	wantCode(t, err, context.Canceled)
+	must.Fail(t, err, context.Canceled)
 	_, err = a.State(t.Context(), "t2")
-	wantCode(t, err, posthouse.ErrNotFound)
-	wantList(t, "resumed", must(a.Resume(t.Context(), "t"))(t).State.Nodes, "a", "b", "c")
+	must.Fail(t, err, posthouse.ErrNotFound)
+	wantList(t, "resumed", must.Get(a.Resume(t.Context(), "t"))(t).State.Nodes, "a", "b", "c")
 }
 
 // A node that finished is on record even if the context ended while it ran.
@@ -182,8 +183,8 @@ func TestCancelKeepsFinishedWork(t *testing.T) {
 	g.Edge("b", graph.End)
 	a := compile(t, g, newLedger(t), nil)
 	_, err := a.Run(ctx, "t", trail{})
-	wantCode(t, err, context.Canceled)
-	s := must(a.State(t.Context(), "t"))(t)
+	must.Fail(t, err, context.Canceled)
+	s := must.Get(a.State(t.Context(), "t"))(t)
 	if s.State.N != 1 || s.Node != "a" || s.Status != posthouse.StatusRunning {
 		t.Fatalf("head %+v", s)
 	}
@@ -195,15 +196,15 @@ func TestReloadInAFreshProcess(t *testing.T) {
 	store := memstore.New()
 	opt := &graph.CompileOptions{InterruptAfter: []string{"*"}}
 	a := compile(t, line("a", "b", "c"), open(t, store, nil), opt)
-	out := must(a.Run(t.Context(), "t", trail{N: 3, Go: "x"}))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{N: 3, Go: "x"}))(t)
 	for _, want := range []string{"a", "b", "c"} {
 		fresh := compile(t, line("a", "b", "c"), open(t, store, nil), opt)
-		s := must(fresh.State(t.Context(), "t"))(t)
+		s := must.Get(fresh.State(t.Context(), "t"))(t)
 		if s.Node != want || s.ID != out.Checkpoint || s.State.N != 3 || s.State.Go != "x" || s.State.Nodes[len(s.State.Nodes)-1] != want {
 			t.Fatalf("want node %s: %+v", want, s)
 		}
 		wantList(t, "next", s.Next, out.Next...)
-		out = must(fresh.Resume(t.Context(), "t"))(t)
+		out = must.Get(fresh.Resume(t.Context(), "t"))(t)
 	}
 	if out.Status != posthouse.StatusDone {
 		t.Fatalf("status %q", out.Status)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -30,13 +31,13 @@ func TestRetryOfANodeWithRecordedSteps(t *testing.T) {
 	g.Edge(graph.Start, "a")
 	g.Edge("a", graph.End)
 	a := compile(t, g, l, &graph.CompileOptions{HoldFor: -1})
-	out := must(a.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	for range 2 {
 		if out.Status != posthouse.StatusWaiting {
 			t.Fatalf("output %+v", out)
 		}
 		now = now.Add(5 * time.Minute)
-		out = must(a.Resume(t.Context(), "t"))(t)
+		out = must.Get(a.Resume(t.Context(), "t"))(t)
 	}
 	if out.Status != posthouse.StatusDone || out.State.N != 8 {
 		t.Fatalf("output %+v", out)

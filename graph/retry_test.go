@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -31,7 +32,7 @@ func TestRetryIsParkedOverWhatWasBeforeIt(t *testing.T) {
 		g.Edge("a", graph.End)
 		return compile(t, g, open(t, store, &ledger.Options{Now: func() time.Time { return now }}), nil)
 	}
-	out := must(fresh().Run(t.Context(), "t", someLists()))(t)
+	out := must.Get(fresh().Run(t.Context(), "t", someLists()))(t)
 	if out.Status != posthouse.StatusWaiting || len(out.Waiting) != 1 || out.Waiting[0].Kind != posthouse.GateTimer || len(out.State.Flat) != 2 {
 		t.Fatalf("output %+v", out)
 	}
@@ -41,7 +42,7 @@ func TestRetryIsParkedOverWhatWasBeforeIt(t *testing.T) {
 		t.Fatalf("%+v after %d tries", h[0], tries)
 	}
 	now = now.Add(2 * time.Second)
-	out = must(fresh().Resume(t.Context(), "t"))(t)
+	out = must.Get(fresh().Resume(t.Context(), "t"))(t)
 	if out.Status != posthouse.StatusDone || out.State.N != 1 || tries != 2 {
 		t.Fatalf("%+v after %d tries", out, tries)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -43,7 +44,7 @@ func TestARuleFailsTheRun(t *testing.T) {
 	g.Edge("a", graph.End)
 	a := compile(t, g, led, nil)
 	_, err := a.Run(t.Context(), "t", trail{N: 7})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	if !errors.Is(err, reason) {
 		t.Errorf("the run failed with %v, which does not say why", err)
 	}
@@ -93,7 +94,7 @@ func TestARefusedStepKeepsWhatWasHeld(t *testing.T) {
 		g.Edge("b", graph.End)
 		a := compile(t, g, led, nil)
 		_, err := a.Run(t.Context(), "t", trail{N: 7})
-		wantCode(t, err, posthouse.ErrInvalid)
+		must.Fail(t, err, posthouse.ErrInvalid)
 		bad = false
 		if _, err := a.Resume(t.Context(), "t"); err != nil || made != 1 {
 			t.Errorf("beside %v: made %d times, %v", beside, made, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -19,7 +20,7 @@ func TestRunMakesOneCheckpointPerNode(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, line("a", "b"), l, nil)
 	began := l.Now().Truncate(time.Millisecond)
-	out := must(a.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	wantList(t, "nodes", out.State.Nodes, "a", "b")
 	if out.Status != posthouse.StatusDone || len(out.Next) > 0 || out.Thread != "t" || out.Branch != "main" {
 		t.Fatalf("result %+v", out)
@@ -64,7 +65,7 @@ func TestRunWithoutNodes(t *testing.T) {
 	g := graph.New[trail]("empty")
 	g.Edge(graph.Start, graph.End)
 	app := compile(t, g, newLedger(t), nil)
-	out := must(app.Run(t.Context(), "t", trail{N: 3}))(t)
+	out := must.Get(app.Run(t.Context(), "t", trail{N: 3}))(t)
 	if out.Status != posthouse.StatusDone || out.State.N != 3 {
 		t.Fatalf("result %+v", out)
 	}
@@ -74,8 +75,8 @@ func TestRunWithoutNodes(t *testing.T) {
 
 func TestRunUsesTheDefaultThread(t *testing.T) {
 	a := compile(t, line("a"), newLedger(t), nil)
-	out := must(a.Run(t.Context(), "", trail{}))(t)
-	s := must(a.State(t.Context(), ""))(t)
+	out := must.Get(a.Run(t.Context(), "", trail{}))(t)
+	s := must.Get(a.State(t.Context(), ""))(t)
 	if out.Thread != posthouse.DefaultThread || s.Thread != posthouse.DefaultThread {
 		t.Fatalf("threads %q and %q", out.Thread, s.Thread)
 	}
@@ -86,8 +87,8 @@ func TestRunUsesTheDefaultThread(t *testing.T) {
 
 func TestInputIsMerged(t *testing.T) {
 	a := compile(t, line("a"), newLedger(t), nil)
-	must(a.Run(t.Context(), "t", trail{Nodes: []string{"x"}, Go: "there", N: 1}))(t)
-	out := must(a.Run(t.Context(), "t", trail{Nodes: []string{"y"}, N: 2}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{Nodes: []string{"x"}, Go: "there", N: 1}))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{Nodes: []string{"y"}, N: 2}))(t)
 	wantList(t, "append part", out.State.Nodes, "x", "a", "y", "a")
 	if out.State.Go != "there" || out.State.N != 2 {
 		t.Fatalf("state %+v: zero parts stay, others replace", out.State)
@@ -105,7 +106,7 @@ func TestInputIsCopied(t *testing.T) {
 	g.Edge("a", graph.End)
 	a := compile(t, g, newLedger(t), nil)
 	in := deep{M: map[string]int{"a": 1}, List: []map[string]int{{"x": 1}}}
-	out := must(a.Run(t.Context(), "t", in))(t)
+	out := must.Get(a.Run(t.Context(), "t", in))(t)
 	if in.M["a"] != 1 || out.State.M["a"] != 2 {
 		t.Fatalf("input %v, output %v", in, out.State)
 	}
@@ -113,7 +114,7 @@ func TestInputIsCopied(t *testing.T) {
 	if in.List[0]["x"] != 1 {
 		t.Fatal("the input's elements are the output's")
 	}
-	if s := must(a.State(t.Context(), "t"))(t); s.State.List[0]["x"] != 1 || s.State.M["a"] != 2 {
+	if s := must.Get(a.State(t.Context(), "t"))(t); s.State.List[0]["x"] != 1 || s.State.M["a"] != 2 {
 		t.Fatalf("state %+v", s.State)
 	}
 }
@@ -131,16 +132,16 @@ func TestRoute(t *testing.T) {
 		return "a"
 	}, "a", "b")
 	a := compile(t, g, newLedger(t), nil)
-	wantList(t, "to a", must(a.Run(t.Context(), "1", trail{Go: "a"}))(t).State.Nodes, "a")
-	wantList(t, "to b", must(a.Run(t.Context(), "2", trail{Go: "b"}))(t).State.Nodes, "b", "b", "b", "a")
+	wantList(t, "to a", must.Get(a.Run(t.Context(), "1", trail{Go: "a"}))(t).State.Nodes, "a")
+	wantList(t, "to b", must.Get(a.Run(t.Context(), "2", trail{Go: "b"}))(t).State.Nodes, "b", "b", "b", "a")
 
 	_, err := a.Run(t.Context(), "3", trail{Go: "nowhere"})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	if !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("the error does not say where the route leads: %v", err)
 	}
 	_, err = a.State(t.Context(), "3")
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 }
 
 func TestRouteOutsideItsTargetsFailsTheNode(t *testing.T) {
@@ -156,7 +157,7 @@ func TestRouteOutsideItsTargetsFailsTheNode(t *testing.T) {
 	if !errors.As(err, &node) || node.Node != "a" || !errors.Is(err, posthouse.ErrInvalid) {
 		t.Fatalf("error %v", err)
 	}
-	s := must(a.State(t.Context(), "t"))(t)
+	s := must.Get(a.State(t.Context(), "t"))(t)
 	if s.Status != posthouse.StatusFailed || len(s.State.Nodes) != 0 || s.ID != node.Checkpoint {
 		t.Fatalf("head %+v", s)
 	}
@@ -179,7 +180,7 @@ func TestRecursionLimit(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	wantList(t, "cycle", rec.Cycle, "y", "z", "x")
-	s := must(a.State(t.Context(), "t"))(t)
+	s := must.Get(a.State(t.Context(), "t"))(t)
 	if s.Status != posthouse.StatusFailed || len(s.State.Nodes) != 8 || s.Error == "" {
 		t.Fatalf("head %+v", s)
 	}
@@ -187,18 +188,18 @@ func TestRecursionLimit(t *testing.T) {
 	if !errors.As(err, &rec) || rec.Limit != 2 || len(rec.Cycle) != 0 {
 		t.Fatalf("error %v", err)
 	}
-	if s := must(a.State(t.Context(), "t"))(t); len(s.State.Nodes) != 10 {
+	if s := must.Get(a.State(t.Context(), "t"))(t); len(s.State.Nodes) != 10 {
 		t.Fatalf("%d nodes ran, want 10: resuming gives as many again", len(s.State.Nodes))
 	}
 	for _, o := range []graph.RunOptions{{RecursionLimit: -1}} {
 		_, err = a.Resume(t.Context(), "t", o)
-		wantCode(t, err, posthouse.ErrInvalid)
+		must.Fail(t, err, posthouse.ErrInvalid)
 	}
 }
 
 func TestAThousandSteps(t *testing.T) {
 	a := loopApp(t, newLedger(t), 1000)
-	if out := must(a.Run(t.Context(), "t", start))(t); out.State.Count != 1000 {
+	if out := must.Get(a.Run(t.Context(), "t", start))(t); out.State.Count != 1000 {
 		t.Fatalf("count %d", out.State.Count)
 	}
 }
@@ -238,11 +239,11 @@ func TestOneRunnerPerThread(t *testing.T) {
 	}()
 	<-entered
 	_, err := a.Run(t.Context(), "t", trail{})
-	wantCode(t, err, posthouse.ErrBusy)
+	must.Fail(t, err, posthouse.ErrBusy)
 	_, err = a.Resume(t.Context(), "t")
-	wantCode(t, err, posthouse.ErrBusy)
+	must.Fail(t, err, posthouse.ErrBusy)
 	_, err = a.Update(t.Context(), "t", func(s *trail) { s.N = 1 })
-	wantCode(t, err, posthouse.ErrBusy)
+	must.Fail(t, err, posthouse.ErrBusy)
 	close(leave)
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -251,48 +252,48 @@ func TestOneRunnerPerThread(t *testing.T) {
 
 func TestAnotherGraphsThreadIsRefused(t *testing.T) {
 	l := newLedger(t)
-	must(compile(t, line("a"), l, nil).Run(t.Context(), "t", trail{}))(t)
+	must.Get(compile(t, line("a"), l, nil).Run(t.Context(), "t", trail{}))(t)
 	g := graph.New[trail]("other")
 	g.Node("a", visit("a"))
 	g.Edge(graph.Start, "a")
 	g.Edge("a", graph.End)
 	other := compile(t, g, l, nil)
 	_, err := other.Run(t.Context(), "t", trail{})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = other.Resume(t.Context(), "t")
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = other.Update(t.Context(), "t", nil)
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 }
 
 func TestResumeAtANodeThatIsGone(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, line("a", "b"), l, &graph.CompileOptions{InterruptBefore: []string{"b"}})
-	must(a.Run(t.Context(), "t", trail{}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	later := compile(t, line("a", "c"), l, nil)
 	_, err := later.Resume(t.Context(), "t")
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	if !strings.Contains(err.Error(), `goes on at node "b"`) {
 		t.Errorf("the error does not name the node: %v", err)
 	}
-	must(later.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "c"}))(t)
-	wantList(t, "nodes", must(later.Resume(t.Context(), "t"))(t).State.Nodes, "a", "c")
+	must.Get(later.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "c"}))(t)
+	wantList(t, "nodes", must.Get(later.Resume(t.Context(), "t"))(t).State.Nodes, "a", "c")
 }
 
 func TestOptionsAreGivenOnce(t *testing.T) {
 	a := compile(t, line("a"), newLedger(t), nil)
 	_, err := a.Run(t.Context(), "t", trail{}, graph.RunOptions{}, graph.RunOptions{})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = a.State(t.Context(), "t", graph.StateOptions{}, graph.StateOptions{})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = a.Update(t.Context(), "t", nil, graph.UpdateOptions{}, graph.UpdateOptions{})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = a.Fork(t.Context(), "x", nil, graph.ForkOptions{}, graph.ForkOptions{})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = a.Replay(t.Context(), "x", graph.RunOptions{}, graph.RunOptions{})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	for _, err := range a.History(t.Context(), "t", graph.HistoryOptions{}, graph.HistoryOptions{}) {
-		wantCode(t, err, posthouse.ErrInvalid)
+		must.Fail(t, err, posthouse.ErrInvalid)
 	}
 }
 
@@ -305,8 +306,8 @@ func TestStateTooLarge(t *testing.T) {
 	g.Edge("a", graph.End)
 	a := compile(t, g, l, nil)
 	_, err := a.Run(t.Context(), "t", trail{N: 7})
-	wantCode(t, err, posthouse.ErrTooLarge)
-	s := must(a.State(t.Context(), "t"))(t)
+	must.Fail(t, err, posthouse.ErrTooLarge)
+	s := must.Get(a.State(t.Context(), "t"))(t)
 	if s.Status != posthouse.StatusFailed || s.State.N != 7 || s.State.Go != "" {
 		t.Fatalf("head %+v", s)
 	}

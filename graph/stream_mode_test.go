@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 )
@@ -164,7 +165,7 @@ func TestStreamCheckpoints(t *testing.T) {
 			t.Errorf("event %+v", e)
 		}
 		have = append(have, string(e.Checkpoint.ID))
-		s := must(a.State(t.Context(), "t", graph.StateOptions{Checkpoint: e.Checkpoint.ID}))(t)
+		s := must.Get(a.State(t.Context(), "t", graph.StateOptions{Checkpoint: e.Checkpoint.ID}))(t)
 		if len(s.State.Nodes) != int(e.Checkpoint.Step) {
 			t.Errorf("state on demand %+v", s)
 		}
@@ -203,14 +204,14 @@ func TestStreamTasks(t *testing.T) {
 	a = compile(t, g, newLedger(t), nil)
 	events, _ = collect(t, a.Stream(t.Context(), "t", trail{}, modes(runs.StreamTasks)))
 	wantList(t, "handler", texts(events), "task.start n", "task.error n", "task.start n", "task.wait n", "park n")
-	wantCode(t, events[1].Err, errBoom)
+	must.Fail(t, events[1].Err, errBoom)
 
 	a = compile(t, single(func(context.Context, *trail) error { return errBoom }), newLedger(t), nil)
 	events = nil
 	for e, err := range a.Stream(t.Context(), "t", trail{}, modes(runs.StreamTasks, runs.StreamDebug)) {
 		events = append(events, e)
 		if err != nil {
-			wantCode(t, err, errBoom)
+			must.Fail(t, err, errBoom)
 		}
 	}
 	wantList(t, "failure", texts(events), "checkpoint", "task.start n", "task.error n", "checkpoint n", "")
@@ -231,7 +232,7 @@ func TestStreamDebugIsTasksAndCheckpoints(t *testing.T) {
 func TestStreamOfUnknownMode(t *testing.T) {
 	a := compile(t, line("a"), newLedger(t), nil)
 	for _, err := range a.Stream(t.Context(), "t", trail{}, modes("everything")) {
-		wantCode(t, err, posthouse.ErrInvalid)
+		must.Fail(t, err, posthouse.ErrInvalid)
 	}
 	if _, err := a.State(t.Context(), "t"); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Fatal("something ran", err)
@@ -277,10 +278,10 @@ func TestStreamIsLeftInTheMiddle(t *testing.T) {
 		}
 	}
 	<-ended
-	if info := must(l.Thread(t.Context(), "t"))(t); info.Lease.Held {
+	if info := must.Get(l.Thread(t.Context(), "t"))(t); info.Lease.Held {
 		t.Error("the lease is held")
 	}
-	out := must(a.Resume(t.Context(), "t"))(t)
+	out := must.Get(a.Resume(t.Context(), "t"))(t)
 	if out.State.Own != "a" || ran["a"] != 1 || ran["b"] != 2 {
 		t.Errorf("result %+v, ran %v", out.State, ran)
 	}
@@ -303,7 +304,7 @@ func TestStreamIsCancelled(t *testing.T) {
 			cancel()
 		}
 	}
-	wantCode(t, last, context.Canceled)
+	must.Fail(t, last, context.Canceled)
 }
 
 // Events emitted after the end of the node are dropped.
@@ -354,7 +355,7 @@ func TestTokensAreHeartbeats(t *testing.T) {
 			}
 			return ctx.Err()
 		}, graph.NodeOptions{IdleTimeout: 10 * time.Second}), newLedger(t), nil)
-		must(a.Run(t.Context(), "t", trail{}))(t)
+		must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	})
 }
 
@@ -429,7 +430,7 @@ func TestStreamOfASubgraph(t *testing.T) {
 			break
 		}
 	}
-	out := must(a.Resume(t.Context(), "left"))(t)
+	out := must.Get(a.Resume(t.Context(), "left"))(t)
 	if out.State.Go != "planned written" || n != 5 {
 		t.Fatalf("after %d events: %+v", n, out)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/transfer"
@@ -72,8 +73,8 @@ func TestWithinReadsWithTheCodecOfTheGraph(t *testing.T) {
 	})
 	g.Edge(graph.Start, "sub")
 	g.Edge("sub", graph.End)
-	out := must(compile(t, g, l, &graph.CompileOptions{Codec: codec}).Run(t.Context(), "t", outerState{Topic: "tea"}))(t)
-	if s := must(graph.Within[innerState](t.Context(), l, out.Checkpoint, "sub", graph.WithinOptions{Codec: codec}))(t); s.Topic != "tea" {
+	out := must.Get(compile(t, g, l, &graph.CompileOptions{Codec: codec}).Run(t.Context(), "t", outerState{Topic: "tea"}))(t)
+	if s := must.Get(graph.Within[innerState](t.Context(), l, out.Checkpoint, "sub", graph.WithinOptions{Codec: codec}))(t); s.Topic != "tea" {
 		t.Errorf("state %+v", s)
 	}
 	if s, err := graph.Within[innerState](t.Context(), l, out.Checkpoint, "sub"); err == nil {
@@ -88,52 +89,52 @@ func TestWithinOwnThreads(t *testing.T) {
 		t.Run(fmt.Sprint(own), func(t *testing.T) {
 			ctx, l := t.Context(), newLedger(t)
 			app := deepAsking(t, l, own, graph.PerThread)
-			out := must(app.Run(ctx, "t", outerState{Topic: "tea"}))(t)
-			s := must(graph.Within[innerState](ctx, l, out.Checkpoint, "sub/deep"))(t)
+			out := must.Get(app.Run(ctx, "t", outerState{Topic: "tea"}))(t)
+			s := must.Get(graph.Within[innerState](ctx, l, out.Checkpoint, "sub/deep"))(t)
 			wantList(t, "notes", s.Notes, "tea")
-			if sub := must(graph.Within[innerState](ctx, l, out.Checkpoint, "sub"))(t); sub.Topic != "tea" || len(sub.Notes) != 0 {
+			if sub := must.Get(graph.Within[innerState](ctx, l, out.Checkpoint, "sub"))(t); sub.Topic != "tea" || len(sub.Notes) != 0 {
 				t.Errorf("sub %+v", sub)
 			}
-			at := must(graph.ThreadWithin(ctx, l, out.Checkpoint, "sub/deep"))(t)
-			if up := must(graph.ThreadWithin(ctx, l, out.Checkpoint, "sub"))(t); (up != "t") != own[0] || (at != up) != own[1] {
+			at := must.Get(graph.ThreadWithin(ctx, l, out.Checkpoint, "sub/deep"))(t)
+			if up := must.Get(graph.ThreadWithin(ctx, l, out.Checkpoint, "sub"))(t); (up != "t") != own[0] || (at != up) != own[1] {
 				t.Errorf("threads %q and %q", up, at)
 			}
 			_, err := graph.Within[innerState](ctx, l, out.Checkpoint, "sub/other")
-			wantCode(t, err, posthouse.ErrNotFound)
+			must.Fail(t, err, posthouse.ErrNotFound)
 			_, err = graph.ThreadWithin(ctx, l, out.Checkpoint, "other")
-			wantCode(t, err, posthouse.ErrNotFound)
+			must.Fail(t, err, posthouse.ErrNotFound)
 
-			fork := must(app.Fork(ctx, out.Checkpoint, nil))(t)
-			h := must(graph.UpdateWithin(ctx, l, out.Checkpoint, "sub/deep", func(s *innerState) { s.Notes = []string{"mine"} }, graph.WithinOptions{By: "eve"}))(t)
+			fork := must.Get(app.Fork(ctx, out.Checkpoint, nil))(t)
+			h := must.Get(graph.UpdateWithin(ctx, l, out.Checkpoint, "sub/deep", func(s *innerState) { s.Notes = []string{"mine"} }, graph.WithinOptions{By: "eve"}))(t)
 			if h.Thread != at || h.By != "eve" || h.Kind != posthouse.KindUpdate {
 				t.Errorf("update %+v", h)
 			}
-			out = must(app.Resume(ctx, "t"))(t)
-			s = must(graph.Within[innerState](ctx, l, out.Checkpoint, "sub/deep"))(t)
+			out = must.Get(app.Resume(ctx, "t"))(t)
+			s = must.Get(graph.Within[innerState](ctx, l, out.Checkpoint, "sub/deep"))(t)
 			wantList(t, "notes", s.Notes, "mine")
 			answerAll(t, l)
-			out = must(app.Resume(ctx, "t"))(t)
+			out = must.Get(app.Resume(ctx, "t"))(t)
 			wantList(t, "log", out.State.Log, "mine")
 			if !own[0] {
-				s = must(graph.Within[innerState](ctx, l, out.Checkpoint, "sub/deep"))(t)
+				s = must.Get(graph.Within[innerState](ctx, l, out.Checkpoint, "sub/deep"))(t)
 				wantList(t, "kept", s.Notes, "mine")
 			}
 
 			// The fork knows what there was, and does not reach into the original.
-			s = must(graph.Within[innerState](ctx, l, fork.ID, "sub/deep"))(t)
+			s = must.Get(graph.Within[innerState](ctx, l, fork.ID, "sub/deep"))(t)
 			wantList(t, "the fork's notes", s.Notes, "tea")
 			if own[0] || own[1] {
 				_, err = graph.UpdateWithin(ctx, l, fork.ID, "sub/deep", func(s *innerState) { s.Notes = nil })
-				wantCode(t, err, posthouse.ErrConflict)
+				must.Fail(t, err, posthouse.ErrConflict)
 			}
-			out = must(app.Resume(ctx, "t", graph.RunOptions{Branch: fork.Branch}))(t)
-			if mine := must(graph.ThreadWithin(ctx, l, out.Checkpoint, "sub/deep"))(t); mine == at {
+			out = must.Get(app.Resume(ctx, "t", graph.RunOptions{Branch: fork.Branch}))(t)
+			if mine := must.Get(graph.ThreadWithin(ctx, l, out.Checkpoint, "sub/deep"))(t); mine == at {
 				t.Errorf("the fork shares thread %s", at)
 			}
-			must(graph.UpdateWithin(ctx, l, out.Checkpoint, "sub/deep", func(s *innerState) { s.Notes = []string{"forked"} }))(t)
-			must(app.Resume(ctx, "t", graph.RunOptions{Branch: fork.Branch}))(t)
+			must.Get(graph.UpdateWithin(ctx, l, out.Checkpoint, "sub/deep", func(s *innerState) { s.Notes = []string{"forked"} }))(t)
+			must.Get(app.Resume(ctx, "t", graph.RunOptions{Branch: fork.Branch}))(t)
 			answerAll(t, l)
-			out = must(app.Resume(ctx, "t", graph.RunOptions{Branch: fork.Branch}))(t)
+			out = must.Get(app.Resume(ctx, "t", graph.RunOptions{Branch: fork.Branch}))(t)
 			wantList(t, "the fork", out.State.Log, "forked")
 		})
 	}
@@ -153,19 +154,19 @@ func TestWithinTheThreadOfALostCall(t *testing.T) {
 		t.Fatal("it outlived its store")
 	}
 	l := open(t, store, &ledger.Options{Owner: "p"})
-	head := must(l.Latest(t.Context(), ledger.LatestQuery{Thread: "t"}))(t)
-	child := must(graph.ThreadWithin(t.Context(), l, head.ID, "sub"))(t)
+	head := must.Get(l.Latest(t.Context(), ledger.LatestQuery{Thread: "t"}))(t)
+	child := must.Get(graph.ThreadWithin(t.Context(), l, head.ID, "sub"))(t)
 	for h, err := range l.List(t.Context(), posthouse.Query{Thread: child}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		must(l.Fork(t.Context(), h.ID, &ledger.ForkOptions{Thread: "fork"}))(t)
+		must.Get(l.Fork(t.Context(), h.ID, &ledger.ForkOptions{Thread: "fork"}))(t)
 		break
 	}
-	if in := must(graph.ThreadWithin(t.Context(), l, head.ID, "sub"))(t); in != child {
+	if in := must.Get(graph.ThreadWithin(t.Context(), l, head.ID, "sub"))(t); in != child {
 		t.Errorf("it called %s, not %s", in, child)
 	}
-	if s := must(graph.Within[innerState](t.Context(), l, head.ID, "sub"))(t); s.Topic != "x" {
+	if s := must.Get(graph.Within[innerState](t.Context(), l, head.ID, "sub"))(t); s.Topic != "x" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -175,18 +176,18 @@ func TestWithinTheThreadOfALostCall(t *testing.T) {
 func TestWithinAThreadThatWasReleased(t *testing.T) {
 	ctx, l := t.Context(), newLedger(t)
 	app := deepAsking(t, l, [2]bool{true, false}, graph.PerCall)
-	out := must(app.Run(ctx, "t", outerState{Topic: "tea"}))(t)
-	child := must(graph.ThreadWithin(ctx, l, out.Checkpoint, "sub"))(t)
-	must(l.Release(ctx, child, nil))(t)
+	out := must.Get(app.Run(ctx, "t", outerState{Topic: "tea"}))(t)
+	child := must.Get(graph.ThreadWithin(ctx, l, out.Checkpoint, "sub"))(t)
+	must.Get(l.Release(ctx, child, nil))(t)
 	for _, now := range []string{"released", "begun anew"} {
-		if s := must(graph.Within[innerState](ctx, l, out.Checkpoint, "sub"))(t); s.Topic != "tea" {
+		if s := must.Get(graph.Within[innerState](ctx, l, out.Checkpoint, "sub"))(t); s.Topic != "tea" {
 			t.Errorf("%s: %+v", now, s)
 		}
 		_, err := graph.UpdateWithin(ctx, l, out.Checkpoint, "sub", func(s *innerState) { s.Topic = "mine" })
-		wantCode(t, err, posthouse.ErrConflict)
+		must.Fail(t, err, posthouse.ErrConflict)
 		if now == "released" {
 			other := compile(t, oneInner("n", visitInner("n")), l, nil)
-			must(other.Run(ctx, child, innerState{Topic: "other"}, graph.RunOptions{InterruptBefore: []string{"n"}}))(t)
+			must.Get(other.Run(ctx, child, innerState{Topic: "other"}, graph.RunOptions{InterruptBefore: []string{"n"}}))(t)
 		}
 	}
 }
@@ -200,13 +201,13 @@ func TestForkCarriesWhatOwnThreadsKept(t *testing.T) {
 		app := deepAsking(t, l, own, graph.PerThread)
 		call := func(thread, topic string, o graph.RunOptions) string {
 			t.Helper()
-			must(app.Run(ctx, thread, outerState{Topic: topic}, o))(t)
+			must.Get(app.Run(ctx, thread, outerState{Topic: topic}, o))(t)
 			answerAll(t, l)
-			out := must(app.Resume(ctx, thread, graph.RunOptions{Branch: o.Branch}))(t)
+			out := must.Get(app.Resume(ctx, thread, graph.RunOptions{Branch: o.Branch}))(t)
 			return out.State.Log[len(out.State.Log)-1]
 		}
 		call("t", "one", graph.RunOptions{})
-		at := must(app.State(ctx, "t"))(t).ID
+		at := must.Get(app.State(ctx, "t"))(t).ID
 		want := "one,two"
 		if own[0] { // the subgraph around lives per call, and what it calls with it
 			want = "two"
@@ -214,9 +215,9 @@ func TestForkCarriesWhatOwnThreadsKept(t *testing.T) {
 		if got := call("t", "two", graph.RunOptions{}); got != want {
 			t.Fatalf("%v: the original keeps %q, want %q", own, got, want)
 		}
-		b := must(app.Fork(ctx, at, nil))(t)
-		must(app.Fork(ctx, at, nil, graph.ForkOptions{Thread: "f"}))(t)
-		must(transfer.CopyThread(ctx, l, "t", "c", nil))(t)
+		b := must.Get(app.Fork(ctx, at, nil))(t)
+		must.Get(app.Fork(ctx, at, nil, graph.ForkOptions{Thread: "f"}))(t)
+		must.Get(transfer.CopyThread(ctx, l, "t", "c", nil))(t)
 		for what, got := range map[string]string{
 			"branch": call("t", "two", graph.RunOptions{Branch: b.Branch}),
 			"thread": call("f", "two", graph.RunOptions{}),
@@ -257,11 +258,11 @@ func TestForkCarriesWhatATaskOfTheStepKept(t *testing.T) {
 	g.Edge("ask", "sub")
 	g.Edge("sub", graph.End)
 	app := compile(t, g, l, nil)
-	out := must(app.Run(t.Context(), "t", outerState{}))(t)
-	must(app.Fork(t.Context(), out.Checkpoint, nil, graph.ForkOptions{Thread: "f"}))(t)
+	out := must.Get(app.Run(t.Context(), "t", outerState{}))(t)
+	must.Get(app.Fork(t.Context(), out.Checkpoint, nil, graph.ForkOptions{Thread: "f"}))(t)
 	answerAll(t, l)
 	for _, thread := range []string{"t", "f"} {
-		out = must(app.Resume(t.Context(), thread))(t)
+		out = must.Get(app.Resume(t.Context(), thread))(t)
 		wantList(t, thread, out.State.Log, "x", "x,x")
 	}
 }
@@ -271,12 +272,12 @@ func TestForkCarriesWhatATaskOfTheStepKept(t *testing.T) {
 func TestRenamedSubgraphHasWhatItsOwnThreadKept(t *testing.T) {
 	l := newLedger(t)
 	was := compile(t, echoes("sub", graph.PerThread), l, nil)
-	must(was.Run(t.Context(), "t", outerState{Topic: "one"}))(t)
+	must.Get(was.Run(t.Context(), "t", outerState{Topic: "one"}))(t)
 	is := compile(t, echoes("new", graph.PerThread), l, &graph.CompileOptions{
 		Migrations: []graph.Migration{{From: was.Fingerprint(), Nodes: map[string]string{"sub": "new"}}},
 	})
-	out := must(is.Run(t.Context(), "t", outerState{Topic: "two"}))(t)
+	out := must.Get(is.Run(t.Context(), "t", outerState{Topic: "two"}))(t)
 	wantList(t, "log", out.State.Log, "one", "one", "two")
-	kept := must(graph.Within[innerState](t.Context(), l, out.Checkpoint, "new"))(t)
+	kept := must.Get(graph.Within[innerState](t.Context(), l, out.Checkpoint, "new"))(t)
 	wantList(t, "kept", kept.Notes, "one", "two")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -74,10 +75,10 @@ func TestTimeoutOfASubgraphWhoseNodeBlocks(t *testing.T) {
 					s.N++
 					return nil
 				}, 1)[name], newLedger(t), nil)
-				out := must(app.Run(t.Context(), "t", trail{N: 10}))(t)
+				out := must.Get(app.Run(t.Context(), "t", trail{N: 10}))(t)
 				close(let)
 				synctest.Wait()
-				if s := must(app.State(t.Context(), "t"))(t); out.State.N != 11 || s.State.N != 11 || tries.Load() != 2 {
+				if s := must.Get(app.State(t.Context(), "t"))(t); out.State.N != 11 || s.State.N != 11 || tries.Load() != 2 {
 					t.Fatalf("%+v after %d tries, %+v", out, tries.Load(), s)
 				}
 			})
@@ -101,7 +102,7 @@ func TestTimeoutOfASubgraphThatEndsLate(t *testing.T) {
 				if !errors.As(err, &e) || e.Node != "outer" || e.Abandoned {
 					t.Fatal(err)
 				}
-				if s := must(app.State(t.Context(), "t"))(t); s.State.N != 10 {
+				if s := must.Get(app.State(t.Context(), "t"))(t); s.State.N != 10 {
 					t.Fatalf("%+v", s)
 				}
 			})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 )
@@ -57,7 +58,7 @@ func TestTimeouts(t *testing.T) {
 				if !errors.As(err, &e) || e.Idle != c.idle || e.After != 5*time.Second || e.Abandoned || !errors.Is(err, context.DeadlineExceeded) {
 					t.Fatal(err)
 				}
-				if s := must(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed || s.State.N != 0 {
+				if s := must.Get(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed || s.State.N != 0 {
 					t.Fatalf("%+v", s)
 				}
 			})
@@ -83,14 +84,14 @@ func TestANodeThatBlocksForEverIsGivenUp(t *testing.T) {
 			over <- err
 			return nil
 		}, graph.NodeOptions{Timeout: time.Second, Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}}), newLedger(t), nil)
-		out := must(app.Run(t.Context(), "t", trail{N: 1}))(t)
+		out := must.Get(app.Run(t.Context(), "t", trail{N: 1}))(t)
 		if out.State.N != 2 || tries.Load() != 2 {
 			t.Fatalf("%+v after %d tries", out.State, tries.Load())
 		}
 		before := len(history(t, app, "t"))
 		close(let)
-		wantCode(t, <-over, posthouse.ErrClosed)
-		if s := must(app.State(t.Context(), "t"))(t); s.State.N != 2 || len(history(t, app, "t")) != before {
+		must.Fail(t, <-over, posthouse.ErrClosed)
+		if s := must.Get(app.State(t.Context(), "t"))(t); s.State.N != 2 || len(history(t, app, "t")) != before {
 			t.Fatalf("%+v", s)
 		}
 	})
@@ -123,10 +124,10 @@ func TestStepsAfterTheNodeReturned(t *testing.T) {
 		}()
 		return nil
 	}, graph.NodeOptions{}), newLedger(t), nil)
-	out := must(app.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(app.Run(t.Context(), "t", trail{}))(t)
 	close(let)
-	wantCode(t, <-over, posthouse.ErrClosed)
-	wantCode(t, <-over, posthouse.ErrClosed)
+	must.Fail(t, <-over, posthouse.ErrClosed)
+	must.Fail(t, <-over, posthouse.ErrClosed)
 	if out.Status != posthouse.StatusDone || len(history(t, app, "t")) != 2 {
 		t.Fatalf("output %+v", out)
 	}
@@ -157,7 +158,7 @@ func TestTimeoutOfASend(t *testing.T) {
 		}
 		app := compile(t, g, l, nil) // another process
 		_, err := app.Resume(t.Context(), "t")
-		return must(app.State(t.Context(), "t"))(t), err
+		return must.Get(app.State(t.Context(), "t"))(t), err
 	}
 	send := func(seconds int, timeout, idle time.Duration) graph.Send {
 		return graph.Send{Node: "wait", Input: seconds, Timeout: timeout, IdleTimeout: idle}
@@ -188,6 +189,6 @@ func TestTimeoutOfASend(t *testing.T) {
 	}
 	for _, bad := range []graph.Send{send(1, -1, 0), send(1, 0, -1)} {
 		_, err := run(t, bad)
-		wantCode(t, err, posthouse.ErrInvalid)
+		must.Fail(t, err, posthouse.ErrInvalid)
 	}
 }

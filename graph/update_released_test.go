@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -18,7 +19,7 @@ import (
 func onStores(t *testing.T, test func(t *testing.T, store posthouse.Store)) {
 	t.Run("memory", func(t *testing.T) { test(t, memstore.New()) })
 	t.Run("sqlite", func(t *testing.T) {
-		s := must(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), nil))(t)
+		s := must.Get(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), nil))(t)
 		t.Cleanup(func() { s.Close() })
 		test(t, s)
 	})
@@ -29,14 +30,14 @@ func onStores(t *testing.T, test func(t *testing.T, store posthouse.Store)) {
 func TestUpdateOfAReleasedCheckpointIsRefused(t *testing.T) {
 	onStores(t, func(t *testing.T, store posthouse.Store) {
 		a := compile(t, counting(2), open(t, store, nil), nil)
-		old := must(a.Run(t.Context(), "t", counter{Note: "one"}))(t)
-		must(a.Release(t.Context(), "t", nil))(t)
+		old := must.Get(a.Run(t.Context(), "t", counter{Note: "one"}))(t)
+		must.Get(a.Release(t.Context(), "t", nil))(t)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // where it never ended
 		defer cancel()
 		step := [][]graph.NodeUpdate[counter]{{{Node: graph.Start}}}
 		for _, begun := range []bool{false, true} {
 			if begun {
-				must(a.Run(ctx, "t", counter{Note: "two"}))(t)
+				must.Get(a.Run(ctx, "t", counter{Note: "two"}))(t)
 			}
 			for _, name := range []string{"", "mine"} {
 				for _, as := range []string{"", "agent_1"} {
@@ -47,7 +48,7 @@ func TestUpdateOfAReleasedCheckpointIsRefused(t *testing.T) {
 				wantReleased(t, err)
 			}
 		}
-		f := must(a.Fork(ctx, old.Checkpoint, func(s *counter) { s.Note = "forked" }))(t) // as the hint says
+		f := must.Get(a.Fork(ctx, old.Checkpoint, func(s *counter) { s.Note = "forked" }))(t) // as the hint says
 		if f.State.Note != "forked" || f.Branch == posthouse.MainBranch {
 			t.Fatalf("fork %+v", f)
 		}
@@ -56,7 +57,7 @@ func TestUpdateOfAReleasedCheckpointIsRefused(t *testing.T) {
 
 func wantReleased(t *testing.T, err error) {
 	t.Helper()
-	wantCode(t, err, posthouse.ErrConflict)
+	must.Fail(t, err, posthouse.ErrConflict)
 	var e *posthouse.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Message, "released version") || !strings.Contains(e.Hint, "fork it") {
 		t.Fatalf("error %v", err)
@@ -67,15 +68,15 @@ func wantReleased(t *testing.T, err error) {
 // where a given one is taken.
 func TestUpdatesTakeFreeBranches(t *testing.T) {
 	a := compile(t, counting(2), newLedger(t), nil)
-	must(a.Run(t.Context(), "t", counter{}))(t)
+	must.Get(a.Run(t.Context(), "t", counter{}))(t)
 	first := history(t, a, "t")[1]
 	for _, want := range []string{"update-1", "update-2"} {
-		if s := must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Checkpoint: first.ID}))(t); s.Branch != want {
+		if s := must.Get(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Checkpoint: first.ID}))(t); s.Branch != want {
 			t.Fatalf("branch %q, want %q", s.Branch, want)
 		}
 	}
 	_, err := a.Update(t.Context(), "t", nil, graph.UpdateOptions{Checkpoint: first.ID, NewBranch: "update-1"})
-	wantCode(t, err, posthouse.ErrExists)
+	must.Fail(t, err, posthouse.ErrExists)
 }
 
 // A stubborn store refuses each append with a conflict, though nothing stands
@@ -96,13 +97,13 @@ func (s *stubborn) Append(ctx context.Context, b *posthouse.Batch) error {
 func TestUpdateGivesUpOnALastingConflict(t *testing.T) {
 	s := &stubborn{Store: memstore.New()}
 	a := compile(t, counting(2), open(t, s, nil), nil)
-	must(a.Run(t.Context(), "t", counter{}))(t)
+	must.Get(a.Run(t.Context(), "t", counter{}))(t)
 	first := history(t, a, "t")[1]
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s.refuse = true
 	for _, name := range []string{"", "mine"} {
 		_, err := a.Update(ctx, "t", nil, graph.UpdateOptions{Checkpoint: first.ID, NewBranch: name})
-		wantCode(t, err, posthouse.ErrConflict)
+		must.Fail(t, err, posthouse.ErrConflict)
 	}
 }

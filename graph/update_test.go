@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 // forked has a route that depends on the state: in -> left or right.
@@ -26,29 +27,29 @@ func forked() *graph.Graph[trail] {
 // AsNode goes on after the node, Goto at it.
 func TestAsNodeAndGoto(t *testing.T) {
 	a := compile(t, forked(), newLedger(t), &graph.CompileOptions{InterruptAfter: []string{"in"}})
-	must(a.Run(t.Context(), "t", trail{Go: "left"}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{Go: "left"}))(t)
 
-	s := must(a.Update(t.Context(), "t", func(s *trail) { s.Go = "right" }, graph.UpdateOptions{AsNode: "in", By: "alice"}))(t)
+	s := must.Get(a.Update(t.Context(), "t", func(s *trail) { s.Go = "right" }, graph.UpdateOptions{AsNode: "in", By: "alice"}))(t)
 	wantList(t, "as in: where its route leads now", s.Next, "right")
 	if s.Node != "in" || s.Kind != posthouse.KindUpdate || s.Status != posthouse.StatusInterrupted || s.By != "alice" {
 		t.Fatalf("update %+v", s.Header)
 	}
-	wantList(t, "resumed", must(a.Resume(t.Context(), "t"))(t).State.Nodes, "in", "right")
+	wantList(t, "resumed", must.Get(a.Resume(t.Context(), "t"))(t).State.Nodes, "in", "right")
 
-	s = must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "in"}))(t)
+	s = must.Get(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "in"}))(t)
 	wantList(t, "goto in", s.Next, "in")
-	must(a.Resume(t.Context(), "t"))(t) // runs in, stops after it
-	s = must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "left"}))(t)
+	must.Get(a.Resume(t.Context(), "t"))(t) // runs in, stops after it
+	s = must.Get(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "left"}))(t)
 	wantList(t, "goto left", s.Next, "left")
-	wantList(t, "resumed", must(a.Resume(t.Context(), "t"))(t).State.Nodes, "in", "right", "in", "left")
+	wantList(t, "resumed", must.Get(a.Resume(t.Context(), "t"))(t).State.Nodes, "in", "right", "in", "left")
 
-	s = must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{AsNode: "left"}))(t)
+	s = must.Get(a.Update(t.Context(), "t", nil, graph.UpdateOptions{AsNode: "left"}))(t)
 	if len(s.Next) != 0 || s.Status != posthouse.StatusDone {
 		t.Fatalf("as the last node: %+v", s.Header)
 	}
-	s = must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{AsNode: graph.Start}))(t)
+	s = must.Get(a.Update(t.Context(), "t", nil, graph.UpdateOptions{AsNode: graph.Start}))(t)
 	wantList(t, "as the start", s.Next, "in")
-	s = must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: graph.End}))(t)
+	s = must.Get(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: graph.End}))(t)
 	if len(s.Next) != 0 || s.Status != posthouse.StatusDone {
 		t.Fatalf("goto the end: %+v", s.Header)
 	}
@@ -56,7 +57,7 @@ func TestAsNodeAndGoto(t *testing.T) {
 		{AsNode: "nobody"}, {Goto: "nobody"}, {AsNode: "in", Goto: "in"}, {AsNode: graph.End}, {Goto: graph.Start},
 	} {
 		_, err := a.Update(t.Context(), "t", nil, o)
-		wantCode(t, err, posthouse.ErrInvalid)
+		must.Fail(t, err, posthouse.ErrInvalid)
 	}
 }
 
@@ -64,13 +65,13 @@ func TestAsNodeAndGoto(t *testing.T) {
 // values, which input cannot.
 func TestUpdateOfTheHead(t *testing.T) {
 	a := compile(t, line("a", "b"), newLedger(t), &graph.CompileOptions{InterruptAfter: []string{"a"}, Check: true})
-	must(a.Run(t.Context(), "t", trail{Go: "x", N: 1, Nodes: []string{"one", "two"}}))(t)
-	s := must(a.Update(t.Context(), "t", func(s *trail) { *s = trail{Nodes: []string{"three"}} }))(t)
+	must.Get(a.Run(t.Context(), "t", trail{Go: "x", N: 1, Nodes: []string{"one", "two"}}))(t)
+	s := must.Get(a.Update(t.Context(), "t", func(s *trail) { *s = trail{Nodes: []string{"three"}} }))(t)
 	if s.State.Go != "" || s.State.N != 0 || s.Branch != "main" {
 		t.Fatalf("update %+v", s)
 	}
 	wantList(t, "next", s.Next, "b")
-	out := must(a.Resume(t.Context(), "t"))(t)
+	out := must.Get(a.Resume(t.Context(), "t"))(t)
 	wantList(t, "nodes", out.State.Nodes, "three", "b")
 	wantList(t, "history", kinds(history(t, a, "t")), "node b", "update a", "node a", "input")
 }
@@ -80,39 +81,39 @@ func TestUpdateOfTheHead(t *testing.T) {
 func TestUpdateOfThePast(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, line("a", "b", "c"), l, nil)
-	must(a.Run(t.Context(), "t", trail{N: 1}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{N: 1}))(t)
 	h := history(t, a, "t")
 	before := map[posthouse.ID]*posthouse.Checkpoint{}
 	for _, s := range h {
-		before[s.ID] = must(l.Get(t.Context(), s.ID))(t)
+		before[s.ID] = must.Get(l.Get(t.Context(), s.ID))(t)
 	}
 	past := h[2] // after a
-	s := must(a.Update(t.Context(), "t", func(s *trail) { s.N = 2 }, graph.UpdateOptions{Checkpoint: past.ID}))(t)
+	s := must.Get(a.Update(t.Context(), "t", func(s *trail) { s.N = 2 }, graph.UpdateOptions{Checkpoint: past.ID}))(t)
 	if s.Branch != "update-1" || s.Parent != past.ID || s.Source == nil || s.Source.ID != past.ID {
 		t.Fatalf("update %+v", s.Header)
 	}
-	out := must(a.Resume(t.Context(), "t", graph.RunOptions{Branch: s.Branch}))(t)
+	out := must.Get(a.Resume(t.Context(), "t", graph.RunOptions{Branch: s.Branch}))(t)
 	wantList(t, "nodes", out.State.Nodes, "a", "b", "c")
 	if out.State.N != 2 || out.Branch != "update-1" {
 		t.Fatalf("result %+v", out)
 	}
 	for id, want := range before {
-		if have := must(l.Get(t.Context(), id))(t); !reflect.DeepEqual(have, want) {
+		if have := must.Get(l.Get(t.Context(), id))(t); !reflect.DeepEqual(have, want) {
 			t.Errorf("checkpoint %s changed:\n%+v\n%+v", id, have, want)
 		}
 	}
-	if head := must(a.State(t.Context(), "t"))(t); head.State.N != 1 || head.ID != h[0].ID {
+	if head := must.Get(a.State(t.Context(), "t"))(t); head.State.N != 1 || head.ID != h[0].ID {
 		t.Fatalf("main moved: %+v", head)
 	}
-	if next := must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Checkpoint: past.ID}))(t); next.Branch != "update-2" {
+	if next := must.Get(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Checkpoint: past.ID}))(t); next.Branch != "update-2" {
 		t.Fatalf("branch %q", next.Branch)
 	}
 	named := graph.UpdateOptions{NewBranch: "mine"}
-	if s := must(a.Update(t.Context(), "t", nil, named))(t); s.Branch != "mine" || s.Parent != h[0].ID {
+	if s := must.Get(a.Update(t.Context(), "t", nil, named))(t); s.Branch != "mine" || s.Parent != h[0].ID {
 		t.Fatalf("update %+v", s.Header)
 	}
 	_, err := a.Update(t.Context(), "t", nil, named)
-	wantCode(t, err, posthouse.ErrExists)
+	must.Fail(t, err, posthouse.ErrExists)
 	if n := len(history(t, a, "t", graph.HistoryOptions{Branch: "update-1"})); n != 3 {
 		t.Fatalf("%d checkpoints on the branch, want 3", n)
 	}
@@ -122,13 +123,13 @@ func TestUpdateErrors(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, line("a"), l, nil)
 	_, err := a.Update(t.Context(), "nobody", nil)
-	wantCode(t, err, posthouse.ErrNotFound)
-	must(a.Run(t.Context(), "t", trail{}))(t)
-	out := must(a.Run(t.Context(), "other", trail{}))(t)
+	must.Fail(t, err, posthouse.ErrNotFound)
+	must.Get(a.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(a.Run(t.Context(), "other", trail{}))(t)
 	_, err = a.Update(t.Context(), "t", nil, graph.UpdateOptions{Checkpoint: out.Checkpoint})
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 	_, err = a.Update(t.Context(), "t", nil, graph.UpdateOptions{Checkpoint: "nobody"})
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 }
 
 // An update that stays where the thread is keeps the records of its nodes; one
@@ -138,24 +139,24 @@ func TestUpdateKeepsRecordedSteps(t *testing.T) {
 		calls := 0
 		l := newLedger(t)
 		a := compile(t, approval(&calls), l, nil)
-		out := must(a.Run(t.Context(), "t", trail{}))(t)
-		s := must(a.Update(t.Context(), "t", func(s *trail) { s.Nodes = nil }, graph.UpdateOptions{NewBranch: branch}))(t)
-		again := must(a.Resume(t.Context(), "t", graph.RunOptions{Branch: s.Branch}))(t)
+		out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
+		s := must.Get(a.Update(t.Context(), "t", func(s *trail) { s.Nodes = nil }, graph.UpdateOptions{NewBranch: branch}))(t)
+		again := must.Get(a.Resume(t.Context(), "t", graph.RunOptions{Branch: s.Branch}))(t)
 		if again.Status != posthouse.StatusWaiting || len(again.Waiting) != 1 || again.Waiting[0].ID == out.Waiting[0].ID {
 			t.Fatalf("branch %q: it asks anew: %+v", branch, again)
 		}
 		decide(t, l, again.Waiting[0].ID, posthouse.Approve)
-		s = must(a.Update(t.Context(), "t", func(s *trail) { s.Nodes = []string{"twice"} }, graph.UpdateOptions{Branch: s.Branch}))(t)
-		f := must(a.Fork(t.Context(), s.ID, nil, graph.ForkOptions{Thread: "copy" + branch}))(t)
+		s = must.Get(a.Update(t.Context(), "t", func(s *trail) { s.Nodes = []string{"twice"} }, graph.UpdateOptions{Branch: s.Branch}))(t)
+		f := must.Get(a.Fork(t.Context(), s.ID, nil, graph.ForkOptions{Thread: "copy" + branch}))(t)
 		for _, h := range []*graph.Snapshot[trail]{s, f} {
-			out = must(a.Resume(t.Context(), h.Thread, graph.RunOptions{Branch: h.Branch}))(t)
+			out = must.Get(a.Resume(t.Context(), h.Thread, graph.RunOptions{Branch: h.Branch}))(t)
 			wantList(t, "an answer stays", out.State.Nodes, "twice", "approve", "pay")
 			if calls != 1 || out.State.N != 1 {
 				t.Fatalf("branch %q: the step ran %d times: %+v", branch, calls, out)
 			}
 		}
-		s = must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Branch: s.Branch, Goto: "approve"}))(t)
-		must(a.Resume(t.Context(), "t", graph.RunOptions{Branch: s.Branch}))(t)
+		s = must.Get(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Branch: s.Branch, Goto: "approve"}))(t)
+		must.Get(a.Resume(t.Context(), "t", graph.RunOptions{Branch: s.Branch}))(t)
 		if calls != 2 {
 			t.Fatalf("branch %q: behind Goto the step ran %d times in all", branch, calls)
 		}
@@ -171,10 +172,10 @@ func TestUpdateAfterAFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			must(a.Update(t.Context(), "t", func(s *trail) { s.N++ }))(t)
+			must.Get(a.Update(t.Context(), "t", func(s *trail) { s.N++ }))(t)
 		}
 		broken = false
-		out := must(a.Resume(t.Context(), "t", o))(t)
+		out := must.Get(a.Resume(t.Context(), "t", o))(t)
 		wantList(t, "nodes", out.State.Nodes, "prepare", "pay", "thank")
 		if paid != 1 || out.State.N != 2 {
 			t.Fatalf("paid %d times: %+v", paid, out)
@@ -187,55 +188,55 @@ func TestUpdateAfterAFailure(t *testing.T) {
 func TestFork(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, line("a", "b"), l, nil)
-	must(a.Run(t.Context(), "t", trail{N: 1}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{N: 1}))(t)
 	src := history(t, a, "t")[1] // after a
-	s := must(a.Fork(t.Context(), src.ID, func(s *trail) { s.N = 2 }, graph.ForkOptions{By: "bob"}))(t)
+	s := must.Get(a.Fork(t.Context(), src.ID, func(s *trail) { s.N = 2 }, graph.ForkOptions{By: "bob"}))(t)
 	if s.Branch != "fork-1" || s.Source.ID != src.ID || s.State.N != 2 || s.By != "bob" || s.Kind != posthouse.KindFork {
 		t.Fatalf("fork %+v", s)
 	}
-	out := must(a.Resume(t.Context(), "t", graph.RunOptions{Branch: "fork-1"}))(t)
+	out := must.Get(a.Resume(t.Context(), "t", graph.RunOptions{Branch: "fork-1"}))(t)
 	wantList(t, "nodes", out.State.Nodes, "a", "b")
 	var walk []string
 	for id := out.Checkpoint; id != ""; {
-		c := must(a.State(t.Context(), "t", graph.StateOptions{Checkpoint: id}))(t)
+		c := must.Get(a.State(t.Context(), "t", graph.StateOptions{Checkpoint: id}))(t)
 		walk = append(walk, c.Kind+" "+c.Branch)
 		id = c.Parent
 	}
 	wantList(t, "walk", walk, "node fork-1", "fork fork-1", "node main", "input main")
 
-	other := must(a.Fork(t.Context(), src.ID, nil, graph.ForkOptions{Thread: "copy"}))(t)
+	other := must.Get(a.Fork(t.Context(), src.ID, nil, graph.ForkOptions{Thread: "copy"}))(t)
 	if other.Thread != "copy" || other.Source.Thread != "t" || other.State.N != 1 {
 		t.Fatalf("fork %+v", other)
 	}
-	wantList(t, "in the copy", must(a.Resume(t.Context(), "copy"))(t).State.Nodes, "a", "b")
+	wantList(t, "in the copy", must.Get(a.Resume(t.Context(), "copy"))(t).State.Nodes, "a", "b")
 	_, err := a.Fork(t.Context(), "nobody", func(*trail) {})
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 }
 
 // A replay computes again what was recorded after its checkpoint.
 func TestReplay(t *testing.T) {
 	broken, paid := false, 0
 	a := compile(t, paying(&broken, &paid), newLedger(t), nil)
-	first := must(a.Run(t.Context(), "t", trail{}))(t)
+	first := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	past := history(t, a, "t", graph.HistoryOptions{Node: "prepare"})[0]
-	out := must(a.Replay(t.Context(), past.ID))(t)
+	out := must.Get(a.Replay(t.Context(), past.ID))(t)
 	wantList(t, "nodes", out.State.Nodes, "prepare", "pay", "thank")
 	if paid != 2 || out.Branch != "fork-1" || out.Checkpoint == first.Checkpoint {
 		t.Fatalf("paid %d times, result %+v", paid, out)
 	}
-	if s := must(a.State(t.Context(), "t"))(t); s.ID != first.Checkpoint {
+	if s := must.Get(a.State(t.Context(), "t"))(t); s.ID != first.Checkpoint {
 		t.Fatal("main moved")
 	}
-	out = must(a.Replay(t.Context(), past.ID, graph.RunOptions{Branch: "again"}))(t)
+	out = must.Get(a.Replay(t.Context(), past.ID, graph.RunOptions{Branch: "again"}))(t)
 	if out.Branch != "again" || paid != 3 {
 		t.Fatalf("paid %d times, result %+v", paid, out)
 	}
-	done := must(a.Replay(t.Context(), first.Checkpoint))(t)
+	done := must.Get(a.Replay(t.Context(), first.Checkpoint))(t)
 	if done.Status != posthouse.StatusDone || paid != 3 {
 		t.Fatalf("replay of the end: %+v", done)
 	}
 	_, err := a.Replay(t.Context(), "nobody")
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 }
 
 // A replay from before a decision asks again, under a new id.
@@ -243,42 +244,42 @@ func TestReplayAsksAgain(t *testing.T) {
 	calls := 0
 	l := newLedger(t)
 	a := compile(t, approval(&calls), l, nil)
-	out := must(a.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	decide(t, l, out.Waiting[0].ID, posthouse.Approve)
-	must(a.Resume(t.Context(), "t"))(t)
-	again := must(a.Replay(t.Context(), out.Checkpoint))(t)
+	must.Get(a.Resume(t.Context(), "t"))(t)
+	again := must.Get(a.Replay(t.Context(), out.Checkpoint))(t)
 	if again.Status != posthouse.StatusWaiting || len(again.Waiting) != 1 || again.Waiting[0].ID == out.Waiting[0].ID {
 		t.Fatalf("result %+v", again)
 	}
 	decide(t, l, again.Waiting[0].ID, posthouse.Reject)
-	done := must(a.Resume(t.Context(), "t", graph.RunOptions{Branch: again.Branch}))(t)
+	done := must.Get(a.Resume(t.Context(), "t", graph.RunOptions{Branch: again.Branch}))(t)
 	wantList(t, "nodes", done.State.Nodes, "analyze", "approve", "refuse")
 	if calls != 1 {
 		t.Fatalf("a step recorded before the fork ran %d times", calls)
 	}
-	if s := must(a.State(t.Context(), "t"))(t); s.State.Go != string(posthouse.Approve) {
+	if s := must.Get(a.State(t.Context(), "t"))(t); s.State.Go != string(posthouse.Approve) {
 		t.Fatal("main changed")
 	}
 }
 
 func TestStateOptions(t *testing.T) {
 	a := compile(t, line("a", "b"), newLedger(t), nil)
-	must(a.Run(t.Context(), "t", trail{}))(t)
-	must(a.Run(t.Context(), "t", trail{}))(t)
-	s := must(a.State(t.Context(), "t", graph.StateOptions{Node: "a"}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{}))(t)
+	s := must.Get(a.State(t.Context(), "t", graph.StateOptions{Node: "a"}))(t)
 	wantList(t, "newest of a", s.State.Nodes, "a", "b", "a")
-	if byID := must(a.State(t.Context(), "t", graph.StateOptions{Checkpoint: s.ID}))(t); !reflect.DeepEqual(byID, s) {
+	if byID := must.Get(a.State(t.Context(), "t", graph.StateOptions{Checkpoint: s.ID}))(t); !reflect.DeepEqual(byID, s) {
 		t.Fatalf("%+v and %+v", byID, s)
 	}
 	_, err := a.State(t.Context(), "t", graph.StateOptions{Branch: "nobody"})
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 	_, err = a.State(t.Context(), "t", graph.StateOptions{Node: "nobody"})
-	wantCode(t, err, posthouse.ErrNotFound)
+	must.Fail(t, err, posthouse.ErrNotFound)
 }
 
 func TestHistoryPages(t *testing.T) {
 	a := compile(t, line("a", "b", "c", "d"), newLedger(t), nil)
-	must(a.Run(t.Context(), "t", trail{}))(t)
+	must.Get(a.Run(t.Context(), "t", trail{}))(t)
 	all := kinds(history(t, a, "t"))
 	var paged []string
 	o := graph.HistoryOptions{Limit: 2}
@@ -305,7 +306,7 @@ func TestHistoryPages(t *testing.T) {
 // A state that no longer fits its type is refused by name, not zeroed.
 func TestStateOfAnotherType(t *testing.T) {
 	l := newLedger(t)
-	must(compile(t, line("a"), l, nil).Run(t.Context(), "t", trail{Go: "x"}))(t)
+	must.Get(compile(t, line("a"), l, nil).Run(t.Context(), "t", trail{Go: "x"}))(t)
 	type later struct{ Go int }
 	g := graph.New[later]("line")
 	g.Node("a", func(context.Context, *later) error { return nil })
@@ -313,11 +314,11 @@ func TestStateOfAnotherType(t *testing.T) {
 	g.Edge("a", graph.End)
 	a := compile(t, g, l, nil)
 	_, err := a.State(t.Context(), "t")
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = a.Resume(t.Context(), "t")
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	for _, err := range a.History(t.Context(), "t") {
-		wantCode(t, err, posthouse.ErrInvalid)
+		must.Fail(t, err, posthouse.ErrInvalid)
 	}
 }
 
@@ -326,21 +327,21 @@ func TestStateOfAnotherType(t *testing.T) {
 func TestForkOfAnotherGraph(t *testing.T) {
 	l := newLedger(t)
 	own := compile(t, line("a"), l, nil)
-	out := must(own.Run(t.Context(), "t", trail{}))(t)
+	out := must.Get(own.Run(t.Context(), "t", trail{}))(t)
 	g := graph.New[trail]("other")
 	g.Node("z", visit("z"))
 	g.Edge(graph.Start, "z")
 	g.Edge("z", graph.End)
 	other := compile(t, g, l, nil)
 	_, err := other.Fork(t.Context(), out.Checkpoint, nil)
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = other.Fork(t.Context(), out.Checkpoint, func(s *trail) { s.N = 1 }, graph.ForkOptions{Thread: "u"})
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = other.Replay(t.Context(), out.Checkpoint)
-	wantCode(t, err, posthouse.ErrInvalid)
+	must.Fail(t, err, posthouse.ErrInvalid)
 	_, err = own.Replay(t.Context(), out.Checkpoint, graph.RunOptions{RecursionLimit: -1})
-	wantCode(t, err, posthouse.ErrInvalid)
-	if b := must(own.Branches(t.Context(), "t"))(t); len(b) != 1 {
+	must.Fail(t, err, posthouse.ErrInvalid)
+	if b := must.Get(own.Branches(t.Context(), "t"))(t); len(b) != 1 {
 		t.Fatalf("branches %+v", b)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -83,12 +84,12 @@ func TestRemovalsInBetweenAreNoDamage(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inner := memstore.New()
 			s := &scene{store: &meddled{Store: inner}}
-			s.l = must[*ledger.Ledger](t)(ledger.Open(s.store, nil))
-			s.other = must[*ledger.Ledger](t)(ledger.Open(inner, nil))
-			s.first = must[*posthouse.Checkpoint](t)(s.other.Save(ctx, posthouse.Root("t", opaque(t, "first")), nil))
-			s.last = must[*posthouse.Committed](t)(s.other.Commit(ctx, &ledger.Draft{
+			s.l = must.Get(ledger.Open(s.store, nil))(t)
+			s.other = must.Get(ledger.Open(inner, nil))(t)
+			s.first = must.Get(s.other.Save(ctx, posthouse.Root("t", opaque(t, "first")), nil))(t)
+			s.last = must.Get(s.other.Commit(ctx, &ledger.Draft{
 				Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting, State: opaque(t, "last")}, Gates: []posthouse.Gate{{Name: "ok?"}},
-			}))
+			}))(t)
 			s.store.before = func() {
 				if err := c.meddle(s); err != nil {
 					t.Fatal(err)
@@ -103,24 +104,24 @@ func TestRemovalsInBetweenAreNoDamage(t *testing.T) {
 // a claim on record: giving the claim back frees the thread for others.
 func TestUnknownOutcomeOfAClaimIsGivenBack(t *testing.T) {
 	ctx, s := context.Background(), &answerless{Store: memstore.New()}
-	l := must[*ledger.Ledger](t)(ledger.Open(s, nil))
-	c := must[*ledger.Claim](t)(l.Claim(ctx, "t", "run"))
+	l := must.Get(ledger.Open(s, nil))(t)
+	c := must.Get(l.Claim(ctx, "t", "run"))(t)
 	s.lose = 4
 	_, err := l.Commit(ctx, &ledger.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
 	if !errors.Is(err, posthouse.ErrUnknown) {
 		t.Fatalf("the commit: %v, want ErrUnknown", err)
 	}
-	if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t")); !info.Lease.Held {
+	if info := must.Get(l.Thread(ctx, "t"))(t); !info.Lease.Held {
 		t.Fatal("the claim is not on record: the test proves nothing")
 	}
 	if err := c.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t")); info.Lease.Held {
+	if info := must.Get(l.Thread(ctx, "t"))(t); info.Lease.Held {
 		t.Errorf("the lease is still held: %+v", info.Lease)
 	}
-	other := must[*ledger.Ledger](t)(ledger.Open(s, nil))
-	must[*ledger.Claim](t)(other.Claim(ctx, "t", "another"))
+	other := must.Get(ledger.Open(s, nil))(t)
+	must.Get(other.Claim(ctx, "t", "another"))(t)
 }
 
 // An answerless store appends and loses the answer, as often as lose says.
@@ -145,9 +146,9 @@ func TestObserversGetCopies(t *testing.T) {
 	l := open(t, &ledger.Options{Observer: func(e posthouse.Operation) {
 		e.Header.Labels["k"], e.Header.Next[0] = "changed", "changed"
 	}})
-	c := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+	c := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 		Next: []string{"n"}, Labels: map[string]string{"k": "v"},
-	}}))
+	}}))(t)
 	if c.Checkpoint.Labels["k"] != "v" || c.Checkpoint.Next[0] != "n" {
 		t.Errorf("the caller's header is %+v", c.Checkpoint)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -16,7 +17,7 @@ import (
 
 func (b *bench) cancel(l *ledger.Ledger, reason string) *posthouse.Header {
 	b.Helper()
-	return must[*posthouse.Header](b)(l.Cancel(b.Context(), "t", &ledger.CancelOptions{By: "alice", Reason: reason}))
+	return must.Get(l.Cancel(b.Context(), "t", &ledger.CancelOptions{By: "alice", Reason: reason}))(b)
 }
 
 // TestCancelEndsAParkedThread and withdraws its questions; again is a no-op.
@@ -28,7 +29,7 @@ func TestCancelEndsAParkedThread(t *testing.T) {
 		h.Error != "no longer needed" || h.By != "alice" {
 		t.Errorf("the last checkpoint is %+v", h)
 	}
-	if g := must[*posthouse.Gate](t)(b.a.Gate(t.Context(), c.Gates[0].ID)); g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
+	if g := must.Get(b.a.Gate(t.Context(), c.Gates[0].ID))(t); g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
 		t.Errorf("the gate is %+v", g.Decision)
 	}
 	if again := b.cancel(b.a, "again"); again.ID != h.ID || again.Error != h.Error {
@@ -62,7 +63,7 @@ func TestCancelOfADoneOrUnknownThread(t *testing.T) {
 	if _, err := b.a.Cancel(ctx, "t", nil); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("an unknown thread: %v", err)
 	}
-	c := must[*posthouse.Committed](t)(b.a.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}}))
+	c := must.Get(b.a.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}}))(t)
 	if h := b.cancel(b.b, ""); h.ID != c.Checkpoint.ID || h.Status != posthouse.StatusDone {
 		t.Errorf("a done thread: %+v", h)
 	}
@@ -92,11 +93,11 @@ func TestCancelReachesTheRun(t *testing.T) {
 			if err := b.a.Core().Heartbeat(ctx); err != nil {
 				t.Fatal(err)
 			}
-			claim := must[*ledger.Claim](t)(b.a.Claim(ctx, "t", "r"))
+			claim := must.Get(b.a.Claim(ctx, "t", "r"))(t)
 			draft := func(s posthouse.Status) *ledger.Draft {
 				return &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: s, Next: []string{"n"}}}
 			}
-			must[*posthouse.Committed](t)(b.a.Commit(ctx, draft(posthouse.StatusRunning)))
+			must.Get(b.a.Commit(ctx, draft(posthouse.StatusRunning)))(t)
 			head := b.cancel(c.by(b), "stop")
 			if head.Status != posthouse.StatusRunning {
 				t.Errorf("the head is %+v", head)
@@ -113,11 +114,11 @@ func TestCancelReachesTheRun(t *testing.T) {
 				}
 			}
 			<-claim.Cancelled("")
-			h := must[*posthouse.Header](t)(b.a.Cancel(ctx, "t", &ledger.CancelOptions{Claim: claim}))
+			h := must.Get(b.a.Cancel(ctx, "t", &ledger.CancelOptions{Claim: claim}))(t)
 			if h.Status != posthouse.StatusCancelled || h.Error != "stop" || h.By != "alice" || h.Next[0] != "n" {
 				t.Errorf("ended with %+v", h)
 			}
-			if info := must[*posthouse.ThreadInfo](t)(b.b.Thread(ctx, "t")); info.Lease.Held || len(info.Cancelling) > 0 {
+			if info := must.Get(b.b.Thread(ctx, "t"))(t); info.Lease.Held || len(info.Cancelling) > 0 {
 				t.Errorf("the thread is %+v", info)
 			}
 		})
@@ -131,11 +132,11 @@ func TestCancelOrDone(t *testing.T) {
 	for range 60 {
 		b := newBench(t)
 		ctx := t.Context()
-		claim := must[*ledger.Claim](t)(b.a.Claim(ctx, "t", "r"))
+		claim := must.Get(b.a.Claim(ctx, "t", "r"))(t)
 		draft := func(s posthouse.Status) *ledger.Draft {
 			return &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: s}}
 		}
-		must[*posthouse.Committed](t)(b.a.Commit(ctx, draft(posthouse.StatusRunning)))
+		must.Get(b.a.Commit(ctx, draft(posthouse.StatusRunning)))(t)
 		var wg sync.WaitGroup
 		var err error
 		wg.Go(func() { _, err = b.a.Commit(ctx, draft(posthouse.StatusDone)) })
@@ -147,7 +148,7 @@ func TestCancelOrDone(t *testing.T) {
 			if !errors.Is(err, posthouse.ErrCancelled) {
 				t.Fatal(err)
 			}
-			must[*posthouse.Header](t)(b.a.Cancel(ctx, "t", &ledger.CancelOptions{Claim: claim}))
+			must.Get(b.a.Cancel(ctx, "t", &ledger.CancelOptions{Claim: claim}))(t)
 		}
 		b.status(want)
 		won[want]++
@@ -159,7 +160,7 @@ func TestCancelOrDone(t *testing.T) {
 func TestCancelBeforeAnythingIsRecorded(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
-	claim := must[*ledger.Claim](t)(b.a.Claim(ctx, "t", "r"))
+	claim := must.Get(b.a.Claim(ctx, "t", "r"))(t)
 	if h := b.cancel(b.a, "stop"); h.ID != "" || h.Status != posthouse.StatusCancelled {
 		t.Errorf("the header is %+v", h)
 	}
@@ -177,13 +178,13 @@ func TestCancelBeforeAnythingIsRecorded(t *testing.T) {
 func TestCancelAfterTheRunWasLost(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
-	claim := must[*ledger.Claim](t)(b.a.Claim(ctx, "t", "r"))
-	must[*posthouse.Committed](t)(b.a.Commit(ctx, &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}}))
+	claim := must.Get(b.a.Claim(ctx, "t", "r"))(t)
+	must.Get(b.a.Commit(ctx, &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}}))(t)
 	b.cancel(b.a, "stop")
 	if err := claim.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
-	next := must[*ledger.Claim](t)(b.a.Claim(ctx, "t", "r2"))
+	next := must.Get(b.a.Claim(ctx, "t", "r2"))(t)
 	<-next.Cancelled("")
 	if err := next.Release(ctx); err != nil {
 		t.Fatal(err)
@@ -213,20 +214,20 @@ func TestOneThreadThatCannotBeCancelled(t *testing.T) {
 	ctx := t.Context()
 	for _, del := range []bool{false, true} {
 		store := &barred{Store: memstore.New(), threads: map[string]bool{}}
-		l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+		l := must.Get(ledger.Open(store, nil))(t)
 		t.Cleanup(func() { l.Close() })
 		var calls []posthouse.Gate
 		for _, thread := range []string{"a", "b", "c"} {
 			calls = append(calls, posthouse.Gate{Name: "call " + thread, Kind: posthouse.GateThread, Text: thread, ExpiresAt: l.Now().Add(time.Hour)})
-			must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{
+			must.Get(l.Commit(ctx, &ledger.Draft{
 				Thread: thread, Gates: []posthouse.Gate{{Name: "ask"}}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting},
-			}))
+			}))(t)
 		}
-		must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Gates: calls, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}}))
+		must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Gates: calls, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}}))(t)
 		statuses := func(want ...posthouse.Status) {
 			t.Helper()
 			for i, thread := range []string{"a", "b", "c"} {
-				if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, thread)); info.Status != want[i] {
+				if info := must.Get(l.Thread(ctx, thread))(t); info.Status != want[i] {
 					t.Errorf("deleted %v: thread %s is %s, want %s", del, thread, info.Status, want[i])
 				}
 			}
@@ -245,7 +246,7 @@ func TestOneThreadThatCannotBeCancelled(t *testing.T) {
 		if delete(store.threads, "b"); del {
 			continue
 		}
-		must[*posthouse.Header](t)(l.Cancel(ctx, "t", nil))
+		must.Get(l.Cancel(ctx, "t", nil))(t)
 		statuses(posthouse.StatusCancelled, posthouse.StatusCancelled, posthouse.StatusCancelled)
 	}
 }

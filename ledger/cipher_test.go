@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -32,13 +33,13 @@ func keyring(t testing.TB, ids ...string) *crypt.Keyring {
 	for _, id := range ids {
 		keys[id] = key(id)
 	}
-	return must[*crypt.Keyring](t)(crypt.NewKeyring(keys, ids[0]))
+	return must.Get(crypt.NewKeyring(keys, ids[0]))(t)
 }
 
 // over returns a Ledger over the store with a cipher.
 func over(t testing.TB, s posthouse.Store, c posthouse.Cipher) *ledger.Ledger {
 	t.Helper()
-	return must[*ledger.Ledger](t)(ledger.Open(s, &ledger.Options{Cipher: c}))
+	return must.Get(ledger.Open(s, &ledger.Options{Cipher: c}))(t)
 }
 
 func TestKeyringRefuses(t *testing.T) {
@@ -68,8 +69,8 @@ func TestSealedThreadAnswersLikeAPlainOne(t *testing.T) {
 	s := memstore.New()
 	l := over(t, s, keyring(t, "k1"))
 	busyThread(t, l)
-	want := must[string](t)(readAll(l))
-	if got := must[string](t)(readAll(over(t, s, keyring(t, "k2", "k1")))); got != want {
+	want := must.Get(readAll(l))(t)
+	if got := must.Get(readAll(over(t, s, keyring(t, "k2", "k1"))))(t); got != want {
 		t.Errorf("another process reads %d bytes, want %d", len(got), len(want))
 	}
 	if _, err := readAll(over(t, s, nil)); !errors.Is(err, posthouse.ErrSealed) {
@@ -97,11 +98,11 @@ func TestTamperedDataKeys(t *testing.T) {
 		if value == nil {
 			op.Verb = posthouse.SlotDelete
 		}
-		must[posthouse.Slot](t)(s.Slot(ctx, slot(thread), op))
+		must.Get(s.Slot(ctx, slot(thread), op))(t)
 	}
 	get := func(s posthouse.Store, thread string) []byte {
 		t.Helper()
-		return must[posthouse.Slot](t)(s.Slot(ctx, slot(thread), posthouse.SlotOp{})).Value
+		return must.Get(s.Slot(ctx, slot(thread), posthouse.SlotOp{}))(t).Value
 	}
 	change := func(value []byte, f func(map[string]any)) []byte {
 		m := map[string]any{}
@@ -109,7 +110,7 @@ func TestTamperedDataKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		f(m)
-		return must[[]byte](t)(json.Marshal(m))
+		return must.Get(json.Marshal(m))(t)
 	}
 	for name, c := range map[string]struct {
 		tamper func(posthouse.Store)
@@ -144,8 +145,8 @@ func TestTamperedDataKeys(t *testing.T) {
 	} {
 		s := memstore.New()
 		l := over(t, s, keyring(t, "k1", "k2"))
-		c0 := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, "secret")), nil))
-		must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("u", opaque(t, "other")), nil))
+		c0 := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, "secret")), nil))(t)
+		must.Get(l.Save(ctx, posthouse.Root("u", opaque(t, "other")), nil))(t)
 		c.tamper(s)
 		l = over(t, s, keyring(t, "k1", "k2"))
 		told := func(what string, err error) {
@@ -159,7 +160,7 @@ func TestTamperedDataKeys(t *testing.T) {
 		told("get", err)
 		_, err = l.Save(ctx, posthouse.Root("t", opaque(t, "more")), nil)
 		told("save", err)
-		if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t")); info.Tail.Seq != 1 {
+		if info := must.Get(l.Thread(ctx, "t"))(t); info.Tail.Seq != 1 {
 			t.Errorf("%s: the log went on to entry %d", name, info.Tail.Seq)
 		}
 	}
@@ -201,14 +202,14 @@ func TestRewrapKilledAtAnyPoint(t *testing.T) {
 			old := over(t, s, keyring(t, "k1"))
 			var ids []posthouse.ID
 			for i := range threads {
-				c := must[*posthouse.Checkpoint](t)(old.Save(ctx, posthouse.Root(fmt.Sprint("t", i), opaque(t, i)), nil))
+				c := must.Get(old.Save(ctx, posthouse.Root(fmt.Sprint("t", i), opaque(t, i)), nil))(t)
 				ids = append(ids, c.ID)
 			}
 			reads := func(when string, c posthouse.Cipher) {
 				t.Helper()
 				l := over(t, s, c)
 				for i, id := range ids {
-					if got := text(must[*posthouse.Checkpoint](t)(l.Get(ctx, id))); got != fmt.Sprint(i) {
+					if got := text(must.Get(l.Get(ctx, id))(t)); got != fmt.Sprint(i) {
 						t.Fatalf("kill %d, after %v: %s: thread %d holds %q", n, after, when, i, got)
 					}
 				}
@@ -218,11 +219,11 @@ func TestRewrapKilledAtAnyPoint(t *testing.T) {
 				t.Fatalf("kill %d: %v", n, err)
 			}
 			reads("killed", both)
-			use := must[map[string]int](t)(crypt.KeyUse(ctx, over(t, s, nil)))
+			use := must.Get(crypt.KeyUse(ctx, over(t, s, nil)))(t)
 			if want := threads - n + 1; use["k1"] != want && !(after && use["k1"] == want-1) {
 				t.Errorf("kill %d, after %v: keys in use %v", n, after, use)
 			}
-			done := must[*crypt.Rewrapped](t)(crypt.Rewrap(ctx, over(t, s, both)))
+			done := must.Get(crypt.Rewrap(ctx, over(t, s, both)))(t)
 			if done.Keys+done.Current != threads || done.Keys != use["k1"] || done.Failed != 0 {
 				t.Errorf("kill %d, after %v: begun again: %+v", n, after, done)
 			}
@@ -235,7 +236,7 @@ func TestRewrapKilledAtAnyPoint(t *testing.T) {
 func TestRewrapWhileInUse(t *testing.T) {
 	ctx, s := context.Background(), memstore.New()
 	l := over(t, s, keyring(t, "k1"))
-	first := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))
+	first := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))(t)
 	written := make(chan error, 1)
 	go func() {
 		c := first
@@ -250,14 +251,14 @@ func TestRewrapWhileInUse(t *testing.T) {
 		if i%2 == 0 {
 			ids = []string{"k2", "k1"}
 		}
-		if done := must[*crypt.Rewrapped](t)(crypt.Rewrap(ctx, over(t, s, keyring(t, ids...)))); done.Keys != 1 {
+		if done := must.Get(crypt.Rewrap(ctx, over(t, s, keyring(t, ids...))))(t); done.Keys != 1 {
 			t.Fatalf("pass %d: %+v", i, done)
 		}
 	}
 	if err := <-written; err != nil {
 		t.Fatal(err)
 	}
-	head := must[*posthouse.Checkpoint](t)(over(t, s, keyring(t, "k1")).Latest(ctx, ledger.LatestQuery{Thread: "t"}))
+	head := must.Get(over(t, s, keyring(t, "k1")).Latest(ctx, ledger.LatestQuery{Thread: "t"}))(t)
 	if text(head) != "199" {
 		t.Errorf("the head is %q", text(head))
 	}
@@ -269,7 +270,7 @@ func TestRewrapGoesOnAfterAFault(t *testing.T) {
 	ctx, s := context.Background(), memstore.New()
 	for i, id := range []string{"lost", "k1", "k1"} {
 		l := over(t, s, keyring(t, id))
-		must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root(fmt.Sprint("t", i), opaque(t, i)), nil))
+		must.Get(l.Save(ctx, posthouse.Root(fmt.Sprint("t", i), opaque(t, i)), nil))(t)
 	}
 	done, err := crypt.Rewrap(ctx, over(t, s, keyring(t, "k2", "k1")))
 	if !errors.Is(err, posthouse.ErrSealed) || !strings.Contains(err.Error(), `"lost"`) || done.Keys != 2 || done.Failed != 1 {
@@ -311,9 +312,9 @@ func TestKeyService(t *testing.T) {
 	ctx, s := context.Background(), memstore.New()
 	service := &kms{Keyring: keyring(t, "k1")}
 	l := over(t, s, service)
-	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))
+	c := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))(t)
 	for i := range 20 {
-		c = must[*posthouse.Checkpoint](t)(l.Save(ctx, c.Derive(opaque(t, i)), nil))
+		c = must.Get(l.Save(ctx, c.Derive(opaque(t, i)), nil))(t)
 	}
 	if service.calls > 2 {
 		t.Errorf("%d calls for 21 checkpoints of a thread", service.calls)
@@ -335,10 +336,10 @@ func TestKeyService(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	service.err = nil
-	if got := must[*posthouse.Checkpoint](t)(l.Get(ctx, c.ID)); text(got) != "19" {
+	if got := must.Get(l.Get(ctx, c.ID))(t); text(got) != "19" {
 		t.Errorf("afterwards: %q", text(got))
 	}
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("new", opaque(t, 0)), nil))
+	must.Get(l.Save(ctx, posthouse.Root("new", opaque(t, 0)), nil))(t)
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -364,8 +365,8 @@ func TestTwoProcessesMakeOneDataKey(t *testing.T) {
 			}
 		}
 		l := over(t, s, keyring(t, "k1"))
-		c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))
-		if x := must[*ledger.Execution](t)(executionOf(ctx, l, &c.Header, "1/n")); len(x.Steps) > 3 {
+		c := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))(t)
+		if x := must.Get(executionOf(ctx, l, &c.Header, "1/n"))(t); len(x.Steps) > 3 {
 			t.Fatalf("%d steps", len(x.Steps))
 		}
 	}
@@ -374,7 +375,7 @@ func TestTwoProcessesMakeOneDataKey(t *testing.T) {
 // TestEncryptionStatus checks that what protects a store can be asked.
 func TestEncryptionStatus(t *testing.T) {
 	signer := newSigner(t)
-	l := must[*ledger.Ledger](t)(ledger.Open(memstore.New(), &ledger.Options{Cipher: keyring(t, "k7"), Signer: signer}))
+	l := must.Get(ledger.Open(memstore.New(), &ledger.Options{Cipher: keyring(t, "k7"), Signer: signer}))(t)
 	if p := l.EncryptionStatus(); p != (ledger.EncryptionStatus{EncryptsAtRest: true, EncryptionKey: "k7", Signs: true, SigningKey: signer.KeyID()}) || !l.EncryptionStatus().EncryptsAtRest {
 		t.Errorf("%+v", p)
 	}
@@ -390,8 +391,8 @@ func TestWatchSkipsEntriesWithoutTheirKey(t *testing.T) {
 	defer cancel()
 	s := memstore.New()
 	l := over(t, s, keyring(t, "k1"))
-	w := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Gates: []posthouse.Gate{{Name: "g", Payload: []byte(`"x"`)}},
-		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, State: opaque(t, 0)}}))
+	w := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Gates: []posthouse.Gate{{Name: "g", Payload: []byte(`"x"`)}},
+		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, State: opaque(t, 0)}}))(t)
 	var old []*posthouse.Entry
 	for e, err := range s.Read(ctx, "t", posthouse.Range{}) {
 		if err != nil {
@@ -399,8 +400,8 @@ func TestWatchSkipsEntriesWithoutTheirKey(t *testing.T) {
 		}
 		old = append(old, e)
 	}
-	must[*retain.Deleted](t)(retain.DeleteThread(ctx, l, "t", nil))
-	u := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("u", opaque(t, 1)), nil))
+	must.Get(retain.DeleteThread(ctx, l, "t", nil))(t)
+	u := must.Get(l.Save(ctx, posthouse.Root("u", opaque(t, 1)), nil))(t)
 	for ev, err := range over(t, &late{s, old}, keyring(t, "k1")).Watch(ctx, ledger.WatchQuery{}) {
 		if err != nil {
 			t.Fatalf("the watch ends: %v", err)
@@ -439,14 +440,14 @@ type slotless struct{ posthouse.Store }
 func TestExportTakesDataKeysAlong(t *testing.T) {
 	ctx, s := context.Background(), memstore.New()
 	l := over(t, slotless{s}, keyring(t, "k1"))
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))
-	must[*retain.Deleted](t)(retain.DeleteThread(ctx, l, "t", nil))
-	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))
+	must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))(t)
+	must.Get(retain.DeleteThread(ctx, l, "t", nil))(t)
+	c := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))(t)
 	var file bytes.Buffer
-	must[*transfer.ThreadFile](t)(transfer.Export(ctx, l, "t", &file, nil))
+	must.Get(transfer.Export(ctx, l, "t", &file, nil))(t)
 	there := over(t, slotless{memstore.New()}, keyring(t, "k1"))
-	must[*transfer.ThreadFile](t)(transfer.Import(ctx, there, bytes.NewReader(file.Bytes()), nil))
-	if got := must[*posthouse.Checkpoint](t)(there.Get(ctx, c.ID)); text(got) != "1" {
+	must.Get(transfer.Import(ctx, there, bytes.NewReader(file.Bytes()), nil))(t)
+	if got := must.Get(there.Get(ctx, c.ID))(t); text(got) != "1" {
 		t.Errorf("it reads %q", text(got))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -86,15 +87,15 @@ func TestLeasesStandJumpsOfTheClock(t *testing.T) {
 					owner, claims = time.Now, clock.now
 				}
 				store := memstore.New()
-				a := must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{Owner: "a", Now: owner}))
-				b := must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{Owner: "b", Now: claims}))
+				a := must.Get(ledger.Open(store, &ledger.Options{Owner: "a", Now: owner}))(t)
+				b := must.Get(ledger.Open(store, &ledger.Options{Owner: "b", Now: claims}))(t)
 				defer b.Close()
-				claim := must[*ledger.Claim](t)(a.Claim(t.Context(), "t", "r"))
+				claim := must.Get(a.Claim(t.Context(), "t", "r"))(t)
 				commit := func() {
 					t.Helper()
-					must[*posthouse.Committed](t)(a.Commit(t.Context(), &ledger.Draft{
+					must.Get(a.Commit(t.Context(), &ledger.Draft{
 						Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, Next: []string{"n"}},
-					}))
+					}))(t)
 				}
 				commit()
 				look := func() bool {

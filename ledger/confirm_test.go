@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -42,14 +43,14 @@ func (s *slowStore) Slot(ctx context.Context, key posthouse.SlotKey, op posthous
 func TestConfirmIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{Store: memstore.New()}
-		l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+		l := must.Get(ledger.Open(store, nil))(t)
 		defer func() {
 			if err := l.Close(); err != nil {
 				t.Error(err)
 			}
 		}()
-		claim := must[*ledger.Claim](t)(l.Claim(t.Context(), "t", "r"))
-		must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, Next: []string{"n"}}}))
+		claim := must.Get(l.Claim(t.Context(), "t", "r"))(t)
+		must.Get(l.Commit(t.Context(), &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, Next: []string{"n"}}}))(t)
 		<-time.After(100 * time.Millisecond)
 		store.wait.Store(int64(5 * time.Second))
 		<-time.After(10 * time.Second)

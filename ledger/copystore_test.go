@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/transfer"
@@ -25,12 +26,12 @@ func TestCopyLeavesAnotherLogsKey(t *testing.T) {
 		if logless {
 			made = memstore.New()
 		}
-		must[*posthouse.Checkpoint](t)(over(t, made, ring).Save(ctx, posthouse.Root("t", opaque(t, "the source's")), nil))
+		must.Get(over(t, made, ring).Save(ctx, posthouse.Root("t", opaque(t, "the source's")), nil))(t)
 		if logless {
-			s := must[posthouse.Slot](t)(made.Slot(ctx, key, posthouse.SlotOp{}))
-			must[posthouse.Slot](t)(from.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: s.Value}))
+			s := must.Get(made.Slot(ctx, key, posthouse.SlotOp{}))(t)
+			must.Get(from.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: s.Value}))(t)
 		}
-		want := must[*posthouse.Checkpoint](t)(over(t, to, ring).Save(ctx, posthouse.Root("t", opaque(t, "the target's")), nil))
+		want := must.Get(over(t, to, ring).Save(ctx, posthouse.Root("t", opaque(t, "the target's")), nil))(t)
 		for range 2 {
 			if done, err := transfer.CopyStore(ctx, from, to, nil); !errors.Is(err, posthouse.ErrConflict) || done.Slots > 0 {
 				t.Errorf("logless %v: the copy says %+v, %v; want ErrConflict and no slots", logless, done, err)
@@ -53,7 +54,7 @@ func TestCopyNamesTheFirstOfMany(t *testing.T) {
 			if i == conflicts && j == 1 {
 				break
 			}
-			must[*posthouse.Checkpoint](t)(over(t, s, nil).Save(ctx, posthouse.Root(fmt.Sprintf("t%03d", i), opaque(t, j)), nil))
+			must.Get(over(t, s, nil).Save(ctx, posthouse.Root(fmt.Sprintf("t%03d", i), opaque(t, j)), nil))(t)
 		}
 	}
 	bad := &tampered{from, func(e *posthouse.Entry) {
@@ -78,9 +79,9 @@ func TestCopyNamesTheFirstOfMany(t *testing.T) {
 // copied as if it had ended there.
 func TestCopyOfALogCutShort(t *testing.T) {
 	store := memstore.New()
-	l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+	l := must.Get(ledger.Open(store, nil))(t)
 	busyThread(t, l)
-	tail := must[*posthouse.ThreadInfo](t)(l.Thread(t.Context(), "t")).Tail
+	tail := must.Get(l.Thread(t.Context(), "t"))(t).Tail
 	to := memstore.New()
 	done, err := transfer.CopyStore(t.Context(), &without{store, tail.Seq}, to, nil)
 	if !errors.Is(err, posthouse.ErrCorrupt) || done.Entries != 0 {

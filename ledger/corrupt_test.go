@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -63,11 +64,11 @@ func busyThread(t testing.TB, l *ledger.Ledger) {
 			t.Fatal(err)
 		}
 	}
-	c := must[*ledger.Claim](t)(l.Claim(ctx, "t", "run"))
+	c := must.Get(l.Claim(ctx, "t", "run"))(t)
 	commit := func(d ledger.Draft) *posthouse.Committed {
 		t.Helper()
 		d.Thread, d.Claim = "t", c
-		return must[*posthouse.Committed](t)(l.Commit(ctx, &d))
+		return must.Get(l.Commit(ctx, &d))(t)
 	}
 	commit(ledger.Draft{Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"a"}, Labels: map[string]string{"k": "v"},
@@ -88,10 +89,10 @@ func busyThread(t testing.TB, l *ledger.Ledger) {
 		Gates:      []posthouse.Gate{{Name: "ok?", Task: "42/a", Payload: json.RawMessage(`{"x":1}`)}, {Name: "also?", Task: "42/a"}},
 	})
 	ok(c.Release(ctx))
-	must[*posthouse.Gate](t)(l.Decide(ctx, w.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
-	f := must[*posthouse.Checkpoint](t)(l.Fork(ctx, w.Checkpoint.ID, nil))
-	f2 := must[*posthouse.Checkpoint](t)(l.Save(ctx, f.Derive(posthouse.State{"m": {Codec: "json", Data: []byte(`"gone"`)}}), nil))
-	must[*retain.Deleted](t)(retain.Delete(ctx, l, f2.ID, &retain.DeleteOptions{Reason: "test"}))
+	must.Get(l.Decide(ctx, w.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+	f := must.Get(l.Fork(ctx, w.Checkpoint.ID, nil))(t)
+	f2 := must.Get(l.Save(ctx, f.Derive(posthouse.State{"m": {Codec: "json", Data: []byte(`"gone"`)}}), nil))(t)
+	must.Get(retain.Delete(ctx, l, f2.ID, &retain.DeleteOptions{Reason: "test"}))(t)
 }
 
 // readAll asks everything there is to ask and returns the answers as text.
@@ -140,7 +141,7 @@ func readAll(l *ledger.Ledger) (string, error) {
 // answer is then either what it was, or ErrCorrupt. Nothing changed is served.
 func TestTamperedReadsFail(t *testing.T) {
 	store := memstore.New()
-	l := must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{Signer: newSigner(t)}))
+	l := must.Get(ledger.Open(store, &ledger.Options{Signer: newSigner(t)}))(t)
 	busyThread(t, l)
 	want, err := readAll(l)
 	if err != nil {
@@ -154,11 +155,11 @@ func TestTamperedReadsFail(t *testing.T) {
 		entries = append(entries, e)
 	}
 	try := func(what string, seq uint64, change func(*posthouse.Entry)) {
-		bad := must[*ledger.Ledger](t)(ledger.Open(&tampered{store, func(e *posthouse.Entry) {
+		bad := must.Get(ledger.Open(&tampered{store, func(e *posthouse.Entry) {
 			if e.Seq == seq {
 				change(e)
 			}
-		}}, nil))
+		}}, nil))(t)
 		got, err := readAll(bad)
 		if err == nil && got != want {
 			t.Errorf("entry %d, %s: an answer changed and no error told", seq, what)
@@ -202,14 +203,14 @@ func TestTamperedReadsFail(t *testing.T) {
 // TestMissingEntriesAreFound leaves out one entry after the other.
 func TestMissingEntriesAreFound(t *testing.T) {
 	store := memstore.New()
-	l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+	l := must.Get(ledger.Open(store, nil))(t)
 	busyThread(t, l)
 	want, err := readAll(l)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for seq := uint64(1); seq <= 83; seq++ {
-		bad := must[*ledger.Ledger](t)(ledger.Open(&without{store, seq}, nil))
+		bad := must.Get(ledger.Open(&without{store, seq}, nil))(t)
 		if got, err := readAll(bad); err == nil && got == want {
 			t.Errorf("nobody misses entry %d", seq)
 		} else if err != nil && !errors.Is(err, posthouse.ErrCorrupt) {
@@ -242,19 +243,19 @@ func (s *without) Read(ctx context.Context, thread string, r posthouse.Range) it
 func TestDamageStaysInItsThread(t *testing.T) {
 	ctx := context.Background()
 	store := memstore.New()
-	l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+	l := must.Get(ledger.Open(store, nil))(t)
 	for _, thread := range []string{"a", "b", "c"} {
-		must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{
+		must.Get(l.Commit(ctx, &ledger.Draft{
 			Thread:     thread,
 			Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"a"}, State: posthouse.State{"s": {Codec: "json", Data: []byte(`"` + thread + `"`)}}},
 			Gates:      []posthouse.Gate{{Name: "ok?", Task: "1/a"}},
-		}))
+		}))(t)
 	}
-	bad := must[*ledger.Ledger](t)(ledger.Open(&tampered{store, func(e *posthouse.Entry) {
+	bad := must.Get(ledger.Open(&tampered{store, func(e *posthouse.Entry) {
 		if e.Thread == "b" && len(e.Bodies) > 0 {
 			e.Bodies[0][0] ^= 1
 		}
-	}}, nil))
+	}}, nil))(t)
 	var gates, states []string
 	for g, err := range bad.Gates(ctx, ledger.GateQuery{}) {
 		if g == nil {

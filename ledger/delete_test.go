@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -17,13 +18,13 @@ import (
 // that one, which waits for an answer.
 func waitsFor(t *testing.T, l *ledger.Ledger, thread, called, coordination string) {
 	t.Helper()
-	must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{
+	must.Get(l.Commit(t.Context(), &ledger.Draft{
 		Thread: called, Gates: []posthouse.Gate{{Name: "ask"}}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting},
-	}))
-	must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{
+	}))(t)
+	must.Get(l.Commit(t.Context(), &ledger.Draft{
 		Thread: thread, Gates: []posthouse.Gate{{Name: "call", Kind: posthouse.GateThread, Text: called, ExpiresAt: l.Now().Add(time.Hour)}},
 		Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting, Coordination: coordination},
-	}))
+	}))(t)
 }
 
 // A deaf store finds no id while it is on.
@@ -76,7 +77,7 @@ func TestDeleteOfAThreadWithUnreadableWaits(t *testing.T) {
 		if _, err := l.Thread(ctx, "t"); errors.Is(err, posthouse.ErrNotFound) != x.gone {
 			t.Errorf("%s: the thread: %v", name, err)
 		}
-		if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "called")); info.Status != posthouse.StatusWaiting {
+		if info := must.Get(l.Thread(ctx, "called"))(t); info.Status != posthouse.StatusWaiting {
 			t.Errorf("%s: what it waited for is %s", name, info.Status)
 		}
 	}
@@ -101,7 +102,7 @@ func TestDeleteCoordinationGoesOn(t *testing.T) {
 			t.Errorf("the error does not name %s: %v", called, err)
 		}
 	}
-	if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "c.1")); info.Status != posthouse.StatusCancelled {
+	if info := must.Get(l.Thread(ctx, "c.1"))(t); info.Status != posthouse.StatusCancelled {
 		t.Errorf("c.1 is %s", info.Status)
 	}
 	waitsFor(t, l, "d", "d.1", "team")
@@ -111,5 +112,5 @@ func TestDeleteCoordinationGoesOn(t *testing.T) {
 	if del == nil || del.Checkpoints != 0 || !errors.Is(err, posthouse.ErrTooLarge) {
 		t.Errorf("of a thread that stays: %+v, %v", del, err)
 	}
-	must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "e"))
+	must.Get(l.Thread(ctx, "e"))(t)
 }

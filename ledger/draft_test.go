@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -81,18 +82,18 @@ func TestDraftsAreRefusedByField(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, l := context.Background(), open(t, &ledger.Options{MaxState: 4096, Validate: gate.Validator()})
-			must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{State: posthouse.State{"m": {Codec: "json", Data: []byte("1234")}}}}))
-			must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "u", Checkpoint: &posthouse.Change{ID: "elsewhere"}}))
+			must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{State: posthouse.State{"m": {Codec: "json", Data: []byte("1234")}}}}))(t)
+			must.Get(l.Commit(ctx, &ledger.Draft{Thread: "u", Checkpoint: &posthouse.Change{ID: "elsewhere"}}))(t)
 			c.draft.Thread = "t"
 			_, err := l.Commit(ctx, &c.draft)
 			var e *posthouse.Error
 			if !errors.Is(err, c.code) || !errors.As(err, &e) || e.Field != c.field {
 				t.Fatalf("the error is %v, want %s of %q", err, c.code.Code, c.field)
 			}
-			if tail := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t")).Tail.Seq; tail != 1 {
+			if tail := must.Get(l.Thread(ctx, "t"))(t).Tail.Seq; tail != 1 {
 				t.Errorf("the log ends at entry %d, want 1", tail)
 			}
-			must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{}}))
+			must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{}}))(t)
 		})
 	}
 }

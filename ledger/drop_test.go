@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 )
@@ -17,8 +18,8 @@ func TestAVersionGoesAfterThoseItTellsAbout(t *testing.T) {
 	ctx := context.Background()
 	for name, act := range map[string]func(t *testing.T, l *ledger.Ledger, old posthouse.ID){
 		"a checkpoint was removed": func(t *testing.T, l *ledger.Ledger, old posthouse.ID) {
-			capped := must[*ledger.Ledger](t)(ledger.Open(l.Store(), &ledger.Options{MaxCheckpoints: 3}))
-			must[*posthouse.Checkpoint](t)(capped.Save(ctx, posthouse.Root("other", opaque(t, "1")), nil))
+			capped := must.Get(ledger.Open(l.Store(), &ledger.Options{MaxCheckpoints: 3}))(t)
+			must.Get(capped.Save(ctx, posthouse.Root("other", opaque(t, "1")), nil))(t)
 			if _, err := capped.Get(ctx, old); !errors.Is(err, posthouse.ErrNotFound) {
 				t.Fatalf("the cap left it: %v", err)
 			}
@@ -31,16 +32,16 @@ func TestAVersionGoesAfterThoseItTellsAbout(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
-			c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, "1")), nil))
-			must[*posthouse.Checkpoint](t)(l.Save(ctx, c.Derive(opaque(t, "2")), nil))
+			c := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, "1")), nil))(t)
+			must.Get(l.Save(ctx, c.Derive(opaque(t, "2")), nil))(t)
 			if name == "a hold was lifted" {
-				must[*posthouse.Hold](t)(retain.Hold(ctx, l, "t", retain.HoldOptions{By: "legal"}))
+				must.Get(retain.Hold(ctx, l, "t", retain.HoldOptions{By: "legal"}))(t)
 			}
-			must[*posthouse.Release](t)(l.Release(ctx, "t", nil))
-			must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, "3")), nil))
+			must.Get(l.Release(ctx, "t", nil))(t)
+			must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, "3")), nil))(t)
 			act(t, l, c.ID)
-			must[*posthouse.Release](t)(l.Release(ctx, "t", nil))
-			must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, "4")), nil))
+			must.Get(l.Release(ctx, "t", nil))(t)
+			must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, "4")), nil))(t)
 			if _, err := retain.DropRelease(ctx, l, "t", "2", nil); !errors.Is(err, posthouse.ErrConflict) {
 				t.Errorf("dropping the younger first: %v", err)
 			}
@@ -49,7 +50,7 @@ func TestAVersionGoesAfterThoseItTellsAbout(t *testing.T) {
 					t.Errorf("version %s: %v", version, err)
 				}
 			}
-			info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t"))
+			info := must.Get(l.Thread(ctx, "t"))(t)
 			if info.Hold.Seq != 0 || info.Archived != 0 || info.Checkpoints != 1 {
 				t.Errorf("the thread is %+v", info)
 			}

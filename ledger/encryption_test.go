@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/transfer"
@@ -26,14 +27,14 @@ func TestEncryptionTravels(t *testing.T) {
 	ctx := context.Background()
 	sealed, plain := memstore.New(), memstore.New()
 	ring := keyring(t, "k1")
-	must[*posthouse.Checkpoint](t)(over(t, sealed, ring).Save(ctx, posthouse.Root("s", opaque(t, "secret")), nil))
-	must[*posthouse.Checkpoint](t)(over(t, plain, nil).Save(ctx, posthouse.Root("p", opaque(t, "plain")), nil))
+	must.Get(over(t, sealed, ring).Save(ctx, posthouse.Root("s", opaque(t, "secret")), nil))(t)
+	must.Get(over(t, plain, nil).Save(ctx, posthouse.Root("p", opaque(t, "plain")), nil))(t)
 	encrypted := func(s posthouse.Store) bool {
-		return must[*posthouse.Encryption](t)(crypt.Status(ctx, over(t, s, nil))).Encrypted
+		return must.Get(crypt.Status(ctx, over(t, s, nil)))(t).Encrypted
 	}
 
 	empty := memstore.New()
-	must[*transfer.StoreCopied](t)(transfer.CopyStore(ctx, sealed, empty, nil))
+	must.Get(transfer.CopyStore(ctx, sealed, empty, nil))(t)
 	if !encrypted(empty) || encrypted(plain) {
 		t.Error("the copy of an encrypted store is not, or a plain one is")
 	}
@@ -42,23 +43,23 @@ func TestEncryptionTravels(t *testing.T) {
 	}
 
 	var file bytes.Buffer
-	must[*transfer.ThreadFile](t)(transfer.Export(ctx, over(t, plain, nil), "p", &file, nil))
+	must.Get(transfer.Export(ctx, over(t, plain, nil), "p", &file, nil))(t)
 	for _, l := range []*ledger.Ledger{over(t, sealed, ring), over(t, sealed, nil)} {
 		if _, err := transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), nil); !errors.Is(err, posthouse.ErrSealed) {
 			t.Errorf("a thread in the clear into an encrypted store: %v", err)
 		}
 	}
-	must[*transfer.ThreadFile](t)(transfer.Import(ctx, over(t, sealed, ring), bytes.NewReader(file.Bytes()), &transfer.ImportOptions{
+	must.Get(transfer.Import(ctx, over(t, sealed, ring), bytes.NewReader(file.Bytes()), &transfer.ImportOptions{
 		Clear: &posthouse.ClearDecision{By: "ann", Reason: "public data"},
-	}))
-	e := must[*posthouse.Encryption](t)(crypt.Status(ctx, over(t, sealed, nil)))
+	}))(t)
+	e := must.Get(crypt.Status(ctx, over(t, sealed, nil)))(t)
 	if !e.Encrypted || len(e.Decisions) != 1 || e.Decisions[0].Thread != "p" {
 		t.Errorf("on record: %+v", e)
 	}
 
 	file.Reset()
-	must[*transfer.ThreadFile](t)(transfer.Export(ctx, over(t, sealed, ring), "s", &file, nil))
-	must[*transfer.ThreadFile](t)(transfer.Import(ctx, over(t, plain, nil), bytes.NewReader(file.Bytes()), nil))
+	must.Get(transfer.Export(ctx, over(t, sealed, ring), "s", &file, nil))(t)
+	must.Get(transfer.Import(ctx, over(t, plain, nil), bytes.NewReader(file.Bytes()), nil))(t)
 	if !encrypted(plain) {
 		t.Error("a store with a sealed thread is not marked")
 	}
@@ -69,9 +70,9 @@ func TestEncryptionTravels(t *testing.T) {
 func TestPlainLedgerNotices(t *testing.T) {
 	ctx := context.Background()
 	s, now := memstore.New(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	l := must[*ledger.Ledger](t)(ledger.Open(s, &ledger.Options{Now: func() time.Time { return now }}))
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("p", opaque(t, 1)), nil))
-	must[*posthouse.Checkpoint](t)(over(t, s, keyring(t, "k1")).Save(ctx, posthouse.Root("s", opaque(t, 2)), nil))
+	l := must.Get(ledger.Open(s, &ledger.Options{Now: func() time.Time { return now }}))(t)
+	must.Get(l.Save(ctx, posthouse.Root("p", opaque(t, 1)), nil))(t)
+	must.Get(over(t, s, keyring(t, "k1")).Save(ctx, posthouse.Root("s", opaque(t, 2)), nil))(t)
 	now = now.Add(time.Second)
 	if _, err := l.Save(ctx, posthouse.Root("q", opaque(t, 3)), nil); !errors.Is(err, posthouse.ErrSealed) {
 		t.Errorf("it goes on in the clear: %v", err)
@@ -81,7 +82,7 @@ func TestPlainLedgerNotices(t *testing.T) {
 // TestStoreIsLookedThroughOnce by a Ledger without a Cipher, however many commit first.
 func TestStoreIsLookedThroughOnce(t *testing.T) {
 	s := &lookedThrough{Store: memstore.New()}
-	l := must[*ledger.Ledger](t)(ledger.Open(s, nil))
+	l := must.Get(ledger.Open(s, nil))(t)
 	var wg sync.WaitGroup
 	for i := range 50 {
 		wg.Go(func() {

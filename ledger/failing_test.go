@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -201,15 +202,15 @@ func newWaitingThread(t *testing.T, c posthouse.Cipher) *waitingThread {
 	ctx := context.Background()
 	w := &waitingThread{store: memstore.New()}
 	l := over(t, w.store, c)
-	first := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", posthouse.State{"m": {Codec: "raw", Data: make([]byte, 600)}}), nil))
+	first := must.Get(l.Save(ctx, posthouse.Root("t", posthouse.State{"m": {Codec: "raw", Data: make([]byte, 600)}}), nil))(t)
 	w.last = first.ID
-	must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Steps: []posthouse.Step{{Task: "2/a", Name: "s", Value: posthouse.Value{Data: make([]byte, 100)}}}}))
-	done := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{
+	must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Steps: []posthouse.Step{{Task: "2/a", Name: "s", Value: posthouse.Value{Data: make([]byte, 100)}}}}))(t)
+	done := must.Get(l.Commit(ctx, &ledger.Draft{
 		Thread:     "t",
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Parts: []posthouse.Part{{Name: "m", Codec: "raw", Splice: true, Prefix: 600, Data: []byte("x")}}},
 		Gates:      []posthouse.Gate{{Name: "one", Task: "2/a", Payload: json.RawMessage(`1`)}, {Name: "two", Task: "2/a", ExpiresAt: time.Now().Add(time.Hour)}},
-	}))
+	}))(t)
 	w.waiting, w.seq, w.decided, w.open = done.Checkpoint.ID, done.Seq, done.Gates[0].ID, done.Gates[1].ID
-	must[*posthouse.Gate](t)(l.Decide(ctx, w.decided, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
+	must.Get(l.Decide(ctx, w.decided, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
 	return w
 }

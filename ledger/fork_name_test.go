@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -13,12 +14,12 @@ import (
 // those of unnamed forks, and some that only nearly do.
 func TestUnnamedForksTakeTheFirstFreeName(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
-	root := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{}})).Checkpoint.ID
+	root := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{}}))(t).Checkpoint.ID
 	for _, name := range []string{"fork-2", "fork-03", "fork-+3", "fork-", "fork-x", "fork-4", "fork-99999999999999999999", "fork--1", "a", "fork-7"} {
-		must[*posthouse.Checkpoint](t)(l.Fork(ctx, root, &ledger.ForkOptions{Branch: name}))
+		must.Get(l.Fork(ctx, root, &ledger.ForkOptions{Branch: name}))(t)
 	}
 	for _, want := range []string{"fork-1", "fork-3", "fork-5", "fork-6", "fork-8", "fork-9", "fork-10", "fork-11"} {
-		f := must[*posthouse.Checkpoint](t)(l.Fork(ctx, root, nil))
+		f := must.Get(l.Fork(ctx, root, nil))(t)
 		if f.Branch != want {
 			t.Errorf("the fork is %s, want %s", f.Branch, want)
 		}

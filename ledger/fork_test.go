@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/threadlog"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -19,7 +19,7 @@ func TestForkBringsTheOrderOfEachTask(t *testing.T) {
 	commit := func(d ledger.Draft) *posthouse.Committed {
 		t.Helper()
 		d.Thread = "t"
-		return must[*posthouse.Committed](t)(l.Commit(ctx, &d))
+		return must.Get(l.Commit(ctx, &d))(t)
 	}
 	did := func(task, name string) {
 		commit(ledger.Draft{Steps: []posthouse.Step{{Task: task, Name: name, Value: posthouse.Value{Codec: "json", Data: []byte("1")}}}})
@@ -39,7 +39,7 @@ func TestForkBringsTheOrderOfEachTask(t *testing.T) {
 	did("1/a", "second")
 	did("1/a", "third")
 	for _, g := range asked.Gates[:2] {
-		must[*posthouse.Gate](t)(l.Decide(ctx, g.ID, posthouse.Decision{Verdict: map[string]posthouse.Verdict{"q": posthouse.Approve, "nap": posthouse.Cancel}[g.Name], By: "bob"}))
+		must.Get(l.Decide(ctx, g.ID, posthouse.Decision{Verdict: map[string]posthouse.Verdict{"q": posthouse.Approve, "nap": posthouse.Cancel}[g.Name], By: "bob"}))(t)
 	}
 	d := ledger.Draft{Keep: []posthouse.ID{asked.Gates[2].ID, asked.Gates[3].ID}}
 	d.Checkpoint = &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"n"}}
@@ -48,11 +48,11 @@ func TestForkBringsTheOrderOfEachTask(t *testing.T) {
 
 	want := "1/a: 3 steps, q after 1 (decided true), nap after 1 (decided true); 1/b: 2 steps, q after 2 (decided false), nap after 2 (decided false); "
 	for i, o := range []ledger.ForkOptions{{Branch: "branch"}, {Thread: "away"}, {Thread: "further"}} {
-		f := must[*posthouse.Checkpoint](t)(l.Fork(ctx, last.ID, &o))
+		f := must.Get(l.Fork(ctx, last.ID, &o))(t)
 		if o.Thread != "" {
 			last = &f.Header // the next is a fork of a fork
 		}
-		all := must[map[string]*threadlog.Execution](t)(l.Core().Executions(ctx, &f.Header))
+		all := must.Get(l.Core().Executions(ctx, &f.Header))(t)
 		have := ""
 		for _, task := range []string{"1/a", "1/b"} {
 			x := all[task]

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -57,12 +58,12 @@ func at(ds ...time.Duration) func() time.Duration {
 // leased has owner "a" run thread "t" with the default lease over a store, and returns a
 // Ledger of another process over another store.
 func leased(t *testing.T, s, others posthouse.Store) (a, b *ledger.Ledger) {
-	a = must[*ledger.Ledger](t)(ledger.Open(s, &ledger.Options{Owner: "a"}))
-	b = must[*ledger.Ledger](t)(ledger.Open(others, &ledger.Options{Owner: "b"}))
-	claim := must[*ledger.Claim](t)(a.Claim(t.Context(), "t", "r"))
-	must[*posthouse.Committed](t)(a.Commit(t.Context(), &ledger.Draft{
+	a = must.Get(ledger.Open(s, &ledger.Options{Owner: "a"}))(t)
+	b = must.Get(ledger.Open(others, &ledger.Options{Owner: "b"}))(t)
+	claim := must.Get(a.Claim(t.Context(), "t", "r"))(t)
+	must.Get(a.Commit(t.Context(), &ledger.Draft{
 		Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, Next: []string{"n"}},
-	}))
+	}))(t)
 	return a, b
 }
 
@@ -189,23 +190,23 @@ func TestTheIdleAreNotGone(t *testing.T) {
 		if _, ok := taken(t, b, time.Minute); ok {
 			t.Fatal("taken from the living")
 		}
-		info := must[*posthouse.ThreadInfo](t)(a.Thread(t.Context(), "t"))
+		info := must.Get(a.Thread(t.Context(), "t"))(t)
 		if !info.Lease.Held {
 			t.Fatal("no lease")
 		}
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
 		}
-		again := must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{Owner: "a"}))
+		again := must.Get(ledger.Open(store, &ledger.Options{Owner: "a"}))(t)
 		defer again.Close()
 		if _, err := b.Claim(t.Context(), "t", "r2"); !errors.Is(err, posthouse.ErrBusy) { // sees its last renewal
 			t.Fatal(err)
 		}
 		<-time.After(time.Hour)
-		claim := must[*ledger.Claim](t)(again.Claim(t.Context(), "t2", "r"))
-		must[*posthouse.Committed](t)(again.Commit(t.Context(), &ledger.Draft{
+		claim := must.Get(again.Claim(t.Context(), "t2", "r"))(t)
+		must.Get(again.Commit(t.Context(), &ledger.Draft{
 			Thread: "t2", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, Next: []string{"n"}},
-		}))
+		}))(t)
 		if _, err := b.Claim(t.Context(), "t2", "r2"); !errors.Is(err, posthouse.ErrBusy) {
 			t.Errorf("a claim of a moment ago: %v", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -32,16 +33,6 @@ func opaque(t testing.TB, v any) posthouse.State {
 	return s
 }
 
-func must[T any](t testing.TB) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
 func text(c *posthouse.Checkpoint) string { return string(c.State[posthouse.OpaquePart].Data) }
 
 // TestReplaceAppends checks guarantee 5: a replaced id shows its newest content,
@@ -50,8 +41,8 @@ func TestReplaceAppends(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
 	c := posthouse.Root("coord-1", opaque(t, "v1"))
 	c.ID = "my-own-id"
-	first := must[*posthouse.Checkpoint](t)(l.Save(ctx, c, nil))
-	again := must[*posthouse.Checkpoint](t)(l.Save(ctx, c, nil))
+	first := must.Get(l.Save(ctx, c, nil))(t)
+	again := must.Get(l.Save(ctx, c, nil))(t)
 	if again.Seq != first.Seq {
 		t.Errorf("saving equal content again appended entry %d", again.Seq)
 	}
@@ -59,8 +50,8 @@ func TestReplaceAppends(t *testing.T) {
 	if _, err := l.Save(ctx, c, nil); !errors.Is(err, posthouse.ErrExists) {
 		t.Fatalf("other content under the same id: %v, want ErrExists", err)
 	}
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, c, &ledger.SaveOptions{Replace: true}))
-	got := must[*posthouse.Checkpoint](t)(l.Get(ctx, "my-own-id"))
+	must.Get(l.Save(ctx, c, &ledger.SaveOptions{Replace: true}))(t)
+	got := must.Get(l.Get(ctx, "my-own-id"))(t)
 	if text(got) != `"v2"` || got.Revision != 1 {
 		t.Errorf("loaded %s revision %d, want v2 revision 1", text(got), got.Revision)
 	}
@@ -79,18 +70,18 @@ func TestChatRebuilds(t *testing.T) {
 	var ids []posthouse.ID
 	var states []string
 	c := posthouse.Root("chat", posthouse.State{"msgs": {Codec: "json", Data: []byte("[]")}, "sys": {Codec: "json", Data: []byte(`"` + string(bytes.Repeat([]byte("x"), 2000)) + `"`)}})
-	c = must[*posthouse.Checkpoint](t)(l.Save(ctx, c, nil))
+	c = must.Get(l.Save(ctx, c, nil))(t)
 	for i := range 300 {
 		want = append(want, fmt.Sprintf("message %d %s", i, bytes.Repeat([]byte{byte('a' + i%26)}, 100)))
 		data, _ := json.Marshal(want)
 		next := c.Derive(posthouse.State{"msgs": {Codec: "json", Data: data}, "sys": c.State["sys"]})
-		c = must[*posthouse.Checkpoint](t)(l.Save(ctx, next, nil))
+		c = must.Get(l.Save(ctx, next, nil))(t)
 		ids = append(ids, c.ID)
 		states = append(states, string(data))
 	}
 	l2, _ := ledger.Open(l.Store(), nil)
 	for i, id := range ids {
-		got := must[*posthouse.Checkpoint](t)(l2.Get(ctx, id))
+		got := must.Get(l2.Get(ctx, id))(t)
 		if string(got.State["msgs"].Data) != states[i] {
 			t.Fatalf("checkpoint %d differs", i)
 		}
@@ -108,8 +99,8 @@ func TestChatRebuilds(t *testing.T) {
 	t.Logf("300 messages: %d bytes in all for a state of %d", size, len(states[299]))
 	// a cold ledger goes on from the head
 	next := c.Derive(posthouse.State{"msgs": {Codec: "json", Data: []byte(states[299])}})
-	next = must[*posthouse.Checkpoint](t)(l2.Save(ctx, next, nil))
-	got := must[*posthouse.Checkpoint](t)(l.Get(ctx, next.ID))
+	next = must.Get(l2.Save(ctx, next, nil))(t)
+	got := must.Get(l.Get(ctx, next.ID))(t)
 	if len(got.State) != 1 || string(got.State["msgs"].Data) != states[299] {
 		t.Error("dropped part still there")
 	}
@@ -117,18 +108,18 @@ func TestChatRebuilds(t *testing.T) {
 
 func TestGateWalk(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
-	cl := must[*ledger.Claim](t)(l.Claim(ctx, "t1", "run-1"))
+	cl := must.Get(l.Claim(ctx, "t1", "run-1"))(t)
 	if _, err := l.Claim(ctx, "t1", "run-2"); !errors.Is(err, posthouse.ErrBusy) {
 		t.Fatalf("second claim: %v", err)
 	}
 	big := json.RawMessage(`"` + string(bytes.Repeat([]byte("r"), 500)) + `"`)
-	must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t1", Claim: cl, Checkpoint: &posthouse.Change{
+	must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t1", Claim: cl, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"a"}, State: posthouse.State{"m": {Codec: "json", Data: []byte("[]")}},
-	}}))
-	must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t1", Claim: cl, Steps: []posthouse.Step{{Task: "1/a", Name: "llm", Value: posthouse.Value{Codec: "json", Data: big}}}}))
-	done := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t1", Claim: cl,
+	}}))(t)
+	must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t1", Claim: cl, Steps: []posthouse.Step{{Task: "1/a", Name: "llm", Value: posthouse.Value{Codec: "json", Data: big}}}}))(t)
+	done := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t1", Claim: cl,
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"a"}},
-		Gates:      []posthouse.Gate{{Name: "ok?", Task: "1/a", RequestedBy: "bob"}}}))
+		Gates:      []posthouse.Gate{{Name: "ok?", Task: "1/a", RequestedBy: "bob"}}}))(t)
 	if err := cl.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +127,7 @@ func TestGateWalk(t *testing.T) {
 	if _, err := l.Decide(ctx, g, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); !errors.Is(err, posthouse.ErrForbidden) {
 		t.Fatalf("own request: %v", err)
 	}
-	dec := must[*posthouse.Gate](t)(l.Decide(ctx, g, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: done.Gates[0].Hash}))
+	dec := must.Get(l.Decide(ctx, g, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: done.Gates[0].Hash}))(t)
 	if dec.Decision.By != "alice" {
 		t.Error("wrong decider")
 	}
@@ -145,47 +136,47 @@ func TestGateWalk(t *testing.T) {
 	if !errors.As(err, &pe) || pe.Code != posthouse.CodeDecided || pe.Decision.By != "alice" {
 		t.Fatalf("second decision: %v", err)
 	}
-	info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t1"))
+	info := must.Get(l.Thread(ctx, "t1"))(t)
 	if info.Status != posthouse.StatusReady || len(info.Waiting) != 0 {
 		t.Errorf("status %q waiting %v", info.Status, info.Waiting)
 	}
-	head := must[*posthouse.Header](t)(l.GetHeader(ctx, info.Branches[0].Head))
-	x := must[*ledger.Execution](t)(executionOf(ctx, l, head, "1/a"))
+	head := must.Get(l.GetHeader(ctx, info.Branches[0].Head))(t)
+	x := must.Get(executionOf(ctx, l, head, "1/a"))(t)
 	if len(x.Steps) != 1 || len(x.Gates) != 1 || x.Gates[0].Decision == nil {
 		t.Fatalf("execution: %+v", x)
 	}
 	// the appended step result is stored once
-	cl = must[*ledger.Claim](t)(l.Claim(ctx, "t1", "run-2"))
-	fin := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t1", Claim: cl, Checkpoint: &posthouse.Change{
+	cl = must.Get(l.Claim(ctx, "t1", "run-2"))(t)
+	fin := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t1", Claim: cl, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Node: "a", Status: posthouse.StatusDone,
 		Parts: []posthouse.Part{{Name: "m", Splice: true, Prefix: 1, Suffix: 1, Data: big}},
-	}}))
+	}}))(t)
 	if err := cl.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
-	c := must[*posthouse.Checkpoint](t)(l.Get(ctx, fin.Checkpoint.ID))
+	c := must.Get(l.Get(ctx, fin.Checkpoint.ID))(t)
 	if string(c.State["m"].Data) != "["+string(big)+"]" {
 		t.Errorf("state %s", c.State["m"].Data)
 	}
 	// forks reopen
 	for _, o := range []*ledger.ForkOptions{nil, {Thread: "t2"}} {
-		f := must[*posthouse.Checkpoint](t)(l.Fork(ctx, done.Checkpoint.ID, o))
+		f := must.Get(l.Fork(ctx, done.Checkpoint.ID, o))(t)
 		if f.Status != posthouse.StatusWaiting || len(f.Gates) != 1 || f.Gates[0] == g || f.Source.ID != done.Checkpoint.ID {
 			t.Fatalf("fork: %+v", f)
 		}
-		x := must[*ledger.Execution](t)(executionOf(ctx, l, &f.Header, "1/a"))
+		x := must.Get(executionOf(ctx, l, &f.Header, "1/a"))(t)
 		if len(x.Steps) != 1 || len(x.Gates) != 1 || x.Gates[0].Decision != nil || x.Gates[0].ID != f.Gates[0] {
 			t.Fatalf("fork execution: %+v", x)
 		}
 	}
-	del := must[*retain.Deleted](t)(retain.Delete(ctx, l, fin.Checkpoint.ID, nil))
+	del := must.Get(retain.Delete(ctx, l, fin.Checkpoint.ID, nil))(t)
 	t.Logf("deleted %+v", del)
-	del = must[*retain.Deleted](t)(retain.DeleteThread(ctx, l, "t1", nil))
+	del = must.Get(retain.DeleteThread(ctx, l, "t1", nil))(t)
 	t.Logf("deleted %+v", del)
 	if _, err := l.Thread(ctx, "t1"); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("deleted thread: %v", err)
 	}
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t1"}, State: opaque(t, 1)}, nil))
+	must.Get(l.Save(ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t1"}, State: opaque(t, 1)}, nil))(t)
 }
 
 // TestNewID takes ids from one ledger: they ascend, and a checkpoint saves under one.
@@ -197,7 +188,7 @@ func TestNewID(t *testing.T) {
 	}
 	c := posthouse.Root("t", posthouse.State{})
 	c.ID = id
-	if saved := must[*posthouse.Checkpoint](t)(l.Save(t.Context(), c, nil)); saved.ID != id {
+	if saved := must.Get(l.Save(t.Context(), c, nil))(t); saved.ID != id {
 		t.Errorf("saved as %s, not as %s", saved.ID, id)
 	}
 }
@@ -205,11 +196,11 @@ func TestNewID(t *testing.T) {
 // TestExecutions reads a step that an unfinished execution has on record.
 func TestExecutions(t *testing.T) {
 	l := open(t, nil)
-	c := must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root("t", posthouse.State{}), nil))
-	must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{Thread: "t", Steps: []posthouse.Step{
+	c := must.Get(l.Save(t.Context(), posthouse.Root("t", posthouse.State{}), nil))(t)
+	must.Get(l.Commit(t.Context(), &ledger.Draft{Thread: "t", Steps: []posthouse.Step{
 		{Task: "1/n", Name: "llm", Value: posthouse.Value{Codec: "json", Data: []byte("7")}},
-	}}))
-	x := must[map[string]*ledger.Execution](t)(ledger.Executions(t.Context(), l, &c.Header))["1/n"]
+	}}))(t)
+	x := must.Get(ledger.Executions(t.Context(), l, &c.Header))(t)["1/n"]
 	if x == nil || len(x.Steps) != 1 || x.Steps[0].Name != "llm" || string(x.Steps[0].Value.Data) != "7" {
 		t.Errorf("on record: %+v", x)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -50,20 +51,20 @@ type living struct {
 
 func newLiving(t *testing.T, alone bool, ttl time.Duration) *living {
 	p := &living{T: t, store: &beaten{Store: memstore.New(), alone: alone}}
-	p.l = must[*ledger.Ledger](t)(ledger.Open(p.store, &ledger.Options{
+	p.l = must.Get(ledger.Open(p.store, &ledger.Options{
 		Owner: "a", LeaseTTL: ttl, Logger: slog.New(slog.NewTextHandler(&p.warnings, nil)),
-	}))
-	p.other = must[*ledger.Ledger](t)(ledger.Open(p.store.Store, &ledger.Options{Owner: "b", LeaseTTL: ttl}))
-	p.claim = must[*ledger.Claim](t)(p.l.Claim(t.Context(), "t", "r"))
+	}))(t)
+	p.other = must.Get(ledger.Open(p.store.Store, &ledger.Options{Owner: "b", LeaseTTL: ttl}))(t)
+	p.claim = must.Get(p.l.Claim(t.Context(), "t", "r"))(t)
 	p.commit(posthouse.StatusRunning)
 	return p
 }
 
 func (p *living) commit(s posthouse.Status) {
 	p.Helper()
-	must[*posthouse.Committed](p)(p.l.Commit(p.Context(), &ledger.Draft{
+	must.Get(p.l.Commit(p.Context(), &ledger.Draft{
 		Thread: "t", Claim: p.claim, Checkpoint: &posthouse.Change{Status: s, Next: []string{"n"}},
-	}))
+	}))(p)
 }
 
 // sweep has the other process try to take the thread each second.
@@ -167,7 +168,7 @@ func TestLivenessOfManyRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newLiving(t, false, 10*time.Second)
 		for _, name := range []string{"u", "v"} {
-			c := must[*ledger.Claim](t)(p.l.Claim(t.Context(), name, "r"))
+			c := must.Get(p.l.Claim(t.Context(), name, "r"))(t)
 			<-time.After(3250 * time.Millisecond)
 			for range 2 { // giving back twice counts once
 				if err := c.Release(t.Context()); err != nil {
@@ -182,7 +183,7 @@ func TestLivenessOfManyRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		p.claim = must[*ledger.Claim](t)(p.l.Claim(t.Context(), "t", "r2"))
+		p.claim = must.Get(p.l.Claim(t.Context(), "t", "r2"))(t)
 		p.commit(posthouse.StatusRunning)
 		if err := p.sweep(time.Minute); !errors.Is(err, posthouse.ErrBusy) {
 			t.Fatal(err)

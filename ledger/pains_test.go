@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -37,7 +38,7 @@ func stored(t *testing.T, s *memstore.Store) (n int64) {
 func TestRetentionReturnsWhatHistoriesTook(t *testing.T) {
 	ctx, store := context.Background(), memstore.New()
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	l := must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{Now: func() time.Time { return now }}))
+	l := must.Get(ledger.Open(store, &ledger.Options{Now: func() time.Time { return now }}))(t)
 	for _, thread := range []string{"a", "b"} {
 		for i := range 200 {
 			c := &posthouse.Change{Parts: []posthouse.Part{{Name: "draft", Codec: "raw", Data: []byte(strings.Repeat(fmt.Sprint(i, " "), 500))}}}
@@ -45,16 +46,16 @@ func TestRetentionReturnsWhatHistoriesTook(t *testing.T) {
 				c.Labels = map[string]string{"milestone": "1"}
 			}
 			now = now.Add(time.Hour)
-			must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: thread, Checkpoint: c}))
+			must.Get(l.Commit(ctx, &ledger.Draft{Thread: thread, Checkpoint: c}))(t)
 		}
 	}
 	before := stored(t, store)
 	r := retain.Policy{MaxAge: 24 * time.Hour, KeepLast: 10, KeepLabels: map[string]string{"milestone": ""}, Prefix: "a"}
-	dry := must[*retain.Report](t)(retain.Run(ctx, l, r, &retain.Options{DryRun: true}))
+	dry := must.Get(retain.Run(ctx, l, r, &retain.Options{DryRun: true}))(t)
 	if stored(t, store) != before {
 		t.Fatal("a dry run removed something")
 	}
-	done := must[*retain.Report](t)(retain.Run(ctx, l, r, nil))
+	done := must.Get(retain.Run(ctx, l, r, nil))(t)
 	freed := before - stored(t, store)
 	if done.Checkpoints != 189 || done.Bytes != dry.Bytes || freed <= 0 {
 		t.Errorf("%+v, after a dry run that said %+v; the bodies are %d bytes less", done, dry, freed)
@@ -67,7 +68,7 @@ func TestRetentionReturnsWhatHistoriesTook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		must[*posthouse.Checkpoint](t)(l.Get(ctx, h.ID))
+		must.Get(l.Get(ctx, h.ID))(t)
 		n++
 	}
 	if n != 211 {
@@ -90,11 +91,11 @@ func TestAForkNeverSeesTheBranchItLeft(t *testing.T) {
 			part = posthouse.Part{Name: "messages", Splice: true, Prefix: old - 1, Suffix: 1, Data: []byte(`,"` + text + `"`)}
 		}
 		d.Checkpoint.Parts = []posthouse.Part{part}
-		return must[*posthouse.Committed](t)(l.Commit(ctx, d)).Checkpoint
+		return must.Get(l.Commit(ctx, d))(t).Checkpoint
 	}
 	want := func(branch, messages string) {
 		t.Helper()
-		c := must[*posthouse.Checkpoint](t)(l.Latest(ctx, ledger.LatestQuery{Thread: "t", Branch: branch}))
+		c := must.Get(l.Latest(ctx, ledger.LatestQuery{Thread: "t", Branch: branch}))(t)
 		if got := string(c.State["messages"].Data); got != messages {
 			t.Errorf("branch %s says %s, want %s", branch, got, messages)
 		}
@@ -102,7 +103,7 @@ func TestAForkNeverSeesTheBranchItLeft(t *testing.T) {
 	say("", "a")
 	b := say("", "b")
 	say("", "abandoned")
-	must[*posthouse.Checkpoint](t)(l.Fork(ctx, b.ID, &ledger.ForkOptions{Branch: "other"}))
+	must.Get(l.Fork(ctx, b.ID, &ledger.ForkOptions{Branch: "other"}))(t)
 	say("other", "d")
 	say("", "still abandoned")
 	check := func() {
@@ -111,8 +112,8 @@ func TestAForkNeverSeesTheBranchItLeft(t *testing.T) {
 		want("other", `["a","b","d"]`)
 	}
 	check()
-	must[*retain.Report](t)(retain.Run(ctx, l, retain.Policy{MaxPerThread: 1, DropSources: true}, nil))
-	fresh := must[*ledger.Ledger](t)(ledger.Open(l.Store(), nil))
+	must.Get(retain.Run(ctx, l, retain.Policy{MaxPerThread: 1, DropSources: true}, nil))(t)
+	fresh := must.Get(ledger.Open(l.Store(), nil))(t)
 	l = fresh
 	check()
 	say("other", "e")
@@ -133,8 +134,8 @@ func TestRetainEvery(t *testing.T) {
 			return n
 		}
 		for range 3 {
-			c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))
-			must[*posthouse.Checkpoint](t)(l.Save(ctx, c.Derive(opaque(t, 2)), nil))
+			c := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))(t)
+			must.Get(l.Save(ctx, c.Derive(opaque(t, 2)), nil))(t)
 			<-time.After(61 * time.Minute) // of the bubble's clock
 			synctest.Wait()
 			if n := left(); n != 1 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -25,7 +26,7 @@ func TestReferencesInALargePart(t *testing.T) {
 			rnd, l := rand.New(rand.NewPCG(1, 2)), open(t, nil)
 			commit := func(d *ledger.Draft) *posthouse.Committed {
 				d.Thread = "t"
-				return must[*posthouse.Committed](t)(l.Commit(t.Context(), d))
+				return must.Get(l.Commit(t.Context(), d))(t)
 			}
 			part := func(data []byte) *ledger.Draft {
 				return &ledger.Draft{Checkpoint: &posthouse.Change{
@@ -49,8 +50,8 @@ func TestReferencesInALargePart(t *testing.T) {
 				data = append(append(data, gap...), r...)
 			}
 			done := commit(part(data))
-			fresh := must[*ledger.Ledger](t)(ledger.Open(l.Store(), nil))
-			if got := must[*posthouse.Checkpoint](t)(fresh.Get(t.Context(), done.Checkpoint.ID)); !bytes.Equal(got.State["p"].Data, data) {
+			fresh := must.Get(ledger.Open(l.Store(), nil))(t)
+			if got := must.Get(fresh.Get(t.Context(), done.Checkpoint.ID))(t); !bytes.Equal(got.State["p"].Data, data) {
 				t.Fatal("the part reads otherwise")
 			}
 			if name == "within another" || name == "nothing of their own" {
@@ -89,18 +90,18 @@ func BenchmarkReferences(b *testing.B) {
 				node := func() *ledger.Draft {
 					return &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning}}
 				}
-				must[*posthouse.Committed](b)(l.Commit(b.Context(), node()))
+				must.Get(l.Commit(b.Context(), node()))(b)
 				for k := range n {
 					d.Steps = append(d.Steps, posthouse.Step{Task: "t", Name: fmt.Sprint(k), Value: posthouse.Value{Codec: "raw", Data: []byte(noise(rnd, 1000))}})
 				}
 				if n > 0 {
-					must[*posthouse.Committed](b)(l.Commit(b.Context(), d))
+					must.Get(l.Commit(b.Context(), d))(b)
 				}
 				data[i%len(data)]++
 				with := node()
 				with.Checkpoint.Parts = []posthouse.Part{{Name: "p", Codec: "raw", Data: data}}
 				b.StartTimer()
-				must[*posthouse.Committed](b)(l.Commit(b.Context(), with))
+				must.Get(l.Commit(b.Context(), with))(b)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -40,10 +41,10 @@ func TestOptionsAreRefusedByField(t *testing.T) {
 // that this gate does not: nothing is recorded, and the gate stays open.
 func TestDecisionsAreRefusedByField(t *testing.T) {
 	ctx, l := context.Background(), open(t, &ledger.Options{MaxState: 2000, Validate: gate.Validator()})
-	done := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{
+	done := must.Get(l.Commit(ctx, &ledger.Draft{
 		Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting},
 		Gates: []posthouse.Gate{{Name: "ok?", Schema: json.RawMessage(`{"type":"number"}`)}},
-	}))
+	}))(t)
 	type decision = posthouse.Decision
 	long, one := strings.Repeat("x", 5000), json.RawMessage(`1`)
 	for _, c := range []struct {
@@ -69,24 +70,24 @@ func TestDecisionsAreRefusedByField(t *testing.T) {
 			wantField(t, err, c.code, c.field)
 		})
 	}
-	if g := must[*posthouse.Gate](t)(l.Gate(ctx, done.Gates[0].ID)); g.Decision != nil {
+	if g := must.Get(l.Gate(ctx, done.Gates[0].ID))(t); g.Decision != nil {
 		t.Errorf("a refused decision is on record: %+v", g.Decision)
 	}
-	checked := must[*ledger.Ledger](t)(ledger.Open(l.Store(), &ledger.Options{Validate: func(_, value json.RawMessage) error {
+	checked := must.Get(ledger.Open(l.Store(), &ledger.Options{Validate: func(_, value json.RawMessage) error {
 		if string(value) != "1" {
 			return errors.New("is not 1")
 		}
 		return nil
-	}}))
+	}}))(t)
 	_, err := checked.Decide(ctx, done.Gates[0].ID, decision{Verdict: posthouse.Edit, By: "a", Value: json.RawMessage(`2`)})
 	wantField(t, err, posthouse.ErrInvalid, "value")
-	must[*posthouse.Gate](t)(checked.Decide(ctx, done.Gates[0].ID, decision{Verdict: posthouse.Edit, By: "a", Value: one}))
+	must.Get(checked.Decide(ctx, done.Gates[0].ID, decision{Verdict: posthouse.Edit, By: "a", Value: one}))(t)
 }
 
 // TestDeletesAreRefusedByField checks what a removal record would hold.
 func TestDeletesAreRefusedByField(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
-	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))
+	c := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))(t)
 	for field, o := range map[string]retain.DeleteOptions{
 		"mode": {Mode: "gently"}, "by": {By: strings.Repeat("x", 201)}, "reason": {Reason: "two\nlines"},
 	} {
@@ -114,10 +115,10 @@ func TestPersonsEverywhere(t *testing.T) {
 		_, err := l.Commit(ctx, &ledger.Draft{Thread: "u", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{g}})
 		return err
 	}
-	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))
-	done := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{
+	c := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))(t)
+	done := must.Get(l.Commit(ctx, &ledger.Draft{
 		Thread: "v", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{{Name: "ok?", Assignees: []string{"alice"}}},
-	}))
+	}))(t)
 	gate := done.Gates[0].ID
 	at := time.Now().Add(time.Hour)
 	approve := func(by, actor string) error {
@@ -151,10 +152,10 @@ func TestPersonsEverywhere(t *testing.T) {
 // the first that secures its claim acts, the other is told so before it does.
 func TestSecureLetsOneBegin(t *testing.T) {
 	ctx, store := context.Background(), memstore.New()
-	a := must[*ledger.Ledger](t)(ledger.Open(store, nil))
-	b := must[*ledger.Ledger](t)(ledger.Open(store, nil))
-	ca := must[*ledger.Claim](t)(a.Claim(ctx, "t", "a"))
-	cb := must[*ledger.Claim](t)(b.Claim(ctx, "t", "b"))
+	a := must.Get(ledger.Open(store, nil))(t)
+	b := must.Get(ledger.Open(store, nil))(t)
+	ca := must.Get(a.Claim(ctx, "t", "a"))(t)
+	cb := must.Get(b.Claim(ctx, "t", "b"))(t)
 	if wrote, err := ca.Persist(ctx); err != nil || !wrote {
 		t.Fatalf("the first: wrote %v, %v", wrote, err)
 	}
@@ -167,7 +168,7 @@ func TestSecureLetsOneBegin(t *testing.T) {
 	if err := errors.Join(cb.Release(ctx), ca.Release(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	must[*ledger.Claim](t)(b.Claim(ctx, "t", "b again"))
+	must.Get(b.Claim(ctx, "t", "b again"))(t)
 	if _, err := a.Claim(ctx, "t", "two\nlines"); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("a run on two lines: %v", err)
 	}

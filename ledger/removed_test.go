@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/threadlog"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -17,16 +17,16 @@ import (
 func askedThread(t *testing.T, l *ledger.Ledger) (root *posthouse.Header, wait *posthouse.Committed) {
 	t.Helper()
 	ctx := context.Background()
-	first := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+	first := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Parts: []posthouse.Part{{Name: "a", Data: []byte(`1`)}},
-	}}))
-	must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Steps: []posthouse.Step{
+	}}))(t)
+	must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Steps: []posthouse.Step{
 		{Task: "2/n", Name: "llm", Value: posthouse.Value{Codec: "json", Data: []byte(`"paid for"`)}},
-	}}))
-	wait = must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t",
+	}}))(t)
+	wait = must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t",
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
 		Gates:      []posthouse.Gate{{Name: "ok", Task: "2/n"}},
-	}))
+	}))(t)
 	return first.Checkpoint, wait
 }
 
@@ -36,27 +36,27 @@ func askedThread(t *testing.T, l *ledger.Ledger) (root *posthouse.Header, wait *
 func TestDeletedWaitIsForgottenByItsExecution(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
 	root, wait := askedThread(t, l)
-	before := must[map[string]*threadlog.Execution](t)(l.Core().Executions(ctx, wait.Checkpoint))["2/n"]
+	before := must.Get(l.Core().Executions(ctx, wait.Checkpoint))(t)["2/n"]
 	if len(before.Steps) != 1 || len(before.Gates) != 1 {
 		t.Fatalf("%d steps and %d gates on record, want one of each", len(before.Steps), len(before.Gates))
 	}
-	must[*retain.Deleted](t)(retain.Delete(ctx, l, wait.Checkpoint.ID, nil))
-	if after := must[map[string]*threadlog.Execution](t)(l.Core().Executions(ctx, root)); len(after) != 0 {
+	must.Get(retain.Delete(ctx, l, wait.Checkpoint.ID, nil))(t)
+	if after := must.Get(l.Core().Executions(ctx, root))(t); len(after) != 0 {
 		t.Errorf("%d executions are replayed without their content", len(after))
 	}
 	for _, o := range []*ledger.ForkOptions{{Branch: "side"}, {Thread: "other"}} {
-		must[*posthouse.Checkpoint](t)(l.Fork(ctx, root.ID, o))
+		must.Get(l.Fork(ctx, root.ID, o))(t)
 	}
 }
 
 // TestGateGoesWithItsCheckpoint deletes a checkpoint with a decided question.
 func TestGateGoesWithItsCheckpoint(t *testing.T) {
 	ctx, store := context.Background(), memstore.New()
-	l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+	l := must.Get(ledger.Open(store, nil))(t)
 	_, wait := askedThread(t, l)
 	id := wait.Gates[0].ID
-	must[*posthouse.Gate](t)(l.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
-	must[*retain.Deleted](t)(retain.Delete(ctx, l, wait.Checkpoint.ID, nil))
+	must.Get(l.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+	must.Get(retain.Delete(ctx, l, wait.Checkpoint.ID, nil))(t)
 	if _, err := l.Gate(ctx, id); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("the gate: %v, want ErrNotFound", err)
 	}
@@ -69,9 +69,9 @@ func TestGateGoesWithItsCheckpoint(t *testing.T) {
 // look like one that was never recorded.
 func TestLostBodyIsNoRemoval(t *testing.T) {
 	ctx, store := context.Background(), memstore.New()
-	l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+	l := must.Get(ledger.Open(store, nil))(t)
 	_, wait := askedThread(t, l)
-	must[posthouse.Removed](t)(store.Remove(ctx, posthouse.Removal{Thread: "t", Bodies: []posthouse.BodyRef{{Seq: 2}}}))
+	must.Get(store.Remove(ctx, posthouse.Removal{Thread: "t", Bodies: []posthouse.BodyRef{{Seq: 2}}}))(t)
 	if _, err := executionOf(ctx, l, wait.Checkpoint, "2/n"); !errors.Is(err, posthouse.ErrCorrupt) {
 		t.Errorf("a step without its body: %v, want ErrCorrupt", err)
 	}
@@ -84,10 +84,10 @@ func TestLostBodyIsNoRemoval(t *testing.T) {
 // compaction: each body that is not there is listed by a removal record.
 func TestCompactAttestsWhatItTakes(t *testing.T) {
 	ctx, store := context.Background(), memstore.New()
-	l := must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{MaxCheckpoints: 3}))
-	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, "state 0")), nil))
+	l := must.Get(ledger.Open(store, &ledger.Options{MaxCheckpoints: 3}))(t)
+	c := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, "state 0")), nil))(t)
 	for range 6 {
-		c = must[*posthouse.Checkpoint](t)(l.Save(ctx, c.Derive(opaque(t, "another state")), nil))
+		c = must.Get(l.Save(ctx, c.Derive(opaque(t, "another state")), nil))(t)
 	}
 	for range 2 { // the second finds nothing more to take
 		if _, err := retain.Compact(ctx, l); err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
@@ -100,7 +100,7 @@ func TestCompactAttestsWhatItTakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, r := range must[[]posthouse.Record](t)(e.Records()) {
+		for i, r := range must.Get(e.Records())(t) {
 			ref := posthouse.BodyRef{Seq: e.Seq, Record: i}
 			if r.Size > 0 && len(e.Bodies[i]) == 0 {
 				missing = append(missing, ref)
@@ -128,29 +128,29 @@ func TestCompactAttestsWhatItTakes(t *testing.T) {
 	if gone == 0 || removals != 1 {
 		t.Errorf("%d bodies are gone, listed by %d records; want some, by one", gone, removals)
 	}
-	must[*posthouse.Checkpoint](t)(l.Get(ctx, c.ID))
+	must.Get(l.Get(ctx, c.ID))(t)
 }
 
 // TestCompactLeavesARunningThread has another process run the thread: what its
 // log does not list yet stays until the run is over.
 func TestCompactLeavesARunningThread(t *testing.T) {
 	ctx, store := context.Background(), memstore.New()
-	l := must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{MaxCheckpoints: 2, Owner: "here"}))
-	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, "state 0")), nil))
+	l := must.Get(ledger.Open(store, &ledger.Options{MaxCheckpoints: 2, Owner: "here"}))(t)
+	c := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, "state 0")), nil))(t)
 	for i := range 4 {
-		c = must[*posthouse.Checkpoint](t)(l.Save(ctx, c.Derive(opaque(t, i)), nil))
+		c = must.Get(l.Save(ctx, c.Derive(opaque(t, i)), nil))(t)
 	}
-	other := must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{Owner: "there"}))
-	claim := must[*ledger.Claim](t)(other.Claim(ctx, "t", "run-1"))
-	must[*posthouse.Committed](t)(other.Commit(ctx, &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
+	other := must.Get(ledger.Open(store, &ledger.Options{Owner: "there"}))(t)
+	claim := must.Get(other.Claim(ctx, "t", "run-1"))(t)
+	must.Get(other.Commit(ctx, &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Status: posthouse.StatusRunning, State: opaque(t, "run"),
-	}}))
+	}}))(t)
 	bodies := func() (n int) {
 		for e, err := range store.Read(ctx, "t", posthouse.Range{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, r := range must[[]posthouse.Record](t)(e.Records()) {
+			for i, r := range must.Get(e.Records())(t) {
 				if r.Checkpoint != nil && len(e.Bodies[i]) > 0 {
 					n++
 				}

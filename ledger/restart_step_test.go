@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/transfer"
 )
@@ -19,7 +20,7 @@ func TestRestartedStepKeepsEffectsAndQuestions(t *testing.T) {
 	commit := func(d ledger.Draft) *posthouse.Committed {
 		t.Helper()
 		d.Thread = "t"
-		return must[*posthouse.Committed](t)(l.Commit(ctx, &d))
+		return must.Get(l.Commit(ctx, &d))(t)
 	}
 	commit(ledger.Draft{Checkpoint: &posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"n"}}})
 	for _, s := range []posthouse.Step{{Name: "think", Effect: posthouse.EffectPure}, {Name: "look", Effect: posthouse.EffectRead}, {Name: "pay", Effect: posthouse.EffectExternal}} {
@@ -37,8 +38,8 @@ func TestRestartedStepKeepsEffectsAndQuestions(t *testing.T) {
 			{Task: "1/n", Name: "nap", Kind: posthouse.GateTimer, ExpiresAt: time.Now().Add(time.Hour)},
 		},
 	})
-	must[*posthouse.Gate](t)(l.Decide(ctx, asked.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
-	began := must[*ledger.RestartedStep](t)(l.RestartStep(ctx, asked.Checkpoint.ID, &ledger.RestartStepOptions{By: "carol"}))
+	must.Get(l.Decide(ctx, asked.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+	began := must.Get(l.RestartStep(ctx, asked.Checkpoint.ID, &ledger.RestartStepOptions{By: "carol"}))(t)
 	anew := began.Checkpoint
 	names := func(steps []posthouse.StepRecord) (out []string) {
 		for _, s := range steps {
@@ -53,7 +54,7 @@ func TestRestartedStepKeepsEffectsAndQuestions(t *testing.T) {
 		t.Errorf("the checkpoint is %+v", anew)
 	}
 
-	x := must[*ledger.Execution](t)(executionOf(ctx, l, anew, "1/n"))
+	x := must.Get(executionOf(ctx, l, anew, "1/n"))(t)
 	if len(x.Steps) != 1 || x.Steps[0].Name != "pay" || !x.Steps[0].Unordered {
 		t.Errorf("results on record: %+v", x.Steps)
 	}
@@ -63,24 +64,24 @@ func TestRestartedStepKeepsEffectsAndQuestions(t *testing.T) {
 	if x.Edited != anew.Seq {
 		t.Errorf("edited in entry %d, want %d", x.Edited, anew.Seq)
 	}
-	if done := must[*ledger.Execution](t)(executionOf(ctx, l, anew, "1/m")); len(done.Steps) != 2 {
+	if done := must.Get(executionOf(ctx, l, anew, "1/m"))(t); len(done.Steps) != 2 {
 		t.Errorf("an execution that completed beside it: %+v", done.Steps)
 	}
 
 	// A thread forked from it takes along what counts, and no more.
 	commit(ledger.Draft{Steps: []posthouse.Step{{Task: "1/n", Name: "think", Value: posthouse.Value{Codec: "json", Data: []byte("2")}}}})
 	head := commit(ledger.Draft{Checkpoint: &posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Next: []string{"n"}}})
-	f := must[*posthouse.Checkpoint](t)(l.Fork(ctx, head.Checkpoint.ID, &ledger.ForkOptions{Thread: "away"}))
-	x = must[*ledger.Execution](t)(executionOf(ctx, l, &f.Header, "1/n"))
+	f := must.Get(l.Fork(ctx, head.Checkpoint.ID, &ledger.ForkOptions{Thread: "away"}))(t)
+	x = must.Get(executionOf(ctx, l, &f.Header, "1/n"))(t)
 	if len(x.Steps) != 2 || x.Steps[0].Name != "pay" || !x.Steps[0].Unordered || x.Steps[1].Name != "think" || x.Steps[1].Unordered || string(x.Steps[1].Value.Data) != "2" {
 		t.Errorf("in a thread forked from it: %+v", x.Steps)
 	}
 	if len(x.Gates) != 1 || x.Gates[0].Name != "ok?" || x.Gates[0].Decision == nil {
 		t.Errorf("questions in a thread forked from it: %+v", x.Gates)
 	}
-	c := must[*posthouse.ThreadInfo](t)(transfer.CopyThread(ctx, l, "away", "copy", nil))
-	h := must[*posthouse.Header](t)(l.GetHeader(ctx, c.Branches[0].Head))
-	x = must[*ledger.Execution](t)(executionOf(ctx, l, h, "1/n"))
+	c := must.Get(transfer.CopyThread(ctx, l, "away", "copy", nil))(t)
+	h := must.Get(l.GetHeader(ctx, c.Branches[0].Head))(t)
+	x = must.Get(executionOf(ctx, l, h, "1/n"))(t)
 	if len(x.Steps) != 2 || !x.Steps[0].Unordered || x.Steps[1].Unordered {
 		t.Errorf("in a copy of that: %+v", x.Steps)
 	}
@@ -90,13 +91,13 @@ func TestRestartIsRefused(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
 	commit := func(d ledger.Draft) *posthouse.Header {
 		t.Helper()
-		return must[*posthouse.Committed](t)(l.Commit(ctx, &d)).Checkpoint
+		return must.Get(l.Commit(ctx, &d))(t).Checkpoint
 	}
 	old := commit(ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusInterrupted, Next: []string{"n"}}})
 	head := commit(ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Next: []string{"n"}}})
 	done := commit(ledger.Draft{Thread: "d", Checkpoint: &posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusDone}})
 	hand := commit(ledger.Draft{Thread: "h", Checkpoint: &posthouse.Change{Status: posthouse.StatusInterrupted}})
-	claim := must[*ledger.Claim](t)(l.Claim(ctx, "t", "run"))
+	claim := must.Get(l.Claim(ctx, "t", "run"))(t)
 	for name, c := range map[string]struct {
 		id   posthouse.ID
 		by   string

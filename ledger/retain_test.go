@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -258,14 +259,14 @@ func TestRetentionIsRefusedByField(t *testing.T) {
 // and the next one takes what may go.
 func TestRetentionPassesBusyThreadsOver(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
-	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))
+	c := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))(t)
 	for i := range 5 {
-		c = must[*posthouse.Checkpoint](t)(l.Save(ctx, c.Derive(opaque(t, strings.Repeat("x", 100*i))), nil))
+		c = must.Get(l.Save(ctx, c.Derive(opaque(t, strings.Repeat("x", 100*i))), nil))(t)
 	}
-	claim := must[*ledger.Claim](t)(l.Claim(ctx, "t", "run"))
+	claim := must.Get(l.Claim(ctx, "t", "run"))(t)
 	r := retain.Policy{MaxPerThread: 2}
 	for _, dry := range []bool{true, false} {
-		done := must[*retain.Report](t)(retain.Run(ctx, l, r, &retain.Options{DryRun: dry}))
+		done := must.Get(retain.Run(ctx, l, r, &retain.Options{DryRun: dry}))(t)
 		if done.Busy != 1 || done.Checkpoints != 0 {
 			t.Errorf("with the thread in use: %+v", done)
 		}
@@ -273,7 +274,7 @@ func TestRetentionPassesBusyThreadsOver(t *testing.T) {
 	if err := claim.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
-	done := must[*retain.Report](t)(retain.Run(ctx, l, r, nil))
+	done := must.Get(retain.Run(ctx, l, r, nil))(t)
 	if done.Busy != 0 || done.Checkpoints != 4 || done.Changed != 1 {
 		t.Errorf("afterwards: %+v", done)
 	}
@@ -283,21 +284,21 @@ func TestRetentionPassesBusyThreadsOver(t *testing.T) {
 // hold is lifted, work goes on, and who held it and why is told.
 func TestHold(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
-	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))
-	head := must[*posthouse.Checkpoint](t)(l.Save(ctx, c.Derive(opaque(t, 2)), nil))
+	c := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))(t)
+	head := must.Get(l.Save(ctx, c.Derive(opaque(t, 2)), nil))(t)
 	_, err := retain.Hold(ctx, l, "nobody", retain.HoldOptions{By: "legal"})
 	if !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("holding what is not there: %v", err)
 	}
 	_, err = retain.Hold(ctx, l, "t", retain.HoldOptions{})
 	wantField(t, err, posthouse.ErrInvalid, "by")
-	h := must[*posthouse.Hold](t)(retain.Hold(ctx, l, "t", retain.HoldOptions{By: "legal", Reason: "case 7"}))
-	again := must[*posthouse.Hold](t)(retain.Hold(ctx, l, "t", retain.HoldOptions{By: "somebody else"}))
+	h := must.Get(retain.Hold(ctx, l, "t", retain.HoldOptions{By: "legal", Reason: "case 7"}))(t)
+	again := must.Get(retain.Hold(ctx, l, "t", retain.HoldOptions{By: "somebody else"}))(t)
 	if *again != *h || h.By != "legal" {
 		t.Errorf("held by %+v, then by %+v", h, again)
 	}
-	fresh := must[*ledger.Ledger](t)(ledger.Open(l.Store(), &ledger.Options{MaxCheckpoints: 1}))
-	if info := must[*posthouse.ThreadInfo](t)(fresh.Thread(ctx, "t")); info.Hold != *h {
+	fresh := must.Get(ledger.Open(l.Store(), &ledger.Options{MaxCheckpoints: 1}))(t)
+	if info := must.Get(fresh.Thread(ctx, "t"))(t); info.Hold != *h {
 		t.Errorf("after a restart the hold is %+v", info.Hold)
 	}
 	refused := func(err error) {
@@ -316,12 +317,12 @@ func TestHold(t *testing.T) {
 		_, err = retain.DeleteCoordination(ctx, l, "t", nil)
 		refused(err)
 	}
-	if done := must[*retain.Report](t)(retain.Run(ctx, l, retain.Policy{MaxPerThread: 1}, nil)); done.Held != 1 || done.Checkpoints != 0 {
+	if done := must.Get(retain.Run(ctx, l, retain.Policy{MaxPerThread: 1}, nil))(t); done.Held != 1 || done.Checkpoints != 0 {
 		t.Errorf("retention: %+v", done)
 	}
-	third := must[*posthouse.Checkpoint](t)(fresh.Save(ctx, head.Derive(opaque(t, 3)), nil)) // work goes on, the cap waits
+	third := must.Get(fresh.Save(ctx, head.Derive(opaque(t, 3)), nil))(t) // work goes on, the cap waits
 	for _, id := range []posthouse.ID{c.ID, head.ID, third.ID} {
-		must[*posthouse.Checkpoint](t)(l.Get(ctx, id))
+		must.Get(l.Get(ctx, id))(t)
 	}
 	if err := retain.Unhold(ctx, l, "t", retain.HoldOptions{By: "legal", Reason: "settled"}); err != nil {
 		t.Fatal(err)
@@ -329,8 +330,8 @@ func TestHold(t *testing.T) {
 	if err := retain.Unhold(ctx, l, "t", retain.HoldOptions{By: "legal"}); err != nil {
 		t.Fatal(err)
 	}
-	if done := must[*retain.Report](t)(retain.Run(ctx, l, retain.Policy{MaxPerThread: 1}, nil)); done.Checkpoints != 2 {
+	if done := must.Get(retain.Run(ctx, l, retain.Policy{MaxPerThread: 1}, nil))(t); done.Checkpoints != 2 {
 		t.Errorf("after the hold was lifted: %+v", done)
 	}
-	must[*retain.Deleted](t)(retain.DeleteThread(ctx, l, "t", nil))
+	must.Get(retain.DeleteThread(ctx, l, "t", nil))(t)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -35,15 +36,15 @@ func TestARuleRefusesBeforeAnythingIsWritten(t *testing.T) {
 	}))
 	root := posthouse.Root("t", opaque(t, "v1"))
 	root.Node = "a"
-	first := must[*posthouse.Checkpoint](t)(l.Save(ctx, root, nil))
-	before := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t")).Tail
+	first := must.Get(l.Save(ctx, root, nil))(t)
+	before := must.Get(l.Thread(ctx, "t"))(t).Tail
 	refused := func(err error) {
 		t.Helper()
 		wantField(t, err, posthouse.ErrInvalid, "rule node required")
 		if !errors.Is(err, cause) {
 			t.Errorf("%v does not wrap the rule's error", err)
 		}
-		if now := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t")).Tail; now != before {
+		if now := must.Get(l.Thread(ctx, "t"))(t).Tail; now != before {
 			t.Errorf("the log went from %d to %d", before.Seq, now.Seq)
 		}
 	}
@@ -53,10 +54,10 @@ func TestARuleRefusesBeforeAnythingIsWritten(t *testing.T) {
 	refused(err)
 	_, err = l.Commit(ctx, &ledger.Draft{Thread: "t", Steps: []posthouse.Step{{Name: "bad", Value: posthouse.Value{Data: []byte("1")}}}})
 	refused(err)
-	done := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{
+	done := must.Get(l.Commit(ctx, &ledger.Draft{
 		Thread: "t", Gates: []posthouse.Gate{{Name: "ok?"}},
 		Checkpoint: &posthouse.Change{Node: "b", Status: posthouse.StatusWaiting},
-	}))
+	}))(t)
 	if done.Checkpoint.Parent != first.ID || done.Seq != before.Seq+1 {
 		t.Errorf("what passes after a refusal is %+v", done)
 	}
@@ -78,16 +79,16 @@ func TestAPanickingRuleIsARefusal(t *testing.T) {
 		t.Errorf("the error does not say what panicked: %v", err)
 	}
 	on = false
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))
+	must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))(t)
 }
 
 func TestAProposalEndsWithItsCommit(t *testing.T) {
 	var kept *posthouse.Proposal
-	l := must[*ledger.Ledger](t)(ledger.Open(memstore.New(), refuse("keep", func(p *posthouse.Proposal) error {
+	l := must.Get(ledger.Open(memstore.New(), refuse("keep", func(p *posthouse.Proposal) error {
 		kept = p
 		return nil
-	})))
-	must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root("t", opaque(t, 1)), nil))
+	})))(t)
+	must.Get(l.Save(t.Context(), posthouse.Root("t", opaque(t, 1)), nil))(t)
 	if c, err := kept.Checkpoint(); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("after the commit: %v, %v", c, err)
 	}
@@ -104,7 +105,7 @@ func TestARuleSeesWhatWillBeReadBack(t *testing.T) {
 		return err
 	})
 	store := memstore.New()
-	l := must[*ledger.Ledger](t)(ledger.Open(store, o))
+	l := must.Get(ledger.Open(store, o))(t)
 	huge := bytes.Repeat([]byte("0123456789abcdef"), 100_000) // more than a Ledger remembers of a part
 	raw := func(s string) []byte { return []byte(s) }
 	for i, c := range []*posthouse.Change{
@@ -115,10 +116,10 @@ func TestARuleSeesWhatWillBeReadBack(t *testing.T) {
 		{State: posthouse.State{"a": {Codec: "json", Data: raw("null")}}, Metadata: map[string]string{}},
 	} {
 		if i%2 == 1 {
-			l = must[*ledger.Ledger](t)(ledger.Open(store, o)) // with nothing in memory
+			l = must.Get(ledger.Open(store, o))(t) // with nothing in memory
 		}
-		done := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: c}))
-		have := must[*posthouse.Checkpoint](t)(l.Get(ctx, done.Checkpoint.ID))
+		done := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: c}))(t)
+		have := must.Get(l.Get(ctx, done.Checkpoint.ID))(t)
 		if !reflect.DeepEqual(shown.State, have.State) || !reflect.DeepEqual(shown.Metadata, have.Metadata) || !reflect.DeepEqual(shown.Program, have.Program) {
 			t.Errorf("commit %d was shown as another state than it has", i)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/diff"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -42,10 +43,10 @@ func counted[T any](s *readCounter, seq iter.Seq2[T, error]) iter.Seq2[T, error]
 // longThread saves a thread of n checkpoints and returns their ids.
 func longThread(t testing.TB, l *ledger.Ledger, n int) (ids []posthouse.ID) {
 	t.Helper()
-	c := must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root("t", opaque(t, 0)), nil))
+	c := must.Get(l.Save(t.Context(), posthouse.Root("t", opaque(t, 0)), nil))(t)
 	for i := range n {
 		ids = append(ids, c.ID)
-		c = must[*posthouse.Checkpoint](t)(l.Save(t.Context(), c.Derive(opaque(t, i)), nil))
+		c = must.Get(l.Save(t.Context(), c.Derive(opaque(t, i)), nil))(t)
 	}
 	return append(ids, c.ID)
 }
@@ -54,9 +55,9 @@ func longThread(t testing.TB, l *ledger.Ledger, n int) (ids []posthouse.ID) {
 // part takes what lies between them, not the way back to its root.
 func TestComparisonReadsWhatLiesBetween(t *testing.T) {
 	s := &readCounter{Store: memstore.New()}
-	l := must[*ledger.Ledger](t)(ledger.Open(s, nil))
+	l := must.Get(ledger.Open(s, nil))(t)
 	ids := longThread(t, l, 5000)
-	fork := must[*posthouse.Checkpoint](t)(l.Fork(t.Context(), ids[4000], nil))
+	fork := must.Get(l.Fork(t.Context(), ids[4000], nil))(t)
 	for _, c := range []struct {
 		a, b, ancestor posthouse.ID
 		most           int
@@ -67,7 +68,7 @@ func TestComparisonReadsWhatLiesBetween(t *testing.T) {
 		{ids[0], ids[5000], ids[0], 8000},
 	} {
 		s.n = 0
-		cmp := must[*diff.Comparison](t)(diff.Compare(t.Context(), l, c.a, c.b))
+		cmp := must.Get(diff.Compare(t.Context(), l, c.a, c.b))(t)
 		if cmp.Ancestor != c.ancestor || s.n > c.most {
 			t.Errorf("the ancestor is %s after %d reads, want %s after at most %d", cmp.Ancestor, s.n, c.ancestor, c.most)
 		}
@@ -78,12 +79,12 @@ func TestComparisonReadsWhatLiesBetween(t *testing.T) {
 // summary, and is what its list has.
 func TestCountOfAThreadReadsItsSummary(t *testing.T) {
 	s := &readCounter{Store: memstore.New()}
-	l := must[*ledger.Ledger](t)(ledger.Open(s, nil))
+	l := must.Get(ledger.Open(s, nil))(t)
 	ids := longThread(t, l, 100)
 	check := func(what string, q posthouse.Query) {
 		t.Helper()
 		s.n = 0
-		have := must[int](t)(ledger.Count(t.Context(), l, q))
+		have := must.Get(ledger.Count(t.Context(), l, q))(t)
 		read, want := s.n, 0
 		for range l.List(t.Context(), q) {
 			want++
@@ -94,20 +95,20 @@ func TestCountOfAThreadReadsItsSummary(t *testing.T) {
 	}
 	q := posthouse.Query{Thread: "t"}
 	check("as saved", q)
-	must[*retain.Deleted](t)(retain.Delete(t.Context(), l, ids[100], nil))
-	fork := must[*posthouse.Checkpoint](t)(l.Fork(t.Context(), ids[10], nil))
+	must.Get(retain.Delete(t.Context(), l, ids[100], nil))(t)
+	fork := must.Get(l.Fork(t.Context(), ids[10], nil))(t)
 	check("with a fork, one deleted", q)
-	again := must[*posthouse.Checkpoint](t)(l.Get(t.Context(), fork.ID))
+	again := must.Get(l.Get(t.Context(), fork.ID))(t)
 	again.State = opaque(t, "replaced")
-	must[*posthouse.Checkpoint](t)(l.Save(t.Context(), again, &ledger.SaveOptions{Replace: true}))
+	must.Get(l.Save(t.Context(), again, &ledger.SaveOptions{Replace: true}))(t)
 	check("one replaced", q)
 	check("a limit", posthouse.Query{Thread: "t", Limit: 7})
 	check("a thread that is not there", posthouse.Query{Thread: "u"})
-	must[*posthouse.Release](t)(l.Release(t.Context(), "t", nil))
+	must.Get(l.Release(t.Context(), "t", nil))(t)
 	check("released", q)
-	must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root("t", opaque(t, 1)), nil))
+	must.Get(l.Save(t.Context(), posthouse.Root("t", opaque(t, 1)), nil))(t)
 	check("begun anew", q)
-	must[*retain.Deleted](t)(retain.DeleteThread(t.Context(), l, "t", nil))
+	must.Get(retain.DeleteThread(t.Context(), l, "t", nil))(t)
 	check("deleted", q)
 }
 
@@ -116,12 +117,12 @@ func TestCountOfAThreadReadsItsSummary(t *testing.T) {
 func BenchmarkCompare(b *testing.B) {
 	const n = 20_000
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	l := must[*ledger.Ledger](b)(ledger.Open(memstore.New(), &ledger.Options{Now: func() time.Time { at = at.Add(time.Millisecond); return at }}))
+	l := must.Get(ledger.Open(memstore.New(), &ledger.Options{Now: func() time.Time { at = at.Add(time.Millisecond); return at }}))(b)
 	ids := longThread(b, l, n)
 	for _, back := range []int{1, n} {
 		b.Run(fmt.Sprint("back=", back), func(b *testing.B) {
 			for b.Loop() {
-				must[*diff.Comparison](b)(diff.Compare(b.Context(), l, ids[n-back], ids[n]))
+				must.Get(diff.Compare(b.Context(), l, ids[n-back], ids[n]))(b)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -28,8 +29,8 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	b := &bench{T: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)}
 	store := memstore.New()
-	b.a = must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{Owner: "a", Now: b.Now}))
-	b.b = must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{Owner: "b", Now: b.Now}))
+	b.a = must.Get(ledger.Open(store, &ledger.Options{Owner: "a", Now: b.Now}))(t)
+	b.b = must.Get(ledger.Open(store, &ledger.Options{Owner: "b", Now: b.Now}))(t)
 	return b
 }
 
@@ -47,7 +48,7 @@ func (b *bench) pass(d time.Duration) {
 
 func (b *bench) send(name, value string) *posthouse.Signal {
 	b.Helper()
-	return must[*posthouse.Signal](b)(b.b.Signal(b.Context(), "t", posthouse.Signal{Name: name, Value: json.RawMessage(value), By: "alice"}))
+	return must.Get(b.b.Signal(b.Context(), "t", posthouse.Signal{Name: name, Value: json.RawMessage(value), By: "alice"}))(b)
 }
 
 // wait commits a checkpoint that waits for signals of these names; a name with
@@ -59,14 +60,14 @@ func (b *bench) wait(branch string, claim *ledger.Claim, names ...string) *posth
 		name, latch := strings.CutSuffix(n, "!")
 		d.Gates = append(d.Gates, posthouse.Gate{Name: "wait", Occurrence: uint32(i), Kind: posthouse.GateSignal, Signal: name, Latch: latch})
 	}
-	return must[*posthouse.Committed](b)(b.a.Commit(b.Context(), d))
+	return must.Get(b.a.Commit(b.Context(), d))(b)
 }
 
 func (b *bench) answers(c *posthouse.Committed) string {
 	b.Helper()
 	var got []string
 	for _, g := range c.Gates {
-		g := must[*posthouse.Gate](b)(b.b.Gate(b.Context(), g.ID))
+		g := must.Get(b.b.Gate(b.Context(), g.ID))(b)
 		switch {
 		case g.Decision == nil:
 			got = append(got, "-")
@@ -86,7 +87,7 @@ func (b *bench) want(what, got, want string) {
 
 func (b *bench) status(want posthouse.Status) {
 	b.Helper()
-	if info := must[*posthouse.ThreadInfo](b)(b.b.Thread(b.Context(), "t")); info.Status != want {
+	if info := must.Get(b.b.Thread(b.Context(), "t"))(b); info.Status != want {
 		b.Errorf("the thread is %q, want %q", info.Status, want)
 	}
 }
@@ -115,7 +116,7 @@ func TestSignalsAnswerTheOldestWait(t *testing.T) {
 func TestLatchedSignalAnswersEveryWait(t *testing.T) {
 	b := newBench(t)
 	c := b.wait("", nil, "go", "go", "go!")
-	must[*posthouse.Signal](t)(b.b.Signal(t.Context(), "t", posthouse.Signal{Name: "go", Latch: true}))
+	must.Get(b.b.Signal(t.Context(), "t", posthouse.Signal{Name: "go", Latch: true}))(t)
 	b.want("all", b.answers(c), "null null null")
 	b.want("taken once", b.answers(b.wait("", nil, "go", "go!")), "- null")
 }
@@ -125,10 +126,10 @@ func TestLatchedSignalAnswersEveryWait(t *testing.T) {
 func TestNoWakeUpIsLost(t *testing.T) {
 	for round := range 50 {
 		b := newBench(t)
-		claim := must[*ledger.Claim](t)(b.a.Claim(t.Context(), "t", "r"))
-		must[*posthouse.Committed](t)(b.a.Commit(t.Context(), &ledger.Draft{
+		claim := must.Get(b.a.Claim(t.Context(), "t", "r"))(t)
+		must.Get(b.a.Commit(t.Context(), &ledger.Draft{
 			Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning},
-		}))
+		}))(t)
 		var wg sync.WaitGroup
 		wg.Go(func() { b.send("go", fmt.Sprint(round)) })
 		var c *posthouse.Committed
@@ -145,18 +146,18 @@ func TestForksTakeSignalsAgain(t *testing.T) {
 	b := newBench(t)
 	b.wait("", nil, "go")
 	b.send("go", "1")
-	first := must[*posthouse.Committed](t)(b.a.Commit(t.Context(), &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}}))
+	first := must.Get(b.a.Commit(t.Context(), &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}}))(t)
 	b.send("go", "2")
 	b.want("main", b.answers(b.wait("", nil, "go")), "2")
-	fork := must[*posthouse.Checkpoint](t)(b.b.Fork(t.Context(), first.Checkpoint.ID, nil))
+	fork := must.Get(b.b.Fork(t.Context(), first.Checkpoint.ID, nil))(t)
 	b.want("fork", b.answers(b.wait(fork.Branch, nil, "go", "go")), "2 -")
 	b.send("go", "3") // each branch has its own queue
 	b.want("main again", b.answers(b.wait("", nil, "go", "go")), "3 -")
 
-	again := must[*posthouse.Checkpoint](t)(b.b.Fork(t.Context(), first.Checkpoint.ID, nil))
+	again := must.Get(b.b.Fork(t.Context(), first.Checkpoint.ID, nil))(t)
 	b.want("a fork of another process", b.answers(b.wait(again.Branch, nil, "go", "go", "go")), "2 3 -")
-	away := must[*posthouse.Checkpoint](t)(b.b.Fork(t.Context(), first.Checkpoint.ID, &ledger.ForkOptions{Thread: "u"}))
-	if away.Program != nil && away.Program["$signals"].Data != nil || must[*posthouse.ThreadInfo](t)(b.a.Thread(t.Context(), "u")).Taken != nil {
+	away := must.Get(b.b.Fork(t.Context(), first.Checkpoint.ID, &ledger.ForkOptions{Thread: "u"}))(t)
+	if away.Program != nil && away.Program["$signals"].Data != nil || must.Get(b.a.Thread(t.Context(), "u"))(t).Taken != nil {
 		t.Error("a fork into another thread took the signals of this one")
 	}
 }
@@ -168,7 +169,7 @@ func TestTakesAreForOne(t *testing.T) {
 	for i := range 3 {
 		b.send("go", fmt.Sprint(i))
 	}
-	p := must[[]*posthouse.Signal](t)(commit.Pending(t.Context(), b.a.Core(), "t", "", "go", false))
+	p := must.Get(commit.Pending(t.Context(), b.a.Core(), "t", "", "go", false))(t)
 	if len(p) != 3 || string(p[0].Value) != "0" || p[0].By != "alice" {
 		t.Fatalf("pending: %v", p)
 	}
@@ -187,11 +188,11 @@ func TestTakesAreForOne(t *testing.T) {
 			t.Errorf("taking entry %d: %v, want ErrConflict", seq, err)
 		}
 	}
-	p = must[[]*posthouse.Signal](t)(commit.Pending(t.Context(), b.b.Core(), "t", "", "go", false))
+	p = must.Get(commit.Pending(t.Context(), b.b.Core(), "t", "", "go", false))(t)
 	if len(p) != 2 || string(p[0].Value) != "1" {
 		t.Errorf("pending: %v", p)
 	}
-	p = must[[]*posthouse.Signal](t)(commit.Pending(t.Context(), b.b.Core(), "t", "", "go", true))
+	p = must.Get(commit.Pending(t.Context(), b.b.Core(), "t", "", "go", true))(t)
 	if len(p) != 1 || string(p[0].Value) != "2" {
 		t.Errorf("latched: %v", p)
 	}
@@ -202,9 +203,9 @@ func TestSignalIsSentOnce(t *testing.T) {
 	b := newBench(t)
 	b.wait("", nil)
 	s := posthouse.Signal{ID: "mine", Name: "go", Value: json.RawMessage(`{"n":1}`)}
-	one := must[*posthouse.Signal](t)(b.a.Signal(t.Context(), "t", s))
-	two := must[*posthouse.Signal](t)(b.b.Signal(t.Context(), "t", s))
-	if one.Seq != two.Seq || string(two.Value) != `{"n":1}` || len(must[[]*posthouse.Signal](t)(commit.Pending(t.Context(), b.a.Core(), "t", "", "go", false))) != 1 {
+	one := must.Get(b.a.Signal(t.Context(), "t", s))(t)
+	two := must.Get(b.b.Signal(t.Context(), "t", s))(t)
+	if one.Seq != two.Seq || string(two.Value) != `{"n":1}` || len(must.Get(commit.Pending(t.Context(), b.a.Core(), "t", "", "go", false))(t)) != 1 {
 		t.Errorf("sent twice: %v, %v", one, two)
 	}
 	s.Value = json.RawMessage(`{"n":2}`)
@@ -227,10 +228,10 @@ func TestEarlySignal(t *testing.T) {
 		t.Fatalf("to an unknown thread: %v, want ErrNotFound", err)
 	}
 	s.Early = true
-	must[*posthouse.Signal](t)(b.b.Signal(t.Context(), "t", s))
+	must.Get(b.b.Signal(t.Context(), "t", s))(t)
 	b.want("the first wait", b.answers(b.wait("", nil, "go")), "7")
-	must[*retain.Deleted](t)(retain.DeleteThread(t.Context(), b.b, "t", nil))
-	must[*posthouse.Signal](t)(b.b.Signal(t.Context(), "t", s))
+	must.Get(retain.DeleteThread(t.Context(), b.b, "t", nil))(t)
+	must.Get(b.b.Signal(t.Context(), "t", s))(t)
 	b.want("after its deletion", b.answers(b.wait("", nil, "go", "go")), "7 -")
 }
 
@@ -271,11 +272,11 @@ func TestWaitsThatAreOverTakeNothing(t *testing.T) {
 	d := &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{
 		{Name: "w", Kind: posthouse.GateSignal, Signal: "go", ExpiresAt: b.Now().Add(time.Minute)},
 	}}
-	c := must[*posthouse.Committed](t)(b.a.Commit(t.Context(), d))
+	c := must.Get(b.a.Commit(t.Context(), d))(t)
 	b.pass(time.Minute)
 	b.send("go", "1")
 	b.want("late", b.answers(c), "-")
-	if g := must[*posthouse.Gate](t)(commit.Expire(t.Context(), b.b.Core(), c.Gates[0].ID)); g.Decision.Verdict != posthouse.Expire {
+	if g := must.Get(commit.Expire(t.Context(), b.b.Core(), c.Gates[0].ID))(t); g.Decision.Verdict != posthouse.Expire {
 		t.Errorf("decided: %+v", g.Decision)
 	}
 	b.want("the next", b.answers(b.wait("", nil, "go")), "1")
@@ -285,7 +286,7 @@ func TestWaitsThatAreOverTakeNothing(t *testing.T) {
 // decide, but they can cancel it.
 func TestInboxIsOfPeople(t *testing.T) {
 	b := newBench(t)
-	c := must[*posthouse.Committed](t)(b.a.Commit(t.Context(), &ledger.Draft{
+	c := must.Get(b.a.Commit(t.Context(), &ledger.Draft{
 		Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{
 			{Name: "sleep", Kind: posthouse.GateTimer, ExpiresAt: b.Now().Add(time.Hour)},
 			{Name: "go", Kind: posthouse.GateSignal, Signal: "go"},
@@ -293,7 +294,7 @@ func TestInboxIsOfPeople(t *testing.T) {
 			{Name: "pick", Kind: "choice"},
 			{Name: "ok?"},
 		},
-	}))
+	}))(t)
 	list := func(q ledger.GateQuery) (names string) {
 		for g, err := range b.b.Gates(t.Context(), q) {
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -135,14 +136,14 @@ func exportImport(t *testing.T, c posthouse.Cipher) {
 func exported(t *testing.T) ([]byte, *ledger.Ledger, *memstore.Store) {
 	t.Helper()
 	store := memstore.New()
-	l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+	l := must.Get(ledger.Open(store, nil))(t)
 	askedThread(t, l)
 	_, err := store.Slot(context.Background(), posthouse.SlotKey{Thread: "t", Step: "work"}, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("half"), Fence: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	must[*transfer.ThreadFile](t)(transfer.Export(context.Background(), l, "t", &b, nil))
+	must.Get(transfer.Export(context.Background(), l, "t", &b, nil))(t)
 	return b.Bytes(), l, store
 }
 
@@ -163,7 +164,7 @@ func TestDamagedFilesImportNothing(t *testing.T) {
 	try := func(what string, data []byte) {
 		t.Helper()
 		store := memstore.New()
-		l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+		l := must.Get(ledger.Open(store, nil))(t)
 		_, err := transfer.Import(context.Background(), l, bytes.NewReader(data), nil)
 		if !errors.Is(err, posthouse.ErrCorrupt) && !errors.Is(err, posthouse.ErrInvalid) && !errors.Is(err, posthouse.ErrNewer) {
 			t.Errorf("%s: %v", what, err)
@@ -198,10 +199,10 @@ func TestImportIntoAnExistingThread(t *testing.T) {
 		id = h.ID
 	}
 	store := memstore.New()
-	taken := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+	taken := must.Get(ledger.Open(store, nil))(t)
 	c := posthouse.Root("other", opaque(t, 1))
 	c.ID = id
-	must[*posthouse.Checkpoint](t)(taken.Save(ctx, c, nil))
+	must.Get(taken.Save(ctx, c, nil))(t)
 	_, err = transfer.Import(ctx, taken, bytes.NewReader(file), nil)
 	if !errors.Is(err, posthouse.ErrExists) {
 		t.Errorf("with an id that is taken: %v", err)
@@ -211,14 +212,14 @@ func TestImportIntoAnExistingThread(t *testing.T) {
 	}
 
 	store = memstore.New()
-	slotted := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+	slotted := must.Get(ledger.Open(store, nil))(t)
 	key := posthouse.SlotKey{Thread: "t", Step: "mine"}
-	must[posthouse.Slot](t)(store.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("mine")}))
+	must.Get(store.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("mine")}))(t)
 	_, err = transfer.Import(ctx, slotted, bytes.NewReader(file), nil)
 	if !errors.Is(err, posthouse.ErrExists) {
 		t.Errorf("with a slot in the way: %v", err)
 	}
-	if s := must[posthouse.Slot](t)(store.Slot(ctx, key, posthouse.SlotOp{})); string(s.Value) != "mine" {
+	if s := must.Get(store.Slot(ctx, key, posthouse.SlotOp{}))(t); string(s.Value) != "mine" {
 		t.Errorf("the slot is now %q", s.Value)
 	}
 }
@@ -296,7 +297,7 @@ func failImports(t *testing.T, writes int, as func(*failingStore) posthouse.Stor
 	for n := 1; ; n++ {
 		for _, dead := range []bool{false, true} {
 			store := &failingStore{Store: memstore.New(), left: n, dead: dead}
-			l := must[*ledger.Ledger](t)(ledger.Open(as(store), nil))
+			l := must.Get(ledger.Open(as(store), nil))(t)
 			_, err := transfer.Import(ctx, l, bytes.NewReader(file), nil)
 			if err == nil {
 				if n != writes+1 {
@@ -311,13 +312,13 @@ func failImports(t *testing.T, writes int, as func(*failingStore) posthouse.Stor
 				wantEmpty(t, store.Store, "after a failure")
 				continue
 			}
-			l = must[*ledger.Ledger](t)(ledger.Open(store.Store, nil))
+			l = must.Get(ledger.Open(store.Store, nil))(t)
 			if _, err := transfer.Import(ctx, l, bytes.NewReader(file), nil); err != nil {
 				t.Fatalf("again, after a failure at write %d: %v", n, err)
 			}
 			wantSameStores(t, want, l)
 			wantChecked(t, store.Store)
-			if slots := must[posthouse.Slot](t)(store.Slot(ctx, posthouse.SlotKey{Thread: "t", Step: "work"}, posthouse.SlotOp{})); slots.Fence != 3 {
+			if slots := must.Get(store.Slot(ctx, posthouse.SlotKey{Thread: "t", Step: "work"}, posthouse.SlotOp{}))(t); slots.Fence != 3 {
 				t.Errorf("the slot came with fence %d", slots.Fence)
 			}
 		}
@@ -328,8 +329,8 @@ func failImports(t *testing.T, writes int, as func(*failingStore) posthouse.Stor
 func TestInterruptedCopies(t *testing.T) {
 	ctx := context.Background()
 	_, l, from := exported(t)
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("u", opaque(t, 1)), nil))
-	must[posthouse.Slot](t)(from.Slot(ctx, posthouse.SlotKey{Thread: "$sessions", Step: "s"}, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("x")}))
+	must.Get(l.Save(ctx, posthouse.Root("u", opaque(t, 1)), nil))(t)
+	must.Get(from.Slot(ctx, posthouse.SlotKey{Thread: "$sessions", Step: "s"}, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("x")}))(t)
 	if err := l.Core().Heartbeat(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -346,16 +347,16 @@ func TestInterruptedCopies(t *testing.T) {
 		if err != nil || done.Threads != 2 || done.Verified != 2 || done.Entries+done.Skipped != 4 {
 			t.Errorf("again, after a failure at write %d: %+v, %v", n, done, err)
 		}
-		copied := must[*ledger.Ledger](t)(ledger.Open(to.Store, nil))
+		copied := must.Get(ledger.Open(to.Store, nil))(t)
 		wantSameStores(t, l, copied)
-		must[posthouse.Slot](t)(to.Store.Slot(ctx, posthouse.SlotKey{Thread: "$sessions", Step: "s"}, posthouse.SlotOp{}))
+		must.Get(to.Store.Slot(ctx, posthouse.SlotKey{Thread: "$sessions", Step: "s"}, posthouse.SlotOp{}))(t)
 		for s := range to.Store.Slots(ctx, posthouse.ProcessThread) {
 			t.Errorf("a process's slot was copied: %v", s.Key)
 		}
 	}
 	other := memstore.New()
-	taken := must[*ledger.Ledger](t)(ledger.Open(other, nil))
-	must[*posthouse.Checkpoint](t)(taken.Save(ctx, posthouse.Root("t", opaque(t, "another")), nil))
+	taken := must.Get(ledger.Open(other, nil))(t)
+	must.Get(taken.Save(ctx, posthouse.Root("t", opaque(t, "another")), nil))(t)
 	if _, err := transfer.CopyStore(ctx, from, other, nil); !errors.Is(err, posthouse.ErrConflict) {
 		t.Errorf("into a store with another log of that name: %v", err)
 	}
@@ -386,14 +387,14 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte("posthouse-thread/1\n\x01t\x02\xff\xff\xff\xff\x03"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		store := memstore.New()
-		l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+		l := must.Get(ledger.Open(store, nil))(t)
 		in, err := transfer.Import(ctx, l, bytes.NewReader(data), nil)
 		if err != nil {
 			wantEmpty(t, store, "after a refusal")
 			return
 		}
 		var again bytes.Buffer
-		must[*transfer.ThreadFile](t)(transfer.Export(ctx, l, in.Thread, &again, nil))
+		must.Get(transfer.Export(ctx, l, in.Thread, &again, nil))(t)
 		if !bytes.Equal(again.Bytes(), data) {
 			t.Error("one thread has two files")
 		}
@@ -405,24 +406,24 @@ func FuzzImport(f *testing.F) {
 func TestCopyPassesDamageOver(t *testing.T) {
 	ctx := context.Background()
 	from := memstore.New()
-	l := must[*ledger.Ledger](t)(ledger.Open(from, nil))
+	l := must.Get(ledger.Open(from, nil))(t)
 	heads := map[string]*posthouse.Checkpoint{}
 	for _, thread := range []string{"a", "b", "c", "deleted", "anew"} {
-		heads[thread] = must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root(thread, opaque(t, 1)), nil))
+		heads[thread] = must.Get(l.Save(ctx, posthouse.Root(thread, opaque(t, 1)), nil))(t)
 	}
 	backup := memstore.New()
-	must[*transfer.StoreCopied](t)(transfer.CopyStore(ctx, from, backup, nil))
+	must.Get(transfer.CopyStore(ctx, from, backup, nil))(t)
 	for _, thread := range []string{"a", "b", "new"} {
 		c := posthouse.Root(thread, opaque(t, 2))
 		if h := heads[thread]; h != nil {
 			c = h.Derive(opaque(t, 2))
 		}
-		must[*posthouse.Checkpoint](t)(l.Save(ctx, c, nil))
+		must.Get(l.Save(ctx, c, nil))(t)
 	}
 	for _, thread := range []string{"deleted", "anew"} {
-		must[*retain.Deleted](t)(retain.DeleteThread(ctx, l, thread, nil))
+		must.Get(retain.DeleteThread(ctx, l, thread, nil))(t)
 	}
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("anew", opaque(t, 3)), nil))
+	must.Get(l.Save(ctx, posthouse.Root("anew", opaque(t, 3)), nil))(t)
 	bad := &tampered{from, func(e *posthouse.Entry) {
 		if e.Thread == "b" && e.Seq == 1 {
 			e.Header[len(e.Header)/2] ^= 1
@@ -437,12 +438,12 @@ func TestCopyPassesDamageOver(t *testing.T) {
 			t.Errorf("the copy does not say that %s was deleted: %v", thread, err)
 		}
 	}
-	restored := must[*ledger.Ledger](t)(ledger.Open(backup, nil))
+	restored := must.Get(ledger.Open(backup, nil))(t)
 	for thread, want := range map[string]uint64{"a": 2, "b": 1, "c": 1, "new": 1, "deleted": 1, "anew": 1} {
-		if info := must[*posthouse.ThreadInfo](t)(restored.Thread(ctx, thread)); info.Tail.Seq != want {
+		if info := must.Get(restored.Thread(ctx, thread))(t); info.Tail.Seq != want {
 			t.Errorf("thread %s ends at entry %d, want %d", thread, info.Tail.Seq, want)
 		}
-		must[*posthouse.Checkpoint](t)(restored.Latest(ctx, ledger.LatestQuery{Thread: thread}))
+		must.Get(restored.Latest(ctx, ledger.LatestQuery{Thread: thread}))(t)
 	}
 }
 
@@ -451,26 +452,26 @@ func TestCopyPassesDamageOver(t *testing.T) {
 func TestSealedThreadsTravel(t *testing.T) {
 	ctx := context.Background()
 	keys := func(b byte) *crypt.Keyring {
-		return must[*crypt.Keyring](t)(crypt.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte{b}, 32)}, "k1"))
+		return must.Get(crypt.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte{b}, 32)}, "k1"))(t)
 	}
 	l := open(t, &ledger.Options{Cipher: keys(7)})
-	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, "a secret")), nil))
-	must[*posthouse.Release](t)(l.Release(ctx, "t", nil))
-	d := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, "another secret")), nil))
+	c := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, "a secret")), nil))(t)
+	must.Get(l.Release(ctx, "t", nil))(t)
+	d := must.Get(l.Save(ctx, posthouse.Root("t", opaque(t, "another secret")), nil))(t)
 	var file bytes.Buffer
-	must[*transfer.ThreadFile](t)(transfer.Export(ctx, l, "t", &file, nil))
+	must.Get(transfer.Export(ctx, l, "t", &file, nil))(t)
 	if bytes.Contains(file.Bytes(), []byte("secret")) {
 		t.Error("the file has the state in the clear")
 	}
 	there := open(t, &ledger.Options{Cipher: keys(7)})
-	must[*transfer.ThreadFile](t)(transfer.Import(ctx, there, bytes.NewReader(file.Bytes()), nil))
+	must.Get(transfer.Import(ctx, there, bytes.NewReader(file.Bytes()), nil))(t)
 	for _, want := range []*posthouse.Checkpoint{c, d} {
-		if got := must[*posthouse.Checkpoint](t)(there.Get(ctx, want.ID)); text(got) != text(want) {
+		if got := must.Get(there.Get(ctx, want.ID))(t); text(got) != text(want) {
 			t.Errorf("imported: %s", text(got))
 		}
 	}
 	stranger := open(t, &ledger.Options{Cipher: keys(8)})
-	must[*transfer.ThreadFile](t)(transfer.Import(ctx, stranger, bytes.NewReader(file.Bytes()), nil))
+	must.Get(transfer.Import(ctx, stranger, bytes.NewReader(file.Bytes()), nil))(t)
 	if _, err := stranger.Get(ctx, d.ID); err == nil {
 		t.Error("it opens without the key")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -108,12 +109,12 @@ func TestWaitQueueAfterARelease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := must[*ledger.Ledger](t)(ledger.Open(memstore.New(), nil))
+				l := must.Get(ledger.Open(memstore.New(), nil))(t)
 				defer l.Close()
-				c := must[*ledger.Claim](t)(l.Claim(t.Context(), "t", "first"))
-				must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{
+				c := must.Get(l.Claim(t.Context(), "t", "first"))(t)
+				must.Get(l.Commit(t.Context(), &ledger.Draft{
 					Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, Next: []string{"n"}},
-				}))
+				}))(t)
 				next := make(chan error, 1)
 				go func() {
 					_, err := l.Core().NewTicket("t", false).Claim(context.Background(), "next", waits)

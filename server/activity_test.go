@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -17,7 +18,7 @@ func TestThreadsByActivity(t *testing.T) {
 	h := open(t, nil)
 	var err error
 	h.ledger, err = ledger.Open(h.store, &ledger.Options{Now: func() time.Time { return now }})
-	check(t, err)
+	must.Do(t, err)
 	for i := range 12 {
 		now = now.Add(23 * time.Second)
 		h.saved(fmt.Sprintf("t%02d", i*5%12), "1")

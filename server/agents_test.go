@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/feed"
 	"github.com/posthouse/posthouse/server/problem"
@@ -54,7 +55,7 @@ func TestAgentStream(t *testing.T) {
 	done := f.want("done")
 	f.wantEnd()
 	var r Reply
-	check(t, json.Unmarshal([]byte(done.data), &r))
+	must.Do(t, json.Unmarshal([]byte(done.data), &r))
 	if !strings.Contains(text.data, string(r.Checkpoint)) || r.Gate == "" {
 		t.Errorf("it streams %+v, %+v", text, done)
 	}
@@ -127,7 +128,7 @@ func TestWorkOutlivesItsClient(t *testing.T) {
 			cancel()
 			<-gone
 			close(goOn)
-			check(t, h.server.Close(t.Context())) // waits for the work
+			must.Do(t, h.server.Close(t.Context())) // waits for the work
 			if work.Err() == nil {
 				t.Error("the work's context lives on")
 			}
@@ -180,7 +181,7 @@ func TestSlowClientMissesTextNotTheOutcome(t *testing.T) {
 		return &Reply{Text: "done"}, nil
 	}
 	c, err := resourceOf[*agents](h).calls.Start(agentcall.Message{Agent: "dispatch", Text: "x"})
-	check(t, err)
+	must.Do(t, err)
 	c.Wait(t.Context())
 	var missed, texts, last uint64
 	l := c.Feed.Listen(0)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -38,7 +39,7 @@ func (h *testServer) refusedToken(gate posthouse.ID, token string) {
 		p := h.byToken(gate, token, body).refused(problem.CodeUnauthenticated)
 		p.Instance = ""
 		got, err := json.Marshal(p)
-		check(h.t, err)
+		must.Do(h.t, err)
 		want := `{"type":"https://github.com/posthouse/posthouse/blob/main/docs/errors.md#unauthenticated","title":"Unauthorized","status":401,` +
 			`"detail":"a valid approval token of this gate is needed","instance":"","code":"unauthenticated","hint":"send Authorization: Bearer with it, or ask whoever sent it for another"}`
 		if string(got) != want {
@@ -51,7 +52,7 @@ func (h *testServer) refusedToken(gate posthouse.ID, token string) {
 func (h *testServer) run(thread string) *posthouse.Header {
 	h.t.Helper()
 	head, err := h.program.Wait(h.t.Context(), thread, posthouse.MainBranch, 0)
-	check(h.t, err)
+	must.Do(h.t, err)
 	return head
 }
 
@@ -82,7 +83,7 @@ func TestApprovalTokenDecidesOnce(t *testing.T) {
 			t.Errorf("decided %+v", a.Decision)
 		}
 		again, err := h.ledger.Gate(t.Context(), g.ID)
-		check(t, err)
+		must.Do(t, err)
 		if again.Decision == nil || again.Decision.Token != sum || again.Decision.Actor != "operator-token" {
 			t.Errorf("on record: %+v", again.Decision)
 		}
@@ -160,22 +161,22 @@ func TestUnusableApprovalTokens(t *testing.T) {
 
 	// Those of an access token end with it.
 	_, err := h.tokens.Create("carol", tokens.Approver, nil)
-	check(t, err)
+	must.Do(t, err)
 	all, err := h.tokens.All()
-	check(t, err)
+	must.Do(t, err)
 	for _, x := range all {
 		if x.Name == "carol" {
-			check(t, resourceOf[*approvalTokens](h).keep(t.Context(), gateToken{
+			must.Do(t, resourceOf[*approvalTokens](h).keep(t.Context(), gateToken{
 				Gate: g.ID, Hash: sha256.Sum256([]byte(token)), For: "carol", Maker: gateTokenMaker{x.Name, x.Role, x.Hash}, Shown: g.Hash,
 				Verdicts: []posthouse.Verdict{posthouse.Approve}, Until: posthouse.Millis(clock.now().Add(time.Hour).UnixMilli()),
 			}))
 		}
 	}
 	h.byToken(g.ID, token, `{"verdict":"reject"}`).refused(posthouse.CodeInvalid)
-	check(t, h.tokens.Revoke("carol", nil))
+	must.Do(t, h.tokens.Revoke("carol", nil))
 	h.refusedToken(g.ID, token)
 	_, err = h.tokens.Create("carol", tokens.Approver, nil)
-	check(t, err)
+	must.Do(t, err)
 	h.refusedToken(g.ID, token)
 	if n := h.program.count(); n != 0 {
 		t.Errorf("there were %d effects", n)
@@ -194,7 +195,7 @@ func TestApprovalTokenEnds(t *testing.T) {
 	}
 	for _, at := range []time.Time{{}, clock.now(), deadline.Add(time.Millisecond)} {
 		body, err := json.Marshal(map[string]any{"expiresAt": at})
-		check(t, err)
+		must.Do(t, err)
 		if p := h.post(path, string(body)).refused(posthouse.CodeInvalid); p.Field != "expiresAt" {
 			t.Errorf("%s: %+v", body, p)
 		}
@@ -217,7 +218,7 @@ func TestApprovalTokenEndsWithItsAccess(t *testing.T) {
 	_, g := h.waiting("t1")
 	end := time.Now().Add(30 * time.Minute).UTC().Truncate(time.Second)
 	access, err := h.tokens.Create("carol", tokens.Approver, &tokens.CreateOptions{ExpiresAt: end})
-	check(t, err)
+	must.Do(t, err)
 	var made GateToken
 	h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/token", as: "-", header: []string{"Authorization: Bearer " + access}}).want(http.StatusOK).into(&made)
 	if made.For != "carol" || !made.ExpiresAt.Equal(end) {
@@ -310,7 +311,7 @@ func TestApprovalTokenForWhatChanged(t *testing.T) {
 	c, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t1", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch",
 	}, Gates: []posthouse.Gate{{Name: "refund", Payload: json.RawMessage(`{"amount":4000}`), Supersedes: g.ID}}})
-	check(t, err)
+	must.Do(t, err)
 	h.refusedToken(c.Gates[0].ID, token)
 	p := h.byToken(g.ID, token, `{"verdict":"approve"}`).refused(posthouse.CodeConflict)
 	if p.Decision == nil || p.Decision.Verdict != posthouse.Cancel {
@@ -319,10 +320,10 @@ func TestApprovalTokenForWhatChanged(t *testing.T) {
 	// Were the entry another one, the decision would not count either.
 	fresh := c.Gates[0]
 	all, revision, err := resourceOf[*approvalTokens](h).beside(t.Context(), g.ID)
-	check(t, err)
+	must.Do(t, err)
 	moved := all[0]
 	moved.Gate = fresh.ID
-	check(t, resourceOf[*approvalTokens](h).keep(t.Context(), moved))
+	must.Do(t, resourceOf[*approvalTokens](h).keep(t.Context(), moved))
 	h.byToken(fresh.ID, token, `{"verdict":"approve"}`).refused(posthouse.CodeConflict)
 	if revision == 0 || moved.Shown != g.Hash {
 		t.Errorf("it was kept as %+v", moved)
@@ -400,7 +401,7 @@ func TestApprovalTokenIsKeptAsAHash(t *testing.T) {
 	_, g := h.waiting("t1")
 	token := h.approvalToken(g, `{"for":"alice"}`).Token
 	again, err := New(Options{Ledger: h.ledger, Tokens: h.tokens})
-	check(t, err)
+	must.Do(t, err)
 	r := httptest.NewRequest("POST", "http://localhost/api/gates/"+string(g.ID)+"/decide-by-token", strings.NewReader(`{"verdict":"approve"}`))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+token)
@@ -408,19 +409,19 @@ func TestApprovalTokenIsKeptAsAHash(t *testing.T) {
 	if again.ServeHTTP(w, r); w.Code != http.StatusOK {
 		t.Fatalf("it answers %d: %s", w.Code, w.Body)
 	}
-	check(t, again.Close(t.Context()))
+	must.Do(t, again.Close(t.Context()))
 	h.byToken(g.ID, token, `{"verdict":"approve"}`).refused(posthouse.CodeDecided)
 	seen := 0
 	for item, err := range h.store.Slots(t.Context(), gateTokens) {
-		check(t, err)
+		must.Do(t, err)
 		if seen++; strings.Contains(string(item.Value), token) || !strings.Contains(string(item.Value), `"alice"`) {
 			t.Errorf("the slot has %s", item.Value)
 		}
 	}
 	g, err = h.ledger.Gate(t.Context(), g.ID)
-	check(t, err)
+	must.Do(t, err)
 	record, err := json.Marshal(g)
-	check(t, err)
+	must.Do(t, err)
 	if seen != 1 || strings.Contains(string(record), token) || strings.Contains(h.log.String(), token) {
 		t.Errorf("of %d slots, the record %s or the log has it", seen, record)
 	}
@@ -434,7 +435,7 @@ func TestApprovalTokensAreBounded(t *testing.T) {
 	h := open(t, func(o *Options) { o.Now = clock.now })
 	_, g := h.waiting("t1")
 	for i := range gateTokensOfSlot {
-		check(t, resourceOf[*approvalTokens](h).keep(t.Context(), gateToken{Gate: g.ID, For: fmt.Sprint(i), Until: posthouse.Millis(clock.now().Add(time.Hour).UnixMilli())}))
+		must.Do(t, resourceOf[*approvalTokens](h).keep(t.Context(), gateToken{Gate: g.ID, For: fmt.Sprint(i), Until: posthouse.Millis(clock.now().Add(time.Hour).UnixMilli())}))
 	}
 	h.post("/api/gates/"+string(g.ID)+"/token", "").refused(problem.CodeTooMany)
 	clock.add(time.Hour)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/internal/conversation"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -44,12 +45,12 @@ func guarded(t *testing.T) (*testServer, chan string) {
 func (c *talk) next(kind string) (e conversation.ApprovalEvent) {
 	c.t.Helper()
 	_, data, err := c.conn.Read(c.ctx)
-	check(c.t, err)
+	must.Do(c.t, err)
 	var f struct {
 		Type  string
 		Event conversation.ApprovalEvent
 	}
-	check(c.t, json.Unmarshal(data, &f))
+	must.Do(c.t, json.Unmarshal(data, &f))
 	if f.Type != "event" || f.Event.Type != kind {
 		c.t.Fatalf("the next frame is %s, want %s", data, kind)
 	}

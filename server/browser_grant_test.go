@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -55,7 +56,7 @@ func TestGatePageShowsWorkers(t *testing.T) {
 	h.acted(g, "")
 	said := func(name, gate, worker string) posthouse.Step {
 		body, err := json.Marshal(commit.UseRecord{Gate: posthouse.ID(gate), Call: "gate-1", Worker: worker})
-		check(t, err)
+		must.Do(t, err)
 		return posthouse.Step{
 			Task: "pay@1", Name: "transfer>" + name, Effect: posthouse.EffectExternal, Grant: g.ID, Value: posthouse.Value{Codec: "json", Data: body},
 		}
@@ -65,7 +66,7 @@ func TestGatePageShowsWorkers(t *testing.T) {
 	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Steps: []posthouse.Step{
 		said(handler.UseClaimed, "gate-1", "worker:a"), said(handler.UseUndone, "gate-1", "worker:a"), second,
 	}})
-	check(t, err)
+	must.Do(t, err)
 	var v Grant
 	h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/grant", as: tokens.Viewer}).want(http.StatusOK).into(&v)
 	if n := len(v.Uses); n != 1 || len(v.Uses[0].Attempts) != 2 || !v.Uses[0].Attempts[0].Undone || v.Uses[0].Attempts[1].Worker != "worker:b" {
@@ -91,7 +92,7 @@ func TestAskAgainOnThePage(t *testing.T) {
 	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{
 		Thread: "t", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindUpdate, Status: posthouse.StatusDone, Graph: "dispatch"},
 	})
-	check(t, err)
+	must.Do(t, err)
 	const button = `document.querySelector("#card [data-is=askAgain]")`
 	for _, r := range []tokens.Role{tokens.Viewer, tokens.Approver} {
 		b := h.openPage(running, r, "/gates/"+string(g.ID))
@@ -106,7 +107,7 @@ func TestAskAgainOnThePage(t *testing.T) {
 	b.wait(`document.querySelector("#card [data-is=outcome] a") !== null`)
 	href := b.text(`document.querySelector("#card [data-is=outcome] a").getAttribute("href")`)
 	again, err := h.ledger.Gate(t.Context(), posthouse.ID(strings.TrimPrefix(href, "/gates/")))
-	check(t, err)
+	must.Do(t, err)
 	if again.Decision != nil || again.Text != g.Text {
 		t.Errorf("asked again: %+v", again)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/text"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -48,7 +49,7 @@ func TestPagesMarkHiddenCharacters(t *testing.T) {
 	b.do(is("send") + ".click()")
 	b.wait(`document.querySelector("article.gate.settled") !== null || document.querySelector("article.gate p.bad") !== null`)
 	now, err := h.ledger.Gate(t.Context(), g.ID)
-	check(t, err)
+	must.Do(t, err)
 	if now.Decision == nil || string(now.Decision.Value) != string(now.Payload) {
 		t.Errorf("an edit that changes nothing is %+v of %s", now.Decision, now.Payload)
 	}
@@ -143,9 +144,9 @@ func TestRestartKeepsLoginAndText(t *testing.T) {
 	options := Options{Ledger: h.ledger, Tokens: h.tokens, Runner: h.program, Limits: Limits{Wait: 10 * time.Second}}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	check(t, h.server.Close(ctx))
+	must.Do(t, h.server.Close(ctx))
 	again, err := New(options)
-	check(t, err)
+	must.Do(t, err)
 	h.http.Config.Handler = again
 	h.server = again
 
@@ -153,7 +154,7 @@ func TestRestartKeepsLoginAndText(t *testing.T) {
 	b.do(fmt.Sprintf(button, "approve") + ".click()")
 	b.wait(`document.querySelector("article.gate.settled") !== null || document.querySelector("article.gate p.bad") !== null`)
 	now, err := h.ledger.Gate(t.Context(), g.ID)
-	check(t, err)
+	must.Do(t, err)
 	if now.Decision == nil || now.Decision.Reason != "within the limit" || now.Decision.By != "approver-token" {
 		t.Errorf("the decision is %+v: %s", now.Decision, b.text(is("outcome")+".textContent"))
 	}

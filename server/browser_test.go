@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -39,15 +40,15 @@ func chromium(t *testing.T) *browser {
 	if err != nil && os.Getenv("POSTHOUSE_REQUIRE_SERVICES") == "" {
 		t.Skip(err)
 	}
-	check(t, err)
-	t.Cleanup(func() { check(t, b.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, b.Close()) })
 	return b
 }
 
 // TestBrowserThatDoesNotStart: the error says which program it is and what that said.
 func TestBrowserThatDoesNotStart(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "chromium")
-	check(t, os.WriteFile(program, []byte("#!/bin/sh\necho libnss3.so is missing >&2\nexit 127\n"), 0o700))
+	must.Do(t, os.WriteFile(program, []byte("#!/bin/sh\necho libnss3.so is missing >&2\nexit 127\n"), 0o700))
 	for _, path := range []string{program, filepath.Join(t.TempDir(), "gone")} {
 		b, err := startBrowser(t.Context(), path)
 		if b != nil || err == nil || !strings.Contains(err.Error(), path+" does not start") {
@@ -71,23 +72,23 @@ func (h *testServer) openPage(b *browser, r tokens.Role, path string) *tab {
 	ctx, cancel := context.WithTimeout(h.t.Context(), 2*time.Minute)
 	h.t.Cleanup(cancel)
 	page, err := b.Open(ctx, h.http.URL+path, h.login(r))
-	check(h.t, err)
+	must.Do(h.t, err)
 	return &tab{h.t, ctx, page}
 }
 
 func (b *tab) wait(expression string) {
 	b.t.Helper()
-	check(b.t, b.page.Wait(b.ctx, expression))
+	must.Do(b.t, b.page.Wait(b.ctx, expression))
 }
 
 func (b *tab) do(statements string) {
 	b.t.Helper()
-	check(b.t, b.page.Eval(b.ctx, "{"+statements+"}", nil))
+	must.Do(b.t, b.page.Eval(b.ctx, "{"+statements+"}", nil))
 }
 
 func (b *tab) text(expression string) (s string) {
 	b.t.Helper()
-	check(b.t, b.page.Eval(b.ctx, expression, &s))
+	must.Do(b.t, b.page.Eval(b.ctx, expression, &s))
 	return s
 }
 
@@ -106,7 +107,7 @@ func (h *testServer) shows(g posthouse.Gate) *posthouse.Gate {
 	c, err := h.ledger.Commit(h.t.Context(), &ledger.Draft{
 		Thread: "t1", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, State: state}, Gates: []posthouse.Gate{g},
 	})
-	check(h.t, err)
+	must.Do(h.t, err)
 	return &c.Gates[0]
 }
 
@@ -134,7 +135,7 @@ func TestPageKeepsTheTextOnRecord(t *testing.T) {
 	b.do(field + `.value = ` + field + `.value.replace('"old"', '"new"');` + is("send") + ".click()")
 	b.wait(`document.querySelector("article.gate.settled") !== null || document.querySelector("article.gate p.bad") !== null`)
 	now, err := h.ledger.Gate(t.Context(), g.ID)
-	check(t, err)
+	must.Do(t, err)
 	if now.Decision == nil {
 		t.Fatalf("nothing is decided: %s", b.text(is("outcome")+".textContent"))
 	}
@@ -146,7 +147,7 @@ func TestPageKeepsTheTextOnRecord(t *testing.T) {
 func indented(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
-	check(t, json.Indent(&b, []byte(text), "", "  "))
+	must.Do(t, json.Indent(&b, []byte(text), "", "  "))
 	return b.String()
 }
 
@@ -186,7 +187,7 @@ func TestPageEditsBySchema(t *testing.T) {
 			b.do(fmt.Sprintf(`%s.value = %s.value.replace(%q, %q); %s.click()`, field, field, x.change, x.to, is("send")))
 			b.wait(`document.querySelector("article.gate.settled") !== null || document.querySelector("article.gate p.bad") !== null`)
 			now, err := h.ledger.Gate(t.Context(), g.ID)
-			check(t, err)
+			must.Do(t, err)
 			if now.Decision == nil {
 				t.Fatalf("nothing is decided: %s", b.text(is("outcome")+".textContent"))
 			}
@@ -210,7 +211,7 @@ func TestPageKnowsWhoIsThere(t *testing.T) {
 				t.Errorf("the page says %q", me)
 			}
 			var disabled bool
-			check(t, b.page.Eval(b.ctx, fmt.Sprintf(button, "approve")+".disabled", &disabled))
+			must.Do(t, b.page.Eval(b.ctx, fmt.Sprintf(button, "approve")+".disabled", &disabled))
 			barred := b.text(is("barred") + ".textContent")
 			if disabled != (r == tokens.Viewer) || (barred != "") != (r == tokens.Viewer) {
 				t.Errorf("%s: disabled %v, %q", r, disabled, barred)
@@ -233,16 +234,16 @@ func TestPageReadsJSON(t *testing.T) {
 		texts = append(texts, randomJSON(r, 4))
 	}
 	sent, err := json.Marshal(texts)
-	check(t, err)
+	must.Do(t, err)
 	const each = `.map((text) => {
 		const tree = exact.read(text), shown = exact.pretty(tree);
 		return [exact.compact(tree), exact.compact(exact.keep(exact.read(shown), tree)), JSON.stringify(JSON.parse(text)) === JSON.stringify(JSON.parse(shown)) ? "" : shown];
 	})`
 	var got [][3]string
-	check(t, b.page.Eval(b.ctx, string(sent)+each, &got))
+	must.Do(t, b.page.Eval(b.ctx, string(sent)+each, &got))
 	for i, text := range texts {
 		var want bytes.Buffer
-		check(t, json.Compact(&want, []byte(text)))
+		must.Do(t, json.Compact(&want, []byte(text)))
 		if got[i] != [3]string{want.String(), want.String(), ""} {
 			t.Fatalf("%s is read as %q", text, got[i])
 		}

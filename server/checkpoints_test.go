@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 )
@@ -100,7 +101,7 @@ func TestListFilters(t *testing.T) {
 		Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Run: "r1", Graph: "g1", Node: "n1", Agent: "a1", Labels: map[string]string{"env": "x=y"},
 		Next: []string{"n2"}, State: posthouse.State{"a": {Codec: "json", Data: []byte("1")}},
 	}})
-	check(t, err)
+	must.Do(t, err)
 	for query, want := range map[string]int{
 		"": 3, "coordination=dispatch": 2, "coordination=nope": 0, "agent=approver": 1, "agent=x') OR '1'='1": 0, "thread=t2": 1, "run=r1": 1, "graph=g1": 1, "node=n1": 1,
 		"kind=wait": 1, "branch=main": 3, "branch=side": 0, "status=running": 1, "status=done": 1, "label=env%3Dx%3Dy": 1, "label=env%3D": 0, "since=2000-01-01T00:00:00Z": 3, "until=2000-01-01T00:00:00Z": 0,
@@ -163,14 +164,14 @@ func TestStateIsShownAsItIs(t *testing.T) {
 	} {
 		c0 := posthouse.Root("thread-"+strings.ReplaceAll(strings.ReplaceAll(name, " ", ""), "+", "."), c.state)
 		saved, err := h.ledger.Save(t.Context(), c0, nil)
-		check(t, err)
+		must.Do(t, err)
 		got := h.get("/api/checkpoints/" + string(saved.ID)).want(http.StatusOK).checkpoint()
 		if string(got.State) != c.want || fmt.Sprint(got.Codecs) != fmt.Sprint(c.codecs) {
 			t.Errorf("%s: %s %v, want %s %v", name, got.State, got.Codecs, c.want, c.codecs)
 		}
 		// The shown state can be sent back, and means the same.
 		body, err := json.Marshal(forkBody{State: got.State, Codecs: got.Codecs})
-		check(t, err)
+		must.Do(t, err)
 		again := h.post("/api/checkpoints/"+string(saved.ID)+"/fork", string(body)).want(http.StatusOK).checkpoint()
 		if name != "none" && (string(again.State) != c.want || fmt.Sprint(again.Codecs) != fmt.Sprint(c.codecs)) {
 			t.Errorf("%s sent back: %s %v", name, again.State, again.Codecs)
@@ -231,7 +232,7 @@ func TestWaitingCheckpoints(t *testing.T) {
 		t.Errorf("before a decision: %v, want %v", got, all)
 	}
 	_, err := h.ledger.Decide(t.Context(), g1.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
-	check(t, err)
+	must.Do(t, err)
 	for _, query := range []string{"", "&state=false", "&order=asc", "&thread=t1", "&limit=1"} {
 		want := []posthouse.ID{c3, c2}
 		switch query {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -49,8 +50,8 @@ func damaged(t *testing.T, o *Options) *damagedStore {
 	t.Helper()
 	store := &damagedStore{Store: o.Ledger.Store().(*memstore.Store)}
 	l, err := ledger.Open(store, nil)
-	check(t, err)
-	t.Cleanup(func() { check(t, l.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, l.Close()) })
 	o.Ledger = l
 	return store
 }
@@ -91,7 +92,7 @@ func TestDamageIsToldOfOneItem(t *testing.T) {
 	f := h.listen(ask{path: "/api/events?after=start"})
 	for len(seen) < 5 {
 		e, err := f.next()
-		check(t, err)
+		must.Do(t, err)
 		seen = append(seen, e.event)
 		if e.event == "error" {
 			if !strings.Contains(e.data, `"corrupt"`) || e.id == "" {
@@ -140,7 +141,7 @@ func TestDamagedApproval(t *testing.T) {
 			Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusWaiting},
 			Gates:      []posthouse.Gate{{Name: "pay", Kind: posthouse.GateSession, ExpiresAt: h.ledger.Now().Add(time.Minute)}},
 		})
-		check(t, err)
+		must.Do(t, err)
 		ids = append(ids, c.Gates[0].ID)
 	}
 	bad := "apr-1"

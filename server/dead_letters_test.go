@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task/deadletter"
 )
@@ -16,7 +17,7 @@ func TestDeadLettersOverHTTP(t *testing.T) {
 	box := deadletter.NewMemory(func() time.Time { return time.Unix(7, 0) })
 	h := open(t, func(o *Options) { o.Letters = box })
 	for _, subject := range []string{"a", "b", "c"} {
-		check(t, box.Put(t.Context(), deadletter.Letter{Kind: deadletter.Request, Subject: subject, Reason: "does not parse", Data: []byte("{")}))
+		must.Do(t, box.Put(t.Context(), deadletter.Letter{Kind: deadletter.Request, Subject: subject, Reason: "does not parse", Data: []byte("{")}))
 	}
 	const path = "/api/dead-letters"
 	var all []deadletter.Letter

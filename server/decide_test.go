@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
@@ -217,7 +218,7 @@ func TestBadDecisions(t *testing.T) {
 func TestSeveralGates(t *testing.T) {
 	h := open(t, nil)
 	c, err := h.program.ask(t.Context(), "t1", "x", "somebody", "legal", "finance")
-	check(t, err)
+	must.Do(t, err)
 	cp := string(c.Checkpoint.ID)
 	p := h.post("/api/checkpoints/"+cp+"/approve", "").refused(posthouse.CodeAmbiguous)
 	if len(p.Gates) != 2 || p.Gates[0] != c.Gates[0].ID || p.Gates[1] != c.Gates[1].ID {
@@ -290,8 +291,8 @@ func TestDecisionSurvivesItsClient(t *testing.T) {
 func observed(t *testing.T, h *testServer, o posthouse.Observer) *ledger.Ledger {
 	t.Helper()
 	l, err := ledger.Open(h.store, &ledger.Options{Observer: o})
-	check(t, err)
-	t.Cleanup(func() { check(t, l.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, l.Close()) })
 	return l
 }
 
@@ -313,7 +314,7 @@ func TestRecover(t *testing.T) {
 		}
 	})
 	c, err := h.program.ask(t.Context(), "t1", "", "somebody")
-	check(t, err)
+	must.Do(t, err)
 	path := "/api/checkpoints/" + string(c.Checkpoint.ID)
 	p := h.post(path+"/approve", "").refused(posthouse.CodeInvalid)
 	if p.Field != "request" {
@@ -341,7 +342,7 @@ func TestGateRules(t *testing.T) {
 		{Name: "expired", ExpiresAt: time.Unix(1, 0)},
 		{Name: "schema", Schema: json.RawMessage(`{"type":"object"}`)},
 	}})
-	check(t, err)
+	must.Do(t, err)
 	var gates []*posthouse.Gate
 	h.get("/api/gates?order=asc").want(http.StatusOK).into(&gates)
 	path := func(i int, verb string) string { return "/api/gates/" + string(gates[i].ID) + "/" + verb }
@@ -366,7 +367,7 @@ func TestListGates(t *testing.T) {
 	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t2", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, State: posthouse.State{},
 	}, Gates: []posthouse.Gate{{Name: "a"}, {Name: "b", Assignees: []string{"carol"}}}})
-	check(t, err)
+	must.Do(t, err)
 	for query, want := range map[string]string{
 		"": "b a refund ", "order=asc": "refund a b ", "limit=1": "b ", "thread=t2": "b a ", "assignee=bob": "a refund ", "assignee=carol": "b a refund ",
 		"coordination=dispatch": "refund ", "coordination=t2": "b a ", "checkpoint=x": "", "thread=nope": "",
@@ -392,7 +393,7 @@ func TestDecideBesideRuntimeGates(t *testing.T) {
 	h := open(t, nil)
 	h.program.idle = true // it waits for the others
 	state, err := posthouse.Opaque(nil, map[string]string{"request": "x"})
-	check(t, err)
+	must.Do(t, err)
 	c, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t1", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch", Next: []string{"approver"}, State: state,
 	}, Gates: []posthouse.Gate{
@@ -400,7 +401,7 @@ func TestDecideBesideRuntimeGates(t *testing.T) {
 		{Name: "refund", Text: "Refund?"},
 		{Name: "go", Kind: posthouse.GateSignal, Signal: "go"},
 	}})
-	check(t, err)
+	must.Do(t, err)
 	path := "/api/checkpoints/" + string(c.Checkpoint.ID)
 	if p := h.post(path+"/resume", "").refused(posthouse.CodeConflict); len(p.Gates) != 1 || p.Gates[0] != c.Gates[1].ID {
 		t.Errorf("resume names the gates %v", p.Gates)

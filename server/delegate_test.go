@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -19,11 +20,11 @@ func (h *testServer) asking(thread string, g posthouse.Gate) *posthouse.Gate {
 		g.Name, g.Payload = "refund", json.RawMessage(`{}`)
 	}
 	state, err := posthouse.Opaque(nil, map[string]string{"request": "please refund"})
-	check(h.t, err)
+	must.Do(h.t, err)
 	c, err := h.ledger.Commit(h.t.Context(), &ledger.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch", Coordination: "dispatch", Next: []string{"approver"}, State: state,
 	}})
-	check(h.t, err)
+	must.Do(h.t, err)
 	return &c.Gates[0]
 }
 

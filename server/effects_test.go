@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/grants"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -33,7 +34,7 @@ func (h *testServer) acted(g *posthouse.Gate, result string) {
 		})
 	}
 	_, err := h.ledger.Commit(h.t.Context(), d)
-	check(h.t, err)
+	must.Do(h.t, err)
 }
 
 func TestGrant(t *testing.T) {
@@ -63,7 +64,7 @@ func TestGrant(t *testing.T) {
 		{Task: "mail@2", Name: "think", Effect: posthouse.EffectPure, Value: posthouse.Value{Codec: "json", Data: []byte(`1`)}},
 	}}
 	_, err := h.ledger.Commit(t.Context(), d)
-	check(t, err)
+	must.Do(t, err)
 	v := show()
 	if v.Status != grants.Executed || len(v.Uses) != 1 {
 		t.Fatalf("%+v", v)
@@ -103,7 +104,7 @@ func TestGrantSaysWhoMayAskAgain(t *testing.T) {
 	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{
 		Thread: "t", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindUpdate, Status: posthouse.StatusDone, Graph: "dispatch"},
 	})
-	check(t, err)
+	must.Do(t, err)
 	for role, want := range map[tokens.Role]bool{tokens.Viewer: false, tokens.Approver: false, tokens.Operator: true} {
 		var v Grant
 		h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/grant", as: role}).want(http.StatusOK).into(&v)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/internal/stream"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -31,7 +32,7 @@ func (h *testServer) listen(a ask) *feedReader {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
 	resp, err := h.http.Client().Do(h.request(a).WithContext(ctx))
-	check(h.t, err)
+	must.Do(h.t, err)
 	f := &feedReader{h.t, resp, bufio.NewReader(resp.Body), cancel}
 	h.t.Cleanup(f.close)
 	if ct := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || ct != "text/event-stream" {
@@ -101,7 +102,7 @@ func TestEventsAndLastEventID(t *testing.T) {
 	cp, g := h.waiting("t1") // the first thing it sees, although it was committed right after the headers
 	e := f.want("checkpoint")
 	var ev posthouse.Event
-	check(t, json.Unmarshal([]byte(e.data), &ev))
+	must.Do(t, json.Unmarshal([]byte(e.data), &ev))
 	if ev.Checkpoint == nil || ev.Checkpoint.ID != cp || ev.Cursor != e.id || e.id == "" || ev.Thread != "t1" {
 		t.Errorf("the first event is %+v", e)
 	}
@@ -143,7 +144,7 @@ func TestEventCursorsOfOthers(t *testing.T) {
 	h := open(t, nil)
 	f := h.listen(ask{method: "GET", path: "/api/events?after=not-one"})
 	var p problem.Details
-	check(t, json.Unmarshal([]byte(f.want("error").data), &p))
+	must.Do(t, json.Unmarshal([]byte(f.want("error").data), &p))
 	if p.Code != posthouse.CodeInvalid || p.Field != "cursor" || p.Hint == "" {
 		t.Errorf("it says %+v", p)
 	}
@@ -180,7 +181,7 @@ func TestEventStreamEndsWithItsToken(t *testing.T) {
 	f := h.listen(ask{method: "GET", path: "/api/events", as: tokens.Viewer})
 	h.ticks <- time.Time{}
 	f.want(":")
-	check(t, h.tokens.Revoke("viewer-token", nil))
+	must.Do(t, h.tokens.Revoke("viewer-token", nil))
 	h.ticks <- time.Time{}
 	f.wantEnd()
 }
@@ -202,7 +203,7 @@ func TestNoTokenHoldsAllStreams(t *testing.T) {
 	first.close()
 	for range 1000 { // the server notices at its next look at the connection
 		resp, err := h.http.Client().Do(h.request(ask{method: "GET", path: "/api/events", as: tokens.Viewer}))
-		check(t, err)
+		must.Do(t, err)
 		resp.Body.Close()
 		if resp.StatusCode == http.StatusOK {
 			return
@@ -235,7 +236,7 @@ func TestStreamsAreBounded(t *testing.T) {
 func TestCloseEndsStreams(t *testing.T) {
 	h := open(t, nil)
 	f := h.listen(ask{method: "GET", path: "/api/events"})
-	check(t, h.server.Close(t.Context()))
+	must.Do(t, h.server.Close(t.Context()))
 	f.wantEnd()
 	h.get("/api/events").refused(posthouse.CodeClosed)
 	h.post("/api/agents/dispatch", `{"message":"x"}`).refused(posthouse.CodeClosed)

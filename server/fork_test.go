@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -71,7 +72,7 @@ func TestForkParts(t *testing.T) {
 	c, err := h.ledger.Save(t.Context(), posthouse.Root("t", posthouse.State{
 		"a": {Codec: "json", Data: []byte(`{"x":1}`)}, "b": {Codec: "raw", Data: []byte("y")},
 	}), nil)
-	check(t, err)
+	must.Do(t, err)
 	path := "/api/checkpoints/" + string(c.ID) + "/fork"
 	for body, want := range map[string]string{
 		`{"patch":{"a":2}}`:                                         `{"a":2,"b":"eQ=="}`,
@@ -95,7 +96,7 @@ func TestForkParts(t *testing.T) {
 	own := posthouse.Root("own", c.State)
 	own.Graph = "desk" // of a coordinator: the server does not know its parts
 	own, err = h.ledger.Save(t.Context(), own, nil)
-	check(t, err)
+	must.Do(t, err)
 	for _, id := range []posthouse.ID{c.ID, own.ID} {
 		p := h.post("/api/checkpoints/"+string(id)+"/fork", `{"patch":{"aa":2}}`).refused(posthouse.CodeInvalid)
 		if !strings.Contains(p.Detail, "aa is no part of the state; there is a, b") {
@@ -135,7 +136,7 @@ func TestResume(t *testing.T) {
 		c, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindFail, Status: status, Graph: "dispatch", Next: next, State: posthouse.State{"state": {Codec: "json", Data: []byte(`{}`)}},
 		}})
-		check(t, err)
+		must.Do(t, err)
 		return c.Checkpoint.ID
 	}
 	resume := func(id posthouse.ID) *reply { t.Helper(); return h.post("/api/checkpoints/"+string(id)+"/resume", "") }
@@ -168,7 +169,7 @@ func TestReplay(t *testing.T) {
 	run, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Graph: "dispatch", Next: []string{"pay"}, State: posthouse.State{"state": {Codec: "json", Data: []byte(`{}`)}},
 	}})
-	check(t, err)
+	must.Do(t, err)
 	path := "/api/checkpoints/" + string(run.Checkpoint.ID) + "/replay"
 	c := h.post(path, "").want(http.StatusOK).checkpoint()
 	if c.Branch != "fork-1" || c.Agent != "resumed" || len(h.program.resumed) != 1 || h.program.resumed[0] != "t/fork-1" {
@@ -251,15 +252,15 @@ func TestAskAgain(t *testing.T) {
 	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{
 		Thread: "t1", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindUpdate, Status: posthouse.StatusDone, Graph: "dispatch"},
 	})
-	check(t, err)
+	must.Do(t, err)
 	var g posthouse.Gate
-	check(t, json.Unmarshal(h.post(path, "").want(http.StatusOK).body, &g))
+	must.Do(t, json.Unmarshal(h.post(path, "").want(http.StatusOK).body, &g))
 	if g.ID == old.ID || g.Text != old.Text || g.Branch != "fork-1" || g.Decision != nil {
 		t.Errorf("asked again: %+v", g)
 	}
 	h.post("/api/gates/"+string(g.ID)+"/cancel", "")
 	var second posthouse.Gate // what a person withdrew is asked again, too
-	check(t, json.Unmarshal(h.post("/api/gates/"+string(g.ID)+"/ask-again", "").want(http.StatusOK).body, &second))
+	must.Do(t, json.Unmarshal(h.post("/api/gates/"+string(g.ID)+"/ask-again", "").want(http.StatusOK).body, &second))
 	h.post("/api/gates/"+string(second.ID)+"/reject", "")
 	h.post("/api/gates/"+string(second.ID)+"/ask-again", "").refused(posthouse.CodeDecided)
 }
@@ -273,7 +274,7 @@ func TestRestartStep(t *testing.T) {
 		{Task: "1/n", Name: "think", Effect: posthouse.EffectPure, Value: posthouse.Value{Data: []byte("1")}},
 		{Task: "1/n", Name: "pay", Effect: posthouse.EffectExternal, Value: posthouse.Value{Data: []byte("2")}},
 	}})
-	check(t, err)
+	must.Do(t, err)
 	path := "/api/checkpoints/" + string(id) + "/anew"
 	h.send(ask{method: "POST", path: path, as: tokens.Approver}).refused(posthouse.CodeForbidden)
 	var a Anew
@@ -295,9 +296,9 @@ func TestAskedInThePlaceOfAnother(t *testing.T) {
 		Thread: "t1", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch"},
 		Gates: []posthouse.Gate{{Name: old.Name, Text: "Pay 99?", Payload: []byte(`{"amount":99}`), Note: "the price has changed", Supersedes: old.ID}},
 	})
-	check(t, err)
+	must.Do(t, err)
 	var gates []Gate
-	check(t, json.Unmarshal(h.get("/api/gates?thread=t1").want(http.StatusOK).body, &gates))
+	must.Do(t, json.Unmarshal(h.get("/api/gates?thread=t1").want(http.StatusOK).body, &gates))
 	if len(gates) != 1 || gates[0].Note != "the price has changed" || gates[0].Before == nil || !gates[0].Before.Changed ||
 		gates[0].Before.ID != old.ID || gates[0].Before.Text != old.Text {
 		t.Fatalf("the inbox has %+v", gates)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -32,10 +33,10 @@ func TestFullStore(t *testing.T) {
 		var err error
 		store.Store = o.Ledger.Store()
 		full, err = ledger.Open(store, nil)
-		check(t, err)
+		must.Do(t, err)
 		o.Ledger = full
 	})
-	t.Cleanup(func() { check(t, full.Close()) })
+	t.Cleanup(func() { must.Do(t, full.Close()) })
 	cp, g := h.waiting("t1")
 	store.full.Store(true)
 	approve := "/api/gates/" + string(g.ID) + "/approve"

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/posthouse/posthouse/internal/base/text"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ui"
 )
 
@@ -32,13 +33,13 @@ func hiddenRanges() string {
 // terminal mark the same characters.
 func TestPageHidesTheSameCharacters(t *testing.T) {
 	script, err := ui.Files.ReadFile("hidden.js")
-	check(t, err)
+	must.Do(t, err)
 	if want := hiddenRanges(); !strings.Contains(string(script), want) {
 		t.Errorf("ui/hidden.js has another list than internal/base/text; it must have\n%s", want)
 	}
 	for name, puts := range map[string]int{"inbox.js": 0, "gate.js": 0, "shared.js": 1} {
 		script, err := ui.Files.ReadFile(name)
-		check(t, err)
+		must.Do(t, err)
 		if n := strings.Count(string(script), "textContent = "); n != puts {
 			t.Errorf("%s writes %d texts past put, which marks what is hidden; %d are allowed", name, n, puts)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -23,7 +24,7 @@ func TestListsSayWhoMayDecide(t *testing.T) {
 		{Name: "yes or no", Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject}},
 		{Name: "two", Quorum: &posthouse.Quorum{Need: 2}},
 	}})
-	check(t, err)
+	must.Do(t, err)
 	const all = "approve reject edit respond"
 	want := map[tokens.Role]map[string]string{
 		tokens.Viewer:   {},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/internal/proof/pgtest"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -79,7 +80,7 @@ func TestLogin(t *testing.T) {
 	now = now.Add(12 * time.Hour)
 	with("GET", "/api/gates").refused(problem.CodeUnauthenticated)
 	cookie = h.login(tokens.Viewer)
-	check(t, h.tokens.Revoke("viewer-token", nil))
+	must.Do(t, h.tokens.Revoke("viewer-token", nil))
 	with("GET", "/api/gates").refused(problem.CodeUnauthenticated)
 
 	h.send(ask{method: "POST", path: "/login", as: "-", body: strings.Repeat("a", 2<<20), header: form}).refused(posthouse.CodeTooLarge)
@@ -91,12 +92,12 @@ func TestLogin(t *testing.T) {
 // would fail in the browser only.
 func TestPagesKeepThePolicy(t *testing.T) {
 	entries, err := ui.Files.ReadDir(".")
-	check(t, err)
+	must.Do(t, err)
 	onEvent := regexp.MustCompile(`(?i)\son[a-z]+\s*=\s*"`)
 	inline := regexp.MustCompile(`<script(?: [^>]*)?>[^<]|<script>`)
 	for _, e := range entries {
 		data, err := ui.Files.ReadFile(e.Name())
-		check(t, err)
+		must.Do(t, err)
 		text := strings.ReplaceAll(string(data), `xmlns="http://www.w3.org/2000/svg"`, "")
 		for _, bad := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "http://", "https://", "//cdn", "localStorage", "sessionStorage", "style=", "<style", "javascript:"} {
 			if strings.Contains(text, bad) {
@@ -135,7 +136,7 @@ func TestHealthAndReadiness(t *testing.T) {
 	h := open(t, func(o *Options) { o.Now = func() time.Time { return now } })
 	h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK)
 	probe := resourceOf[*health](h).ready.probe
-	check(t, probe(t.Context()))
+	must.Do(t, probe(t.Context()))
 	resourceOf[*health](h).ready.probe = nil
 	h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK) // remembered
 	resourceOf[*health](h).ready = &readiness{now: func() time.Time { return now }, probe: nil}
@@ -171,7 +172,7 @@ func TestHealthAndReadiness(t *testing.T) {
 	}
 	h.send(ask{method: "GET", path: "/healthz", as: "-"}).want(http.StatusOK)
 
-	check(t, h.store.Close())
+	must.Do(t, h.store.Close())
 	now = now.Add(time.Second)
 	resourceOf[*health](h).ready.probe = probe
 	h.send(ask{method: "GET", path: "/readyz", as: "-"}).refused(posthouse.CodeClosed)
@@ -196,13 +197,13 @@ func TestReadinessNamesWeakStores(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, err := c.open()
-			check(t, err)
+			must.Do(t, err)
 			led, err := ledger.Open(store, nil)
-			check(t, err)
-			t.Cleanup(func() { check(t, led.Close()); check(t, store.Close()) })
+			must.Do(t, err)
+			t.Cleanup(func() { must.Do(t, led.Close()); must.Do(t, store.Close()) })
 			h := open(t, func(o *Options) { o.Ledger, o.Tasks, o.Runner, o.Agents = led, nil, nil, nil })
 			var ready struct{ Weak []string }
-			check(t, json.Unmarshal(h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK).body, &ready))
+			must.Do(t, json.Unmarshal(h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK).body, &ready))
 			if (len(ready.Weak) > 0) != (c.want != "") || c.want != "" && !strings.Contains(ready.Weak[0], c.want) {
 				t.Errorf("it says %q", ready.Weak)
 			}

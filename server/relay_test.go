@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -19,21 +20,21 @@ func (h *testServer) beside() *testServer {
 	h.t.Helper()
 	other := *h
 	l, err := ledger.Open(h.store, nil)
-	check(h.t, err)
+	must.Do(h.t, err)
 	other.ledger, other.program = l, &program{ledger: l}
 	other.server, err = New(Options{
 		Ledger: l, Tokens: h.tokens, Agents: map[string]Agent{"dispatch": other.program}, Runner: other.program,
 	})
-	check(h.t, err)
+	must.Do(h.t, err)
 	other.http = httptest.NewUnstartedServer(nil)
 	other.http.Config = other.server.HTTPServer("")
 	other.http.Start()
 	h.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		check(h.t, other.server.Close(ctx))
+		must.Do(h.t, other.server.Close(ctx))
 		other.http.Close()
-		check(h.t, l.Close())
+		must.Do(h.t, l.Close())
 	})
 	return &other
 }
@@ -84,7 +85,7 @@ func TestApprovalAnsweredAtAnotherServer(t *testing.T) {
 					at.post("/api/approvals/"+string(e.ID)+"/deny", "").refused(posthouse.CodeNotFound)
 				}
 				g, err := h.ledger.Gate(t.Context(), e.ID)
-				check(t, err)
+				must.Do(t, err)
 				if g.Decision.Verdict != m.Verdict {
 					t.Errorf("on record is %s", g.Decision.Verdict)
 				}
@@ -116,9 +117,9 @@ func TestUnknownApprovalIsDropped(t *testing.T) {
 func (h *testServer) entries(t *testing.T) (all []string) {
 	t.Helper()
 	for info, err := range h.store.Threads(t.Context(), posthouse.ThreadQuery{}) {
-		check(t, err)
+		must.Do(t, err)
 		for e, err := range h.store.Read(t.Context(), info.Thread, posthouse.Range{}) {
-			check(t, err)
+			must.Do(t, err)
 			all = append(all, info.Thread+string(rune(e.Seq)))
 		}
 	}
@@ -153,7 +154,7 @@ func TestApprovalsOfOtherServersAreListed(t *testing.T) {
 		t.Errorf("it still waits: %s", left.body)
 	}
 	info, err := h.ledger.Thread(t.Context(), string(id))
-	check(t, err)
+	must.Do(t, err)
 	if b, _ := info.Branch(posthouse.MainBranch); b.Status != posthouse.StatusDone {
 		t.Errorf("its thread is %s", b.Status)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -17,7 +18,7 @@ func (h *testServer) asksOn(thread, branch, by string, g posthouse.Gate) *postho
 	c, err := h.ledger.Commit(h.t.Context(), &ledger.Draft{Thread: thread, Branch: branch, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch",
 	}, Gates: []posthouse.Gate{g}})
-	check(h.t, err)
+	must.Do(h.t, err)
 	return &c.Gates[0]
 }
 
@@ -71,10 +72,10 @@ func TestApprovalTokenOfARequester(t *testing.T) {
 	for _, person := range []string{"alice", "operator-token"} {
 		token = h.approvalToken(g, `{"for":"`+person+`","verdicts":["reject"]}`).Token
 		all, _, err := resourceOf[*approvalTokens](h).beside(t.Context(), g.ID)
-		check(t, err)
+		must.Do(t, err)
 		more := all[len(all)-1]
 		more.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
-		check(t, resourceOf[*approvalTokens](h).keep(t.Context(), more)) // as if it had been made before the change
+		must.Do(t, resourceOf[*approvalTokens](h).keep(t.Context(), more)) // as if it had been made before the change
 		h.byToken(g.ID, token, `{"verdict":"approve"}`).refused(posthouse.CodeForbidden)
 	}
 	var a TokenDecision

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -21,7 +22,7 @@ func TestRetain(t *testing.T) {
 	}
 	count := func() (n int) {
 		for _, err := range h.ledger.List(t.Context(), posthouse.Query{Thread: "t"}) {
-			check(t, err)
+			must.Do(t, err)
 			n++
 		}
 		return n
@@ -46,7 +47,7 @@ func TestRetain(t *testing.T) {
 		t.Errorf("took %+v, announced %+v; %d are left", done, dry, count())
 	}
 	for entry, err := range h.ledger.Log(t.Context(), "t", posthouse.Range{Reverse: true, Limit: 1}) {
-		check(t, err)
+		must.Do(t, err)
 		if rm := entry.Records[0].Removal; rm == nil || rm.By != "operator-token" {
 			t.Errorf("on record: %+v", entry.Records[0])
 		}

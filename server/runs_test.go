@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/problem"
@@ -131,7 +132,7 @@ func TestRunOfASession(t *testing.T) {
 	}
 	f = h.listen(ask{method: "GET", path: "/api/run?" + session.AtmosphereHeader + "=" + token})
 	var i session.SessionInfo
-	check(t, json.Unmarshal([]byte(f.want("session").data), &i))
+	must.Do(t, json.Unmarshal([]byte(f.want("session").data), &i))
 	f.wantTexts("a")
 	close(texts)
 	f.want("done")
@@ -157,7 +158,7 @@ func TestRunOfAnother(t *testing.T) {
 	texts <- "a"
 	seen := f.wantTexts("a")
 	other, err := h.tokens.Create("other", tokens.Operator, nil)
-	check(t, err)
+	must.Do(t, err)
 	for _, by := range []string{"?run=" + run, "?run=t1", "?after=" + seen, "?run=nothing", "?X-Atmosphere-Run-Id=" + run} {
 		h.send(ask{method: "GET", path: "/api/run" + by, header: []string{"Authorization: Bearer " + other}}).refused(posthouse.CodeNotFound)
 	}
@@ -203,7 +204,7 @@ func TestRunWhoseTokenIsRevoked(t *testing.T) {
 	f, run := h.dispatch("t1")
 	texts <- "a"
 	f.wantTexts("a")
-	check(t, h.tokens.Revoke("operator-token", &tokens.RevokeOptions{LastOperator: true}))
+	must.Do(t, h.tokens.Revoke("operator-token", &tokens.RevokeOptions{LastOperator: true}))
 	h.ticks <- time.Time{}
 	f.wantEnd()
 	texts <- "b"
@@ -225,8 +226,8 @@ type numbered struct {
 func (c *talk) frame() (f numbered) {
 	c.t.Helper()
 	_, data, err := c.conn.Read(c.ctx)
-	check(c.t, err)
-	check(c.t, json.Unmarshal(data, &f))
+	must.Do(c.t, err)
+	must.Do(c.t, json.Unmarshal(data, &f))
 	return f
 }
 
@@ -251,7 +252,7 @@ func TestSocketTakesUpARun(t *testing.T) {
 	texts <- "a"
 	seen := c.wantTexts("a")
 	run, _, _ := strings.Cut(seen, "/")
-	check(t, c.conn.CloseNow())
+	must.Do(t, c.conn.CloseNow())
 	texts <- "b"
 	login, _ := json.Marshal(map[string]string{"token": h.secrets[tokens.Operator]})
 	again := map[string]*talk{
@@ -289,7 +290,7 @@ func TestSocketOfARunThatIsNotThere(t *testing.T) {
 	f.wantTexts("a")
 	close(texts)
 	other, err := h.tokens.Create("other", tokens.Operator, nil)
-	check(t, err)
+	must.Do(t, err)
 	for ask, code := range map[string]posthouse.Code{"?run=" + run: posthouse.CodeNotFound, "?after=" + run + "/1": posthouse.CodeNotFound, "?after=x": posthouse.CodeInvalid} {
 		c := h.mustDial("/agent/dispatch"+ask, nil, "Authorization: Bearer "+other)
 		if f := c.want("error"); f.Error.Code != code {

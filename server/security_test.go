@@ -18,6 +18,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/seldom"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -183,15 +184,15 @@ func TestRawPaths(t *testing.T) {
 func (h *testServer) raw(request string) (int, string) {
 	h.t.Helper()
 	conn, err := net.Dial("tcp", h.http.Listener.Addr().String())
-	check(h.t, err)
+	must.Do(h.t, err)
 	defer conn.Close()
 	_, err = io.WriteString(conn, request)
-	check(h.t, err)
+	must.Do(h.t, err)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	check(h.t, err)
+	must.Do(h.t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	check(h.t, err)
+	must.Do(h.t, err)
 	return resp.StatusCode, string(body)
 }
 
@@ -308,7 +309,7 @@ func TestPanicIsAProblemThatTellsNothing(t *testing.T) {
 func TestDamagedTokensFileIs503(t *testing.T) {
 	h := open(t, nil)
 	secret := h.secrets[tokens.Operator]
-	check(t, os.WriteFile(filepath.Join(h.dir, tokens.File), []byte("damaged"), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(h.dir, tokens.File), []byte("damaged"), 0o600))
 	p := h.get("/api/gates").refused(posthouse.CodeClosed)
 	if strings.Contains(p.Detail+p.Hint, h.dir) {
 		t.Errorf("it tells the path: %+v", p)
@@ -354,7 +355,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 	s, err := New(Options{Ledger: h.ledger, Tokens: h.tokens})
-	check(t, err)
+	must.Do(t, err)
 	defer s.Close(t.Context())
 	srv := s.HTTPServer("127.0.0.1:0")
 	if srv.ReadHeaderTimeout == 0 || srv.ReadTimeout == 0 || srv.WriteTimeout <= s.timeout.Wait || srv.IdleTimeout == 0 || srv.MaxHeaderBytes == 0 {
@@ -392,11 +393,11 @@ func TestABodyOverTheLimitIsAnswered(t *testing.T) {
 	r := h.request(ask{method: "POST", path: "/api/agents/dispatch", body: `"` + strings.Repeat("a", 7<<20)})
 	r.Header.Set("Content-Type", "application/json")
 	conn, err := net.Dial("tcp", r.URL.Host)
-	check(t, err)
+	must.Do(t, err)
 	defer conn.Close()
-	check(t, r.Write(conn))
+	must.Do(t, r.Write(conn))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), r)
-	check(t, err)
+	must.Do(t, err)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("answers %d", resp.StatusCode)

@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -76,7 +77,7 @@ func TestSessionOfALastingClient(t *testing.T) {
 				clock.add(time.Hour)
 				h.ticks <- time.Time{}
 			}
-			check(t, c.conn.CloseNow())
+			must.Do(t, c.conn.CloseNow())
 			<-read
 		},
 	}
@@ -134,7 +135,7 @@ func TestSessions(t *testing.T) {
 	clock.add(25 * time.Hour)
 	fresh("an expired token", h.session(tokens.Operator, first.Token))
 	n, err := resourceOf[*session.Sessions](h).Store.RemoveExpired(t.Context())
-	check(t, err)
+	must.Do(t, err)
 	if left, _ := resourceOf[*session.Sessions](h).Store.RemoveExpired(t.Context()); left != 0 || n > 4 {
 		t.Errorf("%d expired, then %d", n, left)
 	}
@@ -159,17 +160,17 @@ func TestSessionsSurviveARestart(t *testing.T) {
 	h := open(t, nil)
 	x := session.NewStore(h.ledger.Store(), time.Now, time.Hour, 100)
 	token, _, err := x.Create(t.Context(), "alice")
-	check(t, err)
-	check(t, x.Update(t.Context(), token, func(c *session.Session) { c.Thread = "t1" }))
+	must.Do(t, err)
+	must.Do(t, x.Update(t.Context(), token, func(c *session.Session) { c.Thread = "t1" }))
 	again := session.NewStore(h.ledger.Store(), time.Now, time.Hour, 100)
 	c, err := again.Restore(t.Context(), token, "alice")
-	check(t, err)
+	must.Do(t, err)
 	if c == nil || c.Thread != "t1" || c.Principal != "alice" {
 		t.Errorf("restored: %+v", c)
 	}
 	sum := sha256.Sum256([]byte(token))
 	slot, err := h.ledger.Store().Slot(t.Context(), posthouse.SlotKey{Thread: "$sessions", Step: hex.EncodeToString(sum[:])}, posthouse.SlotOp{})
-	check(t, err)
+	must.Do(t, err)
 	if len(token) < 20 || containsText(slot.Value, token) {
 		t.Error("the token is stored as it is")
 	}
@@ -198,7 +199,7 @@ func TestSessionsAreCapped(t *testing.T) {
 	left := 0
 	for _, token := range all {
 		x, err := resourceOf[*session.Sessions](h).Store.Restore(t.Context(), token, "operator-token")
-		check(t, err)
+		must.Do(t, err)
 		if x != nil {
 			left++
 		}
@@ -208,7 +209,7 @@ func TestSessionsAreCapped(t *testing.T) {
 	}
 	clock.add(25 * time.Hour)
 	_, err := resourceOf[*session.Sessions](h).Store.RemoveExpired(t.Context())
-	check(t, err)
+	must.Do(t, err)
 	h.send(ask{method: "GET", path: "/api/session", as: tokens.Operator}).want(http.StatusOK)
 }
 
@@ -218,7 +219,7 @@ func TestSessionOfEvents(t *testing.T) {
 	h := open(t, nil)
 	f := h.listen(ask{method: "GET", path: "/api/events?session=new"})
 	var i session.SessionInfo
-	check(t, json.Unmarshal([]byte(f.want("session").data), &i))
+	must.Do(t, json.Unmarshal([]byte(f.want("session").data), &i))
 	if !i.New || f.resp.Header.Get(session.Header) != i.Token {
 		t.Errorf("the session is %+v", i)
 	}
@@ -229,12 +230,12 @@ func TestSessionOfEvents(t *testing.T) {
 	h.saved("t2", "2")
 	f = h.listen(ask{method: "GET", path: "/api/events", header: []string{session.Header + ": " + i.Token}})
 	var back session.SessionInfo
-	check(t, json.Unmarshal([]byte(f.want("session").data), &back))
+	must.Do(t, json.Unmarshal([]byte(f.want("session").data), &back))
 	if back.New || back.LastEventID != seen.id || !back.CreatedAt.Equal(i.CreatedAt) || back.CreatedAt.IsZero() || back.LastSeen.Before(i.LastSeen) {
 		t.Errorf("after %s the session is %+v", seen.id, back)
 	}
 	var e posthouse.Event
-	check(t, json.Unmarshal([]byte(f.want("checkpoint").data), &e))
+	must.Do(t, json.Unmarshal([]byte(f.want("checkpoint").data), &e))
 	if e.Thread != "t2" {
 		t.Errorf("the stream goes on with %+v", e)
 	}
@@ -247,12 +248,12 @@ func TestSessionOfASocket(t *testing.T) {
 	greeting := func(c *talk) (i session.SessionInfo) {
 		t.Helper()
 		_, data, err := c.conn.Read(c.ctx)
-		check(t, err)
+		must.Do(t, err)
 		var f struct {
 			Type  string
 			Event session.SessionInfo
 		}
-		check(t, json.Unmarshal(data, &f))
+		must.Do(t, json.Unmarshal(data, &f))
 		if f.Type != "session" {
 			t.Fatalf("the first frame is %s", data)
 		}
@@ -262,7 +263,7 @@ func TestSessionOfASocket(t *testing.T) {
 	i := greeting(c)
 	c.say("please refund order 1234")
 	r := c.want("event", "event", "text", "reply").Reply
-	check(t, c.conn.Close(websocket.StatusNormalClosure, ""))
+	must.Do(t, c.conn.Close(websocket.StatusNormalClosure, ""))
 
 	login, _ := json.Marshal(map[string]string{"token": h.secrets[tokens.Operator]})
 	for name, dial := range map[string]func() *talk{

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -18,7 +19,7 @@ func (h *testServer) waitFor(thread string, names ...string) {
 		d.Gates = append(d.Gates, posthouse.Gate{Name: "signal:" + n, Kind: posthouse.GateSignal, Signal: n})
 	}
 	_, err := h.ledger.Commit(h.t.Context(), d)
-	check(h.t, err)
+	must.Do(h.t, err)
 }
 
 func TestSendSignal(t *testing.T) {
@@ -93,9 +94,9 @@ func TestCancelThread(t *testing.T) {
 	}
 
 	claim, err := h.ledger.Claim(t.Context(), "t2", "r")
-	check(t, err)
+	must.Do(t, err)
 	_, err = h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t2", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
-	check(t, err)
+	must.Do(t, err)
 	var asked CancelAsked
 	h.post("/api/threads/t2/cancel", "").want(http.StatusAccepted).into(&asked)
 	if asked.Thread != "t2" || asked.Branch != posthouse.MainBranch || !asked.Cancelling || asked.Head == nil || asked.Head.Status != posthouse.StatusRunning {
@@ -109,7 +110,7 @@ func TestCancelThread(t *testing.T) {
 func TestCancelBeforeTheFirstCheckpoint(t *testing.T) {
 	h := open(t, nil)
 	claim, err := h.ledger.Claim(t.Context(), "t1", "r")
-	check(t, err)
+	must.Do(t, err)
 	a := h.post("/api/threads/t1/cancel", `{"reason":"enough"}`).want(http.StatusAccepted)
 	if got := strings.TrimSpace(string(a.body)); got != `{"thread":"t1","branch":"main","cancelling":true}` {
 		t.Errorf("answered %s", got)

@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/conversation"
 	"github.com/posthouse/posthouse/server/problem"
@@ -53,13 +54,13 @@ func (h *testServer) dial(path string, protocols []string, header ...string) (*t
 func (h *testServer) mustDial(path string, protocols []string, header ...string) *talk {
 	h.t.Helper()
 	c, _, err := h.dial(path, protocols, header...)
-	check(h.t, err)
+	must.Do(h.t, err)
 	return c
 }
 
 func (c *talk) say(text string) {
 	c.t.Helper()
-	check(c.t, c.conn.Write(c.ctx, websocket.MessageText, []byte(text)))
+	must.Do(c.t, c.conn.Write(c.ctx, websocket.MessageText, []byte(text)))
 }
 
 type wireFrame struct {
@@ -74,9 +75,9 @@ func (c *talk) want(kinds ...string) (last wireFrame) {
 	c.t.Helper()
 	for _, k := range kinds {
 		_, data, err := c.conn.Read(c.ctx)
-		check(c.t, err)
+		must.Do(c.t, err)
 		last = wireFrame{}
-		check(c.t, json.Unmarshal(data, &last))
+		must.Do(c.t, json.Unmarshal(data, &last))
 		if last.Type != k {
 			c.t.Fatalf("the next frame is %s, want %s", data, k)
 		}
@@ -113,7 +114,7 @@ func TestSocketWalk(t *testing.T) {
 		} {
 			t.Run(strings.TrimPrefix(path, "/")+" "+name, func(t *testing.T) {
 				c2, resp, err := h.dial(path, c.protocols, c.header...)
-				check(t, err)
+				must.Do(t, err)
 				if got := c2.conn.Subprotocol(); got != c.chosen || strings.Contains(resp.Header.Get("Sec-WebSocket-Protocol"), "ph_") {
 					t.Errorf("the protocol is %q", got)
 				}
@@ -135,7 +136,7 @@ func TestSocketWalk(t *testing.T) {
 				if r2.Thread == r.Thread {
 					t.Error("two requests share a thread")
 				}
-				check(t, c2.conn.Close(websocket.StatusNormalClosure, ""))
+				must.Do(t, c2.conn.Close(websocket.StatusNormalClosure, ""))
 				h.get("/api/checkpoints/" + string(r.Checkpoint)).want(http.StatusOK)
 			})
 		}
@@ -212,11 +213,11 @@ func TestSocketMessages(t *testing.T) {
 	}
 	c.say("fine") // an error ends the request, not the connection
 	c.want("event", "event", "text", "reply")
-	check(t, c.conn.Write(c.ctx, websocket.MessageBinary, []byte("x")))
+	must.Do(t, c.conn.Write(c.ctx, websocket.MessageBinary, []byte("x")))
 	c.wantClose(websocket.StatusUnsupportedData)
 
 	c = h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
-	check(t, c.conn.Write(c.ctx, websocket.MessageText, []byte{0xff}))
+	must.Do(t, c.conn.Write(c.ctx, websocket.MessageText, []byte{0xff}))
 	c.wantClose(websocket.StatusInvalidFramePayloadData)
 
 	c = h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
@@ -229,7 +230,7 @@ func TestSocketMessages(t *testing.T) {
 	if f := c.want("error"); f.Error.Code != problem.CodeInternal || strings.Contains(f.Error.Detail, "canary") {
 		t.Errorf("a panic: %+v", f.Error)
 	}
-	check(t, h.tokens.Revoke("operator-token", &tokens.RevokeOptions{LastOperator: true}))
+	must.Do(t, h.tokens.Revoke("operator-token", &tokens.RevokeOptions{LastOperator: true}))
 	c.say("x")
 	if f := c.want("error"); f.Error.Code != problem.CodeUnauthenticated {
 		t.Errorf("after its token was revoked: %+v", f.Error)
@@ -265,10 +266,10 @@ func TestSocketPingsAndOutlives(t *testing.T) {
 	go func() { _, _, err := c.conn.Read(c.ctx); read <- err }() // answers pings
 	h.ticks <- time.Time{}
 	h.ticks <- time.Time{} // the first was answered, or this would not be taken
-	check(t, c.conn.CloseNow())
+	must.Do(t, c.conn.CloseNow())
 	<-read
 	close(goOn)
-	check(t, h.server.Close(t.Context()))
+	must.Do(t, h.server.Close(t.Context()))
 	if _, err := h.ledger.Thread(t.Context(), "t1"); err != nil {
 		t.Errorf("what was begun was not committed: %v", err)
 	}
@@ -282,7 +283,7 @@ func TestCloseEndsSockets(t *testing.T) {
 	closed := make(chan error)
 	go func() { closed <- h.server.Close(t.Context()) }()
 	c.wantClose(websocket.StatusGoingAway)
-	check(t, <-closed)
+	must.Do(t, <-closed)
 }
 
 // TestStrangersAreGivenUpInTime: a stranger that says nothing, and does not even answer
@@ -290,21 +291,21 @@ func TestCloseEndsSockets(t *testing.T) {
 func TestStrangersAreGivenUpInTime(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Token = 50 * time.Millisecond })
 	conn, err := net.Dial("tcp", h.http.Listener.Addr().String())
-	check(t, err)
+	must.Do(t, err)
 	defer conn.Close()
 	begun := time.Now()
 	_, err = io.WriteString(conn, "GET /agent/dispatch HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n")
-	check(t, err)
-	check(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+	must.Do(t, err)
+	must.Do(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 	said := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(said, nil)
-	check(t, err)
+	must.Do(t, err)
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatal(resp.Status)
 	}
 	_, err = said.ReadByte() // the refusal begins
-	check(t, err)
+	must.Do(t, err)
 	n := h.server.events.Streams.Unauthenticated.Len()
 	if n != 0 || time.Since(begun) > 4*time.Second {
 		t.Errorf("after %v, %d places are taken", time.Since(begun), n)

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/step"
@@ -23,15 +24,15 @@ func (h *testServer) handOut(threads ...string) *flow.App[string, string] {
 	app, err := flow.New("f", func(ctx context.Context, in string) (string, error) {
 		return step.Remote[string](ctx, "get", "fetch", in)
 	}).Open(h.ledger, nil)
-	check(h.t, err)
+	must.Do(h.t, err)
 	for _, thread := range threads {
 		_, err := app.Run(h.t.Context(), thread, "http://x")
-		check(h.t, err)
+		must.Do(h.t, err)
 	}
 	ctx, cancel := context.WithCancel(h.t.Context())
 	ended := make(chan error)
 	go func() { ended <- h.tasks.Run(ctx) }()
-	h.t.Cleanup(func() { cancel(); check(h.t, <-ended) })
+	h.t.Cleanup(func() { cancel(); must.Do(h.t, <-ended) })
 	return app
 }
 
@@ -59,10 +60,10 @@ func TestTasksOverHTTP(t *testing.T) {
 	}
 
 	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, Concurrency: 1})
-	check(t, err)
+	must.Do(t, err)
 	c, err := h.tasks.Claim(t.Context(), s.ID)
-	check(t, err)
-	check(t, h.tasks.Save(t.Context(), c.ID, 0, []byte("mine")))
+	must.Do(t, err)
+	must.Do(t, h.tasks.Save(t.Context(), c.ID, 0, []byte("mine")))
 	path := "/api/tasks/" + string(c.ID.Gate)
 	var one task.Info
 	h.get(path).want(http.StatusOK).into(&one)
@@ -80,7 +81,7 @@ func TestTasksOverHTTP(t *testing.T) {
 		h.send(a).refused(posthouse.CodeForbidden)
 	}
 
-	check(t, h.tasks.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Pause, Name: "cool down", Delay: 1 << 40}))
+	must.Do(t, h.tasks.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Pause, Name: "cool down", Delay: 1 << 40}))
 	paused := h.list("?thread=" + c.Thread)
 	if len(paused) != 1 || paused[0].State != task.Paused {
 		t.Fatalf("paused %+v", paused)
@@ -113,7 +114,7 @@ func TestTasksWithDamagedSlots(t *testing.T) {
 	first := h.list("?order=asc")[0]
 	op := posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte("nonsense"), Revision: posthouse.AnyRevision}
 	_, err := h.store.Slot(t.Context(), posthouse.SlotKey{Thread: "t1", Step: first.Step}, op)
-	check(t, err)
+	must.Do(t, err)
 	if l := h.list("?order=asc"); len(l) != 2 || l[0].Error == nil || l[0].Error.Code != posthouse.CodeCorrupt || l[0].ID != first.ID || l[1].Error != nil {
 		t.Errorf("%+v", l)
 	}
@@ -124,12 +125,12 @@ func TestFailedTasksOverHTTP(t *testing.T) {
 	h := open(t, nil)
 	app := h.handOut("t1")
 	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, Concurrency: 1})
-	check(t, err)
+	must.Do(t, err)
 	fail := func() string {
 		t.Helper()
 		c, err := h.tasks.Claim(t.Context(), s.ID)
-		check(t, err)
-		check(t, h.tasks.Resolve(t.Context(), c.ID, task.Verdict{Action: task.FailPermanent, Reason: "no such page"}))
+		must.Do(t, err)
+		must.Do(t, h.tasks.Resolve(t.Context(), c.ID, task.Verdict{Action: task.FailPermanent, Reason: "no such page"}))
 		if _, err := app.Resume(t.Context(), "t1"); err == nil {
 			t.Fatal("it did not fail")
 		}
@@ -175,18 +176,18 @@ func TestPagesOfFailedTasks(t *testing.T) {
 		store = damaged(t, o)
 		var err error
 		d, err = dispatch.New(o.Ledger, nil)
-		check(t, err)
+		must.Do(t, err)
 		o.Tasks = d
 	})
 	h.tasks = d
 	threads := []string{"t1", "t2", "t3", "t4"}
 	app := h.handOut(threads...)
 	s, err := d.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"fetch"}, Concurrency: 1})
-	check(t, err)
+	must.Do(t, err)
 	for range threads {
 		c, err := d.Claim(t.Context(), s.ID)
-		check(t, err)
-		check(t, d.Resolve(t.Context(), c.ID, task.Verdict{Action: task.FailPermanent, Reason: "no such page"}))
+		must.Do(t, err)
+		must.Do(t, d.Resolve(t.Context(), c.ID, task.Verdict{Action: task.FailPermanent, Reason: "no such page"}))
 		if _, err := app.Resume(t.Context(), c.Thread); err == nil {
 			t.Fatal("it did not fail")
 		}
@@ -204,7 +205,7 @@ func TestPagesOfFailedTasks(t *testing.T) {
 			seen = append(seen, page[0].Thread)
 			if page[0].Thread == gone {
 				_, err := retain.DeleteThread(t.Context(), h.ledger, gone, nil)
-				check(t, err)
+				must.Do(t, err)
 			}
 			cursor = a.header.Get("X-Next-Cursor")
 			if cursor == "" {
@@ -226,12 +227,12 @@ func TestStandaloneTasksOverHTTP(t *testing.T) {
 	h := open(t, func(o *Options) {
 		var err error
 		alone, err = standalone.Open(o.Ledger)
-		check(t, err)
+		must.Do(t, err)
 		o.Starter = alone
 	})
 	h.handOut()
 	s, err := h.tasks.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w1", Tasks: []string{"echo"}, Concurrency: 1})
-	check(t, err)
+	must.Do(t, err)
 	const body = `{"task":"echo","input":{"n":1},"key":"k1"}`
 	var first, again task.Started
 	h.send(ask{method: "POST", path: "/api/tasks", body: body}).want(http.StatusOK).into(&first)
@@ -244,9 +245,9 @@ func TestStandaloneTasksOverHTTP(t *testing.T) {
 	h.send(ask{method: "POST", path: "/api/tasks", body: `{"task":"echo","more":1}`}).refused(posthouse.CodeInvalid)
 	h.send(ask{method: "POST", path: "/api/tasks", body: body, as: tokens.Approver}).refused(posthouse.CodeForbidden)
 	c, err := h.tasks.Claim(t.Context(), s.ID)
-	check(t, err)
-	check(t, h.tasks.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: c.Input}))
-	check(t, alone.Program().Advance(t.Context(), "task-k1", posthouse.MainBranch))
+	must.Do(t, err)
+	must.Do(t, h.tasks.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: c.Input}))
+	must.Do(t, alone.Program().Advance(t.Context(), "task-k1", posthouse.MainBranch))
 	var done task.Started
 	h.get("/api/standalone/task-k1").want(http.StatusOK).into(&done)
 	if done.Status != posthouse.StatusDone || string(done.Output) != `{"n":1}` {

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -47,17 +48,17 @@ func open(t *testing.T, change func(*Options)) *testServer {
 	h.store = memstore.New()
 	var err error
 	h.ledger, err = ledger.Open(h.store, &ledger.Options{Validate: gate.Validator()})
-	check(t, err)
+	must.Do(t, err)
 	h.dir = t.TempDir()
 	h.tokens, err = tokens.Open(h.dir, nil)
-	check(t, err)
+	must.Do(t, err)
 	for _, r := range tokens.Roles() {
 		h.secrets[r], err = h.tokens.Create(string(r)+"-token", r, nil)
-		check(t, err)
+		must.Do(t, err)
 	}
 	h.program = &program{ledger: h.ledger}
 	h.tasks, err = dispatch.New(h.ledger, nil)
-	check(t, err)
+	must.Do(t, err)
 	o := Options{
 		Ledger: h.ledger, Tasks: h.tasks, Letters: deadletter.NewMemory(time.Now), Tokens: h.tokens, Agents: map[string]Agent{"dispatch": h.program}, Runner: h.program,
 		Logger: slog.New(slog.NewJSONHandler(h.log, nil)), Version: "test", Limits: Limits{Wait: 10 * time.Second},
@@ -66,7 +67,7 @@ func open(t *testing.T, change func(*Options)) *testServer {
 		change(&o)
 	}
 	h.server, err = New(o)
-	check(t, err)
+	must.Do(t, err)
 	h.server.events.Streams.Tick = func(time.Duration) (<-chan time.Time, func()) { return h.ticks, func() {} }
 	h.http = httptest.NewUnstartedServer(nil)
 	h.http.Config = h.server.HTTPServer("")
@@ -78,8 +79,8 @@ func open(t *testing.T, change func(*Options)) *testServer {
 			t.Errorf("closing the server: %v", err)
 		}
 		h.http.Close()
-		check(t, h.ledger.Close())
-		check(t, h.store.Close())
+		must.Do(t, h.ledger.Close())
+		must.Do(t, h.store.Close())
 	})
 	return h
 }
@@ -95,13 +96,6 @@ func resourceOf[T resource](h *testServer) T {
 	var none T
 	h.t.Fatalf("the server has no %T", none)
 	return none
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // A program is Agent and Runner at once. It runs when it is waited for.
@@ -261,7 +255,7 @@ func (p *program) count() int {
 func (h *testServer) waiting(thread string) (posthouse.ID, *posthouse.Gate) {
 	h.t.Helper()
 	c, err := h.program.ask(h.t.Context(), thread, "please refund order 1234", "somebody")
-	check(h.t, err)
+	must.Do(h.t, err)
 	return c.Checkpoint.ID, &c.Gates[0]
 }
 
@@ -273,7 +267,7 @@ func (h *testServer) saved(thread, state string) *posthouse.Checkpoint {
 		c.Parent = head.ID
 	}
 	c, err := h.ledger.Save(h.t.Context(), c, nil)
-	check(h.t, err)
+	must.Do(h.t, err)
 	return c
 }
 
@@ -302,7 +296,7 @@ func (h *testServer) request(a ask) *http.Request {
 		body = strings.NewReader(a.body)
 	}
 	r, err := http.NewRequestWithContext(h.t.Context(), a.method, h.http.URL+a.path, body)
-	check(h.t, err)
+	must.Do(h.t, err)
 	if a.body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -333,10 +327,10 @@ func (h *testServer) send(a ask) *reply {
 		client = h.client()
 	}
 	resp, err := client.Do(h.request(a))
-	check(h.t, err)
+	must.Do(h.t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	check(h.t, err)
+	must.Do(h.t, err)
 	return &reply{h.t, a.method + " " + a.path, resp.StatusCode, resp.Header, body}
 }
 

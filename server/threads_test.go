@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/diff"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -119,7 +120,7 @@ func TestDiff(t *testing.T) {
 	save := func(s posthouse.State) posthouse.ID {
 		t.Helper()
 		c, err := h.ledger.Save(t.Context(), posthouse.Root("t-"+string(h.ledger.Core().NewID()), s), nil)
-		check(t, err)
+		must.Do(t, err)
 		return c.ID
 	}
 	j := func(s string) posthouse.Value { return posthouse.Value{Codec: "json", Data: []byte(s)} }
@@ -174,13 +175,13 @@ func (s *barred) Append(ctx context.Context, b *posthouse.Batch) error {
 func TestEndOfAThreadDespiteUncancelledWaits(t *testing.T) {
 	store := &barred{Store: memstore.New()}
 	l, err := ledger.Open(store, nil)
-	check(t, err)
+	must.Do(t, err)
 	h := open(t, func(o *Options) { o.Ledger = l })
-	t.Cleanup(func() { check(t, l.Close()) })
+	t.Cleanup(func() { must.Do(t, l.Close()) })
 	wait := func(thread string, g posthouse.Gate) {
 		t.Helper()
 		_, err := l.Commit(t.Context(), &ledger.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
-		check(t, err)
+		must.Do(t, err)
 	}
 	wait("called", posthouse.Gate{Name: "ask"})
 	wait("w", posthouse.Gate{Name: "call", Kind: posthouse.GateThread, Text: "called", ExpiresAt: l.Now().Add(time.Hour)})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -33,10 +34,10 @@ func (d *dial) options() *tokens.Options { return &tokens.Options{Now: d.now} }
 func TestExpiryEndsWhatIsOpen(t *testing.T) {
 	clock := newDial()
 	ts, err := tokens.Open(t.TempDir(), clock.options())
-	check(t, err)
+	must.Do(t, err)
 	h := open(t, func(o *Options) { o.Tokens = ts })
 	secret, err := ts.Create("guest", tokens.Operator, &tokens.CreateOptions{ExpiresAt: clock.now().Add(time.Hour)})
-	check(t, err)
+	must.Do(t, err)
 	h.secrets[tokens.Operator] = secret
 
 	h.get("/api/me").want(http.StatusOK)
@@ -73,18 +74,18 @@ func TestExpiryEndsWhatIsOpen(t *testing.T) {
 func TestLastUsed(t *testing.T) {
 	clock, dir := newDial(), t.TempDir()
 	ts, err := tokens.Open(dir, clock.options())
-	check(t, err)
+	must.Do(t, err)
 	h := open(t, func(o *Options) { o.Tokens = ts })
 	h.secrets[tokens.Operator], err = ts.Create("op", tokens.Operator, nil)
-	check(t, err)
+	must.Do(t, err)
 	_, err = ts.Create("idle", tokens.Viewer, nil)
-	check(t, err)
+	must.Do(t, err)
 	used := func() map[string]string {
 		t.Helper()
 		other, err := tokens.Open(dir, nil) // as another process sees it
-		check(t, err)
+		must.Do(t, err)
 		list, err := other.All()
-		check(t, err)
+		must.Do(t, err)
 		m := map[string]string{}
 		for _, x := range list {
 			if !x.LastUsedAt.IsZero() {
@@ -104,7 +105,7 @@ func TestLastUsed(t *testing.T) {
 	saved("2030-01-01T12:00:00Z")
 	path := filepath.Join(dir, "tokens-used.json")
 	before, err := os.Stat(path)
-	check(t, err)
+	must.Do(t, err)
 	if before.Mode().Perm() != 0o600 {
 		t.Errorf("the file has mode %v", before.Mode())
 	}
@@ -118,7 +119,7 @@ func TestLastUsed(t *testing.T) {
 	saved("2030-01-01T12:01:00Z")
 
 	for _, broken := range []string{"", "{", `{"x":1}`, "null", `{"` + strings.Repeat("00", 32) + `":"yesterday"}`} {
-		check(t, os.WriteFile(path, []byte(broken), 0o600))
+		must.Do(t, os.WriteFile(path, []byte(broken), 0o600))
 		if u := used(); len(u) != 0 {
 			t.Errorf("%q says %v", broken, u)
 		}
@@ -126,18 +127,18 @@ func TestLastUsed(t *testing.T) {
 		h.get("/api/me").want(http.StatusOK)
 		saved(clock.now().Truncate(time.Minute).Format(time.RFC3339))
 	}
-	check(t, os.Remove(path))
-	check(t, os.Mkdir(path, 0o700)) // it cannot be written
+	must.Do(t, os.Remove(path))
+	must.Do(t, os.Mkdir(path, 0o700)) // it cannot be written
 	clock.turn(time.Minute)
 	h.get("/api/me").want(http.StatusOK)
 	h.server.life.Wait()
 	if !strings.Contains(h.log.String(), "when tokens were last used") {
 		t.Error("the log says nothing")
 	}
-	check(t, os.Remove(path))
+	must.Do(t, os.Remove(path))
 	clock.turn(time.Minute)
 	h.get("/api/me").want(http.StatusOK)
 	saved(clock.now().Truncate(time.Minute).Format(time.RFC3339))
 
-	check(t, h.server.Close(context.Background()))
+	must.Do(t, h.server.Close(context.Background()))
 }

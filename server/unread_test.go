@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -21,13 +22,13 @@ func (h *testServer) slowReaders(n int, as tokens.Role) (all []net.Conn) {
 	h.t.Helper()
 	for range n {
 		conn, err := net.Dial("tcp", h.http.Listener.Addr().String())
-		check(h.t, err)
+		must.Do(h.t, err)
 		h.t.Cleanup(func() { _ = conn.Close() })
-		check(h.t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+		must.Do(h.t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
 		_, err = io.WriteString(conn, "GET /api/events HTTP/1.1\r\nHost: localhost\r\n"+h.bearer(as)+"\r\n\r\n")
-		check(h.t, err)
+		must.Do(h.t, err)
 		resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil)
-		check(h.t, err)
+		must.Do(h.t, err)
 		if resp.StatusCode != http.StatusOK {
 			h.t.Fatal(resp.Status)
 		}
@@ -75,7 +76,7 @@ func TestSlowReadersHoldLittle(t *testing.T) {
 func TestNoTokenHoldsAllCalls(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Concurrency = 4 })
 	other, err := h.tokens.Create("other", tokens.Operator, nil)
-	check(t, err)
+	must.Do(t, err)
 	begun, goOn := h.working()
 	defer close(goOn)
 	h.server.timeout.Wait = 1
@@ -96,7 +97,7 @@ func TestAnswersMadeAtOnce(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Reads, o.Limits.TokenReads, o.Limits.Wait = 2, 1, 10*time.Millisecond })
 	c := h.saved("t", `"`+strings.Repeat("x", 8<<20-100)+`"`)
 	give, err := h.server.router.turns.Take(t.Context(), "viewer-token")
-	check(t, err)
+	must.Do(t, err)
 	p := h.send(ask{method: "GET", path: "/api/checkpoints/" + string(c.ID), as: tokens.Viewer}).refused(problem.CodeTooMany)
 	if !strings.Contains(p.Detail, "viewer-token") {
 		t.Error(p.Detail)
@@ -106,13 +107,13 @@ func TestAnswersMadeAtOnce(t *testing.T) {
 	give()
 	for range 3 {
 		conn, err := net.Dial("tcp", h.http.Listener.Addr().String())
-		check(t, err)
+		must.Do(t, err)
 		defer conn.Close()
-		check(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+		must.Do(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
 		_, err = io.WriteString(conn, "GET /api/checkpoints/"+string(c.ID)+" HTTP/1.1\r\nHost: localhost\r\n"+h.bearer(tokens.Viewer)+"\r\n\r\n")
-		check(t, err)
+		must.Do(t, err)
 		resp, err := http.ReadResponse(bufio.NewReaderSize(conn, 512), nil)
-		check(t, err)
+		must.Do(t, err)
 		if resp.StatusCode != http.StatusOK {
 			t.Error(resp.Status)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task"
@@ -50,7 +51,7 @@ func TestClaimsEnd(t *testing.T) {
 	answered := make(chan *reply)
 	go func() { answered <- h.claim() }()
 	<-idle.waiting
-	check(t, h.server.Close(t.Context()))
+	must.Do(t, h.server.Close(t.Context()))
 	(<-answered).want(http.StatusOK)
 	h.claim().refused(posthouse.CodeClosed)
 }
@@ -65,7 +66,7 @@ func TestClaimsAreBounded(t *testing.T) {
 		<-idle.waiting
 	}
 	h.claim().refused(problem.CodeTooMany)
-	check(t, h.server.Close(t.Context()))
+	must.Do(t, h.server.Close(t.Context()))
 	for range 2 {
 		(<-answered).want(http.StatusOK)
 	}

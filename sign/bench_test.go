@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -21,13 +22,13 @@ func BenchmarkVerify(b *testing.B) {
 			l := openLedger(b, store, key, func() time.Time { now = now.Add(10 * time.Millisecond); return now })
 			for i := range c.entries {
 				data := []byte(strings.Repeat(string(rune('a'+i%26)), c.size))
-				must[*posthouse.Committed](b)(l.Commit(b.Context(), &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+				must.Get(l.Commit(b.Context(), &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 					Parts: []posthouse.Part{{Name: "m", Codec: "raw", Data: data}},
-				}}))
+				}}))(b)
 			}
 			ring := ringOf(b, key)
 			for b.Loop() {
-				r := must[*sign.Report](b)(sign.Verify(b.Context(), store, ring, nil))
+				r := must.Get(sign.Verify(b.Context(), store, ring, nil))(b)
 				if !r.OK() {
 					b.Fatal(r.Faults)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
@@ -25,13 +26,13 @@ type payer struct {
 
 func newPayer(t *testing.T, c posthouse.Cipher) *payer {
 	p := &payer{t: t, store: memstore.New()}
-	p.l = must[*ledger.Ledger](t)(ledger.Open(p.store, &ledger.Options{Cipher: c, Now: newClock().Now}))
+	p.l = must.Get(ledger.Open(p.store, &ledger.Options{Cipher: c, Now: newClock().Now}))(t)
 	return p
 }
 
 func (p *payer) commit(d *ledger.Draft) *posthouse.Committed {
 	p.t.Helper()
-	return must[*posthouse.Committed](p.t)(p.l.Commit(p.t.Context(), d))
+	return must.Get(p.l.Commit(p.t.Context(), d))(p.t)
 }
 
 // ask opens a gate that licenses so many effects.
@@ -46,7 +47,7 @@ func (p *payer) ask(thread string, uses int) *posthouse.Gate {
 
 func (p *payer) decide(g *posthouse.Gate, v posthouse.Verdict) {
 	p.t.Helper()
-	must[*posthouse.Gate](p.t)(p.l.Decide(p.t.Context(), g.ID, posthouse.Decision{Verdict: v, By: "alice"}))
+	must.Get(p.l.Decide(p.t.Context(), g.ID, posthouse.Decision{Verdict: v, By: "alice"}))(p.t)
 }
 
 // act puts an effect on record, as gate.Act does.
@@ -65,7 +66,7 @@ func (p *payer) act(thread, branch, name string, grant posthouse.ID) {
 
 func (p *payer) verify(o *sign.VerifyOptions) *sign.Report {
 	p.t.Helper()
-	return must[*sign.Report](p.t)(sign.Verify(p.t.Context(), p.store, nil, o))
+	return must.Get(sign.Verify(p.t.Context(), p.store, nil, o))(p.t)
 }
 
 func TestVerifyListsEffectsWithoutAGrant(t *testing.T) {
@@ -90,7 +91,7 @@ func TestVerifyListsEffectsWithoutAGrant(t *testing.T) {
 }
 
 func TestVerifyFindsWhatAGrantDoesNotLicense(t *testing.T) {
-	ring := must[*crypt.Keyring](t)(crypt.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1"))
+	ring := must.Get(crypt.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1"))(t)
 	for name, tc := range map[string]struct {
 		want   string
 		sealed string // what is found without the key; "": nothing
@@ -120,7 +121,7 @@ func TestVerifyFindsWhatAGrantDoesNotLicense(t *testing.T) {
 		"another branch": {"another branch", "another branch", func(p *payer) {
 			g := p.ask("t", 1)
 			p.decide(g, posthouse.Approve)
-			f := must[*posthouse.Checkpoint](p.t)(p.l.Fork(p.t.Context(), g.Checkpoint, &ledger.ForkOptions{Branch: "b"}))
+			f := must.Get(p.l.Fork(p.t.Context(), g.Checkpoint, &ledger.ForkOptions{Branch: "b"}))(p.t)
 			p.act("t", f.Branch, "pay", g.ID)
 		}},
 		"another thread": {"another thread", "another thread", func(p *payer) {
@@ -156,9 +157,9 @@ func TestVerifyKnowsCarriedEffects(t *testing.T) {
 	g := p.ask("t", 1)
 	p.decide(g, posthouse.Approve)
 	p.act("t", "", "pay", g.ID)
-	must[*posthouse.Checkpoint](t)(p.l.Fork(t.Context(), g.Checkpoint, &ledger.ForkOptions{Branch: "b"}))
+	must.Get(p.l.Fork(t.Context(), g.Checkpoint, &ledger.ForkOptions{Branch: "b"}))(t)
 	c := p.commit(&ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}})
-	must[*posthouse.Checkpoint](t)(p.l.Fork(t.Context(), c.Checkpoint.ID, &ledger.ForkOptions{Thread: "fork"}))
+	must.Get(p.l.Fork(t.Context(), c.Checkpoint.ID, &ledger.ForkOptions{Thread: "fork"}))(t)
 	if _, err := transfer.CopyThread(t.Context(), p.l, "t", "copy", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -178,11 +179,11 @@ func TestVerifyKnowsCarriedEffects(t *testing.T) {
 func TestExportNamesApprovers(t *testing.T) {
 	p := newPayer(t, nil)
 	g := p.ask("t", 1)
-	must[*posthouse.Gate](t)(p.l.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Value: []byte(`{"amount":5}`)}))
+	must.Get(p.l.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Value: []byte(`{"amount":5}`)}))(t)
 	p.act("t", "", "pay", g.ID)
 	p.act("t", "", "mail", "")
 	var b bytes.Buffer
-	if err := statement.Export(t.Context(), p.store, "t", must[*sign.Key](t)(sign.Generate()), &b, nil); err != nil {
+	if err := statement.Export(t.Context(), p.store, "t", must.Get(sign.Generate())(t), &b, nil); err != nil {
 		t.Fatal(err)
 	}
 	var envelope struct{ Payload []byte }

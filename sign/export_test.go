@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/sign/statement"
 )
@@ -46,7 +47,7 @@ func TestExport(t *testing.T) {
 				if e.Hash != want[i].Hash || !bytes.Equal(e.Sig, want[i].Sig) {
 					t.Errorf("%s entry %d differs", thread, e.Seq)
 				}
-				for j, r := range must[[]posthouse.Record](t)(e.Records()) {
+				for j, r := range must.Get(e.Records())(t) {
 					content := states || r.Checkpoint == nil && r.Step == nil
 					if content && !bytes.Equal(e.Bodies[j], want[i].Bodies[j]) || !content && e.Bodies[j] != nil {
 						t.Errorf("%s entry %d record %d (%s): body of %d bytes", thread, e.Seq, j, r.Kind, len(e.Bodies[j]))
@@ -78,7 +79,7 @@ func TestExportIsDSSE(t *testing.T) {
 		t.Errorf("envelope %s with %d signatures", env.PayloadType, len(env.Signatures))
 	}
 	pae := label("DSSEv1", len(env.PayloadType), env.PayloadType, len(env.Payload), string(env.Payload))
-	want := must[[]byte](t)(key.Sign([]byte(pae)))
+	want := must.Get(key.Sign([]byte(pae)))(t)
 	if !bytes.Equal(env.Signatures[0].Sig, want) {
 		t.Error("the signature is not over the pre-authentication encoding")
 	}
@@ -97,7 +98,7 @@ func TestOpenExportFindsTampering(t *testing.T) {
 	f := fillStore(t, key)
 	data := export(t, f, "order-1", key, nil)
 	ring := ringOf(t, key)
-	want := must[*statement.Trail](t)(statement.OpenExport(bytes.NewReader(data), ring))
+	want := must.Get(statement.OpenExport(bytes.NewReader(data), ring))(t)
 	for i := 0; i < len(data); i += 7 {
 		bad := bytes.Clone(data)
 		bad[i] ^= 2

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
@@ -30,19 +31,9 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
-func must[T any](t testing.TB) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
 func openLedger(t testing.TB, store posthouse.Store, signer posthouse.Signer, now func() time.Time) *ledger.Ledger {
 	t.Helper()
-	return must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{Signer: signer, Now: now, Owner: "host-1"}))
+	return must.Get(ledger.Open(store, &ledger.Options{Signer: signer, Now: now, Owner: "host-1"}))(t)
 }
 
 // A fill is what fillStore made.
@@ -70,11 +61,11 @@ func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fil
 	f.ledger = l
 
 	// A run with two steps, a question, its answer and an end.
-	claim := must[*ledger.Claim](t)(l.Claim(ctx, "order-1", "run-1"))
+	claim := must.Get(l.Claim(ctx, "order-1", "run-1"))(t)
 	part := func(name, data string) posthouse.Part { return posthouse.Part{Name: name, Data: []byte(data)} }
 	commit := func(d *ledger.Draft) *posthouse.Committed {
 		t.Helper()
-		return must[*posthouse.Committed](t)(l.Commit(ctx, d))
+		return must.Get(l.Commit(ctx, d))(t)
 	}
 	commit(&ledger.Draft{Thread: "order-1", Claim: claim, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Graph: "refund", Next: []string{"analyze"},
@@ -93,7 +84,7 @@ func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fil
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"approve"}},
 		Gates:      []posthouse.Gate{{Name: "refund", Task: "2/approve", Text: "Refund?", Payload: json.RawMessage(`{"amount":12}`)}},
 	})
-	must[*posthouse.Gate](t)(l.Decide(ctx, waiting.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: waiting.Hash}))
+	must.Get(l.Decide(ctx, waiting.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: waiting.Hash}))(t)
 	done := commit(&ledger.Draft{Thread: "order-1", Claim: claim, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Status: posthouse.StatusDone, Node: "approve",
 		Parts: []posthouse.Part{part("Approved", "true"), {Name: "Request", Drop: true}}, Metadata: map[string]string{"by": "alice"},
@@ -104,14 +95,14 @@ func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fil
 	f.head = done.Checkpoint.ID
 
 	// A fork of the waiting checkpoint: its question is open again.
-	must[*posthouse.Checkpoint](t)(l.Fork(ctx, waiting.Checkpoint.ID, &ledger.ForkOptions{By: "bob"}))
+	must.Get(l.Fork(ctx, waiting.Checkpoint.ID, &ledger.ForkOptions{By: "bob"}))(t)
 
 	// A thread by hand: a foreign id, a replaced checkpoint, a deleted one.
 	save := func(c *posthouse.Checkpoint, o *ledger.SaveOptions) *posthouse.Checkpoint {
 		t.Helper()
-		return must[*posthouse.Checkpoint](t)(l.Save(ctx, c, o))
+		return must.Get(l.Save(ctx, c, o))(t)
 	}
-	state := func(s string) posthouse.State { return must[posthouse.State](t)(posthouse.Opaque(posthouse.Raw, s)) }
+	state := func(s string) posthouse.State { return must.Get(posthouse.Opaque(posthouse.Raw, s))(t) }
 	root := posthouse.Root("hand", state("one"))
 	root.ID = "my.own-id"
 	stored := save(root, nil)
@@ -119,14 +110,14 @@ func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fil
 	stored = save(stored, &ledger.SaveOptions{Replace: true})
 	second := save(stored.Derive(state("two")), nil)
 	third := save(second.Derive(state("three")), nil)
-	must[*retain.Deleted](t)(retain.Delete(ctx, l, third.ID, &retain.DeleteOptions{By: "alice", Reason: "by mistake"}))
+	must.Get(retain.Delete(ctx, l, third.ID, &retain.DeleteOptions{By: "alice", Reason: "by mistake"}))(t)
 	save(second.Derive(state("three again")), nil)
 
 	// A deleted thread, and one that started over under its name.
 	save(posthouse.Root("gone", state("secret")), nil)
-	must[*retain.Deleted](t)(retain.DeleteThread(ctx, l, "gone", nil))
+	must.Get(retain.DeleteThread(ctx, l, "gone", nil))(t)
 	save(posthouse.Root("again", state("secret")), nil)
-	must[*retain.Deleted](t)(retain.DeleteThread(ctx, l, "again", nil))
+	must.Get(retain.DeleteThread(ctx, l, "again", nil))(t)
 	save(posthouse.Root("again", state("fresh")), nil)
 
 	// A thread of four versions, the second of them dropped.
@@ -134,18 +125,18 @@ func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fil
 		c := save(posthouse.Root("versions", state(fmt.Sprint(i))), nil)
 		save(c.Derive(state(fmt.Sprint(i, " end"))), nil)
 		if i < 3 {
-			must[*posthouse.Release](t)(l.Release(ctx, "versions", &ledger.ReleaseOptions{Tags: []string{"stable"}}))
+			must.Get(l.Release(ctx, "versions", &ledger.ReleaseOptions{Tags: []string{"stable"}}))(t)
 		}
 	}
-	must[*posthouse.ThreadInfo](t)(transfer.CopyThread(ctx, l, "order-1", "order-2", nil))
-	must[*retain.Deleted](t)(retain.DropRelease(ctx, l, "versions", "2", &retain.DeleteOptions{By: "alice"}))
+	must.Get(transfer.CopyThread(ctx, l, "order-1", "order-2", nil))(t)
+	must.Get(retain.DropRelease(ctx, l, "versions", "2", &retain.DeleteOptions{By: "alice"}))(t)
 	return f
 }
 
 // verify runs sign.Verify and fails on errors about the verification itself.
 func verify(t testing.TB, store posthouse.Store, ring *sign.Ring, o *sign.VerifyOptions) *sign.Report {
 	t.Helper()
-	return must[*sign.Report](t)(sign.Verify(context.Background(), store, ring, o))
+	return must.Get(sign.Verify(context.Background(), store, ring, o))(t)
 }
 
 func wantClean(t testing.TB, r *sign.Report) {

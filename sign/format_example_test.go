@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 // TestFormatExample checks that the example in docs/format.md is what the
@@ -27,7 +29,7 @@ func TestFormatExample(t *testing.T) {
 		}
 		b.WriteString("```\n")
 	}
-	doc := string(must[[]byte](t)(os.ReadFile(path)))
+	doc := string(must.Get(os.ReadFile(path))(t))
 	before, rest, ok := strings.Cut(doc, begin)
 	have, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -86,9 +87,9 @@ func (a *audit) unseal(slots map[string][]byte, keys map[string][]byte) (opened 
 // document; that one then opens and rebuilds it with the key.
 func TestSealedFormatIsEnough(t *testing.T) {
 	wrapping := bytes.Repeat([]byte("w"), 32)
-	ring := must[*crypt.Keyring](t)(crypt.NewKeyring(map[string][]byte{"w1": wrapping}, "w1"))
+	ring := must.Get(crypt.NewKeyring(map[string][]byte{"w1": wrapping}, "w1"))(t)
 	key, store := goldenKey(t), memstore.New()
-	l := must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{Signer: key, Now: newClock().Now, Cipher: ring}))
+	l := must.Get(ledger.Open(store, &ledger.Options{Signer: key, Now: newClock().Now, Cipher: ring}))(t)
 	goldenThread(t, l)
 	wantClean(t, verify(t, store, ringOf(t, key), &sign.VerifyOptions{RequireSigned: true}))
 

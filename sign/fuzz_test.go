@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/sign/statement"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -28,7 +29,7 @@ func told(t *testing.T, err error, codes ...*posthouse.Error) {
 
 func FuzzParseKey(f *testing.F) {
 	path := f.TempDir() + "/key"
-	must[*sign.Key](f)(sign.LoadOrCreate(path))
+	must.Get(sign.LoadOrCreate(path))(f)
 	f.Add(readBytes(f, path))
 	f.Add([]byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -37,7 +38,7 @@ func FuzzParseKey(f *testing.F) {
 			told(t, err, posthouse.ErrInvalid)
 			return
 		}
-		sig := must[[]byte](t)(key.Sign([]byte("m")))
+		sig := must.Get(key.Sign([]byte("m")))(t)
 		if len(sig) != 64 || sign.KeyID(key.Public().Key) != key.KeyID() {
 			t.Fatal("a key that does not sign")
 		}
@@ -46,16 +47,16 @@ func FuzzParseKey(f *testing.F) {
 
 func readBytes(t testing.TB, path string) []byte {
 	t.Helper()
-	return must[[]byte](t)(os.ReadFile(path))
+	return must.Get(os.ReadFile(path))(t)
 }
 
 func FuzzParseRing(f *testing.F) {
 	a, b := goldenKey(f), newKey(f)
 	pub := b.Public()
 	pub.NotBefore, pub.NotAfter = newClock().now, newClock().now.AddDate(1, 0, 0)
-	ring := must[*sign.Ring](f)(sign.NewRing(a.Public(), pub))
-	f.Add(must[[]byte](f)(ring.MarshalText()))
-	f.Add(must[[]byte](f)(ringOf(f, a).MarshalText()))
+	ring := must.Get(sign.NewRing(a.Public(), pub))(f)
+	f.Add(must.Get(ring.MarshalText())(f))
+	f.Add(must.Get(ringOf(f, a).MarshalText())(f))
 	f.Add([]byte("# nothing\n"))
 	f.Add([]byte("-----BEGIN PUBLIC KEY-----\nNot-After: x\n\nAAAA\n-----END PUBLIC KEY-----\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -67,7 +68,7 @@ func FuzzParseRing(f *testing.F) {
 		if len(ring.Keys()) == 0 {
 			t.Fatal("an empty ring")
 		}
-		again := must[*sign.Ring](t)(sign.ParseRing(must[[]byte](t)(ring.MarshalText())))
+		again := must.Get(sign.ParseRing(must.Get(ring.MarshalText())(t)))(t)
 		if !slices.EqualFunc(ring.Keys(), again.Keys(), func(a, b sign.Public) bool {
 			return a.ID == b.ID && a.Key.Equal(b.Key) && a.NotBefore.Equal(b.NotBefore) && a.NotAfter.Equal(b.NotAfter)
 		}) {
@@ -93,7 +94,7 @@ func FuzzParseHead(f *testing.F) {
 	key := freshKey(f)
 	ring := ringOf(f, key)
 	store := smallStore(f, key)
-	head := must[*sign.Head](f)(statement.Witness(f.Context(), store, key, &statement.WitnessOptions{Now: newClock().Now})).Envelope
+	head := must.Get(statement.Witness(f.Context(), store, key, &statement.WitnessOptions{Now: newClock().Now}))(f).Envelope
 	f.Add(head)
 	f.Add(payloadOf(f, head))
 	f.Add([]byte(`{"format":1,"at":"2026-01-02T03:04:05Z","threads":[]}`))
@@ -113,14 +114,14 @@ func FuzzParseHead(f *testing.F) {
 				t.Fatalf("threads %v", h.Threads)
 			}
 		}
-		must[*sign.Report](t)(sign.Verify(t.Context(), store, ring, &sign.VerifyOptions{Witness: h, Thread: "t"}))
+		must.Get(sign.Verify(t.Context(), store, ring, &sign.VerifyOptions{Witness: h, Thread: "t"}))(t)
 	})
 }
 
 // verifyHead wants what was parsed to be what was signed.
 func verifyHead(t *testing.T, h *sign.Head, payload []byte) {
 	t.Helper()
-	if got := must[[]byte](t)(json.Marshal(h)); !bytes.Equal(got, payload) {
+	if got := must.Get(json.Marshal(h))(t); !bytes.Equal(got, payload) {
 		t.Fatalf("nobody signed %s", got)
 	}
 }
@@ -137,11 +138,11 @@ func payloadOf(t testing.TB, envelope []byte) []byte {
 func sealBytes(t testing.TB, key *sign.Key, payloadType string, payload []byte) []byte {
 	t.Helper()
 	pae := label("DSSEv1", len(payloadType), payloadType, len(payload), "")
-	sig := must[[]byte](t)(key.Sign(append([]byte(pae), payload...)))
-	return must[[]byte](t)(json.Marshal(map[string]any{
+	sig := must.Get(key.Sign(append([]byte(pae), payload...)))(t)
+	return must.Get(json.Marshal(map[string]any{
 		"payloadType": payloadType, "payload": base64.StdEncoding.EncodeToString(payload),
 		"signatures": []any{map[string]any{"keyid": key.KeyID(), "sig": base64.StdEncoding.EncodeToString(sig)}},
-	}))
+	}))(t)
 }
 
 // FuzzOpenExport opens envelopes, and signs payloads that the fuzzer made: an
@@ -201,13 +202,13 @@ func FuzzVerify(f *testing.F) {
 		if err := store.Append(t.Context(), &posthouse.Batch{Entry: e, Thread: info}); err != nil {
 			t.Fatal(err)
 		}
-		r := must[*sign.Report](t)(sign.Verify(t.Context(), store, nil, nil))
+		r := must.Get(sign.Verify(t.Context(), store, nil, nil))(t)
 		if r.Entries != 1 || r.Covered != 0 {
 			t.Fatalf("report %+v", r)
 		}
 		if _, err := e.Records(); err != nil && r.OK() {
 			t.Fatal("an entry that does not decode is called good")
 		}
-		must[[]byte](t)(json.Marshal(r))
+		must.Get(json.Marshal(r))(t)
 	})
 }

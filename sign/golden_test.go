@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
@@ -78,14 +79,14 @@ func goldenKey(t testing.TB) *sign.Key {
 // keyOf returns the key of a seed.
 func keyOf(t testing.TB, seed []byte) *sign.Key {
 	t.Helper()
-	der := must[[]byte](t)(x509.MarshalPKCS8PrivateKey(ed25519.NewKeyFromSeed(seed)))
-	return must[*sign.Key](t)(sign.ParseKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+	der := must.Get(x509.MarshalPKCS8PrivateKey(ed25519.NewKeyFromSeed(seed)))(t)
+	return must.Get(sign.ParseKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))(t)
 }
 
 func readGolden(t testing.TB) *goldenFile {
 	t.Helper()
 	g := &goldenFile{}
-	if err := json.Unmarshal(must[[]byte](t)(os.ReadFile(goldenPath)), g); err != nil {
+	if err := json.Unmarshal(must.Get(os.ReadFile(goldenPath))(t), g); err != nil {
 		t.Fatal(err)
 	}
 	return g
@@ -100,7 +101,7 @@ func TestGoldenIsWritten(t *testing.T) {
 	l := openLedger(t, store, key, newClock().Now)
 	goldenThread(t, l)
 	g := goldenOf(t, l, store, key)
-	data := must[[]byte](t)(json.MarshalIndent(g, "", "\t"))
+	data := must.Get(json.MarshalIndent(g, "", "\t"))(t)
 	if err := os.MkdirAll(filepath.Dir(goldenPath), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestGoldenIsWritten(t *testing.T) {
 // goldenOf returns what a golden file says of a store's golden thread.
 func goldenOf(t testing.TB, l *ledger.Ledger, store posthouse.Store, key *sign.Key) *goldenFile {
 	t.Helper()
-	g := &goldenFile{Thread: "order-7", PublicKey: must[[]byte](t)(x509.MarshalPKIXPublicKey(key.Public().Key))}
+	g := &goldenFile{Thread: "order-7", PublicKey: must.Get(x509.MarshalPKIXPublicKey(key.Public().Key))(t)}
 	for _, e := range readAll(store, g.Thread) {
 		g.Entries = append(g.Entries, goldenEntry{e.Generation, e.Seq, e.Prev[:], e.Header, e.Hash[:], e.Sig, e.Bodies})
 	}
@@ -121,7 +122,7 @@ func goldenOf(t testing.TB, l *ledger.Ledger, store posthouse.Store, key *sign.K
 			t.Fatal(err)
 		}
 		g.States = append(g.States, &goldenState{
-			ID: string(c.ID), Seq: c.Seq, Header: must[[]byte](t)(json.Marshal(&c.Header)), State: goldenParts(c.State), Metadata: c.Metadata,
+			ID: string(c.ID), Seq: c.Seq, Header: must.Get(json.Marshal(&c.Header))(t), State: goldenParts(c.State), Metadata: c.Metadata,
 		})
 	}
 	return g
@@ -132,11 +133,11 @@ func goldenThread(t testing.TB, l *ledger.Ledger) {
 	t.Helper()
 	ctx := t.Context()
 	const thread = "order-7"
-	claim := must[*ledger.Claim](t)(l.Claim(ctx, thread, "run-1"))
+	claim := must.Get(l.Claim(ctx, thread, "run-1"))(t)
 	commit := func(d *ledger.Draft) *posthouse.Committed {
 		t.Helper()
 		d.Thread, d.Claim = thread, claim
-		return must[*posthouse.Committed](t)(l.Commit(ctx, d))
+		return must.Get(l.Commit(ctx, d))(t)
 	}
 	commit(&ledger.Draft{Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Graph: "refund", Fingerprint: "f1", Run: "run-1",
@@ -153,20 +154,20 @@ func goldenThread(t testing.TB, l *ledger.Ledger) {
 	if err := claim.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
-	fork := must[*posthouse.Checkpoint](t)(l.Fork(ctx, wait.Checkpoint.ID, &ledger.ForkOptions{
+	fork := must.Get(l.Fork(ctx, wait.Checkpoint.ID, &ledger.ForkOptions{
 		Branch: "what-if", By: "carol", Patch: posthouse.State{"Amount": {Codec: "json", Data: []byte(`7`)}},
-	}))
+	}))(t)
 	hand := fork.Derive(fork.State)
 	hand.ID, hand.State["Note"] = "by.hand:1", posthouse.Value{Codec: "raw", Data: []byte{0, 1, 2, 255}}
-	hand = must[*posthouse.Checkpoint](t)(l.Save(ctx, hand, nil))
+	hand = must.Get(l.Save(ctx, hand, nil))(t)
 	hand.State["Note"] = posthouse.Value{Codec: "raw", Data: nil}
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, hand, &ledger.SaveOptions{Replace: true}))
-	must[*retain.Deleted](t)(retain.Delete(ctx, l, failed.Checkpoint.ID, &retain.DeleteOptions{By: "alice", Reason: "to try again"}))
-	must[*posthouse.Header](t)(l.Cancel(ctx, thread, &ledger.CancelOptions{Branch: "what-if", By: "carol", Reason: "seen enough"}))
-	must[*posthouse.Release](t)(l.Release(ctx, thread, &ledger.ReleaseOptions{Tags: []string{"stable", "may"}, By: "alice", Reason: "shipped", Failed: true}))
-	anew := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root(thread, posthouse.State{"Note": {Codec: "json", Data: []byte(`"anew"`)}}), nil))
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, anew.Derive(anew.State), nil))
-	must[*retain.Deleted](t)(retain.Delete(ctx, l, anew.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan}))
+	must.Get(l.Save(ctx, hand, &ledger.SaveOptions{Replace: true}))(t)
+	must.Get(retain.Delete(ctx, l, failed.Checkpoint.ID, &retain.DeleteOptions{By: "alice", Reason: "to try again"}))(t)
+	must.Get(l.Cancel(ctx, thread, &ledger.CancelOptions{Branch: "what-if", By: "carol", Reason: "seen enough"}))(t)
+	must.Get(l.Release(ctx, thread, &ledger.ReleaseOptions{Tags: []string{"stable", "may"}, By: "alice", Reason: "shipped", Failed: true}))(t)
+	anew := must.Get(l.Save(ctx, posthouse.Root(thread, posthouse.State{"Note": {Codec: "json", Data: []byte(`"anew"`)}}), nil))(t)
+	must.Get(l.Save(ctx, anew.Derive(anew.State), nil))(t)
+	must.Get(retain.Delete(ctx, l, anew.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan}))(t)
 }
 
 // goldenChat appends messages; some of them are results of steps.
@@ -201,7 +202,7 @@ func goldenChat(commit func(*ledger.Draft) *posthouse.Committed) {
 func goldenQuestions(t testing.TB, l *ledger.Ledger, thread string, commit func(*ledger.Draft) *posthouse.Committed) (wait, failed *posthouse.Committed) {
 	t.Helper()
 	ctx := t.Context()
-	signal := func(s posthouse.Signal) { must[*posthouse.Signal](t)(l.Signal(ctx, thread, s)) }
+	signal := func(s posthouse.Signal) { must.Get(l.Signal(ctx, thread, s))(t) }
 	signal(posthouse.Signal{Name: "paid", Value: json.RawMessage(`{"amount":12.5}`), By: "bank"})
 	wait = commit(&ledger.Draft{
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"approve"}},
@@ -221,13 +222,13 @@ func goldenQuestions(t testing.TB, l *ledger.Ledger, thread string, commit func(
 	})
 	signal(posthouse.Signal{Name: "limit", Value: json.RawMessage(`100`), Latch: true})
 	signal(posthouse.Signal{Name: "limit", Value: json.RawMessage(`90`)})
-	must[*posthouse.Gate](t)(l.Decide(ctx, wait.Gates[0].ID, posthouse.Decision{
+	must.Get(l.Decide(ctx, wait.Gates[0].ID, posthouse.Decision{
 		Verdict: posthouse.Edit, By: "alice", Reason: "half", Value: json.RawMessage(`{"amount":6}`), Shown: wait.Hash,
-	}))
-	must[*posthouse.Gate](t)(l.Decide(ctx, "my-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}))
-	must[*posthouse.Gate](t)(l.Decide(ctx, "our-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
-	must[*posthouse.Gate](t)(l.Delegate(ctx, "our-gate", posthouse.Delegation{By: "bob", To: "carol", Reason: "on holiday"}))
-	must[*posthouse.Gate](t)(l.Decide(ctx, "our-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "carol"}))
+	}))(t)
+	must.Get(l.Decide(ctx, "my-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}))(t)
+	must.Get(l.Decide(ctx, "our-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+	must.Get(l.Delegate(ctx, "our-gate", posthouse.Delegation{By: "bob", To: "carol", Reason: "on holiday"}))(t)
+	must.Get(l.Decide(ctx, "our-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "carol"}))(t)
 	failed = commit(&ledger.Draft{Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Node: "approve", Error: "the bank did not answer",
 	}})
@@ -248,7 +249,7 @@ func goldenStore(t testing.TB, g *goldenFile) *memstore.Store {
 		}
 		info = &next
 		b := &posthouse.Batch{After: before, Entry: e, Thread: info}
-		for i, r := range must[[]posthouse.Record](t)(e.Records()) {
+		for i, r := range must.Get(e.Records())(t) {
 			switch {
 			case r.Checkpoint != nil:
 				b.IDs = append(b.IDs, posthouse.IndexedID{ID: r.Checkpoint.ID, Order: r.Checkpoint.Order, Header: r.Checkpoint, Replace: true})
@@ -293,8 +294,8 @@ func TestGoldenThread(t *testing.T) {
 	}
 	l := openLedger(t, store, nil, newClock().Now)
 	for _, want := range g.States {
-		c := must[*posthouse.Checkpoint](t)(l.Get(t.Context(), posthouse.ID(want.ID)))
-		header := must[[]byte](t)(json.Marshal(&c.Header))
+		c := must.Get(l.Get(t.Context(), posthouse.ID(want.ID)))(t)
+		header := must.Get(json.Marshal(&c.Header))(t)
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, want.Header); err != nil {
 			t.Fatal(err)

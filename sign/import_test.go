@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -22,8 +23,8 @@ func TestImportOfUnknownSignatures(t *testing.T) {
 		from := openLedger(t, memstore.New(), signer, nil)
 		decided(t, from)
 		var file bytes.Buffer
-		must[*transfer.ThreadFile](t)(transfer.Export(ctx, from, "t", &file, nil))
-		for _, to := range []posthouse.Store{memstore.New(), must[*sqlitestore.Store](t)(sqlitestore.Open(ctx, t.TempDir()+"/x.db", nil))} {
+		must.Get(transfer.Export(ctx, from, "t", &file, nil))(t)
+		for _, to := range []posthouse.Store{memstore.New(), must.Get(sqlitestore.Open(ctx, t.TempDir()+"/x.db", nil))(t)} {
 			t.Cleanup(func() { _ = to.Close() }) // closing twice is no error
 			l := openLedger(t, to, ours, nil)
 			_, err := transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), &transfer.ImportOptions{Check: ringOf(t, ours).ImportCheck()})
@@ -39,8 +40,8 @@ func TestImportOfUnknownSignatures(t *testing.T) {
 			if _, err := l.Thread(ctx, "t"); !errors.Is(err, posthouse.ErrNotFound) {
 				t.Errorf("signed by %s: it is there: %v", name, err)
 			}
-			must[*transfer.ThreadFile](t)(transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), &transfer.ImportOptions{Unverified: true}))
-			info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t"))
+			must.Get(transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), &transfer.ImportOptions{Unverified: true}))(t)
+			info := must.Get(l.Thread(ctx, "t"))(t)
 			if b, _ := info.Branch(posthouse.MainBranch); info.Runnable() || b.Status != posthouse.StatusInterrupted {
 				t.Errorf("signed by %s: it would run: %+v", name, b)
 			}
@@ -49,8 +50,8 @@ func TestImportOfUnknownSignatures(t *testing.T) {
 			}
 		}
 		control := openLedger(t, memstore.New(), nil, nil)
-		must[*transfer.ThreadFile](t)(transfer.Import(ctx, control, bytes.NewReader(file.Bytes()), nil))
-		if info := must[*posthouse.ThreadInfo](t)(control.Thread(ctx, "t")); !info.Runnable() {
+		must.Get(transfer.Import(ctx, control, bytes.NewReader(file.Bytes()), nil))(t)
+		if info := must.Get(control.Thread(ctx, "t"))(t); !info.Runnable() {
 			t.Error("unchecked it would not run either: the test says nothing")
 		}
 		if _, err := transfer.Import(ctx, openLedger(t, memstore.New(), ours, nil), bytes.NewReader(file.Bytes()), &transfer.ImportOptions{Check: (*sign.Ring)(nil).ImportCheck()}); !errors.Is(err, posthouse.ErrForbidden) {
@@ -68,7 +69,7 @@ func TestImportChecksByDefault(t *testing.T) {
 		from := openLedger(t, memstore.New(), signer, nil)
 		decided(t, from)
 		var file bytes.Buffer
-		must[*transfer.ThreadFile](t)(transfer.Export(ctx, from, "t", &file, nil))
+		must.Get(transfer.Export(ctx, from, "t", &file, nil))(t)
 		return bytes.NewReader(file.Bytes())
 	}
 	for name, c := range map[string]struct {
@@ -83,7 +84,7 @@ func TestImportChecksByDefault(t *testing.T) {
 		"not of the ring":               {ledger.Options{Verifier: ringOf(t, theirs)}, ours, true},
 		"another key's, we having none": {ledger.Options{}, theirs, false},
 	} {
-		l := must[*ledger.Ledger](t)(ledger.Open(memstore.New(), &c.opt))
+		l := must.Get(ledger.Open(memstore.New(), &c.opt))(t)
 		_, err := transfer.Import(ctx, l, file(c.signer), nil)
 		if c.refused != errors.Is(err, posthouse.ErrForbidden) || !c.refused && err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -94,8 +95,8 @@ func TestImportChecksByDefault(t *testing.T) {
 		if _, err := l.Thread(ctx, "t"); !errors.Is(err, posthouse.ErrNotFound) {
 			t.Errorf("%s: it is there: %v", name, err)
 		}
-		must[*transfer.ThreadFile](t)(transfer.Import(ctx, l, file(c.signer), &transfer.ImportOptions{Unverified: true}))
-		if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t")); info.Runnable() {
+		must.Get(transfer.Import(ctx, l, file(c.signer), &transfer.ImportOptions{Unverified: true}))(t)
+		if info := must.Get(l.Thread(ctx, "t"))(t); info.Runnable() {
 			t.Errorf("%s: unverified, and it would run", name)
 		}
 	}
@@ -104,12 +105,12 @@ func TestImportChecksByDefault(t *testing.T) {
 // decided makes a thread that waits no more and would run.
 func decided(t *testing.T, l *ledger.Ledger) {
 	t.Helper()
-	done := must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{
+	done := must.Get(l.Commit(t.Context(), &ledger.Draft{
 		Thread: "t", Gates: []posthouse.Gate{{Name: "pay?"}}, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Node: "pay", Next: []string{"pay"},
 		},
-	}))
-	must[*posthouse.Gate](t)(l.Decide(t.Context(), done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "ceo"}))
+	}))(t)
+	must.Get(l.Decide(t.Context(), done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "ceo"}))(t)
 }
 
 // TestImportOfUnsignedWork: unsigned work that would run at once is not taken,
@@ -122,11 +123,11 @@ func TestImportOfUnsignedWork(t *testing.T) {
 			decided(t, openLedger(t, store, ours, nil))
 		}
 		forger := openLedger(t, store, nil, nil)
-		must[*posthouse.Committed](t)(forger.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+		must.Get(forger.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindInput, Status: posthouse.StatusReady, Next: []string{"pay"},
-		}}))
+		}}))(t)
 		var file bytes.Buffer
-		must[*transfer.ThreadFile](t)(transfer.Export(ctx, forger, "t", &file, nil))
+		must.Get(transfer.Export(ctx, forger, "t", &file, nil))(t)
 		l := openLedger(t, memstore.New(), ours, nil)
 		if _, err := transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), nil); !errors.Is(err, posthouse.ErrForbidden) {
 			t.Errorf("behind signed entries %t: %v", signed, err)

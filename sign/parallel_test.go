@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -21,7 +22,7 @@ func TestVerifyWalksThreadsAtOnce(t *testing.T) {
 	var names []string
 	for i := range 6 {
 		names = append(names, fmt.Sprint("t", i))
-		must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root(names[i], posthouse.State{}), nil))
+		must.Get(l.Save(t.Context(), posthouse.Root(names[i], posthouse.State{}), nil))(t)
 	}
 	s := &meeting{tampered: tampered{Store: store, log: func(_ string, es []*posthouse.Entry) []*posthouse.Entry {
 		es = cloneEntries(es)
@@ -68,9 +69,9 @@ func (m *meeting) Read(ctx context.Context, thread string, r posthouse.Range) it
 func TestVerifyTellsHowFarItIs(t *testing.T) {
 	key, store := newKey(t), memstore.New()
 	l := openLedger(t, store, key, newClock().Now)
-	c := must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root("t", posthouse.State{}), nil))
+	c := must.Get(l.Save(t.Context(), posthouse.Root("t", posthouse.State{}), nil))(t)
 	for range 4999 {
-		c = must[*posthouse.Checkpoint](t)(l.Save(t.Context(), c.Derive(posthouse.State{}), nil))
+		c = must.Get(l.Save(t.Context(), c.Derive(posthouse.State{}), nil))(t)
 	}
 	var told []sign.Verified
 	r := verify(t, store, ringOf(t, key), &sign.VerifyOptions{Walked: func(v sign.Verified) { told = append(told, v) }})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -15,22 +16,22 @@ func TestVotesVerify(t *testing.T) {
 	l := openLedger(t, store, key, newClock().Now)
 	ctx := t.Context()
 	open := func(thread string) (posthouse.ID, *posthouse.Committed) {
-		c := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: thread, Gates: []posthouse.Gate{{
+		c := must.Get(l.Commit(ctx, &ledger.Draft{Thread: thread, Gates: []posthouse.Gate{{
 			Name: "ok", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2},
-		}}, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"n"}}}))
+		}}, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"n"}}}))(t)
 		id := c.Gates[0].ID
-		must[*posthouse.Gate](t)(l.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
-		must[*posthouse.Gate](t)(l.Delegate(ctx, id, posthouse.Delegation{By: "bob", To: "carol"}))
+		must.Get(l.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+		must.Get(l.Delegate(ctx, id, posthouse.Delegation{By: "bob", To: "carol"}))(t)
 		return id, c
 	}
 	given, _ := open("given")
-	must[*posthouse.Gate](t)(l.Decide(ctx, given, posthouse.Decision{Verdict: posthouse.Approve, By: "carol"}))
+	must.Get(l.Decide(ctx, given, posthouse.Decision{Verdict: posthouse.Approve, By: "carol"}))(t)
 	cancelled, _ := open("cancelled")
-	must[*posthouse.Gate](t)(l.Decide(ctx, cancelled, posthouse.Decision{Verdict: posthouse.Cancel, By: "alice"}))
+	must.Get(l.Decide(ctx, cancelled, posthouse.Decision{Verdict: posthouse.Cancel, By: "alice"}))(t)
 	open("superseded")
-	must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "superseded", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}}))
+	must.Get(l.Commit(ctx, &ledger.Draft{Thread: "superseded", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}}))(t)
 	_, waiting := open("forked")
-	must[*posthouse.Checkpoint](t)(l.Fork(ctx, waiting.Checkpoint.ID, nil))
+	must.Get(l.Fork(ctx, waiting.Checkpoint.ID, nil))(t)
 	open("waiting")
 	wantClean(t, verify(t, store, ringOf(t, key), nil))
 }

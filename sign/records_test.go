@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -45,12 +46,12 @@ func (w *writer) append(records []posthouse.Record, bodies ...any) *posthouse.En
 	data := make([][]byte, len(records))
 	for i, b := range bodies {
 		if b != nil {
-			data[i] = must[[]byte](w.t)(json.Marshal(b))
+			data[i] = must.Get(json.Marshal(b))(w.t)
 		}
 	}
 	e, info := posthouse.Seal(w.info, w.at, records, data)
 	if w.key != nil {
-		e.Sig = posthouse.JoinSignature(w.key.KeyID(), must[[]byte](w.t)(w.key.Sign(posthouse.SignatureMessage(e.Hash))))
+		e.Sig = posthouse.JoinSignature(w.key.KeyID(), must.Get(w.key.Sign(posthouse.SignatureMessage(e.Hash)))(w.t))
 		again := *w.info
 		if err := again.Apply(e); err != nil {
 			w.t.Fatal(err)

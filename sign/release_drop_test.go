@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
@@ -16,20 +17,20 @@ import (
 // entries that went: it decided a question, took a signal, acted under a grant.
 func TestDroppedReleasesThatReferBack(t *testing.T) {
 	ask := func(t *testing.T, l *ledger.Ledger, g posthouse.Gate) posthouse.ID {
-		done := must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{
+		done := must.Get(l.Commit(t.Context(), &ledger.Draft{
 			Thread: "t", Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
-		}))
+		}))(t)
 		return done.Gates[0].ID
 	}
 	end := func(t *testing.T, l *ledger.Ledger, d ledger.Draft) {
 		d.Thread, d.Release = "t", &ledger.ReleaseOptions{}
 		d.Checkpoint = &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone, Node: "n"}
-		must[*posthouse.Committed](t)(l.Commit(t.Context(), &d))
+		must.Get(l.Commit(t.Context(), &d))(t)
 	}
 	for name, release := range map[string]func(t *testing.T, l *ledger.Ledger){
 		"open question": func(t *testing.T, l *ledger.Ledger) {
 			ask(t, l, posthouse.Gate{Name: "ok?"})
-			must[*posthouse.Release](t)(l.Release(t.Context(), "t", nil))
+			must.Get(l.Release(t.Context(), "t", nil))(t)
 		},
 		"open question that a commit leaves": func(t *testing.T, l *ledger.Ledger) {
 			ask(t, l, posthouse.Gate{Name: "ok?"})
@@ -37,24 +38,24 @@ func TestDroppedReleasesThatReferBack(t *testing.T) {
 		},
 		"question with a vote": func(t *testing.T, l *ledger.Ledger) {
 			id := ask(t, l, posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}, Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject}})
-			must[*posthouse.Gate](t)(l.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
-			must[*posthouse.Release](t)(l.Release(t.Context(), "t", nil))
+			must.Get(l.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+			must.Get(l.Release(t.Context(), "t", nil))(t)
 		},
 		"signal taken": func(t *testing.T, l *ledger.Ledger) {
 			save(t, l, "t", "one")
-			s := must[*posthouse.Signal](t)(l.Signal(t.Context(), "t", posthouse.Signal{Name: "go", By: "bob"}))
+			s := must.Get(l.Signal(t.Context(), "t", posthouse.Signal{Name: "go", By: "bob"}))(t)
 			end(t, l, ledger.Draft{ConsumedSignals: []posthouse.Take{{Name: "go", Signal: s.Seq}}})
 		},
 		"effect under a grant": func(t *testing.T, l *ledger.Ledger) {
 			id := ask(t, l, posthouse.Gate{Name: "pay?", Uses: 1, Task: "1/n"})
-			must[*posthouse.Gate](t)(l.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
+			must.Get(l.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
 			end(t, l, ledger.Draft{Steps: []posthouse.Step{{Task: "1/n", Name: "pay", Effect: posthouse.EffectExternal, Grant: id, Value: posthouse.Value{Data: []byte("1")}}}})
 		},
 	} {
 		for kind, open := range map[string]func(t *testing.T) posthouse.Store{
 			"memory": func(*testing.T) posthouse.Store { return memstore.New() },
 			"sqlite": func(t *testing.T) posthouse.Store {
-				s := must[*sqlitestore.Store](t)(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), nil))
+				s := must.Get(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), nil))(t)
 				t.Cleanup(func() { _ = s.Close() })
 				return s
 			},
@@ -73,11 +74,11 @@ func TestDroppedReleasesThatReferBack(t *testing.T) {
 				}
 				check("released")
 				save(t, l, "t", "next")
-				must[*retain.Deleted](t)(retain.DropRelease(t.Context(), l, "t", "1", nil))
+				must.Get(retain.DropRelease(t.Context(), l, "t", "1", nil))(t)
 				check("dropped")
-				must[*posthouse.Release](t)(l.Release(t.Context(), "t", nil))
+				must.Get(l.Release(t.Context(), "t", nil))(t)
 				save(t, l, "t", "third")
-				must[*retain.Deleted](t)(retain.DropRelease(t.Context(), l, "t", "2", nil))
+				must.Get(retain.DropRelease(t.Context(), l, "t", "2", nil))(t)
 				check("dropped with the version that recorded it")
 			})
 		}

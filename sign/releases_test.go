@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
@@ -82,11 +83,11 @@ func versions(t *testing.T, key *sign.Key, n int, drop ...int) (*memstore.Store,
 	for i := range n {
 		save(t, l, "t", fmt.Sprint(i))
 		save(t, l, "t", fmt.Sprint(i, " end"))
-		must[*posthouse.Release](t)(l.Release(t.Context(), "t", nil))
+		must.Get(l.Release(t.Context(), "t", nil))(t)
 	}
 	save(t, l, "t", "now")
 	for _, v := range drop {
-		must[*retain.Deleted](t)(retain.DropRelease(t.Context(), l, "t", fmt.Sprint(v), nil))
+		must.Get(retain.DropRelease(t.Context(), l, "t", fmt.Sprint(v), nil))(t)
 	}
 	return store, l
 }
@@ -105,7 +106,7 @@ func TestDroppedVersionsVerify(t *testing.T) {
 	for _, drop := range [][]int{{}, {1}, {2}, {3}, {1, 2}, {2, 3}, {3, 1}, {2, 1, 3}} {
 		store, l := versions(t, key, 3, drop...)
 		save(t, l, "t", "and on")
-		must[*posthouse.Release](t)(l.Release(t.Context(), "t", nil))
+		must.Get(l.Release(t.Context(), "t", nil))(t)
 		r := verify(t, store, ringOf(t, key), &sign.VerifyOptions{RequireSigned: true})
 		wantClean(t, r)
 		if want := 3*2 + 3 + 2 + len(drop) + 1 - 2*len(drop); r.Entries != want || r.Covered != want {
@@ -152,11 +153,11 @@ func TestWitnessOfADroppedVersion(t *testing.T) {
 	store := memstore.New()
 	l := openLedger(t, store, key, newClock().Now)
 	save(t, l, "t", "one")
-	seen := must[*sign.Head](t)(statement.Witness(t.Context(), store, key, nil))
+	seen := must.Get(statement.Witness(t.Context(), store, key, nil))(t)
 	save(t, l, "t", "two")
-	must[*posthouse.Release](t)(l.Release(t.Context(), "t", nil))
+	must.Get(l.Release(t.Context(), "t", nil))(t)
 	save(t, l, "t", "three")
-	must[*retain.Deleted](t)(retain.DropRelease(t.Context(), l, "t", "1", nil))
+	must.Get(retain.DropRelease(t.Context(), l, "t", "1", nil))(t)
 	r := verify(t, store, ringOf(t, key), &sign.VerifyOptions{Witness: seen})
 	wantClean(t, r)
 	if r.Witnessed != 1 {
@@ -172,7 +173,7 @@ func TestExportOfADroppedVersion(t *testing.T) {
 	if err := statement.Export(t.Context(), store, "t", key, &b, nil); err != nil {
 		t.Fatal(err)
 	}
-	trail := must[*statement.Trail](t)(statement.OpenExport(strings.NewReader(b.String()), ringOf(t, key)))
+	trail := must.Get(statement.OpenExport(strings.NewReader(b.String()), ringOf(t, key)))(t)
 	if n := len(trail.Entries); n != 9 {
 		t.Errorf("%d entries, want 9", n)
 	}
@@ -185,14 +186,14 @@ func TestForkTakesAnAnswerAlong(t *testing.T) {
 	store := memstore.New()
 	l := openLedger(t, store, key, newClock().Now)
 	ask := func() *posthouse.Committed {
-		return must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{
+		return must.Get(l.Commit(t.Context(), &ledger.Draft{
 			Thread: "t", Gates: []posthouse.Gate{{Name: "ok?", Task: "1/n"}},
 			Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
-		}))
+		}))(t)
 	}
 	first := ask()
-	must[*posthouse.Gate](t)(l.Decide(t.Context(), first.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: first.Hash}))
-	fork := must[*posthouse.Checkpoint](t)(l.Fork(t.Context(), ask().Checkpoint.ID, &ledger.ForkOptions{Thread: "u"}))
+	must.Get(l.Decide(t.Context(), first.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: first.Hash}))(t)
+	fork := must.Get(l.Fork(t.Context(), ask().Checkpoint.ID, &ledger.ForkOptions{Thread: "u"}))(t)
 	if len(fork.Gates) != 2 {
 		t.Errorf("the fork has gates %v", fork.Gates)
 	}

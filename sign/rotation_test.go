@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -32,7 +33,7 @@ func TestVerifyAfterRestartAndRotation(t *testing.T) {
 			}
 		}
 		restartAndRotate(t, func() posthouse.Store {
-			store = must[*sqlitestore.Store](t)(sqlitestore.Open(t.Context(), path, nil))
+			store = must.Get(sqlitestore.Open(t.Context(), path, nil))(t)
 			return store
 		}, closeIt)
 	})
@@ -41,10 +42,10 @@ func TestVerifyAfterRestartAndRotation(t *testing.T) {
 // restartAndRotate closes and opens a store between each two steps.
 func restartAndRotate(t *testing.T, open func() posthouse.Store, shut func()) {
 	path := filepath.Join(t.TempDir(), "signing.key")
-	first := must[*sign.Key](t)(sign.LoadOrCreate(path))
+	first := must.Get(sign.LoadOrCreate(path))(t)
 	f := fillInto(t, open(), first)
 	rotate := func() *sign.Key {
-		return must[*sign.Key](t)(sign.Rotate(path, &sign.RotateOptions{Now: f.clock.Now, Overlap: time.Minute}))
+		return must.Get(sign.Rotate(path, &sign.RotateOptions{Now: f.clock.Now, Overlap: time.Minute}))(t)
 	}
 	restart := func() {
 		shut()
@@ -53,7 +54,7 @@ func restartAndRotate(t *testing.T, open func() posthouse.Store, shut func()) {
 	}
 	second := rotate()
 	restart()
-	restarted := openLedger(t, f.store, must[*sign.Key](t)(sign.LoadOrCreate(path)), f.clock.Now)
+	restarted := openLedger(t, f.store, must.Get(sign.LoadOrCreate(path))(t), f.clock.Now)
 	for range 4 {
 		f.clock.now = f.clock.now.Add(time.Second)
 		save(t, restarted, "order-1", "after the rotation")
@@ -61,7 +62,7 @@ func restartAndRotate(t *testing.T, open func() posthouse.Store, shut func()) {
 	rotate()
 	restart()
 
-	ring := must[*sign.Ring](t)(sign.LoadRing(path + sign.PublicSuffix))
+	ring := must.Get(sign.LoadRing(path + sign.PublicSuffix))(t)
 	r := verify(t, f.store, ring, &sign.VerifyOptions{RequireSigned: true})
 	wantClean(t, r)
 	if len(r.Keys) != 2 || r.Keys[0].Valid == 0 || r.Keys[1].Valid == 0 || !r.Keys[0].Known || !r.Keys[1].Known {
@@ -126,7 +127,7 @@ func TestVerifyBesideAWriter(t *testing.T) {
 	s := &growing{Store: f.store, grow: func() {
 		c := save(t, f.ledger, "hand", "more")
 		if n++; n%2 == 0 {
-			must[*retain.Deleted](t)(retain.Delete(t.Context(), f.ledger, c.ID, nil))
+			must.Get(retain.Delete(t.Context(), f.ledger, c.ID, nil))(t)
 		}
 	}}
 	wantClean(t, verify(t, s, ringOf(t, key), nil))
@@ -135,12 +136,12 @@ func TestVerifyBesideAWriter(t *testing.T) {
 	}
 	s.grow = func() {
 		if _, err := f.ledger.Thread(t.Context(), "hand"); err == nil {
-			must[*retain.Deleted](t)(retain.DeleteThread(t.Context(), f.ledger, "hand", nil))
+			must.Get(retain.DeleteThread(t.Context(), f.ledger, "hand", nil))(t)
 		}
 	}
 	wantClean(t, verify(t, s, ringOf(t, key), nil))
 	s.grow = func() {
-		must[posthouse.Removed](t)(f.store.Remove(t.Context(), posthouse.Removal{Thread: "hand", All: true}))
+		must.Get(f.store.Remove(t.Context(), posthouse.Removal{Thread: "hand", All: true}))(t)
 	}
 	wantClean(t, verify(t, s, ringOf(t, key), nil))
 }

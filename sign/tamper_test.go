@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/sign"
 )
 
@@ -213,7 +214,7 @@ func TestBodiesThatWentAreFound(t *testing.T) {
 	// missing as well.
 	var removal, removed uint64
 	for _, e := range readAll(f.store, "hand") {
-		recs := must[[]posthouse.Record](t)(e.Records())
+		recs := must.Get(e.Records())(t)
 		for i, r := range recs {
 			if r.Removal != nil {
 				removal = e.Seq

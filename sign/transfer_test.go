@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -19,8 +20,8 @@ import (
 func TestVerifyAfterImportAndCopy(t *testing.T) {
 	key, ctx := newKey(t), t.Context()
 	f := fillStore(t, key)
-	imported := must[*sqlitestore.Store](t)(sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "imported.db"), nil))
-	copied := must[*sqlitestore.Store](t)(sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "copied.db"), nil))
+	imported := must.Get(sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "imported.db"), nil))(t)
+	copied := must.Get(sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "copied.db"), nil))(t)
 	back := memstore.New()
 	l := openLedger(t, imported, nil, f.clock.Now)
 	threads := 0
@@ -29,12 +30,12 @@ func TestVerifyAfterImportAndCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 		var file bytes.Buffer
-		must[*transfer.ThreadFile](t)(transfer.Export(ctx, f.ledger, info.Thread, &file, nil))
-		must[*transfer.ThreadFile](t)(transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), nil))
+		must.Get(transfer.Export(ctx, f.ledger, info.Thread, &file, nil))(t)
+		must.Get(transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), nil))(t)
 		threads++
 	}
-	must[*transfer.StoreCopied](t)(transfer.CopyStore(ctx, f.store, copied, nil))
-	must[*transfer.StoreCopied](t)(transfer.CopyStore(ctx, copied, back, nil))
+	must.Get(transfer.CopyStore(ctx, f.store, copied, nil))(t)
+	must.Get(transfer.CopyStore(ctx, copied, back, nil))(t)
 	want := verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{RequireSigned: true})
 	for name, s := range map[string]posthouse.Store{"imported": imported, "copied": copied, "copied back": back} {
 		r := verify(t, s, ringOf(t, key), &sign.VerifyOptions{RequireSigned: true})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
@@ -63,8 +64,8 @@ func TestVerifyUnsignedTail(t *testing.T) {
 	f = fillStore(t, key)
 	tail := openLedger(t, f.store, nil, f.clock.Now) // a process without the key
 	for range 3 {
-		c := must[*posthouse.Checkpoint](t)(tail.Latest(t.Context(), ledger.LatestQuery{Thread: "hand"}))
-		must[*posthouse.Checkpoint](t)(tail.Save(t.Context(), c.Derive(posthouse.State{}), nil))
+		c := must.Get(tail.Latest(t.Context(), ledger.LatestQuery{Thread: "hand"}))(t)
+		must.Get(tail.Save(t.Context(), c.Derive(posthouse.State{}), nil))(t)
 	}
 	r := verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Thread: "hand"})
 	wantClean(t, r)
@@ -129,7 +130,7 @@ func TestRewrittenChainFailsItsSignatures(t *testing.T) {
 
 	// Without the signatures it is consistent, and nothing covers it: asking for
 	// signatures, or a witness, finds it.
-	head := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, nil))
+	head := must.Get(statement.Witness(t.Context(), f.store, key, nil))(t)
 	bare := rewrite(f.store, "order-1", func(es []*posthouse.Entry) {
 		es[0].Header[1] ^= 1
 		for _, e := range es {
@@ -205,10 +206,10 @@ func TestUnsignedProgress(t *testing.T) {
 	run := func(thread string, signer posthouse.Signer, pauses ...time.Duration) *sign.Report {
 		at := now
 		l := openLedger(t, store, signer, func() time.Time { return at })
-		c := must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root(thread, posthouse.State{}), nil))
+		c := must.Get(l.Save(t.Context(), posthouse.Root(thread, posthouse.State{}), nil))(t)
 		for _, p := range pauses {
 			at = at.Add(p)
-			c = must[*posthouse.Checkpoint](t)(l.Save(t.Context(), c.Derive(posthouse.State{}), nil))
+			c = must.Get(l.Save(t.Context(), c.Derive(posthouse.State{}), nil))(t)
 		}
 		return verify(t, store, ringOf(t, key), &sign.VerifyOptions{Thread: thread, RequireSigned: true})
 	}
@@ -259,7 +260,7 @@ func TestSignerFailureStopsTheCommit(t *testing.T) {
 func TestVerifyAfterEvictionAndCompaction(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { evictAndCompact(t, memstore.New()) })
 	t.Run("sqlite", func(t *testing.T) {
-		store := must[*sqlitestore.Store](t)(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "db"), nil))
+		store := must.Get(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "db"), nil))(t)
 		evictAndCompact(t, store)
 		if err := store.Close(); err != nil {
 			t.Fatal(err)
@@ -270,7 +271,7 @@ func TestVerifyAfterEvictionAndCompaction(t *testing.T) {
 func evictAndCompact(t *testing.T, store posthouse.Store) {
 	key := newKey(t)
 	f := fillInto(t, store, key)
-	l := must[*ledger.Ledger](t)(ledger.Open(f.store, &ledger.Options{Signer: key, Now: f.clock.Now, MaxCheckpoints: 12}))
+	l := must.Get(ledger.Open(f.store, &ledger.Options{Signer: key, Now: f.clock.Now, MaxCheckpoints: 12}))(t)
 	for i := range 20 {
 		save(t, l, "hand", strings.Repeat("evicted one by one ", i))
 	}

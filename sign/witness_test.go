@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
@@ -22,12 +23,12 @@ import (
 
 func save(t *testing.T, l *ledger.Ledger, thread, value string) *posthouse.Checkpoint {
 	t.Helper()
-	state := must[posthouse.State](t)(posthouse.Opaque(nil, value))
+	state := must.Get(posthouse.Opaque(nil, value))(t)
 	c, err := l.Latest(t.Context(), ledger.LatestQuery{Thread: thread})
 	if err != nil {
-		return must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root(thread, state), nil))
+		return must.Get(l.Save(t.Context(), posthouse.Root(thread, state), nil))(t)
 	}
-	return must[*posthouse.Checkpoint](t)(l.Save(t.Context(), c.Derive(state), nil))
+	return must.Get(l.Save(t.Context(), c.Derive(state), nil))(t)
 }
 
 // TestWitnessFindsARewoundStore keeps an old copy of a store, as a backup would
@@ -37,13 +38,13 @@ func TestWitnessFindsARewoundStore(t *testing.T) {
 	key := newKey(t)
 	ring := ringOf(t, key)
 	f := fillStore(t, key)
-	old := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, &statement.WitnessOptions{Now: f.clock.Now}))
+	old := must.Get(statement.Witness(t.Context(), f.store, key, &statement.WitnessOptions{Now: f.clock.Now}))(t)
 	wantClean(t, verify(t, f.store, ring, &sign.VerifyOptions{Witness: old}))
 
 	// An identical store, filled with another run of the same calls up to here.
 	save(t, f.ledger, "hand", "one more")
 	save(t, f.ledger, "new", "thread")
-	now := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, nil))
+	now := must.Get(statement.Witness(t.Context(), f.store, key, nil))(t)
 	for _, head := range []*sign.Head{old, now} {
 		r := verify(t, f.store, ring, &sign.VerifyOptions{Witness: head})
 		wantClean(t, r)
@@ -99,7 +100,7 @@ func TestWitnessFindsARewoundStore(t *testing.T) {
 func TestWitnessFindsAFork(t *testing.T) {
 	key := newKey(t)
 	f := fillStore(t, key)
-	head := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, nil))
+	head := must.Get(statement.Witness(t.Context(), f.store, key, nil))(t)
 	// The key's owner, or a thief, rewrites the last entry and signs it.
 	last := uint64(len(readAll(f.store, "order-1")))
 	s := rewrite(f.store, "order-1", func(es []*posthouse.Entry) {
@@ -117,8 +118,8 @@ func TestWitnessFindsAFork(t *testing.T) {
 func TestWitnessAcceptsAttestedRemovals(t *testing.T) {
 	key := newKey(t)
 	f := fillStore(t, key)
-	head := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, nil))
-	must[*retain.Deleted](t)(retain.DeleteThread(t.Context(), f.ledger, "hand", nil))
+	head := must.Get(statement.Witness(t.Context(), f.store, key, nil))(t)
+	must.Get(retain.DeleteThread(t.Context(), f.ledger, "hand", nil))(t)
 	r := verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Witness: head})
 	wantClean(t, r)
 	if r.Witnessed != len(head.Threads) {
@@ -126,7 +127,7 @@ func TestWitnessAcceptsAttestedRemovals(t *testing.T) {
 	}
 	// An unsigned removal is no excuse.
 	unsigned := openLedger(t, f.store, nil, f.clock.Now)
-	must[*retain.Deleted](t)(retain.DeleteThread(t.Context(), unsigned, "order-1", nil))
+	must.Get(retain.DeleteThread(t.Context(), unsigned, "order-1", nil))(t)
 	r = verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Witness: head})
 	wantFault(t, r, sign.FaultVanished, "order-1", 0)
 }
@@ -147,12 +148,12 @@ func TestWitnessRefusesAStoreThatDoesNotEndWhereItSays(t *testing.T) {
 func TestHeadFile(t *testing.T) {
 	key := newKey(t)
 	f := fillStore(t, key)
-	head := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, &statement.WitnessOptions{Now: f.clock.Now}))
+	head := must.Get(statement.Witness(t.Context(), f.store, key, &statement.WitnessOptions{Now: f.clock.Now}))(t)
 	path := filepath.Join(t.TempDir(), "head.json")
 	if err := statement.SaveHead(path, head); err != nil {
 		t.Fatal(err)
 	}
-	back := must[*sign.Head](t)(statement.LoadHead(path, ringOf(t, key)))
+	back := must.Get(statement.LoadHead(path, ringOf(t, key)))(t)
 	if !back.At.Equal(head.At) || len(back.Threads) != len(head.Threads) || back.KeyID != key.KeyID() {
 		t.Errorf("read back %+v", back)
 	}
@@ -172,7 +173,7 @@ func TestHeadFile(t *testing.T) {
 	}
 	retired := key.Public()
 	retired.NotAfter = head.At.Add(-time.Hour)
-	if _, err := statement.LoadHead(path, must[*sign.Ring](t)(sign.NewRing(retired))); !errors.Is(err, posthouse.ErrForbidden) {
+	if _, err := statement.LoadHead(path, must.Get(sign.NewRing(retired))(t)); !errors.Is(err, posthouse.ErrForbidden) {
 		t.Errorf("a key that was retired before: %v", err)
 	}
 
@@ -222,13 +223,13 @@ func sameThreads(a, b *sign.Head) bool {
 // allows.
 func seal(t testing.TB, key *sign.Key, payloadType string, payload any) []byte {
 	t.Helper()
-	body := must[[]byte](t)(json.Marshal(payload))
+	body := must.Get(json.Marshal(payload))(t)
 	pae := label("DSSEv1", len(payloadType), payloadType, len(body), string(body))
-	sig := must[[]byte](t)(key.Sign([]byte(pae)))
-	return must[[]byte](t)(json.Marshal(map[string]any{
+	sig := must.Get(key.Sign([]byte(pae)))(t)
+	return must.Get(json.Marshal(map[string]any{
 		"payloadType": payloadType, "payload": base64.URLEncoding.EncodeToString(body),
 		"signatures": []any{map[string]any{"keyid": key.KeyID(), "sig": base64.URLEncoding.EncodeToString(sig)}},
-	}))
+	}))(t)
 }
 
 // A shrinking store loses something between the listing of a thread and the
@@ -256,12 +257,12 @@ func TestWitnessBesideAWriter(t *testing.T) {
 		done[thread] = true
 		switch thread {
 		case "hand":
-			must[*retain.Deleted](t)(retain.DeleteThread(t.Context(), f.ledger, thread, nil))
+			must.Get(retain.DeleteThread(t.Context(), f.ledger, thread, nil))(t)
 		case "order-1":
-			must[posthouse.Removed](t)(f.store.Remove(t.Context(), posthouse.Removal{Thread: thread, All: true}))
+			must.Get(f.store.Remove(t.Context(), posthouse.Removal{Thread: thread, All: true}))(t)
 		}
 	}}
-	head := must[*sign.Head](t)(statement.Witness(t.Context(), s, key, nil))
+	head := must.Get(statement.Witness(t.Context(), s, key, nil))(t)
 	wantClean(t, verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Witness: head}))
 	var names []string
 	for _, th := range head.Threads {

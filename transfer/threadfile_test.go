@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/canon"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -66,8 +67,8 @@ func TestImportOfRuntimeThreads(t *testing.T) {
 		e.Hash = e.Sum()
 		r := forged(t, thread, func(f *fileWriter) {
 			sum := sha256.Sum256([]byte("secret"))
-			check(t, f.slot(string(sum[:4]), posthouse.Slot{Value: []byte(`{"for":"ceo"}`)}))
-			check(t, f.entry(e))
+			must.Do(t, f.slot(string(sum[:4]), posthouse.Slot{Value: []byte(`{"for":"ceo"}`)}))
+			must.Do(t, f.entry(e))
 		})
 		_, err = Import(t.Context(), led, r, &ImportOptions{Unverified: true})
 		if pe := (*posthouse.Error)(nil); !errors.As(err, &pe) || pe.Code != posthouse.CodeInvalid || pe.Field != "thread" {
@@ -83,23 +84,16 @@ func TestImportOfRuntimeThreads(t *testing.T) {
 func entryOf(t *testing.T, s *memstore.Store, thread string) *posthouse.Entry {
 	t.Helper()
 	led, err := ledger.Open(s, nil)
-	check(t, err)
+	must.Do(t, err)
 	defer func() { _ = led.Close() }()
 	_, err = led.Save(t.Context(), posthouse.Root(thread, nil), nil)
-	check(t, err)
+	must.Do(t, err)
 	for e, err := range s.Read(t.Context(), thread, posthouse.Range{}) {
-		check(t, err)
+		must.Do(t, err)
 		return e
 	}
 	t.Fatal("there is no entry")
 	return nil
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestImportBombs: a small file does not become much in memory.
@@ -116,12 +110,12 @@ func TestImportBombs(t *testing.T) {
 		return append(b, make([]byte, bodies)...)
 	}
 	for name, frames := range map[string]func(*fileWriter){
-		"bodies of no bytes": func(f *fileWriter) { check(t, f.frame(frameEntry, entry(e.Header, size))) },
-		"one body too many":  func(f *fileWriter) { check(t, f.frame(frameEntry, entry(e.Header, posthouse.MaxRecords+1))) },
-		"a long header":      func(f *fileWriter) { check(t, f.frame(frameEntry, entry(make([]byte, maxHeader+1), 1))) },
+		"bodies of no bytes": func(f *fileWriter) { must.Do(t, f.frame(frameEntry, entry(e.Header, size))) },
+		"one body too many":  func(f *fileWriter) { must.Do(t, f.frame(frameEntry, entry(e.Header, posthouse.MaxRecords+1))) },
+		"a long header":      func(f *fileWriter) { must.Do(t, f.frame(frameEntry, entry(make([]byte, maxHeader+1), 1))) },
 		"many slots": func(f *fileWriter) {
 			for i := range maxSlots + 1 {
-				check(t, f.slot(string([]byte{'a', byte('a' + i>>16), byte(i >> 8), byte(i)}), posthouse.Slot{}))
+				must.Do(t, f.slot(string([]byte{'a', byte('a' + i>>16), byte(i >> 8), byte(i)}), posthouse.Slot{}))
 			}
 		},
 	} {

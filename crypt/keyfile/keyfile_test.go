@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/crypt/keyfile"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 // TestEncryptionKeyFile makes, rotates and retires keys in a file.
@@ -24,17 +24,17 @@ func TestEncryptionKeyFile(t *testing.T) {
 	if _, err := keyfile.Rotate(path); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Fatalf("rotating no file: %v", err)
 	}
-	first := must[*keyfile.Keys](t)(keyfile.LoadOrCreate(path))
-	again := must[*keyfile.Keys](t)(keyfile.LoadOrCreate(path))
+	first := must.Get(keyfile.LoadOrCreate(path))(t)
+	again := must.Get(keyfile.LoadOrCreate(path))(t)
 	if !slices.Equal(first.IDs(), again.IDs()) || len(first.IDs()) != 1 {
 		t.Fatalf("%v, then %v", first.IDs(), again.IDs())
 	}
-	if st := must[os.FileInfo](t)(os.Stat(path)); runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
+	if st := must.Get(os.Stat(path))(t); runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
 		t.Errorf("mode %04o", st.Mode().Perm())
 	}
-	id := must[string](t)(keyfile.Rotate(path))
-	both := must[*keyfile.Keys](t)(keyfile.Load(path))
-	if want := []string{first.Current(), id}; !slices.Equal(both.IDs(), want) || must[*crypt.Keyring](t)(both.Keyring()).Current() != id {
+	id := must.Get(keyfile.Rotate(path))(t)
+	both := must.Get(keyfile.Load(path))(t)
+	if want := []string{first.Current(), id}; !slices.Equal(both.IDs(), want) || must.Get(both.Keyring())(t).Current() != id {
 		t.Errorf("keys %v, want %v", both.IDs(), want)
 	}
 	if err := keyfile.Retire(path, id); !errors.Is(err, posthouse.ErrConflict) {
@@ -46,7 +46,7 @@ func TestEncryptionKeyFile(t *testing.T) {
 	if err := keyfile.Retire(path, first.Current()); err != nil {
 		t.Fatal(err)
 	}
-	if got := must[*keyfile.Keys](t)(keyfile.Load(path)).IDs(); !slices.Equal(got, []string{id}) {
+	if got := must.Get(keyfile.Load(path))(t).IDs(); !slices.Equal(got, []string{id}) {
 		t.Errorf("left: %v", got)
 	}
 	if runtime.GOOS == "windows" {
@@ -63,8 +63,8 @@ func TestEncryptionKeyFile(t *testing.T) {
 // TestEncryptionKeysRefuse parses what is not a key file in full.
 func TestEncryptionKeysRefuse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "encryption.keys")
-	must[*keyfile.Keys](t)(keyfile.LoadOrCreate(path))
-	good := must[[]byte](t)(os.ReadFile(path))
+	must.Get(keyfile.LoadOrCreate(path))(t)
+	good := must.Get(os.ReadFile(path))(t)
 	for name, data := range map[string][]byte{
 		"empty":         nil,
 		"comments":      []byte("# nothing\n"),
@@ -96,15 +96,4 @@ func FuzzParseEncryptionKeys(f *testing.F) {
 			t.Fatalf("the current key is %s, not %s", r.Current(), k.Current())
 		}
 	})
-}
-
-// must stops the test at an error.
-func must[V any](t testing.TB) func(V, error) V {
-	return func(v V, err error) V {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -24,15 +25,15 @@ func TestASecondRequestHasNoGrantOfTheFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			store := ok[posthouse.Store](t)(open())
+			store := must.Get(open())(t)
 			defer store.Close()
-			led := ok[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{Validate: gate.Validator()}))
+			led := must.Get(ledger.Open(store, &ledger.Options{Validate: gate.Validator()}))(t)
 			defer led.Close()
-			app := ok[*graph.App[Refund]](t)(refund().Compile(led, nil))
+			app := must.Get(refund().Compile(led, nil))(t)
 			decide := func(r Refund, v posthouse.Verdict) *graph.Result[Refund] {
-				out := ok[*graph.Result[Refund]](t)(app.Run(ctx, "t", r))
-				ok[*posthouse.Gate](t)(led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: v, By: "ann"}))
-				return ok[*graph.Result[Refund]](t)(app.Resume(ctx, "t"))
+				out := must.Get(app.Run(ctx, "t", r))(t)
+				must.Get(led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: v, By: "ann"}))(t)
+				return must.Get(app.Resume(ctx, "t"))(t)
 			}
 			if out := decide(Refund{Order: "7", Amount: 40}, posthouse.Approve); out.State.Receipt == "" {
 				t.Errorf("the first request comes to %+v", out.State)
@@ -42,15 +43,5 @@ func TestASecondRequestHasNoGrantOfTheFirst(t *testing.T) {
 				t.Errorf("the rejected one is %s: %+v", out.Status, out.State)
 			}
 		})
-	}
-}
-
-func ok[T any](t *testing.T) func(T, error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -16,12 +17,12 @@ import (
 // lets the older go, goes on with them all the same, and counts what it holds.
 func TestCacheOfThreadsIsBounded(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
-	claim := must[*ledger.Claim](t)(l.Claim(ctx, "claimed", "run"))
+	claim := must.Get(l.Claim(ctx, "claimed", "run"))(t)
 	save := func(i int) {
 		t.Helper()
-		must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: fmt.Sprint("t", i), Checkpoint: &posthouse.Change{
+		must.Get(l.Commit(ctx, &ledger.Draft{Thread: fmt.Sprint("t", i), Checkpoint: &posthouse.Change{
 			Parts: []posthouse.Part{{Name: "a", Codec: "raw", Data: []byte(strings.Repeat("x", 100))}},
-		}}))
+		}}))(t)
 	}
 	for i := range core.MaxThreads + 100 {
 		save(i)
@@ -34,7 +35,7 @@ func TestCacheOfThreadsIsBounded(t *testing.T) {
 	if _, err := l.Claim(ctx, "claimed", "another"); !errors.Is(err, posthouse.ErrBusy) {
 		t.Errorf("a claim was let go: %v", err)
 	}
-	must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "claimed", Claim: claim, Checkpoint: &posthouse.Change{}}))
+	must.Get(l.Commit(ctx, &ledger.Draft{Thread: "claimed", Claim: claim, Checkpoint: &posthouse.Change{}}))(t)
 	for range 15 {
 		l.Core().EvictIdle()
 	}
@@ -54,23 +55,23 @@ func TestCacheOfThreadsIsBounded(t *testing.T) {
 // state that takes them up is whole, whether it refers to them or holds them.
 func TestManyStepsBeforeACheckpoint(t *testing.T) {
 	ctx, l := context.Background(), open(t, nil)
-	must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{}}))
+	must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{}}))(t)
 	var all strings.Builder
 	for i := range 400 {
 		result := fmt.Sprintf("%04d %s;", i, strings.Repeat("r", 100))
 		all.WriteString(result)
-		must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Steps: []posthouse.Step{{
+		must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Steps: []posthouse.Step{{
 			Task: "1/n", Name: "s", Occurrence: uint32(i), Value: posthouse.Value{Codec: "raw", Data: []byte(result)},
-		}}}))
+		}}}))(t)
 	}
 	_, held := l.Core().Cached()
 	if held > 256*106 {
 		t.Errorf("%d bytes of results are remembered", held)
 	}
-	done := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+	done := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 		Parts: []posthouse.Part{{Name: "log", Codec: "raw", Data: []byte(all.String())}},
-	}}))
-	got := must[*posthouse.Checkpoint](t)(l.Get(ctx, done.Checkpoint.ID))
+	}}))(t)
+	got := must.Get(l.Get(ctx, done.Checkpoint.ID))(t)
 	if string(got.State["log"].Data) != all.String() {
 		t.Error("the state is not what was committed")
 	}
@@ -92,12 +93,12 @@ func TestRunsBeyondTheLimitKeepWhatTheyKnow(t *testing.T) {
 	claims := make([]*ledger.Claim, n)
 	commit := func(c *ledger.Claim, status posthouse.Status) {
 		t.Helper()
-		must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: c.Thread, Claim: c, Checkpoint: &posthouse.Change{
+		must.Get(l.Commit(ctx, &ledger.Draft{Thread: c.Thread, Claim: c, Checkpoint: &posthouse.Change{
 			Status: status, Parts: []posthouse.Part{{Name: "a", Codec: "raw", Data: []byte(strings.Repeat("x", 100))}},
-		}}))
+		}}))(t)
 	}
 	for i := range claims {
-		claims[i] = must[*ledger.Claim](t)(l.Claim(ctx, fmt.Sprint("t", i), "run"))
+		claims[i] = must.Get(l.Claim(ctx, fmt.Sprint("t", i), "run"))(t)
 		commit(claims[i], posthouse.StatusRunning)
 	}
 	if threads, bytes := l.Core().Cached(); threads != n || bytes != 100*n {
@@ -108,7 +109,7 @@ func TestRunsBeyondTheLimitKeepWhatTheyKnow(t *testing.T) {
 		if err := c.Release(ctx); err != nil {
 			t.Fatal(err)
 		}
-		other := must[*ledger.Claim](t)(l.Claim(ctx, "other-"+c.Thread, "run"))
+		other := must.Get(l.Claim(ctx, "other-"+c.Thread, "run"))(t)
 		commit(other, posthouse.StatusRunning)
 		claims = append(claims, other)
 	}
@@ -126,7 +127,7 @@ func TestRunsBeyondTheLimitKeepWhatTheyKnow(t *testing.T) {
 		}
 	}
 	for i := range core.MaxThreads {
-		must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: fmt.Sprint("u", i), Checkpoint: &posthouse.Change{}}))
+		must.Get(l.Commit(ctx, &ledger.Draft{Thread: fmt.Sprint("u", i), Checkpoint: &posthouse.Change{}}))(t)
 	}
 	if threads, _ := l.Core().Cached(); threads > core.MaxThreads {
 		t.Errorf("%d threads are remembered when no run has one", threads)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 // A dial is a clock that tests turn.
@@ -29,16 +30,16 @@ func (d *dial) options() *Options     { return &Options{Now: d.now} }
 func TestTokenExpires(t *testing.T) {
 	clock, dir := newDial(), t.TempDir()
 	ts, err := Open(dir, clock.options())
-	check(t, err)
+	must.Do(t, err)
 	until := clock.now().Add(time.Hour)
 	for _, past := range []time.Time{clock.now(), clock.now().Add(-time.Second)} {
 		_, err = ts.Create("alice", Approver, &CreateOptions{ExpiresAt: past})
 		wantCode(t, err, posthouse.CodeInvalid)
 	}
 	secret, err := ts.Create("alice", Approver, &CreateOptions{ExpiresAt: until.Add(999 * time.Millisecond)})
-	check(t, err)
+	must.Do(t, err)
 	tok, ok, err := ts.Authenticate(secret)
-	if check(t, err); !ok || !tok.ExpiresAt.Equal(until) {
+	if must.Do(t, err); !ok || !tok.ExpiresAt.Equal(until) {
 		t.Fatalf("authenticate says %+v, %v", tok, ok)
 	}
 	clock.turn(time.Hour - time.Second)
@@ -56,9 +57,9 @@ func TestTokenExpires(t *testing.T) {
 		t.Errorf("after its time it is valid: %v, %v", ok, err)
 	}
 	again, err := ts.Create("alice", Viewer, nil) // in the place of the one that expired
-	check(t, err)
+	must.Do(t, err)
 	list, err := ts.All()
-	if check(t, err); len(list) != 1 || list[0].Role != Viewer || !list[0].ExpiresAt.IsZero() {
+	if must.Do(t, err); len(list) != 1 || list[0].Role != Viewer || !list[0].ExpiresAt.IsZero() {
 		t.Errorf("the list is %+v", list)
 	}
 	if _, ok, _ := ts.Authenticate(secret); ok {
@@ -77,32 +78,32 @@ func TestTokensFileVersion(t *testing.T) {
 		t.Helper()
 		var file struct{ Version int }
 		data, err := os.ReadFile(filepath.Join(dir, File))
-		check(t, err)
-		check(t, json.Unmarshal(data, &file))
+		must.Do(t, err)
+		must.Do(t, json.Unmarshal(data, &file))
 		if has := strings.Contains(string(data), "expiresAt"); has != (file.Version == 2) {
 			t.Errorf("version %d, expiry on it %v", file.Version, has)
 		}
 		return file.Version
 	}
 	_, err := ts.Create("op", Operator, nil)
-	check(t, err)
+	must.Do(t, err)
 	if v := version(); v != 1 {
 		t.Errorf("the version is %d", v)
 	}
 	_, err = ts.Create("bob", Viewer, &CreateOptions{ExpiresAt: ts.now().Add(time.Hour)})
-	check(t, err)
+	must.Do(t, err)
 	if v := version(); v != 2 {
 		t.Errorf("with a token that expires the version is %d", v)
 	}
 	if _, err := Open(dir, nil); err != nil {
 		t.Error(err)
 	}
-	check(t, ts.Revoke("bob", nil))
+	must.Do(t, ts.Revoke("bob", nil))
 	if v := version(); v != 1 {
 		t.Errorf("without one again it is %d", v)
 	}
 	later := `{"version":4,"tokens":[]}`
-	check(t, os.WriteFile(filepath.Join(dir, File), []byte(later), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(dir, File), []byte(later), 0o600))
 	if _, err := Open(dir, nil); !errors.Is(err, posthouse.ErrNewer) || !strings.Contains(err.Error(), "version 4") || !strings.Contains(err.Error(), "up to 3") {
 		t.Errorf("a later version: %v", err)
 	}
@@ -114,32 +115,32 @@ func TestTokensFileVersion(t *testing.T) {
 func TestLastOperatorStays(t *testing.T) {
 	clock, dir := newDial(), t.TempDir()
 	ts, err := Open(dir, clock.options())
-	check(t, err)
+	must.Do(t, err)
 	_, err = ts.Create("op", Operator, nil)
-	check(t, err)
+	must.Do(t, err)
 	_, err = ts.Create("vera", Approver, nil)
-	check(t, err)
+	must.Do(t, err)
 	_, err = ts.Create("guest", Operator, &CreateOptions{ExpiresAt: clock.now().Add(time.Hour)})
-	check(t, err)
+	must.Do(t, err)
 	other, err := Open(dir, clock.options()) // takes one away beside this
-	check(t, err)
-	check(t, other.Revoke("op", nil)) // guest is left
+	must.Do(t, err)
+	must.Do(t, other.Revoke("op", nil)) // guest is left
 	err = ts.Revoke("guest", nil)
 	wantCode(t, err, posthouse.CodeConflict)
 	if e := new(posthouse.Error); !errors.As(err, &e) || !strings.Contains(e.Hint, "posthouse token create") || !strings.Contains(e.Hint, "--yes") {
 		t.Errorf("the hint is %q", e.Hint)
 	}
 	list, err := ts.All()
-	if check(t, err); len(list) != 2 {
+	if must.Do(t, err); len(list) != 2 {
 		t.Errorf("the tokens are %+v", list)
 	}
 	_, err = ts.Create("op", Operator, nil)
-	check(t, err)
+	must.Do(t, err)
 	clock.turn(time.Hour)
 	wantCode(t, ts.Revoke("op", nil), posthouse.CodeConflict) // guest has expired
-	check(t, ts.Revoke("guest", nil))                         // what has expired is no operator
-	check(t, ts.Revoke("vera", nil))
-	check(t, ts.Revoke("op", &RevokeOptions{LastOperator: true}))
+	must.Do(t, ts.Revoke("guest", nil))                       // what has expired is no operator
+	must.Do(t, ts.Revoke("vera", nil))
+	must.Do(t, ts.Revoke("op", &RevokeOptions{LastOperator: true}))
 	if _, err := ts.Create("op", Operator, nil); err != nil {
 		t.Errorf("with the directory in hand there is a way back: %v", err)
 	}

@@ -12,36 +12,37 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/filelock"
+	"github.com/posthouse/posthouse/internal/proof/must"
 )
 
 func newTokens(t *testing.T) (*List, string) {
 	t.Helper()
 	dir := t.TempDir()
 	ts, err := Open(dir, &Options{Now: func() time.Time { return time.Unix(1700000000, 0) }})
-	check(t, err)
+	must.Do(t, err)
 	return ts, dir
 }
 
 func TestTokenIsKeptAsAHashOnly(t *testing.T) {
 	ts, dir := newTokens(t)
 	secret, err := ts.Create("alice@example.org", Approver, nil)
-	check(t, err)
+	must.Do(t, err)
 	if !strings.HasPrefix(secret, "ph_") || len(secret) != 3+43 {
 		t.Errorf("the secret %q is not ph_ and 256 bits", secret)
 	}
 	path := filepath.Join(dir, File)
 	data, err := os.ReadFile(path)
-	check(t, err)
+	must.Do(t, err)
 	if strings.Contains(string(data), secret) || strings.Contains(string(data), secret[3:]) {
 		t.Error("the file holds the secret")
 	}
 	info, err := os.Stat(path)
-	check(t, err)
+	must.Do(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has mode %v", info.Mode())
 	}
 	tok, ok, err := ts.Authenticate(secret)
-	check(t, err)
+	must.Do(t, err)
 	if !ok || tok.Name != "alice@example.org" || tok.Role != Approver || !tok.CreatedAt.Equal(time.Unix(1700000000, 0)) {
 		t.Errorf("authenticate says %+v, %v", tok, ok)
 	}
@@ -51,9 +52,9 @@ func TestTokenIsKeptAsAHashOnly(t *testing.T) {
 		}
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
-	check(t, err)
+	must.Do(t, err)
 	hidden, err := filepath.Glob(filepath.Join(dir, ".*"))
-	check(t, err)
+	must.Do(t, err)
 	if len(left)+len(hidden) != 2 { // the tokens and their lock
 		t.Errorf("files are left: %v %v", left, hidden)
 	}
@@ -65,17 +66,17 @@ func TestTokensAreChangedBesideARunningServer(t *testing.T) {
 		t.Fatal("nobody is known yet")
 	}
 	cli, err := Open(dir, nil)
-	check(t, err)
+	must.Do(t, err)
 	for i := range 20 { // within one tick of many file systems' clocks
 		name := fmt.Sprintf("t%d", i)
 		secret, err := cli.Create(name, Viewer, nil)
-		check(t, err)
+		must.Do(t, err)
 		tok, ok, err := server.Authenticate(secret)
-		check(t, err)
+		must.Do(t, err)
 		if !ok || tok.Name != name {
 			t.Fatalf("token %d, made beside the server, does not work there", i)
 		}
-		check(t, cli.Revoke(name, nil))
+		must.Do(t, cli.Revoke(name, nil))
 		if _, ok, _ := server.Authenticate(secret); ok {
 			t.Fatalf("token %d, revoked beside the server, still works there", i)
 		}
@@ -110,9 +111,9 @@ func TestTokensAreMadeAtOnceByMany(t *testing.T) {
 	}
 	wg.Wait()
 	ts, err := Open(dir, nil)
-	check(t, err)
+	must.Do(t, err)
 	list, err := ts.All()
-	check(t, err)
+	must.Do(t, err)
 	if len(list) != len(made) || len(made) == 0 {
 		t.Errorf("%d were made, %d are there", len(made), len(list))
 	}
@@ -126,7 +127,7 @@ func TestTokensAreMadeAtOnceByMany(t *testing.T) {
 func TestTokenErrors(t *testing.T) {
 	ts, dir := newTokens(t)
 	_, err := ts.Create("alice", Viewer, nil)
-	check(t, err)
+	must.Do(t, err)
 	_, err = ts.Create("alice", Operator, nil)
 	wantCode(t, err, posthouse.CodeExists)
 	for _, name := range []string{"", "a b", "a\nb", "ä", strings.Repeat("a", 201), `a"b`} {
@@ -144,27 +145,19 @@ func TestTokenErrors(t *testing.T) {
 func TestTokensLock(t *testing.T) {
 	ts, dir := newTokens(t)
 	name := filepath.Join(dir, File+".lock")
-	check(t, os.WriteFile(name, []byte("left behind"), 0o600))
+	must.Do(t, os.WriteFile(name, []byte("left behind"), 0o600))
 	_, err := ts.Create("alice", Viewer, nil)
-	check(t, err)
+	must.Do(t, err)
 	lock, err := filelock.Take(name)
-	check(t, err)
+	must.Do(t, err)
 	_, err = ts.Create("bob", Viewer, nil)
 	wantCode(t, err, posthouse.CodeLocked)
-	check(t, lock.Close())
+	must.Do(t, lock.Close())
 	_, err = ts.Create("bob", Viewer, nil)
-	check(t, err)
+	must.Do(t, err)
 	list, err := ts.All()
-	if check(t, err); len(list) != 2 {
+	if must.Do(t, err); len(list) != 2 {
 		t.Errorf("the tokens are %v", list)
-	}
-}
-
-// check ends the test at an error.
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -202,9 +195,9 @@ func TestDamagedTokensFileRefusesAllTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ts, dir := newTokens(t)
 			secret, err := ts.Create("alice", Operator, nil)
-			check(t, err)
+			must.Do(t, err)
 			path := filepath.Join(dir, File)
-			check(t, os.WriteFile(path, []byte(bad), 0o600))
+			must.Do(t, os.WriteFile(path, []byte(bad), 0o600))
 			if _, ok, err := ts.Authenticate(secret); ok || err == nil {
 				t.Errorf("authenticate says %v, %v", ok, err)
 			}
@@ -224,12 +217,12 @@ func TestDamagedTokensFileRefusesAllTokens(t *testing.T) {
 func TestTokensFileOfOthersIsRefused(t *testing.T) {
 	ts, dir := newTokens(t)
 	secret, err := ts.Create("alice", Operator, nil)
-	check(t, err)
+	must.Do(t, err)
 	path := filepath.Join(dir, File)
-	check(t, os.Chmod(path, 0o644))
+	must.Do(t, os.Chmod(path, 0o644))
 	_, err = Open(dir, nil)
 	wantCode(t, err, posthouse.CodeForbidden)
-	check(t, os.Chmod(path, 0o600))
+	must.Do(t, os.Chmod(path, 0o600))
 	if _, ok, err := ts.Authenticate(secret); !ok || err != nil {
 		t.Errorf("mended, it says %v, %v", ok, err)
 	}
@@ -238,19 +231,19 @@ func TestTokensFileOfOthersIsRefused(t *testing.T) {
 func TestFirstToken(t *testing.T) {
 	ts, dir := newTokens(t)
 	path, created, err := ts.First()
-	check(t, err)
+	must.Do(t, err)
 	if !created || path != filepath.Join(dir, "token") {
 		t.Fatalf("First says %q, %v", path, created)
 	}
 	info, err := os.Stat(path)
-	check(t, err)
+	must.Do(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has mode %v", info.Mode())
 	}
 	data, err := os.ReadFile(path)
-	check(t, err)
+	must.Do(t, err)
 	tok, ok, err := ts.Authenticate(strings.TrimSpace(string(data)))
-	check(t, err)
+	must.Do(t, err)
 	if !ok || tok.Role != Operator {
 		t.Errorf("the first token is %+v, %v", tok, ok)
 	}
@@ -258,12 +251,12 @@ func TestFirstToken(t *testing.T) {
 		t.Errorf("the second time it says %v, %v", created, err)
 	}
 	// A crash after the secret and before the list: the next start makes another.
-	check(t, os.Remove(filepath.Join(dir, File)))
+	must.Do(t, os.Remove(filepath.Join(dir, File)))
 	if _, created, err := ts.First(); !created || err != nil {
 		t.Errorf("after a crash it says %v, %v", created, err)
 	}
 	again, err := os.ReadFile(path)
-	check(t, err)
+	must.Do(t, err)
 	if string(again) == string(data) {
 		t.Error("the secret nobody accepts is still in the file")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -22,13 +23,13 @@ func TestTokensNameGroupsAndTasks(t *testing.T) {
 		"plain": nil, "gpu": {Groups: []string{"gpu"}}, "pay": {Groups: []string{"money"}, Tasks: []string{"pay"}}, "all": {Groups: []string{task.Any}},
 	} {
 		secret, err := ts.Create(name, Worker, o)
-		check(t, err)
+		must.Do(t, err)
 		secrets[name] = secret
 	}
 	may := func(name string, h *task.Hello) bool {
 		t.Helper()
 		tok, ok, err := ts.Authenticate(secrets[name])
-		check(t, err)
+		must.Do(t, err)
 		return ok && tok.Pass().Check(h) == nil
 	}
 	for _, c := range []struct {
@@ -45,21 +46,21 @@ func TestTokensNameGroupsAndTasks(t *testing.T) {
 			t.Errorf("token %s, %+v: %v", c.name, c.h, got)
 		}
 	}
-	check(t, ts.Allow("plain", []string{"gpu"}, []string{"x"}))
+	must.Do(t, ts.Allow("plain", []string{"gpu"}, []string{"x"}))
 	if !may("plain", hello("gpu", "x")) || may("plain", hello("gpu", "y")) {
 		t.Error("what a token may take did not change")
 	}
 	data, err := os.ReadFile(filepath.Join(dir, File))
-	check(t, err)
+	must.Do(t, err)
 	var file document
-	check(t, json.Unmarshal(data, &file))
+	must.Do(t, json.Unmarshal(data, &file))
 	if file.Version != 3 {
 		t.Errorf("an older program would take the file of version %d", file.Version)
 	}
 	_, err = ts.Create("op", Operator, &CreateOptions{Groups: []string{"x"}})
 	_, bad := ts.Create("bad", Worker, &CreateOptions{Tasks: []string{"a\nb"}})
 	_, noned := ts.Create("op", Operator, nil)
-	check(t, noned)
+	must.Do(t, noned)
 	for what, err := range map[string]error{"an operator's groups": err, "a bad name": bad, "allow an operator": ts.Allow("op", nil, nil)} {
 		var e *posthouse.Error
 		if !errors.As(err, &e) || e.Code != posthouse.CodeInvalid {
@@ -70,7 +71,7 @@ func TestTokensNameGroupsAndTasks(t *testing.T) {
 		t.Error(err)
 	}
 	wrong := strings.Replace(string(data), `"version": 3`, `"version": 2`, 1)
-	check(t, os.WriteFile(filepath.Join(dir, File), []byte(wrong), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(dir, File), []byte(wrong), 0o600))
 	if _, err := Open(dir, nil); err == nil {
 		t.Error("limits are taken from a file whose version has none")
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/step"
@@ -27,7 +28,7 @@ func TestVerbsOverHTTP(t *testing.T) {
 	e := startEngine(t, true)
 	var said []string
 	w, err := worker.New(e.reach("w", tokens.Worker), &worker.Options{Name: "w"})
-	check(t, err)
+	must.Do(t, err)
 	w.HandleFunc("double", func(t worker.Task) error {
 		state, err := t.LoadCheckpoint()
 		if err != nil {
@@ -46,7 +47,7 @@ func TestVerbsOverHTTP(t *testing.T) {
 	})
 	run(t, w.Run)
 	_, err = e.app.Run(t.Context(), "t", 21)
-	check(t, err)
+	must.Do(t, err)
 	e.done("t")
 	want := []string{
 		`0.1 ""   true`, `0.1 "nap"   false`, `0.2 ""   false`, `1.1 "" {"n":1} kept false`,
@@ -90,25 +91,25 @@ func TestActionsThatDoNotFit(t *testing.T) {
 	e := startEngineWith(t, true, &ledger.Options{LeaseTTL: time.Minute}) // the session sends no heartbeats
 	far := e.reach("w", tokens.Worker)
 	_, err := e.app.Run(t.Context(), "t", 1)
-	check(t, err)
+	must.Do(t, err)
 	session, err := far.Connect(t.Context(), hello())
-	check(t, err)
+	must.Do(t, err)
 	c, err := far.Claim(t.Context(), session.ID)
-	check(t, err)
+	must.Do(t, err)
 	secret, err := e.tokens.Create("raw", tokens.Worker, nil)
-	check(t, err)
+	must.Do(t, err)
 	post := func(method, body string) (status int, p posthouse.Error) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), "POST", e.http.URL+"/api/worker/"+method, strings.NewReader(body))
-		check(t, err)
+		must.Do(t, err)
 		r.Header.Set("Authorization", "Bearer "+secret)
 		r.Header.Set("Content-Type", "application/json")
 		a, err := e.http.Client().Do(r)
-		check(t, err)
+		must.Do(t, err)
 		defer a.Body.Close()
 		text, err := io.ReadAll(a.Body)
-		check(t, err)
-		check(t, json.NewDecoder(bytes.NewReader(text)).Decode(&p))
+		must.Do(t, err)
+		must.Do(t, json.NewDecoder(bytes.NewReader(text)).Decode(&p))
 		return a.StatusCode, p
 	}
 	claim := fmt.Sprintf(`"claim":{"gate":%q,"fence":%d}`, c.ID.Gate, c.ID.Fence)
@@ -127,11 +128,11 @@ func TestActionsThatDoNotFit(t *testing.T) {
 	if _, p := post("save", `{"claim":{"gate":"gate-x","fence":1},"value":"eA=="}`); p.Code != posthouse.CodeConflict {
 		t.Errorf("a claim that is not there: %+v", p)
 	}
-	check(t, far.Save(t.Context(), c.ID, 1, make([]byte, task.MaxSlot)))
+	must.Do(t, far.Save(t.Context(), c.ID, 1, make([]byte, task.MaxSlot)))
 	if v, err := far.Load(t.Context(), c.ID); err != nil || len(v) != task.MaxSlot {
 		t.Errorf("%d bytes, %v", len(v), err)
 	}
-	check(t, far.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: json.RawMessage("2")}))
+	must.Do(t, far.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: json.RawMessage("2")}))
 	e.done("t")
 }
 
@@ -141,19 +142,19 @@ func TestAnEmptySlotOverHTTP(t *testing.T) {
 	e := startEngine(t, true)
 	far := e.reach("w", tokens.Worker)
 	_, err := e.app.Run(t.Context(), "t", 1)
-	check(t, err)
+	must.Do(t, err)
 	s, err := far.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, Concurrency: 1})
-	check(t, err)
+	must.Do(t, err)
 	c, err := far.Claim(t.Context(), s.ID)
-	check(t, err)
+	must.Do(t, err)
 	if have, err := far.Load(t.Context(), c.ID); err != nil || have != nil {
 		t.Errorf("nothing saved: %#v, %v", have, err)
 	}
 	for n, want := range [][]byte{{}, []byte("x"), {}, nil} {
-		check(t, far.Save(t.Context(), c.ID, uint64(n+1), want))
+		must.Do(t, far.Save(t.Context(), c.ID, uint64(n+1), want))
 		if have, err := far.Load(t.Context(), c.ID); err != nil || string(have) != string(want) || (have == nil) != (want == nil) {
 			t.Errorf("saved %#v, loaded %#v, %v", want, have, err)
 		}
 	}
-	check(t, far.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: []byte("2")}))
+	must.Do(t, far.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: []byte("2")}))
 }

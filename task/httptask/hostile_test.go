@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task"
@@ -26,7 +27,7 @@ type hostile struct {
 func (h hostile) send(method, path, body string, header ...string) (status int, code posthouse.Code) {
 	h.e.t.Helper()
 	r, err := http.NewRequestWithContext(h.e.t.Context(), method, h.e.http.URL+path, strings.NewReader(body))
-	check(h.e.t, err)
+	must.Do(h.e.t, err)
 	r.Header.Set("Authorization", "Bearer "+h.secret)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -37,10 +38,10 @@ func (h hostile) send(method, path, body string, header ...string) (status int, 
 	c := *h.e.http.Client()
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := c.Do(r)
-	check(h.e.t, err)
+	must.Do(h.e.t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	check(h.e.t, err)
+	must.Do(h.e.t, err)
 	var p struct {
 		Code posthouse.Code `json:"code"`
 	}
@@ -53,7 +54,7 @@ func (e *engine) record() string {
 	e.t.Helper()
 	var b strings.Builder
 	for info, err := range e.ledger.Threads(e.t.Context(), posthouse.ThreadQuery{}) {
-		check(e.t, err)
+		must.Do(e.t, err)
 		fmt.Fprintln(&b, info.Thread, info.Tail.Seq, info.Status)
 	}
 	return b.String()
@@ -66,17 +67,17 @@ func TestAHostileWorker(t *testing.T) {
 	e := startEngineWith(t, true, &ledger.Options{LeaseTTL: time.Minute}) // the victim sends no heartbeats
 	victim := e.reach("victim", tokens.Worker)
 	_, err := e.app.Run(t.Context(), "t", 1)
-	check(t, err)
+	must.Do(t, err)
 	session, err := victim.Connect(t.Context(), hello())
-	check(t, err)
+	must.Do(t, err)
 	claim, err := victim.Claim(t.Context(), session.ID)
-	check(t, err)
-	check(t, victim.Save(t.Context(), claim.ID, 1, []byte("the victim's")))
+	must.Do(t, err)
+	must.Do(t, victim.Save(t.Context(), claim.ID, 1, []byte("the victim's")))
 	secret, err := e.tokens.Create("mallory", tokens.Worker, nil)
-	check(t, err)
+	must.Do(t, err)
 	h := hostile{e, secret}
 	own, err := e.reachWith(secret).Connect(t.Context(), hello())
-	check(t, err)
+	must.Do(t, err)
 	before := e.record()
 
 	t.Run("other routes", func(t *testing.T) { h.otherRoutes(t, claim) })
@@ -90,7 +91,7 @@ func TestAHostileWorker(t *testing.T) {
 	if v, err := victim.Load(t.Context(), claim.ID); err != nil || string(v) != "the victim's" {
 		t.Errorf("the slot: %q, %v", v, err)
 	}
-	check(t, victim.Resolve(t.Context(), claim.ID, task.Verdict{Action: task.Complete, Output: json.RawMessage("2")}))
+	must.Do(t, victim.Resolve(t.Context(), claim.ID, task.Verdict{Action: task.Complete, Output: json.RawMessage("2")}))
 	e.done("t")
 	g, err := e.ledger.Gate(t.Context(), claim.ID.Gate)
 	if err != nil || g.Decision.By != "worker:victim" {
@@ -101,14 +102,14 @@ func TestAHostileWorker(t *testing.T) {
 // otherRoutes tries each route of the server's own list that is no worker's.
 func (h hostile) otherRoutes(t *testing.T, claim *task.Claim) {
 	resp, err := h.e.http.Client().Get(h.e.http.URL + "/openapi.json")
-	check(t, err)
+	must.Do(t, err)
 	defer resp.Body.Close()
 	var d struct {
 		Paths map[string]map[string]struct {
 			Security json.RawMessage `json:"security"` // of one that anybody may use, or with an approval token
 		} `json:"paths"`
 	}
-	check(t, json.NewDecoder(resp.Body).Decode(&d))
+	must.Do(t, json.NewDecoder(resp.Body).Decode(&d))
 	tried := 0
 	for path, methods := range d.Paths {
 		for method, op := range methods {
@@ -140,7 +141,7 @@ func (h hostile) anothersCalls(t *testing.T, session, own string, claim *task.Cl
 	for _, as := range []string{"", session, own, "worker-x"} {
 		for _, fence := range []uint64{claim.ID.Fence, 0, claim.ID.Fence + 1, 1<<63 + 1} {
 			id, err := json.Marshal(task.ClaimID{Gate: claim.ID.Gate, Fence: fence, Session: as})
-			check(t, err)
+			must.Do(t, err)
 			for call, more := range map[string]string{
 				wire.Load: "", wire.Save: `,"value":"eA==","n":9`, wire.Records: "", wire.Stream: `,"chunk":"x"`,
 				wire.Signal:  `,"thread":"t","signal":{"name":"go","by":"ceo","value":1}`,
@@ -165,7 +166,7 @@ func (h hostile) anothersCalls(t *testing.T, session, own string, claim *task.Cl
 	}
 	for _, id := range []string{"$process", "$approvals", "engine-x", "worker-", "../x", "t", strings.Repeat("w", 5000), "worker-\u202e"} {
 		body, err := json.Marshal(map[string]string{"session": id})
-		check(t, err)
+		must.Do(t, err)
 		for _, call := range []string{wire.Claim, wire.Heartbeat} {
 			if status, code := h.send("POST", "/api/worker/"+call, string(body)); status != http.StatusNotFound && status != http.StatusBadRequest {
 				t.Errorf("%s of session %.20q: %d %s", call, id, status, code)
@@ -217,7 +218,7 @@ func (h hostile) claimsToBe(t *testing.T) {
 		one := hello()
 		change(&one)
 		body, err := json.Marshal(map[string]any{"hello": one})
-		check(t, err)
+		must.Do(t, err)
 		if status, code := h.send("POST", "/api/worker/"+wire.Connect, string(body)); status < 400 || status >= 500 && code != posthouse.CodeUnsupported {
 			t.Errorf("%s: status %d, code %s", what, status, code)
 		}
@@ -225,9 +226,9 @@ func (h hostile) claimsToBe(t *testing.T) {
 	one := hello()
 	one.Worker = "victim"
 	s, err := h.e.reachWith(h.secret).Connect(t.Context(), one)
-	check(t, err)
+	must.Do(t, err)
 	all, err := h.e.tasks.Workers(t.Context())
-	check(t, err)
+	must.Do(t, err)
 	for _, w := range all {
 		if w.Session == s.ID && w.Token != "mallory" {
 			t.Errorf("on record it is %+v", w)

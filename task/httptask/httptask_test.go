@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/server"
@@ -49,31 +50,31 @@ func startEngineWith(t *testing.T, tasks bool, o *ledger.Options) *engine {
 	e := &engine{t: t}
 	var err error
 	e.ledger, err = ledger.Open(memstore.New(), o)
-	check(t, err)
+	must.Do(t, err)
 	e.app, err = flow.New("f", func(ctx context.Context, in int) (int, error) {
 		return step.Remote[int](ctx, "double", "double", in)
 	}).Open(e.ledger, nil)
-	check(t, err)
+	must.Do(t, err)
 	r, err := runner.New(e.ledger, &runner.Options{Programs: []posthouse.Program{e.app}})
-	check(t, err)
+	must.Do(t, err)
 	d, err := dispatch.New(e.ledger, &dispatch.Options{Poll: 50 * time.Millisecond})
-	check(t, err)
+	must.Do(t, err)
 	e.tasks = d
 	e.tokens, err = tokens.Open(t.TempDir(), nil)
-	check(t, err)
+	must.Do(t, err)
 	so := server.Options{Ledger: e.ledger, Tokens: e.tokens, Runner: r}
 	if tasks {
 		so.Tasks = d
 	}
 	s, err := server.New(so)
-	check(t, err)
+	must.Do(t, err)
 	e.http = httptest.NewUnstartedServer(nil)
 	e.http.Config = s.HTTPServer("")
 	e.http.StartTLS()
 	t.Cleanup(func() {
-		check(t, s.Close(context.Background()))
+		must.Do(t, s.Close(context.Background()))
 		e.http.Close()
-		check(t, e.ledger.Close())
+		must.Do(t, e.ledger.Close())
 	})
 	run(t, d.Run, r.Run)
 	return e
@@ -83,22 +84,15 @@ func startEngineWith(t *testing.T, tasks bool, o *ledger.Options) *engine {
 func (e *engine) reach(name string, role tokens.Role) task.Engine {
 	e.t.Helper()
 	secret, err := e.tokens.Create(name, role, nil)
-	check(e.t, err)
+	must.Do(e.t, err)
 	return e.reachWith(secret)
 }
 
 func (e *engine) reachWith(secret string) task.Engine {
 	e.t.Helper()
 	far, err := httptask.NewEngine(e.http.URL, secret, e.http.Client())
-	check(e.t, err)
+	must.Do(e.t, err)
 	return far
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func run(t *testing.T, fns ...func(context.Context) error) {
@@ -124,7 +118,7 @@ func TestWorkersOverHTTP(t *testing.T) {
 	for i := range 2 {
 		name := fmt.Sprint("w", i)
 		w, err := worker.New(e.reach(name, tokens.Worker), &worker.Options{Name: name, Concurrency: 4})
-		check(t, err)
+		must.Do(t, err)
 		worker.Handle(w, "double", func(t worker.Task, in int) (int, error) {
 			if err := worker.Save(t, in); err != nil {
 				return 0, err
@@ -141,7 +135,7 @@ func TestWorkersOverHTTP(t *testing.T) {
 	const n = 30
 	for i := range n {
 		_, err := e.app.Run(t.Context(), fmt.Sprint("t", i), i)
-		check(t, err)
+		must.Do(t, err)
 	}
 	for i := range n {
 		e.done(fmt.Sprint("t", i))
@@ -156,7 +150,7 @@ func TestWorkersOverHTTP(t *testing.T) {
 func TestManyStepsComeBack(t *testing.T) {
 	e := startEngine(t, true)
 	w, err := worker.New(e.reach("w", tokens.Worker), nil)
-	check(t, err)
+	must.Do(t, err)
 	const n = 7 // together more than an answer may have
 	var ran, attempts atomic.Int32
 	worker.Handle(w, "double", func(wt worker.Task, in int) (int, error) {
@@ -179,7 +173,7 @@ func TestManyStepsComeBack(t *testing.T) {
 	})
 	run(t, w.Run)
 	_, err = e.app.Run(t.Context(), "t", 1)
-	check(t, err)
+	must.Do(t, err)
 	e.done("t")
 	if attempts.Load() != 2 || ran.Load() != n {
 		t.Errorf("%d steps ran in %d attempts", ran.Load(), attempts.Load())
@@ -192,7 +186,7 @@ func (e *engine) done(thread string) {
 	ctx, cancel := context.WithTimeout(e.t.Context(), time.Minute)
 	defer cancel()
 	for ev, err := range e.ledger.Watch(ctx, ledger.WatchQuery{Thread: thread}) {
-		check(e.t, err)
+		must.Do(e.t, err)
 		if ev.Checkpoint != nil && ev.Checkpoint.Status == posthouse.StatusDone {
 			return
 		}
@@ -221,9 +215,9 @@ func TestRefusals(t *testing.T) {
 	if err := far.Save(t.Context(), task.ClaimID{Gate: "gate-x", Fence: 1}, 0, make([]byte, task.MaxSlot+1)); !errors.Is(err, posthouse.ErrTooLarge) && !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("a slot above the limit: %v", err)
 	}
-	check(t, e.tokens.Revoke("w", nil))
+	must.Do(t, e.tokens.Revoke("w", nil))
 	w, err := worker.New(far, nil)
-	check(t, err)
+	must.Do(t, err)
 	worker.Handle(w, "double", func(worker.Task, int) (int, error) { return 0, nil })
 	if err := w.Run(t.Context()); !errors.Is(err, posthouse.ErrForbidden) {
 		t.Errorf("a worker whose token was revoked: %v", err)
@@ -271,7 +265,7 @@ func TestMalformedAnswersMayBeRepeated(t *testing.T) {
 	} {
 		s := httptest.NewServer(answer)
 		e, err := httptask.NewEngine(s.URL, "ph_x", s.Client())
-		check(t, err)
+		must.Do(t, err)
 		if _, err := e.Connect(t.Context(), hello()); !errors.Is(err, posthouse.ErrUnavailable) {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/worker"
@@ -19,7 +20,7 @@ import (
 func TestReplayHasWhatWasRecorded(t *testing.T) {
 	e := startEngine(t, true)
 	w, err := worker.New(e.reach("w", tokens.Worker), nil)
-	check(t, err)
+	must.Do(t, err)
 	worker.Handle(w, "double", func(t worker.Task, in int) (int, error) {
 		for _, name := range []string{"row 1", "row 2"} {
 			if _, err := step.Do(t.Context(), name, func(context.Context) (int, error) { return in, nil }); err != nil {
@@ -33,10 +34,10 @@ func TestReplayHasWhatWasRecorded(t *testing.T) {
 	})
 	run(t, w.Run)
 	_, err = e.app.Run(t.Context(), "t", 21)
-	check(t, err)
+	must.Do(t, err)
 	e.done("t")
 	viewer, err := e.tokens.Create("viewer", tokens.Viewer, nil)
-	check(t, err)
+	must.Do(t, err)
 	all := e.events(viewer, "start")
 	var names, later []string
 	var from string
@@ -65,10 +66,10 @@ type followed struct{ id, name string }
 func (e *engine) events(token, after string) (all []followed) {
 	e.t.Helper()
 	r, err := http.NewRequestWithContext(e.t.Context(), http.MethodGet, e.http.URL+"/api/events?thread=t&after="+after, nil)
-	check(e.t, err)
+	must.Do(e.t, err)
 	r.Header.Set("Authorization", "Bearer "+token)
 	resp, err := e.http.Client().Do(r)
-	check(e.t, err)
+	must.Do(e.t, err)
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 1<<20)
@@ -84,7 +85,7 @@ func (e *engine) events(token, after string) (all []followed) {
 			}
 		case "data":
 			var ev posthouse.Event
-			check(e.t, json.Unmarshal([]byte(value), &ev))
+			must.Do(e.t, json.Unmarshal([]byte(value), &ev))
 			x := followed{id: id}
 			if ev.Step != nil {
 				x.name = ev.Step.Name

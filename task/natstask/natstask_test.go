@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/step"
@@ -310,28 +311,21 @@ func TestAnEmptySlotOverNATS(t *testing.T) {
 	connect := startNATS(t)
 	e := startEngine(t, memstore.New(), connect())
 	far, err := natstask.NewEngine(connect(), nil)
-	check(t, err)
+	must.Do(t, err)
 	_, err = e.app.Run(t.Context(), "t", 1)
-	check(t, err)
+	must.Do(t, err)
 	s, err := far.Connect(t.Context(), task.Hello{Protocol: task.Protocol, Worker: "w", Tasks: []string{"double"}, Concurrency: 1})
-	check(t, err)
+	must.Do(t, err)
 	c, err := far.Claim(t.Context(), s.ID)
-	check(t, err)
+	must.Do(t, err)
 	if have, err := far.Load(t.Context(), c.ID); err != nil || have != nil {
 		t.Errorf("nothing saved: %#v, %v", have, err)
 	}
 	for n, want := range [][]byte{{}, []byte("x"), {}, nil} {
-		check(t, far.Save(t.Context(), c.ID, uint64(n+1), want))
+		must.Do(t, far.Save(t.Context(), c.ID, uint64(n+1), want))
 		if have, err := far.Load(t.Context(), c.ID); err != nil || string(have) != string(want) || (have == nil) != (want == nil) {
 			t.Errorf("saved %#v, loaded %#v, %v", want, have, err)
 		}
 	}
-	check(t, far.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: []byte("2")}))
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, far.Resolve(t.Context(), c.ID, task.Verdict{Action: task.Complete, Output: []byte("2")}))
 }

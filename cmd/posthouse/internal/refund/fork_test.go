@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/refund"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -22,7 +23,7 @@ import (
 func onStores(t *testing.T, test func(t *testing.T, store posthouse.Store)) {
 	t.Run("memory", func(t *testing.T) { test(t, memstore.New()) })
 	t.Run("sqlite", func(t *testing.T) {
-		s := must(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "posthouse.db"), nil))(t)
+		s := must.Get(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "posthouse.db"), nil))(t)
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -35,14 +36,14 @@ func onStores(t *testing.T, test func(t *testing.T, store posthouse.Store)) {
 // patched forks a checkpoint with another state.
 func (h house) patched(tb testing.TB, id posthouse.ID, state string) *posthouse.Checkpoint {
 	tb.Helper()
-	return must(h.ledger.Fork(tb.Context(), id, &ledger.ForkOptions{
+	return must.Get(h.ledger.Fork(tb.Context(), id, &ledger.ForkOptions{
 		Replace: posthouse.State{posthouse.OpaquePart: {Codec: "json", Data: []byte(state)}},
 	}))(tb)
 }
 
 func (h house) resume(tb testing.TB, c *posthouse.Checkpoint) *coord.Reply {
 	tb.Helper()
-	return must(h.Resume(tb.Context(), c.Thread, &coord.ResumeOptions{Branch: c.Branch}))(tb)
+	return must.Get(h.Resume(tb.Context(), c.Thread, &coord.ResumeOptions{Branch: c.Branch}))(tb)
 }
 
 // An approval runs what was shown: the fork of another request asks about that
@@ -51,14 +52,14 @@ func TestAForkAsksAboutItsOwnRequest(t *testing.T) {
 	onStores(t, func(t *testing.T, store posthouse.Store) {
 		path := filepath.Join(t.TempDir(), "effects.log")
 		h := start(t, store, day(), refund.LogEffects(path))
-		r := must(h.Handle(t.Context(), "refund order 500 please", nil))(t)
+		r := must.Get(h.Handle(t.Context(), "refund order 500 please", nil))(t)
 		f := h.patched(t, r.Checkpoint, `{"request":"refund order 999999 please"}`)
 		if f.Status != posthouse.StatusInterrupted || len(f.Gates) > 0 {
 			t.Fatalf("the fork offers the old question: %s, %v", f.Status, f.Gates)
 		}
 		h = start(t, store, day(), refund.LogEffects(path))
 		asked := h.resume(t, f)
-		g := must(h.ledger.Gate(t.Context(), asked.Gate))(t)
+		g := must.Get(h.ledger.Gate(t.Context(), asked.Gate))(t)
 		if asked.Status != posthouse.StatusWaiting || strings.Contains(g.Text+string(g.Payload), "500") ||
 			strings.Count(g.Text, "999999") != 2 || strings.Count(string(g.Payload), "999999") != 2 {
 			t.Fatalf("reply %+v asks %s\n%s", asked, g.Text, g.Payload)
@@ -68,17 +69,17 @@ func TestAForkAsksAboutItsOwnRequest(t *testing.T) {
 			branch string
 			order  string
 		}{{r.Gate, posthouse.MainBranch, "500"}, {asked.Gate, f.Branch, "999999"}} {
-			must(h.ledger.Decide(t.Context(), test.gate, posthouse.Decision{Verdict: posthouse.Approve, By: "mia"}))(t)
-			must(h.Resume(t.Context(), r.Thread, nil))(t)
+			must.Get(h.ledger.Decide(t.Context(), test.gate, posthouse.Decision{Verdict: posthouse.Approve, By: "mia"}))(t)
+			must.Get(h.Resume(t.Context(), r.Thread, nil))(t)
 			other := h.resume(t, f)
 			if test.order == "500" && other.Status != posthouse.StatusWaiting {
 				t.Fatalf("the old approval ran the fork: %+v", other)
 			}
-			head := must(h.ledger.Latest(t.Context(), ledger.LatestQuery{Thread: r.Thread, Branch: test.branch}))(t)
+			head := must.Get(h.ledger.Latest(t.Context(), ledger.LatestQuery{Thread: r.Thread, Branch: test.branch}))(t)
 			if s := h.state(t, head.ID); s.Result != "Executed 'refund order "+test.order+" please' approved by mia" {
 				t.Fatalf("state %+v", s)
 			}
-			lines := string(must(os.ReadFile(path))(t))
+			lines := string(must.Get(os.ReadFile(path))(t))
 			if n := map[string]int{"500": 1, "999999": 2}[test.order]; strings.Count(lines, "\n") != n || strings.Count(lines, "order "+test.order+" ") != 1 {
 				t.Fatalf("after %s: %s", test.order, lines)
 			}
@@ -100,25 +101,25 @@ func TestAnEditAfterAFailure(t *testing.T) {
 		return down
 	}
 	h := start(t, store, now, bank)
-	r := must(h.Handle(t.Context(), request, nil))(t)
-	must(h.ledger.Decide(t.Context(), r.Gate, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: []byte(`{"request":"refund half"}`)}))(t)
-	failed := must(h.Resume(t.Context(), r.Thread, nil))(t)
+	r := must.Get(h.Handle(t.Context(), request, nil))(t)
+	must.Get(h.ledger.Decide(t.Context(), r.Gate, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: []byte(`{"request":"refund half"}`)}))(t)
+	failed := must.Get(h.Resume(t.Context(), r.Thread, nil))(t)
 	if s := h.state(t, failed.Checkpoint); failed.Status != posthouse.StatusFailed || s.Request != request || s.Grant == "" {
 		t.Fatalf("reply %+v, state %+v", failed, s)
 	}
 	f := h.patched(t, failed.Checkpoint, `{"request":"refund order 99","grant":"`+string(r.Gate)+`","approvedBy":"bob"}`)
 	down = nil
 	h = start(t, store, now, bank)
-	done := must(h.Resume(t.Context(), r.Thread, nil))(t)
+	done := must.Get(h.Resume(t.Context(), r.Thread, nil))(t)
 	if s := h.state(t, done.Checkpoint); s.Request != "refund half" || s.ApprovedBy != "bob" || s.Grant != "" {
 		t.Fatalf("reply %+v, state %+v", done, s)
 	}
 	asked := h.resume(t, f)
-	g := must(h.ledger.Gate(t.Context(), asked.Gate))(t)
+	g := must.Get(h.ledger.Gate(t.Context(), asked.Gate))(t)
 	if !strings.Contains(g.Text, "order 99\n") || len(ran) != 1 {
 		t.Fatalf("asked %s, ran %q", g.Text, ran)
 	}
-	must(h.ledger.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "eve"}))(t)
+	must.Get(h.ledger.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "eve"}))(t)
 	h.resume(t, f)
 	if !slices.Equal(ran, []string{"refund half", "refund order 99"}) {
 		t.Errorf("ran %q", ran)
@@ -129,19 +130,19 @@ func TestAnEditAfterAFailure(t *testing.T) {
 // makes nothing of: about the request as it came, and with a high risk.
 func TestAForkWithoutASensibleRequest(t *testing.T) {
 	h := start(t, memstore.New(), day(), refund.WriteEffects(&bytes.Buffer{}))
-	r := must(h.Handle(t.Context(), request, nil))(t)
+	r := must.Get(h.Handle(t.Context(), request, nil))(t)
 	for _, test := range []struct{ state, want, risk string }{
 		{`"nothing to recover"`, request, "low"},
 		{`{"request":"?!"}`, "?!", "high"},
 	} {
 		f := h.patched(t, r.Checkpoint, test.state)
 		asked := h.resume(t, f)
-		must(h.ledger.Decide(t.Context(), asked.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "eve"}))(t)
+		must.Get(h.ledger.Decide(t.Context(), asked.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "eve"}))(t)
 		if s := h.state(t, h.resume(t, f).Checkpoint); s.Request != test.want || s.ApprovedBy != "eve" || s.Recommendation.Risk != test.risk {
 			t.Errorf("state %+v", s)
 		}
 	}
-	if g := must(h.ledger.Gate(t.Context(), r.Gate))(t); g.Decision != nil {
+	if g := must.Get(h.ledger.Gate(t.Context(), r.Gate))(t); g.Decision != nil {
 		t.Errorf("the original gate %+v", g)
 	}
 }

@@ -17,21 +17,12 @@ import (
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/refund"
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(tb testing.TB) T {
-		tb.Helper()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return v
-	}
-}
 
 // A house is one process over a store that outlives it.
 type house struct {
@@ -41,17 +32,17 @@ type house struct {
 
 func start(tb testing.TB, store posthouse.Store, now *time.Time, effects refund.Effects) house {
 	tb.Helper()
-	l := must(ledger.Open(store, &ledger.Options{
+	l := must.Get(ledger.Open(store, &ledger.Options{
 		Owner: "here", Validate: gate.Validator(), Now: func() time.Time { return *now },
 	}))(tb)
 	tb.Cleanup(func() { l.Close() })
-	return house{l, must(refund.New(l, refund.Options{Effects: effects}))(tb)}
+	return house{l, must.Get(refund.New(l, refund.Options{Effects: effects}))(tb)}
 }
 
 func (h house) state(tb testing.TB, id posthouse.ID) (s refund.State) {
 	tb.Helper()
-	c := must(h.ledger.Get(tb.Context(), id))(tb)
-	return must(posthouse.Decode[refund.State](c.State[posthouse.OpaquePart]))(tb)
+	c := must.Get(h.ledger.Get(tb.Context(), id))(tb)
+	return must.Get(posthouse.Decode[refund.State](c.State[posthouse.OpaquePart]))(tb)
 }
 
 func day() *time.Time {
@@ -64,29 +55,29 @@ const request = "please refund order 1234"
 func TestApprovedAfterARestart(t *testing.T) {
 	store, now, out := memstore.New(), day(), &bytes.Buffer{}
 	h := start(t, store, now, refund.WriteEffects(out))
-	r := must(h.Handle(t.Context(), request, &coord.HandleOptions{By: "alice"}))(t)
+	r := must.Get(h.Handle(t.Context(), request, &coord.HandleOptions{By: "alice"}))(t)
 	if r.Status != posthouse.StatusWaiting || !strings.Contains(r.Text, string(r.Checkpoint)) || !strings.Contains(r.Text, string(r.Gate)) ||
 		!strings.HasPrefix(r.Text, "Analysis complete.\n\nResult: Order 1234: low risk") {
 		t.Fatalf("reply %+v", r)
 	}
-	root := must(h.ledger.Get(t.Context(), r.Checkpoint))(t)
+	root := must.Get(h.ledger.Get(t.Context(), r.Checkpoint))(t)
 	if !root.IsRoot() || root.Agent != "analyzer" || root.Coordination != "dispatch" || root.By != "alice" {
 		t.Fatalf("root %+v", root.Header)
 	}
 	if s := h.state(t, r.Checkpoint); s.Request != request || s.Recommendation.Order != "1234" {
 		t.Fatalf("state %+v", s)
 	}
-	g := must(h.ledger.Gate(t.Context(), r.Gate))(t)
+	g := must.Get(h.ledger.Gate(t.Context(), r.Gate))(t)
 	if g.Checkpoint != r.Checkpoint || !g.ExpiresAt.Equal(now.Add(7*24*time.Hour)) || !strings.Contains(string(g.Payload), request) {
 		t.Fatalf("gate %+v", g)
 	}
 
 	h = start(t, store, now, refund.WriteEffects(out))
-	must(h.ledger.Decide(t.Context(), r.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t) // her own request
+	must.Get(h.ledger.Decide(t.Context(), r.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t) // her own request
 	if err := h.Advance(t.Context(), r.Thread, posthouse.MainBranch); err != nil {
 		t.Fatal(err)
 	}
-	child := must(h.ledger.Latest(t.Context(), ledger.LatestQuery{Thread: r.Thread}))(t)
+	child := must.Get(h.ledger.Latest(t.Context(), ledger.LatestQuery{Thread: r.Thread}))(t)
 	s := h.state(t, child.ID)
 	if child.Parent != r.Checkpoint || child.Agent != "approver" || child.Status != posthouse.StatusDone ||
 		s.Request != request || s.ApprovedBy != "alice" || s.Result != "Executed 'please refund order 1234' approved by alice" {
@@ -95,7 +86,7 @@ func TestApprovedAfterARestart(t *testing.T) {
 	if _, err := h.ledger.Decide(t.Context(), r.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); !errors.Is(err, posthouse.ErrDecided) {
 		t.Fatal(err)
 	}
-	must(h.Resume(t.Context(), r.Thread, nil))(t)
+	must.Get(h.Resume(t.Context(), r.Thread, nil))(t)
 	var e refund.Effect
 	if err := json.Unmarshal(out.Bytes(), &e); err != nil || e.Request != request || e.ApprovedBy != "alice" || e.Key == "" {
 		t.Fatalf("%v; effects %s", err, out)
@@ -122,20 +113,20 @@ func TestDecisions(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			store, now, out := memstore.New(), day(), &bytes.Buffer{}
 			h := start(t, store, now, refund.WriteEffects(out))
-			r := must(h.Handle(t.Context(), request, nil))(t)
+			r := must.Get(h.Handle(t.Context(), request, nil))(t)
 			*now = now.Add(test.after)
 			_, err := h.ledger.Decide(t.Context(), r.Gate, test.decide)
 			if (err != nil) != (test.after > 0) {
 				t.Fatal(err)
 			}
-			r = must(start(t, store, now, refund.WriteEffects(out)).Resume(t.Context(), r.Thread, nil))(t)
+			r = must.Get(start(t, store, now, refund.WriteEffects(out)).Resume(t.Context(), r.Thread, nil))(t)
 			s := h.state(t, r.Checkpoint)
 			s.Recommendation = nil
 			if s != test.state || r.Status != posthouse.StatusDone || strings.Count(out.String(), "\n") != test.effects {
 				t.Fatalf("reply %+v\nstate %+v\neffects %s", r, s, out)
 			}
 			if test.effects == 0 {
-				c := must(h.ledger.Get(t.Context(), r.Checkpoint))(t)
+				c := must.Get(h.ledger.Get(t.Context(), r.Checkpoint))(t)
 				if got, ok := refund.Request(c.State); c.Kind != posthouse.KindNode || c.Agent != "" || !ok || got != request {
 					t.Errorf("last %+v, request %q", c.Header, got)
 				}
@@ -146,7 +137,7 @@ func TestDecisions(t *testing.T) {
 
 func TestEditsThatDoNotFitAreRefused(t *testing.T) {
 	h := start(t, memstore.New(), day(), refund.WriteEffects(&bytes.Buffer{}))
-	r := must(h.Handle(t.Context(), request, nil))(t)
+	r := must.Get(h.Handle(t.Context(), request, nil))(t)
 	for _, v := range []string{`{}`, `{"request":""}`, `{"request":1}`, `"x"`, `{"request":"x","amount":1}`} {
 		_, err := h.ledger.Decide(t.Context(), r.Gate, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: json.RawMessage(v)})
 		if !errors.Is(err, posthouse.ErrInvalid) {
@@ -162,7 +153,7 @@ func TestEditsThatDoNotFitAreRefused(t *testing.T) {
 func TestAnalyzerFailures(t *testing.T) {
 	h := start(t, memstore.New(), day(), refund.WriteEffects(&bytes.Buffer{}))
 	for _, message := range []string{"", "  \n", "?!", "fail analyzer"} {
-		r := must(h.Handle(t.Context(), message, nil))(t)
+		r := must.Get(h.Handle(t.Context(), message, nil))(t)
 		if r.Status != posthouse.StatusFailed || !strings.HasPrefix(r.Text, "Analyzer failed: ") || r.Gate != "" {
 			t.Errorf("%q: reply %+v", message, r)
 		}
@@ -182,14 +173,14 @@ func TestAFailedEffectIsTriedAgain(t *testing.T) {
 		return down
 	}
 	h := start(t, store, now, bank)
-	r := must(h.Handle(t.Context(), request, nil))(t)
-	must(h.ledger.Decide(t.Context(), r.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
-	r = must(h.Resume(t.Context(), r.Thread, nil))(t)
+	r := must.Get(h.Handle(t.Context(), request, nil))(t)
+	must.Get(h.ledger.Decide(t.Context(), r.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+	r = must.Get(h.Resume(t.Context(), r.Thread, nil))(t)
 	if r.Status != posthouse.StatusFailed || r.Text != "Approver failed: the bank is closed" {
 		t.Fatalf("reply %+v", r)
 	}
 	down = nil
-	r = must(start(t, store, now, bank).Resume(t.Context(), r.Thread, nil))(t)
+	r = must.Get(start(t, store, now, bank).Resume(t.Context(), r.Thread, nil))(t)
 	if s := h.state(t, r.Checkpoint); r.Status != posthouse.StatusDone || s.ApprovedBy != "alice" || s.Error != "" {
 		t.Fatalf("reply %+v, state %+v", r, s)
 	}
@@ -212,17 +203,17 @@ func TestACrashBetweenEffectAndRecord(t *testing.T) {
 		}
 		return h.ledger.Close() // nothing can be recorded any more
 	})
-	r := must(h.Handle(t.Context(), request, nil))(t)
-	must(h.ledger.Decide(t.Context(), r.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
+	r := must.Get(h.Handle(t.Context(), request, nil))(t)
+	must.Get(h.ledger.Decide(t.Context(), r.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))(t)
 	if _, err := h.Resume(t.Context(), r.Thread, nil); !errors.Is(err, posthouse.ErrClosed) {
 		t.Fatalf("error %v", err)
 	}
 	h = start(t, store, now, func(ctx context.Context, e refund.Effect) error { tries++; return log(ctx, e) })
-	r = must(h.Resume(t.Context(), r.Thread, nil))(t)
+	r = must.Get(h.Resume(t.Context(), r.Thread, nil))(t)
 	if r.Status != posthouse.StatusDone {
 		t.Fatalf("reply %+v", r)
 	}
-	if lines := must(os.ReadFile(path))(t); bytes.Count(lines, []byte("\n")) != 1 || tries != 2 {
+	if lines := must.Get(os.ReadFile(path))(t); bytes.Count(lines, []byte("\n")) != 1 || tries != 2 {
 		t.Fatalf("after %d tries: %s", tries, lines)
 	}
 }
@@ -235,7 +226,7 @@ func TestLogKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := string(must(os.ReadFile(path))(t)), `{"key":"k","at":"`+day().Format(time.RFC3339)+`"}`+"\n"; got != want {
+	if got, want := string(must.Get(os.ReadFile(path))(t)), `{"key":"k","at":"`+day().Format(time.RFC3339)+`"}`+"\n"; got != want {
 		t.Errorf("the file has %q, want %q", got, want)
 	}
 }
@@ -251,7 +242,7 @@ func TestLogEffects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if lines := strings.Split(string(must(os.ReadFile(path))(t)), "\n"); len(lines) != 4 || !strings.Contains(lines[1], `"a"`) || !strings.Contains(lines[2], `"b"`) {
+	if lines := strings.Split(string(must.Get(os.ReadFile(path))(t)), "\n"); len(lines) != 4 || !strings.Contains(lines[1], `"a"`) || !strings.Contains(lines[2], `"b"`) {
 		t.Fatalf("lines %q", lines)
 	}
 	if err := refund.LogEffects(t.TempDir())(t.Context(), refund.Effect{}); err == nil {
@@ -295,13 +286,13 @@ func TestRecommendations(t *testing.T) {
 		{"order 5 for 250€, or chargeback", "5", 250, "high", "review"},
 		{"in order to help", "", 0, "high", "review"},
 	} {
-		rec := h.state(t, must(h.Handle(t.Context(), test.message, nil))(t).Checkpoint).Recommendation
+		rec := h.state(t, must.Get(h.Handle(t.Context(), test.message, nil))(t).Checkpoint).Recommendation
 		if rec == nil || rec.Order != test.order || rec.Amount != test.amount || rec.Risk != test.risk || rec.Action != test.action || len(rec.Reasons) == 0 {
 			t.Errorf("%q: rec %+v", test.message, rec)
 		}
 	}
 	long := "order 1 " + strings.Repeat("ö", 5000)
-	if r := must(h.Handle(t.Context(), long, nil))(t); r.Status != posthouse.StatusWaiting {
+	if r := must.Get(h.Handle(t.Context(), long, nil))(t); r.Status != posthouse.StatusWaiting {
 		t.Errorf("reply %+v", r)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 )
@@ -41,8 +42,8 @@ func TestABusyChildIsWaitedFor(t *testing.T) {
 			g.Edge(graph.Start, n)
 			g.Edge(n, graph.End)
 		}
-		app := must(g.Compile(h.led, nil))(h)
-		r := must(runner.New(h.led, &runner.Options{Programs: app.Programs()}))(h)
+		app := must.Get(g.Compile(h.led, nil))(h)
+		r := must.Get(runner.New(h.led, &runner.Options{Programs: app.Programs()}))(h)
 		ctx, cancel := context.WithCancel(h.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- r.Run(ctx) }()
@@ -50,7 +51,7 @@ func TestABusyChildIsWaitedFor(t *testing.T) {
 
 		const rounds = 20
 		for i := range rounds {
-			must(app.Run(ctx, fmt.Sprint("t", i), order{}))(h)
+			must.Get(app.Run(ctx, fmt.Sprint("t", i), order{}))(h)
 		}
 		over := h.led.Watch(ctx, ledger.WatchQuery{Cursor: "now"})
 		var answers sync.WaitGroup

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -44,7 +45,7 @@ func TestFailureThatEndedTheRunIsTriedAgain(t *testing.T) {
 	onStores(t, func(h *house) {
 		ctx, c := h.Context(), &card{declined: true}
 		open := func() *flow.App[string, string] {
-			return must(flow.New("order", func(ctx context.Context, _ string) (string, error) {
+			return must.Get(flow.New("order", func(ctx context.Context, _ string) (string, error) {
 				receipt, err := c.charge(ctx)
 				if err != nil {
 					return "", errors.Join(err, note(ctx, "tell the customer"))
@@ -63,7 +64,7 @@ func TestFailureThatEndedTheRunIsTriedAgain(t *testing.T) {
 		}
 		h.restart()
 		c.declined = false
-		h.want("output", must(open().Resume(ctx, "t"))(h).Output, "receipt")
+		h.want("output", must.Get(open().Resume(ctx, "t"))(h).Output, "receipt")
 		h.want("charged", c.charged, 1)
 
 		g := graph.New[order]("g")
@@ -79,7 +80,7 @@ func TestFailureThatEndedTheRunIsTriedAgain(t *testing.T) {
 		}, graph.NodeOptions{Retry: posthouse.RetryPolicy{MaxAttempts: 2, InitialDelay: -1}})
 		g.Edge(graph.Start, "pay")
 		g.Edge("pay", graph.End)
-		h.want("a node's next attempt", must(must(g.Compile(h.led, nil))(h).Run(ctx, "u", order{}))(h).State.Memo, "receipt")
+		h.want("a node's next attempt", must.Get(must.Get(g.Compile(h.led, nil))(h).Run(ctx, "u", order{}))(h).State.Memo, "receipt")
 	})
 }
 
@@ -89,7 +90,7 @@ func TestFailureBeforeAnotherFailure(t *testing.T) {
 	onStores(t, func(h *house) {
 		ctx, c, broken := h.Context(), &card{declined: true}, true
 		open := func() *flow.App[string, string] {
-			return must(flow.New("order", func(ctx context.Context, _ string) (string, error) {
+			return must.Get(flow.New("order", func(ctx context.Context, _ string) (string, error) {
 				_, err := c.charge(ctx)
 				var how string
 				if errors.Is(err, errDeclined) { // also when it is read from the record
@@ -111,7 +112,7 @@ func TestFailureBeforeAnotherFailure(t *testing.T) {
 		}
 		h.restart()
 		c.declined, broken = false, false
-		h.want("output", must(open().Resume(ctx, "t"))(h).Output, "on account")
+		h.want("output", must.Get(open().Resume(ctx, "t"))(h).Output, "on account")
 		h.want("charged", c.charged, 0)
 	})
 }
@@ -122,7 +123,7 @@ func TestFailureBesideOthers(t *testing.T) {
 	onStores(t, func(h *house) {
 		ctx, c := h.Context(), &card{declined: true}
 		open := func() *flow.App[string, string] {
-			return must(flow.New("order", func(ctx context.Context, _ string) (string, error) {
+			return must.Get(flow.New("order", func(ctx context.Context, _ string) (string, error) {
 				g := step.NewGroup(ctx, &step.GroupOptions{Concurrency: 1}) // one after the other
 				pay := step.Go(g, "pay", func(context.Context) (string, error) {
 					if c.declined {
@@ -142,10 +143,10 @@ func TestFailureBesideOthers(t *testing.T) {
 				return pay.Value() + " " + ask.Value(), nil
 			}).Open(h.led, nil))(h)
 		}
-		h.want("status", must(open().Run(ctx, "t", ""))(h).Status, posthouse.StatusWaiting)
+		h.want("status", must.Get(open().Run(ctx, "t", ""))(h).Status, posthouse.StatusWaiting)
 		h.decideAll()
 		c.declined = false
-		h.want("output", must(open().Resume(ctx, "t"))(h).Output, "receipt approve")
+		h.want("output", must.Get(open().Resume(ctx, "t"))(h).Output, "receipt approve")
 	})
 }
 
@@ -154,7 +155,7 @@ func TestFailureInsideAStep(t *testing.T) {
 	onStores(t, func(h *house) {
 		ctx, c := h.Context(), &card{declined: true}
 		open := func() *flow.App[string, string] {
-			return must(flow.New("order", func(ctx context.Context, _ string) (string, error) {
+			return must.Get(flow.New("order", func(ctx context.Context, _ string) (string, error) {
 				return step.Do(ctx, "pay", func(ctx context.Context) (string, error) {
 					receipt, err := c.charge(ctx)
 					if err == nil {
@@ -165,10 +166,10 @@ func TestFailureInsideAStep(t *testing.T) {
 				})
 			}).Open(h.led, nil))(h)
 		}
-		must(open().Run(ctx, "t", ""))(h)
+		must.Get(open().Run(ctx, "t", ""))(h)
 		h.decideAll()
 		c.declined = false
-		h.want("output", must(open().Resume(ctx, "t"))(h).Output, "dropped, approve")
+		h.want("output", must.Get(open().Resume(ctx, "t"))(h).Output, "dropped, approve")
 		h.want("charged", c.charged, 0)
 	})
 }
@@ -178,7 +179,7 @@ func TestFailureInACoordinator(t *testing.T) {
 	onStores(t, func(h *house) {
 		ctx, c := h.Context(), &card{declined: true}
 		open := func() *coord.Coordinator {
-			return must(coord.New(h.led, "desk", must(coord.NewFleet())(h), func(ctx context.Context, _ string, _ *coord.Fleet, s *coord.Session) error {
+			return must.Get(coord.New(h.led, "desk", must.Get(coord.NewFleet())(h), func(ctx context.Context, _ string, _ *coord.Fleet, s *coord.Session) error {
 				if receipt, err := c.charge(ctx); err == nil {
 					s.Stream(receipt)
 					return nil
@@ -188,10 +189,10 @@ func TestFailureInACoordinator(t *testing.T) {
 				return err
 			}, nil))(h)
 		}
-		r := must(open().Handle(ctx, "pay", nil))(h)
+		r := must.Get(open().Handle(ctx, "pay", nil))(h)
 		h.decideAll()
 		c.declined = false
-		h.want("reply", must(open().Resume(ctx, r.Thread, nil))(h).Text, "dropped, approve")
+		h.want("reply", must.Get(open().Resume(ctx, r.Thread, nil))(h).Text, "dropped, approve")
 		h.want("charged", c.charged, 0)
 	})
 }
@@ -203,7 +204,7 @@ func TestAnotherWayAfterAFailure(t *testing.T) {
 		ctx, declined, charged := h.Context(), true, 0
 		secret := &hidden{code: 7}
 		open := func(secret *hidden) *flow.App[string, string] {
-			return must(flow.New("order", func(ctx context.Context, _ string) (string, error) {
+			return must.Get(flow.New("order", func(ctx context.Context, _ string) (string, error) {
 				_, err := step.Do(ctx, "charge", func(context.Context) (string, error) {
 					if declined {
 						return "", secret
@@ -218,7 +219,7 @@ func TestAnotherWayAfterAFailure(t *testing.T) {
 				return "paid", err
 			}).Open(h.led, nil))(h)
 		}
-		must(open(secret).Run(ctx, "t", ""))(h)
+		must.Get(open(secret).Run(ctx, "t", ""))(h)
 		h.decideAll()
 		declined = false
 		for range 2 {
@@ -264,7 +265,7 @@ func TestRecordedErrorIsFound(t *testing.T) {
 			}},
 		} {
 			seen := 0
-			app := must(flow.New(name, func(ctx context.Context, _ string) (string, error) {
+			app := must.Get(flow.New(name, func(ctx context.Context, _ string) (string, error) {
 				_, err := step.Do(ctx, "charge", func(context.Context) (string, error) { seen++; return "", of.err })
 				if !of.is(err) {
 					h.Errorf("%s, in execution %d: %v", name, seen, err)
@@ -272,9 +273,9 @@ func TestRecordedErrorIsFound(t *testing.T) {
 				a, err := gate.Ask[any](ctx, gate.Question{Name: name})
 				return string(a.Verdict), err
 			}).Open(h.led, nil))(h)
-			must(app.Run(ctx, name, ""))(h)
+			must.Get(app.Run(ctx, name, ""))(h)
 			h.approve(h.people()[0].ID)
-			h.want(name, must(app.Resume(ctx, name))(h).Output, "approve")
+			h.want(name, must.Get(app.Resume(ctx, name))(h).Output, "approve")
 			h.want(name+" failed once", seen, 1)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -38,10 +39,10 @@ func TestFailureThatWasDecided(t *testing.T) {
 			}
 			return "shipped on account, " + string(a.Verdict), nil
 		})
-		must(must(fn.Open(h.led, nil))(h).Run(h.Context(), "t", ""))(h)
+		must.Get(must.Get(fn.Open(h.led, nil))(h).Run(h.Context(), "t", ""))(h)
 		h.decideAll()
 		down = false // the card works again by now
-		o := must(must(fn.Open(h.led, nil))(h).Resume(h.Context(), "t"))(h)
+		o := must.Get(must.Get(fn.Open(h.led, nil))(h).Resume(h.Context(), "t"))(h)
 		h.want("output", o.Output, "shipped on account, approve")
 		h.want("charged", charged, 0)
 	})
@@ -63,10 +64,10 @@ func TestFailuresOfAMapThatWereDecided(t *testing.T) {
 			}
 			return fmt.Sprint(len(sent)), err
 		})
-		must(must(fn.Open(h.led, nil))(h).Run(h.Context(), "t", []string{"al", "bo", "cy", "di"}))(h)
+		must.Get(must.Get(fn.Open(h.led, nil))(h).Run(h.Context(), "t", []string{"al", "bo", "cy", "di"}))(h)
 		h.decideAll() // yes, leave it at that
 		full = nil
-		must(must(fn.Open(h.led, nil))(h).Resume(h.Context(), "t"))(h)
+		must.Get(must.Get(fn.Open(h.led, nil))(h).Resume(h.Context(), "t"))(h)
 		h.want("mails", sent, "map[al:1 cy:1]")
 	})
 }
@@ -92,12 +93,12 @@ func TestFailureOfAnEffectThatWasDecided(t *testing.T) {
 			a, err := gate.Ask[any](ctx, gate.Question{Name: "drop", Text: "The bank refuses. Drop the order?"})
 			return "dropped, " + string(a.Verdict), err
 		})
-		must(must(fn.Open(h.led, nil))(h).Run(h.Context(), "t", 40))(h)
+		must.Get(must.Get(fn.Open(h.led, nil))(h).Run(h.Context(), "t", 40))(h)
 		h.decideAll()
-		must(must(fn.Open(h.led, nil))(h).Resume(h.Context(), "t"))(h) // the transfer fails, and it asks
-		h.decideAll()                                                  // yes, drop it
+		must.Get(must.Get(fn.Open(h.led, nil))(h).Resume(h.Context(), "t"))(h) // the transfer fails, and it asks
+		h.decideAll()                                                          // yes, drop it
 		down = false
-		o := must(must(fn.Open(h.led, nil))(h).Resume(h.Context(), "t"))(h)
+		o := must.Get(must.Get(fn.Open(h.led, nil))(h).Resume(h.Context(), "t"))(h)
 		h.want("output, paid", fmt.Sprint(o.Output, "; ", paid), "dropped, approve; 0")
 	})
 }
@@ -125,10 +126,10 @@ func TestFailureInANodeThatWasDecided(t *testing.T) {
 		})
 		g.Edge(graph.Start, "pay")
 		g.Edge("pay", graph.End)
-		must(must(g.Compile(h.led, nil))(h).Run(h.Context(), "t", order{}))(h)
+		must.Get(must.Get(g.Compile(h.led, nil))(h).Run(h.Context(), "t", order{}))(h)
 		h.decideAll()
 		down = false
-		o := must(must(g.Compile(h.led, nil))(h).Resume(h.Context(), "t"))(h)
+		o := must.Get(must.Get(g.Compile(h.led, nil))(h).Resume(h.Context(), "t"))(h)
 		h.want("log", o.State.Log, "[cancelled approve]")
 	})
 }

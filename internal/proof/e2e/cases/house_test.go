@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/internal/proof/pgtest"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -39,14 +40,14 @@ func onStores(t *testing.T, check func(h *house)) {
 	t.Run("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "p.db")
 		newHouse(t, nil, func() posthouse.Store {
-			return must[posthouse.Store](sqlitestore.Open(ctx, path, &sqlitestore.Options{Sync: sqlitestore.SyncNormal}))(t)
+			return must.Get[posthouse.Store](sqlitestore.Open(ctx, path, &sqlitestore.Options{Sync: sqlitestore.SyncNormal}))(t)
 		}, check)
 	})
 	if pgtest.Installed() {
 		t.Run("postgres", func(t *testing.T) {
 			url, schema := pgtest.URL(t), fmt.Sprintf("case%d", time.Now().UnixNano())
 			newHouse(t, nil, func() posthouse.Store {
-				return must[posthouse.Store](pgstore.Open(ctx, url, &pgstore.Options{Schema: schema}))(t)
+				return must.Get[posthouse.Store](pgstore.Open(ctx, url, &pgstore.Options{Schema: schema}))(t)
 			}, check)
 		})
 	}
@@ -70,7 +71,7 @@ func (h *house) restart() {
 		}
 		h.store = h.open()
 	}
-	h.led = must(ledger.Open(h.store, &ledger.Options{
+	h.led = must.Get(ledger.Open(h.store, &ledger.Options{
 		Owner: "me", LeaseTTL: time.Second, Validate: gate.Validator(), Now: func() time.Time { return h.now },
 	}))(h)
 }
@@ -82,21 +83,11 @@ func (h *house) want(what string, got, want any) {
 	}
 }
 
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(tb testing.TB) T {
-		tb.Helper()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return v
-	}
-}
-
 // people are the open questions to people, by thread and name.
 func (h *house) people() (out []*posthouse.Gate) {
 	h.Helper()
 	for g, err := range h.led.Gates(h.Context(), ledger.GateQuery{}) {
-		out = append(out, must(g, err)(h))
+		out = append(out, must.Get(g, err)(h))
 	}
 	slices.SortFunc(out, func(a, b *posthouse.Gate) int { return strings.Compare(a.Thread+a.Name, b.Thread+b.Name) })
 	return out
@@ -104,7 +95,7 @@ func (h *house) people() (out []*posthouse.Gate) {
 
 func (h *house) approve(id posthouse.ID) {
 	h.Helper()
-	must(h.led.Decide(h.Context(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "ann"}))(h)
+	must.Get(h.led.Decide(h.Context(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "ann"}))(h)
 }
 
 // decideAll has people approve all that is open, and the next process go on.

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/step"
 )
@@ -31,11 +32,11 @@ func (h *house) askGraph() *graph.App[order] {
 	})
 	g.Edge(graph.Start, "ask")
 	g.Edge("ask", graph.End)
-	return must(g.Compile(h.led, nil))(h)
+	return must.Get(g.Compile(h.led, nil))(h)
 }
 
 func (h *house) askFlow() *flow.App[string, string] {
-	return must(flow.New("f", func(ctx context.Context, in string) (string, error) {
+	return must.Get(flow.New("f", func(ctx context.Context, in string) (string, error) {
 		a, err := gate.Ask[any](ctx, gate.Question{Name: "pay?", Text: in})
 		return in + " " + string(a.Verdict), err
 	}).Open(h.led, nil))(h)
@@ -55,7 +56,7 @@ func (h *house) doors() map[string]door {
 		}
 	}
 	memo := func(m string) (order, error) { return order{Memo: m}, nil }
-	c := must(coord.New(h.led, "desk", must(coord.NewFleet())(h), func(ctx context.Context, m string, _ *coord.Fleet, _ *coord.Session) error {
+	c := must.Get(coord.New(h.led, "desk", must.Get(coord.NewFleet())(h), func(ctx context.Context, m string, _ *coord.Fleet, _ *coord.Session) error {
 		_, err := gate.Ask[any](ctx, gate.Question{Name: "pay?", Text: m})
 		return err
 	}, nil))(h)
@@ -97,7 +98,7 @@ func (h *house) doors() map[string]door {
 func TestMessageToAWaitingThread(t *testing.T) {
 	onStores(t, func(h *house) {
 		for name, d := range h.doors() {
-			first := must(d.send("first", false))(h)
+			first := must.Get(d.send("first", false))(h)
 			refused := func(when string) {
 				h.Helper()
 				_, err := d.send("second", false)
@@ -107,20 +108,20 @@ func TestMessageToAWaitingThread(t *testing.T) {
 				}
 			}
 			refused("asked")
-			if g := must(h.led.Gate(h.Context(), first))(h); g.Decision != nil {
+			if g := must.Get(h.led.Gate(h.Context(), first))(h); g.Decision != nil {
 				h.Errorf("%s: the question was answered: %+v", name, g.Decision)
 			}
-			second := must(d.send("second", true))(h)
-			h.want(name+": the first question", must(h.led.Gate(h.Context(), first))(h).Decision.Verdict, posthouse.Cancel)
+			second := must.Get(d.send("second", true))(h)
+			h.want(name+": the first question", must.Get(h.led.Gate(h.Context(), first))(h).Decision.Verdict, posthouse.Cancel)
 			first = second
 			h.approve(second)
 			refused("decided")
 			if err := d.resume(); err != nil {
 				h.Errorf("%s: %v", name, err)
 			}
-			third := must(d.send("third", false))(h) // the thread is done
+			third := must.Get(d.send("third", false))(h) // the thread is done
 			h.approve(third)
-			must(d.send("fourth", true))(h)
+			must.Get(d.send("fourth", true))(h)
 		}
 	})
 }
@@ -140,8 +141,8 @@ func TestMessageToACallerOfAWaitingThread(t *testing.T) {
 		graph.Subgraph(g, "call", in, &graph.SubOptions[order, order]{OwnThread: true})
 		g.Edge(graph.Start, "call")
 		g.Edge("call", graph.End)
-		app := must(g.Compile(h.led, nil))(h)
-		must(app.Run(ctx, "t", order{}))(h)
+		app := must.Get(g.Compile(h.led, nil))(h)
+		must.Get(app.Run(ctx, "t", order{}))(h)
 		h.want("questions", len(h.people()), 1)
 		_, err := app.Run(ctx, "t", order{}, graph.RunOptions{KeepQuestions: true})
 		e, ok := errors.AsType[*posthouse.Error](err)
@@ -157,7 +158,7 @@ func TestRequestAfterACancelledOne(t *testing.T) {
 	onStores(t, func(h *house) {
 		ctx, keys := h.Context(), map[string]bool{}
 		open := func() *coord.Coordinator {
-			return must(coord.New(h.led, "desk", must(coord.NewFleet())(h), func(ctx context.Context, m string, _ *coord.Fleet, s *coord.Session) error {
+			return must.Get(coord.New(h.led, "desk", must.Get(coord.NewFleet())(h), func(ctx context.Context, m string, _ *coord.Fleet, s *coord.Session) error {
 				if _, err := step.Do(ctx, "book", func(ctx context.Context) (string, error) { keys[step.Key(ctx)] = true; return m, nil }); err != nil {
 					return err
 				}
@@ -166,12 +167,12 @@ func TestRequestAfterACancelledOne(t *testing.T) {
 				return err
 			}, nil))(h)
 		}
-		must(open().Handle(ctx, "first", &coord.HandleOptions{Thread: "c"}))(h)
-		must(h.led.Cancel(ctx, "c", nil))(h)
+		must.Get(open().Handle(ctx, "first", &coord.HandleOptions{Thread: "c"}))(h)
+		must.Get(h.led.Cancel(ctx, "c", nil))(h)
 		h.restart()
-		must(open().Handle(ctx, "second", &coord.HandleOptions{Thread: "c"}))(h)
+		must.Get(open().Handle(ctx, "second", &coord.HandleOptions{Thread: "c"}))(h)
 		h.decideAll()
-		h.want("reply", must(open().Resume(ctx, "c", nil))(h).Text, "paid second")
+		h.want("reply", must.Get(open().Resume(ctx, "c", nil))(h).Text, "paid second")
 		h.want("keys", len(keys), 2)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -25,12 +26,12 @@ func TestRefusedReplayLeavesNothing(t *testing.T) {
 				last = n
 			}
 			g.Edge(last, graph.End)
-			return must(g.Compile(h.led, nil))(h)
+			return must.Get(g.Compile(h.led, nil))(h)
 		}
-		must(nodes("a", "b").Run(ctx, "t", order{}))(h)
+		must.Get(nodes("a", "b").Run(ctx, "t", order{}))(h)
 		var at posthouse.ID
 		for s, err := range nodes("a", "b").History(ctx, "t", graph.HistoryOptions{Node: "a"}) {
-			at = must(s, err)(h).ID
+			at = must.Get(s, err)(h).ID
 		}
 		app := nodes("a")
 		for range 3 {
@@ -39,12 +40,12 @@ func TestRefusedReplayLeavesNothing(t *testing.T) {
 				h.Errorf("replay: %v", err)
 			}
 		}
-		h.want("branches", len(must(app.Branches(ctx, "t"))(h)), 1)
+		h.want("branches", len(must.Get(app.Branches(ctx, "t"))(h)), 1)
 		for f, err := range app.Check(ctx, nil) {
-			h.Errorf("check: branch %s %s", must(f, err)(h).Branch, f.Kind)
+			h.Errorf("check: branch %s %s", must.Get(f, err)(h).Branch, f.Kind)
 		}
-		must(nodes("a", "b").Replay(ctx, at))(h)
-		h.want("branches behind a good one", len(must(app.Branches(ctx, "t"))(h)), 2)
+		must.Get(nodes("a", "b").Replay(ctx, at))(h)
+		h.want("branches behind a good one", len(must.Get(app.Branches(ctx, "t"))(h)), 2)
 	})
 }
 
@@ -52,20 +53,20 @@ func TestRefusedReplayLeavesNothing(t *testing.T) {
 func TestRefusedReplayOfAFlow(t *testing.T) {
 	onStores(t, func(h *house) {
 		ctx := h.Context()
-		old := must(flow.New("f", func(ctx context.Context, n int) (int, error) {
+		old := must.Get(flow.New("f", func(ctx context.Context, n int) (int, error) {
 			return step.Do(ctx, "a", func(context.Context) (int, error) { return n, nil })
 		}).Open(h.led, nil))(h)
-		must(old.Run(ctx, "t", 1))(h)
+		must.Get(old.Run(ctx, "t", 1))(h)
 		var at posthouse.ID
 		for s, err := range old.History(ctx, "t", flow.HistoryOptions{Node: "a"}) {
-			at = must(s, err)(h).ID
+			at = must.Get(s, err)(h).ID
 		}
-		now := must(flow.New("f", func(_ context.Context, s []string) (int, error) { return len(s), nil }).Open(h.led, nil))(h)
+		now := must.Get(flow.New("f", func(_ context.Context, s []string) (int, error) { return len(s), nil }).Open(h.led, nil))(h)
 		if _, err := now.Replay(ctx, at); err == nil {
 			h.Error("the replay was not refused")
 		}
-		h.want("branches", len(must(now.Branches(ctx, "t"))(h)), 1)
-		must(old.Replay(ctx, at))(h)
-		h.want("branches behind a good one", len(must(now.Branches(ctx, "t"))(h)), 2)
+		h.want("branches", len(must.Get(now.Branches(ctx, "t"))(h)), 1)
+		must.Get(old.Replay(ctx, at))(h)
+		h.want("branches behind a good one", len(must.Get(now.Branches(ctx, "t"))(h)), 2)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
@@ -37,7 +38,7 @@ func decision(ctx context.Context) (string, error) {
 // waits are the names of all that is waited for.
 func (h *house) waits(thread string) (n int) {
 	for g, err := range h.led.Gates(h.Context(), ledger.GateQuery{Thread: thread, All: true}) {
-		must(g, err)(h)
+		must.Get(g, err)(h)
 		n++
 	}
 	return n
@@ -52,7 +53,7 @@ func TestFirstOfSeveralWaits(t *testing.T) {
 	}{
 		"manager": {func(h *house, _ string) { h.approve(h.people()[0].ID) }, "manager: approve"},
 		"customer": {func(h *house, thread string) {
-			must(h.led.Signal(h.Context(), thread, posthouse.Signal{Name: "withdrawn", Value: []byte(`"too expensive"`), By: "customer"}))(h)
+			must.Get(h.led.Signal(h.Context(), thread, posthouse.Signal{Name: "withdrawn", Value: []byte(`"too expensive"`), By: "customer"}))(h)
 		}, "customer: too expensive"},
 		"evening": {func(h *house, _ string) { h.now = h.now.Add(11 * time.Hour) }, "evening: too late"},
 	} {
@@ -73,24 +74,24 @@ func TestFirstOfSeveralWaits(t *testing.T) {
 				})
 				g.Edge(graph.Start, "wait")
 				g.Edge("wait", graph.End)
-				must(must(fn.Open(h.led, nil))(h).Run(ctx, "f", ""))(h)
+				must.Get(must.Get(fn.Open(h.led, nil))(h).Run(ctx, "f", ""))(h)
 				question := h.people()[0].ID
 				h.want("waits", h.waits("f"), 4)
 				end.by(h, "f")
 				h.restart()
-				o := must(must(fn.Open(h.led, nil))(h).Resume(ctx, "f"))(h)
+				o := must.Get(must.Get(fn.Open(h.led, nil))(h).Resume(ctx, "f"))(h)
 				h.want("flow", string(o.Status)+" "+o.Output, "done "+end.want)
 				h.want("waits left", h.waits("f"), 0)
-				if d := must(h.led.Gate(ctx, question))(h).Decision; name != "manager" && (d.Verdict != posthouse.Cancel || d.Reason == "") {
+				if d := must.Get(h.led.Gate(ctx, question))(h).Decision; name != "manager" && (d.Verdict != posthouse.Cancel || d.Reason == "") {
 					h.Errorf("the question has %+v", d)
 				}
 				if _, err := h.led.Decide(ctx, question, posthouse.Decision{Verdict: posthouse.Approve, By: "ann"}); !errors.Is(err, posthouse.ErrDecided) {
 					h.Errorf("a late approval: %v", err)
 				}
-				must(must(g.Compile(h.led, nil))(h).Run(ctx, "g", order{}))(h)
+				must.Get(must.Get(g.Compile(h.led, nil))(h).Run(ctx, "g", order{}))(h)
 				end.by(h, "g")
 				h.restart()
-				r := must(must(g.Compile(h.led, nil))(h).Resume(ctx, "g"))(h)
+				r := must.Get(must.Get(g.Compile(h.led, nil))(h).Resume(ctx, "g"))(h)
 				h.want("graph", string(r.Status)+" "+r.State.Memo, "done "+end.want)
 				h.want("waits left", h.waits("g"), 0)
 			})
@@ -114,14 +115,14 @@ func TestWinnerOfASelectStays(t *testing.T) {
 		})
 		g.Edge(graph.Start, "wait")
 		g.Edge("wait", graph.End)
-		must(must(g.Compile(h.led, nil))(h).Run(ctx, "t", order{}))(h)
-		must(h.led.Signal(ctx, "t", posthouse.Signal{Name: "withdrawn", Value: []byte(`"no"`)}))(h)
-		if _, err := must(g.Compile(h.led, nil))(h).Resume(ctx, "t"); err == nil {
+		must.Get(must.Get(g.Compile(h.led, nil))(h).Run(ctx, "t", order{}))(h)
+		must.Get(h.led.Signal(ctx, "t", posthouse.Signal{Name: "withdrawn", Value: []byte(`"no"`)}))(h)
+		if _, err := must.Get(g.Compile(h.led, nil))(h).Resume(ctx, "t"); err == nil {
 			h.Error("it did not fail")
 		}
 		h.restart()
 		broken = false
-		h.want("memo", must(must(g.Compile(h.led, nil))(h).Resume(ctx, "t"))(h).State.Memo, "customer: no")
+		h.want("memo", must.Get(must.Get(g.Compile(h.led, nil))(h).Resume(ctx, "t"))(h).State.Memo, "customer: no")
 	})
 }
 
@@ -143,10 +144,10 @@ func TestSelectEndsWithAnError(t *testing.T) {
 			}
 			return first.Value, err
 		})
-		must(must(fn.Open(h.led, nil))(h).Run(ctx, "t", ""))(h)
-		must(h.led.Decide(ctx, h.people()[0].ID, posthouse.Decision{Verdict: posthouse.Reject, By: "ann"}))(h)
+		must.Get(must.Get(fn.Open(h.led, nil))(h).Run(ctx, "t", ""))(h)
+		must.Get(h.led.Decide(ctx, h.people()[0].ID, posthouse.Decision{Verdict: posthouse.Reject, By: "ann"}))(h)
 		h.restart()
-		h.want("output", must(must(fn.Open(h.led, nil))(h).Resume(ctx, "t"))(h).Output, "approval refused")
+		h.want("output", must.Get(must.Get(fn.Open(h.led, nil))(h).Resume(ctx, "t"))(h).Output, "approval refused")
 		h.want("waits left", h.waits("t"), 0)
 	})
 }
@@ -156,16 +157,16 @@ func TestSelectEndsWithAnError(t *testing.T) {
 func TestReturnedWhileAQuestionIsOpen(t *testing.T) {
 	onStores(t, func(h *house) {
 		ctx := h.Context()
-		f := must(flow.New("f", func(ctx context.Context, _ string) (string, error) {
+		f := must.Get(flow.New("f", func(ctx context.Context, _ string) (string, error) {
 			_, _ = gate.Ask[any](ctx, gate.Question{Name: "ship?"})
 			return "shipped", nil
 		}).Open(h.led, nil))(h)
-		r := must(f.Run(ctx, "f", ""))(h)
+		r := must.Get(f.Run(ctx, "f", ""))(h)
 		if r.Status != posthouse.StatusWaiting || !strings.Contains(r.Note, `"ship?"`) || !strings.Contains(r.Note, "output is dropped") {
 			h.Errorf("flow: %s, %q", r.Status, r.Note)
 		}
 		h.approve(h.people()[0].ID)
-		if r := must(f.Resume(ctx, "f"))(h); r.Output != "shipped" || r.Note != "" {
+		if r := must.Get(f.Resume(ctx, "f"))(h); r.Output != "shipped" || r.Note != "" {
 			h.Errorf("answered: %+v", r)
 		}
 		g := graph.New[order]("g")
@@ -176,7 +177,7 @@ func TestReturnedWhileAQuestionIsOpen(t *testing.T) {
 		})
 		g.Edge(graph.Start, "ship")
 		g.Edge("ship", graph.End)
-		o := must(must(g.Compile(h.led, nil))(h).Run(ctx, "g", order{}))(h)
+		o := must.Get(must.Get(g.Compile(h.led, nil))(h).Run(ctx, "g", order{}))(h)
 		if o.Status != posthouse.StatusWaiting || !strings.Contains(o.Note, `"ship?"`) || !strings.Contains(o.Note, `"ship"`) || o.State.Memo != "" {
 			h.Errorf("graph: %s, %q, %+v", o.Status, o.Note, o.State)
 		}
@@ -190,7 +191,7 @@ func TestSelectThatIsRefused(t *testing.T) {
 		t.Errorf("outside a task: %v", err)
 	}
 	onStores(t, func(h *house) {
-		f := must(flow.New("f", func(ctx context.Context, _ string) (string, error) {
+		f := must.Get(flow.New("f", func(ctx context.Context, _ string) (string, error) {
 			for what, cases := range map[string][]step.Case[string]{
 				"none": nil, "twice": {step.When("a", wait), step.When("a", wait)}, "no function": {step.When[string]("a", nil)}, "a bad name": {step.When("a>b", wait)},
 			} {
@@ -205,7 +206,7 @@ func TestSelectThatIsRefused(t *testing.T) {
 			}
 			return "", err
 		}).Open(h.led, nil))(h)
-		if r := must(f.Run(h.Context(), "t", ""))(h); r.Status != posthouse.StatusWaiting || h.waits("t") != 1 {
+		if r := must.Get(f.Run(h.Context(), "t", ""))(h); r.Status != posthouse.StatusWaiting || h.waits("t") != 1 {
 			h.Errorf("a case that failed withdrew what another waits for: %+v", r)
 		}
 	})

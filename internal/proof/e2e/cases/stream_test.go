@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/runs"
 )
 
@@ -28,28 +29,28 @@ func TestUpdateAndResumeInsideAStream(t *testing.T) {
 		g.Edge("draft", "publish")
 		g.Edge("publish", "ask")
 		g.Edge("ask", graph.End)
-		app := must(g.Compile(h.led, nil))(h)
+		app := must.Get(g.Compile(h.led, nil))(h)
 		var last *graph.Result[order]
 		for e, err := range app.Stream(ctx, "t", order{}) {
-			must(e, err)(h)
+			must.Get(e, err)(h)
 			if e.Kind != runs.EventPark {
 				continue
 			}
 			h.want("the event's node and checkpoint", e.Checkpoint.ID+" "+posthouse.ID(e.Node), e.Result.Checkpoint+" draft")
-			must(app.Update(ctx, "t", func(s *order) { s.Memo = "by ann" }))(h)
+			must.Get(app.Update(ctx, "t", func(s *order) { s.Memo = "by ann" }))(h)
 			for e, err := range app.ResumeStream(ctx, "t") {
-				must(e, err)(h)
+				must.Get(e, err)(h)
 				if e.Kind == runs.EventPark {
 					h.approve(e.Result.Waiting[0].ID)
-					last = must(app.Resume(ctx, "t"))(h)
+					last = must.Get(app.Resume(ctx, "t"))(h)
 				}
 			}
 		}
 		h.want("log", last.State.Log, "[draft publish by ann approve]")
 		ended := false
 		for e, err := range app.ResumeStream(ctx, "t") {
-			if must(e, err)(h); e.Kind == runs.EventEnd {
-				must(app.Run(ctx, "t", order{}))(h) // the next turn, inside the loop
+			if must.Get(e, err)(h); e.Kind == runs.EventEnd {
+				must.Get(app.Run(ctx, "t", order{}))(h) // the next turn, inside the loop
 				ended = true
 			}
 		}
@@ -61,18 +62,18 @@ func TestUpdateAndResumeInsideAStream(t *testing.T) {
 func TestResumeInsideAStreamOfAFlow(t *testing.T) {
 	onStores(t, func(h *house) {
 		ctx := h.Context()
-		app := must(flow.New("review", func(ctx context.Context, _ string) (string, error) {
+		app := must.Get(flow.New("review", func(ctx context.Context, _ string) (string, error) {
 			a, err := gate.Ask[any](ctx, gate.Question{Name: "fine?"})
 			return string(a.Verdict), err
 		}).Open(h.led, nil))(h)
 		out := ""
 		for e, err := range app.Stream(ctx, "t", "") {
-			if must(e, err)(h); e.Kind == runs.EventPark {
+			if must.Get(e, err)(h); e.Kind == runs.EventPark {
 				h.approve(e.Result.Waiting[0].ID)
 				for e, err := range app.ResumeStream(ctx, "t") {
-					if must(e, err)(h); e.Kind == runs.EventEnd {
-						out = must(app.Run(ctx, "u", ""))(h).Thread + " " + e.Output
-						must(app.Run(ctx, "t", ""))(h)
+					if must.Get(e, err)(h); e.Kind == runs.EventEnd {
+						out = must.Get(app.Run(ctx, "u", ""))(h).Thread + " " + e.Output
+						must.Get(app.Run(ctx, "t", ""))(h)
 					}
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -59,11 +60,11 @@ func TestUpdateWhileTasksAsk(t *testing.T) {
 					g.Edge("c", graph.End)
 				}
 				ctx := h.Context()
-				must(must(g.Compile(h.led, nil))(h).Run(ctx, "t", order{}))(h)
+				must.Get(must.Get(g.Compile(h.led, nil))(h).Run(ctx, "t", order{}))(h)
 				h.approve(h.people()[0].ID) // "ship a"
-				must(must(g.Compile(h.led, nil))(h).Update(ctx, "t", func(s *order) { s.Memo = "a typo, corrected" }))(h)
+				must.Get(must.Get(g.Compile(h.led, nil))(h).Update(ctx, "t", func(s *order) { s.Memo = "a typo, corrected" }))(h)
 				h.restart()
-				o := must(must(g.Compile(h.led, nil))(h).Resume(ctx, "t"))(h)
+				o := must.Get(must.Get(g.Compile(h.led, nil))(h).Resume(ctx, "t"))(h)
 				h.want("payments", p.n, "map[a:1 b:1]")
 				h.want("keys", len(p.keys), 2)
 				h.want("still asked", len(o.Waiting), 1)
@@ -100,13 +101,13 @@ func TestUpdateAfterATaskFailed(t *testing.T) {
 				g.Edge(graph.Start, "plan")
 				g.Edge("transfer", graph.End)
 				ctx := h.Context()
-				if _, err := must(g.Compile(h.led, nil))(h).Run(ctx, "t", order{}); err == nil {
+				if _, err := must.Get(g.Compile(h.led, nil))(h).Run(ctx, "t", order{}); err == nil {
 					h.Fatal("it must fail")
 				}
-				must(must(g.Compile(h.led, nil))(h).Update(ctx, "t", func(s *order) { s.Memo = "the account was missing" }))(h)
+				must.Get(must.Get(g.Compile(h.led, nil))(h).Update(ctx, "t", func(s *order) { s.Memo = "the account was missing" }))(h)
 				bad = false
 				h.restart()
-				o := must(must(g.Compile(h.led, nil))(h).Resume(ctx, "t"))(h)
+				o := must.Get(must.Get(g.Compile(h.led, nil))(h).Resume(ctx, "t"))(h)
 				h.want("status", o.Status, posthouse.StatusDone)
 				h.want("payments of 0", p.n["0"], 1)
 			})
@@ -137,10 +138,10 @@ func TestUpdateBesideACalledThread(t *testing.T) {
 			g.Edge(n, graph.End)
 		}
 		ctx := h.Context()
-		must(must(g.Compile(h.led, nil))(h).Run(ctx, "t", order{}))(h)
-		must(must(g.Compile(h.led, nil))(h).Update(ctx, "t", func(s *order) { s.Memo = "a typo, corrected" }))(h)
+		must.Get(must.Get(g.Compile(h.led, nil))(h).Run(ctx, "t", order{}))(h)
+		must.Get(must.Get(g.Compile(h.led, nil))(h).Update(ctx, "t", func(s *order) { s.Memo = "a typo, corrected" }))(h)
 		h.restart()
-		must(must(g.Compile(h.led, nil))(h).Resume(ctx, "t"))(h)
+		must.Get(must.Get(g.Compile(h.led, nil))(h).Resume(ctx, "t"))(h)
 		h.want("payments", p.n, "map[order:1]")
 	})
 }
