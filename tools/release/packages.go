@@ -28,7 +28,9 @@ func (r *release) packages(machine, binary string, extras []file) error {
 			return err
 		}
 		info := nfpm.WithDefaults(r.about(machine, contents))
-		if err := r.create(p.ConventionalFileName(info), func(w io.Writer) error { return p.Package(info, w) }); err != nil {
+		// Versions before their time have a ~, which GitHub's names of files do not.
+		file := strings.ReplaceAll(p.ConventionalFileName(info), "~", "-")
+		if err := r.create(file, func(w io.Writer) error { return p.Package(info, w) }); err != nil {
 			return err
 		}
 	}

@@ -178,6 +178,31 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// TestPackagesOfCandidates names packages of a version before its time so that a page of
+// downloads can list them; inside they are ordered before the release.
+func TestPackagesOfCandidates(t *testing.T) {
+	r := &release{Root: checkout(t), Out: t.TempDir(), Version: "v0.2.0-rc.1"}
+	if err := r.packages("arm64", filepath.Join(r.Root, "LICENSE"), nil); err != nil {
+		t.Fatal(err)
+	}
+	made := contents(t, r.Out)
+	if got, want := slices.Sorted(maps.Keys(made)), []string{"posthouse-0.2.0-rc.1-1.aarch64.rpm", "posthouse_0.2.0-rc.1_arm64.deb"}; !slices.Equal(got, want) {
+		t.Fatalf("the packages are %q, want %q", got, want)
+	}
+	if control, _ := undeb(t, made["posthouse_0.2.0-rc.1_arm64.deb"]); !strings.Contains(control["control"].data, "Version: 0.2.0~rc.1\n") {
+		t.Errorf("the package is about\n%s", control["control"].data)
+	}
+}
+
+// TestPackageScripts has a shell read the scripts of packages.
+func TestPackageScripts(t *testing.T) {
+	for _, script := range []string{"postinstall.sh", "preremove.sh", "postremove.sh"} {
+		if out, err := exec.CommandContext(t.Context(), "sh", "-n", filepath.Join(repository, "deploy/packages", script)).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", script, err, out)
+		}
+	}
+}
+
 // installed compares what a package installs with the files of the repository.
 func installed(t *testing.T, pkg string, files map[string]packed, binary string) {
 	t.Helper()
