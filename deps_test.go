@@ -227,6 +227,7 @@ var laws = []law{
 	{"store/pgstore/internal/wire", nil, []string{"github.com/jackc/pgx/v5"},
 		"how arguments are written, which knows nothing of the tables"},
 	{"store/pgstore/internal/paging", nil, nil, "how pages grow, which knows no rows"},
+	{"store/pgstore/internal/recent", nil, nil, "what was read last is remembered alike, whatever it is"},
 	{"store/pgstore", []string{".", "internal/base/backoff", "internal/base/groupcommit", "internal/base/sqlschema", "store/internal/", "store/pgstore/internal/"},
 		[]string{"github.com/jackc/pgx", "github.com/jackc/puddle"},
 		"a store knows nothing of graphs, gates or other stores; pgx pools, pipelines and listens without database/sql"},

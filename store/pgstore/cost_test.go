@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -73,6 +74,13 @@ func TestTripsOfCalls(t *testing.T) {
 			}
 		}
 	}
+	use := func(op posthouse.SlotOp) func() {
+		return func() {
+			if _, err := s.Slot(t.Context(), posthouse.SlotKey{Thread: "t", Step: "s"}, op); err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+				t.Fatal(err)
+			}
+		}
+	}
 	for _, c := range []struct {
 		name string
 		most int64
@@ -82,13 +90,16 @@ func TestTripsOfCalls(t *testing.T) {
 		{"one thread", 1, drain(posthouse.ThreadQuery{Thread: "t"})},
 		{"the newest threads", 1, drain(posthouse.ThreadQuery{Newest: true, Limit: 50})},
 		{"a log", 1, func() { servertest.Entries(t, s, "t") }},
+		{"a slot", 1, use(posthouse.SlotOp{})},
+		{"a slot that was read", 1, use(posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: []byte("x")})},
 		{"an id", 1, func() {
 			if _, err := s.Find(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
 		}},
 	} {
-		c.call() // prepares its statement
+		c.call()
+		c.call() // now its statements are prepared
 		before := m.trips.Load()
 		c.call()
 		if n := m.trips.Load() - before; n > c.most {

@@ -23,7 +23,9 @@ const (
 		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
 	updateSlot = `UPDATE posthouse.slots SET revision = $3, fence = $4, value = $5, sum = $6
 		WHERE thread = $1 AND step = $2 AND revision = $7 AND fence = $8 AND (value IS NULL) = $9`
-	selectSlots = `SELECT thread, step, revision, fence, value, sum FROM posthouse.slots
+	// updateSameSlot compares all columns with what was read: damage is not overwritten.
+	updateSameSlot = updateSlot + " AND value IS NOT DISTINCT FROM $10 AND sum IS NOT DISTINCT FROM $11"
+	selectSlots    = `SELECT thread, step, revision, fence, value, sum FROM posthouse.slots
 		WHERE (thread, step) > ($1, $2) AND ($3 OR thread = $4) AND value IS NOT NULL ORDER BY thread, step LIMIT 16`
 )
 
@@ -32,10 +34,22 @@ type slotRow struct {
 	posthouse.Slot
 	row   bool // there is a row
 	there bool // it has a value
+	sum   []byte
 }
 
-// Slot implements [posthouse.Store]. A write reads the slot first and then depends on what
-// it has read.
+// maxRemembered is how many bytes a slot has at most that is remembered.
+const maxRemembered = 4096
+
+// remember keeps a slot as it is now, for a write that need not read it again.
+func (s *Store) remember(key posthouse.SlotKey, have slotRow) {
+	if len(have.Value) <= maxRemembered {
+		have.Value = bytes.Clone(have.Value)
+		s.slots.Put(key, have)
+	}
+}
+
+// Slot implements [posthouse.Store]. A write reads the slot first, unless this store has just
+// done so, and then depends on what it has read.
 func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
 	usable := s.lifecycle.Usable
 	if op.Verb != posthouse.SlotGet {
@@ -48,6 +62,12 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 		return posthouse.Slot{}, err
 	}
 	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
+	if have, ok := s.slots.Take(key); ok && op.Verb != posthouse.SlotGet && op.Admits(key, have.Slot, have.there) == nil {
+		next, done, err := s.changeSlot(ctx, doing, key, &op, have, updateSameSlot)
+		if err != nil || done {
+			return next, err
+		}
+	}
 	for {
 		var have slotRow
 		err := s.repeat(ctx, doing, func(ctx context.Context, c *conn) (err error) {
@@ -59,15 +79,17 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 			return posthouse.Slot{}, away.Read(err)
 		case err != nil:
 			return posthouse.Slot{}, err
-		case op.Verb == posthouse.SlotGet && !have.there:
-			return posthouse.Slot{}, posthouse.NotFound(fmt.Sprintf("slot %q of thread", key.Step), key.Thread)
 		case op.Verb == posthouse.SlotGet:
+			s.remember(key, have)
+			if !have.there {
+				return posthouse.Slot{}, posthouse.NotFound(fmt.Sprintf("slot %q of thread", key.Step), key.Thread)
+			}
 			return have.Slot, nil
 		}
 		if err := op.Admits(key, have.Slot, have.there); err != nil {
 			return posthouse.Slot{}, err
 		}
-		next, done, err := s.changeSlot(ctx, doing, key, &op, have)
+		next, done, err := s.changeSlot(ctx, doing, key, &op, have, updateSlot)
 		if err != nil || done {
 			return next, err
 		}
@@ -76,11 +98,10 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 
 func (c *conn) slot(ctx context.Context, key posthouse.SlotKey) (have slotRow, err error) {
 	var revision, fence int64
-	var sum []byte
-	have.row, err = c.one(ctx, selectSlot, []any{[]byte(key.Thread), []byte(key.Step)}, &revision, &fence, &have.Value, &sum)
+	have.row, err = c.one(ctx, selectSlot, []any{[]byte(key.Thread), []byte(key.Step)}, &revision, &fence, &have.Value, &have.sum)
 	have.Revision, have.Fence, have.there = uint64(revision), uint64(fence), have.Value != nil
 	if err == nil {
-		err = checkSlot(key, &have.Slot, have.there, sum)
+		err = checkSlot(key, &have.Slot, have.there, have.sum)
 	}
 	return have, err
 }
@@ -101,18 +122,22 @@ func slotSum(key posthouse.SlotKey, slot *posthouse.Slot, there bool) []byte {
 // changeSlot writes what op makes of the slot. It reports false if the slot changed since
 // it was read. It does not repeat a write that lost its connection: the write may have
 // been done.
-func (s *Store) changeSlot(ctx context.Context, doing string, key posthouse.SlotKey, op *posthouse.SlotOp, have slotRow) (next posthouse.Slot, done bool, err error) {
+func (s *Store) changeSlot(ctx context.Context, doing string, key posthouse.SlotKey, op *posthouse.SlotOp, have slotRow, update string) (next posthouse.Slot, done bool, err error) {
 	next = posthouse.Slot{Revision: have.Revision, Fence: max(have.Fence, op.Fence)}
 	var value []byte // nil is NULL, which marks a deleted value
 	if op.Verb == posthouse.SlotPut {
 		next.Revision++
 		next.Value, value = bytes.Clone(op.Value), orEmpty(op.Value)
 	}
-	args := []any{[]byte(key.Thread), []byte(key.Step), int64(next.Revision), int64(next.Fence), value, slotSum(key, &next, value != nil)}
+	sum := slotSum(key, &next, value != nil)
+	args := []any{[]byte(key.Thread), []byte(key.Step), int64(next.Revision), int64(next.Fence), value, sum}
 	sql := insertSlot
 	if have.row {
-		sql = updateSlot
+		sql = update
 		args = append(args, int64(have.Revision), int64(have.Fence), !have.there)
+		if sql == updateSameSlot {
+			args = append(args, have.Value, have.sum)
+		}
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
 	defer cancel()
@@ -125,6 +150,9 @@ func (s *Store) changeSlot(ctx context.Context, doing string, key posthouse.Slot
 	if err != nil {
 		s.poison(err)
 		return posthouse.Slot{}, false, err
+	}
+	if done {
+		s.remember(key, slotRow{posthouse.Slot{Value: value, Revision: next.Revision, Fence: next.Fence}, true, value != nil, sum})
 	}
 	return next, done, nil
 }

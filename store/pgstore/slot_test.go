@@ -101,6 +101,26 @@ func TestDamagedSlots(t *testing.T) {
 		}
 		put(i, have)
 	}
+	for i, have := range rows { // nor one that is damaged after it was read
+		for what, damage := range map[string]func(*row){
+			"revision": func(r *row) { r.revision ^= 4 },
+			"fence":    func(r *row) { r.fence ^= 4 },
+			"value":    func(r *row) { r.value = append(bytes.Clone(r.value), 'x') },
+			"checksum": func(r *row) { r.sum = []byte{1, 2, 3, 4} },
+		} {
+			put(i, have)
+			if _, err := s.Slot(t.Context(), keys[i], posthouse.SlotOp{}); errors.Is(err, posthouse.ErrCorrupt) {
+				t.Fatal(err)
+			}
+			r := have
+			damage(&r)
+			put(i, r)
+			if _, err := s.Slot(t.Context(), keys[i], op); !errors.Is(err, posthouse.ErrCorrupt) {
+				t.Errorf("%v with another %s was overwritten after it was read: %v", keys[i], what, err)
+			}
+			put(i, have)
+		}
+	}
 	old := rows[0]
 	old.sum = nil
 	put(0, old)
@@ -112,5 +132,35 @@ func TestDamagedSlots(t *testing.T) {
 	}
 	if n := run(t, c, "UPDATE posthouse.slots SET sum = sum WHERE sum IS NOT NULL"); int(n) != len(keys) {
 		t.Errorf("%d of %d slots have a checksum", n, len(keys))
+	}
+}
+
+// TestSlotsOfTwoStores has two stores write one slot in turn: each depends on what the other
+// wrote, whatever it has read before.
+func TestSlotsOfTwoStores(t *testing.T) {
+	stores := []*pgstore.Store{open(t, pgstore.Options{}), open(t, pgstore.Options{})}
+	key := posthouse.SlotKey{Thread: "t", Step: "s"}
+	for n := range uint64(20) {
+		for i, s := range stores {
+			have, err := s.Slot(t.Context(), key, posthouse.SlotOp{})
+			if err != nil && !errors.Is(err, posthouse.ErrNotFound) || have.Revision != n {
+				t.Fatalf("store %d reads revision %d, %v, want %d", i, have.Revision, err, n)
+			}
+		}
+		op := posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: n, Fence: n + 1, Value: fmt.Appendf(nil, "%d", n)}
+		first, second := stores[n%2], stores[1-n%2]
+		if have, err := first.Slot(t.Context(), key, op); err != nil || have.Revision != n+1 || have.Fence != n+1 {
+			t.Fatalf("the first write made %+v, %v", have, err)
+		}
+		if _, err := second.Slot(t.Context(), key, op); !errors.Is(err, posthouse.ErrConflict) {
+			t.Errorf("a write to a slot that has changed: %v", err)
+		}
+		if n == 0 {
+			continue // there is no older fence
+		}
+		op.Revision, op.Fence = n+1, n
+		if _, err := second.Slot(t.Context(), key, op); !errors.Is(err, posthouse.ErrFenced) {
+			t.Errorf("a write under an older fence: %v", err)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/store/internal/away"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"
 	"github.com/posthouse/posthouse/store/internal/wake"
+	"github.com/posthouse/posthouse/store/pgstore/internal/recent"
 )
 
 // A Store keeps threads in one schema of a Postgres database. Besides [posthouse.Store]
@@ -29,7 +30,8 @@ type Store struct {
 	lanes      [lanes]lane
 	seed       maphash.Seed // picks a thread's lane
 	requests   sync.Pool    // of *request
-	unprepared bool         // the URL or Options.Pooler say that no statement is prepared
+	slots      recent.Map[posthouse.SlotKey, slotRow]
+	unprepared bool // the URL or Options.Pooler say that no statement is prepared
 	news       wake.News
 	bell       bell
 	listen     wake.Listener
