@@ -42,6 +42,7 @@ type Draft struct {
 func (d *Draft) plan() *commit.Plan {
 	return &commit.Plan{
 		Thread: d.Thread, Branch: d.Branch, Claim: d.Claim.held(), Head: d.Head, Checkpoint: d.Checkpoint, Steps: d.Steps, ConsumedSignals: d.ConsumedSignals,
-		Gates: d.Gates, Keep: d.Keep, KeepOpen: d.KeepOpen, Left: d.Left, Withdraw: d.Withdraw, WithdrawReason: d.WithdrawReason, Decided: d.Decided, AfterCancel: d.AfterCancel, Release: d.Release.closing(),
+		Gates: d.Gates, Decided: d.Decided, AfterCancel: d.AfterCancel, Release: d.Release.closing(),
+		Open: commit.OpenGates{Keep: d.Keep, KeepAll: d.KeepOpen, Left: d.Left, Withdraw: d.Withdraw, Reason: d.WithdrawReason},
 	}
 }

@@ -198,7 +198,7 @@ func forkDraft(ctx context.Context, l *core.Core, c *posthouse.Checkpoint, o *Fo
 	if err != nil {
 		return nil, err
 	}
-	p.Checkpoint.State, p.Kept = state, c.State
+	p.Checkpoint.State, p.Recorded = state, c.State
 	p.Read = maps.Clone(c.State)
 	if p.Read == nil {
 		p.Read = posthouse.State{}

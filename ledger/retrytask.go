@@ -226,7 +226,7 @@ func (r *taskRetry) inPlace(ctx context.Context) (*posthouse.Gate, error) {
 		return nil, err
 	}
 	done, err := l.commitPlan(ctx, &commit.Plan{
-		Thread: g.Thread, Branch: g.Branch, Head: &branch.Head, Steps: use, Tail: r.seen.Tail.Seq, KeepOpen: true, Gates: []posthouse.Gate{r.again()},
+		Thread: g.Thread, Branch: g.Branch, Head: &branch.Head, Steps: use, Tail: r.seen.Tail.Seq, Open: commit.OpenGates{KeepAll: true}, Gates: []posthouse.Gate{r.again()},
 		Checkpoint: next(c, posthouse.KindWait, posthouse.StatusWaiting, r.opts.By),
 	})
 	if err != nil {

@@ -354,7 +354,7 @@ func (c *threadCopier) checkpoint(p *commit.Plan, seq uint64) error {
 		Node: h.Node, Agent: h.Agent, By: h.By, Error: h.Error, Next: h.Next, Labels: h.Labels, Source: &posthouse.Source{Thread: c.from, ID: h.ID},
 		CreatedAt: h.CreatedAt, State: src.State, Metadata: src.Metadata,
 	}
-	p.Kept = src.State
+	p.Recorded = src.State
 	if ch.Status.Runnable() {
 		ch.Status = posthouse.StatusInterrupted
 	}
@@ -398,15 +398,15 @@ func (c *threadCopier) parent(seq uint64) uint64 {
 // gates adds the gates that a checkpoint opened to the plan. For each open gate of its
 // branch it says whether the gate was answered before the checkpoint or keeps waiting.
 func (c *threadCopier) gates(p *commit.Plan, seq uint64, lost threadlog.MissingBodies) error {
-	p.Answers, c.asked = map[posthouse.ID]*posthouse.Decision{}, nil
+	p.Open.Answers, c.asked = map[posthouse.ID]*posthouse.Decision{}, nil
 	p.Inherit = append(p.Inherit, c.left[p.Branch]...)
 	delete(c.left, p.Branch)
 	var still []openGate
 	for _, g := range c.open[p.Branch] {
 		if dec := c.decisions[g.was]; dec != nil && dec.Seq <= seq {
-			p.Answers[g.now] = dec
+			p.Open.Answers[g.now] = dec
 		} else {
-			p.Keep, still = append(p.Keep, g.now), append(still, g)
+			p.Open.Keep, still = append(p.Open.Keep, g.now), append(still, g)
 		}
 	}
 	c.open[p.Branch] = still

@@ -106,7 +106,7 @@ func (c *Commit) addCheckpoint() error {
 			return err
 		}
 	}
-	if err := e.Change(encoded, p.Kept); err != nil {
+	if err := e.Change(encoded, p.Recorded); err != nil {
 		return err
 	}
 	if asked {

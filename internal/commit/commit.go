@@ -54,7 +54,7 @@ func (c *Commit) stages() [12]stage {
 		{len(p.Steps) > 0, (*Commit).recordSteps},
 		{len(p.ConsumedSignals) > 0, (*Commit).takeSignals},
 		{p.Checkpoint != nil && len(c.tx.Thread.Info.Waiting) > 0, (*Commit).cancelLeftGates},
-		{p.Checkpoint == nil && len(p.Withdraw) > 0, (*Commit).withdrawGates},
+		{p.Checkpoint == nil && len(p.Open.Withdraw) > 0, (*Commit).withdrawGates},
 		{p.Checkpoint != nil, (*Commit).addCheckpoint},
 		{len(p.Inherit)+len(p.Decided)+len(p.Gates) > 0, (*Commit).openGates},
 		{len(c.rules.Checks) > 0, (*Commit).askRules},

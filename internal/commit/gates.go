@@ -73,7 +73,7 @@ func (c *Commit) anyAnswered() (bool, error) {
 	if len(c.answered) > 0 {
 		return true, nil
 	}
-	for _, id := range c.plan.Keep {
+	for _, id := range c.plan.Open.Keep {
 		if slices.ContainsFunc(c.tx.Thread.Info.Waiting, func(w posthouse.WaitingGate) bool { return w.ID == id }) {
 			continue
 		}

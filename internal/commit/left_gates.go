@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -25,9 +24,9 @@ func (c *Commit) cancelLeftGates() error {
 			AddDecision(tx, &posthouse.Decision{
 				Gate: w.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: superseded, At: tx.At.UTC(), Trail: w.Trail, Successor: successor,
 			}, w.Seq)
-		case !slices.Contains(p.Withdraw, w.ID) && (p.KeepOpen || slices.Contains(p.Keep, w.ID)):
-		case p.Answers[w.ID] != nil:
-			dec := *p.Answers[w.ID]
+		case p.Open.keeps(w.ID):
+		case p.Open.Answers[w.ID] != nil:
+			dec := *p.Open.Answers[w.ID]
 			dec.Gate, dec.Shown, dec.Signal, dec.Trail = w.ID, posthouse.Hash{}, 0, w.Trail
 			AddDecision(tx, &dec, w.Seq)
 		default:
@@ -37,7 +36,7 @@ func (c *Commit) cancelLeftGates() error {
 				}
 				continue
 			}
-			if (leaves || slices.Contains(p.Left, w.ID)) && w.Kind == posthouse.GateThread {
+			if (leaves || slices.Contains(p.Open.Left, w.ID)) && w.Kind == posthouse.GateThread {
 				c.made.Left = append(c.made.Left, w.ID)
 			}
 			c.withdrawGate(&w)
@@ -50,7 +49,7 @@ func (c *Commit) cancelLeftGates() error {
 // was decided since keeps its decision.
 func (c *Commit) withdrawGates() error {
 	for _, w := range c.tx.Thread.Info.Waiting {
-		if w.Branch == c.plan.Branch && slices.Contains(c.plan.Withdraw, w.ID) {
+		if w.Branch == c.plan.Branch && c.plan.Open.withdraws(w.ID) {
 			c.withdrawGate(&w)
 		}
 	}
@@ -58,12 +57,8 @@ func (c *Commit) withdrawGates() error {
 }
 
 func (c *Commit) withdrawGate(w *posthouse.WaitingGate) {
-	reason := "the branch went on without it"
-	if slices.Contains(c.plan.Withdraw, w.ID) {
-		reason = cmp.Or(c.plan.WithdrawReason, reason)
-	}
 	AddDecision(c.tx, &posthouse.Decision{
-		Gate: w.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: reason, At: c.tx.At.UTC(), Trail: w.Trail,
+		Gate: w.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: c.plan.Open.reason(w.ID), At: c.tx.At.UTC(), Trail: w.Trail,
 	}, w.Seq)
 }
 

@@ -25,15 +25,9 @@ type Plan struct {
 	Steps           []posthouse.Step
 	ConsumedSignals []posthouse.Take // signals that these steps consume
 	Gates           []posthouse.Gate // opened with the checkpoint
-	Keep            []posthouse.ID   // open gates of the branch that stay open
-	KeepOpen        bool             // every open gate stays open, except superseded and withdrawn ones
-	Left            []posthouse.ID   // open gates of called threads that an update of the same step leaves
-	Withdraw        []posthouse.ID   // open gates to cancel, even with KeepOpen, and without a checkpoint
-
-	WithdrawReason string // on record with those; "": that the branch went on without them
-
-	Decided     []posthouse.Gate // questions with their decision, never open
-	AfterCancel bool             // done before its run was asked to cancel
+	Open            OpenGates        // what becomes of those that the branch has
+	Decided         []posthouse.Gate // questions with their decision, never open
+	AfterCancel     bool             // done before its run was asked to cancel
 
 	// Release, if set, closes the generation in the same entry.
 	Release *Closing
@@ -52,8 +46,8 @@ type Plan struct {
 	// copied unchanged.
 	Copy bool
 
-	// Kept are parts that are on record already. Rules made since do not judge them.
-	Kept posthouse.State
+	// Recorded are parts that are on record already. Rules made since do not judge them.
+	Recorded posthouse.State
 
 	behalf []posthouse.Requester // people for whom a program makes a change in another thread
 
@@ -61,10 +55,6 @@ type Plan struct {
 
 	// Read is what was read of the parent's state and program already, or nil.
 	Read posthouse.State
-
-	// Answers are decisions of open gates from before the checkpoint; the other gates
-	// are cancelled.
-	Answers map[posthouse.ID]*posthouse.Decision
 }
 
 // Validate checks the plan and fills in its defaults. [posthouse.ErrInvalid] names the
@@ -92,7 +82,7 @@ func (p *Plan) Validate() error {
 	if len(p.Gates) > 0 && (p.Checkpoint == nil || p.Checkpoint.Status != posthouse.StatusWaiting) {
 		return posthouse.Invalid("gates", "need a checkpoint of status waiting in the same commit")
 	}
-	if 2*(len(p.Gates)+len(p.Decided))+len(p.Steps)+len(p.ConsumedSignals)+len(p.Keep)+len(p.Withdraw) > posthouse.MaxRecords-8 {
+	if 2*(len(p.Gates)+len(p.Decided))+len(p.Steps)+len(p.ConsumedSignals)+len(p.Open.Keep)+len(p.Open.Withdraw) > posthouse.MaxRecords-8 {
 		return posthouse.Invalid("draft", "holds more than %d records", posthouse.MaxRecords-8)
 	}
 	if p.Release != nil {

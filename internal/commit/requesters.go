@@ -185,11 +185,11 @@ func (c *Commit) changed(kind string) (what []string, any bool) {
 	if p := c.plan; p.Checkpoint.Root && kind == posthouse.KindFork { // a fork that begins a thread
 		now := p.Checkpoint.State
 		for _, name := range slices.Sorted(maps.Keys(now)) {
-			if was, ok := p.Kept[name]; !ok || was.Codec != now[name].Codec || !bytes.Equal(was.Data, now[name].Data) {
+			if was, ok := p.Recorded[name]; !ok || was.Codec != now[name].Codec || !bytes.Equal(was.Data, now[name].Data) {
 				what = append(what, name)
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(p.Kept)) {
+		for _, name := range slices.Sorted(maps.Keys(p.Recorded)) {
 			if _, ok := now[name]; !ok {
 				what = append(what, name)
 			}

@@ -307,7 +307,7 @@ func (c *Commit) takesPlaceOf(w *posthouse.WaitingGate) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, id := range c.plan.Keep {
+	for _, id := range c.plan.Open.Keep {
 		kept, err := c.tx.Core.Logs.Gate(c.tx.Ctx, id)
 		if errors.Is(err, posthouse.ErrNotFound) {
 			continue
