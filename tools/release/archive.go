@@ -20,10 +20,10 @@ func (r *release) create(file string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// tar writes an archive with all files below a directory of its name. Owners are numbers, and
-// the time is the commit's, so that it has the same bytes wherever it is made.
-func (r *release) tar(base string, files []file) error {
-	return r.create(base+".tar.gz", func(w io.Writer) error {
+// tar writes an archive with all files below a directory. Owners are numbers, and the time is
+// the commit's, so that it has the same bytes wherever it is made.
+func (r *release) tar(archive, dir string, files []file) error {
+	return r.create(archive, func(w io.Writer) error {
 		z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 		if err != nil {
 			return err
@@ -34,7 +34,7 @@ func (r *release) tar(base string, files []file) error {
 			if err != nil {
 				return err
 			}
-			h := tar.Header{Name: base + "/" + f.To, Mode: int64(f.Mode), Size: int64(len(data)), ModTime: r.when, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+			h := tar.Header{Name: dir + "/" + f.To, Mode: int64(f.Mode), Size: int64(len(data)), ModTime: r.when, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
 			if err := t.WriteHeader(&h); err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ func (r *release) tar(base string, files []file) error {
 	})
 }
 
-// zip is tar for Windows.
+// zip writes an archive for Windows, with all files below a directory of its name.
 func (r *release) zip(base string, files []file) error {
 	return r.create(base+".zip", func(w io.Writer) error {
 		z := zip.NewWriter(w)

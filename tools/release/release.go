@@ -53,6 +53,9 @@ func (r *release) run(ctx context.Context) (err error) {
 	if err := os.WriteFile(filepath.Join(r.Out, "notes.md"), notes, 0o644); err != nil {
 		return err
 	}
+	if err := r.checkChart(); err != nil {
+		return err
+	}
 	r.when, err = r.commitTime(ctx)
 	if err != nil {
 		return err
@@ -70,6 +73,9 @@ func (r *release) run(ctx context.Context) (err error) {
 		if err := r.platform(ctx, p, extras); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
+	}
+	if err := r.chart(); err != nil {
+		return err
 	}
 	return r.checksums()
 }
@@ -166,7 +172,7 @@ func (r *release) platform(ctx context.Context, platform string, extras []file) 
 	if system == "windows" {
 		return r.zip(base, files)
 	}
-	if err := r.tar(base, files); err != nil {
+	if err := r.tar(base+".tar.gz", base, files); err != nil {
 		return err
 	}
 	if system == "linux" {

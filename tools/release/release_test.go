@@ -173,8 +173,14 @@ func TestRelease(t *testing.T) {
 			installed(t, file, unrpm(t, first[file]), binary.data)
 		}
 	}
-	if n := len(first); n != 6 {
-		t.Errorf("there are %d files, want archive, bill, deb, rpm, checksums and notes: %q", n, slices.Sorted(maps.Keys(first)))
+	chart := untar(t, first["posthouse-chart-0.1.0.tgz"])
+	for _, f := range []string{"Chart.yaml", "values.yaml", "values.schema.json", "templates/statefulset.yaml"} {
+		if chart["posthouse/"+f].data != read(t, "deploy/helm/posthouse/"+f) {
+			t.Errorf("the chart lacks %s", f)
+		}
+	}
+	if n := len(first); n != 7 {
+		t.Errorf("there are %d files, want archive, bill, deb, rpm, chart, checksums and notes: %q", n, slices.Sorted(maps.Keys(first)))
 	}
 }
 
@@ -317,6 +323,9 @@ func TestReleaseRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "CHANGELOG.md"), []byte(changelog), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.CopyFS(filepath.Join(root, chartDir), os.DirFS(filepath.Join(repository, chartDir))); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ version, out, want string }{
 		{"0.1.0", "new", "no tag"},
 		{"v0.1", "new", "no tag"},
@@ -324,6 +333,7 @@ func TestReleaseRefuses(t *testing.T) {
 		{"v0.1.0", used, "not empty: it has posthouse_0.0.9.deb"},
 		{"v0.1.1", "new", `no section "## 0.1.1"`},
 		{"v0.1.00", "new", "no section"},
+		{"v0.0.1", "new", "Chart.yaml has the version 0.1.0, want 0.0.1"},
 	} {
 		if c.out == "new" {
 			c.out = filepath.Join(t.TempDir(), "dist")
