@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -47,7 +48,7 @@ type turnCost struct{ entries, allocations, replaying int }
 func TestTurnsAfterManyTurns(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { compareTurns(t, memstore.New()) })
 	t.Run("sqlite", func(t *testing.T) {
-		store := must(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), &sqlitestore.Options{Sync: sqlitestore.SyncNormal}))(t)
+		store := must.Get(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), &sqlitestore.Options{Sync: sqlitestore.SyncNormal}))(t)
 		defer store.Close()
 		compareTurns(t, store)
 	})
@@ -55,7 +56,7 @@ func TestTurnsAfterManyTurns(t *testing.T) {
 
 func compareTurns(t *testing.T, raw posthouse.Store) {
 	store := &readCounter{Store: raw}
-	l := must(ledger.Open(store, nil))(t)
+	l := must.Get(ledger.Open(store, nil))(t)
 	done, began, replaying := 0, 0, 0
 	measured := func(n int) bool { return n == 50 || n == 475 }
 	f := flow.New("talk", func(ctx context.Context, _ int) (int, error) {
@@ -76,17 +77,17 @@ func compareTurns(t *testing.T, raw posthouse.Store) {
 			done = max(done, n+1)
 		}
 	})
-	a := must(f.Open(l, nil))(t)
-	must(a.Run(t.Context(), "t", 1))(t)
+	a := must.Get(f.Open(l, nil))(t)
+	must.Get(a.Run(t.Context(), "t", 1))(t)
 	turn := func() (c turnCost) {
-		must(l.Signal(t.Context(), "t", posthouse.Signal{Name: "say", Value: []byte(`"hello"`), By: "alice"}))(t)
+		must.Get(l.Signal(t.Context(), "t", posthouse.Signal{Name: "say", Value: []byte(`"hello"`), By: "alice"}))(t)
 		n := store.n
 		if !measured(done) {
-			must(a.Resume(t.Context(), "t"))(t)
+			must.Get(a.Resume(t.Context(), "t"))(t)
 			return c
 		}
 		before := mallocs()
-		must(a.Resume(t.Context(), "t"))(t)
+		must.Get(a.Resume(t.Context(), "t"))(t)
 		return turnCost{store.n - n, mallocs() - before - replaying, replaying}
 	}
 	var early, late turnCost

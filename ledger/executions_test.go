@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
@@ -84,8 +85,8 @@ func newKeptHistory(t *testing.T, seed uint64) *keptHistory {
 	h := &keptHistory{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), seed: seed, raw: memstore.New(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	h.store = &readCounter{Store: h.raw}
 	clock := func() time.Time { return h.now }
-	h.here = must[*ledger.Ledger](t)(ledger.Open(h.store, &ledger.Options{Now: clock, MaxCheckpoints: int(seed % 3 * 20)}))
-	h.there = must[*ledger.Ledger](t)(ledger.Open(h.raw, &ledger.Options{Now: clock, Owner: "there"}))
+	h.here = must.Get(ledger.Open(h.store, &ledger.Options{Now: clock, MaxCheckpoints: int(seed % 3 * 20)}))(t)
+	h.there = must.Get(ledger.Open(h.raw, &ledger.Options{Now: clock, Owner: "there"}))(t)
 	h.begin()
 	for range 12 {
 		h.turn()
@@ -344,7 +345,7 @@ func (h *keptHistory) compare() {
 	}
 	for _, head := range heads {
 		ctx := h.Context()
-		cold := must[*ledger.Ledger](h)(ledger.Open(h.raw, nil))
+		cold := must.Get(ledger.Open(h.raw, nil))(h)
 		want, failed := cold.Core().ReadExecutions(ctx, head)
 		before := h.store.n
 		got, err := h.here.Core().Executions(ctx, head)
@@ -379,7 +380,7 @@ func textOfExecutions(h *keptHistory, all map[string]*threadlog.Execution) strin
 		}
 		out[task] = map[string]any{"steps": append([]posthouse.StepRecord{}, x.Steps...), "gates": gates, "edited": x.Edited}
 	}
-	return string(must[[]byte](h)(json.Marshal(out)))
+	return string(must.Get(json.Marshal(out))(h))
 }
 
 // writeOver changes what a caller may change.
