@@ -131,15 +131,15 @@ func (s *Store) commit(group []*groupcommit.Call[*request]) {
 
 // judge says of each call whether it is to be written.
 func (s *Store) judge(group []*groupcommit.Call[*request]) *proposal {
-	s.index.RLock()
-	defer s.index.RUnlock()
-	p := &proposal{at: s.at, commitHead: commitHead{number: s.at + 1, before: s.id}}
-	plan := s.index.Plan()
+	s.view.index.RLock()
+	defer s.view.index.RUnlock()
+	p := &proposal{at: s.view.at, commitHead: commitHead{number: s.view.at + 1, before: s.view.id}}
+	plan := s.view.index.Plan()
 	for i, call := range group {
 		r := call.Work
 		var fresh []*posthouse.Batch
 		if r.removal != nil {
-			p.removal = s.judgeRemoval(r.removal)
+			p.removal = s.view.judgeRemoval(r.removal)
 			if p.removal == nil {
 				p.refused = true // unless another process has what goes
 			}
@@ -180,9 +180,9 @@ func (p *proposal) build() []byte {
 // and asks again for as long as the service does not say.
 func (s *Store) propose(ctx context.Context, p *proposal) (won bool, err error) {
 	data := p.build()
-	s.index.Lock()
-	s.awaited, s.mine = p.commitHead, false
-	s.index.Unlock()
+	s.view.index.Lock()
+	s.view.awaited, s.view.mine = p.commitHead, false
+	s.view.index.Unlock()
 	key, doubt := s.objects.commitKey(p.number), false
 	for wait := newRetries(); ; {
 		began := s.opts.now()
@@ -199,9 +199,9 @@ func (s *Store) propose(ctx context.Context, p *proposal) (won bool, err error) 
 			if err := s.refresh(ctx); err != nil {
 				return false, s.objects.unsure(err)
 			}
-			s.index.RLock()
-			defer s.index.RUnlock()
-			return s.mine, nil
+			s.view.index.RLock()
+			defer s.view.index.RUnlock()
+			return s.view.mine, nil
 		case !s.objects.lost(err):
 			if doubt {
 				err = s.objects.unsure(err)
@@ -217,21 +217,21 @@ func (s *Store) propose(ctx context.Context, p *proposal) (won bool, err error) 
 
 // adopt puts a commit that was written here into the index, unless a reader already has.
 func (s *Store) adopt(ctx context.Context, p *proposal) {
-	s.index.Lock()
-	took := s.at == p.at
+	s.view.index.Lock()
+	took := s.view.at == p.at
 	if took {
 		for _, in := range p.incoming {
-			s.index.Add(in)
+			s.view.index.Add(in)
 		}
 		if p.removal != nil {
-			_ = s.applyRemoval(p.removal) // never fails: the summary is our own
+			_ = s.view.applyRemoval(p.removal) // never fails: the summary is our own
 		}
-		s.at, s.id = p.number, p.id
+		s.view.at, s.view.id = p.number, p.id
 		s.advance(bareOf(p), true)
-		s.index.Wake()
+		s.view.index.Wake()
 	}
-	contended := s.opts.now().Sub(s.foreign) < time.Second
-	s.index.Unlock()
+	contended := s.opts.now().Sub(s.view.foreign) < time.Second
+	s.view.index.Unlock()
 	s.begin = (time.Time{})
 	if contended { // let others have the next one
 		s.begin = s.opts.now().Add(mathrand.N(2*min(s.took, 250*time.Millisecond) + 1))

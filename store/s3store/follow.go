@@ -7,10 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/groupcommit"
-	"github.com/posthouse/posthouse/internal/framelog"
-	"github.com/posthouse/posthouse/store/internal/replay"
 )
 
 // parallel is how many requests one call has on their way at most.
@@ -25,12 +22,12 @@ func (s *Store) refresh(ctx context.Context) error {
 	if ctx.Done() == nil {
 		return s.pulls.Do(ctx, struct{}{})
 	}
-	s.index.RLock() // Close waits for those who began before it
-	err := s.index.Usable(ctx)
+	s.view.index.RLock() // Close waits for those who began before it
+	err := s.view.index.Usable(ctx)
 	if err == nil {
 		s.asking.Add(1)
 	}
-	s.index.RUnlock()
+	s.view.index.RUnlock()
 	if err != nil {
 		return err
 	}
@@ -62,9 +59,9 @@ func (s *Store) pullGroup(group []*groupcommit.Call[struct{}]) {
 func (s *Store) pull(ctx context.Context) error {
 	var missing uint64 // a commit that was not there though a later one was
 	for rounds, window := 1, 1; ; rounds++ {
-		s.index.RLock()
-		next, partial, err := s.at+1, len(s.partial) > 0, s.damage
-		s.index.RUnlock()
+		s.view.index.RLock()
+		next, partial, err := s.view.at+1, len(s.view.partial) > 0, s.view.damage
+		s.view.index.RUnlock()
 		if err != nil {
 			return err
 		}
@@ -77,10 +74,10 @@ func (s *Store) pull(ctx context.Context) error {
 		}
 		switch {
 		case err != nil:
-			return s.fail(err)
+			return s.view.fail(err)
 		case behind:
 			missing, window = next+uint64(len(found)), 1
-		case len(found) < window && !s.isPartial():
+		case len(found) < window && !s.view.isPartial():
 			return nil
 		case len(found) < window || rounds == 1:
 			window = 1
@@ -88,27 +85,6 @@ func (s *Store) pull(ctx context.Context) error {
 			window = min(4*window, 64)
 		}
 	}
-}
-
-// isPartial reports whether a thread lacks entries while the index does not have their
-// removal yet.
-func (s *Store) isPartial() bool {
-	s.index.RLock()
-	defer s.index.RUnlock()
-	return len(s.partial) > 0
-}
-
-// fail remembers damage: what the index has may not be whole.
-func (s *Store) fail(err error) error {
-	if !errors.Is(err, posthouse.ErrCorrupt) {
-		return err
-	}
-	s.index.Lock()
-	defer s.index.Unlock()
-	if s.damage == nil {
-		s.damage = err
-	}
-	return err
 }
 
 // fetchCommits reads up to n commits from one on, those before the first that is absent.
@@ -185,25 +161,25 @@ func (s *Store) parseCommit(number uint64, data []byte) (*commit, error) {
 // take puts commits into the index, all of them at once to readers. logged says that they
 // are from the log, so that they may lack a manifest.
 func (s *Store) take(commits []*commit, logged bool) error {
-	s.index.Lock()
-	defer s.index.Unlock()
-	defer s.index.Wake()
+	s.view.index.Lock()
+	defer s.view.index.Unlock()
+	defer s.view.index.Wake()
 	for _, c := range commits {
-		if c.number <= s.at {
+		if c.number <= s.view.at {
 			continue // adopted since
 		}
-		if err := s.apply(c); err != nil {
+		if err := s.view.apply(c); err != nil {
 			return s.objects.corrupt(s.objects.commitKey(c.number), "%w", err)
 		}
-		own := c.id == s.awaited.id
+		own := c.id == s.view.awaited.id
 		if own {
-			s.mine = true
+			s.view.mine = true
 		} else {
-			s.foreign = s.opts.now()
+			s.view.foreign = s.opts.now()
 		}
-		s.at, s.id = c.number, c.id
+		s.view.at, s.view.id = c.number, c.id
 		if logged {
-			s.advance(c.bare(nil), own || s.loading)
+			s.advance(c.bare(nil), own || s.view.loading)
 		}
 	}
 	return nil
@@ -216,71 +192,13 @@ func (s *Store) advance(bare []byte, make bool) {
 	if s.opts.ReadOnly {
 		return
 	}
-	s.recent = append(s.recent, bare)
-	if s.at%firstSpan == 0 {
-		if make && len(s.recent) == firstSpan {
-			s.ready = append(s.ready, manifest{s.at - firstSpan + 1, s.at, s.recent})
+	s.view.recent = append(s.view.recent, bare)
+	if s.view.at%firstSpan == 0 {
+		if make && len(s.view.recent) == firstSpan {
+			s.view.ready = append(s.view.ready, manifest{s.view.at - firstSpan + 1, s.view.at, s.view.recent})
 		}
-		s.recent = nil
+		s.view.recent = nil
 	}
-}
-
-// apply indexes one commit. Callers hold the lock.
-func (s *Store) apply(c *commit) error {
-	if c.before != s.id || c.number != s.at+1 {
-		return fmt.Errorf("commit %d does not follow commit %d", c.number, s.at)
-	}
-	for i := range c.pieces {
-		p := &c.pieces[i]
-		var err error
-		switch kind := p.KindOf(); kind {
-		case framelog.KindEntry:
-			err = s.applyEntry(c, p)
-		case kindRemoval:
-			var m removal
-			err = m.read(p.Head)
-			if err == nil {
-				err = s.applyRemoval(&m)
-			}
-		case kindGone:
-			var g gone
-			err = g.read(p.Head)
-			if err == nil {
-				s.index.Forget(g.thread, g.ids)
-			}
-		default:
-			err = fmt.Errorf("a frame of kind %d is in it", kind)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Store) applyEntry(c *commit, p *piece) error {
-	var e framelog.Entry
-	if err := e.Read(p.Head); err != nil {
-		return err
-	}
-	if e.Commit/perCommit != c.number || e.Commit <= s.index.Last() {
-		return fmt.Errorf("it has entry %d of thread %q from elsewhere", e.Entry.Seq, e.Entry.Thread)
-	}
-	thread := e.Entry.Thread
-	info := &posthouse.ThreadInfo{}
-	if have := s.index.Info(thread); have != nil {
-		*info = *have
-	}
-	if s.partial[thread] || e.After != info.Tail.Seq && len(e.Summary) == 0 {
-		if e.After < info.Tail.Seq {
-			return fmt.Errorf("entry %d of thread %q is there twice", e.Entry.Seq, thread)
-		}
-		s.partial[thread] = true // what came before was removed, which a later commit says
-		info = nil
-	} else if err := replay.Follow(info, &e); err != nil {
-		return err
-	}
-	return replay.Add(s.index, &s.headers, &e, p.place(), info)
 }
 
 func (p *piece) place() place {

@@ -113,19 +113,19 @@ func (s *Store) load(ctx context.Context) error {
 	if err := s.findHole(ctx); err != nil {
 		return err
 	}
-	s.index.Lock()
-	s.loading = false
+	s.view.index.Lock()
+	s.view.loading = false
 	var unfinished []string
-	for thread := range s.dirty {
+	for thread := range s.view.dirty {
 		unfinished = append(unfinished, thread)
 	}
-	s.index.Unlock()
+	s.view.index.Unlock()
 	if s.opts.ReadOnly {
 		return nil
 	}
 	s.writeManifests(ctx)
 	for _, thread := range unfinished { // another process died while it removed
-		if _, err := s.purge(ctx, thread, s.dirtyOf(thread)); err != nil {
+		if _, err := s.purge(ctx, thread, s.view.dirtyOf(thread)); err != nil {
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func (s *Store) load(ctx context.Context) error {
 // the read.
 func (s *Store) loadManifests(ctx context.Context, all []manifest) (again bool, err error) {
 	var chain []manifest
-	for next := s.at + 1; ; next = chain[len(chain)-1].last + 1 {
+	for next := s.view.at + 1; ; next = chain[len(chain)-1].last + 1 {
 		i := slices.IndexFunc(all, func(m manifest) bool { return m.first == next && m.last >= next })
 		if i < 0 {
 			break
@@ -186,24 +186,24 @@ func (s *Store) findHole(ctx context.Context) error {
 		return err
 	}
 	if at := s.newest(); later[0] > s.objects.commitKey(at) {
-		return s.fail(s.objects.corrupt(s.objects.commitKey(at+1), "it is missing, and later commits are there"))
+		return s.view.fail(s.objects.corrupt(s.objects.commitKey(at+1), "it is missing, and later commits are there"))
 	}
 	return nil
 }
 
 func (s *Store) newest() uint64 {
-	s.index.RLock()
-	defer s.index.RUnlock()
-	return s.at
+	s.view.index.RLock()
+	defer s.view.index.RUnlock()
+	return s.view.at
 }
 
 // writeManifests writes those that are ready. A manifest that cannot be written is made by
 // who opens the store next.
 func (s *Store) writeManifests(ctx context.Context) {
-	s.index.Lock()
-	ready, removals := s.ready, s.removals
-	s.ready = nil
-	s.index.Unlock()
+	s.view.index.Lock()
+	ready, removals := s.view.ready, s.view.removals
+	s.view.ready = nil
+	s.view.index.Unlock()
 	for _, m := range ready {
 		err := s.writeManifest(ctx, m, removals)
 		for span := uint64(firstSpan * spansPer); err == nil && span <= maxSpan && m.last%span == 0; span *= spansPer {
@@ -225,9 +225,9 @@ func (s *Store) writeManifest(ctx context.Context, m manifest, removals int) err
 	if err := s.refresh(ctx); err != nil {
 		return err
 	}
-	s.index.RLock()
-	same := removals == s.removals
-	s.index.RUnlock()
+	s.view.index.RLock()
+	same := removals == s.view.removals
+	s.view.index.RUnlock()
 	if same {
 		return nil
 	}
@@ -236,9 +236,9 @@ func (s *Store) writeManifest(ctx context.Context, m manifest, removals int) err
 
 // merge makes one manifest of those between two commits.
 func (s *Store) merge(ctx context.Context, first, last uint64) error {
-	s.index.RLock()
-	removals := s.removals
-	s.index.RUnlock()
+	s.view.index.RLock()
+	removals := s.view.removals
+	s.view.index.RUnlock()
 	all, err := s.objects.manifests(ctx)
 	if err != nil {
 		return err

@@ -27,10 +27,10 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 	next := func(n int) ([]*posthouse.Entry, bool, error) {
 		n = min(n, pageEntries)
 		begin := r
-		page, more, err := s.index.Entries(ctx, thread, &r, n)
+		page, more, err := s.view.index.Entries(ctx, thread, &r, n)
 		if fits := s.fitting(page, r.Headers); fits < len(page) {
 			r = begin
-			page, more, err = s.index.Entries(ctx, thread, &r, fits)
+			page, more, err = s.view.index.Entries(ctx, thread, &r, fits)
 		}
 		if err != nil {
 			return nil, false, s.objects.wrap("read", err)
@@ -43,8 +43,8 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 
 // fitting returns how many entries make a page: those that fit, at least one.
 func (s *Store) fitting(page []*entry, headers bool) int {
-	s.index.RLock()
-	defer s.index.RUnlock()
+	s.view.index.RLock()
+	defer s.view.index.RUnlock()
 	size := 0
 	for i, e := range page {
 		if size += int(entryPlace(e).head); !headers {
@@ -75,13 +75,13 @@ func (w *wanted) end(headers bool) int64 {
 
 // want looks entries up again, of one commit.
 func (s *Store) want(some []*entry) []wanted {
-	s.index.RLock()
-	defer s.index.RUnlock()
+	s.view.index.RLock()
+	defer s.view.index.RUnlock()
 	out := make([]wanted, len(some))
 	for i, e := range some {
 		out[i] = wanted{entry: e, isOut: true}
-		if now := s.index.Entry(e.Thread, e.Seq); now != nil && now.Commit == e.Commit {
-			out[i] = wanted{e, *entryPlace(now), s.gone[e.Commit], false}
+		if now := s.view.index.Entry(e.Thread, e.Seq); now != nil && now.Commit == e.Commit {
+			out[i] = wanted{e, *entryPlace(now), s.view.gone[e.Commit], false}
 		}
 	}
 	return out
@@ -205,18 +205,18 @@ func decode(list []wanted, data []byte, from int64, headers bool) (full []*posth
 
 // Find implements [posthouse.Store].
 func (s *Store) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
-	ref, err := s.index.Find(ctx, id)
+	ref, err := s.view.index.Find(ctx, id)
 	return ref, s.objects.wrap("find an id", err)
 }
 
 // List implements [posthouse.Store].
 func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
-	return s.index.List(ctx, q)
+	return s.view.index.List(ctx, q)
 }
 
 // Threads implements [posthouse.Store].
 func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
-	return s.index.Threads(ctx, q)
+	return s.view.index.Threads(ctx, q)
 }
 
 // Check implements [posthouse.Checker]. It reads each entry from the service, folds each
@@ -224,7 +224,7 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 // and each manifest too.
 func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 	return away.Checks(func(yield func(error) bool) {
-		for err := range s.index.Check(ctx, func(e *entry) (*posthouse.Entry, error) { return s.one(ctx, e, false) }) {
+		for err := range s.view.index.Check(ctx, func(e *entry) (*posthouse.Entry, error) { return s.one(ctx, e, false) }) {
 			if !yield(err) {
 				return
 			}

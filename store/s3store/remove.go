@@ -27,14 +27,14 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 			return done, err
 		}
 	}
-	numbers := s.dirtyOf(r.Thread)
-	s.index.RLock()
+	numbers := s.view.dirtyOf(r.Thread)
+	s.view.index.RLock()
 	for _, ref := range bodiesOf(&r) {
-		if e := s.index.Entry(r.Thread, ref.Seq); e != nil {
+		if e := s.view.index.Entry(r.Thread, ref.Seq); e != nil {
 			numbers = append(numbers, e.Commit/perCommit)
 		}
 	}
-	s.index.RUnlock()
+	s.view.index.RUnlock()
 	return s.purge(ctx, r.Thread, numbers)
 }
 
@@ -48,10 +48,10 @@ func bodiesOf(r *posthouse.Removal) []posthouse.BodyRef {
 
 // dirtyOf returns the commits that may still have removed bytes of a thread in their
 // objects.
-func (s *Store) dirtyOf(thread string) (numbers []uint64) {
-	s.index.RLock()
-	defer s.index.RUnlock()
-	for n := range s.dirty[thread] {
+func (v *view) dirtyOf(thread string) (numbers []uint64) {
+	v.index.RLock()
+	defer v.index.RUnlock()
+	for n := range v.dirty[thread] {
 		numbers = append(numbers, n)
 	}
 	return numbers
@@ -59,8 +59,8 @@ func (s *Store) dirtyOf(thread string) (numbers []uint64) {
 
 // judgeRemoval returns what a commit must say, nil if nothing is left to remove. Callers
 // hold the lock.
-func (s *Store) judgeRemoval(r *posthouse.Removal) *removal {
-	info := s.index.Info(r.Thread)
+func (v *view) judgeRemoval(r *posthouse.Removal) *removal {
+	info := v.index.Info(r.Thread)
 	if info == nil {
 		return nil
 	}
@@ -70,9 +70,9 @@ func (s *Store) judgeRemoval(r *posthouse.Removal) *removal {
 	}
 	m.summary, _ = info.MarshalBinary() // never fails
 	if r.Below > 0 {
-		first := s.index.First(r.Thread)
+		first := v.index.First(r.Thread)
 		for seq := max(first, r.From); first > 0 && seq < min(r.Below, info.Tail.Seq+1); seq++ {
-			if s.index.Entry(r.Thread, seq) != nil {
+			if v.index.Entry(r.Thread, seq) != nil {
 				return m
 			}
 		}
@@ -80,7 +80,7 @@ func (s *Store) judgeRemoval(r *posthouse.Removal) *removal {
 	}
 	m.what.Bodies = nil
 	for _, ref := range r.Bodies {
-		if e := s.index.Entry(r.Thread, ref.Seq); e != nil && ref.Record >= 0 && ref.Record < maxRecords && !s.gone[e.Commit].Has(ref.Record) {
+		if e := v.index.Entry(r.Thread, ref.Seq); e != nil && ref.Record >= 0 && ref.Record < maxRecords && !v.gone[e.Commit].Has(ref.Record) {
 			m.what.Bodies = append(m.what.Bodies, ref)
 		}
 	}
@@ -94,46 +94,46 @@ func (s *Store) judgeRemoval(r *posthouse.Removal) *removal {
 const maxRecords = 1 << 20
 
 // applyRemoval takes out of the index what a commit removes. Callers hold the lock.
-func (s *Store) applyRemoval(m *removal) error {
+func (v *view) applyRemoval(m *removal) error {
 	r := &m.what
 	var out []*entry
 	switch {
 	case r.All:
-		out = s.index.RemoveAll(r.Thread)
+		out = v.index.RemoveAll(r.Thread)
 	case r.Below > 0:
-		out = s.index.RemoveEntries(r.Thread, r.From, r.Below)
+		out = v.index.RemoveEntries(r.Thread, r.From, r.Below)
 	}
 	if len(m.summary) > 0 {
 		var info posthouse.ThreadInfo
 		if err := info.UnmarshalBinary(m.summary); err != nil {
 			return err
 		}
-		s.index.Summarise(&info)
+		v.index.Summarise(&info)
 	}
-	delete(s.partial, r.Thread)
-	s.removals++
+	delete(v.partial, r.Thread)
+	v.removals++
 	for _, ref := range bodiesOf(r) {
-		if e := s.index.Entry(r.Thread, ref.Seq); e != nil {
-			g := slices.Clone(s.gone[e.Commit]) // readers may have the old one
+		if e := v.index.Entry(r.Thread, ref.Seq); e != nil {
+			g := slices.Clone(v.gone[e.Commit]) // readers may have the old one
 			g.Set(ref.Record)
-			s.gone[e.Commit] = g
-			if !s.loading {
-				s.markDirty(r.Thread, e.Commit/perCommit)
+			v.gone[e.Commit] = g
+			if !v.loading {
+				v.markDirty(r.Thread, e.Commit/perCommit)
 			}
 		}
 	}
 	for _, e := range out {
-		delete(s.gone, e.Commit)
-		s.markDirty(r.Thread, e.Commit/perCommit)
+		delete(v.gone, e.Commit)
+		v.markDirty(r.Thread, e.Commit/perCommit)
 	}
 	return nil
 }
 
-func (s *Store) markDirty(thread string, number uint64) {
-	if s.dirty[thread] == nil {
-		s.dirty[thread] = map[uint64]bool{}
+func (v *view) markDirty(thread string, number uint64) {
+	if v.dirty[thread] == nil {
+		v.dirty[thread] = map[uint64]bool{}
 	}
-	s.dirty[thread][number] = true
+	v.dirty[thread][number] = true
 }
 
 // purge rewrites the objects of commits without removed bytes, and counts what it took
@@ -170,13 +170,13 @@ func (s *Store) purge(ctx context.Context, thread string, numbers []uint64) (don
 	for _, c := range counts {
 		done.Entries, done.Bodies, done.Bytes = done.Entries+c.Entries, done.Bodies+c.Bodies, done.Bytes+c.Bytes
 	}
-	s.index.Lock()
-	defer s.index.Unlock()
+	s.view.index.Lock()
+	defer s.view.index.Unlock()
 	for _, n := range numbers {
-		delete(s.dirty[thread], n)
+		delete(s.view.dirty[thread], n)
 	}
-	if len(s.dirty[thread]) == 0 {
-		delete(s.dirty, thread)
+	if len(s.view.dirty[thread]) == 0 {
+		delete(s.view.dirty, thread)
 	}
 	return done, nil
 }
@@ -223,8 +223,8 @@ func (s *Store) purgeCommit(ctx context.Context, thread string, number uint64) (
 // strip returns a commit without the bytes that left the index, nil if there are no such
 // bytes, and what goes of the thread.
 func (s *Store) strip(c *commit, thread string, bare bool) (out []byte, done posthouse.Removed, err error) {
-	s.index.RLock()
-	defer s.index.RUnlock()
+	s.view.index.RLock()
+	defer s.view.index.RUnlock()
 	changed := false
 	var frames [][]byte
 	for i := range c.pieces {
@@ -237,11 +237,11 @@ func (s *Store) strip(c *commit, thread string, bare bool) (out []byte, done pos
 		if err := e.Read(p.Head); err != nil {
 			return nil, done, s.objects.corrupt(s.objects.commitKey(c.number), "%w", err)
 		}
-		have := s.index.Entry(e.Entry.Thread, e.Entry.Seq)
+		have := s.view.index.Entry(e.Entry.Thread, e.Entry.Seq)
 		gone := have == nil || have.Commit != e.Commit
 		n := 0
 		for i, size := range e.Sizes {
-			if size == 0 || !gone && (bare || !s.gone[e.Commit].Has(i)) {
+			if size == 0 || !gone && (bare || !s.view.gone[e.Commit].Has(i)) {
 				continue
 			}
 			n++
@@ -257,7 +257,7 @@ func (s *Store) strip(c *commit, thread string, bare bool) (out []byte, done pos
 				done.Entries++
 				done.Bytes += int64(len(e.Entry.Header) + len(e.Entry.Sig))
 			}
-			if g := s.taken(&e); len(g.ids) > 0 {
+			if g := s.view.taken(&e); len(g.ids) > 0 {
 				frames = append(frames, g.append(nil))
 			}
 		case n > 0:
@@ -270,7 +270,7 @@ func (s *Store) strip(c *commit, thread string, bare bool) (out []byte, done pos
 				return nil, done, s.objects.corrupt(s.objects.commitKey(c.number), "%w", err)
 			}
 			for i := range e.Entry.Bodies {
-				if s.gone[e.Commit].Has(i) {
+				if s.view.gone[e.Commit].Has(i) {
 					e.Entry.Bodies[i] = nil
 				}
 			}
@@ -289,9 +289,9 @@ func (s *Store) strip(c *commit, thread string, bare bool) (out []byte, done pos
 }
 
 // taken returns the ids that an entry took away from older ones that are still there.
-func (s *Store) taken(e *framelog.Entry) (g gone) {
+func (v *view) taken(e *framelog.Entry) (g gone) {
 	g.thread = e.Entry.Thread
-	first := s.index.First(g.thread)
+	first := v.index.First(g.thread)
 	if first == 0 || first >= e.Entry.Seq {
 		return g
 	}
@@ -300,7 +300,7 @@ func (s *Store) taken(e *framelog.Entry) (g gone) {
 		mine[id] = true
 	}
 	for seq := first; seq < e.Entry.Seq; seq++ {
-		older := s.index.Entry(g.thread, seq)
+		older := v.index.Entry(g.thread, seq)
 		if older == nil {
 			continue
 		}
@@ -316,15 +316,15 @@ func (s *Store) taken(e *framelog.Entry) (g gone) {
 // move notes where the entries of a commit are in its rewritten object.
 func (s *Store) move(c *commit, data []byte) {
 	s.cache.put(c.number, span{0, data})
-	s.index.Lock()
-	defer s.index.Unlock()
+	s.view.index.Lock()
+	defer s.view.index.Unlock()
 	for i := range c.pieces {
 		p := &c.pieces[i]
 		var e framelog.Entry
 		if p.KindOf() != framelog.KindEntry || e.Read(p.Head) != nil {
 			continue
 		}
-		if have := s.index.Entry(e.Entry.Thread, e.Entry.Seq); have != nil && have.Commit == e.Commit {
+		if have := s.view.index.Entry(e.Entry.Thread, e.Entry.Seq); have != nil && have.Commit == e.Commit {
 			*entryPlace(have) = p.place()
 		}
 	}

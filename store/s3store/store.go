@@ -13,7 +13,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/groupcommit"
 	"github.com/posthouse/posthouse/store/internal/away"
-	"github.com/posthouse/posthouse/store/internal/bodies"
 	"github.com/posthouse/posthouse/store/internal/lifecycle"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 )
@@ -27,9 +26,7 @@ type Store struct {
 	slots   slots
 	life    string // in cursors: commits of another store start at 1 again
 
-	index   *memindex.Index
-	state   // guarded by the index's lock
-	headers posthouse.HeaderReader
+	view    view
 	pulls   *groupcommit.Queue[struct{}] // readers share what asks for the next commit
 	asking  sync.WaitGroup               // those who do
 	writes  *groupcommit.Queue[*request]
@@ -39,23 +36,6 @@ type Store struct {
 	cache   cache
 
 	lifecycle lifecycle.State
-}
-
-// state is what the store knows besides its index.
-type state struct {
-	at       uint64     // the newest commit in the index
-	id       token      // of it
-	awaited  commitHead // the commit that is being written here
-	mine     bool       // it is in the index
-	foreign  time.Time  // when another process's commit was last seen
-	recent   [][]byte   // the newest commits without bodies, of a span that has no manifest yet
-	ready    []manifest // to be written
-	loading  bool
-	gone     map[uint64]bodies.Gone     // removed bodies, by the entry's number
-	dirty    map[string]map[uint64]bool // by thread: commits that may have what was removed
-	partial  map[string]bool            // threads that lost older entries, until their removal is met
-	removals int
-	damage   error
 }
 
 var (
@@ -90,20 +70,16 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, index: memindex.New()}
+	s := &Store{opts: opts, view: newView()}
 	s.objects = objects{prefix: t.prefix, where: t.String(), timeout: opts.Timeout, logger: opts.Logger, lifecycle: &s.lifecycle}
 	s.slots = slots{&s.objects}
 	s.lifecycle = lifecycle.State{Store: "the store " + s.objects.where, ReadOnly: opts.ReadOnly, Writer: "a process"}
-	s.state = state{
-		gone: map[uint64]bodies.Gone{}, dirty: map[string]map[uint64]bool{}, partial: map[string]bool{},
-	}
 	s.objects.bucket, err = opts.connect(t)
 	if err != nil {
 		return nil, posthouse.Invalid("store", "%v", err)
 	}
 	s.pulls = groupcommit.New(1<<20, func(struct{}) int { return 1 }, s.pullGroup)
 	s.writes = groupcommit.New(maxGroupCost, (*request).cost, s.commit)
-	s.loading = true
 	err = s.identify(ctx)
 	if err == nil {
 		err = s.load(ctx)
@@ -112,7 +88,7 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 		s.objects.bucket.close()
 		return nil, away.Read(s.objects.wrap("open the store", err))
 	}
-	s.index.Refresh = func(ctx context.Context) error { return away.Read(s.refresh(ctx)) }
+	s.view.index.Refresh = func(ctx context.Context) error { return away.Read(s.refresh(ctx)) }
 	return s, nil
 }
 
@@ -193,7 +169,7 @@ func (s *Store) Close() error {
 	_ = s.writes.Do(context.Background(), &request{}) // waits for the group before it
 	s.purging.Lock()
 	defer s.purging.Unlock()
-	s.index.Close()
+	s.view.index.Close()
 	s.asking.Wait()
 	s.objects.bucket.close()
 	return nil

@@ -23,7 +23,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 			yield(nil, bad)
 			return
 		}
-		s.index.Watch(ctx, start, func() <-chan struct{} { return after(ctx, s.opts.Poll) }, func(e *entry) (*posthouse.Entry, error) {
+		s.view.index.Watch(ctx, start, func() <-chan struct{} { return after(ctx, s.opts.Poll) }, func(e *entry) (*posthouse.Entry, error) {
 			full, err := s.one(ctx, e, true)
 			err = away.Read(err)
 			if full != nil {
@@ -49,9 +49,9 @@ func (s *Store) parseCursor(ctx context.Context, cursor string) (uint64, error) 
 		if err := s.refresh(ctx); err != nil {
 			return 0, away.Read(err)
 		}
-		s.index.RLock()
-		defer s.index.RUnlock()
-		return s.index.Last(), nil
+		s.view.index.RLock()
+		defer s.view.index.RUnlock()
+		return s.view.index.Last(), nil
 	}
 	life, num, _ := strings.Cut(cursor, "-")
 	n, err := strconv.ParseUint(num, 10, 64)
