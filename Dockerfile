@@ -29,7 +29,7 @@ COPY --from=build --chown=65532:65532 /image/data /data
 COPY --from=build /image/posthouse /usr/local/bin/posthouse
 COPY LICENSE /usr/share/doc/posthouse/LICENSE
 # A container listens for others, so a certificate or --allow-insecure is for you to give.
-ENV POSTHOUSE_DATA_DIR=/data POSTHOUSE_ADDR=0.0.0.0:8095
+ENV PATH=/usr/local/bin POSTHOUSE_DATA_DIR=/data POSTHOUSE_ADDR=0.0.0.0:8095
 USER 65532:65532
 WORKDIR /data
 VOLUME /data

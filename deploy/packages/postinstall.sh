@@ -8,7 +8,10 @@ if command -v systemd-sysusers >/dev/null; then
 fi
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload
-	if [ "$1" = configure ] && [ -n "$2" ] || [ "$1" = 2 ]; then
-		systemctl try-restart posthouse.service
-	fi
+	case "$1 $2" in
+	"configure "?* | [2-9]*)
+		# A server that does not start says why in its journal; the package is installed.
+		systemctl try-restart posthouse.service || true
+		;;
+	esac
 fi

@@ -21,7 +21,7 @@ func TestCommandsInThePages(t *testing.T) {
 		}
 		pages = append(pages, some...)
 	}
-	line := regexp.MustCompile(`(?m)^(?:\$|   ) posthouse (.*)$`)
+	line := regexp.MustCompile(`(?m)^(?:\$|   ) (?:sudo -u posthouse |docker exec posthouse |kubectl exec posthouse-0 -- )?posthouse (.*)$`)
 	word := regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
 	lines := 0
 	for _, page := range pages {

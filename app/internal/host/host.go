@@ -263,7 +263,7 @@ func (h *Host) Run(ctx context.Context) error {
 // tell tells the service manager how the host is. One that does not listen is no reason to end.
 func (h *Host) tell(states ...string) {
 	if err := systemd.Notify(h.manager, states...); err != nil {
-		h.log.Warn("was not told", "states", states, "error", err)
+		h.log.Warn("the service manager was not told", "states", states, "error", err)
 	}
 }
 

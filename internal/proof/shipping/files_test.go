@@ -3,6 +3,7 @@ package shipping
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -36,4 +37,14 @@ func parse[T any](t *testing.T, name string) *T {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return v
+}
+
+// language is the version of Go that go.mod asks for, without that of the patch.
+func language(t *testing.T) string {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.mod"))
+	if m == nil {
+		t.Fatal("go.mod names no version of Go")
+	}
+	return m[1]
 }

@@ -66,7 +66,7 @@ func TestImage(t *testing.T) {
 	const binary = "/usr/local/bin/posthouse"
 	for name, want := range map[string]string{
 		"ENTRYPOINT": `["` + binary + `"]`, "CMD": `["serve"]`, "VOLUME": "/data", "EXPOSE": "8095",
-		"ENV": "POSTHOUSE_DATA_DIR=/data POSTHOUSE_ADDR=0.0.0.0:8095",
+		"ENV": "PATH=/usr/local/bin POSTHOUSE_DATA_DIR=/data POSTHOUSE_ADDR=0.0.0.0:8095",
 	} {
 		if final[name] != want {
 			t.Errorf("the image has %s %s, want %s", name, final[name], want)
@@ -89,9 +89,8 @@ func TestImage(t *testing.T) {
 			t.Errorf("the build lacks %s: %s", want, build)
 		}
 	}
-	language := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.mod"))[1]
-	if !strings.Contains(all[0].rest, " golang:"+language+"-") {
-		t.Errorf("the image is built with %s, and go.mod asks for %s", all[0].rest, language)
+	if !strings.Contains(all[0].rest, " golang:"+language(t)+"-") {
+		t.Errorf("the image is built with %s, and go.mod asks for %s", all[0].rest, language(t))
 	}
 }
 

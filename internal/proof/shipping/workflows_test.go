@@ -119,6 +119,9 @@ func TestWorkflowsRunOwnCode(t *testing.T) {
 				if strings.Contains(s.Run, "${{") {
 					t.Errorf("%s %s: an expression becomes part of a script: give it as a variable\n%s", file, name, s.Run)
 				}
+				if strings.HasPrefix(s.Uses, "actions/setup-go@") && s.With["go-version"] != language(t)+".x" {
+					t.Errorf("%s %s is built by Go %q, want the latest of %s", file, name, s.With["go-version"], language(t))
+				}
 				if strings.HasPrefix(s.Uses, "actions/checkout@") && s.With["persist-credentials"] != "false" {
 					t.Errorf("%s %s: the checkout keeps a credential", file, name)
 				}
@@ -185,9 +188,8 @@ func TestCI(t *testing.T) {
 			t.Errorf("ci does not run on %s", event)
 		}
 	}
-	language := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.mod"))[1]
-	if image := w.Jobs["check"].Container.Image; !strings.HasPrefix(image, "golang:"+language+"-") {
-		t.Errorf("ci runs in %s, and go.mod asks for Go %s", image, language)
+	if image := w.Jobs["check"].Container.Image; !strings.HasPrefix(image, "golang:"+language(t)+"-") {
+		t.Errorf("ci runs in %s, and go.mod asks for Go %s", image, language(t))
 	}
 }
 
