@@ -34,9 +34,10 @@ type job struct {
 
 // An action is a step of a job.
 type action struct {
-	ID, Name, If, Uses, Run string
-	With                    map[string]string
-	Env                     map[string]string
+	ID, Name, If, Uses, Run, Shell string
+
+	With map[string]string
+	Env  map[string]string
 }
 
 // writes are the permissions of jobs beyond reading the repository. Each is there for a step
@@ -116,6 +117,9 @@ func TestWorkflowsRunOwnCode(t *testing.T) {
 		}
 		for name, j := range w.Jobs {
 			for _, s := range j.Steps {
+				if strings.Contains(s.Run, " | ") && !strings.Contains(s.Run, "docker login") && s.Shell != "bash" {
+					t.Errorf("%s %s: the first command of a pipe may fail unseen: say shell: bash\n%s", file, name, s.Run)
+				}
 				if strings.Contains(s.Run, "${{") {
 					t.Errorf("%s %s: an expression becomes part of a script: give it as a variable\n%s", file, name, s.Run)
 				}
