@@ -83,15 +83,15 @@ func (s *Store) admit(ctx context.Context, bs []*posthouse.Batch) (fresh []*post
 		if err := s.streams.writable(ctx); err != nil {
 			return nil, 0, err
 		}
-		s.index.RLock()
-		err = s.state.err
+		s.view.index.RLock()
+		err = s.view.err
 		if err == nil {
-			fresh, err = s.index.Admit(bs)
+			fresh, err = s.view.index.Admit(bs)
 		}
-		if sub := s.subjects[bs[0].Entry.Thread]; sub != nil {
+		if sub := s.view.subjects[bs[0].Entry.Thread]; sub != nil {
 			expected = sub.last
 		}
-		s.index.RUnlock()
+		s.view.index.RUnlock()
 		if err == nil || current || s.streams.own != nil {
 			return fresh, expected, err
 		}
@@ -108,9 +108,9 @@ func (s *Store) appendedWhenFull(ctx context.Context, out *outgoing, bs []*posth
 	if err := s.look(ctx, bs[0].Entry.Thread, expected); err != nil {
 		return err
 	}
-	s.index.RLock()
-	fresh, err := s.index.Admit(bs)
-	s.index.RUnlock()
+	s.view.index.RLock()
+	fresh, err := s.view.index.Admit(bs)
+	s.view.index.RUnlock()
 	if err == nil && len(fresh) > 0 {
 		out.sent = false
 		return full
@@ -199,12 +199,12 @@ func (s *Store) outcome(ctx context.Context, out *outgoing, doing string, seq ui
 	if err := s.applyOwn(ctx, out.msg, seq); err != nil {
 		return s.streams.wrap(doing, err)
 	}
-	if err := s.await(ctx, seq); err != nil {
+	if err := s.view.await(ctx, seq); err != nil {
 		return s.streams.wrap(doing, err) // durable, but not judged yet
 	}
-	s.index.RLock()
-	err := s.voids[seq]
-	s.index.RUnlock()
+	s.view.index.RLock()
+	err := s.view.voids[seq]
+	s.view.index.RUnlock()
 	if err == nil {
 		s.testifySometimes(ctx, seq)
 	}
@@ -214,9 +214,9 @@ func (s *Store) outcome(ctx context.Context, out *outgoing, doing string, seq ui
 // applyOwn applies a message of this process if it is the next one, so that the process
 // need not wait until it gets it back.
 func (s *Store) applyOwn(ctx context.Context, m *nats.Msg, seq uint64) error {
-	s.index.RLock()
-	next := s.applied+1 == seq
-	s.index.RUnlock()
+	s.view.index.RLock()
+	next := s.view.applied+1 == seq
+	s.view.index.RUnlock()
 	if !next {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (s *Store) applyOwn(ctx context.Context, m *nats.Msg, seq uint64) error {
 	if err != nil {
 		return err
 	}
-	return s.apply(r)
+	return s.view.apply(r)
 }
 
 // look finds out why the server did not take a message.
@@ -232,10 +232,10 @@ func (s *Store) look(ctx context.Context, thread string, expected uint64) error 
 	if err := s.catchUp(ctx); err != nil {
 		return err
 	}
-	s.index.RLock()
-	sub := s.subjects[thread]
+	s.view.index.RLock()
+	sub := s.view.subjects[thread]
 	moved := sub != nil && sub.last != expected
-	s.index.RUnlock()
+	s.view.index.RUnlock()
 	if moved {
 		return nil
 	}
@@ -247,9 +247,9 @@ func (s *Store) look(ctx context.Context, thread string, expected uint64) error 
 	if err == nil {
 		last = m.Seq
 	}
-	s.index.Lock()
-	defer s.index.Unlock()
-	if sub := s.subjects[thread]; sub != nil && last <= s.applied && sub.last == expected {
+	s.view.index.Lock()
+	defer s.view.index.Unlock()
+	if sub := s.view.subjects[thread]; sub != nil && last <= s.view.applied && sub.last == expected {
 		sub.last = last
 	}
 	return nil

@@ -92,13 +92,13 @@ func (s *Store) keptChunks(ctx context.Context) (map[uint64]bool, error) {
 		return nil, err
 	}
 	kept := map[uint64]bool{}
-	s.index.RLock()
-	for _, chunks := range s.chunks {
+	s.view.index.RLock()
+	for _, chunks := range s.view.chunks {
 		for _, c := range chunks {
 			kept[c] = true
 		}
 	}
-	s.index.RUnlock()
+	s.view.index.RUnlock()
 	keys, err := s.slots.keys(ctx, "")
 	for _, key := range keys {
 		have, err := s.slots.read(ctx, "compact", key)

@@ -27,8 +27,8 @@ func (s *Store) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !s.opts.ReadOnly && len(s.left.messages) > 0 {
-		err = s.finish(ctx, s.left)
+	if !s.opts.ReadOnly && len(s.view.left.messages) > 0 {
+		err = s.finish(ctx, s.view.left)
 		if err != nil {
 			f.messages.Stop()
 			return err
@@ -59,8 +59,7 @@ func (s *Store) load(ctx context.Context) (*feed, error) {
 		return nil, err
 	}
 	l := loading{s: s, witness: w}
-	s.state = newState()
-	s.applied = info.State.LastSeq
+	s.view.empty(info.State.LastSeq)
 	if info.State.Msgs > 0 {
 		err = l.collect(ctx, f, info)
 	}
@@ -167,11 +166,11 @@ func (l *loading) index() error {
 	}
 	newest := map[uint64]written{} // of entries that were written again
 	var all []written
-	last := s.applied
+	last := s.view.applied
 	for _, r := range l.all {
-		s.left.chunks = append(s.left.chunks, s.count(r)...)
+		s.view.left.chunks = append(s.view.left.chunks, s.view.count(r)...)
 		if _, ok := l.gone[r.seq]; ok {
-			s.left.messages = append(s.left.messages, r.seq)
+			s.view.left.messages = append(s.view.left.messages, r.seq)
 			continue
 		}
 		if r.msg.removal != nil {
@@ -185,14 +184,14 @@ func (l *loading) index() error {
 			}
 		}
 	}
-	s.applied = max(last, s.applied)
+	s.view.applied = max(last, s.view.applied)
 	for _, w := range newest {
 		all = append(all, w)
 	}
 	slices.SortFunc(all, func(a, b written) int { return cmp.Compare(a.commit, b.commit) })
 	infos := map[string]*posthouse.ThreadInfo{}
-	s.index.Lock()
-	defer s.index.Unlock()
+	s.view.index.Lock()
+	defer s.view.index.Unlock()
 	for _, w := range all {
 		if w.part < 0 {
 			if err := l.remove(w.r, infos); err != nil {
@@ -205,9 +204,9 @@ func (l *loading) index() error {
 		}
 	}
 	for _, info := range infos {
-		s.index.Summarise(info)
+		s.view.index.Summarise(info)
 	}
-	s.index.Wake()
+	s.view.index.Wake()
 	return nil
 }
 
@@ -215,7 +214,7 @@ func (l *loading) index() error {
 // there.
 func (l *loading) remove(r *received, infos map[string]*posthouse.ThreadInfo) error {
 	m := r.msg.removal
-	if m.all || l.s.subjects[r.msg.thread].removal != r.seq {
+	if m.all || l.s.view.subjects[r.msg.thread].removal != r.seq {
 		return nil
 	}
 	info := &posthouse.ThreadInfo{}
@@ -229,19 +228,19 @@ func (l *loading) remove(r *received, infos map[string]*posthouse.ThreadInfo) er
 // add indexes an entry.
 func (l *loading) add(r *received, part int, commit uint64, infos map[string]*posthouse.ThreadInfo) error {
 	s, e := l.s, &r.parts[part]
-	if _, ok := s.voids[r.seq]; ok {
+	if _, ok := s.view.voids[r.seq]; ok {
 		return nil
 	}
 	if commit>>8 == r.seq && l.judged != r.seq { // the message brought it
 		l.judged = r.seq
-		if err := s.taken(r.parts); err != nil {
-			s.voids[r.seq] = err
+		if err := s.view.taken(r.parts); err != nil {
+			s.view.voids[r.seq] = err
 			return nil
 		}
 	}
 	e.Commit = commit
 	thread := e.Entry.Thread
-	if commit > commitOf(s.subjects[thread].removal, 0) { // else the removal has the summary
+	if commit > commitOf(s.view.subjects[thread].removal, 0) { // else the removal has the summary
 		info := infos[thread]
 		if info == nil {
 			info = &posthouse.ThreadInfo{}
@@ -251,7 +250,7 @@ func (l *loading) add(r *received, part int, commit uint64, infos map[string]*po
 			return s.streams.lost("message %d of the log: %v", r.seq, err)
 		}
 	}
-	return replay.Add(s.index, &s.headers, e, place{r.seq, part}, nil)
+	return replay.Add(s.view.index, &s.view.headers, e, place{r.seq, part}, nil)
 }
 
 // follow applies what is appended to the stream, until the store closes.
@@ -264,19 +263,19 @@ func (s *Store) follow(f *feed) {
 		}
 		var ours *posthouse.Error
 		if errors.As(err, &ours) && !isLost(err) {
-			s.index.Lock()
-			s.state.err = err
-			s.moved.Tell()
-			s.index.Unlock()
+			s.view.index.Lock()
+			s.view.err = err
+			s.view.moved.Tell()
+			s.view.index.Unlock()
 			s.lifecycle.Poison(ours)
 			s.opts.Logger.Error("posthouse: the log cannot be followed", "store", s.streams.where, "err", err)
 			return
 		}
 		s.opts.Logger.Warn("posthouse: following the log again", "store", s.streams.where, "err", err)
 		for s.ctx.Err() == nil {
-			s.index.RLock()
-			from := s.applied + 1
-			s.index.RUnlock()
+			s.view.index.RLock()
+			from := s.view.applied + 1
+			s.view.index.RUnlock()
 			f, err = s.streams.feed(s.ctx, from)
 			if err == nil {
 				break
@@ -304,15 +303,15 @@ func (s *Store) followFeed(f *feed) error {
 			return err
 		}
 		seq := meta.Sequence.Stream
-		s.index.RLock()
-		known := seq <= s.applied
-		s.index.RUnlock()
+		s.view.index.RLock()
+		known := seq <= s.view.applied
+		s.view.index.RUnlock()
 		if known {
 			continue
 		}
 		r, err := s.streams.receive(s.ctx, m.Subject(), seq, m.Data())
 		if err == nil {
-			err = s.apply(r)
+			err = s.view.apply(r)
 		}
 		if err != nil {
 			return err
@@ -333,9 +332,9 @@ func (s *Store) sound(ctx context.Context) error {
 	if err := s.lifecycle.Usable(ctx); err != nil {
 		return err
 	}
-	s.index.RLock()
-	defer s.index.RUnlock()
-	return s.state.err
+	s.view.index.RLock()
+	defer s.view.index.RUnlock()
+	return s.view.err
 }
 
 // catchUp brings the index to the end of the log.
@@ -354,7 +353,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 func (s *Store) reach(ctx context.Context, doing string, seq uint64) error {
 	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
-	err := s.await(within, seq)
+	err := s.view.await(within, seq)
 	if ctx.Err() != nil && !s.lifecycle.Closed() {
 		return ctx.Err()
 	}

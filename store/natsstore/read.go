@@ -20,7 +20,7 @@ const pageEntries = 32
 func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
 	size := 4
 	next := func(n int) ([]*posthouse.Entry, bool, error) {
-		page, more, err := s.index.Entries(ctx, thread, &r, min(n, size))
+		page, more, err := s.view.index.Entries(ctx, thread, &r, min(n, size))
 		size = pageEntries
 		if err != nil {
 			return nil, false, err
@@ -106,9 +106,9 @@ func (s *Store) frame(ctx context.Context, e *entry, m *message, err error, bodi
 		if cerr := s.refresh(ctx); cerr != nil {
 			return nil, cerr
 		}
-		s.index.RLock()
-		now := s.index.Entry(e.Thread, e.Seq)
-		s.index.RUnlock()
+		s.view.index.RLock()
+		now := s.view.index.Entry(e.Thread, e.Seq)
+		s.view.index.RUnlock()
 		if now == nil || now.Hash != e.Hash {
 			return nil, nil
 		}
@@ -161,17 +161,17 @@ func (s *Store) one(ctx context.Context, e *entry) (*posthouse.Entry, error) {
 
 // Find implements [posthouse.Store].
 func (s *Store) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
-	return s.index.Find(ctx, id)
+	return s.view.index.Find(ctx, id)
 }
 
 // List implements [posthouse.Store].
 func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
-	return s.index.List(ctx, q)
+	return s.view.index.List(ctx, q)
 }
 
 // Threads implements [posthouse.Store].
 func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
-	return s.index.Threads(ctx, q)
+	return s.view.index.Threads(ctx, q)
 }
 
 // Check implements [posthouse.Checker]. It reads each entry from the server, folds each
@@ -179,7 +179,7 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 // too, and compares the log with what it must have.
 func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 	return away.Checks(func(yield func(error) bool) {
-		for err := range s.index.Check(ctx, func(e *entry) (*posthouse.Entry, error) { return s.one(ctx, e) }) {
+		for err := range s.view.index.Check(ctx, func(e *entry) (*posthouse.Entry, error) { return s.one(ctx, e) }) {
 			if !yield(err) {
 				return
 			}
@@ -201,9 +201,9 @@ func (s *Store) checkStream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.index.RLock()
-	live, applied := uint64(len(s.live)), s.applied
-	s.index.RUnlock()
+	s.view.index.RLock()
+	live, applied := uint64(len(s.view.live)), s.view.applied
+	s.view.index.RUnlock()
 	if info.State.Msgs < live && info.State.LastSeq <= applied || info.State.LastSeq < applied {
 		return s.streams.lost("the log has %d messages up to %d, and not the %d up to %d that it had", info.State.Msgs, info.State.LastSeq, live, applied)
 	}

@@ -92,7 +92,7 @@ func (s *Store) cutOnce(ctx context.Context, doing string, r posthouse.Removal) 
 		}
 		seq, err := s.streams.publishOnce(within, &nats.Msg{Subject: s.streams.names.logSubject(r.Thread), Data: data}, c.last)
 		if err == nil {
-			return c, s.await(within, seq)
+			return c, s.view.await(within, seq)
 		}
 		if hasMoved(err) {
 			err = s.streams.erase(within, s.streams.aside, append(chunks, c.fresh()...))
@@ -114,9 +114,9 @@ func (s *Store) cutOnce(ctx context.Context, doing string, r posthouse.Removal) 
 
 // superseded reports whether no message counts any more.
 func (s *Store) superseded(messages []uint64) bool {
-	s.index.RLock()
-	defer s.index.RUnlock()
-	return !slices.ContainsFunc(messages, func(m uint64) bool { _, ok := s.live[m]; return ok })
+	s.view.index.RLock()
+	defer s.view.index.RUnlock()
+	return !slices.ContainsFunc(messages, func(m uint64) bool { _, ok := s.view.live[m]; return ok })
 }
 
 // fresh returns the chunks that were written for this message only.
@@ -146,13 +146,13 @@ func (s *Store) finish(ctx context.Context, left rest) error {
 
 // plan makes the next message of a removal, nil if there is nothing to do any more.
 func (s *Store) plan(ctx context.Context, r posthouse.Removal) (*cut, error) {
-	s.index.RLock()
-	info := s.index.Info(r.Thread)
+	s.view.index.RLock()
+	info := s.view.index.Info(r.Thread)
 	var summary []byte
 	if info != nil {
 		summary, _ = info.MarshalBinary() // never fails
 	}
-	s.index.RUnlock()
+	s.view.index.RUnlock()
 	if info == nil {
 		return nil, nil
 	}
@@ -179,7 +179,7 @@ type planning struct {
 func (p *planning) load(ctx context.Context) error {
 	var r posthouse.Range
 	for more := true; more; {
-		page, further, err := p.s.index.Entries(ctx, p.r.Thread, &r, cutEntries)
+		page, further, err := p.s.view.index.Entries(ctx, p.r.Thread, &r, cutEntries)
 		if err != nil {
 			return err
 		}
@@ -234,9 +234,9 @@ func (p *planning) misleads(e *entry) bool {
 	if p.r.All || e.Seq >= p.r.From {
 		return false
 	}
-	p.s.index.RLock()
-	defer p.s.index.RUnlock()
-	return len(p.s.index.Leads(e)) < len(e.IDs)
+	p.s.view.index.RLock()
+	defer p.s.view.index.RUnlock()
+	return len(p.s.view.index.Leads(e)) < len(e.IDs)
 }
 
 // bodiesGo plans a removal of bodies, up to a page of them.
@@ -319,9 +319,9 @@ func (p *planning) count(f *framelog.Entry) {
 
 // again writes an entry again, as it is now and with the ids that lead to it.
 func (p *planning) again(ctx context.Context, e *entry, f *framelog.Entry) error {
-	p.s.index.RLock()
-	leads := p.s.index.Leads(e)
-	p.s.index.RUnlock()
+	p.s.view.index.RLock()
+	leads := p.s.view.index.Leads(e)
+	p.s.view.index.RUnlock()
 	var ids []posthouse.ID
 	var headers []bool
 	for _, i := range leads {
@@ -344,21 +344,21 @@ func (p *planning) end(messages map[uint64]bool) *cut {
 	for m := range messages {
 		c.rest.messages = append(c.rest.messages, m)
 	}
-	s.index.RLock()
-	defer s.index.RUnlock()
-	sub := s.subjects[p.r.Thread]
+	s.view.index.RLock()
+	defer s.view.index.RUnlock()
+	sub := s.view.subjects[p.r.Thread]
 	c.last = sub.last
 	if c.out.removal != nil && sub.removal != 0 && !slices.ContainsFunc(p.entries, func(e *entry) bool {
 		return entryPlace(e).message == sub.removal && !messages[sub.removal]
 	}) && !slices.Contains(c.rest.messages, sub.removal) {
 		c.rest.messages = append(c.rest.messages, sub.removal)
 	}
-	for m := range s.voids {
+	for m := range s.view.voids {
 		c.rest.messages = append(c.rest.messages, m)
 	}
 	slices.Sort(c.rest.messages)
 	for _, m := range c.rest.messages {
-		c.rest.chunks = append(c.rest.chunks, s.chunks[m]...)
+		c.rest.chunks = append(c.rest.chunks, s.view.chunks[m]...)
 	}
 	c.out.gone = c.rest.messages
 	return c

@@ -28,8 +28,7 @@ type Store struct {
 	life    string // in cursors: another store counts from 1 again
 	runs    posthouse.Running
 
-	index *memindex.Index
-	state // guarded by the index's lock
+	view view
 
 	removing sync.Mutex
 	witness  keptWitness
@@ -79,15 +78,17 @@ func Open(ctx context.Context, url string, o *Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, index: memindex.New(), state: newState(), opened: make(chan struct{})}
+	s := &Store{opts: opts, opened: make(chan struct{})}
 	s.lifecycle = lifecycle.State{
 		ReadOnly: opts.ReadOnly, Writer: "a process",
 		Poisoned: "after an error", Cure: "look at the server's disk and log, then open the store again and run posthouse verify",
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.streams = streams{opts: &s.opts, names: names{opts.Prefix}, lifecycle: &s.lifecycle, closing: s.ctx}
+	s.view = view{index: memindex.New(), lifecycle: &s.lifecycle, closing: s.ctx}
+	s.view.empty(0)
 	s.slots.streams, s.witness.streams = &s.streams, &s.streams
-	s.index.Refresh = func(ctx context.Context) error { return away.Read(s.refresh(ctx)) }
+	s.view.index.Refresh = func(ctx context.Context) error { return away.Read(s.refresh(ctx)) }
 	if err := s.open(ctx, servers, dir); err != nil {
 		err = away.Read(s.streams.wrap("open the store", err))
 		s.release()
@@ -158,7 +159,7 @@ func (s *Store) Close() error {
 		_ = s.testify(ctx) // nothing is lost without it
 		cancel()
 	}
-	s.index.Close()
+	s.view.index.Close()
 	s.release()
 	return nil
 }

@@ -23,7 +23,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 		}
 		for {
 			again := false
-			s.index.Watch(ctx, at, nil, func(e *entry) (*posthouse.Entry, error) {
+			s.view.index.Watch(ctx, at, nil, func(e *entry) (*posthouse.Entry, error) {
 				full, err := s.one(ctx, e)
 				if full != nil {
 					full.Cursor = s.life + "-" + strconv.FormatUint(e.Commit, 10)
@@ -51,9 +51,9 @@ func (s *Store) parseCursor(ctx context.Context, cursor string) (uint64, error) 
 		if err := s.refresh(ctx); err != nil {
 			return 0, away.Read(err)
 		}
-		s.index.RLock()
-		defer s.index.RUnlock()
-		return s.index.Last(), nil
+		s.view.index.RLock()
+		defer s.view.index.RUnlock()
+		return s.view.index.Last(), nil
 	}
 	life, n, _ := strings.Cut(cursor, "-")
 	commit, err := strconv.ParseUint(n, 10, 64)

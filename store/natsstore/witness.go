@@ -133,10 +133,10 @@ func (s *Store) testifyWithout(ctx context.Context, thread string, keys uint64) 
 			ends[i].keys -= min(keys, ends[i].keys)
 		}
 	}
-	s.index.RLock()
-	w := witness{format: format, life: s.life, seq: s.applied, digest: s.digest, slots: ends}
-	err = s.state.err
-	s.index.RUnlock()
+	s.view.index.RLock()
+	w := witness{format: format, life: s.life, seq: s.view.applied, digest: s.view.digest, slots: ends}
+	err = s.view.err
+	s.view.index.RUnlock()
 	if err != nil {
 		return err
 	}

@@ -6,14 +6,19 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/framelog"
+	"github.com/posthouse/posthouse/store/internal/lifecycle"
 	"github.com/posthouse/posthouse/store/internal/memindex"
 	"github.com/posthouse/posthouse/store/internal/replay"
 	"github.com/posthouse/posthouse/store/internal/wake"
 )
 
-// state is what a process knows of the log's stream besides the index. The messages of
-// the stream, applied in their order, give every process the same index and state.
-type state struct {
+// A view is what a process knows of the log's stream. The messages of the stream, applied in their
+// order, give every process the same view. The index's lock guards all of it.
+type view struct {
+	index     *memindex.Index
+	lifecycle *lifecycle.State
+	closing   context.Context // ends when the store closes
+
 	applied  uint64 // the last message that was applied
 	subjects map[string]*subject
 	live     map[uint64]posthouse.Hash // messages with content that counts, with their items
@@ -32,10 +37,11 @@ type subject struct {
 	removal uint64 // the newest that removes entries
 }
 
-func newState() state {
-	return state{
-		subjects: map[string]*subject{}, live: map[uint64]posthouse.Hash{}, chunks: map[uint64][]uint64{},
-		voids: map[uint64]error{},
+// empty makes the view that of a log without messages, up to one.
+func (v *view) empty(applied uint64) {
+	*v = view{
+		index: v.index, lifecycle: v.lifecycle, closing: v.closing, applied: applied,
+		subjects: map[string]*subject{}, live: map[uint64]posthouse.Hash{}, chunks: map[uint64][]uint64{}, voids: map[uint64]error{},
 	}
 }
 
@@ -54,90 +60,90 @@ func commitOf(seq uint64, part int) uint64 { return seq<<8 | uint64(part) }
 
 // count makes a message count, and those that it supersedes not any more. It returns the
 // chunks that are garbage then.
-func (st *state) count(r *received) (garbage []uint64) {
-	st.applied = r.seq
-	sub := st.subjects[r.msg.thread]
+func (v *view) count(r *received) (garbage []uint64) {
+	v.applied = r.seq
+	sub := v.subjects[r.msg.thread]
 	if sub == nil {
 		sub = &subject{}
-		st.subjects[r.msg.thread] = sub
+		v.subjects[r.msg.thread] = sub
 	}
 	sub.last = r.seq
 	if r.msg.removal != nil {
 		sub.removal = r.seq
 	}
-	st.live[r.seq] = r.item
-	st.digest.Add(r.item)
+	v.live[r.seq] = r.item
+	v.digest.Add(r.item)
 	if all := append(r.msg.allChunks(), r.spill...); len(all) > 0 {
-		st.chunks[r.seq] = all
+		v.chunks[r.seq] = all
 	}
 	kept := map[uint64]bool{}
 	for _, c := range r.msg.allChunks() {
 		kept[c] = true
 	}
 	for _, g := range r.msg.gone {
-		item, ok := st.live[g]
+		item, ok := v.live[g]
 		if !ok {
 			continue // deleted before this process began
 		}
-		st.digest.Drop(item)
-		for _, c := range st.chunks[g] {
+		v.digest.Drop(item)
+		for _, c := range v.chunks[g] {
 			if !kept[c] {
 				garbage = append(garbage, c)
 			}
 		}
-		delete(st.live, g)
-		delete(st.chunks, g)
-		delete(st.voids, g)
+		delete(v.live, g)
+		delete(v.chunks, g)
+		delete(v.voids, g)
 	}
 	return garbage
 }
 
 // apply applies the next message of the stream.
-func (s *Store) apply(r *received) error {
-	s.index.Lock()
-	defer s.index.Unlock()
+func (v *view) apply(r *received) error {
+	v.index.Lock()
+	defer v.index.Unlock()
 	switch {
-	case s.lifecycle.Closed():
-		return s.lifecycle.ClosedError() // the index may be empty already
-	case r.seq <= s.applied:
+	case v.lifecycle.Closed():
+		return v.lifecycle.ClosedError() // the index may be empty already
+	case r.seq <= v.applied:
 		return nil
 	}
-	s.count(r)
-	err := s.indexMessage(r)
-	s.state.err = err
+	v.count(r)
+	err := v.indexMessage(r)
+	v.err = err
 	if err == nil {
-		s.index.Wake()
+		v.index.Wake()
 	}
-	s.moved.Tell()
+	v.moved.Tell()
 	return err
 }
 
 // indexMessage brings what a message says to the index.
-func (s *Store) indexMessage(r *received) error {
+func (v *view) indexMessage(r *received) error {
 	for i := range r.parts {
 		e := &r.parts[i]
 		if e.Commit != 0 { // written again
-			have := s.index.Entry(e.Entry.Thread, e.Entry.Seq)
+			have := v.index.Entry(e.Entry.Thread, e.Entry.Seq)
 			if have == nil || have.Commit != e.Commit || have.Hash != e.Entry.Hash {
 				return posthouse.Corrupt("message %d writes entry %d of thread %q again, which is not there", r.seq, e.Entry.Seq, e.Entry.Thread)
 			}
-			memindex.Swap(s.index, have, place{r.seq, i})
+			memindex.Swap(v.index, have, place{r.seq, i})
 		}
 	}
 	if m := r.msg.removal; m != nil {
 		if m.all {
-			s.index.RemoveAll(r.msg.thread)
+			v.index.RemoveAll(r.msg.thread)
 		} else {
-			s.index.RemoveEntries(r.msg.thread, m.from, m.below)
+			v.index.RemoveEntries(r.msg.thread, m.from, m.below)
 		}
 		return nil
 	}
-	if err := s.taken(r.parts); err != nil {
-		s.voids[r.seq] = err
+	if err := v.taken(r.parts); err != nil {
+		v.voids[r.seq] = err
 		return nil
 	}
 	info := posthouse.ThreadInfo{}
-	if have := s.index.Info(r.msg.thread); have != nil {
+	if have := v.index.Info(r.msg.thread); have != nil {
 		info = *have
 	}
 	for i := range r.parts {
@@ -150,7 +156,7 @@ func (s *Store) indexMessage(r *received) error {
 			return err
 		}
 		next := info
-		if err := replay.Add(s.index, &s.headers, e, place{r.seq, i}, &next); err != nil {
+		if err := replay.Add(v.index, &v.headers, e, place{r.seq, i}, &next); err != nil {
 			return err
 		}
 	}
@@ -160,14 +166,14 @@ func (s *Store) indexMessage(r *received) error {
 // taken returns the error if new entries bring an id that leads to another thread. The
 // server compares the end of one thread only. So when two processes bring one id to two
 // threads at once, both messages are in the stream, and the first of them counts.
-func (s *Store) taken(parts []framelog.Entry) error {
+func (v *view) taken(parts []framelog.Entry) error {
 	for i := range parts {
 		e := &parts[i]
 		if e.Commit != 0 {
 			continue
 		}
 		for _, id := range e.IDs {
-			if at, ok := s.index.Place(id); ok && at.Thread != e.Entry.Thread {
+			if at, ok := v.index.Place(id); ok && at.Thread != e.Entry.Thread {
 				return &posthouse.Error{
 					Code: posthouse.CodeExists, Message: fmt.Sprintf("%q is already entry %d of thread %q", id, at.Seq, at.Thread),
 					Hint: "choose another id",
@@ -179,20 +185,20 @@ func (s *Store) taken(parts []framelog.Entry) error {
 }
 
 // await returns when the message with a sequence was applied.
-func (s *Store) await(ctx context.Context, seq uint64) error {
+func (v *view) await(ctx context.Context, seq uint64) error {
 	for {
-		s.index.Lock()
-		if s.state.err != nil || s.applied >= seq {
-			err := s.state.err
-			s.index.Unlock()
+		v.index.Lock()
+		if v.err != nil || v.applied >= seq {
+			err := v.err
+			v.index.Unlock()
 			return err
 		}
-		moved := s.moved.Wait()
-		s.index.Unlock()
+		moved := v.moved.Wait()
+		v.index.Unlock()
 		select {
 		case <-moved:
-		case <-s.ctx.Done():
-			return s.lifecycle.ClosedError()
+		case <-v.closing.Done():
+			return v.lifecycle.ClosedError()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
