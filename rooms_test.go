@@ -35,10 +35,6 @@ var budgets = map[string]int{
 	"store/pgstore": 3200, "store/filestore": 3400, "store/natsstore": 3900, "store/natsstore/internal/embedded": 650, "store/redisstore": 2600, "store/s3store": 2900,
 }
 
-// overdue is what is above its limit now, with its figure when the limit was set. It may shrink
-// and not grow, and once it is within the limit its line goes. Nothing is added.
-var overdue = map[string]int{}
-
 // wide are the types that may have more fields than others, each with its reason. Options may
 // have as many as there is to say: their names end in Options, Limits or Config.
 var wide = map[string]string{
@@ -112,25 +108,15 @@ func (r *room) largest() string {
 }
 
 // A sizes check compares figures with their limits.
-type sizes struct {
-	t   *testing.T
-	due map[string]int
-}
+type sizes struct{ t *testing.T }
 
-// atMost holds one figure to its limit, or to what it is overdue at, and warns from 90 % of the
-// limit on.
+// atMost holds one figure to its limit, and warns from 90 % of it on.
 func (s *sizes) atMost(what string, have, limit int, advice string) {
 	s.t.Helper()
-	most, late := s.due[what]
-	delete(s.due, what)
 	switch {
-	case late && have <= limit:
-		s.t.Errorf("%s: %d, which is within the limit of %d: take it off the list of what is overdue", what, have, limit)
-	case late && have > most:
-		s.t.Errorf("%s: %d, and it was overdue at %d already; the limit is %d: %s", what, have, most, limit, advice)
-	case !late && have > limit:
+	case have > limit:
 		s.t.Errorf("%s: %d; the limit is %d: %s", what, have, limit, advice)
-	case !late && have*10 >= limit*9:
+	case have*10 >= limit*9:
 		s.t.Logf("warning: %s: %d, and the limit is %d", what, have, limit)
 	}
 }
@@ -154,12 +140,9 @@ func TestRoomsAreSmall(t *testing.T) {
 		r.count(f.ast)
 		parsed[f.pkg] = append(parsed[f.pkg], f)
 	}
-	s := &sizes{t, maps.Clone(overdue)}
+	s := &sizes{t}
 	for _, pkg := range slices.Sorted(maps.Keys(rooms)) {
 		s.room(pkg, rooms[pkg])
-	}
-	for what := range s.due {
-		t.Errorf("%s is on the list of what is overdue, and there is no such thing", what)
 	}
 	known := map[string]bool{}
 	for pkg, r := range rooms {
