@@ -130,6 +130,7 @@ type Field struct {
 	Name   string
 	Type   reflect.Type
 	Quoted bool // by the option string
+	Doc    string
 }
 
 // Fields lists the fields of a struct, those of embedded structs included.
@@ -146,7 +147,7 @@ func Fields(t reflect.Type) (fs []Field) {
 		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 			fs = append(fs, Fields(inner)...)
 		case f.IsExported():
-			fs = append(fs, Field{cmp.Or(name, f.Name), f.Type, slices.Contains(strings.Split(options, ","), "string")})
+			fs = append(fs, Field{cmp.Or(name, f.Name), f.Type, slices.Contains(strings.Split(options, ","), "string"), f.Tag.Get("doc")})
 		}
 	}
 	return fs
