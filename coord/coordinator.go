@@ -10,8 +10,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A Handler answers a request by calling agents. After a question or a crash it is
@@ -32,6 +34,8 @@ type Options struct {
 	// Parked makes a text to stream once a request's questions are on record,
 	// when its ids are known. Default: no text.
 	Parked func(Reply) string
+
+	Questions []runs.Question // that the coordinator says it asks, for lists of programs; default: it says none
 }
 
 // A Coordinator takes requests and answers them with a fleet of agents. Each request is a
@@ -66,6 +70,9 @@ func New(l *ledger.Ledger, name string, f *Fleet, h Handler, o *Options) (*Coord
 	}
 	if c.opt.Journal == nil {
 		c.opt.Journal = Discard{}
+	}
+	if err := front.CheckQuestions(c.opt.Questions); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -109,6 +116,8 @@ type request struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 
 	Requesters []posthouse.Requester `json:"requesters,omitempty"` // of the program that sent it
+
+	begin bool // put it on record, and leave it to a runner
 }
 
 // Handle runs a new request until it is answered, parks or fails. Until its
@@ -150,14 +159,19 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 		if err := c.closeCancelled(ctx, s); err != nil {
 			return nil, err
 		}
-		req := &request{Message: message, Event: c.ledger.Core().NewID(), By: o.By, Labels: o.Labels}
-		var err error
-		req.Requesters, err = engine.RequestersOf(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return c.execute(ctx, s, req, o.Stream, o.Handle)
+		return c.take(ctx, s, &request{Message: message, By: o.By, Labels: o.Labels}, o)
 	})
+}
+
+// take executes a new request.
+func (c *Coordinator) take(ctx context.Context, s *session.Session, req *request, o *HandleOptions) (*Reply, error) {
+	var err error
+	req.Event = c.ledger.Core().NewID()
+	req.Requesters, err = engine.RequestersOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.execute(ctx, s, req, o.Stream, o.Handle)
 }
 
 // claim calls run while it holds the thread's lease.
@@ -328,6 +342,9 @@ func (c *Coordinator) execute(ctx context.Context, s *session.Session, req *requ
 		if err := r.emit(ctx, e, nil); err != nil {
 			return nil, err
 		}
+	}
+	if req != nil && req.begin {
+		return r.record(ctx)
 	}
 	if err := s.Lease().Confirm(ctx); err != nil {
 		return nil, err

@@ -141,6 +141,16 @@ func (r *run) flush(ctx context.Context) error {
 	return r.writeEntry(ctx, ch, nil)
 }
 
+// record commits the request, for a runner to go on with.
+func (r *run) record(ctx context.Context) (*Reply, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.flush(ctx); err != nil {
+		return nil, err
+	}
+	return r.reply(), nil
+}
+
 // writeEntry makes one entry of ch, the gates and what is held. Callers hold r.mu.
 func (r *run) writeEntry(ctx context.Context, ch *posthouse.Change, gates []posthouse.Gate) error {
 	if r.err != nil {

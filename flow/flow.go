@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // A Func is a flow's function. It is executed again from its top whenever the
@@ -51,6 +52,9 @@ type Options struct {
 	Retry   posthouse.RetryPolicy
 	RetryOn func(error) bool
 	Timeout time.Duration
+
+	Description string          // for people, in lists of programs: what the flow does
+	Questions   []runs.Question // that the flow says it asks, for the same lists; default: it says none
 }
 
 // DefaultHoldFor stands for Options.HoldFor where it is zero.
@@ -76,11 +80,15 @@ func (f *Flow[In, Out]) Open(led *ledger.Ledger, o *Options) (*App[In, Out], err
 	if p := retry.Validate(); p != "" {
 		return nil, posthouse.Invalid("Retry", "of flow %q: %s", f.name, p)
 	}
+	if err := front.CheckQuestions(o.Questions); err != nil {
+		return nil, err
+	}
 	a := &App[In, Out]{ledger: led, name: f.name, node: posthouse.EscapeName(f.name), fn: f.fn, few: o.FewCheckpoints, codec: o.Codec, release: o.Release}
 	if a.codec == nil {
 		a.codec = posthouse.JSON
 	}
 	a.steps = engine.StepDefaults{Retry: retry, Timeout: o.Timeout}
+	a.about = posthouse.ProgramInfo{Name: f.name, Kind: posthouse.ProgramFlow, Starts: true, Description: o.Description, Questions: front.Questions(o.Questions)}
 	a.front = &front.Front[RunOptions, In, Result[Out], Snapshot[In, Out]]{
 		Ledger: led, Kind: "flow", Name: f.name, Instance: string(led.Core().NewID()), Hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)),
 		Check: (*RunOptions).check, NewRun: a.newRun, Snapshot: a.snapshot, Fits: a.fits, End: a.reportEnd, Elsewhere: a.runningElsewhere,
@@ -102,6 +110,7 @@ type App[In, Out any] struct {
 	codec   posthouse.Codec
 	steps   engine.StepDefaults
 	release AutoRelease
+	about   posthouse.ProgramInfo
 }
 
 // Name returns the flow's name: what threads say they are run by.

@@ -160,3 +160,25 @@ func (a *App[In, Out]) Fork(ctx context.Context, checkpoint posthouse.ID, change
 	}
 	return a.snapshot(c)
 }
+
+// WaitOptions refine [App.Wait]. The zero value is useful.
+type WaitOptions struct {
+	Branch string // default main
+}
+
+// Wait waits until the thread's run has ended, failed, stopped, or waits for a person, and returns
+// where it stands. It needs no handle: the run may have begun anywhere, and go on in any process. A
+// run that waits for a time, a signal or a worker goes on by itself, so Wait goes on as well.
+// Something must run the thread, as package runner does. Wait returns ctx's error if that ends
+// first, and [posthouse.ErrNotFound] for an unknown thread or branch.
+func (a *App[In, Out]) Wait(ctx context.Context, thread string, o ...WaitOptions) (*Result[Out], error) {
+	opt, err := engine.Optional(o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.front.Wait(ctx, thread, opt.Branch)
+	if err != nil {
+		return nil, err
+	}
+	return a.resultOf(ctx, s)
+}

@@ -1,7 +1,9 @@
 package graph
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"reflect"
 	"time"
 
@@ -22,6 +24,7 @@ type core struct {
 	ledger      *ledger.Ledger
 	fingerprint string
 	migrations  []migrate.Migration
+	about       posthouse.ProgramInfo
 }
 
 // settings are CompileOptions that apply to all runs.
@@ -61,6 +64,23 @@ func (a *core) CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error {
 // CheckState implements runner.StateChecker.
 func (a *core) CheckState(c *posthouse.Checkpoint, changed posthouse.State) error {
 	return topology.CheckChanged(a.Schema, a.Codec, c, changed)
+}
+
+// Describe implements [posthouse.Describer].
+func (a *core) Describe() *posthouse.ProgramInfo {
+	d := a.about
+	d.Input, d.State = a.Schema.InputJSON(), a.Schema.StateJSON()
+	return &d
+}
+
+// StartJSON implements [posthouse.JSONStarter].
+func (a *core) StartJSON(ctx context.Context, thread string, in json.RawMessage, o *posthouse.StartOptions) (*posthouse.Header, error) {
+	state, err := front.ReadJSON(in, a.Schema.Type)
+	if err != nil {
+		return nil, err
+	}
+	o = cmp.Or(o, &posthouse.StartOptions{})
+	return a.front.Begin(ctx, thread, &input{state}, &RunOptions{By: o.By, Labels: o.Labels}, o.DryRun)
 }
 
 // newState returns a pointer to an empty state.

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 )
 
 // Start and End are the places before the first and after the last node.
@@ -209,6 +210,9 @@ type CompileOptions struct {
 	Timeout     time.Duration         // default: no limit
 	IdleTimeout time.Duration         // default: no limit
 
+	Description string          // for people, in lists of programs: what the graph does
+	Questions   []runs.Question // that the graph says it asks, for the same lists; default: it says none
+
 	inside []*definition // the graphs around a subgraph
 }
 
@@ -264,6 +268,9 @@ func (g *definition) compile(of reflect.Type, led *ledger.Ledger, o *CompileOpti
 	if a.width < 0 {
 		c.Problem("Concurrency is negative")
 	}
+	if err := front.CheckQuestions(o.Questions); err != nil {
+		c.Problem("%s", err)
+	}
 	o.inside = append(slices.Clip(o.inside), g)
 	codec := cmp.Or(o.Codec, posthouse.JSON)
 	schema, bad := newSchema(of, g.name, codec, o.Check)
@@ -277,6 +284,9 @@ func (g *definition) compile(of reflect.Type, led *ledger.Ledger, o *CompileOpti
 		return nil, &Problems{Graph: g.name, List: c.List}
 	}
 	a.fingerprint = a.Graph.Fingerprint()
+	a.about = posthouse.ProgramInfo{
+		Name: a.name, Kind: posthouse.ProgramGraph, Starts: true, Version: a.fingerprint, Description: o.Description, Questions: front.Questions(o.Questions),
+	}
 	a.front = &front.Front[RunOptions, input, result, snapshot]{
 		Ledger: led, Kind: "graph", Name: a.name, Instance: string(led.Core().NewID()), Hold: a.hold,
 		Check: a.checkCall, NewRun: a.newCall,

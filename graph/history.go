@@ -160,3 +160,22 @@ func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions
 		all(func(s *snapshot, err error) bool { return yield(typedSnapshot[S](s), err) })
 	}
 }
+
+// WaitOptions refine [App.Wait]. The zero value is useful.
+type WaitOptions struct {
+	Branch string // default main
+}
+
+// Wait waits until the thread's run has ended, failed, stopped, or waits for a person, and returns
+// the head. It needs no handle: the run may have begun anywhere, and go on in any process. A run
+// that waits for a time, a signal or a worker goes on by itself, so Wait goes on as well. Something
+// must run the thread, as package runner does. Wait returns ctx's error if that ends first, and
+// [posthouse.ErrNotFound] for an unknown thread or branch.
+func (a *App[S]) Wait(ctx context.Context, thread string, o ...WaitOptions) (*Snapshot[S], error) {
+	opt, err := engine.Optional(o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.core.front.Wait(ctx, thread, opt.Branch)
+	return typedSnapshot[S](s), err
+}

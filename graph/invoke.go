@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine/front"
@@ -67,6 +68,15 @@ func (a *App[S]) CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error
 // It names the part, and what there is. Servers ask before they fork.
 func (a *App[S]) CheckState(c *posthouse.Checkpoint, changed posthouse.State) error {
 	return a.core.CheckState(c, changed)
+}
+
+// Describe implements [posthouse.Describer]: what the graph takes, keeps and says it asks. Package
+// draw has its picture.
+func (a *App[S]) Describe() *posthouse.ProgramInfo { return a.core.Describe() }
+
+// StartJSON implements [posthouse.JSONStarter]. The input is S as JSON.
+func (a *App[S]) StartJSON(ctx context.Context, thread string, input json.RawMessage, o *posthouse.StartOptions) (*posthouse.Header, error) {
+	return a.core.StartJSON(ctx, thread, input, o)
 }
 
 // A Handle controls a run in the background. It is safe for concurrent use, and need not be

@@ -32,6 +32,16 @@ func (p *Program) Advance(ctx context.Context, thread, branch string) error {
 	return errors.Join(err, p.wakeCaller(ctx, thread))
 }
 
+// Describe implements [posthouse.Describer]. Such a thread begins with its caller.
+func (p *Program) Describe() *posthouse.ProgramInfo {
+	d := &posthouse.ProgramInfo{Name: p.Name()}
+	if graph, ok := p.Program.(posthouse.Describer); ok {
+		d = graph.Describe()
+	}
+	d.Kind, d.Starts = posthouse.ProgramSubgraph, false
+	return d
+}
+
 // CheckReplay implements runner.ReplayChecker.
 func (p *Program) CheckReplay(ctx context.Context, c *posthouse.Checkpoint) error {
 	if r, ok := p.Program.(interface {
