@@ -32,6 +32,13 @@
 // CORS. Sizes, times and the number of streams and running requests are bounded
 // by [Limits].
 //
+// # Programs
+//
+// GET /api/programs lists what is served, GET /api/programs/{program} shows how a program
+// describes itself. POST /api/programs/{program}/runs begins a run with JSON, which the program
+// checks. The input is on record before the answer, 201, and a runner goes on with it. So the
+// client need not wait, and a server that dies loses no run.
+//
 // # Decisions
 //
 // POST /api/gates/{id}/approve, or /api/checkpoints/{id}/approve where that

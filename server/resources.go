@@ -5,6 +5,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/conversation"
 	"github.com/posthouse/posthouse/server/internal/limit"
+	"github.com/posthouse/posthouse/server/internal/programs"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/stream"
 )
@@ -31,6 +32,7 @@ func (s *Server) newResources(o *Options) []resource {
 		Agents: adaptAgents(o.Agents), Known: agentcall.NewRegistry(o.Now, limits.Concurrency), Timeout: limits.Call, Ledger: l, Life: s.life, Log: o.Logger,
 		Quota: limit.NewQuota(s.life, limit.Bounds{All: limits.Concurrency, Token: limits.TokenConcurrency, Noun: "requests", Held: "requests that are worked on"}),
 	}
+	keys := agentcall.NewKeys(calls, o.Now)
 	sessions := &session.Sessions{
 		Store: session.NewStore(l.Store(), o.Now, limits.Client, limits.Clients), Ledger: l, Running: calls.Known.Working,
 		Life: s.life, Log: o.Logger, Now: o.Now, TTL: limits.Client,
@@ -38,7 +40,13 @@ func (s *Server) newResources(o *Options) []resource {
 	tools := conversation.NewToolApprovals(l)
 	s.events = &stream.Events{Ledger: l, Sessions: sessions, Streams: streams, Auth: s.auth}
 	s.about = &about{ledger: l}
+	served := make([]programs.Program, len(o.Programs))
+	for i, p := range o.Programs {
+		served[i] = programs.Program(p)
+	}
 	return []resource{
+		// /api/programs
+		programs.New(served, l, keys, o.Runner, o.Logger),
 		// /api/checkpoints, /api/diff; resume and replay below /api/gates/{id}
 		&checkpoints{ledger: l, runner: o.Runner, outcomes: waits, pageBytes: limits.Page},
 		// /api/gates; approve, reject and so on below /api/checkpoints/{id}
@@ -71,7 +79,7 @@ func (s *Server) newResources(o *Options) []resource {
 		&workers{tasks: o.Tasks, streams: streams, timeout: s.timeout},
 		// /api/agents, /api/run
 		&agents{
-			calls: calls, keys: agentcall.NewKeys(calls, o.Now),
+			calls: calls, keys: keys,
 			sessions: sessions, streams: streams, outcomes: waits, auth: s.auth, timeout: s.timeout,
 		},
 		// /agent, /atmosphere/agent

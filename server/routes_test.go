@@ -14,7 +14,7 @@ import (
 
 // example fills a route's path in.
 func example(r *api.Route) string {
-	p := strings.NewReplacer("{id}", "some-id", "{agent}", "dispatch", "{name}", "dispatch", "{signal}", "go", "{version}", "1", "{$}", "").Replace(r.Path)
+	p := strings.NewReplacer("{id}", "some-id", "{agent}", "dispatch", "{program}", "dispatch", "{name}", "dispatch", "{signal}", "go", "{version}", "1", "{$}", "").Replace(r.Path)
 	return p
 }
 
@@ -172,7 +172,7 @@ func TestBodies(t *testing.T) {
 		if strings.HasPrefix(r.Path, "/api/gates") {
 			id = string(g.ID)
 		}
-		path := strings.NewReplacer("{id}", id, "{agent}", "dispatch", "{signal}", "go", "{version}", "1").Replace(r.Path)
+		path := strings.NewReplacer("{id}", id, "{agent}", "dispatch", "{program}", "refund", "{signal}", "go", "{version}", "1").Replace(r.Path)
 		if strings.HasPrefix(r.Path, "/api/threads") {
 			path = strings.Replace(path, id, "t1", 1)
 		}

@@ -26,6 +26,8 @@ type Options struct {
 	Ledger *ledger.Ledger
 	Tokens *tokens.List
 
+	Programs []Program // that clients see, and begin runs of
+
 	Agents map[string]Agent // who takes requests, by name
 	Runner Runner           // moves threads; nil: a decision is recorded and answered with 202
 	Tasks  Tasks            // gives tasks to workers, as dispatch.Dispatcher; nil: workers are refused
@@ -52,6 +54,12 @@ type Options struct {
 	Logger       *slog.Logger     // one line a request, and causes of failures; default: discarded
 	Version      string           // shown in /openapi.json
 	Now          func() time.Time // the clock of sessions; default time.Now
+}
+
+// A Program is one that clients see.
+type Program struct {
+	Info    posthouse.ProgramInfo // Starts follows from Starter
+	Starter posthouse.JSONStarter // begins runs of it; nil: this server begins none
 }
 
 // A Server is the HTTP API and the inbox page in front of a Ledger. It is an
@@ -124,6 +132,16 @@ func (o *Options) check() error {
 		return posthouse.Invalid("Ledger", "is required")
 	case o.Tokens == nil:
 		return posthouse.Invalid("Tokens", "is required: nothing is served without authentication")
+	}
+	seen := map[string]bool{}
+	for _, p := range o.Programs {
+		if err := posthouse.ValidateName("Programs", p.Info.Name); err != nil {
+			return err
+		}
+		if seen[p.Info.Name] {
+			return posthouse.Invalid("Programs", "has %.80q twice", p.Info.Name)
+		}
+		seen[p.Info.Name] = true
 	}
 	for name := range o.Agents {
 		if err := posthouse.ValidateName("Agents", name); err != nil {

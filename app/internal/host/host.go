@@ -133,6 +133,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 	so := server.Options{
 		Ledger: h.Ledger, Tokens: ts, Logger: h.log, AllowedHosts: o.AllowedHosts, Version: o.Version, Recover: h.Set.Recover,
 	}
+	so.Programs = h.Set.described()
 	so.Agents, err = h.Set.agents()
 	if err != nil {
 		return err

@@ -101,6 +101,25 @@ func (k *Keys) Start(ctx context.Context, key string, m Message) (c *Call, threa
 	return c, rec.Thread, false, err
 }
 
+// A Reserved is the request that a key stands for.
+type Reserved struct {
+	Thread string
+	Again  bool // it was sent before
+	Begun  bool // its thread was there before it
+}
+
+// Reserve finds the request that a key names, or keeps this one under it, for callers that work on
+// it themselves.
+func (k *Keys) Reserve(ctx context.Context, key string, m *Message) (*Reserved, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	rec, again, err := k.reserve(ctx, key, m)
+	if err != nil {
+		return nil, err
+	}
+	return &Reserved{rec.Thread, again, rec.After > 0}, nil
+}
+
 // reserve finds the key's request, or keeps this one under it.
 func (k *Keys) reserve(ctx context.Context, key string, m *Message) (rec *keptRequest, again bool, err error) {
 	sum := sha256.Sum256([]byte(m.By + "\x00" + m.Agent + "\x00" + key))

@@ -18,7 +18,7 @@ func NameOf(path, variable string) string {
 		return "thread"
 	case variable == "name":
 		return "coordination"
-	case variable == "agent", variable == "signal":
+	case variable == "agent", variable == "signal", variable == "program":
 		return variable
 	}
 	return ""

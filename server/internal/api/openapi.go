@@ -99,7 +99,7 @@ func (d *describer) operation(r *Route) object {
 			"schema": object{"type": "object", "properties": object{"token": object{"type": "string"}}, "required": []string{"token"}},
 		}}}
 	case r.Body != nil:
-		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.schema(reflect.TypeOf(r.Body))}}}
+		op["requestBody"] = object{"content": object{"application/json": withExample(object{"schema": d.schema(reflect.TypeOf(r.Body))}, r.Example)}}
 	}
 	return op
 }
@@ -120,7 +120,7 @@ func (d *describer) responses(r *Route) object {
 		}
 		switch {
 		case a.Body != nil:
-			content[media] = object{"schema": d.schema(reflect.TypeOf(a.Body))}
+			content[media] = withExample(object{"schema": d.schema(reflect.TypeOf(a.Body))}, a.Example)
 		case a.Media != "":
 			content[media] = object{}
 		default:
@@ -129,6 +129,13 @@ func (d *describer) responses(r *Route) object {
 		resp["content"] = content
 	}
 	return rs
+}
+
+func withExample(media object, example any) object {
+	if example != nil {
+		media["example"] = example
+	}
+	return media
 }
 
 // operationID returns a name for generated clients, such as "getApiCheckpointsById".

@@ -21,6 +21,7 @@ type Route struct {
 	Keyed   bool  // the header Idempotency-Key is taken
 	State   bool  // the body may carry state: Limits.State holds instead of Limits.Body
 	MaxBody int64 // of the body, in bytes, in place of both limits; 0: they hold
+	Example any   // of the body, for the documentation; nil: there is no example
 
 	// Approval routes take an approval token of the gate in the path, which their
 	// handler checks, and no access token. They have no Role.
@@ -52,4 +53,6 @@ type Answer struct {
 	Help   string
 	Body   any    // a struct, or a slice of one; nil: no body
 	Media  string // "" is application/json
+
+	Example any // of the body; nil: there is no example
 }

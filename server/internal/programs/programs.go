@@ -1,0 +1,136 @@
+package programs
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/server/internal/agentcall"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/problem"
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+// A Program is one that clients see.
+type Program struct {
+	Info    posthouse.ProgramInfo
+	Starter posthouse.JSONStarter // begins runs of it; nil: this server begins none
+}
+
+// A Resumer makes a runner look at a branch at once. Without one, or after an error, the runner
+// finds it by itself.
+type Resumer interface {
+	Resume(ctx context.Context, thread, branch string) error
+}
+
+// Programs are /api/programs. Make them with [New].
+type Programs struct {
+	all    []Program // by name
+	ledger *ledger.Ledger
+	keys   *agentcall.Keys
+	runner Resumer
+	log    *slog.Logger
+}
+
+// New returns the resource of some programs; runner may be nil.
+func New(all []Program, l *ledger.Ledger, keys *agentcall.Keys, runner Resumer, log *slog.Logger) *Programs {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Info.Starts = all[i].Starter != nil
+	}
+	slices.SortFunc(all, func(a, b Program) int { return cmp.Compare(a.Info.Name, b.Info.Name) })
+	return &Programs{all, l, keys, runner, log}
+}
+
+// defaultLimit is how many programs a page has; maxLimit bounds what a client may ask for.
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+// Routes are the routes of programs.
+func (ps *Programs) Routes() []*api.Route {
+	const one = "/api/programs/{program}"
+	return []*api.Route{
+		{
+			Method: http.MethodGet, Path: "/api/programs", Role: tokens.Viewer, Summary: "List the programs that are served", Handle: ps.list,
+			Notes: "By name, without schemas and pictures.",
+			Query: []api.Param{
+				{Name: "limit", Kind: api.IntParam, Max: maxLimit, Def: "100", Help: "how many"},
+				{Name: "cursor", Kind: api.TextParam, Help: "go on after this: next of the page before"},
+			},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of programs", Body: ProgramList{}, Example: exampleList}},
+		},
+		{
+			Method: http.MethodGet, Path: one, Role: tokens.Viewer, Summary: "Show a program", Handle: api.Show(ps.show),
+			Notes:   "With JSON Schemas of its input and its state, its picture, and the questions that it says it asks. 404 lists the programs that there are.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "how the program describes itself", Body: posthouse.ProgramInfo{}, Example: exampleProgram}},
+		},
+		{
+			Method: http.MethodPost, Path: one + "/runs", Role: tokens.Operator, Summary: "Begin a run of a program", Handle: api.Take(ps.start),
+			Notes: "The run is on record when the answer comes, and goes on if the client leaves. The input is checked by the program's schema: 400 names the field at fault and says what is wanted. " +
+				"A thread that exists already is 409. Follow the run at events, see where it stands at location; its questions are in GET /api/gates. " +
+				"With the header " + agentcall.KeyHeader + " it begins once: sent again by its sender within a day it is answered with its thread as that stands, and with the header " +
+				agentcall.ReplayedHeader + "; another request under the key is 409.",
+			Keyed: true, State: true, Body: startBody{}, Example: exampleStart,
+			Answers: []api.Answer{{Status: http.StatusCreated, Help: "the run is on record", Body: ProgramRun{}, Example: exampleRun}},
+		},
+	}
+}
+
+// A ProgramList is a page of programs.
+type ProgramList struct {
+	Items []posthouse.ProgramInfo `json:"items" doc:"the programs of this page, by name"`
+	Next  string                  `json:"next,omitempty" doc:"cursor of the next page; absent on the last"`
+}
+
+func (ps *Programs) list(w http.ResponseWriter, r *api.Request) error {
+	limit, after := r.Number("limit", defaultLimit), r.Query["cursor"]
+	page := ProgramList{Items: []posthouse.ProgramInfo{}}
+	for _, p := range ps.all {
+		if r.Has("cursor") && p.Info.Name <= after {
+			continue
+		}
+		if len(page.Items) == limit {
+			page.Next = page.Items[limit-1].Name
+			break
+		}
+		p.Info.Input, p.Info.State, p.Info.Picture = nil, nil, ""
+		p.Info.Questions = slices.Clone(p.Info.Questions)
+		for i := range p.Info.Questions {
+			p.Info.Questions[i].Payload = nil
+		}
+		page.Items = append(page.Items, p.Info)
+	}
+	return api.WritePage(w, r, page, page.Next)
+}
+
+func (ps *Programs) show(r *api.Request) (*posthouse.ProgramInfo, error) {
+	p, err := ps.find(r.Name("program"))
+	if err != nil {
+		return nil, err
+	}
+	return &p.Info, nil
+}
+
+// find returns a program. The error of one that is unknown lists those that there are.
+func (ps *Programs) find(name string) (*Program, error) {
+	var names []string
+	for i := range ps.all {
+		if ps.all[i].Info.Name == name {
+			return &ps.all[i], nil
+		}
+		names = append(names, ps.all[i].Info.Name)
+	}
+	e := problem.NotFound("program", name)
+	e.Hint = "no program is served here"
+	if len(names) > 0 {
+		e.Hint = "there is " + strings.Join(names, ", ")
+	}
+	return nil, e
+}
