@@ -23,8 +23,10 @@
 // # Requests
 //
 // The runner moves every program of a [Set] as soon as something it waits for
-// has happened: an answer, a signal, a deadline, a restart. A request to an
-// agent, POST /api/agents/NAME, begins a run. A coordinator takes requests under
+// has happened: an answer, a signal, a deadline, a restart. Clients find programs
+// and the schemas of their inputs at GET /api/programs, and begin runs of them with JSON:
+// POST /api/programs/NAME/runs. A request to an agent, POST /api/agents/NAME, is a message
+// that begins a run, or goes on with a thread, and is answered with what it came to. A coordinator takes requests under
 // its own name. [GraphAgent] and [FlowAgent] let requests begin runs of a graph
 // and of a flow; anything else is a [server.Agent].
 //

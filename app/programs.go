@@ -58,7 +58,8 @@ type Env struct {
 // A Set is the programs of one Ledger. All fields are optional.
 type Set struct {
 	// Programs are kept moving by the runner: App.Programs of a graph, the App of
-	// a flow, a coordinator. A coordinator takes requests under its name as well.
+	// a flow, a coordinator. A coordinator takes requests under its name as well. Clients
+	// list them, and begin runs of those that are a [posthouse.JSONStarter].
 	Programs []posthouse.Program
 
 	// Agents take requests, by name, beside coordinators. A name that a

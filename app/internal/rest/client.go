@@ -101,6 +101,12 @@ func Agent(name string) string {
 	return withQuery("/api/agents/"+segment(q, "agent", name), q)
 }
 
+// Program is the path of a program, or of what is below it, as [Thread] is that of a thread.
+func Program(name string, segments ...string) string {
+	q := url.Values{}
+	return withQuery("/api/programs/"+segment(q, "program", name)+Path(segments...), q)
+}
+
 func segment(q url.Values, param, name string) string {
 	if name != "." && name != ".." {
 		return url.PathEscape(name)
@@ -162,6 +168,39 @@ func List[T any](ctx context.Context, c *Client, path string, query url.Values, 
 				return
 			}
 			q.Set("cursor", next)
+		}
+	}
+}
+
+// Items is [List] for a list of the form {"items": [...], "next": "..."}.
+func Items[T any](ctx context.Context, c *Client, path string, query url.Values, limit int) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		q := url.Values{}
+		maps.Copy(q, query)
+		for seen := 0; ; {
+			size := pageSize
+			if limit > 0 {
+				size = min(size, limit-seen)
+			}
+			q.Set("limit", strconv.Itoa(size))
+			var page struct {
+				Items []T
+				Next  string
+			}
+			if err := c.Get(ctx, path, q, &page); err != nil {
+				var zero T
+				yield(zero, err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if seen += len(page.Items); page.Next == "" || seen == limit {
+				return
+			}
+			q.Set("cursor", page.Next)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -20,6 +21,12 @@ type Payment struct {
 	Amount int
 	Grant  gate.Grant
 	Done   string
+}
+
+// An Order is what the desk's people are asked about.
+type Order struct {
+	To     string `json:"to" doc:"the account"`
+	Amount int    `json:"amount"`
 }
 
 // A Desk is a server with a graph that pays under a grant. An account called closed fails.
@@ -73,7 +80,7 @@ func OpenDesk(t TB, store posthouse.Store) *Desk {
 	g.Edge("transfer", "receipt")
 	g.Edge("abroad", "receipt")
 	g.Edge("receipt", graph.End)
-	app, err := g.Compile(l, nil)
+	app, err := g.Compile(l, &graph.CompileOptions{Description: "Pays what somebody approved", Questions: []runs.Question{{Name: "pay", Text: "Pay this order?", Payload: Order{}}}})
 	ok(err)
 	d := New(t)
 	ts, err := tokens.Open(d.Path, nil)
@@ -82,7 +89,7 @@ func OpenDesk(t TB, store posthouse.Store) *Desk {
 	ok(err)
 	r, err := runner.New(l, &runner.Options{Programs: []posthouse.Program{app}})
 	ok(err)
-	s, err := server.New(server.Options{Ledger: l, Tokens: ts, Runner: r})
+	s, err := server.New(server.Options{Ledger: l, Tokens: ts, Runner: r, Programs: []server.Program{{Info: *app.Describe(), Starter: app}}})
 	ok(err)
 	web := httptest.NewServer(s)
 	ctx, cancel := context.WithCancel(t.Context())

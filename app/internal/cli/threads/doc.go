@@ -1,4 +1,5 @@
-// Package threads has the commands about threads: the inbox and its decisions ([Inbox], [Gate],
+// Package threads has the commands about programs and threads: what programs there are ([Program]),
+// beginning their runs ([Run]), the inbox and its decisions ([Inbox], [Gate],
 // [Decide], [Delegate], [AskAgain]), a thread's state and history ([Thread], [Checkpoint], [Log],
 // [Diff], [Grant]), and making a thread go on ([Send], [Signal], [Resume], [Replay], [Anew]).
 //

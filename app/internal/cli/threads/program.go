@@ -1,0 +1,94 @@
+package threads
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+)
+
+// Program returns the command program, with those below it.
+func Program(e *env.Env) *cobra.Command {
+	return env.Parent(&cobra.Command{
+		Use:     "program",
+		Aliases: []string{"programs"},
+		Short:   "List and show the programs that a server has",
+		Example: `  posthouse program list
+  posthouse program show refund`,
+	}, programList(e), programShow(e))
+}
+
+func programList(e *env.Env) *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the programs of a server, by name",
+		Example: `  posthouse program list
+  posthouse program ls --json`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
+			programs, more, err := env.UpToItems[*posthouse.ProgramInfo](ctx, c, "/api/programs", nil, limit)
+			if err != nil {
+				return err
+			}
+			return programTable.Print(e, programs, more)
+		}),
+	}
+	env.LimitFlag(cmd, &limit)
+	return cmd
+}
+
+var programTable = env.Table[*posthouse.ProgramInfo]{
+	None: "no programs: this server serves none",
+	Head: []string{"PROGRAM", "KIND", "VERSION", "STARTS", "DESCRIPTION"},
+	Row: func(p *posthouse.ProgramInfo) []string {
+		starts := "no"
+		if p.Starts {
+			starts = "yes"
+		}
+		return []string{p.Name, p.Kind, p.Version, starts, term.Clip(p.Description, 60)}
+	},
+}
+
+func programShow(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "show PROGRAM", Short: "Show what a program takes, keeps and asks",
+		Long: `Show what a program takes, keeps and asks: JSON Schemas of its input and state, the
+picture of a graph as the text of a Mermaid flowchart, and the questions that the
+program says it asks.`,
+		Example: `  posthouse program show refund
+  posthouse program show refund --json | jq -r .picture`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return env.Get(ctx, e, c, rest.Program(args[0]), nil, func(p *posthouse.ProgramInfo) { showProgram(e, p) })
+		}),
+	}
+}
+
+func showProgram(e *env.Env, p *posthouse.ProgramInfo) {
+	e.Fields("program", p.Name, "kind", p.Kind, "version", p.Version, "about", p.Description)
+	showSchema(&e.Term, "input", p.Input)
+	showSchema(&e.Term, "state", p.State)
+	for _, q := range p.Questions {
+		e.Line("\nquestion %s: %s", term.Visible(q.Name), term.Visible(q.Text))
+		showSchema(&e.Term, "payload", q.Payload)
+	}
+	if p.Picture != "" {
+		e.Line("\npicture:\n%s", term.VisibleText(p.Picture))
+	}
+	if p.Starts {
+		e.Next("posthouse run start %s INPUT", env.Quoted(p.Name))
+	}
+}
+
+// showSchema prints a JSON Schema, indented.
+func showSchema(out *term.Term, name string, schema json.RawMessage) {
+	var text bytes.Buffer
+	if len(schema) == 0 || json.Indent(&text, schema, "", "  ") != nil {
+		return
+	}
+	out.Line("\n%s:\n%s", name, term.VisibleText(text.String()))
+}

@@ -1,0 +1,76 @@
+package threads_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/clitest"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// TestProgramCommands lists and shows programs, for people and as JSON.
+func TestProgramCommands(t *testing.T) {
+	desk := clitest.OpenDesk(t, memstore.New())
+	clitest.Wants(t, "the list", desk.Run(0, "program", "list"), "PROGRAM", "KIND", "pay", "graph", "yes", "Pays what somebody approved")
+	var all []posthouse.ProgramInfo
+	if err := json.Unmarshal([]byte(desk.Run(0, "program", "ls", "--json")), &all); err != nil || len(all) != 1 || all[0].Name != "pay" || !all[0].Starts {
+		t.Errorf("the list as JSON is %+v, %v", all, err)
+	}
+	clitest.Wants(t, "the program", desk.Run(0, "program", "show", "pay"), "kind ", "graph", "about ", "input:\n", `"Amount": {`, "state:\n",
+		"question pay: Pay this order?", "payload:\n", `"description": "the account"`, "next: posthouse run start pay INPUT")
+	var one posthouse.ProgramInfo
+	if err := json.Unmarshal([]byte(desk.Run(0, "program", "show", "pay", "--json")), &one); err != nil || one.Input == nil || one.Version == "" {
+		t.Errorf("the program as JSON is %+v, %v", one, err)
+	}
+	clitest.Wants(t, "an unknown program", desk.Run(3, "program", "show", "pya"), "pya", "there is pay")
+}
+
+// TestRunStart begins runs with JSON of the command line, of a file, and of nothing, and says what
+// is wrong with others.
+func TestRunStart(t *testing.T) {
+	desk := clitest.OpenDesk(t, memstore.New())
+	out := desk.Run(0, "run", "start", "pay", `{"To":"acme","Amount":10}`, "--id", "order-1", "--label", "tenant=acme", "--label", "note=a=b")
+	clitest.Wants(t, "the answer", out, "order-1", "running", "next: posthouse log order-1")
+	h, err := desk.App.Wait(t.Context(), "order-1")
+	if err != nil || h.Status != posthouse.StatusWaiting || h.State.To != "acme" || len(h.Gates) != 1 {
+		t.Fatalf("it is %+v, %v", h, err)
+	}
+	clitest.Wants(t, "the inbox", desk.Run(0, "inbox"), "Pay this order?")
+	if _, err := desk.Ledger.Decide(t.Context(), h.Gates[0], posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
+		t.Fatal(err)
+	}
+	h, err = desk.App.Wait(t.Context(), "order-1")
+	if err != nil || h.Status != posthouse.StatusDone || h.State.Done != "paid" {
+		t.Errorf("approved it is %+v, %v", h, err)
+	}
+
+	file := filepath.Join(t.TempDir(), "input.json")
+	if err := os.WriteFile(file, []byte(`{"To":"abc","Amount":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var run struct{ Thread, Status, Program string }
+	if err := json.Unmarshal([]byte(desk.Run(0, "run", "start", "pay", "@"+file, "--json")), &run); err != nil || run.Thread == "" || run.Program != "pay" {
+		t.Errorf("as JSON: %+v, %v", run, err)
+	}
+	for _, x := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{4, "order-1 exists already", []string{"pay", `{}`, "--id", "order-1"}},
+		{2, "input.Amout is not known; there is To, Amount", []string{"pay", `{"Amout":1}`}},
+		{2, "input must be an object, not null", []string{"pay"}},
+		{2, "text needs quotes of its own", []string{"pay", "hello"}},
+		{2, "label is not key=value", []string{"pay", "{}", "--label", "x"}},
+		{2, "label gives x twice", []string{"pay", "{}", "--label", "x=1", "--label", "x=2"}},
+		{3, "there is pay", []string{"pya", "{}"}},
+	} {
+		if out := desk.Run(x.code, append([]string{"run", "start"}, x.args...)...); !strings.Contains(out, x.want) {
+			t.Errorf("%q prints\n%s\nwant %q", x.args, out, x.want)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package threads
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/rest"
+)
+
+// Run returns the command run, with those below it.
+func Run(e *env.Env) *cobra.Command {
+	return env.Parent(&cobra.Command{
+		Use:     "run",
+		Aliases: []string{"runs"},
+		Short:   "Begin runs of programs",
+		Example: `  posthouse run start refund '{"Order":"1234","Amount":40}' --id order-1234`,
+	}, runStart(e))
+}
+
+// A programRun is a run that has begun.
+type programRun struct {
+	Program    string           `json:"program"`
+	Thread     string           `json:"thread"`
+	Status     posthouse.Status `json:"status"`
+	Checkpoint posthouse.ID     `json:"checkpoint,omitempty"`
+	Location   string           `json:"location"`
+	Events     string           `json:"events"`
+}
+
+func runStart(e *env.Env) *cobra.Command {
+	var id string
+	var labels []string
+	cmd := &cobra.Command{
+		Use: "start PROGRAM [INPUT]", Short: "Begin a run of a program, and leave it to the server",
+		Long: `Begin a run of a program, and leave it to the server.
+
+INPUT is JSON, as "posthouse program show" describes it: - reads it from standard input,
+@FILE from a file; without it the input is null. A field that the program does not have, or
+of another kind, is refused. The run is on record when this command returns, in a thread of
+its own: --id names it, and a thread that exists already is refused (exit code 4).`,
+		Example: `  posthouse run start refund '{"Order":"1234","Amount":40}' --id order-1234
+  posthouse run start report @input.json --label tenant=acme
+  posthouse run start dispatch '"please refund order 1234"'`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			body := env.Members("id", id)
+			if len(args) == 2 {
+				input, err := e.ReadJSON("input", args[1], `text needs quotes of its own: '"like this"'; see: posthouse program show `+env.Quoted(args[0]))
+				if err != nil {
+					return err
+				}
+				body["input"] = input
+			}
+			given, err := labelsOf(labels)
+			if err != nil {
+				return err
+			}
+			if len(given) > 0 {
+				body["labels"] = given
+			}
+			return env.Ask(ctx, e, c, http.MethodPost, rest.Program(args[0], "runs"), nil, body, func(r *programRun) {
+				e.Fields("program", r.Program, "thread", r.Thread, "status", string(r.Status), "checkpoint", string(r.Checkpoint))
+				e.Next("posthouse log %s", env.Quoted(r.Thread))
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&id, "id", "", "name of the run's thread (default: a new id)")
+	cmd.Flags().StringArrayVar(&labels, "label", nil, "key=value, by which the run is found; may be repeated")
+	return cmd
+}
+
+// labelsOf reads the labels of a command line.
+func labelsOf(given []string) (map[string]string, error) {
+	labels := map[string]string{}
+	for _, l := range given {
+		name, value, ok := strings.Cut(l, "=")
+		_, twice := labels[name]
+		switch {
+		case !ok || name == "":
+			return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "label", Message: "is not key=value", Hint: "as in --label tenant=acme"}
+		case twice:
+			return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "label", Message: "gives " + name + " twice", Hint: "give each key one value"}
+		}
+		labels[name] = value
+	}
+	return labels, nil
+}
