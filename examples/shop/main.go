@@ -13,6 +13,8 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse/app"
+	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/server"
 )
 
@@ -22,7 +24,10 @@ func main() {
 
 // open makes the shop's programs over the Ledger of a server that starts.
 func open(_ context.Context, env *app.Env) (*app.Set, error) {
-	refunds, err := refund().Compile(env.Ledger, nil)
+	refunds, err := refund().Compile(env.Ledger, &graph.CompileOptions{
+		Description: "Refunds an order once somebody approved",
+		Questions:   []runs.Question{{Name: "refund", Text: "Refund the order?", Payload: Payment{}}},
+	})
 	if err != nil {
 		return nil, err
 	}

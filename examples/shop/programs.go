@@ -17,10 +17,10 @@ import (
 
 // A Refund is the state of the graph, and what a request to it holds.
 type Refund struct {
-	Order   string
-	Amount  int
-	Grant   gate.Grant // the decision that licenses the payment
-	Receipt string
+	Order   string     `doc:"the order's number"`
+	Amount  int        `doc:"in cents"`
+	Grant   gate.Grant `doc:"of the decision that licenses the payment; the program fills it in"`
+	Receipt string     `doc:"of the payment; the program fills it in"`
 }
 
 // refund is a graph: somebody approves, then it pays, once.
