@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,7 +75,7 @@ type keptHistory struct {
 	store *readCounter
 	here  *ledger.Ledger // of the process that keeps executions
 	there *ledger.Ledger // of another process
-	now   time.Time
+	now   atomic.Int64   // of both processes, in Unix milliseconds: their heartbeats read it, too
 	claim *ledger.Claim
 	did   []string
 	moved map[string]int // acts that appended to the log
@@ -82,9 +83,10 @@ type keptHistory struct {
 }
 
 func newKeptHistory(t *testing.T, seed uint64) *keptHistory {
-	h := &keptHistory{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), seed: seed, raw: memstore.New(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	h := &keptHistory{T: t, Rand: rand.New(rand.NewPCG(seed, 1)), seed: seed, raw: memstore.New()}
+	h.now.Store(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli())
 	h.store = &readCounter{Store: h.raw}
-	clock := func() time.Time { return h.now }
+	clock := func() time.Time { return time.UnixMilli(h.now.Load()).UTC() }
 	h.here = must.Get(ledger.Open(h.store, &ledger.Options{Now: clock, MaxCheckpoints: int(seed % 3 * 20)}))(t)
 	h.there = must.Get(ledger.Open(h.raw, &ledger.Options{Now: clock, Owner: "there"}))(t)
 	h.begin()
@@ -173,7 +175,7 @@ func (h *keptHistory) head() *posthouse.Header {
 }
 
 func (h *keptHistory) act() {
-	h.now = h.now.Add(time.Duration(h.IntN(100)) * time.Millisecond)
+	h.now.Add(int64(h.IntN(100)))
 	if h.IntN(3) > 0 {
 		h.add()
 		return
