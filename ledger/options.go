@@ -17,9 +17,13 @@ type Options struct {
 	// Verifier checks threads that are imported. Default: the Signer if it is a
 	// Verifier, else only hashes are checked.
 	Verifier posthouse.Verifier
-	Cipher   posthouse.Cipher          // seals bodies before they reach the store; nil: they are stored in the clear
-	Logger   *slog.Logger              // for failures without a caller to return to; default: discarded
-	Observer posthouse.Observer        // told of each operation once it is durable
+	Cipher   posthouse.Cipher   // seals bodies before they reach the store; nil: they are stored in the clear
+	Logger   *slog.Logger       // for failures without a caller to return to; default: discarded
+	Observer posthouse.Observer // told of each operation once it is durable
+	// Appended is told of each append of a commit: the entry's records, how long the store took,
+	// and its error. It is for metrics: it must be quick and safe for concurrent use, and the
+	// records are not its own once it returns. Nil: nobody is told.
+	Appended func(records []posthouse.Record, took time.Duration, err error)
 	Policy   posthouse.DecidePolicy    // may refuse a decision; nil: the gate's own rules suffice
 	Validate posthouse.SchemaValidator // checks decided values; nil: a gate that takes a value with a schema does not open
 	// RequireGrants lets effects on the world ([posthouse.EffectExternal]) run only
@@ -78,7 +82,7 @@ func (o *Options) withDefaults() (Options, error) {
 
 func (o *Options) config() core.Config {
 	return core.Config{
-		Now: o.Now, Signer: o.Signer, Verifier: o.Verifier, Cipher: o.Cipher, Logger: o.Logger, Observer: o.Observer,
+		Now: o.Now, Signer: o.Signer, Verifier: o.Verifier, Cipher: o.Cipher, Logger: o.Logger, Observer: o.Observer, Appended: o.Appended,
 		MaxState: o.MaxState, MaxCheckpoints: o.MaxCheckpoints, Owner: o.Owner, LeaseTTL: o.LeaseTTL,
 	}
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 
+	"github.com/posthouse/posthouse/internal/base/build"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -12,6 +13,7 @@ import (
 type about struct {
 	ledger  *ledger.Ledger
 	openapi []byte // made of all routes
+	version versionBody
 }
 
 func (ab *about) Routes() []*api.Route {
@@ -29,8 +31,23 @@ func (ab *about) Routes() []*api.Route {
 			Method: http.MethodGet, Path: "/openapi.json", Summary: "This description", Handle: ab.getOpenAPI,
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "OpenAPI 3.1", Body: nil, Media: "application/json"}},
 		},
+		{
+			Method: http.MethodGet, Path: versionPath, Summary: "Which version is this?", Handle: api.Show(ab.getVersion),
+			Notes:   "It needs no token and answers for every Host, as the probes do: it tells no more than this description and the source of the program.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the binary, and what it was built from", Body: versionBody{}, Media: ""}},
+		},
 	}
 }
+
+// versionPath is where the version is, for whoever rolls one out.
+const versionPath = "/version"
+
+type versionBody struct {
+	Name string `json:"name"` // of the binary
+	build.Info
+}
+
+func (ab *about) getVersion(*api.Request) (versionBody, error) { return ab.version, nil }
 
 type meBody struct {
 	Name string      `json:"name"`

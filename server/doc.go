@@ -16,7 +16,7 @@
 //
 // # Who may do what
 //
-// Every request but those to /healthz, /readyz, /openapi.json and the login
+// Every request but those to /healthz, /readyz, /version, /openapi.json and the login
 // page brings an access token: in the Authorization header, as a WebSocket
 // subprotocol, or as the session cookie that the login page sets; never in
 // a URL. A token has a role: a [tokens.Viewer] reads, an [tokens.Approver] also decides gates,

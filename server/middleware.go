@@ -16,15 +16,17 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/limit"
+	"github.com/posthouse/posthouse/server/metrics"
 	"github.com/posthouse/posthouse/server/problem"
 )
 
 // A middleware is what every request passes first, known path or not.
 type middleware struct {
-	hosts  api.Hosts
-	unread *limit.Unread // bytes of answers
-	log    *slog.Logger
-	wall   func() time.Time
+	hosts   api.Hosts
+	unread  *limit.Unread // bytes of answers
+	log     *slog.Logger
+	wall    func() time.Time
+	metrics *metrics.Metrics
 }
 
 // wrap returns a handler that screens and logs each request before next answers it.
@@ -82,11 +84,19 @@ func (m *middleware) screen(cross *http.CrossOriginProtection, r *http.Request) 
 	return api.ScreenPath(r.URL.EscapedPath())
 }
 
-// isProbe reports whether a request asks after health. Orchestrators and load balancers
-// send the address of the machine or container as Host, which is not known beforehand.
-// The answers say nothing of a thread.
+// isProbe reports whether a request asks after health, the version or metrics. Orchestrators, load
+// balancers and scrapers send the address of the machine or container as Host, which is not known
+// beforehand. The answers say nothing of a thread, and metrics need a token in a header or a
+// cookie, which a page under a foreign name does not have.
 func isProbe(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == healthPath || r.URL.Path == readyPath)
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	switch r.URL.Path {
+	case healthPath, readyPath, versionPath, metricsPath:
+		return true
+	}
+	return false
 }
 
 // finish ends every request and logs it in one line. The line has no query,
@@ -104,7 +114,9 @@ func (m *middleware) finish(w *api.Recorder, r *http.Request, id string, start t
 		}
 		problem.Write(w, errors.New("panic"))
 	}
-	attrs := []any{"request", id, "method", r.Method, "route", "", "status", w.Status, "ms", m.wall().Sub(start).Milliseconds()}
+	took := m.wall().Sub(start)
+	m.count(w, r, took)
+	attrs := []any{"request", id, "method", r.Method, "route", "", "status", w.Status, "ms", took.Milliseconds()}
 	if w.Route != nil {
 		attrs[5] = w.Route.Path
 	}
@@ -120,6 +132,18 @@ func (m *middleware) finish(w *api.Recorder, r *http.Request, id string, start t
 		}
 	}
 	m.log.Log(r.Context(), level, "request", attrs...)
+}
+
+// count counts a request by its line of the table, so that no client makes up a label.
+func (m *middleware) count(w *api.Recorder, r *http.Request, took time.Duration) {
+	if w.Route == nil || w.Route.Method == "" {
+		m.metrics.Request("", "", w.Status, took)
+		return
+	}
+	if w.Route.Style == api.Stream || w.Route.Style == api.Socket {
+		took = -1
+	}
+	m.metrics.Request(w.Route.Path, r.Method, w.Status, took)
 }
 
 // newRequestID returns 64 random bits that name a request in the log and in its

@@ -39,7 +39,6 @@ func (s *Server) newResources(o *Options) []resource {
 	}
 	tools := conversation.NewToolApprovals(l)
 	s.events = &stream.Events{Ledger: l, Sessions: sessions, Streams: streams, Auth: s.auth}
-	s.about = &about{ledger: l}
 	served := make([]programs.Program, len(o.Programs))
 	for i, p := range o.Programs {
 		served[i] = programs.Program(p)
@@ -88,7 +87,9 @@ func (s *Server) newResources(o *Options) []resource {
 		s.events,
 		// /healthz, /readyz
 		&health{ready: newReadiness(o), log: o.Logger},
-		// /api/me, /api/encryption, /openapi.json
+		// /metrics
+		newScrapes(o, s.life, streams),
+		// /api/me, /api/encryption, /openapi.json, /version
 		s.about,
 		// /, /gates/{id}, /docs, /login, /logout and the files of the pages
 		s.pages,

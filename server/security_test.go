@@ -53,7 +53,7 @@ func TestHost(t *testing.T) {
 func TestProbesAnswerForEveryHost(t *testing.T) {
 	h := open(t, nil)
 	for _, host := range []string{"10.1.2.3:8095", "10.1.2.3", "[fd00::2]:8095", "posthouse.svc.cluster.local", "0.0.0.0"} {
-		for _, path := range []string{"/healthz", "/readyz"} {
+		for _, path := range []string{"/healthz", "/readyz", "/version"} {
 			h.send(ask{method: "GET", path: path, host: host, as: "-"}).want(http.StatusOK)
 			if a := h.send(ask{method: "HEAD", path: path, host: host, as: "-"}); a.status != http.StatusOK {
 				t.Errorf("HEAD %s for %s: %d", path, host, a.status)
@@ -132,7 +132,7 @@ func TestForeignPagesAreRefused(t *testing.T) {
 		if r.Method != "GET" || strings.HasPrefix(path, "/api/") {
 			a.refused(posthouse.CodeForbidden)
 		}
-		if rebound := h.send(ask{method: r.Method, path: path, host: "rebound.evil.example"}); path != healthPath && path != readyPath {
+		if rebound := h.send(ask{method: r.Method, path: path, host: "rebound.evil.example"}); path != healthPath && path != readyPath && path != versionPath && path != metricsPath {
 			rebound.refused(problem.CodeHost)
 		}
 		for name := range a.header {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/build"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
@@ -16,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/page"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/stream"
+	"github.com/posthouse/posthouse/server/metrics"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/deadletter"
@@ -49,10 +51,15 @@ type Options struct {
 	// Nil: a thread is looked up and this process's liveness slot is written.
 	Ready func(context.Context) error
 
+	// Metrics are written at /metrics. Give the Ledger their Appended as well: without it, and with
+	// nil, they count requests and what is open in the store.
+	Metrics *metrics.Metrics
+
 	AllowedHosts []string         // names, with or without port, that Host may have beside loopback's
 	Limits       Limits           // sizes, times and numbers
 	Logger       *slog.Logger     // one line a request, and causes of failures; default: discarded
-	Version      string           // shown in /openapi.json
+	Name         string           // of the binary, shown by /version; default posthouse
+	Version      string           // shown by /version and in /openapi.json; default what Go recorded in the binary
 	Now          func() time.Time // the clock of sessions; default time.Now
 }
 
@@ -90,6 +97,10 @@ func New(o Options) (*Server, error) {
 	}
 	o.Limits = limits
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	binary := build.Read(o.Version)
+	if o.Metrics == nil {
+		o.Metrics = metrics.New()
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -106,11 +117,12 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.about = &about{ledger: o.Ledger, version: versionBody{cmp.Or(o.Name, "posthouse"), binary}}
 	s.resources = s.newResources(&o)
 	for _, r := range s.resources {
 		s.routes = append(s.routes, api.Named(r.Routes())...)
 	}
-	s.about.openapi, err = api.OpenAPI(s.routes, o.Version)
+	s.about.openapi, err = api.OpenAPI(s.routes, binary.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +133,7 @@ func New(o Options) (*Server, error) {
 		auth: s.auth, pages: s.pages, timeout: s.timeout, turns: limit.NewTurns(limits.TokenReads, limits.Reads),
 		body: limits.Body, state: limits.State,
 	}
-	s.middleware = &middleware{hosts: hosts, unread: limit.NewUnread(16*limits.Unread, 64*limits.Unread), log: o.Logger, wall: time.Now}
+	s.middleware = &middleware{hosts: hosts, unread: limit.NewUnread(16*limits.Unread, 64*limits.Unread), log: o.Logger, wall: time.Now, metrics: o.Metrics}
 	s.handler = s.middleware.wrap(s.router.mux(s.routes))
 	return s, nil
 }

@@ -16,10 +16,11 @@ type Config struct {
 	Cipher         posthouse.Cipher   // nil: bodies are stored as they are
 	Logger         *slog.Logger
 	Observer       posthouse.Observer // may be nil
-	MaxState       int                // bytes of one checkpoint's state
-	MaxCheckpoints int                // of the store; 0: no cap
-	Owner          string             // "": a random one
-	LeaseTTL       time.Duration      // a silent owner's threads are free after it
+	Appended       func([]posthouse.Record, time.Duration, error)
+	MaxState       int           // bytes of one checkpoint's state
+	MaxCheckpoints int           // of the store; 0: no cap
+	Owner          string        // "": a random one
+	LeaseTTL       time.Duration // a silent owner's threads are free after it
 }
 
 // RenewEvery returns the time between two renewals of this process's liveness, and

@@ -153,7 +153,15 @@ func (c *Core) appendTx(ctx context.Context, t *Thread, tx *Tx) error {
 	if err := tx.Seal(t); err != nil {
 		return err
 	}
-	if err := putEntry(ctx, c.Store, &tx.Batch); err != nil {
+	var begun time.Time
+	if c.Config.Appended != nil {
+		begun = c.Now()
+	}
+	err := putEntry(ctx, c.Store, &tx.Batch)
+	if c.Config.Appended != nil {
+		c.Config.Appended(tx.Records, c.Now().Sub(begun), err)
+	}
+	if err != nil {
 		return err
 	}
 	tx.Apply(t)

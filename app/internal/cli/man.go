@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/manpage"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/internal/base/build"
 )
 
 func manCmd(e *env.Env, c *Config) *cobra.Command {
@@ -17,7 +18,7 @@ func manCmd(e *env.Env, c *Config) *cobra.Command {
 that man posthouse and man posthouse-serve show them.`,
 		Example: `  posthouse man ~/.local/share/man/man1`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := manpage.WriteAll(cmd.Root(), args[0], readVersion(c.Version).Version)
+			names, err := manpage.WriteAll(cmd.Root(), args[0], build.Read(c.Version).Version)
 			if err != nil {
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "DIR", Message: "cannot be written to", Err: err}
 			}

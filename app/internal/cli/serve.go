@@ -118,7 +118,8 @@ func (s *serving) options() (*host.Options, error) {
 	o.OpenStore, o.AllowWeak = s.env.Open, s.store.AllowWeak
 	o.OpenLink, o.Link = s.env.OpenLink, s.link()
 	o.MaxState, o.RetainEvery = int64(s.maxState), time.Duration(s.every)
-	o.Logger, o.Version, o.Programs = log, readVersion(s.config.Version).Version, s.config.Programs
+	o.Logger, o.Version, o.Programs = log, s.config.Version, s.config.Programs
+	o.Name = s.env.Name()
 	o.Manager = s.env.Getenv(systemd.SocketVariable)
 	if s.retain.Set() {
 		o.Retain = s.retain.Policy()

@@ -21,6 +21,7 @@ import (
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/metrics"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/link"
@@ -49,12 +50,13 @@ type Host struct {
 	log      *slog.Logger
 	retain   func(context.Context) error // nil: there is no policy
 	rotating bool                        // there are encryption keys of the past
-	manager  string                      // socket of the service manager; "" is nobody's
+	metrics  *metrics.Metrics
+	manager  string // socket of the service manager; "" is nobody's
 }
 
 // Open starts everything and closes it again if anything fails.
 func Open(ctx context.Context, o *Options) (_ *Host, err error) {
-	h := &Host{log: o.Logger, manager: o.Manager}
+	h := &Host{log: o.Logger, manager: o.Manager, metrics: metrics.New()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())
@@ -81,7 +83,7 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 	if err != nil {
 		return nil, err
 	}
-	lo := ledger.Options{Signer: key, Validate: gate.Validator(), Logger: h.log, MaxState: int(o.MaxState)}
+	lo := ledger.Options{Signer: key, Validate: gate.Validator(), Logger: h.log, MaxState: int(o.MaxState), Appended: h.metrics.Appended}
 	lo.Cipher, h.rotating, err = o.cipher(ctx, h.store)
 	if err != nil {
 		return nil, err
@@ -131,7 +133,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		}
 	}
 	so := server.Options{
-		Ledger: h.Ledger, Tokens: ts, Logger: h.log, AllowedHosts: o.AllowedHosts, Version: o.Version, Recover: h.Set.Recover,
+		Ledger: h.Ledger, Metrics: h.metrics, Tokens: ts, Logger: h.log, AllowedHosts: o.AllowedHosts, Name: o.Name, Version: o.Version, Recover: h.Set.Recover,
 	}
 	so.Programs = h.Set.described()
 	so.Agents, err = h.Set.agents()

@@ -71,6 +71,7 @@ type Options struct {
 
 	Manager string       // socket of the service manager that is told when the host serves; "" is nobody's
 	Logger  *slog.Logger // required
+	Name    string       // of the binary
 	Version string
 	// Programs makes the programs, once, over the Ledger that was opened. Nil makes
 	// no programs.

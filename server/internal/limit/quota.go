@@ -58,6 +58,9 @@ func (q *Quota) Take(name string) (leave func(), err error) {
 	}, nil
 }
 
+// Held returns how many places are taken.
+func (q *Quota) Held() int { return len(q.places) }
+
 func (q *Quota) takeShare(name string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
