@@ -92,7 +92,8 @@ func (s *scrapes) writeOpen(ctx context.Context, t *prom.Text) {
 	}
 	threads.Write(t, "posthouse_threads", prom.Gauge, "Threads of the store that are not done, by status.")
 	open, oldest := prom.NewCounts("question"), map[string]float64{}
-	for name, q := range found.Questions {
+	for _, name := range found.Names() {
+		q := found.Questions[name]
 		label := open.Add(uint64(q.Open), name)
 		if !q.Oldest.IsZero() {
 			oldest[label] = max(oldest[label], now.Sub(q.Oldest).Seconds())

@@ -54,7 +54,7 @@ func TestMetrics(t *testing.T) {
 	}
 	text := string(a.body)
 	for _, line := range []string{
-		`posthouse_gates_open{question="refund?"} 2`, `posthouse_gates_open{question="other"} 50`, `posthouse_threads{status="waiting"} 150`,
+		`posthouse_gates_open{question="refund?"} 2`, `posthouse_gates_open{question="other"} 49`, `posthouse_threads{status="waiting"} 150`,
 		`posthouse_gates_opened_total{question="q\"\\7"} 1`, `posthouse_runs_started_total{program="program 3"} 1`, `posthouse_runs_started_total{program="other"} 50`,
 		`posthouse_steps_total{effect="external"} 150`, `posthouse_store_append_seconds_count 150`, `posthouse_effects_unknown_total 0`,
 		`posthouse_http_requests_total{route="/api/gates",method="GET",status="2xx"} 1`, `posthouse_http_requests_total{route="other",method="other",status="4xx"} 1`,

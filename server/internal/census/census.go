@@ -3,7 +3,11 @@
 package census
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,6 +42,14 @@ type Result struct {
 type Question struct {
 	Open   int
 	Oldest time.Time // when the first of them opened
+}
+
+// Names returns the names of the questions, the one that has waited longest first: where only
+// some can be shown, those are the same each time.
+func (r *Result) Names() []string {
+	return slices.SortedFunc(maps.Keys(r.Questions), func(a, b string) int {
+		return cmp.Or(r.Questions[a].Oldest.Compare(r.Questions[b].Oldest), strings.Compare(a, b))
+	})
 }
 
 // A Census counts at most each 15 seconds, and less often where a count takes long. Make it
