@@ -275,6 +275,8 @@ var laws = []law{
 		"the table, its checks and its documentation know no route"},
 	{"server/metrics", []string{".", "internal/base/prom"}, nil,
 		"what is counted of a Ledger and of requests is made before both, so it knows neither"},
+	{"server/internal/operate", []string{".", "internal/base/build", "internal/base/prom", "ledger", "server/internal/api", "server/internal/census", "server/internal/limit", "server/metrics", "server/problem", "server/tokens", "task"}, nil,
+		"what operators watch and steer a process by has nothing of what its users do"},
 	{"server/internal/census", []string{".", "ledger"}, nil,
 		"what is open in a store is counted now and then, whoever shows it"},
 	{"server/internal/feed", nil, nil, "what an agent tells is frames: it knows neither HTTP nor agents"},
@@ -292,7 +294,7 @@ var laws = []law{
 		"a WebSocket is one more way to an agent: it knows no thread and no checkpoint"},
 	{"server/internal/page", []string{".", "server/internal/api", "server/internal/auth", "server/internal/strict", "server/problem", "server/tokens", "ui"}, nil,
 		"pages are files and the table of routes"},
-	{"server", []string{".", "deciders", "grants", "internal/base/build", "internal/base/prom", "internal/base/loopback", "ledger", "retain", "transfer", "diff", "gate", "server/", "sign", "task", "task/deadletter", "task/wire"}, nil,
+	{"server", []string{".", "deciders", "grants", "internal/base/build", "internal/base/loopback", "ledger", "retain", "transfer", "diff", "gate", "server/", "sign", "task", "task/deadletter", "task/wire"}, nil,
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/limit"
+	"github.com/posthouse/posthouse/server/internal/operate"
 	"github.com/posthouse/posthouse/server/metrics"
 	"github.com/posthouse/posthouse/server/problem"
 )
@@ -93,7 +94,7 @@ func isProbe(r *http.Request) bool {
 		return false
 	}
 	switch r.URL.Path {
-	case healthPath, readyPath, versionPath, metricsPath:
+	case healthPath, readyPath, versionPath, operate.MetricsPath:
 		return true
 	}
 	return false

@@ -5,9 +5,11 @@ import (
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/conversation"
 	"github.com/posthouse/posthouse/server/internal/limit"
+	"github.com/posthouse/posthouse/server/internal/operate"
 	"github.com/posthouse/posthouse/server/internal/programs"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/stream"
+	"github.com/posthouse/posthouse/task"
 )
 
 // A resource is a noun of the API. Its routes and their handlers are in the file of its name,
@@ -43,6 +45,7 @@ func (s *Server) newResources(o *Options) []resource {
 	for i, p := range o.Programs {
 		served[i] = programs.Program(p)
 	}
+	gauged, _ := o.Tasks.(task.Gauged)
 	return []resource{
 		// /api/programs
 		programs.New(served, l, keys, o.Runner, o.Logger),
@@ -88,7 +91,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /healthz, /readyz
 		&health{ready: newReadiness(o), log: o.Logger},
 		// /metrics
-		newScrapes(o, s.life, streams),
+		operate.NewMetrics(&operate.Watched{Counts: o.Metrics, Ledger: l, Tasks: gauged, Streams: streams.Quota, Version: o.Version, Now: o.Now, Life: s.life}),
 		// /api/me, /api/encryption, /openapi.json, /version
 		s.about,
 		// /, /gates/{id}, /docs, /login, /logout and the files of the pages

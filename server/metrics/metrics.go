@@ -124,8 +124,9 @@ func class(status int) string {
 	return string(rune('0'+status/100)) + "xx"
 }
 
-// Write writes all counts.
-func (m *Metrics) Write(t *prom.Text) {
+// Text returns all counts in the text format of Prometheus.
+func (m *Metrics) Text() []byte {
+	t := new(prom.Text)
 	m.started.Write(t, "posthouse_runs_started_total", prom.Counter, "Runs that this process began, by program.")
 	m.ended.Write(t, "posthouse_runs_ended_total", prom.Counter, "Runs that ended here, by program and status: done, failed or cancelled.")
 	m.checkpoints.Write(t, "posthouse_checkpoints_total", prom.Counter, "Checkpoints that were committed, by program.")
@@ -139,4 +140,5 @@ func (m *Metrics) Write(t *prom.Text) {
 	m.failed.Write(t, "posthouse_store_append_errors_total", prom.Counter, "Appends that failed, by the error's code; a conflict is tried again.")
 	m.requests.Write(t, "posthouse_http_requests_total", prom.Counter, "Requests, by route, method and class of status.")
 	m.answers.Write(t.Family("posthouse_http_request_seconds", prom.Histograms, "How long answers took, without those that stay open."))
+	return t.Bytes()
 }

@@ -35,6 +35,9 @@ type Text struct{ buf []byte }
 // Bytes returns the page.
 func (t *Text) Bytes() []byte { return t.buf }
 
+// Append appends the families of another page.
+func (t *Text) Append(page []byte) { t.buf = append(t.buf, page...) }
+
 // A Family is the metrics of one name, which differ in the values of their labels.
 type Family struct {
 	text *Text

@@ -1,4 +1,4 @@
-package server
+package operate
 
 import (
 	"context"
@@ -13,58 +13,63 @@ import (
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/census"
 	"github.com/posthouse/posthouse/server/internal/limit"
-	"github.com/posthouse/posthouse/server/internal/stream"
 	counts "github.com/posthouse/posthouse/server/metrics"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task"
 )
 
-// metricsPath is where Prometheus scrapes.
-const metricsPath = "/metrics"
+// MetricsPath is where Prometheus scrapes.
+const MetricsPath = "/metrics"
 
-// scrapes is /metrics.
-type scrapes struct {
-	counts  *counts.Metrics
+// Metrics is /metrics. Make it with [NewMetrics].
+type Metrics struct {
+	Watched
 	census  *census.Census
-	ledger  *ledger.Ledger
-	tasks   Tasks
-	streams *stream.Streams
 	binary  build.Info
-	now     func() time.Time
 	started time.Time
 }
 
-func newScrapes(o *Options, life *limit.Lifetime, streams *stream.Streams) *scrapes {
-	enter := func() (context.Context, func(), error) {
-		leave, err := life.Enter()
-		return life.Context(), leave, err
-	}
-	return &scrapes{
-		counts: o.Metrics, census: census.New(o.Ledger, o.Now, enter), ledger: o.Ledger, tasks: o.Tasks, streams: streams,
-		binary: build.Read(o.Version), now: o.Now, started: o.Now(),
-	}
+// Watched is what metrics are of.
+type Watched struct {
+	Counts  *counts.Metrics
+	Ledger  *ledger.Ledger
+	Tasks   task.Gauged // nil: there is no engine of tasks here
+	Streams *limit.Quota
+	Version string
+	Now     func() time.Time
+	Life    *limit.Lifetime
 }
 
-func (s *scrapes) Routes() []*api.Route {
+// NewMetrics returns the resource.
+func NewMetrics(w *Watched) *Metrics {
+	enter := func() (context.Context, func(), error) {
+		leave, err := w.Life.Enter()
+		return w.Life.Context(), leave, err
+	}
+	return &Metrics{Watched: *w, census: census.New(w.Ledger, w.Now, enter), binary: build.Read(w.Version), started: w.Now()}
+}
+
+// Routes are the lines of the table.
+func (m *Metrics) Routes() []*api.Route {
 	return []*api.Route{{
-		Method: http.MethodGet, Path: metricsPath, Role: tokens.Viewer, Style: api.Asset, Summary: "Metrics for Prometheus", Handle: s.get,
+		Method: http.MethodGet, Path: MetricsPath, Role: tokens.Viewer, Style: api.Asset, Summary: "Metrics for Prometheus", Handle: m.get,
 		Notes: "Figures of this process since it started, and of what is open in the store, counted at most each 15 seconds. " +
 			"It answers for every Host, as the probes do, but needs a token.",
 		Answers: []api.Answer{{Status: http.StatusOK, Help: "metrics in the text format of Prometheus", Body: nil, Media: "text/plain"}},
 	}}
 }
 
-func (s *scrapes) get(w http.ResponseWriter, r *api.Request) error {
+func (m *Metrics) get(w http.ResponseWriter, r *api.Request) error {
 	var t prom.Text
 	t.Family("posthouse_build_info", prom.Gauge, "What this process was built from.").
-		Sample(1, "version", s.binary.Version, "revision", s.binary.Revision, "goversion", s.binary.Go)
-	t.Gauge("process_start_time_seconds", "When the server started, in Unix time.", unix(s.started))
-	s.writeOpen(r.Context(), &t)
-	s.counts.Write(&t)
-	t.Gauge("posthouse_leases_held", "Threads that this process runs.", float64(s.ledger.Core().Held()))
-	t.Gauge("posthouse_streams", "Event streams, WebSockets and waiting claims of workers that are open.", float64(s.streams.Quota.Held()))
-	if g, ok := s.tasks.(task.Gauged); ok {
-		writeTasks(&t, g.Gauges())
+		Sample(1, "version", m.binary.Version, "revision", m.binary.Revision, "goversion", m.binary.Go)
+	t.Gauge("process_start_time_seconds", "When the server started, in Unix time.", unix(m.started))
+	m.writeOpen(r.Context(), &t)
+	t.Append(m.Counts.Text())
+	t.Gauge("posthouse_leases_held", "Threads that this process runs.", float64(m.Ledger.Core().Held()))
+	t.Gauge("posthouse_streams", "Event streams, WebSockets and waiting claims of workers that are open.", float64(m.Streams.Held()))
+	if m.Tasks != nil {
+		writeTasks(&t, m.Tasks.Gauges())
 	}
 	writeRuntime(&t)
 	w.Header().Set("Content-Type", prom.ContentType)
@@ -73,8 +78,8 @@ func (s *scrapes) get(w http.ResponseWriter, r *api.Request) error {
 }
 
 // writeOpen writes what is open in the store.
-func (s *scrapes) writeOpen(ctx context.Context, t *prom.Text) {
-	found, err := s.census.Get(ctx)
+func (m *Metrics) writeOpen(ctx context.Context, t *prom.Text) {
+	found, err := m.census.Get(ctx)
 	up := 1.0
 	if err != nil {
 		up = 0
@@ -83,7 +88,7 @@ func (s *scrapes) writeOpen(ctx context.Context, t *prom.Text) {
 	if found == nil {
 		return
 	}
-	now := s.now()
+	now := m.Now()
 	t.Gauge("posthouse_census_age_seconds", "How long ago the figures of open threads and questions were counted.", now.Sub(found.At).Seconds())
 	t.Gauge("posthouse_census_limit", "At most so many threads of a status, and open questions, are counted.", census.Most)
 	threads := prom.NewCounts("status")
