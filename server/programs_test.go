@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/proof/must"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/server/internal/agentcall"
@@ -36,7 +37,7 @@ func openPrograms(t *testing.T) (h *testServer, f *flow.App[parcel, string]) {
 			}
 			return "packed as " + a.By, nil
 		}).Open(o.Ledger, &flow.Options{Description: "Packs an order", Questions: []runs.Question{{Name: "pack", Text: "Pack the order?", Payload: parcel{}}}})
-		check(t, err)
+		must.Do(t, err)
 		o.Programs = []Program{{Info: *f.Describe(), Starter: f}, {Info: posthouse.ProgramInfo{Name: "a/b", Kind: posthouse.ProgramOther}}}
 		o.Limits.State = 64 << 10
 		o.Runner = nil // programs go on elsewhere
@@ -182,7 +183,7 @@ func TestRunBegins(t *testing.T) {
 	}
 
 	r, err := runner.New(h.ledger, &runner.Options{Programs: []posthouse.Program{f}})
-	check(t, err)
+	must.Do(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- r.Run(ctx) }()
@@ -197,7 +198,7 @@ func TestRunBegins(t *testing.T) {
 		t.Errorf("approved it is %+v, %v", res, err)
 	}
 	cancel()
-	check(t, <-ended)
+	must.Do(t, <-ended)
 }
 
 // TestExamplesFit holds the examples of the documentation to the forms that they are of.
