@@ -495,15 +495,6 @@ func TestNoInit(t *testing.T) {
 	}
 }
 
-func TestFilesAreSmall(t *testing.T) {
-	const most = 600
-	for _, f := range goFiles(t) {
-		if n := bytes.Count(f.src, []byte("\n")); n > most && !generated(f.src) {
-			t.Errorf("%s has %d lines; the limit is %d: it holds more than one noun", f.path, n, most)
-		}
-	}
-}
-
 func generated(src []byte) bool {
 	return bytes.HasPrefix(src, []byte("// Code generated ")) && bytes.Contains(src[:min(len(src), 200)], []byte("DO NOT EDIT."))
 }

@@ -121,6 +121,15 @@ func (s *sizes) atMost(what string, have, limit int, advice string) {
 	}
 }
 
+func TestFilesAreSmall(t *testing.T) {
+	const most = 600
+	for _, f := range goFiles(t) {
+		if n := bytes.Count(f.src, []byte("\n")); n > most && !generated(f.src) {
+			t.Errorf("%s has %d lines; the limit is %d: it holds more than one noun", f.path, n, most)
+		}
+	}
+}
+
 // TestRoomsAreSmall holds packages and types below their limits, and warns from 90 % on. With -v
 // it prints lines, files, the pairs of files that use each other, and the largest type with its
 // exported and other methods.
