@@ -60,9 +60,12 @@ type definer struct {
 	defs   ordered
 }
 
+// maxPointers is how many pointers to a type are followed: a type may be a pointer to itself.
+const maxPointers = 16
+
 // resolve returns a type without pointers to it, and whether null stands for one.
 func (d *definer) resolve(t reflect.Type) (of reflect.Type, null bool) {
-	for {
+	for range maxPointers {
 		if d.inside != nil {
 			if in := d.inside(t); in != nil {
 				t = in
@@ -74,6 +77,7 @@ func (d *definer) resolve(t reflect.Type) (of reflect.Type, null bool) {
 		}
 		t, null = t.Elem(), true
 	}
+	return reflect.TypeFor[any](), true
 }
 
 // count notes how often types are in a type.

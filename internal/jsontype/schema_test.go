@@ -150,6 +150,20 @@ func TestSchemaOfAnObject(t *testing.T) {
 	if got != want {
 		t.Errorf("the schema is\n%s\nwant\n%s", got, want)
 	}
+	type loop *loop
+	type inside struct {
+		*inside
+		N int8
+	}
+	_ = inside{}.inside
+	for of, want := range map[reflect.Type]string{
+		reflect.TypeFor[loop]():   `}`,
+		reflect.TypeFor[inside](): `,"type":"object","properties":{"N":{"type":"integer","minimum":-128,"maximum":127}},"additionalProperties":false}`,
+	} {
+		if got := string((&jsontype.Schemer{}).Schema(of)); got != `{"$schema":"https://json-schema.org/draft/2020-12/schema"`+want {
+			t.Errorf("%s, which holds itself, has the schema %s", of, got)
+		}
+	}
 	if got := string((&jsontype.Schemer{}).Schema(reflect.TypeFor[any]())); got != `{"$schema":"https://json-schema.org/draft/2020-12/schema"}` {
 		t.Errorf("any JSON has the schema %s", got)
 	}

@@ -134,7 +134,14 @@ type Field struct {
 }
 
 // Fields lists the fields of a struct, those of embedded structs included.
-func Fields(t reflect.Type) (fs []Field) {
+func Fields(t reflect.Type) (fs []Field) { return fieldsOf(t, nil) }
+
+// fieldsOf is Fields within the structs that t is embedded in.
+func fieldsOf(t reflect.Type, around []reflect.Type) (fs []Field) {
+	if slices.Contains(around, t) {
+		return nil
+	}
+	around = append(slices.Clip(around), t)
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -145,7 +152,7 @@ func Fields(t reflect.Type) (fs []Field) {
 		switch {
 		case f.Tag.Get("json") == "-":
 		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
-			fs = append(fs, Fields(inner)...)
+			fs = append(fs, fieldsOf(inner, around)...)
 		case f.IsExported():
 			fs = append(fs, Field{cmp.Or(name, f.Name), f.Type, slices.Contains(strings.Split(options, ","), "string"), f.Tag.Get("doc")})
 		}

@@ -41,7 +41,8 @@ func ReadJSON(input json.RawMessage, t reflect.Type) (any, error) {
 	return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "input" + path, Message: reason, Hint: hint}
 }
 
-// NotBegun refuses a thread that exists: [posthouse.ErrExists]. "" is no thread yet.
+// NotBegun refuses a thread that exists: [posthouse.ErrExists]. "" is no thread yet. One that has
+// signals only, or claims of processes that died, has not begun.
 func NotBegun(ctx context.Context, l *ledger.Ledger, thread string) error {
 	if thread == "" {
 		return nil
@@ -50,7 +51,7 @@ func NotBegun(ctx context.Context, l *ledger.Ledger, thread string) error {
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil
 	}
-	if err != nil {
+	if err != nil || len(info.Branches) == 0 {
 		return err
 	}
 	return Begun(thread, info.Graph)
