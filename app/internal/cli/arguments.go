@@ -47,24 +47,6 @@ func args(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// fromEnvironment sets the flags that were not given from POSTHOUSE_ variables.
-func fromEnvironment(getenv func(string) string, flags *pflag.FlagSet) (err error) {
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || f.Name == "help" || f.Name == versionFlag || err != nil {
-			return
-		}
-		name := "POSTHOUSE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		v := getenv(name)
-		if v == "" {
-			return
-		}
-		if e := flags.Set(f.Name, v); e != nil {
-			err = &posthouse.Error{Code: posthouse.CodeInvalid, Field: name, Message: "does not fit --" + f.Name + ": " + e.Error()}
-		}
-	})
-	return err
-}
-
 // pathFlags are flags that name files. File names may be any bytes.
 var pathFlags = []string{"data-dir", "dir", "key", "keys", "nats-ca", "nats-cert", "nats-creds", "nats-key", "out", "store", "tls-cert", "tls-key", "token-file", "witness"}
 

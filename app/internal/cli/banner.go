@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/cli/settings"
 	"github.com/posthouse/posthouse/app/internal/host"
 )
 
@@ -14,6 +15,10 @@ func (s *serving) banner(h *host.Host) {
 	lines := map[string]string{
 		"api": h.URL + "/api", "page": h.URL + "/", "docs": h.URL + "/docs", "store": h.StoreURL, "token": h.TokenFile,
 		"pid": strconv.Itoa(os.Getpid()),
+	}
+	from := settings.Of(s.flags.Lookup("store"))
+	if from.Origin == settings.Fallback {
+		lines["storeFrom"] = from.From
 	}
 	if h.Link != nil {
 		lines["nats"] = h.Link.Address()
@@ -28,6 +33,9 @@ func (s *serving) banner(h *host.Host) {
 		return
 	}
 	store := h.StoreURL
+	if from.Origin == settings.Fallback {
+		store += " (from " + from.From + ")"
+	}
 	if store == "memory:" {
 		store += " (gone when this process ends)"
 	}

@@ -71,7 +71,7 @@ func complete(cmd *cobra.Command, e *env.Env, nouns map[string]env.Completer) {
 // values returns the choices for a noun. Of several nouns the first that has a
 // completer counts.
 func values(cmd *cobra.Command, e *env.Env, nouns map[string]env.Completer, noun string) []string {
-	if fromEnvironment(e.Getenv, cmd.Flags()) != nil {
+	if e.ReadSettings(cmd.Flags()) != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)

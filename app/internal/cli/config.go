@@ -31,16 +31,17 @@ type Dev struct {
 // Main runs one command line on the process's own streams and environment, and
 // returns its exit code.
 func Main(ctx context.Context, args []string, c *Config) int {
-	return Run(ctx, args, c, os.Getenv, term.Term{
+	return Run(ctx, args, c, os.Getenv, os.Environ, term.Term{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Color:       term.IsTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		Interactive: term.IsTerminal(os.Stdin) && term.IsTerminal(os.Stderr),
 	})
 }
 
-// Run is [Main] on other streams and with another environment.
-func Run(ctx context.Context, args []string, c *Config, getenv func(string) string, t term.Term) int {
-	e := &env.Env{Term: t, Getenv: getenv, Binary: c.Name, NoDev: c.Dev == nil, OpenStore: c.OpenStore, OpenLink: c.OpenLink}
+// Run is [Main] on other streams and with another environment, where getenv finds a variable
+// and environ lists all as NAME=VALUE.
+func Run(ctx context.Context, args []string, c *Config, getenv func(string) string, environ func() []string, t term.Term) int {
+	e := &env.Env{Term: t, Getenv: getenv, Environ: environ, Binary: c.Name, NoDev: c.Dev == nil, OpenStore: c.OpenStore, OpenLink: c.OpenLink}
 	cmd := root(e, c)
 	cmd.SetArgs(args)
 	cmd.SetIn(t.In)

@@ -20,7 +20,7 @@ func TestBinaryOfAnotherName(t *testing.T) {
 	run := func(code int, args ...string) string {
 		t.Helper()
 		out.Reset()
-		if got := Run(t.Context(), args, &c, func(string) string { return "" }, term.Term{In: strings.NewReader(""), Out: &out, Err: &out}); got != code {
+		if got := Run(t.Context(), args, &c, func(string) string { return "" }, func() []string { return nil }, term.Term{In: strings.NewReader(""), Out: &out, Err: &out}); got != code {
 			t.Errorf("%v: exit code %d, want %d\n%s", args, got, code, &out)
 		}
 		return out.String()

@@ -36,6 +36,7 @@ func TestSettingsOfDeployments(t *testing.T) {
 			known = append(known, "POSTHOUSE_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 		}
 	}
+	known = append(known, "POSTHOUSE_STORE_FILE", "POSTHOUSE_NATS_FILE")
 	variable := regexp.MustCompile(`\bPOSTHOUSE_[A-Z_]+\b`)
 	found := 0
 	for _, file := range files {

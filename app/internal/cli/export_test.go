@@ -8,5 +8,5 @@ import (
 
 // Root returns all commands of a binary, for tests that walk them.
 func Root(c *Config) *cobra.Command {
-	return root(&env.Env{Getenv: func(string) string { return "" }, Binary: c.Name, NoDev: c.Dev == nil, OpenLink: c.OpenLink}, c)
+	return root(&env.Env{Getenv: func(string) string { return "" }, Environ: func() []string { return nil }, Binary: c.Name, NoDev: c.Dev == nil, OpenLink: c.OpenLink}, c)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/cli/settings"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/app/internal/rest"
 )
@@ -40,7 +41,7 @@ func healthCmd(e *env.Env) *cobra.Command {
 		Long: `Ask a server whether it is ready, as health checks do: exit code 0 if it is, 7 if not.
 
 No token is needed. It asks the address that serve was given, on this machine, and so
-reads POSTHOUSE_ADDR and POSTHOUSE_TLS_CERT as serve does: in a container it needs no
+reads POSTHOUSE_ADDR, PORT and POSTHOUSE_TLS_CERT as serve does: in a container it needs no
 flags. A server with that certificate is trusted, whatever name is in it. With --server
 it asks another.`,
 		Example: `  posthouse health
@@ -52,6 +53,7 @@ it asks another.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&p.addr, "addr", host.DefaultAddr, "address that serve listens on")
+	settings.FallBack(f, "addr", settings.Port)
 	f.StringVar(&p.cert, "tls-cert", "", "certificate that serve has, PEM")
 	f.BoolVar(&p.live, "live", false, "ask whether the process is alive, whatever its store does")
 	return cmd

@@ -24,7 +24,8 @@ It prints the next command to type.
 
 Every flag can be set by an environment variable: POSTHOUSE_ and the flag's
 name in capitals, as in POSTHOUSE_DATA_DIR. POSTHOUSE_TOKEN is the access token
-itself, where no file is named. NO_COLOR turns colours off.
+itself, where no file is named. POSTHOUSE_STORE_FILE and POSTHOUSE_NATS_FILE name files
+with those addresses. NO_COLOR turns colours off.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 not found, 4 something
 else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 forbidden,
@@ -38,9 +39,10 @@ else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 f
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			e.Repeat(cmd.Flags())
-			if err := fromEnvironment(e.Getenv, cmd.Flags()); err != nil {
+			if err := e.ReadSettings(cmd.Flags()); err != nil {
 				return err
 			}
+			e.Unknown = catalogue(cmd.Root()).Unknown(e.Environ())
 			return flagsAreText(cmd.Flags())
 		},
 	}
@@ -84,7 +86,7 @@ func addCommands(root *cobra.Command, e *env.Env, c *Config) {
 	add("Look and change", threads.Program(e), thread, threads.Checkpoint(e), threads.Log(e), threads.Grant(e), threads.Diff(e))
 	add("Hand out", tasks.Task(e), tasks.Worker(e))
 	add("Prove", stores.Verify(e), stores.Witness(e), stores.Export(e), stores.Key(e), stores.Encryption(e))
-	add("Operate", stores.Token(e), stores.Retain(e), stores.Compact(e), stores.Backup(e), stores.Store(e), stores.Cat(e), stores.Bench(e), healthCmd(e), manCmd(e, c), versionCmd(e, c))
+	add("Operate", stores.Token(e), stores.Retain(e), stores.Compact(e), stores.Backup(e), stores.Store(e), stores.Cat(e), stores.Bench(e), healthCmd(e), configCmd(e, c), manCmd(e, c), versionCmd(e, c))
 	root.SetHelpCommandGroupID("Operate")
 	root.SetCompletionCommandGroupID("Operate")
 }

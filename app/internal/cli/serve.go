@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/cli/settings"
 	"github.com/posthouse/posthouse/app/internal/cli/stores"
 	"github.com/posthouse/posthouse/app/internal/cli/tasks"
 	"github.com/posthouse/posthouse/app/internal/host"
@@ -30,6 +32,7 @@ type serving struct {
 	maxState  byteSize
 	nats      tasks.NATSFlags
 	listen    string // for workers, over NATS
+	flags     *pflag.FlagSet
 }
 
 func serveCmd(e *env.Env, c *Config) *cobra.Command {
@@ -42,7 +45,11 @@ func serveCmd(e *env.Env, c *Config) *cobra.Command {
 The first start makes the data directory, the store, a signing key and an access
 token. It listens on this machine only unless it is given a certificate, or
 --allow-insecure behind a proxy that does TLS. Workers come over HTTP, with a token of
-the role worker, and over NATS where --nats or --nats-listen says so.`,
+the role worker, and over NATS where --nats or --nats-listen says so.
+
+Where no flag and no variable of posthouse says otherwise, DATABASE_URL is the store of a
+data directory that has no store of its own yet, NATS_URL is --nats, and PORT is the port
+of --addr: "posthouse config show" tells what comes from where.`,
 		Example: `  posthouse serve
   posthouse serve --addr 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem --allowed-host posthouse.example.com`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
@@ -54,8 +61,15 @@ the role worker, and over NATS where --nats or --nats-listen says so.`,
 // add adds the flags.
 func (s *serving) add(cmd *cobra.Command) {
 	f := cmd.Flags()
+	s.flags = f
 	s.store.Add(s.env, cmd)
 	f.StringVar(&s.host.Addr, "addr", host.DefaultAddr, "address to listen on; port 0 picks a free one")
+	if s.dev {
+		settings.NoFallback(f, "store") // what is to be tried leaves the databases of others alone
+	} else {
+		settings.FallBack(f, "store", settings.DatabaseURL, "ephemeral")
+		settings.FallBack(f, "addr", settings.Port)
+	}
 	f.BoolVar(&s.ephemeral, "ephemeral", false, "keep the store in memory: the same as --store memory:")
 	f.StringVar(&s.host.Cert, "tls-cert", "", "certificate file, PEM")
 	f.StringVar(&s.host.Key, "tls-key", "", "the certificate's private key file, PEM")
@@ -73,6 +87,9 @@ func (s *serving) add(cmd *cobra.Command) {
 	f.StringToIntVar(&s.host.TaskConcurrency, "task-limit", nil, "how many tasks of a name workers of this server have at once, as in transcribe=2; may be repeated")
 	if s.env.OpenLink != nil {
 		s.nats.Add(f)
+		if !s.dev {
+			settings.FallBack(f, "nats", settings.NATSURL, "nats-listen")
+		}
 		f.StringVar(&s.listen, "nats-listen", "", "let workers come to a NATS server in this process, at this address; needs a certificate beyond this machine")
 	}
 	f.StringVar(&s.logLevel, "log-level", "warn", "debug, info, warn or error; goes to standard error")
@@ -104,6 +121,7 @@ func (s *serving) options() (*host.Options, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.env.WarnOfSettings(log)
 	if s.ephemeral {
 		if s.store.URL != "" && s.store.URL != "memory:" {
 			return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "ephemeral", Message: "and --store exclude each other", Hint: "leave one of them out"}

@@ -45,7 +45,14 @@ func (d *Dir) Start(ctx context.Context, out io.Writer, args ...string) int {
 
 func (d *Dir) start(ctx context.Context, c *cli.Config, t term.Term, args []string) int {
 	args = append(args[:len(args):len(args)], "--data-dir", d.Path)
-	return cli.Run(ctx, args, c, func(name string) string { return d.Vars[name] }, t)
+	environ := func() []string {
+		all := []string{}
+		for name, value := range d.Vars {
+			all = append(all, name+"="+value)
+		}
+		return all
+	}
+	return cli.Run(ctx, args, c, func(name string) string { return d.Vars[name] }, environ, t)
 }
 
 // Run runs a command line and returns what it printed. Another exit code than code is an

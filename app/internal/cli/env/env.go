@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/settings"
 	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/app/internal/rest"
@@ -29,6 +30,7 @@ const DefaultServer = "http://" + host.DefaultAddr
 type Env struct {
 	term.Term                     // where answers go, and whether somebody can be asked
 	Getenv    func(string) string // reads a variable
+	Environ   func() []string     // lists all variables, each as NAME=VALUE
 
 	// Of the binary.
 	Binary    string      // its name, in help and in hints; default [OurName]
@@ -41,7 +43,10 @@ type Env struct {
 	Server    string
 	TokenFile string
 
-	repeated string // those that were given, for the next command line
+	Unknown []settings.Unknown // variables with our prefix that mean nothing
+
+	passed   []string // what was passed over in the environment, and why
+	repeated string   // those that were given, for the next command line
 }
 
 // GlobalFlags adds the flags that every command has.

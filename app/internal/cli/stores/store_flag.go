@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/cli/settings"
 	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/ledger"
@@ -26,6 +27,7 @@ type StoreFlag struct {
 func (f *StoreFlag) Add(e *env.Env, cmd *cobra.Command) {
 	f.env = e
 	cmd.Flags().StringVar(&f.URL, "store", "", "address of the store: memory:, file:DIR, sqlite:PATH or a server (default: the data directory's own)")
+	settings.FallBack(cmd.Flags(), "store", settings.DatabaseURL)
 	weakFlag(cmd, &f.AllowWeak)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/cli/settings"
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/httptask"
@@ -65,6 +66,7 @@ lets commands go on for the time of --drain, and gives back what they leave.`,
 	f.StringVar(&w.logLevel, "log-level", "info", "debug, info, warn or error; goes to standard error")
 	if e.OpenLink != nil {
 		w.nats.Add(f)
+		settings.FallBack(f, "nats", settings.NATSURL, "server")
 	}
 	cmd.AddCommand(workerList(e))
 	return cmd
@@ -76,6 +78,7 @@ func work(ctx context.Context, e *env.Env, f *workerFlags) error {
 	if err != nil {
 		return err
 	}
+	e.WarnOfSettings(log)
 	programs, err := f.programs(log)
 	if err != nil {
 		return err
