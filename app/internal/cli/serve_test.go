@@ -97,6 +97,7 @@ func TestBannerNamesTheFallback(t *testing.T) {
 	d.Vars = map[string]string{"DATABASE_URL": "postgres://me:hunter2@127.0.0.1/db"}
 	d.Config = cli.Config{Dev: &cli.Dev{Programs: clitest.Refunds}, OpenStore: inMemory, Serve: func(_ context.Context, h *host.Host) error { return h.Close() }}
 	clitest.Wants(t, "the banner", d.Run(0, "serve", "--addr", "127.0.0.1:0"), "postgres://me:xxxxx@127.0.0.1/db (from DATABASE_URL)")
+	d.Path = t.TempDir()
 	clitest.Wants(t, "the banner in JSON", d.Run(0, "serve", "--addr", "127.0.0.1:0", "--json"), `"storeFrom": "DATABASE_URL"`)
 	d.Path = t.TempDir()
 	if out := d.Run(0, "dev", "--addr", "127.0.0.1:0"); strings.Contains(out, "postgres:") {
