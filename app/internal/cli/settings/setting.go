@@ -35,7 +35,7 @@ type Setting struct {
 // Of returns what a flag is set to.
 func Of(f *pflag.Flag) Setting {
 	s := Setting{Name: f.Name, Value: f.Value.String(), Origin: Default}
-	if secret(f.Name) {
+	if secret(f.Name) || f.Name == "server" {
 		s.Value = address.Redacted(s.Value)
 	}
 	switch from := f.Annotations[fromKey]; {
