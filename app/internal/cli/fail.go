@@ -30,6 +30,7 @@ func fail(e *env.Env, cmd *cobra.Command, err error) int {
 			Hint: "see: " + cmd.CommandPath() + " --help",
 		}
 	}
+	several, isSeveral := errors.AsType[*env.SeveralError](err)
 	said := *known
 	switch {
 	case said.Hint != "":
@@ -41,7 +42,11 @@ func fail(e *env.Env, cmd *cobra.Command, err error) int {
 	said.Hint = e.Named(said.Hint)
 	if e.JSON {
 		errTerm := term.Term{Out: e.Err}
-		_ = errTerm.Encode(map[string]*posthouse.Error{"error": &said}) // nothing is left to report a failure to
+		answer := map[string]any{"error": &said}
+		if isSeveral {
+			answer["candidates"] = several.Candidates
+		}
+		_ = errTerm.Encode(answer) // nothing is left to report a failure to
 		return known.Code.ExitCode()
 	}
 	hint := said.Hint
@@ -55,6 +60,11 @@ func fail(e *env.Env, cmd *cobra.Command, err error) int {
 	}
 	for _, g := range known.Gates {
 		e.Note("  %s", g)
+	}
+	if isSeveral {
+		for _, c := range several.Candidates {
+			e.Note("  %s", c)
+		}
 	}
 	if hint != "" {
 		e.Note("  %s", hint)

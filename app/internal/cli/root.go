@@ -22,6 +22,9 @@ func root(e *env.Env, c *Config) *cobra.Command {
 ` + firstStep(c.Dev != nil) + `
 It prints the next command to type.
 
+Where a command takes an id, the ending of one is enough, 4 characters or more; so
+are 01a2...667e, a thread's name, and THREAD#N for what its entry N recorded.
+
 Every flag can be set by an environment variable: POSTHOUSE_ and the flag's
 name in capitals, as in POSTHOUSE_DATA_DIR. POSTHOUSE_TOKEN is the access token
 itself, where no file is named. POSTHOUSE_STORE_FILE and POSTHOUSE_NATS_FILE name files

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,8 +18,24 @@ func Parent(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// Online returns a RunE that calls fn with a client of the server.
-func (e *Env) Online(fn func(ctx context.Context, c *rest.Client, args []string) error) func(*cobra.Command, []string) error {
+// An OnlineFunc does what a command does, with a client of the server.
+type OnlineFunc func(ctx context.Context, c *rest.Client, args []string) error
+
+// Online returns a RunE that calls fn with a client of the server. Where the usage line has
+// an id, the argument may be part of one, a thread's name or THREAD#N: fn gets the id. In a
+// script, part of a thread's name is taken by [Env.Look] only: a thread that is gone is not
+// mistaken for another.
+func (e *Env) Online(fn OnlineFunc) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error { return e.online(cmd, args, e.Interactive, fn) }
+}
+
+// Look is [Env.Online] for a command that changes nothing.
+func (e *Env) Look(fn OnlineFunc) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error { return e.online(cmd, args, true, fn) }
+}
+
+// AsWritten is [Env.Online] for a thread that may not be there yet: its name is taken as it is.
+func (e *Env) AsWritten(fn OnlineFunc) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := e.Client()
 		if err != nil {
@@ -26,6 +43,19 @@ func (e *Env) Online(fn func(ctx context.Context, c *rest.Client, args []string)
 		}
 		return fn(cmd.Context(), c, args)
 	}
+}
+
+func (e *Env) online(cmd *cobra.Command, args []string, guess bool, fn OnlineFunc) error {
+	c, err := e.Client()
+	if err != nil {
+		return err
+	}
+	f := &finder{env: e, client: c, guess: guess}
+	args, err = f.args(cmd.Context(), strings.Fields(cmd.Use)[1:], args)
+	if err != nil {
+		return err
+	}
+	return fn(cmd.Context(), c, args)
 }
 
 // Answer prints v as JSON, or by show for a person.

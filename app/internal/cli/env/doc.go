@@ -16,7 +16,8 @@
 //		return cmd
 //	}
 //
-// The arguments that Use names are checked and completed without more code, each flag can
+// The arguments that Use names are checked and completed without more code, and [Env.Online]
+// turns part of an id into the id where Use has THREAD, CHECKPOINT, GATE or TASK. Each flag can
 // be set by a variable, and --json is answered by [Env.Answer], [Ask], [Get] and [List]. Errors are
 // *posthouse.Error with a hint that says what to type next; [Exit] ends a command with a
 // code and no word.

@@ -25,7 +25,7 @@ func taskStart(e *env.Env) *cobra.Command {
 	var wait bool
 	var class string
 	cmd := &cobra.Command{
-		Use: "start TASK [JSON]", Short: "Start a task by itself, without a program",
+		Use: "start HANDLER [JSON]", Short: "Start a task by itself, without a program",
 		Long: `Start a task by itself, without a program.
 
 TASK is the name of a handler. Its input is JSON: - reads standard input, @FILE a

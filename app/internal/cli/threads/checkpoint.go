@@ -106,7 +106,7 @@ resumed it asks anew, about its own state. --run resumes it at once.`,
   posthouse checkpoint fork 019a... --branch what-if --patch '{"amount": 20}'
   posthouse checkpoint fork 019a... --patch '{"amount": 20}' --run
   posthouse checkpoint fork 019a... --thread order-1234-copy`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			body := env.Members("branch", branch, "thread", thread)
 			for name, v := range map[string]string{"state": state, "patch": patch} {
 				if v == "" {
@@ -121,12 +121,14 @@ resumed it asks anew, about its own state. --run resumes it at once.`,
 			if run {
 				body["run"] = true
 			}
-			var answer outcome
-			if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+rest.Path(args[0], "fork"), nil, body, &answer); err != nil {
-				return err
-			}
-			return forked(ctx, e, c, args[0], run, &answer)
-		}),
+			return e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+				var answer outcome
+				if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+rest.Path(args[0], "fork"), nil, body, &answer); err != nil {
+					return err
+				}
+				return forked(ctx, e, c, args[0], run, &answer)
+			})(cmd, args)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&state, "state", "", "the whole new state, JSON; - reads standard input, @FILE a file")

@@ -84,7 +84,10 @@ With an approval token (posthouse token approval) as the token it prints the dec
 			if cmd.Flags().Changed("by") && d.by == "" { // as from a variable that is not set
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "by", Message: "is empty", Hint: "leave it out to decide as the token's owner"}
 			}
-			return d.run(cmd.Context(), args[0])
+			if err := d.read(); err != nil {
+				return err
+			}
+			return e.Online(d.run)(cmd, args)
 		},
 	}
 	f := cmd.Flags()
@@ -104,25 +107,24 @@ With an approval token (posthouse token approval) as the token it prints the dec
 // verb is the name of the command, of the route and of the verdict.
 func (d *deciding) verb() string { return string(d.verdict.Verdict) }
 
-// run decides what an id names.
-func (d *deciding) run(ctx context.Context, id string) (err error) {
-	d.client, err = d.env.Client()
-	if err != nil {
-		return err
-	}
-	d.id = id
+// read builds the body from the flags.
+func (d *deciding) read() (err error) {
 	d.body = env.Members("by", d.by, "reason", d.reason, "request", d.request, "shown", d.shown)
-	if d.verdict.Value != "" {
-		d.sends, err = d.readValue()
-		if err != nil {
-			return err
-		}
-		d.body["value"] = d.sends
+	if d.verdict.Value == "" {
+		return nil
 	}
+	d.sends, err = d.readValue()
+	d.body["value"] = d.sends
+	return err
+}
+
+// run decides what an id names.
+func (d *deciding) run(ctx context.Context, c *rest.Client, args []string) error {
+	d.client, d.id = c, args[0]
 	switch {
-	case tokens.IsApproval(d.client.Token):
+	case tokens.IsApproval(c.Token):
 		return d.byToken(ctx)
-	case isApproval(id):
+	case isApproval(d.id):
 		return d.approval(ctx)
 	}
 	return d.gate(ctx)

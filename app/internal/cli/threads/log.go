@@ -39,7 +39,7 @@ grant GATE says more). The branch a checkpoint heads stands in brackets. With
 --version it is the thread as it was released, by number or tag.`,
 		Example: `  posthouse log order-1234
   posthouse log order-1234 --version stable`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Look(func(ctx context.Context, c *rest.Client, args []string) error {
 			h, err := readHistory(ctx, c, args[0], version)
 			if err != nil {
 				return err

@@ -26,7 +26,7 @@ null. The signal is on record whether or not anything waits for it, and what
 waits goes on. With --id, sending it again sends nothing.`,
 		Example: `  posthouse signal order-1234 paid '{"amount": 20}'
   posthouse signal order-1234 paid @payment.json --id payment-77`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			value := json.RawMessage("null")
 			if len(args) == 3 {
 				var err error
@@ -36,13 +36,19 @@ waits goes on. With --id, sending it again sends nothing.`,
 				}
 			}
 			q := env.Params("id", id, "latch", env.IfSet(latch), "early", env.IfSet(early))
-			return env.Ask(ctx, e, c, http.MethodPost, rest.Thread(args[0], "signals", args[1]), q, value, func(s *posthouse.Signal) {
-				e.Line("sent %s as entry %d of thread %s", s.Name, s.Seq, s.Thread)
-				for _, g := range s.Gates {
-					e.Line("answered %s", g)
-				}
-			})
-		}),
+			send := func(ctx context.Context, c *rest.Client, args []string) error {
+				return env.Ask(ctx, e, c, http.MethodPost, rest.Thread(args[0], "signals", args[1]), q, value, func(s *posthouse.Signal) {
+					e.Line("sent %s as entry %d of thread %s", s.Name, s.Seq, s.Thread)
+					for _, g := range s.Gates {
+						e.Line("answered %s", g)
+					}
+				})
+			}
+			if early {
+				return e.AsWritten(send)(cmd, args)
+			}
+			return e.Online(send)(cmd, args)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&id, "id", "", "the signal's id, so that it can be sent again safely")

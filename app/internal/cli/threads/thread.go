@@ -79,7 +79,7 @@ func threadShow(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "show THREAD", Short: "Show a thread's summary and branches",
 		Example: `  posthouse thread show order-1234`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Look(func(ctx context.Context, c *rest.Client, args []string) error {
 			var t server.Thread
 			if err := c.Get(ctx, rest.Thread(args[0]), nil, &t); err != nil {
 				return err
@@ -140,7 +140,7 @@ func showFailures(ctx context.Context, e *env.Env, c *rest.Client, t *server.Thr
 func threadCopy(e *env.Env) *cobra.Command {
 	var version uint32
 	cmd := &cobra.Command{
-		Use: "copy FROM TO", Aliases: []string{"cp"}, Short: "Copy a thread with its whole history",
+		Use: "copy THREAD NEW", Aliases: []string{"cp"}, Short: "Copy a thread with its whole history",
 		Long: `Copy a thread with its whole history into a new one. Each checkpoint gets a new
 id and names its original. Questions that wait are asked again; nothing runs
 until it is resumed.`,

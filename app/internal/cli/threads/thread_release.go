@@ -81,7 +81,7 @@ func threadVersions(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "versions THREAD", Short: "List a thread's released versions, newest first",
 		Example: `  posthouse thread versions order-1234`,
-		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+		RunE: e.Look(func(ctx context.Context, c *rest.Client, args []string) error {
 			_, err := env.List(ctx, e, c, rest.Thread(args[0], "releases"), nil, limit, &versionTable)
 			return err
 		}),
