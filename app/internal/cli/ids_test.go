@@ -191,6 +191,9 @@ func TestPartsOfIDs(t *testing.T) {
 		{what: "a thread's ending, to change it", args: "thread delete aaa1", terminal: true, code: 3, want: "aaa1 is thread " + threadID},
 		{what: "the beginning of a name that was given", args: "log orde", code: 3, want: "/api/threads/orde"},
 		{what: "a thread that may not be there", args: "signal aaa1 paid --early", terminal: true, code: 3, want: "/api/threads/aaa1/signals/paid?early=true"},
+		{what: "an entry, in a script", args: "resume order-1#4", code: 3, want: "/api/checkpoints/" + checkpointID + "/resume"},
+		{what: "a beginning that all gates have", args: "gate show gate-...", code: 3, want: "/api/gates/gate-.../grant"},
+		{what: "a thread's name, to cancel", args: "cancel order-1", code: 3, want: "posthouse thread cancel order-1"},
 		{what: "an approval in a session", args: "gate show apr_ccc3", code: 3, want: "/api/approvals"},
 	} {
 		s := newShelf(t)

@@ -26,12 +26,21 @@ type OnlineFunc func(ctx context.Context, c *rest.Client, args []string) error
 // script, part of a thread's name is taken by [Env.Look] only: a thread that is gone is not
 // mistaken for another.
 func (e *Env) Online(fn OnlineFunc) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error { return e.online(cmd, args, e.Interactive, fn) }
+	return func(cmd *cobra.Command, args []string) error {
+		return e.online(cmd, args, &finder{guess: e.Interactive}, fn)
+	}
 }
 
 // Look is [Env.Online] for a command that changes nothing.
 func (e *Env) Look(fn OnlineFunc) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error { return e.online(cmd, args, true, fn) }
+	return func(cmd *cobra.Command, args []string) error { return e.online(cmd, args, &finder{guess: true}, fn) }
+}
+
+// ByID is [Env.Online] for a command that means something else by a thread's name.
+func (e *Env) ByID(fn OnlineFunc) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return e.online(cmd, args, &finder{guess: e.Interactive, onlyIDs: true}, fn)
+	}
 }
 
 // AsWritten is [Env.Online] for a thread that may not be there yet: its name is taken as it is.
@@ -45,12 +54,12 @@ func (e *Env) AsWritten(fn OnlineFunc) func(*cobra.Command, []string) error {
 	}
 }
 
-func (e *Env) online(cmd *cobra.Command, args []string, guess bool, fn OnlineFunc) error {
+func (e *Env) online(cmd *cobra.Command, args []string, f *finder, fn OnlineFunc) error {
 	c, err := e.Client()
 	if err != nil {
 		return err
 	}
-	f := &finder{env: e, client: c, guess: guess}
+	f.env, f.client = e, c
 	args, err = f.args(cmd.Context(), strings.Fields(cmd.Use)[1:], args)
 	if err != nil {
 		return err

@@ -39,7 +39,9 @@ const lookAt = 3000
 type finder struct {
 	env    *Env
 	client *rest.Client
-	guess  bool // it takes parts of a thread's name
+
+	guess   bool // it takes parts of a thread's name
+	onlyIDs bool // a thread's name stands for nothing of it
 
 	found []Candidate
 }
@@ -70,17 +72,19 @@ func (f *finder) find(ctx context.Context, kinds []string, arg string) (string, 
 	switch {
 	case wholeID.MatchString(arg), strings.HasPrefix(arg, "apr_"), ofThread && endsInID.MatchString(arg):
 		return arg, nil
-	case ofThread && !f.guess && !short.elided:
+	case ofThread && !f.guess && !short.elided && !strings.Contains(arg, "#"):
 		return arg, nil
 	}
 	f.found = nil
 	if ofThread {
 		err := f.get(ctx, rest.Thread(arg), nil, &posthouse.ThreadInfo{})
-		if err == nil || !isAbsent(err) {
+		if err == nil || unlessAbsent(err) != nil {
 			return arg, err
 		}
-	} else if err := f.byThread(ctx, kinds[0], arg); err != nil {
-		return "", err
+	} else if !f.onlyIDs {
+		if err := f.byThread(ctx, kinds[0], arg); err != nil {
+			return "", err
+		}
 	}
 	if err := f.byEntry(ctx, kinds, arg); err != nil {
 		return "", err
@@ -94,7 +98,7 @@ func (f *finder) find(ctx context.Context, kinds []string, arg string) (string, 
 	case 0:
 		return arg, nil
 	case 1:
-		if f.env.Interactive {
+		if f.env.Interactive && !f.env.JSON {
 			f.env.Note("%s is %s", arg, f.found[0])
 		}
 		return f.found[0].ID, nil
@@ -251,7 +255,7 @@ func look[T any](ctx context.Context, f *finder, path string, q url.Values, visi
 		visit(item)
 	}
 	if more && !f.env.JSON {
-		f.env.Note("looked at the newest %s of %s only", term.Number(lookAt), path)
+		f.env.Note("looked at the newest %s %s only", term.Number(lookAt), strings.TrimPrefix(path, "/api/"))
 	}
 	return nil
 }
@@ -259,9 +263,6 @@ func look[T any](ctx context.Context, f *finder, path string, q url.Values, visi
 func (f *finder) get(ctx context.Context, path string, q url.Values, out any) error {
 	return f.client.Get(ctx, path, q, out)
 }
-
-// isAbsent reports whether a server answered that it has no such thing.
-func isAbsent(err error) bool { return errors.Is(err, posthouse.ErrNotFound) }
 
 // unlessAbsent returns nil for a thing that is not there or that a token may not see: the
 // command says so about what it was given.

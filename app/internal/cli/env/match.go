@@ -44,6 +44,9 @@ func (s shortID) matches(id string) bool {
 	made := id[len(id)-madeLength:]
 	begins := strings.HasPrefix(made, s.head) || strings.HasPrefix(id, s.head) && len(s.head) >= len(id)-madeLength+leastEnding
 	ends := strings.HasSuffix(id, s.tail)
+	if s.elided && s.tail == "" {
+		return begins
+	}
 	if s.elided {
 		short := strings.HasPrefix(id, s.head) && len(s.head) <= len(id)-len(s.tail) // gate-…667e
 		return ends && (begins || short) && len(s.head)+len(s.tail) < len(id)

@@ -87,6 +87,9 @@ With an approval token (posthouse token approval) as the token it prints the dec
 			if err := d.read(); err != nil {
 				return err
 			}
+			if verdict == posthouse.Cancel { // of a thread it is another command
+				return e.ByID(d.run)(cmd, args)
+			}
 			return e.Online(d.run)(cmd, args)
 		},
 	}
