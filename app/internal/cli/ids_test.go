@@ -73,7 +73,7 @@ func (s *shelf) run(t *testing.T, terminal bool, args ...string) (code int, out 
 	s.asked = nil
 	var b bytes.Buffer
 	at := term.Term{In: strings.NewReader("y\n"), Out: &b, Err: &b, Interactive: terminal}
-	code = cli.Run(t.Context(), append(args, "--server", s.URL, "--data-dir", s.dir), &cli.Config{}, func(string) string { return "" }, at)
+	code = cli.Run(t.Context(), append(args, "--server", s.URL, "--data-dir", s.dir), &cli.Config{}, func(string) string { return "" }, func() []string { return nil }, at)
 	return code, b.String(), s.asked
 }
 
