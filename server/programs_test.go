@@ -182,6 +182,16 @@ func TestRunBegins(t *testing.T) {
 		}
 	}
 
+	// A signal that came early does not keep a run from beginning, and its key is known.
+	_, err = h.ledger.Signal(t.Context(), "early", posthouse.Signal{Name: "go", By: "alice", Early: true})
+	check(t, err)
+	for i := range 2 {
+		a := start(`{"input":{"order":"9"},"id":"early"}`, agentcall.KeyHeader+": k-3").want(http.StatusCreated)
+		if again := a.header.Get(agentcall.ReplayedHeader) == "true"; again != (i == 1) {
+			t.Errorf("sent %d times: %v", i+1, a.header)
+		}
+	}
+
 	r, err := runner.New(h.ledger, &runner.Options{Programs: []posthouse.Program{f}})
 	must.Do(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

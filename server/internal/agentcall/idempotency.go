@@ -104,8 +104,8 @@ func (k *Keys) Start(ctx context.Context, key string, m Message) (c *Call, threa
 // A Reserved is the request that a key stands for.
 type Reserved struct {
 	Thread string
-	Again  bool // it was sent before
-	Begun  bool // its thread was there before it
+	Again  bool   // it was sent before
+	After  uint64 // the thread's end before it
 }
 
 // Reserve finds the request that a key names, or keeps this one under it, for callers that work on
@@ -117,7 +117,7 @@ func (k *Keys) Reserve(ctx context.Context, key string, m *Message) (*Reserved, 
 	if err != nil {
 		return nil, err
 	}
-	return &Reserved{rec.Thread, again, rec.After > 0}, nil
+	return &Reserved{rec.Thread, again, rec.After}, nil
 }
 
 // reserve finds the key's request, or keeps this one under it.

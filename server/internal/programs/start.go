@@ -46,28 +46,22 @@ func (ps *Programs) start(w http.ResponseWriter, r *api.Request, b *startBody) e
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context()) // a client that leaves does not undo it
-	again, thread := false, b.ID
+	request := &agentcall.Reserved{Thread: b.ID}
 	if key != "" {
 		// What no key is to stand for is refused before: the client corrects it under the same key.
 		if _, err := p.Starter.StartJSON(ctx, "", b.Input, b.options(r.Actor.Name, true)); err != nil {
 			return err
 		}
-		kept, err := ps.keys.Reserve(ctx, key, b.message(p.Info.Name, r.Actor.Name))
+		request, err = ps.keys.Reserve(ctx, key, b.message(p.Info.Name, r.Actor.Name))
 		if err != nil {
 			return err
 		}
-		again, thread = kept.Again && !kept.Begun, kept.Thread
 	}
-	head, err := p.Starter.StartJSON(ctx, thread, b.Input, b.options(r.Actor.Name, false))
-	switch {
-	case again && errors.Is(err, posthouse.ErrExists):
-		info, err := ps.ledger.Thread(ctx, thread)
-		if err != nil {
-			return err
-		}
-		w.Header().Set(agentcall.ReplayedHeader, "true")
-		return ps.answer(w, p, info)
-	case err != nil:
+	head, err := p.Starter.StartJSON(ctx, request.Thread, b.Input, b.options(r.Actor.Name, false))
+	if request.Again && errors.Is(err, posthouse.ErrExists) {
+		return ps.again(ctx, w, p, request, err)
+	}
+	if err != nil {
 		return blamed(err)
 	}
 	if ps.runner != nil {
@@ -76,6 +70,25 @@ func (ps *Programs) start(w http.ResponseWriter, r *api.Request, b *startBody) e
 		}
 	}
 	return ps.answer(w, p, &posthouse.ThreadInfo{Thread: head.Thread, Status: head.Status, Branches: []posthouse.BranchHead{{Branch: head.Branch, Head: head.ID}}})
+}
+
+// again answers a request that was sent before with where its run stands. It returns exists if
+// another request began the thread.
+func (ps *Programs) again(ctx context.Context, w http.ResponseWriter, p *Program, request *agentcall.Reserved, exists error) error {
+	for first, err := range ps.ledger.List(ctx, posthouse.Query{Thread: request.Thread, Limit: 1}) {
+		if err != nil {
+			return err
+		}
+		if first.Seq <= request.After {
+			return blamed(exists)
+		}
+	}
+	info, err := ps.ledger.Thread(ctx, request.Thread)
+	if err != nil {
+		return err
+	}
+	w.Header().Set(agentcall.ReplayedHeader, "true")
+	return ps.answer(w, p, info)
 }
 
 // blamed names the thread as the body does.
