@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -28,8 +29,8 @@ type Options struct {
 // A Proposal is what people approve. Only what it says can be carried out, or a
 // reviewer's edit of it.
 type Proposal struct {
-	Request        string          `json:"request"`
-	Recommendation *Recommendation `json:"recommendation,omitempty"`
+	Request        string          `json:"request" doc:"what to carry out"`
+	Recommendation *Recommendation `json:"recommendation,omitempty" doc:"of the analyzer"`
 }
 
 // editSchema is what an edit must satisfy.
@@ -70,6 +71,7 @@ func New(l *ledger.Ledger, o Options) (*coord.Coordinator, error) {
 	}
 	return coord.New(l, Name, fleet, s.handle, &coord.Options{
 		Description: "Refunds: an analyzer, a person's decision, an approver", Journal: journal, Parked: parked,
+		Questions: []runs.Question{{Name: "refund", Text: "Carry out the request?", Payload: Proposal{}}},
 	})
 }
 
