@@ -184,7 +184,7 @@ func TestRunBegins(t *testing.T) {
 
 	// A signal that came early does not keep a run from beginning, and its key is known.
 	_, err = h.ledger.Signal(t.Context(), "early", posthouse.Signal{Name: "go", By: "alice", Early: true})
-	check(t, err)
+	must.Do(t, err)
 	for i := range 2 {
 		a := start(`{"input":{"order":"9"},"id":"early"}`, agentcall.KeyHeader+": k-3").want(http.StatusCreated)
 		if again := a.header.Get(agentcall.ReplayedHeader) == "true"; again != (i == 1) {
