@@ -318,7 +318,7 @@ var laws = []law{
 		"a command that asks a server opens no store, and needs the forms of its answers only"},
 	{"app/internal/cli/stores", []string{".", "ledger", "retain", "transfer", "crypt", "crypt/keyfile", "app/internal/address", "app/internal/bench", "app/internal/cli/env", "app/internal/cli/settings", "app/internal/conform", "app/internal/datadir", "app/internal/host", "app/internal/rest", "app/internal/scratch", "app/internal/term", "app/internal/tree", "internal/framelog", "server", "server/tokens", "sign", "sign/statement", "store/local"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		"a command works on a store by its contract: never on a model or a driver"},
-	{"app/internal/cli/tasks", []string{".", "app/internal/cli/env", "app/internal/cli/settings", "app/internal/rest", "app/internal/term", "app/internal/tree", "server", "server/problem", "task", "task/deadletter", "task/httptask", "task/link", "worker", "worker/command"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	{"app/internal/cli/tasks", []string{".", "app/internal/cli/env", "app/internal/rest", "app/internal/term", "app/internal/tree", "server", "server/problem", "task", "task/deadletter", "task/httptask", "task/link", "worker", "worker/command"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		"a worker talks to an engine through a link, whatever carries it"},
 	{"app/internal/cli/clitest", []string{"*"}, nil, "command lines run the same way in the tests of all packages of commands"},
 	{"app/internal/cli", []string{".", "ledger", "retain", "app/internal/", "internal/base/build", "sign", "task/link"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},

@@ -14,7 +14,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
-	"github.com/posthouse/posthouse/app/internal/cli/settings"
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/httptask"
@@ -66,7 +65,6 @@ lets commands go on for the time of --drain, and gives back what they leave.`,
 	f.StringVar(&w.logLevel, "log-level", "info", "debug, info, warn or error; goes to standard error")
 	if e.OpenLink != nil {
 		w.nats.Add(f)
-		settings.FallBack(f, "nats", settings.NATSURL, "server")
 	}
 	cmd.AddCommand(workerList(e))
 	return cmd
