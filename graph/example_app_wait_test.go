@@ -39,6 +39,7 @@ func ExampleApp_Wait() {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	moving, err := runner.New(led, &runner.Options{Programs: app.Programs()})
 	if err != nil {
 		fmt.Println(err)
