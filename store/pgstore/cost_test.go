@@ -109,7 +109,8 @@ func TestTripsOfCalls(t *testing.T) {
 }
 
 // TestAppendAllocatesLittle counts the objects that an append makes: alone, with what the
-// connection needs for a call, and as one of many.
+// connection needs for a call, and as one of many. It is 16 and 1.05. The limits have room for
+// the race detector, under which pools lose some of what they are given.
 func TestAppendAllocatesLittle(t *testing.T) {
 	s, b := open(t, pgstore.Options{NoListen: true}), storetest.NewBuilder()
 	one := servertest.Batches(b, "one", 201, servertest.Same("state"))
@@ -120,8 +121,8 @@ func TestAppendAllocatesLittle(t *testing.T) {
 		one = one[1:]
 	})
 	t.Logf("an append makes %.0f objects", n)
-	if n > 20 {
-		t.Errorf("an append makes %.0f objects, want at most 20", n)
+	if n > 24 {
+		t.Errorf("an append makes %.0f objects, want at most 24", n)
 	}
 	const threads, rounds = 500, 5
 	var all [][]*posthouse.Batch
@@ -141,8 +142,8 @@ func TestAppendAllocatesLittle(t *testing.T) {
 		all = all[1:]
 	}) / threads
 	t.Logf("one of %d appends makes %.2f objects", threads, n)
-	if n > 2 { // one is the test's own
-		t.Errorf("one of %d appends makes %.2f objects, want at most 2", threads, n)
+	if n > 6 { // one is the test's own
+		t.Errorf("one of %d appends makes %.2f objects, want at most 6", threads, n)
 	}
 }
 
