@@ -1,9 +1,9 @@
 package threads
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -77,7 +77,10 @@ func showProgram(e *env.Env, p *posthouse.ProgramInfo) {
 		showSchema(&e.Term, "payload", q.Payload)
 	}
 	if p.Picture != "" {
-		e.Line("\npicture:\n%s", term.VisibleText(p.Picture))
+		e.Line("\npicture:")
+		for line := range strings.Lines(p.Picture) {
+			e.Line("%s", term.Visible(strings.TrimSuffix(line, "\n")))
+		}
 	}
 	if p.Starts {
 		e.Next("posthouse run start %s INPUT", env.Quoted(p.Name))
@@ -86,9 +89,9 @@ func showProgram(e *env.Env, p *posthouse.ProgramInfo) {
 
 // showSchema prints a JSON Schema, indented.
 func showSchema(out *term.Term, name string, schema json.RawMessage) {
-	var text bytes.Buffer
-	if len(schema) == 0 || json.Indent(&text, schema, "", "  ") != nil {
+	if len(schema) == 0 {
 		return
 	}
-	out.Line("\n%s:\n%s", name, term.VisibleText(text.String()))
+	out.Line("\n%s:", name)
+	out.Indented(schema)
 }

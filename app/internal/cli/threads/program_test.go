@@ -2,8 +2,11 @@ package threads_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +28,12 @@ func TestProgramCommands(t *testing.T) {
 	var one posthouse.ProgramInfo
 	if err := json.Unmarshal([]byte(desk.Run(0, "program", "show", "pay", "--json")), &one); err != nil || one.Input == nil || one.Version == "" {
 		t.Errorf("the program as JSON is %+v, %v", one, err)
+	}
+	lines := strings.Split(desk.Run(0, "program", "show", "pay"), "\n")
+	for _, want := range []string{"input:", `    "Amount": {`} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("no line of program show is %q: %q", want, lines)
+		}
 	}
 	clitest.Wants(t, "an unknown program", desk.Run(3, "program", "show", "pya"), "pya", "there is pay")
 }
@@ -73,4 +82,15 @@ func TestRunStart(t *testing.T) {
 			t.Errorf("%q prints\n%s\nwant %q", x.args, out, x.want)
 		}
 	}
+}
+
+// TestProgramShowDraws prints a picture as it is: people take it from the terminal to a page.
+func TestProgramShowDraws(t *testing.T) {
+	const picture = "flowchart TD\n    start --> pay\n    pay --> done\n"
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(posthouse.ProgramInfo{Name: "pay", Kind: posthouse.ProgramGraph, Picture: picture})
+	}))
+	defer other.Close()
+	clitest.Wants(t, "the program", clitest.New(t).Run(0, "program", "show", "pay", "--server", other.URL), "\npicture:\n"+picture)
 }
