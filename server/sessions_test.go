@@ -40,57 +40,60 @@ func (h *testServer) session(as tokens.Role, token string) (i session.SessionInf
 }
 
 // TestSessionOfALastingClient does not end while its client is connected, by a
-// stream or a socket on which nothing happens.
+// stream or a socket on which nothing happens. Each way has a server of its own: a
+// stream that has just been closed may still take a tick.
 func TestSessionOfALastingClient(t *testing.T) {
-	clock := newTestClock()
-	h := open(t, func(o *Options) { o.Now = clock.now })
-	quiet := map[string]func(token string){
-		"events": func(token string) {
+	ways := map[string]func(h *testServer, tick func(), token string){
+		"events": func(h *testServer, tick func(), token string) {
 			f := h.listen(ask{method: "GET", path: "/api/events?session=" + token})
 			f.want("session")
 			for range 30 {
-				clock.add(time.Hour)
-				h.ticks <- time.Time{}
+				tick()
 				f.want(":")
 			}
 			f.close()
 		},
-		"request": func(token string) {
+		"request": func(h *testServer, tick func(), token string) {
 			texts := h.telling()
 			f, _ := h.dispatch("t1", session.Header+": "+token)
 			f.want("session")
 			for range 30 {
-				clock.add(time.Hour)
-				h.ticks <- time.Time{}
+				tick()
 				f.want(":")
 			}
 			close(texts)
 			f.want("done")
 			f.wantEnd()
 		},
-		"socket": func(token string) {
+		"socket": func(h *testServer, tick func(), token string) {
 			c := h.mustDial("/agent/dispatch?session="+token, nil, h.bearer(tokens.Operator))
 			c.want("session")
 			read := make(chan error)
 			go func() { _, _, err := c.conn.Read(c.ctx); read <- err }() // answers pings
 			for range 31 {                                               // a tick is taken once the ping before was answered
-				clock.add(time.Hour)
-				h.ticks <- time.Time{}
+				tick()
 			}
-			must.Do(t, c.conn.CloseNow())
+			must.Do(h.t, c.conn.CloseNow())
 			<-read
 		},
 	}
-	for name, stay := range quiet {
-		i := h.session(tokens.Operator, "new")
-		stay(i.Token)
-		if again := h.session(tokens.Operator, i.Token); again.New || again.Token != i.Token {
-			t.Errorf("%s: behind 30 hours the session is %+v", name, again)
-		}
-		clock.add(25 * time.Hour)
-		if again := h.session(tokens.Operator, i.Token); !again.New {
-			t.Errorf("%s: a day later it is %+v", name, again)
-		}
+	for name, stay := range ways {
+		t.Run(name, func(t *testing.T) {
+			clock := newTestClock()
+			h := open(t, func(o *Options) { o.Now = clock.now })
+			i := h.session(tokens.Operator, "new")
+			stay(h, func() {
+				clock.add(time.Hour)
+				h.ticks <- time.Time{}
+			}, i.Token)
+			if again := h.session(tokens.Operator, i.Token); again.New || again.Token != i.Token {
+				t.Errorf("behind 30 hours the session is %+v", again)
+			}
+			clock.add(25 * time.Hour)
+			if again := h.session(tokens.Operator, i.Token); !again.New {
+				t.Errorf("a day later it is %+v", again)
+			}
+		})
 	}
 }
 
