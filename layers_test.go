@@ -51,6 +51,7 @@ var laws = []law{
 	{"internal/base/loopback", nil, nil, "what is this machine is the same for whoever listens and whoever connects"},
 	{"internal/base/build", nil, nil, "a command and a server say alike what they were built from"},
 	{"internal/base/prom", nil, nil, "the text format of Prometheus is small, and a client library for it would be linked into every binary"},
+	{"internal/base/traceid", nil, nil, "which trace work belongs to is read alike from a request and from the record"},
 	{"internal/base/seldom", nil, nil, "what clients cause is logged as seldom by each server that they come to"},
 	{"internal/base/filelock", nil, nil, "a lock that its holder's death gives back is the same for a store and for a file of tokens"},
 	{"internal/secretfile", []string{".", "internal/base/durable"}, nil,
@@ -277,7 +278,7 @@ var laws = []law{
 		"a WebSocket is one more way to an agent: it knows no thread and no checkpoint"},
 	{"server/internal/page", []string{".", "server/internal/api", "server/internal/auth", "server/internal/strict", "server/problem", "server/tokens", "ui"}, nil,
 		"pages are files and the table of routes"},
-	{"server", []string{".", "deciders", "grants", "internal/base/build", "internal/base/loopback", "ledger", "retain", "transfer", "diff", "gate", "server/", "sign", "task", "task/deadletter", "task/wire"}, nil,
+	{"server", []string{".", "deciders", "grants", "internal/base/build", "internal/base/loopback", "internal/base/traceid", "ledger", "retain", "transfer", "diff", "gate", "server/", "sign", "task", "task/deadletter", "task/wire"}, nil,
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 

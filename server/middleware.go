@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/base/traceid"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/operate"
@@ -35,11 +36,12 @@ func (m *middleware) wrap(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(hw http.ResponseWriter, r *http.Request) {
 		start := m.wall()
-		id := newRequestID()
+		id, trace := newRequestID(), traceOf(r)
 		w := &api.Recorder{ResponseWriter: hw, Unread: m.unread}
-		defer m.finish(w, r, id, start)
+		defer m.finish(w, r, id, trace, start)
 		h := w.Header()
 		h.Set(problem.RequestIDHeader, id)
+		h.Set(problem.TraceIDHeader, trace)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin") // not no-referrer: with that, browsers send the login form with Origin: null
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -103,13 +105,13 @@ func isProbe(r *http.Request) bool {
 // finish ends every request and logs it in one line. The line has no query,
 // header or body, since those hold secrets. A panic becomes a 500 without
 // details.
-func (m *middleware) finish(w *api.Recorder, r *http.Request, id string, start time.Time) {
+func (m *middleware) finish(w *api.Recorder, r *http.Request, id, trace string, start time.Time) {
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
 		w.Err = &posthouse.Error{Code: problem.CodeInternal, Message: "panic"}
-		m.log.Error("a handler panicked", "request", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		m.log.Error("a handler panicked", "request", id, "trace_id", trace, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		if w.Status != 0 {
 			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 		}
@@ -121,6 +123,7 @@ func (m *middleware) finish(w *api.Recorder, r *http.Request, id string, start t
 	if w.Route != nil {
 		attrs[5] = w.Route.Path
 	}
+	attrs = append(attrs, "trace_id", trace)
 	if w.Actor != "" {
 		attrs = append(attrs, "actor", w.Actor)
 	}
@@ -145,6 +148,15 @@ func (m *middleware) count(w *api.Recorder, r *http.Request, took time.Duration)
 		took = -1
 	}
 	m.metrics.Request(w.Route.Path, r.Method, w.Status, took)
+}
+
+// traceOf returns the id of the trace that a request belongs to: the client's, or that of a new one.
+func traceOf(r *http.Request) string {
+	c, ok := traceid.Parse(r.Header.Get(traceid.Header))
+	if !ok {
+		c = traceid.New()
+	}
+	return c.TraceID()
 }
 
 // newRequestID returns 64 random bits that name a request in the log and in its

@@ -46,7 +46,7 @@ func (s *Server) newResources(o *Options) []resource {
 		served[i] = programs.Program(p)
 	}
 	gauged, _ := o.Tasks.(task.Gauged)
-	return []resource{
+	rs := []resource{
 		// /api/programs
 		programs.New(served, l, keys, o.Runner, o.Logger),
 		// /api/checkpoints, /api/diff; resume and replay below /api/gates/{id}
@@ -92,9 +92,15 @@ func (s *Server) newResources(o *Options) []resource {
 		&health{ready: newReadiness(o), log: o.Logger},
 		// /metrics
 		operate.NewMetrics(&operate.Watched{Counts: o.Metrics, Ledger: l, Tasks: gauged, Streams: streams.Quota, Version: o.Version, Now: o.Now, Life: s.life}),
+		// /api/log-level
+		&operate.LogLevel{Level: o.LogLevel, Log: o.Logger},
 		// /api/me, /api/encryption, /openapi.json, /version
 		s.about,
 		// /, /gates/{id}, /docs, /login, /logout and the files of the pages
 		s.pages,
 	}
+	if o.Profiles {
+		rs = append(rs, operate.Profiles{}) // /debug/pprof
+	}
+	return rs
 }

@@ -58,6 +58,8 @@ type Options struct {
 	AllowedHosts []string         // names, with or without port, that Host may have beside loopback's
 	Limits       Limits           // sizes, times and numbers
 	Logger       *slog.Logger     // one line a request, and causes of failures; default: discarded
+	LogLevel     *slog.LevelVar   // of Logger, for operators to set; nil: it stays as it is
+	Profiles     bool             // operators may read profiles of the process at /debug/pprof/
 	Name         string           // of the binary, shown by /version; default posthouse
 	Version      string           // shown by /version and in /openapi.json; default what Go recorded in the binary
 	Now          func() time.Time // the clock of sessions; default time.Now

@@ -11,9 +11,10 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Headers of our own. An error has the first, a page of a list the second.
+// Headers of our own. Every answer has the first two, a page of a list the third.
 const (
 	RequestIDHeader  = "X-Request-Id"  // names the request in the server's log
+	TraceIDHeader    = "X-Trace-Id"    // of the trace that the request belongs to: the client's traceparent, or a new one
 	NextCursorHeader = "X-Next-Cursor" // where the next page of a list begins
 )
 
@@ -67,6 +68,7 @@ type Details struct {
 	Gate     posthouse.ID        `json:"gate,omitempty"`     // the gate that replaced the one named
 	Decision *posthouse.Decision `json:"decision,omitempty"` // the one that stands
 	Gates    []posthouse.ID      `json:"gates,omitempty"`    // those to choose from
+	TraceID  string              `json:"trace_id,omitempty"` // of the trace that the request belongs to
 	Wait     time.Duration       `json:"wait,omitempty"`     // nanoseconds, until a thread is free that its owner left
 }
 
@@ -114,6 +116,7 @@ func Client(err error) *posthouse.Error {
 func Write(w http.ResponseWriter, err error) {
 	h := w.Header()
 	p := Of(err, h.Get(RequestIDHeader))
+	p.TraceID = h.Get(TraceIDHeader)
 	switch p.Status {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer realm="posthouse"`)

@@ -22,10 +22,11 @@ var flagNouns = map[string]string{"thread": "THREAD"}
 
 // fixed are the flags that have one of a few values.
 var fixed = map[string][]string{
-	"role":      {"viewer", "approver", "operator"},
-	"status":    {"running", "waiting", "ready", "interrupted", "done", "failed", "cancelled"},
-	"log-level": {"debug", "info", "warn", "error"},
-	"mode":      {string(retain.DeleteOrphan), string(retain.DeleteSubtree)},
+	"role":       {"viewer", "approver", "operator"},
+	"status":     {"running", "waiting", "ready", "interrupted", "done", "failed", "cancelled"},
+	"log-level":  {"debug", "info", "warn", "error"},
+	"log-format": {"text", "json"},
+	"mode":       {string(retain.DeleteOrphan), string(retain.DeleteSubtree)},
 	"kind": {
 		posthouse.KindSave, posthouse.KindInput, posthouse.KindNode, posthouse.KindWait, posthouse.KindUpdate, posthouse.KindFork,
 		posthouse.KindFail, posthouse.KindEvent, posthouse.KindCancel, posthouse.KindInner, posthouse.KindMigrate,

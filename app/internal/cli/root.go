@@ -89,7 +89,7 @@ func addCommands(root *cobra.Command, e *env.Env, c *Config) {
 	add("Look and change", threads.Program(e), thread, threads.Checkpoint(e), threads.Log(e), threads.Grant(e), threads.Diff(e))
 	add("Hand out", tasks.Task(e), tasks.Worker(e))
 	add("Prove", stores.Verify(e), stores.Witness(e), stores.Export(e), stores.Key(e), stores.Encryption(e))
-	add("Operate", stores.Token(e), stores.Retain(e), stores.Compact(e), stores.Backup(e), stores.Store(e), stores.Cat(e), stores.Bench(e), healthCmd(e), configCmd(e, c), manCmd(e, c), versionCmd(e, c))
+	add("Operate", stores.Token(e), stores.Retain(e), stores.Compact(e), stores.Backup(e), stores.Store(e), stores.Cat(e), stores.Bench(e), healthCmd(e), logLevelCmd(e), configCmd(e, c), manCmd(e, c), versionCmd(e, c))
 	root.SetHelpCommandGroupID("Operate")
 	root.SetCompletionCommandGroupID("Operate")
 }

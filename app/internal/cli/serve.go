@@ -26,7 +26,8 @@ type serving struct {
 	host      host.Options // the flags that are options of a host
 	store     stores.StoreFlag
 	ephemeral bool
-	logLevel  string
+	log       env.LogFlags
+	drain     env.Span // how long what runs may go on at the end
 	retain    stores.RetentionFlags
 	every     env.Span // how often
 	maxState  byteSize
@@ -92,7 +93,10 @@ func (s *serving) add(cmd *cobra.Command) {
 		}
 		f.StringVar(&s.listen, "nats-listen", "", "let workers come to a NATS server in this process, at this address; needs a certificate beyond this machine")
 	}
-	f.StringVar(&s.logLevel, "log-level", "warn", "debug, info, warn or error; goes to standard error")
+	s.drain = env.Span(host.DefaultDrainTimeout)
+	f.Var(&s.drain, "drain-timeout", "how long what is running may go on when the server is to end")
+	f.BoolVar(&s.host.Profiles, "pprof", false, "serve profiles of the process at /debug/pprof/, to operators")
+	s.log.Add(f, "warn")
 }
 
 // run serves until ctx ends.
@@ -117,7 +121,7 @@ func (s *serving) run(ctx context.Context) error {
 
 // options returns the host's options by the flags.
 func (s *serving) options() (*host.Options, error) {
-	log, err := s.env.Logger(s.logLevel)
+	log, err := s.log.Logger(s.env.Err)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +140,8 @@ func (s *serving) options() (*host.Options, error) {
 	o.OpenStore, o.AllowWeak = s.env.Open, s.store.AllowWeak
 	o.OpenLink, o.Link = s.env.OpenLink, s.link()
 	o.MaxState, o.RetainEvery = int64(s.maxState), time.Duration(s.every)
-	o.Logger, o.Version, o.Programs = log, s.config.Version, s.config.Programs
+	o.Logger, o.LogLevel, o.DrainTimeout = log, &s.log.Level, time.Duration(s.drain)
+	o.Version, o.Programs = s.config.Version, s.config.Programs
 	o.Name = s.env.Name()
 	o.Manager = s.env.Getenv(systemd.SocketVariable)
 	if s.retain.Set() {

@@ -28,9 +28,6 @@ import (
 	"github.com/posthouse/posthouse/task/standalone"
 )
 
-// stopTime is how long a host that is asked to end waits for running work.
-const stopTime = 10 * time.Second
-
 // A Host is a server with all that it has open. [Open] makes one; [Host.Run] or
 // [Host.Close] ends it.
 type Host struct {
@@ -51,12 +48,13 @@ type Host struct {
 	retain   func(context.Context) error // nil: there is no policy
 	rotating bool                        // there are encryption keys of the past
 	metrics  *metrics.Metrics
+	drain    time.Duration
 	manager  string // socket of the service manager; "" is nobody's
 }
 
 // Open starts everything and closes it again if anything fails.
 func Open(ctx context.Context, o *Options) (_ *Host, err error) {
-	h := &Host{log: o.Logger, manager: o.Manager, metrics: metrics.New()}
+	h := &Host{log: o.Logger, manager: o.Manager, metrics: metrics.New(), drain: cmp.Or(o.DrainTimeout, DefaultDrainTimeout)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())
@@ -133,7 +131,8 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		}
 	}
 	so := server.Options{
-		Ledger: h.Ledger, Metrics: h.metrics, Tokens: ts, Logger: h.log, AllowedHosts: o.AllowedHosts, Name: o.Name, Version: o.Version, Recover: h.Set.Recover,
+		Ledger: h.Ledger, Metrics: h.metrics, Tokens: ts, Logger: h.log, LogLevel: o.LogLevel, Profiles: o.Profiles, AllowedHosts: o.AllowedHosts,
+		Name: o.Name, Version: o.Version, Recover: h.Set.Recover,
 	}
 	so.Programs = h.Set.described()
 	so.Agents, err = h.Set.agents()
@@ -149,7 +148,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 	}
 	so.Starter = alone
 	programs := append(slices.Clone(h.Set.Programs), alone.Program())
-	h.runner, err = runner.New(h.Ledger, &runner.Options{Programs: programs, Logger: h.log})
+	h.runner, err = runner.New(h.Ledger, &runner.Options{Programs: programs, Logger: h.log, DrainTimeout: h.drain})
 	if err != nil {
 		return err
 	}
@@ -251,7 +250,7 @@ func (h *Host) Run(ctx context.Context) error {
 	<-ctx.Done()
 	h.tell(systemd.Stopping, systemd.Status("draining"))
 
-	patience, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	patience, stop := context.WithTimeout(context.WithoutCancel(ctx), h.drain)
 	defer stop()
 	err := h.Server.Close(patience)
 	err = errors.Join(err, hs.Shutdown(patience))

@@ -18,6 +18,9 @@ import (
 const (
 	DefaultAddr        = "127.0.0.1:8095"
 	DefaultRetainEvery = time.Hour
+
+	// DefaultDrainTimeout is below the time after which systemd, Docker and Kubernetes kill.
+	DefaultDrainTimeout = 10 * time.Second
 )
 
 // An Opener opens the store that a URL names.
@@ -69,10 +72,16 @@ type Options struct {
 	RetainEvery time.Duration
 	MaxState    int64 // bytes; 0 is the Ledger's default
 
-	Manager string       // socket of the service manager that is told when the host serves; "" is nobody's
-	Logger  *slog.Logger // required
-	Name    string       // of the binary
-	Version string
+	// DrainTimeout is how long requests and threads that run may go on when the host is to end.
+	// What is cut off then goes on at the next start. 0 is DefaultDrainTimeout.
+	DrainTimeout time.Duration
+
+	Manager  string         // socket of the service manager that is told when the host serves; "" is nobody's
+	Logger   *slog.Logger   // required
+	LogLevel *slog.LevelVar // of Logger, for operators to set; nil: it stays as it is
+	Profiles bool           // operators may read profiles of the process
+	Name     string         // of the binary
+	Version  string
 	// Programs makes the programs, once, over the Ledger that was opened. Nil makes
 	// no programs.
 	Programs func(context.Context, *Env) (*Set, error)

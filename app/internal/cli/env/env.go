@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"regexp"
 	"strings"
 
@@ -111,15 +110,6 @@ func (e *Env) Open(ctx context.Context, url string, o *local.Options) (posthouse
 		return e.OpenStore(ctx, url, o)
 	}
 	return local.Open(ctx, url, o)
-}
-
-// Logger returns a logger to standard error, of what --log-level says.
-func (e *Env) Logger(level string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "log-level", Message: "is not one of debug, info, warn and error"}
-	}
-	return slog.New(slog.NewTextHandler(e.Err, &slog.HandlerOptions{Level: l})), nil
 }
 
 // Name returns the name of the binary.

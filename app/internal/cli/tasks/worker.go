@@ -28,7 +28,7 @@ type workerFlags struct {
 	plain    bool
 	drain    env.Span // how long commands may go on when the worker is to end
 	grace    env.Span // between SIGTERM and SIGKILL
-	logLevel string
+	log      env.LogFlags
 	nats     NATSFlags
 }
 
@@ -62,7 +62,7 @@ lets commands go on for the time of --drain, and gives back what they leave.`,
 	w.drain, w.grace = env.Span(30*time.Second), env.Span(5*time.Second)
 	f.Var(&w.drain, "drain", "how long commands may go on when the worker is to end")
 	f.Var(&w.grace, "grace", "between SIGTERM and SIGKILL of a command")
-	f.StringVar(&w.logLevel, "log-level", "info", "debug, info, warn or error; goes to standard error")
+	w.log.Add(f, "info")
 	if e.OpenLink != nil {
 		w.nats.Add(f)
 	}
@@ -72,7 +72,7 @@ lets commands go on for the time of --drain, and gives back what they leave.`,
 
 // work handles tasks until ctx ends.
 func work(ctx context.Context, e *env.Env, f *workerFlags) error {
-	log, err := e.Logger(f.logLevel)
+	log, err := f.log.Logger(e.Err)
 	if err != nil {
 		return err
 	}
