@@ -37,7 +37,7 @@ func (h *testServer) refusedToken(gate posthouse.ID, token string) {
 	h.t.Helper()
 	for _, body := range []string{`{"verdict":"approve"}`, `{"nonsense":1}`, ""} {
 		p := h.byToken(gate, token, body).refused(problem.CodeUnauthenticated)
-		p.Instance = ""
+		p.Instance, p.TraceID = "", ""
 		got, err := json.Marshal(p)
 		must.Do(h.t, err)
 		want := `{"type":"https://github.com/posthouse/posthouse/blob/main/docs/errors.md#unauthenticated","title":"Unauthorized","status":401,` +

@@ -126,6 +126,9 @@ func (s *serving) options() (*host.Options, error) {
 		return nil, err
 	}
 	s.env.WarnOfSettings(log)
+	if s.drain <= 0 {
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "drain-timeout", Message: "must be above zero"}
+	}
 	if s.ephemeral {
 		if s.store.URL != "" && s.store.URL != "memory:" {
 			return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "ephemeral", Message: "and --store exclude each other", Hint: "leave one of them out"}
