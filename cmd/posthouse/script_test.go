@@ -67,8 +67,10 @@ func setUp(env *testscript.Env) error {
 	p := programs()
 	p.Open = p.Dev.Open
 	dir := filepath.Join(env.WorkDir, "data")
+	level := new(slog.LevelVar)
+	level.Set(slog.LevelError)
 	o := &app.Options{
-		Programs: p, Dir: dir, Addr: "127.0.0.1:0", Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+		Programs: p, Dir: dir, Addr: "127.0.0.1:0", Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})), LogLevel: level,
 		Ready: func(i *app.Info) { ready <- i },
 	}
 	go func() { s.done <- app.Serve(ctx, o) }()
