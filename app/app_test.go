@@ -30,10 +30,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestOptionsAreChecked(t *testing.T) {
 	dir := t.TempDir() + "/data"
 	for field, o := range map[string]app.Options{
-		"CertFile":    {CertFile: "cert.pem"},
-		"RetainEvery": {RetainEvery: -1},
-		"MaxState":    {MaxState: 1 << 32},
-		"Addr":        {Addr: "localhost"},
+		"CertFile":     {CertFile: "cert.pem"},
+		"RetainEvery":  {RetainEvery: -1},
+		"DrainTimeout": {DrainTimeout: -1},
+		"MaxState":     {MaxState: 1 << 32},
+		"Addr":         {Addr: "localhost"},
 	} {
 		o.Dir = dir
 		var e *posthouse.Error

@@ -74,8 +74,14 @@ type Options struct {
 	// Default: [posthouse.DefaultMaxState]; at most 2 GiB.
 	MaxState int64
 
-	Logger *slog.Logger // default: what goes wrong, as text, on standard error
-	Ready  func(*Info)  // called once, when the server is about to take requests; may be nil
+	// DrainTimeout is how long what runs may go on when ctx has ended; default 10 s. What is cut
+	// off goes on at the next start.
+	DrainTimeout time.Duration
+
+	Logger   *slog.Logger   // default: what goes wrong, as text, on standard error
+	LogLevel *slog.LevelVar // of Logger, for operators to set over HTTP; nil: it stays as it is
+	Profiles bool           // operators may read profiles of the process at /debug/pprof/
+	Ready    func(*Info)    // called once, when the server is about to take requests; may be nil
 }
 
 // An Info says where a server is.
@@ -96,6 +102,8 @@ func (o *Options) validate() error {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "CertFile", Message: "and KeyFile belong together", Hint: "give both, or none"}
 	case o.RetainEvery < 0:
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "RetainEvery", Message: "is negative", Hint: "0 means an hour"}
+	case o.DrainTimeout < 0:
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "DrainTimeout", Message: "is negative", Hint: "0 means ten seconds"}
 	case o.MaxState < 0 || o.MaxState > maxMaxState:
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "MaxState", Message: "is not between 0 and 2 GiB", Hint: "0 means the default; of what is larger, store a reference"}
 	}
@@ -110,7 +118,7 @@ func (o *Options) validate() error {
 // Serve serves the programs over HTTP until ctx ends, and then returns nil. If
 // something breaks before, it ends with that error. It makes what is missing:
 // directory, store, signing key, first token. When ctx ends it closes streams, waits
-// at most ten seconds for agents, drains the runner, and closes the store. Where a service
+// at most DrainTimeout for agents, drains the runner, and closes the store. Where a service
 // manager started the process and wants to know (NOTIFY_SOCKET, a unit of Type=notify), Serve
 // tells it when it serves and when it ends.
 //
@@ -147,7 +155,7 @@ func (o *Options) host() (*host.Options, error) {
 		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore, NewKey: o.NewKey, AllowWeak: o.AllowWeak,
 		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
 		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: cmp.Or(o.RetainEvery, host.DefaultRetainEvery), MaxState: o.MaxState,
-		Logger: o.Logger, Name: o.Programs.name(), Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link,
+		Logger: o.Logger, LogLevel: o.LogLevel, Profiles: o.Profiles, DrainTimeout: o.DrainTimeout, Name: o.Programs.name(), Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link,
 		Manager: os.Getenv(systemd.SocketVariable),
 	}
 	if o.Dir == "" {
