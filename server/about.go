@@ -43,7 +43,8 @@ func (ab *about) Routes() []*api.Route {
 const versionPath = "/version"
 
 type versionBody struct {
-	Name string `json:"name"` // of the binary
+	Name string `json:"name" doc:"of the binary"`
+	API  string `json:"api" doc:"version of the paths below /api; a change that breaks clients would get paths below /api/v2"`
 	build.Info
 }
 

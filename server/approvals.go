@@ -32,7 +32,7 @@ func (a *approvals) Routes() []*api.Route {
 	rs := []*api.Route{{
 		Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List approvals that wait in a session", Handle: a.list,
 		Notes:   "Those of tools whose caller is connected, to this process or to another over the same store. They end with their connection; the inbox has what is durable.",
-		Answers: []api.Answer{{Status: http.StatusOK, Help: "approvals, the oldest first", Body: []Gate{}, Media: ""}},
+		Answers: []api.Answer{{Status: http.StatusOK, Help: "approvals, the oldest first", Body: api.List[*Gate]{}, Media: ""}},
 	}}
 	for _, verdict := range posthouse.GateVerdicts() {
 		v := verdict.Info()
@@ -67,7 +67,7 @@ func (a *approvals) list(w http.ResponseWriter, r *api.Request) error {
 		}
 	}
 	slices.SortFunc(all, func(a, b *Gate) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	return api.WriteJSON(w, http.StatusOK, all)
+	return api.WriteList(w, r, api.List[*Gate]{Items: all})
 }
 
 func (a *approvals) decide(v posthouse.Verdict) api.Handler {

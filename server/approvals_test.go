@@ -141,7 +141,7 @@ func TestDisconnectDenies(t *testing.T) {
 	other.say("/__approval/" + string(id) + "/approve")
 	other.next("approval_refused")
 	h.post("/api/approvals/"+string(id)+"/approve", "").refused(posthouse.CodeNotFound)
-	if left := h.get("/api/approvals").want(http.StatusOK); strings.TrimSpace(string(left.body)) != "[]" {
+	if left := h.get("/api/approvals").want(http.StatusOK); strings.TrimSpace(string(left.body)) != `{"items":[]}` {
 		t.Errorf("it still waits: %s", left.body)
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -24,23 +25,19 @@ type checkpoints struct {
 func (cs *checkpoints) Routes() []*api.Route {
 	const path = "/api/checkpoints"
 	one := []api.Answer{{Status: http.StatusOK, Help: "the checkpoint", Body: Checkpoint{}, Media: ""}}
+	filters := checkpointFilters()
 	rs := []*api.Route{
 		{
 			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List checkpoints", Handle: cs.list,
-			Notes: "Answers a JSON array. The next page's cursor is in the headers Link and X-Next-Cursor; a page may be shorter than its limit.",
-			Query: []api.Param{
-				coordParam, {Name: "agent", Kind: api.TextParam, Help: "made by this agent"}, threadParam,
-				{Name: "run", Kind: api.TextParam, Help: "of this run"}, {Name: "graph", Kind: api.TextParam, Help: "of this program"},
-				{Name: "node", Kind: api.TextParam, Help: "made by this node, alone or beside others; in a path, in names with %, +, /, # or > those are escaped as in the answer"}, {Name: "kind", Kind: api.TextParam, Help: "of this kind: save, input, node, wait, update, fork, fail, event"},
-				{Name: "status", Kind: api.EnumParam, Values: statusValues, Help: "made with this status; waiting: those that still wait, by their threads' summaries"},
-				{Name: "branch", Kind: api.NameParam, Help: "of this branch"},
-				{Name: "generation", Kind: api.IntParam, Help: "of this generation of its thread: a released version's number; with thread and without this, of the current one"},
-				{Name: "label", Kind: api.TextParam, Help: "with this label: name=value, or its name alone beside labelValue"},
-				{Name: "labelValue", Kind: api.TextParam, Help: "with label: its value, where the name has a = in it"},
-				{Name: "since", Kind: api.TimeParam, Help: "made then or later"}, {Name: "until", Kind: api.TimeParam, Help: "made then or before"},
-				orderParam, limitParam, cursorParam, stateParam,
-			},
+			Notes:   "Answers a JSON array, with the states. The next page's cursor is in the headers Link and X-Next-Cursor; a page may be shorter than its limit. GET /api/threads/{id}/checkpoints answers as other lists do.",
+			Query:   append(filters, coordParam, threadParam, stateParam),
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of checkpoints", Body: []Checkpoint{}, Media: ""}},
+		},
+		{
+			Method: http.MethodGet, Path: "/api/threads/{id}/checkpoints", Role: tokens.Viewer, Summary: "List a thread's checkpoints", Handle: cs.listOf,
+			Notes:   "The headers, and with state=true the states; then a page may be shorter than its limit.",
+			Query:   append(filters, api.FieldsParam(), api.Param{Name: "state", Kind: api.BoolParam, Def: "false", Help: "true: with their states"}),
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of checkpoints", Body: api.List[*Checkpoint]{}, Media: ""}},
 		},
 		{
 			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a checkpoint", Handle: cs.get,
@@ -77,10 +74,52 @@ func (cs *checkpoints) Routes() []*api.Route {
 	return append(rs, cs.resumeRoutes("/api/gates", ", by a gate it asks or asked")...)
 }
 
+// checkpointFilters are the parameters of lists of checkpoints. Each call makes them anew.
+func checkpointFilters() []api.Param {
+	return slices.Clip([]api.Param{
+		{Name: "agent", Kind: api.TextParam, Help: "made by this agent"},
+		{Name: "run", Kind: api.TextParam, Help: "of this run"}, {Name: "graph", Kind: api.TextParam, Help: "of this program"},
+		{Name: "node", Kind: api.TextParam, Help: "made by this node, alone or beside others; in a path, in names with %, +, /, # or > those are escaped as in the answer"}, {Name: "kind", Kind: api.TextParam, Help: "of this kind: save, input, node, wait, update, fork, fail, event"},
+		{Name: "status", Kind: api.EnumParam, Values: statusValues, Help: "made with this status; waiting: those that still wait, by their threads' summaries"},
+		{Name: "branch", Kind: api.NameParam, Help: "of this branch"},
+		{Name: "generation", Kind: api.IntParam, Help: "of this generation of its thread: a released version's number; with thread and without this, of the current one"},
+		{Name: "label", Kind: api.TextParam, Help: "with this label: name=value, or its name alone beside labelValue"},
+		{Name: "labelValue", Kind: api.TextParam, Help: "with label: its value, where the name has a = in it"},
+		{Name: "since", Kind: api.TimeParam, Help: "made then or later"}, {Name: "until", Kind: api.TimeParam, Help: "made then or before"},
+		orderParam, limitParam, cursorParam,
+	})
+}
+
+// list answers as an array, with the states unless they are not asked for.
 func (cs *checkpoints) list(w http.ResponseWriter, r *api.Request) error {
+	page, next, err := cs.page(w, r, r.Query["thread"], r.Query["state"] != "false")
+	if err != nil {
+		return err
+	}
+	api.NoteNext(w, r, next)
+	return api.WriteJSON(w, http.StatusOK, page)
+}
+
+// listOf answers as other lists do.
+func (cs *checkpoints) listOf(w http.ResponseWriter, r *api.Request) error {
+	thread := r.Name("id")
+	page, next, err := cs.page(w, r, thread, r.Query["state"] == "true")
+	if err != nil {
+		return err
+	}
+	if len(page) == 0 && !r.Has("cursor") {
+		if _, err := cs.ledger.Thread(r.Context(), thread); err != nil {
+			return err
+		}
+	}
+	return api.WriteList(w, r, api.List[*Checkpoint]{Items: page, Next: next})
+}
+
+// page returns a page of checkpoints, of one thread or of all.
+func (cs *checkpoints) page(w http.ResponseWriter, r *api.Request, thread string, states bool) (page []*Checkpoint, next string, err error) {
 	limit := r.Number("limit", defaultLimit)
 	q := posthouse.Query{
-		Thread: r.Query["thread"], Coordination: r.Query["coordination"], Run: r.Query["run"], Graph: r.Query["graph"],
+		Thread: thread, Coordination: r.Query["coordination"], Run: r.Query["run"], Graph: r.Query["graph"],
 		Node: r.Query["node"], Agent: r.Query["agent"], Kind: r.Query["kind"], Branch: r.Query["branch"],
 		Status: posthouse.Status(r.Query["status"]), Since: r.Millis("since"), Until: r.Millis("until"),
 		Generation: uint32(min(r.Number("generation", 0), 1<<32-1)),
@@ -92,20 +131,24 @@ func (cs *checkpoints) list(w http.ResponseWriter, r *api.Request) error {
 	} else if ok {
 		q.Label, q.LabelValue, ok = strings.Cut(l, "=")
 		if !ok || q.Label == "" {
-			return posthouse.Invalid("label", "must be name=value")
+			return nil, "", posthouse.Invalid("label", "must be name=value")
 		}
 	}
-	if r.Query["state"] == "false" {
-		return cs.listHeaders(w, r, q, limit)
+	page = []*Checkpoint{}
+	if !states {
+		headers, next, err := api.Collect(cs.ledger.List(r.Context(), q), limit, (*posthouse.Header).Cursor)
+		for _, h := range headers {
+			page = append(page, &Checkpoint{Header: *h})
+		}
+		return page, next, err
 	}
-	page, size, next := []*Checkpoint{}, 0, ""
+	size := 0
 	for c, err := range cs.ledger.ListStates(r.Context(), q) {
 		if c == nil {
-			return err
+			return nil, "", err
 		}
 		if len(page) == limit || len(page) > 0 && size+c.Size > cs.pageBytes {
-			next = page[len(page)-1].Cursor()
-			break
+			return page, page[len(page)-1].Cursor(), nil
 		}
 		v := &Checkpoint{Header: c.Header}
 		if err != nil {
@@ -113,24 +156,12 @@ func (cs *checkpoints) list(w http.ResponseWriter, r *api.Request) error {
 		} else {
 			v, err = view(c)
 			if err != nil {
-				return err
+				return nil, "", err
 			}
 		}
 		page, size = append(page, v), size+c.Size
 	}
-	return api.WritePage(w, r, page, next)
-}
-
-func (cs *checkpoints) listHeaders(w http.ResponseWriter, r *api.Request, q posthouse.Query, limit int) error {
-	headers, next, err := api.Collect(cs.ledger.List(r.Context(), q), limit, (*posthouse.Header).Cursor)
-	if err != nil {
-		return err
-	}
-	page := make([]*Checkpoint, len(headers))
-	for i, h := range headers {
-		page[i] = &Checkpoint{Header: *h}
-	}
-	return api.WritePage(w, r, page, next)
+	return page, "", nil
 }
 
 func (cs *checkpoints) get(w http.ResponseWriter, r *api.Request) error {

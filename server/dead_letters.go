@@ -21,9 +21,9 @@ func (dl *deadLetters) Routes() []*api.Route {
 	const path = "/api/dead-letters"
 	return []*api.Route{
 		{
-			Method: http.MethodGet, Path: path, Role: tokens.Operator, Summary: "List dead letters", Handle: api.Show(dl.list),
+			Method: http.MethodGet, Path: path, Role: tokens.Operator, Summary: "List dead letters", Handle: api.All(dl.list),
 			Notes: "Messages of workers and engines that do not parse or are too large, the newest first. They are bounded in number, bytes and age. A task that failed for good is none: see failed tasks.",
-			Query: []api.Param{limitParam}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the letters", Body: []deadletter.Letter{}, Media: ""}},
+			Query: []api.Param{limitParam}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the letters", Body: api.List[deadletter.Letter]{}, Media: ""}},
 		},
 		{
 			Method: http.MethodPost, Path: path + "/{id}/replay", Role: tokens.Operator, Summary: "Send a dead letter again", Handle: dl.replay,
@@ -55,11 +55,7 @@ func (dl *deadLetters) list(r *api.Request) ([]deadletter.Letter, error) {
 	if err := dl.check(); err != nil {
 		return nil, err
 	}
-	all, err := dl.box.Letters(r.Context(), r.Number("limit", defaultLimit))
-	if all == nil {
-		all = []deadletter.Letter{}
-	}
-	return all, err
+	return dl.box.Letters(r.Context(), r.Number("limit", defaultLimit))
 }
 
 func (dl *deadLetters) replay(w http.ResponseWriter, r *api.Request) error {

@@ -14,6 +14,12 @@
 // browser) are the whole surface. The mux, the roles, the parameter checks and
 // the documentation are made from them, so all say the same.
 //
+// Paths below /api are version 1, which /version, /openapi.json and the header
+// Posthouse-Api-Version say; a change that breaks clients would get /api/v2. Lists are an object of
+// items and next, which goes into cursor for the page after; fields leaves members out.
+// GET /api/checkpoints alone answers an array: GET /api/threads/{id}/checkpoints lists as the
+// others do.
+//
 // # Who may do what
 //
 // Every request but those to /healthz, /readyz, /version, /openapi.json and the login
@@ -92,7 +98,7 @@
 //
 //   - Logins of browsers are kept in memory: a restart logs everybody out. The
 //     sessions of clients are not logins, and stay.
-//   - A list of checkpoints shows the newest first, and a page ends early when
+//   - A list of checkpoints with states shows the newest first, and a page ends early when
 //     its states grow beyond Limits.Page; follow the cursor, not the count.
 //   - The log has one line a request: no query, header or body is in it.
 //   - The events of requests are kept in memory. After a restart, and on another

@@ -64,9 +64,9 @@ func (es *effects) Routes() []*api.Route {
 			Notes: "Oldest first, in released versions too: every effect under a gate's decision with the person and the content, and those of class external that nobody approved, without a decision.",
 			Query: []api.Param{
 				{Name: "ungranted", Kind: api.BoolParam, Def: "false", Help: "true: only those that nobody approved"}, limitParam,
-				{Name: "cursor", Kind: api.IntParam, Help: "go on behind so many: X-Next-Cursor of the page before"},
+				{Name: "cursor", Kind: api.IntParam, Help: "go on after so many: next of the page before"}, fieldsParam,
 			},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of effects", Body: []Effect{}, Media: ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of effects", Body: api.List[*Effect]{}, Media: ""}},
 		},
 	}
 }
@@ -120,7 +120,7 @@ func (es *effects) list(w http.ResponseWriter, r *api.Request) error {
 		e.Use = all[i]
 		page = append(page, &e)
 	}
-	return api.WritePage(w, r, page, next)
+	return api.WriteList(w, r, api.List[*Effect]{Items: page, Next: next})
 }
 
 // licensed returns an effect with what is known of the gate that licensed it. For an

@@ -298,7 +298,7 @@ func TestAskedInThePlaceOfAnother(t *testing.T) {
 	})
 	must.Do(t, err)
 	var gates []Gate
-	must.Do(t, json.Unmarshal(h.get("/api/gates?thread=t1").want(http.StatusOK).body, &gates))
+	h.get("/api/gates?thread=t1").want(http.StatusOK).into(&gates)
 	if len(gates) != 1 || gates[0].Note != "the price has changed" || gates[0].Before == nil || !gates[0].Before.Changed ||
 		gates[0].Before.ID != old.ID || gates[0].Before.Text != old.Text {
 		t.Fatalf("the inbox has %+v", gates)

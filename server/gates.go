@@ -36,14 +36,13 @@ func (gs *gates) Routes() []*api.Route {
 	rs := []*api.Route{
 		{
 			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List open gates: the inbox", Handle: gs.list,
-			Notes: "The next page's cursor is in the headers Link and X-Next-Cursor.",
 			Query: []api.Param{
 				coordParam, threadParam, {Name: "checkpoint", Kind: api.IDParam, Help: "of this checkpoint"},
 				{Name: "assignee", Kind: api.TextParam, Help: "that this person may decide: assigned to them, or to nobody"},
 				{Name: "kind", Kind: api.TextParam, Help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
-				orderParam, limitParam, {Name: "cursor", Kind: api.IDParam, Help: cursorParam.Help},
+				orderParam, limitParam, {Name: "cursor", Kind: api.IDParam, Help: cursorParam.Help}, fieldsParam,
 			},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of open gates", Body: []Gate{}, Media: ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of open gates", Body: api.List[*Gate]{}, Media: ""}},
 		},
 		{
 			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a gate", Handle: gs.get,
@@ -91,7 +90,7 @@ func (gs *gates) list(w http.ResponseWriter, r *api.Request) error {
 		}
 		page = append(page, listed(w, r, gs.ledger, g, err))
 	}
-	return api.WritePage(w, r, page, next)
+	return api.WriteList(w, r, api.List[*Gate]{Items: page, Next: next})
 }
 
 func (gs *gates) get(w http.ResponseWriter, r *api.Request) error {

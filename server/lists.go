@@ -23,7 +23,8 @@ var (
 	coordParam  = api.Param{Name: "coordination", Kind: api.NameParam, Help: "of this coordination, over all its threads"}
 	stateParam  = api.Param{Name: "state", Kind: api.BoolParam, Def: "true", Help: "false leaves the states out"}
 	reasonParam = api.Param{Name: "reason", Kind: api.TextParam, Help: "goes on record"}
-	cursorParam = api.Param{Name: "cursor", Kind: api.TextParam, Help: "go on behind this: X-Next-Cursor of the page before"}
+	cursorParam = api.Param{Name: "cursor", Kind: api.TextParam, Help: "go on after this: next of the page before"}
+	fieldsParam = api.FieldsParam()
 )
 
 // statusValues are the statuses that a filter takes.

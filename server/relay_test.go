@@ -141,7 +141,7 @@ func TestApprovalsOfOtherServersAreListed(t *testing.T) {
 		if len(list) != 1 || list[0].ID != id || list[0].Name != "refund" || string(list[0].Payload) != `{"amount":4}` {
 			t.Errorf("what waits: %+v", list)
 		}
-		if inbox := at.get("/api/gates").want(http.StatusOK); strings.TrimSpace(string(inbox.body)) != "[]" {
+		if inbox := at.get("/api/gates").want(http.StatusOK); strings.TrimSpace(string(inbox.body)) != `{"items":[]}` {
 			t.Errorf("the inbox has %s", inbox.body)
 		}
 	}
@@ -150,7 +150,7 @@ func TestApprovalsOfOtherServersAreListed(t *testing.T) {
 		t.Errorf("it came to %q", got)
 	}
 	other.post("/api/approvals/"+string(id)+"/approve", "").refused(posthouse.CodeNotFound)
-	if left := other.get("/api/approvals").want(http.StatusOK); strings.TrimSpace(string(left.body)) != "[]" {
+	if left := other.get("/api/approvals").want(http.StatusOK); strings.TrimSpace(string(left.body)) != `{"items":[]}` {
 		t.Errorf("it still waits: %s", left.body)
 	}
 	info, err := h.ledger.Thread(t.Context(), string(id))

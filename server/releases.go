@@ -23,8 +23,8 @@ func (rs *releases) Routes() []*api.Route {
 		{
 			Method: http.MethodGet, Path: path + "/releases", Role: tokens.Viewer, Summary: "List a thread's released versions", Handle: rs.list,
 			Notes:   "Newest first; also of a thread that was released and has not begun anew. Dropped ones are among them.",
-			Query:   []api.Param{limitParam, {Name: "cursor", Kind: api.IntParam, Help: "go on behind this version: X-Next-Cursor of the page before"}},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of releases", Body: []posthouse.Release{}, Media: ""}},
+			Query:   []api.Param{limitParam, {Name: "cursor", Kind: api.IntParam, Help: "go on after this version: next of the page before"}, fieldsParam},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of releases", Body: api.List[*posthouse.Release]{}, Media: ""}},
 		},
 		{
 			Method: http.MethodPost, Path: path + "/releases", Role: tokens.Operator, Summary: "Release a thread", Handle: api.Take(rs.release),
@@ -94,7 +94,7 @@ func (rs *releases) list(w http.ResponseWriter, r *api.Request) error {
 			return err
 		}
 	}
-	return api.WritePage(w, r, page, next)
+	return api.WriteList(w, r, api.List[*posthouse.Release]{Items: page, Next: next})
 }
 
 func (rs *releases) get(r *api.Request) (*posthouse.Release, error) {

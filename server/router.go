@@ -60,6 +60,9 @@ func (ro *router) mux(routes []*api.Route) *http.ServeMux {
 func (ro *router) serve(rt *api.Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		api.NoteRoute(w, rt)
+		if strings.HasPrefix(hr.URL.Path, "/api/") {
+			w.Header().Set(api.VersionHeader, api.Version)
+		}
 		r := &api.Request{Request: hr, Route: rt}
 		if err := ro.admit(w, r); err != nil {
 			ro.fail(w, r, err)

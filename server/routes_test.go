@@ -231,7 +231,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 		Components struct{ Schemas map[string]json.RawMessage }
 	}
 	a.into(&d)
-	if d.OpenAPI != "3.1.0" || d.Info.Version != "test" || d.Info.Title == "" {
+	if d.OpenAPI != "3.1.0" || d.Info.Version != api.Version || d.Info.Title == "" {
 		t.Errorf("the document is %s %+v", d.OpenAPI, d.Info)
 	}
 	seen, names := 0, map[string]bool{}

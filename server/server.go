@@ -119,7 +119,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.about = &about{ledger: o.Ledger, version: versionBody{cmp.Or(o.Name, "posthouse"), binary}}
+	s.about = &about{ledger: o.Ledger, version: versionBody{cmp.Or(o.Name, "posthouse"), api.Version, binary}}
 	s.resources = s.newResources(&o)
 	for _, r := range s.resources {
 		s.routes = append(s.routes, api.Named(r.Routes())...)

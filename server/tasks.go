@@ -42,9 +42,9 @@ func (ts *tasks) Routes() []*api.Route {
 			Query: []api.Param{
 				threadParam, {Name: "task", Kind: api.TextParam, Help: "of this handler"},
 				{Name: "failed", Kind: api.BoolParam, Help: "those that failed for good, as long as their branches wait for somebody to retry them"},
-				orderParam, limitParam, cursorParam,
+				orderParam, limitParam, cursorParam, fieldsParam,
 			},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of open tasks", Body: []Task{}, Media: ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of open tasks", Body: api.List[Task]{}, Media: ""}},
 		},
 		{
 			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a task", Handle: api.Show(ts.get),
@@ -119,7 +119,7 @@ func (ts *tasks) list(w http.ResponseWriter, r *api.Request) error {
 		}
 		page = append(page, t)
 	}
-	return api.WritePage(w, r, page, next)
+	return api.WriteList(w, r, api.List[Task]{Items: page, Next: next})
 }
 
 // taskCursor names a task as the last of a page: by its gate, and by gate@thread among those

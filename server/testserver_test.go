@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -359,9 +360,16 @@ func (r *reply) want(status int) *reply {
 	return r
 }
 
+// into reads the answer, of a list the items.
 func (r *reply) into(v any) {
 	r.t.Helper()
-	if err := json.Unmarshal(r.body, v); err != nil {
+	body := r.body
+	if reflect.TypeOf(v).Elem().Kind() == reflect.Slice && bytes.HasPrefix(body, []byte("{")) {
+		var page struct{ Items json.RawMessage }
+		must.Do(r.t, json.Unmarshal(body, &page))
+		body = page.Items
+	}
+	if err := json.Unmarshal(body, v); err != nil {
 		r.t.Fatalf("%s answered no JSON: %v\n%s", r.what, err, r.body)
 	}
 }

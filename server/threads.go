@@ -28,15 +28,15 @@ func (ts *threads) Routes() []*api.Route {
 	return []*api.Route{
 		{
 			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List threads", Handle: ts.list,
-			Notes: "The thread with the newest entry first: exactly within a page, by the minute from page to page. The next page's cursor is in the headers Link and X-Next-Cursor, and is good for the same order. " +
+			Notes: "The thread with the newest entry first: exactly within a page, by the minute from page to page. next is good for the same order. " +
 				"Who pages by activity sees each thread that rests exactly once; one that gets an entry meanwhile moves to the front and may be missing from the pages that follow, where the next list begins with it. By name (asc, desc) pages miss none.",
 			Query: []api.Param{
 				{Name: "status", Kind: api.EnumParam, Values: statusValues, Help: "with this status"},
 				{Name: "graph", Kind: api.TextParam, Help: "of this program"},
 				{Name: "waiting", Kind: api.BoolParam, Def: "false", Help: "true: with open gates only"},
-				{Name: "released", Kind: api.BoolParam, Def: "false", Help: "true: with released versions only, also those that have not begun anew"}, threadOrder, limitParam, cursorParam,
+				{Name: "released", Kind: api.BoolParam, Def: "false", Help: "true: with released versions only, also those that have not begun anew"}, threadOrder, limitParam, cursorParam, fieldsParam,
 			},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of threads", Body: []Thread{}, Media: ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of threads", Body: api.List[*Thread]{}, Media: ""}},
 		},
 		{
 			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a thread", Handle: api.Show(ts.get),
@@ -45,8 +45,8 @@ func (ts *threads) Routes() []*api.Route {
 		{
 			Method: http.MethodGet, Path: path + "/{id}/log", Role: tokens.Viewer, Summary: "Read a thread's log", Handle: ts.log,
 			Notes:   "Every record, in the log's order; each entry was checked against its hash.",
-			Query:   []api.Param{{Name: "order", Kind: api.EnumParam, Values: []string{"asc", "desc"}, Def: "asc", Help: "desc is newest first"}, limitParam, {Name: "cursor", Kind: api.IntParam, Help: "go on behind this sequence number: X-Next-Cursor of the page before"}},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of entries", Body: []LogEntry{}, Media: ""}},
+			Query:   []api.Param{{Name: "order", Kind: api.EnumParam, Values: []string{"asc", "desc"}, Def: "asc", Help: "desc is newest first"}, limitParam, {Name: "cursor", Kind: api.IntParam, Help: "go on after this sequence number: next of the page before"}, fieldsParam},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of entries", Body: api.List[*LogEntry]{}, Media: ""}},
 		},
 		{
 			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Delete a thread", Handle: ts.delete,
@@ -66,7 +66,7 @@ func (ts *threads) readCursor(r *api.Request, q *posthouse.ThreadQuery) error {
 	if !r.Has("cursor") || r.Query["cursor"] == "" {
 		return nil
 	}
-	refused := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "cursor", Message: "is not one that this path gave out in this order", Hint: "use X-Next-Cursor of the page before, with the same order, or leave it out"}
+	refused := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "cursor", Message: "is not one that this path gave out in this order", Hint: "use next of the page before, with the same order, or leave it out"}
 	after, err := url.PathUnescape(r.Query["cursor"])
 	name := after
 	if err == nil && q.Newest {
@@ -112,7 +112,7 @@ func (ts *threads) list(w http.ResponseWriter, r *api.Request) error {
 	if q.Newest {
 		slices.SortStableFunc(shown, func(a, b *Thread) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	}
-	return api.WritePage(w, r, shown, next)
+	return api.WriteList(w, r, api.List[*Thread]{Items: shown, Next: next})
 }
 
 func (ts *threads) get(r *api.Request) (*Thread, error) {
@@ -167,7 +167,7 @@ func (ts *threads) log(w http.ResponseWriter, r *api.Request) error {
 	if c := r.Number("cursor", 0); c > 0 && rng.Reverse {
 		rng.To = uint64(c) - 1
 		if rng.To == 0 {
-			return api.WritePage(w, r, page, "")
+			return api.WriteList(w, r, api.List[*LogEntry]{})
 		}
 	} else if c > 0 {
 		rng.From = uint64(c) + 1
@@ -190,5 +190,5 @@ func (ts *threads) log(w http.ResponseWriter, r *api.Request) error {
 	if len(page) == 0 && !r.Has("cursor") { // the log of a deleted thread still has its last record
 		return problem.NotFound("thread", thread)
 	}
-	return api.WritePage(w, r, page, next)
+	return api.WriteList(w, r, api.List[*LogEntry]{Items: page, Next: next})
 }

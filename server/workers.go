@@ -23,9 +23,9 @@ type workers struct {
 func (ws *workers) Routes() []*api.Route {
 	rs := []*api.Route{
 		{
-			Method: http.MethodGet, Path: "/api/workers", Role: tokens.Viewer, Summary: "List workers", Handle: api.Show(ws.list),
+			Method: http.MethodGet, Path: "/api/workers", Role: tokens.Viewer, Summary: "List workers", Handle: api.All(ws.list),
 			Notes:   "Those that talk to this server, and to others over the same store.",
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "the workers, by name", Body: []task.WorkerInfo{}, Media: ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the workers, by name", Body: api.List[task.WorkerInfo]{}, Media: ""}},
 		},
 	}
 	for _, m := range wire.Methods() {

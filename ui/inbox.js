@@ -11,9 +11,9 @@ let more = false; // there are others
 
 // gatesOf returns the gates of a list, with what must not pass through floats as
 // it was sent.
-const gatesOf = ({ data, tree }) => data.map((gate, i) => ({
-  ...gate, payload: exact.member(tree.items[i], "payload"), schema: exact.member(tree.items[i], "schema"),
-  changes: gate.before && exact.member(exact.member(tree.items[i], "before"), "paths"),
+const gatesOf = ({ data, tree }) => exact.member(tree, "items").items.map((item, i) => ({
+  ...data.items[i], payload: exact.member(item, "payload"), schema: exact.member(item, "schema"),
+  changes: data.items[i].before && exact.member(exact.member(item, "before"), "paths"),
 }));
 
 // deciders says who was asked, how that changed, and who has voted.
@@ -329,7 +329,7 @@ async function watchApprovals() {
     return;
   }
   try {
-    const asked = (await call("/api/approvals")).data.map((g) => g.id);
+    const asked = (await call("/api/approvals")).data.items.map((g) => g.id);
     const shown = [...cards].filter(([, card]) => card.dataset.session && !card.dataset.settled).map(([id]) => id);
     if (asked.some((id) => !cards.has(id)) || shown.some((id) => !asked.includes(id))) {
       soon();

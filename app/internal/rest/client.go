@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -125,8 +126,8 @@ func withQuery(path string, q url.Values) string {
 	return path + "?" + q.Encode()
 }
 
-// Do sends body, if not nil, as JSON and reads the answer into out, if not nil. An
-// answer of 300 and above is returned as the [posthouse.Error] it reports.
+// Do sends body, if not nil, as JSON and reads the answer into out, if not nil: into a slice, the
+// items of a list. An answer of 300 and above is returned as the [posthouse.Error] it reports.
 func (c *Client) Do(ctx context.Context, method, path string, query url.Values, body, out any) error {
 	_, err := c.do(ctx, method, path, query, body, out)
 	return err
@@ -172,39 +173,6 @@ func List[T any](ctx context.Context, c *Client, path string, query url.Values, 
 	}
 }
 
-// Items is [List] for a list of the form {"items": [...], "next": "..."}.
-func Items[T any](ctx context.Context, c *Client, path string, query url.Values, limit int) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		q := url.Values{}
-		maps.Copy(q, query)
-		for seen := 0; ; {
-			size := pageSize
-			if limit > 0 {
-				size = min(size, limit-seen)
-			}
-			q.Set("limit", strconv.Itoa(size))
-			var page struct {
-				Items []T
-				Next  string
-			}
-			if err := c.Get(ctx, path, q, &page); err != nil {
-				var zero T
-				yield(zero, err)
-				return
-			}
-			for _, item := range page.Items {
-				if !yield(item, nil) {
-					return
-				}
-			}
-			if seen += len(page.Items); page.Next == "" || seen == limit {
-				return
-			}
-			q.Set("cursor", page.Next)
-		}
-	}
-}
-
 // Collect reads a whole List.
 func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	all := []T{}
@@ -232,13 +200,29 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	case out == nil || len(data) == 0:
 		return resp.Header, nil
 	}
-	if err := json.Unmarshal(data, out); err != nil {
+	if err := unmarshal(data, out); err != nil {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeUnsupported, Message: c.Base + " answered with something that is not what was asked for", Err: err,
 			Hint: "is it a posthouse server of this version?",
 		}
 	}
 	return resp.Header, nil
+}
+
+// unmarshal reads an answer, of a list the items.
+func unmarshal(data []byte, out any) error {
+	t := reflect.TypeOf(out).Elem()
+	if t.Kind() != reflect.Slice || t.Elem().Kind() == reflect.Uint8 || !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return json.Unmarshal(data, out)
+	}
+	var page struct{ Items json.RawMessage }
+	if err := json.Unmarshal(data, &page); err != nil {
+		return err
+	}
+	if page.Items == nil {
+		return errors.New("it has no items")
+	}
+	return json.Unmarshal(page.Items, out)
 }
 
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, body any, accept string) (*http.Response, error) {

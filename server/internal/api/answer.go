@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -25,19 +24,6 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	w.WriteHeader(status)
 	_, _ = w.Write(body.Bytes()) // the client may be gone
 	return nil
-}
-
-// WritePage answers with one page of a list. Link and X-Next-Cursor say where the
-// next page begins; next is "" on the last.
-func WritePage(w http.ResponseWriter, r *Request, items any, next string) error {
-	if next != "" {
-		q := r.URL.Query()
-		q.Set("cursor", next)
-		u := url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: q.Encode()}
-		w.Header().Set("Link", "<"+u.String()+`>; rel="next"`)
-		w.Header().Set(problem.NextCursorHeader, next)
-	}
-	return WriteJSON(w, http.StatusOK, items)
 }
 
 // ETag is what GET answers with and If-Match compares: the hash of the entry

@@ -11,7 +11,7 @@
 // A [Route] says which parameters it takes; [ParseQuery] refuses any other, and
 // [OpenAPI] documents exactly these. [Request.CheckPath] checks the names and ids
 // of the path. A [Handler] reads all of these from its [Request], answers by
-// [WriteJSON], [WritePage] or an [EventStream], and returns an error otherwise:
+// [WriteJSON], [WriteList] or an [EventStream], and returns an error otherwise:
 // the server writes that as a problem. [Show], [Take] and [Reply] make a handler
 // of a func that returns its answer or takes a decoded body.
 package api

@@ -34,6 +34,17 @@ func Reply[B, T any](fn func(*Request, *B) (T, error)) Handler {
 	})
 }
 
+// All returns a handler that answers with all that fn returns, as a list of one page.
+func All[T any](fn func(*Request) ([]T, error)) Handler {
+	return func(w http.ResponseWriter, r *Request) error {
+		items, err := fn(r)
+		if err != nil {
+			return err
+		}
+		return WriteList(w, r, List[T]{Items: items})
+	}
+}
+
 // Collect returns the first limit items of a sequence and, if it has more, the
 // cursor of the last one.
 func Collect[T any](items iter.Seq2[T, error], limit int, cursor func(T) string) (page []T, next string, err error) {

@@ -42,10 +42,11 @@ func OpenAPI(routes []*Route, version string) ([]byte, error) {
 	return json.Marshal(object{
 		"openapi": "3.1.0",
 		"info": object{
-			"title": "Posthouse", "version": cmp.Or(version, "dev"),
-			"description": "Durable checkpoints and approvals for agent workflows. Roles, weakest first: viewer reads, approver also decides gates, operator does everything. A worker handles tasks and reads nothing.",
+			"title": "Posthouse", "version": Version, "x-server-version": cmp.Or(version, "dev"),
+			"description": "Version " + Version + " of the paths below /api: what clients use stays as it is, and members, parameters and paths may be added. A change that breaks clients would get paths below /api/v2. Durable checkpoints and approvals for agent workflows. Roles, weakest first: viewer reads, approver also decides gates, operator does everything. A worker handles tasks and reads nothing.",
 			"license":     object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
+		"servers":  []object{{"url": "/", "description": "the server that gave this description"}},
 		"paths":    paths,
 		"security": []object{{"token": []string{}}, {"session": []string{}}},
 		"components": object{

@@ -6,6 +6,12 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
+// Version is that of the paths below /api. Others would be below /api/v2 and so on.
+const Version = "1"
+
+// VersionHeader is in each answer of a path below /api.
+const VersionHeader = "Posthouse-Api-Version"
+
 // A Route is one line of the table of routes. The mux, the authentication, the
 // parameter checks, the documentation and the tests are made from it.
 type Route struct {

@@ -62,9 +62,9 @@ func (ps *Programs) Routes() []*api.Route {
 			Notes: "By name, without schemas and pictures.",
 			Query: []api.Param{
 				{Name: "limit", Kind: api.IntParam, Max: maxLimit, Def: "100", Help: "how many"},
-				{Name: "cursor", Kind: api.TextParam, Help: "go on after this: next of the page before"},
+				{Name: "cursor", Kind: api.TextParam, Help: "go on after this: next of the page before"}, api.FieldsParam(),
 			},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of programs", Body: ProgramList{}, Example: exampleList}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of programs", Body: api.List[posthouse.ProgramInfo]{}, Example: exampleList}},
 		},
 		{
 			Method: http.MethodGet, Path: one, Role: tokens.Viewer, Summary: "Show a program", Handle: api.Show(ps.show),
@@ -83,15 +83,9 @@ func (ps *Programs) Routes() []*api.Route {
 	}
 }
 
-// A ProgramList is a page of programs.
-type ProgramList struct {
-	Items []posthouse.ProgramInfo `json:"items" doc:"the programs of this page, by name"`
-	Next  string                  `json:"next,omitempty" doc:"cursor of the next page; absent on the last"`
-}
-
 func (ps *Programs) list(w http.ResponseWriter, r *api.Request) error {
 	limit, after := r.Number("limit", defaultLimit), r.Query["cursor"]
-	page := ProgramList{Items: []posthouse.ProgramInfo{}}
+	page := api.List[posthouse.ProgramInfo]{}
 	for _, p := range ps.all {
 		if r.Has("cursor") && p.Info.Name <= after {
 			continue
@@ -107,7 +101,7 @@ func (ps *Programs) list(w http.ResponseWriter, r *api.Request) error {
 		}
 		page.Items = append(page.Items, p.Info)
 	}
-	return api.WritePage(w, r, page, page.Next)
+	return api.WriteList(w, r, page)
 }
 
 func (ps *Programs) show(r *api.Request) (*posthouse.ProgramInfo, error) {

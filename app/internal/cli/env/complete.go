@@ -2,7 +2,6 @@ package env
 
 import (
 	"context"
-	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,25 +20,12 @@ type Completer func(context.Context, *Env) []string
 // Offer returns a completer that lists what the server has. show returns the value of
 // an item and a description.
 func Offer[T any](path string, show func(T) (value, about string)) Completer {
-	return offer(func(ctx context.Context, c *rest.Client) iter.Seq2[T, error] {
-		return rest.List[T](ctx, c, path, nil, maxCompletions)
-	}, show)
-}
-
-// OfferItems is [Offer] for a list that [rest.Items] reads.
-func OfferItems[T any](path string, show func(T) (value, about string)) Completer {
-	return offer(func(ctx context.Context, c *rest.Client) iter.Seq2[T, error] {
-		return rest.Items[T](ctx, c, path, nil, maxCompletions)
-	}, show)
-}
-
-func offer[T any](list func(context.Context, *rest.Client) iter.Seq2[T, error], show func(T) (value, about string)) Completer {
 	return func(ctx context.Context, e *Env) (out []string) {
 		c, err := e.Client()
 		if err != nil {
 			return nil
 		}
-		for item, err := range list(ctx, c) {
+		for item, err := range rest.List[T](ctx, c, path, nil, maxCompletions) {
 			if err != nil {
 				return out
 			}

@@ -3,7 +3,6 @@ package env
 import (
 	"context"
 	"errors"
-	"iter"
 	"net/url"
 	"strconv"
 
@@ -49,20 +48,11 @@ func List[T any](ctx context.Context, e *Env, c *rest.Client, path string, query
 
 // UpTo reads at most limit items of a list, 0 for all, and reports whether it has more.
 func UpTo[T any](ctx context.Context, c *rest.Client, path string, query url.Values, limit int) (items []T, more bool, err error) {
-	return upTo(limit, func(ask int) iter.Seq2[T, error] { return rest.List[T](ctx, c, path, query, ask) })
-}
-
-// UpToItems is [UpTo] for a list that [rest.Items] reads.
-func UpToItems[T any](ctx context.Context, c *rest.Client, path string, query url.Values, limit int) (items []T, more bool, err error) {
-	return upTo(limit, func(ask int) iter.Seq2[T, error] { return rest.Items[T](ctx, c, path, query, ask) })
-}
-
-func upTo[T any](limit int, list func(ask int) iter.Seq2[T, error]) (items []T, more bool, err error) {
 	ask := limit
 	if limit > 0 {
 		ask++
 	}
-	items, err = rest.Collect(list(ask))
+	items, err = rest.Collect(rest.List[T](ctx, c, path, query, ask))
 	more = limit > 0 && len(items) > limit
 	if more {
 		items = items[:limit]

@@ -13,7 +13,7 @@ func Completers() map[string]env.Completer {
 	return map[string]env.Completer{
 		"GATE":       env.Offer("/api/gates", func(g *posthouse.Gate) (string, string) { return string(g.ID), headline(g) }),
 		"THREAD":     env.Offer("/api/threads", func(t *posthouse.ThreadInfo) (string, string) { return t.Thread, t.Graph + " " + string(t.Status) }),
-		"PROGRAM":    env.OfferItems("/api/programs", func(p *posthouse.ProgramInfo) (string, string) { return p.Name, p.Kind + " " + p.Description }),
+		"PROGRAM":    env.Offer("/api/programs", func(p *posthouse.ProgramInfo) (string, string) { return p.Name, p.Kind + " " + p.Description }),
 		"CHECKPOINT": checkpoint,
 		"A":          checkpoint,
 		"B":          checkpoint,

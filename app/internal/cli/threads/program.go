@@ -31,7 +31,7 @@ func programList(e *env.Env) *cobra.Command {
 		Example: `  posthouse program list
   posthouse program ls --json`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
-			programs, more, err := env.UpToItems[*posthouse.ProgramInfo](ctx, c, "/api/programs", nil, limit)
+			programs, more, err := env.UpTo[*posthouse.ProgramInfo](ctx, c, "/api/programs", nil, limit)
 			if err != nil {
 				return err
 			}

@@ -87,9 +87,9 @@ func (h *house) waiting(p *process) string {
 	defer tick.Stop()
 	for {
 		status, body := p.call(http.MethodGet, "/api/approvals", "")
-		var list []struct{ ID string }
-		if err := json.Unmarshal([]byte(body), &list); err == nil && len(list) == 1 {
-			return list[0].ID
+		var list struct{ Items []struct{ ID string } }
+		if err := json.Unmarshal([]byte(body), &list); err == nil && len(list.Items) == 1 {
+			return list.Items[0].ID
 		}
 		select {
 		case <-tick.C:
