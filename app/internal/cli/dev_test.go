@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -57,4 +59,29 @@ func TestDevSaysWhatItKept(t *testing.T) {
 		t.Fatal("the question is not in the files")
 	}
 	clitest.Wants(t, "a start over a damaged store", told(nil), "warning: the store is damaged", "posthouse verify")
+}
+
+// TestDevServesWherePORTSays: dev and health read PORT alike. An address of all interfaces is
+// printed as one that clients can call.
+func TestDevServesWherePORTSays(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	d := clitest.New(t)
+	d.Config.Dev = &cli.Dev{Programs: func(context.Context, *host.Env) (*host.Set, error) { return &host.Set{}, nil }}
+	d.Vars = map[string]string{"PORT": port}
+	clitest.Wants(t, "dev at a port that is taken", d.Run(posthouse.ErrLocked.Code.ExitCode(), "dev"), "cannot listen on 127.0.0.1:"+port)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err = d.Serve([]string{"--addr", "0.0.0.0:0", "--allow-insecure"}, func(h *host.Host) {
+		if !strings.HasPrefix(h.URL, "http://127.0.0.1:") {
+			t.Errorf("the banner says %s", h.URL)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

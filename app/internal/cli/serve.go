@@ -69,8 +69,8 @@ func (s *serving) add(cmd *cobra.Command) {
 		settings.NoFallback(f, "store") // what is to be tried leaves the databases of others alone
 	} else {
 		settings.FallBack(f, "store", settings.DatabaseURL, "ephemeral")
-		settings.FallBack(f, "addr", settings.Port)
 	}
+	settings.FallBack(f, "addr", settings.Port)
 	f.BoolVar(&s.ephemeral, "ephemeral", false, "keep the store in memory: the same as --store memory:")
 	f.StringVar(&s.host.Cert, "tls-cert", "", "certificate file, PEM")
 	f.StringVar(&s.host.Key, "tls-key", "", "the certificate's private key file, PEM")

@@ -3,6 +3,7 @@ package host
 import (
 	"crypto/tls"
 	"net"
+	"strconv"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server"
@@ -20,7 +21,8 @@ func (h *Host) listen(o *Options) error {
 			Hint: "if another posthouse is running there, use it, or choose another with --addr",
 		}
 	}
-	h.Listener, h.URL = l, "http://"+l.Addr().String()
+	at := callable(l.Addr())
+	h.Listener, h.URL = l, "http://"+at
 	if !secure {
 		return nil
 	}
@@ -29,6 +31,16 @@ func (h *Host) listen(o *Options) error {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "tls-cert", Message: "cannot be used", Err: err, Hint: "give both --tls-cert and --tls-key"}
 	}
 	h.Listener = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
-	h.URL = "https://" + l.Addr().String()
+	h.URL = "https://" + at
 	return nil
+}
+
+// callable returns an address of this machine for one that is listened on: clients cannot call all
+// addresses at once.
+func callable(at net.Addr) string {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return at.String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 }
