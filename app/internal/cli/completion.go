@@ -22,7 +22,7 @@ var flagNouns = map[string]string{"thread": "THREAD"}
 
 // fixed are the flags that have one of a few values.
 var fixed = map[string][]string{
-	"role":       {"viewer", "approver", "operator"},
+	"role":       {"viewer", "approver", "operator", "worker"},
 	"status":     {"running", "waiting", "ready", "interrupted", "done", "failed", "cancelled"},
 	"log-level":  {"debug", "info", "warn", "error"},
 	"log-format": {"text", "json"},
