@@ -290,6 +290,8 @@ var laws = []law{
 	{"app/internal/address", nil, nil, "an address is shown without its secrets the same way by all that show one"},
 	{"app/internal/manpage", nil, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, "pages are written from commands, whatever they do"},
 	{"app/internal/systemd", nil, nil, "a service manager is told of a server, whatever it serves"},
+	{"app/internal/project", []string{"."}, nil, "a module is written, built and started as files and processes: what is in it is compiled on its own"},
+	{"app/internal/project/starter", []string{"*"}, nil, "what users begin with is theirs to wire"},
 	{"app/internal/host", []string{".", "ledger", "retain", "crypt", "crypt/keyfile", "app/internal/address", "app/internal/datadir", "app/internal/systemd", "coord", "dispatch", "gate", "graph", "graph/draw", "runner", "server", "server/metrics", "server/tokens", "sign", "store/local", "task", "task/link", "task/standalone", "transfer"}, nil,
 		"how a server is put together is the same for app.Serve and for the commands"},
 	{"app/internal/scratch", []string{".", "app/internal/address"}, nil, "a user's data is left alone the same way by all that tries a server"},

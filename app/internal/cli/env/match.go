@@ -36,7 +36,7 @@ func readShort(arg string) (s shortID, ok bool) {
 }
 
 // matches reports whether the id, or a name that ends in one, has these parts. A name that
-// somebody gave has none: order-1 is not short for order-12.
+// somebody gave has no parts: order-1 is not short for order-12.
 func (s shortID) matches(id string) bool {
 	if !endsInID.MatchString(id) {
 		return false

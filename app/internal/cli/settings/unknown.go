@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An Unknown is a variable that looks like a setting and is none.
+// An Unknown is a variable that looks like a setting and is not one.
 type Unknown struct {
 	Variable string `json:"variable"`
 	Meant    string `json:"didYouMean,omitempty"` // the setting with the nearest name, if one is near
@@ -74,7 +74,7 @@ func ofService(name string, set map[string]bool) bool {
 	return m != nil && (m[1]+"_" == Prefix || set[m[1]+"_SERVICE_HOST"])
 }
 
-// nearest returns the setting with the nearest name, empty if none is near.
+// nearest returns the setting with the nearest name, empty if no setting is near.
 func (c *Catalogue) nearest(name string) string {
 	word := strings.TrimPrefix(name, Prefix)
 	best, least := "", min(3, (len(word)+1)/2)

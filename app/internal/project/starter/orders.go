@@ -1,0 +1,29 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/posthouse/posthouse/gate"
+)
+
+// An Order is what the shop knows of one.
+type Order struct {
+	Number string
+	Paid   int // in cents; 0: there is no such order
+}
+
+// A tool looks an order up by its number.
+type tool func(ctx context.Context, number string) (Order, error)
+
+// lookUp is a tool without a shop: put your own in its place.
+func lookUp(_ context.Context, number string) (Order, error) {
+	paid := map[string]int{"1234": 4999, "1235": 1250}
+	return Order{number, paid[number]}, nil
+}
+
+// transfer pays the customer back: put your bank in its place. It is called with what was approved, or
+// edited, by whoever carries it out, and once.
+func transfer(ctx context.Context, p Payment) (string, error) {
+	return fmt.Sprintf("We refund %d cents for order %s, approved by %s.", p.Amount, p.Order, gate.Granted(ctx).Decision.By), nil
+}
