@@ -8,6 +8,7 @@
 //	posthouse approve GATE --reason "within the limit"
 //	posthouse log THREAD                                what happened
 //	posthouse verify                                    prove it, offline
+//	posthouse init refunds                              a module of your own
 //
 // Commands talk to a server over HTTP (--server, POSTHOUSE_SERVER) with a token
 // from a file (--token-file, POSTHOUSE_TOKEN_FILE, by default that of the data

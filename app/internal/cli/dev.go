@@ -3,15 +3,19 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/cli/settings"
 	"github.com/posthouse/posthouse/app/internal/cli/stores"
 	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/app/internal/project"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
@@ -19,19 +23,61 @@ import (
 
 func devCmd(e *env.Env, c *Config) *cobra.Command {
 	s := serving{env: e, config: c, dev: true}
+	watch := true
 	short, _, _ := strings.Cut(c.Dev.About, "\n")
 	short = strings.TrimSuffix(short, ".")
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: short,
-		Long:  strings.TrimSpace(c.Dev.About),
+		Long: strings.TrimSpace(c.Dev.About) + `
+
+In the directory of a Go program that requires posthouse, as posthouse init makes one, it
+builds and serves that program instead, and again after each change of its files. A build that
+fails leaves the program from before running. Threads are in the store, and go on.`,
 		Example: `  posthouse dev
   posthouse dev --ephemeral --addr 127.0.0.1:0
   posthouse dev --data-dir ./data --store sqlite:./data/other.db`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dir, err := os.Getwd(); err == nil && watch && project.AtHand(dir) {
+				return s.rebuild(cmd.Context(), dir)
+			}
+			return s.run(cmd.Context())
+		},
 	}
 	s.add(cmd)
+	cmd.Flags().BoolVar(&watch, "watch", true, "build and serve the program in this directory, again after each change")
 	return cmd
+}
+
+// rebuild serves the program in a directory, again after each change.
+func (s *serving) rebuild(ctx context.Context, dir string) error {
+	e := s.env
+	e.Note("serving the program in %s, again after each change", dir)
+	loop := project.Loop{Dir: dir, Args: given(s.flags), Out: e.Out, Err: e.Err, Say: e.Note}
+	return loop.Run(ctx)
+}
+
+// given returns the flags of the command line, as another gets them. What was set by a variable is
+// set for the other as well.
+func given(flags *pflag.FlagSet) (args []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if settings.Of(f).Origin != settings.Flag || f.Name == "watch" {
+			return
+		}
+		values := []string{f.Value.String()}
+		switch v := f.Value.(type) {
+		case pflag.SliceValue:
+			values = v.GetSlice()
+		default:
+			if strings.HasPrefix(f.Value.Type(), "stringTo") {
+				values[0] = strings.Trim(values[0], "[]")
+			}
+		}
+		for _, v := range values {
+			args = append(args, "--"+f.Name+"="+v)
+		}
+	})
+	return args
 }
 
 // devCheck is how long dev looks for damage before it serves.

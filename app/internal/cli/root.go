@@ -82,6 +82,7 @@ func addCommands(root *cobra.Command, e *env.Env, c *Config) {
 	if c.Dev != nil {
 		run = append(run, devCmd(e, c))
 	}
+	run = append(run, initCmd(e, c))
 	thread := threads.Thread(e)
 	thread.AddCommand(stores.ThreadExport(e), stores.ThreadImport(e))
 	add("Run", run...)
