@@ -57,8 +57,7 @@ func (s *serving) rebuild(ctx context.Context, dir string) error {
 	return loop.Run(ctx)
 }
 
-// given returns the flags of the command line, as another gets them. What was set by a variable is
-// set for the other as well.
+// given returns the flags of the command line, as another gets them. Variables are set for the other as well.
 func given(flags *pflag.FlagSet) (args []string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if settings.Of(f).Origin != settings.Flag || f.Name == "watch" {

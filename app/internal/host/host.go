@@ -49,7 +49,7 @@ type Host struct {
 	rotating bool                        // there are encryption keys of the past
 	metrics  *metrics.Metrics
 	drain    time.Duration
-	manager  string // socket of the service manager; "" is nobody's
+	manager  string // socket of the service manager; "" is no socket
 }
 
 // Open starts everything and closes it again if anything fails.

@@ -76,7 +76,7 @@ type Options struct {
 	// What is cut off then goes on at the next start. 0 is DefaultDrainTimeout.
 	DrainTimeout time.Duration
 
-	Manager  string         // socket of the service manager that is told when the host serves; "" is nobody's
+	Manager  string         // socket of the service manager that is told when the host serves; "" is no socket
 	Logger   *slog.Logger   // required
 	LogLevel *slog.LevelVar // of Logger, for operators to set; nil: it stays as it is
 	Profiles bool           // operators may read profiles of the process

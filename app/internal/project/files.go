@@ -59,8 +59,8 @@ func (s snapshot) equal(other snapshot) bool {
 	return maps.EqualFunc(s, other, func(a, b stamp) bool { return a.size == b.size && a.time.Equal(b.time) })
 }
 
-// look returns a snapshot of the source below a directory, and of more files. What cannot be read is
-// passed over: the compiler says so. Modules below it are not part of it.
+// look returns a snapshot of the source below a directory, and of more files. Files that cannot be read
+// are passed over: the compiler says so. Modules below it are not part of it.
 func look(root string, more []string) snapshot {
 	s := snapshot{}
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // no error of ours

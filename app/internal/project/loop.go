@@ -87,7 +87,7 @@ func (l *Loop) renew(ctx context.Context) error {
 	return l.start(binary)
 }
 
-// build builds the module. What the compiler says goes to Err.
+// build builds the module. The compiler writes to Err.
 func (l *Loop) build(ctx context.Context) (binary string, err error) {
 	l.builds++
 	binary = filepath.Join(l.work, fmt.Sprintf("program-%d", l.builds))

@@ -26,7 +26,7 @@ type shortID struct {
 	elided     bool // head comes before tail; else each stands for the other
 }
 
-// readShort reads part of an id. What is too short to name one is not ok.
+// readShort reads part of an id. A part that is too short to name one is not ok.
 func readShort(arg string) (s shortID, ok bool) {
 	head, tail, elided := strings.Cut(shortened.Replace(arg), "…")
 	if !elided {

@@ -15,7 +15,7 @@ const Prefix = "POSTHOUSE_"
 // An Origin is the kind of place that a value is from.
 type Origin string
 
-// The origins, each of which beats those after it.
+// The origins. Each beats those after it.
 const (
 	Flag     Origin = "flag"     // the command line
 	Variable Origin = "variable" // POSTHOUSE_NAME

@@ -20,7 +20,7 @@ import (
 
 func main() {
 	app.Main(app.Programs{
-		// serve has the model of the environment, and does not start without one.
+		// serve has the model of the environment, and does not start if that names no model.
 		Open: func(_ context.Context, env *app.Env) (*app.Set, error) {
 			m, err := modelOf(os.Getenv)
 			if err != nil {

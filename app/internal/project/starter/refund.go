@@ -56,7 +56,7 @@ func refund(m model, find tool) *graph.Graph[Refund] {
 			s.Answer = "We cannot refund order " + s.Order + "."
 			return nil
 		}
-		return err // posthouse.ErrWaiting until somebody answers: nothing is held meanwhile
+		return err // posthouse.ErrWaiting until somebody answers: nothing is held until then
 	})
 	g.Node("pay", func(ctx context.Context, s *Refund) (err error) {
 		s.Answer, err = gate.Act(ctx, "transfer", s.Grant, transfer)
