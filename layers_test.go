@@ -37,6 +37,7 @@ var laws = []law{
 		"what goes is decided beside the Ledger, over the core that both share; a slot says itself whose it is"},
 	{"transfer", []string{".", "internal/base/canon", "internal/commit", "internal/core", "internal/encryption", "internal/removal", "internal/threadlog", "ledger"}, nil,
 		"a thread moves by its entries; a copy that failed is removed as any thread is"},
+	{"inbox", []string{".", "deciders", "ledger"}, nil, "lists read what the Ledger gives anybody, so every door shows the same"},
 	{"diff", []string{".", "internal/core", "internal/threadlog", "ledger"}, nil, "a comparison reads"},
 	{"crypt", []string{".", "internal/base/text", "internal/encryption", "ledger"}, nil,
 		"keys in memory, and what wraps data keys anew; sealing is the core's"},
@@ -278,7 +279,7 @@ var laws = []law{
 		"a WebSocket is one more way to an agent: it knows no thread and no checkpoint"},
 	{"server/internal/page", []string{".", "server/internal/api", "server/internal/auth", "server/internal/strict", "server/problem", "server/tokens", "ui"}, nil,
 		"pages are files and the table of routes"},
-	{"server", []string{".", "deciders", "grants", "internal/base/build", "internal/base/loopback", "internal/base/traceid", "ledger", "retain", "transfer", "diff", "gate", "server/", "sign", "task", "task/deadletter", "task/wire"}, nil,
+	{"server", []string{".", "deciders", "grants", "inbox", "internal/base/build", "internal/base/loopback", "internal/base/traceid", "ledger", "retain", "transfer", "diff", "gate", "server/", "sign", "task", "task/deadletter", "task/wire"}, nil,
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 

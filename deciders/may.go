@@ -75,3 +75,26 @@ func NotAssigned(g *posthouse.Gate, name string) error {
 	}
 	return &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " is not among those this gate is assigned to", Hint: hint}
 }
+
+// MayDelegate returns why a person may not hand on their right to decide the gate, or nil.
+func MayDelegate(g *posthouse.Gate, name string, at time.Time) error {
+	switch _, ok := Right(g, name, at); {
+	case !g.AsksPeople():
+		return posthouse.Invalid("gate", "%s waits for a %s and asks nobody", g.ID, g.Kind)
+	case g.Decision != nil:
+		return &posthouse.Error{
+			Code: posthouse.CodeDecided, Decision: g.Decision, Message: "gate " + string(g.ID) + " was decided: " + string(g.Decision.Verdict) + " by " + g.Decision.By,
+		}
+	case !g.ExpiresAt.IsZero() && !at.Before(g.ExpiresAt):
+		return &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(g.ID) + " has expired", Hint: "nobody can decide it any more"}
+	case len(g.Assignees) == 0:
+		return posthouse.Invalid("by", "cannot hand on gate %s: it is assigned to nobody, and whoever may decide it can", g.ID)
+	case !ok:
+		return NotAssigned(g, name)
+	case g.Quorum != nil && g.Voted(name) != nil:
+		return &posthouse.Error{Code: posthouse.CodeVoted, Decision: g.Voted(name), Message: name + " has voted on gate " + string(g.ID) + " and cannot hand it on"}
+	case g.Excluded(name):
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " asked for this and cannot choose who decides it", Hint: "reject it, or have somebody else delegate it"}
+	}
+	return nil
+}

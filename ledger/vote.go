@@ -24,7 +24,7 @@ func (l *Ledger) Delegate(ctx context.Context, gate posthouse.ID, d posthouse.De
 	}
 	return commit.Assign(ctx, l.core, commit.GateRef{Gate: gate}, func(tx *core.Tx, g *posthouse.Gate) error {
 		if !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt) {
-			return &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(gate) + " has expired", Hint: "nobody can decide it any more"}
+			return deciders.MayDelegate(g, d.By, tx.At)
 		}
 		if _, err := commit.RecordEscalation(tx, g); err != nil {
 			return err
@@ -37,23 +37,15 @@ func (l *Ledger) Delegate(ctx context.Context, gate posthouse.ID, d posthouse.De
 }
 
 func mayDelegate(g *posthouse.Gate, d *posthouse.Delegation, at time.Time) error {
-	if len(g.Assignees) == 0 {
-		return posthouse.Invalid("by", "cannot hand on gate %s: it is assigned to nobody, and whoever may decide it can", g.ID)
+	if err := deciders.MayDelegate(g, d.By, at); err != nil {
+		return err
 	}
-	have, ok := deciders.Right(g, d.By, at)
+	have, _ := deciders.Right(g, d.By, at)
 	switch {
-	case !ok:
-		return deciders.NotAssigned(g, d.By)
-	case g.Quorum != nil && g.Voted(d.By) != nil:
-		return &posthouse.Error{Code: posthouse.CodeVoted, Decision: g.Voted(d.By), Message: d.By + " has voted on gate " + string(g.ID) + " and cannot hand it on"}
 	case d.To == d.By, slices.Contains(have.Via, d.To):
 		return posthouse.Invalid("to", "%s had this right before: it would go in a circle", d.To)
-	case g.Excluded(d.By), g.Excluded(d.Actor):
-		name := d.By
-		if !g.Excluded(name) {
-			name = d.Actor
-		}
-		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: name + " asked for this and cannot choose who decides it", Hint: "reject it, or have somebody else delegate it"}
+	case g.Excluded(d.Actor):
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: d.Actor + " asked for this and cannot choose who decides it", Hint: "reject it, or have somebody else delegate it"}
 	case g.Excluded(d.To):
 		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: d.To + " asked for this and cannot be given it", Hint: "somebody else has to decide"}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/diff"
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
@@ -19,7 +20,8 @@ import (
 // A Gate is a gate as the inbox lists it.
 type Gate struct {
 	posthouse.Gate
-	May    []posthouse.Verdict `json:"may" doc:"the verdicts that the caller may give in their own name"`
+	State  inbox.State         `json:"state" doc:"open, decided, expired or withdrawn"`
+	May    []posthouse.Verdict `json:"may" doc:"what the caller may do with it in their own name: give these verdicts, delegate, ask-again"`
 	Barred string              `json:"barred,omitempty" doc:"why the caller may not give the others that the gate allows"`
 	Before *AskedBefore        `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
 	Error  *problem.Details    `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
@@ -62,7 +64,7 @@ func before(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) *AskedBefo
 // cannot be read, or nil.
 func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthouse.Gate, err error) *Gate {
 	to := r.Actor
-	v := &Gate{Gate: *g, May: []posthouse.Verdict{}}
+	v := &Gate{Gate: *g, State: inbox.StateOf(g), May: []posthouse.Verdict{}}
 	if err != nil {
 		v.Error = unread(w, err)
 		return v
@@ -82,6 +84,12 @@ func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthous
 		} else if v.Barred == "" {
 			v.Barred = problem.Client(err).Message
 		}
+	}
+	if role == nil && deciders.MayDelegate(g, to.Name, l.Now()) == nil {
+		v.May = append(v.May, "delegate")
+	}
+	if to.Role.May(tokens.Operator) && deciders.MayAskAgain(g, l.Now()) == nil {
+		v.May = append(v.May, "ask-again")
 	}
 	return v
 }

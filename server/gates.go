@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
@@ -35,18 +36,15 @@ func (gs *gates) Routes() []*api.Route {
 	const path = "/api/gates"
 	rs := []*api.Route{
 		{
-			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List open gates: the inbox", Handle: gs.list,
-			Query: []api.Param{
-				coordParam, threadParam, {Name: "checkpoint", Kind: api.IDParam, Help: "of this checkpoint"},
-				{Name: "assignee", Kind: api.TextParam, Help: "that this person may decide: assigned to them, or to nobody"},
-				{Name: "kind", Kind: api.TextParam, Help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
-				orderParam, limitParam, {Name: "cursor", Kind: api.IDParam, Help: cursorParam.Help}, fieldsParam,
-			},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of open gates", Body: api.List[*Gate]{}, Media: ""}},
+			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List gates: the inbox", Handle: gs.list,
+			Notes: "What waits, or with state what became of the others: those come with the newest decision first. " +
+				"A page takes a bounded time, so it may be short, or empty, and have a next: only one without next is the last.",
+			Query:   gateFilters(),
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of gates", Body: api.List[*Gate]{}, Media: ""}},
 		},
 		{
 			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a gate", Handle: gs.get,
-			Notes: "With its decision, once it has one.", Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate", Body: posthouse.Gate{}, Media: ""}},
+			Notes: "With its decision, once it has one.", Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate", Body: Gate{}, Media: ""}},
 		},
 	}
 	rs = append(rs, &api.Route{
@@ -74,23 +72,68 @@ func (gs *gates) decideRoutes(path string, handle func(posthouse.Verdict) func(h
 	return rs
 }
 
+// gateFilters are the parameters of the inbox.
+func gateFilters() []api.Param {
+	return []api.Param{
+		{Name: "state", Kind: api.EnumParam, Values: stateNames(), Def: string(inbox.Open), Help: "open: no decision is on record; decided: by a person, or what answered in their place; expired: nobody answered in time; withdrawn: cancelled, or replaced"},
+		coordParam, threadParam, {Name: "checkpoint", Kind: api.IDParam, Help: "of this checkpoint"},
+		{Name: "question", Kind: api.TextParam, Help: "of this name"}, {Name: "program", Kind: api.TextParam, Help: "asked by this program"},
+		{Name: "label", Kind: api.TextParam, Help: "whose question has this label: name=value"},
+		{Name: "assignee", Kind: api.TextParam, Help: "that this person may decide, or could have: assigned to them, or to nobody; me is the token's owner"},
+		{Name: "decider", Kind: api.TextParam, Help: "that this person decided, or voted on; me is the token's owner"},
+		{Name: "kind", Kind: api.TextParam, Help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
+		{Name: "order", Kind: api.EnumParam, Values: []string{"desc", "asc", "deadline"}, Def: "desc", Help: "of open gates: desc is newest first, asc is oldest first, deadline the earliest first and then those without one"},
+		{Name: "counts", Kind: api.BoolParam, Def: "false", Help: "true: say how many open gates of each question there are, by the same filters, on all pages; at most 5,000 are counted"},
+		limitParam, cursorParam, fieldsParam,
+	}
+}
+
+func stateNames() (names []string) {
+	for _, s := range inbox.States() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// maxCounted bounds how many gates are counted.
+const maxCounted = 5000
+
 func (gs *gates) list(w http.ResponseWriter, r *api.Request) error {
-	page, limit, next := []*Gate{}, r.Number("limit", defaultLimit), ""
-	for g, err := range gs.ledger.Gates(r.Context(), ledger.GateQuery{
-		Thread: r.Query["thread"], Coordination: r.Query["coordination"], Checkpoint: posthouse.ID(r.Query["checkpoint"]),
-		Assignee: r.Query["assignee"], Kind: r.Query["kind"], Newest: r.Query["order"] != "asc", Limit: limit + 1,
-		After: posthouse.ID(r.Query["cursor"]),
-	}) {
-		if g == nil {
+	q := inbox.Query{
+		State: inbox.State(r.Query["state"]), Thread: r.Query["thread"], Coordination: r.Query["coordination"], Checkpoint: posthouse.ID(r.Query["checkpoint"]),
+		Kind: r.Query["kind"], Question: r.Query["question"], Program: r.Query["program"], Assignee: person(r, "assignee"), Decider: person(r, "decider"),
+		Order: inbox.Order(r.Query["order"]), After: r.Query["cursor"], Limit: r.Number("limit", defaultLimit),
+	}
+	if label := r.Query["label"]; label != "" {
+		var err error
+		q.Label, q.LabelValue, err = inbox.SplitLabel(label)
+		if err != nil {
 			return err
 		}
-		if len(page) == limit {
-			next = string(page[limit-1].ID)
-			break
-		}
-		page = append(page, listed(w, r, gs.ledger, g, err))
 	}
-	return api.WriteList(w, r, api.List[*Gate]{Items: page, Next: next})
+	found, err := inbox.List(r.Context(), gs.ledger, &q)
+	if err != nil {
+		return err
+	}
+	page := api.List[*Gate]{Next: found.Next}
+	for _, item := range found.Items {
+		page.Items = append(page.Items, listed(w, r, gs.ledger, item.Gate, item.Err))
+	}
+	if r.Query["counts"] == "true" {
+		page.Counts, _, err = inbox.Count(r.Context(), gs.ledger, &q, maxCounted)
+		if err != nil {
+			return err
+		}
+	}
+	return api.WriteList(w, r, page)
+}
+
+// person returns the person whom a filter names.
+func person(r *api.Request, name string) string {
+	if r.Query[name] == "me" {
+		return r.Actor.Name
+	}
+	return r.Query[name]
 }
 
 func (gs *gates) get(w http.ResponseWriter, r *api.Request) error {
@@ -101,7 +144,7 @@ func (gs *gates) get(w http.ResponseWriter, r *api.Request) error {
 	if g.Decision == nil {
 		w.Header().Set("ETag", api.ETag(g.Hash))
 	}
-	return api.WriteJSON(w, http.StatusOK, g)
+	return api.WriteJSON(w, http.StatusOK, listed(w, r, gs.ledger, g, nil))
 }
 
 func (gs *gates) find(r *api.Request) (*posthouse.Gate, error) {

@@ -3,12 +3,17 @@ package server
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // TestListsHaveOneShape holds every list of the table to items and next, but the array of
@@ -102,5 +107,60 @@ func TestTheAPISaysItsVersion(t *testing.T) {
 		if a.header.Get(api.VersionHeader) != api.Version {
 			t.Errorf("%s answers with the version %q", a.what, a.header.Get(api.VersionHeader))
 		}
+	}
+}
+
+// TestInboxFilters lists gates by what became of them, and says what the caller may do with them.
+func TestInboxFilters(t *testing.T) {
+	h := open(t, nil)
+	asks := func(thread string, g posthouse.Gate) posthouse.ID {
+		c, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "shop",
+		}, Gates: []posthouse.Gate{g}})
+		must.Do(t, err)
+		return c.Gates[0].ID
+	}
+	soon := time.Now().Add(time.Hour).UTC()
+	late := asks("t1", posthouse.Gate{Name: "refund", ExpiresAt: soon.Add(time.Hour), Labels: map[string]string{"tenant": "acme"}})
+	first := asks("t2", posthouse.Gate{Name: "refund", ExpiresAt: soon})
+	mine := asks("t3", posthouse.Gate{Name: "deploy", Assignees: []string{"approver-token"}})
+	others := asks("t4", posthouse.Gate{Name: "deploy", Assignees: []string{"somebody"}})
+	done := asks("t5", posthouse.Gate{Name: "refund"})
+	gone := asks("t6", posthouse.Gate{Name: "refund"})
+	must.Get(h.ledger.Decide(t.Context(), done, posthouse.Decision{Verdict: posthouse.Approve, By: "approver-token"}))(t)
+	must.Get(h.ledger.Cancel(t.Context(), "t6", &ledger.CancelOptions{By: "operator-token"}))(t)
+	for query, want := range map[string][]posthouse.ID{
+		"order=deadline": {first, late, mine, others}, "order=deadline&limit=1000&question=refund": {first, late}, "question=deploy": {others, mine},
+		"program=shop&order=asc": {late, first, mine, others}, "program=site": {}, "label=tenant%3Dacme": {late}, "label=tenant%3D": {},
+		"assignee=me": {mine, first, late}, "assignee=somebody": {others, first, late}, "thread=t2": {first},
+		"state=decided": {done}, "state=decided&decider=me": {done}, "state=decided&decider=other": {}, "state=withdrawn": {gone}, "state=expired": {},
+		"state=decided&thread=t6": {},
+	} {
+		var gates []Gate
+		h.send(ask{method: "GET", path: "/api/gates?" + query, as: tokens.Approver}).want(http.StatusOK).into(&gates)
+		var got []posthouse.ID
+		for _, g := range gates {
+			got = append(got, g.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s lists %v, want %v", query, got, want)
+		}
+	}
+	for _, bad := range []string{"state=waiting", "order=newest", "state=decided&order=deadline", "label=tenant", "cursor=x%20y", "state=decided&cursor=nonsense", "state=decided&counts=true"} {
+		h.get("/api/gates?" + bad).refused(posthouse.CodeInvalid)
+	}
+	var page api.List[*Gate]
+	h.get("/api/gates?counts=true&limit=1").want(http.StatusOK).into(&page)
+	if page.Counts["refund"] != 2 || page.Counts["deploy"] != 2 || len(page.Items) != 1 {
+		t.Errorf("the questions are counted as %v", page.Counts)
+	}
+	var g Gate
+	h.send(ask{method: "GET", path: "/api/gates/" + string(mine), as: tokens.Approver}).want(http.StatusOK).into(&g)
+	if !slices.Contains(g.May, "delegate") || !slices.Contains(g.May, posthouse.Approve) || g.State != "open" {
+		t.Errorf("an assignee may %v with a gate that is %s", g.May, g.State)
+	}
+	h.get("/api/gates/" + string(gone)).want(http.StatusOK).into(&g)
+	if !slices.Contains(g.May, "ask-again") || g.State != "withdrawn" {
+		t.Errorf("an operator may %v with a gate that is %s", g.May, g.State)
 	}
 }

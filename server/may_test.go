@@ -29,7 +29,7 @@ func TestListsSayWhoMayDecide(t *testing.T) {
 	want := map[tokens.Role]map[string]string{
 		tokens.Viewer:   {},
 		tokens.Approver: {"anybody's": all, "own": "reject", "yes or no": "approve reject", "two": "approve reject"},
-		tokens.Operator: {"anybody's": all, "own": all, "assigned": all, "yes or no": "approve reject", "two": "approve reject"},
+		tokens.Operator: {"anybody's": all, "own": all, "assigned": all + " delegate", "yes or no": "approve reject", "two": "approve reject"},
 	}
 	list := func(r tokens.Role) (gates []Gate) {
 		h.send(ask{method: "GET", path: "/api/gates", as: r}).want(http.StatusOK).into(&gates)

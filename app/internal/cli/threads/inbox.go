@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,51 +18,85 @@ import (
 	"github.com/posthouse/posthouse/server/problem"
 )
 
+// inboxFilters are the flags of inbox that say what it lists.
+type inboxFilters struct {
+	coordination, thread, assignee, state, question, program, label, decider, order string
+}
+
+func (f *inboxFilters) flags(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.coordination, "coordination", "", "only of this coordination")
+	fs.StringVar(&f.thread, "thread", "", "only of this thread")
+	fs.StringVar(&f.assignee, "assignee", "", "only what this person may decide; me is the token's owner")
+	fs.StringVar(&f.state, "state", "", "open, decided, expired or withdrawn; open unless given")
+	fs.StringVar(&f.question, "question", "", "only questions of this name")
+	fs.StringVar(&f.program, "program", "", "only what this program asks")
+	fs.StringVar(&f.label, "label", "", "only questions with this label, name=value")
+	fs.StringVar(&f.decider, "decider", "", "only what this person decided or voted on; me is the token's owner")
+	fs.StringVar(&f.order, "order", "", "of open questions: desc is newest first, asc is oldest first, deadline the earliest first")
+	env.Choices(cmd, "state", []string{"open", "decided", "expired", "withdrawn"})
+	env.Choices(cmd, "order", []string{"desc", "asc", "deadline"})
+}
+
+func (f *inboxFilters) query() url.Values {
+	return env.Params("coordination", f.coordination, "thread", f.thread, "assignee", f.assignee, "state", f.state, "question", f.question,
+		"program", f.program, "label", f.label, "decider", f.decider, "order", f.order)
+}
+
 // Inbox returns the command inbox.
 func Inbox(e *env.Env) *cobra.Command {
-	var coordination, thread, assignee string
+	var filters inboxFilters
 	var limit int
 	var session bool
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "List what waits for a decision, newest first",
+		Long: `List what waits for a decision, newest first.
+
+With --state it lists what became of other questions, the newest decision first.`,
 		Example: `  posthouse inbox
-  posthouse inbox --assignee alice
+  posthouse inbox --assignee me --order deadline
+  posthouse inbox --state decided --decider alice
   posthouse inbox --session
   posthouse inbox --json | jq -r '.[].id'`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
 			var gates []*server.Gate
 			var err error
 			more := false
-			switch filters := env.Params("coordination", coordination, "thread", thread, "assignee", assignee); {
+			switch q := filters.query(); {
 			case !session:
-				gates, more, err = env.UpTo[*server.Gate](ctx, c, "/api/gates", filters, limit)
-			case len(filters) > 0:
-				err = &posthouse.Error{Code: posthouse.CodeInvalid, Field: "session", Message: "lists all approvals, without --coordination, --thread and --assignee"}
+				gates, more, err = env.UpTo[*server.Gate](ctx, c, "/api/gates", q, limit)
+			case len(q) > 0:
+				err = &posthouse.Error{Code: posthouse.CodeInvalid, Field: "session", Message: "lists all approvals: only --limit goes with it"}
 			default:
 				err = c.Do(ctx, http.MethodGet, "/api/approvals", nil, nil, &gates)
 			}
 			if err != nil {
 				return err
 			}
-			if err := e.Answer(gates, func() { showInbox(e, gates, more) }); err != nil {
+			if err := e.Answer(gates, func() { showInbox(e, gates, filters.state != "" && filters.state != "open", more) }); err != nil {
 				return err
 			}
 			return env.Unread(&e.Term, gates, func(g *server.Gate) *problem.Details { return g.Error })
 		}),
 	}
-	f := cmd.Flags()
-	f.StringVar(&coordination, "coordination", "", "only of this coordination")
-	f.StringVar(&thread, "thread", "", "only of this thread")
-	f.StringVar(&assignee, "assignee", "", "only what this person may decide")
+	filters.flags(cmd)
 	env.LimitFlag(cmd, &limit)
-	f.BoolVar(&session, "session", false, "the approvals that callers wait for on their connections instead, the oldest first")
+	cmd.Flags().BoolVar(&session, "session", false, "the approvals that callers wait for on their connections instead, the oldest first")
 	return cmd
 }
 
-func showInbox(e *env.Env, gates []*server.Gate, more bool) {
+func showInbox(e *env.Env, gates []*server.Gate, filtered, more bool) {
+	if len(gates) == 0 && filtered {
+		e.Line("there is none of these")
+		return
+	}
 	if len(gates) == 0 {
 		e.Line("nothing waits")
+		return
+	}
+	if gates[0].Decision != nil {
+		showDecided(e, gates, more)
 		return
 	}
 	var rows [][]string
@@ -91,6 +126,23 @@ func showInbox(e *env.Env, gates []*server.Gate, more bool) {
 	if next != "" {
 		e.Next("posthouse approve %s", next)
 	}
+}
+
+// showDecided prints questions that are not open any more.
+func showDecided(e *env.Env, gates []*server.Gate, more bool) {
+	var rows [][]string
+	for _, g := range gates {
+		q, verdict, by, at := term.Clip(term.Visible(headline(&g.Gate)), 60), "", "", ""
+		if g.Error != nil {
+			q = env.CannotBeRead(g.Error)
+		}
+		if d := g.Decision; d != nil {
+			verdict, by, at = string(d.Verdict), d.By, tree.Time(d.At)
+		}
+		rows = append(rows, []string{string(g.ID), q, verdict, by, at, g.Thread})
+	}
+	e.Table([]string{"GATE", "QUESTION", "VERDICT", "BY", "AT", "THREAD"}, rows)
+	env.More(&e.Term, more)
 }
 
 // votes returns how many votes of a quorum there are.

@@ -1,0 +1,177 @@
+package inbox
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/deciders"
+)
+
+// A State is what became of a question.
+type State string
+
+// The states. A gate is open until a decision is on record: one past its deadline is expired once the
+// runtime has said so.
+const (
+	Open      State = "open"
+	Decided   State = "decided"   // by a person, or by whatever answered in their place
+	Expired   State = "expired"   // its deadline passed without an answer
+	Withdrawn State = "withdrawn" // it was cancelled, or another question took its place
+)
+
+// States returns all states.
+func States() []State { return []State{Open, Decided, Expired, Withdrawn} }
+
+// StateOf returns the state of a gate.
+func StateOf(g *posthouse.Gate) State {
+	if g.Decision == nil {
+		return Open
+	}
+	return stateOf(g.Decision.Verdict)
+}
+
+func stateOf(v posthouse.Verdict) State {
+	switch v {
+	case posthouse.Expire:
+		return Expired
+	case posthouse.Cancel:
+		return Withdrawn
+	}
+	return Decided
+}
+
+// An Order is the order of a list.
+type Order string
+
+// The orders. Lists of what is not open have the newest decision first, whatever is asked for.
+const (
+	Newest     Order = "desc"     // the newest question first
+	Oldest     Order = "asc"      // the oldest question first
+	ByDeadline Order = "deadline" // the earliest deadline first, then those without a deadline, the oldest first
+)
+
+// A Query says which gates a list has. What is empty does not filter.
+type Query struct {
+	State State // default Open
+
+	Thread       string
+	Coordination string
+	Checkpoint   posthouse.ID // that asked
+	Kind         string       // of this kind; those that wait for no person are listed only so
+	Question     string       // the name of the question
+	Program      string
+	Label        string // of the question, by its name
+	LabelValue   string // with Label
+	Assignee     string // who may decide it, or might have: assigned to them, or to nobody
+	Decider      string // who decided, or voted
+
+	Order Order  // of Open; default Newest
+	After string // the Next of the page before, of the same query
+	Limit int    // of a page; default 100
+	Look  int    // how many entries and open gates are looked at for one page; default 20,000
+}
+
+const (
+	defaultLimit = 100
+	defaultLook  = 20_000
+)
+
+// complete returns the query with its defaults. [posthouse.ErrInvalid] names the field at fault.
+func (q *Query) complete() (*Query, error) {
+	c := Query{}
+	if q != nil {
+		c = *q
+	}
+	if c.State == "" {
+		c.State = Open
+	}
+	if c.Order == "" {
+		c.Order = Newest
+	}
+	if c.Limit == 0 {
+		c.Limit = defaultLimit
+	}
+	if c.Look == 0 {
+		c.Look = defaultLook
+	}
+	switch {
+	case !slices.Contains(States(), c.State):
+		return nil, posthouse.Invalid("state", "%.80q is none of open, decided, expired, withdrawn", c.State)
+	case c.Order != Newest && c.Order != Oldest && c.Order != ByDeadline:
+		return nil, posthouse.Invalid("order", "%.80q is none of desc, asc, deadline", c.Order)
+	case c.State != Open && c.Order != Newest:
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "order", Message: "is for open gates: others come with the newest decision first", Hint: "leave it out",
+		}
+	case c.LabelValue != "" && c.Label == "":
+		return nil, posthouse.Invalid("label", "is missing beside its value")
+	case c.Limit < 0 || c.Look < 0:
+		return nil, posthouse.Invalid("limit", "must not be negative")
+	}
+	return &c, nil
+}
+
+// matches reports whether a gate that was read belongs on the list. The program and the coordination
+// are its thread's, and looked at before.
+func (q *Query) matches(g *posthouse.Gate, now time.Time) bool {
+	switch {
+	case StateOf(g) != q.State,
+		q.Kind == "" && !forPeople(g.Kind),
+		q.Kind != "" && kindOf(g) != q.Kind,
+		q.Thread != "" && g.Thread != q.Thread,
+		q.Checkpoint != "" && g.Checkpoint != q.Checkpoint,
+		q.Question != "" && g.Name != q.Question:
+		return false
+	}
+	if q.Label != "" {
+		if v, ok := g.Labels[q.Label]; !ok || v != q.LabelValue {
+			return false
+		}
+	}
+	if q.Decider != "" && !decidedBy(g, q.Decider) {
+		return false
+	}
+	if g.Decision != nil {
+		now = g.Decision.At
+	}
+	return q.Assignee == "" || assigned(g, q.Assignee, now)
+}
+
+// forPeople reports whether gates of a kind wait for people outside a session.
+func forPeople(kind string) bool {
+	return posthouse.AsksPeople(kind) && kind != posthouse.GateSession
+}
+
+func kindOf(g *posthouse.Gate) string {
+	if g.Kind == "" {
+		return posthouse.GateApproval
+	}
+	return g.Kind
+}
+
+// assigned reports whether a person may decide an open gate, or was among those who could have.
+func assigned(g *posthouse.Gate, name string, at time.Time) bool {
+	if g.Decision == nil {
+		return deciders.OpenTo(g, name, at)
+	}
+	_, ok := deciders.Right(g, name, at)
+	return ok
+}
+
+func decidedBy(g *posthouse.Gate, name string) bool {
+	if g.Decision != nil && g.Decision.By == name {
+		return true
+	}
+	return slices.ContainsFunc(g.Votes, func(v posthouse.Decision) bool { return v.By == name })
+}
+
+// SplitLabel reads a label as it is written, name=value.
+func SplitLabel(s string) (name, value string, err error) {
+	name, value, ok := strings.Cut(s, "=")
+	if !ok || name == "" {
+		return "", "", posthouse.Invalid("label", "must be name=value")
+	}
+	return name, value, nil
+}
