@@ -283,7 +283,7 @@ var laws = []law{
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 
-	{"app/internal/term", []string{"internal/base/text"}, []string{"github.com/rivo/uniseg"},
+	{"app/internal/term", []string{"internal/base/text"}, []string{"github.com/rivo/uniseg", "golang.org/x/term", "go.yaml.in/yaml"},
 		"how many columns a text takes on a terminal is Unicode's to say, and changes with it"},
 	{"app/internal/datadir", []string{".", "internal/base/durable", "internal/secretfile"}, nil, "where files are, and who may read them, is decided once for server and commands"},
 	{"app/internal/rest", []string{".", "app/internal/address", "internal/base/loopback"}, nil, "a client of the API needs the nouns, and nothing that serves them"},

@@ -27,7 +27,7 @@ func (s *serving) banner(h *host.Host) {
 	if p := h.Ledger.EncryptionStatus(); p.EncryptsAtRest {
 		lines["encryptionKey"] = p.EncryptionKey
 	}
-	if e.JSON {
+	if e.Structured() {
 		lines["next"] = next
 		_ = e.Encode(lines) // a reader that is gone does not stop the server
 		return

@@ -25,6 +25,7 @@ var fixed = map[string][]string{
 	"role":       {"viewer", "approver", "operator", "worker"},
 	"status":     {"running", "waiting", "ready", "interrupted", "done", "failed", "cancelled"},
 	"log-level":  {"debug", "info", "warn", "error"},
+	"output":     {"table", "json", "jsonl", "yaml"},
 	"log-format": {"text", "json"},
 	"mode":       {string(retain.DeleteOrphan), string(retain.DeleteSubtree)},
 	"kind": {

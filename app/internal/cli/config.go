@@ -32,7 +32,7 @@ type Dev struct {
 // returns its exit code.
 func Main(ctx context.Context, args []string, c *Config) int {
 	return Run(ctx, args, c, os.Getenv, os.Environ, term.Term{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Columns: term.ColumnsOf(os.Stdout),
 		Color:       term.IsTerminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		Interactive: term.IsTerminal(os.Stdin) && term.IsTerminal(os.Stderr),
 	})

@@ -49,7 +49,7 @@ exit code is 2 then.`,
 
 // showConfig answers with the flags, which were set as serve's are.
 func showConfig(e *env.Env, flags *pflag.FlagSet, strict bool) error {
-	about := configuration{append(settings.List(flags, "json", "strict"), settings.Token(e.Getenv)), e.Unknown, e.Passed()}
+	about := configuration{append(settings.List(flags, "json", "output", "strict"), settings.Token(e.Getenv)), e.Unknown, e.Passed()}
 	err := e.Answer(&about, func() {
 		rows := [][]string{}
 		for _, s := range about.Settings {

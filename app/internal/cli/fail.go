@@ -40,8 +40,8 @@ func fail(e *env.Env, cmd *cobra.Command, err error) int {
 		said.Hint = "say where it is, or name the data directory with --data-dir"
 	}
 	said.Hint = e.Named(said.Hint)
-	if e.JSON {
-		errTerm := term.Term{Out: e.Err}
+	if e.Structured() {
+		errTerm := term.Term{Out: e.Err, Format: e.Format}
 		answer := map[string]any{"error": &said}
 		if isSeveral {
 			answer["candidates"] = several.Candidates

@@ -110,7 +110,7 @@ func (s *serving) run(ctx context.Context) error {
 		return tasks.NameFlag(err)
 	}
 	s.banner(h)
-	if s.dev && !s.env.JSON {
+	if s.dev && !s.env.Structured() {
 		s.tellKept(ctx, h, o.Dir)
 	}
 	if s.config.Serve != nil {

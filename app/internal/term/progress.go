@@ -28,7 +28,7 @@ func (p *Progress) Update(format string, args ...any) {
 	if p.t.Interactive {
 		every = 200 * time.Millisecond
 	}
-	if now.Sub(p.start) < time.Second || p.width > 0 && now.Sub(p.last) < every || p.t.JSON {
+	if now.Sub(p.start) < time.Second || p.width > 0 && now.Sub(p.last) < every || p.t.Structured() {
 		return
 	}
 	p.last = now
@@ -70,7 +70,7 @@ func (p *Progress) Done() {
 // Status shows a line that the next one replaces, at a terminal only. An empty
 // one removes the line.
 func (t *Term) Status(format string, args ...any) {
-	if !t.Interactive || t.JSON {
+	if !t.Interactive || t.Structured() {
 		return
 	}
 	fmt.Fprintf(t.Err, "\r\x1b[K"+format, stripped(args)...)

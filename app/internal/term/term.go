@@ -1,13 +1,15 @@
 package term
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
+
+	xterm "golang.org/x/term"
 )
 
 // A Term is where a command writes to and whom it may ask.
@@ -16,22 +18,25 @@ type Term struct {
 	Out io.Writer
 	Err io.Writer
 
-	JSON        bool // answers are JSON
-	Color       bool // Out shows colours
-	Interactive bool // In and Err are a person at a terminal
+	Format      Format // of answers
+	Columns     int    // how wide Out is; 0 is no terminal, where nothing is shortened
+	Color       bool   // Out shows colours
+	Interactive bool   // In and Err are a person at a terminal
 }
 
 // IsTerminal reports whether f is a terminal.
-func IsTerminal(f *os.File) bool {
-	if f == nil {
-		return false
+func IsTerminal(f *os.File) bool { return f != nil && xterm.IsTerminal(int(f.Fd())) }
+
+// ColumnsOf returns how wide a terminal is, and 0 for what is no terminal or does not say.
+func ColumnsOf(f *os.File) int {
+	if !IsTerminal(f) {
+		return 0
 	}
-	fi, err := f.Stat()
-	if err != nil || fi.Mode()&os.ModeCharDevice == 0 {
-		return false
+	width, _, err := xterm.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
 	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(fi, null)
+	return width
 }
 
 // Line prints one line. The arguments are stripped, the format is not.
@@ -75,16 +80,6 @@ func (t *Term) Paint(color, s string) any {
 	return safe(s)
 }
 
-// Encode prints v as indented JSON.
-func (t *Term) Encode(v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = t.Out.Write(append(EscapeJSON(data), '\n'))
-	return err
-}
-
 // Indented prints a JSON document that is there already, indented, with nothing hidden
 // in it. Anything but JSON is printed as a line.
 func (t *Term) Indented(raw json.RawMessage) {
@@ -109,42 +104,6 @@ func (t *Term) Fields(pairs ...string) {
 	}
 }
 
-// Table prints rows under headings, columns aligned, cells on one line each.
-// The last column is not padded. Without rows it prints nothing.
-func (t *Term) Table(head []string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	width := make([]int, len(head))
-	for i, h := range head {
-		width[i] = Width(h)
-	}
-	for _, row := range rows {
-		for i := range row {
-			row[i] = Visible(row[i])
-			width[i] = max(width[i], Width(row[i]))
-		}
-	}
-	line := func(cells []string) string {
-		var b strings.Builder
-		for i, c := range cells {
-			b.WriteString(c)
-			if i < len(cells)-1 {
-				b.WriteString(strings.Repeat(" ", width[i]-Width(c)+2))
-			}
-		}
-		return strings.TrimRight(b.String(), " ")
-	}
-	h := line(head)
-	if t.Color {
-		h = "\x1b[" + Quiet + "m" + h + "\x1b[0m"
-	}
-	fmt.Fprintln(t.Out, h)
-	for _, row := range rows {
-		fmt.Fprintln(t.Out, line(row))
-	}
-}
-
 // Confirm asks a person before what cannot be undone. It returns true if yes is set or
 // there is no terminal, as in a script.
 func (t *Term) Confirm(yes bool, format string, args ...any) (bool, error) {
@@ -152,13 +111,46 @@ func (t *Term) Confirm(yes bool, format string, args ...any) (bool, error) {
 		return true, nil
 	}
 	fmt.Fprintf(t.Err, format+" [y/N] ", stripped(args)...)
-	answer, err := bufio.NewReader(t.In).ReadString('\n')
-	if err != nil && err != io.EOF {
+	answer, err := t.readLine()
+	if err != nil {
 		return false, err
 	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
+	switch strings.ToLower(answer) {
 	case "y", "yes":
 		return true, nil
 	}
 	return false, nil
+}
+
+// Choose asks a person for one of the first n numbers. 0 is no choice.
+func (t *Term) Choose(n int, format string, args ...any) (int, error) {
+	fmt.Fprintf(t.Err, format+" [1-%d] ", append(stripped(args), n)...)
+	answer, err := t.readLine()
+	if err != nil {
+		return 0, err
+	}
+	chosen, err := strconv.Atoi(answer)
+	if err != nil || chosen < 1 || chosen > n {
+		return 0, nil // no number is no choice
+	}
+	return chosen, nil
+}
+
+// maxAnswer is the longest line that a person types, in bytes.
+const maxAnswer = 1000
+
+// readLine reads a line and no byte after it, which the next question gets.
+func (t *Term) readLine() (string, error) {
+	var line []byte
+	for b := make([]byte, 1); len(line) < maxAnswer; {
+		n, err := t.In.Read(b)
+		if n > 0 && b[0] == '\n' || err == io.EOF {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		line = append(line, b[:n]...)
+	}
+	return strings.TrimSpace(string(line)), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/graph/draw"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/runs"
@@ -89,7 +90,9 @@ func OpenDesk(t TB, store posthouse.Store) *Desk {
 	ok(err)
 	r, err := runner.New(l, &runner.Options{Programs: []posthouse.Program{app}})
 	ok(err)
-	s, err := server.New(server.Options{Ledger: l, Tokens: ts, Runner: r, Programs: []server.Program{{Info: *app.Describe(), Starter: app}}})
+	info := *app.Describe()
+	info.Picture = draw.Mermaid(app.Shape(), nil, nil)
+	s, err := server.New(server.Options{Ledger: l, Tokens: ts, Runner: r, Programs: []server.Program{{Info: info, Starter: app}}})
 	ok(err)
 	web := httptest.NewServer(s)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -69,7 +69,7 @@ func (e *Env) online(cmd *cobra.Command, args []string, f *finder, fn OnlineFunc
 
 // Answer prints v as JSON, or by show for a person.
 func (e *Env) Answer(v any, show func()) error {
-	if e.JSON {
+	if e.Structured() {
 		return e.Encode(v)
 	}
 	show()
@@ -78,7 +78,7 @@ func (e *Env) Answer(v any, show func()) error {
 
 // Next tells a person what to type next; programs do not need it.
 func (e *Env) Next(format string, args ...any) {
-	if !e.JSON {
+	if !e.Structured() && !e.Quiet {
 		e.Line("\nnext: "+e.Named(format)+"%s", append(args, e.repeated)...)
 	}
 }

@@ -12,7 +12,7 @@
 //				return err
 //			}),
 //		}
-//		env.LimitFlag(cmd, &limit)
+//		e.LimitFlag(cmd, &limit)
 //		return cmd
 //	}
 //

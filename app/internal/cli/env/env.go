@@ -37,11 +37,12 @@ type Env struct {
 	OpenStore host.Opener // default [local.Open]
 	OpenLink  link.Opener // nil: workers come over HTTP only
 
-	// The flags that every command has, beside --json.
+	// The flags that every command has, beside those of the format.
 	DataDir   string
 	Server    string
 	TokenFile string
 
+	Quiet   bool               // of a list, only ids are printed
 	Unknown []settings.Unknown // variables with our prefix that mean nothing
 
 	passed   []string // what was passed over in the environment, and why
@@ -50,7 +51,9 @@ type Env struct {
 
 // GlobalFlags adds the flags that every command has.
 func (e *Env) GlobalFlags(f *pflag.FlagSet) {
-	f.BoolVar(&e.JSON, "json", false, "answer in JSON")
+	f.Var(&format{env: e}, "json", "answer in JSON: the same as -o json")
+	f.Lookup("json").NoOptDefVal = "true"
+	f.VarP(&format{env: e, named: true}, "output", "o", "table, json, jsonl (each item of a list on a line) or yaml")
 	f.StringVar(&e.DataDir, "data-dir", "", "data directory (default: posthouse below the XDG data home)")
 	f.StringVar(&e.Server, "server", DefaultServer, "address of the server")
 	f.StringVar(&e.TokenFile, "token-file", "", "file with the access token (default: token in the data directory)")

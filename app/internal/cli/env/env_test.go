@@ -63,7 +63,7 @@ func TestNextRepeatsFlags(t *testing.T) {
 		t.Errorf("the text is %q, want %q", got, want)
 	}
 	out.Reset()
-	e.JSON = true
+	e.Format = term.JSON
 	e.Next("posthouse log t1")
 	if out.Len() > 0 {
 		t.Errorf("with --json it prints %q", out.String())

@@ -98,7 +98,7 @@ func (f *finder) find(ctx context.Context, kinds []string, arg string) (string, 
 	case 0:
 		return arg, nil
 	case 1:
-		if f.env.Interactive && !f.env.JSON {
+		if f.env.Interactive && !f.env.Structured() {
 			f.env.Note("%s is %s", arg, f.found[0])
 		}
 		return f.found[0].ID, nil
@@ -254,7 +254,7 @@ func look[T any](ctx context.Context, f *finder, path string, q url.Values, visi
 	for _, item := range items {
 		visit(item)
 	}
-	if more && !f.env.JSON {
+	if more && !f.env.Structured() {
 		f.env.Note("looked at the newest %s %s only", term.Number(lookAt), strings.TrimPrefix(path, "/api/"))
 	}
 	return nil

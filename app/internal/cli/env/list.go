@@ -19,11 +19,15 @@ type Table[T any] struct {
 	None string // takes the place of an empty table
 	Head []string
 	Row  func(T) []string
+	ID   func(T) string // all that --quiet prints of an item; default the first cell
 }
 
 // Print prints the items of a list, as JSON or as a table; more says that the list has
 // others after them.
 func (t *Table[T]) Print(e *Env, items []T, more bool) error {
+	if e.Quiet {
+		return t.printIDs(e, items, more)
+	}
 	return e.Answer(items, func() {
 		rows := make([][]string, 0, len(items))
 		for _, item := range items {
@@ -34,6 +38,26 @@ func (t *Table[T]) Print(e *Env, items []T, more bool) error {
 		}
 		e.Table(t.Head, rows)
 		More(&e.Term, more)
+	})
+}
+
+// printIDs prints the ids of items, one a line, or as a list of strings.
+func (t *Table[T]) printIDs(e *Env, items []T, more bool) error {
+	ids := make([]string, 0, len(items))
+	for _, item := range items {
+		if t.ID != nil {
+			ids = append(ids, t.ID(item))
+		} else {
+			ids = append(ids, t.Row(item)[0])
+		}
+	}
+	return e.Answer(ids, func() {
+		for _, id := range ids {
+			e.Line("%s", id)
+		}
+		if more {
+			e.Note("there are more: --limit 0 shows all")
+		}
 	})
 }
 
@@ -67,8 +91,14 @@ func More(t *term.Term, more bool) {
 	}
 }
 
-// LimitFlag adds --limit.
-func LimitFlag(cmd *cobra.Command, n *int) {
+// QuietFlag adds --quiet, for commands that print a [Table].
+func (e *Env) QuietFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&e.Quiet, "quiet", "q", false, "print ids only")
+}
+
+// LimitFlag adds --limit, and --quiet.
+func (e *Env) LimitFlag(cmd *cobra.Command, n *int) {
+	e.QuietFlag(cmd)
 	*n = 100
 	cmd.Flags().Var((*limit)(n), "limit", "how many; 0 is all")
 }

@@ -15,7 +15,10 @@ func (e *Env) ReadSettings(flags *pflag.FlagSet) error {
 	r := settings.Reader{Getenv: e.Getenv, Kept: e.kept}
 	err := r.Read(flags)
 	e.passed = r.Notes
-	return err
+	if err != nil {
+		return err
+	}
+	return e.chooseFormat(flags)
 }
 
 // kept reports whether the data directory has a store of its own.

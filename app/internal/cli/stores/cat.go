@@ -2,7 +2,6 @@ package stores
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -166,12 +165,8 @@ func (c *frameFile) printGroup(at int64, f *framelog.Frame) error {
 }
 
 func (c *frameFile) printLine(line *catLine) error {
-	if c.out.JSON {
-		b, err := json.Marshal(line)
-		if err == nil {
-			_, err = c.out.Out.Write(append(b, '\n'))
-		}
-		return err
+	if c.out.Structured() {
+		return c.out.EncodeOne(line)
 	}
 	var kinds []string
 	for _, k := range line.Records {

@@ -25,7 +25,7 @@ type keyInfo struct {
 }
 
 func keyList(e *env.Env) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the public keys that signatures are checked against",
 		Example: `  posthouse key list`,
 		RunE: func(*cobra.Command, []string) error {
@@ -37,14 +37,21 @@ func keyList(e *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, rows := []keyInfo{}, [][]string{}
+			all := []keyInfo{}
 			for _, k := range ring.Keys() {
-				i := keyInfo{k.ID, tree.Time(k.NotBefore), tree.Time(k.NotAfter)}
-				all, rows = append(all, i), append(rows, []string{i.ID, i.NotBefore, i.NotAfter})
+				all = append(all, keyInfo{k.ID, tree.Time(k.NotBefore), tree.Time(k.NotAfter)})
 			}
-			return e.Answer(all, func() { e.Table([]string{"KEY", "FROM", "RETIRED"}, rows) })
+			return keyTable.Print(e, all, false)
 		},
 	}
+	e.QuietFlag(cmd)
+	return cmd
+}
+
+var keyTable = env.Table[keyInfo]{
+	None: "no keys",
+	Head: []string{"KEY", "FROM", "RETIRED"},
+	Row:  func(k keyInfo) []string { return []string{k.ID, k.NotBefore, k.NotAfter} },
 }
 
 func keyRotate(e *env.Env) *cobra.Command {

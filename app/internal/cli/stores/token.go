@@ -44,7 +44,7 @@ func openTokens(e *env.Env) (*tokens.List, error) {
 }
 
 func tokenList(e *env.Env) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List tokens, without their secrets",
 		Example: `  posthouse token list`,
 		RunE: func(*cobra.Command, []string) error {
@@ -56,7 +56,7 @@ func tokenList(e *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			type shown struct {
+			type shown struct { // a token without its secret
 				Name    string      `json:"name"`
 				Role    tokens.Role `json:"role"`
 				Groups  []string    `json:"groups,omitempty"`
@@ -66,9 +66,12 @@ func tokenList(e *env.Env) *cobra.Command {
 				Expired bool        `json:"expired"`
 				Used    time.Time   `json:"lastUsedAt,omitzero"`
 			}
-			all, rows := []shown{}, [][]string{}
+			all := []shown{}
 			for _, t := range list {
-				x := shown{t.Name, t.Role, t.Groups, t.Tasks, t.CreatedAt, t.ExpiresAt, t.Expired(time.Now()), t.LastUsedAt}
+				all = append(all, shown{t.Name, t.Role, t.Groups, t.Tasks, t.CreatedAt, t.ExpiresAt, t.Expired(time.Now()), t.LastUsedAt})
+			}
+			table := env.Table[shown]{None: "no tokens; posthouse serve makes the first", Head: []string{"NAME", "ROLE", "CREATED", "EXPIRES", "LAST USED"}}
+			table.Row = func(x shown) []string {
 				expires, used := "never", "never"
 				if !x.Expires.IsZero() {
 					expires = tree.Time(x.Expires)
@@ -79,17 +82,13 @@ func tokenList(e *env.Env) *cobra.Command {
 				if !x.Used.IsZero() {
 					used = tree.Time(x.Used)
 				}
-				all = append(all, x)
-				rows = append(rows, []string{t.Name, string(t.Role), tree.Time(t.CreatedAt), expires, used})
+				return []string{x.Name, string(x.Role), tree.Time(x.Created), expires, used}
 			}
-			return e.Answer(all, func() {
-				if len(rows) == 0 {
-					e.Line("no tokens; posthouse serve makes the first")
-				}
-				e.Table([]string{"NAME", "ROLE", "CREATED", "EXPIRES", "LAST USED"}, rows)
-			})
+			return table.Print(e, all, false)
 		},
 	}
+	e.QuietFlag(cmd)
+	return cmd
 }
 
 func tokenRevoke(e *env.Env) *cobra.Command {

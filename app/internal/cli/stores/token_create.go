@@ -38,10 +38,10 @@ no expiry is good until it is revoked.`,
 			switch {
 			case err != nil:
 				return err
-			case e.JSON && out != "":
+			case e.Structured() && out != "":
 				made["file"] = out
 				return e.Encode(made)
-			case e.JSON:
+			case e.Structured():
 				made["token"] = secret
 				return e.Encode(made)
 			case out != "" && !expires.IsZero():

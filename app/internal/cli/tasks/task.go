@@ -71,7 +71,7 @@ threads wait for somebody to retry them.`,
 	cmd.Flags().StringVar(&thread, "thread", "", "only of this thread")
 	cmd.Flags().StringVar(&name, "task", "", "only of this handler")
 	cmd.Flags().BoolVar(&failed, "failed", false, "those that failed for good")
-	env.LimitFlag(cmd, &limit)
+	e.LimitFlag(cmd, &limit)
 	return cmd
 }
 

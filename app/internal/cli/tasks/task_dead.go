@@ -40,21 +40,24 @@ func deadList(e *env.Env) *cobra.Command {
 		Example: `  posthouse task dead list
   posthouse task dead list --json | jq -r '.[0].data' | base64 -d`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
-			return env.Get(ctx, e, c, letterPath(), env.Params("limit", strconv.Itoa(limit)), func(all *[]deadletter.Letter) {
-				if len(*all) == 0 {
-					e.Line("there is no dead letter")
-					return
-				}
-				var rows [][]string
-				for _, l := range *all {
-					rows = append(rows, []string{l.ID, string(l.Kind), tree.Time(l.At), term.Number(l.Size), term.Clip(term.Visible(l.Reason), 80), term.Clip(term.Visible(l.Subject), 80)})
-				}
-				e.Table([]string{"LETTER", "KIND", "AT", "BYTES", "REASON", "SUBJECT"}, rows)
-			})
+			var all []deadletter.Letter
+			if err := c.Get(ctx, letterPath(), env.Params("limit", strconv.Itoa(limit)), &all); err != nil {
+				return err
+			}
+			return letterTable.Print(e, all, false)
 		}),
 	}
+	e.QuietFlag(cmd)
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many, 1 to 1,000")
 	return cmd
+}
+
+var letterTable = env.Table[deadletter.Letter]{
+	None: "there is no dead letter",
+	Head: []string{"LETTER", "KIND", "AT", "BYTES", "REASON", "SUBJECT"},
+	Row: func(l deadletter.Letter) []string {
+		return []string{l.ID, string(l.Kind), tree.Time(l.At), term.Number(l.Size), term.Clip(term.Visible(l.Reason), 80), term.Clip(term.Visible(l.Subject), 80)}
+	},
 }
 
 func deadReplay(e *env.Env) *cobra.Command {

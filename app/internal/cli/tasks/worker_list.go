@@ -16,7 +16,7 @@ import (
 
 // workerList lists the workers of a server, and of others over its store.
 func workerList(e *env.Env) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "list", Short: "List workers, of all servers over one store",
 		Long: `List workers, of all servers over one store.
 
@@ -25,26 +25,30 @@ is "? of 4" here. A worker that is silent is gone, or its server is; others take
 its tasks.`,
 		Example: `  posthouse worker list`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
-			return env.Get(ctx, e, c, "/api/workers", nil, func(workers *[]task.WorkerInfo) {
-				if len(*workers) == 0 {
-					e.Line("no worker is connected")
-					return
-				}
-				var rows [][]string
-				for _, w := range *workers {
-					busy, heard := "?", tree.Time(w.Heard)
-					if w.Here {
-						busy = strconv.Itoa(len(w.Claims))
-					}
-					if w.Silent {
-						heard += ", silent"
-					}
-					rows = append(rows, []string{
-						w.Worker, w.Token, w.Group, term.Clip(strings.Join(w.Tasks, ", "), 60), busy + " of " + strconv.Itoa(w.Concurrency), heard, w.Engine, w.Session,
-					})
-				}
-				e.Table([]string{"WORKER", "TOKEN", "GROUP", "HANDLERS", "TASKS", "HEARD", "SERVER", "SESSION"}, rows)
-			})
+			var workers []task.WorkerInfo
+			if err := c.Get(ctx, "/api/workers", nil, &workers); err != nil {
+				return err
+			}
+			return workerTable.Print(e, workers, false)
 		}),
 	}
+	e.QuietFlag(cmd)
+	return cmd
+}
+
+var workerTable = env.Table[task.WorkerInfo]{
+	None: "no worker is connected",
+	Head: []string{"WORKER", "TOKEN", "GROUP", "HANDLERS", "TASKS", "HEARD", "SERVER", "SESSION"},
+	Row: func(w task.WorkerInfo) []string {
+		busy, heard := "?", tree.Time(w.Heard)
+		if w.Here {
+			busy = strconv.Itoa(len(w.Claims))
+		}
+		if w.Silent {
+			heard += ", silent"
+		}
+		return []string{
+			w.Worker, w.Token, w.Group, term.Clip(strings.Join(w.Tasks, ", "), 60), busy + " of " + strconv.Itoa(w.Concurrency), heard, w.Engine, w.Session,
+		}
+	},
 }

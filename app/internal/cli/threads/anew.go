@@ -37,7 +37,7 @@ at the head of a branch. Exit code 4 if nothing is unfinished there.`,
 			if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+rest.Path(id, "anew"), nil, nil, &began); err != nil {
 				return err
 			}
-			if !run || !e.JSON {
+			if !run || !e.Structured() {
 				if err := printAnew(e, &began); err != nil || !run {
 					return err
 				}

@@ -64,7 +64,7 @@ func checkpointList(e *env.Env) *cobra.Command {
 	for i := range filters {
 		cmd.Flags().StringVar(&filters[i].value, filters[i].name, "", filters[i].help)
 	}
-	env.LimitFlag(cmd, &limit)
+	e.LimitFlag(cmd, &limit)
 	cmd.Flags().BoolVar(&states, "states", false, "with their states (shown with --json)")
 	return cmd
 }

@@ -40,7 +40,8 @@ type deciding struct {
 func decideExamples(v posthouse.Verdict) string {
 	switch v {
 	case posthouse.Approve:
-		return `  posthouse approve gate-019a...
+		return `  posthouse approve
+  posthouse approve gate-019a...
   posthouse approve gate-019a... --by alice --reason "within the limit"
   posthouse approve 019a... --request "refund half of order 1234"`
 	case posthouse.Reject:
@@ -68,12 +69,13 @@ func decideCmd(e *env.Env, verdict posthouse.Verdict) *cobra.Command {
 	v := verdict.Info()
 	d := deciding{env: e, verdict: v}
 	cmd := &cobra.Command{
-		Use:   string(verdict) + " GATE",
+		Use:   string(verdict) + " [GATE]",
 		Short: v.Summary(),
 		Long: v.Summary() + `.
 
 GATE is a gate's id, or that of a checkpoint that waits at one gate, or that of
-an approval (apr_...) that a tool waits for on its caller's connection. The
+an approval (apr_...) that a tool waits for on its caller's connection. Without one, a
+person at a terminal picks from the inbox. The
 decision is on record before anything it sets off, and there is one: who comes
 second gets exit code 4 and the first decision. The command then waits for the
 work that follows and prints the head of the branch, with what acted on the world
@@ -123,8 +125,12 @@ func (d *deciding) read() (err error) {
 
 // run decides what an id names.
 func (d *deciding) run(ctx context.Context, c *rest.Client, args []string) error {
-	d.client, d.id = c, args[0]
+	d.client = c
+	var err error
+	d.id, err = given(ctx, d.env, c, args)
 	switch {
+	case err != nil:
+		return err
 	case tokens.IsApproval(c.Token):
 		return d.byToken(ctx)
 	case isApproval(d.id):

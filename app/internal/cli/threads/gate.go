@@ -20,18 +20,22 @@ func Gate(e *env.Env) *cobra.Command {
 
 func gateShow(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "show GATE", Short: "Show what a gate asks: its text and its content",
+		Use: "show [GATE]", Short: "Show what a gate asks: its text and its content",
 		Long: `Show what a gate asks: its text and its content, as an approval licenses it.
 
 GATE is a gate's id, or that of an approval (apr_...) that a tool waits for on its
-caller's connection. A character that people do not see, or that reorders what they
+caller's connection. Without one, a person at a terminal picks from the inbox. A character that people do not see, or that reorders what they
 see, is shown as ‹U+202E› in text and as \u202e in JSON, and a line warns of it. Each
 line of the text and the content begins with a bar: none passes for one of the
 command's. What ran under a decision is shown by posthouse grant.`,
 		Example: `  posthouse gate show gate-019a...
   posthouse gate show gate-019a... --json | jq .payload`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
-			q, err := readQuestion(ctx, c, args[0])
+			id, err := given(ctx, e, c, args)
+			if err != nil {
+				return err
+			}
+			q, err := readQuestion(ctx, c, id)
 			if err != nil {
 				return err
 			}

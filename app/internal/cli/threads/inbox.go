@@ -58,7 +58,7 @@ With --state it lists what became of other questions, the newest decision first.
   posthouse inbox --assignee me --order deadline
   posthouse inbox --state decided --decider alice
   posthouse inbox --session
-  posthouse inbox --json | jq -r '.[].id'`,
+  posthouse inbox --quiet`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, _ []string) error {
 			var gates []*server.Gate
 			var err error
@@ -74,17 +74,25 @@ With --state it lists what became of other questions, the newest decision first.
 			if err != nil {
 				return err
 			}
-			if err := e.Answer(gates, func() { showInbox(e, gates, filters.state != "" && filters.state != "open", more) }); err != nil {
+			if e.Quiet {
+				err = openGates.Print(e, gates, more)
+			} else {
+				err = e.Answer(gates, func() { showInbox(e, gates, filters.state != "" && filters.state != "open", more) })
+			}
+			if err != nil {
 				return err
 			}
 			return env.Unread(&e.Term, gates, func(g *server.Gate) *problem.Details { return g.Error })
 		}),
 	}
 	filters.flags(cmd)
-	env.LimitFlag(cmd, &limit)
+	e.LimitFlag(cmd, &limit)
 	cmd.Flags().BoolVar(&session, "session", false, "the approvals that callers wait for on their connections instead, the oldest first")
 	return cmd
 }
+
+// openGates is for --quiet; showInbox says more than rows.
+var openGates = env.Table[*server.Gate]{ID: func(g *server.Gate) string { return string(g.ID) }}
 
 func showInbox(e *env.Env, gates []*server.Gate, filtered, more bool) {
 	if len(gates) == 0 && filtered {
@@ -103,11 +111,8 @@ func showInbox(e *env.Env, gates []*server.Gate, filtered, more bool) {
 	var again []*server.Gate
 	next := posthouse.ID("")
 	for _, g := range gates {
-		q := term.Clip(term.Visible(headline(&g.Gate)), 60)
-		switch {
-		case g.Error != nil:
-			q = env.CannotBeRead(g.Error)
-		case next == "":
+		q := asks(g)
+		if g.Error == nil && next == "" {
 			next = g.ID
 		}
 		if g.Supersedes != "" && g.Error == nil {

@@ -36,12 +36,12 @@ func (o *outcome) status() posthouse.Status {
 // head of its branch. The exit code is 1 if that failed.
 func (o *outcome) print(ctx context.Context, e *env.Env, c *rest.Client) error {
 	switch {
-	case e.JSON && o.Location != "":
+	case e.Structured() && o.Location != "":
 		return e.Encode(&server.Accepted{Thread: o.Thread, Branch: o.Branch, Checkpoint: o.At, Decision: o.Decision, Gates: o.Gates, Location: o.Location, Vote: o.Vote, Missing: o.Missing})
 	case o.Vote != nil:
 		e.Line("%s", tree.Vote(o.Vote))
 		e.Line("it is on record; approvals missing: %d", o.Missing)
-	case e.JSON:
+	case e.Structured():
 		if err := e.Encode(&o.Checkpoint); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func Program(e *env.Env) *cobra.Command {
 		Short:   "List and show the programs that a server has",
 		Example: `  posthouse program list
   posthouse program show refund`,
-	}, programList(e), programShow(e))
+	}, programList(e), programShow(e), programDraw(e))
 }
 
 func programList(e *env.Env) *cobra.Command {
@@ -38,7 +38,7 @@ func programList(e *env.Env) *cobra.Command {
 			return programTable.Print(e, programs, more)
 		}),
 	}
-	env.LimitFlag(cmd, &limit)
+	e.LimitFlag(cmd, &limit)
 	return cmd
 }
 
@@ -68,6 +68,29 @@ program says it asks.`,
 	}
 }
 
+func programDraw(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "draw PROGRAM", Short: "Print the picture of a graph, as the text of a Mermaid flowchart",
+		Example: `  posthouse program draw refund > refund.mmd`,
+		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			var p posthouse.ProgramInfo
+			if err := c.Get(ctx, rest.Program(args[0]), nil, &p); err != nil {
+				return err
+			}
+			if p.Picture == "" {
+				return &posthouse.Error{Code: posthouse.CodeUnsupported, Message: p.Name + " has no picture: it is a " + p.Kind, Hint: "graphs have one; see: posthouse program list"}
+			}
+			return e.Answer(map[string]string{"program": p.Name, "picture": p.Picture}, func() { drawProgram(e, &p) })
+		}),
+	}
+}
+
+func drawProgram(e *env.Env, p *posthouse.ProgramInfo) {
+	for line := range strings.Lines(p.Picture) {
+		e.Line("%s", term.Visible(strings.TrimSuffix(line, "\n")))
+	}
+}
+
 func showProgram(e *env.Env, p *posthouse.ProgramInfo) {
 	e.Fields("program", p.Name, "kind", p.Kind, "version", p.Version, "about", p.Description)
 	showSchema(&e.Term, "input", p.Input)
@@ -78,9 +101,7 @@ func showProgram(e *env.Env, p *posthouse.ProgramInfo) {
 	}
 	if p.Picture != "" {
 		e.Line("\npicture:")
-		for line := range strings.Lines(p.Picture) {
-			e.Line("%s", term.Visible(strings.TrimSuffix(line, "\n")))
-		}
+		drawProgram(e, p)
 	}
 	if p.Starts {
 		e.Next("posthouse run start %s INPUT", env.Quoted(p.Name))

@@ -77,7 +77,7 @@ func converse(ctx context.Context, e *env.Env, c *rest.Client, agent string, bod
 			if err := json.Unmarshal(ev.Data, &t); err != nil {
 				return nil, badAnswer(err)
 			}
-			if !e.JSON {
+			if !e.Structured() {
 				fmt.Fprintln(e.Out, term.VisibleText(t.Text))
 			}
 		case "done":
@@ -97,7 +97,7 @@ func converse(ctx context.Context, e *env.Env, c *rest.Client, agent string, bod
 }
 
 func showReply(e *env.Env, r *server.Reply) error {
-	if e.JSON {
+	if e.Structured() {
 		return e.Encode(r)
 	}
 	e.Line("")

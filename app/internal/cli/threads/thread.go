@@ -61,7 +61,7 @@ activity is read moves to its front and may be missing; a list by name misses no
 	f.StringVar(&order, "order", "", "asc or desc: by name, the first or the last first (default newest: the newest entry first)")
 	f.BoolVar(&waiting, "waiting", false, "only with open gates")
 	f.BoolVar(&released, "released", false, "only with released versions, also where nothing was begun since")
-	env.LimitFlag(cmd, &limit)
+	e.LimitFlag(cmd, &limit)
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func threadShow(e *env.Env) *cobra.Command {
 			if err := c.Get(ctx, rest.Thread(args[0]), nil, &t); err != nil {
 				return err
 			}
-			if e.JSON {
+			if e.Structured() {
 				return e.Encode(&t)
 			}
 			showThread(&e.Term, &t)

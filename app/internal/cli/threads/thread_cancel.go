@@ -33,7 +33,7 @@ To withdraw one question only, use posthouse cancel GATE.`,
 			if err := c.Do(ctx, http.MethodPost, rest.Thread(args[0], "cancel"), nil, body, &answer); err != nil {
 				return err
 			}
-			if e.JSON {
+			if e.Structured() {
 				return e.Encode(answer)
 			}
 			var got struct {

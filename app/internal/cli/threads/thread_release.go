@@ -86,7 +86,7 @@ func threadVersions(e *env.Env) *cobra.Command {
 			return err
 		}),
 	}
-	env.LimitFlag(cmd, &limit)
+	e.LimitFlag(cmd, &limit)
 	return cmd
 }
 
