@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/internal/engine/stream"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -57,13 +56,13 @@ type Event[In, Out any] struct {
 // the run has given the thread back: the loop's body may resume the thread, or run it again,
 // while it handles that event. Iterating twice runs twice.
 func (a *App[In, Out]) Stream(ctx context.Context, thread string, in In, o ...RunOptions) iter.Seq2[Event[In, Out], error] {
-	return front.Stream(ctx, a.front, thread, &in, o, typed[In, Out])
+	return typedEvents[In, Out](a.front.Stream(ctx, thread, &in, o))
 }
 
 // ResumeStream is Resume as a sequence; see [App.Stream]. Resuming a finished
 // thread yields its end.
 func (a *App[In, Out]) ResumeStream(ctx context.Context, thread string, o ...RunOptions) iter.Seq2[Event[In, Out], error] {
-	return front.Stream(ctx, a.front, thread, nil, o, typed[In, Out])
+	return typedEvents[In, Out](a.front.Stream(ctx, thread, nil, o))
 }
 
 type values[In, Out any] struct {
@@ -71,9 +70,19 @@ type values[In, Out any] struct {
 	out Out
 }
 
-// typed returns the event of a notice.
-func typed[In, Out any](n *stream.Notice) Event[In, Out] {
-	e := Event[In, Out]{
+// typedEvents returns the events of notices.
+func typedEvents[In, Out any](notices iter.Seq2[*stream.Notice, error]) iter.Seq2[Event[In, Out], error] {
+	return func(yield func(Event[In, Out], error) bool) {
+		notices(func(n *stream.Notice, err error) bool { return yield(typedEvent[In, Out](n), err) })
+	}
+}
+
+// typedEvent returns the event of a notice, none for nil.
+func typedEvent[In, Out any](n *stream.Notice) (e Event[In, Out]) {
+	if n == nil {
+		return e
+	}
+	e = Event[In, Out]{
 		Kind: n.Kind, Mode: n.Mode, Node: n.Node, Checkpoint: n.Checkpoint,
 		Task: n.Task, Attempt: n.Attempt, Updates: n.Updates, Text: n.Text, Value: n.Value, Step: n.Step, Seq: n.Seq,
 		Err: n.Err, Due: n.Due, At: n.At, Took: n.Took,

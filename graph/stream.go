@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine/front"
 	"github.com/posthouse/posthouse/internal/engine/stream"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -58,18 +57,28 @@ type Event[S any] struct {
 // the run has given the thread back: the loop's body may update and resume the thread, or
 // run it again, while it handles that event. Iterating twice runs twice.
 func (a *App[S]) Stream(ctx context.Context, thread string, in S, o ...RunOptions) iter.Seq2[Event[S], error] {
-	return front.Stream(ctx, a.core.front, thread, &input{&in}, o, typedEvent[S])
+	return typedEvents[S](a.core.front.Stream(ctx, thread, &input{&in}, o))
 }
 
 // ResumeStream is Resume as a sequence; see [App.Stream]. Resuming a finished thread
 // yields its end. Steps on record do not run again, and so emit nothing.
 func (a *App[S]) ResumeStream(ctx context.Context, thread string, o ...RunOptions) iter.Seq2[Event[S], error] {
-	return front.Stream(ctx, a.core.front, thread, nil, o, typedEvent[S])
+	return typedEvents[S](a.core.front.Stream(ctx, thread, nil, o))
 }
 
-// typedEvent returns the event of a notice for a reader of states of type S.
-func typedEvent[S any](n *stream.Notice) Event[S] {
-	e := Event[S]{
+// typedEvents returns the events of notices.
+func typedEvents[S any](notices iter.Seq2[*stream.Notice, error]) iter.Seq2[Event[S], error] {
+	return func(yield func(Event[S], error) bool) {
+		notices(func(n *stream.Notice, err error) bool { return yield(typedEvent[S](n), err) })
+	}
+}
+
+// typedEvent returns the event of a notice for a reader of states of type S, none for nil.
+func typedEvent[S any](n *stream.Notice) (e Event[S]) {
+	if n == nil {
+		return e
+	}
+	e = Event[S]{
 		Kind: n.Kind, Mode: n.Mode, Path: n.Path, Node: n.Node, Checkpoint: n.Checkpoint,
 		Task: n.Task, Attempt: n.Attempt, Updates: n.Updates, Text: n.Text, Value: n.Value, Step: n.Step, Seq: n.Seq,
 		Err: n.Err, Due: n.Due, At: n.At, Took: n.Took,

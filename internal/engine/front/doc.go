@@ -4,7 +4,7 @@
 //	f := &front.Front[RunOptions, In, Result, Snapshot]{Ledger: l, Kind: "flow", Name: "order", NewRun: ...}
 //	res, err := f.Run(ctx, "order-1234", &in, nil)   // in the foreground
 //	h, err := f.Start(ctx, "order-1234", &in, nil)   // in the background
-//	for event, err := range front.Stream(ctx, f, "order-1234", &in, nil, typed) { ... }
+//	for notice, err := range f.Stream(ctx, "order-1234", &in, nil) { ... }
 //
 // A model implements [Run]: what a call does over one branch, from a new input or from the
 // head. The Front has the rest: who may have the thread ([runs.OnBusy]), what happens when

@@ -235,13 +235,12 @@ func start[In, R any](ctx context.Context, s *session.Session, r Run[In, R], c *
 	return r.Start(ctx, in)
 }
 
-// Stream is Run as a sequence of events, which event makes of the run's notices.
-func Stream[E, O, In, R, C any](ctx context.Context, f *Front[O, In, R, C], thread string, in *In, o []O, event func(*stream.Notice) E) iter.Seq2[E, error] {
-	return func(yield func(E, error) bool) {
+// Stream is Run as the sequence of its notices. An error is the last element, without a notice.
+func (f *Front[O, In, R, C]) Stream(ctx context.Context, thread string, in *In, o []O) iter.Seq2[*stream.Notice, error] {
+	return func(yield func(*stream.Notice, error) bool) {
 		opt, c, err := f.options(o, in != nil)
 		if err != nil {
-			var none E
-			yield(none, err)
+			yield(nil, err)
 			return
 		}
 		stream.Read(ctx, c.Modes, func(ctx context.Context, h *stream.Hub) error {
@@ -250,6 +249,6 @@ func Stream[E, O, In, R, C any](ctx context.Context, f *Front[O, In, R, C], thre
 				err = f.End(context.WithoutCancel(ctx), h, res)
 			}
 			return err
-		}, event)(yield)
+		})(yield)
 	}
 }

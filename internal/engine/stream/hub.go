@@ -50,14 +50,14 @@ type Hub struct {
 	ended chan struct{} // closed once the run has ended
 }
 
-// Read runs do in a goroutine, once for each iteration, and yields the events of the
-// notices it sends. Without modes these are those of [runs.StreamValues]. An error of do is
-// the last element. A reader that leaves ends do's context and waits for its end.
-func Read[E any](ctx context.Context, modes []runs.StreamMode, do func(context.Context, *Hub) error, event func(*Notice) E) iter.Seq2[E, error] {
+// Read runs do in a goroutine, once for each iteration, and yields the notices that it sends.
+// Without modes these are those of [runs.StreamValues]. An error of do is the last element,
+// without a notice. A reader that leaves ends do's context and waits for its end.
+func Read(ctx context.Context, modes []runs.StreamMode, do func(context.Context, *Hub) error) iter.Seq2[*Notice, error] {
 	if len(modes) == 0 {
 		modes = []runs.StreamMode{runs.StreamValues}
 	}
-	return func(yield func(E, error) bool) {
+	return func(yield func(*Notice, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		h := &Hub{modes: modes, items: make(chan Notice, chunks), left: make(chan struct{}), ended: make(chan struct{})}
 		var err error
@@ -71,13 +71,12 @@ func Read[E any](ctx context.Context, modes []runs.StreamMode, do func(context.C
 			<-h.ended
 		}()
 		for n := range h.notices {
-			if !yield(event(&n), nil) {
+			if !yield(&n, nil) {
 				return
 			}
 		}
 		if err != nil {
-			var none E
-			yield(none, err)
+			yield(nil, err)
 		}
 	}
 }
