@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -248,5 +249,31 @@ func TestOneThreadThatCannotBeCancelled(t *testing.T) {
 		}
 		must.Get(l.Cancel(ctx, "t", nil))(t)
 		statuses(posthouse.StatusCancelled, posthouse.StatusCancelled, posthouse.StatusCancelled)
+	}
+}
+
+// TestOnCancel: a hook is told once, also of a request from before it, of its branch only, and not
+// once it was taken back.
+func TestOnCancel(t *testing.T) {
+	b := newBench(t)
+	ctx := t.Context()
+	claim := must.Get(b.a.Claim(ctx, "t", "r"))(t)
+	must.Get(b.a.Commit(ctx, &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, Next: []string{"n"}}}))(t)
+	told := map[string]int{}
+	tell := func(name string) func() { return func() { told[name]++ } }
+	claim.OnCancel("", tell("main"))
+	claim.OnCancel("other", tell("other"))
+	unhook := claim.OnCancel(posthouse.MainBranch, tell("gone"))
+	unhook()
+	unhook()
+	b.cancel(b.a, "stop")
+	b.cancel(b.a, "stop!")
+	claim.OnCancel("", tell("late"))()
+	<-claim.Cancelled("")
+	if want := map[string]int{"main": 1, "late": 1}; !maps.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+	if !claim.IsCancelled("") || claim.IsCancelled("other") {
+		t.Errorf("cancelled: main %t, other %t", claim.IsCancelled(""), claim.IsCancelled("other"))
 	}
 }

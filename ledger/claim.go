@@ -62,6 +62,13 @@ func (c *Claim) Recorded() bool { return c.core.Recorded }
 // the next commit.
 func (c *Claim) Cancelled(branch string) <-chan struct{} { return c.core.Cancelled(branch) }
 
+// OnCancel has tell called once, when somebody asks to cancel the branch, as early as Cancelled
+// says. tell must not wait, nor use the Ledger. unhook takes the hook back; tell may be running
+// then.
+func (c *Claim) OnCancel(branch string, tell func()) (unhook func()) {
+	return c.core.OnCancel(branch, tell)
+}
+
 // IsCancelled reports whether somebody asked to cancel the branch.
 func (c *Claim) IsCancelled(branch string) bool { return c.core.IsCancelled(branch) }
 

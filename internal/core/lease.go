@@ -21,7 +21,7 @@ type Claim struct {
 	ended      uint64
 
 	found    *posthouse.ThreadInfo // nil: there was no thread
-	ends     cancelSignals
+	requests cancelRequests
 	Fence    uint64 // once recorded, or perhaps recorded
 	Recorded bool
 
@@ -111,19 +111,19 @@ func BusyError(thread string, lease *posthouse.Lease) *posthouse.Error {
 
 // leaseFree returns nil if no live owner holds the thread's lease.
 func (c *Core) leaseFree(ctx context.Context, info *posthouse.ThreadInfo) error {
-	lease := info.Lease
 	if r := c.runs(); r != nil {
 		// Only this process has the store open. The owner is gone, unless it is another
 		// Ledger here, which may have nothing on record yet.
 		if other := r.Other(c, info.Thread); other != nil {
-			other.Fence = lease.Fence
+			other.Fence = info.Lease.Fence
 			return BusyError(info.Thread, other)
 		}
 		return nil
 	}
-	if !lease.Held || lease.Owner == c.Config.Owner {
+	if !info.Lease.Held || info.Lease.Owner == c.Config.Owner {
 		return nil
 	}
+	lease := info.Lease
 	gone, err := c.Owners.leaseExpired(ctx, info.Thread, &lease, 0)
 	if err != nil {
 		return err

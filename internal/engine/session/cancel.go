@@ -14,16 +14,12 @@ type Cancellation struct{ s *Session }
 // Cancellation returns what somebody asks of the session.
 func (s *Session) Cancellation() Cancellation { return Cancellation{s} }
 
-// Done returns a channel that is closed when somebody asks to cancel the branch. The
-// next Commit notices a request of another process and fails with
-// [posthouse.ErrCancelled]. The model then stops what it runs and calls
-// [Cancellation.Finish].
-func (c Cancellation) Done() <-chan struct{} { return c.s.claim.Cancelled(c.s.branch) }
-
-// Asked reports whether somebody asked to cancel the branch.
+// Asked reports whether somebody asked to cancel the branch. The next Commit notices a request
+// of another process and fails with [posthouse.ErrCancelled]. The model then stops what it runs
+// and calls [Cancellation.Finish].
 func (c Cancellation) Asked() bool {
 	s := c.s
-	return isClosed(c.Done()) || errors.Is(s.Err(), posthouse.ErrCancelled)
+	return s.claim.IsCancelled(s.branch) || errors.Is(s.Err(), posthouse.ErrCancelled)
 }
 
 // Finish commits the branch's last checkpoint, of status cancelled, and ends the
@@ -79,18 +75,10 @@ var errCancelled = &posthouse.Error{Code: posthouse.CodeCancelled, Message: "the
 // [posthouse.ErrCancelled] as the cause. The function frees what the context holds.
 func (c Cancellation) Context(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		select {
-		case <-c.Done():
-			cancel(errCancelled)
-		case <-ctx.Done():
-		}
-	}()
+	unhook := c.s.claim.OnCancel(c.s.branch, func() { cancel(errCancelled) })
 	return ctx, func() {
+		unhook()
 		cancel(nil)
-		<-ended
 	}
 }
 

@@ -329,12 +329,3 @@ func (s *Session) End(ctx context.Context) error {
 	}
 	return s.claim.Release(context.WithoutCancel(ctx))
 }
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}

@@ -88,10 +88,15 @@ func TestFinishCancelled(t *testing.T) {
 		t.Fatal("a run without a record:", h, err)
 	}
 	input(t, s)
+	inner, free := s.Cancellation().Context(ctx)
+	defer free()
 	if _, err := l.Cancel(ctx, "t1", &ledger.CancelOptions{Reason: "enough"}); err != nil {
 		t.Fatal(err)
 	}
-	<-s.Cancellation().Done()
+	<-inner.Done()
+	if !s.Cancellation().Asked() || !errors.Is(context.Cause(inner), posthouse.ErrCancelled) {
+		t.Fatalf("asked %t, cause %v, want ErrCancelled", s.Cancellation().Asked(), context.Cause(inner))
+	}
 	_, err := s.Commit(ctx, &ledger.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
 	if !errors.Is(err, posthouse.ErrCancelled) {
 		t.Fatalf("Commit: error %v, want ErrCancelled", err)
