@@ -13,7 +13,7 @@ func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
 	if err := valid.Batch(b); err != nil {
 		return err
 	}
-	return s.submit(ctx, "append to the log", request{batches: []*posthouse.Batch{b}})
+	return s.submit(ctx, "append to the log", request{batch: b})
 }
 
 // AppendAll implements [posthouse.BulkAppender]. The entries share a transaction and one

@@ -15,6 +15,7 @@ import (
 
 // A request is a write that waits for the writer. At most one of its fields is set.
 type request struct {
+	batch   *posthouse.Batch    // an append
 	batches []*posthouse.Batch  // appends to one thread
 	do      func(*writer) error // any other write, in the group's transaction
 	alone   func(*writer) error // a write that begins its own transactions
@@ -31,20 +32,30 @@ func (r request) cost() (n int) {
 	if r.alone != nil {
 		return maxGroupCost
 	}
+	if r.batch != nil {
+		return costOf(r.batch)
+	}
 	for _, b := range r.batches {
-		size := 0
-		for _, body := range b.Entry.Bodies {
-			size += len(body)
-		}
-		n += 1 + size/bytesPerCost
+		n += costOf(b)
 	}
 	return max(n, 1)
 }
 
+func costOf(b *posthouse.Batch) int {
+	size := 0
+	for _, body := range b.Entry.Bodies {
+		size += len(body)
+	}
+	return 1 + size/bytesPerCost
+}
+
 // run does the request in the open transaction.
 func (r request) run(w *writer) error {
-	if r.do != nil {
+	switch {
+	case r.do != nil:
 		return r.do(w)
+	case r.batch != nil:
+		return w.append(r.batch, true)
 	}
 	for i, b := range r.batches {
 		if err := w.append(b, i == len(r.batches)-1); err != nil {

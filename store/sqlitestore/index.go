@@ -68,7 +68,7 @@ func (w *writer) addID(t *thread, k *layout.Key) error {
 		}
 		w.hasUUID7 = true
 	}
-	if err := w.Run(qAddID, k, w.next); err != nil {
+	if err := w.Run(qAddID, k.Param(), w.next); err != nil {
 		return err
 	}
 	if w.Changes() == 1 {
@@ -135,7 +135,7 @@ func (w *writer) unindexHead(k *layout.Key, p layout.Place, h *posthouse.Header)
 	if p.Cid {
 		err = w.Run(qDropCID, p.Entry)
 	} else {
-		err = w.Run(qDropID, k)
+		err = w.Run(qDropID, k.Param())
 	}
 	if err != nil || h == nil {
 		return err

@@ -142,7 +142,7 @@ func (w *writer) insert(thread int64, b *posthouse.Batch, cid *layout.Key) error
 	}
 	var place any
 	if cid != nil {
-		place = cid
+		place = cid.Param()
 	}
 	w.buf = layout.AppendHead(w.buf[:0], e, cid != nil)
 	if err := w.Run(qAddEntry, w.next, thread, e.Seq, place, w.buf, w.joined(e.Bodies), []byte(gone)); err != nil {

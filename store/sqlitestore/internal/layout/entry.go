@@ -108,7 +108,7 @@ func placeIn(c *db.Conn, sql string, k *Key) (p Place, err error) {
 			Entry: stmt.ColumnInt64(0), Seq: uint64(stmt.ColumnInt64(1)),
 			Thread: stmt.ColumnInt64(2), Name: stmt.ColumnText(3),
 		}
-	}, k)
+	}, k.Param())
 	return p, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 )
 
 // gateMark is the first byte of a gate's key.
@@ -43,13 +44,12 @@ func uuidOf(id posthouse.ID) (posthouse.OrderKey, bool) {
 	return u, ok || len(id) == 36 && u.ID() == id
 }
 
-// Bind sets a parameter of a statement to the key.
-func (k *Key) Bind(stmt *sqlite.Stmt, param int) {
+// Param returns the key as a parameter of a statement. It is valid while k does not change.
+func (k *Key) Param() db.Key {
 	if k.n > 0 {
-		stmt.BindBytes(param, k.blob[:k.n])
-	} else {
-		stmt.BindText(param, k.text)
+		return db.Key{Blob: k.blob[:k.n]}
 	}
+	return db.Key{Text: k.text}
 }
 
 // Ordered reports whether the id is a version 7 UUID that is its own order key.
@@ -60,7 +60,7 @@ func (k *Key) Ordered(o posthouse.OrderKey) bool {
 // IsV7 reports whether the id is a version 7 UUID.
 func (k *Key) IsV7() bool { return k.n == 16 && k.blob[6]>>4 == 7 }
 
-// ScanKey reads what [Key.Bind] wrote.
+// ScanKey reads what [Key.Param] wrote.
 func ScanKey(stmt *sqlite.Stmt, col int) (k Key) {
 	if stmt.ColumnType(col) == sqlite.TypeText {
 		return Key{text: stmt.ColumnText(col)}
