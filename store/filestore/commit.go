@@ -68,7 +68,10 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) error {
 	if err := s.lifecycle.Writable(ctx); err != nil {
 		return err
 	}
-	r := &request{}
+	r, ok := s.requests.Get().(*request)
+	if !ok {
+		r = &request{}
+	}
 	r.batches, r.incoming = append(r.batch[:0], bs...), r.first[:0]
 	for _, b := range bs {
 		size := b.Entry.Size()
@@ -79,7 +82,12 @@ func (s *Store) append(ctx context.Context, bs []*posthouse.Batch) error {
 		at := place{frame: frame, head: uint32(head), body: uint32(len(frame) - framelogHeader - head)}
 		r.incoming = append(r.incoming, memindex.Take(b, at))
 	}
-	return s.submit(ctx, "append to the log", r)
+	err := s.submit(ctx, "append to the log", r)
+	if !errors.Is(err, posthouse.ErrUnknown) { // else its group may still have it
+		*r = request{}
+		s.requests.Put(r)
+	}
+	return err
 }
 
 // submit waits until the request is durable or refused.

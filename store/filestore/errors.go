@@ -13,9 +13,9 @@ import (
 // wrap turns an error of the operating system into one of ours. doing says what failed,
 // such as "read thread \"a\"". It passes on errors that are ours, and those of a context.
 func (d *directory) wrap(doing string, err error) error {
-	var ours *posthouse.Error
+	_, ours := errors.AsType[*posthouse.Error](err)
 	switch {
-	case err == nil || errors.As(err, &ours) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+	case err == nil || ours || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case d.lifecycle.Closed():
 		return d.lifecycle.ClosedError()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
@@ -28,12 +29,13 @@ type Store struct {
 
 	state
 
-	queue   *groupcommit.Queue[*request]
-	commits atomic.Uint64
-	journal journal   // of the leader of the queue
-	group   gathering // of the leader, too
-	drains  drains
-	follows follower // read-only
+	queue    *groupcommit.Queue[*request]
+	requests sync.Pool // of *request, of appends
+	commits  atomic.Uint64
+	journal  journal   // of the leader of the queue
+	group    gathering // of the leader, too
+	drains   drains
+	follows  follower // read-only
 
 	lifecycle lifecycle.State
 }

@@ -14,18 +14,18 @@ import (
 // wrap turns an error of the driver into one of ours. doing says what failed, such as
 // "read thread \"a\"". It passes on errors that are ours already, and those of a context.
 func (s *Store) wrap(doing string, err error) error {
-	var ours *posthouse.Error
-	var pg *pgconn.PgError
+	ours, isOurs := errors.AsType[*posthouse.Error](err)
+	pg, isRefused := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &ours):
+	case isOurs:
 		return ours
 	case errors.Is(err, puddle.ErrClosedPool), errors.Is(err, context.Canceled) && s.lifecycle.Closed(): // Close ends what connects
 		return s.lifecycle.ClosedError()
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.As(err, &pg):
+	case isRefused:
 		return s.refusal(doing, pg)
 	}
 	return s.unreachable(doing, err)
@@ -92,8 +92,8 @@ func isDemoted(err error) bool {
 // isRace reports whether the transaction lost a race and is to be run again. careful says
 // that it is to look at ids first.
 func isRace(err error) (race, careful bool) {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
 		return false, false
 	}
 	ids := pg.Code == "23505" && pg.ConstraintName == "ids_pkey"
