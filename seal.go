@@ -71,13 +71,13 @@ type Verifier interface {
 // first, length-prefixed, so that a signature of anything else never verifies as an
 // entry's.
 func SignatureMessage(h Hash) []byte {
-	return canon.AppendBytes(canon.AppendString(nil, domainSignature), h[:])
+	return canon.AppendBytes(canon.AppendString(make([]byte, 0, len(domainSignature)+len(h)+2), domainSignature), h[:])
 }
 
 // JoinSignature returns an [Entry]'s Sig: the key id, length-prefixed, then the
 // signature.
 func JoinSignature(keyID string, signature []byte) []byte {
-	return append(canon.AppendString(nil, keyID), signature...)
+	return append(canon.AppendString(make([]byte, 0, len(keyID)+len(signature)+2), keyID), signature...)
 }
 
 // SplitSignature reads what JoinSignature wrote. [ErrCorrupt] unless the key id

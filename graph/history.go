@@ -70,9 +70,12 @@ func (r *run) releaseDone(ctx context.Context) error {
 
 // Release releases the thread of a run that failed on record.
 func (r *run) Release(ctx context.Context, _ *result, failed error) error {
+	if failed == nil || !r.autoRelease().Failed {
+		return nil
+	}
 	var n *NodeError
 	var over *RecursionError
-	if !r.autoRelease().Failed || r.sess.Err() != nil || !errors.As(failed, &n) && !errors.As(failed, &over) || n != nil && n.Checkpoint == "" {
+	if r.sess.Err() != nil || !errors.As(failed, &n) && !errors.As(failed, &over) || n != nil && n.Checkpoint == "" {
 		return nil
 	}
 	return r.releaseAs(ctx, &ledger.ReleaseOptions{Failed: true, Reason: r.sess.Head().Error})

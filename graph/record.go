@@ -20,6 +20,7 @@ type recorder struct {
 	plan   []byte           // the plan part on record; may be nil
 	step   uint64           // of the head, once all is written
 	change posthouse.Change // the checkpoint that is made, or was made last
+	draft  ledger.Draft     // of a step, in memory that the next step uses again
 
 	uncommitted, uncommittedProgram []posthouse.Part // what completed steps changed since the last checkpoint
 	hasUncommitted                  bool             // there were such steps

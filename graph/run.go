@@ -216,7 +216,8 @@ func (r *run) Start(ctx context.Context, in *input) (*result, error) {
 	if c.Labels == nil {
 		c.Labels = r.opt.Labels
 	}
-	if _, err := r.record.commit(ctx, &ledger.Draft{}); err != nil {
+	r.record.draft = ledger.Draft{}
+	if _, err := r.record.commit(ctx, &r.record.draft); err != nil {
 		return nil, err
 	}
 	if err := r.report.Values(runs.EventInput, r.record.change.Node, r.live); err != nil {

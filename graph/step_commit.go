@@ -73,7 +73,8 @@ func (s *step) checkpointOrSkip(ctx context.Context, program []posthouse.Part, h
 	if r.opt.Durability == Async && r.report.Hub == nil && r.subrun == nil && status == posthouse.StatusRunning {
 		return r.record.commitLater(ctx, held)
 	}
-	_, err := r.record.commit(ctx, &ledger.Draft{Steps: held})
+	r.record.draft = ledger.Draft{Steps: held}
+	_, err := r.record.commit(ctx, &r.record.draft)
 	return err
 }
 

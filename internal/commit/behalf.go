@@ -45,13 +45,15 @@ func SentBy(ctx context.Context, s *posthouse.Signal) error {
 // nameBehalf names in the plan all people for whom a program changes a thread that is not its
 // own. It takes no lock of a thread, and is called before there is one.
 func (p *Plan) nameBehalf(ctx context.Context) (err error) {
-	a, ok := ctx.Value(Behalf{}).(Actor)
-	if !ok || p.Checkpoint == nil || p.Copy || p.Claim != nil && a.Acts(p.Claim) {
+	if p.Checkpoint == nil || p.Copy {
 		return nil
 	}
 	switch p.Checkpoint.Kind {
 	case "", posthouse.KindSave, posthouse.KindInput, posthouse.KindUpdate, posthouse.KindFork:
-		p.behalf, err = a.Requesters(ctx)
+		a, ok := ctx.Value(Behalf{}).(Actor)
+		if ok && (p.Claim == nil || !a.Acts(p.Claim)) {
+			p.behalf, err = a.Requesters(ctx)
+		}
 	}
 	return err
 }

@@ -29,22 +29,29 @@ func Add(list []posthouse.Requester, r posthouse.Requester) []posthouse.Requeste
 	return list
 }
 
+// read decodes a part of a program, the zero value if it has no such part.
+func read[T any](program posthouse.State, name string) (none T, err error) {
+	v, ok := program[name]
+	if !ok {
+		return none, nil
+	}
+	var value T
+	if err := json.Unmarshal(v.Data, &value); err != nil {
+		return none, posthouse.Corrupt("part %s does not decode: %v", name, err)
+	}
+	return value, nil
+}
+
 // Read returns the requesters that a program's parts name, in the order in which
 // they came. [posthouse.ErrCorrupt] if a part does not decode.
 func Read(program posthouse.State) ([]posthouse.Requester, error) {
-	var list []posthouse.Requester
-	if v, ok := program[posthouse.RequestersPart]; ok {
-		if err := json.Unmarshal(v.Data, &list); err != nil {
-			return nil, posthouse.Corrupt("part %s does not decode: %v", posthouse.RequestersPart, err)
-		}
+	list, err := read[[]posthouse.Requester](program, posthouse.RequestersPart)
+	if err != nil {
+		return nil, err
 	}
-	v, ok := program[posthouse.SenderPart]
-	if !ok {
-		return list, nil
-	}
-	var by string
-	if err := json.Unmarshal(v.Data, &by); err != nil {
-		return nil, posthouse.Corrupt("part %s does not decode: %v", posthouse.SenderPart, err)
+	by, err := read[string](program, posthouse.SenderPart)
+	if err != nil {
+		return nil, err
 	}
 	if by != "" && !slices.ContainsFunc(list, func(r posthouse.Requester) bool { return r.Name == by }) {
 		list = append(list, posthouse.Requester{Name: by, How: posthouse.KindInput})

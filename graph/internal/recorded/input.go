@@ -20,8 +20,12 @@ type sent struct {
 // InputParts returns what an input does to the program's parts. A run without an id
 // that the caller gave has no such part.
 func InputParts(schema *state.Schema, run string, in any, program posthouse.State) ([]posthouse.Part, error) {
-	digests, ok := schema.Digests(in)
-	if run == "" || !ok {
+	var digests map[string]string
+	known := false
+	if run != "" {
+		digests, known = schema.Digests(in)
+	}
+	if !known {
 		if _, stale := program[inputPart]; stale {
 			return []posthouse.Part{{Name: inputPart, Drop: true}}, nil
 		}

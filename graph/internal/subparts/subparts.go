@@ -48,7 +48,7 @@ func Shorten(path string) string {
 // Orphans returns what drops the plans of subgraphs that no task of the frontier will
 // go on with. The next call drops their states.
 func Orphans[V any](program map[string]V, g *frontier.Frontier) (parts []posthouse.Part) {
-	for _, name := range slices.Sorted(maps.Keys(program)) {
+	for name := range program {
 		path, ok := strings.CutPrefix(name, frontier.PlanPart+"/")
 		if !ok {
 			continue
@@ -60,6 +60,7 @@ func Orphans[V any](program map[string]V, g *frontier.Frontier) (parts []posthou
 			parts = append(parts, posthouse.Part{Name: name, Drop: true})
 		}
 	}
+	slices.SortFunc(parts, func(a, b posthouse.Part) int { return strings.Compare(a.Name, b.Name) })
 	return parts
 }
 

@@ -79,7 +79,7 @@ func Drained(ctx context.Context) context.Context {
 // Begin puts a new thread with its input on record and leaves it to a runner: nothing of the
 // program is executed. See [posthouse.JSONStarter].
 func (f *Front[O, In, R, C]) Begin(ctx context.Context, thread string, in *In, o *O, dryRun bool) (*posthouse.Header, error) {
-	_, c, err := f.options([]O{*o}, true)
+	c, err := f.check(o, true)
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func (f *Front[O, In, R, C]) Run(ctx context.Context, thread string, in *In, o [
 
 // Do is Run with the hub of a reader; h may be nil.
 func (f *Front[O, In, R, C]) Do(ctx context.Context, thread string, o *O, h *stream.Hub, in *In) (*R, error) {
-	_, c, err := f.options([]O{*o}, in != nil)
+	c, err := f.check(o, in != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -115,14 +115,18 @@ func (f *Front[O, In, R, C]) Do(ctx context.Context, thread string, o *O, h *str
 // options returns the checked options of a call.
 func (f *Front[O, In, R, C]) options(o []O, input bool) (opt O, c Invocation, err error) {
 	opt, err = engine.Optional(o)
-	if err != nil {
-		return opt, c, err
+	if err == nil {
+		c, err = f.check(&opt, input)
 	}
-	c, err = f.Check(&opt, input)
+	return opt, c, err
+}
+
+func (f *Front[O, In, R, C]) check(o *O, input bool) (Invocation, error) {
+	c, err := f.Check(o, input)
 	if err == nil {
 		err = c.Check(input)
 	}
-	return opt, c, err
+	return c, err
 }
 
 // CheckReplay returns why a run that begins at a checkpoint would be refused, nil if it would
