@@ -48,6 +48,40 @@ func TestAll(t *testing.T) {
 	}
 }
 
+// TestStepsAllocateLittle counts the pieces of memory of a step: of one thread in memory, and of
+// 1,000 threads of 10 steps, each of which claims its thread and begins it. They are 16, 22 and
+// 25. The limits have room for the race detector, under which pools lose some of what they are
+// given.
+func TestStepsAllocateLittle(t *testing.T) {
+	files := &scratch.Server{
+		URL: "file:" + filepath.Join(t.TempDir(), "log"), Open: func(ctx context.Context, url string) (posthouse.Store, error) { return local.Open(ctx, url, nil) },
+	}
+	for _, c := range []struct {
+		workload string
+		server   *scratch.Server
+		most     float64
+	}{{"memory", nil, 22}, {"w3", nil, 30}, {"writers", files, 32}} {
+		figures, err := Run(t.Context(), &Options{Only: []string{c.workload}, Rounds: 1, Dir: t.TempDir(), Server: c.server})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := false
+		for _, f := range figures {
+			if f.Name != "allocations" {
+				continue
+			}
+			counted = true
+			t.Logf("%s: %.1f", c.workload, f.Ours)
+			if f.Ours > c.most {
+				t.Errorf("%s: a step makes %.1f objects, want at most %.0f", c.workload, f.Ours, c.most)
+			}
+		}
+		if !counted {
+			t.Errorf("%s did not count: %v", c.workload, figures)
+		}
+	}
+}
+
 func TestUnknownWorkload(t *testing.T) {
 	for _, o := range []*Options{{Only: []string{"w9"}}, {Only: []string{"writer"}}, {Only: []string{"w1"}, Server: &scratch.Server{}}} {
 		if _, err := Run(t.Context(), o); !errors.Is(err, posthouse.ErrInvalid) {
