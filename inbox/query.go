@@ -52,7 +52,7 @@ const (
 	ByDeadline Order = "deadline" // the earliest deadline first, then those without a deadline, the oldest first
 )
 
-// A Query says which gates a list has. What is empty does not filter.
+// A Query says which gates a list has. An empty field does not filter.
 type Query struct {
 	State State // default Open
 
@@ -64,7 +64,7 @@ type Query struct {
 	Program      string
 	Label        string // of the question, by its name
 	LabelValue   string // with Label
-	Assignee     string // who may decide it, or might have: assigned to them, or to nobody
+	Assignee     string // who may decide it, or might have: assigned to them, or to no person
 	Decider      string // who decided, or voted
 
 	Order Order  // of Open; default Newest

@@ -17,14 +17,27 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
+// An Action is what a caller may do with a gate: its name is that of the path below the gate.
+type Action string
+
+// The actions.
+const (
+	MayApprove  Action = "approve"
+	MayReject   Action = "reject"
+	MayEdit     Action = "edit"
+	MayRespond  Action = "respond"
+	MayDelegate Action = "delegate"
+	MayAskAgain Action = "ask-again"
+)
+
 // A Gate is a gate as the inbox lists it.
 type Gate struct {
 	posthouse.Gate
-	State  inbox.State         `json:"state" doc:"open, decided, expired or withdrawn"`
-	May    []posthouse.Verdict `json:"may" doc:"what the caller may do with it in their own name: give these verdicts, delegate, ask-again"`
-	Barred string              `json:"barred,omitempty" doc:"why the caller may not give the others that the gate allows"`
-	Before *AskedBefore        `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
-	Error  *problem.Details    `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
+	State  inbox.State      `json:"state" doc:"open, decided, expired or withdrawn"`
+	May    []Action         `json:"may" doc:"what the caller may do with it in their own name: give these verdicts, delegate, ask-again"`
+	Barred string           `json:"barred,omitempty" doc:"why the caller may not give the others that the gate allows"`
+	Before *AskedBefore     `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
+	Error  *problem.Details `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
 }
 
 // AskedBefore is what a gate showed that a later one supersedes.
@@ -64,7 +77,7 @@ func before(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) *AskedBefo
 // cannot be read, or nil.
 func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthouse.Gate, err error) *Gate {
 	to := r.Actor
-	v := &Gate{Gate: *g, State: inbox.StateOf(g), May: []posthouse.Verdict{}}
+	v := &Gate{Gate: *g, State: inbox.StateOf(g), May: []Action{}}
 	if err != nil {
 		v.Error = unread(w, err)
 		return v
@@ -80,16 +93,16 @@ func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthous
 			err = deciders.MayDecide(g, to.Name, verdict, l.Now())
 		}
 		if err == nil {
-			v.May = append(v.May, verdict)
+			v.May = append(v.May, Action(verdict))
 		} else if v.Barred == "" {
 			v.Barred = problem.Client(err).Message
 		}
 	}
 	if role == nil && deciders.MayDelegate(g, to.Name, l.Now()) == nil {
-		v.May = append(v.May, "delegate")
+		v.May = append(v.May, MayDelegate)
 	}
 	if to.Role.May(tokens.Operator) && deciders.MayAskAgain(g, l.Now()) == nil {
-		v.May = append(v.May, "ask-again")
+		v.May = append(v.May, MayAskAgain)
 	}
 	return v
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // TestListsHaveOneShape holds every list of the table to items and next, but the array of
-// checkpoints, whose shape came first.
+// checkpoints, which came first.
 func TestListsHaveOneShape(t *testing.T) {
 	h := open(t, nil)
 	h.waiting("t1")
@@ -156,11 +156,11 @@ func TestInboxFilters(t *testing.T) {
 	}
 	var g Gate
 	h.send(ask{method: "GET", path: "/api/gates/" + string(mine), as: tokens.Approver}).want(http.StatusOK).into(&g)
-	if !slices.Contains(g.May, "delegate") || !slices.Contains(g.May, posthouse.Approve) || g.State != "open" {
+	if !slices.Contains(g.May, MayDelegate) || !slices.Contains(g.May, MayApprove) || g.State != "open" {
 		t.Errorf("an assignee may %v with a gate that is %s", g.May, g.State)
 	}
 	h.get("/api/gates/" + string(gone)).want(http.StatusOK).into(&g)
-	if !slices.Contains(g.May, "ask-again") || g.State != "withdrawn" {
+	if !slices.Contains(g.May, MayAskAgain) || g.State != "withdrawn" {
 		t.Errorf("an operator may %v with a gate that is %s", g.May, g.State)
 	}
 }

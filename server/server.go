@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
+	"github.com/posthouse/posthouse/server/internal/examples"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/page"
 	"github.com/posthouse/posthouse/server/internal/session"
@@ -124,6 +125,7 @@ func New(o Options) (*Server, error) {
 	for _, r := range s.resources {
 		s.routes = append(s.routes, api.Named(r.Routes())...)
 	}
+	examples.Add(s.routes)
 	s.about.openapi, err = api.OpenAPI(s.routes, binary.Version)
 	if err != nil {
 		return nil, err

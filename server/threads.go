@@ -157,7 +157,7 @@ type LogEntry struct {
 	Hash       posthouse.Hash     `json:"hash"`
 	Prev       posthouse.Hash     `json:"prev,omitzero" doc:"what the entry before must link to"`
 	Signed     bool               `json:"signed" doc:"whether the entry itself is signed; verify says what signatures cover"`
-	Records    []*posthouse.Event `json:"records"`
+	Records    []*posthouse.Event `json:"records" doc:"what the entry put on record, in its order"`
 }
 
 func (ts *threads) log(w http.ResponseWriter, r *api.Request) error {

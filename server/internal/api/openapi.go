@@ -2,19 +2,14 @@ package api
 
 import (
 	"cmp"
-	"encoding"
 	"encoding/json"
 	"net/http"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/server/internal/strict"
-	"github.com/posthouse/posthouse/server/problem"
 )
 
 // object is a JSON object under construction.
@@ -28,7 +23,10 @@ var pathParam = regexp.MustCompile(`\{([a-z]+)\}`)
 // OpenAPI describes the routes as an OpenAPI 3.1 document. All of it comes from
 // the table that also does the work, so it cannot say anything else.
 func OpenAPI(routes []*Route, version string) ([]byte, error) {
-	d := &describer{schemas: object{}}
+	d, err := newDescriber(routes)
+	if err != nil {
+		return nil, err
+	}
 	paths := object{}
 	for _, r := range routes {
 		path := strings.TrimSuffix(r.Path, "{$}")
@@ -48,6 +46,7 @@ func OpenAPI(routes []*Route, version string) ([]byte, error) {
 		},
 		"servers":  []object{{"url": "/", "description": "the server that gave this description"}},
 		"paths":    paths,
+		"tags":     tagsOf(routes),
 		"security": []object{{"token": []string{}}, {"session": []string{}}},
 		"components": object{
 			"schemas": d.schemas,
@@ -56,19 +55,13 @@ func OpenAPI(routes []*Route, version string) ([]byte, error) {
 				"approval": object{"type": "http", "scheme": "bearer", "description": "an approval token of the gate: posthouse token approval"},
 				"session":  object{"type": "apiKey", "in": "cookie", "name": SessionCookie, "description": "made by the login page"},
 			},
-			"responses": object{"problem": object{
-				"description": "What went wrong, and what to do next",
-				"content":     object{"application/problem+json": object{"schema": d.schema(reflect.TypeFor[problem.Details]())}},
-			}},
+			"responses": d.problems(),
 		},
 	})
 }
 
-// A describer collects the schemas of named types.
-type describer struct{ schemas object }
-
 func (d *describer) operation(r *Route) object {
-	op := object{"summary": r.Summary, "operationId": operationID(r), "responses": d.responses(r)}
+	op := object{"summary": r.Summary, "operationId": operationID(r), "tags": []string{tagOf(r)}, "responses": d.responses(r)}
 	if r.Notes != "" {
 		op["description"] = r.Notes
 	}
@@ -107,6 +100,9 @@ func (d *describer) operation(r *Route) object {
 
 func (d *describer) responses(r *Route) object {
 	rs := object{"default": object{"$ref": "#/components/responses/problem"}}
+	for _, status := range refusals(r) {
+		rs[strconv.Itoa(status)] = object{"$ref": "#/components/responses/" + refusalNames[status]}
+	}
 	for _, a := range r.Answers {
 		key := strconv.Itoa(a.Status)
 		resp, ok := rs[key].(object)
@@ -142,7 +138,7 @@ func withExample(media object, example any) object {
 // operationID returns a name for generated clients, such as "getApiCheckpointsById".
 func operationID(r *Route) string {
 	id := strings.ToLower(r.Method)
-	for _, seg := range strings.FieldsFunc(r.Path, func(c rune) bool { return strings.ContainsRune("/.-$", c) }) {
+	for _, seg := range strings.FieldsFunc(strings.TrimSuffix(r.Path, "{$}"), func(c rune) bool { return strings.ContainsRune("/.-$", c) }) {
 		if name, ok := strings.CutPrefix(seg, "{"); ok {
 			name = strings.TrimSuffix(name, "}")
 			if name != "" {
@@ -195,69 +191,6 @@ func (p *Param) schema() object {
 		s["default"] = p.Def
 	}
 	return s
-}
-
-// schema describes a type as encoding/json writes it. Structs of ours are
-// described once, by name.
-func (d *describer) schema(t reflect.Type) object {
-	switch {
-	case t.Kind() == reflect.Pointer:
-		return d.schema(t.Elem())
-	case t == reflect.TypeFor[json.RawMessage]():
-		return object{} // any JSON
-	case t == reflect.TypeFor[time.Time]():
-		return object{"type": "string", "format": "date-time"}
-	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
-		return object{"type": "string"}
-	}
-	switch t.Kind() {
-	case reflect.Bool:
-		return object{"type": "boolean"}
-	case reflect.Int, reflect.Int64, reflect.Uint8, reflect.Uint32, reflect.Uint64:
-		return object{"type": "integer"}
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 {
-			return object{"type": "string", "contentEncoding": "base64"}
-		}
-		return object{"type": "array", "items": d.schema(t.Elem())}
-	case reflect.Map:
-		return object{"type": "object", "additionalProperties": d.schema(t.Elem())}
-	case reflect.Struct:
-		return d.named(t)
-	case reflect.Interface:
-		return object{}
-	}
-	return object{"type": "string"}
-}
-
-func (d *describer) named(t reflect.Type) object {
-	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
-	if t == reflect.TypeFor[problem.Details]() {
-		name = "Problem" // as clients know it
-	}
-	ref := object{"$ref": "#/components/schemas/" + name}
-	if _, done := d.schemas[name]; done {
-		return ref
-	}
-	s := object{"type": "object"}
-	d.schemas[name] = s // before its fields, which may lead back to it
-	props, required := object{}, []string{}
-	for _, f := range strict.Fields(t) {
-		fs := d.schema(f.Type)
-		if f.Help != "" {
-			fs["description"] = f.Help // beside a $ref this is allowed since 3.1
-		}
-		props[f.Name] = fs
-		if !f.Optional {
-			required = append(required, f.Name)
-		}
-	}
-	s["properties"] = props
-	if len(required) > 0 {
-		slices.Sort(required)
-		s["required"] = required
-	}
-	return ref
 }
 
 // StatusWord is a response's name in the documentation page.

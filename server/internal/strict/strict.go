@@ -96,6 +96,8 @@ type Field struct {
 	Optional bool
 	Type     reflect.Type
 	Help     string // its doc tag
+	Owner    reflect.Type
+	GoName   string // in Owner
 }
 
 // Fields lists the fields of struct t, those of embedded structs included unless t has one of the same
@@ -123,7 +125,7 @@ func Fields(t reflect.Type) (fs []Field) {
 		}
 		fs = slices.DeleteFunc(fs, func(o Field) bool { return o.Name == name })
 		if help := f.Tag.Get("doc"); help != "-" {
-			fs = append(fs, Field{name, strings.Contains(rest, "omit"), f.Type, help})
+			fs = append(fs, Field{name, strings.Contains(rest, "omit"), f.Type, help, t, f.Name})
 		}
 	}
 	return fs
