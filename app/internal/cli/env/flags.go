@@ -20,6 +20,11 @@ func YesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
+// DryRunFlag adds --dry-run, for commands that remove something or change many things.
+func DryRunFlag(cmd *cobra.Command, dry *bool) {
+	cmd.Flags().BoolVar(dry, "dry-run", false, "say what would be done, and do nothing")
+}
+
 // A Span is a duration flag that also knows days and weeks.
 type Span time.Duration
 

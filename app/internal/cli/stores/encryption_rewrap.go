@@ -15,6 +15,7 @@ import (
 func encryptionRewrap(e *env.Env) *cobra.Command {
 	var store StoreFlag
 	var path string
+	var dry bool
 	cmd := &cobra.Command{
 		Use: "rewrap", Short: "Wrap all data keys with the current key, without a server",
 		Long: `Wrap all data keys with the current key, without a server.
@@ -23,6 +24,9 @@ A server does this by itself after a restart. It may be interrupted at any point
 and begun again.`,
 		Example: `  posthouse encryption rewrap`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dry {
+				return wouldRewrap(cmd.Context(), e, &store, path)
+			}
 			done, err := rewrap(cmd.Context(), e, &store, path)
 			if err != nil {
 				return err
@@ -32,7 +36,39 @@ and begun again.`,
 	}
 	store.Add(e, cmd)
 	KeysFlag(cmd, &path)
+	env.DryRunFlag(cmd, &dry)
 	return cmd
+}
+
+// wouldRewrap counts the data keys that another key than the current one wraps.
+func wouldRewrap(ctx context.Context, e *env.Env, store *StoreFlag, path string) error {
+	file, err := keysFile(e, path)
+	if err != nil {
+		return err
+	}
+	keys, err := keyfile.Load(file)
+	if err != nil {
+		return err
+	}
+	ring, err := keys.Keyring()
+	if err != nil {
+		return err
+	}
+	use, _, err := keyUse(ctx, store)
+	if err != nil {
+		return err
+	}
+	n, current := 0, 0
+	for id, count := range use {
+		if id == ring.Current() {
+			current = count
+		} else {
+			n += count
+		}
+	}
+	return e.Answer(map[string]any{"dryRun": true, "keys": n, "current": current}, func() {
+		e.Line("would be wrapped with %s: %s; %d are already", ring.Current(), term.Count(n, "data key"), current)
+	})
 }
 
 func rewrap(ctx context.Context, e *env.Env, store *StoreFlag, path string) (*crypt.Rewrapped, error) {

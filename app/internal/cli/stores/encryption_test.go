@@ -65,6 +65,12 @@ func TestEncryptionWalk(t *testing.T) {
 		t.Errorf("rotated: %+v", keys)
 	}
 	e.Run(posthouse.ExitConflict, "encryption", "retire", old.ID, "--yes")
+	if out := e.Run(0, "encryption", "rewrap", "--dry-run", "--json"); !strings.Contains(out, `"keys": 2`) || !strings.Contains(out, `"current": 0`) {
+		t.Errorf("rewrap --dry-run says %q", out)
+	}
+	if keys := read(); keys[0].Wraps != 2 {
+		t.Errorf("after a dry run: %+v", keys)
+	}
 	ok(e.Serve(nil, func(r *host.Host) { r.Rewrap(t.Context()) }))
 	if keys := read(); keys[0].Wraps != 0 || keys[1].Wraps != 2 {
 		t.Errorf("restarted: %+v", keys)

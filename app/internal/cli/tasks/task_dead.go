@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
@@ -78,12 +79,15 @@ worker is not sent again: the worker was answered.`,
 }
 
 func deadPurge(e *env.Env) *cobra.Command {
-	var yes bool
+	var yes, dry bool
 	cmd := &cobra.Command{
 		Use: "purge [LETTER]", Short: "Take a dead letter out, or all of them",
 		Example: `  posthouse task dead purge 17 --yes
   posthouse task dead purge --yes`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if dry {
+				return wouldPurge(ctx, e, c, args)
+			}
 			if len(args) == 1 {
 				if ok, err := e.Confirm(yes, "take dead letter %s out?", args[0]); err != nil || !ok {
 					return err
@@ -104,5 +108,34 @@ func deadPurge(e *env.Env) *cobra.Command {
 		}),
 	}
 	env.YesFlag(cmd, &yes)
+	env.DryRunFlag(cmd, &dry)
 	return cmd
+}
+
+// mostLetters is how many dead letters one answer lists.
+const mostLetters = 1000
+
+// wouldPurge says which letters would be taken out.
+func wouldPurge(ctx context.Context, e *env.Env, c *rest.Client, args []string) error {
+	var all []deadletter.Letter
+	if err := c.Get(ctx, letterPath(), env.Params("limit", strconv.Itoa(mostLetters)), &all); err != nil {
+		return err
+	}
+	ids := []string{}
+	for _, l := range all {
+		if len(args) == 0 || l.ID == args[0] {
+			ids = append(ids, l.ID)
+		}
+	}
+	if len(args) == 1 && len(ids) == 0 {
+		return &posthouse.Error{Code: posthouse.CodeNotFound, Message: "there is no dead letter " + args[0], Hint: "posthouse task dead list shows them"}
+	}
+	return e.Answer(map[string]any{"dryRun": true, "letters": ids}, func() {
+		more := ""
+		if len(all) == mostLetters {
+			more = " or more"
+		}
+		e.Line("would be taken out: %s%s", term.Count(len(ids), "letter"), more)
+		e.Line("nothing was taken out: leave --dry-run out")
+	})
 }

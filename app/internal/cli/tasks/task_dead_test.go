@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,12 @@ func TestDeadLettersOfAServer(t *testing.T) {
 		t.Error(out)
 	}
 	send("$JS.API.STREAM.INFO.posthouse-dead", "", `"last_seq":3`) // it is no better
+	if out := dead(0, "purge", "--dry-run"); !strings.Contains(out, "would be taken out: "+strconv.Itoa(len(all))+" letter") {
+		t.Errorf("purge --dry-run says %q", out)
+	}
+	if out := dead(3, "purge", "none", "--dry-run"); !strings.Contains(out, "no dead letter none") {
+		t.Errorf("purge --dry-run of an unknown letter says %q", out)
+	}
 	if out := dead(0, "purge", all[1].ID, "--yes"); !strings.Contains(out, "is gone") {
 		t.Error(out)
 	}

@@ -160,7 +160,7 @@ func forked(ctx context.Context, e *env.Env, c *rest.Client, source string, run 
 
 func checkpointDelete(e *env.Env) *cobra.Command {
 	var mode, reason string
-	var yes bool
+	var yes, dry bool
 	cmd := &cobra.Command{
 		Use: "delete CHECKPOINT", Aliases: []string{"rm"}, Short: "Delete a checkpoint",
 		Long: `Delete a checkpoint.
@@ -171,6 +171,9 @@ parent and cancels its gates. The removal goes on record.`,
 		Example: `  posthouse checkpoint delete 019a...
   posthouse checkpoint rm 019a... --mode subtree --reason "wrong customer"`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if dry {
+				return wouldRemove(ctx, e, c, args[0], mode)
+			}
 			if ok, err := e.Confirm(yes, "delete checkpoint %s?", args[0]); err != nil || !ok {
 				return err
 			}
@@ -181,6 +184,7 @@ parent and cancels its gates. The removal goes on record.`,
 	f.StringVar(&mode, "mode", "", "refuse (default), orphan or subtree")
 	env.ReasonFlag(cmd, &reason)
 	env.YesFlag(cmd, &yes)
+	env.DryRunFlag(cmd, &dry)
 	return cmd
 }
 

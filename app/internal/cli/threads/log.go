@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/cli/live"
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/server"
@@ -29,6 +30,7 @@ type history struct {
 // Log returns the command log.
 func Log(e *env.Env) *cobra.Command {
 	var version string
+	var follow bool
 	cmd := &cobra.Command{
 		Use:   "log THREAD",
 		Short: "Draw a thread: its checkpoints, branches and decisions",
@@ -36,17 +38,34 @@ func Log(e *env.Env) *cobra.Command {
 right, and between a checkpoint and the next the gates it opened and how they
 were decided, and what acted on the world, with who approved it (posthouse
 grant GATE says more). The branch a checkpoint heads stands in brackets. With
---version it is the thread as it was released, by number or tag.`,
+--version it is the thread as it was released, by number or tag. With --follow it goes on
+with a line for each record that is added, until it is interrupted.`,
 		Example: `  posthouse log order-1234
-  posthouse log order-1234 --version stable`,
+  posthouse log order-1234 --version stable
+  posthouse log order-1234 -f`,
 		RunE: e.Look(func(ctx context.Context, c *rest.Client, args []string) error {
+			if follow && version != "" {
+				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "follow", Message: "and --version exclude each other", Hint: "a version does not change"}
+			}
+			goOn := func(context.Context, uint64) error { return nil }
+			if follow {
+				var err error
+				goOn, err = live.Follow(ctx, e, c, args[0]) // before the drawing, so that nothing is missed
+				if err != nil {
+					return err
+				}
+			}
 			h, err := readHistory(ctx, c, args[0], version)
 			if err != nil {
 				return err
 			}
-			return e.Answer(h, func() { drawHistory(e, h) })
+			if err := e.Answer(h, func() { drawHistory(e, h, !follow) }); err != nil {
+				return err
+			}
+			return goOn(ctx, h.Thread.Tail.Seq)
 		}),
 	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is added")
 	cmd.Flags().StringVar(&version, "version", "", "a released version's number or tag")
 	return cmd
 }
@@ -117,7 +136,7 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 	return h, err
 }
 
-func drawHistory(e *env.Env, h *history) {
+func drawHistory(e *env.Env, h *history, next bool) {
 	t := h.Thread
 	label := ""
 	if t.Coordination != "" {
@@ -147,7 +166,7 @@ func drawHistory(e *env.Env, h *history) {
 	if r := h.Release; r != nil {
 		e.Line("released %s, by %s%s", tree.Time(r.At), cmp.Or(r.By, "posthouse"), after(": ", r.Reason))
 	}
-	if len(t.Waiting) > 0 {
+	if len(t.Waiting) > 0 && next {
 		e.Next("posthouse approve %s", t.Waiting[0].ID)
 	}
 }

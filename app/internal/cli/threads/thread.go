@@ -157,11 +157,14 @@ until it is resumed.`,
 
 func threadDelete(e *env.Env) *cobra.Command {
 	var reason string
-	var yes bool
+	var yes, dry bool
 	cmd := &cobra.Command{
 		Use: "delete THREAD", Aliases: []string{"rm"}, Short: "Delete a thread with its whole history",
 		Example: `  posthouse thread delete order-1234 --reason "asked by the customer"`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if dry {
+				return wouldDelete(ctx, e, c, args[0])
+			}
 			if ok, err := e.Confirm(yes, "delete thread %s with its whole history?", args[0]); err != nil || !ok {
 				return err
 			}
@@ -177,6 +180,7 @@ func threadDelete(e *env.Env) *cobra.Command {
 	}
 	env.ReasonFlag(cmd, &reason)
 	env.YesFlag(cmd, &yes)
+	env.DryRunFlag(cmd, &dry)
 	return cmd
 }
 

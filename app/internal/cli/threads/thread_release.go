@@ -92,12 +92,15 @@ func threadVersions(e *env.Env) *cobra.Command {
 
 func threadDrop(e *env.Env) *cobra.Command {
 	var reason string
-	var yes bool
+	var yes, dry bool
 	cmd := &cobra.Command{
 		Use: "drop THREAD VERSION", Short: "Remove all that a released version holds",
 		Long:    `Remove all that a released version holds. VERSION is its number or a tag. Its record stays.`,
 		Example: `  posthouse thread drop order-1234 3 --reason "kept a year"`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if dry {
+				return wouldDrop(ctx, e, c, args[0], args[1])
+			}
 			if ok, err := e.Confirm(yes, "remove version %s of thread %s?", args[1], args[0]); err != nil || !ok {
 				return err
 			}
@@ -106,5 +109,6 @@ func threadDrop(e *env.Env) *cobra.Command {
 	}
 	env.ReasonFlag(cmd, &reason)
 	env.YesFlag(cmd, &yes)
+	env.DryRunFlag(cmd, &dry)
 	return cmd
 }

@@ -1,0 +1,172 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli/env"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/tree"
+)
+
+// A watching is a run of watch.
+type watching struct {
+	env   *env.Env
+	kinds []string // of records; none is all
+	after string
+	limit int // events to print; 0 is no end
+
+	thread string // "" is every one
+	seq    uint64 // entries up to this are passed over
+}
+
+// Watch returns the command watch.
+func Watch(e *env.Env) *cobra.Command {
+	w := watching{env: e}
+	cmd := &cobra.Command{
+		Use: "watch [THREAD]", Short: "Print what is recorded, as it happens",
+		Long: `Print what is recorded, as it happens: in all threads, or in one.
+
+It goes on until it is interrupted, or has printed --limit events. When the server restarts it
+goes on where it was. As JSON each event is a line, with a cursor that --after takes:
+what happened since is printed first. With --after start it begins with the oldest event.`,
+		Example: `  posthouse watch
+  posthouse watch order-1234 --kind gate,decision
+  posthouse watch --kind gate -o jsonl | jq -r .gate.text`,
+		RunE: e.Look(func(ctx context.Context, c *rest.Client, args []string) error {
+			if err := w.check(); err != nil {
+				return err
+			}
+			if len(args) > 0 {
+				w.thread = args[0]
+			}
+			f := w.follower(c)
+			if err := f.Begin(ctx); err != nil {
+				return err
+			}
+			return w.run(ctx, f)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&w.kinds, "kind", nil, "only of these kinds of records, as gate,decision,checkpoint")
+	f.StringVar(&w.after, "after", "now", "a cursor, now, or start")
+	f.IntVar(&w.limit, "limit", 0, "end after so many events; 0 goes on")
+	env.Choices(cmd, "kind", kinds())
+	return cmd
+}
+
+// kinds returns the kinds of events.
+func kinds() (names []string) {
+	for k := posthouse.RecordKind(0); k < 64; k++ {
+		if name := k.String(); name != "unknown" {
+			names = append(names, name)
+		}
+	}
+	return append(names, "chunk")
+}
+
+func (w *watching) check() error {
+	for _, k := range w.kinds {
+		if !slices.Contains(kinds(), k) {
+			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "kind", Message: "is no kind of event: " + k, Hint: "the kinds are " + strings.Join(kinds(), ", ")}
+		}
+	}
+	if w.limit < 0 {
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "limit", Message: "is negative", Hint: "0 goes on"}
+	}
+	return nil
+}
+
+func (w *watching) follower(c *rest.Client) *rest.Follower {
+	q := url.Values{}
+	if w.thread != "" {
+		q.Set("thread", w.thread)
+	}
+	return &rest.Follower{Client: c, Query: q, After: w.after, Away: func() {
+		w.env.Note("the server is away; going on when it is back")
+	}}
+}
+
+// run prints events until there are enough, or ctx ends.
+func (w *watching) run(ctx context.Context, f *rest.Follower) error {
+	n := 0
+	for ev, err := range f.Events(ctx) {
+		if err != nil {
+			return err
+		}
+		printed, err := w.event(ev)
+		if err != nil {
+			return err
+		}
+		if printed {
+			n++
+		}
+		if w.limit > 0 && n == w.limit {
+			return nil
+		}
+	}
+	return nil
+}
+
+// event prints an event, unless it is not asked for.
+func (w *watching) event(ev *rest.Event) (printed bool, err error) {
+	if len(w.kinds) > 0 && !slices.Contains(w.kinds, ev.Name) && ev.Name != "error" {
+		return false, nil
+	}
+	e := w.env
+	var about struct {
+		Thread string
+	}
+	switch ev.Name {
+	case "error":
+		e.Note("an entry cannot be read: %s", rest.Problem(ev.Data).Error())
+		return false, nil
+	case "session":
+		return false, nil
+	case "chunk":
+		if err := json.Unmarshal(ev.Data, &about); err != nil {
+			return false, unread(err)
+		}
+	default:
+		var event posthouse.Event
+		if err := json.Unmarshal(ev.Data, &event); err != nil {
+			return false, unread(err)
+		}
+		if event.Seq <= w.seq && w.thread != "" {
+			return false, nil
+		}
+		if !e.Structured() {
+			e.Line("%s  %s  %s", tree.Time(event.At), event.Thread, tree.EventLine(&event))
+			return true, nil
+		}
+	}
+	if e.Structured() {
+		return true, e.EncodeOne(json.RawMessage(ev.Data))
+	}
+	e.Line("%s  %s", about.Thread, "a handler sends a chunk")
+	return true, nil
+}
+
+func unread(err error) error {
+	return &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "an event is not what was asked for", Err: err, Hint: "is it a posthouse server of this version?"}
+}
+
+// Follow begins to follow a thread, and returns what goes on with it: it prints entries after
+// the one of a number, until ctx ends.
+func Follow(ctx context.Context, e *env.Env, c *rest.Client, thread string) (goOn func(ctx context.Context, seq uint64) error, err error) {
+	w := &watching{env: e, thread: thread, after: "now"}
+	f := w.follower(c)
+	if err := f.Begin(ctx); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, seq uint64) error {
+		w.seq = seq
+		return w.run(ctx, f)
+	}, nil
+}

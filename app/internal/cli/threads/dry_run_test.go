@@ -1,0 +1,57 @@
+package threads_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse/app/internal/cli/clitest"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// TestDryRuns: what would be deleted is said, as the deletion says it afterwards, and nothing is gone.
+func TestDryRuns(t *testing.T) {
+	d := clitest.OpenDesk(t, memstore.New())
+	d.Ask("order-1", "acme")
+	ids := strings.Fields(d.Run(0, "checkpoint", "list", "--thread", "order-1", "--order", "asc", "-q"))
+	if len(ids) != 2 {
+		t.Fatalf("the checkpoints are %q", ids)
+	}
+	for _, args := range [][]string{
+		{"checkpoint", "delete", ids[0], "--mode", "subtree"}, {"checkpoint", "delete", ids[1]}, {"thread", "delete", "order-1"},
+	} {
+		var would, done struct {
+			DryRun                       bool
+			Checkpoints, Gates, Versions int
+			Refused                      string
+		}
+		dry := d.Run(0, append(args, "--dry-run", "--json")...)
+		if err := json.Unmarshal([]byte(dry), &would); err != nil || !would.DryRun || would.Refused != "" || would.Gates != 1 {
+			t.Errorf("%v: %+v, %v", args, would, err)
+		}
+		if again := d.Run(0, append(args, "--dry-run", "--json")...); again != dry {
+			t.Errorf("%v a second time: %s, first %s", args, again, dry)
+		}
+		if args[0] == "thread" {
+			break
+		}
+		fork := strings.TrimSpace(d.Run(0, "inbox", "-q"))
+		if fork == "" {
+			t.Fatalf("%v --dry-run withdrew the question", args)
+		}
+		if args[2] == ids[1] {
+			if err := json.Unmarshal([]byte(d.Run(0, append(args, "--yes", "--json")...)), &done); err != nil || done.Checkpoints != would.Checkpoints || done.Gates != would.Gates {
+				t.Errorf("%v takes %+v, %v, the dry run said %+v", args, done, err, would)
+			}
+			d.Ask("order-1", "acme") // for what comes next
+		}
+	}
+	clitest.Wants(t, "a checkpoint with children", d.Run(0, "checkpoint", "delete", ids[0], "--dry-run"), "it would be refused", "--mode")
+	d.Run(0, "thread", "hold", "order-1", "--reason", "court")
+	clitest.Wants(t, "a thread under hold", d.Run(0, "thread", "delete", "order-1", "--dry-run"), "it would be refused: the thread is under legal hold")
+	clitest.Wants(t, "an unknown thread", d.Run(3, "thread", "delete", "nowhere", "--dry-run"), "nowhere")
+	d.Run(0, "thread", "unhold", "order-1")
+	d.Run(0, "thread", "release", "order-1", "--tag", "v")
+	clitest.Wants(t, "a version", d.Run(0, "thread", "drop", "order-1", "v", "--dry-run"), "would be deleted: ", "versions  1", "nothing was deleted")
+	clitest.Wants(t, "an unknown version", d.Run(3, "thread", "drop", "order-1", "7", "--dry-run"), "7")
+}
