@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -28,6 +29,10 @@ const (
 
 // Runnable reports whether a runner should move the branch on its own.
 func (s Status) Runnable() bool { return s == StatusRunning || s == StatusReady }
+
+// TracePart is the part of a program that keeps the trace context of the branch's newest input, as
+// JSON text. It stays with the branch's forks and copies; see package trace.
+const TracePart = "$trace"
 
 // MainBranch is the branch a thread starts with.
 const MainBranch = "main"
@@ -110,6 +115,13 @@ type Checkpoint struct {
 
 // IsRoot reports whether the checkpoint has no parent.
 func (c *Checkpoint) IsRoot() bool { return c.Parent == "" }
+
+// Traceparent returns the trace context of the branch's newest input, as the W3C header has it. It
+// is "" without one.
+func (c *Checkpoint) Traceparent() (traceparent string) {
+	_ = json.Unmarshal(c.Program[TracePart].Data, &traceparent) // a trace is never a reason to fail
+	return traceparent
+}
 
 // Clone returns a deep copy that shares nothing with c.
 func (c *Checkpoint) Clone() *Checkpoint {

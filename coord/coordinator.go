@@ -116,6 +116,7 @@ type request struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 
 	Requesters []posthouse.Requester `json:"requesters,omitempty"` // of the program that sent it
+	Trace      string                `json:"trace,omitempty"`      // the trace context that it is in
 
 	begin bool // put it on record, and leave it to a runner
 }
@@ -329,9 +330,23 @@ func (c *Coordinator) execute(ctx context.Context, s *session.Session, req *requ
 		free()
 		h.finish(err)
 	}()
+	var over func(error) // of the span, if somebody traces
+	traces := c.ledger.Core().Config.Tracer != nil
+	if traces && req != nil {
+		ctx, over = engine.TracedRun(ctx, s, c.name, "")
+		req.Trace = engine.TraceToRecord(ctx)
+	}
+	defer func() {
+		if over != nil {
+			over(err)
+		}
+	}()
 	r, err := c.startRun(ctx, s, req)
 	if err != nil {
 		return nil, err
+	}
+	if traces && req == nil {
+		ctx, over = engine.TracedRun(ctx, s, c.name, r.req.Trace)
 	}
 	r.session = &Session{send: stream, silent: r.task.Records().Replaying}
 	r.task.Before(r.beforeStep)

@@ -57,7 +57,7 @@ func (r *run[In, Out]) Start(ctx context.Context, in *In) (*Result[Out], error) 
 	}
 	c := r.newChange(posthouse.KindInput, posthouse.StatusRunning, "")
 	c.By, c.Coordination, c.Labels = r.opt.By, r.opt.Coordination, r.opt.Labels
-	c.Program, err = engine.SentBy(cmp.Or(r.opt.By, engine.Principal(ctx)), program)
+	c.Program, err = engine.SentBy(ctx, cmp.Or(r.opt.By, engine.Principal(ctx)), program)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ type core struct {
 	fingerprint string
 	migrations  []migrate.Migration
 	about       posthouse.ProgramInfo
+	traces      bool // somebody traces what the ledger's programs do
 }
 
 // settings are CompileOptions that apply to all runs.

@@ -246,7 +246,7 @@ func (g *definition) compile(of reflect.Type, led *ledger.Ledger, o *CompileOpti
 			check: o.Check, failFast: o.FailFast, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), release: o.Release,
 			snapshots: cmp.Or(o.Snapshots, SnapshotAfter),
 		},
-		ledger: led, migrations: escapeMigrations(o.Migrations),
+		ledger: led, traces: led != nil && led.Core().Config.Tracer != nil, migrations: escapeMigrations(o.Migrations),
 	}
 	c := &checker{app: a}
 	if led == nil {

@@ -176,7 +176,7 @@ func (r *run) Start(ctx context.Context, in *input) (*result, error) {
 	var program []posthouse.Part
 	skipped, epoch := 0, r.frontier.Epoch
 	if r.subrun == nil {
-		by, err := engine.SentBy(cmp.Or(r.opt.By, engine.Principal(ctx)), r.program)
+		by, err := engine.SentBy(ctx, cmp.Or(r.opt.By, engine.Principal(ctx)), r.program)
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/internal/engine/session"
 	"github.com/posthouse/posthouse/runs"
+	"github.com/posthouse/posthouse/trace"
 )
 
 // A task is one execution of a node in a step.
@@ -79,6 +80,7 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 			return o.finish(taskStopped, err)
 		}
 		o.exec = exec
+		replays := r.app.traces && exec.Records().Replaying()
 		if r.subrun != nil {
 			r.subrun.exec.Adopt(exec)
 		}
@@ -109,7 +111,11 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 		}
 		o.lead = Command{}
 		h := t.hold(ctx)
-		err = h.Over(t.attempt(h.Context, o, past))
+		if r.app.traces {
+			err = h.Over(t.traced(h.Context, o, past, replays))
+		} else {
+			err = h.Over(t.attempt(h.Context, o, past))
+		}
 		if h != r.hold {
 			h.Free()
 		}
@@ -200,6 +206,14 @@ func (t *task) takeWrites(o *outcome) (err error) {
 func (o *outcome) finish(kind outcomeKind, err error) *outcome {
 	o.kind, o.err = kind, err
 	return o
+}
+
+// traced is attempt in a span.
+func (t *task) traced(ctx context.Context, o *outcome, past recorded.Attempts, replays bool) (err error) {
+	ctx, end := o.exec.Traced(ctx, &trace.Span{Kind: trace.KindNode, Name: t.label(), Attempt: o.attempt, Replay: replays})
+	err = engine.ErrPanicked
+	defer func() { end(err) }()
+	return t.attempt(ctx, o, past)
 }
 
 // attempt runs the node once, or its handler if it has failed for good. It notes in o

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/trace"
 )
 
 // Options configure a Ledger. The zero value, or nil, is useful.
@@ -20,6 +21,7 @@ type Options struct {
 	Cipher   posthouse.Cipher   // seals bodies before they reach the store; nil: they are stored in the clear
 	Logger   *slog.Logger       // for failures without a caller to return to; default: discarded
 	Observer posthouse.Observer // told of each operation once it is durable
+	Tracer   trace.Tracer       // makes spans of what programs do; nil: nobody traces
 	// Appended is told of each append of a commit: the entry's records, how long the store took,
 	// and its error. It is for metrics: it must be quick and safe for concurrent use, and the
 	// records are not its own once it returns. Nil: nobody is told.
@@ -82,7 +84,7 @@ func (o *Options) withDefaults() (Options, error) {
 
 func (o *Options) config() core.Config {
 	return core.Config{
-		Now: o.Now, Signer: o.Signer, Verifier: o.Verifier, Cipher: o.Cipher, Logger: o.Logger, Observer: o.Observer, Appended: o.Appended,
+		Now: o.Now, Signer: o.Signer, Verifier: o.Verifier, Cipher: o.Cipher, Logger: o.Logger, Observer: o.Observer, Tracer: o.Tracer, Appended: o.Appended,
 		MaxState: o.MaxState, MaxCheckpoints: o.MaxCheckpoints, Owner: o.Owner, LeaseTTL: o.LeaseTTL,
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/trace"
 )
 
 // Expire records that a gate's deadline passed. [posthouse.ErrConflict] before the
@@ -61,6 +62,9 @@ func Decide(ctx context.Context, l *Committer, at GateRef, choose func(*core.Tx,
 		return g, err
 	}
 	l.Observe.Decided(g, coordination)
+	if l.Config.Tracer != nil {
+		traceDecided(ctx, l, g)
+	}
 	if g.Decision.Verdict == posthouse.Expire {
 		return g, &posthouse.Error{
 			Code: posthouse.CodeExpired, Decision: g.Decision,
@@ -68,6 +72,17 @@ func Decide(ctx context.Context, l *Committer, at GateRef, choose func(*core.Tx,
 		}
 	}
 	return g, nil
+}
+
+// traceDecided makes the span of a gate that was decided: from its opening to its decision, in the
+// trace of the branch's newest input. A tracer must be there.
+func traceDecided(ctx context.Context, c *Committer, g *posthouse.Gate) {
+	span := trace.Span{Kind: trace.KindGate, Name: g.Name, Begin: g.CreatedAt, Thread: g.Thread, Branch: g.Branch, Gate: g}
+	if at, err := c.Get(ctx, g.Checkpoint); err == nil {
+		span.Parent, span.Program, span.Run = at.Traceparent(), at.Graph, at.Run
+	}
+	_, end := c.Config.Tracer.Start(ctx, &span)
+	end(&trace.End{At: g.Decision.At})
 }
 
 // openGate returns a gate that waits, or the error that says what became of it.

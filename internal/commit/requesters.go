@@ -198,7 +198,7 @@ func (c *Commit) changed(kind string) (what []string, any bool) {
 	}
 	for _, name := range c.tx.Enc.Changed() {
 		switch {
-		case name == posthouse.SenderPart, name == posthouse.RequestersPart, name == posthouse.SignalsPart:
+		case name == posthouse.SenderPart, name == posthouse.RequestersPart, name == posthouse.SignalsPart, name == posthouse.TracePart:
 			continue
 		case name == posthouse.MetaPart:
 			what = append(what, "metadata")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/trace"
 )
 
 // A Config is the part of a Ledger's options that a Core needs, with defaults filled
@@ -16,6 +17,7 @@ type Config struct {
 	Cipher         posthouse.Cipher   // nil: bodies are stored as they are
 	Logger         *slog.Logger
 	Observer       posthouse.Observer // may be nil
+	Tracer         trace.Tracer       // may be nil
 	Appended       func([]posthouse.Record, time.Duration, error)
 	MaxState       int           // bytes of one checkpoint's state
 	MaxCheckpoints int           // of the store; 0: no cap

@@ -21,6 +21,7 @@ const (
 	keyPrincipal
 	keySender
 	keyUse
+	keyTrace
 )
 
 // With returns a context that carries the task to [From]. It is called once.

@@ -37,20 +37,26 @@ func Sender(ctx context.Context) string {
 }
 
 // SentBy returns the changed program parts that set whom an input's run, and those that resume
-// it, act for. An empty by takes the sender away. program holds the recorded parts.
-func SentBy(by string, program posthouse.State) ([]posthouse.Part, error) {
-	known, ok := program[partBy]
-	if by == "" {
-		if !ok {
-			return nil, nil
+// it, act for, and the trace that they are in. An empty by takes the sender away. program holds
+// the recorded parts.
+func SentBy(ctx context.Context, by string, program posthouse.State) (parts []posthouse.Part, err error) {
+	for _, p := range [...]struct{ name, value string }{{partBy, by}, {posthouse.TracePart, TraceToRecord(ctx)}} {
+		known, ok := program[p.name]
+		if p.value == "" {
+			if ok {
+				parts = append(parts, posthouse.Part{Name: p.name, Drop: true})
+			}
+			continue
 		}
-		return []posthouse.Part{{Name: partBy, Drop: true}}, nil
+		data, err := json.Marshal(p.value)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || string(known.Data) != string(data) {
+			parts = append(parts, posthouse.Part{Name: p.name, Codec: posthouse.JSON.Name(), Data: data})
+		}
 	}
-	data, err := json.Marshal(by)
-	if err != nil || ok && string(known.Data) == string(data) {
-		return nil, err
-	}
-	return []posthouse.Part{{Name: partBy, Codec: posthouse.JSON.Name(), Data: data}}, nil
+	return parts, nil
 }
 
 // WithoutPrincipal returns a context without a principal. A run that is sent again then

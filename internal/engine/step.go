@@ -194,6 +194,9 @@ func (c *Call) attempt(ctx context.Context, n int, fn Work) (posthouse.Value, er
 	}
 	c.reportStep(ctx, StepEvent{Kind: runs.EventTaskStart, Attempt: n})
 	ctx = c.task.inside(ctx, c.name, c.occurrence, n)
+	if s.Ledger().Core().Config.Tracer != nil {
+		fn = c.traced(n, fn)
+	}
 	if c.licensed { // what is around it stops it until its use is on record
 		return fn(ctx)
 	}

@@ -119,7 +119,7 @@ func membersOf(t reflect.Type) (ms []Member) {
 	return ms
 }
 
-// ownForm returns the schema of a type whose JSON is not that of its kind, nil for others.
+// ownForm returns the schema of a type that has a JSON form of its own, nil for others.
 func ownForm(t reflect.Type) ordered {
 	p := reflect.PointerTo(t)
 	switch {

@@ -189,7 +189,14 @@ func (f *Front[O, In, R, C]) openSession(ctx context.Context, thread string, c *
 func (f *Front[O, In, R, C]) drive(ctx context.Context, s *session.Session, r Run[In, R], c *Invocation, in *In) (*R, error) {
 	defer s.End(ctx) // for a panic of a codec or an observer
 	inner, free := s.Cancellation().Context(ctx)
+	var over func(error)
+	if f.Ledger.Core().Config.Tracer != nil {
+		inner, over = f.traced(inner, s, in == nil)
+	}
 	res, err := start(inner, s, r, c, in)
+	if over != nil {
+		over(err)
+	}
 	free()
 	if err != nil && s.Cancellation().Asked() && (s.Err() == nil || errors.Is(s.Err(), posthouse.ErrCancelled)) {
 		res, err = r.Cancelled(ctx)

@@ -60,10 +60,10 @@ type Census struct {
 	enter  func() (context.Context, func(), error) // begins work that the server's end waits for
 
 	mu      sync.Mutex
-	last    *Result // nil: none yet
+	last    *Result // nil: nothing was counted yet
 	err     error   // of the newest count
 	next    time.Time
-	running chan struct{} // closed when the count that runs is over; nil: none runs
+	running chan struct{} // closed when the count that runs is over; nil: no count runs
 }
 
 // New returns a census of the Ledger's store. Enter returns the context of a count and what is
@@ -72,7 +72,7 @@ func New(l *ledger.Ledger, now func() time.Time, enter func() (context.Context, 
 	return &Census{ledger: l, now: now, enter: enter}
 }
 
-// Get returns the newest result, nil if there is none yet, and why the newest count failed. It
+// Get returns the newest result, nil before the first, and why the newest count failed. It
 // begins another count if it is time, and waits a second for it at most.
 func (c *Census) Get(ctx context.Context) (*Result, error) {
 	if done := c.begin(); done != nil {
@@ -89,7 +89,7 @@ func (c *Census) Get(ctx context.Context) (*Result, error) {
 }
 
 // begin starts a count if it is time, and returns what is closed when the count that runs is
-// over, nil if none does.
+// over, nil if no count runs.
 func (c *Census) begin() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 // A Program is one that clients see.
 type Program struct {
 	Info    posthouse.ProgramInfo
-	Starter posthouse.JSONStarter // begins runs of it; nil: this server begins none
+	Starter posthouse.JSONStarter // begins runs of it; nil: this server begins no runs
 }
 
 // A Resumer makes a runner look at a branch at once. Without one, or after an error, the runner
