@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/store/local"
 	"github.com/posthouse/posthouse/task/link"
+	"github.com/posthouse/posthouse/trace"
 )
 
 // Programs are what a binary serves, and what it is built with. The zero value
@@ -30,6 +31,10 @@ type Programs struct {
 	// beside HTTP; natslink.Open of package task/natslink fits, and links NATS. Nil: there
 	// are no such flags.
 	OpenLink link.Opener
+
+	// OpenTraces opens what traces and metrics are exported by; otel.Open of module
+	// github.com/posthouse/posthouse/otel fits, and links OpenTelemetry. Nil: nothing is exported.
+	OpenTraces trace.Opener
 
 	Name    string // of the binary, in help and hints; default the name of its file
 	Version string // default what Go recorded in the binary

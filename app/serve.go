@@ -155,7 +155,7 @@ func (o *Options) host() (*host.Options, error) {
 		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore, NewKey: o.NewKey, AllowWeak: o.AllowWeak,
 		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
 		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: cmp.Or(o.RetainEvery, host.DefaultRetainEvery), MaxState: o.MaxState,
-		Logger: o.Logger, LogLevel: o.LogLevel, Profiles: o.Profiles, DrainTimeout: o.DrainTimeout, Name: o.Programs.name(), Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link,
+		Logger: o.Logger, LogLevel: o.LogLevel, Profiles: o.Profiles, DrainTimeout: o.DrainTimeout, Name: o.Programs.name(), Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link, OpenTraces: o.Programs.OpenTraces,
 		Manager: os.Getenv(systemd.SocketVariable),
 	}
 	if o.Dir == "" {

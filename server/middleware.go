@@ -20,6 +20,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/operate"
 	"github.com/posthouse/posthouse/server/metrics"
 	"github.com/posthouse/posthouse/server/problem"
+	"github.com/posthouse/posthouse/trace"
 )
 
 // A middleware is what every request passes first, known path or not.
@@ -29,6 +30,7 @@ type middleware struct {
 	log     *slog.Logger
 	wall    func() time.Time
 	metrics *metrics.Metrics
+	tracer  trace.Tracer // may be nil
 }
 
 // wrap returns a handler that screens and logs each request before next answers it.
@@ -36,12 +38,14 @@ func (m *middleware) wrap(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(hw http.ResponseWriter, r *http.Request) {
 		start := m.wall()
-		id, trace := newRequestID(), traceOf(r)
+		id := newRequestID()
+		r, traceID, traced := m.trace(r)
 		w := &api.Recorder{ResponseWriter: hw, Unread: m.unread}
-		defer m.finish(w, r, id, trace, start)
+		defer traced(w)
+		defer m.finish(w, r, id, traceID, start)
 		h := w.Header()
 		h.Set(problem.RequestIDHeader, id)
-		h.Set(problem.TraceIDHeader, trace)
+		h.Set(problem.TraceIDHeader, traceID)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin") // not no-referrer: with that, browsers send the login form with Origin: null
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -105,13 +109,13 @@ func isProbe(r *http.Request) bool {
 // finish ends every request and logs it in one line. The line has no query,
 // header or body, since those hold secrets. A panic becomes a 500 without
 // details.
-func (m *middleware) finish(w *api.Recorder, r *http.Request, id, trace string, start time.Time) {
+func (m *middleware) finish(w *api.Recorder, r *http.Request, id, traceID string, start time.Time) {
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
 		w.Err = &posthouse.Error{Code: problem.CodeInternal, Message: "panic"}
-		m.log.Error("a handler panicked", "request", id, "trace_id", trace, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		m.log.Error("a handler panicked", "request", id, "trace_id", traceID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		if w.Status != 0 {
 			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 		}
@@ -123,7 +127,7 @@ func (m *middleware) finish(w *api.Recorder, r *http.Request, id, trace string, 
 	if w.Route != nil {
 		attrs[5] = w.Route.Path
 	}
-	attrs = append(attrs, "trace_id", trace)
+	attrs = append(attrs, "trace_id", traceID)
 	if w.Actor != "" {
 		attrs = append(attrs, "actor", w.Actor)
 	}
@@ -150,13 +154,28 @@ func (m *middleware) count(w *api.Recorder, r *http.Request, took time.Duration)
 	m.metrics.Request(w.Route.Path, r.Method, w.Status, took)
 }
 
-// traceOf returns the id of the trace that a request belongs to: the client's, or that of a new one.
-func traceOf(r *http.Request) string {
-	c, ok := traceid.Parse(r.Header.Get(traceid.Header))
+// trace returns the request within its trace, the trace's id, and a function to call when it was
+// answered. The trace is the client's, or a new one.
+func (m *middleware) trace(r *http.Request) (_ *http.Request, id string, answered func(*api.Recorder)) {
+	sent := r.Header.Get(traceid.Header)
+	c, ok := traceid.Parse(sent)
 	if !ok {
-		c = traceid.New()
+		c, sent = traceid.New(), ""
 	}
-	return c.TraceID()
+	if m.tracer == nil || isProbe(r) {
+		return r, c.TraceID(), func(*api.Recorder) {}
+	}
+	ctx, end := m.tracer.Start(r.Context(), &trace.Span{Kind: trace.KindRequest, Name: r.Method, Parent: sent})
+	if own, ok := traceid.Parse(m.tracer.Traceparent(ctx)); ok {
+		c = own
+	}
+	return r.WithContext(ctx), c.TraceID(), func(w *api.Recorder) {
+		e := trace.End{Code: w.Status, Err: w.Err}
+		if w.Route != nil {
+			e.Route = w.Route.Path
+		}
+		end(&e)
+	}
 }
 
 // newRequestID returns 64 random bits that name a request in the log and in its

@@ -2,15 +2,18 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/traceid"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/trace"
 )
 
 // TestLogLevel sets what a running server logs, as an operator only.
@@ -91,5 +94,50 @@ func TestTraceIDs(t *testing.T) {
 			t.Errorf("for %.60q the trace is %q", sent, id)
 		}
 		seen[id] = true
+	}
+}
+
+// A tracing is a Tracer that keeps what the server told it of requests.
+type tracing struct {
+	mu    sync.Mutex
+	spans []trace.Span
+	ends  []trace.End
+}
+
+func (tr *tracing) Start(ctx context.Context, s *trace.Span) (context.Context, func(*trace.End)) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.spans = append(tr.spans, *s)
+	return context.WithValue(ctx, tracingKey{}, "00-11111111111111111111111111111111-2222222222222222-01"), func(e *trace.End) {
+		tr.mu.Lock()
+		defer tr.mu.Unlock()
+		tr.ends = append(tr.ends, *e)
+	}
+}
+
+type tracingKey struct{}
+
+func (*tracing) Traceparent(ctx context.Context) string {
+	s, _ := ctx.Value(tracingKey{}).(string)
+	return s
+}
+
+// TestRequestsAreTraced by their routes, below the client's span; probes are not.
+func TestRequestsAreTraced(t *testing.T) {
+	tr := &tracing{}
+	h := open(t, func(o *Options) { o.Tracer = tr })
+	const sent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	a := h.send(ask{method: "GET", path: "/api/gates/missing", header: []string{"Traceparent: " + sent}})
+	h.send(ask{method: "GET", path: "/healthz", header: []string{"Traceparent: " + sent}})
+	h.send(ask{method: "GET", path: "/api/gates", header: []string{"Traceparent: not one"}})
+	h.http.Close() // all have ended
+	if len(tr.spans) != 2 || tr.spans[0].Parent != sent || tr.spans[0].Kind != trace.KindRequest || tr.spans[0].Name != "GET" || tr.spans[1].Parent != "" {
+		t.Fatalf("the spans are %+v", tr.spans)
+	}
+	if e := tr.ends[0]; e.Route != "/api/gates/{id}" || e.Code != http.StatusNotFound || e.Err == nil {
+		t.Errorf("the first ends as %+v", e)
+	}
+	if id := a.header.Get(problem.TraceIDHeader); id != strings.Repeat("1", 32) {
+		t.Errorf("its trace is %q, and not that of its span", id)
 	}
 }

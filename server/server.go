@@ -22,6 +22,7 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/deadletter"
+	"github.com/posthouse/posthouse/trace"
 )
 
 // Options configure a [Server]. Ledger and Tokens are required.
@@ -59,6 +60,7 @@ type Options struct {
 	AllowedHosts []string         // names, with or without port, that Host may have beside loopback's
 	Limits       Limits           // sizes, times and numbers
 	Logger       *slog.Logger     // one line a request, and causes of failures; default: discarded
+	Tracer       trace.Tracer     // makes a span of each request; the Ledger's makes those of runs; nil: nobody traces
 	LogLevel     *slog.LevelVar   // of Logger, for operators to set; nil: it stays as it is
 	Profiles     bool             // operators may read profiles of the process at /debug/pprof/
 	Name         string           // of the binary, shown by /version; default posthouse
@@ -137,7 +139,7 @@ func New(o Options) (*Server, error) {
 		auth: s.auth, pages: s.pages, timeout: s.timeout, turns: limit.NewTurns(limits.TokenReads, limits.Reads),
 		body: limits.Body, state: limits.State,
 	}
-	s.middleware = &middleware{hosts: hosts, unread: limit.NewUnread(16*limits.Unread, 64*limits.Unread), log: o.Logger, wall: time.Now, metrics: o.Metrics}
+	s.middleware = &middleware{hosts: hosts, unread: limit.NewUnread(16*limits.Unread, 64*limits.Unread), log: o.Logger, wall: time.Now, metrics: o.Metrics, tracer: o.Tracer}
 	s.handler = s.middleware.wrap(s.router.mux(s.routes))
 	return s, nil
 }

@@ -141,7 +141,7 @@ func (s *serving) options() (*host.Options, error) {
 		return nil, err
 	}
 	o.OpenStore, o.AllowWeak = s.env.Open, s.store.AllowWeak
-	o.OpenLink, o.Link = s.env.OpenLink, s.link()
+	o.OpenLink, o.Link, o.OpenTraces = s.env.OpenLink, s.link(), s.config.Traces
 	o.MaxState, o.RetainEvery = int64(s.maxState), time.Duration(s.every)
 	o.Logger, o.LogLevel, o.DrainTimeout = log, &s.log.Level, time.Duration(s.drain)
 	o.Version, o.Programs = s.config.Version, s.config.Programs

@@ -26,6 +26,7 @@ import (
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/task/standalone"
+	"github.com/posthouse/posthouse/trace"
 )
 
 // A Host is a server with all that it has open. [Open] makes one; [Host.Run] or
@@ -48,6 +49,7 @@ type Host struct {
 	retain   func(context.Context) error // nil: there is no policy
 	rotating bool                        // there are encryption keys of the past
 	metrics  *metrics.Metrics
+	exporter trace.Exporter // of traces; nil: nothing is exported
 	drain    time.Duration
 	manager  string // socket of the service manager; "" is no socket
 }
@@ -82,6 +84,9 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 		return nil, err
 	}
 	lo := ledger.Options{Signer: key, Validate: gate.Validator(), Logger: h.log, MaxState: int(o.MaxState), Appended: h.metrics.Appended}
+	if err := h.openTraces(ctx, o, &lo); err != nil {
+		return nil, err
+	}
 	lo.Cipher, h.rotating, err = o.cipher(ctx, h.store)
 	if err != nil {
 		return nil, err
@@ -135,6 +140,9 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		Name: o.Name, Version: o.Version, Recover: h.Set.Recover,
 	}
 	so.Programs = h.Set.described()
+	if h.exporter != nil {
+		so.Tracer = h.exporter
+	}
 	so.Agents, err = h.Set.agents()
 	if err != nil {
 		return err
@@ -285,5 +293,6 @@ func (h *Host) Close() (err error) {
 	if h.store != nil {
 		err = errors.Join(err, h.store.Close())
 	}
+	h.closeTraces()
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/store/local"
 	"github.com/posthouse/posthouse/task/link"
+	"github.com/posthouse/posthouse/trace"
 )
 
 // Defaults of [Options].
@@ -75,6 +76,9 @@ type Options struct {
 	// DrainTimeout is how long requests and threads that run may go on when the host is to end.
 	// What is cut off then goes on at the next start. 0 is DefaultDrainTimeout.
 	DrainTimeout time.Duration
+
+	// OpenTraces opens what traces and metrics are exported by; nil: nothing.
+	OpenTraces trace.Opener
 
 	Manager  string         // socket of the service manager that is told when the host serves; "" is no socket
 	Logger   *slog.Logger   // required
