@@ -15,7 +15,7 @@ type Tracer interface {
 	Start(ctx context.Context, s *Span) (context.Context, func(*End))
 
 	// Traceparent returns the trace context that ctx is in, as the W3C header traceparent has it.
-	// "" is no trace, or one that is not recorded.
+	// "" is no trace.
 	Traceparent(ctx context.Context) string
 }
 
