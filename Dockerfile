@@ -10,14 +10,16 @@
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
-RUN --mount=type=cache,target=/go/pkg/mod go mod download
+COPY otel/go.mod otel/go.sum otel/
+COPY release/go.mod release/go.sum release/
+RUN --mount=type=cache,target=/go/pkg/mod go -C release mod download
 COPY . .
 ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
 	CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-	go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /image/posthouse ./cmd/posthouse
+	go -C release build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /image/posthouse .
 RUN mkdir -m 700 /image/data && mkdir -m 1777 /image/tmp && \
 	echo 'posthouse:x:65532:65532:posthouse:/data:/' >/image/passwd
 

@@ -1,8 +1,11 @@
 package main
 
-import "github.com/posthouse/posthouse/app"
+import (
+	"github.com/posthouse/posthouse/app"
+	"github.com/posthouse/posthouse/cmd/posthouse/sample"
+)
 
 // version is set by the linker; without it, it is what Go recorded.
 var version string
 
-func main() { app.Main(programs()) }
+func main() { app.Main(sample.Programs(version)) }

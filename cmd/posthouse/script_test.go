@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/posthouse/posthouse/app"
+	"github.com/posthouse/posthouse/cmd/posthouse/sample"
 	"github.com/posthouse/posthouse/internal/proof/pgtest"
 	"github.com/posthouse/posthouse/internal/proof/redistest"
 )
@@ -64,7 +65,7 @@ func setUp(env *testscript.Env) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &scriptServer{cancel, make(chan error, 1)}
 	ready := make(chan *app.Info, 1)
-	p := programs()
+	p := sample.Programs("")
 	p.Open = p.Dev.Open
 	dir := filepath.Join(env.WorkDir, "data")
 	level := new(slog.LevelVar)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/CycloneDX/cyclonedx-go"
@@ -36,7 +37,11 @@ func (r *release) bill(binary, file string) error {
 	}
 	components, refs := []cyclonedx.Component{language}, []string{language.BOMRef}
 	for _, m := range info.Deps {
-		c := component(m, "")
+		version := ""
+		if m.Replace != nil && strings.HasPrefix(m.Replace.Path, ".") { // a module of this checkout, which the tag is of, too
+			m.Replace, version = nil, r.Version
+		}
+		c := component(m, version)
 		components, refs = append(components, c), append(refs, c.BOMRef)
 	}
 	bom.Components = &components

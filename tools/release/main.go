@@ -17,7 +17,7 @@ func main() {
 	flag.StringVar(&r.Root, "root", "..", "checkout of the repository")
 	flag.StringVar(&r.Out, "out", "", "directory for the files; it must be empty or not there")
 	flag.StringVar(&r.Version, "version", "", "tag, as in v0.1.0")
-	flag.StringVar(&r.Main, "main", "./cmd/posthouse", "package of the binary, in the checkout")
+	flag.StringVar(&r.Main, "main", "release", "directory of the binary's package, in the checkout; it may be a module of its own")
 	list := flag.String("platforms", strings.Join(platforms, ","), "platforms to build for, as in linux/amd64")
 	flag.Parse()
 	r.Platforms = strings.Split(*list, ",")

@@ -25,7 +25,7 @@ type release struct {
 	Root      string // checkout of the repository
 	Out       string // directory for the files
 	Version   string // tag, as in v0.1.0
-	Main      string // package of the binary, in Root
+	Main      string // directory of the binary's package, in Root
 	Platforms []string
 	Log       io.Writer
 
@@ -149,7 +149,7 @@ func (r *release) build(ctx context.Context, platform string) (string, error) {
 	}
 	fmt.Fprintln(r.Log, "building for", platform)
 	_, err := r.output(ctx, []string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + machine, "GOFLAGS=", "GOWORK=off"},
-		"go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+r.Version, "-o", path, r.Main)
+		"go", "-C", r.Main, "build", "-trimpath", "-ldflags", "-s -w -X main.version="+r.Version, "-o", path, ".")
 	return path, err
 }
 

@@ -28,7 +28,11 @@ const repository = "../.."
 // program stands for the binary: it writes a page and completions, as posthouse does.
 const program = `package main
 
-import "os"
+import (
+	"os"
+
+	_ "example.com/posthouse/named"
+)
 
 var version string
 
@@ -78,7 +82,9 @@ func checkout(t *testing.T) string {
 		}
 	}
 	write("go.mod", "module example.com/posthouse\n\ngo 1.26\n")
-	write("cmd/posthouse/main.go", program)
+	write("named/named.go", "package named\n\nvar Version string\n")
+	write("release/go.mod", "module example.com/posthouse/release\n\ngo 1.26\n\nrequire example.com/posthouse v0.0.0\n\nreplace example.com/posthouse => ../\n")
+	write("release/main.go", program)
 	write("CHANGELOG.md", changelog)
 	write("README.md", "# Posthouse\n")
 	write("LICENSE", "Apache License\n")
@@ -104,7 +110,7 @@ func TestRelease(t *testing.T) {
 	var outs []string
 	for range 2 {
 		out := filepath.Join(t.TempDir(), "dist")
-		r := &release{Root: root, Out: out, Version: "v0.1.0", Main: "./cmd/posthouse", Platforms: []string{runtime.GOOS + "/" + runtime.GOARCH}, Log: t.Output()}
+		r := &release{Root: root, Out: out, Version: "v0.1.0", Main: "release", Platforms: []string{runtime.GOOS + "/" + runtime.GOARCH}, Log: t.Output()}
 		if err := r.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -263,14 +269,14 @@ func billed(t *testing.T, text, binary string) {
 		t.Fatal(err)
 	}
 	c := bom.Metadata.Component
-	if bom.Format != "CycloneDX" || bom.Metadata.Timestamp != "2026-11-26T12:00:00Z" || c.PURL != "pkg:golang/example.com/posthouse@v0.1.0" {
+	if bom.Format != "CycloneDX" || bom.Metadata.Timestamp != "2026-11-26T12:00:00Z" || c.PURL != "pkg:golang/example.com/posthouse/release@v0.1.0" {
 		t.Errorf("the bill is %+v", bom)
 	}
 	if len(c.Hashes) != 1 || c.Hashes[0].Content != fmt.Sprintf("%x", sha256.Sum256([]byte(binary))) {
 		t.Errorf("the bill is about a binary with the hash %+v", c.Hashes)
 	}
-	if len(bom.Components) != 1 || bom.Components[0].PURL != "pkg:golang/std@"+runtime.Version() {
-		t.Errorf("the program links %+v, want Go alone", bom.Components)
+	if len(bom.Components) != 2 || bom.Components[0].PURL != "pkg:golang/std@"+runtime.Version() || bom.Components[1].PURL != "pkg:golang/example.com/posthouse@v0.1.0" {
+		t.Errorf("the program links %+v, want Go and the module around", bom.Components)
 	}
 }
 

@@ -2,6 +2,7 @@ package shipping
 
 import (
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -83,8 +84,8 @@ func TestImage(t *testing.T) {
 			t.Errorf("the image lacks COPY %s; it has %q", want, copied)
 		}
 	}
-	build := all[slices.IndexFunc(all, func(in instruction) bool { return strings.Contains(in.rest, "go build") })].rest
-	for _, want := range []string{"CGO_ENABLED=0", "GOOS=$TARGETOS", "GOARCH=$TARGETARCH", "-trimpath", "main.version=$VERSION", "./cmd/posthouse"} {
+	build := all[slices.IndexFunc(all, func(in instruction) bool { return strings.Contains(in.rest, " build -trimpath") })].rest
+	for _, want := range []string{"CGO_ENABLED=0", "GOOS=$TARGETOS", "GOARCH=$TARGETARCH", "-trimpath", "main.version=$VERSION", "go -C release build"} {
 		if !strings.Contains(build, want) {
 			t.Errorf("the build lacks %s: %s", want, build)
 		}
@@ -104,8 +105,8 @@ func TestImageLeavesNothingOut(t *testing.T) {
 			ignored = append(ignored, line)
 		}
 	}
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-C", root, "-deps", "-f",
-		`{{if not .Standard}}{{$dir := .ImportPath}}{{range .GoFiles}}{{$dir}}/{{.}} {{end}}{{range .EmbedFiles}}{{$dir}}/{{.}} {{end}}{{end}}`, "./cmd/posthouse").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-C", filepath.Join(root, "release"), "-deps", "-f",
+		`{{if not .Standard}}{{$dir := .ImportPath}}{{range .GoFiles}}{{$dir}}/{{.}} {{end}}{{range .EmbedFiles}}{{$dir}}/{{.}} {{end}}{{end}}`, ".").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

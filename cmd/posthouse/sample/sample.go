@@ -1,4 +1,4 @@
-package main
+package sample
 
 import (
 	"context"
@@ -11,8 +11,9 @@ import (
 	"github.com/posthouse/posthouse/task/natslink"
 )
 
-// programs returns the programs of this binary: serve has no program, dev has the sample.
-func programs() app.Programs {
+// Programs returns the programs of the binary: serve has no program, dev has the sample. The
+// version is what the linker set, "" for what Go recorded.
+func Programs(version string) app.Programs {
 	return app.Programs{
 		Name: "posthouse", Version: version, OpenStore: all.Open, OpenLink: natslink.Open,
 		Dev: &app.Dev{About: aboutSample, Open: openSample},
