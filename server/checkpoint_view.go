@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/grants"
+	"github.com/posthouse/posthouse/server/internal/verbatim"
 	"github.com/posthouse/posthouse/server/problem"
 )
 
@@ -63,7 +64,7 @@ func view(c *posthouse.Checkpoint) (*Checkpoint, error) {
 		v.State = shown[posthouse.OpaquePart]
 		return v, nil
 	}
-	raw, err := json.Marshal(shown)
+	raw, err := verbatim.Object(shown)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint %s cannot be shown: %w", c.ID, err)
 	}

@@ -64,7 +64,9 @@ func (ro *router) serve(rt *api.Route) http.Handler {
 			w.Header().Set(api.VersionHeader, api.Version)
 		}
 		r := &api.Request{Request: hr, Route: rt}
-		if err := ro.admit(w, r); err != nil {
+		err := ro.admit(w, r)
+		api.NoteValues(w, r)
+		if err != nil {
 			ro.fail(w, r, err)
 			return
 		}
@@ -156,5 +158,5 @@ func (ro *router) fail(w http.ResponseWriter, r *api.Request, err error) {
 		ro.pages.Login(w, http.StatusUnauthorized, "")
 		return
 	}
-	problem.Write(w, err)
+	api.WriteProblem(w, err)
 }

@@ -125,7 +125,7 @@ func New(o Options) (*Server, error) {
 	s.about = &about{ledger: o.Ledger, version: versionBody{cmp.Or(o.Name, "posthouse"), api.Version, binary}}
 	s.resources = s.newResources(&o)
 	for _, r := range s.resources {
-		s.routes = append(s.routes, api.Named(r.Routes())...)
+		s.routes = append(s.routes, api.Complete(r.Routes())...)
 	}
 	examples.Add(s.routes)
 	s.about.openapi, err = api.OpenAPI(s.routes, binary.Version)

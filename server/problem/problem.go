@@ -113,7 +113,10 @@ func Client(err error) *posthouse.Error {
 }
 
 // Write answers with err.
-func Write(w http.ResponseWriter, err error) {
+func Write(w http.ResponseWriter, err error) { WriteAs(w, err, json.Marshal) }
+
+// WriteAs answers with err, in the form that marshal gives it.
+func WriteAs(w http.ResponseWriter, err error, marshal func(any) ([]byte, error)) {
 	h := w.Header()
 	p := Of(err, h.Get(RequestIDHeader))
 	p.TraceID = h.Get(TraceIDHeader)
@@ -128,7 +131,7 @@ func Write(w http.ResponseWriter, err error) {
 	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
-	body, err := json.Marshal(p)
+	body, err := marshal(p)
 	if err != nil {
 		body = []byte(`{"status":500,"code":"internal"}`)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/verbatim"
 	"github.com/posthouse/posthouse/server/problem"
 )
 
@@ -14,16 +15,31 @@ import (
 // out, so a failure is never half an answer. Strings on record keep their text:
 // what HTML reads as a mark is not escaped, since no answer is HTML.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
-	var body bytes.Buffer
-	enc := json.NewEncoder(&body)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	body, err := encode(w, v)
+	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // the client may be gone
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
 	return nil
+}
+
+// encode returns v as JSON in the form that the request asked for.
+func encode(w http.ResponseWriter, v any) ([]byte, error) {
+	if recorder(w).Verbatim {
+		return verbatim.Marshal(v)
+	}
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), err
+}
+
+// WriteProblem answers with an error, in the form that the request asked for.
+func WriteProblem(w http.ResponseWriter, err error) {
+	problem.WriteAs(w, err, func(v any) ([]byte, error) { return encode(w, v) })
 }
 
 // ETag is what GET answers with and If-Match compares: the hash of the entry

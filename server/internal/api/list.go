@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -40,26 +39,26 @@ func WriteList[T any](w http.ResponseWriter, r *Request, page List[T]) error {
 	if names == nil {
 		return WriteJSON(w, http.StatusOK, page)
 	}
+	defer func(form bool) { recorder(w).Verbatim = form }(recorder(w).Verbatim)
 	picked := List[map[string]json.RawMessage]{Items: make([]map[string]json.RawMessage, len(page.Items)), Next: page.Next, Counts: page.Counts}
 	for i := range page.Items {
-		picked.Items[i], err = pick(&page.Items[i], names)
+		picked.Items[i], err = pick(w, &page.Items[i], names)
 		if err != nil {
 			return err
 		}
 	}
+	recorder(w).Verbatim = false // the members have their form already
 	return WriteJSON(w, http.StatusOK, picked)
 }
 
 // pick returns the members of these names.
-func pick(item any, names []string) (map[string]json.RawMessage, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(item); err != nil {
+func pick(w http.ResponseWriter, item any, names []string) (map[string]json.RawMessage, error) {
+	text, err := encode(w, item)
+	if err != nil {
 		return nil, err
 	}
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(text.Bytes(), &all); err != nil {
+	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, err
 	}
 	some := make(map[string]json.RawMessage, len(names))

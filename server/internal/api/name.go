@@ -2,9 +2,12 @@ package api
 
 import (
 	"net/url"
+	"reflect"
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/verbatim"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // elsewhere takes the place in a path of a name that is given as a parameter.
@@ -24,10 +27,19 @@ func NameOf(path, variable string) string {
 	return ""
 }
 
-// Named adds to each route the parameters for names that cannot be a segment of
-// its path.
-func Named(rs []*Route) []*Route {
+// valuesParam is the parameter that says how values on record are written.
+const valuesParam = "values"
+
+// Complete adds to each route the parameters that follow from its path, its body and its answers: for
+// names that cannot be a segment of a path, and for the form of values on record.
+func Complete(rs []*Route) []*Route {
 	for _, r := range rs {
+		if r.hasValues() {
+			r.Query = append(r.Query[:len(r.Query):len(r.Query)], Param{
+				Name: valuesParam, Kind: EnumParam, Values: []string{"json", "text"}, Def: "json",
+				Help: "text: payloads, schemas, states, inputs and results are strings of their bytes on record, in the body too, so that no client makes floats of their numbers",
+			})
+		}
 		for _, m := range pathParam.FindAllStringSubmatch(r.Path, -1) {
 			if p := NameOf(r.Path, m[1]); p != "" {
 				r.Query = append(r.Query[:len(r.Query):len(r.Query)], Param{
@@ -38,6 +50,18 @@ func Named(rs []*Route) []*Route {
 		}
 	}
 	return rs
+}
+
+// hasValues reports whether body or answers have values on record.
+func (r *Route) hasValues() bool {
+	if r.Style == Socket || r.Role == tokens.Worker || r.Role == "" && !r.Approval {
+		return false
+	}
+	has := r.Body != nil && verbatim.Has(reflect.TypeOf(r.Body))
+	for _, a := range r.Answers {
+		has = has || a.Body != nil && verbatim.Has(reflect.TypeOf(a.Body))
+	}
+	return has
 }
 
 // CheckPath reads the names and ids of the path, for [Request.Name] and

@@ -19,6 +19,8 @@ type Recorder struct {
 	Unread *limit.Unread // what counts and bounds what is being written; nil: nothing does
 	Made   func()        // called before the first byte goes out: the answer is made; may be nil
 
+	Verbatim bool // values on record are strings in the answer
+
 	stopped atomic.Bool // a write was given up
 }
 
@@ -77,6 +79,9 @@ func recorder(w http.ResponseWriter) *Recorder {
 // NoteMade has fn called once the answer is made, before the first byte of it goes out. It does
 // nothing for a writer that is no Recorder.
 func NoteMade(w http.ResponseWriter, fn func()) { recorder(w).Made = fn }
+
+// NoteValues says in which form the answer has values on record.
+func NoteValues(w http.ResponseWriter, r *Request) { recorder(w).Verbatim = r.verbatim() }
 
 // NoteRoute tells the log line which route the request took.
 func NoteRoute(w http.ResponseWriter, r *Route) { recorder(w).Route = r }

@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/internal/verbatim"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -182,5 +184,14 @@ func (r *Request) Decode(v any) error {
 			Code: problem.CodeMediaType, Field: "Content-Type", Message: "must be application/json", Hint: "with curl, use --json",
 		}
 	}
+	if r.verbatim() {
+		data, err = verbatim.Restore(data, reflect.TypeOf(v))
+		if err != nil {
+			return err
+		}
+	}
 	return strict.Decode(data, v)
 }
+
+// verbatim reports whether values on record are strings in body and answer.
+func (r *Request) verbatim() bool { return r.Query[valuesParam] == "text" }

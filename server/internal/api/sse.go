@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
@@ -18,7 +17,7 @@ const (
 
 // An EventStream writes server-sent events.
 type EventStream struct {
-	w    http.ResponseWriter
+	w    http.ResponseWriter // its Recorder knows the form of values
 	rc   *http.ResponseController
 	wall func() time.Time
 }
@@ -39,7 +38,7 @@ func NewEventStream(w http.ResponseWriter, wall func() time.Time, unread *limit.
 // Send writes one event. JSON has no line breaks, so data is one line; id must
 // not have any either.
 func (es *EventStream) Send(id, event string, data any) error {
-	body, err := json.Marshal(data)
+	body, err := encode(es.w, data)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (ev *Events) Routes() []*api.Route {
 				{Name: "thread", Kind: api.NameParam, Help: "of this thread"},
 				{Name: "after", Kind: api.TextParam, Def: "now", Help: "a cursor, now, or start; the header Last-Event-ID goes before it"},
 			}, session.Params()),
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "events", Body: nil, Media: "text/event-stream"}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "events, each with this as its data", Body: posthouse.Event{}, Media: "text/event-stream"}},
 		},
 	}
 }

@@ -98,6 +98,9 @@ type Field struct {
 	Help     string // its doc tag
 	Owner    reflect.Type
 	GoName   string // in Owner
+	Index    []int  // for [reflect.Value.FieldByIndexErr]
+
+	OmitEmpty, OmitZero bool
 }
 
 // Fields lists the fields of struct t, those of embedded structs included unless t has one of the same
@@ -116,7 +119,10 @@ func Fields(t reflect.Type) (fs []Field) {
 			if inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
 			}
-			fs = append(fs, Fields(inner)...)
+			for _, in := range Fields(inner) {
+				in.Index = append([]int{i}, in.Index...)
+				fs = append(fs, in)
+			}
 			continue
 		case !f.IsExported() || name == "-":
 			continue
@@ -125,7 +131,10 @@ func Fields(t reflect.Type) (fs []Field) {
 		}
 		fs = slices.DeleteFunc(fs, func(o Field) bool { return o.Name == name })
 		if help := f.Tag.Get("doc"); help != "-" {
-			fs = append(fs, Field{name, strings.Contains(rest, "omit"), f.Type, help, t, f.Name})
+			fs = append(fs, Field{
+				Name: name, Optional: strings.Contains(rest, "omit"), Type: f.Type, Help: help, Owner: t, GoName: f.Name, Index: []int{i},
+				OmitEmpty: strings.Contains(rest, "omitempty"), OmitZero: strings.Contains(rest, "omitzero"),
+			})
 		}
 	}
 	return fs
