@@ -1,0 +1,152 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// replayAttempts is how often a message of a replay is tried, at most.
+const replayAttempts = 10
+
+// A replaying is a replay that is under way on a goroutine of its own.
+type replaying struct {
+	progress chan replay
+	cancel   context.CancelFunc
+}
+
+// steps returns the channel of its progress, nil if there is no replay.
+func (r *replaying) steps() <-chan replay {
+	if r == nil {
+		return nil
+	}
+	return r.progress
+}
+
+func (r *replaying) stop() {
+	if r != nil {
+		r.cancel()
+	}
+}
+
+// startReplay goes on with a replay that is on record, unless that is under way already.
+func (s *sender) startReplay(ctx context.Context, work *sync.WaitGroup) {
+	on := s.lease.state.Replay
+	if on == nil || !on.Ended.IsZero() || s.replaying != nil || !s.lease.state.Gone.IsZero() {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r := &replaying{progress: make(chan replay), cancel: cancel}
+	s.replaying = r
+	from := *on
+	work.Go(func() {
+		defer cancel()
+		for ctx.Err() == nil {
+			err := s.walk(ctx, &from, r.progress)
+			if err == nil || ctx.Err() != nil {
+				return
+			}
+			s.log.Warn("a replay cannot go on; trying again", "endpoint", s.endpoint.Name, "error", err)
+			sleep(ctx, time.Second)
+		}
+	})
+}
+
+// replayed takes the progress of the replay.
+func (s *sender) replayed(p replay) {
+	s.lease.state.Replay, s.dirty = &p, true
+	if !p.Ended.IsZero() {
+		s.replaying.stop()
+		s.replaying = nil
+	}
+}
+
+// walk tells what happened in the stretch of a replay, from where that is on, and reports its
+// progress. It is nil when all is told.
+func (s *sender) walk(ctx context.Context, at *replay, progress chan<- replay) error {
+	report := func() bool {
+		select {
+		case progress <- *at:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	recent := posthouse.Millis(at.From.UnixMilli())
+	query := posthouse.ThreadQuery{After: at.Thread}
+	if at.Thread != "" { // it may have been left in the middle
+		if err := s.walkThread(ctx, at, report); err != nil {
+			return err
+		}
+	}
+	for t, err := range s.source.ledger.Store().Threads(ctx, query) {
+		switch {
+		case err != nil:
+			return err
+		case t.Updated+60_000 < recent: // it is rounded down to the minute
+			continue
+		}
+		at.Thread, at.Seq = t.Thread, 0
+		if err := s.walkThread(ctx, at, report); err != nil {
+			return err
+		}
+	}
+	at.Ended = s.source.ledger.Now()
+	report()
+	return ctx.Err()
+}
+
+func (s *sender) walkThread(ctx context.Context, at *replay, report func() bool) error {
+	for e, err := range s.source.ledger.Log(ctx, at.Thread, posthouse.Range{From: at.Seq + 1}) {
+		switch {
+		case errors.Is(err, posthouse.ErrCorrupt), errors.Is(err, posthouse.ErrSealed), errors.Is(err, posthouse.ErrConflict):
+			s.log.Error("a thread cannot be replayed", "endpoint", s.endpoint.Name, "thread", at.Thread, "error", err)
+			return nil
+		case err != nil:
+			return err
+		case e.At.Before(at.From) || e.At.After(at.To):
+			continue
+		}
+		sent := at.Sent + at.Failed
+		for _, r := range e.Events {
+			messages, err := s.source.messages(ctx, r)
+			if err != nil {
+				return err
+			}
+			for _, m := range messages {
+				if err := s.insist(ctx, at, m); err != nil {
+					return err
+				}
+			}
+		}
+		at.Seq = e.Seq
+		if at.Sent+at.Failed > sent && !report() {
+			return ctx.Err()
+		}
+	}
+	return ctx.Err()
+}
+
+// insist tries a message of a replay until the receiver has it, or it is given up.
+func (s *sender) insist(ctx context.Context, at *replay, m *Message) error {
+	for n := 1; ; n++ {
+		m.Attempt = n
+		f := s.deliver(ctx, m)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case f == nil:
+			at.Sent++
+			return nil
+		case f.Gone || n >= replayAttempts:
+			at.Failed++
+			return nil
+		}
+		if !sleep(ctx, s.endpoint.pause(n, f)) {
+			return ctx.Err()
+		}
+	}
+}
