@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/programs"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/stream"
+	"github.com/posthouse/posthouse/server/internal/webhooks"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -77,6 +78,8 @@ func (s *Server) newResources(o *Options) []resource {
 		&standaloneTasks{starter: o.Starter},
 		// /api/dead-letters
 		&deadLetters{box: o.Letters},
+		// /api/webhooks
+		&webhooks.Webhooks{Notifier: o.Notifier},
 		// /api/workers, /api/worker
 		&workers{tasks: o.Tasks, streams: streams, timeout: s.timeout},
 		// /api/agents, /api/run
@@ -91,7 +94,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /healthz, /readyz
 		&health{ready: newReadiness(o), log: o.Logger},
 		// /metrics
-		operate.NewMetrics(&operate.Watched{Counts: o.Metrics, Ledger: l, Tasks: gauged, Streams: streams.Quota, Version: o.Version, Now: o.Now, Life: s.life}),
+		operate.NewMetrics(&operate.Watched{Counts: o.Metrics, Ledger: l, Tasks: gauged, Streams: streams.Quota, Notifier: o.Notifier, Version: o.Version, Now: o.Now, Life: s.life}),
 		// /api/log-level
 		&operate.LogLevel{Level: o.LogLevel, Log: o.Logger},
 		// /api/me, /api/encryption, /openapi.json, /version

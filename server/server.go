@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/build"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/notify"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
 	"github.com/posthouse/posthouse/server/internal/examples"
@@ -43,6 +44,10 @@ type Options struct {
 	// Letters has messages about tasks that could not be used; nil: there is no box.
 	Letters deadletter.Box
 
+	// Notifier tells endpoints what happens, as notify.Notifier; the server shows, tests and replays them. Nil:
+	// there are no endpoints.
+	Notifier Notifier
+
 	// Recover returns the request that a waiting checkpoint is about. It is called
 	// before an approval without a request is recorded. With ok false the approval is
 	// refused with 400: the program needs a request, and the state does not have it. For other
@@ -72,6 +77,15 @@ type Options struct {
 type Program struct {
 	Info    posthouse.ProgramInfo // Starts follows from Starter
 	Starter posthouse.JSONStarter // begins runs of it; nil: this server begins none
+}
+
+// A Notifier tells endpoints what happens.
+type Notifier interface {
+	List(ctx context.Context) ([]notify.Status, error)
+	Test(ctx context.Context, endpoint string) (*notify.Tested, error)
+	Replay(ctx context.Context, endpoint string, since time.Time, by string) error
+	Resume(ctx context.Context, endpoint string) error
+	Metrics() []byte // in the text format of Prometheus
 }
 
 // A Server is the HTTP API and the inbox page in front of a Ledger. It is an

@@ -35,9 +35,11 @@ type Watched struct {
 	Ledger  *ledger.Ledger
 	Tasks   task.Gauged // nil: there is no engine of tasks here
 	Streams *limit.Quota
-	Version string
-	Now     func() time.Time
-	Life    *limit.Lifetime
+	// Notifier has counts of deliveries; nil: nobody is told of anything.
+	Notifier interface{ Metrics() []byte }
+	Version  string
+	Now      func() time.Time
+	Life     *limit.Lifetime
 }
 
 // NewMetrics returns the resource.
@@ -70,6 +72,9 @@ func (m *Metrics) get(w http.ResponseWriter, r *api.Request) error {
 	t.Gauge("posthouse_streams", "Event streams, WebSockets and waiting claims of workers that are open.", float64(m.Streams.Held()))
 	if m.Tasks != nil {
 		writeTasks(&t, m.Tasks.Gauges())
+	}
+	if m.Notifier != nil {
+		t.Append(m.Notifier.Metrics())
 	}
 	writeRuntime(&t)
 	w.Header().Set("Content-Type", prom.ContentType)
