@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/app/internal/systemd"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/notify"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/local"
 	"github.com/posthouse/posthouse/task/link"
@@ -57,6 +58,12 @@ type Options struct {
 	// server in this process, which lets in whom the tokens in Dir do. Allow and Logger are
 	// filled in. Nil: workers come over HTTP only.
 	Link *link.Options
+
+	// Endpoints are told what happens: gates that open and are decided, effects, ends of runs. See
+	// package notify; package notifyfile reads them from a file. PagesURL is where people reach the
+	// pages, for links in messages; without it they have none.
+	Endpoints []notify.Endpoint
+	PagesURL  string
 
 	// Encrypt encrypts what is stored from now on, and makes a key file if it is
 	// missing. An existing key file is used anyway.
@@ -156,6 +163,7 @@ func (o *Options) host() (*host.Options, error) {
 		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
 		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: cmp.Or(o.RetainEvery, host.DefaultRetainEvery), MaxState: o.MaxState,
 		Logger: o.Logger, LogLevel: o.LogLevel, Profiles: o.Profiles, DrainTimeout: o.DrainTimeout, Name: o.Programs.name(), Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link, OpenTraces: o.Programs.OpenTraces,
+		Endpoints: o.Endpoints, PagesURL: o.PagesURL,
 		Manager: os.Getenv(systemd.SocketVariable),
 	}
 	if o.Dir == "" {

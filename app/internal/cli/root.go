@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/stores"
 	"github.com/posthouse/posthouse/app/internal/cli/tasks"
 	"github.com/posthouse/posthouse/app/internal/cli/threads"
+	"github.com/posthouse/posthouse/app/internal/cli/webhooks"
 )
 
 // root returns the command that all others are below.
@@ -91,7 +92,7 @@ func addCommands(root *cobra.Command, e *env.Env, c *Config) {
 	add("Look and change", threads.Program(e), thread, threads.Checkpoint(e), threads.State(e), threads.Log(e), live.Watch(e), live.Top(e), threads.Grant(e), threads.Diff(e))
 	add("Hand out", tasks.Task(e), tasks.Worker(e))
 	add("Prove", stores.Verify(e), stores.Witness(e), stores.Export(e), stores.Key(e), stores.Encryption(e))
-	add("Operate", stores.Token(e), stores.Retain(e), stores.Compact(e), stores.Backup(e), stores.Store(e), stores.Cat(e), stores.Bench(e), healthCmd(e), logLevelCmd(e), configCmd(e, c), manCmd(e, c), versionCmd(e, c))
+	add("Operate", stores.Token(e), webhooks.Webhook(e), stores.Retain(e), stores.Compact(e), stores.Backup(e), stores.Store(e), stores.Cat(e), stores.Bench(e), healthCmd(e), logLevelCmd(e), configCmd(e, c), manCmd(e, c), versionCmd(e, c))
 	root.SetHelpCommandGroupID("Operate")
 	root.SetCompletionCommandGroupID("Operate")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/tasks"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/app/internal/systemd"
+	"github.com/posthouse/posthouse/notify/notifyfile"
 	"github.com/posthouse/posthouse/task/link"
 )
 
@@ -33,6 +34,7 @@ type serving struct {
 	maxState  byteSize
 	nats      tasks.NATSFlags
 	listen    string // for workers, over NATS
+	notify    string // file of endpoints
 	flags     *pflag.FlagSet
 }
 
@@ -95,6 +97,7 @@ func (s *serving) add(cmd *cobra.Command) {
 	}
 	s.drain = env.Span(host.DefaultDrainTimeout)
 	f.Var(&s.drain, "drain-timeout", "how long what is running may go on when the server is to end")
+	f.StringVar(&s.notify, "notify", "", "file, YAML, that says which webhooks are told what happens")
 	f.BoolVar(&s.host.Profiles, "pprof", false, "serve profiles of the process at /debug/pprof/, to operators")
 	s.log.Add(f, "warn")
 }
@@ -142,6 +145,17 @@ func (s *serving) options() (*host.Options, error) {
 	}
 	o.OpenStore, o.AllowWeak = s.env.Open, s.store.AllowWeak
 	o.OpenLink, o.Link, o.OpenTraces = s.env.OpenLink, s.link(), s.config.Traces
+	if s.notify != "" {
+		c, err := notifyfile.Read(s.notify)
+		if err != nil {
+			return nil, err
+		}
+		o.PagesURL = c.URL
+		o.Endpoints, err = c.Endpoints(nil)
+		if err != nil {
+			return nil, err
+		}
+	}
 	o.MaxState, o.RetainEvery = int64(s.maxState), time.Duration(s.every)
 	o.Logger, o.LogLevel, o.DrainTimeout = log, &s.log.Level, time.Duration(s.drain)
 	o.Version, o.Programs = s.config.Version, s.config.Programs

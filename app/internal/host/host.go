@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/dispatch"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/notify"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/server"
@@ -45,6 +46,7 @@ type Host struct {
 	store    posthouse.Store
 	runner   *runner.Runner
 	tasks    *dispatch.Dispatcher
+	notifier *notify.Notifier // nil: nobody is told of anything
 	log      *slog.Logger
 	retain   func(context.Context) error // nil: there is no policy
 	rotating bool                        // there are encryption keys of the past
@@ -173,6 +175,13 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		return err
 	}
 	so.Tasks = h.tasks
+	if len(o.Endpoints) > 0 {
+		h.notifier, err = notify.New(h.Ledger, o.Endpoints, &notify.Options{URL: o.PagesURL, Logger: h.log})
+		if err != nil {
+			return err
+		}
+		so.Notifier = h.notifier
+	}
 	h.Server, err = server.New(so)
 	return err
 }
@@ -240,6 +249,13 @@ func (h *Host) Run(ctx context.Context) error {
 			cancel(err)
 		}
 	})
+	if h.notifier != nil {
+		work.Go(func() {
+			if err := h.notifier.Run(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
 	if h.retain != nil {
 		work.Go(func() {
 			if err := h.retain(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/notify"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/store/local"
@@ -63,6 +64,9 @@ type Options struct {
 
 	OpenLink link.Opener   // required with Link
 	Link     *link.Options // where workers come beside HTTP; nil: nowhere. Allow and Logger are filled in
+
+	Endpoints []notify.Endpoint // who is told what happens
+	PagesURL  string            // where people reach the pages, for links in messages; "": there are no links
 
 	TaskConcurrency map[string]int // how many tasks of a name workers have at once; see [dispatch.Options]
 
