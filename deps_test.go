@@ -22,7 +22,7 @@ var testModules = []string{
 	"github.com/nats-io", // a server in this process, and the client that examples show
 	"github.com/klauspost/compress/zstd", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/rogpeppe/go-internal", "github.com/coder/websocket",
 	"github.com/standard-webhooks/standard-webhooks/libraries", // signatures are checked by the project that specifies them
-	"github.com/redis/rueidis", // a client beside store/redisstore and its own
+	"github.com/redis/rueidis",                                 // a client beside store/redisstore and its own
 }
 
 // A goFile is a parsed file of this module.
