@@ -283,6 +283,7 @@ var laws = []law{
 	{"server/internal/agentcall", []string{".", "gate", "ledger", "server/internal/api", "server/internal/feed", "server/internal/limit", "server/problem"}, nil,
 		"what an agent works on outlives its client, whichever way that came"},
 	{"server/internal/examples", []string{"server/internal/api"}, nil, "examples are texts, beside the table"},
+	{"server/internal/outline", []string{".", "ledger", "server/internal/api", "server/tokens"}, nil, "what a thread looks like is read from headers alone"},
 	{"server/internal/programs", []string{".", "ledger", "server/internal/agentcall", "server/internal/api", "server/problem", "server/tokens"}, nil,
 		"programs are shown and begun by what they say of themselves: no model is known here"},
 	{"server/internal/stream", []string{".", "ledger", "server/internal/api", "server/internal/auth", "server/internal/feed", "server/internal/limit", "server/internal/session", "server/problem", "server/tokens", "task"}, nil,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/grants"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/verbatim"
 	"github.com/posthouse/posthouse/server/problem"
 )
@@ -26,6 +27,7 @@ type Checkpoint struct {
 	Problem  *problem.Details  `json:"problem,omitempty" doc:"in lists: why its state cannot be read"`
 
 	Decision *posthouse.Decision `json:"decision,omitempty" doc:"what led to it; on the answer to a decision only"`
+	Plan     *ledger.ForkPlan    `json:"plan,omitempty" doc:"what a fork of it would do; on answers to a fork with dryRun only"`
 	Branched *Outcome            `json:"head,omitempty" doc:"where its branch is by now; on answers that waited only"`
 }
 

@@ -21,6 +21,7 @@ type forkBody struct {
 	Codecs map[string]string          `json:"codecs,omitempty" doc:"parts given as base64, with their codec"`
 	Branch string                     `json:"branch,omitempty" doc:"the new branch's name; fork-1, fork-2, ... unless given"`
 	Thread string                     `json:"thread,omitempty" doc:"fork into this new thread instead"`
+	DryRun bool                       `json:"dryRun,omitempty" doc:"make no fork: the answer is the checkpoint to fork, and in plan what a fork would keep, run again, and ask or do again"`
 	Run    bool                       `json:"run,omitempty" doc:"resume the fork at once, and answer as a resume does; as the parameter"`
 }
 
@@ -46,6 +47,9 @@ func (cs *checkpoints) fork(w http.ResponseWriter, r *api.Request, b *forkBody) 
 	} else if len(b.Codecs) > 0 {
 		return posthouse.Invalid("codecs", "go with a state or a patch")
 	}
+	if b.DryRun {
+		return cs.planFork(w, r, id, o)
+	}
 	run := b.Run || r.Query["run"] == "true"
 	if run {
 		if err := cs.mayRunFork(r.Context(), id, o); err != nil {
@@ -60,6 +64,19 @@ func (cs *checkpoints) fork(w http.ResponseWriter, r *api.Request, b *forkBody) 
 		return cs.goOn(w, r, &c.Header)
 	}
 	return writeCheckpoint(w, c)
+}
+
+// planFork answers with what a fork would do.
+func (cs *checkpoints) planFork(w http.ResponseWriter, r *api.Request, id posthouse.ID, o *ledger.ForkOptions) error {
+	h, err := cs.ledger.GetHeader(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	plan, err := ledger.PlanFork(r.Context(), cs.ledger, id, o)
+	if err != nil {
+		return err
+	}
+	return api.WriteJSON(w, http.StatusOK, &Checkpoint{Header: *h, Plan: plan})
 }
 
 // mayRunFork refuses a fork that no program here would run. It is asked before the fork is

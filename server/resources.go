@@ -6,6 +6,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/conversation"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/operate"
+	"github.com/posthouse/posthouse/server/internal/outline"
 	"github.com/posthouse/posthouse/server/internal/programs"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/stream"
@@ -62,6 +63,8 @@ func (s *Server) newResources(o *Options) []resource {
 		&approvals{ledger: l, tools: tools},
 		// /api/threads, /api/coordinations
 		&threads{ledger: l, pageBytes: limits.Page},
+		// /api/threads/{id}/outline
+		outline.New(l),
 		// /api/threads/{id}/releases, /api/threads/{id}/copy
 		&releases{ledger: l},
 		// /api/threads/{id}/hold

@@ -93,7 +93,7 @@ func checkpointShow(e *env.Env) *cobra.Command {
 
 func checkpointFork(e *env.Env) *cobra.Command {
 	var state, patch, branch, thread string
-	var run bool
+	var run, dry bool
 	cmd := &cobra.Command{
 		Use: "fork CHECKPOINT", Short: "Start a branch, or a thread, at a checkpoint",
 		Long: `Start a branch, or a thread, at a checkpoint.
@@ -101,7 +101,8 @@ func checkpointFork(e *env.Env) *cobra.Command {
 The state is kept unless --state gives a whole new one or --patch other values of
 members that it has. With the same state, gates that wait there wait in the fork too, under new ids.
 With another state the fork is interrupted, as one of what could run: once it is
-resumed it asks anew, about its own state. --run resumes it at once.`,
+resumed it asks anew, about its own state. --run resumes it at once. --dry-run says what
+the fork would keep, what would run again, and what it would ask or do again.`,
 		Example: `  posthouse checkpoint fork 019a...
   posthouse checkpoint fork 019a... --branch what-if --patch '{"amount": 20}'
   posthouse checkpoint fork 019a... --patch '{"amount": 20}' --run
@@ -121,10 +122,16 @@ resumed it asks anew, about its own state. --run resumes it at once.`,
 			if run {
 				body["run"] = true
 			}
+			if dry {
+				body["dryRun"] = true
+			}
 			return e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
 				var answer outcome
 				if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+rest.Path(args[0], "fork"), nil, body, &answer); err != nil {
 					return err
+				}
+				if dry {
+					return e.Answer(answer.Plan, func() { showPlan(e, &answer.Checkpoint) })
 				}
 				return forked(ctx, e, c, args[0], run, &answer)
 			})(cmd, args)
@@ -136,6 +143,7 @@ resumed it asks anew, about its own state. --run resumes it at once.`,
 	f.StringVar(&branch, "branch", "", "name of the new branch (default fork-1, fork-2, ...)")
 	f.StringVar(&thread, "thread", "", "fork into this new thread instead")
 	f.BoolVar(&run, "run", false, "resume the fork at once, and wait for what follows")
+	env.DryRunFlag(cmd, &dry)
 	return cmd
 }
 
