@@ -130,14 +130,19 @@ func (c *Checkpoint) Clone() *Checkpoint {
 
 // Clone returns a deep copy.
 func (h *Header) Clone() *Header {
-	d := *h
-	d.Labels = maps.Clone(h.Labels)
-	d.Next, d.Gates = slices.Clone(h.Next), slices.Clone(h.Gates)
+	d := &struct {
+		Header
+		next [1]string // memory for Next: most checkpoints have one
+	}{Header: *h}
+	d.Labels, d.Gates = maps.Clone(h.Labels), slices.Clone(h.Gates)
+	if h.Next != nil {
+		d.Next = append(d.next[:0:1], h.Next...)
+	}
 	if h.Source != nil {
 		s := *h.Source
 		d.Source = &s
 	}
-	return &d
+	return &d.Header
 }
 
 // Derive returns an unsaved child with a new state and no id. It has the same thread,

@@ -111,10 +111,11 @@ func (r *run) followInterrupted(ctx context.Context) error {
 	var ends []topology.Completion
 	var names []string
 	var rest []frontier.Target
-	for _, t := range r.frontier.Tasks {
-		n := r.app.node(&t)
+	for i := range r.frontier.Tasks {
+		t := &r.frontier.Tasks[i]
+		n := r.app.node(t)
 		if !t.Edges || n == nil { // the next step reports a node that is gone
-			rest = append(rest, t)
+			rest = append(rest, *t)
 			continue
 		}
 		names = append(names, n.Name)

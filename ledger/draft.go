@@ -5,7 +5,8 @@ import (
 	"github.com/posthouse/posthouse/internal/commit"
 )
 
-// A Draft is one commit: all of it becomes durable, or nothing.
+// A Draft is one commit: all of it becomes durable, or nothing. It may be committed again, but
+// not by two goroutines at once.
 type Draft struct {
 	Thread string
 	Branch string // "" is main
@@ -37,12 +38,16 @@ type Draft struct {
 	// Release, if set, closes the thread's generation after the draft, in the same
 	// commit; see [Ledger.Release]. Its Claim is the draft's.
 	Release *ReleaseOptions
+
+	room commit.Plan
 }
 
+// plan makes the plan of the draft, in the draft's own memory.
 func (d *Draft) plan() *commit.Plan {
-	return &commit.Plan{
+	d.room = commit.Plan{
 		Thread: d.Thread, Branch: d.Branch, Claim: d.Claim.held(), Head: d.Head, Checkpoint: d.Checkpoint, Steps: d.Steps, ConsumedSignals: d.ConsumedSignals,
 		Gates: d.Gates, Decided: d.Decided, AfterCancel: d.AfterCancel, Release: d.Release.closing(),
 		Open: commit.OpenGates{Keep: d.Keep, KeepAll: d.KeepOpen, Left: d.Left, Withdraw: d.Withdraw, Reason: d.WithdrawReason},
 	}
+	return &d.room
 }

@@ -154,16 +154,25 @@ func (c *Core) Load(ctx context.Context, t *Thread) error {
 }
 
 func (c *Core) reload(ctx context.Context, t *Thread) error {
-	info := &posthouse.ThreadInfo{Thread: t.Name}
-	for found, err := range c.Store.Threads(ctx, posthouse.ThreadQuery{Thread: t.Name}) {
-		if err != nil {
-			return err
-		}
-		info = found
+	info, err := readSummary(ctx, c.Store, t.Name)
+	if err != nil {
+		return err
+	}
+	if info == nil {
+		info = &posthouse.ThreadInfo{Thread: t.Name}
 	}
 	t.Info, t.Heads = info, map[string]*Head{}
 	t.notifyCancelled()
 	return nil
+}
+
+// readSummary reads a thread's summary, nil if there is no such thread.
+func readSummary(ctx context.Context, s posthouse.Store, thread string) (info *posthouse.ThreadInfo, err error) {
+	s.Threads(ctx, posthouse.ThreadQuery{Thread: thread})(func(found *posthouse.ThreadInfo, failed error) bool {
+		info, err = found, failed
+		return false
+	})
+	return info, err
 }
 
 // refresh reads t.Info from the store. The cached heads stay if no other process has

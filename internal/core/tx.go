@@ -45,10 +45,20 @@ type Tx struct {
 func (c *Core) NewTx(ctx context.Context, t *Thread) *Tx {
 	a, ok := c.transactions.Get().(*Tx)
 	if !ok {
-		a = &Tx{}
+		a = newTx()
 	}
 	a.Core, a.Ctx, a.Thread, a.At, a.Seq = c, ctx, t, c.Config.Now(), t.Info.Tail.Seq+1
 	return a
+}
+
+// newTx returns a transaction with memory for a claim and a checkpoint of a few parts.
+func newTx() *Tx {
+	const records, parts, bytes = 2, 4, 512
+	tx := &Tx{Records: make([]posthouse.Record, 0, records), Bodies: make([][]byte, 0, records)}
+	tx.Enc.list.Changes = make([]posthouse.PartChange, 0, parts)
+	tx.Enc.room, tx.Enc.body = make([]posthouse.Piece, 0, parts), make([]byte, 0, bytes)
+	tx.entry.Header = make([]byte, 0, bytes)
+	return tx
 }
 
 // maxSpare bounds a buffer that is kept for the next entry, in bytes.

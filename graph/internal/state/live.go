@@ -37,7 +37,10 @@ type part struct {
 // New returns a zero state with nothing committed yet.
 func New(p *Schema) *Live {
 	value := reflect.New(p.Type)
-	l := &Live{Value: value.Interface(), schema: p, now: value.Elem(), old: reflect.New(p.Type).Elem(), parts: make([]part, len(p.Fields))}
+	l := &Live{
+		Value: value.Interface(), schema: p, now: value.Elem(), old: reflect.New(p.Type).Elem(), parts: make([]part, len(p.Fields)),
+		out: make([]posthouse.Part, 0, len(p.Fields)),
+	}
 	for i := range p.Fields {
 		f := &p.Fields[i]
 		q := part{Field: f, now: l.now.FieldByIndex(f.index)}

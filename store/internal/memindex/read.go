@@ -192,6 +192,11 @@ func (ix *Index) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2
 	if q.Thread != "" && !q.Gates && q.DueBefore == 0 { // each run begins so
 		return ix.named(ctx, q)
 	}
+	return ix.walk(ctx, q)
+}
+
+// walk yields the summaries that q matches, page by page.
+func (ix *Index) walk(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
 	size := pageResults
 	if q.Gates {
 		size = firstGates
