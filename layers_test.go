@@ -311,7 +311,7 @@ var laws = []law{
 	{"app/internal/scratch", []string{".", "app/internal/address"}, nil, "a user's data is left alone the same way by all that tries a server"},
 	{"app/internal/conform", []string{".", "ledger", "store/storetest", "store/stresstest", "app/internal/address", "app/internal/scratch"}, nil, "a store is judged by its contract, whatever opens it"},
 	{"app/internal/bench", []string{"*"}, []string{"*"}, "it measures everything"},
-	{"app/internal/cli/settings", []string{".", "app/internal/address"}, []string{"github.com/spf13/pflag"}, "where a value is from is decided once for all commands"},
+	{"app/internal/cli/settings", []string{".", "app/internal/address", "internal/secretfile"}, []string{"github.com/spf13/pflag", "go.yaml.in/yaml"}, "where a value is from is decided once for all commands"},
 	{"app/internal/cli/env", []string{".", "app/internal/cli/settings", "app/internal/datadir", "app/internal/host", "app/internal/rest", "app/internal/term", "server", "server/problem", "store/local", "task/link"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		"what commands share knows no command"},
 	{"app/internal/cli/live", []string{".", "app/internal/cli/env", "app/internal/rest", "app/internal/term", "app/internal/tree", "server"}, []string{"github.com/spf13/cobra"}, "a command that shows what happens changes nothing"},

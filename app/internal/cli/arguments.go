@@ -48,7 +48,7 @@ func args(least, most int) cobra.PositionalArgs {
 }
 
 // pathFlags are flags that name files. File names may be any bytes.
-var pathFlags = []string{"data-dir", "dir", "key", "keys", "nats-ca", "nats-cert", "nats-creds", "nats-key", "notify", "out", "posthouse", "store", "tls-cert", "tls-key", "token-file", "witness"}
+var pathFlags = []string{"config", "data-dir", "dir", "key", "keys", "nats-ca", "nats-cert", "nats-creds", "nats-key", "notify", "out", "posthouse", "store", "tls-cert", "tls-key", "token-file", "witness"}
 
 // flagsAreText refuses flags that are not UTF-8, which JSON would change.
 func flagsAreText(flags *pflag.FlagSet) (err error) {

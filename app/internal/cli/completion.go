@@ -73,7 +73,7 @@ func complete(cmd *cobra.Command, e *env.Env, nouns map[string]env.Completer) {
 // values returns the choices for a noun. Of several nouns the first that has a
 // completer counts.
 func values(cmd *cobra.Command, e *env.Env, nouns map[string]env.Completer, noun string) []string {
-	if e.ReadSettings(cmd.Flags()) != nil {
+	if e.ReadSettings(cmd.Flags(), false) != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)

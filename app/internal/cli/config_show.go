@@ -12,6 +12,7 @@ import (
 
 // A configuration is what config show answers.
 type configuration struct {
+	File     string             `json:"file,omitempty"` // the configuration file, if there is one
 	Settings []settings.Setting `json:"settings"`
 	Unknown  []settings.Unknown `json:"unknown"`
 	Notes    []string           `json:"notes,omitempty"` // on what was passed over
@@ -31,9 +32,13 @@ func configShow(e *env.Env, c *Config) *cobra.Command {
 		Use:   "show",
 		Short: "Show each setting of serve and of clients, and where it is from",
 		Long: `Show each setting of serve and of clients, and where it is from: a flag, a variable,
-a file that a variable names, a variable of the field that it falls back on, or the
-default. An earlier one of these beats a later one. It takes the flags of serve, shows
+a file that a variable names, the configuration file, a variable of the field that it falls
+back on, or the default. An earlier one of these beats a later one. It takes the flags of serve, shows
 what a server would have with them, and starts nothing. Passwords and tokens are xxxxx.
+
+The configuration file is config.yaml in posthouse below the XDG configuration home, or the
+one of --config. It has the settings that are listed, by their names, and contexts. A name that
+is no setting is an error.
 
 Variables that begin with POSTHOUSE_ and are no setting are listed; with --strict the
 exit code is 2 then.`,
@@ -49,8 +54,16 @@ exit code is 2 then.`,
 
 // showConfig answers with the flags, which were set as serve's are.
 func showConfig(e *env.Env, flags *pflag.FlagSet, strict bool) error {
-	about := configuration{append(settings.List(flags, "json", "output", "strict"), settings.Token(e.Getenv)), e.Unknown, e.Passed()}
+	all := append(settings.List(flags, "config", "json", "strict"), settings.Token(e.Getenv))
+	all = append(all, settings.Foreign(e.Environ(), flags.Lookup("store").Value.String())...)
+	about := configuration{Settings: all, Unknown: e.Unknown, Notes: e.Passed()}
+	if e.File != nil {
+		about.File = e.File.Path
+	}
 	err := e.Answer(&about, func() {
+		if about.File != "" {
+			e.Line("configuration file: %s\n", about.File)
+		}
 		rows := [][]string{}
 		for _, s := range about.Settings {
 			rows = append(rows, []string{s.Name, term.Visible(s.Value), string(s.Origin), term.Visible(s.From)})

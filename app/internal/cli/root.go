@@ -30,7 +30,8 @@ are 01a2...667e, a thread's name, and THREAD#N for what its entry N recorded.
 Every flag can be set by an environment variable: POSTHOUSE_ and the flag's
 name in capitals, as in POSTHOUSE_DATA_DIR. POSTHOUSE_TOKEN is the access token
 itself, where no file is named. POSTHOUSE_STORE_FILE and POSTHOUSE_NATS_FILE name files
-with those addresses. NO_COLOR turns colours off.
+with those addresses. A configuration file may have the same settings, and several servers:
+see "posthouse config show" and "posthouse context". NO_COLOR turns colours off.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 not found, 4 something
 else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 forbidden,
@@ -44,7 +45,7 @@ else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 f
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			e.Repeat(cmd.Flags())
-			if err := e.ReadSettings(cmd.Flags()); err != nil {
+			if err := e.ReadSettings(cmd.Flags(), cmd.Annotations[env.Lenient] != ""); err != nil {
 				return err
 			}
 			e.Unknown = catalogue(cmd.Root()).Unknown(e.Environ())
@@ -55,6 +56,7 @@ else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 f
 	e.GlobalFlags(cmd.PersistentFlags())
 
 	addCommands(cmd, e, c)
+	e.ConfigKeys = configKeys(cmd)
 	complete(cmd, e, threads.Completers())
 	rename(cmd, e)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -92,7 +94,7 @@ func addCommands(root *cobra.Command, e *env.Env, c *Config) {
 	add("Look and change", threads.Program(e), thread, threads.Checkpoint(e), threads.State(e), threads.Log(e), live.Watch(e), live.Top(e), threads.Grant(e), threads.Diff(e))
 	add("Hand out", tasks.Task(e), tasks.Worker(e))
 	add("Prove", stores.Verify(e), stores.Witness(e), stores.Export(e), stores.Key(e), stores.Encryption(e))
-	add("Operate", stores.Token(e), webhooks.Webhook(e), stores.Retain(e), stores.Compact(e), stores.Backup(e), stores.Store(e), stores.Cat(e), stores.Bench(e), healthCmd(e), logLevelCmd(e), configCmd(e, c), manCmd(e, c), versionCmd(e, c))
+	add("Operate", stores.Token(e), webhooks.Webhook(e), stores.Retain(e), stores.Compact(e), stores.Backup(e), stores.Store(e), stores.Cat(e), stores.Bench(e), healthCmd(e), logLevelCmd(e), configCmd(e, c), contextCmd(e), manCmd(e, c), versionCmd(e, c))
 	root.SetHelpCommandGroupID("Operate")
 	root.SetCompletionCommandGroupID("Operate")
 }

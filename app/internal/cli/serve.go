@@ -50,7 +50,7 @@ token. It listens on this machine only unless it is given a certificate, or
 --allow-insecure behind a proxy that does TLS. Workers come over HTTP, with a token of
 the role worker, and over NATS where --nats or --nats-listen says so.
 
-Where no flag and no variable of posthouse says otherwise, DATABASE_URL is the store of a
+Where no flag and no variable of posthouse says otherwise, DATABASE_URL, or else REDIS_URL, is the store of a
 data directory that has no store of its own yet, NATS_URL is --nats, and PORT is the port
 of --addr: "posthouse config show" tells what comes from where.`,
 		Example: `  posthouse serve

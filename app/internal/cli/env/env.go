@@ -41,9 +41,14 @@ type Env struct {
 	DataDir   string
 	Server    string
 	TokenFile string
+	Config    string // the configuration file that was named
+	Context   string // a server that is named there
 
-	Quiet   bool               // of a list, only ids are printed
-	Unknown []settings.Unknown // variables with our prefix that mean nothing
+	Quiet       bool                 // of a list, only ids are printed
+	ConfigKeys  []string             // the settings that a configuration file may have
+	File        *settings.ConfigFile // what that file says
+	ConfigFault error                // what is wrong with it, for commands that are [Lenient]
+	Unknown     []settings.Unknown   // variables with our prefix that mean nothing
 
 	passed   []string // what was passed over in the environment, and why
 	repeated string   // those that were given, for the next command line
@@ -56,13 +61,15 @@ func (e *Env) GlobalFlags(f *pflag.FlagSet) {
 	f.VarP(&format{env: e, named: true}, "output", "o", "table, json, jsonl (each item of a list on a line) or yaml")
 	f.StringVar(&e.DataDir, "data-dir", "", "data directory (default: posthouse below the XDG data home)")
 	f.StringVar(&e.Server, "server", DefaultServer, "address of the server")
+	f.StringVar(&e.Config, "config", "", "configuration file (default: posthouse/config.yaml below the XDG configuration home)")
+	f.StringVar(&e.Context, "context", "", "server that the configuration file names; see posthouse context")
 	f.StringVar(&e.TokenFile, "token-file", "", "file with the access token (default: token in the data directory)")
 }
 
 // Repeat keeps the flags of a command line that the next one needs as well, for [Env.Next].
 func (e *Env) Repeat(flags *pflag.FlagSet) {
 	e.repeated = ""
-	for _, name := range []string{"data-dir", "server", "token-file"} {
+	for _, name := range []string{"config", "context", "data-dir", "server", "token-file"} {
 		if f := flags.Lookup(name); f != nil && f.Changed {
 			e.repeated += " --" + name + " " + Quoted(f.Value.String())
 		}

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -17,6 +18,7 @@ import (
 // The variables that flags fall back on.
 const (
 	DatabaseURL = "DATABASE_URL" // of --store
+	RedisURL    = "REDIS_URL"    // of --store, where there is no DATABASE_URL
 	NATSURL     = "NATS_URL"     // of --nats
 	Port        = "PORT"         // of the port of --addr
 )
@@ -35,30 +37,53 @@ func NoFallback(flags *pflag.FlagSet, flag string) {
 type Reader struct {
 	Getenv func(string) string
 	Kept   func() bool // reports whether the data directory has a store of its own
+	File   *ConfigFile // may be nil
 
 	Notes []string // what Read passed over, and why
 }
 
 // Read sets the flags that were not given: from their variables, from the files that those
-// name, and then from the variables that they fall back on.
+// name, from the configuration file, and then from the variables that they fall back on.
 func (r *Reader) Read(flags *pflag.FlagSet) error {
-	for _, value := range []func(*pflag.FlagSet, *pflag.Flag) (string, Setting, error){r.own, r.fallback} {
-		var failed error
-		flags.VisitAll(func(f *pflag.Flag) {
-			if f.Changed || f.Name == "help" || f.Name == "version" || failed != nil {
-				return
-			}
-			v, s, err := value(flags, f)
-			if err == nil && v != "" {
-				err = set(flags, f, v, &s)
-			}
-			failed = err
-		})
-		if failed != nil {
-			return failed
+	if err := r.read(flags, r.own); err != nil {
+		return err
+	}
+	if err := r.config(flags); err != nil {
+		return err
+	}
+	return r.read(flags, r.fallback)
+}
+
+// config sets flags from the configuration file.
+func (r *Reader) config(flags *pflag.FlagSet) error {
+	if r.File == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.File.values)) {
+		f, v := flags.Lookup(name), r.File.values[name]
+		if f == nil || f.Changed {
+			continue
+		}
+		if err := r.File.apply(flags, f, &v); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (r *Reader) read(flags *pflag.FlagSet, value func(*pflag.FlagSet, *pflag.Flag) (string, Setting, error)) error {
+	var failed error
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed || f.Name == "help" || f.Name == "version" || failed != nil {
+			return
+		}
+		v, s, err := value(flags, f)
+		if err == nil && v != "" {
+			err = set(flags, f, v, &s)
+		}
+		failed = err
+	})
+	return failed
 }
 
 // set sets a flag and keeps where the value is from.
@@ -136,11 +161,17 @@ func (r *Reader) fallback(flags *pflag.FlagSet, f *pflag.Flag) (string, Setting,
 	}
 	s := Setting{Origin: Fallback, From: by[0]}
 	value := strings.TrimSpace(r.Getenv(s.From))
+	if value == "" && s.From == DatabaseURL {
+		s.From = RedisURL
+		value = strings.TrimSpace(r.Getenv(s.From))
+	}
 	switch {
 	case value == "":
 		return "", s, nil
 	case s.From == DatabaseURL:
-		return r.database(value), s, nil
+		return r.database(s.From, value, servers[:]), s, nil
+	case s.From == RedisURL:
+		return r.database(s.From, value, []string{"redis", "rediss"}), s, nil
 	case s.From == Port:
 		addr, err := atPort(f.DefValue, value)
 		return addr, s, err
@@ -148,14 +179,15 @@ func (r *Reader) fallback(flags *pflag.FlagSet, f *pflag.Flag) (string, Setting,
 	return value, s, nil
 }
 
-// database returns the address in DATABASE_URL if it is for us.
-func (r *Reader) database(url string) string {
+// database returns the address in a variable if it is for us: of one of some schemes, and no store of the
+// data directory's own is there.
+func (r *Reader) database(variable, url string, schemes []string) string {
 	scheme, _, server := strings.Cut(url, "://")
-	if !server || !slices.Contains(servers[:], strings.ToLower(scheme)) {
+	if !server || !slices.Contains(schemes, strings.ToLower(scheme)) {
 		return ""
 	}
 	if r.Kept() {
-		r.Notes = append(r.Notes, DatabaseURL+" is not used: the data directory has a store of its own (to use the other one, set "+VariableOf("store")+")")
+		r.Notes = append(r.Notes, variable+" is not used: the data directory has a store of its own (to use the other one, set "+VariableOf("store")+")")
 		return ""
 	}
 	return url

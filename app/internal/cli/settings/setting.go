@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ const (
 	Flag     Origin = "flag"     // the command line
 	Variable Origin = "variable" // POSTHOUSE_NAME
 	File     Origin = "file"     // which POSTHOUSE_NAME_FILE names
+	Config   Origin = "config"   // the configuration file
 	Fallback Origin = "fallback" // a variable that other programs read, too
 	Default  Origin = "default"
 )
@@ -71,6 +73,31 @@ func Token(getenv func(string) string) Setting {
 	}
 	return s
 }
+
+// Foreign returns the variables of an environment, lines NAME=VALUE, that other programs' libraries
+// read in this one: those of S3 where the store is a bucket, and those of OpenTelemetry.
+func Foreign(environ []string, store string) []Setting {
+	prefixes := []string{"OTEL_"}
+	if strings.HasPrefix(strings.ToLower(store), "s3:") {
+		prefixes = append(prefixes, "AWS_")
+	}
+	all := []Setting{}
+	for _, line := range environ {
+		name, value, _ := strings.Cut(line, "=")
+		if value == "" || !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			continue
+		}
+		if secretName.MatchString(name) {
+			value = "xxxxx"
+		}
+		all = append(all, Setting{Name: name, Value: address.Redacted(value), Origin: Fallback, From: name})
+	}
+	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// secretName matches the names of variables with secrets in them.
+var secretName = regexp.MustCompile(`SECRET|TOKEN|KEY|PASSWORD|HEADERS|CREDENTIAL`)
 
 const tokenVariable = Prefix + "TOKEN"
 

@@ -76,16 +76,33 @@ func ofService(name string, set map[string]bool) bool {
 
 // nearest returns the setting with the nearest name, empty if no setting is near.
 func (c *Catalogue) nearest(name string) string {
-	word := strings.TrimPrefix(name, Prefix)
-	best, least := "", min(3, (len(word)+1)/2)
+	words := []string{}
 	for other := range c.names {
-		d := distance(word, strings.TrimPrefix(other, Prefix))
+		words = append(words, strings.TrimPrefix(other, Prefix))
+	}
+	if like := Nearest(strings.TrimPrefix(name, Prefix), words); like != "" {
+		return Prefix + like
+	}
+	return ""
+}
+
+// Nearest returns which of some words was meant by one, empty if no word is near.
+func Nearest(word string, words []string) string {
+	if len(word) > maxWord {
+		return ""
+	}
+	best, least := "", min(3, (len(word)+1)/2)
+	for _, other := range words {
+		d := distance(word, other)
 		if d < least || d == least && best != "" && other < best {
 			best, least = other, d
 		}
 	}
 	return best
 }
+
+// maxWord is the longest word that others are compared with, in bytes.
+const maxWord = 100
 
 // distance returns how many letters must be added, removed or replaced to make b of a.
 func distance(a, b string) int {
