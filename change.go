@@ -35,6 +35,7 @@ type Change struct {
 	Labels    map[string]string
 	Source    *Source
 	CreatedAt time.Time // zero: now
+	Story     Story     // of its node
 
 	Parts    []Part            // what changed; parts not named are kept
 	State    State             // or the whole state: parts not in it are dropped
@@ -67,6 +68,8 @@ type Step struct {
 	// Unordered says that the result survived a [KindRestartStep]. Its place in the order of the
 	// execution no longer counts.
 	Unordered bool
+
+	Story Story // how it came to its result
 }
 
 // A Committed describes what a commit made.

@@ -91,6 +91,9 @@ type Header struct {
 	By           string            `json:"by,omitempty"`     // who made it, if a person did
 	Error        string            `json:"error,omitempty"`  // why it failed, at most 4,000 bytes; longer ones are cut
 	CreatedAt    time.Time         `json:"createdAt"`
+	Began        time.Time         `json:"beganAt,omitzero"`   // of its node's last attempt; of several nodes that it completes the first
+	Took         time.Duration     `json:"-"`                  // until CreatedAt, see [Story]
+	Attempts     int               `json:"attempts,omitempty"` // of its node, see [Story]; the most of several
 
 	Generation uint32   `json:"generation"`         // of the thread, from 1
 	Seq        uint64   `json:"seq"`                // of its entry in the thread's log

@@ -3,7 +3,6 @@ package posthouse
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/base/canon"
@@ -116,6 +115,7 @@ func (e *Entry) CheckRecords() ([]Record, error) {
 const (
 	entryFormat = 1
 	entryBound  = 2 // gates with the digest of their content, steps with the gate that licensed them
+	entryStory  = 3 // steps and checkpoints with their beginning and attempts, notes
 )
 
 // MaxRecords bounds an entry.
@@ -141,10 +141,11 @@ func (h *entryHeader) append(b []byte) []byte {
 
 // format returns the lowest format that can hold the records.
 func (h *entryHeader) format() byte {
-	if slices.ContainsFunc(h.records, func(r Record) bool { return r.bound() }) {
-		return entryBound
+	format := byte(entryFormat)
+	for i := range h.records {
+		format = max(format, h.records[i].format())
 	}
-	return entryFormat
+	return format
 }
 
 func (h *entryHeader) release() *ReleaseInfo {
@@ -181,7 +182,7 @@ func (e *Entry) decode() (h entryHeader, err error) {
 // read decodes e's header into h, and reuses the memory of h.
 func (h *entryHeader) read(f *fields, e *Entry) error {
 	format := f.Byte()
-	if f.Err() == nil && (format < entryFormat || format > entryBound) {
+	if f.Err() == nil && (format < entryFormat || format > entryStory) {
 		return &Error{
 			Code: CodeNewer, Message: "an entry has format " + hex.EncodeToString([]byte{format}) + ", which this version does not know",
 			Hint: "use the version of posthouse that wrote it",
@@ -215,6 +216,9 @@ func (h *entryHeader) read(f *fields, e *Entry) error {
 		if h.records[i].Release != nil && i != len(h.records)-1 {
 			f.Fail("a record behind a release")
 		}
+		if h.records[i].Note != nil && (i == 0 || h.records[i-1].Step == nil && h.records[i-1].Checkpoint == nil) {
+			f.Fail("a note of neither a step nor a checkpoint")
+		}
 	}
 	if err := f.Done(); err != nil {
 		return Corrupt("entry %d of thread %q does not decode: %v", e.Seq, e.Thread, err)
@@ -230,6 +234,8 @@ func (e *Entry) complete(h *entryHeader) {
 		case r.Checkpoint != nil:
 			r.Checkpoint.Gates = nil
 			e.completeHeader(r.Checkpoint, h)
+		case r.Step != nil:
+			r.Step.Began = beganBefore(h.time, r.Step.Took, r.Step.Attempts)
 		case r.Release != nil:
 			r.Release.Version = e.Generation
 		}
@@ -244,6 +250,7 @@ func (e *Entry) completeHeader(c *Header, h *entryHeader) {
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = h.time
 	}
+	c.Began = beganBefore(c.CreatedAt, c.Took, c.Attempts)
 	for i := range h.records {
 		if g := h.records[i].Gate; g != nil {
 			c.Gates = append(c.Gates, g.ID)

@@ -172,6 +172,11 @@ type Decision struct {
 	// silent, stopped, took too long, or could not tell.
 	Unknown bool `json:"unknown,omitempty"`
 
+	// BeganAt is when a worker claimed a task's attempt, and Notes what its handler noted outside of
+	// steps. The Ledger sets them: of a gate of kind task.
+	BeganAt time.Time `json:"beganAt,omitzero"`
+	Notes   []Note    `json:"notes,omitempty"`
+
 	At    time.Time `json:"at"`              // set by the Ledger
 	Seq   uint64    `json:"seq,omitempty"`   // of its entry, set by the Ledger
 	Trail uint64    `json:"trail,omitempty"` // entry of the gate's newest vote or assignment, set by the Ledger

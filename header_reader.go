@@ -3,6 +3,7 @@ package posthouse
 import (
 	"bytes"
 	"maps"
+	"math"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/base/canon"
@@ -66,7 +67,7 @@ func (r *HeaderReader) spare(before int) {
 // calls would double the time.
 func (r *HeaderReader) alike(e *Entry) *Header {
 	f, s, b := &r.fields, &r.shared, e.Header
-	if len(s.steady) == 0 || len(s.parts) == 0 || len(b) == 0 || len(b) >= canon.Beyond || b[0] != entryFormat {
+	if len(s.steady) == 0 || len(s.parts) == 0 || len(b) == 0 || len(b) >= canon.Beyond || b[0] != entryFormat && b[0] != entryStory {
 		return nil
 	}
 	ms, at := canon.UintAt(b, 1)
@@ -76,7 +77,8 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 	body, at := canon.UintAt(b, at+2)
 	flags, at := canon.UintAt(b, at+len(Hash{}))
 	id, at := quickKey(b, at)
-	if len(b)-at < 2 || ms > MaxMillis || body == 0 || body > 1<<40 || flags&flagsSteady != s.flags || flags >= flagCreated {
+	if len(b)-at < 2 || ms > MaxMillis || body == 0 || body > 1<<40 || flags&flagsSteady != s.flags ||
+		flags&^flagStory >= flagCreated || (b[0] == entryStory) != (flags&flagStory != 0) {
 		return nil
 	}
 	why, status := b[at], b[at+1]
@@ -95,7 +97,16 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 		s.like.Coordination != "" && s.like.Coordination == e.Thread || at > len(b) || !bytes.HasPrefix(b[at:], s.steady) {
 		return nil
 	}
-	manifest, at := canon.UintAt(b, at+len(s.steady))
+	at += len(s.steady)
+	var took, attempts uint64
+	if flags&flagStory != 0 {
+		took, at = canon.UintAt(b, at)
+		attempts, at = canon.UintAt(b, at)
+		if took > MaxMillis || attempts > math.MaxUint32 || took == 0 && attempts == 0 {
+			return nil
+		}
+	}
+	manifest, at := canon.UintAt(b, at)
 	far := max(manifest, s.far)
 	if at > len(b) || far >= e.Seq && far > 0 {
 		return nil
@@ -122,6 +133,8 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 		c.Coordination = e.Thread
 	}
 	c.CreatedAt = time.UnixMilli(int64(ms)).UTC()
+	c.Took, c.Attempts = time.Duration(took)*time.Millisecond, int(attempts)
+	c.Began = beganBefore(c.CreatedAt, c.Took, c.Attempts)
 	return c
 }
 

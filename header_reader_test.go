@@ -65,6 +65,9 @@ func headerEntries(rnd *rand.Rand, n int) []*Entry {
 		if parts.Manifest == 0 {
 			parts.Unchanged = []PartRef{{Name: "same", Codec: "json", Last: min(2, seq-1)}}
 		}
+		if rnd.IntN(2) == 0 {
+			h.Took, h.Attempts = time.Duration(rnd.IntN(3))*time.Millisecond, rnd.IntN(3)
+		}
 		records := []Record{{Kind: RecordCheckpoint, Checkpoint: &h, Parts: parts, Size: 3}}
 		switch rnd.IntN(8) {
 		case 0:
@@ -74,7 +77,7 @@ func headerEntries(rnd *rand.Rand, n int) []*Entry {
 			second.ID, second.Order = "second", OrderKey{1, byte(i)}
 			records = append(records, Record{Kind: RecordCheckpoint, Checkpoint: &second, Parts: parts})
 		case 2:
-			records = []Record{{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "llm", Branch: MainBranch, Codec: "json"}}}
+			records = []Record{{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "llm", Branch: MainBranch, Codec: "json", Took: time.Duration(rnd.IntN(3)) * time.Millisecond, Attempts: rnd.IntN(3)}}}
 		case 3:
 			records = []Record{{Kind: RecordSignal, Signal: &SignalInfo{ID: "signal", Name: "s", Prev: seq - 1}}}
 		case 4:

@@ -23,6 +23,7 @@ const (
 	RecordAssignment RecordKind = 11
 	RecordRelease    RecordKind = 9
 	RecordAudience   RecordKind = 12
+	RecordNote       RecordKind = 13
 )
 
 var recordNames = map[RecordKind]string{
@@ -31,6 +32,7 @@ var recordNames = map[RecordKind]string{
 	RecordSignal: "signal", RecordTake: "take",
 	RecordVote: "vote", RecordAssignment: "assignment",
 	RecordRelease: "release", RecordAudience: "audience",
+	RecordNote: "note",
 }
 
 // String returns the noun, as in logs and JSON.
@@ -76,6 +78,7 @@ type Record struct {
 	Assignment *AssignInfo   `json:"assignment,omitempty"`
 	Release    *ReleaseInfo  `json:"release,omitempty"`
 	Audience   *AudienceInfo `json:"audience,omitempty"`
+	Note       *NoteInfo     `json:"note,omitempty"`
 
 	Parts PartList // of a checkpoint
 	own   bool     // the checkpoint's id is its order key
@@ -142,6 +145,8 @@ func (rec *Record) fields(f *fields, format byte) {
 		made(f, &rec.Release).fields(f)
 	case RecordAudience:
 		made(f, &rec.Audience).fields(f)
+	case RecordNote:
+		made(f, &rec.Note).fields(f)
 	default:
 		f.Fail("record of unknown kind %d", rec.Kind)
 	}
@@ -170,17 +175,26 @@ func (rec *Record) head(f *fields) {
 	}
 }
 
-// bound reports whether the record needs format [entryBound].
-func (rec *Record) bound() bool {
+// format returns the lowest format that can hold the record.
+func (rec *Record) format() byte {
+	told, bound := false, false
 	switch {
 	case rec.Step != nil:
-		return rec.Step.Grant != "" || rec.Step.Unordered
+		told, bound = hasStory(rec.Step.Took, rec.Step.Attempts), rec.Step.Grant != "" || rec.Step.Unordered
 	case rec.Gate != nil:
-		return !rec.Gate.Content.IsZero() || rec.Gate.Supersedes != ""
+		bound = !rec.Gate.Content.IsZero() || rec.Gate.Supersedes != ""
 	case rec.Checkpoint != nil:
-		return rec.Checkpoint.Kind == KindRestartStep
+		told, bound = hasStory(rec.Checkpoint.Took, rec.Checkpoint.Attempts), rec.Checkpoint.Kind == KindRestartStep
+	case rec.Note != nil:
+		told = true
 	}
-	return false
+	switch {
+	case told:
+		return entryStory
+	case bound:
+		return entryBound
+	}
+	return entryFormat
 }
 
 // check checks a record against its entry: it must not refer to that entry or a later
@@ -207,6 +221,8 @@ func (rec *Record) check(e *Entry, f *fields) {
 		f.Fail("a signal taken from entry %d", rec.Take.Signal)
 	case rec.Release != nil:
 		rec.Release.check(e, f)
+	case rec.Note != nil && rec.Size == 0:
+		f.Fail("a note that says nothing")
 	}
 }
 

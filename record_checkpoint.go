@@ -24,6 +24,7 @@ const (
 	flagCreated
 	flagRevision
 	flagOrder
+	flagStory
 	flagsEnd
 )
 
@@ -50,6 +51,7 @@ func checkpointFlags(c *Header) (flags uint64) {
 	set(!c.CreatedAt.IsZero(), flagCreated)
 	set(c.Revision > 0, flagRevision)
 	set(!own || uuid != c.Order, flagOrder)
+	set(hasStory(c.Took, c.Attempts), flagStory)
 	return flags
 }
 
@@ -100,6 +102,11 @@ func (rec *Record) checkpoint(f *fields) {
 	}
 	if flags&flagOrder != 0 {
 		f.Fixed(c.Order[:])
+	}
+	if flags&flagStory != 0 {
+		if f.story(&c.Took, &c.Attempts); !f.Writing() && !hasStory(c.Took, c.Attempts) {
+			f.Fail("an optional story is empty")
+		}
 	}
 	switch {
 	case f.Writing():

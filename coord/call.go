@@ -72,7 +72,8 @@ func (r *run) call(ctx context.Context, fn Skill, c Call, step posthouse.Step, o
 		return Result{}, err
 	}
 	waited := r.task.Waiting()
-	sub := (&frame{run: r, agent: c.Agent, cause: sent.ID}).with(r.task.Scope(ctx, step.Name, step.Occurrence))
+	own, story := r.task.Told(ctx, step.Name, step.Occurrence)
+	sub := (&frame{run: r, agent: c.Agent, cause: sent.ID}).with(own)
 	sub, over := r.sess.Lease().WhileHeld(sub)
 	res, cancelled, err := o.run(sub, fn, c)
 	err = over(err)
@@ -90,6 +91,7 @@ func (r *run) call(ctx context.Context, fn Skill, c Call, step posthouse.Step, o
 	case cancelled:
 		err = errCallCancelled
 	}
+	step.Story = story()
 	return r.recordAnswer(ctx, sent, step, res, err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -91,6 +92,9 @@ func (j *CheckpointingJournal) change(ctx context.Context, e Event) (*posthouse.
 	ch := &posthouse.Change{
 		Kind: posthouse.KindEvent, Coordination: e.Coordination, Run: e.Run, Agent: e.Agent, Error: e.Error,
 		State: state, CreatedAt: e.At, Labels: map[string]string{labelEvent: string(e.ID)},
+	}
+	if e.ElapsedMS > 0 {
+		ch.Story = posthouse.Story{Took: time.Duration(e.ElapsedMS) * time.Millisecond, Attempts: 1}
 	}
 	if e.Kind == AgentFailed {
 		ch.Kind = posthouse.KindFail

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/dispatch/internal/tasklog"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/story"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -67,7 +68,12 @@ func (d *Dispatcher) Record(ctx context.Context, id task.ClaimID, r task.StepRes
 		e.Hint = "keep large values elsewhere and record a reference"
 		return e
 	}
-	err = c.Steps().Record(ctx, d.core, commit.RefOf(c.Gate), posthouse.Step{Name: r.Name, Occurrence: r.Occurrence, Effect: r.Effect, Value: r.Value})
+	// A step cannot have taken longer than the worker has had its task.
+	told := posthouse.Story{Took: min(max(0, r.Took), d.core.Now().Sub(c.Since())), Attempts: c.Gate.Call.Attempt, Error: c.Gate.Call.Failure, Notes: r.Notes}
+	if _, err := story.Encode(&told); err != nil {
+		return err
+	}
+	err = c.Steps().Record(ctx, d.core, commit.RefOf(c.Gate), posthouse.Step{Name: r.Name, Occurrence: r.Occurrence, Effect: r.Effect, Value: r.Value, Story: told})
 	if isOver(err) {
 		d.claims.Forget(c)
 		return claims.Lost(id)

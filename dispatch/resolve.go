@@ -27,6 +27,7 @@ func (d *Dispatcher) Resolve(ctx context.Context, id task.ClaimID, v task.Verdic
 		return d.releaseClaim(ctx, c)
 	}
 	o := outcome(c.Gate.Call, slot.Worker, &v, d.core.Now())
+	o.Began, o.Notes = c.Since(), v.Notes
 	if v.Action == task.Await {
 		o.Waits, err = d.attempts.encodeWaits(ctx, c, v.Waits)
 		if err != nil {

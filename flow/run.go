@@ -29,6 +29,7 @@ type run[In, Out any] struct {
 	previous posthouse.Value
 	passes   int         // how often the function was executed
 	began    time.Time   // the last time, if somebody reads that along
+	started  time.Time   // the last time
 	stopped  atomic.Bool // a step was refused because the program drains
 }
 
@@ -167,6 +168,7 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 	if err := r.sess.Lease().Confirm(ctx); err != nil {
 		return nil, false, err
 	}
+	r.started = r.app.ledger.Now()
 	out, failed := r.callFunction(ctx, task, in)
 	r.sess.OnDraft(nil)
 	task.Close()
@@ -232,7 +234,11 @@ func (r *run[In, Out]) beforeStep(ctx context.Context) error {
 
 // newChange makes a checkpoint that goes on with the function.
 func (r *run[In, Out]) newChange(kind string, status posthouse.Status, node string) *posthouse.Change {
-	return &posthouse.Change{Kind: kind, Status: status, Run: r.id, Graph: r.app.name, Node: node, Next: []string{r.app.name}}
+	c := &posthouse.Change{Kind: kind, Status: status, Run: r.id, Graph: r.app.name, Node: node, Next: []string{r.app.name}}
+	if node == r.app.node {
+		c.Story = posthouse.Story{Took: r.app.ledger.Now().Sub(r.started), Attempts: 1}
+	}
+	return c
 }
 
 // addToDraft gives a step's result a checkpoint: history shows it, and a fork can begin
@@ -240,6 +246,8 @@ func (r *run[In, Out]) newChange(kind string, status posthouse.Status, node stri
 func (r *run[In, Out]) addToDraft(task *engine.Task, d *ledger.Draft) {
 	if name := task.Records().Completed(d.Steps); name != "" {
 		d.Checkpoint = r.newChange(posthouse.KindEvent, posthouse.StatusRunning, name)
+		step := &d.Steps[len(d.Steps)-1].Story
+		d.Checkpoint.Story = posthouse.Story{Took: step.Took, Attempts: step.Attempts}
 		d.Keep = task.Gates().Undecided()
 	}
 }

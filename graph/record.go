@@ -25,6 +25,29 @@ type recorder struct {
 	uncommitted, uncommittedProgram []posthouse.Part // what completed steps changed since the last checkpoint
 	hasUncommitted                  bool             // there were such steps
 	lostSteps                       int              // how many such steps a lost run took
+
+	began    time.Time // the first task that the next checkpoint is of
+	attempts int       // the most of such a task, and why the one before failed
+	cause    string
+}
+
+// tellOf notes what the next checkpoint is to say of a step's tasks, but for those with a result
+// on record, which says it itself.
+func (rec *recorder) tellOf(outcomes []*outcome) {
+	if !rec.hasUncommitted {
+		rec.began, rec.attempts, rec.cause = time.Time{}, 0, ""
+	}
+	for _, o := range outcomes {
+		if o == nil || o.recorded || o.started.IsZero() {
+			continue
+		}
+		if rec.began.IsZero() || o.started.Before(rec.began) {
+			rec.began = o.started
+		}
+		if o.attempt > rec.attempts {
+			rec.attempts, rec.cause = o.attempt, o.cause
+		}
+	}
 }
 
 // newChange begins the next checkpoint, which goes on with the frontier.
@@ -32,6 +55,9 @@ func (rec *recorder) newChange(kind string, status posthouse.Status, node string
 	r := rec.run
 	rec.change = posthouse.Change{
 		Kind: kind, Status: status, Graph: r.app.name, Fingerprint: r.app.fingerprint, Node: node, Next: r.app.NextNames(r.frontier),
+	}
+	if !rec.began.IsZero() {
+		rec.change.Story = posthouse.Story{Took: r.app.ledger.Now().Sub(rec.began), Attempts: rec.attempts, Error: rec.cause}
 	}
 	return &rec.change
 }
@@ -101,9 +127,10 @@ func (rec *recorder) commitInner(ctx context.Context, d *ledger.Draft) (*posthou
 	}
 	done, err := r.sess.Commit(ctx, &ledger.Draft{Steps: d.Steps, KeepOpen: true, AfterCancel: d.AfterCancel, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInner, Status: posthouse.StatusRunning, Graph: r.rootState.graph, Fingerprint: r.rootState.fingerprint,
-		Node: subparts.Shorten(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts,
+		Node: subparts.Shorten(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts, Story: c.Story,
 	}})
 	if err == nil {
+		rec.began, rec.attempts, rec.cause = time.Time{}, 0, ""
 		rec.plan, rec.uncommitted, rec.uncommittedProgram, rec.hasUncommitted = plan, nil, nil, false
 		r.NoteParts(parts)
 	}
@@ -134,6 +161,7 @@ func (rec *recorder) addUncommitted() ([]byte, error) {
 func (rec *recorder) markCommitted(plan []byte) {
 	r := rec.run
 	rec.plan, rec.uncommitted, rec.uncommittedProgram, rec.hasUncommitted = plan, nil, nil, false
+	rec.began, rec.attempts, rec.cause = time.Time{}, 0, ""
 	r.NoteParts(rec.change.Program)
 }
 

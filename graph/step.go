@@ -55,6 +55,7 @@ func (s *step) advance(ctx context.Context) (*result, error) {
 	if err := s.execute(ctx); err != nil {
 		return nil, err
 	}
+	s.run.record.tellOf(s.outcomes)
 	if s.isDone() {
 		if err := s.merge(); err != nil {
 			return nil, err

@@ -66,6 +66,8 @@ type outcome struct {
 	recorded bool              // its result is on record
 	attempt  int               // from 1
 	began    time.Time         // the attempt, if a stream asks for it
+	started  time.Time         // the attempt
+	cause    string            // why the attempt before failed
 	note     string            // of a task that waits: it returned all the same
 }
 
@@ -102,7 +104,7 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 				return o.finish(kind, err)
 			}
 		}
-		o.attempt = past.Number()
+		o.attempt, o.cause, o.started = past.Number(), past.Cause, r.app.ledger.Now()
 		if r.reportTask(o, runs.EventTaskStart, nil, time.Time{}); ctx.Err() != nil {
 			return o.finish(taskStopped, context.Cause(ctx))
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/story"
 	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
@@ -23,12 +24,23 @@ func eventsOf(ctx context.Context, c *core.Core, e *posthouse.Entry, recs []post
 	evs := make([]*posthouse.Event, 0, len(recs))
 	for i := range recs {
 		r := &recs[i]
-		if r.Audience != nil {
-			continue // it says what the gate or the assignment beside it says
+		if r.Audience != nil || r.Note != nil {
+			continue // it says what the gate, the assignment or the step beside it says
 		}
 		ev := &posthouse.Event{
 			Cursor: e.Cursor, Kind: r.Kind, Thread: e.Thread, Seq: e.Seq, At: e.Time(),
 			Checkpoint: r.Checkpoint, Step: r.Step, Claim: r.Claim, Removal: r.Removal, Release: r.Release, Take: r.Take,
+		}
+		if n := threadlog.NoteOn(recs, i); n > 0 && e.Bodies[n] != nil {
+			var s posthouse.Story
+			body, err = c.Vault.OpenBody(ctx, e, recs, n)
+			if err == nil {
+				err = story.Read(e, body, &s)
+			}
+			if err != nil {
+				return nil, err
+			}
+			ev.LastError, ev.Notes = s.Error, s.Notes
 		}
 		switch {
 		case r.Signal != nil:

@@ -312,7 +312,7 @@ func inherit(ctx context.Context, l *core.Core, p *commit.Plan, c *posthouse.Che
 			return err
 		}
 		for i := range recs {
-			if err := in.record(e, i, &recs[i]); err != nil {
+			if err := in.record(e, i, recs); err != nil {
 				return err
 			}
 		}
@@ -343,7 +343,8 @@ type forkCollector struct {
 	changed bool // the fork's state is not the source's
 }
 
-func (in *forkCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record) (err error) {
+func (in *forkCollector) record(e *posthouse.Entry, i int, recs []posthouse.Record) (err error) {
+	rec := &recs[i]
 	if s := rec.Step; s != nil && in.line.Sees(s.Branch, e.Seq) {
 		if use, ok := strings.CutSuffix(s.Name, handler.Nested+handler.UseReleased); ok {
 			in.uses[s.Task+"\x00"+use] = true
@@ -354,7 +355,11 @@ func (in *forkCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record
 		if in.lost.Note(e, i, rec) {
 			return nil
 		}
-		in.draft.Steps = append(in.draft.Steps, threadlog.ReadStep(e, rec, e.Bodies[i]).Step)
+		s, err := threadlog.ReadStep(e, recs, i)
+		if err != nil {
+			return err
+		}
+		in.draft.Steps = append(in.draft.Steps, s.Step)
 		in.steps[rec.Step.Task]++
 	case rec.Gate != nil && in.line.Sees(rec.Gate.Branch, e.Seq):
 		if in.lost.Note(e, i, rec) {

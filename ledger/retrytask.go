@@ -351,7 +351,11 @@ func (r *taskRetry) addHandlerSteps(ctx context.Context, p *commit.Plan, c *post
 			if s == nil || s.Branch != g.Branch || s.Task != g.Task || !strings.HasPrefix(s.Name, prefix) || recs[i].Size > 0 && len(e.Bodies[i]) == 0 {
 				continue
 			}
-			p.Steps = append(p.Steps, threadlog.ReadStep(e, &recs[i], e.Bodies[i]).Step)
+			result, err := threadlog.ReadStep(e, recs, i)
+			if err != nil {
+				return err
+			}
+			p.Steps = append(p.Steps, result.Step)
 		}
 	}
 	return nil

@@ -26,6 +26,8 @@ type Checkpoint struct {
 	Metadata map[string]string `json:"metadata,omitzero"`
 	Problem  *problem.Details  `json:"problem,omitempty" doc:"in lists: why its state cannot be read"`
 
+	Steps []*posthouse.Event `json:"steps,omitempty" doc:"with steps=true: what was recorded of steps on its branch since its parent, oldest first, and last what is told of its node: when attempts began, how many there were, the error before, and notes"`
+
 	Decision *posthouse.Decision `json:"decision,omitempty" doc:"what led to it; on the answer to a decision only"`
 	Plan     *ledger.ForkPlan    `json:"plan,omitempty" doc:"what a fork of it would do; on answers to a fork with dryRun only"`
 	Branched *Outcome            `json:"head,omitempty" doc:"where its branch is by now; on answers that waited only"`

@@ -41,7 +41,7 @@ func (cs *checkpoints) Routes() []*api.Route {
 		},
 		{
 			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a checkpoint", Handle: cs.get,
-			Notes: "The ETag is the hash that a decision may be bound to.", Query: []api.Param{stateParam}, Answers: one,
+			Notes: "The ETag is the hash that a decision may be bound to.", Query: []api.Param{stateParam, {Name: "steps", Kind: api.BoolParam, Def: "false", Help: "true: with what was recorded of steps since its parent, and the notes on them"}}, Answers: one,
 		},
 		{
 			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Delete a checkpoint", Handle: cs.delete,
@@ -171,13 +171,29 @@ func (cs *checkpoints) get(w http.ResponseWriter, r *api.Request) error {
 		if err != nil || api.Fresh(w, r, h.Hash) {
 			return err
 		}
-		return api.WriteJSON(w, http.StatusOK, &Checkpoint{Header: *h})
+		return cs.write(w, r, &Checkpoint{Header: *h})
 	}
 	c, err := cs.ledger.Get(r.Context(), id)
 	if err != nil || api.Fresh(w, r, c.Hash) {
 		return err
 	}
-	return writeCheckpoint(w, c)
+	v, err := view(c)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", api.ETag(c.Hash))
+	return cs.write(w, r, v)
+}
+
+// write answers with a checkpoint, and with its steps if they are asked for.
+func (cs *checkpoints) write(w http.ResponseWriter, r *api.Request, v *Checkpoint) (err error) {
+	if r.Query["steps"] == "true" {
+		v.Steps, err = ledger.Steps(r.Context(), cs.ledger, &v.Header)
+		if err != nil {
+			return err
+		}
+	}
+	return api.WriteJSON(w, http.StatusOK, v)
 }
 
 var deleteModes = []string{"refuse", string(retain.DeleteOrphan), string(retain.DeleteSubtree)}

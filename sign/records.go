@@ -167,6 +167,7 @@ func digest(h *posthouse.Header) [32]byte {
 	}
 	for _, u := range []uint64{
 		h.Step, uint64(h.CreatedAt.UnixNano()), uint64(h.Generation), h.Seq, h.ParentSeq, uint64(h.Revision), uint64(h.Size),
+		uint64(h.Began.UnixNano()), uint64(h.Took), uint64(h.Attempts),
 	} {
 		num(u)
 	}

@@ -168,6 +168,9 @@ type StepResult struct {
 	Occurrence uint32           `json:"occurrence,omitempty"`
 	Effect     posthouse.Effect `json:"effect,omitempty"`
 	Value      posthouse.Value  `json:"value"`
+
+	Took  time.Duration    `json:"took,omitempty"`  // the call of the step's function, in nanoseconds
+	Notes []posthouse.Note `json:"notes,omitempty"` // on the step
 }
 
 // A Wait is what a handler waits for: the answer of a question, a signal, or what is asked about

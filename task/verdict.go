@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/base/strictjson"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/story"
 )
 
 // Bounds of the delay of [RetryAfter], to which it is clamped, and of [Pause].
@@ -34,6 +35,10 @@ type Verdict struct {
 	Delay  time.Duration   `json:"delay,omitempty"`  // of RetryAfter and Pause, in nanoseconds
 	Name   string          `json:"name,omitempty"`   // of Pause, 1 to 200 bytes
 	Waits  []Wait          `json:"waits,omitempty"`  // of Await, 1 to [MaxWaits]: all that the execution waited for, in order
+
+	// Notes are on the execution, but for those on its steps. Await and Abandon have none: the
+	// handler runs again.
+	Notes []posthouse.Note `json:"notes,omitempty"`
 }
 
 // ParseVerdict reads a verdict from JSON, strictly, and checks it.
@@ -81,6 +86,11 @@ func (v *Verdict) Check() error {
 		return posthouse.Invalid("reason", "must be at most %d bytes of text", posthouse.MaxText)
 	case v.Delay < 0:
 		return posthouse.Invalid("delay", "is negative: %s", v.Delay)
+	case len(v.Notes) > 0 && (v.Action == Await || v.Action == Abandon):
+		return v.misplaced("notes", "go", func(a *actionRules) bool { return a.action != Await && a.action != Abandon })
+	}
+	if _, err := story.Encode(&posthouse.Story{Notes: v.Notes}); err != nil {
+		return err
 	}
 	if v.Action == Pause {
 		if err := posthouse.ValidateName("name", v.Name); err != nil {

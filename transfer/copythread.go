@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/internal/removal"
+	"github.com/posthouse/posthouse/internal/story"
 	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -247,7 +248,11 @@ func (c *threadCopier) draft(e *posthouse.Entry, recs []posthouse.Record, lost t
 		switch {
 		case rec.Step != nil && !c.overtaken(rec.Step.Branch, e.Seq) && !lost.Note(e, i, rec):
 			p.Branch = rec.Step.Branch
-			p.Steps = append(p.Steps, threadlog.ReadStep(e, rec, e.Bodies[i]).Step)
+			s, err := threadlog.ReadStep(e, recs, i)
+			if err != nil {
+				return nil, err
+			}
+			p.Steps = append(p.Steps, s.Step)
 		case rec.Checkpoint != nil:
 			seq, kept := c.tree.ByID[rec.Checkpoint.ID]
 			if !kept {
@@ -260,6 +265,11 @@ func (c *threadCopier) draft(e *posthouse.Entry, recs []posthouse.Record, lost t
 			}
 			if err := c.checkpoint(p, seq); err != nil {
 				return nil, err
+			}
+			if n := threadlog.NoteOn(recs, i); n > 0 && len(e.Bodies[n]) > 0 {
+				if err := story.Read(e, e.Bodies[n], &p.Checkpoint.Story); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
@@ -352,7 +362,7 @@ func (c *threadCopier) checkpoint(p *commit.Plan, seq uint64) error {
 	ch := &posthouse.Change{
 		ID: c.l.NewID(), Kind: h.Kind, Status: h.Status, Coordination: h.Coordination, Run: h.Run, Graph: h.Graph, Fingerprint: h.Fingerprint,
 		Node: h.Node, Agent: h.Agent, By: h.By, Error: h.Error, Next: h.Next, Labels: h.Labels, Source: &posthouse.Source{Thread: c.from, ID: h.ID},
-		CreatedAt: h.CreatedAt, State: src.State, Metadata: src.Metadata,
+		CreatedAt: h.CreatedAt, State: src.State, Metadata: src.Metadata, Story: posthouse.Story{Took: h.Took, Attempts: h.Attempts},
 	}
 	p.Recorded = src.State
 	if ch.Status.Runnable() {

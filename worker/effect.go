@@ -94,7 +94,7 @@ func (r *records) run(ctx context.Context, a *handler.Action, nonce string, begu
 	err = r.e.Heartbeat()
 	if err == nil { // the answer may have come too late
 		began = true
-		v, err = a.Run(handler.WithKey(handler.With(ctx, inStep{}), begun.Key), begun.Gate)
+		v, err = a.Run(handler.WithKey(handler.With(ctx, inStep{&r.e.notes}), begun.Key), begun.Gate)
 	}
 	if began && err != nil && (ctx.Err() != nil || r.e.ctx.Err() != nil || task.Unclear(err)) {
 		return v, err

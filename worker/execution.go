@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/story"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -24,6 +25,7 @@ type execution struct {
 	claim  *task.Claim
 
 	records records
+	notes   story.Notebook // from outside of steps, for the verdict
 
 	mu      sync.Mutex
 	given   bool // the verdict
@@ -128,6 +130,9 @@ func (e *execution) Pause(name string, d time.Duration) error {
 // execution has been cancelled. A verdict that does not fit does not count: another may
 // be given.
 func (e *execution) give(v task.Verdict) error {
+	if v.Action != task.Await && v.Action != task.Abandon {
+		v.Notes = append(v.Notes, e.notes.Notes()...)
+	}
 	if err := v.Check(); err != nil {
 		return err
 	}

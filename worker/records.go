@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/story"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -98,8 +99,15 @@ func (r *records) Do(ctx context.Context, name string, effect posthouse.Effect, 
 	if err := r.e.Heartbeat(); err != nil {
 		return posthouse.Value{}, err
 	}
-	s.Value, err = fn(handler.With(ctx, inStep{}))
+	notes, began := &story.Notebook{}, r.e.run.worker.opt.Now()
+	s.Value, err = fn(handler.With(ctx, inStep{notes}))
+	s.Took, s.Notes = r.e.run.worker.opt.Now().Sub(began), notes.Take()
 	if err != nil {
+		for i := range s.Notes { // they go with the verdict
+			if r.e.notes.Add(&s.Notes[i]) != nil {
+				break // it has as many as it may have
+			}
+		}
 		return posthouse.Value{}, err
 	}
 	return s.Value, r.e.repeat(func(ctx context.Context) error { return r.e.run.worker.engine.Record(ctx, r.e.claim.ID, s) })
@@ -195,7 +203,13 @@ func (r *records) parked(err error) []task.Wait {
 }
 
 // inStep refuses what a step's function records or waits for: its result stands for all.
-type inStep struct{}
+type inStep struct{ notes *story.Notebook }
+
+// Note implements [handler.Scope].
+func (s inStep) Note(_ context.Context, n posthouse.Note) error { return s.notes.Add(&n) }
+
+// Note implements [handler.Scope].
+func (r *records) Note(_ context.Context, n posthouse.Note) error { return r.e.notes.Add(&n) }
 
 func nestedError(what, name string) error {
 	return &posthouse.Error{

@@ -20,6 +20,9 @@ type Options struct {
 	Concurrency  int           // how many tasks it handles at once, at most 10,000; 0 is 1
 	DrainTimeout time.Duration // how long handlers may go on when Run is to end, and again once they are cancelled; 0 is 10 seconds
 	Logger       *slog.Logger  // default: no log
+
+	// Now is by what the duration of a step is told. Default: time.Now.
+	Now func() time.Time
 }
 
 const defaultDrainTimeout = 10 * time.Second
@@ -53,6 +56,9 @@ func New(engine task.Engine, o *Options) (*Worker, error) {
 		w.opt.Name = host
 	}
 	w.opt.Concurrency, w.opt.DrainTimeout = cmp.Or(w.opt.Concurrency, 1), cmp.Or(w.opt.DrainTimeout, defaultDrainTimeout)
+	if w.opt.Now == nil {
+		w.opt.Now = time.Now
+	}
 	if w.opt.Logger == nil {
 		w.opt.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -230,6 +230,31 @@ func Example_flowRetry() {
 	// Output: sent 3
 }
 
+func Example_flowNote() {
+	ctx := context.Background()
+	led := must(ledger.Open(memstore.New(), nil))
+	f := flow.New("plan", func(ctx context.Context, order string) (string, error) {
+		//doc:note
+		return step.Do(ctx, "plan", func(ctx context.Context) (string, error) {
+			reply := "ship it tomorrow" // what the model said
+			err := step.Note(ctx, posthouse.Note{
+				Line: "asks for a plan", Model: "model-1", Input: order, InputTokens: 812, OutputTokens: 96, Cost: "0.0042 USD",
+			})
+			return reply, err
+		})
+		//doc:end
+	})
+	must(must(f.Open(led, nil)).Run(ctx, "order-1", "one lamp"))
+	head := must(led.Latest(ctx, ledger.LatestQuery{Thread: "order-1"}))
+	made := must(led.GetHeader(ctx, head.Parent)) // by the step
+	for _, e := range must(ledger.Steps(ctx, led, made)) {
+		for _, n := range e.Notes {
+			fmt.Println(e.Step.Name, n.Model, n.OutputTokens)
+		}
+	}
+	// Output: plan model-1 96
+}
+
 func Example_flowClock() {
 	ctx := context.Background()
 	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/story"
 )
 
 // base returns what the new checkpoint is encoded against, or nil. For a new revision
@@ -117,7 +118,10 @@ func (c *Commit) addCheckpoint() error {
 	if err := c.noteTaken(base); err != nil {
 		return err
 	}
-	return tx.Finish(next, e, ch.Status)
+	if err := tx.Finish(next, e, ch.Status); err != nil {
+		return err
+	}
+	return c.tell(&ch.Story)
 }
 
 // fillHeader makes h the header of the checkpoint that is made of base, without id and
@@ -129,6 +133,7 @@ func (cm *Commit) fillHeader(h *posthouse.Header, base *core.Head) {
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
 		Labels: maps.Clone(c.Labels), CreatedAt: c.CreatedAt.UTC(),
 	}
+	h.Took, h.Attempts = story.Told(&c.Story)
 	if base != nil && slices.Equal(base.Next, c.Next) {
 		h.Next = base.Next // it is never changed
 	} else {

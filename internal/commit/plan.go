@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/story"
 )
 
 // A Plan is the input of one commit: a draft, or what a fork, a copy, a cancellation or
@@ -82,7 +83,7 @@ func (p *Plan) Validate() error {
 	if len(p.Gates) > 0 && (p.Checkpoint == nil || p.Checkpoint.Status != posthouse.StatusWaiting) {
 		return posthouse.Invalid("gates", "need a checkpoint of status waiting in the same commit")
 	}
-	if 2*(len(p.Gates)+len(p.Decided))+len(p.Steps)+len(p.ConsumedSignals)+len(p.Open.Keep)+len(p.Open.Withdraw) > posthouse.MaxRecords-8 {
+	if 2*(len(p.Gates)+len(p.Decided))+2*len(p.Steps)+len(p.ConsumedSignals)+len(p.Open.Keep)+len(p.Open.Withdraw) > posthouse.MaxRecords-8 {
 		return posthouse.Invalid("draft", "holds more than %d records", posthouse.MaxRecords-8)
 	}
 	if p.Release != nil {
@@ -102,6 +103,9 @@ func (p *Plan) Validate() error {
 			s.Value.Codec = "json"
 		}
 		if err := posthouse.ValidateCodec(s.Value.Codec, s.Name); err != nil {
+			return err
+		}
+		if _, err := story.Encode(&s.Story); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/story"
 	"github.com/posthouse/posthouse/internal/threadlog"
 )
 
@@ -19,9 +20,14 @@ func (c *Commit) recordSteps() error {
 		if n := len(s.Value.Data); n > tx.Core.Config.MaxState {
 			return posthouse.OverMaxState("step "+s.Name, n, tx.Core.Config.MaxState)
 		}
+		took, attempts := story.Told(&s.Story)
 		rec := tx.Add(posthouse.Record{Kind: posthouse.RecordStep, Step: &posthouse.StepInfo{
 			Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Branch: p.Branch, Codec: s.Value.Codec, Effect: s.Effect, Grant: s.Grant, Unordered: s.Unordered,
+			Took: took, Attempts: attempts,
 		}}, slices.Clone(s.Value.Data))
+		if err := c.tell(&s.Story); err != nil {
+			return err
+		}
 		if p.Checkpoint == nil && len(s.Value.Data) >= threadlog.MinRef {
 			tx.Recents = append(tx.Recents, threadlog.Result{Seq: tx.Seq, Record: rec, Data: tx.Bodies[rec]})
 		}
@@ -30,5 +36,15 @@ func (c *Commit) recordSteps() error {
 		_, err := tx.HeadOf(p.Branch)
 		return err
 	}
+	return nil
+}
+
+// tell adds the notes on the record that was added last.
+func (c *Commit) tell(s *posthouse.Story) error {
+	body, err := story.Encode(s)
+	if err != nil || body == nil {
+		return err
+	}
+	c.tx.Add(posthouse.Record{Kind: posthouse.RecordNote, Note: &posthouse.NoteInfo{Branch: c.plan.Branch, Line: story.Line(s.Notes) != ""}}, body)
 	return nil
 }

@@ -156,6 +156,9 @@ type TaskOutcome struct {
 	Unknown, Undone bool
 	Withdrawn       string
 
+	Began time.Time        // when the worker claimed it; zero for another end
+	Notes []posthouse.Note // of the handler
+
 	Waits json.RawMessage // what the handler waits for, as the program's engine reads it
 
 	// Next, if set, is the call that goes on in place of this one: another attempt, the
@@ -178,7 +181,7 @@ func ResolveTask(ctx context.Context, c *Committer, at GateRef, o *TaskOutcome) 
 	if err := o.check(c); err != nil {
 		return nil, nil, err
 	}
-	g, err = Decide(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
+	decide := func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
 		next = nil
 		at.Named(g)
 		switch {
@@ -208,6 +211,13 @@ func ResolveTask(ctx context.Context, c *Committer, at GateRef, o *TaskOutcome) 
 		}
 		next = &opened
 		return &posthouse.Decision{Verdict: posthouse.Cancel, By: o.By, Reason: o.Why, Successor: opened.ID}, nil
+	}
+	g, err = Decide(ctx, c, at, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
+		d, err := decide(tx, g)
+		if d != nil && !o.Began.IsZero() {
+			d.BeganAt, d.Notes = posthouse.ToMillis(o.Began), o.Notes
+		}
+		return d, err
 	})
 	if err != nil {
 		return g, nil, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/base/text"
+	"github.com/posthouse/posthouse/internal/story"
 )
 
 func validateChange(c *posthouse.Change) error {
@@ -45,6 +46,9 @@ func validateChange(c *posthouse.Change) error {
 		if len(n) > posthouse.MaxTask || !text.Valid(n) {
 			return posthouse.Invalid("next", "node %.40q must be at most %d bytes of text without control characters", n, posthouse.MaxTask)
 		}
+	}
+	if _, err := story.Encode(&c.Story); err != nil {
+		return err
 	}
 	c.Error = strings.ToValidUTF8(c.Error, "\ufffd")
 	if len(c.Error) > posthouse.MaxText {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine/internal/replay"
+	"github.com/posthouse/posthouse/internal/story"
 )
 
 type contextKey int
@@ -71,9 +73,10 @@ type scope struct {
 	task       *Task
 	name       string // in full, with the scopes around it
 	occurrence uint32
-	outer      string       // the name of the outermost of them
-	attempt    int          // of the step, from 1
-	under      posthouse.ID // the gate of a use, if it is not the first that the step acts under
+	outer      string          // the name of the outermost of them
+	attempt    int             // of the step, from 1
+	under      posthouse.ID    // the gate of a use, if it is not the first that the step acts under
+	notes      *story.Notebook // of the attempt; nil outside of the attempts of steps
 }
 
 // scopeOf returns the scope of the task that ctx is in, nil outside of a scope.
@@ -89,16 +92,16 @@ func (t *Task) scopeOf(ctx context.Context) *scope {
 // not ask for them. [Task.Do] does this for its function. A model that uses
 // [Records.Recorded] and [Records.Hold] does it itself, with the record of Recorded.
 func (t *Task) Scope(ctx context.Context, name string, occurrence uint32) context.Context {
-	return t.inside(ctx, name, occurrence, 1)
+	return t.inside(ctx, name, occurrence, 1, nil)
 }
 
-// inside is Scope of one attempt.
-func (t *Task) inside(ctx context.Context, name string, occurrence uint32, attempt int) context.Context {
+// inside is Scope of one attempt. Without notes of its own it has those around it.
+func (t *Task) inside(ctx context.Context, name string, occurrence uint32, attempt int, notes *story.Notebook) context.Context {
 	outer, under := name, posthouse.ID("")
 	if sc := t.scopeOf(ctx); sc != nil {
-		outer, under = sc.outer, sc.under
+		outer, under, notes = sc.outer, sc.under, cmp.Or(notes, sc.notes)
 	}
-	return context.WithValue(ctx, keyScope, &scope{t, name, occurrence, outer, attempt, under})
+	return context.WithValue(ctx, keyScope, &scope{t, name, occurrence, outer, attempt, under, notes})
 }
 
 // Scoped returns the name under which a call of name below ctx is recorded: what

@@ -55,6 +55,7 @@ func (v Records) Held() []posthouse.Step {
 	if m == nil {
 		return nil
 	}
+	t.holdNotes()
 	h := m.held
 	m.held = nil
 	if len(m.questions)+len(m.open) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine/internal/replay"
 	"github.com/posthouse/posthouse/internal/failure"
+	"github.com/posthouse/posthouse/internal/story"
 	"github.com/posthouse/posthouse/internal/threadlog"
 	"github.com/posthouse/posthouse/runs"
 )
@@ -38,9 +39,18 @@ type Call struct {
 	call
 	opt StepOptions
 
-	licensed bool      // it acts under a grant
-	acts     bool      // the use of its grant is on record: the lease's end does not stop it
-	began    time.Time // the attempt, if it is reported
+	licensed bool // it acts under a grant
+	acts     bool // the use of its grant is on record: the lease's end does not stop it
+	told     tale
+}
+
+// A tale is what goes on record of a call's attempt beside its result.
+type tale struct {
+	began     time.Time // as it is reported
+	started   time.Time
+	attempts  int             // with the one that is made
+	lastError string          // of the attempt before
+	notes     *story.Notebook // of the attempt
 }
 
 // Do returns the recorded result of the next occurrence of name. If there is no recorded
@@ -111,12 +121,15 @@ func (c *Call) Run(ctx context.Context, fn Work) (_ posthouse.Value, err error) 
 	v, err := c.perform(ctx, fn)
 	if err != nil {
 		c.waits = errors.Is(err, posthouse.ErrWaiting)
+		if !c.waits {
+			c.keepNotes(err)
+		}
 		return posthouse.Value{}, err
 	}
 	if v.Codec == threadlog.CodecFailed {
 		return posthouse.Value{}, posthouse.Invalid("codec", "name %s is reserved", threadlog.CodecFailed)
 	}
-	if err := t.recordStep(ctx, &c.call, posthouse.Step{Effect: c.opt.Effect, Grant: c.opt.Grant, Value: v}); err != nil {
+	if err := t.recordStep(ctx, &c.call, posthouse.Step{Effect: c.opt.Effect, Grant: c.opt.Grant, Value: v, Story: c.story(nil)}); err != nil {
 		return posthouse.Value{}, err
 	}
 	return v, nil
@@ -145,6 +158,7 @@ const attemptName = "$attempt"
 type Attempt struct {
 	Error string           `json:"error"`
 	Due   posthouse.Millis `json:"due,omitempty"` // when the next one is; 0: at once
+	Story posthouse.Story  `json:"-"`             // of the attempt
 }
 
 // perform runs the function, and again while its Retry wants that.
@@ -169,7 +183,7 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 			c.reportEnd(ctx, attempts+1, err)
 			return v, err
 		}
-		a := Attempt{Error: cleanText(err.Error())}
+		a := Attempt{Error: cleanText(err.Error()), Story: c.story(nil)}
 		due = time.Time{}
 		if d := c.opt.Retry.Wait(attempts+1, rand.Float64()); d > 0 {
 			due = roundUp(t.session.Ledger().Now().Add(d))
@@ -181,6 +195,7 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 		if e := c.recordAttempt(ctx, attemptName, uint32(attempts), "", a); e != nil {
 			return v, errors.Join(err, e)
 		}
+		c.told.lastError = a.Error
 		attempts++
 		c.reportStep(ctx, StepEvent{Kind: runs.EventTaskRetry, Attempt: attempts, Err: err, Due: due})
 		t.rewind(c.within(""))
@@ -193,7 +208,8 @@ func (c *Call) attempt(ctx context.Context, n int, fn Work) (posthouse.Value, er
 		return posthouse.Value{}, err
 	}
 	c.reportStep(ctx, StepEvent{Kind: runs.EventTaskStart, Attempt: n})
-	ctx = c.task.inside(ctx, c.name, c.occurrence, n)
+	c.told.started, c.told.attempts, c.told.notes = s.Ledger().Now(), n, &story.Notebook{}
+	ctx = c.task.inside(ctx, c.name, c.occurrence, n, c.told.notes)
 	if s.Ledger().Core().Config.Tracer != nil {
 		fn = c.traced(n, fn)
 	}
@@ -213,7 +229,8 @@ func (c *Call) wantsRetry(ctx context.Context, attempts int, err error) (wanted 
 	return Guard(func() error { wanted = c.opt.Retry.Wants(err); return nil }) == nil && wanted
 }
 
-// recordedAttempts returns how many attempts failed, and when the next is due.
+// recordedAttempts returns how many attempts failed, and when the next is due. It notes the error
+// of the last one.
 func (c *Call) recordedAttempts() (attempts int, due time.Time, err error) {
 	t := c.task
 	t.mu.Lock()
@@ -227,6 +244,7 @@ func (c *Call) recordedAttempts() (attempts int, due time.Time, err error) {
 	if err := json.Unmarshal(t.replay.Result(c.within(attemptName), n-1).Value.Data, &a); err != nil {
 		return 0, due, err
 	}
+	c.told.lastError = a.Error
 	if a.Due != 0 {
 		due = time.UnixMilli(int64(a.Due))
 	}
@@ -244,7 +262,7 @@ func (c *Call) recordAttempt(ctx context.Context, name string, n uint32, grant p
 	}
 	own := call{name: c.within(name), occurrence: n}
 	return c.task.recordStep(ctx, &own, posthouse.Step{
-		Effect: c.opt.Effect, Grant: grant, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v},
+		Effect: c.opt.Effect, Grant: grant, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v}, Story: a.Story,
 	})
 }
 

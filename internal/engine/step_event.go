@@ -37,9 +37,9 @@ func (c *Call) reportStep(ctx context.Context, e StepEvent) {
 		e.Outer = sc.outer
 	}
 	if e.Kind == runs.EventTaskStart {
-		c.began = e.At
+		c.told.began = e.At
 	} else {
-		e.Took = e.At.Sub(c.began)
+		e.Took = e.At.Sub(c.told.began)
 	}
 	t.onStep(e)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine/internal/replay"
 	"github.com/posthouse/posthouse/internal/engine/session"
+	"github.com/posthouse/posthouse/internal/story"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -48,6 +49,7 @@ type taskState struct {
 	acted     map[*failedCall]bool // those that a question of this run follows
 	disorder  error                // once an order broke: what every later step returns
 	held      []posthouse.Step
+	notes     *story.Notebook // from outside of steps
 	questions []posthouse.Gate
 	open      []*posthouse.Gate
 	inner     []*Task
@@ -218,6 +220,7 @@ func (t *Task) recordWith(c *call, commit func(before []posthouse.Step) (bool, e
 	defer t.recording.Unlock()
 	t.mu.Lock()
 	m := t.made()
+	t.holdNotes()
 	held := m.held
 	m.held = nil
 	knows := func(f *failedCall) bool { return slices.Contains(c.before, f) }

@@ -40,6 +40,10 @@ type Scope interface {
 	// it runs says that it may have happened, until its result is on record.
 	Act(ctx context.Context, a Action) (posthouse.Value, error)
 
+	// Note puts a note on record, with the step of the handler that ctx is in, else with the
+	// handler's verdict.
+	Note(ctx context.Context, n posthouse.Note) error
+
 	// Signal returns the value of the next signal of a name, or with latch of the newest.
 	// It fails with [posthouse.ErrExpired] after the timeout; 0: no timeout.
 	Signal(name string, latch bool, timeout time.Duration) (json.RawMessage, error)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/story"
 )
 
 // MissingBodies are bodies that were looked for and not found. If a removal record
@@ -65,13 +66,28 @@ func ReadDecisionBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*po
 	return d, nil
 }
 
-// ReadStep returns the step result of a record with its body.
-func ReadStep(e *posthouse.Entry, r *posthouse.Record, body []byte) posthouse.StepRecord {
-	return posthouse.StepRecord{
+// ReadStep returns the step result of a record of an opened entry, with the notes on it that are
+// there.
+func ReadStep(e *posthouse.Entry, recs []posthouse.Record, i int) (posthouse.StepRecord, error) {
+	r := recs[i].Step
+	s := posthouse.StepRecord{
 		Step: posthouse.Step{
-			Task: r.Step.Task, Name: r.Step.Name, Occurrence: r.Step.Occurrence, Effect: r.Step.Effect, Grant: r.Step.Grant,
-			Value: posthouse.Value{Codec: r.Step.Codec, Data: body}, Unordered: r.Step.Unordered,
+			Task: r.Task, Name: r.Name, Occurrence: r.Occurrence, Effect: r.Effect, Grant: r.Grant,
+			Value: posthouse.Value{Codec: r.Codec, Data: e.Bodies[i]}, Unordered: r.Unordered,
+			Story: posthouse.Story{Took: r.Took, Attempts: r.Attempts},
 		},
 		Seq: e.Seq, At: e.Time(),
 	}
+	if n := NoteOn(recs, i); n > 0 && len(e.Bodies[n]) > 0 {
+		return s, story.Read(e, e.Bodies[n], &s.Story)
+	}
+	return s, nil
+}
+
+// NoteOn returns the index of the record with the notes on a record, 0 for none.
+func NoteOn(recs []posthouse.Record, i int) int {
+	if i+1 < len(recs) && recs[i+1].Note != nil {
+		return i + 1
+	}
+	return 0
 }

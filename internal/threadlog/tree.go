@@ -92,6 +92,14 @@ func (l *Logs) Tree(ctx context.Context, thread string, from uint64) (*Tree, err
 				at := posthouse.BodyRef{Seq: e.Seq, Record: i}
 				steps[rec.Step.Branch] = append(steps[rec.Step.Branch], at)
 				t.record(rec.Step.Branch, at)
+			case rec.Note != nil:
+				at := posthouse.BodyRef{Seq: e.Seq, Record: i}
+				if recs[i-1].Checkpoint != nil {
+					node.steps = append(node.steps, at)
+				} else {
+					steps[rec.Note.Branch] = append(steps[rec.Note.Branch], at)
+				}
+				t.record(rec.Note.Branch, at)
 			case rec.Removal != nil && rec.Removal.Whole: // what is left before it is on its way out
 				t = newTree(thread, t.First)
 				t.Floor, t.Gone, removals = e.Seq, e.Generation, nil

@@ -149,7 +149,7 @@ func (u *Unfinished) isRemoved(e *posthouse.Entry, record int, m *posthouse.Remo
 // read adds what is on record in the next entry.
 func (u *Unfinished) read(e *posthouse.Entry, recs []posthouse.Record) error {
 	for i := range recs {
-		if err := u.record(e, i, &recs[i]); err != nil {
+		if err := u.record(e, i, recs); err != nil {
 			return err
 		}
 	}
@@ -162,14 +162,21 @@ func (u *Unfinished) read(e *posthouse.Entry, recs []posthouse.Record) error {
 	return nil
 }
 
-func (u *Unfinished) record(e *posthouse.Entry, i int, rec *posthouse.Record) (err error) {
+func (u *Unfinished) record(e *posthouse.Entry, i int, recs []posthouse.Record) (err error) {
+	rec := &recs[i]
 	switch {
 	case rec.Step != nil && u.line.Sees(rec.Step.Branch, e.Seq):
 		if u.lost.Note(e, i, rec) {
 			return nil
 		}
 		u.noteBody(e, i)
-		s := ReadStep(e, rec, e.Bodies[i])
+		if n := NoteOn(recs, i); n > 0 && !u.lost.Note(e, n, &recs[n]) {
+			u.noteBody(e, n)
+		}
+		s, err := ReadStep(e, recs, i)
+		if err != nil {
+			return err
+		}
 		x := u.task(s.Task)
 		x.Steps = append(x.Steps, s)
 		if len(s.Value.Data) >= MinRef {

@@ -84,7 +84,7 @@ func (d *dialogue) take(n int, line []byte) error {
 	done, out, err := d.do(line)
 	if done == "" {
 		e := posthouse.Invalid("output", "of the program, line %d, is %.80q: %v", n, line, err)
-		e.Hint = `print one JSON object on each line, with "action", "save", "stream", "signal", "step", "record", "ask", "wait", "act" or "acted"; print everything else to standard error`
+		e.Hint = `print one JSON object on each line, with "action", "save", "stream", "signal", "step", "record", "ask", "wait", "act", "acted" or "note"; print everything else to standard error`
 		return e
 	}
 	if errors.Is(err, posthouse.ErrWaiting) {
@@ -114,7 +114,7 @@ type signal struct {
 }
 
 // requests are the names of requests, beside that of a verdict.
-var requests = []string{"save", "stream", "signal", "step", "record", "ask", "wait", "act", "acted"}
+var requests = []string{"save", "stream", "signal", "step", "record", "ask", "wait", "act", "acted", "note"}
 
 // do does what a line asks for. It returns what that is, "" for a line that is no request.
 func (d *dialogue) do(line []byte) (request string, out reply, err error) {
@@ -129,7 +129,7 @@ func (d *dialogue) do(line []byte) (request string, out reply, err error) {
 	}
 	switch {
 	case request == "":
-		return "", out, errors.New("it has none of action, save, stream, signal, step, record, ask, wait, act and acted")
+		return "", out, errors.New("it has none of action, save, stream, signal, step, record, ask, wait, act, acted and note")
 	case request != "action" && len(has) > 1:
 		return "", out, errors.New(request + " goes with nothing else")
 	}
@@ -148,6 +148,8 @@ func (d *dialogue) answer(request string, value json.RawMessage, line []byte) (r
 		return done, d.task.Checkpoint(value)
 	case "stream":
 		return done, d.task.Stream(value)
+	case "note":
+		return done, d.note(value)
 	case "signal":
 		return done, d.signal(value)
 	case "step":
@@ -182,6 +184,37 @@ func (d *dialogue) signal(data []byte) error {
 		s.Value = json.RawMessage("null")
 	}
 	return d.task.SendSignal(s.Thread, s.Name, s.Value)
+}
+
+// note notes something on the execution.
+func (d *dialogue) note(data []byte) error {
+	var n struct {
+		Line         string                     `json:"line"`
+		Model        string                     `json:"model"`
+		Input        json.RawMessage            `json:"input"`
+		InputTokens  int64                      `json:"inputTokens"`
+		OutputTokens int64                      `json:"outputTokens"`
+		Cost         string                     `json:"cost"`
+		Values       map[string]json.RawMessage `json:"values"`
+	}
+	if err := parse("note", data, &n); err != nil {
+		return err
+	}
+	s, err := d.scope()
+	if err != nil {
+		return err
+	}
+	note := posthouse.Note{Line: n.Line, Model: n.Model, InputTokens: n.InputTokens, OutputTokens: n.OutputTokens, Cost: n.Cost}
+	if n.Input != nil {
+		note.Input = n.Input
+	}
+	for name, v := range n.Values {
+		if note.Values == nil {
+			note.Values = map[string]any{}
+		}
+		note.Values[name] = v
+	}
+	return s.Note(d.task.Context(), note)
 }
 
 // verdict gives the verdict of a line.

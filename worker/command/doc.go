@@ -20,6 +20,7 @@
 //	{"save":{"row":73}}                                             keeps a value for the next attempt
 //	{"stream":"73 of 100"}                                          tells those who follow the thread
 //	{"signal":{"thread":"order-1","name":"paid","value":true}}      sends a signal to a thread
+//	{"note":{"line":"row 73","model":"m-1","inputTokens":812}}      says something for people, with the verdict
 //	{"step":"fetch"}                                                asks for a step that is on record
 //	{"record":{"step":"fetch","value":{"bytes":512}}}               puts that step on record
 //	{"ask":{"name":"keep it","text":"Keep it?","show":{}}}          asks people

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/handler"
+	"github.com/posthouse/posthouse/internal/story"
 	"github.com/posthouse/posthouse/task"
 )
 
@@ -27,7 +28,11 @@ type scope struct {
 	used     map[string]posthouse.ID // the grants of effects that ran
 	calls    map[string]int
 	open     bool // a wait is not over
+	notes    story.Notebook
 }
+
+// Note implements [handler.Scope].
+func (s *scope) Note(_ context.Context, n posthouse.Note) error { return s.notes.Add(&n) }
 
 var _ handler.Scope = (*scope)(nil)
 

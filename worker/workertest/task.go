@@ -49,6 +49,9 @@ type Task struct {
 
 var _ worker.Task = (*Task)(nil)
 
+// Notes returns what the handler noted in this execution, also in its steps.
+func (t *Task) Notes() []posthouse.Note { return t.scope.notes.Notes() }
+
 // NewTask returns the first attempt of a task. It panics if the input does not encode.
 func NewTask(input any) *Task {
 	b, err := json.Marshal(input)

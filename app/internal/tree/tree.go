@@ -18,6 +18,9 @@ type Thread struct {
 	Gates       []*posthouse.Gate       // of these checkpoints, decided or open
 	Heads       map[string]posthouse.ID // branch to head
 	Effects     []Effect                // what acted on the world
+
+	Steps []Step // what was recorded of steps and checkpoints
+	Times bool   // with how long they took, and their attempts; else the notes on them only
 }
 
 // An Effect is what acted on the world, and what licensed it.
@@ -43,6 +46,9 @@ type drawing struct {
 	gates    map[posthouse.ID][]*posthouse.Gate
 	heads    map[posthouse.ID][]string
 	effects  map[posthouse.ID][]*Effect
+	told     map[posthouse.ID][]*posthouse.Event // of steps, and of the checkpoint
+	causes   map[posthouse.ID]string             // why the attempt before a checkpoint's failed
+	times    bool
 	what     int // width of the second column
 	status   int // width of the third
 }
@@ -53,6 +59,13 @@ func Draw(t *term.Term, th *Thread) {
 	d := &drawing{
 		t: t, children: map[posthouse.ID][]*posthouse.Header{},
 		gates: map[posthouse.ID][]*posthouse.Gate{}, heads: map[posthouse.ID][]string{}, effects: map[posthouse.ID][]*Effect{},
+		told: map[posthouse.ID][]*posthouse.Event{}, causes: map[posthouse.ID]string{}, times: th.Times,
+	}
+	for _, s := range th.Steps {
+		d.told[s.Before] = append(d.told[s.Before], s.Event)
+		if s.Checkpoint != nil {
+			d.causes[s.Before] = s.LastError
+		}
 	}
 	for i := range th.Effects {
 		if id := before(th.Checkpoints, &th.Effects[i]); id != "" {
@@ -101,6 +114,7 @@ func (d *drawing) line(h *posthouse.Header, indent string) {
 		if len(kids) > 0 {
 			bar = "│ "
 		}
+		d.steps(h, indent+bar)
 		for _, g := range d.gates[h.ID] {
 			d.gate(g, indent+bar)
 		}

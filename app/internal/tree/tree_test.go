@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,39 @@ func TestGateOfSeveralPeople(t *testing.T) {
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestDrawTellsOfSteps(t *testing.T) {
+	at := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	h := &posthouse.Header{ID: "a", Branch: "main", Kind: posthouse.KindNode, Node: "plan", Status: posthouse.StatusDone, Seq: 3, CreatedAt: at, Began: at.Add(-90500 * time.Millisecond), Attempts: 1}
+	th := &Thread{Checkpoints: []*posthouse.Header{h}, Steps: []Step{
+		{&posthouse.Event{At: at, Step: &posthouse.StepInfo{Name: "ask>$note"}, Notes: []posthouse.Note{{Line: "gave up\x1b[2J"}}}, "a"},
+		{&posthouse.Event{
+			At: at, Step: &posthouse.StepInfo{Name: "ask", Occurrence: 1, Began: at.Add(-1500 * time.Millisecond), Attempts: 3}, LastError: "503",
+			Notes: []posthouse.Note{{Line: "asks", Model: "m-1", InputTokens: 812, OutputTokens: 96, Cost: "0.0042 USD", Input: json.RawMessage(`9007199254740993`), Values: map[string]any{"t": json.RawMessage("0.2")}}},
+		}, "a"},
+		{&posthouse.Event{At: at, Checkpoint: h}, "a"},
+	}}
+	notes := `
+● a  node plan  done  2026-11-21T04:00:00Z
+  note  gave up‹U+001B›[2J
+  note  asks  m-1  812 tokens in, 96 out  0.0042 USD  input 9007199254740993  t 0.2
+`
+	times := `
+● a  node plan  done  2026-11-21T04:00:00Z
+  note  gave up‹U+001B›[2J
+  step ask[1]  1.5s  attempt 3 after: 503
+  note  asks  m-1  812 tokens in, 96 out  0.0042 USD  input 9007199254740993  t 0.2
+  took 1m31s
+`
+	for want, all := range map[string]bool{notes: false, times: true} {
+		th.Times = all
+		var out bytes.Buffer
+		Draw(&term.Term{Out: &out}, th)
+		if "\n"+out.String() != want {
+			t.Errorf("got\n%s\nwant%s", out.String(), want)
 		}
 	}
 }

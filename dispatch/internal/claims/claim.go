@@ -23,6 +23,9 @@ type Claim struct {
 	lost     bool      // its gate was decided, but not by its session; Claims' lock guards it
 }
 
+// Since returns when the attempt was claimed, or this engine heard of it.
+func (c *Claim) Since() time.Time { return c.since }
+
 // Lost is the answer to a call with a claim that is lost.
 func Lost(id task.ClaimID) error {
 	return &posthouse.Error{

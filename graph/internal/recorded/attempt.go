@@ -20,6 +20,7 @@ type Attempts struct {
 	Count  int
 	Due    time.Time // of the next one; zero without a wait
 	Failed *string   // the error for the handler; nil if no attempt failed for good
+	Cause  string    // the error of the last attempt
 }
 
 // Number returns which attempt comes now, from 1. A handler counts as one more than
@@ -42,6 +43,7 @@ func ReadAttempts(exec *engine.Task) (p Attempts, err error) {
 			return p, err
 		}
 		p.Count++
+		p.Cause = a.Error
 		p.Due = time.Time{}
 		if a.Due != 0 {
 			p.Due = time.UnixMilli(int64(a.Due))
@@ -50,7 +52,7 @@ func ReadAttempts(exec *engine.Task) (p Attempts, err error) {
 	if rec, ok := exec.Records().Recorded(Failed); ok {
 		var a engine.Attempt
 		err = json.Unmarshal(rec.Value.Data, &a)
-		p.Failed = &a.Error
+		p.Failed, p.Cause = &a.Error, a.Error
 	}
 	return p, err
 }

@@ -86,7 +86,7 @@ func checkpointShow(e *env.Env) *cobra.Command {
 		Use: "show CHECKPOINT", Short: "Show a checkpoint with its state",
 		Example: `  posthouse checkpoint show 019a...`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
-			return env.Get(ctx, e, c, "/api/checkpoints"+rest.Path(args[0]), nil, func(cp *server.Checkpoint) { showCheckpoint(&e.Term, cp) })
+			return env.Get(ctx, e, c, "/api/checkpoints"+rest.Path(args[0]), env.Params("steps", "true"), func(cp *server.Checkpoint) { showCheckpoint(&e.Term, cp) })
 		}),
 	}
 }

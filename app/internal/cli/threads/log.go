@@ -23,6 +23,7 @@ type history struct {
 	Checkpoints []*posthouse.Header   `json:"checkpoints"`
 	Gates       []*posthouse.Gate     `json:"gates"`
 	Effects     []*server.Effect      `json:"effects"` // what acted on the world, and who approved it
+	Steps       []*posthouse.Event    `json:"steps"`   // what was recorded of steps, with what is told of them
 	Removals    []*posthouse.Event    `json:"removals,omitempty"`
 	Release     *posthouse.Release    `json:"release,omitempty"` // that the version was closed with
 }
@@ -30,17 +31,20 @@ type history struct {
 // Log returns the command log.
 func Log(e *env.Env) *cobra.Command {
 	var version string
-	var follow bool
+	var follow, steps bool
 	cmd := &cobra.Command{
 		Use:   "log THREAD",
 		Short: "Draw a thread: its checkpoints, branches and decisions",
 		Long: `Draw a thread: its checkpoints from the first down, branches set off to the
 right, and between a checkpoint and the next the gates it opened and how they
 were decided, and what acted on the world, with who approved it (posthouse
-grant GATE says more). The branch a checkpoint heads stands in brackets. With
---version it is the thread as it was released, by number or tag. With --follow it goes on
-with a line for each record that is added, until it is interrupted.`,
+grant GATE says more), and what programs noted. The branch a checkpoint heads
+stands in brackets. With --steps it says how long each step and node took, how
+many attempts there were, and why the one before failed. With --version it is
+the thread as it was released, by number or tag. With --follow it goes on with a
+line for each record that is added, until it is interrupted.`,
 		Example: `  posthouse log order-1234
+  posthouse log order-1234 --steps
   posthouse log order-1234 --version stable
   posthouse log order-1234 -f`,
 		RunE: e.Look(func(ctx context.Context, c *rest.Client, args []string) error {
@@ -59,7 +63,7 @@ with a line for each record that is added, until it is interrupted.`,
 			if err != nil {
 				return err
 			}
-			if err := e.Answer(h, func() { drawHistory(e, h, !follow) }); err != nil {
+			if err := e.Answer(h, func() { drawHistory(e, h, steps, !follow) }); err != nil {
 				return err
 			}
 			return goOn(ctx, h.Thread.Tail.Seq)
@@ -67,6 +71,7 @@ with a line for each record that is added, until it is interrupted.`,
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is added")
 	cmd.Flags().StringVar(&version, "version", "", "a released version's number or tag")
+	cmd.Flags().BoolVar(&steps, "steps", false, "with the steps: when they began, what they took, their attempts")
 	return cmd
 }
 
@@ -88,7 +93,7 @@ func (h *history) load(ctx context.Context, c *rest.Client, thread, version stri
 }
 
 func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*history, error) {
-	h := &history{Gates: []*posthouse.Gate{}}
+	h := &history{Gates: []*posthouse.Gate{}, Steps: []*posthouse.Event{}}
 	if err := h.load(ctx, c, thread, version); err != nil {
 		return nil, err
 	}
@@ -115,6 +120,8 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 		}
 		for _, r := range entry.Records {
 			switch {
+			case r.Step != nil, r.Checkpoint != nil:
+				h.Steps = append(h.Steps, r)
 			case r.Gate != nil:
 				gates[r.Gate.ID] = r.Gate
 				h.Gates = append(h.Gates, r.Gate)
@@ -136,7 +143,32 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 	return h, err
 }
 
-func drawHistory(e *env.Env, h *history, next bool) {
+// steps returns what is told of steps by the checkpoints that they led to: the next one on their branch.
+func (h *history) steps() (all []tree.Step) {
+	since := map[string]int{} // by branch, the first step without one
+	for _, e := range h.Steps {
+		if e.Step != nil {
+			if _, ok := since[e.Step.Branch]; !ok {
+				since[e.Step.Branch] = len(all)
+			}
+			all = append(all, tree.Step{Event: e})
+			continue
+		}
+		branch := e.Checkpoint.Branch
+		if from, ok := since[branch]; ok {
+			for i := from; i < len(all); i++ {
+				if all[i].Step != nil && all[i].Step.Branch == branch {
+					all[i].Before = e.Checkpoint.ID
+				}
+			}
+			delete(since, branch)
+		}
+		all = append(all, tree.Step{Event: e, Before: e.Checkpoint.ID})
+	}
+	return all
+}
+
+func drawHistory(e *env.Env, h *history, steps, next bool) {
 	t := h.Thread
 	label := ""
 	if t.Coordination != "" {
@@ -151,7 +183,7 @@ func drawHistory(e *env.Env, h *history, next bool) {
 	for _, b := range t.Branches {
 		heads[b.Branch] = b.Head
 	}
-	drawn := &tree.Thread{Checkpoints: h.Checkpoints, Gates: h.Gates, Heads: heads}
+	drawn := &tree.Thread{Checkpoints: h.Checkpoints, Gates: h.Gates, Heads: heads, Steps: h.steps(), Times: steps}
 	for _, f := range h.Effects {
 		drawn.Effects = append(drawn.Effects, tree.Effect{Use: f.Use, Decision: f.Decision})
 	}

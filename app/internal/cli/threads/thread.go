@@ -84,10 +84,20 @@ func threadShow(e *env.Env) *cobra.Command {
 			if err := c.Get(ctx, rest.Thread(args[0]), nil, &t); err != nil {
 				return err
 			}
+			var head server.Checkpoint
+			if b, ok := t.Branch(posthouse.MainBranch); ok {
+				if err := c.Get(ctx, "/api/checkpoints"+rest.Path(string(b.Head)), env.Params("state", "false", "steps", "true"), &head); err != nil {
+					return err
+				}
+			}
 			if e.Structured() {
-				return e.Encode(&t)
+				return e.Encode(struct {
+					*server.Thread
+					Steps []*posthouse.Event `json:"steps,omitempty"` // that led to the head of main
+				}{&t, head.Steps})
 			}
 			showThread(&e.Term, &t)
+			showSteps(&e.Term, head.Steps)
 			return showFailures(ctx, e, c, &t)
 		}),
 	}

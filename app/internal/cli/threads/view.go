@@ -24,9 +24,25 @@ func showCheckpoint(out *term.Term, c *server.Checkpoint) {
 	for _, k := range slices.Sorted(maps.Keys(c.Metadata)) {
 		out.Fields("meta", k+" = "+c.Metadata[k])
 	}
+	showSteps(out, c.Steps)
 	if len(c.State) > 0 {
 		out.Line("")
 		out.Indented(c.State)
+	}
+}
+
+// showSteps prints what is told of steps and their checkpoint.
+func showSteps(out *term.Term, steps []*posthouse.Event) {
+	for _, e := range steps {
+		switch {
+		case e.Step == nil:
+			out.Fields("attempts", tree.Attempt(e.Checkpoint.Attempts, e.LastError))
+		case !strings.HasSuffix(e.Step.Name, "$note"):
+			out.Line("%s", tree.StepLine(e))
+		}
+		for _, line := range tree.NoteLines(e.Notes) {
+			out.Line("  %s", line)
+		}
 	}
 }
 
@@ -47,7 +63,7 @@ func showHeader(out *term.Term, h *posthouse.Header) {
 		"checkpoint", string(h.ID), "parent", string(h.Parent), "thread", h.Thread, "branch", h.Branch,
 		"coordination", h.Coordination, "kind", h.Kind, "agent", h.Agent, "node", h.Node, "next", strings.Join(h.Next, ", "),
 		"status", status, "error", h.Error, "gates", strings.Join(gates, ", "), "forked from", from, "by", h.By,
-		"made", tree.Time(h.CreatedAt), "size", term.Size(int64(h.Size)), "hash", h.Hash.String(),
+		"made", tree.Time(h.CreatedAt), "took", tree.Took(h.Began, h.CreatedAt), "size", term.Size(int64(h.Size)), "hash", h.Hash.String(),
 	)
 }
 

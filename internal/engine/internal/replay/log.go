@@ -53,7 +53,7 @@ func New(e *threadlog.Execution, branch string) *Log {
 			l.results[k] = s // the first result of a call stands
 			l.left += outermost(s.Name)
 		}
-		if !strings.Contains(s.Name, Nested) && !s.Unordered {
+		if !strings.Contains(s.Name, Nested) && !s.Unordered && s.Name != Notes {
 			l.order = append(l.order, s)
 		}
 		if s.Value.Codec == threadlog.CodecFailed {
@@ -115,13 +115,17 @@ func (l *Log) addGates(e *threadlog.Execution, branch string) []place {
 	return waits
 }
 
+// Notes is the name under which notes are on record that no result came with: within a call those
+// of an attempt that failed.
+const Notes = "$note"
+
 // Replaying reports whether something is on record that the execution has not asked for yet.
 // It is false from the first call or question that is not on record.
 func (l *Log) Replaying() bool { return l != nil && l.left > 0 }
 
 // CountReplayed counts one thing off what is left to replay.
 func (l *Log) CountReplayed(name string, found bool) {
-	if l == nil {
+	if l == nil || strings.HasPrefix(name, Reserved) { // the runtime looks for those, not the program
 		return
 	}
 	if l.left -= outermost(name); l.left < 0 || !found {

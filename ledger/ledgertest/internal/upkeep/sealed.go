@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
@@ -32,11 +33,11 @@ func sealedThread(d *desk.Desk, thread string) *posthouse.Committed {
 	d.Helper()
 	long := strings.Repeat(desk.Secret+" ", 40)
 	_, err := d.Commit(d.Ctx, &ledger.Draft{Thread: thread, Steps: []posthouse.Step{
-		{Task: "2/n", Name: "s", Value: posthouse.Value{Codec: "raw", Data: []byte(long)}},
+		{Task: "2/n", Name: "s", Value: posthouse.Value{Codec: "raw", Data: []byte(long)}, Story: desk.Told(desk.Secret)},
 	}})
 	d.OK(err)
 	first, err := d.Commit(d.Ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
-		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Metadata: map[string]string{"who": desk.Secret},
+		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Metadata: map[string]string{"who": desk.Secret}, Story: desk.Told(desk.Secret),
 		State: posthouse.State{"a": {Codec: "raw", Data: []byte(desk.Secret)}, "b": {Codec: "raw", Data: []byte("x" + long)}},
 	}, Gates: []posthouse.Gate{{Name: "g", Payload: []byte(`"` + desk.Secret + `"`)}, {Name: "h", Payload: []byte(`["` + desk.Secret + `"]`)}}})
 	d.OK(err)
@@ -51,7 +52,7 @@ func sealsAll(t *desk.T) {
 	plain, err := ledger.Open(t.Store, nil)
 	t.OK(err)
 	sealedThread((&desk.Desk{T: t, Ledger: plain}), "plain")
-	if n := len(t.InClear("plain")); n != 6 {
+	if n := len(t.InClear("plain")); n != 8 {
 		t.Fatalf("without a cipher the secret is found in %d places, so that not finding it would say nothing", n)
 	}
 	d := t.Desk(ledger.Options{Cipher: t.Ring("k1")})
@@ -73,6 +74,9 @@ func sealsAll(t *desk.T) {
 	t.OK(err)
 	if len(x.Steps) != 1 || !strings.HasPrefix(string(x.Steps[0].Value.Data), desk.Secret) {
 		t.Errorf("on record: %+v", x.Steps)
+	}
+	if s := x.Steps[0].Story; s.Error != desk.Secret || len(s.Notes) != 1 || s.Notes[0].Line != desk.Secret || s.Attempts != 2 || s.Took != time.Second {
+		t.Errorf("the step's story comes back as %+v", s)
 	}
 	n := 0
 	for e, err := range again.Log(t.Ctx, "t", posthouse.Range{}) {
