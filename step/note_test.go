@@ -141,7 +141,7 @@ func TestANodeTellsItsStory(t *testing.T) {
 	})
 }
 
-// What a node notes outside of its steps is on record once, however often it is executed again.
+// Notes of a node outside of its steps are on record once, however often it is executed again.
 func TestReplaysNoteOnce(t *testing.T) {
 	l := openLedger(t)
 	app := oneNode(t, l, graph.NodeOptions{}, func(ctx context.Context) error {

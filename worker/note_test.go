@@ -18,7 +18,7 @@ import (
 	"github.com/posthouse/posthouse/worker"
 )
 
-// What a handler notes is on record once: with its steps, and with the verdict of the attempt, which
+// Notes of a handler are on record once: with its steps, and with the verdict of the attempt, which
 // began when it was claimed. A handler that waits runs again, so its notes come with a later verdict.
 func TestHandlersNote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ type Notebook struct {
 	mu     sync.Mutex
 	notes  []posthouse.Note
 	size   int
-	closed bool // what it holds is on its way to the record
+	closed bool // its notes are on their way to the record
 }
 
 // Add adds a note. Errors are those of [EncodeNote], [posthouse.ErrTooLarge] beyond

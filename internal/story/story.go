@@ -58,7 +58,7 @@ func Read(e *posthouse.Entry, body []byte, s *posthouse.Story) error {
 	return nil
 }
 
-// Line returns the newest line of notes, "" if there is none.
+// Line returns the newest line of notes, "" for notes without a line.
 func Line(notes []posthouse.Note) string {
 	for _, n := range slices.Backward(notes) {
 		if n.Line != "" {

@@ -84,7 +84,7 @@ func ReadStep(e *posthouse.Entry, recs []posthouse.Record, i int) (posthouse.Ste
 	return s, nil
 }
 
-// NoteOn returns the index of the record with the notes on a record, 0 for none.
+// NoteOn returns the index of the record with the notes on a record, 0 for no notes.
 func NoteOn(recs []posthouse.Record, i int) int {
 	if i+1 < len(recs) && recs[i+1].Note != nil {
 		return i + 1

@@ -96,7 +96,7 @@ func TestOutcomes(t *testing.T) {
 func TestFailures(t *testing.T) {
 	for name, want := range map[string][]string{
 		"garbage":         {`line 1, is "Loading model..."`, "print everything else to standard error"},
-		"unknown request": {"none of action, save, stream, signal, step, record, ask, wait, act and acted"},
+		"unknown request": {"none of action, save, stream, signal, step, record, ask, wait, act, acted and note"},
 		"two requests":    {"save goes with nothing else"},
 		"huge line":       {"a line of more than 1064960 bytes"},
 		"no verdict":      {"ended without a verdict"},

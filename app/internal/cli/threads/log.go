@@ -23,7 +23,7 @@ type history struct {
 	Checkpoints []*posthouse.Header   `json:"checkpoints"`
 	Gates       []*posthouse.Gate     `json:"gates"`
 	Effects     []*server.Effect      `json:"effects"` // what acted on the world, and who approved it
-	Steps       []*posthouse.Event    `json:"steps"`   // what was recorded of steps, with what is told of them
+	Steps       []*posthouse.Event    `json:"steps"`   // records of steps and checkpoints, with their stories
 	Removals    []*posthouse.Event    `json:"removals,omitempty"`
 	Release     *posthouse.Release    `json:"release,omitempty"` // that the version was closed with
 }
