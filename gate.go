@@ -19,14 +19,18 @@ type Gate struct {
 	Hash       Hash   `json:"hash"`       // of the entry that opened it: what a reviewer saw
 	Seq        uint64 `json:"seq"`
 
-	Name         string            `json:"name"`                     // of the question, 1 to 200 bytes, as written in the program
-	Kind         string            `json:"kind,omitempty"`           // what it waits for: [GateApproval] unless set, a name of yours, or one of the runtime's
-	Signal       string            `json:"signal,omitempty"`         // of [GateSignal]: the name of the signal it waits for
-	Latch        bool              `json:"latch,omitempty"`          // of [GateSignal]: it reads the newest signal and does not take it
-	Task         string            `json:"task,omitempty"`           // the execution that asked
-	Occurrence   uint32            `json:"occurrence,omitempty"`     // counts questions of one name in one execution
-	Text         string            `json:"text,omitempty"`           // the question, for a person
-	Payload      json.RawMessage   `json:"payload,omitempty"`        // what is shown with it
+	Name       string          `json:"name"`                 // of the question, 1 to 200 bytes, as written in the program
+	Kind       string          `json:"kind,omitempty"`       // what it waits for: [GateApproval] unless set, a name of yours, or one of the runtime's
+	Signal     string          `json:"signal,omitempty"`     // of [GateSignal]: the name of the signal it waits for
+	Latch      bool            `json:"latch,omitempty"`      // of [GateSignal]: it reads the newest signal and does not take it
+	Task       string          `json:"task,omitempty"`       // the execution that asked
+	Occurrence uint32          `json:"occurrence,omitempty"` // counts questions of one name in one execution
+	Text       string          `json:"text,omitempty"`       // the question, for a person
+	Payload    json.RawMessage `json:"payload,omitempty"`    // what is shown with it
+	// PayloadSchema is the JSON Schema of the payload: titles and descriptions label its members. It is
+	// not part of the content.
+	PayloadSchema json.RawMessage `json:"payloadSchema,omitempty"`
+
 	Bind         Binding           `json:"bind,omitempty"`           // which later questions its answer serves; empty: those of this content
 	Note         string            `json:"note,omitempty"`           // why people are asked; not part of the content
 	Schema       json.RawMessage   `json:"schema,omitempty"`         // JSON Schema that edits and responses must satisfy
@@ -233,7 +237,7 @@ func (g *Gate) Withdrawn() bool {
 // Clone returns a deep copy that shares nothing with g.
 func (g *Gate) Clone() *Gate {
 	c := *g
-	c.Payload, c.Schema = slices.Clone(g.Payload), slices.Clone(g.Schema)
+	c.Payload, c.Schema, c.PayloadSchema = slices.Clone(g.Payload), slices.Clone(g.Schema), slices.Clone(g.PayloadSchema)
 	c.Verdicts, c.Assignees, c.Labels = slices.Clone(g.Verdicts), slices.Clone(g.Assignees), maps.Clone(g.Labels)
 	if g.Quorum != nil {
 		q := *g.Quorum

@@ -19,6 +19,7 @@ type Question struct {
 	Kind           string              // for filters and forms; default "approval"
 	Text           string              // the question, for a person; at most 4,000 bytes
 	Show           any                 // what to show with it, encoded as JSON
+	ShowSchema     json.RawMessage     // JSON Schema of Show, with titles that label its members; default: that of its type if that has doc tags
 	Schema         json.RawMessage     // JSON Schema 2020-12 of edits and responses; default: that of T
 	Verdicts       []posthouse.Verdict // allowed answers; default all of [posthouse.GateVerdicts]
 	Assignees      []string            // who may decide, at most 1,000 of 200 bytes; default: anyone with a role that allows it
@@ -159,6 +160,10 @@ func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
 		g.Payload, err = posthouse.JSON.Marshal(q.Show)
 		if err != nil {
 			return g, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Show", Message: "of question " + q.Name + " cannot be shown", Err: err}
+		}
+		g.PayloadSchema, err = q.payloadSchema()
+		if err != nil {
+			return g, err
 		}
 	}
 	switch {

@@ -80,7 +80,7 @@ func ValidateGate(g *posthouse.Gate, kept bool) error {
 	for _, j := range []struct {
 		field string
 		data  []byte
-	}{{"payload", g.Payload}, {"schema", g.Schema}} {
+	}{{"payload", g.Payload}, {"schema", g.Schema}, {"payloadSchema", g.PayloadSchema}} {
 		if len(j.data) > 0 {
 			if err := check(j.field, j.data); err != nil {
 				return err
