@@ -15,8 +15,8 @@ import (
 // spaces at its ends, or the question's name where there is no text. Every door shows it first.
 func Intent(g *posthouse.Gate) string {
 	for line := range strings.Lines(g.Text) {
-		if line = strings.TrimSpace(line); line != "" {
-			return line
+		if sentence := strings.TrimSpace(line); sentence != "" {
+			return sentence
 		}
 	}
 	return g.Name
@@ -29,7 +29,7 @@ type BindingField struct {
 	Value json.RawMessage `json:"value" doc:"exactly as it is on record"`
 }
 
-// Binding returns all members of a gate's payload in their order. A payload that is no object is one
+// Binding returns all members of a gate's payload in their order. A payload that is not an object is one
 // field without a name. A gate without a payload has no fields, and neither has one that cannot be read.
 // Values have the bytes that are on record: no number is rounded, no text is cut.
 //

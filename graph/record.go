@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
 	"github.com/posthouse/posthouse/ledger"
@@ -26,28 +27,7 @@ type recorder struct {
 	hasUncommitted                  bool             // there were such steps
 	lostSteps                       int              // how many such steps a lost run took
 
-	began    time.Time // the first task that the next checkpoint is of
-	attempts int       // the most of such a task, and why the one before failed
-	cause    string
-}
-
-// tellOf notes what the next checkpoint is to say of a step's tasks, but for those with a result
-// on record, which says it itself.
-func (rec *recorder) tellOf(outcomes []*outcome) {
-	if !rec.hasUncommitted {
-		rec.began, rec.attempts, rec.cause = time.Time{}, 0, ""
-	}
-	for _, o := range outcomes {
-		if o == nil || o.recorded || o.started.IsZero() {
-			continue
-		}
-		if rec.began.IsZero() || o.started.Before(rec.began) {
-			rec.began = o.started
-		}
-		if o.attempt > rec.attempts {
-			rec.attempts, rec.cause = o.attempt, o.cause
-		}
-	}
+	tale recorded.Tale // of the next checkpoint
 }
 
 // newChange begins the next checkpoint, which goes on with the frontier.
@@ -56,9 +36,7 @@ func (rec *recorder) newChange(kind string, status posthouse.Status, node string
 	rec.change = posthouse.Change{
 		Kind: kind, Status: status, Graph: r.app.name, Fingerprint: r.app.fingerprint, Node: node, Next: r.app.NextNames(r.frontier),
 	}
-	if !rec.began.IsZero() {
-		rec.change.Story = posthouse.Story{Took: r.app.ledger.Now().Sub(rec.began), Attempts: rec.attempts, Error: rec.cause}
-	}
+	rec.change.Story = rec.tale.Story(r.app.ledger.Now())
 	return &rec.change
 }
 
@@ -130,7 +108,7 @@ func (rec *recorder) commitInner(ctx context.Context, d *ledger.Draft) (*posthou
 		Node: subparts.Shorten(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts, Story: c.Story,
 	}})
 	if err == nil {
-		rec.began, rec.attempts, rec.cause = time.Time{}, 0, ""
+		rec.tale = recorded.Tale{}
 		rec.plan, rec.uncommitted, rec.uncommittedProgram, rec.hasUncommitted = plan, nil, nil, false
 		r.NoteParts(parts)
 	}
@@ -161,7 +139,7 @@ func (rec *recorder) addUncommitted() ([]byte, error) {
 func (rec *recorder) markCommitted(plan []byte) {
 	r := rec.run
 	rec.plan, rec.uncommitted, rec.uncommittedProgram, rec.hasUncommitted = plan, nil, nil, false
-	rec.began, rec.attempts, rec.cause = time.Time{}, 0, ""
+	rec.tale = recorded.Tale{}
 	r.NoteParts(rec.change.Program)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 )
 
@@ -55,7 +56,15 @@ func (s *step) advance(ctx context.Context) (*result, error) {
 	if err := s.execute(ctx); err != nil {
 		return nil, err
 	}
-	s.run.record.tellOf(s.outcomes)
+	tale := &s.run.record.tale
+	if !s.run.record.hasUncommitted {
+		*tale = recorded.Tale{}
+	}
+	for _, o := range s.outcomes {
+		if o != nil && !o.recorded && !o.tale.Began.IsZero() { // the others say it themselves
+			tale.Add(o.tale)
+		}
+	}
 	if s.isDone() {
 		if err := s.merge(); err != nil {
 			return nil, err

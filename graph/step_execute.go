@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/recorded"
@@ -123,14 +122,6 @@ func (s *step) runBranch(ctx context.Context, t *task) (o *outcome) {
 	return o
 }
 
-// story says how the attempt came to its end.
-func (o *outcome) story(now time.Time) posthouse.Story {
-	if o.started.IsZero() {
-		return posthouse.Story{}
-	}
-	return posthouse.Story{Took: now.Sub(o.started), Attempts: o.attempt, Error: o.cause}
-}
-
 // recordResults puts completed tasks on record. They never run again, whatever becomes
 // of the others.
 func (s *step) recordResults(ctx context.Context, batch []*outcome) error {
@@ -152,7 +143,7 @@ func (s *step) recordResults(ctx context.Context, batch []*outcome) error {
 		o.recorded = true
 		steps = append(append(steps, o.exec.Records().Held()...), posthouse.Step{
 			Task: o.task.key.String(), Name: recorded.Done, Effect: o.task.node.opt.Effect, Value: v,
-			Story: o.story(r.app.ledger.Now()),
+			Story: o.tale.Story(r.app.ledger.Now()),
 		})
 	}
 	if len(steps) == 0 {

@@ -66,8 +66,7 @@ type outcome struct {
 	recorded bool              // its result is on record
 	attempt  int               // from 1
 	began    time.Time         // the attempt, if a stream asks for it
-	started  time.Time         // the attempt
-	cause    string            // why the attempt before failed
+	tale     recorded.Tale     // of the attempt
 	note     string            // of a task that waits: it returned all the same
 }
 
@@ -104,7 +103,8 @@ func (t *task) perform(ctx context.Context, state func(again bool) (*state.Live,
 				return o.finish(kind, err)
 			}
 		}
-		o.attempt, o.cause, o.started = past.Number(), past.Cause, r.app.ledger.Now()
+		o.attempt = past.Number()
+		o.tale = recorded.Tale{Began: r.app.ledger.Now(), Attempts: o.attempt, Cause: past.Cause}
 		if r.reportTask(o, runs.EventTaskStart, nil, time.Time{}); ctx.Err() != nil {
 			return o.finish(taskStopped, context.Cause(ctx))
 		}

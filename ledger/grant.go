@@ -72,7 +72,7 @@ func readResult(ctx context.Context, c *core.Core, thread string, u *grants.Use)
 }
 
 // UsesOfEdit returns the effects that ran under a gate's decision, oldest first, and those that
-// ran under the gate that was opened in place of its edit. by is that gate, "" if there is none:
+// ran under the gate that was opened in place of its edit. by is that gate, "" if there is no such gate:
 // the question about the edited content, or its record with the decision of the edit. It reads
 // the log's headers from the gate on.
 func UsesOfEdit(ctx context.Context, led *Ledger, g *posthouse.Gate) (uses []grants.Use, by posthouse.ID, err error) {

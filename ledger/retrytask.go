@@ -155,7 +155,7 @@ func failedIn(x *threadlog.Execution) (failed []*posthouse.Gate) {
 	return failed
 }
 
-// wentOn reports whether an execution did something behind the failure of a task. What had
+// wentOn reports whether an execution did something after the failure of a task. What had
 // begun beside the task before does not count, and neither does that a call around it failed.
 func wentOn(x *threadlog.Execution, g *posthouse.Gate) bool {
 	task := handler.Call(g.Name, g.Occurrence) + handler.Nested

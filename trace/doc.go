@@ -3,8 +3,8 @@
 //	l, err := ledger.Open(store, &ledger.Options{Tracer: tracer})
 //
 // A [Tracer] is called where work begins, and the function it returns where that work ends.
-// Module github.com/posthouse/posthouse/otel has one for OpenTelemetry, so that nobody links
-// OpenTelemetry who does not use it.
+// Module github.com/posthouse/posthouse/otel has one for OpenTelemetry, so that only
+// those who use OpenTelemetry link it.
 //
 // # One trace, over restarts
 //

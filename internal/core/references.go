@@ -70,7 +70,7 @@ const window = threadlog.MinRef / 2
 // multiple of the window's length. So only multiples are looked up.
 type resultIndex struct {
 	results []threadlog.Result
-	first   []int32 // the first entry with this hash prefix, plus 1; 0: none
+	first   []int32 // the first entry with this hash prefix, plus 1; 0: no entry
 	entries []windowEntry
 }
 

@@ -116,7 +116,7 @@ func (l *Logs) approvals(ctx context.Context, t *posthouse.ThreadInfo) (all []*A
 // the gates that [gate.Act] may still need: those whose approval is
 // [grants.Approval.Kept], and those that a kept checkpoint from before their use may act
 // under again, on a fork that asks anew. elsewhere reports whether a fork in another thread
-// was made from a checkpoint; nil: from none.
+// was made from a checkpoint; nil: there is no checkpoint.
 func (l *Logs) KeepApprovals(ctx context.Context, tree *Tree, info *posthouse.ThreadInfo, now time.Time, elsewhere func(posthouse.ID) bool) error {
 	if info.Gone() {
 		return nil

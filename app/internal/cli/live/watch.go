@@ -18,7 +18,7 @@ import (
 // A watching is a run of watch.
 type watching struct {
 	env   *env.Env
-	kinds []string // of records; none is all
+	kinds []string // of records; an empty list is all
 	after string
 	limit int // events to print; 0 is no end
 
