@@ -177,21 +177,10 @@ func (rec *Record) head(f *fields) {
 
 // format returns the lowest format that can hold the record.
 func (rec *Record) format() byte {
-	told, bound := false, false
-	switch {
-	case rec.Step != nil:
-		told, bound = hasStory(rec.Step.Took, rec.Step.Attempts), rec.Step.Grant != "" || rec.Step.Unordered
-	case rec.Gate != nil:
-		bound = !rec.Gate.Content.IsZero() || rec.Gate.Supersedes != ""
-	case rec.Checkpoint != nil:
-		told, bound = hasStory(rec.Checkpoint.Took, rec.Checkpoint.Attempts), rec.Checkpoint.Kind == KindRestartStep
-	case rec.Note != nil:
-		told = true
-	}
-	switch {
-	case told:
+	switch s, g, c := rec.Step, rec.Gate, rec.Checkpoint; {
+	case rec.Note != nil, s != nil && hasStory(s.Took, s.Attempts), c != nil && hasStory(c.Took, c.Attempts):
 		return entryStory
-	case bound:
+	case s != nil && (s.Grant != "" || s.Unordered), g != nil && (!g.Content.IsZero() || g.Supersedes != ""), c != nil && c.Kind == KindRestartStep:
 		return entryBound
 	}
 	return entryFormat
