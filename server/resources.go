@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/operate"
 	"github.com/posthouse/posthouse/server/internal/outline"
 	"github.com/posthouse/posthouse/server/internal/programs"
+	"github.com/posthouse/posthouse/server/internal/proof"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/stream"
 	"github.com/posthouse/posthouse/server/internal/webhooks"
@@ -63,6 +64,8 @@ func (s *Server) newResources(o *Options) []resource {
 		&approvals{ledger: l, tools: tools},
 		// /api/threads, /api/coordinations
 		&threads{ledger: l, pageBytes: limits.Page},
+		// /api/verifications, /api/keys, /api/witness, /api/threads/{id}/export
+		proof.New(l, o.PublicKeys, s.life, o.Now),
 		// /api/threads/{id}/outline
 		outline.New(l),
 		// /api/threads/{id}/releases, /api/threads/{id}/copy

@@ -21,6 +21,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/stream"
 	"github.com/posthouse/posthouse/server/metrics"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/deadletter"
 	"github.com/posthouse/posthouse/trace"
@@ -53,6 +54,10 @@ type Options struct {
 	// refused with 400: the program needs a request, and the state does not have it. For other
 	// programs it returns "", true. Nil: no program needs a request.
 	Recover func(*posthouse.Checkpoint) (request string, ok bool)
+
+	// PublicKeys returns the keys that signatures are checked with. Nil: there are none, and signatures
+	// are counted only.
+	PublicKeys func() (*sign.Ring, error)
 
 	// Ready reports why the store does not work. It is called at most once a second.
 	// Nil: a thread is looked up and this process's liveness slot is written.

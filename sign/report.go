@@ -42,7 +42,7 @@ type Fault struct {
 	Through uint64       `json:"through,omitempty"` // of the last entry, if several are missing
 	Record  int          `json:"record"`            // its index in the entry; -1: the entry itself
 	ID      posthouse.ID `json:"id,omitempty"`      // of the checkpoint or gate that the record is about
-	Message string       `json:"message"`
+	Message string       `json:"message"`           // what is wrong, for a person
 }
 
 // String returns the fault on one line.
@@ -68,9 +68,9 @@ func (f Fault) String() string {
 
 // A Report is what [Verify] found.
 type Report struct {
-	Threads     int         `json:"threads"`
-	Entries     int         `json:"entries"`
-	Records     int         `json:"records"`
+	Threads     int         `json:"threads"`     // that were walked to their end
+	Entries     int         `json:"entries"`     // that were walked
+	Records     int         `json:"records"`     // in these entries
 	Checkpoints int         `json:"checkpoints"` // kept ones
 	Bytes       int64       `json:"bytes"`       // of headers and bodies that were hashed
 	Removed     int         `json:"removed"`     // bodies that removal records attest as removed
@@ -89,7 +89,7 @@ type Report struct {
 	// Ungranted are the first 10,000 effects of class external without a grant, and
 	// UngrantedMore counts the rest. They are faults only with VerifyOptions.RequireGrants.
 	Ungranted     []Fault `json:"ungranted"`
-	UngrantedMore int     `json:"ungrantedMore,omitempty"`
+	UngrantedMore int     `json:"ungrantedMore,omitempty"` // how many there are beyond those listed
 }
 
 // A KeyReport counts the signatures of one key.

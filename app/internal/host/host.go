@@ -24,6 +24,7 @@ import (
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/metrics"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/task"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/task/standalone"
@@ -142,6 +143,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 		Name: o.Name, Version: o.Version, Recover: h.Set.Recover,
 	}
 	so.Programs = h.Set.described()
+	so.PublicKeys = func() (*sign.Ring, error) { return sign.LoadRing(o.Dir.Key() + sign.PublicSuffix) }
 	if h.exporter != nil {
 		so.Tracer = h.exporter
 	}

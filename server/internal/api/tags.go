@@ -18,6 +18,7 @@ var tags = []tag{
 	{"sessions", "Clients that come back"},
 	{"events", "What happens, as it happens"},
 	{"store", "What is kept, and how it is protected"},
+	{"proof", "What proves the record: verifications, keys, witnesses"},
 	{"server", "The process: health, version, metrics, and this description"},
 	{"pages", "What a browser shows"},
 }
@@ -26,6 +27,7 @@ var tags = []tag{
 var tagNames = map[string]string{
 	"run": "agents", "agent": "agents", "atmosphere": "agents", "worker": "workers", "session": "sessions", "standalone": "tasks", "dead-letters": "tasks",
 	"diff": "checkpoints", "coordinations": "threads", "retain": "store", "encryption": "store", "me": "server",
+	"verifications": "proof", "keys": "proof", "witness": "proof",
 }
 
 // tagOf returns the group of a route.

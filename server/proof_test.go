@@ -1,0 +1,157 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/proof/must"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/server/internal/proof"
+	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/sign/statement"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/transfer"
+)
+
+// signed opens a server with a signing key.
+func signed(t *testing.T, wrap func(posthouse.Store) posthouse.Store) (*testServer, *sign.Ring) {
+	path := filepath.Join(t.TempDir(), "signing.key")
+	key := must.Get(sign.LoadOrCreate(path))(t)
+	ring := must.Get(sign.LoadRing(path + sign.PublicSuffix))(t)
+	h := open(t, func(o *Options) {
+		unsigned := o.Ledger
+		t.Cleanup(func() { must.Do(t, unsigned.Close()) })
+		store := unsigned.Store()
+		if wrap != nil {
+			store = wrap(store)
+		}
+		o.Ledger = must.Get(ledger.Open(store, &ledger.Options{Validate: gate.Validator(), Signer: key}))(t)
+		o.PublicKeys = func() (*sign.Ring, error) { return sign.LoadRing(path + sign.PublicSuffix) }
+	})
+	h.ledger = h.server.about.ledger
+	return h, ring
+}
+
+// ended waits for a verification.
+func (h *testServer) ended(id posthouse.ID) (v proof.Verification) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		h.get("/api/verifications/" + string(id)).want(http.StatusOK).into(&v)
+		if v.State != proof.Running {
+			return v
+		}
+		if ctx.Err() != nil {
+			h.t.Fatalf("verification %s does not end: %+v", id, v)
+		}
+	}
+}
+
+// TestVerificationIsAJob begins one, follows it, and reads its report.
+func TestVerificationIsAJob(t *testing.T) {
+	h, _ := signed(t, nil)
+	for _, thread := range []string{"t1", "t2"} {
+		h.saved(thread, `"a"`)
+	}
+	var v proof.Verification
+	a := h.post("/api/verifications", `{"allowUnsigned":true}`).want(http.StatusAccepted)
+	a.into(&v)
+	if v.State != proof.Running || v.By != "operator-token" || a.header.Get("Location") != "/api/verifications/"+string(v.ID) {
+		t.Errorf("it begins as %+v at %q", v, a.header.Get("Location"))
+	}
+	v = h.ended(v.ID)
+	if v.State != proof.Done || !v.OK || v.Report == nil || v.Report.Threads != 2 || v.Threads != 2 || v.Ended == nil || v.Entries != v.Report.Entries {
+		t.Errorf("it ends as %+v with %+v", v, v.Report)
+	}
+	var all []proof.Verification
+	h.get("/api/verifications").want(http.StatusOK).into(&all)
+	if len(all) != 1 || all[0].Report != nil || all[0].State != proof.Done {
+		t.Errorf("the list has %+v", all)
+	}
+	h.send(ask{method: "DELETE", path: "/api/verifications/" + string(v.ID)}).want(http.StatusOK)
+	h.get("/api/verifications/other").refused(posthouse.CodeNotFound)
+	h.post("/api/verifications", `{"thread":"nothing"}`).refused(posthouse.CodeNotFound)
+	h.post("/api/verifications", `{"thread":"t1","allowUnsigned":true}`).want(http.StatusAccepted).into(&v)
+	v = h.ended(v.ID)
+	if v.Report == nil || v.Report.Threads != 1 {
+		t.Errorf("of one thread it ends as %+v", v)
+	}
+	h.send(ask{method: "POST", path: "/api/verifications", as: tokens.Approver}).refused(posthouse.CodeForbidden)
+}
+
+// TestOneVerificationAtATime begins a second one while a store holds the first one back.
+func TestOneVerificationAtATime(t *testing.T) {
+	held := &heldStore{gate: make(chan struct{})}
+	h, _ := signed(t, func(s posthouse.Store) posthouse.Store { held.Store = s; return held })
+	h.saved("t1", `"a"`)
+	held.armed.Store(true)
+	var v proof.Verification
+	h.post("/api/verifications", "{}").want(http.StatusAccepted).into(&v)
+	e := h.post("/api/verifications", "{}").refused(posthouse.CodeBusy)
+	if !strings.Contains(e.Detail, string(v.ID)) {
+		t.Errorf("the second is refused with %q", e.Detail)
+	}
+	h.send(ask{method: "DELETE", path: "/api/verifications/" + string(v.ID)}).want(http.StatusOK)
+	close(held.gate)
+	v = h.ended(v.ID)
+	if v.State != proof.Cancelled || v.Report != nil {
+		t.Errorf("cancelled it ends as %+v", v)
+	}
+	h.post("/api/verifications", "{}").want(http.StatusAccepted).into(&v)
+	h.ended(v.ID)
+}
+
+// A heldStore holds lists of threads back while it is armed.
+type heldStore struct {
+	posthouse.Store
+	armed atomic.Bool
+	gate  chan struct{}
+}
+
+func (s *heldStore) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	if s.armed.Load() {
+		<-s.gate
+	}
+	return s.Store.Threads(ctx, q)
+}
+
+// TestKeysWitnessAndExportProveTheStore takes all three, and checks them as one would offline.
+func TestKeysWitnessAndExportProveTheStore(t *testing.T) {
+	h, ring := signed(t, nil)
+	h.saved("t1", `"a secret"`)
+	var keys []proof.Key
+	h.send(ask{method: "GET", path: "/api/keys", as: tokens.Viewer}).want(http.StatusOK).into(&keys)
+	if len(keys) != 1 || !keys[0].Signs || keys[0].ID != ring.Keys()[0].ID || !strings.Contains(keys[0].PEM, "PUBLIC KEY") {
+		t.Errorf("the keys are %+v", keys)
+	}
+	a := h.get("/api/witness").want(http.StatusOK)
+	head := must.Get(statement.ParseHead(a.body, ring))(t)
+	if len(head.Threads) != 1 || head.Threads[0].Thread != "t1" {
+		t.Errorf("the witness saw %+v", head.Threads)
+	}
+	file := h.get("/api/threads/t1/export").want(http.StatusOK)
+	store := memstore.New()
+	l := must.Get(ledger.Open(store, nil))(t)
+	must.Get(transfer.Import(t.Context(), l, bytes.NewReader(file.body), &transfer.ImportOptions{Check: ring.ImportCheck()}))(t)
+	report := must.Get(sign.Verify(t.Context(), store, ring, &sign.VerifyOptions{Witness: head}))(t)
+	if !report.OK() || report.Witnessed != 1 {
+		t.Errorf("what was exported verifies as %+v", report)
+	}
+	must.Do(t, l.Close())
+	must.Do(t, store.Close())
+	h.get("/api/threads/nothing/export").refused(posthouse.CodeNotFound)
+	for _, path := range []string{"/api/witness", "/api/threads/t1/export"} {
+		h.send(ask{method: "GET", path: path, as: tokens.Approver}).refused(posthouse.CodeForbidden)
+	}
+}
