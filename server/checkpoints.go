@@ -74,7 +74,7 @@ func (cs *checkpoints) Routes() []*api.Route {
 	return append(rs, cs.resumeRoutes("/api/gates", ", by a gate it asks or asked")...)
 }
 
-// checkpointFilters are the parameters of lists of checkpoints. Each call makes them anew.
+// checkpointFilters are the parameters of lists of checkpoints. They are a new slice for each call.
 func checkpointFilters() []api.Param {
 	return slices.Clip([]api.Param{
 		{Name: "agent", Kind: api.TextParam, Help: "made by this agent"},

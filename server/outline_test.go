@@ -47,7 +47,7 @@ func TestOutlineIsOneAnswer(t *testing.T) {
 	}
 }
 
-// TestForkPlan asks what a fork would do, which makes none.
+// TestForkPlan asks what a fork would do, and finds that no fork was made.
 func TestForkPlan(t *testing.T) {
 	h := open(t, nil)
 	cp, _ := h.waiting("t1")

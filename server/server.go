@@ -55,7 +55,7 @@ type Options struct {
 	// programs it returns "", true. Nil: no program needs a request.
 	Recover func(*posthouse.Checkpoint) (request string, ok bool)
 
-	// PublicKeys returns the keys that signatures are checked with. Nil: there are none, and signatures
+	// PublicKeys returns the keys that signatures are checked with. Nil: there are no keys, and signatures
 	// are counted only.
 	PublicKeys func() (*sign.Ring, error)
 

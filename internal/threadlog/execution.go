@@ -118,7 +118,7 @@ func WithoutGates(gates []*posthouse.Gate, gone func(*posthouse.Gate) bool) []*p
 	return kept
 }
 
-// Open adds a gate that was opened behind a number of steps. A question that a fork
+// Open adds a gate that was opened after a number of steps. A question that a fork
 // asks again gets the place of the original.
 func (x *Execution) Open(g *posthouse.Gate, before int) {
 	if x.Before == nil {

@@ -69,7 +69,7 @@ type LinkMark struct {
 	Prev, Link posthouse.Hash
 }
 
-// IsNextAfter reports whether b is the next entry behind a.
+// IsNextAfter reports whether b is the next entry after a.
 func (b LinkMark) IsNextAfter(a LinkMark) bool {
 	return b.Seq == a.Seq+1 && (a.Link.IsZero() || b.Link.IsZero() || b.Prev == a.Link) && (b.Seq != 1 || b.Prev.IsZero())
 }

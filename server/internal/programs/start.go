@@ -48,7 +48,7 @@ func (ps *Programs) start(w http.ResponseWriter, r *api.Request, b *startBody) e
 	ctx := context.WithoutCancel(r.Context()) // a client that leaves does not undo it
 	request := &agentcall.Reserved{Thread: b.ID}
 	if key != "" {
-		// What no key is to stand for is refused before: the client corrects it under the same key.
+		// A bad request is refused before a key stands for it: the client corrects it under the same key.
 		if _, err := p.Starter.StartJSON(ctx, "", b.Input, b.options(r.Actor.Name, true)); err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ const kept = 20
 type jobs struct {
 	mu      sync.Mutex
 	all     []*Verification
-	running context.CancelFunc // nil: none runs
+	running context.CancelFunc // nil: no verification runs
 }
 
 // begin adds a job unless one runs.

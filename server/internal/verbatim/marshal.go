@@ -101,7 +101,7 @@ func (w *writer) value(v reflect.Value) error {
 	return w.plain(v.Interface())
 }
 
-// raw writes a value on record; none is null.
+// raw writes a value on record, null where there is no value.
 func (w *writer) raw(data []byte) error {
 	if data == nil {
 		w.out.WriteString("null")

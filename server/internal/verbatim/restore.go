@@ -13,8 +13,8 @@ import (
 )
 
 // Restore returns a body that was sent with values on record as strings as one that has the values
-// themselves, byte for byte. [posthouse.ErrInvalid] names the member that is no string of JSON. What else
-// may be wrong with the body is left to its decoder.
+// themselves, byte for byte. [posthouse.ErrInvalid] names the member that is no string of JSON. Other faults
+// of the body are left to its decoder.
 func Restore(data []byte, t reflect.Type) ([]byte, error) {
 	if !json.Valid(data) {
 		return data, nil
@@ -101,7 +101,7 @@ func (r *reader) members(data []byte, t reflect.Type, field string) error {
 	return nil
 }
 
-// memberType returns the type of a member, nil if the type has none of that name.
+// memberType returns the type of a member, nil if the type has no such member.
 func memberType(t reflect.Type, name string) reflect.Type {
 	if t.Kind() == reflect.Map {
 		return t.Elem()
