@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse/app/internal/cli"
+	"github.com/posthouse/posthouse/app/internal/cli/clitest"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/term"
 )
@@ -234,5 +235,39 @@ func TestAmbiguousIDsAreListed(t *testing.T) {
 	err := json.Unmarshal([]byte(out), &answer)
 	if err != nil || answer.Error.Code != "invalid" || len(answer.Candidates) != 10 {
 		t.Errorf("in JSON it is %s\n%v", out, errors.Join(err))
+	}
+}
+
+// TestFiltersAndExportsTakePartsOfIDs: --thread of lists takes the ending of a thread's id, and so do the
+// exports, which ask no server. Of two that fit each is listed.
+func TestFiltersAndExportsTakePartsOfIDs(t *testing.T) {
+	const one, two = "01a211a0-8b11-7c01-b111-00000000667e", "01a211a0-8b11-7c01-b111-00000001667e"
+	d := clitest.New(t)
+	d.Path = filepath.Join(d.Path, "data")
+	h, stop := d.Live(&clitest.Buffer{})
+	for _, name := range []string{one, two, "order-667e"} {
+		d.Save(h, name, "state of "+name)
+	}
+	at := []string{"--server", h.URL}
+	clitest.Wants(t, "checkpoints of a thread", d.Run(0, append(at, "checkpoint", "list", "--thread", "0667e")...), one)
+	clitest.Wants(t, "checkpoints of several", d.Run(2, append(at, "checkpoint", "list", "--thread", "667e")...), one, two)
+	clitest.Wants(t, "checkpoints of a name", d.Run(0, append(at, "checkpoint", "list", "--thread", "order-667e")...), "order-667e")
+	clitest.Wants(t, "the inbox of a thread", d.Run(0, append(at, "inbox", "--thread", "1667e")...), "nothing waits")
+	clitest.Wants(t, "tasks of several", d.Run(2, append(at, "task", "list", "--thread", "667e")...), two)
+	stop()
+	for _, export := range [][]string{{"export"}, {"thread", "export"}} {
+		clitest.Wants(t, strings.Join(export, " ")+" of several", d.Run(2, append(export, "667e")...), one, two)
+		for part, want := range map[string]string{"1667e": two, "order-667e": "order-667e", "01a2...0667e": one} {
+			file := filepath.Join(t.TempDir(), "out")
+			d.Run(0, append(export, part, "--out", file)...)
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if export[0] == "thread" && !bytes.Contains(data, []byte(want)) {
+				t.Errorf("%v %s writes another thread than %s", export, part, want)
+			}
+		}
+		clitest.Wants(t, strings.Join(export, " ")+" of no thread", d.Run(3, append(export, "99999")...), "99999")
 	}
 }

@@ -3,6 +3,7 @@ package env
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/url"
 	"slices"
 	"strconv"
@@ -44,6 +45,41 @@ type finder struct {
 	onlyIDs bool // a thread's name stands for nothing of it
 
 	found []Candidate
+}
+
+// FindThread returns the thread that the value of a filter stands for: a name, or part of an id.
+func (e *Env) FindThread(ctx context.Context, c *rest.Client, part string) (string, error) {
+	if part == "" {
+		return "", nil
+	}
+	return (&finder{env: e, client: c, guess: true}).find(ctx, []string{"thread"}, part)
+}
+
+// OneThread returns the one of some threads that part of an id stands for: part itself where no thread
+// has it. It is for commands that ask no server.
+func OneThread(part string, threads iter.Seq2[string, error]) (string, error) {
+	short, ok := readShort(part)
+	if !ok || wholeID.MatchString(part) {
+		return part, nil
+	}
+	f := finder{}
+	for name, err := range threads {
+		switch {
+		case err != nil:
+			return "", err
+		case name == part:
+			return part, nil
+		case short.matches(name):
+			f.addName("thread", name, "")
+		}
+	}
+	switch len(f.found) {
+	case 0:
+		return part, nil
+	case 1:
+		return f.found[0].ID, nil
+	}
+	return "", several(part, f.found)
 }
 
 // args returns the arguments with ids in the place of what stands for one. words are those

@@ -53,9 +53,34 @@ server.`,
 	return cmd
 }
 
+// threadIn returns the thread of a store that a name, or part of an id, stands for.
+func threadIn(ctx context.Context, store posthouse.Store, part string) (string, error) {
+	for _, err := range store.Read(ctx, part, posthouse.Range{Limit: 1, Headers: true}) {
+		if err == nil {
+			return part, nil // it is its name
+		}
+		break // whoever reads it says so
+	}
+	return env.OneThread(part, func(yield func(string, error) bool) {
+		for info, err := range store.Threads(ctx, posthouse.ThreadQuery{}) {
+			name := ""
+			if info != nil {
+				name = info.Thread
+			}
+			if !yield(name, err) {
+				return
+			}
+		}
+	})
+}
+
 func export(ctx context.Context, from *StoreFlag, thread string, states bool) ([]byte, error) {
 	return withStore(ctx, from.toRead, func(store posthouse.Store, dir datadir.Dir) ([]byte, error) {
 		key, err := sign.Load(dir.Key())
+		if err != nil {
+			return nil, err
+		}
+		thread, err := threadIn(ctx, store, thread)
 		if err != nil {
 			return nil, err
 		}

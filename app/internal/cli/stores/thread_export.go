@@ -52,6 +52,10 @@ data directory and may run beside a server.`,
 
 func exportThread(ctx context.Context, from *StoreFlag, thread string, w io.Writer) (*transfer.ThreadFile, error) {
 	return withLedger(ctx, from.toRead, nil, func(led *ledger.Ledger) (*transfer.ThreadFile, error) {
+		thread, err := threadIn(ctx, led.Store(), thread)
+		if err != nil {
+			return nil, err
+		}
 		return transfer.Export(ctx, led, thread, w, nil)
 	})
 }

@@ -58,7 +58,11 @@ threads wait for somebody to retry them.`,
 			if failed {
 				table.None = "no task has failed"
 			}
-			tasks, err := env.List(ctx, e, c, "/api/tasks", env.Params("thread", thread, "task", name, "failed", env.IfSet(failed)), limit, &table)
+			of, err := e.FindThread(ctx, c, thread)
+			if err != nil {
+				return err
+			}
+			tasks, err := env.List(ctx, e, c, "/api/tasks", env.Params("thread", of, "task", name, "failed", env.IfSet(failed)), limit, &table)
 			if err != nil {
 				return err
 			}

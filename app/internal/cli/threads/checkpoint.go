@@ -50,6 +50,13 @@ func checkpointList(e *env.Env) *cobra.Command {
 				q = env.Params()
 			}
 			for _, f := range filters {
+				if f.name == "thread" {
+					var err error
+					f.value, err = e.FindThread(ctx, c, f.value)
+					if err != nil {
+						return err
+					}
+				}
 				if f.value != "" {
 					q.Set(f.name, f.value)
 				}

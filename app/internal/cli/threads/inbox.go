@@ -63,6 +63,10 @@ With --state it lists what became of other questions, the newest decision first.
 			var gates []*server.Gate
 			var err error
 			more := false
+			filters.thread, err = e.FindThread(ctx, c, filters.thread)
+			if err != nil {
+				return err
+			}
 			switch q := filters.query(); {
 			case !session:
 				gates, more, err = env.UpTo[*server.Gate](ctx, c, "/api/gates", q, limit)
