@@ -20,6 +20,12 @@ type Channel interface {
 	Address() string
 }
 
+// A Keyed channel has a secret that its receiver knows, too. An endpoint that carries the right to decide
+// needs one.
+type Keyed interface {
+	ApprovalKey() ([]byte, error)
+}
+
 // A Message is an event on its way to an endpoint.
 type Message struct {
 	ID      string // the same for each attempt, each endpoint and each replay

@@ -21,6 +21,11 @@ type Endpoint struct {
 	Rule        Rule
 	OmitContent bool // send names, ids and times only: no text, payload, reason or value
 
+	// DecideFor gives the receiver the right to decide in a person's name, without a login: each
+	// question that the person may decide comes with an [Approval]. Records then name the endpoint. "":
+	// the receiver has no right, and its links need a login.
+	DecideFor string
+
 	// Timeout bounds one attempt; default 10 s.
 	Timeout time.Duration
 
@@ -59,6 +64,14 @@ func (e *Endpoint) Validate() error {
 		return posthouse.Invalid("retry.factor", "is not between 1 and 1000")
 	case !(e.Retry.Jitter >= 0 && e.Retry.Jitter <= 1):
 		return posthouse.Invalid("retry.jitter", "is not between 0 and 1")
+	}
+	if e.DecideFor != "" {
+		if err := posthouse.ValidateName("decideFor", e.DecideFor); err != nil {
+			return err
+		}
+		if _, ok := e.Channel.(Keyed); !ok {
+			return posthouse.Invalid("decideFor", "needs a channel with a secret of its own, as a webhook has")
+		}
 	}
 	for _, t := range e.Events {
 		if isType(t) {

@@ -56,17 +56,37 @@ type Gate struct {
 	Kind        string              `json:"kind"`
 	Intent      string              `json:"intent,omitempty"` // the first line of its text
 	Text        string              `json:"text,omitempty"`
-	Fields      []Field             `json:"fields,omitempty"`  // members of the payload, in their order
-	Payload     json.RawMessage     `json:"payload,omitempty"` // absent beyond [MaxContent]
-	Verdicts    []posthouse.Verdict `json:"verdicts,omitempty"`
-	Assignees   []string            `json:"assignees,omitempty"` // who may decide; empty: anyone with the role
-	RequestedBy string              `json:"requestedBy,omitempty"`
+	Fields      []Field             `json:"fields,omitempty"`      // members of the payload, in their order
+	Payload     json.RawMessage     `json:"payload,omitempty"`     // absent beyond [MaxContent]
+	Verdicts    []posthouse.Verdict `json:"verdicts,omitempty"`    // that it takes; absent: all
+	Assignees   []string            `json:"assignees,omitempty"`   // who may decide; empty: anyone with the role
+	RequestedBy string              `json:"requestedBy,omitempty"` // the first requester
 	Labels      map[string]string   `json:"labels,omitempty"`
 	CreatedAt   time.Time           `json:"createdAt,omitzero"`
 	ExpiresAt   time.Time           `json:"expiresAt,omitzero"`
 	Shown       posthouse.Hash      `json:"shown"`               // what a decision of this content names
 	Supersedes  posthouse.ID        `json:"supersedes,omitzero"` // the gate that it replaces
 	Link        string              `json:"link,omitempty"`      // to its page; a login is needed there
+	Approval    *Approval           `json:"approval,omitempty"`  // for endpoints that carry the right to decide
+}
+
+// An Approval lets who has it decide one gate, once, in a person's name and without a login. Opening the
+// link decides nothing.
+type Approval struct {
+	Link      string              `json:"link"`      // to a page that shows the gate and decides it; the token is in its fragment, which browsers send nowhere
+	URL       string              `json:"url"`       // where a program posts the verdict, with the token as Authorization: Bearer
+	Token     string              `json:"token"`     // an approval token
+	For       string              `json:"for"`       // the person
+	Verdicts  []posthouse.Verdict `json:"verdicts"`  // that the token gives
+	ExpiresAt time.Time           `json:"expiresAt"` // at the latest the gate's deadline
+}
+
+// An ApprovalRequest asks for an [Approval] of a gate.
+type ApprovalRequest struct {
+	Gate     *posthouse.Gate
+	Endpoint string
+	Person   string
+	Key      []byte // of the endpoint: the token follows from it
 }
 
 // A Field is a member of a question's payload.

@@ -28,6 +28,9 @@ func gateOf(g *posthouse.Gate, base string) *Gate {
 	return v
 }
 
+// Shown returns a gate as receivers see it, without a link.
+func Shown(g *posthouse.Gate) *Gate { return gateOf(g, "") }
+
 // Intent returns what a question asks, in one sentence: the first line of its text, or its name.
 func Intent(g *posthouse.Gate) string {
 	for line := range strings.Lines(g.Text) {

@@ -22,6 +22,10 @@ type Options struct {
 	// lead there. Without it messages have no links.
 	URL    string
 	Logger *slog.Logger // failures of deliveries and of the store; default: discarded
+
+	// Approve makes the [Approval] of a gate, without its addresses, for endpoints that decide for
+	// somebody: Approval of a server. The same request has the same token.
+	Approve func(context.Context, *ApprovalRequest) (*Approval, error)
 }
 
 // A Notifier tells endpoints what happens. Make one with [New]; a Ledger has one at most. It is safe
@@ -34,6 +38,7 @@ type Notifier struct {
 	counts    *counts
 	kicks     map[string]chan struct{}
 	held      atomic.Int64 // endpoints that this process has
+	approve   func(context.Context, *ApprovalRequest) (*Approval, error)
 }
 
 // New returns a notifier of some endpoints. [posthouse.ErrInvalid] names the endpoint and what is at
@@ -48,7 +53,7 @@ func New(led *ledger.Ledger, endpoints []Endpoint, o *Options) (*Notifier, error
 	if len(endpoints) > maxEndpoints {
 		return nil, posthouse.Invalid("endpoints", "are %d; the limit is %d", len(endpoints), maxEndpoints)
 	}
-	n := &Notifier{ledger: led, endpoints: slices.Clone(endpoints), url: o.URL, log: o.Logger, counts: newCounts(), kicks: map[string]chan struct{}{}}
+	n := &Notifier{ledger: led, endpoints: slices.Clone(endpoints), url: o.URL, log: o.Logger, counts: newCounts(), kicks: map[string]chan struct{}{}, approve: o.Approve}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
@@ -59,6 +64,12 @@ func New(led *ledger.Ledger, endpoints []Endpoint, o *Options) (*Notifier, error
 		}
 		if n.kicks[e.Name] != nil {
 			return nil, posthouse.Invalid("endpoint", "%s is there twice", quote(e.Name))
+		}
+		if e.DecideFor != "" && (o.Approve == nil || o.URL == "") {
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeInvalid, Field: "url", Message: "is missing: endpoint " + quote(e.Name) + " decides for somebody, so its messages lead to this server",
+				Hint: "as in https://posthouse.example.com",
+			}
 		}
 		n.kicks[e.Name] = make(chan struct{}, 1)
 	}
@@ -100,7 +111,20 @@ func (n *Notifier) Run(ctx context.Context) error {
 }
 
 func (n *Notifier) source(e *Endpoint) *source {
-	return &source{ledger: n.ledger, url: n.url, rule: &e.Rule, types: e.Events, bare: e.OmitContent}
+	s := &source{ledger: n.ledger, url: n.url, rule: &e.Rule, types: e.Events, bare: e.OmitContent}
+	if e.DecideFor != "" {
+		s.approve = n.approver(e)
+	}
+	return s
+}
+
+// DecidesFor returns the person in whose name the receiver of an endpoint decides, and whether it does.
+func (n *Notifier) DecidesFor(endpoint string) (person string, ok bool) {
+	e, err := n.find(endpoint)
+	if err != nil {
+		return "", false
+	}
+	return e.DecideFor, e.DecideFor != ""
 }
 
 func (n *Notifier) hold(name string, has bool) {

@@ -22,6 +22,26 @@ type source struct {
 	rule   *Rule
 	types  []Type // empty: all
 	bare   bool   // content is left out
+
+	// approve makes the approval of an open gate; nil: the endpoint decides for no person.
+	approve func(context.Context, *posthouse.Gate) (*Approval, error)
+}
+
+// approval adds the approval of a gate to messages about it, while it is open.
+func (s *source) approval(ctx context.Context, all []*Message, g *posthouse.Gate) ([]*Message, error) {
+	if s.approve == nil || len(all) == 0 || g.Decision != nil {
+		return all, nil
+	}
+	a, err := s.approve(ctx, g)
+	if a == nil || err != nil {
+		return all, err
+	}
+	for _, m := range all {
+		shown := *m.Event.Data.Gate
+		shown.Approval = a
+		m.Event.Data.Gate = &shown
+	}
+	return all, nil
 }
 
 func (s *source) wants(types ...Type) bool {
@@ -79,7 +99,7 @@ func (s *source) opened(ctx context.Context, r *posthouse.Event) ([]*Message, er
 		about.Effect = &Effect{Name: name, Task: g.Task}
 		all = s.make(all, EffectUnknown, r, about, opened, string(g.ID))
 	}
-	return all, nil
+	return s.approval(ctx, all, now)
 }
 
 func (s *source) assigned(ctx context.Context, r *posthouse.Event) ([]*Message, error) {
@@ -96,7 +116,7 @@ func (s *source) assigned(ctx context.Context, r *posthouse.Event) ([]*Message, 
 		Thread: r.Thread, Branch: g.Branch, Seq: r.Seq, Program: program, Gate: gateOf(g, s.url),
 		Assignment: &Assignment{By: a.By, To: a.To, Reason: a.Reason, Escalation: a.Escalation},
 	}
-	return s.make(nil, GateAssigned, r, about, g, string(a.Gate), strconv.FormatUint(r.Seq, 10)), nil
+	return s.approval(ctx, s.make(nil, GateAssigned, r, about, g, string(a.Gate), strconv.FormatUint(r.Seq, 10)), g)
 }
 
 func (s *source) decided(ctx context.Context, r *posthouse.Event) ([]*Message, error) {

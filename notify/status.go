@@ -17,6 +17,7 @@ type Status struct {
 	Events      []Type `json:"events,omitempty" doc:"types of events that it is told of; absent: all"`
 	Rule        Rule   `json:"when,omitzero" doc:"conditions that an event must meet; absent: there are none"`
 	OmitContent bool   `json:"omitContent,omitempty" doc:"it is sent names, ids and times only"`
+	DecideFor   string `json:"decideFor,omitempty" doc:"the person in whose name its receiver decides, without a login"`
 
 	State State     `json:"state" doc:"new (no process has had it yet), ok, retrying (some messages are tried again), down (nothing new is told until a delivery succeeds) or gone (the receiver wants no more)"`
 	Owner string    `json:"owner,omitempty" doc:"the process that has the endpoint; absent: no process"`
@@ -79,7 +80,7 @@ func (n *Notifier) List(ctx context.Context) ([]Status, error) {
 
 func (n *Notifier) status(ctx context.Context, e *Endpoint) (*Status, error) {
 	s := &Status{
-		Name: e.Name, Kind: e.Channel.Kind(), Address: e.Channel.Address(), Events: e.Events, Rule: e.Rule, OmitContent: e.OmitContent,
+		Name: e.Name, Kind: e.Channel.Kind(), Address: e.Channel.Address(), Events: e.Events, Rule: e.Rule, OmitContent: e.OmitContent, DecideFor: e.DecideFor,
 		State: StateNew,
 	}
 	slot, err := n.ledger.Store().Slot(ctx, stateKey(e.Name), posthouse.SlotOp{Verb: posthouse.SlotGet})

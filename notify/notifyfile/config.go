@@ -31,6 +31,7 @@ type Webhook struct {
 	Events      []notify.Type `yaml:"events"`
 	When        notify.Rule   `yaml:"when"`
 	OmitContent bool          `yaml:"omitContent"`
+	DecideFor   string        `yaml:"decideFor"`
 	Timeout     time.Duration `yaml:"timeout"`
 	Retry       Retry         `yaml:"retry"`
 	Allow       []string      `yaml:"allow"`
@@ -106,7 +107,7 @@ func (c *Config) webhook(w *Webhook, now func() time.Time) (*notify.Endpoint, er
 		return nil, err
 	}
 	return &notify.Endpoint{
-		Name: w.Name, Channel: channel, Events: w.Events, Rule: w.When, OmitContent: w.OmitContent, Timeout: w.Timeout,
+		Name: w.Name, Channel: channel, Events: w.Events, Rule: w.When, OmitContent: w.OmitContent, DecideFor: w.DecideFor, Timeout: w.Timeout,
 		Retry: posthouse.RetryPolicy{
 			MaxAttempts: w.Retry.Attempts, InitialDelay: w.Retry.InitialDelay, MaxDelay: w.Retry.MaxDelay, Factor: w.Retry.Factor, Jitter: w.Retry.Jitter,
 		},

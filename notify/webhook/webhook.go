@@ -130,6 +130,15 @@ func (*Webhook) Kind() string { return "webhook" }
 // Address returns the URL without its query.
 func (w *Webhook) Address() string { return w.shown }
 
+// ApprovalKey returns the newest secret: tokens for the receiver follow from it.
+func (w *Webhook) ApprovalKey() ([]byte, error) {
+	secrets, err := w.secrets()
+	if err != nil {
+		return nil, err
+	}
+	return secrets[0].key, nil
+}
+
 // Close closes connections that are not in use. A webhook may be used after it.
 func (w *Webhook) Close() { w.client.CloseIdleConnections() }
 
