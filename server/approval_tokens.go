@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -14,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/notify"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
 	"github.com/posthouse/posthouse/server/problem"
@@ -36,6 +38,10 @@ type gateToken struct {
 	Shown    posthouse.Hash      `json:"shown"` // the gate's entry
 	Verdicts []posthouse.Verdict `json:"verdicts"`
 	Until    posthouse.Millis    `json:"until"`
+
+	// Endpoint is where the token was sent, in place of a Maker: it is good while the configuration has
+	// that endpoint decide for the person.
+	Endpoint string `json:"endpoint,omitempty"`
 }
 
 // A gateTokenMaker is the access token that an approval token was made with. They end
@@ -83,6 +89,7 @@ type approvalTokens struct {
 	ledger   *ledger.Ledger
 	recovery *recovery
 	auth     *auth.Authenticator // of the access tokens that they were made with
+	notifier Notifier            // of the endpoints that they were sent to; may be nil
 	now      func() time.Time
 }
 
@@ -100,6 +107,11 @@ func (ts *approvalTokens) Routes() []*api.Route {
 				"One that is unknown, another gate's, replaced or past its time gets the same 401. It answers once the decision is on record.",
 			Body: tokenDecideBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "what went on record", Body: TokenDecision{}, Media: ""}}, Handle: ts.decide,
 		},
+		{
+			Method: http.MethodGet, Path: path + "/{id}/by-token", Approval: true, Summary: "Show the gate of an approval token", Handle: ts.show,
+			Notes:   "In the header Authorization: Bearer. It decides nothing and uses nothing up.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "what is asked, and of whom", Body: TokenGate{}, Media: ""}},
+		},
 	}
 }
 
@@ -115,27 +127,14 @@ func (ts *approvalTokens) makeToken(r *api.Request, b *gateTokenBody) (*GateToke
 		return nil, err
 	}
 	now := ts.now()
-	switch {
-	case g.Decision != nil:
-		return nil, &posthouse.Error{
-			Code: posthouse.CodeDecided, Decision: g.Decision, Message: "gate " + string(g.ID) + " was decided before: " + string(g.Decision.Verdict) + " by " + g.Decision.By,
-			Hint: "the decision stands; a fork asks again",
-		}
-	case g.Lapsed(now):
-		return nil, &posthouse.Error{Code: posthouse.CodeExpired, Message: "the deadline of gate " + string(g.ID) + " has passed", Hint: "posthouse ask-again " + string(g.ID)}
-	case g.Kind == posthouse.GateSession:
-		return nil, posthouse.Invalid("gate", "%s waits on a connection; there are no tokens for it", g.ID)
+	if err := takesTokens(g, now); err != nil {
+		return nil, err
 	}
 	verdicts, err := tokenVerdicts(g, &posthouse.Decision{By: person, Actor: actor}, b.Verdicts, now)
 	if err != nil {
 		return nil, err
 	}
-	until := now.Add(maxGateToken)
-	for _, end := range []time.Time{g.ExpiresAt, r.Actor.ExpiresAt} {
-		if !end.IsZero() && end.Before(until) {
-			until = end
-		}
-	}
+	until := tokenEnd(now, g.ExpiresAt, r.Actor.ExpiresAt)
 	if b.ExpiresAt != nil {
 		if !now.Before(*b.ExpiresAt) || until.Before(*b.ExpiresAt) {
 			return nil, posthouse.Invalid("expiresAt", "must be in the future, and not after %s", until.UTC().Format(time.RFC3339))
@@ -153,6 +152,33 @@ func (ts *approvalTokens) makeToken(r *api.Request, b *gateTokenBody) (*GateToke
 	return &GateToken{
 		Token: secret, Gate: g.ID, For: person, By: r.Actor.Name, Verdicts: verdicts, Shown: g.Hash, ExpiresAt: time.UnixMilli(int64(t.Until)).UTC(),
 	}, nil
+}
+
+// takesTokens returns why there are no tokens for a gate, or nil.
+func takesTokens(g *posthouse.Gate, now time.Time) error {
+	switch {
+	case g.Decision != nil:
+		return &posthouse.Error{
+			Code: posthouse.CodeDecided, Decision: g.Decision, Message: "gate " + string(g.ID) + " was decided before: " + string(g.Decision.Verdict) + " by " + g.Decision.By,
+			Hint: "the decision stands; a fork asks again",
+		}
+	case g.Lapsed(now):
+		return &posthouse.Error{Code: posthouse.CodeExpired, Message: "the deadline of gate " + string(g.ID) + " has passed", Hint: "posthouse ask-again " + string(g.ID)}
+	case g.Kind == posthouse.GateSession:
+		return posthouse.Invalid("gate", "%s waits on a connection; there are no tokens for it", g.ID)
+	}
+	return nil
+}
+
+// tokenEnd returns when a token ends at the latest: at the first of some times that are not zero.
+func tokenEnd(now time.Time, ends ...time.Time) time.Time {
+	until := now.Add(maxGateToken)
+	for _, end := range ends {
+		if !end.IsZero() && end.Before(until) {
+			until = end
+		}
+	}
+	return until
 }
 
 // tokenVerdicts returns the verdicts of a new token, or why the person may not give one
@@ -204,7 +230,10 @@ func (ts *approvalTokens) decide(w http.ResponseWriter, r *api.Request) error {
 		return err
 	}
 	d := posthouse.Decision{Verdict: b.Verdict, By: t.For, Reason: b.Reason, Value: b.Value, Shown: t.Shown, Token: t.Hash}
-	if t.Maker.Name != t.For {
+	switch {
+	case t.Endpoint != "":
+		d.Actor = endpointActor(t.Endpoint)
+	case t.Maker.Name != t.For:
 		d.Actor = t.Maker.Name
 	}
 	if g.Decision == nil {
@@ -261,6 +290,12 @@ func (ts *approvalTokens) find(r *api.Request) (*gateToken, error) {
 	if t == nil || t.Gate != r.ID("id") || posthouse.Millis(ts.now().UnixMilli()) >= t.Until {
 		return nil, refused
 	}
+	if t.Endpoint != "" {
+		if !ts.carries(t.Endpoint, t.For) {
+			return nil, refused
+		}
+		return t, nil
+	}
 	switch ok, err := ts.auth.Current(tokens.Token{Name: t.Maker.Name, Role: t.Maker.Role, Hash: t.Maker.Hash}); {
 	case err != nil:
 		return nil, ts.auth.Unavailable(err)
@@ -286,15 +321,22 @@ func (ts *approvalTokens) beside(ctx context.Context, gate posthouse.ID) (all []
 }
 
 // keep puts a token in its slot, in the place of an earlier one for the same
-// person. Tokens that have ended go.
+// person, by the same endpoint if it is for one. Tokens that have ended go.
 func (ts *approvalTokens) keep(ctx context.Context, t gateToken) error {
 	for {
 		all, revision, err := ts.beside(ctx, t.Gate)
 		if err != nil {
 			return err
 		}
+		if t.Endpoint != "" && slices.ContainsFunc(all, func(x gateToken) bool {
+			return x.Hash == t.Hash && x.Until == t.Until && slices.Equal(x.Verdicts, t.Verdicts)
+		}) {
+			return nil // for an endpoint that is told once more
+		}
 		now := posthouse.Millis(ts.now().UnixMilli())
-		all = slices.DeleteFunc(all, func(x gateToken) bool { return now >= x.Until || x.Gate == t.Gate && x.For == t.For })
+		all = slices.DeleteFunc(all, func(x gateToken) bool {
+			return now >= x.Until || x.Gate == t.Gate && x.For == t.For && x.Endpoint == t.Endpoint
+		})
 		if len(all) >= gateTokensOfSlot {
 			return &posthouse.Error{Code: problem.CodeTooMany, Message: "too many approval tokens have not ended", Hint: "decide the gate in another way, or try again later"}
 		}
@@ -312,4 +354,80 @@ func (ts *approvalTokens) keep(ctx context.Context, t gateToken) error {
 func gateTokenSlot(gate posthouse.ID) posthouse.SlotKey {
 	sum := sha256.Sum256([]byte(gate))
 	return posthouse.SlotKey{Thread: gateTokens, Step: hex.EncodeToString(sum[:1])}
+}
+
+// endpointActor is how records name an endpoint that a decision came by.
+func endpointActor(endpoint string) string { return "endpoint:" + endpoint }
+
+// carries reports whether who gets an endpoint's messages decides in a person's name.
+func (ts *approvalTokens) carries(endpoint, person string) bool {
+	if ts.notifier == nil {
+		return false
+	}
+	who, ok := ts.notifier.DecidesFor(endpoint)
+	return ok && who == person
+}
+
+// Approval returns the approval token of a gate for an endpoint, as Options.Approve of package notify
+// wants it. It follows from the endpoint's key, so that a message that is sent again has the same. It
+// fails with the error of a person who may not decide.
+func (s *Server) Approval(ctx context.Context, o *notify.ApprovalRequest) (*notify.Approval, error) {
+	return s.tokens.forEndpoint(ctx, o)
+}
+
+func (ts *approvalTokens) forEndpoint(ctx context.Context, o *notify.ApprovalRequest) (*notify.Approval, error) {
+	g, now := o.Gate, ts.now()
+	if err := takesTokens(g, now); err != nil {
+		return nil, err
+	}
+	verdicts, err := tokenVerdicts(g, &posthouse.Decision{By: o.Person, Actor: endpointActor(o.Endpoint)}, nil, now)
+	if err != nil {
+		return nil, err
+	}
+	mac := hmac.New(sha256.New, o.Key)
+	for _, part := range []string{"posthouse approval 1", string(g.ID), g.Hash.String(), o.Endpoint, o.Person} {
+		mac.Write([]byte(part))
+		mac.Write([]byte{0})
+	}
+	secret := hex.EncodeToString(mac.Sum(nil))
+	until := tokenEnd(g.CreatedAt, g.ExpiresAt)
+	t := gateToken{
+		Gate: g.ID, Hash: sha256.Sum256([]byte(secret)), For: o.Person, Endpoint: o.Endpoint, Shown: g.Hash, Verdicts: verdicts,
+		Until: posthouse.Millis(until.UnixMilli()),
+	}
+	if !now.Before(until) {
+		return nil, &posthouse.Error{Code: posthouse.CodeExpired, Message: "the time of approval tokens of gate " + string(g.ID) + " has passed"}
+	}
+	if err := ts.keep(ctx, t); err != nil {
+		return nil, err
+	}
+	return &notify.Approval{Token: secret, For: o.Person, Verdicts: verdicts, ExpiresAt: until.UTC()}, nil
+}
+
+// A TokenGate is a gate as the holder of its approval token sees it.
+type TokenGate struct {
+	Gate     *notify.Gate        `json:"gate"`
+	For      string              `json:"for" doc:"whose decision the token carries"`
+	Verdicts []posthouse.Verdict `json:"verdicts" doc:"which it may give"`
+	Decision *posthouse.Decision `json:"decision,omitempty" doc:"who decided, and what; the reason and values only of the token's own"`
+}
+
+// show answers what the gate of an approval token asks. It uses nothing up.
+func (ts *approvalTokens) show(w http.ResponseWriter, r *api.Request) error {
+	t, err := ts.find(r)
+	if err != nil {
+		return err
+	}
+	api.NoteActor(w, t.For)
+	g, err := ts.ledger.Gate(r.Context(), t.Gate)
+	if err != nil {
+		return err
+	}
+	shown := &TokenGate{Gate: notify.Shown(g), For: t.For, Verdicts: t.Verdicts}
+	if d := g.Decision; d != nil && d.Token != t.Hash {
+		shown.Decision = &posthouse.Decision{Gate: d.Gate, Verdict: d.Verdict, By: d.By, At: d.At}
+	} else {
+		shown.Decision = d
+	}
+	return api.WriteJSON(w, http.StatusOK, shown)
 }

@@ -43,6 +43,7 @@ func (s *Server) newResources(o *Options) []resource {
 		Life: s.life, Log: o.Logger, Now: o.Now, TTL: limits.Client,
 	}
 	tools := conversation.NewToolApprovals(l)
+	s.tokens = &approvalTokens{ledger: l, recovery: requests, auth: s.auth, notifier: o.Notifier, now: o.Now}
 	s.events = &stream.Events{Ledger: l, Sessions: sessions, Streams: streams, Auth: s.auth}
 	served := make([]programs.Program, len(o.Programs))
 	for i, p := range o.Programs {
@@ -57,7 +58,7 @@ func (s *Server) newResources(o *Options) []resource {
 		// /api/gates; approve, reject and so on below /api/checkpoints/{id}
 		&gates{ledger: l, outcomes: waits, recovery: requests},
 		// /api/gates/{id}/token, /api/gates/{id}/decide-by-token
-		&approvalTokens{ledger: l, recovery: requests, auth: s.auth, now: o.Now},
+		s.tokens,
 		// /api/gates/{id}/grant, /api/threads/{id}/effects
 		&effects{ledger: l},
 		// /api/approvals

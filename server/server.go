@@ -90,6 +90,7 @@ type Notifier interface {
 	Test(ctx context.Context, endpoint string) (*notify.Tested, error)
 	Replay(ctx context.Context, endpoint string, since time.Time, by string) error
 	Resume(ctx context.Context, endpoint string) error
+	DecidesFor(endpoint string) (person string, ok bool)
 	Metrics() []byte // in the text format of Prometheus
 }
 
@@ -103,6 +104,7 @@ type Server struct {
 	pages      *page.Pages
 	events     *stream.Events
 	about      *about
+	tokens     *approvalTokens
 	resources  []resource
 	routes     []*api.Route // of the resources: the whole surface of the server
 	router     *router

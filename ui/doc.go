@@ -6,6 +6,8 @@
 //	            button for each verdict, and the approvals that somebody waits for on a connection
 //	gate.html   one gate: who decided it, what ran under the decision, ask again
 //	gate.js     fills it from /api/gates/{id}/grant
+//	decide.html one gate, for who has a link with an approval token in its fragment
+//	decide.js   fills it from /api/gates/{id}/by-token, and decides
 //	shared.js   what these two pages share
 //	weak.js     says above every page what the store may lose, from /readyz
 //	hidden.js   marks characters that people do not see

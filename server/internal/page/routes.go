@@ -18,6 +18,10 @@ func (p *Pages) Routes() []*api.Route {
 	rs := []*api.Route{
 		{Method: http.MethodGet, Path: "/{$}", Role: tokens.Viewer, Style: api.Page, Summary: "The inbox page", Handle: p.serve("index.html"), Answers: html},
 		{Method: http.MethodGet, Path: "/gates/{id}", Role: tokens.Viewer, Style: api.Page, Summary: "The page of a gate: who decided it, and what ran under the decision", Handle: p.serve("gate.html"), Answers: html},
+		{
+			Method: http.MethodGet, Path: "/decide/{id}", Style: api.Page, Summary: "The page of a link that carries the right to decide", Handle: p.serve("decide.html"), Answers: html,
+			Notes: "The approval token is in the address's fragment, which browsers send nowhere. Opening the page decides nothing.",
+		},
 		{Method: http.MethodGet, Path: "/docs", Role: tokens.Viewer, Style: api.Page, Summary: "This description, for people", Handle: p.serve("docs.html"), Answers: html},
 		{Method: http.MethodGet, Path: "/login", Style: api.Page, Summary: "The login page", Handle: p.getLogin, Answers: html},
 		{
@@ -43,6 +47,9 @@ func (p *Pages) assets() (rs []*api.Route) {
 	}{
 		{"/login/style.css", "style.css", "", "The pages' style", "CSS", "text/css"},
 		{"/login/icon.svg", "icon.svg", "", "The pages' icon", "SVG", "image/svg+xml"},
+		{"/login/decide.js", "decide.js", "", "The script of the page of a link that decides", "JavaScript", "text/javascript"},
+		{"/login/hidden.js", "hidden.js", "", "How that page marks characters that people do not see", "JavaScript", "text/javascript"},
+		{"/login/json.js", "json.js", "", "How that page reads JSON", "JavaScript", "text/javascript"},
 		{"/hidden.js", "hidden.js", tokens.Viewer, "How the pages mark characters that people do not see", "JavaScript", "text/javascript"},
 		{"/json.js", "json.js", tokens.Viewer, "How the inbox page reads JSON", "JavaScript", "text/javascript"},
 		{"/shared.js", "shared.js", tokens.Viewer, "What the pages' scripts share", "JavaScript", "text/javascript"},

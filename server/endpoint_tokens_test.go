@@ -1,0 +1,111 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/proof/must"
+	"github.com/posthouse/posthouse/notify"
+	"github.com/posthouse/posthouse/server/problem"
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+// endpoints is a notifier in which endpoints decide for people.
+type endpoints map[string]string
+
+func (endpoints) List(context.Context) ([]notify.Status, error)           { return nil, nil }
+func (endpoints) Test(context.Context, string) (*notify.Tested, error)    { return nil, nil }
+func (endpoints) Replay(context.Context, string, time.Time, string) error { return nil }
+func (endpoints) Resume(context.Context, string) error                    { return nil }
+func (endpoints) Metrics() []byte                                         { return nil }
+func (e endpoints) DecidesFor(name string) (string, bool)                 { p, ok := e[name]; return p, ok }
+
+func TestALinkThatCarriesTheRight(t *testing.T) {
+	carriers := endpoints{"ops": "alice"}
+	h := open(t, func(o *Options) { o.Notifier = carriers })
+	_, g := h.waiting("t1")
+	request := &notify.ApprovalRequest{Gate: must.Get(h.ledger.Gate(t.Context(), g.ID))(t), Endpoint: "ops", Person: "alice", Key: []byte("key of ops")}
+	a := must.Get(h.server.Approval(t.Context(), request))(t)
+	if again := must.Get(h.server.Approval(t.Context(), request))(t); again.Token != a.Token || !again.ExpiresAt.Equal(a.ExpiresAt) {
+		t.Error("a message that is sent again has another token")
+	}
+	other := *request
+	other.Endpoint, other.Key = "sales", []byte("key of sales")
+	sales := must.Get(h.server.Approval(t.Context(), &other))(t)
+	if sales.Token == a.Token {
+		t.Error("two endpoints have one token")
+	}
+	h.refusedToken(g.ID, sales.Token) // it decides for nobody
+
+	look := func(token string) *reply {
+		return h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/by-token", as: "-", header: []string{"Authorization: Bearer " + token}})
+	}
+	for range 3 { // scanners follow links
+		var shown TokenGate
+		look(a.Token).want(http.StatusOK).into(&shown)
+		if shown.Gate.ID != g.ID || shown.For != "alice" || shown.Decision != nil {
+			t.Fatalf("its holder sees %+v", shown)
+		}
+	}
+	look(sales.Token).refused(problem.CodeUnauthenticated)
+	look("").refused(problem.CodeUnauthenticated)
+	if now := must.Get(h.ledger.Gate(t.Context(), g.ID))(t); now.Decision != nil {
+		t.Fatal("looking decided the gate")
+	}
+	carriers["ops"] = "bob"
+	h.refusedToken(g.ID, a.Token) // the endpoint decides for another now
+	carriers["ops"] = "alice"
+	h.byToken(g.ID, a.Token, `{"verdict":"approve"}`).want(http.StatusOK)
+	d := must.Get(h.ledger.Gate(t.Context(), g.ID))(t).Decision
+	if d == nil || d.By != "alice" || d.Actor != "endpoint:ops" || d.Token == (posthouse.Hash{}) || d.Shown != g.Hash {
+		t.Errorf("on record is %+v", d)
+	}
+	h.byToken(g.ID, a.Token, `{"verdict":"reject"}`).refused(posthouse.CodeDecided)
+	request.Gate = must.Get(h.ledger.Gate(t.Context(), g.ID))(t)
+	_, err := h.server.Approval(t.Context(), request)
+	must.Fail(t, err, posthouse.ErrDecided)
+}
+
+// The page of such a link is served without a login and holds nothing of the gate.
+func TestThePageOfALinkHoldsNothing(t *testing.T) {
+	h := open(t, nil)
+	_, g := h.waiting("t1")
+	for _, path := range []string{"/decide/" + string(g.ID), "/login/decide.js", "/login/hidden.js", "/login/json.js"} {
+		r := h.send(ask{method: "GET", path: path, as: "-"}).want(http.StatusOK)
+		if strings.Contains(string(r.body), string(g.ID)) || strings.Contains(string(r.body), g.Text) && g.Text != "" {
+			t.Errorf("%s tells of the gate", path)
+		}
+	}
+}
+
+// The page shows numbers as on record, decides nothing by itself, and decides once a button is pressed.
+func TestThePageOfALinkDecides(t *testing.T) {
+	h := open(t, func(o *Options) { o.Notifier = endpoints{"ops": "alice"} })
+	h.program.idle = true
+	g := h.proposed("t", `{"account":9007199254740993,"amount":500}`)
+	gate := must.Get(h.ledger.Gate(t.Context(), g.ID))(t)
+	a := must.Get(h.server.Approval(t.Context(), &notify.ApprovalRequest{Gate: gate, Endpoint: "ops", Person: "alice", Key: []byte("key")}))(t)
+	b := h.openPage(chromium(t), tokens.Viewer, "/decide/"+string(g.ID)+"#"+a.Token)
+	b.wait(`document.getElementById("card")?.hidden === false`)
+	if s := b.text(`document.getElementById("fields").textContent`); !strings.Contains(s, "9007199254740993") {
+		t.Errorf("the fields are %q", s)
+	}
+	if s := b.text(`document.getElementById("for").textContent`); s != "alice" {
+		t.Errorf("one decides as %q", s)
+	}
+	if now := must.Get(h.ledger.Gate(t.Context(), g.ID))(t); now.Decision != nil {
+		t.Fatal("opening the page decided")
+	}
+	b.text(`(document.querySelector("#verdicts .primary").click(), "pressed")`)
+	b.wait(`document.getElementById("outcome").hidden === false`)
+	if s := b.text(`document.getElementById("outcome").textContent`); !strings.HasPrefix(s, "Decided: approve by alice, ") {
+		t.Errorf("the page says %q", s)
+	}
+	if d := must.Get(h.ledger.Gate(t.Context(), g.ID))(t).Decision; d == nil || d.By != "alice" || d.Actor != "endpoint:ops" {
+		t.Errorf("on record is %+v", d)
+	}
+}
