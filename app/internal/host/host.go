@@ -178,7 +178,12 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 	}
 	so.Tasks = h.tasks
 	if len(o.Endpoints) > 0 {
-		h.notifier, err = notify.New(h.Ledger, o.Endpoints, &notify.Options{URL: o.PagesURL, Logger: h.log})
+		h.notifier, err = notify.New(h.Ledger, o.Endpoints, &notify.Options{
+			URL: o.PagesURL, Logger: h.log,
+			Approve: func(ctx context.Context, r *notify.ApprovalRequest) (*notify.Approval, error) {
+				return h.Server.Approval(ctx, r)
+			},
+		})
 		if err != nil {
 			return err
 		}
