@@ -179,7 +179,7 @@ type Decision struct {
 	// BeganAt is when a worker claimed a task's attempt, and Notes what its handler noted outside of
 	// steps. The Ledger sets them: of a gate of kind task.
 	BeganAt time.Time `json:"beganAt,omitzero"`
-	Notes   []Note    `json:"notes,omitempty"`
+	Notes   []Note    `json:"notes,omitempty"` // of the task that it ends
 
 	At    time.Time `json:"at"`              // set by the Ledger
 	Seq   uint64    `json:"seq,omitempty"`   // of its entry, set by the Ledger

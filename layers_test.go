@@ -284,6 +284,7 @@ var laws = []law{
 	{"server/internal/agentcall", []string{".", "gate", "ledger", "server/internal/api", "server/internal/feed", "server/internal/limit", "server/problem"}, nil,
 		"what an agent works on outlives its client, whichever way that came"},
 	{"server/internal/examples", []string{"server/internal/api"}, nil, "examples are texts, beside the table"},
+	{"server/internal/bulk", []string{".", "ledger", "server/internal/api", "server/problem", "server/tokens"}, nil, "many threads are moved as one is, by what the Ledger has for one"},
 	{"server/internal/proof", []string{".", "ledger", "server/internal/api", "server/internal/limit", "server/problem", "server/tokens", "sign", "sign/statement", "transfer"}, nil, "a proof needs the log and public keys, whoever asks for it"},
 	{"server/internal/outline", []string{".", "ledger", "server/internal/api", "server/tokens"}, nil, "what a thread looks like is read from headers alone"},
 	{"server/internal/programs", []string{".", "ledger", "server/internal/agentcall", "server/internal/api", "server/problem", "server/tokens"}, nil,

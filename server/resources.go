@@ -3,6 +3,7 @@ package server
 import (
 	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/bulk"
 	"github.com/posthouse/posthouse/server/internal/conversation"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/operate"
@@ -65,6 +66,8 @@ func (s *Server) newResources(o *Options) []resource {
 		&approvals{ledger: l, tools: tools},
 		// /api/threads, /api/coordinations
 		&threads{ledger: l, pageBytes: limits.Page},
+		// /api/bulk
+		bulk.New(l, o.Runner),
 		// /api/verifications, /api/keys, /api/witness, /api/threads/{id}/export
 		proof.New(l, o.PublicKeys, s.life, o.Now),
 		// /api/threads/{id}/outline

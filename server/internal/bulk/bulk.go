@@ -1,0 +1,231 @@
+package bulk
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/problem"
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+// A Resumer runs a branch on from its head.
+type Resumer interface {
+	Resume(ctx context.Context, thread, branch string) error
+}
+
+// A Bulk is the resources. Make it with [New].
+type Bulk struct {
+	ledger *ledger.Ledger
+	runner Resumer // nil: this server runs no programs
+}
+
+// New returns the resources of a Ledger; runner may be nil.
+func New(l *ledger.Ledger, runner Resumer) *Bulk { return &Bulk{l, runner} }
+
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+// Routes are the lines of the table.
+func (b *Bulk) Routes() []*api.Route {
+	const notes = " Of all threads that the filter names, in the order of their names, at most limit in one request: send again with next as after until there is no next. " +
+		"With dryRun nothing is done, and the report says what would be. A failure about one thread is in the report and stops no other."
+	answer := []api.Answer{{Status: http.StatusOK, Help: "what became of each thread", Body: Report{}}}
+	return []*api.Route{
+		{
+			Method: http.MethodPost, Path: "/api/bulk/resume", Role: tokens.Operator, Summary: "Resume many threads", Handle: api.Reply(b.resume), Body: request{}, Answers: answer,
+			Notes: "Begins to run the branches that are interrupted or failed, and waits for none of them." + notes,
+		},
+		{
+			Method: http.MethodPost, Path: "/api/bulk/cancel", Role: tokens.Operator, Summary: "Cancel many threads", Handle: api.Reply(b.cancel), Body: request{}, Answers: answer,
+			Notes: "Cancels the branches that have not ended, as the cancellation of one thread does." + notes,
+		},
+		{
+			Method: http.MethodPost, Path: "/api/bulk/release", Role: tokens.Operator, Summary: "Release many threads", Handle: api.Reply(b.release), Body: request{}, Answers: answer,
+			Notes: "Closes each thread's current generation as a version." + notes,
+		},
+	}
+}
+
+type request struct {
+	Threads []string         `json:"threads,omitempty" doc:"these threads, at most 1,000; in the place of the filters below"`
+	Status  posthouse.Status `json:"status,omitempty" doc:"threads with this status"`
+	Program string           `json:"program,omitempty" doc:"threads of this program"`
+	Prefix  string           `json:"prefix,omitempty" doc:"threads with a name that starts so"`
+	After   string           `json:"after,omitempty" doc:"go on after this thread: next of the report before"`
+	Limit   int              `json:"limit,omitempty" doc:"how many threads, 100 unless given, at most 1,000"`
+	Reason  string           `json:"reason,omitempty" doc:"goes on record, where something is cancelled or released"`
+	DryRun  bool             `json:"dryRun,omitempty" doc:"do nothing, and say what would be done"`
+}
+
+// A Report says what became of the threads of one request.
+type Report struct {
+	DryRun bool   `json:"dryRun,omitempty" doc:"nothing was done: this is what would be"`
+	Done   int    `json:"done" doc:"threads with something done, or to be done"`
+	Failed int    `json:"failed" doc:"threads with a problem"`
+	Items  []Item `json:"items" doc:"the threads, in the order of their names"`
+	Next   string `json:"next,omitempty" doc:"go on after this thread; absent: there are no others"`
+}
+
+// An Item is one thread.
+type Item struct {
+	Thread   string           `json:"thread" doc:"its name"`
+	Status   posthouse.Status `json:"status" doc:"before"`
+	Branches []string         `json:"branches" doc:"the branches that something was done to, or would be; empty: there was nothing to do"`
+	Problem  *problem.Details `json:"problem,omitempty" doc:"what failed, after what was done to the branches before it"`
+}
+
+// An action does something to one branch, or to a thread as a whole.
+type action struct {
+	branches func(*posthouse.ThreadInfo) []string
+	do       func(ctx context.Context, thread, branch string) error
+}
+
+func (b *Bulk) resume(r *api.Request, q *request) (*Report, error) {
+	if b.runner == nil {
+		return nil, &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this server runs no programs", Hint: "ask one that has the programs"}
+	}
+	return b.run(r, q, action{with(posthouse.StatusInterrupted, posthouse.StatusFailed), b.runner.Resume})
+}
+
+func (b *Bulk) cancel(r *api.Request, q *request) (*Report, error) {
+	open := with(posthouse.StatusRunning, posthouse.StatusWaiting, posthouse.StatusReady, posthouse.StatusInterrupted, posthouse.StatusFailed)
+	return b.run(r, q, action{open, func(ctx context.Context, thread, branch string) error {
+		_, err := b.ledger.Cancel(ctx, thread, &ledger.CancelOptions{Branch: branch, By: r.Actor.Name, Reason: q.Reason})
+		return err
+	}})
+}
+
+func (b *Bulk) release(r *api.Request, q *request) (*Report, error) {
+	all := func(t *posthouse.ThreadInfo) []string {
+		if len(t.Branches) == 0 {
+			return []string{}
+		}
+		return []string{posthouse.MainBranch}
+	}
+	return b.run(r, q, action{all, func(ctx context.Context, thread, _ string) error {
+		_, err := b.ledger.Release(ctx, thread, &ledger.ReleaseOptions{By: r.Actor.Name, Reason: q.Reason})
+		return err
+	}})
+}
+
+// with returns the branches of a thread with one of these statuses.
+func with(statuses ...posthouse.Status) func(*posthouse.ThreadInfo) []string {
+	return func(t *posthouse.ThreadInfo) []string {
+		found := []string{}
+		for i := range t.Branches {
+			if slices.Contains(statuses, t.Branches[i].Status) {
+				found = append(found, t.Branches[i].Branch)
+			}
+		}
+		return found
+	}
+}
+
+// check refuses a request without a filter, since it would be about everything.
+func (q *request) check() error {
+	switch {
+	case q.Limit < 0 || q.Limit > maxLimit:
+		return posthouse.Invalid("limit", "must be from 1 to %d", maxLimit)
+	case len(q.Threads) > maxLimit:
+		return posthouse.Invalid("threads", "are %d, and at most %d are taken", len(q.Threads), maxLimit)
+	case len(q.Threads) > 0 && (q.Status != "" || q.Program != "" || q.Prefix != ""):
+		return posthouse.Invalid("threads", "are named, so that no filter goes with them")
+	case len(q.Threads) == 0 && q.Status == "" && q.Program == "" && q.Prefix == "":
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "threads", Message: "are not named, and there is no filter: that would be all threads", Hint: "give threads, status, program or prefix"}
+	}
+	return nil
+}
+
+// run does the action to all threads of a request.
+func (b *Bulk) run(r *api.Request, q *request, a action) (*Report, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	threads, next, err := b.threads(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{DryRun: q.DryRun, Items: []Item{}, Next: next}
+	for _, t := range threads {
+		if err := r.Context().Err(); err != nil {
+			return nil, err // the client has left: what is done stays done
+		}
+		report.add(b.one(r, q, t, a))
+	}
+	return report, nil
+}
+
+func (rep *Report) add(item Item) {
+	rep.Items = append(rep.Items, item)
+	switch {
+	case item.Problem != nil:
+		rep.Failed++
+	case len(item.Branches) > 0:
+		rep.Done++
+	}
+}
+
+// one does the action to one thread.
+func (b *Bulk) one(r *api.Request, q *request, t found, a action) Item {
+	item := Item{Thread: t.name, Branches: []string{}}
+	if t.err != nil {
+		item.Problem = problem.Of(t.err, "")
+		return item
+	}
+	item.Status = t.info.Status
+	for _, branch := range a.branches(t.info) {
+		if !q.DryRun {
+			if err := a.do(context.WithoutCancel(r.Context()), t.name, branch); err != nil {
+				item.Problem = problem.Of(err, "")
+				return item
+			}
+		}
+		item.Branches = append(item.Branches, branch)
+	}
+	return item
+}
+
+// A found is a thread of a request, or why it cannot be read.
+type found struct {
+	name string
+	info *posthouse.ThreadInfo
+	err  error
+}
+
+// threads returns the threads that a request is about, and where the next one goes on.
+func (b *Bulk) threads(ctx context.Context, q *request) (all []found, next string, err error) {
+	limit := q.Limit
+	if limit == 0 {
+		limit = defaultLimit
+	}
+	if len(q.Threads) > 0 {
+		names := slices.Compact(slices.Sorted(slices.Values(q.Threads)))
+		for _, name := range names {
+			if q.After != "" && name <= q.After {
+				continue
+			}
+			if len(all) == limit {
+				return all, all[limit-1].name, nil
+			}
+			info, err := b.ledger.Thread(ctx, name)
+			all = append(all, found{name, info, err})
+		}
+		return all, "", nil
+	}
+	for t, err := range b.ledger.Threads(ctx, posthouse.ThreadQuery{Status: q.Status, Graph: q.Program, Prefix: q.Prefix, After: q.After, Limit: limit + 1}) {
+		if err != nil {
+			return nil, "", err
+		}
+		if len(all) == limit {
+			return all, all[limit-1].name, nil
+		}
+		all = append(all, found{t.Thread, t, nil})
+	}
+	return all, "", nil
+}
