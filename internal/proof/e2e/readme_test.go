@@ -49,6 +49,7 @@ var (
 	console = regexp.MustCompile("(?s)```console\n.*?```")
 	uuid    = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	varying = regexp.MustCompile(`ed25519:[0-9a-f]{16}|[0-9a-f]{64}|\d{4}-\d\d-\d\d[T ][0-9:.]+Z?|\d+(\.\d+)? (KiB|B)\b|(PID +|kill -9 )\d+`)
+	took    = regexp.MustCompile(`(?m)^took +\S+\n`) // it is left out below a millisecond
 )
 
 // sketch is a text with what differs from run to run taken out.
@@ -60,7 +61,7 @@ func sketch(text string) string {
 		}
 		return names[id]
 	})
-	return varying.ReplaceAllString(text, "…")
+	return varying.ReplaceAllString(took.ReplaceAllString(text, ""), "…")
 }
 
 // A walker runs the commands of a page against one house.
