@@ -74,7 +74,7 @@ func TestALinkThatCarriesTheRight(t *testing.T) {
 func TestThePageOfALinkHoldsNothing(t *testing.T) {
 	h := open(t, nil)
 	_, g := h.waiting("t1")
-	for _, path := range []string{"/decide/" + string(g.ID), "/login/decide.js", "/login/hidden.js", "/login/json.js"} {
+	for _, path := range []string{"/decide/" + string(g.ID), "/decide.js", "/hidden.js", "/json.js"} {
 		r := h.send(ask{method: "GET", path: path, as: "-"}).want(http.StatusOK)
 		if strings.Contains(string(r.body), string(g.ID)) || strings.Contains(string(r.body), g.Text) && g.Text != "" {
 			t.Errorf("%s tells of the gate", path)

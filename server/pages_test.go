@@ -40,11 +40,11 @@ func (h *testServer) login(r tokens.Role) *http.Cookie {
 func TestLogin(t *testing.T) {
 	now := time.Unix(1700000000, 0)
 	h := open(t, func(o *Options) { o.Now = func() time.Time { return now } })
-	a := h.send(ask{method: "GET", path: "/", as: "-"}).want(http.StatusUnauthorized)
-	if !strings.Contains(string(a.body), `action="/login"`) || a.header.Get("Content-Type") != "text/html; charset=utf-8" {
-		t.Errorf("nobody at / sees %s", a.body)
+	h.send(ask{method: "GET", path: "/", as: "-"}).want(http.StatusOK) // it holds nothing: a link in a mail brings no cookie along
+	a := h.send(ask{method: "GET", path: "/login?next=%2Fgates%2Fg%3Fx%3D1%23show", as: "-"}).want(http.StatusOK)
+	if !strings.Contains(string(a.body), `action="/login"`) || !strings.Contains(string(a.body), `name="next" value="/gates/g?x=1#show"`) || a.header.Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Errorf("the login page is %s", a.body)
 	}
-	h.send(ask{method: "GET", path: "/login", as: "-"}).want(http.StatusOK)
 	a = h.send(ask{method: "POST", path: "/login", as: "-", body: "token=ph_%3Cscript%3E", header: form}).want(http.StatusUnauthorized)
 	if strings.Contains(string(a.body), "script>") || !strings.Contains(string(a.body), `role="alert"`) || a.header.Get("Set-Cookie") != "" {
 		t.Errorf("a wrong token is answered %s", a.body)
@@ -88,6 +88,22 @@ func TestLogin(t *testing.T) {
 	h.send(ask{method: "POST", path: "/login", as: "-", body: `{"token":"x"}`}).refused(problem.CodeMediaType)
 }
 
+// TestLoginLeadsBack to the path of this server that was asked for, and nowhere else.
+func TestLoginLeadsBack(t *testing.T) {
+	h := open(t, nil)
+	for next, want := range map[string]string{
+		"": "/", "/gates/g-1?x=1#show": "/gates/g-1?x=1#show", "/docs": "/docs",
+		"https://evil.example/": "/", "//evil.example/": "/", "/\\evil.example/": "/", "/\tevil": "/", "javascript:alert(1)": "/", "gates": "/", "/%2Fevil.example": "/",
+		"/login": "/", "/login/begin": "/", "/logout": "/", "/a\r\nSet-Cookie: x": "/", "/" + strings.Repeat("a", 3000): "/", "/%zz": "/",
+	} {
+		body := url.Values{"token": {h.secrets[tokens.Viewer]}, "next": {next}}.Encode()
+		a := h.send(ask{method: "POST", path: "/login", as: "-", body: body, header: form}).want(http.StatusSeeOther)
+		if got := a.header.Get("Location"); got != want {
+			t.Errorf("%.60q leads to %.60q, want %.60q", next, got, want)
+		}
+	}
+}
+
 // TestPagesKeepThePolicy reads the embedded files: what the policy forbids
 // would fail in the browser only.
 func TestPagesKeepThePolicy(t *testing.T) {
@@ -109,7 +125,7 @@ func TestPagesKeepThePolicy(t *testing.T) {
 		}
 	}
 	h := open(t, nil)
-	for _, path := range []string{"/", "/docs", "/gates/gate-x", "/hidden.js", "/json.js", "/shared.js", "/weak.js", "/gate.js", "/inbox.js", "/login/style.css"} {
+	for _, path := range []string{"/", "/docs", "/gates/gate-x", "/hidden.js", "/json.js", "/shared.js", "/weak.js", "/gate.js", "/inbox.js", "/decide.js", "/login/style.css"} {
 		a := h.get(path).want(http.StatusOK)
 		if a.header.Get("X-Frame-Options") != "DENY" || !strings.Contains(a.header.Get("Content-Security-Policy"), "object-src 'none'") {
 			t.Errorf("%s: a.header %v", path, a.header)

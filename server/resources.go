@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/operate"
 	"github.com/posthouse/posthouse/server/internal/outline"
+	"github.com/posthouse/posthouse/server/internal/page"
 	"github.com/posthouse/posthouse/server/internal/programs"
 	"github.com/posthouse/posthouse/server/internal/proof"
 	"github.com/posthouse/posthouse/server/internal/session"
@@ -111,6 +112,9 @@ func (s *Server) newResources(o *Options) []resource {
 		s.about,
 		// /, /gates/{id}, /docs, /login, /logout and the files of the pages
 		s.pages,
+	}
+	if o.SignIn != nil { // /login/begin, /login/callback
+		rs = append(rs, &page.SignIn{Provider: o.SignIn, Auth: s.auth, Pages: s.pages, Log: o.Logger, Now: o.Now})
 	}
 	if o.Profiles {
 		rs = append(rs, operate.Profiles{}) // /debug/pprof

@@ -155,7 +155,7 @@ func (ro *router) fail(w http.ResponseWriter, r *api.Request, err error) {
 		_, _ = io.CopyN(io.Discard, r.Sent, drained) // it may end, or break off: the answer is the same
 	}
 	if r.Route.Style == api.Page && problem.Client(err).Code == problem.CodeUnauthenticated && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		ro.pages.Login(w, http.StatusUnauthorized, "")
+		ro.pages.Login(w, http.StatusUnauthorized, page.Form{})
 		return
 	}
 	api.WriteProblem(w, err)

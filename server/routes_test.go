@@ -24,7 +24,9 @@ func TestNothingAnswersWithoutAToken(t *testing.T) {
 	public := map[string]bool{
 		"GET /healthz": true, "GET /readyz": true, "GET /openapi.json": true, "GET /version": true,
 		"GET /login": true, "POST /login": true, "GET /login/style.css": true, "GET /login/icon.svg": true,
-		"GET /decide/{id}": true, "GET /login/decide.js": true, "GET /login/hidden.js": true, "GET /login/json.js": true, // they hold nothing of a gate
+		"GET /decide/{id}": true, "GET /decide.js": true,
+		"GET /{$}": true, "GET /gates/{id}": true, "GET /docs": true, // they hold nothing
+		"GET /hidden.js": true, "GET /json.js": true, "GET /shared.js": true, "GET /weak.js": true, "GET /gate.js": true, "GET /inbox.js": true,
 	}
 	h := open(t, nil)
 	h.saved("thread-with-a-secret", `"canary-state"`)

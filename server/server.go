@@ -20,6 +20,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/stream"
 	"github.com/posthouse/posthouse/server/metrics"
+	"github.com/posthouse/posthouse/server/signin"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/task"
@@ -70,6 +71,7 @@ type Options struct {
 	AllowedHosts []string         // names, with or without port, that Host may have beside loopback's
 	Limits       Limits           // sizes, times and numbers
 	Logger       *slog.Logger     // one line a request, and causes of failures; default: discarded
+	SignIn       signin.Provider  // by whom people log in without a token; nil: with tokens only
 	Tracer       trace.Tracer     // makes a span of each request; the Ledger's makes those of runs; nil: nobody traces
 	LogLevel     *slog.LevelVar   // of Logger, for operators to set; nil: it stays as it is
 	Profiles     bool             // operators may read profiles of the process at /debug/pprof/
@@ -139,6 +141,9 @@ func New(o Options) (*Server, error) {
 	logins, unsaved := session.OpenLogins(o.Now, limits.Session, filepath.Join(o.Tokens.Dir(), session.LoginsFile))
 	s.auth = auth.New(o.Tokens, logins, s.life, o.Logger)
 	s.auth.NoteLogins(unsaved)
+	if o.SignIn != nil {
+		s.auth.SignedIn = o.SignIn.Name()
+	}
 	s.pages, err = page.New(s.auth)
 	if err != nil {
 		return nil, err

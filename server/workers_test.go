@@ -114,7 +114,7 @@ func TestBodiesOfWorkers(t *testing.T) {
 // without tasks.
 func TestWorkersReadNothing(t *testing.T) {
 	h := open(t, func(o *Options) { o.Tasks = nil })
-	for _, path := range []string{"/api/threads", "/api/gates", "/api/events", "/", "/api/nothing"} {
+	for _, path := range []string{"/api/threads", "/api/gates", "/api/events", "/api/nothing"} {
 		h.send(ask{method: "GET", path: path, as: tokens.Worker}).refused(posthouse.CodeForbidden)
 	}
 	h.claim().refused(posthouse.CodeUnsupported)

@@ -40,7 +40,7 @@ async function call(path, body) {
     if (globalThis.unsent?.()) {
       throw { detail: "You are logged out; what you typed is kept on this page", hint: "log in at /login in another tab, then go on here" };
     }
-    location.assign("/login");
+    location.assign("/login?next=" + encodeURIComponent(location.pathname + location.search + location.hash));
   }
   if (!answer.ok) {
     throw data;

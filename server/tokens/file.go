@@ -125,6 +125,8 @@ func parse(data []byte) ([]Token, error) {
 			return nil, posthouse.Invalid("name", "%.40q is there twice", t.Name)
 		case !t.Role.Valid():
 			return nil, posthouse.Invalid("role", "of %.40q is not one of viewer, approver, operator, worker", t.Name)
+		case t.SignedIn != "":
+			return nil, posthouse.Invalid("signedIn", "of %.40q is of a login, not of a token", t.Name)
 		case t.Hash.IsZero():
 			return nil, posthouse.Invalid("hash", "of %.40q is missing", t.Name)
 		case t.limited() && (file.Version < formatLimited || t.Role != Worker):

@@ -21,6 +21,9 @@ type Authenticator struct {
 	// the default level. A line says where from and for whom, never what was sent.
 	Refused *seldom.Log
 
+	// SignedIn is the provider by which people log in without a token; "" is no provider.
+	SignedIn string
+
 	tokens *tokens.List
 	logins *session.Logins
 	life   *limit.Lifetime
@@ -82,7 +85,7 @@ func (a *Authenticator) identify(r *api.Request) (tok tokens.Token, ok bool, err
 	} else if c, e := r.Cookie(api.SessionCookie); e == nil {
 		tok, ok = a.logins.Get(c.Value)
 		if ok {
-			ok, err = a.tokens.Current(tok)
+			ok, err = a.Current(tok)
 		}
 	}
 	if err != nil {
@@ -123,7 +126,7 @@ func (a *Authenticator) Unauthenticated(x tokens.Token) error {
 		Code: problem.CodeUnauthenticated, Message: "a valid access token is needed",
 		Hint: "send Authorization: Bearer with the content of the file token in the server's data directory, or make one: posthouse token create",
 	}
-	if a.tokens.Expired(x) {
+	if a.Expired(x) && x.SignedIn == "" {
 		e.Message = "the access token of " + x.Name + " expired at " + x.ExpiresAt.Format(time.RFC3339)
 		e.Hint = "have another made where the server's data directory is: posthouse token create --name " + x.Name + " --role " + string(x.Role)
 	}
@@ -145,7 +148,7 @@ func (a *Authenticator) NoToken(r *http.Request) error {
 func (a *Authenticator) noteRefused(r *http.Request, x tokens.Token, secret string) {
 	why := "nobody has this token"
 	switch {
-	case a.tokens.Expired(x):
+	case a.Expired(x):
 		why = "it expired"
 	case secret == "":
 		why = "it is no token"

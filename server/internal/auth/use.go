@@ -5,7 +5,7 @@ import "github.com/posthouse/posthouse/server/tokens"
 // noteUse notes that a token was used, and has it written in the background. Once the server
 // is closed it does not: Close writes them once more.
 func (a *Authenticator) noteUse(x tokens.Token) {
-	if a.tokens.Used(x) {
+	if x.SignedIn == "" && a.tokens.Used(x) {
 		a.life.Go(a.SaveUsed)
 	}
 }
@@ -19,12 +19,17 @@ func (a *Authenticator) SaveUsed() {
 
 // Current reports whether a token is still good, or why that cannot be said. It does not note
 // its use.
-func (a *Authenticator) Current(x tokens.Token) (bool, error) { return a.tokens.Current(x) }
+func (a *Authenticator) Current(x tokens.Token) (bool, error) {
+	if x.SignedIn != "" {
+		return x.SignedIn == a.SignedIn && !a.Expired(x), nil
+	}
+	return a.tokens.Current(x)
+}
 
 // CheckUse returns why the token of a message is not good any more, and notes its use if it
 // is.
 func (a *Authenticator) CheckUse(x tokens.Token) error {
-	switch ok, err := a.tokens.Current(x); {
+	switch ok, err := a.Current(x); {
 	case err != nil:
 		return a.Unavailable(err)
 	case !ok:
@@ -36,7 +41,7 @@ func (a *Authenticator) CheckUse(x tokens.Token) error {
 
 // Valid reports whether the token of an open stream is still good, and notes its use.
 func (a *Authenticator) Valid(x tokens.Token) bool {
-	ok, err := a.tokens.Current(x)
+	ok, err := a.Current(x)
 	ok = ok && err == nil
 	if ok {
 		a.noteUse(x)

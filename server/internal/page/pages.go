@@ -154,10 +154,20 @@ func (p *Pages) writeFile(w http.ResponseWriter, r *http.Request, name string) {
 	_, _ = w.Write(p.files[name]) // the client may be gone
 }
 
-// Login shows the login page, with what was wrong the last time.
-func (p *Pages) Login(w http.ResponseWriter, status int, wrong string) {
+// A Form is what the login page shows.
+type Form struct {
+	Wrong string // the last time
+	Next  string // the path to go on at
+
+	// Provider is where people log in without a token; "" is nowhere. [Pages.Login] fills it in.
+	Provider string
+}
+
+// Login shows the login page.
+func (p *Pages) Login(w http.ResponseWriter, status int, f Form) {
 	var b bytes.Buffer
-	if err := p.loginForm.Execute(&b, wrong); err != nil {
+	f.Provider = p.auth.SignedIn
+	if err := p.loginForm.Execute(&b, f); err != nil {
 		problem.Write(w, err)
 		return
 	}

@@ -3,6 +3,7 @@ package page
 import (
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -13,20 +14,24 @@ import (
 )
 
 // Routes are the routes of the pages and their files, and of logging in and out.
+//
+// Pages and files are public: they hold nothing, and ask for what they show with the cookie. A
+// browser does not send that cookie along on a link in a mail or a chat, so a page that needed it
+// would ask people to log in who are.
 func (p *Pages) Routes() []*api.Route {
 	html := []api.Answer{{Status: http.StatusOK, Help: "a page", Body: nil, Media: "text/html"}}
 	rs := []*api.Route{
-		{Method: http.MethodGet, Path: "/{$}", Role: tokens.Viewer, Style: api.Page, Summary: "The inbox page", Handle: p.serve("index.html"), Answers: html},
-		{Method: http.MethodGet, Path: "/gates/{id}", Role: tokens.Viewer, Style: api.Page, Summary: "The page of a gate: who decided it, and what ran under the decision", Handle: p.serve("gate.html"), Answers: html},
+		{Method: http.MethodGet, Path: "/{$}", Style: api.Page, Summary: "The inbox page", Handle: p.serve("index.html"), Answers: html},
+		{Method: http.MethodGet, Path: "/gates/{id}", Style: api.Page, Summary: "The page of a gate: who decided it, and what ran under the decision", Handle: p.serve("gate.html"), Answers: html},
 		{
 			Method: http.MethodGet, Path: "/decide/{id}", Style: api.Page, Summary: "The page of a link that carries the right to decide", Handle: p.serve("decide.html"), Answers: html,
 			Notes: "The approval token is in the address's fragment, which browsers send nowhere. Opening the page decides nothing.",
 		},
-		{Method: http.MethodGet, Path: "/docs", Role: tokens.Viewer, Style: api.Page, Summary: "This description, for people", Handle: p.serve("docs.html"), Answers: html},
-		{Method: http.MethodGet, Path: "/login", Style: api.Page, Summary: "The login page", Handle: p.getLogin, Answers: html},
+		{Method: http.MethodGet, Path: "/docs", Style: api.Page, Summary: "This description, for people", Handle: p.serve("docs.html"), Answers: html},
+		{Method: http.MethodGet, Path: "/login", Style: api.Page, Summary: "The login page", Handle: p.getLogin, Query: []api.Param{nextParam}, Answers: html},
 		{
 			Method: http.MethodPost, Path: "/login", Style: api.Page, Form: true, Summary: "Log in with an access token", Handle: p.postLogin,
-			Notes:   "Sets the session cookie, HttpOnly and SameSite=Strict, and leads to the inbox.",
+			Notes:   "Sets the session cookie, HttpOnly and SameSite=Strict, and leads to the path in the member next, or to the inbox.",
 			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "logged in", Body: nil, Media: ""}, {Status: http.StatusUnauthorized, Help: "the login page again", Body: nil, Media: "text/html"}},
 		},
 		{
@@ -37,28 +42,25 @@ func (p *Pages) Routes() []*api.Route {
 	return append(rs, p.assets()...)
 }
 
-// assets are the routes of the files of pages. Those of the login page are public.
+// assets are the routes of the files of pages.
 func (p *Pages) assets() (rs []*api.Route) {
 	for _, a := range []struct {
 		path, file string
-		role       tokens.Role
 		summary    string
 		is, media  string
 	}{
-		{"/login/style.css", "style.css", "", "The pages' style", "CSS", "text/css"},
-		{"/login/icon.svg", "icon.svg", "", "The pages' icon", "SVG", "image/svg+xml"},
-		{"/login/decide.js", "decide.js", "", "The script of the page of a link that decides", "JavaScript", "text/javascript"},
-		{"/login/hidden.js", "hidden.js", "", "How that page marks characters that people do not see", "JavaScript", "text/javascript"},
-		{"/login/json.js", "json.js", "", "How that page reads JSON", "JavaScript", "text/javascript"},
-		{"/hidden.js", "hidden.js", tokens.Viewer, "How the pages mark characters that people do not see", "JavaScript", "text/javascript"},
-		{"/json.js", "json.js", tokens.Viewer, "How the inbox page reads JSON", "JavaScript", "text/javascript"},
-		{"/shared.js", "shared.js", tokens.Viewer, "What the pages' scripts share", "JavaScript", "text/javascript"},
-		{"/weak.js", "weak.js", tokens.Viewer, "How the pages say what the store may lose", "JavaScript", "text/javascript"},
-		{"/gate.js", "gate.js", tokens.Viewer, "The gate page's script", "JavaScript", "text/javascript"},
-		{"/inbox.js", "inbox.js", tokens.Viewer, "The inbox page's script", "JavaScript", "text/javascript"},
+		{"/login/style.css", "style.css", "The pages' style", "CSS", "text/css"},
+		{"/login/icon.svg", "icon.svg", "The pages' icon", "SVG", "image/svg+xml"},
+		{"/hidden.js", "hidden.js", "How the pages mark characters that people do not see", "JavaScript", "text/javascript"},
+		{"/json.js", "json.js", "How the inbox page reads JSON", "JavaScript", "text/javascript"},
+		{"/shared.js", "shared.js", "What the pages' scripts share", "JavaScript", "text/javascript"},
+		{"/weak.js", "weak.js", "How the pages say what the store may lose", "JavaScript", "text/javascript"},
+		{"/gate.js", "gate.js", "The gate page's script", "JavaScript", "text/javascript"},
+		{"/inbox.js", "inbox.js", "The inbox page's script", "JavaScript", "text/javascript"},
+		{"/decide.js", "decide.js", "The script of the page of a link that decides", "JavaScript", "text/javascript"},
 	} {
 		rs = append(rs, &api.Route{
-			Method: http.MethodGet, Path: a.path, Role: a.role, Style: api.Asset, Summary: a.summary, Handle: p.serve(a.file),
+			Method: http.MethodGet, Path: a.path, Style: api.Asset, Summary: a.summary, Handle: p.serve(a.file),
 			Answers: []api.Answer{{Status: http.StatusOK, Help: a.is, Body: nil, Media: a.media}},
 		})
 	}
@@ -74,8 +76,8 @@ func (p *Pages) serve(name string) api.Handler {
 	}
 }
 
-func (p *Pages) getLogin(w http.ResponseWriter, _ *api.Request) error {
-	p.Login(w, http.StatusOK, "")
+func (p *Pages) getLogin(w http.ResponseWriter, r *api.Request) error {
+	p.Login(w, http.StatusOK, Form{Next: r.Query["next"]})
 	return nil
 }
 
@@ -98,13 +100,30 @@ func (p *Pages) postLogin(w http.ResponseWriter, r *api.Request) error {
 		if p.auth.Expired(tok) {
 			wrong = "That token, of " + tok.Name + ", expired at " + tok.ExpiresAt.Format(time.RFC3339) + ". Ask an operator for another."
 		}
-		p.Login(w, http.StatusUnauthorized, wrong)
+		p.Login(w, http.StatusUnauthorized, Form{Wrong: wrong, Next: r.PostForm.Get("next")})
 		return nil
 	}
 	p.auth.Login(w, r.Request, tok)
-	w.Header().Set("Location", "/")
+	w.Header().Set("Location", Next(r.PostForm.Get("next")))
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
+}
+
+var nextParam = api.Param{Name: "next", Kind: api.BodyParam, Help: "the path of this server to go on at, with its query and fragment"}
+
+// maxNext bounds where a login leads, in bytes.
+const maxNext = 2000
+
+// Next returns where a login leads: the path that was asked for, or the inbox if that is not a
+// path of this server.
+func Next(asked string) string {
+	u, err := url.Parse(asked)
+	switch {
+	case err != nil, len(asked) > maxNext, u.IsAbs(), u.Host != "", u.User != nil, !strings.HasPrefix(asked, "/"), strings.HasPrefix(asked, "//"),
+		strings.ContainsAny(asked, "\\\t\r\n"), strings.HasPrefix(u.Path, "//"), strings.HasPrefix(u.Path, "/login"), u.Path == "/logout":
+		return "/"
+	}
+	return asked
 }
 
 func (p *Pages) logout(w http.ResponseWriter, r *api.Request) error {

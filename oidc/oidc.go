@@ -1,0 +1,184 @@
+package oidc
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/signin"
+)
+
+const (
+	// askTime is how long the provider may take to answer.
+	askTime = 10 * time.Second
+
+	// defaultLifetime is how long a login lasts.
+	defaultLifetime = 12 * time.Hour
+)
+
+// A provider is an issuer of OpenID Connect.
+type provider struct {
+	o      signin.Options
+	client *http.Client
+	now    func() time.Time
+
+	mu    sync.Mutex
+	found *oidc.Provider // nil: it was not reached yet
+}
+
+// Open returns the provider of the options; it is a [signin.Opener]. It asks nobody.
+// [posthouse.ErrInvalid] names the option at fault.
+func Open(o *signin.Options) (signin.Provider, error) {
+	p := &provider{o: *o, client: &http.Client{Timeout: askTime, CheckRedirect: noRedirect}, now: time.Now}
+	p.o.NameClaim, p.o.GroupsClaim = cmp.Or(o.NameClaim, "email"), cmp.Or(o.GroupsClaim, "groups")
+	p.o.Lifetime = cmp.Or(o.Lifetime, defaultLifetime)
+	for _, u := range []struct{ field, value string }{{"Issuer", o.Issuer}, {"URL", o.URL}} {
+		if err := checkURL(u.field, u.value); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case o.ClientID == "":
+		return nil, posthouse.Invalid("ClientID", "is required")
+	case o.Lifetime < 0:
+		return nil, posthouse.Invalid("Lifetime", "is negative")
+	case len(o.Roles) == 0:
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Roles", Message: "are required: without one nobody may log in", Hint: "as in viewer=*"}
+	}
+	return p, nil
+}
+
+// checkURL refuses what browsers or keys would be read from over an open connection.
+func checkURL(field, text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: "is not the address of a server", Hint: "as in https://accounts.example.com"}
+	}
+	local := u.Hostname() == "127.0.0.1" || u.Hostname() == "localhost" || u.Hostname() == "::1"
+	if u.Scheme != "https" && (u.Scheme != "http" || !local) {
+		return posthouse.Invalid(field, "is not https")
+	}
+	return nil
+}
+
+// noRedirect keeps the client at the provider's own endpoints.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// Name implements [signin.Provider].
+func (p *provider) Name() string { return p.o.Issuer }
+
+// discover returns the provider's endpoints and keys, which it asks for once.
+func (p *provider) discover() (*oidc.Provider, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.found != nil {
+		return p.found, nil
+	}
+	// Keys are fetched with this context for as long as the process lives: no request's.
+	found, err := oidc.NewProvider(oidc.ClientContext(context.Background(), p.client), p.o.Issuer)
+	if err != nil {
+		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the provider " + p.o.Issuer + " cannot be asked", Err: err}
+	}
+	p.found = found
+	return found, nil
+}
+
+func (p *provider) config(at *oidc.Provider) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID: p.o.ClientID, ClientSecret: p.o.ClientSecret, Endpoint: at.Endpoint(), Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
+		RedirectURL: strings.TrimRight(p.o.URL, "/") + signin.CallbackPath,
+	}
+}
+
+// A login is what a browser keeps of one that has begun.
+type login struct {
+	State    string `json:"state"`
+	Nonce    string `json:"nonce"`
+	Verifier string `json:"verifier"`
+}
+
+// Begin implements [signin.Provider].
+func (p *provider) Begin(context.Context) (location, kept string, err error) {
+	at, err := p.discover()
+	if err != nil {
+		return "", "", err
+	}
+	l := login{rand.Text(), rand.Text(), oauth2.GenerateVerifier()}
+	data, err := json.Marshal(l)
+	return p.config(at).AuthCodeURL(l.State, oidc.Nonce(l.Nonce), oauth2.S256ChallengeOption(l.Verifier)), string(data), err
+}
+
+// Finish implements [signin.Provider].
+func (p *provider) Finish(ctx context.Context, query url.Values, kept string) (*signin.Person, error) {
+	var l login
+	if err := json.Unmarshal([]byte(kept), &l); err != nil || l.State == "" || l.Nonce == "" || l.Verifier == "" {
+		return nil, refused("this browser has not begun to log in")
+	}
+	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(l.State)) != 1 {
+		return nil, refused("this is the answer to another login")
+	}
+	if query.Get("code") == "" {
+		return nil, refused("the provider did not let you in")
+	}
+	at, err := p.discover()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.client), askTime)
+	defer cancel()
+	tok, err := p.config(at).Exchange(ctx, query.Get("code"), oauth2.VerifierOption(l.Verifier))
+	if err != nil {
+		return nil, err
+	}
+	raw, _ := tok.Extra("id_token").(string)
+	id, err := at.Verifier(&oidc.Config{ClientID: p.o.ClientID, Now: p.now}).Verify(ctx, raw)
+	if err != nil {
+		return nil, err
+	}
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(l.Nonce)) != 1 {
+		return nil, refused("this is the answer to another login")
+	}
+	claims := map[string]json.RawMessage{}
+	if err := id.Claims(&claims); err != nil {
+		return nil, err
+	}
+	return p.person(claims)
+}
+
+// person returns who the claims are of.
+func (p *provider) person(claims map[string]json.RawMessage) (*signin.Person, error) {
+	var name string
+	if err := json.Unmarshal(claims[p.o.NameClaim], &name); err != nil || name == "" {
+		return nil, refused("the provider does not say who you are: it sends no " + p.o.NameClaim)
+	}
+	if p.o.NameClaim == "email" && !isTrue(claims["email_verified"]) {
+		return nil, refused("the provider has not verified the address " + name)
+	}
+	var groups []string
+	if list := claims[p.o.GroupsClaim]; len(list) > 0 && json.Unmarshal(list, &groups) != nil {
+		return nil, refused("the provider sends " + p.o.GroupsClaim + " that are no list of names")
+	}
+	role, ok := p.o.Roles.Of(name, groups)
+	if !ok {
+		return nil, refused(name + " has no role here")
+	}
+	return &signin.Person{Name: name, Role: role, Expires: p.now().Add(p.o.Lifetime)}, nil
+}
+
+// isTrue reads a claim that some providers send as text.
+func isTrue(claim json.RawMessage) bool { return string(claim) == "true" || string(claim) == `"true"` }
+
+func refused(message string) error {
+	return &posthouse.Error{Code: posthouse.CodeForbidden, Message: message}
+}

@@ -1,0 +1,49 @@
+package signin
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+// CallbackPath is where a provider sends the browser back to.
+const CallbackPath = "/login/callback"
+
+// A Provider knows people by their accounts elsewhere. It must be safe for concurrent use.
+type Provider interface {
+	// Name names the provider on the login page and on record of logins: its issuer.
+	Name() string
+
+	// Begin returns where to send the browser, and what [Provider.Finish] needs to know of this
+	// login. The browser keeps that for ten minutes, where no page reads it.
+	Begin(ctx context.Context) (location, kept string, err error)
+
+	// Finish returns who came back, by the query of the callback and what was kept.
+	// [posthouse.ErrForbidden] is a person who may not log in, and everything else that the
+	// provider answers.
+	Finish(ctx context.Context, query url.Values, kept string) (*Person, error)
+}
+
+// A Person is somebody who logged in.
+type Person struct {
+	Name    string // the actor on record of what they do; names are those of access tokens
+	Role    tokens.Role
+	Expires time.Time // when the login ends; the server may end it sooner
+}
+
+// Options say by which provider people log in, and who they may be.
+type Options struct {
+	Issuer       string        // URL, as in https://accounts.example.com
+	ClientID     string        // of this server at the provider
+	ClientSecret string        // "" for a public client
+	URL          string        // of this server, as people's browsers have it; the callback is below it
+	NameClaim    string        // that names a person; default email, which then must be verified
+	GroupsClaim  string        // that lists groups; default groups
+	Roles        Roles         // who has which role; somebody without one is refused
+	Lifetime     time.Duration // of a login; default 12 hours
+}
+
+// An Opener opens a provider. It asks nobody: a server starts while its provider is away.
+type Opener func(o *Options) (Provider, error)
