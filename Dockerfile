@@ -10,6 +10,7 @@
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
+COPY oidc/go.mod oidc/go.sum oidc/
 COPY otel/go.mod otel/go.sum otel/
 COPY release/go.mod release/go.sum release/
 RUN --mount=type=cache,target=/go/pkg/mod go -C release mod download

@@ -63,7 +63,7 @@ const (
 	// tasks in the shape of the program that runs now.
 	KindMigrate = "migrate"
 
-	// KindRestartStep is made when a step begins anew ([ledger.Ledger.RestartStep]). An unfinished
+	// KindRestartStep is made when a step begins again ([ledger.Ledger.RestartStep]). An unfinished
 	// execution then knows neither its earlier results nor its waits, except results of
 	// effects on the world.
 	KindRestartStep = "anew"

@@ -23,7 +23,7 @@
 //   - A run is one invocation over a thread: a label of the records it writes. A
 //     coordination is a label that many threads can share.
 //   - A [Release] closes what a thread has so far as a version, which stays
-//     readable; the thread begins anew.
+//     readable; the thread begins again.
 //   - A [Slot] is a value beside the log that is overwritten.
 //
 // # Where things are

@@ -14,7 +14,7 @@ type Release struct {
 	Hash Hash      `json:"hash"` // of that entry
 	At   time.Time `json:"at"`
 
-	// Ended lists the gates whose approvals could still be used, or asked for again, until
+	// Ended lists the gates with approvals that could still be used, or asked for again, until
 	// the release ended them: see [grants.ApprovalOf]. Only what makes the release returns it.
 	Ended []ID `json:"ended,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/signin"
 	"github.com/posthouse/posthouse/store/local"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/trace"
@@ -35,6 +36,10 @@ type Programs struct {
 	// OpenTraces opens what traces and metrics are exported by; otel.Open of module
 	// github.com/posthouse/posthouse/otel fits, and links OpenTelemetry. Nil: nothing is exported.
 	OpenTraces trace.Opener
+
+	// OpenSignIn opens the provider that the flags --oidc-* or Options.SignIn name; oidc.Open of
+	// module github.com/posthouse/posthouse/oidc fits. Nil: there are no such flags.
+	OpenSignIn signin.Opener
 
 	Name    string // of the binary, in help and hints; default the name of its file
 	Version string // default what Go recorded in the binary

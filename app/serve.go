@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/notify"
 	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/server/signin"
 	"github.com/posthouse/posthouse/store/local"
 	"github.com/posthouse/posthouse/task/link"
 )
@@ -61,9 +62,13 @@ type Options struct {
 
 	// Endpoints are told what happens: gates that open and are decided, effects, ends of runs. See
 	// package notify; package notifyfile reads them from a file. PagesURL is where people reach the
-	// pages, for links in messages; without it they have none.
+	// pages, for links in messages; without it there are no links.
 	Endpoints []notify.Endpoint
 	PagesURL  string
+
+	// SignIn is the provider by which people log in with an account of theirs, through
+	// Programs.OpenSignIn. Nil: with tokens only.
+	SignIn *signin.Options
 
 	// Encrypt encrypts what is stored from now on, and makes a key file if it is
 	// missing. An existing key file is used anyway.
@@ -163,6 +168,7 @@ func (o *Options) host() (*host.Options, error) {
 		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
 		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: cmp.Or(o.RetainEvery, host.DefaultRetainEvery), MaxState: o.MaxState,
 		Logger: o.Logger, LogLevel: o.LogLevel, Profiles: o.Profiles, DrainTimeout: o.DrainTimeout, Name: o.Programs.name(), Version: o.Programs.Version, Programs: opener(o.Programs.Open), OpenLink: o.Programs.OpenLink, Link: o.Link, OpenTraces: o.Programs.OpenTraces,
+		SignIn: o.SignIn, OpenSignIn: o.Programs.OpenSignIn,
 		Endpoints: o.Endpoints, PagesURL: o.PagesURL,
 		Manager: os.Getenv(systemd.SocketVariable),
 	}

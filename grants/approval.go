@@ -27,7 +27,7 @@ func (a Approval) Kept() bool { return a == ApprovalUsable || a == ApprovalLapse
 // on record under it, t is the summary of its thread, and now is the Ledger's time. Retention,
 // a release and what shows a grant go by this one rule.
 //
-// An effect whose outcome is unknown, or that is known not to have acted, leaves the approval
+// An effect with an unknown outcome, or that is known not to have acted, leaves the approval
 // usable: the same use may go on. Effects that a fork inherited do not count. An approval does
 // not end with its run: the next run on the branch may act under it.
 func ApprovalOf(g *posthouse.Gate, uses []Use, t *posthouse.ThreadInfo, now time.Time) Approval {

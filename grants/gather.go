@@ -15,7 +15,7 @@ const labelEffect = "effect"
 // kindOutcome is the kind of the question about an effect with an unknown outcome.
 const kindOutcome = "outcome"
 
-// A Gatherer collects the effects of a log whose entries are added in order.
+// A Gatherer collects the effects of a log, as its entries are added in order.
 type Gatherer struct {
 	uses  []Use
 	at    map[useKey]int

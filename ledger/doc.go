@@ -17,7 +17,7 @@
 // asks in the same entry. Every answer comes in through [Ledger.Decide]. A waiting
 // thread is parked at gates, which wait for a person, a time, another thread or a
 // signal ([Ledger.Signal]). [Ledger.Cancel] ends a branch, or asks the run that has it
-// to; [Ledger.RestartStep] begins the unfinished step anew; [Ledger.Release] closes the
+// to; [Ledger.RestartStep] begins the unfinished step again; [Ledger.Release] closes the
 // thread's content as a version.
 //
 // A run takes its thread with [Ledger.Claim]. The run's first entry records the claim,

@@ -15,7 +15,7 @@ type RestartStepOptions struct {
 	By string // on the new checkpoint's record
 }
 
-// A RestartedStep lists what became of a step's records when it began anew.
+// A RestartedStep lists what became of a step's records when it began again.
 type RestartedStep struct {
 	Checkpoint *posthouse.Header      // interrupted: it goes on when it is resumed
 	Dropped    []posthouse.StepRecord // results that do not count any more
@@ -93,7 +93,7 @@ func (a *RestartedStep) sort(x *threadlog.Execution) {
 	}
 }
 
-// mayRestartStep returns why a checkpoint's step may not begin anew, or nil.
+// mayRestartStep returns why a checkpoint's step may not begin again, or nil.
 func mayRestartStep(c *posthouse.Checkpoint, info *posthouse.ThreadInfo) error {
 	refuse := func(message, hint string) error {
 		return &posthouse.Error{Code: posthouse.CodeConflict, Message: message, Hint: hint}

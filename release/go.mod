@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/posthouse/posthouse v0.0.0
+	github.com/posthouse/posthouse/oidc v0.0.0
 	github.com/posthouse/posthouse/otel v0.0.0
 )
 
@@ -12,7 +13,9 @@ require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coder/websocket v1.8.15 // indirect
+	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.4 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/go-tpm v0.9.8 // indirect
@@ -60,6 +63,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.60.0 // indirect
+	golang.org/x/oauth2 v0.38.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
@@ -79,5 +83,6 @@ require (
 
 replace (
 	github.com/posthouse/posthouse => ../
+	github.com/posthouse/posthouse/oidc => ../oidc
 	github.com/posthouse/posthouse/otel => ../otel
 )

@@ -28,3 +28,28 @@ func TestServeReadsTheEnvironment(t *testing.T) {
 		t.Errorf("it ends with %v and says %s", err, out)
 	}
 }
+
+// TestServeLogsInByAProvider has its flags, and refuses those that let nobody in.
+func TestServeLogsInByAProvider(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(flags ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), self, append([]string{"serve", "--ephemeral", "--addr", "127.0.0.1:0", "--data-dir", t.TempDir()}, flags...)...)
+		cmd.Env = append(os.Environ(), "POSTHOUSE_RELEASE_TEST=1")
+		out, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != 2 {
+			t.Errorf("%q ends with %v: %s", flags, err, out)
+		}
+		return string(out)
+	}
+	issuer := []string{"--oidc-issuer", "https://accounts.example.com", "--oidc-client-id", "posthouse", "--oidc-url", "https://posthouse.example.com"}
+	if out := run(issuer...); !strings.Contains(out, "Roles are required") {
+		t.Errorf("without roles it says %s", out)
+	}
+	if out := run(append(issuer, "--oidc-role", "king=*")...); !strings.Contains(out, "oidc-role") || !strings.Contains(out, "viewer, approver and operator") {
+		t.Errorf("with another role it says %s", out)
+	}
+}

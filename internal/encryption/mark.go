@@ -67,7 +67,7 @@ func readMark(ctx context.Context, s posthouse.Store) (m Mark, revision uint64, 
 // ChangeMark writes the mark that change makes of the current one. If change returns
 // false it writes nothing. After a concurrent change it starts over.
 func ChangeMark(ctx context.Context, s posthouse.Store, change func(*Mark, bool) (bool, error)) (m Mark, err error) {
-	var lost error // a write before, whose outcome is not known
+	var lost error // a write before, with an outcome that is not known
 	for range MaxTries {
 		var revision uint64
 		m, revision, err = readMark(ctx, s)

@@ -27,7 +27,7 @@ func (x *Execution) StepsBefore(gate posthouse.ID) int {
 	return min(x.Before[gate], len(x.Steps))
 }
 
-// RestartStep removes what an execution that begins anew does not know, unless it completed:
+// RestartStep removes what an execution that begins again does not know, unless it completed:
 // its waits, and results except those of effects on the world, with all that was done within
 // them. The order of these no longer counts. Threads that it called are continued.
 func (x *Execution) RestartStep() {

@@ -41,7 +41,7 @@ func (l *Logs) ReadAt(ctx context.Context, id posthouse.ID, read func(*Reader, p
 	return err
 }
 
-// ReadFrom is [Logs.ReadAt] for an id whose place may be known, which spares a call. If it cannot
+// ReadFrom is [Logs.ReadAt] for an id with a place that may be known, which spares a call. If it cannot
 // be read there, it is looked for.
 func (l *Logs) ReadFrom(ctx context.Context, id posthouse.ID, known posthouse.Ref, read func(*Reader, posthouse.Ref) error) error {
 	if known.Seq != 0 && read(l.Reader(ctx, known.Thread), known) == nil {

@@ -7,5 +7,5 @@
 // not use it. [Roles] say which role a person gets.
 //
 // Such a login is a browser's only. It ends by itself after [Options].Lifetime, and when the server
-// has another provider, or none: what the provider says of a person is not asked for in between.
+// has another provider, or no provider. The provider is not asked in between.
 package signin

@@ -8,17 +8,19 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/server/signin"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/trace"
 )
 
 // A Config is what a binary adds to the command line. The zero value has no programs.
 type Config struct {
-	Name      string       // of the binary, in help and in hints; default posthouse
-	Version   string       // default what Go recorded
-	OpenStore host.Opener  // default [local.Open]
-	OpenLink  link.Opener  // nil: workers come over HTTP only
-	Traces    trace.Opener // nil: nothing is exported
+	Name      string        // of the binary, in help and in hints; default posthouse
+	Version   string        // default what Go recorded
+	OpenStore host.Opener   // default [local.Open]
+	OpenLink  link.Opener   // nil: workers come over HTTP only
+	Traces    trace.Opener  // nil: nothing is exported
+	SignIn    signin.Opener // nil: people log in with tokens only
 	Programs  func(context.Context, *host.Env) (*host.Set, error)
 	Dev       *Dev                                    // nil: there is no command dev
 	Serve     func(context.Context, *host.Host) error // what serve and dev do once they are ready; default [host.Host.Run]

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/posthouse/posthouse/server/signin"
 	"github.com/posthouse/posthouse/task/natslink"
 )
 
@@ -32,7 +33,7 @@ func TestCommandsInThePages(t *testing.T) {
 		for _, m := range line.FindAllStringSubmatch(string(text), -1) {
 			lines++
 			command, _, _ := strings.Cut(m[1], " > ") // the shell takes the rest
-			cmd, rest, err := Root(&Config{Dev: &Dev{}, OpenLink: natslink.Open}).Find(word.FindAllString(command, -1))
+			cmd, rest, err := Root(&Config{Dev: &Dev{}, OpenLink: natslink.Open, SignIn: func(*signin.Options) (signin.Provider, error) { return nil, nil }}).Find(word.FindAllString(command, -1))
 			if err == nil {
 				err = cmd.ParseFlags(rest)
 			}

@@ -28,6 +28,7 @@ type serving struct {
 	store     stores.StoreFlag
 	ephemeral bool
 	log       env.LogFlags
+	signIn    signInFlags
 	drain     env.Span // how long what runs may go on at the end
 	retain    stores.RetentionFlags
 	every     env.Span // how often
@@ -99,6 +100,9 @@ func (s *serving) add(cmd *cobra.Command) {
 	f.Var(&s.drain, "drain-timeout", "how long what is running may go on when the server is to end")
 	f.StringVar(&s.notify, "notify", "", "file, YAML, that says which webhooks are told what happens")
 	f.BoolVar(&s.host.Profiles, "pprof", false, "serve profiles of the process at /debug/pprof/, to operators")
+	if s.config.SignIn != nil {
+		s.signIn.add(f)
+	}
 	s.log.Add(f, "warn")
 }
 
@@ -145,6 +149,11 @@ func (s *serving) options() (*host.Options, error) {
 	}
 	o.OpenStore, o.AllowWeak = s.env.Open, s.store.AllowWeak
 	o.OpenLink, o.Link, o.OpenTraces = s.env.OpenLink, s.link(), s.config.Traces
+	o.OpenSignIn = s.config.SignIn
+	o.SignIn, err = s.signIn.provider()
+	if err != nil {
+		return nil, err
+	}
 	if s.notify != "" {
 		c, err := notifyfile.Read(s.notify)
 		if err != nil {

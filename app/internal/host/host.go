@@ -147,6 +147,10 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 	if h.exporter != nil {
 		so.Tracer = h.exporter
 	}
+	so.SignIn, err = o.signIn()
+	if err != nil {
+		return err
+	}
 	so.Agents, err = h.Set.agents()
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/notify"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/signin"
 	"github.com/posthouse/posthouse/store/local"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/trace"
@@ -80,6 +81,10 @@ type Options struct {
 	// DrainTimeout is how long requests and threads that run may go on when the host is to end.
 	// What is cut off then goes on at the next start. 0 is DefaultDrainTimeout.
 	DrainTimeout time.Duration
+
+	// SignIn is the provider by which people log in, as OpenSignIn opens it; nil: with tokens only.
+	SignIn     *signin.Options
+	OpenSignIn signin.Opener
 
 	// OpenTraces opens what traces and metrics are exported by; nil: nothing.
 	OpenTraces trace.Opener

@@ -54,7 +54,7 @@ func (p *Plan) Admit(bs []*posthouse.Batch, last bool) ([]*posthouse.Batch, erro
 	if tail := p.tail(thread); tail != bs[0].After {
 		return nil, valid.Conflict(bs[0], tail)
 	}
-	var moved map[posthouse.ID]owner // by bs; nil: by none but the newest
+	var moved map[posthouse.ID]owner // by bs; nil: by the newest only
 	if len(bs) > 1 {
 		moved = map[posthouse.ID]owner{}
 	}
