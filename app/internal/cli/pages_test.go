@@ -30,7 +30,7 @@ func TestCommandsInThePages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range line.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range line.FindAllStringSubmatch(strings.ReplaceAll(string(text), "\\\n", ""), -1) {
 			lines++
 			command, _, _ := strings.Cut(m[1], " > ") // the shell takes the rest
 			cmd, rest, err := Root(&Config{Dev: &Dev{}, OpenLink: natslink.Open, SignIn: func(*signin.Options) (signin.Provider, error) { return nil, nil }}).Find(word.FindAllString(command, -1))
