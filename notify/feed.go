@@ -63,7 +63,7 @@ const overlap = time.Minute
 func (f *feed) run(ctx context.Context, watch iter.Seq2[*posthouse.Event, error], cursor string, since time.Time) {
 	after := time.Time{}
 	if watch == nil && cursor == "" {
-		after = since
+		after = since.Truncate(time.Millisecond) // entries have their time in milliseconds
 	}
 	for ctx.Err() == nil {
 		if watch == nil {

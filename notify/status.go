@@ -133,7 +133,7 @@ func (n *Notifier) Replay(ctx context.Context, name string, since time.Time, by 
 	if since.IsZero() || since.After(now) {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "since", Message: "is not a time that has passed", Hint: "as in 2026-11-26T09:00:00Z, or 2h for the last two hours"}
 	}
-	return n.ask(ctx, name, func(a *ask) { a.Replay = &replay{From: since, To: now, By: clip(by, 200)} })
+	return n.ask(ctx, name, func(a *ask) { a.Replay = &replay{From: since.Truncate(time.Millisecond), To: now, By: clip(by, 200)} })
 }
 
 // Resume has an endpoint go on that its receiver stopped (HTTP 410), and tries what waits at once.
