@@ -176,10 +176,8 @@ type Decision struct {
 	// silent, stopped, took too long, or could not tell.
 	Unknown bool `json:"unknown,omitempty"`
 
-	// BeganAt is when a worker claimed a task's attempt, and Notes what its handler noted outside of
-	// steps. The Ledger sets them: of a gate of kind task.
-	BeganAt time.Time `json:"beganAt,omitzero"`
-	Notes   []Note    `json:"notes,omitempty"` // of the task that it ends
+	BeganAt time.Time `json:"beganAt,omitzero"` // of a task's attempt: when its worker claimed it; set by the Ledger
+	Notes   []Note    `json:"notes,omitempty"`  // of a task's handler, outside of its steps; set by the Ledger
 
 	At    time.Time `json:"at"`              // set by the Ledger
 	Seq   uint64    `json:"seq,omitempty"`   // of its entry, set by the Ledger

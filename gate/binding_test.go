@@ -81,3 +81,15 @@ func TestLabelsAreOnRecord(t *testing.T) {
 		}
 	}
 }
+
+func FuzzBinding(f *testing.F) {
+	f.Add([]byte(`{"a":1,"b":{"c":2}}`), []byte(`{"properties":{"a":{"title":"A"}}}`))
+	f.Add([]byte(`{"a":1,"a":2}`), []byte(`{"$ref":"#/$defs/x"}`))
+	f.Fuzz(func(t *testing.T, payload, schema []byte) {
+		for _, field := range gate.Binding(&posthouse.Gate{Payload: payload, PayloadSchema: schema}) {
+			if !json.Valid(field.Value) || !strings.Contains(string(payload), string(field.Value)) {
+				t.Fatalf("%q has the value %q", field.Name, field.Value)
+			}
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
 )
 
 // A Type says what happened.
@@ -56,7 +57,7 @@ type Gate struct {
 	Kind        string              `json:"kind"`
 	Intent      string              `json:"intent,omitempty"` // the first line of its text
 	Text        string              `json:"text,omitempty"`
-	Fields      []Field             `json:"fields,omitempty"`      // members of the payload, in their order
+	Fields      []gate.BindingField `json:"fields,omitempty"`      // members of the payload, in their order
 	Payload     json.RawMessage     `json:"payload,omitempty"`     // absent beyond [MaxContent]
 	Verdicts    []posthouse.Verdict `json:"verdicts,omitempty"`    // that it takes; absent: all
 	Assignees   []string            `json:"assignees,omitempty"`   // who may decide; empty: anyone with the role
@@ -87,12 +88,6 @@ type ApprovalRequest struct {
 	Endpoint string
 	Person   string
 	Key      []byte // of the endpoint: the token follows from it
-}
-
-// A Field is a member of a question's payload.
-type Field struct {
-	Name  string          `json:"name"`
-	Value json.RawMessage `json:"value"` // as on record
 }
 
 // An Assignment says to whom the right to decide moved.

@@ -18,6 +18,7 @@ import (
 
 // A Grant is a gate as a license for effects, as the API shows it.
 type Grant struct {
+	Asked
 	Gate       *posthouse.Gate `json:"gate"`
 	Status     grants.Status   `json:"status" doc:"proposed, decided, released, executed or unknown"`
 	Approval   grants.Approval `json:"approval,omitempty" doc:"whether effects may still run under the decision: usable, lapsed (it is asked for again), used, or ended by a release or with its branch; absent: it licenses none"`
@@ -77,7 +78,8 @@ func (es *effects) get(r *api.Request) (*Grant, error) {
 		return nil, err
 	}
 	v := &Grant{
-		Gate: g.Gate, Status: g.Status, Approval: g.Approval, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: before(r.Context(), es.ledger, g.Gate),
+		Asked: askedBy(g.Gate),
+		Gate:  g.Gate, Status: g.Status, Approval: g.Approval, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: before(r.Context(), es.ledger, g.Gate),
 		AskAgain: r.Actor.Role.May(tokens.Operator) && deciders.MayAskAgain(g.Gate, es.ledger.Now()) == nil,
 	}
 	if d := g.Gate.Decision; d != nil && g.Gate.ValidFor > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/deciders"
 	"github.com/posthouse/posthouse/diff"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/inbox"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
@@ -33,11 +34,26 @@ const (
 // A Gate is a gate as the inbox lists it.
 type Gate struct {
 	posthouse.Gate
+	Asked
 	State  inbox.State      `json:"state" doc:"open, decided, expired or withdrawn"`
 	May    []Action         `json:"may" doc:"what the caller may do with it in their own name: give these verdicts, delegate, ask-again"`
 	Barred string           `json:"barred,omitempty" doc:"why the caller may not give the others that the gate allows"`
 	Before *AskedBefore     `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
 	Error  *problem.Details `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
+}
+
+// Asked is what every door shows of a question first.
+type Asked struct {
+	Intent  string              `json:"intent" doc:"what is asked in one line: the first line of the text, or the name"`
+	Binding []gate.BindingField `json:"binding" doc:"what a decision is about: all members of the payload, in their order"`
+}
+
+func askedBy(g *posthouse.Gate) Asked {
+	a := Asked{Intent: gate.Intent(g), Binding: gate.Binding(g)}
+	if a.Binding == nil {
+		a.Binding = []gate.BindingField{}
+	}
+	return a
 }
 
 // AskedBefore is what a gate showed that a later one supersedes.
@@ -77,7 +93,7 @@ func before(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) *AskedBefo
 // cannot be read, or nil.
 func listed(w http.ResponseWriter, r *api.Request, l *ledger.Ledger, g *posthouse.Gate, err error) *Gate {
 	to := r.Actor
-	v := &Gate{Gate: *g, State: inbox.StateOf(g), May: []Action{}}
+	v := &Gate{Gate: *g, Asked: askedBy(g), State: inbox.StateOf(g), May: []Action{}}
 	if err != nil {
 		v.Error = unread(w, err)
 		return v

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -11,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/base/text"
 	"github.com/posthouse/posthouse/server"
 )
@@ -64,6 +66,14 @@ func (q *question) show(t *term.Term) {
 		t.Line("\ntext")
 		t.Quote(g.Text)
 	}
+	hidden := text.HiddenIn(append([]string{g.Name, g.Text, g.Note, requestersOf(g)}, g.Assignees...)...)
+	if fields := labelled(g); len(fields) > 0 {
+		t.Line("\nbinds")
+		for _, f := range fields {
+			hidden = append(hidden, text.HiddenIn(f.Label)...)
+			t.Quote(f.Label + ": " + string(f.Value))
+		}
+	}
 	t.Line("\ncontent")
 	t.QuoteJSON(shownOf(g.Payload))
 	if b := q.before; b != nil {
@@ -76,7 +86,7 @@ func (q *question) show(t *term.Term) {
 	for i := range g.Votes {
 		t.Line("%s", tree.Vote(&g.Votes[i]))
 	}
-	warnHidden(t, append(text.HiddenIn(append([]string{g.Name, g.Text, g.Note, requestersOf(g)}, g.Assignees...)...), text.HiddenInJSON(g.Payload)...))
+	warnHidden(t, append(hidden, text.HiddenInJSON(g.Payload)...))
 }
 
 // openQuestion returns the one open gate that an id names, nil if it names another number of them.
@@ -164,10 +174,19 @@ func shownOf(v json.RawMessage) json.RawMessage {
 	return v
 }
 
+// labelled returns the members of a gate's payload, if labels say more than their names do.
+func labelled(g *posthouse.Gate) []gate.BindingField {
+	fields := gate.Binding(g)
+	if !slices.ContainsFunc(fields, func(f gate.BindingField) bool { return f.Name != "" && f.Label != f.Name }) {
+		return nil
+	}
+	return fields
+}
+
 // headline says in a line what a gate asks.
 func headline(g *posthouse.Gate) string {
 	if g.Text == "" {
 		return g.Name
 	}
-	return g.Name + ": " + g.Text
+	return g.Name + ": " + gate.Intent(g)
 }
