@@ -34,7 +34,7 @@ func (as *agents) Routes() []*api.Route {
 				"With Accept: text/event-stream the answer is a stream of the events text, event, and at last done (the reply) or error (a problem). " +
 				"The header " + agentcall.RunHeader + " of the answer names the request: GET /api/run takes it up again. " +
 				"With the header " + agentcall.KeyHeader + " it is taken once: sent again by its sender within a day it is answered as it was, or with 202 and its thread where that is not known any more, " +
-				"with the header " + agentcall.ReplayedHeader + "; another message under the key is 409. Other paths refuse the header.",
+				"with the header " + agentcall.ReplayedHeader + "; another message under the key is 422. Other paths refuse the header.",
 			Keyed: true, Body: agentBody{}, Answers: []api.Answer{
 				{Status: http.StatusOK, Help: "what the request came to", Body: Reply{}, Media: ""}, {Status: http.StatusOK, Help: "the same, as it happens", Body: nil, Media: "text/event-stream"},
 				{Status: http.StatusAccepted, Help: "it is still running", Body: Accepted{}, Media: ""},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/agentcall"
+	"github.com/posthouse/posthouse/server/problem"
 )
 
 // keyed sends a message under a key.
@@ -34,7 +35,7 @@ func TestIdempotencyKey(t *testing.T) {
 	if first != again || first.Gate == "" || a.header.Get(agentcall.ReplayedHeader) != "" || b.header.Get(agentcall.ReplayedHeader) != "true" || a.header.Get(agentcall.RunHeader) != b.header.Get(agentcall.RunHeader) {
 		t.Errorf("sent again it is answered %+v, the first time %+v; %v", again, first, b.header)
 	}
-	if p := h.keyed("k1", "refund 2").refused(posthouse.CodeExists); p.Field != agentcall.KeyHeader || p.Hint == "" {
+	if p := h.keyed("k1", "refund 2").refused(problem.CodeKeyReused); p.Field != agentcall.KeyHeader || p.Hint == "" {
 		t.Errorf("another message under the key: %+v", p)
 	}
 	var other Reply
@@ -47,7 +48,7 @@ func TestIdempotencyKey(t *testing.T) {
 	if h.keyed("k1", "refund 1").want(http.StatusAccepted).into(&known); known.Thread != first.Thread || !strings.HasSuffix(known.Location, first.Thread) {
 		t.Errorf("an hour later: %+v", known)
 	}
-	h.keyed("k1", "refund 2").refused(posthouse.CodeExists)
+	h.keyed("k1", "refund 2").refused(problem.CodeKeyReused)
 	clock.Store(int64(25 * time.Hour))
 	var anew Reply
 	if h.keyed("k1", "refund 2").want(http.StatusOK).into(&anew); anew.Thread == first.Thread {

@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/runs"
 	"github.com/posthouse/posthouse/server/internal/agentcall"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -171,7 +172,7 @@ func TestRunBegins(t *testing.T) {
 		t.Errorf("under a key it begins as %+v, then as %+v, %v", first, second, b.header)
 	}
 	for _, other := range []string{`{"input":{"order":"9"}}`, `{"input":{"order":"8"},"id":"x"}`, `{"input":{"order":"8"},"labels":{"a":"b"}}`} {
-		if p := start(other, key).refused(posthouse.CodeExists); p.Field != agentcall.KeyHeader {
+		if p := start(other, key).refused(problem.CodeKeyReused); p.Field != agentcall.KeyHeader {
 			t.Errorf("%s under the same key: %+v", other, p)
 		}
 	}

@@ -26,6 +26,7 @@ const (
 	CodeMediaType       posthouse.Code = "media-type"      // 415: a body that is not JSON
 	CodeHost            posthouse.Code = "host"            // 421: the Host is not one this server answers for
 	CodeUpgrade         posthouse.Code = "upgrade"         // 426: this path speaks WebSocket only
+	CodeKeyReused       posthouse.Code = "key-reused"      // 422: the Idempotency-Key was sent with another request
 	CodeTooMany         posthouse.Code = "too-many"        // 429: too many streams or running requests
 	CodeInternal        posthouse.Code = "internal"        // 500: the log has the cause, under the request's id
 )
@@ -37,6 +38,7 @@ var statuses = map[posthouse.Code]int{
 	CodeMediaType:       http.StatusUnsupportedMediaType,
 	CodeHost:            http.StatusMisdirectedRequest,
 	CodeUpgrade:         http.StatusUpgradeRequired,
+	CodeKeyReused:       http.StatusUnprocessableEntity,
 	CodeTooMany:         http.StatusTooManyRequests,
 	CodeInternal:        http.StatusInternalServerError,
 }

@@ -137,7 +137,7 @@ func (k *Keys) reserve(ctx context.Context, key string, m *Message) (rec *keptRe
 		if rec := kept[name]; rec != nil && now < rec.Until {
 			if rec.Digest != digest {
 				return nil, false, &posthouse.Error{
-					Code: posthouse.CodeExists, Field: KeyHeader, Message: "was sent with another request before",
+					Code: problem.CodeKeyReused, Field: KeyHeader, Message: "was sent with another request before",
 					Hint: "send that request again, or give this one a key of its own",
 				}
 			}

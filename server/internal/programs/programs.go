@@ -76,7 +76,7 @@ func (ps *Programs) Routes() []*api.Route {
 			Notes: "The run is on record when the answer comes, and goes on if the client leaves. The input is checked by the program's schema: 400 names the field at fault and says what is wanted. " +
 				"A thread that exists already is 409. Follow the run at events, see where it stands at location; its questions are in GET /api/gates. " +
 				"With the header " + agentcall.KeyHeader + " it begins once: sent again by its sender within a day it is answered with its thread as that stands, and with the header " +
-				agentcall.ReplayedHeader + "; another request under the key is 409.",
+				agentcall.ReplayedHeader + "; another request under the key is 422.",
 			Keyed: true, State: true, Body: startBody{}, Example: exampleStart,
 			Answers: []api.Answer{{Status: http.StatusCreated, Help: "the run is on record", Body: ProgramRun{}, Example: exampleRun}},
 		},
