@@ -211,6 +211,7 @@ func TestExamplesHaveTheFormOfTheirTypes(t *testing.T) {
 		if err := dec.Decode(reflect.New(reflect.TypeOf(form)).Interface()); err != nil {
 			t.Errorf("%s %s: the example %s: %v", r.Method, r.Path, raw, err)
 		}
+		lacks(t, r.Method+" "+r.Path, raw, reflect.TypeOf(form))
 	}
 	for _, r := range h.server.routes {
 		fits(r, r.Example, r.Body)
@@ -220,6 +221,33 @@ func TestExamplesHaveTheFormOfTheirTypes(t *testing.T) {
 	}
 	if seen < 15 {
 		t.Errorf("there are %d examples", seen)
+	}
+}
+
+// lacks reports the members that a type always has, and an example of it has not.
+func lacks(t *testing.T, what string, raw json.RawMessage, form reflect.Type) {
+	t.Helper()
+	for form.Kind() == reflect.Pointer {
+		form = form.Elem()
+	}
+	var list []json.RawMessage
+	if form.Kind() == reflect.Slice && json.Unmarshal(raw, &list) == nil {
+		for _, item := range list {
+			lacks(t, what, item, form.Elem())
+		}
+	}
+	var have map[string]json.RawMessage
+	if form.Kind() != reflect.Struct || form.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || json.Unmarshal(raw, &have) != nil {
+		return
+	}
+	for _, f := range strict.Fields(form) {
+		value, ok := have[f.Name]
+		if !ok && !f.Optional {
+			t.Errorf("%s: the example lacks %s: %s", what, f.Name, raw)
+		}
+		if ok {
+			lacks(t, what, value, f.Type)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ const (
 
 	open = `{"id":"` + asked + `","thread":"order-1234","branch":"main","checkpoint":"` + checkpoint + `","hash":"` + hash + `","seq":2,"name":"refund",` +
 		`"text":"Refund order 1234?","payload":{"order":"1234","amount":40},"requestedBy":"shop","createdAt":"2026-11-26T12:00:00.5Z","expiresAt":"2026-11-28T12:00:00Z",` +
-		`"state":"open","may":["approve","reject","edit","respond"]}`
+		`"state":"open","intent":"Refund order 1234?","binding":[{"name":"order","label":"order","value":"1234"},{"name":"amount","label":"amount","value":40}],"may":["approve","reject","edit","respond"]}`
 	done = `{"id":"019a2f70-11aa-7000-8c02-2f6a9d3e5b77","thread":"order-1234","branch":"main","coordinationId":"order-1234","generation":0,"parentId":"` + checkpoint + `","seq":5,"step":2,"size":41,"hash":"` + hash + `",` +
 		`"kind":"node","status":"done","node":"pay","createdAt":"2026-11-26T12:03:11.2Z","state":{"Order":"1234","Amount":40,"Paid":true}}`
 )
