@@ -118,7 +118,7 @@ func (c *Commit) addCheckpoint() error {
 	if err := c.noteTaken(base); err != nil {
 		return err
 	}
-	if err := tx.Finish(next, e, ch.Status); err != nil {
+	if err := tx.Finish(next, e, ch.Status); err != nil || ch.Story.Error == "" && len(ch.Story.Notes) == 0 {
 		return err
 	}
 	return c.tell(&ch.Story)

@@ -55,7 +55,9 @@ func (v Records) Held() []posthouse.Step {
 	if m == nil {
 		return nil
 	}
-	t.holdNotes()
+	if m.notes != nil {
+		t.holdNotes()
+	}
 	h := m.held
 	m.held = nil
 	if len(m.questions)+len(m.open) > 0 {
