@@ -27,8 +27,13 @@ func gateOf(g *posthouse.Gate, base string) *Gate {
 	return v
 }
 
-// Shown returns a gate as receivers see it, without a link.
-func Shown(g *posthouse.Gate) *Gate { return gateOf(g, "") }
+// Shown returns a gate as receivers see it, without a link, and whole: who decides by it sees all
+// that the decision counts for, however large it is.
+func Shown(g *posthouse.Gate) *Gate {
+	v := gateOf(g, "")
+	v.Text, v.Payload, v.Fields = g.Text, g.Payload, gate.Binding(g)
+	return v
+}
 
 // clip cuts a text to n bytes at most, between characters.
 func clip(s string, n int) string {

@@ -50,6 +50,10 @@ type gateTokenMaker struct {
 	Name string         `json:"name"`
 	Role tokens.Role    `json:"role"`
 	Hash posthouse.Hash `json:"hash"`
+
+	// Of somebody who logged in without a token.
+	SignedIn  string    `json:"signedIn,omitempty"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 }
 
 type gateTokenBody struct {
@@ -143,7 +147,7 @@ func (ts *approvalTokens) makeToken(r *api.Request, b *gateTokenBody) (*GateToke
 	}
 	secret := tokens.NewApproval()
 	t := gateToken{
-		Gate: g.ID, Hash: sha256.Sum256([]byte(secret)), For: person, Maker: gateTokenMaker{r.Actor.Name, r.Actor.Role, r.Actor.Hash},
+		Gate: g.ID, Hash: sha256.Sum256([]byte(secret)), For: person, Maker: makerOf(r.Actor),
 		Shown: g.Hash, Verdicts: verdicts, Until: posthouse.Millis(until.UnixMilli()),
 	}
 	if err := ts.keep(r.Context(), t); err != nil {
@@ -152,6 +156,18 @@ func (ts *approvalTokens) makeToken(r *api.Request, b *gateTokenBody) (*GateToke
 	return &GateToken{
 		Token: secret, Gate: g.ID, For: person, By: r.Actor.Name, Verdicts: verdicts, Shown: g.Hash, ExpiresAt: time.UnixMilli(int64(t.Until)).UTC(),
 	}, nil
+}
+
+func makerOf(t tokens.Token) gateTokenMaker {
+	m := gateTokenMaker{Name: t.Name, Role: t.Role, Hash: t.Hash, SignedIn: t.SignedIn}
+	if t.SignedIn != "" {
+		m.ExpiresAt = t.ExpiresAt
+	}
+	return m
+}
+
+func (m *gateTokenMaker) token() tokens.Token {
+	return tokens.Token{Name: m.Name, Role: m.Role, Hash: m.Hash, SignedIn: m.SignedIn, ExpiresAt: m.ExpiresAt}
 }
 
 // takesTokens returns why there are no tokens for a gate, or nil.
@@ -296,7 +312,7 @@ func (ts *approvalTokens) find(r *api.Request) (*gateToken, error) {
 		}
 		return t, nil
 	}
-	switch ok, err := ts.auth.Current(tokens.Token{Name: t.Maker.Name, Role: t.Maker.Role, Hash: t.Maker.Hash}); {
+	switch ok, err := ts.auth.Current(t.Maker.token()); {
 	case err != nil:
 		return nil, ts.auth.Unavailable(err)
 	case !ok:

@@ -167,7 +167,7 @@ func TestUnusableApprovalTokens(t *testing.T) {
 	for _, x := range all {
 		if x.Name == "carol" {
 			must.Do(t, resourceOf[*approvalTokens](h).keep(t.Context(), gateToken{
-				Gate: g.ID, Hash: sha256.Sum256([]byte(token)), For: "carol", Maker: gateTokenMaker{x.Name, x.Role, x.Hash}, Shown: g.Hash,
+				Gate: g.ID, Hash: sha256.Sum256([]byte(token)), For: "carol", Maker: makerOf(x), Shown: g.Hash,
 				Verdicts: []posthouse.Verdict{posthouse.Approve}, Until: posthouse.Millis(clock.now().Add(time.Hour).UnixMilli()),
 			}))
 		}

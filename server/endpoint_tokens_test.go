@@ -82,6 +82,21 @@ func TestThePageOfALinkHoldsNothing(t *testing.T) {
 	}
 }
 
+// What a link shows is all that its decision counts for, however large.
+func TestALinkShowsTheWholeContent(t *testing.T) {
+	h := open(t, func(o *Options) { o.Notifier = endpoints{"ops": "alice"} })
+	h.program.idle = true
+	payload := `{"note":"` + strings.Repeat("harmless ", 10_000) + `","amount":500000}`
+	g := h.proposed("t", payload)
+	one := must.Get(h.ledger.Gate(t.Context(), g.ID))(t)
+	a := must.Get(h.server.Approval(t.Context(), &notify.ApprovalRequest{Gate: one, Endpoint: "ops", Person: "alice", Key: []byte("key")}))(t)
+	var shown TokenGate
+	h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/by-token", as: "-", header: []string{"Authorization: Bearer " + a.Token}}).want(http.StatusOK).into(&shown)
+	if string(shown.Gate.Payload) != payload || len(shown.Gate.Fields) != 2 {
+		t.Errorf("of %d bytes it shows %d, in %d fields", len(payload), len(shown.Gate.Payload), len(shown.Gate.Fields))
+	}
+}
+
 // The page shows numbers as on record, decides nothing by itself, and decides once a button is pressed.
 func TestThePageOfALinkDecides(t *testing.T) {
 	h := open(t, func(o *Options) { o.Notifier = endpoints{"ops": "alice"} })

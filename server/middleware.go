@@ -142,6 +142,15 @@ func (m *middleware) finish(w *api.Recorder, r *http.Request, id, traceID string
 	m.log.Log(r.Context(), level, "request", attrs...)
 }
 
+// knownMethod returns the method of a request for names of spans, so that no client makes up names.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "_OTHER"
+}
+
 // count counts a request by its line of the table, so that no client makes up a label.
 func (m *middleware) count(w *api.Recorder, r *http.Request, took time.Duration) {
 	if w.Route == nil || w.Route.Method == "" {
@@ -165,7 +174,7 @@ func (m *middleware) trace(r *http.Request) (_ *http.Request, id string, answere
 	if m.tracer == nil || isProbe(r) {
 		return r, c.TraceID(), func(*api.Recorder) {}
 	}
-	ctx, end := m.tracer.Start(r.Context(), &trace.Span{Kind: trace.KindRequest, Name: r.Method, Parent: sent})
+	ctx, end := m.tracer.Start(r.Context(), &trace.Span{Kind: trace.KindRequest, Name: knownMethod(r.Method), Parent: sent})
 	if own, ok := traceid.Parse(m.tracer.Traceparent(ctx)); ok {
 		c = own
 	}

@@ -130,8 +130,9 @@ func TestRequestsAreTraced(t *testing.T) {
 	a := h.send(ask{method: "GET", path: "/api/gates/missing", header: []string{"Traceparent: " + sent}})
 	h.send(ask{method: "GET", path: "/healthz", header: []string{"Traceparent: " + sent}})
 	h.send(ask{method: "GET", path: "/api/gates", header: []string{"Traceparent: not one"}})
+	h.send(ask{method: "BREW", path: "/api/gates"})
 	h.http.Close() // all have ended
-	if len(tr.spans) != 2 || tr.spans[0].Parent != sent || tr.spans[0].Kind != trace.KindRequest || tr.spans[0].Name != "GET" || tr.spans[1].Parent != "" {
+	if len(tr.spans) != 3 || tr.spans[2].Name != "_OTHER" || tr.spans[0].Parent != sent || tr.spans[0].Kind != trace.KindRequest || tr.spans[0].Name != "GET" || tr.spans[1].Parent != "" {
 		t.Fatalf("the spans are %+v", tr.spans)
 	}
 	if e := tr.ends[0]; e.Route != "/api/gates/{id}" || e.Code != http.StatusNotFound || e.Err == nil {

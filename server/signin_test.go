@@ -92,6 +92,10 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("the gate is %+v, %v", g, err)
 	}
 	with("DELETE", "/api/threads/t1").refused(posthouse.CodeForbidden)
+	_, other := h.waiting("t2")
+	var made GateToken
+	h.send(ask{method: "POST", path: "/api/gates/" + string(other.ID) + "/token", as: "-", body: "{}", header: []string{"Cookie: " + session}}).want(http.StatusOK).into(&made)
+	h.byToken(other.ID, made.Token, `{"verdict":"reject"}`).want(http.StatusOK) // it ends with the login, and that holds
 
 	for name, path := range map[string]string{"another state": "/login/callback?state=s2&code=c", "an error": "/login/callback?error=access_denied&state=s2"} {
 		if a := visit(path, begin()).want(http.StatusForbidden); cookie(a) != "" || !strings.Contains(string(a.body), "another login") {

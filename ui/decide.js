@@ -4,6 +4,8 @@
 "use strict";
 
 const gate = location.pathname.split("/").pop();
+// needsValue has the verdicts that this page has no field for.
+const needsValue = new Set(["edit", "respond"]);
 const byId = (name) => document.getElementById(name);
 const show = (name, text) => {
   byId(name).textContent = hidden.marked(text);
@@ -68,11 +70,11 @@ function button(verdict) {
   return b;
 }
 
-function field(member) {
+function field(member, label) {
   const row = document.createElement("div");
   const name = document.createElement("dt");
   const value = document.createElement("dd");
-  name.textContent = hidden.marked(member.name);
+  name.textContent = hidden.marked(label && label !== member.name ? `${label} (${member.name})` : member.name);
   value.textContent = exact.pretty(member.value);
   row.append(name, value);
   return row;
@@ -81,15 +83,16 @@ function field(member) {
 async function load() {
   const { data, tree } = await ask("by-token");
   const payload = exact.member(exact.member(tree, "gate"), "payload");
+  const labels = new Map((data.gate.fields || []).map((f) => [f.name, f.label]));
   show("text", data.gate.text || data.gate.name);
   show("for", data.for);
   byId("payload").textContent = payload ? exact.pretty(payload) : "";
-  byId("fields").replaceChildren(...(payload?.kind === "object" ? payload.members.map(field) : []));
-  const warning = hidden.warning(data.gate.text, data.gate.name, ...exact.texts(payload));
+  byId("fields").replaceChildren(...(payload?.kind === "object" ? payload.members.map((m) => field(m, labels.get(m.name))) : []));
+  const warning = hidden.warning(data.gate.text, data.gate.name, ...labels.values(), ...exact.texts(payload));
   if (warning) {
     show("hidden", warning);
   }
-  byId("verdicts").replaceChildren(...data.verdicts.map(button));
+  byId("verdicts").replaceChildren(...data.verdicts.filter((v) => !needsValue.has(v)).map(button));
   byId("card").hidden = false;
   if (data.decision) {
     say(data.decision);
