@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -33,8 +35,10 @@ type provider struct {
 	client *http.Client
 	now    func() time.Time
 
-	mu    sync.Mutex
-	found *oidc.Provider // nil: it was not reached yet
+	mu     sync.Mutex
+	found  *oidc.Provider // nil: it was not reached yet
+	failed error          // why not, the last time
+	asking chan struct{}  // closed when the attempt that runs has ended; nil: no attempt runs
 }
 
 // Open returns the provider of the options; it is a [signin.Opener]. It asks nobody.
@@ -78,20 +82,50 @@ func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 // Name implements [signin.Provider].
 func (p *provider) Name() string { return p.o.Issuer }
 
-// discover returns the provider's endpoints and keys, which it asks for once.
-func (p *provider) discover() (*oidc.Provider, error) {
+// Key implements [signin.Provider].
+func (p *provider) Key() string {
+	data, _ := json.Marshal([]any{p.o.ClientID, p.o.NameClaim, p.o.GroupsClaim, p.o.Roles}) // of text only
+	sum := sha256.Sum256(data)
+	return p.o.Issuer + " " + hex.EncodeToString(sum[:8])
+}
+
+// discover returns the provider's endpoints and keys, which it asks for once. Those who come while
+// it asks share the attempt.
+func (p *provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.found != nil {
+		defer p.mu.Unlock()
 		return p.found, nil
 	}
+	if p.asking == nil {
+		p.asking = make(chan struct{})
+		go p.ask(p.asking)
+	}
+	over := p.asking
+	p.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-over:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.found == nil {
+		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the provider " + p.o.Issuer + " cannot be asked", Err: p.failed}
+	}
+	return p.found, nil
+}
+
+func (p *provider) ask(over chan struct{}) {
 	// Keys are fetched with this context for as long as the process lives: no request's.
 	found, err := oidc.NewProvider(oidc.ClientContext(context.Background(), p.client), p.o.Issuer)
-	if err != nil {
-		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the provider " + p.o.Issuer + " cannot be asked", Err: err}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil {
+		p.found = found
 	}
-	p.found = found
-	return found, nil
+	p.failed, p.asking = err, nil
+	close(over)
 }
 
 func (p *provider) config(at *oidc.Provider) *oauth2.Config {
@@ -109,8 +143,8 @@ type login struct {
 }
 
 // Begin implements [signin.Provider].
-func (p *provider) Begin(context.Context) (location, kept string, err error) {
-	at, err := p.discover()
+func (p *provider) Begin(ctx context.Context) (location, kept string, err error) {
+	at, err := p.discover(ctx)
 	if err != nil {
 		return "", "", err
 	}
@@ -131,7 +165,7 @@ func (p *provider) Finish(ctx context.Context, query url.Values, kept string) (*
 	if query.Get("code") == "" {
 		return nil, refused("the provider did not let you in")
 	}
-	at, err := p.discover()
+	at, err := p.discover(ctx)
 	if err != nil {
 		return nil, err
 	}

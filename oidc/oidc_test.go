@@ -1,11 +1,13 @@
 package oidc
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -170,6 +172,46 @@ func TestProviderThatIsAway(t *testing.T) {
 	i.answer = nil
 	if _, err := logIn(t, i, p, nil); err != nil {
 		t.Errorf("a provider that is back says %v", err)
+	}
+}
+
+// TestKeyChangesWithRoles: who loses a role in the configuration has to log in again.
+func TestKeyChangesWithRoles(t *testing.T) {
+	key := func(change func(*signin.Options)) string {
+		o := options("https://accounts.example.com")
+		change(o)
+		return open(t, o).Key()
+	}
+	same := key(func(*signin.Options) {})
+	if again := key(func(o *signin.Options) { o.ClientSecret = "rotated" }); again != same {
+		t.Errorf("with another secret the key is %s, before %s", again, same)
+	}
+	for name, change := range map[string]func(*signin.Options){
+		"roles": func(o *signin.Options) { o.Roles = o.Roles[:1] }, "client": func(o *signin.Options) { o.ClientID = "other" }, "claim": func(o *signin.Options) { o.NameClaim = "sub" },
+	} {
+		if key(change) == same {
+			t.Errorf("with other %s the key stays", name)
+		}
+	}
+}
+
+// TestProviderThatHangs holds up nobody for longer than they wait, and each other not at all.
+func TestProviderThatHangs(t *testing.T) {
+	over := make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
+	defer hanging.Close()
+	defer close(over)
+	p := open(t, options(hanging.URL))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	for range 10 {
+		go func() { _, _, err := p.Begin(ctx); ended <- err }()
+	}
+	cancel()
+	for range 10 {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("a login that was left ends with %v", err)
+		}
 	}
 }
 

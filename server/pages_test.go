@@ -54,6 +54,11 @@ func TestLogin(t *testing.T) {
 	if !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Strict") || !strings.Contains(set, "Path=/") || strings.Contains(set, h.secrets[tokens.Approver]) {
 		t.Errorf("the cookie is %s", set)
 	}
+	proxied := append([]string{"X-Forwarded-Proto: https"}, form...)
+	a = h.send(ask{method: "POST", path: "/login", as: "-", body: "token=" + h.secrets[tokens.Approver], header: proxied}).want(http.StatusSeeOther)
+	if strings.Contains(set, "Secure") || !strings.Contains(a.header.Get("Set-Cookie"), "; Secure") {
+		t.Errorf("without TLS the cookie is %s, and behind a proxy with TLS %s", set, a.header.Get("Set-Cookie"))
+	}
 	cookie := h.login(tokens.Approver)
 	with := func(method, path string, header ...string) *reply {
 		t.Helper()

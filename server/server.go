@@ -142,7 +142,7 @@ func New(o Options) (*Server, error) {
 	s.auth = auth.New(o.Tokens, logins, s.life, o.Logger)
 	s.auth.NoteLogins(unsaved)
 	if o.SignIn != nil {
-		s.auth.SignedIn = o.SignIn.Name()
+		s.auth.SignedIn, s.auth.Provider = o.SignIn.Key(), o.SignIn.Name()
 	}
 	s.pages, err = page.New(s.auth)
 	if err != nil {

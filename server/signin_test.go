@@ -22,6 +22,7 @@ type knower struct {
 }
 
 func (k *knower) Name() string { return k.name }
+func (k *knower) Key() string  { return k.name + " as it is" }
 
 func (k *knower) Begin(context.Context) (location, kept string, err error) {
 	return "https://accounts.example/authorize?state=s1", "s1", k.err
@@ -126,7 +127,7 @@ func TestSignIn(t *testing.T) {
 func TestSignInEndsWithItsProvider(t *testing.T) {
 	k := &knower{name: "https://accounts.example", person: &signin.Person{Name: "ann@example.com", Role: tokens.Viewer, Expires: time.Now().Add(time.Hour)}}
 	h := open(t, func(o *Options) { o.SignIn = k })
-	tok := tokens.Token{Name: "ann@example.com", Role: tokens.Viewer, ExpiresAt: time.Now().Add(time.Hour), SignedIn: k.name}
+	tok := tokens.Token{Name: "ann@example.com", Role: tokens.Viewer, ExpiresAt: time.Now().Add(time.Hour), SignedIn: k.Key()}
 	if ok, err := h.server.auth.Current(tok); !ok || err != nil {
 		t.Errorf("a login is not good: %v", err)
 	}

@@ -13,8 +13,12 @@ const CallbackPath = "/login/callback"
 
 // A Provider knows people by their accounts elsewhere. It must be safe for concurrent use.
 type Provider interface {
-	// Name names the provider on the login page and on record of logins: its issuer.
+	// Name names the provider on the login page: its issuer.
 	Name() string
+
+	// Key changes with what the provider was configured with, as with the roles of people. Logins
+	// end when it changes.
+	Key() string
 
 	// Begin returns where to send the browser, and what [Provider.Finish] needs to know of this
 	// login. The browser keeps that for ten minutes, where no page reads it.

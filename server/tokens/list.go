@@ -40,7 +40,8 @@ type Token struct {
 	Groups []string `json:"groups,omitempty"`
 	Tasks  []string `json:"tasks,omitempty"`
 
-	// SignedIn is the provider that knows the person, for a login without a token; "" for a token.
+	// SignedIn is the key of the provider that knows the person, for a login without a token; "" for
+	// a token.
 	SignedIn string `json:"signedIn,omitempty"`
 
 	// LastUsedAt is when the token was last used, to the minute, at any server of

@@ -21,8 +21,9 @@ type Authenticator struct {
 	// the default level. A line says where from and for whom, never what was sent.
 	Refused *seldom.Log
 
-	// SignedIn is the provider by which people log in without a token; "" is no provider.
-	SignedIn string
+	// Provider is the name of what people log in by without a token, and SignedIn its key: "" is
+	// no provider.
+	Provider, SignedIn string
 
 	tokens *tokens.List
 	logins *session.Logins

@@ -166,7 +166,7 @@ type Form struct {
 // Login shows the login page.
 func (p *Pages) Login(w http.ResponseWriter, status int, f Form) {
 	var b bytes.Buffer
-	f.Provider = p.auth.SignedIn
+	f.Provider = p.auth.Provider
 	if err := p.loginForm.Execute(&b, f); err != nil {
 		problem.Write(w, err)
 		return

@@ -80,7 +80,7 @@ func (s *SignIn) begin(w http.ResponseWriter, r *api.Request) error {
 // cookie keeps a login that has begun; an empty value takes it away.
 func (s *SignIn) cookie(r *http.Request, value string) *http.Cookie {
 	c := &http.Cookie{
-		Name: signInCookie, Value: value, Path: "/login", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil, MaxAge: int(signInTime / time.Second),
+		Name: signInCookie, Value: value, Path: "/login", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: api.IsSecure(r), MaxAge: int(signInTime / time.Second),
 	}
 	if value == "" {
 		c.MaxAge = -1
@@ -113,7 +113,7 @@ func (s *SignIn) finish(w http.ResponseWriter, r *api.Request) error {
 		return s.refuse(w, r, &posthouse.Error{Code: posthouse.CodeForbidden, Message: who.Name + " has no role here"}, p.Next)
 	}
 	api.NoteActor(w, who.Name)
-	s.Auth.Login(w, r.Request, tokens.Token{Name: who.Name, Role: who.Role, CreatedAt: s.Now().UTC(), ExpiresAt: who.Expires.UTC(), SignedIn: s.Provider.Name()})
+	s.Auth.Login(w, r.Request, tokens.Token{Name: who.Name, Role: who.Role, CreatedAt: s.Now().UTC(), ExpiresAt: who.Expires.UTC(), SignedIn: s.Provider.Key()})
 	w.Header().Set("Location", Next(p.Next))
 	w.WriteHeader(http.StatusSeeOther)
 	return nil

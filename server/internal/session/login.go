@@ -99,7 +99,7 @@ func (ss *Logins) End(value string) error {
 func (ss *Logins) Cookie(r *http.Request, value string) *http.Cookie {
 	c := &http.Cookie{
 		Name: api.SessionCookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil, MaxAge: int(ss.ttl / time.Second),
+		Secure: api.IsSecure(r), MaxAge: int(ss.ttl / time.Second),
 	}
 	if value == "" {
 		c.MaxAge = -1
