@@ -109,9 +109,11 @@ func (ro *router) admit(w http.ResponseWriter, r *api.Request) (err error) {
 	}
 	r.Sent = r.Body
 	r.Body = http.MaxBytesReader(w, r.Body, ro.bodyLimit(r.Route))
-	r.Query, err = api.ParseQuery(r.URL.RawQuery, r.Route.Query)
-	if err != nil {
-		return err
+	if !r.Route.Others {
+		r.Query, err = api.ParseQuery(r.URL.RawQuery, r.Route.Query)
+		if err != nil {
+			return err
+		}
 	}
 	if r.Method == http.MethodPost || r.Route.Style == api.Socket {
 		if _, err := agentcall.Key(r); err != nil {

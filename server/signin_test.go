@@ -74,7 +74,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("the login page is %s", a.body)
 	}
 	kept := begin()
-	a := visit("/login/callback?state=s1&code=c", kept).want(http.StatusSeeOther)
+	a := visit("/login/callback?state=s1&code=c&client_info=x&session_state=y", kept).want(http.StatusSeeOther)
 	session := cookie(a)
 	if a.header.Get("Location") != "/gates/g-1#show" || session == "" || !strings.Contains(strings.Join(a.header.Values("Set-Cookie"), "\n"), "posthouse_signin=; Path=/login; Max-Age=0") {
 		t.Fatalf("it leads to %s and sets %q", a.header.Get("Location"), a.header.Values("Set-Cookie"))

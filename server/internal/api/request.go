@@ -99,7 +99,7 @@ func (p *Param) Check(v string) error {
 	return nil
 }
 
-// ParseQuery reads a query string by the route's parameters. A parameter
+// ParseQuery reads a query string by a route's parameters. A parameter
 // that is not declared, given twice or malformed is an error that names it: a filter that
 // is misspelt must not answer as if it were not there.
 func ParseQuery(raw string, params []Param) (map[string]string, error) {

@@ -22,6 +22,7 @@ type Route struct {
 	Summary string
 	Notes   string
 	Query   []Param
+	Others  bool  // parameters that are not in Query are passed over, as another protocol has it
 	Body    any   // a struct of the body's form; nil: no body is read
 	Form    bool  // the body is the login form
 	Keyed   bool  // the header Idempotency-Key is taken

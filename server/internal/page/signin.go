@@ -48,7 +48,7 @@ func (s *SignIn) Routes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "to the provider", Body: nil, Media: ""}},
 		},
 		{
-			Method: http.MethodGet, Path: signin.CallbackPath, Style: api.Page, Summary: "Come back from the provider", Handle: s.finish, Query: callbackParams(),
+			Method: http.MethodGet, Path: signin.CallbackPath, Style: api.Page, Summary: "Come back from the provider", Handle: s.finish, Query: callbackParams(), Others: true,
 			Notes:   "The provider leads here. It logs in once, in the browser that began, and leads to where that wanted to go.",
 			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "logged in", Body: nil, Media: ""}, {Status: http.StatusForbidden, Help: "the login page again", Body: nil, Media: "text/html"}},
 		},
@@ -56,7 +56,7 @@ func (s *SignIn) Routes() []*api.Route {
 }
 
 func callbackParams() (ps []api.Param) {
-	for _, name := range []string{"code", "state", "iss", "session_state", "scope", "authuser", "prompt", "hd", "error", "error_description", "error_uri"} {
+	for _, name := range []string{"code", "state", "error"} {
 		ps = append(ps, api.Param{Name: name, Kind: api.BodyParam, Help: "of the provider"})
 	}
 	return ps
