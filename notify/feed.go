@@ -16,8 +16,7 @@ import (
 type item struct {
 	thread   string
 	seq      uint64
-	cursor   string // after it
-	at       time.Time
+	place    place // after it
 	messages []*Message
 }
 
@@ -30,21 +29,36 @@ type feed struct {
 
 	mu     sync.Mutex
 	cursor string    // of the newest record without messages that follows all items that were taken
-	at     time.Time // of its entry
+	at     time.Time // of its entry; zero: not known
+	scan   *scan     // nil: it follows a cursor of the store
 }
 
-// passed returns how far the feed has read after the newest item that was taken, "" if no further. No
-// item is between that one and there.
-func (f *feed) passed() (cursor string, at time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.cursor, f.at
+// A scan is a search for the endpoint's place by time, from the beginning of the log. It is kept with the
+// cursors that it reaches: in a copied store, older entries may follow newer ones.
+type scan struct {
+	After time.Time `json:"after"` // what happened before is left out
+	Until time.Time `json:"until"` // an entry of this time was written after the scan began: it ends the scan
 }
 
-func (f *feed) pass(e *posthouse.Event) {
+// A place is how far a feed is.
+type place struct {
+	cursor string
+	at     time.Time // zero: not known
+	scan   *scan     // under way there
+}
+
+// passed returns how far the feed has read after the newest item that was taken, with the cursor "" if
+// no further. No item is between that one and there.
+func (f *feed) passed() place {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.cursor, f.at = e.Cursor, e.At
+	return place{f.cursor, f.at, f.scan}
+}
+
+func (f *feed) pass(p place) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cursor, f.at = p.cursor, p.at
 }
 
 // forget is called before an item is handed out: what was passed before it counts no more.
@@ -58,31 +72,52 @@ func (f *feed) forget() {
 // clocks of processes differ. A message that is told twice has the same id.
 const overlap = time.Minute
 
-// run reads until ctx ends. It begins with watch, if that is given, else after a cursor or, without a
-// cursor, with what happened since a time.
-func (f *feed) run(ctx context.Context, watch iter.Seq2[*posthouse.Event, error], cursor string, since time.Time) {
-	after := time.Time{}
-	if watch == nil && cursor == "" {
-		after = since.Truncate(time.Millisecond) // entries have their time in milliseconds
+// search begins a scan that leaves out what happened long before the newest entry of a time, and all
+// that an earlier scan left out.
+func (f *feed) search(since, at time.Time) {
+	after := since.Truncate(time.Millisecond) // entries have their time in milliseconds
+	if t := at.Add(-overlap); t.After(after) {
+		after = t
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.scan != nil && f.scan.After.After(after) {
+		after = f.scan.After
+	}
+	f.scan = &scan{After: after, Until: f.source.ledger.Now().Add(overlap)}
+}
+
+// scanned returns the scan that is under way at an entry, nil if there is none or the entry ends it.
+func (f *feed) scanned(e *posthouse.Event) *scan {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.scan != nil && !e.At.Before(f.scan.Until) {
+		f.scan = nil
+	}
+	return f.scan
+}
+
+// run reads until ctx ends. It begins with watch, if that is given, else after a cursor or, without a
+// cursor, with a scan: from the newest entry that was told on, and not before since.
+func (f *feed) run(ctx context.Context, watch iter.Seq2[*posthouse.Event, error], cursor string, since, at time.Time) {
 	for ctx.Err() == nil {
 		if watch == nil {
+			if cursor == "" {
+				f.search(since, at)
+			}
 			watch = f.source.ledger.Watch(ctx, ledger.WatchQuery{Cursor: cursor})
 		}
-		reached, err := f.read(ctx, watch, cursor, after)
+		reached, refused, err := f.read(ctx, watch, cursor)
 		watch = nil
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, posthouse.ErrInvalid) && reached == cursor && cursor != "" {
-			f.log.Warn("the place of an endpoint in the log is of another store: it goes on by time", "endpoint", f.name, "since", since)
-			cursor, after = "", since.Add(-overlap)
+		if refused && reached == cursor && cursor != "" {
+			f.log.Warn("the place of an endpoint in the log is of another store: it goes on by time", "endpoint", f.name, "at", at)
+			cursor = ""
 		} else {
 			f.log.Warn("cannot read the log for an endpoint; trying again", "endpoint", f.name, "error", err)
 			cursor = reached
-			if cursor != "" {
-				after = time.Time{}
-			}
 		}
 		if !sleep(ctx, time.Second) {
 			return
@@ -91,32 +126,38 @@ func (f *feed) run(ctx context.Context, watch iter.Seq2[*posthouse.Event, error]
 }
 
 // read hands out items until ctx ends or an error comes, and returns the cursor that it reached.
-func (f *feed) read(ctx context.Context, watch iter.Seq2[*posthouse.Event, error], cursor string, after time.Time) (string, error) {
+// refused says that the store does not know the cursor of the watch.
+func (f *feed) read(ctx context.Context, watch iter.Seq2[*posthouse.Event, error], cursor string) (reached string, refused bool, err error) {
 	for e, err := range watch {
+		if e == nil {
+			return cursor, errors.Is(err, posthouse.ErrInvalid), err
+		}
+		there := place{cursor: e.Cursor, at: e.At, scan: f.scanned(e)}
+		if there.scan != nil {
+			there.at = time.Time{} // newer entries may follow, and be told of only if the scan can begin again before them
+		}
 		switch {
-		case e == nil:
-			return cursor, err
 		case err != nil:
 			f.log.Error("an entry cannot be read, and an endpoint is not told of it", "endpoint", f.name, "thread", e.Thread, "seq", e.Seq, "error", err)
-		case !e.At.Before(after):
+		case there.scan == nil || !e.At.Before(there.scan.After):
 			messages, err := f.source.messages(ctx, e)
 			if err != nil {
-				return cursor, err
+				return cursor, false, err
 			}
 			if len(messages) == 0 {
 				break
 			}
 			f.forget()
 			select {
-			case f.items <- &item{e.Thread, e.Seq, e.Cursor, e.At, messages}:
+			case f.items <- &item{e.Thread, e.Seq, there, messages}:
 				cursor = e.Cursor
 			case <-ctx.Done():
-				return cursor, ctx.Err()
+				return cursor, false, ctx.Err()
 			}
 			continue
 		}
 		cursor = e.Cursor
-		f.pass(e)
+		f.pass(there)
 	}
-	return cursor, ctx.Err()
+	return cursor, false, ctx.Err()
 }

@@ -81,8 +81,8 @@ func (l *lease) try(ctx context.Context, first bool) (bool, error) {
 		}
 	}
 	if l.fresh {
+		l.state.Since = l.ledger.Now() // before the watch: what that has is not from before
 		l.begin()
-		l.state.Since = l.ledger.Now()
 	}
 	l.state.Owner, l.state.Fence = l.owner(), l.state.Fence+1
 	if l.state.Address != l.address {

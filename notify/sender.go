@@ -131,17 +131,14 @@ func (s *sender) serve(outer, ctx context.Context, cancel func()) (err error) {
 // start reads the log from the endpoint's place on. One that is new begins with what was written
 // since its slot was made.
 func (s *sender) start(ctx context.Context, work *sync.WaitGroup) {
-	s.feed = &feed{source: s.source, log: s.log, name: s.endpoint.Name, items: make(chan *item)}
+	s.feed = &feed{source: s.source, log: s.log, name: s.endpoint.Name, items: make(chan *item), scan: s.lease.state.Scan}
 	s.item, s.told, s.busy, s.dirty = nil, 0, false, false
 	s.confirmed, s.notBefore = s.source.ledger.Now(), time.Time{}
-	watch, cursor, since := s.watch, s.lease.state.Cursor, s.lease.state.Since
-	if s.lease.state.At.After(since) {
-		since = s.lease.state.At
-	}
+	watch, cursor, since, at := s.watch, s.lease.state.Cursor, s.lease.state.Since, s.lease.state.At
 	if !s.lease.fresh {
 		watch = nil
 	}
-	work.Go(func() { s.feed.run(ctx, watch, cursor, since) })
+	work.Go(func() { s.feed.run(ctx, watch, cursor, since, at) })
 	s.replaying = nil
 	s.startReplay(ctx, work)
 }
@@ -256,7 +253,7 @@ func (s *sender) settled(ctx context.Context, r *result) error {
 			s.told = len(s.item.messages)
 		}
 		if s.told == len(s.item.messages) {
-			s.lease.state.Cursor, s.lease.state.At = s.item.cursor, s.item.at
+			s.lease.state.reach(s.item.place)
 			s.item = nil
 		}
 	}
@@ -293,11 +290,12 @@ func (s *sender) wait(m *Message, attempts int, first, next time.Time) *pending 
 // pass moves the endpoint's place over records without messages, if nothing before them is
 // under way.
 func (s *sender) pass() {
-	cursor, at := s.feed.passed()
-	if s.item != nil || cursor == "" || cursor == s.lease.state.Cursor {
+	p := s.feed.passed()
+	if s.item != nil || p.cursor == "" || p.cursor == s.lease.state.Cursor {
 		return
 	}
-	s.lease.state.Cursor, s.lease.state.At, s.dirty = cursor, at, true
+	s.lease.state.reach(p)
+	s.dirty = true
 }
 
 // saveDirty saves the state if it has changed. It fails only if the endpoint is lost.

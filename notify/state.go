@@ -23,6 +23,7 @@ type state struct {
 	Since   time.Time `json:"since"`            // what happened before is not told
 	Cursor  string    `json:"cursor,omitempty"` // what it has passed was told, or waits below
 	At      time.Time `json:"at,omitzero"`      // of the newest entry that the cursor has passed
+	Scan    *scan     `json:"scan,omitempty"`   // under way at the cursor
 	Address string    `json:"address,omitempty"`
 	Gone    time.Time `json:"gone,omitzero"` // since when the receiver wants no more; zero: it does
 
@@ -72,6 +73,14 @@ func stateKey(name string) posthouse.SlotKey {
 
 func askKey(name string) posthouse.SlotKey {
 	return posthouse.SlotKey{Thread: slotsThread, Step: "ask-" + name}
+}
+
+// reach notes how far the endpoint is.
+func (s *state) reach(p place) {
+	s.Cursor, s.Scan = p.cursor, p.scan
+	if !p.at.IsZero() {
+		s.At = p.at
+	}
 }
 
 // isDown reports whether no more messages are taken from the log until one of those that wait
