@@ -3,7 +3,6 @@ package notify_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"iter"
 	"sync/atomic"
 	"testing"
@@ -62,18 +61,6 @@ func (d *desk) history(n int) {
 		d.ask()
 	}
 	time.Sleep(24 * time.Hour)
-}
-
-// put changes what is kept of an endpoint.
-func (d *desk) put(store posthouse.Store, name string, change func(map[string]any)) {
-	d.t.Helper()
-	key := posthouse.SlotKey{Thread: "$notify", Step: "state-" + name}
-	slot := must.Get(store.Slot(d.t.Context(), key, posthouse.SlotOp{}))(d.t)
-	kept := map[string]any{}
-	must.Do(d.t, json.Unmarshal(slot.Value, &kept))
-	change(kept)
-	value := must.Get(json.Marshal(kept))(d.t)
-	must.Get(store.Slot(d.t.Context(), key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: slot.Revision, Fence: slot.Fence}))(d.t)
 }
 
 func TestAFailureBeforeTheFirstRecordTellsNoHistory(t *testing.T) {
@@ -146,7 +133,6 @@ func TestAfterACopyAnEndpointGoesOnByTime(t *testing.T) {
 			time.Sleep(time.Hour)
 		}
 		stop()
-		d.put(d.store, "ops", func(kept map[string]any) { kept["cursor"] = "5" }) // the store takes any number
 		missed := d.ask()
 		want[missed.ID] = 1
 		copied := memstore.New()

@@ -3,10 +3,12 @@ package transfer
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/posthouse/posthouse"
@@ -32,7 +34,8 @@ type StoreCopied struct {
 }
 
 // CopyStore copies all threads of a store into another store of any kind, as they are:
-// entries, hashes, signatures and slots, except the heartbeats of processes. Then it reads
+// entries, hashes, signatures and slots, except the heartbeats of processes. The endpoints of a
+// notifier go on by time there, since cursors are a store's own. Then it reads
 // each thread back from the target and compares it with the source. Signatures are not
 // checked: sign.Verify does that, on either store.
 //
@@ -304,13 +307,37 @@ func (c *storeCopier) entries(ctx context.Context, name string, first *replay, h
 
 func (c *storeCopier) slots(ctx context.Context, slots []*posthouse.SlotItem) error {
 	for _, s := range slots {
-		_, err := c.to.Slot(ctx, s.Key, posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Fence: s.Fence, Value: s.Value})
+		_, err := c.to.Slot(ctx, s.Key, posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Fence: s.Fence, Value: withoutCursor(s)})
 		if err != nil {
 			return err
 		}
 		c.count(func(d *StoreCopied) { d.Slots++ })
 	}
 	return nil
+}
+
+// The slots of a notifier's endpoints.
+const (
+	endpointThread = "$notify"
+	endpointSteps  = "state-"
+)
+
+// withoutCursor returns the value of a slot for another store. A cursor of this one would lead an
+// endpoint anywhere there; without one it goes on by time.
+func withoutCursor(s *posthouse.SlotItem) []byte {
+	if s.Key.Thread != endpointThread || !strings.HasPrefix(s.Key.Step, endpointSteps) {
+		return s.Value
+	}
+	var kept map[string]json.RawMessage
+	if json.Unmarshal(s.Value, &kept) != nil || kept["cursor"] == nil {
+		return s.Value
+	}
+	delete(kept, "cursor")
+	value, err := json.Marshal(kept)
+	if err != nil {
+		return s.Value
+	}
+	return value
 }
 
 // looseSlots copies slots that belong to no log, such as those of sessions. It reports a
