@@ -41,10 +41,7 @@ func (c *counts) attempt(endpoint string, took time.Duration, err error) {
 func (c *counts) givenUp(endpoint string) { c.given.Add(1, endpoint) }
 
 func (c *counts) show(endpoint string, s *state) {
-	g := gauges{pending: len(s.Pending), stopped: !s.Gone.IsZero()}
-	if len(s.Pending) > 0 {
-		g.oldest = s.Pending[0].First
-	}
+	g := gauges{pending: len(s.Pending), oldest: s.oldest(), stopped: !s.Gone.IsZero()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.shown[endpoint] = g

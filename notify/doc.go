@@ -20,8 +20,8 @@
 //
 // A delivery that fails is tried again after growing pauses, while the messages after it go on.
 // When [Window] messages of an endpoint wait for another attempt, the endpoint is down: its place
-// in the log stays, and the oldest of them is tried from time to time. Other endpoints do not
-// notice. A message is given up after all its attempts only if the endpoint has taken another
+// in the log stays, and those messages are tried in turn, one from time to time. Other endpoints do
+// not notice. A message is given up after all its attempts only if the endpoint has taken another
 // one in between; [Notifier.Replay] sends it again.
 //
 // # Caveats

@@ -222,6 +222,38 @@ func TestAMessageThatIsNeverTaken(t *testing.T) {
 	})
 }
 
+// A message that the receiver never takes does not keep an endpoint down once the receiver is back.
+func TestARefusedMessageDoesNotKeepAnEndpointDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		bad := func(m *notify.Message) bool { return m.Event.Data.Gate.Name == "large" }
+		r := &receiver{answer: func(*notify.Message) error { return errBroken }}
+		n, _ := d.start(d.led, notify.Endpoint{Name: "ops", Channel: r, Retry: posthouse.RetryPolicy{MaxAttempts: 5}})
+		for range 3 {
+			d.ask(func(g *posthouse.Gate) { g.Name = "large" })
+		}
+		want := map[posthouse.ID]int{}
+		for range 2 * notify.Window {
+			want[d.ask().ID] = 1
+		}
+		time.Sleep(24 * time.Hour)
+		if s := d.status(n, "ops"); s.State != notify.StateDown || s.Pending != notify.Window || s.Oldest.After(time.Now().Add(-23*time.Hour)) {
+			t.Fatalf("after a day the endpoint is %+v, want it down", s)
+		}
+		r.set(func(m *notify.Message) error {
+			if bad(m) {
+				return &notify.Failure{Message: "too large", Status: 413}
+			}
+			return nil
+		})
+		time.Sleep(2 * time.Hour)
+		same(t, r.gates(), want)
+		if s := d.status(n, "ops"); s.State != notify.StateOK || s.GivenUp != 3 {
+			t.Errorf("the endpoint is %+v, want what was refused given up", s)
+		}
+	})
+}
+
 func TestAReceiverThatIsGoneIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)

@@ -278,7 +278,9 @@ func (s *sender) keep(r *result, now time.Time) {
 		s.lease.state.giveUp(p.ID)
 		s.counts.givenUp(s.endpoint.Name)
 		s.log.Error("a message is given up", "endpoint", s.endpoint.Name, "message", p.ID, "attempts", p.Attempts, "error", r.failure)
+		return
 	}
+	s.lease.state.turn(p, now, s.endpoint.pause(p.Attempts, &Failure{})/4)
 }
 
 func (s *sender) wait(m *Message, attempts int, first, next time.Time) *pending {

@@ -27,7 +27,7 @@ type state struct {
 	Address string    `json:"address,omitempty"`
 	Gone    time.Time `json:"gone,omitzero"` // since when the receiver wants no more; zero: it does
 
-	Pending []*pending `json:"pending,omitempty"` // messages that wait for another attempt, oldest first
+	Pending []*pending `json:"pending,omitempty"` // messages that wait for another attempt; while the endpoint is down, the least recently tried first
 	Replay  *replay    `json:"replay,omitempty"`
 
 	Delivered   uint64    `json:"delivered,omitempty"`
@@ -88,7 +88,7 @@ func (s *state) reach(p place) {
 func (s *state) isDown() bool { return len(s.Pending) >= Window }
 
 // due returns the message that is to be tried again first, nil if no message waits, and when. Where
-// the endpoint is down that is the oldest.
+// the endpoint is down, they take turns: the receiver may be back and refuse one of them for ever.
 func (s *state) due() (*pending, time.Time) {
 	if len(s.Pending) == 0 || !s.Gone.IsZero() {
 		return nil, time.Time{}
@@ -98,6 +98,28 @@ func (s *state) due() (*pending, time.Time) {
 		first = slices.MinFunc(s.Pending, func(a, b *pending) int { return a.Next.Compare(b.Next) })
 	}
 	return first, first.Next
+}
+
+// turn has the next message take its turn where the endpoint is down, after a pause from now on.
+func (s *state) turn(p *pending, now time.Time, pause time.Duration) {
+	if !s.isDown() {
+		return
+	}
+	s.remove(p)
+	s.Pending = append(s.Pending, p)
+	if first := s.Pending[0]; first.Next.Before(now.Add(pause)) {
+		first.Next = now.Add(pause)
+	}
+}
+
+// oldest returns when the oldest message that waits was tried first, zero if none waits.
+func (s *state) oldest() (at time.Time) {
+	for _, p := range s.Pending {
+		if at.IsZero() || p.First.Before(at) {
+			at = p.First
+		}
+	}
+	return at
 }
 
 func (s *state) remove(p *pending) {

@@ -110,9 +110,7 @@ func (n *Notifier) status(ctx context.Context, e *Endpoint) (*Status, error) {
 	if have.Error != "" {
 		s.Error = &ErrorStatus{Message: have.Error, At: have.ErrorAt, Failures: have.Failures}
 	}
-	if len(have.Pending) > 0 {
-		s.Oldest = have.Pending[0].First
-	}
+	s.Oldest = have.oldest()
 	if p, at := have.due(); p != nil {
 		s.Next = at
 	}
