@@ -20,7 +20,7 @@ import (
 const MaxSize = 1 << 20
 
 // Decode reads one document into v, a pointer to a struct. name is the file's, for errors. An empty
-// document leaves v as it is. [posthouse.ErrInvalid] names the key and the line at fault.
+// document leaves v as it is; below a key, nothing may be empty. [posthouse.ErrInvalid] names the key and the line at fault.
 //
 // Fields have yaml tags; one without a tag is not a setting. Durations are text, as in 90s.
 func Decode(data []byte, name string, v any) error {
@@ -73,8 +73,10 @@ func check(n *yaml.Node, name, at string, t reflect.Type) error {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
 		return fault(n, "has an anchor or an alias: write it out")
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!null" && strings.HasSuffix(at, "]"):
+		return fault(n, "is empty: leave it out, or put the word null in quotes")
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
-		return nil
+		return fault(n, "is empty: leave the key out")
 	case t == duration:
 		if d, err := time.ParseDuration(n.Value); n.Kind != yaml.ScalarNode || err != nil || d < 0 {
 			return fault(n, "is no duration: it is a number and a unit, as in 90s or 12h")

@@ -70,12 +70,15 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	for text, want := range map[string]string{
 		"webhook: []":                      "did you mean webhooks?",
 		"webhooks: [{name: ops, urll: x}]": "webhooks[0].urll is no setting (notify.yaml, line 1) (did you mean url?)",
-		"webhooks: [{name: ops, url: https://example.com, secretFile: missing}]":                                         "webhooks[0].secretFile",
-		"webhooks: [{name: o p, url: https://example.com, secretFile: ops.secret}]":                                      "webhooks[0].name",
-		"webhooks: [{name: ops, url: http://example.com, secretFile: ops.secret}]":                                       "webhooks[0].url",
-		"webhooks: [{name: ops, url: https://example.com, secretFile: ops.secret, events: [gate.open]}]":                 "gate.opened",
-		"webhooks: [{name: ops, url: https://example.com, secretFile: ops.secret, when: {content: [{at: x, is: [1]}]}}]": "webhooks[0].when.content[0].at",
-		"webhooks: [{name: ops, url: https://example.com, secretFile: ops.secret, when: {content: [{at: /x}]}}]":         "asks for nothing",
+		"webhooks: [{name: ops, url: https://example.com, secretFile: missing}]":                                          "webhooks[0].secretFile",
+		"webhooks: [{name: ops, url: https://example.com, secretFile: ops.secret, when: }]":                               "webhooks[0].when is empty",
+		"webhooks: [{name: ops, url: https://example.com, secretFile: ops.secret, when: {assignees: [~]}}]":               "webhooks[0].when.assignees[0] is empty",
+		"webhooks: [{name: ops, url: https://example.com, secretFile: ops.secret, when: {content: [{at: /x, is: [~]}]}}]": "webhooks[0].when.content[0].is[0] is empty",
+		"webhooks: [{name: o p, url: https://example.com, secretFile: ops.secret}]":                                       "webhooks[0].name",
+		"webhooks: [{name: ops, url: http://example.com, secretFile: ops.secret}]":                                        "webhooks[0].url",
+		"webhooks: [{name: ops, url: https://example.com, secretFile: ops.secret, events: [gate.open]}]":                  "gate.opened",
+		"webhooks: [{name: ops, url: https://example.com, secretFile: ops.secret, when: {content: [{at: x, is: [1]}]}}]":  "webhooks[0].when.content[0].at",
+		"webhooks: [{name: ops, url: https://example.com, secretFile: ops.secret, when: {content: [{at: /x}]}}]":          "asks for nothing",
 	} {
 		c, err := notifyfile.Read(write(t, text))
 		if err == nil {
