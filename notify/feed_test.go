@@ -184,3 +184,47 @@ func TestAnImportIsToldAfterAScan(t *testing.T) {
 		same(t, r.gates(), map[posthouse.ID]int{g.ID: 1, old.ID: 1})
 	})
 }
+
+// A keyed receiver has a secret, which cannot be read at times.
+type keyed struct {
+	receiver
+	broken atomic.Bool
+}
+
+func (k *keyed) ApprovalKey() ([]byte, error) {
+	if k.broken.Load() {
+		return nil, posthouse.Invalid("secretFile", "has no secret")
+	}
+	return []byte("secret"), nil
+}
+
+// A secret that cannot be read holds the endpoint where it is in the log, and nothing is told twice.
+func TestAnUnreadableSecretIsNoForeignCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		k := &keyed{}
+		n := must.Get(notify.New(d.led, []notify.Endpoint{{Name: "ops", Channel: k, DecideFor: "alice"}}, &notify.Options{
+			URL: "https://posthouse.example.com",
+			Approve: func(context.Context, *notify.ApprovalRequest) (*notify.Approval, error) {
+				return &notify.Approval{Token: "t"}, nil
+			},
+		}))(t)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- n.Run(ctx) }()
+		synctest.Wait()
+		want := map[posthouse.ID]int{d.ask().ID: 1}
+		time.Sleep(time.Second)
+		k.broken.Store(true)
+		want[d.ask().ID] = 1
+		time.Sleep(10 * time.Second)
+		if told := len(k.gates()); told != 1 {
+			t.Errorf("%d gates were told without the secret, want the one before", told)
+		}
+		k.broken.Store(false)
+		time.Sleep(10 * time.Second)
+		same(t, k.gates(), want)
+		stop()
+		must.Do(t, <-done)
+	})
+}
