@@ -83,6 +83,12 @@ func TestContextsOfACommandLine(t *testing.T) {
 	d.Run(0, "context", "add", "gone", "--server", "http://127.0.0.1:1", "--use")
 	clitest.Wants(t, "the inbox of a server that is gone", d.Run(7, "inbox"), "no server answers at http://127.0.0.1:1")
 	clitest.Wants(t, "the inbox of the other", d.Run(0, "inbox", "--context", "desk"), "Pay this order?", "--context desk")
+	d.Run(0, "context", "add", "bare", "--server", desk.URL)
+	d.Vars["POSTHOUSE_TOKEN_FILE"] = token
+	clitest.Wants(t, "the inbox of one without a token", d.Run(6, "inbox", "--context", "bare"), "context bare has no token file", "posthouse context add bare --server "+desk.URL+" --token-file FILE")
+	clitest.Wants(t, "the inbox with a token of the command line", d.Run(0, "inbox", "--context", "bare", "--token-file", token), "Pay this order?")
+	delete(d.Vars, "POSTHOUSE_TOKEN_FILE")
+	d.Run(0, "context", "remove", "bare")
 	d.Run(0, "context", "use", "desk")
 	clitest.Wants(t, "the inbox of the one in use", d.Run(0, "inbox"), "Pay this order?")
 	clitest.Wants(t, "context list", d.Run(0, "context", "list"), "desk", "current", token)

@@ -38,7 +38,8 @@ file, each with the file of its token. --context names another for one command.
 
 What a command line or a variable says of --server counts more than the context in use; a
 context that the command line names counts more than variables. A context's token is sent
-to its own server only.`,
+to its own server only, and that server gets no other: not that of a variable or of the data
+directory. --token-file on the command line names another for one command.`,
 		Example: `  posthouse context add prod --server https://posthouse.example.com --token-file prod.token
   posthouse context use prod
   posthouse inbox --context staging`,

@@ -31,6 +31,8 @@ type Client struct {
 	Base  string // such as http://127.0.0.1:8095
 	Token string // sent as a bearer token; never printed
 	HTTP  *http.Client
+
+	Refused string // what to do where the token is refused, or missing; default: name the file of one, or make one
 }
 
 // New returns a client for the server at base. The token goes to that host
@@ -289,7 +291,7 @@ func (c *Client) problem(resp *http.Response) error {
 		}
 	}
 	if resp.StatusCode == http.StatusUnauthorized {
-		e.Hint = "name the file of a valid one with --token-file, or make one: posthouse token create"
+		e.Hint = cmp.Or(c.Refused, "name the file of a valid one with --token-file, or make one: posthouse token create")
 	}
 	return e
 }

@@ -100,7 +100,7 @@ func (x *examination) tokens() {
 			x.ok(check, fmt.Sprintf("%d; of operators, %d are good", len(all), operators))
 		}
 	}
-	if _, err := x.env.Token(true); err != nil {
+	if _, err := x.env.Token(); err != nil {
 		x.failed("token of commands", err)
 	}
 }

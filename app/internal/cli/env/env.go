@@ -50,8 +50,15 @@ type Env struct {
 	ConfigFault error                // what is wrong with it, for commands that are [Lenient]
 	Unknown     []settings.Unknown   // variables with our prefix that mean nothing
 
+	chosen   *choice  // nil where no context set Server
 	passed   []string // what was passed over in the environment, and why
 	repeated string   // those that were given, for the next command line
+}
+
+// A choice is a context that set the server.
+type choice struct {
+	*settings.Context
+	otherFile string // the token file for other servers than the context's
 }
 
 // GlobalFlags adds the flags that every command has.
@@ -86,19 +93,51 @@ func (e *Env) Dir() (datadir.Dir, error) {
 
 // Client returns a client of the server, with the token of [Env.Token].
 func (e *Env) Client() (*rest.Client, error) {
-	token, err := e.Token(rest.Local(e.Server))
+	token, err := e.Token()
 	if err != nil {
 		return nil, err
 	}
-	return rest.New(e.Server, token)
+	c, err := rest.New(e.Server, token)
+	if err == nil && token == "" && e.chosen != nil {
+		c.Refused = e.noToken()
+	}
+	return c, err
 }
 
-// Token returns the token for a server on this machine, or on another. It is from the file
-// that was named, else from POSTHOUSE_TOKEN, else, for a server on this machine only, from
+// noToken says what to do where the server of a context needs a token.
+func (e *Env) noToken() string {
+	x := e.chosen
+	add := e.Named("posthouse context add "+x.Name) + " --server " + Quoted(x.Server) + " --token-file FILE"
+	return "context " + x.Name + " has no token file, and its server gets no other token: give --token-file, or make the context again with one: " +
+		e.Named("posthouse context remove "+x.Name) + " && " + add
+}
+
+// Token returns the token for the server. That of a context gets the token of the context's file, or
+// of the --token-file of the command line, and no other. Another server gets that of [Env.OtherToken].
+// Where no token is found it is empty, and the server decides.
+func (e *Env) Token() (string, error) {
+	switch {
+	case e.chosen == nil:
+		return e.token(e.TokenFile, rest.Local(e.Server))
+	case e.TokenFile == "":
+		return "", nil
+	}
+	return datadir.ReadToken(e.TokenFile)
+}
+
+// OtherToken returns the token for a server that no context names, on this machine or on another. It is
+// from the file that was named, else from POSTHOUSE_TOKEN, else, for a server on this machine only, from
 // the data directory. Where no token is found it is empty, and the server decides.
-func (e *Env) Token(local bool) (string, error) {
-	if e.TokenFile != "" {
-		return datadir.ReadToken(e.TokenFile)
+func (e *Env) OtherToken(local bool) (string, error) {
+	if e.chosen == nil {
+		return e.token(e.TokenFile, local)
+	}
+	return e.token(e.chosen.otherFile, local)
+}
+
+func (e *Env) token(file string, local bool) (string, error) {
+	if file != "" {
+		return datadir.ReadToken(file)
 	}
 	if t := strings.TrimSpace(e.Getenv("POSTHOUSE_TOKEN")); t != "" {
 		return t, nil

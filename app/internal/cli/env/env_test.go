@@ -30,7 +30,7 @@ func TestTokenComesFromTheNearestPlace(t *testing.T) {
 	e := &Env{DataDir: dir, Getenv: func(name string) string { return map[string]string{"POSTHOUSE_TOKEN": variable}[name] }}
 	token := func(want string, local bool) {
 		t.Helper()
-		if got, err := e.Token(local); got != want || err != nil {
+		if got, err := e.OtherToken(local); got != want || err != nil {
 			t.Errorf("the token is %q, %v, want %q", got, err, want)
 		}
 	}
@@ -43,6 +43,46 @@ func TestTokenComesFromTheNearestPlace(t *testing.T) {
 	token("ph_variable", false)
 	e.TokenFile = write("mine", "ph_file")
 	token("ph_file", false)
+}
+
+// TestAContextGetsNoOtherToken: what is in the environment, at the top of the configuration file and in
+// the data directory is for other servers. Only the command line may name another file.
+func TestAContextGetsNoOtherToken(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("token", "ph_dir")
+	top, prod, variable, flag := write("top", "ph_top"), write("prod", "ph_prod"), write("variable", "ph_variable"), write("flag", "ph_flag")
+	for _, head := range []string{"", "token-file: " + top + "\n"} {
+		config := write("config.yaml", head+"contexts:\n  prod: {server: https://p, token-file: "+prod+"}\n  tunnel: {server: http://127.0.0.1:9000}\n")
+		for _, vars := range []map[string]string{nil, {"POSTHOUSE_TOKEN": "ph_env"}, {"POSTHOUSE_TOKEN_FILE": variable}, {"POSTHOUSE_TOKEN": "ph_env", "POSTHOUSE_TOKEN_FILE": variable}} {
+			for args, want := range map[string]string{
+				"--context prod": "ph_prod", "--context tunnel": "", "--context tunnel --token-file " + flag: "ph_flag", "--context prod --token-file " + flag: "ph_flag",
+			} {
+				e := &Env{Getenv: func(name string) string { return vars[name] }, ConfigKeys: []string{"token-file"}}
+				f := pflag.NewFlagSet("", pflag.ContinueOnError)
+				e.GlobalFlags(f)
+				if err := errors.Join(f.Parse(append(strings.Fields(args), "--data-dir", dir, "--config", config)), e.ReadSettings(f, false)); err != nil {
+					t.Fatal(err)
+				}
+				c, err := e.Client()
+				if err != nil || c.Token != want {
+					t.Errorf("%s with %v and %q sends %q, %v, want %q", args, vars, head, c.Token, err, want)
+				}
+				if hinted := strings.Contains(c.Refused, "posthouse context add tunnel --server http://127.0.0.1:9000 --token-file FILE"); hinted != (want == "") {
+					t.Errorf("%s has the hint %q", args, c.Refused)
+				}
+				if other, err := e.OtherToken(true); err != nil || other == "ph_prod" || other == "" {
+					t.Errorf("%s: a server that is not the context's gets %q, %v", args, other, err)
+				}
+			}
+		}
+	}
 }
 
 // TestNextRepeatsFlags: the next command names the binary, and the flags that it needs as well.

@@ -31,11 +31,16 @@ func (e *Env) ReadSettings(flags *pflag.FlagSet, lenient bool) error {
 		return err
 	}
 	if e.Context != "" && flags.Lookup("context") != nil {
-		if err := cmp.Or(file, &settings.ConfigFile{}).Choose(flags, e.Context); err != nil {
+		before := e.TokenFile
+		x, err := cmp.Or(file, &settings.ConfigFile{}).Choose(flags, e.Context)
+		if err != nil {
 			if !lenient {
 				return err
 			}
 			e.ConfigFault = errors.Join(e.ConfigFault, err)
+		}
+		if x != nil {
+			e.chosen = &choice{x, before}
 		}
 	}
 	return e.chooseFormat(flags)

@@ -269,27 +269,28 @@ func (c *ConfigFile) apply(flags *pflag.FlagSet, f *pflag.Flag, v *value) error 
 	return nil
 }
 
-// Choose sets server and token file to those of a context, where nothing that counts more has
-// set them. The token goes to the context's own server only.
-func (c *ConfigFile) Choose(flags *pflag.FlagSet, name string) error {
+// Choose sets server and token file to those of a context, where nothing that counts more has set the
+// server. Then it returns the context, else nil. The context's server gets the token file of the context
+// or of the command line, and no other: a token that was kept for another server is not sent to it.
+func (c *ConfigFile) Choose(flags *pflag.FlagSet, name string) (*Context, error) {
 	x, err := c.Context(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	stronger := []Origin{Flag}
 	if Of(flags.Lookup("context")).Origin != Flag {
 		stronger = []Origin{Flag, Variable, File}
 	}
+	server, file := flags.Lookup("server"), flags.Lookup("token-file")
+	if slices.Contains(stronger, Of(server).Origin) {
+		return nil, nil
+	}
 	s := &Setting{Origin: Config, From: "context " + x.Name + ", " + c.at(x.line)}
-	weak := func(name string) bool { return !slices.Contains(stronger, Of(flags.Lookup(name)).Origin) }
-	if !weak("server") {
-		return nil
+	if err := set(flags, server, x.Server, s); err != nil {
+		return nil, err
 	}
-	if err := set(flags, flags.Lookup("server"), x.Server, s); err != nil {
-		return err
+	if Of(file).Origin == Flag {
+		return x, nil
 	}
-	if x.TokenFile == "" || !weak("token-file") {
-		return nil
-	}
-	return set(flags, flags.Lookup("token-file"), x.TokenFile, s)
+	return x, set(flags, file, x.TokenFile, s)
 }

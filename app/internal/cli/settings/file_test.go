@@ -191,10 +191,10 @@ context: prod
 	}
 }
 
-// TestAContextsTokenGoesToItsServer: nothing that counts more than a context is changed by it, and its token
-// is not sent to another server.
+// TestAContextsTokenGoesToItsServer: nothing that counts more than a context is changed by it, its token is
+// not sent to another server, and its server gets no token of another.
 func TestAContextsTokenGoesToItsServer(t *testing.T) {
-	c, err := settings.ParseConfig("c.yaml", []byte("context: prod\ncontexts:\n  prod: {server: https://p, token-file: /p}\n  bare: {server: https://b}\n"), known)
+	c, err := settings.ParseConfig("c.yaml", []byte("context: prod\ntoken-file: /top\ncontexts:\n  prod: {server: https://p, token-file: /p}\n  bare: {server: https://b}\n"), known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,11 +205,13 @@ func TestAContextsTokenGoesToItsServer(t *testing.T) {
 	}{
 		{"", nil, "https://p /p"},
 		{"--context bare", nil, "https://b "},
-		{"--server https://x", nil, "https://x "},
-		{"", map[string]string{"POSTHOUSE_SERVER": "https://v"}, "https://v "},
-		{"", map[string]string{"POSTHOUSE_TOKEN_FILE": "/v"}, "https://p /v"},
+		{"--server https://x", nil, "https://x /top"},
+		{"", map[string]string{"POSTHOUSE_SERVER": "https://v"}, "https://v /top"},
+		{"", map[string]string{"POSTHOUSE_TOKEN_FILE": "/v"}, "https://p /p"},
+		{"--context bare", map[string]string{"POSTHOUSE_TOKEN_FILE": "/v"}, "https://b "},
+		{"--context bare --token-file /x", nil, "https://b /x"},
 		{"--context prod", map[string]string{"POSTHOUSE_SERVER": "https://v", "POSTHOUSE_TOKEN_FILE": "/v"}, "https://p /p"},
-		{"--context prod --server https://x", nil, "https://x "},
+		{"--context prod --server https://x", nil, "https://x /top"},
 		{"--context prod --token-file /x", nil, "https://p /x"},
 		{"", map[string]string{"POSTHOUSE_CONTEXT": "bare"}, "https://b "},
 	} {
@@ -220,13 +222,13 @@ func TestAContextsTokenGoesToItsServer(t *testing.T) {
 		r := settings.Reader{Getenv: func(name string) string { return x.vars[name] }, Kept: func() bool { return false }, File: c}
 		err := r.Read(f)
 		if err == nil {
-			err = c.Choose(f, f.Lookup("context").Value.String())
+			_, err = c.Choose(f, f.Lookup("context").Value.String())
 		}
 		if got := f.Lookup("server").Value.String() + " " + f.Lookup("token-file").Value.String(); got != x.want || err != nil {
 			t.Errorf("%q %v comes to %q, %v, want %q", x.args, x.vars, got, err, x.want)
 		}
 	}
-	if err := c.Choose(configFlags(), "prd"); !errors.Is(err, posthouse.ErrNotFound) || !strings.Contains(err.(*posthouse.Error).Hint, "prod, bare") {
+	if _, err := c.Choose(configFlags(), "prd"); !errors.Is(err, posthouse.ErrNotFound) || !strings.Contains(err.(*posthouse.Error).Hint, "prod, bare") {
 		t.Errorf("an unknown context is %v", err)
 	}
 }

@@ -108,7 +108,7 @@ func connect(ctx context.Context, e *env.Env, f *workerFlags, log *slog.Logger) 
 	leave = func() {}
 	o := f.nats.Link()
 	if o.URL == "" {
-		token, err := e.Token(rest.Local(e.Server))
+		token, err := e.Token()
 		if err != nil {
 			return nil, "", leave, err
 		}
@@ -118,7 +118,7 @@ func connect(ctx context.Context, e *env.Env, f *workerFlags, log *slog.Logger) 
 	o.Logger = log
 	o.Worker = f.Name
 	if o.Credentials == "" {
-		o.Token, err = e.Token(onlyHere(o.URL))
+		o.Token, err = e.OtherToken(onlyHere(o.URL))
 		if err != nil {
 			return nil, "", leave, err
 		}
