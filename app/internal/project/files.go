@@ -64,6 +64,9 @@ func (s snapshot) equal(other snapshot) bool {
 func look(root string, more []string) snapshot {
 	s := snapshot{}
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // no error of ours
+		if d == nil {
+			return nil // there is no root
+		}
 		switch name := d.Name(); {
 		case err != nil && d.IsDir():
 			return fs.SkipDir

@@ -22,6 +22,9 @@ const (
 
 	// stopTime is how long a program that is asked to end may take, before it is killed.
 	stopTime = 20 * time.Second
+
+	// askTime is how long a program may take to say whether it has a command.
+	askTime = 10 * time.Second
 )
 
 // A Loop serves the programs of a module, and again after a file has changed.
@@ -51,13 +54,17 @@ func (l *Loop) Run(ctx context.Context) (err error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "the module here cannot be built: there is no go command", Err: err, Hint: "install Go, or serve what this binary has: --watch=false"}
 	}
+	l.Dir, err = filepath.EvalSymlinks(l.Dir) // files below a link are not looked at
+	if err != nil {
+		return err
+	}
 	l.work, err = os.MkdirTemp("", "posthouse-dev-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.stop(), os.RemoveAll(l.work)) }()
 	for {
-		seen := look(l.Dir, l.embeds)
+		seen := l.look(ctx)
 		if err := l.renew(ctx); err != nil {
 			return err
 		}
@@ -66,6 +73,21 @@ func (l *Loop) Run(ctx context.Context) (err error) {
 		}
 		l.Say("a file has changed: building again")
 	}
+}
+
+// look returns a snapshot of what the next build reads. Files that it embeds are asked for after its source
+// was looked at: a change in between is seen as one of the source.
+func (l *Loop) look(ctx context.Context) snapshot {
+	s := look(l.Dir, nil)
+	var out bytes.Buffer
+	err := l.goCommand(ctx, &out, io.Discard, "list", "-f", `{{$d := .Dir}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`, "./...")
+	if err == nil { // otherwise the build says what is wrong
+		l.embeds = strings.Split(strings.TrimSpace(out.String()), "\n")
+	}
+	for _, path := range l.embeds {
+		s.add(path)
+	}
+	return s
 }
 
 // renew builds the module and lets what was built serve in the place of what runs.
@@ -84,7 +106,7 @@ func (l *Loop) renew(ctx context.Context) error {
 	if err := l.stop(); err != nil {
 		l.Say("the program from before did not end well: %s", err.Error())
 	}
-	return l.start(binary)
+	return l.start(ctx, binary)
 }
 
 // build builds the module. The compiler writes to Err.
@@ -94,42 +116,54 @@ func (l *Loop) build(ctx context.Context) (binary string, err error) {
 	if runtime.GOOS == "windows" {
 		binary += ".exe"
 	}
-	if err := l.goCommand(ctx, l.Err, "build", "-o", binary, "."); err != nil {
+	if err := l.goCommand(ctx, l.Err, l.Err, "build", "-o", binary, "."); err != nil {
 		return "", err
-	}
-	var out bytes.Buffer
-	if err := l.goCommand(ctx, &out, "list", "-f", `{{$d := .Dir}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`, "./..."); err == nil {
-		l.embeds = strings.Split(strings.TrimSpace(out.String()), "\n")
 	}
 	return binary, nil
 }
 
-func (l *Loop) goCommand(ctx context.Context, out io.Writer, args ...string) error {
+func (l *Loop) goCommand(ctx context.Context, out, errs io.Writer, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = l.Dir, out, l.Err
+	cmd.Dir, cmd.Stdout, cmd.Stderr = l.Dir, out, errs
 	return cmd.Run()
 }
 
 // start starts what was built: dev if it has that command, else serve. A dev of its own must not
-// build again.
-func (l *Loop) start(binary string) error {
+// build again. The binary is removed when it has ended.
+func (l *Loop) start(ctx context.Context, binary string) error {
 	args := append([]string{"serve"}, l.Args...)
-	if exec.Command(binary, "help", "dev").Run() == nil {
+	if l.hasDev(ctx, binary) {
 		args = append([]string{"dev", "--watch=false"}, l.Args...)
+	}
+	if ctx.Err() != nil {
+		return nil
 	}
 	cmd := exec.Command(binary, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = l.Dir, l.Out, l.Err
 	apart(cmd)
+	if err := tie(cmd); err != nil {
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	p := &process{cmd: cmd, ended: make(chan struct{})}
 	go func() {
 		p.err = cmd.Wait()
+		_ = os.Remove(binary) // the directory goes as well, in the end
 		close(p.ended)
 	}()
 	l.running = p
 	return nil
+}
+
+// hasDev asks a binary whether it has the command dev.
+func (l *Loop) hasDev(ctx context.Context, binary string) bool {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, "help", "dev")
+	cmd.Dir = l.Dir
+	return cmd.Run() == nil
 }
 
 // stop asks what runs to end, and waits. It returns the error that it ended with.
