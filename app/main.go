@@ -10,14 +10,16 @@ import (
 	"syscall"
 
 	"github.com/posthouse/posthouse/app/internal/cli"
+	"github.com/posthouse/posthouse/app/internal/project"
 )
 
 // Main is the main function of a binary that serves p. It runs the command that
-// the arguments name and ends the process with its exit code. Interrupt and
-// SIGTERM ask it to end; the second ends it at once. The commands are those of
-// posthouse, with the same variables and data directory.
+// the arguments name and ends the process with its exit code. Interrupt,
+// SIGTERM and, unless it is ignored, SIGHUP ask it to end; the second ends it at
+// once. The commands are those of posthouse, with the same variables and data
+// directory.
 func Main(p Programs) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(project.Tie(context.Background()), endings()...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	room := headroom()
 	code := cli.Main(ctx, os.Args[1:], &cli.Config{
@@ -26,6 +28,16 @@ func Main(p Programs) {
 	runtime.KeepAlive(room)
 	stop()
 	os.Exit(code)
+}
+
+// endings returns the signals that ask the process to end. A terminal that closes sends SIGHUP, which
+// nohup has ignored.
+func endings() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
 }
 
 // name returns the name of the binary.
