@@ -19,7 +19,7 @@ type Endpoint struct {
 
 	Events      []Type // empty: all
 	Rule        Rule
-	OmitContent bool // send names, ids and times only: no text, payload, reason or value
+	OmitContent bool // send names, ids and times only: no text, payload, label, reason or value
 
 	// DecideFor gives the receiver the right to decide in a person's name, without a login: each
 	// question that the person may decide comes with an [Approval]. Records then name the endpoint. "":

@@ -136,7 +136,7 @@ func (e *Event) withoutContent() *Event {
 	c := *e
 	if e.Data.Gate != nil {
 		g := *e.Data.Gate
-		g.Intent, g.Text, g.Fields, g.Payload = "", "", nil, nil
+		g.Intent, g.Text, g.Fields, g.Payload, g.Labels = "", "", nil, nil, nil
 		c.Data.Gate = &g
 	}
 	if e.Data.Assignment != nil {
@@ -151,7 +151,7 @@ func (e *Event) withoutContent() *Event {
 	}
 	if e.Data.Run != nil {
 		r := *e.Data.Run
-		r.Error = ""
+		r.Error, r.Labels = "", nil
 		c.Data.Run = &r
 	}
 	return &c
