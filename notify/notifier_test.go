@@ -1,8 +1,10 @@
 package notify_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/proof/must"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/notify"
 )
 
@@ -48,14 +51,23 @@ func TestContentIsLeftOutWhereAsked(t *testing.T) {
 		d := newDesk(t)
 		r := &receiver{}
 		d.start(d.led, notify.Endpoint{Name: "ops", Channel: r, OmitContent: true})
-		g := d.ask()
+		g := d.ask(func(g *posthouse.Gate) { g.Labels = map[string]string{"customer": "secret name"} })
 		must.Get(d.led.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Reject, By: "alice", Reason: "secret reason"}))(t)
+		must.Get(d.led.Commit(t.Context(), &ledger.Draft{
+			Thread: "order-7", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone, Labels: map[string]string{"customer": "secret name"}},
+		}))(t)
 		synctest.Wait()
 		all, _ := r.messages()
-		if len(all) != 2 {
+		if len(all) != 3 {
 			t.Fatalf("the receiver has %v", r.types())
 		}
 		for _, m := range all {
+			if body := must.Get(json.Marshal(m.Event))(t); strings.Contains(string(body), "secret") {
+				t.Errorf("%s has content: %s", m.Event.Type, body)
+			}
+			if m.Event.Data.Gate == nil {
+				continue
+			}
 			g, x := m.Event.Data.Gate, m.Event.Data.Decision
 			if g.Intent != "" || g.Text != "" || g.Fields != nil || g.Payload != nil || x != nil && x.Reason != "" {
 				t.Errorf("%s has content: %+v %+v", m.Event.Type, g, x)
@@ -275,6 +287,36 @@ func TestAReceiverThatIsGoneIsLeftAlone(t *testing.T) {
 		must.Do(t, n.Resume(t.Context(), "ops"))
 		time.Sleep(time.Minute)
 		same(t, r.gates(), want)
+	})
+}
+
+// A receiver that wants no more during a replay is left alone. Once it is resumed, the replay goes on
+// with the message that it was at.
+func TestAReceiverThatIsGoneEndsAReplay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		r := &receiver{}
+		n, _ := d.start(d.led, notify.Endpoint{Name: "ops", Channel: r})
+		want := map[posthouse.ID]int{}
+		for range 5 {
+			want[d.ask().ID] = 2
+		}
+		synctest.Wait()
+		before := r.tried()
+		r.set(func(*notify.Message) error { return &notify.Failure{Message: "gone", Status: 410, Gone: true} })
+		must.Do(t, n.Replay(t.Context(), "ops", time.Now().Add(-time.Minute), "alice"))
+		time.Sleep(time.Hour)
+		s := d.status(n, "ops")
+		if s.State != notify.StateGone || r.tried() != before+1 || s.Error == nil || s.Replay == nil || !s.Replay.Ended.IsZero() || s.Replay.Failed != 0 {
+			t.Errorf("a receiver that is gone was tried %d times in a replay; the endpoint is %+v with %+v", r.tried()-before, s, s.Replay)
+		}
+		r.set(nil)
+		must.Do(t, n.Resume(t.Context(), "ops"))
+		time.Sleep(time.Minute)
+		same(t, r.gates(), want)
+		if s := d.status(n, "ops"); s.State != notify.StateOK || s.Replay.Sent != 5 || s.Replay.Ended.IsZero() {
+			t.Errorf("once it is resumed the endpoint is %+v with %+v", s, s.Replay)
+		}
 	})
 }
 

@@ -12,14 +12,20 @@ import (
 // replayAttempts is how often a message of a replay is tried, at most.
 const replayAttempts = 10
 
+// A progress is how far a replay is.
+type progress struct {
+	replay
+	gone *Failure // nil: the receiver wants more
+}
+
 // A replaying is a replay that is under way on a goroutine of its own.
 type replaying struct {
-	progress chan replay
+	progress chan progress
 	cancel   context.CancelFunc
 }
 
 // steps returns the channel of its progress, nil if there is no replay.
-func (r *replaying) steps() <-chan replay {
+func (r *replaying) steps() <-chan progress {
 	if r == nil {
 		return nil
 	}
@@ -39,7 +45,7 @@ func (s *sender) startReplay(ctx context.Context, work *sync.WaitGroup) {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	r := &replaying{progress: make(chan replay), cancel: cancel}
+	r := &replaying{progress: make(chan progress), cancel: cancel}
 	s.replaying = r
 	from := *on
 	work.Go(func() {
@@ -49,6 +55,13 @@ func (s *sender) startReplay(ctx context.Context, work *sync.WaitGroup) {
 			if err == nil || ctx.Err() != nil {
 				return
 			}
+			if f, ok := errors.AsType[*Failure](err); ok && f.Gone {
+				select {
+				case r.progress <- progress{from, f}:
+				case <-ctx.Done():
+				}
+				return
+			}
 			s.log.Warn("a replay cannot go on; trying again", "endpoint", s.endpoint.Name, "error", err)
 			sleep(ctx, time.Second)
 		}
@@ -56,20 +69,36 @@ func (s *sender) startReplay(ctx context.Context, work *sync.WaitGroup) {
 }
 
 // replayed takes the progress of the replay.
-func (s *sender) replayed(p replay) {
-	s.lease.state.Replay, s.dirty = &p, true
+func (s *sender) replayed(p progress) {
+	s.lease.state.Replay, s.dirty = &p.replay, true
+	if p.gone != nil {
+		s.failed(p.gone, s.source.ledger.Now())
+	}
 	if !p.Ended.IsZero() {
-		s.replaying.stop()
-		s.replaying = nil
+		s.endReplay()
+	}
+}
+
+// endReplay ends the walk of a replay. One that is not at its end goes on with [sender.startReplay].
+func (s *sender) endReplay() {
+	s.replaying.stop()
+	s.replaying = nil
+}
+
+// failed notes an attempt that failed. Once the receiver wants no more, a replay sends nothing either.
+func (s *sender) failed(f *Failure, now time.Time) {
+	s.lease.state.failed(f, now)
+	if f.Gone {
+		s.endReplay()
 	}
 }
 
 // walk tells what happened in the stretch of a replay, from where that is on, and reports its
-// progress. It is nil when all is told.
-func (s *sender) walk(ctx context.Context, at *replay, progress chan<- replay) error {
+// progress. It is nil when all is told, and a [Failure] if the receiver wants no more.
+func (s *sender) walk(ctx context.Context, at *replay, steps chan<- progress) error {
 	report := func() bool {
 		select {
-		case progress <- *at:
+		case steps <- progress{replay: *at}:
 			return true
 		case <-ctx.Done():
 			return false
@@ -130,7 +159,8 @@ func (s *sender) walkThread(ctx context.Context, at *replay, report func() bool)
 	return ctx.Err()
 }
 
-// insist tries a message of a replay until the receiver has it, or it is given up.
+// insist tries a message of a replay until the receiver has it, or it is given up. It fails with a
+// [Failure] only if the receiver wants no more.
 func (s *sender) insist(ctx context.Context, at *replay, m *Message) error {
 	for n := 1; ; n++ {
 		m.Attempt = n
@@ -141,7 +171,9 @@ func (s *sender) insist(ctx context.Context, at *replay, m *Message) error {
 		case f == nil:
 			at.Sent++
 			return nil
-		case f.Gone || n >= replayAttempts:
+		case f.Gone:
+			return f
+		case n >= replayAttempts:
 			at.Failed++
 			return nil
 		}

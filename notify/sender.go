@@ -240,7 +240,7 @@ func (s *sender) settled(ctx context.Context, r *result) error {
 		s.lease.state.delivered(now)
 		s.lease.state.remove(r.pending)
 	default:
-		s.lease.state.failed(r.failure, now)
+		s.failed(r.failure, now)
 		s.keep(r, now)
 	}
 	s.dirty = true
@@ -354,8 +354,7 @@ func (s *sender) look(ctx context.Context, work *sync.WaitGroup) error {
 		}
 		return nil
 	case a != nil && a.Replay != nil:
-		s.replaying.stop()
-		s.replaying = nil
+		s.endReplay()
 	}
 	s.startReplay(ctx, work)
 	return s.saveDirty(ctx)
