@@ -27,5 +27,7 @@
 // # Caveats
 //
 // An endpoint that is new begins with what happens from then on. An imported thread is told of
-// as it arrives. Each endpoint reads the whole log, so have tens of them, not hundreds.
+// as it arrives. After a copy of the store, or a restart before its first entry, an endpoint searches
+// its place by time: until something new happens, an import of what is older is not told. Each
+// endpoint reads the whole log, so have tens of them, not hundreds.
 package notify

@@ -55,18 +55,13 @@ func failing(store posthouse.Store, failures, skip, after int) *faulty {
 	return s
 }
 
-// history asks questions a day before an endpoint is made.
-func (d *desk) history(n int) {
-	for range n {
-		d.ask()
-	}
-	time.Sleep(24 * time.Hour)
-}
-
 func TestAFailureBeforeTheFirstRecordTellsNoHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
-		d.history(20)
+		for range 20 {
+			d.ask()
+		}
+		time.Sleep(24 * time.Hour)
 		r := &receiver{}
 		d.start(d.open(failing(d.store, 2, 0, 0)), notify.Endpoint{Name: "ops", Channel: r})
 		time.Sleep(time.Minute)
@@ -79,7 +74,10 @@ func TestAFailureBeforeTheFirstRecordTellsNoHistory(t *testing.T) {
 func TestAFailureInAScanTellsNoHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
-		d.history(20)
+		for range 20 {
+			d.ask()
+		}
+		time.Sleep(24 * time.Hour)
 		r := &receiver{}
 		e := notify.Endpoint{Name: "ops", Channel: r}
 		_, stop := d.start(d.led, e)
