@@ -31,7 +31,7 @@ type ForkPlan struct {
 // A ForkStep is a result on record, without its value.
 type ForkStep struct {
 	Task       string       `json:"task"`
-	Name       string       `json:"name"`
+	Name       string       `json:"name"`             // of a node that completed beside others: the node's
 	Occurrence uint32       `json:"occurrence"`       // counts results of one name in one execution, from 0
 	Effect     string       `json:"effect,omitempty"` // pure, read, write, external or human
 	Grant      posthouse.ID `json:"grant,omitempty"`  // the gate with the decision that licensed it: the fork asks again before it acts
@@ -163,7 +163,14 @@ func (w *forkWalk) step(seq uint64, s *posthouse.StepInfo) {
 	if strings.Contains(s.Name, handler.Nested) {
 		return // of the runtime, about a step that is listed itself
 	}
-	step := ForkStep{s.Task, s.Name, s.Occurrence, s.Effect.String(), s.Grant, seq}
+	name := s.Name
+	if strings.HasPrefix(name, "$") {
+		if name != nodeDone {
+			return // of the runtime, about an execution
+		}
+		name = nodeOf(s.Task)
+	}
+	step := ForkStep{s.Task, name, s.Occurrence, s.Effect.String(), s.Grant, seq}
 	switch {
 	case seq <= w.source.Seq && w.line.Sees(s.Branch, seq):
 		w.plan.Kept = w.add(w.plan.Kept, step)
@@ -173,6 +180,19 @@ func (w *forkWalk) step(seq uint64, s *posthouse.StepInfo) {
 			w.plan.Acts = w.add(w.plan.Acts, step)
 		}
 	}
+}
+
+// nodeDone is the name of the result that a graph records of a node which completed beside others.
+const nodeDone = "$done"
+
+// nodeOf returns the node of an execution, as of "3/fetch#2>1/get".
+func nodeOf(task string) string {
+	escaped, _, _ := strings.Cut(task[strings.LastIndexByte(task, '/')+1:], "#")
+	name, err := posthouse.UnescapeName(escaped)
+	if err != nil {
+		return escaped
+	}
+	return name
 }
 
 // branchName returns a branch by its name on record, which is empty for main.

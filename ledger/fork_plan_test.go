@@ -115,6 +115,34 @@ func TestPlanForkSaysWhatAForkDoes(t *testing.T) {
 	}
 }
 
+// TestPlanForkNamesNodes: of what the runtime records beside results it shows that a node completed, by the
+// node's name.
+func TestPlanForkNamesNodes(t *testing.T) {
+	ctx, l := context.Background(), open(t, nil)
+	from := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"a/b"}}}))(t)
+	for _, name := range []string{"$note", "$attempt", "price", "$failed", "$done"} {
+		s := posthouse.Step{Task: "3/fetch>1/a%2Fb#2", Name: name, Effect: posthouse.EffectExternal, Value: posthouse.Value{Codec: "json", Data: []byte("1")}}
+		must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Steps: []posthouse.Step{s}}))(t)
+	}
+	p := must.Get(ledger.PlanFork(ctx, l, from.Checkpoint.ID, nil))(t)
+	if got := fmt.Sprint(names(p.Again), names(p.Acts)); got != "[price a/b] [price a/b]" {
+		t.Errorf("it runs and acts again as %s", got)
+	}
+}
+
+// TestDecisionHasNothingOfTheLedgers: what the Ledger sets in a decision is not taken from who decides.
+func TestDecisionHasNothingOfTheLedgers(t *testing.T) {
+	ctx, l := context.Background(), open(t, nil)
+	c := must.Get(l.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{{Name: "ok?"}}}))(t)
+	g := must.Get(l.Decide(ctx, c.Gates[0].ID, posthouse.Decision{
+		Verdict: posthouse.Approve, By: "alice", Requesters: []string{"carol"}, For: "dora", Signal: 7, Successor: "gate-x", Trail: 9,
+		BeganAt: time.Unix(5, 0), Notes: []posthouse.Note{{Line: "forged"}},
+	}))(t)
+	if d := g.Decision; len(d.Requesters) > 0 || d.For != "" || d.Signal != 0 || d.Successor != "" || d.Trail != 0 || !d.BeganAt.IsZero() || len(d.Notes) > 0 {
+		t.Errorf("on record is %+v", d)
+	}
+}
+
 // Look at what a fork would keep and do again, before there is one.
 func ExamplePlanFork() {
 	ctx := context.Background()
