@@ -206,7 +206,7 @@ func TestAReceiverThatIsBrokenForADay(t *testing.T) {
 func TestAMessageThatIsNeverTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
-		bad := d.ask(func(g *posthouse.Gate) { g.Name = "other" })
+		d.ask(func(g *posthouse.Gate) { g.Name = "other" })
 		r := &receiver{answer: func(m *notify.Message) error {
 			if m.Event.Data.Gate.Name == "poison" {
 				return errBroken
@@ -214,7 +214,7 @@ func TestAMessageThatIsNeverTaken(t *testing.T) {
 			return nil
 		}}
 		n, _ := d.start(d.led, notify.Endpoint{Name: "ops", Channel: r, Retry: posthouse.RetryPolicy{MaxAttempts: 5, InitialDelay: time.Second, MaxDelay: time.Minute}})
-		bad = d.ask(func(g *posthouse.Gate) { g.Name = "poison" })
+		bad := d.ask(func(g *posthouse.Gate) { g.Name = "poison" })
 		want := map[posthouse.ID]int{}
 		for range 10 {
 			want[d.ask().ID] = 1
@@ -271,14 +271,14 @@ func TestAReceiverThatIsGoneIsLeftAlone(t *testing.T) {
 		d := newDesk(t)
 		r := &receiver{answer: func(*notify.Message) error { return &notify.Failure{Message: "gone", Status: 410, Gone: true} }}
 		e := notify.Endpoint{Name: "ops", Channel: r}
-		n, stop := d.start(d.led, e)
+		_, stop := d.start(d.led, e)
 		want := map[posthouse.ID]int{}
 		for range 5 {
 			want[d.ask().ID] = 1
 			time.Sleep(time.Hour)
 		}
 		stop()
-		n, _ = d.start(d.led, e)
+		n, _ := d.start(d.led, e)
 		time.Sleep(24 * time.Hour)
 		if s := d.status(n, "ops"); s.State != notify.StateGone || r.tried() != 1 {
 			t.Errorf("a receiver that is gone was tried %d times; the endpoint is %+v", r.tried(), s)
@@ -416,7 +416,7 @@ func TestABacklogStaysInTheLog(t *testing.T) {
 		}
 		r.set(func(*notify.Message) error { return errBroken })
 		count := &counter{Store: d.store}
-		n, stop := d.start(d.open(count), e)
+		n, _ := d.start(d.open(count), e)
 		time.Sleep(24 * time.Hour)
 		if read := count.read(); read > 2*(notify.Window+2) {
 			t.Errorf("%d entries were read of a backlog that cannot be told", read)
