@@ -16,10 +16,12 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("100.64.0.0/10"),   // of providers, shared
 	netip.MustParsePrefix("192.0.0.0/24"),    // of protocols
 	netip.MustParsePrefix("192.0.2.0/24"),    // of documentation
+	netip.MustParsePrefix("192.88.99.0/24"),  // of relays into a tunnel
 	netip.MustParsePrefix("198.18.0.0/15"),   // of benchmarks
 	netip.MustParsePrefix("198.51.100.0/24"), // of documentation
 	netip.MustParsePrefix("203.0.113.0/24"),  // of documentation
 	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
+	netip.MustParsePrefix("::/96"),           // IPv4 written as IPv6
 	netip.MustParsePrefix("64:ff9b::/96"),    // IPv4 through a translator
 	netip.MustParsePrefix("64:ff9b:1::/48"),  // the same, locally
 	netip.MustParsePrefix("100::/64"),        // discarded
