@@ -1,6 +1,7 @@
 package notifyfile_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,11 +101,16 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := notifyfile.Parse([]byte(text), "f")
 		if err != nil {
+			if !errors.Is(err, posthouse.ErrInvalid) {
+				t.Errorf("%q is refused with %v", text, err)
+			}
 			return
 		}
 		for _, w := range c.Webhooks {
 			e := notify.Endpoint{Name: w.Name, Rule: w.When, Events: w.Events}
-			_ = e.Validate()
+			if err := e.Validate(); err != nil && !errors.Is(err, posthouse.ErrInvalid) {
+				t.Errorf("an endpoint of %q is refused with %v", text, err)
+			}
 		}
 	})
 }
