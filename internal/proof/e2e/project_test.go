@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/notify"
 )
 
 // A workshop is a module outside the repository that posthouse init has made, and the posthouse dev
@@ -21,6 +23,7 @@ type workshop struct {
 	module string
 	lines  chan string // that dev prints, on both of its streams
 	pid    int         // of the program that serves
+	hook   *receiver   // of a webhook whose links decide for ann
 }
 
 // newWorkshop makes the module.
@@ -31,6 +34,7 @@ func newWorkshop(t *testing.T) *workshop {
 		t.Fatal(err)
 	}
 	w.must("init", w.module, "--module", "example.com/acme/refunds", "--posthouse", checkout)
+	w.hook = newReceiver(t, w.must("webhook", "secret"), "ann")
 	return w
 }
 
@@ -38,7 +42,7 @@ func newWorkshop(t *testing.T) *workshop {
 // what it shares with the product is compiled once, and nothing is downloaded.
 func (w *workshop) develop() {
 	w.t.Helper()
-	cmd := exec.Command(binary, "dev", "--addr", "127.0.0.1:0", "--data-dir", w.dir)
+	cmd := exec.Command(binary, "dev", "--addr", "127.0.0.1:0", "--data-dir", w.dir, "--notify", w.hook.config)
 	cmd.Dir, cmd.Env = w.module, append(environment(), "GOPROXY=off")
 	r, out := io.Pipe()
 	cmd.Stdout, cmd.Stderr = out, out
@@ -125,7 +129,8 @@ func (w *workshop) question(thread string) posthouse.Gate {
 
 // TestAModuleOfAUsersOwn makes a module outside the repository and lives with it: its test passes, dev
 // serves its graph, a run begins over HTTP and another over the command line, a build that fails
-// changes nothing, a kill loses nothing, and what was decided is forked and verified.
+// changes nothing, a kill loses nothing, a webhook's link from before it decides, and what was decided is
+// forked and verified.
 func TestAModuleOfAUsersOwn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a module of its own")
@@ -148,6 +153,11 @@ func TestAModuleOfAUsersOwn(t *testing.T) {
 	first, second := w.question("over-http"), w.question("over-cli")
 	if first.Text != "Refund 4999 cents for order 1234?" || second.Text != "Refund 1250 cents for order 1235?" {
 		t.Errorf("it asks %q and %q", first.Text, second.Text)
+	}
+
+	told := w.hook.event(notify.GateOpened, "over-http")
+	if told.Gate.ID != first.ID || told.Gate.Intent != first.Text || told.Gate.Approval == nil {
+		t.Fatalf("the webhook tells of %+v", told.Gate)
 	}
 
 	// A build that fails is printed, and leaves the program alone.
@@ -175,19 +185,39 @@ func TestAModuleOfAUsersOwn(t *testing.T) {
 	w.until("the program has ended")
 	w.edit("orders.go", "We refund", "We pay")
 	w.serves()
+	w.approve(told.Gate.Approval)
 	w.finish(first, second)
 }
 
-// finish decides, forks and verifies.
+// approve follows the link of a message, and waits until a message says that the run has ended.
+func (w *workshop) approve(link *notify.Approval) {
+	t := w.t
+	t.Helper()
+	yes := w.follow(link)
+	if open := w.question("over-http"); open.Text != "Refund 4999 cents for order 1234?" {
+		t.Errorf("after its link was opened, the thread asks %q", open.Text)
+	}
+	if status := yes(); status != http.StatusOK {
+		t.Fatalf("an approval by the link of a webhook is answered %d", status)
+	}
+	if status := yes(); status != http.StatusConflict {
+		t.Errorf("a second use of the link is answered %d", status)
+	}
+	if run := w.hook.event(notify.ThreadEnded, "over-http").Run; run.Status != posthouse.StatusDone {
+		t.Errorf("the run ended as %+v", run)
+	}
+}
+
+// finish looks at what the approval came to, decides, forks and verifies.
 func (w *workshop) finish(first, second posthouse.Gate) {
 	t := w.t
 	t.Helper()
-	var decided struct{ Head posthouse.BranchHead }
-	if status := w.call("POST", "/api/gates/"+string(first.ID)+"/approve?by=ann", `{}`, &decided); status != 200 || decided.Head.Status != posthouse.StatusDone {
-		t.Fatalf("an approval over HTTP: %d, %+v", status, decided)
+	var decided posthouse.Gate
+	if w.call("GET", "/api/gates/"+string(first.ID), "", &decided); decided.Decision.By != "ann" || decided.Decision.Actor != "endpoint:ops" {
+		t.Errorf("on record is %+v", decided.Decision)
 	}
 	var paid struct{ State json.RawMessage }
-	w.call("GET", "/api/checkpoints/"+string(decided.Head.Head), "", &paid)
+	w.decode(&paid, "checkpoint", "show", "over-http")
 	if !strings.Contains(string(paid.State), "We pay 4999 cents for order 1234, approved by ann.") {
 		t.Errorf("the state is %s", paid.State)
 	}
