@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -95,9 +94,9 @@ type sale struct {
 }
 
 // serve runs a server with one program until the test is over, and calls do with it.
-func serve(t *testing.T, do func(url, token string)) {
+func serve(t *testing.T, o *app.Options, do func(url, token string)) {
 	t.Helper()
-	o := &app.Options{Dir: t.TempDir(), Addr: "127.0.0.1:0", Store: "memory:"}
+	o.Addr = "127.0.0.1:0"
 	o.Programs.Open = func(_ context.Context, env *app.Env) (*app.Set, error) {
 		g := graph.New[sale]("sale")
 		g.Node("pay", func(ctx context.Context, s *sale) error {
@@ -143,7 +142,7 @@ func description(t *testing.T, url string) string {
 // TestLint holds the description to the recommended rules of redocly: no error, and no warning.
 func TestLint(t *testing.T) {
 	tools := install(t)
-	serve(t, func(url, _ string) {
+	serve(t, &app.Options{Dir: t.TempDir(), Store: "memory:"}, func(url, _ string) {
 		path := description(t, url)
 		out, err := tools.command(t, filepath.Dir(path), "@redocly/cli/bin/cli.js", "lint", path, "--extends=recommended", "--format=json")
 		var report struct {
@@ -169,33 +168,6 @@ func TestLint(t *testing.T) {
 		must.Do(t, os.WriteFile(path, bytes.Replace(text, []byte(`"operationId"`), []byte(`"operationName"`), 1), 0o644))
 		if out, err := tools.command(t, filepath.Dir(path), "@redocly/cli/bin/cli.js", "lint", path, "--extends=recommended", "--format=json"); err == nil && bytes.Contains(out, []byte(`"totals":{"errors":0,"warnings":0`)) {
 			t.Error("redocly finds no fault in a description that has one")
-		}
-	})
-}
-
-// TestGeneratedClientMakesARound makes a client in TypeScript from the description, and has it begin a
-// program, approve what that asks, and read the result.
-func TestGeneratedClientMakesARound(t *testing.T) {
-	tools := install(t)
-	serve(t, func(url, token string) {
-		dir := t.TempDir()
-		must.Do(t, os.Symlink(filepath.Join(tools.dir, "node_modules"), filepath.Join(dir, "node_modules")))
-		for _, name := range []string{"round.ts", "tsconfig.json", "package.json"} {
-			must.Do(t, os.WriteFile(filepath.Join(dir, name), must.Get(os.ReadFile("testdata/"+name))(t), 0o644))
-		}
-		tools.run(t, dir, "openapi-typescript/bin/cli.js", description(t, url), "-o", "api.d.ts")
-		tools.run(t, dir, "typescript/bin/tsc", "-p", ".")
-		round := exec.CommandContext(t.Context(), "node", "dist/round.js")
-		round.Dir = dir
-		round.Env = append(os.Environ(), "POSTHOUSE_SERVER="+url, "POSTHOUSE_TOKEN="+token)
-		var out, errs bytes.Buffer
-		round.Stdout, round.Stderr = &out, &errs
-		if err := round.Run(); err != nil {
-			t.Fatalf("the client: %v\n%s", errors.Join(err), errs.Bytes())
-		}
-		want := `{"question":"Sell lamp?","outcome":"done","status":"done","state":{"Item":"lamp","Paid":true}}`
-		if got := strings.TrimSpace(out.String()); got != want {
-			t.Errorf("the client reads %s, want %s", got, want)
 		}
 	})
 }
