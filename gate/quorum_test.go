@@ -83,9 +83,11 @@ func (c *council) delegate(by, to string) error {
 		return posthouse.ErrForbidden
 	case c.hands[by]:
 		return posthouse.ErrVoted
+	case by == c.requester:
+		return posthouse.ErrForbidden
 	case by == to, slices.Contains(had, to):
 		return posthouse.ErrInvalid
-	case to == c.requester, by == c.requester:
+	case to == c.requester:
 		return posthouse.ErrForbidden
 	case has:
 		return posthouse.ErrInvalid
