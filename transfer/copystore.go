@@ -21,6 +21,10 @@ type CopyStoreOptions struct {
 	Slots       []string           // steps to copy the slots of if the source is no [posthouse.SlotLister]
 	Concurrency int                // threads copied at once; default 8
 	Progress    func(*StoreCopied) // called after each thread, one call at a time
+
+	// DryRun reads all that would be copied, and writes nothing: the counts are those of a copy, and the
+	// errors too, but what the target would refuse is not known. Nothing is read back, so Verified is 0.
+	DryRun bool
 }
 
 // A StoreCopied counts what a copy has done.
@@ -31,6 +35,7 @@ type StoreCopied struct {
 	Slots    int   `json:"slots"`
 	Bytes    int64 `json:"bytes"`    // of entries and bodies copied now
 	Verified int   `json:"verified"` // threads read back and compared
+	DryRun   bool  `json:"dryRun,omitempty"`
 }
 
 // CopyStore copies all threads of a store into another store of any kind, as they are:
@@ -61,7 +66,11 @@ func CopyStore(ctx context.Context, from, to posthouse.Store, o *CopyStoreOption
 	if o.Concurrency < 0 {
 		return nil, posthouse.Invalid("Concurrency", "is negative")
 	}
-	c := &storeCopier{from: from, to: to, opt: *o}
+	c := &storeCopier{from: from, to: to, opt: *o, done: StoreCopied{DryRun: o.DryRun}}
+	if o.DryRun {
+		to = unwritten{to}
+		c.to = to
+	}
 	if c.opt.Concurrency == 0 {
 		c.opt.Concurrency = 8
 	}
@@ -180,6 +189,9 @@ func (c *storeCopier) whole(ctx context.Context, name string) error {
 		if err := c.thread(ctx, name); err != nil {
 			return err
 		}
+		if c.opt.DryRun {
+			break
+		}
 		err := c.verify(ctx, name)
 		if err == nil {
 			break
@@ -189,7 +201,10 @@ func (c *storeCopier) whole(ctx context.Context, name string) error {
 		}
 	}
 	c.count(func(d *StoreCopied) {
-		d.Threads, d.Verified = d.Threads+1, d.Verified+1
+		d.Threads++
+		if !c.opt.DryRun {
+			d.Verified++
+		}
 		if c.opt.Progress != nil {
 			progress := *d
 			c.opt.Progress(&progress)

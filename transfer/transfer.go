@@ -142,6 +142,10 @@ type ImportOptions struct {
 	// that cannot be verified.
 	Interrupt bool
 
+	// DryRun checks the file and the store, and writes nothing: it fails as an import would. The answer is
+	// that of an import.
+	DryRun bool
+
 	// By is who imports. Of an unverified file they become a requester of what goes on from
 	// it: its open questions are withdrawn, and asked again when their branch is resumed.
 	By string
@@ -200,8 +204,11 @@ func Import(ctx context.Context, led *ledger.Ledger, r io.ReadSeeker, o *ImportO
 	if err := in.place(); err != nil {
 		return nil, err
 	}
-	if err := admitImport(ctx, l, in.first, in.opt.Clear); err != nil {
+	if err := admitImport(ctx, l, in.first, in.opt.Clear, in.opt.DryRun); err != nil {
 		return nil, err
+	}
+	if in.opt.DryRun {
+		return in.file, nil
 	}
 	if err := in.write(); err != nil {
 		return nil, errors.Join(err, in.undo(err))
@@ -437,9 +444,11 @@ func (in *importer) undo(cause error) error {
 
 // admitImport keeps the store's encryption mark true. A thread with sealed bodies marks the
 // store as encrypted. A thread in the clear is refused by an encrypted store, unless the
-// decision to admit it is given, which goes on record.
-func admitImport(ctx context.Context, c *commit.Committer, p *replay, clear *posthouse.ClearDecision) error {
+// decision to admit it is given, which goes on record. A dry run refuses as much, and writes neither.
+func admitImport(ctx context.Context, c *commit.Committer, p *replay, clear *posthouse.ClearDecision, dry bool) error {
 	switch {
+	case p.sealed && dry:
+		return nil
 	case p.sealed:
 		return c.Vault.MarkEncrypted(ctx)
 	case !p.clear:
@@ -456,7 +465,7 @@ func admitImport(ctx context.Context, c *commit.Committer, p *replay, clear *pos
 		}
 	}
 	d := *clear
-	if err := encryption.CheckClearDecision(&d); err != nil {
+	if err := encryption.CheckClearDecision(&d); err != nil || dry {
 		return err
 	}
 	d.Thread, d.At = p.info.Thread, posthouse.ToMillis(c.Config.Now())

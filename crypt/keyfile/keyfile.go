@@ -133,14 +133,24 @@ func Rotate(path string) (id string, err error) {
 // [posthouse.ErrConflict] for the current one.
 func Retire(path, id string) error {
 	k, err := Load(path)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = k.CanRetire(id)
+	}
+	if err != nil {
 		return err
-	case k.keys[id] == nil:
-		return &posthouse.Error{Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no key %.80q in %s", id, path)}
-	case id == k.Current():
-		return &posthouse.Error{Code: posthouse.CodeConflict, Message: "key " + id + " is the current one", Hint: "rotate first"}
 	}
 	k.ids = slices.DeleteFunc(k.ids, func(i string) bool { return i == id })
 	return secretfile.Replace(path, k.encode(), 0o600)
+}
+
+// CanRetire returns why [Retire] would refuse to take a key out: [posthouse.ErrNotFound] if there is
+// none of that id, [posthouse.ErrConflict] if it is the current one.
+func (k *Keys) CanRetire(id string) error {
+	switch {
+	case k.keys[id] == nil:
+		return &posthouse.Error{Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no key %.80q in the key file", id), Hint: "posthouse encryption status lists them"}
+	case id == k.Current():
+		return &posthouse.Error{Code: posthouse.CodeConflict, Message: "key " + id + " is the current one", Hint: "rotate first"}
+	}
+	return nil
 }

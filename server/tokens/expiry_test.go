@@ -137,9 +137,11 @@ func TestLastOperatorStays(t *testing.T) {
 	_, err = ts.Create("op", Operator, nil)
 	must.Do(t, err)
 	clock.turn(time.Hour)
-	wantCode(t, ts.Revoke("op", nil), posthouse.CodeConflict) // guest has expired
-	must.Do(t, ts.Revoke("guest", nil))                       // what has expired is no operator
+	wantCode(t, ts.Revoke("op", nil), posthouse.CodeConflict)   // guest has expired
+	must.Do(t, ts.Revoke("guest", nil))                         // what has expired is no operator
+	must.Do(t, ts.Revoke("vera", &RevokeOptions{DryRun: true})) // it is there, and stays
 	must.Do(t, ts.Revoke("vera", nil))
+	wantCode(t, ts.Revoke("vera", &RevokeOptions{DryRun: true}), posthouse.CodeNotFound)
 	must.Do(t, ts.Revoke("op", &RevokeOptions{LastOperator: true}))
 	if _, err := ts.Create("op", Operator, nil); err != nil {
 		t.Errorf("with the directory in hand there is a way back: %v", err)

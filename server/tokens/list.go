@@ -149,6 +149,7 @@ const maxYear = 9999
 // RevokeOptions refine [List.Revoke]. Nil is the zero value.
 type RevokeOptions struct {
 	LastOperator bool // revoke it even if no other operator's token is good
+	DryRun       bool // change nothing, and fail as a revocation would
 }
 
 // Revoke removes a token, also from servers that are running and from their sessions.
@@ -156,25 +157,38 @@ type RevokeOptions struct {
 // an operator, unless the options allow it. After the last one is removed, no client
 // may run agents or act for others until another is made in the directory.
 func (t *List) Revoke(name string, o *RevokeOptions) error {
-	return t.change(func(ts []Token) ([]Token, error) {
-		i := slices.IndexFunc(ts, func(x Token) bool { return x.Name == name })
-		if i < 0 {
-			return nil, &posthouse.Error{
-				Code: posthouse.CodeNotFound, Message: "there is no token of that name", Hint: "posthouse token list shows them",
-			}
+	if o == nil {
+		o = &RevokeOptions{}
+	}
+	if o.DryRun {
+		ts, err := t.All()
+		if err == nil {
+			_, err = t.without(ts, name, o)
 		}
-		now := t.now()
-		operates := func(x Token) bool { return x.Role == Operator && !x.Expired(now) }
-		gone := ts[i]
-		ts = slices.Delete(ts, i, i+1)
-		if operates(gone) && !slices.ContainsFunc(ts, operates) && (o == nil || !o.LastOperator) {
-			return nil, &posthouse.Error{
-				Code: posthouse.CodeConflict, Message: name + " has the last token of an operator that is good",
-				Hint: "make another first (posthouse token create --name NAME --role operator), or revoke it all the same with --yes",
-			}
+		return err
+	}
+	return t.change(func(ts []Token) ([]Token, error) { return t.without(ts, name, o) })
+}
+
+// without returns a list without a token.
+func (t *List) without(ts []Token, name string, o *RevokeOptions) ([]Token, error) {
+	i := slices.IndexFunc(ts, func(x Token) bool { return x.Name == name })
+	if i < 0 {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeNotFound, Message: "there is no token of that name", Hint: "posthouse token list shows them",
 		}
-		return ts, nil
-	})
+	}
+	now := t.now()
+	operates := func(x Token) bool { return x.Role == Operator && !x.Expired(now) }
+	gone := ts[i]
+	ts = slices.Delete(ts, i, i+1)
+	if operates(gone) && !slices.ContainsFunc(ts, operates) && !o.LastOperator {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeConflict, Message: name + " has the last token of an operator that is good",
+			Hint: "make another first (posthouse token create --name NAME --role operator), or revoke it all the same with --yes",
+		}
+	}
+	return ts, nil
 }
 
 // All returns the tokens by name, with those that have expired.

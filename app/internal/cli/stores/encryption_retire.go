@@ -12,7 +12,7 @@ import (
 )
 
 func encryptionRetire(e *env.Env) *cobra.Command {
-	var yes bool
+	var yes, dry bool
 	var store StoreFlag
 	var path string
 	cmd := &cobra.Command{
@@ -21,7 +21,8 @@ func encryptionRetire(e *env.Env) *cobra.Command {
 
 It is gone for good: backups that were made before the rotation need it, and so
 does any other store that it is used for.`,
-		Example: `  posthouse encryption retire aes256:0123456789abcdef --yes`,
+		Example: `  posthouse encryption retire aes256:0123456789abcdef --dry-run
+  posthouse encryption retire aes256:0123456789abcdef --yes`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := keysFile(e, path)
 			if err != nil {
@@ -37,6 +38,9 @@ does any other store that it is used for.`,
 					Hint: "restart the server after posthouse encryption rotate, or run posthouse encryption rewrap",
 				}
 			}
+			if dry {
+				return wouldRetire(e, file, args[0])
+			}
 			if ok, err := e.Confirm(yes, "take key %s out of %s, for good?", args[0], file); err != nil || !ok {
 				return err
 			}
@@ -47,7 +51,23 @@ does any other store that it is used for.`,
 		},
 	}
 	env.YesFlag(cmd, &yes)
+	env.DryRunFlag(cmd, &dry)
 	store.Add(e, cmd)
 	KeysFlag(cmd, &path)
 	return cmd
+}
+
+// wouldRetire says whether a key that wraps nothing can go.
+func wouldRetire(e *env.Env, file, id string) error {
+	keys, err := keyfile.Load(file)
+	if err == nil {
+		err = keys.CanRetire(id)
+	}
+	if err != nil {
+		return err
+	}
+	return e.Answer(map[string]any{"dryRun": true, "id": id}, func() {
+		e.Line("key %s would be taken out of %s, for good; it wraps nothing in this store", id, file)
+		e.Line("nothing was taken out: leave --dry-run out")
+	})
 }

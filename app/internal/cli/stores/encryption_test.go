@@ -65,6 +65,7 @@ func TestEncryptionWalk(t *testing.T) {
 		t.Errorf("rotated: %+v", keys)
 	}
 	e.Run(posthouse.ExitConflict, "encryption", "retire", old.ID, "--yes")
+	e.Run(posthouse.ExitConflict, "encryption", "retire", old.ID, "--dry-run")
 	if out := e.Run(0, "encryption", "rewrap", "--dry-run", "--json"); !strings.Contains(out, `"keys": 2`) || !strings.Contains(out, `"current": 0`) {
 		t.Errorf("rewrap --dry-run says %q", out)
 	}
@@ -78,7 +79,9 @@ func TestEncryptionWalk(t *testing.T) {
 	if out := e.Run(0, "encryption", "rewrap"); !strings.Contains(out, "wrapped 0 data keys anew; 2 were before") {
 		t.Errorf("rewrap says %q", out)
 	}
+	e.Run(0, "encryption", "retire", old.ID, "--dry-run")
 	e.Run(0, "encryption", "retire", old.ID, "--yes")
+	e.Run(posthouse.ExitNotFound, "encryption", "retire", old.ID, "--dry-run")
 	e.Run(posthouse.ExitNotFound, "encryption", "retire", old.ID, "--yes")
 
 	elsewhere := filepath.Join(t.TempDir(), "keys")

@@ -80,6 +80,19 @@ func (f *StoreFlag) toWrite(ctx context.Context) (posthouse.Store, datadir.Dir, 
 	return store, dir, host.Hinted(err, posthouse.CodeLocked, stopFirst)
 }
 
+// toTry opens the store for a dry run: it is read, and one that is not there is an empty one. It must be
+// closed.
+func (f *StoreFlag) toTry(ctx context.Context) (posthouse.Store, datadir.Dir, error) {
+	store, dir, err := f.toRead(ctx)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		store, err = f.env.Open(ctx, "memory:", nil)
+		if err == nil {
+			dir, err = f.env.Dir()
+		}
+	}
+	return store, dir, err
+}
+
 // toChange opens the store to write, and never makes one. It must be closed.
 func (f *StoreFlag) toChange(ctx context.Context) (posthouse.Store, datadir.Dir, error) {
 	store, _, err := f.toRead(ctx)

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/address"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/transfer"
@@ -20,7 +21,7 @@ import (
 func ThreadImport(e *env.Env) *cobra.Command {
 	var store StoreFlag
 	var thread, key, by string
-	var unverified bool
+	var unverified, dry bool
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Put a thread from a file into the store, as it was",
@@ -30,27 +31,35 @@ The file is checked whole before anything is written. The thread keeps its name,
 ids, hashes and signatures, and all of them must be of keys that are known: those
 of the data directory, or of where it came from, given by --key. With --unverified
 they need not be; then no branch runs before somebody resumes it. A thread or an id that is there already is
-refused. The server must be stopped.`,
-		Example: `  posthouse thread import order-1234.thread
+refused. The server must be stopped, unless it is a dry run, which checks the same and writes nothing.`,
+		Example: `  posthouse thread import order-1234.thread --dry-run
+  posthouse thread import order-1234.thread
   posthouse verify --thread order-1234`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := os.Open(args[0])
 			if err != nil {
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "file", Message: "cannot be read", Err: err}
 			}
-			o := &transfer.ImportOptions{Thread: thread, Unverified: unverified, By: by}
+			o := &transfer.ImportOptions{Thread: thread, Unverified: unverified, By: by, DryRun: dry}
 			if !unverified {
 				o.Check, err = importCheck(e, key)
 			}
+			open := store.toWrite
+			if dry {
+				open = store.toTry
+			}
 			var done *transfer.ThreadFile
 			if err == nil {
-				done, err = withLedger(cmd.Context(), store.toWrite, nil, func(led *ledger.Ledger) (*transfer.ThreadFile, error) {
+				done, err = withLedger(cmd.Context(), open, nil, func(led *ledger.Ledger) (*transfer.ThreadFile, error) {
 					return transfer.Import(cmd.Context(), led, f, o)
 				})
 			}
 			err = errors.Join(err, f.Close())
 			if err != nil {
 				return err
+			}
+			if dry {
+				return wouldImport(e, done, args[0])
 			}
 			err = transferred(e, done, args[0])
 			in := ""
@@ -62,11 +71,22 @@ refused. The server must be stopped.`,
 		},
 	}
 	store.Add(e, cmd)
+	env.DryRunFlag(cmd, &dry)
 	cmd.Flags().StringVar(&thread, "thread", "", "refuse the file unless it holds this thread")
 	cmd.Flags().StringVar(&key, "key", "", "file with the public keys to check it with (default: those of the data directory)")
 	cmd.Flags().BoolVar(&unverified, "unverified", false, "import it with any signatures or none, and interrupt what would run")
 	cmd.Flags().StringVar(&by, "by", "operator", "with --unverified: who imports it, and so cannot approve what it asks")
 	return cmd
+}
+
+// wouldImport says what an import would write.
+func wouldImport(e *env.Env, t *transfer.ThreadFile, file string) error {
+	return e.Answer(map[string]any{
+		"dryRun": true, "thread": t.Thread, "entries": t.Entries, "checkpoints": t.Checkpoints, "slots": t.Slots, "bytes": t.Bytes,
+	}, func() {
+		e.Line("%s would be imported: thread %s, %s, %s, %s", file, t.Thread, term.Count(t.Entries, "entry"), term.Count(t.Slots, "slot"), term.Size(t.Bytes))
+		e.Line("nothing was written: leave --dry-run out")
+	})
 }
 
 // importCheck checks signatures against the given ring, or the data directory's.

@@ -92,17 +92,21 @@ func tokenList(e *env.Env) *cobra.Command {
 }
 
 func tokenRevoke(e *env.Env) *cobra.Command {
-	var yes bool
+	var yes, dry bool
 	cmd := &cobra.Command{
 		Use: "revoke NAME", Short: "Take a token away, also from running servers",
 		Long: `Take a token away, also from running servers and what is open there.
 
 The last token of an operator that is good goes with --yes only: make another first.`,
-		Example: `  posthouse token revoke alice`,
+		Example: `  posthouse token revoke alice --dry-run
+  posthouse token revoke alice`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			ts, err := openTokens(e)
 			if err != nil {
 				return err
+			}
+			if dry {
+				return wouldRevoke(e, ts, args[0], yes)
 			}
 			if ok, err := e.Confirm(yes, "revoke the token of %s?", args[0]); err != nil || !ok {
 				return err
@@ -114,5 +118,17 @@ The last token of an operator that is good goes with --yes only: make another fi
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask, and revoke the last operator's, too")
+	env.DryRunFlag(cmd, &dry)
 	return cmd
+}
+
+// wouldRevoke says which token would go.
+func wouldRevoke(e *env.Env, ts *tokens.List, name string, last bool) error {
+	if err := ts.Revoke(name, &tokens.RevokeOptions{LastOperator: last, DryRun: true}); err != nil {
+		return err
+	}
+	return e.Answer(map[string]any{"dryRun": true, "revoked": name}, func() {
+		e.Line("the token of %s would be revoked, and what is open with it would end", name)
+		e.Line("nothing was revoked: leave --dry-run out")
+	})
 }

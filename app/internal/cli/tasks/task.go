@@ -160,11 +160,14 @@ Without --json it is printed as it is, if it is text, and its length otherwise.`
 }
 
 func taskClear(e *env.Env) *cobra.Command {
-	var yes bool
+	var yes, dry bool
 	cmd := &cobra.Command{
 		Use: "clear TASK", Short: "Clear a task's slot: the next attempt begins from nothing",
 		Example: `  posthouse task clear gate-019a... --yes`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if dry {
+				return wouldClear(ctx, e, c, args[0])
+			}
 			if ok, err := e.Confirm(yes, "clear what task %s has saved?", args[0]); err != nil || !ok {
 				return err
 			}
@@ -175,6 +178,7 @@ func taskClear(e *env.Env) *cobra.Command {
 		}),
 	}
 	env.YesFlag(cmd, &yes)
+	env.DryRunFlag(cmd, &dry)
 	return cmd
 }
 
@@ -225,11 +229,14 @@ on since, the task runs on a new branch.`,
 }
 
 func taskPurge(e *env.Env) *cobra.Command {
-	var yes bool
+	var yes, dry bool
 	cmd := &cobra.Command{
 		Use: "purge TASK", Short: "Give a failed task up: clear its slot, and cancel what failed with it",
 		Example: `  posthouse task purge gate-019a... --yes`,
 		RunE: e.Online(func(ctx context.Context, c *rest.Client, args []string) error {
+			if dry {
+				return wouldGiveUp(ctx, e, c, args[0])
+			}
 			if ok, err := e.Confirm(yes, "give task %s up, and cancel the branch that failed with it?", args[0]); err != nil || !ok {
 				return err
 			}
@@ -240,5 +247,6 @@ func taskPurge(e *env.Env) *cobra.Command {
 		}),
 	}
 	env.YesFlag(cmd, &yes)
+	env.DryRunFlag(cmd, &dry)
 	return cmd
 }

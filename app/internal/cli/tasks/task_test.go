@@ -161,6 +161,7 @@ func TestTaskCommands(t *testing.T) {
 	}
 	lacks(run(0, "task", "list", "--task", "fetch", "--thread", "t1"), paused, "paused until ")
 	lacks(run(0, "task", "list", "--task", "other"), "no task is open")
+	lacks(run(0, "task", "clear", paused, "--dry-run"), "task "+paused+" has saved ", "nothing was cleared")
 	lacks(run(0, "task", "clear", paused, "--yes"), "nothing is saved for task "+paused)
 	lacks(run(0, "task", "slot", paused), "nothing is saved")
 	lacks(run(0, "task", "resume", paused), "goes on as gate-")
@@ -223,6 +224,7 @@ func TestStartTask(t *testing.T) {
 	}
 	wants(run(0, "task", "list", "--failed"), failed, "failed", "next: posthouse task show "+failed)
 	wants(run(0, "task", "show", failed), "failed", "no film", "next: posthouse task retry "+failed)
+	wants(run(0, "task", "purge", failed, "--dry-run"), "task "+failed+" would be given up", "branch main of thread task-k2")
 	again := run(0, "task", "retry", failed, "--json")
 	wants(again, `"state": "ready"`)
 	for i, err := range d.Tasks(t.Context(), task.Query{Thread: "task-k2"}) {
@@ -231,6 +233,7 @@ func TestStartTask(t *testing.T) {
 		}
 		wants(run(0, "task", "pause", string(i.ID), "--for", "2h"), "waits until", "next: posthouse task resume gate-")
 	}
+	wants(run(4, "task", "purge", failed, "--dry-run"), "posthouse task list --failed")
 	wants(run(4, "task", "purge", failed, "--yes"), "posthouse task list --failed")
 }
 
