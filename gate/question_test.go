@@ -89,13 +89,14 @@ func TestDerivedSchemas(t *testing.T) {
 		Raw  json.RawMessage   `json:"raw"`
 		At   time.Time         `json:"at"`
 		Big  *big.Int          `json:"big"`
+		Num  json.Number       `json:"num"`
 		Tags map[string]string `json:"tags,omitempty"`
 	}
 	type all struct {
 		List []inner  `json:"list"`
 		Two  [2]*bool `json:"two"`
 	}
-	good := all{List: []inner{{Hash: posthouse.Hash{1}, Data: []byte("x"), Raw: json.RawMessage(`[1,{}]`), Big: big.NewInt(7)}}}
+	good := all{List: []inner{{Hash: posthouse.Hash{1}, Data: []byte("x"), Raw: json.RawMessage(`[1,{}]`), Big: big.NewInt(7), Num: "9007199254740993.00"}}}
 	text, err := json.Marshal(good)
 	if err != nil {
 		t.Fatal(err)
@@ -104,9 +105,10 @@ func TestDerivedSchemas(t *testing.T) {
 	h := newHost(t, asking(gate.Question{Name: "q"}, &a))
 	id := h.wait()[0].ID
 	for bad, want := range map[string]string{
-		strings.Replace(string(text), `"hash":"01`, `"hash":1,"x":"`, 1):        "list[].hash",
-		strings.Replace(string(text), `"two":[null,null]`, `"two":[null]`, 1):   "two",
-		strings.Replace(string(text), `"two":[null,null]`, `"two":[null,1]`, 1): "two[]",
+		strings.Replace(string(text), `"hash":"01`, `"hash":1,"x":"`, 1):           "list[].hash",
+		strings.Replace(string(text), `"num":9007199254740993.00`, `"num":"9"`, 1): "list[].num",
+		strings.Replace(string(text), `"two":[null,null]`, `"two":[null]`, 1):      "two",
+		strings.Replace(string(text), `"two":[null,null]`, `"two":[null,1]`, 1):    "two[]",
 	} {
 		_, err := h.l.Decide(context.Background(), id, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: json.RawMessage(bad)})
 		if !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), want) {

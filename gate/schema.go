@@ -32,6 +32,8 @@ func specials(t reflect.Type, found map[reflect.Type]*jsonschema.Schema, seen ma
 	seen[t] = true
 	p := reflect.PointerTo(t)
 	switch {
+	case t == reflect.TypeFor[json.Number]():
+		found[t] = &jsonschema.Schema{Type: "number"}
 	case t.Kind() == reflect.Pointer:
 		specials(t.Elem(), found, seen)
 	case p.Implements(reflect.TypeFor[json.Unmarshaler]()):

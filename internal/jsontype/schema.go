@@ -127,6 +127,8 @@ func ownForm(t reflect.Type) ordered {
 		return ordered{{"type", "string"}, {"format", "date-time"}}
 	case t == reflect.TypeFor[time.Duration]():
 		return ordered{{"type", "integer"}, {"description", "nanoseconds"}}
+	case t == typeNumber:
+		return ordered{{"type", "number"}}
 	case t.Kind() == reflect.Interface, p.Implements(reflect.TypeFor[json.Unmarshaler]()):
 		return ordered{}
 	case p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):

@@ -18,9 +18,10 @@ type address struct {
 }
 
 type line struct {
-	Item  string  `json:"item" doc:"what is ordered, as in <lamp>"`
-	Count int16   `json:"count"`
-	Price float64 `json:"price"`
+	Item  string      `json:"item" doc:"what is ordered, as in <lamp>"`
+	Count int16       `json:"count"`
+	Price float64     `json:"price"`
+	Exact json.Number `json:"exact"`
 }
 
 type tree struct {
@@ -66,7 +67,8 @@ func TestSchema(t *testing.T) {
 		`"lines":{"type":["array","null"],"items":{"type":"object","properties":{` +
 		`"item":{"type":"string","description":"what is ordered, as in <lamp>"},` +
 		`"count":{"type":"integer","minimum":-32768,"maximum":32767},` +
-		`"price":{"type":"number"}},"additionalProperties":false},"description":"at least one"},` +
+		`"price":{"type":"number"},` +
+		`"exact":{"type":"number"}},"additionalProperties":false},"description":"at least one"},` +
 		`"tags":{"type":["object","null"],"additionalProperties":{"type":"boolean"}},` +
 		`"due":{"type":["string","null"],"format":"date-time","description":"when it must be there"},` +
 		`"wait":{"type":"integer","description":"nanoseconds"},` +

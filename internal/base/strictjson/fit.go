@@ -207,6 +207,9 @@ func article(word string) string {
 
 // wordOf says what JSON a type takes.
 func wordOf(t reflect.Type) string {
+	if t == reflect.TypeFor[json.Number]() {
+		return "number"
+	}
 	switch t.Kind() {
 	case reflect.Bool:
 		return "boolean"

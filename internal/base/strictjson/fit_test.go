@@ -22,7 +22,10 @@ type order struct {
 }
 
 type base struct{ Note *string }
-type line struct{ Price float64 }
+type line struct {
+	Price float64
+	Exact json.Number
+}
 
 // TestFit: each message names the place, what is wanted and what came, and no Go type.
 func TestFit(t *testing.T) {
@@ -35,7 +38,9 @@ func TestFit(t *testing.T) {
 		`{"amount":"1"}`:                      "amount: must be a whole number, not text",
 		`{"amount":1.5}`:                      "amount: must be a whole number in its range, not 1.5",
 		`{"amount":300}`:                      "amount: must be a whole number in its range, not 300",
-		`{"Lines":[{"Price":1},{"Prize":1}]}`: "Lines[1].Prize: is not known; there is Price",
+		`{"Lines":[{"Price":1},{"Prize":1}]}`: "Lines[1].Prize: is not known; there is Price, Exact",
+		`{"Lines":[{"Exact":1250.00}]}`:       "",
+		`{"Lines":[{"Exact":"1250.00"}]}`:     "Lines[0].Exact: must be a number, not text",
 		`{"Tags":{"x":1}}`:                    "Tags.x: must be a boolean, not a number",
 		`{"To":null}`:                         "To: must be text, not null",
 		`{"Skip":1}`:                          "Skip: is not known; there is To, amount, Lines, Tags, When, Free, Raw, Note, N",
@@ -47,7 +52,7 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s: %q, want %q", in, got, want)
 		}
 	}
-	if got, want := Describe(reflect.TypeFor[[]line]()), `[{"Price": number}, ...]`; got != want {
+	if got, want := Describe(reflect.TypeFor[[]line]()), `[{"Price": number, "Exact": number}, ...]`; got != want {
 		t.Errorf("a list is described as %s, want %s", got, want)
 	}
 }
