@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli"
@@ -56,6 +57,22 @@ type Dev struct {
 
 	// Open is as Programs.Open. It is required.
 	Open func(ctx context.Context, env *Env) (*Set, error)
+
+	// Demo adds the flag --demo, which serves other programs than Open's, over a store of its own
+	// that has a past. Nil: no such flag.
+	Demo *Demo
+}
+
+// A Demo is programs with a past, to look at a product before it has one of its own.
+type Demo struct {
+	About string // of the past, in the help of --demo: half a sentence, as in "a week of refunds"
+
+	// Open is as Programs.Open. It is required.
+	Open func(ctx context.Context, env *Env) (*Set, error)
+
+	// Fill writes the past, once, into an empty store. The clock of env.Ledger stands where at puts
+	// it, at first before any past, and must not go back. It is required.
+	Fill func(ctx context.Context, env *Env, at func(time.Time)) error
 }
 
 // An Env is what programs are made over.
@@ -100,5 +117,11 @@ func (p *Programs) dev() *cli.Dev {
 	if p.Dev == nil {
 		return nil
 	}
-	return &cli.Dev{About: p.Dev.About, Programs: opener(p.Dev.Open)}
+	d := &cli.Dev{About: p.Dev.About, Programs: opener(p.Dev.Open)}
+	if o := p.Dev.Demo; o != nil {
+		d.Demo = &cli.Demo{About: o.About, Programs: opener(o.Open), Fill: func(ctx context.Context, env *host.Env, at func(time.Time)) error {
+			return o.Fill(ctx, (*Env)(env), at)
+		}}
+	}
+	return d
 }

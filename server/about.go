@@ -45,6 +45,7 @@ const versionPath = "/version"
 type versionBody struct {
 	Name string `json:"name" doc:"of the binary"`
 	API  string `json:"api" doc:"version of the paths below /api; a change that breaks clients would get paths below /api/v2"`
+	Demo bool   `json:"demo,omitempty" doc:"the store was filled with a past to look at, and is gone when the server ends"`
 	build.Info
 }
 

@@ -77,6 +77,7 @@ type Options struct {
 	Profiles     bool             // operators may read profiles of the process at /debug/pprof/
 	Name         string           // of the binary, shown by /version; default posthouse
 	Version      string           // shown by /version and in /openapi.json; default what Go recorded in the binary
+	Demo         bool             // what is in the store was made up: /version says so, for pages to show
 	Now          func() time.Time // the clock of sessions; default time.Now
 }
 
@@ -148,7 +149,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.about = &about{ledger: o.Ledger, version: versionBody{cmp.Or(o.Name, "posthouse"), api.Version, binary}}
+	s.about = &about{ledger: o.Ledger, version: versionBody{cmp.Or(o.Name, "posthouse"), api.Version, o.Demo, binary}}
 	s.resources = s.newResources(&o)
 	for _, r := range s.resources {
 		s.routes = append(s.routes, api.Complete(r.Routes())...)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli/env"
@@ -30,6 +31,14 @@ type Config struct {
 type Dev struct {
 	About    string // help of the command dev: a line, and after an empty line more
 	Programs func(context.Context, *host.Env) (*host.Set, error)
+	Demo     *Demo // nil: dev has no flag --demo
+}
+
+// A Demo is programs with a past.
+type Demo struct {
+	About    string // of the past, in the help of the flag
+	Programs func(context.Context, *host.Env) (*host.Set, error)
+	Fill     func(ctx context.Context, env *host.Env, at func(time.Time)) error // writes the past
 }
 
 // Main runs one command line on the process's own streams and environment, and

@@ -23,7 +23,7 @@ import (
 
 func devCmd(e *env.Env, c *Config) *cobra.Command {
 	s := serving{env: e, config: c, dev: true}
-	watch := true
+	watch, demo := true, false
 	short, _, _ := strings.Cut(c.Dev.About, "\n")
 	short = strings.TrimSuffix(short, ".")
 	cmd := &cobra.Command{
@@ -38,6 +38,9 @@ fails leaves the program from before running. Threads are in the store, and go o
   posthouse dev --ephemeral --addr 127.0.0.1:0
   posthouse dev --data-dir ./data --store sqlite:./data/other.db`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if demo {
+				return s.runDemo(cmd.Context())
+			}
 			if dir, err := os.Getwd(); err == nil && watch && project.AtHand(dir) {
 				return s.rebuild(cmd.Context(), dir)
 			}
@@ -45,6 +48,9 @@ fails leaves the program from before running. Threads are in the store, and go o
 		},
 	}
 	s.add(cmd)
+	if c.Dev.Demo != nil {
+		cmd.Flags().BoolVar(&demo, "demo", false, "serve "+c.Dev.Demo.About+" to look at, in a store of its own that goes when the server ends")
+	}
 	cmd.Flags().BoolVar(&watch, "watch", true, "build and serve the program in this directory, again after each change")
 	return cmd
 }

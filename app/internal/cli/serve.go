@@ -112,12 +112,17 @@ func (s *serving) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.serve(ctx, o)
+}
+
+// serve serves with options until ctx ends.
+func (s *serving) serve(ctx context.Context, o *host.Options) error {
 	h, err := host.Open(ctx, o)
 	if err != nil {
 		return tasks.NameFlag(err)
 	}
 	s.banner(h)
-	if s.dev && !s.env.Structured() {
+	if s.dev && o.Fill == nil && !s.env.Structured() {
 		s.tellKept(ctx, h, o.Dir)
 	}
 	if s.config.Serve != nil {

@@ -94,6 +94,9 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.fill(ctx, o, lo); err != nil {
+		return nil, err
+	}
 	h.Ledger, err = ledger.Open(h.store, &lo)
 	if err != nil {
 		return nil, err
@@ -140,7 +143,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 	}
 	so := server.Options{
 		Ledger: h.Ledger, Metrics: h.metrics, Tokens: ts, Logger: h.log, LogLevel: o.LogLevel, Profiles: o.Profiles, AllowedHosts: o.AllowedHosts,
-		Name: o.Name, Version: o.Version, Recover: h.Set.Recover,
+		Name: o.Name, Version: o.Version, Demo: o.Fill != nil, Recover: h.Set.Recover,
 	}
 	so.Programs = h.Set.described()
 	so.PublicKeys = func() (*sign.Ring, error) { return sign.LoadRing(o.Dir.Key() + sign.PublicSuffix) }

@@ -98,4 +98,8 @@ type Options struct {
 	// Programs makes the programs, once, over the Ledger that was opened. Nil makes
 	// no programs.
 	Programs func(context.Context, *Env) (*Set, error)
+
+	// Fill writes a past into the store, which is empty, before the Ledger is opened; clients are told
+	// that the store is a demo. The clock of env.Ledger stands where at puts it. Nil: nothing is written.
+	Fill func(ctx context.Context, env *Env, at func(time.Time)) error
 }

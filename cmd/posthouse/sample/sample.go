@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/demo"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/refund"
 	"github.com/posthouse/posthouse/store/all"
 	"github.com/posthouse/posthouse/task/natslink"
@@ -16,7 +17,10 @@ import (
 func Programs(version string) app.Programs {
 	return app.Programs{
 		Name: "posthouse", Version: version, OpenStore: all.Open, OpenLink: natslink.Open,
-		Dev: &app.Dev{About: aboutSample, Open: openSample},
+		Dev: &app.Dev{
+			About: aboutSample, Open: openSample,
+			Demo: &app.Demo{About: "a week of invoices, refunds and more", Open: demo.Open, Fill: demo.Fill},
+		},
 	}
 }
 
