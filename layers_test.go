@@ -310,7 +310,7 @@ var laws = []law{
 	{"app/internal/systemd", nil, nil, "a service manager is told of a server, whatever it serves"},
 	{"app/internal/project", []string{"."}, nil, "a module is written, built and started as files and processes: what is in it is compiled on its own"},
 	{"app/internal/project/starter", []string{"*"}, nil, "what users begin with is theirs to wire"},
-	{"app/internal/host", []string{".", "ledger", "retain", "crypt", "crypt/keyfile", "app/internal/address", "app/internal/datadir", "app/internal/systemd", "coord", "dispatch", "gate", "graph", "graph/draw", "notify", "runner", "server", "server/metrics", "server/signin", "server/tokens", "sign", "store/local", "task", "task/link", "task/standalone", "trace", "transfer"}, nil,
+	{"app/internal/host", []string{".", "ledger", "retain", "crypt", "crypt/keyfile", "app/internal/address", "app/internal/datadir", "app/internal/systemd", "coord", "dispatch", "gate", "graph", "graph/draw", "notify", "runner", "server", "server/metrics", "server/signin", "server/tokens", "sign", "store/local", "store/memstore", "task", "task/link", "task/standalone", "trace", "transfer"}, nil,
 		"how a server is put together is the same for app.Serve and for the commands"},
 	{"app/internal/scratch", []string{".", "app/internal/address"}, nil, "a user's data is left alone the same way by all that tries a server"},
 	{"app/internal/conform", []string{".", "ledger", "store/storetest", "store/stresstest", "app/internal/address", "app/internal/scratch"}, nil, "a store is judged by its contract, whatever opens it"},

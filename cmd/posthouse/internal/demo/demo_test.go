@@ -151,6 +151,8 @@ func serve(t *testing.T, l *ledger.Ledger, deeds *[]Deed) *runner.Runner {
 			t.Error(err)
 		}
 	})
+	r.Kick("invoice-1014")
+	must.Get(r.Wait(t.Context(), "invoice-1014", "", 0))(t) // it has begun
 	return r
 }
 

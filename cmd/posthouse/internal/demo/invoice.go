@@ -57,7 +57,8 @@ func openInvoice(l *ledger.Ledger, w *World, park time.Duration) (*graph.App[Inv
 	})
 	g.Command("approve", func(ctx context.Context, s *Invoice) (_ graph.Command, err error) {
 		s.Grant, err = gate.ProposeFor(ctx, Payment{s.Number, s.Supplier, s.IBAN, s.Account, s.Amount, s.Currency}, askPayment)
-		if s.Outcome = refusal(err); s.Outcome != "" {
+		s.Outcome = refusal(err)
+		if s.Outcome != "" {
 			return graph.Goto(graph.End), nil
 		}
 		return graph.Goto("pay"), err
