@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
+	"github.com/posthouse/posthouse/server/internal/idempotency"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/stream"
@@ -33,9 +34,8 @@ func (as *agents) Routes() []*api.Route {
 			Notes: "Answers when the agent waits for a decision or is done; 202 with where to look if that takes longer. The work goes on if the client leaves. " +
 				"With Accept: text/event-stream the answer is a stream of the events text, event, and at last done (the reply) or error (a problem). " +
 				"The header " + agentcall.RunHeader + " of the answer names the request: GET /api/run takes it up again. " +
-				"With the header " + agentcall.KeyHeader + " it is taken once: sent again by its sender within a day it is answered as it was, or with 202 and its thread where that is not known any more, " +
-				"with the header " + agentcall.ReplayedHeader + "; another message under the key is 422. Other paths refuse the header.",
-			Keyed: true, Body: agentBody{}, Answers: []api.Answer{
+				"With the header " + api.KeyHeader + " it is taken once: sent again while the agent works on it, it waits for the same answer.",
+			Attach: true, Body: agentBody{}, Answers: []api.Answer{
 				{Status: http.StatusOK, Help: "what the request came to", Body: Reply{}, Media: ""}, {Status: http.StatusOK, Help: "the same, as it happens", Body: nil, Media: "text/event-stream"},
 				{Status: http.StatusAccepted, Help: "it is still running", Body: Accepted{}, Media: ""},
 			},
@@ -60,7 +60,7 @@ func (as *agents) post(w http.ResponseWriter, r *api.Request, b *agentBody) erro
 	if acceptsStream(r.Request) {
 		return as.stream(w, r, m, who)
 	}
-	c, err := as.begin(w, r, m)
+	c, keep, err := as.begin(w, r, m)
 	if err != nil || c == nil {
 		return err
 	}
@@ -79,7 +79,16 @@ func (as *agents) post(w http.ResponseWriter, r *api.Request, b *agentBody) erro
 		return err
 	}
 	noteReply(who, reply)
-	return api.WriteJSON(w, http.StatusOK, reply)
+	if keep == nil {
+		return api.WriteJSON(w, http.StatusOK, reply)
+	}
+	held := api.HoldBack(w)
+	err = api.WriteJSON(w, http.StatusOK, reply)
+	if err == nil {
+		_ = keep.Keep(r.Context(), idempotency.NewAnswer(held.Status, w.Header(), held.Body)) // without it, its thread says what came of it
+	}
+	held.Send(w)
+	return err
 }
 
 // noteReply notes in a client's session where a reply left the thread.
@@ -104,7 +113,7 @@ func (as *agents) stream(w http.ResponseWriter, r *api.Request, m agentcall.Mess
 		}
 		w.Header().Set(session.Header, who.Token)
 	}
-	call, err := as.begin(w, r, m)
+	call, _, err := as.begin(w, r, m)
 	if err != nil || call == nil {
 		return err
 	}
@@ -113,30 +122,37 @@ func (as *agents) stream(w http.ResponseWriter, r *api.Request, m agentcall.Mess
 	return as.streamFeed(w, r, call.Feed.Listen(0), who, restored)
 }
 
-// begin starts a request, with a key or without. Where it returns neither a call
-// nor an error, the request was answered.
-func (as *agents) begin(w http.ResponseWriter, r *api.Request, m agentcall.Message) (*agentcall.Call, error) {
-	key, err := agentcall.Key(r)
+// begin starts a request, with a key or without; keep has the answer of one with a key. Where it
+// returns neither a call nor an error, the request was answered.
+func (as *agents) begin(w http.ResponseWriter, r *api.Request, m agentcall.Message) (c *agentcall.Call, keep *idempotency.Request, err error) {
+	key, err := idempotency.Key(r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if key == "" {
-		return as.calls.Start(m)
+		c, err = as.calls.Start(m)
+		return c, nil, err
 	}
 	if err := as.calls.Validate(&m); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	c, thread, again, err := as.keys.Start(r.Context(), key, m)
+	n, err := as.keys.Start(r.Context(), key, m)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if again {
-		w.Header().Set(agentcall.ReplayedHeader, "true")
+	streams := acceptsStream(r.Request)
+	if n.Answer != nil && (!streams || n.Call == nil) {
+		w.Header().Set(agentcall.RunHeader, string(n.Request.ID))
+		n.Answer.Write(w)
+		return nil, nil, nil
 	}
-	if c == nil {
-		return nil, as.outcomes.accepted(w, r, &pending{checkpoint: &posthouse.Header{Thread: thread}})
+	if n.Request.Again {
+		w.Header().Set(api.ReplayedHeader, "true")
 	}
-	return c, nil
+	if n.Call == nil {
+		return nil, nil, as.outcomes.accepted(w, r, &pending{checkpoint: &posthouse.Header{Thread: n.Thread}})
+	}
+	return n.Call, n.Request, nil
 }
 
 func acceptsStream(r *http.Request) bool {

@@ -102,11 +102,11 @@ func (ts *approvalTokens) Routes() []*api.Route {
 	return []*api.Route{
 		{
 			Method: http.MethodPost, Path: path + "/{id}/token", Role: tokens.Approver, Summary: "Make an approval token: one decision of this gate, for who has no access",
-			Notes: "For one person, who must be allowed to decide; the same rules hold once it is used. Another one for the same person ends the first. The server keeps its hash alone.",
+			Notes: "For one person, who must be allowed to decide; the same rules hold once it is used. Another one for the same person ends the first. The server keeps its hash alone, and with an " + api.KeyHeader + " the answer, encrypted with that key.",
 			Body:  gateTokenBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the token", Body: GateToken{}, Media: ""}}, Handle: api.Reply(ts.makeToken),
 		},
 		{
-			Method: http.MethodPost, Path: path + "/{id}/decide-by-token", Approval: true, Summary: "Decide with an approval token", State: true,
+			Method: http.MethodPost, Path: path + "/{id}/decide-by-token", Approval: true, Holder: ts.holder, Summary: "Decide with an approval token", State: true,
 			Notes: "In the header Authorization: Bearer, as an access token is. It is taken once: a second use gets 409 with the first decision. " +
 				"One that is unknown, another gate's, replaced or past its time gets the same 401. It answers once the decision is on record.",
 			Body: tokenDecideBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "what went on record", Body: TokenDecision{}, Media: ""}}, Handle: ts.decide,
@@ -117,6 +117,15 @@ func (ts *approvalTokens) Routes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "what is asked, and of whom", Body: TokenGate{}, Media: ""}},
 		},
 	}
+}
+
+// holder returns who the approval token of a request stands for in keys, which is its holder alone.
+func (ts *approvalTokens) holder(r *api.Request) (string, error) {
+	t, err := ts.find(r)
+	if err != nil {
+		return "", err
+	}
+	return "approval token " + hex.EncodeToString(t.Hash[:]), nil
 }
 
 // makeToken makes a token for a person who may give its verdicts now. Whether they
@@ -258,13 +267,13 @@ func (ts *approvalTokens) decide(w http.ResponseWriter, r *api.Request) error {
 		}
 	}
 	// A client that goes away does not undo its decision.
-	g, err = ts.ledger.Decide(context.WithoutCancel(r.Context()), g.ID, d)
+	g, err = decideOnce(r, ts.ledger, g.ID, &d)
 	if err != nil {
 		return t.hides(err)
 	}
 	a := &TokenDecision{Gate: g.ID, Decision: g.Decision, Missing: g.Missing()}
 	if g.Decision == nil {
-		a.Vote = &g.Votes[len(g.Votes)-1]
+		a.Vote = g.Voted(d.By)
 	}
 	return api.WriteJSON(w, http.StatusOK, a)
 }

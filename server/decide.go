@@ -1,9 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -40,12 +42,12 @@ func (gs *gates) decide(w http.ResponseWriter, r *api.Request, g *posthouse.Gate
 		}
 	}
 	// A client that goes away does not undo its decision.
-	decided, err := gs.ledger.Decide(context.WithoutCancel(r.Context()), g.ID, *d)
+	decided, err := decideOnce(r, gs.ledger, g.ID, d)
 	if err != nil {
 		return err
 	}
 	if decided.Decision == nil {
-		return gs.voted(w, decided)
+		return gs.voted(w, decided, d)
 	}
 	h, err := gs.ledger.GetHeader(r.Context(), g.Checkpoint)
 	if err != nil {
@@ -54,12 +56,50 @@ func (gs *gates) decide(w http.ResponseWriter, r *api.Request, g *posthouse.Gate
 	return gs.outcomes.await(w, r, &pending{checkpoint: h, decision: decided.Decision, after: max(g.Seq, decided.Decision.Seq)})
 }
 
+// decideOnce decides a gate, or finds what an earlier attempt of the request decided, or voted.
+func decideOnce(r *api.Request, l *ledger.Ledger, gate posthouse.ID, d *posthouse.Decision) (*posthouse.Gate, error) {
+	ctx := context.WithoutCancel(r.Context())
+	decided, err := l.Decide(ctx, gate, *d)
+	if err == nil || !r.Reserved.Again {
+		return decided, err
+	}
+	g, lost := l.Gate(ctx, gate)
+	if lost != nil {
+		return nil, err
+	}
+	if g.Decision != nil && sameDecision(g.Decision, d, r.Reserved.At) {
+		return g, nil
+	}
+	for i := range g.Votes {
+		if sameDecision(&g.Votes[i], d, r.Reserved.At) {
+			return g, nil
+		}
+	}
+	return nil, err
+}
+
+// sameDecision reports whether a decision on record is the one that a request sends, since a time.
+func sameDecision(have, sent *posthouse.Decision, since time.Time) bool {
+	return have.Verdict == sent.Verdict && have.By == sent.By && have.Actor == sent.Actor && have.Reason == sent.Reason && have.Token == sent.Token &&
+		sameJSON(have.Value, sent.Value) && !have.At.Before(since)
+}
+
+// sameJSON reports whether two values differ in spaces at most.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) == len(b)
+	}
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
 // voted answers a vote that decided nothing yet.
-func (gs *gates) voted(w http.ResponseWriter, g *posthouse.Gate) error {
+func (gs *gates) voted(w http.ResponseWriter, g *posthouse.Gate, d *posthouse.Decision) error {
+	vote := g.Voted(d.By)
 	look := "/api/gates/" + string(g.ID)
 	w.Header().Set("Location", look)
 	return api.WriteJSON(w, http.StatusAccepted, &Accepted{
-		Thread: g.Thread, Branch: g.Branch, Checkpoint: g.Checkpoint, Vote: &g.Votes[len(g.Votes)-1], Missing: g.Missing(),
+		Thread: g.Thread, Branch: g.Branch, Checkpoint: g.Checkpoint, Vote: vote, Missing: g.Missing(),
 		Gates: []posthouse.ID{g.ID}, Location: look,
 	})
 }

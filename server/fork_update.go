@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -39,7 +40,7 @@ func (cs *checkpoints) fork(w http.ResponseWriter, r *api.Request, b *forkBody) 
 	if b.State != nil && b.Patch != nil {
 		return posthouse.Invalid("patch", "goes with a state that is kept, not with a new one")
 	}
-	o := &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name}
+	o := &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name, ID: r.Reserved.ID}
 	if b.State != nil || b.Patch != nil {
 		if err := cs.forkState(r, id, b, o); err != nil {
 			return err
@@ -56,7 +57,7 @@ func (cs *checkpoints) fork(w http.ResponseWriter, r *api.Request, b *forkBody) 
 			return err
 		}
 	}
-	c, err := cs.ledger.Fork(r.Context(), id, o)
+	c, err := cs.makeFork(r, id, o)
 	if err != nil {
 		return err
 	}
@@ -64,6 +65,19 @@ func (cs *checkpoints) fork(w http.ResponseWriter, r *api.Request, b *forkBody) 
 		return cs.goOn(w, r, &c.Header)
 	}
 	return writeCheckpoint(w, c)
+}
+
+// makeFork makes a fork, or returns the one that an earlier attempt of the request has made.
+func (cs *checkpoints) makeFork(r *api.Request, id posthouse.ID, o *ledger.ForkOptions) (*posthouse.Checkpoint, error) {
+	c, err := cs.ledger.Fork(r.Context(), id, o)
+	if !r.Reserved.Again || !errors.Is(err, posthouse.ErrExists) {
+		return c, err
+	}
+	made, lost := cs.ledger.Get(r.Context(), o.ID)
+	if lost != nil || made.Source == nil || made.Source.ID != id {
+		return nil, err
+	}
+	return made, nil
 }
 
 // planFork answers with what a fork would do.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/inbox"
@@ -152,12 +153,35 @@ func (gs *gates) find(r *api.Request) (*posthouse.Gate, error) {
 }
 
 func (gs *gates) askAgain(w http.ResponseWriter, r *api.Request) error {
-	g, err := gs.ledger.AskAgain(r.Context(), r.ID("id"), &ledger.AskAgainOptions{By: r.Actor.Name})
+	g, err := gs.askedBefore(r)
+	if err == nil && g == nil {
+		g, err = gs.ledger.AskAgain(r.Context(), r.ID("id"), &ledger.AskAgainOptions{By: r.Actor.Name})
+	}
 	if err != nil {
 		return err
 	}
 	w.Header().Set("ETag", api.ETag(g.Hash))
 	return api.WriteJSON(w, http.StatusOK, g)
+}
+
+// askedBefore returns the gate with which an earlier attempt of the request asked again, or nil.
+func (gs *gates) askedBefore(r *api.Request) (*posthouse.Gate, error) {
+	if !r.Reserved.Again {
+		return nil, nil
+	}
+	g, err := gs.find(r)
+	if err != nil {
+		return nil, err
+	}
+	for again, err := range gs.ledger.Gates(r.Context(), ledger.GateQuery{Thread: g.Thread}) {
+		if err != nil {
+			return nil, err
+		}
+		if (again.Supersedes == g.ID || again.Origin == g.ID) && !again.CreatedAt.Before(r.Reserved.At) {
+			return again, nil
+		}
+	}
+	return nil, nil
 }
 
 func (gs *gates) decideGate(v posthouse.Verdict) func(http.ResponseWriter, *api.Request) error {
@@ -239,6 +263,13 @@ func (gs *gates) delegate(r *api.Request, b *delegateBody) (*posthouse.Gate, err
 	by, actor, err := auth.ActingFor(r.Actor, b.By)
 	if err != nil {
 		return nil, err
+	}
+	if r.Reserved.Again {
+		for _, as := range g.Assignments {
+			if as.By == by && as.Actor == actor && slices.Equal(as.To, []string{b.To}) && as.Reason == b.Reason && !as.At.Before(r.Reserved.At) {
+				return g, nil
+			}
+		}
 	}
 	return gs.ledger.Delegate(context.WithoutCancel(r.Context()), g.ID, posthouse.Delegation{By: by, Actor: actor, To: b.To, Reason: b.Reason})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/agentcall"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // keyed sends a message under a key.
@@ -32,10 +35,10 @@ func TestIdempotencyKey(t *testing.T) {
 	a.into(&first)
 	b := h.keyed("k1", "refund 1").want(http.StatusOK)
 	b.into(&again)
-	if first != again || first.Gate == "" || a.header.Get(agentcall.ReplayedHeader) != "" || b.header.Get(agentcall.ReplayedHeader) != "true" || a.header.Get(agentcall.RunHeader) != b.header.Get(agentcall.RunHeader) {
+	if first != again || first.Gate == "" || a.header.Get(api.ReplayedHeader) != "" || b.header.Get(api.ReplayedHeader) != "true" || a.header.Get(agentcall.RunHeader) != b.header.Get(agentcall.RunHeader) {
 		t.Errorf("sent again it is answered %+v, the first time %+v; %v", again, first, b.header)
 	}
-	if p := h.keyed("k1", "refund 2").refused(problem.CodeKeyReused); p.Field != agentcall.KeyHeader || p.Hint == "" {
+	if p := h.keyed("k1", "refund 2").refused(problem.CodeKeyReused); p.Field != api.KeyHeader || p.Hint == "" {
 		t.Errorf("another message under the key: %+v", p)
 	}
 	var other Reply
@@ -43,10 +46,9 @@ func TestIdempotencyKey(t *testing.T) {
 		t.Error("another key leads to the same thread")
 	}
 
-	clock.Store(int64(time.Hour)) // what was answered is not kept that long
-	var known Accepted
-	if h.keyed("k1", "refund 1").want(http.StatusAccepted).into(&known); known.Thread != first.Thread || !strings.HasSuffix(known.Location, first.Thread) {
-		t.Errorf("an hour later: %+v", known)
+	clock.Store(int64(time.Hour)) // the call is not known that long, its answer is
+	if h.keyed("k1", "refund 1").want(http.StatusOK).into(&again); again != first {
+		t.Errorf("an hour later: %+v", again)
 	}
 	h.keyed("k1", "refund 2").refused(problem.CodeKeyReused)
 	clock.Store(int64(25 * time.Hour))
@@ -98,18 +100,33 @@ func TestIdempotencyKeyOfAFailedRequest(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeyIsRefused where it would not be heeded.
+// TestIdempotencyKeyIsRefused where it would not be heeded, or cannot be read.
 func TestIdempotencyKeyIsRefused(t *testing.T) {
 	h := open(t, nil)
 	_, g := h.waiting("t1")
-	for _, path := range []string{"/api/gates/" + string(g.ID) + "/approve", "/api/threads/t1/cancel"} {
-		if p := h.send(ask{method: "POST", path: path, header: []string{"Idempotency-Key: k"}}).refused(posthouse.CodeInvalid); p.Field != agentcall.KeyHeader {
+	for _, path := range []string{"/api/worker/connect", "/login"} {
+		as := tokens.Worker
+		if path == "/login" {
+			as = "-"
+		}
+		if p := h.send(ask{method: "POST", path: path, as: as, header: []string{"Idempotency-Key: k"}}).refused(posthouse.CodeInvalid); p.Field != api.KeyHeader {
 			t.Errorf("%s: %+v", path, p)
 		}
 	}
 	h.send(ask{method: "GET", path: "/agent/dispatch", header: []string{"Idempotency-Key: k"}}).refused(posthouse.CodeInvalid)
-	for _, bad := range []string{strings.Repeat("k", 256), "a b", "ä"} {
+	approve := "/api/gates/" + string(g.ID) + "/approve"
+	for _, bad := range []string{strings.Repeat("k", 256), "a b", "ä", "a\tb"} {
 		h.keyed(bad, "m").refused(posthouse.CodeInvalid)
+		h.send(ask{method: "POST", path: approve, header: []string{"Idempotency-Key: " + bad}}).refused(posthouse.CodeInvalid)
 	}
-	h.get("/api/threads/t1").want(http.StatusOK)
+	twice := h.request(ask{method: "POST", path: approve, header: []string{"Idempotency-Key: k"}})
+	twice.Header.Add("Idempotency-Key", "k")
+	w := httptest.NewRecorder()
+	h.server.ServeHTTP(w, twice)
+	if w.Code != http.StatusBadRequest {
+		t.Errorf("two keys: %d", w.Code)
+	}
+	if got, err := h.ledger.Gate(t.Context(), g.ID); err != nil || got.Decision != nil {
+		t.Errorf("a refused request decided: %+v, %v", got, err)
+	}
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/proof/must"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/runs"
-	"github.com/posthouse/posthouse/server/internal/agentcall"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -27,23 +28,29 @@ type parcel struct {
 // openPrograms opens a server with a flow that asks, and a program that does not describe itself.
 func openPrograms(t *testing.T) (h *testServer, f *flow.App[parcel, string]) {
 	h = open(t, func(o *Options) {
-		var err error
-		f, err = flow.New("pack", func(ctx context.Context, p parcel) (string, error) {
-			a, err := gate.Ask[any](ctx, gate.Question{Name: "pack", Text: "Pack " + p.Order + "?", AllowRequester: true})
-			if errors.Is(err, posthouse.ErrForbidden) {
-				return "left", nil
-			}
-			if err != nil {
-				return "", err
-			}
-			return "packed as " + a.By, nil
-		}).Open(o.Ledger, &flow.Options{Description: "Packs an order", Questions: []runs.Question{{Name: "pack", Text: "Pack the order?", Payload: parcel{}}}})
-		must.Do(t, err)
+		f = newPack(t, o.Ledger)
 		o.Programs = []Program{{Info: *f.Describe(), Starter: f}, {Info: posthouse.ProgramInfo{Name: "a/b", Kind: posthouse.ProgramOther}}}
 		o.Limits.State = 64 << 10
 		o.Runner = nil // programs go on elsewhere
 	})
 	return h, f
+}
+
+// newPack opens a flow that asks.
+func newPack(t *testing.T, l *ledger.Ledger) *flow.App[parcel, string] {
+	t.Helper()
+	f, err := flow.New("pack", func(ctx context.Context, p parcel) (string, error) {
+		a, err := gate.Ask[any](ctx, gate.Question{Name: "pack", Text: "Pack " + p.Order + "?", AllowRequester: true})
+		if errors.Is(err, posthouse.ErrForbidden) {
+			return "left", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		return "packed as " + a.By, nil
+	}).Open(l, &flow.Options{Description: "Packs an order", Questions: []runs.Question{{Name: "pack", Text: "Pack the order?", Payload: parcel{}}}})
+	must.Do(t, err)
+	return f
 }
 
 // TestProgramsAreListed lists programs page by page, and shows one with its schemas.
@@ -160,7 +167,7 @@ func TestRunBegins(t *testing.T) {
 		t.Errorf("begun again: %+v", p)
 	}
 
-	const key = agentcall.KeyHeader + ": k-1"
+	const key = api.KeyHeader + ": k-1"
 	if p := start(`{"input":{"x":1}}`, key).refused(posthouse.CodeInvalid); p.Field != "input.x" {
 		t.Errorf("a bad input under a key: %+v", p)
 	}
@@ -168,15 +175,15 @@ func TestRunBegins(t *testing.T) {
 	start(`{"input":{"order":"8"}}`, key).want(http.StatusCreated).into(&first)
 	b := start(`{"input":{"order":"8"}}`, key).want(http.StatusCreated)
 	b.into(&second)
-	if first.Thread == "" || second != first || b.header.Get(agentcall.ReplayedHeader) != "true" {
+	if first.Thread == "" || second != first || b.header.Get(api.ReplayedHeader) != "true" {
 		t.Errorf("under a key it begins as %+v, then as %+v, %v", first, second, b.header)
 	}
 	for _, other := range []string{`{"input":{"order":"9"}}`, `{"input":{"order":"8"},"id":"x"}`, `{"input":{"order":"8"},"labels":{"a":"b"}}`} {
-		if p := start(other, key).refused(problem.CodeKeyReused); p.Field != agentcall.KeyHeader {
+		if p := start(other, key).refused(problem.CodeKeyReused); p.Field != api.KeyHeader {
 			t.Errorf("%s under the same key: %+v", other, p)
 		}
 	}
-	taken := agentcall.KeyHeader + ": k-2"
+	taken := api.KeyHeader + ": k-2"
 	for range 2 { // the thread was there before the key
 		if p := start(`{"input":{"order":"8"},"id":"order 7"}`, taken).refused(posthouse.CodeExists); p.Field != "id" {
 			t.Errorf("a thread that exists, under a key: %+v", p)
@@ -187,8 +194,8 @@ func TestRunBegins(t *testing.T) {
 	_, err = h.ledger.Signal(t.Context(), "early", posthouse.Signal{Name: "go", By: "alice", Early: true})
 	must.Do(t, err)
 	for i := range 2 {
-		a := start(`{"input":{"order":"9"},"id":"early"}`, agentcall.KeyHeader+": k-3").want(http.StatusCreated)
-		if again := a.header.Get(agentcall.ReplayedHeader) == "true"; again != (i == 1) {
+		a := start(`{"input":{"order":"9"},"id":"early"}`, api.KeyHeader+": k-3").want(http.StatusCreated)
+		if again := a.header.Get(api.ReplayedHeader) == "true"; again != (i == 1) {
 			t.Errorf("sent %d times: %v", i+1, a.header)
 		}
 	}

@@ -62,6 +62,9 @@ type releaseBody struct {
 }
 
 func (rs *releases) release(w http.ResponseWriter, r *api.Request, b *releaseBody) error {
+	if rel := rs.released(r); rel != nil {
+		return api.WriteJSON(w, http.StatusOK, Released{Release: *rel})
+	}
 	rel, err := rs.ledger.Release(r.Context(), r.Name("id"), &ledger.ReleaseOptions{Tags: b.Tags, Reason: b.Reason, Failed: b.Failed, By: r.Actor.Name})
 	if rel == nil {
 		return err
@@ -71,6 +74,22 @@ func (rs *releases) release(w http.ResponseWriter, r *api.Request, b *releaseBod
 		out.Error = failedAfter(w, "the version is made", err)
 	}
 	return api.WriteJSON(w, http.StatusOK, out)
+}
+
+// released returns the version that an earlier attempt of the request has made, or nil.
+func (rs *releases) released(r *api.Request) *posthouse.Release {
+	if !r.Reserved.Again {
+		return nil
+	}
+	for rel, err := range rs.ledger.Releases(r.Context(), r.Name("id")) {
+		if err != nil || rel.At.Before(r.Reserved.At) {
+			return nil
+		}
+		if rel.By == r.Actor.Name {
+			return rel
+		}
+	}
+	return nil
 }
 
 func (rs *releases) list(w http.ResponseWriter, r *api.Request) error {

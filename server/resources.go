@@ -39,7 +39,7 @@ func (s *Server) newResources(o *Options) []resource {
 		Agents: adaptAgents(o.Agents), Known: agentcall.NewRegistry(o.Now, limits.Concurrency), Timeout: limits.Call, Ledger: l, Life: s.life, Log: o.Logger,
 		Quota: limit.NewQuota(s.life, limit.Bounds{All: limits.Concurrency, Token: limits.TokenConcurrency, Noun: "requests", Held: "requests that are worked on"}),
 	}
-	keys := agentcall.NewKeys(calls, o.Now)
+	keys := agentcall.NewKeys(calls, s.keys)
 	sessions := &session.Sessions{
 		Store: session.NewStore(l.Store(), o.Now, limits.Client, limits.Clients), Ledger: l, Running: calls.Known.Working,
 		Life: s.life, Log: o.Logger, Now: o.Now, TTL: limits.Client,
@@ -54,7 +54,7 @@ func (s *Server) newResources(o *Options) []resource {
 	gauged, _ := o.Tasks.(task.Gauged)
 	rs := []resource{
 		// /api/programs
-		programs.New(served, l, keys, o.Runner, o.Logger),
+		programs.New(served, l, o.Runner, o.Logger),
 		// /api/checkpoints, /api/diff; resume and replay below /api/gates/{id}
 		&checkpoints{ledger: l, runner: o.Runner, outcomes: waits, pageBytes: limits.Page},
 		// /api/gates; approve, reject and so on below /api/checkpoints/{id}

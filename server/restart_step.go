@@ -36,12 +36,34 @@ func (cs *checkpoints) restartRoute(path string) *api.Route {
 }
 
 func (cs *checkpoints) restartStep(w http.ResponseWriter, r *api.Request) error {
+	if h := cs.restarted(r); h != nil {
+		w.Header().Set("ETag", api.ETag(h.Hash))
+		return api.WriteJSON(w, http.StatusOK, &Anew{Checkpoint: *h, Dropped: []Result{}, Kept: []Result{}})
+	}
 	a, err := cs.ledger.RestartStep(r.Context(), r.ID("id"), &ledger.RestartStepOptions{By: r.Actor.Name})
 	if err != nil {
 		return err
 	}
 	w.Header().Set("ETag", api.ETag(a.Checkpoint.Hash))
 	return api.WriteJSON(w, http.StatusOK, &Anew{Checkpoint: *a.Checkpoint, Dropped: results(a.Dropped), Kept: results(a.Kept)})
+}
+
+// restarted returns the checkpoint that an earlier attempt of the request has made, or nil.
+// The answer then does not tell again which results were dropped and kept.
+func (cs *checkpoints) restarted(r *api.Request) *posthouse.Header {
+	if !r.Reserved.Again {
+		return nil
+	}
+	source, err := cs.ledger.GetHeader(r.Context(), r.ID("id"))
+	if err != nil {
+		return nil
+	}
+	for h, err := range cs.ledger.List(r.Context(), posthouse.Query{Thread: source.Thread, Branch: source.Branch, After: source.Cursor(), Limit: 100}) {
+		if err == nil && h.Parent == source.ID && h.Kind == posthouse.KindRestartStep && h.By == r.Actor.Name && !h.CreatedAt.Before(r.Reserved.At) {
+			return h
+		}
+	}
+	return nil
 }
 
 func results(steps []posthouse.StepRecord) []Result {

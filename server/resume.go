@@ -49,6 +49,8 @@ func (cs *checkpoints) resumeHead(w http.ResponseWriter, r *api.Request) error {
 	}
 	head, _ := info.Branch(h.Branch)
 	switch {
+	case head.Head != id && r.Reserved.Again:
+		return cs.outcomes.await(w, r, &pending{checkpoint: h, after: h.Seq}) // an earlier attempt has resumed it
 	case head.Head != id:
 		return &posthouse.Error{
 			Code: posthouse.CodeConflict, Head: head.Head, Message: "checkpoint " + string(id) + " is not the head of its branch any more",
@@ -83,6 +85,15 @@ func (cs *checkpoints) goOn(w http.ResponseWriter, r *api.Request, h *posthouse.
 	if cs.runner == nil {
 		return noPrograms()
 	}
+	if r.Reserved.Again {
+		info, err := cs.ledger.Thread(r.Context(), h.Thread)
+		if err != nil {
+			return err
+		}
+		if b, _ := info.Branch(h.Branch); b.Head != h.ID {
+			return cs.outcomes.await(w, r, &pending{checkpoint: h, after: h.Seq})
+		}
+	}
 	if err := cs.runner.Resume(r.Context(), h.Thread, h.Branch); err != nil {
 		return err
 	}
@@ -106,13 +117,13 @@ func (cs *checkpoints) replay(w http.ResponseWriter, r *api.Request, b *replayBo
 	if len(src.Next) == 0 {
 		return nothingNext(src.ID)
 	}
-	o := &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name}
+	o := &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name, ID: r.Reserved.ID}
 	if cs.runner != nil || src.Status != posthouse.StatusWaiting {
 		if err := cs.mayRunFork(r.Context(), src.ID, o); err != nil {
 			return err
 		}
 	}
-	c, err := cs.ledger.Fork(r.Context(), src.ID, o)
+	c, err := cs.makeFork(r, src.ID, o)
 	if err != nil {
 		return err
 	}

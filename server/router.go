@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
+	"github.com/posthouse/posthouse/server/internal/idempotency"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/page"
 	"github.com/posthouse/posthouse/server/problem"
@@ -28,6 +28,7 @@ type router struct {
 	timeout *limit.AnswerTimeout
 	body    int64 // bytes of a request's body
 	state   int64 // of one that carries state or a decided value
+	keys    *idempotency.Keys
 }
 
 // mux routes by the table. A path or method that is not in the table is 404 or 405,
@@ -73,12 +74,29 @@ func (ro *router) serve(rt *api.Route) http.Handler {
 		give, err := ro.turn(w, r)
 		if err == nil {
 			defer give()
-			err = rt.Handle(w, r)
+			err = ro.handle(w, r)
 		}
 		if err != nil {
 			ro.fail(w, r, err)
 		}
 	})
+}
+
+// handle answers a request, once for each Idempotency-Key of its sender.
+func (ro *router) handle(w http.ResponseWriter, r *api.Request) error {
+	rt := r.Route
+	if !rt.TakesKey() || rt.Attach || len(r.Header.Values(api.KeyHeader)) == 0 {
+		return rt.Handle(w, r)
+	}
+	sender := r.Actor.Name
+	if rt.Approval {
+		var err error
+		sender, err = rt.Holder(r)
+		if err != nil {
+			return err
+		}
+	}
+	return ro.keys.Serve(w, r, sender, rt.Handle)
 }
 
 // turn waits until there is room to make one more answer that may be large, for the token of the
@@ -116,7 +134,7 @@ func (ro *router) admit(w http.ResponseWriter, r *api.Request) (err error) {
 		}
 	}
 	if r.Method == http.MethodPost || r.Route.Style == api.Socket {
-		if _, err := agentcall.Key(r); err != nil {
+		if _, err := idempotency.Key(r); err != nil {
 			return err
 		}
 	}

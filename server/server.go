@@ -15,6 +15,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/auth"
 	"github.com/posthouse/posthouse/server/internal/examples"
+	"github.com/posthouse/posthouse/server/internal/idempotency"
 	"github.com/posthouse/posthouse/server/internal/limit"
 	"github.com/posthouse/posthouse/server/internal/page"
 	"github.com/posthouse/posthouse/server/internal/session"
@@ -110,6 +111,7 @@ type Server struct {
 	tokens     *approvalTokens
 	resources  []resource
 	routes     []*api.Route // of the resources: the whole surface of the server
+	keys       *idempotency.Keys
 	router     *router
 	middleware *middleware
 	handler    http.Handler
@@ -150,6 +152,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.about = &about{ledger: o.Ledger, version: versionBody{cmp.Or(o.Name, "posthouse"), api.Version, o.Demo, binary}}
+	s.keys = idempotency.New(o.Ledger, o.Now)
 	s.resources = s.newResources(&o)
 	for _, r := range s.resources {
 		s.routes = append(s.routes, api.Complete(r.Routes())...)
@@ -164,7 +167,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.router = &router{
 		auth: s.auth, pages: s.pages, timeout: s.timeout, turns: limit.NewTurns(limits.TokenReads, limits.Reads),
-		body: limits.Body, state: limits.State,
+		body: limits.Body, state: limits.State, keys: s.keys,
 	}
 	s.middleware = &middleware{hosts: hosts, unread: limit.NewUnread(16*limits.Unread, 64*limits.Unread), log: o.Logger, wall: time.Now, metrics: o.Metrics, tracer: o.Tracer}
 	s.handler = s.middleware.wrap(s.router.mux(s.routes))

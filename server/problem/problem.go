@@ -26,6 +26,7 @@ const (
 	CodeMediaType       posthouse.Code = "media-type"      // 415: a body that is not JSON
 	CodeHost            posthouse.Code = "host"            // 421: the Host is not one this server answers for
 	CodeUpgrade         posthouse.Code = "upgrade"         // 426: this path speaks WebSocket only
+	CodeInProgress      posthouse.Code = "in-progress"     // 409: a request with this Idempotency-Key is still being worked on
 	CodeKeyReused       posthouse.Code = "key-reused"      // 422: the Idempotency-Key was sent with another request
 	CodeTooMany         posthouse.Code = "too-many"        // 429: too many streams or running requests
 	CodeInternal        posthouse.Code = "internal"        // 500: the log has the cause, under the request's id
@@ -38,6 +39,7 @@ var statuses = map[posthouse.Code]int{
 	CodeMediaType:       http.StatusUnsupportedMediaType,
 	CodeHost:            http.StatusMisdirectedRequest,
 	CodeUpgrade:         http.StatusUpgradeRequired,
+	CodeInProgress:      http.StatusConflict,
 	CodeKeyReused:       http.StatusUnprocessableEntity,
 	CodeTooMany:         http.StatusTooManyRequests,
 	CodeInternal:        http.StatusInternalServerError,
@@ -126,6 +128,9 @@ func WriteAs(w http.ResponseWriter, err error, marshal func(any) ([]byte, error)
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer realm="posthouse"`)
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
+	}
+	if p.Code == CodeInProgress {
 		h.Set("Retry-After", "1")
 	}
 	for _, name := range []string{"ETag", "Link", NextCursorHeader, "Location", "Content-Disposition"} {

@@ -18,6 +18,9 @@ type object = map[string]any
 // SessionCookie is the cookie of who is logged in with a browser.
 const SessionCookie = "posthouse_session"
 
+const keyHelp = "Names the request, so that it may be sent again: within a day its sender gets the first answer, with the header " + ReplayedHeader +
+	", and nothing is done twice. 422 key-reused for another request under the key, 409 in-progress while the first is worked on"
+
 var pathParam = regexp.MustCompile(`\{([a-z]+)\}`)
 
 // OpenAPI describes the routes as an OpenAPI 3.1 document. All of it comes from
@@ -83,6 +86,9 @@ func (d *describer) operation(r *Route) object {
 	}
 	for _, p := range r.Query {
 		params = append(params, object{"name": p.Name, "in": "query", "description": p.Help, "schema": p.schema()})
+	}
+	if r.TakesKey() {
+		params = append(params, object{"name": KeyHeader, "in": "header", "description": keyHelp, "schema": object{"type": "string", "pattern": `^[!-~]{1,255}$`}})
 	}
 	if params != nil {
 		op["parameters"] = params

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"os"
 	"sync/atomic"
@@ -21,7 +22,36 @@ type Recorder struct {
 
 	Verbatim bool // values on record are strings in the answer
 
+	held    *Held       // nil: the answer goes out as it is made
 	stopped atomic.Bool // a write was given up
+}
+
+// A Held is an answer that has not gone out yet. Its headers are those of the writer.
+type Held struct {
+	Status int // 0: there is no answer yet
+	Body   []byte
+}
+
+// HoldBack has the answer stay here until it is sent. It does nothing for a writer that is no
+// Recorder.
+func HoldBack(w http.ResponseWriter) *Held {
+	rec := recorder(w)
+	rec.held = &Held{}
+	return rec.held
+}
+
+// Send sends what was held back, and holds back no more.
+func (h *Held) Send(w http.ResponseWriter) {
+	rec := recorder(w)
+	if rec.held != h {
+		return
+	}
+	rec.held = nil
+	if h.Status == 0 {
+		return
+	}
+	rec.WriteHeader(h.Status)
+	_, _ = rec.Write(h.Body) // the client may be gone
 }
 
 // countedFrom is the size from which a write is counted, in bytes: less is in the buffers
@@ -30,6 +60,10 @@ const countedFrom = 4 << 10
 
 // WriteHeader implements [http.ResponseWriter].
 func (w *Recorder) WriteHeader(status int) {
+	if w.held != nil {
+		w.held.Status = cmp.Or(w.held.Status, status)
+		return
+	}
 	w.made()
 	if w.Status == 0 && status >= 200 || status == http.StatusSwitchingProtocols {
 		w.Status = status
@@ -39,6 +73,11 @@ func (w *Recorder) WriteHeader(status int) {
 
 // Write implements [http.ResponseWriter].
 func (w *Recorder) Write(p []byte) (int, error) {
+	if w.held != nil {
+		w.held.Status = cmp.Or(w.held.Status, http.StatusOK)
+		w.held.Body = append(w.held.Body, p...)
+		return len(p), nil
+	}
 	w.made()
 	if w.Status == 0 {
 		w.Status = http.StatusOK

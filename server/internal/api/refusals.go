@@ -10,7 +10,7 @@ import (
 // refusalNames are the names of answers that say what is wrong with a request, among the components.
 var refusalNames = map[int]string{
 	http.StatusBadRequest: "invalid", http.StatusUnauthorized: "unauthenticated", http.StatusForbidden: "forbidden", http.StatusNotFound: "notFound",
-	http.StatusConflict: "conflict", http.StatusRequestEntityTooLarge: "tooLarge", http.StatusTooManyRequests: "tooMany",
+	http.StatusConflict: "conflict", http.StatusRequestEntityTooLarge: "tooLarge", http.StatusUnprocessableEntity: "keyReused", http.StatusTooManyRequests: "tooMany",
 }
 
 var refusalHelp = map[int]string{
@@ -20,6 +20,7 @@ var refusalHelp = map[int]string{
 	http.StatusNotFound:              "There is no such thing",
 	http.StatusConflict:              "It does not fit what is on record: the code says how, and what won is beside it",
 	http.StatusRequestEntityTooLarge: "The body is over a limit",
+	http.StatusUnprocessableEntity:   "The header " + KeyHeader + " was sent with another request before",
 	http.StatusTooManyRequests:       "Too much is asked for at once: Retry-After says when to try again",
 }
 
@@ -37,6 +38,9 @@ func refusals(r *Route) []int {
 	}
 	if r.Body != nil || r.Form {
 		statuses = append(statuses, http.StatusRequestEntityTooLarge)
+	}
+	if r.TakesKey() {
+		statuses = append(statuses, http.StatusUnprocessableEntity)
 	}
 	return statuses
 }

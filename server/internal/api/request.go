@@ -29,7 +29,20 @@ type Request struct {
 	Query map[string]string // the parameters given, each checked
 	Sent  io.Reader         // the whole body, without the limit of Body
 
+	// Reserved is what a request with the header [KeyHeader] has on record; zero without one.
+	Reserved Reserved
+
 	names map[string]string // of the path, by variable; see CheckPath
+}
+
+// A Reserved is what a request under a key has on record before its handler begins.
+type Reserved struct {
+	ID posthouse.ID // of what it makes, the same in each attempt; "" without a key
+	At time.Time    // when the first attempt began, by the Ledger's clock in that process
+
+	// Again says that an earlier attempt did not get to its answer: the process was lost, or it
+	// failed. What it was to do may be on record.
+	Again bool
 }
 
 // A ParamKind says what a query parameter may hold.

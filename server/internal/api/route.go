@@ -25,7 +25,6 @@ type Route struct {
 	Others  bool  // parameters that are not in Query are passed over, as another protocol has it
 	Body    any   // a struct of the body's form; nil: no body is read
 	Form    bool  // the body is the login form
-	Keyed   bool  // the header Idempotency-Key is taken
 	State   bool  // the body may carry state: Limits.State holds instead of Limits.Body
 	MaxBody int64 // of the body, in bytes, in place of both limits; 0: they hold
 	Example any   // of the body, for the documentation; nil: there is no example
@@ -33,9 +32,26 @@ type Route struct {
 	// Approval routes take an approval token of the gate in the path, which their
 	// handler checks, and no access token. They have no Role.
 	Approval bool
+	Holder   func(*Request) (string, error) // of such a route: who the token stands for, once it is checked
+
+	// Attach says that the handler takes the header Idempotency-Key itself, and answers a request that
+	// is sent again while it runs.
+	Attach bool
 
 	Answers []Answer
 	Handle  Handler
+}
+
+// The headers of requests that a client may have to send again.
+const (
+	KeyHeader      = "Idempotency-Key"      // names the request
+	ReplayedHeader = "Idempotency-Replayed" // of an answer to a request that was sent before
+)
+
+// TakesKey reports whether the header [KeyHeader] may be sent: with each POST but those of the
+// login form and of workers, which have ways of their own to be sent again.
+func (r *Route) TakesKey() bool {
+	return r.Method == http.MethodPost && !r.Form && r.Role != tokens.Worker && (r.Role != "" || r.Approval)
 }
 
 // A Handler answers a request that passed its route's checks. It writes a whole

@@ -10,7 +10,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
-	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -32,19 +31,18 @@ type Resumer interface {
 type Programs struct {
 	all    []Program // by name
 	ledger *ledger.Ledger
-	keys   *agentcall.Keys
 	runner Resumer
 	log    *slog.Logger
 }
 
 // New returns the resource of some programs; runner may be nil.
-func New(all []Program, l *ledger.Ledger, keys *agentcall.Keys, runner Resumer, log *slog.Logger) *Programs {
+func New(all []Program, l *ledger.Ledger, runner Resumer, log *slog.Logger) *Programs {
 	all = slices.Clone(all)
 	for i := range all {
 		all[i].Info.Starts = all[i].Starter != nil
 	}
 	slices.SortFunc(all, func(a, b Program) int { return cmp.Compare(a.Info.Name, b.Info.Name) })
-	return &Programs{all, l, keys, runner, log}
+	return &Programs{all, l, runner, log}
 }
 
 // defaultLimit is how many programs a page has; maxLimit bounds what a client may ask for.
@@ -74,10 +72,8 @@ func (ps *Programs) Routes() []*api.Route {
 		{
 			Method: http.MethodPost, Path: one + "/runs", Role: tokens.Operator, Summary: "Begin a run of a program", Handle: api.Take(ps.start),
 			Notes: "The run is on record when the answer comes, and goes on if the client leaves. The input is checked by the program's schema: 400 names the field at fault and says what is wanted. " +
-				"A thread that exists already is 409. Follow the run at events, see where it stands at location; its questions are in GET /api/gates. " +
-				"With the header " + agentcall.KeyHeader + " it begins once: sent again by its sender within a day it is answered with its thread as that stands, and with the header " +
-				agentcall.ReplayedHeader + "; another request under the key is 422.",
-			Keyed: true, State: true, Body: startBody{}, Example: exampleStart,
+				"A thread that exists already is 409. Follow the run at events, see where it stands at location; its questions are in GET /api/gates.",
+			State: true, Body: startBody{}, Example: exampleStart,
 			Answers: []api.Answer{{Status: http.StatusCreated, Help: "the run is on record", Body: ProgramRun{}, Example: exampleRun}},
 		},
 	}

@@ -1,16 +1,14 @@
 package programs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/server/internal/agentcall"
 	"github.com/posthouse/posthouse/server/internal/api"
 )
 
@@ -41,25 +39,11 @@ func (ps *Programs) start(w http.ResponseWriter, r *api.Request, b *startBody) e
 	if err := b.check(p); err != nil {
 		return err
 	}
-	key, err := agentcall.Key(r)
-	if err != nil {
-		return err
-	}
 	ctx := context.WithoutCancel(r.Context()) // a client that leaves does not undo it
-	request := &agentcall.Reserved{Thread: b.ID}
-	if key != "" {
-		// A bad request is refused before a key stands for it: the client corrects it under the same key.
-		if _, err := p.Starter.StartJSON(ctx, "", b.Input, b.options(r.Actor.Name, true)); err != nil {
-			return err
-		}
-		request, err = ps.keys.Reserve(ctx, key, b.message(p.Info.Name, r.Actor.Name))
-		if err != nil {
-			return err
-		}
-	}
-	head, err := p.Starter.StartJSON(ctx, request.Thread, b.Input, b.options(r.Actor.Name, false))
-	if request.Again && errors.Is(err, posthouse.ErrExists) {
-		return ps.again(ctx, w, p, request, err)
+	thread := cmp.Or(b.ID, string(r.Reserved.ID))
+	head, err := p.Starter.StartJSON(ctx, thread, b.Input, &posthouse.StartOptions{By: r.Actor.Name, Labels: b.Labels})
+	if r.Reserved.Again && errors.Is(err, posthouse.ErrExists) {
+		return ps.again(w, r, p, thread, err)
 	}
 	if err != nil {
 		return blamed(err)
@@ -72,22 +56,21 @@ func (ps *Programs) start(w http.ResponseWriter, r *api.Request, b *startBody) e
 	return ps.answer(w, p, &posthouse.ThreadInfo{Thread: head.Thread, Status: head.Status, Branches: []posthouse.BranchHead{{Branch: head.Branch, Head: head.ID}}})
 }
 
-// again answers a request that was sent before with where its run stands. It returns exists if
-// another request began the thread.
-func (ps *Programs) again(ctx context.Context, w http.ResponseWriter, p *Program, request *agentcall.Reserved, exists error) error {
-	for first, err := range ps.ledger.List(ctx, posthouse.Query{Thread: request.Thread, Limit: 1}) {
+// again answers a request whose run an earlier attempt began, with where that stands. It returns
+// exists if another request began the thread.
+func (ps *Programs) again(w http.ResponseWriter, r *api.Request, p *Program, thread string, exists error) error {
+	for first, err := range ps.ledger.List(r.Context(), posthouse.Query{Thread: thread, Limit: 1}) {
 		if err != nil {
 			return err
 		}
-		if first.Seq <= request.After {
+		if first.CreatedAt.Before(r.Reserved.At) || first.By != r.Actor.Name {
 			return blamed(exists)
 		}
 	}
-	info, err := ps.ledger.Thread(ctx, request.Thread)
+	info, err := ps.ledger.Thread(r.Context(), thread)
 	if err != nil {
 		return err
 	}
-	w.Header().Set(agentcall.ReplayedHeader, "true")
 	return ps.answer(w, p, info)
 }
 
@@ -116,24 +99,6 @@ func (b *startBody) check(p *Program) error {
 		return posthouse.CheckThread("id", b.ID)
 	}
 	return nil
-}
-
-func (b *startBody) options(by string, dryRun bool) *posthouse.StartOptions {
-	return &posthouse.StartOptions{By: by, Labels: b.Labels, DryRun: dryRun}
-}
-
-// message returns what a key stands for. No agent has the name that it gives to a program.
-func (b *startBody) message(program, by string) *agentcall.Message {
-	text := string(b.Input)
-	labels := make([]string, 0, len(b.Labels))
-	for name := range b.Labels {
-		labels = append(labels, name)
-	}
-	slices.Sort(labels)
-	for _, name := range labels {
-		text += "\x00" + strconv.Quote(name) + strconv.Quote(b.Labels[name])
-	}
-	return &agentcall.Message{Agent: "program\x00" + program, Text: text, Thread: b.ID, By: by}
 }
 
 // answer says where a run is.
