@@ -35,7 +35,7 @@ type Options struct {
 	// when its ids are known. Default: no text.
 	Parked func(Reply) string
 
-	Questions []runs.Question // that the coordinator says it asks, for lists of programs; default: it says none
+	Questions []runs.Question // that the coordinator says it asks, for lists of programs; default: no questions
 }
 
 // A Coordinator takes requests and answers them with a fleet of agents. Each request is a

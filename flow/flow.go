@@ -54,7 +54,7 @@ type Options struct {
 	Timeout time.Duration
 
 	Description string          // for people, in lists of programs: what the flow does
-	Questions   []runs.Question // that the flow says it asks, for the same lists; default: it says none
+	Questions   []runs.Question // that the flow says it asks, for the same lists; default: no questions
 }
 
 // DefaultHoldFor stands for Options.HoldFor where it is zero.

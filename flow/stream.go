@@ -77,7 +77,7 @@ func typedEvents[In, Out any](notices iter.Seq2[*stream.Notice, error]) iter.Seq
 	}
 }
 
-// typedEvent returns the event of a notice, none for nil.
+// typedEvent returns the event of a notice, no event for nil.
 func typedEvent[In, Out any](n *stream.Notice) (e Event[In, Out]) {
 	if n == nil {
 		return e

@@ -211,7 +211,7 @@ type CompileOptions struct {
 	IdleTimeout time.Duration         // default: no limit
 
 	Description string          // for people, in lists of programs: what the graph does
-	Questions   []runs.Question // that the graph says it asks, for the same lists; default: it says none
+	Questions   []runs.Question // that the graph says it asks, for the same lists; default: no questions
 
 	inside []*definition // the graphs around a subgraph
 }

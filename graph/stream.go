@@ -73,7 +73,7 @@ func typedEvents[S any](notices iter.Seq2[*stream.Notice, error]) iter.Seq2[Even
 	}
 }
 
-// typedEvent returns the event of a notice for a reader of states of type S, none for nil.
+// typedEvent returns the event of a notice for a reader of states of type S, no event for nil.
 func typedEvent[S any](n *stream.Notice) (e Event[S]) {
 	if n == nil {
 		return e

@@ -87,7 +87,7 @@ func (f *feed) search(since, at time.Time) {
 	f.scan = &scan{After: after, Until: f.source.ledger.Now().Add(overlap)}
 }
 
-// scanned returns the scan that is under way at an entry, nil if there is none or the entry ends it.
+// scanned returns the scan that is under way at an entry, nil without a scan, and where the entry ends it.
 func (f *feed) scanned(e *posthouse.Event) *scan {
 	f.mu.Lock()
 	defer f.mu.Unlock()

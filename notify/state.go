@@ -112,7 +112,7 @@ func (s *state) turn(p *pending, now time.Time, pause time.Duration) {
 	}
 }
 
-// oldest returns when the oldest message that waits was tried first, zero if none waits.
+// oldest returns when the oldest message that waits was tried first, zero if no message waits.
 func (s *state) oldest() (at time.Time) {
 	for _, p := range s.Pending {
 		if at.IsZero() || p.First.Before(at) {

@@ -85,7 +85,7 @@ type Options struct {
 // A Program is one that clients see.
 type Program struct {
 	Info    posthouse.ProgramInfo // Starts follows from Starter
-	Starter posthouse.JSONStarter // begins runs of it; nil: this server begins none
+	Starter posthouse.JSONStarter // begins runs of it; nil: this server begins no runs
 }
 
 // A Notifier tells endpoints what happens.

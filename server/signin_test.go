@@ -123,7 +123,7 @@ func TestSignIn(t *testing.T) {
 	with("GET", "/api/me").refused(problem.CodeUnauthenticated) // the provider's time, before the cookie's
 }
 
-// TestSignInEndsWithItsProvider: a server with another one, or none, knows the cookie no more.
+// TestSignInEndsWithItsProvider: a server with another provider, or without one, knows the cookie no more.
 func TestSignInEndsWithItsProvider(t *testing.T) {
 	k := &knower{name: "https://accounts.example", person: &signin.Person{Name: "ann@example.com", Role: tokens.Viewer, Expires: time.Now().Add(time.Hour)}}
 	h := open(t, func(o *Options) { o.SignIn = k })

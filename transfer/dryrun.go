@@ -6,7 +6,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// unwritten is a store that takes writes and keeps none of them. It has the methods of the contract
+// unwritten is a store that takes writes and does not keep them. It has the methods of the contract
 // alone: what a store has beside them may write, too.
 type unwritten struct{ posthouse.Store }
 

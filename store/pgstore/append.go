@@ -229,7 +229,7 @@ func (c *conn) write(a *wire.Args, requests []*request, careful bool) string {
 // server is the connection without what the driver does for arguments and results.
 func (c *conn) server() *pgconn.PgConn { return c.Conn.Conn().PgConn() }
 
-// prepared returns a statement that the connection has prepared. It is nil if none may be.
+// prepared returns a statement that the connection has prepared. It is nil where statements may not be prepared.
 func (c *conn) prepared(ctx context.Context, sql string) (*pgconn.StatementDescription, error) {
 	if c.s.unprepared {
 		return nil, nil

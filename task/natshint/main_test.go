@@ -82,7 +82,7 @@ func take(t *testing.T, q hint.Queue, d hint.Demand) (all []hint.Delivery) {
 	return all
 }
 
-// none reports hints that come although no hint should.
+// none reports hints that come although no hint may come.
 func none(t *testing.T, q hint.Queue, d hint.Demand) {
 	t.Helper()
 	d.N, d.Wait = 1, 0

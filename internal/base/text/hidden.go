@@ -84,7 +84,7 @@ func HiddenInJSON(data []byte) []string {
 }
 
 // PersonFault returns the first character of a person's name that makes it look like another
-// one, and says what it is; "" if the name has none.
+// one, and says what it is; "" if the name has no such character.
 func PersonFault(name string) (r rune, what string) {
 	for i, r := range name {
 		switch end := i == 0 || i+utf8.RuneLen(r) == len(name); {
