@@ -14,11 +14,11 @@ import (
 func (n *Notifier) approver(e *Endpoint) func(context.Context, *posthouse.Gate) (*Approval, error) {
 	keyed, _ := e.Channel.(Keyed)
 	return func(ctx context.Context, g *posthouse.Gate) (*Approval, error) {
-		key, err := keyed.ApprovalKey()
+		keys, err := keyed.ApprovalKeys()
 		if err != nil {
 			return nil, err
 		}
-		a, err := n.approve(ctx, &ApprovalRequest{Gate: g, Endpoint: e.Name, Person: e.DecideFor, Key: key})
+		a, err := n.approve(ctx, &ApprovalRequest{Gate: g, Endpoint: e.Name, Person: e.DecideFor, Key: keys[0]})
 		if own, ok := errors.AsType[*posthouse.Error](err); ok && own.Code != posthouse.CodeUnavailable && own.Code != posthouse.CodeUnknown {
 			n.log.Info("a question is told without an approval", "endpoint", e.Name, "gate", g.ID, "person", e.DecideFor, "error", err)
 			return nil, nil

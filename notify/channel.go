@@ -2,8 +2,11 @@ package notify
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"time"
+
+	"github.com/posthouse/posthouse"
 )
 
 // A Channel carries messages to one receiver. It must be safe for concurrent use.
@@ -20,10 +23,15 @@ type Channel interface {
 	Address() string
 }
 
-// A Keyed channel has a secret that its receiver knows, too. An endpoint that carries the right to decide
-// needs one.
+// A Keyed channel has secrets, the newest first. An endpoint that carries the right to decide needs one: approval
+// tokens follow from the newest, and end once the channel does not have their secret any more.
 type Keyed interface {
-	ApprovalKey() ([]byte, error)
+	ApprovalKeys() ([][]byte, error)
+}
+
+// KeyHash names a secret of a [Keyed] channel.
+func KeyHash(key []byte) posthouse.Hash {
+	return sha256.Sum256(append([]byte("posthouse approval key 1\x00"), key...))
 }
 
 // A Message is an event on its way to an endpoint.
@@ -31,6 +39,21 @@ type Message struct {
 	ID      string // the same for each attempt, each endpoint and each replay
 	Event   *Event
 	Attempt int // from 1
+
+	// Decided says that the gate of the event has its decision by now. A channel that only asks people
+	// need not ask any more.
+	Decided bool
+
+	// Memo is what the endpoint's channel keeps about the event's gate. Nil in a test.
+	Memo *Memo
+}
+
+// A Following channel keeps what it has said about a gate up to date: it is told of the assignments and
+// the decision of every gate, whatever the rule and the types of its endpoint say. It passes over
+// those of gates that it was not told of before, which its [Memo] knows.
+type Following interface {
+	Channel
+	Follows()
 }
 
 // A Failure is how a delivery failed. Its text goes on record, so it has no secrets.
@@ -38,6 +61,8 @@ type Failure struct {
 	Message string
 	Status  int           // of an HTTP answer; 0: there was no answer
 	Gone    bool          // the receiver wants no more messages: the endpoint stops
+	Refused bool          // the receiver will never take this message: it is given up at once
+	Busy    bool          // the receiver takes no message of any kind until After has passed
 	After   time.Duration // the receiver asks to wait so long
 }
 

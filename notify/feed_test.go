@@ -189,11 +189,11 @@ type keyed struct {
 	broken atomic.Bool
 }
 
-func (k *keyed) ApprovalKey() ([]byte, error) {
+func (k *keyed) ApprovalKeys() ([][]byte, error) {
 	if k.broken.Load() {
 		return nil, posthouse.Invalid("secretFile", "has no secret")
 	}
-	return []byte("secret"), nil
+	return [][]byte{[]byte("secret")}, nil
 }
 
 // A secret that cannot be read holds the endpoint where it is in the log, and nothing is told twice.

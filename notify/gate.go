@@ -21,10 +21,16 @@ func gateOf(g *posthouse.Gate, base string) *Gate {
 	if len(g.Payload) <= MaxContent {
 		v.Payload, v.Fields = g.Payload, gate.Binding(g)
 	}
-	if base != "" {
-		v.Link = strings.TrimSuffix(base, "/") + "/gates/" + url.PathEscape(string(g.ID))
-	}
+	v.Link = pageOf(base, g.ID)
 	return v
+}
+
+// pageOf returns the address of a gate's page, "" where base is empty.
+func pageOf(base string, id posthouse.ID) string {
+	if base == "" {
+		return ""
+	}
+	return strings.TrimSuffix(base, "/") + "/gates/" + url.PathEscape(string(id))
 }
 
 // Shown returns a gate as receivers see it, without a link, and whole: who decides by it sees all

@@ -26,6 +26,10 @@ type Options struct {
 	// Approve makes the [Approval] of a gate, without its addresses, for endpoints that decide for
 	// somebody: Approval of a server. The same request has the same token.
 	Approve func(context.Context, *ApprovalRequest) (*Approval, error)
+
+	// Decide puts an answer on record that somebody gave in a channel: Decide of a server. Without it
+	// channels take no answers.
+	Decide func(context.Context, posthouse.ID, posthouse.Decision) (*posthouse.Gate, error)
 }
 
 // A Notifier tells endpoints what happens. Make one with [New]; a Ledger has one at most. It is safe
@@ -39,6 +43,8 @@ type Notifier struct {
 	kicks     map[string]chan struct{}
 	held      atomic.Int64 // endpoints that this process has
 	approve   func(context.Context, *ApprovalRequest) (*Approval, error)
+	decide    func(context.Context, posthouse.ID, posthouse.Decision) (*posthouse.Gate, error)
+	answerers map[string]Answerer // by the kind of their channels
 }
 
 // New returns a notifier of some endpoints. [posthouse.ErrInvalid] names the endpoint and what is at
@@ -53,7 +59,7 @@ func New(led *ledger.Ledger, endpoints []Endpoint, o *Options) (*Notifier, error
 	if len(endpoints) > maxEndpoints {
 		return nil, posthouse.Invalid("endpoints", "are %d; the limit is %d", len(endpoints), maxEndpoints)
 	}
-	n := &Notifier{ledger: led, endpoints: slices.Clone(endpoints), url: o.URL, log: o.Logger, counts: newCounts(), kicks: map[string]chan struct{}{}, approve: o.Approve}
+	n := &Notifier{ledger: led, endpoints: slices.Clone(endpoints), url: o.URL, log: o.Logger, counts: newCounts(), kicks: map[string]chan struct{}{}, approve: o.Approve, decide: o.Decide}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
@@ -73,7 +79,9 @@ func New(led *ledger.Ledger, endpoints []Endpoint, o *Options) (*Notifier, error
 		}
 		n.kicks[e.Name] = make(chan struct{}, 1)
 	}
-	return n, nil
+	var err error
+	n.answerers, err = answerers(n.endpoints)
+	return n, err
 }
 
 // CheckURL checks the address of the pages. [posthouse.ErrInvalid] unless it is empty or begins with
@@ -105,6 +113,9 @@ func (n *Notifier) Run(ctx context.Context) error {
 		}
 		work.Go(func() { s.run(ctx) })
 	}
+	for _, a := range n.answerers {
+		work.Go(func() { a.Listen(ctx, n.desk()) })
+	}
 	work.Go(func() { n.renew(ctx) })
 	work.Wait()
 	return nil
@@ -115,16 +126,25 @@ func (n *Notifier) source(e *Endpoint) *source {
 	if e.DecideFor != "" {
 		s.approve = n.approver(e)
 	}
+	_, s.follows = e.Channel.(Following)
 	return s
 }
 
-// DecidesFor returns the person in whose name the receiver of an endpoint decides, and whether it does.
-func (n *Notifier) DecidesFor(endpoint string) (person string, ok bool) {
+// DecidesFor returns the person in whose name the receiver of an endpoint decides, "" for nobody, and the
+// secrets that its approval tokens follow from, as [KeyHash].
+func (n *Notifier) DecidesFor(endpoint string) (person string, keys []posthouse.Hash) {
 	e, err := n.find(endpoint)
-	if err != nil {
-		return "", false
+	if err != nil || e.DecideFor == "" {
+		return "", nil
 	}
-	return e.DecideFor, e.DecideFor != ""
+	all, err := e.Channel.(Keyed).ApprovalKeys()
+	if err != nil {
+		n.log.Error("the secrets of an endpoint cannot be read: approvals that it was sent are refused", "endpoint", e.Name, "error", err)
+	}
+	for _, key := range all {
+		keys = append(keys, KeyHash(key))
+	}
+	return e.DecideFor, keys
 }
 
 func (n *Notifier) hold(name string, has bool) {

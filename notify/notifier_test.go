@@ -260,6 +260,10 @@ func TestARefusedMessageDoesNotKeepAnEndpointDown(t *testing.T) {
 		})
 		time.Sleep(2 * time.Hour)
 		same(t, r.gates(), want)
+		if s := d.status(n, "ops"); s.GivenUp != 0 || s.Pending != 3 {
+			t.Errorf("the endpoint is %+v, want what it refused once tried again: it was away for long", s)
+		}
+		time.Sleep(6 * time.Hour)
 		if s := d.status(n, "ops"); s.State != notify.StateOK || s.GivenUp != 3 {
 			t.Errorf("the endpoint is %+v, want what was refused given up", s)
 		}

@@ -217,6 +217,7 @@ func (s *sender) deliver(ctx context.Context, m *Message) *Failure {
 	ctx, cancel := context.WithTimeout(ctx, s.endpoint.timeout())
 	defer cancel()
 	begun := s.source.ledger.Now()
+	m.Memo = newMemo(s.source.ledger.Store(), s.endpoint.Name, s.lease.state.Fence, m)
 	err := s.endpoint.Channel.Deliver(ctx, m)
 	s.counts.attempt(s.endpoint.Name, s.source.ledger.Now().Sub(begun), err)
 	if err == nil {
@@ -242,6 +243,9 @@ func (s *sender) settled(ctx context.Context, r *result) error {
 	default:
 		s.failed(r.failure, now)
 		s.keep(r, now)
+		if r.failure.Busy {
+			s.notBefore = now.Add(r.failure.After)
+		}
 	}
 	s.dirty = true
 	if r.pending == nil {
@@ -264,16 +268,16 @@ func (s *sender) settled(ctx context.Context, r *result) error {
 	return nil
 }
 
-// keep has a message that failed wait for another attempt, or gives it up: if all its attempts were
-// made, and the receiver took another message since the first.
+// keep has a message that failed wait for another attempt, or gives it up: if the receiver refused it for
+// good, or if all its attempts were made and the receiver took other messages in between.
 func (s *sender) keep(r *result, now time.Time) {
 	p := r.pending
 	if p == nil {
 		p = s.wait(r.message, 0, now, now)
 	}
-	p.Attempts++
+	p.failed(now, s.lease.state.DeliveredAt)
 	p.Next = now.Add(s.endpoint.pause(p.Attempts, r.failure))
-	if p.Attempts >= s.endpoint.attempts() && s.lease.state.DeliveredAt.After(p.First) && !r.failure.Gone {
+	if r.failure.Refused || p.isHopeless(s.endpoint.attempts()) && !r.failure.Gone {
 		s.lease.state.remove(p)
 		s.lease.state.giveUp(p.ID)
 		s.counts.givenUp(s.endpoint.Name)

@@ -23,6 +23,9 @@ type source struct {
 	types  []Type // empty: all
 	bare   bool   // content is left out
 
+	// follows has assignments and decisions of every gate told.
+	follows bool
+
 	// approve makes the approval of an open gate; nil: the endpoint decides for no person.
 	approve func(context.Context, *posthouse.Gate) (*Approval, error)
 }
@@ -45,8 +48,11 @@ func (s *source) approval(ctx context.Context, all []*Message, g *posthouse.Gate
 }
 
 func (s *source) wants(types ...Type) bool {
-	return len(s.types) == 0 || slices.ContainsFunc(types, func(t Type) bool { return slices.Contains(s.types, t) })
+	return len(s.types) == 0 || slices.ContainsFunc(types, func(t Type) bool { return slices.Contains(s.types, t) || s.followed(t) })
 }
+
+// followed reports whether events of a type are told whatever the rule says.
+func (s *source) followed(t Type) bool { return s.follows && (t == GateAssigned || t == GateDecided) }
 
 // messages returns what the endpoint is to be told of one record. An error is the store's.
 func (s *source) messages(ctx context.Context, r *posthouse.Event) ([]*Message, error) {
@@ -98,6 +104,9 @@ func (s *source) opened(ctx context.Context, r *posthouse.Event) ([]*Message, er
 		}
 		about.Effect = &Effect{Name: name, Task: g.Task}
 		all = s.make(all, EffectUnknown, r, about, opened, string(g.ID))
+	}
+	for _, m := range all {
+		m.Decided = now.Decision != nil
 	}
 	return s.approval(ctx, all, now)
 }
@@ -187,13 +196,13 @@ func (s *source) checkpoint(r *posthouse.Event) (all []*Message) {
 // make adds a message if the endpoint wants it.
 func (s *source) make(all []*Message, t Type, r *posthouse.Event, about Data, g *posthouse.Gate, key ...string) []*Message {
 	e := &Event{Type: t, At: r.At, Data: about}
-	if !s.wants(t) || !s.rule.admits(e, g) {
+	if !s.wants(t) || !s.followed(t) && !s.rule.admits(e, g) {
 		return all
 	}
 	if s.bare {
 		e = e.withoutContent()
 	}
-	return append(all, &Message{ID: messageID(append([]string{string(t)}, key...)...), Event: e})
+	return append(all, &Message{ID: messageID(append([]string{string(t)}, key...)...), Event: e, Decided: g != nil && g.Decision != nil})
 }
 
 // messageID returns the id of a message: it follows from what the message is about.

@@ -45,9 +45,35 @@ type pending struct {
 	Thread   string    `json:"thread"`
 	Seq      uint64    `json:"seq"`
 	Attempts int       `json:"attempts"`
-	First    time.Time `json:"first"` // when it was tried first
-	Next     time.Time `json:"next"`  // when it is to be tried again
+	First    time.Time `json:"first"`           // when it was tried first
+	Last     time.Time `json:"last,omitzero"`   // when it was tried last
+	Next     time.Time `json:"next"`            // when it is to be tried again
+	Alone    int       `json:"alone,omitempty"` // attempts that failed though the receiver took another message since the one before
+	Base     int       `json:"base,omitempty"`  // attempts before the newest of those
 }
+
+// failed counts an attempt that failed. delivered is when the receiver took a message last.
+func (p *pending) failed(now, delivered time.Time) {
+	last := p.Last
+	if last.IsZero() {
+		last = p.First
+	}
+	if delivered.After(last) {
+		p.Alone++
+		p.Base = p.Attempts
+	}
+	p.Attempts++
+	p.Last = now
+}
+
+// isHopeless reports whether a message has had its attempts. Those of an outage do not count: once the
+// receiver is back, a message has all of them again, or fewer if others keep going through.
+func (p *pending) isHopeless(attempts int) bool {
+	return p.Attempts >= attempts && p.Alone > 0 && (p.Alone >= alone || p.Attempts >= p.Base+attempts)
+}
+
+// alone is how many of a message's attempts fail while others go through before it is given up.
+const alone = 3
 
 // A replay is a walk over what happened in a stretch of time, thread by thread.
 type replay struct {

@@ -41,7 +41,8 @@ type gateToken struct {
 
 	// Endpoint is where the token was sent, in place of a Maker: it is good while the configuration has
 	// that endpoint decide for the person.
-	Endpoint string `json:"endpoint,omitempty"`
+	Endpoint string         `json:"endpoint,omitempty"`
+	Key      posthouse.Hash `json:"key,omitzero"` // of the endpoint, as notify.KeyHash: the token ends when the endpoint has that key no more
 }
 
 // A gateTokenMaker is the access token that an approval token was made with. They end
@@ -316,7 +317,7 @@ func (ts *approvalTokens) find(r *api.Request) (*gateToken, error) {
 		return nil, refused
 	}
 	if t.Endpoint != "" {
-		if !ts.carries(t.Endpoint, t.For) {
+		if !ts.carries(t) {
 			return nil, refused
 		}
 		return t, nil
@@ -363,6 +364,12 @@ func (ts *approvalTokens) keep(ctx context.Context, t gateToken) error {
 			return now >= x.Until || x.Gate == t.Gate && x.For == t.For && x.Endpoint == t.Endpoint
 		})
 		if len(all) >= gateTokensOfSlot {
+			all, err = ts.ofOpenGates(ctx, all)
+			if err != nil {
+				return err
+			}
+		}
+		if len(all) >= gateTokensOfSlot {
 			return &posthouse.Error{Code: problem.CodeTooMany, Message: "too many approval tokens have not ended", Hint: "decide the gate in another way, or try again later"}
 		}
 		value, err := json.Marshal(append(all, t))
@@ -376,6 +383,22 @@ func (ts *approvalTokens) keep(ctx context.Context, t gateToken) error {
 	}
 }
 
+// ofOpenGates returns the tokens that can still decide something. It reads their gates.
+func (ts *approvalTokens) ofOpenGates(ctx context.Context, all []gateToken) ([]gateToken, error) {
+	open := map[posthouse.ID]bool{}
+	for _, t := range all {
+		if _, seen := open[t.Gate]; seen {
+			continue
+		}
+		g, err := ts.ledger.Gate(ctx, t.Gate)
+		if err != nil && !errors.Is(err, posthouse.ErrNotFound) && !errors.Is(err, posthouse.ErrCorrupt) && !errors.Is(err, posthouse.ErrSealed) {
+			return nil, err
+		}
+		open[t.Gate] = err == nil && g.Decision == nil
+	}
+	return slices.DeleteFunc(all, func(t gateToken) bool { return !open[t.Gate] }), nil
+}
+
 func gateTokenSlot(gate posthouse.ID) posthouse.SlotKey {
 	sum := sha256.Sum256([]byte(gate))
 	return posthouse.SlotKey{Thread: gateTokens, Step: hex.EncodeToString(sum[:1])}
@@ -384,13 +407,14 @@ func gateTokenSlot(gate posthouse.ID) posthouse.SlotKey {
 // endpointActor is how records name an endpoint that a decision came by.
 func endpointActor(endpoint string) string { return "endpoint:" + endpoint }
 
-// carries reports whether who gets an endpoint's messages decides in a person's name.
-func (ts *approvalTokens) carries(endpoint, person string) bool {
+// carries reports whether who gets the messages of a token's endpoint still decides in the person's name,
+// and by the key that the token follows from.
+func (ts *approvalTokens) carries(t *gateToken) bool {
 	if ts.notifier == nil {
 		return false
 	}
-	who, ok := ts.notifier.DecidesFor(endpoint)
-	return ok && who == person
+	who, keys := ts.notifier.DecidesFor(t.Endpoint)
+	return who == t.For && slices.Contains(keys, t.Key)
 }
 
 // Approval returns the approval token of a gate for an endpoint, as Options.Approve of package notify
@@ -417,7 +441,7 @@ func (ts *approvalTokens) forEndpoint(ctx context.Context, o *notify.ApprovalReq
 	secret := hex.EncodeToString(mac.Sum(nil))
 	until := tokenEnd(g.CreatedAt, g.ExpiresAt)
 	t := gateToken{
-		Gate: g.ID, Hash: sha256.Sum256([]byte(secret)), For: o.Person, Endpoint: o.Endpoint, Shown: g.Hash, Verdicts: verdicts,
+		Gate: g.ID, Hash: sha256.Sum256([]byte(secret)), For: o.Person, Endpoint: o.Endpoint, Key: notify.KeyHash(o.Key), Shown: g.Hash, Verdicts: verdicts,
 		Until: posthouse.Millis(until.UnixMilli()),
 	}
 	if !now.Before(until) {

@@ -444,3 +444,27 @@ func TestApprovalTokensAreBounded(t *testing.T) {
 		t.Errorf("%d are left, %v", len(all), err)
 	}
 }
+
+// Tokens of decided gates, and of gates that are gone, keep no room from others.
+func TestTokensOfDecidedGatesMakeRoom(t *testing.T) {
+	h := open(t, nil)
+	h.program.idle = true
+	_, decided := h.waiting("t1")
+	_, g := h.waiting("t2")
+	h.post("/api/gates/"+string(decided.ID)+"/approve", "")
+	until := posthouse.Millis(time.Now().Add(time.Hour).UnixMilli())
+	all := []gateToken{{Gate: g.ID, For: "bob", Until: until}}
+	for i := range gateTokensOfSlot {
+		of := decided.ID
+		if i%2 == 0 {
+			of = posthouse.ID(fmt.Sprint("gone-", i))
+		}
+		all = append(all, gateToken{Gate: of, For: fmt.Sprint(i), Until: until})
+	}
+	value := must.Get(json.Marshal(all))(t)
+	must.Get(h.store.Slot(t.Context(), gateTokenSlot(g.ID), posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: posthouse.AnyRevision}))(t)
+	h.approvalToken(g, "")
+	if all, _, err := resourceOf[*approvalTokens](h).beside(t.Context(), g.ID); err != nil || len(all) != 2 {
+		t.Errorf("%d are left, %v, want bob's and the new one", len(all), err)
+	}
+}

@@ -142,6 +142,21 @@ func decision(r *api.Request, b *decideBody, v posthouse.Verdict) (*posthouse.De
 	return d, err
 }
 
+// Decide puts an answer on record that a person gave in a channel, as Options.Decide of package notify wants it.
+// It has the rules, and the errors, of the same answer over HTTP.
+func (s *Server) Decide(ctx context.Context, id posthouse.ID, d posthouse.Decision) (*posthouse.Gate, error) {
+	g, err := s.tokens.ledger.Gate(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if g.Decision == nil {
+		if err := s.tokens.recovery.check(ctx, g, &d); err != nil {
+			return nil, err
+		}
+	}
+	return s.tokens.ledger.Decide(context.WithoutCancel(ctx), id, d)
+}
+
 // A recovery knows for which programs an approval needs the request that it is about; see
 // Options.Recover.
 type recovery struct {

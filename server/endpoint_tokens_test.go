@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// endpoints is a notifier in which endpoints decide for people.
+// endpoints is a notifier in which endpoints decide for people, by the key "key" or one of their own.
 type endpoints map[string]string
 
 func (endpoints) List(context.Context) ([]notify.Status, error)           { return nil, nil }
@@ -22,7 +22,17 @@ func (endpoints) Test(context.Context, string) (*notify.Tested, error)    { retu
 func (endpoints) Replay(context.Context, string, time.Time, string) error { return nil }
 func (endpoints) Resume(context.Context, string) error                    { return nil }
 func (endpoints) Metrics() []byte                                         { return nil }
-func (e endpoints) DecidesFor(name string) (string, bool)                 { p, ok := e[name]; return p, ok }
+func (e endpoints) DecidesFor(name string) (string, []posthouse.Hash) {
+	keys := []posthouse.Hash{notify.KeyHash([]byte("key")), notify.KeyHash([]byte("key of " + name))}
+	if e["rotated"] != "" {
+		keys = keys[:1]
+	}
+	return e[name], keys
+}
+
+func (endpoints) Receive(http.ResponseWriter, *http.Request, string) error {
+	return posthouse.NotFound("channel", "none")
+}
 
 func TestALinkThatCarriesTheRight(t *testing.T) {
 	carriers := endpoints{"ops": "alice"}
@@ -58,7 +68,9 @@ func TestALinkThatCarriesTheRight(t *testing.T) {
 	}
 	carriers["ops"] = "bob"
 	h.refusedToken(g.ID, a.Token) // the endpoint decides for another now
-	carriers["ops"] = "alice"
+	carriers["ops"], carriers["rotated"] = "alice", "yes"
+	h.refusedToken(g.ID, a.Token) // the secret that it follows from was taken out
+	delete(carriers, "rotated")
 	h.byToken(g.ID, a.Token, `{"verdict":"approve"}`).want(http.StatusOK)
 	d := must.Get(h.ledger.Gate(t.Context(), g.ID))(t).Decision
 	if d == nil || d.By != "alice" || d.Actor != "endpoint:ops" || d.Token == (posthouse.Hash{}) || d.Shown != g.Hash {

@@ -91,6 +91,7 @@ func (s *Server) newResources(o *Options) []resource {
 		&deadLetters{box: o.Letters},
 		// /api/webhooks
 		&webhooks.Webhooks{Notifier: o.Notifier},
+		&webhooks.Channels{Notifier: o.Notifier},
 		// /api/workers, /api/worker
 		&workers{tasks: o.Tasks, streams: streams, timeout: s.timeout},
 		// /api/agents, /api/run

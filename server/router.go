@@ -138,7 +138,7 @@ func (ro *router) admit(w http.ResponseWriter, r *api.Request) (err error) {
 			return err
 		}
 	}
-	if r.Route.Body == nil && !r.Route.Form && r.ContentLength > 0 && !saysNothing(r) {
+	if r.Route.Body == nil && !r.Route.Form && !r.Route.Signed && r.ContentLength > 0 && !saysNothing(r) {
 		return posthouse.Invalid("body", "is not read by this path")
 	}
 	if r.Route.Method == "" || r.Route.Style == api.Page {

@@ -130,13 +130,15 @@ func (*Webhook) Kind() string { return "webhook" }
 // Address returns the URL without its query.
 func (w *Webhook) Address() string { return w.shown }
 
-// ApprovalKey returns the newest secret: tokens for the receiver follow from it.
-func (w *Webhook) ApprovalKey() ([]byte, error) {
+// ApprovalKeys returns the secrets, the newest first: tokens for the receiver follow from that one, and end
+// when it is taken out of the file.
+func (w *Webhook) ApprovalKeys() ([][]byte, error) {
 	secrets, err := w.secrets()
-	if err != nil {
-		return nil, err
+	keys := make([][]byte, len(secrets))
+	for i, s := range secrets {
+		keys[i] = s.key
 	}
-	return secrets[0].key, nil
+	return keys, err
 }
 
 // Close closes connections that are not in use. A webhook may be used after it.

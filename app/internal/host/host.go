@@ -190,6 +190,9 @@ func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err e
 			Approve: func(ctx context.Context, r *notify.ApprovalRequest) (*notify.Approval, error) {
 				return h.Server.Approval(ctx, r)
 			},
+			Decide: func(ctx context.Context, id posthouse.ID, d posthouse.Decision) (*posthouse.Gate, error) {
+				return h.Server.Decide(ctx, id, d)
+			},
 		})
 		if err != nil {
 			return err

@@ -69,6 +69,8 @@ func (d *describer) operation(r *Route) object {
 		op["description"] = r.Notes
 	}
 	switch {
+	case r.Signed:
+		op["security"] = []object{}
 	case r.Approval:
 		op["security"] = []object{{"approval": []string{}}}
 	case r.Role == "":
@@ -97,6 +99,10 @@ func (d *describer) operation(r *Route) object {
 	case r.Form:
 		op["requestBody"] = object{"required": true, "content": object{"application/x-www-form-urlencoded": object{
 			"schema": object{"type": "object", "properties": object{"token": object{"type": "string"}}, "required": []string{"token"}},
+		}}}
+	case r.Signed:
+		op["requestBody"] = object{"required": true, "content": object{"application/x-www-form-urlencoded": object{
+			"schema": object{"type": "object", "properties": object{"payload": object{"type": "string", "description": "JSON, as the service defines it"}}},
 		}}}
 	case r.Body != nil:
 		op["requestBody"] = object{"content": object{"application/json": withExample(object{"schema": d.schema(reflect.TypeOf(r.Body))}, r.Example)}}

@@ -27,6 +27,9 @@ var refusalHelp = map[int]string{
 // refusals returns the statuses with which a route refuses a request, beside others of default.
 func refusals(r *Route) []int {
 	statuses := []int{http.StatusBadRequest}
+	if r.Signed {
+		return []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusRequestEntityTooLarge}
+	}
 	if r.Role != "" || r.Approval {
 		statuses = append(statuses, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
 	}

@@ -38,6 +38,10 @@ type Route struct {
 	// is sent again while it runs.
 	Attach bool
 
+	// Signed routes take a form that another service signed, which their handler checks, and no access
+	// token. They have no Role.
+	Signed bool
+
 	Answers []Answer
 	Handle  Handler
 }

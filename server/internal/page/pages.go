@@ -99,6 +99,9 @@ func docRows(routes []*api.Route) (rows []docRow) {
 		if r.Approval {
 			row.Role = "approval token"
 		}
+		if r.Signed {
+			row.Role = "signature"
+		}
 		for _, p := range r.Query {
 			help := p.Help
 			if len(p.Values) > 0 {
