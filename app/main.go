@@ -23,7 +23,7 @@ func Main(p Programs) {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	room := headroom()
 	code := cli.Main(ctx, os.Args[1:], &cli.Config{
-		Name: p.name(), Version: p.Version, OpenStore: p.OpenStore, OpenLink: p.OpenLink, Traces: p.OpenTraces, SignIn: p.OpenSignIn, Programs: opener(p.Open), Dev: p.dev(),
+		Name: p.name(), Version: p.Version, OpenStore: p.OpenStore, OpenLink: p.OpenLink, Traces: p.OpenTraces, SignIn: p.OpenSignIn, Channels: p.Channels, Programs: opener(p.Open), Dev: p.dev(),
 	})
 	runtime.KeepAlive(room)
 	stop()

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/notify/notifyfile"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/signin"
 	"github.com/posthouse/posthouse/store/local"
@@ -41,6 +42,10 @@ type Programs struct {
 	// OpenSignIn opens the provider that the flags --oidc-* or Options.SignIn name; oidc.Open of
 	// module github.com/posthouse/posthouse/oidc fits. Nil: there are no such flags.
 	OpenSignIn signin.Opener
+
+	// Channels are the kinds of endpoints that a file of --notify can have beside webhooks: slack.Kind and
+	// mail.Kind, of modules github.com/posthouse/posthouse/slack and github.com/posthouse/posthouse/mail, fit.
+	Channels []notifyfile.Kind
 
 	Name    string // of the binary, in help and hints; default the name of its file
 	Version string // default what Go recorded in the binary

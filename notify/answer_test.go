@@ -92,7 +92,9 @@ func TestRefusedAndBusy(t *testing.T) {
 		if s := d.status(n, "ops"); s.GivenUp != 1 || s.Pending != 0 || r.tried() != 1 {
 			t.Errorf("what is refused for good leaves %+v after %d attempts", s, r.tried())
 		}
-		r.set(func(*notify.Message) error { return &notify.Failure{Message: "slow down", Busy: true, After: time.Minute} })
+		r.set(func(*notify.Message) error {
+			return &notify.Failure{Message: "slow down", Busy: true, After: time.Minute}
+		})
 		d.ask()
 		d.ask()
 		time.Sleep(50 * time.Second)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -41,12 +42,68 @@ func Decode(data []byte, name string, v any) error {
 	return DecodeNode(&doc, name, v)
 }
 
+// DecodeSections is Decode of a document that has sections beside the keys of v: the keys of sections, each
+// with a pointer to a struct that is decoded if the section is there. A section that is an error is
+// refused with that error, at its place.
+func DecodeSections(data []byte, name string, v any, sections map[string]any) error {
+	n := new(yaml.Node)
+	if err := Decode(data, name, n); err != nil {
+		return err
+	}
+	if n.Kind == 0 || n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+		return nil
+	}
+	own := reflect.TypeOf(v).Elem()
+	names := slices.Collect(maps.Keys(sections))
+	err := checkKeys(n, name, "", func(key *yaml.Node) (reflect.Type, error) {
+		section, ok := sections[key.Value]
+		if !ok {
+			return field(key, name, "", own, names...)
+		}
+		if e, ok := errors.AsType[*posthouse.Error](asError(section)); ok {
+			at := faultAt(key, name, key.Value, e.Message)
+			at.Hint = e.Hint
+			return nil, at
+		}
+		return reflect.TypeOf(section), nil
+	})
+	if err != nil {
+		return err
+	}
+	rest := *n
+	rest.Content = nil
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		section, ok := sections[key.Value]
+		if !ok {
+			rest.Content = append(rest.Content, key, value)
+			continue
+		}
+		if err := value.Decode(section); err != nil {
+			return broken(name, err)
+		}
+	}
+	if err := rest.Decode(v); err != nil {
+		return broken(name, err)
+	}
+	return nil
+}
+
+func asError(v any) error {
+	err, _ := v.(error)
+	return err
+}
+
 // DecodeNode is Decode of a part of a document.
 func DecodeNode(n *yaml.Node, name string, v any) error {
 	if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
 		n = n.Content[0]
 	}
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+		return nil
+	}
+	if whole, ok := v.(*yaml.Node); ok {
+		*whole = *n
 		return nil
 	}
 	if err := check(n, name, "", reflect.TypeOf(v)); err != nil {
@@ -135,9 +192,8 @@ func checkKeys(n *yaml.Node, name, at string, typeOf func(key *yaml.Node) (refle
 }
 
 // field returns the type of the field that a key names. The error for an unknown key suggests the
-// nearest.
-func field(key *yaml.Node, name, at string, t reflect.Type) (reflect.Type, error) {
-	var keys []string
+// nearest, of keys too.
+func field(key *yaml.Node, name, at string, t reflect.Type, keys ...string) (reflect.Type, error) {
 	for _, f := range reflect.VisibleFields(t) {
 		tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		if tag == "" || tag == "-" {

@@ -18,6 +18,8 @@ type Config struct {
 	URL      string    `yaml:"url"` // where people reach the pages, as in https://posthouse.example.com; links lead there
 	Webhooks []Webhook `yaml:"webhooks"`
 
+	sections []section // of linked kinds, in their order
+
 	// Dir is where files with relative paths are. [Read] sets it to the directory of the file;
 	// default: the working directory.
 	Dir string `yaml:"-"`
@@ -25,17 +27,11 @@ type Config struct {
 
 // A Webhook is an endpoint at an HTTP receiver: fields of [notify.Endpoint] and [webhook.Options].
 type Webhook struct {
-	Name        string        `yaml:"name"`
-	URL         string        `yaml:"url"`
-	SecretFile  string        `yaml:"secretFile"`
-	Events      []notify.Type `yaml:"events"`
-	When        notify.Rule   `yaml:"when"`
-	OmitContent bool          `yaml:"omitContent"`
-	DecideFor   string        `yaml:"decideFor"`
-	Timeout     time.Duration `yaml:"timeout"`
-	Retry       Retry         `yaml:"retry"`
-	Allow       []string      `yaml:"allow"`
-	Insecure    bool          `yaml:"insecure"`
+	Endpoint   `yaml:",inline"`
+	URL        string   `yaml:"url"`
+	SecretFile string   `yaml:"secretFile"`
+	Allow      []string `yaml:"allow"`
+	Insecure   bool     `yaml:"insecure"`
 }
 
 // Retry is a [posthouse.RetryPolicy] in a file.
@@ -47,9 +43,9 @@ type Retry struct {
 	Jitter       float64       `yaml:"jitter"`
 }
 
-// Read reads a file. [posthouse.ErrNotFound] if it is not there; [posthouse.ErrInvalid] names the key and
-// the line at fault.
-func Read(path string) (*Config, error) {
+// Read reads a file, which may have sections of some kinds beside webhooks. [posthouse.ErrNotFound] if it is
+// not there; [posthouse.ErrInvalid] names the key and the line at fault.
+func Read(path string, kinds ...Kind) (*Config, error) {
 	info, err := os.Stat(path)
 	var b []byte
 	if err == nil && info.Size() <= strictyaml.MaxSize {
@@ -63,7 +59,7 @@ func Read(path string) (*Config, error) {
 	case info.Size() > strictyaml.MaxSize:
 		return nil, posthouse.Invalid(path, "has %d bytes; the limit is %d", info.Size(), strictyaml.MaxSize)
 	}
-	c, err := Parse(b, filepath.Base(path))
+	c, err := Parse(b, filepath.Base(path), kinds...)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +68,15 @@ func Read(path string) (*Config, error) {
 }
 
 // Parse reads the content of a file with a name, which is for errors.
-func Parse(data []byte, name string) (*Config, error) {
+func Parse(data []byte, name string, kinds ...Kind) (*Config, error) {
 	c := new(Config)
-	if err := strictyaml.Decode(data, name, c); err != nil {
+	sections := unlinked()
+	for _, k := range kinds {
+		s := k.Settings()
+		c.sections = append(c.sections, section{k.Name, s})
+		sections[k.Name] = s
+	}
+	if err := strictyaml.DecodeSections(data, name, c, sections); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -94,24 +96,30 @@ func (c *Config) Endpoints(now func() time.Time) ([]notify.Endpoint, error) {
 		}
 		all = append(all, *e)
 	}
+	for _, s := range c.sections {
+		some, err := s.settings.Endpoints(&Env{Path: c.path, Now: now})
+		if err != nil {
+			return nil, below(s.name, err)
+		}
+		all = append(all, some...)
+	}
 	return all, nil
 }
 
-func (c *Config) webhook(w *Webhook, now func() time.Time) (*notify.Endpoint, error) {
-	path := w.SecretFile
-	if path != "" && !filepath.IsAbs(path) {
-		path = filepath.Join(c.Dir, path)
+// path returns where a file is that the configuration names.
+func (c *Config) path(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
 	}
-	channel, err := webhook.New(&webhook.Options{URL: w.URL, SecretFile: path, Allow: w.Allow, Insecure: w.Insecure, Now: now})
+	return filepath.Join(c.Dir, path)
+}
+
+func (c *Config) webhook(w *Webhook, now func() time.Time) (*notify.Endpoint, error) {
+	channel, err := webhook.New(&webhook.Options{URL: w.URL, SecretFile: c.path(w.SecretFile), Allow: w.Allow, Insecure: w.Insecure, Now: now})
 	if err != nil {
 		return nil, err
 	}
-	return &notify.Endpoint{
-		Name: w.Name, Channel: channel, Events: w.Events, Rule: w.When, OmitContent: w.OmitContent, DecideFor: w.DecideFor, Timeout: w.Timeout,
-		Retry: posthouse.RetryPolicy{
-			MaxAttempts: w.Retry.Attempts, InitialDelay: w.Retry.InitialDelay, MaxDelay: w.Retry.MaxDelay, Factor: w.Retry.Factor, Jitter: w.Retry.Jitter,
-		},
-	}, nil
+	return w.With(channel), nil
 }
 
 // below puts a place before the field of an error.

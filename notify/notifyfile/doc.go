@@ -17,6 +17,9 @@
 //	      content:
 //	        - {at: /amount, above: "1000"}
 //
-// A key that is not known is an error that suggests the nearest one. [Config] is a plain struct with
-// yaml tags, so that a larger file can have it under a key of its own.
+// A key that is not known is an error that suggests the nearest one.
+//
+// Other kinds of endpoints have a section of their own, if the binary links them: [Read] takes each as a
+// [Kind]. Modules github.com/posthouse/posthouse/slack and github.com/posthouse/posthouse/mail have one
+// each.
 package notifyfile

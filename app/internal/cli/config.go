@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/notify/notifyfile"
 	"github.com/posthouse/posthouse/server/signin"
 	"github.com/posthouse/posthouse/task/link"
 	"github.com/posthouse/posthouse/trace"
@@ -22,6 +23,7 @@ type Config struct {
 	OpenLink  link.Opener   // nil: workers come over HTTP only
 	Traces    trace.Opener  // nil: nothing is exported
 	SignIn    signin.Opener // nil: people log in with tokens only
+	Channels  []notifyfile.Kind
 	Programs  func(context.Context, *host.Env) (*host.Set, error)
 	Dev       *Dev                                    // nil: there is no command dev
 	Serve     func(context.Context, *host.Host) error // what serve and dev do once they are ready; default [host.Host.Run]

@@ -160,7 +160,7 @@ func (s *serving) options() (*host.Options, error) {
 		return nil, err
 	}
 	if s.notify != "" {
-		c, err := notifyfile.Read(s.notify)
+		c, err := notifyfile.Read(s.notify, s.config.Channels...)
 		if err != nil {
 			return nil, err
 		}

@@ -8,12 +8,12 @@ import (
 	"github.com/posthouse/posthouse/notify/notifyfile"
 )
 
-func check(e *env.Env) *cobra.Command {
+func check(e *env.Env, kinds []notifyfile.Kind) *cobra.Command {
 	return &cobra.Command{
 		Use: "check FILE", Short: "Check a file of webhooks and its secrets, without a server and without sending",
 		Example: `  posthouse webhook check notify.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			c, err := notifyfile.Read(args[0])
+			c, err := notifyfile.Read(args[0], kinds...)
 			if err != nil {
 				return err
 			}

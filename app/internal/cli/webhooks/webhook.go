@@ -5,10 +5,11 @@ import (
 
 	"github.com/posthouse/posthouse/app/internal/cli/env"
 	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/notify/notifyfile"
 )
 
-// Webhook is the noun of endpoints.
-func Webhook(e *env.Env) *cobra.Command {
+// Webhook is the noun of endpoints. kinds are those that a file can have beside webhooks.
+func Webhook(e *env.Env, kinds []notifyfile.Kind) *cobra.Command {
 	return env.Parent(&cobra.Command{
 		Use: "webhook", Short: "Show, test and replay who is told what happens",
 		Long: `Show, test and replay who is told what happens.
@@ -22,7 +23,7 @@ tried again, and nothing else waits for it.`,
 		Example: `  posthouse webhook check notify.yaml
   posthouse webhook list
   posthouse webhook test ops`,
-	}, list(e), test(e), replay(e), resume(e), check(e), secret(e))
+	}, list(e), test(e), replay(e), resume(e), check(e, kinds), secret(e))
 }
 
 func path(name, verb string) string { return rest.Path("api", "webhooks", name, verb) }
