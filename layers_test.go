@@ -185,6 +185,7 @@ var laws = []law{
 	{"gate", []string{".", "deciders", "grants", "gate/internal/schema", "internal/commit", "internal/engine", "internal/handler", "internal/jsontype", "internal/license", "ledger", "runs"}, []string{"github.com/google/jsonschema-go"},
 		"asking is shared by all models; the schema check is injected from here, so that the root needs no validator"},
 	{"internal/strictyaml", []string{"."}, []string{"go.yaml.in/yaml"}, "files of settings are refused alike, whatever they are about"},
+	{"notify/card", []string{".", "internal/base/text", "notify"}, nil, "what people read of an event is the same in all channels"},
 	{"notify/webhook", []string{".", "notify"}, nil, "a channel carries messages: it knows no log and no store"},
 	{"notify/notifyfile", []string{".", "internal/strictyaml", "notify", "notify/webhook"}, nil, "a file names the channels that are linked: who is told needs no file"},
 	{"notify", []string{".", "gate", "grants", "internal/base/backoff", "internal/base/prom", "ledger"}, nil,

@@ -59,6 +59,7 @@ type Gate struct {
 	Text        string              `json:"text,omitempty"`
 	Fields      []gate.BindingField `json:"fields,omitempty"`      // members of the payload, in their order
 	Payload     json.RawMessage     `json:"payload,omitempty"`     // absent beyond [MaxContent]
+	Partial     bool                `json:"partial,omitempty"`     // text or payload are longer than what is here, or left out
 	Verdicts    []posthouse.Verdict `json:"verdicts,omitempty"`    // that it takes; absent: all
 	Assignees   []string            `json:"assignees,omitempty"`   // who may decide; empty: anyone with the role
 	RequestedBy string              `json:"requestedBy,omitempty"` // the first requester
@@ -136,6 +137,7 @@ func (e *Event) withoutContent() *Event {
 	c := *e
 	if e.Data.Gate != nil {
 		g := *e.Data.Gate
+		g.Partial = g.Partial || g.Text != "" || g.Payload != nil
 		g.Intent, g.Text, g.Fields, g.Payload, g.Labels = "", "", nil, nil, nil
 		c.Data.Gate = &g
 	}

@@ -18,6 +18,7 @@ func gateOf(g *posthouse.Gate, base string) *Gate {
 	if v.Kind == "" {
 		v.Kind = posthouse.GateApproval
 	}
+	v.Partial = len(g.Text) > MaxContent || len(g.Payload) > MaxContent
 	if len(g.Payload) <= MaxContent {
 		v.Payload, v.Fields = g.Payload, gate.Binding(g)
 	}
@@ -37,6 +38,7 @@ func pageOf(base string, id posthouse.ID) string {
 // that the decision counts for, however large it is.
 func Shown(g *posthouse.Gate) *Gate {
 	v := gateOf(g, "")
+	v.Partial = false
 	v.Text, v.Payload, v.Fields = g.Text, g.Payload, gate.Binding(g)
 	return v
 }
