@@ -10,6 +10,7 @@
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
+COPY mail/go.mod mail/go.sum mail/
 COPY oidc/go.mod oidc/go.sum oidc/
 COPY otel/go.mod otel/go.sum otel/
 COPY release/go.mod release/go.sum release/

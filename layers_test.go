@@ -273,7 +273,7 @@ var laws = []law{
 		"what is counted of a Ledger and of requests is made before both, so it knows neither"},
 	{"server/internal/operate", []string{".", "internal/base/build", "internal/base/prom", "ledger", "server/internal/api", "server/internal/census", "server/internal/limit", "server/metrics", "server/problem", "server/tokens", "task"}, nil,
 		"what operators watch and steer a process by has nothing of what its users do"},
-	{"server/internal/webhooks", []string{".", "notify", "server/internal/api", "server/tokens"}, nil,
+	{"server/internal/webhooks", []string{".", "notify", "server/internal/api", "server/problem", "server/tokens"}, nil,
 		"endpoints are shown and steered: what they are told is not the server's"},
 	{"server/internal/census", []string{".", "ledger"}, nil,
 		"what is open in a store is counted now and then, whoever shows it"},

@@ -24,6 +24,12 @@
 // not notice. A message is given up after all its attempts only if the endpoint has taken another
 // one in between; [Notifier.Replay] sends it again.
 //
+// # Answers
+//
+// A channel in which people answer, as Slack, is [Answering]: it decides gates in the name of the person
+// that the configuration knows somebody as, by the rules that hold everywhere. It may keep a [Memo] of
+// what it said about a gate.
+//
 // # Caveats
 //
 // An endpoint that is new begins with what happens from then on. An imported thread is told of

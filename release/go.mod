@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/posthouse/posthouse v0.0.0
+	github.com/posthouse/posthouse/mail v0.0.0
 	github.com/posthouse/posthouse/oidc v0.0.0
 	github.com/posthouse/posthouse/otel v0.0.0
 )
@@ -48,6 +49,7 @@ require (
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/tinylib/msgp v1.6.4 // indirect
+	github.com/wneessen/go-mail v0.8.1 // indirect
 	github.com/zeebo/xxh3 v1.1.0 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel v1.47.0 // indirect
@@ -83,6 +85,7 @@ require (
 
 replace (
 	github.com/posthouse/posthouse => ../
+	github.com/posthouse/posthouse/mail => ../mail
 	github.com/posthouse/posthouse/oidc => ../oidc
 	github.com/posthouse/posthouse/otel => ../otel
 )

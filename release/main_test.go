@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -51,5 +52,23 @@ func TestServeLogsInByAProvider(t *testing.T) {
 	}
 	if out := run(append(issuer, "--oidc-role", "king=*")...); !strings.Contains(out, "oidc-role") || !strings.Contains(out, "viewer, approver and operator") {
 		t.Errorf("with another role it says %s", out)
+	}
+}
+
+// TestFilesOfEndpointsHaveKinds reads a file with mail, which the binary without it refuses.
+func TestFilesOfEndpointsHaveKinds(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "notify.yaml")
+	text := "mail:\n  server: smtp.example.com:587\n  from: posthouse@example.com\n  people: {alice: alice@example.com}\n  endpoints: [{name: mail}]\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "webhook", "check", path)
+	cmd.Env = append(os.Environ(), "POSTHOUSE_RELEASE_TEST=1")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "1 webhook can be used") {
+		t.Errorf("it ends with %v and says %s", err, out)
 	}
 }

@@ -80,11 +80,13 @@ const powers = {
   operator: "an operator: you may do everything",
 };
 
-// introduce says who is logged in, and what they may do.
+// introduce says who is logged in, what they may do, and whom the link was sent to if that is another.
 async function introduce() {
   try {
     const { data } = await call("/api/me");
-    put(byId("me"), `${data.name}, ${powers[data.role] || data.role}`);
+    const meant = new URLSearchParams(location.hash.slice(1)).get("for");
+    const sent = meant && meant !== data.name ? `. This link was sent to ${meant}: you answer as yourself` : "";
+    put(byId("me"), `${data.name}, ${powers[data.role] || data.role}${sent}`);
   } catch { /* refresh says what is wrong */ }
 }
 

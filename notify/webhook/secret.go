@@ -114,3 +114,27 @@ func (f *secretFile) fault(what string, err error) error {
 		Hint: "it has one secret a line, the newest first: posthouse webhook secret makes one",
 	}
 }
+
+// A SecretFile is a file with a secret on each line, the newest first, at most 4. It is safe for concurrent use.
+type SecretFile struct{ file secretFile }
+
+// OpenSecretFile reads a file of secrets. [posthouse.ErrInvalid] names the file, and the line at fault.
+func OpenSecretFile(path string) (*SecretFile, error) {
+	f := &SecretFile{secretFile{path: path}}
+	_, err := f.file.load()
+	return f, err
+}
+
+// Keys returns the bytes of the secrets. The file is read again when it changes.
+func (f *SecretFile) Keys() ([][]byte, error) {
+	secrets, err := f.file.load()
+	return keysOf(secrets), err
+}
+
+func keysOf(secrets []*Secret) [][]byte {
+	keys := make([][]byte, len(secrets))
+	for i, s := range secrets {
+		keys[i] = s.key
+	}
+	return keys
+}

@@ -134,11 +134,7 @@ func (w *Webhook) Address() string { return w.shown }
 // when it is taken out of the file.
 func (w *Webhook) ApprovalKeys() ([][]byte, error) {
 	secrets, err := w.secrets()
-	keys := make([][]byte, len(secrets))
-	for i, s := range secrets {
-		keys[i] = s.key
-	}
-	return keys, err
+	return keysOf(secrets), err
 }
 
 // Close closes connections that are not in use. A webhook may be used after it.
